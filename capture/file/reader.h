@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Reader: pcap and pcapng files (either byte order, micro- and nanosecond times, several interfaces), plain or compressed
+// with gzip or zstd, from a path or standard input ("-"), as a stream of frames. Plain files are memory-mapped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "protocol/base/frame.h"
+#include "protocol/base/result.h"
+
+namespace stag::capture {
+
+class Reader {
+ public:
+  // Fails with a message for people when the file cannot be opened or is no capture.
+  static Result<std::unique_ptr<Reader>> Open(const std::string& path);
+  virtual ~Reader() = default;
+
+  enum class Next : uint8_t { kFrame, kEnd, kDamaged };
+  // kFrame: `frame` is filled and valid until the next call. kDamaged: the file is cut off or corrupt from here on; all
+  // that could be read was delivered and error() says what is wrong and where; later calls return kDamaged again.
+  virtual Next ReadFrame(Frame& frame) = 0;
+  virtual const std::string& error() const = 0;
+
+  // For progress: bytes consumed of the file as it is on disk, and its size (0 when unknown: standard input).
+  virtual uint64_t position() const = 0;
+  virtual uint64_t size() const = 0;
+};
+
+}  // namespace stag::capture

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Engine: the conformance checker. An Observer of a Session; gives findings to a FindingSink as they become provable.
+// Instance-based, no globals, prints nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/engine/finding.h"
+#include "session/rpcrdma/session.h"
+
+namespace stag::conformance {
+
+enum class Profile : uint8_t { kAuto, kRfc8166, kRfc5666bis, kRfc5666 };
+
+struct EngineOptions {
+  Profile profile = Profile::kAuto;
+  std::vector<std::string> select;  // rule ids or group prefixes; empty: all
+  std::vector<std::string> ignore;
+};
+
+class FindingSink {
+ public:
+  virtual ~FindingSink() = default;
+  virtual void OnFinding(const Finding& finding) = 0;
+};
+
+class Engine final : public session::Observer {
+ public:
+  Engine(const EngineOptions& options, FindingSink& sink);
+  ~Engine() override;
+
+  void OnConnection(const session::Connection&, const fabric::Event&) override;
+  void OnConnectionClosed(const session::Connection&, const fabric::Event&) override;
+  void OnMessage(const session::Connection&, const session::Message&, const session::Transaction*) override;
+  void OnRdma(const session::Connection&, const session::RdmaOperation&) override;
+  void OnNak(const session::Connection&, const fabric::Event&) override;
+  void OnGap(const session::Connection&, const fabric::Event&) override;
+  void OnCallComplete(const session::Connection&, const session::Transaction&) override;
+  void OnTransaction(const session::Connection&, const session::Transaction&) override;
+
+  // Rules that are selected, implemented, and were applied to at least one event (passed or failed); and those that were
+  // not exercised.
+  std::vector<const RuleInfo*> Exercised() const;
+  std::vector<const RuleInfo*> NotExercised() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stag::conformance

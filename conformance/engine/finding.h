@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Finding: one violation of one rule by one event, with its evidence. And RuleInfo: what the catalogue says of a rule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocol/base/frame.h"
+#include "session/fabric/fabric_event.h"
+
+namespace stag::conformance {
+
+enum class Severity : uint8_t { kNote, kWarning, kError };
+std::string_view SeverityName(Severity severity);  // "note", "warning", "error"
+
+struct Source {
+  std::string_view document, section;  // "RFC8166", "4.3.1"
+};
+
+// A rule of the catalogue (conformance/catalogue/rules.yaml). All text is static.
+struct RuleInfo {
+  std::string_view id;     // "RDLIST-003"; never changes meaning
+  std::string_view group;  // "RDLIST"
+  std::string_view title, requirement;
+  std::string_view level;  // MUST, SHOULD, structural, MAY-context
+  Severity severity = Severity::kNote;
+  std::string_view degree, why;  // observable: full, partial, none; and why
+  std::string_view check, example, differs;
+  std::span<const Source> sources;
+  bool implemented = false;         // a check exists
+  std::string_view not_checked;     // why not, when there is none: "no check yet", "exempts, never flags", "not observable"
+};
+
+// Every rule, in the order of the catalogue; and one by id (nullptr when unknown).
+std::span<const RuleInfo> Catalogue();
+const RuleInfo* FindRule(std::string_view id);
+
+struct Finding {
+  const RuleInfo* rule = nullptr;
+  Severity severity = Severity::kError;
+  FrameRef frame;                     // where the violation became provable
+  fabric::ConnectionId connection = 0;
+  bool client_to_server = true;       // direction of the offending message
+  std::optional<uint32_t> xid;
+  std::string message;                // one sentence
+  std::string expected, actual;       // may be empty
+  std::vector<uint64_t> related_frames;      // ascending, without `frame`
+  std::vector<std::string_view> see_also;    // ids of other rules that the same event breaks
+};
+
+}  // namespace stag::conformance

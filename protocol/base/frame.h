@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Frame: one captured packet, as a file, a live capture or Wireshark hands it over. The bytes belong to the producer and
+// are valid until its next frame.
+#pragma once
+
+#include <cstdint>
+
+#include "protocol/base/bytes.h"
+
+namespace stag {
+
+// The number counts from 1 within a file, as Wireshark's does. The time is nanoseconds since 1970 (UTC).
+struct FrameRef {
+  uint64_t number = 0;
+  int64_t time_ns = 0;
+};
+
+enum class LinkType : uint8_t {
+  kUnsupported,
+  kEthernet,          // DLT_EN10MB
+  kLinuxSll,          // DLT_LINUX_SLL: "cooked" version 1
+  kLinuxSll2,         // DLT_LINUX_SLL2
+  kRawIp,             // DLT_RAW, DLT_IPV4, DLT_IPV6
+  kErf,               // DLT_ERF: the ERF record header is part of the bytes
+  kErfInfiniBand,     // the payload of an ERF InfiniBand record: starts with the LRH (Wireshark strips the record header)
+  kErfEthernet,       // the payload of an ERF Ethernet record: two pad bytes, then Ethernet
+  kInfiniBand,        // DLT_INFINIBAND: starts with the LRH
+};
+
+struct Frame {
+  FrameRef ref;
+  LinkType link = LinkType::kUnsupported;
+  Bytes bytes;               // as captured
+  uint32_t wire_length = 0;  // bytes on the wire, at least bytes.size()
+};
+
+}  // namespace stag

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Decode: one captured frame down to the first byte that the RDMA trackers care for: the BTH (RoCEv2, RoCEv1, native
+// InfiniBand) or the TCP payload. Pure; all views point into the frame.
+#pragma once
+
+#include "protocol/base/address.h"
+#include "protocol/base/frame.h"
+
+namespace stag::link {
+
+enum class Carrier : uint8_t { kOther, kRoceV2, kRoceV1, kInfiniBand, kTcp };
+
+struct Packet {
+  Carrier carrier = Carrier::kOther;
+  // kOk; kTruncatedByCapture: cut before the payload began; kMalformed: headers contradict each other; kUnsupported: not
+  // a link type or payload that we follow (carrier is kOther then).
+  ParseStatus status = ParseStatus::kUnsupported;
+  Address source, destination;  // IP addresses; GIDs (RoCEv1, InfiniBand with GRH); LIDs (InfiniBand without)
+  uint16_t source_port = 0, destination_port = 0;  // UDP or TCP
+  bool ip_fragment = false;  // an IP fragment: the payload is not interpreted (carrier kOther)
+
+  // RoCE/InfiniBand: from the BTH to the end of the ICRC (VCRC, Ethernet padding and trailers removed).
+  // TCP: the payload. `wire_length`: its bytes on the wire (from the length fields of IP, UDP or LRH).
+  Bytes payload;
+  uint64_t wire_length = 0;
+
+  // RoCE: the headers that the ICRC covers, from the IP header (RoCEv2) or GRH (RoCEv1) up to the BTH; LRH for InfiniBand.
+  Bytes icrc_headers;
+
+  // TCP
+  uint32_t sequence = 0, acknowledgment = 0;
+  uint8_t tcp_flags = 0;  // FIN 1, SYN 2, RST 4, PSH 8, ACK 16
+};
+
+inline constexpr uint8_t kTcpFin = 0x01, kTcpSyn = 0x02, kTcpRst = 0x04, kTcpAck = 0x10;
+inline constexpr uint16_t kRoceV2Port = 4791;         // IANA, RoCEv2 annex A17
+inline constexpr uint16_t kRoceV1Ethertype = 0x8915;  // RoCE annex A16
+
+// Never fails hard: whatever cannot be followed is carrier kOther with the reason in `status`.
+Packet Decode(const Frame& frame);
+
+}  // namespace stag::link

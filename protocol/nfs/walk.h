@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Walks the arguments and results of NFSv2, v3, v4.0, v4.1 and v4.2 (and knows MOUNT, NLM, NSM, NFSACL and callbacks well
+// enough to say that nothing in them is DDP-eligible) far enough to find every DDP-eligible data item (RFC 8267), the
+// status, the COMPOUND operations, and what `stag extract` needs: which file and where.
+//
+// The stream that is walked is the *reduced* RPC message (protocol.md section 5): at each DDP-eligible item the visitor
+// says whether its bytes stand in the stream or were moved by RDMA. Works on truncated streams: everything visible is
+// reported, then the status says where it ended.
+#pragma once
+
+#include <vector>
+
+#include "protocol/base/bytes.h"
+#include "protocol/rpc/message.h"
+
+namespace stag::nfs {
+
+inline constexpr uint32_t kNfsProgram = 100003, kMountProgram = 100005, kNlmProgram = 100021, kNsmProgram = 100024,
+                          kNfsAclProgram = 100227;
+inline bool IsCallbackProgram(uint32_t program) { return program >= 0x40000000u && program < 0x60000000u; }
+
+enum class ItemKind : uint8_t { kWriteData, kReadData, kLinkText };
+
+// One DDP-eligible item. `offset`: bytes from the start of the reduced stream (the RPC message) to where its first data
+// byte stands or would stand, that is just after its count word. `length`: the count word, without XDR padding.
+struct Item {
+  ItemKind kind = ItemKind::kReadData;
+  uint64_t offset = 0;
+  uint32_t length = 0;
+  uint32_t op_index = 0;  // index of the COMPOUND operation; 0 for NFSv2 and v3
+};
+
+// Called in stream order. All views point into the stream and are valid during the call.
+class Visitor {
+ public:
+  virtual ~Visitor() = default;
+  // Must return true when the item's bytes (and padding) are not in the stream because they were moved in a chunk.
+  virtual bool IsReduced(const Item&) { return false; }
+
+  // COMPOUND: operation `op` at `op_index` starts (call), or its result with `status` (reply).
+  virtual void OnOperation(uint32_t /*op_index*/, uint32_t /*op*/) {}
+  virtual void OnOperationResult(uint32_t /*op_index*/, uint32_t /*op*/, uint32_t /*status*/) {}
+
+  // What a call says of files. READ and WRITE on `handle` (NFSv4: the current handle if a PUTFH in this COMPOUND named
+  // it, else empty) at `file_offset`, `count` bytes. For WRITE the matching Item follows (IsReduced is called after).
+  virtual void OnRead(uint32_t /*op_index*/, Bytes /*handle*/, uint64_t /*file_offset*/, uint32_t /*count*/) {}
+  virtual void OnWrite(uint32_t /*op_index*/, Bytes /*handle*/, uint64_t /*file_offset*/, uint32_t /*count*/) {}
+  // READDIR, READDIRPLUS and READLINK limits (bytes), for reply size estimation.
+  virtual void OnReplyLimit(uint32_t /*op_index*/, uint32_t /*op_or_procedure*/, uint32_t /*max_bytes*/) {}
+  // A name looked up, created or opened in `directory` (empty: unknown), in a call. Its handle comes with OnHandle in
+  // the reply, at the same op_index (NFSv3) or at a later GETFH (NFSv4).
+  virtual void OnName(uint32_t /*op_index*/, Bytes /*directory*/, Bytes /*name*/) {}
+  // NFSv4 calls: PUTFH (the handle becomes current), SAVEFH, RESTOREFH, GETFH and PUTROOTFH are reported by OnOperation;
+  // PUTFH also here.
+  virtual void OnCurrentHandle(uint32_t /*op_index*/, Bytes /*handle*/) {}
+  // A file handle in a reply: LOOKUP, CREATE, MKDIR, SYMLINK, MKNOD results (v2, v3), GETFH (v4), MOUNT.
+  virtual void OnHandle(uint32_t /*op_index*/, Bytes /*handle*/) {}
+  // NFSv3 READDIRPLUS reply entry that came with a handle.
+  virtual void OnEntry(Bytes /*name*/, Bytes /*handle*/) {}
+  // READ reply: the count of bytes returned comes as an Item; `eof` beside it.
+  virtual void OnReadResult(uint32_t /*op_index*/, uint32_t /*count*/, bool /*eof*/) {}
+};
+
+struct Walk {
+  // kOk: walked to the end. kTruncatedByCapture / kMalformed: stopped at `offset`. kUnsupported: program, version,
+  // procedure or operation that we do not know, or arguments that are wrapped (GSS); what precedes it was reported.
+  ParseStatus status = ParseStatus::kUnsupported;
+  uint64_t offset = 0;   // where the walk ended: bytes from the start of the stream
+  bool has_status = false;  // reply: an NFS (NFSACL, MOUNT, NLM) status was read
+  uint32_t nfs_status = 0;
+};
+
+// `stream`: captured prefix of the reduced RPC message, `length`: its bytes on the wire; `header`: of that same message.
+Walk WalkCall(const rpc::CallHeader& header, Bytes stream, uint64_t length, Visitor& visitor);
+// `call`: the header of the call it answers (program, version, procedure, GSS service).
+Walk WalkReply(const rpc::CallHeader& call, const rpc::ReplyHeader& header, Bytes stream, uint64_t length,
+               Visitor& visitor);
+
+// How many DDP-eligible items the *results* of this call can have (RFC 8267): READ 1, READLINK 1, COMPOUND: its READ and
+// READLINK operations; and likewise for the arguments. `known` false when program or version is unknown or GSS hides them.
+struct Eligibility {
+  bool known = false;
+  uint32_t argument_items = 0;
+  uint32_t result_items = 0;
+};
+Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t length);
+
+// "READ", "PUTFH", "CB_RECALL", ...; nullptr when unknown.
+const char* OperationName(uint32_t op);
+const char* CallbackOperationName(uint32_t op);
+// "NFS3ERR_NOENT", "NFS4ERR_STALE", "NFS3_OK"; nullptr when unknown.
+const char* StatusName(uint32_t version, uint32_t status);
+
+}  // namespace stag::nfs

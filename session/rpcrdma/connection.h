@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Connection: all that is known of one RPC-over-RDMA connection: who, set-up, thresholds, credits, counters. Owned by the
+// Session; observers see it by const reference and must not keep pointers past OnConnectionClosed.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "protocol/rpcrdma/header.h"
+#include "session/fabric/fabric_event.h"
+
+namespace stag::session {
+
+using fabric::ConnectionId;
+using fabric::Side;
+
+// What is known of one side's CM or MPA private data (RFC 8797).
+struct SetupData {
+  bool seen = false;       // the REQ/REP or MPA frame was captured (so an absent message is known to be absent)
+  bool truncated = false;  // ... but cut by the capture
+  FrameRef frame;
+  std::vector<std::byte> bytes;  // the consumer private data
+  bool fixed_size = false;       // zero-padded InfiniBand field: its size means nothing
+  rpcrdma::PrivateDataSearch search;
+  // The settings the side is known to have: version 1 data, or the defaults when known to have sent none.
+  bool known() const { return seen && !truncated; }
+  bool has_data() const { return search.found == rpcrdma::PrivateDataSearch::Found::kData; }
+  uint32_t send_bytes() const { return has_data() ? search.data.send_bytes() : rpcrdma::kDefaultThreshold; }
+  uint32_t receive_bytes() const { return has_data() ? search.data.receive_bytes() : rpcrdma::kDefaultThreshold; }
+  bool remote_invalidation() const { return has_data() && search.data.remote_invalidation(); }
+};
+
+struct MinMaxLast {
+  bool any = false;
+  uint32_t min = 0, max = 0, last = 0;
+  void Add(uint32_t v) {
+    if (!any || v < min) min = v;
+    if (!any || v > max) max = v;
+    last = v;
+    any = true;
+  }
+};
+
+// Credits of the transactions that one side requests.
+struct CreditState {
+  MinMaxLast requested;  // rdma_credit of its Calls
+  MinMaxLast granted;    // rdma_credit of the answers to them
+  uint32_t outstanding = 0, max_outstanding = 0;  // Calls without an answer yet
+};
+
+struct SideCounters {
+  uint64_t messages = 0;       // Sends
+  uint64_t send_bytes = 0;     // bytes in them
+  uint64_t write_operations = 0, write_bytes = 0;  // RDMA Writes by this side
+  uint64_t read_operations = 0, read_bytes = 0;    // RDMA Reads by this side (bytes requested)
+  uint64_t naks = 0, gaps = 0;
+  uint64_t send_with_invalidate = 0;
+};
+
+enum class Proof : uint8_t {
+  kUnknown,     // nothing seen that tells
+  kRpcRdma,     // private data, service port, or a message that can be nothing else
+};
+
+struct Connection {
+  fabric::ConnectionInfo info;
+  Proof proof = Proof::kUnknown;
+  FrameRef first_frame, last_frame;
+  FrameRef now;  // the frame being processed (Event::now): where what follows from the current call became provable
+
+  bool setup_seen = false;    // joined from the start: request (and, for opened ones, reply) were captured
+  bool rejected = false;
+  bool opened = false;
+  bool closed = false;
+  fabric::CloseReason close_reason = fabric::CloseReason::kEndOfCapture;
+  FrameRef close_frame;
+  uint16_t reject_reason = 0;
+  // The capture lost packets of this connection at some time; and in the current stretch (until the Calls outstanding at
+  // the gap have ended): history rules must be silent while `disturbed`.
+  bool lossy = false;
+  bool disturbed = false;
+
+  std::array<SetupData, 2> setup;  // by side
+
+  // The client: the active side, or, joined mid-stream, the side whose traffic says so (known after the first message).
+  bool client_known = false;
+  Side client = 0;
+
+  // RFC 8166 section 3.3.2 and RFC 8797 section 4.2: the largest Send in bytes from `side`; nullopt: unknown.
+  std::optional<uint32_t> threshold(Side side) const;
+  // RFC 8797 section 4.1: both sides support remote invalidation; nullopt: unknown.
+  std::optional<bool> remote_invalidation() const;
+
+  std::array<CreditState, 2> credits;    // by requesting side
+  std::array<SideCounters, 2> counters;  // by sending side
+
+  uint64_t calls = 0, replies = 0, errors = 0;
+  uint64_t backward_calls = 0;
+  uint64_t replies_without_call = 0;  // of Calls that were not captured (or never were)
+  uint64_t truncated_messages = 0;
+  uint64_t evicted_transactions = 0;  // dropped to stay within the memory cap
+  uint64_t other_messages = 0;        // Sends that are no RPC-over-RDMA message
+
+  bool IsClientToServer(Side from) const { return from == client; }
+};
+
+}  // namespace stag::session

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Session: fabric events in; connections, messages and transactions out. The main flow of the toolkit runs through here:
+// fabric::Decoder -> Session (a fabric::Sink) -> Observers (lists, extraction, conformance rules, Wireshark trees).
+//
+// One pass; memory is bounded by SessionOptions; nothing is allocated per packet in the steady state (transactions are
+// recycled with their storage).
+#pragma once
+
+#include <memory>
+
+#include "session/fabric/fabric_event.h"
+#include "session/rpcrdma/connection.h"
+#include "session/rpcrdma/message.h"
+#include "session/rpcrdma/transaction.h"
+
+namespace stag::session {
+
+struct SessionOptions {
+  // Keep the bytes of items moved by RDMA (Write chunks, Read chunks at Position > 0), for hashing or extraction. Special
+  // chunks are always kept. Without it, such items are accounted for by ranges and may still be complete.
+  bool keep_bulk = true;
+  uint64_t memory_limit = 256u << 20;      // bytes, over all connections
+  uint32_t max_outstanding = 1u << 16;     // Calls without an answer, per connection
+};
+
+struct SessionStats {
+  uint64_t connections = 0;   // RPC-over-RDMA connections
+  uint64_t transactions = 0;
+  uint64_t messages = 0;
+  uint64_t evicted_transactions = 0;
+  uint64_t dropped_bytes = 0;  // payload bytes not kept for lack of memory
+};
+
+// One RDMA operation packet, with what it belongs to.
+struct RdmaOperation {
+  const fabric::Event* event = nullptr;  // kWrite, kReadRequest or kReadResponse
+  // The transaction and segment whose memory it touches; null when no advertised segment holds its first byte.
+  const Transaction* transaction = nullptr;
+  const SegmentRecord* segment = nullptr;
+  uint64_t segment_offset = 0;  // of event->offset in the segment
+  bool overrun = false;         // goes past the end of the segment
+  bool retired = false;         // the transaction had ended before (its segment was looked up in a short history)
+};
+
+// All calls come in the order of the events. Connection::now is the frame being processed: the frame where whatever
+// follows from the call became provable (the event's own frame may be earlier when packets were held back for reordering).
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // A new connection that is, or may be, RPC-over-RDMA; then its set-up messages and changes of state (event kinds kSetup,
+  // kOpened). A connection is listed and judged only once connection.proof is kRpcRdma.
+  virtual void OnConnection(const Connection&, const fabric::Event&) {}
+  virtual void OnConnectionClosed(const Connection&, const fabric::Event&) {}
+  // A Send. For a Call, `transaction` is the new transaction; for a Reply or RDMA_ERROR the one it ends, with the reply's
+  // fields filled and its payload rebuilt; null when there is none. Credits are those from before this message.
+  virtual void OnMessage(const Connection&, const Message&, const Transaction* /*transaction*/) {}
+  virtual void OnRdma(const Connection&, const RdmaOperation&) {}
+  virtual void OnNak(const Connection&, const fabric::Event&) {}
+  virtual void OnGap(const Connection&, const fabric::Event&) {}
+  // The unreduced Call is as complete as it will be: at its Send, at the last Read Response, or at the Reply.
+  virtual void OnCallComplete(const Connection&, const Transaction&) {}
+  // The transaction ended (see outcome); after this it is recycled.
+  virtual void OnTransaction(const Connection&, const Transaction&) {}
+};
+
+class Session final : public fabric::Sink {
+ public:
+  // Observers are called in order; they must outlive the Session.
+  Session(const SessionOptions& options, std::vector<Observer*> observers);
+  ~Session() override;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void OnEvent(const fabric::Event& event) override;
+  // End of capture, after Decoder::Finish: outstanding transactions end as kUnanswered.
+  void Finish();
+  const SessionStats& stats() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stag::session
