@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Language level, warnings and sanitizers (through interface targets) and the functions that declare libraries and tests.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+option(STAG_WERROR "Treat warnings as errors" OFF)
+option(STAG_FUZZ "Build the fuzz targets with libFuzzer (clang); otherwise they replay their corpus" OFF)
+set(STAG_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")
+
+add_library(stag_warnings INTERFACE)
+target_compile_options(stag_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${STAG_WERROR}>:-Werror>)
+
+add_library(stag_sanitizers INTERFACE)
+if(STAG_SANITIZE)
+  target_compile_options(stag_sanitizers INTERFACE -fsanitize=${STAG_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(stag_sanitizers INTERFACE -fsanitize=${STAG_SANITIZE})
+endif()
+if(STAG_FUZZ)
+  target_compile_options(stag_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# stag_add_library(name [PURE] SOURCES ... [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no exceptions, no
+# RTTI (protocol, session, conformance engine and rules).
+function(stag_add_library name)
+  cmake_parse_arguments(ARG "PURE" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} stag_warnings stag_sanitizers)
+  if(ARG_PURE)
+    target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
