@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IbTracker: InfiniBand transport packets (native, RoCEv1, RoCEv2) in, fabric events out (InfiniBand Architecture volume 1,
+// chapters 9 and 12). Pairs queue pairs by CM messages or, without them, by evidence; follows PSNs both ways.
+#pragma once
+
+#include <memory>
+
+#include "session/fabric/tracker.h"
+
+namespace stag::fabric {
+
+class IbTracker {
+ public:
+  explicit IbTracker(TrackerContext& context);
+  ~IbTracker();
+
+  // `packet.carrier` is kRoceV2, kRoceV1 or kInfiniBand. Nothing of packet or frame is kept past the call.
+  void OnPacket(const link::Packet& packet, const Frame& frame);
+  // End of capture: gives out what was held back, closes every connection.
+  void Finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stag::fabric

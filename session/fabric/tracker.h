@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// TrackerContext: what the two trackers share: connection numbers, statistics, the memory budget and the way out.
+// A tracker takes one link::Packet at a time and emits Events in the order that fabric_event.h promises.
+#pragma once
+
+#include "protocol/link/packet.h"
+#include "session/fabric/decoder.h"
+
+namespace stag::fabric {
+
+class TrackerContext {
+ public:
+  TrackerContext(const DecoderOptions& options, Sink& sink) : options_(options), sink_(sink) {}
+
+  const DecoderOptions& options() const { return options_; }
+  DecoderStats& stats() { return stats_; }
+  ConnectionId NextConnection() { return ++last_connection_; }
+
+  // The frame being processed; set by the Decoder before a tracker is called.
+  void set_now(const FrameRef& now) { now_ = now; }
+  const FrameRef& now() const { return now_; }
+
+  void Emit(Event& event) {
+    event.now = now_;
+    if (event.kind == EventKind::kGap) ++stats_.gaps;
+    sink_.OnEvent(event);
+  }
+
+  // The budget over all connections. Reserve returns false (and counts nothing) when `bytes` more would pass the limit.
+  bool Reserve(uint64_t bytes) {
+    if (bytes > options_.memory_limit - used_) return false;
+    used_ += bytes;
+    return true;
+  }
+  void Release(uint64_t bytes) { used_ -= bytes; }
+  uint64_t used() const { return used_; }
+
+ private:
+  DecoderOptions options_;
+  Sink& sink_;
+  DecoderStats stats_;
+  ConnectionId last_connection_ = 0;
+  FrameRef now_;
+  uint64_t used_ = 0;
+};
+
+}  // namespace stag::fabric
