@@ -31,12 +31,14 @@ struct CallHeader {
   Auth credential, verifier;
   uint32_t length = 0;  // bytes up to the arguments; valid when status is kOk
 
-  // RPCSEC_GSS credential (flavor 6, version 1); valid when `gss`.
+  // RPCSEC_GSS credential (flavor 6, versions 1 to 3); valid when `gss`.
   bool gss = false;
   uint32_t gss_proc = 0, gss_sequence = 0, gss_service = 0;
-  // The arguments are wrapped (integrity, privacy) or a GSS control exchange: no upper-layer decode of them.
+  // The arguments are wrapped (integrity, privacy), a GSS control exchange, or unreadable for lack of a credential that
+  // makes sense: no upper-layer decode of them.
   bool opaque_arguments() const {
-    return gss && (gss_proc != kGssData || gss_service == kGssIntegrity || gss_service == kGssPrivacy);
+    if (!gss) return credential.flavor == kRpcsecGss;
+    return gss_proc != kGssData || gss_service != kGssNone;
   }
 };
 
@@ -53,7 +55,9 @@ struct ReplyHeader {
 };
 
 // `bytes`: the captured prefix of the RPC message; `length`: its bytes on the wire. A message of the other type is
-// kMalformed with the words filled. Fields that were there are filled even when the status is not kOk.
+// kMalformed with the words filled; a call whose rpc_version is not 2 is kUnsupported (its six words are filled); values
+// outside the protocol's enumerations and authentication bodies over 400 bytes are kMalformed. Fields that were there are
+// filled even when the status is not kOk.
 CallHeader DecodeCall(Bytes bytes, uint64_t length);
 ReplyHeader DecodeReply(Bytes bytes, uint64_t length);
 

@@ -60,8 +60,10 @@ struct Header {
   // only the fixed words (and an ERR_VERS body) were read.
   ParseStatus status = ParseStatus::kMalformed;
   Defect defect = Defect::kNone;
-  uint32_t defect_offset = 0;  // byte offset of the defect, or of the first byte that is missing
-  uint32_t length = 0;         // T: bytes of the transport header; valid when status is kOk
+  // Byte offset of the defect (the offending word: rdma_proc, a discriminator, a count that does not fit), or of the first
+  // byte that is missing from the Send or, when truncated, from the capture.
+  uint32_t defect_offset = 0;
+  uint32_t length = 0;         // T: bytes of the transport header; valid when status is kOk (kUnsupported: bytes read)
   uint8_t words = 0;           // how many of the four fixed words below were there (0 to 4)
 
   uint32_t xid = 0;     // rdma_xid
