@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Reader: pcap and pcapng files (either byte order, micro- and nanosecond times, several interfaces), plain or compressed
-// with gzip or zstd, from a path or standard input ("-"), as a stream of frames. Plain files are memory-mapped.
+// with gzip or zstd, from a path or standard input ("-"), as a stream of frames. Constant memory: files are
+// read through a window of about 1 MiB.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "capture/file/byte_source.h"
 #include "protocol/base/frame.h"
 #include "protocol/base/result.h"
 
@@ -17,6 +19,8 @@ class Reader {
  public:
   // Fails with a message for people when the file cannot be opened or is no capture.
   static Result<std::unique_ptr<Reader>> Open(const std::string& path);
+  // The same from any source of bytes; `name` is for messages.
+  static Result<std::unique_ptr<Reader>> Open(std::unique_ptr<ByteSource> source, const std::string& name);
   virtual ~Reader() = default;
 
   enum class Next : uint8_t { kFrame, kEnd, kDamaged };
@@ -25,7 +29,8 @@ class Reader {
   virtual Next ReadFrame(Frame& frame) = 0;
   virtual const std::string& error() const = 0;
 
-  // For progress: bytes consumed of the file as it is on disk, and its size (0 when unknown: standard input).
+  // For progress: bytes taken from the file as it is on disk (read ahead by up to 1 MiB), and its size (0 when unknown:
+  // standard input).
   virtual uint64_t position() const = 0;
   virtual uint64_t size() const = 0;
 };

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/file/link_types.h"
+
+namespace stag::capture {
+
+LinkType LinkTypeFromFile(uint32_t linktype) {
+  switch (linktype & 0xffff) {
+    case 1: return LinkType::kEthernet;
+    case 12:   // DLT_RAW as some systems write it
+    case 14:   // the same on OpenBSD
+    case 101:  // LINKTYPE_RAW
+    case 228:  // LINKTYPE_IPV4
+    case 229:  // LINKTYPE_IPV6
+      return LinkType::kRawIp;
+    case 113: return LinkType::kLinuxSll;
+    case 197: return LinkType::kErf;
+    case 247: return LinkType::kInfiniBand;
+    case 276: return LinkType::kLinuxSll2;
+    default: return LinkType::kUnsupported;
+  }
+}
+
+std::optional<uint16_t> LinkTypeToFile(LinkType link) {
+  switch (link) {
+    case LinkType::kEthernet: return uint16_t{1};
+    case LinkType::kLinuxSll: return uint16_t{113};
+    case LinkType::kLinuxSll2: return uint16_t{276};
+    case LinkType::kRawIp: return uint16_t{101};
+    case LinkType::kErf: return uint16_t{197};
+    case LinkType::kInfiniBand:
+    case LinkType::kErfInfiniBand: return uint16_t{247};  // both begin with the LRH
+    case LinkType::kErfEthernet:
+    case LinkType::kUnsupported: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace stag::capture

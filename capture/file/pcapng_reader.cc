@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// pcapng (draft-ietf-opsawg-pcapng): blocks of type, length, body, length. A section header sets the byte order and
+// forgets the interfaces of the section before; interface descriptions give link type, snap length and the unit of times;
+// enhanced, simple and obsolete packet blocks hold frames. Every other block is skipped, however long.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "capture/file/format_reader.h"
+#include "capture/file/link_types.h"
+
+namespace stag::capture {
+namespace {
+
+constexpr uint32_t kSectionHeader = 0x0a0d0d0a;
+constexpr uint32_t kInterfaceDescription = 1;
+constexpr uint32_t kPacket = 2;  // obsolete
+constexpr uint32_t kSimplePacket = 3;
+constexpr uint32_t kEnhancedPacket = 6;
+
+constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
+constexpr size_t kBlockHeader = 8;     // type and length
+constexpr size_t kBlockTrailer = 4;    // length again
+constexpr size_t kSectionHeaderBody = 16;
+constexpr size_t kInterfaceBody = 8;
+constexpr size_t kPacketBody = 20;        // of an enhanced or an obsolete packet, before the frame
+constexpr size_t kSimplePacketBody = 4;
+
+constexpr uint16_t kOptionEnd = 0, kOptionTimeResolution = 9, kOptionTimeOffset = 14;
+
+// Enough for any real file; keeps a file made of nothing but interfaces from filling the memory.
+constexpr size_t kMaxInterfaces = 65536;
+
+struct Interface {
+  LinkType link = LinkType::kUnsupported;
+  uint32_t snap_length = 0;        // 0 = no limit
+  uint8_t time_resolution = 6;     // if_tsresol: power of ten, or of two with the top bit
+  int64_t time_offset_seconds = 0;  // if_tsoffset
+};
+
+// `units` since the epoch in an interface's resolution, as nanoseconds. Wraps beyond the years that 64 bits hold.
+int64_t Nanoseconds(const Interface& interface, uint64_t units) {
+  const unsigned exponent = interface.time_resolution & 0x7f;
+  uint64_t ns = units;
+  if ((interface.time_resolution & 0x80) != 0) {
+    ns = static_cast<uint64_t>(static_cast<unsigned __int128>(units) * 1'000'000'000 >> exponent);
+  } else {
+    for (unsigned e = exponent; e < 9; ++e) ns *= 10;
+    for (unsigned e = 9; e < exponent && ns != 0; ++e) ns /= 10;
+  }
+  return static_cast<int64_t>(ns + static_cast<uint64_t>(interface.time_offset_seconds) * 1'000'000'000);
+}
+
+class PcapngReader final : public FormatReader {
+ public:
+  explicit PcapngReader(Window window) : FormatReader(std::move(window)) {}
+
+  Next ReadFrame(Frame& frame) override {
+    while (!finished()) {
+      if (!FinishBlock()) break;
+      block_start_ = window_.offset();
+      const Bytes header = window_.Peek(kBlockHeader);
+      if (header.size() < kBlockHeader) return header.empty() ? AtEnd() : CutOff(block_start_);
+      // The type of a section header reads the same in both byte orders; its length is in the order that it declares.
+      const uint32_t type = order_.Load32(header.data());
+      if (type == kSectionHeader) {
+        (void)BeginSection();
+        continue;
+      }
+      if (!BeginBlock(order_.Load32(header.data() + 4))) break;
+      switch (type) {
+        case kInterfaceDescription: (void)ReadInterface(); break;
+        case kEnhancedPacket:
+        case kPacket:
+          if (ReadPacket(type, frame)) return Next::kFrame;
+          break;
+        case kSimplePacket:
+          if (ReadSimplePacket(frame)) return Next::kFrame;
+          break;
+        default: break;
+      }
+    }
+    return verdict();
+  }
+
+  // The section header at the window's start; with its verdict the file is opened or not.
+  bool BeginSection() {
+    const Bytes block = window_.Peek(kBlockHeader + kSectionHeaderBody);
+    if (block.size() < kBlockHeader + kSectionHeaderBody) return Stop(CutOff(block_start_));
+    const uint32_t magic = LoadBe32(block.data() + kBlockHeader);
+    if (magic != kByteOrderMagic && magic != __builtin_bswap32(kByteOrderMagic))
+      return Stop(Damaged(fmt::format("the section header at byte {} has no byte order", block_start_)));
+    order_ = FileOrder(magic == kByteOrderMagic);
+    const uint16_t major = order_.Load16(block.data() + kBlockHeader + 4);
+    if (major != 1)
+      return Stop(Damaged(fmt::format("the section at byte {} is pcapng version {}: only version 1 is known",
+                                      block_start_, major)));
+    interfaces_.clear();
+    return BeginBlock(order_.Load32(block.data() + 4)) && TakeBody(kSectionHeaderBody).has_value();
+  }
+
+ private:
+  static bool Stop(Next) { return false; }
+
+  // Consumes the block's header; `length` is its whole length.
+  bool BeginBlock(uint32_t length) {
+    if (length < kBlockHeader + kBlockTrailer || length % 4 != 0)
+      return Stop(Damaged(fmt::format("the block before {} has an impossible length of {} bytes: the file is damaged there",
+                                      Where(block_start_), length)));
+    window_.Consume(kBlockHeader);
+    block_length_ = length;
+    body_left_ = length - kBlockHeader - kBlockTrailer;
+    return true;
+  }
+
+  // Skips what is left of the block that is being read, if any, and checks the second copy of its length.
+  bool FinishBlock() {
+    if (block_length_ == 0) return true;
+    if (!window_.Skip(body_left_)) return Stop(CutOff(block_start_));
+    const Bytes trailer = window_.Peek(kBlockTrailer);
+    if (trailer.size() < kBlockTrailer) return Stop(CutOff(block_start_));
+    if (order_.Load32(trailer.data()) != block_length_)
+      return Stop(Damaged(fmt::format("the two lengths of the block at byte {} differ: the file is damaged there",
+                                      block_start_)));
+    window_.Consume(kBlockTrailer);
+    block_length_ = 0;
+    return true;
+  }
+
+  // The next `n` bytes of the block's body; nothing, with the reason said, when block or file is shorter.
+  std::optional<Bytes> TakeBody(size_t n) {
+    if (n > body_left_) {
+      Damaged(fmt::format("the block at byte {} is shorter than what it holds: the file is damaged there", block_start_));
+      return std::nullopt;
+    }
+    const Bytes bytes = window_.Peek(n);
+    if (bytes.size() < n) {
+      CutOff(block_start_);
+      return std::nullopt;
+    }
+    window_.Consume(n);
+    body_left_ -= n;
+    return bytes;
+  }
+
+  bool ReadInterface() {
+    const auto body = TakeBody(kInterfaceBody);
+    if (!body) return false;
+    if (interfaces_.size() == kMaxInterfaces)
+      return Stop(Damaged(fmt::format("more than {} interfaces in one section", kMaxInterfaces)));
+    Interface interface;
+    interface.link = LinkTypeFromFile(order_.Load16(body->data()));
+    interface.snap_length = order_.Load32(body->data() + 4);
+    while (body_left_ >= 4) {
+      const auto option = TakeBody(4);
+      if (!option) return false;
+      const uint16_t code = order_.Load16(option->data());
+      const uint16_t length = order_.Load16(option->data() + 2);
+      if (code == kOptionEnd) break;
+      const auto value = TakeBody(static_cast<size_t>(RoundUp4(length)));
+      if (!value) return false;
+      if (code == kOptionTimeResolution && length == 1) interface.time_resolution = std::to_integer<uint8_t>((*value)[0]);
+      if (code == kOptionTimeOffset && length == 8)
+        interface.time_offset_seconds = static_cast<int64_t>(order_.Load64(value->data()));
+    }
+    interfaces_.push_back(interface);
+    return true;
+  }
+
+  // An enhanced packet, or an obsolete one: they differ in the width of the interface's number.
+  bool ReadPacket(uint32_t type, Frame& frame) {
+    const auto body = TakeBody(kPacketBody);
+    if (!body) return false;
+    const std::byte* p = body->data();
+    const uint32_t interface = type == kPacket ? order_.Load16(p) : order_.Load32(p);
+    const uint64_t time = uint64_t{order_.Load32(p + 4)} << 32 | order_.Load32(p + 8);
+    const uint32_t captured = order_.Load32(p + 12);
+    const uint32_t on_wire = order_.Load32(p + 16);
+    if (!CheckInterface(interface)) return false;
+    frame.ref.time_ns = Nanoseconds(interfaces_[interface], time);
+    return Deliver(interface, captured, on_wire, frame);
+  }
+
+  // A simple packet: of interface 0, without time, and its captured length must be worked out.
+  bool ReadSimplePacket(Frame& frame) {
+    const auto body = TakeBody(kSimplePacketBody);
+    if (!body || !CheckInterface(0)) return false;
+    const uint32_t on_wire = order_.Load32(body->data());
+    const uint32_t snap_length = interfaces_[0].snap_length;
+    const uint32_t captured = snap_length == 0 ? on_wire : std::min(on_wire, snap_length);
+    frame.ref.time_ns = 0;
+    return Deliver(0, captured, on_wire, frame);
+  }
+
+  bool CheckInterface(uint32_t interface) {
+    if (interface < interfaces_.size()) return true;
+    return Stop(Damaged(fmt::format("{} names interface {}, but its section describes only {}", Where(block_start_),
+                                    interface, interfaces_.size())));
+  }
+
+  bool Deliver(uint32_t interface, uint32_t captured, uint32_t on_wire, Frame& frame) {
+    if (captured > kMaxFrame)
+      return Stop(Damaged(
+          fmt::format("{} claims {} captured bytes: the file is damaged there", Where(block_start_), captured)));
+    const auto bytes = TakeBody(captured);
+    if (!bytes) return false;
+    frame.ref.number = ++frames_;
+    frame.link = interfaces_[interface].link;
+    frame.bytes = *bytes;
+    frame.wire_length = std::max(on_wire, captured);
+    return true;
+  }
+
+  FileOrder order_;
+  std::vector<Interface> interfaces_;
+  uint64_t block_start_ = 0;
+  uint32_t block_length_ = 0;  // of the block that is being read; 0 between blocks
+  uint64_t body_left_ = 0;     // bytes of its body not yet consumed
+};
+
+}  // namespace
+
+bool IsPcapng(Bytes start) { return start.size() >= 4 && LoadBe32(start.data()) == kSectionHeader; }
+
+Result<std::unique_ptr<Reader>> OpenPcapng(Window window, const std::string& name) {
+  auto reader = std::make_unique<PcapngReader>(std::move(window));
+  if (!reader->BeginSection()) return Fail(fmt::format("{} is no readable pcapng capture: {}", name, reader->error()));
+  return reader;
+}
+
+}  // namespace stag::capture

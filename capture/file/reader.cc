@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Opening: decompress when needed, then let the first bytes, not the file's name, tell the format.
+#include "capture/file/reader.h"
+
+#include <fmt/format.h>
+
+#include "capture/file/format_reader.h"
+
+namespace stag::capture {
+
+Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path) {
+  auto source = OpenByteSource(path);
+  if (!source) return tl::unexpected(source.error());
+  return Open(std::move(*source), path == "-" ? "standard input" : path);
+}
+
+Result<std::unique_ptr<Reader>> Reader::Open(std::unique_ptr<ByteSource> source, const std::string& name) {
+  Result<Window> window = Decompress(Window(std::move(source)));
+  if (!window) return tl::unexpected(window.error());
+  const Bytes start = window->Peek(8);
+  if (IsPcap(start)) return OpenPcap(std::move(*window), name);
+  if (IsPcapng(start)) return OpenPcapng(std::move(*window), name);
+  if (!window->error().empty()) return Fail(fmt::format("{}: {}", name, window->error()));
+  if (start.empty()) return Fail(fmt::format("{} is empty: there is no capture in it", name));
+  return Fail(fmt::format("{} is not a pcap or pcapng capture (nor one compressed with gzip or zstd)", name));
+}
+
+std::string FormatReader::Where(uint64_t offset) const { return fmt::format("frame {} at byte {}", frames_ + 1, offset); }
+
+Reader::Next FormatReader::Damaged(std::string message) {
+  error_ = std::move(message);
+  finished_ = true;
+  return Next::kDamaged;
+}
+
+Reader::Next FormatReader::CutOff(uint64_t offset) {
+  if (!window_.error().empty()) return Damaged(fmt::format("{}, in {}", window_.error(), Where(offset)));
+  return Damaged(fmt::format("file is cut off in {}", Where(window_.known_end())));
+}
+
+Reader::Next FormatReader::AtEnd() {
+  if (!window_.error().empty()) return Damaged(fmt::format("{}, before {}", window_.error(), Where(window_.offset())));
+  finished_ = true;
+  return Next::kEnd;
+}
+
+}  // namespace stag::capture
