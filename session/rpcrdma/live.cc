@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/rpcrdma/live.h"
+
+namespace stag::session {
+
+namespace {
+// Buffers kept for reuse: few and not large, so that a burst of big transactions does not stay in memory.
+constexpr uint64_t kMaxSpareBytes = 16u << 20;
+constexpr size_t kMaxSpareRecords = 4096;
+constexpr size_t kMaxKeptStream = 256u << 10;
+
+void ResetPayload(Payload& payload) {
+  if (payload.stream.capacity() > kMaxKeptStream) payload.stream = {};
+  payload.present = payload.complete = false;
+  payload.length = payload.stream_length = 0;
+  payload.defect = RebuildDefect::kNone;
+  payload.stream.clear();
+  payload.pieces.clear();
+  payload.items.clear();
+  payload.walk = {};
+}
+}  // namespace
+
+Live* Ledger::Open() {
+  if (free_.empty()) {
+    all_.push_back(std::make_unique<Live>());
+    free_.push_back(all_.back().get());
+  }
+  Live* live = free_.back();
+  free_.pop_back();
+  live->older = newest_;
+  live->newer = nullptr;
+  (newest_ ? newest_->newer : oldest_) = live;
+  newest_ = live;
+  return live;
+}
+
+void Ledger::Retire(Live* live) {
+  (live->older ? live->older->newer : oldest_) = live->newer;
+  (live->newer ? live->newer->older : newest_) = live->older;
+  live->older = live->newer = nullptr;
+  live->retired = true;
+  Uncharge(live);
+  for (std::vector<SegmentRecord>* records : {&live->segments, &live->reply_segments})
+    for (SegmentRecord& record : *records) {
+      if (record.data.capacity() == 0 || spare_bytes_ + record.data.capacity() > kMaxSpareBytes ||
+          spare_.size() >= kMaxSpareRecords) {
+        record.data = {};
+      } else {
+        spare_bytes_ += record.data.capacity();
+        spare_.emplace_back().data = std::move(record.data);
+        record.data = {};
+      }
+    }
+  ResetPayload(live->call);
+  ResetPayload(live->reply);
+}
+
+void Ledger::Recycle(Live* live) {
+  ReleaseRecords(live->segments);
+  ReleaseRecords(live->reply_segments);
+  // Everything but the storage goes back to its first value.
+  Live fresh;
+  fresh.call = std::move(live->call);
+  fresh.reply = std::move(live->reply);
+  fresh.call_header = std::move(live->call_header);
+  fresh.reply_header = std::move(live->reply_header);
+  fresh.operations = std::move(live->operations);
+  fresh.segments = std::move(live->segments);
+  fresh.reply_segments = std::move(live->reply_segments);
+  fresh.read_chunks = std::move(live->read_chunks);
+  fresh.reply_read_chunks = std::move(live->reply_read_chunks);
+  *live = std::move(fresh);
+  live->operations.clear();
+  live->read_chunks.clear();
+  live->reply_read_chunks.clear();
+  live->call_header.Clear();
+  live->reply_header.Clear();
+  free_.push_back(live);
+}
+
+void Ledger::Resize(std::vector<SegmentRecord>& records, size_t count) {
+  records.reserve(count);
+  while (records.size() < count) {
+    if (spare_.empty()) {
+      records.emplace_back();
+    } else {
+      spare_bytes_ -= spare_.back().data.capacity();
+      records.push_back(std::move(spare_.back()));
+      spare_.pop_back();
+    }
+  }
+}
+
+void Ledger::ReleaseRecords(std::vector<SegmentRecord>& records) {
+  for (SegmentRecord& record : records) {
+    if (spare_.size() >= kMaxSpareRecords) break;
+    if (spare_bytes_ + record.data.capacity() > kMaxSpareBytes) record.data = {};
+    spare_bytes_ += record.data.capacity();
+    SegmentRecord& spare = spare_.emplace_back(std::move(record));
+    spare.data.clear();
+    spare.requested.Clear();
+    spare.moved.Clear();
+    spare.captured.Clear();
+    spare.bytes_kept = false;
+    spare.first_frame = spare.last_frame = {};
+  }
+  records.clear();
+}
+
+void Ledger::Charge(Live* live, uint64_t bytes) {
+  live->bytes += bytes;
+  used_ += bytes;
+}
+
+void Ledger::Uncharge(Live* live) {
+  used_ -= live->bytes;
+  live->bytes = 0;
+}
+
+}  // namespace stag::session

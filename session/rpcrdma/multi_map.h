@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// MultiMap: 32-bit keys (xids, handles) to small values, newest first. Entries live in one vector with a free list and
+// chained buckets, so inserting and erasing allocate nothing once the map has grown to the connection's working set.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace stag::session {
+
+template <typename Value>
+class MultiMap {
+ public:
+  void Insert(uint32_t key, Value value) {
+    if (size_ >= buckets_.size()) Grow();
+    int32_t index = free_;
+    if (index >= 0) {
+      free_ = entries_[At(index)].next;
+    } else {
+      index = static_cast<int32_t>(entries_.size());
+      entries_.emplace_back();
+    }
+    int32_t& head = buckets_[Bucket(key)];
+    entries_[At(index)] = {key, head, value};
+    head = index;
+    ++size_;
+  }
+
+  // Calls fn(value) for every entry of `key`, newest first, until it returns true.
+  template <typename Fn>
+  bool Find(uint32_t key, Fn fn) const {
+    if (buckets_.empty()) return false;
+    for (int32_t i = buckets_[Bucket(key)]; i >= 0; i = entries_[At(i)].next)
+      if (entries_[At(i)].key == key && fn(entries_[At(i)].value)) return true;
+    return false;
+  }
+
+  // Erases the entries of `key` for which fn(value) is true.
+  template <typename Fn>
+  void Erase(uint32_t key, Fn fn) {
+    if (buckets_.empty()) return;
+    int32_t* link = &buckets_[Bucket(key)];
+    while (*link >= 0) {
+      Entry& entry = entries_[At(*link)];
+      if (entry.key == key && fn(entry.value)) {
+        int32_t erased = *link;
+        *link = entry.next;
+        entry.next = free_;
+        free_ = erased;
+        --size_;
+      } else {
+        link = &entry.next;
+      }
+    }
+  }
+
+  size_t size() const { return size_; }
+
+ private:
+  struct Entry {
+    uint32_t key = 0;
+    int32_t next = -1;
+    Value value{};
+  };
+  static size_t At(int32_t index) { return static_cast<size_t>(index); }
+  size_t Bucket(uint32_t key) const { return (key * 0x9e3779b1u >> 7) & (buckets_.size() - 1); }
+  void Grow() {
+    std::vector<int32_t> old(buckets_.empty() ? 16 : buckets_.size() * 2, -1);
+    old.swap(buckets_);
+    for (int32_t head : old) {
+      // Oldest first, so that the newest ends up at the head again.
+      int32_t reversed = -1;
+      while (head >= 0) {
+        int32_t next = entries_[At(head)].next;
+        entries_[At(head)].next = reversed;
+        reversed = head;
+        head = next;
+      }
+      while (reversed >= 0) {
+        int32_t next = entries_[At(reversed)].next;
+        int32_t& bucket = buckets_[Bucket(entries_[At(reversed)].key)];
+        entries_[At(reversed)].next = bucket;
+        bucket = reversed;
+        reversed = next;
+      }
+    }
+  }
+
+  std::vector<int32_t> buckets_;
+  std::vector<Entry> entries_;
+  int32_t free_ = -1;
+  size_t size_ = 0;
+};
+
+}  // namespace stag::session

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/rpcrdma/transaction.h"
+
+#include <algorithm>
+
+namespace stag::session {
+
+namespace {
+constexpr std::byte kZeros[4] = {};
+}
+
+bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t length,
+                          const std::function<void(Bytes, uint64_t)>& fn) const {
+  if (!payload.complete || offset > payload.length || length > payload.length - offset) return false;
+  // A legacy reply's pieces are in the memory that the reply advertised.
+  const bool from_reply_segments = &payload == &reply && !reply_segments.empty();
+  const std::vector<SegmentRecord>& records = from_reply_segments ? reply_segments : segments;
+  for (const Piece& piece : payload.pieces) {
+    if (length == 0) break;
+    if (offset >= piece.length) {
+      offset -= piece.length;
+      continue;
+    }
+    const uint64_t n = std::min(length, piece.length - offset);
+    const uint64_t at = piece.offset + offset;
+    switch (piece.source) {
+      case Piece::Source::kStream:
+        fn(Bytes(payload.stream).subspan(static_cast<size_t>(at), static_cast<size_t>(n)), n);
+        break;
+      case Piece::Source::kZero:
+        fn(Bytes(kZeros).first(static_cast<size_t>(n)), n);
+        break;
+      case Piece::Source::kSegment: {
+        const SegmentRecord& record = records[piece.segment];
+        const bool kept = record.bytes_kept && at + n <= record.data.size();
+        fn(kept ? Bytes(record.data).subspan(static_cast<size_t>(at), static_cast<size_t>(n)) : Bytes{}, n);
+        break;
+      }
+    }
+    length -= n;
+    offset = 0;
+  }
+  return true;
+}
+
+bool Transaction::CopyTo(const Payload& payload, std::vector<std::byte>& out) const {
+  out.clear();
+  if (!payload.complete) return false;
+  bool kept = true;
+  out.reserve(static_cast<size_t>(payload.length));
+  ForEach(payload, 0, payload.length, [&](Bytes bytes, uint64_t length) {
+    if (bytes.size() == length) {
+      out.insert(out.end(), bytes.begin(), bytes.end());
+    } else {
+      kept = false;
+    }
+  });
+  if (!kept) out.clear();
+  return kept;
+}
+
+}  // namespace stag::session
