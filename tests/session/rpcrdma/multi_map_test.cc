@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/rpcrdma/multi_map.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace stag::session {
+namespace {
+
+std::vector<int> All(const MultiMap<int>& map, uint32_t key) {
+  std::vector<int> out;
+  map.Find(key, [&](int value) { return out.push_back(value), false; });
+  return out;
+}
+
+TEST(MultiMap, NewestFirst) {
+  MultiMap<int> map;
+  for (int i = 0; i < 5; ++i) map.Insert(7, i);
+  EXPECT_EQ(All(map, 7), (std::vector<int>{4, 3, 2, 1, 0}));
+  EXPECT_TRUE(All(map, 8).empty());
+}
+
+TEST(MultiMap, GrowingKeepsTheOrder) {
+  MultiMap<int> map;
+  for (int i = 0; i < 1000; ++i) map.Insert(static_cast<uint32_t>(i % 10), i);
+  for (uint32_t key = 0; key < 10; ++key) {
+    const std::vector<int> values = All(map, key);
+    EXPECT_EQ(values.size(), 100u);
+    EXPECT_TRUE(std::is_sorted(values.rbegin(), values.rend()));
+  }
+}
+
+TEST(MultiMap, AgreesWithStdMultimap) {
+  std::mt19937 random(1);
+  MultiMap<int> map;
+  std::multimap<uint32_t, int> model;
+  for (int i = 0; i < 20000; ++i) {
+    const uint32_t key = random() % 50;
+    if (random() % 2) {
+      map.Insert(key, i);
+      model.insert({key, i});
+    } else {
+      const int parity = static_cast<int>(random() % 2);
+      map.Erase(key, [&](int value) { return value % 2 == parity; });
+      auto [it, end] = model.equal_range(key);
+      while (it != end) it = it->second % 2 == parity ? model.erase(it) : std::next(it);
+    }
+    ASSERT_EQ(map.size(), model.size());
+    std::vector<int> values = All(map, key), expected;
+    auto [it, end] = model.equal_range(key);
+    for (; it != end; ++it) expected.push_back(it->second);
+    std::reverse(expected.begin(), expected.end());
+    ASSERT_EQ(values, expected);
+  }
+}
+
+}  // namespace
+}  // namespace stag::session
