@@ -2,7 +2,8 @@
 //
 // pcapng (draft-ietf-opsawg-pcapng): blocks of type, length, body, length. A section header sets the byte order and
 // forgets the interfaces of the section before; interface descriptions give link type, snap length and the unit of times;
-// enhanced, simple and obsolete packet blocks hold frames. Every other block is skipped, however long.
+// enhanced, simple and obsolete packet blocks hold frames. Every other block is skipped, however long, but those that
+// Wireshark shows as frames count as (empty) frames.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +21,8 @@ constexpr uint32_t kInterfaceDescription = 1;
 constexpr uint32_t kPacket = 2;  // obsolete
 constexpr uint32_t kSimplePacket = 3;
 constexpr uint32_t kEnhancedPacket = 6;
+// No frames, but Wireshark numbers them as if they were.
+constexpr uint32_t kSystemdJournal = 9, kCustom = 0x00000bad, kCustomNotCopied = 0x40000bad;
 
 constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
 constexpr size_t kBlockHeader = 8;     // type and length
@@ -80,6 +83,9 @@ class PcapngReader final : public FormatReader {
         case kSimplePacket:
           if (ReadSimplePacket(frame)) return Next::kFrame;
           break;
+        case kSystemdJournal:
+        case kCustom:
+        case kCustomNotCopied: DeliverPlaceholder(frame); return Next::kFrame;
         default: break;
       }
     }
@@ -201,6 +207,14 @@ class PcapngReader final : public FormatReader {
                                     interface, interfaces_.size())));
   }
 
+  // Keeps the numbers of the frames after it the same as Wireshark's. Has no time of its own: that of the frame before.
+  void DeliverPlaceholder(Frame& frame) {
+    frame.ref = {++frames_, last_time_ns_};
+    frame.link = LinkType::kUnsupported;
+    frame.bytes = {};
+    frame.wire_length = 0;
+  }
+
   bool Deliver(uint32_t interface, uint32_t captured, uint32_t on_wire, Frame& frame) {
     if (captured > kMaxFrame)
       return Stop(Damaged(
@@ -208,6 +222,7 @@ class PcapngReader final : public FormatReader {
     const auto bytes = TakeBody(captured);
     if (!bytes) return false;
     frame.ref.number = ++frames_;
+    last_time_ns_ = frame.ref.time_ns;
     frame.link = interfaces_[interface].link;
     frame.bytes = *bytes;
     frame.wire_length = std::max(on_wire, captured);
@@ -216,6 +231,7 @@ class PcapngReader final : public FormatReader {
 
   FileOrder order_;
   std::vector<Interface> interfaces_;
+  int64_t last_time_ns_ = 0;
   uint64_t block_start_ = 0;
   uint32_t block_length_ = 0;  // of the block that is being read; 0 between blocks
   uint64_t body_left_ = 0;     // bytes of its body not yet consumed

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "capture/file/writer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "tests/capture/file/file_bytes.h"
+
+namespace stag::capture {
+namespace {
+
+const FileFormat kFormats[] = {FileFormat::kPcap, FileFormat::kPcapng};
+
+ByteVector Encode(FileFormat format, const std::vector<ReadBack::Item>& frames, std::string_view comment = {}) {
+  ByteVector out;
+  auto encoder = FileEncoder::Start(format, frames.at(0).link, out);
+  EXPECT_TRUE(encoder);
+  for (const auto& f : frames) EXPECT_TRUE(encoder->Append({f.ref, f.link, f.bytes, f.wire_length}, comment, out));
+  return out;
+}
+
+// decode(encode(x)) == x
+TEST(FileEncoder, RoundTrip) {
+  std::mt19937 random(7);
+  for (const FileFormat format : kFormats) {
+    std::vector<ReadBack::Item> frames;
+    for (uint32_t i = 0; i < 300; ++i) {
+      const auto size = random() % 500;
+      const uint64_t time_ns = uint64_t{random()} * 1'000'000'000 + random() % 1'000'000'000;
+      frames.push_back({{i + 1, static_cast<int64_t>(time_ns)},
+                        LinkType::kEthernet,
+                        Pattern(size, static_cast<uint8_t>(i)),
+                        static_cast<uint32_t>(size + random() % 100)});
+    }
+    const ReadBack read = ReadAll(Encode(format, frames));
+    EXPECT_EQ(read.error, "");
+    EXPECT_EQ(read.frames, frames);
+    EXPECT_EQ(ReadAll(Encode(format, frames, "a comment")).frames, format == FileFormat::kPcap ? frames : read.frames);
+  }
+}
+
+TEST(FileEncoder, EveryLinkTypeThatFilesKnow) {
+  const LinkType kStored[] = {LinkType::kEthernet, LinkType::kLinuxSll, LinkType::kLinuxSll2,
+                              LinkType::kRawIp,    LinkType::kErf,      LinkType::kInfiniBand};
+  std::vector<ReadBack::Item> all;
+  for (const LinkType link : kStored) {
+    const ReadBack::Item item{{1, 5}, link, Pattern(9), 9};
+    EXPECT_EQ(ReadAll(Encode(FileFormat::kPcap, {item})).frames, std::vector{item});
+    all.push_back(item);
+    all.back().ref.number = all.size();
+  }
+  EXPECT_EQ(ReadAll(Encode(FileFormat::kPcapng, all)).frames, all) << "an interface for each";
+
+  ByteVector out;
+  EXPECT_FALSE(FileEncoder::Start(FileFormat::kPcap, LinkType::kErfEthernet, out));
+  EXPECT_FALSE(FileEncoder::Start(FileFormat::kPcapng, LinkType::kUnsupported, out));
+}
+
+TEST(FileEncoder, WhatCannotBeStoredIsRefusedAndNotWritten) {
+  for (const FileFormat format : kFormats) {
+    ByteVector out;
+    auto encoder = FileEncoder::Start(format, LinkType::kEthernet, out);
+    ASSERT_TRUE(encoder);
+    const ByteVector before = out;
+    const ByteVector bytes = Pattern((1u << 20) + 1);
+    EXPECT_FALSE(encoder->Append({{1, -1}, LinkType::kEthernet, Bytes(bytes).first(4), 4}, {}, out));
+    EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kEthernet, bytes, 1u << 20}, {}, out));
+    EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kErfEthernet, Bytes(bytes).first(4), 4}, {}, out));
+    EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kEthernet, Bytes(bytes).first(4), 4}, std::string(65536, 'x'), out));
+    if (format == FileFormat::kPcap) {
+      EXPECT_FALSE(encoder->Append({{1, int64_t{1} << 62}, LinkType::kEthernet, Bytes(bytes).first(4), 4}, {}, out));
+      EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kRawIp, Bytes(bytes).first(4), 4}, {}, out));
+    }
+    EXPECT_EQ(out, before);
+  }
+}
+
+TEST(FileWriter, WritesFiles) {
+  char name[] = "/tmp/stag_writer_XXXXXX";
+  const std::string directory = ::mkdtemp(name);
+  const std::string path = directory + "/out";
+  for (const FileFormat format : kFormats) {
+    auto writer = FileWriter::Create(path, format, LinkType::kEthernet);
+    ASSERT_TRUE(writer);
+    const ByteVector bytes = Pattern(1000);
+    for (int i = 0; i < 2000; ++i) ASSERT_TRUE((*writer)->Write({{0, i}, LinkType::kEthernet, bytes, 1000}, "comment"));
+    ASSERT_TRUE((*writer)->Close());
+    const ReadBack read = ReadAll(Reader::Open(path));
+    ASSERT_EQ(read.frames.size(), 2000u);
+    EXPECT_EQ(read.frames[1999], (ReadBack::Item{{2000, 1999}, LinkType::kEthernet, bytes, 1000}));
+    EXPECT_EQ(read.end, Reader::Next::kEnd);
+  }
+  auto nowhere = FileWriter::Create(directory + "/none/out", FileFormat::kPcap, LinkType::kEthernet);
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().message, "cannot create " + directory + "/none/out: No such file or directory");
+  std::filesystem::remove_all(directory);
+}
+
+TEST(FileWriter, FullDiskIsSaid) {
+  auto writer = FileWriter::Create("/dev/full", FileFormat::kPcap, LinkType::kEthernet);
+  ASSERT_TRUE(writer);
+  const auto closed = (*writer)->Close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().message, "cannot write /dev/full: No space left on device");
+}
+
+}  // namespace
+}  // namespace stag::capture
