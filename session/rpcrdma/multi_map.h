@@ -4,6 +4,7 @@
 // chained buckets, so inserting and erasing allocate nothing once the map has grown to the connection's working set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What loss, duplication, reordering and truncation may do to an analysis: make RPCs incomplete, never wrong; hide findings,
+// never invent them. Every real capture that the repository ships is damaged at every frame (the larger ones, and those
+// beside the repository, at frames spread over it), analysed, and compared with the analysis of the whole capture.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "conformance/engine/engine.h"
+#include "tests/support/run_capture.h"
+
+namespace stag {
+namespace {
+
+namespace fs = std::filesystem;
+using test::OwnedFrame;
+
+// The content of every complete message by xid and kind, and how often each rule was broken by which xid.
+struct Analysis {
+  std::map<std::pair<uint32_t, char>, std::set<size_t>> contents;
+  std::map<std::pair<std::string, std::string>, int> findings;
+  size_t complete = 0;
+};
+
+class Collector : public session::Observer, public conformance::FindingSink {
+ public:
+  explicit Collector(Analysis& out) : out_(out) {}
+
+  void OnTransaction(const session::Connection&, const session::Transaction& t) override {
+    Add(t, t.call, t.backward ? 'C' : 'c');
+    Add(t, t.reply, t.backward ? 'R' : 'r');
+  }
+  void OnFinding(const conformance::Finding& finding) override {
+    if (finding.severity == conformance::Severity::kNote) return;
+    ++out_.findings[{std::string(finding.rule->id), finding.xid ? std::to_string(*finding.xid) : "-"}];
+  }
+
+ private:
+  void Add(const session::Transaction& t, const session::Payload& payload, char kind) {
+    if (!payload.complete) return;
+    ASSERT_TRUE(t.CopyTo(payload, bytes_));
+    const std::string_view view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+    out_.contents[{t.xid, kind}].insert(std::hash<std::string_view>{}(view));
+    ++out_.complete;
+  }
+  Analysis& out_;
+  std::vector<std::byte> bytes_;
+};
+
+Analysis Analyse(std::span<const OwnedFrame> frames) {
+  Analysis out;
+  Collector collector(out);
+  conformance::Engine engine({}, collector);
+  test::Run(frames, {}, {}, {&collector, &engine});
+  return out;
+}
+
+// Nothing in `damaged` that `whole` does not have.
+void ExpectNothingNew(const Analysis& whole, const Analysis& damaged, const std::string& what) {
+  for (const auto& [key, hashes] : damaged.contents)
+    for (size_t hash : hashes) {
+      const auto it = whole.contents.find(key);
+      EXPECT_TRUE(it != whole.contents.end() && it->second.count(hash))
+          << what << ": wrong bytes in xid 0x" << std::hex << key.first << " (" << key.second << ")";
+    }
+  for (const auto& [key, count] : damaged.findings) {
+    const auto it = whole.findings.find(key);
+    EXPECT_LE(count, it == whole.findings.end() ? 0 : it->second) << what << ": new finding " << key.first << " of xid " << key.second;
+  }
+}
+
+struct Capture {
+  std::string path;
+  size_t positions;  // how many frames are damaged, one at a time
+};
+
+std::vector<Capture> Captures() {
+  std::vector<Capture> out;
+  const auto add = [&](const fs::path& folder, size_t positions) {
+    if (!fs::is_directory(folder)) return;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (name.find(".pcap") != std::string::npos) out.push_back({entry.path().string(), positions});
+    }
+  };
+  const bool thorough = std::getenv("STAG_THOROUGH") != nullptr;
+  add(fs::path(STAG_SOURCE_DIR) / "pcaps" / "real", thorough ? 100000 : 150);
+  add(fs::path(STAG_SOURCE_DIR) / ".." / "shared" / "captures", thorough ? 400 : 12);
+  std::sort(out.begin(), out.end(), [](const Capture& a, const Capture& b) { return a.path < b.path; });
+  return out;
+}
+
+class Damage : public testing::TestWithParam<Capture> {
+ protected:
+  void SetUp() override {
+    frames_ = test::LoadFrames(GetParam().path);
+    whole_ = Analyse(frames_);
+    step_ = std::max<size_t>(1, frames_.size() / GetParam().positions);
+  }
+  std::vector<OwnedFrame> frames_;
+  Analysis whole_;
+  size_t step_ = 1;
+};
+
+TEST_P(Damage, LosingAFrame) {
+  for (size_t i = 0; i < frames_.size(); i += step_)
+    ExpectNothingNew(whole_, Analyse(test::Without(frames_, i)), "without frame " + std::to_string(i + 1));
+}
+
+TEST_P(Damage, DuplicatingAFrame) {
+  for (size_t i = 0; i < frames_.size(); i += step_) {
+    const Analysis damaged = Analyse(test::Duplicated(frames_, i));
+    ExpectNothingNew(whole_, damaged, "frame " + std::to_string(i + 1) + " twice");
+    EXPECT_EQ(damaged.complete, whole_.complete) << "frame " << i + 1 << " twice";
+  }
+}
+
+TEST_P(Damage, SwappingNeighbours) {
+  for (size_t i = 0; i + 1 < frames_.size(); i += step_) {
+    const Analysis damaged = Analyse(test::SwappedWithNext(frames_, i));
+    ExpectNothingNew(whole_, damaged, "frames " + std::to_string(i + 1) + " and " + std::to_string(i + 2) + " swapped");
+    EXPECT_EQ(damaged.complete, whole_.complete) << "frames " << i + 1 << " and " << i + 2 << " swapped";
+  }
+}
+
+TEST_P(Damage, EndingEarly) {
+  for (size_t i = 0; i < frames_.size(); i += step_)
+    ExpectNothingNew(whole_, Analyse(std::span(frames_).first(i)), "the first " + std::to_string(i) + " frames");
+}
+
+TEST_P(Damage, StartingLate) {
+  for (size_t i = 1; i < frames_.size(); i += step_)
+    ExpectNothingNew(whole_, Analyse(std::span(frames_).subspan(i)), "from frame " + std::to_string(i + 1));
+}
+
+TEST_P(Damage, SnapLength) {
+  for (size_t snap = 1; snap < 400; snap += 3)
+    ExpectNothingNew(whole_, Analyse(test::Snapped(frames_, snap)), "cut to " + std::to_string(snap) + " bytes");
+}
+
+std::string TestName(const testing::TestParamInfo<Capture>& info) {
+  std::string name = fs::path(info.param.path).filename().string();
+  if (info.param.path.find("pcaps") == std::string::npos) name = "shared_" + name;
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+}
+
+
+INSTANTIATE_TEST_SUITE_P(Captures, Damage, testing::ValuesIn(Captures()), TestName);
+
+}  // namespace
+}  // namespace stag

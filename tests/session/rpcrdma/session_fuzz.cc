@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Arbitrary events of two connections into a Session. Input: records of
+//   u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: missing), u8 length, then for RDMA operations u32
+//   handle and u32 offset, then `length` bytes (of a Send, or moved).
+// Whatever comes, nothing crashes, the memory limit holds, and a complete message can be copied out at its length.
+#include <algorithm>
+#include <cstdlib>
+
+#include "protocol/base/cursor.h"
+#include "session/rpcrdma/session.h"
+
+namespace {
+
+using namespace stag;
+
+class Copier : public session::Observer {
+ public:
+  void OnTransaction(const session::Connection&, const session::Transaction& t) override {
+    for (const session::Payload* payload : {&t.call, &t.reply})
+      if (payload->complete && t.CopyTo(*payload, out_) && out_.size() != payload->length) std::abort();
+  }
+
+ private:
+  std::vector<std::byte> out_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Copier copier;
+  session::SessionOptions options;
+  options.memory_limit = 256 << 10;
+  options.max_outstanding = 64;
+  session::Session session(options, {&copier});
+  fabric::ConnectionInfo info[2];
+  info[0].id = 1;
+  info[0].service_port = 20049;
+  info[1].id = 2;
+  Cursor cursor(std::as_bytes(std::span(data, size)));
+  uint64_t frame = 0;
+  while (cursor.remaining() > 0) {
+    const uint8_t what = cursor.U8();
+    const uint8_t length = cursor.U8();
+    constexpr fabric::EventKind kKinds[] = {fabric::EventKind::kSend,         fabric::EventKind::kWrite,
+                                            fabric::EventKind::kReadRequest,  fabric::EventKind::kReadResponse,
+                                            fabric::EventKind::kGap,          fabric::EventKind::kSetup,
+                                            fabric::EventKind::kClosed,       fabric::EventKind::kSend};
+    fabric::Event event;
+    event.kind = kKinds[what & 7];
+    event.from = what >> 3 & 1;
+    event.connection = &info[what >> 4 & 1];
+    event.frame = event.first_frame = event.now = {++frame, 0};
+    if (event.kind == fabric::EventKind::kWrite || event.kind == fabric::EventKind::kReadRequest ||
+        event.kind == fabric::EventKind::kReadResponse) {
+      event.handle = cursor.U32();
+      event.offset = cursor.U32();
+    }
+    event.bytes = cursor.Take(std::min<size_t>(length, cursor.remaining()));
+    event.private_data = event.bytes;
+    event.length = event.bytes.size();
+    if (what & 32) {
+      event.length += length;
+      event.missing = what & 64 ? fabric::Missing::kLost : fabric::Missing::kTruncatedByCapture;
+    }
+    session.OnEvent(event);
+  }
+  session.Finish();
+  return 0;
+}
