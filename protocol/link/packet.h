@@ -25,7 +25,7 @@ struct Packet {
   Bytes payload;
   uint64_t wire_length = 0;
 
-  // RoCE: the headers that the ICRC covers, from the IP header (RoCEv2) or GRH (RoCEv1) up to the BTH; LRH for InfiniBand.
+  // The headers that the ICRC covers, up to the BTH: from the IP header (RoCEv2), the GRH (RoCEv1) or the LRH (InfiniBand).
   Bytes icrc_headers;
 
   // TCP

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "protocol/link/packet.h"
+
+#include <algorithm>
+
+#include "protocol/base/cursor.h"
+
+namespace stag::link {
+namespace {
+
+constexpr uint16_t kEthertypeIpv4 = 0x0800, kEthertypeIpv6 = 0x86dd;
+constexpr uint8_t kProtocolHopByHop = 0, kProtocolTcp = 6, kProtocolUdp = 17, kProtocolRouting = 43,
+                  kProtocolFragment = 44, kProtocolAh = 51, kProtocolDestination = 60;
+constexpr uint8_t kNextHeaderIba = 0x1b;  // GRH: the BTH follows (InfiniBand Architecture volume 1, section 8.3)
+constexpr size_t kVcrcLength = 2;
+
+bool IsVlan(uint16_t ethertype) {
+  return ethertype == 0x8100 || ethertype == 0x88a8 || ethertype == 0x9100 || ethertype == 0x9200;
+}
+
+Address MakeAddress(Address::Kind kind, Bytes bytes) {
+  Address a;
+  a.kind = kind;
+  std::copy_n(bytes.begin(), std::min(bytes.size(), a.bytes.size()), a.bytes.begin());
+  return a;
+}
+
+// One frame on its way down. Every step reads from `c_` and either goes on to the next or sets the status and stops.
+class Decoding {
+ public:
+  Decoding(Bytes captured, uint64_t wire_length) : all_(captured), c_(captured, wire_length) {}
+
+  Packet Run(LinkType link) {
+    switch (link) {
+      case LinkType::kEthernet: Ethernet(); break;
+      case LinkType::kLinuxSll: Skip(14), Ethertype(c_.U16()); break;
+      case LinkType::kLinuxSll2: {
+        uint16_t type = c_.U16();
+        Skip(18), Ethertype(type);
+        break;
+      }
+      case LinkType::kRawIp: RawIp(); break;
+      case LinkType::kErf: Erf(); break;
+      case LinkType::kErfEthernet: Skip(2), Ethernet(); break;
+      case LinkType::kErfInfiniBand:
+      case LinkType::kInfiniBand: Lrh(); break;
+      case LinkType::kUnsupported: break;
+    }
+    if (!c_.ok()) p_.status = c_.status();
+    if (p_.status != ParseStatus::kOk && p_.status != ParseStatus::kTruncatedByCapture) p_.carrier = Carrier::kOther;
+    return p_;
+  }
+
+ private:
+  void Skip(uint64_t n) { c_.Skip(n); }
+
+  void Ethernet() {
+    Skip(12);
+    Ethertype(c_.U16());
+  }
+
+  void Ethertype(uint16_t type) {
+    while (c_.ok() && IsVlan(type)) {
+      Skip(2);
+      type = c_.U16();
+    }
+    if (!c_.ok()) return;
+    if (type == kEthertypeIpv4) Ipv4();
+    if (type == kEthertypeIpv6) Ipv6();
+    if (type == kRoceV1Ethertype) {
+      p_.carrier = Carrier::kRoceV1;
+      headers_begin_ = c_.offset();
+      Grh();
+    }
+  }
+
+  void RawIp() {
+    if (c_.Rest().empty()) return (void)c_.U8();
+    unsigned version = std::to_integer<unsigned>(c_.Rest()[0]) >> 4;
+    if (version == 4) Ipv4();
+    if (version == 6) Ipv6();
+  }
+
+  // A record of Endace's extensible record format: 16 bytes of header, 8-byte extension headers while the top bit of the
+  // last type byte is set, for Ethernet types two bytes of offset and pad, then the packet.
+  void Erf() {
+    Skip(8);
+    uint8_t type = c_.U8();
+    Skip(5);
+    uint64_t wire = c_.U16();
+    uint8_t more = type;
+    while (c_.ok() && (more & 0x80) != 0) {
+      more = c_.U8();
+      Skip(7);
+    }
+    if (!c_.ok()) return;
+    type &= 0x7f;
+    bool ethernet = type == 2 || type == 11 || type == 16 || type == 20;
+    if (ethernet) Skip(2);
+    if (!c_.ok()) return;
+    // The record's own wire length replaces that of the frame, which counts the record header and padding too.
+    Bytes rest = c_.Rest();
+    rest = rest.first(static_cast<size_t>(std::min<uint64_t>(rest.size(), wire)));
+    all_ = rest;
+    c_ = Cursor(rest, wire);
+    if (ethernet) Ethernet();
+    if (type == 21) Lrh();                // InfiniBand
+    if (type == 22 || type == 23) RawIp();  // IPv4, IPv6
+  }
+
+  void Ipv4() {
+    headers_begin_ = c_.offset();
+    uint64_t wire_left = c_.wire_remaining();
+    uint8_t version_ihl = c_.U8();
+    Skip(1);
+    uint64_t total = c_.U16();
+    Skip(2);
+    uint16_t fragment = c_.U16();
+    Skip(1);
+    uint8_t protocol = c_.U8();
+    Skip(2);
+    p_.source = MakeAddress(Address::Kind::kIpv4, c_.Take(4));
+    p_.destination = MakeAddress(Address::Kind::kIpv4, c_.Take(4));
+    uint64_t header = uint64_t{version_ihl & 0x0fu} * 4;
+    if (!c_.ok()) return;
+    if (version_ihl >> 4 != 4 || header < 20) return c_.Fail(ParseStatus::kMalformed);
+    if (total == 0) total = wire_left;  // segmentation offload: the length did not fit or is filled in later
+    if (total < header) return c_.Fail(ParseStatus::kMalformed);
+    Skip(header - 20);
+    if ((fragment & 0x3fff) != 0) return Fragment();
+    Transport(protocol, total - header);
+  }
+
+  void Ipv6() {
+    headers_begin_ = c_.offset();
+    uint64_t wire_left = c_.wire_remaining();
+    uint32_t version = c_.U32() >> 28;
+    uint64_t length = c_.U16();
+    uint8_t next = c_.U8();
+    Skip(1);
+    p_.source = MakeAddress(Address::Kind::kIpv6, c_.Take(16));
+    p_.destination = MakeAddress(Address::Kind::kIpv6, c_.Take(16));
+    if (!c_.ok()) return;
+    if (version != 6) return c_.Fail(ParseStatus::kMalformed);
+    if (length == 0) length = wire_left - 40;  // segmentation offload, as for IPv4
+    while (true) {
+      uint64_t extension;
+      if (next == kProtocolHopByHop || next == kProtocolRouting || next == kProtocolDestination) {
+        next = c_.U8();
+        extension = 8 + uint64_t{c_.U8()} * 8;
+      } else if (next == kProtocolAh) {
+        next = c_.U8();
+        extension = 8 + uint64_t{c_.U8()} * 4;
+      } else if (next == kProtocolFragment) {
+        next = c_.U8();
+        Skip(1);
+        uint16_t fragment = c_.U16();
+        Skip(4);
+        if (c_.ok() && (fragment & 0xfff9) != 0) return Fragment();
+        if (length < 8) return c_.Fail(ParseStatus::kMalformed);
+        length -= 8;
+        continue;  // an "atomic" fragment is a whole packet
+      } else {
+        break;
+      }
+      Skip(extension - 2);
+      if (!c_.ok()) return;
+      if (length < extension) return c_.Fail(ParseStatus::kMalformed);
+      length -= extension;
+    }
+    if (c_.ok()) Transport(next, length);
+  }
+
+  void Fragment() {
+    p_.ip_fragment = true;
+    p_.status = ParseStatus::kUnsupported;
+  }
+
+  void Transport(uint8_t protocol, uint64_t length) {
+    if (protocol == kProtocolUdp) Udp(length);
+    if (protocol == kProtocolTcp) Tcp(length);
+  }
+
+  void Udp(uint64_t length) {
+    p_.source_port = c_.U16();
+    p_.destination_port = c_.U16();
+    uint64_t udp_length = c_.U16();
+    Skip(2);
+    if (!c_.ok() || (p_.destination_port != kRoceV2Port && p_.source_port != kRoceV2Port)) return;
+    p_.carrier = Carrier::kRoceV2;
+    if (udp_length == 0) udp_length = length;
+    if (udp_length < 8 || udp_length > length) return c_.Fail(ParseStatus::kMalformed);
+    Payload(udp_length - 8);
+  }
+
+  void Tcp(uint64_t length) {
+    p_.carrier = Carrier::kTcp;
+    p_.source_port = c_.U16();
+    p_.destination_port = c_.U16();
+    p_.sequence = c_.U32();
+    p_.acknowledgment = c_.U32();
+    uint64_t header = static_cast<uint64_t>(c_.U8() >> 4) * 4;
+    p_.tcp_flags = c_.U8();
+    Skip(6);
+    if (!c_.ok()) return;
+    if (header < 20 || header > length) return c_.Fail(ParseStatus::kMalformed);
+    Skip(header - 20);
+    Payload(length - header);
+  }
+
+  // GRH (InfiniBand Architecture volume 1, section 8.3); RoCEv1 puts it right behind the ethertype. Its PayLen counts from
+  // the first byte behind it to the end of the ICRC.
+  void Grh() {
+    uint32_t version = c_.U32() >> 28;
+    uint64_t length = c_.U16();
+    uint8_t next = c_.U8();
+    Skip(1);
+    p_.source = MakeAddress(Address::Kind::kGid, c_.Take(16));
+    p_.destination = MakeAddress(Address::Kind::kGid, c_.Take(16));
+    if (!c_.ok()) return;
+    if (version != 6) return c_.Fail(ParseStatus::kMalformed);
+    if (next != kNextHeaderIba) {
+      p_.carrier = Carrier::kOther;
+      return;
+    }
+    Payload(length);
+  }
+
+  // LRH (InfiniBand Architecture volume 1, section 7.7). PktLen counts 4-byte words from the LRH to the end of the ICRC.
+  void Lrh() {
+    headers_begin_ = c_.offset();
+    Skip(1);
+    uint8_t lnh = c_.U8() & 3;
+    Address destination = MakeAddress(Address::Kind::kLid, c_.Take(2));
+    uint64_t length = uint64_t{c_.U16() & 0x07ffu} * 4;
+    Address source = MakeAddress(Address::Kind::kLid, c_.Take(2));
+    if (!c_.ok()) return;
+    p_.source = source;
+    p_.destination = destination;
+    if (lnh < 2) return;  // raw packets: no InfiniBand transport
+    p_.carrier = Carrier::kInfiniBand;
+    uint64_t wire = c_.wire_remaining() + 8;
+    if (length == 0) length = wire > kVcrcLength ? wire - kVcrcLength : 0;
+    if (length < 8) return c_.Fail(ParseStatus::kMalformed);
+    if (lnh == 3) return Grh();
+    Payload(length - 8);
+  }
+
+  void Payload(uint64_t length) {
+    if (!c_.ok()) return;
+    Bytes rest = c_.Rest();
+    p_.payload = rest.first(static_cast<size_t>(std::min<uint64_t>(rest.size(), length)));
+    p_.wire_length = length;
+    if (p_.carrier != Carrier::kTcp) p_.icrc_headers = all_.subspan(headers_begin_, c_.offset() - headers_begin_);
+    p_.status = ParseStatus::kOk;
+  }
+
+  Bytes all_;
+  Cursor c_;
+  Packet p_;
+  size_t headers_begin_ = 0;
+};
+
+}  // namespace
+
+Packet Decode(const Frame& frame) { return Decoding(frame.bytes, frame.wire_length).Run(frame.link); }
+
+}  // namespace stag::link
