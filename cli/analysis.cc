@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/analysis.h"
+
+#include "capture/file/reader.h"
+
+namespace stag::cli {
+namespace {
+
+// "1 frame", "2 frames".
+std::string Count(uint64_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
+void ReportDrops(const std::string& name, const Outcome& outcome) {
+  if (outcome.decoder.dropped_for_memory > 0 || outcome.session.dropped_bytes > 0 ||
+      outcome.session.evicted_transactions > 0) {
+    Complain("{}: the memory cap was reached: gave up {}, {} of payload and {} of reassembly; --memory raises the cap", name,
+             Count(outcome.session.evicted_transactions, "transaction"), Count(outcome.session.dropped_bytes, "byte"),
+             Count(outcome.decoder.dropped_for_memory, "item"));
+  }
+  if (outcome.decoder.ip_fragments > 0) {
+    Complain("{}: {} with a fragment of an IP packet could not be followed", name,
+             Count(outcome.decoder.ip_fragments, "frame"));
+  }
+}
+
+}  // namespace
+
+std::string DisplayName(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
+                std::vector<session::Observer*> observers) {
+  Outcome outcome;
+  clock = Clock{};
+  auto opened = capture::Reader::Open(file);
+  if (!opened) {
+    output.Flush();
+    ComplainText(opened.error().message);
+    return outcome;
+  }
+  outcome.opened = true;
+  capture::Reader& reader = **opened;
+
+  session::SessionOptions session_options;
+  session_options.keep_bulk = keep_bulk;
+  session_options.memory_limit = options.memory - options.memory / 4;
+  session::Session session(session_options, std::move(observers));
+  fabric::DecoderOptions decoder_options;
+  decoder_options.memory_limit = options.memory / 4;
+  fabric::Decoder decoder(decoder_options, session);
+
+  Progress progress(options.progress && !options.quiet, DisplayName(file));
+  output.set_before_write([&progress] { progress.Clear(); });
+  Frame frame;
+  capture::Reader::Next next = capture::Reader::Next::kEnd;
+  while (!output.stopped() && (next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
+    if (outcome.frames++ == 0) clock.first_time_ns = frame.ref.time_ns;
+    clock.frame = frame.ref.number;
+    decoder.OnFrame(frame);
+    if (progress.active() && outcome.frames % 1024 == 0) {
+      progress.Update(reader.position(), reader.size(), outcome.frames);
+    }
+  }
+  decoder.Finish();
+  session.Finish();
+  progress.Clear();
+  output.set_before_write(nullptr);
+  outcome.damaged = next == capture::Reader::Next::kDamaged;
+  outcome.decoder = decoder.stats();
+  outcome.session = session.stats();
+  if (outcome.damaged) {
+    output.Flush();
+    ComplainText(reader.error());
+  }
+  if (!options.quiet && !output.closed()) ReportDrops(DisplayName(file), outcome);
+  return outcome;
+}
+
+int ForEachFile(const CommonOptions& options, Output& output,
+                const std::function<Outcome(const std::string& file)>& analyze) {
+  int status = kExitFine;
+  bool first = true;
+  for (const std::string& file : options.files) {
+    if (output.stopped()) break;
+    if (options.files.size() > 1 && options.format == Format::kText) {
+      const Style& style = output.style();
+      Put(output.buffer(), "{}{}== {} =={}\n", first ? "" : "\n", style.bold, DisplayName(file), style.reset);
+    }
+    first = false;
+    const Outcome outcome = analyze(file);
+    if (!outcome.opened || outcome.damaged) status = kExitTrouble;
+  }
+  output.Flush();
+  return output.failed() ? kExitTrouble : status;
+}
+
+}  // namespace stag::cli

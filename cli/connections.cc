@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag connections: what is known of each RPC-over-RDMA connection, in the order in which they appear. As text a block for
+// people; as JSON lines one object each.
+#include <memory>
+#include <optional>
+
+#include "cli/analysis.h"
+#include "cli/ordered_lines.h"
+#include "cli/text.h"
+
+namespace stag::cli {
+namespace {
+
+using fabric::Side;
+using session::Connection;
+using session::MinMaxLast;
+using session::SetupData;
+
+struct Options : CommonOptions {
+  bool all = false;
+};
+
+Side ClientOf(const Connection& c) { return c.client_known ? c.client : Side{0}; }
+Side Other(Side side) { return static_cast<Side>(1 - side); }
+
+// Zero padding of InfiniBand's fixed-size field means nothing: what precedes it, and never less than a whole RFC 8797
+// message.
+Bytes Meaningful(const SetupData& setup) {
+  size_t n = setup.bytes.size();
+  if (!setup.fixed_size) return setup.bytes;
+  size_t least = 0;
+  if (setup.has_data()) least = std::min(n, setup.search.offset + 8);
+  while (n > least && setup.bytes[n - 1] == std::byte{0}) --n;
+  return Bytes(setup.bytes).first(n);
+}
+
+std::string_view CloseName(fabric::CloseReason reason) {
+  switch (reason) {
+    case fabric::CloseReason::kDisconnect:
+      return "disconnect";
+    case fabric::CloseReason::kReset:
+      return "reset";
+    case fabric::CloseReason::kRejected:
+      return "rejected";
+    case fabric::CloseReason::kSuperseded:
+      return "superseded";
+    case fabric::CloseReason::kEndOfCapture:
+      return "end of capture";
+    case fabric::CloseReason::kEvicted:
+      return "dropped for lack of memory";
+  }
+  return "?";
+}
+
+std::string_view PrivateDataKind(const SetupData& setup) {
+  using Found = rpcrdma::PrivateDataSearch::Found;
+  switch (setup.search.found) {
+    case Found::kNothing:
+      return setup.bytes.empty() ? "none" : "other";
+    case Found::kData:
+      return "rfc8797";
+    case Found::kOtherVersion:
+      return "rfc8797 other version";
+    case Found::kByteSwapped:
+      return "rfc8797 byte-swapped";
+    case Found::kTruncated:
+      return "rfc8797 cut short";
+  }
+  return "other";
+}
+
+class Lister : public session::Observer {
+ public:
+  Lister(Output& output, const Options& options) : output_(output), options_(options) {}
+
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    if (c.info.id > last_id_) {
+      last_id_ = c.info.id;
+      lines_.Open(c.info.id, c.info.id);
+    }
+  }
+
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    if (c.proof != session::Proof::kRpcRdma) {
+      ++others_;
+      if (!options_.all) {
+        lines_.Drop(c.info.id, c.info.id);
+        return;
+      }
+    }
+    ++count_;
+    line_.clear();
+    PutConnection(line_, c);
+    lines_.Close(c.info.id, c.info.id, std::string_view(line_.data(), line_.size()));
+    lines_.Release(~uint64_t{0}, output_.buffer());
+    output_.Commit();
+  }
+
+  void Finish() { lines_.Finish(output_.buffer()); }
+  uint64_t count() const { return count_; }
+  uint64_t others() const { return others_; }
+
+ protected:
+  virtual void PutConnection(Buffer& out, const Connection& c) = 0;
+
+  Output& output_;
+  const Options& options_;
+
+ private:
+  OrderedLines lines_;
+  Buffer line_;
+  fabric::ConnectionId last_id_ = 0;
+  uint64_t count_ = 0, others_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- JSON
+
+class JsonLister final : public Lister {
+ public:
+  JsonLister(Output& output, const Options& options, std::optional<std::string> file)
+      : Lister(output, options), file_(std::move(file)) {}
+
+ private:
+  void PutConnection(Buffer& out, const Connection& c) override {
+    const Side client = ClientOf(c), server = Other(client);
+    Put(out, "{{\"type\":\"connection\"");
+    if (file_) {
+      Put(out, ",\"file\":");
+      PutJson(out, std::string_view(*file_));
+    }
+    Put(out, ",\"connection\":{},\"rpcrdma\":{},\"fabric\":\"{}\",\"roles_known\":{},\"client\":", c.info.id,
+        c.proof == session::Proof::kRpcRdma, FabricName(c.info.fabric), c.client_known);
+    PutEndpoint(out, c, client);
+    Put(out, ",\"server\":");
+    PutEndpoint(out, c, server);
+    Put(out, ",\"service_port\":");
+    PutJson(out, c.info.service_port ? std::optional<uint16_t>(c.info.service_port) : std::nullopt);
+    Put(out, ",\"setup_seen\":{},\"opened\":{},\"rejected\":{},\"reject_reason\":", c.setup_seen, c.opened, c.rejected);
+    PutJson(out, c.rejected ? std::optional<uint16_t>(c.reject_reason) : std::nullopt);
+    Put(out, ",\"closed\":\"{}\",\"close_frame\":", CloseName(c.close_reason));
+    PutJson(out, c.close_frame.number ? std::optional<uint64_t>(c.close_frame.number) : std::nullopt);
+    Put(out, ",\"private_data\":{{\"client\":");
+    PutSetup(out, c.setup[client]);
+    Put(out, ",\"server\":");
+    PutSetup(out, c.setup[server]);
+    Put(out, "}},\"threshold\":{{\"c2s\":");
+    PutJson(out, c.threshold(client));
+    Put(out, ",\"s2c\":");
+    PutJson(out, c.threshold(server));
+    Put(out, "}},\"remote_invalidation\":");
+    PutJson(out, c.remote_invalidation());
+    Put(out, ",\"credits\":{{\"forward\":");
+    PutCredits(out, c.credits[client]);
+    Put(out, ",\"backward\":");
+    PutCredits(out, c.credits[server]);
+    Put(out, "}},\"messages\":{},\"calls\":{},\"replies\":{},\"errors\":{},\"backward_calls\":{},\"replies_without_call\":{},"
+             "\"other_messages\":{}",
+        c.counters[0].messages + c.counters[1].messages, c.calls, c.replies, c.errors, c.backward_calls,
+        c.replies_without_call, c.other_messages);
+    Put(out, ",\"sent\":{{\"client\":");
+    PutCounters(out, c.counters[client]);
+    Put(out, ",\"server\":");
+    PutCounters(out, c.counters[server]);
+    Put(out, "}},\"losses\":{{\"gaps\":{},\"truncated_messages\":{},\"naks\":{},\"evicted_transactions\":{}}}",
+        c.counters[0].gaps + c.counters[1].gaps, c.truncated_messages, c.counters[0].naks + c.counters[1].naks,
+        c.evicted_transactions);
+    Put(out, ",\"first_frame\":{},\"last_frame\":{},\"first_time\":\"", c.first_frame.number, c.last_frame.number);
+    PutTime(out, c.first_frame.time_ns);
+    Put(out, "\",\"last_time\":\"");
+    PutTime(out, c.last_frame.time_ns);
+    Put(out, "\"}}\n");
+  }
+
+  static void PutEndpoint(Buffer& out, const Connection& c, Side side) {
+    const Endpoint& endpoint = c.info.endpoint[side];
+    Put(out, "{{\"address\":\"{}\",\"{}\":{}}}", AddressText(endpoint.address),
+        c.info.fabric == fabric::FabricKind::kIwarp ? "port" : "qp", endpoint.number);
+  }
+
+  // null: the message that would hold it was not captured.
+  static void PutSetup(Buffer& out, const SetupData& setup) {
+    if (!setup.seen) {
+      Put(out, "null");
+      return;
+    }
+    Put(out, "{{\"frame\":{},\"kind\":\"{}\",\"truncated\":{},\"hex\":\"", setup.frame.number, PrivateDataKind(setup),
+        setup.truncated);
+    PutHex(out, Meaningful(setup));
+    Put(out, "\"");
+    if (setup.has_data()) {
+      const rpcrdma::PrivateData& data = setup.search.data;
+      Put(out, ",\"version\":{},\"remote_invalidation\":{},\"send_bytes\":{},\"receive_bytes\":{}", data.version,
+          data.remote_invalidation(), data.send_bytes(), data.receive_bytes());
+    }
+    Put(out, "}}");
+  }
+
+  static void PutRange(Buffer& out, const MinMaxLast& range) {
+    if (range.any) {
+      Put(out, "{{\"min\":{},\"max\":{},\"last\":{}}}", range.min, range.max, range.last);
+    } else {
+      Put(out, "null");
+    }
+  }
+
+  static void PutCredits(Buffer& out, const session::CreditState& credits) {
+    if (!credits.requested.any && !credits.granted.any) {
+      Put(out, "null");
+      return;
+    }
+    Put(out, "{{\"requested\":");
+    PutRange(out, credits.requested);
+    Put(out, ",\"granted\":");
+    PutRange(out, credits.granted);
+    Put(out, ",\"max_outstanding\":{}}}", credits.max_outstanding);
+  }
+
+  static void PutCounters(Buffer& out, const session::SideCounters& n) {
+    Put(out, "{{\"messages\":{},\"send_bytes\":{},\"write_operations\":{},\"write_bytes\":{},\"read_operations\":{},"
+             "\"read_bytes\":{},\"sends_with_invalidate\":{}}}",
+        n.messages, n.send_bytes, n.write_operations, n.write_bytes, n.read_operations, n.read_bytes,
+        n.send_with_invalidate);
+  }
+
+  std::optional<std::string> file_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- text
+
+class TextLister final : public Lister {
+ public:
+  using Lister::Lister;
+
+ private:
+  void PutConnection(Buffer& out, const Connection& c) override {
+    const Style& style = output_.style();
+    const Side client = ClientOf(c), server = Other(client);
+    if (count() > 1) out.push_back('\n');
+    PutHead(out, c, client, style);
+    PutSetup(out, c, client, style);
+    if (c.opened || c.calls + c.replies + c.other_messages > 0) {
+      PutTerms(out, c, client);
+      PutTraffic(out, c, client, server);
+      PutLosses(out, c, style);
+    }
+  }
+
+  void Label(Buffer& out, std::string_view label) const {
+    const Style& style = output_.style();
+    Put(out, "    {}{:<13}{}", style.dim, label, style.reset);
+  }
+
+  void PutHead(Buffer& out, const Connection& c, Side client, const Style& style) const {
+    Put(out, "{}{:<3}{} {:<10} {} {} {}", style.bold, c.info.id, style.reset, FabricName(c.info.fabric),
+        EndpointText(c.info.endpoint[client], c.info.fabric), c.client_known ? "->" : "<->",
+        EndpointText(c.info.endpoint[Other(client)], c.info.fabric));
+    if (c.info.service_port != 0 && c.info.fabric != fabric::FabricKind::kIwarp) {
+      Put(out, " service port {}", c.info.service_port);
+    }
+    if (c.proof != session::Proof::kRpcRdma) Put(out, "  {}no RPC-over-RDMA{}", style.yellow, style.reset);
+    Put(out, "\n");
+    Label(out, "frames");
+    Put(out, "{} to {}, ", c.first_frame.number, c.last_frame.number);
+    PutTime(out, c.first_frame.time_ns);
+    Put(out, ", ");
+    PutDuration(out, c.last_frame.time_ns - c.first_frame.time_ns);
+    Put(out, "\n");
+  }
+
+  void PutSetup(Buffer& out, const Connection& c, Side client, const Style& style) const {
+    Label(out, "set-up");
+    if (c.rejected) {
+      Put(out, "{}rejected{}", style.red, style.reset);
+      if (c.reject_reason != 0) Put(out, ", reason {}", c.reject_reason);
+      if (c.close_frame.number != 0) Put(out, " (frame {})", c.close_frame.number);
+    } else if (c.setup_seen) {
+      Put(out, "{}, closed: {}", c.opened ? "captured" : "captured, not answered", CloseName(c.close_reason));
+    } else {
+      Put(out, "not captured (joined mid-stream), closed: {}", CloseName(c.close_reason));
+    }
+    if (!c.rejected && c.close_frame.number != 0 && c.close_reason != fabric::CloseReason::kEndOfCapture) {
+      Put(out, " (frame {})", c.close_frame.number);
+    }
+    Put(out, "\n");
+    PutPrivateData(out, c.setup[client], "client says");
+    PutPrivateData(out, c.setup[Other(client)], "server says");
+  }
+
+  void PutPrivateData(Buffer& out, const SetupData& setup, std::string_view label) const {
+    if (!setup.seen) return;
+    Label(out, label);
+    if (setup.has_data()) {
+      const rpcrdma::PrivateData& data = setup.search.data;
+      Put(out, "sends up to ");
+      PutSize(out, data.send_bytes());
+      Put(out, ", receives up to ");
+      PutSize(out, data.receive_bytes());
+      Put(out, ", remote invalidation {}", data.remote_invalidation() ? "yes" : "no");
+    } else if (setup.bytes.empty()) {
+      Put(out, "no private data");
+    } else if (setup.search.found == rpcrdma::PrivateDataSearch::Found::kNothing) {
+      Put(out, "private data that is not RFC 8797's");
+    } else {
+      Put(out, "unusable private data: {}", PrivateDataKind(setup));
+    }
+    const Bytes bytes = Meaningful(setup);
+    if (!bytes.empty()) {
+      constexpr size_t kShown = 32;
+      Put(out, "  [");
+      PutHex(out, bytes.first(std::min(bytes.size(), kShown)));
+      Put(out, "{}]", bytes.size() > kShown ? "..." : "");
+    }
+    if (setup.truncated) Put(out, " cut by the capture");
+    Put(out, " (frame {})\n", setup.frame.number);
+  }
+
+  void PutTerms(Buffer& out, const Connection& c, Side client) const {
+    const auto put = [&](std::optional<uint32_t> threshold) {
+      if (threshold) {
+        PutSize(out, *threshold);
+      } else {
+        Put(out, "unknown");
+      }
+    };
+    Label(out, "thresholds");
+    Put(out, "client to server ");
+    put(c.threshold(client));
+    Put(out, ", server to client ");
+    put(c.threshold(Other(client)));
+    const std::optional<bool> invalidation = c.remote_invalidation();
+    Put(out, "; remote invalidation {}\n", !invalidation ? "unknown" : *invalidation ? "agreed" : "not agreed");
+    PutCredits(out, c.credits[client], "credits");
+    PutCredits(out, c.credits[Other(client)], "  backward");
+  }
+
+  void PutCredits(Buffer& out, const session::CreditState& credits, std::string_view label) const {
+    if (!credits.requested.any && !credits.granted.any) return;
+    const auto put = [&](std::string_view what, const MinMaxLast& range) {
+      if (!range.any) {
+        Put(out, "{} unknown, ", what);
+      } else if (range.min == range.max) {
+        Put(out, "{} {}, ", what, range.last);
+      } else {
+        Put(out, "{} {} to {} (last {}), ", what, range.min, range.max, range.last);
+      }
+    };
+    Label(out, label);
+    put("requested", credits.requested);
+    put("granted", credits.granted);
+    Put(out, "outstanding at most {}\n", credits.max_outstanding);
+  }
+
+  void PutTraffic(Buffer& out, const Connection& c, Side client, Side server) const {
+    Label(out, "messages");
+    Put(out, "{}: {} calls, {} replies, {} errors", c.counters[0].messages + c.counters[1].messages, c.calls, c.replies,
+        c.errors);
+    if (c.backward_calls > 0) Put(out, ", {} backward calls", c.backward_calls);
+    if (c.replies_without_call > 0) Put(out, ", {} replies whose call was not captured", c.replies_without_call);
+    if (c.other_messages > 0) Put(out, ", {} that are no RPC-over-RDMA", c.other_messages);
+    Put(out, "\n");
+    PutCounters(out, c.counters[client], "client");
+    PutCounters(out, c.counters[server], "server");
+  }
+
+  void PutCounters(Buffer& out, const session::SideCounters& n, std::string_view label) const {
+    Label(out, label);
+    Put(out, "{} Sends of ", n.messages);
+    PutSize(out, n.send_bytes);
+    if (n.write_operations > 0) {
+      Put(out, ", {} RDMA Writes of ", n.write_operations);
+      PutSize(out, n.write_bytes);
+    }
+    if (n.read_operations > 0) {
+      Put(out, ", {} RDMA Reads of ", n.read_operations);
+      PutSize(out, n.read_bytes);
+    }
+    if (n.send_with_invalidate > 0) Put(out, ", {} Sends with Invalidate", n.send_with_invalidate);
+    Put(out, "\n");
+  }
+
+  void PutLosses(Buffer& out, const Connection& c, const Style& style) const {
+    const uint64_t gaps = c.counters[0].gaps + c.counters[1].gaps, naks = c.counters[0].naks + c.counters[1].naks;
+    if (gaps + naks + c.truncated_messages + c.evicted_transactions == 0) return;
+    Label(out, "losses");
+    Put(out, style.yellow);
+    std::string_view separator;
+    const auto put = [&](uint64_t n, std::string_view what) {
+      if (n == 0) return;
+      Put(out, "{}{} {}", separator, n, what);
+      separator = ", ";
+    };
+    put(gaps, "gaps (packets missing from the capture)");
+    put(naks, "NAKs");
+    put(c.truncated_messages, "messages cut by the capture");
+    put(c.evicted_transactions, "RPCs dropped for lack of memory");
+    Put(out, "{}\n", style.reset);
+  }
+};
+
+int RunConnections(const Options& options) {
+  Output output(options);
+  return ForEachFile(options, output, [&](const std::string& file) {
+    Clock clock;
+    std::unique_ptr<Lister> lister;
+    if (options.format == Format::kJsonl) {
+      lister = std::make_unique<JsonLister>(
+          output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
+    } else {
+      lister = std::make_unique<TextLister>(output, options);
+    }
+    const Outcome outcome = Analyze(file, options, false, clock, output, {lister.get()});
+    lister->Finish();
+    output.Flush();
+    if (options.quiet || !outcome.opened || output.closed()) return outcome;
+    if (lister->count() == 0 && lister->others() == 0) {
+      Complain("{}: no RDMA connection in {} frames", DisplayName(file), outcome.frames);
+    } else if (lister->others() > 0 && !options.all) {
+      Complain("{}: {} other RDMA connection{} no RPC-over-RDMA; --all lists {}", DisplayName(file), lister->others(),
+               lister->others() == 1 ? " carries" : "s carry", lister->others() == 1 ? "it" : "them");
+    }
+    return outcome;
+  });
+}
+
+}  // namespace
+
+void AddConnections(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("connections", "Each connection: endpoints, set-up, thresholds, credits, traffic, losses");
+  AddCaptureOptions(*command, *options);
+  command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
+  command->footer(
+      "\nConnections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where the set-up\n"
+      "was not captured the side whose traffic says so.\n"
+      "\nExamples:\n"
+      "  stag connections mount.pcapng\n"
+      "  stag connections --format jsonl mount.pcapng | jq .credits\n"
+      "  zcat huge.pcap.gz | stag connections --all -");
+  command->callback([options, &run] { run = [options] { return RunConnections(*options); }; });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Sha256: the digest of what it was fed (OpenSSL's, which uses the processor's instructions for it).
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "protocol/base/bytes.h"
+
+struct evp_md_st;
+struct evp_md_ctx_st;
+
+namespace stag::cli {
+
+class Sha256 {
+ public:
+  using Value = std::array<std::byte, 32>;
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void Start();
+  void Update(Bytes bytes);
+  Value Finish();  // Start() begins the next one
+
+ private:
+  evp_md_st* algorithm_;
+  evp_md_ctx_st* context_;
+};
+
+}  // namespace stag::cli
