@@ -11,6 +11,12 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
+# Compilers' results are kept over builds where ccache is installed.
+find_program(STAG_CCACHE ccache)
+if(STAG_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${STAG_CCACHE}")
+endif()
+
 option(STAG_WERROR "Treat warnings as errors" OFF)
 option(STAG_FUZZ "Build the fuzz targets with libFuzzer (clang); otherwise they replay their corpus" OFF)
 set(STAG_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or thread")

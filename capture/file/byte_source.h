@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ByteSource: where the bytes of a capture come from: a file, standard input, memory, or a decompressor on top of another
-// source. Sequential, and read in large pieces into memory of the caller's, so that a file that grows, shrinks or
-// disappears while it is read can do no harm. (Reading costs as much as mapping here: see tests/bench.)
+// ByteSource: where the bytes of a capture come from: a file, standard input, memory, or a decompressor on top of
+// another source. Sequential, and read in large pieces into memory of the caller's, so that a file that grows, shrinks
+// or disappears while it is read can do no harm. (Reading costs as much as mapping here: see tests/bench.)
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Streaming gzip and zstd as ByteSource. Memory is what the libraries need for their windows (32 KiB; at most 128 MiB, as
-// the zstd tool's own default, and only as much as the file asks for), never the size of the content.
+// Streaming gzip and zstd as ByteSource. Memory is what the libraries need for their windows (32 KiB; at most 128 MiB,
+// as the zstd tool's own default, and only as much as the file asks for), never the size of the content.
 #include <fmt/format.h>
 #define ZLIB_CONST  // zlib promises not to write to its input
 #include <zlib.h>

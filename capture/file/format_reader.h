@@ -64,8 +64,8 @@ class FormatReader : public Reader {
   std::string error_;
 };
 
-// The window stands at the beginning of the file, which begins with a magic number of the format; `name` is the file, for
-// messages.
+// The window stands at the beginning of the file, which begins with a magic number of the format; `name` is the file,
+// for messages.
 Result<std::unique_ptr<Reader>> OpenPcap(Window window, const std::string& name);
 Result<std::unique_ptr<Reader>> OpenPcapng(Window window, const std::string& name);
 bool IsPcap(Bytes start);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // pcapng (draft-ietf-opsawg-pcapng): blocks of type, length, body, length. A section header sets the byte order and
-// forgets the interfaces of the section before; interface descriptions give link type, snap length and the unit of times;
-// enhanced, simple and obsolete packet blocks hold frames. Every other block is skipped, however long, but those that
-// Wireshark shows as frames count as (empty) frames.
+// forgets the interfaces of the section before; interface descriptions give link type, snap length and the unit of
+// times; enhanced, simple and obsolete packet blocks hold frames. Every other block is skipped, however long, but those
+// that Wireshark shows as frames count as (empty) frames.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,11 +25,11 @@ constexpr uint32_t kEnhancedPacket = 6;
 constexpr uint32_t kSystemdJournal = 9, kCustom = 0x00000bad, kCustomNotCopied = 0x40000bad;
 
 constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
-constexpr size_t kBlockHeader = 8;     // type and length
-constexpr size_t kBlockTrailer = 4;    // length again
+constexpr size_t kBlockHeader = 8;   // type and length
+constexpr size_t kBlockTrailer = 4;  // length again
 constexpr size_t kSectionHeaderBody = 16;
 constexpr size_t kInterfaceBody = 8;
-constexpr size_t kPacketBody = 20;        // of an enhanced or an obsolete packet, before the frame
+constexpr size_t kPacketBody = 20;  // of an enhanced or an obsolete packet, before the frame
 constexpr size_t kSimplePacketBody = 4;
 
 constexpr uint16_t kOptionEnd = 0, kOptionTimeResolution = 9, kOptionTimeOffset = 14;
@@ -39,8 +39,8 @@ constexpr size_t kMaxInterfaces = 65536;
 
 struct Interface {
   LinkType link = LinkType::kUnsupported;
-  uint32_t snap_length = 0;        // 0 = no limit
-  uint8_t time_resolution = 6;     // if_tsresol: power of ten, or of two with the top bit
+  uint32_t snap_length = 0;         // 0 = no limit
+  uint8_t time_resolution = 6;      // if_tsresol: power of ten, or of two with the top bit
   int64_t time_offset_seconds = 0;  // if_tsoffset
 };
 
@@ -102,8 +102,8 @@ class PcapngReader final : public FormatReader {
     order_ = FileOrder(magic == kByteOrderMagic);
     const uint16_t major = order_.Load16(block.data() + kBlockHeader + 4);
     if (major != 1)
-      return Stop(Damaged(fmt::format("the section at byte {} is pcapng version {}: only version 1 is known",
-                                      block_start_, major)));
+      return Stop(Damaged(
+          fmt::format("the section at byte {} is pcapng version {}: only version 1 is known", block_start_, major)));
     interfaces_.clear();
     return BeginBlock(order_.Load32(block.data() + 4)) && TakeBody(kSectionHeaderBody).has_value();
   }
@@ -114,8 +114,9 @@ class PcapngReader final : public FormatReader {
   // Consumes the block's header; `length` is its whole length.
   bool BeginBlock(uint32_t length) {
     if (length < kBlockHeader + kBlockTrailer || length % 4 != 0)
-      return Stop(Damaged(fmt::format("the block before {} has an impossible length of {} bytes: the file is damaged there",
-                                      Where(block_start_), length)));
+      return Stop(
+          Damaged(fmt::format("the block before {} has an impossible length of {} bytes: the file is damaged there",
+                              Where(block_start_), length)));
     window_.Consume(kBlockHeader);
     block_length_ = length;
     body_left_ = length - kBlockHeader - kBlockTrailer;
@@ -129,8 +130,8 @@ class PcapngReader final : public FormatReader {
     const Bytes trailer = window_.Peek(kBlockTrailer);
     if (trailer.size() < kBlockTrailer) return Stop(CutOff(block_start_));
     if (order_.Load32(trailer.data()) != block_length_)
-      return Stop(Damaged(fmt::format("the two lengths of the block at byte {} differ: the file is damaged there",
-                                      block_start_)));
+      return Stop(Damaged(
+          fmt::format("the two lengths of the block at byte {} differ: the file is damaged there", block_start_)));
     window_.Consume(kBlockTrailer);
     block_length_ = 0;
     return true;
@@ -139,7 +140,8 @@ class PcapngReader final : public FormatReader {
   // The next `n` bytes of the block's body; nothing, with the reason said, when block or file is shorter.
   std::optional<Bytes> TakeBody(size_t n) {
     if (n > body_left_) {
-      Damaged(fmt::format("the block at byte {} is shorter than what it holds: the file is damaged there", block_start_));
+      Damaged(
+          fmt::format("the block at byte {} is shorter than what it holds: the file is damaged there", block_start_));
       return std::nullopt;
     }
     const Bytes bytes = window_.Peek(n);
@@ -168,7 +170,8 @@ class PcapngReader final : public FormatReader {
       if (code == kOptionEnd) break;
       const auto value = TakeBody(static_cast<size_t>(RoundUp4(length)));
       if (!value) return false;
-      if (code == kOptionTimeResolution && length == 1) interface.time_resolution = std::to_integer<uint8_t>((*value)[0]);
+      if (code == kOptionTimeResolution && length == 1)
+        interface.time_resolution = std::to_integer<uint8_t>((*value)[0]);
       if (code == kOptionTimeOffset && length == 8)
         interface.time_offset_seconds = static_cast<int64_t>(order_.Load64(value->data()));
     }

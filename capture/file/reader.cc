@@ -26,7 +26,9 @@ Result<std::unique_ptr<Reader>> Reader::Open(std::unique_ptr<ByteSource> source,
   return Fail(fmt::format("{} is not a pcap or pcapng capture (nor one compressed with gzip or zstd)", name));
 }
 
-std::string FormatReader::Where(uint64_t offset) const { return fmt::format("frame {} at byte {}", frames_ + 1, offset); }
+std::string FormatReader::Where(uint64_t offset) const {
+  return fmt::format("frame {} at byte {}", frames_ + 1, offset);
+}
 
 Reader::Next FormatReader::Damaged(std::string message) {
   error_ = std::move(message);

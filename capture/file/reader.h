@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Reader: pcap and pcapng files (either byte order, micro- and nanosecond times, several interfaces), plain or compressed
-// with gzip or zstd, from a path or standard input ("-"), as a stream of frames. Constant memory: files are
+// Reader: pcap and pcapng files (either byte order, micro- and nanosecond times, several interfaces), plain or
+// compressed with gzip or zstd, from a path or standard input ("-"), as a stream of frames. Constant memory: files are
 // read through a window of about 1 MiB.
 #pragma once
 

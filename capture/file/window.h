@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Window: a bounded, contiguous view that slides over a ByteSource. The file readers look at a record with Peek and move
-// on with Consume; nothing is copied but the rest of a record that spans two reads.
+// Window: a bounded, contiguous view that slides over a ByteSource. The file readers look at a record with Peek and
+// move on with Consume; nothing is copied but the rest of a record that spans two reads.
 #pragma once
 
 #include <memory>
@@ -48,8 +48,9 @@ class Window {
   uint64_t offset_ = 0;
 };
 
-// `input` itself, or a window over what a decompressor makes of it when it begins with the magic number of gzip (RFC 1952)
-// or zstd (RFC 8878). Several members or frames in a row are read as one, as gzip and zstd do. Fails without memory.
+// `input` itself, or a window over what a decompressor makes of it when it begins with the magic number of gzip (RFC
+// 1952) or zstd (RFC 8878). Several members or frames in a row are read as one, as gzip and zstd do. Fails without
+// memory.
 Result<Window> Decompress(Window input);
 
 }  // namespace stag::capture

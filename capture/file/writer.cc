@@ -154,11 +154,11 @@ Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, 
   auto encoder = FileEncoder::Start(format, link, header);
   if (!encoder) return tl::unexpected(encoder.error());
   const bool standard_output = path == "-";
-  const int fd = standard_output ? ::dup(STDOUT_FILENO)
-                                 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int fd =
+      standard_output ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return Fail(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
-  return std::unique_ptr<FileWriter>(new FileWriter(standard_output ? "standard output" : path, fd, std::move(*encoder),
-                                                    std::move(header)));
+  return std::unique_ptr<FileWriter>(
+      new FileWriter(standard_output ? "standard output" : path, fd, std::move(*encoder), std::move(header)));
 }
 
 FileWriter::~FileWriter() { (void)Close(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// FileWriter: capture files out, with nanosecond times, in the byte order of little-endian machines: pcap (one link type)
-// or pcapng (an interface per link type, comments). What Reader gives, written and read again, is the same.
+// FileWriter: capture files out, with nanosecond times, in the byte order of little-endian machines: pcap (one link
+// type) or pcapng (an interface per link type, comments). What Reader gives, written and read again, is the same.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ enum class FileFormat : uint8_t { kPcap, kPcapng };
 // Encodes into a byte vector; for files in memory, and the core of FileWriter. Keeps no bytes.
 class FileEncoder {
  public:
-  // `link`: of all frames of a pcap file; of the first interface of a pcapng file. Fails for the link types that exist only
-  // inside Wireshark.
+  // `link`: of all frames of a pcap file; of the first interface of a pcapng file. Fails for the link types that exist
+  // only inside Wireshark.
   static Result<FileEncoder> Start(FileFormat format, LinkType link, std::vector<std::byte>& out);
 
-  // Appends a frame. The number is not stored: a frame's number is its place in the file. `comment` (UTF-8, at most 65535
-  // bytes) is kept in pcapng files only. Fails, appending nothing, for a link type or a time that the format cannot hold,
-  // and for frames over 1 MiB, which Reader would not believe.
+  // Appends a frame. The number is not stored: a frame's number is its place in the file. `comment` (UTF-8, at most
+  // 65535 bytes) is kept in pcapng files only. Fails, appending nothing, for a link type or a time that the format
+  // cannot hold, and for frames over 1 MiB, which Reader would not believe.
   Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out);
 
  private:

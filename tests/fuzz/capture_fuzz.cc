@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Any bytes as a capture file. Frames are numbered from 1, no longer than the file could hold when it is not compressed,
-// and what was read survives being written and read again.
+// Any bytes as a capture file. Frames are numbered from 1, no longer than the file could hold when it is not
+// compressed, and what was read survives being written and read again.
 #include <cstdlib>
 
 #include "capture/file/reader.h"

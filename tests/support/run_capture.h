@@ -24,8 +24,8 @@ struct OwnedFrame {
   Frame view() const { return {ref, link, bytes, wire_length}; }
 };
 
-// All frames of a capture file that can be read. A file that cannot be opened, or is damaged, ends the test program with a
-// message: tests of damaged files use capture::Reader itself.
+// All frames of a capture file that can be read. A file that cannot be opened, or is damaged, ends the test program
+// with a message: tests of damaged files use capture::Reader itself.
 std::vector<OwnedFrame> LoadFrames(const std::string& path);
 
 struct RunStats {
@@ -38,11 +38,12 @@ RunStats Run(std::span<const OwnedFrame> frames, const fabric::DecoderOptions& d
              const session::SessionOptions& session_options, const std::vector<session::Observer*>& observers);
 
 // Decoder -> sink, to the end of the capture.
-fabric::DecoderStats Decode(std::span<const OwnedFrame> frames, const fabric::DecoderOptions& options, fabric::Sink& sink);
+fabric::DecoderStats Decode(std::span<const OwnedFrame> frames, const fabric::DecoderOptions& options,
+                            fabric::Sink& sink);
 
 // Copies of `frames` with one thing wrong, numbered from 1 again as a capture tool would have. `i` is an index.
 std::vector<OwnedFrame> Without(std::span<const OwnedFrame> frames, size_t i);
-std::vector<OwnedFrame> Duplicated(std::span<const OwnedFrame> frames, size_t i);   // the copy comes right after
+std::vector<OwnedFrame> Duplicated(std::span<const OwnedFrame> frames, size_t i);       // the copy comes right after
 std::vector<OwnedFrame> SwappedWithNext(std::span<const OwnedFrame> frames, size_t i);  // times stay in order
 // Every frame cut to at most `snap_length` captured bytes.
 std::vector<OwnedFrame> Snapped(std::span<const OwnedFrame> frames, size_t snap_length);

@@ -82,8 +82,9 @@ TEST_P(Compressed, IsTheSame) {
 TEST_P(Compressed, SeveralMembersAreOne) {
   const ByteVector file = Capture(50);
   const Bytes bytes = file;
-  const ByteVector parts = Joined({GetParam().compress(bytes.first(10)), GetParam().compress({}),
-                                   GetParam().compress(bytes.subspan(10, 5000)), GetParam().compress(bytes.subspan(5010))});
+  const ByteVector parts =
+      Joined({GetParam().compress(bytes.first(10)), GetParam().compress({}),
+              GetParam().compress(bytes.subspan(10, 5000)), GetParam().compress(bytes.subspan(5010))});
   EXPECT_EQ(ReadAll(parts).frames, ReadAll(file).frames);
   EXPECT_EQ(ReadAll(parts).end, Reader::Next::kEnd);
 }
@@ -126,8 +127,8 @@ TEST(Compression, DamageIsSaid) {
   ByteVector gzip = Gzip(Capture(2000));
   gzip[gzip.size() - 8] ^= std::byte{1};
   const ByteVector zstd = Joined({Zstd(Capture(2000)), ByteVector(16)});
-  for (const auto& [file, expected] : {std::pair{gzip, "the gzip data is damaged at byte "},
-                                       std::pair{zstd, "the zstd data is damaged at byte "}}) {
+  for (const auto& [file, expected] :
+       {std::pair{gzip, "the gzip data is damaged at byte "}, std::pair{zstd, "the zstd data is damaged at byte "}}) {
     const ReadBack read = ReadAll(file);
     EXPECT_EQ(read.frames.size(), 2000u);
     EXPECT_EQ(read.end, Reader::Next::kDamaged);
@@ -177,8 +178,7 @@ TEST_F(Files, PositionAndSize) {
 TEST_F(Files, CannotBeOpened) {
   EXPECT_EQ(ReadAll(Reader::Open(directory_ + "/none")).open_error,
             "cannot open " + directory_ + "/none: No such file or directory");
-  EXPECT_EQ(ReadAll(Reader::Open(directory_)).open_error,
-            directory_ + " is a directory: give the capture files in it");
+  EXPECT_EQ(ReadAll(Reader::Open(directory_)).open_error, directory_ + " is a directory: give the capture files in it");
 }
 
 TEST_F(Files, ShrinkingWhileReadIsACut) {
@@ -192,7 +192,8 @@ TEST_F(Files, ShrinkingWhileReadIsACut) {
   while ((next = (*reader)->ReadFrame(frame)) == Reader::Next::kFrame) {
   }
   EXPECT_EQ(next, Reader::Next::kDamaged);
-  EXPECT_EQ((*reader)->error(), "file is cut off in frame " + std::to_string((1'000'000 - 24) / 216 + 1) + " at byte 1000000");
+  EXPECT_EQ((*reader)->error(),
+            "file is cut off in frame " + std::to_string((1'000'000 - 24) / 216 + 1) + " at byte 1000000");
 }
 
 // Standard input is a pipe, written to in pieces.
@@ -240,7 +241,9 @@ TEST(ByteSource, FailureWhileReadingIsSaid) {
     std::string error_;
   };
   const ByteVector file = Capture(3);
-  const auto read = [](ByteVector bytes) { return ReadAll(Reader::Open(std::make_unique<Failing>(std::move(bytes)), "file")); };
+  const auto read = [](ByteVector bytes) {
+    return ReadAll(Reader::Open(std::make_unique<Failing>(std::move(bytes)), "file"));
+  };
   EXPECT_EQ(read(file).error, "the disk is on fire, before frame 4 at byte 672");
   EXPECT_EQ(read(ByteVector(file.begin(), file.end() - 1)).error, "the disk is on fire, in frame 3 at byte 456");
   EXPECT_EQ(read(ByteVector(file.begin(), file.begin() + 3)).open_error, "file: the disk is on fire");

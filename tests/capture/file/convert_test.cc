@@ -49,7 +49,8 @@ class Convert : public testing::Test {
     }
     EXPECT_EQ(OutputOf("tshark -r " + path +
                        " -T fields -E separator=' ' -e frame.number -e frame.time_epoch -e frame.len -e frame.cap_len"
-                       " 2>" + directory_ + "/errors"),
+                       " 2>" +
+                       directory_ + "/errors"),
               ours.str());
     EXPECT_FALSE(read.frames.empty());
   }
@@ -88,7 +89,8 @@ TEST_F(Convert, TsharkReadsWhatWeWrite) {
     for (const auto& f : real.frames) ASSERT_TRUE((*writer)->Write({f.ref, f.link, f.bytes, f.wire_length + 3}, "why"));
     ASSERT_TRUE((*writer)->Close());
     ExpectTsharkAgrees(path);
-    const std::string comment = OutputOf("tshark -r " + path + " -c 1 -T fields -e frame.comment 2>" + directory_ + "/errors");
+    const std::string comment =
+        OutputOf("tshark -r " + path + " -c 1 -T fields -e frame.comment 2>" + directory_ + "/errors");
     EXPECT_EQ(comment, format == FileFormat::kPcapng ? "why\n" : "\n");
   }
 }

@@ -18,8 +18,8 @@ struct Variant {
 };
 void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; }
 constexpr Variant kVariants[] = {
-    {"MicroLittle", 0xa1b2c3d4, false, 1000, false}, {"MicroBig", 0xa1b2c3d4, true, 1000, false},
-    {"NanoLittle", 0xa1b23c4d, false, 1, false},     {"NanoBig", 0xa1b23c4d, true, 1, false},
+    {"MicroLittle", 0xa1b2c3d4, false, 1000, false},   {"MicroBig", 0xa1b2c3d4, true, 1000, false},
+    {"NanoLittle", 0xa1b23c4d, false, 1, false},       {"NanoBig", 0xa1b23c4d, true, 1, false},
     {"ModifiedLittle", 0xa1b2cd34, false, 1000, true}, {"ModifiedBig", 0xa1b2cd34, true, 1000, true},
 };
 
@@ -73,15 +73,16 @@ TEST_P(PcapVariant, CutAnywhereGivesWhatWasThere) {
       EXPECT_NE(read.open_error, "");
       continue;
     }
-    const auto complete = static_cast<size_t>(
-        std::upper_bound(record_ends_.begin(), record_ends_.end(), length) - record_ends_.begin() - 1);
+    const auto complete = static_cast<size_t>(std::upper_bound(record_ends_.begin(), record_ends_.end(), length) -
+                                              record_ends_.begin() - 1);
     ASSERT_EQ(read.frames.size(), complete);
     EXPECT_TRUE(std::equal(read.frames.begin(), read.frames.end(), whole.frames.begin()));
     if (length == record_ends_[complete]) {
       EXPECT_EQ(read.end, Reader::Next::kEnd);
     } else {
       EXPECT_EQ(read.end, Reader::Next::kDamaged);
-      EXPECT_EQ(read.error, "file is cut off in frame " + std::to_string(complete + 1) + " at byte " + std::to_string(length));
+      EXPECT_EQ(read.error,
+                "file is cut off in frame " + std::to_string(complete + 1) + " at byte " + std::to_string(length));
     }
   }
 }
@@ -91,9 +92,17 @@ INSTANTIATE_TEST_SUITE_P(All, PcapVariant, testing::ValuesIn(kVariants),
 
 TEST(Pcap, LinkTypes) {
   const std::pair<uint32_t, LinkType> kExpected[] = {
-      {1, LinkType::kEthernet},    {113, LinkType::kLinuxSll}, {276, LinkType::kLinuxSll2}, {101, LinkType::kRawIp},
-      {12, LinkType::kRawIp},      {14, LinkType::kRawIp},     {228, LinkType::kRawIp},     {229, LinkType::kRawIp},
-      {197, LinkType::kErf},       {247, LinkType::kInfiniBand}, {105, LinkType::kUnsupported},
+      {1, LinkType::kEthernet},
+      {113, LinkType::kLinuxSll},
+      {276, LinkType::kLinuxSll2},
+      {101, LinkType::kRawIp},
+      {12, LinkType::kRawIp},
+      {14, LinkType::kRawIp},
+      {228, LinkType::kRawIp},
+      {229, LinkType::kRawIp},
+      {197, LinkType::kErf},
+      {247, LinkType::kInfiniBand},
+      {105, LinkType::kUnsupported},
       {0xf4000001, LinkType::kEthernet},  // frame check sequence of four bytes, in the upper bits
   };
   for (const auto& [number, link] : kExpected) {
@@ -109,7 +118,13 @@ TEST(Pcap, OldVersionsHaveTheLengthsTheOtherWayRound) {
   FileBytes old(false);
   old.PcapHeader(0xa1b2c3d4, 1, 2).U32(1).U32(0).U32(1500).U32(60).Put(Pattern(60));
   FileBytes either(false);
-  either.PcapHeader(0xa1b2c3d4, 1, 3).U32(1).U32(0).U32(1500).U32(60).Put(Pattern(60)).PcapRecord(2, 0, Pattern(60), 1500);
+  either.PcapHeader(0xa1b2c3d4, 1, 3)
+      .U32(1)
+      .U32(0)
+      .U32(1500)
+      .U32(60)
+      .Put(Pattern(60))
+      .PcapRecord(2, 0, Pattern(60), 1500);
   for (const auto& file : {old, either}) {
     const ReadBack read = ReadAll(file.bytes());
     EXPECT_EQ(read.end, Reader::Next::kEnd);
@@ -127,8 +142,8 @@ TEST(Pcap, AbsurdLengthIsDamage) {
     const ReadBack read = ReadAll(file.bytes());
     EXPECT_EQ(read.frames.size(), 1u);
     EXPECT_EQ(read.end, Reader::Next::kDamaged);
-    EXPECT_EQ(read.error, "frame 2 at byte 50 claims " + std::to_string(claimed) +
-                              " captured bytes: the file is damaged there");
+    EXPECT_EQ(read.error,
+              "frame 2 at byte 50 claims " + std::to_string(claimed) + " captured bytes: the file is damaged there");
   }
 }
 

@@ -88,7 +88,8 @@ TEST_P(PcapngOrder, CutAnywhereGivesWhatWasThere) {
       EXPECT_EQ(read.end, Reader::Next::kEnd);
     } else {
       EXPECT_EQ(read.end, Reader::Next::kDamaged);
-      EXPECT_EQ(read.error, "file is cut off in frame " + std::to_string(complete + 1) + " at byte " + std::to_string(length));
+      EXPECT_EQ(read.error,
+                "file is cut off in frame " + std::to_string(complete + 1) + " at byte " + std::to_string(length));
     }
   }
 }
@@ -102,11 +103,16 @@ TEST(Pcapng, TimeResolutions) {
     uint64_t units;
     int64_t ns;
   } kCases[] = {
-      {6, 1'700'000'000'123'456, 1'700'000'000'123'456'000}, {9, 1'700'000'000'123'456'789, 1'700'000'000'123'456'789},
-      {0, 1'700'000'000, 1'700'000'000'000'000'000},         {3, 1'700'000'000'123, 1'700'000'000'123'000'000},
-      {12, 1'700'000'123'456'789'999, 1'700'000'123'456'789}, {127, ~uint64_t{0}, 0},
-      {0x80, 1'700'000'000, 1'700'000'000'000'000'000},      {0x80 | 1, 3, 1'500'000'000},
-      {0x80 | 32, 0x6553f100'80000000, 1'700'000'000'500'000'000}, {0xff, ~uint64_t{0}, 0},
+      {6, 1'700'000'000'123'456, 1'700'000'000'123'456'000},
+      {9, 1'700'000'000'123'456'789, 1'700'000'000'123'456'789},
+      {0, 1'700'000'000, 1'700'000'000'000'000'000},
+      {3, 1'700'000'000'123, 1'700'000'000'123'000'000},
+      {12, 1'700'000'123'456'789'999, 1'700'000'123'456'789},
+      {127, ~uint64_t{0}, 0},
+      {0x80, 1'700'000'000, 1'700'000'000'000'000'000},
+      {0x80 | 1, 3, 1'500'000'000},
+      {0x80 | 32, 0x6553f100'80000000, 1'700'000'000'500'000'000},
+      {0xff, ~uint64_t{0}, 0},
   };
   for (const auto& c : kCases) {
     FileBytes file(false);
@@ -144,7 +150,8 @@ TEST(Pcapng, SimplePacketIsCutByTheSnapLength) {
   EXPECT_EQ(read.frames[0].wire_length, 100u);
 }
 
-// A block's claims against what it holds, and claims that nothing could hold: damage, without reserving memory for them.
+// A block's claims against what it holds, and claims that nothing could hold: damage, without reserving memory for
+// them.
 TEST(Pcapng, ContradictionsAreDamage) {
   const auto start = [] {
     FileBytes file(false);

@@ -70,7 +70,8 @@ TEST(FileEncoder, WhatCannotBeStoredIsRefusedAndNotWritten) {
     EXPECT_FALSE(encoder->Append({{1, -1}, LinkType::kEthernet, Bytes(bytes).first(4), 4}, {}, out));
     EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kEthernet, bytes, 1u << 20}, {}, out));
     EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kErfEthernet, Bytes(bytes).first(4), 4}, {}, out));
-    EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kEthernet, Bytes(bytes).first(4), 4}, std::string(65536, 'x'), out));
+    EXPECT_FALSE(
+        encoder->Append({{1, 0}, LinkType::kEthernet, Bytes(bytes).first(4), 4}, std::string(65536, 'x'), out));
     if (format == FileFormat::kPcap) {
       EXPECT_FALSE(encoder->Append({{1, int64_t{1} << 62}, LinkType::kEthernet, Bytes(bytes).first(4), 4}, {}, out));
       EXPECT_FALSE(encoder->Append({{1, 0}, LinkType::kRawIp, Bytes(bytes).first(4), 4}, {}, out));
