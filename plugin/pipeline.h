@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The toolkit's pipeline inside Wireshark, one for the open file: frames in on their first visit, records out for as long
+// as the file is open. The same Decoder, Session and Engine as the command line's.
+#pragma once
+
+#include <cstdint>
+
+#include "plugin/recorder.h"
+#include "protocol/base/frame.h"
+
+namespace stag::plugin {
+
+// A file is opened, or dissected anew: forgets everything and reads the preferences.
+void StartPipeline();
+// The file was closed.
+void StopPipeline();
+// All frames of the file were fed: what was held back for packets that never came is recorded at the last frame.
+void FinishPipeline();
+
+// A frame on its first visit. The bytes are not kept. Frames come in order of their numbers.
+void Feed(const Frame& frame);
+// What is shown at a frame that was fed; nullptr: nothing.
+const FrameRecord* RecordOf(uint32_t frame);
+
+}  // namespace stag::plugin

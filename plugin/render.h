@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Puts the records of a frame into Wireshark's tree and columns. Nothing here changes a record. These functions call epan,
+// so they own nothing with a destructor (compat.h says why).
+#pragma once
+
+#include "plugin/compat.h"
+#include "plugin/recorder.h"
+
+namespace stag::plugin {
+
+// The frame that is being shown.
+struct Scene {
+  tvbuff_t* frame = nullptr;   // the whole frame
+  packet_info* pinfo = nullptr;
+  proto_tree* tree = nullptr;  // the root; nullptr when no tree is wanted
+};
+
+// The bytes as a tvbuff: a part of the frame, or a data source of their own, named `tab`. nullptr when they were not kept.
+tvbuff_t* TvbOf(const Scene& scene, const ShownBytes& bytes, const char* tab);
+
+// Adds a value that stands nowhere in the packet.
+proto_item* AddGenerated(proto_tree* tree, const Scene& scene, int field, uint64_t value);
+proto_item* AddGeneratedText(proto_tree* tree, const Scene& scene, int field, const char* text);
+// A frame link; nothing for frame 0.
+void AddFrameLink(proto_tree* tree, const Scene& scene, int field, uint64_t frame);
+// Connection, fabric and direction.
+void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord& connection, Direction direction);
+
+// One line about a message, for its item and the Info column: "RDMA_MSG Call XID 0x1a2b3c4d [Read chunk 112: 4097 bytes]".
+// In pinfo->pool.
+const char* Summary(const Scene& scene, const MessageRecord& message);
+
+// A subtree for the message; returns the bytes of the Send, as a tvbuff (nullptr: not kept).
+tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message);
+// The lists of a transport header; called with the subtree of the message.
+void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const MessageRecord& message);
+// RDMA Reads and Writes. `only`: the frame shows nothing else, so the columns speak of them.
+void RenderOperations(const Scene& scene, const FrameRecord& frame, bool only);
+void RenderSetup(const Scene& scene, const SetupRecord& setup);
+void RenderNote(const Scene& scene, const NoteRecord& note);
+void RenderFinding(const Scene& scene, const FindingRecord& finding);
+
+// Shows the rebuilt RPC: gives it to Wireshark's rpc dissector, exactly once for each dissection of the frame, or says why
+// not. `send`: the bytes of the Send that holds it, when there is one. Returns true when the rpc dissector took it and
+// wrote the columns.
+bool RenderRpc(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send);
+// Looks up Wireshark's rpc dissector; called once all dissectors are registered.
+void FindRpcDissector();
+
+// Everything recorded of the frame.
+void RenderFrame(const Scene& scene, const FrameRecord& frame);
+
+}  // namespace stag::plugin
