@@ -25,7 +25,7 @@ constexpr uint64_t kSegmentCost = sizeof(SegmentRecord);
 constexpr size_t kRetired = 32;
 constexpr size_t kMaxRetiredSegments = 256;
 // How many events of its connection an unexpected reply waits for its Call (frames swapped by the capture).
-constexpr uint32_t kEarlyReplyPatience = 16;
+constexpr uint32_t kEarlyReplyPatience = 4;
 
 struct SegmentRef {
   Live* live = nullptr;
@@ -197,8 +197,15 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
 }
 
 void Session::Impl::Close(ConnectionState& state, const Event& event) {
-  FlushEarly(state);
   Connection& connection = state.connection;
+  if (event.close_reason == fabric::CloseReason::kEndOfCapture && state.early.waiting) {
+    // Only counted: what nothing but the end of the capture shows is not given out.
+    state.early.waiting = false;
+    ++connection.replies_without_call;
+    ++connection.counters[state.early.event.from].messages;
+    connection.counters[state.early.event.from].send_bytes += state.early.event.length;
+  }
+  FlushEarly(state);
   while (Live* live = state.oldest)
     End(state, *live, live->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : live->outcome);
   connection.closed = true;
@@ -505,8 +512,11 @@ void Session::Impl::Done(ConnectionState& state) {
 
 void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
+  for (const Live* live : state.retired)
+    if (live->xid == message.header.xid && live->requester != message.from && live->reply_frame.number != 0)
+      message.repeated = true;
   // On a connection followed from its start this is odd: perhaps the capture swapped two frames and the Call comes next.
-  const bool odd = connection.setup_seen && !connection.lossy && connection.close_frame.number == 0;
+  const bool odd = connection.setup_seen && !connection.lossy && !message.repeated;
   if (odd && !state.early.waiting && &event != &state.early.event) {
     EarlyReply& early = state.early;
     early.waiting = true;
@@ -526,9 +536,6 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
     return;
   }
   message.orphan = true;
-  for (const Live* live : state.retired)
-    if (live->xid == message.header.xid && live->requester != message.from && live->reply_frame.number != 0)
-      message.repeated = true;
   ++connection.replies_without_call;
   Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
 }
