@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Who may include whom, which folders may use which libraries, and the licence line of every source.
+
+    check_layering.py [ROOT]      checks a tree (default: the one this file is in); exit status 1 and a line per violation
+    check_layering.py --self-test plants one violation of each kind in a small tree and makes sure that it is found
+"""
+import fnmatch
+import os
+import re
+import sys
+import tempfile
+
+# Folder -> what it may include besides itself. The longest matching prefix counts.
+ALLOWED = {
+    "protocol/base": [],
+    "protocol/link": ["protocol/base"],
+    "protocol/ib": ["protocol/base", "protocol/link"],
+    "protocol/iwarp": ["protocol/base"],
+    "protocol/rpc": ["protocol/base"],
+    "protocol/nfs": ["protocol/base", "protocol/rpc"],
+    "protocol/rpcrdma": ["protocol/base", "protocol/rpc"],
+    "session/fabric": ["protocol"],
+    "session/rpcrdma": ["protocol", "session/fabric"],
+    "conformance/engine": ["protocol", "session", "conformance/catalogue"],
+    "conformance/catalogue": ["conformance/engine"],
+    "conformance/rules": ["protocol", "session", "conformance/engine"],
+    "conformance": ["protocol", "session"],
+    "plugin": ["protocol", "session", "conformance"],
+    "capture/file": ["protocol"],
+    "capture/live": ["protocol", "capture/file"],
+    "capture/relay": ["protocol", "session", "capture", "replay"],
+    "replay": ["protocol", "session", "capture/file"],
+    "cli": ["protocol", "session", "conformance", "capture", "replay"],
+    "tests": ["protocol", "session", "conformance", "capture", "replay", "cli", "plugin"],
+}
+
+# Headers from outside -> the files that may include them.
+EXTERNAL = [
+    (r"(epan|wsutil|wiretap|wireshark|glib)(/.*|\.h)|ws_.*\.h", ["plugin/*", "tests/plugin/*"]),
+    (r"(infiniband|rdma)/.*", ["replay/endpoint/verbs*", "capture/live/*sniffer*"]),
+    (r"pcap(/.*|\.h)", ["capture/*"]),
+]
+
+# Folders that print nothing, read no files, no clock and no environment, and start no threads.
+PURE = ["protocol", "session", "conformance/engine", "conformance/catalogue", "conformance/rules"]
+IMPURE_HEADERS = re.compile(
+    r"iostream|fstream|ostream|istream|print|cstdio|stdio\.h|filesystem|chrono|ctime|time\.h|thread|mutex|future|"
+    r"condition_variable|unistd\.h|fcntl\.h|sys/.*|fmt/(ostream|os|printf|color|chrono)\.h"
+)
+IMPURE_CALLS = re.compile(r"\b(getenv|secure_getenv|printf|fprintf|puts|putchar|perror|abort|exit)\s*\(")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.S)
+SPDX = "SPDX-License-Identifier: GPL-2.0-or-later"
+SKIPPED = {".git", "build", ".cache"}
+
+
+def is_source(path):
+    name = os.path.basename(path)
+    return name.endswith((".h", ".cc")) and not path.startswith(("build/", "."))
+
+
+def has_licence_line(path):
+    name = os.path.basename(path)
+    return name.endswith((".h", ".cc", ".py", ".sh", ".cmake")) or name == "CMakeLists.txt" or path in ("dev", ".ci/run")
+
+
+def within(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def layer_of(path):
+    return max((f for f in ALLOWED if within(path, f)), key=len, default=None)
+
+
+def check_includes(path, text):
+    layer = layer_of(path)
+    if layer is None:
+        yield "is in no known layer: add its folder to tests/layering/check_layering.py"
+        return
+    pure = any(within(path, f) for f in PURE)
+    for quote, header in INCLUDE.findall(text):
+        if quote == '"':
+            if layer_of(header) is None:
+                yield f'includes "{header}": quoted includes are paths from the root of the repository'
+            elif not any(within(header, f) for f in [layer, *ALLOWED[layer]]):
+                yield f'includes "{header}": {layer} may include only {", ".join(ALLOWED[layer]) or "itself"}'
+        elif pure and IMPURE_HEADERS.fullmatch(header):
+            yield f"includes <{header}>: {layer} is pure"
+        for pattern, places in EXTERNAL:
+            if re.fullmatch(pattern, header) and not any(fnmatch.fnmatch(path, p) for p in places):
+                yield f'includes <{header}>: only {", ".join(places)} may'
+    if pure:
+        for call in IMPURE_CALLS.findall(COMMENT.sub(" ", text)):
+            yield f"calls {call}: {layer} is pure"
+
+
+def check_licence(text):
+    lines = text.split("\n", 2)
+    first = lines[1] if lines[0].startswith("#!") and len(lines) > 1 else lines[0]
+    if first not in (f"// {SPDX}", f"# {SPDX}"):
+        yield f"does not begin with the line '{SPDX}'"
+
+
+def check(root):
+    violations = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in SKIPPED)
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), root)
+            if not has_licence_line(path):
+                continue
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                text = file.read()
+            found = list(check_licence(text))
+            if is_source(path):
+                found += check_includes(path, text)
+            violations += [f"{path} {what}" for what in found]
+    return violations
+
+
+def self_test():
+    good = {
+        "protocol/base/a.h": "#include <cstdint>\n",
+        "protocol/rpcrdma/b.cc": '#include "protocol/rpc/m.h"\n#include "protocol/base/a.h"\n',
+        "session/rpcrdma/c.cc": '#include "session/fabric/e.h"\n// abort() printf("x")\n',
+        "conformance/rules/d.cc": '#include "conformance/engine/engine.h"\n',
+        "plugin/e.cc": "#include <epan/packet.h>\n#include <glib.h>\n",
+        "capture/live/f.cc": "#include <pcap/pcap.h>\n",
+        "capture/live/mlx_sniffer.cc": "#include <infiniband/verbs.h>\n",
+        "replay/endpoint/verbs_endpoint.cc": "#include <rdma/rdma_cma.h>\n",
+        "cli/g.cc": '#include "conformance/report/r.h"\n#include <cstdio>\nvoid f() { std::printf("x"); }\n',
+        "tests/h.cc": '#include "cli/text.h"\n',
+    }
+    bad = {
+        "protocol/base/a.h": '#include "protocol/rpc/m.h"\n',
+        "protocol/ib/b.h": '#include "protocol/iwarp/mpa.h"\n',
+        "protocol/rpcrdma/b.cc": '#include "protocol/nfs/walk.h"\n',
+        "protocol/link/c.cc": '#include "session/fabric/e.h"\n',
+        "session/fabric/c.cc": '#include "session/rpcrdma/session.h"\n',
+        "session/rpcrdma/c.cc": "#include <epan/packet.h>\n",
+        "session/rpcrdma/d.cc": 'void f() { std::getenv("HOME"); }\n',
+        "session/rpcrdma/e.cc": "#include <iostream>\n",
+        "conformance/rules/d.cc": '#include "conformance/report/text.h"\n',
+        "conformance/report/e.cc": '#include "cli/text.h"\n',
+        "plugin/e.cc": '#include "capture/file/reader.h"\n',
+        "capture/file/f.cc": '#include "session/fabric/e.h"\n',
+        "capture/live/f.cc": "#include <infiniband/verbs.h>\n",
+        "replay/plan/g.cc": "#include <rdma/rdma_cma.h>\n",
+        "cli/g.cc": "#include <pcap.h>\n",
+        "cli/h.cc": '#include "tests/support/run_capture.h"\n',
+        "cli/i.cc": '#include "text.h"\n',
+        "elsewhere/j.cc": "\n",
+    }
+    unlicensed = {"cli/g.h": "// Nothing\n", "cli/CMakeLists.txt": "#\n", "dev": "#!/bin/sh\n# Nothing\n"}
+
+    def found_in(files, line):
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                    file.write(line + text)
+            return check(root)
+
+    failures = [f"false alarm: {v}" for v in found_in(good, f"// {SPDX}\n")]
+    for path, text in bad.items():
+        if not found_in({path: text}, f"// {SPDX}\n"):
+            failures.append(f"not found: {path}: {text.strip()}")
+    for path, text in unlicensed.items():
+        if not found_in({path: text}, ""):
+            failures.append(f"missing licence line not found: {path}")
+    return failures
+
+
+def main(arguments):
+    here = os.path.dirname(os.path.abspath(__file__))
+    if arguments == ["--self-test"]:
+        problems = self_test()
+    else:
+        problems = check(arguments[0] if arguments else os.path.join(here, "..", ".."))
+    print("\n".join(problems) if problems else "fine")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
