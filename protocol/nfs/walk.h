@@ -38,7 +38,8 @@ class Visitor {
   // Must return true when the item's bytes (and padding) are not in the stream because they were moved in a chunk.
   virtual bool IsReduced(const Item&) { return false; }
 
-  // COMPOUND: operation `op` at `op_index` starts (call), or its result with `status` (reply).
+  // COMPOUND: operation `op` at `op_index` starts (call), or its result with `status` (reply). An operation that we do not
+  // know is reported too, before the walk ends as kUnsupported.
   virtual void OnOperation(uint32_t /*op_index*/, uint32_t /*op*/) {}
   virtual void OnOperationResult(uint32_t /*op_index*/, uint32_t /*op*/, uint32_t /*status*/) {}
 
@@ -46,7 +47,7 @@ class Visitor {
   // it, else empty) at `file_offset`, `count` bytes. For WRITE the matching Item follows (IsReduced is called after).
   virtual void OnRead(uint32_t /*op_index*/, Bytes /*handle*/, uint64_t /*file_offset*/, uint32_t /*count*/) {}
   virtual void OnWrite(uint32_t /*op_index*/, Bytes /*handle*/, uint64_t /*file_offset*/, uint32_t /*count*/) {}
-  // READDIR, READDIRPLUS and READLINK limits (bytes), for reply size estimation.
+  // READDIR and READDIRPLUS limits (bytes), for reply size estimation.
   virtual void OnReplyLimit(uint32_t /*op_index*/, uint32_t /*op_or_procedure*/, uint32_t /*max_bytes*/) {}
   // A name looked up, created or opened in `directory` (empty: unknown), in a call. Its handle comes with OnHandle in
   // the reply, at the same op_index (NFSv3) or at a later GETFH (NFSv4).
@@ -58,12 +59,13 @@ class Visitor {
   virtual void OnHandle(uint32_t /*op_index*/, Bytes /*handle*/) {}
   // NFSv3 READDIRPLUS reply entry that came with a handle.
   virtual void OnEntry(Bytes /*name*/, Bytes /*handle*/) {}
-  // READ reply: the count of bytes returned comes as an Item; `eof` beside it.
+  // READ reply: just before its Item; `count`: the Item's length. `eof` is false in NFSv2, which has none.
   virtual void OnReadResult(uint32_t /*op_index*/, uint32_t /*count*/, bool /*eof*/) {}
 };
 
 struct Walk {
-  // kOk: walked to the end. kTruncatedByCapture / kMalformed: stopped at `offset`. kUnsupported: program, version,
+  // kOk: walked to the end of the arguments or results (what follows, up to the stream's length, is not theirs); also a
+  // reply without results (RPC errors). kTruncatedByCapture / kMalformed: stopped at `offset`. kUnsupported: program, version,
   // procedure or operation that we do not know, or arguments that are wrapped (GSS); what precedes it was reported.
   ParseStatus status = ParseStatus::kUnsupported;
   uint64_t offset = 0;   // where the walk ended: bytes from the start of the stream
@@ -78,13 +80,15 @@ Walk WalkReply(const rpc::CallHeader& call, const rpc::ReplyHeader& header, Byte
                Visitor& visitor);
 
 // How many DDP-eligible items the *results* of this call can have (RFC 8267): READ 1, READLINK 1, COMPOUND: its READ and
-// READLINK operations; and likewise for the arguments. `known` false when program or version is unknown or GSS hides them.
+// READLINK operations; and likewise for the arguments. `known` false when program or version is unknown, GSS hides them,
+// or a COMPOUND could not be walked to its end. `reduced`: its IsReduced (nothing else is called) tells which items of the
+// call were moved out of the stream; nullptr: none.
 struct Eligibility {
   bool known = false;
   uint32_t argument_items = 0;
   uint32_t result_items = 0;
 };
-Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t length);
+Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t length, Visitor* reduced = nullptr);
 
 // "READ", "PUTFH", "CB_RECALL", ...; nullptr when unknown.
 const char* OperationName(uint32_t op);

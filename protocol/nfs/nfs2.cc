@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// NFS version 2, RFC 1094 section 2.2. File handles are 32 bytes without a count; READ and WRITE carry data, READLINK and
+// SYMLINK a path.
+#include "protocol/nfs/walkers.h"
+
+namespace stag::nfs {
+namespace {
+
+enum Procedure : uint32_t {
+  kNull, kGetattr, kSetattr, kRoot, kLookup, kReadlink, kRead, kWritecache, kWrite, kCreate, kRemove, kRename, kLink,
+  kSymlink, kMkdir, kRmdir, kReaddir, kStatfs
+};
+
+constexpr uint64_t kSetAttributesBytes = 32;  // sattr
+constexpr uint32_t kMaxName = 255;
+
+// diropargs of something whose handle the reply may give.
+void NamedTarget(Stream& s) {
+  const Bytes directory = s.Take(kNfs2HandleBytes);
+  const Bytes name = s.Opaque(kMaxName);
+  if (s.ok()) s.visitor.OnName(0, directory, name);
+}
+
+void DirectoryEntry(Stream& s) {
+  s.Skip(kNfs2HandleBytes);
+  s.Opaque(kMaxName);
+}
+
+}  // namespace
+
+void WalkNfs2Call(uint32_t procedure, Stream& s) {
+  switch (procedure) {
+    case kNull:
+    case kRoot:
+    case kWritecache:
+      return;
+    case kGetattr:
+    case kReadlink:
+    case kStatfs:
+      return s.Skip(kNfs2HandleBytes);
+    case kSetattr:
+      return s.Skip(kNfs2HandleBytes + kSetAttributesBytes);
+    case kLookup:
+      return NamedTarget(s);
+    case kRead: {
+      const Bytes handle = s.Take(kNfs2HandleBytes);
+      const uint32_t offset = s.U32();
+      const uint32_t count = s.U32();
+      if (s.ok()) s.visitor.OnRead(0, handle, offset, count);
+      return s.Skip(4);  // totalcount, unused
+    }
+    case kWrite: {
+      const Bytes handle = s.Take(kNfs2HandleBytes);
+      s.Skip(4);  // beginoffset, unused
+      const uint32_t offset = s.U32();
+      s.Skip(4);  // totalcount, unused
+      return s.Item(ItemKind::kWriteData, [&](uint32_t count) { s.visitor.OnWrite(0, handle, offset, count); });
+    }
+    case kCreate:
+    case kMkdir:
+      NamedTarget(s);
+      return s.Skip(kSetAttributesBytes);
+    case kRemove:
+    case kRmdir:
+      return DirectoryEntry(s);
+    case kRename:
+      DirectoryEntry(s);
+      return DirectoryEntry(s);
+    case kLink:
+      s.Skip(kNfs2HandleBytes);
+      return DirectoryEntry(s);
+    case kSymlink:
+      DirectoryEntry(s);
+      s.Item(ItemKind::kLinkText);
+      return s.Skip(kSetAttributesBytes);
+    case kReaddir: {
+      s.Skip(kNfs2HandleBytes + 4);
+      const uint32_t count = s.U32();
+      if (s.ok()) s.visitor.OnReplyLimit(0, kReaddir, count);
+      return;
+    }
+    default:
+      return s.Unsupported();
+  }
+}
+
+void WalkNfs2Reply(uint32_t procedure, Stream& s) {
+  if (procedure > kStatfs) return s.Unsupported();
+  if (procedure == kNull || procedure == kRoot || procedure == kWritecache) return;
+  if (s.Status() != 0) return;
+  switch (procedure) {
+    case kGetattr:
+    case kSetattr:
+    case kWrite:
+      return s.Skip(kNfs2AttributesBytes);
+    case kLookup:
+    case kCreate:
+    case kMkdir: {
+      const Bytes handle = s.Take(kNfs2HandleBytes);
+      if (s.ok()) s.visitor.OnHandle(0, handle);
+      return s.Skip(kNfs2AttributesBytes);
+    }
+    case kReadlink:
+      return s.Item(ItemKind::kLinkText);
+    case kRead:
+      s.Skip(kNfs2AttributesBytes);
+      return s.Item(ItemKind::kReadData, [&](uint32_t count) { s.visitor.OnReadResult(0, count, false); });
+    case kReaddir:
+      while (s.Bool()) {
+        s.Skip(4);
+        s.Opaque(kMaxName);
+        s.Skip(4);
+      }
+      s.Bool();  // eof
+      return;
+    case kStatfs:
+      return s.Skip(20);
+    default:
+      return;  // a status alone
+  }
+}
+
+}  // namespace stag::nfs

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// CB_COMPOUND: RFC 7530 section 16, RFC 8881 section 20, RFC 7862 section 16. Nothing in it is DDP-eligible.
+#include "protocol/nfs/nfs4_operations.h"
+#include "protocol/nfs/nfs4_types.h"
+#include "protocol/nfs/walkers.h"
+
+namespace stag::nfs {
+namespace {
+
+void LayoutRecall(Stream& s) {
+  s.Fields("wwb");
+  switch (s.U32()) {
+    case kScopeFile:
+      return s.Fields("nhhs");
+    case kScopeFsid:
+      return s.Skip(16);
+    case kScopeAll:
+      return;
+    default:
+      return s.Unsupported();
+  }
+}
+
+void Sequence(Stream& s) {
+  s.Fields("swwwb");
+  const uint32_t count = s.Count(20);  // referring_call_list4
+  for (uint32_t i = 0; i < count && s.ok(); ++i) {
+    s.Skip(16);
+    s.SkipArray(8);
+  }
+}
+
+void Offload(Stream& s) {
+  s.Fields("ns");
+  if (s.U32() == kNfs4Ok) {
+    SkipWriteResponse(s);
+  } else {
+    s.Skip(8);
+  }
+}
+
+void Arguments(uint32_t op, Stream& s) {
+  switch (op) {
+    case kCbLayoutrecall: return LayoutRecall(s);
+    case kCbNotify: s.Fields("sn"); return SkipNotifications(s);
+    case kCbPushDeleg: s.Fields("n"); return SkipOpenDelegation(s);
+    case kCbSequence: return Sequence(s);
+    case kCbNotifyDeviceid: return SkipNotifications(s);
+    case kCbOffload: return Offload(s);
+    default: return s.Unsupported();
+  }
+}
+
+}  // namespace
+
+void WalkCallbackCall(Stream& s) {
+  s.Opaque();  // tag
+  s.Skip(8);   // minorversion, callback_ident
+  const uint32_t count = s.Count(4);
+  for (s.op_index = 0; s.op_index < count; ++s.op_index) {
+    const uint32_t op = s.U32();
+    if (!s.ok()) return;
+    s.visitor.OnOperation(s.op_index, op);
+    const Operation* operation = FindCallbackOperation(op);
+    if (!operation) return s.Unsupported();
+    if (operation->arguments) {
+      s.Fields(operation->arguments);
+    } else {
+      Arguments(op, s);
+    }
+  }
+}
+
+void WalkCallbackReply(Stream& s) {
+  s.Status();
+  s.Opaque();  // tag
+  const uint32_t count = s.Count(8);
+  for (s.op_index = 0; s.op_index < count; ++s.op_index) {
+    const uint32_t op = s.U32();
+    const uint32_t status = s.U32();
+    if (!s.ok()) return;
+    s.visitor.OnOperationResult(s.op_index, op, status);
+    const Operation* operation = FindCallbackOperation(op);
+    if (!operation) return s.Unsupported();
+    if (status == kNfs4Ok) s.Fields(operation->results);
+  }
+}
+
+}  // namespace stag::nfs

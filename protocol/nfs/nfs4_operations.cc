@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The table of operations: RFC 7530 (3 to 39), RFC 8881 (40 to 58), RFC 7862 (59 to 71), RFC 8276 (72 to 75).
+#include "protocol/nfs/nfs4_operations.h"
+
+#include <iterator>
+
+#include "protocol/nfs/walk.h"
+
+namespace stag::nfs {
+namespace {
+
+constexpr uint32_t kFirst = 3;
+
+constexpr Operation kOperations[] = {
+    {"ACCESS", "w", "ww"},
+    {"CLOSE", "ws", "s"},
+    {"COMMIT", "hw", "h"},
+    {"CREATE", nullptr, "cm"},
+    {"DELEGPURGE", "h", ""},
+    {"DELEGRETURN", "s", ""},
+    {"GETATTR", "m", "f"},
+    {"GETFH", "", nullptr},
+    {"LINK", "o", "c"},
+    {"LOCK", nullptr, nullptr},
+    {"LOCKT", "whhho", nullptr},
+    {"LOCKU", "wwshh", "s"},
+    {"LOOKUP", nullptr, ""},
+    {"LOOKUPP", "", ""},
+    {"NVERIFY", "f", ""},
+    {"OPEN", nullptr, nullptr},
+    {"OPENATTR", "b", ""},
+    {"OPEN_CONFIRM", "sw", "s"},
+    {"OPEN_DOWNGRADE", "swww", "s"},
+    {"PUTFH", nullptr, ""},
+    {"PUTPUBFH", "", ""},
+    {"PUTROOTFH", "", ""},
+    {"READ", nullptr, nullptr},
+    {"READDIR", nullptr, nullptr},
+    {"READLINK", "", nullptr},
+    {"REMOVE", "o", "c"},
+    {"RENAME", "oo", "cc"},
+    {"RENEW", "h", ""},
+    {"RESTOREFH", "", ""},
+    {"SAVEFH", "", ""},
+    {"SECINFO", "o", nullptr},
+    {"SETATTR", "sf", nullptr},
+    {"SETCLIENTID", "howoow", nullptr},
+    {"SETCLIENTID_CONFIRM", "hh", ""},
+    {"VERIFY", "f", ""},
+    {"WRITE", nullptr, "wwh"},
+    {"RELEASE_LOCKOWNER", "ho", ""},
+    {"BACKCHANNEL_CTL", nullptr, ""},
+    {"BIND_CONN_TO_SESSION", "swb", "swb"},
+    {"EXCHANGE_ID", nullptr, nullptr},
+    {"CREATE_SESSION", nullptr, nullptr},
+    {"DESTROY_SESSION", "s", ""},
+    {"FREE_STATEID", "s", ""},
+    {"GET_DIR_DELEGATION", "bmttmm", nullptr},
+    {"GETDEVICEINFO", "swwm", nullptr},
+    {"GETDEVICELIST", "wwhh", nullptr},
+    {"LAYOUTCOMMIT", nullptr, nullptr},
+    {"LAYOUTGET", "bwwhhhsw", nullptr},
+    {"LAYOUTRETURN", nullptr, nullptr},
+    {"SECINFO_NO_NAME", "w", nullptr},
+    {"SEQUENCE", "swwwb", "swwwww"},
+    {"SET_SSV", "oo", "o"},
+    {"TEST_STATEID", nullptr, nullptr},
+    {"WANT_DELEGATION", nullptr, nullptr},
+    {"DESTROY_CLIENTID", "h", ""},
+    {"RECLAIM_COMPLETE", "b", ""},
+    {"ALLOCATE", "shh", ""},
+    {"COPY", nullptr, nullptr},
+    {"COPY_NOTIFY", nullptr, nullptr},
+    {"DEALLOCATE", "shh", ""},
+    {"IO_ADVISE", "shhm", "m"},
+    {"LAYOUTERROR", nullptr, ""},
+    {"LAYOUTSTATS", "hhshhhhswo", ""},
+    {"OFFLOAD_CANCEL", "s", ""},
+    {"OFFLOAD_STATUS", "s", nullptr},
+    {"READ_PLUS", "shw", nullptr},
+    {"SEEK", "shw", "bh"},
+    {"WRITE_SAME", "swhhhhwho", nullptr},
+    {"CLONE", "sshhh", ""},
+    {"GETXATTR", "o", "o"},
+    {"SETXATTR", "woo", "c"},
+    {"LISTXATTRS", "hw", nullptr},
+    {"REMOVEXATTR", "o", "c"},
+};
+static_assert(std::size(kOperations) == kOpRemovexattr - kFirst + 1);
+
+constexpr Operation kCallbackOperations[] = {
+    {"CB_GETATTR", "nm", "f"},
+    {"CB_RECALL", "sbn", ""},
+    {"CB_LAYOUTRECALL", nullptr, ""},
+    {"CB_NOTIFY", nullptr, ""},
+    {"CB_PUSH_DELEG", nullptr, ""},
+    {"CB_RECALL_ANY", "wm", ""},
+    {"CB_RECALLABLE_OBJ_AVAIL", "wm", ""},
+    {"CB_RECALL_SLOT", "w", ""},
+    {"CB_SEQUENCE", nullptr, "swwww"},
+    {"CB_WANTS_CANCELLED", "bb", ""},
+    {"CB_NOTIFY_LOCK", "nho", ""},
+    {"CB_NOTIFY_DEVICEID", nullptr, ""},
+    {"CB_OFFLOAD", nullptr, ""},
+};
+static_assert(std::size(kCallbackOperations) == kCbOffload - kFirst + 1);
+
+constexpr Operation kIllegal = {"ILLEGAL", "", ""};
+constexpr Operation kCallbackIllegal = {"CB_ILLEGAL", "", ""};
+
+}  // namespace
+
+const Operation* FindOperation(uint32_t op) {
+  if (op == kOpIllegal) return &kIllegal;
+  return op >= kFirst && op - kFirst < std::size(kOperations) ? &kOperations[op - kFirst] : nullptr;
+}
+
+const Operation* FindCallbackOperation(uint32_t op) {
+  if (op == kOpIllegal) return &kCallbackIllegal;
+  return op >= kFirst && op - kFirst < std::size(kCallbackOperations) ? &kCallbackOperations[op - kFirst] : nullptr;
+}
+
+const char* OperationName(uint32_t op) {
+  const Operation* operation = FindOperation(op);
+  return operation ? operation->name : nullptr;
+}
+
+const char* CallbackOperationName(uint32_t op) {
+  const Operation* operation = FindCallbackOperation(op);
+  return operation ? operation->name : nullptr;
+}
+
+}  // namespace stag::nfs

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// COMPOUND results. A failed operation ends them, and has no body but where the XDR gives it one.
+#include "protocol/nfs/nfs4_operations.h"
+#include "protocol/nfs/nfs4_types.h"
+#include "protocol/nfs/walkers.h"
+
+namespace stag::nfs {
+namespace {
+
+void LockDenied(Stream& s) { s.Fields("hhwho"); }
+
+void Open(Stream& s) {
+  s.Fields("scwm");
+  SkipOpenDelegation(s);
+}
+
+void Read(Stream& s) {
+  const bool eof = s.Bool();
+  s.Item(ItemKind::kReadData, [&](uint32_t count) { s.visitor.OnReadResult(s.op_index, count, eof); });
+}
+
+void ReadDirectory(Stream& s) {
+  s.Skip(8);  // cookie verifier
+  while (s.Bool()) s.Fields("hof");
+  s.Bool();  // eof
+}
+
+void SecurityInformation(Stream& s) {
+  const uint32_t count = s.Count(4);
+  for (uint32_t i = 0; i < count && s.ok(); ++i)
+    if (s.U32() == rpc::kRpcsecGss) s.Fields("oww");
+}
+
+void ExchangeId(Stream& s) {
+  s.Fields("hww");
+  const uint32_t how = s.U32();
+  if (how > kProtectSsv) s.Unsupported();
+  if (how != kProtectNone) s.Fields("mm");
+  if (how == kProtectSsv) {
+    s.Fields("wwww");
+    const uint32_t count = s.Count(4);  // GSS handles
+    for (uint32_t i = 0; i < count && s.ok(); ++i) s.Opaque();
+  }
+  s.Fields("hoo");  // server owner and scope
+  SkipImplementation(s);
+}
+
+void GetDirDelegation(Stream& s) {
+  enum : uint32_t { kGranted = 0, kUnavailable = 1 };
+  switch (s.U32()) {
+    case kGranted:
+      return s.Fields("hsmmm");
+    case kUnavailable:
+      s.Bool();
+      return;
+    default:
+      return s.Unsupported();
+  }
+}
+
+void GetDeviceList(Stream& s) {
+  s.Fields("hh");
+  s.SkipArray(16);
+  s.Bool();  // eof
+}
+
+void LayoutGet(Stream& s) {
+  s.Fields("bs");
+  const uint32_t count = s.Count(28);
+  for (uint32_t i = 0; i < count && s.ok(); ++i) s.Fields("hhwwo");
+}
+
+void CopyNotify(Stream& s) {
+  s.Fields("ts");
+  SkipNetLocations(s);
+}
+
+// No part of it is DDP-eligible.
+void ReadPlus(Stream& s) {
+  enum : uint32_t { kData = 0, kHole = 1 };
+  s.Bool();  // eof
+  const uint32_t count = s.Count(16);
+  for (uint32_t i = 0; i < count && s.ok(); ++i) {
+    switch (s.U32()) {
+      case kData:
+        s.Fields("ho");
+        break;
+      case kHole:
+        s.Fields("hh");
+        break;
+      default:
+        s.Unsupported();
+    }
+  }
+}
+
+void ListExtendedAttributes(Stream& s) {
+  s.Skip(8);  // cookie
+  const uint32_t count = s.Count(4);
+  for (uint32_t i = 0; i < count && s.ok(); ++i) s.Opaque();
+  s.Bool();  // eof
+}
+
+void GetHandle(Stream& s) {
+  const Bytes handle = s.Opaque(kNfs4HandleMax);
+  if (s.ok()) s.visitor.OnHandle(s.op_index, handle);
+}
+
+void SuccessBody(uint32_t op, Stream& s) {
+  switch (op) {
+    case kOpGetfh: return GetHandle(s);
+    case kOpLock: return s.Skip(16);
+    case kOpLockt: return;
+    case kOpOpen: return Open(s);
+    case kOpRead: return Read(s);
+    case kOpReaddir: return ReadDirectory(s);
+    case kOpReadlink: return s.Item(ItemKind::kLinkText);
+    case kOpSecinfo:
+    case kOpSecinfoNoName: return SecurityInformation(s);
+    case kOpSetattr: return s.Fields("m");
+    case kOpSetclientid: return s.Fields("hh");
+    case kOpExchangeId: return ExchangeId(s);
+    case kOpCreateSession: s.Fields("sww"); SkipChannelAttributes(s); return SkipChannelAttributes(s);
+    case kOpGetDirDelegation: return GetDirDelegation(s);
+    case kOpGetdeviceinfo: return s.Fields("wom");
+    case kOpGetdevicelist: return GetDeviceList(s);
+    case kOpLayoutcommit:
+      if (s.Bool()) s.Skip(8);  // newsize4
+      return;
+    case kOpLayoutget: return LayoutGet(s);
+    case kOpLayoutreturn:
+      if (s.Bool()) s.Skip(16);  // layoutreturn_stateid
+      return;
+    case kOpTestStateid: return s.SkipArray(4);
+    case kOpWantDelegation: return SkipOpenDelegation(s);
+    case kOpCopy: SkipWriteResponse(s); return s.Fields("bb");
+    case kOpCopyNotify: return CopyNotify(s);
+    case kOpOffloadStatus: s.Skip(8); return s.SkipArray(4, 1);
+    case kOpReadPlus: return ReadPlus(s);
+    case kOpWriteSame: return SkipWriteResponse(s);
+    case kOpListxattrs: return ListExtendedAttributes(s);
+    default: return s.Unsupported();
+  }
+}
+
+void FailureBody(uint32_t op, uint32_t status, Stream& s) {
+  switch (op) {
+    case kOpLock:
+    case kOpLockt:
+      if (status == kNfs4ErrDenied) LockDenied(s);
+      return;
+    case kOpSetattr:
+      return s.Fields("m");  // attrsset stands in every result
+    case kOpSetclientid:
+      if (status == kNfs4ErrClidInUse) s.Fields("oo");
+      return;
+    case kOpGetdeviceinfo:
+      if (status == kNfs4ErrTooSmall) s.Skip(4);
+      return;
+    case kOpLayoutget:
+      if (status == kNfs4ErrLayoutTryLater) s.Bool();
+      return;
+    case kOpCopy:
+      if (status == kNfs4ErrOffloadNoReqs) s.Fields("bb");
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+void WalkCompoundReply(Stream& s) {
+  s.Status();
+  s.Opaque();  // tag
+  const uint32_t count = s.Count(8);
+  for (s.op_index = 0; s.op_index < count; ++s.op_index) {
+    const uint32_t op = s.U32();
+    const uint32_t status = s.U32();
+    if (!s.ok()) return;
+    s.visitor.OnOperationResult(s.op_index, op, status);
+    const Operation* operation = FindOperation(op);
+    if (!operation) return s.Unsupported();
+    if (status != kNfs4Ok) {
+      FailureBody(op, status, s);
+    } else if (operation->results) {
+      s.Fields(operation->results);
+    } else {
+      SuccessBody(op, s);
+    }
+  }
+}
+
+}  // namespace stag::nfs

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "protocol/nfs/nfs4_types.h"
+
+namespace stag::nfs {
+
+void SkipOpenDelegation(Stream& s) {
+  enum : uint32_t { kNone, kRead, kWrite, kNoneExt, kReadAttributes, kWriteAttributes };  // the last two: RFC 9754
+  enum : uint32_t { kContention = 1, kResource = 2 };                                     // why_no_delegation4
+  enum : uint32_t { kLimitSize = 1, kLimitBlocks = 2 };                                   // nfs_space_limit4
+  switch (s.U32()) {
+    case kNone:
+      return;
+    case kRead:
+    case kReadAttributes:
+      return s.Fields("sbwwwo");
+    case kWrite:
+    case kWriteAttributes: {
+      s.Fields("sb");
+      const uint32_t limit_by = s.U32();
+      if (limit_by != kLimitSize && limit_by != kLimitBlocks) s.Malformed();
+      return s.Fields("hwwwo");
+    }
+    case kNoneExt: {
+      const uint32_t why = s.U32();
+      if (why == kContention || why == kResource) s.Bool();
+      return;
+    }
+    default:
+      return s.Unsupported();
+  }
+}
+
+void SkipChannelAttributes(Stream& s) {
+  s.Fields("wwwwww");
+  s.SkipArray(4, 1);  // ca_rdma_ird<1>
+}
+
+void SkipImplementation(Stream& s) {
+  if (s.Count(4, 1) == 1) s.Fields("oot");
+}
+
+void SkipNetLocation(Stream& s) {
+  enum : uint32_t { kName = 1, kUrl = 2, kNetAddress = 3 };
+  switch (s.U32()) {
+    case kName:
+    case kUrl:
+      return s.Fields("o");
+    case kNetAddress:
+      return s.Fields("oo");
+    default:
+      return s.Unsupported();
+  }
+}
+
+void SkipNetLocations(Stream& s) {
+  const uint32_t count = s.Count(8);
+  for (uint32_t i = 0; i < count && s.ok(); ++i) SkipNetLocation(s);
+}
+
+void SkipWriteResponse(Stream& s) {
+  s.SkipArray(16, 1);  // wr_callback_id<1>
+  s.Fields("hwh");
+}
+
+void SkipNotifications(Stream& s) {
+  const uint32_t count = s.Count(8);
+  for (uint32_t i = 0; i < count && s.ok(); ++i) s.Fields("mo");
+}
+
+}  // namespace stag::nfs

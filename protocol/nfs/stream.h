@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Stream: the reduced RPC message as the walkers of this folder see it: XDR pieces read in order, with the state that they
+// share. Internal to protocol/nfs. Failure is sticky, as in Cursor; counts are checked against what remains before a loop.
+#pragma once
+
+#include "protocol/base/cursor.h"
+#include "protocol/nfs/walk.h"
+
+namespace stag::nfs {
+
+class Stream {
+ public:
+  // `start`: where the arguments or results begin.
+  Stream(Bytes stream, uint64_t length, uint32_t start, Visitor& v) : visitor(v), cursor_(stream, length) {
+    cursor_.Skip(start);
+  }
+
+  bool ok() const { return cursor_.ok(); }
+  void Fail(ParseStatus why) { cursor_.Fail(why); }
+  void Malformed() { cursor_.Fail(ParseStatus::kMalformed); }
+  // A procedure, operation or arm of a union that we do not know.
+  void Unsupported() { cursor_.Fail(ParseStatus::kUnsupported); }
+
+  uint32_t U32() { return cursor_.U32(); }
+  uint64_t U64() { return cursor_.U64(); }
+  Bytes Take(uint64_t n) { return cursor_.Take(n); }
+  void Skip(uint64_t n) { cursor_.Skip(n); }
+  bool Bool();
+  // Variable-length opaque or string of at most `max` bytes, without its padding.
+  Bytes Opaque(uint32_t max = 0xffffffffu);
+  // The count of an array whose elements have at least `element_bytes` (not 0) bytes each. 0 when they cannot be there.
+  uint32_t Count(uint64_t element_bytes, uint32_t max = 0xffffffffu);
+  // An array of fixed-size elements.
+  void SkipArray(uint64_t element_bytes, uint32_t max = 0xffffffffu) { Skip(Count(element_bytes, max) * element_bytes); }
+
+  // Skips one field per letter: w word (4 bytes), h hyper (8), s sixteen bytes (stateid, session or device id), t time (12),
+  // o opaque, m bitmap, f fattr4, c change_info4, b bool, n file handle of version 4.
+  void Fields(const char* layout);
+
+  // The status that results begin with; the first one is the Walk's.
+  uint32_t Status();
+
+  // A DDP-eligible opaque (RFC 8267): its count word, and what follows it unless the visitor says that it was moved.
+  // `announce(count)` is called between the two.
+  template <typename Announce>
+  void Item(ItemKind kind, Announce announce) {
+    const uint32_t count = U32();
+    if (!ok()) return;
+    announce(count);
+    const nfs::Item item{kind, cursor_.offset(), count, op_index};
+    if (!visitor.IsReduced(item)) Skip(RoundUp4(count));
+  }
+  void Item(ItemKind kind) {
+    Item(kind, [](uint32_t) {});
+  }
+
+  // How it ended.
+  Walk Result() const { return {cursor_.status(), cursor_.offset(), has_status_, nfs_status_}; }
+
+  Visitor& visitor;
+  uint32_t op_index = 0;
+
+ private:
+  Cursor cursor_;
+  bool has_status_ = false;
+  uint32_t nfs_status_ = 0;
+};
+
+}  // namespace stag::nfs
