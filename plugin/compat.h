@@ -23,9 +23,11 @@
 #include <epan/packet.h>
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
-#include <epan/show_exception.h>
 #include <epan/to_str.h>
 #include <wiretap/wtap.h>
+extern "C" {
+#include <epan/show_exception.h>
+}
 // NOLINTEND
 #if STAG_WIRESHARK_VERSION >= 404
 #include <wsutil/plugins.h>

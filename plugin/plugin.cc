@@ -61,7 +61,8 @@ int Dissect(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
     Feed(frame);
   }
   const FrameRecord* record = RecordOf(pinfo->num);
-  if (record) RenderFrame({tvb, pinfo, tree}, *record);
+  if (!record) return 0;  // not a frame of ours: Wireshark does not list the protocol for it
+  RenderFrame({tvb, pinfo, tree}, *record);
   return static_cast<int>(captured);
 }
 
