@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/fabric/ib_cm.h"
+
+#include <algorithm>
+
+namespace stag::fabric {
+namespace {
+
+using ib::CmKind;
+using ib::CmMessage;
+
+constexpr size_t kMaxEntries = 16384, kMaxWaiting = 32;
+constexpr uint32_t kMaxTicks = 64;  // InfiniBand packets that a message waits for the one it answers
+constexpr int64_t kDisconnectGraceNs = 3'000'000'000;
+constexpr uint8_t kServiceRc = 0;
+
+
+}  // namespace
+
+void IbCm::OnMessage(const CmMessage& m, const Seen& seen) {
+  if (Handle(m, seen, true)) return RetryWaiting();
+  if (waiting_.size() >= kMaxWaiting) Expire(0);
+  Waiting& w = waiting_.emplace_back();
+  w.private_data.assign(m.private_data.begin(), m.private_data.end());
+  w.message = m;
+  w.seen = seen;
+}
+
+// False: the message answers one that was not seen, and may wait for it.
+bool IbCm::Handle(const CmMessage& m, const Seen& seen, bool wait) {
+  switch (m.kind) {
+    case CmKind::kRequest: return OnRequest(m, seen);
+    case CmKind::kReply: return OnReply(m, seen, wait);
+    case CmKind::kReadyToUse: return OnReady(m, seen, wait);
+    case CmKind::kReject: return OnReject(m, seen);
+    case CmKind::kDisconnectRequest:
+    case CmKind::kDisconnectReply: return OnDisconnect(m, seen);
+    case CmKind::kMessageReceived: return true;  // asks for patience; tells nothing new
+  }
+  return true;
+}
+
+void IbCm::RetryWaiting() {
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t i = 0; i < waiting_.size() && !progress; ++i) {
+      Waiting w = std::move(waiting_[i]);
+      w.message.private_data = w.private_data;
+      progress = Handle(w.message, w.seen, true);
+      if (progress)
+        waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(i));
+      else
+        waiting_[i] = std::move(w);
+    }
+  }
+}
+
+void IbCm::Expire(size_t index) {
+  Waiting w = std::move(waiting_[index]);
+  waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(index));
+  w.message.private_data = w.private_data;
+  if (Handle(w.message, w.seen, false)) RetryWaiting();
+}
+
+void IbCm::BeforeNewFlow(const FlowKey& key) {
+  for (size_t i = 0; i < waiting_.size(); ++i) {
+    const Waiting& w = waiting_[i];
+    if (w.message.kind == CmKind::kReply && w.message.qp == key.destination_qp && w.seen.source == key.destination &&
+        w.seen.destination == key.source)
+      return Expire(i);
+  }
+}
+
+void IbCm::Tick(int64_t now_ns) {
+  for (Waiting& w : waiting_) ++w.ticks;
+  while (!waiting_.empty() && waiting_.front().ticks > kMaxTicks) Expire(0);
+  while (!closing_.empty() && now_ns - closing_.front().since_ns > kDisconnectGraceNs) {
+    ConnectionId id = closing_.front().connection;
+    closing_.erase(closing_.begin());
+    Close(id, CloseReason::kDisconnect, context_.now());
+  }
+}
+
+void IbCm::Finish() {
+  while (!waiting_.empty()) Expire(0);
+}
+
+IbCm::Entry* IbCm::Find(const Address& owner, const Address& peer, uint32_t id) {
+  auto found = entries_.find({owner, peer, id});
+  if (found == entries_.end()) return nullptr;
+  if (flows_.FindLink(found->second.connection) == nullptr) {  // closed meanwhile
+    exchanges_.erase(found->second.connection);
+    entries_.erase(found);
+    return nullptr;
+  }
+  return &found->second;
+}
+
+void IbCm::Add(const Key& key, const Entry& entry) {
+  if (entries_.size() >= kMaxEntries) {
+    std::erase_if(entries_, [this](const auto& e) { return flows_.FindLink(e.second.connection) == nullptr; });
+    std::erase_if(exchanges_, [this](const auto& e) { return flows_.FindLink(e.first) == nullptr; });
+  }
+  entries_[key] = entry;
+}
+
+void IbCm::EmitSetup(IbLink& link, SetupMessage what, Side from, const CmMessage& m, const Seen& seen) {
+  Event e;
+  e.from = from;
+  e.frame = e.first_frame = seen.frame;
+  e.setup = what;
+  e.private_data = m.private_data;
+  e.private_data_fixed = true;
+  e.private_data_truncated = m.private_data_truncated;
+  e.reject_reason = m.reject_reason;
+  link.connection.EmitSetup(e);
+}
+
+void IbCm::Close(ConnectionId id, CloseReason reason, const FrameRef& frame) {
+  if (IbLink* link = flows_.FindLink(id)) flows_.Close(*link, reason, frame);
+  exchanges_.erase(id);
+  std::erase_if(closing_, [id](const Closing& c) { return c.connection == id; });
+}
+
+bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
+  if (m.service_type != kServiceRc) return true;
+  if (Entry* known = Find(seen.source, seen.destination, m.local_id)) {
+    if (known->qp == m.qp) return true;  // sent again
+    Close(known->connection, CloseReason::kSuperseded, seen.frame);
+  }
+  ConnectionInfo info;
+  info.fabric = seen.fabric;
+  info.endpoint = {Endpoint{seen.shown_source, m.qp}, Endpoint{seen.shown_destination, 0}};
+  info.roles_known = true;
+  info.service_port = ib::IpCmPort(m.service_id);
+  IbLink& link = flows_.NewLink(info);
+  link.connection.SetPathMtu(m.path_mtu);
+  link.connection.ExpectPsn(1, m.starting_psn);
+  ConnectionId id = link.connection.info.id;
+  Add({seen.source, seen.destination, m.local_id}, {id, 0, m.qp});
+  exchanges_[id].request = true;
+  flows_.Bind({seen.destination, seen.source, m.qp}, link, 1, seen.frame);
+  EmitSetup(link, SetupMessage::kRequest, 0, m, seen);
+  return true;
+}
+
+bool IbCm::OnReply(const CmMessage& m, const Seen& seen, bool wait) {
+  Entry* active = Find(seen.destination, seen.source, m.remote_id);
+  if (active == nullptr) {
+    if (Find(seen.source, seen.destination, m.local_id) != nullptr) return true;  // sent again
+    if (wait) return false;
+    // The REQ was not captured: what the REP alone tells.
+    IbLink* link = flows_.FindLink(FlowKey{seen.destination, seen.source, m.qp});
+    if (link != nullptr) return true;
+    ConnectionInfo info;
+    info.fabric = seen.fabric;
+    info.endpoint = {Endpoint{seen.shown_destination, 0}, Endpoint{seen.shown_source, m.qp}};
+    info.roles_known = true;
+    ConnectionId id = flows_.NewLink(info).connection.info.id;
+    Add({seen.destination, seen.source, m.remote_id}, {id, 0, 0});
+    active = Find(seen.destination, seen.source, m.remote_id);
+  }
+  ConnectionId id = active->connection;
+  Exchange& exchange = exchanges_[id];
+  if (exchange.reply) return true;
+  exchange.reply = true;
+  IbLink& link = *flows_.FindLink(id);
+  Add({seen.source, seen.destination, m.local_id}, {id, 1, m.qp});
+  link.connection.ExpectPsn(0, m.starting_psn);
+  if (link.connection.info.endpoint[1].number == 0) link.connection.info.endpoint[1].number = m.qp;
+  EmitSetup(link, SetupMessage::kReply, 1, m, seen);
+  flows_.Bind({seen.destination, seen.source, m.qp}, link, 0, seen.frame);
+  return true;
+}
+
+bool IbCm::OnReady(const CmMessage& m, const Seen& seen, bool wait) {
+  Entry* active = Find(seen.source, seen.destination, m.local_id);
+  if (active == nullptr) return !wait || Find(seen.destination, seen.source, m.remote_id) != nullptr;
+  Exchange& exchange = exchanges_[active->connection];
+  if (exchange.ready) return true;
+  if (!exchange.reply && wait) return false;  // the REP may follow
+  exchange.ready = true;
+  IbLink& link = *flows_.FindLink(active->connection);
+  if (!exchange.reply) Add({seen.destination, seen.source, m.remote_id}, {active->connection, 1, 0});
+  EmitSetup(link, SetupMessage::kReady, 0, m, seen);
+  link.connection.Open(seen.frame);
+  return true;
+}
+
+bool IbCm::OnReject(const CmMessage& m, const Seen& seen) {
+  Entry* entry = Find(seen.destination, seen.source, m.remote_id);
+  Side from = entry != nullptr ? static_cast<Side>(1 - entry->owner) : Side{0};
+  if (entry == nullptr && m.local_id != 0) {
+    entry = Find(seen.source, seen.destination, m.local_id);
+    if (entry != nullptr) from = entry->owner;
+  }
+  if (entry == nullptr) return false;
+  IbLink& link = *flows_.FindLink(entry->connection);
+  if (link.connection.opened()) return true;  // of a message that was sent again: the connection stands
+  EmitSetup(link, SetupMessage::kReject, from, m, seen);
+  Close(entry->connection, CloseReason::kRejected, seen.frame);
+  return true;
+}
+
+bool IbCm::OnDisconnect(const CmMessage& m, const Seen& seen) {
+  bool request = m.kind == CmKind::kDisconnectRequest;
+  ConnectionId id = 0;
+  Side from = 0;
+  if (Entry* mine = Find(seen.source, seen.destination, m.local_id)) {
+    id = mine->connection;
+    from = mine->owner;
+  } else if (Entry* peers = Find(seen.destination, seen.source, m.remote_id)) {
+    id = peers->connection;
+    from = static_cast<Side>(1 - peers->owner);
+  } else if (request) {
+    // Joined mid-stream: a DREQ names the queue pair it is for.
+    FlowKey key{seen.source, seen.destination, m.qp};
+    IbLink* link = flows_.FindLink(key);
+    if (link == nullptr) return true;
+    id = link->connection.info.id;
+    from = link->flow[0] != nullptr && link->flow[0]->key == key ? Side{0} : Side{1};
+    Add({seen.source, seen.destination, m.local_id}, {id, from, 0});
+    Add({seen.destination, seen.source, m.remote_id}, {id, static_cast<Side>(1 - from), m.qp});
+  }
+  if (id == 0) return true;
+  IbLink& link = *flows_.FindLink(id);
+  if (!request) {
+    EmitSetup(link, SetupMessage::kDisconnectReply, from, m, seen);
+    Close(id, CloseReason::kDisconnect, seen.frame);
+    return true;
+  }
+  Exchange& exchange = exchanges_[id];
+  if (exchange.disconnect[from]) return true;
+  exchange.disconnect[from] = true;
+  EmitSetup(link, SetupMessage::kDisconnectRequest, from, m, seen);
+  if (!link.disconnecting) closing_.push_back({id, seen.frame.time_ns});
+  link.disconnecting = true;
+  return true;
+}
+
+}  // namespace stag::fabric

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IbConnection, second half: what packets mean, once they are in order.
+#include "session/fabric/ib_connection.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace stag::fabric {
+namespace {
+
+using ib::Operation;
+using ib::PsnAdd;
+using ib::PsnDistance;
+
+constexpr uint64_t kMaxSend = uint64_t{1} << 20;  // bytes of one Send that are kept
+constexpr size_t kMaxReads = 512;                 // of a side; real initiator depths are below 256
+constexpr size_t kMaxRanges = 64;
+
+NakKind KindOfNak(uint8_t syndrome) {
+  if (ib::KindOf(syndrome) == ib::AethKind::kRnrNak) return NakKind::kRnr;
+  switch (syndrome & 31) {
+    case ib::kNakSequence: return NakKind::kSequence;
+    case ib::kNakRemoteAccess: return NakKind::kRemoteAccess;
+    case ib::kNakRemoteOperation: return NakKind::kRemoteOperation;
+    default: return NakKind::kInvalidRequest;
+  }
+}
+
+}  // namespace
+
+IbConnection::~IbConnection() {
+  for (HeldPtr& held : queue_) pool_.Release(std::move(held));
+  for (SideState& s : side_) context_.Release(s.send.reserved);
+}
+
+bool IbConnection::Read::Seen(uint32_t k) const {
+  if (k < received) return true;
+  return std::any_of(beyond.begin(), beyond.end(), [k](const Range& r) { return r.begin <= k && k < r.end; });
+}
+
+void IbConnection::Read::Mark(uint32_t k) {
+  if (k == received) {
+    ++received;
+    for (size_t i = 0; i < beyond.size(); ++i) {
+      if (beyond[i].begin != received) continue;
+      received = beyond[i].end;
+      beyond.erase(beyond.begin() + static_cast<ptrdiff_t>(i));
+      i = static_cast<size_t>(-1);  // the new end may meet another range
+    }
+    return;
+  }
+  for (Range& r : beyond)
+    if (r.end == k) return (void)++r.end;
+  if (beyond.size() < kMaxRanges) beyond.push_back({k, k + 1});
+}
+
+uint32_t IbConnection::Read::Missing() const {
+  uint32_t seen = received;
+  for (const Range& r : beyond) seen += r.end - r.begin;
+  return count > seen ? count - seen : 1;
+}
+
+void IbConnection::ExpectPsn(Side requester, uint32_t psn) {
+  SideState& s = side_[requester];
+  if (s.started) return;
+  s.known = true;
+  s.expected = psn;
+}
+
+void IbConnection::SetPathMtu(uint32_t mtu) {
+  if (mtu != 0) LearnMtu(mtu);
+}
+
+// Every packet that is first or middle of a message carries a full path MTU.
+void IbConnection::LearnMtu(uint64_t size) {
+  if (size < 256 || size > 4096 || !std::has_single_bit(size) || size == mtu_) return;
+  mtu_ = static_cast<uint32_t>(size);
+  for (SideState& s : side_) {
+    for (Read& read : s.reads)
+      if (read.count == 0) read.count = read.length == 0 ? 1 : (read.length - 1) / mtu_ + 1;
+    if (!s.open_count) continue;
+    s.open_count = false;
+    s.expected = PsnAdd(s.open_psn, s.open_length == 0 ? 1 : (s.open_length - 1) / mtu_ + 1);
+  }
+}
+
+void IbConnection::EmitSetup(Event& event) {
+  event.kind = EventKind::kSetup;
+  event.connection = &info;
+  last_frame_ = event.frame;
+  context_.Emit(event);
+}
+
+void IbConnection::Open(const FrameRef& frame) {
+  if (opened_) return;
+  opened_ = true;
+  last_frame_ = frame;
+  Event e;
+  e.kind = EventKind::kOpened;
+  e.connection = &info;
+  e.frame = e.first_frame = frame;
+  context_.Emit(e);
+}
+
+void IbConnection::Close(CloseReason reason, const FrameRef& frame) {
+  Flush();
+  Event e;
+  e.kind = EventKind::kClosed;
+  e.connection = &info;
+  e.frame = e.first_frame = frame;
+  e.close_reason = reason;
+  context_.Emit(e);
+}
+
+void IbConnection::Emit(Event& e, const RcPacket& p) {
+  e.connection = &info;
+  e.from = p.from;
+  e.frame = p.frame;
+  if (e.first_frame.number == 0) e.first_frame = p.frame;
+  context_.Emit(e);
+}
+
+void IbConnection::EmitGap(Side from, uint64_t size, const FrameRef& frame) {
+  Open(frame);
+  Event e;
+  e.kind = EventKind::kGap;
+  e.connection = &info;
+  e.from = from;
+  e.frame = e.first_frame = frame;
+  e.gap_size = size;
+  context_.Emit(e);
+}
+
+void IbConnection::Process(const RcPacket& p) {
+  Open(p.frame);
+  if (!p.info->response) return ProcessRequest(p);
+  if (p.Is(Operation::kReadResponse)) ProcessReadResponse(p);
+  if (p.Is(Operation::kAck) && p.IsNak()) ProcessNak(p);
+}
+
+void IbConnection::ProcessRequest(const RcPacket& p) {
+  SideState& s = side_[p.from];
+  s.request_since_nak = true;
+  if (Ahead(s, p.psn) < 0) {
+    ++context_.stats().duplicates;
+    return;
+  }
+  s.known = s.started = true;
+  s.open_count = false;
+  s.expected = PsnAdd(p.psn, 1);
+  if (!p.Is(Operation::kSend) && s.send.active) AbandonSend(p.from);
+  if (!p.info->last && (p.Is(Operation::kSend) || p.Is(Operation::kWrite))) LearnMtu(p.data_length);
+  switch (p.info->operation) {
+    case Operation::kSend: ProcessSend(p, s); break;
+    case Operation::kWrite: ProcessWrite(p, s); break;
+    case Operation::kReadRequest: ProcessReadRequest(p, s); break;
+    default: Remember(p, s, 1); break;  // atomics and the unknown: nothing for an RPC in them
+  }
+}
+
+void IbConnection::Remember(const RcPacket& p, SideState& s, uint32_t count) {
+  if (s.recent.empty()) s.recent.resize(kRecent);
+  Recent& r = s.recent[s.recent_next++ % kRecent];
+  r = {};
+  r.psn = p.psn;
+  r.count = count;
+  r.frame = p.frame;
+  if (p.Is(Operation::kReadRequest)) {
+    r.rdma = true;
+    r.handle = p.reth.key, r.offset = p.reth.address, r.length = p.reth.length;
+  } else if (p.Is(Operation::kWrite) && s.write.active) {
+    r.rdma = true;
+    r.handle = s.write.handle, r.offset = s.write.offset, r.length = s.write.length;
+  }
+}
+
+void IbConnection::ProcessSend(const RcPacket& p, SideState& s) {
+  Remember(p, s, 1);
+  if (p.info->first) {
+    if (s.send.active) AbandonSend(p.from);
+    s.send.first_frame = p.frame;
+    s.send.missing = Missing::kNothing;
+    if (p.info->last) {
+      s.send.length = p.data_length;
+      return EmitSend(s, p);
+    }
+    s.send.active = true;
+    s.send.cut = false;
+    s.send.length = 0;
+    s.send.bytes.clear();
+  }
+  if (!s.send.active) return;  // the beginning was lost, as a kGap told, or came before the capture
+  AppendSend(s, p);
+  if (p.info->last) EmitSend(s, p);
+}
+
+// Collects packets of a Send. Beyond a cut, by the snap length or by our own limit, only lengths are added up.
+void IbConnection::AppendSend(SideState& s, const RcPacket& p) {
+  auto& send = s.send;
+  send.length += p.data_length;
+  if (send.cut) return;
+  size_t size = send.bytes.size() + p.data.size();
+  if (size > kMaxSend || (size > send.reserved && !context_.Reserve(size - send.reserved))) {
+    context_.stats().dropped_for_memory += p.data.size();
+    send.cut = true;
+    send.missing = Missing::kLost;
+    return;
+  }
+  send.reserved = std::max<uint64_t>(send.reserved, size);
+  send.bytes.insert(send.bytes.end(), p.data.begin(), p.data.end());
+  if (p.data.size() < p.data_length) {
+    send.cut = true;
+    send.missing = Missing::kTruncatedByCapture;
+  }
+}
+
+void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
+  Event e;
+  e.kind = EventKind::kSend;
+  e.first_frame = s.send.first_frame;
+  e.bytes = s.send.active ? Bytes(s.send.bytes) : p.data;
+  e.length = s.send.length;
+  e.missing = s.send.missing;
+  if (!s.send.active && p.data.size() < p.data_length) e.missing = Missing::kTruncatedByCapture;
+  e.solicited = p.solicited;
+  if (p.info->immediate) e.immediate = p.immediate;
+  if (p.info->ieth) e.invalidated = p.invalidated;
+  s.send.active = false;
+  Emit(e, p);
+}
+
+// Packets of a Send are missing: what came before them is all that can be told of it.
+void IbConnection::AbandonSend(Side side) {
+  SideState& s = side_[side];
+  if (!s.send.active) return;
+  s.send.active = false;
+  Event e;
+  e.kind = EventKind::kSend;
+  e.connection = &info;
+  e.from = side;
+  e.frame = e.first_frame = s.send.first_frame;
+  if (s.recent_next > 0) e.frame = s.recent[(s.recent_next - 1) % kRecent].frame;
+  e.bytes = s.send.bytes;
+  e.length = s.send.length;
+  e.missing = Missing::kLost;
+  context_.Emit(e);
+}
+
+// Packets of a Write are placed by their PSN, so that those behind a lost one still get their right addresses.
+void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
+  auto& write = s.write;
+  if (p.info->first) {
+    write.active = true;
+    write.after_gap = false;
+    write.handle = p.reth.key;
+    write.offset = p.reth.address;
+    write.length = p.reth.length;
+    write.psn = p.psn;
+    write.mtu = static_cast<uint32_t>(std::min<uint64_t>(p.data_length, UINT32_MAX));
+    write.first_frame = p.frame;
+  }
+  Remember(p, s, 1);
+  if (!write.active) return;
+  uint64_t at = uint64_t{PsnAdd(p.psn, 0u - write.psn)} * write.mtu;
+  if (write.after_gap) {  // is it still the same Write? Then position and length agree.
+    uint64_t end = at + p.data_length;
+    bool same = p.info->last ? end == write.length : end < write.length && p.data_length == write.mtu;
+    if (!same) {
+      write.active = false;
+      return;
+    }
+    write.after_gap = false;
+  }
+  Event e;
+  e.kind = EventKind::kWrite;
+  e.first_frame = write.first_frame;
+  e.bytes = p.data;
+  e.length = p.data_length;
+  if (p.data.size() < p.data_length) e.missing = Missing::kTruncatedByCapture;
+  e.handle = write.handle;
+  e.offset = write.offset + at;
+  e.first = p.info->first;
+  e.last = p.info->last;
+  if (p.info->immediate) e.immediate = p.immediate;
+  if (p.info->last) write.active = false;
+  Emit(e, p);
+}
+
+void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
+  uint32_t count = p.reth.length <= 256 ? 1 : mtu_ == 0 ? 0 : (p.reth.length - 1) / mtu_ + 1;
+  if (count == 0) {
+    s.open_count = true;
+    s.open_psn = p.psn;
+    s.open_length = p.reth.length;
+  } else {
+    s.expected = PsnAdd(p.psn, count);
+  }
+  Remember(p, s, std::max(count, 1u));
+  if (s.reads.size() >= kMaxReads) s.reads.erase(s.reads.begin());
+  Read read;
+  read.psn = p.psn;
+  read.count = count;
+  read.handle = p.reth.key;
+  read.offset = p.reth.address;
+  read.length = p.reth.length;
+  s.reads.push_back(std::move(read));
+  Event e;
+  e.kind = EventKind::kReadRequest;
+  e.handle = p.reth.key;
+  e.offset = p.reth.address;
+  e.length = p.reth.length;
+  e.first = e.last = true;
+  Emit(e, p);
+}
+
+void IbConnection::ProcessReadResponse(const RcPacket& p) {
+  SideState& s = side_[p.requester()];
+  if (!p.info->last) LearnMtu(p.data_length);
+  for (size_t i = s.reads.size(); i-- > 0;) {
+    Read& read = s.reads[i];
+    int32_t distance = PsnDistance(p.psn, read.psn);
+    if (distance < 0) continue;
+    auto k = static_cast<uint32_t>(distance);
+    if (read.count != 0 && k >= read.count) break;
+    uint64_t at = uint64_t{k} * mtu_;
+    if (mtu_ == 0 && k > 0) at = p.info->last && p.data_length <= read.length ? read.length - p.data_length : read.length;
+    if (read.Seen(k) || at > read.length || p.data_length > read.length - at) break;
+    Event e;
+    e.kind = EventKind::kReadResponse;
+    e.handle = read.handle;
+    e.offset = read.offset + at;
+    e.bytes = p.data;
+    e.length = p.data_length;
+    if (p.data.size() < p.data_length) e.missing = Missing::kTruncatedByCapture;
+    e.first = at == 0;
+    e.last = at + p.data_length == read.length;
+    read.Mark(k);
+    if (read.count == 0 && e.last) read.count = k + 1;
+    if (read.count != 0 && read.received == read.count) s.reads.erase(s.reads.begin() + static_cast<ptrdiff_t>(i));
+    return Emit(e, p);
+  }
+  ++context_.stats().duplicates;
+}
+
+void IbConnection::ProcessNak(const RcPacket& p) {
+  SideState& s = side_[p.requester()];
+  // The same NAK again without a new attempt in between is the same frame twice.
+  if (!s.request_since_nak && s.nak_psn == p.psn && s.nak_syndrome == p.aeth.syndrome) {
+    ++context_.stats().duplicates;
+    return;
+  }
+  s.request_since_nak = false;
+  s.nak_psn = p.psn;
+  s.nak_syndrome = p.aeth.syndrome;
+  Event e;
+  e.kind = EventKind::kNak;
+  e.nak = KindOfNak(p.aeth.syndrome);
+  if (e.nak != NakKind::kSequence) {
+    for (const Recent& r : s.recent) {
+      if (r.frame.number == 0) continue;
+      int32_t distance = PsnDistance(p.psn, r.psn);
+      if (distance < 0 || distance >= static_cast<int32_t>(r.count)) continue;
+      e.refused = r.frame;
+      if (r.rdma) e.handle = r.handle, e.offset = r.offset, e.length = r.length;
+    }
+  }
+  Emit(e, p);
+}
+
+}  // namespace stag::fabric

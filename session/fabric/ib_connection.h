@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IbConnection: the packets of one reliable connection in, in any order that a capture may show them; its events out, in
+// the order of the connection (IBA section 9.7).
+//
+// Each side numbers its requests with PSNs; acknowledgements and read responses carry the PSN of the request that they
+// answer. A packet is processed when everything it builds on was: a request after all earlier requests of its side, a
+// response after its request, a Send after the data of the same side's earlier Reads. Packets that cannot be processed yet
+// wait, and all later ones of both sides behind them, until what is missing shows up (frames captured out of order, or a
+// retransmission) or is proven to be missing from the capture; then a kGap says so.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "session/fabric/ib_packet.h"
+
+namespace stag::fabric {
+
+class IbConnection {
+ public:
+  IbConnection(TrackerContext& context, HoldPool& pool) : context_(context), pool_(pool) {}
+  ~IbConnection();
+  IbConnection(const IbConnection&) = delete;
+  IbConnection& operator=(const IbConnection&) = delete;
+
+  ConnectionInfo info;
+
+  // From the CM exchange: the first PSN that `requester` will use; bytes of path MTU (0: not known).
+  void ExpectPsn(Side requester, uint32_t psn);
+  void SetPathMtu(uint32_t mtu);
+  bool KnowsPsn(Side requester) const { return side_[requester].known; }
+
+  void EmitSetup(Event& event);
+  void Open(const FrameRef& frame);
+  bool opened() const { return opened_; }
+
+  void OnPacket(const RcPacket& packet);
+  // Gives out what waits and emits kClosed.
+  void Close(CloseReason reason, const FrameRef& frame);
+
+  // The newest frame seen of this connection.
+  const FrameRef& last_frame() const { return last_frame_; }
+
+ private:
+  // An RDMA Read that is not complete. PSN `psn + k` answers with the bytes from `k * path MTU` on.
+  struct Read {
+    uint32_t psn = 0, count = 0;  // count 0: not known while the path MTU is not
+    uint32_t handle = 0;
+    uint64_t offset = 0;
+    uint32_t length = 0;
+    bool waived = false;          // no longer waited for
+    struct Range {
+      uint32_t begin, end;
+    };
+    uint32_t received = 0;        // packets 0 to received - 1 were seen
+    std::vector<Range> beyond;    // seen out of order
+    bool Seen(uint32_t k) const;
+    void Mark(uint32_t k);
+    uint32_t Missing() const;
+  };
+
+  struct Recent {  // a request, remembered for NAKs
+    uint32_t psn = 0, count = 0;
+    FrameRef frame;
+    bool rdma = false;
+    uint32_t handle = 0;
+    uint64_t offset = 0, length = 0;
+  };
+  static constexpr size_t kRecent = 64;
+
+  struct SideState {
+    bool known = false;      // `expected` is
+    bool started = false;    // a request was seen
+    uint32_t expected = 0;   // PSN of the next request
+    bool open_count = false; // the last request was a Read whose number of PSNs depends on the unknown path MTU
+    uint32_t open_psn = 0, open_length = 0;
+
+    struct {
+      bool active = false, cut = false;
+      std::vector<std::byte> bytes;
+      uint64_t reserved = 0;
+      uint64_t length = 0;
+      Missing missing = Missing::kNothing;
+      FrameRef first_frame;
+    } send;
+    struct {
+      bool active = false, after_gap = false;
+      uint32_t handle = 0, psn = 0, mtu = 0, length = 0;
+      uint64_t offset = 0;
+      FrameRef first_frame;
+    } write;
+    std::vector<Read> reads;
+    std::vector<Recent> recent;  // ring
+    size_t recent_next = 0;
+    bool request_since_nak = true;
+    uint32_t nak_psn = 0;
+    uint8_t nak_syndrome = 0;
+  };
+
+  struct Block {
+    enum class Why : uint8_t { kNone, kRequest, kRead } why = Why::kNone;
+    Side requester = 0;  // whose requests, or whose Reads' responses, are missing
+    uint32_t psn = 0;    // the first PSN missing
+    friend bool operator==(const Block&, const Block&) = default;
+  };
+
+  // Order
+  int32_t Ahead(const SideState& s, uint32_t psn) const;
+  bool RequestSeen(const SideState& s, uint32_t psn) const;
+  Block BlockOf(const RcPacket& p) const;
+  void Enqueue(const RcPacket& p);
+  void Drain();
+  void WatchBlock(const RcPacket* arrived);
+  bool ProvesReceipt(const RcPacket& p) const;
+  void GiveUp(const Block& block, const RcPacket& waiting);
+  void Force(const RcPacket& p);
+  void Flush();
+
+  // Meaning
+  void Process(const RcPacket& p);
+  void ProcessRequest(const RcPacket& p);
+  void ProcessSend(const RcPacket& p, SideState& s);
+  void ProcessWrite(const RcPacket& p, SideState& s);
+  void ProcessReadRequest(const RcPacket& p, SideState& s);
+  void ProcessReadResponse(const RcPacket& p);
+  void ProcessNak(const RcPacket& p);
+  void Remember(const RcPacket& p, SideState& s, uint32_t count);
+  void AppendSend(SideState& s, const RcPacket& p);
+  void EmitSend(SideState& s, const RcPacket& p);
+  void AbandonSend(Side side);
+  void LearnMtu(uint64_t size);
+  void EmitGap(Side from, uint64_t size, const FrameRef& frame);
+  void Emit(Event& event, const RcPacket& p);
+
+  TrackerContext& context_;
+  HoldPool& pool_;
+  bool opened_ = false;
+  uint32_t mtu_ = 0;  // bytes; 0: not known
+  std::array<SideState, 2> side_;
+  FrameRef last_frame_;
+
+  std::vector<HeldPtr> queue_;  // waiting, in the order in which they will be processed
+  uint64_t queue_bytes_ = 0;
+  Block block_;                 // of queue_'s head
+  int64_t blocked_since_ns_ = 0;
+  bool receipt_proven_ = false;
+  uint32_t packets_since_proof_ = 0;
+};
+
+}  // namespace stag::fabric

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/fabric/ib_flows.h"
+
+#include <algorithm>
+
+namespace stag::fabric {
+namespace {
+
+using ib::Operation;
+using ib::PsnDistance;
+
+constexpr size_t kMaxHeld = 256;
+constexpr uint64_t kMaxHeldBytes = 256 << 10;
+constexpr int64_t kMaxSearchNs = 10'000'000'000;
+constexpr size_t kMaxSearching = 1024, kMaxFlows = 65536;
+constexpr uint64_t kCheckEvery = 64;  // packets
+constexpr uint32_t kMaxIgnored = 256;
+constexpr int64_t kIgnoreNs = 10'000'000'000;
+constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * 64 * 64;  // with the memory of recent requests
+constexpr int32_t kNear = 1 << 16;
+
+bool IsTransportStart(const RcPacket& p) { return p.Is(Operation::kSend) && p.info->first && p.data.size() >= 16; }
+
+uint32_t FirstWord(const RcPacket& p) { return LoadBe32(p.data.data()); }
+
+void Add(Evidence& e, const RcPacket& p) {
+  if (p.info->response) return;
+  e.psns[e.psn_count++ % Evidence::kPsns] = p.psn;
+  if (IsTransportStart(p)) e.xids[e.xid_count++ % Evidence::kXids] = FirstWord(p);
+}
+
+template <size_t kSize>
+bool Contains(const std::array<uint32_t, kSize>& ring, size_t count, uint32_t value) {
+  auto end = ring.begin() + static_cast<ptrdiff_t>(std::min(count, kSize));
+  return std::find(ring.begin(), end, value) != end;
+}
+
+// Is memory at `reth` named in the Send as an RPC-over-RDMA segment: handle, length, offset?
+bool Offers(const RcPacket& send, const ib::Reth& reth) {
+  if (!send.Is(Operation::kSend)) return false;
+  for (size_t i = 0; i + 16 <= send.data.size(); i += 4) {
+    const std::byte* p = send.data.data() + i;
+    if (LoadBe32(p) != reth.key) continue;
+    uint64_t offset = LoadBe64(p + 8);
+    if (reth.address >= offset && reth.address - offset < std::max(LoadBe32(p + 4), 1u)) return true;
+  }
+  return false;
+}
+
+bool Answers(const Flow& candidate, const RcPacket& p) {
+  const Evidence& e = *candidate.evidence;
+  if (p.info->response) return !p.IsSequenceNak() && Contains(e.psns, e.psn_count, p.psn);
+  if (IsTransportStart(p)) return FirstWord(p) != 0 && Contains(e.xids, e.xid_count, FirstWord(p));
+  if (p.info->reth && p.reth.length > 0)
+    return std::any_of(candidate.held.begin(), candidate.held.end(), [&p](const HeldPtr& h) { return Offers(h->packet, p.reth); });
+  return false;
+}
+
+}  // namespace
+
+size_t FlowKeyHash::operator()(const FlowKey& key) const {
+  auto mix = [](uint64_t h, uint64_t v) {
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 32);
+  };
+  uint64_t h = key.destination_qp;
+  for (const Address* a : {&key.source, &key.destination}) {
+    h = mix(h, LoadBe64(a->bytes.data()));
+    if (a->kind == Address::Kind::kIpv6 || a->kind == Address::Kind::kGid) h = mix(h, LoadBe64(a->bytes.data() + 8));
+  }
+  return static_cast<size_t>(h);
+}
+
+void IbFlows::OnPacket(const FlowKey& key, RcPacket& p, FabricKind fabric, const Address& source,
+                       const Address& destination) {
+  if (++packets_ % kCheckEvery == 0) GiveUpOld(p.frame.time_ns);
+  auto found = flows_.find(key);
+  if (found == flows_.end()) {
+    if (!MakeRoom()) {
+      ++context_.stats().dropped_for_memory;
+      return;
+    }
+    found = flows_.try_emplace(key).first;
+    found->second.key = key;
+    found->second.state = Flow::State::kClosed;  // becomes kSearching below
+    found->second.ignored = kMaxIgnored;
+  }
+  Flow& flow = found->second;
+  if (flow.state == Flow::State::kPaired) {
+    p.from = flow.from;
+    return flow.link->connection.OnPacket(p);
+  }
+  if (flow.state == Flow::State::kClosed) {
+    if (flow.ignored < kMaxIgnored && p.frame.time_ns - flow.since_ns < kIgnoreNs) {
+      ++flow.ignored;
+      return;
+    }
+    flow.state = Flow::State::kSearching;
+    flow.since_ns = p.frame.time_ns;
+    flow.fabric = fabric;
+    flow.source = {source, 0};
+    flow.destination = {destination, key.destination_qp};
+    searching_.push_back(&flow);
+  }
+  Search(flow, p);
+}
+
+void IbFlows::Search(Flow& flow, const RcPacket& p) {
+  if (!flow.evidence) flow.evidence = std::make_unique<Evidence>();
+  Add(*flow.evidence, p);
+  if (flow.held.empty() && flow.state == Flow::State::kSearching) flow.since_ns = p.frame.time_ns;
+  if (Flow* partner = FindPartner(flow, p)) Pair(flow, *partner);
+  if (flow.state == Flow::State::kSearching) {
+    bool full = flow.held.size() >= kMaxHeld || flow.held_bytes + p.data.size() > kMaxHeldBytes;
+    HeldPtr held = full ? nullptr : pool_.Copy(p);
+    if (held) {
+      flow.held_bytes += p.data.size();
+      flow.held.push_back(std::move(held));
+      return;
+    }
+    GoAlone(flow);
+  }
+  RcPacket now = p;
+  now.from = flow.from;
+  flow.link->connection.OnPacket(now);
+}
+
+// The one opposite flow without partner that the packet answers; null when there is none or more than one.
+Flow* IbFlows::FindPartner(Flow& flow, const RcPacket& p) {
+  Flow* partner = nullptr;
+  for (Flow* other : searching_) {
+    if (other == &flow || !other->evidence || !(other->key.source == flow.key.destination) ||
+        !(other->key.destination == flow.key.source) || (other->link != nullptr && flow.link != nullptr))
+      continue;
+    if (!Answers(*other, p)) continue;
+    if (partner != nullptr) return nullptr;
+    partner = other;
+  }
+  return partner;
+}
+
+void IbFlows::Pair(Flow& a, Flow& b) {
+  Flow& linked = b.link != nullptr ? b : a;
+  Flow& other = &linked == &a ? b : a;
+  if (linked.link == nullptr) {
+    // No connection yet: side 0 is who was seen first.
+    auto first_frame = [](const Flow& f) { return f.held.empty() ? UINT64_MAX : f.held.front()->packet.frame.number; };
+    Flow& first = first_frame(b) < first_frame(a) ? b : a;
+    ConnectionInfo info;
+    info.fabric = first.fabric;
+    info.endpoint = {first.source, first.destination};
+    first.link = &NewLink(info);
+    first.from = 0;
+    first.link->flow[0] = &first;
+    if (&first != &linked) return Pair(first, linked);
+  }
+  IbLink& link = *linked.link;
+  other.link = &link;
+  other.from = static_cast<Side>(1 - linked.from);
+  link.flow[other.from] = &other;
+  link.connection.info.endpoint[linked.from].number = other.key.destination_qp;
+  link.connection.info.endpoint[other.from].number = linked.key.destination_qp;
+  Feed(link);
+}
+
+// Both flows are known now: what they held goes to the connection, in frame order.
+void IbFlows::Feed(IbLink& link) {
+  std::vector<HeldPtr> all;
+  for (Flow* flow : link.flow) {
+    if (flow == nullptr) continue;
+    if (link.complete()) {
+      StopSearching(*flow);
+      flow->state = Flow::State::kPaired;
+      flow->evidence.reset();
+    }
+    // Frames may be out of order: the lowest PSN is the first.
+    const RcPacket* first = nullptr;
+    for (HeldPtr& held : flow->held) {
+      held->packet.from = flow->from;
+      const RcPacket& p = held->packet;
+      if (p.info->response) continue;
+      int32_t distance = first == nullptr ? -1 : PsnDistance(p.psn, first->psn);
+      if (distance < 0 && distance > -kNear) first = &p;
+    }
+    if (first != nullptr && !link.connection.KnowsPsn(flow->from)) link.connection.ExpectPsn(flow->from, first->psn);
+    std::move(flow->held.begin(), flow->held.end(), std::back_inserter(all));
+    flow->held.clear();
+    flow->held_bytes = 0;
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const HeldPtr& a, const HeldPtr& b) { return a->packet.frame.number < b->packet.frame.number; });
+  for (HeldPtr& held : all) {
+    link.connection.OnPacket(held->packet);
+    pool_.Release(std::move(held));
+  }
+}
+
+void IbFlows::GoAlone(Flow& flow) {
+  flow.state = Flow::State::kAlone;
+  if (flow.link == nullptr) {
+    ConnectionInfo info;
+    info.fabric = flow.fabric;
+    info.endpoint = {flow.source, flow.destination};
+    flow.link = &NewLink(info);
+    flow.from = 0;
+    flow.link->flow[0] = &flow;
+  }
+  Feed(*flow.link);
+}
+
+void IbFlows::StopSearching(Flow& flow) { std::erase(searching_, &flow); }
+
+// Flows that searched for too long, or are too many.
+void IbFlows::GiveUpOld(int64_t now_ns) {
+  for (size_t i = 0; i < searching_.size();) {
+    Flow& flow = *searching_[i];
+    bool many = searching_.size() > kMaxSearching;
+    bool old = !flow.held.empty() && now_ns - flow.since_ns > kMaxSearchNs;
+    if (flow.state == Flow::State::kSearching && (old || many)) GoAlone(flow);
+    if (many) {
+      flow.evidence.reset();
+      StopSearching(flow);
+    } else {
+      ++i;
+    }
+  }
+}
+
+// Room for one more flow.
+bool IbFlows::MakeRoom() {
+  if (flows_.size() < kMaxFlows) return true;
+  if (packets_ - last_purge_ < kMaxFlows / 16) return false;
+  last_purge_ = packets_;
+  std::erase_if(flows_, [](const auto& entry) { return entry.second.state == Flow::State::kClosed; });
+  while (flows_.size() >= kMaxFlows && !links_.empty()) {
+    EvictOne();
+    std::erase_if(flows_, [](const auto& entry) { return entry.second.state == Flow::State::kClosed; });
+  }
+  return flows_.size() < kMaxFlows;
+}
+
+void IbFlows::EvictOne() {
+  auto oldest = std::min_element(links_.begin(), links_.end(), [](const auto& a, const auto& b) {
+    return a.second->connection.last_frame().number < b.second->connection.last_frame().number;
+  });
+  Close(*oldest->second, CloseReason::kEvicted, context_.now());
+}
+
+IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
+  bool reserved = context_.Reserve(kLinkCost);
+  for (; !reserved && !links_.empty(); reserved = context_.Reserve(kLinkCost)) EvictOne();
+  auto link = std::make_unique<IbLink>(context_, pool_);
+  link->reserved = reserved ? kLinkCost : 0;
+  link->connection.info = info;
+  link->connection.info.id = context_.NextConnection();
+  IbLink& result = *link;
+  links_.emplace(result.connection.info.id, std::move(link));
+  return result;
+}
+
+IbLink* IbFlows::FindLink(ConnectionId id) {
+  auto found = links_.find(id);
+  return found == links_.end() ? nullptr : found->second.get();
+}
+
+IbLink* IbFlows::FindLink(const FlowKey& key) {
+  auto found = flows_.find(key);
+  if (found == flows_.end()) return nullptr;
+  if (found->second.state == Flow::State::kSearching && found->second.link == nullptr) GoAlone(found->second);
+  return found->second.link;
+}
+
+void IbFlows::Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame) {
+  if (link.flow[side] != nullptr) return;
+  Flow& flow = flows_.try_emplace(key).first->second;
+  if (flow.state == Flow::State::kSearching && flow.link == nullptr && !flow.held.empty()) GoAlone(flow);
+  if (flow.link == &link) return;
+  if (flow.link != nullptr) Close(*flow.link, CloseReason::kSuperseded, frame);
+  flow.key = key;
+  flow.link = &link;
+  flow.from = side;
+  flow.fabric = link.connection.info.fabric;
+  flow.source = link.connection.info.endpoint[side];
+  flow.destination = link.connection.info.endpoint[1 - side];
+  flow.state = Flow::State::kSearching;
+  flow.evidence.reset();
+  StopSearching(flow);
+  link.flow[side] = &flow;
+  if (link.complete()) return Feed(link);
+  flow.since_ns = frame.time_ns;
+  searching_.push_back(&flow);
+}
+
+void IbFlows::Close(IbLink& link, CloseReason reason, const FrameRef& frame) {
+  Feed(link);
+  link.connection.Close(reason, frame);
+  for (Flow* flow : link.flow) {
+    if (flow == nullptr) continue;
+    StopSearching(*flow);
+    flow->state = Flow::State::kClosed;
+    flow->link = nullptr;
+    flow->evidence.reset();
+    flow->since_ns = frame.time_ns;
+    flow->ignored = 0;
+  }
+  context_.Release(link.reserved);
+  links_.erase(link.connection.info.id);
+}
+
+void IbFlows::Finish() {
+  std::vector<Flow*> left = searching_;
+  for (Flow* flow : left)
+    if (flow->state == Flow::State::kSearching && !flow->held.empty()) GoAlone(*flow);
+  while (!links_.empty()) {
+    IbLink& link = *links_.begin()->second;
+    Close(link, link.disconnecting ? CloseReason::kDisconnect : CloseReason::kEndOfCapture, context_.now());
+  }
+  for (auto& [key, flow] : flows_)
+    for (HeldPtr& held : flow.held) pool_.Release(std::move(held));
+  flows_.clear();
+  searching_.clear();
+}
+
+}  // namespace stag::fabric

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IbFlows: which packets belong to which connection. A packet names only the queue pair it is for, so what can be told
+// apart at first are flows: source, destination, destination queue pair. A connection has two. CM messages name both
+// (IbCm binds them); without CM, flows are held back until something in one proves that it answers the other:
+//   1. a response carries the PSN of a request of exactly one opposite flow;
+//   2. a Send begins with the same word (the XID of RPC-over-RDMA) as a Send of exactly one opposite flow;
+//   3. an RDMA operation names memory that a Send of exactly one opposite flow offered (handle, length, offset).
+// A flow that finds no partner in time (the capture sees one direction only) becomes a connection with one known side, and
+// may still find it later.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "session/fabric/ib_connection.h"
+
+namespace stag::fabric {
+
+struct FlowKey {
+  Address source, destination;
+  uint32_t destination_qp = 0;
+  friend bool operator==(const FlowKey&, const FlowKey&) = default;
+};
+struct FlowKeyHash {
+  size_t operator()(const FlowKey& key) const;
+};
+
+struct IbLink;
+
+// What later packets of the opposite direction may prove to belong to.
+struct Evidence {
+  static constexpr size_t kPsns = 256, kXids = 64;
+  std::array<uint32_t, kPsns> psns{};
+  std::array<uint32_t, kXids> xids{};
+  size_t psn_count = 0, xid_count = 0;
+};
+
+struct Flow {
+  enum class State : uint8_t {
+    kSearching,  // no partner yet: packets are held
+    kAlone,      // no partner found: processed as one side of a connection
+    kPaired,
+    kClosed,     // of a connection that ended: stragglers are ignored for a while
+  };
+  FlowKey key;
+  State state = State::kSearching;
+  IbLink* link = nullptr;
+  Side from = 0;  // the sending side, when there is a link
+  Endpoint source, destination;  // as events show them
+  FabricKind fabric = FabricKind::kRoceV2;
+  std::vector<HeldPtr> held;
+  uint64_t held_bytes = 0;
+  std::unique_ptr<Evidence> evidence;
+  int64_t since_ns = 0;    // kSearching: time of the first packet; kClosed: when
+  uint32_t ignored = 0;
+};
+
+struct IbLink {
+  IbLink(TrackerContext& context, HoldPool& pool) : connection(context, pool) {}
+  IbConnection connection;
+  std::array<Flow*, 2> flow{};
+  bool disconnecting = false;
+  uint64_t reserved = 0;  // of the memory budget
+  bool complete() const { return flow[0] != nullptr && flow[1] != nullptr; }
+};
+
+class IbFlows {
+ public:
+  explicit IbFlows(TrackerContext& context) : context_(context), pool_(context) {}
+
+  // A packet of a reliable connection; `packet.from` is not read. `source` and `destination` as events show them.
+  void OnPacket(const FlowKey& key, RcPacket& packet, FabricKind fabric, const Address& source,
+                const Address& destination);
+  bool Knows(const FlowKey& key) const { return flows_.contains(key); }
+
+  // A new connection without flows; `info.id` is filled in.
+  IbLink& NewLink(const ConnectionInfo& info);
+  // Null when it was closed.
+  IbLink* FindLink(ConnectionId id);
+  // The connection that packets of a flow belong to; null when there is none.
+  IbLink* FindLink(const FlowKey& key);
+  // Tells that packets of this flow are sent by `side` of `link`. A connection that had the flow before is superseded.
+  void Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame);
+  void Close(IbLink& link, CloseReason reason, const FrameRef& frame);
+  // End of capture.
+  void Finish();
+
+ private:
+  void Search(Flow& flow, const RcPacket& packet);
+  Flow* FindPartner(Flow& flow, const RcPacket& packet);
+  void Pair(Flow& a, Flow& b);
+  void GoAlone(Flow& flow);
+  void Hold(Flow& flow, const RcPacket& packet);
+  void Feed(IbLink& link);
+  void StopSearching(Flow& flow);
+  void GiveUpOld(int64_t now_ns);
+  bool MakeRoom();
+  void EvictOne();
+
+  TrackerContext& context_;
+  HoldPool pool_;
+  std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
+  std::map<ConnectionId, std::unique_ptr<IbLink>> links_;  // ordered: closed in this order at the end
+  std::vector<Flow*> searching_;                           // kSearching and kAlone, oldest first
+  uint64_t packets_ = 0, last_purge_ = 0;
+};
+
+}  // namespace stag::fabric

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IbConnection, first half: in which order packets are processed, and when a missing one is given up.
+#include <algorithm>
+
+#include "session/fabric/ib_connection.h"
+
+namespace stag::fabric {
+namespace {
+
+using ib::Operation;
+using ib::PsnAdd;
+using ib::PsnDistance;
+
+constexpr size_t kMaxWaiting = 1024;
+constexpr uint64_t kMaxWaitingBytes = uint64_t{4} << 20;
+constexpr int32_t kFarAhead = 1 << 16;
+constexpr int64_t kMaxWaitNs = 3'000'000'000;
+// Packets to let pass after the receiver proved that it has what the capture has not: frames may be captured out of order,
+// but not by that much. A Read's requester proves nothing until it asks again, hence more patience.
+constexpr uint32_t kPatience = 16, kReadPatience = 256;
+
+uint32_t PacketCount(uint32_t length, uint32_t mtu) { return length == 0 ? 1 : (length - 1) / mtu + 1; }
+
+// The last PSN of the requester that a response acknowledges (IBA section 9.7.5.1.2: responses acknowledge all before).
+uint32_t Acknowledged(const RcPacket& p) { return p.IsNak() ? PsnAdd(p.psn, ib::kPsnMask) : p.psn; }
+
+// The request PSN that a response builds on: its own, or for a sequence error the one before the missing one.
+uint32_t Needed(const RcPacket& p) { return p.IsSequenceNak() ? PsnAdd(p.psn, ib::kPsnMask) : p.psn; }
+
+bool BeginsSend(const RcPacket& p) { return p.Is(Operation::kSend) && p.info->first; }
+
+}  // namespace
+
+// How far a request is ahead of the expected one; 0: it is the next, negative: it was seen.
+int32_t IbConnection::Ahead(const SideState& s, uint32_t psn) const {
+  if (!s.known) return 0;
+  if (!s.open_count) {
+    int32_t ahead = PsnDistance(psn, s.expected);
+    // A first request nowhere near the PSN that the CM exchange promised: believe the request.
+    return !s.started && (ahead < 0 || ahead > kFarAhead) ? 0 : ahead;
+  }
+  // Behind a Read of unknown packet count: whatever fits one of the possible path MTUs is the next.
+  int32_t from_read = PsnDistance(psn, s.open_psn);
+  for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2)
+    if (from_read == static_cast<int32_t>(PacketCount(s.open_length, mtu))) return 0;
+  int32_t most = static_cast<int32_t>(PacketCount(s.open_length, 256));
+  return from_read > most ? from_read - most : -1;
+}
+
+bool IbConnection::RequestSeen(const SideState& s, uint32_t psn) const {
+  if (!s.known) return true;
+  uint32_t end = s.open_count ? PsnAdd(s.open_psn, PacketCount(s.open_length, 256)) : s.expected;
+  return PsnDistance(psn, end) < 0;
+}
+
+IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
+  Side requester = p.requester();
+  const SideState& s = side_[requester];
+  if (p.info->response) {
+    if (RequestSeen(s, Needed(p))) return {};
+    return {Block::Why::kRequest, requester, s.expected};
+  }
+  int32_t ahead = Ahead(s, p.psn);
+  if (ahead > 0) return {Block::Why::kRequest, requester, s.expected};
+  if (ahead == 0 && BeginsSend(p)) {
+    for (const Read& read : s.reads)
+      if (!read.waived && PsnDistance(read.psn, p.psn) < 0)
+        return {Block::Why::kRead, requester, PsnAdd(read.psn, read.received)};
+  }
+  return {};
+}
+
+void IbConnection::OnPacket(const RcPacket& p) {
+  last_frame_ = p.frame;
+  if (queue_.empty()) {
+    if (BlockOf(p).why == Block::Why::kNone) return Process(p);
+    Enqueue(p);
+    return WatchBlock(nullptr);
+  }
+  Enqueue(p);
+  Drain();
+  if (!queue_.empty()) WatchBlock(&p);
+}
+
+// Puts a packet where it belongs among those that wait: before the first that builds on it, else last.
+void IbConnection::Enqueue(const RcPacket& p) {
+  Side requester = p.requester();
+  bool request = !p.info->response;
+  bool read_response = p.Is(Operation::kReadResponse);
+  if (request && side_[requester].known && Ahead(side_[requester], p.psn) < 0)
+    return Process(p);  // a retransmission: counted and dropped
+  size_t place = queue_.size();
+  if (request || read_response) {
+    for (size_t i = 0; i < queue_.size(); ++i) {
+      const RcPacket& q = queue_[i]->packet;
+      if (q.requester() != requester) continue;
+      if (request && !q.info->response && q.psn == p.psn) {
+        ++context_.stats().duplicates;
+        return;
+      }
+      bool builds_on = request ? (q.info->response ? PsnDistance(Needed(q), p.psn) >= 0 : PsnDistance(q.psn, p.psn) > 0)
+                               : (BeginsSend(q) && PsnDistance(q.psn, p.psn) > 0);
+      if (builds_on) {
+        place = i;
+        break;
+      }
+    }
+  }
+  HeldPtr held = pool_.Copy(p);
+  if (!held) {  // no memory left to wait with: go on without what is missing
+    context_.stats().dropped_for_memory += queue_.size();
+    Flush();
+    Force(p);
+    return;
+  }
+  queue_bytes_ += HoldPool::Cost(p);
+  queue_.insert(queue_.begin() + static_cast<ptrdiff_t>(place), std::move(held));
+}
+
+void IbConnection::Drain() {
+  size_t done = 0;
+  while (done < queue_.size() && BlockOf(queue_[done]->packet).why == Block::Why::kNone) {
+    HeldPtr held = std::move(queue_[done++]);
+    queue_bytes_ -= HoldPool::Cost(held->packet);
+    Process(held->packet);
+    pool_.Release(std::move(held));
+  }
+  queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(done));
+}
+
+// Does a response show that its receiver's peer has all that block_ misses?
+bool IbConnection::ProvesReceipt(const RcPacket& p) const {
+  return p.info->response && p.requester() == block_.requester && PsnDistance(Acknowledged(p), block_.psn) >= 0;
+}
+
+// Called with packets waiting, after one arrived: gives up what is missing when it is time to.
+void IbConnection::WatchBlock(const RcPacket* arrived) {
+  while (!queue_.empty()) {
+    const RcPacket& head = queue_.front()->packet;
+    Block block = BlockOf(head);
+    if (block == block_ && arrived != nullptr) {
+      if (receipt_proven_) ++packets_since_proof_;
+      receipt_proven_ = receipt_proven_ || ProvesReceipt(*arrived);
+    } else if (!(block == block_)) {
+      block_ = block;
+      blocked_since_ns_ = last_frame_.time_ns;
+      packets_since_proof_ = 0;
+      receipt_proven_ = std::any_of(queue_.begin(), queue_.end(), [this](const HeldPtr& h) { return ProvesReceipt(h->packet); });
+    }
+    bool full = queue_.size() > kMaxWaiting || queue_bytes_ > kMaxWaitingBytes;
+    bool late = last_frame_.time_ns - blocked_since_ns_ > kMaxWaitNs;
+    bool lost = receipt_proven_ &&
+                packets_since_proof_ >= (block_.why == Block::Why::kRead ? kReadPatience : kPatience);
+    if (!full && !late && !lost) return;
+    GiveUp(block_, head);
+    Drain();
+    arrived = nullptr;
+  }
+  block_ = {};
+}
+
+// Lets `waiting` go on without what `block` names. Afterwards that block is gone.
+void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
+  SideState& s = side_[block.requester];
+  if (block.why == Block::Why::kRead) {
+    uint64_t missing = 0;
+    for (size_t i = 0; i < s.reads.size();) {
+      Read& read = s.reads[i];
+      if (PsnDistance(read.psn, waiting.psn) >= 0) {
+        ++i;
+      } else if (receipt_proven_) {
+        missing += read.Missing();
+        s.reads.erase(s.reads.begin() + static_cast<ptrdiff_t>(i));
+      } else {
+        read.waived = true;  // slow rather than lost: its data may still come
+        ++i;
+      }
+    }
+    if (missing > 0) EmitGap(static_cast<Side>(1 - block.requester), missing, waiting.frame);
+    return;
+  }
+  uint32_t next = waiting.info->response ? PsnAdd(Needed(waiting), 1) : waiting.psn;
+  for (const HeldPtr& held : queue_) {
+    const RcPacket& q = held->packet;
+    if (!q.info->response && q.from == block.requester && PsnDistance(q.psn, next) < 0) next = q.psn;
+  }
+  int32_t missing = s.open_count ? std::max(Ahead(s, next), 1) : PsnDistance(next, s.expected);
+  EmitGap(block.requester, static_cast<uint64_t>(std::max(missing, 1)), waiting.frame);
+  AbandonSend(block.requester);
+  s.write.after_gap = true;
+  s.open_count = false;
+  s.expected = next;
+}
+
+// Processes a packet now, giving up whatever it would have to wait for.
+void IbConnection::Force(const RcPacket& p) {
+  for (Block block = BlockOf(p); block.why != Block::Why::kNone; block = BlockOf(p)) GiveUp(block, p);
+  Process(p);
+}
+
+void IbConnection::Flush() {
+  while (!queue_.empty()) {
+    HeldPtr held = std::move(queue_.front());
+    queue_.erase(queue_.begin());
+    queue_bytes_ -= HoldPool::Cost(held->packet);
+    Force(held->packet);
+    pool_.Release(std::move(held));
+  }
+  block_ = {};
+}
+
+}  // namespace stag::fabric
