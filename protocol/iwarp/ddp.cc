@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "protocol/iwarp/ddp.h"
+
+#include <algorithm>
+
+#include "protocol/base/cursor.h"
+#include "protocol/base/writer.h"
+
+namespace stag::iwarp {
+namespace {
+
+constexpr uint8_t kTagged = 0x80, kLast = 0x40;
+constexpr uint32_t kSegmentLengthValid = 0x8000, kDdpIncluded = 0x4000, kRdmapIncluded = 0x2000;
+
+DdpHeader ReadHeader(Cursor& cursor) {
+  DdpHeader h;
+  const uint8_t ddp = cursor.U8(), rdmap = cursor.U8();
+  h.tagged = ddp & kTagged;
+  h.last = ddp & kLast;
+  h.ddp_reserved = (ddp >> 2) & 0xf;
+  h.ddp_version = ddp & 3;
+  h.rdmap_version = rdmap >> 6;
+  h.rdmap_reserved = (rdmap >> 4) & 3;
+  h.opcode = Opcode{static_cast<uint8_t>(rdmap & 0xf)};
+  if (h.tagged) {
+    h.stag = cursor.U32();
+    h.offset = cursor.U64();
+  } else {
+    h.invalidate_stag = cursor.U32();
+    h.queue = cursor.U32();
+    h.sequence = cursor.U32();
+    h.message_offset = cursor.U32();
+  }
+  return h;
+}
+
+void WriteHeader(const DdpHeader& h, Writer& writer) {
+  writer.U8(static_cast<uint8_t>((h.tagged ? kTagged : 0) | (h.last ? kLast : 0) | (h.ddp_reserved & 0xf) << 2 |
+                                 (h.ddp_version & 3)));
+  writer.U8(static_cast<uint8_t>((h.rdmap_version & 3) << 6 | (h.rdmap_reserved & 3) << 4 |
+                                 (static_cast<uint8_t>(h.opcode) & 0xf)));
+  if (h.tagged) {
+    writer.U32(h.stag);
+    writer.U64(h.offset);
+  } else {
+    writer.U32(h.invalidate_stag);
+    writer.U32(h.queue);
+    writer.U32(h.sequence);
+    writer.U32(h.message_offset);
+  }
+}
+
+ReadRequest ReadReadRequest(Cursor& cursor) {
+  ReadRequest r;
+  r.sink_stag = cursor.U32();
+  r.sink_offset = cursor.U64();
+  r.length = cursor.U32();
+  r.source_stag = cursor.U32();
+  r.source_offset = cursor.U64();
+  return r;
+}
+
+}  // namespace
+
+ParseStatus DecodeDdpSegment(Bytes captured, uint64_t ulpdu_length, DdpSegment& out) {
+  out = DdpSegment{};
+  Cursor cursor(captured, ulpdu_length);
+  out.header = ReadHeader(cursor);
+  if (!cursor.ok()) return cursor.status();
+  out.payload = cursor.Rest();
+  out.payload_length = static_cast<uint32_t>(cursor.wire_remaining());
+  const bool supported = out.header.ddp_version == 1 && out.header.rdmap_version == 1;
+  return supported ? ParseStatus::kOk : ParseStatus::kUnsupported;
+}
+
+void EncodeDdpSegment(const DdpHeader& header, Bytes payload, std::vector<std::byte>& out) {
+  Writer writer(out);
+  WriteHeader(header, writer);
+  writer.Put(payload);
+}
+
+bool IsPlausible(const DdpHeader& h, uint32_t payload_length) {
+  if (h.ddp_version != 1 || h.rdmap_version != 1 || h.ddp_reserved != 0 || h.rdmap_reserved != 0) return false;
+  if (h.tagged) return h.opcode == Opcode::kWrite || h.opcode == Opcode::kReadResponse;
+  if (h.sequence == 0) return false;  // RFC 5041 section 5.3: the first message of a queue is number 1
+  if (IsSend(h.opcode)) return h.queue == kSendQueue && (h.last || payload_length > 0);
+  if (h.opcode == Opcode::kReadRequest)
+    return h.queue == kReadRequestQueue && h.last && h.message_offset == 0 && payload_length == kReadRequestSize;
+  if (h.opcode == Opcode::kTerminate)
+    return h.queue == kTerminateQueue && h.last && h.message_offset == 0 && payload_length >= 4 && payload_length <= 64;
+  return false;
+}
+
+ParseStatus DecodeReadRequest(Bytes captured, uint64_t wire_length, ReadRequest& out) {
+  Cursor cursor(captured, wire_length);
+  out = ReadReadRequest(cursor);
+  if (!cursor.ok()) out = ReadRequest{};
+  return cursor.status();
+}
+
+void EncodeReadRequest(const ReadRequest& r, std::vector<std::byte>& out) {
+  Writer writer(out);
+  writer.U32(r.sink_stag);
+  writer.U64(r.sink_offset);
+  writer.U32(r.length);
+  writer.U32(r.source_stag);
+  writer.U64(r.source_offset);
+}
+
+ParseStatus DecodeTerminate(Bytes captured, uint64_t wire_length, Terminate& out) {
+  out = Terminate{};
+  Cursor cursor(captured, wire_length);
+  const uint32_t control = cursor.U32();
+  if (!cursor.ok()) return cursor.status();
+  out.layer = static_cast<uint8_t>(control >> 28);
+  out.type = static_cast<uint8_t>((control >> 24) & 0xf);
+  out.code = static_cast<uint8_t>(control >> 16);
+  out.reserved = static_cast<uint16_t>(control & 0x1fff);
+  // Without M nothing follows that could be relied on (RFC 5040 section 4.8: D and R are used together with M).
+  if (!(control & kSegmentLengthValid)) return ParseStatus::kOk;
+  const uint16_t segment_length = cursor.U16();
+  if (!cursor.ok()) return cursor.status();
+  out.segment_length = segment_length;
+  if (control & kDdpIncluded) {
+    const DdpHeader header = ReadHeader(cursor);
+    if (!cursor.ok()) return cursor.status();
+    out.ddp = header;
+  }
+  if (control & kRdmapIncluded) {
+    const ReadRequest request = ReadReadRequest(cursor);
+    if (!cursor.ok()) return cursor.status();
+    out.read_request = request;
+  }
+  return ParseStatus::kOk;
+}
+
+void EncodeTerminate(const Terminate& t, std::vector<std::byte>& out) {
+  const bool m = t.segment_length.has_value(), d = m && t.ddp, r = m && t.read_request;
+  Writer writer(out);
+  writer.U32(static_cast<uint32_t>(t.layer & 0xf) << 28 | static_cast<uint32_t>(t.type & 0xf) << 24 |
+             static_cast<uint32_t>(t.code) << 16 | (m ? kSegmentLengthValid : 0) | (d ? kDdpIncluded : 0) |
+             (r ? kRdmapIncluded : 0) | (t.reserved & 0x1fffu));
+  if (m) writer.U16(*t.segment_length);
+  if (d) WriteHeader(*t.ddp, writer);
+  if (r) EncodeReadRequest(*t.read_request, out);
+}
+
+}  // namespace stag::iwarp

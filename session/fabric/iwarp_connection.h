@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IwarpConnection: one TCP connection that is, or may be, iWARP. Brings the segments of both directions into the order in
+// which they were performed, follows the MPA set-up, cuts the streams into FPDUs and hands those to the RdmapLayer.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "protocol/iwarp/fpdu.h"
+#include "session/fabric/iwarp_rdmap.h"
+#include "session/fabric/iwarp_search.h"
+#include "session/fabric/iwarp_tcp.h"
+
+namespace stag::fabric {
+
+// What the connections of one tracker share.
+struct IwarpShared {
+  explicit IwarpShared(TrackerContext& c) : context(c) {}
+  TrackerContext& context;
+  PiecePool pool;
+  BoundarySearch::Scratch search;
+  std::vector<std::byte> plain;  // FPDUs without their markers
+};
+
+// The two ends are numbered by the tracker (`Direction` 0: packets from end 0); which of them is the active side of the
+// events is found out later.
+using Direction = uint8_t;
+
+class IwarpConnection {
+ public:
+  IwarpConnection(IwarpShared& shared, const std::array<Endpoint, 2>& ends);
+  ~IwarpConnection();
+  IwarpConnection(const IwarpConnection&) = delete;
+  IwarpConnection& operator=(const IwarpConnection&) = delete;
+
+  // A SYN or SYN-ACK of this connection. False when its sequence number says that it belongs to a newer one.
+  bool OnSyn(Direction from, const link::Packet& packet);
+  void OnSegment(Direction from, const link::Packet& packet, FrameRef frame);
+  // A RST is reported by Close(kReset) a little later, so that a packet that overtook it in the capture still counts.
+  void OnReset(Direction from, FrameRef frame);
+
+  // Proven to be iWARP: events have been given out.
+  bool followed() const { return followed_; }
+  // Nothing more comes from this connection: closed, or not iWARP at all.
+  bool done() const { return done_; }
+  bool reset_seen() const { return reset_frame_.has_value(); }
+
+  // Gives out what was held back and, when followed, kClosed. Afterwards done().
+  void Close(CloseReason why);
+
+ private:
+  enum class Phase : uint8_t {
+    kMpa,         // the first bytes of a stream: an MPA frame or nothing for us
+    kAwaitReply,  // behind an MPA request: what the FPDUs look like is not known before the reply
+    kSearch,      // no FPDU boundary known
+    kFpdu,
+  };
+  // An FPDU or MPA frame of which only a part has come.
+  struct Partial {
+    explicit Partial(TrackerContext& context) : bytes(context) {}
+    BudgetVector<std::byte> bytes;  // the captured prefix
+    uint64_t begin = 0;             // position in the TCP stream
+    uint64_t wire = 0;              // bytes of the stream in it; 0: there is none
+    uint32_t needed = 0;            // its size; 0: not known yet
+    Missing missing = Missing::kNothing;
+    FrameRef first;
+    void Clear();
+  };
+  struct Half {
+    explicit Half(IwarpShared& shared)
+        : tcp(shared.context, shared.pool), partial(shared.context), search(shared.search) {}
+    TcpStream tcp;
+    Phase phase = Phase::kSearch;
+    bool markers = false;
+    uint64_t base = 0;  // TCP position of the first byte of full operation
+    CrcUse crc = CrcUse::kUnknown;
+    bool from_search = false;  // the boundaries were found, not counted from the set-up
+    bool search_due = false;   // something has changed since the last search
+    uint32_t blocked = 0;      // packets of the connection since processing came to a halt
+    bool fin = false;
+    uint64_t searched_segments = 0, searched_bytes = 0;
+    Partial partial;
+    BoundarySearch search;
+  };
+
+  Half& peer(Direction d) { return half_[d ^ 1]; }
+  Side side(Direction d) const { return static_cast<Side>(d ^ active_); }
+  Event MakeEvent(EventKind kind, Direction from, FrameRef first, FrameRef last) const;
+
+  // Order (iwarp_connection.cc)
+  bool IsQuiet() const;
+  void NoteBlocked();
+  bool WaitsFor(Direction d, const TcpPiece& piece) const;
+  bool IsReady(Direction d) const;
+  bool HasHole(Direction d) const;
+  bool HasAcknowledgedHole(Direction d) const;
+  void Drain();
+  bool DeliverOne();
+  bool ReleaseOne(bool final);
+  void Deliver(Direction d);
+  void Process(Direction d, TcpPiece piece);
+  void Hold(Direction d, const TcpPiece& piece);
+  bool MakeRoom(Direction d);
+  void GiveUpHole(Direction d, bool final);
+  bool Search(Direction d, bool final);
+  void OnFin(Direction d, FrameRef frame);
+
+  // Streams (iwarp_stream.cc)
+  uint64_t Consume(Direction d, Bytes bytes, uint64_t wire, FrameRef frame);
+  uint64_t ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, FrameRef frame);
+  uint64_t ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, FrameRef frame);
+  void OnPartialComplete(Direction d, FrameRef last);
+  void OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing, FrameRef first, FrameRef last);
+  void OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameRef first, FrameRef last);
+  void OnMpaReply(Direction d, bool crc, bool markers, bool ready_to_receive);
+  void LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame);
+  void SkipLost(Direction d, uint64_t to, FrameRef frame);
+  void StartSearch(Direction d, bool expected);
+
+  // Identity
+  void Follow(Direction active, bool roles_known);
+  void EmitOpened(Direction from, FrameRef frame);
+  void EmitGap(Direction from, uint64_t size, FrameRef frame);
+  void End(CloseReason why, Direction from, FrameRef frame);
+  void NotIwarp() { done_ = true; }
+  bool HasPort(uint32_t port) const;
+
+  IwarpShared& shared_;
+  TrackerContext& context_;
+  std::array<Endpoint, 2> ends_;
+  ConnectionInfo info_;
+  Direction active_ = 0;
+  std::optional<Direction> syn_sender_;
+  std::array<std::optional<uint32_t>, 2> initial_sequence_;
+  bool request_seen_ = false, request_markers_ = false, request_crc_ = false;
+  bool followed_ = false, opened_ = false, done_ = false;
+  uint32_t truncated_frames_ = 0;  // before the connection was known to be iWARP
+  std::optional<FrameRef> reset_frame_;
+  Direction reset_from_ = 0;
+  std::array<Half, 2> half_;
+  RdmapLayer rdmap_;
+};
+
+}  // namespace stag::fabric

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/fabric/iwarp_rdmap.h"
+
+#include <algorithm>
+
+namespace stag::fabric {
+namespace {
+
+using iwarp::DdpHeader;
+using iwarp::DdpSegment;
+using iwarp::Opcode;
+
+constexpr size_t kMaxSendBytes = 1u << 20;  // more of a Send is counted, not kept
+constexpr size_t kKeptSendBytes = 64u << 10;  // storage kept for the next Send
+constexpr size_t kMaxPendingReads = 1024;   // per side
+
+Missing WhyShort(const DdpSegment& segment, Missing missing) {
+  return segment.payload.size() < segment.payload_length ? missing : Missing::kNothing;
+}
+
+}  // namespace
+
+RdmapLayer::RdmapLayer(TrackerContext& context, const ConnectionInfo& info)
+    : context_(context), info_(info), side_{SideState(context), SideState(context)} {}
+
+Event RdmapLayer::MakeEvent(EventKind kind, Side from, FrameRef first, FrameRef last) const {
+  Event event;
+  event.kind = kind;
+  event.connection = &info_;
+  event.from = from;
+  event.frame = last;
+  event.first_frame = first;
+  return event;
+}
+
+bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last) {
+  SideState& state = side_[from];
+  DdpSegment segment;
+  const ParseStatus status = iwarp::DecodeDdpSegment(captured, length, segment);
+  if (status == ParseStatus::kTruncatedByCapture) {
+    // Something was sent, nobody can say what. Bytes lost from the capture have been reported already.
+    if (missing == Missing::kTruncatedByCapture) {
+      Event gap = MakeEvent(EventKind::kGap, from, first, last);
+      gap.gap_size = length;
+      context_.Emit(gap);
+    }
+    OnLost(from);
+    return true;
+  }
+  if (status != ParseStatus::kOk) return false;
+  missing = WhyShort(segment, missing);
+
+  if (state.ready_to_receive) {
+    state.ready_to_receive = false;
+    if (IsReadyToReceive(segment)) return true;
+  }
+  const DdpHeader& header = segment.header;
+  if (header.tagged) {
+    if (header.opcode == Opcode::kWrite) {
+      OnWrite(from, segment, missing, first, last);
+    } else if (header.opcode == Opcode::kReadResponse) {
+      OnReadResponse(from, segment, missing, first, last);
+    } else {
+      return false;
+    }
+  } else if (iwarp::IsSend(header.opcode) && header.queue == iwarp::kSendQueue) {
+    OnSend(from, segment, missing, first, last);
+  } else if (header.opcode == Opcode::kReadRequest && header.queue == iwarp::kReadRequestQueue) {
+    OnReadRequest(from, segment, missing, first, last);
+  } else if (header.opcode == Opcode::kTerminate && header.queue == iwarp::kTerminateQueue) {
+    OnTerminate(from, segment, first, last);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool RdmapLayer::IsReadyToReceive(const DdpSegment& segment) const {
+  if (segment.header.tagged || iwarp::IsSend(segment.header.opcode)) return segment.payload_length == 0;
+  iwarp::ReadRequest request;
+  return segment.header.opcode == Opcode::kReadRequest &&
+         iwarp::DecodeReadRequest(segment.payload, segment.payload_length, request) == ParseStatus::kOk &&
+         request.length == 0;
+}
+
+void RdmapLayer::OnLost(Side from) {
+  SideState& state = side_[from];
+  if (state.sending) EmitUnfinishedSend(from);
+  state.writing = false;
+  state.write_unknown = true;
+}
+
+void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+  SideState& state = side_[from];
+  const DdpHeader& header = segment.header;
+  if (state.abandoned && header.sequence == state.abandoned_sequence) return;
+  if (state.sending && header.sequence != state.send_sequence) EmitUnfinishedSend(from);
+  if (!state.sending) {
+    state.abandoned = false;
+    if (header.last && header.message_offset == 0) {  // the common case: nothing is copied
+      EmitSend(from, header, segment.payload, segment.payload_length, missing, first, last);
+      return;
+    }
+    state.sending = true;
+    state.send_sequence = header.sequence;
+    state.send_header = header;
+    state.send_length = 0;
+    state.send_missing = Missing::kNothing;
+    state.send_first = first;
+    state.send.Clear();
+  }
+  state.send_header = header;
+  state.send_last = last;
+  if (header.message_offset > state.send_length && state.send_missing == Missing::kNothing)
+    state.send_missing = Missing::kLost;
+  const uint64_t end = uint64_t{header.message_offset} + segment.payload_length;
+  if (state.send_missing == Missing::kNothing && end > state.send_length) {
+    const auto known = static_cast<size_t>(state.send_length - header.message_offset);  // an overlap: the first copy wins
+    Bytes fresh = segment.payload.subspan(std::min(known, segment.payload.size()));
+    state.send_missing = missing;
+    if (fresh.size() > kMaxSendBytes - state.send.size()) {
+      fresh = fresh.first(kMaxSendBytes - state.send.size());
+      state.send_missing = Missing::kLost;
+    }
+    if (!state.send.Append(fresh)) state.send_missing = Missing::kLost;
+    if (state.send_missing == Missing::kLost && missing != Missing::kLost)
+      context_.stats().dropped_for_memory += segment.payload.size();
+  }
+  state.send_length = std::max(state.send_length, end);
+  if (!header.last) return;
+
+  state.sending = false;
+  const Bytes bytes = state.send.view();
+  const Missing why = bytes.size() < state.send_length ? state.send_missing : Missing::kNothing;
+  EmitSend(from, header, bytes, state.send_length, why, state.send_first, last);
+  if (state.send.capacity() > kKeptSendBytes) state.send.Shrink();
+}
+
+void RdmapLayer::EmitUnfinishedSend(Side from) {
+  SideState& state = side_[from];
+  state.sending = false;
+  state.abandoned = true;
+  state.abandoned_sequence = state.send_sequence;
+  const Missing why = state.send_missing == Missing::kNothing ? Missing::kLost : state.send_missing;
+  EmitSend(from, state.send_header, state.send.view(), state.send_length, why, state.send_first, state.send_last);
+}
+
+void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint64_t length, Missing missing,
+                          FrameRef first, FrameRef last) {
+  SideState& state = side_[from];
+  state.recent_sends[header.sequence % state.recent_sends.size()] = {header.sequence, last};
+  Event event = MakeEvent(EventKind::kSend, from, first, last);
+  event.bytes = bytes;
+  event.length = length;
+  event.missing = missing;
+  event.solicited = iwarp::IsSolicited(header.opcode);
+  if (iwarp::IsInvalidate(header.opcode)) event.invalidated = header.invalidate_stag;
+  context_.Emit(event);
+}
+
+void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+  SideState& state = side_[from];
+  const DdpHeader& header = segment.header;
+  const bool continues = state.writing && state.write_stag == header.stag && state.write_next == header.offset;
+  Event event = MakeEvent(EventKind::kWrite, from, first, last);
+  event.handle = header.stag;
+  event.offset = header.offset;
+  event.bytes = segment.payload;
+  event.length = segment.payload_length;
+  event.missing = missing;
+  event.first = !continues && !state.write_unknown;
+  event.last = header.last;
+  state.write_unknown = false;
+  state.writing = !header.last;
+  state.write_stag = header.stag;
+  state.write_next = header.offset + segment.payload_length;
+  context_.Emit(event);
+}
+
+void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+  SideState& state = side_[from];
+  iwarp::ReadRequest request;
+  const ParseStatus status = iwarp::DecodeReadRequest(segment.payload, segment.payload_length, request);
+  if (status == ParseStatus::kTruncatedByCapture && missing == Missing::kTruncatedByCapture) {
+    Event gap = MakeEvent(EventKind::kGap, from, first, last);
+    gap.gap_size = segment.payload_length;
+    context_.Emit(gap);
+  }
+  if (status != ParseStatus::kOk) return;
+  if (state.reads.size() >= kMaxPendingReads) state.reads.DropFront(1);
+  const PendingRead pending{request, segment.header.sequence, last};
+  (void)state.reads.Append(std::span(&pending, 1));  // without it the response cannot be placed; it is left out then
+  Event event = MakeEvent(EventKind::kReadRequest, from, first, last);
+  event.handle = request.source_stag;
+  event.offset = request.source_offset;
+  event.length = request.length;
+  event.first = event.last = true;
+  context_.Emit(event);
+}
+
+void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+  BudgetVector<PendingRead>& reads = side_[from ^ 1].reads;
+  const DdpHeader& header = segment.header;
+  const auto answers = [&](const PendingRead& read) {
+    const uint64_t at = header.offset - read.request.sink_offset;  // wraps to something large when it is in front
+    return read.request.sink_stag == header.stag && at <= read.request.length &&
+           segment.payload_length <= read.request.length - at;
+  };
+  size_t i = 0;
+  while (i < reads.size() && !answers(reads[i])) ++i;
+  if (i == reads.size()) return;  // the request was not captured: what was read is unknown
+  const PendingRead read = reads[i];
+  const uint64_t at = header.offset - read.request.sink_offset;
+  // Responses come in the order of the requests: those before it have been answered, unseen.
+  reads.DropFront(i + (header.last ? 1 : 0));
+  if (read.request.length == 0) return;
+  Event event = MakeEvent(EventKind::kReadResponse, from, first, last);
+  event.handle = read.request.source_stag;
+  event.offset = read.request.source_offset + at;
+  event.bytes = segment.payload;
+  event.length = segment.payload_length;
+  event.missing = missing;
+  event.first = at == 0;
+  event.last = header.last;
+  context_.Emit(event);
+}
+
+void RdmapLayer::OnTerminate(Side from, const DdpSegment& segment, FrameRef first, FrameRef last) {
+  iwarp::Terminate terminate;
+  const ParseStatus status = iwarp::DecodeTerminate(segment.payload, segment.payload_length, terminate);
+  if (status != ParseStatus::kOk && segment.payload.size() < 4) return;
+  Event event = MakeEvent(EventKind::kNak, from, first, last);
+  event.nak = NakKind::kTerminate;
+  event.terminate_layer = terminate.layer;
+  event.terminate_type = terminate.type;
+  event.terminate_code = terminate.code;
+  SideState& peer = side_[from ^ 1];
+  if (terminate.ddp && terminate.ddp->tagged) {
+    const uint16_t length = terminate.segment_length.value_or(0);
+    event.handle = terminate.ddp->stag;
+    event.offset = terminate.ddp->offset;
+    event.length = length > iwarp::kTaggedHeaderSize ? length - iwarp::kTaggedHeaderSize : 0;
+  } else if (terminate.ddp && terminate.ddp->queue == iwarp::kReadRequestQueue) {
+    for (const PendingRead& read : peer.reads.view())
+      if (read.sequence == terminate.ddp->sequence) event.refused = read.frame;
+  } else if (terminate.ddp && terminate.ddp->queue == iwarp::kSendQueue) {
+    const RecentSend& send = peer.recent_sends[terminate.ddp->sequence % peer.recent_sends.size()];
+    if (send.sequence == terminate.ddp->sequence) event.refused = send.frame;
+  }
+  if (terminate.read_request) {
+    event.handle = terminate.read_request->source_stag;
+    event.offset = terminate.read_request->source_offset;
+    event.length = terminate.read_request->length;
+  }
+  context_.Emit(event);
+}
+
+}  // namespace stag::fabric

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RdmapLayer: the ULPDUs of both sides of one iWARP connection, each side's in stream order, into fabric events: puts Sends
+// together, tells the parts of RDMA Writes, and finds for every Read Response the Read Request that it answers (RFC 5040,
+// RFC 5041).
+#pragma once
+
+#include <array>
+
+#include "protocol/iwarp/ddp.h"
+#include "session/fabric/iwarp_budget.h"
+
+namespace stag::fabric {
+
+class RdmapLayer {
+ public:
+  // `info` must outlive this.
+  RdmapLayer(TrackerContext& context, const ConnectionInfo& info);
+
+  // A ULPDU of `length` bytes from side `from`, of which `captured` is the prefix; `missing` says why it is shorter.
+  // `first` and `last`: the frames that carried the first and the last byte of its FPDU. False when it is no DDP segment
+  // of RDMAP version 1 (nothing comes of it then).
+  bool OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last);
+
+  // From here on FPDUs of `from` are missing: an unfinished Send goes out as far as it is known.
+  void OnLost(Side from);
+  // The next FPDU of `from` may be the ready-to-receive indication of peer-to-peer mode (RFC 6581 section 4): when it is
+  // a zero-length Write, Read Request or Send it is part of the set-up, not an operation.
+  void ExpectReadyToReceive(Side from) { side_[from].ready_to_receive = true; }
+
+ private:
+  struct PendingRead {
+    iwarp::ReadRequest request;
+    uint32_t sequence;
+    FrameRef frame;
+  };
+  struct RecentSend {
+    uint32_t sequence = 0;
+    FrameRef frame;
+  };
+  struct SideState {
+    explicit SideState(TrackerContext& context) : send(context), reads(context) {}
+    bool ready_to_receive = false;
+    // The Send being put together (RFC 5041 section 5.3: by MSN and MO).
+    bool sending = false;
+    uint32_t send_sequence = 0;
+    iwarp::DdpHeader send_header;
+    uint64_t send_length = 0;
+    Missing send_missing = Missing::kNothing;
+    FrameRef send_first, send_last;
+    BudgetVector<std::byte> send;
+    // Of a Send that went out unfinished: what still comes of it is dropped.
+    bool abandoned = false;
+    uint32_t abandoned_sequence = 0;
+    // The RDMA Write in progress.
+    bool writing = false, write_unknown = false;
+    uint32_t write_stag = 0;
+    uint64_t write_next = 0;
+    // Read Requests of this side, in order; Read Responses come in the same order (RFC 5040 section 5.5).
+    BudgetVector<PendingRead> reads;
+    std::array<RecentSend, 16> recent_sends;
+  };
+
+  Event MakeEvent(EventKind kind, Side from, FrameRef first, FrameRef last) const;
+  bool IsReadyToReceive(const iwarp::DdpSegment& segment) const;
+  void OnSend(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
+  void EmitSend(Side from, const iwarp::DdpHeader& header, Bytes bytes, uint64_t length, Missing missing, FrameRef first,
+                FrameRef last);
+  void EmitUnfinishedSend(Side from);
+  void OnWrite(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
+  void OnReadRequest(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
+  void OnReadResponse(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
+  void OnTerminate(Side from, const iwarp::DdpSegment& segment, FrameRef first, FrameRef last);
+
+  TrackerContext& context_;
+  const ConnectionInfo& info_;
+  std::array<SideState, 2> side_;
+};
+
+}  // namespace stag::fabric

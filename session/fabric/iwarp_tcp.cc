@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/fabric/iwarp_tcp.h"
+
+#include <algorithm>
+
+namespace stag::fabric {
+namespace {
+
+constexpr uint64_t kMaxHeldBytes = 4u << 20;  // per direction
+constexpr size_t kMaxHeldPieces = 4096;       // per direction
+constexpr uint64_t kPieceOverhead = 160;      // bookkeeping, counted against the budget
+constexpr size_t kMaxSpare = 64;
+constexpr size_t kMaxSpareCapacity = 64u << 10;
+// An acknowledgment further ahead than this is taken for a packet of another connection.
+constexpr uint64_t kMaxAhead = 64u << 20;
+
+// `piece` cut to [from, to).
+TcpPiece Cut(const TcpPiece& piece, uint64_t from, uint64_t to) {
+  TcpPiece part = piece;
+  part.begin = from;
+  part.end = to;
+  part.fin = piece.fin && to == piece.end;
+  part.starts_segment = piece.starts_segment && from == piece.begin;
+  const uint64_t skip = std::min<uint64_t>(from - piece.begin, piece.bytes.size());
+  part.bytes = piece.bytes.subspan(static_cast<size_t>(skip));
+  const uint64_t room = part.data_end() - from;
+  if (part.bytes.size() > room) part.bytes = part.bytes.first(static_cast<size_t>(room));
+  return part;
+}
+
+}  // namespace
+
+std::vector<std::byte> PiecePool::Take() {
+  if (spare_.empty()) return {};
+  std::vector<std::byte> storage = std::move(spare_.back());
+  spare_.pop_back();
+  return storage;
+}
+
+void PiecePool::Give(std::vector<std::byte>&& storage) {
+  if (storage.capacity() == 0 || storage.capacity() > kMaxSpareCapacity || spare_.size() >= kMaxSpare) return;
+  spare_.push_back(std::move(storage));
+}
+
+void TcpStream::Start(uint32_t sequence) {
+  started_ = true;
+  next_ = (uint64_t{1} << 32) + sequence;  // room below, so that older positions do not wrap
+  acknowledged_ = 0;
+}
+
+uint64_t TcpStream::Unwrap(uint32_t sequence) const {
+  const auto distance = static_cast<int32_t>(sequence - static_cast<uint32_t>(next_));
+  return next_ + static_cast<uint64_t>(static_cast<int64_t>(distance));
+}
+
+bool TcpStream::NoteAcknowledged(uint64_t position) {
+  if (position > next_ + kMaxAhead) return false;
+  acknowledged_ = std::max(acknowledged_, position);
+  return true;
+}
+
+size_t TcpStream::Find(uint64_t position) const {
+  const auto it = std::upper_bound(held_.begin(), held_.end(), position,
+                                   [](uint64_t p, const Stored& s) { return p < s.piece.end; });
+  return static_cast<size_t>(it - held_.begin());
+}
+
+bool TcpStream::Insert(size_t index, const TcpPiece& piece) {
+  const uint64_t charge = piece.bytes.size() + kPieceOverhead;
+  if (held_.size() >= kMaxHeldPieces || held_bytes_ + piece.bytes.size() > kMaxHeldBytes || !context_.Reserve(charge))
+    return false;
+  Stored stored{piece, pool_.Take(), charge};
+  stored.storage.assign(piece.bytes.begin(), piece.bytes.end());
+  stored.piece.bytes = stored.storage;
+  held_bytes_ += piece.bytes.size();
+  held_.insert(held_.begin() + static_cast<ptrdiff_t>(index), std::move(stored));
+  return true;
+}
+
+TcpStream::Held TcpStream::Hold(TcpPiece piece) {
+  if (piece.end <= next_) return Held::kDuplicate;
+  if (piece.begin < next_) piece = Cut(piece, next_, piece.end);
+  Held result = Held::kDuplicate;
+  uint64_t at = piece.begin;
+  for (size_t i = Find(at); at < piece.end; ++i) {
+    const bool more = i < held_.size();
+    const uint64_t until = more ? std::min(held_[i].piece.begin, piece.end) : piece.end;
+    const uint64_t resume = more ? held_[i].piece.end : piece.end;
+    if (until > at) {
+      if (!Insert(i, Cut(piece, at, until))) return Held::kFull;
+      result = Held::kAdded;
+      ++i;
+    }
+    at = std::max(at, resume);
+  }
+  return result;
+}
+
+bool TcpStream::HoldFirst(const TcpPiece& piece) { return Insert(0, piece); }
+
+void TcpStream::Recycle(Stored& stored) {
+  context_.Release(stored.charge);
+  stored.charge = 0;
+  pool_.Give(std::move(stored.storage));
+  stored.storage = {};
+}
+
+TcpPiece TcpStream::Pop() {
+  Recycle(popped_);
+  popped_ = std::move(held_.front());
+  held_.pop_front();
+  held_bytes_ -= popped_.piece.bytes.size();
+  return popped_.piece;
+}
+
+void TcpStream::SkipTo(uint64_t position) {
+  while (!held_.empty() && held_.front().piece.end <= position) {
+    held_bytes_ -= held_.front().piece.bytes.size();
+    Recycle(held_.front());
+    held_.pop_front();
+  }
+  if (!held_.empty() && held_.front().piece.begin < position) {
+    TcpPiece& piece = held_.front().piece;
+    const size_t before = piece.bytes.size();
+    piece = Cut(piece, position, piece.end);  // the storage keeps the bytes in front until it is recycled
+    held_bytes_ -= before - piece.bytes.size();
+  }
+  next_ = position;
+}
+
+void TcpStream::Clear() {
+  for (Stored& stored : held_) Recycle(stored);
+  held_.clear();
+  held_bytes_ = 0;
+  Recycle(popped_);
+}
+
+uint64_t TcpStream::contiguous_end() const {
+  if (held_.empty()) return next_;
+  uint64_t end = held_.front().piece.begin;
+  for (const Stored& s : held_) {
+    if (s.piece.begin != end) break;
+    end = s.piece.end;
+  }
+  return end;
+}
+
+size_t TcpStream::Peek(uint64_t position, MutableBytes out, bool& cut) const {
+  size_t done = 0;
+  cut = false;
+  ForEachFrom(position, [&](const TcpPiece& piece) {
+    const uint64_t at = position + done;
+    const uint64_t skip = at - piece.begin;
+    const size_t captured = skip < piece.bytes.size() ? piece.bytes.size() - static_cast<size_t>(skip) : 0;
+    const size_t n = std::min(captured, out.size() - done);
+    if (n > 0) std::memcpy(out.data() + done, piece.bytes.data() + skip, n);
+    done += n;
+    if (done == out.size()) return false;
+    cut = at + n < piece.data_end();
+    return !cut;
+  });
+  return done;
+}
+
+}  // namespace stag::fabric

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The table of TCP connections: those followed, those that may still turn out to be iWARP, and a memory of those that are
+// not.
+#include "session/fabric/iwarp_tracker.h"
+
+#include <array>
+#include <iterator>
+#include <list>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "session/fabric/iwarp_connection.h"
+
+namespace stag::fabric {
+namespace {
+
+constexpr size_t kMaxFollowed = 4096;     // connections that gave events and are open
+constexpr size_t kMaxCandidates = 2048;   // connections that are watched or searched
+constexpr size_t kOtherSlots = 4096;      // connections remembered as not iWARP, or as closed
+constexpr uint64_t kConnectionCharge = sizeof(IwarpConnection) + 1536;  // with its empty containers
+// A RST closes its connection after this many further packets: one that it overtook in the capture still counts.
+constexpr uint32_t kResetDelay = 2;
+
+// A connection's two ends in a fixed order, so that both directions find the same one.
+struct Key {
+  std::array<Endpoint, 2> ends;
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+bool Less(const Endpoint& a, const Endpoint& b) {
+  const int order = std::memcmp(a.address.bytes.data(), b.address.bytes.data(), a.address.bytes.size());
+  return order != 0 ? order < 0 : a.number < b.number;
+}
+
+uint64_t Mix(uint64_t h, uint64_t v) {
+  h = (h ^ v) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 32);
+}
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    uint64_t h = 0;
+    for (const Endpoint& end : key.ends) {
+      uint64_t words[2];
+      std::memcpy(words, end.address.bytes.data(), sizeof words);
+      h = Mix(Mix(Mix(h, words[0]), words[1]), end.number);
+    }
+    return static_cast<size_t>(h);
+  }
+};
+
+struct Entry {
+  Entry(IwarpShared& shared, const Key& k) : key(k), connection(shared, k.ends) {}
+  Key key;
+  std::list<Entry>::iterator self;
+  bool listed_followed = false;
+  uint32_t reset_countdown = 0;
+  IwarpConnection connection;
+};
+using Entries = std::list<Entry>;  // least recently used first
+
+}  // namespace
+
+struct IwarpTracker::Impl {
+  explicit Impl(TrackerContext& c) : context(c), shared(c), others(kOtherSlots) {}
+  ~Impl() { context.Release(kConnectionCharge * table.size()); }
+
+  void OnPacket(const link::Packet& packet, const Frame& frame);
+  Entry* Find(const Key& key, const link::Packet& packet, Direction from);
+  Entry* Add(const Key& key);
+  void Remove(Entry& entry);
+  void Settle(Entry& entry);
+  void CountResets();
+  void EvictOldest(Entries& list);
+  void Finish();
+
+  Key& OtherSlot(const Key& key) { return others[KeyHash{}(key) % others.size()]; }
+  Entries& ListOf(const Entry& entry) { return entry.listed_followed ? followed : candidates; }
+
+  TrackerContext& context;
+  IwarpShared shared;
+  Entries followed, candidates;
+  std::unordered_map<Key, Entry*, KeyHash> table;
+  std::vector<Entry*> resets;  // closing because of a RST
+  std::vector<Key> others;                // direct-mapped
+};
+
+void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
+  Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
+  const Direction from = Less(key.ends[1], key.ends[0]) ? 1 : 0;
+  if (from == 1) std::swap(key.ends[0], key.ends[1]);
+
+  if (Entry* entry = Find(key, packet, from)) {
+    Entries& list = ListOf(*entry);
+    list.splice(list.end(), list, entry->self);
+    IwarpConnection& connection = entry->connection;
+    if (packet.tcp_flags & link::kTcpRst) {
+      connection.OnReset(from, frame.ref);
+    } else if (!(packet.tcp_flags & link::kTcpSyn)) {
+      connection.OnSegment(from, packet, frame.ref);
+    }
+    Settle(*entry);
+  }
+  if (!resets.empty()) CountResets();
+}
+
+// The connection that a packet belongs to, a new one when it may be iWARP; null: not to be followed.
+Entry* IwarpTracker::Impl::Find(const Key& key, const link::Packet& packet, Direction from) {
+  const bool syn = packet.tcp_flags & link::kTcpSyn;
+  const auto found = table.find(key);
+  if (found != table.end()) {
+    Entry* entry = found->second;
+    if (!syn || entry->connection.OnSyn(from, packet)) return entry;
+    entry->connection.Close(CloseReason::kSuperseded);
+    Remove(*entry);
+  } else {
+    Key& other = OtherSlot(key);
+    if (other == key) {
+      if (!syn) return nullptr;
+      other = Key{};
+    } else if (!syn && (packet.wire_length == 0 || (packet.tcp_flags & link::kTcpRst))) {
+      return nullptr;  // nothing to learn from it
+    }
+  }
+  Entry* entry = Add(key);
+  if (syn && entry) entry->connection.OnSyn(from, packet);
+  return entry;
+}
+
+Entry* IwarpTracker::Impl::Add(const Key& key) {
+  if (candidates.size() >= kMaxCandidates) EvictOldest(candidates);
+  while (!context.Reserve(kConnectionCharge)) {
+    if (candidates.empty()) return nullptr;
+    EvictOldest(candidates);
+  }
+  Entry& entry = candidates.emplace_back(shared, key);
+  entry.self = std::prev(candidates.end());
+  table.emplace(key, &entry);
+  return &entry;
+}
+
+void IwarpTracker::Impl::Remove(Entry& entry) {
+  std::erase(resets, &entry);
+  table.erase(entry.key);
+  ListOf(entry).erase(entry.self);
+  context.Release(kConnectionCharge);
+}
+
+void IwarpTracker::Impl::EvictOldest(Entries& list) {
+  Entry& entry = list.front();
+  entry.connection.Close(CloseReason::kEvicted);
+  Remove(entry);
+}
+
+// After a packet: what became of its connection.
+void IwarpTracker::Impl::Settle(Entry& entry) {
+  if (entry.connection.done()) {
+    OtherSlot(entry.key) = entry.key;
+    Remove(entry);
+    return;
+  }
+  if (entry.connection.followed() && !entry.listed_followed) {
+    followed.splice(followed.end(), candidates, entry.self);
+    entry.listed_followed = true;
+    if (followed.size() > kMaxFollowed) EvictOldest(followed);
+  }
+  if (entry.connection.reset_seen() && entry.reset_countdown == 0) {
+    entry.reset_countdown = kResetDelay + 1;
+    resets.push_back(&entry);
+  }
+}
+
+void IwarpTracker::Impl::CountResets() {
+  for (size_t i = 0; i < resets.size();) {
+    Entry& entry = *resets[i];
+    if (--entry.reset_countdown != 0) {
+      ++i;
+      continue;
+    }
+    entry.connection.Close(CloseReason::kReset);
+    OtherSlot(entry.key) = entry.key;
+    Remove(entry);
+  }
+}
+
+void IwarpTracker::Impl::Finish() {
+  for (Entries* list : {&followed, &candidates}) {
+    while (!list->empty()) {
+      Entry& entry = list->front();
+      entry.connection.Close(CloseReason::kEndOfCapture);
+      Remove(entry);
+    }
+  }
+}
+
+IwarpTracker::IwarpTracker(TrackerContext& context) : impl_(std::make_unique<Impl>(context)) {}
+IwarpTracker::~IwarpTracker() = default;
+
+void IwarpTracker::OnPacket(const link::Packet& packet, const Frame& frame) { impl_->OnPacket(packet, frame); }
+void IwarpTracker::Finish() { impl_->Finish(); }
+
+}  // namespace stag::fabric
