@@ -34,7 +34,7 @@ bool IbCm::Handle(const CmMessage& m, const Seen& seen, bool wait) {
     case CmKind::kReadyToUse: return OnReady(m, seen, wait);
     case CmKind::kReject: return OnReject(m, seen);
     case CmKind::kDisconnectRequest:
-    case CmKind::kDisconnectReply: return OnDisconnect(m, seen);
+    case CmKind::kDisconnectReply: return OnDisconnect(m, seen, wait);
     case CmKind::kMessageReceived: return true;  // asks for patience; tells nothing new
   }
   return true;
@@ -202,7 +202,7 @@ bool IbCm::OnReject(const CmMessage& m, const Seen& seen) {
   return true;
 }
 
-bool IbCm::OnDisconnect(const CmMessage& m, const Seen& seen) {
+bool IbCm::OnDisconnect(const CmMessage& m, const Seen& seen, bool wait) {
   bool request = m.kind == CmKind::kDisconnectRequest;
   ConnectionId id = 0;
   Side from = 0;
@@ -225,6 +225,7 @@ bool IbCm::OnDisconnect(const CmMessage& m, const Seen& seen) {
   if (id == 0) return true;
   IbLink& link = *flows_.FindLink(id);
   if (!request) {
+    if (wait && !link.disconnecting) return false;  // the DREQ may follow
     EmitSetup(link, SetupMessage::kDisconnectReply, from, m, seen);
     Close(id, CloseReason::kDisconnect, seen.frame);
     return true;

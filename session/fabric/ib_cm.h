@@ -67,7 +67,7 @@ class IbCm {
   bool OnReply(const ib::CmMessage& m, const Seen& seen, bool wait);
   bool OnReady(const ib::CmMessage& m, const Seen& seen, bool wait);
   bool OnReject(const ib::CmMessage& m, const Seen& seen);
-  bool OnDisconnect(const ib::CmMessage& m, const Seen& seen);
+  bool OnDisconnect(const ib::CmMessage& m, const Seen& seen, bool wait);
   Entry* Find(const Address& owner, const Address& peer, uint32_t id);
   void Add(const Key& key, const Entry& entry);
   void EmitSetup(IbLink& link, SetupMessage what, Side from, const ib::CmMessage& m, const Seen& seen);

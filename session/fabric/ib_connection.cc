@@ -55,10 +55,10 @@ void IbConnection::Read::Mark(uint32_t k) {
   if (beyond.size() < kMaxRanges) beyond.push_back({k, k + 1});
 }
 
-uint32_t IbConnection::Read::Missing() const {
-  uint32_t seen = received;
-  for (const Range& r : beyond) seen += r.end - r.begin;
-  return count > seen ? count - seen : 1;
+uint32_t IbConnection::Read::Missing(uint32_t until) const {
+  uint32_t seen = std::min(received, until);
+  for (const Range& r : beyond) seen += std::min(r.end, until) - std::min(r.begin, until);
+  return until - seen;
 }
 
 void IbConnection::ExpectPsn(Side requester, uint32_t psn) {
@@ -105,12 +105,28 @@ void IbConnection::Open(const FrameRef& frame) {
 
 void IbConnection::Close(CloseReason reason, const FrameRef& frame) {
   Flush();
+  ReportMissingResponses();
   Event e;
   e.kind = EventKind::kClosed;
   e.connection = &info;
   e.frame = e.first_frame = frame;
   e.close_reason = reason;
   context_.Emit(e);
+}
+
+// Reads that nothing waited for: were there responses to later PSNs, then those that are missing were missed.
+void IbConnection::ReportMissingResponses() {
+  for (Side side : {Side{0}, Side{1}}) {
+    const SideState& s = side_[side];
+    uint64_t missing = 0;
+    for (const Read& read : s.reads) {
+      int32_t until = s.answered_known ? PsnDistance(s.answered, read.psn) : 0;
+      if (until <= 0) continue;
+      auto packets = static_cast<uint32_t>(until);
+      missing += read.Missing(read.count == 0 ? packets : std::min(read.count, packets));
+    }
+    if (missing > 0) EmitGap(static_cast<Side>(1 - side), missing, last_frame_);
+  }
 }
 
 void IbConnection::Emit(Event& e, const RcPacket& p) {
@@ -147,7 +163,7 @@ void IbConnection::ProcessRequest(const RcPacket& p) {
     return;
   }
   s.known = s.started = true;
-  s.open_count = false;
+  s.open_count = s.lost_read = false;
   s.expected = PsnAdd(p.psn, 1);
   if (!p.Is(Operation::kSend) && s.send.active) AbandonSend(p.from);
   if (!p.info->last && (p.Is(Operation::kSend) || p.Is(Operation::kWrite))) LearnMtu(p.data_length);
@@ -317,6 +333,11 @@ void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
 void IbConnection::ProcessReadResponse(const RcPacket& p) {
   SideState& s = side_[p.requester()];
   if (!p.info->last) LearnMtu(p.data_length);
+  if (ContinuesLostRead(s, p)) {
+    s.expected = PsnAdd(s.expected, 1);
+    s.lost_read = !p.info->last;
+    return;
+  }
   for (size_t i = s.reads.size(); i-- > 0;) {
     Read& read = s.reads[i];
     int32_t distance = PsnDistance(p.psn, read.psn);

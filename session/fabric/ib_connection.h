@@ -57,7 +57,7 @@ class IbConnection {
     std::vector<Range> beyond;    // seen out of order
     bool Seen(uint32_t k) const;
     void Mark(uint32_t k);
-    uint32_t Missing() const;
+    uint32_t Missing(uint32_t until) const;  // how many of packets 0 to until - 1 were not seen
   };
 
   struct Recent {  // a request, remembered for NAKs
@@ -75,6 +75,7 @@ class IbConnection {
     uint32_t expected = 0;   // PSN of the next request
     bool open_count = false; // the last request was a Read whose number of PSNs depends on the unknown path MTU
     uint32_t open_psn = 0, open_length = 0;
+    bool lost_read = false;  // a Read Request is missing whose responses are at hand: they have no address
 
     struct {
       bool active = false, cut = false;
@@ -91,6 +92,8 @@ class IbConnection {
       FrameRef first_frame;
     } write;
     std::vector<Read> reads;
+    bool answered_known = false;
+    uint32_t answered = 0;       // the highest PSN that a response carried
     std::vector<Recent> recent;  // ring
     size_t recent_next = 0;
     bool request_since_nak = true;
@@ -108,6 +111,7 @@ class IbConnection {
   // Order
   int32_t Ahead(const SideState& s, uint32_t psn) const;
   bool RequestSeen(const SideState& s, uint32_t psn) const;
+  bool ContinuesLostRead(const SideState& s, const RcPacket& p) const;
   Block BlockOf(const RcPacket& p) const;
   void Enqueue(const RcPacket& p);
   void Drain();
@@ -130,6 +134,7 @@ class IbConnection {
   void EmitSend(SideState& s, const RcPacket& p);
   void AbandonSend(Side side);
   void LearnMtu(uint64_t size);
+  void ReportMissingResponses();
   void EmitGap(Side from, uint64_t size, const FrameRef& frame);
   void Emit(Event& event, const RcPacket& p);
 

@@ -143,9 +143,13 @@ void IbFlows::Pair(Flow& a, Flow& b) {
   Flow& linked = b.link != nullptr ? b : a;
   Flow& other = &linked == &a ? b : a;
   if (linked.link == nullptr) {
-    // No connection yet: side 0 is who was seen first.
-    auto first_frame = [](const Flow& f) { return f.held.empty() ? UINT64_MAX : f.held.front()->packet.frame.number; };
-    Flow& first = first_frame(b) < first_frame(a) ? b : a;
+    // No connection yet: side 0 is whose request was seen first.
+    auto first_request = [](const Flow& f) {
+      for (const HeldPtr& held : f.held)
+        if (!held->packet.info->response) return held->packet.frame.number;
+      return UINT64_MAX;
+    };
+    Flow& first = first_request(b) < first_request(a) ? b : a;
     ConnectionInfo info;
     info.fabric = first.fabric;
     info.endpoint = {first.source, first.destination};

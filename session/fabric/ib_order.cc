@@ -54,11 +54,16 @@ bool IbConnection::RequestSeen(const SideState& s, uint32_t psn) const {
   return PsnDistance(psn, end) < 0;
 }
 
+// Is this the next response to a Read Request that was given up?
+bool IbConnection::ContinuesLostRead(const SideState& s, const RcPacket& p) const {
+  return s.lost_read && p.Is(Operation::kReadResponse) && p.psn == s.expected;
+}
+
 IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
   Side requester = p.requester();
   const SideState& s = side_[requester];
   if (p.info->response) {
-    if (RequestSeen(s, Needed(p))) return {};
+    if (RequestSeen(s, Needed(p)) || ContinuesLostRead(s, p)) return {};
     return {Block::Why::kRequest, requester, s.expected};
   }
   int32_t ahead = Ahead(s, p.psn);
@@ -73,6 +78,11 @@ IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
 
 void IbConnection::OnPacket(const RcPacket& p) {
   last_frame_ = p.frame;
+  if (p.info->response) {
+    SideState& s = side_[p.requester()];
+    if (!s.answered_known || PsnDistance(p.psn, s.answered) > 0) s.answered = p.psn;
+    s.answered_known = true;
+  }
   if (queue_.empty()) {
     if (BlockOf(p).why == Block::Why::kNone) return Process(p);
     Enqueue(p);
@@ -170,7 +180,7 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
       if (PsnDistance(read.psn, waiting.psn) >= 0) {
         ++i;
       } else if (receipt_proven_) {
-        missing += read.Missing();
+        missing += read.count == 0 ? 1 : read.Missing(read.count);
         s.reads.erase(s.reads.begin() + static_cast<ptrdiff_t>(i));
       } else {
         read.waived = true;  // slow rather than lost: its data may still come
@@ -189,6 +199,8 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
   EmitGap(block.requester, static_cast<uint64_t>(std::max(missing, 1)), waiting.frame);
   AbandonSend(block.requester);
   s.write.after_gap = true;
+  s.lost_read = waiting.Is(Operation::kReadResponse) && PsnDistance(next, waiting.psn) == 1;
+  if (s.lost_read) --next;  // ... and that response is the first to continue the lost Read
   s.open_count = false;
   s.expected = next;
 }

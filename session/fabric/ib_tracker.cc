@@ -28,6 +28,7 @@ Address Lid(const std::byte* bytes) {
 struct IbTracker::Impl {
   explicit Impl(TrackerContext& c) : context(c), flows(c), cm(c, flows) {}
 
+  bool Intact(const link::Packet& packet);
   void OnPacket(const link::Packet& packet, const Frame& frame);
   void OnDatagram(const ib::Transport& t, const link::Packet& packet, const Frame& frame, const Address& source,
                   const Address& destination);
@@ -37,17 +38,18 @@ struct IbTracker::Impl {
   IbCm cm;
 };
 
+// False: the ICRC was checked and is wrong.
+bool IbTracker::Impl::Intact(const link::Packet& packet) {
+  if (!context.options().verify_crc) return true;
+  ib::IcrcStatus icrc = ib::CheckIcrc(packet);
+  if (icrc != ib::IcrcStatus::kAbsent) ++context.stats().checked_crc;
+  if (icrc == ib::IcrcStatus::kBad) ++context.stats().bad_crc;
+  return icrc != ib::IcrcStatus::kBad;
+}
+
 void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
   DecoderStats& stats = context.stats();
   if (packet.payload.size() < packet.wire_length) ++stats.truncated_frames;
-  if (context.options().verify_crc) {
-    ib::IcrcStatus icrc = ib::CheckIcrc(packet);
-    if (icrc != ib::IcrcStatus::kAbsent) ++stats.checked_crc;
-    if (icrc == ib::IcrcStatus::kBad) {
-      ++stats.bad_crc;
-      return;
-    }
-  }
   cm.Tick(frame.ref.time_ns);
   ib::Transport t = ib::ParseTransport(packet.payload, packet.wire_length);
   // Cut within the headers: the connection sees it as missing. Malformed: nobody would accept it.
@@ -62,7 +64,7 @@ void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
   }
   if (info.service == ib::Service::kUd) return OnDatagram(t, packet, frame, source, destination);
   if (info.service == ib::Service::kUc) ++stats.unreliable;
-  if (info.service != ib::Service::kRc) return;
+  if (info.service != ib::Service::kRc || !Intact(packet)) return;
 
   RcPacket p;
   p.frame = frame.ref;
@@ -83,6 +85,7 @@ void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
 void IbTracker::Impl::OnDatagram(const ib::Transport& t, const link::Packet& packet, const Frame& frame,
                                  const Address& source, const Address& destination) {
   if (t.bth.destination_qp == ib::kGsiQp) {
+    if (!Intact(packet)) return;
     ib::CmMessage m = ib::ParseCm(ib::ParseMad(t.data, t.data_length));
     if (m.status == ParseStatus::kOk)
       cm.OnMessage(m, {source, destination, packet.source, packet.destination, FabricOf(packet.carrier), frame.ref});
