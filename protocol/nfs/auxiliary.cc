@@ -80,6 +80,8 @@ void WalkMountReply(uint32_t version, uint32_t procedure, Stream& s) {
       return Exports(s);
     case kExportall:
       return version == 3 ? s.Unsupported() : Exports(s);
+    case kPathconf:
+      return version == 3 ? s.Unsupported() : s.Skip(40);  // ppathcnf: ten small integers, each a word
     default:
       return s.Unsupported();
   }
