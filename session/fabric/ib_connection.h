@@ -30,6 +30,8 @@ class IbConnection {
   void ExpectPsn(Side requester, uint32_t psn);
   void SetPathMtu(uint32_t mtu);
   bool KnowsPsn(Side requester) const { return side_[requester].known; }
+  // Could a request with this PSN be among the first of that side?
+  bool MayBeginWith(Side requester, uint32_t psn) const;
 
   void EmitSetup(Event& event);
   void Open(const FrameRef& frame);

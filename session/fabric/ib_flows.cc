@@ -277,7 +277,11 @@ IbLink* IbFlows::FindLink(const FlowKey& key) {
 void IbFlows::Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame) {
   if (link.flow[side] != nullptr) return;
   Flow& flow = flows_.try_emplace(key).first->second;
-  if (flow.state == Flow::State::kSearching && flow.link == nullptr && !flow.held.empty()) GoAlone(flow);
+  // Packets of this flow came already: of an older connection, or of this one when frames were captured out of order.
+  bool of_this = std::all_of(flow.held.begin(), flow.held.end(), [&](const HeldPtr& held) {
+    return held->packet.info->response || link.connection.MayBeginWith(side, held->packet.psn);
+  });
+  if (flow.state == Flow::State::kSearching && flow.link == nullptr && !of_this) GoAlone(flow);
   if (flow.link == &link) return;
   if (flow.link != nullptr) Close(*flow.link, CloseReason::kSuperseded, frame);
   flow.key = key;

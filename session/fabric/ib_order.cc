@@ -48,6 +48,12 @@ int32_t IbConnection::Ahead(const SideState& s, uint32_t psn) const {
   return from_read > most ? from_read - most : -1;
 }
 
+bool IbConnection::MayBeginWith(Side requester, uint32_t psn) const {
+  const SideState& s = side_[requester];
+  int32_t ahead = PsnDistance(psn, s.expected);
+  return s.known && !s.started && ahead >= 0 && ahead <= kFarAhead;
+}
+
 bool IbConnection::RequestSeen(const SideState& s, uint32_t psn) const {
   if (!s.known) return true;
   uint32_t end = s.open_count ? PsnAdd(s.open_psn, PacketCount(s.open_length, 256)) : s.expected;
