@@ -232,7 +232,7 @@ void RegisterRules(expert_module_t* module) {
 
 void RegisterExperts() {
   static ei_register_info table[] = {
-      Expert(&ei.malformed, "rpcrdma.malformed", PI_MALFORMED, PI_ERROR, "The transport header cannot be decoded"),
+      Expert(&ei.malformed, "rpcrdma.malformed", PI_PROTOCOL, PI_ERROR, "The transport header cannot be decoded"),
       Expert(&ei.unsupported, "rpcrdma.unsupported", PI_UNDECODED, PI_NOTE, "This version is not decoded"),
       Expert(&ei.truncated, "rpcrdma.truncated", PI_UNDECODED, PI_NOTE, "The message was cut by the capture"),
       Expert(&ei.lost, "rpcrdma.lost", PI_SEQUENCE, PI_NOTE, "Packets of the message are not in the capture"),

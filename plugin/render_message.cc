@@ -144,6 +144,7 @@ const char* Summary(const Scene& scene, const MessageRecord& message) {
   }
   wmem_strbuf_append(text, RoleName(message.role));
   wmem_strbuf_append_printf(text, " XID 0x%08x", header.xid);
+  if (header.vers != rpcrdma::kVersion1) wmem_strbuf_append_printf(text, " version %u", header.vers);
   if (message.backward) wmem_strbuf_append(text, " backward");
   if (header.proc == rpcrdma::kError && (header.status == ParseStatus::kOk || header.error_range)) {
     wmem_strbuf_append_printf(text, " %s", rpcrdma::ErrorName(header.err));

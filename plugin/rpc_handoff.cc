@@ -73,23 +73,31 @@ void EnsureConversation(packet_info* pinfo) {
   }
 }
 
+bool ProgramKnown(const TransactionRecord& transaction) {
+  return !transaction.rpc_known || g_hash_table_lookup(rpc_progs, GUINT_TO_POINTER(transaction.program)) != nullptr;
+}
+
+// Whether the rpc dissector was given the Call that this Reply answers; without it, it calls every Reply "V0 proc-0".
+bool CallKnown(const RpcRecord& rpc) {
+  return rpc.call || (rpc.transaction && rpc.transaction->rpc_call_frame != 0 && ProgramKnown(*rpc.transaction));
+}
+
 void HandOver(const Scene& scene, const RpcRecord& rpc, tvbuff_t* message) {
   packet_info* pinfo = scene.pinfo;
   Saved saved;
   Replace(pinfo, rpc, saved);
+  const bool keep_columns = !CallKnown(rpc) && col_get_writable(pinfo->cinfo, -1);
+  if (keep_columns) col_set_writable(pinfo->cinfo, -1, false);
   TRY {
     EnsureConversation(pinfo);
     call_dissector_only(rpc_dissector, message, pinfo, scene.tree, nullptr);
   }
   CATCH_NONFATAL_ERRORS { show_exception(message, pinfo, scene.tree, EXCEPT_CODE, GET_MESSAGE); }
-  FINALLY { Restore(pinfo, saved); }
+  FINALLY {
+    Restore(pinfo, saved);
+    if (keep_columns) col_set_writable(pinfo->cinfo, -1, true);
+  }
   ENDTRY;
-}
-
-// rpc takes a Call of a program that nobody registered for a piece of some earlier message.
-bool KnownToWireshark(const RpcRecord& rpc) {
-  if (!rpc.call || !rpc.transaction || !rpc.transaction->rpc_known) return true;
-  return g_hash_table_lookup(rpc_progs, GUINT_TO_POINTER(rpc.transaction->program)) != nullptr;
 }
 
 tvbuff_t* BytesOf(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send) {
@@ -171,7 +179,8 @@ bool RenderRpc(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send) {
       AddFrameLink(tree, scene, hf.call_in, rpc.transaction->call_shown_at);
     }
   }
-  if (!rpc_dissector || !KnownToWireshark(rpc)) {
+  // The rpc dissector takes a Call of a program that nobody registered for a piece of some earlier message.
+  if (!rpc_dissector || (rpc.call && rpc.transaction && !ProgramKnown(*rpc.transaction))) {
     proto_item* data = proto_tree_add_item(scene.tree, hf.rpc_data, message, 0, -1, ENC_NA);
     expert_add_info(scene.pinfo, data, &ei.unknown_program);
     return false;
