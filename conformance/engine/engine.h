@@ -13,13 +13,14 @@
 
 namespace stag::conformance {
 
-enum class Profile : uint8_t { kAuto, kRfc8166, kRfc5666bis, kRfc5666 };
-
 struct EngineOptions {
   Profile profile = Profile::kAuto;
   std::vector<std::string> select;  // rule ids or group prefixes; empty: all
-  std::vector<std::string> ignore;
+  std::vector<std::string> ignore;  // likewise; wins over select
 };
+
+// Whether `selector` names at least one rule: an id, or the start of one ("WRLIST", "WRLIST-006").
+bool IsSelector(std::string_view selector);
 
 class FindingSink {
  public:

@@ -15,12 +15,21 @@
 
 namespace stag::conformance {
 
+// The document that is applied: RFC 8166 with RFC 8797, 8167 and 8267; the draft of May 2016 between the two RFCs; or RFC 5666
+// (draft-08). kAuto: per connection, RFC 8166 unless both peers prove that they speak RFC 5666.
+enum class Profile : uint8_t { kAuto, kRfc8166, kRfc5666bis, kRfc5666 };
+std::string_view ProfileName(Profile profile);  // "auto", "rfc8166", "rfc5666bis", "rfc5666"
+
 enum class Severity : uint8_t { kNote, kWarning, kError };
 std::string_view SeverityName(Severity severity);  // "note", "warning", "error"
 
 struct Source {
-  std::string_view document, section;  // "RFC8166", "4.3.1"
+  std::string_view document, section;  // "RFC8166", "4.3.1"; the section may be empty
 };
+// "RFC 8166 4.3.1", "RFC 5666 (draft-08) 3.4", "rfc5666bis 5.3".
+std::string SourceText(const Source& source);
+// Whether `profile` (not kAuto) applies that document.
+bool InForce(const Source& source, Profile profile);
 
 // A rule of the catalogue (conformance/catalogue/rules.yaml). All text is static.
 struct RuleInfo {
@@ -40,8 +49,12 @@ struct RuleInfo {
 std::span<const RuleInfo> Catalogue();
 const RuleInfo* FindRule(std::string_view id);
 
+// The sentences that a finding of `rule` under `profile` rests on, as SourceText.
+std::vector<std::string> Specifications(const RuleInfo& rule, Profile profile);
+
 struct Finding {
   const RuleInfo* rule = nullptr;
+  Profile profile = Profile::kRfc8166;  // that the connection was judged by; never kAuto
   Severity severity = Severity::kError;
   FrameRef frame;                     // where the violation became provable
   fabric::ConnectionId connection = 0;

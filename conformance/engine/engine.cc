@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The main flow: an Observer call becomes a Context; every selected check of its bucket that the connection's profile has in
+// force is asked; what they find is merged (one event, one finding), held back where only the answer shows which protocol
+// the peers speak, and given to the sink.
+#include "conformance/engine/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "conformance/catalogue/catalogue_data.h"
+#include "conformance/engine/check.h"
+#include "conformance/engine/selection.h"
+#include "protocol/base/check.h"
+
+namespace stag::conformance {
+
+namespace {
+
+using fabric::Event;
+
+constexpr size_t kProfiles = 3;
+constexpr size_t kMaxHeld = 64;      // per connection
+constexpr size_t kMaxPeers = 256;    // pairs of peers remembered past their connections
+constexpr size_t kMaxRefused = 256;  // refused xids remembered past their connections
+
+size_t IndexOf(Profile profile) { return static_cast<size_t>(profile) - 1; }
+
+struct RuleState {
+  bool selected = false, implemented = false;
+  uint64_t applied = 0;  // passed or failed
+};
+
+struct ActiveCheck {
+  CheckFunction* check = nullptr;
+  size_t rule = 0;  // index in the catalogue
+};
+
+struct Staged {
+  size_t rule = 0;
+  Violation violation;
+  std::vector<std::string_view> see_also;
+  bool merged = false;  // into another
+};
+
+// A use of the older protocol under Profile::kAuto: excused if both peers turn out to speak it.
+struct Held {
+  Finding finding;
+  session::Side requester = 0;
+  bool until_done = false;  // decided by RDMA_DONE or its absence; otherwise by the answer
+};
+
+struct Judged {
+  ConnectionState state;
+  std::vector<Held> held;
+};
+
+// What outlives a connection: its peers' thresholds, and xids for which RDMA was refused.
+struct Peers {
+  std::array<Address, 2> address;
+  std::array<uint32_t, 2> threshold{};
+};
+struct RefusedCall {
+  std::array<Address, 2> address;
+  uint32_t xid = 0;
+  std::vector<uint64_t> frames;
+};
+
+std::array<Address, 2> AddressesOf(const Connection& connection) {
+  return {connection.info.endpoint[0].address, connection.info.endpoint[1].address};
+}
+
+}  // namespace
+
+struct Engine::Impl {
+  Impl(const EngineOptions& engine_options, FindingSink& finding_sink);
+
+  Judged* Find(const Connection& connection);
+  Profile ProfileOf(const ConnectionState& state) const;
+  void Run(Bucket bucket, Context& context, Judged& judged);
+  void Merge();
+  Finding MakeFinding(const Context& context, Staged& staged) const;
+  bool MustHold(const Context& context, const RuleInfo& rule) const;
+  void Decide(const Connection& connection, const Message& message, Judged& judged);
+  void Release(const Connection& connection, Held& held);
+  void Remember(const Connection& connection);
+  void Refuse(const Connection& connection, ConnectionState& state);
+
+  EngineOptions options;
+  FindingSink& sink;
+  std::vector<RuleState> rules;  // parallel to Catalogue()
+  std::array<std::array<std::vector<ActiveCheck>, kBuckets>, kProfiles> active;
+  std::unordered_map<session::ConnectionId, std::unique_ptr<Judged>> connections;
+  std::vector<Staged> staged;
+  std::vector<Peers> peers;
+  std::vector<RefusedCall> refused;
+  size_t next_peers = 0, next_refused = 0;
+};
+
+Engine::Impl::Impl(const EngineOptions& engine_options, FindingSink& finding_sink)
+    : options(engine_options), sink(finding_sink), rules(Catalogue().size()) {
+  const std::span<const RuleInfo> catalogue = Catalogue();
+  for (size_t i = 0; i < catalogue.size(); ++i) {
+    rules[i].implemented = catalogue[i].implemented;
+    rules[i].selected = IsSelected(catalogue[i].id, options.select, options.ignore);
+  }
+  for (const CheckEntry& entry : Checks()) {
+    const RuleInfo* rule = FindRule(entry.id);
+    STAG_CHECK(rule != nullptr);
+    const size_t index = static_cast<size_t>(rule - catalogue.data());
+    if (!rules[index].selected) continue;
+    for (const Profile profile : {Profile::kRfc8166, Profile::kRfc5666bis, Profile::kRfc5666})
+      if (IsInForce(*rule, profile))
+        active[IndexOf(profile)][static_cast<size_t>(entry.bucket)].push_back({entry.check, index});
+  }
+}
+
+// The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA.
+Judged* Engine::Impl::Find(const Connection& connection) {
+  if (connection.proof != session::Proof::kRpcRdma) return nullptr;
+  std::unique_ptr<Judged>& slot = connections[connection.info.id];
+  if (!slot) {
+    slot = std::make_unique<Judged>();
+    for (const Peers& earlier : peers)
+      if (earlier.address == AddressesOf(connection)) slot->state.earlier_threshold = earlier.threshold;
+  }
+  return slot.get();
+}
+
+Profile Engine::Impl::ProfileOf(const ConnectionState& state) const {
+  if (options.profile != Profile::kAuto) return options.profile;
+  return state.legacy_proven ? Profile::kRfc5666 : Profile::kRfc8166;
+}
+
+void Engine::Impl::Run(Bucket bucket, Context& context, Judged& judged) {
+  staged.clear();
+  for (const ActiveCheck& check : active[IndexOf(context.profile)][static_cast<size_t>(bucket)]) {
+    const Outcome outcome = check.check(context);
+    if (outcome == Outcome::kPass || outcome == Outcome::kFail) ++rules[check.rule].applied;
+    if (outcome != Outcome::kFail || !context.violation()) continue;
+    staged.push_back({check.rule, std::move(*context.violation()), {}, false});
+    context.violation().reset();
+  }
+  if (staged.empty()) return;
+  if (staged.size() > 1) Merge();
+  std::ranges::stable_sort(staged, {}, &Staged::rule);
+  for (Staged& one : staged) {
+    if (one.merged) continue;
+    Finding finding = MakeFinding(context, one);
+    if (MustHold(context, *finding.rule) && judged.held.size() < kMaxHeld) {
+      const bool until_done = context.message && context.message->role == Role::kReply;
+      const Side requester = context.transaction ? context.transaction->requester : Side{0};
+      judged.held.push_back({std::move(finding), requester, until_done});
+    } else {
+      sink.OnFinding(finding);
+    }
+  }
+}
+
+// One event, one finding: within each group of the catalogue the first that was broken stays.
+void Engine::Impl::Merge() {
+  const std::span<const RuleInfo> catalogue = Catalogue();
+  for (const std::span<const std::string_view> group : catalogue::EventGroups()) {
+    Staged* first = nullptr;
+    for (const std::string_view id : group)
+      for (Staged& one : staged) {
+        if (one.merged || catalogue[one.rule].id != id) continue;
+        if (!first) {
+          first = &one;
+        } else if (first != &one) {
+          one.merged = true;
+          first->see_also.push_back(catalogue[one.rule].id);
+          first->see_also.insert(first->see_also.end(), one.see_also.begin(), one.see_also.end());
+          first->violation.frames.insert(first->violation.frames.end(), one.violation.frames.begin(), one.violation.frames.end());
+        }
+      }
+  }
+}
+
+Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
+  Violation& violation = one.violation;
+  Finding finding;
+  finding.rule = &Catalogue()[one.rule];
+  finding.profile = context.profile;
+  finding.severity = violation.severity ? std::min(*violation.severity, finding.rule->severity) : finding.rule->severity;
+  finding.frame = context.connection.now;
+  finding.connection = context.connection.info.id;
+  finding.message = std::move(violation.message);
+  finding.expected = std::move(violation.expected);
+  finding.actual = std::move(violation.actual);
+  finding.see_also = std::move(one.see_also);
+
+  session::Side from = 0;
+  if (context.message) {
+    from = context.message->from;
+    if (context.message->header.words > 0) finding.xid = context.message->header.xid;
+    violation.frames.push_back(context.message->frame.number);
+  } else if (context.transaction) {
+    from = context.transaction->requester;
+  }
+  if (context.event) {
+    from = context.event->from;
+    violation.frames.push_back(context.event->frame.number);
+  }
+  if (context.transaction) {
+    if (!finding.xid) finding.xid = context.transaction->xid;
+    violation.frames.push_back(context.transaction->call_frame.number);
+  }
+  if (violation.xid) finding.xid = violation.xid;
+  finding.client_to_server = context.connection.IsClientToServer(violation.from.value_or(from));
+
+  std::vector<uint64_t>& frames = violation.frames;
+  std::ranges::sort(frames);
+  const auto [begin, end] = std::ranges::unique(frames);
+  frames.erase(begin, end);
+  std::erase(frames, finding.frame.number);
+  std::erase(frames, 0);
+  finding.related_frames = std::move(frames);
+  return finding;
+}
+
+// `auto_profile` of the catalogue: where no RFC 8797 private data was exchanged, an RDMA_MSGP Call or a Read list in a Reply
+// may yet prove to be one of two peers that both speak RFC 5666. It is a finding as soon as it can't.
+bool Engine::Impl::MustHold(const Context& context, const RuleInfo& rule) const {
+  if (options.profile != Profile::kAuto || context.profile != Profile::kRfc8166 || !context.message || !context.transaction)
+    return false;
+  if (context.connection.setup[0].has_data() && context.connection.setup[1].has_data()) return false;
+  return (rule.id == "MSGP-001" && context.message->role == Role::kCall) ||
+         (rule.id == "RDLIST-001" && context.message->role == Role::kReply);
+}
+
+// What the message decides of the findings held back; after ConnectionState::Before.
+void Engine::Impl::Decide(const Connection& connection, const Message& message, Judged& judged) {
+  if (judged.held.empty()) return;
+  if (judged.state.legacy_proven) return judged.held.clear();
+  const bool answer = message.role == Role::kReply || message.role == Role::kError;
+  std::erase_if(judged.held, [&](Held& held) {
+    const bool same = held.finding.xid == message.header.xid;
+    const bool overdue = std::ranges::any_of(judged.state.awaited, [&](const Awaited& a) {
+      return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.requester;
+    });
+    const bool decided = held.until_done ? overdue : same && answer && message.from != held.requester;
+    if (decided) Release(connection, held);
+    return decided;
+  });
+}
+
+void Engine::Impl::Release(const Connection& connection, Held& held) {
+  if (held.finding.frame.number != connection.now.number) {
+    held.finding.related_frames.push_back(held.finding.frame.number);
+    std::ranges::sort(held.finding.related_frames);
+    std::erase(held.finding.related_frames, connection.now.number);
+    held.finding.frame = connection.now;
+  }
+  sink.OnFinding(held.finding);
+}
+
+void Engine::Impl::Remember(const Connection& connection) {
+  const auto from0 = connection.threshold(0), from1 = connection.threshold(1);
+  if (!from0 || !from1) return;
+  const Peers entry{AddressesOf(connection), {*from0, *from1}};
+  const auto known = std::ranges::find(peers, entry.address, &Peers::address);
+  if (known != peers.end()) {
+    *known = entry;
+  } else if (peers.size() < kMaxPeers) {
+    peers.push_back(entry);
+  } else {
+    peers[next_peers++ % kMaxPeers] = entry;
+  }
+}
+
+// A NAK refused RDMA for a Call: counts it over the connections of these peers (CONN-005).
+void Engine::Impl::Refuse(const Connection& connection, ConnectionState& state) {
+  if (!state.refused_operation || !state.refused_operation->inside) return;
+  const uint32_t xid = state.refused_operation->xid;
+  const std::array<Address, 2> addresses = AddressesOf(connection);
+  auto entry = std::ranges::find_if(refused, [&](const RefusedCall& r) { return r.xid == xid && r.address == addresses; });
+  if (entry == refused.end()) {
+    if (refused.size() < kMaxRefused) {
+      refused.push_back({addresses, xid, {}});
+      entry = refused.end() - 1;
+    } else {
+      entry = refused.begin() + static_cast<ptrdiff_t>(next_refused++ % kMaxRefused);
+      *entry = {addresses, xid, {}};
+    }
+  }
+  if (entry->frames.size() < 16) entry->frames.push_back(connection.now.number);
+  state.refusals = entry->frames;
+}
+
+Engine::Engine(const EngineOptions& options, FindingSink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
+Engine::~Engine() = default;
+
+void Engine::OnConnection(const session::Connection& connection, const Event& event) {
+  if (event.kind != fabric::EventKind::kSetup) return;
+  Judged* judged = impl_->Find(connection);
+  if (!judged) return;
+  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  context.event = &event;
+  impl_->Run(Bucket::kSetup, context, *judged);
+  impl_->Remember(connection);
+}
+
+void Engine::OnConnectionClosed(const session::Connection& connection, const Event& event) {
+  if (Judged* judged = impl_->Find(connection)) {
+    // Only what packets prove is a finding; the end of the capture proves nothing.
+    if (event.close_reason != fabric::CloseReason::kEndOfCapture && event.close_reason != fabric::CloseReason::kEvicted) {
+      Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+      context.event = &event;
+      impl_->Run(Bucket::kClosed, context, *judged);
+      for (Held& held : judged->held) impl_->Release(connection, held);
+    }
+  }
+  impl_->connections.erase(connection.info.id);
+}
+
+void Engine::OnMessage(const session::Connection& connection, const session::Message& message,
+                       const session::Transaction* transaction) {
+  Judged* judged = impl_->Find(connection);
+  if (!judged) return;
+  judged->state.Before(connection, message, transaction);
+  impl_->Decide(connection, message, *judged);
+  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  context.message = &message;
+  context.transaction = transaction;
+  impl_->Run(Bucket::kMessage, context, *judged);
+  judged->state.After(connection, message, transaction);
+}
+
+void Engine::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
+  // Completed by the end of its connection or of the memory only: what was missing is still missing.
+  if (transaction.outcome == session::Outcome::kUnanswered || transaction.outcome == session::Outcome::kEvicted) return;
+  Judged* judged = impl_->Find(connection);
+  if (!judged) return;
+  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  context.transaction = &transaction;
+  impl_->Run(Bucket::kCallComplete, context, *judged);
+}
+
+void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
+  Judged* judged = impl_->Find(connection);
+  if (!judged) return;
+  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  context.operation = &operation;
+  context.event = operation.event;
+  context.transaction = operation.transaction;
+  impl_->Run(Bucket::kRdma, context, *judged);
+  judged->state.After(operation);
+}
+
+void Engine::OnNak(const session::Connection& connection, const Event& event) {
+  Judged* judged = impl_->Find(connection);
+  if (!judged) return;
+  judged->state.Before(event);
+  if (event.nak == fabric::NakKind::kRemoteAccess || event.nak == fabric::NakKind::kTerminate)
+    impl_->Refuse(connection, judged->state);
+  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  context.event = &event;
+  impl_->Run(Bucket::kNak, context, *judged);
+}
+
+void Engine::OnGap(const session::Connection& connection, const Event&) {
+  if (Judged* judged = impl_->Find(connection)) judged->state.Lost();
+}
+
+void Engine::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
+  if (Judged* judged = impl_->Find(connection)) judged->state.Ended(transaction);
+}
+
+std::vector<const RuleInfo*> Engine::Exercised() const {
+  std::vector<const RuleInfo*> out;
+  for (size_t i = 0; i < impl_->rules.size(); ++i)
+    if (impl_->rules[i].applied > 0) out.push_back(&Catalogue()[i]);
+  return out;
+}
+
+std::vector<const RuleInfo*> Engine::NotExercised() const {
+  std::vector<const RuleInfo*> out;
+  for (size_t i = 0; i < impl_->rules.size(); ++i) {
+    const RuleState& rule = impl_->rules[i];
+    if (rule.selected && rule.implemented && rule.applied == 0) out.push_back(&Catalogue()[i]);
+  }
+  return out;
+}
+
+}  // namespace stag::conformance

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/engine/selection.h"
+
+#include <algorithm>
+
+#include "conformance/engine/engine.h"
+
+namespace stag::conformance {
+
+namespace {
+
+struct Exception {
+  std::string_view id;
+  Profile profile;
+  bool in_force;
+};
+// Where the texts of an entry decide otherwise than its sources.
+constexpr Exception kExceptions[] = {
+    // Not stated in draft-08, but implied by XDR: a warning there.
+    {"RDLIST-002", Profile::kRfc5666, true},
+    // draft-08 sends the Read list in replies and answers neither; its own rules for them are in DONE and WRLIST-022.
+    {"MODEL-003", Profile::kRfc5666, false},
+    // The structure of MSGP is in all documents, but where it must not be sent MSGP-001 says so.
+    {"DONE-004", Profile::kRfc8166, false},
+    {"DONE-004", Profile::kRfc5666bis, false},
+};
+
+}  // namespace
+
+bool Matches(std::string_view selector, std::string_view id) { return !selector.empty() && id.starts_with(selector); }
+
+bool IsSelected(std::string_view id, const std::vector<std::string>& select, const std::vector<std::string>& ignore) {
+  const auto matches = [&](const std::string& selector) { return Matches(selector, id); };
+  return (select.empty() || std::ranges::any_of(select, matches)) && std::ranges::none_of(ignore, matches);
+}
+
+bool IsInForce(const RuleInfo& rule, Profile profile) {
+  for (const Exception& exception : kExceptions)
+    if (exception.id == rule.id && exception.profile == profile) return exception.in_force;
+  return std::ranges::any_of(rule.sources, [&](const Source& source) { return InForce(source, profile); });
+}
+
+bool IsSelector(std::string_view selector) {
+  return std::ranges::any_of(Catalogue(), [&](const RuleInfo& rule) { return Matches(selector, rule.id); });
+}
+
+}  // namespace stag::conformance

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/engine/state.h"
+
+#include <algorithm>
+
+namespace stag::conformance {
+
+namespace {
+
+using session::Connection;
+using session::Message;
+using session::Role;
+using session::Side;
+using session::Transaction;
+
+// Calls whose memory is remembered, per connection.
+constexpr size_t kMaxCalls = 1024;
+constexpr size_t kMaxAwaited = 64;
+constexpr uint32_t kOpCreateSession = 43, kOpBindConnToSession = 41;
+
+bool SpeaksCcp(const rpc::CallHeader& call) {
+  return call.status == ParseStatus::kOk && call.procedure == rpcrdma::kCcpConfRdma && call.version == 1 &&
+         (call.program == rpcrdma::kCcpProgramDraft || call.program == rpcrdma::kCcpProgramRfc5666);
+}
+
+void LearnSizes(const Transaction& t, ConnectionState& state) {
+  rpcrdma::CcpArguments arguments;
+  rpcrdma::CcpResults results;
+  const Bytes call = t.call.stream, reply = t.reply.stream;
+  if (t.call_rpc.length > call.size() || t.reply_rpc.length > reply.size()) return;
+  if (rpcrdma::Decode(call.subspan(t.call_rpc.length), t.call.stream_length - t.call_rpc.length, arguments) == ParseStatus::kOk)
+    state.ccp_reply_size = arguments.maxreply_sendsize;
+  if (rpcrdma::Decode(reply.subspan(t.reply_rpc.length), t.reply.stream_length - t.reply_rpc.length, results) == ParseStatus::kOk)
+    state.ccp_call_size = results.maxcall_sendsize;
+}
+
+}  // namespace
+
+uint64_t HashOf(Bytes bytes) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const std::byte b : bytes) hash = (hash ^ std::to_integer<uint64_t>(b)) * 0x100000001b3u;
+  return hash;
+}
+
+Fault FaultOf(const Message& message) {
+  const rpcrdma::Header& header = message.header;
+  if (message.missing == fabric::Missing::kLost) return Fault::kNone;
+  if (header.words < 4) return message.length < 16 ? Fault::kShort : Fault::kNone;
+  if (header.vers != rpcrdma::kVersion1) return Fault::kVersion;
+  if (header.has_lists() && message.length < rpcrdma::kMinimumHeader) return Fault::kShort;
+  if (header.status == ParseStatus::kMalformed) return Fault::kHeader;
+  if (header.status != ParseStatus::kOk || header.proc == rpcrdma::kError || header.proc == rpcrdma::kDone) return Fault::kNone;
+  if (header.proc == rpcrdma::kNomsg) return header.has_chunks() ? Fault::kNone : Fault::kHeader;
+  if (message.payload_length == 0) return Fault::kHeader;
+  if (message.payload.size() >= 4 && LoadBe32(message.payload.data()) != header.xid) return Fault::kXid;
+  return Fault::kNone;
+}
+
+void ConnectionState::Answered(Side requester, uint32_t xid) {
+  std::erase_if(awaited, [&](const Awaited& a) { return a.owed != Owed::kDone && a.requester == requester && a.xid == xid; });
+}
+
+void ConnectionState::Await(Owed owed, Side requester, uint32_t xid, uint64_t frame) {
+  if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame});
+}
+
+void ConnectionState::Before(const fabric::Event& nak) {
+  refused_send = nullptr;
+  refused_operation = nullptr;
+  refusals.clear();
+  const uint64_t frame = nak.refused.number;
+  for (size_t i = 0; i < sends.size() && frame != 0; ++i) {
+    const RecentSend& send = sends.FromEnd(i);
+    if (send.from != nak.from && send.first_frame <= frame && frame <= send.frame) {
+      refused_send = &send;
+      return;
+    }
+  }
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const RecentOperation& operation = operations.FromEnd(i);
+    if (operation.from == nak.from) continue;
+    const bool same_memory = nak.length > 0 && operation.handle == nak.handle && operation.offset == nak.offset;
+    if ((frame != 0 && operation.frame == frame) || same_memory) {
+      refused_operation = &operation;
+      return;
+    }
+  }
+}
+
+void ConnectionState::Before(const Connection& connection, const Message& message, const Transaction* transaction) {
+  std::erase_if(awaited, [](const Awaited& a) { return a.due; });
+  const bool answer = message.role == Role::kReply || message.role == Role::kError;
+  if (answer && message.header.words > 0) Answered(Side(1 - message.from), message.header.xid);
+  if (message.role == Role::kDone)
+    std::erase_if(awaited, [&](const Awaited& a) { return a.owed == Owed::kDone && a.xid == message.header.xid; });
+  if (answer && transaction) {
+    for (Awaited& a : awaited)
+      if (a.requester == transaction->requester && transaction->call_frame.number > a.frame) a.due = ++a.later == kPatience;
+  }
+
+  // Evidence that both peers speak RFC 5666: it counts for the message that gives it.
+  if (!transaction) return;
+  const bool exchanged_private_data = connection.setup[0].has_data() && connection.setup[1].has_data();
+  const bool read_read_done = message.role == Role::kDone && !transaction->reply_read_chunks.empty();
+  const bool msgp_taken = message.role == Role::kReply && transaction->call_header.proc == rpcrdma::kMsgp &&
+                          transaction->reply_rpc.success();
+  const bool ccp = message.role == Role::kReply && SpeaksCcp(transaction->call_rpc) && transaction->reply_rpc.success();
+  if (ccp) LearnSizes(*transaction, *this);
+  if (!exchanged_private_data && (read_read_done || msgp_taken || ccp)) legacy_proven = true;
+}
+
+void ConnectionState::After(const Connection& connection, const Message& message, const Transaction* transaction) {
+  const rpcrdma::Header& header = message.header;
+  const Fault fault = FaultOf(message);
+  RecentSend send;
+  send.frame = message.frame.number;
+  send.first_frame = message.first_frame.number;
+  send.xid = header.xid;
+  send.has_xid = header.words > 0;
+  send.from = message.from;
+  send.role = message.role;
+  send.length = message.length;
+  send.short_message = fault == Fault::kShort;
+  send.malformed = fault == Fault::kHeader || fault == Fault::kXid;
+  send.msgp = header.words == 4 && header.proc == rpcrdma::kMsgp;
+  send.in_order = message.role == Role::kReply && transaction;
+  send.invalidates = message.invalidated.has_value();
+  if (message.invalidated && transaction)
+    send.invalidates_own = std::ranges::any_of(
+        transaction->segments, [&](const session::SegmentRecord& s) { return s.segment.handle == *message.invalidated; });
+  sends.Add(send);
+
+  any_message = true;
+  if (header.words >= 2 && header.vers == rpcrdma::kVersion1) used_version1[message.from] = true;
+
+  if (message.role == Role::kCall && transaction) {
+    if (fault == Fault::kHeader || fault == Fault::kXid)
+      Await(Owed::kErrChunk, message.from, header.xid, message.frame.number);
+    if (fault == Fault::kVersion) Await(Owed::kErrVers, message.from, header.xid, message.frame.number);
+    if (!transaction->segments.empty() && calls_used < kMaxCalls) {
+      if (calls_used == calls.size()) calls.emplace_back();
+      AdvertisingCall& call = calls[calls_used++];
+      call.serial = transaction->serial;
+      call.xid = transaction->xid;
+      call.requester = transaction->requester;
+      call.frame = transaction->call_frame.number;
+      call.segments.clear();
+      for (const session::SegmentRecord& s : transaction->segments)
+        call.segments.push_back({s.segment, s.list != session::ListKind::kReadList});
+    }
+    if (connection.setup_seen && !connection.lossy && connection.calls == 1) credits_known[message.from] = true;
+  }
+  if ((message.role == Role::kReply || message.role == Role::kError) && transaction) {
+    if (!transaction->backward) forward_reply = true;
+    if (header.words >= 3 && (message.role == Role::kReply || header.credit > 0))
+      grants[transaction->requester].Add(header.credit);
+    if (message.role == Role::kError) errored[transaction->requester].Add(header.xid);
+    // Credits are those from before this message: the last one outstanding has just been answered.
+    if (connection.credits[transaction->requester].outstanding <= 1 && !connection.disturbed)
+      credits_known[transaction->requester] = true;
+    if (!transaction->reply_read_chunks.empty())
+      Await(Owed::kDone, transaction->requester, header.xid, message.frame.number);
+    for (const session::Operation& op : transaction->operations)
+      if (op.has_status && op.status == 0 && (op.op == kOpCreateSession || op.op == kOpBindConnToSession)) backchannel = true;
+  }
+}
+
+void ConnectionState::After(const session::RdmaOperation& operation) {
+  const fabric::Event& event = *operation.event;
+  if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
+  if (event.kind == fabric::EventKind::kReadResponse) return;
+  RecentOperation recent;
+  recent.frame = event.frame.number;
+  recent.kind = event.kind;
+  recent.from = event.from;
+  recent.handle = event.handle;
+  recent.offset = event.offset;
+  recent.length = event.length;
+  recent.inside = operation.segment && !operation.overrun && !operation.retired;
+  if (operation.transaction) {
+    recent.xid = operation.transaction->xid;
+    recent.call_frame = operation.transaction->call_frame.number;
+  }
+  operations.Add(recent);
+}
+
+void ConnectionState::Ended(const Transaction& transaction) {
+  for (size_t i = 0; i < calls_used; ++i) {
+    if (calls[i].serial != transaction.serial) continue;
+    std::swap(calls[i], calls[--calls_used]);  // keeps the storage for the next Call
+    break;
+  }
+  if (transaction.outcome == session::Outcome::kReissued) {
+    reissued[transaction.requester].Add(transaction.xid);
+    reissued_call_hash = HashOf(transaction.call.stream);
+    reissued_call_frame = transaction.call_frame.number;
+    Answered(transaction.requester, transaction.xid);
+  }
+}
+
+void ConnectionState::Lost() {
+  awaited.clear();
+  credits_known = {};
+}
+
+}  // namespace stag::conformance

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// ConnectionState: what the engine remembers of a connection beside what the Session knows: recent Sends and RDMA operations
+// (to tell what a NAK refuses), memory that outstanding Calls advertise, answers that are due, evidence of the older protocol.
+// All of it is bounded. Checks read it; the engine keeps it: Before() runs before the checks of an event, After() after them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "session/rpcrdma/session.h"
+
+namespace stag::conformance {
+
+// The last N of something, oldest first when it is full.
+template <typename T, size_t N>
+class Recent {
+ public:
+  void Add(const T& value) { items_[count_++ % N] = value; }
+  size_t size() const { return count_ < N ? static_cast<size_t>(count_) : N; }
+  // back == 0: the newest.
+  const T& FromEnd(size_t back) const { return items_[(count_ - 1 - back) % N]; }
+  T& FromEnd(size_t back) { return items_[(count_ - 1 - back) % N]; }
+
+ private:
+  std::array<T, N> items_{};
+  uint64_t count_ = 0;
+};
+
+struct RecentSend {
+  uint64_t frame = 0, first_frame = 0;
+  uint32_t xid = 0;
+  session::Side from = 0;
+  session::Role role = session::Role::kUnknown;
+  uint64_t length = 0;
+  bool has_xid = false;        // the Send had its first word
+  bool short_message = false;  // fewer bytes than its header must have (RFC 8166 section 4.5)
+  bool malformed = false;      // a transport header that no receiver can use
+  bool invalidates = false;    // Send with Invalidate ...
+  bool invalidates_own = false;  // ... of a handle that its own Call advertised
+  bool in_order = false;       // a Reply to an outstanding Call
+  bool msgp = false;
+};
+
+struct RecentOperation {
+  uint64_t frame = 0;
+  fabric::EventKind kind = fabric::EventKind::kWrite;
+  session::Side from = 0;
+  uint32_t handle = 0;
+  uint64_t offset = 0, length = 0;
+  bool inside = false;  // of an advertised segment of an outstanding Call
+  uint32_t xid = 0;
+  uint64_t call_frame = 0;
+};
+
+// Memory that an outstanding Call advertises.
+struct AdvertisedSegment {
+  rpcrdma::Segment segment;
+  bool writable = false;
+};
+struct AdvertisingCall {
+  uint64_t serial = 0;
+  uint32_t xid = 0;
+  session::Side requester = 0;
+  uint64_t frame = 0;
+  std::vector<AdvertisedSegment> segments;
+};
+
+// Something that a side owes, and how long the other transactions of the connection have gone on without it.
+enum class Owed : uint8_t { kErrChunk, kErrVers, kDone };
+struct Awaited {
+  Owed owed = Owed::kErrChunk;
+  session::Side requester = 0;
+  uint32_t xid = 0;
+  uint64_t frame = 0;
+  uint32_t later = 0;  // answers, since, to Calls sent later
+  bool due = false;    // became overdue with the message that is being judged
+};
+// Answers to later Calls after which silence is taken for silence.
+inline constexpr uint32_t kPatience = 4;
+
+// What a faulty Call was answered with is judged when the answer comes.
+enum class Fault : uint8_t {
+  kNone,
+  kShort,    // fewer bytes than the smallest header: no answer is due
+  kVersion,  // rdma_vers is not 1: ERR_VERS is due
+  kHeader,   // cannot be parsed: ERR_CHUNK is due
+  kXid,      // rdma_xid is not the RPC's: ERR_CHUNK is due, but a receiver may ignore the inner xid
+};
+// Of a message's transport header; kNone when what would tell was not captured.
+Fault FaultOf(const session::Message& message);
+
+struct ConnectionState {
+  Recent<RecentSend, 32> sends;
+  Recent<RecentOperation, 32> operations;
+  Recent<uint32_t, 8> errored[2];   // xids that RDMA_ERROR ended, by requesting side
+  Recent<uint32_t, 8> reissued[2];  // xids that were sent again while outstanding, by requesting side
+  uint64_t reissued_call_hash = 0;  // of the Call that the last of them replaced
+  uint64_t reissued_call_frame = 0;
+
+  std::vector<AdvertisingCall> calls;  // the first `calls_used` are in use
+  size_t calls_used = 0;
+  std::vector<Awaited> awaited;
+
+  std::array<bool, 2> used_version1{};
+  std::array<Recent<uint32_t, 8>, 2> grants;  // to the requester on that side
+  std::array<bool, 2> credits_known{};        // by requesting side: counted from the start, or from a drained state
+  bool any_message = false;
+  bool forward_reply = false;   // the server has answered the client
+  bool backchannel = false;     // the upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION)
+  uint64_t late_serial = 0;     // the ended transaction whose memory the last late RDMA operation touched
+  bool legacy_proven = false;   // both peers speak RFC 5666
+  // CONF_RDMA (draft-08 section 6.2): sizes that the peers agreed on; 0: no exchange seen.
+  uint32_t ccp_call_size = 0, ccp_reply_size = 0;
+  // What an earlier connection of the same peers allowed: [from]; 0: none known (PVT-014).
+  std::array<uint32_t, 2> earlier_threshold{};
+
+  // The Send or RDMA operation that the NAK now being judged refuses, when it is known.
+  const RecentSend* refused_send = nullptr;
+  const RecentOperation* refused_operation = nullptr;
+  // How often, on this and earlier connections of the same peers, RDMA for this xid was refused; and in which frames.
+  std::vector<uint64_t> refusals;
+
+  void Before(const fabric::Event& nak);
+  void Before(const session::Connection& connection, const session::Message& message, const session::Transaction* transaction);
+  void After(const session::Connection& connection, const session::Message& message, const session::Transaction* transaction);
+  void After(const session::RdmaOperation& operation);
+  void Ended(const session::Transaction& transaction);
+  void Lost();  // packets are missing: what is owed cannot be told
+
+ private:
+  void Answered(session::Side requester, uint32_t xid);
+  void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
+};
+
+// FNV-1a; tells whether a Call that came again is the same.
+uint64_t HashOf(Bytes bytes);
+
+}  // namespace stag::conformance

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Reporter: findings as text for people or as JSON lines for programs. The flow: BeginFile, then findings as the engine gives
+// them (a Reporter is its FindingSink), EndFile with what the file held; after the last file, Finish writes the summary.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/engine/engine.h"
+
+namespace stag::conformance {
+
+// Takes what a reporter writes, piece by piece; `text` is valid during the call.
+using Write = std::function<void(std::string_view text)>;
+
+// What the files held. `checked` and `not_exercised` are in the order of the catalogue.
+struct Summary {
+  uint64_t frames = 0;
+  uint64_t connections = 0;   // RPC-over-RDMA connections
+  uint64_t transactions = 0;
+  uint64_t gaps = 0;              // places where the capture lost packets
+  uint64_t truncated_frames = 0;  // RDMA frames cut by the snap length
+  std::vector<const RuleInfo*> checked;        // applied at least once: Engine::Exercised
+  std::vector<const RuleInfo*> not_exercised;  // selected, but never applicable: Engine::NotExercised
+  // Adds another file: numbers are added up, a rule is checked when it was in any file.
+  void Add(const Summary& other);
+};
+
+class Reporter : public FindingSink {
+ public:
+  explicit Reporter(Write write) : write_(std::move(write)) {}
+
+  // `file`: the name to show, as the user gave it. Any bytes.
+  virtual void BeginFile(std::string_view file) { file_ = file; }
+  void OnFinding(const Finding& finding) final {
+    ++counts_[static_cast<size_t>(finding.severity)];
+    Show(finding);
+  }
+  virtual void EndFile(const Summary& summary) { total_.Add(summary); }
+  virtual void Finish() = 0;
+
+  // Findings so far, over all files.
+  uint64_t count(Severity severity) const { return counts_[static_cast<size_t>(severity)]; }
+
+ protected:
+  virtual void Show(const Finding& finding) = 0;
+  void Put(std::string_view text) const { write_(text); }
+  const std::string& file() const { return file_; }
+  const Summary& total() const { return total_; }
+
+ private:
+  Write write_;
+  std::string file_;
+  Summary total_;
+  std::array<uint64_t, 3> counts_{};
+};
+
+// Compiler style: `FILE:FRAME: SEVERITY RULE: MESSAGE` and indented lines of evidence. Repeats of a rule on a connection are
+// one entry with a count; entries come with EndFile, in order of their first frame. The summary is left out when `quiet`.
+std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet);
+
+// One object a line for each finding, as it comes, and a summary object.
+std::unique_ptr<Reporter> MakeJsonlReporter(Write write);
+
+// The catalogue. `stag rules`: a table, or an object a line. `stag explain`: everything about one rule.
+std::string RulesTable(bool color);
+std::string RulesJsonl();
+std::string Explanation(const RuleInfo& rule, bool color);
+
+}  // namespace stag::conformance

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Questions that many checks ask of a message, a transaction or a chunk.
+#pragma once
+
+#include <optional>
+
+#include "conformance/engine/check.h"
+#include "protocol/base/bytes.h"
+
+namespace stag::conformance {
+
+using rpcrdma::Chunk;
+using rpcrdma::Defect;
+using rpcrdma::Header;
+using rpcrdma::Segment;
+
+// The four fixed words were captured and say version 1.
+inline bool IsVersion1(const Message& m) { return m.header.words == 4 && m.header.vers == rpcrdma::kVersion1; }
+
+// A whole transport header with chunk lists.
+inline bool HasLists(const Header& h) { return h.status == ParseStatus::kOk && h.has_lists(); }
+
+// The Send's length on the wire is known.
+inline bool LengthKnown(const Message& m) { return m.missing != fabric::Missing::kLost; }
+
+inline std::optional<uint32_t> WordAt(Bytes bytes, uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < 4) return std::nullopt;
+  return LoadBe32(bytes.data() + offset);
+}
+
+// rdma_vers or rdma_proc read as little-endian words of version 1 (HDR-001).
+inline bool LooksByteSwapped(const Header& h) {
+  if (h.words >= 2 && h.vers == 0x01000000u) return true;
+  return h.words == 4 && h.proc >= 0x01000000u && h.proc <= 0x04000000u && (h.proc & 0x00ffffffu) == 0;
+}
+
+// A record mark (RFC 5531 section 11) before an RPC message with that xid (FRAME-001).
+inline bool StartsWithRecordMark(Bytes stream, uint64_t stream_length, uint32_t xid) {
+  const auto mark = WordAt(stream, 0), second = WordAt(stream, 4);
+  return mark && second && *mark != xid && *second == xid && (*mark & 0x7fffffffu) == stream_length - 4;
+}
+
+// A Reply whose Call is known, both with whole chunk lists: the Reply's lists can be compared with the Call's.
+inline bool CanCompareLists(const Context& c) {
+  return c.message->role == Role::kReply && c.transaction && HasLists(c.message->header) && HasLists(c.transaction->call_header);
+}
+
+inline uint64_t Sum(const Header& h, const Chunk& chunk) {
+  uint64_t sum = 0;
+  for (const Segment& s : h.Of(chunk)) sum += s.length;
+  return sum;
+}
+
+// No bytes of this transaction, nor the messages that could explain it, are missing from the capture.
+inline bool Undisturbed(const Context& c) {
+  return !c.connection.disturbed && !(c.transaction && c.transaction->disturbed);
+}
+
+// The capture has the connection from its set-up on and lost nothing of it: what was not seen was not sent.
+inline bool SawEverything(const Connection& connection) {
+  return connection.setup_seen && !connection.lossy && connection.truncated_messages == 0 &&
+         connection.evicted_transactions == 0;
+}
+
+// The bytes of the message's own special chunk or inline payload, as far as they were captured.
+struct Stream {
+  Bytes bytes;
+  uint64_t length = 0;
+};
+inline Stream CallStream(const Transaction& t) { return {t.call.stream, t.call.stream_length}; }
+inline Stream ReplyStream(const Transaction& t) { return {t.reply.stream, t.reply.stream_length}; }
+
+inline std::string ProcText(const Header& h) { return Text(rpcrdma::ProcName(h.proc)); }
+
+}  // namespace stag::conformance

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// CONN: who opens, and what follows a failure.
+#include "conformance/rules/common.h"
+#include "conformance/rules/rules.h"
+
+namespace stag::conformance {
+
+// CONN-001: the client opens the connection and calls first. Flags Calls of the passive peer before it answered any. Not
+// flagged: connections whose set-up was not captured or which lost packets, backward Calls later on.
+Outcome ClientCallsFirst(Context& c) {
+  const Message& m = *c.message;
+  const Connection& connection = c.connection;
+  if (!connection.info.roles_known || !SawEverything(connection)) return Outcome::kNotChecked;
+  if (m.role != Role::kCall || c.state.forward_reply) return Outcome::kNotApplicable;
+  if (m.from == 0) return Outcome::kPass;
+  return c.Fail({.message = "The passive peer calls before the active peer's first Call was answered",
+                 .expected = "the first Call from the active peer",
+                 .actual = "a Call from the passive peer"});
+}
+
+// CONN-005: an RPC whose chunks broke the connection, sent again, is answered ERR_CHUNK. Flags the third refusal of RDMA for
+// the same xid between the same peers; never more than a note.
+Outcome NoRetransmissionLoop(Context& c) {
+  if (c.state.refusals.size() < 3) return PassIf(!c.state.refusals.empty());
+  return c.Fail({.message = Text("RDMA for the same xid is refused for the ", c.state.refusals.size(),
+                                 "th time: a loop of retransmissions"),
+                 .expected = "RDMA_ERROR with ERR_CHUNK for the retransmitted Call",
+                 .actual = "RDMA on the same segments again",
+                 .frames = c.state.refusals,
+                 .from = Side(1 - c.event->from),
+                 .xid = c.state.refused_operation ? std::optional(c.state.refused_operation->xid) : std::nullopt});
+}
+
+}  // namespace stag::conformance

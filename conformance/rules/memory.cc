@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// MODEL and MEM: who moves data, and where to. What was not advertised can only be told when nothing was lost.
+#include <algorithm>
+
+#include "conformance/rules/common.h"
+#include "conformance/rules/rules.h"
+
+namespace stag::conformance {
+
+namespace {
+
+using fabric::EventKind;
+using session::ListKind;
+
+bool Wraps(const Segment& s) { return s.length > 0 && s.offset > UINT64_MAX - (s.length - 1); }
+
+// Everything that could have advertised memory on this connection was seen.
+bool KnowsAllMemory(const Context& c) { return SawEverything(c.connection) && !c.connection.disturbed; }
+
+// The side that only calls: the client of a connection on which nobody has called it.
+bool OnlyRequests(const Context& c, Side side) {
+  return c.connection.client_known && c.connection.client == side && c.connection.backward_calls == 0;
+}
+
+// Judges where a Read Request or Write lands; reads of Reply memory (draft-08) are the client's.
+Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
+  const RdmaOperation& op = *c.operation;
+  if (c.event->kind != kind || c.event->length == 0) return Outcome::kNotApplicable;
+  if (op.retired) return Outcome::kNotApplicable;  // MEM-004
+  const bool reads = kind == EventKind::kReadRequest;
+  const bool fits = op.segment && !op.overrun && (op.segment->list == ListKind::kReadList) == reads;
+  if (fits) return Outcome::kPass;
+  if (op.segment && op.overrun && Undisturbed(c))
+    return c.Fail({.message = Text(what, " goes past the end of the segment"),
+                   .expected = Text("at most ", op.segment->segment.length - op.segment_offset, " bytes at this offset"),
+                   .actual = Count(c.event->length, "byte")});
+  if (!KnowsAllMemory(c)) return Outcome::kNotChecked;
+  return c.Fail({.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
+                                       : Text(what, " of memory that no outstanding Call advertises"),
+                 .expected = "a segment of an outstanding Call",
+                 .actual = Text("handle ", Hex{c.event->handle}, ", offset ", Hex{c.event->offset}, ", ", c.event->length,
+                                " bytes")});
+}
+
+}  // namespace
+
+// MODEL-001: requesters do not read. Under draft-08 they read what a Reply advertises; those Replies are RDLIST-001 elsewhere.
+Outcome RequesterDoesNotRead(Context& c) {
+  if (c.event->kind != EventKind::kReadRequest || c.event->length == 0) return Outcome::kNotApplicable;
+  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from)) return PassIf(c.operation->segment != nullptr);
+  return c.Fail({.message = "The requester issues an RDMA Read",
+                 .expected = "RDMA Reads by the responder only",
+                 .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes")});
+}
+
+// MODEL-002: requesters do not write. Zero-length Writes keep connections alive.
+Outcome RequesterDoesNotWrite(Context& c) {
+  if (c.event->kind != EventKind::kWrite || c.event->length == 0) return Outcome::kNotApplicable;
+  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from)) return PassIf(c.operation->segment != nullptr);
+  if (!c.event->first) return Outcome::kNotApplicable;  // once for each operation
+  return c.Fail({.message = "The requester issues an RDMA Write",
+                 .expected = "RDMA Writes by the responder only",
+                 .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes")});
+}
+
+// MODEL-003: a Reply names only memory of its Call.
+Outcome ResponderExposesNothing(Context& c) {
+  if (!CanCompareLists(c)) return Outcome::kNotApplicable;
+  for (const Segment& s : c.message->header.segments) {
+    const auto same = [&](const Segment& offered) { return offered.handle == s.handle; };
+    if (s.handle == 0 || std::ranges::any_of(c.transaction->call_header.segments, same)) continue;
+    return c.Fail({.message = "The Reply names a handle that its Call does not have",
+                   .expected = "handles of the Call",
+                   .actual = Text(Hex{s.handle})});
+  }
+  return Outcome::kPass;
+}
+
+// MEM-002: RDMA Reads stay inside the Read segments of outstanding Calls.
+Outcome ReadsStayInside(Context& c) { return JudgeTarget(c, EventKind::kReadRequest, "An RDMA Read"); }
+
+// MEM-003: RDMA Writes stay inside the Write and Reply segments of outstanding Calls. Judged for each packet's range; a run
+// of packets outside is one finding.
+Outcome WritesStayInside(Context& c) {
+  const RdmaOperation& op = *c.operation;
+  if (c.event->kind == EventKind::kWrite && !op.segment && !c.event->first) return Outcome::kNotApplicable;
+  return JudgeTarget(c, EventKind::kWrite, "An RDMA Write");
+}
+
+// MEM-004: no RDMA for a Call that was answered. The transport's order counts; handles that a newer Call advertises again are
+// that Call's. Once for each RDMA operation.
+Outcome NoRdmaAfterReply(Context& c) {
+  const RdmaOperation& op = *c.operation;
+  if (c.event->kind == EventKind::kReadResponse || !op.transaction) return Outcome::kNotApplicable;
+  if (!op.retired) return Outcome::kPass;
+  if (op.transaction->reply_frame.number == 0) return Outcome::kNotApplicable;  // ended without an answer
+  if (!c.event->first && c.event->kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial) return Outcome::kNotApplicable;
+  if (c.connection.disturbed || op.transaction->disturbed) return Outcome::kNotChecked;
+  return c.Fail({.message = Text("RDMA ", c.event->kind == EventKind::kWrite ? "Write" : "Read",
+                                 " to the memory of a Call that was answered"),
+                 .expected = "no RDMA after the Reply",
+                 .actual = Text("handle ", Hex{c.event->handle}),
+                 .frames = {op.transaction->reply_frame.number}});
+}
+
+// MEM-005: outstanding Calls do not share memory that can be written. Two Read chunks may; an RPC sent again does.
+Outcome SegmentsDoNotOverlap(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kCall || !c.transaction || c.transaction->segments.empty()) return Outcome::kNotApplicable;
+  if (c.connection.lossy || m.repeated) return Outcome::kNotChecked;
+  for (const session::SegmentRecord& mine : c.transaction->segments) {
+    if (mine.segment.length == 0 || Wraps(mine.segment)) continue;
+    for (size_t i = 0; i < c.state.calls_used; ++i) {
+      const AdvertisingCall& other = c.state.calls[i];
+      if (other.requester != m.from) continue;
+      for (const AdvertisedSegment& theirs : other.segments) {
+        const Segment& s = theirs.segment;
+        if (s.handle != mine.segment.handle || s.length == 0 || Wraps(s)) continue;
+        if (!theirs.writable && mine.list == ListKind::kReadList) continue;
+        const bool apart = s.offset + (s.length - 1) < mine.segment.offset ||
+                           mine.segment.offset + (mine.segment.length - 1) < s.offset;
+        if (apart) continue;
+        return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{other.xid}, " and ",
+                                       Hex{c.transaction->xid}),
+                       .expected = "memory for one transaction at a time",
+                       .actual = Text("handle ", Hex{s.handle}, ", overlapping ranges"),
+                       .frames = {other.frame}});
+      }
+    }
+  }
+  return Outcome::kPass;
+}
+
+// MEM-006: offset plus length does not wrap. Empty segments cannot.
+Outcome SegmentsDoNotWrap(Context& c) {
+  const Header& h = c.message->header;
+  if (!HasLists(h) || !h.has_chunks()) return Outcome::kNotApplicable;
+  const auto fail = [&](const Segment& s) {
+    return c.Fail({.message = "A segment runs past the end of the address space",
+                   .expected = "offset + length of at most 2^64",
+                   .actual = Text("offset ", Hex{s.offset}, ", length ", s.length)});
+  };
+  for (const rpcrdma::ReadSegment& read : h.reads)
+    if (Wraps(read.target)) return fail(read.target);
+  for (const Segment& s : h.segments)
+    if (Wraps(s)) return fail(s);
+  return Outcome::kPass;
+}
+
+// MEM-007: an empty segment in a Call is unusual: a note. In Replies it is normal.
+Outcome EmptySegments(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kCall || !HasLists(m.header) || !m.header.has_chunks()) return Outcome::kNotApplicable;
+  bool empty = std::ranges::any_of(m.header.segments, [](const Segment& s) { return s.length == 0; });
+  for (const rpcrdma::ReadSegment& read : m.header.reads) empty = empty || read.target.length == 0;
+  if (!empty) return Outcome::kPass;
+  return c.Fail({.message = "A segment of the Call has length 0", .expected = "segments with room", .actual = "an empty segment"});
+}
+
+}  // namespace stag::conformance

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// REPLY: the Reply chunk, offered and returned.
+#include <algorithm>
+
+#include "conformance/rules/common.h"
+#include "conformance/rules/rules.h"
+
+namespace stag::conformance {
+
+namespace {
+
+// Smallest accepted reply: xid, type, status, empty verifier, accept_stat (RFC 5531 section 9); denied replies have 20 bytes.
+constexpr uint64_t kAcceptedReply = 24;
+constexpr uint64_t kSmallestReply = 20;
+constexpr uint64_t kLargestVerifier = 400;
+
+// The largest result that the requester's own arguments allow.
+class ReplyLimit : public nfs::Visitor {
+ public:
+  void OnReplyLimit(uint32_t, uint32_t, uint32_t max_bytes) override { limit += max_bytes; }
+  void OnRead(uint32_t, Bytes, uint64_t, uint32_t count) override { reads += count; }
+  uint64_t limit = 0;
+  uint64_t reads = 0;
+};
+
+// NFSv3 procedures whose results have a small fixed size: upper bounds in bytes with both attribute sets, by procedure.
+constexpr uint64_t kFixedResults[22] = {
+    4,    // NULL
+    96,   // GETATTR
+    148,  // SETATTR
+    0,    // LOOKUP
+    100,  // ACCESS
+    0,    // READLINK
+    0,    // READ
+    164,  // WRITE
+    0, 0, 0, 0,  // CREATE, MKDIR, SYMLINK, MKNOD
+    148,  // REMOVE
+    148,  // RMDIR
+    292,  // RENAME
+    244,  // LINK
+    0, 0,  // READDIR, READDIRPLUS
+    148,  // FSSTAT
+    148,  // FSINFO
+    120,  // PATHCONF
+    160,  // COMMIT
+};
+
+struct Offer {
+  ReplyLimit limit;
+  uint32_t threshold = 0;
+};
+// For a Call with its payload inline, when the threshold of its Reply is known.
+std::optional<Offer> ViewOffer(const Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.header.proc != rpcrdma::kMsg) return std::nullopt;
+  if (m.call.status != ParseStatus::kOk || m.call.opaque_arguments()) return std::nullopt;
+  const auto threshold = c.connection.threshold(Side(1 - m.from));
+  if (!threshold) return std::nullopt;
+  Offer offer;
+  offer.threshold = *threshold;
+  (void)nfs::WalkCall(m.call, m.payload, m.payload_length, offer.limit);
+  return offer;
+}
+
+bool OffersReplyChunk(const Context& c) { return CanCompareLists(c) && c.transaction->call_header.reply_chunk.has_value(); }
+bool ReturnsReplyChunk(const Context& c) { return OffersReplyChunk(c) && c.message->header.reply_chunk.has_value(); }
+
+std::span<const Segment> Offered(const Context& c) { return c.transaction->call_header.Of(*c.transaction->call_header.reply_chunk); }
+std::span<const Segment> Returned(const Context& c) { return c.message->header.Of(*c.message->header.reply_chunk); }
+
+}  // namespace
+
+// REPLY-001: a Reply chunk where the Reply may not fit. Only where the Call itself says how much it may get back: a READ
+// without a Write chunk, READDIR and READDIRPLUS. Procedures with small or unknown results are not judged.
+Outcome ReplyChunkIsOffered(Context& c) {
+  const auto offer = ViewOffer(c);
+  if (!offer) return Outcome::kNotApplicable;
+  const Header& h = c.message->header;
+  const uint64_t inline_data = h.write_chunks.empty() ? offer->limit.reads : 0;
+  const uint64_t needed = rpcrdma::kMinimumHeader + kAcceptedReply + offer->limit.limit + inline_data;
+  if (needed <= offer->threshold || (offer->limit.limit == 0 && inline_data == 0)) return Outcome::kNotApplicable;
+  if (h.reply_chunk) return Outcome::kPass;
+  return c.Fail({.message = "The Call asks for more than fits into an inline Reply, and offers no Reply chunk",
+                 .expected = Text("a Reply chunk: the Reply may have ", needed, " bytes"),
+                 .actual = Text("no Reply chunk, threshold ", offer->threshold)});
+}
+
+// REPLY-002: the Reply chunk holds what the Call asks for. Parts that go to Write chunks do not count.
+Outcome ReplyChunkIsLargeEnough(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !m.header.reply_chunk) return Outcome::kNotApplicable;
+  const uint64_t room = Sum(m.header, *m.header.reply_chunk);
+  ReplyLimit limit;
+  if (m.header.proc == rpcrdma::kMsg && m.call.status == ParseStatus::kOk && !m.call.opaque_arguments())
+    (void)nfs::WalkCall(m.call, m.payload, m.payload_length, limit);
+  const uint64_t needed = std::max(kSmallestReply, limit.limit);
+  if (room >= needed) return Outcome::kPass;
+  return c.Fail({.message = Text("The Reply chunk has room for ", room, " bytes, the Reply may have ", needed, " and more"),
+                 .expected = Text("at least ", needed, " bytes"),
+                 .actual = Count(room, "byte")});
+}
+
+// REPLY-003 (RFC 8166): no Reply chunk where every Reply fits. A note, for procedures whose results are small and fixed.
+Outcome ReplyChunkIsNeeded(Context& c) {
+  const auto offer = ViewOffer(c);
+  if (!offer) return Outcome::kNotApplicable;
+  const rpc::CallHeader& call = c.message->call;
+  if (call.program != nfs::kNfsProgram || call.version != 3 || call.procedure >= std::size(kFixedResults)) return Outcome::kNotApplicable;
+  const uint64_t results = kFixedResults[call.procedure];
+  if (results == 0) return Outcome::kNotApplicable;
+  const uint64_t verifier = call.credential.flavor == rpc::kRpcsecGss ? kLargestVerifier : 0;
+  if (rpcrdma::kMinimumHeader + kAcceptedReply + verifier + results > offer->threshold) return Outcome::kNotApplicable;
+  if (!c.message->header.reply_chunk) return Outcome::kPass;
+  return c.Fail({.message = "A Reply chunk for a procedure whose Reply always fits inline",
+                 .expected = "no Reply chunk",
+                 .actual = Text(Sum(c.message->header, *c.message->header.reply_chunk), " bytes offered")});
+}
+
+// REPLY-004: the Reply returns the Call's Reply chunk, used or not. A Short Reply that leaves it out is a warning.
+Outcome ReplyChunkIsReturned(Context& c) {
+  if (!OffersReplyChunk(c)) return Outcome::kNotApplicable;
+  if (!c.message->header.reply_chunk) {
+    const bool short_reply = c.message->header.proc != rpcrdma::kNomsg;
+    return c.Fail({.message = "The Reply does not return the Call's Reply chunk",
+                   .expected = Text("a Reply chunk of ", Count(Offered(c).size(), "segment")),
+                   .actual = "not present",
+                   .severity = short_reply ? std::optional(Severity::kWarning) : std::nullopt});
+  }
+  const auto offered = Offered(c), returned = Returned(c);
+  if (offered.size() != returned.size())
+    return c.Fail({.message = Text("The Reply chunk comes back with ", Count(returned.size(), "segment"), ", offered with ",
+                                   offered.size()),
+                   .expected = Count(offered.size(), "segment"),
+                   .actual = Text(returned.size())});
+  for (size_t i = 0; i < offered.size(); ++i) {
+    if (offered[i].handle == returned[i].handle && offered[i].offset == returned[i].offset) continue;
+    return c.Fail({.message = Text("Segment ", i + 1, " of the Reply chunk comes back with another handle or offset"),
+                   .expected = Text("handle ", Hex{offered[i].handle}, ", offset ", Hex{offered[i].offset}),
+                   .actual = Text("handle ", Hex{returned[i].handle}, ", offset ", Hex{returned[i].offset})});
+  }
+  return Outcome::kPass;
+}
+
+// REPLY-005: returned lengths fit the offer, segments are filled in order.
+Outcome ReplyChunkFillsInOrder(Context& c) {
+  if (!ReturnsReplyChunk(c)) return Outcome::kNotApplicable;
+  const auto offered = Offered(c), returned = Returned(c);
+  bool ended = false;
+  for (size_t i = 0; i < std::min(offered.size(), returned.size()); ++i) {
+    if (returned[i].length > offered[i].length)
+      return c.Fail({.message = Text("Segment ", i + 1, " of the Reply chunk returns more than was offered"),
+                     .expected = Text("at most ", offered[i].length, " bytes"),
+                     .actual = Count(returned[i].length, "byte")});
+    if (ended && returned[i].length > 0)
+      return c.Fail({.message = Text("Segment ", i + 1, " of the Reply chunk has data after one that is not full"),
+                     .expected = "segments filled one after the other",
+                     .actual = "data after a segment that was not filled"});
+    ended = ended || returned[i].length < offered[i].length;
+  }
+  return Outcome::kPass;
+}
+
+// REPLY-006: no Reply chunk in the Reply without one in the Call.
+Outcome NoInventedReplyChunk(Context& c) {
+  if (!CanCompareLists(c) || c.transaction->call_header.reply_chunk) return Outcome::kNotApplicable;
+  if (!c.message->header.reply_chunk) return Outcome::kPass;
+  return c.Fail({.message = "The Reply has a Reply chunk, the Call had none",
+                 .expected = "no Reply chunk",
+                 .actual = Count(Returned(c).size(), "segment")});
+}
+
+// REPLY-007: a Reply over the threshold uses the Reply chunk that is there.
+Outcome ReplyChunkIsUsed(Context& c) {
+  if (!OffersReplyChunk(c) || c.message->header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
+  const auto threshold = c.connection.threshold(c.message->from);
+  if (!threshold) return Outcome::kNotChecked;
+  if (c.message->length <= *threshold) return Outcome::kPass;
+  return c.Fail({.message = Text("An inline Reply of ", c.message->length, " bytes although a Reply chunk was offered"),
+                 .expected = Text("at most ", *threshold, " bytes inline, or the Reply chunk"),
+                 .actual = Count(c.message->length, "byte")});
+}
+
+// REPLY-008: a Short Reply is allowed beside a Reply chunk, which then returns nothing.
+Outcome ShortReplyLeavesReplyChunk(Context& c) {
+  if (!ReturnsReplyChunk(c) || c.message->header.proc == rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  const uint64_t sum = Sum(c.message->header, *c.message->header.reply_chunk);
+  if (sum == 0) return Outcome::kPass;
+  return c.Fail({.message = Text("A Short Reply whose Reply chunk returns ", sum, " bytes"),
+                 .expected = "all lengths 0",
+                 .actual = Count(sum, "byte")});
+}
+
+// REPLY-010 (RFC 8166): special chunks hold whole words. Both kinds are judged by their declared or returned lengths.
+Outcome SpecialChunksArePadded(Context& c) {
+  const Message& m = *c.message;
+  if (!HasLists(m.header)) return Outcome::kNotApplicable;
+  uint64_t sum = 0;
+  bool reply_chunk = false;
+  if (m.role == Role::kCall || m.role == Role::kUnknown) {
+    for (const rpcrdma::ReadSegment& read : m.header.reads)
+      if (read.position == 0) sum += read.target.length;
+  } else if (m.role == Role::kReply && m.header.reply_chunk) {
+    sum = Sum(m.header, *m.header.reply_chunk);
+    reply_chunk = true;
+  }
+  if (sum == 0) return Outcome::kNotApplicable;
+  if (sum % 4 == 0) return Outcome::kPass;
+  return c.Fail({.message = Text("The ", reply_chunk ? "Reply chunk" : "Position-zero chunk", " has ", sum,
+                                 " bytes: it lacks XDR padding"),
+                 .expected = "a multiple of four",
+                 .actual = Count(sum, "byte")});
+}
+
+// REPLY-011: a Long Reply is in the Reply chunk. draft-08 has it in a Position-zero Read chunk, too. How it starts is judged
+// by XID-001 and LONG-005.
+Outcome LongReplyFillsReplyChunk(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kReply || !HasLists(m.header) || m.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (!m.header.reads.empty()) return Outcome::kNotApplicable;  // RDLIST-001, or legal
+  const uint64_t sum = m.header.reply_chunk ? Sum(m.header, *m.header.reply_chunk) : 0;
+  if (sum >= kSmallestReply) return Outcome::kPass;
+  return c.Fail({.message = m.header.reply_chunk ? Text("A Long Reply whose Reply chunk returns ", sum, " bytes")
+                                                 : Text("A Long Reply without a Reply chunk"),
+                 .expected = Text("a Reply chunk with ", kSmallestReply, " bytes or more"),
+                 .actual = m.header.reply_chunk ? Count(sum, "byte") : Text("not present")});
+}
+
+}  // namespace stag::conformance

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/rules/reply_items.h"
+
+#include <algorithm>
+
+#include "conformance/rules/common.h"
+
+namespace stag::conformance {
+
+namespace {
+
+class Pairing : public nfs::Visitor {
+ public:
+  Pairing(const Transaction& t, ReplyItems& out) : t_(t), out_(out) {}
+
+  bool IsReduced(const nfs::Item& item) override {
+    if (out_.size == ReplyItems::kMax) {
+      full = true;
+      return false;
+    }
+    ReplyItem& entry = out_.list[out_.size++];
+    entry.length = item.length;
+    const Header& call = t_.call_header;
+    const Header& reply = t_.reply_header;
+    if (next_ >= call.write_chunks.size() || next_ >= reply.write_chunks.size()) return false;
+    entry.chunk = next_++;
+    if (call.write_chunks[entry.chunk].count == 0) return false;  // empty: inline, as asked
+    entry.returned = Sum(reply, reply.write_chunks[entry.chunk]);
+    if (item.length == 0) {
+      entry.place = ItemPlace::kNothing;
+      return false;
+    }
+    if (entry.returned > 0) {
+      entry.place = ItemPlace::kChunk;
+      return true;
+    }
+    // Unused though there is data: either the data stands inline, or it went into a later chunk.
+    for (size_t i = next_; i < reply.write_chunks.size(); ++i) {
+      if (Sum(reply, reply.write_chunks[i]) != item.length) continue;
+      entry.place = ItemPlace::kSkippedChunk;
+      entry.later = i;
+      next_ = i + 1;
+      return true;
+    }
+    const bool room = t_.reply.stream_length - std::min(item.offset, t_.reply.stream_length) >= item.length;
+    entry.place = room ? ItemPlace::kInlineDespiteChunk : ItemPlace::kChunk;  // kChunk: the bytes are nowhere
+    return !room;
+  }
+  bool full = false;
+
+ private:
+  const Transaction& t_;
+  ReplyItems& out_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+bool ReplyItems::Uses(size_t chunk) const {
+  return std::ranges::any_of(items(), [&](const ReplyItem& item) {
+    return (item.place == ItemPlace::kChunk && item.chunk == chunk) ||
+           (item.place == ItemPlace::kSkippedChunk && item.later == chunk);
+  });
+}
+
+ReplyItems PairItems(const Transaction& t) {
+  ReplyItems out;
+  if (t.call_rpc.status != ParseStatus::kOk || t.call_rpc.opaque_arguments()) return out;
+  const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
+  if (!eligibility.known) return out;
+  out.eligible_results = eligibility.result_items;
+  Pairing pairing(t, out);
+  const nfs::Walk walk = nfs::WalkReply(t.call_rpc, t.reply_rpc, t.reply.stream, t.reply.stream_length, pairing);
+  out.known = walk.status != ParseStatus::kUnsupported;
+  out.complete = walk.status == ParseStatus::kOk && !pairing.full;
+  return out;
+}
+
+}  // namespace stag::conformance

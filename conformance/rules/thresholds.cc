@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// THRESH, and the rules of PVT that set the thresholds: how large a Send may be. One Send that is too large breaks several
+// of them; each check says the part that its own section adds.
+#include <algorithm>
+
+#include "conformance/rules/common.h"
+#include "conformance/rules/rules.h"
+
+namespace stag::conformance {
+
+namespace {
+
+struct Oversize {
+  uint64_t length = 0;
+  uint32_t limit = 0;
+  bool by_private_data = false;  // at least one side stated its sizes
+};
+
+// A Send above the threshold of its direction; nullopt also when that is unknown. CCP sets other limits (draft-08).
+std::optional<Oversize> OversizeOf(const Context& c) {
+  const Message& m = *c.message;
+  const auto threshold = c.connection.threshold(m.from);
+  if (!threshold || c.state.ccp_call_size != 0 || c.state.ccp_reply_size != 0 || m.length <= *threshold) return std::nullopt;
+  return Oversize{m.length, *threshold, c.connection.setup[0].has_data() || c.connection.setup[1].has_data()};
+}
+
+Outcome Judge(Context& c, std::string_view what) {
+  if (!c.connection.threshold(c.message->from)) return Outcome::kNotChecked;
+  const auto oversize = OversizeOf(c);
+  if (!oversize) return Outcome::kPass;
+  // Peers may have learned of larger buffers by other means (RFC 8166 section 3.3.2).
+  return c.Fail({.message = Text("A Send of ", oversize->length, " bytes is over ", what, " of ", oversize->limit),
+                 .expected = Text("at most ", oversize->limit, " bytes"),
+                 .actual = Count(oversize->length, "byte"),
+                 .severity = oversize->by_private_data ? std::nullopt : std::optional(Severity::kWarning),
+                 .frames = {c.connection.setup[0].frame.number, c.connection.setup[1].frame.number}});
+}
+
+bool NoPrivateData(const Connection& connection) {
+  return connection.setup[0].known() && connection.setup[1].known() && !connection.setup[0].has_data() &&
+         !connection.setup[1].has_data();
+}
+
+}  // namespace
+
+// THRESH-001: Calls fit the call threshold.
+Outcome CallFitsThreshold(Context& c) {
+  return c.message->role == Role::kCall ? Judge(c, "the inline threshold") : Outcome::kNotApplicable;
+}
+
+// THRESH-002: Replies and RDMA_ERROR fit the reply threshold.
+Outcome ReplyFitsThreshold(Context& c) {
+  return c.message->role == Role::kReply || c.message->role == Role::kError ? Judge(c, "the inline threshold")
+                                                                            : Outcome::kNotApplicable;
+}
+
+// THRESH-003: without private data the threshold is 1024.
+Outcome DefaultThreshold(Context& c) {
+  return NoPrivateData(c.connection) ? Judge(c, "the default threshold") : Outcome::kNotApplicable;
+}
+
+// THRESH-006: what does not fit becomes a Long Message.
+Outcome LargePayloadIsLong(Context& c) {
+  return c.message->header.proc == rpcrdma::kMsg && HasLists(c.message->header) ? Judge(c, "the inline threshold")
+                                                                                : Outcome::kNotApplicable;
+}
+
+// PVT-010: the thresholds are minima of what both peers sent.
+Outcome ThresholdIsMinimum(Context& c) {
+  return c.connection.setup[0].has_data() && c.connection.setup[1].has_data()
+             ? Judge(c, "the smaller of the peers' sizes")
+             : Outcome::kNotApplicable;
+}
+
+// PVT-011: a peer without private data counts as 1024 both ways.
+Outcome MissingDataMeansDefaults(Context& c) {
+  const auto lacks = [](const session::SetupData& setup) { return setup.known() && !setup.has_data(); };
+  return lacks(c.connection.setup[0]) || lacks(c.connection.setup[1]) ? Judge(c, "the default for a peer without private data")
+                                                                      : Outcome::kNotApplicable;
+}
+
+// PVT-014: settings live for one connection. Flags a Send that only an earlier connection of these peers allowed.
+Outcome SettingsAreThisConnections(Context& c) {
+  const uint32_t earlier = c.state.earlier_threshold[c.message->from];
+  const auto now = c.connection.threshold(c.message->from);
+  if (earlier == 0 || !now || earlier <= *now) return PassIf(earlier != 0 && now.has_value());
+  if (c.message->length > earlier) return Outcome::kNotApplicable;
+  return Judge(c, "this connection's threshold, within an earlier connection's:");
+}
+
+// PVT-015: nobody sends more than it said, and takes what it said. A NAK for a Send that is small enough is the receiver's.
+Outcome OwnSendSize(Context& c) {
+  const Message& m = *c.message;
+  const session::SetupData& own = c.connection.setup[m.from];
+  if (!own.known() || !own.has_data()) return Outcome::kNotApplicable;
+  if (m.length <= own.send_bytes()) return Outcome::kPass;
+  return c.Fail({.message = Text("A Send of ", m.length, " bytes from a peer whose private data says ", own.send_bytes()),
+                 .expected = Text("at most ", own.send_bytes(), " bytes"),
+                 .actual = Count(m.length, "byte"),
+                 .frames = {own.frame.number}});
+}
+
+namespace {
+// RDMAP Terminate: DDP layer, untagged buffer, message too long (RFC 5041 section 8); or the InfiniBand NAK.
+bool RefusesLength(const fabric::Event& nak) {
+  if (nak.nak == fabric::NakKind::kTerminate)
+    return nak.terminate_layer == 1 && nak.terminate_type == 2 && nak.terminate_code == 5;
+  return nak.nak == fabric::NakKind::kInvalidRequest;
+}
+}  // namespace
+
+Outcome OwnReceiveSize(Context& c) {
+  const RecentSend* send = c.state.refused_send;
+  const session::SetupData& own = c.connection.setup[c.event->from];
+  if (!send || !RefusesLength(*c.event) || send->invalidates || !own.known() || !own.has_data()) return Outcome::kNotApplicable;
+  if (send->length > own.receive_bytes()) return Outcome::kPass;
+  return c.Fail({.message = Text("A Send of ", send->length, " bytes is refused by a peer whose private data says ",
+                                 own.receive_bytes()),
+                 .expected = Text("Sends of up to ", own.receive_bytes(), " bytes taken"),
+                 .actual = "a NAK",
+                 .frames = {send->frame, own.frame.number},
+                 .xid = send->xid});
+}
+
+// THRESH-004: every receiver takes 1024 bytes.
+Outcome SmallSendIsTaken(Context& c) {
+  const RecentSend* send = c.state.refused_send;
+  if (!send || !RefusesLength(*c.event) || send->invalidates) return Outcome::kNotApplicable;
+  if (send->length > rpcrdma::kDefaultThreshold) return Outcome::kPass;
+  return c.Fail({.message = Text("A Send of ", send->length, " bytes is refused"),
+                 .expected = "Sends of up to 1024 bytes taken",
+                 .actual = "a NAK",
+                 .frames = {send->frame},
+                 .xid = send->xid});
+}
+
+}  // namespace stag::conformance

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// DDP, ULB, GSS and BC: what the upper layer lets be reduced, and backward calls. Nothing is said of programs that are not
+// known or arguments that cannot be followed. Read chunks are judged in read_list.cc.
+#include <algorithm>
+
+#include "conformance/rules/common.h"
+#include "conformance/rules/rules.h"
+
+namespace stag::conformance {
+
+namespace {
+
+const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call_rpc; }
+
+bool ReturnsData(const Header& h) {
+  return std::ranges::any_of(h.write_chunks, [&](const Chunk& chunk) { return Sum(h, chunk) > 0; });
+}
+
+bool IsSideProtocol(uint32_t program) {
+  return program == nfs::kMountProgram || program == nfs::kNlmProgram || program == nfs::kNsmProgram ||
+         program == nfs::kNfsAclProgram || nfs::IsCallbackProgram(program);
+}
+
+// A successful Reply that moved data through a Write chunk though its procedure has no eligible result.
+Outcome JudgeResults(Context& c) {
+  if (!CanCompareLists(c) || c.message->header.write_chunks.empty() || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
+  if (!ReturnsData(c.message->header)) return Outcome::kNotApplicable;
+  const Transaction& t = *c.transaction;
+  const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
+  if (!eligibility.known) return Outcome::kNotChecked;
+  if (eligibility.result_items > 0) return Outcome::kPass;
+  return c.Fail({.message = "A result that is not DDP-eligible was moved through a Write chunk",
+                 .expected = "all of the result inline or in the Reply chunk",
+                 .actual = "a Write chunk with data"});
+}
+
+bool IsProtected(const rpc::CallHeader& call) {
+  return call.status == ParseStatus::kOk && call.gss && call.gss_proc == rpc::kGssData &&
+         (call.gss_service == rpc::kGssIntegrity || call.gss_service == rpc::kGssPrivacy);
+}
+bool IsGssControl(const rpc::CallHeader& call) {
+  return call.status == ParseStatus::kOk && call.gss && call.gss_proc != rpc::kGssData;
+}
+
+Outcome JudgeProtectedCall(Context& c, const Transaction& t) {
+  if (!IsProtected(t.call_rpc) || !HasLists(t.call_header)) return Outcome::kNotApplicable;
+  for (const rpcrdma::ReadSegment& read : t.call_header.reads)
+    if (read.position > 0)
+      return c.Fail({.message = "A Call under RPCSEC_GSS integrity or privacy has a reduced argument",
+                     .expected = "the whole payload inline or in a Position-zero chunk",
+                     .actual = Text("a Read chunk at Position ", read.position),
+                     .from = t.requester});
+  const auto room = [&](const Chunk& chunk) { return chunk.count > 0; };
+  if (std::ranges::any_of(t.call_header.write_chunks, room))
+    return c.Fail({.message = "A Call under RPCSEC_GSS integrity or privacy offers Write chunks",
+                   .expected = "an empty Write list",
+                   .actual = Count(t.call_header.write_chunks.size(), "Write chunk"),
+                   .severity = Severity::kWarning,
+                   .from = t.requester});
+  return Outcome::kPass;
+}
+
+}  // namespace
+
+// DDP-002: only eligible results go through Write chunks. What the Reply chunk holds is free.
+Outcome ResultIsEligible(Context& c) { return JudgeResults(c); }
+
+// ULB-001, ULB-002, ULB-004: the bindings' tables, for results.
+Outcome Nfs23Results(Context& c) {
+  if (!c.transaction || CallOf(c).program != nfs::kNfsProgram || CallOf(c).version > 3) return Outcome::kNotApplicable;
+  return JudgeResults(c);
+}
+Outcome Nfs4Results(Context& c) {
+  if (!c.transaction || CallOf(c).program != nfs::kNfsProgram || CallOf(c).version != 4) return Outcome::kNotApplicable;
+  return JudgeResults(c);
+}
+Outcome SideProtocolResults(Context& c) {
+  if (!c.transaction || !IsSideProtocol(CallOf(c).program)) return Outcome::kNotApplicable;
+  return JudgeResults(c);
+}
+
+// GSS-001: protected Calls are not reduced. A Write list that can only come back unused is a warning. Credentials are in the
+// inline payload; for Long Calls they are known when the Position-zero chunk has been read.
+Outcome ProtectedCallIsWhole(Context& c) {
+  if (c.message->role != Role::kCall || !c.transaction || c.message->header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
+  return JudgeProtectedCall(c, *c.transaction);
+}
+Outcome ProtectedLongCallIsWhole(Context& c) {
+  if (c.transaction->call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  return JudgeProtectedCall(c, *c.transaction);
+}
+
+// GSS-002: nor are Replies to them.
+Outcome ProtectedReplyIsWhole(Context& c) {
+  if (!CanCompareLists(c) || !IsProtected(CallOf(c))) return Outcome::kNotApplicable;
+  if (!ReturnsData(c.message->header)) return Outcome::kPass;
+  return c.Fail({.message = "A Reply under RPCSEC_GSS integrity or privacy moved data through a Write chunk",
+                 .expected = "all lengths 0",
+                 .actual = "a Write chunk with data"});
+}
+
+// GSS-003: nor are the messages that control contexts.
+Outcome GssControlIsWhole(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !IsGssControl(m.call)) return Outcome::kNotApplicable;
+  const bool reduced = std::ranges::any_of(m.header.reads, [](const rpcrdma::ReadSegment& read) { return read.position > 0; });
+  if (!reduced && m.header.write_chunks.empty()) return Outcome::kPass;
+  return c.Fail({.message = "An RPCSEC_GSS control message is reduced",
+                 .expected = "no Read chunks but at Position 0, no Write list",
+                 .actual = reduced ? "a Read chunk" : "a Write list"});
+}
+
+// BC-003: backward messages have no chunks as a rule: a note. Long ones may be legal.
+Outcome BackwardMessagesHaveNoChunks(Context& c) {
+  const Message& m = *c.message;
+  if (!c.transaction || !c.transaction->backward || !HasLists(m.header)) return Outcome::kNotApplicable;
+  if (m.role != Role::kCall && m.role != Role::kReply) return Outcome::kNotApplicable;
+  if (!m.header.has_chunks()) return Outcome::kPass;
+  return c.Fail({.message = Text("A backward ", m.role == Role::kCall ? "Call" : "Reply", " has chunks"),
+                 .expected = "RDMA_MSG with three empty lists",
+                 .actual = Text(ProcText(m.header), " with chunks")});
+}
+
+// BC-005: the passive peer calls only after the upper layer has set up a backchannel on this connection. Not judged for
+// programs other than the NFSv4 callback program, or when the connection's start was not captured.
+Outcome BackchannelIsSetUp(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kCall || !c.transaction || !c.transaction->backward) return Outcome::kNotApplicable;
+  if (c.state.backchannel) return Outcome::kPass;
+  if (!SawEverything(c.connection)) return Outcome::kNotChecked;
+  if (m.call.status != ParseStatus::kOk || !nfs::IsCallbackProgram(m.call.program)) return Outcome::kNotApplicable;
+  return c.Fail({.message = "A backward Call before any backchannel was set up",
+                 .expected = "CREATE_SESSION or BIND_CONN_TO_SESSION first",
+                 .actual = "no such operation on this connection"});
+}
+
+}  // namespace stag::conformance
