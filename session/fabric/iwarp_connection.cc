@@ -295,6 +295,7 @@ bool IwarpConnection::Search(Direction d, bool final) {
   });
   const BoundarySearch::Context context{.likely = followed_ || HasPort(kNfsRdmaPort),
                                         .markers = half.markers,
+                                        .markers_known = half.markers_known,
                                         .base = half.base,
                                         .crc = half.crc};
   const uint64_t end = half.tcp.contiguous_end();
@@ -302,12 +303,16 @@ bool IwarpConnection::Search(Direction d, bool final) {
     half.tcp.SkipTo(found->begin);
     half.phase = Phase::kFpdu;
     half.from_search = true;
+    // RFC 5044 lets each side choose about markers; what one direction proves is taken for both.
+    if (found->no_markers) half.markers_known = peer(d).markers_known = true;
+    peer(d).search_due = true;
     half.crc = found->crc;
     if (peer(d).crc == CrcUse::kUnknown) peer(d).crc = found->crc;
     const bool first_is_passive = ends_[0].number == kNfsRdmaPort ||
                                   (ends_[1].number != kNfsRdmaPort && ends_[0].number < ends_[1].number);
     if (!followed_) Follow(syn_sender_ ? *syn_sender_ : first_is_passive ? 1 : 0, syn_sender_.has_value());
     EmitOpened(d, half.tcp.front().frame);
+    rdmap_.OnLost(side(d));  // what came before is not known
     return true;
   }
   if (fin || final) {  // nothing of it can be read

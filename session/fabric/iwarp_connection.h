@@ -73,6 +73,7 @@ class IwarpConnection {
     TcpStream tcp;
     Phase phase = Phase::kSearch;
     bool markers = false;
+    bool markers_known = false;
     uint64_t base = 0;  // TCP position of the first byte of full operation
     CrcUse crc = CrcUse::kUnknown;
     bool from_search = false;  // the boundaries were found, not counted from the set-up

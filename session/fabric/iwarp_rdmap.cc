@@ -106,6 +106,7 @@ void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, F
     state.send_header = header;
     state.send_length = 0;
     state.send_missing = Missing::kNothing;
+    state.send_headless = header.message_offset != 0;
     state.send_first = first;
     state.send.Clear();
   }
@@ -130,6 +131,7 @@ void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, F
   if (!header.last) return;
 
   state.sending = false;
+  if (state.send_headless) return;
   const Bytes bytes = state.send.view();
   const Missing why = bytes.size() < state.send_length ? state.send_missing : Missing::kNothing;
   EmitSend(from, header, bytes, state.send_length, why, state.send_first, last);
@@ -141,6 +143,7 @@ void RdmapLayer::EmitUnfinishedSend(Side from) {
   state.sending = false;
   state.abandoned = true;
   state.abandoned_sequence = state.send_sequence;
+  if (state.send_headless) return;
   const Missing why = state.send_missing == Missing::kNothing ? Missing::kLost : state.send_missing;
   EmitSend(from, state.send_header, state.send.view(), state.send_length, why, state.send_first, state.send_last);
 }

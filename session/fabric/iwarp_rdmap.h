@@ -43,6 +43,7 @@ class RdmapLayer {
     bool ready_to_receive = false;
     // The Send being put together (RFC 5041 section 5.3: by MSN and MO).
     bool sending = false;
+    bool send_headless = false;  // its start was lost: nothing can be given out
     uint32_t send_sequence = 0;
     iwarp::DdpHeader send_header;
     uint64_t send_length = 0;

@@ -108,7 +108,10 @@ BoundarySearch::Verdict BoundarySearch::Follow(Candidate& c, const TcpStream& st
         }
       }
     }
-    if (c.crc_right || c.weight + bonus >= kProof) return Verdict::kProven;
+    // Where the set-up was not seen a chain must also be too long for markers to have stood in it: with one of them taken
+    // for payload the bytes would be wrong.
+    const bool no_markers = context.markers_known || c.next - c.begin >= iwarp::kMarkerInterval;
+    if (c.crc_right || (no_markers && c.weight + bonus >= kProof)) return Verdict::kProven;
     if (!arrived) return Verdict::kUndecided;
     c.next += size;
     c.next_counted = false;
@@ -119,6 +122,8 @@ std::optional<BoundarySearch::Found> BoundarySearch::Advance(const TcpStream& st
                                                              bool final) {
   Scan(stream, context);
   const uint64_t end = stream.contiguous_end();
+  uint64_t data_end = end;
+  if (final) stream.ForEachFrom(stream.next(), [&](const TcpPiece& piece) { return data_end = piece.data_end(), true; });
   for (size_t i = 0; i < candidates_.size();) {
     Candidate& c = candidates_[i];
     const Verdict verdict = Follow(c, stream, end, context);
@@ -126,11 +131,11 @@ std::optional<BoundarySearch::Found> BoundarySearch::Advance(const TcpStream& st
       candidates_.erase(candidates_.begin() + static_cast<ptrdiff_t>(i));
       continue;
     }
-    // With nothing more to come, a chain that ends exactly where the stream ends has to do.
-    const bool fits = final && context.likely && c.at_segment && c.weight > 0 && c.next == end;
+    // With nothing more to come, a chain that ends exactly where the data ends has to do.
+    const bool fits = final && context.likely && c.at_segment && c.weight > 0 && c.next == data_end;
     if (verdict == Verdict::kProven || fits) {
       const CrcUse crc = c.crc_right ? CrcUse::kOn : c.crc_zero ? CrcUse::kOff : context.crc;
-      return Found{c.begin, crc};
+      return Found{c.begin, crc, c.next - c.begin >= iwarp::kMarkerInterval};
     }
     ++i;
   }

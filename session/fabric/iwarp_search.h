@@ -20,12 +20,14 @@ class BoundarySearch {
   struct Context {
     bool likely = false;   // the connection is iWARP, or its port says so: a TCP segment's start is good evidence
     bool markers = false;  // with the first marker at position `base`
+    bool markers_known = false;
     uint64_t base = 0;
     CrcUse crc = CrcUse::kUnknown;
   };
   struct Found {
     uint64_t begin;
     CrcUse crc;
+    bool no_markers;  // proven: the chain is longer than what lies between two of them
   };
 
   // Starts again at `from`. `expected`: an FPDU is expected to begin there, as at a segment's start.

@@ -121,17 +121,18 @@ void IwarpConnection::OnMpaReply(Direction d, bool crc, bool markers, bool ready
   Half& responder = half_[d];
   Half& initiator = peer(d);
   responder.crc = initiator.crc = crc || request_crc_ ? CrcUse::kOn : CrcUse::kOff;
+  if (initiator.phase != Phase::kAwaitReply) {
+    // The request was not captured: whether the responder sends markers, and where those of the initiator stand, is not
+    // known.
+    StartSearch(d, true);
+    StartSearch(d ^ 1, true);
+    return;
+  }
   responder.markers = request_markers_;
   initiator.markers = markers;
-  responder.phase = Phase::kFpdu;
-  if (initiator.phase == Phase::kAwaitReply) {
-    initiator.phase = Phase::kFpdu;
-    if (ready_to_receive) rdmap_.ExpectReadyToReceive(side(d ^ 1));
-  } else {
-    // The request was not captured: where its stream of FPDUs began, and so where its markers stand, is not known.
-    initiator.markers = false;
-    StartSearch(d ^ 1, true);
-  }
+  responder.markers_known = initiator.markers_known = true;
+  responder.phase = initiator.phase = Phase::kFpdu;
+  if (ready_to_receive) rdmap_.ExpectReadyToReceive(side(d ^ 1));
 }
 
 uint64_t IwarpConnection::ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, FrameRef frame) {
