@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IwarpTracker on arbitrary TCP segments. The input is a list of segments of up to four connections: one byte of flags
+// (direction, connection, TCP flags, cut), sequence and acknowledgment numbers relative to what the stream would have
+// next, and a payload; so that mutation stays inside connections. Nothing may crash, leak budget or pass the limit.
+#include <array>
+#include <cstdint>
+
+#include "protocol/base/cursor.h"
+#include "session/fabric/iwarp_tracker.h"
+
+namespace {
+
+using namespace stag;
+using namespace stag::fabric;
+
+void Require(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+struct Check : Sink {
+  std::array<bool, 4096> closed{};
+  void OnEvent(const Event& e) override {
+    Require(e.connection && e.connection->id != 0 && e.from < 2);
+    Require(e.bytes.size() <= e.length || e.kind == EventKind::kSetup);
+    Require(e.missing == Missing::kNothing || e.bytes.size() < e.length || e.kind == EventKind::kSend);
+    Require(e.frame.number <= e.now.number && e.first_frame.number <= e.frame.number);
+    for (const std::byte b : e.bytes) sum += std::to_integer<uint64_t>(b);  // every byte must be readable
+    for (const std::byte b : e.private_data) sum += std::to_integer<uint64_t>(b);
+    bool& over = closed[e.connection->id % closed.size()];
+    Require(!over || e.connection->id >= closed.size());
+    over = e.kind == EventKind::kClosed;
+  }
+  uint64_t sum = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Check sink;
+  DecoderOptions options;
+  options.memory_limit = 1u << 20;
+  TrackerContext context(options, sink);
+  IwarpTracker tracker(context);
+  Cursor in(std::as_bytes(std::span(data, size)));
+  std::array<std::array<uint32_t, 2>, 4> next{};
+  Frame frame;
+  while (in.remaining() > 0) {
+    const uint8_t what = in.U8(), more = in.U8();
+    const unsigned connection = what & 3, from = (what >> 2) & 1;
+    link::Packet p;
+    p.carrier = link::Carrier::kTcp;
+    p.status = ParseStatus::kOk;
+    p.source_port = from ? 20049 : static_cast<uint16_t>(700 + connection);
+    p.destination_port = from ? static_cast<uint16_t>(700 + connection) : 20049;
+    p.source.bytes[0] = std::byte(from);
+    p.destination.bytes[0] = std::byte(from ^ 1);
+    p.tcp_flags = static_cast<uint8_t>((what & 0x08 ? 0 : link::kTcpAck) | (what >> 4 & 0x7));
+    const auto off = static_cast<int8_t>(more & 0x10 ? in.U8() : 0);
+    const auto ack = static_cast<int8_t>(more & 0x20 ? in.U8() : 0);
+    p.sequence = next[connection][from] + static_cast<uint32_t>(off * (more & 0x40 ? 997 : 1));
+    p.acknowledgment = next[connection][from ^ 1] + static_cast<uint32_t>(ack * (more & 0x80 ? 997 : 1));
+    const size_t length = (more & 0x0f) == 15 ? in.U16() : (more & 0x0f) * size_t{9};
+    p.payload = in.Take(std::min(length, in.remaining()));
+    p.wire_length = p.payload.size() + ((what & 0x80) ? 40 : 0);
+    if (off == 0) next[connection][from] += static_cast<uint32_t>(p.wire_length) + (p.tcp_flags & 3 ? 1 : 0);
+    ++frame.ref.number;
+    context.set_now(frame.ref);
+    tracker.OnPacket(p, frame);
+    Require(context.used() <= options.memory_limit);
+  }
+  tracker.Finish();
+  Require(context.used() == 0);
+  return 0;
+}

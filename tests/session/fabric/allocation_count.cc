@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tests/session/fabric/allocation_count.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+size_t count = 0;
+}
+
+void* operator new(size_t size) {
+  ++count;
+  if (void* p = std::malloc(size != 0 ? size : 1)) return p;
+  std::abort();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+
+namespace stag::fabric::test {
+size_t AllocationCount() { return count; }
+}  // namespace stag::fabric::test
