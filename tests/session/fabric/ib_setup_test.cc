@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IbTracker: set-up and tear-down by CM, whole or in part, and connections joined mid-stream.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+
+#include "tests/session/fabric/ib_wire.h"
+
+namespace stag::fabric {
+namespace {
+
+using ib::CmKind;
+using test::Buffer;
+using test::IbTalk;
+using test::IbWire;
+using test::Message;
+using test::Pattern;
+using test::Play;
+using test::Recorded;
+using test::Recorder;
+
+class EveryCarrier : public testing::TestWithParam<IbWire::Kind> {};
+INSTANTIATE_TEST_SUITE_P(Carriers, EveryCarrier,
+                         testing::Values(IbWire::Kind::kRoceV2, IbWire::Kind::kRoceV2Ip6, IbWire::Kind::kRoceV1,
+                                         IbWire::Kind::kInfiniBand, IbWire::Kind::kInfiniBandGlobal));
+
+TEST_P(EveryCarrier, WholeConnection) {
+  IbWire wire(GetParam());
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, Message(7));
+  talk.Ack(0);
+  talk.Send(1, Message(7, 32));
+  talk.Ack(1);
+  talk.Disconnect();
+  Recorder r;
+  DecoderOptions options;
+  options.verify_crc = true;
+  DecoderStats stats = Play(wire, r, options);
+  EXPECT_EQ(stats.checked_crc, wire.frames().size());
+  EXPECT_EQ(stats.bad_crc, 0u);
+
+  const EventKind kinds[] = {EventKind::kSetup, EventKind::kSetup, EventKind::kSetup, EventKind::kOpened, EventKind::kSend,
+                             EventKind::kSend,  EventKind::kSetup, EventKind::kSetup, EventKind::kClosed};
+  ASSERT_EQ(r.events.size(), std::size(kinds));
+  for (size_t i = 0; i < std::size(kinds); ++i) EXPECT_EQ(r.events[i].event.kind, kinds[i]) << i;
+  const SetupMessage messages[] = {SetupMessage::kRequest, SetupMessage::kReply, SetupMessage::kReady,
+                                   SetupMessage::kDisconnectRequest, SetupMessage::kDisconnectReply};
+  const Side senders[] = {0, 1, 0, 0, 1};
+  auto setups = r.Of(EventKind::kSetup);
+  for (size_t i = 0; i < setups.size(); ++i) {
+    EXPECT_EQ(setups[i]->event.setup, messages[i]);
+    EXPECT_EQ(setups[i]->event.from, senders[i]);
+    EXPECT_TRUE(setups[i]->event.private_data_fixed);
+  }
+  EXPECT_EQ(setups[0]->private_data.size(), 56u);  // what the REQ has behind the IP CM header
+  Buffer given = Pattern(8, 1);
+  EXPECT_TRUE(std::equal(given.begin(), given.end(), setups[0]->private_data.begin()));
+
+  const ConnectionInfo& info = r.events[4].connection;
+  EXPECT_TRUE(info.roles_known);
+  EXPECT_EQ(info.service_port, 20049);
+  EXPECT_EQ(info.endpoint[0].address, wire.Shown(0));
+  EXPECT_EQ(info.endpoint[1].address, wire.Shown(1));
+  EXPECT_EQ(info.endpoint[0].number, talk.qp(0));
+  EXPECT_EQ(info.endpoint[1].number, talk.qp(1));
+  FabricKind fabric = GetParam() == IbWire::Kind::kRoceV1     ? FabricKind::kRoceV1
+                      : GetParam() >= IbWire::Kind::kInfiniBand ? FabricKind::kInfiniBand
+                                                                : FabricKind::kRoceV2;
+  EXPECT_EQ(info.fabric, fabric);
+  EXPECT_EQ(r.events[4].bytes, Message(7));
+  EXPECT_EQ(r.events[4].event.from, 0);
+  EXPECT_EQ(r.events[4].event.frame.number, 4u);
+  EXPECT_EQ(r.events[5].event.from, 1);
+  EXPECT_EQ(r.events.back().event.close_reason, CloseReason::kDisconnect);
+}
+
+TEST(IbSetup, RetransmittedMessagesAreIgnored) {
+  IbWire wire;
+  IbTalk talk(wire);
+  for (int i = 0; i < 3; ++i) wire.Cm(0, talk.Request());
+  for (int i = 0; i < 2; ++i) wire.Cm(1, talk.Other(CmKind::kMessageReceived, 1));
+  for (int i = 0; i < 3; ++i) wire.Cm(1, talk.Reply());
+  for (int i = 0; i < 2; ++i) wire.Cm(0, talk.Other(CmKind::kReadyToUse, 0));
+  talk.Send(0, Message(1));
+  wire.Cm(0, talk.Request());  // late copies
+  wire.Cm(1, talk.Reply());
+  for (int i = 0; i < 3; ++i) wire.Cm(0, talk.Other(CmKind::kDisconnectRequest, 0));
+  for (int i = 0; i < 2; ++i) wire.Cm(1, talk.Other(CmKind::kDisconnectReply, 1));
+  Recorder r;
+  Play(wire, r);
+  EXPECT_EQ(r.Count(EventKind::kSetup), 5u);
+  EXPECT_EQ(r.Count(EventKind::kOpened), 1u);
+  EXPECT_EQ(r.Count(EventKind::kClosed), 1u);
+  EXPECT_EQ(r.Count(EventKind::kSend), 1u);
+}
+
+TEST(IbSetup, Rejected) {
+  IbWire wire;
+  IbTalk talk(wire);
+  wire.Cm(0, talk.Request());
+  wire.Cm(1, talk.Other(CmKind::kReject, 1));
+  wire.Cm(1, talk.Other(CmKind::kReject, 1));
+  Recorder r;
+  Play(wire, r);
+  ASSERT_EQ(r.events.size(), 3u);
+  EXPECT_EQ(r.events[1].event.setup, SetupMessage::kReject);
+  EXPECT_EQ(r.events[1].event.from, 1);
+  EXPECT_EQ(r.events[1].event.reject_reason, 28);
+  EXPECT_EQ(r.events[2].event.close_reason, CloseReason::kRejected);
+}
+
+TEST(IbSetup, ActiveSideRejectsTheReply) {
+  IbWire wire;
+  IbTalk talk(wire);
+  wire.Cm(0, talk.Request());
+  wire.Cm(1, talk.Reply());
+  wire.Cm(0, talk.Other(CmKind::kReject, 0));
+  Recorder r;
+  Play(wire, r);
+  ASSERT_EQ(r.events.size(), 4u);
+  EXPECT_EQ(r.events[2].event.from, 0);
+  EXPECT_EQ(r.events[3].event.close_reason, CloseReason::kRejected);
+}
+
+TEST(IbSetup, DataBeforeReadyOpens) {
+  IbWire wire;
+  IbTalk talk(wire);
+  wire.Cm(0, talk.Request());
+  wire.Cm(1, talk.Reply());
+  talk.Send(0, Message(1));
+  wire.Cm(0, talk.Other(CmKind::kReadyToUse, 0));
+  Recorder r;
+  Play(wire, r);
+  ASSERT_EQ(r.events.size(), 6u);
+  EXPECT_EQ(r.events[2].event.kind, EventKind::kOpened);
+  EXPECT_EQ(r.events[3].event.kind, EventKind::kSend);
+  EXPECT_EQ(r.events[5].event.close_reason, CloseReason::kEndOfCapture);
+}
+
+// Any one of the three set-up messages may be missing: one connection, all data, known roles.
+TEST(IbSetup, PartOfTheExchange) {
+  for (size_t missing = 0; missing < 3; ++missing) {
+    IbWire wire;
+    IbTalk talk(wire);
+    talk.Connect();
+    for (uint32_t xid = 1; xid < 200; ++xid) {
+      talk.Send(0, Message(xid));
+      talk.Ack(0);
+      talk.Write(1, 5, 4096, Pattern(3000, xid));
+      talk.Send(1, Message(xid, 28));
+      talk.Ack(1);
+    }
+    talk.Disconnect();
+    wire.frames().erase(wire.frames().begin() + static_cast<ptrdiff_t>(missing));
+    Recorder r;
+    DecoderStats stats = Play(wire, r);
+    EXPECT_EQ(stats.gaps, 0u) << missing;
+    EXPECT_EQ(r.Count(EventKind::kOpened), 1u);
+    EXPECT_EQ(r.Count(EventKind::kSetup), 4u);
+    EXPECT_EQ(r.Count(EventKind::kSend), 2u * 199);
+    EXPECT_EQ(r.Count(EventKind::kWrite), 3u * 199);
+    ASSERT_FALSE(r.events.empty());
+    EXPECT_TRUE(r.events.back().connection.roles_known);
+    EXPECT_EQ(r.events.back().connection.endpoint[0].number, talk.qp(0));
+    EXPECT_EQ(r.events.back().connection.endpoint[1].number, talk.qp(1));
+    // Calls come before their replies.
+    auto sends = r.Of(EventKind::kSend);
+    for (size_t i = 0; i < sends.size(); ++i) EXPECT_EQ(sends[i]->event.from, i % 2);
+  }
+}
+
+TEST(IbSetup, QueuePairUsedAgain) {
+  IbWire wire;
+  IbTalk first(wire, 1, 100, 5000);
+  first.Connect();
+  first.Send(0, Message(1));
+  // The same queue pairs, other communication ids and PSNs; the first tear-down was not captured.
+  auto again = std::make_unique<IbTalk>(wire, 1, 70000, 20);
+  ib::CmMessage request = again->Request(), reply = again->Reply(), ready = again->Other(CmKind::kReadyToUse, 0);
+  request.local_id = reply.remote_id = ready.local_id = 0x777;
+  reply.local_id = ready.remote_id = 0x888;
+  wire.Cm(0, request);
+  wire.Cm(1, reply);
+  wire.Cm(0, ready);
+  again->Send(0, Message(2));
+  again->Send(1, Message(2));
+  Recorder r;
+  Play(wire, r);
+  auto closed = r.Of(EventKind::kClosed);
+  ASSERT_EQ(closed.size(), 2u);
+  EXPECT_EQ(closed[0]->connection.id, 1u);
+  EXPECT_EQ(closed[0]->event.close_reason, CloseReason::kSuperseded);
+  EXPECT_EQ(closed[1]->event.close_reason, CloseReason::kEndOfCapture);
+  EXPECT_EQ(r.Of(EventKind::kSend, 1).size(), 1u);
+  EXPECT_EQ(r.Of(EventKind::kSend, 2).size(), 2u);
+  EXPECT_EQ(r.Count(EventKind::kGap), 0u);
+}
+
+TEST(IbSetup, DisconnectWithoutReply) {
+  IbWire wire;
+  IbTalk talk(wire), other(wire, 2);
+  talk.Connect();
+  wire.Cm(1, talk.Other(CmKind::kDisconnectRequest, 1));
+  wire.Wait(10'000'000'000);
+  other.Connect();
+  Recorder r;
+  Play(wire, r);
+  auto closed = r.Of(EventKind::kClosed);
+  ASSERT_EQ(closed.size(), 2u);
+  EXPECT_EQ(closed[0]->connection.id, 1u);
+  EXPECT_EQ(closed[0]->event.close_reason, CloseReason::kDisconnect);
+}
+
+TEST(IbSetup, StragglersAfterTheEndAreNoNewConnection) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, Message(1));
+  talk.Disconnect();
+  talk.Ack(0);
+  talk.set_psn(0, 100);
+  talk.Send(0, Message(1));
+  Recorder r;
+  Play(wire, r);
+  EXPECT_EQ(r.Count(EventKind::kClosed), 1u);
+  EXPECT_EQ(r.events.back().event.kind, EventKind::kClosed);
+}
+
+TEST(IbSetup, UnreliableServicesAreCountedOnly) {
+  IbWire wire;
+  ib::Transport t;
+  t.bth.opcode = ib::kUdSendOnly;
+  t.bth.destination_qp = 0x55;
+  wire.Packet(0, t);
+  t.bth.opcode = 0x24;  // UC Send Only
+  wire.Packet(0, t);
+  Recorder r;
+  EXPECT_EQ(Play(wire, r).unreliable, 2u);
+  EXPECT_TRUE(r.events.empty());
+}
+
+TEST(IbSetup, BadIcrcIsCountedAndNotFollowed) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, Message(1));
+  wire.frames().back().bytes[60] ^= std::byte{1};
+  Recorder r;
+  DecoderOptions options;
+  options.verify_crc = true;
+  DecoderStats stats = Play(wire, r, options);
+  EXPECT_EQ(stats.bad_crc, 1u);
+  EXPECT_EQ(stats.checked_crc, 4u);
+  EXPECT_EQ(r.Count(EventKind::kSend), 0u);
+}
+
+// Mid-stream: four connections between the same hosts, interleaved, told apart by nothing but evidence.
+enum class Proof { kAcknowledgement, kXid, kHandle };
+class MidStream : public testing::TestWithParam<Proof> {};
+INSTANTIATE_TEST_SUITE_P(Evidence, MidStream, testing::Values(Proof::kAcknowledgement, Proof::kXid, Proof::kHandle));
+
+TEST_P(MidStream, FourConnections) {
+  IbWire wire;
+  std::vector<std::unique_ptr<IbTalk>> talks;
+  for (uint32_t i = 0; i < 4; ++i) talks.push_back(std::make_unique<IbTalk>(wire, i + 1, 1000 * i + 7, 900000 + 1000 * i));
+  const uint64_t address = 0x7000000;
+  for (uint32_t round = 0; round < 3; ++round) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      Buffer call = Message(0x10000 * (i + 1) + round, 60);
+      StoreBe32(call.data() + 24, 0x40 + i);  // handle, length, offset
+      StoreBe32(call.data() + 28, 4096);
+      StoreBe64(call.data() + 32, address);
+      talks[i]->Send(0, call);
+    }
+    for (uint32_t i = 0; i < 4; ++i) {
+      if (GetParam() == Proof::kAcknowledgement) talks[i]->Ack(0);
+      if (GetParam() == Proof::kHandle) talks[i]->Write(1, 0x40 + i, address + 512, Pattern(1500, i));
+    }
+    for (uint32_t i = 0; i < 4; ++i)
+      talks[i]->Send(1, Message(GetParam() == Proof::kXid ? 0x10000 * (i + 1) + round : 0xff000000 + round, 40));
+  }
+  Recorder r;
+  DecoderStats stats = Play(wire, r);
+  EXPECT_EQ(stats.gaps, 0u);
+  EXPECT_EQ(r.Count(EventKind::kOpened), 4u);
+  EXPECT_EQ(r.Count(EventKind::kSend), 24u);
+  std::set<std::pair<uint32_t, uint32_t>> pairs;
+  for (const Recorded* closed : r.Of(EventKind::kClosed)) {
+    const auto& e = closed->connection.endpoint;
+    EXPECT_EQ(e[0].address, wire.Shown(0));
+    EXPECT_FALSE(closed->connection.roles_known);
+    pairs.insert({e[0].number, e[1].number});
+    auto sends = r.Of(EventKind::kSend, closed->connection.id);
+    ASSERT_EQ(sends.size(), 6u);
+    for (size_t i = 0; i < 6; ++i) EXPECT_EQ(sends[i]->event.from, i % 2);
+  }
+  for (const auto& talk : talks) EXPECT_TRUE(pairs.contains({talk->qp(0), talk->qp(1)}));
+}
+
+TEST(IbMidStream, OneDirectionOnly) {
+  IbWire wire;
+  IbTalk talk(wire);
+  for (uint32_t i = 0; i < 300; ++i) talk.Write(0, 9, 4096, Pattern(1000, i));
+  Recorder r;
+  Play(wire, r);
+  EXPECT_EQ(r.Count(EventKind::kOpened), 1u);
+  ASSERT_EQ(r.Count(EventKind::kWrite), 300u);
+  const ConnectionInfo& info = r.events.back().connection;
+  EXPECT_EQ(info.endpoint[0].number, 0u);
+  EXPECT_EQ(info.endpoint[1].number, talk.qp(1));
+}
+
+TEST(IbMidStream, OtherDirectionTurnsUpLate) {
+  IbWire wire;
+  IbTalk talk(wire);
+  for (uint32_t i = 0; i < 300; ++i) talk.Send(0, Message(i + 1));
+  talk.Ack(0);
+  talk.Send(1, Message(300, 28));
+  Recorder r;
+  DecoderStats stats = Play(wire, r);
+  EXPECT_EQ(stats.gaps, 0u);
+  EXPECT_EQ(r.Count(EventKind::kOpened), 1u);
+  EXPECT_EQ(r.Count(EventKind::kSend), 301u);
+  EXPECT_EQ(r.events.back().connection.endpoint[0].number, talk.qp(0));
+}
+
+TEST(IbMidStream, ReadLengthTeachesThePathMtu) {
+  for (uint32_t mtu : {256u, 512u, 1024u, 2048u, 4096u}) {
+    IbWire wire;
+    IbTalk talk(wire, 1, 10, 0xfffff0, mtu);
+    talk.Send(0, Message(1));
+    talk.Ack(0);
+    uint32_t psn = talk.ReadRequest(1, 77, 0x1000, 10000);
+    talk.Send(1, Message(2));  // right behind the Read, before any of its data
+    talk.ReadResponse(1, psn, Pattern(10000, 1), 0, talk.Packets(10000));
+    talk.Ack(1);
+    Recorder r;
+    DecoderStats stats = Play(wire, r);
+    EXPECT_EQ(stats.gaps, 0u) << mtu;
+    Buffer all(10000);
+    for (const Recorded* e : r.Of(EventKind::kReadResponse))
+      std::copy(e->bytes.begin(), e->bytes.end(), all.begin() + static_cast<ptrdiff_t>(e->event.offset - 0x1000));
+    EXPECT_EQ(all, Pattern(10000, 1)) << mtu;
+    EXPECT_EQ(r.Count(EventKind::kSend), 2u);
+  }
+}
+
+TEST(IbMidStream, DisconnectOfAConnectionJoinedMidStream) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Send(0, Message(1));
+  talk.Ack(0);
+  talk.Disconnect();
+  Recorder r;
+  Play(wire, r);
+  EXPECT_EQ(r.Count(EventKind::kSetup), 2u);
+  ASSERT_EQ(r.Count(EventKind::kClosed), 1u);
+  EXPECT_EQ(r.events.back().event.close_reason, CloseReason::kDisconnect);
+}
+
+}  // namespace
+}  // namespace stag::fabric

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// IbWire: makes the frames of an InfiniBand or RoCE conversation, packet by packet or operation by operation, for tests of
+// the tracker. Recorder: what came out of it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "protocol/base/crc.h"
+#include "protocol/ib/cm.h"
+#include "protocol/ib/icrc.h"
+#include "protocol/ib/transport.h"
+#include "protocol/link/encode.h"
+#include "session/fabric/decoder.h"
+
+namespace stag::test {
+
+using Buffer = std::vector<std::byte>;
+
+struct WireFrame {
+  Buffer bytes;
+  int64_t time_ns = 0;
+};
+
+// Distinct bytes for distinct seeds.
+inline Buffer Pattern(size_t size, uint32_t seed) {
+  Buffer b(size);
+  for (size_t i = 0; i < size; ++i) {
+    seed = seed * 1664525 + 1013904223;
+    b[i] = static_cast<std::byte>(seed >> 24);
+  }
+  return b;
+}
+
+// A Send as RPC-over-RDMA would begin it: XID, version, credits.
+inline Buffer Message(uint32_t xid, size_t size = 64) {
+  Buffer b = Pattern(size, xid);
+  StoreBe32(b.data(), xid);
+  StoreBe32(b.data() + 4, 1);
+  return b;
+}
+
+class IbWire {
+ public:
+  enum class Kind : uint8_t { kRoceV2, kRoceV2Ip6, kRoceV1, kInfiniBand, kInfiniBandGlobal };
+  explicit IbWire(Kind kind = Kind::kRoceV2) : kind_(kind) {}
+
+  LinkType link() const {
+    return kind_ == Kind::kInfiniBand || kind_ == Kind::kInfiniBandGlobal ? LinkType::kInfiniBand : LinkType::kEthernet;
+  }
+  std::vector<WireFrame>& frames() { return frames_; }
+
+  // A transport packet from host `from` (0 or 1) to the other.
+  void Packet(fabric::Side from, const ib::Transport& t) {
+    Buffer transport;
+    ib::AppendTransport(transport, t);
+    size_t length = transport.size() + ib::kIcrcLength;
+    auto to = static_cast<fabric::Side>(1 - from);
+    link::Mac mac{};
+    Buffer out;
+    size_t headers = 14;
+    link::Carrier carrier = link::Carrier::kRoceV2;
+    switch (kind_) {
+      case Kind::kRoceV2:
+        link::AppendEthernet(out, mac, mac, {}, 0x0800);
+        link::AppendIpv4(out, Ip(from), Ip(to), 17, length + 8);
+        link::AppendUdp(out, 50000, link::kRoceV2Port, length);
+        break;
+      case Kind::kRoceV2Ip6:
+        link::AppendEthernet(out, mac, mac, {}, 0x86dd);
+        link::AppendIpv6(out, Long(Address::Kind::kIpv6, from), Long(Address::Kind::kIpv6, to), 17, length + 8);
+        link::AppendUdp(out, 50000, link::kRoceV2Port, length);
+        break;
+      case Kind::kRoceV1:
+        carrier = link::Carrier::kRoceV1;
+        link::AppendEthernet(out, mac, mac, {}, link::kRoceV1Ethertype);
+        link::AppendGrh(out, Long(Address::Kind::kGid, from), Long(Address::Kind::kGid, to), length);
+        break;
+      case Kind::kInfiniBand:
+      case Kind::kInfiniBandGlobal: {
+        bool global = kind_ == Kind::kInfiniBandGlobal;
+        carrier = link::Carrier::kInfiniBand;
+        headers = 0;
+        link::AppendLrh(out, link::LidAddress(static_cast<uint16_t>(from + 1)), link::LidAddress(static_cast<uint16_t>(to + 1)),
+                        length + (global ? 40 : 0), global);
+        if (global) link::AppendGrh(out, Long(Address::Kind::kGid, from), Long(Address::Kind::kGid, to), length);
+        break;
+      }
+    }
+    size_t bth = out.size();
+    out.insert(out.end(), transport.begin(), transport.end());
+    ib::AppendIcrc(out, carrier, headers, bth);
+    if (carrier == link::Carrier::kInfiniBand) out.resize(out.size() + 2);  // VCRC
+    Add(std::move(out));
+  }
+
+  void Rc(fabric::Side from, uint32_t qp, uint8_t opcode, uint32_t psn, Bytes data = {}, ib::Reth reth = {}, uint8_t syndrome = 0,
+          uint32_t extra = 0) {
+    ib::Transport t;
+    t.bth.opcode = opcode;
+    t.bth.destination_qp = qp;
+    t.bth.psn = psn & ib::kPsnMask;
+    t.reth = reth;
+    t.aeth.syndrome = syndrome;
+    t.immediate = t.invalidated = extra;
+    t.data = data;
+    Packet(from, t);
+  }
+
+  void Cm(fabric::Side from, const ib::CmMessage& m) {
+    Buffer mad;
+    ib::AppendCm(mad, m, 99);
+    ib::Transport t;
+    t.bth.opcode = ib::kUdSendOnly;
+    t.bth.destination_qp = ib::kGsiQp;
+    t.deth = {ib::kGsiQueueKey, ib::kGsiQp};
+    t.data = mad;
+    Packet(from, t);
+  }
+
+  void Add(Buffer bytes) {
+    time_ns_ += 1000;
+    frames_.push_back({std::move(bytes), time_ns_});
+  }
+  void Wait(int64_t ns) { time_ns_ += ns; }
+
+  Address Shown(fabric::Side side) const {
+    switch (kind_) {
+      case Kind::kRoceV2: return Ip(side);
+      case Kind::kRoceV2Ip6: return Long(Address::Kind::kIpv6, side);
+      case Kind::kInfiniBand: return link::LidAddress(static_cast<uint16_t>(side + 1));
+      default: return Long(Address::Kind::kGid, side);
+    }
+  }
+
+ private:
+  static Address Ip(fabric::Side side) { return link::Ipv4Address(192, 0, 2, static_cast<uint8_t>(side + 1)); }
+  static Address Long(Address::Kind kind, fabric::Side side) {
+    Address a;
+    a.kind = kind;
+    a.bytes[0] = std::byte{0xfd};
+    a.bytes[15] = static_cast<std::byte>(side + 1);
+    return a;
+  }
+
+  Kind kind_;
+  std::vector<WireFrame> frames_;
+  int64_t time_ns_ = 1'700'000'000'000'000'000;
+};
+
+// One connection on the wire: host 0 connects to host 1. Operations advance the PSN of the side that requests them.
+class IbTalk {
+ public:
+  explicit IbTalk(IbWire& wire, uint32_t number = 1, uint32_t psn0 = 100, uint32_t psn1 = 5000, uint32_t mtu = 1024)
+      : wire_(wire), id_{number * 16, number * 16 + 1}, qp_{0x100 + number, 0x200 + number}, psn_{psn0, psn1}, mtu_(mtu) {}
+
+  ib::CmMessage Request() const {
+    ib::CmMessage m;
+    m.kind = ib::CmKind::kRequest;
+    m.local_id = id_[0];
+    m.qp = qp_[0];
+    m.starting_psn = psn_[1];
+    m.service_id = ib::IpCmServiceId(20049);
+    m.path_mtu = mtu_;
+    m.ip.emplace();
+    m.private_data = private_data_;
+    return m;
+  }
+  ib::CmMessage Reply() const {
+    ib::CmMessage m;
+    m.kind = ib::CmKind::kReply;
+    m.local_id = id_[1];
+    m.remote_id = id_[0];
+    m.qp = qp_[1];
+    m.starting_psn = psn_[0];
+    m.private_data = private_data_;
+    return m;
+  }
+  ib::CmMessage Other(ib::CmKind kind, fabric::Side from) const {
+    ib::CmMessage m;
+    m.kind = kind;
+    m.local_id = id_[from];
+    m.remote_id = id_[1 - from];
+    if (kind == ib::CmKind::kDisconnectRequest) m.qp = qp_[1 - from];
+    if (kind == ib::CmKind::kReject) m.reject_reason = 28;
+    return m;
+  }
+  void Connect() {
+    wire_.Cm(0, Request());
+    wire_.Cm(1, Reply());
+    wire_.Cm(0, Other(ib::CmKind::kReadyToUse, 0));
+  }
+  void Disconnect() {
+    wire_.Cm(0, Other(ib::CmKind::kDisconnectRequest, 0));
+    wire_.Cm(1, Other(ib::CmKind::kDisconnectReply, 1));
+  }
+
+  void Send(fabric::Side from, const Buffer& data) { Message(from, data, ib::kSendFirst, ib::kSendMiddle, ib::kSendLast, ib::kSendOnly, {}); }
+  void SendInvalidate(fabric::Side from, const Buffer& data, uint32_t key) {
+    Message(from, data, ib::kSendFirst, ib::kSendMiddle, ib::kSendLastInvalidate, ib::kSendOnlyInvalidate, {}, key);
+  }
+  void Write(fabric::Side from, uint32_t key, uint64_t address, const Buffer& data) {
+    Message(from, data, ib::kWriteFirst, ib::kWriteMiddle, ib::kWriteLast, ib::kWriteOnly,
+            {address, key, static_cast<uint32_t>(data.size())});
+  }
+  // The request; returns its PSN.
+  uint32_t ReadRequest(fabric::Side from, uint32_t key, uint64_t address, uint32_t length) {
+    uint32_t psn = psn_[from];
+    wire_.Rc(from, qp_[1 - from], ib::kReadRequest, psn, {}, {address, key, length});
+    psn_[from] = ib::PsnAdd(psn, Packets(length));
+    return psn;
+  }
+  // Packets `begin` to `end` - 1 of the answer to the Read at `psn`.
+  void ReadResponse(fabric::Side reader, uint32_t psn, const Buffer& data, uint32_t begin, uint32_t end) {
+    uint32_t count = Packets(data.size());
+    for (uint32_t k = begin; k < end; ++k) {
+      uint8_t opcode = count == 1       ? ib::kReadResponseOnly
+                       : k == begin     ? (k + 1 == count ? ib::kReadResponseOnly : ib::kReadResponseFirst)
+                       : k + 1 == count ? ib::kReadResponseLast
+                                        : ib::kReadResponseMiddle;
+      wire_.Rc(static_cast<fabric::Side>(1 - reader), qp_[reader], opcode, psn + k, Part(data, k));
+    }
+  }
+  void Read(fabric::Side from, uint32_t key, uint64_t address, const Buffer& data) {
+    uint32_t psn = ReadRequest(from, key, address, static_cast<uint32_t>(data.size()));
+    ReadResponse(from, psn, data, 0, Packets(data.size()));
+  }
+  // Acknowledges everything that `requester` sent so far.
+  void Ack(fabric::Side requester) { Acknowledge(requester, ib::PsnAdd(psn_[requester], ib::kPsnMask), 0x1f); }
+  void Acknowledge(fabric::Side requester, uint32_t psn, uint8_t syndrome) {
+    wire_.Rc(static_cast<fabric::Side>(1 - requester), qp_[requester], ib::kAcknowledge, psn, {}, {}, syndrome);
+  }
+
+  uint32_t qp(fabric::Side side) const { return qp_[side]; }
+  uint32_t psn(fabric::Side side) const { return psn_[side]; }
+  void set_psn(fabric::Side side, uint32_t psn) { psn_[side] = psn; }
+  uint32_t Packets(size_t length) const { return length == 0 ? 1 : static_cast<uint32_t>((length - 1) / mtu_ + 1); }
+
+ private:
+  Bytes Part(const Buffer& data, size_t k) const {
+    size_t begin = std::min(data.size(), k * mtu_);
+    return Bytes(data).subspan(begin, std::min<size_t>(mtu_, data.size() - begin));
+  }
+  void Message(fabric::Side from, const Buffer& data, uint8_t first, uint8_t middle, uint8_t last, uint8_t only, ib::Reth reth,
+               uint32_t extra = 0) {
+    uint32_t count = Packets(data.size());
+    for (uint32_t k = 0; k < count; ++k) {
+      uint8_t opcode = count == 1 ? only : k == 0 ? first : k + 1 == count ? last : middle;
+      wire_.Rc(from, qp_[1 - from], opcode, psn_[from], Part(data, k), reth, 0, extra);
+      psn_[from] = ib::PsnAdd(psn_[from], 1);
+    }
+  }
+
+  IbWire& wire_;
+  std::array<uint32_t, 2> id_, qp_, psn_;
+  uint32_t mtu_;
+  Buffer private_data_ = Pattern(8, 1);
+};
+
+struct Recorded {
+  fabric::Event event;  // its views are empty
+  fabric::ConnectionInfo connection;
+  Buffer bytes, private_data;
+};
+
+class Recorder : public fabric::Sink {
+ public:
+  void OnEvent(const fabric::Event& e) override {
+    Recorded& r = events.emplace_back(Recorded{e, *e.connection, Buffer(e.bytes.begin(), e.bytes.end()),
+                                               Buffer(e.private_data.begin(), e.private_data.end())});
+    r.event.bytes = r.event.private_data = {};
+    r.event.connection = nullptr;
+  }
+  std::vector<const Recorded*> Of(fabric::EventKind kind, fabric::ConnectionId id = 0) const {
+    std::vector<const Recorded*> out;
+    for (const Recorded& r : events)
+      if (r.event.kind == kind && (id == 0 || r.connection.id == id)) out.push_back(&r);
+    return out;
+  }
+  size_t Count(fabric::EventKind kind) const { return Of(kind).size(); }
+
+  std::vector<Recorded> events;
+};
+
+// What an event says, without frames: for comparisons between orders of the same packets.
+inline std::string Describe(const Recorded& r) {
+  const fabric::Event& e = r.event;
+  auto number = [](uint64_t v) { return std::to_string(v) + ' '; };
+  return number(r.connection.id) + number(static_cast<uint64_t>(e.kind)) + number(e.kind == fabric::EventKind::kOpened ? 0 : e.from) +
+         number(e.handle) + number(e.offset) + number(e.length) + number(r.bytes.size()) + number(Crc32(0, r.bytes)) +
+         number(static_cast<uint64_t>(e.missing)) + number(static_cast<uint64_t>(e.setup)) + number(Crc32(0, r.private_data)) +
+         number(static_cast<uint64_t>(e.nak)) + number(e.invalidated.value_or(0)) + number(e.first) + number(e.last) +
+         number(e.gap_size) + number(static_cast<uint64_t>(e.close_reason));
+}
+
+// Decodes frames, each cut to `snap` captured bytes.
+inline fabric::DecoderStats Play(const std::vector<WireFrame>& frames, LinkType link, fabric::Sink& sink,
+                                 const fabric::DecoderOptions& options = {}, size_t snap = SIZE_MAX) {
+  fabric::Decoder decoder(options, sink);
+  uint64_t number = 0;
+  for (const WireFrame& f : frames) {
+    Frame frame{{++number, f.time_ns}, link, Bytes(f.bytes).first(std::min(snap, f.bytes.size())), static_cast<uint32_t>(f.bytes.size())};
+    decoder.OnFrame(frame);
+  }
+  decoder.Finish();
+  return decoder.stats();
+}
+inline fabric::DecoderStats Play(IbWire& wire, fabric::Sink& sink, const fabric::DecoderOptions& options = {}, size_t snap = SIZE_MAX) {
+  return Play(wire.frames(), wire.link(), sink, options, snap);
+}
+
+}  // namespace stag::test
