@@ -11,8 +11,8 @@ enum Procedure : uint32_t { kNull, kMnt, kDump, kUmnt, kUmntall, kExport, kExpor
 
 void Exports(Stream& s) {
   while (s.Bool()) {
-    s.Opaque();                     // directory
-    while (s.Bool()) s.Opaque();    // groups
+    s.Opaque();                   // directory
+    while (s.Bool()) s.Opaque();  // groups
   }
 }
 }  // namespace mount
@@ -64,8 +64,7 @@ void WalkMountReply(uint32_t version, uint32_t procedure, Stream& s) {
   switch (procedure) {
     case kNull:
     case kUmnt:
-    case kUmntall:
-      return;
+    case kUmntall: return;
     case kMnt: {
       if (s.Status() != 0) return;
       const Bytes handle = version == 3 ? s.Opaque(kNfs3HandleMax) : s.Take(kNfs2HandleBytes);
@@ -76,14 +75,10 @@ void WalkMountReply(uint32_t version, uint32_t procedure, Stream& s) {
     case kDump:
       while (s.Bool()) s.Fields("oo");
       return;
-    case kExport:
-      return Exports(s);
-    case kExportall:
-      return version == 3 ? s.Unsupported() : Exports(s);
-    case kPathconf:
-      return version == 3 ? s.Unsupported() : s.Skip(40);  // ppathcnf: ten small integers, each a word
-    default:
-      return s.Unsupported();
+    case kExport: return Exports(s);
+    case kExportall: return version == 3 ? s.Unsupported() : Exports(s);
+    case kPathconf: return version == 3 ? s.Unsupported() : s.Skip(40);  // ppathcnf: ten small integers, each a word
+    default: return s.Unsupported();
   }
 }
 
@@ -91,21 +86,13 @@ void WalkNsmCall(uint32_t procedure, Stream& s) {
   using namespace nsm;
   switch (procedure) {
     case kNull:
-    case kSimuCrash:
-      return;
-    case kStat:
-      s.Opaque();
-      return;
-    case kMon:
-      return s.Fields("oowwws");
-    case kUnmon:
-      return s.Fields("oowww");
-    case kUnmonAll:
-      return s.Fields("owww");
-    case kNotify:
-      return s.Fields("ow");
-    default:
-      return s.Unsupported();
+    case kSimuCrash: return;
+    case kStat: s.Opaque(); return;
+    case kMon: return s.Fields("oowwws");
+    case kUnmon: return s.Fields("oowww");
+    case kUnmonAll: return s.Fields("owww");
+    case kNotify: return s.Fields("ow");
+    default: return s.Unsupported();
   }
 }
 
@@ -114,17 +101,12 @@ void WalkNsmReply(uint32_t procedure, Stream& s) {
   switch (procedure) {
     case kNull:
     case kSimuCrash:
-    case kNotify:
-      return;
+    case kNotify: return;
     case kStat:
-    case kMon:
-      s.Status();
-      return s.Skip(4);
+    case kMon: s.Status(); return s.Skip(4);
     case kUnmon:
-    case kUnmonAll:
-      return s.Skip(4);
-    default:
-      return s.Unsupported();
+    case kUnmonAll: return s.Skip(4);
+    default: return s.Unsupported();
   }
 }
 

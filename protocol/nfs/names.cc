@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Names of statuses: RFC 1094 section 2.3.1, RFC 1813 section 2.6, RFC 8881 section 15.1, RFC 7862 section 11.1, RFC 8276
-// section 8.5.
+// Names of statuses: RFC 1094 section 2.3.1, RFC 1813 section 2.6, RFC 8881 section 15.1, RFC 7862 section 11.1, RFC
+// 8276 section 8.5.
 #include <span>
 
 #include "protocol/nfs/walk.h"
@@ -15,24 +15,11 @@ struct Name {
 };
 
 constexpr Name kNfs2[] = {
-    {0, "NFS_OK"},
-    {1, "NFSERR_PERM"},
-    {2, "NFSERR_NOENT"},
-    {5, "NFSERR_IO"},
-    {6, "NFSERR_NXIO"},
-    {13, "NFSERR_ACCES"},
-    {17, "NFSERR_EXIST"},
-    {19, "NFSERR_NODEV"},
-    {20, "NFSERR_NOTDIR"},
-    {21, "NFSERR_ISDIR"},
-    {27, "NFSERR_FBIG"},
-    {28, "NFSERR_NOSPC"},
-    {30, "NFSERR_ROFS"},
-    {63, "NFSERR_NAMETOOLONG"},
-    {66, "NFSERR_NOTEMPTY"},
-    {69, "NFSERR_DQUOT"},
-    {70, "NFSERR_STALE"},
-    {99, "NFSERR_WFLUSH"},
+    {0, "NFS_OK"},         {1, "NFSERR_PERM"},         {2, "NFSERR_NOENT"},     {5, "NFSERR_IO"},
+    {6, "NFSERR_NXIO"},    {13, "NFSERR_ACCES"},       {17, "NFSERR_EXIST"},    {19, "NFSERR_NODEV"},
+    {20, "NFSERR_NOTDIR"}, {21, "NFSERR_ISDIR"},       {27, "NFSERR_FBIG"},     {28, "NFSERR_NOSPC"},
+    {30, "NFSERR_ROFS"},   {63, "NFSERR_NAMETOOLONG"}, {66, "NFSERR_NOTEMPTY"}, {69, "NFSERR_DQUOT"},
+    {70, "NFSERR_STALE"},  {99, "NFSERR_WFLUSH"},
 };
 
 constexpr Name kNfs3[] = {

@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// NFS version 2, RFC 1094 section 2.2. File handles are 32 bytes without a count; READ and WRITE carry data, READLINK and
-// SYMLINK a path.
+// NFS version 2, RFC 1094 section 2.2. File handles are 32 bytes without a count; READ and WRITE carry data, READLINK
+// and SYMLINK a path.
 #include "protocol/nfs/walkers.h"
 
 namespace stag::nfs {
 namespace {
 
 enum Procedure : uint32_t {
-  kNull, kGetattr, kSetattr, kRoot, kLookup, kReadlink, kRead, kWritecache, kWrite, kCreate, kRemove, kRename, kLink,
-  kSymlink, kMkdir, kRmdir, kReaddir, kStatfs
+  kNull,
+  kGetattr,
+  kSetattr,
+  kRoot,
+  kLookup,
+  kReadlink,
+  kRead,
+  kWritecache,
+  kWrite,
+  kCreate,
+  kRemove,
+  kRename,
+  kLink,
+  kSymlink,
+  kMkdir,
+  kRmdir,
+  kReaddir,
+  kStatfs
 };
 
 constexpr uint64_t kSetAttributesBytes = 32;  // sattr
@@ -33,16 +49,12 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
   switch (procedure) {
     case kNull:
     case kRoot:
-    case kWritecache:
-      return;
+    case kWritecache: return;
     case kGetattr:
     case kReadlink:
-    case kStatfs:
-      return s.Skip(kNfs2HandleBytes);
-    case kSetattr:
-      return s.Skip(kNfs2HandleBytes + kSetAttributesBytes);
-    case kLookup:
-      return NamedTarget(s);
+    case kStatfs: return s.Skip(kNfs2HandleBytes);
+    case kSetattr: return s.Skip(kNfs2HandleBytes + kSetAttributesBytes);
+    case kLookup: return NamedTarget(s);
     case kRead: {
       const Bytes handle = s.Take(kNfs2HandleBytes);
       const uint32_t offset = s.U32();
@@ -58,18 +70,11 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
       return s.Item(ItemKind::kWriteData, [&](uint32_t count) { s.visitor.OnWrite(0, handle, offset, count); });
     }
     case kCreate:
-    case kMkdir:
-      NamedTarget(s);
-      return s.Skip(kSetAttributesBytes);
+    case kMkdir: NamedTarget(s); return s.Skip(kSetAttributesBytes);
     case kRemove:
-    case kRmdir:
-      return DirectoryEntry(s);
-    case kRename:
-      DirectoryEntry(s);
-      return DirectoryEntry(s);
-    case kLink:
-      s.Skip(kNfs2HandleBytes);
-      return DirectoryEntry(s);
+    case kRmdir: return DirectoryEntry(s);
+    case kRename: DirectoryEntry(s); return DirectoryEntry(s);
+    case kLink: s.Skip(kNfs2HandleBytes); return DirectoryEntry(s);
     case kSymlink:
       DirectoryEntry(s);
       s.Item(ItemKind::kLinkText);
@@ -80,8 +85,7 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
       if (s.ok()) s.visitor.OnReplyLimit(0, kReaddir, count);
       return;
     }
-    default:
-      return s.Unsupported();
+    default: return s.Unsupported();
   }
 }
 
@@ -92,8 +96,7 @@ void WalkNfs2Reply(uint32_t procedure, Stream& s) {
   switch (procedure) {
     case kGetattr:
     case kSetattr:
-    case kWrite:
-      return s.Skip(kNfs2AttributesBytes);
+    case kWrite: return s.Skip(kNfs2AttributesBytes);
     case kLookup:
     case kCreate:
     case kMkdir: {
@@ -101,8 +104,7 @@ void WalkNfs2Reply(uint32_t procedure, Stream& s) {
       if (s.ok()) s.visitor.OnHandle(0, handle);
       return s.Skip(kNfs2AttributesBytes);
     }
-    case kReadlink:
-      return s.Item(ItemKind::kLinkText);
+    case kReadlink: return s.Item(ItemKind::kLinkText);
     case kRead:
       s.Skip(kNfs2AttributesBytes);
       return s.Item(ItemKind::kReadData, [&](uint32_t count) { s.visitor.OnReadResult(0, count, false); });
@@ -114,10 +116,8 @@ void WalkNfs2Reply(uint32_t procedure, Stream& s) {
       }
       s.Bool();  // eof
       return;
-    case kStatfs:
-      return s.Skip(20);
-    default:
-      return;  // a status alone
+    case kStatfs: return s.Skip(20);
+    default: return;  // a status alone
   }
 }
 

@@ -7,12 +7,32 @@ namespace stag::nfs {
 namespace {
 
 enum Procedure : uint32_t {
-  kNull, kGetattr, kSetattr, kLookup, kAccess, kReadlink, kRead, kWrite, kCreate, kMkdir, kSymlink, kMknod, kRemove, kRmdir,
-  kRename, kLink, kReaddir, kReaddirplus, kFsstat, kFsinfo, kPathconf, kCommit
+  kNull,
+  kGetattr,
+  kSetattr,
+  kLookup,
+  kAccess,
+  kReadlink,
+  kRead,
+  kWrite,
+  kCreate,
+  kMkdir,
+  kSymlink,
+  kMknod,
+  kRemove,
+  kRmdir,
+  kRename,
+  kLink,
+  kReaddir,
+  kReaddirplus,
+  kFsstat,
+  kFsinfo,
+  kPathconf,
+  kCommit
 };
 
-constexpr uint64_t kAttributesBytes = 84;       // fattr3
-constexpr uint64_t kWccAttributesBytes = 24;    // wcc_attr
+constexpr uint64_t kAttributesBytes = 84;     // fattr3
+constexpr uint64_t kWccAttributesBytes = 24;  // wcc_attr
 enum CreateMode : uint32_t { kUnchecked = 0, kGuarded = 1, kExclusive = 2 };
 enum FileType : uint32_t { kBlock = 3, kCharacter = 4, kSocket = 6, kFifo = 7 };
 
@@ -76,8 +96,7 @@ void WccData(Stream& s) {
 // What follows a status that is not NFS3_OK.
 void FailureBody(uint32_t procedure, Stream& s) {
   switch (procedure) {
-    case kGetattr:
-      return;
+    case kGetattr: return;
     case kSetattr:
     case kWrite:
     case kCreate:
@@ -86,16 +105,10 @@ void FailureBody(uint32_t procedure, Stream& s) {
     case kMknod:
     case kRemove:
     case kRmdir:
-    case kCommit:
-      return WccData(s);
-    case kRename:
-      WccData(s);
-      return WccData(s);
-    case kLink:
-      SkipPostOpAttributes(s);
-      return WccData(s);
-    default:
-      return SkipPostOpAttributes(s);
+    case kCommit: return WccData(s);
+    case kRename: WccData(s); return WccData(s);
+    case kLink: SkipPostOpAttributes(s); return WccData(s);
+    default: return SkipPostOpAttributes(s);
   }
 }
 
@@ -130,24 +143,18 @@ void SkipPostOpAttributes(Stream& s) { Optional(s, kAttributesBytes); }
 
 void WalkNfs3Call(uint32_t procedure, Stream& s) {
   switch (procedure) {
-    case kNull:
-      return;
+    case kNull: return;
     case kGetattr:
     case kReadlink:
     case kFsstat:
     case kFsinfo:
-    case kPathconf:
-      Handle(s);
-      return;
+    case kPathconf: Handle(s); return;
     case kSetattr:
       Handle(s);
       SetAttributes(s);
       return Optional(s, 8);  // guard
-    case kLookup:
-      return NamedTarget(s);
-    case kAccess:
-      Handle(s);
-      return s.Skip(4);
+    case kLookup: return NamedTarget(s);
+    case kAccess: Handle(s); return s.Skip(4);
     case kRead: {
       const Bytes handle = Handle(s);
       const uint64_t offset = s.U64();
@@ -163,42 +170,28 @@ void WalkNfs3Call(uint32_t procedure, Stream& s) {
       s.Skip(4);  // stable
       return s.Item(ItemKind::kWriteData);
     }
-    case kCreate:
-      NamedTarget(s);
-      return CreateHow(s);
-    case kMkdir:
-      NamedTarget(s);
-      return SetAttributes(s);
+    case kCreate: NamedTarget(s); return CreateHow(s);
+    case kMkdir: NamedTarget(s); return SetAttributes(s);
     case kSymlink:
       NamedTarget(s);
       SetAttributes(s);
       return s.Item(ItemKind::kLinkText);
-    case kMknod:
-      NamedTarget(s);
-      return MknodData(s);
+    case kMknod: NamedTarget(s); return MknodData(s);
     case kRemove:
-    case kRmdir:
-      return DirectoryEntry(s);
-    case kRename:
-      DirectoryEntry(s);
-      return DirectoryEntry(s);
-    case kLink:
-      Handle(s);
-      return DirectoryEntry(s);
+    case kRmdir: return DirectoryEntry(s);
+    case kRename: DirectoryEntry(s); return DirectoryEntry(s);
+    case kLink: Handle(s); return DirectoryEntry(s);
     case kReaddir:
     case kReaddirplus: {
       Handle(s);
-      s.Skip(16);                            // cookie and its verifier
+      s.Skip(16);                                // cookie and its verifier
       if (procedure == kReaddirplus) s.Skip(4);  // dircount
       const uint32_t limit = s.U32();
       if (s.ok()) s.visitor.OnReplyLimit(0, procedure, limit);
       return;
     }
-    case kCommit:
-      Handle(s);
-      return s.Skip(12);
-    default:
-      return s.Unsupported();
+    case kCommit: Handle(s); return s.Skip(12);
+    default: return s.Unsupported();
   }
 }
 
@@ -207,49 +200,32 @@ void WalkNfs3Reply(uint32_t procedure, Stream& s) {
   if (procedure == kNull) return;
   if (s.Status() != 0) return FailureBody(procedure, s);
   switch (procedure) {
-    case kGetattr:
-      return s.Skip(kAttributesBytes);
+    case kGetattr: return s.Skip(kAttributesBytes);
     case kLookup: {
       const Bytes handle = Handle(s);
       if (s.ok()) s.visitor.OnHandle(0, handle);
       SkipPostOpAttributes(s);
       return SkipPostOpAttributes(s);
     }
-    case kAccess:
-      SkipPostOpAttributes(s);
-      return s.Skip(4);
-    case kReadlink:
-      SkipPostOpAttributes(s);
-      return s.Item(ItemKind::kLinkText);
+    case kAccess: SkipPostOpAttributes(s); return s.Skip(4);
+    case kReadlink: SkipPostOpAttributes(s); return s.Item(ItemKind::kLinkText);
     case kRead: {
       SkipPostOpAttributes(s);
       s.Skip(4);  // count: the same as the data's
       const bool eof = s.Bool();
       return s.Item(ItemKind::kReadData, [&](uint32_t count) { s.visitor.OnReadResult(0, count, eof); });
     }
-    case kWrite:
-      WccData(s);
-      return s.Skip(16);  // count, committed, verifier
+    case kWrite: WccData(s); return s.Skip(16);  // count, committed, verifier
     case kCreate:
     case kMkdir:
     case kSymlink:
-    case kMknod:
-      return CreatedObject(s);
+    case kMknod: return CreatedObject(s);
     case kReaddir:
-    case kReaddirplus:
-      return Directory(s, procedure == kReaddirplus);
-    case kFsstat:
-      SkipPostOpAttributes(s);
-      return s.Skip(52);
-    case kFsinfo:
-      SkipPostOpAttributes(s);
-      return s.Skip(48);
-    case kPathconf:
-      SkipPostOpAttributes(s);
-      return s.Skip(24);
-    case kCommit:
-      WccData(s);
-      return s.Skip(8);
+    case kReaddirplus: return Directory(s, procedure == kReaddirplus);
+    case kFsstat: SkipPostOpAttributes(s); return s.Skip(52);
+    case kFsinfo: SkipPostOpAttributes(s); return s.Skip(48);
+    case kPathconf: SkipPostOpAttributes(s); return s.Skip(24);
+    case kCommit: WccData(s); return s.Skip(8);
     default:  // SETATTR, REMOVE, RMDIR, RENAME, LINK: the same as after a failure
       return FailureBody(procedure, s);
   }

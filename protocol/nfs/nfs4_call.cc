@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// COMPOUND arguments. Every operation must be skipped exactly, for a WRITE or a symbolic link's text may stand behind it.
+// COMPOUND arguments. Every operation must be skipped exactly, for a WRITE or a symbolic link's text may stand behind
+// it.
 #include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/nfs4_types.h"
 #include "protocol/nfs/walkers.h"
@@ -44,14 +45,10 @@ void OpenHow(Stream& s) {
   if (!s.ok() || type == kNoCreate) return;
   switch (s.U32()) {
     case kUnchecked:
-    case kGuarded:
-      return s.Fields("f");
-    case kExclusive:
-      return s.Fields("h");
-    case kExclusive41:
-      return s.Fields("hf");
-    default:
-      return s.Malformed();
+    case kGuarded: return s.Fields("f");
+    case kExclusive: return s.Fields("h");
+    case kExclusive41: return s.Fields("hf");
+    default: return s.Malformed();
   }
 }
 
@@ -65,15 +62,11 @@ void Open(Stream& s, Handles& handles) {
     case kClaimDelegatePrev:
       if (claim == kClaimDelegateCur) s.Skip(16);
       return Lookup(s, handles);
-    case kClaimPrevious:
-      return s.Skip(4);
-    case kClaimDelegCurFh:
-      return s.Skip(16);
+    case kClaimPrevious: return s.Skip(4);
+    case kClaimDelegCurFh: return s.Skip(16);
     case kClaimFh:
-    case kClaimDelegPrevFh:
-      return;
-    default:
-      return s.Unsupported();
+    case kClaimDelegPrevFh: return;
+    default: return s.Unsupported();
   }
 }
 
@@ -100,8 +93,7 @@ void Write(Stream& s, const Handles& handles) {
   s.Skip(16);
   const uint64_t offset = s.U64();
   s.Skip(4);  // stable
-  s.Item(ItemKind::kWriteData,
-         [&](uint32_t count) { s.visitor.OnWrite(s.op_index, handles.current, offset, count); });
+  s.Item(ItemKind::kWriteData, [&](uint32_t count) { s.visitor.OnWrite(s.op_index, handles.current, offset, count); });
 }
 
 // callback_sec_parms4<>
@@ -109,17 +101,13 @@ void SecurityParameters(Stream& s) {
   const uint32_t count = s.Count(4);
   for (uint32_t i = 0; i < count && s.ok(); ++i) {
     switch (s.U32()) {
-      case rpc::kAuthNone:
-        break;
+      case rpc::kAuthNone: break;
       case rpc::kAuthSys:
         s.Fields("woww");
         s.SkipArray(4);
         break;
-      case rpc::kRpcsecGss:
-        s.Fields("woo");
-        break;
-      default:
-        s.Unsupported();
+      case rpc::kRpcsecGss: s.Fields("woo"); break;
+      default: s.Unsupported();
     }
   }
 }
@@ -201,7 +189,7 @@ void MoveHandles(uint32_t op, Handles& handles) {
     case kOpPutpubfh:
     case kOpLookupp:
     case kOpOpenattr:
-    case kOpSecinfo:        // RFC 8881 section 2.6.3.1.1.8: consumed
+    case kOpSecinfo:  // RFC 8881 section 2.6.3.1.1.8: consumed
     case kOpSecinfoNoName: handles.current = {}; break;
     default: break;
   }

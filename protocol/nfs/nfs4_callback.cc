@@ -11,14 +11,10 @@ namespace {
 void LayoutRecall(Stream& s) {
   s.Fields("wwb");
   switch (s.U32()) {
-    case kScopeFile:
-      return s.Fields("nhhs");
-    case kScopeFsid:
-      return s.Skip(16);
-    case kScopeAll:
-      return;
-    default:
-      return s.Unsupported();
+    case kScopeFile: return s.Fields("nhhs");
+    case kScopeFsid: return s.Skip(16);
+    case kScopeAll: return;
+    default: return s.Unsupported();
   }
 }
 

@@ -49,13 +49,9 @@ void ExchangeId(Stream& s) {
 void GetDirDelegation(Stream& s) {
   enum : uint32_t { kGranted = 0, kUnavailable = 1 };
   switch (s.U32()) {
-    case kGranted:
-      return s.Fields("hsmmm");
-    case kUnavailable:
-      s.Bool();
-      return;
-    default:
-      return s.Unsupported();
+    case kGranted: return s.Fields("hsmmm");
+    case kUnavailable: s.Bool(); return;
+    default: return s.Unsupported();
   }
 }
 
@@ -83,14 +79,9 @@ void ReadPlus(Stream& s) {
   const uint32_t count = s.Count(16);
   for (uint32_t i = 0; i < count && s.ok(); ++i) {
     switch (s.U32()) {
-      case kData:
-        s.Fields("ho");
-        break;
-      case kHole:
-        s.Fields("hh");
-        break;
-      default:
-        s.Unsupported();
+      case kData: s.Fields("ho"); break;
+      case kHole: s.Fields("hh"); break;
+      default: s.Unsupported();
     }
   }
 }
@@ -121,7 +112,10 @@ void SuccessBody(uint32_t op, Stream& s) {
     case kOpSetattr: return s.Fields("m");
     case kOpSetclientid: return s.Fields("hh");
     case kOpExchangeId: return ExchangeId(s);
-    case kOpCreateSession: s.Fields("sww"); SkipChannelAttributes(s); return SkipChannelAttributes(s);
+    case kOpCreateSession:
+      s.Fields("sww");
+      SkipChannelAttributes(s);
+      return SkipChannelAttributes(s);
     case kOpGetDirDelegation: return GetDirDelegation(s);
     case kOpGetdeviceinfo: return s.Fields("wom");
     case kOpGetdevicelist: return GetDeviceList(s);
@@ -150,8 +144,7 @@ void FailureBody(uint32_t op, uint32_t status, Stream& s) {
     case kOpLockt:
       if (status == kNfs4ErrDenied) LockDenied(s);
       return;
-    case kOpSetattr:
-      return s.Fields("m");  // attrsset stands in every result
+    case kOpSetattr: return s.Fields("m");  // attrsset stands in every result
     case kOpSetclientid:
       if (status == kNfs4ErrClidInUse) s.Fields("oo");
       return;
@@ -164,8 +157,7 @@ void FailureBody(uint32_t op, uint32_t status, Stream& s) {
     case kOpCopy:
       if (status == kNfs4ErrOffloadNoReqs) s.Fields("bb");
       return;
-    default:
-      return;
+    default: return;
   }
 }
 

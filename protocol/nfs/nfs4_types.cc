@@ -8,11 +8,9 @@ void SkipOpenDelegation(Stream& s) {
   enum : uint32_t { kContention = 1, kResource = 2 };                                     // why_no_delegation4
   enum : uint32_t { kLimitSize = 1, kLimitBlocks = 2 };                                   // nfs_space_limit4
   switch (s.U32()) {
-    case kNone:
-      return;
+    case kNone: return;
     case kRead:
-    case kReadAttributes:
-      return s.Fields("sbwwwo");
+    case kReadAttributes: return s.Fields("sbwwwo");
     case kWrite:
     case kWriteAttributes: {
       s.Fields("sb");
@@ -25,8 +23,7 @@ void SkipOpenDelegation(Stream& s) {
       if (why == kContention || why == kResource) s.Bool();
       return;
     }
-    default:
-      return s.Unsupported();
+    default: return s.Unsupported();
   }
 }
 
@@ -43,12 +40,9 @@ void SkipNetLocation(Stream& s) {
   enum : uint32_t { kName = 1, kUrl = 2, kNetAddress = 3 };
   switch (s.U32()) {
     case kName:
-    case kUrl:
-      return s.Fields("o");
-    case kNetAddress:
-      return s.Fields("oo");
-    default:
-      return s.Unsupported();
+    case kUrl: return s.Fields("o");
+    case kNetAddress: return s.Fields("oo");
+    default: return s.Unsupported();
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Types of NFSv4 that are more than a row of fields and that calls, replies or callbacks share. Internal to protocol/nfs.
-// Each function skips one value.
+// Types of NFSv4 that are more than a row of fields and that calls, replies or callbacks share. Internal to
+// protocol/nfs. Each function skips one value.
 #pragma once
 
 #include "protocol/nfs/stream.h"
@@ -20,9 +20,18 @@ void SkipNotifications(Stream& s);      // notify4<>
 
 enum StateProtection : uint32_t { kProtectNone = 0, kProtectMachineCredential = 1, kProtectSsv = 2 };
 enum ClaimType : uint32_t {
-  kClaimNull = 0, kClaimPrevious = 1, kClaimDelegateCur = 2, kClaimDelegatePrev = 3, kClaimFh = 4, kClaimDelegCurFh = 5,
+  kClaimNull = 0,
+  kClaimPrevious = 1,
+  kClaimDelegateCur = 2,
+  kClaimDelegatePrev = 3,
+  kClaimFh = 4,
+  kClaimDelegCurFh = 5,
   kClaimDelegPrevFh = 6
 };
-enum LayoutScope : uint32_t { kScopeFile = 1, kScopeFsid = 2, kScopeAll = 3 };  // layoutreturn_type4, layoutrecall_type4
+enum LayoutScope : uint32_t {
+  kScopeFile = 1,
+  kScopeFsid = 2,
+  kScopeAll = 3
+};  // layoutreturn_type4, layoutrecall_type4
 
 }  // namespace stag::nfs

@@ -8,8 +8,26 @@ namespace stag::nfs {
 namespace {
 
 enum Procedure : uint32_t {
-  kNull, kTest, kLock, kCancel, kUnlock, kGranted, kTestMsg, kLockMsg, kCancelMsg, kUnlockMsg, kGrantedMsg, kTestRes,
-  kLockRes, kCancelRes, kUnlockRes, kGrantedRes, kShare = 20, kUnshare, kNmLock, kFreeAll
+  kNull,
+  kTest,
+  kLock,
+  kCancel,
+  kUnlock,
+  kGranted,
+  kTestMsg,
+  kLockMsg,
+  kCancelMsg,
+  kUnlockMsg,
+  kGrantedMsg,
+  kTestRes,
+  kLockRes,
+  kCancelRes,
+  kUnlockRes,
+  kGrantedRes,
+  kShare = 20,
+  kUnshare,
+  kNmLock,
+  kFreeAll
 };
 
 constexpr uint32_t kDenied = 1;
@@ -43,9 +61,7 @@ void WalkNlmCall(uint32_t version, uint32_t procedure, Stream& s) {
     case kTest:
     case kTestMsg:
     case kGranted:
-    case kGrantedMsg:
-      s.Bool();
-      return LockDescription(version, s);
+    case kGrantedMsg: s.Bool(); return LockDescription(version, s);
     case kLock:
     case kLockMsg:
     case kNmLock:
@@ -53,15 +69,11 @@ void WalkNlmCall(uint32_t version, uint32_t procedure, Stream& s) {
       LockDescription(version, s);
       return s.Fields("bw");
     case kCancel:
-    case kCancelMsg:
-      s.Fields("bb");
-      return LockDescription(version, s);
+    case kCancelMsg: s.Fields("bb"); return LockDescription(version, s);
     case kUnlock:
-    case kUnlockMsg:
-      return LockDescription(version, s);
+    case kUnlockMsg: return LockDescription(version, s);
     case kShare:
-    case kUnshare:
-      return s.Fields("ooowwb");
+    case kUnshare: return s.Fields("ooowwb");
     default:  // the answers to _MSG calls are calls themselves
       return Result(version, procedure == kTestRes, false, s);
   }

@@ -32,8 +32,14 @@ void Stream::Fields(const char* layout) {
       case 't': Skip(12); break;
       case 'o': Opaque(); break;
       case 'm': SkipArray(4); break;
-      case 'f': SkipArray(4); Opaque(); break;
-      case 'c': Bool(); Skip(16); break;
+      case 'f':
+        SkipArray(4);
+        Opaque();
+        break;
+      case 'c':
+        Bool();
+        Skip(16);
+        break;
       case 'b': Bool(); break;
       case 'n': Opaque(128); break;
       default: Unsupported();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Stream: the reduced RPC message as the walkers of this folder see it: XDR pieces read in order, with the state that they
-// share. Internal to protocol/nfs. Failure is sticky, as in Cursor; counts are checked against what remains before a loop.
+// Stream: the reduced RPC message as the walkers of this folder see it: XDR pieces read in order, with the state that
+// they share. Internal to protocol/nfs. Failure is sticky, as in Cursor; counts are checked against what remains before
+// a loop.
 #pragma once
 
 #include "protocol/base/cursor.h"
@@ -32,10 +33,12 @@ class Stream {
   // The count of an array whose elements have at least `element_bytes` (not 0) bytes each. 0 when they cannot be there.
   uint32_t Count(uint64_t element_bytes, uint32_t max = 0xffffffffu);
   // An array of fixed-size elements.
-  void SkipArray(uint64_t element_bytes, uint32_t max = 0xffffffffu) { Skip(Count(element_bytes, max) * element_bytes); }
+  void SkipArray(uint64_t element_bytes, uint32_t max = 0xffffffffu) {
+    Skip(Count(element_bytes, max) * element_bytes);
+  }
 
-  // Skips one field per letter: w word (4 bytes), h hyper (8), s sixteen bytes (stateid, session or device id), t time (12),
-  // o opaque, m bitmap, f fattr4, c change_info4, b bool, n file handle of version 4.
+  // Skips one field per letter: w word (4 bytes), h hyper (8), s sixteen bytes (stateid, session or device id), t time
+  // (12), o opaque, m bitmap, f fattr4, c change_info4, b bool, n file handle of version 4.
   void Fields(const char* layout);
 
   // The status that results begin with; the first one is the Walk's.

@@ -19,16 +19,11 @@ Protocol ProtocolOf(const rpc::CallHeader& call) {
       if (version == 2) return Protocol::kNfs2;
       if (version == 3) return Protocol::kNfs3;
       return version == 4 ? Protocol::kNfs4 : Protocol::kUnknown;
-    case kMountProgram:
-      return version >= 1 && version <= 3 ? Protocol::kMount : Protocol::kUnknown;
-    case kNlmProgram:
-      return version == 1 || version == 3 || version == 4 ? Protocol::kNlm : Protocol::kUnknown;
-    case kNsmProgram:
-      return version == 1 ? Protocol::kNsm : Protocol::kUnknown;
-    case kNfsAclProgram:
-      return version == 2 || version == 3 ? Protocol::kNfsAcl : Protocol::kUnknown;
-    default:
-      return Protocol::kUnknown;
+    case kMountProgram: return version >= 1 && version <= 3 ? Protocol::kMount : Protocol::kUnknown;
+    case kNlmProgram: return version == 1 || version == 3 || version == 4 ? Protocol::kNlm : Protocol::kUnknown;
+    case kNsmProgram: return version == 1 ? Protocol::kNsm : Protocol::kUnknown;
+    case kNfsAclProgram: return version == 2 || version == 3 ? Protocol::kNfsAcl : Protocol::kUnknown;
+    default: return Protocol::kUnknown;
   }
 }
 
@@ -116,8 +111,7 @@ Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t 
   if (header.status != ParseStatus::kOk || header.opaque_arguments()) return eligible;
   const uint32_t procedure = header.procedure;
   switch (ProtocolOf(header)) {
-    case Protocol::kUnknown:
-      return eligible;
+    case Protocol::kUnknown: return eligible;
     case Protocol::kNfs2:
     case Protocol::kNfs3: {
       const bool v2 = header.version == 2;

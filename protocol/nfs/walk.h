@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Walks the arguments and results of NFSv2, v3, v4.0, v4.1 and v4.2 (and knows MOUNT, NLM, NSM, NFSACL and callbacks well
-// enough to say that nothing in them is DDP-eligible) far enough to find every DDP-eligible data item (RFC 8267), the
-// status, the COMPOUND operations, and what `stag extract` needs: which file and where.
+// Walks the arguments and results of NFSv2, v3, v4.0, v4.1 and v4.2 (and knows MOUNT, NLM, NSM, NFSACL and callbacks
+// well enough to say that nothing in them is DDP-eligible) far enough to find every DDP-eligible data item (RFC 8267),
+// the status, the COMPOUND operations, and what `stag extract` needs: which file and where.
 //
 // The stream that is walked is the *reduced* RPC message (protocol.md section 5): at each DDP-eligible item the visitor
 // says whether its bytes stand in the stream or were moved by RDMA. Works on truncated streams: everything visible is
@@ -38,8 +38,8 @@ class Visitor {
   // Must return true when the item's bytes (and padding) are not in the stream because they were moved in a chunk.
   virtual bool IsReduced(const Item&) { return false; }
 
-  // COMPOUND: operation `op` at `op_index` starts (call), or its result with `status` (reply). An operation that we do not
-  // know is reported too, before the walk ends as kUnsupported.
+  // COMPOUND: operation `op` at `op_index` starts (call), or its result with `status` (reply). An operation that we do
+  // not know is reported too, before the walk ends as kUnsupported.
   virtual void OnOperation(uint32_t /*op_index*/, uint32_t /*op*/) {}
   virtual void OnOperationResult(uint32_t /*op_index*/, uint32_t /*op*/, uint32_t /*status*/) {}
 
@@ -52,8 +52,8 @@ class Visitor {
   // A name looked up, created or opened in `directory` (empty: unknown), in a call. Its handle comes with OnHandle in
   // the reply, at the same op_index (NFSv3) or at a later GETFH (NFSv4).
   virtual void OnName(uint32_t /*op_index*/, Bytes /*directory*/, Bytes /*name*/) {}
-  // NFSv4 calls: PUTFH (the handle becomes current), SAVEFH, RESTOREFH, GETFH and PUTROOTFH are reported by OnOperation;
-  // PUTFH also here.
+  // NFSv4 calls: PUTFH (the handle becomes current), SAVEFH, RESTOREFH, GETFH and PUTROOTFH are reported by
+  // OnOperation; PUTFH also here.
   virtual void OnCurrentHandle(uint32_t /*op_index*/, Bytes /*handle*/) {}
   // A file handle in a reply: LOOKUP, CREATE, MKDIR, SYMLINK, MKNOD results (v2, v3), GETFH (v4), MOUNT.
   virtual void OnHandle(uint32_t /*op_index*/, Bytes /*handle*/) {}
@@ -65,24 +65,26 @@ class Visitor {
 
 struct Walk {
   // kOk: walked to the end of the arguments or results (what follows, up to the stream's length, is not theirs); also a
-  // reply without results (RPC errors). kTruncatedByCapture / kMalformed: stopped at `offset`. kUnsupported: program, version,
-  // procedure or operation that we do not know, or arguments that are wrapped (GSS); what precedes it was reported.
+  // reply without results (RPC errors). kTruncatedByCapture / kMalformed: stopped at `offset`. kUnsupported: program,
+  // version, procedure or operation that we do not know, or arguments that are wrapped (GSS); what precedes it was
+  // reported.
   ParseStatus status = ParseStatus::kUnsupported;
-  uint64_t offset = 0;   // where the walk ended: bytes from the start of the stream
+  uint64_t offset = 0;      // where the walk ended: bytes from the start of the stream
   bool has_status = false;  // reply: an NFS (NFSACL, MOUNT, NLM) status was read
   uint32_t nfs_status = 0;
 };
 
-// `stream`: captured prefix of the reduced RPC message, `length`: its bytes on the wire; `header`: of that same message.
+// `stream`: captured prefix of the reduced RPC message, `length`: its bytes on the wire; `header`: of that same
+// message.
 Walk WalkCall(const rpc::CallHeader& header, Bytes stream, uint64_t length, Visitor& visitor);
 // `call`: the header of the call it answers (program, version, procedure, GSS service).
 Walk WalkReply(const rpc::CallHeader& call, const rpc::ReplyHeader& header, Bytes stream, uint64_t length,
                Visitor& visitor);
 
-// How many DDP-eligible items the *results* of this call can have (RFC 8267): READ 1, READLINK 1, COMPOUND: its READ and
-// READLINK operations; and likewise for the arguments. `known` false when program or version is unknown, GSS hides them,
-// or a COMPOUND could not be walked to its end. `reduced`: its IsReduced (nothing else is called) tells which items of the
-// call were moved out of the stream; nullptr: none.
+// How many DDP-eligible items the *results* of this call can have (RFC 8267): READ 1, READLINK 1, COMPOUND: its READ
+// and READLINK operations; and likewise for the arguments. `known` false when program or version is unknown, GSS hides
+// them, or a COMPOUND could not be walked to its end. `reduced`: its IsReduced (nothing else is called) tells which
+// items of the call were moved out of the stream; nullptr: none.
 struct Eligibility {
   bool known = false;
   uint32_t argument_items = 0;

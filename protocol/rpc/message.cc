@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RPC headers both ways. Fields are stored as they are read, so a message that is cut or wrong still shows what came before.
+// RPC headers both ways. Fields are stored as they are read, so a message that is cut or wrong still shows what came
+// before.
 #include "protocol/rpc/message.h"
 
 #include <array>
@@ -12,9 +13,9 @@ namespace stag::rpc {
 namespace {
 
 constexpr uint32_t kRpcVersion = 2;
-constexpr uint32_t kMaxAuthBytes = 400;     // RFC 5531 section 8.2
-constexpr uint32_t kMaxMachineName = 255;   // RFC 5531 appendix A
-constexpr uint32_t kMaxGids = 16;           // likewise
+constexpr uint32_t kMaxAuthBytes = 400;    // RFC 5531 section 8.2
+constexpr uint32_t kMaxMachineName = 255;  // RFC 5531 appendix A
+constexpr uint32_t kMaxGids = 16;          // likewise
 enum RejectStat : uint32_t { kRpcMismatch = 0, kAuthError = 1 };
 
 // Reads words until one is missing; returns how many were there.

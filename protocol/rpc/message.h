@@ -14,7 +14,12 @@ enum MessageType : uint32_t { kCall = 0, kReply = 1 };
 enum AuthFlavor : uint32_t { kAuthNone = 0, kAuthSys = 1, kAuthShort = 2, kAuthDh = 3, kRpcsecGss = 6 };
 enum ReplyStat : uint32_t { kAccepted = 0, kDenied = 1 };
 enum AcceptStat : uint32_t {
-  kSuccess = 0, kProgUnavail = 1, kProgMismatch = 2, kProcUnavail = 3, kGarbageArgs = 4, kSystemErr = 5
+  kSuccess = 0,
+  kProgUnavail = 1,
+  kProgMismatch = 2,
+  kProcUnavail = 3,
+  kGarbageArgs = 4,
+  kSystemErr = 5
 };
 enum GssProc : uint32_t { kGssData = 0, kGssInit = 1, kGssContinueInit = 2, kGssDestroy = 3 };
 enum GssService : uint32_t { kGssNone = 1, kGssIntegrity = 2, kGssPrivacy = 3 };
@@ -47,17 +52,17 @@ struct ReplyHeader {
   uint8_t words = 0;  // how many of xid, msg_type, reply_stat were there
   uint32_t xid = 0, msg_type = 0, reply_stat = 0;
   Auth verifier;
-  uint32_t accept_stat = 0;            // when accepted
+  uint32_t accept_stat = 0;  // when accepted
   uint32_t mismatch_low = 0, mismatch_high = 0;
   uint32_t reject_stat = 0, auth_stat = 0;  // when denied
-  uint32_t length = 0;  // bytes up to the results; valid when status is kOk
+  uint32_t length = 0;                      // bytes up to the results; valid when status is kOk
   bool success() const { return status == ParseStatus::kOk && reply_stat == kAccepted && accept_stat == kSuccess; }
 };
 
 // `bytes`: the captured prefix of the RPC message; `length`: its bytes on the wire. A message of the other type is
-// kMalformed with the words filled; a call whose rpc_version is not 2 is kUnsupported (its six words are filled); values
-// outside the protocol's enumerations and authentication bodies over 400 bytes are kMalformed. Fields that were there are
-// filled even when the status is not kOk.
+// kMalformed with the words filled; a call whose rpc_version is not 2 is kUnsupported (its six words are filled);
+// values outside the protocol's enumerations and authentication bodies over 400 bytes are kMalformed. Fields that were
+// there are filled even when the status is not kOk.
 CallHeader DecodeCall(Bytes bytes, uint64_t length);
 ReplyHeader DecodeReply(Bytes bytes, uint64_t length);
 

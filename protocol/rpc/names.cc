@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Names of the programs that are seen on RPC-over-RDMA connections and of their procedures, as their documents spell them
-// without the prefix (NFSPROC3_READ is "READ").
+// Names of the programs that are seen on RPC-over-RDMA connections and of their procedures, as their documents spell
+// them without the prefix (NFSPROC3_READ is "READ").
 #include <span>
 
 #include "protocol/rpc/message.h"
@@ -14,22 +14,24 @@ using Names = std::span<const char* const>;
 constexpr const char* kPortmap2[] = {"NULL", "SET", "UNSET", "GETPORT", "DUMP", "CALLIT"};  // RFC 1833 section 3
 constexpr const char* kRpcbind3[] = {"NULL",   "SET",     "UNSET",       "GETADDR",    "DUMP",
                                      "CALLIT", "GETTIME", "UADDR2TADDR", "TADDR2UADDR"};  // RFC 1833 section 2
-constexpr const char* kRpcbind4[] = {"NULL",        "SET",         "UNSET",       "GETADDR",  "DUMP",        "BCAST",  "GETTIME",
-                                     "UADDR2TADDR", "TADDR2UADDR", "GETVERSADDR", "INDIRECT", "GETADDRLIST", "GETSTAT"};
-constexpr const char* kNfs2[] = {"NULL",   "GETATTR", "SETATTR", "ROOT", "LOOKUP",  "READLINK", "READ",  "WRITECACHE", "WRITE",
-                                 "CREATE", "REMOVE",  "RENAME",  "LINK", "SYMLINK", "MKDIR",    "RMDIR", "READDIR",
-                                 "STATFS"};  // RFC 1094
-constexpr const char* kNfs3[] = {"NULL",  "GETATTR", "SETATTR", "LOOKUP",  "ACCESS",      "READLINK", "READ",   "WRITE",
-                                 "CREATE", "MKDIR",  "SYMLINK", "MKNOD",   "REMOVE",      "RMDIR",    "RENAME", "LINK",
-                                 "READDIR", "READDIRPLUS", "FSSTAT", "FSINFO", "PATHCONF", "COMMIT"};  // RFC 1813 section 3
-constexpr const char* kNfs4[] = {"NULL", "COMPOUND"};        // RFC 7530 section 15, RFC 8881 section 17
+constexpr const char* kRpcbind4[] = {"NULL",     "SET",         "UNSET",       "GETADDR",     "DUMP",
+                                     "BCAST",    "GETTIME",     "UADDR2TADDR", "TADDR2UADDR", "GETVERSADDR",
+                                     "INDIRECT", "GETADDRLIST", "GETSTAT"};
+constexpr const char* kNfs2[] = {"NULL", "GETATTR",    "SETATTR", "ROOT",   "LOOKUP",  "READLINK",
+                                 "READ", "WRITECACHE", "WRITE",   "CREATE", "REMOVE",  "RENAME",
+                                 "LINK", "SYMLINK",    "MKDIR",   "RMDIR",  "READDIR", "STATFS"};  // RFC 1094
+constexpr const char* kNfs3[] = {"NULL",   "GETATTR", "SETATTR",  "LOOKUP", "ACCESS",  "READLINK",
+                                 "READ",   "WRITE",   "CREATE",   "MKDIR",  "SYMLINK", "MKNOD",
+                                 "REMOVE", "RMDIR",   "RENAME",   "LINK",   "READDIR", "READDIRPLUS",
+                                 "FSSTAT", "FSINFO",  "PATHCONF", "COMMIT"};  // RFC 1813 section 3
+constexpr const char* kNfs4[] = {"NULL", "COMPOUND"};  // RFC 7530 section 15, RFC 8881 section 17
 constexpr const char* kNfsCallback[] = {"NULL", "CB_COMPOUND"};
 constexpr const char* kMount12[] = {"NULL", "MNT", "DUMP", "UMNT", "UMNTALL", "EXPORT", "EXPORTALL", "PATHCONF"};
 constexpr const char* kMount3[] = {"NULL", "MNT", "DUMP", "UMNT", "UMNTALL", "EXPORT"};  // RFC 1813 section 5
-constexpr const char* kNlm[] = {"NULL",       "TEST",        "LOCK",     "CANCEL",   "UNLOCK",     "GRANTED",
-                                "TEST_MSG",   "LOCK_MSG",    "CANCEL_MSG", "UNLOCK_MSG", "GRANTED_MSG", "TEST_RES",
-                                "LOCK_RES",   "CANCEL_RES",  "UNLOCK_RES", "GRANTED_RES", nullptr,     nullptr,
-                                nullptr,      nullptr,       "SHARE",    "UNSHARE",  "NM_LOCK",    "FREE_ALL"};
+constexpr const char* kNlm[] = {"NULL",     "TEST",       "LOCK",       "CANCEL",      "UNLOCK",      "GRANTED",
+                                "TEST_MSG", "LOCK_MSG",   "CANCEL_MSG", "UNLOCK_MSG",  "GRANTED_MSG", "TEST_RES",
+                                "LOCK_RES", "CANCEL_RES", "UNLOCK_RES", "GRANTED_RES", nullptr,       nullptr,
+                                nullptr,    nullptr,      "SHARE",      "UNSHARE",     "NM_LOCK",     "FREE_ALL"};
 constexpr const char* kNsm[] = {"NULL", "STAT", "MON", "UNMON", "UNMON_ALL", "SIMU_CRASH", "NOTIFY"};
 constexpr const char* kNfsAcl2[] = {"NULL", "GETACL", "SETACL", "GETATTR", "ACCESS", "GETXATTRDIR"};
 constexpr const char* kNfsAcl3[] = {"NULL", "GETACL", "SETACL", "GETXATTRDIR"};

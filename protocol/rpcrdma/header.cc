@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The transport header both ways. Lists are read in one loop each, bounded by the bytes that are there: a count that does
-// not fit into the rest of the Send is a defect before anything is read or stored.
+// The transport header both ways. Lists are read in one loop each, bounded by the bytes that are there: a count that
+// does not fit into the rest of the Send is a defect before anything is read or stored.
 #include "protocol/rpcrdma/header.h"
 
 #include "protocol/base/cursor.h"
@@ -16,7 +16,10 @@ constexpr uint32_t kProcOffset = 12;
 class Decoder {
  public:
   Decoder(Bytes bytes, uint64_t length, Header& header)
-      : cursor_(bytes, length), captured_(bytes.size()), wire_length_(length < captured_ ? captured_ : length), h_(header) {}
+      : cursor_(bytes, length),
+        captured_(bytes.size()),
+        wire_length_(length < captured_ ? captured_ : length),
+        h_(header) {}
 
   ParseStatus Run() {
     h_.Clear();
@@ -29,14 +32,10 @@ class Decoder {
     switch (h_.proc) {
       case kMsg:
       case kNomsg:
-      case kMsgp:
-        return Lists();
-      case kDone:
-        return Done();
-      case kError:
-        return ErrorBody() ? Done() : Missing(Defect::kErrorBodyOverrun);
-      default:
-        return Malformed(Defect::kBadProc, kProcOffset);
+      case kMsgp: return Lists();
+      case kDone: return Done();
+      case kError: return ErrorBody() ? Done() : Missing(Defect::kErrorBodyOverrun);
+      default: return Malformed(Defect::kBadProc, kProcOffset);
     }
   }
 
@@ -59,8 +58,8 @@ class Decoder {
     return h_.status = ParseStatus::kTruncatedByCapture;
   }
 
-  // RFC 8166 section 4.2: the fixed words mean the same in every version; an RDMA_ERROR carries the version of the message
-  // that it answers, so its body is readable too.
+  // RFC 8166 section 4.2: the fixed words mean the same in every version; an RDMA_ERROR carries the version of the
+  // message that it answers, so its body is readable too.
   ParseStatus OtherVersion() {
     if (h_.proc == kError) ErrorBody();
     h_.length = static_cast<uint32_t>(cursor_.offset());

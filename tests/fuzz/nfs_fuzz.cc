@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Walks of arbitrary arguments and results. The input: one byte that chooses program and version, one for the procedure,
-// one whose bits say which items are reduced, one for how many bytes beyond the input the wire had; then the arguments or
-// results, which are walked as both.
+// Walks of arbitrary arguments and results. The input: one byte that chooses program and version, one for the
+// procedure, one whose bits say which items are reduced, one for how many bytes beyond the input the wire had; then the
+// arguments or results, which are walked as both.
 #include <cstdint>
 #include <iterator>
 

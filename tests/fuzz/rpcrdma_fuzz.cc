@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Transport header and private data of arbitrary bytes. The first byte says how many bytes beyond the input the wire had;
-// the rest is the Send. A header that decodes must encode to the bytes it came from.
+// Transport header and private data of arbitrary bytes. The first byte says how many bytes beyond the input the wire
+// had; the rest is the Send. A header that decodes must encode to the bytes it came from.
 #include <cstdint>
 
 #include "protocol/rpcrdma/header.h"
@@ -30,7 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (search.found != rpcrdma::PrivateDataSearch::Found::kNothing && search.offset + 4 > bytes.size()) __builtin_trap();
   rpcrdma::CcpArguments arguments;
   rpcrdma::CcpResults results;
-  if (rpcrdma::Decode(bytes, bytes.size() + beyond, arguments) != rpcrdma::Decode(bytes, bytes.size() + beyond, results))
+  if (rpcrdma::Decode(bytes, bytes.size() + beyond, arguments) !=
+      rpcrdma::Decode(bytes, bytes.size() + beyond, results))
     __builtin_trap();
   return 0;
 }

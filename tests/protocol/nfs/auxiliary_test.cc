@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// MOUNT (RFC 1094 appendix A, RFC 1813 section 5), NLM (RFC 1813 section 6), NSM, NFSACL; and what is no protocol of ours.
+// MOUNT (RFC 1094 appendix A, RFC 1813 section 5), NLM (RFC 1813 section 6), NSM, NFSACL; and what is no protocol of
+// ours.
 #include "tests/protocol/nfs/walk_helper.h"
 
 namespace stag::nfs {
@@ -43,7 +44,9 @@ TEST(Mount, Versions) {
     EXPECT_EQ(Reply(call(2), W({1}) + O("host") + O("/a") + W({1}) + O("h2") + O("/b") + W({0})), "-");
     EXPECT_EQ(Reply(call(3), {}), "-");
     EXPECT_EQ(Reply(call(4), {}), "-");
-    EXPECT_EQ(Reply(call(5), W({1}) + O("/a") + W({1}) + O("g1") + W({1}) + O("g2") + W({0}) + W({1}) + O("/b") + W({0, 0})), "-");
+    EXPECT_EQ(
+        Reply(call(5), W({1}) + O("/a") + W({1}) + O("g1") + W({1}) + O("g2") + W({0}) + W({1}) + O("/b") + W({0, 0})),
+        "-");
   }
 }
 
@@ -122,9 +125,10 @@ TEST(NfsAcl, Versions) {
 TEST(Unsupported, ProgramsVersionsProcedures) {
   const struct {
     uint32_t program, version, procedure;
-  } cases[] = {{100099, 4, 1},         {kNfsProgram, 5, 1},  {kNfsProgram, 4, 2},    {kMountProgram, 4, 1}, {kMountProgram, 3, 7},
-               {kNlmProgram, 2, 1},    {kNlmProgram, 4, 16}, {kNlmProgram, 4, 24},   {kNsmProgram, 1, 7},   {kNfsAclProgram, 3, 4},
-               {kNfsAclProgram, 2, 6}, {0x40000000, 1, 2},   {kNfsAclProgram, 4, 1}};
+  } cases[] = {{100099, 4, 1},        {kNfsProgram, 5, 1},    {kNfsProgram, 4, 2},    {kMountProgram, 4, 1},
+               {kMountProgram, 3, 7}, {kNlmProgram, 2, 1},    {kNlmProgram, 4, 16},   {kNlmProgram, 4, 24},
+               {kNsmProgram, 1, 7},   {kNfsAclProgram, 3, 4}, {kNfsAclProgram, 2, 6}, {0x40000000, 1, 2},
+               {kNfsAclProgram, 4, 1}};
   for (const auto& c : cases) {
     const auto call = CallMessage(c.program, c.version, c.procedure, W({0, 0, 0, 0}));
     const auto reply = ReplyMessage(W({0, 0, 0, 0}));
@@ -164,7 +168,8 @@ TEST(RpcErrors, HaveNoResults) {
   const auto call = CallMessage(kNfsAclProgram, 3, 2, O("handle") + W({0, 0, 0, 0, 0}));
   for (const Xdr& reply : {W({7, 1, 0, 0, 0, 4}), W({7, 1, 0, 0, 0, 2, 3, 4}), W({7, 1, 1, 1, 5})}) {
     Recorder r;
-    const Walk walk = WalkReply(Header(call), rpc::DecodeReply(reply.bytes, reply.bytes.size()), reply.bytes, reply.bytes.size(), r);
+    const Walk walk =
+        WalkReply(Header(call), rpc::DecodeReply(reply.bytes, reply.bytes.size()), reply.bytes, reply.bytes.size(), r);
     EXPECT_EQ(walk.status, ParseStatus::kOk);
     EXPECT_EQ(walk.offset, reply.bytes.size());
     EXPECT_FALSE(walk.has_status);

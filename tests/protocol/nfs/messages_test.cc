@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Messages of a Linux client and server (messages.txt): each must be walked to exactly its end, with the operations and the
-// status that an independent decoder found.
+// Messages of a Linux client and server (messages.txt): each must be walked to exactly its end, with the operations and
+// the status that an independent decoder found.
 #include <fstream>
 #include <sstream>
 
 #include "tests/protocol/nfs/walk_helper.h"
-#include "tests/protocol/rpcrdma/hex.h"
+#include "tests/protocol/rpcrdma/words.h"
 
 namespace stag::nfs {
 namespace {
@@ -39,16 +39,20 @@ const std::vector<Exchange>& Exchanges() {
       std::string field[6];
       for (std::string& f : field) std::getline(fields, f, '|');
       const auto positions = Numbers(field[2]);
-      out.push_back({field[0], field[1], {positions.begin(), positions.end()}, Numbers(field[3]),
-                     stag::test::Hex(field[4]), stag::test::Hex(field[5])});
+      out.push_back({field[0],
+                     field[1],
+                     {positions.begin(), positions.end()},
+                     Numbers(field[3]),
+                     stag::test::Hex(field[4]),
+                     stag::test::Hex(field[5])});
     }
     return out;
   }();
   return all;
 }
 
-// RFC 8166: an argument is reduced when a Read chunk has its Position (in the unreduced stream; these messages have one at
-// most), a result when a Write chunk is left.
+// RFC 8166: an argument is reduced when a Read chunk has its Position (in the unreduced stream; these messages have one
+// at most), a result when a Write chunk is left.
 struct Reducer : Recorder {
   explicit Reducer(const Exchange& e) : exchange(e) {}
   bool IsReduced(const Item& item) override {
@@ -91,7 +95,8 @@ TEST(Messages, CallsEndWhereTheyEnd) {
 TEST(Messages, RepliesEndWhereTheyEnd) {
   for (const Exchange& e : Exchanges()) {
     Reducer reducer(e);
-    const Walk walk = WalkReply(Header(e.call), rpc::DecodeReply(e.reply, e.reply.size()), e.reply, e.reply.size(), reducer);
+    const Walk walk =
+        WalkReply(Header(e.call), rpc::DecodeReply(e.reply, e.reply.size()), e.reply, e.reply.size(), reducer);
     EXPECT_EQ(walk.status, ParseStatus::kOk) << e.name;
     EXPECT_EQ(walk.offset, e.reply.size()) << e.name;
     EXPECT_EQ(walk.has_status ? std::to_string(walk.nfs_status) : "null", e.status) << e.name;

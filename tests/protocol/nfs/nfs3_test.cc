@@ -33,7 +33,8 @@ TEST(Nfs3, Calls) {
   WalkCallToEnd(Call(2, Fh() + NoSetAttributes() + W({0})));
   EXPECT_EQ(WalkCallToEnd(Call(3, Fh() + O("n"))).log, (Lines{"name 0 handle n"}));
   WalkCallToEnd(Call(4, Fh() + W({0x1f})));
-  EXPECT_EQ(WalkCallToEnd(Call(6, Fh() + H({1ull << 40}) + W({4096}))).log, (Lines{"read 0 handle 1099511627776+4096"}));
+  EXPECT_EQ(WalkCallToEnd(Call(6, Fh() + H({1ull << 40}) + W({4096}))).log,
+            (Lines{"read 0 handle 1099511627776+4096"}));
   for (uint32_t mode : {0u, 1u})
     EXPECT_EQ(WalkCallToEnd(Call(8, Fh() + O("f") + W({mode}) + AllSetAttributes())).log, (Lines{"name 0 handle f"}));
   WalkCallToEnd(Call(8, Fh() + O("f") + W({2}) + H({1})));
@@ -81,11 +82,11 @@ TEST(Nfs3, BadArguments) {
     uint32_t procedure;
     Xdr arguments;
   } cases[] = {
-      {1, W({65}) + Fixed(68)},                                   // a handle has at most 64 bytes
-      {2, Fh() + W({2, 0, 0, 0, 0, 0, 0})},                       // not a boolean
-      {2, Fh() + W({0, 0, 0, 0, 3, 0, 0})},                       // time_how
-      {8, Fh() + O("f") + W({3}) + NoSetAttributes()},            // createmode3
-      {7, Fh() + H({0}) + W({5, 2, 0xffffffff}) + Fixed(8)},      // more data than there is
+      {1, W({65}) + Fixed(68)},                               // a handle has at most 64 bytes
+      {2, Fh() + W({2, 0, 0, 0, 0, 0, 0})},                   // not a boolean
+      {2, Fh() + W({0, 0, 0, 0, 3, 0, 0})},                   // time_how
+      {8, Fh() + O("f") + W({3}) + NoSetAttributes()},        // createmode3
+      {7, Fh() + H({0}) + W({5, 2, 0xffffffff}) + Fixed(8)},  // more data than there is
       {3, Fh() + W({0xfffffffd}) + Fixed(8)},
   };
   for (const auto& c : cases) {
@@ -111,7 +112,8 @@ TEST(Nfs3, RepliesOfSuccess) {
   }
   Reply(14, W({0}) + Wcc() + NoWcc());
   Reply(15, W({0}) + PostOp() + Wcc());
-  Reply(16, W({0}) + PostOp() + H({1}) + W({1}) + H({5}) + O("one") + H({1}) + W({1}) + H({6}) + O("two!!") + H({2}) + W({0, 1}));
+  Reply(16, W({0}) + PostOp() + H({1}) + W({1}) + H({5}) + O("one") + H({1}) + W({1}) + H({6}) + O("two!!") + H({2}) +
+                W({0, 1}));
   Reply(18, W({0}) + PostOp() + Fixed(52));
   Reply(19, W({0}) + PostOp() + Fixed(48));
   Reply(20, W({0}) + PostOp() + Fixed(24));
@@ -145,10 +147,9 @@ TEST(Nfs3, ReadlinkItem) {
 }
 
 TEST(Nfs3, ReaddirplusEntries) {
-  const Xdr results = W({0}) + PostOp() + H({1}) +
-                      W({1}) + H({5}) + O("one") + H({1}) + PostOp() + W({1}) + O("handle one") +
-                      W({1}) + H({6}) + O("two") + H({2}) + W({0, 0}) +
-                      W({1}) + H({7}) + O("three") + H({3}) + W({0, 1}) + O("h3") + W({0, 0});
+  const Xdr results = W({0}) + PostOp() + H({1}) + W({1}) + H({5}) + O("one") + H({1}) + PostOp() + W({1}) +
+                      O("handle one") + W({1}) + H({6}) + O("two") + H({2}) + W({0, 0}) + W({1}) + H({7}) + O("three") +
+                      H({3}) + W({0, 1}) + O("h3") + W({0, 0});
   EXPECT_EQ(Reply(17, results).log, (Lines{"entry one handle one", "entry three h3"}));
 }
 

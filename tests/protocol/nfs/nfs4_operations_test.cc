@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Every operation's arguments and results, written from the XDR of RFC 7530, RFC 8881, RFC 7862 and RFC 8276, in front of a
-// WRITE or READ: its item is only found when all that precedes it was skipped exactly.
+// Every operation's arguments and results, written from the XDR of RFC 7530, RFC 8881, RFC 7862 and RFC 8276, in front
+// of a WRITE or READ: its item is only found when all that precedes it was skipped exactly.
 #include "tests/protocol/nfs/walk_helper.h"
 
 namespace stag::nfs {
@@ -28,7 +28,10 @@ std::vector<Xdr> Delegations() {
           W({1}) + S() + W({0}) + Ace(),
           W({2}) + S() + W({0, 1}) + H({1 << 20}) + Ace(),
           W({2}) + S() + W({1, 2, 10, 4096}) + Ace(),
-          W({3, 0}), W({3, 1, 1}), W({3, 2, 0}), W({3, 8}),
+          W({3, 0}),
+          W({3, 1, 1}),
+          W({3, 2, 0}),
+          W({3, 8}),
           W({4}) + S() + W({0}) + Ace(),
           W({5}) + S() + W({0, 1}) + H({9}) + Ace()};
 }
@@ -45,7 +48,8 @@ std::vector<Case> ArgumentCases() {
   const Xdr open_start = W({1, 2, 0}) + H({9}) + O("owner");
   const std::vector<Xdr> open_how = {W({0}), W({1, 0}) + Fattr(), W({1, 1}) + Fattr(), W({1, 2}) + H({5}),
                                      W({1, 3}) + H({5}) + Fattr()};
-  const std::vector<Xdr> claims = {W({0}) + O("f"), W({1, 1}), W({2}) + S() + O("f2"), W({3}) + O("f3"), W({4}), W({5}) + S(), W({6})};
+  const std::vector<Xdr> claims = {W({0}) + O("f"), W({1, 1}), W({2}) + S() + O("f2"), W({3}) + O("f3"), W({4}),
+                                   W({5}) + S(),    W({6})};
   const Xdr exchange_start = H({1}) + O("owner") + W({0x101});
   const std::vector<Xdr> protection = {
       W({0}), W({1}) + Bitmap() + Bitmap(),
@@ -56,15 +60,17 @@ std::vector<Case> ArgumentCases() {
       {3, {W({0x1f})}},
       {4, {W({1}) + S()}},
       {5, {H({0}) + W({4096})}},
-      {6, {W({3, 8, 1}) + O("b") + Fattr(), W({4, 8, 1}) + O("c") + Fattr(), W({2}) + O("dir") + Fattr(),
-           W({6}) + O("s") + Fattr(), W({7}) + O("fifo") + Fattr()}},
+      {6,
+       {W({3, 8, 1}) + O("b") + Fattr(), W({4, 8, 1}) + O("c") + Fattr(), W({2}) + O("dir") + Fattr(),
+        W({6}) + O("s") + Fattr(), W({7}) + O("fifo") + Fattr()}},
       {7, {H({1})}},
       {8, {S()}},
       {9, {Bitmap(), W({0})}},
       {10, {{}}},
       {11, {O("newname")}},
-      {12, {W({2, 0}) + H({0, 100}) + W({1, 1}) + S() + W({2}) + H({9}) + O("owner"),
-            W({1, 1}) + H({0, 100}) + W({0}) + S() + W({3})}},
+      {12,
+       {W({2, 0}) + H({0, 100}) + W({1, 1}) + S() + W({2}) + H({9}) + O("owner"),
+        W({1, 1}) + H({0, 100}) + W({0}) + S() + W({3})}},
       {13, {W({2}) + H({0, 100, 9}) + O("owner")}},
       {14, {W({2, 1}) + S() + H({0, 100})}},
       {15, {O("name")}},
@@ -94,7 +100,9 @@ std::vector<Case> ArgumentCases() {
       {40, {W({0x40000000}) + SecurityParameters(), W({0x40000000, 0})}},
       {41, {S() + W({1, 0})}},
       {42, Product(Product({exchange_start}, protection), {W({0}), Implementation()})},
-      {43, {H({1}) + W({1, 3}) + ChannelAttributes(false) + ChannelAttributes(true) + W({0x40000000}) + SecurityParameters()}},
+      {43,
+       {H({1}) + W({1, 3}) + ChannelAttributes(false) + ChannelAttributes(true) + W({0x40000000}) +
+        SecurityParameters()}},
       {44, {S()}},
       {45, {S()}},
       {46, {W({1}) + Bitmap() + Time() + Time() + Bitmap() + Bitmap()}},
@@ -157,7 +165,9 @@ std::vector<Case> ResultCases() {
       {22, {{}}},
       {23, {{}}},
       {24, {{}}},
-      {26, {H({3}) + W({1}) + H({1}) + O("one") + Fattr() + W({1}) + H({2}) + O("entry 2") + Fattr() + W({0, 1}), H({3}) + W({0, 0})}},
+      {26,
+       {H({3}) + W({1}) + H({1}) + O("one") + Fattr() + W({1}) + H({2}) + O("entry 2") + Fattr() + W({0, 1}),
+        H({3}) + W({0, 0})}},
       {28, {ChangeInfo()}},
       {29, {ChangeInfo() + ChangeInfo()}},
       {30, {{}}},
@@ -172,7 +182,8 @@ std::vector<Case> ResultCases() {
       {39, {{}}},
       {40, {{}}},
       {41, {S() + W({3, 0})}},
-      {42, Product(Product(Product({H({1}) + W({1, 0x20001})}, protection), {H({0}) + O("major") + O("scope")}), {W({0}), Implementation()})},
+      {42, Product(Product(Product({H({1}) + W({1, 0x20001})}, protection), {H({0}) + O("major") + O("scope")}),
+                   {W({0}), Implementation()})},
       {43, {S() + W({1, 3}) + ChannelAttributes(false) + ChannelAttributes(true)}},
       {44, {{}}},
       {45, {{}}},
@@ -214,8 +225,8 @@ TEST(Nfs4Operations, EveryArgument) {
   for (const Case& c : ArgumentCases()) {
     covered.insert(c.op);
     for (const Xdr& body : c.bodies) {
-      const auto call = CallMessage(kNfsProgram, 4, 1,
-                                    O("tag") + W({2, 2, c.op}) + body + W({38}) + S() + H({4096}) + W({2}) + O("the data"));
+      const auto call = CallMessage(
+          kNfsProgram, 4, 1, O("tag") + W({2, 2, c.op}) + body + W({38}) + S() + H({4096}) + W({2}) + O("the data"));
       const Recorder r = WalkCallToEnd(call);
       ASSERT_FALSE(HasFailure()) << OperationName(c.op);
       EXPECT_EQ(r.ops, (std::vector<uint32_t>{c.op, 38}));

@@ -24,7 +24,8 @@ Xdr Read(uint64_t offset, uint32_t count) { return W({25}) + S() + H({offset}) +
 Xdr WriteStart(uint64_t offset) { return W({38}) + S() + H({offset}) + W({2}); }
 
 TEST(Nfs4, ReducedAndInlineWrites) {
-  const auto call = Compound(4, Putfh("fh") + WriteStart(0) + W({1000}) + WriteStart(1000) + O("inline") + W({9}) + Bitmap());
+  const auto call =
+      Compound(4, Putfh("fh") + WriteStart(0) + W({1000}) + WriteStart(1000) + O("inline") + W({9}) + Bitmap());
   const Recorder r = WalkCallToEnd(call, {0});
   EXPECT_EQ(r.ops, (std::vector<uint32_t>{22, 38, 38, 9}));
   EXPECT_EQ(r.log, (Lines{"current 0 fh", "write 1 fh 0+1000", "write 2 fh 1000+6"}));
@@ -56,20 +57,24 @@ TEST(Nfs4, CurrentHandle) {
             (Lines{"current 0 a", "name 1 a x", "read 2  0+1"}));
   EXPECT_EQ(WalkCallToEnd(Compound(3, Putfh("a") + open + W({0}) + O("x") + Read(0, 1))).log,
             (Lines{"current 0 a", "name 1 a x", "read 2  0+1"}));
-  EXPECT_EQ(WalkCallToEnd(Compound(3, Putfh("a") + open + W({4}) + Read(0, 1))).log, (Lines{"current 0 a", "read 2 a 0+1"}));
+  EXPECT_EQ(WalkCallToEnd(Compound(3, Putfh("a") + open + W({4}) + Read(0, 1))).log,
+            (Lines{"current 0 a", "read 2 a 0+1"}));
   EXPECT_EQ(WalkCallToEnd(Compound(6, Putfh("a") + W({32}) + Putfh("b") + Read(0, 1) + W({31}) + Read(0, 1))).log,
             (Lines{"current 0 a", "current 2 b", "read 3 b 0+1", "read 5 a 0+1"}));
   for (uint32_t op : {16u, 23u, 24u})
     EXPECT_EQ(WalkCallToEnd(Compound(3, Putfh("a") + W({op}) + Read(0, 1))).log, (Lines{"current 0 a", "read 2  0+1"}));
-  EXPECT_EQ(WalkCallToEnd(Compound(3, Putfh("a") + W({9}) + Bitmap() + Read(0, 1))).log, (Lines{"current 0 a", "read 2 a 0+1"}));
+  EXPECT_EQ(WalkCallToEnd(Compound(3, Putfh("a") + W({9}) + Bitmap() + Read(0, 1))).log,
+            (Lines{"current 0 a", "read 2 a 0+1"}));
 }
 
 TEST(Nfs4, ReaddirLimit) {
-  EXPECT_EQ(WalkCallToEnd(Compound(1, W({26}) + H({0, 0}) + W({100, 8192}) + Bitmap())).log, (Lines{"limit 0 26 8192"}));
+  EXPECT_EQ(WalkCallToEnd(Compound(1, W({26}) + H({0, 0}) + W({100, 8192}) + Bitmap())).log,
+            (Lines{"limit 0 26 8192"}));
 }
 
 TEST(Nfs4, ReadResults) {
-  const auto reply = Results(0, 4, W({25, 0, 0, 4096}) + W({25, 0, 1}) + O("inline") + W({27, 0, 3000}) + W({10, 0}) + O("fh"));
+  const auto reply =
+      Results(0, 4, W({25, 0, 0, 4096}) + W({25, 0, 1}) + O("inline") + W({27, 0, 3000}) + W({10, 0}) + O("fh"));
   const Recorder r = WalkReplyToEnd(AnyCall(), reply, {0, 2});
   EXPECT_EQ(r.log, (Lines{"result 0 4096 more", "result 1 6 eof", "handle 3 fh"}));
   ASSERT_EQ(r.items.size(), 3u);
@@ -89,7 +94,8 @@ TEST(Nfs4, FailedReadHasNoItem) {
 TEST(Nfs4, StatusAloneCounts) {
   const auto reply = Results(70, 2, W({22, 0, 25, 70}));
   Recorder r;
-  const Walk walk = WalkReply(Header(AnyCall()), rpc::DecodeReply(reply, reply.size()), Bytes(reply).first(28), reply.size(), r);
+  const Walk walk =
+      WalkReply(Header(AnyCall()), rpc::DecodeReply(reply, reply.size()), Bytes(reply).first(28), reply.size(), r);
   EXPECT_EQ(walk.status, ParseStatus::kTruncatedByCapture);
   EXPECT_TRUE(walk.has_status);
   EXPECT_EQ(walk.nfs_status, 70u);
@@ -112,12 +118,12 @@ TEST(Nfs4, UnknownOperationsAreReportedAndEndTheWalk) {
 
 TEST(Nfs4, BrokenArguments) {
   const Xdr cases[] = {
-      W({22, 129}) + Fixed(132),                                          // a handle has at most 128 bytes
-      W({9, 0x40000000}) + Fixed(16),                                     // a bitmap of 2^32 bytes
-      W({55, 0x10000000}) + Fixed(16),                                    // stateids
-      W({58, 2}),                                                         // not a boolean
-      W({18, 1, 1, 0}) + H({9}) + O("o") + W({2}) + Fixed(32),            // opentype4
-      W({18, 1, 1, 0}) + H({9}) + O("o") + W({1, 4}) + Fixed(32),         // createmode4
+      W({22, 129}) + Fixed(132),                                   // a handle has at most 128 bytes
+      W({9, 0x40000000}) + Fixed(16),                              // a bitmap of 2^32 bytes
+      W({55, 0x10000000}) + Fixed(16),                             // stateids
+      W({58, 2}),                                                  // not a boolean
+      W({18, 1, 1, 0}) + H({9}) + O("o") + W({2}) + Fixed(32),     // opentype4
+      W({18, 1, 1, 0}) + H({9}) + O("o") + W({1, 4}) + Fixed(32),  // createmode4
       W({42}) + H({1}) + O("o") + W({0, 0, 2}) + O("a") + O("b") + Time() + O("a") + O("b") + Time(),  // at most one
   };
   for (const Xdr& operation : cases) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the NFS tests share: an XDR writer in the words of the specifications, a visitor that writes down what it is told,
-// and checks that hold for every message.
+// What the NFS tests share: an XDR writer in the words of the specifications, a visitor that writes down what it is
+// told, and checks that hold for every message.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,7 +58,8 @@ inline Xdr ChangeInfo() { return Xdr().ChangeInfo(); }
 inline Xdr Time() { return Xdr().Time(); }
 inline Xdr Fixed(size_t n) { return Xdr().Fixed(n); }
 
-inline std::vector<std::byte> CallMessage(uint32_t program, uint32_t version, uint32_t procedure, const Xdr& arguments) {
+inline std::vector<std::byte> CallMessage(uint32_t program, uint32_t version, uint32_t procedure,
+                                          const Xdr& arguments) {
   return (W({7, 0, 2, program, version, procedure, 0, 0, 0, 0}) + arguments).bytes;
 }
 inline std::vector<std::byte> ReplyMessage(const Xdr& results) { return (W({7, 1, 0, 0, 0, 0}) + results).bytes; }
@@ -116,8 +117,8 @@ class Recorder : public Visitor {
 
 inline rpc::CallHeader Header(Bytes call) { return rpc::DecodeCall(call, call.size()); }
 
-// Walks `message` whole, then cut at every byte: by the capture and on the wire. What is reported of a cut message must be a
-// beginning of what is reported of the whole one. Returns the walk of the whole.
+// Walks `message` whole, then cut at every byte: by the capture and on the wire. What is reported of a cut message must
+// be a beginning of what is reported of the whole one. Returns the walk of the whole.
 inline Walk WalkEverywhere(const rpc::CallHeader& call, const std::vector<std::byte>& message, bool reply,
                            Recorder& recorder, const std::set<size_t>& reduced = {}) {
   auto walk = [&](Bytes bytes, uint64_t length, Visitor& visitor) {

@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include "tests/protocol/rpcrdma/hex.h"
+#include "tests/protocol/rpcrdma/words.h"
 
 namespace stag::rpc {
 namespace {
@@ -21,7 +21,8 @@ ReplyHeader Reply(Bytes bytes) { return DecodeReply(bytes, bytes.size()); }
 
 // NFSv3 READ of a Linux client: AUTH_SYS with the machine name "client".
 const char* const kReadCall =
-    "4353f12e 00000000 00000002 000186a3 00000003 00000006 00000001 0000001c 00000000 00000006 636c69656e740000 00000000 "
+    "4353f12e 00000000 00000002 000186a3 00000003 00000006 00000001 0000001c 00000000 00000006 636c69656e740000 "
+    "00000000 "
     "00000000 00000000 00000000 00000000";
 const char* const kProgUnavailReply = "00001004 00000001 00000000 00000000 00000000 00000001";
 
@@ -54,7 +55,8 @@ TEST(Call, LengthLeavesTheArguments) {
 
 TEST(Call, EveryFlavor) {
   for (uint32_t flavor : {kAuthNone, kAuthSys, kAuthShort, kAuthDh, AuthFlavor{77}}) {
-    const CallHeader h = Call(Words({1, 0, 2, 100003, 3, 1, flavor, 3, 0x61626300, 2, 4, 9}));
+    const auto bytes = Words({1, 0, 2, 100003, 3, 1, flavor, 3, 0x61626300, 2, 4, 9});
+    const CallHeader h = Call(bytes);
     EXPECT_EQ(h.status, ParseStatus::kOk);
     EXPECT_EQ(h.credential.flavor, flavor);
     EXPECT_EQ(Text(h.credential.body), "abc");
@@ -152,15 +154,14 @@ TEST(Reply, EveryArm) {
     std::vector<std::byte> bytes;
     bool success;
   } cases[] = {
-      {Words({1, 1, 0, 0, 0, 0}), true},
-      {Words({1, 1, 0, 6, 4, 7, 0}), true},     // a verifier of RPCSEC_GSS
-      {Words({1, 1, 0, 0, 0, 1}), false},       // PROG_UNAVAIL
-      {Words({1, 1, 0, 0, 0, 2, 3, 4}), false}, // PROG_MISMATCH
-      {Words({1, 1, 0, 0, 0, 3}), false},       // PROC_UNAVAIL
-      {Words({1, 1, 0, 0, 0, 4}), false},       // GARBAGE_ARGS
-      {Words({1, 1, 0, 0, 0, 5}), false},       // SYSTEM_ERR
-      {Words({1, 1, 1, 0, 2, 2}), false},       // RPC_MISMATCH
-      {Words({1, 1, 1, 1, 13}), false},         // AUTH_ERROR
+      {Words({1, 1, 0, 0, 0, 0}), true},        {Words({1, 1, 0, 6, 4, 7, 0}), true},  // a verifier of RPCSEC_GSS
+      {Words({1, 1, 0, 0, 0, 1}), false},                                              // PROG_UNAVAIL
+      {Words({1, 1, 0, 0, 0, 2, 3, 4}), false},                                        // PROG_MISMATCH
+      {Words({1, 1, 0, 0, 0, 3}), false},                                              // PROC_UNAVAIL
+      {Words({1, 1, 0, 0, 0, 4}), false},                                              // GARBAGE_ARGS
+      {Words({1, 1, 0, 0, 0, 5}), false},                                              // SYSTEM_ERR
+      {Words({1, 1, 1, 0, 2, 2}), false},                                              // RPC_MISMATCH
+      {Words({1, 1, 1, 1, 13}), false},                                                // AUTH_ERROR
   };
   for (const auto& c : cases) {
     auto longer = c.bytes;

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/protocol/rpcrdma/hex.h"
+#include "tests/protocol/rpcrdma/words.h"
 
 namespace stag::rpcrdma {
 namespace {
@@ -28,12 +28,15 @@ const char* const kReplyWithReplyChunk =
     "8f51f12e 00000001 00000040 00000001 00000000 00000000 00000001 00000003 0000238e 000000b8 8f51f12e103e6000 "
     "000022e9 00000000 8f51f12e7facf000 00002187 00000000 8f51f12e103e6100";
 const char* const kCallWriteChunk =
-    "4353f12e 00000001 00000080 00000000 00000000 00000001 00000001 00002321 00001000 4353f12e0422e000 00000000 00000000";
+    "4353f12e 00000001 00000080 00000000 00000000 00000001 00000001 00002321 00001000 4353f12e0422e000 00000000 "
+    "00000000";
 const char* const kCallReadChunk =
-    "6753f12e 00000001 00000080 00000000 00000001 00000070 00001aa5 00020000 6753f12e03101000 00000001 00000070 00002fe3 "
+    "6753f12e 00000001 00000080 00000000 00000001 00000070 00001aa5 00020000 6753f12e03101000 00000001 00000070 "
+    "00002fe3 "
     "00020000 6753f12e030ad000 00000000 00000000 00000000";
 const char* const kCallPositionZero =
-    "bd53f12e 00000001 00000080 00000001 00000001 00000000 00002049 00000060 bd53f12e103e5000 00000001 00000000 00001f4b "
+    "bd53f12e 00000001 00000080 00000001 00000001 00000000 00002049 00000060 bd53f12e103e5000 00000001 00000000 "
+    "00001f4b "
     "00001030 bd53f12e7f718000 00000000 00000000 00000000";
 const char* const kErrVersReply = "00001003 00000063 00000040 00000004 00000001 00000001 00000001";
 const char* const kErrChunkReply = "00001005 00000001 00000040 00000004 00000002";
@@ -102,12 +105,8 @@ TEST(Header, PositionZero) {
 
 TEST(Header, SeveralWriteChunksAndAnEmptyOne) {
   // RFC 8166 section 4.3.2: three segments, none, two segments; and a Reply chunk of one.
-  const auto bytes = Words({7, 1, 32, 0, 0,
-                            1, 3, 10, 100, 0, 1, 11, 101, 0, 2, 12, 102, 0, 3,
-                            1, 0,
-                            1, 2, 20, 200, 0, 4, 21, 201, 0, 5,
-                            0,
-                            1, 1, 30, 300, 0, 6});
+  const auto bytes = Words({7, 1, 32, 0, 0,  1,   3, 10, 100, 0,   1, 11, 101, 0, 2, 12, 102, 0, 3,
+                            1, 0, 1,  2, 20, 200, 0, 4,  21,  201, 0, 5,  0,   1, 1, 30, 300, 0, 6});
   const Header h = DecodeAll(bytes);
   ASSERT_EQ(h.status, ParseStatus::kOk);
   EXPECT_EQ(h.length, bytes.size());
@@ -244,7 +243,7 @@ TEST(Header, ListsRunOffTheEnd) {
       {Words({5, 1, 1, 0, 1, 0, 9}), Defect::kReadListOverrun, 28},
       {Words({5, 1, 1, 0, 1, 0, 9, 9, 9, 9}), Defect::kReadListOverrun, 40},
       {Words({5, 1, 1, 0, 1, 0, 9, 9, 9, 9, 0}), Defect::kWriteListOverrun, 44},
-      {Words({5, 1, 1, 0, 0, 1, 1, 9, 9, 9}), Defect::kWriteListOverrun, 24},          // the count does not fit
+      {Words({5, 1, 1, 0, 0, 1, 1, 9, 9, 9}), Defect::kWriteListOverrun, 24},              // the count does not fit
       {Words({5, 1, 1, 0, 0, 1, 0x10000000, 9, 9, 9, 9}), Defect::kWriteListOverrun, 24},  // 16 times it is 2^32
       {Words({5, 1, 1, 0, 0, 0, 1}), Defect::kReplyChunkOverrun, 28},
       {Words({5, 1, 1, 0, 0, 0, 1, 2, 9, 9, 9, 9}), Defect::kReplyChunkOverrun, 28},

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/rpcrdma/header.h"
-#include "tests/protocol/rpcrdma/hex.h"
+#include "tests/protocol/rpcrdma/words.h"
 
 namespace stag::rpcrdma {
 namespace {
@@ -15,7 +15,8 @@ using test::Words;
 
 TEST(PrivateData, ConnectRequestOfLinux) {
   // RDMA IP CM header (36 bytes), then the private data, then zeros up to the 92 bytes of the REQ.
-  auto bytes = Hex("0040d9e6 00000000 00000000 00000000 0a000002 00000000 00000000 00000000 0a000001 f6ab0e18 01010303");
+  auto bytes =
+      Hex("0040d9e6 00000000 00000000 00000000 0a000002 00000000 00000000 00000000 0a000001 f6ab0e18 01010303");
   bytes.resize(92);
   const PrivateDataSearch search = FindPrivateData(bytes);
   EXPECT_EQ(search.found, Found::kData);

@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Bytes written as hexadecimal text (spaces are ignored), for the tests of the RPC and RPC-over-RDMA folders.
+// Bytes written as big-endian words, for the tests of RPC, NFS and RPC-over-RDMA.
 #pragma once
 
-#include <string>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
 #include "protocol/base/bytes.h"
+#include "tests/protocol/hex.h"
 
 namespace stag::test {
-
-inline std::vector<std::byte> Hex(std::string_view text) {
-  std::vector<std::byte> out;
-  int high = -1;
-  for (char c : text) {
-    if (c == ' ' || c == '\n') continue;
-    const int digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-    if (high < 0) {
-      high = digit;
-    } else {
-      out.push_back(static_cast<std::byte>(high * 16 + digit));
-      high = -1;
-    }
-  }
-  return out;
-}
 
 // Each word big-endian.
 inline std::vector<std::byte> Words(std::initializer_list<uint32_t> words) {
