@@ -311,7 +311,10 @@ bool IwarpConnection::Search(Direction d, bool final) {
     const bool first_is_passive = ends_[0].number == kNfsRdmaPort ||
                                   (ends_[1].number != kNfsRdmaPort && ends_[0].number < ends_[1].number);
     if (!followed_) Follow(syn_sender_ ? *syn_sender_ : first_is_passive ? 1 : 0, syn_sender_.has_value());
-    EmitOpened(d, half.tcp.front().frame);
+    FrameRef frame = half.tcp.front().frame;
+    const TcpStream& other = peer(d).tcp;
+    if (!other.empty() && other.front().frame.number < frame.number) frame = other.front().frame;
+    EmitOpened(active_, frame);
     rdmap_.OnLost(side(d));  // what came before is not known
     return true;
   }

@@ -50,11 +50,13 @@ bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing mis
   if (status != ParseStatus::kOk) return false;
   missing = WhyShort(segment, missing);
 
-  if (state.ready_to_receive) {
-    state.ready_to_receive = false;
+  if (state.may_be_ready) {
+    state.may_be_ready = false;
     if (IsReadyToReceive(segment)) return true;
   }
   const DdpHeader& header = segment.header;
+  // Senders do not interleave messages: after a segment of another one, a Write segment begins its Write.
+  if (!header.tagged || header.opcode != Opcode::kWrite) state.write_unknown = false;
   if (header.tagged) {
     if (header.opcode == Opcode::kWrite) {
       OnWrite(from, segment, missing, first, last);

@@ -24,9 +24,10 @@ class RdmapLayer {
 
   // From here on FPDUs of `from` are missing: an unfinished Send goes out as far as it is known.
   void OnLost(Side from);
-  // The next FPDU of `from` may be the ready-to-receive indication of peer-to-peer mode (RFC 6581 section 4): when it is
-  // a zero-length Write, Read Request or Send it is part of the set-up, not an operation.
-  void ExpectReadyToReceive(Side from) { side_[from].ready_to_receive = true; }
+  // Whether the first FPDU of `from` may be the ready-to-receive indication of peer-to-peer mode (RFC 6581 section 4): when
+  // it is a zero-length Write, Read Request or Send it is part of the set-up, not an operation. Where the set-up was not
+  // seen, it may.
+  void set_may_be_ready(Side from, bool may) { side_[from].may_be_ready = may; }
 
  private:
   struct PendingRead {
@@ -40,7 +41,7 @@ class RdmapLayer {
   };
   struct SideState {
     explicit SideState(TrackerContext& context) : send(context), reads(context) {}
-    bool ready_to_receive = false;
+    bool may_be_ready = true;
     // The Send being put together (RFC 5041 section 5.3: by MSN and MO).
     bool sending = false;
     bool send_headless = false;  // its start was lost: nothing can be given out

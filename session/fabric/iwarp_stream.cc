@@ -132,7 +132,8 @@ void IwarpConnection::OnMpaReply(Direction d, bool crc, bool markers, bool ready
   initiator.markers = markers;
   responder.markers_known = initiator.markers_known = true;
   responder.phase = initiator.phase = Phase::kFpdu;
-  if (ready_to_receive) rdmap_.ExpectReadyToReceive(side(d ^ 1));
+  rdmap_.set_may_be_ready(side(d ^ 1), ready_to_receive);
+  rdmap_.set_may_be_ready(side(d), false);
 }
 
 uint64_t IwarpConnection::ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, FrameRef frame) {
