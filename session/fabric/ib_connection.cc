@@ -14,8 +14,7 @@ using ib::PsnAdd;
 using ib::PsnDistance;
 
 constexpr uint64_t kMaxSend = uint64_t{1} << 20;  // bytes of one Send that are kept
-constexpr size_t kMaxReads = 512;                 // of a side; real initiator depths are below 256
-constexpr size_t kMaxRanges = 64;
+constexpr size_t kMaxReads = 256;                 // outstanding ones of a side: initiator depth has eight bits
 
 NakKind KindOfNak(uint8_t syndrome) {
   if (ib::KindOf(syndrome) == ib::AethKind::kRnrNak) return NakKind::kRnr;
@@ -31,7 +30,7 @@ NakKind KindOfNak(uint8_t syndrome) {
 
 IbConnection::~IbConnection() {
   for (HeldPtr& held : queue_) pool_.Release(std::move(held));
-  for (SideState& s : side_) context_.Release(s.send.reserved);
+  for (SideState& s : side_) context_.Release(s.send.reserved + s.reads.size() * Read::kCost);
 }
 
 bool IbConnection::Read::Seen(uint32_t k) const {
@@ -303,6 +302,26 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
   Emit(e, p);
 }
 
+void IbConnection::AddRead(const RcPacket& p, SideState& s, uint32_t count) {
+  static_assert(sizeof(Read) + Read::kMaxRanges * sizeof(Read::Range) <= Read::kCost);
+  if (s.reads.size() >= kMaxReads) RemoveRead(s, 0);
+  if (!context_.Reserve(Read::kCost)) {  // its responses will have no address
+    ++context_.stats().dropped_for_memory;
+    return;
+  }
+  Read& read = s.reads.emplace_back();
+  read.psn = p.psn;
+  read.count = count;
+  read.handle = p.reth.key;
+  read.offset = p.reth.address;
+  read.length = p.reth.length;
+}
+
+void IbConnection::RemoveRead(SideState& s, size_t index) {
+  s.reads.erase(s.reads.begin() + static_cast<ptrdiff_t>(index));
+  context_.Release(Read::kCost);
+}
+
 void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
   uint32_t count = p.reth.length <= 256 ? 1 : mtu_ == 0 ? 0 : (p.reth.length - 1) / mtu_ + 1;
   if (count == 0) {
@@ -313,14 +332,7 @@ void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
     s.expected = PsnAdd(p.psn, count);
   }
   Remember(p, s, std::max(count, 1u));
-  if (s.reads.size() >= kMaxReads) s.reads.erase(s.reads.begin());
-  Read read;
-  read.psn = p.psn;
-  read.count = count;
-  read.handle = p.reth.key;
-  read.offset = p.reth.address;
-  read.length = p.reth.length;
-  s.reads.push_back(std::move(read));
+  AddRead(p, s, count);
   Event e;
   e.kind = EventKind::kReadRequest;
   e.handle = p.reth.key;
@@ -358,10 +370,10 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
     e.last = at + p.data_length == read.length;
     read.Mark(k);
     if (read.count == 0 && e.last) read.count = k + 1;
-    if (read.count != 0 && read.received == read.count) s.reads.erase(s.reads.begin() + static_cast<ptrdiff_t>(i));
+    if (read.count != 0 && read.received == read.count) RemoveRead(s, i);
     return Emit(e, p);
   }
-  ++context_.stats().duplicates;
+  if (s.known) ++context_.stats().duplicates;  // else it answers a request from before the capture
 }
 
 void IbConnection::ProcessNak(const RcPacket& p) {

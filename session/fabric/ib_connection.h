@@ -41,6 +41,8 @@ class IbConnection {
   // Gives out what waits and emits kClosed.
   void Close(CloseReason reason, const FrameRef& frame);
 
+  // Bytes that a side needs to remember its recent requests.
+  static constexpr uint64_t kRecentCost = 64 * 64;
   // The newest frame seen of this connection.
   const FrameRef& last_frame() const { return last_frame_; }
 
@@ -57,6 +59,8 @@ class IbConnection {
     };
     uint32_t received = 0;        // packets 0 to received - 1 were seen
     std::vector<Range> beyond;    // seen out of order
+    static constexpr size_t kMaxRanges = 16;
+    static constexpr uint64_t kCost = 192;  // of the memory budget
     bool Seen(uint32_t k) const;
     void Mark(uint32_t k);
     uint32_t Missing(uint32_t until) const;  // how many of packets 0 to until - 1 were not seen
@@ -70,6 +74,7 @@ class IbConnection {
     uint64_t offset = 0, length = 0;
   };
   static constexpr size_t kRecent = 64;
+  static_assert(kRecent * sizeof(Recent) <= kRecentCost);
 
   struct SideState {
     bool known = false;      // `expected` is
@@ -131,6 +136,8 @@ class IbConnection {
   void ProcessReadRequest(const RcPacket& p, SideState& s);
   void ProcessReadResponse(const RcPacket& p);
   void ProcessNak(const RcPacket& p);
+  void AddRead(const RcPacket& p, SideState& s, uint32_t count);
+  void RemoveRead(SideState& s, size_t index);
   void Remember(const RcPacket& p, SideState& s, uint32_t count);
   void AppendSend(SideState& s, const RcPacket& p);
   void EmitSend(SideState& s, const RcPacket& p);

@@ -12,11 +12,12 @@ using ib::PsnDistance;
 constexpr size_t kMaxHeld = 256;
 constexpr uint64_t kMaxHeldBytes = 256 << 10;
 constexpr int64_t kMaxSearchNs = 10'000'000'000;
+constexpr size_t kMaxScan = 256 << 10;  // bytes of Sends searched for a handle, per packet
 constexpr size_t kMaxSearching = 1024, kMaxFlows = 65536;
 constexpr uint64_t kCheckEvery = 64;  // packets
 constexpr uint32_t kMaxIgnored = 256;
 constexpr int64_t kIgnoreNs = 10'000'000'000;
-constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * 64 * 64;  // with the memory of recent requests
+constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * IbConnection::kRecentCost;
 constexpr int32_t kNear = 1 << 16;
 
 bool IsTransportStart(const RcPacket& p) { return p.Is(Operation::kSend) && p.info->first && p.data.size() >= 16; }
@@ -37,7 +38,6 @@ bool Contains(const std::array<uint32_t, kSize>& ring, size_t count, uint32_t va
 
 // Is memory at `reth` named in the Send as an RPC-over-RDMA segment: handle, length, offset?
 bool Offers(const RcPacket& send, const ib::Reth& reth) {
-  if (!send.Is(Operation::kSend)) return false;
   for (size_t i = 0; i + 16 <= send.data.size(); i += 4) {
     const std::byte* p = send.data.data() + i;
     if (LoadBe32(p) != reth.key) continue;
@@ -47,13 +47,18 @@ bool Offers(const RcPacket& send, const ib::Reth& reth) {
   return false;
 }
 
-bool Answers(const Flow& candidate, const RcPacket& p) {
+// `scan`: bytes of held Sends that may still be searched; what is past it is not found.
+bool Answers(const Flow& candidate, const RcPacket& p, size_t& scan) {
   const Evidence& e = *candidate.evidence;
   if (p.info->response) return !p.IsSequenceNak() && Contains(e.psns, e.psn_count, p.psn);
   if (IsTransportStart(p)) return FirstWord(p) != 0 && Contains(e.xids, e.xid_count, FirstWord(p));
-  if (p.info->reth && p.reth.length > 0)
-    return std::any_of(candidate.held.begin(), candidate.held.end(), [&p](const HeldPtr& h) { return Offers(h->packet, p.reth); });
-  return false;
+  if (!p.info->reth || p.reth.length == 0) return false;
+  return std::any_of(candidate.held.rbegin(), candidate.held.rend(), [&](const HeldPtr& held) {
+    size_t size = held->packet.data.size();
+    if (!held->packet.Is(Operation::kSend) || size > scan) return false;
+    scan -= size;
+    return Offers(held->packet, p.reth);
+  });
 }
 
 }  // namespace
@@ -128,11 +133,12 @@ void IbFlows::Search(Flow& flow, const RcPacket& p) {
 // The one opposite flow without partner that the packet answers; null when there is none or more than one.
 Flow* IbFlows::FindPartner(Flow& flow, const RcPacket& p) {
   Flow* partner = nullptr;
+  size_t scan = kMaxScan;
   for (Flow* other : searching_) {
     if (other == &flow || !other->evidence || !(other->key.source == flow.key.destination) ||
         !(other->key.destination == flow.key.source) || (other->link != nullptr && flow.link != nullptr))
       continue;
-    if (!Answers(*other, p)) continue;
+    if (!Answers(*other, p, scan)) continue;
     if (partner != nullptr) return nullptr;
     partner = other;
   }

@@ -187,7 +187,7 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
         ++i;
       } else if (receipt_proven_) {
         missing += read.count == 0 ? 1 : read.Missing(read.count);
-        s.reads.erase(s.reads.begin() + static_cast<ptrdiff_t>(i));
+        RemoveRead(s, i);
       } else {
         read.waived = true;  // slow rather than lost: its data may still come
         ++i;
