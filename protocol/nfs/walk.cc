@@ -61,6 +61,13 @@ void DispatchReply(const rpc::CallHeader& call, Stream& s) {
   }
 }
 
+// The procedure is known, and that nothing is wrapped: so much may be there of a call that the capture cut.
+bool IsPlain(const rpc::CallHeader& call) {
+  const bool known =
+      call.status == ParseStatus::kOk || (call.status == ParseStatus::kTruncatedByCapture && call.has_flavor);
+  return known && !call.opaque_arguments();
+}
+
 // Counts what a call has, and what its results can have; a Visitor that was given decides what is reduced.
 class Counter final : public Visitor {
  public:
@@ -96,7 +103,7 @@ Walk WalkReply(const rpc::CallHeader& call, const rpc::ReplyHeader& header, Byte
   if (header.status != ParseStatus::kOk) return {header.status, 0, false, 0};
   Stream s(stream, length, header.length, visitor);
   if (!header.success()) return s.Result();  // no results
-  if (call.status != ParseStatus::kOk || call.opaque_arguments()) {
+  if (!IsPlain(call)) {
     s.Unsupported();
   } else if (call.procedure != 0) {
     DispatchReply(call, s);
@@ -108,7 +115,7 @@ Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t 
   constexpr uint32_t kReadlinkProcedure = 5, kReadProcedure = 6, kWriteProcedure2 = 8, kWriteProcedure3 = 7,
                      kSymlinkProcedure2 = 13, kSymlinkProcedure3 = 10;
   Eligibility eligible;
-  if (header.status != ParseStatus::kOk || header.opaque_arguments()) return eligible;
+  if (!IsPlain(header)) return eligible;
   const uint32_t procedure = header.procedure;
   switch (ProtocolOf(header)) {
     case Protocol::kUnknown: return eligible;

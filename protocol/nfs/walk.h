@@ -77,7 +77,8 @@ struct Walk {
 // `stream`: captured prefix of the reduced RPC message, `length`: its bytes on the wire; `header`: of that same
 // message.
 Walk WalkCall(const rpc::CallHeader& header, Bytes stream, uint64_t length, Visitor& visitor);
-// `call`: the header of the call it answers (program, version, procedure, GSS service).
+// `call`: the header of the call it answers (program, version, procedure, GSS service); one that the capture cut will
+// do when its has_flavor is true.
 Walk WalkReply(const rpc::CallHeader& call, const rpc::ReplyHeader& header, Bytes stream, uint64_t length,
                Visitor& visitor);
 

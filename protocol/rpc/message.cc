@@ -67,7 +67,10 @@ CallHeader DecodeCall(Bytes bytes, uint64_t length) {
   h.words = ReadWords<6>(cursor, {&h.xid, &h.msg_type, &h.rpc_version, &h.program, &h.version, &h.procedure});
   if (h.words >= 2 && h.msg_type != kCall) return h;  // kMalformed
   if (cursor.ok() && h.rpc_version != kRpcVersion) cursor.Fail(ParseStatus::kUnsupported);
-  if (cursor.ok()) ReadAuth(cursor, h.credential);
+  if (cursor.ok()) {
+    h.has_flavor = cursor.remaining() >= 4;
+    ReadAuth(cursor, h.credential);
+  }
   if (cursor.ok() && h.credential.flavor == kRpcsecGss) ReadGssCredential(h);
   if (cursor.ok()) ReadAuth(cursor, h.verifier);
   if (cursor.ok()) h.length = static_cast<uint32_t>(cursor.offset());

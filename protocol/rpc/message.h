@@ -34,7 +34,8 @@ struct CallHeader {
   uint8_t words = 0;  // how many of the six words below were there
   uint32_t xid = 0, msg_type = 0, rpc_version = 0, program = 0, version = 0, procedure = 0;
   Auth credential, verifier;
-  uint32_t length = 0;  // bytes up to the arguments; valid when status is kOk
+  bool has_flavor = false;  // credential.flavor was there
+  uint32_t length = 0;      // bytes up to the arguments; valid when status is kOk
 
   // RPCSEC_GSS credential (flavor 6, versions 1 to 3); valid when `gss`.
   bool gss = false;

@@ -161,6 +161,24 @@ TEST(Nfs3, WhatFollowsTheResultsIsNotTheirs) {
   EXPECT_EQ(walk.offset, 28u);
 }
 
+TEST(Nfs3, ReplyToACallThatTheCaptureCut) {
+  const auto call = CallMessage(kNfsProgram, 3, 6, Fh());
+  const auto reply = ReplyMessage(W({70, 0}));
+  for (size_t n = 0; n < 40; n += 4) {
+    Recorder r;
+    const rpc::CallHeader cut = rpc::DecodeCall(Bytes(call).first(n), call.size());
+    const Walk walk = WalkReply(cut, rpc::DecodeReply(reply, reply.size()), reply, reply.size(), r);
+    EXPECT_EQ(walk.has_status, n >= 28) << n;  // with the flavor of the credential
+    EXPECT_EQ(walk.status, n >= 28 ? ParseStatus::kOk : ParseStatus::kUnsupported) << n;
+    EXPECT_EQ(EligibleItems(cut, Bytes(call).first(n), call.size()).result_items, n >= 28) << n;
+  }
+  auto gss = call;
+  StoreBe32(gss.data() + 24, rpc::kRpcsecGss);
+  Recorder r;
+  const rpc::CallHeader cut = rpc::DecodeCall(Bytes(gss).first(28), gss.size());
+  EXPECT_FALSE(WalkReply(cut, rpc::DecodeReply(reply, reply.size()), reply, reply.size(), r).has_status);
+}
+
 TEST(Nfs3, UnknownProcedure) {
   Recorder r;
   EXPECT_EQ(WalkCall(Header(Call(22)), Call(22), 40, r).status, ParseStatus::kUnsupported);

@@ -126,6 +126,7 @@ TEST(Call, Truncation) {
     const CallHeader captured = DecodeCall(Bytes(bytes).first(n), bytes.size());
     EXPECT_EQ(captured.status, ParseStatus::kTruncatedByCapture) << n;
     EXPECT_EQ(captured.words, std::min<size_t>(n / 4, 6));
+    EXPECT_EQ(captured.has_flavor, n >= 28);
     EXPECT_EQ(DecodeCall(Bytes(bytes).first(n), n).status, ParseStatus::kMalformed) << n;
   }
 }
