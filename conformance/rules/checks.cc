@@ -191,6 +191,7 @@ constexpr CheckEntry kChecks[] = {
     {"ULB-002", kMessage, Nfs4Results},
     {"ULB-004", kMessage, SideProtocolArguments},
     {"ULB-004", kMessage, SideProtocolResults},
+    {"ULB-004", kMessage, SideProtocolWriteList},
     {"ULB-005", kMessage, Nfs4ChunksPairWithOperations},
 
     {"BC-002", kMessage, BackwardCallsWithinGrant},

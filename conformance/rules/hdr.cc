@@ -8,12 +8,6 @@ namespace stag::conformance {
 
 namespace {
 
-// Where the lists of a header that could not be read to the end stopped: at a discriminator, or inside an entry.
-struct ListEnd {
-  bool at_discriminator = false;
-  Defect list = Defect::kNone;
-};
-
 uint64_t ReadListStart(const Header& h) { return h.proc == rpcrdma::kMsgp ? 24 : 16; }
 
 // Whether the Send ends where a list-continuation or presence word should stand.
@@ -31,10 +25,12 @@ bool Overruns(const Message& m, Defect list) {
   return LengthKnown(m) && m.header.status == ParseStatus::kMalformed && m.header.defect == list;
 }
 
-// A version 1 header with lists that was captured far enough to be judged.
+// A version 1 header with lists that was captured far enough to be judged. A malformed RDMA_MSGP is MSGP-004: its lists start
+// elsewhere, and what looks wrong in them is mostly that.
 bool Judgeable(const Message& m) {
-  return IsVersion1(m) && m.header.has_lists() && LengthKnown(m) &&
-         (m.header.status == ParseStatus::kOk || m.header.status == ParseStatus::kMalformed);
+  if (!IsVersion1(m) || !m.header.has_lists() || !LengthKnown(m)) return false;
+  return m.header.status == ParseStatus::kOk ||
+         (m.header.status == ParseStatus::kMalformed && m.header.proc != rpcrdma::kMsgp);
 }
 
 }  // namespace
@@ -127,7 +123,7 @@ Outcome ListsEndInside(Context& c) {
   const Header& h = m.header;
   if (h.status == ParseStatus::kOk) return Outcome::kPass;
   if (h.defect == Defect::kTooShort) {
-    if (h.proc == rpcrdma::kMsgp || c.profile == Profile::kRfc8166) return Outcome::kNotApplicable;  // MSGP-004, HDR-005
+    if (c.profile == Profile::kRfc8166) return Outcome::kNotApplicable;  // HDR-005
     return c.Fail({.message = Text("The header ends after ", m.length, " bytes, before its lists"),
                    .expected = "Read list, Write list and Reply chunk",
                    .actual = Count(m.length, "byte")});
@@ -143,7 +139,7 @@ Outcome ListsEndInside(Context& c) {
 // HDR-007: optional-data words are 0 or 1.
 Outcome DiscriminatorsAreBooleans(Context& c) {
   const Message& m = *c.message;
-  if (!IsVersion1(m) || !m.header.has_lists() || m.header.status == ParseStatus::kTruncatedByCapture) return Outcome::kNotApplicable;
+  if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   if (h.status == ParseStatus::kOk) return Outcome::kPass;
   if (h.defect != Defect::kBadDiscriminator) return Outcome::kNotApplicable;

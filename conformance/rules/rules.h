@@ -66,7 +66,7 @@ CheckFunction NoMsgp, MsgpLayout, NoDone, DoneIsNotAnswered, DoneFollowsReads, D
     CcpResultsLayout, CallFitsCcp, ReplyFitsCcp, CcpIsProtected;
 
 // upper_layer.cc
-CheckFunction ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, ProtectedCallIsWhole,
+CheckFunction ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, SideProtocolWriteList, ProtectedCallIsWhole,
     ProtectedLongCallIsWhole, ProtectedReplyIsWhole, GssControlIsWhole, BackwardMessagesHaveNoChunks, BackchannelIsSetUp;
 
 }  // namespace stag::conformance

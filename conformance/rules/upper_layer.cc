@@ -51,7 +51,7 @@ Outcome JudgeProtectedCall(Context& c, const Transaction& t) {
                      .expected = "the whole payload inline or in a Position-zero chunk",
                      .actual = Text("a Read chunk at Position ", read.position),
                      .from = t.requester});
-  const auto room = [&](const Chunk& chunk) { return chunk.count > 0; };
+  const auto room = [](const Chunk& chunk) { return chunk.count > 0; };
   if (std::ranges::any_of(t.call_header.write_chunks, room))
     return c.Fail({.message = "A Call under RPCSEC_GSS integrity or privacy offers Write chunks",
                    .expected = "an empty Write list",
@@ -78,6 +78,18 @@ Outcome Nfs4Results(Context& c) {
 Outcome SideProtocolResults(Context& c) {
   if (!c.transaction || !IsSideProtocol(CallOf(c).program)) return Outcome::kNotApplicable;
   return JudgeResults(c);
+}
+
+// ULB-004 for the Call: programs without eligible items have no use for a Write list.
+Outcome SideProtocolWriteList(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.call.status != ParseStatus::kOk) return Outcome::kNotApplicable;
+  if (!IsSideProtocol(m.call.program)) return Outcome::kNotApplicable;
+  const auto room = [](const Chunk& chunk) { return chunk.count > 0; };
+  if (std::ranges::none_of(m.header.write_chunks, room)) return Outcome::kPass;
+  return c.Fail({.message = "A Write list in a Call of a program that has no DDP-eligible items",
+                 .expected = "an empty Write list",
+                 .actual = Count(m.header.write_chunks.size(), "Write chunk")});
 }
 
 // GSS-001: protected Calls are not reduced. A Write list that can only come back unused is a warning. Credentials are in the

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Golden tests: the captures of pcaps/cases, each with what must be found in it and what must not. The format of the
+// expectations is described in pcaps/cases/README.md.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "conformance/engine/engine.h"
+#include "tests/support/run_capture.h"
+
+namespace stag::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Collector : FindingSink {
+  std::vector<Finding> all;
+  void OnFinding(const Finding& finding) override { all.push_back(finding); }
+};
+
+Profile ProfileOf(const std::string& name) {
+  for (const Profile profile : {Profile::kRfc8166, Profile::kRfc5666bis, Profile::kRfc5666})
+    if (ProfileName(profile) == name) return profile;
+  return Profile::kAuto;
+}
+
+std::vector<Finding> Check(const std::string& path, Profile profile) {
+  Collector collector;
+  Engine engine({.profile = profile, .select = {}, .ignore = {}}, collector);
+  test::Run(test::LoadFrames(path), {}, {}, {&engine});
+  return collector.all;
+}
+
+std::vector<std::string> Cases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(STAG_SOURCE_DIR "/pcaps/cases"))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+  std::ranges::sort(names);
+  return names;
+}
+
+using Strings = std::vector<std::string>;
+bool Has(const Strings& list, std::string_view value) { return std::ranges::find(list, value) != list.end(); }
+
+class Case : public testing::TestWithParam<std::string> {};
+
+TEST_P(Case, FindsWhatItMust) {
+  const std::string base = std::string(STAG_SOURCE_DIR "/pcaps/cases/") + GetParam();
+  std::ifstream file(base + ".json");
+  const auto json = nlohmann::json::parse(file);
+  const auto findings = Check(base + ".pcap", ProfileOf(json["profile"]));
+
+  Strings allowed = json["also_allowed"].get<Strings>();
+  for (const auto& expected : json["expect"]) {
+    Strings ids = expected["or"].get<Strings>();
+    ids.push_back(expected["rule"]);
+    allowed.insert(allowed.end(), ids.begin(), ids.end());
+    const auto severities = expected["severity"].get<Strings>();
+    const auto matches = [&](const Finding& finding) {
+      if (!Has(ids, finding.rule->id) || !Has(severities, SeverityName(finding.severity))) return false;
+      if (expected["frames"].is_null()) return true;
+      const auto frames = expected["frames"].get<std::set<uint64_t>>();
+      return frames.count(finding.frame.number) > 0 ||
+             std::ranges::any_of(finding.related_frames, [&](uint64_t frame) { return frames.count(frame) > 0; });
+    };
+    EXPECT_TRUE(std::ranges::any_of(findings, matches)) << expected.dump();
+  }
+  const Strings must_not = json["must_not"].get<Strings>();
+  for (const Finding& finding : findings) {
+    const std::string id(finding.rule->id);
+    if (finding.severity == Severity::kError) {
+      EXPECT_TRUE(Has(allowed, id)) << id << " in frame " << finding.frame.number << ": " << finding.message;
+    }
+    if (finding.severity != Severity::kNote) {
+      EXPECT_FALSE(Has(must_not, id)) << id << " in frame " << finding.frame.number << ": " << finding.message;
+    }
+  }
+}
+
+// Frames come in order, and a finding stands where it became provable: all of its story is before it.
+TEST_P(Case, FindingsAreInFrameOrder) {
+  uint64_t last = 0;
+  for (const Finding& finding : Check(std::string(STAG_SOURCE_DIR "/pcaps/cases/") + GetParam() + ".pcap", Profile::kAuto)) {
+    EXPECT_GE(finding.frame.number, last);
+    last = finding.frame.number;
+    EXPECT_TRUE(std::ranges::is_sorted(finding.related_frames));
+    for (const uint64_t frame : finding.related_frames) EXPECT_LT(frame, finding.frame.number);
+    EXPECT_FALSE(finding.message.empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pcaps, Case, testing::ValuesIn(Cases()), [](const auto& info) {
+  std::string name = info.param;
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
+
+// Real captures beside or in the repository: every error that is found there is argued in docs/divergences.md.
+const std::set<std::string_view> kKnownDivergences = {"PVT-006"};
+// Captures of clients that break rules on purpose.
+bool IsDeliberate(const std::string& name) { return name.find("userspace-client-rdma_error") != std::string::npos; }
+
+TEST(RealCaptures, NoErrorButArguedOnes) {
+  for (const char* folder : {STAG_SOURCE_DIR "/pcaps", STAG_SOURCE_DIR "/../shared/captures"}) {
+    if (!fs::is_directory(folder)) continue;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (!entry.path().string().ends_with(".pcap") || IsDeliberate(entry.path().filename())) continue;
+      for (const Profile profile : {Profile::kAuto, Profile::kRfc8166})
+        for (const Finding& finding : Check(entry.path(), profile))
+          EXPECT_TRUE(finding.severity == Severity::kNote || kKnownDivergences.count(finding.rule->id))
+              << entry.path().filename() << ":" << finding.frame.number << ": " << finding.rule->id << ": " << finding.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stag::conformance

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/engine/engine.h"
+
+#include <algorithm>
+
+#include "tests/conformance/checker.h"
+
+namespace stag::test {
+namespace {
+
+EngineOptions Selecting(std::vector<std::string> select, std::vector<std::string> ignore = {}) {
+  return {.profile = Profile::kRfc8166, .select = std::move(select), .ignore = std::move(ignore)};
+}
+
+// A Long Call without any list breaks LONG-001 and LONG-002.
+void SendEmptyNomsg(Checker& c) {
+  c.script.Open();
+  Greet(c);
+  c.script.Send(kClient, Nomsg(0x200));
+}
+
+TEST(Engine, CleanTrafficHasNoFindings) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.Send(kClient, Msg(1), GetattrCall(1));
+  c.script.Send(kServer, Msg(1), GetattrReply(1));
+  c.script.Close();
+  EXPECT_EQ(c.Ids(true), Id{});
+  EXPECT_FALSE(c.engine.Exercised().empty());
+}
+
+TEST(Engine, OneEventIsOneFinding) {
+  Checker c;
+  SendEmptyNomsg(c);
+  ASSERT_EQ(c.Ids(), Id{"LONG-001"});
+  const Finding& finding = c.findings.all[0];
+  EXPECT_EQ(finding.see_also, (std::vector<std::string_view>{"LONG-002"}));
+  EXPECT_EQ(finding.frame.number, c.script.frame());
+  EXPECT_TRUE(finding.related_frames.empty());
+  EXPECT_EQ(finding.xid, 0x200u);
+  EXPECT_TRUE(finding.client_to_server);
+  EXPECT_EQ(finding.connection, 1u);
+}
+
+TEST(Engine, TheSecondaryIsReportedWhenAloneSelected) {
+  Checker c(Selecting({"LONG-002"}));
+  SendEmptyNomsg(c);
+  ASSERT_EQ(c.Ids(), Id{"LONG-002"});
+  EXPECT_TRUE(c.findings.all[0].see_also.empty());
+}
+
+TEST(Engine, Ignore) {
+  Checker c(Selecting({}, {"LONG-001"}));
+  SendEmptyNomsg(c);
+  EXPECT_EQ(c.Ids(), Id{"LONG-002"});
+  Checker none(Selecting({"LONG"}, {"LONG"}));
+  SendEmptyNomsg(none);
+  EXPECT_EQ(none.Ids(), Id{});
+}
+
+TEST(Engine, TellsWhatWasExercised) {
+  Checker c(Selecting({"LONG"}));
+  SendEmptyNomsg(c);
+  const auto ids = [](const std::vector<const conformance::RuleInfo*>& rules) {
+    std::vector<std::string> out;
+    for (const auto* rule : rules) out.emplace_back(rule->id);
+    return out;
+  };
+  EXPECT_EQ(ids(c.engine.Exercised()), (Id{"LONG-001", "LONG-002", "LONG-008"}));
+  EXPECT_EQ(ids(c.engine.NotExercised()), (Id{"LONG-003", "LONG-004", "LONG-005", "LONG-006", "LONG-007"}));
+}
+
+TEST(Engine, SilentUntilTheConnectionIsProven) {
+  Checker c;
+  c.script.OpenMidstream();
+  c.script.Send(kClient, Nomsg(0x200));  // may be anything
+  EXPECT_EQ(c.Ids(), Id{});
+  c.script.Send(kClient, Msg(1), GetattrCall(1));
+  c.script.Send(kServer, Msg(1), GetattrReply(1));
+  c.script.Send(kClient, Nomsg(0x201));
+  EXPECT_EQ(c.Ids(), Id{"LONG-001"});
+}
+
+// --- Profiles
+
+void ReadReadReply(Checker& c, uint32_t xid) {
+  c.script.Send(kClient, Msg(xid), ReadCall(xid, 1000));
+  rpcrdma::Header reply = Msg(xid);
+  const Buffer rpc = ReadReply(xid, 1000, true);
+  AddRead(reply, static_cast<uint32_t>(rpc.size()), {0x77, 1000, 0x5000});
+  c.script.Send(kServer, reply, rpc);
+  c.script.Read(kClient, 0x77, 0x5000, Pattern(1000));
+}
+
+TEST(Profile, ReplyReadListDependsOnTheDocument) {
+  for (const auto& [profile, wrong] : {std::pair{Profile::kRfc8166, true}, {Profile::kRfc5666bis, true}, {Profile::kRfc5666, false}}) {
+    Checker c(profile);
+    c.script.Open(std::nullopt, std::nullopt);
+    Greet(c);
+    ReadReadReply(c, 1);
+    EXPECT_EQ(c.Find("RDLIST-001") != nullptr, wrong) << ProfileName(profile);
+  }
+}
+
+TEST(Profile, AutoExcusesWhatBothPeersProve) {
+  Checker c(Profile::kAuto);
+  c.script.Open(std::nullopt, std::nullopt);
+  Greet(c);
+  ReadReadReply(c, 1);
+  EXPECT_EQ(c.Find("RDLIST-001"), nullptr);  // not yet decided
+  c.script.Send(kClient, MakeHeader(rpcrdma::kDone, 1));
+  for (uint32_t xid = 2; xid < 12; ++xid) Greet(c, xid);
+  c.script.Close();
+  EXPECT_EQ(c.Find("RDLIST-001"), nullptr);
+  EXPECT_EQ(c.Find("DONE-001"), nullptr);
+}
+
+TEST(Profile, AutoReportsALoneLegacyElement) {
+  Checker c(Profile::kAuto);
+  c.script.Open(std::nullopt, std::nullopt);
+  Greet(c);
+  ReadReadReply(c, 1);
+  const uint64_t reply_frame = c.script.frame() - 2;
+  for (uint32_t xid = 2; xid < 12; ++xid) Greet(c, xid);
+  const Finding* finding = c.Find("RDLIST-001");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_TRUE(std::ranges::count(finding->related_frames, reply_frame) == 1);
+}
+
+TEST(Profile, AutoStaysWithPrivateData) {
+  Checker c(Profile::kAuto);
+  c.script.Open();
+  Greet(c);
+  ReadReadReply(c, 1);
+  EXPECT_NE(c.Find("RDLIST-001"), nullptr);
+}
+
+TEST(Profile, AutoAndMsgp) {
+  for (const bool answered : {false, true}) {
+    Checker c(Profile::kAuto);
+    c.script.Open(std::nullopt, std::nullopt);
+    Greet(c);
+    c.script.Send(kClient, MakeHeader(rpcrdma::kMsgp, 1), GetattrCall(1));
+    EXPECT_EQ(c.Find("MSGP-001"), nullptr);
+    if (answered) {
+      c.script.Send(kServer, Msg(1), GetattrReply(1));
+      EXPECT_EQ(c.Find("MSGP-001"), nullptr);
+    } else {
+      rpcrdma::Header error = MakeHeader(rpcrdma::kError, 1);
+      error.err = rpcrdma::kErrChunk;
+      c.script.Send(kServer, error);
+      EXPECT_NE(c.Find("MSGP-001"), nullptr);
+    }
+  }
+}
+
+TEST(Engine, NothingIsFoundAtTheEndOfTheCapture) {
+  Checker c(Profile::kAuto);
+  c.script.Open(std::nullopt, std::nullopt);
+  Greet(c);
+  ReadReadReply(c, 1);
+  const size_t before = c.findings.all.size();
+  c.script.Close(fabric::CloseReason::kEndOfCapture);
+  c.session.Finish();
+  EXPECT_EQ(c.findings.all.size(), before);
+}
+
+}  // namespace
+}  // namespace stag::test

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Checks of the groups CRED, MODEL, MEM, ERR, MSGP, DONE, CCP, GSS and BC.
+#include "tests/conformance/checker.h"
+
+namespace stag::test {
+namespace {
+
+rpcrdma::Header Error(uint32_t xid, uint32_t err, uint32_t vers = 1, uint32_t low = 1, uint32_t high = 1) {
+  rpcrdma::Header header = MakeHeader(rpcrdma::kError, xid);
+  header.vers = vers;
+  header.err = err;
+  header.vers_low = low;
+  header.vers_high = high;
+  return header;
+}
+
+TEST(Cred, GrantsAndRequests) {
+  Checker zero;
+  zero.script.Open();
+  zero.script.Send(kClient, MakeHeader(rpcrdma::kMsg, 1, 0), GetattrCall(1));
+  zero.script.Send(kServer, MakeHeader(rpcrdma::kMsg, 1, 0), GetattrReply(1));
+  EXPECT_EQ(zero.Ids(true), (Id{"CRED-001", "CRED-002"}));
+
+  Checker early;
+  early.script.Open();
+  early.script.Send(kClient, Msg(1), GetattrCall(1));
+  early.script.Send(kClient, Msg(2), GetattrCall(2));
+  EXPECT_EQ(early.Ids(), Id{"CRED-005"});
+
+  Checker over;
+  over.script.Open();
+  over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, 1, 8), GetattrCall(1));
+  over.script.Send(kServer, MakeHeader(rpcrdma::kMsg, 1, 2), GetattrReply(1));
+  for (uint32_t xid = 2; xid < 4; ++xid) over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, xid, 8), GetattrCall(xid));
+  EXPECT_EQ(over.Ids(), Id{});
+  over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, 4, 8), GetattrCall(4));
+  EXPECT_EQ(over.Ids(), Id{"CRED-003"});
+}
+
+TEST(Model, ClientMovesData) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.ReadRequest(kClient, 7, 0x1000, 100);
+  c.script.Write(kClient, 7, 0x1000, Pattern(10));
+  EXPECT_EQ(c.Ids(), (Id{"MODEL-001", "MODEL-002"}));
+}
+
+TEST(Mem, OutsideAndAfter) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  rpcrdma::Header header = Msg(5);
+  AddWriteChunk(header, {{7, 100, 0x1000}});
+  c.script.Send(kClient, header, ReadCall(5, 100));
+  c.script.Write(kServer, 7, 0x1000, Pattern(104));
+  EXPECT_EQ(c.Ids(), Id{"MEM-003"});
+  c.script.Write(kServer, 9, 0, Pattern(4));
+  EXPECT_EQ(c.Ids(), (Id{"MEM-003", "MEM-003"}));
+}
+
+TEST(Mem, Overlap) {
+  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"MEM"}, .ignore = {}});
+  c.script.Open();
+  Greet(c);
+  for (const auto& [xid, offset] : {std::pair{5u, 0x1000u}, {6u, 0x2000u}, {7u, 0x1800u}}) {
+    rpcrdma::Header header = Msg(xid);
+    AddWriteChunk(header, {{7, 4096, offset}});
+    c.script.Send(kClient, header, ReadCall(xid, 4096));
+    EXPECT_EQ(c.Ids(), xid == 7 ? Id{"MEM-005"} : Id{});
+  }
+}
+
+TEST(Mem, Wrap) {
+  for (const uint32_t length : {0x100u, 0x101u}) {
+    Checker c;
+    c.script.Open();
+    Greet(c);
+    rpcrdma::Header header = Msg(5);
+    AddWriteChunk(header, {{7, length, 0xffffffffffffff00u}});
+    c.script.Send(kClient, header, ReadCall(5, 10));
+    EXPECT_EQ(c.Ids(), length == 0x100 ? Id{} : Id{"MEM-006"});
+  }
+}
+
+TEST(Err, FormOfErrors) {
+  const auto ids = [](const rpcrdma::Header& error, const Buffer& more = {}, bool notes = false) {
+    Checker c;
+    c.script.Open();
+    Greet(c);
+    c.script.Send(kClient, Msg(5), GetattrCall(5));
+    c.script.Send(kServer, error, more);
+    return c.Ids(notes);
+  };
+  EXPECT_EQ(ids(Error(5, rpcrdma::kErrChunk)), Id{});
+  EXPECT_EQ(ids(Error(5, rpcrdma::kErrChunk, 2)), Id{"ERR-004"});
+  EXPECT_EQ(ids(Error(5, 7)), Id{"ERR-005"});
+  EXPECT_EQ(ids(Error(5, rpcrdma::kErrVers, 1, 2, 3)), Id{});
+  EXPECT_EQ(ids(Error(5, rpcrdma::kErrVers, 1, 2, 1)), Id{"ERR-006"});
+  EXPECT_EQ(ids(Error(5, rpcrdma::kErrVers, 1, 1, 1)), Id{"ERR-006"});
+  EXPECT_EQ(ids(Error(5, rpcrdma::kErrChunk), Words({1})), Id{"ERR-010"});
+  EXPECT_EQ(ids(Error(5, rpcrdma::kErrChunk), Words({0, 0, 0}), true), Id{"ERR-010"});
+}
+
+TEST(Err, AnswersToFaultyCalls) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.Send(kClient, Nomsg(5));
+  c.script.Send(kServer, Error(5, rpcrdma::kErrChunk));
+  EXPECT_EQ(c.Ids(), Id{"LONG-001"});
+  c.script.Send(kClient, Nomsg(6));
+  const uint64_t faulty = c.script.frame();
+  for (uint32_t xid = 10; xid < 15; ++xid) Greet(c, xid);
+  ASSERT_EQ(c.Ids(), (Id{"LONG-001", "LONG-001", "ERR-008"}));
+  EXPECT_EQ(std::ranges::count(c.Find("ERR-008")->related_frames, faulty), 1);
+}
+
+TEST(Err, VersionMustBeAnswered) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.SendBytes(kClient, Words({5, 9, 32, 0, 0, 0, 0}));
+  c.script.Send(kServer, Error(5, rpcrdma::kErrChunk, 9));
+  EXPECT_EQ(c.Ids(), (Id{"HDR-003", "ERR-007"}));
+}
+
+TEST(Err, RequesterSendsError) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.Send(kClient, Msg(5), GetattrCall(5));
+  c.script.Send(kServer, Msg(5), GetattrReply(5));
+  c.script.Send(kClient, Error(5, rpcrdma::kErrChunk));
+  for (uint32_t xid = 10; xid < 20; ++xid) Greet(c, xid);
+  ASSERT_EQ(c.Ids(), Id{"ERR-001"});
+  EXPECT_TRUE(c.findings.all[0].client_to_server);
+}
+
+TEST(Legacy, MsgpAndDone) {
+  for (const auto& [profile, wrong] : {std::pair{Profile::kRfc8166, true}, {Profile::kRfc5666, false}}) {
+    Checker c(profile);
+    c.script.Open();
+    Greet(c);
+    c.script.Send(kClient, MakeHeader(rpcrdma::kMsgp, 5), GetattrCall(5));
+    c.script.Send(kServer, Msg(5), GetattrReply(5));
+    c.script.Send(kClient, MakeHeader(rpcrdma::kDone, 5));
+    EXPECT_EQ(c.Ids(), wrong ? (Id{"MSGP-001", "DONE-001"}) : Id{});
+  }
+}
+
+TEST(Legacy, CcpSizes) {
+  Checker c(Profile::kRfc5666);
+  c.script.Open(std::nullopt, std::nullopt);
+  Buffer arguments, results;
+  rpcrdma::Encode(rpcrdma::CcpArguments{2048, 1024, 4}, arguments);
+  rpcrdma::Encode(rpcrdma::CcpResults{2048, 0, 4}, results);
+  c.script.Send(kClient, Msg(1), MakeCall(1, rpcrdma::kCcpProgramDraft, 1, 1, arguments));
+  c.script.Send(kServer, Msg(1), MakeReply(1, results));
+  c.script.Send(kClient, Msg(2), MakeCall(2, 300000, 1, 1, Pattern(1900)));
+  EXPECT_EQ(c.Ids(), Id{"CCP-009"});
+  c.script.Send(kServer, Msg(2), MakeReply(2, Pattern(1100)));
+  EXPECT_EQ(c.Ids(), (Id{"CCP-009", "CCP-006"}));
+  c.script.Send(kClient, Msg(3), MakeCall(3, 300000, 1, 1, Pattern(2100)));
+  EXPECT_EQ(c.Ids(), (Id{"CCP-009", "CCP-006", "CCP-005"}));
+}
+
+Buffer GssCall(uint32_t xid, uint32_t gss_proc, uint32_t service, const Buffer& body) {
+  rpc::CallHeader header;
+  header.xid = xid;
+  header.rpc_version = 2;
+  header.program = kNfs;
+  header.version = 3;
+  header.procedure = gss_proc == rpc::kGssData ? kWrite : 0;
+  Buffer credential;
+  rpc::EncodeGssCredential(gss_proc, 1, service, Pattern(8), credential);
+  header.credential = {rpc::kRpcsecGss, credential};
+  Buffer out;
+  rpc::Encode(header, out);
+  return Join({out, body});
+}
+
+TEST(Gss, NothingIsReduced) {
+  const auto ids = [](uint32_t gss_proc, uint32_t service) {
+    Checker c;
+    c.script.Open();
+    Greet(c);
+    const Buffer call = GssCall(5, gss_proc, service, Words({1000}));
+    rpcrdma::Header header = Msg(5);
+    AddRead(header, static_cast<uint32_t>(call.size()), {7, 1000, 0});
+    c.script.Send(kClient, header, call);
+    return c.Ids();
+  };
+  EXPECT_EQ(ids(rpc::kGssData, rpc::kGssIntegrity), Id{"GSS-001"});
+  EXPECT_EQ(ids(rpc::kGssData, rpc::kGssPrivacy), Id{"GSS-001"});
+  EXPECT_EQ(ids(rpc::kGssInit, rpc::kGssNone), Id{"GSS-003"});
+}
+
+TEST(Bc, Backchannel) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  rpcrdma::Header header = Msg(5);
+  AddWriteChunk(header, {{7, 100, 0}});
+  c.script.Send(kServer, header, MakeCall(5, 0x40000000, 1, 0));
+  EXPECT_NE(c.Find("BC-003"), nullptr);
+  EXPECT_NE(c.Find("BC-005"), nullptr);
+  EXPECT_EQ(c.Find("BC-003")->client_to_server, false);
+}
+
+}  // namespace
+}  // namespace stag::test

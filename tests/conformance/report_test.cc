@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/report/reporter.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace stag::conformance {
+namespace {
+
+Finding MakeFinding(std::string_view id, uint64_t frame) {
+  Finding finding;
+  finding.rule = FindRule(id);
+  finding.severity = finding.rule->severity;
+  finding.frame = {frame, 1709210096123456789};
+  finding.connection = 3;
+  finding.client_to_server = false;
+  finding.xid = 0x1a2b3c4d;
+  finding.message = "A \"message\"";
+  finding.expected = "this";
+  finding.actual = "that";
+  finding.related_frames = {4, 9};
+  finding.see_also = {"WRLIST-012"};
+  return finding;
+}
+
+Summary MakeSummary() {
+  Summary summary;
+  summary.frames = 100;
+  summary.connections = 2;
+  summary.transactions = 30;
+  summary.gaps = 1;
+  summary.truncated_frames = 5;
+  summary.checked = {FindRule("HDR-001"), FindRule("WRLIST-006")};
+  summary.not_exercised = {FindRule("LONG-001")};
+  return summary;
+}
+
+TEST(Jsonl, FieldsInOrder) {
+  std::string out;
+  const auto reporter = MakeJsonlReporter([&](std::string_view text) { out.append(text); });
+  reporter->BeginFile("a \"b\".pcap");
+  reporter->OnFinding(MakeFinding("WRLIST-006", 12));
+  reporter->EndFile(MakeSummary());
+  reporter->Finish();
+  std::istringstream lines(out);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(line,
+            R"({"type":"finding","rule":"WRLIST-006","severity":"error","file":"a \"b\".pcap","frame":12,)"
+            R"("time":"2024-02-29T12:34:56.123456789Z","connection":3,"direction":"s2c","xid":"0x1a2b3c4d",)"
+            R"("message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"]})");
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(line,
+            R"({"type":"summary","frames":100,"connections":2,"transactions":30,"findings":{"error":1,"warning":0,"note":0},)"
+            R"("rules_checked":["HDR-001","WRLIST-006"],"rules_not_exercised":["LONG-001"],)"
+            R"("incomplete":{"gaps":1,"truncated_frames":5}})");
+  EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST(Jsonl, NoXid) {
+  std::string out;
+  const auto reporter = MakeJsonlReporter([&](std::string_view text) { out.append(text); });
+  Finding finding = MakeFinding("PVT-003", 1);
+  finding.xid.reset();
+  finding.related_frames.clear();
+  finding.see_also.clear();
+  finding.client_to_server = true;
+  reporter->BeginFile("\xff");
+  reporter->OnFinding(finding);
+  const auto json = nlohmann::json::parse(out);
+  EXPECT_TRUE(json["xid"].is_null());
+  EXPECT_EQ(json["direction"], "c2s");
+  EXPECT_TRUE(json["related_frames"].empty() && json["related_frames"].is_array());
+}
+
+TEST(TextReport, FoldsRepeats) {
+  std::string out;
+  const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false);
+  reporter->BeginFile("a.pcap");
+  for (const uint64_t frame : {12, 20, 31}) reporter->OnFinding(MakeFinding("WRLIST-006", frame));
+  reporter->OnFinding(MakeFinding("XID-002", 40));
+  reporter->EndFile(MakeSummary());
+  reporter->Finish();
+  EXPECT_EQ(out,
+            "a.pcap:12: error WRLIST-006: A \"message\"\n"
+            "    expected       this\n"
+            "    actual         that\n"
+            "    specification  RFC 8166 3.4.6\n"
+            "    where          connection 3, server to client, xid 0x1a2b3c4d\n"
+            "    related frames 4, 9\n"
+            "    see also       WRLIST-012\n"
+            "    repeats        2 more on this connection, the last in frame 31\n"
+            "a.pcap:40: warning XID-002: A \"message\"\n"
+            "    expected       this\n"
+            "    actual         that\n"
+            "    specification  RFC 8166 2.2.2\n"
+            "    where          connection 3, server to client, xid 0x1a2b3c4d\n"
+            "    related frames 4, 9\n"
+            "    see also       WRLIST-012\n"
+            "3 errors, 1 warning, 0 notes in 100 frames, 2 connections, 30 transactions\n"
+            "incomplete: 1 gap, 5 truncated frames; rules that need what is missing were not applied\n"
+            "2 rules exercised:\n"
+            "  HDR 001, WRLIST 006\n"
+            "1 not exercised by this traffic:\n"
+            "  LONG 001\n");
+  EXPECT_EQ(reporter->count(Severity::kError), 3u);
+}
+
+TEST(TextReport, NoTerminalCodesFromNamesOrWithoutColour) {
+  for (const bool color : {false, true}) {
+    std::string out;
+    const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, color, true);
+    reporter->BeginFile("\033]0;x\007.pcap");
+    reporter->OnFinding(MakeFinding("WRLIST-006", 12));
+    reporter->EndFile(MakeSummary());
+    EXPECT_EQ(out.find("\033]"), std::string::npos);
+    EXPECT_EQ(out.find('\033') != std::string::npos, color);
+  }
+}
+
+TEST(Summary, AddsFiles) {
+  Summary total;
+  total.Add(MakeSummary());
+  Summary other;
+  other.checked = {FindRule("LONG-001")};
+  other.not_exercised = {FindRule("HDR-001"), FindRule("LONG-002")};
+  other.frames = 1;
+  total.Add(other);
+  EXPECT_EQ(total.frames, 101u);
+  EXPECT_EQ(total.checked, (std::vector<const RuleInfo*>{FindRule("HDR-001"), FindRule("WRLIST-006"), FindRule("LONG-001")}));
+  EXPECT_EQ(total.not_exercised, (std::vector<const RuleInfo*>{FindRule("LONG-002")}));
+}
+
+TEST(Rules, TableAndLines) {
+  const std::string table = RulesTable(false);
+  EXPECT_NE(table.find("RDLIST-003  warning   structural"), std::string::npos);
+  EXPECT_NE(table.find("exempts, never flags"), std::string::npos);
+  EXPECT_NE(table.find("not observable"), std::string::npos);
+  std::istringstream lines(RulesJsonl());
+  std::string line;
+  size_t count = 0;
+  while (std::getline(lines, line)) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json["type"], "rule");
+    EXPECT_NE(json["checked"].get<bool>(), json["not_checked"].is_string());
+    ++count;
+  }
+  EXPECT_EQ(count, Catalogue().size());
+}
+
+TEST(Rules, ExplainSaysEverything) {
+  for (const RuleInfo& rule : Catalogue()) {
+    const std::string text = Explanation(rule, false);
+    EXPECT_TRUE(text.starts_with(rule.id));
+    EXPECT_NE(text.find("What it asks"), std::string::npos) << rule.id;
+    EXPECT_NE(text.find("Specification"), std::string::npos) << rule.id;
+    EXPECT_NE(text.find("How it is checked"), std::string::npos) << rule.id;
+    EXPECT_EQ(text.find("Differences between the documents") != std::string::npos, !rule.differs.empty()) << rule.id;
+  }
+  const std::string text = Explanation(*FindRule("RDLIST-003"), false);
+  EXPECT_NE(text.find("What is not flagged\n  any segment boundaries are legal"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace stag::conformance
