@@ -15,8 +15,11 @@ constexpr uint32_t kNfsRdmaPort = 20049, kNfsPort = 2049;
 // not show up; and while the other side looks for FPDU boundaries.
 constexpr uint32_t kPatience = 16, kSearchPatience = 64;
 // How much of a connection joined mid-stream is looked at before it is taken for something else.
-constexpr uint64_t kSearchSegments = 64, kSearchBytes = 256u << 10;
+constexpr uint64_t kSearchSegments = 192, kSearchBytes = 256u << 10;
 constexpr uint64_t kNfsFactor = 4;
+// Packets that must have been seen before a connection joined mid-stream is opened, and how far back its start may then
+// still move: the first packets of a capture can be out of order, too.
+constexpr uint64_t kFirstPackets = 3, kStartWindow = 128u << 10;
 // How much is searched at a time where a followed connection lost its boundaries.
 constexpr uint64_t kSearchWindow = 512u << 10;
 
@@ -168,6 +171,7 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, Fram
       ++truncated_frames_;
     }
   }
+  ++packets_;
   if (!IsQuiet()) NoteBlocked();
   if (!half.tcp.started() && carries) half.tcp.Start(packet.sequence);
 
@@ -187,6 +191,11 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, Fram
     piece.starts_segment = true;
     piece.frame = frame;
     piece.bytes = packet.payload;
+    if (!followed_ && half.phase == Phase::kSearch && piece.begin < half.tcp.next() &&
+        half.tcp.next() - piece.begin <= kStartWindow) {
+      half.tcp.StartEarlier(piece.begin);
+      StartSearch(from, true);
+    }
     const bool reads = half.phase == Phase::kMpa || half.phase == Phase::kFpdu;
     if (reads && half.tcp.empty() && piece.begin == half.tcp.next() && !WaitsFor(from, piece)) {
       Process(from, piece);
@@ -287,6 +296,10 @@ bool IwarpConnection::Search(Direction d, bool final) {
       half.phase = Phase::kMpa;
       return true;
     }
+  }
+  if (!followed_ && !final && packets_ < kFirstPackets) {
+    half.search_due = true;
+    return false;
   }
   bool fin = false;
   half.tcp.ForEachFrom(front.begin, [&](const TcpPiece& piece) {

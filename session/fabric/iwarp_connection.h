@@ -136,6 +136,7 @@ class IwarpConnection {
   std::array<std::optional<uint32_t>, 2> initial_sequence_;
   bool request_seen_ = false, request_markers_ = false, request_crc_ = false;
   bool followed_ = false, opened_ = false, done_ = false;
+  uint64_t packets_ = 0;
   uint32_t truncated_frames_ = 0;  // before the connection was known to be iWARP
   std::optional<FrameRef> reset_frame_;
   Direction reset_from_ = 0;

@@ -45,6 +45,8 @@ class TcpStream {
   // `sequence` is that of the next byte to process.
   void Start(uint32_t sequence);
   bool started() const { return started_; }
+  // Moves next() back to `position`; nothing has been processed yet.
+  void StartEarlier(uint64_t position) { next_ = position; }
   // The position of a sequence number: the one nearest to next() (RFC 9293 section 3.4).
   uint64_t Unwrap(uint32_t sequence) const;
   uint64_t next() const { return next_; }

@@ -61,6 +61,14 @@ struct Entry {
 };
 using Entries = std::list<Entry>;  // least recently used first
 
+// The last RST that belonged to no connection: the SYN that it answers may come behind it in the capture.
+struct Refusal {
+  Key key{};
+  Direction from = 0;
+  uint32_t acknowledgment = 0;
+  FrameRef frame;
+};
+
 }  // namespace
 
 struct IwarpTracker::Impl {
@@ -85,6 +93,7 @@ struct IwarpTracker::Impl {
   std::unordered_map<Key, Entry*, KeyHash> table;
   std::vector<Entry*> resets;  // closing because of a RST
   std::vector<Key> others;                // direct-mapped
+  Refusal refusal;
 };
 
 void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
@@ -121,11 +130,15 @@ Entry* IwarpTracker::Impl::Find(const Key& key, const link::Packet& packet, Dire
       if (!syn) return nullptr;
       other = Key{};
     } else if (!syn && (packet.wire_length == 0 || (packet.tcp_flags & link::kTcpRst))) {
+      if (packet.tcp_flags & link::kTcpRst) refusal = {key, from, packet.acknowledgment, context.now()};
       return nullptr;  // nothing to learn from it
     }
   }
   Entry* entry = Add(key);
-  if (syn && entry) entry->connection.OnSyn(from, packet);
+  if (!syn || !entry) return entry;
+  entry->connection.OnSyn(from, packet);
+  if (refusal.key == key && refusal.from != from && refusal.acknowledgment == packet.sequence + 1)
+    entry->connection.OnReset(refusal.from, refusal.frame);
   return entry;
 }
 

@@ -89,6 +89,8 @@ TEST(IwarpCases, NobodyListens) {
   EXPECT_TRUE(log.lines[0].info.roles_known);
   EXPECT_NE(log.lines[1].text.find("close 2"), std::string::npos);
   EXPECT_EQ(log.lines[1].frame, 2u);
+  Log swapped = Track({refused[1], refused[0]}, {.port = 20049});
+  EXPECT_EQ(swapped.Texts(), log.Texts());
   log = Track(refused, {.port = 20050});
   EXPECT_TRUE(log.lines.empty());
 }

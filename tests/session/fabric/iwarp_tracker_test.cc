@@ -315,6 +315,33 @@ TEST(IwarpTracker, JoinedAtEverySegment) {
   }
 }
 
+// Joined behind the TCP handshake, or inside it: the MPA frames say what it is.
+TEST(IwarpTracker, JoinedBeforeMpa) {
+  const Conversation c = Workload({.markers = true, .crc = true});
+  const Segments segments = c.Cut(1448);
+  const Log whole = Track(segments, c.options());
+  for (ptrdiff_t i = 1; i <= 3; ++i) {
+    const Log log = Track(Segments(segments.begin() + i, segments.end()), c.options());
+    EXPECT_EQ(log.Texts(), whole.Texts()) << i;
+    EXPECT_TRUE(log.lines[0].info.roles_known);
+    EXPECT_EQ(log.lines[0].info.service_port, 20049);
+  }
+}
+
+// The first packets of a capture can be out of order, too.
+TEST(IwarpTracker, JoinedWithTheFirstTwoSwapped) {
+  for (const bool crc : {false, true}) {
+    const Conversation c = Workload({.crc = crc});
+    const Segments segments = c.Cut(150);
+    for (size_t i = 6; i + 20 < segments.size(); ++i) {
+      Segments joined(segments.begin() + static_cast<ptrdiff_t>(i), segments.end());
+      const Log want = Track(joined, c.options());
+      std::swap(joined[0], joined[1]);
+      EXPECT_EQ(Track(joined, c.options()).Texts(), want.Texts()) << i;
+    }
+  }
+}
+
 // Nothing is known of the port: lengths or CRCs have to prove it, from any offset within a segment.
 TEST(IwarpTracker, JoinedInTheMiddleOfAnFpduOnAnyPort) {
   for (const bool crc : {false, true}) {
