@@ -94,8 +94,8 @@ TEST_P(Case, FindingsAreInFrameOrder) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pcaps, Case, testing::ValuesIn(Cases()), [](const auto& info) {
-  std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Pcaps, Case, testing::ValuesIn(Cases()), [](const auto& parameter) {
+  std::string name = parameter.param;
   std::ranges::replace(name, '-', '_');
   return name;
 });

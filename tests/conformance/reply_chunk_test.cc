@@ -65,7 +65,7 @@ TEST(Reply, Reply004NotReturned) {
 }
 
 TEST(Reply, Reply005Lengths) {
-  EXPECT_EQ(After(Segments{{7, 64, 0}}, Segments{{7, kLinkSize, 0}}).front(), "REPLY-005");
+  EXPECT_EQ(After(Segments{{7, 64, 0}}, Segments{{7, kLinkSize, 0}}), (Id{"MEM-003", "REPLY-005"}));
   EXPECT_EQ(After(Segments{{7, 4096, 0}, {8, 4096, 0}}, Segments{{7, 100, 0}, {8, 100, 0}}).front(), "REPLY-005");
 }
 
