@@ -349,6 +349,7 @@ void Recorder::OnFinding(const conformance::Finding& finding) {
   record->message = finding.message;
   record->expected = finding.expected;
   record->actual = finding.actual;
+  record->specifications = conformance::Specifications(*finding.rule, finding.profile);
   for (const uint64_t frame : finding.related_frames) record->related_frames.push_back(static_cast<uint32_t>(frame));
   record->see_also = finding.see_also;
   store_.At(finding.frame.number).findings.push_back(std::move(record));

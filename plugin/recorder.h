@@ -156,6 +156,7 @@ struct FindingRecord {
   bool client_to_server = true;
   std::optional<uint32_t> xid;
   std::string message, expected, actual;
+  std::vector<std::string> specifications;  // "RFC 8166 4.3.1"
   std::vector<uint32_t> related_frames;
   std::vector<std::string_view> see_also;
 };

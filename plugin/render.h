@@ -19,6 +19,8 @@ struct Scene {
 // The bytes as a tvbuff: a part of the frame, or a data source of their own, named `tab`. nullptr when they were not kept.
 tvbuff_t* TvbOf(const Scene& scene, const ShownBytes& bytes, const char* tab);
 
+// A subtree for something that stands nowhere in the packet; `item` is set to its item.
+proto_tree* AddSubtree(const Scene& scene, proto_tree* tree, int subtree, proto_item** item, const char* text);
 // Adds a value that stands nowhere in the packet.
 proto_item* AddGenerated(proto_tree* tree, const Scene& scene, int field, uint64_t value);
 proto_item* AddGeneratedText(proto_tree* tree, const Scene& scene, int field, const char* text);
@@ -31,20 +33,20 @@ void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord&
 // In pinfo->pool.
 const char* Summary(const Scene& scene, const MessageRecord& message);
 
-// A subtree for the message; returns the bytes of the Send, as a tvbuff (nullptr: not kept).
-tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message);
-// The lists of a transport header; called with the subtree of the message.
+// A message: a protocol item of its own, whose subtree `tree` is set to. Returns the bytes of the Send (nullptr: not kept).
+tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_tree** tree);
+// The lists of a transport header, in the subtree of the message.
 void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const MessageRecord& message);
-// RDMA Reads and Writes. `only`: the frame shows nothing else, so the columns speak of them.
-void RenderOperations(const Scene& scene, const FrameRecord& frame, bool only);
-void RenderSetup(const Scene& scene, const SetupRecord& setup);
-void RenderNote(const Scene& scene, const NoteRecord& note);
-void RenderFinding(const Scene& scene, const FindingRecord& finding);
 
-// Shows the rebuilt RPC: gives it to Wireshark's rpc dissector, exactly once for each dissection of the frame, or says why
-// not. `send`: the bytes of the Send that holds it, when there is one. Returns true when the rpc dissector took it and
-// wrote the columns.
-bool RenderRpc(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send);
+// Everything else has a subtree in `home`: that of the frame's first message, or of the frame's only protocol item.
+// RDMA Reads and Writes; the columns speak of them when the frame has no message.
+void RenderOperations(const Scene& scene, proto_tree* home, const FrameRecord& frame);
+void RenderSetup(const Scene& scene, proto_tree* home, const SetupRecord& setup);
+void RenderNote(const Scene& scene, proto_tree* home, const NoteRecord& note);
+void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& finding);
+// Gives the rebuilt RPC to Wireshark's rpc dissector, which adds it to the root, once for each dissection of the frame; or
+// says why not. `send`: the bytes of the Send that holds it, when there is one.
+void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuff_t* send);
 // Looks up Wireshark's rpc dissector; called once all dissectors are registered.
 void FindRpcDissector();
 

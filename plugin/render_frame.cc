@@ -58,11 +58,11 @@ const char* OperationText(const Scene& scene, const OperationRecord& operation) 
                             operation.segment_offset, operation.segment_offset + operation.length - 1);
 }
 
-void RenderOperation(const Scene& scene, const OperationRecord& operation) {
-  proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0, "RPC-over-RDMA, %s, %s",
-                                                    OperationName(operation.kind), OperationText(scene, operation));
-  proto_item_set_generated(item);
-  proto_tree* tree = proto_item_add_subtree(item, ett.operation);
+void RenderOperation(const Scene& scene, proto_tree* home, const OperationRecord& operation) {
+  proto_item* item = nullptr;
+  proto_tree* tree = AddSubtree(scene, home, ett.operation, &item,
+                                wmem_strdup_printf(scene.pinfo->pool, "%s, %s", OperationName(operation.kind),
+                                                   OperationText(scene, operation)));
   AddConnection(tree, scene, *operation.connection, operation.direction);
   if (operation.frame.number != scene.pinfo->num) AddFrameLink(tree, scene, hf.sent_in, operation.frame.number);
   AddGenerated(tree, scene, hf.operation, static_cast<uint64_t>(operation.kind));
@@ -109,32 +109,52 @@ void RenderPrivateData(const Scene& scene, proto_tree* setup_tree, const SetupRe
   AddGenerated(tree, scene, hf.receive_bytes, data.receive_bytes());
 }
 
-// The messages of a frame, each with the RPC that stands in it; the columns end up with a line for each.
-void RenderMessages(const Scene& scene, const FrameRecord& frame) {
-  bool written = false;
-  const auto begin_line = [&] {
-    if (written) {
-      col_append_str(scene.pinfo->cinfo, COL_INFO, "; ");
-      col_set_fence(scene.pinfo->cinfo, COL_INFO);
+// The one line for a frame without messages.
+const char* Title(const Scene& scene, const FrameRecord& frame) {
+  if (!frame.setups.empty()) return SetupName(frame.setups[0]->message);
+  if (!frame.rpcs.empty()) return frame.rpcs[0]->call ? "RPC Call" : "RPC Reply";
+  if (!frame.operations.empty()) {
+    return wmem_strdup_printf(scene.pinfo->pool, "%s, %s", OperationName(frame.operations[0].kind),
+                              OperationText(scene, frame.operations[0]));
+  }
+  if (!frame.notes.empty()) return frame.notes[0].gap ? "packets missing from the capture" : "refusal";
+  return "findings";
+}
+
+// Several messages in a frame each get their line in the Info column: what is there is fenced off before the next.
+class Lines {
+ public:
+  explicit Lines(const Scene& scene) : cinfo_(scene.pinfo->cinfo) {}
+  void Next() {
+    if (written_) {
+      col_append_str(cinfo_, COL_INFO, "; ");
+      col_set_fence(cinfo_, COL_INFO);
     }
-    written = true;
-  };
+    written_ = true;
+  }
+
+ private:
+  column_info* cinfo_;
+  bool written_ = false;
+};
+
+// The messages of a frame, each with the RPC that stands in it. Returns the subtree of the first.
+proto_tree* RenderMessages(const Scene& scene, const FrameRecord& frame, Lines& lines) {
+  proto_tree* first = nullptr;
   for (const auto& message : frame.messages) {
-    tvbuff_t* send = RenderMessage(scene, *message);
-    begin_line();
-    // The rpc dissector clears what it finds in the column (up to the fence) and writes its own text.
+    proto_tree* tree = nullptr;
+    tvbuff_t* send = RenderMessage(scene, *message, &tree);
+    if (!first) first = tree;
+    lines.Next();
+    // The rpc dissector clears the column and writes its own text.
     col_set_str(scene.pinfo->cinfo, COL_PROTOCOL, kColumn);
     col_clear(scene.pinfo->cinfo, COL_INFO);
     col_append_str(scene.pinfo->cinfo, COL_INFO, Summary(scene, *message));
     for (const auto& rpc : frame.rpcs) {
-      if (rpc->message == message.get()) RenderRpc(scene, *rpc, send);
+      if (rpc->message == message.get()) RenderRpc(scene, tree, *rpc, send);
     }
   }
-  for (const auto& rpc : frame.rpcs) {
-    if (rpc->message) continue;
-    if (rpc->withheld == Withheld::kNothing) begin_line();
-    RenderRpc(scene, *rpc, nullptr);
-  }
+  return first;
 }
 
 }  // namespace
@@ -151,6 +171,12 @@ tvbuff_t* TvbOf(const Scene& scene, const ShownBytes& bytes, const char* tab) {
                                           length);
   add_new_data_source(scene.pinfo, tvb, tab);
   return tvb;
+}
+
+proto_tree* AddSubtree(const Scene& scene, proto_tree* tree, int subtree, proto_item** item, const char* text) {
+  proto_tree* added = proto_tree_add_subtree(tree, scene.frame, 0, 0, subtree, item, text);
+  proto_item_set_generated(*item);
+  return added;
 }
 
 proto_item* AddGenerated(proto_tree* tree, const Scene& scene, int field, uint64_t value) {
@@ -180,9 +206,9 @@ void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord&
   AddGenerated(tree, scene, hf.direction, static_cast<uint64_t>(direction));
 }
 
-void RenderOperations(const Scene& scene, const FrameRecord& frame, bool only) {
-  for (const OperationRecord& operation : frame.operations) RenderOperation(scene, operation);
-  if (!only || frame.operations.empty()) return;
+void RenderOperations(const Scene& scene, proto_tree* home, const FrameRecord& frame) {
+  for (const OperationRecord& operation : frame.operations) RenderOperation(scene, home, operation);
+  if (frame.operations.empty() || !frame.messages.empty()) return;
   col_set_str(scene.pinfo->cinfo, COL_PROTOCOL, kColumn);
   col_append_fstr(scene.pinfo->cinfo, COL_INFO, " [%s]", OperationText(scene, frame.operations[0]));
   if (frame.operations.size() > 1) {
@@ -190,10 +216,9 @@ void RenderOperations(const Scene& scene, const FrameRecord& frame, bool only) {
   }
 }
 
-void RenderSetup(const Scene& scene, const SetupRecord& setup) {
-  proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0, "RPC-over-RDMA, %s",
-                                                    SetupName(setup.message));
-  proto_tree* tree = proto_item_add_subtree(item, ett.setup);
+void RenderSetup(const Scene& scene, proto_tree* home, const SetupRecord& setup) {
+  proto_item* item = nullptr;
+  proto_tree* tree = AddSubtree(scene, home, ett.setup, &item, SetupName(setup.message));
   AddConnection(tree, scene, *setup.connection, setup.direction);
   AddGenerated(tree, scene, hf.setup, static_cast<uint64_t>(setup.message));
   if (setup.frame.number != scene.pinfo->num) AddFrameLink(tree, scene, hf.sent_in, setup.frame.number);
@@ -210,11 +235,9 @@ void RenderSetup(const Scene& scene, const SetupRecord& setup) {
   }
 }
 
-void RenderNote(const Scene& scene, const NoteRecord& note) {
-  proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0, "RPC-over-RDMA, %s",
-                                                    note.gap ? "packets missing from the capture" : "refusal");
-  proto_item_set_generated(item);
-  proto_tree* tree = proto_item_add_subtree(item, ett.note);
+void RenderNote(const Scene& scene, proto_tree* home, const NoteRecord& note) {
+  proto_item* item = nullptr;
+  proto_tree* tree = AddSubtree(scene, home, ett.note, &item, note.gap ? "Packets missing from the capture" : "Refusal");
   AddConnection(tree, scene, *note.connection, note.direction);
   if (note.gap) {
     AddGenerated(tree, scene, hf.gap, note.gap_size);
@@ -229,12 +252,11 @@ void RenderNote(const Scene& scene, const NoteRecord& note) {
   }
 }
 
-void RenderFinding(const Scene& scene, const FindingRecord& finding) {
+void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& finding) {
   const char* id = wmem_strndup(scene.pinfo->pool, finding.rule->id.data(), finding.rule->id.size());
-  proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0, "RPC-over-RDMA, %s: %s", id,
-                                                    finding.message.c_str());
-  proto_item_set_generated(item);
-  proto_tree* tree = proto_item_add_subtree(item, ett.finding);
+  proto_item* item = nullptr;
+  proto_tree* tree = AddSubtree(scene, home, ett.finding, &item,
+                                wmem_strdup_printf(scene.pinfo->pool, "%s: %s", id, finding.message.c_str()));
   AddGenerated(tree, scene, hf.connection, finding.connection);
   AddGeneratedText(tree, scene, hf.finding, id);
   AddGenerated(tree, scene, hf.finding_severity, static_cast<uint64_t>(finding.severity));
@@ -243,11 +265,8 @@ void RenderFinding(const Scene& scene, const FindingRecord& finding) {
   if (!finding.actual.empty()) AddGeneratedText(tree, scene, hf.finding_actual, finding.actual.c_str());
   if (finding.xid) AddGenerated(tree, scene, hf.finding_xid, *finding.xid);
   for (const uint32_t frame : finding.related_frames) AddFrameLink(tree, scene, hf.finding_related, frame);
-  for (const conformance::Source& source : finding.rule->sources) {
-    AddGeneratedText(tree, scene, hf.finding_source,
-                     wmem_strdup_printf(scene.pinfo->pool, "%.*s %.*s", static_cast<int>(source.document.size()),
-                                        source.document.data(), static_cast<int>(source.section.size()),
-                                        source.section.data()));
+  for (const std::string& source : finding.specifications) {
+    AddGeneratedText(tree, scene, hf.finding_source, source.c_str());
   }
   for (const std::string_view other : finding.see_also) {
     AddGeneratedText(tree, scene, hf.finding_see_also, wmem_strndup(scene.pinfo->pool, other.data(), other.size()));
@@ -258,11 +277,24 @@ void RenderFinding(const Scene& scene, const FindingRecord& finding) {
 }
 
 void RenderFrame(const Scene& scene, const FrameRecord& frame) {
-  for (const auto& setup : frame.setups) RenderSetup(scene, *setup);
-  RenderOperations(scene, frame, frame.messages.empty());
-  for (const NoteRecord& note : frame.notes) RenderNote(scene, note);
-  RenderMessages(scene, frame);
-  for (const auto& finding : frame.findings) RenderFinding(scene, *finding);
+  Lines lines(scene);
+  proto_tree* home = nullptr;
+  if (frame.messages.empty()) {
+    proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0, "RPC-over-RDMA, %s",
+                                                      Title(scene, frame));
+    home = proto_item_add_subtree(item, ett.message);
+  } else {
+    home = RenderMessages(scene, frame, lines);
+  }
+  for (const auto& setup : frame.setups) RenderSetup(scene, home, *setup);
+  RenderOperations(scene, home, frame);
+  for (const auto& rpc : frame.rpcs) {
+    if (rpc->message) continue;
+    if (rpc->withheld == Withheld::kNothing) lines.Next();
+    RenderRpc(scene, home, *rpc, nullptr);
+  }
+  for (const NoteRecord& note : frame.notes) RenderNote(scene, home, note);
+  for (const auto& finding : frame.findings) RenderFinding(scene, home, *finding);
 }
 
 }  // namespace stag::plugin

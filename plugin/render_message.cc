@@ -161,7 +161,7 @@ const char* Summary(const Scene& scene, const MessageRecord& message) {
   return wmem_strbuf_get_str(text);
 }
 
-tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message) {
+tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_tree** subtree) {
   const rpcrdma::Header& header = message.header;
   tvbuff_t* send = TvbOf(scene, message.bytes, "RPC-over-RDMA message");
   const unsigned captured = send ? tvb_captured_length(send) : 0;
@@ -169,7 +169,7 @@ tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message) {
   proto_item* item =
       proto_tree_add_protocol_format(scene.tree, protocol, send ? send : scene.frame, 0, static_cast<int>(shown),
                                      "RPC-over-RDMA, %s", Summary(scene, message));
-  proto_tree* tree = proto_item_add_subtree(item, ett.message);
+  proto_tree* tree = *subtree = proto_item_add_subtree(item, ett.message);
   AddConnection(tree, scene, *message.connection, message.direction);
   if (message.frame.number != scene.pinfo->num) {
     AddFrameLink(tree, scene, hf.sent_in, message.frame.number);

@@ -124,11 +124,9 @@ const char* DefectText(session::RebuildDefect defect) {
   return "bytes not in the capture";
 }
 
-void RenderWithheld(const Scene& scene, const RpcRecord& rpc) {
-  proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0,
-                                                    "RPC-over-RDMA, RPC %s not shown", rpc.call ? "Call" : "Reply");
-  proto_item_set_generated(item);
-  proto_tree* tree = proto_item_add_subtree(item, ett.rpc);
+void RenderWithheld(const Scene& scene, proto_tree* home, const RpcRecord& rpc) {
+  proto_item* item = nullptr;
+  proto_tree* tree = AddSubtree(scene, home, ett.rpc, &item, rpc.call ? "RPC Call not shown" : "RPC Reply not shown");
   AddGenerated(tree, scene, hf.connection, rpc.connection->id);
   if (rpc.transaction) {
     const TransactionRecord& transaction = *rpc.transaction;
@@ -160,18 +158,14 @@ void RenderWithheld(const Scene& scene, const RpcRecord& rpc) {
 
 void FindRpcDissector() { rpc_dissector = find_dissector("rpc"); }
 
-bool RenderRpc(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send) {
-  if (rpc.withheld != Withheld::kNothing) {
-    RenderWithheld(scene, rpc);
-    return false;
-  }
+void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuff_t* send) {
+  if (rpc.withheld != Withheld::kNothing) return RenderWithheld(scene, home, rpc);
   tvbuff_t* message = BytesOf(scene, rpc, send);
-  if (!message) return false;
+  if (!message) return;
   if (!rpc.message || !rpc.inline_bytes) {
-    proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, message, 0, -1,
-                                                      "RPC-over-RDMA, RPC %s reassembled (%u bytes)",
-                                                      rpc.call ? "Call" : "Reply", rpc.length);
-    proto_tree* tree = proto_item_add_subtree(item, ett.rpc);
+    proto_tree* tree = proto_tree_add_subtree_format(home, message, 0, -1, ett.rpc, nullptr,
+                                                     "RPC %s reassembled (%u bytes)", rpc.call ? "Call" : "Reply",
+                                                     rpc.length);
     AddGenerated(tree, scene, hf.connection, rpc.connection->id);
     AddGenerated(tree, scene, hf.rpc_length, rpc.length);
     if (rpc.transaction) {
@@ -181,12 +175,11 @@ bool RenderRpc(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send) {
   }
   // The rpc dissector takes a Call of a program that nobody registered for a piece of some earlier message.
   if (!rpc_dissector || (rpc.call && rpc.transaction && !ProgramKnown(*rpc.transaction))) {
-    proto_item* data = proto_tree_add_item(scene.tree, hf.rpc_data, message, 0, -1, ENC_NA);
+    proto_item* data = proto_tree_add_item(home, hf.rpc_data, message, 0, -1, ENC_NA);
     expert_add_info(scene.pinfo, data, &ei.unknown_program);
-    return false;
+    return;
   }
   HandOver(scene, rpc, message);
-  return true;
 }
 
 }  // namespace stag::plugin
