@@ -3,8 +3,8 @@
 // The one door to Wireshark's headers, and every difference between the versions that the plugin knows of (4.0 to 4.6).
 //
 // Wireshark reports trouble by longjmp. Functions that call anything of epan that can throw (tree, column, tvbuff and
-// dissector calls) therefore own no object with a destructor: what they show is read from the records of recorder.h, and
-// text is built in pinfo->pool.
+// dissector calls) therefore own no object with a destructor: what they show is read from the records of recorder.h,
+// and text is built in pinfo->pool.
 #pragma once
 
 #include <ws_version.h>

@@ -20,8 +20,8 @@ constexpr uint32_t Value(E e) {
   return static_cast<uint32_t>(e);
 }
 
-const value_string kProcs[] = {{rpcrdma::kMsg, "RDMA_MSG"},   {rpcrdma::kNomsg, "RDMA_NOMSG"},
-                               {rpcrdma::kMsgp, "RDMA_MSGP"}, {rpcrdma::kDone, "RDMA_DONE"},
+const value_string kProcs[] = {{rpcrdma::kMsg, "RDMA_MSG"},     {rpcrdma::kNomsg, "RDMA_NOMSG"},
+                               {rpcrdma::kMsgp, "RDMA_MSGP"},   {rpcrdma::kDone, "RDMA_DONE"},
                                {rpcrdma::kError, "RDMA_ERROR"}, {0, nullptr}};
 const value_string kErrors[] = {{rpcrdma::kErrVers, "ERR_VERS"}, {rpcrdma::kErrChunk, "ERR_CHUNK"}, {0, nullptr}};
 const value_string kFabrics[] = {{Value(fabric::FabricKind::kInfiniBand), "InfiniBand"},
@@ -238,8 +238,7 @@ void RegisterExperts() {
       Expert(&ei.lost, "rpcrdma.lost", PI_SEQUENCE, PI_NOTE, "Packets of the message are not in the capture"),
       Expert(&ei.gap, "rpcrdma.gap_before", PI_SEQUENCE, PI_NOTE, "Packets before this one are not in the capture"),
       Expert(&ei.nak, "rpcrdma.refused", PI_SEQUENCE, PI_WARN, "The receiver refused an operation"),
-      Expert(&ei.incomplete, "rpcrdma.incomplete", PI_UNDECODED, PI_NOTE,
-             "RPC incomplete: bytes not in the capture"),
+      Expert(&ei.incomplete, "rpcrdma.incomplete", PI_UNDECODED, PI_NOTE, "RPC incomplete: bytes not in the capture"),
       Expert(&ei.undecodable, "rpcrdma.not_rebuilt", PI_UNDECODED, PI_NOTE,
              "RPC not rebuilt: it cannot be told where the chunks belong"),
       Expert(&ei.over_limit, "rpcrdma.over_limit", PI_UNDECODED, PI_NOTE, "RPC not kept: memory limit reached"),
@@ -262,7 +261,7 @@ void RegisterFields() {
   RegisterHeaderFields(table);
   RegisterChunkFields(table);
   RegisterConnectionFields(table);
-  static int* const subtrees[] = {&ett.message, &ett.lists,        &ett.chunk, &ett.segment, &ett.operation, &ett.setup,
+  static int* const subtrees[] = {&ett.message,      &ett.lists, &ett.chunk,   &ett.segment, &ett.operation, &ett.setup,
                                   &ett.private_data, &ett.flags, &ett.finding, &ett.note,    &ett.rpc};
   proto_register_field_array(protocol, table.data(), static_cast<int>(table.size()));
   proto_register_subtree_array(subtrees, static_cast<int>(std::size(subtrees)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The protocol's fields, subtrees and expert infos (filter prefix "rpcrdma"), filled in by RegisterFields. Names are part
-// of the contract with users' display filters: they are added to, never changed.
+// The protocol's fields, subtrees and expert infos (filter prefix "rpcrdma"), filled in by RegisterFields. Names are
+// part of the contract with users' display filters: they are added to, never changed.
 #pragma once
 
 #include "conformance/engine/finding.h"

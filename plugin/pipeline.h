@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The toolkit's pipeline inside Wireshark, one for the open file: frames in on their first visit, records out for as long
-// as the file is open. The same Decoder, Session and Engine as the command line's.
+// The toolkit's pipeline inside Wireshark, one for the open file: frames in on their first visit, records out for as
+// long as the file is open. The same Decoder, Session and Engine as the command line's.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What Wireshark sees of the plugin: the exported symbols, the registration of the protocol, and the postdissector, which
-// runs after all other dissectors on every frame (also where the InfiniBand dissector gave up) with the whole frame.
+// What Wireshark sees of the plugin: the exported symbols, the registration of the protocol, and the postdissector,
+// which runs after all other dissectors on every frame (also where the InfiniBand dissector gave up) with the whole
+// frame.
 #define WS_BUILD_DLL
 
 #include "plugin/compat.h"
@@ -16,16 +17,16 @@ namespace {
 // Record types of the ERF format. Wireshark has taken off the record header, and the two bytes before Ethernet.
 LinkType LinkOfErf(uint8_t type) {
   switch (type & 0x7f) {
-    case 2:    // TYPE_ETH
-    case 11:   // TYPE_COLOR_ETH
-    case 16:   // TYPE_DSM_COLOR_ETH
-    case 20:   // TYPE_COLOR_HASH_ETH
+    case 2:   // TYPE_ETH
+    case 11:  // TYPE_COLOR_ETH
+    case 16:  // TYPE_DSM_COLOR_ETH
+    case 20:  // TYPE_COLOR_HASH_ETH
       return LinkType::kEthernet;
-    case 21:   // TYPE_INFINIBAND
-    case 25:   // TYPE_INFINIBAND_LINK
+    case 21:  // TYPE_INFINIBAND
+    case 25:  // TYPE_INFINIBAND_LINK
       return LinkType::kErfInfiniBand;
-    case 22:   // TYPE_IPV4
-    case 23:   // TYPE_IPV6
+    case 22:  // TYPE_IPV4
+    case 23:  // TYPE_IPV6
       return LinkType::kRawIp;
     default: return LinkType::kUnsupported;
   }
@@ -41,7 +42,8 @@ LinkType LinkOf(const packet_info* pinfo) {
     case WTAP_ENCAP_RAW_IP4:
     case WTAP_ENCAP_RAW_IP6: return LinkType::kRawIp;
     case WTAP_ENCAP_INFINIBAND: return LinkType::kInfiniBand;
-    case WTAP_ENCAP_ERF: return pinfo->pseudo_header ? LinkOfErf(pinfo->pseudo_header->erf.phdr.type) : LinkType::kUnsupported;
+    case WTAP_ENCAP_ERF:
+      return pinfo->pseudo_header ? LinkOfErf(pinfo->pseudo_header->erf.phdr.type) : LinkType::kUnsupported;
     default: return LinkType::kUnsupported;
   }
 }

@@ -26,19 +26,21 @@ Builtin builtins[] = {{"rpcrdma_infiniband"}, {"rpcrdma_iwarp"}};
 
 void RegisterPreferences() {
   module_t* module = prefs_register_protocol(protocol, nullptr);
-  prefs_register_bool_preference(module, "replace_builtin", "Replace the built-in RPC-over-RDMA dissector",
-                                 "Switches off Wireshark's own RPCoRDMA heuristics, so that every message is shown once",
-                                 &preferences.replace_builtin);
+  prefs_register_bool_preference(
+      module, "replace_builtin", "Replace the built-in RPC-over-RDMA dissector",
+      "Switches off Wireshark's own RPCoRDMA heuristics, so that every message is shown once",
+      &preferences.replace_builtin);
   prefs_register_bool_preference(module, "reassemble", "Rebuild RPC messages",
                                  "Puts RPC messages together from chunks moved by RDMA and from messages of several "
                                  "packets, and passes them to the RPC dissector",
                                  &preferences.reassemble);
   prefs_register_bool_preference(module, "check_conformance", "Check conformance",
                                  "Shows each violation of the specifications as an expert info", &preferences.check);
-  prefs_register_enum_preference(module, "profile", "Conformance profile",
-                                 "The document that traffic is held against. Automatic: RFC 8166, unless both peers prove "
-                                 "to follow an older one",
-                                 &preferences.profile, kProfiles, false);
+  prefs_register_enum_preference(
+      module, "profile", "Conformance profile",
+      "The document that traffic is held against. Automatic: RFC 8166, unless both peers prove "
+      "to follow an older one",
+      &preferences.profile, kProfiles, false);
   prefs_register_uint_preference(module, "memory", "Memory for rebuilt messages (MiB)",
                                  "How much of the rebuilt messages of a file is kept for display", 10,
                                  &preferences.memory_mib);

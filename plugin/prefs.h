@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The protocol's preferences (Edit > Preferences > Protocols > RPC-over-RDMA; "-o rpcrdma.NAME:VALUE" on the command line).
-// A change makes Wireshark dissect the file again, from the init routine on.
+// The protocol's preferences (Edit > Preferences > Protocols > RPC-over-RDMA; "-o rpcrdma.NAME:VALUE" on the command
+// line). A change makes Wireshark dissect the file again, from the init routine on.
 #pragma once
 
 #include "plugin/compat.h"

@@ -25,8 +25,8 @@ bool IsOurs(const session::Connection& connection) { return connection.proof == 
 bool IsInline(const session::Payload& payload, const MessageRecord& message) {
   return message.header.proc == rpcrdma::kMsg && message.header.status == ParseStatus::kOk &&
          payload.pieces.size() == 1 && payload.pieces[0].source == session::Piece::Source::kStream &&
-         payload.pieces[0].offset == 0 && payload.pieces[0].length == payload.length &&
-         message.bytes.available() && message.header.length + payload.length <= message.bytes.length;
+         payload.pieces[0].offset == 0 && payload.pieces[0].length == payload.length && message.bytes.available() &&
+         message.header.length + payload.length <= message.bytes.length;
 }
 
 void NoteProcedure(const session::Transaction& transaction, TransactionRecord& record) {
@@ -44,9 +44,7 @@ bool ReturnsData(const rpcrdma::Header& header) {
 
 }  // namespace
 
-const FrameRecord* Store::Find(uint32_t frame) const {
-  return frame < frames_.size() ? frames_[frame].get() : nullptr;
-}
+const FrameRecord* Store::Find(uint32_t frame) const { return frame < frames_.size() ? frames_[frame].get() : nullptr; }
 
 FrameRecord& Store::At(uint64_t frame) {
   const auto index = static_cast<size_t>(frame);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What is to be shown at each frame, kept as plain values for as long as the file is open. The pipeline fills the records
-// on the first visit of the frames, in frame order; every dissection after that only reads them. A record belongs to the
-// frame at which it became known (Connection::now), so that one pass, two passes and the user interface show the same.
+// What is to be shown at each frame, kept as plain values for as long as the file is open. The pipeline fills the
+// records on the first visit of the frames, in frame order; every dissection after that only reads them. A record
+// belongs to the frame at which it became known (Connection::now), so that one pass, two passes and the user interface
+// show the same.
 //
 // Records never move and are freed with the Store: pointers to them stay valid for the file.
 #pragma once
@@ -24,8 +25,8 @@ namespace stag::plugin {
 using fabric::ConnectionId;
 using fabric::Side;
 
-// Bytes that a record shows: a stretch of the frame it is shown at, or a copy (put together of several packets, or of an
-// earlier frame).
+// Bytes that a record shows: a stretch of the frame it is shown at, or a copy (put together of several packets, or of
+// an earlier frame).
 struct ShownBytes {
   bool in_frame = false;
   uint32_t offset = 0;  // in the frame
@@ -51,11 +52,11 @@ struct MessageRecord;
 struct TransactionRecord {
   uint32_t xid = 0;
   bool backward = false;
-  FrameRef call_frame;           // of the Send
-  uint32_t call_shown_at = 0;    // where the Call's Send is shown
-  uint32_t rpc_call_frame = 0;   // where the whole RPC Call is shown
-  bool reply_rebuilt = false;    // the RPC Reply was recorded
-  uint32_t reply_shown_at = 0;   // where the Reply's or RDMA_ERROR's Send is shown
+  FrameRef call_frame;          // of the Send
+  uint32_t call_shown_at = 0;   // where the Call's Send is shown
+  uint32_t rpc_call_frame = 0;  // where the whole RPC Call is shown
+  bool reply_rebuilt = false;   // the RPC Reply was recorded
+  uint32_t reply_shown_at = 0;  // where the Reply's or RDMA_ERROR's Send is shown
   FrameRef reply_frame;
   bool rpc_known = false;
   uint32_t program = 0, version = 0, procedure = 0;
@@ -81,11 +82,11 @@ struct MessageRecord {
 
 // Why an RPC message is not given to Wireshark's rpc dissector.
 enum class Withheld : uint8_t {
-  kNothing,       // it is
-  kIncomplete,    // bytes are not in the capture
-  kUndecodable,   // complete, but where the chunks belong cannot be told
-  kMemory,        // over the memory limit
-  kSwitchedOff,   // the preference "reassemble" is off
+  kNothing,      // it is
+  kIncomplete,   // bytes are not in the capture
+  kUndecodable,  // complete, but where the chunks belong cannot be told
+  kMemory,       // over the memory limit
+  kSwitchedOff,  // the preference "reassemble" is off
 };
 
 // One RPC message, as rebuilt.
@@ -94,8 +95,8 @@ struct RpcRecord {
   const TransactionRecord* transaction = nullptr;  // null: a reply whose Call is not known
   bool call = false;
   Side from = 0;
-  FrameRef sent;                              // frame and time of its Send
-  const MessageRecord* message = nullptr;     // its Send, when shown at the same frame
+  FrameRef sent;                           // frame and time of its Send
+  const MessageRecord* message = nullptr;  // its Send, when shown at the same frame
   Withheld withheld = Withheld::kNothing;
   session::RebuildDefect defect = session::RebuildDefect::kNone;
   // The bytes: [inline_offset, +length) of message->bytes, or `bytes`.
@@ -176,8 +177,8 @@ class Store {
   // What is shown at the frame; nullptr: nothing.
   const FrameRecord* Find(uint32_t frame) const;
   FrameRecord& At(uint64_t frame);
-  // The frame number is used again: frames that a read filter drops have no number of their own. What was recorded is no
-  // longer shown.
+  // The frame number is used again: frames that a read filter drops have no number of their own. What was recorded is
+  // no longer shown.
   void Forget(uint32_t frame);
   ConnectionRecord& Connection(ConnectionId id);
   TransactionRecord& Transaction(uint64_t serial);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Puts the records of a frame into Wireshark's tree and columns. Nothing here changes a record. These functions call epan,
-// so they own nothing with a destructor (compat.h says why).
+// Puts the records of a frame into Wireshark's tree and columns. Nothing here changes a record. These functions call
+// epan, so they own nothing with a destructor (compat.h says why).
 #pragma once
 
 #include "plugin/compat.h"
@@ -11,12 +11,13 @@ namespace stag::plugin {
 
 // The frame that is being shown.
 struct Scene {
-  tvbuff_t* frame = nullptr;   // the whole frame
+  tvbuff_t* frame = nullptr;  // the whole frame
   packet_info* pinfo = nullptr;
   proto_tree* tree = nullptr;  // the root; nullptr when no tree is wanted
 };
 
-// The bytes as a tvbuff: a part of the frame, or a data source of their own, named `tab`. nullptr when they were not kept.
+// The bytes as a tvbuff: a part of the frame, or a data source of their own, named `tab`. nullptr when they were not
+// kept.
 tvbuff_t* TvbOf(const Scene& scene, const ShownBytes& bytes, const char* tab);
 
 // A subtree for something that stands nowhere in the packet; `item` is set to its item.
@@ -29,11 +30,12 @@ void AddFrameLink(proto_tree* tree, const Scene& scene, int field, uint64_t fram
 // Connection, fabric and direction.
 void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord& connection, Direction direction);
 
-// One line about a message, for its item and the Info column: "RDMA_MSG Call XID 0x1a2b3c4d [Read chunk 112: 4097 bytes]".
-// In pinfo->pool.
+// One line about a message, for its item and the Info column: "RDMA_MSG Call XID 0x1a2b3c4d [Read chunk 112: 4097
+// bytes]". In pinfo->pool.
 const char* Summary(const Scene& scene, const MessageRecord& message);
 
-// A message: a protocol item of its own, whose subtree `tree` is set to. Returns the bytes of the Send (nullptr: not kept).
+// A message: a protocol item of its own, whose subtree `tree` is set to. Returns the bytes of the Send (nullptr: not
+// kept).
 tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_tree** tree);
 // The lists of a transport header, in the subtree of the message.
 void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const MessageRecord& message);
@@ -44,8 +46,8 @@ void RenderOperations(const Scene& scene, proto_tree* home, const FrameRecord& f
 void RenderSetup(const Scene& scene, proto_tree* home, const SetupRecord& setup);
 void RenderNote(const Scene& scene, proto_tree* home, const NoteRecord& note);
 void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& finding);
-// Gives the rebuilt RPC to Wireshark's rpc dissector, which adds it to the root, once for each dissection of the frame; or
-// says why not. `send`: the bytes of the Send that holds it, when there is one.
+// Gives the rebuilt RPC to Wireshark's rpc dissector, which adds it to the root, once for each dissection of the frame;
+// or says why not. `send`: the bytes of the Send that holds it, when there is one.
 void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuff_t* send);
 // Looks up Wireshark's rpc dissector; called once all dissectors are registered.
 void FindRpcDissector();

@@ -60,9 +60,9 @@ const char* OperationText(const Scene& scene, const OperationRecord& operation) 
 
 void RenderOperation(const Scene& scene, proto_tree* home, const OperationRecord& operation) {
   proto_item* item = nullptr;
-  proto_tree* tree = AddSubtree(scene, home, ett.operation, &item,
-                                wmem_strdup_printf(scene.pinfo->pool, "%s, %s", OperationName(operation.kind),
-                                                   OperationText(scene, operation)));
+  proto_tree* tree = AddSubtree(
+      scene, home, ett.operation, &item,
+      wmem_strdup_printf(scene.pinfo->pool, "%s, %s", OperationName(operation.kind), OperationText(scene, operation)));
   AddConnection(tree, scene, *operation.connection, operation.direction);
   if (operation.frame.number != scene.pinfo->num) AddFrameLink(tree, scene, hf.sent_in, operation.frame.number);
   AddGenerated(tree, scene, hf.operation, static_cast<uint64_t>(operation.kind));
@@ -167,8 +167,8 @@ tvbuff_t* TvbOf(const Scene& scene, const ShownBytes& bytes, const char* tab) {
     return tvb_new_subset_length(scene.frame, static_cast<int>(bytes.offset), length);
   }
   if (!bytes.copy) return nullptr;
-  tvbuff_t* tvb = tvb_new_child_real_data(scene.frame, reinterpret_cast<const uint8_t*>(bytes.copy.get()), bytes.length,
-                                          length);
+  tvbuff_t* tvb =
+      tvb_new_child_real_data(scene.frame, reinterpret_cast<const uint8_t*>(bytes.copy.get()), bytes.length, length);
   add_new_data_source(scene.pinfo, tvb, tab);
   return tvb;
 }
@@ -237,7 +237,8 @@ void RenderSetup(const Scene& scene, proto_tree* home, const SetupRecord& setup)
 
 void RenderNote(const Scene& scene, proto_tree* home, const NoteRecord& note) {
   proto_item* item = nullptr;
-  proto_tree* tree = AddSubtree(scene, home, ett.note, &item, note.gap ? "Packets missing from the capture" : "Refusal");
+  proto_tree* tree =
+      AddSubtree(scene, home, ett.note, &item, note.gap ? "Packets missing from the capture" : "Refusal");
   AddConnection(tree, scene, *note.connection, note.direction);
   if (note.gap) {
     AddGenerated(tree, scene, hf.gap, note.gap_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Read list (segments grouped into chunks by Position), Write list and Reply chunk of a transport header (RFC 8166 section
-// 4.3), each item on the bytes where it stands.
+// Read list (segments grouped into chunks by Position), Write list and Reply chunk of a transport header (RFC 8166
+// section 4.3), each item on the bytes where it stands.
 #include <algorithm>
 #include <cinttypes>
 
@@ -49,8 +49,8 @@ void AddReadList(const Scene& scene, proto_tree* tree, tvbuff_t* send, const rpc
   const auto& reads = header.reads;
   const size_t count = reads.size();
   const Stretch whole = Inside(send, base, count * kReadSegmentSize + 4);
-  proto_item* list = proto_tree_add_uint(tree, hf.read_segments, send, whole.offset, whole.length,
-                                         static_cast<uint32_t>(count));
+  proto_item* list =
+      proto_tree_add_uint(tree, hf.read_segments, send, whole.offset, whole.length, static_cast<uint32_t>(count));
   if (count == 0) return;
   proto_tree* chunks = proto_item_add_subtree(list, ett.lists);
   auto* order = static_cast<uint32_t*>(wmem_alloc(scene.pinfo->pool, count * sizeof(uint32_t)));
@@ -67,10 +67,9 @@ void AddReadList(const Scene& scene, proto_tree* tree, tvbuff_t* send, const rpc
     const uint64_t from = base + uint64_t{order[first]} * kReadSegmentSize;
     const uint64_t to = base + (uint64_t{order[end - 1]} + 1) * kReadSegmentSize;
     const Stretch stretch = Inside(send, from, to - from);
-    proto_item* item = proto_tree_add_none_format(
-        chunks, hf.read_chunk, send, stretch.offset, stretch.length,
-        "Read chunk at Position %u: %" PRIu64 " bytes in %zu segment%s", position, total, end - first,
-        end - first == 1 ? "" : "s");
+    proto_item* item = proto_tree_add_none_format(chunks, hf.read_chunk, send, stretch.offset, stretch.length,
+                                                  "Read chunk at Position %u: %" PRIu64 " bytes in %zu segment%s",
+                                                  position, total, end - first, end - first == 1 ? "" : "s");
     proto_tree* chunk = proto_item_add_subtree(item, ett.chunk);
     AddGenerated(chunk, scene, hf.read_position, position);
     AddGenerated(chunk, scene, hf.read_length, total);
@@ -89,8 +88,8 @@ struct ChunkFields {
   int chunk, count, offered, returned;
 };
 
-// The segments of a chunk that starts, with its count word, at `offset`. `call` and `offer`: the same chunk in the Call,
-// when this is a Reply.
+// The segments of a chunk that starts, with its count word, at `offset`. `call` and `offer`: the same chunk in the
+// Call, when this is a Reply.
 void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* title, uint64_t offset,
               const rpcrdma::Header& header, const rpcrdma::Chunk& chunk, bool reply, const rpcrdma::Header* call,
               const rpcrdma::Chunk* offer, const ChunkFields& fields, const uint32_t* index, size_t* shown) {
@@ -101,11 +100,10 @@ void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* 
     for (const auto& segment : call->Of(*offer)) offered += segment.length;
   }
   const Stretch whole = Inside(send, offset, 4 + uint64_t{chunk.count} * kSegmentSize);
-  proto_item* item =
-      reply ? proto_tree_add_none_format(tree, fields.chunk, send, whole.offset, whole.length,
-                                         "%s: %" PRIu64 " bytes returned", title, total)
-            : proto_tree_add_none_format(tree, fields.chunk, send, whole.offset, whole.length,
-                                         "%s: %" PRIu64 " bytes offered", title, total);
+  proto_item* item = reply ? proto_tree_add_none_format(tree, fields.chunk, send, whole.offset, whole.length,
+                                                        "%s: %" PRIu64 " bytes returned", title, total)
+                           : proto_tree_add_none_format(tree, fields.chunk, send, whole.offset, whole.length,
+                                                        "%s: %" PRIu64 " bytes offered", title, total);
   if (offer) proto_item_append_text(item, " of %" PRIu64 " offered", offered);
   proto_item_append_text(item, ", %u segment%s", chunk.count, chunk.count == 1 ? "" : "s");
   proto_tree* subtree = proto_item_add_subtree(item, ett.chunk);

@@ -46,8 +46,7 @@ void AppendChunks(wmem_strbuf_t* text, const rpcrdma::Header& header) {
     }
   }
   for (size_t i = 0; i < header.write_chunks.size() && i < kChunksInSummary; ++i) {
-    wmem_strbuf_append_printf(text, " [Write chunk: %" PRIu64 " bytes]",
-                              Total(header.Of(header.write_chunks[i])));
+    wmem_strbuf_append_printf(text, " [Write chunk: %" PRIu64 " bytes]", Total(header.Of(header.write_chunks[i])));
   }
   if (header.write_chunks.size() > kChunksInSummary) {
     wmem_strbuf_append_printf(text, " [%zu more Write chunks]", header.write_chunks.size() - kChunksInSummary);
@@ -62,9 +61,9 @@ void AddFixedWords(proto_tree* tree, tvbuff_t* send, const MessageRecord& messag
   if (header.words >= 1) proto_tree_add_item(tree, hf.xid, send, 0, 4, ENC_BIG_ENDIAN);
   if (header.words >= 2) proto_tree_add_item(tree, hf.vers, send, 4, 4, ENC_BIG_ENDIAN);
   if (header.words >= 3) {
-    const int field = message.role == Role::kCall                                      ? hf.credits_requested
+    const int field = message.role == Role::kCall                                    ? hf.credits_requested
                       : message.role == Role::kReply || message.role == Role::kError ? hf.credits_granted
-                                                                                       : hf.credits;
+                                                                                     : hf.credits;
     proto_tree_add_item(tree, field, send, 8, 4, ENC_BIG_ENDIAN);
   }
   if (header.words >= 4) proto_tree_add_item(tree, hf.proc, send, 12, 4, ENC_BIG_ENDIAN);
@@ -91,7 +90,8 @@ void AddDecodeStatus(const Scene& scene, proto_item* item, const MessageRecord& 
                              rpcrdma::DefectText(header.defect), header.defect_offset);
       break;
     case ParseStatus::kUnsupported:
-      expert_add_info_format(scene.pinfo, item, &ei.unsupported, "RPC-over-RDMA version %u is not decoded", header.vers);
+      expert_add_info_format(scene.pinfo, item, &ei.unsupported, "RPC-over-RDMA version %u is not decoded",
+                             header.vers);
       break;
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Gives rebuilt RPC messages to Wireshark's rpc dissector. That dissector finds the Call of a Reply through a conversation
-// (addresses, ports and port type of packet_info) and takes times from packet_info, so for the call these are replaced:
-// ports that name the RPC-over-RDMA connection and no other, and the time of the message's own Send. They are put back
-// however the dissector returns.
+// Gives rebuilt RPC messages to Wireshark's rpc dissector. That dissector finds the Call of a Reply through a
+// conversation (addresses, ports and port type of packet_info) and takes times from packet_info, so for the call these
+// are replaced: ports that name the RPC-over-RDMA connection and no other, and the time of the message's own Send. They
+// are put back however the dissector returns.
 #include <epan/dissectors/packet-rpc.h>
 
 #include "plugin/fields.h"
@@ -82,6 +82,10 @@ bool CallKnown(const RpcRecord& rpc) {
   return rpc.call || (rpc.transaction && rpc.transaction->rpc_call_frame != 0 && ProgramKnown(*rpc.transaction));
 }
 
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-volatile"  // inside Wireshark's macros
+#endif
 void HandOver(const Scene& scene, const RpcRecord& rpc, tvbuff_t* message) {
   packet_info* pinfo = scene.pinfo;
   Saved saved;
@@ -99,6 +103,9 @@ void HandOver(const Scene& scene, const RpcRecord& rpc, tvbuff_t* message) {
   }
   ENDTRY;
 }
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 
 tvbuff_t* BytesOf(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send) {
   if (rpc.inline_bytes) {
@@ -132,8 +139,7 @@ void RenderWithheld(const Scene& scene, proto_tree* home, const RpcRecord& rpc) 
     const TransactionRecord& transaction = *rpc.transaction;
     AddGenerated(tree, scene, hf.xid, transaction.xid);
     if (transaction.rpc_known) {
-      const char* procedure =
-          rpc::ProcedureName(transaction.program, transaction.version, transaction.procedure);
+      const char* procedure = rpc::ProcedureName(transaction.program, transaction.version, transaction.procedure);
       AddGenerated(tree, scene, hf.rpc_program, transaction.program);
       AddGenerated(tree, scene, hf.rpc_version, transaction.version);
       proto_item* name = AddGenerated(tree, scene, hf.rpc_procedure, transaction.procedure);
@@ -163,9 +169,9 @@ void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuf
   tvbuff_t* message = BytesOf(scene, rpc, send);
   if (!message) return;
   if (!rpc.message || !rpc.inline_bytes) {
-    proto_tree* tree = proto_tree_add_subtree_format(home, message, 0, -1, ett.rpc, nullptr,
-                                                     "RPC %s reassembled (%u bytes)", rpc.call ? "Call" : "Reply",
-                                                     rpc.length);
+    proto_tree* tree =
+        proto_tree_add_subtree_format(home, message, 0, -1, ett.rpc, nullptr, "RPC %s reassembled (%u bytes)",
+                                      rpc.call ? "Call" : "Reply", rpc.length);
     AddGenerated(tree, scene, hf.connection, rpc.connection->id);
     AddGenerated(tree, scene, hf.rpc_length, rpc.length);
     if (rpc.transaction) {
