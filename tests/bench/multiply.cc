@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// multiply IN OUT COPIES: a large capture from a small one. Each copy of the packets comes later than the one before and
-// is between other hosts: the second and third byte of every IPv4 address tell the copy, so its connections are new ones.
-// Checksums and ICRCs are left as they were, which neither stag nor tshark minds unless asked to.
+// multiply IN OUT COPIES: a large capture from a small one. Each copy of the packets comes later than the one before
+// and is between other hosts: the second and third byte of every IPv4 address tell the copy, so its connections are new
+// ones. Checksums and ICRCs are left as they were, which neither stag nor tshark minds unless asked to.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -18,18 +18,34 @@ namespace {
   std::exit(2);
 }
 
-void Move(stag::MutableBytes ethernet, unsigned copy) {
-  constexpr size_t kAddresses = 14 + 12;
-  if (ethernet.size() < kAddresses + 8 || stag::LoadBe16(ethernet.data() + 12) != 0x0800) return;
-  for (const size_t address : {kAddresses, kAddresses + 4}) {
-    ethernet[address + 1] = static_cast<std::byte>(copy >> 8);
-    ethernet[address + 2] = static_cast<std::byte>(copy);
+constexpr size_t kIpAddresses = 14 + 12;      // Ethernet, IPv4 up to the addresses
+constexpr size_t kBth = 14 + 20 + 8;          // Ethernet, IPv4, UDP
+constexpr uint32_t kManagementQueuePair = 1;  // CM messages go there
+
+void MoveAddress(std::byte* address, unsigned copy) {
+  address[1] = static_cast<std::byte>(copy >> 8);
+  address[2] = static_cast<std::byte>(copy);
+}
+
+// Of the packet, and where a CM message repeats it: tshark finds connections by these.
+void Move(const stag::Frame& original, stag::MutableBytes moved, unsigned copy) {
+  if (moved.size() < kIpAddresses + 8 || stag::LoadBe16(original.bytes.data() + 12) != 0x0800) return;
+  MoveAddress(moved.data() + kIpAddresses, copy);
+  MoveAddress(moved.data() + kIpAddresses + 4, copy);
+  const bool roce =
+      moved.size() > kBth + 12 && moved[14 + 9] == std::byte{17} && stag::LoadBe16(moved.data() + kBth - 6) == 4791;
+  if (!roce || (stag::LoadBe32(moved.data() + kBth + 4) & 0xffffff) != kManagementQueuePair) return;
+  const uint32_t source = stag::LoadBe32(original.bytes.data() + kIpAddresses);
+  const uint32_t destination = stag::LoadBe32(original.bytes.data() + kIpAddresses + 4);
+  for (size_t at = kBth + 12; at + 4 <= moved.size(); ++at) {
+    const uint32_t word = stag::LoadBe32(original.bytes.data() + at);
+    if (word == source || word == destination) MoveAddress(moved.data() + at, copy);
   }
 }
 
 struct Stored {
   stag::Frame frame;
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes;  // what frame.bytes is a view of
 };
 
 std::vector<Stored> Load(const char* path) {
@@ -39,6 +55,7 @@ std::vector<Stored> Load(const char* path) {
   stag::Frame frame;
   while ((*reader)->ReadFrame(frame) == stag::capture::Reader::Next::kFrame)
     stored.push_back({frame, {frame.bytes.begin(), frame.bytes.end()}});
+  for (Stored& s : stored) s.frame.bytes = s.bytes;
   if (!(*reader)->error().empty()) Die((*reader)->error());
   if (stored.empty()) Die("no frames");
   return stored;
@@ -49,16 +66,18 @@ std::vector<Stored> Load(const char* path) {
 int main(int argc, char** argv) {
   const int copies = argc == 4 ? std::atoi(argv[3]) : 0;
   if (copies < 1 || copies > 65536) Die("usage: multiply IN OUT COPIES (1 to 65536)");
-  std::vector<Stored> stored = Load(argv[1]);
+  const std::vector<Stored> stored = Load(argv[1]);
   const int64_t period =
       stored.back().frame.ref.time_ns - stored.front().frame.ref.time_ns + 1'000'000;  // a millisecond between copies
   auto writer = stag::capture::FileWriter::Create(argv[2], stag::capture::FileFormat::kPcap, stored[0].frame.link);
   if (!writer) Die(writer.error().message);
+  std::vector<std::byte> bytes;
   for (int copy = 0; copy < copies; ++copy) {
-    for (Stored& s : stored) {
-      Move(s.bytes, static_cast<unsigned>(copy));
+    for (const Stored& s : stored) {
+      bytes = s.bytes;
+      Move(s.frame, bytes, static_cast<unsigned>(copy));
       stag::Frame frame = s.frame;
-      frame.bytes = s.bytes;
+      frame.bytes = bytes;
       frame.ref.time_ns += copy * period;
       if (const auto written = (*writer)->Write(frame); !written) Die(written.error().message);
     }
