@@ -68,19 +68,19 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
   outcome.session = session.stats();
   if (outcome.damaged) {
     output.Flush();
-    ComplainText(reader.error());
+    Complain("{}: {}", DisplayName(file), reader.error());
   }
   if (!options.quiet && !output.closed()) ReportDrops(DisplayName(file), outcome);
   return outcome;
 }
 
 int ForEachFile(const CommonOptions& options, Output& output,
-                const std::function<Outcome(const std::string& file)>& analyze) {
+                const std::function<Outcome(const std::string& file)>& analyze, Headings headings) {
   int status = kExitFine;
   bool first = true;
   for (const std::string& file : options.files) {
     if (output.stopped()) break;
-    if (options.files.size() > 1 && options.format == Format::kText) {
+    if (headings == Headings::kYes && options.files.size() > 1 && options.format == Format::kText) {
       const Style& style = output.style();
       Put(output.buffer(), "{}{}== {} =={}\n", first ? "" : "\n", style.bold, DisplayName(file), style.reset);
     }

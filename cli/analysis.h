@@ -34,9 +34,11 @@ struct Clock {
 Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
                 std::vector<session::Observer*> observers);
 
-// Calls `analyze` for each file in turn; with several files, text output gets a heading for each. Returns the exit status:
-// kExitTrouble when a file could not be read or is damaged or writing failed, else kExitFine.
-int ForEachFile(const CommonOptions& options, Output& output, const std::function<Outcome(const std::string& file)>& analyze);
+// Calls `analyze` for each file in turn; with several files, text output gets a heading for each where `headings` says so.
+// Returns the exit status: kExitTrouble when a file could not be read or is damaged or writing failed, else kExitFine.
+enum class Headings : uint8_t { kNo, kYes };
+int ForEachFile(const CommonOptions& options, Output& output, const std::function<Outcome(const std::string& file)>& analyze,
+                Headings headings = Headings::kYes);
 
 // "FILE" for messages and JSON: "-" is "standard input".
 std::string DisplayName(const std::string& file);

@@ -124,7 +124,7 @@ class JsonLister final : public Lister {
  private:
   void PutConnection(Buffer& out, const Connection& c) override {
     const Side client = ClientOf(c), server = Other(client);
-    Put(out, "{{\"type\":\"connection\"");
+    Put(out, "{\"type\":\"connection\"");
     if (file_) {
       Put(out, ",\"file\":");
       PutJson(out, std::string_view(*file_));
@@ -140,17 +140,17 @@ class JsonLister final : public Lister {
     PutJson(out, c.rejected ? std::optional<uint16_t>(c.reject_reason) : std::nullopt);
     Put(out, ",\"closed\":\"{}\",\"close_frame\":", CloseName(c.close_reason));
     PutJson(out, c.close_frame.number ? std::optional<uint64_t>(c.close_frame.number) : std::nullopt);
-    Put(out, ",\"private_data\":{{\"client\":");
+    Put(out, ",\"private_data\":{\"client\":");
     PutSetup(out, c.setup[client]);
     Put(out, ",\"server\":");
     PutSetup(out, c.setup[server]);
-    Put(out, "}},\"threshold\":{{\"c2s\":");
+    Put(out, "},\"threshold\":{\"c2s\":");
     PutJson(out, c.threshold(client));
     Put(out, ",\"s2c\":");
     PutJson(out, c.threshold(server));
-    Put(out, "}},\"remote_invalidation\":");
+    Put(out, "},\"remote_invalidation\":");
     PutJson(out, c.remote_invalidation());
-    Put(out, ",\"credits\":{{\"forward\":");
+    Put(out, ",\"credits\":{\"forward\":");
     PutCredits(out, c.credits[client]);
     Put(out, ",\"backward\":");
     PutCredits(out, c.credits[server]);
@@ -158,7 +158,7 @@ class JsonLister final : public Lister {
              "\"other_messages\":{}",
         c.counters[0].messages + c.counters[1].messages, c.calls, c.replies, c.errors, c.backward_calls,
         c.replies_without_call, c.other_messages);
-    Put(out, ",\"sent\":{{\"client\":");
+    Put(out, ",\"sent\":{\"client\":");
     PutCounters(out, c.counters[client]);
     Put(out, ",\"server\":");
     PutCounters(out, c.counters[server]);
@@ -169,7 +169,7 @@ class JsonLister final : public Lister {
     PutTime(out, c.first_frame.time_ns);
     Put(out, "\",\"last_time\":\"");
     PutTime(out, c.last_frame.time_ns);
-    Put(out, "\"}}\n");
+    Put(out, "\"}\n");
   }
 
   static void PutEndpoint(Buffer& out, const Connection& c, Side side) {
@@ -193,7 +193,7 @@ class JsonLister final : public Lister {
       Put(out, ",\"version\":{},\"remote_invalidation\":{},\"send_bytes\":{},\"receive_bytes\":{}", data.version,
           data.remote_invalidation(), data.send_bytes(), data.receive_bytes());
     }
-    Put(out, "}}");
+    Put(out, "}");
   }
 
   static void PutRange(Buffer& out, const MinMaxLast& range) {
@@ -209,7 +209,7 @@ class JsonLister final : public Lister {
       Put(out, "null");
       return;
     }
-    Put(out, "{{\"requested\":");
+    Put(out, "{\"requested\":");
     PutRange(out, credits.requested);
     Put(out, ",\"granted\":");
     PutRange(out, credits.granted);
@@ -414,7 +414,7 @@ int RunConnections(const Options& options) {
     output.Flush();
     if (options.quiet || !outcome.opened || output.closed()) return outcome;
     if (lister->count() == 0 && lister->others() == 0) {
-      Complain("{}: no RDMA connection in {} frames", DisplayName(file), outcome.frames);
+      Complain("{}: no RDMA connection in {} frame{}", DisplayName(file), outcome.frames, outcome.frames == 1 ? "" : "s");
     } else if (lister->others() > 0 && !options.all) {
       Complain("{}: {} other RDMA connection{} no RPC-over-RDMA; --all lists {}", DisplayName(file), lister->others(),
                lister->others() == 1 ? " carries" : "s carry", lister->others() == 1 ? "it" : "them");

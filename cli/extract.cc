@@ -96,7 +96,7 @@ uint64_t HoleBytes(const ExtractedFile& file) { return file.size() - file.covere
 
 void PutJsonLine(Buffer& out, const std::string& directory, const ExtractedFile& file,
                  const std::optional<std::string>& capture) {
-  Put(out, "{{\"type\":\"file\"");
+  Put(out, "{\"type\":\"file\"");
   if (capture) {
     Put(out, ",\"file\":");
     PutJson(out, std::string_view(*capture));

@@ -20,6 +20,7 @@ template <typename... Args>
 void Put(Buffer& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(fmt::appender(out), format, std::forward<Args>(args)...);
 }
+// Without arguments, the text as it is: braces are not doubled.
 inline void Put(Buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
 
 // Terminal colours; every string is empty when colours are off.

@@ -15,6 +15,13 @@ namespace {
 using session::Connection;
 using session::Transaction;
 
+// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
+bool IsCut(const Transaction& t) {
+  const rpcrdma::Header& header = t.call_header;
+  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
+  return t.call_send_missing && header.proc != rpcrdma::kNomsg && t.call_rpc.words < 2;
+}
+
 // A later Call can come out of the trackers a little after an earlier one of another connection; lines wait this long.
 constexpr uint64_t kSlackFrames = 4096;
 
@@ -28,6 +35,11 @@ class Lister : public session::Observer {
 
   void OnTransaction(const Connection& connection, const Transaction& t) override {
     if (connection.proof != session::Proof::kRpcRdma) {
+      lines_.Drop(t.call_frame.number, t.serial);
+      return;
+    }
+    if (IsCut(t)) {
+      ++cut_;
       lines_.Drop(t.call_frame.number, t.serial);
       return;
     }
@@ -45,6 +57,7 @@ class Lister : public session::Observer {
   }
 
   uint64_t count() const { return count_; }
+  uint64_t cut() const { return cut_; }  // left out
   uint64_t given_up() const { return lines_.given_up(); }
 
  protected:
@@ -56,7 +69,7 @@ class Lister : public session::Observer {
  private:
   OrderedLines lines_;
   Buffer line_;
-  uint64_t count_ = 0;
+  uint64_t count_ = 0, cut_ = 0;
 };
 
 // ---------------------------------------------------------------------------------------------------------------- JSON
@@ -83,13 +96,18 @@ class JsonLister final : public Lister {
       Put(out, "\"reply_frame\":null,\"rtt_us\":null");
     }
     PutProcedure(out, t);
-    Put(out, ",\"call_form\":\"{}\",\"reply_form\":\"{}\"", CallFormName(t.call_form), ReplyFormName(t.reply_form));
-    PutChunks(out, t);
+    if (t.call_header.status == ParseStatus::kOk) {
+      Put(out, ",\"call_form\":\"{}\",\"reply_form\":\"{}\"", CallFormName(t.call_form), ReplyFormName(t.reply_form));
+      PutChunks(out, t);
+    } else {  // another version, or malformed: nobody can read its lists
+      Put(out, ",\"call_form\":null,\"reply_form\":\"{}\",\"read_chunks\":null,\"write_chunks\":null,\"reply_chunk\":null",
+          ReplyFormName(t.reply_form));
+    }
     PutMessages(out, t);
     const bool has_status = t.reply.walk.has_status;
     Put(out, ",\"status\":");
     PutJson(out, has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt);
-    Put(out, "}}\n");
+    Put(out, "}\n");
   }
 
   static void PutProcedure(Buffer& out, const Transaction& t) {
@@ -199,7 +217,7 @@ class TextLister final : public Lister {
     Put(out, " {:>5}.{:06}  {:>4} {:<3}  0x{:08x}  ", since / 1'000'000'000,
         since < 0 ? 0 : since % 1'000'000'000 / 1000, t.connection, t.backward ? "s>c" : "c>s", t.xid);
     PutPadded(out, 23, [&] {
-      Put(out, CallFormName(t.call_form));
+      Put(out, t.call_header.status == ParseStatus::kOk ? CallFormName(t.call_form) : "?");
       Put(out, " > ");
       Put(out, ReplyFormName(t.reply_form));
     });
@@ -368,7 +386,13 @@ int RunTransactions(const CommonOptions& options) {
     lister->Finish();
     output.Flush();
     if (!options.quiet && outcome.opened && !output.closed()) {
-      if (lister->count() == 0) Complain("{}: no RPC-over-RDMA in {} frames", DisplayName(file), outcome.frames);
+      if (lister->count() + lister->cut() == 0) {
+        Complain("{}: no RPC-over-RDMA in {} frame{}", DisplayName(file), outcome.frames, outcome.frames == 1 ? "" : "s");
+      }
+      if (lister->cut() > 0) {
+        Complain("{}: {} RPCs left out: the capture has too little of their Calls (snap length)",
+                 DisplayName(file), lister->cut());
+      }
       if (lister->given_up() > 0) {
         Complain("{}: up to {} lines are out of order: their RPCs were unanswered for very long", DisplayName(file),
                  lister->given_up());
