@@ -72,14 +72,15 @@ struct CmMessage {
   uint8_t about = 0;
   uint16_t reject_reason = 0;
 
-  // Consumer private data: the field has a fixed size per kind (92 bytes in a REQ, 56 of them behind an IP CM header, 148 in a REJ,
-  // 196 in a REP, 220 to 224 in the others) and is zero-padded. A view of the input; cut when `private_data_truncated`.
+  // Consumer private data: the field has a fixed size per kind (92 bytes in a REQ, 56 of them behind an IP CM header,
+  // 148 in a REJ, 196 in a REP, 220 to 224 in the others) and is zero-padded. A view of the input; cut when
+  // `private_data_truncated`.
   Bytes private_data;
   bool private_data_truncated = false;
 };
 
-// Parses a MAD of class kMadClassCm. kUnsupported: another class, method or an attribute not in CmKind (LAP, SIDR). Status
-// kOk with private_data_truncated: the capture cut within the private data. Allocates nothing.
+// Parses a MAD of class kMadClassCm. kUnsupported: another class, method or an attribute not in CmKind (LAP, SIDR).
+// Status kOk with private_data_truncated: the capture cut within the private data. Allocates nothing.
 CmMessage ParseCm(const Mad& mad);
 
 // Appends a whole MAD (256 bytes). Private data longer than the kind's field is cut.

@@ -29,7 +29,7 @@ void Mask(link::Carrier carrier, std::span<std::byte> h) {
   if (h.size() >= 40 && (h[0] >> 4) == std::byte{6}) MaskIpv6(h);
   if (carrier != link::Carrier::kRoceV2) return;
   if (h.size() >= 20 && (h[0] >> 4) == std::byte{4}) h[1] = h[8] = h[10] = h[11] = kOnes;  // TOS, TTL, checksum
-  if (h.size() >= 8) h[h.size() - 2] = h[h.size() - 1] = kOnes;                             // UDP checksum
+  if (h.size() >= 8) h[h.size() - 2] = h[h.size() - 1] = kOnes;                            // UDP checksum
 }
 
 uint32_t LoadLe32(Bytes b) { return __builtin_bswap32(LoadBe32(b.data())); }

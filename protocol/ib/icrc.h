@@ -24,8 +24,8 @@ uint32_t ComputeIcrc(link::Carrier carrier, Bytes headers, Bytes transport);
 // Checks the ICRC of a packet whose carrier is RoCE or InfiniBand.
 IcrcStatus CheckIcrc(const link::Packet& packet);
 
-// Computes the ICRC of the packet that ends at the end of `out` and appends it. `headers_offset` and `bth_offset`: where
-// the IP header, GRH or LRH and where the BTH begin. Length fields of the headers must already count the ICRC.
+// Computes the ICRC of the packet that ends at the end of `out` and appends it. `headers_offset` and `bth_offset`:
+// where the IP header, GRH or LRH and where the BTH begin. Length fields of the headers must already count the ICRC.
 void AppendIcrc(std::vector<std::byte>& out, link::Carrier carrier, size_t headers_offset, size_t bth_offset);
 
 }  // namespace stag::ib

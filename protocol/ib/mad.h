@@ -10,9 +10,9 @@
 namespace stag::ib {
 
 inline constexpr size_t kMadLength = 256, kMadHeaderLength = 24, kMadDataLength = kMadLength - kMadHeaderLength;
-inline constexpr uint8_t kMadClassCm = 0x07;              // Communication Management
+inline constexpr uint8_t kMadClassCm = 0x07;  // Communication Management
 inline constexpr uint8_t kMadMethodSend = 0x03;
-inline constexpr uint32_t kGsiQp = 1;                     // the queue pair of general services
+inline constexpr uint32_t kGsiQp = 1;  // the queue pair of general services
 inline constexpr uint32_t kGsiQueueKey = 0x80010000;
 
 struct MadHeader {

@@ -9,7 +9,9 @@ namespace {
 // The low five bits have one meaning in all services that allow them.
 constexpr OpcodeInfo Low(unsigned low) {
   OpcodeInfo i;
-  auto send = [&i](bool first, bool last) { i.operation = Operation::kSend, i.first = first, i.last = last, i.data = true; };
+  auto send = [&i](bool first, bool last) {
+    i.operation = Operation::kSend, i.first = first, i.last = last, i.data = true;
+  };
   auto write = [&i](bool first, bool last) {
     i.operation = Operation::kWrite, i.first = first, i.last = last, i.data = true, i.reth = first;
   };

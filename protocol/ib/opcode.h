@@ -48,8 +48,6 @@ inline constexpr uint8_t kUdSendOnly = 0x64;
 inline constexpr uint32_t kPsnMask = 0xffffff;
 constexpr uint32_t PsnAdd(uint32_t psn, uint32_t n) { return (psn + n) & kPsnMask; }
 // How far `a` is ahead of `b`: -2^23 to 2^23-1; negative when it is behind.
-constexpr int32_t PsnDistance(uint32_t a, uint32_t b) {
-  return static_cast<int32_t>((a - b) << 8) >> 8;
-}
+constexpr int32_t PsnDistance(uint32_t a, uint32_t b) { return static_cast<int32_t>((a - b) << 8) >> 8; }
 
 }  // namespace stag::ib

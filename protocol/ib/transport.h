@@ -72,10 +72,10 @@ struct Transport {
   uint64_t data_length = 0;  // bytes of data on the wire
 };
 
-// Parses from the BTH to the end of the ICRC. `captured`: those bytes as far as the capture has them; `wire_length`: their
-// number on the wire. Status kOk: all headers are there (data may be cut: data.size() < data_length).
-// kTruncatedByCapture: cut within the headers; `bth` is right when at least 12 bytes were captured. kMalformed: too short
-// on the wire for what the opcode asks. kUnsupported: a transport version other than 0. Allocates nothing.
+// Parses from the BTH to the end of the ICRC. `captured`: those bytes as far as the capture has them; `wire_length`:
+// their number on the wire. Status kOk: all headers are there (data may be cut: data.size() < data_length).
+// kTruncatedByCapture: cut within the headers; `bth` is right when at least 12 bytes were captured. kMalformed: too
+// short on the wire for what the opcode asks. kUnsupported: a transport version other than 0. Allocates nothing.
 Transport ParseTransport(Bytes captured, uint64_t wire_length);
 
 // Appends headers, `transport.data` and pad to `out`, without the ICRC (see icrc.h). Which extended headers are written

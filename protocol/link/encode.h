@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Encoders of the link, network and transport headers under RDMA, the counterpart of packet.h, for captures made by tests
-// and generators. Each function appends one header to `out`, which the caller owns, outermost first. Lengths are given by
-// the caller (bytes that will follow the header); IPv4's header checksum is right at once, those of UDP and TCP are filled
-// in by their Seal functions once the payload stands.
+// Encoders of the link, network and transport headers under RDMA, the counterpart of packet.h, for captures made by
+// tests and generators. Each function appends one header to `out`, which the caller owns, outermost first. Lengths are
+// given by the caller (bytes that will follow the header); IPv4's header checksum is right at once, those of UDP and
+// TCP are filled in by their Seal functions once the payload stands.
 #pragma once
 
 #include <array>
@@ -38,8 +38,8 @@ void AppendUdp(std::vector<std::byte>& out, uint16_t source_port, uint16_t desti
 // TCP (RFC 9293) without options, checksum 0.
 void AppendTcp(std::vector<std::byte>& out, uint16_t source_port, uint16_t destination_port, uint32_t sequence,
                uint32_t acknowledgment, uint8_t flags, uint16_t window);
-// Computes the checksum of the UDP or TCP header at `transport_offset` over all that follows up to the end of `out`, with
-// the pseudo header of the IP addresses, and stores it.
+// Computes the checksum of the UDP or TCP header at `transport_offset` over all that follows up to the end of `out`,
+// with the pseudo header of the IP addresses, and stores it.
 void SealUdp(std::vector<std::byte>& out, size_t transport_offset, const Address& source, const Address& destination);
 void SealTcp(std::vector<std::byte>& out, size_t transport_offset, const Address& source, const Address& destination);
 

@@ -81,8 +81,8 @@ class Decoding {
     if (version == 6) Ipv6();
   }
 
-  // A record of Endace's extensible record format: 16 bytes of header, 8-byte extension headers while the top bit of the
-  // last type byte is set, for Ethernet types two bytes of offset and pad, then the packet.
+  // A record of Endace's extensible record format: 16 bytes of header, 8-byte extension headers while the top bit of
+  // the last type byte is set, for Ethernet types two bytes of offset and pad, then the packet.
   void Erf() {
     Skip(8);
     uint8_t type = c_.U8();
@@ -104,7 +104,7 @@ class Decoding {
     all_ = rest;
     c_ = Cursor(rest, wire);
     if (ethernet) Ethernet();
-    if (type == 21) Lrh();                // InfiniBand
+    if (type == 21) Lrh();                  // InfiniBand
     if (type == 22 || type == 23) RawIp();  // IPv4, IPv6
   }
 
@@ -208,8 +208,8 @@ class Decoding {
     Payload(length - header);
   }
 
-  // GRH (InfiniBand Architecture volume 1, section 8.3); RoCEv1 puts it right behind the ethertype. Its PayLen counts from
-  // the first byte behind it to the end of the ICRC.
+  // GRH (InfiniBand Architecture volume 1, section 8.3); RoCEv1 puts it right behind the ethertype. Its PayLen counts
+  // from the first byte behind it to the end of the ICRC.
   void Grh() {
     uint32_t version = c_.U32() >> 28;
     uint64_t length = c_.U16();
@@ -226,7 +226,8 @@ class Decoding {
     Payload(length);
   }
 
-  // LRH (InfiniBand Architecture volume 1, section 7.7). PktLen counts 4-byte words from the LRH to the end of the ICRC.
+  // LRH (InfiniBand Architecture volume 1, section 7.7). PktLen counts 4-byte words from the LRH to the end of the
+  // ICRC.
   void Lrh() {
     headers_begin_ = c_.offset();
     Skip(1);

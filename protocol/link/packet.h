@@ -13,19 +13,20 @@ enum class Carrier : uint8_t { kOther, kRoceV2, kRoceV1, kInfiniBand, kTcp };
 
 struct Packet {
   Carrier carrier = Carrier::kOther;
-  // kOk; kTruncatedByCapture: cut before the payload began; kMalformed: headers contradict each other; kUnsupported: not
-  // a link type or payload that we follow (carrier is kOther then).
+  // kOk; kTruncatedByCapture: cut before the payload began; kMalformed: headers contradict each other; kUnsupported:
+  // not a link type or payload that we follow (carrier is kOther then).
   ParseStatus status = ParseStatus::kUnsupported;
   Address source, destination;  // IP addresses; GIDs (RoCEv1, InfiniBand with GRH); LIDs (InfiniBand without)
   uint16_t source_port = 0, destination_port = 0;  // UDP or TCP
-  bool ip_fragment = false;  // an IP fragment: the payload is not interpreted (carrier kOther)
+  bool ip_fragment = false;                        // an IP fragment: the payload is not interpreted (carrier kOther)
 
   // RoCE/InfiniBand: from the BTH to the end of the ICRC (VCRC, Ethernet padding and trailers removed).
   // TCP: the payload. `wire_length`: its bytes on the wire (from the length fields of IP, UDP or LRH).
   Bytes payload;
   uint64_t wire_length = 0;
 
-  // The headers that the ICRC covers, up to the BTH: from the IP header (RoCEv2), the GRH (RoCEv1) or the LRH (InfiniBand).
+  // The headers that the ICRC covers, up to the BTH: from the IP header (RoCEv2), the GRH (RoCEv1) or the LRH
+  // (InfiniBand).
   Bytes icrc_headers;
 
   // TCP

@@ -14,7 +14,6 @@ constexpr uint32_t kMaxTicks = 64;  // InfiniBand packets that a message waits f
 constexpr int64_t kDisconnectGraceNs = 3'000'000'000;
 constexpr uint8_t kServiceRc = 0;
 
-
 }  // namespace
 
 void IbCm::OnMessage(const CmMessage& m, const Seen& seen) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IbCm: follows the exchanges of CM messages (IBA section 12.9) and opens, names and closes connections by them. Messages
-// are sent unreliably, so copies are ignored; one that comes before the message it answers (frames captured out of order)
-// waits a little for it; a connection of which only part of the exchange was captured is set up as far as that tells.
+// IbCm: follows the exchanges of CM messages (IBA section 12.9) and opens, names and closes connections by them.
+// Messages are sent unreliably, so copies are ignored; one that comes before the message it answers (frames captured
+// out of order) waits a little for it; a connection of which only part of the exchange was captured is set up as far as
+// that tells.
 #pragma once
 
 #include <unordered_map>
@@ -40,9 +41,7 @@ class IbCm {
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {
-    size_t operator()(const Key& key) const {
-      return FlowKeyHash()({key.owner, key.peer, key.id});
-    }
+    size_t operator()(const Key& key) const { return FlowKeyHash()({key.owner, key.peer, key.id}); }
   };
   // One communication id of one side.
   struct Entry {

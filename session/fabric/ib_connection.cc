@@ -357,7 +357,8 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
     auto k = static_cast<uint32_t>(distance);
     if (read.count != 0 && k >= read.count) break;
     uint64_t at = uint64_t{k} * mtu_;
-    if (mtu_ == 0 && k > 0) at = p.info->last && p.data_length <= read.length ? read.length - p.data_length : read.length;
+    if (mtu_ == 0 && k > 0)
+      at = p.info->last && p.data_length <= read.length ? read.length - p.data_length : read.length;
     if (read.Seen(k) || at > read.length || p.data_length > read.length - at) break;
     Event e;
     e.kind = EventKind::kReadResponse;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IbConnection: the packets of one reliable connection in, in any order that a capture may show them; its events out, in
-// the order of the connection (IBA section 9.7).
+// IbConnection: the packets of one reliable connection in, in any order that a capture may show them; its events out,
+// in the order of the connection (IBA section 9.7).
 //
 // Each side numbers its requests with PSNs; acknowledgements and read responses carry the PSN of the request that they
 // answer. A packet is processed when everything it builds on was: a request after all earlier requests of its side, a
-// response after its request, a Send after the data of the same side's earlier Reads. Packets that cannot be processed yet
-// wait, and all later ones of both sides behind them, until what is missing shows up (frames captured out of order, or a
-// retransmission) or is proven to be missing from the capture; then a kGap says so.
+// response after its request, a Send after the data of the same side's earlier Reads. Packets that cannot be processed
+// yet wait, and all later ones of both sides behind them, until what is missing shows up (frames captured out of order,
+// or a retransmission) or is proven to be missing from the capture; then a kGap says so.
 #pragma once
 
 #include <array>
@@ -53,12 +53,12 @@ class IbConnection {
     uint32_t handle = 0;
     uint64_t offset = 0;
     uint32_t length = 0;
-    bool waived = false;          // no longer waited for
+    bool waived = false;  // no longer waited for
     struct Range {
       uint32_t begin, end;
     };
-    uint32_t received = 0;        // packets 0 to received - 1 were seen
-    std::vector<Range> beyond;    // seen out of order
+    uint32_t received = 0;      // packets 0 to received - 1 were seen
+    std::vector<Range> beyond;  // seen out of order
     static constexpr size_t kMaxRanges = 16;
     static constexpr uint64_t kCost = 192;  // of the memory budget
     bool Seen(uint32_t k) const;
@@ -77,10 +77,10 @@ class IbConnection {
   static_assert(kRecent * sizeof(Recent) <= kRecentCost);
 
   struct SideState {
-    bool known = false;      // `expected` is
-    bool started = false;    // a request was seen
-    uint32_t expected = 0;   // PSN of the next request
-    bool open_count = false; // the last request was a Read whose number of PSNs depends on the unknown path MTU
+    bool known = false;       // `expected` is
+    bool started = false;     // a request was seen
+    uint32_t expected = 0;    // PSN of the next request
+    bool open_count = false;  // the last request was a Read whose number of PSNs depends on the unknown path MTU
     uint32_t open_psn = 0, open_length = 0;
     bool lost_read = false;  // a Read Request is missing whose responses are at hand: they have no address
 
@@ -156,7 +156,7 @@ class IbConnection {
 
   std::vector<HeldPtr> queue_;  // waiting, in the order in which they will be processed
   uint64_t queue_bytes_ = 0;
-  Block block_;                 // of queue_'s head
+  Block block_;  // of queue_'s head
   int64_t blocked_since_ns_ = 0;
   bool receipt_proven_ = false;
   uint32_t packets_since_proof_ = 0;

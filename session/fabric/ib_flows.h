@@ -6,8 +6,8 @@
 //   1. a response carries the PSN of a request of exactly one opposite flow;
 //   2. a Send begins with the same word (the XID of RPC-over-RDMA) as a Send of exactly one opposite flow;
 //   3. an RDMA operation names memory that a Send of exactly one opposite flow offered (handle, length, offset).
-// A flow that finds no partner in time (the capture sees one direction only) becomes a connection with one known side, and
-// may still find it later.
+// A flow that finds no partner in time (the capture sees one direction only) becomes a connection with one known side,
+// and may still find it later.
 #pragma once
 
 #include <array>
@@ -44,18 +44,18 @@ struct Flow {
     kSearching,  // no partner yet: packets are held
     kAlone,      // no partner found: processed as one side of a connection
     kPaired,
-    kClosed,     // of a connection that ended: stragglers are ignored for a while
+    kClosed,  // of a connection that ended: stragglers are ignored for a while
   };
   FlowKey key;
   State state = State::kSearching;
   IbLink* link = nullptr;
-  Side from = 0;  // the sending side, when there is a link
+  Side from = 0;                 // the sending side, when there is a link
   Endpoint source, destination;  // as events show them
   FabricKind fabric = FabricKind::kRoceV2;
   std::vector<HeldPtr> held;
   uint64_t held_bytes = 0;
   std::unique_ptr<Evidence> evidence;
-  int64_t since_ns = 0;    // kSearching: time of the first packet; kClosed: when
+  int64_t since_ns = 0;  // kSearching: time of the first packet; kClosed: when
   uint32_t ignored = 0;
 };
 

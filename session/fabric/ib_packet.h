@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RcPacket: one parsed packet of a reliable connection; HoldPool: copies of such packets that wait for others, in reused
-// storage and within the memory budget.
+// RcPacket: one parsed packet of a reliable connection; HoldPool: copies of such packets that wait for others, in
+// reused storage and within the memory budget.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ struct RcPacket {
 };
 
 struct HeldPacket {
-  RcPacket packet;                 // its data points into `storage`
+  RcPacket packet;  // its data points into `storage`
   std::vector<std::byte> storage;
 };
 using HeldPtr = std::unique_ptr<HeldPacket>;

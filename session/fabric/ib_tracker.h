@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IbTracker: InfiniBand transport packets (native, RoCEv1, RoCEv2) in, fabric events out (InfiniBand Architecture volume 1,
-// chapters 9 and 12). Pairs queue pairs by CM messages or, without them, by evidence; follows PSNs both ways.
+// IbTracker: InfiniBand transport packets (native, RoCEv1, RoCEv2) in, fabric events out (InfiniBand Architecture
+// volume 1, chapters 9 and 12). Pairs queue pairs by CM messages or, without them, by evidence; follows PSNs both ways.
 #pragma once
 
 #include <memory>

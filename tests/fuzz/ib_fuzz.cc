@@ -24,8 +24,10 @@ void CheckCm(Bytes data, uint64_t wire) {
   ib::AppendCm(out, m, 7);
   Require(out.size() == ib::kMadLength);
   ib::CmMessage again = ib::ParseCm(ib::ParseMad(out, out.size()));
-  Require(again.status == ParseStatus::kOk && again.kind == m.kind && again.local_id == m.local_id && again.remote_id == m.remote_id);
-  Require(again.qp == m.qp && again.starting_psn == m.starting_psn && again.path_mtu == m.path_mtu && again.service_id == m.service_id);
+  Require(again.status == ParseStatus::kOk && again.kind == m.kind && again.local_id == m.local_id &&
+          again.remote_id == m.remote_id);
+  Require(again.qp == m.qp && again.starting_psn == m.starting_psn && again.path_mtu == m.path_mtu &&
+          again.service_id == m.service_id);
   Require(again.ip.has_value() == m.ip.has_value() && std::ranges::equal(again.private_data, m.private_data));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Fuzz target: the decoder fed with a sequence of frames. Input: one byte of options, then per frame two bytes of flags and
-// length (4 and 12 bits) and that many bytes. A frame is a link-layer frame, or (flag) only a transport packet, which gets
-// headers put in front so that mutations reach the tracker.
+// Fuzz target: the decoder fed with a sequence of frames. Input: one byte of options, then per frame two bytes of flags
+// and length (4 and 12 bits) and that many bytes. A frame is a link-layer frame, or (flag) only a transport packet,
+// which gets headers put in front so that mutations reach the tracker.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -24,7 +24,8 @@ class Checker : public fabric::Sink {
     Require(e.connection != nullptr && e.connection->id != 0);
     Require(e.bytes.size() <= e.length || e.kind == fabric::EventKind::kSetup);
     Require((e.bytes.size() == e.length) == (e.missing == fabric::Missing::kNothing) ||
-            e.kind == fabric::EventKind::kReadRequest || e.kind == fabric::EventKind::kNak || e.missing == fabric::Missing::kLost);
+            e.kind == fabric::EventKind::kReadRequest || e.kind == fabric::EventKind::kNak ||
+            e.missing == fabric::Missing::kLost);
     for (std::byte b : e.bytes) sum_ = sum_ + std::to_integer<unsigned>(b);  // every byte must be readable
     for (std::byte b : e.private_data) sum_ = sum_ + std::to_integer<unsigned>(b);
   }
@@ -52,13 +53,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::vector<std::byte> bytes;
     if ((head & 0x8000) != 0) {
       auto side = static_cast<uint8_t>((head >> 14) & 1);
-      link::AppendIpv4(bytes, link::Ipv4Address(10, 0, 0, side), link::Ipv4Address(10, 0, 0, 1 - side), 17, body.size() + 8);
+      link::AppendIpv4(bytes, link::Ipv4Address(10, 0, 0, side), link::Ipv4Address(10, 0, 0, 1 - side), 17,
+                       body.size() + 8);
       link::AppendUdp(bytes, 50000, link::kRoceV2Port, body.size());
     }
     bytes.insert(bytes.end(), body.begin(), body.end());
     time += (head & 0x2000) != 0 ? 5'000'000'000 : 1000;
     uint32_t cut = (head & 0x1000) != 0 ? 300 : 0;
-    decoder.OnFrame({{++number, time}, (head & 0x8000) != 0 ? LinkType::kRawIp : LinkType::kEthernet, bytes,
+    decoder.OnFrame({{++number, time},
+                     (head & 0x8000) != 0 ? LinkType::kRawIp : LinkType::kEthernet,
+                     bytes,
                      static_cast<uint32_t>(bytes.size()) + cut});
   }
   decoder.Finish();

@@ -99,7 +99,7 @@ CmMessage Sample(CmKind kind, Bytes private_data) {
   return m;
 }
 
-const CmKind kKinds[] = {CmKind::kRequest,     CmKind::kMessageReceived,   CmKind::kReject,         CmKind::kReply,
+const CmKind kKinds[] = {CmKind::kRequest,    CmKind::kMessageReceived,   CmKind::kReject,         CmKind::kReply,
                          CmKind::kReadyToUse, CmKind::kDisconnectRequest, CmKind::kDisconnectReply};
 
 TEST(Cm, EveryKindThereAndBack) {
@@ -140,7 +140,8 @@ TEST(Cm, EveryKindThereAndBack) {
     size_t room = PrivateDataRoom(kind) - (kind == CmKind::kRequest ? kIpCmHeaderLength : 0);
     ASSERT_EQ(out.private_data.size(), room);
     EXPECT_TRUE(std::ranges::equal(out.private_data.first(data.size()), data));
-    EXPECT_TRUE(std::ranges::all_of(out.private_data.subspan(data.size()), [](std::byte b) { return b == std::byte{0}; }));
+    EXPECT_TRUE(
+        std::ranges::all_of(out.private_data.subspan(data.size()), [](std::byte b) { return b == std::byte{0}; }));
   }
 }
 
@@ -180,9 +181,9 @@ TEST(Cm, OtherManagementIsUnsupported) {
     changed[at] = std::byte{value};
     return ParseCm(ParseMad(changed, changed.size())).status;
   };
-  EXPECT_EQ(parsed(0, 2), ParseStatus::kUnsupported);     // base version
-  EXPECT_EQ(parsed(1, 3), ParseStatus::kUnsupported);     // subnet administration
-  EXPECT_EQ(parsed(3, 1), ParseStatus::kUnsupported);     // another method
+  EXPECT_EQ(parsed(0, 2), ParseStatus::kUnsupported);      // base version
+  EXPECT_EQ(parsed(1, 3), ParseStatus::kUnsupported);      // subnet administration
+  EXPECT_EQ(parsed(3, 1), ParseStatus::kUnsupported);      // another method
   EXPECT_EQ(parsed(17, 0x19), ParseStatus::kUnsupported);  // LAP
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ICRC: real soft-RoCE packets over IPv4; for IPv6, RoCEv1 and InfiniBand values of a separate implementation of the rules
-// (native InfiniBand packets of real hardware were checked with this code, but cannot be part of the repository).
+// ICRC: real soft-RoCE packets over IPv4; for IPv6, RoCEv1 and InfiniBand values of a separate implementation of the
+// rules (native InfiniBand packets of real hardware were checked with this code, but cannot be part of the repository).
 #include "protocol/ib/icrc.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@ using test::Hex;
 using Buffer = std::vector<std::byte>;
 
 TEST(Icrc, RealPacketsAreGood) {
-  for (const char* frame : {test::kAckFrame, test::kNakFrame, test::kSendInvalidateFrame, test::kReadRequestFrame, test::kRequestFrame}) {
+  for (const char* frame :
+       {test::kAckFrame, test::kNakFrame, test::kSendInvalidateFrame, test::kReadRequestFrame, test::kRequestFrame}) {
     Buffer bytes = Hex(frame);
     EXPECT_EQ(CheckIcrc(DecodeFrame(bytes)), IcrcStatus::kGood);
     bytes.pop_back();
@@ -34,7 +35,8 @@ TEST(Icrc, FieldsThatRoutersChangeDoNotCount) {
     changed[at] ^= std::byte{0xff};
     EXPECT_EQ(CheckIcrc(DecodeFrame(changed)), IcrcStatus::kGood) << at;
   }
-  for (size_t at : {ip + 4, ip + 12, ip + 19, udp + 0, bth + 0, bth + 1, bth + 5, bth + 11, bth + 12, good.size() - 1}) {
+  for (size_t at :
+       {ip + 4, ip + 12, ip + 19, udp + 0, bth + 0, bth + 1, bth + 5, bth + 11, bth + 12, good.size() - 1}) {
     Buffer changed = good;
     changed[at] ^= std::byte{0x01};
     EXPECT_EQ(CheckIcrc(DecodeFrame(changed)), IcrcStatus::kBad) << at;
@@ -43,7 +45,8 @@ TEST(Icrc, FieldsThatRoutersChangeDoNotCount) {
 
 TEST(Icrc, OtherCarriers) {
   Buffer bth = Hex("1100ffff000000110041acf11f000001");
-  Buffer ipv6 = Hex("60200000001c1140fd000000000000000000000000000001fd000000000000000000000000000002 c00012b7001c1234");
+  Buffer ipv6 =
+      Hex("60200000001c1140fd000000000000000000000000000001fd000000000000000000000000000002 c00012b7001c1234");
   Buffer grh = Hex("6000000000141b40fe800000000000000000000000000001fe800000000000000000000000000002");
   Buffer lrh = Hex("2002001800070008"), lrh_grh = Hex("2003001800110008");
   lrh_grh.insert(lrh_grh.end(), grh.begin(), grh.end());

@@ -18,7 +18,8 @@ inline constexpr const char* kNakFrame =
     "1100ffff0000003a00b929ad6000000fbf34b33f";
 // RC Send Only with Invalidate: an RPC-over-RDMA reply.
 inline constexpr const char* kSendInvalidateFrame =
-    "525400000002525400000001080045000060c5a44000401160e60a0000010a000002e6d912b7004c00001700ffff000000288091f40f0000681d"
+    "525400000002525400000001080045000060c5a44000401160e60a0000010a000002e6d912b7004c00001700ffff000000288091f40f000068"
+    "1d"
     "969bc659000000010000004000000001000000000000000000000001000000010000681d00000064969bc6590630e000aad1a171";
 // RC RDMA Read Request of 4097 bytes.
 inline constexpr const char* kReadRequestFrame =
@@ -38,7 +39,8 @@ inline constexpr const char* kReplyFrame =
     "7800505400fffe000001f6ab0e1801000303";
 
 inline link::Packet DecodeFrame(const std::vector<std::byte>& bytes, size_t wire = 0) {
-  return link::Decode({{1, 0}, LinkType::kEthernet, bytes, static_cast<uint32_t>(wire < bytes.size() ? bytes.size() : wire)});
+  return link::Decode(
+      {{1, 0}, LinkType::kEthernet, bytes, static_cast<uint32_t>(wire < bytes.size() ? bytes.size() : wire)});
 }
 
 }  // namespace stag::test

@@ -19,13 +19,16 @@ using test::Hex;
 using Buffer = std::vector<std::byte>;
 
 // A soft-RoCE acknowledgement from a real capture (Linux 6.1): 10.0.0.1 to 10.0.0.2, BTH opcode 0x11, PSN 0x1af11f.
-const Buffer kAck = Hex(
-    "525400000002525400000001 0800 450000303f9940004011e7210a0000010a000002 fafd12b7001c0000"
-    "1100ffff000000110041acf1 1f000001 1fff4ab1");
+const Buffer kAck =
+    Hex("525400000002525400000001 0800 450000303f9940004011e7210a0000010a000002 fafd12b7001c0000"
+        "1100ffff000000110041acf1 1f000001 1fff4ab1");
 constexpr size_t kEthernet = 14, kIp = 20, kUdp = 8;
 
+// The packet's views point into the bytes given last.
 Packet DecodeAs(LinkType link, const Buffer& bytes, size_t wire = 0) {
-  return Decode({{1, 0}, link, bytes, static_cast<uint32_t>(std::max(wire, bytes.size()))});
+  static Buffer kept;
+  kept = bytes;
+  return Decode({{1, 0}, link, kept, static_cast<uint32_t>(std::max(wire, bytes.size()))});
 }
 
 Buffer Tail(const Buffer& b, size_t from) { return Buffer(b.begin() + static_cast<ptrdiff_t>(from), b.end()); }
@@ -66,7 +69,8 @@ TEST(LinkDecode, VlanStacks) {
     ExpectAck(DecodeAs(LinkType::kEthernet, Join(frame, ip)));
   }
   for (const char* tpid : {"9100", "9200", "88a8", "8100"})
-    ExpectAck(DecodeAs(LinkType::kEthernet, Join(Hex(std::string("525400000002525400000001") + tpid + "0007 0800"), ip)));
+    ExpectAck(
+        DecodeAs(LinkType::kEthernet, Join(Hex(std::string("525400000002525400000001") + tpid + "0007 0800"), ip)));
 }
 
 TEST(LinkDecode, LinuxCookedAndRaw) {
@@ -82,7 +86,8 @@ TEST(LinkDecode, Erf) {
   Buffer header = Hex("0102030405060708 02 04 0050 0000 003e 0000");
   ExpectAck(DecodeAs(LinkType::kErf, Join(header, kAck)));
   header[8] = std::byte{0x82};  // two extension headers
-  Buffer extended = Join(Join(Buffer(header.begin(), header.end() - 2), Hex("83 00000000000000 03 00000000000000 0000")), kAck);
+  Buffer extended =
+      Join(Join(Buffer(header.begin(), header.end() - 2), Hex("83 00000000000000 03 00000000000000 0000")), kAck);
   ExpectAck(DecodeAs(LinkType::kErf, extended));
   ExpectAck(DecodeAs(LinkType::kErfEthernet, Join(Hex("0000"), kAck)));
 }
@@ -110,8 +115,9 @@ TEST(LinkDecode, Ipv6ExtensionHeaders) {
   Buffer source = Hex("fd000000000000000000000000000001"), destination = Hex("fd000000000000000000000000000002");
   Buffer udp = Tail(kAck, kEthernet + kIp);
   // Hop-by-hop, routing, destination options, authentication (two words of 4 bytes more than 8), an atomic fragment.
-  Buffer extensions = Hex("2b 00 000000000000 3c 01 0000000000000000000000000000 33 00 000000000000"
-                          "2c 02 00000000000000000000000000 00 11 00 0000 00000001");
+  Buffer extensions =
+      Hex("2b 00 000000000000 3c 01 0000000000000000000000000000 33 00 000000000000"
+          "2c 02 00000000000000000000000000 00 11 00 0000 00000001");
   Buffer ip = Hex("60000000");
   Writer w(ip);
   w.U16(static_cast<uint16_t>(extensions.size() + udp.size()));
@@ -131,8 +137,9 @@ TEST(LinkDecode, Ipv6ExtensionHeaders) {
 
 TEST(LinkDecode, RoceV1) {
   Buffer bth = Tail(kAck, kEthernet + kIp + kUdp);
-  Buffer frame = Hex("525400000002525400000001 8915 60000000 0014 1b 40"
-                     "fe800000000000000000000000000001 fe800000000000000000000000000002");
+  Buffer frame =
+      Hex("525400000002525400000001 8915 60000000 0014 1b 40"
+          "fe800000000000000000000000000001 fe800000000000000000000000000002");
   frame = Join(Join(frame, bth), Hex("eeeeeeee"));
   Packet p = DecodeAs(LinkType::kEthernet, frame);
   EXPECT_EQ(p.status, ParseStatus::kOk);
@@ -224,13 +231,13 @@ TEST(LinkDecode, ContradictionsAreMalformed) {
     std::ranges::copy(Hex(hex), b.begin() + static_cast<ptrdiff_t>(at));
     return DecodeAs(LinkType::kEthernet, b);
   };
-  EXPECT_EQ(patched(14, "55").status, ParseStatus::kMalformed);    // IP version
-  EXPECT_EQ(patched(14, "44").status, ParseStatus::kMalformed);    // header of 16 bytes
-  EXPECT_EQ(patched(16, "0013").status, ParseStatus::kMalformed);  // total length below the header's
-  EXPECT_EQ(patched(38, "0007").status, ParseStatus::kMalformed);  // UDP length below 8
-  EXPECT_EQ(patched(38, "001d").status, ParseStatus::kMalformed);  // UDP longer than IP
+  EXPECT_EQ(patched(14, "55").status, ParseStatus::kMalformed);      // IP version
+  EXPECT_EQ(patched(14, "44").status, ParseStatus::kMalformed);      // header of 16 bytes
+  EXPECT_EQ(patched(16, "0013").status, ParseStatus::kMalformed);    // total length below the header's
+  EXPECT_EQ(patched(38, "0007").status, ParseStatus::kMalformed);    // UDP length below 8
+  EXPECT_EQ(patched(38, "001d").status, ParseStatus::kMalformed);    // UDP longer than IP
   EXPECT_EQ(patched(36, "0801").status, ParseStatus::kUnsupported);  // another UDP port
-  EXPECT_EQ(patched(12, "0806").carrier, Carrier::kOther);          // ARP
+  EXPECT_EQ(patched(12, "0806").carrier, Carrier::kOther);           // ARP
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Decoder on real captures: counts and bytes as tshark 4.0 and a separate script find them (packets with distinct PSNs,
-// payload without pad and ICRC; rxe-perftest ends within a Send, whose 8192 bytes do not count), and what single damaged
-// frames may change.
+// payload without pad and ICRC; rxe-perftest ends within a Send, whose 8192 bytes do not count), and what single
+// damaged frames may change.
 #include "session/fabric/decoder.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,8 @@ INSTANTIATE_TEST_SUITE_P(Files, RealCapture,
                          testing::Values(Expected{"rxe-nfs4.1.pcap.zst", 1, 140, 28132, 525, 518981, 6, 103, 104098},
                                          Expected{"rxe-nfs3.pcap.zst", 1, 914, 117352, 624, 272062, 0, 0, 0},
                                          Expected{"rxe-midstream-nfs3.pcap.zst", 1, 1386, 178944, 622, 269211, 0, 0, 0},
-                                         Expected{"rxe-snap128-nfs3.pcap.zst", 3, 1418, 196828, 1462, 1106535, 35, 517, 520814},
+                                         Expected{"rxe-snap128-nfs3.pcap.zst", 3, 1418, 196828, 1462, 1106535, 35, 517,
+                                                  520814},
                                          Expected{"rxe-rdma_error.pcap", 1, 10, 504, 0, 0, 0, 0, 0},
                                          Expected{"rxe-perftest.pcap.zst", 3, 38, 170740, 0, 0, 1, 3, 3000}));
 

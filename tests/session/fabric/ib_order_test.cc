@@ -66,7 +66,8 @@ std::vector<std::string> Sorted(const Recorder& r) {
 std::vector<std::string> InOrder(const Recorder& r, Side from) {
   std::vector<std::string> out;
   for (const Recorded& e : r.events)
-    if (e.event.from == from && (e.event.kind == EventKind::kSend || e.event.kind == EventKind::kWrite || e.event.kind == EventKind::kReadRequest))
+    if (e.event.from == from && (e.event.kind == EventKind::kSend || e.event.kind == EventKind::kWrite ||
+                                 e.event.kind == EventKind::kReadRequest))
       out.push_back(Describe(e));
   return out;
 }
@@ -151,11 +152,12 @@ TEST(IbOrder, AnyFrameMissing) {
     EXPECT_LE(gaps, 1u) << i;
     EXPECT_EQ(Minus(Sorted(r), Sorted(reference)).size(), gaps + cut_sends) << i;
     size_t lost = 0;
-    for (const Recorded& e : reference.events) lost += e.event.kind != EventKind::kSetup && e.event.kind != EventKind::kOpened;
+    for (const Recorded& e : reference.events)
+      lost += e.event.kind != EventKind::kSetup && e.event.kind != EventKind::kOpened;
     size_t left = 0;
     for (const Recorded& e : r.events)
-      left += e.event.kind != EventKind::kSetup && e.event.kind != EventKind::kOpened && e.event.kind != EventKind::kGap &&
-              e.event.missing == Missing::kNothing;
+      left += e.event.kind != EventKind::kSetup && e.event.kind != EventKind::kOpened &&
+              e.event.kind != EventKind::kGap && e.event.missing == Missing::kNothing;
     EXPECT_TRUE(gaps != 0 || left == lost) << i;
     EXPECT_LE(lost - left, 5u) << i;  // the packets of one operation
     EXPECT_EQ(r.Count(EventKind::kClosed), 1u);
@@ -170,7 +172,8 @@ TEST(IbOrder, RetransmissionAfterNakDeliversEverything) {
   talk.Write(1, 3, 0x5000, Pattern(10 * 1024, 1));
   talk.Send(1, Message(1));
   std::vector<WireFrame> sent(wire.frames().begin() + static_cast<ptrdiff_t>(begin), wire.frames().end());
-  wire.frames().erase(wire.frames().begin() + static_cast<ptrdiff_t>(begin + 4));  // lost on the way to us and to the peer
+  wire.frames().erase(wire.frames().begin() +
+                      static_cast<ptrdiff_t>(begin + 4));  // lost on the way to us and to the peer
   talk.Acknowledge(1, 5004, kNakSequence);
   for (size_t i = 0; i < 50; ++i) talk.Send(0, Message(100 + static_cast<uint32_t>(i)));  // the other side goes on
   for (size_t i = 4; i < sent.size(); ++i) wire.frames().push_back(sent[i]);              // go back N
@@ -398,7 +401,8 @@ TEST(IbOrder, CutBySnapLength) {
     EXPECT_EQ(sends[0]->event.length, 2000u);
     EXPECT_EQ(sends[0]->event.missing, Missing::kTruncatedByCapture);
     Buffer whole = Message(1, 2000);
-    EXPECT_EQ(sends[0]->bytes, Buffer(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(std::min<size_t>(snap - 54, 1024))));
+    EXPECT_EQ(sends[0]->bytes,
+              Buffer(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(std::min<size_t>(snap - 54, 1024))));
     EXPECT_EQ(sends[1]->event.length, 20u);
     EXPECT_EQ(sends[1]->event.missing, snap >= 74 ? Missing::kNothing : Missing::kTruncatedByCapture);
     if (snap < 70) continue;  // not even the RETH

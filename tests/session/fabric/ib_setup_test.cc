@@ -42,8 +42,9 @@ TEST_P(EveryCarrier, WholeConnection) {
   EXPECT_EQ(stats.checked_crc, wire.frames().size());
   EXPECT_EQ(stats.bad_crc, 0u);
 
-  const EventKind kinds[] = {EventKind::kSetup, EventKind::kSetup, EventKind::kSetup, EventKind::kOpened, EventKind::kSend,
-                             EventKind::kSend,  EventKind::kSetup, EventKind::kSetup, EventKind::kClosed};
+  const EventKind kinds[] = {EventKind::kSetup,  EventKind::kSetup, EventKind::kSetup,
+                             EventKind::kOpened, EventKind::kSend,  EventKind::kSend,
+                             EventKind::kSetup,  EventKind::kSetup, EventKind::kClosed};
   ASSERT_EQ(r.events.size(), std::size(kinds));
   for (size_t i = 0; i < std::size(kinds); ++i) EXPECT_EQ(r.events[i].event.kind, kinds[i]) << i;
   const SetupMessage messages[] = {SetupMessage::kRequest, SetupMessage::kReply, SetupMessage::kReady,
@@ -66,7 +67,7 @@ TEST_P(EveryCarrier, WholeConnection) {
   EXPECT_EQ(info.endpoint[1].address, wire.Shown(1));
   EXPECT_EQ(info.endpoint[0].number, talk.qp(0));
   EXPECT_EQ(info.endpoint[1].number, talk.qp(1));
-  FabricKind fabric = GetParam() == IbWire::Kind::kRoceV1     ? FabricKind::kRoceV1
+  FabricKind fabric = GetParam() == IbWire::Kind::kRoceV1       ? FabricKind::kRoceV1
                       : GetParam() >= IbWire::Kind::kInfiniBand ? FabricKind::kInfiniBand
                                                                 : FabricKind::kRoceV2;
   EXPECT_EQ(info.fabric, fabric);
@@ -265,7 +266,8 @@ INSTANTIATE_TEST_SUITE_P(Evidence, MidStream, testing::Values(Proof::kAcknowledg
 TEST_P(MidStream, FourConnections) {
   IbWire wire;
   std::vector<std::unique_ptr<IbTalk>> talks;
-  for (uint32_t i = 0; i < 4; ++i) talks.push_back(std::make_unique<IbTalk>(wire, i + 1, 1000 * i + 7, 900000 + 1000 * i));
+  for (uint32_t i = 0; i < 4; ++i)
+    talks.push_back(std::make_unique<IbTalk>(wire, i + 1, 1000 * i + 7, 900000 + 1000 * i));
   const uint64_t address = 0x7000000;
   for (uint32_t round = 0; round < 3; ++round) {
     for (uint32_t i = 0; i < 4; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IbWire: makes the frames of an InfiniBand or RoCE conversation, packet by packet or operation by operation, for tests of
-// the tracker. Recorder: what came out of it.
+// IbWire: makes the frames of an InfiniBand or RoCE conversation, packet by packet or operation by operation, for tests
+// of the tracker. Recorder: what came out of it.
 #pragma once
 
 #include <algorithm>
@@ -84,8 +84,8 @@ class IbWire {
         bool global = kind_ == Kind::kInfiniBandGlobal;
         carrier = link::Carrier::kInfiniBand;
         headers = 0;
-        link::AppendLrh(out, link::LidAddress(static_cast<uint16_t>(from + 1)), link::LidAddress(static_cast<uint16_t>(to + 1)),
-                        length + (global ? 40 : 0), global);
+        link::AppendLrh(out, link::LidAddress(static_cast<uint16_t>(from + 1)),
+                        link::LidAddress(static_cast<uint16_t>(to + 1)), length + (global ? 40 : 0), global);
         if (global) link::AppendGrh(out, Long(Address::Kind::kGid, from), Long(Address::Kind::kGid, to), length);
         break;
       }
@@ -97,8 +97,8 @@ class IbWire {
     Add(std::move(out));
   }
 
-  void Rc(fabric::Side from, uint32_t qp, uint8_t opcode, uint32_t psn, Bytes data = {}, ib::Reth reth = {}, uint8_t syndrome = 0,
-          uint32_t extra = 0) {
+  void Rc(fabric::Side from, uint32_t qp, uint8_t opcode, uint32_t psn, Bytes data = {}, ib::Reth reth = {},
+          uint8_t syndrome = 0, uint32_t extra = 0) {
     ib::Transport t;
     t.bth.opcode = opcode;
     t.bth.destination_qp = qp;
@@ -155,7 +155,11 @@ class IbWire {
 class IbTalk {
  public:
   explicit IbTalk(IbWire& wire, uint32_t number = 1, uint32_t psn0 = 100, uint32_t psn1 = 5000, uint32_t mtu = 1024)
-      : wire_(wire), id_{number * 16, number * 16 + 1}, qp_{0x100 + number, 0x200 + number}, psn_{psn0, psn1}, mtu_(mtu) {}
+      : wire_(wire),
+        id_{number * 16, number * 16 + 1},
+        qp_{0x100 + number, 0x200 + number},
+        psn_{psn0, psn1},
+        mtu_(mtu) {}
 
   ib::CmMessage Request() const {
     ib::CmMessage m;
@@ -198,7 +202,9 @@ class IbTalk {
     wire_.Cm(1, Other(ib::CmKind::kDisconnectReply, 1));
   }
 
-  void Send(fabric::Side from, const Buffer& data) { Message(from, data, ib::kSendFirst, ib::kSendMiddle, ib::kSendLast, ib::kSendOnly, {}); }
+  void Send(fabric::Side from, const Buffer& data) {
+    Message(from, data, ib::kSendFirst, ib::kSendMiddle, ib::kSendLast, ib::kSendOnly, {});
+  }
   void SendInvalidate(fabric::Side from, const Buffer& data, uint32_t key) {
     Message(from, data, ib::kSendFirst, ib::kSendMiddle, ib::kSendLastInvalidate, ib::kSendOnlyInvalidate, {}, key);
   }
@@ -244,8 +250,8 @@ class IbTalk {
     size_t begin = std::min(data.size(), k * mtu_);
     return Bytes(data).subspan(begin, std::min<size_t>(mtu_, data.size() - begin));
   }
-  void Message(fabric::Side from, const Buffer& data, uint8_t first, uint8_t middle, uint8_t last, uint8_t only, ib::Reth reth,
-               uint32_t extra = 0) {
+  void Message(fabric::Side from, const Buffer& data, uint8_t first, uint8_t middle, uint8_t last, uint8_t only,
+               ib::Reth reth, uint32_t extra = 0) {
     uint32_t count = Packets(data.size());
     for (uint32_t k = 0; k < count; ++k) {
       uint8_t opcode = count == 1 ? only : k == 0 ? first : k + 1 == count ? last : middle;
@@ -289,11 +295,12 @@ class Recorder : public fabric::Sink {
 inline std::string Describe(const Recorded& r) {
   const fabric::Event& e = r.event;
   auto number = [](uint64_t v) { return std::to_string(v) + ' '; };
-  return number(r.connection.id) + number(static_cast<uint64_t>(e.kind)) + number(e.kind == fabric::EventKind::kOpened ? 0 : e.from) +
-         number(e.handle) + number(e.offset) + number(e.length) + number(r.bytes.size()) + number(Crc32(0, r.bytes)) +
-         number(static_cast<uint64_t>(e.missing)) + number(static_cast<uint64_t>(e.setup)) + number(Crc32(0, r.private_data)) +
-         number(static_cast<uint64_t>(e.nak)) + number(e.invalidated.value_or(0)) + number(e.first) + number(e.last) +
-         number(e.gap_size) + number(static_cast<uint64_t>(e.close_reason));
+  return number(r.connection.id) + number(static_cast<uint64_t>(e.kind)) +
+         number(e.kind == fabric::EventKind::kOpened ? 0 : e.from) + number(e.handle) + number(e.offset) +
+         number(e.length) + number(r.bytes.size()) + number(Crc32(0, r.bytes)) +
+         number(static_cast<uint64_t>(e.missing)) + number(static_cast<uint64_t>(e.setup)) +
+         number(Crc32(0, r.private_data)) + number(static_cast<uint64_t>(e.nak)) + number(e.invalidated.value_or(0)) +
+         number(e.first) + number(e.last) + number(e.gap_size) + number(static_cast<uint64_t>(e.close_reason));
 }
 
 // Decodes frames, each cut to `snap` captured bytes.
@@ -302,13 +309,17 @@ inline fabric::DecoderStats Play(const std::vector<WireFrame>& frames, LinkType 
   fabric::Decoder decoder(options, sink);
   uint64_t number = 0;
   for (const WireFrame& f : frames) {
-    Frame frame{{++number, f.time_ns}, link, Bytes(f.bytes).first(std::min(snap, f.bytes.size())), static_cast<uint32_t>(f.bytes.size())};
+    Frame frame{{++number, f.time_ns},
+                link,
+                Bytes(f.bytes).first(std::min(snap, f.bytes.size())),
+                static_cast<uint32_t>(f.bytes.size())};
     decoder.OnFrame(frame);
   }
   decoder.Finish();
   return decoder.stats();
 }
-inline fabric::DecoderStats Play(IbWire& wire, fabric::Sink& sink, const fabric::DecoderOptions& options = {}, size_t snap = SIZE_MAX) {
+inline fabric::DecoderStats Play(IbWire& wire, fabric::Sink& sink, const fabric::DecoderOptions& options = {},
+                                 size_t snap = SIZE_MAX) {
   return Play(wire.frames(), wire.link(), sink, options, snap);
 }
 
