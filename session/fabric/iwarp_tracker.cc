@@ -4,6 +4,7 @@
 // not.
 #include "session/fabric/iwarp_tracker.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <list>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxFollowed = 4096;     // connections that gave events and are open
 constexpr size_t kMaxCandidates = 2048;   // connections that are watched or searched
-constexpr size_t kOtherSlots = 4096;      // connections remembered as not iWARP, or as closed
+constexpr size_t kOtherSets = 1024, kOtherWays = 4;  // connections remembered as not iWARP, or as closed
 constexpr uint64_t kConnectionCharge = sizeof(IwarpConnection) + 1536;  // with its empty containers
 // A RST closes its connection after this many further packets: one that it overtook in the capture still counts.
 constexpr uint32_t kResetDelay = 2;
@@ -61,6 +62,32 @@ struct Entry {
 };
 using Entries = std::list<Entry>;  // least recently used first
 
+// A fixed-size memory of keys that forgets: four per hash value, the oldest first.
+class KeyMemory {
+ public:
+  KeyMemory() : sets_(kOtherSets) {}
+  bool Contains(const Key& key) const {
+    const Set& set = sets_[KeyHash{}(key) % kOtherSets];
+    return std::find(set.keys.begin(), set.keys.end(), key) != set.keys.end();
+  }
+  void Add(const Key& key) {
+    if (Contains(key)) return;
+    Set& set = sets_[KeyHash{}(key) % kOtherSets];
+    set.keys[set.oldest++ % kOtherWays] = key;
+  }
+  void Forget(const Key& key) {
+    Set& set = sets_[KeyHash{}(key) % kOtherSets];
+    std::replace(set.keys.begin(), set.keys.end(), key, Key{});
+  }
+
+ private:
+  struct Set {
+    std::array<Key, kOtherWays> keys{};
+    uint32_t oldest = 0;
+  };
+  std::vector<Set> sets_;
+};
+
 // The last RST that belonged to no connection: the SYN that it answers may come behind it in the capture.
 struct Refusal {
   Key key{};
@@ -72,7 +99,7 @@ struct Refusal {
 }  // namespace
 
 struct IwarpTracker::Impl {
-  explicit Impl(TrackerContext& c) : context(c), shared(c), others(kOtherSlots) {}
+  explicit Impl(TrackerContext& c) : context(c), shared(c) {}
   ~Impl() { context.Release(kConnectionCharge * table.size()); }
 
   void OnPacket(const link::Packet& packet, const Frame& frame);
@@ -84,7 +111,6 @@ struct IwarpTracker::Impl {
   void EvictOldest(Entries& list);
   void Finish();
 
-  Key& OtherSlot(const Key& key) { return others[KeyHash{}(key) % others.size()]; }
   Entries& ListOf(const Entry& entry) { return entry.listed_followed ? followed : candidates; }
 
   TrackerContext& context;
@@ -92,7 +118,7 @@ struct IwarpTracker::Impl {
   Entries followed, candidates;
   std::unordered_map<Key, Entry*, KeyHash> table;
   std::vector<Entry*> resets;  // closing because of a RST
-  std::vector<Key> others;                // direct-mapped
+  KeyMemory others;
   Refusal refusal;
 };
 
@@ -125,10 +151,9 @@ Entry* IwarpTracker::Impl::Find(const Key& key, const link::Packet& packet, Dire
     entry->connection.Close(CloseReason::kSuperseded);
     Remove(*entry);
   } else {
-    Key& other = OtherSlot(key);
-    if (other == key) {
+    if (others.Contains(key)) {
       if (!syn) return nullptr;
-      other = Key{};
+      others.Forget(key);
     } else if (!syn && (packet.wire_length == 0 || (packet.tcp_flags & link::kTcpRst))) {
       if (packet.tcp_flags & link::kTcpRst) refusal = {key, from, packet.acknowledgment, context.now()};
       return nullptr;  // nothing to learn from it
@@ -170,7 +195,7 @@ void IwarpTracker::Impl::EvictOldest(Entries& list) {
 // After a packet: what became of its connection.
 void IwarpTracker::Impl::Settle(Entry& entry) {
   if (entry.connection.done()) {
-    OtherSlot(entry.key) = entry.key;
+    others.Add(entry.key);
     Remove(entry);
     return;
   }
@@ -193,7 +218,7 @@ void IwarpTracker::Impl::CountResets() {
       continue;
     }
     entry.connection.Close(CloseReason::kReset);
-    OtherSlot(entry.key) = entry.key;
+    others.Add(entry.key);
     Remove(entry);
   }
 }
