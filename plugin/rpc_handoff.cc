@@ -186,6 +186,9 @@ void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuf
     return;
   }
   HandOver(scene, rpc, message);
+  if (rpc.sent.number != scene.pinfo->num) {
+    col_append_fstr(scene.pinfo->cinfo, COL_INFO, " [sent in frame %u]", static_cast<unsigned>(rpc.sent.number));
+  }
 }
 
 }  // namespace stag::plugin
