@@ -14,7 +14,7 @@ constexpr uint64_t kMaxHeldBytes = 256 << 10;
 constexpr int64_t kMaxSearchNs = 10'000'000'000;
 constexpr size_t kMaxScan = 256 << 10;  // bytes of Sends searched for a handle, per packet
 constexpr size_t kMaxSearching = 1024, kMaxFlows = 65536;
-constexpr uint64_t kCheckEvery = 64;  // packets
+constexpr uint64_t kCheckEvery = 64, kCheckAllEvery = 1024;  // packets
 constexpr uint32_t kMaxIgnored = 256;
 constexpr int64_t kIgnoreNs = 10'000'000'000;
 constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * IbConnection::kRecentCost;
@@ -79,6 +79,8 @@ size_t FlowKeyHash::operator()(const FlowKey& key) const {
 void IbFlows::OnPacket(const FlowKey& key, RcPacket& p, FabricKind fabric, const Address& source,
                        const Address& destination) {
   if (++packets_ % kCheckEvery == 0) GiveUpOld(p.frame.time_ns);
+  if (packets_ % kCheckAllEvery == 0)
+    for (auto& [id, link] : links_) link->connection.CheckTime(p.frame.time_ns);
   auto found = flows_.find(key);
   if (found == flows_.end()) {
     if (!MakeRoom()) {

@@ -200,16 +200,21 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
   uint32_t next = waiting.info->response ? PsnAdd(Needed(waiting), 1) : waiting.psn;
   for (const HeldPtr& held : queue_) {
     const RcPacket& q = held->packet;
-    if (!q.info->response && q.from == block.requester && PsnDistance(q.psn, next) < 0) next = q.psn;
+    bool request = !q.info->response && q.from == block.requester && PsnDistance(q.psn, s.expected) > 0;
+    if (request && PsnDistance(q.psn, next) < 0) next = q.psn;
   }
   int32_t missing = s.open_count ? std::max(Ahead(s, next), 1) : PsnDistance(next, s.expected);
   EmitGap(block.requester, static_cast<uint64_t>(std::max(missing, 1)), waiting.frame);
   AbandonSend(block.requester);
   s.write.after_gap = true;
   s.lost_read = waiting.Is(Operation::kReadResponse) && PsnDistance(next, waiting.psn) == 1;
-  if (s.lost_read) --next;  // ... and that response is the first to continue the lost Read
+  if (s.lost_read) next = waiting.psn;  // that response is the first to continue the lost Read
   s.open_count = false;
   s.expected = next;
+}
+
+void IbConnection::CheckTime(int64_t now_ns) {
+  if (!queue_.empty() && now_ns - blocked_since_ns_ > kMaxWaitNs) Flush();
 }
 
 // Processes a packet now, giving up whatever it would have to wait for.

@@ -49,7 +49,8 @@ bool IbTracker::Impl::Intact(const link::Packet& packet) {
 
 void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
   DecoderStats& stats = context.stats();
-  if (packet.payload.size() < packet.wire_length) ++stats.truncated_frames;
+  if (packet.status == ParseStatus::kTruncatedByCapture || packet.payload.size() < packet.wire_length)
+    ++stats.truncated_frames;
   cm.Tick(frame.ref.time_ns);
   ib::Transport t = ib::ParseTransport(packet.payload, packet.wire_length);
   // Cut within the headers: the connection sees it as missing. Malformed: nobody would accept it.

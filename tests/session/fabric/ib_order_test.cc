@@ -368,19 +368,38 @@ TEST(IbOrder, MissingReadResponseIsReportedBeforeTheReply) {
 }
 
 TEST(IbOrder, MissingReadRequestIsOneGap) {
+  for (uint32_t first : {5000u, 0xffffffu, 0xfffff0u, 0u}) {
+    IbWire wire;
+    IbTalk talk(wire, 1, 100, first);
+    talk.Connect();
+    uint32_t psn = talk.ReadRequest(1, 4, 0x9000, 40 * 1024);
+    wire.frames().pop_back();
+    talk.ReadResponse(1, psn, Pattern(40 * 1024, 5), 0, 40);
+    talk.Send(1, Message(1));
+    talk.Ack(1);
+    Recorder r;
+    DecoderStats stats = Play(wire, r);
+    EXPECT_EQ(stats.gaps, 1u) << first;
+    EXPECT_EQ(r.Count(EventKind::kReadResponse), 0u);
+    EXPECT_EQ(r.Count(EventKind::kSend), 1u);
+  }
+}
+
+TEST(IbOrder, WaitingEndsThoughTheConnectionIsSilent) {
   IbWire wire;
-  IbTalk talk(wire);
+  IbTalk talk(wire), other(wire, 2);
   talk.Connect();
-  uint32_t psn = talk.ReadRequest(1, 4, 0x9000, 40 * 1024);
-  wire.frames().pop_back();
-  talk.ReadResponse(1, psn, Pattern(40 * 1024, 5), 0, 40);
-  talk.Send(1, Message(1));
-  talk.Ack(1);
+  other.Connect();
+  talk.set_psn(0, 101);
+  talk.Send(0, Message(1));
+  wire.Wait(60'000'000'000);
+  for (uint32_t i = 0; i < 2000; ++i) other.Send(0, Message(i + 2));
   Recorder r;
-  DecoderStats stats = Play(wire, r);
-  EXPECT_EQ(stats.gaps, 1u);
-  EXPECT_EQ(r.Count(EventKind::kReadResponse), 0u);
-  EXPECT_EQ(r.Count(EventKind::kSend), 1u);
+  Play(wire, r);
+  auto gaps = r.Of(EventKind::kGap);
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0]->event.frame.number, 7u);
+  EXPECT_LT(gaps[0]->event.now.number, 1500u);
 }
 
 TEST(IbOrder, CutBySnapLength) {
