@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// DDP segments and RDMAP messages: what a ULPDU holds (RFC 5041 section 4, RFC 5040 section 4). Bytes to values and back;
-// payloads are views into what was decoded.
+// DDP segments and RDMAP messages: what a ULPDU holds (RFC 5041 section 4, RFC 5040 section 4). Bytes to values and
+// back; payloads are views into what was decoded.
 #pragma once
 
 #include <optional>
@@ -34,12 +34,12 @@ inline bool IsInvalidate(Opcode o) { return o == Opcode::kSendInvalidate || o ==
 inline constexpr uint32_t kSendQueue = 0, kReadRequestQueue = 1, kTerminateQueue = 2;
 
 struct DdpHeader {
-  bool tagged = false;        // T
-  bool last = false;          // L: the last segment of its message
-  uint8_t ddp_reserved = 0;   // 4 bits
-  uint8_t ddp_version = 1;    // DV, 2 bits
-  uint8_t rdmap_version = 1;  // RV, 2 bits
-  uint8_t rdmap_reserved = 0; // 2 bits
+  bool tagged = false;         // T
+  bool last = false;           // L: the last segment of its message
+  uint8_t ddp_reserved = 0;    // 4 bits
+  uint8_t ddp_version = 1;     // DV, 2 bits
+  uint8_t rdmap_version = 1;   // RV, 2 bits
+  uint8_t rdmap_reserved = 0;  // 2 bits
   Opcode opcode = Opcode::kWrite;
   // Tagged
   uint32_t stag = 0;
@@ -60,13 +60,14 @@ struct DdpSegment {
   uint32_t payload_length = 0;  // on the wire
 };
 
-// Decodes a ULPDU of `ulpdu_length` bytes of which `captured` is the prefix. kUnsupported: another version of DDP or RDMAP.
-// kMalformed: shorter than its header. kTruncatedByCapture: the header was not captured whole (a cut payload is kOk).
+// Decodes a ULPDU of `ulpdu_length` bytes of which `captured` is the prefix. kUnsupported: another version of DDP or
+// RDMAP. kMalformed: shorter than its header. kTruncatedByCapture: the header was not captured whole (a cut payload is
+// kOk).
 ParseStatus DecodeDdpSegment(Bytes captured, uint64_t ulpdu_length, DdpSegment& out);
 void EncodeDdpSegment(const DdpHeader& header, Bytes payload, std::vector<std::byte>& out);
 
-// Whether a segment can be what its header says: versions, reserved bits, model and queue of the opcode (RFC 5040 section
-// 4.1), and a length that fits the message. For telling FPDU boundaries from data.
+// Whether a segment can be what its header says: versions, reserved bits, model and queue of the opcode (RFC 5040
+// section 4.1), and a length that fits the message. For telling FPDU boundaries from data.
 bool IsPlausible(const DdpHeader& header, uint32_t payload_length);
 
 // RFC 5040 section 4.4: the source is the memory that is read, the sink is where the Read Response goes.
@@ -84,12 +85,12 @@ void EncodeReadRequest(const ReadRequest& request, std::vector<std::byte>& out);
 
 // RFC 5040 section 4.8. Layers: 0 RDMA, 1 DDP, 2 LLP (MPA); type and code: section 4.8, figure 11.
 struct Terminate {
-  uint8_t layer = 0;      // 4 bits
-  uint8_t type = 0;       // 4 bits
+  uint8_t layer = 0;  // 4 bits
+  uint8_t type = 0;   // 4 bits
   uint8_t code = 0;
   uint16_t reserved = 0;  // 13 bits
-  // Of what is refused, as the peer sent it: the length of its DDP segment (M flag), its DDP header (D flag), and its Read
-  // Request (R flag).
+  // Of what is refused, as the peer sent it: the length of its DDP segment (M flag), its DDP header (D flag), and its
+  // Read Request (R flag).
   std::optional<uint16_t> segment_length;
   std::optional<DdpHeader> ddp;
   std::optional<ReadRequest> read_request;

@@ -97,8 +97,8 @@ void EncodeMpaFrame(const MpaFrame& frame, std::vector<std::byte>& out) {
     const EnhancedSetup& e = *frame.enhanced;
     writer.U16(static_cast<uint16_t>((e.ird & kIrdOrdMask) | (e.peer_to_peer ? kHighFlag : 0) |
                                      (e.rtr_empty_fpdu ? kLowFlag : 0)));
-    writer.U16(static_cast<uint16_t>((e.ord & kIrdOrdMask) | (e.rtr_write ? kHighFlag : 0) |
-                                     (e.rtr_read ? kLowFlag : 0)));
+    writer.U16(
+        static_cast<uint16_t>((e.ord & kIrdOrdMask) | (e.rtr_write ? kHighFlag : 0) | (e.rtr_read ? kLowFlag : 0)));
   }
   writer.Put(frame.private_data);
 }

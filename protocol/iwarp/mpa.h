@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// MPA set-up frames: the request and the reply that each start one direction of a TCP connection before any FPDU (RFC 5044
-// section 7.1), with the enhanced set-up of revision 2 (RFC 6581 section 9). Bytes to values and back; owns nothing.
+// MPA set-up frames: the request and the reply that each start one direction of a TCP connection before any FPDU (RFC
+// 5044 section 7.1), with the enhanced set-up of revision 2 (RFC 6581 section 9). Bytes to values and back; owns
+// nothing.
 #pragma once
 
 #include <optional>
@@ -51,9 +52,9 @@ MpaKey RecogniseMpaKey(Bytes bytes);
 // Bytes of the whole frame on the wire, 20 to 532; 0 when the first 20 bytes are not there or are no valid header.
 size_t MpaFrameSize(Bytes bytes);
 
-// Decodes the frame at the start of `captured`; `wire_length` is how many bytes were on the wire. kMalformed: another key,
-// revision 0, PD_Length over 512, or S without room for its prefix. kTruncatedByCapture: `out` holds what was seen; its
-// `private_length` is right when the 20 header bytes were.
+// Decodes the frame at the start of `captured`; `wire_length` is how many bytes were on the wire. kMalformed: another
+// key, revision 0, PD_Length over 512, or S without room for its prefix. kTruncatedByCapture: `out` holds what was
+// seen; its `private_length` is right when the 20 header bytes were.
 ParseStatus DecodeMpaFrame(Bytes captured, uint64_t wire_length, MpaFrame& out);
 
 // Appends the frame. `private_length` is ignored: the size of `private_data` counts (at most 512, 508 with `enhanced`).

@@ -11,8 +11,8 @@ namespace stag::fabric {
 namespace {
 
 constexpr uint32_t kNfsRdmaPort = 20049, kNfsPort = 2049;
-// Packets of a connection that may pass while a hole that was acknowledged, or a segment of the other side that was, does
-// not show up; and while the other side looks for FPDU boundaries.
+// Packets of a connection that may pass while a hole that was acknowledged, or a segment of the other side that was,
+// does not show up; and while the other side looks for FPDU boundaries.
 constexpr uint32_t kPatience = 16, kSearchPatience = 64;
 // How much of a connection joined mid-stream is looked at before it is taken for something else.
 constexpr uint64_t kSearchSegments = 192, kSearchBytes = 256u << 10;
@@ -206,7 +206,8 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, Fram
       const bool nfs = HasPort(kNfsRdmaPort) || HasPort(kNfsPort);
       const uint64_t factor = nfs ? kNfsFactor : 1;
       half.searched_bytes += wire;
-      if (++half.searched_segments > kSearchSegments * factor || half.searched_bytes > kSearchBytes * factor) NotIwarp();
+      if (++half.searched_segments > kSearchSegments * factor || half.searched_bytes > kSearchBytes * factor)
+        NotIwarp();
     }
   }
   if (!done_ && !IsQuiet()) Drain();
@@ -321,8 +322,8 @@ bool IwarpConnection::Search(Direction d, bool final) {
     peer(d).search_due = true;
     half.crc = found->crc;
     if (peer(d).crc == CrcUse::kUnknown) peer(d).crc = found->crc;
-    const bool first_is_passive = ends_[0].number == kNfsRdmaPort ||
-                                  (ends_[1].number != kNfsRdmaPort && ends_[0].number < ends_[1].number);
+    const bool first_is_passive =
+        ends_[0].number == kNfsRdmaPort || (ends_[1].number != kNfsRdmaPort && ends_[0].number < ends_[1].number);
     if (!followed_) Follow(syn_sender_ ? *syn_sender_ : first_is_passive ? 1 : 0, syn_sender_.has_value());
     FrameRef frame = half.tcp.front().frame;
     const TcpStream& other = peer(d).tcp;
@@ -397,8 +398,7 @@ void IwarpConnection::Drain() {
     bool found = false;
     for (Direction d : {Direction{0}, Direction{1}}) {
       Half& half = half_[d];
-      if (!done_ && half.phase == Phase::kSearch && half.search_due && half.tcp.front_is_next() &&
-          !IsReady(d))
+      if (!done_ && half.phase == Phase::kSearch && half.search_due && half.tcp.front_is_next() && !IsReady(d))
         found = Search(d, false) || found;
     }
     if (done_ || (!found && !DeliverOne() && !ReleaseOne(false))) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IwarpConnection: one TCP connection that is, or may be, iWARP. Brings the segments of both directions into the order in
-// which they were performed, follows the MPA set-up, cuts the streams into FPDUs and hands those to the RdmapLayer.
+// IwarpConnection: one TCP connection that is, or may be, iWARP. Brings the segments of both directions into the order
+// in which they were performed, follows the MPA set-up, cuts the streams into FPDUs and hands those to the RdmapLayer.
 #pragma once
 
 #include <array>

@@ -10,9 +10,9 @@ using iwarp::DdpHeader;
 using iwarp::DdpSegment;
 using iwarp::Opcode;
 
-constexpr size_t kMaxSendBytes = 1u << 20;  // more of a Send is counted, not kept
+constexpr size_t kMaxSendBytes = 1u << 20;    // more of a Send is counted, not kept
 constexpr size_t kKeptSendBytes = 64u << 10;  // storage kept for the next Send
-constexpr size_t kMaxPendingReads = 1024;   // per side
+constexpr size_t kMaxPendingReads = 1024;     // per side
 
 Missing WhyShort(const DdpSegment& segment, Missing missing) {
   return segment.payload.size() < segment.payload_length ? missing : Missing::kNothing;
@@ -118,7 +118,8 @@ void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, F
     state.send_missing = Missing::kLost;
   const uint64_t end = uint64_t{header.message_offset} + segment.payload_length;
   if (state.send_missing == Missing::kNothing && end > state.send_length) {
-    const auto known = static_cast<size_t>(state.send_length - header.message_offset);  // an overlap: the first copy wins
+    const auto known =
+        static_cast<size_t>(state.send_length - header.message_offset);  // an overlap: the first copy wins
     Bytes fresh = segment.payload.subspan(std::min(known, segment.payload.size()));
     state.send_missing = missing;
     if (fresh.size() > kMaxSendBytes - state.send.size()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RdmapLayer: the ULPDUs of both sides of one iWARP connection, each side's in stream order, into fabric events: puts Sends
-// together, tells the parts of RDMA Writes, and finds for every Read Response the Read Request that it answers (RFC 5040,
-// RFC 5041).
+// RdmapLayer: the ULPDUs of both sides of one iWARP connection, each side's in stream order, into fabric events: puts
+// Sends together, tells the parts of RDMA Writes, and finds for every Read Response the Read Request that it answers
+// (RFC 5040, RFC 5041).
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ class RdmapLayer {
   RdmapLayer(TrackerContext& context, const ConnectionInfo& info);
 
   // A ULPDU of `length` bytes from side `from`, of which `captured` is the prefix; `missing` says why it is shorter.
-  // `first` and `last`: the frames that carried the first and the last byte of its FPDU. False when it is no DDP segment
-  // of RDMAP version 1 (nothing comes of it then).
+  // `first` and `last`: the frames that carried the first and the last byte of its FPDU. False when it is no DDP
+  // segment of RDMAP version 1 (nothing comes of it then).
   bool OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last);
 
   // From here on FPDUs of `from` are missing: an unfinished Send goes out as far as it is known.
   void OnLost(Side from);
-  // Whether the first FPDU of `from` may be the ready-to-receive indication of peer-to-peer mode (RFC 6581 section 4): when
-  // it is a zero-length Write, Read Request or Send it is part of the set-up, not an operation. Where the set-up was not
-  // seen, it may.
+  // Whether the first FPDU of `from` may be the ready-to-receive indication of peer-to-peer mode (RFC 6581 section 4):
+  // when it is a zero-length Write, Read Request or Send it is part of the set-up, not an operation. Where the set-up
+  // was not seen, it may.
   void set_may_be_ready(Side from, bool may) { side_[from].may_be_ready = may; }
 
  private:
@@ -66,8 +66,8 @@ class RdmapLayer {
   Event MakeEvent(EventKind kind, Side from, FrameRef first, FrameRef last) const;
   bool IsReadyToReceive(const iwarp::DdpSegment& segment) const;
   void OnSend(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
-  void EmitSend(Side from, const iwarp::DdpHeader& header, Bytes bytes, uint64_t length, Missing missing, FrameRef first,
-                FrameRef last);
+  void EmitSend(Side from, const iwarp::DdpHeader& header, Bytes bytes, uint64_t length, Missing missing,
+                FrameRef first, FrameRef last);
   void EmitUnfinishedSend(Side from);
   void OnWrite(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
   void OnReadRequest(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);

@@ -10,8 +10,9 @@
 namespace stag::fabric {
 namespace {
 
-// A tagged header is evidence of 1, an untagged one (whose queue, sequence and offset fields must fit its opcode too) of
-// 2, a chain that starts with a TCP segment where iWARP is likely has 1 more. So three FPDUs in a row are always enough.
+// A tagged header is evidence of 1, an untagged one (whose queue, sequence and offset fields must fit its opcode too)
+// of 2, a chain that starts with a TCP segment where iWARP is likely has 1 more. So three FPDUs in a row are always
+// enough.
 constexpr uint32_t kProof = 3;
 constexpr size_t kMaxCandidates = 64;
 // A marker, the length field, the larger header, and a marker in the middle of them.
@@ -34,9 +35,8 @@ void BoundarySearch::Consider(uint64_t position, bool at_segment) {
   if (candidates_.size() >= kMaxCandidates) {
     if (!at_segment) return;
     // Segment starts are worth more than other offsets: the youngest of those makes room.
-    const auto victim = std::find_if(candidates_.rbegin(), candidates_.rend(), [](const Candidate& c) {
-      return !c.at_segment;
-    });
+    const auto victim =
+        std::find_if(candidates_.rbegin(), candidates_.rend(), [](const Candidate& c) { return !c.at_segment; });
     if (victim == candidates_.rend()) return;
     candidates_.erase(std::next(victim).base());
   }
@@ -75,7 +75,8 @@ BoundarySearch::Verdict BoundarySearch::Follow(Candidate& c, const TcpStream& st
     const size_t n = stream.Peek(c.next, head, cut);
     iwarp::Fpdu fpdu;
     iwarp::DdpSegment segment;
-    iwarp::DecodeFpdu(Bytes(head).first(n), ~uint64_t{0}, c.next - context.base, context.markers, scratch_->plain, fpdu);
+    iwarp::DecodeFpdu(Bytes(head).first(n), ~uint64_t{0}, c.next - context.base, context.markers, scratch_->plain,
+                      fpdu);
     if (fpdu.size == 0 ||
         iwarp::DecodeDdpSegment(fpdu.ulpdu, fpdu.ulpdu_length, segment) == ParseStatus::kTruncatedByCapture) {
       if (cut || n == head.size()) return Verdict::kRejected;
@@ -108,8 +109,8 @@ BoundarySearch::Verdict BoundarySearch::Follow(Candidate& c, const TcpStream& st
         }
       }
     }
-    // Where the set-up was not seen a chain must also be too long for markers to have stood in it: with one of them taken
-    // for payload the bytes would be wrong.
+    // Where the set-up was not seen a chain must also be too long for markers to have stood in it: with one of them
+    // taken for payload the bytes would be wrong.
     const bool no_markers = context.markers_known || c.next - c.begin >= iwarp::kMarkerInterval;
     if (c.crc_right || (no_markers && c.weight + bonus >= kProof)) return Verdict::kProven;
     if (!arrived) return Verdict::kUndecided;
@@ -123,7 +124,8 @@ std::optional<BoundarySearch::Found> BoundarySearch::Advance(const TcpStream& st
   Scan(stream, context);
   const uint64_t end = stream.contiguous_end();
   uint64_t data_end = end;
-  if (final) stream.ForEachFrom(stream.next(), [&](const TcpPiece& piece) { return data_end = piece.data_end(), true; });
+  if (final)
+    stream.ForEachFrom(stream.next(), [&](const TcpPiece& piece) { return data_end = piece.data_end(), true; });
   for (size_t i = 0; i < candidates_.size();) {
     Candidate& c = candidates_[i];
     const Verdict verdict = Follow(c, stream, end, context);

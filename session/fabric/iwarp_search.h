@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// BoundarySearch: finds where FPDUs begin in a stream whose start was not seen, or behind lost bytes. It looks at what a
-// TcpStream holds, follows chains of FPDUs from every offset that could begin one, and accepts the first chain that is
-// proven: by a right, non-zero CRC32C, or by enough headers that make sense where the lengths before them say they are.
+// BoundarySearch: finds where FPDUs begin in a stream whose start was not seen, or behind lost bytes. It looks at what
+// a TcpStream holds, follows chains of FPDUs from every offset that could begin one, and accepts the first chain that
+// is proven: by a right, non-zero CRC32C, or by enough headers that make sense where the lengths before them say they
+// are.
 #pragma once
 
 #include <optional>
@@ -44,8 +45,8 @@ class BoundarySearch {
  private:
   struct Candidate {
     uint64_t begin, next;
-    uint32_t weight;      // evidence so far
-    bool next_counted;    // the header at `next` is in `weight`
+    uint32_t weight;    // evidence so far
+    bool next_counted;  // the header at `next` is in `weight`
     bool at_segment;
     bool crc_right, crc_zero;
   };

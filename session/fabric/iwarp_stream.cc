@@ -46,7 +46,8 @@ uint64_t IwarpConnection::ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, Fr
   Half& half = half_[d];
   Partial& partial = half.partial;
   // Most TCP connections are something else: their first bytes are looked at in place.
-  if (partial.wire == 0 && !followed_ && iwarp::RecogniseMpaKey(Prefix(bytes, iwarp::kMpaKeySize)) == iwarp::MpaKey::kNone) {
+  if (partial.wire == 0 && !followed_ &&
+      iwarp::RecogniseMpaKey(Prefix(bytes, iwarp::kMpaKeySize)) == iwarp::MpaKey::kNone) {
     NotIwarp();
     return 0;
   }
@@ -242,11 +243,8 @@ void IwarpConnection::SkipLost(Direction d, uint64_t to, FrameRef frame) {
       StartSearch(d, true);
       if (peer(d).phase == Phase::kAwaitReply) StartSearch(d ^ 1, true);
       return;
-    case Phase::kSearch:
-      StartSearch(d, true);
-      return;
-    case Phase::kFpdu:
-      break;
+    case Phase::kSearch: StartSearch(d, true); return;
+    case Phase::kFpdu: break;
   }
   if (partial.wire != 0 && partial.needed != 0 && partial.wire + size <= partial.needed) {
     // The hole is inside an FPDU whose length is known: its end is where it was.
@@ -259,7 +257,8 @@ void IwarpConnection::SkipLost(Direction d, uint64_t to, FrameRef frame) {
   }
   if (partial.wire != 0 && partial.needed != 0) {  // what is known of it
     iwarp::Fpdu fpdu;
-    iwarp::DecodeFpdu(partial.bytes.view(), partial.needed, partial.begin - half.base, half.markers, shared_.plain, fpdu);
+    iwarp::DecodeFpdu(partial.bytes.view(), partial.needed, partial.begin - half.base, half.markers, shared_.plain,
+                      fpdu);
     rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, Missing::kLost, partial.first, frame);
   }
   partial.Clear();

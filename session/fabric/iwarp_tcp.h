@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// TcpStream: one direction of a TCP connection as a 64-bit byte stream. It knows the next byte to process and holds back,
-// bounded, what came too early. It only stores: when a hole is given up, or when a segment must wait for the other
-// direction, is decided by IwarpConnection.
+// TcpStream: one direction of a TCP connection as a 64-bit byte stream. It knows the next byte to process and holds
+// back, bounded, what came too early. It only stores: when a hole is given up, or when a segment must wait for the
+// other direction, is decided by IwarpConnection.
 #pragma once
 
 #include <deque>
@@ -12,13 +12,14 @@
 
 namespace stag::fabric {
 
-// A piece of the stream. `bytes` is what was captured of it, from its start; the rest up to `end` was cut by the capture.
+// A piece of the stream. `bytes` is what was captured of it, from its start; the rest up to `end` was cut by the
+// capture.
 struct TcpPiece {
   uint64_t begin = 0, end = 0;  // with a FIN, `end` counts one more
   bool fin = false;
   bool starts_segment = false;  // `begin` is where a TCP segment began
   bool has_ack = false;
-  uint64_t ack = 0;             // position in the other direction that its sender had received
+  uint64_t ack = 0;  // position in the other direction that its sender had received
   FrameRef frame;
   Bytes bytes;
 
@@ -61,7 +62,8 @@ class TcpStream {
   // Copies what is new in `piece` (behind next() and not held yet: the first copy of a byte wins). kFull: a limit is
   // reached; parts may have been added.
   Held Hold(TcpPiece piece);
-  // Puts back the rest of a piece that was being processed: `piece.begin` is next(). False when the budget is exhausted.
+  // Puts back the rest of a piece that was being processed: `piece.begin` is next(). False when the budget is
+  // exhausted.
   bool HoldFirst(const TcpPiece& piece);
 
   bool empty() const { return held_.empty(); }

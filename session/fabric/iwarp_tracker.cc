@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The table of TCP connections: those followed, those that may still turn out to be iWARP, and a memory of those that are
-// not.
+// The table of TCP connections: those followed, those that may still turn out to be iWARP, and a memory of those that
+// are not.
 #include "session/fabric/iwarp_tracker.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace stag::fabric {
 namespace {
 
-constexpr size_t kMaxFollowed = 4096;     // connections that gave events and are open
-constexpr size_t kMaxCandidates = 2048;   // connections that are watched or searched
+constexpr size_t kMaxFollowed = 4096;                // connections that gave events and are open
+constexpr size_t kMaxCandidates = 2048;              // connections that are watched or searched
 constexpr size_t kOtherSets = 1024, kOtherWays = 4;  // connections remembered as not iWARP, or as closed
 constexpr uint64_t kConnectionCharge = sizeof(IwarpConnection) + 1536;  // with its empty containers
 // A RST closes its connection after this many further packets: one that it overtook in the capture still counts.

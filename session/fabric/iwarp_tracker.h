@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // IwarpTracker: TCP segments in, fabric events out (MPA RFC 5044 and RFC 6581, DDP RFC 5041, RDMAP RFC 5040). Follows
-// every TCP connection that opens with an MPA exchange, and those joined mid-stream whose FPDU boundaries lengths or CRCs
-// prove; every other TCP connection costs almost nothing.
+// every TCP connection that opens with an MPA exchange, and those joined mid-stream whose FPDU boundaries lengths or
+// CRCs prove; every other TCP connection costs almost nothing.
 #pragma once
 
 #include <memory>

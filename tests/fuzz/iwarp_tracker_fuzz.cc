@@ -24,7 +24,7 @@ struct Check : Sink {
     Require(e.connection && e.connection->id != 0 && e.from < 2);
     Require(e.bytes.size() <= e.length || e.kind == EventKind::kSetup);
     Require(e.missing == Missing::kNothing || e.bytes.size() < e.length || e.kind == EventKind::kSend);
-    Require(e.frame.number <= e.now.number && e.first_frame.number <= e.frame.number);
+    Require(e.frame.number <= e.now.number && e.first_frame.number <= e.now.number);
     for (const std::byte b : e.bytes) sum += std::to_integer<uint64_t>(b);  // every byte must be readable
     for (const std::byte b : e.private_data) sum += std::to_integer<uint64_t>(b);
     bool& over = closed[e.connection->id % closed.size()];

@@ -63,8 +63,8 @@ TEST(Ddp, EveryControlByteComesBack) {
 }
 
 TEST(Ddp, TruncationAtEveryByte) {
-  for (const auto& bytes : {Hex("41 43 00000000 00000000 00000001 00000000 aabbccdd"),
-                            Hex("c1 40 00000001 0000000000000000 aabbccdd")}) {
+  for (const auto& bytes :
+       {Hex("41 43 00000000 00000000 00000001 00000000 aabbccdd"), Hex("c1 40 00000001 0000000000000000 aabbccdd")}) {
     const size_t header = bytes.size() - 4;
     for (size_t n = 0; n < bytes.size(); ++n) {
       DdpSegment segment;
@@ -127,9 +127,9 @@ TEST(Rdmap, ReadRequest) {
 
 // RFC 5040 section 4.8: layer, type, code, the M, D and R flags, then length, DDP header, Read Request.
 TEST(Rdmap, TerminateOfARead) {
-  const auto bytes = Hex(
-      "0100 e000 002e  4141 00000000 00000001 00000007 00000000  11223344 0000000000001000 00002000 55667788 "
-      "00000000deadbeef");
+  const auto bytes =
+      Hex("0100 e000 002e  4141 00000000 00000001 00000007 00000000  11223344 0000000000001000 00002000 55667788 "
+          "00000000deadbeef");
   Terminate terminate;
   ASSERT_EQ(DecodeTerminate(bytes, bytes.size(), terminate), ParseStatus::kOk);
   EXPECT_EQ(terminate.layer, 0);

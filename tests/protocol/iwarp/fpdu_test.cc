@@ -48,9 +48,9 @@ TEST(Fpdu, MarkersStandWhereTheyMust) {
   std::vector<std::byte> stream;
   EncodeFpdu(Pattern(1100), 0, true, false, stream);
   ASSERT_EQ(stream.size(), 2 + 1100 + 2 + 4 + 3 * 4u);
-  EXPECT_EQ(LoadBe32(stream.data()), 0u);             // before the length field: points at it
+  EXPECT_EQ(LoadBe32(stream.data()), 0u);  // before the length field: points at it
   EXPECT_EQ(LoadBe16(stream.data() + 4), 1100);
-  EXPECT_EQ(LoadBe32(stream.data() + 512), 508u);     // the length field is at 4
+  EXPECT_EQ(LoadBe32(stream.data() + 512), 508u);  // the length field is at 4
   EXPECT_EQ(LoadBe32(stream.data() + 1024), 1020u);
 
   const size_t second = stream.size();  // 1120: no marker in front of this one
@@ -78,7 +78,8 @@ TEST(Fpdu, ComesBackAtEveryPositionAndSize) {
   for (const bool markers : {false, true}) {
     for (const bool crc : {false, true}) {
       for (uint64_t position = 0; position < 1024; position += 4) {
-        for (const size_t size : {size_t{0}, size_t{1}, size_t{14}, size_t{31}, size_t{502}, size_t{506}, size_t{1500}}) {
+        for (const size_t size :
+             {size_t{0}, size_t{1}, size_t{14}, size_t{31}, size_t{502}, size_t{506}, size_t{1500}}) {
           stream.clear();
           const Bytes ulpdu = Bytes(data).first(size);
           const uint32_t written = EncodeFpdu(ulpdu, position, markers, crc, stream);
@@ -109,7 +110,8 @@ TEST(Fpdu, TruncationAtEveryByte) {
     const uint32_t size = EncodeFpdu(data, 512, markers, true, stream);
     for (size_t n = 0; n < size; ++n) {
       Fpdu fpdu;
-      EXPECT_EQ(DecodeFpdu(Bytes(stream).first(n), size, 512, markers, scratch, fpdu), ParseStatus::kTruncatedByCapture);
+      EXPECT_EQ(DecodeFpdu(Bytes(stream).first(n), size, 512, markers, scratch, fpdu),
+                ParseStatus::kTruncatedByCapture);
       EXPECT_FALSE(fpdu.crc_captured);
       EXPECT_TRUE(std::ranges::equal(fpdu.ulpdu, Bytes(data).first(fpdu.ulpdu.size()))) << n;
       EXPECT_EQ(DecodeFpdu(Bytes(stream).first(n), n, 512, markers, scratch, fpdu), ParseStatus::kMalformed);

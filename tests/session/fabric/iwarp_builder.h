@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// For tests of IwarpTracker: a TCP conversation written with the encoders of protocol/iwarp, cut into segments in any way,
-// and the tracker's events as lines of text.
+// For tests of IwarpTracker: a TCP conversation written with the encoders of protocol/iwarp, cut into segments in any
+// way, and the tracker's events as lines of text.
 #pragma once
 
 #include <algorithm>
@@ -135,8 +135,8 @@ class Conversation {
   // Flips a bit of the last thing written.
   void Damage(size_t at) { writes_.back().bytes[at] ^= std::byte{1}; }
 
-  // The TCP handshake, the writes in segments of at most `size` bytes (several writes of one end share a segment only with
-  // `merge`), pure acknowledgments after every write, and FINs.
+  // The TCP handshake, the writes in segments of at most `size` bytes (several writes of one end share a segment only
+  // with `merge`), pure acknowledgments after every write, and FINs.
   Segments Cut(size_t size, bool merge = false) const {
     std::vector<Write> writes;
     for (const Write& w : writes_) {
@@ -152,7 +152,8 @@ class Conversation {
       for (size_t at = 0; at < w.bytes.size();) {
         const size_t n = std::min(size, w.bytes.size() - at);
         Segment s{w.from, next[w.from], next[w.from ^ 1], link::kTcpAck, {}, n};
-        s.payload.assign(w.bytes.begin() + static_cast<ptrdiff_t>(at), w.bytes.begin() + static_cast<ptrdiff_t>(at + n));
+        s.payload.assign(w.bytes.begin() + static_cast<ptrdiff_t>(at),
+                         w.bytes.begin() + static_cast<ptrdiff_t>(at + n));
         out.push_back(std::move(s));
         next[w.from] += static_cast<uint32_t>(n);
         at += n;
@@ -200,20 +201,29 @@ struct Log : Sink {
   uint64_t used = 0;
 
   void OnEvent(const Event& e) override {
-    static constexpr const char* kNames[] = {"setup",        "opened", "closed", "send", "write", "read-request",
-                                             "read-response", "nak",    "gap"};
+    static constexpr const char* kNames[] = {"setup",        "opened",        "closed", "send", "write",
+                                             "read-request", "read-response", "nak",    "gap"};
     char text[256];
-    std::snprintf(text, sizeof text,
-                  "c%u %s from %u length %llu missing %u crc %08x handle %x offset %llx%s%s%s invalidated %x setup %u close %u "
-                  "nak %u.%u.%u gap %llu",
-                  e.connection->id, kNames[static_cast<int>(e.kind)], e.from, static_cast<unsigned long long>(e.length),
-                  static_cast<unsigned>(e.missing), Crc32c(0, e.kind == EventKind::kSetup ? e.private_data : e.bytes),
-                  e.handle, static_cast<unsigned long long>(e.offset), e.first ? " first" : "", e.last ? " last" : "",
-                  e.solicited ? " solicited" : "", e.invalidated.value_or(0), static_cast<unsigned>(e.setup),
-                  static_cast<unsigned>(e.close_reason), e.terminate_layer, e.terminate_type, e.terminate_code,
-                  static_cast<unsigned long long>(e.gap_size));
-    lines.push_back({text, e.from, e.kind, e.first_frame.number, e.frame.number, e.now.number, e.missing,
-                     {e.bytes.begin(), e.bytes.end()}, e.length, *e.connection});
+    std::snprintf(
+        text, sizeof text,
+        "c%u %s from %u length %llu missing %u crc %08x handle %x offset %llx%s%s%s invalidated %x setup %u close %u "
+        "nak %u.%u.%u gap %llu",
+        e.connection->id, kNames[static_cast<int>(e.kind)], e.from, static_cast<unsigned long long>(e.length),
+        static_cast<unsigned>(e.missing), Crc32c(0, e.kind == EventKind::kSetup ? e.private_data : e.bytes), e.handle,
+        static_cast<unsigned long long>(e.offset), e.first ? " first" : "", e.last ? " last" : "",
+        e.solicited ? " solicited" : "", e.invalidated.value_or(0), static_cast<unsigned>(e.setup),
+        static_cast<unsigned>(e.close_reason), e.terminate_layer, e.terminate_type, e.terminate_code,
+        static_cast<unsigned long long>(e.gap_size));
+    lines.push_back({text,
+                     e.from,
+                     e.kind,
+                     e.first_frame.number,
+                     e.frame.number,
+                     e.now.number,
+                     e.missing,
+                     {e.bytes.begin(), e.bytes.end()},
+                     e.length,
+                     *e.connection});
   }
   std::vector<std::string> Texts() const {
     std::vector<std::string> out;
@@ -227,7 +237,8 @@ struct Log : Sink {
     return out;
   }
   size_t Count(EventKind kind) const {
-    return static_cast<size_t>(std::count_if(lines.begin(), lines.end(), [&](const Line& l) { return l.kind == kind; }));
+    return static_cast<size_t>(
+        std::count_if(lines.begin(), lines.end(), [&](const Line& l) { return l.kind == kind; }));
   }
   const Line& Only(EventKind kind) const {
     return *std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.kind == kind; });

@@ -163,7 +163,9 @@ TEST(IwarpCases, DamagedLengthIsFoundOut) {
   EXPECT_EQ(log.Count(EventKind::kGap), 1u);
   EXPECT_GE(log.Count(EventKind::kSend), 8u);
   for (const auto& line : log.lines)
-    if (line.kind == EventKind::kSend) { EXPECT_EQ(line.missing, Missing::kNothing); }
+    if (line.kind == EventKind::kSend) {
+      EXPECT_EQ(line.missing, Missing::kNothing);
+    }
 }
 
 TEST(IwarpCases, TerminateNamesWhatIsRefused) {
@@ -207,7 +209,10 @@ TEST(IwarpCases, TerminateNamesWhatIsRefused) {
 TEST(IwarpCases, ReadsOutstandingOnOneSink) {
   Conversation c = Opened({});
   for (uint32_t i = 0; i < 6; ++i)
-    c.ReadRequest(1, {.sink_stag = 5, .sink_offset = 0x100 * (i % 3), .length = 0x100, .source_stag = 50 + i,
+    c.ReadRequest(1, {.sink_stag = 5,
+                      .sink_offset = 0x100 * (i % 3),
+                      .length = 0x100,
+                      .source_stag = 50 + i,
                       .source_offset = 0x10000ull * i});
   for (uint32_t i = 0; i < 6; ++i) c.Tagged(0, Opcode::kReadResponse, 5, 0x100 * (i % 3), Pattern(0x100, i), 0x60);
   const Log log = Track(c.Cut(1448), c.options());
@@ -257,7 +262,8 @@ TEST(IwarpCases, GapInsideASend) {
     c.Send(0, Pattern(100 + i));
   }
   Segments segments = c.Cut(100);  // an FPDU of the first Send takes three segments
-  const auto lost = std::find_if(segments.begin() + 11, segments.end(), [](const Segment& s) { return !s.payload.empty(); });
+  const auto lost =
+      std::find_if(segments.begin() + 11, segments.end(), [](const Segment& s) { return !s.payload.empty(); });
   segments.erase(lost + 4);
   const Log log = Track(segments, c.options());
   const Log::Line& send = log.Only(EventKind::kSend);
@@ -282,7 +288,9 @@ TEST(IwarpCases, OneDirectionOnly) {
     const Log log = Track(segments, c.options());
     EXPECT_EQ(log.Count(EventKind::kSend), 50u);
     for (const auto& line : log.lines)
-      if (line.kind == EventKind::kSend) { EXPECT_EQ(line.from, seen); }
+      if (line.kind == EventKind::kSend) {
+        EXPECT_EQ(line.from, seen);
+      }
   }
 }
 
@@ -290,7 +298,8 @@ TEST(IwarpCases, MemoryIsBounded) {
   Conversation c = Opened({});
   for (unsigned i = 0; i < 400; ++i) c.Send(0, Pattern(1400, i));
   Segments segments = c.Cut(1448);
-  std::erase_if(segments, [](const Segment& s) { return s.from == 1 && s.payload.empty() && s.flags == link::kTcpAck; });
+  std::erase_if(segments,
+                [](const Segment& s) { return s.from == 1 && s.payload.empty() && s.flags == link::kTcpAck; });
   const size_t first = 8;
   segments.erase(segments.begin() + static_cast<ptrdiff_t>(first));  // a hole that nobody acknowledges
   DecoderOptions options;
@@ -374,8 +383,8 @@ TEST(IwarpCases, SteadyStateAllocatesNothing) {
 
 struct Real {
   const char* name;
-  // The first two as tshark counts them (where it can: not mid-stream); the bytes are the sum of what the Write chunks of
-  // the expected transactions return.
+  // The first two as tshark counts them (where it can: not mid-stream); the bytes are the sum of what the Write chunks
+  // of the expected transactions return.
   size_t sends, writes, write_bytes;
 };
 
@@ -424,7 +433,8 @@ TEST_P(RealCapture, AgreesWithOtherDecoders) {
 }
 
 INSTANTIATE_TEST_SUITE_P(IwarpCases, RealCapture,
-                         testing::Values(Real{"siw-nfs4.1", 96, 219, 281602}, Real{"siw-midstream-nfs4.1", 50, 218, 285207},
+                         testing::Values(Real{"siw-nfs4.1", 96, 219, 281602},
+                                         Real{"siw-midstream-nfs4.1", 50, 218, 285207},
                                          Real{"siw-rdma_error", 10, 0, 0}),
                          [](const auto& test) {
                            std::string name = test.param.name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IwarpTracker on conversations: what comes out, and that no way of cutting, merging, repeating or exchanging TCP segments
-// changes it.
+// IwarpTracker on conversations: what comes out, and that no way of cutting, merging, repeating or exchanging TCP
+// segments changes it.
 #include "session/fabric/iwarp_tracker.h"
 
 #include <gtest/gtest.h>
@@ -50,8 +50,9 @@ TEST(IwarpTracker, EventsOfAConnection) {
   std::vector<EventKind> kinds;
   for (const auto& line : log.lines) kinds.push_back(line.kind);
   using enum EventKind;
-  EXPECT_EQ(kinds, (std::vector{kSetup, kSetup, kOpened, kSend, kSend, kSend, kWrite, kWrite, kWrite, kSend, kSend,
-                                kReadRequest, kReadRequest, kReadResponse, kReadResponse, kReadResponse, kSend, kClosed}));
+  EXPECT_EQ(kinds,
+            (std::vector{kSetup, kSetup, kOpened, kSend, kSend, kSend, kWrite, kWrite, kWrite, kSend, kSend,
+                         kReadRequest, kReadRequest, kReadResponse, kReadResponse, kReadResponse, kSend, kClosed}));
   const ConnectionInfo& info = log.lines[0].info;
   EXPECT_EQ(info.id, 1u);
   EXPECT_EQ(info.fabric, FabricKind::kIwarp);
@@ -173,8 +174,8 @@ TEST(IwarpTracker, RetransmissionsFillHoles) {
   }
 }
 
-// Whatever is lost or cut, nothing is made up: each event of the damaged run is one of the whole run, or says that it is
-// incomplete and has the right prefix.
+// Whatever is lost or cut, nothing is made up: each event of the damaged run is one of the whole run, or says that it
+// is incomplete and has the right prefix.
 void ExpectNothingInvented(const Log& damaged, const Log& whole, size_t what) {
   for (unsigned from : {0u, 1u}) {
     size_t at = 0;
@@ -185,8 +186,8 @@ void ExpectNothingInvented(const Log& damaged, const Log& whole, size_t what) {
         continue;
       if (line.missing != Missing::kNothing) {
         const bool prefix = std::any_of(whole.lines.begin(), whole.lines.end(), [&](const Log::Line& l) {
-          return l.kind == line.kind && l.from == from && l.bytes.size() >= line.bytes.size() && line.length <= l.length &&
-                 std::equal(line.bytes.begin(), line.bytes.end(), l.bytes.begin());
+          return l.kind == line.kind && l.from == from && l.bytes.size() >= line.bytes.size() &&
+                 line.length <= l.length && std::equal(line.bytes.begin(), line.bytes.end(), l.bytes.begin());
         });
         EXPECT_TRUE(prefix) << what << ": " << line.text;
         continue;
@@ -194,7 +195,8 @@ void ExpectNothingInvented(const Log& damaged, const Log& whole, size_t what) {
       // `first` cannot be known right behind a gap.
       const auto same = [&](const std::string& text) {
         std::string other = text;
-        if (const size_t f = other.find(" first"); f != std::string::npos && line.text.find(" first") == std::string::npos)
+        if (const size_t f = other.find(" first");
+            f != std::string::npos && line.text.find(" first") == std::string::npos)
           other.erase(f, 6);
         return text == line.text || other == line.text;
       };
