@@ -2,12 +2,10 @@
 #include "cli/analysis.h"
 
 #include "capture/file/reader.h"
+#include "cli/text.h"
 
 namespace stag::cli {
 namespace {
-
-// "1 frame", "2 frames".
-std::string Count(uint64_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
 void ReportDrops(const std::string& name, const Outcome& outcome) {
   if (outcome.decoder.dropped_for_memory > 0 || outcome.session.dropped_bytes > 0 ||

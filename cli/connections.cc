@@ -57,7 +57,7 @@ std::string_view PrivateDataKind(const SetupData& setup) {
   using Found = rpcrdma::PrivateDataSearch::Found;
   switch (setup.search.found) {
     case Found::kNothing:
-      return setup.bytes.empty() ? "none" : "other";
+      return Meaningful(setup).empty() ? "none" : "other";
     case Found::kData:
       return "rfc8797";
     case Found::kOtherVersion:
@@ -174,8 +174,10 @@ class JsonLister final : public Lister {
 
   static void PutEndpoint(Buffer& out, const Connection& c, Side side) {
     const Endpoint& endpoint = c.info.endpoint[side];
-    Put(out, "{{\"address\":\"{}\",\"{}\":{}}}", AddressText(endpoint.address),
-        c.info.fabric == fabric::FabricKind::kIwarp ? "port" : "qp", endpoint.number);
+    Put(out, "{{\"address\":\"{}\",\"{}\":", AddressText(endpoint.address),
+        c.info.fabric == fabric::FabricKind::kIwarp ? "port" : "qp");
+    PutJson(out, endpoint.number ? std::optional<uint32_t>(endpoint.number) : std::nullopt);
+    out.push_back('}');
   }
 
   // null: the message that would hold it was not captured.
@@ -239,7 +241,11 @@ class TextLister final : public Lister {
     if (count() > 1) out.push_back('\n');
     PutHead(out, c, client, style);
     PutSetup(out, c, client, style);
-    if (c.opened || c.calls + c.replies + c.other_messages > 0) {
+    if (c.proof != session::Proof::kRpcRdma) {
+      Label(out, "messages");
+      PutCount(out, c.other_messages, "Send");
+      Put(out, "\n");
+    } else if (c.opened || c.calls + c.replies + c.other_messages > 0) {
       PutTerms(out, c, client);
       PutTraffic(out, c, client, server);
       PutLosses(out, c, style);
@@ -277,7 +283,8 @@ class TextLister final : public Lister {
     } else if (c.setup_seen) {
       Put(out, "{}, closed: {}", c.opened ? "captured" : "captured, not answered", CloseName(c.close_reason));
     } else {
-      Put(out, "not captured (joined mid-stream), closed: {}", CloseName(c.close_reason));
+      const bool some = c.setup[0].seen || c.setup[1].seen;
+      Put(out, "{}, closed: {}", some ? "captured in part" : "not captured (joined mid-stream)", CloseName(c.close_reason));
     }
     if (!c.rejected && c.close_frame.number != 0 && c.close_reason != fabric::CloseReason::kEndOfCapture) {
       Put(out, " (frame {})", c.close_frame.number);
@@ -297,7 +304,7 @@ class TextLister final : public Lister {
       Put(out, ", receives up to ");
       PutSize(out, data.receive_bytes());
       Put(out, ", remote invalidation {}", data.remote_invalidation() ? "yes" : "no");
-    } else if (setup.bytes.empty()) {
+    } else if (Meaningful(setup).empty()) {
       Put(out, "no private data");
     } else if (setup.search.found == rpcrdma::PrivateDataSearch::Found::kNothing) {
       Put(out, "private data that is not RFC 8797's");
@@ -323,13 +330,15 @@ class TextLister final : public Lister {
         Put(out, "unknown");
       }
     };
-    Label(out, "thresholds");
-    Put(out, "client to server ");
-    put(c.threshold(client));
-    Put(out, ", server to client ");
-    put(c.threshold(Other(client)));
     const std::optional<bool> invalidation = c.remote_invalidation();
-    Put(out, "; remote invalidation {}\n", !invalidation ? "unknown" : *invalidation ? "agreed" : "not agreed");
+    if (c.threshold(client) || c.threshold(Other(client)) || invalidation) {
+      Label(out, "thresholds");
+      Put(out, "client to server ");
+      put(c.threshold(client));
+      Put(out, ", server to client ");
+      put(c.threshold(Other(client)));
+      Put(out, "; remote invalidation {}\n", !invalidation ? "unknown" : *invalidation ? "agreed" : "not agreed");
+    }
     PutCredits(out, c.credits[client], "credits");
     PutCredits(out, c.credits[Other(client)], "  backward");
   }
@@ -353,11 +362,13 @@ class TextLister final : public Lister {
 
   void PutTraffic(Buffer& out, const Connection& c, Side client, Side server) const {
     Label(out, "messages");
-    Put(out, "{}: {} calls, {} replies, {} errors", c.counters[0].messages + c.counters[1].messages, c.calls, c.replies,
-        c.errors);
-    if (c.backward_calls > 0) Put(out, ", {} backward calls", c.backward_calls);
-    if (c.replies_without_call > 0) Put(out, ", {} replies whose call was not captured", c.replies_without_call);
-    if (c.other_messages > 0) Put(out, ", {} that are no RPC-over-RDMA", c.other_messages);
+    Put(out, "{}: ", c.counters[0].messages + c.counters[1].messages);
+    PutCount(out, c.calls, "call");
+    Put(out, ", {} repl{}, ", c.replies, c.replies == 1 ? "y" : "ies");
+    PutCount(out, c.errors, "error");
+    if (c.backward_calls > 0) Put(out, ", {} backward", c.backward_calls);
+    if (c.replies_without_call > 0) Put(out, ", {} answering calls that were not captured", c.replies_without_call);
+    if (c.other_messages > 0) Put(out, ", {} not RPC-over-RDMA", c.other_messages);
     Put(out, "\n");
     PutCounters(out, c.counters[client], "client");
     PutCounters(out, c.counters[server], "server");
@@ -365,17 +376,22 @@ class TextLister final : public Lister {
 
   void PutCounters(Buffer& out, const session::SideCounters& n, std::string_view label) const {
     Label(out, label);
-    Put(out, "{} Sends of ", n.messages);
+    PutCount(out, n.messages, "Send");
+    Put(out, " of ");
     PutSize(out, n.send_bytes);
+    if (n.send_with_invalidate > 0) Put(out, " ({} with Invalidate)", n.send_with_invalidate);
     if (n.write_operations > 0) {
-      Put(out, ", {} RDMA Writes of ", n.write_operations);
+      Put(out, ", ");
+      PutCount(out, n.write_operations, "RDMA Write");
+      Put(out, " of ");
       PutSize(out, n.write_bytes);
     }
     if (n.read_operations > 0) {
-      Put(out, ", {} RDMA Reads of ", n.read_operations);
+      Put(out, ", ");
+      PutCount(out, n.read_operations, "RDMA Read");
+      Put(out, " of ");
       PutSize(out, n.read_bytes);
     }
-    if (n.send_with_invalidate > 0) Put(out, ", {} Sends with Invalidate", n.send_with_invalidate);
     Put(out, "\n");
   }
 
@@ -387,13 +403,14 @@ class TextLister final : public Lister {
     std::string_view separator;
     const auto put = [&](uint64_t n, std::string_view what) {
       if (n == 0) return;
-      Put(out, "{}{} {}", separator, n, what);
+      Put(out, separator);
+      PutCount(out, n, what);
       separator = ", ";
     };
-    put(gaps, "gaps (packets missing from the capture)");
-    put(naks, "NAKs");
-    put(c.truncated_messages, "messages cut by the capture");
-    put(c.evicted_transactions, "RPCs dropped for lack of memory");
+    put(gaps, "gap");
+    put(naks, "NAK");
+    put(c.truncated_messages, "truncated message");
+    put(c.evicted_transactions, "dropped RPC");
     Put(out, "{}\n", style.reset);
   }
 };
@@ -414,10 +431,10 @@ int RunConnections(const Options& options) {
     output.Flush();
     if (options.quiet || !outcome.opened || output.closed()) return outcome;
     if (lister->count() == 0 && lister->others() == 0) {
-      Complain("{}: no RDMA connection in {} frame{}", DisplayName(file), outcome.frames, outcome.frames == 1 ? "" : "s");
+      Complain("{}: no RDMA connection in {}", DisplayName(file), Count(outcome.frames, "frame"));
     } else if (lister->others() > 0 && !options.all) {
-      Complain("{}: {} other RDMA connection{} no RPC-over-RDMA; --all lists {}", DisplayName(file), lister->others(),
-               lister->others() == 1 ? " carries" : "s carry", lister->others() == 1 ? "it" : "them");
+      Complain("{}: {} without RPC-over-RDMA; --all lists {}", DisplayName(file),
+               Count(lister->others(), "other RDMA connection"), lister->others() == 1 ? "it" : "them");
     }
     return outcome;
   });

@@ -236,7 +236,7 @@ int RunExtract(const Options& options) {
     output.Flush();
     if (options.quiet || output.closed()) return outcome;
     if ((*store)->files().empty()) {
-      Complain("{}: no NFS READ or WRITE that can be read in {} frames", DisplayName(file), outcome.frames);
+      Complain("{}: no NFS READ or WRITE that can be read in {}", DisplayName(file), Count(outcome.frames, "frame"));
     }
     if (extractor.without_handle() > 0) {
       Complain("{}: {} READs or WRITEs left out: the capture does not tell of which file", DisplayName(file),

@@ -7,6 +7,7 @@
 #include <ctime>
 
 namespace stag::cli {
+
 size_t Utf8Length(std::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char c = at(0);
@@ -94,6 +95,10 @@ void PutSize(Buffer& out, uint64_t bytes) {
   Put(out, "{:.1f} {}", value, kUnits[unit]);
 }
 
+void PutCount(Buffer& out, uint64_t n, std::string_view noun) { Put(out, "{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
+std::string Count(uint64_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
 std::string AddressText(const Address& address) {
   char text[INET6_ADDRSTRLEN] = "?";
   switch (address.kind) {
@@ -114,7 +119,9 @@ std::string AddressText(const Address& address) {
 
 std::string EndpointText(const Endpoint& endpoint, fabric::FabricKind fabric) {
   const std::string address = AddressText(endpoint.address);
-  if (fabric != fabric::FabricKind::kIwarp) return fmt::format("{} QP 0x{:06x}", address, endpoint.number);
+  if (fabric != fabric::FabricKind::kIwarp) {
+    return endpoint.number == 0 ? address : fmt::format("{} QP 0x{:06x}", address, endpoint.number);
+  }
   if (endpoint.address.kind == Address::Kind::kIpv6) return fmt::format("[{}]:{}", address, endpoint.number);
   return fmt::format("{}:{}", address, endpoint.number);
 }

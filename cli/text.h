@@ -37,9 +37,13 @@ void PutDuration(Buffer& out, int64_t ns);
 // 512 B, 4.0 KiB, 1.9 MiB.
 void PutSize(Buffer& out, uint64_t bytes);
 
+// "1 call", "2 calls". `noun` takes an s in the plural.
+void PutCount(Buffer& out, uint64_t n, std::string_view noun);
+std::string Count(uint64_t n, std::string_view noun);
+
 // 10.0.0.1, fd00::1 (also GIDs), LID 12; "?" when unknown.
 std::string AddressText(const Address& address);
-// "10.0.0.1:20049" or "[fd00::1]:20049" (iWARP); "10.0.0.1 QP 0x000011".
+// "10.0.0.1:20049" or "[fd00::1]:20049" (iWARP); "10.0.0.1 QP 0x000011", without the QP while it is unknown (0).
 std::string EndpointText(const Endpoint& endpoint, fabric::FabricKind fabric);
 std::string_view FabricName(fabric::FabricKind fabric);  // "RoCEv2", "iWARP", ...
 

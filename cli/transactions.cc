@@ -387,15 +387,15 @@ int RunTransactions(const CommonOptions& options) {
     output.Flush();
     if (!options.quiet && outcome.opened && !output.closed()) {
       if (lister->count() + lister->cut() == 0) {
-        Complain("{}: no RPC-over-RDMA in {} frame{}", DisplayName(file), outcome.frames, outcome.frames == 1 ? "" : "s");
+        Complain("{}: no RPC-over-RDMA in {}", DisplayName(file), Count(outcome.frames, "frame"));
       }
       if (lister->cut() > 0) {
-        Complain("{}: {} RPCs left out: the capture has too little of their Calls (snap length)",
-                 DisplayName(file), lister->cut());
+        Complain("{}: {} left out: the capture has too little of the Calls (snap length)", DisplayName(file),
+                 Count(lister->cut(), "RPC"));
       }
       if (lister->given_up() > 0) {
-        Complain("{}: up to {} lines are out of order: their RPCs were unanswered for very long", DisplayName(file),
-                 lister->given_up());
+        Complain("{}: up to {} out of order: the RPCs were unanswered for very long", DisplayName(file),
+                 Count(lister->given_up(), "line"));
       }
     }
     return outcome;

@@ -77,6 +77,7 @@ TEST(Text, Endpoints) {
   EXPECT_EQ(EndpointText(v6, fabric::FabricKind::kIwarp), "[fd00::1]:20049");
   const Endpoint lid{{Address::Kind::kLid, {std::byte{0}, std::byte{12}}}, 5};
   EXPECT_EQ(EndpointText(lid, fabric::FabricKind::kInfiniBand), "LID 12 QP 0x000005");
+  EXPECT_EQ(EndpointText({lid.address, 0}, fabric::FabricKind::kInfiniBand), "LID 12");
 }
 
 }  // namespace
