@@ -86,13 +86,13 @@ void IbCm::Finish() {
 
 IbCm::Entry* IbCm::Find(const Address& owner, const Address& peer, uint32_t id) {
   auto found = entries_.find({owner, peer, id});
-  if (found == entries_.end()) return nullptr;
-  if (flows_.FindLink(found->second.connection) == nullptr) {  // closed meanwhile
-    exchanges_.erase(found->second.connection);
-    entries_.erase(found);
-    return nullptr;
-  }
+  if (found == entries_.end() || flows_.FindLink(found->second.connection) == nullptr) return nullptr;
   return &found->second;
+}
+
+bool IbCm::IsLateCopy(const CmMessage& m, const Seen& seen) const {
+  auto found = entries_.find({seen.source, seen.destination, m.local_id});
+  return found != entries_.end() && found->second.qp == m.qp && found->second.psn == m.starting_psn;
 }
 
 void IbCm::Add(const Key& key, const Entry& entry) {
@@ -123,23 +123,34 @@ void IbCm::Close(ConnectionId id, CloseReason reason, const FrameRef& frame) {
 
 bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
   if (m.service_type != kServiceRc) return true;
+  IbLink* link = nullptr;
   if (Entry* known = Find(seen.source, seen.destination, m.local_id)) {
     if (known->qp == m.qp) return true;  // sent again
-    Close(known->connection, CloseReason::kSuperseded, seen.frame);
+    if (known->qp == 0 && !exchanges_[known->connection].request)
+      link = flows_.FindLink(known->connection);  // its REP came first
+    else
+      Close(known->connection, CloseReason::kSuperseded, seen.frame);
+  } else if (IsLateCopy(m, seen)) {
+    return true;
   }
-  ConnectionInfo info;
-  info.fabric = seen.fabric;
-  info.endpoint = {Endpoint{seen.shown_source, m.qp}, Endpoint{seen.shown_destination, 0}};
-  info.roles_known = true;
+  if (link == nullptr) {
+    ConnectionInfo info;
+    info.fabric = seen.fabric;
+    info.endpoint = {Endpoint{seen.shown_source, 0}, Endpoint{seen.shown_destination, 0}};
+    info.roles_known = true;
+    link = &flows_.NewLink(info);
+  }
+  ConnectionInfo& info = link->connection.info;
+  info.endpoint[0].number = m.qp;
   info.service_port = ib::IpCmPort(m.service_id);
-  IbLink& link = flows_.NewLink(info);
-  link.connection.SetPathMtu(m.path_mtu);
-  link.connection.ExpectPsn(1, m.starting_psn);
-  ConnectionId id = link.connection.info.id;
-  Add({seen.source, seen.destination, m.local_id}, {id, 0, m.qp});
-  exchanges_[id].request = true;
-  flows_.Bind({seen.destination, seen.source, m.qp}, link, 1, seen.frame);
-  EmitSetup(link, SetupMessage::kRequest, 0, m, seen);
+  link->connection.SetPathMtu(m.path_mtu);
+  link->connection.ExpectPsn(1, m.starting_psn);
+  Add({seen.source, seen.destination, m.local_id}, {info.id, 0, m.qp, m.starting_psn});
+  exchanges_[info.id].request = true;
+  const FlowKey key{seen.destination, seen.source, m.qp};
+  flows_.Vacate(key, *link, 1, seen.frame);
+  EmitSetup(*link, SetupMessage::kRequest, 0, m, seen);
+  flows_.Bind(key, *link, 1, seen.frame);
   return true;
 }
 
@@ -147,10 +158,10 @@ bool IbCm::OnReply(const CmMessage& m, const Seen& seen, bool wait) {
   Entry* active = Find(seen.destination, seen.source, m.remote_id);
   if (active == nullptr) {
     if (Find(seen.source, seen.destination, m.local_id) != nullptr) return true;  // sent again
+    if (IsLateCopy(m, seen)) return true;
     if (wait) return false;
     // The REQ was not captured: what the REP alone tells.
-    IbLink* link = flows_.FindLink(FlowKey{seen.destination, seen.source, m.qp});
-    if (link != nullptr) return true;
+    if (flows_.FindLink(FlowKey{seen.destination, seen.source, m.qp}) != nullptr) return true;
     ConnectionInfo info;
     info.fabric = seen.fabric;
     info.endpoint = {Endpoint{seen.shown_destination, 0}, Endpoint{seen.shown_source, m.qp}};
@@ -164,11 +175,13 @@ bool IbCm::OnReply(const CmMessage& m, const Seen& seen, bool wait) {
   if (exchange.reply) return true;
   exchange.reply = true;
   IbLink& link = *flows_.FindLink(id);
-  Add({seen.source, seen.destination, m.local_id}, {id, 1, m.qp});
+  Add({seen.source, seen.destination, m.local_id}, {id, 1, m.qp, m.starting_psn});
   link.connection.ExpectPsn(0, m.starting_psn);
   if (link.connection.info.endpoint[1].number == 0) link.connection.info.endpoint[1].number = m.qp;
+  const FlowKey key{seen.destination, seen.source, m.qp};
+  flows_.Vacate(key, link, 0, seen.frame);
   EmitSetup(link, SetupMessage::kReply, 1, m, seen);
-  flows_.Bind({seen.destination, seen.source, m.qp}, link, 0, seen.frame);
+  flows_.Bind(key, link, 0, seen.frame);
   return true;
 }
 

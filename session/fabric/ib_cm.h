@@ -47,7 +47,7 @@ class IbCm {
   struct Entry {
     ConnectionId connection = 0;
     Side owner = 0;
-    uint32_t qp = 0;  // named by its owner's REQ or REP; 0: not seen
+    uint32_t qp = 0, psn = 0;  // named by its owner's REQ or REP; 0: not seen
   };
   struct Exchange {
     bool request = false, reply = false, ready = false;
@@ -68,6 +68,8 @@ class IbCm {
   bool OnReject(const ib::CmMessage& m, const Seen& seen);
   bool OnDisconnect(const ib::CmMessage& m, const Seen& seen, bool wait);
   Entry* Find(const Address& owner, const Address& peer, uint32_t id);
+  // A REQ or REP of a connection that has ended meanwhile.
+  bool IsLateCopy(const ib::CmMessage& m, const Seen& seen) const;
   void Add(const Key& key, const Entry& entry);
   void EmitSetup(IbLink& link, SetupMessage what, Side from, const ib::CmMessage& m, const Seen& seen);
   void Close(ConnectionId id, CloseReason reason, const FrameRef& frame);

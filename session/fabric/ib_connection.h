@@ -38,7 +38,8 @@ class IbConnection {
   bool opened() const { return opened_; }
 
   void OnPacket(const RcPacket& packet);
-  // Now and then, with the time of whatever was captured last: what waits does not wait longer for its connection's silence.
+  // Now and then, with the time of whatever was captured last: what waits does not wait longer for its connection's
+  // silence.
   void CheckTime(int64_t now_ns);
   // Gives out what waits and emits kClosed.
   void Close(CloseReason reason, const FrameRef& frame);

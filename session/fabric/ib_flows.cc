@@ -282,16 +282,23 @@ IbLink* IbFlows::FindLink(const FlowKey& key) {
   return found->second.link;
 }
 
-void IbFlows::Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame) {
-  if (link.flow[side] != nullptr) return;
-  Flow& flow = flows_.try_emplace(key).first->second;
+void IbFlows::Vacate(const FlowKey& key, const IbLink& link, Side side, const FrameRef& frame) {
+  auto found = flows_.find(key);
+  if (found == flows_.end() || found->second.link == &link) return;
+  Flow& flow = found->second;
   // Packets of this flow came already: of an older connection, or of this one when frames were captured out of order.
   bool of_this = std::all_of(flow.held.begin(), flow.held.end(), [&](const HeldPtr& held) {
     return held->packet.info->response || link.connection.MayBeginWith(side, held->packet.psn);
   });
   if (flow.state == Flow::State::kSearching && flow.link == nullptr && !of_this) GoAlone(flow);
-  if (flow.link == &link) return;
   if (flow.link != nullptr) Close(*flow.link, CloseReason::kSuperseded, frame);
+}
+
+void IbFlows::Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame) {
+  if (link.flow[side] != nullptr) return;
+  Vacate(key, link, side, frame);
+  Flow& flow = flows_.try_emplace(key).first->second;
+  if (flow.link == &link) return;
   flow.key = key;
   flow.link = &link;
   flow.from = side;

@@ -83,7 +83,10 @@ class IbFlows {
   IbLink* FindLink(ConnectionId id);
   // The connection that packets of a flow belong to; null when there is none.
   IbLink* FindLink(const FlowKey& key);
-  // Tells that packets of this flow are sent by `side` of `link`. A connection that had the flow before is superseded.
+  // Closes the connection that has this flow, unless that is `link`, whose `side` is going to have it.
+  void Vacate(const FlowKey& key, const IbLink& link, Side side, const FrameRef& frame);
+  // Tells that packets of this flow are sent by `side` of `link`; vacates it first. What was held comes out when `link`
+  // is complete by it.
   void Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame);
   void Close(IbLink& link, CloseReason reason, const FrameRef& frame);
   // End of capture.

@@ -200,6 +200,43 @@ TEST(IbSetup, QueuePairUsedAgain) {
   EXPECT_EQ(r.Count(EventKind::kGap), 0u);
 }
 
+// The REQ comes after the REP and the first data: one connection all the same.
+TEST(IbSetup, RequestComesLate) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, Message(1));
+  talk.Ack(0);
+  talk.Send(1, Message(1));
+  std::rotate(wire.frames().begin(), wire.frames().begin() + 1, wire.frames().end());
+  wire.frames().push_back(wire.frames()[0]);  // and a late copy of the REP
+  Recorder r;
+  Play(wire, r);
+  EXPECT_EQ(r.Count(EventKind::kSetup), 3u);
+  EXPECT_EQ(r.Count(EventKind::kOpened), 1u);
+  EXPECT_EQ(r.Count(EventKind::kSend), 2u);
+  EXPECT_EQ(r.Count(EventKind::kGap), 0u);
+  EXPECT_EQ(r.events.back().connection.service_port, 20049);
+  EXPECT_EQ(r.events.back().connection.endpoint[0].number, talk.qp(0));
+}
+
+// Copies of the set-up that arrive after the end do not set up anything.
+TEST(IbSetup, CopiesAfterTheEnd) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, Message(1));
+  talk.Disconnect();
+  for (size_t i = 0; i < 3; ++i) wire.frames().push_back(wire.frames()[i]);
+  IbTalk other(wire, 2);
+  other.Connect();
+  for (uint32_t i = 0; i < 100; ++i) other.Send(0, Message(i + 1));
+  Recorder r;
+  Play(wire, r);
+  EXPECT_EQ(r.Count(EventKind::kClosed), 2u);
+  EXPECT_EQ(r.Count(EventKind::kSetup), 8u);
+}
+
 TEST(IbSetup, DisconnectWithoutReply) {
   IbWire wire;
   IbTalk talk(wire), other(wire, 2);
