@@ -129,8 +129,8 @@ void ConnectionState::After(const Connection& connection, const Message& message
     send.invalidates_own = std::ranges::any_of(
         transaction->segments, [&](const session::SegmentRecord& s) { return s.segment.handle == *message.invalidated; });
   sends.Add(send);
+  Heard(message.from, message.first_frame.number);
 
-  any_message = true;
   if (header.words >= 2 && header.vers == rpcrdma::kVersion1) used_version1[message.from] = true;
 
   if (message.role == Role::kCall && transaction) {
@@ -167,6 +167,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
 
 void ConnectionState::After(const session::RdmaOperation& operation) {
   const fabric::Event& event = *operation.event;
+  Heard(event.from, event.frame.number);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
   if (event.kind == fabric::EventKind::kReadResponse) return;
   RecentOperation recent;

@@ -106,7 +106,7 @@ struct ConnectionState {
   std::array<bool, 2> used_version1{};
   std::array<Recent<uint32_t, 8>, 2> grants;  // to the requester on that side
   std::array<bool, 2> credits_known{};        // by requesting side: counted from the start, or from a drained state
-  bool any_message = false;
+  std::array<uint64_t, 2> heard{};  // the first frame with data from each side
   bool forward_reply = false;   // the server has answered the client
   bool backchannel = false;     // the upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION)
   uint64_t late_serial = 0;     // the ended transaction whose memory the last late RDMA operation touched
@@ -127,6 +127,9 @@ struct ConnectionState {
   void After(const session::Connection& connection, const session::Message& message, const session::Transaction* transaction);
   void After(const session::RdmaOperation& operation);
   void Ended(const session::Transaction& transaction);
+  void Heard(session::Side side, uint64_t frame) {
+    if (heard[side] == 0) heard[side] = frame;
+  }
   void Lost();  // packets are missing: what is owed cannot be told
 
  private:

@@ -57,6 +57,14 @@ inline bool Undisturbed(const Context& c) {
   return !c.connection.disturbed && !(c.transaction && c.transaction->disturbed);
 }
 
+// What the responder did for this Call was seen: nothing was lost, and a capture joined mid-stream followed the responder's
+// direction before the Call came.
+inline bool SawResponder(const Context& c) {
+  if (!Undisturbed(c)) return false;
+  const uint64_t heard = c.state.heard[1 - c.transaction->requester];
+  return c.connection.setup_seen || (heard != 0 && heard < c.transaction->call_first_frame.number);
+}
+
 // The capture has the connection from its set-up on and lost nothing of it: what was not seen was not sent.
 inline bool SawEverything(const Connection& connection) {
   return connection.setup_seen && !connection.lossy && connection.truncated_messages == 0 &&

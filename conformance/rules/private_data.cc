@@ -104,6 +104,7 @@ Outcome InvalidatesOwnHandle(Context& c) {
                    .expected = "a handle of this Call's chunks",
                    .actual = Text(Hex{handle}),
                    .severity = severity});
+  if (c.connection.lossy) return Outcome::kPass;  // the other Call may have been answered unseen
   for (size_t i = 0; i < c.state.calls_used; ++i) {
     const AdvertisingCall& other = c.state.calls[i];
     if (other.serial == t.serial || other.requester != t.requester) continue;

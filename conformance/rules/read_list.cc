@@ -310,7 +310,7 @@ Outcome ChunksAreRead(Context& c) {
   if (!CanCompareLists(c) || c.transaction->read_chunks.empty()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   if (!t.reply_rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0)) return Outcome::kNotApplicable;
-  if (!Undisturbed(c) || t.reply.walk.status != ParseStatus::kOk) return Outcome::kNotChecked;
+  if (!SawResponder(c) || t.reply.walk.status != ParseStatus::kOk) return Outcome::kNotChecked;
   for (const ReadChunk& chunk : t.read_chunks) {
     uint64_t needed = chunk.length;
     uint64_t read = 0;

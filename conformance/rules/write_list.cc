@@ -248,7 +248,7 @@ Outcome UnusedChunkIsEmpty(Context& c) {
 // WRLIST-009: a returned length without any RDMA Write to the segment. Silent after loss.
 Outcome SegmentsWereWritten(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
-  if (!Undisturbed(c)) return Outcome::kNotChecked;
+  if (!SawResponder(c)) return Outcome::kNotChecked;
   const Transaction& t = *c.transaction;
   size_t chunk = 0, segment = 0;
   uint64_t length = 0;
@@ -268,7 +268,7 @@ Outcome SegmentsWereWritten(Context& c) {
 // WRLIST-018: what is reported was written. WRLIST-009 is the case that nothing was.
 Outcome BytesWereWritten(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
-  if (!Undisturbed(c)) return Outcome::kNotChecked;
+  if (!SawResponder(c)) return Outcome::kNotChecked;
   const Transaction& t = *c.transaction;
   size_t chunk = 0, segment = 0;
   uint64_t length = 0, written = 0;
