@@ -77,8 +77,8 @@ struct Connection {
   fabric::CloseReason close_reason = fabric::CloseReason::kEndOfCapture;
   FrameRef close_frame;
   uint16_t reject_reason = 0;
-  // The capture lost packets of this connection at some time; and in the current stretch (until the Calls outstanding at
-  // the gap have ended): history rules must be silent while `disturbed`.
+  // The capture lost packets of this connection at some time; and in the current stretch (until no Call is outstanding
+  // that was sent before or soon after the loss, or before the capture joined): history rules are silent while `disturbed`.
   bool lossy = false;
   bool disturbed = false;
 

@@ -165,7 +165,11 @@ void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
     connection.client_known = true;  // side 1 has the service port
     connection.client = 0;
   }
-  if (event.kind == EventKind::kOpened) connection.opened = true;
+  if (event.kind == EventKind::kOpened) {
+    connection.opened = true;
+    // Joined mid-stream: what came before is as good as lost, until the first Calls that were seen have ended.
+    if (!connection.setup[0].seen && !connection.setup[1].seen) connection.disturbed = true;
+  }
   if (event.kind == EventKind::kSetup) {
     const bool carries_settings =
         event.setup == fabric::SetupMessage::kRequest || event.setup == fabric::SetupMessage::kReply;

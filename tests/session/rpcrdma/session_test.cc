@@ -223,6 +223,20 @@ TEST_F(SessionTest, GapDisturbsUntilWhatWasOutstandingHasEnded) {
   EXPECT_FALSE(recorder.ended[2].disturbed);
 }
 
+TEST_F(SessionTest, JoinedMidstreamIsDisturbedUntilTheFirstDrain) {
+  script.OpenMidstream();
+  Call(1);
+  Call(2);
+  Reply(1);
+  Reply(2);
+  Call(3);
+  Reply(3);
+  ASSERT_EQ(recorder.ended.size(), 3u);
+  EXPECT_TRUE(recorder.ended[0].disturbed);
+  EXPECT_TRUE(recorder.ended[1].disturbed);
+  EXPECT_FALSE(recorder.ended[2].disturbed);
+}
+
 TEST_F(SessionTest, OutstandingCallsEndWithTheConnection) {
   script.Open();
   Call(1);
