@@ -98,6 +98,7 @@ void RegisterHeaderFields(std::vector<hf_register_info>& table) {
   add(&hf.header_length, "Header length", "rpcrdma.header_length", FT_UINT32, BASE_DEC);
   add(&hf.invalidated, "Invalidated handle", "rpcrdma.invalidated_handle", FT_UINT32, BASE_HEX);
   add(&hf.sent_in, "Sent in frame", "rpcrdma.sent_in", FT_FRAMENUM, BASE_NONE);
+  add(&hf.shown_in, "Shown in frame", "rpcrdma.shown_in", FT_FRAMENUM, BASE_NONE);
   add(&hf.rpc_program, "RPC program", "rpcrdma.rpc.program", FT_UINT32, BASE_DEC);
   add(&hf.rpc_version, "RPC program version", "rpcrdma.rpc.version", FT_UINT32, BASE_DEC);
   add(&hf.rpc_procedure, "RPC procedure", "rpcrdma.rpc.procedure", FT_UINT32, BASE_DEC);

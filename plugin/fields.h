@@ -12,7 +12,7 @@ namespace stag::plugin {
 struct Fields {
   int connection = -1, fabric = -1, direction = -1, backward = -1, role = -1;
   int xid = -1, vers = -1, credits = -1, credits_requested = -1, credits_granted = -1, proc = -1;
-  int call_form = -1, reply_form = -1, length = -1, header_length = -1, invalidated = -1, sent_in = -1;
+  int call_form = -1, reply_form = -1, length = -1, header_length = -1, invalidated = -1, sent_in = -1, shown_in = -1;
   int rpc_program = -1, rpc_version = -1, rpc_procedure = -1;
   int align = -1, thresh = -1, error = -1, vers_low = -1, vers_high = -1, bad_discriminator = -1;
   int read_segments = -1, write_chunks = -1;

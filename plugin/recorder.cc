@@ -160,6 +160,7 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
       shared.reply_frame = message.frame;
     }
   }
+  if (message.frame.number < now) store_.At(message.frame.number).shown_in.push_back(now);
   frame.messages.push_back(std::move(record));
   if (message.role != Role::kReply) return;
   if (!transaction || !transaction->reply.present) {

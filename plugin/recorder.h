@@ -169,6 +169,8 @@ struct FrameRecord {
   std::vector<std::unique_ptr<RpcRecord>> rpcs;
   std::vector<NoteRecord> notes;
   std::vector<std::unique_ptr<FindingRecord>> findings;
+  // Messages that were sent in this frame and are shown at later ones. Of use only when the frame is shown again.
+  std::vector<uint32_t> shown_in;
 };
 
 // All records of the open file.

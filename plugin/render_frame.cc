@@ -118,7 +118,7 @@ const char* Title(const Scene& scene, const FrameRecord& frame) {
                               OperationText(scene, frame.operations[0]));
   }
   if (!frame.notes.empty()) return frame.notes[0].gap ? "packets missing from the capture" : "refusal";
-  return "findings";
+  return frame.findings.empty() ? "message held back until earlier packets came" : "findings";
 }
 
 // Several messages in a frame each get their line in the Info column: what is there is fenced off before the next.
@@ -294,6 +294,7 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
     if (rpc->withheld == Withheld::kNothing) lines.Next();
     RenderRpc(scene, home, *rpc, nullptr);
   }
+  for (const uint32_t later : frame.shown_in) AddFrameLink(home, scene, hf.shown_in, later);
   for (const NoteRecord& note : frame.notes) RenderNote(scene, home, note);
   for (const auto& finding : frame.findings) RenderFinding(scene, home, *finding);
 }
