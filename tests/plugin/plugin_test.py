@@ -8,6 +8,7 @@ from `stag check`, which shares the pipeline but not a line of the plugin.
 """
 import argparse
 import collections
+import functools
 import hashlib
 import json
 import os
@@ -46,13 +47,16 @@ class PluginTest(unittest.TestCase):
             with open(OPTIONS.expected) as file:
                 cls.expected = [json.loads(line) for line in file]
 
-    def fields(self, display_filter, *names, options=()):
-        return self.wireshark.fields(OPTIONS.capture, display_filter, *names, options=options)
+    @classmethod
+    def fields(cls, display_filter, *names, options=()):
+        return cls.wireshark.fields(OPTIONS.capture, display_filter, *names, options=options)
 
-    def messages(self, *options):
+    @classmethod
+    @functools.cache
+    def messages(cls, *options):
         """(frame, xid, type) -> SHA-256 of each RPC message that the rpc dissector was given."""
-        output = self.wireshark.tshark(OPTIONS.capture, *options, "-Y", "rpcrdma && rpc", "-T", "json", "-x", "-J",
-                                       "frame rpc " + " ".join(UPPER_LAYERS))
+        output = cls.wireshark.tshark(OPTIONS.capture, *options, "-Y", "rpcrdma && rpc", "-T", "json", "-x", "-J",
+                                      "frame rpc " + " ".join(UPPER_LAYERS))
         found = collections.defaultdict(list)
         for packet in json.loads(output or "[]", object_pairs_hook=lambda pairs: pairs):
             layers = dict(dict(packet)["_source"])["layers"]
@@ -68,10 +72,12 @@ class PluginTest(unittest.TestCase):
                     found[frame, f"0x{xid:08x}", message_type].append(hashlib.sha256(message).hexdigest())
         return found
 
-    def shown_at(self):
+    @classmethod
+    @functools.cache
+    def shown_at(cls):
         """Frame of a Send -> the frames at which it is shown: its own, or a later one when it was held back."""
         frames = collections.defaultdict(set)
-        for shown, sent in self.fields("rpcrdma.sent_in", "frame.number", "rpcrdma.sent_in"):
+        for shown, sent in cls.fields("rpcrdma.sent_in", "frame.number", "rpcrdma.sent_in"):
             for frame in sent:
                 frames[int(frame)].add(int(shown[0]))
         return Later(frames)
