@@ -38,7 +38,7 @@ TEST(MultiMap, AgreesWithStdMultimap) {
   MultiMap<int> map;
   std::multimap<uint32_t, int> model;
   for (int i = 0; i < 20000; ++i) {
-    const uint32_t key = random() % 50;
+    const auto key = static_cast<uint32_t>(random() % 50);
     if (random() % 2) {
       map.Insert(key, i);
       model.insert({key, i});
