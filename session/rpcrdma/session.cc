@@ -59,6 +59,10 @@ struct ConnectionState {
   Live* newest = nullptr;
 };
 
+// A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser takes
+// its end for the message's.
+uint64_t LostTail(const Event& event) { return event.missing == fabric::Missing::kLost ? uint64_t{1} << 32 : 0; }
+
 bool Holds(const SegmentRecord& record, uint32_t handle, uint64_t offset) {
   return record.segment.handle == handle && offset >= record.segment.offset &&
          (offset - record.segment.offset < record.segment.length ||
@@ -98,7 +102,7 @@ struct Session::Impl {
   void FlushEarly(ConnectionState& state);
 
   void CompleteCall(ConnectionState& state, Live& live);
-  void TakeReply(ConnectionState& state, Live& live);
+  void TakeReply(Live& live, const Event& event);
   void End(ConnectionState& state, Live& live, Outcome outcome);
   void Forget(ConnectionState& state, Live& live);
   void Register(ConnectionState& state, Live& live, Side owner, bool of_reply);
@@ -255,12 +259,7 @@ bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
   message.call = {};
   message.reply = {};
   const Header& header = message.header;
-  rpcrdma::Decode(event.bytes, event.length, message.header);
-  // A Send whose end was lost is as long as what is known of it; it is not malformed for that.
-  if (event.missing != fabric::Missing::kNothing && header.status == ParseStatus::kMalformed &&
-      header.defect_offset + 4 > event.bytes.size() && header.defect != rpcrdma::Defect::kBadProc &&
-      header.defect != rpcrdma::Defect::kBadDiscriminator)
-    message.header.status = ParseStatus::kTruncatedByCapture;
+  rpcrdma::Decode(event.bytes, event.length + LostTail(event), message.header);
   if (header.status == ParseStatus::kOk && header.has_lists()) {
     message.payload = event.bytes.subspan(std::min<size_t>(header.length, event.bytes.size()));
     message.payload_length = event.length - std::min<uint64_t>(header.length, event.length);
@@ -271,8 +270,9 @@ bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
   }
   if (message.payload.size() >= 8) {
     const uint32_t type = LoadBe32(message.payload.data() + 4);
-    if (type == rpc::kCall) message.call = rpc::DecodeCall(message.payload, message.payload_length);
-    if (type == rpc::kReply) message.reply = rpc::DecodeReply(message.payload, message.payload_length);
+    const uint64_t length = message.payload_length + LostTail(event);
+    if (type == rpc::kCall) message.call = rpc::DecodeCall(message.payload, length);
+    if (type == rpc::kReply) message.reply = rpc::DecodeReply(message.payload, length);
   }
   return true;
 }
@@ -415,7 +415,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
 
   if (header.proc == rpcrdma::kMsg || header.proc == rpcrdma::kMsgp) {
     live.call.stream.assign(message.payload.begin(), message.payload.end());
-    live.call.stream_length = message.payload_length;
+    live.call.stream_length = message.payload_length + LostTail(event);
     live.call_rpc = rpc::DecodeCall(live.call.stream, live.call.stream_length);
   }
   state.outstanding[requester].Insert(header.xid, &live);
@@ -456,7 +456,7 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   live.reply_send_missing = event.missing != fabric::Missing::kNothing;
   live.reply_invalidated = event.invalidated;
   CompleteCall(state, live);
-  TakeReply(state, live);
+  TakeReply(live, event);
 
   Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
   if (message.header.words >= 3) connection.credits[requester].granted.Add(message.header.credit);
@@ -473,7 +473,7 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   Register(state, live, message.from, true);
 }
 
-void Session::Impl::TakeReply(ConnectionState&, Live& live) {
+void Session::Impl::TakeReply(Live& live, const Event& event) {
   const Header& header = message.header;
   if (message.role == Role::kError) {
     live.reply_form = ReplyForm::kError;
@@ -481,7 +481,7 @@ void Session::Impl::TakeReply(ConnectionState&, Live& live) {
   }
   if (header.proc != rpcrdma::kNomsg) {
     live.reply.stream.assign(message.payload.begin(), message.payload.end());
-    live.reply.stream_length = message.payload_length;
+    live.reply.stream_length = message.payload_length + LostTail(event);
     ledger.Charge(&live, live.reply.stream.size());
   }
   GroupReadChunks(header.reads, live.reply_read_chunks);

@@ -75,7 +75,7 @@ struct Payload {
   uint64_t length = 0;    // bytes of the unreduced message; valid when `complete`
   RebuildDefect defect = RebuildDefect::kNone;
   std::vector<std::byte> stream;  // captured prefix of the reduced stream (inline payload or special chunk)
-  uint64_t stream_length = 0;     // of it on the wire
+  uint64_t stream_length = 0;     // of it on the wire; far beyond stream.size() when the end of the Send was lost
   std::vector<Piece> pieces;
   std::vector<DataItem> items;    // DDP-eligible items, in order, reduced or inline
   nfs::Walk walk;

@@ -69,6 +69,18 @@ void EventScript::SendTruncated(Side from, const rpcrdma::Header& header, const 
   sink_.OnEvent(event);
 }
 
+void EventScript::SendLost(Side from, const rpcrdma::Header& header, const Buffer& payload, size_t captured) {
+  Buffer bytes;
+  rpcrdma::Encode(header, bytes);
+  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  bytes.resize(captured);
+  Event event = Next(EventKind::kSend, from);
+  event.bytes = bytes;
+  event.length = captured;
+  event.missing = fabric::Missing::kLost;
+  sink_.OnEvent(event);
+}
+
 void EventScript::Write(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
   Event event = Next(EventKind::kWrite, from);
   event.handle = handle;

@@ -32,6 +32,8 @@ class EventScript {
   void SendBytes(fabric::Side from, const Buffer& bytes, std::optional<uint32_t> invalidated = std::nullopt);
   // A Send of which the capture has only the first `captured` bytes.
   void SendTruncated(fabric::Side from, const rpcrdma::Header& header, const Buffer& payload, size_t captured);
+  // A Send whose last packets were lost: only the first `captured` bytes are known of.
+  void SendLost(fabric::Side from, const rpcrdma::Header& header, const Buffer& payload, size_t captured);
   void Write(fabric::Side from, uint32_t handle, uint64_t offset, const Buffer& bytes);
   void ReadRequest(fabric::Side from, uint32_t handle, uint64_t offset, uint32_t length);
   void ReadResponse(fabric::Side from, uint32_t handle, uint64_t offset, const Buffer& bytes);

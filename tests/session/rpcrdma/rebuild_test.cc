@@ -368,5 +368,19 @@ TEST_F(Rebuild, TruncationSaysIncompleteAndKeepsWhatIsVisible) {
   }
 }
 
+// Whatever of a Send is known, without its end it is no complete message, and no malformed one either.
+TEST_F(Rebuild, LostEndOfASendIsNeverComplete) {
+  for (size_t cut = 0; cut < 28 + 112; ++cut) {
+    const auto xid = static_cast<uint32_t>(1000 + cut);
+    const Buffer call = Join({MakeCall(xid, kNfs, 3, 7, Write3Head(16)), Pattern(16)});  // 112 bytes
+    script.SendLost(0, MakeHeader(rpcrdma::kMsg, xid), call, cut);
+    EasyReply(xid);
+    if (cut < 36) continue;
+    ASSERT_EQ(Last().xid, xid) << cut;
+    EXPECT_FALSE(Last().call_complete) << cut;
+    EXPECT_EQ(Last().call_defect, RebuildDefect::kNone) << cut;
+  }
+}
+
 }  // namespace
 }  // namespace stag::session
