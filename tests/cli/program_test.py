@@ -16,7 +16,7 @@ import tempfile
 import unittest
 
 STAG = sys.argv.pop(1)
-CAPTURE = str(pathlib.Path(__file__).parent / "data" / "rdma_error.pcap")
+CAPTURE = str(pathlib.Path(__file__).parents[2] / "pcaps" / "real" / "rxe-rdma_error.pcap")
 COMMANDS = ("connections", "transactions", "extract", "check", "rules", "explain")
 READERS = ("connections", "transactions", "check")
 
