@@ -26,7 +26,9 @@ target_compile_options(stag_warnings INTERFACE -Wall -Wextra -Wconversion -Wshad
 
 add_library(stag_sanitizers INTERFACE)
 if(STAG_SANITIZE)
-  target_compile_options(stag_sanitizers INTERFACE -fsanitize=${STAG_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # The vptr check needs RTTI, which pure libraries are built without.
+  target_compile_options(stag_sanitizers INTERFACE -fsanitize=${STAG_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all
+                                                   -fno-omit-frame-pointer)
   target_link_options(stag_sanitizers INTERFACE -fsanitize=${STAG_SANITIZE})
 endif()
 if(STAG_FUZZ)
