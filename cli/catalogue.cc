@@ -91,7 +91,7 @@ void AddRules(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("rules", "The catalogue of conformance rules");
   AddOutputOptions(*command, *options);
   command->footer(
-      "\nA rule that no check looks at says so in the last column.\n"
+      "A rule that no check looks at says so in the last column.\n"
       "\nExamples:\n"
       "  stag rules | grep WRLIST\n"
       "  stag rules --format jsonl | jq -r 'select(.checked|not).id'");
@@ -104,7 +104,7 @@ void AddExplain(CLI::App& app, Run& run) {
   command->add_option("ID", options->id, "The rule, e.g. RDLIST-003 (in any case)")->required()->type_name("");
   AddOutputOptions(*command, *options);
   command->footer(
-      "\nExamples:\n"
+      "Examples:\n"
       "  stag explain RDLIST-003\n"
       "  stag explain pvt-006");
   command->callback([options, &run] { run = [options] { return RunExplain(*options); }; });

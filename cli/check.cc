@@ -3,7 +3,6 @@
 // stag check: conformance. The engine observes the session and gives its findings to a reporter; the exit status says whether
 // any was at or above --fail-on.
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -19,7 +18,6 @@ using conformance::Severity;
 struct Options : CommonOptions {
   conformance::EngineOptions engine;
   std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
-  std::string fail_on_text = "error", profile_text = "auto";
 };
 
 // Ids and group prefixes, in any case, must name at least one rule.
@@ -73,51 +71,38 @@ int RunCheck(const Options& options) {
 }  // namespace
 
 void AddCheck(CLI::App& app, Run& run) {
-  static const std::map<std::string, conformance::Profile> kProfiles = {{"auto", conformance::Profile::kAuto},
-                                                                        {"rfc8166", conformance::Profile::kRfc8166},
-                                                                        {"rfc5666bis", conformance::Profile::kRfc5666bis},
-                                                                        {"rfc5666", conformance::Profile::kRfc5666}};
-  static const std::map<std::string, std::optional<Severity>> kLevels = {{"error", Severity::kError},
-                                                                         {"warning", Severity::kWarning},
-                                                                         {"note", Severity::kNote},
-                                                                         {"never", std::nullopt}};
+  using conformance::Profile;
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
   AddCaptureOptions(*command, *options);
-  const auto known = [](const auto& names) {
-    return CLI::Validator(
-        [&names](std::string& text) {
-          return names.contains(text) ? std::string{} : fmt::format("{} is not one of the choices", text);
-        },
-        "");
+  AddChoice<Profile>(*command, "--profile", options->engine.profile,
+                     {{"auto", Profile::kAuto},
+                      {"rfc8166", Profile::kRfc8166},
+                      {"rfc5666bis", Profile::kRfc5666bis},
+                      {"rfc5666", Profile::kRfc5666}},
+                     "Which document rules; auto (default): rfc8166, unless both peers prove to be legacy");
+  const auto add_selectors = [command](const std::string& name, std::vector<std::string>& to, const std::string& what) {
+    command->add_option(name, to, what)
+        ->delimiter(',')
+        ->allow_extra_args(false)  // what follows is a FILE
+        ->transform(CLI::Validator(CheckSelector, ""))
+        ->type_name("ID[,ID]");
   };
-  command
-      ->add_option("--profile", options->profile_text,
-                   "Which document rules; auto (default): rfc8166, unless both peers prove to be legacy")
-      ->check(known(kProfiles))
-      ->type_name("auto|rfc8166|rfc5666bis|rfc5666");
-  command->add_option("--select", options->engine.select, "Only these rules: ids or group prefixes, separated by commas")
-      ->delimiter(',')
-      ->transform(CLI::Validator(CheckSelector, ""))
-      ->type_name("ID,...");
-  command->add_option("--ignore", options->engine.ignore, "Not these rules")
-      ->delimiter(',')
-      ->transform(CLI::Validator(CheckSelector, ""))
-      ->type_name("ID,...");
-  command->add_option("--fail-on", options->fail_on_text, "Findings from this severity on make the exit status 1 (default: error)")
-      ->check(known(kLevels))
-      ->type_name("error|warning|note|never");
+  add_selectors("--select", options->engine.select, "Only these rules: ids or group prefixes, separated by commas");
+  add_selectors("--ignore", options->engine.ignore, "Not these rules");
+  AddChoice<std::optional<Severity>>(*command, "--fail-on", options->fail_on,
+                                     {{"error", Severity::kError},
+                                      {"warning", Severity::kWarning},
+                                      {"note", Severity::kNote},
+                                      {"never", std::nullopt}},
+                                     "Findings from this severity on make the exit status 1 (default: error)");
   command->footer(
-      "\nWhat the capture does not show is not judged: lost and cut packets never make a finding.\n"
+      "What the capture does not show is not judged: lost and cut packets never make a finding.\n"
       "\nExamples:\n"
       "  stag check mount.pcapng\n"
       "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"
       "  stag check --format jsonl --fail-on never *.pcap | jq -r 'select(.type==\"finding\").rule' | sort | uniq -c");
-  command->callback([options, &run] {
-    options->engine.profile = kProfiles.at(options->profile_text);
-    options->fail_on = kLevels.at(options->fail_on_text);
-    run = [options] { return RunCheck(*options); };
-  });
+  command->callback([options, &run] { run = [options] { return RunCheck(*options); }; });
 }
 
 }  // namespace stag::cli

@@ -449,7 +449,7 @@ void AddConnections(CLI::App& app, Run& run) {
   AddCaptureOptions(*command, *options);
   command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
   command->footer(
-      "\nConnections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where the set-up\n"
+      "Connections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where the set-up\n"
       "was not captured the side whose traffic says so.\n"
       "\nExamples:\n"
       "  stag connections mount.pcapng\n"

@@ -261,7 +261,7 @@ void AddExtract(CLI::App& app, Run& run) {
       ->type_name("DIR");
   command->add_flag("--force", options->force, "Write into a directory that is not empty, replacing files");
   command->footer(
-      "\nOne sparse file per file handle, with the name that was last seen for it, or fh-....bin. Where READs and WRITEs\n"
+      "One sparse file per file handle, with the name that was last seen for it, or fh-....bin. Where READs and WRITEs\n"
       "overlap, the later ones stand. Only data that was wholly captured is written; the manifest on stdout says what is\n"
       "missing (\"holes\" in bytes; \"complete\": all that was moved was captured, without a hole). With several captures each\n"
       "gets a directory of its own in DIR.\n"

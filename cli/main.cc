@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", kVersionText, "Print the version and exit");
   app.footer(
-      "\nExamples:\n"
+      "Examples:\n"
       "  stag connections mount.pcapng           who talked to whom, and on what terms\n"
       "  stag transactions mount.pcapng | less   every RPC\n"
       "  stag check mount.pcapng                 which side broke which sentence of the specification\n"
@@ -36,10 +36,15 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    const CLI::App* command = &app;
-    if (const auto used = app.get_subcommands(); !used.empty()) command = used.front();
-    Complain("{}", e.what());
-    Complain("try: {} --help", command == &app ? "stag" : "stag " + command->get_name());
+    const auto used = app.get_subcommands();
+    if (!used.empty()) {
+      Complain("{}", e.what());
+    } else if (argc > 1) {
+      Complain("there is no command or option {}", argv[1]);
+    } else {
+      Complain("which command?");
+    }
+    Complain("try: stag {}--help", used.empty() ? "" : used.front()->get_name() + " ");
     return kExitTrouble;
   }
   try {

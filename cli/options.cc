@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/options.h"
 
-#include <map>
+#include <charconv>
 
 #include "cli/version.h"
 
 namespace stag::cli {
 
+std::optional<uint64_t> ParseSize(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  constexpr std::string_view kUnits = "KMGT";
+  unsigned shift = 0;
+  if (!unit.empty()) {
+    const size_t power = kUnits.find(unit[0] >= 'a' ? static_cast<char>(unit[0] - 'a' + 'A') : unit[0]);
+    if (power == std::string_view::npos || !(unit.size() == 1 || unit.substr(1) == "B" || unit.substr(1) == "iB")) {
+      return std::nullopt;
+    }
+    shift = 10 * static_cast<unsigned>(power + 1);
+  }
+  if (number > UINT64_MAX >> shift) return std::nullopt;
+  return number << shift;
+}
+
 void AddOutputOptions(CLI::App& command, CommonOptions& options) {
-  static const std::map<std::string, Format> kFormats = {{"text", Format::kText}, {"jsonl", Format::kJsonl}};
-  static const std::map<std::string, Color> kColors = {
-      {"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}};
-  command.add_option("--format", options.format, "How results are written: text (default) or jsonl, one JSON object a line")
-      ->transform(CLI::CheckedTransformer(kFormats).description(""))
-      ->type_name("text|jsonl");
-  command.add_option("--color", options.color, "Colours in text: auto (default: on a terminal, unless NO_COLOR is set)")
-      ->transform(CLI::CheckedTransformer(kColors).description(""))
-      ->type_name("auto|always|never");
+  AddChoice<Format>(command, "--format", options.format, {{"text", Format::kText}, {"jsonl", Format::kJsonl}},
+                    "How results are written: text (default) or jsonl, one JSON object a line");
+  AddChoice<Color>(command, "--color", options.color,
+                   {{"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}},
+                   "Colours in text: auto (default: on a terminal, unless NO_COLOR is set)");
   command.add_flag("-q,--quiet", options.quiet, "Say nothing on stderr but errors");
   command.set_version_flag("--version", kVersionText, "Print the version and exit");
 }
@@ -27,16 +41,17 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options) {
       ->type_name("");
   AddOutputOptions(command, options);
   command.add_flag("--progress", options.progress, "Show a bar on stderr when it is a terminal and the work is long");
-  command.add_option("--memory", options.memory, "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported")
-      ->transform(CLI::AsSizeValue(false).description(""))
-      ->type_name("SIZE")
-      ->check(CLI::Validator(
-          [](std::string& text) {
-            uint64_t bytes = 0;
-            return CLI::detail::lexical_cast(text, bytes) && bytes >= 1u << 20 ? std::string{}
-                                                                                : std::string{"must be at least 1M"};
-          },
-          ""));
+  const auto check_size = [&options](std::string& text) {
+    const std::optional<uint64_t> bytes = ParseSize(text);
+    if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+    options.memory = *bytes;
+    return std::string{};
+  };
+  command
+      .add_option_function<std::string>("--memory", [](const std::string&) {},
+                                        "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported")
+      ->check(CLI::Validator(check_size, ""))
+      ->type_name("SIZE");
 }
 
 }  // namespace stag::cli

@@ -6,7 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stag::cli {
@@ -27,6 +30,29 @@ struct CommonOptions {
   uint64_t memory = 256u << 20;  // bytes
   std::vector<std::string> files;
 };
+
+// An option whose value is one of a few words: the value goes to `value`.
+template <typename T>
+CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value, std::vector<std::pair<std::string, T>> choices,
+                       const std::string& description) {
+  std::string words;
+  for (const auto& [word, ignored] : choices) words += (words.empty() ? "" : "|") + word;
+  const auto choose = [&value, choices = std::move(choices), words](std::string& text) {
+    for (const auto& [word, chosen] : choices) {
+      if (word == text) {
+        value = chosen;
+        return std::string{};
+      }
+    }
+    return text + " is not one of " + words;
+  };
+  return command.add_option_function<std::string>(name, [](const std::string&) {}, description)
+      ->check(CLI::Validator(choose, ""))
+      ->type_name(words);
+}
+
+// Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.
+std::optional<uint64_t> ParseSize(std::string_view text);
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options);

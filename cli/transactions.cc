@@ -409,7 +409,7 @@ void AddTransactions(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("transactions", "A line per RPC: frames, procedure, chunks, sizes, time, status");
   AddCaptureOptions(*command, *options);
   command->footer(
-      "\nEvery Call that was captured is listed, in order of its last packet; \"call\" and \"reply\" are frame numbers. Sizes are\n"
+      "Every Call that was captured is listed, in order of its last packet; \"call\" and \"reply\" are frame numbers. Sizes are\n"
       "those of the rebuilt RPC messages, with the chunks put back; \"-\" where bytes were not captured.\n"
       "\nExamples:\n"
       "  stag transactions mount.pcapng\n"

@@ -259,6 +259,16 @@ class Check(Base):
             self.status(stag("check", "--fail-on", level, CAPTURE), want)
         self.status(stag("check", CAPTURE), 1 if counts["error"] else 0)
 
+    def test_select_takes_no_file(self):
+        self.status(stag("check", "--select", "HDR,XID-001", "--ignore", "hdr-008", "--fail-on", "never", CAPTURE), 0)
+        self.status(stag("check", "--fail-on", "never", "--select", "HDR", "--select", "XID", CAPTURE), 0)
+        summary = lines(stag("check", "--format", "jsonl", "--fail-on", "never", "--select", "HDR,XID-001", "--ignore",
+                             "hdr-008", CAPTURE))[-1]
+        rules = summary["rules_checked"] + summary["rules_not_exercised"]
+        self.assertIn("XID-001", rules)
+        self.assertNotIn("XID-002", rules)
+        self.assertNotIn("HDR-008", rules)
+
     def test_select_and_ignore(self):
         summary = lines(stag("check", "--format", "jsonl", "--select", "HDR", "--fail-on", "never", CAPTURE))[-1]
         rules = summary["rules_checked"] + summary["rules_not_exercised"]
