@@ -7,18 +7,6 @@ namespace {
 // Buffers kept for reuse: few and not large, so that a burst of big transactions does not stay in memory.
 constexpr uint64_t kMaxSpareBytes = 16u << 20;
 constexpr size_t kMaxSpareRecords = 4096;
-constexpr size_t kMaxKeptStream = 256u << 10;
-
-void ResetPayload(Payload& payload) {
-  if (payload.stream.capacity() > kMaxKeptStream) payload.stream = {};
-  payload.present = payload.complete = false;
-  payload.length = payload.stream_length = 0;
-  payload.defect = RebuildDefect::kNone;
-  payload.stream.clear();
-  payload.pieces.clear();
-  payload.items.clear();
-  payload.walk = {};
-}
 }  // namespace
 
 Live* Ledger::Open() {
@@ -28,6 +16,12 @@ Live* Ledger::Open() {
   }
   Live* live = free_.back();
   free_.pop_back();
+  for (Payload* payload : {&live->call, &live->reply}) {
+    if (spare_streams_.empty()) break;
+    payload->stream = std::move(spare_streams_.back());
+    spare_streams_.pop_back();
+    spare_bytes_ -= payload->stream.capacity();
+  }
   live->older = newest_;
   live->newer = nullptr;
   (newest_ ? newest_->newer : oldest_) = live;
@@ -52,8 +46,23 @@ void Ledger::Retire(Live* live) {
         record.data = {};
       }
     }
-  ResetPayload(live->call);
-  ResetPayload(live->reply);
+  ReleasePayload(live->call);
+  ReleasePayload(live->reply);
+}
+
+void Ledger::ReleasePayload(Payload& payload) {
+  if (spare_bytes_ + payload.stream.capacity() <= kMaxSpareBytes && spare_streams_.size() < kMaxSpareRecords) {
+    spare_bytes_ += payload.stream.capacity();
+    payload.stream.clear();
+    spare_streams_.push_back(std::move(payload.stream));
+  }
+  payload.stream = {};
+  payload.present = payload.complete = false;
+  payload.length = payload.stream_length = 0;
+  payload.defect = RebuildDefect::kNone;
+  payload.pieces.clear();
+  payload.items.clear();
+  payload.walk = {};
 }
 
 void Ledger::Recycle(Live* live) {

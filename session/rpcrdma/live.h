@@ -39,12 +39,14 @@ class Ledger {
 
  private:
   void ReleaseRecords(std::vector<SegmentRecord>& records);
+  void ReleasePayload(Payload& payload);
   void Uncharge(Live* live);
 
   std::vector<std::unique_ptr<Live>> all_;
   std::vector<Live*> free_;
   std::vector<SegmentRecord> spare_;
-  uint64_t spare_bytes_ = 0;  // capacity of the buffers in spare_
+  std::vector<std::vector<std::byte>> spare_streams_;
+  uint64_t spare_bytes_ = 0;  // capacity of the buffers in spare_ and spare_streams_
   Live* oldest_ = nullptr;
   Live* newest_ = nullptr;
   uint64_t used_ = 0;
