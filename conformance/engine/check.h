@@ -50,11 +50,13 @@ struct Violation {
 
 class Context {
  public:
-  Context(const Connection& c, ConnectionState& s, Profile p) : connection(c), state(s), profile(p) {}
+  Context(const Connection& c, ConnectionState& s, Profile p, bool undecided)
+      : connection(c), state(s), profile(p), may_be_legacy(undecided) {}
 
   const Connection& connection;
   const ConnectionState& state;
-  const Profile profile;  // the one in force on this connection now; never kAuto
+  const Profile profile;     // the one in force on this connection now; never kAuto
+  const bool may_be_legacy;  // Profile::kAuto: the peers may yet prove that they speak RFC 5666
 
   const Message* message = nullptr;
   const Transaction* transaction = nullptr;

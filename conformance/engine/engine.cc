@@ -77,11 +77,11 @@ struct Engine::Impl {
   Impl(const EngineOptions& engine_options, FindingSink& finding_sink);
 
   Judged* Find(const Connection& connection);
-  Profile ProfileOf(const ConnectionState& state) const;
+  Context MakeContext(const Connection& connection, ConnectionState& state) const;
   void Run(Bucket bucket, Context& context, Judged& judged);
   void Merge();
   Finding MakeFinding(const Context& context, Staged& staged) const;
-  bool MustHold(const Context& context, const RuleInfo& rule) const;
+  static bool MustHold(const Context& context, const RuleInfo& rule);
   void Decide(const Connection& connection, const Message& message, Judged& judged);
   void Release(const Connection& connection, Held& held);
   void Remember(const Connection& connection);
@@ -128,9 +128,13 @@ Judged* Engine::Impl::Find(const Connection& connection) {
   return slot.get();
 }
 
-Profile Engine::Impl::ProfileOf(const ConnectionState& state) const {
-  if (options.profile != Profile::kAuto) return options.profile;
-  return state.legacy_proven ? Profile::kRfc5666 : Profile::kRfc8166;
+// `auto_profile` of the catalogue: RFC 8166, unless both peers have proven that they speak RFC 5666; once both have sent RFC
+// 8797 private data they can't.
+Context Engine::Impl::MakeContext(const Connection& connection, ConnectionState& state) const {
+  if (options.profile != Profile::kAuto) return Context(connection, state, options.profile, false);
+  if (state.legacy_proven) return Context(connection, state, Profile::kRfc5666, false);
+  const bool settled = connection.setup[0].has_data() && connection.setup[1].has_data();
+  return Context(connection, state, Profile::kRfc8166, !settled);
 }
 
 void Engine::Impl::Run(Bucket bucket, Context& context, Judged& judged) {
@@ -212,20 +216,17 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
 
   std::vector<uint64_t>& frames = violation.frames;
   std::ranges::sort(frames);
-  const auto [begin, end] = std::ranges::unique(frames);
-  frames.erase(begin, end);
+  frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
   std::erase(frames, finding.frame.number);
   std::erase(frames, 0);
   finding.related_frames = std::move(frames);
   return finding;
 }
 
-// `auto_profile` of the catalogue: where no RFC 8797 private data was exchanged, an RDMA_MSGP Call or a Read list in a Reply
-// may yet prove to be one of two peers that both speak RFC 5666. It is a finding as soon as it can't.
-bool Engine::Impl::MustHold(const Context& context, const RuleInfo& rule) const {
-  if (options.profile != Profile::kAuto || context.profile != Profile::kRfc8166 || !context.message || !context.transaction)
-    return false;
-  if (context.connection.setup[0].has_data() && context.connection.setup[1].has_data()) return false;
+// An RDMA_MSGP Call or a Read list in a Reply may yet prove to be one of two peers that both speak RFC 5666. It is a finding as
+// soon as it can't.
+bool Engine::Impl::MustHold(const Context& context, const RuleInfo& rule) {
+  if (!context.may_be_legacy || !context.message || !context.transaction) return false;
   return (rule.id == "MSGP-001" && context.message->role == Role::kCall) ||
          (rule.id == "RDLIST-001" && context.message->role == Role::kReply);
 }
@@ -296,7 +297,7 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
   if (event.kind != fabric::EventKind::kSetup) return;
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
-  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  Context context = impl_->MakeContext(connection, judged->state);
   context.event = &event;
   impl_->Run(Bucket::kSetup, context, *judged);
   impl_->Remember(connection);
@@ -306,7 +307,7 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
   if (Judged* judged = impl_->Find(connection)) {
     // Only what packets prove is a finding; the end of the capture proves nothing.
     if (event.close_reason != fabric::CloseReason::kEndOfCapture && event.close_reason != fabric::CloseReason::kEvicted) {
-      Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+      Context context = impl_->MakeContext(connection, judged->state);
       context.event = &event;
       impl_->Run(Bucket::kClosed, context, *judged);
       for (Held& held : judged->held) impl_->Release(connection, held);
@@ -321,7 +322,7 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   if (!judged) return;
   judged->state.Before(connection, message, transaction);
   impl_->Decide(connection, message, *judged);
-  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  Context context = impl_->MakeContext(connection, judged->state);
   context.message = &message;
   context.transaction = transaction;
   impl_->Run(Bucket::kMessage, context, *judged);
@@ -333,7 +334,7 @@ void Engine::OnCallComplete(const session::Connection& connection, const session
   if (transaction.outcome == session::Outcome::kUnanswered || transaction.outcome == session::Outcome::kEvicted) return;
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
-  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  Context context = impl_->MakeContext(connection, judged->state);
   context.transaction = &transaction;
   impl_->Run(Bucket::kCallComplete, context, *judged);
 }
@@ -341,7 +342,7 @@ void Engine::OnCallComplete(const session::Connection& connection, const session
 void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
-  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  Context context = impl_->MakeContext(connection, judged->state);
   context.operation = &operation;
   context.event = operation.event;
   context.transaction = operation.transaction;
@@ -353,9 +354,8 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(event);
-  if (event.nak == fabric::NakKind::kRemoteAccess || event.nak == fabric::NakKind::kTerminate)
-    impl_->Refuse(connection, judged->state);
-  Context context(connection, judged->state, impl_->ProfileOf(judged->state));
+  if (RefusesAccess(event)) impl_->Refuse(connection, judged->state);
+  Context context = impl_->MakeContext(connection, judged->state);
   context.event = &event;
   impl_->Run(Bucket::kNak, context, *judged);
 }

@@ -137,6 +137,13 @@ struct ConnectionState {
   void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
 };
 
+// A NAK or Terminate that says: this memory may not be accessed (RFC 5040 section 4.8, RFC 5041 section 8: remote protection
+// and tagged buffer errors).
+inline bool RefusesAccess(const fabric::Event& nak) {
+  if (nak.nak == fabric::NakKind::kTerminate) return nak.terminate_layer <= 1 && nak.terminate_type == 1;
+  return nak.nak == fabric::NakKind::kRemoteAccess;
+}
+
 // FNV-1a; tells whether a Call that came again is the same.
 uint64_t HashOf(Bytes bytes);
 

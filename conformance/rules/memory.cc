@@ -29,6 +29,7 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
   if (c.event->kind != kind || c.event->length == 0) return Outcome::kNotApplicable;
   if (op.retired) return Outcome::kNotApplicable;  // MEM-004
   const bool reads = kind == EventKind::kReadRequest;
+  if (op.transaction && op.transaction->requester == c.event->from) return Outcome::kNotApplicable;  // a Reply's memory: MODEL-001
   const bool fits = op.segment && !op.overrun && (op.segment->list == ListKind::kReadList) == reads;
   if (fits) return Outcome::kPass;
   if (op.segment && op.overrun && Undisturbed(c))
@@ -45,9 +46,18 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
 
 }  // namespace
 
-// MODEL-001: requesters do not read. Under draft-08 they read what a Reply advertises; those Replies are RDLIST-001 elsewhere.
+// MODEL-001: requesters do not read. Under draft-08, which does not have this rule, they read what a Reply advertises; while the
+// automatic profile has not settled, such a Reply is left to RDLIST-001.
 Outcome RequesterDoesNotRead(Context& c) {
   if (c.event->kind != EventKind::kReadRequest || c.event->length == 0) return Outcome::kNotApplicable;
+  const Transaction* t = c.operation->transaction;
+  if (t && t->requester == c.event->from) {
+    if (c.may_be_legacy) return Outcome::kNotApplicable;
+    return c.Fail({.message = "The requester reads memory that a Reply advertises",
+                   .expected = "RDMA Reads by the responder only",
+                   .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes"),
+                   .frames = {t->reply_frame.number}});
+  }
   if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from)) return PassIf(c.operation->segment != nullptr);
   return c.Fail({.message = "The requester issues an RDMA Read",
                  .expected = "RDMA Reads by the responder only",

@@ -123,7 +123,7 @@ Outcome InvalidatesOwnHandle(Context& c) {
 Outcome HandlesCanBeInvalidated(Context& c) {
   const RecentSend* send = c.state.refused_send;
   if (!send || !send->invalidates || !send->invalidates_own) return Outcome::kNotApplicable;
-  if (c.event->nak != fabric::NakKind::kRemoteAccess && c.event->nak != fabric::NakKind::kInvalidRequest) return Outcome::kNotApplicable;
+  if (!RefusesAccess(*c.event) && c.event->nak != fabric::NakKind::kInvalidRequest) return Outcome::kNotApplicable;
   const SetupData& requester = c.connection.setup[c.event->from];
   if (!requester.known() || !requester.remote_invalidation()) return Outcome::kNotApplicable;
   return c.Fail({.message = "A Send with Invalidate is refused by a peer that set R",

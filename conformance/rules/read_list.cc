@@ -332,9 +332,8 @@ Outcome ChunksAreRead(Context& c) {
 // the Read was inside.
 Outcome ReadChunkIsValid(Context& c) {
   const RecentOperation* op = c.state.refused_operation;
-  if (!op || op->kind != fabric::EventKind::kReadRequest || c.event->nak != fabric::NakKind::kRemoteAccess)
+  if (!op || op->kind != fabric::EventKind::kReadRequest || !RefusesAccess(*c.event) || !op->inside)
     return Outcome::kNotApplicable;
-  if (!op->inside) return Outcome::kNotApplicable;
   return c.Fail({.message = "An RDMA Read inside an advertised segment is refused",
                  .expected = "memory that stays valid until the Reply",
                  .actual = Text("remote access error for handle ", Hex{op->handle}, ", ", op->length, " bytes"),

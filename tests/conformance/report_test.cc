@@ -79,7 +79,7 @@ TEST(TextReport, FoldsRepeats) {
   std::string out;
   const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false);
   reporter->BeginFile("a.pcap");
-  for (const uint64_t frame : {12, 20, 31}) reporter->OnFinding(MakeFinding("WRLIST-006", frame));
+  for (const uint64_t frame : {uint64_t{12}, uint64_t{20}, uint64_t{31}}) reporter->OnFinding(MakeFinding("WRLIST-006", frame));
   reporter->OnFinding(MakeFinding("XID-002", 40));
   reporter->EndFile(MakeSummary());
   reporter->Finish();

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile, then records
+// of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6: truncated), u8 length, then
+// for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send, of private data, or moved).
+// Whatever comes, nothing crashes, and each finding is whole and in frame order.
+#include <algorithm>
+#include <cstdlib>
+
+#include "conformance/engine/engine.h"
+#include "conformance/report/reporter.h"
+#include "protocol/base/cursor.h"
+
+namespace {
+
+using namespace stag;
+
+class Judge : public conformance::FindingSink {
+ public:
+  Judge() : text_(conformance::MakeTextReporter([](std::string_view) {}, true, false)),
+            jsonl_(conformance::MakeJsonlReporter([](std::string_view) {})) {}
+  void OnFinding(const conformance::Finding& finding) override {
+    if (!finding.rule || finding.message.empty() || finding.frame.number < last_) std::abort();
+    if (!std::is_sorted(finding.related_frames.begin(), finding.related_frames.end())) std::abort();
+    last_ = finding.frame.number;
+    text_->OnFinding(finding);
+    jsonl_->OnFinding(finding);
+  }
+  ~Judge() override {
+    text_->EndFile({});
+    text_->Finish();
+    jsonl_->Finish();
+  }
+
+ private:
+  uint64_t last_ = 0;
+  std::unique_ptr<conformance::Reporter> text_, jsonl_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  Judge judge;
+  conformance::EngineOptions options;
+  options.profile = static_cast<conformance::Profile>(data[0] & 3);
+  conformance::Engine engine(options, judge);
+  session::SessionOptions session_options;
+  session_options.memory_limit = 256 << 10;
+  session::Session session(session_options, {&engine});
+  fabric::ConnectionInfo info[2];
+  info[0].id = 1;
+  info[0].service_port = 20049;
+  info[0].roles_known = true;
+  info[1].id = 2;
+  Cursor cursor(std::as_bytes(std::span(data, size)).subspan(1));
+  uint64_t frame = 0;
+  while (cursor.remaining() > 0) {
+    const uint8_t what = cursor.U8();
+    const uint8_t length = cursor.U8();
+    using enum fabric::EventKind;
+    constexpr fabric::EventKind kKinds[] = {kSend, kWrite, kReadRequest, kReadResponse, kGap, kSetup, kClosed, kNak};
+    fabric::Event event;
+    event.kind = kKinds[what & 7];
+    event.from = what >> 3 & 1;
+    event.connection = &info[what >> 4 & 1];
+    event.frame = event.first_frame = event.now = {++frame, 0};
+    if (event.kind != kSend && event.kind != kSetup) {
+      event.handle = cursor.U32();
+      event.offset = cursor.U32();
+    }
+    event.bytes = event.private_data = cursor.Take(std::min<size_t>(length, cursor.remaining()));
+    event.length = length;
+    if (event.bytes.size() < length || (what & 0x40)) {
+      event.bytes = event.bytes.first(event.bytes.size() / 2);
+      event.missing = fabric::Missing::kTruncatedByCapture;
+    }
+    if (what & 0x20) event.invalidated = length;
+    event.first = event.last = true;
+    event.setup = static_cast<fabric::SetupMessage>(length % 6);
+    event.nak = static_cast<fabric::NakKind>(length % 6);
+    event.refused.number = frame > 1 ? frame - 1 - length % 3 % frame : 0;
+    event.close_reason = static_cast<fabric::CloseReason>(length % 6);
+    session.OnEvent(event);
+  }
+  session.Finish();
+  return 0;
+}
