@@ -22,17 +22,13 @@ Live* Ledger::Open() {
     spare_streams_.pop_back();
     spare_bytes_ -= payload->stream.capacity();
   }
-  live->older = newest_;
-  live->newer = nullptr;
-  (newest_ ? newest_->newer : oldest_) = live;
-  newest_ = live;
+  ages_.Push(live);
   return live;
 }
 
 void Ledger::Retire(Live* live) {
-  (live->older ? live->older->newer : oldest_) = live->newer;
-  (live->newer ? live->newer->older : newest_) = live->older;
-  live->older = live->newer = nullptr;
+  ages_.Remove(live);
+  retired_.Push(live);
   live->retired = true;
   Uncharge(live);
   for (std::vector<SegmentRecord>* records : {&live->segments, &live->reply_segments})
@@ -66,6 +62,7 @@ void Ledger::ReleasePayload(Payload& payload) {
 }
 
 void Ledger::Recycle(Live* live) {
+  retired_.Remove(live);
   ReleaseRecords(live->segments);
   ReleaseRecords(live->reply_segments);
   // Everything but the storage goes back to its first value.

@@ -14,14 +14,43 @@
 namespace stag::session {
 
 struct Live : Transaction {
-  Live* older = nullptr;  // in order of age over all connections
+  Live* older = nullptr;  // over all connections
   Live* newer = nullptr;
-  Live* previous = nullptr;  // in order of age on its connection
+  Live* previous = nullptr;  // on its connection
   Live* next = nullptr;
   uint64_t bytes = 0;         // counted against the memory limit
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
   bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
 };
+
+// A list of transactions through two of their pointers, oldest first.
+template <Live* Live::*kBack, Live* Live::*kForward>
+class LiveList {
+ public:
+  Live* oldest() const { return oldest_; }
+  Live* newest() const { return newest_; }
+  size_t size() const { return size_; }
+  void Push(Live* live) {
+    live->*kBack = newest_;
+    live->*kForward = nullptr;
+    (newest_ ? newest_->*kForward : oldest_) = live;
+    newest_ = live;
+    ++size_;
+  }
+  void Remove(Live* live) {
+    (live->*kBack ? live->*kBack->*kForward : oldest_) = live->*kForward;
+    (live->*kForward ? live->*kForward->*kBack : newest_) = live->*kBack;
+    live->*kBack = live->*kForward = nullptr;
+    --size_;
+  }
+
+ private:
+  Live* oldest_ = nullptr;
+  Live* newest_ = nullptr;
+  size_t size_ = 0;
+};
+using ByAge = LiveList<&Live::older, &Live::newer>;             // over all connections
+using OnConnection = LiveList<&Live::previous, &Live::next>;    // of one
 
 class Ledger {
  public:
@@ -35,7 +64,10 @@ class Ledger {
   void Resize(std::vector<SegmentRecord>& records, size_t count);
   void Charge(Live* live, uint64_t bytes);
   uint64_t used() const { return used_; }
-  Live* oldest() const { return oldest_; }
+  Live* oldest() const { return ages_.oldest(); }
+  // The transaction that was retired first, and how many are retired and not recycled.
+  Live* oldest_retired() const { return retired_.oldest(); }
+  size_t retired() const { return retired_.size(); }
 
  private:
   void ReleaseRecords(std::vector<SegmentRecord>& records);
@@ -47,8 +79,7 @@ class Ledger {
   std::vector<SegmentRecord> spare_;
   std::vector<std::vector<std::byte>> spare_streams_;
   uint64_t spare_bytes_ = 0;  // capacity of the buffers in spare_ and spare_streams_
-  Live* oldest_ = nullptr;
-  Live* newest_ = nullptr;
+  ByAge ages_, retired_;
   uint64_t used_ = 0;
 };
 

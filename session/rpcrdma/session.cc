@@ -2,7 +2,6 @@
 #include "session/rpcrdma/session.h"
 
 #include <algorithm>
-#include <deque>
 #include <unordered_map>
 
 #include "session/rpcrdma/live.h"
@@ -21,8 +20,9 @@ using rpcrdma::Header;
 constexpr uint64_t kConnectionCost = 4096;
 constexpr uint64_t kTransactionCost = 2048;
 constexpr uint64_t kSegmentCost = sizeof(SegmentRecord);
-// How many ended transactions a connection remembers, to tell late RDMA operations.
+// How many ended transactions a connection remembers, and all together, to tell late RDMA operations.
 constexpr size_t kRetired = 32;
+constexpr size_t kRetiredInAll = 2048;
 constexpr size_t kMaxRetiredSegments = 256;
 // How many events of its connection an unexpected reply waits for its Call (frames swapped by the capture).
 constexpr uint32_t kEarlyReplyPatience = 4;
@@ -51,12 +51,11 @@ struct ConnectionState {
   std::array<MultiMap<Live*>, 2> outstanding;   // by requesting side: xid
   std::array<MultiMap<Live*>, 2> reading;       // legacy replies whose Read list waits for RDMA_DONE, by requesting side
   std::array<MultiMap<SegmentRef>, 2> memory;   // by owning side: handle
-  std::deque<Live*> retired;
   EarlyReply early;
   SegmentRef last_hit;         // the segment that the previous RDMA packet touched ...
   Side last_hit_owner = 0;     // ... and whose memory it is
-  Live* oldest = nullptr;      // transactions that have not ended, in order of age
-  Live* newest = nullptr;
+  OnConnection live;           // transactions that have not ended
+  OnConnection retired;        // and the last that have
 };
 
 // A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser takes
@@ -200,7 +199,7 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   ++connection.counters[event.from].gaps;
   connection.lossy = connection.disturbed = true;
-  for (Live* live = state.oldest; live; live = live->next) live->disturbed = true;
+  for (Live* live = state.live.oldest(); live; live = live->next) live->disturbed = true;
   Notify([&](Observer& o) { o.OnGap(connection, event); });
 }
 
@@ -214,14 +213,14 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
     connection.counters[state.early.event.from].send_bytes += state.early.event.length;
   }
   FlushEarly(state);
-  while (Live* live = state.oldest)
+  while (Live* live = state.live.oldest())
     End(state, *live, live->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : live->outcome);
   connection.closed = true;
   connection.close_reason = event.close_reason;
   connection.close_frame = event.frame;
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
-  for (Live* live : state.retired) ledger.Recycle(live);
+  while (Live* live = state.retired.oldest()) Forget(state, *live);
   last = nullptr;
   connections.erase(connection.info.id);
 }
@@ -360,16 +359,14 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
     End(state, *previous, previous->outcome == Outcome::kOutstanding ? Outcome::kReissued : previous->outcome);
     previous = nullptr;
   }
-  if (state.outstanding[requester].size() >= options.max_outstanding) End(state, *state.oldest, Outcome::kEvicted);
+  if (state.outstanding[requester].size() >= options.max_outstanding) End(state, *state.live.oldest(), Outcome::kEvicted);
 
   const uint64_t cost =
       kTransactionCost + message.payload.size() + kSegmentCost * (header.reads.size() + header.segments.size());
   MakeRoom(cost, nullptr);
   Live& live = *ledger.Open();
   ledger.Charge(&live, cost);
-  live.previous = state.newest;
-  (state.newest ? state.newest->next : state.oldest) = &live;
-  state.newest = &live;
+  state.live.Push(&live);
   live.connection = connection.info.id;
   live.serial = ++serial;
   live.xid = header.xid;
@@ -516,7 +513,7 @@ void Session::Impl::Done(ConnectionState& state) {
 
 void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
-  for (const Live* live : state.retired)
+  for (const Live* live = state.retired.oldest(); live; live = live->next)
     if (live->xid == message.header.xid && live->requester != message.from && live->reply_frame.number != 0)
       message.repeated = true;
   // On a connection followed from its start this is odd: perhaps the capture swapped two frames and the Call comes next.
@@ -677,21 +674,19 @@ void Session::Impl::End(ConnectionState& state, Live& live, Outcome outcome) {
   Notify([&](Observer& o) { o.OnTransaction(connection, live); });
   if (connection.credits[0].outstanding == 0 && connection.credits[1].outstanding == 0) connection.disturbed = false;
 
-  (live.previous ? live.previous->next : state.oldest) = live.next;
-  (live.next ? live.next->previous : state.newest) = live.previous;
-  live.previous = live.next = nullptr;
+  state.live.Remove(&live);
   ledger.Retire(&live);
-  state.retired.push_back(&live);
-  if (live.segments.size() > kMaxRetiredSegments) {
-    state.retired.pop_back();
-    Forget(state, live);
-  } else if (state.retired.size() > kRetired) {
-    Forget(state, *state.retired.front());
-    state.retired.pop_front();
+  state.retired.Push(&live);
+  if (live.segments.size() > kMaxRetiredSegments) Forget(state, live);
+  if (state.retired.size() > kRetired) Forget(state, *state.retired.oldest());
+  if (ledger.retired() > kRetiredInAll) {
+    Live* oldest = ledger.oldest_retired();
+    Forget(*connections.find(oldest->connection)->second, *oldest);
   }
 }
 
 void Session::Impl::Forget(ConnectionState& state, Live& live) {
+  state.retired.Remove(&live);
   Unregister(state, live, live.requester, false);
   Unregister(state, live, Side(1 - live.requester), true);
   ledger.Recycle(&live);
