@@ -126,7 +126,9 @@ TEST_P(Damage, SwappingNeighbours) {
     const Analysis damaged = Analyse(test::SwappedWithNext(frames_, i));
     ExpectNothingNew(whole_, damaged, "frames " + std::to_string(i + 1) + " and " + std::to_string(i + 2) + " swapped");
     // At the very start of a capture that joins mid-stream nothing tells a reply without its Call from a swapped one.
-    if (i > 0) EXPECT_EQ(damaged.complete, whole_.complete) << "frames " << i + 1 << " and " << i + 2 << " swapped";
+    if (i > 0) {
+      EXPECT_EQ(damaged.complete, whole_.complete) << "frames " << i + 1 << " and " << i + 2 << " swapped";
+    }
   }
 }
 
