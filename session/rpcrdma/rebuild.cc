@@ -339,6 +339,11 @@ void RebuildCall(Transaction& transaction) {
   Payload& call = transaction.call;
   Start(call);
   transaction.operations.clear();
+  // Lists that are cut or broken may go on: nothing is rebuilt from a part of them.
+  if (transaction.call_header.status != ParseStatus::kOk) {
+    call.present = false;
+    return;
+  }
   if (transaction.call_header.proc == rpcrdma::kNomsg)
     TakePositionZero(transaction.read_chunks, transaction.segments, call);
   if (call.stream_length == 0) call.present = false;
@@ -356,6 +361,10 @@ void RebuildReply(Transaction& transaction) {
   Payload& reply = transaction.reply;
   Start(reply);
   const rpcrdma::Header& header = transaction.reply_header;
+  if (header.status != ParseStatus::kOk) {
+    reply.present = false;
+    return;
+  }
   const bool read_list = !transaction.reply_read_chunks.empty();
   if (header.proc == rpcrdma::kNomsg) {
     if (read_list) {

@@ -368,6 +368,29 @@ TEST_F(Rebuild, TruncationSaysIncompleteAndKeepsWhatIsVisible) {
   }
 }
 
+// A Reply chunk of two segments whose second entry was cut off: what the first holds is not the reply.
+TEST_F(Rebuild, CutListsGiveNothing) {
+  rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, 1);
+  SetReplyChunk(call, {{5, 24, 0}, {6, 24, 0}});
+  script.Send(0, call, MakeCall(1, 0x20000001, 1, 5));
+  const Buffer message = MakeReply(1, Pattern(24));
+  script.Write(1, 5, 0, Sliced(message, 0, 24));
+  script.Write(1, 6, 0, Sliced(message, 24, 24));
+  call.proc = rpcrdma::kNomsg;
+  script.SendTruncated(1, call, {}, 50);
+  EXPECT_EQ(Last().outcome, Outcome::kReplied);
+  EXPECT_FALSE(Last().reply_complete);
+
+  call = MakeHeader(rpcrdma::kNomsg, 2);
+  AddRead(call, 0, {7, 40, 0});
+  AddRead(call, 0, {8, 40, 0});
+  script.SendTruncated(0, call, {}, 60);
+  script.Read(1, 7, 0, MakeCall(2, 0x20000001, 1, 5));
+  script.Close();
+  EXPECT_EQ(Last().xid, 2u);
+  EXPECT_FALSE(Last().call_complete);
+}
+
 // Whatever of a Send is known, without its end it is no complete message, and no malformed one either.
 TEST_F(Rebuild, LostEndOfASendIsNeverComplete) {
   for (size_t cut = 0; cut < 28 + 112; ++cut) {
