@@ -62,7 +62,8 @@ class TextReporter final : public Reporter {
     if (s.gaps > 0 || s.truncated_frames > 0)
       out.append(Text("incomplete: ", Count(s.gaps, "gap"), ", ", Count(s.truncated_frames, "truncated frame"),
                       "; rules that need what is missing were not applied\n"));
-    out.append(Text(Count(s.checked.size(), "rule"), " exercised:\n", Wrapped(Ids(s.checked), 2, 118)));
+    out.append(Text(Count(s.checked.size(), "rule"), " exercised", s.checked.empty() ? "\n" : ":\n"));
+    if (!s.checked.empty()) out.append(Wrapped(Ids(s.checked), 2, 118));
     if (!s.not_exercised.empty())
       out.append(Text(s.not_exercised.size(), " not exercised by this traffic:\n", Wrapped(Ids(s.not_exercised), 2, 118)));
     Put(out);
