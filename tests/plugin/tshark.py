@@ -36,11 +36,11 @@ class Wireshark:
             "WIRESHARK_PLUGIN_DIR": str(self.directory / "plugins"),
             "WIRESHARK_CONFIG_DIR": str(self.directory / "home"),
         }
+        self._sanitizers = {}
         if preload:
             # A plugin built with sanitizers, in a program that is not. Wireshark keeps what it allocates at start.
-            self._environment["LD_PRELOAD"] = preload
-            self._environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=1"
-            self._environment["UBSAN_OPTIONS"] = "halt_on_error=1"
+            self._sanitizers = {"LD_PRELOAD": preload, "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
+                                "UBSAN_OPTIONS": "halt_on_error=1"}
 
     def close(self):
         self._stack.close()
@@ -61,9 +61,12 @@ class Wireshark:
 
     def run(self, *command, text_input=None):
         """Standard output of one of Wireshark's programs; fails when it does, or when it complains of the dissection."""
+        environment = dict(self._environment)
+        if command[0] in ("tshark", "sharkd"):
+            environment |= self._sanitizers  # the others do not load the plugin
         if os.getuid() == 0:
             command = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command)
-        done = subprocess.run(command, capture_output=True, env=self._environment, input=text_input, text=True,
+        done = subprocess.run(command, capture_output=True, env=environment, input=text_input, text=True,
                               cwd=self.directory / "home", errors="replace")
         complaints = [line for line in done.stderr.splitlines()
                       if "Dissector bug" in line or "ERROR" in line or "CRITICAL" in line or "runtime error" in line]
