@@ -36,6 +36,17 @@ void LearnSizes(const Transaction& t, ConnectionState& state) {
 
 }  // namespace
 
+bool Wraps(const rpcrdma::Segment& segment) {
+  return segment.length > 0 && segment.offset > UINT64_MAX - (segment.length - 1);
+}
+
+bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b) {
+  const rpcrdma::Segment &s = a.segment, &t = b.segment;
+  if (s.handle != t.handle || s.length == 0 || t.length == 0 || Wraps(s) || Wraps(t)) return false;
+  if (!a.writable && !b.writable) return false;
+  return s.offset + (s.length - 1) >= t.offset && t.offset + (t.length - 1) >= s.offset;
+}
+
 uint64_t HashOf(Bytes bytes) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const std::byte b : bytes) hash = (hash ^ std::to_integer<uint64_t>(b)) * 0x100000001b3u;
@@ -144,9 +155,11 @@ void ConnectionState::After(const Connection& connection, const Message& message
       call.xid = transaction->xid;
       call.requester = transaction->requester;
       call.frame = transaction->call_frame.number;
+      call.shared_frame = 0;
       call.segments.clear();
       for (const session::SegmentRecord& s : transaction->segments)
         call.segments.push_back({s.segment, s.list != session::ListKind::kReadList});
+      if (!message.repeated) NoteSharing(call);
     }
     if (connection.setup_seen && !connection.lossy && connection.calls == 1) credits_known[message.from] = true;
   }
@@ -162,6 +175,20 @@ void ConnectionState::After(const Connection& connection, const Message& message
       Await(Owed::kDone, transaction->requester, header.xid, message.frame.number);
     for (const session::Operation& op : transaction->operations)
       if (op.has_status && op.status == 0 && (op.op == kOpCreateSession || op.op == kOpBindConnToSession)) backchannel = true;
+  }
+}
+
+void ConnectionState::NoteSharing(const AdvertisingCall& call) {
+  for (size_t i = 0; i < calls_used; ++i) {
+    AdvertisingCall& other = calls[i];
+    if (&other == &call || other.requester != call.requester || other.shared_frame != 0) continue;
+    for (const AdvertisedSegment& theirs : other.segments)
+      if (std::ranges::any_of(call.segments, [&](const AdvertisedSegment& mine) { return Overlap(mine, theirs); })) {
+        other.shared_frame = call.frame;
+        other.shared_xid = call.xid;
+        other.shared_handle = theirs.segment.handle;
+        break;
+      }
   }
 }
 

@@ -65,7 +65,15 @@ struct AdvertisingCall {
   session::Side requester = 0;
   uint64_t frame = 0;
   std::vector<AdvertisedSegment> segments;
+  // A later Call, sent while this one seemed outstanding, that advertises some of the same memory (frame 0: none). Only
+  // the answer to this Call proves that it was.
+  uint64_t shared_frame = 0;
+  uint32_t shared_xid = 0, shared_handle = 0;
 };
+
+bool Wraps(const rpcrdma::Segment& segment);
+// They overlap under one handle, and at least one of them may be written.
+bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b);
 
 // Something that a side owes, and how long the other transactions of the connection have gone on without it.
 enum class Owed : uint8_t { kErrChunk, kErrVers, kDone };
@@ -134,6 +142,7 @@ struct ConnectionState {
 
  private:
   void Answered(session::Side requester, uint32_t xid);
+  void NoteSharing(const AdvertisingCall& call);
   void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
 };
 

@@ -13,8 +13,6 @@ namespace {
 using fabric::EventKind;
 using session::ListKind;
 
-bool Wraps(const Segment& s) { return s.length > 0 && s.offset > UINT64_MAX - (s.length - 1); }
-
 // Everything that could have advertised memory on this connection was seen.
 bool KnowsAllMemory(const Context& c) { return SawEverything(c.connection) && !c.connection.disturbed; }
 
@@ -41,7 +39,8 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
                                        : Text(what, " of memory that no outstanding Call advertises"),
                  .expected = "a segment of an outstanding Call",
                  .actual = Text("handle ", Hex{c.event->handle}, ", offset ", Hex{c.event->offset}, ", ", c.event->length,
-                                " bytes")});
+                                " bytes"),
+                 .absent_from = Side(1 - c.event->from)});
 }
 
 }  // namespace
@@ -114,30 +113,21 @@ Outcome NoRdmaAfterReply(Context& c) {
                  .frames = {op.transaction->reply_frame.number}});
 }
 
-// MEM-005: outstanding Calls do not share memory that can be written. Two Read chunks may; an RPC sent again does.
+// MEM-005: outstanding Calls do not share memory that can be written. Two Read chunks may; an RPC sent again does. Judged
+// when the earlier Call is answered: until then its answer may just not have been captured.
 Outcome SegmentsDoNotOverlap(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || c.transaction->segments.empty()) return Outcome::kNotApplicable;
-  if (c.connection.lossy || m.repeated) return Outcome::kNotChecked;
-  for (const session::SegmentRecord& mine : c.transaction->segments) {
-    if (mine.segment.length == 0 || Wraps(mine.segment)) continue;
-    for (size_t i = 0; i < c.state.calls_used; ++i) {
-      const AdvertisingCall& other = c.state.calls[i];
-      if (other.requester != m.from) continue;
-      for (const AdvertisedSegment& theirs : other.segments) {
-        const Segment& s = theirs.segment;
-        if (s.handle != mine.segment.handle || s.length == 0 || Wraps(s)) continue;
-        if (!theirs.writable && mine.list == ListKind::kReadList) continue;
-        const bool apart = s.offset + (s.length - 1) < mine.segment.offset ||
-                           mine.segment.offset + (mine.segment.length - 1) < s.offset;
-        if (apart) continue;
-        return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{other.xid}, " and ",
-                                       Hex{c.transaction->xid}),
-                       .expected = "memory for one transaction at a time",
-                       .actual = Text("handle ", Hex{s.handle}, ", overlapping ranges"),
-                       .frames = {other.frame}});
-      }
-    }
+  if (c.message->role != Role::kReply || !c.transaction || c.transaction->segments.empty()) return Outcome::kNotApplicable;
+  if (c.connection.lossy) return Outcome::kNotChecked;
+  for (size_t i = 0; i < c.state.calls_used; ++i) {
+    const AdvertisingCall& call = c.state.calls[i];
+    if (call.serial != c.transaction->serial || call.shared_frame == 0) continue;
+    return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{call.xid}, " and ",
+                                   Hex{call.shared_xid}),
+                   .expected = "memory for one transaction at a time",
+                   .actual = Text("handle ", Hex{call.shared_handle}, ", overlapping ranges"),
+                   .frames = {call.shared_frame},
+                   .from = c.transaction->requester,
+                 .absent_from = Side(1 - m.from)});
   }
   return Outcome::kPass;
 }
