@@ -49,15 +49,17 @@ int RunCheck(const Options& options) {
       options.format == Format::kJsonl
           ? conformance::MakeJsonlReporter(write)
           : conformance::MakeTextReporter(write, !output.style().reset.empty(), options.quiet);
+  bool any = false;
   const int status = ForEachFile(options, output, [&](const std::string& file) {
     reporter->BeginFile(DisplayName(file));
     conformance::Engine engine(options.engine, *reporter);
     Clock clock;
     const Outcome outcome = Analyze(file, options, false, clock, output, {&engine});
-    reporter->EndFile(Summarize(outcome, engine));
+    if (outcome.opened) reporter->EndFile(Summarize(outcome, engine));
+    any = any || outcome.opened;
     return outcome;
   }, Headings::kNo);
-  reporter->Finish();
+  if (any) reporter->Finish();
   output.Flush();
   if (output.failed()) return kExitTrouble;
   if (status != kExitFine || !options.fail_on) return status;
