@@ -46,6 +46,9 @@ struct Violation {
   std::vector<uint64_t> frames = {};      // further frames of the story; the message's and the Call's are added
   std::optional<Side> from = {};          // who did it, when not the sender of the message or packet
   std::optional<uint32_t> xid = {};       // when not that of the message or transaction
+  // That nothing came from this side before is part of the proof. It holds once the next thing from there shows that the
+  // capture did not lose what came before it; until then the engine keeps the finding back.
+  std::optional<Side> absent_from = {};
 };
 
 class Context {

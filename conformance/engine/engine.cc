@@ -21,7 +21,7 @@ namespace {
 using fabric::Event;
 
 constexpr size_t kProfiles = 3;
-constexpr size_t kMaxHeld = 64;      // per connection
+constexpr size_t kMaxHeld = 1024;    // per connection
 constexpr size_t kMaxPeers = 256;    // pairs of peers remembered past their connections
 constexpr size_t kMaxRefused = 256;  // refused xids remembered past their connections
 
@@ -44,11 +44,18 @@ struct Staged {
   bool merged = false;  // into another
 };
 
-// A use of the older protocol under Profile::kAuto: excused if both peers turn out to speak it.
+// What a finding that is kept back waits for.
+enum class Until : uint8_t {
+  kNothing,
+  kAnswer,  // a use of the older protocol under Profile::kAuto: excused when the answer proves that both peers speak it
+  kDone,    // likewise, by RDMA_DONE
+  kHeard,   // something from `side`, without a gap before it: then nothing was lost that could explain it away
+};
+
 struct Held {
   Finding finding;
-  session::Side requester = 0;
-  bool until_done = false;  // decided by RDMA_DONE or its absence; otherwise by the answer
+  Until until = Until::kNothing;
+  session::Side side = 0;  // the requester; for kHeard who must be heard
 };
 
 struct Judged {
@@ -81,8 +88,9 @@ struct Engine::Impl {
   void Run(Bucket bucket, Context& context, Judged& judged);
   void Merge();
   Finding MakeFinding(const Context& context, Staged& staged) const;
-  static bool MustHold(const Context& context, const RuleInfo& rule);
+  static Until HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation);
   void Decide(const Connection& connection, const Message& message, Judged& judged);
+  void Heard(const Connection& connection, session::Side side, Judged& judged);
   void Release(const Connection& connection, Held& held);
   void Remember(const Connection& connection);
   void Refuse(const Connection& connection, ConnectionState& state);
@@ -151,13 +159,15 @@ void Engine::Impl::Run(Bucket bucket, Context& context, Judged& judged) {
   std::ranges::stable_sort(staged, {}, &Staged::rule);
   for (Staged& one : staged) {
     if (one.merged) continue;
+    const Until until = HoldUntil(context, Catalogue()[one.rule], one.violation);
+    const Side side = until == Until::kHeard ? *one.violation.absent_from
+                      : context.transaction  ? context.transaction->requester
+                                             : Side{0};
     Finding finding = MakeFinding(context, one);
-    if (MustHold(context, *finding.rule) && judged.held.size() < kMaxHeld) {
-      const bool until_done = context.message && context.message->role == Role::kReply;
-      const Side requester = context.transaction ? context.transaction->requester : Side{0};
-      judged.held.push_back({std::move(finding), requester, until_done});
-    } else {
+    if (until == Until::kNothing) {
       sink.OnFinding(finding);
+    } else if (judged.held.size() < kMaxHeld) {
+      judged.held.push_back({std::move(finding), until, side});
     }
   }
 }
@@ -225,25 +235,37 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
 
 // An RDMA_MSGP Call or a Read list in a Reply may yet prove to be one of two peers that both speak RFC 5666. It is a finding as
 // soon as it can't.
-bool Engine::Impl::MustHold(const Context& context, const RuleInfo& rule) {
-  if (!context.may_be_legacy || !context.message || !context.transaction) return false;
-  return (rule.id == "MSGP-001" && context.message->role == Role::kCall) ||
-         (rule.id == "RDLIST-001" && context.message->role == Role::kReply);
+Until Engine::Impl::HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation) {
+  if (context.may_be_legacy && context.message && context.transaction) {
+    if (rule.id == "MSGP-001" && context.message->role == Role::kCall) return Until::kAnswer;
+    if (rule.id == "RDLIST-001" && context.message->role == Role::kReply) return Until::kDone;
+  }
+  return violation.absent_from ? Until::kHeard : Until::kNothing;
 }
 
 // What the message decides of the findings held back; after ConnectionState::Before.
 void Engine::Impl::Decide(const Connection& connection, const Message& message, Judged& judged) {
   if (judged.held.empty()) return;
-  if (judged.state.legacy_proven) return judged.held.clear();
+  Heard(connection, message.from, judged);
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   std::erase_if(judged.held, [&](Held& held) {
+    if (held.until == Until::kHeard) return false;
+    if (judged.state.legacy_proven) return true;
     const bool same = held.finding.xid == message.header.xid;
     const bool overdue = std::ranges::any_of(judged.state.awaited, [&](const Awaited& a) {
-      return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.requester;
+      return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.side;
     });
-    const bool decided = held.until_done ? overdue : same && answer && message.from != held.requester;
+    const bool decided = held.until == Until::kDone ? overdue : same && answer && message.from != held.side;
     if (decided) Release(connection, held);
     return decided;
+  });
+}
+
+void Engine::Impl::Heard(const Connection& connection, session::Side side, Judged& judged) {
+  std::erase_if(judged.held, [&](Held& held) {
+    const bool heard = held.until == Until::kHeard && held.side == side;
+    if (heard) Release(connection, held);
+    return heard;
   });
 }
 
@@ -310,7 +332,8 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
       Context context = impl_->MakeContext(connection, judged->state);
       context.event = &event;
       impl_->Run(Bucket::kClosed, context, *judged);
-      for (Held& held : judged->held) impl_->Release(connection, held);
+      for (Held& held : judged->held)
+        if (held.until != Until::kHeard) impl_->Release(connection, held);
     }
   }
   impl_->connections.erase(connection.info.id);
@@ -342,6 +365,7 @@ void Engine::OnCallComplete(const session::Connection& connection, const session
 void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
+  if (!judged->held.empty()) impl_->Heard(connection, operation.event->from, *judged);
   Context context = impl_->MakeContext(connection, judged->state);
   context.operation = &operation;
   context.event = operation.event;
@@ -360,8 +384,11 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
   impl_->Run(Bucket::kNak, context, *judged);
 }
 
-void Engine::OnGap(const session::Connection& connection, const Event&) {
-  if (Judged* judged = impl_->Find(connection)) judged->state.Lost();
+void Engine::OnGap(const session::Connection& connection, const Event& event) {
+  Judged* judged = impl_->Find(connection);
+  if (!judged) return;
+  judged->state.Lost();
+  std::erase_if(judged->held, [&](const Held& held) { return held.until == Until::kHeard && held.side == event.from; });
 }
 
 void Engine::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {

@@ -16,7 +16,8 @@ Outcome ClientCallsFirst(Context& c) {
   if (m.from == 0) return Outcome::kPass;
   return c.Fail({.message = "The passive peer calls before the active peer's first Call was answered",
                  .expected = "the first Call from the active peer",
-                 .actual = "a Call from the passive peer"});
+                 .actual = "a Call from the passive peer",
+                 .absent_from = Side{0}});
 }
 
 // CONN-005: an RPC whose chunks broke the connection, sent again, is answered ERR_CHUNK. Flags the third refusal of RDMA for

@@ -28,7 +28,8 @@ Outcome JudgeGrant(Context& c) {
   if (outstanding <= granted) return Outcome::kPass;
   return c.Fail({.message = Text("The Call makes ", outstanding, " outstanding; ", granted, " are granted"),
                  .expected = Text("at most ", granted, " outstanding"),
-                 .actual = Text(outstanding)});
+                 .actual = Text(outstanding),
+                 .absent_from = Side(1 - m.from)});
 }
 
 }  // namespace
@@ -87,7 +88,8 @@ Outcome CallsWithinRequest(Context& c) {
   if (outstanding <= requested || outstanding > std::max(1u, Granted(c, m.from))) return Outcome::kPass;
   return c.Fail({.message = Text("The Call makes ", outstanding, " outstanding; its sender requests ", requested),
                  .expected = Text("at most ", requested, " outstanding"),
-                 .actual = Text(outstanding)});
+                 .actual = Text(outstanding),
+                 .absent_from = Side(1 - m.from)});
 }
 
 // CRED-005: one Call until the first Reply. Only with the connection's set-up in the capture; after RDMA_ERROR, of which it is
@@ -101,7 +103,8 @@ Outcome OneCallBeforeFirstReply(Context& c) {
   if (credits.outstanding == 0) return Outcome::kPass;
   return c.Fail({.message = "A second Call before the first Reply told how many are granted",
                  .expected = "1 outstanding",
-                 .actual = Text(credits.outstanding + 1)});
+                 .actual = Text(credits.outstanding + 1),
+                 .absent_from = Side(1 - m.from)});
 }
 
 // CRED-007: an RNR NAK by the responder for a Call within the grant.

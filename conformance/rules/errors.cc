@@ -47,7 +47,8 @@ Outcome OnlyRespondersSendErrors(Context& c) {
   return c.Fail({.message = "A requester sends RDMA_ERROR",
                  .expected = "no answer to a Reply",
                  .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message->header.err)),
-                 .frames = {last->frame}});
+                 .frames = {last->frame},
+                 .absent_from = Side(1 - c.message->from)});
 }
 
 // ERR-009 (RFC 8166): a malformed Reply is dropped in silence.

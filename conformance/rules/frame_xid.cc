@@ -92,7 +92,8 @@ Outcome ReplyHasCall(Context& c) {
   if (!IsOrphan(c)) return Outcome::kNotChecked;
   return c.Fail({.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " for an xid that no Call has"),
                  .expected = "the xid of an outstanding Call",
-                 .actual = Text(Hex{m.header.xid})});
+                 .actual = Text(Hex{m.header.xid}),
+                 .absent_from = Side(1 - m.from)});
 }
 
 // XID-003: a Call's xid is not in use. The same Call again on a live connection is a note. Not flagged: where a lost Reply
@@ -108,7 +109,8 @@ Outcome XidIsUnique(Context& c) {
                  .expected = "an xid that is not in use",
                  .actual = Text(Hex{m.header.xid}),
                  .severity = same ? std::optional(Severity::kNote) : std::nullopt,
-                 .frames = {c.state.reissued_call_frame}});
+                 .frames = {c.state.reissued_call_frame},
+                 .absent_from = Side(1 - m.from)});
 }
 
 // XID-004: one completion for each xid. Not flagged: answers to an RPC that was itself sent twice; loss.
@@ -119,7 +121,8 @@ Outcome OneCompletion(Context& c) {
   if (!IsSecondCompletion(c)) return Outcome::kNotChecked;
   return c.Fail({.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " for an xid that was answered already"),
                  .expected = "nothing more for this xid",
-                 .actual = m.role == Role::kError ? "RDMA_ERROR" : "a second Reply"});
+                 .actual = m.role == Role::kError ? "RDMA_ERROR" : "a second Reply",
+                 .absent_from = Side(1 - m.from)});
 }
 
 // ERR-011: RDMA_ERROR ends its xid; a Reply after it is the same event as XID-004.
@@ -130,7 +133,8 @@ Outcome ErrorIsFinal(Context& c) {
   if (!Holds(c.state.errored[1 - m.from], m.header.xid)) return Outcome::kNotApplicable;
   return c.Fail({.message = "A Reply follows the RDMA_ERROR that ended its xid",
                  .expected = "nothing more for this xid",
-                 .actual = "a Reply"});
+                 .actual = "a Reply",
+                 .absent_from = Side(1 - m.from)});
 }
 
 // ERR-003: RDMA_ERROR echoes the xid of an outstanding Call. A warning when it does not: the Call may have been unreadable.
@@ -142,7 +146,8 @@ Outcome ErrorEchoesXid(Context& c) {
   return c.Fail({.message = "RDMA_ERROR for an xid that no Call has",
                  .expected = "the xid of an outstanding Call",
                  .actual = Text(Hex{m.header.xid}),
-                 .severity = Severity::kWarning});
+                 .severity = Severity::kWarning,
+                 .absent_from = Side(1 - m.from)});
 }
 
 // CRED-009: nothing is sent to a requester that waits for nothing. The same event as XID-002 when no Call is outstanding.
@@ -154,7 +159,8 @@ Outcome NothingUnsolicited(Context& c) {
   if (!IsOrphan(c) && !IsSecondCompletion(c)) return Outcome::kNotChecked;
   return c.Fail({.message = "A Reply to a peer that has no Call outstanding",
                  .expected = "nothing",
-                 .actual = Text("a Reply for xid ", Hex{m.header.xid})});
+                 .actual = Text("a Reply for xid ", Hex{m.header.xid}),
+                 .absent_from = Side(1 - m.from)});
 }
 
 }  // namespace stag::conformance

@@ -126,8 +126,7 @@ Outcome SegmentsDoNotOverlap(Context& c) {
                    .expected = "memory for one transaction at a time",
                    .actual = Text("handle ", Hex{call.shared_handle}, ", overlapping ranges"),
                    .frames = {call.shared_frame},
-                   .from = c.transaction->requester,
-                 .absent_from = Side(1 - m.from)});
+                   .from = c.transaction->requester});
   }
   return Outcome::kPass;
 }

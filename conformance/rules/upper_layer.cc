@@ -144,7 +144,8 @@ Outcome BackchannelIsSetUp(Context& c) {
   if (m.call.status != ParseStatus::kOk || !nfs::IsCallbackProgram(m.call.program)) return Outcome::kNotApplicable;
   return c.Fail({.message = "A backward Call before any backchannel was set up",
                  .expected = "CREATE_SESSION or BIND_CONN_TO_SESSION first",
-                 .actual = "no such operation on this connection"});
+                 .actual = "no such operation on this connection",
+                 .absent_from = Side(1 - m.from)});
 }
 
 }  // namespace stag::conformance

@@ -155,6 +155,27 @@ TEST(Profile, AutoAndMsgp) {
   }
 }
 
+// The second Call is too early only if no Reply came; that none was lost is known when the server is heard again.
+TEST(Engine, WhatRestsOnSilenceWaitsForTheOtherSide) {
+  for (const bool lost : {false, true}) {
+    Checker c;
+    c.script.Open();
+    c.script.Send(kClient, Msg(1), GetattrCall(1));
+    c.script.Send(kClient, Msg(2), GetattrCall(2));
+    const uint64_t second = c.script.frame();
+    EXPECT_EQ(c.Ids(), Id{});
+    if (lost) c.script.Gap(kServer);
+    c.script.Send(kServer, Msg(2), GetattrReply(2));
+    if (lost) {
+      EXPECT_EQ(c.Ids(), Id{});
+      continue;
+    }
+    ASSERT_EQ(c.Ids(), Id{"CRED-005"});
+    EXPECT_EQ(c.findings.all[0].frame.number, second + 1);
+    EXPECT_EQ(c.findings.all[0].related_frames, std::vector<uint64_t>{second});
+  }
+}
+
 TEST(Engine, NothingIsFoundAtTheEndOfTheCapture) {
   Checker c(Profile::kAuto);
   c.script.Open(std::nullopt, std::nullopt);

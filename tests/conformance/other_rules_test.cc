@@ -26,6 +26,7 @@ TEST(Cred, GrantsAndRequests) {
   early.script.Open();
   early.script.Send(kClient, Msg(1), GetattrCall(1));
   early.script.Send(kClient, Msg(2), GetattrCall(2));
+  early.script.Send(kServer, Msg(1), GetattrReply(1));
   EXPECT_EQ(early.Ids(), Id{"CRED-005"});
 
   Checker over;
@@ -35,6 +36,7 @@ TEST(Cred, GrantsAndRequests) {
   for (uint32_t xid = 2; xid < 4; ++xid) over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, xid, 8), GetattrCall(xid));
   EXPECT_EQ(over.Ids(), Id{});
   over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, 4, 8), GetattrCall(4));
+  over.script.Send(kServer, MakeHeader(rpcrdma::kMsg, 2, 2), GetattrReply(2));
   EXPECT_EQ(over.Ids(), Id{"CRED-003"});
 }
 
@@ -57,6 +59,7 @@ TEST(Mem, OutsideAndAfter) {
   c.script.Write(kServer, 7, 0x1000, Pattern(104));
   EXPECT_EQ(c.Ids(), Id{"MEM-003"});
   c.script.Write(kServer, 9, 0, Pattern(4));
+  c.script.Send(kClient, Msg(6), GetattrCall(6));
   EXPECT_EQ(c.Ids(), (Id{"MEM-003", "MEM-003"}));
 }
 
@@ -210,6 +213,7 @@ TEST(Bc, Backchannel) {
   AddWriteChunk(header, {{7, 100, 0}});
   c.script.Send(kServer, header, MakeCall(5, 0x40000000, 1, 0));
   EXPECT_NE(c.Find("BC-003"), nullptr);
+  Greet(c, 9);
   EXPECT_NE(c.Find("BC-005"), nullptr);
   EXPECT_EQ(c.Find("BC-003")->client_to_server, false);
 }

@@ -139,6 +139,7 @@ TEST(Conn, Conn001ServerCallsFirst) {
   Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"CONN"}, .ignore = {}});
   c.script.Open();
   c.script.Send(kServer, Msg(5), MakeCall(5, 0x40000000, 1, 0));
+  Greet(c);
   EXPECT_EQ(c.Ids(), Id{"CONN-001"});
   Checker later(EngineOptions{.profile = Profile::kRfc8166, .select = {"CONN"}, .ignore = {}});
   later.script.Open();

@@ -65,9 +65,11 @@ TEST(Xid, Xid003Collision) {
   c.script.Send(kClient, Msg(1), GetattrCall(1));
   const uint64_t first = c.script.frame();
   c.script.Send(kClient, Msg(1), ReadCall(1, 100));
+  const uint64_t second = c.script.frame();
+  c.script.Send(kServer, Msg(1), MakeReply(1, Words({5, 0})));
   ASSERT_EQ(c.Ids(), Id{"XID-003"});
   EXPECT_EQ(c.findings.all[0].severity, Severity::kWarning);
-  EXPECT_EQ(c.findings.all[0].related_frames, std::vector<uint64_t>{first});
+  EXPECT_EQ(c.findings.all[0].related_frames, (std::vector<uint64_t>{first, second}));
 }
 
 TEST(Xid, Xid003SameCallAgainIsANote) {
@@ -76,6 +78,7 @@ TEST(Xid, Xid003SameCallAgainIsANote) {
   Greet(c);
   c.script.Send(kClient, Msg(1), GetattrCall(1));
   c.script.Send(kClient, Msg(1), GetattrCall(1));
+  c.script.Send(kServer, Msg(1), GetattrReply(1));
   ASSERT_NE(c.Find("XID-003"), nullptr);
   EXPECT_EQ(c.Find("XID-003")->severity, Severity::kNote);
 }
@@ -98,6 +101,7 @@ TEST(Xid, Xid004SecondReply) {
   c.script.Send(kClient, Msg(1), GetattrCall(1));
   c.script.Send(kServer, Msg(1), GetattrReply(1));
   c.script.Send(kServer, Msg(1), GetattrReply(1));
+  Greet(c, 2);
   EXPECT_EQ(c.Ids(), Id{"XID-004"});
   // The xid used again is a new transaction.
   c.script.Send(kClient, Msg(1), GetattrCall(1));
@@ -125,6 +129,7 @@ TEST(Xid, Err011ReplyAfterError) {
   error.err = rpcrdma::kErrChunk;
   c.script.Send(kServer, error);
   c.script.Send(kServer, Msg(1), GetattrReply(1));
+  Greet(c, 2);
   ASSERT_EQ(c.Ids(), Id{"XID-004"});
   EXPECT_EQ(c.findings.all[0].see_also.front(), "ERR-011");
 }
