@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Connection: all that is known of one RPC-over-RDMA connection: who, set-up, thresholds, credits, counters. Owned by the
-// Session; observers see it by const reference and must not keep pointers past OnConnectionClosed.
+// Connection: all that is known of one RPC-over-RDMA connection: who, set-up, thresholds, credits, counters. Owned by
+// the Session; observers see it by const reference and must not keep pointers past OnConnectionClosed.
 #pragma once
 
 #include <array>
@@ -45,14 +45,14 @@ struct MinMaxLast {
 
 // Credits of the transactions that one side requests.
 struct CreditState {
-  MinMaxLast requested;  // rdma_credit of its Calls
-  MinMaxLast granted;    // rdma_credit of the answers to them
+  MinMaxLast requested;                           // rdma_credit of its Calls
+  MinMaxLast granted;                             // rdma_credit of the answers to them
   uint32_t outstanding = 0, max_outstanding = 0;  // Calls without an answer yet
 };
 
 struct SideCounters {
-  uint64_t messages = 0;       // Sends
-  uint64_t send_bytes = 0;     // bytes in them
+  uint64_t messages = 0;                           // Sends
+  uint64_t send_bytes = 0;                         // bytes in them
   uint64_t write_operations = 0, write_bytes = 0;  // RDMA Writes by this side
   uint64_t read_operations = 0, read_bytes = 0;    // RDMA Reads by this side (bytes requested)
   uint64_t naks = 0, gaps = 0;
@@ -60,8 +60,8 @@ struct SideCounters {
 };
 
 enum class Proof : uint8_t {
-  kUnknown,     // nothing seen that tells
-  kRpcRdma,     // private data, service port, or a message that can be nothing else
+  kUnknown,  // nothing seen that tells
+  kRpcRdma,  // private data, service port, or a message that can be nothing else
 };
 
 struct Connection {
@@ -70,7 +70,7 @@ struct Connection {
   FrameRef first_frame, last_frame;
   FrameRef now;  // the frame being processed (Event::now): where what follows from the current call became provable
 
-  bool setup_seen = false;    // joined from the start: request (and, for opened ones, reply) were captured
+  bool setup_seen = false;  // joined from the start: request (and, for opened ones, reply) were captured
   bool rejected = false;
   bool opened = false;
   bool closed = false;
@@ -78,7 +78,8 @@ struct Connection {
   FrameRef close_frame;
   uint16_t reject_reason = 0;
   // The capture lost packets of this connection at some time; and in the current stretch (until no Call is outstanding
-  // that was sent before or soon after the loss, or before the capture joined): history rules are silent while `disturbed`.
+  // that was sent before or soon after the loss, or before the capture joined): history rules are silent while
+  // `disturbed`.
   bool lossy = false;
   bool disturbed = false;
 

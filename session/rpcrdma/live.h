@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Live and Ledger: the transactions that a Session holds, with their storage. A Live is a Transaction plus the Session's own
-// bookkeeping; a Ledger hands them out, recycles them with their buffers, keeps them in order of age and counts the bytes
-// they hold.
+// Live and Ledger: the transactions that a Session holds, with their storage. A Live is a Transaction plus the
+// Session's own bookkeeping; a Ledger hands them out, recycles them with their buffers, keeps them in order of age and
+// counts the bytes they hold.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ class LiveList {
   Live* newest_ = nullptr;
   size_t size_ = 0;
 };
-using ByAge = LiveList<&Live::older, &Live::newer>;             // over all connections
-using OnConnection = LiveList<&Live::previous, &Live::next>;    // of one
+using ByAge = LiveList<&Live::older, &Live::newer>;           // over all connections
+using OnConnection = LiveList<&Live::previous, &Live::next>;  // of one
 
 class Ledger {
  public:

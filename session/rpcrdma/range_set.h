@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RangeSet: which bytes of a segment were moved. Half-open ranges, kept sorted and merged; in-order traffic keeps it at one
-// range, so nothing is allocated in the steady state.
+// RangeSet: which bytes of a segment were moved. Half-open ranges, kept sorted and merged; in-order traffic keeps it at
+// one range, so nothing is allocated in the steady state.
 #pragma once
 
 #include <cstdint>

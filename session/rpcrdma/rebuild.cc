@@ -30,7 +30,9 @@ void AddPiece(Payload& payload, Piece::Source source, uint32_t segment, uint64_t
   payload.length += length;
 }
 
-void AddPadding(Payload& payload, uint64_t length) { AddPiece(payload, Piece::Source::kZero, 0, 0, RoundUp4(length) - length); }
+void AddPadding(Payload& payload, uint64_t length) {
+  AddPiece(payload, Piece::Source::kZero, 0, 0, RoundUp4(length) - length);
+}
 
 // Appends the captured start of segment `record`, `length` bytes of it; false when some are missing.
 bool AppendToStream(const SegmentRecord& record, uint64_t length, Payload& payload) {
@@ -42,7 +44,8 @@ bool AppendToStream(const SegmentRecord& record, uint64_t length, Payload& paylo
 }
 
 // Appends `length` bytes of a Read chunk's content as pieces; returns whether all were captured.
-bool AddReadChunk(Payload& payload, const ReadChunk& chunk, const std::vector<SegmentRecord>& records, uint64_t length) {
+bool AddReadChunk(Payload& payload, const ReadChunk& chunk, const std::vector<SegmentRecord>& records,
+                  uint64_t length) {
   bool complete = true;
   for (uint32_t index : chunk.segments) {
     const SegmentRecord& record = records[index];
@@ -54,9 +57,10 @@ bool AddReadChunk(Payload& payload, const ReadChunk& chunk, const std::vector<Se
   return complete && length == 0;
 }
 
-// Inserts Read chunks (Position > 0) into the stream, as protocol section 5 of RFC 8166 3.4.5 says: Position counts in the
-// unreduced stream; the inline count before it says how much of the chunk is the item.
-void InsertReadChunks(const std::vector<ReadChunk>& chunks, const std::vector<SegmentRecord>& records, Payload& payload) {
+// Inserts Read chunks (Position > 0) into the stream, as protocol section 5 of RFC 8166 3.4.5 says: Position counts in
+// the unreduced stream; the inline count before it says how much of the chunk is the item.
+void InsertReadChunks(const std::vector<ReadChunk>& chunks, const std::vector<SegmentRecord>& records,
+                      Payload& payload) {
   uint64_t cursor = 0;
   bool complete = StreamComplete(payload);
   for (const ReadChunk& chunk : chunks) {
@@ -98,7 +102,8 @@ class ReadChunkVisitor : public nfs::Visitor {
       : chunks_(chunks), records_(records), payload_(payload), operations_(operations), call_(call) {}
 
   bool IsReduced(const Item& item) override {
-    while (next_ < chunks_.size() && (chunks_[next_].position == 0 || chunks_[next_].position < item.offset + shift_)) ++next_;
+    while (next_ < chunks_.size() && (chunks_[next_].position == 0 || chunks_[next_].position < item.offset + shift_))
+      ++next_;
     const uint64_t at = item.offset + shift_;
     DataItem out;
     out.item = item;
@@ -141,8 +146,8 @@ class ReadChunkVisitor : public nfs::Visitor {
   uint64_t shift_ = 0;
 };
 
-// Walks an inline stream that may hold the padding of RDMA_MSGP (draft-08 section 3.9): takes padding out before the data of
-// items at or above the threshold until the walk ends exactly at the end of the stream.
+// Walks an inline stream that may hold the padding of RDMA_MSGP (draft-08 section 3.9): takes padding out before the
+// data of items at or above the threshold until the walk ends exactly at the end of the stream.
 class FirstLongItem : public nfs::Visitor {
  public:
   FirstLongItem(uint32_t threshold, uint32_t skip) : threshold_(threshold), skip_(skip) {}
@@ -214,7 +219,8 @@ class WriteChunkVisitor : public nfs::Visitor {
         out.chunk_bytes = returned;
         shift_ += RoundUp4(item.length);
         // Peers of the older documents report the padded length (draft-08 section 3.7).
-        if (returned != item.length && returned != RoundUp4(item.length)) payload_.defect = RebuildDefect::kLengthMismatch;
+        if (returned != item.length && returned != RoundUp4(item.length))
+          payload_.defect = RebuildDefect::kLengthMismatch;
         out.complete = payload_.defect == RebuildDefect::kNone && ChunkCaptured(index, item.length);
       }
     }
@@ -303,7 +309,8 @@ void TakeReplyChunk(Transaction& transaction) {
   if (reply.stream_length == 0) reply.present = false;
 }
 
-void TakePositionZero(const std::vector<ReadChunk>& chunks, const std::vector<SegmentRecord>& records, Payload& payload) {
+void TakePositionZero(const std::vector<ReadChunk>& chunks, const std::vector<SegmentRecord>& records,
+                      Payload& payload) {
   payload.stream.clear();
   payload.stream_length = 0;
   if (chunks.empty() || chunks.front().position != 0) {
@@ -378,15 +385,18 @@ void RebuildReply(Transaction& transaction) {
   if (!reply.present) return;
 
   if (read_list) {
-    ReadChunkVisitor visitor(transaction.reply_read_chunks, transaction.reply_segments, reply, transaction.operations, false);
-    reply.walk = nfs::WalkReply(transaction.call_rpc, transaction.reply_rpc, reply.stream, reply.stream_length, visitor);
+    ReadChunkVisitor visitor(transaction.reply_read_chunks, transaction.reply_segments, reply, transaction.operations,
+                             false);
+    reply.walk =
+        nfs::WalkReply(transaction.call_rpc, transaction.reply_rpc, reply.stream, reply.stream_length, visitor);
     InsertReadChunks(transaction.reply_read_chunks, transaction.reply_segments, reply);
     return;
   }
   WriteChunkVisitor visitor(transaction, reply);
   reply.walk = nfs::WalkReply(transaction.call_rpc, transaction.reply_rpc, reply.stream, reply.stream_length, visitor);
   if (visitor.LeftOver() && reply.defect == RebuildDefect::kNone)
-    reply.defect = transaction.call_rpc.status == ParseStatus::kOk ? RebuildDefect::kUndecodable : RebuildDefect::kNoCall;
+    reply.defect =
+        transaction.call_rpc.status == ParseStatus::kOk ? RebuildDefect::kUndecodable : RebuildDefect::kNoCall;
   if (reply.defect == RebuildDefect::kNone) InsertWriteChunks(transaction, reply);
 }
 

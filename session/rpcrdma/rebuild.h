@@ -2,8 +2,8 @@
 //
 // Rebuilds the unreduced RPC messages of a transaction from the inline streams and what RDMA moved: RFC 8166 sections
 // 3.4.5 (Position), 3.4.6 (Write chunks in order of the results), 3.5.3 (special chunks), 4.3; RFC 5666 (draft-08) 3.5
-// for Read-Read replies; RFC 8267 for which results pair with Write chunks. Never guesses a byte: what was not captured,
-// or has no certain place, makes the payload incomplete and says why.
+// for Read-Read replies; RFC 8267 for which results pair with Write chunks. Never guesses a byte: what was not
+// captured, or has no certain place, makes the payload incomplete and says why.
 #pragma once
 
 #include "session/rpcrdma/transaction.h"
@@ -13,8 +13,8 @@ namespace stag::session {
 // Groups `reads` (list order) by Position, ascending, into `chunks` (cleared first).
 void GroupReadChunks(const std::vector<rpcrdma::ReadSegment>& reads, std::vector<ReadChunk>& chunks);
 
-// Fills call.stream for position-zero chunks, call_rpc, call.pieces, call.items, operations. For inline Calls the caller has
-// put the payload into call.stream and call.stream_length.
+// Fills call.stream for position-zero chunks, call_rpc, call.pieces, call.items, operations. For inline Calls the
+// caller has put the payload into call.stream and call.stream_length.
 void RebuildCall(Transaction& transaction);
 
 // Likewise for the reply; needs the Call's walk only through call_rpc.

@@ -48,18 +48,18 @@ struct EarlyReply {
 
 struct ConnectionState {
   Connection connection;
-  std::array<MultiMap<Live*>, 2> outstanding;   // by requesting side: xid
-  std::array<MultiMap<Live*>, 2> reading;       // legacy replies whose Read list waits for RDMA_DONE, by requesting side
-  std::array<MultiMap<SegmentRef>, 2> memory;   // by owning side: handle
+  std::array<MultiMap<Live*>, 2> outstanding;  // by requesting side: xid
+  std::array<MultiMap<Live*>, 2> reading;      // legacy replies whose Read list waits for RDMA_DONE, by requesting side
+  std::array<MultiMap<SegmentRef>, 2> memory;  // by owning side: handle
   EarlyReply early;
-  SegmentRef last_hit;         // the segment that the previous RDMA packet touched ...
-  Side last_hit_owner = 0;     // ... and whose memory it is
-  OnConnection live;           // transactions that have not ended
-  OnConnection retired;        // and the last that have
+  SegmentRef last_hit;      // the segment that the previous RDMA packet touched ...
+  Side last_hit_owner = 0;  // ... and whose memory it is
+  OnConnection live;        // transactions that have not ended
+  OnConnection retired;     // and the last that have
 };
 
-// A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser takes
-// its end for the message's.
+// A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser
+// takes its end for the message's.
 uint64_t LostTail(const Event& event) { return event.missing == fabric::Missing::kLost ? uint64_t{1} << 32 : 0; }
 
 bool Holds(const SegmentRecord& record, uint32_t handle, uint64_t offset) {
@@ -140,21 +140,16 @@ void Session::Impl::OnEvent(const Event& event) {
 
   switch (event.kind) {
     case EventKind::kSetup:
-    case EventKind::kOpened:
-      return OnSetup(state, event);
-    case EventKind::kClosed:
-      return Close(state, event);
-    case EventKind::kSend:
-      return OnSend(state, event);
+    case EventKind::kOpened: return OnSetup(state, event);
+    case EventKind::kClosed: return Close(state, event);
+    case EventKind::kSend: return OnSend(state, event);
     case EventKind::kWrite:
     case EventKind::kReadRequest:
-    case EventKind::kReadResponse:
-      return OnRdma(state, event);
+    case EventKind::kReadResponse: return OnRdma(state, event);
     case EventKind::kNak:
       ++connection.counters[event.from].naks;
       return Notify([&](Observer& o) { o.OnNak(connection, event); });
-    case EventKind::kGap:
-      return OnGap(state, event);
+    case EventKind::kGap: return OnGap(state, event);
   }
 }
 
@@ -329,19 +324,11 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   if (event.missing != fabric::Missing::kNothing) ++connection.truncated_messages;
 
   switch (message.role) {
-    case Role::kCall:
-      Call(state, event);
-      break;
+    case Role::kCall: Call(state, event); break;
     case Role::kReply:
-    case Role::kError:
-      Answer(state, event);
-      break;
-    case Role::kDone:
-      Done(state);
-      break;
-    case Role::kUnknown:
-      Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
-      break;
+    case Role::kError: Answer(state, event); break;
+    case Role::kDone: Done(state); break;
+    case Role::kUnknown: Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); }); break;
   }
   if (state.early.waiting && --state.early.patience == 0) FlushEarly(state);
 }
@@ -359,7 +346,8 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
     End(state, *previous, previous->outcome == Outcome::kOutstanding ? Outcome::kReissued : previous->outcome);
     previous = nullptr;
   }
-  if (state.outstanding[requester].size() >= options.max_outstanding) End(state, *state.live.oldest(), Outcome::kEvicted);
+  if (state.outstanding[requester].size() >= options.max_outstanding)
+    End(state, *state.live.oldest(), Outcome::kEvicted);
 
   const uint64_t cost =
       kTransactionCost + message.payload.size() + kSegmentCost * (header.reads.size() + header.segments.size());
@@ -516,7 +504,8 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   for (const Live* live = state.retired.oldest(); live; live = live->next)
     if (live->xid == message.header.xid && live->requester != message.from && live->reply_frame.number != 0)
       message.repeated = true;
-  // On a connection followed from its start this is odd: perhaps the capture swapped two frames and the Call comes next.
+  // On a connection followed from its start this is odd: perhaps the capture swapped two frames and the Call comes
+  // next.
   const bool odd = connection.setup_seen && !connection.lossy && !message.repeated;
   if (odd && !state.early.waiting && &event != &state.early.event) {
     EarlyReply& early = state.early;
@@ -617,7 +606,8 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
     operation.overrun = event.length > length;
     operation.retired = ref.live->retired;
     if (!ref.live->retired && CanBe(event.kind, record.list)) {
-      if (record.first_frame.number == 0) record.first_frame = event.first_frame.number ? event.first_frame : event.frame;
+      if (record.first_frame.number == 0)
+        record.first_frame = event.first_frame.number ? event.first_frame : event.frame;
       record.last_frame = event.frame;
       if (event.kind == EventKind::kReadRequest) {
         record.requested.Add(at, at + length);
@@ -659,9 +649,8 @@ void Session::Impl::Unregister(ConnectionState& state, Live& live, Side owner, b
 
 void Session::Impl::End(ConnectionState& state, Live& live, Outcome outcome) {
   Connection& connection = state.connection;
-  if (live.outcome == Outcome::kOutstanding || state.outstanding[live.requester].Find(live.xid, [&](Live* l) {
-        return l == &live;
-      })) {
+  if (live.outcome == Outcome::kOutstanding ||
+      state.outstanding[live.requester].Find(live.xid, [&](Live* l) { return l == &live; })) {
     state.outstanding[live.requester].Erase(live.xid, [&](Live* l) { return l == &live; });
     if (connection.credits[live.requester].outstanding > 0) --connection.credits[live.requester].outstanding;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Session: fabric events in; connections, messages and transactions out. The main flow of the toolkit runs through here:
-// fabric::Decoder -> Session (a fabric::Sink) -> Observers (lists, extraction, conformance rules, Wireshark trees).
+// Session: fabric events in; connections, messages and transactions out. The main flow of the toolkit runs through
+// here: fabric::Decoder -> Session (a fabric::Sink) -> Observers (lists, extraction, conformance rules, Wireshark
+// trees).
 //
 // One pass; memory is bounded by SessionOptions; nothing is allocated per packet in the steady state (transactions are
 // recycled with their storage).
@@ -17,15 +18,15 @@
 namespace stag::session {
 
 struct SessionOptions {
-  // Keep the bytes of items moved by RDMA (Write chunks, Read chunks at Position > 0), for hashing or extraction. Special
-  // chunks are always kept. Without it, such items are accounted for by ranges and may still be complete.
+  // Keep the bytes of items moved by RDMA (Write chunks, Read chunks at Position > 0), for hashing or extraction.
+  // Special chunks are always kept. Without it, such items are accounted for by ranges and may still be complete.
   bool keep_bulk = true;
-  uint64_t memory_limit = 256u << 20;      // bytes, over all connections
-  uint32_t max_outstanding = 1u << 16;     // Calls without an answer, per connection
+  uint64_t memory_limit = 256u << 20;   // bytes, over all connections
+  uint32_t max_outstanding = 1u << 16;  // Calls without an answer, per connection
 };
 
 struct SessionStats {
-  uint64_t connections = 0;   // RPC-over-RDMA connections
+  uint64_t connections = 0;  // RPC-over-RDMA connections
   uint64_t transactions = 0;
   uint64_t messages = 0;
   uint64_t evicted_transactions = 0;
@@ -44,16 +45,17 @@ struct RdmaOperation {
 };
 
 // All calls come in the order of the events. Connection::now is the frame being processed: the frame where whatever
-// follows from the call became provable (the event's own frame may be earlier when packets were held back for reordering).
+// follows from the call became provable (the event's own frame may be earlier when packets were held back for
+// reordering).
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A new connection that is, or may be, RPC-over-RDMA; then its set-up messages and changes of state (event kinds kSetup,
-  // kOpened). A connection is listed and judged only once connection.proof is kRpcRdma.
+  // A new connection that is, or may be, RPC-over-RDMA; then its set-up messages and changes of state (event kinds
+  // kSetup, kOpened). A connection is listed and judged only once connection.proof is kRpcRdma.
   virtual void OnConnection(const Connection&, const fabric::Event&) {}
   virtual void OnConnectionClosed(const Connection&, const fabric::Event&) {}
-  // A Send. For a Call, `transaction` is the new transaction; for a Reply or RDMA_ERROR the one it ends, with the reply's
-  // fields filled and its payload rebuilt; null when there is none. Credits are those from before this message.
+  // A Send. For a Call, `transaction` is the new transaction; for a Reply or RDMA_ERROR the one it ends, with the
+  // reply's fields filled and its payload rebuilt; null when there is none. Credits are those from before this message.
   virtual void OnMessage(const Connection&, const Message&, const Transaction* /*transaction*/) {}
   virtual void OnRdma(const Connection&, const RdmaOperation&) {}
   virtual void OnNak(const Connection&, const fabric::Event&) {}

@@ -27,9 +27,7 @@ bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t leng
       case Piece::Source::kStream:
         fn(Bytes(payload.stream).subspan(static_cast<size_t>(at), static_cast<size_t>(n)), n);
         break;
-      case Piece::Source::kZero:
-        fn(Bytes(kZeros).first(static_cast<size_t>(n)), n);
-        break;
+      case Piece::Source::kZero: fn(Bytes(kZeros).first(static_cast<size_t>(n)), n); break;
       case Piece::Source::kSegment: {
         const SegmentRecord& record = records[piece.segment];
         const bool kept = record.bytes_kept && at + n <= record.data.size();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Transaction: one RPC: its Call, the memory the Call advertised and what RDMA moved there, its Reply, and both messages
-// rebuilt unreduced (RFC 8166 section 3.4 and 4.3; RFC 8267 for what was reduced). Owned by the Session and recycled;
-// valid during the Observer calls that hand it over.
+// Transaction: one RPC: its Call, the memory the Call advertised and what RDMA moved there, its Reply, and both
+// messages rebuilt unreduced (RFC 8166 section 3.4 and 4.3; RFC 8267 for what was reduced). Owned by the Session and
+// recycled; valid during the Observer calls that hand it over.
 #pragma once
 
 #include <functional>
@@ -23,22 +23,22 @@ enum class ListKind : uint8_t { kReadList, kWriteList, kReplyChunk };
 struct SegmentRecord {
   rpcrdma::Segment segment;
   ListKind list = ListKind::kReadList;
-  uint32_t chunk = 0;     // Read list: index into Transaction::read_chunks; Write list: index in the list; Reply chunk: 0
+  uint32_t chunk = 0;  // Read list: index into Transaction::read_chunks; Write list: index in the list; Reply chunk: 0
   uint32_t position = 0;  // Read list only
   // Byte ranges relative to segment.offset.
-  RangeSet requested;  // Read list: covered by RDMA Read Requests
-  RangeSet moved;      // moved on the wire: by Read Responses (Read list) or Writes
-  RangeSet captured;   // ... and the bytes were in the capture
-  bool bytes_kept = false;      // `data` holds the captured bytes (special chunks always; bulk data on request)
-  std::vector<std::byte> data;  // by offset in the segment; as long as the last captured byte
+  RangeSet requested;                // Read list: covered by RDMA Read Requests
+  RangeSet moved;                    // moved on the wire: by Read Responses (Read list) or Writes
+  RangeSet captured;                 // ... and the bytes were in the capture
+  bool bytes_kept = false;           // `data` holds the captured bytes (special chunks always; bulk data on request)
+  std::vector<std::byte> data;       // by offset in the segment; as long as the last captured byte
   FrameRef first_frame, last_frame;  // frames of the first and last operation (number 0: none)
 };
 
 // All read segments of one Position, in list order (RFC 8166 section 3.4.5).
 struct ReadChunk {
   uint32_t position = 0;
-  uint64_t length = 0;              // sum of the declared segment lengths
-  std::vector<uint32_t> segments;   // indices into the segment records
+  uint64_t length = 0;             // sum of the declared segment lengths
+  std::vector<uint32_t> segments;  // indices into the segment records
 };
 
 // A stretch of a rebuilt message.
@@ -51,21 +51,21 @@ struct Piece {
 };
 
 struct DataItem {
-  nfs::Item item;               // as found in the reduced stream
+  nfs::Item item;                 // as found in the reduced stream
   uint64_t unreduced_offset = 0;  // of its first byte in the unreduced message
   bool reduced = false;
-  uint32_t chunk = 0;     // reduced: which read_chunks entry or which Write chunk
+  uint32_t chunk = 0;        // reduced: which read_chunks entry or which Write chunk
   uint64_t chunk_bytes = 0;  // reduced: declared (Read) or returned (Write) length of that chunk
-  bool complete = false;  // every byte was captured
+  bool complete = false;     // every byte was captured
 };
 
 enum class RebuildDefect : uint8_t {
   kNone,
-  kNoCall,             // the Call was not captured, so the reply's items cannot be told
-  kPositionOutside,    // a Position that is not inside the stream (RDLIST-004)
-  kLengthMismatch,     // chunk length and inline count disagree (RDLIST-005, WRLIST-006)
-  kUndecodable,        // the upper layer cannot be followed, so items in Write chunks have no known place
-  kPadding,            // MSGP padding whose place is not certain
+  kNoCall,           // the Call was not captured, so the reply's items cannot be told
+  kPositionOutside,  // a Position that is not inside the stream (RDLIST-004)
+  kLengthMismatch,   // chunk length and inline count disagree (RDLIST-005, WRLIST-006)
+  kUndecodable,      // the upper layer cannot be followed, so items in Write chunks have no known place
+  kPadding,          // MSGP padding whose place is not certain
 };
 
 // One RPC message, unreduced. `pieces` say where its bytes are; they are complete only when `complete`.
@@ -77,7 +77,7 @@ struct Payload {
   std::vector<std::byte> stream;  // captured prefix of the reduced stream (inline payload or special chunk)
   uint64_t stream_length = 0;     // of it on the wire; far beyond stream.size() when the end of the Send was lost
   std::vector<Piece> pieces;
-  std::vector<DataItem> items;    // DDP-eligible items, in order, reduced or inline
+  std::vector<DataItem> items;  // DDP-eligible items, in order, reduced or inline
   nfs::Walk walk;
 };
 
@@ -87,10 +87,10 @@ enum class ReplyForm : uint8_t { kNone, kShort, kChunked, kLong, kLongChunked, k
 enum class Outcome : uint8_t {
   kOutstanding,
   kReplied,
-  kErrored,      // RDMA_ERROR
-  kReissued,     // the same xid was sent again on this connection before an answer
-  kUnanswered,   // the connection or the capture ended
-  kEvicted,      // given up to stay within the memory cap
+  kErrored,     // RDMA_ERROR
+  kReissued,    // the same xid was sent again on this connection before an answer
+  kUnanswered,  // the connection or the capture ended
+  kEvicted,     // given up to stay within the memory cap
 };
 
 struct Operation {  // of a COMPOUND
@@ -117,14 +117,16 @@ struct Transaction {
   CallForm call_form = CallForm::kShort;
   rpc::CallHeader call_rpc;  // of the inline or position-zero stream, as soon as known; views into call.stream
   Payload call;
-  bool call_ready = false;   // OnCallComplete was given
+  bool call_ready = false;            // OnCallComplete was given
   std::vector<Operation> operations;  // NFSv4 COMPOUND and CB_COMPOUND, with results when the reply was seen
 
   // Memory advertised by the Call: the Read list's segments in list order, then each Write chunk's, then the Reply
   // chunk's. call_header.Of(chunk)[i] is segment record reads.size() + chunk.first + i.
   std::vector<SegmentRecord> segments;
   std::vector<ReadChunk> read_chunks;  // by ascending Position; Position zero first
-  size_t SegmentIndex(const rpcrdma::Chunk& chunk, uint32_t i) const { return call_header.reads.size() + chunk.first + i; }
+  size_t SegmentIndex(const rpcrdma::Chunk& chunk, uint32_t i) const {
+    return call_header.reads.size() + chunk.first + i;
+  }
 
   // --- Reply (or RDMA_ERROR)
   FrameRef reply_frame, reply_first_frame;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What loss, duplication, reordering and truncation may do to an analysis: make RPCs incomplete, never wrong; hide findings,
-// never invent them. Every real capture that the repository ships is damaged at every frame (the larger ones, and those
-// beside the repository, at frames spread over it), analysed, and compared with the analysis of the whole capture.
+// What loss, duplication, reordering and truncation may do to an analysis: make RPCs incomplete, never wrong; hide
+// findings, never invent them. Every real capture that the repository ships is damaged at every frame (the larger ones,
+// and those beside the repository, at frames spread over it), analysed, and compared with the analysis of the whole
+// capture.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -71,7 +72,8 @@ void ExpectNothingNew(const Analysis& whole, const Analysis& damaged, const std:
     }
   for (const auto& [key, count] : damaged.findings) {
     const auto it = whole.findings.find(key);
-    EXPECT_LE(count, it == whole.findings.end() ? 0 : it->second) << what << ": new finding " << key.first << " of xid " << key.second;
+    EXPECT_LE(count, it == whole.findings.end() ? 0 : it->second)
+        << what << ": new finding " << key.first << " of xid " << key.second;
   }
 }
 
@@ -154,7 +156,6 @@ std::string TestName(const testing::TestParamInfo<Capture>& info) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name;
 }
-
 
 INSTANTIATE_TEST_SUITE_P(Captures, Damage, testing::ValuesIn(Captures()), TestName);
 

@@ -43,11 +43,20 @@ void EventScript::Close(fabric::CloseReason reason) {
   sink_.OnEvent(event);
 }
 
-void EventScript::Send(Side from, const rpcrdma::Header& header, const Buffer& payload, std::optional<uint32_t> invalidated) {
+namespace {
+
+Buffer MessageBytes(const rpcrdma::Header& header, const Buffer& payload) {
   Buffer bytes;
   rpcrdma::Encode(header, bytes);
   bytes.insert(bytes.end(), payload.begin(), payload.end());
-  SendBytes(from, bytes, invalidated);
+  return bytes;
+}
+
+}  // namespace
+
+void EventScript::Send(Side from, const rpcrdma::Header& header, const Buffer& payload,
+                       std::optional<uint32_t> invalidated) {
+  SendBytes(from, MessageBytes(header, payload), invalidated);
 }
 
 void EventScript::SendBytes(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) {
@@ -58,27 +67,21 @@ void EventScript::SendBytes(Side from, const Buffer& bytes, std::optional<uint32
   sink_.OnEvent(event);
 }
 
-void EventScript::SendTruncated(Side from, const rpcrdma::Header& header, const Buffer& payload, size_t captured) {
-  Buffer bytes;
-  rpcrdma::Encode(header, bytes);
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
+void EventScript::SendPart(Side from, const Buffer& bytes, size_t captured, uint64_t length, fabric::Missing missing) {
   Event event = Next(EventKind::kSend, from);
   event.bytes = Bytes(bytes).first(captured);
-  event.length = bytes.size();
-  event.missing = captured < bytes.size() ? fabric::Missing::kTruncatedByCapture : fabric::Missing::kNothing;
+  event.length = length;
+  if (captured < bytes.size()) event.missing = missing;
   sink_.OnEvent(event);
 }
 
+void EventScript::SendTruncated(Side from, const rpcrdma::Header& header, const Buffer& payload, size_t captured) {
+  const Buffer bytes = MessageBytes(header, payload);
+  SendPart(from, bytes, captured, bytes.size(), fabric::Missing::kTruncatedByCapture);
+}
+
 void EventScript::SendLost(Side from, const rpcrdma::Header& header, const Buffer& payload, size_t captured) {
-  Buffer bytes;
-  rpcrdma::Encode(header, bytes);
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
-  bytes.resize(captured);
-  Event event = Next(EventKind::kSend, from);
-  event.bytes = bytes;
-  event.length = captured;
-  event.missing = fabric::Missing::kLost;
-  sink_.OnEvent(event);
+  SendPart(from, MessageBytes(header, payload), captured, captured, fabric::Missing::kLost);
 }
 
 void EventScript::Write(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {

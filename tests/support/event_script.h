@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// EventScript: plays fabric events of one connection into a Sink, a frame each, as a capture would. Side 0 is the client.
-// Also small makers of RPC messages and headers for tests of the session and of rules.
+// EventScript: plays fabric events of one connection into a Sink, a frame each, as a capture would. Side 0 is the
+// client. Also small makers of RPC messages and headers for tests of the session and of rules.
 #pragma once
 
 #include <optional>
@@ -47,6 +47,7 @@ class EventScript {
 
  private:
   fabric::Event Next(fabric::EventKind kind, fabric::Side from);
+  void SendPart(fabric::Side from, const Buffer& bytes, size_t captured, uint64_t length, fabric::Missing missing);
 
   fabric::Sink& sink_;
   fabric::ConnectionInfo info_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Each test writes down an unreduced RPC message, takes items out of it as RFC 8166 section 3.4 says, plays the pieces and
-// expects the very same bytes back.
+// Each test writes down an unreduced RPC message, takes items out of it as RFC 8166 section 3.4 says, plays the pieces
+// and expects the very same bytes back.
 #include "session/rpcrdma/rebuild.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,8 @@ TEST_F(Rebuild, WriteCallWithReadChunk) {
         ++xid;
         const Buffer data = Pattern(length, static_cast<uint8_t>(xid));
         const Buffer reduced = MakeCall(xid, kNfs, 3, 7, Write3Head(length));
-        const Buffer expected = Join({MakeCall(xid, kNfs, 3, 7, Write3Head(length)), data, Buffer(RoundUp4(length) - length)});
+        const Buffer expected =
+            Join({MakeCall(xid, kNfs, 3, 7, Write3Head(length)), data, Buffer(RoundUp4(length) - length)});
         Buffer moved = data;
         if (pad) moved.resize(RoundUp4(length), std::byte{0xee});  // padding need not be zero (RFC 8166 section 8.2.2)
 
@@ -240,8 +241,9 @@ TEST_F(Rebuild, WriteChunksPairInOrder) {
   AddWriteChunk(call, {{1, 16, 0}});
   AddWriteChunk(call, {});
   AddWriteChunk(call, {{2, 2, 0}, {3, 16, 0}});
-  script.Send(0, call,
-              MakeCall(1, kNfs, 4, 1, Join({Words({0, 1, 4, 22}), Opaque(Pattern(8)), read_op(16), read_op(16), read_op(16)})));
+  script.Send(
+      0, call,
+      MakeCall(1, kNfs, 4, 1, Join({Words({0, 1, 4, 22}), Opaque(Pattern(8)), read_op(16), read_op(16), read_op(16)})));
   const Buffer a = Pattern(13, 1), b = Pattern(6, 2), c = Pattern(9, 3);
   script.Write(1, 1, 0, a);
   script.Write(1, 2, 0, Sliced(c, 0, 2));
@@ -253,7 +255,8 @@ TEST_F(Rebuild, WriteChunksPairInOrder) {
   const Buffer start = Words({0, 0, 4, 22, 0});
   script.Send(1, reply, MakeReply(1, Join({start, result(13), result(6), b, Buffer(2), result(9)})));
   ASSERT_TRUE(Last().reply_complete);
-  EXPECT_EQ(Last().reply, MakeReply(1, Join({start, result(13), a, Buffer(3), result(6), b, Buffer(2), result(9), c, Buffer(3)})));
+  EXPECT_EQ(Last().reply,
+            MakeReply(1, Join({start, result(13), a, Buffer(3), result(6), b, Buffer(2), result(9), c, Buffer(3)})));
   EXPECT_EQ(Last().data, Join({a, b, c}));
   ASSERT_EQ(Last().operations.size(), 4u);
   EXPECT_TRUE(Last().operations[3].has_status);

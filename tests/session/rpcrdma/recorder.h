@@ -43,7 +43,9 @@ class Recorder : public Observer {
     overruns += operation.overrun;
     late += operation.retired;
   }
-  void OnCallComplete(const Connection&, const Transaction& transaction) override { completed.push_back(transaction.xid); }
+  void OnCallComplete(const Connection&, const Transaction& transaction) override {
+    completed.push_back(transaction.xid);
+  }
   void OnTransaction(const Connection&, const Transaction& t) override {
     Ended e;
     e.xid = t.xid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Arbitrary events of two connections into a Session. Input: records of
-//   u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: missing), u8 length, then for RDMA operations u32
-//   handle and u32 offset, then `length` bytes (of a Send, or moved).
+//   u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: missing), u8 length, then for RDMA operations
+//   u32 handle and u32 offset, then `length` bytes (of a Send, or moved).
 // Whatever comes, nothing crashes, the memory limit holds, and a complete message can be copied out at its length.
 #include <algorithm>
 #include <cstdlib>
@@ -42,10 +42,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   while (cursor.remaining() > 0) {
     const uint8_t what = cursor.U8();
     const uint8_t length = cursor.U8();
-    constexpr fabric::EventKind kKinds[] = {fabric::EventKind::kSend,         fabric::EventKind::kWrite,
-                                            fabric::EventKind::kReadRequest,  fabric::EventKind::kReadResponse,
-                                            fabric::EventKind::kGap,          fabric::EventKind::kSetup,
-                                            fabric::EventKind::kClosed,       fabric::EventKind::kSend};
+    constexpr fabric::EventKind kKinds[] = {fabric::EventKind::kSend,        fabric::EventKind::kWrite,
+                                            fabric::EventKind::kReadRequest, fabric::EventKind::kReadResponse,
+                                            fabric::EventKind::kGap,         fabric::EventKind::kSetup,
+                                            fabric::EventKind::kClosed,      fabric::EventKind::kSend};
     fabric::Event event;
     event.kind = kKinds[what & 7];
     event.from = what >> 3 & 1;

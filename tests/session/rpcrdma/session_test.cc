@@ -92,7 +92,7 @@ TEST_F(SessionTest, OtherTrafficIsNotTaken) {
   script.OpenMidstream();
   script.SendBytes(0, Pattern(200));
   script.SendBytes(1, Buffer(64));
-  script.SendBytes(0, Words({1, 1, 1, 0, 0, 0, 0, 99, 0, 2, 3}));   // RDMA_MSG with another xid inside
+  script.SendBytes(0, Words({1, 1, 1, 0, 0, 0, 0, 99, 0, 2, 3}));  // RDMA_MSG with another xid inside
   script.SendBytes(0, Words({1, 1, 32, 1, 0, 0, 0}));              // RDMA_NOMSG without any chunk
   script.Close();
   EXPECT_TRUE(recorder.roles.empty());
