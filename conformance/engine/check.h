@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What a check sees and says. A check is a function that looks at one event of one connection, with what is known of the
-// connection and the transaction, and answers: passed, failed (with a Violation), not applicable, or not checked because
-// too little was captured. Checks hold no state; what they need to remember between events is in ConnectionState, which
-// the engine keeps up to date. The table of all checks is in rules/checks.cc.
+// What a check sees and says. A check is a function that looks at one event of one connection, with what is known of
+// the connection and the transaction, and answers: passed, failed (with a Violation), not applicable, or not checked
+// because too little was captured. Checks hold no state; what they need to remember between events is in
+// ConnectionState, which the engine keeps up to date. The table of all checks is in rules/checks.cc.
 #pragma once
 
 #include <optional>
@@ -39,15 +39,15 @@ enum class Bucket : uint8_t {
 inline constexpr size_t kBuckets = 6;
 
 struct Violation {
-  std::string message;           // one sentence
-  std::string expected = {};     // may be empty
+  std::string message;        // one sentence
+  std::string expected = {};  // may be empty
   std::string actual = {};
   std::optional<Severity> severity = {};  // when the circumstances make it less than the catalogue's
   std::vector<uint64_t> frames = {};      // further frames of the story; the message's and the Call's are added
   std::optional<Side> from = {};          // who did it, when not the sender of the message or packet
   std::optional<uint32_t> xid = {};       // when not that of the message or transaction
-  // That nothing came from this side before is part of the proof. It holds once the next thing from there shows that the
-  // capture did not lose what came before it; until then the engine keeps the finding back.
+  // That nothing came from this side before is part of the proof. It holds once the next thing from there shows that
+  // the capture did not lose what came before it; until then the engine keeps the finding back.
   std::optional<Side> absent_from = {};
 };
 

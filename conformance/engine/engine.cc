@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The main flow: an Observer call becomes a Context; every selected check of its bucket that the connection's profile has in
-// force is asked; what they find is merged (one event, one finding), held back where only the answer shows which protocol
-// the peers speak, and given to the sink.
+// The main flow: an Observer call becomes a Context; every selected check of its bucket that the connection's profile
+// has in force is asked; what they find is merged (one event, one finding), held back where only the answer shows which
+// protocol the peers speak, and given to the sink.
 #include "conformance/engine/engine.h"
 
 #include <algorithm>
@@ -136,8 +136,8 @@ Judged* Engine::Impl::Find(const Connection& connection) {
   return slot.get();
 }
 
-// `auto_profile` of the catalogue: RFC 8166, unless both peers have proven that they speak RFC 5666; once both have sent RFC
-// 8797 private data they can't.
+// `auto_profile` of the catalogue: RFC 8166, unless both peers have proven that they speak RFC 5666; once both have
+// sent RFC 8797 private data they can't.
 Context Engine::Impl::MakeContext(const Connection& connection, ConnectionState& state) const {
   if (options.profile != Profile::kAuto) return Context(connection, state, options.profile, false);
   if (state.legacy_proven) return Context(connection, state, Profile::kRfc5666, false);
@@ -186,7 +186,8 @@ void Engine::Impl::Merge() {
           one.merged = true;
           first->see_also.push_back(catalogue[one.rule].id);
           first->see_also.insert(first->see_also.end(), one.see_also.begin(), one.see_also.end());
-          first->violation.frames.insert(first->violation.frames.end(), one.violation.frames.begin(), one.violation.frames.end());
+          first->violation.frames.insert(first->violation.frames.end(), one.violation.frames.begin(),
+                                         one.violation.frames.end());
         }
       }
   }
@@ -197,7 +198,8 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   Finding finding;
   finding.rule = &Catalogue()[one.rule];
   finding.profile = context.profile;
-  finding.severity = violation.severity ? std::min(*violation.severity, finding.rule->severity) : finding.rule->severity;
+  finding.severity =
+      violation.severity ? std::min(*violation.severity, finding.rule->severity) : finding.rule->severity;
   finding.frame = context.connection.now;
   finding.connection = context.connection.info.id;
   finding.message = std::move(violation.message);
@@ -233,8 +235,8 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   return finding;
 }
 
-// An RDMA_MSGP Call or a Read list in a Reply may yet prove to be one of two peers that both speak RFC 5666. It is a finding as
-// soon as it can't.
+// An RDMA_MSGP Call or a Read list in a Reply may yet prove to be one of two peers that both speak RFC 5666. It is a
+// finding as soon as it can't.
 Until Engine::Impl::HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation) {
   if (context.may_be_legacy && context.message && context.transaction) {
     if (rule.id == "MSGP-001" && context.message->role == Role::kCall) return Until::kAnswer;
@@ -298,7 +300,8 @@ void Engine::Impl::Refuse(const Connection& connection, ConnectionState& state) 
   if (!state.refused_operation || !state.refused_operation->inside) return;
   const uint32_t xid = state.refused_operation->xid;
   const std::array<Address, 2> addresses = AddressesOf(connection);
-  auto entry = std::ranges::find_if(refused, [&](const RefusedCall& r) { return r.xid == xid && r.address == addresses; });
+  auto entry =
+      std::ranges::find_if(refused, [&](const RefusedCall& r) { return r.xid == xid && r.address == addresses; });
   if (entry == refused.end()) {
     if (refused.size() < kMaxRefused) {
       refused.push_back({addresses, xid, {}});
@@ -328,7 +331,8 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
 void Engine::OnConnectionClosed(const session::Connection& connection, const Event& event) {
   if (Judged* judged = impl_->Find(connection)) {
     // Only what packets prove is a finding; the end of the capture proves nothing.
-    if (event.close_reason != fabric::CloseReason::kEndOfCapture && event.close_reason != fabric::CloseReason::kEvicted) {
+    if (event.close_reason != fabric::CloseReason::kEndOfCapture &&
+        event.close_reason != fabric::CloseReason::kEvicted) {
       Context context = impl_->MakeContext(connection, judged->state);
       context.event = &event;
       impl_->Run(Bucket::kClosed, context, *judged);

@@ -42,8 +42,8 @@ class Engine final : public session::Observer {
   void OnCallComplete(const session::Connection&, const session::Transaction&) override;
   void OnTransaction(const session::Connection&, const session::Transaction&) override;
 
-  // Rules that are selected, implemented, and were applied to at least one event (passed or failed); and those that were
-  // not exercised.
+  // Rules that are selected, implemented, and were applied to at least one event (passed or failed); and those that
+  // were not exercised.
   std::vector<const RuleInfo*> Exercised() const;
   std::vector<const RuleInfo*> NotExercised() const;
 

@@ -15,8 +15,8 @@
 
 namespace stag::conformance {
 
-// The document that is applied: RFC 8166 with RFC 8797, 8167 and 8267; the draft of May 2016 between the two RFCs; or RFC 5666
-// (draft-08). kAuto: per connection, RFC 8166 unless both peers prove that they speak RFC 5666.
+// The document that is applied: RFC 8166 with RFC 8797, 8167 and 8267; the draft of May 2016 between the two RFCs; or
+// RFC 5666 (draft-08). kAuto: per connection, RFC 8166 unless both peers prove that they speak RFC 5666.
 enum class Profile : uint8_t { kAuto, kRfc8166, kRfc5666bis, kRfc5666 };
 std::string_view ProfileName(Profile profile);  // "auto", "rfc8166", "rfc5666bis", "rfc5666"
 
@@ -41,8 +41,9 @@ struct RuleInfo {
   std::string_view degree, why;  // observable: full, partial, none; and why
   std::string_view check, example, differs;
   std::span<const Source> sources;
-  bool implemented = false;         // a check exists
-  std::string_view not_checked;     // why not, when there is none: "no check yet", "exempts, never flags", "not observable"
+  bool implemented = false;  // a check exists
+  std::string_view
+      not_checked;  // why not, when there is none: "no check yet", "exempts, never flags", "not observable"
 };
 
 // Every rule, in the order of the catalogue; and one by id (nullptr when unknown).
@@ -56,14 +57,14 @@ struct Finding {
   const RuleInfo* rule = nullptr;
   Profile profile = Profile::kRfc8166;  // that the connection was judged by; never kAuto
   Severity severity = Severity::kError;
-  FrameRef frame;                     // where the violation became provable
+  FrameRef frame;  // where the violation became provable
   fabric::ConnectionId connection = 0;
-  bool client_to_server = true;       // direction of the offending message
+  bool client_to_server = true;  // direction of the offending message
   std::optional<uint32_t> xid;
-  std::string message;                // one sentence
-  std::string expected, actual;       // may be empty
-  std::vector<uint64_t> related_frames;      // ascending, without `frame`
-  std::vector<std::string_view> see_also;    // ids of other rules that the same event breaks
+  std::string message;                     // one sentence
+  std::string expected, actual;            // may be empty
+  std::vector<uint64_t> related_frames;    // ascending, without `frame`
+  std::vector<std::string_view> see_also;  // ids of other rules that the same event breaks
 };
 
 }  // namespace stag::conformance

@@ -28,9 +28,11 @@ void LearnSizes(const Transaction& t, ConnectionState& state) {
   rpcrdma::CcpResults results;
   const Bytes call = t.call.stream, reply = t.reply.stream;
   if (t.call_rpc.length > call.size() || t.reply_rpc.length > reply.size()) return;
-  if (rpcrdma::Decode(call.subspan(t.call_rpc.length), t.call.stream_length - t.call_rpc.length, arguments) == ParseStatus::kOk)
+  if (rpcrdma::Decode(call.subspan(t.call_rpc.length), t.call.stream_length - t.call_rpc.length, arguments) ==
+      ParseStatus::kOk)
     state.ccp_reply_size = arguments.maxreply_sendsize;
-  if (rpcrdma::Decode(reply.subspan(t.reply_rpc.length), t.reply.stream_length - t.reply_rpc.length, results) == ParseStatus::kOk)
+  if (rpcrdma::Decode(reply.subspan(t.reply_rpc.length), t.reply.stream_length - t.reply_rpc.length, results) ==
+      ParseStatus::kOk)
     state.ccp_call_size = results.maxcall_sendsize;
 }
 
@@ -60,7 +62,8 @@ Fault FaultOf(const Message& message) {
   if (header.vers != rpcrdma::kVersion1) return Fault::kVersion;
   if (header.has_lists() && message.length < rpcrdma::kMinimumHeader) return Fault::kShort;
   if (header.status == ParseStatus::kMalformed) return Fault::kHeader;
-  if (header.status != ParseStatus::kOk || header.proc == rpcrdma::kError || header.proc == rpcrdma::kDone) return Fault::kNone;
+  if (header.status != ParseStatus::kOk || header.proc == rpcrdma::kError || header.proc == rpcrdma::kDone)
+    return Fault::kNone;
   if (header.proc == rpcrdma::kNomsg) return header.has_chunks() ? Fault::kNone : Fault::kHeader;
   if (message.payload_length == 0) return Fault::kHeader;
   if (message.payload.size() >= 4 && LoadBe32(message.payload.data()) != header.xid) return Fault::kXid;
@@ -68,7 +71,8 @@ Fault FaultOf(const Message& message) {
 }
 
 void ConnectionState::Answered(Side requester, uint32_t xid) {
-  std::erase_if(awaited, [&](const Awaited& a) { return a.owed != Owed::kDone && a.requester == requester && a.xid == xid; });
+  std::erase_if(awaited,
+                [&](const Awaited& a) { return a.owed != Owed::kDone && a.requester == requester && a.xid == xid; });
 }
 
 void ConnectionState::Await(Owed owed, Side requester, uint32_t xid, uint64_t frame) {
@@ -106,7 +110,8 @@ void ConnectionState::Before(const Connection& connection, const Message& messag
     std::erase_if(awaited, [&](const Awaited& a) { return a.owed == Owed::kDone && a.xid == message.header.xid; });
   if (answer && transaction) {
     for (Awaited& a : awaited)
-      if (a.requester == transaction->requester && transaction->call_frame.number > a.frame) a.due = ++a.later == kPatience;
+      if (a.requester == transaction->requester && transaction->call_frame.number > a.frame)
+        a.due = ++a.later == kPatience;
   }
 
   // Evidence that both peers speak RFC 5666: it counts for the message that gives it.
@@ -137,8 +142,9 @@ void ConnectionState::After(const Connection& connection, const Message& message
   send.in_order = message.role == Role::kReply && transaction;
   send.invalidates = message.invalidated.has_value();
   if (message.invalidated && transaction)
-    send.invalidates_own = std::ranges::any_of(
-        transaction->segments, [&](const session::SegmentRecord& s) { return s.segment.handle == *message.invalidated; });
+    send.invalidates_own = std::ranges::any_of(transaction->segments, [&](const session::SegmentRecord& s) {
+      return s.segment.handle == *message.invalidated;
+    });
   sends.Add(send);
   Heard(message.from, message.first_frame.number);
 
@@ -174,7 +180,8 @@ void ConnectionState::After(const Connection& connection, const Message& message
     if (!transaction->reply_read_chunks.empty())
       Await(Owed::kDone, transaction->requester, header.xid, message.frame.number);
     for (const session::Operation& op : transaction->operations)
-      if (op.has_status && op.status == 0 && (op.op == kOpCreateSession || op.op == kOpBindConnToSession)) backchannel = true;
+      if (op.has_status && op.status == 0 && (op.op == kOpCreateSession || op.op == kOpBindConnToSession))
+        backchannel = true;
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ConnectionState: what the engine remembers of a connection beside what the Session knows: recent Sends and RDMA operations
-// (to tell what a NAK refuses), memory that outstanding Calls advertise, answers that are due, evidence of the older protocol.
-// All of it is bounded. Checks read it; the engine keeps it: Before() runs before the checks of an event, After() after them.
+// ConnectionState: what the engine remembers of a connection beside what the Session knows: recent Sends and RDMA
+// operations (to tell what a NAK refuses), memory that outstanding Calls advertise, answers that are due, evidence of
+// the older protocol. All of it is bounded. Checks read it; the engine keeps it: Before() runs before the checks of an
+// event, After() after them.
 #pragma once
 
 #include <array>
@@ -34,12 +35,12 @@ struct RecentSend {
   session::Side from = 0;
   session::Role role = session::Role::kUnknown;
   uint64_t length = 0;
-  bool has_xid = false;        // the Send had its first word
-  bool short_message = false;  // fewer bytes than its header must have (RFC 8166 section 4.5)
-  bool malformed = false;      // a transport header that no receiver can use
-  bool invalidates = false;    // Send with Invalidate ...
+  bool has_xid = false;          // the Send had its first word
+  bool short_message = false;    // fewer bytes than its header must have (RFC 8166 section 4.5)
+  bool malformed = false;        // a transport header that no receiver can use
+  bool invalidates = false;      // Send with Invalidate ...
   bool invalidates_own = false;  // ... of a handle that its own Call advertised
-  bool in_order = false;       // a Reply to an outstanding Call
+  bool in_order = false;         // a Reply to an outstanding Call
   bool msgp = false;
 };
 
@@ -114,11 +115,11 @@ struct ConnectionState {
   std::array<bool, 2> used_version1{};
   std::array<Recent<uint32_t, 8>, 2> grants;  // to the requester on that side
   std::array<bool, 2> credits_known{};        // by requesting side: counted from the start, or from a drained state
-  std::array<uint64_t, 2> heard{};  // the first frame with data from each side
-  bool forward_reply = false;   // the server has answered the client
-  bool backchannel = false;     // the upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION)
-  uint64_t late_serial = 0;     // the ended transaction whose memory the last late RDMA operation touched
-  bool legacy_proven = false;   // both peers speak RFC 5666
+  std::array<uint64_t, 2> heard{};            // the first frame with data from each side
+  bool forward_reply = false;                 // the server has answered the client
+  bool backchannel = false;  // the upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION)
+  uint64_t late_serial = 0;  // the ended transaction whose memory the last late RDMA operation touched
+  bool legacy_proven = false;  // both peers speak RFC 5666
   // CONF_RDMA (draft-08 section 6.2): sizes that the peers agreed on; 0: no exchange seen.
   uint32_t ccp_call_size = 0, ccp_reply_size = 0;
   // What an earlier connection of the same peers allowed: [from]; 0: none known (PVT-014).
@@ -131,8 +132,10 @@ struct ConnectionState {
   std::vector<uint64_t> refusals;
 
   void Before(const fabric::Event& nak);
-  void Before(const session::Connection& connection, const session::Message& message, const session::Transaction* transaction);
-  void After(const session::Connection& connection, const session::Message& message, const session::Transaction* transaction);
+  void Before(const session::Connection& connection, const session::Message& message,
+              const session::Transaction* transaction);
+  void After(const session::Connection& connection, const session::Message& message,
+             const session::Transaction* transaction);
   void After(const session::RdmaOperation& operation);
   void Ended(const session::Transaction& transaction);
   void Heard(session::Side side, uint64_t frame) {
@@ -146,8 +149,8 @@ struct ConnectionState {
   void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
 };
 
-// A NAK or Terminate that says: this memory may not be accessed (RFC 5040 section 4.8, RFC 5041 section 8: remote protection
-// and tagged buffer errors).
+// A NAK or Terminate that says: this memory may not be accessed (RFC 5040 section 4.8, RFC 5041 section 8: remote
+// protection and tagged buffer errors).
 inline bool RefusesAccess(const fabric::Event& nak) {
   if (nak.nak == fabric::NakKind::kTerminate) return nak.terminate_layer <= 1 && nak.terminate_type == 1;
   return nak.nak == fabric::NakKind::kRemoteAccess;

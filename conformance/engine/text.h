@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Text: the sentences of findings, put together from pieces. Built only when something is wrong, so it need not be fast.
+// Text: the sentences of findings, put together from pieces. Built only when something is wrong, so it need not be
+// fast.
 #pragma once
 
 #include <concepts>

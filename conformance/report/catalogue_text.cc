@@ -111,13 +111,15 @@ std::string RulesJsonl() {
 
 std::string Explanation(const RuleInfo& rule, bool color) {
   std::string out = Styled(Text(rule.id, "  ", rule.title), Style::kBold, color);
-  out.append(Text("\n  ", rule.level, ", ", Styled(SeverityName(rule.severity), StyleOf(rule.severity), color), ", ", Status(rule), "\n"));
+  out.append(Text("\n  ", rule.level, ", ", Styled(SeverityName(rule.severity), StyleOf(rule.severity), color), ", ",
+                  Status(rule), "\n"));
 
   const auto [with_exceptions, traps] = Split(rule.check, "Common traps:");
   const auto [check, exceptions] = Split(with_exceptions, "Do NOT flag:");
   Section(out, "What it asks", rule.requirement, color);
   Section(out, "Specification", Sources(rule), color);
-  Section(out, "Why, and what can be seen of it", Text("Observable: ", rule.degree, rule.why.empty() ? "" : "; ", rule.why), color);
+  Section(out, "Why, and what can be seen of it",
+          Text("Observable: ", rule.degree, rule.why.empty() ? "" : "; ", rule.why), color);
   Section(out, "How it is checked", Trimmed(check), color);
   Section(out, "What is not flagged", Trimmed(exceptions), color);
   Section(out, "Captures that need care", Trimmed(traps), color);

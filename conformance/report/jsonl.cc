@@ -31,8 +31,8 @@ class JsonlReporter final : public Reporter {
     line_ = "{\"type\":\"summary\",\"frames\":";
     AppendText(line_, s.frames);
     AppendText(line_, Text(",\"connections\":", s.connections, ",\"transactions\":", s.transactions));
-    AppendText(line_, Text(",\"findings\":{\"error\":", count(Severity::kError), ",\"warning\":", count(Severity::kWarning),
-                           ",\"note\":", count(Severity::kNote), "},\"rules_checked\":"));
+    AppendText(line_, Text(",\"findings\":{\"error\":", count(Severity::kError), ",\"warning\":",
+                           count(Severity::kWarning), ",\"note\":", count(Severity::kNote), "},\"rules_checked\":"));
     AppendList(line_, s.checked, id);
     line_.append(",\"rules_not_exercised\":");
     AppendList(line_, s.not_exercised, id);
@@ -62,7 +62,8 @@ class JsonlReporter final : public Reporter {
     line_.append(",\"message\":");
     AppendJson(line_, finding.message);
     line_.append(",\"spec\":");
-    AppendList(line_, Specifications(*finding.rule, finding.profile), [&](const std::string& s) { AppendJson(line_, s); });
+    AppendList(line_, Specifications(*finding.rule, finding.profile),
+               [&](const std::string& s) { AppendJson(line_, s); });
     line_.append(",\"related_frames\":");
     AppendList(line_, finding.related_frames, [&](uint64_t frame) { AppendText(line_, frame); });
     line_.append(",\"see_also\":");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Reporter: findings as text for people or as JSON lines for programs. The flow: BeginFile, then findings as the engine gives
-// them (a Reporter is its FindingSink), EndFile with what the file held; after the last file, Finish writes the summary.
+// Reporter: findings as text for people or as JSON lines for programs. The flow: BeginFile, then findings as the engine
+// gives them (a Reporter is its FindingSink), EndFile with what the file held; after the last file, Finish writes the
+// summary.
 #pragma once
 
 #include <array>
@@ -21,10 +22,10 @@ using Write = std::function<void(std::string_view text)>;
 // What the files held. `checked` and `not_exercised` are in the order of the catalogue.
 struct Summary {
   uint64_t frames = 0;
-  uint64_t connections = 0;   // RPC-over-RDMA connections
+  uint64_t connections = 0;  // RPC-over-RDMA connections
   uint64_t transactions = 0;
-  uint64_t gaps = 0;              // places where the capture lost packets
-  uint64_t truncated_frames = 0;  // RDMA frames cut by the snap length
+  uint64_t gaps = 0;                           // places where the capture lost packets
+  uint64_t truncated_frames = 0;               // RDMA frames cut by the snap length
   std::vector<const RuleInfo*> checked;        // applied at least once: Engine::Exercised
   std::vector<const RuleInfo*> not_exercised;  // selected, but never applicable: Engine::NotExercised
   // Adds another file: numbers are added up, a rule is checked when it was in any file.
@@ -60,8 +61,9 @@ class Reporter : public FindingSink {
   std::array<uint64_t, 3> counts_{};
 };
 
-// Compiler style: `FILE:FRAME: SEVERITY RULE: MESSAGE` and indented lines of evidence. Repeats of a rule on a connection are
-// one entry with a count; entries come with EndFile, in order of their first frame. The summary is left out when `quiet`.
+// Compiler style: `FILE:FRAME: SEVERITY RULE: MESSAGE` and indented lines of evidence. Repeats of a rule on a
+// connection are one entry with a count; entries come with EndFile, in order of their first frame. The summary is left
+// out when `quiet`.
 std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet);
 
 // One object a line for each finding, as it comes, and a summary object.

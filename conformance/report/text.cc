@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The text of `stag check`, for people; and the sum over files that all reporters share.
+#include "conformance/engine/text.h"
+
 #include <algorithm>
 #include <map>
 
-#include "conformance/engine/text.h"
 #include "conformance/report/format.h"
 #include "conformance/report/reporter.h"
 
@@ -54,8 +55,8 @@ class TextReporter final : public Reporter {
   void Finish() override {
     if (quiet_) return;
     const Summary& s = total();
-    std::string out = Text(Count(count(Severity::kError), "error"), ", ", Count(count(Severity::kWarning), "warning"), ", ",
-                           Count(count(Severity::kNote), "note"));
+    std::string out = Text(Count(count(Severity::kError), "error"), ", ", Count(count(Severity::kWarning), "warning"),
+                           ", ", Count(count(Severity::kNote), "note"));
     out = Styled(out, count(Severity::kError) > 0 ? Style::kError : Style::kBold, color_);
     out.append(Text(" in ", files_ > 1 ? Text(Count(files_, "file"), ", ") : "", Count(s.frames, "frame"), ", ",
                     Count(s.connections, "connection"), ", ", Count(s.transactions, "transaction"), "\n"));
@@ -65,7 +66,8 @@ class TextReporter final : public Reporter {
     out.append(Text(Count(s.checked.size(), "rule"), " exercised", s.checked.empty() ? "\n" : ":\n"));
     if (!s.checked.empty()) out.append(Wrapped(Ids(s.checked), 2, 118));
     if (!s.not_exercised.empty())
-      out.append(Text(s.not_exercised.size(), " not exercised by this traffic:\n", Wrapped(Ids(s.not_exercised), 2, 118)));
+      out.append(
+          Text(s.not_exercised.size(), " not exercised by this traffic:\n", Wrapped(Ids(s.not_exercised), 2, 118)));
     Put(out);
   }
 
@@ -98,12 +100,14 @@ class TextReporter final : public Reporter {
   void Print(const Entry& entry) const {
     const Finding& finding = entry.finding;
     std::string out = Styled(Text(Printable(file()), ":", finding.frame.number, ":"), Style::kBold, color_);
-    out.append(" ").append(Styled(Text(SeverityName(finding.severity), " ", finding.rule->id), StyleOf(finding.severity), color_));
+    out.append(" ").append(
+        Styled(Text(SeverityName(finding.severity), " ", finding.rule->id), StyleOf(finding.severity), color_));
     out.append(Text(": ", Printable(finding.message), "\n"));
     Line(out, "expected", finding.expected);
     Line(out, "actual", finding.actual);
     std::string spec;
-    for (const std::string& s : Specifications(*finding.rule, finding.profile)) spec.append(spec.empty() ? "" : ", ").append(s);
+    for (const std::string& s : Specifications(*finding.rule, finding.profile))
+      spec.append(spec.empty() ? "" : ", ").append(s);
     Line(out, "specification", spec);
     std::string where = Text("connection ", finding.connection, ", ",
                              finding.client_to_server ? "client to server" : "server to client");
@@ -112,7 +116,8 @@ class TextReporter final : public Reporter {
     std::string frames;
     for (size_t i = 0; i < finding.related_frames.size() && i < kMaxFrames; ++i)
       frames.append(Text(i ? ", " : "", finding.related_frames[i]));
-    if (finding.related_frames.size() > kMaxFrames) frames.append(Text(", and ", finding.related_frames.size() - kMaxFrames, " more"));
+    if (finding.related_frames.size() > kMaxFrames)
+      frames.append(Text(", and ", finding.related_frames.size() - kMaxFrames, " more"));
     Line(out, "related frames", frames);
     std::string also;
     for (const std::string_view id : finding.see_also) also.append(also.empty() ? "" : ", ").append(id);

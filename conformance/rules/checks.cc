@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The table of all checks: which function decides which rule, asked about which events. A rule that is not here is listed by
-// the catalogue with the reason why not.
+// The table of all checks: which function decides which rule, asked about which events. A rule that is not here is
+// listed by the catalogue with the reason why not.
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {
 
 namespace {
 
-constexpr Bucket kSetup = Bucket::kSetup, kMessage = Bucket::kMessage, kCall = Bucket::kCallComplete, kRdma = Bucket::kRdma,
-                 kNak = Bucket::kNak, kClosed = Bucket::kClosed;
+constexpr Bucket kSetup = Bucket::kSetup, kMessage = Bucket::kMessage, kCall = Bucket::kCallComplete,
+                 kRdma = Bucket::kRdma, kNak = Bucket::kNak, kClosed = Bucket::kClosed;
 
 constexpr CheckEntry kChecks[] = {
     {"HDR-001", kMessage, HeaderIsBigEndian},

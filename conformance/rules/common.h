@@ -43,7 +43,8 @@ inline bool StartsWithRecordMark(Bytes stream, uint64_t stream_length, uint32_t 
 
 // A Reply whose Call is known, both with whole chunk lists: the Reply's lists can be compared with the Call's.
 inline bool CanCompareLists(const Context& c) {
-  return c.message->role == Role::kReply && c.transaction && HasLists(c.message->header) && HasLists(c.transaction->call_header);
+  return c.message->role == Role::kReply && c.transaction && HasLists(c.message->header) &&
+         HasLists(c.transaction->call_header);
 }
 
 inline uint64_t Sum(const Header& h, const Chunk& chunk) {
@@ -57,8 +58,8 @@ inline bool Undisturbed(const Context& c) {
   return !c.connection.disturbed && !(c.transaction && c.transaction->disturbed);
 }
 
-// What the responder did for this Call was seen: nothing was lost, and a capture joined mid-stream followed the responder's
-// direction before the Call came.
+// What the responder did for this Call was seen: nothing was lost, and a capture joined mid-stream followed the
+// responder's direction before the Call came.
 inline bool SawResponder(const Context& c) {
   if (!Undisturbed(c)) return false;
   const uint64_t heard = c.state.heard[1 - c.transaction->requester];

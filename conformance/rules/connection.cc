@@ -6,8 +6,8 @@
 
 namespace stag::conformance {
 
-// CONN-001: the client opens the connection and calls first. Flags Calls of the passive peer before it answered any. Not
-// flagged: connections whose set-up was not captured or which lost packets, backward Calls later on.
+// CONN-001: the client opens the connection and calls first. Flags Calls of the passive peer before it answered any.
+// Not flagged: connections whose set-up was not captured or which lost packets, backward Calls later on.
 Outcome ClientCallsFirst(Context& c) {
   const Message& m = *c.message;
   const Connection& connection = c.connection;
@@ -20,8 +20,8 @@ Outcome ClientCallsFirst(Context& c) {
                  .absent_from = Side{0}});
 }
 
-// CONN-005: an RPC whose chunks broke the connection, sent again, is answered ERR_CHUNK. Flags the third refusal of RDMA for
-// the same xid between the same peers; never more than a note.
+// CONN-005: an RPC whose chunks broke the connection, sent again, is answered ERR_CHUNK. Flags the third refusal of
+// RDMA for the same xid between the same peers; never more than a note.
 Outcome NoRetransmissionLoop(Context& c) {
   if (c.state.refusals.size() < 3) return PassIf(!c.state.refusals.empty());
   return c.Fail({.message = Text("RDMA for the same xid is refused for the ", c.state.refusals.size(),

@@ -22,7 +22,8 @@ uint32_t Granted(const Context& c, Side requester) {
 Outcome JudgeGrant(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || m.repeated) return Outcome::kNotApplicable;
-  if (!c.state.credits_known[m.from] || !Undisturbed(c) || c.state.grants[m.from].size() == 0) return Outcome::kNotChecked;
+  if (!c.state.credits_known[m.from] || !Undisturbed(c) || c.state.grants[m.from].size() == 0)
+    return Outcome::kNotChecked;
   const uint32_t outstanding = c.connection.credits[m.from].outstanding + 1;
   const uint32_t granted = std::max(1u, Granted(c, m.from));
   if (outstanding <= granted) return Outcome::kPass;
@@ -41,7 +42,8 @@ Outcome CallRequestsCredit(Context& c) {
   return c.Fail({.message = "A Call requests no credits", .expected = "1 or more", .actual = "0"});
 }
 
-// CRED-002: a grant is never zero. In RDMA_ERROR, of which no document says what it holds, a note. draft-08 has CRED-011.
+// CRED-002: a grant is never zero. In RDMA_ERROR, of which no document says what it holds, a note. draft-08 has
+// CRED-011.
 Outcome GrantIsNotZero(Context& c) {
   const Message& m = *c.message;
   if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
@@ -60,11 +62,12 @@ Outcome LegacyGrantIsNotZero(Context& c) {
   if (m.header.credit > 0) return Outcome::kPass;
   if (!Undisturbed(c) || !c.connection.setup_seen) return Outcome::kNotChecked;
   if (c.connection.credits[1 - m.from].outstanding > 1) return Outcome::kPass;
-  return c.Fail({.message = "The Reply to the last outstanding Call grants no credits", .expected = "1 or more", .actual = "0"});
+  return c.Fail(
+      {.message = "The Reply to the last outstanding Call grants no credits", .expected = "1 or more", .actual = "0"});
 }
 
-// CRED-003: no more Calls outstanding than granted. Evaluated with the largest recent grant. Before the first Reply CRED-005
-// says it.
+// CRED-003: no more Calls outstanding than granted. Evaluated with the largest recent grant. Before the first Reply
+// CRED-005 says it.
 Outcome CallsWithinGrant(Context& c) {
   if (c.transaction && c.transaction->backward) return Outcome::kNotApplicable;  // BC-002
   return JudgeGrant(c);
@@ -92,8 +95,8 @@ Outcome CallsWithinRequest(Context& c) {
                  .absent_from = Side(1 - m.from)});
 }
 
-// CRED-005: one Call until the first Reply. Only with the connection's set-up in the capture; after RDMA_ERROR, of which it is
-// not said whether it counts, nothing is flagged. The passive peer's backward Calls have their own count.
+// CRED-005: one Call until the first Reply. Only with the connection's set-up in the capture; after RDMA_ERROR, of
+// which it is not said whether it counts, nothing is flagged. The passive peer's backward Calls have their own count.
 Outcome OneCallBeforeFirstReply(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || m.repeated) return Outcome::kNotApplicable;
@@ -113,9 +116,11 @@ Outcome ResponderHasReceives(Context& c) {
   const RecentSend* send = c.state.refused_send;
   if (!send || send->role != Role::kCall) return Outcome::kNotApplicable;
   const Side requester = Side(1 - c.event->from);
-  if (!c.state.credits_known[requester] || c.connection.disturbed || c.state.grants[requester].size() == 0) return Outcome::kNotChecked;
+  if (!c.state.credits_known[requester] || c.connection.disturbed || c.state.grants[requester].size() == 0)
+    return Outcome::kNotChecked;
   const uint32_t granted = c.state.grants[requester].FromEnd(0);
-  if (c.connection.credits[requester].outstanding > granted || c.connection.backward_calls > 0) return Outcome::kNotApplicable;
+  if (c.connection.credits[requester].outstanding > granted || c.connection.backward_calls > 0)
+    return Outcome::kNotApplicable;
   return c.Fail({.message = "No receive was posted for a Call within the grant",
                  .expected = Text(granted, " receives"),
                  .actual = "RNR NAK",

@@ -30,15 +30,16 @@ Fault FaultOfCall(const Transaction& t) {
   const Header& h = t.call_header;
   if (t.call_send_missing || h.words < 4) return Fault::kNone;
   if (h.vers != rpcrdma::kVersion1) return Fault::kVersion;
-  if (h.status == ParseStatus::kMalformed) return t.call_send_length < rpcrdma::kMinimumHeader ? Fault::kShort : Fault::kHeader;
+  if (h.status == ParseStatus::kMalformed)
+    return t.call_send_length < rpcrdma::kMinimumHeader ? Fault::kShort : Fault::kHeader;
   if (h.status == ParseStatus::kOk && h.proc == rpcrdma::kNomsg && !h.has_chunks()) return Fault::kHeader;
   return Fault::kNone;
 }
 
 }  // namespace
 
-// ERR-001 (RFC 8166): requesters never send RDMA_ERROR. Flagged when it answers a Reply that the other side has just sent.
-// The client answers backward Calls; then the xid is that of such a Call.
+// ERR-001 (RFC 8166): requesters never send RDMA_ERROR. Flagged when it answers a Reply that the other side has just
+// sent. The client answers backward Calls; then the xid is that of such a Call.
 Outcome OnlyRespondersSendErrors(Context& c) {
   if (!IsError(*c.message)) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
@@ -101,7 +102,8 @@ Outcome VersionRange(Context& c) {
   if (!h.error_range) return Outcome::kNotChecked;
   const std::string range = Text(h.vers_low, " to ", h.vers_high);
   if (h.vers_low > h.vers_high)
-    return c.Fail({.message = Text("ERR_VERS gives the version range ", range), .expected = "low <= high", .actual = range});
+    return c.Fail(
+        {.message = Text("ERR_VERS gives the version range ", range), .expected = "low <= high", .actual = range});
   if (c.transaction && c.transaction->call_header.words >= 2) {
     const uint32_t rejected = c.transaction->call_header.vers;
     if (rejected >= h.vers_low && rejected <= h.vers_high)
@@ -117,7 +119,8 @@ Outcome VersionRange(Context& c) {
   return Outcome::kPass;
 }
 
-// ERR-007: a version that is not supported is answered ERR_VERS. Any other answer, or silence while later Calls are answered.
+// ERR-007: a version that is not supported is answered ERR_VERS. Any other answer, or silence while later Calls are
+// answered.
 Outcome BadVersionGetsErrVers(Context& c) {
   const Message& m = *c.message;
   if (const Awaited* due = Due(c, Owed::kErrVers))
@@ -130,15 +133,17 @@ Outcome BadVersionGetsErrVers(Context& c) {
   if (!c.transaction || (m.role != Role::kError && m.role != Role::kReply)) return Outcome::kNotApplicable;
   if (FaultOfCall(*c.transaction) != Fault::kVersion) return Outcome::kNotApplicable;
   if (m.role == Role::kError && m.header.err == rpcrdma::kErrVers) return Outcome::kPass;
-  if (m.role == Role::kReply && m.header.vers == c.transaction->call_header.vers) return Outcome::kNotApplicable;  // it is supported
+  if (m.role == Role::kReply && m.header.vers == c.transaction->call_header.vers)
+    return Outcome::kNotApplicable;  // it is supported
   return c.Fail({.message = Text("A Call of version ", c.transaction->call_header.vers, " is answered with ",
                                  m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"),
                  .expected = "RDMA_ERROR with ERR_VERS",
                  .actual = m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"});
 }
 
-// ERR-008: a Call whose header cannot be used is answered ERR_CHUNK. A Reply instead is a note; silence while later Calls are
-// answered a warning. Not flagged: short messages (HDR-005), a Reply to a Call whose inner xid only was wrong.
+// ERR-008: a Call whose header cannot be used is answered ERR_CHUNK. A Reply instead is a note; silence while later
+// Calls are answered a warning. Not flagged: short messages (HDR-005), a Reply to a Call whose inner xid only was
+// wrong.
 Outcome BadHeaderGetsErrChunk(Context& c) {
   const Message& m = *c.message;
   if (const Awaited* due = Due(c, Owed::kErrChunk))
@@ -158,8 +163,8 @@ Outcome BadHeaderGetsErrChunk(Context& c) {
                  .severity = Severity::kNote});
 }
 
-// ERR-010: RDMA_ERROR has 20 bytes with ERR_CHUNK, 28 with ERR_VERS. Zeros after it are a note; draft-08 has 52 bytes for
-// codes that it does not define.
+// ERR-010: RDMA_ERROR has 20 bytes with ERR_CHUNK, 28 with ERR_VERS. Zeros after it are a note; draft-08 has 52 bytes
+// for codes that it does not define.
 Outcome ErrorLength(Context& c) {
   const Message& m = *c.message;
   if (!IsError(m) || !LengthKnown(m) || m.header.vers != rpcrdma::kVersion1) return Outcome::kNotApplicable;

@@ -26,8 +26,8 @@ Outcome JudgeXid(Context& c, Stream stream, uint32_t xid, std::string_view where
                  .actual = Text(Hex{*word})});
 }
 
-// A Reply or RDMA_ERROR for which no outstanding Call is known, on a connection of which everything was seen. Not an orphan:
-// an error that answers a message which could not be taken for a Call.
+// A Reply or RDMA_ERROR for which no outstanding Call is known, on a connection of which everything was seen. Not an
+// orphan: an error that answers a message which could not be taken for a Call.
 bool IsOrphan(const Context& c) {
   const Message& m = *c.message;
   if (!m.orphan || m.repeated || !SawEverything(c.connection)) return false;
@@ -83,7 +83,8 @@ Outcome XidsAgreeInLongCall(Context& c) {
   return JudgeXid(c, CallStream(t), t.xid, "in the Position-zero chunk");
 }
 
-// XID-002: a Reply or RDMA_ERROR names an outstanding Call. Silent unless the whole connection was captured without loss.
+// XID-002: a Reply or RDMA_ERROR names an outstanding Call. Silent unless the whole connection was captured without
+// loss.
 Outcome ReplyHasCall(Context& c) {
   const Message& m = *c.message;
   if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
@@ -96,8 +97,8 @@ Outcome ReplyHasCall(Context& c) {
                  .absent_from = Side(1 - m.from)});
 }
 
-// XID-003: a Call's xid is not in use. The same Call again on a live connection is a note. Not flagged: where a lost Reply
-// may have ended the first; link-level duplicates never come here.
+// XID-003: a Call's xid is not in use. The same Call again on a live connection is a note. Not flagged: where a lost
+// Reply may have ended the first; link-level duplicates never come here.
 Outcome XidIsUnique(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction) return Outcome::kNotApplicable;
@@ -119,10 +120,11 @@ Outcome OneCompletion(Context& c) {
   if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
   if (!m.repeated) return PassIf(c.transaction != nullptr);
   if (!IsSecondCompletion(c)) return Outcome::kNotChecked;
-  return c.Fail({.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " for an xid that was answered already"),
-                 .expected = "nothing more for this xid",
-                 .actual = m.role == Role::kError ? "RDMA_ERROR" : "a second Reply",
-                 .absent_from = Side(1 - m.from)});
+  return c.Fail(
+      {.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " for an xid that was answered already"),
+       .expected = "nothing more for this xid",
+       .actual = m.role == Role::kError ? "RDMA_ERROR" : "a second Reply",
+       .absent_from = Side(1 - m.from)});
 }
 
 // ERR-011: RDMA_ERROR ends its xid; a Reply after it is the same event as XID-004.
@@ -137,7 +139,8 @@ Outcome ErrorIsFinal(Context& c) {
                  .absent_from = Side(1 - m.from)});
 }
 
-// ERR-003: RDMA_ERROR echoes the xid of an outstanding Call. A warning when it does not: the Call may have been unreadable.
+// ERR-003: RDMA_ERROR echoes the xid of an outstanding Call. A warning when it does not: the Call may have been
+// unreadable.
 Outcome ErrorEchoesXid(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kError || m.header.words < 4) return Outcome::kNotApplicable;
@@ -150,7 +153,8 @@ Outcome ErrorEchoesXid(Context& c) {
                  .absent_from = Side(1 - m.from)});
 }
 
-// CRED-009: nothing is sent to a requester that waits for nothing. The same event as XID-002 when no Call is outstanding.
+// CRED-009: nothing is sent to a requester that waits for nothing. The same event as XID-002 when no Call is
+// outstanding.
 Outcome NothingUnsolicited(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kReply && m.role != Role::kError) return Outcome::kNotApplicable;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// HDR: the transport header's layout. Purely structural; needs no history, so nothing here depends on what was lost before.
+// HDR: the transport header's layout. Purely structural; needs no history, so nothing here depends on what was lost
+// before.
 #include "conformance/rules/common.h"
 #include "conformance/rules/rules.h"
 
@@ -25,8 +26,8 @@ bool Overruns(const Message& m, Defect list) {
   return LengthKnown(m) && m.header.status == ParseStatus::kMalformed && m.header.defect == list;
 }
 
-// A version 1 header with lists that was captured far enough to be judged. A malformed RDMA_MSGP is MSGP-004: its lists start
-// elsewhere, and what looks wrong in them is mostly that.
+// A version 1 header with lists that was captured far enough to be judged. A malformed RDMA_MSGP is MSGP-004: its lists
+// start elsewhere, and what looks wrong in them is mostly that.
 bool Judgeable(const Message& m) {
   if (!IsVersion1(m) || !m.header.has_lists() || !LengthKnown(m)) return false;
   return m.header.status == ParseStatus::kOk ||
@@ -54,9 +55,9 @@ Outcome HeaderHasFixedWords(Context& c) {
                  .actual = Count(c.message->length, "byte")});
 }
 
-// HDR-003: rdma_vers is 1. A peer that speaks another version breaks nothing by itself: flagged only when the same peer used
-// version 1 before on this connection, or when the other side answers ERR_VERS. Not flagged: RDMA_ERROR, which echoes the
-// version that it answers; byte-swapped headers (HDR-001).
+// HDR-003: rdma_vers is 1. A peer that speaks another version breaks nothing by itself: flagged only when the same peer
+// used version 1 before on this connection, or when the other side answers ERR_VERS. Not flagged: RDMA_ERROR, which
+// echoes the version that it answers; byte-swapped headers (HDR-001).
 Outcome HeaderVersion(Context& c) {
   const Message& m = *c.message;
   const Header& h = m.header;
@@ -74,9 +75,10 @@ Outcome HeaderVersion(Context& c) {
   if (h.proc > rpcrdma::kDone || LooksByteSwapped(h)) return Outcome::kNotApplicable;
   if (h.vers == rpcrdma::kVersion1) return Outcome::kPass;
   if (!c.state.used_version1[m.from]) return Outcome::kNotApplicable;
-  return c.Fail({.message = Text("The message says version ", h.vers, " on a connection where its sender used version 1"),
-                 .expected = "rdma_vers 1",
-                 .actual = Text("rdma_vers ", h.vers)});
+  return c.Fail(
+      {.message = Text("The message says version ", h.vers, " on a connection where its sender used version 1"),
+       .expected = "rdma_vers 1",
+       .actual = Text("rdma_vers ", h.vers)});
 }
 
 // HDR-004: rdma_proc is 0 to 4.
@@ -89,8 +91,8 @@ Outcome HeaderProcedure(Context& c) {
                  .actual = Text(h.proc)});
 }
 
-// HDR-005 (RFC 8166 only): messages shorter than the smallest header, and answers to them. The procedure is looked at first:
-// RDMA_DONE (16 bytes) and RDMA_ERROR (20 bytes with ERR_CHUNK) are shorter by design.
+// HDR-005 (RFC 8166 only): messages shorter than the smallest header, and answers to them. The procedure is looked at
+// first: RDMA_DONE (16 bytes) and RDMA_ERROR (20 bytes with ERR_CHUNK) are shorter by design.
 Outcome ShortMessages(Context& c) {
   const Message& m = *c.message;
   if (!LengthKnown(m)) return Outcome::kNotChecked;
@@ -99,18 +101,20 @@ Outcome ShortMessages(Context& c) {
                    .expected = "at least 28 bytes",
                    .actual = Count(m.length, "byte")});
   if (IsVersion1(m) && m.header.has_lists() && m.length < rpcrdma::kMinimumHeader)
-    return c.Fail({.message = Text("The ", ProcText(m.header), " has ", m.length, " bytes: less than the smallest header"),
-                   .expected = "at least 28 bytes",
-                   .actual = Count(m.length, "byte")});
+    return c.Fail(
+        {.message = Text("The ", ProcText(m.header), " has ", m.length, " bytes: less than the smallest header"),
+         .expected = "at least 28 bytes",
+         .actual = Count(m.length, "byte")});
   if (m.role != Role::kError) return Outcome::kPass;
   for (size_t i = 0; i < c.state.sends.size(); ++i) {
     const RecentSend& send = c.state.sends.FromEnd(i);
     if (!send.short_message || !send.has_xid || send.from == m.from || send.xid != m.header.xid) continue;
     if (c.transaction && c.transaction->call_frame.number != send.frame) continue;
-    return c.Fail({.message = Text("RDMA_ERROR answers a message of ", send.length, " bytes, whose xid cannot be trusted"),
-                   .expected = "no answer",
-                   .actual = "RDMA_ERROR",
-                   .frames = {send.frame}});
+    return c.Fail(
+        {.message = Text("RDMA_ERROR answers a message of ", send.length, " bytes, whose xid cannot be trusted"),
+         .expected = "no answer",
+         .actual = "RDMA_ERROR",
+         .frames = {send.frame}});
   }
   return Outcome::kPass;
 }
@@ -143,13 +147,14 @@ Outcome DiscriminatorsAreBooleans(Context& c) {
   const Header& h = m.header;
   if (h.status == ParseStatus::kOk) return Outcome::kPass;
   if (h.defect != Defect::kBadDiscriminator) return Outcome::kNotApplicable;
-  return c.Fail({.message = Text("The optional-data word at byte ", h.defect_offset, " of the header is neither 0 nor 1"),
-                 .expected = "0 or 1",
-                 .actual = Text(Hex{h.bad_discriminator})});
+  return c.Fail(
+      {.message = Text("The optional-data word at byte ", h.defect_offset, " of the header is neither 0 nor 1"),
+       .expected = "0 or 1",
+       .actual = Text(Hex{h.bad_discriminator})});
 }
 
-// HDR-008: Read list entries are presence, Position, handle, length, offset. Flags an entry that the Send cuts, and a bad
-// continuation word after an entry, the mark of an entry of another size.
+// HDR-008: Read list entries are presence, Position, handle, length, offset. Flags an entry that the Send cuts, and a
+// bad continuation word after an entry, the mark of an entry of another size.
 Outcome ReadEntryLayout(Context& c) {
   const Message& m = *c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
@@ -166,16 +171,17 @@ Outcome ReadEntryLayout(Context& c) {
   return PassIf(!h.reads.empty());
 }
 
-// HDR-009: Write chunks are counted arrays that fit. A count of 0 is the empty Write chunk of RFC 8166; rfc5666bis wants one
-// segment or more; draft-08 sets no minimum.
+// HDR-009: Write chunks are counted arrays that fit. A count of 0 is the empty Write chunk of RFC 8166; rfc5666bis
+// wants one segment or more; draft-08 sets no minimum.
 Outcome WriteListLayout(Context& c) {
   const Message& m = *c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   if (Overruns(m, Defect::kWriteListOverrun) && !EndsAtDiscriminator(m))
-    return c.Fail({.message = Text("The segments of Write chunk ", h.write_chunks.size() + 1, " run past the end of the Send"),
-                   .expected = "a count of segments that fit",
-                   .actual = Text("count at byte ", h.defect_offset, " of a Send of ", m.length, " bytes")});
+    return c.Fail(
+        {.message = Text("The segments of Write chunk ", h.write_chunks.size() + 1, " run past the end of the Send"),
+         .expected = "a count of segments that fit",
+         .actual = Text("count at byte ", h.defect_offset, " of a Send of ", m.length, " bytes")});
   if (c.profile == Profile::kRfc5666bis && m.role == Role::kCall)
     for (const Chunk& chunk : h.write_chunks)
       if (chunk.count == 0)
@@ -215,8 +221,8 @@ Outcome ChunklessHeader(Context& c) {
                  .actual = Text("the xid at byte ", h.defect_offset)});
 }
 
-// HDR-012: an RDMA_MSG has a payload directly after its header. That it starts with the xid is XID-001, a record mark is
-// FRAME-001; a Position-zero chunk in place of the payload is LONG-004.
+// HDR-012: an RDMA_MSG has a payload directly after its header. That it starts with the xid is XID-001, a record mark
+// is FRAME-001; a Position-zero chunk in place of the payload is LONG-004.
 Outcome PayloadFollowsHeader(Context& c) {
   const Message& m = *c.message;
   if (m.header.status != ParseStatus::kOk || m.header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// MSGP, DONE and CCP: what only RFC 5666 (draft-08) speaks. The later documents forbid it; under draft-08 it has rules of its
-// own.
+// MSGP, DONE and CCP: what only RFC 5666 (draft-08) speaks. The later documents forbid it; under draft-08 it has rules
+// of its own.
 #include "conformance/rules/common.h"
 #include "conformance/rules/rules.h"
 
@@ -57,12 +57,14 @@ Outcome DoneIsNotAnswered(Context& c) {
     const RecentSend& send = c.state.sends.FromEnd(i);
     if (send.from == m.from || !send.has_xid || send.xid != m.header.xid) continue;
     if (send.role != Role::kDone) return Outcome::kNotApplicable;
-    return c.Fail({.message = "RDMA_DONE is answered", .expected = "no answer", .actual = "RDMA_ERROR", .frames = {send.frame}});
+    return c.Fail(
+        {.message = "RDMA_DONE is answered", .expected = "no answer", .actual = "RDMA_ERROR", .frames = {send.frame}});
   }
   return Outcome::kNotApplicable;
 }
 
-// DONE-003 (draft-08): a client that has read what a Reply advertises says RDMA_DONE. Missing when the connection goes on.
+// DONE-003 (draft-08): a client that has read what a Reply advertises says RDMA_DONE. Missing when the connection goes
+// on.
 Outcome DoneFollowsReads(Context& c) {
   for (const Awaited& a : c.state.awaited) {
     if (!a.due || a.owed != Owed::kDone) continue;
@@ -81,16 +83,20 @@ Outcome DoneIsHeaderOnly(Context& c) {
   const Message& m = *c.message;
   if (!IsDone(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
   if (m.length == 16) return Outcome::kPass;
-  return c.Fail({.message = Text("The RDMA_DONE has ", m.length, " bytes"), .expected = "16 bytes", .actual = Text(m.length)});
+  return c.Fail(
+      {.message = Text("The RDMA_DONE has ", m.length, " bytes"), .expected = "16 bytes", .actual = Text(m.length)});
 }
 
 // CCP-002 (draft-08): CONF_RDMA takes three words.
 Outcome CcpArgumentsLayout(Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kCall || !IsConfRdma(m.call) || m.call.opaque_arguments() || m.header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
+  if (m.role != Role::kCall || !IsConfRdma(m.call) || m.call.opaque_arguments() || m.header.proc != rpcrdma::kMsg)
+    return Outcome::kNotApplicable;
   const uint64_t length = m.payload_length - m.call.length;
   if (length == 12) return Outcome::kPass;
-  return c.Fail({.message = Text("CONF_RDMA has ", length, " bytes of arguments"), .expected = "12 bytes", .actual = Text(length)});
+  return c.Fail({.message = Text("CONF_RDMA has ", length, " bytes of arguments"),
+                 .expected = "12 bytes",
+                 .actual = Text(length)});
 }
 
 // CCP-003 (draft-08): and returns three.
@@ -98,18 +104,21 @@ Outcome CcpResultsLayout(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kReply || !c.transaction || !IsConfRdma(c.transaction->call_rpc)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (!t.reply_rpc.success() || m.header.proc != rpcrdma::kMsg || t.call_rpc.opaque_arguments()) return Outcome::kNotApplicable;
+  if (!t.reply_rpc.success() || m.header.proc != rpcrdma::kMsg || t.call_rpc.opaque_arguments())
+    return Outcome::kNotApplicable;
   const uint64_t length = t.reply.stream_length - t.reply_rpc.length;
   if (length == 12) return Outcome::kPass;
-  return c.Fail({.message = Text("CONF_RDMA returns ", length, " bytes"), .expected = "12 bytes", .actual = Text(length)});
+  return c.Fail(
+      {.message = Text("CONF_RDMA returns ", length, " bytes"), .expected = "12 bytes", .actual = Text(length)});
 }
 
-// CCP-005 (draft-08): inline Calls fit the size that the server took. Whether the transport header counts is not said: an
-// error only when the payload alone is larger.
+// CCP-005 (draft-08): inline Calls fit the size that the server took. Whether the transport header counts is not said:
+// an error only when the payload alone is larger.
 Outcome CallFitsCcp(Context& c) {
   const Message& m = *c.message;
   const uint32_t limit = c.state.ccp_call_size;
-  if (m.role != Role::kCall || limit == 0 || m.from != c.connection.client || !HasLists(m.header) || m.header.proc == rpcrdma::kNomsg)
+  if (m.role != Role::kCall || limit == 0 || m.from != c.connection.client || !HasLists(m.header) ||
+      m.header.proc == rpcrdma::kNomsg)
     return Outcome::kNotApplicable;
   if (m.length <= limit) return Outcome::kPass;
   return c.Fail({.message = Text("An inline Call of ", m.payload_length, " bytes after CONF_RDMA set ", limit),
@@ -122,7 +131,8 @@ Outcome CallFitsCcp(Context& c) {
 Outcome ReplyFitsCcp(Context& c) {
   const Message& m = *c.message;
   const uint32_t limit = c.state.ccp_reply_size;
-  if (m.role != Role::kReply || limit == 0 || m.from == c.connection.client || !HasLists(m.header) || m.header.proc == rpcrdma::kNomsg)
+  if (m.role != Role::kReply || limit == 0 || m.from == c.connection.client || !HasLists(m.header) ||
+      m.header.proc == rpcrdma::kNomsg)
     return Outcome::kNotApplicable;
   if (m.length <= limit) return Outcome::kPass;
   return c.Fail({.message = Text("An inline Reply of ", m.payload_length, " bytes after CONF_RDMA set ", limit),

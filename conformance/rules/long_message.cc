@@ -38,8 +38,8 @@ Outcome JudgeLongPayload(Context& c, Stream stream, uint32_t xid, bool call) {
     return c.Fail({.message = Text("The ", where, " does not hold an RPC ", call ? "Call" : "Reply"),
                    .expected = call ? "message type 0 (CALL)" : "message type 1 (REPLY)",
                    .actual = Text(*type)});
-  const ParseStatus status = call ? rpc::DecodeCall(stream.bytes, stream.length).status
-                                  : rpc::DecodeReply(stream.bytes, stream.length).status;
+  const ParseStatus status =
+      call ? rpc::DecodeCall(stream.bytes, stream.length).status : rpc::DecodeReply(stream.bytes, stream.length).status;
   if (status == ParseStatus::kMalformed)
     return c.Fail({.message = Text("The ", where, " does not hold a whole RPC message"),
                    .expected = "an RPC header inside the chunk",
@@ -59,8 +59,8 @@ Outcome NomsgHasHolder(Context& c) {
                  .actual = "three empty lists"});
 }
 
-// LONG-002: a Long Call is in a Position-zero chunk. An RDMA_NOMSG without a Read list whose Call may have been missed is
-// taken for a Reply, not flagged.
+// LONG-002: a Long Call is in a Position-zero chunk. An RDMA_NOMSG without a Read list whose Call may have been missed
+// is taken for a Reply, not flagged.
 Outcome LongCallHasPositionZero(Context& c) {
   const Message& m = *c.message;
   if (!IsNomsg(m) || m.role != Role::kCall) return Outcome::kNotApplicable;
@@ -87,12 +87,13 @@ Outcome LongCallIsWhole(Context& c) {
                  .actual = Count(sum, "byte")});
 }
 
-// ... and segments whose Positions count up like fragments of one payload. Not flagged: a reduced item that happens to start
-// where the Position-zero content ends; the count before it says so. Needs that content.
+// ... and segments whose Positions count up like fragments of one payload. Not flagged: a reduced item that happens to
+// start where the Position-zero content ends; the count before it says so. Needs that content.
 Outcome LongCallIsNotFragmented(Context& c) {
   const Transaction& t = *c.transaction;
   const Header& h = t.call_header;
-  if (!HasLists(h) || h.proc != rpcrdma::kNomsg || h.reads.size() < 2 || h.reads.front().position != 0) return Outcome::kNotApplicable;
+  if (!HasLists(h) || h.proc != rpcrdma::kNomsg || h.reads.size() < 2 || h.reads.front().position != 0)
+    return Outcome::kNotApplicable;
   uint64_t running = 0;
   bool later = false;
   for (const rpcrdma::ReadSegment& read : h.reads) {
@@ -104,7 +105,8 @@ Outcome LongCallIsNotFragmented(Context& c) {
   if (t.call.stream.size() < t.call.stream_length) return Outcome::kNotChecked;
   const auto count = WordAt(t.call.stream, t.call.stream_length - 4);
   for (const session::ReadChunk& chunk : t.read_chunks)
-    if (chunk.position != 0 && count && (chunk.length == *count || chunk.length == RoundUp4(*count))) return Outcome::kPass;
+    if (chunk.position != 0 && count && (chunk.length == *count || chunk.length == RoundUp4(*count)))
+      return Outcome::kPass;
   return c.Fail({.message = "The segments of a Long Call carry their offsets as Positions",
                  .expected = "Position 0 for all segments of the payload",
                  .actual = Text("Position ", h.reads.back().position)});
@@ -130,7 +132,8 @@ Outcome LongCallPayload(Context& c) {
 }
 Outcome LongReplyPayload(Context& c) {
   const Message& m = *c.message;
-  if (!IsNomsg(m) || m.role != Role::kReply || !c.transaction || !m.header.reads.empty()) return Outcome::kNotApplicable;
+  if (!IsNomsg(m) || m.role != Role::kReply || !c.transaction || !m.header.reads.empty())
+    return Outcome::kNotApplicable;
   return JudgeLongPayload(c, ReplyStream(*c.transaction), m.header.xid, false);
 }
 

@@ -27,26 +27,28 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
   if (c.event->kind != kind || c.event->length == 0) return Outcome::kNotApplicable;
   if (op.retired) return Outcome::kNotApplicable;  // MEM-004
   const bool reads = kind == EventKind::kReadRequest;
-  if (op.transaction && op.transaction->requester == c.event->from) return Outcome::kNotApplicable;  // a Reply's memory: MODEL-001
+  if (op.transaction && op.transaction->requester == c.event->from)
+    return Outcome::kNotApplicable;  // a Reply's memory: MODEL-001
   const bool fits = op.segment && !op.overrun && (op.segment->list == ListKind::kReadList) == reads;
   if (fits) return Outcome::kPass;
   if (op.segment && op.overrun && Undisturbed(c))
-    return c.Fail({.message = Text(what, " goes past the end of the segment"),
-                   .expected = Text("at most ", op.segment->segment.length - op.segment_offset, " bytes at this offset"),
-                   .actual = Count(c.event->length, "byte")});
+    return c.Fail(
+        {.message = Text(what, " goes past the end of the segment"),
+         .expected = Text("at most ", op.segment->segment.length - op.segment_offset, " bytes at this offset"),
+         .actual = Count(c.event->length, "byte")});
   if (!KnowsAllMemory(c)) return Outcome::kNotChecked;
   return c.Fail({.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
                                        : Text(what, " of memory that no outstanding Call advertises"),
                  .expected = "a segment of an outstanding Call",
-                 .actual = Text("handle ", Hex{c.event->handle}, ", offset ", Hex{c.event->offset}, ", ", c.event->length,
-                                " bytes"),
+                 .actual = Text("handle ", Hex{c.event->handle}, ", offset ", Hex{c.event->offset}, ", ",
+                                c.event->length, " bytes"),
                  .absent_from = Side(1 - c.event->from)});
 }
 
 }  // namespace
 
-// MODEL-001: requesters do not read. Under draft-08, which does not have this rule, they read what a Reply advertises; while the
-// automatic profile has not settled, such a Reply is left to RDLIST-001.
+// MODEL-001: requesters do not read. Under draft-08, which does not have this rule, they read what a Reply advertises;
+// while the automatic profile has not settled, such a Reply is left to RDLIST-001.
 Outcome RequesterDoesNotRead(Context& c) {
   if (c.event->kind != EventKind::kReadRequest || c.event->length == 0) return Outcome::kNotApplicable;
   const Transaction* t = c.operation->transaction;
@@ -57,7 +59,8 @@ Outcome RequesterDoesNotRead(Context& c) {
                    .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes"),
                    .frames = {t->reply_frame.number}});
   }
-  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from)) return PassIf(c.operation->segment != nullptr);
+  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from))
+    return PassIf(c.operation->segment != nullptr);
   return c.Fail({.message = "The requester issues an RDMA Read",
                  .expected = "RDMA Reads by the responder only",
                  .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes")});
@@ -66,7 +69,8 @@ Outcome RequesterDoesNotRead(Context& c) {
 // MODEL-002: requesters do not write. Zero-length Writes keep connections alive.
 Outcome RequesterDoesNotWrite(Context& c) {
   if (c.event->kind != EventKind::kWrite || c.event->length == 0) return Outcome::kNotApplicable;
-  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from)) return PassIf(c.operation->segment != nullptr);
+  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from))
+    return PassIf(c.operation->segment != nullptr);
   if (!c.event->first) return Outcome::kNotApplicable;  // once for each operation
   return c.Fail({.message = "The requester issues an RDMA Write",
                  .expected = "RDMA Writes by the responder only",
@@ -89,22 +93,23 @@ Outcome ResponderExposesNothing(Context& c) {
 // MEM-002: RDMA Reads stay inside the Read segments of outstanding Calls.
 Outcome ReadsStayInside(Context& c) { return JudgeTarget(c, EventKind::kReadRequest, "An RDMA Read"); }
 
-// MEM-003: RDMA Writes stay inside the Write and Reply segments of outstanding Calls. Judged for each packet's range; a run
-// of packets outside is one finding.
+// MEM-003: RDMA Writes stay inside the Write and Reply segments of outstanding Calls. Judged for each packet's range; a
+// run of packets outside is one finding.
 Outcome WritesStayInside(Context& c) {
   const RdmaOperation& op = *c.operation;
   if (c.event->kind == EventKind::kWrite && !op.segment && !c.event->first) return Outcome::kNotApplicable;
   return JudgeTarget(c, EventKind::kWrite, "An RDMA Write");
 }
 
-// MEM-004: no RDMA for a Call that was answered. The transport's order counts; handles that a newer Call advertises again are
-// that Call's. Once for each RDMA operation.
+// MEM-004: no RDMA for a Call that was answered. The transport's order counts; handles that a newer Call advertises
+// again are that Call's. Once for each RDMA operation.
 Outcome NoRdmaAfterReply(Context& c) {
   const RdmaOperation& op = *c.operation;
   if (c.event->kind == EventKind::kReadResponse || !op.transaction) return Outcome::kNotApplicable;
   if (!op.retired) return Outcome::kPass;
   if (op.transaction->reply_frame.number == 0) return Outcome::kNotApplicable;  // ended without an answer
-  if (!c.event->first && c.event->kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial) return Outcome::kNotApplicable;
+  if (!c.event->first && c.event->kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial)
+    return Outcome::kNotApplicable;
   if (c.connection.disturbed || op.transaction->disturbed) return Outcome::kNotChecked;
   return c.Fail({.message = Text("RDMA ", c.event->kind == EventKind::kWrite ? "Write" : "Read",
                                  " to the memory of a Call that was answered"),
@@ -113,10 +118,11 @@ Outcome NoRdmaAfterReply(Context& c) {
                  .frames = {op.transaction->reply_frame.number}});
 }
 
-// MEM-005: outstanding Calls do not share memory that can be written. Two Read chunks may; an RPC sent again does. Judged
-// when the earlier Call is answered: until then its answer may just not have been captured.
+// MEM-005: outstanding Calls do not share memory that can be written. Two Read chunks may; an RPC sent again does.
+// Judged when the earlier Call is answered: until then its answer may just not have been captured.
 Outcome SegmentsDoNotOverlap(Context& c) {
-  if (c.message->role != Role::kReply || !c.transaction || c.transaction->segments.empty()) return Outcome::kNotApplicable;
+  if (c.message->role != Role::kReply || !c.transaction || c.transaction->segments.empty())
+    return Outcome::kNotApplicable;
   if (c.connection.lossy) return Outcome::kNotChecked;
   for (size_t i = 0; i < c.state.calls_used; ++i) {
     const AdvertisingCall& call = c.state.calls[i];
@@ -154,7 +160,9 @@ Outcome EmptySegments(Context& c) {
   bool empty = std::ranges::any_of(m.header.segments, [](const Segment& s) { return s.length == 0; });
   for (const rpcrdma::ReadSegment& read : m.header.reads) empty = empty || read.target.length == 0;
   if (!empty) return Outcome::kPass;
-  return c.Fail({.message = "A segment of the Call has length 0", .expected = "segments with room", .actual = "an empty segment"});
+  return c.Fail({.message = "A segment of the Call has length 0",
+                 .expected = "segments with room",
+                 .actual = "an empty segment"});
 }
 
 }  // namespace stag::conformance

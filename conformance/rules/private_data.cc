@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// PVT: RFC 8797 private data, and remote invalidation, which it governs. The thresholds it sets are judged in thresholds.cc.
+// PVT: RFC 8797 private data, and remote invalidation, which it governs. The thresholds it sets are judged in
+// thresholds.cc.
 #include <algorithm>
 
 #include "conformance/rules/common.h"
@@ -15,7 +16,8 @@ using session::SetupData;
 
 // The private data that the set-up message of this event carried; null for other messages.
 const SetupData* Sent(const Context& c) {
-  if (c.event->setup != fabric::SetupMessage::kRequest && c.event->setup != fabric::SetupMessage::kReply) return nullptr;
+  if (c.event->setup != fabric::SetupMessage::kRequest && c.event->setup != fabric::SetupMessage::kReply)
+    return nullptr;
   const SetupData& setup = c.connection.setup[c.event->from];
   return setup.known() ? &setup : nullptr;
 }
@@ -65,9 +67,11 @@ Outcome ReservedBitsAreZero(Context& c) {
 Outcome ReservedBitsAreIgnored(Context& c) {
   constexpr uint16_t kConsumerReject = 28;  // InfiniBand Architecture volume 1, table of REJ reasons
   const SetupData& request = c.connection.setup[0];
-  if (c.event->close_reason != fabric::CloseReason::kRejected || !request.known() || !request.has_data()) return Outcome::kNotApplicable;
+  if (c.event->close_reason != fabric::CloseReason::kRejected || !request.known() || !request.has_data())
+    return Outcome::kNotApplicable;
   if ((request.search.data.flags & 0xfe) == 0) return Outcome::kPass;
-  if (c.connection.info.fabric != fabric::FabricKind::kIwarp && c.connection.reject_reason != kConsumerReject) return Outcome::kNotApplicable;
+  if (c.connection.info.fabric != fabric::FabricKind::kIwarp && c.connection.reject_reason != kConsumerReject)
+    return Outcome::kNotApplicable;
   return c.Fail({.message = "A connection request with reserved bits set in its private data was rejected",
                  .expected = "reserved bits ignored",
                  .actual = "rejection",
@@ -90,7 +94,8 @@ Outcome InvalidationIsAgreed(Context& c) {
   return c.Fail(std::move(violation));
 }
 
-// PVT-007: what a Reply invalidates belongs to its Call only. On RDMA_ERROR, of which the document says nothing, a note.
+// PVT-007: what a Reply invalidates belongs to its Call only. On RDMA_ERROR, of which the document says nothing, a
+// note.
 Outcome InvalidatesOwnHandle(Context& c) {
   const Message& m = *c.message;
   if (!m.invalidated || !FromResponder(m, c.transaction)) return Outcome::kNotApplicable;
@@ -98,7 +103,8 @@ Outcome InvalidatesOwnHandle(Context& c) {
   if (t.call_header.status != ParseStatus::kOk) return Outcome::kNotChecked;
   const uint32_t handle = *m.invalidated;
   const auto severity = m.role == Role::kError ? std::optional(Severity::kNote) : std::nullopt;
-  const bool own = std::ranges::any_of(t.segments, [&](const session::SegmentRecord& s) { return s.segment.handle == handle; });
+  const bool own =
+      std::ranges::any_of(t.segments, [&](const session::SegmentRecord& s) { return s.segment.handle == handle; });
   if (!own)
     return c.Fail({.message = "A Reply invalidates a handle that its Call did not advertise",
                    .expected = "a handle of this Call's chunks",
@@ -108,7 +114,8 @@ Outcome InvalidatesOwnHandle(Context& c) {
   for (size_t i = 0; i < c.state.calls_used; ++i) {
     const AdvertisingCall& other = c.state.calls[i];
     if (other.serial == t.serial || other.requester != t.requester) continue;
-    if (std::ranges::none_of(other.segments, [&](const AdvertisedSegment& s) { return s.segment.handle == handle; })) continue;
+    if (std::ranges::none_of(other.segments, [&](const AdvertisedSegment& s) { return s.segment.handle == handle; }))
+      continue;
     return c.Fail({.message = "A Reply invalidates a handle that another outstanding Call advertises, too",
                    .expected = "a handle of this Call only",
                    .actual = Text(Hex{handle}, ", also in the Call with xid ", Hex{other.xid}),
@@ -118,8 +125,8 @@ Outcome InvalidatesOwnHandle(Context& c) {
   return Outcome::kPass;
 }
 
-// PVT-008: a requester that sets R exposes only handles that can be invalidated. Flags a refused Send with Invalidate of a
-// handle of its own Call.
+// PVT-008: a requester that sets R exposes only handles that can be invalidated. Flags a refused Send with Invalidate
+// of a handle of its own Call.
 Outcome HandlesCanBeInvalidated(Context& c) {
   const RecentSend* send = c.state.refused_send;
   if (!send || !send->invalidates || !send->invalidates_own) return Outcome::kNotApplicable;

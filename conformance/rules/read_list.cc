@@ -98,10 +98,11 @@ Outcome JudgeCount(Context& c, const Transaction& t) {
   const Placements placements = Place(t);
   if (placements.size == 0) return Outcome::kNotApplicable;
   if (const Placement* p = LengthMismatch(placements))
-    return c.Fail({.message = Text("The word before Position ", p->chunk->position, " is not the length of the chunk there"),
-                   .expected = Text("a count for ", p->chunk->length, " bytes"),
-                   .actual = Text("count ", p->count, ", chunk of ", p->chunk->length, " bytes"),
-                   .from = t.requester});
+    return c.Fail(
+        {.message = Text("The word before Position ", p->chunk->position, " is not the length of the chunk there"),
+         .expected = Text("a count for ", p->chunk->length, " bytes"),
+         .actual = Text("count ", p->count, ", chunk of ", p->chunk->length, " bytes"),
+         .from = t.requester});
   return placements.partial ? Outcome::kNotChecked : Outcome::kPass;
 }
 
@@ -133,7 +134,8 @@ Outcome JudgeEligibility(Context& c, const Transaction& t) {
     const Eligible eligible = EligibleAt(t, placements, i);
     unknown = unknown || eligible == Eligible::kUnknown;
     if (eligible != Eligible::kNo) continue;
-    return c.Fail({.message = Text("The Read chunk at Position ", p.chunk->position, " holds an argument that is not DDP-eligible"),
+    return c.Fail({.message = Text("The Read chunk at Position ", p.chunk->position,
+                                   " holds an argument that is not DDP-eligible"),
                    .expected = "only items that the upper-layer binding names",
                    .actual = Text("a chunk of ", p.chunk->length, " bytes"),
                    .from = t.requester});
@@ -146,8 +148,8 @@ bool IsSideProtocol(uint32_t program) {
          program == nfs::kNfsAclProgram || nfs::IsCallbackProgram(program);
 }
 
-// Each check on the chunks of a Call runs at the Send when the payload is inline, and when the Position-zero chunk has been
-// read otherwise.
+// Each check on the chunks of a Call runs at the Send when the payload is inline, and when the Position-zero chunk has
+// been read otherwise.
 template <typename Judge>
 Outcome AtSend(Context& c, Judge judge) {
   return IsShortCall(c) ? judge(c, *c.transaction) : Outcome::kNotApplicable;
@@ -207,8 +209,8 @@ Eligible EligibleAt(const Transaction& t, const Placements& placements, size_t i
   return walk.status == ParseStatus::kTruncatedByCapture ? Eligible::kNo : Eligible::kUnknown;
 }
 
-// RDLIST-001: no Read list in Replies. draft-08 permits one (DONE-003 follows it). Under the automatic profile the engine
-// waits whether RDMA_DONE proves that both peers speak the older protocol.
+// RDLIST-001: no Read list in Replies. draft-08 permits one (DONE-003 follows it). Under the automatic profile the
+// engine waits whether RDMA_DONE proves that both peers speak the older protocol.
 Outcome NoReadListInReply(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kReply || !HasLists(m.header)) return Outcome::kNotApplicable;
@@ -218,7 +220,8 @@ Outcome NoReadListInReply(Context& c) {
                  .actual = Count(m.header.reads.size(), "Read segment")});
 }
 
-// RDLIST-002: Positions are multiples of four; segment lengths need not be. A warning under draft-08, which leaves it to XDR.
+// RDLIST-002: Positions are multiples of four; segment lengths need not be. A warning under draft-08, which leaves it
+// to XDR.
 Outcome PositionIsAligned(Context& c) {
   const Header& h = c.message->header;
   if (!h.has_lists() || !IsVersion1(*c.message) || h.reads.empty()) return Outcome::kNotApplicable;
@@ -240,9 +243,10 @@ Outcome ChunkIsContiguous(Context& c) {
     if (position == h.reads[i - 1].position) continue;
     for (size_t j = 0; j + 1 < i; ++j)
       if (h.reads[j].position == position)
-        return c.Fail({.message = Text("Read segments of Position ", position, " are interleaved with those of another"),
-                       .expected = "the segments of a chunk next to each other",
-                       .actual = Text("entries ", j + 1, " and ", i + 1, " of the Read list")});
+        return c.Fail(
+            {.message = Text("Read segments of Position ", position, " are interleaved with those of another"),
+             .expected = "the segments of a chunk next to each other",
+             .actual = Text("entries ", j + 1, " and ", i + 1, " of the Read list")});
   }
   return Outcome::kPass;
 }
@@ -252,7 +256,8 @@ Outcome PositionIsInside(Context& c) { return AtSend(c, JudgePositions); }
 Outcome PositionIsInsideLongCall(Context& c) { return WhenRead(c, JudgePositions); }
 
 // RDLIST-005: the word before an insertion point is the count of what the chunk holds, with or without padding. Only a
-// warning: the item may be one without a count. Where the upper layer was followed, PAD-003 and PAD-004 say it for sure.
+// warning: the item may be one without a count. Where the upper layer was followed, PAD-003 and PAD-004 say it for
+// sure.
 Outcome CountPrecedesChunk(Context& c) { return AtSend(c, JudgeCount); }
 Outcome CountPrecedesChunkInLongCall(Context& c) { return WhenRead(c, JudgeCount); }
 
@@ -272,8 +277,8 @@ Outcome ChunkHoldsItemInLongCall(Context& c) {
   return WhenRead(c, [](Context& cc, const Transaction& t) { return JudgeLength(cc, t, false); });
 }
 
-// LONG-007: a Long Call with further chunks: the Position-zero content is the reduced stream. Positions beside zero are legal
-// and are not counted from the end of the Position-zero chunk.
+// LONG-007: a Long Call with further chunks: the Position-zero content is the reduced stream. Positions beside zero are
+// legal and are not counted from the end of the Position-zero chunk.
 Outcome LongCallWithChunks(Context& c) {
   const Transaction& t = *c.transaction;
   if (!IsLongCall(t) || t.call_form != session::CallForm::kLongChunked) return Outcome::kNotApplicable;
@@ -281,7 +286,8 @@ Outcome LongCallWithChunks(Context& c) {
   return positions == Outcome::kFail ? positions : JudgeCount(c, t);
 }
 
-// RDLIST-006: no Position > 0 in Calls whose procedure has no eligible argument. Unknown programs and GSS are not judged.
+// RDLIST-006: no Position > 0 in Calls whose procedure has no eligible argument. Unknown programs and GSS are not
+// judged.
 Outcome NothingToPull(Context& c) { return AtSend(c, JudgeNoEligibleArgument); }
 Outcome NothingToPullInLongCall(Context& c) { return WhenRead(c, JudgeNoEligibleArgument); }
 
@@ -304,12 +310,13 @@ Outcome SideProtocolArguments(Context& c) {
 Outcome HeaderIsNotReduced(Context& c) { return AtSend(c, JudgeHeaderBytes); }
 Outcome HeaderIsNotReducedInLongCall(Context& c) { return WhenRead(c, JudgeHeaderBytes); }
 
-// RDLIST-007: before a Call is answered with success, its Read chunks have been read, but for padding. Not flagged: error
-// replies, loss, upper layers that were not followed.
+// RDLIST-007: before a Call is answered with success, its Read chunks have been read, but for padding. Not flagged:
+// error replies, loss, upper layers that were not followed.
 Outcome ChunksAreRead(Context& c) {
   if (!CanCompareLists(c) || c.transaction->read_chunks.empty()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (!t.reply_rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0)) return Outcome::kNotApplicable;
+  if (!t.reply_rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0))
+    return Outcome::kNotApplicable;
   if (!SawResponder(c) || t.reply.walk.status != ParseStatus::kOk) return Outcome::kNotChecked;
   for (const ReadChunk& chunk : t.read_chunks) {
     uint64_t needed = chunk.length;
@@ -328,8 +335,8 @@ Outcome ChunksAreRead(Context& c) {
   return Outcome::kPass;
 }
 
-// RDLIST-008: an RDMA Read of an outstanding Call's segment is not refused. A remote access NAK is the requester's doing when
-// the Read was inside.
+// RDLIST-008: an RDMA Read of an outstanding Call's segment is not refused. A remote access NAK is the requester's
+// doing when the Read was inside.
 Outcome ReadChunkIsValid(Context& c) {
   const RecentOperation* op = c.state.refused_operation;
   if (!op || op->kind != fabric::EventKind::kReadRequest || !RefusesAccess(*c.event) || !op->inside)

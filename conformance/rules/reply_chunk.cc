@@ -10,7 +10,8 @@ namespace stag::conformance {
 
 namespace {
 
-// Smallest accepted reply: xid, type, status, empty verifier, accept_stat (RFC 5531 section 9); denied replies have 20 bytes.
+// Smallest accepted reply: xid, type, status, empty verifier, accept_stat (RFC 5531 section 9); denied replies have 20
+// bytes.
 constexpr uint64_t kAcceptedReply = 24;
 constexpr uint64_t kSmallestReply = 20;
 constexpr uint64_t kLargestVerifier = 400;
@@ -26,24 +27,24 @@ class ReplyLimit : public nfs::Visitor {
 
 // NFSv3 procedures whose results have a small fixed size: upper bounds in bytes with both attribute sets, by procedure.
 constexpr uint64_t kFixedResults[22] = {
-    4,    // NULL
-    96,   // GETATTR
-    148,  // SETATTR
-    0,    // LOOKUP
-    100,  // ACCESS
-    0,    // READLINK
-    0,    // READ
-    164,  // WRITE
-    0, 0, 0, 0,  // CREATE, MKDIR, SYMLINK, MKNOD
-    148,  // REMOVE
-    148,  // RMDIR
-    292,  // RENAME
-    244,  // LINK
-    0, 0,  // READDIR, READDIRPLUS
-    148,  // FSSTAT
-    148,  // FSINFO
-    120,  // PATHCONF
-    160,  // COMMIT
+    4,             // NULL
+    96,            // GETATTR
+    148,           // SETATTR
+    0,             // LOOKUP
+    100,           // ACCESS
+    0,             // READLINK
+    0,             // READ
+    164,           // WRITE
+    0,   0, 0, 0,  // CREATE, MKDIR, SYMLINK, MKNOD
+    148,           // REMOVE
+    148,           // RMDIR
+    292,           // RENAME
+    244,           // LINK
+    0,   0,        // READDIR, READDIRPLUS
+    148,           // FSSTAT
+    148,           // FSINFO
+    120,           // PATHCONF
+    160,           // COMMIT
 };
 
 struct Offer {
@@ -53,7 +54,8 @@ struct Offer {
 // For a Call with its payload inline, when the threshold of its Reply is known.
 std::optional<Offer> ViewOffer(const Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.header.proc != rpcrdma::kMsg) return std::nullopt;
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.header.proc != rpcrdma::kMsg)
+    return std::nullopt;
   if (m.call.status != ParseStatus::kOk || m.call.opaque_arguments()) return std::nullopt;
   const auto threshold = c.connection.threshold(Side(1 - m.from));
   if (!threshold) return std::nullopt;
@@ -63,16 +65,20 @@ std::optional<Offer> ViewOffer(const Context& c) {
   return offer;
 }
 
-bool OffersReplyChunk(const Context& c) { return CanCompareLists(c) && c.transaction->call_header.reply_chunk.has_value(); }
+bool OffersReplyChunk(const Context& c) {
+  return CanCompareLists(c) && c.transaction->call_header.reply_chunk.has_value();
+}
 bool ReturnsReplyChunk(const Context& c) { return OffersReplyChunk(c) && c.message->header.reply_chunk.has_value(); }
 
-std::span<const Segment> Offered(const Context& c) { return c.transaction->call_header.Of(*c.transaction->call_header.reply_chunk); }
+std::span<const Segment> Offered(const Context& c) {
+  return c.transaction->call_header.Of(*c.transaction->call_header.reply_chunk);
+}
 std::span<const Segment> Returned(const Context& c) { return c.message->header.Of(*c.message->header.reply_chunk); }
 
 }  // namespace
 
-// REPLY-001: a Reply chunk where the Reply may not fit. Only where the Call itself says how much it may get back: a READ
-// without a Write chunk, READDIR and READDIRPLUS. Procedures with small or unknown results are not judged.
+// REPLY-001: a Reply chunk where the Reply may not fit. Only where the Call itself says how much it may get back: a
+// READ without a Write chunk, READDIR and READDIRPLUS. Procedures with small or unknown results are not judged.
 Outcome ReplyChunkIsOffered(Context& c) {
   const auto offer = ViewOffer(c);
   if (!offer) return Outcome::kNotApplicable;
@@ -89,24 +95,28 @@ Outcome ReplyChunkIsOffered(Context& c) {
 // REPLY-002: the Reply chunk holds what the Call asks for. Parts that go to Write chunks do not count.
 Outcome ReplyChunkIsLargeEnough(Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !m.header.reply_chunk) return Outcome::kNotApplicable;
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !m.header.reply_chunk)
+    return Outcome::kNotApplicable;
   const uint64_t room = Sum(m.header, *m.header.reply_chunk);
   ReplyLimit limit;
   if (m.header.proc == rpcrdma::kMsg && m.call.status == ParseStatus::kOk && !m.call.opaque_arguments())
     (void)nfs::WalkCall(m.call, m.payload, m.payload_length, limit);
   const uint64_t needed = std::max(kSmallestReply, limit.limit);
   if (room >= needed) return Outcome::kPass;
-  return c.Fail({.message = Text("The Reply chunk has room for ", room, " bytes, the Reply may have ", needed, " and more"),
-                 .expected = Text("at least ", needed, " bytes"),
-                 .actual = Count(room, "byte")});
+  return c.Fail(
+      {.message = Text("The Reply chunk has room for ", room, " bytes, the Reply may have ", needed, " and more"),
+       .expected = Text("at least ", needed, " bytes"),
+       .actual = Count(room, "byte")});
 }
 
-// REPLY-003 (RFC 8166): no Reply chunk where every Reply fits. A note, for procedures whose results are small and fixed.
+// REPLY-003 (RFC 8166): no Reply chunk where every Reply fits. A note, for procedures whose results are small and
+// fixed.
 Outcome ReplyChunkIsNeeded(Context& c) {
   const auto offer = ViewOffer(c);
   if (!offer) return Outcome::kNotApplicable;
   const rpc::CallHeader& call = c.message->call;
-  if (call.program != nfs::kNfsProgram || call.version != 3 || call.procedure >= std::size(kFixedResults)) return Outcome::kNotApplicable;
+  if (call.program != nfs::kNfsProgram || call.version != 3 || call.procedure >= std::size(kFixedResults))
+    return Outcome::kNotApplicable;
   const uint64_t results = kFixedResults[call.procedure];
   if (results == 0) return Outcome::kNotApplicable;
   const uint64_t verifier = call.credential.flavor == rpc::kRpcsecGss ? kLargestVerifier : 0;
@@ -129,8 +139,8 @@ Outcome ReplyChunkIsReturned(Context& c) {
   }
   const auto offered = Offered(c), returned = Returned(c);
   if (offered.size() != returned.size())
-    return c.Fail({.message = Text("The Reply chunk comes back with ", Count(returned.size(), "segment"), ", offered with ",
-                                   offered.size()),
+    return c.Fail({.message = Text("The Reply chunk comes back with ", Count(returned.size(), "segment"),
+                                   ", offered with ", offered.size()),
                    .expected = Count(offered.size(), "segment"),
                    .actual = Text(returned.size())});
   for (size_t i = 0; i < offered.size(); ++i) {
@@ -212,8 +222,8 @@ Outcome SpecialChunksArePadded(Context& c) {
                  .actual = Count(sum, "byte")});
 }
 
-// REPLY-011: a Long Reply is in the Reply chunk. draft-08 has it in a Position-zero Read chunk, too. How it starts is judged
-// by XID-001 and LONG-005.
+// REPLY-011: a Long Reply is in the Reply chunk. draft-08 has it in a Position-zero Read chunk, too. How it starts is
+// judged by XID-001 and LONG-005.
 Outcome LongReplyFillsReplyChunk(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kReply || !HasLists(m.header) || m.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Which DDP-eligible result of a Reply is where: in which Write chunk, or inline. Follows RFC 8166 section 4.3.2 and tells
-// each way of breaking it, so it is not the Session's rebuild, which stops at the first contradiction.
+// Which DDP-eligible result of a Reply is where: in which Write chunk, or inline. Follows RFC 8166 section 4.3.2 and
+// tells each way of breaking it, so it is not the Session's rebuild, which stops at the first contradiction.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ struct ReplyItem {
 
 struct ReplyItems {
   static constexpr size_t kMax = 32;
-  bool known = false;     // the upper layer is known and not hidden; `items` are the first of the Reply's
-  bool complete = false;  // the whole result was walked
+  bool known = false;             // the upper layer is known and not hidden; `items` are the first of the Reply's
+  bool complete = false;          // the whole result was walked
   uint32_t eligible_results = 0;  // of the procedure
   std::array<ReplyItem, kMax> list{};
   size_t size = 0;

@@ -9,12 +9,12 @@ namespace stag::conformance {
 
 // hdr.cc
 CheckFunction HeaderIsBigEndian, HeaderHasFixedWords, HeaderVersion, HeaderProcedure, ShortMessages, ListsEndInside,
-    DiscriminatorsAreBooleans, ReadEntryLayout, WriteListLayout, ReplyChunkLayout, ChunklessHeader, PayloadFollowsHeader,
-    OneRpcPerCall, OneRpcPerReply, MessageType, LongCallMessageType, NoPayloadInNomsg;
+    DiscriminatorsAreBooleans, ReadEntryLayout, WriteListLayout, ReplyChunkLayout, ChunklessHeader,
+    PayloadFollowsHeader, OneRpcPerCall, OneRpcPerReply, MessageType, LongCallMessageType, NoPayloadInNomsg;
 
 // frame_xid.cc
-CheckFunction NoRecordMark, NoRecordMarkInLongCall, XidsAgree, XidsAgreeInLongCall, ReplyHasCall, XidIsUnique, OneCompletion,
-    ErrorIsFinal, ErrorEchoesXid, NothingUnsolicited;
+CheckFunction NoRecordMark, NoRecordMarkInLongCall, XidsAgree, XidsAgreeInLongCall, ReplyHasCall, XidIsUnique,
+    OneCompletion, ErrorIsFinal, ErrorEchoesXid, NothingUnsolicited;
 
 // read_list.cc
 CheckFunction NoReadListInReply, PositionIsAligned, ChunkIsContiguous, PositionIsInside, PositionIsInsideLongCall,
@@ -31,8 +31,9 @@ CheckFunction WriteListIsReturned, SegmentCountIsKept, SegmentsAreKept, Returned
     OneChunkPerItem;
 
 // reply_chunk.cc
-CheckFunction ReplyChunkIsOffered, ReplyChunkIsLargeEnough, ReplyChunkIsNeeded, ReplyChunkIsReturned, ReplyChunkFillsInOrder,
-    NoInventedReplyChunk, ReplyChunkIsUsed, ShortReplyLeavesReplyChunk, SpecialChunksArePadded, LongReplyFillsReplyChunk;
+CheckFunction ReplyChunkIsOffered, ReplyChunkIsLargeEnough, ReplyChunkIsNeeded, ReplyChunkIsReturned,
+    ReplyChunkFillsInOrder, NoInventedReplyChunk, ReplyChunkIsUsed, ShortReplyLeavesReplyChunk, SpecialChunksArePadded,
+    LongReplyFillsReplyChunk;
 
 // long_message.cc
 CheckFunction NomsgHasHolder, LongCallHasPositionZero, LongCallIsWhole, LongCallIsNotFragmented, NoPositionZeroInMsg,
@@ -66,7 +67,8 @@ CheckFunction NoMsgp, MsgpLayout, NoDone, DoneIsNotAnswered, DoneFollowsReads, D
     CcpResultsLayout, CallFitsCcp, ReplyFitsCcp, CcpIsProtected;
 
 // upper_layer.cc
-CheckFunction ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, SideProtocolWriteList, ProtectedCallIsWhole,
-    ProtectedLongCallIsWhole, ProtectedReplyIsWhole, GssControlIsWhole, BackwardMessagesHaveNoChunks, BackchannelIsSetUp;
+CheckFunction ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, SideProtocolWriteList,
+    ProtectedCallIsWhole, ProtectedLongCallIsWhole, ProtectedReplyIsWhole, GssControlIsWhole,
+    BackwardMessagesHaveNoChunks, BackchannelIsSetUp;
 
 }  // namespace stag::conformance

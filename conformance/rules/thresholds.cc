@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// THRESH, and the rules of PVT that set the thresholds: how large a Send may be. One Send that is too large breaks several
-// of them; each check says the part that its own section adds.
+// THRESH, and the rules of PVT that set the thresholds: how large a Send may be. One Send that is too large breaks
+// several of them; each check says the part that its own section adds.
 #include <algorithm>
 
 #include "conformance/rules/common.h"
@@ -21,7 +21,8 @@ struct Oversize {
 std::optional<Oversize> OversizeOf(const Context& c) {
   const Message& m = *c.message;
   const auto threshold = c.connection.threshold(m.from);
-  if (!threshold || c.state.ccp_call_size != 0 || c.state.ccp_reply_size != 0 || m.length <= *threshold) return std::nullopt;
+  if (!threshold || c.state.ccp_call_size != 0 || c.state.ccp_reply_size != 0 || m.length <= *threshold)
+    return std::nullopt;
   return Oversize{m.length, *threshold, c.connection.setup[0].has_data() || c.connection.setup[1].has_data()};
 }
 
@@ -76,8 +77,9 @@ Outcome ThresholdIsMinimum(Context& c) {
 // PVT-011: a peer without private data counts as 1024 both ways.
 Outcome MissingDataMeansDefaults(Context& c) {
   const auto lacks = [](const session::SetupData& setup) { return setup.known() && !setup.has_data(); };
-  return lacks(c.connection.setup[0]) || lacks(c.connection.setup[1]) ? Judge(c, "the default for a peer without private data")
-                                                                      : Outcome::kNotApplicable;
+  return lacks(c.connection.setup[0]) || lacks(c.connection.setup[1])
+             ? Judge(c, "the default for a peer without private data")
+             : Outcome::kNotApplicable;
 }
 
 // PVT-014: settings live for one connection. Flags a Send that only an earlier connection of these peers allowed.
@@ -89,16 +91,18 @@ Outcome SettingsAreThisConnections(Context& c) {
   return Judge(c, "this connection's threshold, within an earlier connection's:");
 }
 
-// PVT-015: nobody sends more than it said, and takes what it said. A NAK for a Send that is small enough is the receiver's.
+// PVT-015: nobody sends more than it said, and takes what it said. A NAK for a Send that is small enough is the
+// receiver's.
 Outcome OwnSendSize(Context& c) {
   const Message& m = *c.message;
   const session::SetupData& own = c.connection.setup[m.from];
   if (!own.known() || !own.has_data()) return Outcome::kNotApplicable;
   if (m.length <= own.send_bytes()) return Outcome::kPass;
-  return c.Fail({.message = Text("A Send of ", m.length, " bytes from a peer whose private data says ", own.send_bytes()),
-                 .expected = Text("at most ", own.send_bytes(), " bytes"),
-                 .actual = Count(m.length, "byte"),
-                 .frames = {own.frame.number}});
+  return c.Fail(
+      {.message = Text("A Send of ", m.length, " bytes from a peer whose private data says ", own.send_bytes()),
+       .expected = Text("at most ", own.send_bytes(), " bytes"),
+       .actual = Count(m.length, "byte"),
+       .frames = {own.frame.number}});
 }
 
 namespace {
@@ -113,7 +117,8 @@ bool RefusesLength(const fabric::Event& nak) {
 Outcome OwnReceiveSize(Context& c) {
   const RecentSend* send = c.state.refused_send;
   const session::SetupData& own = c.connection.setup[c.event->from];
-  if (!send || !RefusesLength(*c.event) || send->invalidates || !own.known() || !own.has_data()) return Outcome::kNotApplicable;
+  if (!send || !RefusesLength(*c.event) || send->invalidates || !own.known() || !own.has_data())
+    return Outcome::kNotApplicable;
   if (send->length > own.receive_bytes()) return Outcome::kPass;
   return c.Fail({.message = Text("A Send of ", send->length, " bytes is refused by a peer whose private data says ",
                                  own.receive_bytes()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// DDP, ULB, GSS and BC: what the upper layer lets be reduced, and backward calls. Nothing is said of programs that are not
-// known or arguments that cannot be followed. Read chunks are judged in read_list.cc.
+// DDP, ULB, GSS and BC: what the upper layer lets be reduced, and backward calls. Nothing is said of programs that are
+// not known or arguments that cannot be followed. Read chunks are judged in read_list.cc.
 #include <algorithm>
 
 #include "conformance/rules/common.h"
@@ -24,7 +24,8 @@ bool IsSideProtocol(uint32_t program) {
 
 // A successful Reply that moved data through a Write chunk though its procedure has no eligible result.
 Outcome JudgeResults(Context& c) {
-  if (!CanCompareLists(c) || c.message->header.write_chunks.empty() || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || c.message->header.write_chunks.empty() || !c.transaction->reply_rpc.success())
+    return Outcome::kNotApplicable;
   if (!ReturnsData(c.message->header)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
@@ -83,7 +84,8 @@ Outcome SideProtocolResults(Context& c) {
 // ULB-004 for the Call: programs without eligible items have no use for a Write list.
 Outcome SideProtocolWriteList(Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.call.status != ParseStatus::kOk) return Outcome::kNotApplicable;
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.call.status != ParseStatus::kOk)
+    return Outcome::kNotApplicable;
   if (!IsSideProtocol(m.call.program)) return Outcome::kNotApplicable;
   const auto room = [](const Chunk& chunk) { return chunk.count > 0; };
   if (std::ranges::none_of(m.header.write_chunks, room)) return Outcome::kPass;
@@ -92,10 +94,11 @@ Outcome SideProtocolWriteList(Context& c) {
                  .actual = Count(m.header.write_chunks.size(), "Write chunk")});
 }
 
-// GSS-001: protected Calls are not reduced. A Write list that can only come back unused is a warning. Credentials are in the
-// inline payload; for Long Calls they are known when the Position-zero chunk has been read.
+// GSS-001: protected Calls are not reduced. A Write list that can only come back unused is a warning. Credentials are
+// in the inline payload; for Long Calls they are known when the Position-zero chunk has been read.
 Outcome ProtectedCallIsWhole(Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || c.message->header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
+  if (c.message->role != Role::kCall || !c.transaction || c.message->header.proc != rpcrdma::kMsg)
+    return Outcome::kNotApplicable;
   return JudgeProtectedCall(c, *c.transaction);
 }
 Outcome ProtectedLongCallIsWhole(Context& c) {
@@ -115,8 +118,10 @@ Outcome ProtectedReplyIsWhole(Context& c) {
 // GSS-003: nor are the messages that control contexts.
 Outcome GssControlIsWhole(Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !IsGssControl(m.call)) return Outcome::kNotApplicable;
-  const bool reduced = std::ranges::any_of(m.header.reads, [](const rpcrdma::ReadSegment& read) { return read.position > 0; });
+  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !IsGssControl(m.call))
+    return Outcome::kNotApplicable;
+  const bool reduced =
+      std::ranges::any_of(m.header.reads, [](const rpcrdma::ReadSegment& read) { return read.position > 0; });
   if (!reduced && m.header.write_chunks.empty()) return Outcome::kPass;
   return c.Fail({.message = "An RPCSEC_GSS control message is reduced",
                  .expected = "no Read chunks but at Position 0, no Write list",

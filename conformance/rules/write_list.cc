@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // WRLIST: what the Reply says of the Call's Write chunks, and how results were paired with them.
+#include <algorithm>
+
 #include "conformance/rules/common.h"
 #include "conformance/rules/reply_items.h"
 #include "conformance/rules/rules.h"
-
-#include <algorithm>
 
 namespace stag::conformance {
 
@@ -28,7 +28,8 @@ bool AnyPair(const Context& c, Fn fn) {
 }
 
 bool HasWriteChunks(const Context& c) {
-  return CanCompareLists(c) && !c.transaction->call_header.write_chunks.empty() && !c.message->header.write_chunks.empty();
+  return CanCompareLists(c) && !c.transaction->call_header.write_chunks.empty() &&
+         !c.message->header.write_chunks.empty();
 }
 
 // The Reply's items with their chunks; only for replies to Calls with a Write list.
@@ -43,7 +44,9 @@ bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgr
 // What the Call asks for, to judge the Write list it brings.
 class WantedData : public nfs::Visitor {
  public:
-  void OnOperation(uint32_t, uint32_t op) override { other_results = other_results || (op != kOpRead && op == kOpReadlink); }
+  void OnOperation(uint32_t, uint32_t op) override {
+    other_results = other_results || (op != kOpRead && op == kOpReadlink);
+  }
   void OnRead(uint32_t, Bytes, uint64_t, uint32_t count) override {
     ++reads;
     largest = std::max(largest, count);
@@ -74,21 +77,23 @@ std::optional<CallView> ViewCall(const Context& c) {
 
 }  // namespace
 
-// WRLIST-001: the Reply returns as many chunks as the Call offered. Not flagged: RDMA_ERROR; Replies to Calls without a list
-// (WRLIST-020). draft-08 does not say it for RPC-level errors: a warning there.
+// WRLIST-001: the Reply returns as many chunks as the Call offered. Not flagged: RDMA_ERROR; Replies to Calls without a
+// list (WRLIST-020). draft-08 does not say it for RPC-level errors: a warning there.
 Outcome WriteListIsReturned(Context& c) {
   if (!CanCompareLists(c) || c.transaction->call_header.write_chunks.empty()) return Outcome::kNotApplicable;
-  const size_t offered = c.transaction->call_header.write_chunks.size(), returned = c.message->header.write_chunks.size();
+  const size_t offered = c.transaction->call_header.write_chunks.size(),
+               returned = c.message->header.write_chunks.size();
   if (offered == returned) return Outcome::kPass;
   const bool rpc_error = c.transaction->reply_rpc.status == ParseStatus::kOk && !c.transaction->reply_rpc.success();
-  return c.Fail({.message = Text("The Reply returns ", Count(returned, "Write chunk"), " where the Call offered ", offered),
-                 .expected = Count(offered, "Write chunk"),
-                 .actual = Text(returned),
-                 .severity = c.legacy() && rpc_error ? std::optional(Severity::kWarning) : std::nullopt});
+  return c.Fail(
+      {.message = Text("The Reply returns ", Count(returned, "Write chunk"), " where the Call offered ", offered),
+       .expected = Count(offered, "Write chunk"),
+       .actual = Text(returned),
+       .severity = c.legacy() && rpc_error ? std::optional(Severity::kWarning) : std::nullopt});
 }
 
-// WRLIST-002: each chunk comes back with its segment count. For NFSv4 an unused chunk may come back empty by the binding's
-// wording: a warning. What becomes of an empty chunk is WRLIST-011.
+// WRLIST-002: each chunk comes back with its segment count. For NFSv4 an unused chunk may come back empty by the
+// binding's wording: a warning. What becomes of an empty chunk is WRLIST-011.
 Outcome SegmentCountIsKept(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   size_t at = 0, offered = 0, returned = 0;
@@ -120,13 +125,15 @@ Outcome SegmentsAreKept(Context& c) {
   });
   if (!wrong) return Outcome::kPass;
   const bool zeroed = returned.length == 0 && returned.handle == 0 && returned.offset == 0;
-  return c.Fail({.message = Text("Segment ", segment + 1, " of ", Name(chunk), " comes back with another handle or offset"),
-                 .expected = Text("handle ", Hex{offered.handle}, ", offset ", Hex{offered.offset}),
-                 .actual = Text("handle ", Hex{returned.handle}, ", offset ", Hex{returned.offset}),
-                 .severity = zeroed ? std::optional(Severity::kWarning) : std::nullopt});
+  return c.Fail(
+      {.message = Text("Segment ", segment + 1, " of ", Name(chunk), " comes back with another handle or offset"),
+       .expected = Text("handle ", Hex{offered.handle}, ", offset ", Hex{offered.offset}),
+       .actual = Text("handle ", Hex{returned.handle}, ", offset ", Hex{returned.offset}),
+       .severity = zeroed ? std::optional(Severity::kWarning) : std::nullopt});
 }
 
-// WRLIST-004: no segment returns more than was offered. draft-08 counts padding in: up to three bytes are a warning there.
+// WRLIST-004: no segment returns more than was offered. draft-08 counts padding in: up to three bytes are a warning
+// there.
 Outcome ReturnedLengthFits(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   size_t chunk = 0, segment = 0;
@@ -164,8 +171,8 @@ Outcome SegmentsFillInOrder(Context& c) {
                  .actual = "data after a segment that was not filled"});
 }
 
-// WRLIST-006: the returned length is the item's. Padding counted in is what draft-08 section 3.7 does: no finding there.
-// Without the upper layer, the sum should at least stand somewhere in the Reply: a note when it does not.
+// WRLIST-006: the returned length is the item's. Padding counted in is what draft-08 section 3.7 does: no finding
+// there. Without the upper layer, the sum should at least stand somewhere in the Reply: a note when it does not.
 Outcome ChunkLengthIsItemLength(Context& c) {
   if (!HasWriteChunks(c) || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
   if (CallOf(c).opaque_arguments()) return Outcome::kNotApplicable;
@@ -175,8 +182,8 @@ Outcome ChunkLengthIsItemLength(Context& c) {
       if (item.place != ItemPlace::kChunk || item.returned == item.length) continue;
       const bool padded = item.returned == RoundUp4(item.length);
       if (padded && c.legacy()) continue;
-      return c.Fail({.message = Text(Name(item.chunk), " returns ", item.returned, " bytes for an item of ", item.length,
-                                     padded ? " (padding counted in, as RFC 5666 did)" : ""),
+      return c.Fail({.message = Text(Name(item.chunk), " returns ", item.returned, " bytes for an item of ",
+                                     item.length, padded ? " (padding counted in, as RFC 5666 did)" : ""),
                      .expected = Count(item.length, "byte"),
                      .actual = Text(item.returned)});
     }
@@ -218,8 +225,8 @@ Outcome NoPaddingWritten(Context& c) {
   return PassIf(items->known);
 }
 
-// WRLIST-008: a chunk that no item used comes back with zero lengths. RPC errors use none. An item of no bytes uses its chunk,
-// which looks unused; procedures without eligible results are DDP-002.
+// WRLIST-008: a chunk that no item used comes back with zero lengths. RPC errors use none. An item of no bytes uses its
+// chunk, which looks unused; procedures without eligible results are DDP-002.
 Outcome UnusedChunkIsEmpty(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
@@ -260,9 +267,10 @@ Outcome SegmentsWereWritten(Context& c) {
     return false;
   });
   if (!wrong) return Outcome::kPass;
-  return c.Fail({.message = Text("Segment ", segment + 1, " of ", Name(chunk), " returns data, but nothing was written to it"),
-                 .expected = "length 0",
-                 .actual = Text(length)});
+  return c.Fail(
+      {.message = Text("Segment ", segment + 1, " of ", Name(chunk), " returns data, but nothing was written to it"),
+       .expected = "length 0",
+       .actual = Text(length)});
 }
 
 // WRLIST-018: what is reported was written. WRLIST-009 is the case that nothing was.
@@ -289,16 +297,16 @@ Outcome BytesWereWritten(Context& c) {
                  .actual = Count(written, "byte")});
 }
 
-// WRLIST-010: an eligible result goes into the chunk that is there for it. Not flagged: empty chunks, more items than chunks,
-// results of no bytes, GSS.
+// WRLIST-010: an eligible result goes into the chunk that is there for it. Not flagged: empty chunks, more items than
+// chunks, results of no bytes, GSS.
 Outcome ChunkIsUsed(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
   if (!items->known) return Outcome::kNotChecked;
   for (const ReplyItem& item : items->items())
     if (item.place == ItemPlace::kInlineDespiteChunk)
-      return c.Fail({.message = Text("A result of ", item.length, " bytes is returned inline although ", Name(item.chunk),
-                                     " was there for it"),
+      return c.Fail({.message = Text("A result of ", item.length, " bytes is returned inline although ",
+                                     Name(item.chunk), " was there for it"),
                      .expected = "the data in the Write chunk",
                      .actual = "an unused Write chunk"});
   return Outcome::kPass;
@@ -310,7 +318,8 @@ Outcome ReduceBeforeLong(Context& c) {
   return ChunkIsUsed(c);
 }
 
-// WRLIST-011 (RFC 8166): an empty chunk asks for its item inline and comes back empty. A warning: older peers do not know it.
+// WRLIST-011 (RFC 8166): an empty chunk asks for its item inline and comes back empty. A warning: older peers do not
+// know it.
 Outcome EmptyChunkStaysEmpty(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   bool any = false;
@@ -358,16 +367,19 @@ Outcome WriteListIsNeeded(Context& c) {
 // WRLIST-014: as many chunks as results that can be reduced, at most.
 Outcome NoSpareChunks(Context& c) {
   const auto view = ViewCall(c);
-  if (!view || c.message->header.write_chunks.empty() || view->eligibility.result_items == 0) return Outcome::kNotApplicable;
+  if (!view || c.message->header.write_chunks.empty() || view->eligibility.result_items == 0)
+    return Outcome::kNotApplicable;
   const size_t chunks = c.message->header.write_chunks.size();
   if (chunks <= view->eligibility.result_items) return Outcome::kPass;
-  return c.Fail({.message = Text(chunks, " Write chunks for ", Count(view->eligibility.result_items, "eligible result")),
-                 .expected = Count(view->eligibility.result_items, "Write chunk"),
-                 .actual = Text(chunks)});
+  return c.Fail(
+      {.message = Text(chunks, " Write chunks for ", Count(view->eligibility.result_items, "eligible result")),
+       .expected = Count(view->eligibility.result_items, "Write chunk"),
+       .actual = Text(chunks)});
 }
 
-// WRLIST-015: chunks have room for the largest result. Judged for READ, whose count argument says it; with several results of
-// unknown pairing a chunk that is too small for the largest is a warning. Empty chunks ask for inline results.
+// WRLIST-015: chunks have room for the largest result. Judged for READ, whose count argument says it; with several
+// results of unknown pairing a chunk that is too small for the largest is a warning. Empty chunks ask for inline
+// results.
 Outcome ChunkIsLargeEnough(Context& c) {
   const auto view = ViewCall(c);
   if (!view || c.message->header.write_chunks.empty() || view->wanted.reads == 0) return Outcome::kNotApplicable;
@@ -393,13 +405,14 @@ Outcome NoRoomForPadding(Context& c) {
   const uint32_t count = view->wanted.largest;
   if (count % 4 == 0) return Outcome::kNotApplicable;
   if (Sum(h, h.write_chunks[0]) != RoundUp4(count)) return Outcome::kPass;
-  return c.Fail({.message = Text("The Write chunk has room for padding: ", RoundUp4(count), " bytes for a READ of ", count),
-                 .expected = Count(count, "byte"),
-                 .actual = Text(RoundUp4(count))});
+  return c.Fail(
+      {.message = Text("The Write chunk has room for padding: ", RoundUp4(count), " bytes for a READ of ", count),
+       .expected = Count(count, "byte"),
+       .actual = Text(RoundUp4(count))});
 }
 
-// WRLIST-017: RDMA Writes come before the Reply. Order is that of the transport (PSN, TCP sequence), so retransmissions and
-// captures out of order never show here. Once for each RDMA operation.
+// WRLIST-017: RDMA Writes come before the Reply. Order is that of the transport (PSN, TCP sequence), so retransmissions
+// and captures out of order never show here. Once for each RDMA operation.
 Outcome WritesPrecedeReply(Context& c) {
   const RdmaOperation& op = *c.operation;
   if (c.event->kind != fabric::EventKind::kWrite || !op.transaction) return Outcome::kNotApplicable;
@@ -421,7 +434,8 @@ Outcome NoInventedWriteList(Context& c) {
                  .actual = Count(c.message->header.write_chunks.size(), "Write chunk")});
 }
 
-// WRLIST-021: one item in each chunk. Flags a chunk that holds exactly two adjacent items while the next chunk is unused.
+// WRLIST-021: one item in each chunk. Flags a chunk that holds exactly two adjacent items while the next chunk is
+// unused.
 Outcome OneItemPerChunk(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;

@@ -86,7 +86,8 @@ TEST_P(Case, FindsWhatItMust) {
 // Frames come in order, and a finding stands where it became provable: all of its story is before it.
 TEST_P(Case, FindingsAreInFrameOrder) {
   uint64_t last = 0;
-  for (const Finding& finding : Check(std::string(STAG_SOURCE_DIR "/pcaps/cases/") + GetParam() + ".pcap", Profile::kAuto)) {
+  for (const Finding& finding :
+       Check(std::string(STAG_SOURCE_DIR "/pcaps/cases/") + GetParam() + ".pcap", Profile::kAuto)) {
     EXPECT_GE(finding.frame.number, last);
     last = finding.frame.number;
     EXPECT_TRUE(std::ranges::is_sorted(finding.related_frames));
@@ -111,8 +112,8 @@ TEST_P(Case, DamageInventsNothing) {
   const auto expect_nothing_new = [&](std::span<const test::OwnedFrame> damaged, const std::string& what) {
     for (const Finding& finding : Check(damaged, profile)) {
       if (finding.severity != Severity::kError) continue;
-      EXPECT_TRUE(Has(allowed, finding.rule->id)) << what << ": " << finding.rule->id << " in frame " << finding.frame.number
-                                                  << ": " << finding.message;
+      EXPECT_TRUE(Has(allowed, finding.rule->id))
+          << what << ": " << finding.rule->id << " in frame " << finding.frame.number << ": " << finding.message;
     }
   };
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -123,7 +124,8 @@ TEST_P(Case, DamageInventsNothing) {
     expect_nothing_new(std::span(frames).first(i), "ended before " + frame);
     expect_nothing_new(std::span(frames).subspan(i), "started with " + frame);
   }
-  for (size_t snap = 1; snap < 600; snap += 1) expect_nothing_new(test::Snapped(frames, snap), "cut to " + std::to_string(snap));
+  for (size_t snap = 1; snap < 600; snap += 1)
+    expect_nothing_new(test::Snapped(frames, snap), "cut to " + std::to_string(snap));
 }
 
 INSTANTIATE_TEST_SUITE_P(Pcaps, Case, testing::ValuesIn(Cases()), [](const auto& parameter) {
@@ -146,7 +148,8 @@ TEST(RealCaptures, NoErrorButArguedOnes) {
       for (const Profile profile : {Profile::kAuto, Profile::kRfc8166})
         for (const Finding& finding : Check(entry.path(), profile))
           EXPECT_TRUE(finding.severity == Severity::kNote || kKnownDivergences.count(finding.rule->id))
-              << entry.path().filename() << ":" << finding.frame.number << ": " << finding.rule->id << ": " << finding.message;
+              << entry.path().filename() << ":" << finding.frame.number << ": " << finding.rule->id << ": "
+              << finding.message;
     }
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile, then records
-// of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6: truncated), u8 length, then
-// for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send, of private data, or moved).
-// Whatever comes, nothing crashes, and each finding is whole and in frame order.
+// Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile, then
+// records of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6: truncated), u8
+// length, then for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send, of private data,
+// or moved). Whatever comes, nothing crashes, and each finding is whole and in frame order.
 #include <algorithm>
 #include <cstdlib>
 
@@ -17,8 +17,9 @@ using namespace stag;
 
 class Judge : public conformance::FindingSink {
  public:
-  Judge() : text_(conformance::MakeTextReporter([](std::string_view) {}, true, false)),
-            jsonl_(conformance::MakeJsonlReporter([](std::string_view) {})) {}
+  Judge()
+      : text_(conformance::MakeTextReporter([](std::string_view) {}, true, false)),
+        jsonl_(conformance::MakeJsonlReporter([](std::string_view) {})) {}
   void OnFinding(const conformance::Finding& finding) override {
     if (!finding.rule || finding.message.empty() || finding.frame.number < last_) std::abort();
     if (!std::is_sorted(finding.related_frames.begin(), finding.related_frames.end())) std::abort();

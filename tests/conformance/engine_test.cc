@@ -94,7 +94,8 @@ void ReadReadReply(Checker& c, uint32_t xid) {
 }
 
 TEST(Profile, ReplyReadListDependsOnTheDocument) {
-  for (const auto& [profile, wrong] : {std::pair{Profile::kRfc8166, true}, {Profile::kRfc5666bis, true}, {Profile::kRfc5666, false}}) {
+  for (const auto& [profile, wrong] :
+       {std::pair{Profile::kRfc8166, true}, {Profile::kRfc5666bis, true}, {Profile::kRfc5666, false}}) {
     Checker c(profile);
     c.script.Open(std::nullopt, std::nullopt);
     Greet(c);

@@ -54,7 +54,8 @@ TEST(Hdr, Hdr005AnswerToAShortMessage) {
 
 TEST(Hdr, Hdr003Version) {
   EXPECT_EQ(AfterSend(Bytes32({5, 2, 32, 0, 0, 0, 0})), Id{"HDR-003"});
-  // A peer that speaks another version from the start breaks nothing, until the other side says that it doesn't know it.
+  // A peer that speaks another version from the start breaks nothing, until the other side says that it doesn't know
+  // it.
   Checker c;
   c.script.Open();
   c.script.SendBytes(kClient, Bytes32({5, 2, 32, 0, 0, 0, 0}));
@@ -122,9 +123,7 @@ TEST(Hdr, Hdr010ReplyChunk) {
   EXPECT_EQ(c.Find("HDR-010")->severity, Severity::kNote);
 }
 
-TEST(Hdr, Hdr012NoPayload) {
-  EXPECT_EQ(AfterSend(Bytes32({5, 1, 32, 0, 0, 0, 0})), Id{"HDR-012"});
-}
+TEST(Hdr, Hdr012NoPayload) { EXPECT_EQ(AfterSend(Bytes32({5, 1, 32, 0, 0, 0, 0})), Id{"HDR-012"}); }
 
 TEST(Hdr, Hdr013TwoMessages) {
   EXPECT_EQ(AfterSend(Join({Bytes32({5, 1, 32, 0, 0, 0, 0}), GetattrCall(5), GetattrCall(6)})), Id{"HDR-013"});

@@ -16,7 +16,8 @@ Id After(rpcrdma::Header header, const std::vector<ReadSeg>& reads) {
   Checker c;
   c.script.Open();
   Greet(c);
-  for (const ReadSeg& read : reads) AddRead(header, read.position, {read.handle, static_cast<uint32_t>(read.content.size()), 0x1000});
+  for (const ReadSeg& read : reads)
+    AddRead(header, read.position, {read.handle, static_cast<uint32_t>(read.content.size()), 0x1000});
   c.script.Send(kClient, header);
   for (const ReadSeg& read : reads) c.script.Read(kServer, read.handle, 0x1000, read.content);
   return c.Ids();

@@ -37,14 +37,18 @@ TEST(Pvt, GoodData) {
   EXPECT_EQ(AfterRequest({}, false, true), Id{});
 }
 
-TEST(Pvt, Pvt001ByteSwapped) { EXPECT_EQ(AfterRequest(Data({0x18, 0x0e, 0xab, 0xf6, 1, 1, 3, 3}), false), Id{"PVT-001"}); }
+TEST(Pvt, Pvt001ByteSwapped) {
+  EXPECT_EQ(AfterRequest(Data({0x18, 0x0e, 0xab, 0xf6, 1, 1, 3, 3}), false), Id{"PVT-001"});
+}
 
 TEST(Pvt, Pvt002Version) {
   EXPECT_EQ(AfterRequest(Data({0xf6, 0xab, 0x0e, 0x18, 0, 1, 3, 3}), false), Id{"PVT-002"});
   EXPECT_EQ(AfterRequest(Data({0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3, 0}), false, true), Id{"PVT-002"});
 }
 
-TEST(Pvt, Pvt003Reserved) { EXPECT_EQ(AfterRequest(Data({0xf6, 0xab, 0x0e, 0x18, 1, 0x81, 3, 3}), true), Id{"PVT-003"}); }
+TEST(Pvt, Pvt003Reserved) {
+  EXPECT_EQ(AfterRequest(Data({0xf6, 0xab, 0x0e, 0x18, 1, 0x81, 3, 3}), true), Id{"PVT-003"});
+}
 
 TEST(Pvt, Pvt013Truncated) { EXPECT_EQ(AfterRequest(Data({0xf6, 0xab, 0x0e, 0x18, 1, 0}), false), Id{"PVT-013"}); }
 

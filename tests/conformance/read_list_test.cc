@@ -16,7 +16,8 @@ rpcrdma::Header WithReads(rpcrdma::Header header, std::initializer_list<ReadSeg>
 }
 
 // Ids after a WRITE of `count` bytes whose data went into these segments.
-Id AfterWrite(uint32_t count, std::initializer_list<ReadSeg> reads, Profile profile = Profile::kRfc8166, bool notes = false) {
+Id AfterWrite(uint32_t count, std::initializer_list<ReadSeg> reads, Profile profile = Profile::kRfc8166,
+              bool notes = false) {
   Checker c(profile);
   c.script.Open();
   Greet(c);
@@ -28,7 +29,7 @@ const uint32_t kAt = static_cast<uint32_t>(WriteCall(5, 0).size());  // where th
 
 TEST(Rdlist, GoodWrites) {
   EXPECT_EQ(AfterWrite(1001, {{kAt, 7, 1001}}), Id{});
-  EXPECT_EQ(AfterWrite(1001, {{kAt, 7, 1004}}), Id{});                            // with padding
+  EXPECT_EQ(AfterWrite(1001, {{kAt, 7, 1004}}), Id{});                             // with padding
   EXPECT_EQ(AfterWrite(1001, {{kAt, 7, 501}, {kAt, 8, 500}, {kAt, 9, 3}}), Id{});  // odd segments, padding of its own
 }
 
@@ -65,9 +66,7 @@ TEST(Rdlist, Rdlist003Interleaved) {
   EXPECT_EQ(fine.Ids(), Id{});
 }
 
-TEST(Rdlist, Rdlist004Outside) {
-  EXPECT_EQ(AfterWrite(1000, {{4000, 7, 1000}}), Id{"RDLIST-004"});
-}
+TEST(Rdlist, Rdlist004Outside) { EXPECT_EQ(AfterWrite(1000, {{4000, 7, 1000}}), Id{"RDLIST-004"}); }
 
 // Two WRITEs in one COMPOUND: the second Position counts the first item in.
 Buffer TwoWrites(uint32_t xid, uint32_t count, uint32_t& first, uint32_t& second) {

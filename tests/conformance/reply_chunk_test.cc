@@ -75,8 +75,10 @@ TEST(Reply, Reply007Oversized) {
   Checker c;
   c.script.Open();
   Greet(c);
-  c.script.Send(kClient, WithReplyChunk(Msg(5), Segments{{7, 65536, 0}}), MakeCall(5, kNfs, 3, kReadlink, FileHandle()));
-  c.script.Send(kServer, WithReplyChunk(Msg(5), Segments{{7, 0, 0}}), MakeReply(5, Join({Words({0, 0}), Opaque(Pattern(5000))})));
+  c.script.Send(kClient, WithReplyChunk(Msg(5), Segments{{7, 65536, 0}}),
+                MakeCall(5, kNfs, 3, kReadlink, FileHandle()));
+  c.script.Send(kServer, WithReplyChunk(Msg(5), Segments{{7, 0, 0}}),
+                MakeReply(5, Join({Words({0, 0}), Opaque(Pattern(5000))})));
   const Finding* finding = c.Find("REPLY-007");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->see_also.front(), "THRESH-002");
@@ -97,9 +99,7 @@ TEST(Reply, Reply010Padding) {
   EXPECT_EQ(c.Ids(), Id{"REPLY-010"});
 }
 
-TEST(Reply, Reply011Empty) {
-  EXPECT_EQ(After(Segments{{7, 4096, 0}}, Segments{{7, 0, 0}}), Id{"REPLY-011"});
-}
+TEST(Reply, Reply011Empty) { EXPECT_EQ(After(Segments{{7, 4096, 0}}, Segments{{7, 0, 0}}), Id{"REPLY-011"}); }
 
 }  // namespace
 }  // namespace stag::test

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "conformance/report/reporter.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "conformance/report/reporter.h"
 
 namespace stag::conformance {
 namespace {
@@ -52,10 +52,11 @@ TEST(Jsonl, FieldsInOrder) {
             R"("time":"2024-02-29T12:34:56.123456789Z","connection":3,"direction":"s2c","xid":"0x1a2b3c4d",)"
             R"("message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"]})");
   ASSERT_TRUE(std::getline(lines, line));
-  EXPECT_EQ(line,
-            R"({"type":"summary","frames":100,"connections":2,"transactions":30,"findings":{"error":1,"warning":0,"note":0},)"
-            R"("rules_checked":["HDR-001","WRLIST-006"],"rules_not_exercised":["LONG-001"],)"
-            R"("incomplete":{"gaps":1,"truncated_frames":5}})");
+  EXPECT_EQ(
+      line,
+      R"({"type":"summary","frames":100,"connections":2,"transactions":30,"findings":{"error":1,"warning":0,"note":0},)"
+      R"("rules_checked":["HDR-001","WRLIST-006"],"rules_not_exercised":["LONG-001"],)"
+      R"("incomplete":{"gaps":1,"truncated_frames":5}})");
   EXPECT_FALSE(std::getline(lines, line));
 }
 
@@ -79,7 +80,8 @@ TEST(TextReport, FoldsRepeats) {
   std::string out;
   const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false);
   reporter->BeginFile("a.pcap");
-  for (const uint64_t frame : {uint64_t{12}, uint64_t{20}, uint64_t{31}}) reporter->OnFinding(MakeFinding("WRLIST-006", frame));
+  for (const uint64_t frame : {uint64_t{12}, uint64_t{20}, uint64_t{31}})
+    reporter->OnFinding(MakeFinding("WRLIST-006", frame));
   reporter->OnFinding(MakeFinding("XID-002", 40));
   reporter->EndFile(MakeSummary());
   reporter->Finish();
@@ -129,7 +131,8 @@ TEST(Summary, AddsFiles) {
   other.frames = 1;
   total.Add(other);
   EXPECT_EQ(total.frames, 101u);
-  EXPECT_EQ(total.checked, (std::vector<const RuleInfo*>{FindRule("HDR-001"), FindRule("WRLIST-006"), FindRule("LONG-001")}));
+  EXPECT_EQ(total.checked,
+            (std::vector<const RuleInfo*>{FindRule("HDR-001"), FindRule("WRLIST-006"), FindRule("LONG-001")}));
   EXPECT_EQ(total.not_exercised, (std::vector<const RuleInfo*>{FindRule("LONG-002")}));
 }
 

@@ -15,10 +15,10 @@ rpcrdma::Header WithChunks(rpcrdma::Header header, const Chunks& chunks) {
 }
 
 struct ReadCase {
-  uint32_t count = 1000;                             // asked for and returned
+  uint32_t count = 1000;  // asked for and returned
   Chunks offered = {{{7, 1000, 0x1000}}};
   Chunks returned = {{{7, 1000, 0x1000}}};
-  bool reduced = true;                               // the Reply holds the count only
+  bool reduced = true;                                                         // the Reply holds the count only
   std::vector<std::pair<Segment, bool>> writes = {{{7, 1000, 0x1000}, true}};  // and whether before the Reply
   Profile profile = Profile::kRfc8166;
 };
@@ -83,7 +83,10 @@ TEST(Wrlist, Wrlist005Order) {
 }
 
 TEST(Wrlist, Wrlist006Length) {
-  EXPECT_EQ(After({.count = 1001, .offered = {{{7, 1004, 0x1000}}}, .returned = {{{7, 1004, 0x1000}}}, .writes = {{{7, 1001, 0x1000}, true}}})
+  EXPECT_EQ(After({.count = 1001,
+                   .offered = {{{7, 1004, 0x1000}}},
+                   .returned = {{{7, 1004, 0x1000}}},
+                   .writes = {{{7, 1001, 0x1000}, true}}})
                 .front(),
             "WRLIST-006");
   // draft-08 counts the padding in.
@@ -96,7 +99,10 @@ TEST(Wrlist, Wrlist006Length) {
 }
 
 TEST(Wrlist, Wrlist007PaddingWritten) {
-  EXPECT_EQ(After({.count = 1001, .offered = {{{7, 1004, 0x1000}}}, .returned = {{{7, 1001, 0x1000}}}, .writes = {{{7, 1004, 0x1000}, true}}}),
+  EXPECT_EQ(After({.count = 1001,
+                   .offered = {{{7, 1004, 0x1000}}},
+                   .returned = {{{7, 1001, 0x1000}}},
+                   .writes = {{{7, 1004, 0x1000}, true}}}),
             Id{"WRLIST-007"});
 }
 
@@ -189,9 +195,17 @@ TEST(Wrlist, Wrlist015TooSmall) {
 }
 
 TEST(Wrlist, Wrlist016RoomForPadding) {
-  EXPECT_EQ(After({.count = 1001, .offered = {{{7, 1004, 0x1000}}}, .returned = {{{7, 1001, 0x1000}}}, .writes = {{{7, 1001, 0x1000}, true}}}, true),
+  EXPECT_EQ(After({.count = 1001,
+                   .offered = {{{7, 1004, 0x1000}}},
+                   .returned = {{{7, 1001, 0x1000}}},
+                   .writes = {{{7, 1001, 0x1000}, true}}},
+                  true),
             Id{"WRLIST-016"});
-  EXPECT_EQ(After({.count = 1001, .offered = {{{7, 4096, 0x1000}}}, .returned = {{{7, 1001, 0x1000}}}, .writes = {{{7, 1001, 0x1000}, true}}}, true),
+  EXPECT_EQ(After({.count = 1001,
+                   .offered = {{{7, 4096, 0x1000}}},
+                   .returned = {{{7, 1001, 0x1000}}},
+                   .writes = {{{7, 1001, 0x1000}, true}}},
+                  true),
             Id{});
 }
 
@@ -223,7 +237,8 @@ TEST(Wrlist, Wrlist020Invented) {
 
 // A COMPOUND of two READs, with these returned lengths for items of 100 and 200 bytes.
 Id TwoReads(uint32_t first, uint32_t second) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"WRLIST", "ULB"}, .ignore = {"WRLIST-009", "WRLIST-018"}});
+  Checker c(
+      EngineOptions{.profile = Profile::kRfc8166, .select = {"WRLIST", "ULB"}, .ignore = {"WRLIST-009", "WRLIST-018"}});
   c.script.Open();
   Greet(c);
   const auto read = [](uint32_t count) { return Join({Words({25}), Pattern(16), Words({0, 0, count})}); };
