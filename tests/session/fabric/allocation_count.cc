@@ -13,6 +13,8 @@ void* operator new(size_t size) {
   if (void* p = std::malloc(size != 0 ? size : 1)) return p;
   std::abort();
 }
+// std::stable_sort uses this one. All forms must be of one kind: a sanitizer's own would not match our delete.
+void* operator new(size_t size, const std::nothrow_t&) noexcept { return ::operator new(size); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 
