@@ -10,9 +10,9 @@ namespace {
 void ReportDrops(const std::string& name, const Outcome& outcome) {
   if (outcome.decoder.dropped_for_memory > 0 || outcome.session.dropped_bytes > 0 ||
       outcome.session.evicted_transactions > 0) {
-    Complain("{}: the memory cap was reached: gave up {}, {} of payload and {} of reassembly; --memory raises the cap", name,
-             Count(outcome.session.evicted_transactions, "transaction"), Count(outcome.session.dropped_bytes, "byte"),
-             Count(outcome.decoder.dropped_for_memory, "item"));
+    Complain("{}: the memory cap was reached: gave up {}, {} of payload and {} of reassembly; --memory raises the cap",
+             name, Count(outcome.session.evicted_transactions, "transaction"),
+             Count(outcome.session.dropped_bytes, "byte"), Count(outcome.decoder.dropped_for_memory, "item"));
   }
   if (outcome.decoder.ip_fragments > 0) {
     Complain("{}: {} with a fragment of an IP packet could not be followed", name,

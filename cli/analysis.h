@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Analysis: the way of a capture through the toolkit: Reader -> Decoder -> Session -> observers, with progress, damage and
-// what was dropped reported on stderr.
+// Analysis: the way of a capture through the toolkit: Reader -> Decoder -> Session -> observers, with progress, damage
+// and what was dropped reported on stderr.
 #pragma once
 
 #include <functional>
@@ -29,16 +29,17 @@ struct Clock {
   int64_t first_time_ns = 0;  // of the first frame of the file
 };
 
-// Reads one file to its end, or to where it is damaged. Complaints (no such file, damage, memory) go to stderr. Stops early,
-// quietly, when `output` is closed.
+// Reads one file to its end, or to where it is damaged. Complaints (no such file, damage, memory) go to stderr. Stops
+// early, quietly, when `output` is closed.
 Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
                 std::vector<session::Observer*> observers);
 
-// Calls `analyze` for each file in turn; with several files, text output gets a heading for each where `headings` says so.
-// Returns the exit status: kExitTrouble when a file could not be read or is damaged or writing failed, else kExitFine.
+// Calls `analyze` for each file in turn; with several files, text output gets a heading for each where `headings` says
+// so. Returns the exit status: kExitTrouble when a file could not be read or is damaged or writing failed, else
+// kExitFine.
 enum class Headings : uint8_t { kNo, kYes };
-int ForEachFile(const CommonOptions& options, Output& output, const std::function<Outcome(const std::string& file)>& analyze,
-                Headings headings = Headings::kYes);
+int ForEachFile(const CommonOptions& options, Output& output,
+                const std::function<Outcome(const std::string& file)>& analyze, Headings headings = Headings::kYes);
 
 // "FILE" for messages and JSON: "-" is "standard input".
 std::string DisplayName(const std::string& file);

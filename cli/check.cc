@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// stag check: conformance. The engine observes the session and gives its findings to a reporter; the exit status says whether
-// any was at or above --fail-on.
+// stag check: conformance. The engine observes the session and gives its findings to a reporter; the exit status says
+// whether any was at or above --fail-on.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -22,7 +22,8 @@ struct Options : CommonOptions {
 
 // Ids and group prefixes, in any case, must name at least one rule.
 std::string CheckSelector(std::string& selector) {
-  std::ranges::transform(selector, selector.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  std::ranges::transform(selector, selector.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   return conformance::IsSelector(selector) ? std::string{}
                                            : fmt::format("{} names no rule; stag rules lists them", selector);
 }
@@ -50,15 +51,18 @@ int RunCheck(const Options& options) {
           ? conformance::MakeJsonlReporter(write)
           : conformance::MakeTextReporter(write, !output.style().reset.empty(), options.quiet);
   bool any = false;
-  const int status = ForEachFile(options, output, [&](const std::string& file) {
-    reporter->BeginFile(DisplayName(file));
-    conformance::Engine engine(options.engine, *reporter);
-    Clock clock;
-    const Outcome outcome = Analyze(file, options, false, clock, output, {&engine});
-    if (outcome.opened) reporter->EndFile(Summarize(outcome, engine));
-    any = any || outcome.opened;
-    return outcome;
-  }, Headings::kNo);
+  const int status = ForEachFile(
+      options, output,
+      [&](const std::string& file) {
+        reporter->BeginFile(DisplayName(file));
+        conformance::Engine engine(options.engine, *reporter);
+        Clock clock;
+        const Outcome outcome = Analyze(file, options, false, clock, output, {&engine});
+        if (outcome.opened) reporter->EndFile(Summarize(outcome, engine));
+        any = any || outcome.opened;
+        return outcome;
+      },
+      Headings::kNo);
   if (any) reporter->Finish();
   output.Flush();
   if (output.failed()) return kExitTrouble;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// stag connections: what is known of each RPC-over-RDMA connection, in the order in which they appear. As text a block for
-// people; as JSON lines one object each.
+// stag connections: what is known of each RPC-over-RDMA connection, in the order in which they appear. As text a block
+// for people; as JSON lines one object each.
 #include <memory>
 #include <optional>
 
@@ -37,18 +37,12 @@ Bytes Meaningful(const SetupData& setup) {
 
 std::string_view CloseName(fabric::CloseReason reason) {
   switch (reason) {
-    case fabric::CloseReason::kDisconnect:
-      return "disconnect";
-    case fabric::CloseReason::kReset:
-      return "reset";
-    case fabric::CloseReason::kRejected:
-      return "rejected";
-    case fabric::CloseReason::kSuperseded:
-      return "superseded";
-    case fabric::CloseReason::kEndOfCapture:
-      return "end of capture";
-    case fabric::CloseReason::kEvicted:
-      return "dropped for lack of memory";
+    case fabric::CloseReason::kDisconnect: return "disconnect";
+    case fabric::CloseReason::kReset: return "reset";
+    case fabric::CloseReason::kRejected: return "rejected";
+    case fabric::CloseReason::kSuperseded: return "superseded";
+    case fabric::CloseReason::kEndOfCapture: return "end of capture";
+    case fabric::CloseReason::kEvicted: return "dropped for lack of memory";
   }
   return "?";
 }
@@ -56,16 +50,11 @@ std::string_view CloseName(fabric::CloseReason reason) {
 std::string_view PrivateDataKind(const SetupData& setup) {
   using Found = rpcrdma::PrivateDataSearch::Found;
   switch (setup.search.found) {
-    case Found::kNothing:
-      return Meaningful(setup).empty() ? "none" : "other";
-    case Found::kData:
-      return "rfc8797";
-    case Found::kOtherVersion:
-      return "rfc8797 other version";
-    case Found::kByteSwapped:
-      return "rfc8797 byte-swapped";
-    case Found::kTruncated:
-      return "rfc8797 cut short";
+    case Found::kNothing: return Meaningful(setup).empty() ? "none" : "other";
+    case Found::kData: return "rfc8797";
+    case Found::kOtherVersion: return "rfc8797 other version";
+    case Found::kByteSwapped: return "rfc8797 byte-swapped";
+    case Found::kTruncated: return "rfc8797 cut short";
   }
   return "other";
 }
@@ -154,8 +143,10 @@ class JsonLister final : public Lister {
     PutCredits(out, c.credits[client]);
     Put(out, ",\"backward\":");
     PutCredits(out, c.credits[server]);
-    Put(out, "}},\"messages\":{},\"calls\":{},\"replies\":{},\"errors\":{},\"backward_calls\":{},\"replies_without_call\":{},"
-             "\"other_messages\":{}",
+    Put(out,
+        "}},\"messages\":{},\"calls\":{},\"replies\":{},\"errors\":{},\"backward_calls\":{},\"replies_without_call\":{}"
+        ","
+        "\"other_messages\":{}",
         c.counters[0].messages + c.counters[1].messages, c.calls, c.replies, c.errors, c.backward_calls,
         c.replies_without_call, c.other_messages);
     Put(out, ",\"sent\":{\"client\":");
@@ -219,8 +210,9 @@ class JsonLister final : public Lister {
   }
 
   static void PutCounters(Buffer& out, const session::SideCounters& n) {
-    Put(out, "{{\"messages\":{},\"send_bytes\":{},\"write_operations\":{},\"write_bytes\":{},\"read_operations\":{},"
-             "\"read_bytes\":{},\"sends_with_invalidate\":{}}}",
+    Put(out,
+        "{{\"messages\":{},\"send_bytes\":{},\"write_operations\":{},\"write_bytes\":{},\"read_operations\":{},"
+        "\"read_bytes\":{},\"sends_with_invalidate\":{}}}",
         n.messages, n.send_bytes, n.write_operations, n.write_bytes, n.read_operations, n.read_bytes,
         n.send_with_invalidate);
   }
@@ -284,7 +276,8 @@ class TextLister final : public Lister {
       Put(out, "{}, closed: {}", c.opened ? "captured" : "captured, not answered", CloseName(c.close_reason));
     } else {
       const bool some = c.setup[0].seen || c.setup[1].seen;
-      Put(out, "{}, closed: {}", some ? "captured in part" : "not captured (joined mid-stream)", CloseName(c.close_reason));
+      Put(out, "{}, closed: {}", some ? "captured in part" : "not captured (joined mid-stream)",
+          CloseName(c.close_reason));
     }
     if (!c.rejected && c.close_frame.number != 0 && c.close_reason != fabric::CloseReason::kEndOfCapture) {
       Put(out, " (frame {})", c.close_frame.number);
@@ -449,7 +442,8 @@ void AddConnections(CLI::App& app, Run& run) {
   AddCaptureOptions(*command, *options);
   command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
   command->footer(
-      "Connections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where the set-up\n"
+      "Connections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where "
+      "the set-up\n"
       "was not captured the side whose traffic says so.\n"
       "\nExamples:\n"
       "  stag connections mount.pcapng\n"

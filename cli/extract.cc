@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// stag extract: the contents of files as NFS READ and WRITE moved them, one sparse file per file handle, and a manifest on
-// stdout that says what is in each and what is missing.
+// stag extract: the contents of files as NFS READ and WRITE moved them, one sparse file per file handle, and a manifest
+// on stdout that says what is in each and what is missing.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -55,13 +55,14 @@ class Extractor final : public session::Observer {
     const uint64_t length = access.item->item.length;
     const auto stored = store_.Put(*file, access.write, access.offset, length, [&](const auto& sink) {
       bool kept = true;
-      const bool inside = t.ForEach(*access.payload, access.item->unreduced_offset, length, [&](Bytes bytes, uint64_t n) {
-        if (bytes.size() == n && kept) {
-          sink(bytes);
-        } else {
-          kept = false;
-        }
-      });
+      const bool inside =
+          t.ForEach(*access.payload, access.item->unreduced_offset, length, [&](Bytes bytes, uint64_t n) {
+            if (bytes.size() == n && kept) {
+              sink(bytes);
+            } else {
+              kept = false;
+            }
+          });
       return inside && kept;
     });
     if (!stored) {
@@ -115,8 +116,8 @@ void PutJsonLine(Buffer& out, const std::string& directory, const ExtractedFile&
   }
   Put(out, ",\"handle\":\"");
   PutHex(out, std::as_bytes(std::span(file.handle)));
-  Put(out, "\",\"server\":\"{}\",\"size\":{},\"complete\":{},\"end_seen\":{}", file.server, file.size(), file.complete(),
-      file.end_seen && file.end == file.size());
+  Put(out, "\",\"server\":\"{}\",\"size\":{},\"complete\":{},\"end_seen\":{}", file.server, file.size(),
+      file.complete(), file.end_seen && file.end == file.size());
   const auto put = [&](std::string_view key, const session::RangeSet& ranges) {
     Put(out, ",\"{}_bytes\":{},\"{}\":", key, ranges.total(), key);
     if (!file.ranges_kept) {
@@ -261,9 +262,12 @@ void AddExtract(CLI::App& app, Run& run) {
       ->type_name("DIR");
   command->add_flag("--force", options->force, "Write into a directory that is not empty, replacing files");
   command->footer(
-      "One sparse file per file handle, with the name that was last seen for it, or fh-....bin. Where READs and WRITEs\n"
-      "overlap, the later ones stand. Only data that was wholly captured is written; the manifest on stdout says what is\n"
-      "missing (\"holes\" in bytes; \"complete\": all that was moved was captured, without a hole). With several captures each\n"
+      "One sparse file per file handle, with the name that was last seen for it, or fh-....bin. Where READs and "
+      "WRITEs\n"
+      "overlap, the later ones stand. Only data that was wholly captured is written; the manifest on stdout says what "
+      "is\n"
+      "missing (\"holes\" in bytes; \"complete\": all that was moved was captured, without a hole). With several "
+      "captures each\n"
       "gets a directory of its own in DIR.\n"
       "\nExamples:\n"
       "  stag extract mount.pcapng --out files\n"

@@ -104,17 +104,10 @@ void FileAccesses::OnOperation(uint32_t op_index, uint32_t op) {
     case kLookupp:
     case kOpenAttr:
     case kSecInfo:
-    case kSecInfoNoName:
-      BecomeFile({});
-      break;
-    case kSaveFh:
-      saved_ = current_;
-      break;
-    case kRestoreFh:
-      current_ = saved_;
-      break;
-    default:
-      break;
+    case kSecInfoNoName: BecomeFile({}); break;
+    case kSaveFh: saved_ = current_; break;
+    case kRestoreFh: current_ = saved_; break;
+    default: break;
   }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// FileAccesses: what one transaction says of file contents: the READs and WRITEs with their file handles and data, and the
-// names that handles were given. NFSv2, v3, and v4 with the current and saved file handle followed through the COMPOUND
-// (RFC 8881 section 16.2.3.1).
+// FileAccesses: what one transaction says of file contents: the READs and WRITEs with their file handles and data, and
+// the names that handles were given. NFSv2, v3, and v4 with the current and saved file handle followed through the
+// COMPOUND (RFC 8881 section 16.2.3.1).
 #pragma once
 
 #include <vector>
@@ -14,11 +14,11 @@ namespace stag::cli {
 
 struct FileAccess {
   bool write = false;
-  Bytes handle;         // empty: not known
-  uint64_t offset = 0;  // in the file
+  Bytes handle;                               // empty: not known
+  uint64_t offset = 0;                        // in the file
   const session::Payload* payload = nullptr;  // of which `item` is a part
   const session::DataItem* item = nullptr;    // null: the data was not seen
-  bool eof = false;     // READ: the end of the file is where the data ends
+  bool eof = false;                           // READ: the end of the file is where the data ends
 };
 
 struct NamedHandle {
@@ -33,8 +33,8 @@ class FileAccesses : private nfs::Visitor {
   const std::vector<NamedHandle>& names() const { return names_; }
 
  private:
-  // A file of the COMPOUND, known by what comes first: its handle (PUTFH) or its name (LOOKUP, OPEN, CREATE); GETFH tells
-  // the handle afterwards.
+  // A file of the COMPOUND, known by what comes first: its handle (PUTFH) or its name (LOOKUP, OPEN, CREATE); GETFH
+  // tells the handle afterwards.
   struct File {
     Bytes handle, name;
   };

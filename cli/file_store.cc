@@ -67,7 +67,8 @@ Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& directory,
   if (fd < 0) return Fail(fmt::format("{}: cannot make or open this directory: {}", directory, std::strerror(errno)));
   if (!force && !std::filesystem::is_empty(directory, error)) {
     close(fd);
-    return Fail(fmt::format("{}: the directory is not empty; name another, or add --force to write into it", directory));
+    return Fail(
+        fmt::format("{}: the directory is not empty; name another, or add --force to write into it", directory));
   }
   return std::unique_ptr<FileStore>(new FileStore(fd, directory, limits));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// stag: the command-line program. Declares the commands, parses the options and runs one command; each is in a file of its
-// own. Results go to stdout, diagnostics to stderr. Exit status: 0 fine, 1 findings, 2 usage or environment.
+// stag: the command-line program. Declares the commands, parses the options and runs one command; each is in a file of
+// its own. Results go to stdout, diagnostics to stderr. Exit status: 0 fine, 1 findings, 2 usage or environment.
 #include <csignal>
 #include <exception>
 
@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   using namespace stag::cli;
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as EPIPE, which ends the program quietly
 
-  CLI::App app{"Stag: sees, checks and rebuilds RPC-over-RDMA (NFS/RDMA) in RoCE, InfiniBand and iWARP captures", "stag"};
+  CLI::App app{"Stag: sees, checks and rebuilds RPC-over-RDMA (NFS/RDMA) in RoCE, InfiniBand and iWARP captures",
+               "stag"};
   app.require_subcommand(1);
   app.set_version_flag("--version", kVersionText, "Print the version and exit");
   app.footer(

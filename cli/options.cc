@@ -48,8 +48,9 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options) {
     return std::string{};
   };
   command
-      .add_option_function<std::string>("--memory", [](const std::string&) {},
-                                        "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported")
+      .add_option_function<std::string>(
+          "--memory", [](const std::string&) {},
+          "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported")
       ->check(CLI::Validator(check_size, ""))
       ->type_name("SIZE");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Options: what every command that reads captures has in common, and how the commands are declared to the option parser.
+// Options: what every command that reads captures has in common, and how the commands are declared to the option
+// parser.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -25,16 +26,16 @@ enum class Color : uint8_t { kAuto, kAlways, kNever };
 struct CommonOptions {
   Format format = Format::kText;
   Color color = Color::kAuto;
-  bool quiet = false;     // no diagnostics but errors
-  bool progress = false;  // a bar on stderr
+  bool quiet = false;            // no diagnostics but errors
+  bool progress = false;         // a bar on stderr
   uint64_t memory = 256u << 20;  // bytes
   std::vector<std::string> files;
 };
 
 // An option whose value is one of a few words: the value goes to `value`.
 template <typename T>
-CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value, std::vector<std::pair<std::string, T>> choices,
-                       const std::string& description) {
+CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
+                       std::vector<std::pair<std::string, T>> choices, const std::string& description) {
   std::string words;
   for (const auto& [word, ignored] : choices) words += (words.empty() ? "" : "|") + word;
   const auto choose = [&value, choices = std::move(choices), words](std::string& text) {
@@ -46,7 +47,9 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value, std
     }
     return text + " is not one of " + words;
   };
-  return command.add_option_function<std::string>(name, [](const std::string&) {}, description)
+  return command
+      .add_option_function<std::string>(
+          name, [](const std::string&) {}, description)
       ->check(CLI::Validator(choose, ""))
       ->type_name(words);
 }
@@ -59,8 +62,8 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options);
 // Adds FILE..., --progress, --memory and the output options.
 void AddCaptureOptions(CLI::App& command, CommonOptions& options);
 
-// Declares one command under `app`; when it is the one on the command line, `run` is set to what does it, which returns the
-// exit status.
+// Declares one command under `app`; when it is the one on the command line, `run` is set to what does it, which returns
+// the exit status.
 using Run = std::function<int()>;
 void AddConnections(CLI::App& app, Run& run);
 void AddTransactions(CLI::App& app, Run& run);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // OrderedLines: puts lines that become known in one order (RPCs in order of their ends) out in another (of their
-// beginnings). A place is opened when a line is known to come, and closed with its text or dropped; lines leave in order of
-// their keys once every place before them is closed. Bounded: when too much waits, the oldest open places are given up, and
-// what closes them later comes out of order.
+// beginnings). A place is opened when a line is known to come, and closed with its text or dropped; lines leave in
+// order of their keys once every place before them is closed. Bounded: when too much waits, the oldest open places are
+// given up, and what closes them later comes out of order.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class OrderedLines {
   const size_t max_places_, max_bytes_;
   std::vector<Place> places_;  // sorted by key from head_ on
   size_t head_ = 0;
-  std::vector<std::string> texts_;   // storage of waiting lines, used again and again
+  std::vector<std::string> texts_;  // storage of waiting lines, used again and again
   std::vector<uint32_t> free_texts_;
   size_t bytes_ = 0;
   uint64_t given_up_ = 0;

@@ -61,8 +61,8 @@ void PutTime(Buffer& out, int64_t time_ns) {
   const std::time_t t = seconds;
   std::tm tm{};
   gmtime_r(&t, &tm);
-  Put(out, "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-      tm.tm_sec, rest);
+  Put(out, "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:09}Z", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+      tm.tm_min, tm.tm_sec, rest);
 }
 
 void PutDuration(Buffer& out, int64_t ns) {
@@ -102,17 +102,11 @@ std::string Count(uint64_t n, std::string_view noun) { return fmt::format("{} {}
 std::string AddressText(const Address& address) {
   char text[INET6_ADDRSTRLEN] = "?";
   switch (address.kind) {
-    case Address::Kind::kNone:
-      break;
-    case Address::Kind::kIpv4:
-      inet_ntop(AF_INET, address.bytes.data(), text, sizeof text);
-      break;
+    case Address::Kind::kNone: break;
+    case Address::Kind::kIpv4: inet_ntop(AF_INET, address.bytes.data(), text, sizeof text); break;
     case Address::Kind::kIpv6:
-    case Address::Kind::kGid:
-      inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text);
-      break;
-    case Address::Kind::kLid:
-      return fmt::format("LID {}", LoadBe16(address.bytes.data()));
+    case Address::Kind::kGid: inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text); break;
+    case Address::Kind::kLid: return fmt::format("LID {}", LoadBe16(address.bytes.data()));
   }
   return text;
 }
@@ -128,14 +122,10 @@ std::string EndpointText(const Endpoint& endpoint, fabric::FabricKind fabric) {
 
 std::string_view FabricName(fabric::FabricKind fabric) {
   switch (fabric) {
-    case fabric::FabricKind::kInfiniBand:
-      return "InfiniBand";
-    case fabric::FabricKind::kRoceV1:
-      return "RoCEv1";
-    case fabric::FabricKind::kRoceV2:
-      return "RoCEv2";
-    case fabric::FabricKind::kIwarp:
-      return "iWARP";
+    case fabric::FabricKind::kInfiniBand: return "InfiniBand";
+    case fabric::FabricKind::kRoceV1: return "RoCEv1";
+    case fabric::FabricKind::kRoceV2: return "RoCEv2";
+    case fabric::FabricKind::kIwarp: return "iWARP";
   }
   return "?";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Values as text: what people read (sizes, durations, addresses) and what JSON lines hold. Everything appends to a Buffer,
-// so that hot paths allocate nothing.
+// Values as text: what people read (sizes, durations, addresses) and what JSON lines hold. Everything appends to a
+// Buffer, so that hot paths allocate nothing.
 #pragma once
 
 #include <optional>

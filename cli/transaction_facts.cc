@@ -88,8 +88,7 @@ bool OperationsKnown(const Transaction& t) {
 }
 
 void PutOperation(Buffer& out, const Transaction& t, uint32_t op) {
-  const char* name =
-      t.call_rpc.program == nfs::kNfsProgram ? nfs::OperationName(op) : nfs::CallbackOperationName(op);
+  const char* name = t.call_rpc.program == nfs::kNfsProgram ? nfs::OperationName(op) : nfs::CallbackOperationName(op);
   if (name) {
     Put(out, std::string_view(name));
   } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// stag transactions: a line per RPC, in order of the Calls. As text a table for people; as JSON lines with digests of the
-// rebuilt messages.
+// stag transactions: a line per RPC, in order of the Calls. As text a table for people; as JSON lines with digests of
+// the rebuilt messages.
 #include <optional>
 
 #include "cli/analysis.h"
@@ -100,7 +100,8 @@ class JsonLister final : public Lister {
       Put(out, ",\"call_form\":\"{}\",\"reply_form\":\"{}\"", CallFormName(t.call_form), ReplyFormName(t.reply_form));
       PutChunks(out, t);
     } else {  // another version, or malformed: nobody can read its lists
-      Put(out, ",\"call_form\":null,\"reply_form\":\"{}\",\"read_chunks\":null,\"write_chunks\":null,\"reply_chunk\":null",
+      Put(out,
+          ",\"call_form\":null,\"reply_form\":\"{}\",\"read_chunks\":null,\"write_chunks\":null,\"reply_chunk\":null",
           ReplyFormName(t.reply_form));
     }
     PutMessages(out, t);
@@ -208,8 +209,8 @@ class TextLister final : public Lister {
     const Style& style = output_.style();
     if (!headed_) {
       headed_ = true;
-      Put(output_.buffer(), "{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}  {}{}\n", style.bold, "call",
-          "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", "operation", style.reset);
+      Put(output_.buffer(), "{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}  {}{}\n", style.bold,
+          "call", "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", "operation", style.reset);
     }
     Put(out, "{:>8} ", t.call_frame.number);
     PutCell(out, t.reply_frame.number != 0, t.reply_frame.number, 8);
@@ -364,7 +365,8 @@ class TextLister final : public Lister {
     const std::string_view which = call && reply ? "call and reply" : call ? "call" : reply ? "reply" : "";
     if (!which.empty()) Put(out, "  {}{} incomplete{}", style.yellow, which, style.reset);
     if (t.outcome == session::Outcome::kReissued) Put(out, "  {}xid sent again{}", style.yellow, style.reset);
-    if (t.outcome == session::Outcome::kEvicted) Put(out, "  {}dropped for lack of memory{}", style.yellow, style.reset);
+    if (t.outcome == session::Outcome::kEvicted)
+      Put(out, "  {}dropped for lack of memory{}", style.yellow, style.reset);
   }
 
   bool headed_ = false;
@@ -406,10 +408,12 @@ int RunTransactions(const CommonOptions& options) {
 
 void AddTransactions(CLI::App& app, Run& run) {
   auto options = std::make_shared<CommonOptions>();
-  CLI::App* command = app.add_subcommand("transactions", "A line per RPC: frames, procedure, chunks, sizes, time, status");
+  CLI::App* command =
+      app.add_subcommand("transactions", "A line per RPC: frames, procedure, chunks, sizes, time, status");
   AddCaptureOptions(*command, *options);
   command->footer(
-      "Every Call that was captured is listed, in order of its last packet; \"call\" and \"reply\" are frame numbers. Sizes are\n"
+      "Every Call that was captured is listed, in order of its last packet; \"call\" and \"reply\" are frame numbers. "
+      "Sizes are\n"
       "those of the rebuilt RPC messages, with the chunks put back; \"-\" where bytes were not captured.\n"
       "\nExamples:\n"
       "  stag transactions mount.pcapng\n"

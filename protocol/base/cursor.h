@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Cursor: the one way to read bytes from the wire. Big-endian, bounds-checked, with sticky failure: after the first short
-// read every later read returns zero or an empty view and `status()` says why, so callers read a whole structure and test
-// once. It knows two lengths: what was captured and what was on the wire. Running past the first but not past the second
-// is kTruncatedByCapture; running past both is kMalformed. It owns nothing and allocates nothing.
+// Cursor: the one way to read bytes from the wire. Big-endian, bounds-checked, with sticky failure: after the first
+// short read every later read returns zero or an empty view and `status()` says why, so callers read a whole structure
+// and test once. It knows two lengths: what was captured and what was on the wire. Running past the first but not past
+// the second is kTruncatedByCapture; running past both is kMalformed. It owns nothing and allocates nothing.
 #pragma once
 
 #include "protocol/base/bytes.h"

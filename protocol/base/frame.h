@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Frame: one captured packet, as a file, a live capture or Wireshark hands it over. The bytes belong to the producer and
-// are valid until its next frame.
+// Frame: one captured packet, as a file, a live capture or Wireshark hands it over. The bytes belong to the producer
+// and are valid until its next frame.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct FrameRef {
 
 enum class LinkType : uint8_t {
   kUnsupported,
-  kEthernet,          // DLT_EN10MB
-  kLinuxSll,          // DLT_LINUX_SLL: "cooked" version 1
-  kLinuxSll2,         // DLT_LINUX_SLL2
-  kRawIp,             // DLT_RAW, DLT_IPV4, DLT_IPV6
-  kErf,               // DLT_ERF: the ERF record header is part of the bytes
-  kErfInfiniBand,     // the payload of an ERF InfiniBand record: starts with the LRH (Wireshark strips the record header)
-  kErfEthernet,       // the payload of an ERF Ethernet record: two pad bytes, then Ethernet
-  kInfiniBand,        // DLT_INFINIBAND: starts with the LRH
+  kEthernet,       // DLT_EN10MB
+  kLinuxSll,       // DLT_LINUX_SLL: "cooked" version 1
+  kLinuxSll2,      // DLT_LINUX_SLL2
+  kRawIp,          // DLT_RAW, DLT_IPV4, DLT_IPV6
+  kErf,            // DLT_ERF: the ERF record header is part of the bytes
+  kErfInfiniBand,  // the payload of an ERF InfiniBand record: starts with the LRH (Wireshark strips the record header)
+  kErfEthernet,    // the payload of an ERF Ethernet record: two pad bytes, then Ethernet
+  kInfiniBand,     // DLT_INFINIBAND: starts with the LRH
 };
 
 struct Frame {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Decoder: frames in, fabric events out. Routes each frame's packet to the InfiniBand/RoCE tracker or the iWARP tracker.
-// One pass, bounded memory, no allocation per packet in the steady state.
+// Decoder: frames in, fabric events out. Routes each frame's packet to the InfiniBand/RoCE tracker or the iWARP
+// tracker. One pass, bounded memory, no allocation per packet in the steady state.
 #pragma once
 
 #include <memory>

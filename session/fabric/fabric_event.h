@@ -44,7 +44,8 @@ enum class EventKind : uint8_t {
   kSend,          // one whole RDMA Send (all packets): `bytes`, `length`, `invalidated`, `missing`
   kWrite,         // (part of) an RDMA Write: `handle`, `offset`, `bytes`, `length`
   kReadRequest,   // an RDMA Read Request: `handle`, `offset`, `length` name the memory that is read
-  kReadResponse,  // (part of) an RDMA Read Response: `handle`, `offset` name the memory that was read, `bytes`, `length`
+  kReadResponse,  // (part of) an RDMA Read Response: `handle`, `offset` name the memory that was read, `bytes`,
+                  // `length`
   kNak,           // the receiver refused something: see `nak`; `from` is the side that sent the NAK or Terminate
   kGap,           // packets of side `from` are missing from the capture
 };
@@ -52,21 +53,21 @@ enum class EventKind : uint8_t {
 enum class SetupMessage : uint8_t { kRequest, kReply, kReady, kReject, kDisconnectRequest, kDisconnectReply };
 
 enum class CloseReason : uint8_t {
-  kDisconnect,    // DREQ/DREP, TCP FIN
-  kReset,         // TCP RST
-  kRejected,      // CM REJ, MPA reject, TCP RST to a SYN: never opened
-  kSuperseded,    // the QPs or ports are used by a newer connection
+  kDisconnect,  // DREQ/DREP, TCP FIN
+  kReset,       // TCP RST
+  kRejected,    // CM REJ, MPA reject, TCP RST to a SYN: never opened
+  kSuperseded,  // the QPs or ports are used by a newer connection
   kEndOfCapture,
-  kEvicted,       // dropped to stay within the memory cap
+  kEvicted,  // dropped to stay within the memory cap
 };
 
 enum class NakKind : uint8_t {
-  kRnr,             // InfiniBand RNR NAK: no receive was posted
-  kSequence,        // PSN sequence error (a packet was lost): not a protocol violation
+  kRnr,       // InfiniBand RNR NAK: no receive was posted
+  kSequence,  // PSN sequence error (a packet was lost): not a protocol violation
   kInvalidRequest,
   kRemoteAccess,
   kRemoteOperation,
-  kTerminate,       // RDMAP Terminate: `terminate_layer/type/code`
+  kTerminate,  // RDMAP Terminate: `terminate_layer/type/code`
 };
 
 // Why bytes of a Send or RDMA operation are not in `bytes`.
@@ -76,9 +77,9 @@ struct Event {
   EventKind kind = EventKind::kGap;
   const ConnectionInfo* connection = nullptr;  // never null in OnEvent
   Side from = 0;                               // who sent it
-  FrameRef frame;        // the frame that carried it; of several packets, the last
-  FrameRef first_frame;  // the frame of its first packet
-  FrameRef now;          // the frame being processed: later than `frame` when packets were held back for reordering
+  FrameRef frame;                              // the frame that carried it; of several packets, the last
+  FrameRef first_frame;                        // the frame of its first packet
+  FrameRef now;  // the frame being processed: later than `frame` when packets were held back for reordering
 
   // kSend, kWrite, kReadResponse, kSetup(private data is in `private_data`)
   Bytes bytes;          // what was captured, from the start; for kSend a contiguous prefix
@@ -99,14 +100,15 @@ struct Event {
   // kNak
   NakKind nak = NakKind::kSequence;
   uint8_t terminate_layer = 0, terminate_type = 0, terminate_code = 0;
-  // kNak: the frame that is refused, when known (number 0 otherwise), and for RDMA operations `handle`, `offset`, `length`.
+  // kNak: the frame that is refused, when known (number 0 otherwise), and for RDMA operations `handle`, `offset`,
+  // `length`.
   FrameRef refused;
 
   // kSetup
   SetupMessage setup = SetupMessage::kRequest;
-  Bytes private_data;             // consumer private data after any RDMA IP CM header or RFC 6581 prefix
-  bool private_data_fixed = false;     // the field has a fixed size and is zero-padded (InfiniBand CM)
-  bool private_data_truncated = false; // cut by the capture
+  Bytes private_data;                   // consumer private data after any RDMA IP CM header or RFC 6581 prefix
+  bool private_data_fixed = false;      // the field has a fixed size and is zero-padded (InfiniBand CM)
+  bool private_data_truncated = false;  // cut by the capture
   uint16_t reject_reason = 0;
 
   // kClosed

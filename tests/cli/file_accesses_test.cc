@@ -107,8 +107,7 @@ Buffer Results(uint32_t status, uint32_t operations, std::initializer_list<Buffe
 Buffer ReadResult(std::string_view data) { return Join({Words({kRead, 0, 1}), Opaque(Raw(data))}); }
 
 TEST_F(FileAccessesTest, Nfs4HandleComesFromGetFh) {
-  Play(4, 1,
-       Compound(4, {Words({kPutRootFh, kLookup}), Opaque(Raw("file")), Words({kGetFh}), kReadArguments}),
+  Play(4, 1, Compound(4, {Words({kPutRootFh, kLookup}), Opaque(Raw("file")), Words({kGetFh}), kReadArguments}),
        Results(0, 4, {Words({kPutRootFh, 0, kLookup, 0, kGetFh, 0}), Opaque(Raw("FH")), ReadResult("abc")}));
   ASSERT_EQ(accesses_.size(), 1u);
   EXPECT_EQ(accesses_[0].handle, "FH");

@@ -26,7 +26,8 @@ class FileStoreTest : public ::testing::Test {
     EXPECT_TRUE(store) << (store ? "" : store.error().message);
     return store ? std::move(*store) : nullptr;
   }
-  static void Put(FileStore& store, std::string_view handle, uint64_t offset, std::string_view data, bool write = false) {
+  static void Put(FileStore& store, std::string_view handle, uint64_t offset, std::string_view data,
+                  bool write = false) {
     ExtractedFile* file = store.Find("10.0.0.1", AsBytes(handle));
     ASSERT_NE(file, nullptr);
     const auto put = store.Put(*file, write, offset, data.size(), [&](const auto& sink) {
@@ -89,7 +90,8 @@ TEST_F(FileStoreTest, NewestNameWinsButNotAMadeUpOne) {
 
 TEST_F(FileStoreTest, NeverLeavesItsDirectory) {
   const auto store = Open();
-  const std::string_view names[] = {"../evil", "/etc/evil", "a/../../evil", "sub/evil", std::string_view("nul\0evil", 8)};
+  const std::string_view names[] = {"../evil", "/etc/evil", "a/../../evil", "sub/evil",
+                                    std::string_view("nul\0evil", 8)};
   for (size_t i = 0; i < std::size(names); ++i) {
     const std::string handle = "H" + std::to_string(i);
     store->Name("10.0.0.1", AsBytes(handle), AsBytes(names[i]));
@@ -97,7 +99,8 @@ TEST_F(FileStoreTest, NeverLeavesItsDirectory) {
   }
   ASSERT_TRUE(store->Finish());
   size_t there = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(root_)) there += entry.is_regular_file() && entry.path().parent_path() == root_ / "out";
+  for (const auto& entry : fs::recursive_directory_iterator(root_))
+    there += entry.is_regular_file() && entry.path().parent_path() == root_ / "out";
   EXPECT_EQ(there, std::size(names));
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);
 }

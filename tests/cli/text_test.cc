@@ -35,9 +35,9 @@ TEST(Text, JsonEscapesWhatRfc8259Demands) {
 TEST(Text, JsonKeepsUtf8AndReplacesOtherBytes) {
   EXPECT_EQ(Json("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\"");
   EXPECT_EQ(Json("\xff"), R"("\ufffd")");
-  EXPECT_EQ(Json("\xc3"), R"("\ufffd")");              // cut short
-  EXPECT_EQ(Json("\xc0\xaf"), R"("\ufffd\ufffd")");    // overlong
-  EXPECT_EQ(Json("\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd")");  // surrogate
+  EXPECT_EQ(Json("\xc3"), R"("\ufffd")");                                // cut short
+  EXPECT_EQ(Json("\xc0\xaf"), R"("\ufffd\ufffd")");                      // overlong
+  EXPECT_EQ(Json("\xed\xa0\x80"), R"("\ufffd\ufffd\ufffd")");            // surrogate
   EXPECT_EQ(Json("\xf4\x90\x80\x80"), R"("\ufffd\ufffd\ufffd\ufffd")");  // above U+10FFFF
 }
 

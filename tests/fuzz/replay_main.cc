@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Replays a fuzz target's corpus (files, or folders of files) without libFuzzer, so that every target is built and run by
-// ordinary builds. Fails when a path does not exist or there was nothing to replay.
+// Replays a fuzz target's corpus (files, or folders of files) without libFuzzer, so that every target is built and run
+// by ordinary builds. Fails when a path does not exist or there was nothing to replay.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
