@@ -102,6 +102,8 @@ struct Session::Impl {
 
   void CompleteCall(ConnectionState& state, Live& live);
   void TakeReply(Live& live, const Event& event);
+  void TakeReadList(const Header& header, const std::vector<ReadChunk>& chunks,
+                    std::vector<SegmentRecord>& records) const;
   void End(ConnectionState& state, Live& live, Outcome outcome);
   void Forget(ConnectionState& state, Live& live);
   void Register(ConnectionState& state, Live& live, Side owner, bool of_reply);
@@ -375,17 +377,8 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
                                                     : CallForm::kShort;
 
   ledger.Resize(live.segments, header.reads.size() + header.segments.size());
-  size_t next = 0;
-  for (const rpcrdma::ReadSegment& read : header.reads) {
-    SegmentRecord& record = live.segments[next++];
-    record.segment = read.target;
-    record.list = ListKind::kReadList;
-    record.position = read.position;
-    record.bytes_kept = options.keep_bulk || read.position == 0;
-    live.read_missing += read.target.length;
-  }
-  for (uint32_t c = 0; c < live.read_chunks.size(); ++c)
-    for (uint32_t index : live.read_chunks[c].segments) live.segments[index].chunk = c;
+  TakeReadList(header, live.read_chunks, live.segments);
+  for (const rpcrdma::ReadSegment& read : header.reads) live.read_missing += read.target.length;
   const auto add_chunk = [&](const rpcrdma::Chunk& chunk, ListKind list, uint32_t number) {
     for (uint32_t i = 0; i < chunk.count; ++i) {
       SegmentRecord& record = live.segments[live.SegmentIndex(chunk, i)];
@@ -415,6 +408,20 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (live.read_missing == 0) CompleteCall(state, live);
 
   if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
+}
+
+// The first records are those of the Read list, in list order.
+void Session::Impl::TakeReadList(const Header& header, const std::vector<ReadChunk>& chunks,
+                                 std::vector<SegmentRecord>& records) const {
+  for (size_t i = 0; i < header.reads.size(); ++i) {
+    SegmentRecord& record = records[i];
+    record.segment = header.reads[i].target;
+    record.list = ListKind::kReadList;
+    record.position = header.reads[i].position;
+    record.bytes_kept = options.keep_bulk || record.position == 0;
+  }
+  for (uint32_t c = 0; c < chunks.size(); ++c)
+    for (uint32_t index : chunks[c].segments) records[index].chunk = c;
 }
 
 void Session::Impl::CompleteCall(ConnectionState& state, Live& live) {
@@ -471,15 +478,7 @@ void Session::Impl::TakeReply(Live& live, const Event& event) {
   }
   GroupReadChunks(header.reads, live.reply_read_chunks);
   ledger.Resize(live.reply_segments, header.reads.size());
-  for (size_t i = 0; i < header.reads.size(); ++i) {
-    SegmentRecord& record = live.reply_segments[i];
-    record.segment = header.reads[i].target;
-    record.list = ListKind::kReadList;
-    record.position = header.reads[i].position;
-    record.bytes_kept = options.keep_bulk || record.position == 0;
-  }
-  for (uint32_t c = 0; c < live.reply_read_chunks.size(); ++c)
-    for (uint32_t index : live.reply_read_chunks[c].segments) live.reply_segments[index].chunk = c;
+  TakeReadList(header, live.reply_read_chunks, live.reply_segments);
 
   bool reduced = !live.reply_read_chunks.empty() && live.reply_read_chunks.back().position > 0;
   for (const rpcrdma::Chunk& chunk : header.write_chunks)
