@@ -35,8 +35,7 @@ conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine
   summary.transactions = outcome.session.transactions;
   summary.gaps = outcome.decoder.gaps;
   summary.truncated_frames = outcome.decoder.truncated_frames;
-  summary.checked = engine.Exercised();
-  summary.not_exercised = engine.NotExercised();
+  summary.rules = engine.Tallies();
   return summary;
 }
 

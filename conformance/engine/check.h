@@ -13,6 +13,7 @@
 
 #include "conformance/engine/finding.h"
 #include "conformance/engine/state.h"
+#include "conformance/engine/tally.h"
 #include "conformance/engine/text.h"
 #include "session/rpcrdma/session.h"
 
@@ -24,8 +25,6 @@ using session::RdmaOperation;
 using session::Role;
 using session::Side;
 using session::Transaction;
-
-enum class Outcome : uint8_t { kNotApplicable, kNotChecked, kPass, kFail };
 
 // The events that checks are asked about.
 enum class Bucket : uint8_t {

@@ -28,8 +28,8 @@ constexpr size_t kMaxRefused = 256;  // refused xids remembered past their conne
 size_t IndexOf(Profile profile) { return static_cast<size_t>(profile) - 1; }
 
 struct RuleState {
-  bool selected = false, implemented = false;
-  uint64_t applied = 0;  // passed or failed
+  bool selected = false;
+  RuleTally tally;
 };
 
 struct ActiveCheck {
@@ -92,6 +92,7 @@ struct Engine::Impl {
   void Decide(const Connection& connection, const Message& message, Judged& judged);
   void Heard(const Connection& connection, session::Side side, Judged& judged);
   void Release(const Connection& connection, Held& held);
+  void Drop(const Held& held, Outcome instead);
   void Remember(const Connection& connection);
   void Refuse(const Connection& connection, ConnectionState& state);
 
@@ -110,7 +111,7 @@ Engine::Impl::Impl(const EngineOptions& engine_options, FindingSink& finding_sin
     : options(engine_options), sink(finding_sink), rules(Catalogue().size()) {
   const std::span<const RuleInfo> catalogue = Catalogue();
   for (size_t i = 0; i < catalogue.size(); ++i) {
-    rules[i].implemented = catalogue[i].implemented;
+    rules[i].tally.rule = &catalogue[i];
     rules[i].selected = IsSelected(catalogue[i].id, options.select, options.ignore);
   }
   for (const CheckEntry& entry : Checks()) {
@@ -149,7 +150,7 @@ void Engine::Impl::Run(Bucket bucket, Context& context, Judged& judged) {
   staged.clear();
   for (const ActiveCheck& check : active[IndexOf(context.profile)][static_cast<size_t>(bucket)]) {
     const Outcome outcome = check.check(context);
-    if (outcome == Outcome::kPass || outcome == Outcome::kFail) ++rules[check.rule].applied;
+    ++rules[check.rule].tally[outcome];
     if (outcome != Outcome::kFail || !context.violation()) continue;
     staged.push_back({check.rule, std::move(*context.violation()), {}, false});
     context.violation().reset();
@@ -252,7 +253,10 @@ void Engine::Impl::Decide(const Connection& connection, const Message& message, 
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   std::erase_if(judged.held, [&](Held& held) {
     if (held.until == Until::kHeard) return false;
-    if (judged.state.legacy_proven) return true;
+    if (judged.state.legacy_proven) {
+      Drop(held, Outcome::kNotApplicable);
+      return true;
+    }
     const bool same = held.finding.xid == message.header.xid;
     const bool overdue = std::ranges::any_of(judged.state.awaited, [&](const Awaited& a) {
       return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.side;
@@ -279,6 +283,13 @@ void Engine::Impl::Release(const Connection& connection, Held& held) {
     held.finding.frame = connection.now;
   }
   sink.OnFinding(held.finding);
+}
+
+// A finding that turned out to be none.
+void Engine::Impl::Drop(const Held& held, Outcome instead) {
+  RuleTally& tally = rules[static_cast<size_t>(held.finding.rule - Catalogue().data())].tally;
+  --tally[Outcome::kFail];
+  ++tally[instead];
 }
 
 void Engine::Impl::Remember(const Connection& connection) {
@@ -336,9 +347,13 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
       Context context = impl_->MakeContext(connection, judged->state);
       context.event = &event;
       impl_->Run(Bucket::kClosed, context, *judged);
-      for (Held& held : judged->held)
-        if (held.until != Until::kHeard) impl_->Release(connection, held);
+      std::erase_if(judged->held, [&](Held& held) {
+        const bool decided = held.until != Until::kHeard;
+        if (decided) impl_->Release(connection, held);
+        return decided;
+      });
     }
+    for (const Held& held : judged->held) impl_->Drop(held, Outcome::kGap);
   }
   impl_->connections.erase(connection.info.id);
 }
@@ -392,26 +407,21 @@ void Engine::OnGap(const session::Connection& connection, const Event& event) {
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Lost();
-  std::erase_if(judged->held, [&](const Held& held) { return held.until == Until::kHeard && held.side == event.from; });
+  std::erase_if(judged->held, [&](const Held& held) {
+    const bool lost = held.until == Until::kHeard && held.side == event.from;
+    if (lost) impl_->Drop(held, Outcome::kGap);
+    return lost;
+  });
 }
 
 void Engine::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
   if (Judged* judged = impl_->Find(connection)) judged->state.Ended(transaction);
 }
 
-std::vector<const RuleInfo*> Engine::Exercised() const {
-  std::vector<const RuleInfo*> out;
-  for (size_t i = 0; i < impl_->rules.size(); ++i)
-    if (impl_->rules[i].applied > 0) out.push_back(&Catalogue()[i]);
-  return out;
-}
-
-std::vector<const RuleInfo*> Engine::NotExercised() const {
-  std::vector<const RuleInfo*> out;
-  for (size_t i = 0; i < impl_->rules.size(); ++i) {
-    const RuleState& rule = impl_->rules[i];
-    if (rule.selected && rule.implemented && rule.applied == 0) out.push_back(&Catalogue()[i]);
-  }
+std::vector<RuleTally> Engine::Tallies() const {
+  std::vector<RuleTally> out;
+  for (const RuleState& rule : impl_->rules)
+    if (rule.selected && rule.tally.rule->implemented) out.push_back(rule.tally);
   return out;
 }
 

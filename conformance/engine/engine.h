@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/engine/finding.h"
+#include "conformance/engine/tally.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::conformance {
@@ -42,10 +43,8 @@ class Engine final : public session::Observer {
   void OnCallComplete(const session::Connection&, const session::Transaction&) override;
   void OnTransaction(const session::Connection&, const session::Transaction&) override;
 
-  // Rules that are selected, implemented, and were applied to at least one event (passed or failed); and those that
-  // were not exercised.
-  std::vector<const RuleInfo*> Exercised() const;
-  std::vector<const RuleInfo*> NotExercised() const;
+  // How often each rule that is selected and has a check came out how, in the order of the catalogue.
+  std::vector<RuleTally> Tallies() const;
 
  private:
   struct Impl;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The JSON lines of `stag check`: fields and their order are a contract with programs.
+#include <utility>
+
 #include "conformance/engine/text.h"
 #include "conformance/report/format.h"
 #include "conformance/report/reporter.h"
@@ -21,23 +23,56 @@ void AppendList(std::string& out, const List& list, Fn fn) {
   out.push_back(']');
 }
 
+// How often each rule that applied at all came out how; members that are 0 are left out.
+void AppendOutcomes(std::string& out, const std::vector<RuleTally>& rules) {
+  out.append(",\"outcomes\":{");
+  bool first = true;
+  for (const RuleTally& tally : rules) {
+    if (tally.exercised() == 0 && tally.not_checked() == 0) continue;
+    if (!std::exchange(first, false)) out.push_back(',');
+    AppendJson(out, tally.rule->id);
+    out.push_back(':');
+    char separator = '{';
+    for (size_t i = 0; i < kOutcomes; ++i) {
+      if (tally.counts[i] == 0) continue;
+      out.push_back(std::exchange(separator, ','));
+      AppendJson(out, OutcomeName(static_cast<Outcome>(i)));
+      AppendText(out, Text(":", tally.counts[i]));
+    }
+    out.push_back('}');
+  }
+  out.push_back('}');
+}
+
 class JsonlReporter final : public Reporter {
  public:
   using Reporter::Reporter;
 
   void Finish() override {
     const Summary& s = total();
-    const auto id = [&](const RuleInfo* rule) { AppendJson(line_, rule->id); };
     line_ = "{\"type\":\"summary\",\"frames\":";
     AppendText(line_, s.frames);
     AppendText(line_, Text(",\"connections\":", s.connections, ",\"transactions\":", s.transactions));
     AppendText(line_, Text(",\"findings\":{\"error\":", count(Severity::kError), ",\"warning\":",
                            count(Severity::kWarning), ",\"note\":", count(Severity::kNote), "},\"rules_checked\":"));
-    AppendList(line_, s.checked, id);
+    AppendIds(s.rules, true);
     line_.append(",\"rules_not_exercised\":");
-    AppendList(line_, s.not_exercised, id);
-    AppendText(line_, Text(",\"incomplete\":{\"gaps\":", s.gaps, ",\"truncated_frames\":", s.truncated_frames, "}}\n"));
+    AppendIds(s.rules, false);
+    AppendText(line_, Text(",\"incomplete\":{\"gaps\":", s.gaps, ",\"truncated_frames\":", s.truncated_frames, "}"));
+    AppendOutcomes(line_, s.rules);
+    line_.append("}\n");
     Put(line_);
+  }
+
+ private:
+  void AppendIds(const std::vector<RuleTally>& rules, bool exercised) {
+    char separator = '[';
+    for (const RuleTally& tally : rules) {
+      if ((tally.exercised() > 0) != exercised) continue;
+      line_.push_back(std::exchange(separator, ','));
+      AppendJson(line_, tally.rule->id);
+    }
+    line_.append(separator == '[' ? "[]" : "]");
   }
 
  protected:

@@ -19,16 +19,15 @@ namespace stag::conformance {
 // Takes what a reporter writes, piece by piece; `text` is valid during the call.
 using Write = std::function<void(std::string_view text)>;
 
-// What the files held. `checked` and `not_exercised` are in the order of the catalogue.
+// What the files held.
 struct Summary {
   uint64_t frames = 0;
   uint64_t connections = 0;  // RPC-over-RDMA connections
   uint64_t transactions = 0;
-  uint64_t gaps = 0;                           // places where the capture lost packets
-  uint64_t truncated_frames = 0;               // RDMA frames cut by the snap length
-  std::vector<const RuleInfo*> checked;        // applied at least once: Engine::Exercised
-  std::vector<const RuleInfo*> not_exercised;  // selected, but never applicable: Engine::NotExercised
-  // Adds another file: numbers are added up, a rule is checked when it was in any file.
+  uint64_t gaps = 0;              // places where the capture lost packets
+  uint64_t truncated_frames = 0;  // RDMA frames cut by the snap length
+  std::vector<RuleTally> rules;   // Engine::Tallies
+  // Adds another file's numbers.
   void Add(const Summary& other);
 };
 

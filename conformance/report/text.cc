@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "conformance/report/format.h"
 #include "conformance/report/reporter.h"
@@ -21,17 +22,39 @@ Style StyleOf(Severity severity) {
   return severity == Severity::kError ? Style::kError : severity == Severity::kWarning ? Style::kWarning : Style::kNote;
 }
 
-// Rule ids as "HDR 001 002 ..., XID 001", wrapped.
-std::string Ids(const std::vector<const RuleInfo*>& rules) {
-  std::string out;
+// The rules for which `text` says something, under a heading with their number, as "HDR 001:12 002:12, XID 001:3".
+template <typename Fn>
+void List(std::string& out, std::string_view heading, const std::vector<RuleTally>& rules, Fn text) {
+  std::string list;
   std::string_view group;
-  for (const RuleInfo* rule : rules) {
-    if (rule->group != group) {
-      out.append(out.empty() ? "" : ", ").append(group = rule->group);
-    }
-    out.append(" ").append(rule->id.substr(group.size() + 1));
+  size_t count = 0;
+  for (const RuleTally& tally : rules) {
+    const std::optional<std::string> item = text(tally);
+    if (!item) continue;
+    ++count;
+    if (tally.rule->group != group) list.append(list.empty() ? "" : ", ").append(group = tally.rule->group);
+    list.append(" ").append(tally.rule->id.substr(group.size() + 1)).append(*item);
   }
-  return out;
+  if (count == 0) return;
+  out.append(Text(Count(count, "rule"), heading, ":\n", Wrapped(list, 2, 118)));
+}
+
+std::optional<std::string> Exercised(const RuleTally& t) {
+  if (t.exercised() == 0) return std::nullopt;
+  const uint64_t failed = t[Outcome::kFail];
+  return Text(":", t.exercised(), failed > 0 ? Text("(", failed, " broken)") : "");
+}
+
+std::optional<std::string> NotChecked(const RuleTally& t) {
+  std::string reasons;
+  for (const Outcome reason : {Outcome::kGap, Outcome::kTruncated, Outcome::kNoSetup, Outcome::kUpperLayer})
+    if (t[reason] > 0) reasons.append(reasons.empty() ? "" : "; ").append(OutcomeName(reason));
+  if (reasons.empty()) return std::nullopt;
+  return Text(":", t.not_checked(), "(", reasons, ")");
+}
+
+std::optional<std::string> NotExercised(const RuleTally& t) {
+  return t.exercised() > 0 || t.not_checked() > 0 ? std::nullopt : std::optional<std::string>("");
 }
 
 struct Entry {
@@ -63,11 +86,9 @@ class TextReporter final : public Reporter {
     if (s.gaps > 0 || s.truncated_frames > 0)
       out.append(Text("incomplete: ", Count(s.gaps, "gap"), ", ", Count(s.truncated_frames, "truncated frame"),
                       "; rules that need what is missing were not applied\n"));
-    out.append(Text(Count(s.checked.size(), "rule"), " exercised", s.checked.empty() ? "\n" : ":\n"));
-    if (!s.checked.empty()) out.append(Wrapped(Ids(s.checked), 2, 118));
-    if (!s.not_exercised.empty())
-      out.append(
-          Text(s.not_exercised.size(), " not exercised by this traffic:\n", Wrapped(Ids(s.not_exercised), 2, 118)));
+    List(out, " exercised (rule:times)", s.rules, Exercised);
+    List(out, " not checked at times, for the capture shows too little", s.rules, NotChecked);
+    List(out, " not exercised by this traffic", s.rules, NotExercised);
     Put(out);
   }
 
@@ -141,14 +162,7 @@ void Summary::Add(const Summary& other) {
   transactions += other.transactions;
   gaps += other.gaps;
   truncated_frames += other.truncated_frames;
-  // RuleInfo pointers are in one array, so their order is the catalogue's.
-  std::vector<const RuleInfo*> both;
-  std::ranges::set_union(checked, other.checked, std::back_inserter(both));
-  checked.swap(both);
-  both.clear();
-  std::ranges::set_union(not_exercised, other.not_exercised, std::back_inserter(both));
-  not_exercised.clear();
-  std::ranges::set_difference(both, checked, std::back_inserter(not_exercised));
+  AddTallies(rules, other.rules);
 }
 
 std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet) {

@@ -72,6 +72,12 @@ inline bool SawEverything(const Connection& connection) {
          connection.evicted_transactions == 0;
 }
 
+// Why the bytes of this message or transaction do not tell: they were lost or cut, or the upper layer is not
+// understood.
+Outcome Undecoded(const Context& c);
+// Why the history of the connection does not tell, when its bytes do.
+Outcome Unseen(const Context& c);
+
 // The bytes of the message's own special chunk or inline payload, as far as they were captured.
 struct Stream {
   Bytes bytes;

@@ -11,8 +11,9 @@ namespace stag::conformance {
 Outcome ClientCallsFirst(Context& c) {
   const Message& m = *c.message;
   const Connection& connection = c.connection;
-  if (!connection.info.roles_known || !SawEverything(connection)) return Outcome::kNotChecked;
   if (m.role != Role::kCall || c.state.forward_reply) return Outcome::kNotApplicable;
+  if (!connection.info.roles_known) return Outcome::kNoSetup;
+  if (!SawEverything(connection)) return Unseen(c);
   if (m.from == 0) return Outcome::kPass;
   return c.Fail({.message = "The passive peer calls before the active peer's first Call was answered",
                  .expected = "the first Call from the active peer",

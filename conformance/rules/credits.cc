@@ -22,8 +22,8 @@ uint32_t Granted(const Context& c, Side requester) {
 Outcome JudgeGrant(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || m.repeated) return Outcome::kNotApplicable;
-  if (!c.state.credits_known[m.from] || !Undisturbed(c) || c.state.grants[m.from].size() == 0)
-    return Outcome::kNotChecked;
+  if (c.connection.setup_seen && c.state.grants[m.from].size() == 0) return Outcome::kNotApplicable;  // CRED-005
+  if (!c.state.credits_known[m.from] || !Undisturbed(c)) return Unseen(c);
   const uint32_t outstanding = c.connection.credits[m.from].outstanding + 1;
   const uint32_t granted = std::max(1u, Granted(c, m.from));
   if (outstanding <= granted) return Outcome::kPass;
@@ -60,7 +60,7 @@ Outcome LegacyGrantIsNotZero(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
   if (m.header.credit > 0) return Outcome::kPass;
-  if (!Undisturbed(c) || !c.connection.setup_seen) return Outcome::kNotChecked;
+  if (!Undisturbed(c) || !c.connection.setup_seen) return Unseen(c);
   if (c.connection.credits[1 - m.from].outstanding > 1) return Outcome::kPass;
   return c.Fail(
       {.message = "The Reply to the last outstanding Call grants no credits", .expected = "1 or more", .actual = "0"});
@@ -83,7 +83,7 @@ Outcome BackwardCallsWithinGrant(Context& c) {
 Outcome CallsWithinRequest(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || m.repeated || m.header.words < 4) return Outcome::kNotApplicable;
-  if (!c.state.credits_known[m.from] || !Undisturbed(c)) return Outcome::kNotChecked;
+  if (!c.state.credits_known[m.from] || !Undisturbed(c)) return Unseen(c);
   const session::CreditState& credits = c.connection.credits[m.from];
   // A requester that lowers its request may have Calls outstanding.
   const uint32_t requested = std::max({m.header.credit, credits.requested.any ? credits.requested.max : 0u, 1u});
@@ -100,7 +100,8 @@ Outcome CallsWithinRequest(Context& c) {
 Outcome OneCallBeforeFirstReply(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || m.repeated) return Outcome::kNotApplicable;
-  if (!SawEverything(c.connection) || !c.connection.info.roles_known) return Outcome::kNotChecked;
+  if (!c.connection.info.roles_known) return Outcome::kNoSetup;
+  if (!SawEverything(c.connection)) return Unseen(c);
   const session::CreditState& credits = c.connection.credits[m.from];
   if (credits.granted.any || c.state.errored[m.from].size() > 0) return Outcome::kNotApplicable;
   if (credits.outstanding == 0) return Outcome::kPass;
@@ -117,7 +118,7 @@ Outcome ResponderHasReceives(Context& c) {
   if (!send || send->role != Role::kCall) return Outcome::kNotApplicable;
   const Side requester = Side(1 - c.event->from);
   if (!c.state.credits_known[requester] || c.connection.disturbed || c.state.grants[requester].size() == 0)
-    return Outcome::kNotChecked;
+    return Unseen(c);
   const uint32_t granted = c.state.grants[requester].FromEnd(0);
   if (c.connection.credits[requester].outstanding > granted || c.connection.backward_calls > 0)
     return Outcome::kNotApplicable;

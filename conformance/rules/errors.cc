@@ -44,7 +44,7 @@ Outcome OnlyRespondersSendErrors(Context& c) {
   if (!IsError(*c.message)) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   const RecentSend* last = LastFromPeer(c);
-  if (!last || (last->role != Role::kReply && last->role != Role::kError)) return Outcome::kNotChecked;
+  if (!last || (last->role != Role::kReply && last->role != Role::kError)) return Unseen(c);
   return c.Fail({.message = "A requester sends RDMA_ERROR",
                  .expected = "no answer to a Reply",
                  .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message->header.err)),
@@ -88,7 +88,7 @@ Outcome ErrorEchoesVersion(Context& c) {
 Outcome ErrorCode(Context& c) {
   const Message& m = *c.message;
   if (!IsError(m) || m.header.vers != rpcrdma::kVersion1) return Outcome::kNotApplicable;
-  if (m.bytes.size() < 20) return Outcome::kNotChecked;
+  if (m.bytes.size() < 20) return Undecoded(c);
   if (m.header.err == rpcrdma::kErrVers || m.header.err == rpcrdma::kErrChunk) return Outcome::kPass;
   return c.Fail({.message = Text("rdma_err ", m.header.err, " is not defined"),
                  .expected = "1 (ERR_VERS) or 2 (ERR_CHUNK)",
@@ -99,7 +99,7 @@ Outcome ErrorCode(Context& c) {
 Outcome VersionRange(Context& c) {
   const Header& h = c.message->header;
   if (!IsError(*c.message) || h.err != rpcrdma::kErrVers) return Outcome::kNotApplicable;
-  if (!h.error_range) return Outcome::kNotChecked;
+  if (!h.error_range) return Undecoded(c);
   const std::string range = Text(h.vers_low, " to ", h.vers_high);
   if (h.vers_low > h.vers_high)
     return c.Fail(

@@ -9,7 +9,7 @@ namespace stag::conformance {
 namespace {
 
 Outcome JudgeMark(Context& c, Stream stream, uint32_t xid, std::string_view where) {
-  if (!WordAt(stream.bytes, 4)) return stream.length < 8 ? Outcome::kNotApplicable : Outcome::kNotChecked;
+  if (!WordAt(stream.bytes, 4)) return stream.length < 8 ? Outcome::kNotApplicable : Undecoded(c);
   if (!StartsWithRecordMark(stream.bytes, stream.length, xid)) return Outcome::kPass;
   return c.Fail({.message = Text("A record mark stands before the RPC message ", where),
                  .expected = Text("the xid ", Hex{xid}),
@@ -18,7 +18,7 @@ Outcome JudgeMark(Context& c, Stream stream, uint32_t xid, std::string_view wher
 
 Outcome JudgeXid(Context& c, Stream stream, uint32_t xid, std::string_view where) {
   const auto word = WordAt(stream.bytes, 0);
-  if (!word) return stream.length < 4 ? Outcome::kNotApplicable : Outcome::kNotChecked;
+  if (!word) return stream.length < 4 ? Outcome::kNotApplicable : Undecoded(c);
   if (*word == xid) return Outcome::kPass;
   if (StartsWithRecordMark(stream.bytes, stream.length, xid)) return Outcome::kNotApplicable;
   return c.Fail({.message = Text("The RPC message ", where, " has another xid than the transport header"),
@@ -90,7 +90,7 @@ Outcome ReplyHasCall(Context& c) {
   if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   if (m.repeated) return Outcome::kNotApplicable;  // XID-004
-  if (!IsOrphan(c)) return Outcome::kNotChecked;
+  if (!IsOrphan(c)) return Unseen(c);
   return c.Fail({.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " for an xid that no Call has"),
                  .expected = "the xid of an outstanding Call",
                  .actual = Text(Hex{m.header.xid}),
@@ -103,7 +103,7 @@ Outcome XidIsUnique(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction) return Outcome::kNotApplicable;
   if (!m.repeated) return Outcome::kPass;
-  if (c.connection.lossy) return Outcome::kNotChecked;
+  if (c.connection.lossy) return Unseen(c);
   const bool same = m.header.proc != rpcrdma::kNomsg && HashOf(m.payload) == c.state.reissued_call_hash;
   return c.Fail({.message = same ? "The Call is sent again on a live connection, before it was answered"
                                  : "The xid belongs to another Call that is still outstanding",
@@ -119,7 +119,7 @@ Outcome OneCompletion(Context& c) {
   const Message& m = *c.message;
   if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
   if (!m.repeated) return PassIf(c.transaction != nullptr);
-  if (!IsSecondCompletion(c)) return Outcome::kNotChecked;
+  if (!IsSecondCompletion(c)) return Unseen(c);
   return c.Fail(
       {.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " for an xid that was answered already"),
        .expected = "nothing more for this xid",
@@ -145,7 +145,7 @@ Outcome ErrorEchoesXid(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kError || m.header.words < 4) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
-  if (!IsOrphan(c)) return Outcome::kNotChecked;
+  if (!IsOrphan(c)) return Unseen(c);
   return c.Fail({.message = "RDMA_ERROR for an xid that no Call has",
                  .expected = "the xid of an outstanding Call",
                  .actual = Text(Hex{m.header.xid}),
@@ -160,7 +160,7 @@ Outcome NothingUnsolicited(Context& c) {
   if (m.role != Role::kReply && m.role != Role::kError) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   if (m.role == Role::kError || c.connection.credits[1 - m.from].outstanding > 0) return Outcome::kNotApplicable;
-  if (!IsOrphan(c) && !IsSecondCompletion(c)) return Outcome::kNotChecked;
+  if (!IsOrphan(c) && !IsSecondCompletion(c)) return Unseen(c);
   return c.Fail({.message = "A Reply to a peer that has no Call outstanding",
                  .expected = "nothing",
                  .actual = Text("a Reply for xid ", Hex{m.header.xid}),

@@ -48,7 +48,7 @@ Outcome HeaderIsBigEndian(Context& c) {
 
 // HDR-002: four words lead every message. Not flagged: Sends of which bytes were lost.
 Outcome HeaderHasFixedWords(Context& c) {
-  if (!LengthKnown(*c.message)) return Outcome::kNotChecked;
+  if (!LengthKnown(*c.message)) return Outcome::kGap;
   if (c.message->length >= 16) return Outcome::kPass;
   return c.Fail({.message = Text("The Send has ", c.message->length, " bytes: too few for the four fixed header words"),
                  .expected = "at least 16 bytes",
@@ -95,7 +95,7 @@ Outcome HeaderProcedure(Context& c) {
 // first: RDMA_DONE (16 bytes) and RDMA_ERROR (20 bytes with ERR_CHUNK) are shorter by design.
 Outcome ShortMessages(Context& c) {
   const Message& m = *c.message;
-  if (!LengthKnown(m)) return Outcome::kNotChecked;
+  if (!LengthKnown(m)) return Outcome::kGap;
   if (m.length < 16)
     return c.Fail({.message = Text("The Send has ", m.length, " bytes: less than any transport header"),
                    .expected = "at least 28 bytes",
@@ -226,7 +226,7 @@ Outcome ChunklessHeader(Context& c) {
 Outcome PayloadFollowsHeader(Context& c) {
   const Message& m = *c.message;
   if (m.header.status != ParseStatus::kOk || m.header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
-  if (!LengthKnown(m)) return Outcome::kNotChecked;
+  if (!LengthKnown(m)) return Outcome::kGap;
   if (m.payload_length > 0) return Outcome::kPass;
   for (const rpcrdma::ReadSegment& read : m.header.reads)
     if (read.position == 0) return Outcome::kNotApplicable;
@@ -260,7 +260,7 @@ Outcome OneRpcPerReply(Context& c) {
 namespace {
 Outcome MessageTypeOf(Context& c, Stream stream, uint32_t xid) {
   const auto first = WordAt(stream.bytes, 0), type = WordAt(stream.bytes, 4);
-  if (!first || !type) return stream.length < 8 ? Outcome::kNotApplicable : Outcome::kNotChecked;
+  if (!first || !type) return stream.length < 8 ? Outcome::kNotApplicable : Undecoded(c);
   if (*first != xid) return Outcome::kNotApplicable;  // XID-001 or FRAME-001
   if (*type <= rpc::kReply) return Outcome::kPass;
   return c.Fail({.message = Text("The RPC message's type is ", *type),
@@ -289,7 +289,7 @@ Outcome LongCallMessageType(Context& c) {
 Outcome NoPayloadInNomsg(Context& c) {
   const Message& m = *c.message;
   if (m.header.status != ParseStatus::kOk || m.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
-  if (!LengthKnown(m)) return Outcome::kNotChecked;
+  if (!LengthKnown(m)) return Outcome::kGap;
   const auto word = WordAt(m.payload, 0);
   const bool inline_rpc = word && *word == m.header.xid;
   if (m.payload_length == 0 || (m.payload_length == 4 && !inline_rpc)) return Outcome::kPass;

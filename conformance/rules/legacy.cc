@@ -35,7 +35,7 @@ Outcome MsgpLayout(Context& c) {
   const Message& m = *c.message;
   if (!IsMsgp(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
   if (m.header.status == ParseStatus::kOk) return Outcome::kPass;
-  if (m.header.status != ParseStatus::kMalformed) return Outcome::kNotChecked;
+  if (m.header.status != ParseStatus::kMalformed) return Undecoded(c);
   return c.Fail({.message = Text("The RDMA_MSGP cannot be read: ", rpcrdma::DefectText(m.header.defect)),
                  .expected = "rdma_align, rdma_thresh, then the lists: 36 bytes or more",
                  .actual = Text("a defect at byte ", m.header.defect_offset)});

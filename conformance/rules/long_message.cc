@@ -27,7 +27,7 @@ uint64_t PositionZeroBytes(const Header& h, size_t& segments) {
 // LONG-005 on the content of a special chunk.
 Outcome JudgeLongPayload(Context& c, Stream stream, uint32_t xid, bool call) {
   const auto first = WordAt(stream.bytes, 0), type = WordAt(stream.bytes, 4);
-  if (!first || !type) return stream.length < 8 ? Outcome::kNotApplicable : Outcome::kNotChecked;
+  if (!first || !type) return stream.length < 8 ? Outcome::kNotApplicable : Undecoded(c);
   const char* where = call ? "Position-zero chunk" : "Reply chunk";
   if (StartsWithRecordMark(stream.bytes, stream.length, xid)) return Outcome::kNotApplicable;
   if (*first != xid)
@@ -44,7 +44,7 @@ Outcome JudgeLongPayload(Context& c, Stream stream, uint32_t xid, bool call) {
     return c.Fail({.message = Text("The ", where, " does not hold a whole RPC message"),
                    .expected = "an RPC header inside the chunk",
                    .actual = Text("a chunk of ", stream.length, " bytes in which the RPC header does not end")});
-  return status == ParseStatus::kOk ? Outcome::kPass : Outcome::kNotChecked;
+  return status == ParseStatus::kOk ? Outcome::kPass : Undecoded(c);
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Outcome LongCallHasPositionZero(Context& c) {
   size_t segments = 0;
   (void)PositionZeroBytes(m.header, segments);
   if (segments > 0) return Outcome::kPass;
-  if (m.header.reads.empty() && !SawEverything(c.connection)) return Outcome::kNotChecked;
+  if (m.header.reads.empty() && !SawEverything(c.connection)) return Unseen(c);
   return c.Fail({.message = "A Long Call without a Position-zero chunk",
                  .expected = "Read segments at Position 0",
                  .actual = m.header.reads.empty() ? Text("an empty Read list")
@@ -102,7 +102,7 @@ Outcome LongCallIsNotFragmented(Context& c) {
     running += read.target.length;
   }
   if (!later) return Outcome::kPass;
-  if (t.call.stream.size() < t.call.stream_length) return Outcome::kNotChecked;
+  if (t.call.stream.size() < t.call.stream_length) return Undecoded(c);
   const auto count = WordAt(t.call.stream, t.call.stream_length - 4);
   for (const session::ReadChunk& chunk : t.read_chunks)
     if (chunk.position != 0 && count && (chunk.length == *count || chunk.length == RoundUp4(*count)))

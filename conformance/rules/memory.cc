@@ -36,7 +36,7 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
         {.message = Text(what, " goes past the end of the segment"),
          .expected = Text("at most ", op.segment->segment.length - op.segment_offset, " bytes at this offset"),
          .actual = Count(c.event->length, "byte")});
-  if (!KnowsAllMemory(c)) return Outcome::kNotChecked;
+  if (!KnowsAllMemory(c)) return Unseen(c);
   return c.Fail({.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
                                        : Text(what, " of memory that no outstanding Call advertises"),
                  .expected = "a segment of an outstanding Call",
@@ -110,7 +110,7 @@ Outcome NoRdmaAfterReply(Context& c) {
   if (op.transaction->reply_frame.number == 0) return Outcome::kNotApplicable;  // ended without an answer
   if (!c.event->first && c.event->kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial)
     return Outcome::kNotApplicable;
-  if (c.connection.disturbed || op.transaction->disturbed) return Outcome::kNotChecked;
+  if (c.connection.disturbed || op.transaction->disturbed) return Unseen(c);
   return c.Fail({.message = Text("RDMA ", c.event->kind == EventKind::kWrite ? "Write" : "Read",
                                  " to the memory of a Call that was answered"),
                  .expected = "no RDMA after the Reply",
@@ -123,7 +123,7 @@ Outcome NoRdmaAfterReply(Context& c) {
 Outcome SegmentsDoNotOverlap(Context& c) {
   if (c.message->role != Role::kReply || !c.transaction || c.transaction->segments.empty())
     return Outcome::kNotApplicable;
-  if (c.connection.lossy) return Outcome::kNotChecked;
+  if (c.connection.lossy) return Unseen(c);
   for (size_t i = 0; i < c.state.calls_used; ++i) {
     const AdvertisingCall& call = c.state.calls[i];
     if (call.serial != c.transaction->serial || call.shared_frame == 0) continue;

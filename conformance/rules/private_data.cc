@@ -84,7 +84,7 @@ Outcome InvalidationIsAgreed(Context& c) {
   const Message& m = *c.message;
   if (!m.invalidated || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
   const std::optional<bool> agreed = c.connection.remote_invalidation();
-  if (!agreed) return Outcome::kNotChecked;
+  if (!agreed) return Outcome::kNoSetup;
   if (*agreed) return Outcome::kPass;
   Violation violation{.message = "A Reply is a Send with Invalidate, which the peers did not agree on",
                       .expected = "a plain Send: not both sides set R in their private data",
@@ -100,7 +100,7 @@ Outcome InvalidatesOwnHandle(Context& c) {
   const Message& m = *c.message;
   if (!m.invalidated || !FromResponder(m, c.transaction)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (t.call_header.status != ParseStatus::kOk) return Outcome::kNotChecked;
+  if (t.call_header.status != ParseStatus::kOk) return Undecoded(c);
   const uint32_t handle = *m.invalidated;
   const auto severity = m.role == Role::kError ? std::optional(Severity::kNote) : std::nullopt;
   const bool own =

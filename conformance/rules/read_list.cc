@@ -83,7 +83,7 @@ Outcome JudgePositions(Context& c, const Transaction& t) {
     }
     previous = p.insertion;
   }
-  if (placements.partial) return Outcome::kNotChecked;
+  if (placements.partial) return Undecoded(c);
   return PassIf(placements.size > 0);
 }
 
@@ -103,7 +103,7 @@ Outcome JudgeCount(Context& c, const Transaction& t) {
          .expected = Text("a count for ", p->chunk->length, " bytes"),
          .actual = Text("count ", p->count, ", chunk of ", p->chunk->length, " bytes"),
          .from = t.requester});
-  return placements.partial ? Outcome::kNotChecked : Outcome::kPass;
+  return placements.partial ? Undecoded(c) : Outcome::kPass;
 }
 
 // PAD-003 and PAD-004 need to know that a variable-length item starts there.
@@ -122,7 +122,7 @@ Outcome JudgeLength(Context& c, const Transaction& t, bool too_long) {
                    .actual = Count(length, "byte"),
                    .from = t.requester});
   }
-  return placements.partial ? Outcome::kNotChecked : Outcome::kPass;
+  return placements.partial ? Undecoded(c) : Outcome::kPass;
 }
 
 Outcome JudgeEligibility(Context& c, const Transaction& t) {
@@ -140,7 +140,7 @@ Outcome JudgeEligibility(Context& c, const Transaction& t) {
                    .actual = Text("a chunk of ", p.chunk->length, " bytes"),
                    .from = t.requester});
   }
-  return unknown ? Outcome::kNotChecked : Outcome::kPass;
+  return unknown ? Undecoded(c) : Outcome::kPass;
 }
 
 bool IsSideProtocol(uint32_t program) {
@@ -163,7 +163,7 @@ Outcome JudgeNoEligibleArgument(Context& c, const Transaction& t) {
   const Placements placements = Place(t);
   if (placements.size == 0) return Outcome::kNotApplicable;
   const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
-  if (!eligibility.known) return Outcome::kNotChecked;
+  if (!eligibility.known) return Undecoded(c);
   if (eligibility.argument_items > 0) return Outcome::kPass;
   return c.Fail({.message = "A Read chunk in a Call whose procedure has no DDP-eligible argument",
                  .expected = "an empty Read list",
@@ -317,7 +317,7 @@ Outcome ChunksAreRead(Context& c) {
   const Transaction& t = *c.transaction;
   if (!t.reply_rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0))
     return Outcome::kNotApplicable;
-  if (!SawResponder(c) || t.reply.walk.status != ParseStatus::kOk) return Outcome::kNotChecked;
+  if (!SawResponder(c) || t.reply.walk.status != ParseStatus::kOk) return Unseen(c);
   for (const ReadChunk& chunk : t.read_chunks) {
     uint64_t needed = chunk.length;
     uint64_t read = 0;

@@ -184,7 +184,7 @@ Outcome NoInventedReplyChunk(Context& c) {
 Outcome ReplyChunkIsUsed(Context& c) {
   if (!OffersReplyChunk(c) || c.message->header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
   const auto threshold = c.connection.threshold(c.message->from);
-  if (!threshold) return Outcome::kNotChecked;
+  if (!threshold) return Outcome::kNoSetup;
   if (c.message->length <= *threshold) return Outcome::kPass;
   return c.Fail({.message = Text("An inline Reply of ", c.message->length, " bytes although a Reply chunk was offered"),
                  .expected = Text("at most ", *threshold, " bytes inline, or the Reply chunk"),

@@ -27,7 +27,7 @@ std::optional<Oversize> OversizeOf(const Context& c) {
 }
 
 Outcome Judge(Context& c, std::string_view what) {
-  if (!c.connection.threshold(c.message->from)) return Outcome::kNotChecked;
+  if (!c.connection.threshold(c.message->from)) return Outcome::kNoSetup;
   const auto oversize = OversizeOf(c);
   if (!oversize) return Outcome::kPass;
   // Peers may have learned of larger buffers by other means (RFC 8166 section 3.3.2).

@@ -29,7 +29,7 @@ Outcome JudgeResults(Context& c) {
   if (!ReturnsData(c.message->header)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
-  if (!eligibility.known) return Outcome::kNotChecked;
+  if (!eligibility.known) return Undecoded(c);
   if (eligibility.result_items > 0) return Outcome::kPass;
   return c.Fail({.message = "A result that is not DDP-eligible was moved through a Write chunk",
                  .expected = "all of the result inline or in the Reply chunk",
@@ -145,7 +145,7 @@ Outcome BackchannelIsSetUp(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || !c.transaction->backward) return Outcome::kNotApplicable;
   if (c.state.backchannel) return Outcome::kPass;
-  if (!SawEverything(c.connection)) return Outcome::kNotChecked;
+  if (!SawEverything(c.connection)) return Unseen(c);
   if (m.call.status != ParseStatus::kOk || !nfs::IsCallbackProgram(m.call.program)) return Outcome::kNotApplicable;
   return c.Fail({.message = "A backward Call before any backchannel was set up",
                  .expected = "CREATE_SESSION or BIND_CONN_TO_SESSION first",

@@ -187,10 +187,10 @@ Outcome ChunkLengthIsItemLength(Context& c) {
                      .expected = Count(item.length, "byte"),
                      .actual = Text(item.returned)});
     }
-    return items->complete ? Outcome::kPass : Outcome::kNotChecked;
+    return items->complete ? Outcome::kPass : Undecoded(c);
   }
   const nfs::Eligibility eligibility = nfs::EligibleItems(CallOf(c), t.call.stream, t.call.stream_length);
-  if (eligibility.known || t.reply.stream.size() < t.reply.stream_length) return Outcome::kNotChecked;
+  if (eligibility.known || t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
   for (const Chunk& chunk : c.message->header.write_chunks) {
     const uint64_t sum = Sum(c.message->header, chunk);
     if (sum == 0) continue;
@@ -210,7 +210,7 @@ Outcome ChunkLengthIsItemLength(Context& c) {
 Outcome NoPaddingWritten(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
-  if (!Undisturbed(c)) return Outcome::kNotChecked;
+  if (!Undisturbed(c)) return Unseen(c);
   const Transaction& t = *c.transaction;
   for (const ReplyItem& item : items->items()) {
     if (item.place != ItemPlace::kChunk || item.length % 4 == 0) continue;
@@ -231,7 +231,7 @@ Outcome UnusedChunkIsEmpty(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const Header& reply = c.message->header;
-  if (t.reply_rpc.status != ParseStatus::kOk) return Outcome::kNotChecked;
+  if (t.reply_rpc.status != ParseStatus::kOk) return Undecoded(c);
   if (!t.reply_rpc.success()) {
     for (size_t i = 0; i < reply.write_chunks.size(); ++i)
       if (Sum(reply, reply.write_chunks[i]) > 0)
@@ -241,7 +241,8 @@ Outcome UnusedChunkIsEmpty(Context& c) {
     return Outcome::kPass;
   }
   const auto items = Items(c);
-  if (!items || !items->known || !items->complete || items->eligible_results == 0) return Outcome::kNotChecked;
+  if (!items || !items->known || !items->complete) return Undecoded(c);
+  if (items->eligible_results == 0) return Outcome::kNotApplicable;
   for (size_t i = 0; i < reply.write_chunks.size(); ++i) {
     const uint64_t sum = Sum(reply, reply.write_chunks[i]);
     if (sum == 0 || items->Uses(i)) continue;
@@ -255,7 +256,7 @@ Outcome UnusedChunkIsEmpty(Context& c) {
 // WRLIST-009: a returned length without any RDMA Write to the segment. Silent after loss.
 Outcome SegmentsWereWritten(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
-  if (!SawResponder(c)) return Outcome::kNotChecked;
+  if (!SawResponder(c)) return Unseen(c);
   const Transaction& t = *c.transaction;
   size_t chunk = 0, segment = 0;
   uint64_t length = 0;
@@ -276,7 +277,7 @@ Outcome SegmentsWereWritten(Context& c) {
 // WRLIST-018: what is reported was written. WRLIST-009 is the case that nothing was.
 Outcome BytesWereWritten(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
-  if (!SawResponder(c)) return Outcome::kNotChecked;
+  if (!SawResponder(c)) return Unseen(c);
   const Transaction& t = *c.transaction;
   size_t chunk = 0, segment = 0;
   uint64_t length = 0, written = 0;
@@ -302,7 +303,7 @@ Outcome BytesWereWritten(Context& c) {
 Outcome ChunkIsUsed(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
-  if (!items->known) return Outcome::kNotChecked;
+  if (!items->known) return Undecoded(c);
   for (const ReplyItem& item : items->items())
     if (item.place == ItemPlace::kInlineDespiteChunk)
       return c.Fail({.message = Text("A result of ", item.length, " bytes is returned inline although ",
@@ -338,7 +339,7 @@ Outcome EmptyChunkStaysEmpty(Context& c) {
 Outcome ChunksAreUsedInOrder(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
-  if (!items->known) return Outcome::kNotChecked;
+  if (!items->known) return Undecoded(c);
   for (const ReplyItem& item : items->items())
     if (item.place == ItemPlace::kSkippedChunk)
       return c.Fail({.message = Text(Name(item.chunk), " was skipped: its item went into a later chunk"),
@@ -418,7 +419,7 @@ Outcome WritesPrecedeReply(Context& c) {
   if (c.event->kind != fabric::EventKind::kWrite || !op.transaction) return Outcome::kNotApplicable;
   if (!op.retired) return Outcome::kPass;
   if (!c.event->first && c.state.late_serial == op.transaction->serial) return Outcome::kNotApplicable;
-  if (c.connection.disturbed || op.transaction->disturbed) return Outcome::kNotChecked;
+  if (c.connection.disturbed || op.transaction->disturbed) return Unseen(c);
   return c.Fail({.message = "An RDMA Write to a Call's memory follows the Reply",
                  .expected = "all RDMA Writes before the Reply's Send",
                  .actual = Text("handle ", Hex{c.event->handle}, ", after the Reply"),
@@ -439,7 +440,7 @@ Outcome NoInventedWriteList(Context& c) {
 Outcome OneItemPerChunk(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
-  if (!items->known) return Outcome::kNotChecked;
+  if (!items->known) return Undecoded(c);
   const auto list = items->items();
   for (size_t i = 0; i + 1 < list.size(); ++i) {
     if (list[i].length == 0 || list[i + 1].length == 0 || list[i].place != ItemPlace::kChunk) continue;
@@ -455,7 +456,7 @@ Outcome OneItemPerChunk(Context& c) {
 Outcome OneChunkPerItem(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
-  if (!items->known) return Outcome::kNotChecked;
+  if (!items->known) return Undecoded(c);
   const Header& reply = c.message->header;
   for (const ReplyItem& item : items->items()) {
     if (item.place != ItemPlace::kChunk || item.chunk + 1 >= reply.write_chunks.size()) continue;

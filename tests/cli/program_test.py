@@ -240,7 +240,7 @@ class Check(Base):
         self.status(done, 0)
         *findings, summary = lines(done)
         self.assertEqual(list(summary), ["type", "frames", "connections", "transactions", "findings", "rules_checked",
-                                         "rules_not_exercised", "incomplete"])
+                                         "rules_not_exercised", "incomplete", "outcomes"])
         self.assertEqual(list(summary["findings"]), ["error", "warning", "note"])
         for severity, count in summary["findings"].items():
             self.assertEqual(count, sum(finding["severity"] == severity for finding in findings))

@@ -25,6 +25,13 @@ Finding MakeFinding(std::string_view id, uint64_t frame) {
   return finding;
 }
 
+RuleTally Tally(std::string_view id, std::initializer_list<std::pair<Outcome, uint64_t>> counts) {
+  RuleTally tally;
+  tally.rule = FindRule(id);
+  for (const auto& [outcome, count] : counts) tally[outcome] = count;
+  return tally;
+}
+
 Summary MakeSummary() {
   Summary summary;
   summary.frames = 100;
@@ -32,8 +39,9 @@ Summary MakeSummary() {
   summary.transactions = 30;
   summary.gaps = 1;
   summary.truncated_frames = 5;
-  summary.checked = {FindRule("HDR-001"), FindRule("WRLIST-006")};
-  summary.not_exercised = {FindRule("LONG-001")};
+  summary.rules = {Tally("HDR-001", {{Outcome::kPass, 30}}), Tally("LONG-001", {{Outcome::kNotApplicable, 30}}),
+                   Tally("WRLIST-006", {{Outcome::kFail, 1}, {Outcome::kGap, 2}, {Outcome::kNotApplicable, 27}})};
+  std::ranges::sort(summary.rules, {}, &RuleTally::rule);
   return summary;
 }
 
@@ -56,7 +64,8 @@ TEST(Jsonl, FieldsInOrder) {
       line,
       R"({"type":"summary","frames":100,"connections":2,"transactions":30,"findings":{"error":1,"warning":0,"note":0},)"
       R"("rules_checked":["HDR-001","WRLIST-006"],"rules_not_exercised":["LONG-001"],)"
-      R"("incomplete":{"gaps":1,"truncated_frames":5}})");
+      R"("incomplete":{"gaps":1,"truncated_frames":5},"outcomes":{"HDR-001":{"pass":30},)"
+      R"("WRLIST-006":{"not applicable":27,"fail":1,"gap":2}}})");
   EXPECT_FALSE(std::getline(lines, line));
 }
 
@@ -103,9 +112,11 @@ TEST(TextReport, FoldsRepeats) {
             "    see also       WRLIST-012\n"
             "3 errors, 1 warning, 0 notes in 100 frames, 2 connections, 30 transactions\n"
             "incomplete: 1 gap, 5 truncated frames; rules that need what is missing were not applied\n"
-            "2 rules exercised:\n"
-            "  HDR 001, WRLIST 006\n"
-            "1 not exercised by this traffic:\n"
+            "2 rules exercised (rule:times):\n"
+            "  HDR 001:30, WRLIST 006:1(1 broken)\n"
+            "1 rule not checked at times, for the capture shows too little:\n"
+            "  WRLIST 006:2(gap)\n"
+            "1 rule not exercised by this traffic:\n"
             "  LONG 001\n");
   EXPECT_EQ(reporter->count(Severity::kError), 3u);
 }
@@ -126,14 +137,27 @@ TEST(Summary, AddsFiles) {
   Summary total;
   total.Add(MakeSummary());
   Summary other;
-  other.checked = {FindRule("LONG-001")};
-  other.not_exercised = {FindRule("HDR-001"), FindRule("LONG-002")};
+  other.rules = {Tally("LONG-001", {{Outcome::kPass, 4}, {Outcome::kNotApplicable, 1}}), Tally("LONG-002", {})};
   other.frames = 1;
   total.Add(other);
   EXPECT_EQ(total.frames, 101u);
-  EXPECT_EQ(total.checked,
-            (std::vector<const RuleInfo*>{FindRule("HDR-001"), FindRule("WRLIST-006"), FindRule("LONG-001")}));
-  EXPECT_EQ(total.not_exercised, (std::vector<const RuleInfo*>{FindRule("LONG-002")}));
+  ASSERT_EQ(total.rules.size(), 4u);
+  EXPECT_TRUE(std::ranges::is_sorted(total.rules, {}, &RuleTally::rule));
+  for (const RuleTally& tally : total.rules) {
+    if (tally.rule->id == "LONG-001") {
+      EXPECT_EQ(tally[Outcome::kPass], 4u);
+      EXPECT_EQ(tally[Outcome::kNotApplicable], 31u);
+    }
+  }
+}
+
+TEST(RuleTally, Verdict) {
+  EXPECT_EQ(Tally("HDR-001", {{Outcome::kFail, 1}, {Outcome::kPass, 9}}).verdict(), Outcome::kFail);
+  EXPECT_EQ(Tally("HDR-001", {{Outcome::kGap, 5}, {Outcome::kPass, 1}}).verdict(), Outcome::kPass);
+  EXPECT_EQ(Tally("HDR-001", {{Outcome::kGap, 5}, {Outcome::kNoSetup, 7}}).verdict(), Outcome::kNoSetup);
+  EXPECT_EQ(Tally("HDR-001", {{Outcome::kNotApplicable, 5}}).verdict(), Outcome::kNotApplicable);
+  EXPECT_EQ(Tally("HDR-001", {{Outcome::kGap, 5}, {Outcome::kPass, 1}}).exercised(), 1u);
+  EXPECT_EQ(Tally("HDR-001", {{Outcome::kGap, 5}, {Outcome::kUpperLayer, 1}}).not_checked(), 6u);
 }
 
 TEST(Rules, TableAndLines) {
