@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Checker: fabric events through a Session into an Engine, and what it found. With it, makers of NFSv3 messages.
+// Checker: fabric events through a Session into an Engine, and what it found.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 #include "conformance/engine/engine.h"
 #include "tests/support/event_script.h"
+#include "tests/support/nfs_messages.h"
 
 namespace stag::test {
 
@@ -54,30 +55,6 @@ class Checker {
 };
 
 using Id = std::vector<std::string>;
-
-// --- NFSv3 (RFC 1813)
-inline constexpr uint32_t kNfs = 100003, kGetattr = 1, kReadlink = 5, kRead = 6, kWrite = 7, kReaddir = 16;
-
-inline Buffer FileHandle() { return Opaque(Pattern(32)); }
-inline Buffer GetattrCall(uint32_t xid) { return MakeCall(xid, kNfs, 3, kGetattr, FileHandle()); }
-inline Buffer GetattrReply(uint32_t xid) { return MakeReply(xid, Join({Words({0}), Pattern(84)})); }
-inline Buffer ReadCall(uint32_t xid, uint32_t count) {
-  return MakeCall(xid, kNfs, 3, kRead, Join({FileHandle(), Words({0, 0, count})}));
-}
-// `data` inline, or its count alone when reduced.
-inline Buffer ReadReply(uint32_t xid, uint32_t count, bool reduced) {
-  return MakeReply(xid, Join({Words({0, 0, count, 1}), reduced ? Words({count}) : Opaque(Pattern(count))}));
-}
-// A WRITE whose data was moved: ends with the count.
-inline Buffer WriteCall(uint32_t xid, uint32_t count) {
-  return MakeCall(xid, kNfs, 3, kWrite, Join({FileHandle(), Words({0, 0, count, 2, count})}));
-}
-inline Buffer WriteReply(uint32_t xid, uint32_t count) {
-  return MakeReply(xid, Join({Words({0, 0, 0, count, 2}), Pattern(8)}));
-}
-
-inline rpcrdma::Header Msg(uint32_t xid) { return MakeHeader(rpcrdma::kMsg, xid); }
-inline rpcrdma::Header Nomsg(uint32_t xid) { return MakeHeader(rpcrdma::kNomsg, xid); }
 
 // A first exchange, so that credits are known and both sides have spoken version 1.
 inline void Greet(Checker& c, uint32_t xid = 0x100) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/support/event_script.h"
 
-#include "protocol/base/writer.h"
-
 namespace stag::test {
 
 using fabric::Event;
@@ -21,15 +19,13 @@ Event EventScript::Next(EventKind kind, Side from) {
   return event;
 }
 
-void EventScript::Open(std::optional<rpcrdma::PrivateData> client, std::optional<rpcrdma::PrivateData> server) {
+void EventScript::OpenWith(const Buffer& client, const Buffer& server) {
   info_.roles_known = true;
   info_.service_port = rpcrdma::kServicePort;
   for (Side side : {Side{0}, Side{1}}) {
-    Buffer data;
-    if (const auto& settings = side == 0 ? client : server) rpcrdma::Encode(*settings, data);
     Event event = Next(EventKind::kSetup, side);
     event.setup = side == 0 ? fabric::SetupMessage::kRequest : fabric::SetupMessage::kReply;
-    event.private_data = data;
+    event.private_data = side == 0 ? client : server;
     sink_.OnEvent(event);
   }
   sink_.OnEvent(Next(EventKind::kOpened, 0));
@@ -37,29 +33,13 @@ void EventScript::Open(std::optional<rpcrdma::PrivateData> client, std::optional
 
 void EventScript::OpenMidstream() { sink_.OnEvent(Next(EventKind::kOpened, 0)); }
 
-void EventScript::Close(fabric::CloseReason reason) {
+void EventScript::CloseFor(fabric::CloseReason reason) {
   Event event = Next(EventKind::kClosed, 0);
   event.close_reason = reason;
   sink_.OnEvent(event);
 }
 
-namespace {
-
-Buffer MessageBytes(const rpcrdma::Header& header, const Buffer& payload) {
-  Buffer bytes;
-  rpcrdma::Encode(header, bytes);
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
-  return bytes;
-}
-
-}  // namespace
-
-void EventScript::Send(Side from, const rpcrdma::Header& header, const Buffer& payload,
-                       std::optional<uint32_t> invalidated) {
-  SendBytes(from, MessageBytes(header, payload), invalidated);
-}
-
-void EventScript::SendBytes(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) {
+void EventScript::SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) {
   Event event = Next(EventKind::kSend, from);
   event.bytes = bytes;
   event.length = bytes.size();
@@ -113,11 +93,6 @@ void EventScript::ReadResponse(Side from, uint32_t handle, uint64_t offset, cons
   sink_.OnEvent(event);
 }
 
-void EventScript::Read(Side reader, uint32_t handle, uint64_t offset, const Buffer& bytes) {
-  ReadRequest(reader, handle, offset, static_cast<uint32_t>(bytes.size()));
-  ReadResponse(Side(1 - reader), handle, offset, bytes);
-}
-
 void EventScript::Gap(Side from) {
   Event event = Next(EventKind::kGap, from);
   event.gap_size = 1;
@@ -128,65 +103,6 @@ void EventScript::Nak(Side from, fabric::NakKind kind) {
   Event event = Next(EventKind::kNak, from);
   event.nak = kind;
   sink_.OnEvent(event);
-}
-
-rpcrdma::Header MakeHeader(uint32_t proc, uint32_t xid, uint32_t credit) {
-  rpcrdma::Header header;
-  header.words = 4;
-  header.xid = xid;
-  header.vers = rpcrdma::kVersion1;
-  header.credit = credit;
-  header.proc = proc;
-  return header;
-}
-
-void AddRead(rpcrdma::Header& header, uint32_t position, rpcrdma::Segment segment) {
-  header.reads.push_back({position, segment});
-}
-
-void AddWriteChunk(rpcrdma::Header& header, std::vector<rpcrdma::Segment> segments) {
-  header.write_chunks.push_back(
-      {static_cast<uint32_t>(header.segments.size()), static_cast<uint32_t>(segments.size())});
-  header.segments.insert(header.segments.end(), segments.begin(), segments.end());
-}
-
-void SetReplyChunk(rpcrdma::Header& header, std::vector<rpcrdma::Segment> segments) {
-  header.reply_chunk =
-      rpcrdma::Chunk{static_cast<uint32_t>(header.segments.size()), static_cast<uint32_t>(segments.size())};
-  header.segments.insert(header.segments.end(), segments.begin(), segments.end());
-}
-
-Buffer MakeCall(uint32_t xid, uint32_t program, uint32_t version, uint32_t procedure, const Buffer& body) {
-  return Join({Words({xid, rpc::kCall, 2, program, version, procedure, 0, 0, 0, 0}), body});
-}
-
-Buffer MakeReply(uint32_t xid, const Buffer& body, uint32_t accept_stat) {
-  return Join({Words({xid, rpc::kReply, rpc::kAccepted, 0, 0, accept_stat}), body});
-}
-
-Buffer Words(std::initializer_list<uint32_t> words) {
-  Buffer out;
-  Writer writer(out);
-  for (uint32_t word : words) writer.U32(word);
-  return out;
-}
-
-Buffer Opaque(const Buffer& data) {
-  Buffer out;
-  Writer(out).Opaque(data);
-  return out;
-}
-
-Buffer Join(std::initializer_list<Buffer> parts) {
-  Buffer out;
-  for (const Buffer& part : parts) out.insert(out.end(), part.begin(), part.end());
-  return out;
-}
-
-Buffer Pattern(size_t n, uint8_t seed) {
-  Buffer out(n);
-  for (size_t i = 0; i < n; ++i) out[i] = static_cast<std::byte>(i * 7 + i / 251 + seed);
-  return out;
 }
 
 }  // namespace stag::test

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "tests/session/fabric/allocation_count.h"
-#include "tests/session/fabric/ib_wire.h"
+#include "tests/session/fabric/recorder.h"
 #include "tests/support/run_capture.h"
 
 namespace stag::fabric {

@@ -3,7 +3,7 @@
 // IbTracker: packets out of order, twice, lost, sent again, refused, cut short; PSNs that wrap.
 #include <gtest/gtest.h>
 
-#include "tests/session/fabric/ib_wire.h"
+#include "tests/session/fabric/recorder.h"
 
 namespace stag::fabric {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 
-#include "tests/session/fabric/ib_wire.h"
+#include "tests/session/fabric/recorder.h"
 
 namespace stag::fabric {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "capture/file/reader.h"
 #include "tests/session/fabric/allocation_count.h"
-#include "tests/session/fabric/iwarp_builder.h"
+#include "tests/session/fabric/iwarp_log.h"
 
 namespace stag::fabric::test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/session/fabric/iwarp_builder.h"
+#include "tests/session/fabric/iwarp_log.h"
 
 namespace stag::fabric::test {
 namespace {

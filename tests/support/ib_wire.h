@@ -1,39 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IbWire: makes the frames of an InfiniBand or RoCE conversation, packet by packet or operation by operation, for tests
-// of the tracker. Recorder: what came out of it.
+// IbWire: makes the frames of an InfiniBand or RoCE conversation, packet by packet. IbTalk: the same, operation by
+// operation, for one connection. For tests and for generated captures.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <vector>
 
-#include "protocol/base/crc.h"
+#include "protocol/base/frame.h"
 #include "protocol/ib/cm.h"
 #include "protocol/ib/icrc.h"
 #include "protocol/ib/transport.h"
 #include "protocol/link/encode.h"
-#include "session/fabric/decoder.h"
+#include "session/fabric/fabric_event.h"
+#include "tests/support/messages.h"
 
 namespace stag::test {
-
-using Buffer = std::vector<std::byte>;
 
 struct WireFrame {
   Buffer bytes;
   int64_t time_ns = 0;
 };
-
-// Distinct bytes for distinct seeds.
-inline Buffer Pattern(size_t size, uint32_t seed) {
-  Buffer b(size);
-  for (size_t i = 0; i < size; ++i) {
-    seed = seed * 1664525 + 1013904223;
-    b[i] = static_cast<std::byte>(seed >> 24);
-  }
-  return b;
-}
 
 // A Send as RPC-over-RDMA would begin it: XID, version, credits.
 inline Buffer Message(uint32_t xid, size_t size = 64) {
@@ -59,24 +47,24 @@ class IbWire {
     ib::AppendTransport(transport, t);
     size_t length = transport.size() + ib::kIcrcLength;
     auto to = static_cast<fabric::Side>(1 - from);
-    link::Mac mac{};
+    const link::Mac source = Mac(from), destination = Mac(to);
     Buffer out;
     size_t headers = 14;
     link::Carrier carrier = link::Carrier::kRoceV2;
     switch (kind_) {
       case Kind::kRoceV2:
-        link::AppendEthernet(out, mac, mac, {}, 0x0800);
+        link::AppendEthernet(out, destination, source, {}, 0x0800);
         link::AppendIpv4(out, Ip(from), Ip(to), 17, length + 8);
         link::AppendUdp(out, 50000, link::kRoceV2Port, length);
         break;
       case Kind::kRoceV2Ip6:
-        link::AppendEthernet(out, mac, mac, {}, 0x86dd);
+        link::AppendEthernet(out, destination, source, {}, 0x86dd);
         link::AppendIpv6(out, Long(Address::Kind::kIpv6, from), Long(Address::Kind::kIpv6, to), 17, length + 8);
         link::AppendUdp(out, 50000, link::kRoceV2Port, length);
         break;
       case Kind::kRoceV1:
         carrier = link::Carrier::kRoceV1;
-        link::AppendEthernet(out, mac, mac, {}, link::kRoceV1Ethertype);
+        link::AppendEthernet(out, destination, source, {}, link::kRoceV1Ethertype);
         link::AppendGrh(out, Long(Address::Kind::kGid, from), Long(Address::Kind::kGid, to), length);
         break;
       case Kind::kInfiniBand:
@@ -97,6 +85,7 @@ class IbWire {
     Add(std::move(out));
   }
 
+  // `extra`: what the opcode has beside a RETH: immediate data, the invalidated R_Key, or the MSN.
   void Rc(fabric::Side from, uint32_t qp, uint8_t opcode, uint32_t psn, Bytes data = {}, ib::Reth reth = {},
           uint8_t syndrome = 0, uint32_t extra = 0) {
     ib::Transport t;
@@ -104,8 +93,9 @@ class IbWire {
     t.bth.destination_qp = qp;
     t.bth.psn = psn & ib::kPsnMask;
     t.reth = reth;
+    t.bth.ack_request = !ib::LookUpOpcode(opcode).response && ib::LookUpOpcode(opcode).last;
     t.aeth.syndrome = syndrome;
-    t.immediate = t.invalidated = extra;
+    t.immediate = t.invalidated = t.aeth.msn = extra;
     t.data = data;
     Packet(from, t);
   }
@@ -137,6 +127,8 @@ class IbWire {
   }
 
  private:
+  // Locally administered.
+  static link::Mac Mac(fabric::Side side) { return {std::byte{2}, {}, {}, {}, {}, static_cast<std::byte>(side + 1)}; }
   static Address Ip(fabric::Side side) { return link::Ipv4Address(192, 0, 2, static_cast<uint8_t>(side + 1)); }
   static Address Long(Address::Kind kind, fabric::Side side) {
     Address a;
@@ -265,62 +257,5 @@ class IbTalk {
   uint32_t mtu_;
   Buffer private_data_ = Pattern(8, 1);
 };
-
-struct Recorded {
-  fabric::Event event;  // its views are empty
-  fabric::ConnectionInfo connection;
-  Buffer bytes, private_data;
-};
-
-class Recorder : public fabric::Sink {
- public:
-  void OnEvent(const fabric::Event& e) override {
-    Recorded& r = events.emplace_back(Recorded{e, *e.connection, Buffer(e.bytes.begin(), e.bytes.end()),
-                                               Buffer(e.private_data.begin(), e.private_data.end())});
-    r.event.bytes = r.event.private_data = {};
-    r.event.connection = nullptr;
-  }
-  std::vector<const Recorded*> Of(fabric::EventKind kind, fabric::ConnectionId id = 0) const {
-    std::vector<const Recorded*> out;
-    for (const Recorded& r : events)
-      if (r.event.kind == kind && (id == 0 || r.connection.id == id)) out.push_back(&r);
-    return out;
-  }
-  size_t Count(fabric::EventKind kind) const { return Of(kind).size(); }
-
-  std::vector<Recorded> events;
-};
-
-// What an event says, without frames: for comparisons between orders of the same packets.
-inline std::string Describe(const Recorded& r) {
-  const fabric::Event& e = r.event;
-  auto number = [](uint64_t v) { return std::to_string(v) + ' '; };
-  return number(r.connection.id) + number(static_cast<uint64_t>(e.kind)) +
-         number(e.kind == fabric::EventKind::kOpened ? 0 : e.from) + number(e.handle) + number(e.offset) +
-         number(e.length) + number(r.bytes.size()) + number(Crc32(0, r.bytes)) +
-         number(static_cast<uint64_t>(e.missing)) + number(static_cast<uint64_t>(e.setup)) +
-         number(Crc32(0, r.private_data)) + number(static_cast<uint64_t>(e.nak)) + number(e.invalidated.value_or(0)) +
-         number(e.first) + number(e.last) + number(e.gap_size) + number(static_cast<uint64_t>(e.close_reason));
-}
-
-// Decodes frames, each cut to `snap` captured bytes.
-inline fabric::DecoderStats Play(const std::vector<WireFrame>& frames, LinkType link, fabric::Sink& sink,
-                                 const fabric::DecoderOptions& options = {}, size_t snap = SIZE_MAX) {
-  fabric::Decoder decoder(options, sink);
-  uint64_t number = 0;
-  for (const WireFrame& f : frames) {
-    Frame frame{{++number, f.time_ns},
-                link,
-                Bytes(f.bytes).first(std::min(snap, f.bytes.size())),
-                static_cast<uint32_t>(f.bytes.size())};
-    decoder.OnFrame(frame);
-  }
-  decoder.Finish();
-  return decoder.stats();
-}
-inline fabric::DecoderStats Play(IbWire& wire, fabric::Sink& sink, const fabric::DecoderOptions& options = {},
-                                 size_t snap = SIZE_MAX) {
-  return Play(wire.frames(), wire.link(), sink, options, snap);
-}
 
 }  // namespace stag::test

@@ -1,33 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// For tests of IwarpTracker: a TCP conversation written with the encoders of protocol/iwarp, cut into segments in any
-// way, and the tracker's events as lines of text.
+// Conversation: what the two ends of an iWARP connection write on TCP, made with the encoders of protocol/iwarp, and
+// cut into segments in any way. For tests and for generated captures.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "protocol/base/crc.h"
 #include "protocol/iwarp/ddp.h"
 #include "protocol/iwarp/fpdu.h"
 #include "protocol/iwarp/mpa.h"
-#include "session/fabric/iwarp_tracker.h"
+#include "protocol/link/packet.h"
+#include "tests/support/messages.h"
 
 namespace stag::fabric::test {
 
-inline std::vector<std::byte> Pattern(size_t n, unsigned seed = 1) {
-  std::vector<std::byte> out(n);
-  uint32_t x = seed * 2654435761u + 1;
-  for (std::byte& b : out) {
-    x = x * 1664525u + 1013904223u;
-    b = std::byte(x >> 24);
-  }
-  return out;
-}
+using stag::test::Pattern;
 
 struct Segment {
   unsigned from = 0;  // 0: the end that sends the SYN
@@ -43,6 +34,7 @@ struct Options {
   bool crc = false;
   uint8_t revision = 2;
   bool peer_to_peer = false;
+  uint16_t ird = 4, ord = 4;  // of both ends
   uint16_t port = 20049;
   uint16_t client_port = 45000;
   std::array<uint32_t, 2> initial{1000, 5000};
@@ -53,7 +45,13 @@ class Conversation {
  public:
   explicit Conversation(Options options) : options_(options) {}
 
-  void Mpa(unsigned from, bool reject = false) {
+  struct Written {
+    unsigned from;
+    std::vector<std::byte> bytes;
+  };
+
+  void Mpa(unsigned from, bool reject = false) { Mpa(from, Pattern(8, from + 1), reject); }
+  void Mpa(unsigned from, Bytes private_data, bool reject = false) {
     iwarp::MpaFrame frame;
     frame.kind = from == 0 ? iwarp::MpaFrame::Kind::kRequest : iwarp::MpaFrame::Kind::kReply;
     frame.markers = options_.markers;
@@ -63,8 +61,7 @@ class Conversation {
     if (options_.revision == 2)
       frame.enhanced = iwarp::EnhancedSetup{
           .ird = 4, .ord = 4, .peer_to_peer = options_.peer_to_peer, .rtr_write = options_.peer_to_peer};
-    const std::vector<std::byte> data = Pattern(8, from + 1);
-    frame.private_data = data;
+    frame.private_data = private_data;
     std::vector<std::byte> bytes;
     iwarp::EncodeMpaFrame(frame, bytes);
     Put(from, std::move(bytes));
@@ -132,14 +129,17 @@ class Conversation {
   }
   void Put(unsigned from, std::vector<std::byte> bytes) { writes_.push_back({from, std::move(bytes)}); }
 
+  // What was written since the last call, for writers that send it at once instead of in Cut.
+  std::vector<Written> Take() { return std::exchange(writes_, {}); }
+
   // Flips a bit of the last thing written.
   void Damage(size_t at) { writes_.back().bytes[at] ^= std::byte{1}; }
 
   // The TCP handshake, the writes in segments of at most `size` bytes (several writes of one end share a segment only
   // with `merge`), pure acknowledgments after every write, and FINs.
   Segments Cut(size_t size, bool merge = false) const {
-    std::vector<Write> writes;
-    for (const Write& w : writes_) {
+    std::vector<Written> writes;
+    for (const Written& w : writes_) {
       if (merge && !writes.empty() && writes.back().from == w.from) {
         writes.back().bytes.insert(writes.back().bytes.end(), w.bytes.begin(), w.bytes.end());
       } else {
@@ -148,7 +148,7 @@ class Conversation {
     }
     Segments out = Handshake();
     std::array<uint32_t, 2> next{options_.initial[0] + 1, options_.initial[1] + 1};
-    for (const Write& w : writes) {
+    for (const Written& w : writes) {
       for (size_t at = 0; at < w.bytes.size();) {
         const size_t n = std::min(size, w.bytes.size() - at);
         Segment s{w.from, next[w.from], next[w.from ^ 1], link::kTcpAck, {}, n};
@@ -174,115 +174,10 @@ class Conversation {
   const Options& options() const { return options_; }
 
  private:
-  struct Write {
-    unsigned from;
-    std::vector<std::byte> bytes;
-  };
   Options options_;
-  std::vector<Write> writes_;
+  std::vector<Written> writes_;
   std::array<uint64_t, 2> position_{};
   std::array<uint32_t, 2> sends_{}, reads_{};
 };
-
-// The events as text; frame numbers are kept apart so that logs of differently cut conversations can be compared.
-struct Log : Sink {
-  struct Line {
-    std::string text;
-    unsigned from;
-    EventKind kind;
-    uint64_t first, frame, now;
-    Missing missing;
-    std::vector<std::byte> bytes;
-    uint64_t length;
-    ConnectionInfo info;
-  };
-  std::vector<Line> lines;
-  DecoderStats stats;
-  uint64_t used = 0;
-
-  void OnEvent(const Event& e) override {
-    static constexpr const char* kNames[] = {"setup",        "opened",        "closed", "send", "write",
-                                             "read-request", "read-response", "nak",    "gap"};
-    char text[256];
-    std::snprintf(
-        text, sizeof text,
-        "c%u %s from %u length %llu missing %u crc %08x handle %x offset %llx%s%s%s invalidated %x setup %u close %u "
-        "nak %u.%u.%u gap %llu",
-        e.connection->id, kNames[static_cast<int>(e.kind)], e.from, static_cast<unsigned long long>(e.length),
-        static_cast<unsigned>(e.missing), Crc32c(0, e.kind == EventKind::kSetup ? e.private_data : e.bytes), e.handle,
-        static_cast<unsigned long long>(e.offset), e.first ? " first" : "", e.last ? " last" : "",
-        e.solicited ? " solicited" : "", e.invalidated.value_or(0), static_cast<unsigned>(e.setup),
-        static_cast<unsigned>(e.close_reason), e.terminate_layer, e.terminate_type, e.terminate_code,
-        static_cast<unsigned long long>(e.gap_size));
-    lines.push_back({text,
-                     e.from,
-                     e.kind,
-                     e.first_frame.number,
-                     e.frame.number,
-                     e.now.number,
-                     e.missing,
-                     {e.bytes.begin(), e.bytes.end()},
-                     e.length,
-                     *e.connection});
-  }
-  std::vector<std::string> Texts() const {
-    std::vector<std::string> out;
-    for (const Line& l : lines) out.push_back(l.text);
-    return out;
-  }
-  std::vector<std::string> Texts(unsigned from) const {
-    std::vector<std::string> out;
-    for (const Line& l : lines)
-      if (l.from == from) out.push_back(l.text);
-    return out;
-  }
-  size_t Count(EventKind kind) const {
-    return static_cast<size_t>(
-        std::count_if(lines.begin(), lines.end(), [&](const Line& l) { return l.kind == kind; }));
-  }
-  const Line& Only(EventKind kind) const {
-    return *std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.kind == kind; });
-  }
-};
-
-inline link::Packet ToPacket(const Segment& s, const Options& options) {
-  link::Packet p;
-  p.carrier = link::Carrier::kTcp;
-  p.status = ParseStatus::kOk;
-  Address ends[2];
-  ends[0].kind = ends[1].kind = Address::Kind::kIpv4;
-  ends[0].bytes[3] = std::byte{2};
-  ends[1].bytes[3] = std::byte{1};
-  const uint16_t ports[2] = {options.client_port, options.port};
-  p.source = ends[s.from];
-  p.destination = ends[s.from ^ 1];
-  p.source_port = ports[s.from];
-  p.destination_port = ports[s.from ^ 1];
-  p.payload = s.payload;
-  p.wire_length = s.wire_length;
-  p.sequence = s.sequence;
-  p.acknowledgment = s.acknowledgment;
-  p.tcp_flags = s.flags;
-  return p;
-}
-
-// Frame numbers count from 1 in the order of `segments`.
-inline Log Track(const Segments& segments, const Options& options, const DecoderOptions& decoder = {}) {
-  Log log;
-  TrackerContext context(decoder, log);
-  {
-    IwarpTracker tracker(context);
-    Frame frame;
-    for (const Segment& s : segments) {
-      ++frame.ref.number;
-      context.set_now(frame.ref);
-      tracker.OnPacket(ToPacket(s, options), frame);
-    }
-    tracker.Finish();
-  }
-  log.stats = context.stats();
-  log.used = context.used();
-  return log;
-}
 
 }  // namespace stag::fabric::test
