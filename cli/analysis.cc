@@ -31,7 +31,8 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
   auto opened = capture::Reader::Open(file);
   if (!opened) {
     output.Flush();
-    ComplainText(opened.error().message);
+    outcome.trouble = opened.error().message;
+    ComplainText(outcome.trouble);
     return outcome;
   }
   outcome.opened = true;
@@ -66,7 +67,8 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
   outcome.session = session.stats();
   if (outcome.damaged) {
     output.Flush();
-    Complain("{}: {}", DisplayName(file), reader.error());
+    outcome.trouble = fmt::format("{}: {}", DisplayName(file), reader.error());
+    ComplainText(outcome.trouble);
   }
   if (!options.quiet && !output.closed()) ReportDrops(DisplayName(file), outcome);
   return outcome;

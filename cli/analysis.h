@@ -18,6 +18,7 @@ namespace stag::cli {
 struct Outcome {
   bool opened = false;  // else the file could not be read at all
   bool damaged = false;
+  std::string trouble;  // why it could not be opened or is damaged; empty: nothing
   uint64_t frames = 0;
   fabric::DecoderStats decoder;
   session::SessionStats session;

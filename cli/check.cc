@@ -30,6 +30,7 @@ std::string CheckSelector(std::string& selector) {
 
 conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine& engine) {
   conformance::Summary summary;
+  summary.files = outcome.opened ? 1 : 0;
   summary.frames = outcome.frames;
   summary.connections = outcome.session.connections;
   summary.transactions = outcome.session.transactions;
@@ -49,20 +50,20 @@ int RunCheck(const Options& options) {
       options.format == Format::kJsonl
           ? conformance::MakeJsonlReporter(write)
           : conformance::MakeTextReporter(write, !output.style().reset.empty(), options.quiet);
-  bool any = false;
   const int status = ForEachFile(
       options, output,
       [&](const std::string& file) {
         reporter->BeginFile(DisplayName(file));
         conformance::Engine engine(options.engine, *reporter);
         Clock clock;
-        const Outcome outcome = Analyze(file, options, false, clock, output, {&engine});
-        if (outcome.opened) reporter->EndFile(Summarize(outcome, engine));
-        any = any || outcome.opened;
+        std::vector<session::Observer*> observers = reporter->Observers();
+        observers.push_back(&engine);
+        const Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
+        reporter->EndFile(Summarize(outcome, engine), outcome.trouble);
         return outcome;
       },
       Headings::kNo);
-  if (any) reporter->Finish();
+  reporter->Finish({});
   output.Flush();
   if (output.failed()) return kExitTrouble;
   if (status != kExitFine || !options.fail_on) return status;

@@ -78,6 +78,13 @@ std::array<Address, 2> AddressesOf(const Connection& connection) {
   return {connection.info.endpoint[0].address, connection.info.endpoint[1].address};
 }
 
+std::optional<Procedure> ProcedureOf(const Context& context) {
+  if (!context.transaction && !context.message) return std::nullopt;
+  const rpc::CallHeader& call = context.transaction ? context.transaction->call_rpc : context.message->call;
+  if (call.words < 6 || call.msg_type != rpc::kCall || call.rpc_version != 2) return std::nullopt;
+  return Procedure{call.program, call.version, call.procedure};
+}
+
 }  // namespace
 
 struct Engine::Impl {
@@ -225,6 +232,7 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
     violation.frames.push_back(context.transaction->call_frame.number);
   }
   if (violation.xid) finding.xid = violation.xid;
+  finding.procedure = ProcedureOf(context);
   finding.client_to_server = context.connection.IsClientToServer(violation.from.value_or(from));
 
   std::vector<uint64_t>& frames = violation.frames;

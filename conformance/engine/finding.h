@@ -53,6 +53,11 @@ const RuleInfo* FindRule(std::string_view id);
 // The sentences that a finding of `rule` under `profile` rests on, as SourceText.
 std::vector<std::string> Specifications(const RuleInfo& rule, Profile profile);
 
+struct Procedure {
+  uint32_t program = 0, version = 0, procedure = 0;
+  friend bool operator==(const Procedure&, const Procedure&) = default;
+};
+
 struct Finding {
   const RuleInfo* rule = nullptr;
   Profile profile = Profile::kRfc8166;  // that the connection was judged by; never kAuto
@@ -61,6 +66,7 @@ struct Finding {
   fabric::ConnectionId connection = 0;
   bool client_to_server = true;  // direction of the offending message
   std::optional<uint32_t> xid;
+  std::optional<Procedure> procedure;      // of the RPC, when its Call's header was seen
   std::string message;                     // one sentence
   std::string expected, actual;            // may be empty
   std::vector<uint64_t> related_frames;    // ascending, without `frame`

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Reporter: findings as text for people or as JSON lines for programs. The flow: BeginFile, then findings as the engine
-// gives them (a Reporter is its FindingSink), EndFile with what the file held; after the last file, Finish writes the
-// summary.
+// Reporter: findings in one of the formats of `stag check`. The flow: BeginFile, then findings as the engine gives them
+// (a Reporter is its FindingSink), EndFile with what the file held; after the last file, Finish writes the summary.
 #pragma once
 
 #include <array>
@@ -21,6 +20,7 @@ using Write = std::function<void(std::string_view text)>;
 
 // What the files held.
 struct Summary {
+  uint64_t files = 0;  // that could be opened
   uint64_t frames = 0;
   uint64_t connections = 0;  // RPC-over-RDMA connections
   uint64_t transactions = 0;
@@ -31,18 +31,27 @@ struct Summary {
   void Add(const Summary& other);
 };
 
+// What suppressions.h kept from the report.
+struct Suppressed {
+  uint64_t by_baseline = 0, by_list = 0;  // findings
+  std::vector<std::string> unused;        // entries that no finding matched, for people
+};
+
 class Reporter : public FindingSink {
  public:
   explicit Reporter(Write write) : write_(std::move(write)) {}
 
   // `file`: the name to show, as the user gave it. Any bytes.
   virtual void BeginFile(std::string_view file) { file_ = file; }
+  // What the Session must show to the reporter, before it shows it to the engine: a list for this file.
+  virtual std::vector<session::Observer*> Observers() { return {}; }
   void OnFinding(const Finding& finding) final {
     ++counts_[static_cast<size_t>(finding.severity)];
     Show(finding);
   }
-  virtual void EndFile(const Summary& summary) { total_.Add(summary); }
-  virtual void Finish() = 0;
+  // `trouble`: why the file could not be opened, or not be read to its end; empty: nothing.
+  virtual void EndFile(const Summary& summary, std::string_view /*trouble*/) { total_.Add(summary); }
+  virtual void Finish(const Suppressed& suppressed) = 0;
 
   // Findings so far, over all files.
   uint64_t count(Severity severity) const { return counts_[static_cast<size_t>(severity)]; }
@@ -52,6 +61,7 @@ class Reporter : public FindingSink {
   void Put(std::string_view text) const { write_(text); }
   const std::string& file() const { return file_; }
   const Summary& total() const { return total_; }
+  const std::array<uint64_t, 3>& counts() const { return counts_; }  // by Severity
 
  private:
   Write write_;
@@ -62,11 +72,17 @@ class Reporter : public FindingSink {
 
 // Compiler style: `FILE:FRAME: SEVERITY RULE: MESSAGE` and indented lines of evidence. Repeats of a rule on a
 // connection are one entry with a count; entries come with EndFile, in order of their first frame. The summary is left
-// out when `quiet`.
+// out when `quiet`, or when no file could be opened.
 std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet);
 
-// One object a line for each finding, as it comes, and a summary object.
+// One object a line for each finding, as it comes, and a summary object unless no file could be opened.
 std::unique_ptr<Reporter> MakeJsonlReporter(Write write);
+
+// The formats below are whole documents, well-formed whatever happens; findings are written as they come where the
+// format lets them. `version`: of stag.
+
+// One JSON object: docs/check.schema.json.
+std::unique_ptr<Reporter> MakeJsonReporter(Write write, std::string_view version);
 
 // The catalogue. `stag rules`: a table, or an object a line. `stag explain`: everything about one rule.
 std::string RulesTable(bool color);

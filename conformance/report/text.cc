@@ -67,25 +67,27 @@ class TextReporter final : public Reporter {
  public:
   TextReporter(Write write, bool color, bool quiet) : Reporter(std::move(write)), color_(color), quiet_(quiet) {}
 
-  void EndFile(const Summary& summary) override {
-    Reporter::EndFile(summary);
+  void EndFile(const Summary& summary, std::string_view trouble) override {
+    Reporter::EndFile(summary, trouble);
     for (const Entry& entry : entries_) Print(entry);
     entries_.clear();
     index_.clear();
-    ++files_;
   }
 
-  void Finish() override {
-    if (quiet_) return;
+  void Finish(const Suppressed& suppressed) override {
+    if (quiet_ || total().files == 0) return;
     const Summary& s = total();
     std::string out = Text(Count(count(Severity::kError), "error"), ", ", Count(count(Severity::kWarning), "warning"),
                            ", ", Count(count(Severity::kNote), "note"));
     out = Styled(out, count(Severity::kError) > 0 ? Style::kError : Style::kBold, color_);
-    out.append(Text(" in ", files_ > 1 ? Text(Count(files_, "file"), ", ") : "", Count(s.frames, "frame"), ", ",
+    out.append(Text(" in ", s.files > 1 ? Text(Count(s.files, "file"), ", ") : "", Count(s.frames, "frame"), ", ",
                     Count(s.connections, "connection"), ", ", Count(s.transactions, "transaction"), "\n"));
     if (s.gaps > 0 || s.truncated_frames > 0)
       out.append(Text("incomplete: ", Count(s.gaps, "gap"), ", ", Count(s.truncated_frames, "truncated frame"),
                       "; rules that need what is missing were not applied\n"));
+    if (suppressed.by_baseline + suppressed.by_list > 0)
+      out.append(Text("suppressed: ", suppressed.by_baseline, " by the baseline, ", suppressed.by_list,
+                      " by the list of suppressions\n"));
     List(out, " exercised (rule:times)", s.rules, Exercised);
     List(out, " not checked at times, for the capture shows too little", s.rules, NotChecked);
     List(out, " not exercised by this traffic", s.rules, NotExercised);
@@ -149,7 +151,6 @@ class TextReporter final : public Reporter {
   }
 
   const bool color_, quiet_;
-  uint64_t files_ = 0;
   std::vector<Entry> entries_;
   std::map<std::pair<fabric::ConnectionId, const RuleInfo*>, size_t> index_;
 };
@@ -157,6 +158,7 @@ class TextReporter final : public Reporter {
 }  // namespace
 
 void Summary::Add(const Summary& other) {
+  files += other.files;
   frames += other.frames;
   connections += other.connections;
   transactions += other.transactions;

@@ -240,13 +240,14 @@ class Check(Base):
         self.status(done, 0)
         *findings, summary = lines(done)
         self.assertEqual(list(summary), ["type", "frames", "connections", "transactions", "findings", "rules_checked",
-                                         "rules_not_exercised", "incomplete", "outcomes"])
+                                         "rules_not_exercised", "incomplete", "outcomes", "suppressed"])
         self.assertEqual(list(summary["findings"]), ["error", "warning", "note"])
         for severity, count in summary["findings"].items():
             self.assertEqual(count, sum(finding["severity"] == severity for finding in findings))
         for finding in findings:
             self.assertEqual(list(finding), ["type", "rule", "severity", "file", "frame", "time", "connection",
-                                             "direction", "xid", "message", "spec", "related_frames", "see_also"])
+                                             "direction", "xid", "message", "spec", "related_frames", "see_also",
+                                             "fingerprint"])
             self.assertEqual(finding["file"], CAPTURE)
         frames = [finding["frame"] for finding in findings]
         self.assertEqual(frames, sorted(frames))

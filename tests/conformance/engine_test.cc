@@ -74,6 +74,17 @@ TEST(Engine, TellsWhatWasExercised) {
   EXPECT_EQ(Exercised(c, false), (Id{"LONG-003", "LONG-004", "LONG-005", "LONG-006", "LONG-007"}));
 }
 
+TEST(Engine, NamesTheProcedure) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  rpcrdma::Header header = Msg(5);
+  AddWriteChunk(header, {{7, 4096, 0x1000}});
+  c.script.Send(kClient, header, GetattrCall(5));  // nothing in its results can be reduced
+  ASSERT_FALSE(c.findings.all.empty());
+  EXPECT_EQ(c.findings.all[0].procedure, (conformance::Procedure{kNfs, 3, kGetattr}));
+}
+
 TEST(Engine, SilentUntilTheConnectionIsProven) {
   Checker c;
   c.script.OpenMidstream();

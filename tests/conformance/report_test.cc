@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "conformance/report/fingerprint.h"
 #include "conformance/report/reporter.h"
 
 namespace stag::conformance {
@@ -34,6 +35,7 @@ RuleTally Tally(std::string_view id, std::initializer_list<std::pair<Outcome, ui
 
 Summary MakeSummary() {
   Summary summary;
+  summary.files = 1;
   summary.frames = 100;
   summary.connections = 2;
   summary.transactions = 30;
@@ -50,22 +52,25 @@ TEST(Jsonl, FieldsInOrder) {
   const auto reporter = MakeJsonlReporter([&](std::string_view text) { out.append(text); });
   reporter->BeginFile("a \"b\".pcap");
   reporter->OnFinding(MakeFinding("WRLIST-006", 12));
-  reporter->EndFile(MakeSummary());
-  reporter->Finish();
+  reporter->EndFile(MakeSummary(), "");
+  reporter->Finish({});
   std::istringstream lines(out);
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_EQ(line,
             R"({"type":"finding","rule":"WRLIST-006","severity":"error","file":"a \"b\".pcap","frame":12,)"
             R"("time":"2024-02-29T12:34:56.123456789Z","connection":3,"direction":"s2c","xid":"0x1a2b3c4d",)"
-            R"("message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"]})");
+            R"("message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"],)"
+            R"("fingerprint":")" +
+                Fingerprint(MakeFinding("WRLIST-006", 12)) + R"("})");
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_EQ(
       line,
       R"({"type":"summary","frames":100,"connections":2,"transactions":30,"findings":{"error":1,"warning":0,"note":0},)"
       R"("rules_checked":["HDR-001","WRLIST-006"],"rules_not_exercised":["LONG-001"],)"
       R"("incomplete":{"gaps":1,"truncated_frames":5},"outcomes":{"HDR-001":{"pass":30},)"
-      R"("WRLIST-006":{"not applicable":27,"fail":1,"gap":2}}})");
+      R"("WRLIST-006":{"not applicable":27,"fail":1,"gap":2}},)"
+      R"("suppressed":{"by_baseline":0,"by_list":0,"unused":[]}})");
   EXPECT_FALSE(std::getline(lines, line));
 }
 
@@ -92,8 +97,8 @@ TEST(TextReport, FoldsRepeats) {
   for (const uint64_t frame : {uint64_t{12}, uint64_t{20}, uint64_t{31}})
     reporter->OnFinding(MakeFinding("WRLIST-006", frame));
   reporter->OnFinding(MakeFinding("XID-002", 40));
-  reporter->EndFile(MakeSummary());
-  reporter->Finish();
+  reporter->EndFile(MakeSummary(), "");
+  reporter->Finish({});
   EXPECT_EQ(out,
             "a.pcap:12: error WRLIST-006: A \"message\"\n"
             "    expected       this\n"
@@ -127,7 +132,7 @@ TEST(TextReport, NoTerminalCodesFromNamesOrWithoutColour) {
     const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, color, true);
     reporter->BeginFile("\033]0;x\007.pcap");
     reporter->OnFinding(MakeFinding("WRLIST-006", 12));
-    reporter->EndFile(MakeSummary());
+    reporter->EndFile(MakeSummary(), "");
     EXPECT_EQ(out.find("\033]"), std::string::npos);
     EXPECT_EQ(out.find('\033') != std::string::npos, color);
   }
