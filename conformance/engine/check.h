@@ -13,6 +13,7 @@
 
 #include "conformance/engine/finding.h"
 #include "conformance/engine/state.h"
+#include "conformance/engine/surroundings.h"
 #include "conformance/engine/tally.h"
 #include "conformance/engine/text.h"
 #include "session/rpcrdma/session.h"
@@ -34,8 +35,9 @@ enum class Bucket : uint8_t {
   kRdma,          // operation, event
   kNak,           // event
   kClosed,        // event; never for the end of the capture
+  kAside,         // aside; `connection` and `state` are those of no connection
 };
-inline constexpr size_t kBuckets = 6;
+inline constexpr size_t kBuckets = 7;
 
 struct Violation {
   std::string message;        // one sentence
@@ -64,6 +66,8 @@ class Context {
   const Transaction* transaction = nullptr;
   const RdmaOperation* operation = nullptr;
   const fabric::Event* event = nullptr;
+  const fabric::Aside* aside = nullptr;
+  const Surroundings* surroundings = nullptr;  // never null in a check
 
   // Ends a check: `return c.Fail({...});`.
   Outcome Fail(Violation violation) {

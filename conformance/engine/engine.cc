@@ -112,6 +112,9 @@ struct Engine::Impl {
   std::vector<Peers> peers;
   std::vector<RefusedCall> refused;
   size_t next_peers = 0, next_refused = 0;
+  Surroundings surroundings;
+  Connection outside;  // stands for the connection of what belongs to none: number 0
+  Judged outside_judged;
 };
 
 Engine::Impl::Impl(const EngineOptions& engine_options, FindingSink& finding_sink)
@@ -147,10 +150,12 @@ Judged* Engine::Impl::Find(const Connection& connection) {
 // `auto_profile` of the catalogue: RFC 8166, unless both peers have proven that they speak RFC 5666; once both have
 // sent RFC 8797 private data they can't.
 Context Engine::Impl::MakeContext(const Connection& connection, ConnectionState& state) const {
-  if (options.profile != Profile::kAuto) return Context(connection, state, options.profile, false);
-  if (state.legacy_proven) return Context(connection, state, Profile::kRfc5666, false);
+  const bool automatic = options.profile == Profile::kAuto;
+  const Profile profile = !automatic ? options.profile : state.legacy_proven ? Profile::kRfc5666 : Profile::kRfc8166;
   const bool settled = connection.setup[0].has_data() && connection.setup[1].has_data();
-  return Context(connection, state, Profile::kRfc8166, !settled);
+  Context context(connection, state, profile, automatic && !state.legacy_proven && !settled);
+  context.surroundings = &surroundings;
+  return context;
 }
 
 void Engine::Impl::Run(Bucket bucket, Context& context, Judged& judged) {
@@ -377,6 +382,16 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   context.transaction = transaction;
   impl_->Run(Bucket::kMessage, context, *judged);
   judged->state.After(connection, message, transaction);
+  impl_->surroundings.After(connection, message, transaction);
+}
+
+void Engine::OnAside(const fabric::Aside& aside) {
+  impl_->surroundings.Before(aside);
+  impl_->outside.now = aside.frame;
+  Context context = impl_->MakeContext(impl_->outside, impl_->outside_judged.state);
+  context.aside = &aside;
+  impl_->Run(Bucket::kAside, context, impl_->outside_judged);
+  impl_->surroundings.After(aside);
 }
 
 void Engine::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {

@@ -42,6 +42,7 @@ class Engine final : public session::Observer {
   void OnGap(const session::Connection&, const fabric::Event&) override;
   void OnCallComplete(const session::Connection&, const session::Transaction&) override;
   void OnTransaction(const session::Connection&, const session::Transaction&) override;
+  void OnAside(const fabric::Aside&) override;
 
   // How often each rule that is selected and has a check came out how, in the order of the catalogue.
   std::vector<RuleTally> Tallies() const;

@@ -62,9 +62,9 @@ struct Finding {
   const RuleInfo* rule = nullptr;
   Profile profile = Profile::kRfc8166;  // that the connection was judged by; never kAuto
   Severity severity = Severity::kError;
-  FrameRef frame;  // where the violation became provable
-  fabric::ConnectionId connection = 0;
-  bool client_to_server = true;  // direction of the offending message
+  FrameRef frame;                       // where the violation became provable
+  fabric::ConnectionId connection = 0;  // 0: of none, a packet beside the connections
+  bool client_to_server = true;         // direction of the offending message
   std::optional<uint32_t> xid;
   std::optional<Procedure> procedure;      // of the RPC, when its Call's header was seen
   std::string message;                     // one sentence

@@ -9,7 +9,7 @@ namespace stag::conformance {
 namespace {
 
 constexpr Bucket kSetup = Bucket::kSetup, kMessage = Bucket::kMessage, kCall = Bucket::kCallComplete,
-                 kRdma = Bucket::kRdma, kNak = Bucket::kNak, kClosed = Bucket::kClosed;
+                 kRdma = Bucket::kRdma, kNak = Bucket::kNak, kClosed = Bucket::kClosed, kAside = Bucket::kAside;
 
 constexpr CheckEntry kChecks[] = {
     {"HDR-001", kMessage, HeaderIsBigEndian},
@@ -60,6 +60,7 @@ constexpr CheckEntry kChecks[] = {
     {"MODEL-003", kMessage, ResponderExposesNothing},
 
     {"CONN-001", kMessage, ClientCallsFirst},
+    {"CONN-002", kAside, ServiceIsReliable},
     {"CONN-005", kNak, NoRetransmissionLoop},
 
     {"MEM-002", kRdma, ReadsStayInside},
@@ -184,6 +185,8 @@ constexpr CheckEntry kChecks[] = {
     {"GSS-001", kCall, ProtectedLongCallIsWhole},
     {"GSS-002", kMessage, ProtectedReplyIsWhole},
     {"GSS-003", kMessage, GssControlIsWhole},
+    {"GSS-006", kMessage, TcpWasNotRefused},
+    {"GSS-006", kAside, TcpIsNotRefused},
 
     {"ULB-001", kMessage, Nfs23Arguments},
     {"ULB-001", kMessage, Nfs23Results},
@@ -194,6 +197,10 @@ constexpr CheckEntry kChecks[] = {
     {"ULB-004", kMessage, SideProtocolWriteList},
     {"ULB-005", kMessage, Nfs4ChunksPairWithOperations},
 
+    {"NETID-001", kAside, RpcbindNetids},
+    {"NETID-001", kCall, CallbackNetid},
+    {"NETID-003", kMessage, ServiceIdHoldsPort},
+
     {"BC-002", kMessage, BackwardCallsWithinGrant},
     {"BC-003", kMessage, BackwardMessagesHaveNoChunks},
     {"BC-005", kMessage, BackchannelIsSetUp},
@@ -201,12 +208,13 @@ constexpr CheckEntry kChecks[] = {
 
 constexpr NoCheckEntry kReasons[] = {
     {"FRAME-002", "not observable: streams that change to RDMA mode after RPC traffic are not followed"},
-    {"CONN-002", "not observable: traffic on unreliable services is never taken for RPC-over-RDMA"},
     {"CONN-003", "not observable: silence looks like slowness"},
     {"CONN-004", "not observable: a local event"},
     {"PVT-009", "every value is valid; that what it says is true is judged by PVT-015"},
     {"PVT-012", "a rule for decoders; its effects are judged by PVT-010 and PVT-011"},
     {"PVT-016", "what it describes is judged by PVT-011 and PVT-013"},
+    {"NETID-002", "exempts, never flags: any port may be chosen"},
+    {"NETID-005", "exempts, never flags: any program may be carried"},
     {"WRLIST-019", "not observable: local behaviour"},
 };
 

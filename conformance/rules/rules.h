@@ -71,4 +71,7 @@ CheckFunction ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, 
     ProtectedCallIsWhole, ProtectedLongCallIsWhole, ProtectedReplyIsWhole, GssControlIsWhole,
     BackwardMessagesHaveNoChunks, BackchannelIsSetUp;
 
+// surroundings.cc
+CheckFunction RpcbindNetids, CallbackNetid, ServiceIdHoldsPort, ServiceIsReliable, TcpIsNotRefused, TcpWasNotRefused;
+
 }  // namespace stag::conformance

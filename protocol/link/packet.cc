@@ -186,8 +186,9 @@ class Decoding {
     p_.destination_port = c_.U16();
     uint64_t udp_length = c_.U16();
     Skip(2);
-    if (!c_.ok() || (p_.destination_port != kRoceV2Port && p_.source_port != kRoceV2Port)) return;
-    p_.carrier = Carrier::kRoceV2;
+    const auto has_port = [&](uint16_t port) { return p_.destination_port == port || p_.source_port == port; };
+    if (!c_.ok() || (!has_port(kRoceV2Port) && !has_port(kRpcbindPort))) return;
+    p_.carrier = has_port(kRoceV2Port) ? Carrier::kRoceV2 : Carrier::kRpcbind;
     if (udp_length == 0) udp_length = length;
     if (udp_length < 8 || udp_length > length) return c_.Fail(ParseStatus::kMalformed);
     Payload(udp_length - 8);

@@ -9,7 +9,14 @@
 
 namespace stag::link {
 
-enum class Carrier : uint8_t { kOther, kRoceV2, kRoceV1, kInfiniBand, kTcp };
+enum class Carrier : uint8_t {
+  kOther,
+  kRoceV2,
+  kRoceV1,
+  kInfiniBand,
+  kTcp,
+  kRpcbind,  // UDP from or to port 111
+};
 
 struct Packet {
   Carrier carrier = Carrier::kOther;
@@ -21,7 +28,7 @@ struct Packet {
   bool ip_fragment = false;                        // an IP fragment: the payload is not interpreted (carrier kOther)
 
   // RoCE/InfiniBand: from the BTH to the end of the ICRC (VCRC, Ethernet padding and trailers removed).
-  // TCP: the payload. `wire_length`: its bytes on the wire (from the length fields of IP, UDP or LRH).
+  // TCP, rpcbind: the payload. `wire_length`: its bytes on the wire (from the length fields of IP, UDP or LRH).
   Bytes payload;
   uint64_t wire_length = 0;
 
@@ -36,6 +43,7 @@ struct Packet {
 
 inline constexpr uint8_t kTcpFin = 0x01, kTcpSyn = 0x02, kTcpRst = 0x04, kTcpAck = 0x10;
 inline constexpr uint16_t kRoceV2Port = 4791;         // IANA, RoCEv2 annex A17
+inline constexpr uint16_t kRpcbindPort = 111;         // RFC 1833
 inline constexpr uint16_t kRoceV1Ethertype = 0x8915;  // RoCE annex A16
 
 // Never fails hard: whatever cannot be followed is carrier kOther with the reason in `status`.

@@ -135,6 +135,13 @@ void CreateSession(Stream& s) {
   SecurityParameters(s);
 }
 
+void SetClientId(Stream& s) {
+  s.Fields("how");
+  const Bytes netid = s.Opaque(), address = s.Opaque();
+  if (s.ok()) s.visitor.OnCallbackAddress(s.op_index, netid, address);
+  s.Skip(4);
+}
+
 void LayoutCommit(Stream& s) {
   s.Fields("hhbs");
   if (s.Bool()) s.Fields("h");  // newoffset4
@@ -169,6 +176,7 @@ void Arguments(uint32_t op, Stream& s, Handles& handles) {
     case kOpBackchannelCtl: s.Skip(4); return SecurityParameters(s);
     case kOpExchangeId: return ExchangeId(s);
     case kOpCreateSession: return CreateSession(s);
+    case kOpSetclientid: return SetClientId(s);
     case kOpLayoutcommit: return LayoutCommit(s);
     case kOpLayoutreturn: return LayoutReturn(s);
     case kOpTestStateid: return s.SkipArray(16);

@@ -45,7 +45,7 @@ constexpr Operation kOperations[] = {
     {"SAVEFH", "", ""},
     {"SECINFO", "o", nullptr},
     {"SETATTR", "sf", nullptr},
-    {"SETCLIENTID", "howoow", nullptr},
+    {"SETCLIENTID", nullptr, nullptr},
     {"SETCLIENTID_CONFIRM", "hh", ""},
     {"VERIFY", "f", ""},
     {"WRITE", nullptr, "wwh"},

@@ -9,10 +9,24 @@ namespace stag::fabric {
 struct Decoder::Impl {
   Impl(const DecoderOptions& options, Sink& sink) : context(options, sink), ib(context), iwarp(context) {}
 
+  void OnRpcbind(const link::Packet& packet, const Frame& frame);
+
   TrackerContext context;
   IbTracker ib;
   IwarpTracker iwarp;
 };
+
+void Decoder::Impl::OnRpcbind(const link::Packet& packet, const Frame& frame) {
+  if (packet.payload.empty()) return;
+  Aside aside;
+  aside.kind = Aside::Kind::kRpcbind;
+  aside.frame = frame.ref;
+  aside.from = {packet.source, packet.source_port};
+  aside.to = {packet.destination, packet.destination_port};
+  aside.bytes = packet.payload;
+  aside.length = packet.wire_length;
+  context.Emit(aside);
+}
 
 Decoder::Decoder(const DecoderOptions& options, Sink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
 Decoder::~Decoder() = default;
@@ -27,8 +41,11 @@ void Decoder::OnFrame(const Frame& frame) {
     case link::Carrier::kRoceV1:
     case link::Carrier::kInfiniBand: return impl_->ib.OnPacket(packet, frame);
     case link::Carrier::kTcp:
-      if (packet.status == ParseStatus::kOk) impl_->iwarp.OnPacket(packet, frame);
-      return;
+      if (packet.status != ParseStatus::kOk) return;
+      if (packet.source_port == link::kRpcbindPort || packet.destination_port == link::kRpcbindPort)
+        impl_->OnRpcbind(packet, frame);
+      return impl_->iwarp.OnPacket(packet, frame);
+    case link::Carrier::kRpcbind: return impl_->OnRpcbind(packet, frame);
     case link::Carrier::kOther: return;
   }
 }

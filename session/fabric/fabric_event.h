@@ -35,6 +35,7 @@ struct ConnectionInfo {
   bool roles_known = false;
   // InfiniBand: the RDMA IP CM service port when the REQ was seen. iWARP: the passive side's TCP port. 0 = unknown.
   uint16_t service_port = 0;
+  uint64_t service_id = 0;  // InfiniBand: of the CM REQ; 0 = not seen
 };
 
 enum class EventKind : uint8_t {
@@ -118,10 +119,26 @@ struct Event {
   uint64_t gap_size = 0;
 };
 
+// What a packet outside of the followed connections tells about a host that may have some.
+struct Aside {
+  enum class Kind : uint8_t {
+    kRefused,     // `from` answers a TCP SYN with a RST
+    kUnreliable,  // a whole InfiniBand Send in one packet on an unreliable service (UD without CM, UC); the numbers of
+                  // the endpoints are 0 and the destination's QP
+    kRpcbind,     // UDP or TCP payload from or to port 111
+  };
+  Kind kind = Kind::kRefused;
+  FrameRef frame;
+  Endpoint from, to;
+  Bytes bytes;          // the captured payload; valid during Sink::OnAside
+  uint64_t length = 0;  // of it on the wire
+};
+
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void OnEvent(const Event& event) = 0;
+  virtual void OnAside(const Aside&) {}
 };
 
 }  // namespace stag::fabric

@@ -143,6 +143,7 @@ bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
   ConnectionInfo& info = link->connection.info;
   info.endpoint[0].number = m.qp;
   info.service_port = ib::IpCmPort(m.service_id);
+  info.service_id = m.service_id;
   link->connection.SetPathMtu(m.path_mtu);
   link->connection.ExpectPsn(1, m.starting_psn);
   Add({seen.source, seen.destination, m.local_id}, {info.id, 0, m.qp, m.starting_psn});

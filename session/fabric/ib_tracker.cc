@@ -32,6 +32,7 @@ struct IbTracker::Impl {
   void OnPacket(const link::Packet& packet, const Frame& frame);
   void OnDatagram(const ib::Transport& t, const link::Packet& packet, const Frame& frame, const Address& source,
                   const Address& destination);
+  void OnUnreliable(const ib::Transport& t, const link::Packet& packet, const Frame& frame);
 
   TrackerContext& context;
   IbFlows flows;
@@ -64,7 +65,7 @@ void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
     source = Lid(packet.icrc_headers.data() + 6);
   }
   if (info.service == ib::Service::kUd) return OnDatagram(t, packet, frame, source, destination);
-  if (info.service == ib::Service::kUc) ++stats.unreliable;
+  if (info.service == ib::Service::kUc) OnUnreliable(t, packet, frame);
   if (info.service != ib::Service::kRc || !Intact(packet)) return;
 
   RcPacket p;
@@ -92,7 +93,21 @@ void IbTracker::Impl::OnDatagram(const ib::Transport& t, const link::Packet& pac
       cm.OnMessage(m, {source, destination, packet.source, packet.destination, FabricOf(packet.carrier), frame.ref});
     if (m.status != ParseStatus::kUnsupported) return;
   }
+  OnUnreliable(t, packet, frame);
+}
+
+void IbTracker::Impl::OnUnreliable(const ib::Transport& t, const link::Packet& packet, const Frame& frame) {
   ++context.stats().unreliable;
+  const ib::OpcodeInfo& info = ib::LookUpOpcode(t.bth.opcode);
+  if (info.operation != ib::Operation::kSend || !info.first || !info.last || !Intact(packet)) return;
+  Aside aside;
+  aside.kind = Aside::Kind::kUnreliable;
+  aside.frame = frame.ref;
+  aside.from = {packet.source, 0};
+  aside.to = {packet.destination, t.bth.destination_qp};
+  aside.bytes = t.data;
+  aside.length = t.data_length;
+  context.Emit(aside);
 }
 
 IbTracker::IbTracker(TrackerContext& context) : impl_(std::make_unique<Impl>(context)) {}

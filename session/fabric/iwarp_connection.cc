@@ -112,8 +112,17 @@ void IwarpConnection::OnReset(Direction from, FrameRef frame) {
     reset_from_ = from;
     return;
   }
+  const bool refused = syn_sender_ && *syn_sender_ != from && !initial_sequence_[from];
+  if (refused) {
+    Aside aside;
+    aside.kind = Aside::Kind::kRefused;
+    aside.frame = frame;
+    aside.from = ends_[from];
+    aside.to = ends_[from ^ 1];
+    context_.Emit(aside);
+  }
   // Nobody listens: known to be about RDMA only by the port.
-  if (syn_sender_ && *syn_sender_ != from && !initial_sequence_[from] && ends_[from].number == kNfsRdmaPort) {
+  if (refused && ends_[from].number == kNfsRdmaPort) {
     Follow(*syn_sender_, true);
     Event event = MakeEvent(EventKind::kSetup, from, frame, frame);
     event.setup = SetupMessage::kReject;

@@ -27,6 +27,8 @@ class TrackerContext {
     sink_.OnEvent(event);
   }
 
+  void Emit(const Aside& aside) { sink_.OnAside(aside); }
+
   // The budget over all connections. Reserve returns false (and counts nothing) when `bytes` more would pass the limit.
   bool Reserve(uint64_t bytes) {
     if (bytes > options_.memory_limit - used_) return false;

@@ -695,6 +695,9 @@ void Session::Impl::MakeRoom(uint64_t bytes, const Live* except) {
 Session::Session(const SessionOptions& options, std::vector<Observer*> observers)
     : impl_(std::make_unique<Impl>(options, std::move(observers))) {}
 Session::~Session() = default;
+void Session::OnAside(const fabric::Aside& aside) {
+  impl_->Notify([&](Observer& o) { o.OnAside(aside); });
+}
 void Session::OnEvent(const fabric::Event& event) { impl_->OnEvent(event); }
 
 void Session::Finish() {

@@ -62,6 +62,8 @@ class Observer {
   virtual void OnGap(const Connection&, const fabric::Event&) {}
   // The unreduced Call is as complete as it will be: at its Send, at the last Read Response, or at the Reply.
   virtual void OnCallComplete(const Connection&, const Transaction&) {}
+  // What a packet outside of the followed connections tells.
+  virtual void OnAside(const fabric::Aside&) {}
   // The transaction ended (see outcome); after this it is recycled.
   virtual void OnTransaction(const Connection&, const Transaction&) {}
 };
@@ -75,6 +77,7 @@ class Session final : public fabric::Sink {
   Session& operator=(const Session&) = delete;
 
   void OnEvent(const fabric::Event& event) override;
+  void OnAside(const fabric::Aside& aside) override;
   // End of capture, after Decoder::Finish: outstanding transactions end as kUnanswered.
   void Finish();
   const SessionStats& stats() const;

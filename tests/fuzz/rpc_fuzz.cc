@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "protocol/rpc/message.h"
+#include "protocol/rpc/rpcbind.h"
 
 namespace {
 
@@ -37,5 +38,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const rpc::ReplyHeader reply = rpc::DecodeReply(bytes, bytes.size() + beyond);
   if (reply.status == ParseStatus::kOk) CheckRoundTrip(reply, rpc::DecodeReply);
   if (call.status == ParseStatus::kOk && reply.status == ParseStatus::kOk) __builtin_trap();
+
+  const auto inside = [&](Bytes part) {
+    if (!part.empty() && (part.data() < bytes.data() || part.data() + part.size() > bytes.data() + bytes.size()))
+      __builtin_trap();
+  };
+  const auto check = [&](Bytes netid, Bytes address) { inside(netid), inside(address); };
+  rpc::VisitRpcbindCall(call, bytes, bytes.size() + beyond, check);
+  for (const uint32_t procedure : {rpc::kRpcbGetaddr, rpc::kRpcbDump, rpc::kRpcbGetaddrlist})
+    rpc::VisitRpcbindReply(procedure, reply, bytes, bytes.size() + beyond, check);
   return 0;
 }

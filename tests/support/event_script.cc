@@ -7,7 +7,10 @@ using fabric::Event;
 using fabric::EventKind;
 using fabric::Side;
 
-EventScript::EventScript(fabric::Sink& sink, fabric::ConnectionId id) : sink_(sink) { info_.id = id; }
+EventScript::EventScript(fabric::Sink& sink, fabric::ConnectionId id) : sink_(sink) {
+  info_.id = id;
+  info_.service_port = rpcrdma::kServicePort;
+}
 
 Event EventScript::Next(EventKind kind, Side from) {
   ++frame_;
@@ -21,7 +24,6 @@ Event EventScript::Next(EventKind kind, Side from) {
 
 void EventScript::OpenWith(const Buffer& client, const Buffer& server) {
   info_.roles_known = true;
-  info_.service_port = rpcrdma::kServicePort;
   for (Side side : {Side{0}, Side{1}}) {
     Event event = Next(EventKind::kSetup, side);
     event.setup = side == 0 ? fabric::SetupMessage::kRequest : fabric::SetupMessage::kReply;
@@ -31,7 +33,10 @@ void EventScript::OpenWith(const Buffer& client, const Buffer& server) {
   sink_.OnEvent(Next(EventKind::kOpened, 0));
 }
 
-void EventScript::OpenMidstream() { sink_.OnEvent(Next(EventKind::kOpened, 0)); }
+void EventScript::OpenMidstream() {
+  info_.service_port = 0;
+  sink_.OnEvent(Next(EventKind::kOpened, 0));
+}
 
 void EventScript::CloseFor(fabric::CloseReason reason) {
   Event event = Next(EventKind::kClosed, 0);

@@ -26,6 +26,8 @@ class EventScript : public Script {
   void Nak(fabric::Side from, fabric::NakKind kind) override;
 
   uint64_t frame() const override { return frame_; }
+  // What events say of the connection, to be changed before it opens.
+  fabric::ConnectionInfo& info() { return info_; }
 
  private:
   void CloseFor(fabric::CloseReason reason) override;

@@ -280,6 +280,32 @@ TEST(IbSetup, UnreliableServicesAreCountedOnly) {
   EXPECT_TRUE(r.events.empty());
 }
 
+class Asides : public Sink {
+ public:
+  void OnEvent(const Event&) override {}
+  void OnAside(const Aside& aside) override { all.push_back({aside.kind, aside.to.number, aside.length}); }
+  struct Seen {
+    Aside::Kind kind;
+    uint32_t to;
+    uint64_t length;
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  std::vector<Seen> all;
+};
+
+TEST(IbSetup, UnreliableSendsAreAsides) {
+  IbWire wire;
+  const Buffer data = Message(1, 36);
+  wire.Rc(0, 0x55, 0x24, 1, data);  // UC Send Only
+  wire.Rc(0, 0x56, 0x20, 2, data);  // UC Send First: not whole
+  Asides asides;
+  Decoder decoder({}, asides);
+  for (const WireFrame& frame : wire.frames())
+    decoder.OnFrame({{1, 0}, wire.link(), frame.bytes, static_cast<uint32_t>(frame.bytes.size())});
+  decoder.Finish();
+  EXPECT_EQ(asides.all, (std::vector<Asides::Seen>{{Aside::Kind::kUnreliable, 0x55, 36}}));
+}
+
 TEST(IbSetup, BadIcrcIsCountedAndNotFollowed) {
   IbWire wire;
   IbTalk talk(wire);
