@@ -20,7 +20,7 @@ struct Options : CommonOptions {
   std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
 };
 
-// Ids and group prefixes, in any case, must name at least one rule.
+// Ids, groups, levels and documents, in any case, must name at least one rule.
 std::string CheckSelector(std::string& selector) {
   std::ranges::transform(selector, selector.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
@@ -94,7 +94,9 @@ void AddCheck(CLI::App& app, Run& run) {
         ->transform(CLI::Validator(CheckSelector, ""))
         ->type_name("ID[,ID]");
   };
-  add_selectors("--select", options->engine.select, "Only these rules: ids or group prefixes, separated by commas");
+  add_selectors(
+      "--select", options->engine.select,
+      "Only these rules, separated by commas: ids, groups (WRLIST), levels (MUST), documents (RFC8797, RFC8166:4.3)");
   add_selectors("--ignore", options->engine.ignore, "Not these rules");
   AddChoice<std::optional<Severity>>(*command, "--fail-on", options->fail_on,
                                      {{"error", Severity::kError},

@@ -122,7 +122,7 @@ Engine::Impl::Impl(const EngineOptions& engine_options, FindingSink& finding_sin
   const std::span<const RuleInfo> catalogue = Catalogue();
   for (size_t i = 0; i < catalogue.size(); ++i) {
     rules[i].tally.rule = &catalogue[i];
-    rules[i].selected = IsSelected(catalogue[i].id, options.select, options.ignore);
+    rules[i].selected = IsSelected(catalogue[i], options.select, options.ignore);
   }
   for (const CheckEntry& entry : Checks()) {
     const RuleInfo* rule = FindRule(entry.id);

@@ -16,11 +16,11 @@ namespace stag::conformance {
 
 struct EngineOptions {
   Profile profile = Profile::kAuto;
-  std::vector<std::string> select;  // rule ids or group prefixes; empty: all
+  std::vector<std::string> select;  // ids, groups, levels, documents (selection.h); empty: all
   std::vector<std::string> ignore;  // likewise; wins over select
 };
 
-// Whether `selector` names at least one rule: an id, or the start of one ("WRLIST", "WRLIST-006").
+// Whether `selector` names at least one rule: see selection.h.
 bool IsSelector(std::string_view selector);
 
 class FindingSink {

@@ -9,17 +9,38 @@ namespace stag::conformance {
 namespace {
 
 TEST(Selection, IdsAndPrefixes) {
-  EXPECT_TRUE(IsSelected("WRLIST-006", {}, {}));
-  EXPECT_TRUE(IsSelected("WRLIST-006", {"WRLIST"}, {}));
-  EXPECT_TRUE(IsSelected("WRLIST-006", {"HDR", "WRLIST-006"}, {}));
-  EXPECT_FALSE(IsSelected("WRLIST-006", {"HDR"}, {}));
-  EXPECT_FALSE(IsSelected("WRLIST-006", {}, {"WRLIST-006"}));
-  EXPECT_FALSE(IsSelected("WRLIST-006", {"WRLIST"}, {"WRLIST-006"}));
-  EXPECT_TRUE(IsSelected("WRLIST-007", {"WRLIST"}, {"WRLIST-006"}));
-  EXPECT_FALSE(IsSelected("WRLIST-007", {""}, {}));
+  EXPECT_TRUE(IsSelected(*FindRule("WRLIST-006"), {}, {}));
+  EXPECT_TRUE(IsSelected(*FindRule("WRLIST-006"), {"WRLIST"}, {}));
+  EXPECT_TRUE(IsSelected(*FindRule("WRLIST-006"), {"HDR", "WRLIST-006"}, {}));
+  EXPECT_FALSE(IsSelected(*FindRule("WRLIST-006"), {"HDR"}, {}));
+  EXPECT_FALSE(IsSelected(*FindRule("WRLIST-006"), {}, {"WRLIST-006"}));
+  EXPECT_FALSE(IsSelected(*FindRule("WRLIST-006"), {"WRLIST"}, {"WRLIST-006"}));
+  EXPECT_TRUE(IsSelected(*FindRule("WRLIST-007"), {"WRLIST"}, {"WRLIST-006"}));
+  EXPECT_FALSE(IsSelected(*FindRule("WRLIST-007"), {""}, {}));
+}
+
+// HDR-005: MUST, of RFC 8166 section 4.5. PVT-001 has only sources of RFC 8797.
+TEST(Selection, LevelsAndDocuments) {
+  const auto matches = [](std::string_view selector, std::string_view id) { return Matches(selector, *FindRule(id)); };
+  EXPECT_TRUE(matches("MUST", "HDR-005"));
+  EXPECT_FALSE(matches("SHOULD", "HDR-005"));
+  EXPECT_TRUE(matches("STRUCTURAL", "HDR-002"));
+  EXPECT_TRUE(matches("RFC8166", "HDR-005"));
+  EXPECT_TRUE(matches("RFC8166:4", "HDR-005"));
+  EXPECT_TRUE(matches("RFC8166:4.5", "HDR-005"));
+  EXPECT_FALSE(matches("RFC8166:4.51", "HDR-005"));
+  EXPECT_FALSE(matches("RFC8166:", "HDR-005"));
+  EXPECT_FALSE(matches("RFC8797", "HDR-005"));
+  EXPECT_TRUE(matches("RFC8797", "PVT-001"));
+  EXPECT_FALSE(matches("RFC8166", "PVT-001"));
+  EXPECT_TRUE(matches("RFC5666", "DONE-003"));
+  EXPECT_TRUE(matches("RFC5666BIS", "RDLIST-001"));
 }
 
 TEST(Selection, KnownSelectors) {
+  EXPECT_TRUE(IsSelector("RFC8166:4.3.1"));
+  EXPECT_FALSE(IsSelector("RFC8166:99"));
+
   EXPECT_TRUE(IsSelector("PVT"));
   EXPECT_TRUE(IsSelector("PVT-006"));
   EXPECT_FALSE(IsSelector("pvt"));
