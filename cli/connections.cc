@@ -8,6 +8,7 @@
 #include "cli/analysis.h"
 #include "cli/ordered_lines.h"
 #include "cli/text.h"
+#include "conformance/report/connection_json.h"
 
 namespace stag::cli {
 namespace {
@@ -21,43 +22,7 @@ struct Options : CommonOptions {
   bool all = false;
 };
 
-Side ClientOf(const Connection& c) { return c.client_known ? c.client : Side{0}; }
 Side Other(Side side) { return static_cast<Side>(1 - side); }
-
-// Zero padding of InfiniBand's fixed-size field means nothing: what precedes it, and never less than a whole RFC 8797
-// message.
-Bytes Meaningful(const SetupData& setup) {
-  size_t n = setup.bytes.size();
-  if (!setup.fixed_size) return setup.bytes;
-  size_t least = 0;
-  if (setup.has_data()) least = std::min(n, setup.search.offset + 8);
-  while (n > least && setup.bytes[n - 1] == std::byte{0}) --n;
-  return Bytes(setup.bytes).first(n);
-}
-
-std::string_view CloseName(fabric::CloseReason reason) {
-  switch (reason) {
-    case fabric::CloseReason::kDisconnect: return "disconnect";
-    case fabric::CloseReason::kReset: return "reset";
-    case fabric::CloseReason::kRejected: return "rejected";
-    case fabric::CloseReason::kSuperseded: return "superseded";
-    case fabric::CloseReason::kEndOfCapture: return "end of capture";
-    case fabric::CloseReason::kEvicted: return "dropped for lack of memory";
-  }
-  return "?";
-}
-
-std::string_view PrivateDataKind(const SetupData& setup) {
-  using Found = rpcrdma::PrivateDataSearch::Found;
-  switch (setup.search.found) {
-    case Found::kNothing: return Meaningful(setup).empty() ? "none" : "other";
-    case Found::kData: return "rfc8797";
-    case Found::kOtherVersion: return "rfc8797 other version";
-    case Found::kByteSwapped: return "rfc8797 byte-swapped";
-    case Found::kTruncated: return "rfc8797 cut short";
-  }
-  return "other";
-}
 
 class Lister : public session::Observer {
  public:
@@ -112,111 +77,13 @@ class JsonLister final : public Lister {
 
  private:
   void PutConnection(Buffer& out, const Connection& c) override {
-    const Side client = ClientOf(c), server = Other(client);
-    Put(out, "{\"type\":\"connection\"");
-    if (file_) {
-      Put(out, ",\"file\":");
-      PutJson(out, std::string_view(*file_));
-    }
-    Put(out, ",\"connection\":{},\"rpcrdma\":{},\"fabric\":\"{}\",\"roles_known\":{},\"client\":", c.info.id,
-        c.proof == session::Proof::kRpcRdma, FabricName(c.info.fabric), c.client_known);
-    PutEndpoint(out, c, client);
-    Put(out, ",\"server\":");
-    PutEndpoint(out, c, server);
-    Put(out, ",\"service_port\":");
-    PutJson(out, c.info.service_port ? std::optional<uint16_t>(c.info.service_port) : std::nullopt);
-    Put(out, ",\"setup_seen\":{},\"opened\":{},\"rejected\":{},\"reject_reason\":", c.setup_seen, c.opened, c.rejected);
-    PutJson(out, c.rejected ? std::optional<uint16_t>(c.reject_reason) : std::nullopt);
-    Put(out, ",\"closed\":\"{}\",\"close_frame\":", CloseName(c.close_reason));
-    PutJson(out, c.close_frame.number ? std::optional<uint64_t>(c.close_frame.number) : std::nullopt);
-    Put(out, ",\"private_data\":{\"client\":");
-    PutSetup(out, c.setup[client]);
-    Put(out, ",\"server\":");
-    PutSetup(out, c.setup[server]);
-    Put(out, "},\"threshold\":{\"c2s\":");
-    PutJson(out, c.threshold(client));
-    Put(out, ",\"s2c\":");
-    PutJson(out, c.threshold(server));
-    Put(out, "},\"remote_invalidation\":");
-    PutJson(out, c.remote_invalidation());
-    Put(out, ",\"credits\":{\"forward\":");
-    PutCredits(out, c.credits[client]);
-    Put(out, ",\"backward\":");
-    PutCredits(out, c.credits[server]);
-    Put(out,
-        "}},\"messages\":{},\"calls\":{},\"replies\":{},\"errors\":{},\"backward_calls\":{},\"replies_without_call\":{}"
-        ","
-        "\"other_messages\":{}",
-        c.counters[0].messages + c.counters[1].messages, c.calls, c.replies, c.errors, c.backward_calls,
-        c.replies_without_call, c.other_messages);
-    Put(out, ",\"sent\":{\"client\":");
-    PutCounters(out, c.counters[client]);
-    Put(out, ",\"server\":");
-    PutCounters(out, c.counters[server]);
-    Put(out, "}},\"losses\":{{\"gaps\":{},\"truncated_messages\":{},\"naks\":{},\"evicted_transactions\":{}}}",
-        c.counters[0].gaps + c.counters[1].gaps, c.truncated_messages, c.counters[0].naks + c.counters[1].naks,
-        c.evicted_transactions);
-    Put(out, ",\"first_frame\":{},\"last_frame\":{},\"first_time\":\"", c.first_frame.number, c.last_frame.number);
-    PutTime(out, c.first_frame.time_ns);
-    Put(out, "\",\"last_time\":\"");
-    PutTime(out, c.last_frame.time_ns);
-    Put(out, "\"}\n");
+    line_ = "{";
+    conformance::AppendConnectionMembers(line_, c, file_);
+    line_.append("}\n");
+    Put(out, line_);
   }
 
-  static void PutEndpoint(Buffer& out, const Connection& c, Side side) {
-    const Endpoint& endpoint = c.info.endpoint[side];
-    Put(out, "{{\"address\":\"{}\",\"{}\":", AddressText(endpoint.address),
-        c.info.fabric == fabric::FabricKind::kIwarp ? "port" : "qp");
-    PutJson(out, endpoint.number ? std::optional<uint32_t>(endpoint.number) : std::nullopt);
-    out.push_back('}');
-  }
-
-  // null: the message that would hold it was not captured.
-  static void PutSetup(Buffer& out, const SetupData& setup) {
-    if (!setup.seen) {
-      Put(out, "null");
-      return;
-    }
-    Put(out, "{{\"frame\":{},\"kind\":\"{}\",\"truncated\":{},\"hex\":\"", setup.frame.number, PrivateDataKind(setup),
-        setup.truncated);
-    PutHex(out, Meaningful(setup));
-    Put(out, "\"");
-    if (setup.has_data()) {
-      const rpcrdma::PrivateData& data = setup.search.data;
-      Put(out, ",\"version\":{},\"remote_invalidation\":{},\"send_bytes\":{},\"receive_bytes\":{}", data.version,
-          data.remote_invalidation(), data.send_bytes(), data.receive_bytes());
-    }
-    Put(out, "}");
-  }
-
-  static void PutRange(Buffer& out, const MinMaxLast& range) {
-    if (range.any) {
-      Put(out, "{{\"min\":{},\"max\":{},\"last\":{}}}", range.min, range.max, range.last);
-    } else {
-      Put(out, "null");
-    }
-  }
-
-  static void PutCredits(Buffer& out, const session::CreditState& credits) {
-    if (!credits.requested.any && !credits.granted.any) {
-      Put(out, "null");
-      return;
-    }
-    Put(out, "{\"requested\":");
-    PutRange(out, credits.requested);
-    Put(out, ",\"granted\":");
-    PutRange(out, credits.granted);
-    Put(out, ",\"max_outstanding\":{}}}", credits.max_outstanding);
-  }
-
-  static void PutCounters(Buffer& out, const session::SideCounters& n) {
-    Put(out,
-        "{{\"messages\":{},\"send_bytes\":{},\"write_operations\":{},\"write_bytes\":{},\"read_operations\":{},"
-        "\"read_bytes\":{},\"sends_with_invalidate\":{}}}",
-        n.messages, n.send_bytes, n.write_operations, n.write_bytes, n.read_operations, n.read_bytes,
-        n.send_with_invalidate);
-  }
-
+  std::string line_;  // reused
   std::optional<std::string> file_;
 };
 
@@ -229,7 +96,7 @@ class TextLister final : public Lister {
  private:
   void PutConnection(Buffer& out, const Connection& c) override {
     const Style& style = output_.style();
-    const Side client = ClientOf(c), server = Other(client);
+    const Side client = c.client, server = Other(client);
     if (count() > 1) out.push_back('\n');
     PutHead(out, c, client, style);
     PutSetup(out, c, client, style);
@@ -273,11 +140,11 @@ class TextLister final : public Lister {
       if (c.reject_reason != 0) Put(out, ", reason {}", c.reject_reason);
       if (c.close_frame.number != 0) Put(out, " (frame {})", c.close_frame.number);
     } else if (c.setup_seen) {
-      Put(out, "{}, closed: {}", c.opened ? "captured" : "captured, not answered", CloseName(c.close_reason));
+      Put(out, "{}, closed: {}", c.opened ? "captured" : "captured, not answered", fabric::CloseName(c.close_reason));
     } else {
       const bool some = c.setup[0].seen || c.setup[1].seen;
       Put(out, "{}, closed: {}", some ? "captured in part" : "not captured (joined mid-stream)",
-          CloseName(c.close_reason));
+          fabric::CloseName(c.close_reason));
     }
     if (!c.rejected && c.close_frame.number != 0 && c.close_reason != fabric::CloseReason::kEndOfCapture) {
       Put(out, " (frame {})", c.close_frame.number);
@@ -297,14 +164,14 @@ class TextLister final : public Lister {
       Put(out, ", receives up to ");
       PutSize(out, data.receive_bytes());
       Put(out, ", remote invalidation {}", data.remote_invalidation() ? "yes" : "no");
-    } else if (Meaningful(setup).empty()) {
+    } else if (setup.meaningful().empty()) {
       Put(out, "no private data");
     } else if (setup.search.found == rpcrdma::PrivateDataSearch::Found::kNothing) {
       Put(out, "private data that is not RFC 8797's");
     } else {
-      Put(out, "unusable private data: {}", PrivateDataKind(setup));
+      Put(out, "unusable private data: {}", setup.kind());
     }
-    const Bytes bytes = Meaningful(setup);
+    const Bytes bytes = setup.meaningful();
     if (!bytes.empty()) {
       constexpr size_t kShown = 32;
       Put(out, "  [");

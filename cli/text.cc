@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/text.h"
 
-#include <arpa/inet.h>
-
 #include <array>
 #include <ctime>
 
@@ -98,36 +96,5 @@ void PutSize(Buffer& out, uint64_t bytes) {
 void PutCount(Buffer& out, uint64_t n, std::string_view noun) { Put(out, "{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
 std::string Count(uint64_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
-
-std::string AddressText(const Address& address) {
-  char text[INET6_ADDRSTRLEN] = "?";
-  switch (address.kind) {
-    case Address::Kind::kNone: break;
-    case Address::Kind::kIpv4: inet_ntop(AF_INET, address.bytes.data(), text, sizeof text); break;
-    case Address::Kind::kIpv6:
-    case Address::Kind::kGid: inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text); break;
-    case Address::Kind::kLid: return fmt::format("LID {}", LoadBe16(address.bytes.data()));
-  }
-  return text;
-}
-
-std::string EndpointText(const Endpoint& endpoint, fabric::FabricKind fabric) {
-  const std::string address = AddressText(endpoint.address);
-  if (fabric != fabric::FabricKind::kIwarp) {
-    return endpoint.number == 0 ? address : fmt::format("{} QP 0x{:06x}", address, endpoint.number);
-  }
-  if (endpoint.address.kind == Address::Kind::kIpv6) return fmt::format("[{}]:{}", address, endpoint.number);
-  return fmt::format("{}:{}", address, endpoint.number);
-}
-
-std::string_view FabricName(fabric::FabricKind fabric) {
-  switch (fabric) {
-    case fabric::FabricKind::kInfiniBand: return "InfiniBand";
-    case fabric::FabricKind::kRoceV1: return "RoCEv1";
-    case fabric::FabricKind::kRoceV2: return "RoCEv2";
-    case fabric::FabricKind::kIwarp: return "iWARP";
-  }
-  return "?";
-}
 
 }  // namespace stag::cli

@@ -9,9 +9,8 @@
 #include <string_view>
 
 #include "cli/output.h"
-#include "protocol/base/address.h"
 #include "protocol/base/bytes.h"
-#include "session/fabric/fabric_event.h"
+#include "session/fabric/names.h"
 
 namespace stag::cli {
 
@@ -41,10 +40,8 @@ void PutSize(Buffer& out, uint64_t bytes);
 void PutCount(Buffer& out, uint64_t n, std::string_view noun);
 std::string Count(uint64_t n, std::string_view noun);
 
-// 10.0.0.1, fd00::1 (also GIDs), LID 12; "?" when unknown.
-std::string AddressText(const Address& address);
-// "10.0.0.1:20049" or "[fd00::1]:20049" (iWARP); "10.0.0.1 QP 0x000011", without the QP while it is unknown (0).
-std::string EndpointText(const Endpoint& endpoint, fabric::FabricKind fabric);
-std::string_view FabricName(fabric::FabricKind fabric);  // "RoCEv2", "iWARP", ...
+using fabric::AddressText;
+using fabric::EndpointText;
+using fabric::FabricName;
 
 }  // namespace stag::cli

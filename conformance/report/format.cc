@@ -67,6 +67,14 @@ void AppendJson(std::string& out, std::string_view text) {
   out.push_back('"');
 }
 
+void AppendHex(std::string& out, Bytes bytes) {
+  constexpr char kHex[] = "0123456789abcdef";
+  for (const std::byte b : bytes) {
+    out.push_back(kHex[std::to_integer<unsigned>(b) >> 4]);
+    out.push_back(kHex[std::to_integer<unsigned>(b) & 15]);
+  }
+}
+
 void AppendTime(std::string& out, int64_t time_ns) {
   using namespace std::chrono;
   const sys_time<nanoseconds> time{nanoseconds{time_ns}};

@@ -7,10 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/base/bytes.h"
+
 namespace stag::conformance {
 
 // Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 void AppendJson(std::string& out, std::string_view text);
+
+// Lowercase hexadecimal digits without separators.
+void AppendHex(std::string& out, Bytes bytes);
 
 // "2024-05-01T12:00:00.123456789Z".
 void AppendTime(std::string& out, int64_t time_ns);

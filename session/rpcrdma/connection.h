@@ -6,6 +6,7 @@
 
 #include <array>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "protocol/rpcrdma/header.h"
@@ -30,6 +31,10 @@ struct SetupData {
   uint32_t send_bytes() const { return has_data() ? search.data.send_bytes() : rpcrdma::kDefaultThreshold; }
   uint32_t receive_bytes() const { return has_data() ? search.data.receive_bytes() : rpcrdma::kDefaultThreshold; }
   bool remote_invalidation() const { return has_data() && search.data.remote_invalidation(); }
+  // `bytes` without the zero padding of a field of fixed size, but never less than a whole RFC 8797 message.
+  Bytes meaningful() const;
+  // "none", "rfc8797", "rfc8797 other version", "rfc8797 byte-swapped", "rfc8797 cut short" or "other".
+  std::string_view kind() const;
 };
 
 struct MinMaxLast {

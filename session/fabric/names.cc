@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/fabric/names.h"
+
+#include <arpa/inet.h>
+
+namespace stag::fabric {
+
+std::string AddressText(const Address& address) {
+  char text[INET6_ADDRSTRLEN] = "?";
+  switch (address.kind) {
+    case Address::Kind::kNone: break;
+    case Address::Kind::kIpv4: inet_ntop(AF_INET, address.bytes.data(), text, sizeof text); break;
+    case Address::Kind::kIpv6:
+    case Address::Kind::kGid: inet_ntop(AF_INET6, address.bytes.data(), text, sizeof text); break;
+    case Address::Kind::kLid: return "LID " + std::to_string(LoadBe16(address.bytes.data()));
+  }
+  return text;
+}
+
+std::string EndpointText(const Endpoint& endpoint, FabricKind fabric) {
+  std::string text = AddressText(endpoint.address);
+  if (fabric == FabricKind::kIwarp) {
+    if (endpoint.address.kind == Address::Kind::kIpv6) text = "[" + text + "]";
+    return text + ":" + std::to_string(endpoint.number);
+  }
+  if (endpoint.number == 0) return text;
+  text.append(" QP 0x");
+  for (int shift = 20; shift >= 0; shift -= 4) text.push_back("0123456789abcdef"[(endpoint.number >> shift) & 15]);
+  return text;
+}
+
+std::string_view FabricName(FabricKind fabric) {
+  switch (fabric) {
+    case FabricKind::kInfiniBand: return "InfiniBand";
+    case FabricKind::kRoceV1: return "RoCEv1";
+    case FabricKind::kRoceV2: return "RoCEv2";
+    case FabricKind::kIwarp: return "iWARP";
+  }
+  return "?";
+}
+
+std::string_view CloseName(CloseReason reason) {
+  switch (reason) {
+    case CloseReason::kDisconnect: return "disconnect";
+    case CloseReason::kReset: return "reset";
+    case CloseReason::kRejected: return "rejected";
+    case CloseReason::kSuperseded: return "superseded";
+    case CloseReason::kEndOfCapture: return "end of capture";
+    case CloseReason::kEvicted: return "dropped for lack of memory";
+  }
+  return "?";
+}
+
+}  // namespace stag::fabric
