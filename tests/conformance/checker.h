@@ -22,8 +22,6 @@ using conformance::Finding;
 using conformance::Profile;
 using conformance::Severity;
 
-inline constexpr fabric::Side kClient = 0, kServer = 1;
-
 struct Findings : conformance::FindingSink {
   std::vector<Finding> all;
   void OnFinding(const Finding& finding) override { all.push_back(finding); }

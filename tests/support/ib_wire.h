@@ -209,6 +209,7 @@ class IbTalk {
     uint32_t psn = psn_[from];
     wire_.Rc(from, qp_[1 - from], ib::kReadRequest, psn, {}, {address, key, length});
     psn_[from] = ib::PsnAdd(psn, Packets(length));
+    ++messages_[from];
     return psn;
   }
   // Packets `begin` to `end` - 1 of the answer to the Read at `psn`.
@@ -219,7 +220,8 @@ class IbTalk {
                        : k == begin     ? (k + 1 == count ? ib::kReadResponseOnly : ib::kReadResponseFirst)
                        : k + 1 == count ? ib::kReadResponseLast
                                         : ib::kReadResponseMiddle;
-      wire_.Rc(static_cast<fabric::Side>(1 - reader), qp_[reader], opcode, psn + k, Part(data, k));
+      wire_.Rc(static_cast<fabric::Side>(1 - reader), qp_[reader], opcode, psn + k, Part(data, k), {}, 0x1f,
+               messages_[reader]);
     }
   }
   void Read(fabric::Side from, uint32_t key, uint64_t address, const Buffer& data) {
@@ -229,7 +231,9 @@ class IbTalk {
   // Acknowledges everything that `requester` sent so far.
   void Ack(fabric::Side requester) { Acknowledge(requester, ib::PsnAdd(psn_[requester], ib::kPsnMask), 0x1f); }
   void Acknowledge(fabric::Side requester, uint32_t psn, uint8_t syndrome) {
-    wire_.Rc(static_cast<fabric::Side>(1 - requester), qp_[requester], ib::kAcknowledge, psn, {}, {}, syndrome);
+    const uint32_t msn = ib::KindOf(syndrome) == ib::AethKind::kAck ? messages_[requester] : messages_[requester] - 1;
+    wire_.Rc(static_cast<fabric::Side>(1 - requester), qp_[requester], ib::kAcknowledge, psn, {}, {}, syndrome,
+             msn & ib::kPsnMask);
   }
 
   uint32_t qp(fabric::Side side) const { return qp_[side]; }
@@ -250,10 +254,12 @@ class IbTalk {
       wire_.Rc(from, qp_[1 - from], opcode, psn_[from], Part(data, k), reth, 0, extra);
       psn_[from] = ib::PsnAdd(psn_[from], 1);
     }
+    ++messages_[from];
   }
 
   IbWire& wire_;
   std::array<uint32_t, 2> id_, qp_, psn_;
+  std::array<uint32_t, 2> messages_{};  // sent by each side as requester
   uint32_t mtu_;
   Buffer private_data_ = Pattern(8, 1);
 };

@@ -34,7 +34,6 @@ struct Options {
   bool crc = false;
   uint8_t revision = 2;
   bool peer_to_peer = false;
-  uint16_t ird = 4, ord = 4;  // of both ends
   uint16_t port = 20049;
   uint16_t client_port = 45000;
   std::array<uint32_t, 2> initial{1000, 5000};
@@ -76,6 +75,7 @@ class Conversation {
     std::vector<std::byte> ulpdu;
     iwarp::EncodeDdpSegment(header, payload, ulpdu);
     Fpdu(from, ulpdu);
+    last_[from] = {header, static_cast<uint16_t>(ulpdu.size())};
   }
   // A Send in FPDUs of at most `part` bytes of payload.
   void Send(unsigned from, Bytes message, iwarp::Opcode opcode = iwarp::Opcode::kSend, uint32_t invalidate = 0,
@@ -129,6 +129,13 @@ class Conversation {
   }
   void Put(unsigned from, std::vector<std::byte> bytes) { writes_.push_back({from, std::move(bytes)}); }
 
+  // The last DDP segment, as a Terminate names what it refuses.
+  struct LastSegment {
+    iwarp::DdpHeader header;
+    uint16_t length = 0;
+  };
+  const LastSegment& last(unsigned from) const { return last_[from]; }
+
   // What was written since the last call, for writers that send it at once instead of in Cut.
   std::vector<Written> Take() { return std::exchange(writes_, {}); }
 
@@ -178,6 +185,7 @@ class Conversation {
   std::vector<Written> writes_;
   std::array<uint64_t, 2> position_{};
   std::array<uint32_t, 2> sends_{}, reads_{};
+  std::array<LastSegment, 2> last_{};
 };
 
 }  // namespace stag::fabric::test

@@ -11,7 +11,12 @@ inline constexpr uint32_t kNfs = 100003, kGetattr = 1, kReadlink = 5, kRead = 6,
 
 inline Buffer FileHandle() { return Opaque(Pattern(32)); }
 inline Buffer GetattrCall(uint32_t xid) { return MakeCall(xid, kNfs, 3, kGetattr, FileHandle()); }
-inline Buffer GetattrReply(uint32_t xid) { return MakeReply(xid, Join({Words({0}), Pattern(84)})); }
+// fattr3 of a regular file of 4096 bytes.
+inline Buffer Attributes() {
+  return Words({1, 0644, 1, 1000, 1000,          0, 4096,          0, 4096,          0, 0,
+                0, 7,    0, 99,   1'700'000'000, 0, 1'700'000'000, 0, 1'700'000'000, 0});
+}
+inline Buffer GetattrReply(uint32_t xid) { return MakeReply(xid, Join({Words({0}), Attributes()})); }
 inline Buffer ReadCall(uint32_t xid, uint32_t count) {
   return MakeCall(xid, kNfs, 3, kRead, Join({FileHandle(), Words({0, 0, count})}));
 }

@@ -11,6 +11,8 @@
 
 namespace stag::test {
 
+inline constexpr fabric::Side kClient = 0, kServer = 1;
+
 class Script {
  public:
   virtual ~Script() = default;

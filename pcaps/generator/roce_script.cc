@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pcaps/generator/roce_script.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "pcaps/generator/require.h"
+
+namespace stag::evidence {
+
+namespace {
+
+constexpr uint32_t kMtu = 1024;
+constexpr uint16_t kConsumerReject = 28;  // IBA table 115
+
+// ::ffff:a.b.c.d
+std::array<std::byte, 16> Mapped(const Address& address) {
+  std::array<std::byte, 16> out{};
+  out[10] = out[11] = std::byte{0xff};
+  std::copy_n(address.bytes.begin(), 4, out.begin() + 12);
+  return out;
+}
+
+uint8_t Syndrome(fabric::NakKind kind) {
+  switch (kind) {
+    case fabric::NakKind::kRnr: return 0x20 | 12;  // 0.64 ms
+    case fabric::NakKind::kSequence: return 0x60 | ib::kNakSequence;
+    case fabric::NakKind::kInvalidRequest: return 0x60 | ib::kNakInvalidRequest;
+    case fabric::NakKind::kRemoteAccess: return 0x60 | ib::kNakRemoteAccess;
+    case fabric::NakKind::kRemoteOperation: return 0x60 | ib::kNakRemoteOperation;
+    case fabric::NakKind::kTerminate: break;
+  }
+  Require(false, "a Terminate is of iWARP");
+  return 0;
+}
+
+}  // namespace
+
+RoceScript::RoceScript(Capture& capture, uint32_t number)
+    : WireScript(capture), number_(number), talk_(wire_, number, 1000 * number, 5000 * number, kMtu) {}
+
+void RoceScript::Flush() {
+  for (test::WireFrame& frame : wire_.frames()) capture_.Add(std::move(frame.bytes));
+  wire_.frames().clear();
+}
+
+void RoceScript::Settle() {
+  for (Side requester : {Side{0}, Side{1}})
+    if (std::exchange(unacknowledged_[requester], false)) talk_.Ack(requester);
+  Flush();
+  if (next_) next_->Settle();
+}
+
+ib::CmMessage RoceScript::Request(const Buffer& private_data) const {
+  ib::CmMessage m = talk_.Request();
+  m.ca_guid = 0x0200'00ff'fe00'0001;
+  m.service_id = ib::IpCmServiceId(setup.port);
+  m.responder_resources = setup.responder_resources[0];
+  m.initiator_depth = setup.initiator_depth[0];
+  m.retry_count = m.rnr_retry_count = 7;
+  m.partition = 0xffff;
+  m.local_lid = m.remote_lid = 0xffff;
+  m.local_gid = Mapped(wire_.Shown(0));
+  m.remote_gid = Mapped(wire_.Shown(1));
+  m.ip->source_port = static_cast<uint16_t>(40000 + number_);
+  std::ranges::copy(m.local_gid | std::views::drop(12), m.ip->source.begin() + 12);
+  std::ranges::copy(m.remote_gid | std::views::drop(12), m.ip->destination.begin() + 12);
+  m.private_data = private_data;
+  return m;
+}
+
+void RoceScript::OpenWith(const Buffer& client, const Buffer& server) {
+  Begin();
+  wire_.Cm(0, Request(client));
+  ib::CmMessage reply = talk_.Reply();
+  reply.ca_guid = 0x0200'00ff'fe00'0002;
+  reply.responder_resources = setup.responder_resources[1];
+  reply.initiator_depth = setup.initiator_depth[1];
+  reply.rnr_retry_count = 7;
+  reply.private_data = server;
+  wire_.Cm(1, reply);
+  wire_.Cm(0, talk_.Other(ib::CmKind::kReadyToUse, 0));
+  Flush();
+  End();
+}
+
+void RoceScript::Reject(const Buffer& client, const Buffer& server) {
+  Begin();
+  wire_.Cm(0, Request(client));
+  ib::CmMessage reject = talk_.Other(ib::CmKind::kReject, 1);
+  reject.reject_reason = kConsumerReject;
+  reject.private_data = server;
+  wire_.Cm(1, reject);
+  Flush();
+  End();
+}
+
+void RoceScript::CloseFor(fabric::CloseReason reason) {
+  Require(reason == fabric::CloseReason::kDisconnect, "RoCE connections end by disconnecting");
+  Begin();
+  talk_.Disconnect();
+  Flush();
+  End();
+}
+
+WireScript& RoceScript::Another() {
+  next_ = std::make_unique<RoceScript>(capture_, number_ + 1);
+  return *next_;
+}
+
+void RoceScript::SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) {
+  Begin();
+  last_psn_[from] = talk_.psn(from);
+  if (invalidated)
+    talk_.SendInvalidate(from, bytes, *invalidated);
+  else
+    talk_.Send(from, bytes);
+  Flush();
+  unacknowledged_[from] = true;
+  End();
+}
+
+void RoceScript::Write(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
+  Begin();
+  last_psn_[from] = talk_.psn(from);
+  talk_.Write(from, handle, offset, bytes);
+  Flush();
+  End();
+}
+
+void RoceScript::ReadRequest(Side from, uint32_t handle, uint64_t offset, uint32_t length) {
+  Begin();
+  last_psn_[from] = talk_.psn(from);
+  reads_.push_back({from, handle, offset, length, talk_.ReadRequest(from, handle, offset, length)});
+  Flush();
+  End();
+}
+
+void RoceScript::ReadResponse(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
+  Begin();
+  const auto read = std::ranges::find_if(reads_, [&](const PendingRead& r) {
+    return r.reader != from && r.handle == handle && r.offset <= offset && offset + bytes.size() <= r.offset + r.length;
+  });
+  Require(read != reads_.end(), "a Read Response without its request");
+  // IbTalk takes the whole response and the packets that are wanted of it.
+  Buffer whole(read->length);
+  const auto before = static_cast<uint32_t>(offset - read->offset);
+  std::ranges::copy(bytes, whole.begin() + before);
+  talk_.ReadResponse(read->reader, read->psn, whole, before / kMtu, talk_.Packets(before + bytes.size()));
+  if (before + bytes.size() == read->length) reads_.erase(read);
+  Flush();
+  End();
+}
+
+void RoceScript::Nak(Side from, fabric::NakKind kind) {
+  const auto requester = Side(1 - from);
+  unacknowledged_[requester] = false;
+  Begin();
+  talk_.Acknowledge(requester, last_psn_[requester], Syndrome(kind));
+  Flush();
+  End();
+}
+
+}  // namespace stag::evidence

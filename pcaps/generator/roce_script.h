@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RoceScript: a connection over RoCEv2 between 192.0.2.1 (client) and 192.0.2.2, path MTU 1024. Each Send is
+// acknowledged, RDMA Writes by the acknowledgment of the Send behind them.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "pcaps/generator/wire_script.h"
+#include "tests/support/ib_wire.h"
+
+namespace stag::evidence {
+
+class RoceScript : public WireScript {
+ public:
+  // `number` counts the connections of the capture.
+  explicit RoceScript(Capture& capture, uint32_t number = 1);
+
+  void OpenWith(const Buffer& client, const Buffer& server) override;
+  void OpenMidstream() override {}
+  void Reject(const Buffer& client, const Buffer& server) override;
+  WireScript& Another() override;
+  void Write(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) override;
+  void ReadRequest(Side from, uint32_t handle, uint64_t offset, uint32_t length) override;
+  // The whole response, or packets of it from the place that `offset` names.
+  void ReadResponse(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) override;
+  void Nak(Side from, fabric::NakKind kind) override;
+  void Settle() override;
+
+  // Packet by packet: what the operations do not offer. Flush afterwards.
+  test::IbWire& wire() { return wire_; }
+  test::IbTalk& talk() { return talk_; }
+  void Flush();
+
+ private:
+  struct PendingRead {
+    Side reader = 0;
+    uint32_t handle = 0;
+    uint64_t offset = 0;
+    uint32_t length = 0, psn = 0;
+  };
+  void CloseFor(fabric::CloseReason reason) override;
+  void SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) override;
+  ib::CmMessage Request(const Buffer& private_data) const;
+
+  uint32_t number_;
+  test::IbWire wire_;
+  test::IbTalk talk_;
+  std::array<bool, 2> unacknowledged_{};  // by sender
+  std::array<uint32_t, 2> last_psn_{};    // the first of the last operation of each side
+  std::vector<PendingRead> reads_;
+  std::unique_ptr<RoceScript> next_;
+};
+
+}  // namespace stag::evidence

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pcaps/generator/wire_script.h"
+
+#include "pcaps/generator/iwarp_script.h"
+#include "pcaps/generator/roce_script.h"
+
+namespace stag::evidence {
+
+void WireScript::Begin() {
+  Settle();
+  first_frame_ = capture_.size() + 1;
+}
+
+void WireScript::Lost(const std::function<void()>& actions) {
+  Settle();
+  capture_.set_listening(false);
+  actions();
+  Settle();
+  capture_.set_listening(true);
+}
+
+void WireScript::DropLast() {
+  capture_.DropLast();
+  End();
+}
+
+void WireScript::Repeat() {
+  const uint64_t last = frame_;
+  Settle();
+  capture_.Repeat(first_frame_, last);
+  End();
+}
+
+void WireScript::Interleave(const std::function<void()>& a, const std::function<void()>& b) {
+  Settle();
+  capture_.Interleave(a, b);
+  End();
+}
+
+void WireScript::SwapLast() {
+  Settle();
+  capture_.SwapLast();
+}
+
+void WireScript::Snap(size_t length) {
+  Settle();
+  capture_.Snap(length);
+}
+
+void WireScript::Wait(int64_t milliseconds) {
+  Settle();
+  capture_.Wait(milliseconds * 1'000'000);
+}
+
+std::unique_ptr<WireScript> MakeScript(Fabric fabric, Capture& capture) {
+  if (fabric == Fabric::kIwarp) return std::make_unique<IwarpScript>(capture);
+  return std::make_unique<RoceScript>(capture);
+}
+
+}  // namespace stag::evidence

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The evidence captures of pcaps/rules: each gives exactly the findings of its rule's expected.json, which the cases of
+// pcaps/generator declare from the specification; the folder is what the generator makes; every rule with a check is
+// there.
+#include "pcaps/generator/evidence.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "conformance/engine/check.h"
+#include "conformance/engine/engine.h"
+#include "tests/support/run_capture.h"
+
+namespace stag::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path kFolder = STAG_SOURCE_DIR "/pcaps/rules";
+
+struct Evidence {
+  std::string rule, file;
+  Profile profile = Profile::kAuto;
+  nlohmann::json findings;
+
+  bool breaks() const { return file.starts_with("breaks"); }
+  std::string path() const { return kFolder / rule / file; }
+  // "HDR_001_breaks"
+  std::string TestName() const {
+    std::string name = rule + "_" + file.substr(0, file.find('.'));
+    std::ranges::replace(name, '-', '_');
+    return name;
+  }
+};
+void PrintTo(const Evidence& evidence, std::ostream* out) { *out << evidence.TestName(); }
+
+Profile ProfileOf(const std::string& name) {
+  for (const Profile profile : {Profile::kRfc8166, Profile::kRfc5666bis, Profile::kRfc5666})
+    if (ProfileName(profile) == name) return profile;
+  return Profile::kAuto;
+}
+
+std::vector<Evidence> AllEvidence() {
+  std::vector<Evidence> all;
+  for (const auto& entry : fs::directory_iterator(kFolder)) {
+    if (!entry.is_directory()) continue;
+    std::ifstream file(entry.path() / "expected.json");
+    const auto json = nlohmann::json::parse(file);
+    for (const auto& capture : json["captures"])
+      all.push_back({json["rule"], capture["file"], ProfileOf(capture["profile"]), capture["findings"]});
+  }
+  std::ranges::sort(all, {}, &Evidence::TestName);
+  return all;
+}
+
+struct Collector : FindingSink {
+  std::vector<Finding> all;
+  void OnFinding(const Finding& finding) override { all.push_back(finding); }
+};
+
+std::vector<Finding> Check(std::span<const test::OwnedFrame> frames, Profile profile) {
+  Collector collector;
+  Engine engine({.profile = profile, .select = {}, .ignore = {}}, collector);
+  test::Run(frames, {}, {}, {&engine});
+  return collector.all;
+}
+
+// One line for each finding, in a form that both sides of the comparison have.
+std::string Line(const std::string& rule, uint64_t frame, std::string_view severity) {
+  return "frame " + std::to_string(frame) + ": " + rule + " " + std::string(severity);
+}
+
+class EvidenceTest : public testing::TestWithParam<Evidence> {};
+
+TEST_P(EvidenceTest, GivesExactlyTheExpectedFindings) {
+  const Evidence& evidence = GetParam();
+  std::multiset<std::string> expected, found;
+  for (const auto& f : evidence.findings)
+    expected.insert(Line(f["rule"], f["frame"], f["severity"].get<std::string>()));
+  std::string messages;
+  const auto findings = Check(test::LoadFrames(evidence.path()), evidence.profile);
+  for (const Finding& f : findings) {
+    found.insert(Line(std::string(f.rule->id), f.frame.number, SeverityName(f.severity)));
+    messages += *--found.end() + ": " + f.message + "\n";
+  }
+  EXPECT_EQ(found, expected) << messages;
+
+  // Rules that are named with a finding.
+  for (const auto& f : evidence.findings)
+    for (const std::string id : f.value("see_also", nlohmann::json::array()))
+      EXPECT_TRUE(std::ranges::any_of(findings, [&](const Finding& finding) {
+        return finding.rule->id == f["rule"] && finding.frame.number == f["frame"] &&
+               std::ranges::find(finding.see_also, id) != finding.see_also.end();
+      })) << id;
+}
+
+// What a capture is named for is in its expectation, as a finding or beside one; a near miss does not have it.
+TEST_P(EvidenceTest, IsWhatItsNameSays) {
+  const Evidence& evidence = GetParam();
+  bool broken = false;
+  for (const auto& f : evidence.findings) {
+    const auto see_also = f.value("see_also", std::vector<std::string>{});
+    broken = broken || f["rule"] == evidence.rule || std::ranges::find(see_also, evidence.rule) != see_also.end();
+  }
+  EXPECT_EQ(broken, evidence.breaks());
+}
+
+// Fabric CRCs are right: Wireshark shows no complaint, and the decoder leaves nothing out.
+TEST_P(EvidenceTest, HasRightCrcs) {
+  const auto frames = test::LoadFrames(GetParam().path());
+  struct : fabric::Sink {
+    void OnEvent(const fabric::Event&) override {}
+  } sink;
+  const auto stats = test::Decode(frames, {.verify_crc = true}, sink);
+  EXPECT_EQ(stats.bad_crc, 0U);
+  EXPECT_GT(stats.checked_crc, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, EvidenceTest, testing::ValuesIn(AllEvidence()),
+                         [](const auto& parameter) { return parameter.param.TestName(); });
+
+// `./dev evidence` repairs it.
+TEST(EvidenceFolder, IsWhatTheGeneratorMakes) {
+  const auto files = evidence::AllFiles();
+  for (const auto& [name, bytes] : files) {
+    ASSERT_TRUE(fs::exists(kFolder / name)) << name;
+    EXPECT_TRUE(test::LoadBytes(kFolder / name) == bytes) << name;
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(kFolder)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string name = fs::relative(entry.path(), kFolder).generic_string();
+    EXPECT_TRUE(files.contains(name)) << name;
+  }
+}
+
+// Groups whose evidence is not written yet.
+const std::set<std::string_view> kMissingGroups = {
+    "BC",    "CCP",  "CONN",  "CRED", "DDP", "DONE",   "ERR",   "EXT",    "FRAME", "GSS",    "LONG", "MEM",
+    "MODEL", "MSGP", "NETID", "PAD",  "PVT", "RDLIST", "REPLY", "THRESH", "ULB",   "WRLIST", "XID",  "HDR"};
+
+TEST(EvidenceFolder, HasEveryRuleWithACheck) {
+  std::map<std::string, std::set<bool>> kinds;
+  for (const Evidence& evidence : AllEvidence()) kinds[evidence.rule].insert(evidence.breaks());
+  for (const auto& [rule, both] : kinds)
+    EXPECT_EQ(both.size(), 2U) << rule << " lacks a breaking or a near-miss capture";
+  for (const RuleInfo& rule : Catalogue()) {
+    if (!rule.implemented || kMissingGroups.contains(rule.group)) continue;
+    EXPECT_TRUE(kinds.contains(std::string(rule.id))) << rule.id << " has a check and no evidence";
+  }
+}
+
+}  // namespace
+}  // namespace stag::conformance
