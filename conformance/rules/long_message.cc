@@ -2,7 +2,6 @@
 //
 // LONG: RDMA_NOMSG and Position-zero chunks.
 #include "conformance/rules/common.h"
-#include "conformance/rules/read_list.h"
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {

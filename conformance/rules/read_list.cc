@@ -1,70 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // RDLIST, and the rules of PAD and DDP that judge Read chunks.
-#include "conformance/rules/read_list.h"
-
 #include <algorithm>
 
+#include "conformance/rules/placements.h"
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {
 
 using session::ReadChunk;
 
-Placements Place(const Transaction& t) {
-  Placements out;
-  const bool inline_call = t.call_header.proc == rpcrdma::kMsg;
-  if (t.call_header.status != ParseStatus::kOk || (!inline_call && t.call_header.proc != rpcrdma::kNomsg)) return out;
-  if (t.call_rpc.status != ParseStatus::kOk || t.call_rpc.opaque_arguments()) return out;
-  const Stream stream = CallStream(t);
-  uint64_t shift = 0;
-  for (const ReadChunk& chunk : t.read_chunks) {
-    if (chunk.position == 0) continue;
-    if (out.size == Placements::kMax) {
-      out.partial = true;
-      break;
-    }
-    Placement& p = out.at[out.size++];
-    p.chunk = &chunk;
-    p.insertion = static_cast<int64_t>(chunk.position) - static_cast<int64_t>(shift);
-    if (p.insertion < 4 || static_cast<uint64_t>(p.insertion) > stream.length) break;
-    const auto count = WordAt(stream.bytes, static_cast<uint64_t>(p.insertion) - 4);
-    if (!count) {
-      out.partial = true;
-      break;
-    }
-    p.count_known = true;
-    p.count = *count;
-    const bool plausible = chunk.length == *count || chunk.length == RoundUp4(*count);
-    shift += RoundUp4(plausible ? *count : chunk.length);
-  }
-  return out;
-}
-
 namespace {
-
-// Says of each item whether a chunk holds it, and remembers the last item.
-class PlacedItems : public nfs::Visitor {
- public:
-  PlacedItems(const Placements& placements, size_t until) : placements_(placements), until_(until) {}
-  bool IsReduced(const nfs::Item& item) override {
-    last = item.offset;
-    for (size_t i = 0; i < until_; ++i)
-      if (static_cast<uint64_t>(placements_.at[i].insertion) == item.offset) return true;
-    return false;
-  }
-  uint64_t last = 0;
-
- private:
-  const Placements& placements_;
-  const size_t until_;
-};
-
-bool IsLongCall(const Transaction& t) { return HasLists(t.call_header) && t.call_header.proc == rpcrdma::kNomsg; }
-bool IsShortCall(const Context& c) {
-  return c.message->role == Role::kCall && c.transaction && HasLists(c.message->header) &&
-         c.message->header.proc == rpcrdma::kMsg;
-}
 
 // RDLIST-004 on what Place() found; `c` gets the violation.
 Outcome JudgePositions(Context& c, const Transaction& t) {
@@ -148,21 +94,10 @@ bool IsSideProtocol(uint32_t program) {
          program == nfs::kNfsAclProgram || nfs::IsCallbackProgram(program);
 }
 
-// Each check on the chunks of a Call runs at the Send when the payload is inline, and when the Position-zero chunk has
-// been read otherwise.
-template <typename Judge>
-Outcome AtSend(Context& c, Judge judge) {
-  return IsShortCall(c) ? judge(c, *c.transaction) : Outcome::kNotApplicable;
-}
-template <typename Judge>
-Outcome WhenRead(Context& c, Judge judge) {
-  return IsLongCall(*c.transaction) ? judge(c, *c.transaction) : Outcome::kNotApplicable;
-}
-
 Outcome JudgeNoEligibleArgument(Context& c, const Transaction& t) {
   const Placements placements = Place(t);
   if (placements.size == 0) return Outcome::kNotApplicable;
-  const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
+  const nfs::Eligibility eligibility = EligibilityOf(t);
   if (!eligibility.known) return Undecoded(c);
   if (eligibility.argument_items > 0) return Outcome::kPass;
   return c.Fail({.message = "A Read chunk in a Call whose procedure has no DDP-eligible argument",
@@ -194,20 +129,6 @@ Outcome JudgeHeaderBytes(Context& c, const Transaction& t) {
 }
 
 }  // namespace
-
-Eligible EligibleAt(const Transaction& t, const Placements& placements, size_t index) {
-  const Stream stream = CallStream(t);
-  const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, stream.bytes, stream.length);
-  if (eligibility.known && eligibility.argument_items == 0) return Eligible::kNo;
-  const int64_t insertion = placements.at[index].insertion;
-  if (insertion < 4 || static_cast<uint64_t>(insertion) > stream.bytes.size()) return Eligible::kUnknown;
-  // A walk that is cut off at the insertion point ends in the item that starts there, if one does.
-  PlacedItems visitor(placements, index);
-  const nfs::Walk walk =
-      nfs::WalkCall(t.call_rpc, stream.bytes.first(static_cast<size_t>(insertion)), stream.length, visitor);
-  if (visitor.last == static_cast<uint64_t>(insertion)) return Eligible::kYes;
-  return walk.status == ParseStatus::kTruncatedByCapture ? Eligible::kNo : Eligible::kUnknown;
-}
 
 // RDLIST-001: no Read list in Replies. draft-08 permits one (DONE-003 follows it). Under the automatic profile the
 // engine waits whether RDMA_DONE proves that both peers speak the older protocol.

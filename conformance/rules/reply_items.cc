@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "conformance/rules/common.h"
+#include "conformance/rules/placements.h"
 
 namespace stag::conformance {
 
@@ -19,12 +19,27 @@ class Pairing : public nfs::Visitor {
       return false;
     }
     ReplyItem& entry = out_.list[out_.size++];
+    entry.offset = item.offset;
     entry.length = item.length;
+    const bool reduced = Find(item, entry);
+    if (reduced) shift_ += RoundUp4(item.length);
+    return reduced;
+  }
+  bool full = false;
+
+ private:
+  // Decides where the item is; true when its bytes are not in the stream.
+  bool Find(const nfs::Item& item, ReplyItem& entry) {
     const Header& call = t_.call_header;
     const Header& reply = t_.reply_header;
-    if (next_ >= call.write_chunks.size() || next_ >= reply.write_chunks.size()) return false;
+    const uint64_t position = item.offset + shift_;
+    const bool in_read_chunk = std::ranges::any_of(
+        t_.reply_read_chunks, [&](const session::ReadChunk& chunk) { return chunk.position == position; });
+    if (in_read_chunk) entry.place = ItemPlace::kReadChunk;
+    if (next_ >= call.write_chunks.size() || next_ >= reply.write_chunks.size()) return in_read_chunk;
     entry.chunk = next_++;
-    if (call.write_chunks[entry.chunk].count == 0) return false;  // empty: inline, as asked
+    entry.offered = call.write_chunks[entry.chunk].count > 0;
+    if (!entry.offered || in_read_chunk) return in_read_chunk;  // empty: inline, as asked
     entry.returned = Sum(reply, reply.write_chunks[entry.chunk]);
     if (item.length == 0) {
       entry.place = ItemPlace::kNothing;
@@ -46,12 +61,11 @@ class Pairing : public nfs::Visitor {
     entry.place = room ? ItemPlace::kInlineDespiteChunk : ItemPlace::kChunk;  // kChunk: the bytes are nowhere
     return !room;
   }
-  bool full = false;
 
- private:
   const Transaction& t_;
   ReplyItems& out_;
   size_t next_ = 0;
+  uint64_t shift_ = 0;  // bytes of reduced items so far
 };
 
 }  // namespace
@@ -66,13 +80,13 @@ bool ReplyItems::Uses(size_t chunk) const {
 ReplyItems PairItems(const Transaction& t) {
   ReplyItems out;
   if (t.call_rpc.status != ParseStatus::kOk || t.call_rpc.opaque_arguments()) return out;
-  const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
+  const nfs::Eligibility eligibility = EligibilityOf(t);
   if (!eligibility.known) return out;
   out.eligible_results = eligibility.result_items;
   Pairing pairing(t, out);
-  const nfs::Walk walk = nfs::WalkReply(t.call_rpc, t.reply_rpc, t.reply.stream, t.reply.stream_length, pairing);
-  out.known = walk.status != ParseStatus::kUnsupported;
-  out.complete = walk.status == ParseStatus::kOk && !pairing.full;
+  out.walk = nfs::WalkReply(t.call_rpc, t.reply_rpc, t.reply.stream, t.reply.stream_length, pairing);
+  out.known = out.walk.status != ParseStatus::kUnsupported;
+  out.complete = out.walk.status == ParseStatus::kOk && !pairing.full;
   return out;
 }
 

@@ -17,12 +17,15 @@ enum class ItemPlace : uint8_t {
   kChunk,               // in `chunk`, which returned `returned` bytes
   kInlineDespiteChunk,  // `chunk` was there for it and came back unused
   kSkippedChunk,        // neither inline nor in `chunk`: in a later one
+  kReadChunk,           // in the Reply's Read list (draft-08)
 };
 
 struct ReplyItem {
+  uint64_t offset = 0;  // where its data stands, or would stand, in the reduced stream
   uint32_t length = 0;  // the count in the Reply
   ItemPlace place = ItemPlace::kInline;
-  size_t chunk = 0;       // kChunk and later: index in the Write list
+  size_t chunk = 0;       // index in the Write list of the chunk that was there for it, used or not ...
+  bool offered = false;   // ... and whether it had segments
   uint64_t returned = 0;  // of that chunk
   size_t later = 0;       // kSkippedChunk: the chunk that holds it
 };
@@ -32,6 +35,7 @@ struct ReplyItems {
   bool known = false;             // the upper layer is known and not hidden; `items` are the first of the Reply's
   bool complete = false;          // the whole result was walked
   uint32_t eligible_results = 0;  // of the procedure
+  nfs::Walk walk;                 // of the results, with the items where they were found
   std::array<ReplyItem, kMax> list{};
   size_t size = 0;
   std::span<const ReplyItem> items() const { return {list.data(), size}; }

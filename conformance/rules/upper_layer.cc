@@ -4,7 +4,7 @@
 // not known or arguments that cannot be followed. Read chunks are judged in read_list.cc.
 #include <algorithm>
 
-#include "conformance/rules/common.h"
+#include "conformance/rules/placements.h"
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {
@@ -28,7 +28,7 @@ Outcome JudgeResults(Context& c) {
     return Outcome::kNotApplicable;
   if (!ReturnsData(c.message->header)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  const nfs::Eligibility eligibility = nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length);
+  const nfs::Eligibility eligibility = EligibilityOf(t);
   if (!eligibility.known) return Undecoded(c);
   if (eligibility.result_items > 0) return Outcome::kPass;
   return c.Fail({.message = "A result that is not DDP-eligible was moved through a Write chunk",

@@ -3,15 +3,13 @@
 // WRLIST: what the Reply says of the Call's Write chunks, and how results were paired with them.
 #include <algorithm>
 
-#include "conformance/rules/common.h"
+#include "conformance/rules/placements.h"
 #include "conformance/rules/reply_items.h"
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {
 
 namespace {
-
-constexpr uint32_t kOpRead = 25;
 
 // A chunk index, for people.
 std::string Name(size_t chunk) { return Text("Write chunk ", chunk + 1); }
@@ -42,37 +40,33 @@ const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call_rpc
 bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version == 4; }
 
 // What the Call asks for, to judge the Write list it brings.
-class WantedData : public nfs::Visitor {
+class WantedData : public PlacedItems {
  public:
-  void OnOperation(uint32_t, uint32_t op) override {
-    other_results = other_results || (op != kOpRead && op == kOpReadlink);
-  }
+  using PlacedItems::PlacedItems;
   void OnRead(uint32_t, Bytes, uint64_t, uint32_t count) override {
     ++reads;
     largest = std::max(largest, count);
   }
   uint32_t reads = 0;
   uint32_t largest = 0;
-  bool other_results = false;  // READLINK beside READ
-
- private:
-  static constexpr uint32_t kOpReadlink = 27;
 };
 
 struct CallView {
   nfs::Eligibility eligibility;
-  WantedData wanted;
+  uint32_t reads = 0;    // READ operations ...
+  uint32_t largest = 0;  // ... and the most bytes that one asks for
 };
 // At the Send of an inline Call; nullopt when the upper layer is unknown or hidden.
 std::optional<CallView> ViewCall(const Context& c) {
   if (c.message->role != Role::kCall || !c.transaction || !HasLists(c.message->header) ||
       c.message->header.proc != rpcrdma::kMsg || CallOf(c).status != ParseStatus::kOk)
     return std::nullopt;
-  CallView view;
-  view.eligibility = nfs::EligibleItems(CallOf(c), c.message->payload, c.message->payload_length);
-  if (!view.eligibility.known) return std::nullopt;
-  (void)nfs::WalkCall(CallOf(c), c.message->payload, c.message->payload_length, view.wanted);
-  return view;
+  const nfs::Eligibility eligibility = EligibilityOf(*c.transaction);
+  if (!eligibility.known) return std::nullopt;
+  const Placements placements = Place(*c.transaction);
+  WantedData wanted(placements);
+  (void)nfs::WalkCall(CallOf(c), c.message->payload, c.message->payload_length, wanted);
+  return CallView{eligibility, wanted.reads, wanted.largest};
 }
 
 }  // namespace
@@ -189,8 +183,7 @@ Outcome ChunkLengthIsItemLength(Context& c) {
     }
     return items->complete ? Outcome::kPass : Undecoded(c);
   }
-  const nfs::Eligibility eligibility = nfs::EligibleItems(CallOf(c), t.call.stream, t.call.stream_length);
-  if (eligibility.known || t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
+  if (EligibilityOf(t).known || t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
   for (const Chunk& chunk : c.message->header.write_chunks) {
     const uint64_t sum = Sum(c.message->header, chunk);
     if (sum == 0) continue;
@@ -299,17 +292,21 @@ Outcome BytesWereWritten(Context& c) {
 }
 
 // WRLIST-010: an eligible result goes into the chunk that is there for it. Not flagged: empty chunks, more items than
-// chunks, results of no bytes, GSS.
+// chunks, results of no bytes, GSS. A Read list in the Reply (draft-08 section 3.4) is for results without a Write
+// chunk.
 Outcome ChunkIsUsed(Context& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
   if (!items->known) return Undecoded(c);
-  for (const ReplyItem& item : items->items())
-    if (item.place == ItemPlace::kInlineDespiteChunk)
-      return c.Fail({.message = Text("A result of ", item.length, " bytes is returned inline although ",
-                                     Name(item.chunk), " was there for it"),
-                     .expected = "the data in the Write chunk",
-                     .actual = "an unused Write chunk"});
+  for (const ReplyItem& item : items->items()) {
+    const bool in_read_chunk = item.place == ItemPlace::kReadChunk && item.offered && item.length > 0;
+    if (item.place != ItemPlace::kInlineDespiteChunk && !in_read_chunk) continue;
+    return c.Fail({.message = Text("A result of ", item.length, " bytes is returned ",
+                                   in_read_chunk ? "by a Read chunk" : "inline", " although ", Name(item.chunk),
+                                   " was there for it"),
+                   .expected = "the data in the Write chunk",
+                   .actual = "an unused Write chunk"});
+  }
   return Outcome::kPass;
 }
 
@@ -383,15 +380,15 @@ Outcome NoSpareChunks(Context& c) {
 // results.
 Outcome ChunkIsLargeEnough(Context& c) {
   const auto view = ViewCall(c);
-  if (!view || c.message->header.write_chunks.empty() || view->wanted.reads == 0) return Outcome::kNotApplicable;
+  if (!view || c.message->header.write_chunks.empty() || view->reads == 0) return Outcome::kNotApplicable;
   const Header& h = c.message->header;
   const bool certain = view->eligibility.result_items == 1;
   for (size_t i = 0; i < h.write_chunks.size(); ++i) {
     if (h.write_chunks[i].count == 0) continue;
     const uint64_t room = Sum(h, h.write_chunks[i]);
-    if (room >= view->wanted.largest) continue;
-    return c.Fail({.message = Text(Name(i), " has room for ", room, " bytes, the READ asks for ", view->wanted.largest),
-                   .expected = Text("at least ", view->wanted.largest, " bytes"),
+    if (room >= view->largest) continue;
+    return c.Fail({.message = Text(Name(i), " has room for ", room, " bytes, the READ asks for ", view->largest),
+                   .expected = Text("at least ", view->largest, " bytes"),
                    .actual = Count(room, "byte"),
                    .severity = certain ? std::nullopt : std::optional(Severity::kWarning)});
   }
@@ -402,8 +399,8 @@ Outcome ChunkIsLargeEnough(Context& c) {
 Outcome NoRoomForPadding(Context& c) {
   const auto view = ViewCall(c);
   const Header& h = c.message->header;
-  if (!view || view->wanted.reads != 1 || h.write_chunks.size() != 1) return Outcome::kNotApplicable;
-  const uint32_t count = view->wanted.largest;
+  if (!view || view->reads != 1 || h.write_chunks.size() != 1) return Outcome::kNotApplicable;
+  const uint32_t count = view->largest;
   if (count % 4 == 0) return Outcome::kNotApplicable;
   if (Sum(h, h.write_chunks[0]) != RoundUp4(count)) return Outcome::kPass;
   return c.Fail(

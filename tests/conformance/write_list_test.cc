@@ -2,6 +2,7 @@
 //
 // WRLIST: what Replies do with Write chunks.
 #include "tests/conformance/checker.h"
+#include "tests/conformance/compounds.h"
 
 namespace stag::test {
 namespace {
@@ -254,6 +255,48 @@ TEST(Wrlist, Wrlist021And024TwoItems) {
   EXPECT_EQ(TwoReads(100, 200), Id{});
   EXPECT_EQ(TwoReads(300, 0), Id{"WRLIST-021"});
   EXPECT_EQ(TwoReads(200, 100).front(), "WRLIST-006");
+}
+
+// A COMPOUND whose WRITE is reduced, with a Write chunk beside it that returns `returned` bytes.
+Id BesideAReducedWrite(const Buffer& second, const Buffer& result, uint32_t returned) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  rpcrdma::Header header = WithChunks(Msg(5), {{{8, 500, 0x2000}}});
+  AddRead(header, PositionAfter({PutfhOp()}, ReducedWriteOp(1001)), {7, 1001, 0x1000});
+  c.script.Send(kClient, header, CompoundCall(5, {PutfhOp(), ReducedWriteOp(1001), second}));
+  c.script.Read(kServer, 7, 0x1000, Pattern(1001));
+  if (returned > 0) c.script.Write(kServer, 8, 0x2000, Pattern(returned));
+  c.script.Send(kServer, WithChunks(Msg(5), {{{8, returned, 0x2000}}}),
+                CompoundReply(5, {PutfhResult(), WriteResult(1001), result}));
+  return c.Ids();
+}
+
+TEST(Wrlist, ReducedWritesHideNothing) {
+  EXPECT_EQ(BesideAReducedWrite(ReadOp(500), ReducedReadResult(400), 400), Id{});
+  EXPECT_EQ(BesideAReducedWrite(ReadOp(500), ReducedReadResult(400), 404), Id{"WRLIST-006"});
+  EXPECT_EQ(BesideAReducedWrite(ReadOp(500), ReadResult(400), 0), Id{"WRLIST-010"});
+  EXPECT_EQ(BesideAReducedWrite(ReadOp(501), ReducedReadResult(400), 400), Id{"WRLIST-015"});
+  EXPECT_EQ(BesideAReducedWrite(GetattrOp(), GetattrResult(), 0), Id{"WRLIST-013"});
+  EXPECT_EQ(BesideAReducedWrite(GetattrOp(), GetattrResult(), 16), (Id{"WRLIST-013", "DDP-002"}));
+}
+
+// draft-08 section 3.4: a Reply may have a Read list where the Call has no Write chunk for the result.
+TEST(Wrlist, Wrlist010ReadListInsteadOfTheChunk) {
+  for (const bool offered : {false, true}) {
+    Checker c(Profile::kRfc5666);
+    c.script.Open();
+    Greet(c);
+    const Chunks chunks = offered ? Chunks{{{7, 1000, 0x1000}}} : Chunks{};
+    c.script.Send(kClient, WithChunks(Msg(5), chunks), ReadCall(5, 1000));
+    const Buffer reply = ReadReply(5, 1000, true);
+    rpcrdma::Header header = WithChunks(Msg(5), offered ? Chunks{{{7, 0, 0x1000}}} : Chunks{});
+    AddRead(header, static_cast<uint32_t>(reply.size()), {9, 1000, 0});
+    c.script.Send(kServer, header, reply);
+    c.script.Read(kClient, 9, 0, Pattern(1000));
+    c.script.Send(kClient, MakeHeader(rpcrdma::kDone, 5));
+    EXPECT_EQ(c.Ids(), offered ? Id{"WRLIST-010"} : Id{});
+  }
 }
 
 }  // namespace
