@@ -40,16 +40,26 @@ conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine
   return summary;
 }
 
+std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, const Output& output,
+                                                    conformance::Write write) {
+  switch (options.format) {
+    case Format::kText: break;
+    case Format::kJsonl: return conformance::MakeJsonlReporter(std::move(write));
+    case Format::kJson: return conformance::MakeJsonReporter(std::move(write), STAG_VERSION);
+    case Format::kSarif:
+    case Format::kJunit:
+    case Format::kHtml: break;
+  }
+  return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
+}
+
 int RunCheck(const Options& options) {
   Output output(options);
   const conformance::Write write = [&output](std::string_view text) {
     Put(output.buffer(), text);
     output.Commit();
   };
-  const std::unique_ptr<conformance::Reporter> reporter =
-      options.format == Format::kJsonl
-          ? conformance::MakeJsonlReporter(write)
-          : conformance::MakeTextReporter(write, !output.style().reset.empty(), options.quiet);
+  const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output, write);
   const int status = ForEachFile(
       options, output,
       [&](const std::string& file) {
@@ -80,7 +90,7 @@ void AddCheck(CLI::App& app, Run& run) {
   using conformance::Profile;
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
-  AddCaptureOptions(*command, *options);
+  AddCaptureOptions(*command, *options, Formats::kReports);
   AddChoice<Profile>(*command, "--profile", options->engine.profile,
                      {{"auto", Profile::kAuto},
                       {"rfc8166", Profile::kRfc8166},

@@ -25,9 +25,14 @@ std::optional<uint64_t> ParseSize(std::string_view text) {
   return number << shift;
 }
 
-void AddOutputOptions(CLI::App& command, CommonOptions& options) {
-  AddChoice<Format>(command, "--format", options.format, {{"text", Format::kText}, {"jsonl", Format::kJsonl}},
-                    "How results are written: text (default) or jsonl, one JSON object a line");
+void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats) {
+  std::vector<std::pair<std::string, Format>> choices = {{"text", Format::kText}, {"jsonl", Format::kJsonl}};
+  std::string description = "How results are written: text (default) or jsonl, one JSON object a line";
+  if (formats == Formats::kReports) {
+    choices.insert(choices.end(), {{"json", Format::kJson}});
+    description += "; json, one document";
+  }
+  AddChoice<Format>(command, "--format", options.format, std::move(choices), description);
   AddChoice<Color>(command, "--color", options.color,
                    {{"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}},
                    "Colours in text: auto (default: on a terminal, unless NO_COLOR is set)");
@@ -35,11 +40,11 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options) {
   command.set_version_flag("--version", kVersionText, "Print the version and exit");
 }
 
-void AddCaptureOptions(CLI::App& command, CommonOptions& options) {
+void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats) {
   command.add_option("FILE", options.files, "Captures: pcap or pcapng, plain, .gz or .zst; - is standard input")
       ->required()
       ->type_name("");
-  AddOutputOptions(command, options);
+  AddOutputOptions(command, options, formats);
   command.add_flag("--progress", options.progress, "Show a bar on stderr when it is a terminal and the work is long");
   const auto check_size = [&options](std::string& text) {
     const std::optional<uint64_t> bytes = ParseSize(text);

@@ -20,7 +20,7 @@ inline constexpr int kExitFine = 0;
 inline constexpr int kExitFindings = 1;
 inline constexpr int kExitTrouble = 2;  // usage, environment, damaged file
 
-enum class Format : uint8_t { kText, kJsonl };
+enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml };
 enum class Color : uint8_t { kAuto, kAlways, kNever };
 
 struct CommonOptions {
@@ -57,10 +57,13 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
 // Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.
 std::optional<uint64_t> ParseSize(std::string_view text);
 
+// What --format may be: what every command has, and the reports of `stag check`.
+enum class Formats : uint8_t { kLines, kReports };
+
 // Adds --format, --color, --quiet, --version.
-void AddOutputOptions(CLI::App& command, CommonOptions& options);
+void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 // Adds FILE..., --progress, --memory and the output options.
-void AddCaptureOptions(CLI::App& command, CommonOptions& options);
+void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 
 // Declares one command under `app`; when it is the one on the command line, `run` is set to what does it, which returns
 // the exit status.

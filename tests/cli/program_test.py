@@ -70,7 +70,7 @@ class Usage(Base):
         for arguments in ([], ["frobnicate"], ["check"], ["check", "--frobnicate", CAPTURE],
                           ["check", "--format", "sarif", CAPTURE], ["check", "--fail-on", "sometimes", CAPTURE],
                           ["check", "--profile", "rfc9999", CAPTURE], ["check", "--select", "NOPE-001", CAPTURE],
-                          ["transactions", "--format", "xml", CAPTURE], ["transactions", "--color", "mauve", CAPTURE],
+                          ["transactions", "--format", "json", CAPTURE], ["transactions", "--color", "mauve", CAPTURE],
                           ["transactions", "--memory", "lots", CAPTURE], ["transactions", "--memory", "10", CAPTURE],
                           ["extract", CAPTURE], ["explain"], ["rules", "surplus"]):
             with self.subTest(arguments):

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The documents that `stag check` writes, read back by independent programs.
+
+reports_test.py STAG    (runs as a unittest program)
+"""
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+STAG = sys.argv.pop(1)
+ROOT = pathlib.Path(__file__).parents[2]
+CASES = sorted((ROOT / "pcaps" / "cases").glob("*.pcap"))
+REAL = sorted((ROOT / "pcaps" / "real").glob("*.pcap*"))
+CAPTURE = str(ROOT / "pcaps" / "real" / "rxe-rdma_error.pcap")
+NAMES = [b"a 'b' \"c\" <script>alert(1)<\\script>&amp;.pcap", b"new\nline\ttab]]>.pcap", b"%41%20{0}[x](y).pcap", b"\xff\xfe\x01.pcap",
+         b"\xc3\xa4:\xe2\x82\xac.pcap"]
+
+
+def stag(*arguments, data=None):
+    return subprocess.run([STAG, *arguments], capture_output=True, input=data, timeout=120)
+
+
+def check(*arguments, data=None):
+    return stag("check", "--fail-on", "never", *arguments, data=data)
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def file(self, name, data):
+        path = os.path.join(os.fsencode(self.directory), os.fsencode(name))
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    # (what, arguments, standard input, exit status) of runs whose documents must be whole.
+    def runs(self):
+        for capture in CASES + REAL:
+            yield capture.name, [str(capture)], None, 0
+        some = [str(capture) for capture in CASES[:5]]
+        yield "several files", some, None, 0
+        yield "standard input", ["-"], pathlib.Path(CAPTURE).read_bytes(), 0
+        for name in NAMES:
+            yield repr(name), [self.file(name, CASES[0].read_bytes())], None, 0
+        missing = os.path.join(os.fsencode(self.directory), b"missing \"<&\xff.pcap")
+        yield "no such file", [missing], None, 2
+        yield "some files missing", [missing, *some, missing], None, 2
+        yield "cut off", [self.file("cut.pcap", pathlib.Path(CAPTURE).read_bytes()[:-3])], None, 2
+        empty = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1)
+        yield "no frames", [self.file("empty.pcap", empty)], None, 0
+        yield "one rule", ["--select", "PVT-006", *some], None, 0
+        yield "nothing selected", ["--select", "HDR", "--ignore", "HDR", *some], None, 0
+
+
+class Json(Base):
+    @classmethod
+    def setUpClass(cls):
+        schema = json.loads((ROOT / "docs" / "check.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        cls.validator = jsonschema.Draft202012Validator(schema)
+
+    def test_every_document_is_as_the_schema_says(self):
+        for what, arguments, data, status in self.runs():
+            with self.subTest(what):
+                done = check("--format", "json", *arguments, data=data)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.validator.validate(json.loads(done.stdout))
+
+    def test_the_schema_refuses_what_is_wrong(self):
+        good = json.loads(check("--format", "json", str(CASES[0])).stdout)
+        self.assertTrue(good["findings"])
+        for change in (lambda d: d.pop("summary"), lambda d: d["findings"][0].pop("message"),
+                       lambda d: d["findings"][0].update(severity="fatal"), lambda d: d["findings"][0].update(more=1),
+                       lambda d: d["summary"].update(frames=-1), lambda d: d["connections"][0].update(fabric="token ring")):
+            wrong = json.loads(json.dumps(good))
+            change(wrong)
+            self.assertFalse(self.validator.is_valid(wrong))
+
+    def test_says_what_json_lines_say(self):
+        for capture in CASES + REAL:
+            with self.subTest(capture.name):
+                document = json.loads(check("--format", "json", str(capture)).stdout)
+                *findings, summary = lines(check("--format", "jsonl", str(capture)))
+                more = ("profile", "expected", "actual", "rpc")
+                self.assertEqual([{k: v for k, v in f.items() if k not in more} for f in document["findings"]], findings)
+                self.assertEqual({"type": "summary", **document["summary"]}, summary)
+                connections = lines(stag("connections", "--format", "jsonl", str(capture)))
+                for connection in document["connections"]:
+                    self.assertEqual(connection.pop("file"), str(capture))
+                self.assertEqual(document["connections"], connections)
+
+    def test_files_that_cannot_be_read(self):
+        cut = self.file("cut.pcap", pathlib.Path(CAPTURE).read_bytes()[:-3])
+        document = json.loads(check("--format", "json", "/nowhere.pcap", cut, CAPTURE).stdout)
+        opened = [(file["opened"], file["error"] is None) for file in document["files"]]
+        self.assertEqual(opened, [(False, False), (True, False), (True, True)])
+        self.assertIn("/nowhere.pcap", document["files"][0]["error"])
+        self.assertEqual(document["summary"]["frames"], sum(file["frames"] for file in document["files"]))
+
+    def test_names_arrive_as_they_are(self):
+        for name in NAMES:
+            path = self.file(name, CASES[0].read_bytes())
+            document = json.loads(check("--format", "json", path).stdout)
+            want = path.decode("utf-8", "replace")
+            self.assertEqual([file["file"] for file in document["files"]], [want])
+            self.assertEqual(document["findings"][0]["file"], want)
+
+
+if __name__ == "__main__":
+    unittest.main()
