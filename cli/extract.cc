@@ -7,14 +7,17 @@
 #include <optional>
 
 #include "cli/analysis.h"
-#include "cli/file_accesses.h"
 #include "cli/file_store.h"
 #include "cli/text.h"
+#include "session/files/file_accesses.h"
 
 namespace stag::cli {
 namespace {
 
 using session::Connection;
+using session::FileAccess;
+using session::FileAccesses;
+using session::NamedHandle;
 using session::Transaction;
 
 struct Options : CommonOptions {

@@ -22,6 +22,7 @@ ALLOWED = {
     "protocol/rpcrdma": ["protocol/base", "protocol/rpc"],
     "session/fabric": ["protocol"],
     "session/rpcrdma": ["protocol", "session/fabric"],
+    "session/files": ["protocol", "session/rpcrdma"],
     "conformance/engine": ["protocol", "session", "conformance/catalogue"],
     "conformance/catalogue": ["conformance/engine"],
     "conformance/rules": ["protocol", "session", "conformance/engine"],

@@ -10,15 +10,15 @@
 #include "protocol/nfs/walk.h"
 #include "session/rpcrdma/transaction.h"
 
-namespace stag::cli {
+namespace stag::session {
 
 struct FileAccess {
   bool write = false;
-  Bytes handle;                               // empty: not known
-  uint64_t offset = 0;                        // in the file
-  const session::Payload* payload = nullptr;  // of which `item` is a part
-  const session::DataItem* item = nullptr;    // null: the data was not seen
-  bool eof = false;                           // READ: the end of the file is where the data ends
+  Bytes handle;                      // empty: not known
+  uint64_t offset = 0;               // in the file
+  const Payload* payload = nullptr;  // of which `item` is a part
+  const DataItem* item = nullptr;    // null: the data was not seen
+  bool eof = false;                  // READ: the end of the file is where the data ends
 };
 
 struct NamedHandle {
@@ -28,7 +28,7 @@ struct NamedHandle {
 // Views point into the transaction. Reuse the object: it keeps its storage.
 class FileAccesses : private nfs::Visitor {
  public:
-  void Collect(const session::Transaction& t);
+  void Collect(const Transaction& t);
   const std::vector<FileAccess>& accesses() const { return accesses_; }  // in order of the call
   const std::vector<NamedHandle>& names() const { return names_; }
 
@@ -56,9 +56,9 @@ class FileAccesses : private nfs::Visitor {
 
   void BecomeFile(File file);
   Access* Find(uint32_t op_index);
-  bool Failed(const session::Transaction& t, const Access& access) const;
+  bool Failed(const Transaction& t, const Access& access) const;
 
-  const session::Payload* payload_ = nullptr;  // being walked
+  const Payload* payload_ = nullptr;  // being walked
   size_t next_item_ = 0;
   bool compound_ = false;
   size_t current_ = 0, saved_ = 0;  // indices into files_
@@ -70,4 +70,4 @@ class FileAccesses : private nfs::Visitor {
   std::vector<NamedHandle> names_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::session

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/file_accesses.h"
+#include "session/files/file_accesses.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "session/rpcrdma/session.h"
 #include "tests/support/event_script.h"
 
-namespace stag::cli {
+namespace stag::session {
 namespace {
 
 using test::Buffer;
@@ -142,4 +142,4 @@ TEST_F(FileAccessesTest, Nfs4StopsAtTheFirstError) {
 }
 
 }  // namespace
-}  // namespace stag::cli
+}  // namespace stag::session

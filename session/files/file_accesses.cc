@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/file_accesses.h"
+#include "session/files/file_accesses.h"
 
-namespace stag::cli {
-
-using session::Payload;
-using session::Transaction;
+namespace stag::session {
 
 namespace {
 
@@ -62,19 +59,19 @@ void FileAccesses::Collect(const Transaction& t) {
 
 // The server refused the operation: nothing was read or written.
 bool FileAccesses::Failed(const Transaction& t, const Access& found) const {
-  if (t.reply_form == session::ReplyForm::kError) return true;
+  if (t.reply_form == ReplyForm::kError) return true;
   if (!t.reply.present) return false;
   if (t.reply_rpc.status == ParseStatus::kOk && !t.reply_rpc.success()) return true;
   if (!compound_) return t.reply.walk.has_status && t.reply.walk.nfs_status != 0;
   if (found.op_index >= t.operations.size()) return false;
-  const session::Operation& operation = t.operations[found.op_index];
+  const Operation& operation = t.operations[found.op_index];
   // Operations after the first that failed were not performed.
   return operation.has_status ? operation.status != 0 : t.reply.complete;
 }
 
 bool FileAccesses::IsReduced(const nfs::Item& item) {
   const bool known = payload_ && next_item_ < payload_->items.size();
-  const session::DataItem* data = known ? &payload_->items[next_item_++] : nullptr;
+  const DataItem* data = known ? &payload_->items[next_item_++] : nullptr;
   if (Access* found = Find(item.op_index); found && data && item.kind != nfs::ItemKind::kLinkText) {
     found->access.payload = payload_;
     found->access.item = data;
@@ -149,4 +146,4 @@ void FileAccesses::OnReadResult(uint32_t op_index, uint32_t, bool eof) {
   if (Access* found = Find(op_index)) found->access.eof = eof;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::session
