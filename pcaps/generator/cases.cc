@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pcaps/generator/cases.h"
 
+      HdrCases(),
+      FrameXidCases(),
+      ReadListCases(),
 namespace stag::evidence {
 
 std::vector<std::span<const Case>> AllCases() { return {HdrCases()}; }

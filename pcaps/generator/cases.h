@@ -30,6 +30,8 @@ struct Case {
 
 // One for each file of cases.
 std::span<const Case> HdrCases();
+std::span<const Case> FrameXidCases();
+std::span<const Case> ReadListCases();
 
 // All of them.
 std::vector<std::span<const Case>> AllCases();

@@ -2,15 +2,13 @@
 //
 // HDR: the layout of the transport header. Most captures are a set-up and one Send: nothing else is needed.
 #include "pcaps/generator/cases.h"
-#include "tests/support/nfs_messages.h"
+#include "pcaps/generator/traffic.h"
 
 namespace stag::evidence {
 
 using namespace test;
 
 namespace {
-
-constexpr uint32_t kXid = 0x1a2b3c4d;
 
 // Where the data of a WriteCall belongs: behind its count, at the end.
 uint32_t WritePosition() { return static_cast<uint32_t>(WriteCall(kXid, 0).size()); }
@@ -19,23 +17,6 @@ void OpenAndSend(WireScript& s, const Buffer& bytes) {
   s.Open();
   s.SendBytes(kClient, bytes);
 }
-
-rpcrdma::Header ErrChunk(uint32_t xid) {
-  rpcrdma::Header header = MakeHeader(rpcrdma::kError, xid);
-  header.err = rpcrdma::kErrChunk;
-  return header;
-}
-
-// A Long Call whose Position-zero chunk holds `content`, and the Read that fetches it.
-void LongCall(WireScript& s, const Buffer& content) {
-  rpcrdma::Header header = Nomsg(kXid);
-  AddRead(header, 0, {0x77, static_cast<uint32_t>(content.size()), 0x10000});
-  s.Send(kClient, header);
-  s.Read(kServer, 0x77, 0x10000, content);
-}
-
-// NFSv4.0 COMPOUND of PUTROOTFH and GETFH (RFC 7530 section 15.2).
-Buffer CompoundCall() { return MakeCall(kXid, kNfs, 4, 1, Words({0, 0, 2, 24, 10})); }
 
 constexpr Case kCases[] = {
     {"HDR-001", kBreaks, "", "A Call whose transport header is little-endian: rdma_vers reads 0x01000000.",
@@ -132,7 +113,7 @@ constexpr Case kCases[] = {
        s.Open();
        rpcrdma::Header header = Msg(kXid);
        SetReplyChunk(header, {{0x88, 200, 0x20000}});
-       s.Send(kClient, header, MakeCall(kXid, kNfs, 3, kReadlink, FileHandle()));
+       s.Send(kClient, header, ReadlinkCall(kXid));
        s.Send(kServer, ErrChunk(kXid));
      }},
 
@@ -231,7 +212,7 @@ constexpr Case kCases[] = {
        s.Open();
        rpcrdma::Header header = Msg(kXid);
        SetReplyChunk(header, {});
-       s.Send(kClient, header, MakeCall(kXid, kNfs, 3, kReadlink, FileHandle()));
+       s.Send(kClient, header, ReadlinkCall(kXid));
        s.Expect("HDR-010", Severity::kNote);
        s.Expect("REPLY-002", Severity::kWarning);
      }},
@@ -240,7 +221,7 @@ constexpr Case kCases[] = {
        s.Open();
        rpcrdma::Header header = Msg(kXid);
        SetReplyChunk(header, {{0x88, 1024, 0x20000}, {0x89, 1024, 0x30000}});
-       s.Send(kClient, header, MakeCall(kXid, kNfs, 3, kReadlink, FileHandle()));
+       s.Send(kClient, header, ReadlinkCall(kXid));
      }},
 
     {"HDR-011", kBreaks, "", "Two zero words, then the RPC message, where the third should be.",
@@ -251,7 +232,7 @@ constexpr Case kCases[] = {
     {"HDR-011", kNearMiss, "", "RDMA_ERROR has no list words at all; with ERR_CHUNK it ends after 20 bytes.",
      [](WireScript& s) {
        s.Open();
-       s.Send(kClient, Msg(kXid), MakeCall(kXid, kNfs, 3, kReadlink, FileHandle()));
+       s.Send(kClient, Msg(kXid), ReadlinkCall(kXid));
        s.Send(kServer, ErrChunk(kXid));
      }},
 
@@ -282,8 +263,8 @@ constexpr Case kCases[] = {
     {"HDR-013", kNearMiss, "", "An NFSv4 COMPOUND of two operations is one RPC.",
      [](WireScript& s) {
        s.Open();
-       s.Send(kClient, Msg(kXid), CompoundCall());
-       s.Send(kServer, Msg(kXid), MakeReply(kXid, Join({Words({0, 0, 2, 24, 0, 10, 0}), FileHandle()})));
+       s.Send(kClient, Msg(kXid), CompoundCall(kXid, {PutRootFh(), Read4(100)}));
+       s.Send(kServer, Msg(kXid), CompoundReply(kXid, {PutRootFhResult(), Read4Result(100, false)}));
      }},
 
     {"HDR-014", kBreaks, "", "The RPC message's type is 2.",
