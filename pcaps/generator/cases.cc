@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pcaps/generator/cases.h"
 
+namespace stag::evidence {
+
+std::vector<std::span<const Case>> AllCases() {
+  return {
       HdrCases(),
       FrameXidCases(),
       ReadListCases(),
-namespace stag::evidence {
-
-std::vector<std::span<const Case>> AllCases() { return {HdrCases()}; }
+  };
+}
 
 }  // namespace stag::evidence
