@@ -8,7 +8,7 @@
 
 #include "cli/analysis.h"
 #include "conformance/engine/engine.h"
-#include "conformance/report/reporter.h"
+#include "conformance/report/documents.h"
 
 namespace stag::cli {
 namespace {
@@ -46,7 +46,7 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, cons
     case Format::kText: break;
     case Format::kJsonl: return conformance::MakeJsonlReporter(std::move(write));
     case Format::kJson: return conformance::MakeJsonReporter(std::move(write), STAG_VERSION);
-    case Format::kSarif:
+    case Format::kSarif: return conformance::MakeSarifReporter(std::move(write), STAG_VERSION);
     case Format::kJunit:
     case Format::kHtml: break;
   }

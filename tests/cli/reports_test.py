@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.parse
 
 import jsonschema
 
-STAG = sys.argv.pop(1)
+STAG = os.path.abspath(sys.argv.pop(1))
 ROOT = pathlib.Path(__file__).parents[2]
 CASES = sorted((ROOT / "pcaps" / "cases").glob("*.pcap"))
 REAL = sorted((ROOT / "pcaps" / "real").glob("*.pcap*"))
@@ -118,6 +119,81 @@ class Json(Base):
             want = path.decode("utf-8", "replace")
             self.assertEqual([file["file"] for file in document["files"]], [want])
             self.assertEqual(document["findings"][0]["file"], want)
+
+
+class Sarif(Base):
+    @classmethod
+    def setUpClass(cls):
+        schema = json.loads((ROOT / "tests" / "third_party" / "sarif" / "sarif-2.1.0.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        cls.validator = jsonschema.Draft202012Validator(schema)
+
+    def run_of(self, *arguments, data=None):
+        (run,) = json.loads(check("--format", "sarif", *arguments, data=data).stdout)["runs"]
+        return run
+
+    def test_every_document_is_as_the_standard_says(self):
+        for what, arguments, data, status in self.runs():
+            with self.subTest(what):
+                done = check("--format", "sarif", *arguments, data=data)
+                self.assertEqual(done.returncode, status, done.stderr)
+                document = json.loads(done.stdout)
+                self.validator.validate(document)
+                (run,) = document["runs"]
+                rules = run["tool"]["driver"]["rules"]
+                self.assertEqual(len({rule["id"] for rule in rules}), len(rules))
+                for result in run["results"]:
+                    self.assertEqual(rules[result["ruleIndex"]]["id"], result["ruleId"])
+                    for location in result["locations"] + result["relatedLocations"]:
+                        self.assertIn(location["physicalLocation"]["artifactLocation"], [a["location"] for a in run["artifacts"]])
+                self.assertEqual(run["invocations"][0]["executionSuccessful"], status == 0)
+
+    def test_says_what_json_says(self):
+        for capture in CASES:
+            with self.subTest(capture.name):
+                findings = json.loads(check("--format", "json", str(capture)).stdout)["findings"]
+                results = self.run_of(str(capture))["results"]
+                self.assertEqual(len(results), len(findings))
+                for result, finding in zip(results, findings):
+                    self.assertEqual(result["ruleId"], finding["rule"])
+                    self.assertEqual(result["level"], finding["severity"])
+                    self.assertEqual(result["partialFingerprints"], {"stagFinding/v1": finding["fingerprint"]})
+                    text = result["message"]["text"].replace("{{", "{").replace("}}", "}")
+                    for key in ("message", "expected", "actual"):
+                        self.assertIn(finding[key] or "", text)
+                    names = [place["name"] for place in result["locations"][0]["logicalLocations"]]
+                    self.assertEqual(names, [f"frame {finding['frame']}", f"connection {finding['connection']}"])
+                    related = [location["logicalLocations"][0]["name"] for location in result["relatedLocations"]]
+                    self.assertEqual(related, [f"frame {frame}" for frame in finding["related_frames"]])
+
+    def test_rules_are_those_of_the_catalogue(self):
+        catalogue = {rule["id"]: rule for rule in lines(stag("rules", "--format", "jsonl"))}
+        run = self.run_of(*map(str, CASES))
+        for rule in run["tool"]["driver"]["rules"]:
+            entry = catalogue[rule["id"]]
+            self.assertEqual(rule["shortDescription"]["text"], entry["title"] + ".")
+            self.assertEqual(rule["fullDescription"]["text"].replace("{{", "{").replace("}}", "}"), entry["requirement"])
+            self.assertEqual(rule["defaultConfiguration"]["level"], entry["severity"])
+            self.assertRegex(rule["name"], "^[A-Z0-9][A-Za-z0-9]+$")
+            self.assertIn(rule["id"], rule["help"]["text"])
+            if any(source.split()[1] in ("8166", "8167", "8267", "8797") for source in entry["spec"]):
+                self.assertRegex(rule["helpUri"], r"^https://www\.rfc-editor\.org/rfc/rfc8\d\d\d(#(section|appendix)-[A0-9.]+)?$")
+            else:
+                self.assertNotIn("helpUri", rule)
+        found = {result["ruleId"] for result in run["results"]}
+        self.assertGreater(len(run["tool"]["driver"]["rules"]), len(found))  # those that were applied and kept
+
+    def test_uris_name_the_files(self):
+        for name in NAMES:
+            path = self.file(name, CASES[0].read_bytes())
+            (artifact,) = self.run_of(path)["artifacts"]
+            uri = urllib.parse.urlsplit(artifact["location"]["uri"])
+            self.assertEqual((uri.scheme, uri.netloc, uri.query, uri.fragment), ("file", "", "", ""))
+            self.assertEqual(urllib.parse.unquote_to_bytes(uri.path), path)
+            done = subprocess.run([STAG, "check", "--format", "sarif", b"./" + name], capture_output=True, cwd=self.directory)
+            uri = json.loads(done.stdout)["runs"][0]["artifacts"][0]["location"]["uri"]
+            self.assertEqual(urllib.parse.unquote_to_bytes(uri), b"./" + name)
+            self.assertRegex(uri, r"^[A-Za-z0-9._~/%-]+$")
 
 
 if __name__ == "__main__":
