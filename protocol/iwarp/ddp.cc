@@ -34,20 +34,10 @@ DdpHeader ReadHeader(Cursor& cursor) {
   return h;
 }
 
-void WriteHeader(const DdpHeader& h, Writer& writer) {
-  writer.U8(static_cast<uint8_t>((h.tagged ? kTagged : 0) | (h.last ? kLast : 0) | (h.ddp_reserved & 0xf) << 2 |
-                                 (h.ddp_version & 3)));
-  writer.U8(static_cast<uint8_t>((h.rdmap_version & 3) << 6 | (h.rdmap_reserved & 3) << 4 |
-                                 (static_cast<uint8_t>(h.opcode) & 0xf)));
-  if (h.tagged) {
-    writer.U32(h.stag);
-    writer.U64(h.offset);
-  } else {
-    writer.U32(h.invalidate_stag);
-    writer.U32(h.queue);
-    writer.U32(h.sequence);
-    writer.U32(h.message_offset);
-  }
+// Room for `n` more bytes at the end of `out`.
+std::byte* Grow(std::vector<std::byte>& out, size_t n) {
+  out.resize(out.size() + n);
+  return out.data() + out.size() - n;
 }
 
 ReadRequest ReadReadRequest(Cursor& cursor) {
@@ -73,10 +63,25 @@ ParseStatus DecodeDdpSegment(Bytes captured, uint64_t ulpdu_length, DdpSegment& 
   return supported ? ParseStatus::kOk : ParseStatus::kUnsupported;
 }
 
+void StoreDdpHeader(const DdpHeader& h, std::byte* at) {
+  at[0] = static_cast<std::byte>((h.tagged ? kTagged : 0) | (h.last ? kLast : 0) | (h.ddp_reserved & 0xf) << 2 |
+                                 (h.ddp_version & 3));
+  at[1] = static_cast<std::byte>((h.rdmap_version & 3) << 6 | (h.rdmap_reserved & 3) << 4 |
+                                 (static_cast<uint8_t>(h.opcode) & 0xf));
+  if (h.tagged) {
+    StoreBe32(at + 2, h.stag);
+    StoreBe64(at + 6, h.offset);
+  } else {
+    StoreBe32(at + 2, h.invalidate_stag);
+    StoreBe32(at + 6, h.queue);
+    StoreBe32(at + 10, h.sequence);
+    StoreBe32(at + 14, h.message_offset);
+  }
+}
+
 void EncodeDdpSegment(const DdpHeader& header, Bytes payload, std::vector<std::byte>& out) {
-  Writer writer(out);
-  WriteHeader(header, writer);
-  writer.Put(payload);
+  StoreDdpHeader(header, Grow(out, header.size()));
+  out.insert(out.end(), payload.begin(), payload.end());
 }
 
 bool IsPlausible(const DdpHeader& h, uint32_t payload_length) {
@@ -98,13 +103,16 @@ ParseStatus DecodeReadRequest(Bytes captured, uint64_t wire_length, ReadRequest&
   return cursor.status();
 }
 
+void StoreReadRequest(const ReadRequest& r, std::byte* at) {
+  StoreBe32(at, r.sink_stag);
+  StoreBe64(at + 4, r.sink_offset);
+  StoreBe32(at + 12, r.length);
+  StoreBe32(at + 16, r.source_stag);
+  StoreBe64(at + 20, r.source_offset);
+}
+
 void EncodeReadRequest(const ReadRequest& r, std::vector<std::byte>& out) {
-  Writer writer(out);
-  writer.U32(r.sink_stag);
-  writer.U64(r.sink_offset);
-  writer.U32(r.length);
-  writer.U32(r.source_stag);
-  writer.U64(r.source_offset);
+  StoreReadRequest(r, Grow(out, kReadRequestSize));
 }
 
 ParseStatus DecodeTerminate(Bytes captured, uint64_t wire_length, Terminate& out) {
@@ -141,7 +149,7 @@ void EncodeTerminate(const Terminate& t, std::vector<std::byte>& out) {
              static_cast<uint32_t>(t.code) << 16 | (m ? kSegmentLengthValid : 0) | (d ? kDdpIncluded : 0) |
              (r ? kRdmapIncluded : 0) | (t.reserved & 0x1fffu));
   if (m) writer.U16(*t.segment_length);
-  if (d) WriteHeader(*t.ddp, writer);
+  if (d) StoreDdpHeader(*t.ddp, Grow(out, t.ddp->size()));
   if (r) EncodeReadRequest(*t.read_request, out);
 }
 

@@ -65,6 +65,8 @@ struct DdpSegment {
 // kOk).
 ParseStatus DecodeDdpSegment(Bytes captured, uint64_t ulpdu_length, DdpSegment& out);
 void EncodeDdpSegment(const DdpHeader& header, Bytes payload, std::vector<std::byte>& out);
+// The header alone, at `at`, which has room for header.size() bytes.
+void StoreDdpHeader(const DdpHeader& header, std::byte* at);
 
 // Whether a segment can be what its header says: versions, reserved bits, model and queue of the opcode (RFC 5040
 // section 4.1), and a length that fits the message. For telling FPDU boundaries from data.
@@ -82,6 +84,8 @@ struct ReadRequest {
 };
 ParseStatus DecodeReadRequest(Bytes captured, uint64_t wire_length, ReadRequest& out);
 void EncodeReadRequest(const ReadRequest& request, std::vector<std::byte>& out);
+// At `at`, which has room for kReadRequestSize bytes.
+void StoreReadRequest(const ReadRequest& request, std::byte* at);
 
 // RFC 5040 section 4.8. Layers: 0 RDMA, 1 DDP, 2 LLP (MPA); type and code: section 4.8, figure 11.
 struct Terminate {

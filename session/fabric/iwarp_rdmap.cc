@@ -34,7 +34,6 @@ Event RdmapLayer::MakeEvent(EventKind kind, Side from, FrameRef first, FrameRef 
 }
 
 bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last) {
-  SideState& state = side_[from];
   DdpSegment segment;
   const ParseStatus status = iwarp::DecodeDdpSegment(captured, length, segment);
   if (status == ParseStatus::kTruncatedByCapture) {
@@ -47,9 +46,12 @@ bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing mis
     OnLost(from);
     return true;
   }
-  if (status != ParseStatus::kOk) return false;
-  missing = WhyShort(segment, missing);
+  return status == ParseStatus::kOk && OnSegment(from, segment, missing, first, last);
+}
 
+bool RdmapLayer::OnSegment(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+  SideState& state = side_[from];
+  missing = WhyShort(segment, missing);
   if (state.may_be_ready) {
     state.may_be_ready = false;
     if (IsReadyToReceive(segment)) return true;

@@ -21,6 +21,8 @@ class RdmapLayer {
   // `first` and `last`: the frames that carried the first and the last byte of its FPDU. False when it is no DDP
   // segment of RDMAP version 1 (nothing comes of it then).
   bool OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last);
+  // The same for a segment that is decoded already.
+  bool OnSegment(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
 
   // From here on FPDUs of `from` are missing: an unfinished Send goes out as far as it is known.
   void OnLost(Side from);

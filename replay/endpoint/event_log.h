@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// EventLog: where endpoints report their fabric events, numbered: connections count from 1, and every event is a frame
+// of its own, with the time of day. Endpoints that share a log (several connections, or both ends of one in a test)
+// have one count. Used by one thread at a time.
+#pragma once
+
+#include <chrono>
+
+#include "session/fabric/fabric_event.h"
+
+namespace stag::replay {
+
+class EventLog final : public fabric::Sink {
+ public:
+  // `sink` must outlive this.
+  explicit EventLog(fabric::Sink& sink) : sink_(sink) {}
+
+  fabric::ConnectionId NextConnection() { return ++last_connection_; }
+  // What the next event will say of its frame.
+  FrameRef NextFrame() const {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return {last_frame_ + 1, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
+  }
+  void OnEvent(const fabric::Event& event) override {
+    ++last_frame_;
+    sink_.OnEvent(event);
+  }
+
+ private:
+  fabric::Sink& sink_;
+  uint64_t last_frame_ = 0;
+  fabric::ConnectionId last_connection_ = 0;
+};
+
+}  // namespace stag::replay

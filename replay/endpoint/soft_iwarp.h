@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Software iWARP: RDMAP (RFC 5040) over DDP (RFC 5041) over MPA (RFC 5044, RFC 6581) on ordinary TCP sockets. Needs no
+// device, no driver and no privilege, and talks to any iWARP peer: hardware, the Linux driver siw, another Stag.
+#pragma once
+
+#include "replay/endpoint/endpoint.h"
+
+namespace stag::replay {
+
+struct SoftIwarpOptions {
+  uint8_t revision = 2;       // of MPA: 2 with enhanced set-up (RFC 6581), or 1
+  bool markers = false;       // ask for markers in what this end receives (RFC 5044 section 4.3)
+  bool peer_to_peer = false;  // connecting: offer to begin with a ready-to-receive indication (RFC 6581 section 4)
+  // FPDUs are as large as so many TCP segments, at most 64 KiB. 1: an FPDU fits one segment (RFC 5044 section 4.1), as
+  // hardware likes it. More make larger FPDUs, as siw sends them: less work for both sides.
+  uint32_t fpdu_segments = 64;
+  // A peer that acknowledges nothing for so long has gone.
+  std::chrono::milliseconds peer_timeout{30'000};
+  // How long the end of a connection, or what a peer must send before it begins, may take.
+  std::chrono::milliseconds close_timeout{5'000};
+};
+
+std::unique_ptr<Transport> MakeSoftIwarp(const SoftIwarpOptions& options = {});
+
+}  // namespace stag::replay

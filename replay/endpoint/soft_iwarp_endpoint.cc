@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/endpoint/soft_iwarp_endpoint.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <new>
+
+namespace stag::replay {
+namespace {
+
+constexpr uint32_t kOwnItems = 1;  // the ready-to-receive indication
+
+uint64_t FpduLimit(const ByteStream& stream, const SoftIwarpOptions& own) {
+  return uint64_t{stream.segment_size()} * std::max<uint32_t>(own.fpdu_segments, 1);
+}
+
+}  // namespace
+
+SoftIwarpEndpoint::SoftIwarpEndpoint(std::unique_ptr<ByteStream> stream, const SocketEnds& ends, const Terms& terms,
+                                     const iwarp::MpaFrame& request, const iwarp::MpaFrame& reply,
+                                     const EndpointOptions& options, const SoftIwarpOptions& own)
+    : own_(own),
+      sends_(options.sends),
+      receive_size_(options.receive_size),
+      initiator_(terms.initiator),
+      stream_(std::move(stream)),
+      receiver_(terms.crc, terms.receive_markers),
+      sender_(terms.crc, terms.send_markers, FpduLimit(*stream_, own)),
+      may_send_(terms.initiator),
+      expects_ready_(terms.peer_to_peer && !terms.initiator),
+      items_(sends_ + kOwnItems),
+      free_(items_.size()),
+      posted_(items_.size()),
+      encoded_(items_.size()),
+      reads_(items_.size()),
+      responses_(std::max<size_t>(terms.inbound_reads, expects_ready_ ? 1 : 0)),
+      receives_(0),
+      completions_(items_.size()) {
+  inbound_reads_ = terms.inbound_reads;
+  outbound_reads_ = terms.outbound_reads;
+  const Bytes theirs = initiator_ ? reply.private_data : request.private_data;
+  peer_private_data_.assign(theirs.begin(), theirs.end());
+  for (uint32_t i = 0; i < items_.size(); ++i) free_.Push(i);
+  AddReceives(options.receives);
+
+  info_.fabric = fabric::FabricKind::kIwarp;
+  info_.endpoint[own_side()] = ends.local;
+  info_.endpoint[peer_side()] = ends.peer;
+  info_.roles_known = true;
+  info_.service_port = static_cast<uint16_t>(info_.endpoint[1].number);
+  if (options.events) {
+    info_.id = options.events->NextConnection();
+    events_ = std::make_unique<SoftIwarpEvents>(*options.events, info_, terms.peer_to_peer);
+    events_->OnSetup(request);
+    events_->OnSetup(reply);
+    events_->OnOpened();
+  }
+  if (initiator_ && terms.terminate_code == 0) SubmitReadyToReceive(terms.ready);
+}
+
+SoftIwarpEndpoint::~SoftIwarpEndpoint() {
+  if (phase_ != Phase::kOver) End(State::kBroken, fabric::CloseReason::kDisconnect, own_side());
+}
+
+// ------------------------------------------------------------------------------------------------------------ memory
+
+Result<Region> SoftIwarpEndpoint::Register(size_t size, Access access) {
+  constexpr size_t kPage = 4096;
+  if (size > SIZE_MAX - kPage) return Fail("no memory for a region of " + std::to_string(size) + " bytes");
+  RegionTable::Storage storage;
+  if (size > 0) {
+    storage.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage)));
+    if (!storage) return Fail("no memory for a region of " + std::to_string(size) + " bytes");
+    std::memset(storage.get(), 0, size);
+  }
+  const MutableBytes memory(storage.get(), size);
+  return regions_.Add(memory, access, std::move(storage));
+}
+
+Result<Region> SoftIwarpEndpoint::Register(MutableBytes memory, Access access) {
+  return regions_.Add(memory, access, nullptr);
+}
+
+void SoftIwarpEndpoint::Deregister(Region& region) {
+  StopArriving(region.handle);
+  sender_.Detach(region.bytes);
+  regions_.Remove(region);
+  region = {};
+}
+
+Result<void> SoftIwarpEndpoint::Renew(Region& region) {
+  StopArriving(region.handle);
+  if (!regions_.Renew(region)) return Fail("the region is not registered with this endpoint");
+  return {};
+}
+
+void SoftIwarpEndpoint::AddReceives(uint32_t count) {
+  if (count == 0) return;
+  arenas_.push_back(std::make_unique<std::byte[]>(size_t{count} * receive_size_ + 1));
+  completions_.Extend(count);
+  receives_.Extend(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    receives_.Push(static_cast<uint32_t>(buffers_.size()));
+    buffers_.push_back({arenas_.back().get() + size_t{i} * receive_size_, false});
+  }
+}
+
+Result<void> SoftIwarpEndpoint::Receive(uint32_t count) {
+  AddReceives(count);
+  return {};
+}
+
+void SoftIwarpEndpoint::Release(const Completion& completion) {
+  const uint64_t i = completion.id;
+  const bool ours = completion.work == Work::kReceive && i < buffers_.size() && buffers_[i].given;
+  STAG_CHECK(ours);
+  if (!ours) return;
+  buffers_[i].given = false;
+  receives_.Push(static_cast<uint32_t>(i));
+}
+
+// ------------------------------------------------------------------------------------------------------- completions
+
+void SoftIwarpEndpoint::Complete(Item& item, Outcome outcome) {
+  if (item.own) {
+    --uncompleted_;
+  } else {
+    Completion completion;
+    completion.work = item.work;
+    completion.outcome = outcome;
+    completion.id = item.id;
+    completions_.Push(completion);
+  }
+  free_.Push(static_cast<uint32_t>(&item - items_.data()));
+}
+
+size_t SoftIwarpEndpoint::Take(std::span<Completion> out) {
+  size_t n = 0;
+  for (; n < out.size() && !completions_.empty(); ++n) {
+    out[n] = completions_.Pop();
+    uncompleted_ -= out[n].work != Work::kReceive;
+  }
+  return n;
+}
+
+void SoftIwarpEndpoint::Flush() {
+  (void)Progress(false);
+  WatchDescriptor();
+}
+
+size_t SoftIwarpEndpoint::Poll(std::span<Completion> out, std::chrono::microseconds wait) {
+  size_t n = Take(out);
+  std::optional<Clock::time_point> until;
+  // What was there has been taken, and it is waited for more at once; but who never comes to wait looks every time.
+  bool look = wait.count() <= 0 || !receiver_.drained() || n > 0 || !looked_;
+  while (phase_ != Phase::kOver) {
+    looked_ = look && n < out.size();
+    const bool moved = Progress(looked_);
+    n += Take(out.subspan(n));
+    if (n > 0 || wait.count() <= 0 || phase_ == Phase::kOver) break;
+    const Clock::time_point now = Clock::now();
+    if (!until) until = now + wait;
+    if (now >= *until) break;
+    look = true;
+    if (moved) continue;
+    const Clock::time_point end = deadline_ ? std::min(*until, *deadline_) : *until;
+    const auto left = std::chrono::ceil<std::chrono::microseconds>(end - now);
+    (void)stream_->Wait(receiving(), blocked_, left);
+  }
+  WatchDescriptor();
+  return n;
+}
+
+// Sends, and receives if wanted, without waiting. True when something came.
+bool SoftIwarpEndpoint::Progress(bool receive) {
+  if (phase_ == Phase::kOver) return false;
+  Transmit();
+  bool came = false;
+  if (receiving() && (receive || send_error_ != 0)) {
+    const Transfer transfer = receiver_.Receive(*stream_, *this);
+    switch (transfer.io) {
+      case Transfer::Io::kDone:
+        came = true;
+        Transmit();  // answers
+        break;
+      case Transfer::Io::kEnd: OnStreamEnd(); break;
+      case Transfer::Io::kFailed: OnStreamFailed(transfer.error); break;
+      case Transfer::Io::kAgain:
+        // What the peer said before it stopped listening has been read.
+        if (send_error_ != 0) OnStreamFailed(send_error_);
+        break;
+    }
+  } else if (send_error_ != 0) {
+    OnStreamFailed(send_error_);
+  }
+  CheckEnd();
+  return came;
+}
+
+int SoftIwarpEndpoint::descriptor() {
+  if (!epoll_ && stream_->descriptor() >= 0) {
+    epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    watched_ = event.events = EPOLLIN;
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stream_->descriptor(), &event);
+    WatchDescriptor();
+  }
+  return epoll_.get();
+}
+
+void SoftIwarpEndpoint::WatchDescriptor() {
+  const uint32_t events = (receiving() ? EPOLLIN : 0u) | (blocked_ ? EPOLLOUT : 0u);
+  if (!epoll_ || watched_ == events) return;
+  epoll_event event{};
+  watched_ = event.events = events;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, stream_->descriptor(), &event);
+}
+
+// ---------------------------------------------------------------------------------------------------------------- end
+
+void SoftIwarpEndpoint::Disconnect() {
+  if (phase_ != Phase::kOpen) return;
+  disconnecting_ = true;
+  phase_ = Phase::kEnding;
+  deadline_ = Clock::now() + own_.close_timeout;
+  (void)Progress(false);
+}
+
+void SoftIwarpEndpoint::Object(const Terms& terms) {
+  iwarp::Terminate terminate;
+  terminate.layer = kMpaInsufficientIrd.layer;
+  terminate.code = terms.terminate_code;
+  Terminate(terminate, {Trouble::Kind::kPeerProtocol, "the peer cannot be agreed with: " + terms.objection});
+  (void)Progress(false);
+}
+
+void SoftIwarpEndpoint::OnStreamEnd() {
+  peer_finished_ = true;
+  if (receiver_.inside_fpdu()) {
+    trouble_ = {Trouble::Kind::kPeerVanished, "the peer closed the TCP connection in the middle of a message"};
+    return End(State::kBroken, fabric::CloseReason::kDisconnect, peer_side());
+  }
+  FlushReads();  // nobody will answer them
+  if (!disconnecting_) trouble_ = {Trouble::Kind::kPeerClosed, "the peer closed the connection"};
+  phase_ = Phase::kEnding;
+  if (!deadline_) deadline_ = Clock::now() + own_.close_timeout;
+}
+
+void SoftIwarpEndpoint::OnStreamFailed(int error) {
+  // Once all has been said, how TCP ends is of no interest; nor what comes after a Terminate.
+  const bool complete = (peer_finished_ || finished_) && nothing_to_send() && reads_.empty();
+  if (!complete && phase_ != Phase::kTerminating)
+    trouble_ = {Trouble::Kind::kPeerVanished, "the connection broke: " + ErrorText(error)};
+  End(complete ? State::kClosed : State::kBroken, fabric::CloseReason::kReset, peer_side());
+}
+
+// Goes as far towards the end as can be gone now.
+void SoftIwarpEndpoint::CheckEnd() {
+  if (phase_ == Phase::kTerminating && sender_.empty()) {
+    stream_->FinishSending();
+    return End(State::kBroken, fabric::CloseReason::kDisconnect, own_side());
+  }
+  if (phase_ == Phase::kEnding && nothing_to_send() && reads_.empty()) {
+    if (!finished_) stream_->FinishSending();
+    finished_ = true;
+    if (peer_finished_)
+      return End(State::kClosed, fabric::CloseReason::kDisconnect, disconnecting_ ? peer_side() : own_side());
+  }
+  if (!deadline_ || phase_ == Phase::kOver || Clock::now() < *deadline_) return;
+  if (phase_ == Phase::kEnding)
+    trouble_ = {Trouble::Kind::kPeerVanished, "the peer did not take its part in closing the connection in time"};
+  End(State::kBroken, fabric::CloseReason::kReset, own_side());
+}
+
+void SoftIwarpEndpoint::FlushReads() {
+  while (!reads_.empty()) Complete(items_[reads_.Pop()], Outcome::kFlushed);
+  for (size_t left = posted_.size(); left > 0; --left) {
+    const uint32_t i = posted_.Pop();
+    if (items_[i].work == Work::kRead) {
+      Complete(items_[i], Outcome::kFlushed);
+    } else {
+      posted_.Push(i);
+    }
+  }
+}
+
+void SoftIwarpEndpoint::FlushWork() {
+  while (!encoded_.empty()) Complete(items_[encoded_.Pop()], Outcome::kFlushed);
+  while (!reads_.empty()) Complete(items_[reads_.Pop()], Outcome::kFlushed);
+  while (!posted_.empty()) Complete(items_[posted_.Pop()], Outcome::kFlushed);
+  responses_.Clear();
+  current_ = Current::kNone;
+}
+
+void SoftIwarpEndpoint::End(State state, fabric::CloseReason reason, fabric::Side from) {
+  phase_ = Phase::kOver;
+  state_ = state;
+  deadline_.reset();
+  blocked_ = false;
+  FlushWork();
+  sender_.Clear();
+  if (events_) events_->OnClosed(reason, from);
+}
+
+}  // namespace stag::replay

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/endpoint/soft_iwarp_events.h"
+
+namespace stag::replay {
+
+using fabric::Event;
+using fabric::EventKind;
+using fabric::SetupMessage;
+
+namespace {
+
+// What a connection may hold of unfinished messages.
+fabric::DecoderOptions Limits() {
+  fabric::DecoderOptions options;
+  options.memory_limit = 8u << 20;
+  return options;
+}
+
+}  // namespace
+
+SoftIwarpEvents::SoftIwarpEvents(EventLog& log, const fabric::ConnectionInfo& info, bool peer_to_peer)
+    : log_(log), info_(info), context_(Limits(), log), rdmap_(context_, info) {
+  rdmap_.set_may_be_ready(0, peer_to_peer);
+  rdmap_.set_may_be_ready(1, false);
+}
+
+void SoftIwarpEvents::Emit(Event& event) {
+  event.connection = &info_;
+  event.frame = event.first_frame = event.now = log_.NextFrame();
+  log_.OnEvent(event);
+}
+
+void SoftIwarpEvents::OnSetup(const iwarp::MpaFrame& frame) {
+  const bool request = frame.kind == iwarp::MpaFrame::Kind::kRequest;
+  Event event;
+  event.kind = EventKind::kSetup;
+  event.from = request ? 0 : 1;
+  event.setup = request ? SetupMessage::kRequest : frame.reject ? SetupMessage::kReject : SetupMessage::kReply;
+  event.private_data = frame.private_data;
+  if (frame.enhanced && frame.enhanced->ird != iwarp::kReadsNotNegotiated) event.reads_served = frame.enhanced->ird;
+  if (frame.enhanced && frame.enhanced->ord != iwarp::kReadsNotNegotiated) event.reads_issued = frame.enhanced->ord;
+  Emit(event);
+}
+
+void SoftIwarpEvents::OnOpened() {
+  Event event;
+  event.kind = EventKind::kOpened;
+  event.from = 1;  // its reply opened the connection
+  Emit(event);
+}
+
+void SoftIwarpEvents::OnSegment(fabric::Side from, const iwarp::DdpHeader& header, std::span<const Bytes> payload,
+                                uint32_t length) {
+  iwarp::DdpSegment segment;
+  segment.header = header;
+  segment.payload_length = length;
+  if (payload.size() == 1) {
+    segment.payload = payload[0];
+  } else {
+    scratch_.clear();
+    for (const Bytes piece : payload) scratch_.insert(scratch_.end(), piece.begin(), piece.end());
+    segment.payload = scratch_;
+  }
+  const FrameRef frame = log_.NextFrame();
+  context_.set_now(frame);
+  rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
+}
+
+void SoftIwarpEvents::OnClosed(fabric::CloseReason reason, fabric::Side from) {
+  Event event;
+  event.kind = EventKind::kClosed;
+  event.close_reason = reason;
+  event.from = from;
+  Emit(event);
+}
+
+}  // namespace stag::replay

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/endpoint/soft_iwarp_regions.h"
+
+#include <sys/random.h>
+
+namespace stag::replay {
+namespace {
+
+bool Contains(MutableBytes region, Bytes memory) {
+  const auto begin = reinterpret_cast<uintptr_t>(region.data()), at = reinterpret_cast<uintptr_t>(memory.data());
+  return at >= begin && at - begin <= region.size() && memory.size() <= region.size() - (at - begin);
+}
+
+}  // namespace
+
+uint32_t RegionTable::Random() {
+  while (random_left_ == 0) {
+    const ssize_t n = ::getrandom(random_.data(), sizeof random_, 0);
+    random_left_ = n > 0 ? static_cast<size_t>(n) / sizeof random_[0] : 0;
+  }
+  return random_[--random_left_];
+}
+
+Region RegionTable::Add(MutableBytes memory, Access access, Storage storage) {
+  uint32_t i = 0;
+  if (unused_.empty()) {
+    i = static_cast<uint32_t>(entries_.size());
+    entries_.emplace_back();
+    unused_.reserve(entries_.size());
+  } else {
+    i = unused_.back();
+    unused_.pop_back();
+  }
+  Entry& entry = entries_[i];
+  entry.bytes = memory;
+  entry.access = access;
+  entry.registered = true;
+  entry.storage = std::move(storage);
+  // Not the address, which is nobody's business; 47 bits with a page's alignment, as addresses have.
+  entry.offset = (uint64_t{Random()} << 15 | Random() >> 17) & ~uint64_t{0xfff};
+  AssignHandle(i);
+  return {memory, entry.handle, entry.offset, access, i};
+}
+
+RegionTable::Entry* RegionTable::EntryOf(const Region& region) {
+  const bool known = region.cookie < entries_.size() && entries_[region.cookie].registered &&
+                     entries_[region.cookie].handle == region.handle;
+  return known ? &entries_[region.cookie] : nullptr;
+}
+
+bool RegionTable::Remove(const Region& region) {
+  Entry* entry = EntryOf(region);
+  if (!entry) return false;
+  Forget(*entry);
+  entry->registered = false;
+  entry->storage.reset();
+  entry->bytes = {};
+  unused_.push_back(static_cast<uint32_t>(region.cookie));
+  return true;
+}
+
+bool RegionTable::Renew(Region& region) {
+  Entry* entry = EntryOf(region);
+  if (!entry) return false;
+  Forget(*entry);
+  AssignHandle(static_cast<uint32_t>(region.cookie));
+  region.handle = entry->handle;
+  return true;
+}
+
+void RegionTable::AssignHandle(uint32_t entry) {
+  if ((named_ + 1) * 2 > cells_.size()) Grow();
+  uint32_t handle = 0;
+  while (handle == 0 || handle == entries_[entry].handle || Lookup(handle)) handle = Random();
+  size_t at = Home(handle);
+  while (cells_[at].handle != 0) at = Home(static_cast<uint32_t>(at) + 1);
+  cells_[at] = {handle, entry};
+  ++named_;
+  entries_[entry].handle = handle;
+  entries_[entry].valid = true;
+}
+
+void RegionTable::Grow() {
+  std::vector<Cell> old = std::move(cells_);
+  cells_.assign(old.size() * 2, {});
+  for (const Cell& cell : old) {
+    if (cell.handle == 0) continue;
+    size_t at = Home(cell.handle);
+    while (cells_[at].handle != 0) at = Home(static_cast<uint32_t>(at) + 1);
+    cells_[at] = cell;
+  }
+}
+
+// Takes the handle out of the hash table, and moves up what stands behind it.
+void RegionTable::Forget(Entry& entry) {
+  if (!entry.valid) return;
+  entry.valid = false;
+  --named_;
+  const size_t mask = cells_.size() - 1;
+  size_t hole = Home(entry.handle);
+  while (cells_[hole].handle != entry.handle) hole = (hole + 1) & mask;
+  for (size_t at = (hole + 1) & mask; cells_[at].handle != 0; at = (at + 1) & mask) {
+    if (((at - Home(cells_[at].handle)) & mask) < ((at - hole) & mask)) continue;
+    cells_[hole] = cells_[at];
+    hole = at;
+  }
+  cells_[hole] = {};
+}
+
+const RegionTable::Entry* RegionTable::Lookup(uint32_t handle) const {
+  if (handle == 0) return nullptr;
+  size_t at = Home(handle);
+  while (cells_[at].handle != handle) {
+    if (cells_[at].handle == 0) return nullptr;
+    at = Home(static_cast<uint32_t>(at) + 1);
+  }
+  return &entries_[cells_[at].entry];
+}
+
+const RegionTable::Entry* RegionTable::Find(Bytes memory, bool with_handle) const {
+  const auto fits = [&](const Entry& e) {
+    return e.registered && (e.valid || !with_handle) && Contains(e.bytes, memory);
+  };
+  // Most work comes from the same few arenas.
+  if (last_found_ < entries_.size() && fits(entries_[last_found_])) return &entries_[last_found_];
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (!fits(entries_[i])) continue;
+    last_found_ = i;
+    return &entries_[i];
+  }
+  return nullptr;
+}
+
+bool RegionTable::Name(Bytes memory, uint32_t& handle, uint64_t& offset) const {
+  const Entry* entry = Find(memory, true);
+  if (!entry) return false;
+  handle = entry->handle;
+  offset = entry->offset + static_cast<uint64_t>(memory.data() - entry->bytes.data());
+  return true;
+}
+
+RegionTable::Verdict RegionTable::Check(uint32_t handle, uint64_t offset, uint64_t length, Access access,
+                                        std::byte*& at) const {
+  const Entry* entry = Lookup(handle);
+  if (!entry) return Verdict::kInvalidHandle;
+  if (entry->access != access) return Verdict::kNoAccess;
+  if (length > ~offset) return Verdict::kWraps;
+  const uint64_t skip = offset - entry->offset;
+  if (offset < entry->offset || skip > entry->bytes.size() || length > entry->bytes.size() - skip)
+    return Verdict::kOutOfBounds;
+  at = entry->bytes.data() + skip;
+  return Verdict::kFine;
+}
+
+RegionTable::Verdict RegionTable::Invalidate(uint32_t handle) {
+  const Entry* entry = Lookup(handle);
+  if (!entry) return Verdict::kInvalidHandle;
+  if (entry->access == Access::kLocal) return Verdict::kNoAccess;
+  Forget(entries_[static_cast<size_t>(entry - entries_.data())]);
+  return Verdict::kFine;
+}
+
+}  // namespace stag::replay

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RegionTable: the registered memory of one software iWARP connection, and who may do what with it (RFC 5042 section 5;
+// RFC 5040 section 7). A handle is random, of this connection only, for one direction and one range.
+#pragma once
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "replay/endpoint/endpoint.h"
+
+namespace stag::replay {
+
+class RegionTable {
+ public:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  using Storage = std::unique_ptr<std::byte, Free>;
+
+  // What is wrong with an access of the peer's.
+  enum class Verdict : uint8_t { kFine, kInvalidHandle, kOutOfBounds, kNoAccess, kWraps };
+
+  // `storage` goes with the registration; null: the memory is the caller's.
+  Region Add(MutableBytes memory, Access access, Storage storage);
+  // False: `region` is none of this table's.
+  bool Remove(const Region& region);
+  bool Renew(Region& region);
+
+  // Memory of registered regions, whether their handles are valid or not.
+  bool Holds(Bytes memory) const { return Find(memory, false) != nullptr; }
+  // The handle and offset by which the peer may know `memory`; false: none, or the handle is invalid.
+  bool Name(Bytes memory, uint32_t& handle, uint64_t& offset) const;
+  bool IsValid(uint32_t handle) const { return Lookup(handle) != nullptr; }
+
+  // Whether the peer may access `length` bytes; `at` is where they are.
+  Verdict Check(uint32_t handle, uint64_t offset, uint64_t length, Access access, std::byte*& at) const;
+  // The peer invalidates a handle. kNoAccess: a handle that it was never given.
+  Verdict Invalidate(uint32_t handle);
+
+ private:
+  struct Entry {
+    MutableBytes bytes;
+    uint64_t offset = 0;
+    uint32_t handle = 0;
+    Access access = Access::kLocal;
+    bool registered = false;
+    bool valid = false;  // the handle
+    Storage storage;
+  };
+  // Of an open hash table by handle; 0 is no handle.
+  struct Cell {
+    uint32_t handle = 0, entry = 0;
+  };
+
+  const Entry* Find(Bytes memory, bool with_handle) const;
+  const Entry* Lookup(uint32_t handle) const;
+  Entry* EntryOf(const Region& region);
+  void AssignHandle(uint32_t entry);
+  void Forget(Entry& entry);
+  void Grow();
+  uint32_t Random();
+  size_t Home(uint32_t handle) const { return handle & (cells_.size() - 1); }
+
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> unused_;
+  std::vector<Cell> cells_ = std::vector<Cell>(64);
+  size_t named_ = 0;
+  mutable size_t last_found_ = 0;
+  std::array<uint32_t, 64> random_{};
+  size_t random_left_ = 0;
+};
+
+}  // namespace stag::replay

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Connecting and listening: TCP, then the MPA set-up.
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <deque>
+
+#include "replay/endpoint/soft_iwarp_endpoint.h"
+#include "session/fabric/names.h"
+
+namespace stag::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr size_t kMaxPending = 256;  // peers that have connected and not asked for anything
+
+std::string Name(const stag::Endpoint& end) { return fabric::EndpointText(end, fabric::FabricKind::kIwarp); }
+
+microseconds Until(Clock::time_point deadline) {
+  return std::max(std::chrono::ceil<microseconds>(deadline - Clock::now()), microseconds(0));
+}
+
+struct AddressList {
+  addrinfo* first = nullptr;
+  AddressList() = default;
+  AddressList(AddressList&& other) noexcept : first(std::exchange(other.first, nullptr)) {}
+  AddressList& operator=(AddressList&&) = delete;
+  ~AddressList() {
+    if (first) ::freeaddrinfo(first);
+  }
+};
+
+Result<AddressList> Resolve(const HostPort& name, bool to_listen) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = to_listen ? AI_PASSIVE : AI_ADDRCONFIG;
+  AddressList list;
+  const int error = ::getaddrinfo(name.host.empty() ? nullptr : name.host.c_str(), std::to_string(name.port).c_str(),
+                                  &hints, &list.first);
+  if (error != 0)
+    return Fail(name.host + ": " + (error == EAI_SYSTEM ? ErrorText(errno) : std::string(::gai_strerror(error))));
+  return list;
+}
+
+stag::Endpoint EndOf(const addrinfo& address) {
+  sockaddr_storage storage{};
+  std::memcpy(&storage, address.ai_addr, std::min<size_t>(address.ai_addrlen, sizeof storage));
+  return FromSocketAddress(storage);
+}
+
+std::string WhyNotConnected(int error) {
+  if (error == ECONNREFUSED) return "nothing listens there (connection refused)";
+  if (error == EINPROGRESS || error == ETIMEDOUT) return "no answer in time";
+  return ErrorText(error);
+}
+
+std::string Hex(Bytes bytes) {
+  std::string text;
+  for (const std::byte b : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", std::to_integer<unsigned>(b));
+  return text;
+}
+
+bool SendFrame(ByteStream& stream, const iwarp::MpaFrame& frame) {
+  std::vector<std::byte> bytes;
+  iwarp::EncodeMpaFrame(frame, bytes);
+  // The first bytes on a new connection: there is room for all of them.
+  const iovec piece{bytes.data(), bytes.size()};
+  return stream.Send(std::span(&piece, 1)).bytes == bytes.size();
+}
+
+void ReportReject(EventLog& log, const SocketEnds& ends, const iwarp::MpaFrame& request, const iwarp::MpaFrame& reply) {
+  fabric::ConnectionInfo info;
+  info.id = log.NextConnection();
+  info.fabric = fabric::FabricKind::kIwarp;
+  info.endpoint = {ends.local, ends.peer};
+  info.roles_known = true;
+  info.service_port = static_cast<uint16_t>(ends.peer.number);
+  SoftIwarpEvents events(log, info, false);
+  events.OnSetup(request);
+  events.OnSetup(reply);
+  events.OnClosed(fabric::CloseReason::kRejected, 1);
+}
+
+// ---------------------------------------------------------------------------------------------------------- listening
+
+class SoftIwarpIncoming final : public Incoming {
+ public:
+  SoftIwarpIncoming(const SoftIwarpOptions& own, std::unique_ptr<TcpStream> stream, const SetupReader& setup)
+      : own_(own), stream_(std::move(stream)), setup_(setup), request_(setup_.frame()) {
+    // The private data is a view into the reader, which moved.
+    request_.private_data = Bytes(setup_.bytes()).last(request_.private_data.size());
+  }
+
+  Bytes private_data() const override { return request_.private_data; }
+  std::string peer() const override { return stream_ ? Name(stream_->ends().peer) : std::string(); }
+
+  Result<std::unique_ptr<Endpoint>> Accept(const EndpointOptions& options) override {
+    if (!stream_) return Fail("this peer was answered already");
+    const size_t room = iwarp::kMaxPrivateData - (request_.enhanced ? iwarp::kEnhancedPrefixSize : 0);
+    if (options.private_data.size() > room) return Fail(fmt::format("private data has at most {} bytes", room));
+    Terms terms;
+    const iwarp::MpaFrame reply = MakeReply(own_, options, request_, terms);
+    const SocketEnds ends = stream_->ends();
+    if (!SendFrame(*stream_, reply)) return Fail(Name(ends.peer) + " hung up before it was answered");
+    return std::make_unique<SoftIwarpEndpoint>(std::move(stream_), ends, terms, request_, reply, options, own_);
+  }
+
+  void Reject(Bytes private_data) override {
+    if (!stream_) return;
+    (void)SendFrame(*stream_, MakeReject(request_, private_data));
+    stream_.reset();
+  }
+
+ private:
+  const SoftIwarpOptions own_;
+  std::unique_ptr<TcpStream> stream_;
+  SetupReader setup_;
+  iwarp::MpaFrame request_;
+};
+
+// Reads the requests of several peers at a time, so that a slow one keeps nobody waiting.
+class SoftIwarpListener final : public Listener {
+ public:
+  SoftIwarpListener(const SoftIwarpOptions& own, Descriptor socket, Descriptor epoll, uint16_t port)
+      : own_(own), socket_(std::move(socket)), epoll_(std::move(epoll)), port_(port) {}
+
+  uint16_t port() const override { return port_; }
+  int descriptor() const override { return epoll_.get(); }
+
+  Result<std::unique_ptr<Incoming>> Wait(milliseconds wait) override {
+    const Clock::time_point until = Clock::now() + wait;
+    for (;;) {
+      if (const int error = AcceptAll(); error != 0) return Fail("cannot accept connections: " + ErrorText(error));
+      if (auto incoming = Advance()) return incoming;
+      const Clock::time_point now = Clock::now();
+      if (now >= until) return std::unique_ptr<Incoming>();
+      Clock::time_point wake = until;
+      if (!pending_.empty()) wake = std::min(wake, pending_.front().deadline);
+      const auto ms = std::chrono::ceil<milliseconds>(wake - now).count();
+      epoll_event event{};
+      (void)::epoll_wait(epoll_.get(), &event, 1, static_cast<int>(std::clamp<int64_t>(ms, 0, 1 << 30)));
+    }
+  }
+
+ private:
+  struct Pending {
+    std::unique_ptr<TcpStream> stream;
+    std::unique_ptr<SetupReader> setup;
+    Clock::time_point deadline;
+  };
+
+  int AcceptAll() {
+    for (;;) {
+      Descriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket) {
+        const bool none = errno == EAGAIN || errno == EWOULDBLOCK;
+        if (none || errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) return none ? 0 : errno;
+        continue;  // a peer that has gone already
+      }
+      if (pending_.size() == kMaxPending) pending_.pop_front();  // the slowest
+      epoll_event event{};
+      event.events = EPOLLIN;
+      ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event);
+      pending_.push_back({std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout),
+                          std::make_unique<SetupReader>(iwarp::MpaFrame::Kind::kRequest),
+                          Clock::now() + own_.close_timeout});
+    }
+  }
+
+  // The first peer whose request is there; those that send something else, or nothing, are hung up on.
+  std::unique_ptr<Incoming> Advance() {
+    for (auto p = pending_.begin(); p != pending_.end();) {
+      const SetupReader::Status status = p->setup->Receive(*p->stream);
+      if (status == SetupReader::Status::kMore && Clock::now() < p->deadline) {
+        ++p;
+        continue;
+      }
+      Pending done = std::move(*p);
+      p = pending_.erase(p);
+      ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, done.stream->descriptor(), nullptr);
+      if (status != SetupReader::Status::kDone) continue;
+      if (done.setup->frame().revision > 2) {  // RFC 5044 section 7.1.1: it may ask again with what we have
+        (void)SendFrame(*done.stream, MakeReject(done.setup->frame(), {}));
+        continue;
+      }
+      return std::make_unique<SoftIwarpIncoming>(own_, std::move(done.stream), *done.setup);
+    }
+    return nullptr;
+  }
+
+  const SoftIwarpOptions own_;
+  Descriptor socket_, epoll_;
+  const uint16_t port_;
+  std::deque<Pending> pending_;  // by deadline
+};
+
+// --------------------------------------------------------------------------------------------------------- connecting
+
+class SoftIwarpTransport final : public Transport {
+ public:
+  explicit SoftIwarpTransport(const SoftIwarpOptions& own) : own_(own) {}
+
+  std::string name() const override { return "iwarp"; }
+  size_t max_private_data() const override {
+    return iwarp::kMaxPrivateData - (own_.revision >= 2 ? iwarp::kEnhancedPrefixSize : 0);
+  }
+
+  Result<std::unique_ptr<Endpoint>> Connect(const HostPort& to, const EndpointOptions& options) override {
+    if (options.private_data.size() > max_private_data())
+      return Fail(fmt::format("private data has at most {} bytes", max_private_data()));
+    const Clock::time_point deadline = Clock::now() + options.connect_timeout;
+    bool old_peer = false;
+    auto endpoint = ConnectWith(to, options, own_.revision, deadline, old_peer);
+    if (!endpoint && old_peer) endpoint = ConnectWith(to, options, 1, deadline, old_peer);
+    return endpoint;
+  }
+
+  Result<std::unique_ptr<Listener>> Listen(const HostPort& at) override {
+    std::string why;
+    // Every address: one IPv6 socket for both, or IPv4 where there is no IPv6.
+    for (const char* host : {"::", "0.0.0.0"}) {
+      const HostPort wanted{at.host.empty() ? host : at.host, at.port};
+      auto addresses = Resolve(wanted, true);
+      if (!addresses) return tl::unexpected(addresses.error());
+      for (const addrinfo* a = addresses->first; a; a = a->ai_next) {
+        auto listener = ListenAt(*a);
+        if (listener) return listener;
+        why = listener.error().message;
+      }
+      if (!at.host.empty()) break;
+    }
+    return Fail(why);
+  }
+
+ private:
+  Result<std::unique_ptr<Listener>> ListenAt(const addrinfo& address) {
+    const auto fail = [&] { return Fail("cannot listen at " + Name(EndOf(address)) + ": " + ErrorText(errno)); };
+    Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket) return fail();
+    const int on = 1, off = 0;
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address.ai_family == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+      return fail();
+    sockaddr_storage bound{};
+    socklen_t length = sizeof bound;
+    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &length);
+    Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (!epoll || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) return fail();
+    const auto port = static_cast<uint16_t>(FromSocketAddress(bound).number);
+    return std::make_unique<SoftIwarpListener>(own_, std::move(socket), std::move(epoll), port);
+  }
+
+  // The TCP connection. Each address gets what is left of the time.
+  Result<std::unique_ptr<TcpStream>> ConnectTcp(const HostPort& to, Clock::time_point deadline) {
+    auto addresses = Resolve(to, false);
+    if (!addresses) return tl::unexpected(addresses.error());
+    std::string why;
+    for (const addrinfo* a = addresses->first; a; a = a->ai_next) {
+      Descriptor socket(::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      int error = 0;
+      if (!socket || ::connect(socket.get(), a->ai_addr, a->ai_addrlen) != 0) error = errno;
+      if (error == EINPROGRESS) {
+        auto stream = std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
+        if (stream->Wait(false, true, Until(deadline))) {
+          socklen_t length = sizeof error;
+          ::getsockopt(stream->descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+        }
+        if (error == 0) return stream;
+      } else if (error == 0) {
+        return std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
+      }
+      why += (why.empty() ? "" : "; ") + Name(EndOf(*a)) + ": " + WhyNotConnected(error);
+    }
+    return Fail(why);
+  }
+
+  // `old_peer`: no error of the peer's but that it knows only revision 1.
+  Result<std::unique_ptr<Endpoint>> ConnectWith(const HostPort& to, const EndpointOptions& options, uint8_t revision,
+                                                Clock::time_point deadline, bool& old_peer) {
+    old_peer = false;
+    auto stream = ConnectTcp(to, deadline);
+    if (!stream) return tl::unexpected(stream.error());
+    const SocketEnds ends = (*stream)->ends();
+    const std::string peer = Name(ends.peer);
+    const iwarp::MpaFrame request = MakeRequest(own_, options, revision);
+    if (!SendFrame(**stream, request)) return Fail(peer + " hung up at once");
+    SetupReader setup(iwarp::MpaFrame::Kind::kReply);
+    SetupReader::Status status;
+    while ((status = setup.Receive(**stream)) == SetupReader::Status::kMore)
+      if (!(*stream)->Wait(true, false, Until(deadline)))
+        return Fail(peer + " took the TCP connection and did not answer the MPA request in time");
+    if (status == SetupReader::Status::kBad) {
+      // RFC 6581 section 10: who knows only revision 1 may hang up on revision 2.
+      old_peer = revision > 1 && setup.bytes().empty();
+      return Fail(peer + " did not answer the MPA request: " + setup.why());
+    }
+    const iwarp::MpaFrame& reply = setup.frame();
+    if (reply.reject) {
+      old_peer = revision > 1 && reply.revision == 1;
+      if (options.events && !old_peer) ReportReject(*options.events, ends, request, reply);
+      return Fail(peer + " rejected the connection" +
+                  (reply.private_data.empty() ? std::string() : ", private data " + Hex(reply.private_data)));
+    }
+    const Terms terms = FromReply(request, reply, options);
+    auto endpoint = std::make_unique<SoftIwarpEndpoint>(std::move(*stream), ends, terms, request, reply, options, own_);
+    if (terms.terminate_code == 0) return endpoint;
+    endpoint->Object(terms);
+    return Fail(peer + " answered what cannot be agreed to: " + terms.objection);
+  }
+
+  const SoftIwarpOptions own_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> MakeSoftIwarp(const SoftIwarpOptions& options) {
+  return std::make_unique<SoftIwarpTransport>(options);
+}
+
+}  // namespace stag::replay
