@@ -47,7 +47,7 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, cons
     case Format::kJsonl: return conformance::MakeJsonlReporter(std::move(write));
     case Format::kJson: return conformance::MakeJsonReporter(std::move(write), STAG_VERSION);
     case Format::kSarif: return conformance::MakeSarifReporter(std::move(write), STAG_VERSION);
-    case Format::kJunit:
+    case Format::kJunit: return conformance::MakeJunitReporter(std::move(write), options.fail_on);
     case Format::kHtml: break;
   }
   return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
@@ -116,6 +116,9 @@ void AddCheck(CLI::App& app, Run& run) {
                                      "Findings from this severity on make the exit status 1 (default: error)");
   command->footer(
       "What the capture does not show is not judged: lost and cut packets never make a finding.\n"
+      "\nIn junit a file is a suite and a rule is a case: findings at or above --fail-on are failures, lower ones go "
+      "to\n"
+      "system-out, and a rule that this traffic did not exercise is skipped, with the reason.\n"
       "\nExamples:\n"
       "  stag check mount.pcapng\n"
       "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"

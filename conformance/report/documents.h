@@ -11,4 +11,8 @@ namespace stag::conformance {
 // SARIF 2.1.0, for code scanning and its viewers.
 std::unique_ptr<Reporter> MakeSarifReporter(Write write, std::string_view version);
 
+// JUnit's XML, for continuous integration: a suite for each file, a case for each rule. Findings from `fail_on` on
+// (nullopt: none) are failures, others go to system-out; a rule that was not exercised is skipped, with the reason.
+std::unique_ptr<Reporter> MakeJunitReporter(Write write, std::optional<Severity> fail_on);
+
 }  // namespace stag::conformance

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "conformance/report/format.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace stag::conformance {
@@ -27,6 +28,8 @@ size_t Utf8Length(std::string_view s) {
   return 0;
 }
 
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+
 void AppendPadded(std::string& out, uint64_t value, size_t digits) {
   const std::string text = std::to_string(value);
   if (text.size() < digits) out.append(digits - text.size(), '0');
@@ -42,7 +45,7 @@ void AppendJson(std::string& out, std::string_view text) {
     const char ch = text.front();
     const size_t length = Utf8Length(text);
     if (length == 0) {
-      out.append("\xef\xbf\xbd");
+      out.append(kReplacement);
       text.remove_prefix(1);
       continue;
     }
@@ -65,6 +68,28 @@ void AppendJson(std::string& out, std::string_view text) {
     text.remove_prefix(length);
   }
   out.push_back('"');
+}
+
+void AppendMarkup(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const char ch = text.front();
+    const size_t length = Utf8Length(text);
+    const std::string_view character = text.substr(0, std::max<size_t>(length, 1));
+    text.remove_prefix(character.size());
+    switch (ch) {
+      case '&': out.append("&amp;"); continue;
+      case '<': out.append("&lt;"); continue;
+      case '>': out.append("&gt;"); continue;
+      case '"': out.append("&quot;"); continue;
+      case '\'': out.append("&#39;"); continue;
+      case '\n': out.append("&#10;"); continue;
+      case '\t': out.append("&#9;"); continue;
+      default: break;
+    }
+    const bool control = static_cast<unsigned char>(ch) < 0x20 || ch == 0x7f;
+    const bool no_character = character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf";  // U+FFFE, U+FFFF
+    out.append(length == 0 || control || no_character ? kReplacement : character);
+  }
 }
 
 void AppendHex(std::string& out, Bytes bytes) {

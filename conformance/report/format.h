@@ -14,6 +14,10 @@ namespace stag::conformance {
 // Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 void AppendJson(std::string& out, std::string_view text);
 
+// Appends `text` as character data or attribute value of XML 1.0 and HTML. What is not UTF-8, or no character of XML,
+// becomes U+FFFD; line feeds and tabs become references, so that they stay what they are.
+void AppendMarkup(std::string& out, std::string_view text);
+
 // Lowercase hexadecimal digits without separators.
 void AppendHex(std::string& out, Bytes bytes);
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 import urllib.parse
+import xml.etree.ElementTree
 
 import jsonschema
 
@@ -194,6 +195,90 @@ class Sarif(Base):
             uri = json.loads(done.stdout)["runs"][0]["artifacts"][0]["location"]["uri"]
             self.assertEqual(urllib.parse.unquote_to_bytes(uri), b"./" + name)
             self.assertRegex(uri, r"^[A-Za-z0-9._~/%-]+$")
+
+
+class Junit(Base):
+    def suites(self, *arguments, data=None, status=0):
+        done = check("--format", "junit", *arguments, data=data)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return self.parsed(done)
+
+    def parsed(self, done):
+        root = xml.etree.ElementTree.fromstring(done.stdout)
+        self.assertEqual(root.tag, "testsuites")
+        return list(root)
+
+    def test_every_document_is_whole_and_its_numbers_are_right(self):
+        for what, arguments, data, status in self.runs():
+            with self.subTest(what):
+                suites = self.suites(*arguments, data=data, status=status)
+                files = json.loads(check("--format", "json", *arguments, data=data).stdout)["files"]
+                self.assertEqual(len(suites), len(files))
+                for suite in suites:
+                    cases = suite.findall("testcase")
+                    self.assertEqual(int(suite.get("tests")), len(cases))
+                    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+                        self.assertEqual(int(suite.get(attribute)), sum(case.find(tag) is not None for case in cases))
+                    self.assertEqual(len({(case.get("classname"), case.get("name")) for case in cases}), len(cases))
+
+    def test_a_case_for_every_rule_with_the_verdict_of_the_engine(self):
+        for capture in CASES:
+            with self.subTest(capture.name):
+                done = stag("check", "--format", "junit", str(capture))
+                (suite,) = self.parsed(done)
+                *findings, summary = lines(check("--format", "jsonl", str(capture)))
+                cases = {case.get("name").split()[0]: case for case in suite.findall("testcase")}
+                self.assertIsNone(cases.pop("is").find("error"))
+                self.assertEqual(sorted(cases), sorted(summary["rules_checked"] + summary["rules_not_exercised"]))
+                errors = {finding["rule"] for finding in findings if finding["severity"] == "error"}
+                others = {finding["rule"] for finding in findings if finding["severity"] != "error"}
+                self.assertEqual(done.returncode, 1 if errors else 0)
+                for rule, case in cases.items():
+                    self.assertEqual(case.get("classname"), rule.split("-")[0])
+                    outcomes = summary["outcomes"].get(rule, {})
+                    want = (["failure"] if rule in errors else []) + (["system-out"] if rule in others else [])
+                    if not want and ("fail" in outcomes or "pass" not in outcomes):
+                        want = ["skipped"]
+                    self.assertEqual([child.tag for child in case], want, rule)
+                    for finding in findings:
+                        if finding["rule"] == rule:
+                            text = "".join(case.itertext())
+                            self.assertIn(f"in frame {finding['frame']}, ", text)
+                            self.assertIn(finding["message"], text)
+
+    def test_what_is_a_failure_follows_fail_on(self):
+        capture = str(ROOT / "pcaps" / "cases" / "003-vers-2-call-iwarp.pcap")  # one warning
+        for level, want in (("error", "system-out"), ("warning", "failure"), ("note", "failure"), ("never", "system-out")):
+            (suite,) = self.parsed(stag("check", "--format", "junit", "--fail-on", level, capture))
+            (case,) = [case for case in suite.findall("testcase") if case.get("name").startswith("HDR-003 ")]
+            self.assertEqual([child.tag for child in case], [want])
+
+    def test_reasons_for_skipping(self):
+        (suite,) = self.suites(str(ROOT / "pcaps" / "real" / "rxe-snap128-nfs3.pcap.zst"))
+        reasons = [skipped.get("message") for skipped in suite.iter("skipped")]
+        self.assertIn("not applicable to this traffic", reasons)
+        self.assertTrue(any(reason.endswith(": truncation") for reason in reasons), reasons)
+
+    def test_many_findings_are_told_in_part(self):
+        capture = str(ROOT / "pcaps" / "real" / "rxe-nfs4.1.pcap.zst")
+        (suite,) = self.parsed(stag("check", "--format", "junit", "--fail-on", "note", capture))
+        (case,) = [case for case in suite.findall("testcase") if case.get("name").startswith("PVT-006 ")]
+        findings = [line for line in lines(check("--format", "jsonl", capture)) if line.get("rule") == "PVT-006"]
+        self.assertGreater(len(findings), 20)
+        self.assertTrue(case.find("failure").text.endswith(f"... and {len(findings) - 20} more\n"))
+
+    def test_files_that_cannot_be_read(self):
+        missing, whole = self.suites("/nowhere & \"nothing\".pcap", CAPTURE, status=2)
+        (case,) = missing.findall("testcase")
+        self.assertIn("/nowhere & \"nothing\".pcap", case.find("error").get("message"))
+        self.assertEqual(whole.get("errors"), "0")
+
+    def test_names_arrive_as_they_are(self):
+        for name in NAMES:
+            path = self.file(name, CASES[0].read_bytes())
+            (suite,) = self.suites(path)
+            want = path.decode("utf-8", "replace").replace("\x01", "\ufffd")
+            self.assertEqual(suite.get("name"), want)
 
 
 if __name__ == "__main__":
