@@ -3,14 +3,10 @@
 // The tables behind fields.h. Wireshark keeps pointers into them, so they live as long as the plugin.
 #include "plugin/fields.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "plugin/recorder.h"
+#include "plugin/records.h"
 
 namespace stag::plugin {
 namespace {
@@ -60,6 +56,14 @@ const value_string kSetups[] = {{Value(fabric::SetupMessage::kRequest), "Connect
                                 {Value(fabric::SetupMessage::kDisconnectRequest), "Disconnect request"},
                                 {Value(fabric::SetupMessage::kDisconnectReply), "Disconnect reply"},
                                 {0, nullptr}};
+const value_string kInvalidations[] = {
+    {Value(Invalidation::kAllowed), "allowed: a segment of the Call, and both peers support it"},
+    {Value(Invalidation::kUnknown), "a segment of the Call; the peers' support was not captured"},
+    {Value(Invalidation::kNotAgreed), "not allowed: not both peers support it"},
+    {Value(Invalidation::kNotOffered), "not allowed: no segment of the Call has this handle"},
+    {Value(Invalidation::kOnCall), "not allowed: the message is not an answer"},
+    {Value(Invalidation::kNoCall), "the Call is not known"},
+    {0, nullptr}};
 const value_string kNaks[] = {{Value(fabric::NakKind::kRnr), "Receiver not ready"},
                               {Value(fabric::NakKind::kSequence), "PSN sequence error"},
                               {Value(fabric::NakKind::kInvalidRequest), "Invalid request"},
@@ -85,26 +89,39 @@ void RegisterHeaderFields(std::vector<hf_register_info>& table) {
   add(&hf.fabric, "Fabric", "rpcrdma.fabric", FT_UINT8, BASE_DEC, VALS(kFabrics));
   add(&hf.direction, "Direction", "rpcrdma.direction", FT_UINT8, BASE_DEC, VALS(kDirections));
   add(&hf.backward, "Backward direction (RFC 8167)", "rpcrdma.backward", FT_BOOLEAN, BASE_NONE);
+  add(&hf.source_number, "Source QP or port", "rpcrdma.srcport", FT_UINT32, BASE_DEC);
+  add(&hf.destination_number, "Destination QP or port", "rpcrdma.dstport", FT_UINT32, BASE_DEC);
+  add(&hf.number, "Source or destination QP or port", "rpcrdma.port", FT_UINT32, BASE_DEC);
+  add(&hf.setup_in, "Set up in frame", "rpcrdma.setup_in", FT_FRAMENUM, BASE_NONE);
   add(&hf.role, "Role", "rpcrdma.role", FT_UINT8, BASE_DEC, VALS(kRoles));
   add(&hf.xid, "XID", "rpcrdma.xid", FT_UINT32, BASE_HEX);
   add(&hf.vers, "Version", "rpcrdma.vers", FT_UINT32, BASE_DEC);
   add(&hf.credits, "Credits", "rpcrdma.credits", FT_UINT32, BASE_DEC);
   add(&hf.credits_requested, "Credits requested", "rpcrdma.credits.requested", FT_UINT32, BASE_DEC);
   add(&hf.credits_granted, "Credits granted", "rpcrdma.credits.granted", FT_UINT32, BASE_DEC);
+  add(&hf.credits_outstanding, "Calls outstanding", "rpcrdma.credits.outstanding", FT_UINT32, BASE_DEC);
+  add(&hf.credits_available, "Credits last granted", "rpcrdma.credits.last_granted", FT_UINT32, BASE_DEC);
   add(&hf.proc, "Procedure", "rpcrdma.proc", FT_UINT32, BASE_DEC, VALS(kProcs));
   add(&hf.call_form, "Form of the Call", "rpcrdma.call_form", FT_UINT8, BASE_DEC, VALS(kCallForms));
   add(&hf.reply_form, "Form of the Reply", "rpcrdma.reply_form", FT_UINT8, BASE_DEC, VALS(kReplyForms));
   add(&hf.length, "Message length", "rpcrdma.length", FT_UINT64, BASE_DEC);
   add(&hf.header_length, "Header length", "rpcrdma.header_length", FT_UINT32, BASE_DEC);
+  add(&hf.threshold, "Inline threshold in this direction", "rpcrdma.threshold", FT_UINT32, BASE_DEC);
   add(&hf.invalidated, "Invalidated handle", "rpcrdma.invalidated_handle", FT_UINT32, BASE_HEX);
+  add(&hf.invalidated_segment, "Invalidated", "rpcrdma.invalidated_segment", FT_STRING, BASE_NONE);
+  add(&hf.invalidation, "Remote invalidation", "rpcrdma.invalidation", FT_UINT8, BASE_DEC, VALS(kInvalidations));
   add(&hf.sent_in, "Sent in frame", "rpcrdma.sent_in", FT_FRAMENUM, BASE_NONE);
   add(&hf.shown_in, "Shown in frame", "rpcrdma.shown_in", FT_FRAMENUM, BASE_NONE);
   add(&hf.rpc_program, "RPC program", "rpcrdma.rpc.program", FT_UINT32, BASE_DEC);
   add(&hf.rpc_version, "RPC program version", "rpcrdma.rpc.version", FT_UINT32, BASE_DEC);
   add(&hf.rpc_procedure, "RPC procedure", "rpcrdma.rpc.procedure", FT_UINT32, BASE_DEC);
+  add(&hf.rpc_operations, "Operations", "rpcrdma.rpc.operations", FT_STRING, BASE_NONE);
+  add(&hf.rpc_name, "RPC", "rpcrdma.rpc.name", FT_STRING, BASE_NONE);
+  add(&hf.chunks, "Chunks", "rpcrdma.chunks", FT_STRING, BASE_NONE);
   add(&hf.align, "Alignment", "rpcrdma.align", FT_UINT32, BASE_DEC);
   add(&hf.thresh, "Alignment threshold", "rpcrdma.thresh", FT_UINT32, BASE_DEC);
   add(&hf.error, "Error code", "rpcrdma.error", FT_UINT32, BASE_DEC, VALS(kErrors));
+  add(&hf.error_call, "Ends the Call in frame", "rpcrdma.error.call_in", FT_FRAMENUM, BASE_NONE, request);
   add(&hf.vers_low, "Lowest version", "rpcrdma.vers_low", FT_UINT32, BASE_DEC);
   add(&hf.vers_high, "Highest version", "rpcrdma.vers_high", FT_UINT32, BASE_DEC);
   add(&hf.bad_discriminator, "Discriminator", "rpcrdma.bad_discriminator", FT_UINT32, BASE_HEX);
@@ -139,6 +156,10 @@ void RegisterChunkFields(std::vector<hf_register_info>& table) {
   add(&hf.segment_length, "Length", "rpcrdma.segment.length", FT_UINT32, BASE_DEC);
   add(&hf.segment_offset, "Offset", "rpcrdma.segment.offset", FT_UINT64, BASE_HEX);
   add(&hf.segment_offered, "Offered length", "rpcrdma.segment.offered", FT_UINT32, BASE_DEC);
+  add(&hf.segment_moved, "Bytes moved", "rpcrdma.segment.moved", FT_UINT64, BASE_DEC);
+  add(&hf.segment_requested_in, "Requested in frame", "rpcrdma.segment.requested_in", FT_FRAMENUM, BASE_NONE);
+  add(&hf.segment_moved_in, "Moved in frame", "rpcrdma.segment.moved_in", FT_FRAMENUM, BASE_NONE);
+  add(&hf.segment_invalidated_in, "Invalidated in frame", "rpcrdma.segment.invalidated_in", FT_FRAMENUM, BASE_NONE);
   add(&hf.operation, "RDMA operation", "rpcrdma.rdma", FT_UINT8, BASE_DEC, VALS(kOperations));
   add(&hf.operation_handle, "Handle", "rpcrdma.rdma.handle", FT_UINT32, BASE_HEX);
   add(&hf.operation_offset, "Offset", "rpcrdma.rdma.offset", FT_UINT64, BASE_HEX);
@@ -184,78 +205,10 @@ void RegisterConnectionFields(std::vector<hf_register_info>& table) {
   add(&hf.finding_see_also, "See also", "rpcrdma.finding.see_also", FT_STRING, BASE_NONE);
 }
 
-constexpr size_t kSeverityCount = 3;
-int GlobalSeverity(conformance::Severity severity) {
-  switch (severity) {
-    case conformance::Severity::kError: return PI_ERROR;
-    case conformance::Severity::kWarning: return PI_WARN;
-    case conformance::Severity::kNote: break;
-  }
-  return PI_NOTE;
-}
-
-// One expert info per rule and severity, all of a rule under one filter name: a finding may differ in severity from its
-// rule (the profile decides), and Wireshark ties the severity to the expert info.
-struct RuleExperts {
-  std::vector<std::string> names, titles;
-  std::vector<std::array<expert_field, kSeverityCount>> ids;
-  std::vector<ei_register_info> table;
-};
-RuleExperts rule_experts;
-
-ei_register_info Expert(expert_field* id, const char* name, int group, int severity, const char* summary) {
-  return {id, {name, group, severity, summary, EXPFILL}};
-}
-
-void RegisterRules(expert_module_t* module) {
-  const auto catalogue = conformance::Catalogue();
-  rule_experts.ids.assign(catalogue.size(), {expert_field EI_INIT, expert_field EI_INIT, expert_field EI_INIT});
-  rule_experts.names.reserve(catalogue.size());
-  rule_experts.titles.reserve(catalogue.size());
-  rule_experts.table.reserve(catalogue.size() * kSeverityCount);
-  for (size_t i = 0; i < catalogue.size(); ++i) {
-    std::string name = "rpcrdma.rule.";
-    for (const char c : catalogue[i].id) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    rule_experts.names.push_back(std::move(name));
-    rule_experts.titles.emplace_back(catalogue[i].title);
-    // The rule's own severity last: that is what Wireshark's list of expert infos shows for the name.
-    for (const bool own : {false, true}) {
-      for (size_t severity = 0; severity < kSeverityCount; ++severity) {
-        if ((severity == static_cast<size_t>(catalogue[i].severity)) != own) continue;
-        rule_experts.table.push_back(Expert(&rule_experts.ids[i][severity], rule_experts.names[i].c_str(), PI_PROTOCOL,
-                                            GlobalSeverity(static_cast<conformance::Severity>(severity)),
-                                            rule_experts.titles[i].c_str()));
-      }
-    }
-  }
-  expert_register_field_array(module, rule_experts.table.data(), static_cast<int>(rule_experts.table.size()));
-}
-
-void RegisterExperts() {
-  static ei_register_info table[] = {
-      Expert(&ei.malformed, "rpcrdma.malformed", PI_PROTOCOL, PI_ERROR, "The transport header cannot be decoded"),
-      Expert(&ei.unsupported, "rpcrdma.unsupported", PI_UNDECODED, PI_NOTE, "This version is not decoded"),
-      Expert(&ei.truncated, "rpcrdma.truncated", PI_UNDECODED, PI_NOTE, "The message was cut by the capture"),
-      Expert(&ei.lost, "rpcrdma.lost", PI_SEQUENCE, PI_NOTE, "Packets of the message are not in the capture"),
-      Expert(&ei.gap, "rpcrdma.gap_before", PI_SEQUENCE, PI_NOTE, "Packets before this one are not in the capture"),
-      Expert(&ei.nak, "rpcrdma.refused", PI_SEQUENCE, PI_WARN, "The receiver refused an operation"),
-      Expert(&ei.incomplete, "rpcrdma.incomplete", PI_UNDECODED, PI_NOTE, "RPC incomplete: bytes not in the capture"),
-      Expert(&ei.undecodable, "rpcrdma.not_rebuilt", PI_UNDECODED, PI_NOTE,
-             "RPC not rebuilt: it cannot be told where the chunks belong"),
-      Expert(&ei.over_limit, "rpcrdma.over_limit", PI_UNDECODED, PI_NOTE, "RPC not kept: memory limit reached"),
-      Expert(&ei.orphan, "rpcrdma.orphan", PI_SEQUENCE, PI_CHAT, "The Call is not in the capture"),
-      Expert(&ei.repeated, "rpcrdma.repeated", PI_SEQUENCE, PI_NOTE, "The message was sent before"),
-      Expert(&ei.out_of_order, "rpcrdma.out_of_order", PI_SEQUENCE, PI_CHAT, "Held back until earlier packets came"),
-      Expert(&ei.unknown_program, "rpcrdma.unknown_program", PI_UNDECODED, PI_CHAT,
-             "Wireshark does not know the RPC program"),
-      Expert(&ei.no_segment, "rpcrdma.no_segment", PI_SEQUENCE, PI_CHAT, "No known segment holds these bytes"),
-  };
-  expert_module_t* module = expert_register_protocol(protocol);
-  expert_register_field_array(module, table, static_cast<int>(std::size(table)));
-  RegisterRules(module);
-}
-
 }  // namespace
+
+const char* CallFormText(session::CallForm form) { return val_to_str_const(Value(form), kCallForms, "unknown"); }
+const char* ReplyFormText(session::ReplyForm form) { return val_to_str_const(Value(form), kReplyForms, "unknown"); }
 
 void RegisterFields() {
   static std::vector<hf_register_info> table;
@@ -267,13 +220,6 @@ void RegisterFields() {
   proto_register_field_array(protocol, table.data(), static_cast<int>(table.size()));
   proto_register_subtree_array(subtrees, static_cast<int>(std::size(subtrees)));
   RegisterExperts();
-}
-
-expert_field* ExpertOf(const conformance::RuleInfo& rule, conformance::Severity severity) {
-  const auto catalogue = conformance::Catalogue();
-  const auto found = std::find_if(catalogue.begin(), catalogue.end(), [&](const auto& r) { return r.id == rule.id; });
-  if (found == catalogue.end()) return nullptr;
-  return &rule_experts.ids[static_cast<size_t>(found - catalogue.begin())][static_cast<size_t>(severity)];
 }
 
 }  // namespace stag::plugin

@@ -6,21 +6,26 @@
 
 #include "conformance/engine/finding.h"
 #include "plugin/compat.h"
+#include "session/rpcrdma/transaction.h"
 
 namespace stag::plugin {
 
 struct Fields {
   int connection = -1, fabric = -1, direction = -1, backward = -1, role = -1;
-  int xid = -1, vers = -1, credits = -1, credits_requested = -1, credits_granted = -1, proc = -1;
-  int call_form = -1, reply_form = -1, length = -1, header_length = -1, invalidated = -1, sent_in = -1, shown_in = -1;
-  int rpc_program = -1, rpc_version = -1, rpc_procedure = -1;
-  int align = -1, thresh = -1, error = -1, vers_low = -1, vers_high = -1, bad_discriminator = -1;
+  int source_number = -1, destination_number = -1, number = -1, setup_in = -1;
+  int xid = -1, vers = -1, credits = -1, credits_requested = -1, credits_granted = -1, credits_outstanding = -1,
+      credits_available = -1, proc = -1;
+  int call_form = -1, reply_form = -1, length = -1, header_length = -1, threshold = -1, sent_in = -1, shown_in = -1;
+  int invalidated = -1, invalidated_segment = -1, invalidation = -1;
+  int rpc_program = -1, rpc_version = -1, rpc_procedure = -1, rpc_operations = -1, rpc_name = -1, chunks = -1;
+  int align = -1, thresh = -1, error = -1, error_call = -1, vers_low = -1, vers_high = -1, bad_discriminator = -1;
   int read_segments = -1, write_chunks = -1;
   int read_chunk = -1, read_position = -1, read_length = -1, read_count = -1;
   int write_chunk = -1, write_index = -1, write_count = -1, write_offered = -1, write_returned = -1;
   int reply_chunk = -1, reply_count = -1, reply_offered = -1, reply_returned = -1;
   int segment = -1, segment_position = -1, segment_handle = -1, segment_length = -1, segment_offset = -1,
-      segment_offered = -1;
+      segment_offered = -1, segment_moved = -1, segment_requested_in = -1, segment_moved_in = -1,
+      segment_invalidated_in = -1;
   int call_in = -1, reply_in = -1, rpc_call_in = -1, time = -1;
   int rpc_length = -1, rpc_data = -1;
   int operation = -1, operation_handle = -1, operation_offset = -1, operation_length = -1, operation_chunk = -1,
@@ -50,11 +55,17 @@ inline Fields hf;
 inline Subtrees ett;
 inline Experts ei;
 
+// The values of rpcrdma.* fields as text, for the tables of the statistics.
+const char* CallFormText(session::CallForm form);
+const char* ReplyFormText(session::ReplyForm form);
+
 // Registers everything under `protocol`, with one expert info per rule of the conformance catalogue
 // ("rpcrdma.rule.<id>", lower case).
 void RegisterFields();
 
 // The expert info of a rule at a severity; nullptr for a rule that is not in the catalogue.
 expert_field* ExpertOf(const conformance::RuleInfo& rule, conformance::Severity severity);
+// Registers the expert infos; a part of RegisterFields.
+void RegisterExperts();
 
 }  // namespace stag::plugin

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "plugin/prefs.h"
+#include "plugin/recorder.h"
 #include "session/fabric/decoder.h"
 
 namespace stag::plugin {
@@ -12,12 +13,11 @@ namespace {
 class Pipeline {
  public:
   Pipeline()
-      : recorder_(store_, preferences.reassemble),
+      : store_(uint64_t{preferences.memory_mib} << 20),
+        recorder_(store_, preferences.reassemble),
         engine_(EngineOptions(), recorder_),
         session_({}, Observers()),
-        decoder_({}, session_) {
-    store_.set_limit(uint64_t{preferences.memory_mib} << 20);
-  }
+        decoder_({}, session_) {}
 
   void Feed(const Frame& frame) {
     if (finished_ || frame.ref.number < last_) return;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "plugin/recorder.h"
+#include "plugin/records.h"
 #include "protocol/base/frame.h"
 
 namespace stag::plugin {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Copies out of the Session's transient objects what the rendering of a frame needs, at the moment it is known.
+// Connections, messages and the RPCs in them. RDMA operations, findings and files: recorder_rdma.cc.
 #include "plugin/recorder.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace stag::plugin {
@@ -12,11 +11,6 @@ namespace {
 
 using session::ListKind;
 using session::Role;
-
-Direction DirectionOf(const session::Connection& connection, Side from) {
-  if (!connection.client_known) return Direction::kUnknown;
-  return connection.IsClientToServer(from) ? Direction::kClientToServer : Direction::kServerToClient;
-}
 
 // Only what is known to be RPC-over-RDMA is shown.
 bool IsOurs(const session::Connection& connection) { return connection.proof == session::Proof::kRpcRdma; }
@@ -29,14 +23,6 @@ bool IsInline(const session::Payload& payload, const MessageRecord& message) {
          message.header.length + payload.length <= message.bytes.length;
 }
 
-void NoteProcedure(const session::Transaction& transaction, TransactionRecord& record) {
-  if (record.rpc_known || transaction.call_rpc.words < 6) return;
-  record.rpc_known = true;
-  record.program = transaction.call_rpc.program;
-  record.version = transaction.call_rpc.version;
-  record.procedure = transaction.call_rpc.procedure;
-}
-
 bool ReturnsData(const rpcrdma::Header& header) {
   return !header.reads.empty() ||
          std::any_of(header.segments.begin(), header.segments.end(), [](const auto& s) { return s.length != 0; });
@@ -44,39 +30,14 @@ bool ReturnsData(const rpcrdma::Header& header) {
 
 }  // namespace
 
-const FrameRecord* Store::Find(uint32_t frame) const { return frame < frames_.size() ? frames_[frame].get() : nullptr; }
-
-FrameRecord& Store::At(uint64_t frame) {
-  const auto index = static_cast<size_t>(frame);
-  if (index >= frames_.size()) frames_.resize(std::max(index + 1, frames_.size() + frames_.size() / 2));
-  if (!frames_[index]) frames_[index] = std::make_unique<FrameRecord>();
-  return *frames_[index];
-}
-
-void Store::Forget(uint32_t frame) {
-  if (frame < frames_.size() && frames_[frame]) forgotten_.push_back(std::move(frames_[frame]));
-}
-
-ConnectionRecord& Store::Connection(ConnectionId id) { return connections_[id]; }
-
-TransactionRecord& Store::Transaction(uint64_t serial) { return transactions_[serial]; }
-
-const TransactionRecord* Store::FindTransaction(uint64_t serial) const {
-  const auto found = transactions_.find(serial);
-  return found == transactions_.end() ? nullptr : &found->second;
-}
-
-std::unique_ptr<std::byte[]> Store::Keep(Bytes bytes) {
-  if (bytes.size() > limit_ - kept_) return nullptr;
-  kept_ += bytes.size();
-  auto copy = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), copy.get());
-  return copy;
+Direction DirectionOf(const session::Connection& connection, Side from) {
+  if (!connection.client_known) return Direction::kUnknown;
+  return connection.IsClientToServer(from) ? Direction::kClientToServer : Direction::kServerToClient;
 }
 
 FrameRecord& Recorder::Now(const session::Connection& connection) { return store_.At(connection.now.number); }
 
-const ConnectionRecord* Recorder::Remember(const session::Connection& connection) {
+ConnectionRecord* Recorder::Remember(const session::Connection& connection) {
   ConnectionRecord& record = store_.Connection(connection.info.id);
   if (record.id != 0) return &record;
   record.id = connection.info.id;
@@ -100,10 +61,19 @@ ShownBytes Recorder::Show(Bytes bytes) {
 }
 
 void Recorder::OnConnection(const session::Connection& connection, const fabric::Event& event) {
-  if (!IsOurs(connection) || event.kind != fabric::EventKind::kSetup) return;
+  if (!IsOurs(connection)) return;
+  ConnectionRecord& shared = *Remember(connection);
+  shared.endpoint = connection.info.endpoint;
+  for (const Side side : {Side{0}, Side{1}}) {
+    shared.threshold[side] = connection.threshold(side);
+    shared.setup_frame[side] = static_cast<uint32_t>(connection.setup[side].frame.number);
+  }
+  shared.remote_invalidation = connection.remote_invalidation();
+  if (event.kind != fabric::EventKind::kSetup) return;
   auto record = std::make_unique<SetupRecord>();
-  record->connection = Remember(connection);
+  record->connection = &shared;
   record->frame = event.frame;
+  record->from = event.from;
   record->direction = DirectionOf(connection, event.from);
   record->message = event.setup;
   record->reject_reason = event.reject_reason;
@@ -116,7 +86,52 @@ void Recorder::OnConnection(const session::Connection& connection, const fabric:
     record->server_to_client = connection.threshold(static_cast<Side>(1 - client));
   }
   record->remote_invalidation = connection.remote_invalidation();
-  Now(connection).setups.push_back(std::move(record));
+  Now(connection).MakeRare().setups.push_back(std::move(record));
+}
+
+void Recorder::NoteProcedure(const session::Transaction& transaction, TransactionRecord& record) {
+  if (transaction.call_rpc.words < 6) return;
+  record.rpc_known = true;
+  record.program = transaction.call_rpc.program;
+  record.version = transaction.call_rpc.version;
+  record.procedure = transaction.call_rpc.procedure;
+  if (record.operations || transaction.operations.empty()) return;
+  constexpr size_t kMostNamed = 16;
+  const bool callback = nfs::IsCallbackProgram(record.program);
+  std::string names;
+  for (size_t i = 0; i < transaction.operations.size() && i < kMostNamed; ++i) {
+    const uint32_t op = transaction.operations[i].op;
+    const char* name = callback ? nfs::CallbackOperationName(op) : nfs::OperationName(op);
+    if (i > 0) names += ' ';
+    names += name ? name : std::to_string(op);
+  }
+  if (transaction.operations.size() > kMostNamed) names += " ...";
+  record.operations = store_.Share(names);
+}
+
+void Recorder::RecordInvalidation(const session::Connection& connection, const session::Transaction* transaction,
+                                  MessageRecord& record) {
+  if (!record.invalidated) return;
+  if (record.role != Role::kReply && record.role != Role::kError) {
+    record.invalidation = record.role == Role::kUnknown ? Invalidation::kNoCall : Invalidation::kOnCall;
+    return;
+  }
+  if (!transaction) {
+    record.invalidation = Invalidation::kNoCall;
+    return;
+  }
+  const auto found = std::find_if(transaction->segments.begin(), transaction->segments.end(),
+                                  [&](const auto& s) { return s.segment.handle == *record.invalidated; });
+  if (found == transaction->segments.end()) {
+    record.invalidation = Invalidation::kNotOffered;
+    return;
+  }
+  const std::optional<bool> agreed = connection.remote_invalidation();
+  record.invalidation = !agreed ? Invalidation::kUnknown : *agreed ? Invalidation::kAllowed : Invalidation::kNotAgreed;
+  record.invalidated_segment = static_cast<uint32_t>(found - transaction->segments.begin());
+  TransactionRecord& shared = store_.Transaction(transaction->serial);
+  shared.invalidated_at = static_cast<uint32_t>(connection.now.number);
+  shared.invalidated_segment = record.invalidated_segment;
 }
 
 void Recorder::OnMessage(const session::Connection& connection, const session::Message& message,
@@ -126,6 +141,7 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
   record->connection = Remember(connection);
   record->frame = message.frame;
   record->first_frame = message.first_frame;
+  record->from = message.from;
   record->direction = DirectionOf(connection, message.from);
   record->role = message.role;
   record->orphan = message.orphan;
@@ -133,8 +149,10 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
   record->bytes = Show(message.bytes);
   record->length = message.length;
   record->missing = message.missing;
+  record->threshold = connection.threshold(message.from);
   record->invalidated = message.invalidated;
   record->header = message.header;
+  RecordInvalidation(connection, transaction, *record);
 
   FrameRecord& frame = Now(connection);
   const auto now = static_cast<uint32_t>(connection.now.number);
@@ -146,8 +164,11 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
     shared.backward = transaction->backward;
     shared.call_frame = transaction->call_frame;
     NoteProcedure(*transaction, shared);
+    const session::CreditState& credits = connection.credits[transaction->requester];
     if (message.role == Role::kCall) {
-      record->call_form = transaction->call_form;
+      record->outstanding = credits.outstanding + 1;
+      if (credits.granted.any) record->granted = credits.granted.last;
+      record->call_form = shared.call_form = transaction->call_form;
       shared.call = record.get();
       shared.call_shown_at = now;
       // The Call may already have been given out as complete.
@@ -155,12 +176,13 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
         if (rpc->call && rpc->transaction == &shared) rpc->message = record.get();
       }
     } else if (message.role == Role::kReply || message.role == Role::kError) {
+      record->outstanding = credits.outstanding - std::min(credits.outstanding, 1u);
       record->reply_form = transaction->reply_form;
       shared.reply_shown_at = now;
       shared.reply_frame = message.frame;
     }
   }
-  if (message.frame.number < now) store_.At(message.frame.number).shown_in.push_back(now);
+  if (message.frame.number < now) store_.At(message.frame.number).MakeRare().shown_in.push_back(now);
   frame.messages.push_back(std::move(record));
   if (message.role != Role::kReply) return;
   if (!transaction || !transaction->reply.present) {
@@ -202,13 +224,18 @@ void Recorder::RecordReply(const session::Connection& connection, const session:
   rpc->sent = transaction.reply_frame;
   rpc->message = message;
   Rebuild(transaction, transaction.reply, *rpc);
+  shared.rpc_reply = rpc.get();
   Now(connection).rpcs.push_back(std::move(rpc));
 }
 
-// A Reply whose bytes the client had to read (legacy Read-Read) is complete only now.
 void Recorder::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
-  if (!IsOurs(connection) || transaction.reply_read_chunks.empty() || !transaction.reply.present) return;
-  if (!store_.Transaction(transaction.serial).reply_rebuilt) RecordReply(connection, transaction, nullptr);
+  if (!IsOurs(connection)) return;
+  // A Reply whose bytes the client had to read (legacy Read-Read) is complete only now.
+  if (!transaction.reply_read_chunks.empty() && transaction.reply.present &&
+      !store_.Transaction(transaction.serial).reply_rebuilt) {
+    RecordReply(connection, transaction, nullptr);
+  }
+  RecordFiles(connection, transaction);
 }
 
 void Recorder::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
@@ -227,6 +254,7 @@ void Recorder::OnCallComplete(const session::Connection& connection, const sessi
   }
   Rebuild(transaction, transaction.call, *rpc);
   if (rpc->withheld == Withheld::kNothing) shared.rpc_call_frame = static_cast<uint32_t>(connection.now.number);
+  shared.rpc_call = rpc.get();
   frame.rpcs.push_back(std::move(rpc));
 }
 
@@ -254,104 +282,6 @@ void Recorder::Rebuild(const session::Transaction& transaction, const session::P
   } else {
     rpc.withheld = Withheld::kMemory;
   }
-}
-
-void Recorder::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
-  if (!IsOurs(connection)) return;
-  const fabric::Event& event = *operation.event;
-  OperationRecord record;
-  record.connection = Remember(connection);
-  record.kind = event.kind;
-  record.direction = DirectionOf(connection, event.from);
-  record.frame = event.frame;
-  record.handle = event.handle;
-  record.offset = event.offset;
-  record.length = event.length;
-  record.overrun = operation.overrun;
-  record.retired = operation.retired;
-  if (operation.transaction) {
-    const session::Transaction& transaction = *operation.transaction;
-    record.transaction = store_.FindTransaction(transaction.serial);
-    if (operation.segment) {
-      const session::SegmentRecord& segment = *operation.segment;
-      record.has_segment = true;
-      record.list = segment.list;
-      record.chunk = segment.chunk;
-      record.position = segment.position;
-      record.segment_offset = operation.segment_offset;
-      const auto at = [&](const std::vector<session::SegmentRecord>& all) -> std::optional<size_t> {
-        const auto found = std::find_if(all.begin(), all.end(), [&](const auto& s) { return &s == &segment; });
-        return found == all.end() ? std::nullopt : std::optional(static_cast<size_t>(found - all.begin()));
-      };
-      if (const auto index = at(transaction.segments)) {
-        const rpcrdma::Header& call = transaction.call_header;
-        size_t first = 0;
-        if (segment.list == ListKind::kWriteList && segment.chunk < call.write_chunks.size()) {
-          first = call.reads.size() + call.write_chunks[segment.chunk].first;
-        } else if (segment.list == ListKind::kReplyChunk && call.reply_chunk) {
-          first = call.reads.size() + call.reply_chunk->first;
-        }
-        record.segment = static_cast<uint32_t>(*index - std::min(*index, first));
-      } else if (const auto reply_index = at(transaction.reply_segments)) {
-        record.of_reply = true;
-        record.segment = static_cast<uint32_t>(*reply_index);
-      } else {
-        record.has_segment = false;
-      }
-    }
-  }
-  auto& operations = Now(connection).operations;
-  if (!operations.empty()) {
-    OperationRecord& last = operations.back();
-    const bool continues = last.kind == record.kind && last.connection == record.connection &&
-                           last.transaction == record.transaction && last.handle == record.handle &&
-                           last.kind != fabric::EventKind::kReadRequest && last.segment == record.segment &&
-                           last.list == record.list && last.offset + last.length == record.offset;
-    if (continues) {
-      last.length += record.length;
-      last.overrun = last.overrun || record.overrun;
-      return;
-    }
-  }
-  operations.push_back(record);
-}
-
-void Recorder::OnNak(const session::Connection& connection, const fabric::Event& event) {
-  if (!IsOurs(connection)) return;
-  NoteRecord record;
-  record.connection = Remember(connection);
-  record.frame = event.frame;
-  record.direction = DirectionOf(connection, event.from);
-  record.nak = event.nak;
-  record.refused_frame = event.refused.number;
-  Now(connection).notes.push_back(record);
-}
-
-void Recorder::OnGap(const session::Connection& connection, const fabric::Event& event) {
-  if (!IsOurs(connection)) return;
-  NoteRecord record;
-  record.connection = Remember(connection);
-  record.frame = event.frame;
-  record.direction = DirectionOf(connection, event.from);
-  record.gap = true;
-  record.gap_size = event.gap_size;
-  Now(connection).notes.push_back(record);
-}
-
-void Recorder::OnFinding(const conformance::Finding& finding) {
-  auto record = std::make_unique<FindingRecord>();
-  record->rule = finding.rule;
-  record->severity = finding.severity;
-  record->connection = finding.connection;
-  record->client_to_server = finding.client_to_server;
-  record->xid = finding.xid;
-  record->message = finding.message;
-  record->expected = finding.expected;
-  record->actual = finding.actual;
-  record->specifications = conformance::Specifications(*finding.rule, finding.profile);
-  for (const uint64_t frame : finding.related_frames) record->related_frames.push_back(static_cast<uint32_t>(frame));
-  record->see_also = finding.see_also;
-  store_.At(finding.frame.number).findings.push_back(std::move(record));
 }
 
 }  // namespace stag::plugin

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "plugin/compat.h"
-#include "plugin/recorder.h"
+#include "plugin/records.h"
 
 namespace stag::plugin {
 
@@ -27,18 +27,31 @@ proto_item* AddGenerated(proto_tree* tree, const Scene& scene, int field, uint64
 proto_item* AddGeneratedText(proto_tree* tree, const Scene& scene, int field, const char* text);
 // A frame link; nothing for frame 0.
 void AddFrameLink(proto_tree* tree, const Scene& scene, int field, uint64_t frame);
-// Connection, fabric and direction.
-void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord& connection, Direction direction);
+// Connection, fabric, direction, queue pairs or ports.
+void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord& connection, Side from,
+                   Direction direction);
 
-// One line about a message, for its item and the Info column: "RDMA_MSG Call XID 0x1a2b3c4d [Read chunk 112: 4097
-// bytes]". In pinfo->pool.
+// What stands in the Protocol column.
+inline constexpr char kColumn[] = "RPC-over-RDMA";
+const char* OperationName(fabric::EventKind kind);    // "RDMA Write"
+const char* SetupName(fabric::SetupMessage message);  // "Connection request"
+// "NFS V3 READ", "NFS V4 SEQUENCE PUTFH READ"; "an RPC" when that is not known. In pinfo->pool.
+const char* RpcName(const Scene& scene, const TransactionRecord* transaction);
+// "RDMA Write, part of NFS V3 READ, Call in frame 259: Write chunk 0, segment 1, bytes 0 to 1023". In pinfo->pool.
+const char* OperationText(const Scene& scene, const OperationRecord& operation);
+
+// One line about a message, for its item and the Info column: "RDMA_MSG Call XID 0x1a2b3c4d NFS V3 WRITE [Read chunk
+// 112: 4097 bytes]"; and only what it says of chunks and invalidation, each with a space before it. In pinfo->pool.
 const char* Summary(const Scene& scene, const MessageRecord& message);
+const char* ChunkSummary(const Scene& scene, const MessageRecord& message);
 
 // A message: a protocol item of its own, whose subtree `tree` is set to. Returns the bytes of the Send (nullptr: not
 // kept).
 tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_tree** tree);
 // The lists of a transport header, in the subtree of the message.
 void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const MessageRecord& message);
+// The packets that moved the bytes of a segment, in its subtree.
+void AddMoves(const Scene& scene, proto_tree* tree, const std::vector<Move>& moves);
 
 // Everything else has a subtree in `home`: that of the frame's first message, or of the frame's only protocol item.
 // RDMA Reads and Writes; the columns speak of them when the frame has no message.

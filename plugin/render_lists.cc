@@ -26,7 +26,8 @@ Stretch Inside(tvbuff_t* send, uint64_t offset, uint64_t length) {
 }
 
 void AddSegment(const Scene& scene, proto_tree* tree, tvbuff_t* send, uint64_t offset, const rpcrdma::Segment& segment,
-                const uint32_t* position, const uint32_t* offered) {
+                const uint32_t* position, const uint32_t* offered, const TransactionRecord* transaction, size_t index,
+                bool of_reply) {
   const Stretch whole = Inside(send, offset - (position ? 4 : 0), position ? kSegmentSize + 4 : kSegmentSize);
   proto_item* item = proto_tree_add_none_format(tree, hf.segment, send, whole.offset, whole.length,
                                                 "Segment: handle 0x%08x, %u bytes, offset 0x%016" PRIx64,
@@ -43,10 +44,17 @@ void AddSegment(const Scene& scene, proto_tree* tree, tvbuff_t* send, uint64_t o
   proto_tree_add_uint(fields, hf.segment_length, send, length.offset, length.length, segment.length);
   proto_tree_add_uint64(fields, hf.segment_offset, send, address.offset, address.length, segment.offset);
   if (offered) AddGenerated(fields, scene, hf.segment_offered, *offered);
+  if (!transaction) return;
+  const auto& moves = of_reply ? transaction->reply_moves : transaction->moves;
+  if (index < moves.size()) AddMoves(scene, fields, moves[index]);
+  if (!of_reply && transaction->invalidated_at != 0 && transaction->invalidated_segment == index) {
+    AddFrameLink(fields, scene, hf.segment_invalidated_in, transaction->invalidated_at);
+  }
 }
 
-void AddReadList(const Scene& scene, proto_tree* tree, tvbuff_t* send, const rpcrdma::Header& header, uint64_t base) {
-  const auto& reads = header.reads;
+void AddReadList(const Scene& scene, proto_tree* tree, tvbuff_t* send, const MessageRecord& message, uint64_t base) {
+  const auto& reads = message.header.reads;
+  const bool of_reply = message.role == session::Role::kReply;
   const size_t count = reads.size();
   const Stretch whole = Inside(send, base, count * kReadSegmentSize + 4);
   proto_item* list =
@@ -76,7 +84,9 @@ void AddReadList(const Scene& scene, proto_tree* tree, tvbuff_t* send, const rpc
     AddGenerated(chunk, scene, hf.read_count, end - first);
     for (; first < end && shown < kMostShown; ++first, ++shown) {
       const uint64_t offset = base + uint64_t{order[first]} * kReadSegmentSize + 8;
-      AddSegment(scene, chunk, send, offset, reads[order[first]].target, &reads[order[first]].position, nullptr);
+      const rpcrdma::ReadSegment& read = reads[order[first]];
+      AddSegment(scene, chunk, send, offset, read.target, &read.position, nullptr, message.transaction, order[first],
+                 of_reply);
     }
     first = end;
   }
@@ -91,8 +101,13 @@ struct ChunkFields {
 // The segments of a chunk that starts, with its count word, at `offset`. `call` and `offer`: the same chunk in the
 // Call, when this is a Reply.
 void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* title, uint64_t offset,
-              const rpcrdma::Header& header, const rpcrdma::Chunk& chunk, bool reply, const rpcrdma::Header* call,
+              const MessageRecord& message, const rpcrdma::Chunk& chunk, const rpcrdma::Header* call,
               const rpcrdma::Chunk* offer, const ChunkFields& fields, const uint32_t* index, size_t* shown) {
+  const rpcrdma::Header& header = message.header;
+  const bool reply = message.role == session::Role::kReply;
+  // The records of the packets go by the Call's segments.
+  const TransactionRecord* transaction = reply && !offer ? nullptr : message.transaction;
+  const size_t first = reply ? (offer ? call->reads.size() + offer->first : 0) : header.reads.size() + chunk.first;
   const auto segments = header.Of(chunk);
   uint64_t total = 0, offered = 0;
   for (const auto& segment : segments) total += segment.length;
@@ -116,7 +131,8 @@ void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* 
   for (size_t i = 0; i < segments.size() && *shown < kMostShown; ++i, ++*shown) {
     const bool known = offer && i < offer->count;
     const uint32_t length = known ? call->Of(*offer)[i].length : 0;
-    AddSegment(scene, subtree, send, offset + 4 + i * kSegmentSize, segments[i], nullptr, known ? &length : nullptr);
+    AddSegment(scene, subtree, send, offset + 4 + i * kSegmentSize, segments[i], nullptr, known ? &length : nullptr,
+               reply && !known ? nullptr : transaction, first + i, false);
   }
 }
 
@@ -136,7 +152,7 @@ void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
   const MessageRecord* call_message = reply && message.transaction ? message.transaction->call : nullptr;
   const rpcrdma::Header* call = call_message ? &call_message->header : nullptr;
 
-  AddReadList(scene, tree, send, header, offset);
+  AddReadList(scene, tree, send, message, offset);
   offset += header.reads.size() * kReadSegmentSize + 4;
 
   size_t shown = 0;
@@ -151,8 +167,8 @@ void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
       const rpcrdma::Chunk& chunk = header.write_chunks[i];
       const rpcrdma::Chunk* offer = call && i < call->write_chunks.size() ? &call->write_chunks[i] : nullptr;
       const auto index = static_cast<uint32_t>(i);
-      AddChunk(scene, chunks, send, wmem_strdup_printf(scene.pinfo->pool, "Write chunk %u", index), offset + 4, header,
-               chunk, reply, call, offer, {hf.write_chunk, hf.write_count, hf.write_offered, hf.write_returned}, &index,
+      AddChunk(scene, chunks, send, wmem_strdup_printf(scene.pinfo->pool, "Write chunk %u", index), offset + 4, message,
+               chunk, call, offer, {hf.write_chunk, hf.write_count, hf.write_offered, hf.write_returned}, &index,
                &shown);
       offset += 8 + uint64_t{chunk.count} * kSegmentSize;
     }
@@ -160,7 +176,7 @@ void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
   }
   if (header.reply_chunk) {
     const rpcrdma::Chunk* offer = call && call->reply_chunk ? &*call->reply_chunk : nullptr;
-    AddChunk(scene, tree, send, "Reply chunk", offset + 4, header, *header.reply_chunk, reply, call, offer,
+    AddChunk(scene, tree, send, "Reply chunk", offset + 4, message, *header.reply_chunk, call, offer,
              {hf.reply_chunk, hf.reply_count, hf.reply_offered, hf.reply_returned}, nullptr, &shown);
   }
   if (header.status == ParseStatus::kMalformed && header.defect == rpcrdma::Defect::kBadDiscriminator) {

@@ -29,9 +29,23 @@ uint64_t Total(std::span<const rpcrdma::Segment> segments) {
   return total;
 }
 
+// A Reply's Call, whose Write list and Reply chunk it returns.
+const rpcrdma::Header* OfferOf(const MessageRecord& message) {
+  const bool reply = message.role == Role::kReply && message.transaction && message.transaction->call;
+  return reply ? &message.transaction->call->header : nullptr;
+}
+
+void AppendChunk(wmem_strbuf_t* text, const char* name, uint64_t length, const std::optional<uint64_t>& offered) {
+  wmem_strbuf_append_printf(text, " [%s: %" PRIu64, name, length);
+  if (offered) wmem_strbuf_append_printf(text, " of %" PRIu64, *offered);
+  wmem_strbuf_append(text, " bytes]");
+}
+
 constexpr size_t kChunksInSummary = 3;
 
-void AppendChunks(wmem_strbuf_t* text, const rpcrdma::Header& header) {
+void AppendChunks(wmem_strbuf_t* text, const MessageRecord& message) {
+  const rpcrdma::Header& header = message.header;
+  const rpcrdma::Header* call = OfferOf(message);
   if (!header.reads.empty()) {
     uint64_t total = 0;
     bool one = true;
@@ -46,14 +60,22 @@ void AppendChunks(wmem_strbuf_t* text, const rpcrdma::Header& header) {
     }
   }
   for (size_t i = 0; i < header.write_chunks.size() && i < kChunksInSummary; ++i) {
-    wmem_strbuf_append_printf(text, " [Write chunk: %" PRIu64 " bytes]", Total(header.Of(header.write_chunks[i])));
+    const bool offered = call && i < call->write_chunks.size();
+    AppendChunk(text, "Write chunk", Total(header.Of(header.write_chunks[i])),
+                offered ? std::optional(Total(call->Of(call->write_chunks[i]))) : std::nullopt);
   }
   if (header.write_chunks.size() > kChunksInSummary) {
     wmem_strbuf_append_printf(text, " [%zu more Write chunks]", header.write_chunks.size() - kChunksInSummary);
   }
   if (header.reply_chunk) {
-    wmem_strbuf_append_printf(text, " [Reply chunk: %" PRIu64 " bytes]", Total(header.Of(*header.reply_chunk)));
+    const bool offered = call && call->reply_chunk;
+    AppendChunk(text, "Reply chunk", Total(header.Of(*header.reply_chunk)),
+                offered ? std::optional(Total(call->Of(*call->reply_chunk))) : std::nullopt);
   }
+}
+
+void AppendInvalidation(wmem_strbuf_t* text, const MessageRecord& message) {
+  if (message.invalidated) wmem_strbuf_append_printf(text, " [invalidates 0x%08x]", *message.invalidated);
 }
 
 void AddFixedWords(proto_tree* tree, tvbuff_t* send, const MessageRecord& message) {
@@ -76,6 +98,48 @@ void AddErrorBody(proto_tree* tree, tvbuff_t* send, const rpcrdma::Header& heade
     proto_tree_add_item(tree, hf.vers_low, send, 20, 4, ENC_BIG_ENDIAN);
     proto_tree_add_item(tree, hf.vers_high, send, 24, 4, ENC_BIG_ENDIAN);
   }
+}
+
+// Who is to blame, and for what: the Call that an RDMA_ERROR ends.
+void AddErrorCall(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
+  if (message.role != Role::kError || !message.transaction) return;
+  const TransactionRecord& transaction = *message.transaction;
+  proto_item* item = AddGenerated(tree, scene, hf.error_call, transaction.call_shown_at);
+  proto_item_append_text(item, " (%s, XID 0x%08x)", RpcName(scene, &transaction), transaction.xid);
+}
+
+void AddCredits(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
+  if (message.granted) AddGenerated(tree, scene, hf.credits_available, *message.granted);
+  if (message.outstanding) AddGenerated(tree, scene, hf.credits_outstanding, *message.outstanding);
+}
+
+// "Write chunk 0, segment 1": a segment of the Call by its place among all of them.
+const char* SegmentName(const Scene& scene, const rpcrdma::Header& call, size_t index) {
+  wmem_allocator_t* pool = scene.pinfo->pool;
+  if (index < call.reads.size()) {
+    return wmem_strdup_printf(pool, "segment %zu of the Read list, Position %u", index, call.reads[index].position);
+  }
+  index -= call.reads.size();
+  for (size_t i = 0; i < call.write_chunks.size(); ++i) {
+    const rpcrdma::Chunk& chunk = call.write_chunks[i];
+    if (index >= chunk.first && index - chunk.first < chunk.count) {
+      return wmem_strdup_printf(pool, "segment %zu of Write chunk %zu", index - chunk.first, i);
+    }
+  }
+  return wmem_strdup_printf(pool, "segment %zu of the Reply chunk",
+                            index - (call.reply_chunk ? call.reply_chunk->first : 0));
+}
+
+void AddInvalidation(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
+  if (!message.invalidated) return;
+  AddGenerated(tree, scene, hf.invalidated, *message.invalidated);
+  const bool found = message.invalidation <= Invalidation::kNotAgreed;
+  const MessageRecord* call = message.transaction ? message.transaction->call : nullptr;
+  if (found && call) {
+    AddGeneratedText(tree, scene, hf.invalidated_segment,
+                     SegmentName(scene, call->header, message.invalidated_segment));
+  }
+  AddGenerated(tree, scene, hf.invalidation, static_cast<uint64_t>(message.invalidation));
 }
 
 void AddDecodeStatus(const Scene& scene, proto_item* item, const MessageRecord& message) {
@@ -116,6 +180,13 @@ void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message
   }
 }
 
+void AddChunks(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
+  if (!message.header.has_chunks()) return;
+  wmem_strbuf_t* text = wmem_strbuf_new(scene.pinfo->pool, "");
+  AppendChunks(text, message);
+  AddGeneratedText(tree, scene, hf.chunks, wmem_strbuf_get_str(text) + 1);  // without the space before it
+}
+
 void AddRpc(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
   const TransactionRecord* transaction = message.transaction;
   if (!transaction || !transaction->rpc_known) return;
@@ -126,6 +197,8 @@ void AddRpc(const Scene& scene, proto_tree* tree, const MessageRecord& message) 
   AddGenerated(tree, scene, hf.rpc_version, transaction->version);
   item = AddGenerated(tree, scene, hf.rpc_procedure, transaction->procedure);
   if (procedure) proto_item_append_text(item, " (%s)", procedure);
+  if (transaction->operations) AddGeneratedText(tree, scene, hf.rpc_operations, transaction->operations->c_str());
+  AddGeneratedText(tree, scene, hf.rpc_name, RpcName(scene, transaction));
 }
 
 }  // namespace
@@ -152,12 +225,21 @@ const char* Summary(const Scene& scene, const MessageRecord& message) {
   }
   const TransactionRecord* transaction = message.transaction;
   if (transaction && transaction->rpc_known && message.role != Role::kDone) {
-    const char* program = rpc::ProgramName(transaction->program, transaction->version);
-    const char* procedure = rpc::ProcedureName(transaction->program, transaction->version, transaction->procedure);
-    if (program && procedure) wmem_strbuf_append_printf(text, " %s V%u %s", program, transaction->version, procedure);
+    wmem_strbuf_append_printf(text, " %s", RpcName(scene, transaction));
   }
-  AppendChunks(text, header);
+  if (transaction && message.role == Role::kError) {
+    wmem_strbuf_append_printf(text, ", ends the Call in frame %u", transaction->call_shown_at);
+  }
+  AppendChunks(text, message);
+  AppendInvalidation(text, message);
   if (message.repeated) wmem_strbuf_append(text, " [sent before]");
+  return wmem_strbuf_get_str(text);
+}
+
+const char* ChunkSummary(const Scene& scene, const MessageRecord& message) {
+  wmem_strbuf_t* text = wmem_strbuf_new(scene.pinfo->pool, "");
+  if (message.header.words >= 4) AppendChunks(text, message);
+  AppendInvalidation(text, message);
   return wmem_strbuf_get_str(text);
 }
 
@@ -166,11 +248,13 @@ tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_
   tvbuff_t* send = TvbOf(scene, message.bytes, "RPC-over-RDMA message");
   const unsigned captured = send ? tvb_captured_length(send) : 0;
   const unsigned shown = header.status == ParseStatus::kOk && header.length <= captured ? header.length : captured;
-  proto_item* item =
-      proto_tree_add_protocol_format(scene.tree, protocol, send ? send : scene.frame, 0, static_cast<int>(shown),
-                                     "RPC-over-RDMA, %s", Summary(scene, message));
+  proto_item* item = nullptr;
+  if (scene.tree) {
+    item = proto_tree_add_protocol_format(scene.tree, protocol, send ? send : scene.frame, 0, static_cast<int>(shown),
+                                          "RPC-over-RDMA, %s", Summary(scene, message));
+  }
   proto_tree* tree = *subtree = proto_item_add_subtree(item, ett.message);
-  AddConnection(tree, scene, *message.connection, message.direction);
+  AddConnection(tree, scene, *message.connection, message.from, message.direction);
   if (message.frame.number != scene.pinfo->num) {
     AddFrameLink(tree, scene, hf.sent_in, message.frame.number);
     expert_add_info(scene.pinfo, item, &ei.out_of_order);
@@ -185,15 +269,22 @@ tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_
     }
   }
   AddDecodeStatus(scene, item, message);
-  if (message.role == Role::kCall) AddGenerated(tree, scene, hf.call_form, static_cast<uint64_t>(message.call_form));
-  if (message.role == Role::kReply && message.transaction) {
-    AddGenerated(tree, scene, hf.reply_form, static_cast<uint64_t>(message.reply_form));
+  if (tree) {
+    AddErrorCall(scene, tree, message);
+    if (message.role == Role::kCall) AddGenerated(tree, scene, hf.call_form, static_cast<uint64_t>(message.call_form));
+    if (message.role == Role::kReply && message.transaction) {
+      AddGenerated(tree, scene, hf.reply_form, static_cast<uint64_t>(message.reply_form));
+    }
+    AddGenerated(tree, scene, hf.length, message.length);
+    if (message.threshold) AddGenerated(tree, scene, hf.threshold, *message.threshold);
+    AddFrameLink(tree, scene, hf.setup_in, message.connection->setup_frame[message.from]);
+    if (header.status == ParseStatus::kOk) AddGenerated(tree, scene, hf.header_length, header.length);
+    AddCredits(scene, tree, message);
+    AddInvalidation(scene, tree, message);
+    AddChunks(scene, tree, message);
+    AddRpc(scene, tree, message);
+    AddLinks(scene, tree, message);
   }
-  AddGenerated(tree, scene, hf.length, message.length);
-  if (header.status == ParseStatus::kOk) AddGenerated(tree, scene, hf.header_length, header.length);
-  if (message.invalidated) AddGenerated(tree, scene, hf.invalidated, *message.invalidated);
-  AddRpc(scene, tree, message);
-  AddLinks(scene, tree, message);
   if (message.orphan) expert_add_info(scene.pinfo, item, &ei.orphan);
   if (message.repeated) expert_add_info(scene.pinfo, item, &ei.repeated);
   return send;

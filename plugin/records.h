@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What is to be shown at each frame, kept as plain values for as long as the file is open. The pipeline fills the
+// records on the first visit of the frames, in frame order; every dissection after that only reads them. A record
+// belongs to the frame at which it became known (Connection::now), so that one pass, two passes and the user interface
+// show the same. The store (store.h) owns them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/engine/finding.h"
+#include "protocol/rpcrdma/header.h"
+#include "session/rpcrdma/session.h"
+
+namespace stag::plugin {
+
+using fabric::ConnectionId;
+using fabric::Side;
+
+// Bytes that a record shows: a stretch of the frame it is shown at, or a copy (put together of several packets, or of
+// an earlier frame).
+struct ShownBytes {
+  bool in_frame = false;
+  uint32_t offset = 0;  // in the frame
+  uint32_t length = 0;  // bytes
+  std::unique_ptr<std::byte[]> copy;
+  bool available() const { return in_frame || copy != nullptr; }
+};
+
+// Who talks: the same for everything of one connection.
+struct ConnectionRecord {
+  ConnectionId id = 0;
+  fabric::FabricKind fabric = fabric::FabricKind::kRoceV2;
+  std::array<Endpoint, 2> endpoint;
+  std::array<uint32_t, 2> setup_frame{};             // by side: where its private data is shown; 0: not captured
+  std::array<std::optional<uint32_t>, 2> threshold;  // by sending side: largest Send, bytes; as last known
+  std::optional<bool> remote_invalidation;           // agreed on; as last known
+};
+
+// As it was known when the record was made.
+enum class Direction : uint8_t { kUnknown, kClientToServer, kServerToClient };
+
+struct MessageRecord;
+struct RpcRecord;
+
+// One packet of an RDMA operation on a segment: bytes [offset, offset + length) of the segment.
+struct Move {
+  uint64_t offset = 0;
+  uint32_t length = 0;
+  uint32_t frame = 0;
+  fabric::EventKind kind = fabric::EventKind::kWrite;
+};
+
+// What the two messages of an RPC, and the RDMA operations between them, want to know of each other. Grows with the
+// capture: a field that is still empty in one pass is filled when the frame is shown again.
+struct TransactionRecord {
+  uint32_t xid = 0;
+  bool backward = false;
+  FrameRef call_frame;          // of the Send
+  uint32_t call_shown_at = 0;   // where the Call's Send is shown
+  uint32_t rpc_call_frame = 0;  // where the whole RPC Call is shown
+  bool reply_rebuilt = false;   // the RPC Reply was recorded
+  uint32_t reply_shown_at = 0;  // where the Reply's or RDMA_ERROR's Send is shown
+  FrameRef reply_frame;
+  bool rpc_known = false;
+  uint32_t program = 0, version = 0, procedure = 0;
+  const std::string* operations = nullptr;  // of a COMPOUND: "SEQUENCE PUTFH READ"; null: none, or not known
+  session::CallForm call_form = session::CallForm::kShort;
+  const MessageRecord* call = nullptr;
+  const RpcRecord* rpc_call = nullptr;
+  const RpcRecord* rpc_reply = nullptr;
+  uint32_t invalidated_at = 0;     // the frame that shows the Send with Invalidate ...
+  size_t invalidated_segment = 0;  // ... of this segment, as in `moves`
+  // By segment, as in session::Transaction::segments and ::reply_segments (legacy Read-Read).
+  std::vector<std::vector<Move>> moves, reply_moves;
+};
+
+// Of the handle that a Send with Invalidate names (RFC 8166 section 3.4.2 and RFC 8797 section 4.1).
+enum class Invalidation : uint8_t {
+  kAllowed,     // a segment of the Call; both peers support it
+  kUnknown,     // a segment of the Call; what the peers support was not captured
+  kNotAgreed,   // not both peers support it
+  kNotOffered,  // no segment of the Call has this handle
+  kOnCall,      // the message is not an answer
+  kNoCall,      // the Call is not known
+};
+
+// One RPC-over-RDMA message (a Send).
+struct MessageRecord {
+  const ConnectionRecord* connection = nullptr;
+  const TransactionRecord* transaction = nullptr;
+  FrameRef frame, first_frame;
+  Side from = 0;
+  Direction direction = Direction::kUnknown;
+  session::Role role = session::Role::kUnknown;
+  bool backward = false, orphan = false, repeated = false;
+  session::CallForm call_form = session::CallForm::kShort;
+  session::ReplyForm reply_form = session::ReplyForm::kNone;
+  ShownBytes bytes;                   // the captured prefix of the Send
+  uint64_t length = 0;                // of the Send on the wire
+  std::optional<uint32_t> threshold;  // the largest Send in this direction, bytes
+  fabric::Missing missing = fabric::Missing::kNothing;
+  std::optional<uint32_t> invalidated;
+  Invalidation invalidation = Invalidation::kAllowed;
+  uint32_t invalidated_segment = 0;  // kAllowed, kUnknown, kNotAgreed: of the Call, as in TransactionRecord::moves
+  // Call, Reply and RDMA_ERROR: Calls of the requester without an answer, after this message.
+  std::optional<uint32_t> outstanding;
+  std::optional<uint32_t> granted;  // Call: the credits that the requester was last granted
+  rpcrdma::Header header;
+};
+
+// Why an RPC message is not given to Wireshark's rpc dissector.
+enum class Withheld : uint8_t {
+  kNothing,      // it is
+  kIncomplete,   // bytes are not in the capture
+  kUndecodable,  // complete, but where the chunks belong cannot be told
+  kMemory,       // over the memory limit
+  kSwitchedOff,  // the preference "reassemble" is off
+};
+
+// One RPC message, as rebuilt.
+struct RpcRecord {
+  const ConnectionRecord* connection = nullptr;
+  const TransactionRecord* transaction = nullptr;  // null: a reply whose Call is not known
+  bool call = false;
+  Side from = 0;
+  FrameRef sent;                           // frame and time of its Send
+  const MessageRecord* message = nullptr;  // its Send, when shown at the same frame
+  Withheld withheld = Withheld::kNothing;
+  session::RebuildDefect defect = session::RebuildDefect::kNone;
+  // The bytes: [inline_offset, +length) of message->bytes, or `bytes`.
+  bool inline_bytes = false;
+  uint32_t inline_offset = 0;
+  uint32_t length = 0;
+  std::unique_ptr<std::byte[]> bytes;
+};
+
+// One packet of an RDMA Read or Write (neighbouring packets of one operation in one frame are one record). There is one
+// of these for most frames of a capture: small.
+struct OperationRecord {
+  const ConnectionRecord* connection = nullptr;
+  const TransactionRecord* transaction = nullptr;
+  uint64_t offset = 0, segment_offset = 0;
+  uint32_t length = 0;
+  uint32_t frame = 0;  // that carried it
+  uint32_t handle = 0;
+  uint32_t chunk = 0, position = 0;
+  uint32_t segment = 0;  // index within the list
+  fabric::EventKind kind = fabric::EventKind::kWrite;
+  Side from = 0;
+  Direction direction = Direction::kUnknown;
+  session::ListKind list = session::ListKind::kReadList;
+  bool has_segment = false;
+  bool of_reply = false;  // memory that the Reply advertised (legacy Read-Read)
+  bool overrun = false;   // goes past the end of the segment
+};
+
+// Connection set-up and tear-down with private data.
+struct SetupRecord {
+  const ConnectionRecord* connection = nullptr;
+  FrameRef frame;
+  Side from = 0;
+  Direction direction = Direction::kUnknown;
+  fabric::SetupMessage message = fabric::SetupMessage::kRequest;
+  uint16_t reject_reason = 0;
+  ShownBytes private_data;
+  bool truncated = false;
+  rpcrdma::PrivateDataSearch search;
+  // Known once both sides' private data are: largest Send in bytes, and whether both take remote invalidation.
+  std::optional<uint32_t> client_to_server, server_to_client;
+  std::optional<bool> remote_invalidation;
+};
+
+// Packets missing from the capture, a NAK or a Terminate.
+struct NoteRecord {
+  const ConnectionRecord* connection = nullptr;
+  FrameRef frame;
+  Side from = 0;
+  Direction direction = Direction::kUnknown;
+  bool gap = false;
+  uint64_t gap_size = 0;
+  fabric::NakKind nak = fabric::NakKind::kSequence;
+  uint64_t refused_frame = 0;
+};
+
+struct FindingRecord {
+  const conformance::RuleInfo* rule = nullptr;
+  conformance::Severity severity = conformance::Severity::kNote;
+  ConnectionId connection = 0;  // 0: of none
+  bool client_to_server = true;
+  std::optional<uint32_t> xid;
+  std::string message, expected, actual;
+  std::vector<std::string> specifications;  // "RFC 8166 4.3.1"
+  std::vector<uint32_t> related_frames;
+  std::vector<std::string_view> see_also;
+};
+
+// Contents of a file that a transaction moved, or a name of a file.
+struct FileRecord {
+  Address server;
+  std::string handle, name;  // bytes; a name: nothing was read or written
+  bool write = false;
+  uint64_t offset = 0;  // in the file
+  // The data: [at, +length) of an RPC message that was rebuilt, or a copy; null for both: not wholly captured.
+  const RpcRecord* rpc = nullptr;
+  uint32_t at = 0, length = 0;
+  std::unique_ptr<std::byte[]> copy;
+};
+
+// What few frames have.
+struct RareRecords {
+  std::vector<std::unique_ptr<SetupRecord>> setups;
+  std::vector<NoteRecord> notes;
+  std::vector<std::unique_ptr<FindingRecord>> findings;
+  std::vector<std::unique_ptr<FileRecord>> files;
+  // Messages that were sent in this frame and are shown at later ones. Of use only when the frame is shown again.
+  std::vector<uint32_t> shown_in;
+};
+
+struct FrameRecord {
+  std::vector<OperationRecord> operations;
+  std::vector<std::unique_ptr<MessageRecord>> messages;
+  std::vector<std::unique_ptr<RpcRecord>> rpcs;
+
+  const RareRecords& rare() const;  // empty when there are none
+  RareRecords& MakeRare();
+
+ private:
+  std::unique_ptr<RareRecords> rare_;
+};
+
+}  // namespace stag::plugin
