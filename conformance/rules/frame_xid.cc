@@ -26,20 +26,8 @@ Outcome JudgeXid(Context& c, Stream stream, uint32_t xid, std::string_view where
                  .actual = Text(Hex{*word})});
 }
 
-// A Reply or RDMA_ERROR for which no outstanding Call is known, on a connection of which everything was seen. Not an
-// orphan: an error that answers a message which could not be taken for a Call.
-bool IsOrphan(const Context& c) {
-  const Message& m = *c.message;
-  if (!m.orphan || m.repeated || !SawEverything(c.connection)) return false;
-  for (size_t i = 0; i < c.state.sends.size(); ++i) {
-    const RecentSend& send = c.state.sends.FromEnd(i);
-    if (send.from != m.from && send.role == Role::kUnknown && (!send.has_xid || send.xid == m.header.xid)) return false;
-  }
-  return true;
-}
-
 template <typename T>
-bool Holds(const T& recent, uint32_t value) {
+bool Holds(const T& recent, uint64_t value) {
   for (size_t i = 0; i < recent.size(); ++i)
     if (recent.FromEnd(i) == value) return true;
   return false;
@@ -66,6 +54,20 @@ Outcome NoRecordMarkInLongCall(Context& c) {
   const Transaction& t = *c.transaction;
   if (!HasLists(t.call_header) || t.call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return JudgeMark(c, CallStream(t), t.xid, "in the Position-zero chunk");
+}
+
+// FRAME-002: a TCP stream turns from record-marked RPC to MPA between messages: the last record is whole, and every
+// Call in the old framing was answered. Not flagged: streams that begin with MPA, or of which the beginning was not
+// captured.
+Outcome FramingChangesBetweenMessages(Context& c) {
+  const fabric::Event& e = *c.event;
+  if (e.kind != fabric::EventKind::kSetup || !e.after_records) return Outcome::kNotApplicable;
+  if (!e.within_record && e.unanswered_records == 0) return Outcome::kPass;
+  return c.Fail({.message = e.within_record ? Text("The MPA request comes within a record of RPC over TCP")
+                                            : Text("The MPA request comes before ", e.unanswered_records,
+                                                   " Calls in the old framing were answered"),
+                 .expected = "the change of framing between whole RPC messages",
+                 .actual = e.within_record ? "an incomplete record" : "an outstanding Call"});
 }
 
 // XID-001: rdma_xid is the RPC message's xid. A record mark in front is FRAME-001.
@@ -127,15 +129,37 @@ Outcome OneCompletion(Context& c) {
        .absent_from = Side(1 - m.from)});
 }
 
-// ERR-011: RDMA_ERROR ends its xid; a Reply after it is the same event as XID-004.
+// ERR-011: RDMA_ERROR ends its xid; a Reply after it is the same event as XID-004. The same Call once more on the same
+// connection is a note.
 Outcome ErrorIsFinal(Context& c) {
   const Message& m = *c.message;
   if (m.role == Role::kError && c.transaction) return Outcome::kPass;
+  if (m.role == Role::kCall && c.transaction && !m.repeated && m.payload.size() > 0) {
+    const auto& hashes = c.state.errored_call_hash[m.from];
+    if (!Holds(c.state.errored[m.from], m.header.xid) || !Holds(hashes, HashOf(m.payload)))
+      return Outcome::kNotApplicable;
+    return c.Fail({.message = "A Call that RDMA_ERROR ended is sent again on the same connection",
+                   .expected = "the RPC ended",
+                   .actual = "the same Call with the same xid",
+                   .severity = Severity::kNote});
+  }
   if (m.role != Role::kReply || !IsSecondCompletion(c)) return Outcome::kNotApplicable;
   if (!Holds(c.state.errored[1 - m.from], m.header.xid)) return Outcome::kNotApplicable;
   return c.Fail({.message = "A Reply follows the RDMA_ERROR that ended its xid",
                  .expected = "nothing more for this xid",
                  .actual = "a Reply",
+                 .absent_from = Side(1 - m.from)});
+}
+
+// ERR-017: RDMA_ERROR completes its Call, as a Reply does: one for each Call. The same event as XID-004.
+Outcome OneErrorForEachCall(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kError || m.header.words < 4) return Outcome::kNotApplicable;
+  if (c.transaction) return Outcome::kPass;
+  if (!IsSecondCompletion(c) || !Holds(c.state.errored[1 - m.from], m.header.xid)) return Outcome::kNotApplicable;
+  return c.Fail({.message = "A second RDMA_ERROR for the same Call",
+                 .expected = "one answer",
+                 .actual = "another RDMA_ERROR",
                  .absent_from = Side(1 - m.from)});
 }
 

@@ -13,8 +13,8 @@ CheckFunction HeaderIsBigEndian, HeaderHasFixedWords, HeaderVersion, HeaderProce
     PayloadFollowsHeader, OneRpcPerCall, OneRpcPerReply, MessageType, LongCallMessageType, NoPayloadInNomsg;
 
 // frame_xid.cc
-CheckFunction NoRecordMark, NoRecordMarkInLongCall, XidsAgree, XidsAgreeInLongCall, ReplyHasCall, XidIsUnique,
-    OneCompletion, ErrorIsFinal, ErrorEchoesXid, NothingUnsolicited;
+CheckFunction NoRecordMark, NoRecordMarkInLongCall, FramingChangesBetweenMessages, XidsAgree, XidsAgreeInLongCall, ReplyHasCall, XidIsUnique,
+    OneCompletion, ErrorIsFinal, OneErrorForEachCall, ErrorEchoesXid, NothingUnsolicited;
 
 // read_list.cc
 CheckFunction NoReadListInReply, PositionIsAligned, ChunkIsContiguous, PositionIsInside, PositionIsInsideLongCall,
@@ -48,27 +48,50 @@ CheckFunction IdentifierIsBigEndian, FormatVersion, ReservedBitsAreZero, Reserve
 
 // thresholds.cc
 CheckFunction CallFitsThreshold, ReplyFitsThreshold, DefaultThreshold, LargePayloadIsLong, ThresholdIsMinimum,
-    MissingDataMeansDefaults, SettingsAreThisConnections, OwnSendSize, OwnReceiveSize, SmallSendIsTaken;
+    MissingDataMeansDefaults, SettingsAreThisConnections, OwnSendSize;
 
 // memory.cc
 CheckFunction RequesterDoesNotRead, RequesterDoesNotWrite, ResponderExposesNothing, ReadsStayInside, WritesStayInside,
-    NoRdmaAfterReply, SegmentsDoNotOverlap, SegmentsDoNotWrap, EmptySegments;
+    NoRdmaAfterReply, SegmentsDoNotOverlap, OwnSegmentsDoNotOverlap, SegmentsDoNotWrap, EmptySegments, HandlesAreFresh;
 
 // credits.cc
-CheckFunction CallRequestsCredit, GrantIsNotZero, LegacyGrantIsNotZero, CallsWithinGrant, BackwardCallsWithinGrant,
-    CallsWithinRequest, OneCallBeforeFirstReply, ResponderHasReceives, RequesterHasReceives;
+CheckFunction CallRequestsCredit, GrantIsNotZero, ErrorStatesGrant, LegacyGrantIsNotZero, CallsWithinGrant,
+    BackwardCallsWithinGrant, CallsWithinRequest, OneCallBeforeFirstReply, GrantIsNoCounter, ReadsWithinDepth;
+
+// receives.cc
+CheckFunction ResponderHasReceives, RequesterHasReceives, SmallSendIsTaken, OwnReceiveSize, ReceivesAreAdequate;
 
 // errors.cc
 CheckFunction OnlyRespondersSendErrors, MalformedReplyIsDropped, RequesterDropsMsgp, ErrorEchoesVersion, ErrorCode,
-    VersionRange, BadVersionGetsErrVers, BadHeaderGetsErrChunk, ErrorLength;
+    VersionRange, ErrorLength, ErrorsAreNotAnswered, UnreadableErrorIsDropped;
 
-// legacy.cc
-CheckFunction NoMsgp, MsgpLayout, NoDone, DoneIsNotAnswered, DoneFollowsReads, DoneIsHeaderOnly, CcpArgumentsLayout,
-    CcpResultsLayout, CallFitsCcp, ReplyFitsCcp, CcpIsProtected;
+// answers.cc
+CheckFunction BadVersionGetsErrVers, BadHeaderGetsErrChunk, BadArgumentsGetGarbageArgs, FaultyCallsDoNotSucceed,
+    IneligibleCallIsRefused, MissingPaddingIsSupplied, ProtectedCallHasReplyChunk;
+
+// padding.cc
+CheckFunction PaddingLeavesCall, PaddingLeavesLongCall, PaddingLeavesReply, PaddingStaysOut, PaddingStaysOutOfLongCall,
+    NoPaddingSegment, NoPaddingSegmentInLongCall, InlineIsAligned, CallPaddingIsZero, ReplyPaddingIsZero;
+
+// reduction.cc
+CheckFunction CountStays, CountStaysInLongCall, CountStaysInReply, UnionIsNotReduced, UnionIsNotReducedInLongCall,
+    ChunkHoldsOneItem, ChunkHoldsOneItemInLongCall, CountIsSum, CountIsSumInLongCall, ArgumentsDecode,
+    LongArgumentsDecode, ResultsDecode, ProgramHasBinding, ReadPlusIsWhole, FewNfs4Chunks, FewNfs4ChunksInLongCall;
+
+// msgp.cc
+CheckFunction NoMsgp, MsgpGetsErrChunk, MsgpLayout, MsgpPadding, MsgpAlignment;
+
+// done.cc
+CheckFunction NoDone, DoneIsNotAnswered, DoneFollowsReads, DoneIsHeaderOnly, DoneTakesCredit, GrantLeavesRoomForDone,
+    DoneLeavesCredit, DoneGetsErrChunk;
+
+// ccp.cc
+CheckFunction CcpIdentity, CcpArgumentsLayout, CcpResultsLayout, CcpComesFirst, CallFitsCcp, ReplyFitsCcp,
+    ReadsWithinMaximum, ZeroMaximumForbidsReads, CcpIsProtected, CcpAlignment;
 
 // upper_layer.cc
 CheckFunction ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, SideProtocolWriteList,
-    ProtectedCallIsWhole, ProtectedLongCallIsWhole, ProtectedReplyIsWhole, GssControlIsWhole,
+    ProtectedCallIsWhole, ProtectedLongCallIsWhole, ProtectedReplyIsWhole, GssControlIsWhole, LongGssControlIsWhole,
     BackwardMessagesHaveNoChunks, BackchannelIsSetUp;
 
 // surroundings.cc

@@ -17,6 +17,9 @@ inline constexpr size_t kMpaHeaderSize = 20;      // key, flags, revision, PD_Le
 inline constexpr size_t kMaxPrivateData = 512;    // RFC 5044 section 7.1.1: PD_Length must not exceed 512
 inline constexpr size_t kEnhancedPrefixSize = 4;  // RFC 6581 section 9: the IRD and ORD words
 
+// RFC 6581 section 9: an IRD or ORD of all ones leaves the number to the upper layer.
+inline constexpr uint16_t kReadsNotNegotiated = 0x3fff;
+
 // RFC 6581 section 9: the four bytes in front of the private data when the S flag is set.
 struct EnhancedSetup {
   uint16_t ird = 0;             // inbound RDMA Reads, 14 bits

@@ -111,6 +111,13 @@ struct Event {
   bool private_data_fixed = false;      // the field has a fixed size and is zero-padded (InfiniBand CM)
   bool private_data_truncated = false;  // cut by the capture
   uint16_t reject_reason = 0;
+  // iWARP, kRequest: the stream carried RPC with record marks before; the request came within a record, and so many Calls
+  // had no Reply yet.
+  bool after_records = false, within_record = false;
+  uint32_t unanswered_records = 0;
+  // kRequest, kReply: how many RDMA Reads of the peer its sender serves at once (CM Responder Resources, IRD of RFC
+  // 6581), and how many it issues at once (Initiator Depth, ORD). Nullopt: not said.
+  std::optional<uint16_t> reads_served, reads_issued;
 
   // kClosed
   CloseReason close_reason = CloseReason::kEndOfCapture;

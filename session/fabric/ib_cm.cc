@@ -112,6 +112,10 @@ void IbCm::EmitSetup(IbLink& link, SetupMessage what, Side from, const CmMessage
   e.private_data_fixed = true;
   e.private_data_truncated = m.private_data_truncated;
   e.reject_reason = m.reject_reason;
+  if (what == SetupMessage::kRequest || what == SetupMessage::kReply) {
+    e.reads_served = m.responder_resources;
+    e.reads_issued = m.initiator_depth;
+  }
   link.connection.EmitSetup(e);
 }
 

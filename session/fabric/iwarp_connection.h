@@ -9,6 +9,7 @@
 
 #include "protocol/iwarp/fpdu.h"
 #include "session/fabric/iwarp_rdmap.h"
+#include "session/fabric/iwarp_records.h"
 #include "session/fabric/iwarp_search.h"
 #include "session/fabric/iwarp_tcp.h"
 
@@ -82,6 +83,7 @@ class IwarpConnection {
     bool fin = false;
     uint64_t searched_segments = 0, searched_bytes = 0;
     Partial partial;
+    RecordStream records;  // what came before the MPA frame
     BoundarySearch search;
   };
 

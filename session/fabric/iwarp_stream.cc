@@ -46,10 +46,14 @@ uint64_t IwarpConnection::ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, Fr
   Half& half = half_[d];
   Partial& partial = half.partial;
   // Most TCP connections are something else: their first bytes are looked at in place.
-  if (partial.wire == 0 && !followed_ &&
+  if (partial.wire == 0 && (!followed_ || half.records.active()) &&
       iwarp::RecogniseMpaKey(Prefix(bytes, iwarp::kMpaKeySize)) == iwarp::MpaKey::kNone) {
-    NotIwarp();
-    return 0;
+    const uint64_t records = half.records.Take(bytes, wire);
+    if (records == 0 && !followed_) NotIwarp();
+    if (records > 0 || !followed_) {
+      half.tcp.Advance(records);
+      return records;
+    }
   }
   if (partial.wire == 0) {
     partial.first = frame;
@@ -101,6 +105,15 @@ void IwarpConnection::OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameR
   event.setup = request ? SetupMessage::kRequest : mpa.reject ? SetupMessage::kReject : SetupMessage::kReply;
   event.private_data = mpa.private_data;
   event.private_data_truncated = status == ParseStatus::kTruncatedByCapture;
+  if (request && (half.records.active() || peer(d).records.active())) {
+    event.after_records = true;
+    event.within_record = half.records.within_record();
+    event.unanswered_records = half.records.calls() - std::min(half.records.calls(), peer(d).records.replies());
+  }
+  if (mpa.enhanced) {
+    if (mpa.enhanced->ird != iwarp::kReadsNotNegotiated) event.reads_served = mpa.enhanced->ird;
+    if (mpa.enhanced->ord != iwarp::kReadsNotNegotiated) event.reads_issued = mpa.enhanced->ord;
+  }
   context_.Emit(event);
   if (request) {
     request_seen_ = true;

@@ -150,6 +150,26 @@ TEST(Hdr, Hdr015InlinePayloadOfNomsg) {
   EXPECT_EQ(c.findings.all[0].see_also, (std::vector<std::string_view>{"HDR-015"}));
 }
 
+TEST(Frame, Frame002ChangeOfFraming) {
+  struct Case {
+    bool after, within;
+    uint32_t unanswered;
+    Id found;
+  };
+  for (const Case& k : {Case{false, false, 0, {}}, Case{true, false, 0, {}}, Case{true, true, 0, {"FRAME-002"}},
+                        Case{true, false, 2, {"FRAME-002"}}}) {
+    Checker c;
+    fabric::Event event;
+    event.kind = fabric::EventKind::kSetup;
+    event.connection = &c.script.info();
+    event.after_records = k.after;
+    event.within_record = k.within;
+    event.unanswered_records = k.unanswered;
+    c.session.OnEvent(event);
+    EXPECT_EQ(c.Ids(), k.found);
+  }
+}
+
 TEST(Frame, Frame001RecordMark) {
   const Buffer call = GetattrCall(5);
   const auto mark = static_cast<uint32_t>(0x80000000u | call.size());
