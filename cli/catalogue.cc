@@ -26,7 +26,8 @@ bool Colored(const Output& output) { return !output.style().reset.empty(); }
 int RunRules(const Options& options) {
   Output output(options);
   const bool json = options.format == Format::kJsonl;
-  return Write(output, json ? conformance::RulesJsonl() : conformance::RulesTable(Colored(output)));
+  const std::span rules = conformance::Catalogue();
+  return Write(output, json ? conformance::RulesJsonl(rules) : conformance::RulesTable(rules, Colored(output)));
 }
 
 std::string Upper(std::string text) {
@@ -53,18 +54,19 @@ size_t Distance(std::string_view a, std::string_view b) {
 }
 
 int ComplainUnknown(const std::string& id) {
-  std::string group;
+  // Half of it may be wrong, three letters at most.
+  size_t limit = std::min(size_t{4}, (id.size() + 1) / 2);
+  std::string_view nearest;
   for (const conformance::RuleInfo& rule : conformance::Catalogue()) {
-    if (rule.group == id) group += fmt::format("{}{}", group.empty() ? "" : ", ", rule.id);
+    for (const std::string_view name : {rule.id, rule.group}) {
+      const size_t distance = Distance(id, name);
+      if (distance >= limit) continue;
+      limit = distance;
+      nearest = name;
+    }
   }
-  if (!group.empty()) {
-    Complain("{} is a group of rules; name one of {}", id, group);
-    return kExitTrouble;
-  }
-  const auto rules = conformance::Catalogue();
-  const auto nearest = std::ranges::min_element(rules, {}, [&](const auto& rule) { return Distance(id, rule.id); });
-  if (nearest != rules.end() && Distance(id, nearest->id) <= 3) {
-    Complain("there is no rule {}; did you mean {}?", id, nearest->id);
+  if (!nearest.empty()) {
+    Complain("there is no rule {}; did you mean {}?", id, nearest);
   } else {
     Complain("there is no rule {}; stag rules lists them", id);
   }
@@ -74,14 +76,12 @@ int ComplainUnknown(const std::string& id) {
 int RunExplain(const Options& options) {
   const std::string id = Upper(options.id.substr(0, 64));
   const conformance::RuleInfo* rule = conformance::FindRule(id);
-  if (!rule) return ComplainUnknown(id);
+  const std::span rules = rule ? std::span(rule, 1) : conformance::FindGroup(id);
+  if (rules.empty()) return ComplainUnknown(id);
   Output output(options);
-  if (options.format == Format::kText) return Write(output, conformance::Explanation(*rule, Colored(output)));
-  // The rule's line of `stag rules`.
-  const std::string lines = conformance::RulesJsonl();
-  size_t begin = 0;
-  for (auto n = rule - conformance::Catalogue().data(); n > 0; --n) begin = lines.find('\n', begin) + 1;
-  return Write(output, lines.substr(begin, lines.find('\n', begin) + 1 - begin));
+  if (options.format == Format::kJsonl) return Write(output, conformance::RulesJsonl(rules));
+  return Write(output, rule ? conformance::Explanation(*rule, Colored(output))
+                            : conformance::RulesTable(rules, Colored(output)));
 }
 
 }  // namespace
@@ -100,13 +100,17 @@ void AddRules(CLI::App& app, Run& run) {
 
 void AddExplain(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("explain", "One rule: what it asks, where it stands, why, an example");
-  command->add_option("ID", options->id, "The rule, e.g. RDLIST-003 (in any case)")->required()->type_name("");
+  CLI::App* command = app.add_subcommand(
+      "explain", "One rule: what it asks, why it matters, an example, what to do; or the rules of a group");
+  command->add_option("ID", options->id, "The rule, e.g. RDLIST-003, or a group, e.g. RDLIST (in any case)")
+      ->required()
+      ->type_name("");
   AddOutputOptions(*command, *options);
   command->footer(
       "Examples:\n"
       "  stag explain RDLIST-003\n"
-      "  stag explain pvt-006");
+      "  stag explain pvt-006\n"
+      "  stag explain WRLIST");
   command->callback([options, &run] { run = [options] { return RunExplain(*options); }; });
 }
 

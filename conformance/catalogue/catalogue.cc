@@ -42,4 +42,11 @@ const RuleInfo* FindRule(std::string_view id) {
   return nullptr;
 }
 
+std::span<const RuleInfo> FindGroup(std::string_view group) {
+  const auto rules = Catalogue();
+  const auto is_of_it = [&](const RuleInfo& rule) { return rule.group == group; };
+  const auto first = std::ranges::find_if(rules, is_of_it);
+  return {first, std::find_if_not(first, rules.end(), is_of_it)};
+}
+
 }  // namespace stag::conformance

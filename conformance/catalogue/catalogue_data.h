@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What generate.py makes from rules.yaml. For the catalogue and the engine; everyone else uses Catalogue() and
-// FindRule().
+// What generate.py makes from rules.yaml and advice.yaml. The rules are for the catalogue; everyone else uses
+// Catalogue() and FindRule().
 #pragma once
 
 #include "conformance/engine/finding.h"

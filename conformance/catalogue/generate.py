@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the C++ table of the rules (catalogue_data.cc) from rules.yaml.
+"""Makes the C++ table of the rules (catalogue_data.cc) from rules.yaml and advice.yaml.
 
-usage: generate.py rules.yaml catalogue_data.cc
+usage: generate.py rules.yaml advice.yaml catalogue_data.cc
 
-Needs PyYAML (python3-yaml). Fails when an entry lacks a field or an id is used twice.
+Needs PyYAML (python3-yaml). Fails when an entry lacks a field, an id is used twice, or the two files do not have the
+same rules.
 """
 import re
 import sys
@@ -12,6 +13,11 @@ import sys
 import yaml
 
 SEVERITIES = {"note": "kNote", "warning": "kWarning", "error": "kError"}
+ADVICE = ("why", "do", "bytes")
+# Says no more than the list of what is needed.
+STOCK_REASON = "decidable from the captured bytes listed under needs"
+# The one in C takes a tenth of the time; not every PyYAML has it.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def literal(text):
@@ -37,30 +43,74 @@ def event_groups(meta):
     return [[rule.strip() for rule in group.split(",")] for group in groups] + meta["one_event_one_finding_more"]
 
 
+def check_advice(advice, ids):
+    """Exits unless every rule has an entry of known members, and no other does."""
+    for rule in ids:
+        if rule not in advice:
+            sys.exit("advice.yaml has no entry for " + rule)
+    for rule, entry in advice.items():
+        if rule not in ids:
+            sys.exit("advice.yaml: there is no rule " + str(rule))
+        for member, text in entry.items():
+            if member not in ADVICE:
+                sys.exit("advice.yaml: %s has a member that is not known: %s" % (rule, member))
+            if not isinstance(text, str) or not text.strip():
+                sys.exit("advice.yaml: %s of %s is no text" % (member, rule))
+        if "why" not in entry:
+            sys.exit("advice.yaml: %s does not say why" % rule)
+
+
+def parts_of_check(text):
+    """What is checked and what is not flagged; the codes of the traps behind them are a list of their own."""
+    check, _, rest = text.partition("Do NOT flag:")
+    exceptions = rest.partition("Common traps:")[0].strip()
+    return check, exceptions[:1].upper() + exceptions[1:]
+
+
+def name(prefix, rule):
+    return prefix + rule["id"].replace("-", "")
+
+
+def entry_of(rule, advice):
+    """The members of RuleInfo that are generated, as C++."""
+    seen = rule["observable"]
+    check, exceptions = parts_of_check(rule["check"])
+    texts = [rule["id"], rule["id"].split("-")[0], rule["title"], rule["requirement"], rule["level"]]
+    fields = [literal(text) for text in texts]
+    fields.append("Severity::" + SEVERITIES[rule["severity"]])
+    texts = [advice["why"], advice.get("do"), rule.get("violating_example"), advice.get("bytes"), seen["degree"],
+             None if seen["why"] == STOCK_REASON else seen["why"], "; ".join(rule["needs"]), check, exceptions,
+             rule.get("differs_between_docs")]
+    fields += [literal(text) for text in texts]
+    fields += [name("kSources", rule), name("kTraps", rule), "false", '""']
+    return "    {" + ",\n     ".join(fields) + "},"
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
-        catalogue = yaml.safe_load(f)
+        catalogue = yaml.load(f, LOADER)
+    with open(sys.argv[2], encoding="utf-8") as f:
+        advice = yaml.load(f, LOADER)
     rules = catalogue["rules"]
     ids = [rule["id"] for rule in rules]
     if len(set(ids)) != len(ids):
         sys.exit("an id is used twice")
+    check_advice(advice, ids)
 
-    w = ["// Made by conformance/catalogue/generate.py from rules.yaml: change those instead.",
+    w = ["// Made by conformance/catalogue/generate.py from rules.yaml and advice.yaml: change those instead.",
          '#include "conformance/catalogue/catalogue_data.h"', "",
          "namespace stag::conformance::catalogue {", "namespace {", ""]
+    traps = catalogue["common_traps_in_short"]
+    for trap, sentence in traps.items():
+        w.append("constexpr std::string_view k%s = %s;" % (trap.replace("-", "_"), literal(sentence)))
     for rule in rules:
-        name = "kSources" + rule["id"].replace("-", "")
         items = ", ".join("{%s, %s}" % (literal(s["doc"]), literal(s["section"])) for s in rule["sources"])
-        w.append("constexpr Source %s[] = {%s};" % (name, items))
+        w.append("constexpr Source %s[] = {%s};" % (name("kSources", rule), items))
+        items = ", ".join("k" + trap.replace("-", "_") for trap in rule["traps"])
+        w.append("constexpr std::string_view %s[] = {%s};" % (name("kTraps", rule), items))
     w.append("")
     w.append("constexpr RuleInfo kRules[] = {")
-    for rule in rules:
-        fields = [literal(rule["id"]), literal(rule["id"].split("-")[0]), literal(rule["title"]),
-                  literal(rule["requirement"]), literal(rule["level"]), "Severity::" + SEVERITIES[rule["severity"]],
-                  literal(rule["observable"]["degree"]), literal(rule["observable"]["why"]), literal(rule["check"]),
-                  literal(rule.get("violating_example")), literal(rule.get("differs_between_docs")),
-                  "kSources" + rule["id"].replace("-", ""), "false", '""']
-        w.append("    {" + ",\n     ".join(fields) + "},")
+    w += [entry_of(rule, advice[rule["id"]]) for rule in rules]
     w.append("};")
     w.append("")
     groups = event_groups(catalogue["meta"])
@@ -75,7 +125,7 @@ def main():
           "std::span<const RuleInfo> Rules() { return kRules; }",
           "std::span<const std::span<const std::string_view>> EventGroups() { return kGroups; }", "",
           "}  // namespace stag::conformance::catalogue", ""]
-    with open(sys.argv[2], "w", encoding="utf-8") as f:
+    with open(sys.argv[3], "w", encoding="utf-8") as f:
         f.write("\n".join(w))
 
 

@@ -31,24 +31,34 @@ std::string SourceText(const Source& source);
 // Whether `profile` (not kAuto) applies that document.
 bool InForce(const Source& source, Profile profile);
 
-// A rule of the catalogue (conformance/catalogue/rules.yaml). All text is static.
+// A rule of the catalogue (conformance/catalogue/rules.yaml and advice.yaml). All text is static; what may be missing
+// is empty then.
 struct RuleInfo {
   std::string_view id;     // "RDLIST-003"; never changes meaning
   std::string_view group;  // "RDLIST"
   std::string_view title, requirement;
   std::string_view level;  // MUST, SHOULD, structural, MAY-context
   Severity severity = Severity::kNote;
-  std::string_view degree, why;  // observable: full, partial, none; and why
-  std::string_view check, example, differs;
+  std::string_view matters;         // what goes wrong when it is broken
+  std::string_view remedy;          // what to do then; may be missing
+  std::string_view example, bytes;  // in a line, and as words or messages in lines to be kept; may be missing
+  std::string_view degree;          // observable: full, partial, none
+  std::string_view why;             // of the degree; may be missing
+  std::string_view needs;           // what a check has to see, separated by "; "
+  std::string_view check;           // what is looked at
+  std::string_view exceptions;      // what is not flagged
+  std::string_view differs;         // between the documents; may be missing
   std::span<const Source> sources;
-  bool implemented = false;  // a check exists
+  std::span<const std::string_view> traps;  // captures that need care: a sentence each
+  bool implemented = false;                 // a check exists
   std::string_view
       not_checked;  // why not, when there is none: "no check yet", "exempts, never flags", "not observable"
 };
 
-// Every rule, in the order of the catalogue; and one by id (nullptr when unknown).
+// Every rule, in the order of the catalogue; one by id (nullptr when unknown); those of a group (none when unknown).
 std::span<const RuleInfo> Catalogue();
 const RuleInfo* FindRule(std::string_view id);
+std::span<const RuleInfo> FindGroup(std::string_view group);
 
 // The sentences that a finding of `rule` under `profile` rests on, as SourceText.
 std::vector<std::string> Specifications(const RuleInfo& rule, Profile profile);

@@ -3,9 +3,9 @@
 // `stag rules` and `stag explain`: the catalogue for people and programs.
 #include <algorithm>
 
+#include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/text.h"
-#include "conformance/report/format.h"
-#include "conformance/report/reporter.h"
+#include "conformance/report/json_parts.h"
 
 namespace stag::conformance {
 
@@ -29,18 +29,47 @@ void Section(std::string& out, std::string_view title, std::string_view text, bo
   out.append("\n").append(Styled(title, Style::kBold, color)).append("\n").append(Wrapped(text, 2, kWidth));
 }
 
-// The text before and after a marker at the start of a line.
-std::pair<std::string_view, std::string_view> Split(std::string_view text, std::string_view marker) {
-  const size_t at = text.find(marker);
-  if (at == std::string_view::npos) return {text, {}};
-  std::string_view rest = text.substr(at + marker.size());
-  while (rest.starts_with(' ')) rest.remove_prefix(1);
-  return {text.substr(0, at), rest};
+// The example in a sentence, and its bytes as they stand.
+void Example(std::string& out, const RuleInfo& rule, bool color) {
+  if (rule.example.empty() && rule.bytes.empty()) return;
+  out.append("\n").append(Styled("Example", Style::kBold, color)).append("\n");
+  if (!rule.example.empty()) out.append(Wrapped(rule.example, 2, kWidth));
+  if (!rule.example.empty() && !rule.bytes.empty()) out.append("\n");
+  std::string_view rest = rule.bytes;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    out.append("    ").append(rest.substr(0, end)).append("\n");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
 }
 
-std::string Trimmed(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  return std::string(text);
+std::string HowItIsChecked(const RuleInfo& rule) {
+  return rule.implemented ? std::string(rule.check) : Text("Not checked: ", rule.not_checked, ".\n", rule.check);
+}
+
+std::string WhatIsSeen(const RuleInfo& rule) {
+  const std::string_view degree = rule.degree == "full"   ? "Seen in full"
+                                  : rule.degree == "none" ? "Not seen"
+                                                          : "Seen in part";
+  return Text(degree, rule.why.empty() ? "" : ": ", rule.why, ". Needs: ", rule.needs, ".");
+}
+
+std::string Lines(std::span<const std::string_view> lines) {
+  std::string out;
+  for (const std::string_view line : lines) out.append(out.empty() ? "" : "\n").append(line);
+  return out;
+}
+
+// The rules that one event can break together with this one, a line for each.
+std::string SeeAlso(const RuleInfo& rule) {
+  std::vector<std::string_view> ids;
+  for (const auto group : catalogue::EventGroups())
+    if (std::ranges::find(group, rule.id) != group.end()) ids.insert(ids.end(), group.begin(), group.end());
+  std::string out;
+  for (const RuleInfo& other : Catalogue())
+    if (other.id != rule.id && std::ranges::find(ids, other.id) != ids.end())
+      out.append(Text(out.empty() ? "" : "\n", other.id, "  ", other.title));
+  return out;
 }
 
 std::string Sources(const RuleInfo& rule) {
@@ -51,17 +80,17 @@ std::string Sources(const RuleInfo& rule) {
 
 }  // namespace
 
-std::string RulesTable(bool color) {
+std::string RulesTable(std::span<const RuleInfo> rules, bool color) {
   std::string out;
   size_t checked = 0, title_width = 0;
-  for (const RuleInfo& rule : Catalogue()) title_width = std::max(title_width, rule.title.size() + 2);
+  for (const RuleInfo& rule : rules) title_width = std::max(title_width, rule.title.size() + 2);
   std::string head;
   AppendColumn(head, "RULE", 12);
   AppendColumn(head, "SEVERITY", 10);
   AppendColumn(head, "LEVEL", 13);
   AppendColumn(head, "TITLE", title_width);
   out.append(Styled(head + "STATUS", Style::kBold, color)).append("\n");
-  for (const RuleInfo& rule : Catalogue()) {
+  for (const RuleInfo& rule : rules) {
     checked += rule.implemented;
     AppendColumn(out, rule.id, 12);
     std::string severity;
@@ -71,16 +100,20 @@ std::string RulesTable(bool color) {
     AppendColumn(out, rule.title, title_width);
     out.append(rule.implemented ? Status(rule) : Styled(Status(rule), Style::kDim, color)).append("\n");
   }
-  out.append(Text(Catalogue().size(), " rules, ", checked, " checked; `stag explain RULE` tells more\n"));
+  out.append(Text(Count(rules.size(), "rule"), ", ", checked, " checked; `stag explain RULE` tells more\n"));
   return out;
 }
 
-std::string RulesJsonl() {
+std::string RulesJsonl(std::span<const RuleInfo> rules) {
   std::string out;
-  for (const RuleInfo& rule : Catalogue()) {
+  for (const RuleInfo& rule : rules) {
     const auto field = [&](std::string_view name, std::string_view value) {
       out.append(",\"").append(name).append("\":");
       AppendJson(out, value);
+    };
+    const auto optional = [&](std::string_view name, std::string_view value) {
+      if (!value.empty()) return field(name, value);
+      out.append(",\"").append(name).append("\":null");
     };
     out.append("{\"type\":\"rule\"");
     field("id", rule.id);
@@ -89,21 +122,15 @@ std::string RulesJsonl() {
     field("level", rule.level);
     field("severity", SeverityName(rule.severity));
     field("observable", rule.degree);
-    out.append(",\"checked\":").append(rule.implemented ? "true" : "false").append(",\"not_checked\":");
-    if (rule.implemented) {
-      out.append("null");
-    } else {
-      AppendJson(out, rule.not_checked);
-    }
-    out.append(",\"spec\":[");
-    bool first = true;
-    for (const Source& source : rule.sources) {
-      if (!first) out.push_back(',');
-      first = false;
-      AppendJson(out, SourceText(source));
-    }
-    out.append("]");
+    out.append(",\"checked\":").append(rule.implemented ? "true" : "false");
+    optional("not_checked", rule.implemented ? std::string_view() : rule.not_checked);
+    out.append(",\"spec\":");
+    AppendList(out, rule.sources, [&](const Source& source) { AppendJson(out, SourceText(source)); });
     field("requirement", rule.requirement);
+    field("why_it_matters", rule.matters);
+    optional("what_to_do", rule.remedy);
+    optional("example", rule.example);
+    optional("example_bytes", rule.bytes);
     out.append("}\n");
   }
   return out;
@@ -113,18 +140,17 @@ std::string Explanation(const RuleInfo& rule, bool color) {
   std::string out = Styled(Text(rule.id, "  ", rule.title), Style::kBold, color);
   out.append(Text("\n  ", rule.level, ", ", Styled(SeverityName(rule.severity), StyleOf(rule.severity), color), ", ",
                   Status(rule), "\n"));
-
-  const auto [with_exceptions, traps] = Split(rule.check, "Common traps:");
-  const auto [check, exceptions] = Split(with_exceptions, "Do NOT flag:");
   Section(out, "What it asks", rule.requirement, color);
+  Section(out, "Why it matters", rule.matters, color);
   Section(out, "Specification", Sources(rule), color);
-  Section(out, "Why, and what can be seen of it",
-          Text("Observable: ", rule.degree, rule.why.empty() ? "" : "; ", rule.why), color);
-  Section(out, "How it is checked", Trimmed(check), color);
-  Section(out, "What is not flagged", Trimmed(exceptions), color);
-  Section(out, "Captures that need care", Trimmed(traps), color);
-  Section(out, "Example of a violation", rule.example, color);
+  Example(out, rule, color);
+  Section(out, "How it is checked", HowItIsChecked(rule), color);
+  Section(out, "What can be seen of it", WhatIsSeen(rule), color);
+  Section(out, "What is not flagged", rule.exceptions, color);
+  Section(out, "Captures that need care", Lines(rule.traps), color);
   Section(out, "Differences between the documents", rule.differs, color);
+  Section(out, "What to do", rule.remedy, color);
+  Section(out, "See also", SeeAlso(rule), color);
   return out;
 }
 

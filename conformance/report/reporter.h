@@ -84,9 +84,9 @@ std::unique_ptr<Reporter> MakeJsonlReporter(Write write);
 // One JSON object: docs/check.schema.json.
 std::unique_ptr<Reporter> MakeJsonReporter(Write write, std::string_view version);
 
-// The catalogue. `stag rules`: a table, or an object a line. `stag explain`: everything about one rule.
-std::string RulesTable(bool color);
-std::string RulesJsonl();
+// The catalogue or a part of it. `stag rules`: a table, or an object a line. `stag explain`: everything about one rule.
+std::string RulesTable(std::span<const RuleInfo> rules, bool color);
+std::string RulesJsonl(std::span<const RuleInfo> rules);
 std::string Explanation(const RuleInfo& rule, bool color);
 
 }  // namespace stag::conformance

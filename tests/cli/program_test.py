@@ -291,12 +291,24 @@ class Catalogue(Base):
         done = stag("explain", "rdlist-003")
         self.status(done, 0)
         self.assertIn(b"RDLIST-003", done.stdout)
+        (line,) = lines(stag("explain", "--format", "jsonl", "rdlist-003"))
+        self.assertEqual(line["id"], "RDLIST-003")
+        self.assertGreater(len(line["example_bytes"].splitlines()), 4)
+
+    def test_explain_a_group(self):
+        done = stag("explain", "frame")
+        self.status(done, 0)
+        for rule in (b"FRAME-001", b"FRAME-002", b"2 rules"):
+            self.assertIn(rule, done.stdout)
+        self.assertEqual([line["id"] for line in lines(stag("explain", "--format", "jsonl", "frame"))],
+                         ["FRAME-001", "FRAME-002"])
 
     def test_explain_what_does_not_exist(self):
         done = stag("explain", "RDLIST-03")
         self.status(done, 2)
         self.assertEqual(done.stdout, b"")
         self.assertIn(b"RDLIST-003", done.stderr)
+        self.assertIn(b"did you mean WRLIST?", stag("explain", "WRLST").stderr)
 
 
 class Extract(Base):

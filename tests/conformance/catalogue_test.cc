@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/check.h"
@@ -46,6 +47,29 @@ TEST(Catalogue, EveryEntryIsFilled) {
   }
 }
 
+TEST(Catalogue, EveryRuleSaysWhyItMatters) {
+  for (const RuleInfo& rule : Catalogue()) EXPECT_FALSE(rule.matters.empty()) << rule.id;
+}
+
+TEST(Catalogue, EveryCheckedRuleSaysWhatToDoAndShowsBytes) {
+  for (const RuleInfo& rule : Catalogue()) {
+    if (!rule.implemented) continue;
+    EXPECT_FALSE(rule.remedy.empty()) << rule.id;
+    EXPECT_FALSE(rule.bytes.empty()) << rule.id;
+  }
+}
+
+TEST(Catalogue, BytesFitAScreen) {
+  for (const RuleInfo& rule : Catalogue()) {
+    std::istringstream lines{std::string(rule.bytes)};
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 100u) << rule.id << ": " << line;
+      EXPECT_FALSE(line.empty() || line.ends_with(' ')) << rule.id << ": " << line;
+      for (const char ch : line) EXPECT_TRUE(ch >= ' ' && ch <= '~') << rule.id << ": " << line;
+    }
+  }
+}
+
 TEST(Catalogue, EveryCheckHasARule) {
   for (const CheckEntry& entry : Checks()) {
     const RuleInfo* rule = FindRule(entry.id);
@@ -83,6 +107,18 @@ TEST(Catalogue, Find) {
   EXPECT_EQ(FindRule("RDLIST-003")->title, "Segments with one Position form one chunk, joined in list order");
   EXPECT_EQ(FindRule("RDLIST-003")->severity, Severity::kWarning);
   EXPECT_EQ(FindRule("RDLIST-999"), nullptr);
+  EXPECT_EQ(FindRule("RDLIST"), nullptr);
+}
+
+TEST(Catalogue, FindGroup) {
+  const auto group = FindGroup("FRAME");
+  ASSERT_EQ(group.size(), 2u);
+  EXPECT_EQ(group[0].id, "FRAME-001");
+  EXPECT_EQ(group[1].id, "FRAME-002");
+  EXPECT_EQ(FindGroup("HDR").size(), 16u);           // the first
+  EXPECT_EQ(FindGroup("ULB").back().id, "ULB-006");  // the last
+  EXPECT_TRUE(FindGroup("").empty());
+  EXPECT_TRUE(FindGroup("RDLIST-003").empty());
 }
 
 TEST(Source, Text) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "conformance/catalogue/catalogue_data.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/reporter.h"
 
@@ -166,33 +167,98 @@ TEST(RuleTally, Verdict) {
 }
 
 TEST(Rules, TableAndLines) {
-  const std::string table = RulesTable(false);
+  const std::string table = RulesTable(Catalogue(), false);
   EXPECT_NE(table.find("RDLIST-003  warning   structural"), std::string::npos);
   EXPECT_NE(table.find("exempts, never flags"), std::string::npos);
   EXPECT_NE(table.find("not observable"), std::string::npos);
-  std::istringstream lines(RulesJsonl());
+  std::istringstream lines(RulesJsonl(Catalogue()));
   std::string line;
   size_t count = 0;
   while (std::getline(lines, line)) {
     const auto json = nlohmann::json::parse(line);
     EXPECT_EQ(json["type"], "rule");
     EXPECT_NE(json["checked"].get<bool>(), json["not_checked"].is_string());
+    const RuleInfo& rule = Catalogue()[count];
+    EXPECT_EQ(json["id"], rule.id);
+    EXPECT_EQ(json["why_it_matters"], rule.matters);
+    const auto text_or_null = [&](const char* name, std::string_view text) {
+      EXPECT_EQ(json.at(name).is_null(), text.empty()) << rule.id;
+      EXPECT_EQ(json.at(name).is_null() ? "" : json.at(name).get<std::string>(), text);
+    };
+    text_or_null("what_to_do", rule.remedy);
+    text_or_null("example", rule.example);
+    text_or_null("example_bytes", rule.bytes);
     ++count;
   }
   EXPECT_EQ(count, Catalogue().size());
 }
 
-TEST(Rules, ExplainSaysEverything) {
+TEST(Rules, TableOfAGroup) {
+  const std::string table = RulesTable(FindGroup("FRAME"), false);
+  EXPECT_EQ(std::ranges::count(table, '\n'), 4) << table;
+  EXPECT_NE(table.find("\nFRAME-001  "), std::string::npos) << table;
+  EXPECT_NE(table.find("\n2 rules, "), std::string::npos) << table;
+}
+
+// The titles of the sections of an explanation.
+std::vector<std::string> SectionsOf(const std::string& text) {
+  std::istringstream lines(text);
+  std::vector<std::string> titles;
+  std::string line;
+  for (bool after_blank = false; std::getline(lines, line); after_blank = line.empty())
+    if (after_blank && !line.starts_with(' ')) titles.push_back(line);
+  return titles;
+}
+
+TEST(Rules, ExplainHasItsSectionsInOrder) {
   for (const RuleInfo& rule : Catalogue()) {
     const std::string text = Explanation(rule, false);
     EXPECT_TRUE(text.starts_with(rule.id));
-    EXPECT_NE(text.find("What it asks"), std::string::npos) << rule.id;
-    EXPECT_NE(text.find("Specification"), std::string::npos) << rule.id;
-    EXPECT_NE(text.find("How it is checked"), std::string::npos) << rule.id;
-    EXPECT_EQ(text.find("Differences between the documents") != std::string::npos, !rule.differs.empty()) << rule.id;
+    const bool together = std::ranges::any_of(
+        catalogue::EventGroups(), [&](const auto group) { return std::ranges::find(group, rule.id) != group.end(); });
+    std::vector<std::string> expected = {"What it asks", "Why it matters", "Specification"};
+    const auto add_if = [&](bool present, const char* title) {
+      if (present) expected.emplace_back(title);
+    };
+    add_if(!rule.example.empty() || !rule.bytes.empty(), "Example");
+    add_if(true, "How it is checked");
+    add_if(true, "What can be seen of it");
+    add_if(true, "What is not flagged");
+    add_if(true, "Captures that need care");
+    add_if(!rule.differs.empty(), "Differences between the documents");
+    add_if(!rule.remedy.empty(), "What to do");
+    add_if(together, "See also");
+    EXPECT_EQ(SectionsOf(text), expected) << rule.id;
   }
+}
+
+TEST(Rules, ExplainIsForPeople) {
+  for (const RuleInfo& rule : Catalogue()) {
+    const std::string text = Explanation(rule, false);
+    EXPECT_EQ(text.find("TRAP-"), std::string::npos) << text;
+    EXPECT_EQ(text.find("Do NOT flag"), std::string::npos) << text;
+    EXPECT_EQ(text.find("listed under needs"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\033'), std::string::npos);
+  }
+  EXPECT_NE(Explanation(*FindRule("HDR-001"), true).find('\033'), std::string::npos);
+}
+
+TEST(Rules, ExplainKeepsTheBytesAsTheyStand) {
+  const RuleInfo& rule = *FindRule("HDR-002");
+  std::istringstream lines{std::string(rule.bytes)};
+  std::string block;
+  for (std::string line; std::getline(lines, line);) block += "    " + line + "\n";
+  EXPECT_NE(Explanation(rule, false).find("\nExample\n  " + std::string(rule.example) + "\n\n" + block + "\n"),
+            std::string::npos);
+}
+
+TEST(Rules, ExplainNamesWhatOneEventBreaksTogether) {
+  // meta.one_event_one_finding: [WRLIST-009, WRLIST-018].
+  EXPECT_TRUE(Explanation(*FindRule("WRLIST-009"), false)
+                  .ends_with("\nSee also\n  WRLIST-018 Bytes written match bytes "
+                             "reported\n"));
   const std::string text = Explanation(*FindRule("RDLIST-003"), false);
-  EXPECT_NE(text.find("What is not flagged\n  any segment boundaries are legal"), std::string::npos) << text;
+  EXPECT_NE(text.find("What is not flagged\n  Any segment boundaries are legal"), std::string::npos) << text;
 }
 
 }  // namespace
