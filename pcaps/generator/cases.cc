@@ -8,6 +8,9 @@ std::vector<std::span<const Case>> AllCases() {
       HdrCases(),
       FrameXidCases(),
       ReadListCases(),
+      WriteListCases(),
+      ReplyChunkCases(),
+      LongModelCases(),
   };
 }
 

@@ -32,6 +32,9 @@ struct Case {
 std::span<const Case> HdrCases();
 std::span<const Case> FrameXidCases();
 std::span<const Case> ReadListCases();
+std::span<const Case> WriteListCases();
+std::span<const Case> ReplyChunkCases();
+std::span<const Case> LongModelCases();
 
 // All of them.
 std::vector<std::span<const Case>> AllCases();

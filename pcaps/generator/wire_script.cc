@@ -31,15 +31,16 @@ void WireScript::Repeat() {
   End();
 }
 
+void WireScript::RepeatFrame(uint64_t frame) {
+  Settle();
+  capture_.Repeat(frame, frame);
+  End();
+}
+
 void WireScript::Interleave(const std::function<void()>& a, const std::function<void()>& b) {
   Settle();
   capture_.Interleave(a, b);
   End();
-}
-
-void WireScript::SwapLast() {
-  Settle();
-  capture_.SwapLast();
 }
 
 void WireScript::Snap(size_t length) {

@@ -50,10 +50,12 @@ class WireScript : public test::Script {
   void DropLast();
   // The last action's packets come a second time, as their sender or the link repeats them.
   void Repeat();
+  // So does the frame with this number.
+  void RepeatFrame(uint64_t frame);
   // The packets of two actions, of different sides, take turns. Expect what comes of them with ExpectAt.
   void Interleave(const std::function<void()>& a, const std::function<void()>& b);
-  // The last two frames change places.
-  void SwapLast();
+  // The last two frames change places in the capture.
+  void SwapLast() { capture_.SwapLast(); }
   // From here on only the first bytes of each frame are captured.
   void Snap(size_t length);
   // Nothing happens for a while.
