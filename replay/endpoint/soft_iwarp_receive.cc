@@ -125,7 +125,7 @@ bool FpduReceiver::MarkersPointBack(Bytes fpdu) const {
   size_t at = behind == 0 ? 0 : static_cast<size_t>(iwarp::kMarkerInterval - behind);
   const size_t start = iwarp::FpduPrefix(position_, true);
   for (; at + iwarp::kMarkerSize <= fpdu.size(); at += iwarp::kMarkerInterval)
-    if (LoadBe16(fpdu.data() + at + 2) != (at < start ? 0 : at - start)) return false;
+    if (LoadBe16(fpdu.data() + at + 2) != static_cast<uint16_t>(at < start ? 0 : at - start)) return false;
   return true;
 }
 

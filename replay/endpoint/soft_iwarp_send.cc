@@ -11,13 +11,18 @@ namespace {
 
 constexpr uint64_t kFraming = iwarp::kUlpduLengthSize + iwarp::kCrcSize;
 
+// Markers count back to the start of their FPDU in 16 bits: so long it may be, without markers, that it has no more with
+// them.
+constexpr uint64_t kMaxWithMarkers = 65536 / iwarp::kMarkerInterval * (iwarp::kMarkerInterval - iwarp::kMarkerSize) - 4;
+
 const std::byte* Begin(const iovec& v) { return static_cast<const std::byte*>(v.iov_base); }
 
 }  // namespace
 
 FpduSender::FpduSender(bool crc, bool markers, uint64_t fpdu_limit) : crc_(crc), markers_(markers) {
   // Lengths that need no padding and keep payloads in step with four bytes; room for a payload in any case.
-  const uint64_t ulpdu = std::clamp<uint64_t>(fpdu_limit, 128, 0xffff + kFraming) - kFraming;
+  const uint64_t largest = markers ? kMaxWithMarkers : 0xffff + kFraming;
+  const uint64_t ulpdu = std::clamp<uint64_t>(fpdu_limit, 128, largest) - kFraming;
   max_ulpdu_ = static_cast<uint32_t>((ulpdu - 2) / 4 * 4 + 2);
   if (markers_) copy_.reserve(kMaxBytes + 2 * iwarp::kMaxFpduSize);
 }
@@ -58,7 +63,6 @@ void FpduSender::Add(const iwarp::DdpHeader& header, std::span<const Bytes> payl
     ulpdu_.resize(header.size());
     iwarp::StoreDdpHeader(header, ulpdu_.data());
     for (const Bytes piece : payload) ulpdu_.insert(ulpdu_.end(), piece.begin(), piece.end());
-    if (empty()) copy_.clear();
     Finish(iwarp::EncodeFpdu(ulpdu_, queued_, true, crc_, copy_));
     return;
   }
@@ -85,7 +89,6 @@ void FpduSender::Add(const iwarp::DdpHeader& header, std::span<const Bytes> payl
 
 void FpduSender::AddEmpty() {
   if (markers_) {
-    if (empty()) copy_.clear();
     Finish(iwarp::EncodeFpdu({}, queued_, true, crc_, copy_));
     return;
   }
@@ -170,6 +173,7 @@ void FpduSender::Cut() {
 
 void FpduSender::Clear() {
   queued_ = batch_begin_ = sent_;
+  copy_.clear();
   iov_begin_ = iov_end_ = fpdus_ = stored_ = 0;
 }
 
