@@ -122,6 +122,32 @@ TEST_P(EvidenceTest, HasRightCrcs) {
   EXPECT_GT(stats.checked_crc, 0U);
 }
 
+// Lost, repeated, swapped and cut frames hide findings; they never bring rules into play that nobody broke.
+TEST_P(EvidenceTest, DamageInventsNothing) {
+  const Evidence& evidence = GetParam();
+  const auto frames = test::LoadFrames(evidence.path());
+  std::set<std::string_view> broken;
+  for (const Finding& f : Check(frames, evidence.profile)) {
+    broken.insert(f.rule->id);
+    broken.insert(f.see_also.begin(), f.see_also.end());
+  }
+  const auto expect_nothing_new = [&](std::span<const test::OwnedFrame> damaged, const std::string& what) {
+    for (const Finding& f : Check(damaged, evidence.profile))
+      EXPECT_TRUE(broken.contains(f.rule->id))
+          << what << ": frame " << f.frame.number << ": " << f.rule->id << ": " << f.message;
+  };
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const std::string frame = "frame " + std::to_string(i + 1);
+    expect_nothing_new(test::Without(frames, i), frame + " lost");
+    expect_nothing_new(test::Duplicated(frames, i), frame + " twice");
+    if (i + 1 < frames.size()) expect_nothing_new(test::SwappedWithNext(frames, i), frame + " swapped with the next");
+    expect_nothing_new(std::span(frames).first(i), "ended before " + frame);
+    expect_nothing_new(std::span(frames).subspan(i), "started with " + frame);
+  }
+  for (size_t snap = 2; snap < 400; snap += 4)
+    expect_nothing_new(test::Snapped(frames, snap), "cut to " + std::to_string(snap));
+}
+
 INSTANTIATE_TEST_SUITE_P(Rules, EvidenceTest, testing::ValuesIn(AllEvidence()),
                          [](const auto& parameter) { return parameter.param.TestName(); });
 
