@@ -11,6 +11,7 @@ std::vector<std::span<const Case>> AllCases() {
       WriteListCases(),
       ReplyChunkCases(),
       LongModelCases(),
+      ThresholdCases(),
   };
 }
 

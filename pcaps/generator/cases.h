@@ -35,6 +35,7 @@ std::span<const Case> ReadListCases();
 std::span<const Case> WriteListCases();
 std::span<const Case> ReplyChunkCases();
 std::span<const Case> LongModelCases();
+std::span<const Case> ThresholdCases();
 
 // All of them.
 std::vector<std::span<const Case>> AllCases();

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 
+#include "pcaps/generator/ip_frames.h"
 #include "pcaps/generator/require.h"
-#include "protocol/link/encode.h"
 
 namespace stag::evidence {
 
 namespace {
 
-constexpr uint8_t kTcp = 6, kPush = 0x08;
-constexpr size_t kTcpHeader = 20;
+constexpr uint8_t kPush = 0x08;
 
 fabric::test::Options OptionsOf(uint32_t number) {
   fabric::test::Options options;
@@ -20,9 +19,6 @@ fabric::test::Options OptionsOf(uint32_t number) {
   options.initial = {100'000 * number, 500'000 * number};
   return options;
 }
-
-Address Ip(Side side) { return link::Ipv4Address(192, 0, 2, static_cast<uint8_t>(side + 1)); }
-link::Mac MacOf(Side side) { return {std::byte{2}, {}, {}, {}, {}, static_cast<std::byte>(side + 1)}; }
 
 // RFC 5040 section 4.8 and RFC 5041 section 8.
 iwarp::Terminate ErrorOf(fabric::NakKind kind, bool tagged) {
@@ -48,16 +44,10 @@ void IwarpScript::Segment(Side from, uint8_t flags, Bytes payload) {
   const auto to = Side(1 - from);
   const bool syn = (flags & link::kTcpSyn) != 0;
   const std::array<uint16_t, 2> ports{conversation_.options().client_port, setup.port};
-  Buffer out;
-  link::AppendEthernet(out, MacOf(to), MacOf(from), {}, 0x0800);
-  link::AppendIpv4(out, Ip(from), Ip(to), kTcp, kTcpHeader + payload.size());
-  const size_t tcp = out.size();
-  link::AppendTcp(out, ports[from], ports[to], next_sequence_[from] - (syn ? 1 : 0),
-                  (flags & link::kTcpAck) != 0 ? next_sequence_[to] : 0, flags, 0xffff);
-  out.insert(out.end(), payload.begin(), payload.end());
-  link::SealTcp(out, tcp, Ip(from), Ip(to));
+  const TcpFields fields{next_sequence_[from] - (syn ? 1 : 0), (flags & link::kTcpAck) != 0 ? next_sequence_[to] : 0,
+                         flags};
   next_sequence_[from] += static_cast<uint32_t>(payload.size()) + ((flags & link::kTcpFin) != 0 ? 1 : 0);
-  capture_.Add(std::move(out));
+  capture_.Add(TcpFrame(from, {ports[from], ports[to]}, fields, payload));
 }
 
 void IwarpScript::Flush() {

@@ -12,7 +12,6 @@ namespace stag::evidence {
 namespace {
 
 constexpr uint32_t kMtu = 1024;
-constexpr uint16_t kConsumerReject = 28;  // IBA table 115
 
 // ::ffff:a.b.c.d
 std::array<std::byte, 16> Mapped(const Address& address) {
@@ -89,7 +88,7 @@ void RoceScript::Reject(const Buffer& client, const Buffer& server) {
   Begin();
   wire_.Cm(0, Request(client));
   ib::CmMessage reject = talk_.Other(ib::CmKind::kReject, 1);
-  reject.reject_reason = kConsumerReject;
+  reject.reject_reason = setup.reject_reason;
   reject.private_data = server;
   wire_.Cm(1, reject);
   Flush();
@@ -158,6 +157,27 @@ void RoceScript::Nak(Side from, fabric::NakKind kind) {
   unacknowledged_[requester] = false;
   Begin();
   talk_.Acknowledge(requester, last_psn_[requester], Syndrome(kind));
+  Flush();
+  End();
+}
+
+void RoceScript::Unreliable(Side from, uint8_t opcode, const Buffer& bytes) {
+  Begin();
+  ib::Transport t;
+  t.bth.opcode = opcode;
+  t.bth.destination_qp = 0x400;
+  t.deth = {0x11111111, 0x400};
+  t.data = bytes;
+  wire_.Packet(from, t);
+  Flush();
+  End();
+}
+
+void RoceScript::Packet(Side from, uint8_t opcode, const Buffer& bytes) {
+  Begin();
+  last_psn_[from] = talk_.psn(from);
+  wire_.Rc(from, talk_.qp(Side(1 - from)), opcode, last_psn_[from], bytes);
+  talk_.set_psn(from, ib::PsnAdd(last_psn_[from], 1));
   Flush();
   End();
 }

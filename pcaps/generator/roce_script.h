@@ -29,6 +29,10 @@ class RoceScript : public WireScript {
   void Nak(Side from, fabric::NakKind kind) override;
   void Settle() override;
 
+  // One packet of a Send on an unreliable service (UD or UC), beside the connection.
+  void Unreliable(Side from, uint8_t opcode, const Buffer& bytes);
+  // One packet of the connection with this opcode, whatever went before.
+  void Packet(Side from, uint8_t opcode, const Buffer& bytes);
   // Packet by packet: what the operations do not offer. Flush afterwards.
   test::IbWire& wire() { return wire_; }
   test::IbTalk& talk() { return talk_; }

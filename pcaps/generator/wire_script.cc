@@ -11,6 +11,18 @@ void WireScript::Begin() {
   first_frame_ = capture_.size() + 1;
 }
 
+void WireScript::Udp(Side from, Ports ports, const Buffer& payload) {
+  Begin();
+  capture_.Add(UdpFrame(from, ports, payload));
+  End();
+}
+
+void WireScript::Tcp(Side from, Ports ports, TcpFields fields, const Buffer& payload) {
+  Begin();
+  capture_.Add(TcpFrame(from, ports, fields, payload));
+  End();
+}
+
 void WireScript::Lost(const std::function<void()>& actions) {
   Settle();
   capture_.set_listening(false);
@@ -24,10 +36,11 @@ void WireScript::DropLast() {
   End();
 }
 
-void WireScript::Repeat() {
-  const uint64_t last = frame_;
+void WireScript::Repeat() { Repeat(first_frame_, frame_); }
+
+void WireScript::Repeat(uint64_t first, uint64_t last) {
   Settle();
-  capture_.Repeat(first_frame_, last);
+  capture_.Repeat(first, last);
   End();
 }
 

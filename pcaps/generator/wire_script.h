@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pcaps/generator/capture.h"
+#include "pcaps/generator/ip_frames.h"
 #include "tests/support/script.h"
 
 namespace stag::evidence {
@@ -22,6 +23,7 @@ using fabric::Side;
 struct SetupFields {
   uint16_t port = rpcrdma::kServicePort;
   std::array<uint8_t, 2> responder_resources{16, 0}, initiator_depth{0, 16};  // by side
+  uint16_t reject_reason = 28;  // consumer (InfiniBand Architecture volume 1, table of REJ reasons)
 };
 
 class WireScript : public test::Script {
@@ -34,6 +36,10 @@ class WireScript : public test::Script {
   virtual void Reject(const Buffer& client, const Buffer& server) = 0;
   // The next connection of the same peers, in the same capture. Owned by this one.
   virtual WireScript& Another() = 0;
+
+  // Beside the connection: a UDP datagram; a TCP segment of any fields.
+  void Udp(Side from, Ports ports, const Buffer& payload);
+  void Tcp(Side from, Ports ports, TcpFields fields, const Buffer& payload = {});
 
   // A finding in the frame of the last action, or in another one. `see_also`: rules that the same event breaks.
   void Expect(std::string rule, Severity severity = Severity::kError, std::vector<std::string> see_also = {}) {
@@ -50,6 +56,8 @@ class WireScript : public test::Script {
   void DropLast();
   // The last action's packets come a second time, as their sender or the link repeats them.
   void Repeat();
+  // So do these frames.
+  void Repeat(uint64_t first, uint64_t last);
   // So does the frame with this number.
   void RepeatFrame(uint64_t frame);
   // The packets of two actions, of different sides, take turns. Expect what comes of them with ExpectAt.
