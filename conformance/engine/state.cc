@@ -36,6 +36,15 @@ void LearnSizes(const Transaction& t, ConnectionState& state) {
     state.ccp_call_size = results.maxcall_sendsize;
 }
 
+// RDMA_ERROR of version 1 whose body is cut short, or whose code says nothing (RFC 8166 section 4.1.2).
+bool IsUnreadableError(const Message& message) {
+  const rpcrdma::Header& header = message.header;
+  if (message.role != Role::kError || message.missing != fabric::Missing::kNothing) return false;
+  if (header.status == ParseStatus::kMalformed) return true;
+  return header.vers == rpcrdma::kVersion1 && header.status == ParseStatus::kOk && header.err != rpcrdma::kErrVers &&
+         header.err != rpcrdma::kErrChunk;
+}
+
 }  // namespace
 
 bool Wraps(const rpcrdma::Segment& segment) {
@@ -103,6 +112,7 @@ void ConnectionState::Before(const fabric::Event& nak) {
 }
 
 void ConnectionState::Before(const Connection& connection, const Message& message, const Transaction* transaction) {
+  if (message.role == Role::kCall && transaction) habits[message.from].Before(*transaction);
   std::erase_if(awaited, [](const Awaited& a) { return a.due; });
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   if (answer && message.header.words > 0) Answered(Side(1 - message.from), message.header.xid);
@@ -139,6 +149,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
   send.short_message = fault == Fault::kShort;
   send.malformed = fault == Fault::kHeader || fault == Fault::kXid;
   send.msgp = header.words == 4 && header.proc == rpcrdma::kMsgp;
+  send.unreadable_error = IsUnreadableError(message);
   send.in_order = message.role == Role::kReply && transaction;
   send.invalidates = message.invalidated.has_value();
   if (message.invalidated && transaction)
@@ -151,6 +162,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
   if (header.words >= 2 && header.vers == rpcrdma::kVersion1) used_version1[message.from] = true;
 
   if (message.role == Role::kCall && transaction) {
+    habits[message.from].AfterCall(*transaction);
     if (fault == Fault::kHeader || fault == Fault::kXid)
       Await(Owed::kErrChunk, message.from, header.xid, message.frame.number);
     if (fault == Fault::kVersion) Await(Owed::kErrVers, message.from, header.xid, message.frame.number);
@@ -173,7 +185,11 @@ void ConnectionState::After(const Connection& connection, const Message& message
     if (!transaction->backward) forward_reply = true;
     if (header.words >= 3 && (message.role == Role::kReply || header.credit > 0))
       grants[transaction->requester].Add(header.credit);
-    if (message.role == Role::kError) errored[transaction->requester].Add(header.xid);
+    if (message.role == Role::kReply) habits[transaction->requester].AfterReply(*transaction);
+    if (message.role == Role::kError) {
+      errored[transaction->requester].Add(header.xid);
+      errored_call_hash[transaction->requester].Add(HashOf(transaction->call.stream));
+    }
     // Credits are those from before this message: the last one outstanding has just been answered.
     if (connection.credits[transaction->requester].outstanding <= 1 && !connection.disturbed)
       credits_known[transaction->requester] = true;

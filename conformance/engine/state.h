@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "conformance/engine/habits.h"
 #include "conformance/engine/recent.h"
 #include "session/rpcrdma/session.h"
 
@@ -28,6 +29,7 @@ struct RecentSend {
   bool invalidates_own = false;  // ... of a handle that its own Call advertised
   bool in_order = false;         // a Reply to an outstanding Call
   bool msgp = false;
+  bool unreadable_error = false;  // RDMA_ERROR without an rdma_err that is defined
 };
 
 struct RecentOperation {
@@ -89,7 +91,8 @@ Fault FaultOf(const session::Message& message);
 struct ConnectionState {
   Recent<RecentSend, 32> sends;
   Recent<RecentOperation, 32> operations;
-  Recent<uint32_t, 8> errored[2];   // xids that RDMA_ERROR ended, by requesting side
+  Recent<uint32_t, 8> errored[2];   // xids that RDMA_ERROR ended, by requesting side ...
+  Recent<uint64_t, 8> errored_call_hash[2];  // ... and of their Calls
   Recent<uint32_t, 8> reissued[2];  // xids that were sent again while outstanding, by requesting side
   uint64_t reissued_call_hash = 0;  // of the Call that the last of them replaced
   uint64_t reissued_call_frame = 0;
@@ -98,6 +101,7 @@ struct ConnectionState {
   size_t calls_used = 0;
   std::vector<Awaited> awaited;
 
+  std::array<Habits, 2> habits;  // by requesting side
   std::array<bool, 2> used_version1{};
   std::array<Recent<uint32_t, 8>, 2> grants;  // to the requester on that side
   std::array<bool, 2> credits_known{};        // by requesting side: counted from the start, or from a drained state

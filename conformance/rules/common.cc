@@ -11,6 +11,26 @@ bool IsCut(const session::Payload& payload) { return payload.present && payload.
 
 }  // namespace
 
+const RecentSend* LastFromPeer(const Context& c) {
+  for (size_t i = 0; i < c.state.sends.size(); ++i) {
+    const RecentSend& send = c.state.sends.FromEnd(i);
+    if (send.from != c.message->from && send.has_xid && send.xid == c.message->header.xid) return &send;
+  }
+  return nullptr;
+}
+
+bool IsOrphan(const Context& c) {
+  const Message& m = *c.message;
+  if (!m.orphan || m.repeated || !SawEverything(c.connection)) return false;
+  for (size_t i = 0; i < c.state.sends.size(); ++i) {
+    const RecentSend& send = c.state.sends.FromEnd(i);
+    if (send.from != m.from && send.role == Role::kUnknown && (!send.has_xid || send.xid == m.header.xid)) return false;
+  }
+  if (c.profile == Profile::kRfc8166 || m.role != Role::kError) return true;
+  const RecentSend* last = LastFromPeer(c);
+  return !last || last->role != Role::kReply;
+}
+
 Outcome Undecoded(const Context& c) {
   if (c.message && c.message->missing == Missing::kLost) return Outcome::kGap;
   if (c.message && c.message->missing == Missing::kTruncatedByCapture) return Outcome::kTruncated;

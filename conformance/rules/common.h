@@ -72,6 +72,21 @@ inline bool SawEverything(const Connection& connection) {
          connection.evicted_transactions == 0;
 }
 
+// Something that became overdue with this message; null when nothing did.
+inline const Awaited* Due(const Context& c, Owed owed) {
+  for (const Awaited& a : c.state.awaited)
+    if (a.due && a.owed == owed) return &a;
+  return nullptr;
+}
+
+// The newest Send of the other side with the message's xid, if it is one of the last.
+const RecentSend* LastFromPeer(const Context& c);
+
+// A Reply or RDMA_ERROR for which no outstanding Call is known, on a connection of which everything was seen. Not an
+// orphan: an error that answers a message which could not be taken for a Call; under the older documents, one that
+// answers a Reply (ERR-018).
+bool IsOrphan(const Context& c);
+
 // Why the bytes of this message or transaction do not tell: they were lost or cut, or the upper layer is not
 // understood.
 Outcome Undecoded(const Context& c);
@@ -85,6 +100,12 @@ struct Stream {
 };
 inline Stream CallStream(const Transaction& t) { return {t.call.stream, t.call.stream_length}; }
 inline Stream ReplyStream(const Transaction& t) { return {t.reply.stream, t.reply.stream_length}; }
+
+// RPCSEC_GSS integrity or privacy: arguments and results are wrapped, and nothing of them may be reduced.
+inline bool IsProtected(const rpc::CallHeader& call) {
+  return call.status == ParseStatus::kOk && call.gss && call.gss_proc == rpc::kGssData &&
+         (call.gss_service == rpc::kGssIntegrity || call.gss_service == rpc::kGssPrivacy);
+}
 
 inline std::string ProcText(const Header& h) { return Text(rpcrdma::ProcName(h.proc)); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ERR: RDMA_ERROR itself, and what faulty Calls are answered with.
+// ERR: RDMA_ERROR itself. What faulty Calls are answered with is in answers.cc.
 #include "conformance/rules/common.h"
 #include "conformance/rules/rules.h"
 
@@ -10,46 +10,73 @@ namespace {
 
 bool IsError(const Message& m) { return m.role == Role::kError && m.header.words == 4; }
 
-// The newest Send of the other side with that xid, if it is one of the last.
-const RecentSend* LastFromPeer(const Context& c) {
+// Who called with that xid, if the Call is one of the last Sends.
+std::optional<Side> CallerOf(const Context& c) {
   for (size_t i = 0; i < c.state.sends.size(); ++i) {
     const RecentSend& send = c.state.sends.FromEnd(i);
-    if (send.from != c.message->from && send.has_xid && send.xid == c.message->header.xid) return &send;
+    if (send.role == Role::kCall && send.has_xid && send.xid == c.message->header.xid) return send.from;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-const Awaited* Due(const Context& c, Owed owed) {
-  for (const Awaited& a : c.state.awaited)
-    if (a.due && a.owed == owed) return &a;
-  return nullptr;
-}
-
-// What a faulty Call must be answered with, when its answer is `c`.
-Fault FaultOfCall(const Transaction& t) {
-  const Header& h = t.call_header;
-  if (t.call_send_missing || h.words < 4) return Fault::kNone;
-  if (h.vers != rpcrdma::kVersion1) return Fault::kVersion;
-  if (h.status == ParseStatus::kMalformed)
-    return t.call_send_length < rpcrdma::kMinimumHeader ? Fault::kShort : Fault::kHeader;
-  if (h.status == ParseStatus::kOk && h.proc == rpcrdma::kNomsg && !h.has_chunks()) return Fault::kHeader;
-  return Fault::kNone;
+// The sender is not the one who called: it is the responder to that xid. Without a Call, the side that is never called.
+bool IsResponder(const Context& c) {
+  const std::optional<Side> caller = CallerOf(c);
+  return caller ? *caller != c.message->from : c.connection.client_known && c.connection.client != c.message->from;
 }
 
 }  // namespace
 
-// ERR-001 (RFC 8166): requesters never send RDMA_ERROR. Flagged when it answers a Reply that the other side has just
-// sent. The client answers backward Calls; then the xid is that of such a Call.
+// ERR-001 (RFC 8166): requesters never send RDMA_ERROR. Flagged when it answers a Reply or RDMA_ERROR that the other
+// side has just sent, and from a side that nobody calls. The client answers backward Calls; then the xid is that of
+// such a Call, or the Call could not be read.
 Outcome OnlyRespondersSendErrors(Context& c) {
-  if (!IsError(*c.message)) return Outcome::kNotApplicable;
+  const Message& m = *c.message;
+  if (!IsError(m)) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   const RecentSend* last = LastFromPeer(c);
-  if (!last || (last->role != Role::kReply && last->role != Role::kError)) return Unseen(c);
+  const bool answers_reply = last && last->role == Role::kReply;
+  if (!answers_reply) {
+    if (IsResponder(c)) return Outcome::kNotApplicable;
+    if (!IsOrphan(c)) return Unseen(c);
+    if (c.connection.backward_calls > 0 && CallerOf(c) != m.from) return Outcome::kNotApplicable;
+  }
   return c.Fail({.message = "A requester sends RDMA_ERROR",
-                 .expected = "no answer to a Reply",
-                 .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message->header.err)),
+                 .expected = "no RDMA_ERROR from a side that was not called",
+                 .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(m.header.err)),
+                 .frames = last ? std::vector<uint64_t>{last->frame} : std::vector<uint64_t>{},
+                 .absent_from = Side(1 - m.from)});
+}
+
+// ERR-002 (RFC 8166): a responder drops RDMA_ERROR in silence. Flagged when the last thing that it got with that xid is
+// an RDMA_ERROR, and it answers. Not flagged: the answer to an outstanding Call.
+Outcome ErrorsAreNotAnswered(Context& c) {
+  const Message& m = *c.message;
+  if ((m.role != Role::kError && m.role != Role::kReply) || m.header.words < 4 || c.transaction)
+    return Outcome::kNotApplicable;
+  const RecentSend* last = LastFromPeer(c);
+  if (!last || last->role != Role::kError || !IsResponder(c)) return Outcome::kNotApplicable;
+  if (c.connection.lossy || !(m.repeated || SawEverything(c.connection))) return Unseen(c);
+  return c.Fail(
+      {.message = Text("A responder answers an RDMA_ERROR with ", m.role == Role::kError ? "another" : "a Reply"),
+       .expected = "no answer",
+       .actual = m.role == Role::kError ? "RDMA_ERROR" : "a Reply",
+       .frames = {last->frame},
+       .absent_from = Side(1 - m.from)});
+}
+
+// ERR-012: an RDMA_ERROR that cannot be decoded is dropped in silence, by whomever it comes to.
+Outcome UnreadableErrorIsDropped(Context& c) {
+  const Message& m = *c.message;
+  if (m.role != Role::kError || m.header.words < 4 || c.transaction) return Outcome::kNotApplicable;
+  const RecentSend* last = LastFromPeer(c);
+  if (!last || !last->unreadable_error) return Outcome::kNotApplicable;
+  if (c.connection.lossy) return Unseen(c);
+  return c.Fail({.message = "An RDMA_ERROR that cannot be decoded is answered with RDMA_ERROR",
+                 .expected = "no answer",
+                 .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(m.header.err)),
                  .frames = {last->frame},
-                 .absent_from = Side(1 - c.message->from)});
+                 .absent_from = Side(1 - m.from)});
 }
 
 // ERR-009 (RFC 8166): a malformed Reply is dropped in silence.
@@ -119,55 +146,12 @@ Outcome VersionRange(Context& c) {
   return Outcome::kPass;
 }
 
-// ERR-007: a version that is not supported is answered ERR_VERS. Any other answer, or silence while later Calls are
-// answered.
-Outcome BadVersionGetsErrVers(Context& c) {
-  const Message& m = *c.message;
-  if (const Awaited* due = Due(c, Owed::kErrVers))
-    return c.Fail({.message = "A Call of another version is not answered",
-                   .expected = "RDMA_ERROR with ERR_VERS",
-                   .actual = Text("no answer, though ", kPatience, " later Calls have one"),
-                   .frames = {due->frame},
-                   .from = Side(1 - due->requester),
-                   .xid = due->xid});
-  if (!c.transaction || (m.role != Role::kError && m.role != Role::kReply)) return Outcome::kNotApplicable;
-  if (FaultOfCall(*c.transaction) != Fault::kVersion) return Outcome::kNotApplicable;
-  if (m.role == Role::kError && m.header.err == rpcrdma::kErrVers) return Outcome::kPass;
-  if (m.role == Role::kReply && m.header.vers == c.transaction->call_header.vers)
-    return Outcome::kNotApplicable;  // it is supported
-  return c.Fail({.message = Text("A Call of version ", c.transaction->call_header.vers, " is answered with ",
-                                 m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"),
-                 .expected = "RDMA_ERROR with ERR_VERS",
-                 .actual = m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"});
-}
-
-// ERR-008: a Call whose header cannot be used is answered ERR_CHUNK. A Reply instead is a note; silence while later
-// Calls are answered a warning. Not flagged: short messages (HDR-005), a Reply to a Call whose inner xid only was
-// wrong.
-Outcome BadHeaderGetsErrChunk(Context& c) {
-  const Message& m = *c.message;
-  if (const Awaited* due = Due(c, Owed::kErrChunk))
-    return c.Fail({.message = "A Call with a faulty header is not answered",
-                   .expected = "RDMA_ERROR with ERR_CHUNK",
-                   .actual = Text("no answer, though ", kPatience, " later Calls have one"),
-                   .frames = {due->frame},
-                   .from = Side(1 - due->requester),
-                   .xid = due->xid});
-  if (!c.transaction || (m.role != Role::kError && m.role != Role::kReply)) return Outcome::kNotApplicable;
-  if (FaultOfCall(*c.transaction) != Fault::kHeader) return Outcome::kNotApplicable;
-  if (m.role == Role::kError && m.header.err == rpcrdma::kErrChunk) return Outcome::kPass;
-  return c.Fail({.message = Text("A Call with a faulty header is answered with ",
-                                 m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"),
-                 .expected = "RDMA_ERROR with ERR_CHUNK",
-                 .actual = m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply",
-                 .severity = Severity::kNote});
-}
-
-// ERR-010: RDMA_ERROR has 20 bytes with ERR_CHUNK, 28 with ERR_VERS. Zeros after it are a note; draft-08 has 52 bytes
-// for codes that it does not define.
+// ERR-010: RDMA_ERROR has 20 bytes with ERR_CHUNK, 28 with ERR_VERS, whose layout is that of all versions (RFC 8166
+// section 7, EXT-002). Zeros after it are a note; draft-08 has 52 bytes for codes that it does not define.
 Outcome ErrorLength(Context& c) {
   const Message& m = *c.message;
-  if (!IsError(m) || !LengthKnown(m) || m.header.vers != rpcrdma::kVersion1) return Outcome::kNotApplicable;
+  if (!IsError(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
+  if (m.header.vers != rpcrdma::kVersion1 && m.header.err != rpcrdma::kErrVers) return Outcome::kNotApplicable;
   const bool known = m.header.err == rpcrdma::kErrVers || m.header.err == rpcrdma::kErrChunk;
   if (!known && m.header.status == ParseStatus::kOk) return Outcome::kNotApplicable;
   const uint64_t expected = m.header.err == rpcrdma::kErrVers ? 28 : 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // LONG: RDMA_NOMSG and Position-zero chunks.
-#include "conformance/rules/common.h"
+#include "conformance/rules/placements.h"
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {
@@ -87,7 +87,7 @@ Outcome LongCallIsWhole(Context& c) {
 }
 
 // ... and segments whose Positions count up like fragments of one payload. Not flagged: a reduced item that happens to
-// start where the Position-zero content ends; the count before it says so. Needs that content.
+// start where the Position-zero content ends; the count before it, or the upper layer, says so. Needs that content.
 Outcome LongCallIsNotFragmented(Context& c) {
   const Transaction& t = *c.transaction;
   const Header& h = t.call_header;
@@ -106,6 +106,9 @@ Outcome LongCallIsNotFragmented(Context& c) {
   for (const session::ReadChunk& chunk : t.read_chunks)
     if (chunk.position != 0 && count && (chunk.length == *count || chunk.length == RoundUp4(*count)))
       return Outcome::kPass;
+  const Placements placements = Place(t);
+  for (size_t i = 0; i < placements.size; ++i)
+    if (EligibleAt(t, placements, i) == Eligible::kYes) return Outcome::kPass;
   return c.Fail({.message = "The segments of a Long Call carry their offsets as Positions",
                  .expected = "Position 0 for all segments of the payload",
                  .actual = Text("Position ", h.reads.back().position)});

@@ -45,6 +45,32 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
                  .absent_from = Side(1 - c.event->from)});
 }
 
+// The handle of two segments of one Call that share memory, at least one of them for writing.
+std::optional<uint32_t> SharedInside(const Transaction& t) {
+  std::vector<AdvertisedSegment> segments;
+  for (const session::SegmentRecord& record : t.segments)
+    if (record.segment.length > 0 && !Wraps(record.segment))
+      segments.push_back({record.segment, record.list != ListKind::kReadList});
+  std::ranges::sort(segments, {},
+                    [](const AdvertisedSegment& s) { return std::pair(s.segment.handle, s.segment.offset); });
+  // The last byte so far under this handle, of any segment and of those for writing.
+  uint64_t last = 0, last_writable = 0;
+  bool any = false, any_writable = false;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const Segment& s = segments[i].segment;
+    if (i > 0 && segments[i - 1].segment.handle != s.handle) any = any_writable = false;
+    const bool writable = segments[i].writable;
+    if (writable ? any && s.offset <= last : any_writable && s.offset <= last_writable) return s.handle;
+    const uint64_t end = s.offset + (s.length - 1);
+    last = any ? std::max(last, end) : end;
+    any = true;
+    if (!writable) continue;
+    last_writable = any_writable ? std::max(last_writable, end) : end;
+    any_writable = true;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 // MODEL-001: requesters do not read. Under draft-08, which does not have this rule, they read what a Reply advertises;
@@ -137,7 +163,19 @@ Outcome SegmentsDoNotOverlap(Context& c) {
   return Outcome::kPass;
 }
 
-// MEM-006: offset plus length does not wrap. Empty segments cannot.
+// ... nor do the segments of one Call.
+Outcome OwnSegmentsDoNotOverlap(Context& c) {
+  if (c.message->role != Role::kCall || !c.transaction || c.transaction->segments.empty())
+    return Outcome::kNotApplicable;
+  const auto handle = SharedInside(*c.transaction);
+  if (!handle) return Outcome::kPass;
+  return c.Fail({.message = "Two segments of a Call share memory that may be written",
+                 .expected = "memory for one purpose at a time",
+                 .actual = Text("handle ", Hex{*handle}, ", overlapping ranges")});
+}
+
+// MEM-006: offset plus length does not wrap. Empty segments cannot. A chunk of more than 4 GiB is a warning: no XDR
+// item is that long.
 Outcome SegmentsDoNotWrap(Context& c) {
   const Header& h = c.message->header;
   if (!HasLists(h) || !h.has_chunks()) return Outcome::kNotApplicable;
@@ -150,6 +188,36 @@ Outcome SegmentsDoNotWrap(Context& c) {
     if (Wraps(read.target)) return fail(read.target);
   for (const Segment& s : h.segments)
     if (Wraps(s)) return fail(s);
+  uint64_t longest = 0;
+  for (const Chunk& chunk : h.write_chunks) longest = std::max(longest, Sum(h, chunk));
+  if (h.reply_chunk) longest = std::max(longest, Sum(h, *h.reply_chunk));
+  if (c.message->role == Role::kCall && c.transaction)
+    for (const session::ReadChunk& chunk : c.transaction->read_chunks) longest = std::max(longest, chunk.length);
+  if (longest <= UINT32_MAX) return Outcome::kPass;
+  return c.Fail({.message = Text("A chunk of ", longest, " bytes"),
+                 .expected = "at most 4294967295 bytes: the largest XDR count",
+                 .actual = Text(longest),
+                 .severity = Severity::kWarning});
+}
+
+// MEM-008: memory is registered for one RPC, under a handle that cannot be guessed. Statistics over a hundred Calls: a
+// note. Not flagged: handles that count up in their low eight bits, which is all that a fast registration changes;
+// draft-08, which describes persistent registration.
+Outcome HandlesAreFresh(Context& c) {
+  if (c.message->role != Role::kCall || !c.transaction || c.legacy() || c.transaction->segments.empty())
+    return Outcome::kNotApplicable;
+  const Habits& habits = c.state.habits[c.message->from];
+  switch (habits.proven()) {
+    case Handles::kUnremarkable: return Outcome::kPass;
+    case Handles::kShared:
+      return c.Fail({.message = Text("Over ", Habits::kManyCalls, " Calls nearly all segments have the same handle"),
+                     .expected = "memory registered for each RPC",
+                     .actual = Text("handle ", Hex{habits.shared_handle()}, " for more than 90 percent of them")});
+    case Handles::kCountedUp:
+      return c.Fail({.message = "Each handle is the one before plus one: they can be predicted",
+                     .expected = "handles that are hard to guess",
+                     .actual = Text(Habits::kManyCalls, " segments or more in a row")});
+  }
   return Outcome::kPass;
 }
 

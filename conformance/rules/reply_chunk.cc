@@ -16,6 +16,11 @@ constexpr uint64_t kAcceptedReply = 24;
 constexpr uint64_t kSmallestReply = 20;
 constexpr uint64_t kLargestVerifier = 400;
 
+// RPCSEC_GSS: room for the largest verifier (GSS-005).
+uint64_t VerifierRoom(const rpc::CallHeader& call) {
+  return call.credential.flavor == rpc::kRpcsecGss ? kLargestVerifier : 0;
+}
+
 // The largest result that the requester's own arguments allow.
 class ReplyLimit : public nfs::Visitor {
  public:
@@ -78,21 +83,25 @@ std::span<const Segment> Returned(const Context& c) { return c.message->header.O
 }  // namespace
 
 // REPLY-001: a Reply chunk where the Reply may not fit. Only where the Call itself says how much it may get back: a
-// READ without a Write chunk, READDIR and READDIRPLUS. Procedures with small or unknown results are not judged.
+// READ without a Write chunk, READDIR and READDIRPLUS. Procedures with small or unknown results are not judged. A note
+// when only the largest verifier of RPCSEC_GSS would not fit.
 Outcome ReplyChunkIsOffered(Context& c) {
   const auto offer = ViewOffer(c);
   if (!offer) return Outcome::kNotApplicable;
   const Header& h = c.message->header;
   const uint64_t inline_data = h.write_chunks.empty() ? offer->limit.reads : 0;
-  const uint64_t needed = rpcrdma::kMinimumHeader + kAcceptedReply + offer->limit.limit + inline_data;
+  const uint64_t verifier = VerifierRoom(c.message->call);
+  const uint64_t needed = rpcrdma::kMinimumHeader + kAcceptedReply + verifier + offer->limit.limit + inline_data;
   if (needed <= offer->threshold || (offer->limit.limit == 0 && inline_data == 0)) return Outcome::kNotApplicable;
   if (h.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "The Call asks for more than fits into an inline Reply, and offers no Reply chunk",
                  .expected = Text("a Reply chunk: the Reply may have ", needed, " bytes"),
-                 .actual = Text("no Reply chunk, threshold ", offer->threshold)});
+                 .actual = Text("no Reply chunk, threshold ", offer->threshold),
+                 .severity = needed - verifier <= offer->threshold ? std::optional(Severity::kNote) : std::nullopt});
 }
 
-// REPLY-002: the Reply chunk holds what the Call asks for. Parts that go to Write chunks do not count.
+// REPLY-002: the Reply chunk holds what the Call asks for. Parts that go to Write chunks do not count. A note when only
+// the largest verifier of RPCSEC_GSS would not fit.
 Outcome ReplyChunkIsLargeEnough(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !m.header.reply_chunk)
@@ -101,12 +110,14 @@ Outcome ReplyChunkIsLargeEnough(Context& c) {
   ReplyLimit limit;
   if (m.header.proc == rpcrdma::kMsg && m.call.status == ParseStatus::kOk && !m.call.opaque_arguments())
     (void)nfs::WalkCall(m.call, m.payload, m.payload_length, limit);
-  const uint64_t needed = std::max(kSmallestReply, limit.limit);
+  const uint64_t verifier = limit.limit > 0 ? VerifierRoom(m.call) : 0;
+  const uint64_t needed = std::max(kSmallestReply, limit.limit + verifier);
   if (room >= needed) return Outcome::kPass;
   return c.Fail(
       {.message = Text("The Reply chunk has room for ", room, " bytes, the Reply may have ", needed, " and more"),
        .expected = Text("at least ", needed, " bytes"),
-       .actual = Count(room, "byte")});
+       .actual = Count(room, "byte"),
+       .severity = verifier > 0 && room >= limit.limit ? std::optional(Severity::kNote) : std::nullopt});
 }
 
 // REPLY-003 (RFC 8166): no Reply chunk where every Reply fits. A note, for procedures whose results are small and
@@ -119,8 +130,8 @@ Outcome ReplyChunkIsNeeded(Context& c) {
     return Outcome::kNotApplicable;
   const uint64_t results = kFixedResults[call.procedure];
   if (results == 0) return Outcome::kNotApplicable;
-  const uint64_t verifier = call.credential.flavor == rpc::kRpcsecGss ? kLargestVerifier : 0;
-  if (rpcrdma::kMinimumHeader + kAcceptedReply + verifier + results > offer->threshold) return Outcome::kNotApplicable;
+  if (rpcrdma::kMinimumHeader + kAcceptedReply + VerifierRoom(call) + results > offer->threshold)
+    return Outcome::kNotApplicable;
   if (!c.message->header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "A Reply chunk for a procedure whose Reply always fits inline",
                  .expected = "no Reply chunk",

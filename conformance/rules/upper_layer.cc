@@ -36,10 +36,6 @@ Outcome JudgeResults(Context& c) {
                  .actual = "a Write chunk with data"});
 }
 
-bool IsProtected(const rpc::CallHeader& call) {
-  return call.status == ParseStatus::kOk && call.gss && call.gss_proc == rpc::kGssData &&
-         (call.gss_service == rpc::kGssIntegrity || call.gss_service == rpc::kGssPrivacy);
-}
 bool IsGssControl(const rpc::CallHeader& call) {
   return call.status == ParseStatus::kOk && call.gss && call.gss_proc != rpc::kGssData;
 }
@@ -60,6 +56,16 @@ Outcome JudgeProtectedCall(Context& c, const Transaction& t) {
                    .severity = Severity::kWarning,
                    .from = t.requester});
   return Outcome::kPass;
+}
+
+Outcome JudgeGssControl(Context& c, const Transaction& t) {
+  if (!IsGssControl(t.call_rpc) || !HasLists(t.call_header)) return Outcome::kNotApplicable;
+  const bool reduced = !t.read_chunks.empty() && t.read_chunks.back().position > 0;
+  if (!reduced && t.call_header.write_chunks.empty()) return Outcome::kPass;
+  return c.Fail({.message = "An RPCSEC_GSS control message is reduced",
+                 .expected = "no Read chunks but at Position 0, no Write list",
+                 .actual = reduced ? "a Read chunk" : "a Write list",
+                 .from = t.requester});
 }
 
 }  // namespace
@@ -115,17 +121,15 @@ Outcome ProtectedReplyIsWhole(Context& c) {
                  .actual = "a Write chunk with data"});
 }
 
-// GSS-003: nor are the messages that control contexts.
+// GSS-003: nor are the messages that control contexts. Special chunks may hold them.
 Outcome GssControlIsWhole(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !IsGssControl(m.call))
+  if (c.message->role != Role::kCall || !c.transaction || c.message->header.proc != rpcrdma::kMsg)
     return Outcome::kNotApplicable;
-  const bool reduced =
-      std::ranges::any_of(m.header.reads, [](const rpcrdma::ReadSegment& read) { return read.position > 0; });
-  if (!reduced && m.header.write_chunks.empty()) return Outcome::kPass;
-  return c.Fail({.message = "An RPCSEC_GSS control message is reduced",
-                 .expected = "no Read chunks but at Position 0, no Write list",
-                 .actual = reduced ? "a Read chunk" : "a Write list"});
+  return JudgeGssControl(c, *c.transaction);
+}
+Outcome LongGssControlIsWhole(Context& c) {
+  if (c.transaction->call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  return JudgeGssControl(c, *c.transaction);
 }
 
 // BC-003: backward messages have no chunks as a rule: a note. Long ones may be legal.

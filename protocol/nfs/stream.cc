@@ -13,8 +13,19 @@ Bytes Stream::Opaque(uint32_t max) {
   const uint32_t size = U32();
   if (size > max) Malformed();
   const Bytes body = Take(size);
-  Skip(RoundUp4(size) - size);
+  Padding(size);
   return body;
+}
+
+void Stream::Padding(uint32_t size) {
+  const uint64_t start = cursor_.offset();
+  const Bytes padding = Take(RoundUp4(size) - size);
+  if (nonzero_padding_ != 0) return;
+  for (size_t i = 0; i < padding.size(); ++i) {
+    if (padding[i] == std::byte{0}) continue;
+    nonzero_padding_ = start + i;
+    return;
+  }
 }
 
 uint32_t Stream::Count(uint64_t element_bytes, uint32_t max) {

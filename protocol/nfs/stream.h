@@ -52,22 +52,28 @@ class Stream {
     if (!ok()) return;
     announce(count);
     const nfs::Item item{kind, cursor_.offset(), count, op_index};
-    if (!visitor.IsReduced(item)) Skip(RoundUp4(count));
+    if (visitor.IsReduced(item)) return;
+    Skip(count);
+    Padding(count);
   }
   void Item(ItemKind kind) {
     Item(kind, [](uint32_t) {});
   }
 
   // How it ended.
-  Walk Result() const { return {cursor_.status(), cursor_.offset(), has_status_, nfs_status_}; }
+  Walk Result() const { return {cursor_.status(), cursor_.offset(), has_status_, nfs_status_, nonzero_padding_}; }
 
   Visitor& visitor;
   uint32_t op_index = 0;
 
  private:
+  // What follows an opaque of `size` bytes.
+  void Padding(uint32_t size);
+
   Cursor cursor_;
   bool has_status_ = false;
   uint32_t nfs_status_ = 0;
+  uint64_t nonzero_padding_ = 0;
 };
 
 }  // namespace stag::nfs

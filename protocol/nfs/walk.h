@@ -74,6 +74,7 @@ struct Walk {
   uint64_t offset = 0;      // where the walk ended: bytes from the start of the stream
   bool has_status = false;  // reply: an NFS (NFSACL, MOUNT, NLM) status was read
   uint32_t nfs_status = 0;
+  uint64_t nonzero_padding = 0;  // where the first byte of XDR padding that is not zero stands; 0: nowhere
 };
 
 // `stream`: captured prefix of the reduced RPC message, `length`: its bytes on the wire; `header`: of that same

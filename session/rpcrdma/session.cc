@@ -98,6 +98,7 @@ struct Session::Impl {
   void Answer(ConnectionState& state, const Event& event);
   void Done(ConnectionState& state);
   void Orphan(ConnectionState& state, const Event& event);
+  bool AnswersEarly(const ConnectionState& state) const;
   void FlushEarly(ConnectionState& state);
 
   void CompleteCall(ConnectionState& state, Live& live);
@@ -317,6 +318,11 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   }
   if (!was_proven) Notify([&](Observer& o) { o.OnConnection(connection, event); });
   message.role = RoleOf(state);
+  if (AnswersEarly(state)) {
+    FlushEarly(state);
+    (void)Decode(state, event);
+    message.role = RoleOf(state);
+  }
   FindClient(state);
   ++stats.messages;
   SideCounters& counters = connection.counters[event.from];
@@ -527,6 +533,13 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   message.orphan = true;
   ++connection.replies_without_call;
   Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
+}
+
+// No Call is to come for the reply that waits: the message answers it, or is an answer with its xid.
+bool Session::Impl::AnswersEarly(const ConnectionState& state) const {
+  const EarlyReply& early = state.early;
+  return early.waiting && message.header.words > 0 && message.header.xid == early.xid &&
+         message.from != early.event.from && message.role != Role::kCall;
 }
 
 void Session::Impl::FlushEarly(ConnectionState& state) {

@@ -2,18 +2,10 @@
 //
 // RDLIST, and what goes with it of PAD and DDP.
 #include "tests/conformance/checker.h"
+#include "tests/conformance/chunks.h"
 
 namespace stag::test {
 namespace {
-
-struct ReadSeg {
-  uint32_t position, handle, length;
-};
-
-rpcrdma::Header WithReads(rpcrdma::Header header, std::initializer_list<ReadSeg> reads) {
-  for (const ReadSeg& read : reads) AddRead(header, read.position, {read.handle, read.length, 0x1000});
-  return header;
-}
 
 // Ids after a WRITE of `count` bytes whose data went into these segments.
 Id AfterWrite(uint32_t count, std::initializer_list<ReadSeg> reads, Profile profile = Profile::kRfc8166,
@@ -25,7 +17,7 @@ Id AfterWrite(uint32_t count, std::initializer_list<ReadSeg> reads, Profile prof
   return c.Ids(notes);
 }
 
-const uint32_t kAt = static_cast<uint32_t>(WriteCall(5, 0).size());  // where the data of WriteCall stands
+const uint32_t kAt = WriteDataAt();
 
 TEST(Rdlist, GoodWrites) {
   EXPECT_EQ(AfterWrite(1001, {{kAt, 7, 1001}}), Id{});

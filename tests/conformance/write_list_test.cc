@@ -2,18 +2,13 @@
 //
 // WRLIST: what Replies do with Write chunks.
 #include "tests/conformance/checker.h"
+#include "tests/conformance/chunks.h"
 #include "tests/conformance/compounds.h"
 
 namespace stag::test {
 namespace {
 
 using rpcrdma::Segment;
-using Chunks = std::vector<std::vector<Segment>>;
-
-rpcrdma::Header WithChunks(rpcrdma::Header header, const Chunks& chunks) {
-  for (const auto& chunk : chunks) AddWriteChunk(header, chunk);
-  return header;
-}
 
 struct ReadCase {
   uint32_t count = 1000;  // asked for and returned
@@ -263,22 +258,22 @@ Id BesideAReducedWrite(const Buffer& second, const Buffer& result, uint32_t retu
   c.script.Open();
   Greet(c);
   rpcrdma::Header header = WithChunks(Msg(5), {{{8, 500, 0x2000}}});
-  AddRead(header, PositionAfter({PutfhOp()}, ReducedWriteOp(1001)), {7, 1001, 0x1000});
-  c.script.Send(kClient, header, CompoundCall(5, {PutfhOp(), ReducedWriteOp(1001), second}));
+  AddRead(header, PositionAfter({PutFh()}, Write4(1001)), {7, 1001, 0x1000});
+  c.script.Send(kClient, header, CompoundCall(5, {PutFh(), Write4(1001), second}));
   c.script.Read(kServer, 7, 0x1000, Pattern(1001));
   if (returned > 0) c.script.Write(kServer, 8, 0x2000, Pattern(returned));
   c.script.Send(kServer, WithChunks(Msg(5), {{{8, returned, 0x2000}}}),
-                CompoundReply(5, {PutfhResult(), WriteResult(1001), result}));
+                CompoundReply(5, {PutFhResult(), Write4Result(1001), result}));
   return c.Ids();
 }
 
 TEST(Wrlist, ReducedWritesHideNothing) {
-  EXPECT_EQ(BesideAReducedWrite(ReadOp(500), ReducedReadResult(400), 400), Id{});
-  EXPECT_EQ(BesideAReducedWrite(ReadOp(500), ReducedReadResult(400), 404), Id{"WRLIST-006"});
-  EXPECT_EQ(BesideAReducedWrite(ReadOp(500), ReadResult(400), 0), Id{"WRLIST-010"});
-  EXPECT_EQ(BesideAReducedWrite(ReadOp(501), ReducedReadResult(400), 400), Id{"WRLIST-015"});
-  EXPECT_EQ(BesideAReducedWrite(GetattrOp(), GetattrResult(), 0), Id{"WRLIST-013"});
-  EXPECT_EQ(BesideAReducedWrite(GetattrOp(), GetattrResult(), 16), (Id{"WRLIST-013", "DDP-002"}));
+  EXPECT_EQ(BesideAReducedWrite(Read4(500), Read4Result(400, true), 400), Id{});
+  EXPECT_EQ(BesideAReducedWrite(Read4(500), Read4Result(400, true), 404), Id{"WRLIST-006"});
+  EXPECT_EQ(BesideAReducedWrite(Read4(500), Read4Result(400, false), 0), Id{"WRLIST-010"});
+  EXPECT_EQ(BesideAReducedWrite(Read4(501), Read4Result(400, true), 400), Id{"WRLIST-015"});
+  EXPECT_EQ(BesideAReducedWrite(Getattr4(), Getattr4Result(), 0), Id{"WRLIST-013"});
+  EXPECT_EQ(BesideAReducedWrite(Getattr4(), Getattr4Result(), 16), (Id{"WRLIST-013", "DDP-002"}));
 }
 
 // draft-08 section 3.4: a Reply may have a Read list where the Call has no Write chunk for the result.
