@@ -18,11 +18,19 @@
 // NOLINTBEGIN: C headers
 #include <epan/column-utils.h>
 #include <epan/conversation.h>
+#include <epan/conversation_filter.h>
+#include <epan/conversation_table.h>
 #include <epan/exceptions.h>
 #include <epan/expert.h>
+#include <epan/export_object.h>
+#include <epan/follow.h>
 #include <epan/packet.h>
 #include <epan/prefs.h>
 #include <epan/proto_data.h>
+#include <epan/srt_table.h>
+#include <epan/stat_tap_ui.h>
+#include <epan/stats_tree.h>
+#include <epan/tap.h>
 #include <epan/to_str.h>
 #include <wiretap/wtap.h>
 extern "C" {
@@ -31,6 +39,13 @@ extern "C" {
 // NOLINTEND
 #if STAG_WIRESHARK_VERSION >= 404
 #include <wsutil/plugins.h>
+#endif
+
+// The last parameter of the callbacks of a conversation filter.
+#if STAG_WIRESHARK_VERSION >= 402
+#define STAG_USER_DATA , void*
+#else
+#define STAG_USER_DATA
 #endif
 
 namespace stag::plugin {

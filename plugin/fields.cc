@@ -210,6 +210,8 @@ void RegisterConnectionFields(std::vector<hf_register_info>& table) {
 const char* CallFormText(session::CallForm form) { return val_to_str_const(Value(form), kCallForms, "unknown"); }
 const char* ReplyFormText(session::ReplyForm form) { return val_to_str_const(Value(form), kReplyForms, "unknown"); }
 
+const char* NakText(fabric::NakKind nak) { return val_to_str_const(Value(nak), kNaks, "unknown"); }
+
 void RegisterFields() {
   static std::vector<hf_register_info> table;
   RegisterHeaderFields(table);

@@ -58,6 +58,7 @@ inline Experts ei;
 // The values of rpcrdma.* fields as text, for the tables of the statistics.
 const char* CallFormText(session::CallForm form);
 const char* ReplyFormText(session::ReplyForm form);
+const char* NakText(fabric::NakKind nak);
 
 // Registers everything under `protocol`, with one expert info per rule of the conformance catalogue
 // ("rpcrdma.rule.<id>", lower case).

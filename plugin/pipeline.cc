@@ -70,5 +70,6 @@ void Feed(const Frame& frame) {
   if (pipeline) pipeline->Feed(frame);
 }
 const FrameRecord* RecordOf(uint32_t frame) { return pipeline ? pipeline->store().Find(frame) : nullptr; }
+uint32_t ConnectionCount() { return pipeline ? pipeline->store().connections() : 0; }
 
 }  // namespace stag::plugin

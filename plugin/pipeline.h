@@ -22,5 +22,7 @@ void FinishPipeline();
 void Feed(const Frame& frame);
 // What is shown at a frame that was fed; nullptr: nothing.
 const FrameRecord* RecordOf(uint32_t frame);
+// How many connections there are; they count from 1.
+uint32_t ConnectionCount();
 
 }  // namespace stag::plugin

@@ -10,6 +10,7 @@
 #include "plugin/pipeline.h"
 #include "plugin/prefs.h"
 #include "plugin/render.h"
+#include "plugin/tap.h"
 
 namespace stag::plugin {
 namespace {
@@ -77,6 +78,7 @@ void Register() {
   protocol = proto_register_protocol("RPC-over-RDMA", "RPC-over-RDMA", "rpcrdma");
   RegisterFields();
   RegisterPreferences();
+  RegisterStatistics();
   register_init_routine(Start);
   register_cleanup_routine(StopPipeline);
   register_postseq_cleanup_routine(FinishPipeline);

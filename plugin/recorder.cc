@@ -15,6 +15,32 @@ using session::Role;
 // Only what is known to be RPC-over-RDMA is shown.
 bool IsOurs(const session::Connection& connection) { return connection.proof == session::Proof::kRpcRdma; }
 
+// What most COMPOUNDs have beside the operation that they are about: SEQUENCE, PUTFH, GETFH and the like (RFC 8881
+// section 18, RFC 7530 section 16); CB_SEQUENCE.
+bool IsHousekeeping(uint32_t op, bool callback) {
+  if (callback) return op == 11;
+  switch (op) {
+    case 9:   // GETATTR
+    case 10:  // GETFH
+    case 22:  // PUTFH
+    case 23:  // PUTPUBFH
+    case 24:  // PUTROOTFH
+    case 31:  // RESTOREFH
+    case 32:  // SAVEFH
+    case 53:  // SEQUENCE
+      return true;
+    default: return false;
+  }
+}
+
+// The first operation that is not housekeeping; the last when all are.
+uint32_t MainOperation(const std::vector<session::Operation>& operations, bool callback) {
+  for (const session::Operation& operation : operations) {
+    if (!IsHousekeeping(operation.op, callback)) return operation.op;
+  }
+  return operations.back().op;
+}
+
 // The rebuilt message is nothing but the inline payload of its Send.
 bool IsInline(const session::Payload& payload, const MessageRecord& message) {
   return message.header.proc == rpcrdma::kMsg && message.header.status == ParseStatus::kOk &&
@@ -107,6 +133,7 @@ void Recorder::NoteProcedure(const session::Transaction& transaction, Transactio
   }
   if (transaction.operations.size() > kMostNamed) names += " ...";
   record.operations = store_.Share(names);
+  record.main_operation = MainOperation(transaction.operations, callback);
 }
 
 void Recorder::RecordInvalidation(const session::Connection& connection, const session::Transaction* transaction,

@@ -70,6 +70,7 @@ struct TransactionRecord {
   bool rpc_known = false;
   uint32_t program = 0, version = 0, procedure = 0;
   const std::string* operations = nullptr;  // of a COMPOUND: "SEQUENCE PUTFH READ"; null: none, or not known
+  uint32_t main_operation = 0;              // of a COMPOUND: the one that it is about; 0: not known
   session::CallForm call_form = session::CallForm::kShort;
   const MessageRecord* call = nullptr;
   const RpcRecord* rpc_call = nullptr;

@@ -3,6 +3,7 @@
 // Everything that a frame shows, in its order; findings; and what the other render files build on.
 #include "plugin/fields.h"
 #include "plugin/render.h"
+#include "plugin/tap.h"
 
 namespace stag::plugin {
 namespace {
@@ -178,6 +179,7 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
   for (const uint32_t later : rare.shown_in) AddFrameLink(home, scene, hf.shown_in, later);
   for (const NoteRecord& note : rare.notes) RenderNote(scene, home, note);
   for (const auto& finding : rare.findings) RenderFinding(scene, home, *finding);
+  Tap(scene.pinfo, frame);
 }
 
 }  // namespace stag::plugin

@@ -8,6 +8,7 @@
 
 #include "plugin/fields.h"
 #include "plugin/render.h"
+#include "plugin/tap.h"
 
 namespace stag::plugin {
 namespace {
@@ -17,16 +18,6 @@ dissector_handle_t rpc_dissector = nullptr;
 // Queue pair numbers have 24 bits: no queue pair that Wireshark itself makes conversations for can have these.
 constexpr uint32_t kFirstPort = 1u << 24;
 uint32_t PortOf(const ConnectionRecord& connection, Side side) { return kFirstPort + 2 * connection.id + side; }
-
-void SetAddress(address* to, const Address& from) {
-  switch (from.kind) {
-    case Address::Kind::kIpv4: set_address(to, AT_IPv4, 4, from.bytes.data()); break;
-    case Address::Kind::kIpv6: set_address(to, AT_IPv6, 16, from.bytes.data()); break;
-    case Address::Kind::kGid: set_address(to, AT_IB, 16, from.bytes.data()); break;
-    case Address::Kind::kLid: set_address(to, AT_IB, 2, from.bytes.data()); break;
-    case Address::Kind::kNone: clear_address(to); break;
-  }
-}
 
 // What is replaced in packet_info.
 struct Saved {
@@ -162,6 +153,16 @@ void RenderWithheld(const Scene& scene, proto_tree* home, const RpcRecord& rpc) 
 
 }  // namespace
 
+void SetAddress(address* to, const Address& from) {
+  switch (from.kind) {
+    case Address::Kind::kIpv4: set_address(to, AT_IPv4, 4, from.bytes.data()); break;
+    case Address::Kind::kIpv6: set_address(to, AT_IPv6, 16, from.bytes.data()); break;
+    case Address::Kind::kGid: set_address(to, AT_IB, 16, from.bytes.data()); break;
+    case Address::Kind::kLid: set_address(to, AT_IB, 2, from.bytes.data()); break;
+    case Address::Kind::kNone: clear_address(to); break;
+  }
+}
+
 void FindRpcDissector() { rpc_dissector = find_dissector("rpc"); }
 
 void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuff_t* send) {
@@ -179,6 +180,7 @@ void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuf
       AddFrameLink(tree, scene, hf.call_in, rpc.transaction->call_shown_at);
     }
   }
+  TapRpc(scene.pinfo, rpc, message);
   // The rpc dissector takes a Call of a program that nobody registered for a piece of some earlier message.
   if (!rpc_dissector || (rpc.call && rpc.transaction && !ProgramKnown(*rpc.transaction))) {
     proto_item* data = proto_tree_add_item(home, hf.rpc_data, message, 0, -1, ENC_NA);

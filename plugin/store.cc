@@ -28,7 +28,10 @@ void Store::Forget(uint32_t frame) {
   if (frame < frames_.size() && frames_[frame]) forgotten_.push_back(std::move(frames_[frame]));
 }
 
-ConnectionRecord& Store::Connection(ConnectionId id) { return connections_[id]; }
+ConnectionRecord& Store::Connection(ConnectionId id) {
+  last_connection_ = std::max(last_connection_, id);
+  return connections_[id];
+}
 
 TransactionRecord& Store::Transaction(uint64_t serial) { return transactions_[serial]; }
 

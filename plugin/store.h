@@ -25,6 +25,7 @@ class Store {
   // no longer shown.
   void Forget(uint32_t frame);
   ConnectionRecord& Connection(ConnectionId id);
+  uint32_t connections() const { return last_connection_; }  // the highest id
   TransactionRecord& Transaction(uint64_t serial);
   TransactionRecord* FindTransaction(uint64_t serial);
   // Copies bytes that must outlive the frame; nullptr when the limit would be passed.
@@ -38,6 +39,7 @@ class Store {
   std::unordered_map<ConnectionId, ConnectionRecord> connections_;
   std::unordered_map<uint64_t, TransactionRecord> transactions_;
   std::unordered_set<std::string> shared_;
+  ConnectionId last_connection_ = 0;
   uint64_t limit_, kept_ = 0;
 };
 
