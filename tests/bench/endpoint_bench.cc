@@ -23,9 +23,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr uint32_t kMessage = 4096, kDepth = 32;
-constexpr uint64_t kMessages = 400'000;
+constexpr uint64_t kMessages = 200'000;
 constexpr size_t kBulk = 1u << 20;
-constexpr uint64_t kBulks = 6'000, kBulkDepth = 8;
+constexpr uint64_t kBulks = 2'000, kBulkDepth = 8;
 
 void Require(bool condition, const char* what) {
   if (condition) return;
@@ -235,28 +235,38 @@ Cost IwarpBulk(bool crc, bool read) {
   });
 }
 
-void PutMessages(const char* what, const Cost& cost, const Cost& tcp) {
-  fmt::print("  {:28} {:10.0f} messages/s {:7.2f} us CPU each   {:5.2f} of TCP\n", what, cost.per_second, cost.cpu_us,
-             cost.per_second / tcp.per_second);
-}
-void PutBulk(const char* what, const Cost& cost, const Cost& tcp) {
-  fmt::print("  {:28} {:10.2f} GB/s       {:7.0f} us CPU each   {:5.2f} of TCP\n", what, cost.per_second * kBulk * 1e-9,
-             cost.cpu_us, cost.per_second / tcp.per_second);
+// The best of some rounds, in which all take turns: the machine may have other things to do, too.
+struct Contender {
+  const char* name;
+  std::function<Cost()> run;
+  Cost best;
+};
+
+void Compare(const char* unit, double scale, std::vector<Contender> all) {
+  for (int round = 0; round < 3; ++round) {
+    for (Contender& c : all) {
+      const Cost cost = c.run();
+      if (cost.per_second > c.best.per_second) c.best = cost;
+    }
+  }
+  for (const Contender& c : all)
+    fmt::print("  {:24} {:10.2f} {} {:8.2f} us CPU each {:6.2f} of TCP\n", c.name, c.best.per_second * scale, unit,
+               c.best.cpu_us, c.best.per_second / all[0].best.per_second);
 }
 
 void Run() {
-  fmt::print("{} bytes there and back, {} at a time (a message: both ways)\n", kMessage, kDepth);
-  const Cost tcp = TcpMessages();
-  PutMessages("TCP", tcp, tcp);
-  PutMessages("software iWARP", IwarpMessages(false), tcp);
-  PutMessages("software iWARP, CRC", IwarpMessages(true), tcp);
-  fmt::print("1 MiB at a time, one way\n");
-  const Cost stream = TcpStreamed();
-  PutBulk("TCP", stream, stream);
-  PutBulk("RDMA Write", IwarpBulk(false, false), stream);
-  PutBulk("RDMA Read", IwarpBulk(false, true), stream);
-  PutBulk("RDMA Write, CRC", IwarpBulk(true, false), stream);
-  PutBulk("RDMA Read, CRC", IwarpBulk(true, true), stream);
+  fmt::print("{} bytes there and back, {} at a time\n", kMessage, kDepth);
+  Compare("thousand/s", 1e-3,
+          {{"TCP", TcpMessages, {}},
+           {"software iWARP", [] { return IwarpMessages(false); }, {}},
+           {"software iWARP, CRC", [] { return IwarpMessages(true); }, {}}});
+  fmt::print("1 MiB one way, {} at a time\n", kBulkDepth);
+  Compare("GB/s      ", kBulk * 1e-9,
+          {{"TCP", TcpStreamed, {}},
+           {"RDMA Write", [] { return IwarpBulk(false, false); }, {}},
+           {"RDMA Read", [] { return IwarpBulk(false, true); }, {}},
+           {"RDMA Write, CRC", [] { return IwarpBulk(true, false); }, {}},
+           {"RDMA Read, CRC", [] { return IwarpBulk(true, true); }, {}}});
 }
 
 }  // namespace
