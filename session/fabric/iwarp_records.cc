@@ -36,9 +36,14 @@ void RecordStream::OnMark(uint32_t mark, Bytes message) {
   replies_ += type == 1;
 }
 
+void RecordStream::Lose() {
+  *this = {};
+  lost_ = true;
+}
+
 uint64_t RecordStream::Take(Bytes bytes, uint64_t wire) {
   if (BeginsWithMpa(bytes) || bytes_ >= kMaxBytes || (bytes_ == 0 && !BeginsRpc(bytes))) {
-    if (!BeginsWithMpa(bytes)) *this = {};
+    if (!BeginsWithMpa(bytes)) Lose();
     return 0;
   }
   uint64_t used = 0;
@@ -50,7 +55,7 @@ uint64_t RecordStream::Take(Bytes bytes, uint64_t wire) {
       continue;
     }
     if (used >= bytes.size()) {  // a mark that was not captured: nobody knows where the record ends
-      *this = {};
+      Lose();
       return 0;
     }
     const Bytes rest = bytes.subspan(static_cast<size_t>(used));
@@ -61,7 +66,7 @@ uint64_t RecordStream::Take(Bytes bytes, uint64_t wire) {
     mark_size_ = 0;
     OnMark(LoadBe32(mark_.data()), rest.subspan(1));
     if (left_ > kMaxFragment) {
-      *this = {};
+      Lose();
       return 0;
     }
   }

@@ -22,6 +22,10 @@ class RecordStream {
   // nothing that could be a record (then not active() afterwards).
   uint64_t Take(Bytes bytes, uint64_t wire);
 
+  // Bytes of the stream are missing: it is not followed any more, and how many messages it had is not known.
+  void Lose();
+  bool lost() const { return lost_; }
+
   bool active() const { return bytes_ > 0; }
   // A record is not complete.
   bool within_record() const { return left_ > 0 || mark_size_ > 0 || more_fragments_; }
@@ -38,6 +42,7 @@ class RecordStream {
   std::array<std::byte, 4> mark_{};
   uint32_t mark_size_ = 0;  // bytes of the mark that are there; 0 within a fragment
   uint32_t calls_ = 0, replies_ = 0;
+  bool lost_ = false;
 };
 
 }  // namespace stag::fabric

@@ -108,7 +108,8 @@ void IwarpConnection::OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameR
   if (request && (half.records.active() || peer(d).records.active())) {
     event.after_records = true;
     event.within_record = half.records.within_record();
-    event.unanswered_records = half.records.calls() - std::min(half.records.calls(), peer(d).records.replies());
+    if (!peer(d).records.lost())
+      event.unanswered_records = half.records.calls() - std::min(half.records.calls(), peer(d).records.replies());
   }
   if (mpa.enhanced) {
     if (mpa.enhanced->ird != iwarp::kReadsNotNegotiated) event.reads_served = mpa.enhanced->ird;
@@ -253,6 +254,7 @@ void IwarpConnection::SkipLost(Direction d, uint64_t to, FrameRef frame) {
     case Phase::kAwaitReply:
       // The set-up is lost, or what follows it: how FPDUs look must be learnt.
       partial.Clear();
+      half.records.Lose();
       StartSearch(d, true);
       if (peer(d).phase == Phase::kAwaitReply) StartSearch(d ^ 1, true);
       return;
