@@ -2,6 +2,7 @@
 //
 // FRAME and XID: how the RPC message stands in its message, and how Calls and Replies find each other.
 #include "pcaps/generator/cases.h"
+#include "pcaps/generator/iwarp_script.h"
 #include "pcaps/generator/traffic.h"
 
 namespace stag::evidence {
@@ -38,6 +39,34 @@ constexpr Case kCases[] = {
        const uint32_t xid = 0x80000000u | (SizeOf(GetattrCall(0)) - 4);
        s.Send(kClient, Msg(xid), GetattrCall(xid));
        s.Send(kServer, Msg(xid), GetattrReply(xid));
+     },
+     Fabric::kIwarp},
+
+    {"FRAME-002", kBreaks, "", "A TCP stream of RPC in record marks turns to MPA within a record.",
+     [](WireScript& s) {
+       Buffer record = Marked(GetattrCall(kXid));
+       record.resize(40);
+       static_cast<IwarpScript&>(s).Before(kClient, record);
+       s.Open();
+       s.ExpectAt(s.frame() - 1, "FRAME-002", Severity::kWarning);
+       s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
+     },
+     Fabric::kIwarp},
+    {"FRAME-002", kBreaks, "outstanding", "It turns to MPA before the Call in the old framing is answered.",
+     [](WireScript& s) {
+       static_cast<IwarpScript&>(s).Before(kClient, Marked(GetattrCall(kXid)));
+       s.Open();
+       s.ExpectAt(s.frame() - 1, "FRAME-002", Severity::kWarning);
+       s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
+     },
+     Fabric::kIwarp},
+    {"FRAME-002", kNearMiss, "", "It turns to MPA behind a Call and its Reply.",
+     [](WireScript& s) {
+       auto& stream = static_cast<IwarpScript&>(s);
+       stream.Before(kClient, Marked(GetattrCall(kXid)));
+       stream.Before(kServer, Marked(GetattrReply(kXid)));
+       s.Open();
+       s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
      },
      Fabric::kIwarp},
 
@@ -78,16 +107,16 @@ constexpr Case kCases[] = {
      }},
 
     {"XID-002", kBreaks, "",
-     "While one Call is outstanding a Reply comes for an xid that nobody used. Three messages pass, in case the "
-     "capture swapped frames; then the client, heard again without a gap, has not sent such a Call.",
+     "While one Call is outstanding a Reply comes for an xid that nobody used. It is known when the client, heard "
+     "again "
+     "without a gap, has not sent such a Call.",
      [](WireScript& s) {
        s.Open();
        Greet(s);
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
        s.Send(kServer, Msg(0x99), GetattrReply(0x99));
        s.Send(kServer, Msg(kXid), GetattrReply(kXid));
-       Getattr(s, kXid + 1);
-       s.Send(kClient, Msg(kXid + 2), GetattrCall(kXid + 2));
+       s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
        s.Expect("XID-002", Severity::kWarning);
      }},
     {"XID-002", kNearMiss, "", "The Call of that Reply was sent, but the capture misses it.",

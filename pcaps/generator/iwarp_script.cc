@@ -61,9 +61,19 @@ void IwarpScript::Settle() {
 }
 
 void IwarpScript::Handshake() {
+  if (connected_) return;
+  connected_ = true;
   Segment(0, link::kTcpSyn, {});
   Segment(1, link::kTcpSyn | link::kTcpAck, {});
   Segment(0, link::kTcpAck, {});
+}
+
+void IwarpScript::Before(Side from, const Buffer& bytes) {
+  Begin();
+  Handshake();
+  conversation_.Put(from, bytes);
+  Flush();
+  End();
 }
 
 void IwarpScript::OpenWith(const Buffer& client, const Buffer& server) {

@@ -30,6 +30,8 @@ class IwarpScript : public WireScript {
   void Nak(Side from, fabric::NakKind kind) override;
   void Settle() override;
 
+  // Bytes of the TCP stream in front of the MPA exchange: another protocol. The first opens the TCP connection.
+  void Before(Side from, const Buffer& bytes);
   // RDMAP message by message: what the operations do not offer. Flush afterwards.
   fabric::test::Conversation& conversation() { return conversation_; }
   void Flush();
@@ -37,12 +39,14 @@ class IwarpScript : public WireScript {
  private:
   void CloseFor(fabric::CloseReason reason) override;
   void SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) override;
+  // The TCP handshake, unless it is done.
   void Handshake();
   void Segment(Side from, uint8_t flags, Bytes payload);
 
   uint32_t number_;
   fabric::test::Conversation conversation_;
   std::array<uint32_t, 2> next_sequence_{};
+  bool connected_ = false;
   std::vector<iwarp::ReadRequest> reads_[2];  // by reader
   std::unique_ptr<IwarpScript> next_;
 };

@@ -26,8 +26,17 @@ void TwoWrites(WireScript& s, uint32_t second_position) {
          TwoWrites());
 }
 
-// An unknown program: no upper layer tells what its arguments are.
-Buffer UnknownCall(uint32_t count) { return MakeCall(kXid, 0x20000000, 1, 1, Words({count})); }
+// An unknown program, so that no upper layer tells what its arguments are; that it uses chunks is noted (DDP-010). A
+// chunk of 256 bytes in these segments, `before_end` bytes before the end.
+void CallUnknown(WireScript& s, const Buffer& arguments, uint32_t before_end,
+                 const Segments& chunk = {{0x77, 256, 0x10000}}) {
+  s.Open();
+  const Buffer call = MakeCall(kXid, 0x20000000, 1, 1, arguments);
+  rpcrdma::Header header = Msg(kXid);
+  for (const rpcrdma::Segment& segment : chunk) AddRead(header, SizeOf(call) - before_end, segment);
+  s.Send(kClient, header, call);
+  s.Expect("DDP-010", Severity::kNote);
+}
 
 constexpr Case kCases[] = {
     {"RDLIST-001", kBreaks, "", "A Reply brings a Read list, and with it memory of the server.",
@@ -53,9 +62,7 @@ constexpr Case kCases[] = {
     {"RDLIST-002", kBreaks, "",
      "A chunk of 256 bytes at a Position that is no multiple of four; the four bytes before it read 256.",
      [](WireScript& s) {
-       s.Open();
-       const Buffer call = MakeCall(kXid, 0x20000000, 1, 1, Words({1, 0}));
-       s.Send(kClient, WithReads(Msg(kXid), {{SizeOf(call) - 3, {0x77, 256, 0x10000}}}), call);
+       CallUnknown(s, Words({1, 0}), 3);
        s.Expect("RDLIST-002");
      }},
     {"RDLIST-002", kNearMiss, "",
@@ -109,18 +116,15 @@ constexpr Case kCases[] = {
      }},
 
     {"RDLIST-005", kBreaks, "",
-     "A Call of a program that nobody knows: the word before the Position says 8192, the chunk has 256 bytes.",
+     "A Call of a program that nobody knows (DDP-010): the word before the Position says 8192, the chunk has 256 "
+     "bytes.",
      [](WireScript& s) {
-       s.Open();
-       const Buffer call = UnknownCall(8192);
-       s.Send(kClient, WithReads(Msg(kXid), {{SizeOf(call), {0x77, 256, 0x10000}}}), call);
+       CallUnknown(s, Words({8192}), 0);
        s.Expect("RDLIST-005", Severity::kWarning);
      }},
-    {"RDLIST-005", kNearMiss, "", "The word says 253: the chunk has the item and its padding.",
+    {"RDLIST-005", kNearMiss, "", "The word says 256, and so do the two segments of the chunk together.",
      [](WireScript& s) {
-       s.Open();
-       const Buffer call = UnknownCall(253);
-       s.Send(kClient, WithReads(Msg(kXid), {{SizeOf(call), {0x77, 256, 0x10000}}}), call);
+       CallUnknown(s, Words({256}), 0, {{0x77, 101, 0x10000}, {0x78, 155, 0x20000}});
      }},
 
     {"RDLIST-006", kBreaks, "",
@@ -161,10 +165,12 @@ constexpr Case kCases[] = {
        s.Send(kClient, WithReads(Msg(kXid), {{DataAt(), {0x77, 256, 0x10000}}}), WriteCall(kXid, 256));
        s.Send(kServer, Msg(kXid), FailedWriteReply(kXid, 70));
      }},
-    {"RDLIST-007", kNearMiss, "padding", "A WRITE of 253 bytes, of which the chunk holds 256: the padding is not read.",
+    {"RDLIST-007", kNearMiss, "padding",
+     "A WRITE of 253 bytes in a chunk of 256: its padding is not read. That it is in the chunk is what PAD-002 notes.",
      [](WireScript& s) {
        s.Open();
        s.Send(kClient, WithReads(Msg(kXid), {{DataAt(), {0x77, 256, 0x10000}}}), WriteCall(kXid, 253));
+       s.Expect("PAD-002", Severity::kNote);
        s.Read(kServer, 0x77, 0x10000, Pattern(253));
        s.Send(kServer, Msg(kXid), WriteReply(kXid, 253));
      }},
