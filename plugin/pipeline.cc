@@ -10,20 +10,25 @@
 namespace stag::plugin {
 namespace {
 
+constexpr uint32_t kLastQueuePair = 0xffffff;
+
 class Pipeline {
  public:
   Pipeline()
       : store_(uint64_t{preferences.memory_mib} << 20),
         recorder_(store_, preferences.reassemble),
         engine_(EngineOptions(), recorder_),
-        session_({}, Observers()),
-        decoder_({}, session_) {}
+        session_(SessionOptions(), Observers()),
+        decoder_({}, session_) {
+    Take(preferences.service_ports, ports_);
+    Take(preferences.queue_pairs, queue_pairs_);
+  }
 
-  void Feed(const Frame& frame) {
+  void Feed(const Frame& frame, Bytes whole) {
     if (finished_ || frame.ref.number < last_) return;
     if (frame.ref.number == last_) store_.Forget(static_cast<uint32_t>(last_));
     last_ = frame.ref.number;
-    recorder_.set_frame(frame.bytes);
+    recorder_.set_frame(whole);
     decoder_.OnFrame(frame);
     recorder_.set_frame({});
   }
@@ -35,6 +40,8 @@ class Pipeline {
     session_.Finish();
   }
 
+  void NamePort(uint32_t port) { ports_.push_back({port, port}); }
+  void NameAllQueuePairs() { queue_pairs_.assign(1, {1, kLastQueuePair}); }
   const Store& store() const { return store_; }
 
  private:
@@ -43,11 +50,21 @@ class Pipeline {
     options.profile = static_cast<conformance::Profile>(preferences.profile);
     return options;
   }
+  session::SessionOptions SessionOptions() const {
+    session::SessionOptions options;
+    options.service_ports = &ports_;
+    options.queue_pairs = &queue_pairs_;
+    return options;
+  }
+  static void Take(const range_t* from, std::vector<session::NumberRange>& to) {
+    for (unsigned i = 0; from && i < from->nranges; ++i) to.push_back({from->ranges[i].low, from->ranges[i].high});
+  }
   std::vector<session::Observer*> Observers() {
     if (!preferences.check) return {&recorder_};
     return {&recorder_, &engine_};
   }
 
+  std::vector<session::NumberRange> ports_, queue_pairs_;
   Store store_;
   Recorder recorder_;
   conformance::Engine engine_;
@@ -66,10 +83,16 @@ void StopPipeline() { pipeline.reset(); }
 void FinishPipeline() {
   if (pipeline) pipeline->Finish();
 }
-void Feed(const Frame& frame) {
-  if (pipeline) pipeline->Feed(frame);
+void Feed(const Frame& frame, Bytes whole) {
+  if (pipeline) pipeline->Feed(frame, whole);
 }
 const FrameRecord* RecordOf(uint32_t frame) { return pipeline ? pipeline->store().Find(frame) : nullptr; }
+void NamePort(uint32_t port) {
+  if (pipeline) pipeline->NamePort(port);
+}
+void NameAllQueuePairs() {
+  if (pipeline) pipeline->NameAllQueuePairs();
+}
 uint32_t ConnectionCount() { return pipeline ? pipeline->store().connections() : 0; }
 
 }  // namespace stag::plugin

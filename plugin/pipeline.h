@@ -18,8 +18,13 @@ void StopPipeline();
 // All frames of the file were fed: what was held back for packets that never came is recorded at the last frame.
 void FinishPipeline();
 
-// A frame on its first visit. The bytes are not kept. Frames come in order of their numbers.
-void Feed(const Frame& frame);
+// The user says that connections with this service port, or all connections over queue pairs, are RPC-over-RDMA.
+void NamePort(uint32_t port);
+void NameAllQueuePairs();
+
+// A frame on its first visit, and the whole of it when `frame` is what a tunnel carries. The bytes are not kept. Frames
+// come in order of their numbers.
+void Feed(const Frame& frame, Bytes whole);
 // What is shown at a frame that was fed; nullptr: nothing.
 const FrameRecord* RecordOf(uint32_t frame);
 // How many connections there are; they count from 1.

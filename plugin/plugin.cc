@@ -6,6 +6,7 @@
 #define WS_BUILD_DLL
 
 #include "plugin/compat.h"
+#include "plugin/feed.h"
 #include "plugin/fields.h"
 #include "plugin/pipeline.h"
 #include "plugin/prefs.h"
@@ -15,63 +16,40 @@
 namespace stag::plugin {
 namespace {
 
-// Record types of the ERF format. Wireshark has taken off the record header, and the two bytes before Ethernet.
-LinkType LinkOfErf(uint8_t type) {
-  switch (type & 0x7f) {
-    case 2:   // TYPE_ETH
-    case 11:  // TYPE_COLOR_ETH
-    case 16:  // TYPE_DSM_COLOR_ETH
-    case 20:  // TYPE_COLOR_HASH_ETH
-      return LinkType::kEthernet;
-    case 21:  // TYPE_INFINIBAND
-    case 25:  // TYPE_INFINIBAND_LINK
-      return LinkType::kErfInfiniBand;
-    case 22:  // TYPE_IPV4
-    case 23:  // TYPE_IPV6
-      return LinkType::kRawIp;
-    default: return LinkType::kUnsupported;
-  }
-}
-
-LinkType LinkOf(const packet_info* pinfo) {
-  if (!pinfo->rec || pinfo->rec->rec_type != REC_TYPE_PACKET) return LinkType::kUnsupported;
-  switch (pinfo->rec->rec_header.packet_header.pkt_encap) {
-    case WTAP_ENCAP_ETHERNET: return LinkType::kEthernet;
-    case WTAP_ENCAP_SLL: return LinkType::kLinuxSll;
-    case WTAP_ENCAP_SLL2: return LinkType::kLinuxSll2;
-    case WTAP_ENCAP_RAW_IP:
-    case WTAP_ENCAP_RAW_IP4:
-    case WTAP_ENCAP_RAW_IP6: return LinkType::kRawIp;
-    case WTAP_ENCAP_INFINIBAND: return LinkType::kInfiniBand;
-    case WTAP_ENCAP_ERF:
-      return pinfo->pseudo_header ? LinkOfErf(pinfo->pseudo_header->erf.phdr.type) : LinkType::kUnsupported;
-    default: return LinkType::kUnsupported;
-  }
-}
-
 int Dissect(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
-  const unsigned captured = tvb_captured_length(tvb);
-  if (!PINFO_FD_VISITED(pinfo)) {
-    Frame frame;
-    frame.ref.number = pinfo->num;
-    frame.ref.time_ns = int64_t{pinfo->abs_ts.secs} * 1000000000 + pinfo->abs_ts.nsecs;
-    frame.link = LinkOf(pinfo);
-    frame.wire_length = tvb_reported_length(tvb);
-    if (captured != 0) {
-      const uint8_t* bytes = tvb_get_ptr(tvb, 0, static_cast<int>(captured));
-      frame.bytes = {reinterpret_cast<const std::byte*>(bytes), captured};
-    }
-    Feed(frame);
-  }
+  FinishFrame(tvb, pinfo);
   const FrameRecord* record = RecordOf(pinfo->num);
   if (!record) return 0;  // not a frame of ours: Wireshark does not list the protocol for it
   RenderFrame({tvb, pinfo, tree}, *record);
-  return static_cast<int>(captured);
+  return static_cast<int>(tvb_captured_length(tvb));
+}
+
+// Below InfiniBand and iWARP, what is ours is claimed, so that nobody else takes it for something else; the
+// postdissector shows it. Packets in the middle of a message are claimed by nobody.
+WsBool Claim(tvbuff_t*, packet_info* pinfo, proto_tree*, void*) {
+  FeedEarly(pinfo);
+  const FrameRecord* record = RecordOf(pinfo->num);
+  return record && (!record->messages.empty() || !record->operations.empty());
+}
+
+// "Decode As": whatever this packet belongs to is RPC-over-RDMA. Nothing is taken, so that Wireshark's InfiniBand and
+// iWARP dissectors go on.
+int DecodeAs(tvbuff_t*, packet_info* pinfo, proto_tree*, void*) {
+  if (!PINFO_FD_VISITED(pinfo)) {
+    if (pinfo->ptype == PT_TCP) {
+      NamePort(pinfo->match_uint);
+    } else {
+      NameAllQueuePairs();
+    }
+    FeedEarly(pinfo);
+  }
+  return 0;
 }
 
 void Start() {
   ApplyReplaceBuiltin();
   StartPipeline();
+  StartFeed();
 }
 
 void Register() {
@@ -87,6 +65,13 @@ void Register() {
 void HandOff() {
   FindRpcDissector();
   register_postdissector(create_dissector_handle(Dissect, protocol));
+  heur_dissector_add("infiniband.payload", Claim, "RPC-over-RDMA over InfiniBand and RoCE", "rpcrdma1_ib", protocol,
+                     HEURISTIC_ENABLE);
+  heur_dissector_add("iwarp_ddp_rdmap", Claim, "RPC-over-RDMA over iWARP", "rpcrdma1_iwarp", protocol,
+                     HEURISTIC_ENABLE);
+  const dissector_handle_t decode_as = create_dissector_handle(DecodeAs, protocol);
+  dissector_add_for_decode_as("infiniband", decode_as);
+  dissector_add_for_decode_as("tcp.port", decode_as);
 }
 
 }  // namespace

@@ -44,6 +44,14 @@ void RegisterPreferences() {
   prefs_register_uint_preference(module, "memory", "Memory for rebuilt messages (MiB)",
                                  "How much of the rebuilt messages of a file is kept for display", 10,
                                  &preferences.memory_mib);
+  prefs_register_range_preference(module, "service_ports", "Additional service ports",
+                                  "TCP ports (iWARP) and ports of the RDMA connection manager's service (InfiniBand, "
+                                  "RoCE) whose connections are RPC-over-RDMA. Port 20049, and connections that show "
+                                  "what they are, need not be named",
+                                  &preferences.service_ports, 65535);
+  prefs_register_range_preference(module, "queue_pairs", "Additional queue pairs",
+                                  "Queue pair numbers, of either end, whose connections are RPC-over-RDMA",
+                                  &preferences.queue_pairs, 0xffffff);
 }
 
 void ApplyReplaceBuiltin() {

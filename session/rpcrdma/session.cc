@@ -91,6 +91,7 @@ struct Session::Impl {
   void Close(ConnectionState& state, const Event& event);
 
   // Parts of OnSend.
+  bool IsNamed(const fabric::ConnectionInfo& info) const;
   bool Decode(ConnectionState& state, const Event& event);
   Role RoleOf(const ConnectionState& state) const;
   void FindClient(ConnectionState& state);
@@ -189,7 +190,9 @@ void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
     }
   }
   connection.setup_seen = connection.setup[0].seen && connection.setup[1].seen;
-  if (connection.info.service_port == rpcrdma::kServicePort) connection.proof = Proof::kRpcRdma;
+  if (connection.info.service_port == rpcrdma::kServicePort || IsNamed(connection.info)) {
+    connection.proof = Proof::kRpcRdma;
+  }
   Notify([&](Observer& o) { o.OnConnection(connection, event); });
 }
 
@@ -241,6 +244,19 @@ static bool IsProof(const Message& message) {
   return header.reply_chunk && header.reply_chunk->count > 0;
 }
 
+bool Session::Impl::IsNamed(const fabric::ConnectionInfo& info) const {
+  const auto has = [](const std::vector<NumberRange>* ranges, uint32_t number) {
+    return ranges && number != 0 && std::any_of(ranges->begin(), ranges->end(), [&](const NumberRange& range) {
+             return range.first <= number && number <= range.last;
+           });
+  };
+  const bool iwarp = info.fabric == fabric::FabricKind::kIwarp;
+  return has(options.service_ports, info.service_port) ||
+         std::any_of(info.endpoint.begin(), info.endpoint.end(), [&](const Endpoint& end) {
+           return has(iwarp ? options.service_ports : options.queue_pairs, end.number);
+         });
+}
+
 bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
   message.frame = event.frame;
   message.first_frame = event.first_frame;
@@ -262,7 +278,7 @@ bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
     message.payload_length = event.length - std::min<uint64_t>(header.length, event.length);
   }
   if (state.connection.proof == Proof::kUnknown) {
-    if (!IsProof(message)) return false;
+    if (!IsProof(message) && !IsNamed(*event.connection)) return false;
     state.connection.proof = Proof::kRpcRdma;
   }
   if (message.payload.size() >= 8) {

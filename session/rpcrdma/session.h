@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "session/fabric/fabric_event.h"
 #include "session/rpcrdma/connection.h"
@@ -17,12 +18,21 @@
 
 namespace stag::session {
 
+struct NumberRange {
+  uint32_t first = 0, last = 0;  // both included
+};
+
 struct SessionOptions {
   // Keep the bytes of items moved by RDMA (Write chunks, Read chunks at Position > 0), for hashing or extraction.
   // Special chunks are always kept. Without it, such items are accounted for by ranges and may still be complete.
   bool keep_bulk = true;
   uint64_t memory_limit = 256u << 20;   // bytes, over all connections
   uint32_t max_outstanding = 1u << 16;  // Calls without an answer, per connection
+  // Connections that are RPC-over-RDMA because the user says so: by service port (iWARP: the TCP port of either end),
+  // and by queue pair number of either end. Looked at while a connection is not known for what it is: may change
+  // meanwhile.
+  const std::vector<NumberRange>* service_ports = nullptr;
+  const std::vector<NumberRange>* queue_pairs = nullptr;
 };
 
 struct SessionStats {
