@@ -407,6 +407,7 @@ void Engine::OnCallComplete(const session::Connection& connection, const session
 void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
+  judged->state.Before(operation);
   if (!judged->held.empty()) impl_->Heard(connection, operation.event->from, *judged);
   Context context = impl_->MakeContext(connection, judged->state);
   context.operation = &operation;

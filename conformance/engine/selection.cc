@@ -20,6 +20,8 @@ constexpr Exception kExceptions[] = {
     {"RDLIST-002", Profile::kRfc5666, true},
     // draft-08 sends the Read list in replies and answers neither; its own rules for them are in DONE and WRLIST-022.
     {"MODEL-003", Profile::kRfc5666, false},
+    // draft-08 takes the granted value alone.
+    {"CRED-004", Profile::kRfc5666, false},
     // The structure of MSGP is in all documents, but where it must not be sent MSGP-001 says so.
     {"DONE-004", Profile::kRfc8166, false},
     {"DONE-004", Profile::kRfc5666bis, false},

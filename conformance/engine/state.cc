@@ -29,11 +29,16 @@ void LearnSizes(const Transaction& t, ConnectionState& state) {
   const Bytes call = t.call.stream, reply = t.reply.stream;
   if (t.call_rpc.length > call.size() || t.reply_rpc.length > reply.size()) return;
   if (rpcrdma::Decode(call.subspan(t.call_rpc.length), t.call.stream_length - t.call_rpc.length, arguments) ==
-      ParseStatus::kOk)
+      ParseStatus::kOk) {
     state.ccp_reply_size = arguments.maxreply_sendsize;
+    state.ccp_reads[t.requester] = arguments.maxrdmaread;
+  }
   if (rpcrdma::Decode(reply.subspan(t.reply_rpc.length), t.reply.stream_length - t.reply_rpc.length, results) ==
-      ParseStatus::kOk)
+      ParseStatus::kOk) {
     state.ccp_call_size = results.maxcall_sendsize;
+    state.ccp_align = results.align;
+    state.ccp_reads[1 - t.requester] = results.maxrdmaread;
+  }
 }
 
 // RDMA_ERROR of version 1 whose body is cut short, or whose code says nothing (RFC 8166 section 4.1.2).
@@ -113,6 +118,15 @@ void ConnectionState::Before(const fabric::Event& nak) {
 
 void ConnectionState::Before(const Connection& connection, const Message& message, const Transaction* transaction) {
   if (message.role == Role::kCall && transaction) habits[message.from].Before(*transaction);
+  exceeds_grant = message.role == Role::kCall && transaction && !message.repeated &&
+                  connection.credits[message.from].NextCallExceeds();
+  if (message.role == Role::kReply && transaction) {
+    FlowState& to = flow[transaction->requester];
+    to.falling = to.granted && message.header.credit + 1 == to.grant ? to.falling + 1 : 0;
+    to.granted = true;
+    to.grant = message.header.credit;
+  }
+
   std::erase_if(awaited, [](const Awaited& a) { return a.due; });
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   if (answer && message.header.words > 0) Answered(Side(1 - message.from), message.header.xid);
@@ -150,6 +164,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
   send.malformed = fault == Fault::kHeader || fault == Fault::kXid;
   send.msgp = header.words == 4 && header.proc == rpcrdma::kMsgp;
   send.unreadable_error = IsUnreadableError(message);
+  send.exceeds_grant = exceeds_grant;
   send.in_order = message.role == Role::kReply && transaction;
   send.invalidates = message.invalidated.has_value();
   if (message.invalidated && transaction)
@@ -166,44 +181,53 @@ void ConnectionState::After(const Connection& connection, const Message& message
     if (fault == Fault::kHeader || fault == Fault::kXid)
       Await(Owed::kErrChunk, message.from, header.xid, message.frame.number);
     if (fault == Fault::kVersion) Await(Owed::kErrVers, message.from, header.xid, message.frame.number);
-    if (!transaction->segments.empty() && calls_used < kMaxCalls) {
+    if (fault == Fault::kNone && send.msgp) Await(Owed::kMsgpError, message.from, header.xid, message.frame.number);
+    if (exceeds_grant) flow[message.from].overrun_frame = message.frame.number;
+    if (calls_used < kMaxCalls) {
       if (calls_used == calls.size()) calls.emplace_back();
-      AdvertisingCall& call = calls[calls_used++];
+      OutstandingCall& call = calls[calls_used++];
       call.serial = transaction->serial;
       call.xid = transaction->xid;
       call.requester = transaction->requester;
       call.frame = transaction->call_frame.number;
+      call.answered = false;
       call.shared_frame = 0;
       call.segments.clear();
       for (const session::SegmentRecord& s : transaction->segments)
         call.segments.push_back({s.segment, s.list != session::ListKind::kReadList});
       if (!message.repeated) NoteSharing(call);
     }
-    if (connection.setup_seen && !connection.lossy && connection.calls == 1) credits_known[message.from] = true;
+  }
+  if (message.role == Role::kDone) {
+    ++flow[message.from].dones;
+    Await(Owed::kDoneError, message.from, header.xid, message.frame.number);
   }
   if ((message.role == Role::kReply || message.role == Role::kError) && transaction) {
     if (!transaction->backward) forward_reply = true;
-    if (header.words >= 3 && (message.role == Role::kReply || header.credit > 0))
-      grants[transaction->requester].Add(header.credit);
     if (message.role == Role::kReply) habits[transaction->requester].AfterReply(*transaction);
     if (message.role == Role::kError) {
       errored[transaction->requester].Add(header.xid);
       errored_call_hash[transaction->requester].Add(HashOf(transaction->call.stream));
     }
+    FlowState& to = flow[transaction->requester];
+    to.dones = 0;
     // Credits are those from before this message: the last one outstanding has just been answered.
-    if (connection.credits[transaction->requester].outstanding <= 1 && !connection.disturbed)
-      credits_known[transaction->requester] = true;
-    if (!transaction->reply_read_chunks.empty())
+    if (connection.credits[transaction->requester].outstanding <= 1) to.overrun_frame = 0;
+    if (!transaction->reply_read_chunks.empty()) {
       Await(Owed::kDone, transaction->requester, header.xid, message.frame.number);
+      ++to.unread;
+      for (size_t i = 0; i < calls_used; ++i)
+        if (calls[i].serial == transaction->serial) calls[i].answered = true;
+    }
     for (const session::Operation& op : transaction->operations)
       if (op.has_status && op.status == 0 && (op.op == kOpCreateSession || op.op == kOpBindConnToSession))
         backchannel = true;
   }
 }
 
-void ConnectionState::NoteSharing(const AdvertisingCall& call) {
+void ConnectionState::NoteSharing(const OutstandingCall& call) {
   for (size_t i = 0; i < calls_used; ++i) {
-    AdvertisingCall& other = calls[i];
+    OutstandingCall& other = calls[i];
     if (&other == &call || other.requester != call.requester || other.shared_frame != 0) continue;
     for (const AdvertisedSegment& theirs : other.segments)
       if (std::ranges::any_of(call.segments, [&](const AdvertisedSegment& mine) { return Overlap(mine, theirs); })) {
@@ -213,6 +237,12 @@ void ConnectionState::NoteSharing(const AdvertisingCall& call) {
         break;
       }
   }
+}
+
+void ConnectionState::Before(const session::RdmaOperation& operation) {
+  const fabric::Event& event = *operation.event;
+  if (event.kind == fabric::EventKind::kReadRequest) reads[event.from].OnRequest(event);
+  if (event.kind == fabric::EventKind::kReadResponse) reads[1 - event.from].OnResponse(event);
 }
 
 void ConnectionState::After(const session::RdmaOperation& operation) {
@@ -241,6 +271,8 @@ void ConnectionState::Ended(const Transaction& transaction) {
     std::swap(calls[i], calls[--calls_used]);  // keeps the storage for the next Call
     break;
   }
+  FlowState& of_requester = flow[transaction.requester];
+  if (!transaction.reply_read_chunks.empty() && of_requester.unread > 0) --of_requester.unread;
   if (transaction.outcome == session::Outcome::kReissued) {
     reissued[transaction.requester].Add(transaction.xid);
     reissued_call_hash = HashOf(transaction.call.stream);
@@ -251,7 +283,8 @@ void ConnectionState::Ended(const Transaction& transaction) {
 
 void ConnectionState::Lost() {
   awaited.clear();
-  credits_known = {};
+  for (FlowState& of : flow) of.granted = false, of.dones = 0;
+  for (ReadQueue& queue : reads) queue.Clear();
 }
 
 }  // namespace stag::conformance

@@ -8,9 +8,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "conformance/engine/habits.h"
+#include "conformance/engine/read_queue.h"
 #include "conformance/engine/recent.h"
 #include "session/rpcrdma/session.h"
 
@@ -30,6 +32,7 @@ struct RecentSend {
   bool in_order = false;         // a Reply to an outstanding Call
   bool msgp = false;
   bool unreadable_error = false;  // RDMA_ERROR without an rdma_err that is defined
+  bool exceeds_grant = false;     // a Call over the grant
 };
 
 struct RecentOperation {
@@ -43,16 +46,17 @@ struct RecentOperation {
   uint64_t call_frame = 0;
 };
 
-// Memory that an outstanding Call advertises.
+// Memory that an outstanding Call advertises; and the Call.
 struct AdvertisedSegment {
   rpcrdma::Segment segment;
   bool writable = false;
 };
-struct AdvertisingCall {
+struct OutstandingCall {
   uint64_t serial = 0;
   uint32_t xid = 0;
   session::Side requester = 0;
   uint64_t frame = 0;
+  bool answered = false;  // legacy: its Reply has a Read list that waits for RDMA_DONE
   std::vector<AdvertisedSegment> segments;
   // A later Call, sent while this one seemed outstanding, that advertises some of the same memory (frame 0: none). Only
   // the answer to this Call proves that it was.
@@ -65,7 +69,13 @@ bool Wraps(const rpcrdma::Segment& segment);
 bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b);
 
 // Something that a side owes, and how long the other transactions of the connection have gone on without it.
-enum class Owed : uint8_t { kErrChunk, kErrVers, kDone };
+enum class Owed : uint8_t {
+  kErrChunk,   // for a faulty header
+  kErrVers,    // for another version
+  kDone,       // RDMA_DONE, for a Reply with a Read list (draft-08)
+  kMsgpError,  // ERR_CHUNK for RDMA_MSGP
+  kDoneError,  // ERR_CHUNK for RDMA_DONE (rfc5666bis)
+};
 struct Awaited {
   Owed owed = Owed::kErrChunk;
   session::Side requester = 0;
@@ -88,32 +98,47 @@ enum class Fault : uint8_t {
 // Of a message's transport header; kNone when what would tell was not captured.
 Fault FaultOf(const session::Message& message);
 
+// Flow control of the transactions that one side requests, beyond session::CreditState.
+struct FlowState {
+  uint64_t overrun_frame = 0;  // the last Call over the grant; 0: none since nothing was outstanding
+  bool granted = false;        // a Reply stated `grant`, and none was lost since
+  uint32_t grant = 0;
+  uint32_t falling = 0;  // successive Replies up to now that each granted one less than the Reply before
+  uint32_t dones = 0;    // RDMA_DONEs since the last answer: each takes a credit (draft-08 section 3.8)
+  uint32_t unread = 0;   // Replies with a Read list without RDMA_DONE
+};
+
 struct ConnectionState {
   Recent<RecentSend, 32> sends;
   Recent<RecentOperation, 32> operations;
-  Recent<uint32_t, 8> errored[2];   // xids that RDMA_ERROR ended, by requesting side ...
+  Recent<uint32_t, 8> errored[2];            // xids that RDMA_ERROR ended, by requesting side ...
   Recent<uint64_t, 8> errored_call_hash[2];  // ... and of their Calls
-  Recent<uint32_t, 8> reissued[2];  // xids that were sent again while outstanding, by requesting side
-  uint64_t reissued_call_hash = 0;  // of the Call that the last of them replaced
+  Recent<uint32_t, 8> reissued[2];           // xids that were sent again while outstanding, by requesting side
+  uint64_t reissued_call_hash = 0;           // of the Call that the last of them replaced
   uint64_t reissued_call_frame = 0;
 
-  std::vector<AdvertisingCall> calls;  // the first `calls_used` are in use
+  std::vector<OutstandingCall> calls;  // the first `calls_used` are in use
   size_t calls_used = 0;
   std::vector<Awaited> awaited;
 
   std::array<Habits, 2> habits;  // by requesting side
   std::array<bool, 2> used_version1{};
-  std::array<Recent<uint32_t, 8>, 2> grants;  // to the requester on that side
-  std::array<bool, 2> credits_known{};        // by requesting side: counted from the start, or from a drained state
-  std::array<uint64_t, 2> heard{};            // the first frame with data from each side
-  bool forward_reply = false;                 // the server has answered the client
+  std::array<FlowState, 2> flow;    // by requesting side
+  std::array<ReadQueue, 2> reads;   // by reading side
+  std::array<uint64_t, 2> heard{};  // the first frame with data from each side
+  bool forward_reply = false;       // the server has answered the client
   bool backchannel = false;  // the upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION)
   uint64_t late_serial = 0;  // the ended transaction whose memory the last late RDMA operation touched
   bool legacy_proven = false;  // both peers speak RFC 5666
-  // CONF_RDMA (draft-08 section 6.2): sizes that the peers agreed on; 0: no exchange seen.
+  // CONF_RDMA (draft-08 section 6.2): sizes that the peers agreed on; 0: no exchange seen. The alignment that the
+  // server recommends, and maxrdmaread of each side.
   uint32_t ccp_call_size = 0, ccp_reply_size = 0;
+  std::optional<uint32_t> ccp_align;
+  std::array<std::optional<uint32_t>, 2> ccp_reads;
   // What an earlier connection of the same peers allowed: [from]; 0: none known (PVT-014).
   std::array<uint32_t, 2> earlier_threshold{};
+
+  bool exceeds_grant = false;  // the message now being judged is a Call over the grant
 
   // The Send or RDMA operation that the NAK now being judged refuses, when it is known.
   const RecentSend* refused_send = nullptr;
@@ -124,6 +149,7 @@ struct ConnectionState {
   void Before(const fabric::Event& nak);
   void Before(const session::Connection& connection, const session::Message& message,
               const session::Transaction* transaction);
+  void Before(const session::RdmaOperation& operation);
   void After(const session::Connection& connection, const session::Message& message,
              const session::Transaction* transaction);
   void After(const session::RdmaOperation& operation);
@@ -135,7 +161,7 @@ struct ConnectionState {
 
  private:
   void Answered(session::Side requester, uint32_t xid);
-  void NoteSharing(const AdvertisingCall& call);
+  void NoteSharing(const OutstandingCall& call);
   void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
 };
 

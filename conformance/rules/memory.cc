@@ -151,7 +151,7 @@ Outcome SegmentsDoNotOverlap(Context& c) {
     return Outcome::kNotApplicable;
   if (c.connection.lossy) return Unseen(c);
   for (size_t i = 0; i < c.state.calls_used; ++i) {
-    const AdvertisingCall& call = c.state.calls[i];
+    const OutstandingCall& call = c.state.calls[i];
     if (call.serial != c.transaction->serial || call.shared_frame == 0) continue;
     return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{call.xid}, " and ",
                                    Hex{call.shared_xid}),

@@ -112,7 +112,7 @@ Outcome InvalidatesOwnHandle(Context& c) {
                    .severity = severity});
   if (c.connection.lossy) return Outcome::kPass;  // the other Call may have been answered unseen
   for (size_t i = 0; i < c.state.calls_used; ++i) {
-    const AdvertisingCall& other = c.state.calls[i];
+    const OutstandingCall& other = c.state.calls[i];
     if (other.serial == t.serial || other.requester != t.requester) continue;
     if (std::ranges::none_of(other.segments, [&](const AdvertisedSegment& s) { return s.segment.handle == handle; }))
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // THRESH, and the rules of PVT that set the thresholds: how large a Send may be. One Send that is too large breaks
-// several of them; each check says the part that its own section adds.
+// several of them; each check says the part that its own section adds. What receivers refuse is in receives.cc.
 #include <algorithm>
 
 #include "conformance/rules/common.h"
@@ -91,8 +91,7 @@ Outcome SettingsAreThisConnections(Context& c) {
   return Judge(c, "this connection's threshold, within an earlier connection's:");
 }
 
-// PVT-015: nobody sends more than it said, and takes what it said. A NAK for a Send that is small enough is the
-// receiver's.
+// PVT-015: nobody sends more than it said. That it takes what it said is judged in receives.cc.
 Outcome OwnSendSize(Context& c) {
   const Message& m = *c.message;
   const session::SetupData& own = c.connection.setup[m.from];
@@ -103,41 +102,6 @@ Outcome OwnSendSize(Context& c) {
        .expected = Text("at most ", own.send_bytes(), " bytes"),
        .actual = Count(m.length, "byte"),
        .frames = {own.frame.number}});
-}
-
-namespace {
-// RDMAP Terminate: DDP layer, untagged buffer, message too long (RFC 5041 section 8); or the InfiniBand NAK.
-bool RefusesLength(const fabric::Event& nak) {
-  if (nak.nak == fabric::NakKind::kTerminate)
-    return nak.terminate_layer == 1 && nak.terminate_type == 2 && nak.terminate_code == 5;
-  return nak.nak == fabric::NakKind::kInvalidRequest;
-}
-}  // namespace
-
-Outcome OwnReceiveSize(Context& c) {
-  const RecentSend* send = c.state.refused_send;
-  const session::SetupData& own = c.connection.setup[c.event->from];
-  if (!send || !RefusesLength(*c.event) || send->invalidates || !own.known() || !own.has_data())
-    return Outcome::kNotApplicable;
-  if (send->length > own.receive_bytes()) return Outcome::kPass;
-  return c.Fail({.message = Text("A Send of ", send->length, " bytes is refused by a peer whose private data says ",
-                                 own.receive_bytes()),
-                 .expected = Text("Sends of up to ", own.receive_bytes(), " bytes taken"),
-                 .actual = "a NAK",
-                 .frames = {send->frame, own.frame.number},
-                 .xid = send->xid});
-}
-
-// THRESH-004: every receiver takes 1024 bytes.
-Outcome SmallSendIsTaken(Context& c) {
-  const RecentSend* send = c.state.refused_send;
-  if (!send || !RefusesLength(*c.event) || send->invalidates) return Outcome::kNotApplicable;
-  if (send->length > rpcrdma::kDefaultThreshold) return Outcome::kPass;
-  return c.Fail({.message = Text("A Send of ", send->length, " bytes is refused"),
-                 .expected = "Sends of up to 1024 bytes taken",
-                 .actual = "a NAK",
-                 .frames = {send->frame},
-                 .xid = send->xid});
 }
 
 }  // namespace stag::conformance

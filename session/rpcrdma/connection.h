@@ -11,6 +11,7 @@
 
 #include "protocol/rpcrdma/header.h"
 #include "session/fabric/fabric_event.h"
+#include "session/rpcrdma/credits.h"
 
 namespace stag::session {
 
@@ -25,6 +26,7 @@ struct SetupData {
   std::vector<std::byte> bytes;  // the consumer private data
   bool fixed_size = false;       // zero-padded InfiniBand field: its size means nothing
   rpcrdma::PrivateDataSearch search;
+  std::optional<uint16_t> reads_served, reads_issued;  // see fabric::Event
   // The settings the side is known to have: version 1 data, or the defaults when known to have sent none.
   bool known() const { return seen && !truncated; }
   bool has_data() const { return search.found == rpcrdma::PrivateDataSearch::Found::kData; }
@@ -35,24 +37,6 @@ struct SetupData {
   Bytes meaningful() const;
   // "none", "rfc8797", "rfc8797 other version", "rfc8797 byte-swapped", "rfc8797 cut short" or "other".
   std::string_view kind() const;
-};
-
-struct MinMaxLast {
-  bool any = false;
-  uint32_t min = 0, max = 0, last = 0;
-  void Add(uint32_t v) {
-    if (!any || v < min) min = v;
-    if (!any || v > max) max = v;
-    last = v;
-    any = true;
-  }
-};
-
-// Credits of the transactions that one side requests.
-struct CreditState {
-  MinMaxLast requested;                           // rdma_credit of its Calls
-  MinMaxLast granted;                             // rdma_credit of the answers to them
-  uint32_t outstanding = 0, max_outstanding = 0;  // Calls without an answer yet
 };
 
 struct SideCounters {
@@ -106,6 +90,7 @@ struct Connection {
   uint64_t backward_calls = 0;
   uint64_t replies_without_call = 0;  // of Calls that were not captured (or never were)
   uint64_t truncated_messages = 0;
+  bool unclear_messages = false;      // Sends of which nothing tells whether they are Calls or Replies
   uint64_t evicted_transactions = 0;  // dropped to stay within the memory cap
   uint64_t other_messages = 0;        // Sends that are no RPC-over-RDMA message
 

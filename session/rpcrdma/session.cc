@@ -103,6 +103,7 @@ struct Session::Impl {
   void FlushEarly(ConnectionState& state);
 
   void CompleteCall(ConnectionState& state, Live& live);
+  void TakeGrant(CreditState& credits, bool ends_call) const;
   void TakeReply(Live& live, const Event& event);
   void TakeReadList(const Header& header, const std::vector<ReadChunk>& chunks,
                     std::vector<SegmentRecord>& records) const;
@@ -183,6 +184,8 @@ void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
       setup.bytes.assign(event.private_data.begin(), event.private_data.end());
       setup.fixed_size = event.private_data_fixed;
       setup.search = rpcrdma::FindPrivateData(setup.bytes);
+      setup.reads_served = event.reads_served;
+      setup.reads_issued = event.reads_issued;
       if (setup.has_data()) connection.proof = Proof::kRpcRdma;
     } else if (event.setup == fabric::SetupMessage::kReject) {
       connection.rejected = true;
@@ -200,6 +203,7 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   ++connection.counters[event.from].gaps;
   connection.lossy = connection.disturbed = true;
+  connection.credits[0].known = connection.credits[1].known = false;
   for (Live* live = state.live.oldest(); live; live = live->next) live->disturbed = true;
   Notify([&](Observer& o) { o.OnGap(connection, event); });
 }
@@ -352,7 +356,11 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
     case Role::kReply:
     case Role::kError: Answer(state, event); break;
     case Role::kDone: Done(state); break;
-    case Role::kUnknown: Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); }); break;
+    case Role::kUnknown:
+      connection.credits[0].known = connection.credits[1].known = false;  // it may be anything
+      connection.unclear_messages = true;
+      Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
+      break;
   }
   if (state.early.waiting && --state.early.patience == 0) FlushEarly(state);
 }
@@ -423,10 +431,12 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   ++connection.calls;
   if (live.backward) ++connection.backward_calls;
 
-  Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
   CreditState& credits = connection.credits[requester];
-  credits.requested.Add(header.credit);
-  credits.max_outstanding = std::max(credits.max_outstanding, ++credits.outstanding);
+  const bool first = !credits.requested.any && !credits.granted.any;
+  if (first && connection.setup_seen && !connection.lossy && !connection.unclear_messages)
+    credits.StartCounting(1);  // RFC 8166 section 3.3.3
+  Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
+  credits.OnCall(header.credit);
   if (live.read_missing == 0) CompleteCall(state, live);
 
   if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
@@ -473,7 +483,11 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   TakeReply(live, event);
 
   Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
-  if (message.header.words >= 3) connection.credits[requester].granted.Add(message.header.credit);
+  CreditState& credits = connection.credits[requester];
+  TakeGrant(credits, true);
+  // Drained: but when the capture lost something before, a Call that was not seen may be outstanding still.
+  const bool drained = credits.outstanding == 1 && !connection.disturbed;
+  if (drained && !credits.known) credits.StartCounting(credits.granted.max);
   ++(message.role == Role::kError ? connection.errors : connection.replies);
   live.outcome = message.role == Role::kError ? Outcome::kErrored : Outcome::kReplied;
   if (live.reply_read_chunks.empty()) {
@@ -482,9 +496,21 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   }
   // Read-Read (draft-08 section 3.5): the requester now reads, then sends RDMA_DONE.
   state.outstanding[requester].Erase(live.xid, [&](Live* l) { return l == found; });
-  --connection.credits[requester].outstanding;
+  --credits.outstanding;
   state.reading[requester].Insert(live.xid, found);
   Register(state, live, message.from, true);
+}
+
+// What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.
+void Session::Impl::TakeGrant(CreditState& credits, bool ends_call) const {
+  const Header& header = message.header;
+  if (message.role == Role::kReply) credits.replied = true;
+  if (header.words < 3) return;
+  if (message.role == Role::kReply || header.credit > 0) {
+    credits.OnGrant(header.credit, ends_call);
+  } else if (credits.known) {
+    credits.window.Add(credits.granted.any ? credits.granted.last : 1, ends_call);
+  }
 }
 
 void Session::Impl::TakeReply(Live& live, const Event& event) {
@@ -549,6 +575,9 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   message.orphan = true;
   ++connection.replies_without_call;
   Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
+  CreditState& credits = connection.credits[1 - message.from];
+  TakeGrant(credits, false);
+  if (!connection.setup_seen || connection.lossy) credits.known = false;  // its Call was outstanding
 }
 
 // No Call is to come for the reply that waits: the message answers it, or is an answer with its xid.
@@ -687,7 +716,11 @@ void Session::Impl::End(ConnectionState& state, Live& live, Outcome outcome) {
   CompleteCall(state, live);
   if (!live.reply_read_chunks.empty()) RebuildReply(live);  // with what the requester has read meanwhile
   ++stats.transactions;
-  if (outcome == Outcome::kEvicted) ++stats.evicted_transactions, ++connection.evicted_transactions;
+  if (outcome == Outcome::kEvicted) {
+    ++stats.evicted_transactions;
+    ++connection.evicted_transactions;
+    connection.credits[live.requester].known = false;
+  }
   Notify([&](Observer& o) { o.OnTransaction(connection, live); });
   if (connection.credits[0].outstanding == 0 && connection.credits[1].outstanding == 0) connection.disturbed = false;
 

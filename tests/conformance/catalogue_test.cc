@@ -75,9 +75,10 @@ TEST(Catalogue, EveryCheckHasARule) {
     const RuleInfo* rule = FindRule(entry.id);
     ASSERT_NE(rule, nullptr) << entry.id;
     EXPECT_TRUE(rule->implemented);
-    // Permissions exempt; REPLY-008 is one with a sentence that can be broken.
+    // Permissions exempt; these have a sentence that can be broken, if only as a note.
     if (rule->level == "MAY-context") {
-      EXPECT_EQ(entry.id, "REPLY-008");
+      EXPECT_TRUE(entry.id == "REPLY-008" || entry.id == "CRED-006" || entry.id == "MSGP-006" || entry.id == "CCP-010")
+          << entry.id;
     }
   }
   for (const NoCheckEntry& entry : ReasonsForNoCheck()) {

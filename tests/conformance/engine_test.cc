@@ -176,6 +176,7 @@ TEST(Engine, WhatRestsOnSilenceWaitsForTheOtherSide) {
     Checker c;
     c.script.Open();
     c.script.Send(kClient, Msg(1), GetattrCall(1));
+    const uint64_t first = c.script.frame();
     c.script.Send(kClient, Msg(2), GetattrCall(2));
     const uint64_t second = c.script.frame();
     EXPECT_EQ(c.Ids(), Id{});
@@ -187,7 +188,7 @@ TEST(Engine, WhatRestsOnSilenceWaitsForTheOtherSide) {
     }
     ASSERT_EQ(c.Ids(), Id{"CRED-005"});
     EXPECT_EQ(c.findings.all[0].frame.number, second + 1);
-    EXPECT_EQ(c.findings.all[0].related_frames, std::vector<uint64_t>{second});
+    EXPECT_EQ(c.findings.all[0].related_frames, (std::vector<uint64_t>{first, second}));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Checks of the groups CRED, MODEL, MEM, ERR, MSGP, DONE, CCP, GSS and BC.
+// Checks of the groups MODEL, MEM, ERR, GSS and BC.
 #include "tests/conformance/checker.h"
 
 namespace stag::test {
@@ -13,31 +13,6 @@ rpcrdma::Header Error(uint32_t xid, uint32_t err, uint32_t vers = 1, uint32_t lo
   header.vers_low = low;
   header.vers_high = high;
   return header;
-}
-
-TEST(Cred, GrantsAndRequests) {
-  Checker zero;
-  zero.script.Open();
-  zero.script.Send(kClient, MakeHeader(rpcrdma::kMsg, 1, 0), GetattrCall(1));
-  zero.script.Send(kServer, MakeHeader(rpcrdma::kMsg, 1, 0), GetattrReply(1));
-  EXPECT_EQ(zero.Ids(true), (Id{"CRED-001", "CRED-002"}));
-
-  Checker early;
-  early.script.Open();
-  early.script.Send(kClient, Msg(1), GetattrCall(1));
-  early.script.Send(kClient, Msg(2), GetattrCall(2));
-  early.script.Send(kServer, Msg(1), GetattrReply(1));
-  EXPECT_EQ(early.Ids(), Id{"CRED-005"});
-
-  Checker over;
-  over.script.Open();
-  over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, 1, 8), GetattrCall(1));
-  over.script.Send(kServer, MakeHeader(rpcrdma::kMsg, 1, 2), GetattrReply(1));
-  for (uint32_t xid = 2; xid < 4; ++xid) over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, xid, 8), GetattrCall(xid));
-  EXPECT_EQ(over.Ids(), Id{});
-  over.script.Send(kClient, MakeHeader(rpcrdma::kMsg, 4, 8), GetattrCall(4));
-  over.script.Send(kServer, MakeHeader(rpcrdma::kMsg, 2, 2), GetattrReply(2));
-  EXPECT_EQ(over.Ids(), Id{"CRED-003"});
 }
 
 TEST(Model, ClientMovesData) {
@@ -144,34 +119,6 @@ TEST(Err, RequesterSendsError) {
   for (uint32_t xid = 10; xid < 20; ++xid) Greet(c, xid);
   ASSERT_EQ(c.Ids(), Id{"ERR-001"});
   EXPECT_TRUE(c.findings.all[0].client_to_server);
-}
-
-TEST(Legacy, MsgpAndDone) {
-  for (const auto& [profile, wrong] : {std::pair{Profile::kRfc8166, true}, {Profile::kRfc5666, false}}) {
-    Checker c(profile);
-    c.script.Open();
-    Greet(c);
-    c.script.Send(kClient, MakeHeader(rpcrdma::kMsgp, 5), GetattrCall(5));
-    c.script.Send(kServer, Msg(5), GetattrReply(5));
-    c.script.Send(kClient, MakeHeader(rpcrdma::kDone, 5));
-    EXPECT_EQ(c.Ids(), wrong ? (Id{"MSGP-001", "DONE-001"}) : Id{});
-  }
-}
-
-TEST(Legacy, CcpSizes) {
-  Checker c(Profile::kRfc5666);
-  c.script.Open(std::nullopt, std::nullopt);
-  Buffer arguments, results;
-  rpcrdma::Encode(rpcrdma::CcpArguments{2048, 1024, 4}, arguments);
-  rpcrdma::Encode(rpcrdma::CcpResults{2048, 0, 4}, results);
-  c.script.Send(kClient, Msg(1), MakeCall(1, rpcrdma::kCcpProgramDraft, 1, 1, arguments));
-  c.script.Send(kServer, Msg(1), MakeReply(1, results));
-  c.script.Send(kClient, Msg(2), MakeCall(2, 300000, 1, 1, Pattern(1900)));
-  EXPECT_EQ(c.Ids(), Id{"CCP-009"});
-  c.script.Send(kServer, Msg(2), MakeReply(2, Pattern(1100)));
-  EXPECT_EQ(c.Ids(), (Id{"CCP-009", "CCP-006"}));
-  c.script.Send(kClient, Msg(3), MakeCall(3, 300000, 1, 1, Pattern(2100)));
-  EXPECT_EQ(c.Ids(), (Id{"CCP-009", "CCP-006", "CCP-005"}));
 }
 
 Buffer GssCall(uint32_t xid, uint32_t gss_proc, uint32_t service, const Buffer& body) {

@@ -19,6 +19,7 @@ Event EventScript::Next(EventKind kind, Side from) {
   event.connection = &info_;
   event.from = from;
   event.frame = event.first_frame = event.now = {frame_, static_cast<int64_t>(frame_) * 1000};
+  if (kind != EventKind::kNak && kind != EventKind::kGap) last_[from] = event.frame;
   return event;
 }
 
@@ -28,6 +29,8 @@ void EventScript::OpenWith(const Buffer& client, const Buffer& server) {
     Event event = Next(EventKind::kSetup, side);
     event.setup = side == 0 ? fabric::SetupMessage::kRequest : fabric::SetupMessage::kReply;
     event.private_data = side == 0 ? client : server;
+    event.reads_served = reads_[side].served;
+    event.reads_issued = reads_[side].issued;
     sink_.OnEvent(event);
   }
   sink_.OnEvent(Next(EventKind::kOpened, 0));
@@ -98,6 +101,16 @@ void EventScript::ReadResponse(Side from, uint32_t handle, uint64_t offset, cons
   sink_.OnEvent(event);
 }
 
+void EventScript::ReadResponseBegins(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
+  Event event = Next(EventKind::kReadResponse, from);
+  event.handle = handle;
+  event.offset = offset;
+  event.bytes = bytes;
+  event.length = bytes.size();
+  event.first = true;
+  sink_.OnEvent(event);
+}
+
 void EventScript::Gap(Side from) {
   Event event = Next(EventKind::kGap, from);
   event.gap_size = 1;
@@ -107,6 +120,20 @@ void EventScript::Gap(Side from) {
 void EventScript::Nak(Side from, fabric::NakKind kind) {
   Event event = Next(EventKind::kNak, from);
   event.nak = kind;
+  Refuse(event);
+}
+
+void EventScript::Terminate(Side from, uint8_t layer, uint8_t type, uint8_t code) {
+  Event event = Next(EventKind::kNak, from);
+  event.nak = fabric::NakKind::kTerminate;
+  event.terminate_layer = layer;
+  event.terminate_type = type;
+  event.terminate_code = code;
+  Refuse(event);
+}
+
+void EventScript::Refuse(Event& event) {
+  event.refused = last_[1 - event.from];
   sink_.OnEvent(event);
 }
 

@@ -22,8 +22,14 @@ class EventScript : public Script {
   void Write(fabric::Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) override;
   void ReadRequest(fabric::Side from, uint32_t handle, uint64_t offset, uint32_t length) override;
   void ReadResponse(fabric::Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) override;
+  // The first packet of a response that goes on.
+  void ReadResponseBegins(fabric::Side from, uint32_t handle, uint64_t offset, const Buffer& bytes);
   void Gap(fabric::Side from);
   void Nak(fabric::Side from, fabric::NakKind kind) override;
+  // RDMAP Terminate; says, as Nak, what the other side sent last.
+  void Terminate(fabric::Side from, uint8_t layer, uint8_t type, uint8_t code);
+  // What the set-up message of `from` says of RDMA Reads; before Open.
+  void SayReads(fabric::Side from, uint16_t served, uint16_t issued) { reads_[from] = {served, issued}; }
 
   uint64_t frame() const override { return frame_; }
   // What events say of the connection, to be changed before it opens.
@@ -33,10 +39,17 @@ class EventScript : public Script {
   void CloseFor(fabric::CloseReason reason) override;
   void SendMessage(fabric::Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) override;
   fabric::Event Next(fabric::EventKind kind, fabric::Side from);
+  void Refuse(fabric::Event& event);
   void SendPart(fabric::Side from, const Buffer& bytes, size_t captured, uint64_t length, fabric::Missing missing);
 
   fabric::Sink& sink_;
+  struct Reads {
+    std::optional<uint16_t> served, issued;
+  };
+
   fabric::ConnectionInfo info_;
+  std::array<Reads, 2> reads_;
+  std::array<FrameRef, 2> last_;  // by side, what it sent last
   uint64_t frame_ = 0;
 };
 

@@ -159,6 +159,8 @@ class IbTalk {
     m.local_id = id_[0];
     m.qp = qp_[0];
     m.starting_psn = psn_[1];
+    m.responder_resources = 16;
+    m.initiator_depth = 8;
     m.service_id = ib::IpCmServiceId(20049);
     m.path_mtu = mtu_;
     m.ip.emplace();
@@ -172,6 +174,8 @@ class IbTalk {
     m.remote_id = id_[0];
     m.qp = qp_[1];
     m.starting_psn = psn_[0];
+    m.responder_resources = 8;
+    m.initiator_depth = 16;
     m.private_data = private_data_;
     return m;
   }

@@ -34,6 +34,7 @@ struct Options {
   bool crc = false;
   uint8_t revision = 2;
   bool peer_to_peer = false;
+  uint16_t ird = 4, ord = 4;  // of both ends
   uint16_t port = 20049;
   uint16_t client_port = 45000;
   std::array<uint32_t, 2> initial{1000, 5000};
@@ -58,8 +59,10 @@ class Conversation {
     frame.reject = reject;
     frame.revision = options_.revision;
     if (options_.revision == 2)
-      frame.enhanced = iwarp::EnhancedSetup{
-          .ird = 4, .ord = 4, .peer_to_peer = options_.peer_to_peer, .rtr_write = options_.peer_to_peer};
+      frame.enhanced = iwarp::EnhancedSetup{.ird = options_.ird,
+                                            .ord = options_.ord,
+                                            .peer_to_peer = options_.peer_to_peer,
+                                            .rtr_write = options_.peer_to_peer};
     frame.private_data = private_data;
     std::vector<std::byte> bytes;
     iwarp::EncodeMpaFrame(frame, bytes);

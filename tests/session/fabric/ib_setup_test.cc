@@ -78,6 +78,24 @@ TEST_P(EveryCarrier, WholeConnection) {
   EXPECT_EQ(r.events.back().event.close_reason, CloseReason::kDisconnect);
 }
 
+TEST(IbSetup, ReadDepths) {
+  IbWire wire;
+  IbTalk talk(wire);
+  wire.Cm(0, talk.Request());
+  wire.Cm(1, talk.Reply());
+  wire.Cm(0, talk.Other(CmKind::kReadyToUse, 0));
+  Recorder r;
+  Play(wire, r);
+  const auto setup = r.Of(EventKind::kSetup);
+  ASSERT_EQ(setup.size(), 3u);
+  // Responder Resources: what the sender serves; Initiator Depth: what it issues.
+  EXPECT_EQ(setup[0]->event.reads_served, 16);
+  EXPECT_EQ(setup[0]->event.reads_issued, 8);
+  EXPECT_EQ(setup[1]->event.reads_served, 8);
+  EXPECT_EQ(setup[1]->event.reads_issued, 16);
+  EXPECT_EQ(setup[2]->event.reads_served, std::nullopt);
+}
+
 TEST(IbSetup, RetransmittedMessagesAreIgnored) {
   IbWire wire;
   IbTalk talk(wire);

@@ -25,6 +25,7 @@ struct Log : Sink {
     std::vector<std::byte> bytes;
     uint64_t length;
     ConnectionInfo info;
+    std::optional<uint16_t> reads_served, reads_issued;
   };
   std::vector<Line> lines;
   DecoderStats stats;
@@ -53,7 +54,9 @@ struct Log : Sink {
                      e.missing,
                      {e.bytes.begin(), e.bytes.end()},
                      e.length,
-                     *e.connection});
+                     *e.connection,
+                     e.reads_served,
+                     e.reads_issued});
   }
   std::vector<std::string> Texts() const {
     std::vector<std::string> out;

@@ -44,6 +44,21 @@ std::vector<Options> AllOptions() {
   return out;
 }
 
+// RFC 6581 section 9: IRD and ORD, which revision 1 does not have and all ones leave to the upper layer.
+TEST(IwarpTracker, ReadDepths) {
+  const auto depths = [](Options options) {
+    Conversation c(options);
+    c.Mpa(0);
+    c.Mpa(1);
+    const Log log = Track(c.Cut(1448), c.options());
+    return std::pair{log.lines[0].reads_served, log.lines[1].reads_issued};
+  };
+  EXPECT_EQ(depths({.ird = 4, .ord = 7}), std::pair(std::optional<uint16_t>(4), std::optional<uint16_t>(7)));
+  EXPECT_EQ(depths({.ird = 0, .ord = iwarp::kReadsNotNegotiated}),
+            std::pair(std::optional<uint16_t>(0), std::optional<uint16_t>()));
+  EXPECT_EQ(depths({.revision = 1}), std::pair(std::optional<uint16_t>(), std::optional<uint16_t>()));
+}
+
 TEST(IwarpTracker, EventsOfAConnection) {
   const Conversation c = Workload({});
   const Log log = Track(c.Cut(1448), c.options());

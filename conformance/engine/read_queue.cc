@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/engine/read_queue.h"
+
+#include <algorithm>
+
+namespace stag::conformance {
+
+void ReadQueue::OnRequest(const fabric::Event& request) {
+  if (request.length == 0) return;
+  if (reads_.size() == kMaxReads) reads_.pop_front();
+  reads_.push_back({request.handle, request.offset, request.length, request.frame.number});
+  last_frame_ = request.frame.number;
+}
+
+void ReadQueue::OnResponse(const fabric::Event& response) {
+  in_flight_ = 0;
+  const auto answered = std::ranges::find_if(reads_, [&](const Read& read) {
+    return read.handle == response.handle && response.offset >= read.offset &&
+           response.offset - read.offset < read.length;
+  });
+  if (answered == reads_.end()) return;
+  reads_.erase(reads_.begin(), answered);
+  const auto now = static_cast<uint32_t>(reads_.size() - (response.last ? 1 : 0));
+  if (now <= 1) peak_ = 0;
+  if (now > peak_) in_flight_ = peak_ = now;
+  if (response.last) reads_.pop_front();
+}
+
+}  // namespace stag::conformance

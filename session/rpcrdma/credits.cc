@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/rpcrdma/credits.h"
+
+namespace stag::session {
+
+void GrantWindow::Reset(uint32_t grant) {
+  grant_ = std::max(grant, 1u);
+  answers_ = 0;
+  size_ = 0;
+}
+
+void GrantWindow::Add(uint32_t grant, bool ends_call) {
+  grant = std::max(grant, 1u);
+  const uint32_t answers = ends_call ? 1 : 0;
+  answers_ += answers;
+  if (size_ > 0 && runs_[size_ - 1].grant == grant) {
+    runs_[size_ - 1].answers += answers;
+    return;
+  }
+  if (size_ == kRuns) {
+    runs_[1] = {std::max(runs_[0].grant, runs_[1].grant), runs_[0].answers + runs_[1].answers};
+    std::copy(runs_.begin() + 1, runs_.end(), runs_.begin());
+    --size_;
+  }
+  runs_[size_++] = {grant, answers};
+}
+
+bool GrantWindow::Take(uint32_t outstanding) {
+  // What the requester counts is more than the capture shows, by the answers that it has not had yet.
+  uint64_t counted = uint64_t{outstanding} + answers_;
+  size_t done = 0;
+  while (counted > grant_ && done < size_) {
+    Run& run = runs_[done];
+    grant_ = run.grant;
+    const uint64_t needed = counted > grant_ ? counted - grant_ : 0;
+    // The first message of a run brings its grant, and ends a Call if any of the run does.
+    const auto taken = static_cast<uint32_t>(std::min<uint64_t>(std::max<uint64_t>(needed, 1), run.answers));
+    counted -= taken;
+    answers_ -= taken;
+    run.answers -= taken;
+    if (counted <= grant_) break;  // the rest of the run may still be on its way
+    ++done;
+  }
+  std::copy(runs_.begin() + static_cast<ptrdiff_t>(done), runs_.begin() + static_cast<ptrdiff_t>(size_), runs_.begin());
+  size_ -= done;
+  return counted <= grant_;
+}
+
+void CreditState::StartCounting(uint32_t grant) {
+  known = true;
+  window.Reset(grant);
+  request_limit = requested.any ? requested.max : 0;
+}
+
+void CreditState::OnCall(uint32_t request) {
+  requested.Add(request);
+  max_outstanding = std::max(max_outstanding, ++outstanding);
+  if (request >= request_limit || outstanding <= request) request_limit = request;
+  if (known) (void)window.Take(outstanding);
+}
+
+void CreditState::OnGrant(uint32_t grant, bool ends_call) {
+  granted.Add(grant);
+  if (known) window.Add(grant, ends_call);
+}
+
+}  // namespace stag::session

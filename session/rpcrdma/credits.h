@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// CreditState: requests, grants and outstanding Calls of the transactions that one side requests (RFC 8166
+// section 3.3.1, RFC 5666 (draft-08) section 3.3). And GrantWindow, which says what a requester may go by.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace stag::session {
+
+struct MinMaxLast {
+  bool any = false;
+  uint32_t min = 0, max = 0, last = 0;
+  void Add(uint32_t v) {
+    if (!any || v < min) min = v;
+    if (!any || v > max) max = v;
+    last = v;
+    any = true;
+  }
+};
+
+// The grants that a requester may go by. A capture shows a Reply somewhere on its way: when the next Call was sent, the
+// requester may have had the Reply, and the grant in it, or not yet. What it must have had is only what makes its Calls
+// right: so a Call is an overrun when it is wrong after any number of the Replies on their way. Replies arrive in the
+// order of their Sends; each may end one of the outstanding Calls and states the grant from then on.
+class GrantWindow {
+ public:
+  // From now on the requester goes by `grant`, and nothing is on its way to it. A grant of 0 counts as 1 throughout.
+  void Reset(uint32_t grant);
+  // A message to the requester that states `grant`; `ends_call`: it is the answer to an outstanding Call.
+  void Add(uint32_t grant, bool ends_call);
+  // Whether the requester may have `outstanding` Calls without an answer, as the capture shows it at this point.
+  bool Allows(uint32_t outstanding) const { return GrantWindow(*this).Take(outstanding); }
+  // A Call was sent that makes so many outstanding: the requester has had as few of the messages as make that right.
+  // False: it is an overrun whatever it has had; then all of them count as arrived.
+  bool Take(uint32_t outstanding);
+
+ private:
+  struct Run {  // successive messages with one grant
+    uint32_t grant = 0;
+    uint32_t answers = 0;  // outstanding Calls that they end
+  };
+  static constexpr size_t kRuns = 16;  // more are merged, so that they allow more rather than less
+
+  uint32_t grant_ = 1;
+  uint32_t answers_ = 0;  // in all runs
+  std::array<Run, kRuns> runs_;
+  size_t size_ = 0;
+};
+
+struct CreditState {
+  MinMaxLast requested;                           // rdma_credit of the Calls
+  MinMaxLast granted;                             // rdma_credit of the messages to the requester; not an RDMA_ERROR's 0
+  uint32_t outstanding = 0, max_outstanding = 0;  // Calls without an answer yet
+  // `outstanding` is right: counted from the connection's start, or from a moment when nothing was outstanding, and
+  // nothing was lost since.
+  bool known = false;
+  bool replied = false;  // there was a Reply; RDMA_ERROR is none
+  GrantWindow window;    // valid when `known`
+  // What the requester asks for: its last request, or the one before it lowered that, until no more are outstanding.
+  uint32_t request_limit = 0;
+
+  // One more Call would be more than the grant allows. Only when `known`.
+  bool NextCallExceeds() const { return known && !window.Allows(outstanding + 1); }
+
+  // What the Session tells, in this order for a Call or an answer.
+  void StartCounting(uint32_t grant);
+  void OnCall(uint32_t request);
+  void OnGrant(uint32_t grant, bool ends_call);
+};
+
+}  // namespace stag::session
