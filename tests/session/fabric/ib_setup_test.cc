@@ -20,6 +20,7 @@ using test::Pattern;
 using test::Play;
 using test::Recorded;
 using test::Recorder;
+using test::WireFrame;
 
 class EveryCarrier : public testing::TestWithParam<IbWire::Kind> {};
 INSTANTIATE_TEST_SUITE_P(Carriers, EveryCarrier,
