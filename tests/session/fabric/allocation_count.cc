@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/session/fabric/allocation_count.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
-size_t count = 0;
+std::atomic<size_t> count = 0;
 }
 
 void* operator new(size_t size) {
-  ++count;
+  count.fetch_add(1, std::memory_order_relaxed);
   if (void* p = std::malloc(size != 0 ? size : 1)) return p;
   std::abort();
 }
