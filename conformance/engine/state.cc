@@ -159,7 +159,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
   send.has_xid = header.words > 0;
   send.from = message.from;
   send.role = message.role;
-  send.length = message.length;
+  if (message.missing != fabric::Missing::kLost) send.length = message.length;
   send.short_message = fault == Fault::kShort;
   send.malformed = fault == Fault::kHeader || fault == Fault::kXid;
   send.msgp = header.words == 4 && header.proc == rpcrdma::kMsgp;

@@ -23,13 +23,13 @@ struct RecentSend {
   uint32_t xid = 0;
   session::Side from = 0;
   session::Role role = session::Role::kUnknown;
-  uint64_t length = 0;
-  bool has_xid = false;          // the Send had its first word
-  bool short_message = false;    // fewer bytes than its header must have (RFC 8166 section 4.5)
-  bool malformed = false;        // a transport header that no receiver can use
-  bool invalidates = false;      // Send with Invalidate ...
-  bool invalidates_own = false;  // ... of a handle that its own Call advertised
-  bool in_order = false;         // a Reply to an outstanding Call
+  std::optional<uint64_t> length;  // nullopt: packets of it are missing
+  bool has_xid = false;            // the Send had its first word
+  bool short_message = false;      // fewer bytes than its header must have (RFC 8166 section 4.5)
+  bool malformed = false;          // a transport header that no receiver can use
+  bool invalidates = false;        // Send with Invalidate ...
+  bool invalidates_own = false;    // ... of a handle that its own Call advertised
+  bool in_order = false;           // a Reply to an outstanding Call
   bool msgp = false;
   bool unreadable_error = false;  // RDMA_ERROR without an rdma_err that is defined
   bool exceeds_grant = false;     // a Call over the grant

@@ -25,8 +25,8 @@ Outcome ClientCallsFirst(Context& c) {
 // RDMA for the same xid between the same peers; never more than a note.
 Outcome NoRetransmissionLoop(Context& c) {
   if (c.state.refusals.size() < 3) return PassIf(!c.state.refusals.empty());
-  return c.Fail({.message = Text("RDMA for the same xid is refused for the ", c.state.refusals.size(),
-                                 "th time: a loop of retransmissions"),
+  return c.Fail({.message = Text("RDMA for the same xid is refused ", c.state.refusals.size(),
+                                 " times: a loop of retransmissions"),
                  .expected = "RDMA_ERROR with ERR_CHUNK for the retransmitted Call",
                  .actual = "RDMA on the same segments again",
                  .frames = c.state.refusals,

@@ -110,11 +110,11 @@ Outcome ShortMessages(Context& c) {
     const RecentSend& send = c.state.sends.FromEnd(i);
     if (!send.short_message || !send.has_xid || send.from == m.from || send.xid != m.header.xid) continue;
     if (c.transaction && c.transaction->call_frame.number != send.frame) continue;
-    return c.Fail(
-        {.message = Text("RDMA_ERROR answers a message of ", send.length, " bytes, whose xid cannot be trusted"),
-         .expected = "no answer",
-         .actual = "RDMA_ERROR",
-         .frames = {send.frame}});
+    return c.Fail({.message = Text("RDMA_ERROR answers a message of ", send.length.value_or(0),
+                                   " bytes, whose xid cannot be trusted"),
+                   .expected = "no answer",
+                   .actual = "RDMA_ERROR",
+                   .frames = {send.frame}});
   }
   return Outcome::kPass;
 }

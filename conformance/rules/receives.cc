@@ -59,8 +59,9 @@ Outcome JudgeReply(Context& c, const RecentSend& reply) {
 Outcome JudgeLength(Context& c, uint64_t least) {
   const RecentSend* send = c.state.refused_send;
   if (!send || !RefusesLength(*c.event) || send->invalidates || send->exceeds_grant) return Outcome::kNotApplicable;
-  if (send->length > least) return Outcome::kPass;
-  return c.Fail({.message = Text("A Send of ", send->length, " bytes is refused"),
+  if (!send->length) return Outcome::kGap;
+  if (*send->length > least) return Outcome::kPass;
+  return c.Fail({.message = Text("A Send of ", *send->length, " bytes is refused"),
                  .expected = Text("Sends of up to ", least, " bytes taken"),
                  .actual = std::string(NakText(*c.event)),
                  .frames = {send->frame},

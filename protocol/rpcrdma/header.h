@@ -120,7 +120,7 @@ struct PrivateDataSearch {
     kNothing,       // no identifier anywhere
     kData,          // version 1: `data` is valid
     kOtherVersion,  // an identifier with a version that is not 1 (data holds the bytes as they are)
-    kByteSwapped,   // 18 0e ab f6
+    kByteSwapped,   // 18 0e ab f6, then version 1
     kTruncated,     // the identifier stands in the last seven bytes
   };
   Found found = Found::kNothing;

@@ -37,7 +37,8 @@ PrivateDataSearch At(Bytes bytes, size_t offset) {
     match.data.receive_size = std::to_integer<uint8_t>(bytes[offset + 7]);
   }
   if (identifier == kSwappedMagic) {
-    match.found = Found::kByteSwapped;
+    // Without the version behind it the four bytes are chance.
+    if (whole && match.data.version == 1) match.found = Found::kByteSwapped;
   } else if (!whole) {
     match.found = Found::kTruncated;
   } else {

@@ -52,6 +52,8 @@ TEST(PrivateData, Precedence) {
   EXPECT_EQ(FindPrivateData(Hex("f6ab0e")).found, Found::kNothing);
   EXPECT_EQ(FindPrivateData(Hex("00f6ab0e1801 0203")).found, Found::kTruncated);
   EXPECT_EQ(FindPrivateData(Hex("180eabf6 01010303")).found, Found::kByteSwapped);
+  EXPECT_EQ(FindPrivateData(Hex("180eabf6 02010303")).found, Found::kNothing);
+  EXPECT_EQ(FindPrivateData(Hex("180eabf6 010103")).found, Found::kNothing);
   const PrivateDataSearch other = FindPrivateData(Hex("f6ab0e18 02ff0405"));
   EXPECT_EQ(other.found, Found::kOtherVersion);
   EXPECT_EQ(other.data, (PrivateData{2, 0xff, 4, 5}));
