@@ -12,6 +12,8 @@ std::vector<std::span<const Case>> AllCases() {
       ReplyChunkCases(),
       LongModelCases(),
       ThresholdCases(),
+      ConnectionCases(),
+      PrivateDataCases(),
   };
 }
 

@@ -36,6 +36,8 @@ std::span<const Case> WriteListCases();
 std::span<const Case> ReplyChunkCases();
 std::span<const Case> LongModelCases();
 std::span<const Case> ThresholdCases();
+std::span<const Case> ConnectionCases();
+std::span<const Case> PrivateDataCases();
 
 // All of them.
 std::vector<std::span<const Case>> AllCases();
