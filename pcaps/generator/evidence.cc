@@ -96,6 +96,15 @@ std::string Readme(const RuleInfo& rule, const std::vector<Played>& captures) {
   return text;
 }
 
+constexpr std::string_view kFolderReadme = R"(# Evidence
+
+For each rule that `stag check` applies: small captures that break it (`breaks*.pcap`) and near misses that do not
+(`near-miss*.pcap`). `expected.json` lists all that is found in them, by the specification; the README.md beside it says what
+each capture shows. `pcaps/generator` makes all of it (`./dev evidence`): change it there. The captures are ours to give.
+
+Addresses, times and handles are invented. 192.0.2.1 is the client, 192.0.2.2 the server.
+)";
+
 }  // namespace
 
 std::map<std::string, Buffer> AllFiles() {
@@ -117,6 +126,7 @@ std::map<std::string, Buffer> AllFiles() {
     files[folder + "expected.json"] = BytesOf(ExpectedJson(id, captures));
     files[folder + "README.md"] = BytesOf(Readme(InfoOf(id), captures));
   }
+  files["README.md"] = BytesOf(kFolderReadme);
   return files;
 }
 

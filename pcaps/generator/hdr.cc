@@ -142,6 +142,19 @@ constexpr Case kCases[] = {
        s.Send(kServer, Msg(kXid), WriteReply(kXid, 48 * 512));
      }},
 
+    {"HDR-006", kNearMiss, "packets",
+     "The lists run over two packets of one Send; between them comes a packet of the server, the Reply to an earlier "
+     "Call.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.Send(kClient, Msg(kXid), GetattrCall(kXid));
+       rpcrdma::Header header = Msg(kXid + 1);
+       for (uint32_t i = 0; i < 48; ++i) AddRead(header, WritePosition(), {0x100 + i, 512, 0x10000 + 512 * i});
+       s.Interleave([&] { s.Send(kClient, header, WriteCall(kXid + 1, 48 * 512)); },
+                    [&] { s.Send(kServer, Msg(kXid), GetattrReply(kXid)); });
+     }},
+
     {"HDR-007", kBreaks, "", "The word that says whether there is a Reply chunk is 2.",
      [](WireScript& s) {
        OpenAndSend(s, Join({Words({kXid, 1, 32, 0, 0, 0, 2}), GetattrCall(kXid)}));

@@ -172,6 +172,18 @@ constexpr Case kCases[] = {
      },
      Fabric::kRoce, Profile::kRfc5666},
 
+    {"WRLIST-006", kBreaks, "unknown",
+     "A program that nobody knows (DDP-010): the 256 bytes of its Write chunk are no count that its Reply holds, a "
+     "note.",
+     [](WireScript& s) {
+       s.Open();
+       s.Send(kClient, WithChunks(Msg(kXid), kOffer), MakeCall(kXid, 0x20000000, 1, 1));
+       s.Expect("DDP-010", Severity::kNote);
+       Writes(s, {});
+       s.Send(kServer, WithChunks(Msg(kXid), kOffer), MakeReply(kXid, Words({240})));
+       s.Expect("WRLIST-006", Severity::kNote);
+     }},
+
     {"WRLIST-007", kBreaks, "", "256 bytes are written for an item of 253.",
      [](WireScript& s) {
        Read(s, {.asked = 253, .offered = kLarge, .count = 253, .returned = {{{0x88, 253, 0x20000}}}});
@@ -239,6 +251,17 @@ constexpr Case kCases[] = {
     {"WRLIST-010", kNearMiss, "", "A READ at the end of the file: an item of no bytes, whose chunk looks unused.",
      [](WireScript& s) { Read(s, {.writes = {}, .count = 0, .returned = kUnused, .reduced = false}); }},
 
+    {"WRLIST-010", kNearMiss, "more",
+     "A COMPOUND of two READs with one Write chunk: the second result is inline for want of a chunk.",
+     [](WireScript& s) {
+       s.Open();
+       s.Send(kClient, WithChunks(Msg(kXid), {{{0x88, 400, 0x20000}}}),
+              CompoundCall(kXid, {PutRootFh(), Read4(400), Read4(400)}));
+       s.Write(kServer, 0x88, 0x20000, Pattern(100));
+       s.Send(kServer, WithChunks(Msg(kXid), {{{0x88, 100, 0x20000}}}),
+              CompoundReply(kXid, {PutRootFhResult(), Read4Result(100, true), Read4Result(200, false)}));
+     }},
+
     {"WRLIST-011", kBreaks, "", "The Call's empty Write chunk asks for the data inline; it comes back with a segment.",
      [](WireScript& s) {
        Read(s, {.offered = {{}}, .writes = {}, .returned = kUnused, .reduced = false});
@@ -290,6 +313,15 @@ constexpr Case kCases[] = {
        Call(s, {.asked = 512});
        s.Expect("WRLIST-015");
      }},
+    {"WRLIST-015", kBreaks, "compound",
+     "A COMPOUND of READs of 256 and 512 bytes with two chunks of 400: a warning, the results may yet fit.",
+     [](WireScript& s) {
+       s.Open();
+       s.Send(kClient, WithChunks(Msg(kXid), {{{0x88, 400, 0x20000}}, {{0x89, 400, 0x30000}}}),
+              CompoundCall(kXid, {PutRootFh(), Read4(256), Read4(512)}));
+       s.Expect("ULB-006", Severity::kNote);
+       s.Expect("WRLIST-015", Severity::kWarning);
+     }},
     {"WRLIST-015", kNearMiss, "", "A READ of 400 bytes with a Write chunk of two segments of 200.",
      [](WireScript& s) {
        s.Open();
@@ -340,6 +372,19 @@ constexpr Case kCases[] = {
        Writes(s, {});
      }},
 
+    {"WRLIST-017", kNearMiss, "outstanding",
+     "Two READs are outstanding. The RDMA Write behind the Reply to the second is the first's: its handle says so.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       Call(s, {});
+       s.Send(kClient, WithChunks(Msg(kXid + 1), {{{0x99, 256, 0x40000}}}), ReadCall(kXid + 1, 256));
+       s.Write(kServer, 0x99, 0x40000, Pattern(256));
+       s.Send(kServer, WithChunks(Msg(kXid + 1), {{{0x99, 256, 0x40000}}}), ReadReply(kXid + 1, 256, true));
+       Writes(s, {});
+       Reply(s, {});
+     }},
+
     {"WRLIST-018", kBreaks, "", "256 bytes are reported, 128 were written.",
      [](WireScript& s) {
        Read(s, {.writes = {{0x88, 128, 0x20000}}});
@@ -352,6 +397,22 @@ constexpr Case kCases[] = {
        s.Snap(128);
        Writes(s, {});
        Reply(s, {});
+     }},
+
+    {"WRLIST-018", kNearMiss, "packets",
+     "1500 bytes in two packets, and the second of them twice: what was written is counted once, and all of it is "
+     "there.",
+     [](WireScript& s) {
+       s.Open();
+       const Exchange e{.asked = 1500,
+                        .offered = {{{0x88, 1500, 0x20000}}},
+                        .writes = {{0x88, 1500, 0x20000}},
+                        .count = 1500,
+                        .returned = {{{0x88, 1500, 0x20000}}}};
+       Call(s, e);
+       Writes(s, e);
+       s.RepeatFrame(s.frame());
+       Reply(s, e);
      }},
 
     {"WRLIST-020", kBreaks, "", "The Call had no Write list, the Reply has one.",
