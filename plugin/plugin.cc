@@ -29,7 +29,7 @@ int Dissect(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
 WsBool Claim(tvbuff_t*, packet_info* pinfo, proto_tree*, void*) {
   FeedEarly(pinfo);
   const FrameRecord* record = RecordOf(pinfo->num);
-  return record && (!record->messages.empty() || !record->operations.empty());
+  return record && (!record->messages().empty() || !record->operations.empty());
 }
 
 // "Decode As": whatever this packet belongs to is RPC-over-RDMA. Nothing is taken, so that Wireshark's InfiniBand and

@@ -199,7 +199,7 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
       shared.call = record.get();
       shared.call_shown_at = now;
       // The Call may already have been given out as complete.
-      for (const auto& rpc : frame.rpcs) {
+      for (const auto& rpc : frame.rpcs()) {
         if (rpc->call && rpc->transaction == &shared) rpc->message = record.get();
       }
     } else if (message.role == Role::kReply || message.role == Role::kError) {
@@ -210,12 +210,12 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
     }
   }
   if (message.frame.number < now) store_.At(message.frame.number).MakeRare().shown_in.push_back(now);
-  frame.messages.push_back(std::move(record));
+  frame.MakeMessages().push_back(std::move(record));
   if (message.role != Role::kReply) return;
   if (!transaction || !transaction->reply.present) {
-    RecordOrphan(connection, message, *frame.messages.back());
+    RecordOrphan(connection, message, *frame.messages().back());
   } else if (transaction->reply_read_chunks.empty()) {
-    RecordReply(connection, *transaction, frame.messages.back().get());
+    RecordReply(connection, *transaction, frame.messages().back().get());
   }
 }
 
@@ -237,7 +237,7 @@ void Recorder::RecordOrphan(const session::Connection& connection, const session
     rpc->withheld = Withheld::kIncomplete;
     rpc->defect = session::RebuildDefect::kNoCall;
   }
-  Now(connection).rpcs.push_back(std::move(rpc));
+  Now(connection).MakeRpcs().push_back(std::move(rpc));
 }
 
 void Recorder::RecordReply(const session::Connection& connection, const session::Transaction& transaction,
@@ -252,7 +252,7 @@ void Recorder::RecordReply(const session::Connection& connection, const session:
   rpc->message = message;
   Rebuild(transaction, transaction.reply, *rpc);
   shared.rpc_reply = rpc.get();
-  Now(connection).rpcs.push_back(std::move(rpc));
+  Now(connection).MakeRpcs().push_back(std::move(rpc));
 }
 
 void Recorder::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
@@ -276,13 +276,13 @@ void Recorder::OnCallComplete(const session::Connection& connection, const sessi
   rpc->call = true;
   rpc->from = transaction.requester;
   rpc->sent = transaction.call_frame;
-  for (const auto& message : frame.messages) {
+  for (const auto& message : frame.messages()) {
     if (message->role == Role::kCall && message->transaction == &shared) rpc->message = message.get();
   }
   Rebuild(transaction, transaction.call, *rpc);
   if (rpc->withheld == Withheld::kNothing) shared.rpc_call_frame = static_cast<uint32_t>(connection.now.number);
   shared.rpc_call = rpc.get();
-  frame.rpcs.push_back(std::move(rpc));
+  frame.MakeRpcs().push_back(std::move(rpc));
 }
 
 void Recorder::Rebuild(const session::Transaction& transaction, const session::Payload& payload, RpcRecord& rpc) {

@@ -38,8 +38,9 @@ class Recorder final : public session::Observer, public conformance::FindingSink
   void RecordOrphan(const session::Connection&, const session::Message&, const MessageRecord&);
   // Finds or makes the bytes of the rebuilt `payload`.
   void Rebuild(const session::Transaction&, const session::Payload& payload, RpcRecord&);
-  // Which segment an RDMA operation touched, for the operation's record and the transaction's.
-  void RecordMove(const session::RdmaOperation&, OperationRecord&);
+  // Which segment an RDMA operation touched: for the operation's record, and the transaction's list of operations by
+  // segment with the index in it (nullptr: no known segment).
+  std::vector<TransactionRecord::Moves>* FindSegment(const session::RdmaOperation&, OperationRecord&, size_t* index);
   // The file contents that the transaction moved, and names. `rpc`: the record of the message they are a part of.
   void KeepContents(const session::Transaction&, const session::FileAccess&, const RpcRecord* rpc, FileRecord&);
   void RecordFiles(const session::Connection&, const session::Transaction&);

@@ -41,43 +41,35 @@ size_t FirstOfChunk(const session::Transaction& transaction, const session::Segm
   return 0;
 }
 
-void AddMove(std::vector<std::vector<Move>>& moves, size_t index, size_t count, const Move& move) {
-  if (moves.size() < count) moves.resize(count);
-  std::vector<Move>& list = moves[index];
-  if (!list.empty() && list.back().frame == move.frame && list.back().kind == move.kind &&
-      list.back().offset + list.back().length == move.offset) {
-    list.back().length += move.length;
-  } else {
-    list.push_back(move);
-  }
-}
-
 }  // namespace
 
-void Recorder::RecordMove(const session::RdmaOperation& operation, OperationRecord& record) {
-  if (!operation.transaction) return;
+std::vector<TransactionRecord::Moves>* Recorder::FindSegment(const session::RdmaOperation& operation,
+                                                             OperationRecord& record, size_t* index) {
+  if (!operation.transaction) return nullptr;
   const session::Transaction& transaction = *operation.transaction;
   TransactionRecord* shared = store_.FindTransaction(transaction.serial);
   record.transaction = shared;
-  if (!operation.segment || !shared) return;
+  if (!operation.segment || !shared) return nullptr;
   const session::SegmentRecord& segment = *operation.segment;
   record.list = segment.list;
   record.chunk = segment.chunk;
   record.position = segment.position;
   record.segment_offset = operation.segment_offset;
-  const Move move{operation.segment_offset, Narrow(operation.event->length),
-                  static_cast<uint32_t>(operation.event->frame.number), operation.event->kind};
-  if (const auto index = IndexOf(&segment, transaction.segments)) {
-    record.segment = static_cast<uint32_t>(*index - std::min(*index, FirstOfChunk(transaction, segment)));
-    AddMove(shared->moves, *index, transaction.segments.size(), move);
-  } else if (const auto reply_index = IndexOf(&segment, transaction.reply_segments)) {
-    record.of_reply = true;
-    record.segment = static_cast<uint32_t>(*reply_index);
-    AddMove(shared->reply_moves, *reply_index, transaction.reply_segments.size(), move);
-  } else {
-    return;
+  if (const auto found = IndexOf(&segment, transaction.segments)) {
+    *index = *found;
+    record.segment = static_cast<uint32_t>(*found - std::min(*found, FirstOfChunk(transaction, segment)));
+    record.has_segment = true;
+    shared->moves.resize(transaction.segments.size());
+    return &shared->moves;
   }
-  record.has_segment = true;
+  if (const auto found = IndexOf(&segment, transaction.reply_segments)) {
+    *index = *found;
+    record.of_reply = record.has_segment = true;
+    record.segment = static_cast<uint32_t>(*found);
+    shared->reply_moves.resize(transaction.reply_segments.size());
+    return &shared->reply_moves;
+  }
+  return nullptr;
 }
 
 void Recorder::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
@@ -93,22 +85,23 @@ void Recorder::OnRdma(const session::Connection& connection, const session::Rdma
   record.offset = event.offset;
   record.length = Narrow(event.length);
   record.overrun = operation.overrun;
-  RecordMove(operation, record);
-  auto& operations = Now(connection).operations;
-  if (!operations.empty()) {
-    OperationRecord& last = operations.back();
-    const bool continues = last.kind == record.kind && last.connection == record.connection &&
-                           last.transaction == record.transaction && last.handle == record.handle &&
-                           last.kind != fabric::EventKind::kReadRequest && last.segment == record.segment &&
-                           last.list == record.list && last.offset + last.length == record.offset &&
-                           last.frame == record.frame;
-    if (continues) {
-      last.length += record.length;
-      last.overrun = last.overrun || record.overrun;
-      return;
-    }
+  size_t segment = 0;
+  std::vector<TransactionRecord::Moves>* moves = FindSegment(operation, record, &segment);
+  Operations& operations = Now(connection).operations;
+  OperationRecord* last = operations.back();
+  const bool continues = last && last->kind == record.kind && last->connection == record.connection &&
+                         last->transaction == record.transaction && last->handle == record.handle &&
+                         last->kind != fabric::EventKind::kReadRequest && last->segment == record.segment &&
+                         last->list == record.list && last->offset + last->length == record.offset &&
+                         last->frame == record.frame;
+  if (continues) {
+    last->length += record.length;
+    last->overrun = last->overrun || record.overrun;
+    return;
   }
-  operations.push_back(record);
+  OperationRecord* kept = store_.NewOperation(record);
+  operations.Append(kept);
+  if (moves) (*moves)[segment].push_back(kept);
 }
 
 void Recorder::OnNak(const session::Connection& connection, const fabric::Event& event) {
@@ -142,10 +135,12 @@ void Recorder::OnFinding(const conformance::Finding& finding) {
   record->connection = finding.connection;
   record->client_to_server = finding.client_to_server;
   record->xid = finding.xid;
-  record->message = finding.message;
-  record->expected = finding.expected;
-  record->actual = finding.actual;
-  record->specifications = conformance::Specifications(*finding.rule, finding.profile);
+  record->message = store_.Share(finding.message);
+  record->expected = store_.Share(finding.expected);
+  record->actual = store_.Share(finding.actual);
+  for (const std::string& source : conformance::Specifications(*finding.rule, finding.profile)) {
+    record->specifications.push_back(store_.Share(source));
+  }
   for (const uint64_t frame : finding.related_frames) record->related_frames.push_back(static_cast<uint32_t>(frame));
   record->see_also = finding.see_also;
   store_.At(finding.frame.number).MakeRare().findings.push_back(std::move(record));

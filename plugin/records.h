@@ -46,15 +46,8 @@ struct ConnectionRecord {
 enum class Direction : uint8_t { kUnknown, kClientToServer, kServerToClient };
 
 struct MessageRecord;
+struct OperationRecord;
 struct RpcRecord;
-
-// One packet of an RDMA operation on a segment: bytes [offset, offset + length) of the segment.
-struct Move {
-  uint64_t offset = 0;
-  uint32_t length = 0;
-  uint32_t frame = 0;
-  fabric::EventKind kind = fabric::EventKind::kWrite;
-};
 
 // What the two messages of an RPC, and the RDMA operations between them, want to know of each other. Grows with the
 // capture: a field that is still empty in one pass is filled when the frame is shown again.
@@ -77,8 +70,10 @@ struct TransactionRecord {
   const RpcRecord* rpc_reply = nullptr;
   uint32_t invalidated_at = 0;     // the frame that shows the Send with Invalidate ...
   size_t invalidated_segment = 0;  // ... of this segment, as in `moves`
-  // By segment, as in session::Transaction::segments and ::reply_segments (legacy Read-Read).
-  std::vector<std::vector<Move>> moves, reply_moves;
+  // The operations on each segment; segments as in session::Transaction::segments and ::reply_segments (legacy
+  // Read-Read).
+  using Moves = std::vector<const OperationRecord*>;
+  std::vector<Moves> moves, reply_moves;
 };
 
 // Of the handle that a Send with Invalidate names (RFC 8166 section 3.4.2 and RFC 8797 section 4.1).
@@ -144,6 +139,7 @@ struct RpcRecord {
 // One packet of an RDMA Read or Write (neighbouring packets of one operation in one frame are one record). There is one
 // of these for most frames of a capture: small.
 struct OperationRecord {
+  OperationRecord* next = nullptr;  // of the same frame
   const ConnectionRecord* connection = nullptr;
   const TransactionRecord* transaction = nullptr;
   uint64_t offset = 0, segment_offset = 0;
@@ -195,8 +191,9 @@ struct FindingRecord {
   ConnectionId connection = 0;  // 0: of none
   bool client_to_server = true;
   std::optional<uint32_t> xid;
-  std::string message, expected, actual;
-  std::vector<std::string> specifications;  // "RFC 8166 4.3.1"
+  // Shared texts; none is null.
+  const std::string *message = nullptr, *expected = nullptr, *actual = nullptr;
+  std::vector<const std::string*> specifications;  // "RFC 8166 4.3.1"
   std::vector<uint32_t> related_frames;
   std::vector<std::string_view> see_also;
 };
@@ -223,15 +220,64 @@ struct RareRecords {
   std::vector<uint32_t> shown_in;
 };
 
-struct FrameRecord {
-  std::vector<OperationRecord> operations;
-  std::vector<std::unique_ptr<MessageRecord>> messages;
-  std::vector<std::unique_ptr<RpcRecord>> rpcs;
+// The operations of a frame, in order. The store owns them.
+class Operations {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const OperationRecord* at) : at_(at) {}
+    const OperationRecord& operator*() const { return *at_; }
+    Iterator& operator++() {
+      at_ = at_->next;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
 
+   private:
+    const OperationRecord* at_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(nullptr); }
+  bool empty() const { return first_ == nullptr; }
+  const OperationRecord& front() const { return *first_; }
+  size_t size() const {
+    size_t count = 0;
+    for (const OperationRecord* at = first_; at; at = at->next) ++count;
+    return count;
+  }
+  OperationRecord* back() {  // nullptr when empty
+    OperationRecord* last = first_;
+    while (last && last->next) last = last->next;
+    return last;
+  }
+  void Append(OperationRecord* record) { (empty() ? first_ : back()->next) = record; }
+
+ private:
+  OperationRecord* first_ = nullptr;
+};
+
+// Most frames have an operation and nothing else: small.
+struct FrameRecord {
+  Operations operations;
+
+  using Messages = std::vector<std::unique_ptr<MessageRecord>>;
+  using Rpcs = std::vector<std::unique_ptr<RpcRecord>>;
+  const Messages& messages() const { return parts().messages; }
+  const Rpcs& rpcs() const { return parts().rpcs; }
   const RareRecords& rare() const;  // empty when there are none
+  Messages& MakeMessages() { return MakeParts().messages; }
+  Rpcs& MakeRpcs() { return MakeParts().rpcs; }
   RareRecords& MakeRare();
 
  private:
+  struct Parts {
+    Messages messages;
+    Rpcs rpcs;
+  };
+  const Parts& parts() const;
+  Parts& MakeParts();
+
+  std::unique_ptr<Parts> parts_;
   std::unique_ptr<RareRecords> rare_;
 };
 

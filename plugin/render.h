@@ -51,7 +51,7 @@ tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_
 // The lists of a transport header, in the subtree of the message.
 void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const MessageRecord& message);
 // The packets that moved the bytes of a segment, in its subtree.
-void AddMoves(const Scene& scene, proto_tree* tree, const std::vector<Move>& moves);
+void AddMoves(const Scene& scene, proto_tree* tree, const TransactionRecord::Moves& moves);
 
 // Everything else has a subtree in `home`: that of the frame's first message, or of the frame's only protocol item.
 // RDMA Reads and Writes; the columns speak of them when the frame has no message.

@@ -12,8 +12,8 @@ namespace {
 const char* Title(const Scene& scene, const FrameRecord& frame) {
   const RareRecords& rare = frame.rare();
   if (!rare.setups.empty()) return SetupName(rare.setups[0]->message);
-  if (!frame.rpcs.empty()) return frame.rpcs[0]->call ? "RPC Call" : "RPC Reply";
-  if (!frame.operations.empty()) return OperationText(scene, frame.operations[0]);
+  if (!frame.rpcs().empty()) return frame.rpcs()[0]->call ? "RPC Call" : "RPC Reply";
+  if (!frame.operations.empty()) return OperationText(scene, frame.operations.front());
   if (!rare.notes.empty()) return rare.notes[0].gap ? "packets missing from the capture" : "refusal";
   return rare.findings.empty() ? "message held back until earlier packets came" : "findings";
 }
@@ -38,7 +38,7 @@ class Lines {
 // The messages of a frame, each with the RPC that stands in it. Returns the subtree of the first.
 proto_tree* RenderMessages(const Scene& scene, const FrameRecord& frame, Lines& lines) {
   proto_tree* first = nullptr;
-  for (const auto& message : frame.messages) {
+  for (const auto& message : frame.messages()) {
     proto_tree* tree = nullptr;
     tvbuff_t* send = RenderMessage(scene, *message, &tree);
     if (!first) first = tree;
@@ -49,7 +49,7 @@ proto_tree* RenderMessages(const Scene& scene, const FrameRecord& frame, Lines& 
     if (col_get_writable(scene.pinfo->cinfo, COL_INFO)) {
       col_append_str(scene.pinfo->cinfo, COL_INFO, Summary(scene, *message));
     }
-    for (const auto& rpc : frame.rpcs) {
+    for (const auto& rpc : frame.rpcs()) {
       if (rpc->message != message.get()) continue;
       RenderRpc(scene, tree, *rpc, send);
       // What the rpc dissector and those above it do not tell.
@@ -136,30 +136,30 @@ void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& fi
   const char* id = wmem_strndup(scene.pinfo->pool, finding.rule->id.data(), finding.rule->id.size());
   proto_item* item = nullptr;
   proto_tree* tree = AddSubtree(scene, home, ett.finding, &item,
-                                wmem_strdup_printf(scene.pinfo->pool, "%s: %s", id, finding.message.c_str()));
+                                wmem_strdup_printf(scene.pinfo->pool, "%s: %s", id, finding.message->c_str()));
   if (finding.connection != 0) AddGenerated(tree, scene, hf.connection, finding.connection);
   AddGeneratedText(tree, scene, hf.finding, id);
   AddGenerated(tree, scene, hf.finding_severity, static_cast<uint64_t>(finding.severity));
-  AddGeneratedText(tree, scene, hf.finding_message, finding.message.c_str());
-  if (!finding.expected.empty()) AddGeneratedText(tree, scene, hf.finding_expected, finding.expected.c_str());
-  if (!finding.actual.empty()) AddGeneratedText(tree, scene, hf.finding_actual, finding.actual.c_str());
+  AddGeneratedText(tree, scene, hf.finding_message, finding.message->c_str());
+  if (!finding.expected->empty()) AddGeneratedText(tree, scene, hf.finding_expected, finding.expected->c_str());
+  if (!finding.actual->empty()) AddGeneratedText(tree, scene, hf.finding_actual, finding.actual->c_str());
   if (finding.xid) AddGenerated(tree, scene, hf.finding_xid, *finding.xid);
   for (const uint32_t frame : finding.related_frames) AddFrameLink(tree, scene, hf.finding_related, frame);
-  for (const std::string& source : finding.specifications) {
-    AddGeneratedText(tree, scene, hf.finding_source, source.c_str());
+  for (const std::string* source : finding.specifications) {
+    AddGeneratedText(tree, scene, hf.finding_source, source->c_str());
   }
   for (const std::string_view other : finding.see_also) {
     AddGeneratedText(tree, scene, hf.finding_see_also, wmem_strndup(scene.pinfo->pool, other.data(), other.size()));
   }
   if (expert_field* expert = ExpertOf(*finding.rule, finding.severity)) {
-    expert_add_info_format(scene.pinfo, item, expert, "%s: %s", id, finding.message.c_str());
+    expert_add_info_format(scene.pinfo, item, expert, "%s: %s", id, finding.message->c_str());
   }
 }
 
 void RenderFrame(const Scene& scene, const FrameRecord& frame) {
   Lines lines(scene);
   proto_tree* home = nullptr;
-  if (frame.messages.empty()) {
+  if (frame.messages().empty()) {
     if (scene.tree) {
       proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0, "RPC-over-RDMA, %s",
                                                         Title(scene, frame));
@@ -171,7 +171,7 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
   const RareRecords& rare = frame.rare();
   for (const auto& setup : rare.setups) RenderSetup(scene, home, *setup);
   RenderOperations(scene, home, frame);
-  for (const auto& rpc : frame.rpcs) {
+  for (const auto& rpc : frame.rpcs()) {
     if (rpc->message) continue;
     if (rpc->withheld == Withheld::kNothing) lines.Next();
     RenderRpc(scene, home, *rpc, nullptr);

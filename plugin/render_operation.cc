@@ -86,30 +86,32 @@ void RenderOperations(const Scene& scene, proto_tree* home, const FrameRecord& f
       if (!operation.has_segment) expert_add_info(scene.pinfo, nullptr, &ei.no_segment);
     }
   }
-  if (frame.operations.empty() || !frame.messages.empty() || !col_get_writable(scene.pinfo->cinfo, COL_INFO)) return;
+  if (frame.operations.empty() || !frame.messages().empty() || !col_get_writable(scene.pinfo->cinfo, COL_INFO)) return;
   col_set_str(scene.pinfo->cinfo, COL_PROTOCOL, kColumn);
-  col_append_fstr(scene.pinfo->cinfo, COL_INFO, " [%s]", PartText(scene, frame.operations[0]));
+  col_append_fstr(scene.pinfo->cinfo, COL_INFO, " [%s]", PartText(scene, frame.operations.front()));
   if (frame.operations.size() > 1) {
     col_append_fstr(scene.pinfo->cinfo, COL_INFO, " [%zu more]", frame.operations.size() - 1);
   }
 }
 
-void AddMoves(const Scene& scene, proto_tree* tree, const std::vector<Move>& moves) {
+void AddMoves(const Scene& scene, proto_tree* tree, const TransactionRecord::Moves& moves) {
   if (!tree || moves.empty()) return;
   uint64_t moved = 0;
-  for (const Move& move : moves) moved += move.kind == fabric::EventKind::kReadRequest ? 0 : move.length;
+  for (const OperationRecord* move : moves) {
+    moved += move->kind == fabric::EventKind::kReadRequest ? 0 : move->length;
+  }
   AddGenerated(tree, scene, hf.segment_moved, moved);
   if (!proto_field_is_referenced(tree, hf.segment_moved_in) &&
       !proto_field_is_referenced(tree, hf.segment_requested_in)) {
     return;
   }
   for (size_t i = 0; i < moves.size() && i < kMostMoves; ++i) {
-    const Move& move = moves[i];
+    const OperationRecord& move = *moves[i];
     const bool request = move.kind == fabric::EventKind::kReadRequest;
     proto_item* item = AddGenerated(tree, scene, request ? hf.segment_requested_in : hf.segment_moved_in, move.frame);
     if (move.length > 0) {
-      proto_item_append_text(item, " (%s, bytes %" PRIu64 " to %" PRIu64 ")", OperationName(move.kind), move.offset,
-                             move.offset + move.length - 1);
+      proto_item_append_text(item, " (%s, bytes %" PRIu64 " to %" PRIu64 ")", OperationName(move.kind),
+                             move.segment_offset, move.segment_offset + move.length - 1);
     }
   }
   if (moves.size() > kMostMoves) {

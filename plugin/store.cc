@@ -5,6 +5,16 @@
 
 namespace stag::plugin {
 
+const FrameRecord::Parts& FrameRecord::parts() const {
+  static const Parts none;
+  return parts_ ? *parts_ : none;
+}
+
+FrameRecord::Parts& FrameRecord::MakeParts() {
+  if (!parts_) parts_ = std::make_unique<Parts>();
+  return *parts_;
+}
+
 const RareRecords& FrameRecord::rare() const {
   static const RareRecords none;
   return rare_ ? *rare_ : none;

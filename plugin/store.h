@@ -4,6 +4,7 @@
 // file.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,6 +25,7 @@ class Store {
   // The frame number is used again: frames that a read filter drops have no number of their own. What was recorded is
   // no longer shown.
   void Forget(uint32_t frame);
+  OperationRecord* NewOperation(const OperationRecord& record) { return &operations_.emplace_back(record); }
   ConnectionRecord& Connection(ConnectionId id);
   uint32_t connections() const { return last_connection_; }  // the highest id
   TransactionRecord& Transaction(uint64_t serial);
@@ -36,6 +38,7 @@ class Store {
  private:
   std::vector<std::unique_ptr<FrameRecord>> frames_;  // by frame number
   std::vector<std::unique_ptr<FrameRecord>> forgotten_;
+  std::deque<OperationRecord> operations_;
   std::unordered_map<ConnectionId, ConnectionRecord> connections_;
   std::unordered_map<uint64_t, TransactionRecord> transactions_;
   std::unordered_set<std::string> shared_;

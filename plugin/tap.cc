@@ -18,7 +18,7 @@ TapData* Queue(packet_info* pinfo, const ConnectionRecord* connection, Side from
 // What a frame shows of connections, with the connection and the sender of each.
 template <typename Fn>
 void ForEachSender(const FrameRecord& frame, Fn fn) {
-  for (const auto& message : frame.messages) fn(message->connection, message->from);
+  for (const auto& message : frame.messages()) fn(message->connection, message->from);
   for (const OperationRecord& operation : frame.operations) fn(operation.connection, operation.from);
   for (const auto& setup : frame.rare().setups) {
     // InfiniBand's set-up goes between other queue pairs; the connection's may not be known yet.
@@ -54,7 +54,7 @@ void Tap(packet_info* pinfo, const FrameRecord& frame) {
   if (!have_tap_listener(tap_id)) return;
   TapFrame(pinfo, frame);
   for (const auto& setup : rare.setups) Queue(pinfo, setup->connection, setup->from)->setup = setup.get();
-  for (const auto& message : frame.messages) {
+  for (const auto& message : frame.messages()) {
     Queue(pinfo, message->connection, message->from)->message = message.get();
   }
   for (const OperationRecord& operation : frame.operations) {
