@@ -255,15 +255,19 @@ void SoftIwarpEndpoint::OnStreamFailed(int error) {
   End(complete ? State::kClosed : State::kBroken, fabric::CloseReason::kReset, peer_side());
 }
 
+void SoftIwarpEndpoint::FinishSending() {
+  if (!finished_) stream_->FinishSending();
+  finished_ = true;
+}
+
 // Goes as far towards the end as can be gone now.
 void SoftIwarpEndpoint::CheckEnd() {
   if (phase_ == Phase::kTerminating && sender_.empty()) {
-    stream_->FinishSending();
+    FinishSending();
     return End(State::kBroken, fabric::CloseReason::kDisconnect, own_side());
   }
   if (phase_ == Phase::kEnding && nothing_to_send() && reads_.empty()) {
-    if (!finished_) stream_->FinishSending();
-    finished_ = true;
+    FinishSending();
     if (peer_finished_)
       return End(State::kClosed, fabric::CloseReason::kDisconnect, disconnecting_ ? peer_side() : own_side());
   }

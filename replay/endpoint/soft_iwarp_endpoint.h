@@ -131,6 +131,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   bool Progress(bool receive);
   void OnStreamEnd();
   void OnStreamFailed(int error);
+  void FinishSending();
   void CheckEnd();
   void FlushReads();
   void FlushWork();
