@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/acceptance.h"
 #include "cli/analysis.h"
 #include "conformance/engine/engine.h"
 #include "conformance/report/documents.h"
@@ -18,6 +19,7 @@ using conformance::Severity;
 struct Options : CommonOptions {
   conformance::EngineOptions engine;
   std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
+  AcceptanceOptions accept;
 };
 
 // Ids, groups, levels and documents, in any case, must name at least one rule.
@@ -53,18 +55,32 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, cons
   return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
 }
 
+// Findings that are not accepted, at or above --fail-on.
+bool Failed(const Options& options, const conformance::Reporter& reporter) {
+  if (!options.fail_on || !options.accept.write_baseline.empty()) return false;
+  for (const Severity severity : {Severity::kNote, Severity::kWarning, Severity::kError})
+    if (severity >= *options.fail_on && reporter.count(severity) > 0) return true;
+  return false;
+}
+
 int RunCheck(const Options& options) {
+  Acceptance acceptance(options.accept);
+  if (const auto read = acceptance.Read(); !read) {
+    ComplainText(read.error().message);
+    return kExitTrouble;
+  }
   Output output(options);
   const conformance::Write write = [&output](std::string_view text) {
     Put(output.buffer(), text);
     output.Commit();
   };
   const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output, write);
+  conformance::FindingSink& sink = acceptance.Before(*reporter);
   const int status = ForEachFile(
       options, output,
       [&](const std::string& file) {
         reporter->BeginFile(DisplayName(file));
-        conformance::Engine engine(options.engine, *reporter);
+        conformance::Engine engine(options.engine, sink);
         Clock clock;
         std::vector<session::Observer*> observers = reporter->Observers();
         observers.push_back(&engine);
@@ -73,15 +89,23 @@ int RunCheck(const Options& options) {
         return outcome;
       },
       Headings::kNo);
-  reporter->Finish({});
+  const conformance::Suppressed suppressed = acceptance.Suppressed(status == kExitFine, options.engine);
+  reporter->Finish(suppressed);
   output.Flush();
   if (output.failed()) return kExitTrouble;
-  if (status != kExitFine || !options.fail_on) return status;
-  uint64_t findings = 0;
-  for (const Severity severity : {Severity::kNote, Severity::kWarning, Severity::kError}) {
-    if (severity >= *options.fail_on) findings += reporter->count(severity);
+  if (!options.quiet) ComplainOfUnused(suppressed);
+  if (status != kExitFine) {
+    if (!options.accept.write_baseline.empty())
+      Complain("{} is not written: not all captures could be read", options.accept.write_baseline);
+    return status;
   }
-  return findings > 0 ? kExitFindings : kExitFine;
+  if (!options.accept.write_baseline.empty()) {
+    if (const auto written = acceptance.WriteBaseline(); !written) {
+      ComplainText(written.error().message);
+      return kExitTrouble;
+    }
+  }
+  return Failed(options, *reporter) ? kExitFindings : kExitFine;
 }
 
 }  // namespace
@@ -114,14 +138,34 @@ void AddCheck(CLI::App& app, Run& run) {
                                       {"note", Severity::kNote},
                                       {"never", std::nullopt}},
                                      "Findings from this severity on make the exit status 1 (default: error)");
+  command
+      ->add_option("--suppress", options->accept.suppress,
+                   "Accept findings that a hand-written file lists, with reasons (see below)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--baseline", options->accept.baseline,
+                   "Accept the findings of an earlier run: what --write-baseline, or json or jsonl output, recorded")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--write-baseline", options->accept.write_baseline,
+                   "Record all findings as accepted; the exit status is 0 then, if all files could be read")
+      ->type_name("FILE");
   command->footer(
       "What the capture does not show is not judged: lost and cut packets never make a finding.\n"
       "\nIn junit a file is a suite and a rule is a case: findings at or above --fail-on are failures, lower ones go "
       "to\n"
       "system-out, and a rule that this traffic did not exercise is skipped, with the reason.\n"
+      "\nA --suppress file has a JSON object a line; # begins a comment. rule takes what --ignore takes, fingerprint\n"
+      "stands in json and jsonl output; direction and procedure are optional, the reason is not:\n"
+      "  {\"rule\":\"PVT-006\",\"direction\":\"s2c\",\"procedure\":\"NFSv3 READ\",\"reason\":\"Linux nfsd 6.1\"}\n"
+      "  {\"fingerprint\":\"8786d84cf67f6788\",\"reason\":\"our test client sends version 2 on purpose\"}\n"
+      "Accepted findings are counted, and entries that nothing matched are told on stderr.\n"
       "\nExamples:\n"
       "  stag check mount.pcapng\n"
       "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"
+      "  stag check --write-baseline known.jsonl good.pcap; stag check --baseline known.jsonl new.pcap\n"
       "  stag check --format jsonl --fail-on never *.pcap | jq -r 'select(.type==\"finding\").rule' | sort | uniq -c");
   command->callback([options, &run] { run = [options] { return RunCheck(*options); }; });
 }

@@ -8,6 +8,9 @@
 
 namespace stag::conformance {
 
+// One JSON object: docs/check.schema.json.
+std::unique_ptr<Reporter> MakeJsonReporter(Write write, std::string_view version);
+
 // SARIF 2.1.0, for code scanning and its viewers.
 std::unique_ptr<Reporter> MakeSarifReporter(Write write, std::string_view version);
 

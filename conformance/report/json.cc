@@ -5,6 +5,7 @@
 #include "conformance/engine/text.h"
 #include "conformance/report/connection_json.h"
 #include "conformance/report/connection_list.h"
+#include "conformance/report/documents.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/json_parts.h"
 #include "conformance/report/procedure.h"

@@ -78,12 +78,6 @@ std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet);
 // One object a line for each finding, as it comes, and a summary object unless no file could be opened.
 std::unique_ptr<Reporter> MakeJsonlReporter(Write write);
 
-// The formats below are whole documents, well-formed whatever happens; findings are written as they come where the
-// format lets them. `version`: of stag.
-
-// One JSON object: docs/check.schema.json.
-std::unique_ptr<Reporter> MakeJsonReporter(Write write, std::string_view version);
-
 // The catalogue or a part of it. `stag rules`: a table, or an object a line. `stag explain`: everything about one rule.
 std::string RulesTable(std::span<const RuleInfo> rules, bool color);
 std::string RulesJsonl(std::span<const RuleInfo> rules);

@@ -68,9 +68,9 @@ class Usage(Base):
 
     def test_wrong_use(self):
         for arguments in ([], ["frobnicate"], ["check"], ["check", "--frobnicate", CAPTURE],
-                          ["check", "--format", "sarif", CAPTURE], ["check", "--fail-on", "sometimes", CAPTURE],
+                          ["check", "--format", "xml", CAPTURE], ["check", "--fail-on", "sometimes", CAPTURE],
                           ["check", "--profile", "rfc9999", CAPTURE], ["check", "--select", "NOPE-001", CAPTURE],
-                          ["transactions", "--format", "json", CAPTURE], ["transactions", "--color", "mauve", CAPTURE],
+                          ["transactions", "--format", "sarif", CAPTURE], ["rules", "--format", "html"], ["transactions", "--color", "mauve", CAPTURE],
                           ["transactions", "--memory", "lots", CAPTURE], ["transactions", "--memory", "10", CAPTURE],
                           ["extract", CAPTURE], ["explain"], ["rules", "surplus"]):
             with self.subTest(arguments):

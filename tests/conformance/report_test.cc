@@ -7,25 +7,12 @@
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/reporter.h"
+#include "tests/conformance/findings.h"
 
 namespace stag::conformance {
 namespace {
 
-Finding MakeFinding(std::string_view id, uint64_t frame) {
-  Finding finding;
-  finding.rule = FindRule(id);
-  finding.severity = finding.rule->severity;
-  finding.frame = {frame, 1709210096123456789};
-  finding.connection = 3;
-  finding.client_to_server = false;
-  finding.xid = 0x1a2b3c4d;
-  finding.message = "A \"message\"";
-  finding.expected = "this";
-  finding.actual = "that";
-  finding.related_frames = {4, 9};
-  finding.see_also = {"WRLIST-012"};
-  return finding;
-}
+using test::MakeFinding;
 
 RuleTally Tally(std::string_view id, std::initializer_list<std::pair<Outcome, uint64_t>> counts) {
   RuleTally tally;
