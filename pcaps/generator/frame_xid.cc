@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // FRAME and XID: how the RPC message stands in its message, and how Calls and Replies find each other.
+#include "pcaps/generator/backchannel.h"
 #include "pcaps/generator/cases.h"
 #include "pcaps/generator/iwarp_script.h"
 #include "pcaps/generator/traffic.h"
@@ -171,6 +172,16 @@ constexpr Case kCases[] = {
        WireScript& next = s.Another();
        next.Open();
        Getattr(next, kXid);
+     }},
+    {"XID-003", kNearMiss, "backward",
+     "While a Call is outstanding, the server sends a backward Call with the same xid: each direction has its own.",
+     [](WireScript& s) {
+       s.Open();
+       CreateSession(s);
+       s.Send(kClient, Msg(kXid), GetattrCall(kXid));
+       s.Send(kServer, Msg(kXid), CallbackNull(kXid));
+       s.Send(kClient, Msg(kXid), MakeReply(kXid));
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
      }},
 
     {"XID-004", kBreaks, "",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // HDR: the layout of the transport header. Most captures are a set-up and one Send: nothing else is needed.
+#include "pcaps/generator/backchannel.h"
 #include "pcaps/generator/cases.h"
 #include "pcaps/generator/traffic.h"
 
@@ -298,6 +299,13 @@ constexpr Case kCases[] = {
        s.Open();
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
        s.Send(kServer, Msg(kXid), Words({kXid, rpc::kReply, rpc::kDenied, 1, 1}));
+     }},
+    {"HDR-014", kNearMiss, "backward", "A message from the server with type 0: on a backchannel the server calls, too.",
+     [](WireScript& s) {
+       s.Open();
+       CreateSession(s);
+       s.Send(kServer, Msg(kBackwardXid), CallbackNull());
+       s.Send(kClient, Msg(kBackwardXid), MakeReply(kBackwardXid));
      }},
 
     {"HDR-015", kBreaks, "",

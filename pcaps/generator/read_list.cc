@@ -59,6 +59,17 @@ constexpr Case kCases[] = {
      },
      Fabric::kRoce, Profile::kRfc5666},
 
+    {"RDLIST-001", kNearMiss, "call",
+     "An RDMA_NOMSG with a Read list from the server, joined mid-stream: a backward Call in a Position-zero chunk. "
+     "That "
+     "such Calls have chunks at all is what BC-003 notes.",
+     [](WireScript& s) {
+       s.OpenMidstream();
+       Greet(s);
+       s.Send(kServer, WithReads(Nomsg(kXid), {{0, {0x99, 80, 0x30000}}}));
+       s.Expect("BC-003", Severity::kNote);
+     }},
+
     {"RDLIST-002", kBreaks, "",
      "A chunk of 256 bytes at a Position that is no multiple of four; the four bytes before it read 256.",
      [](WireScript& s) {
