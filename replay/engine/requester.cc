@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The main flow: Send fills a Slot (memory, chunk lists, message) and posts it; OnMessage finds the Slot of what came
+// back by its xid, checks it against what the Call offered, and hands the Answer to the sink.
+#include "replay/engine/requester.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <random>
+
+#include "protocol/rpc/message.h"
+#include "replay/engine/settings.h"
+
+namespace stag::replay {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using rpcrdma::Chunk;
+using rpcrdma::Header;
+using rpcrdma::Segment;
+
+constexpr size_t kCompletions = 64, kBackwardSends = 8;
+constexpr uint64_t kBackward = uint64_t{1} << 32;  // in the id of a backward Reply's Send
+constexpr uint32_t kNobody = UINT32_MAX;
+
+// The header of an RPC Call is ten words at least.
+constexpr size_t kSmallestCall = 40;
+
+}  // namespace
+
+void AnswerSink::OnBackwardCall(Bytes, std::vector<std::byte>&) {}
+
+struct Requester::Impl {
+  struct Slot {
+    uint32_t xid = 0;
+    uint64_t cookie = 0;
+    bool outstanding = false, sending = false;
+    Clock::time_point sent;
+    Header call;
+    Region send, readable, writable;  // the message; what Read chunks name; what Write and Reply chunks name
+    bool readable_spent = false, writable_spent = false;  // need another handle before they are used again
+    uint64_t bytes = 0;                                   // of the RPC Call
+  };
+  struct BackwardSend {
+    Region region;
+    bool busy = false;
+  };
+
+  Impl(std::unique_ptr<Endpoint> e, const RequesterOptions& o, AnswerSink& s)
+      : endpoint(std::move(e)),
+        options(o),
+        sink(s),
+        slots(std::max(o.credits, 1u)),
+        table(std::bit_ceil(slots.size() * 4), kNobody),
+        next_xid(std::random_device{}()) {
+    settings = Agree(o.send_private_data ? PrivateData(o) : std::vector<std::byte>{}, endpoint->peer_private_data());
+    for (size_t i = slots.size(); i-- > 0;) free.push_back(static_cast<uint32_t>(i));
+    options.segment_size = std::max(options.segment_size, 1u);
+  }
+
+  bool CanSend();
+  Result<uint32_t> Send(const CallSpec& spec);
+  Result<void> Fill(Slot& slot, const CallSpec& spec);
+  Result<void> Room(Region& region, bool& spent, uint64_t size, Access access);
+  void AddReads(Header& header, uint32_t position, const Region& region, uint64_t at, uint64_t length) const;
+  Chunk AddChunk(Header& header, const Region& region, uint64_t at, uint64_t length) const;
+  uint32_t NewXid();
+  size_t Poll(std::chrono::microseconds wait);
+  void OnCompletion(const Completion& completion);
+  void OnMessage(const Completion& completion);
+  void OnBackward(Bytes message, uint32_t xid);
+  std::string_view Take(Slot& slot, Bytes inline_payload, Answer& answer);
+  void Finish(uint32_t index, Answer& answer);
+  void LoseAll();
+  void Recycle(uint32_t index);
+
+  std::unique_ptr<Endpoint> endpoint;
+  RequesterOptions options;
+  AnswerSink& sink;
+  Settings settings;
+  RequesterStats stats;
+  std::vector<Slot> slots;
+  std::vector<uint32_t> free;
+  std::vector<uint32_t> table;  // slot by xid modulo its size
+  uint32_t next_xid;
+  uint32_t outstanding = 0;
+  std::array<BackwardSend, kBackwardSends> backward;
+  Header reply;
+  std::vector<std::byte> bytes;  // scratch
+  std::vector<Bytes> chunks;
+  size_t answered = 0;
+};
+
+// RFC 8166 section 3.3: one Call until the first Reply tells how many are granted.
+bool Requester::Impl::CanSend() {
+  if (endpoint->state() != State::kOpen || free.empty()) return false;
+  if (options.ignore_credits || outstanding < std::min(stats.grant, options.credits)) return true;
+  ++stats.credit_stalls;
+  return false;
+}
+
+uint32_t Requester::Impl::NewXid() {
+  while (table[next_xid & (table.size() - 1)] != kNobody) ++next_xid;
+  return next_xid++;
+}
+
+Result<void> Requester::Impl::Room(Region& region, bool& spent, uint64_t size, Access access) {
+  if (size == 0) return {};
+  if (region.bytes.size() < size) {
+    if (!region.bytes.empty()) endpoint->Deregister(region);
+    region = {};
+    Result<Region> larger = endpoint->Register(std::bit_ceil(std::max<uint64_t>(size, 4096)), access);
+    if (!larger) return tl::unexpected(larger.error());
+    region = *larger;
+    spent = false;
+    return {};
+  }
+  if (!spent && !(options.fresh_handles && access != Access::kLocal)) return {};
+  spent = false;
+  return endpoint->Renew(region);
+}
+
+void Requester::Impl::AddReads(Header& header, uint32_t position, const Region& region, uint64_t at,
+                               uint64_t length) const {
+  for (uint64_t done = 0; done < length;) {
+    const auto n = static_cast<uint32_t>(std::min<uint64_t>(options.segment_size, length - done));
+    header.reads.push_back({position, {region.handle, n, region.offset + at + done}});
+    done += n;
+  }
+}
+
+Chunk Requester::Impl::AddChunk(Header& header, const Region& region, uint64_t at, uint64_t length) const {
+  Chunk chunk{static_cast<uint32_t>(header.segments.size()), 0};
+  for (uint64_t done = 0; done < length; ++chunk.count) {
+    const auto n = static_cast<uint32_t>(std::min<uint64_t>(options.segment_size, length - done));
+    header.segments.push_back({region.handle, n, region.offset + at + done});
+    done += n;
+  }
+  return chunk;
+}
+
+Result<void> Requester::Impl::Fill(Slot& slot, const CallSpec& spec) {
+  const uint64_t item_end = spec.item_offset + RoundUp4(spec.item_length);
+  if (spec.message.size() < kSmallestCall) return Fail("an RPC Call has 40 bytes at least");
+  if (spec.item_length > 0 &&
+      (spec.item_offset % 4 != 0 || spec.item_offset < kSmallestCall || item_end > spec.message.size()))
+    return Fail("the reduced argument is not inside the Call");
+  const uint64_t item = spec.item_length;
+  const uint64_t item_chunk = options.pad_read_chunks ? RoundUp4(item) : item;
+  const uint64_t rest = spec.message.size() - (item > 0 ? RoundUp4(item) : 0);  // the reduced stream
+
+  uint64_t writable = spec.reply_chunk;
+  for (const uint32_t bytes_offered : spec.write_chunks) writable += RoundUp4(bytes_offered);
+  if (auto ok = Room(slot.writable, slot.writable_spent, writable, Access::kRemoteWrite); !ok) return ok;
+
+  // The lists first: their size decides whether the rest fits behind them.
+  Header& header = slot.call;
+  const auto make = [&](bool long_call) {
+    header.Clear();
+    header.xid = slot.xid;
+    header.vers = rpcrdma::kVersion1;
+    header.credit = options.credits;
+    header.proc = long_call ? rpcrdma::kNomsg : rpcrdma::kMsg;
+    if (long_call) AddReads(header, 0, slot.readable, 0, rest);
+    AddReads(header, static_cast<uint32_t>(spec.item_offset), slot.readable, long_call ? RoundUp4(rest) : 0,
+             item_chunk);
+    uint64_t at = 0;
+    for (const uint32_t offered : spec.write_chunks) {
+      header.write_chunks.push_back(AddChunk(header, slot.writable, at, offered));
+      at += RoundUp4(offered);
+    }
+    if (spec.reply_chunk > 0) header.reply_chunk = AddChunk(header, slot.writable, at, spec.reply_chunk);
+    bytes.clear();
+    rpcrdma::Encode(header, bytes);
+  };
+  if (auto ok = Room(slot.readable, slot.readable_spent, item > 0 ? item_chunk : 0, Access::kRemoteRead); !ok)
+    return ok;
+  make(false);
+  const bool long_call = spec.position_zero || bytes.size() + rest > settings.send_threshold;
+  if (long_call) {
+    const uint64_t readable = RoundUp4(rest) + item_chunk;
+    if (auto ok = Room(slot.readable, slot.readable_spent, readable, Access::kRemoteRead); !ok) return ok;
+    make(true);
+  }
+  if (bytes.size() + (long_call ? 0 : rest) > settings.send_threshold)
+    return Fail("the chunk lists alone are larger than the inline threshold");
+  bool never = false;
+  if (auto ok = Room(slot.send, never, bytes.size() + rest, Access::kLocal); !ok) return ok;
+
+  // The bytes: what goes by Send behind the header, or at Position zero; the item behind it.
+  std::byte* const stream = long_call ? slot.readable.bytes.data() : slot.send.bytes.data() + bytes.size();
+  std::ranges::copy(bytes, slot.send.bytes.begin());
+  const uint64_t before = item > 0 ? spec.item_offset : spec.message.size();
+  std::memcpy(stream, spec.message.data(), before);
+  StoreBe32(stream, slot.xid);
+  if (item > 0) {
+    std::memcpy(stream + before, spec.message.data() + item_end, spec.message.size() - item_end);
+    std::memcpy(slot.readable.bytes.data() + (long_call ? RoundUp4(rest) : 0), spec.message.data() + spec.item_offset,
+                item_chunk);
+  }
+  const Bytes whole = slot.send.bytes.first(bytes.size() + (long_call ? 0 : rest));
+  return endpoint->Send({&whole, 1}, static_cast<uint64_t>(&slot - slots.data()));
+}
+
+Result<uint32_t> Requester::Impl::Send(const CallSpec& spec) {
+  if (!CanSend())
+    return Fail(endpoint->state() == State::kOpen ? "no credit for another Call" : "the connection is over");
+  const uint32_t index = free.back();
+  Slot& slot = slots[index];
+  slot.xid = NewXid();
+  slot.cookie = spec.cookie;
+  slot.bytes = spec.message.size();
+  slot.sent = Clock::now();
+  if (auto ok = Fill(slot, spec); !ok) return tl::unexpected(ok.error());
+  free.pop_back();
+  slot.outstanding = slot.sending = true;
+  table[slot.xid & (table.size() - 1)] = index;
+  ++stats.calls;
+  stats.sent_bytes += slot.bytes;
+  stats.max_outstanding = std::max(stats.max_outstanding, ++outstanding);
+  return slot.xid;
+}
+
+size_t Requester::Impl::Poll(std::chrono::microseconds wait) {
+  answered = 0;
+  std::array<Completion, kCompletions> completions;
+  const size_t n = endpoint->Poll(completions, wait);
+  for (size_t i = 0; i < n; ++i) OnCompletion(completions[i]);
+  if (n == 0 && endpoint->state() != State::kOpen) LoseAll();
+  return answered;
+}
+
+void Requester::Impl::OnCompletion(const Completion& c) {
+  if (c.work == Work::kReceive) {
+    if (c.outcome != Outcome::kOk) return;
+    OnMessage(c);
+    return endpoint->Release(c);
+  }
+  if (c.id & kBackward) {
+    backward[c.id & (kBackward - 1)].busy = false;
+    return;
+  }
+  const auto index = static_cast<uint32_t>(c.id);
+  slots[index].sending = false;
+  Recycle(index);
+}
+
+void Requester::Impl::OnMessage(const Completion& c) {
+  rpcrdma::Decode(c.bytes, c.bytes.size(), reply);
+  if (reply.words < 4) {
+    ++stats.bad;
+    return;
+  }
+  const Bytes payload = reply.status == ParseStatus::kOk ? c.bytes.subspan(reply.length) : Bytes{};
+  if (reply.status == ParseStatus::kOk && reply.proc == rpcrdma::kMsg && payload.size() >= 8 &&
+      LoadBe32(payload.data() + 4) == rpc::kCall)
+    return OnBackward(payload, reply.xid);
+  const uint32_t index = table[reply.xid & (table.size() - 1)];
+  if (index == kNobody || slots[index].xid != reply.xid || !slots[index].outstanding) {
+    ++stats.bad;
+    return;
+  }
+  Slot& slot = slots[index];
+  if (c.invalidated) {
+    slot.readable_spent |= *c.invalidated == slot.readable.handle;
+    slot.writable_spent |= *c.invalidated == slot.writable.handle;
+  }
+  if (reply.proc != rpcrdma::kError || reply.credit > 0) stats.grant = std::max(reply.credit, 1u);
+  Answer answer;
+  chunks.clear();
+  answer.text = Take(slot, payload, answer);
+  if (!answer.text.empty()) answer.kind = AnswerKind::kBad;
+  Finish(index, answer);
+}
+
+// What the answer brought, held against what the Call offered (RFC 8166 section 4.3). Returns what is wrong with it.
+std::string_view Requester::Impl::Take(Slot& slot, Bytes payload, Answer& answer) {
+  const Header& call = slot.call;
+  if (reply.proc == rpcrdma::kError) {
+    if (reply.err != rpcrdma::kErrVers && reply.err != rpcrdma::kErrChunk) return "an RDMA_ERROR with an unknown code";
+    answer.kind = reply.err == rpcrdma::kErrVers ? AnswerKind::kErrVers : AnswerKind::kErrChunk;
+    return {};
+  }
+  if (reply.vers != rpcrdma::kVersion1) return "a Reply of another version";
+  if (reply.status != ParseStatus::kOk) return "a Reply whose transport header cannot be read";
+  if (reply.proc != rpcrdma::kMsg && reply.proc != rpcrdma::kNomsg) return "neither RDMA_MSG nor RDMA_NOMSG";
+  if (!reply.reads.empty()) return "a Reply with a Read list";
+  if (reply.write_chunks.size() != call.write_chunks.size()) return "a Reply with another number of Write chunks";
+
+  // Bytes of a chunk: its segments stand one after the other in the slot's memory.
+  const auto take = [&](const Chunk& offered, const Chunk& returned, Bytes& out) -> std::string_view {
+    uint64_t sum = 0;
+    bool ended = false;
+    if (returned.count != offered.count) return "a chunk with another number of segments";
+    for (uint32_t i = 0; i < offered.count; ++i) {
+      const Segment &o = call.segments[offered.first + i], &r = reply.segments[returned.first + i];
+      if (r.length > o.length) return "a segment with more bytes than were offered";
+      if (ended && r.length > 0) return "a chunk whose segments were not filled in order";
+      ended = r.length < o.length;
+      sum += r.length;
+    }
+    if (sum > 0) out = slot.writable.bytes.subspan(call.segments[offered.first].offset - slot.writable.offset, sum);
+    return {};
+  };
+  for (size_t i = 0; i < call.write_chunks.size(); ++i) {
+    chunks.emplace_back();
+    if (const auto wrong = take(call.write_chunks[i], reply.write_chunks[i], chunks.back()); !wrong.empty())
+      return wrong;
+  }
+  answer.message = payload;
+  if (reply.proc == rpcrdma::kNomsg) {
+    if (!call.reply_chunk || !reply.reply_chunk) return "an RDMA_NOMSG without a Reply chunk";
+    if (const auto wrong = take(*call.reply_chunk, *reply.reply_chunk, answer.message); !wrong.empty()) return wrong;
+  }
+  if (answer.message.size() < 12 || LoadBe32(answer.message.data()) != slot.xid ||
+      LoadBe32(answer.message.data() + 4) != rpc::kReply)
+    return "no RPC Reply with the xid of its header";
+  return {};
+}
+
+void Requester::Impl::Finish(uint32_t index, Answer& answer) {
+  Slot& slot = slots[index];
+  answer.cookie = slot.cookie;
+  answer.xid = slot.xid;
+  answer.chunks = chunks;
+  answer.latency = Clock::now() - slot.sent;
+  stats.received_bytes += answer.message.size();
+  for (const Bytes chunk : chunks) stats.received_bytes += chunk.size();
+  ++(answer.kind == AnswerKind::kLost ? stats.lost : answer.kind == AnswerKind::kBad ? stats.bad : stats.answers);
+  stats.errors += answer.kind == AnswerKind::kErrVers || answer.kind == AnswerKind::kErrChunk;
+  slot.outstanding = false;
+  table[slot.xid & (table.size() - 1)] = kNobody;
+  --outstanding;
+  ++answered;
+  sink.OnAnswer(answer);
+  Recycle(index);
+}
+
+void Requester::Impl::Recycle(uint32_t index) {
+  Slot& slot = slots[index];
+  if (!slot.outstanding && !slot.sending) free.push_back(index);
+}
+
+void Requester::Impl::LoseAll() {
+  for (uint32_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].outstanding) continue;
+    Answer answer;
+    answer.kind = AnswerKind::kLost;
+    chunks.clear();
+    Finish(i, answer);
+  }
+}
+
+// RFC 8167: this side answers as a responder, inline.
+void Requester::Impl::OnBackward(Bytes message, uint32_t xid) {
+  ++stats.backward_calls;
+  std::vector<std::byte> out;
+  sink.OnBackwardCall(message, out);
+  const auto it = std::ranges::find(backward, false, &BackwardSend::busy);
+  if (out.empty() || it == backward.end()) return;
+  Header header;
+  header.xid = xid;
+  header.vers = rpcrdma::kVersion1;
+  header.credit = kBackwardSends;
+  header.proc = rpcrdma::kMsg;
+  bytes.clear();
+  rpcrdma::Encode(header, bytes);
+  bytes.insert(bytes.end(), out.begin(), out.end());
+  bool never = false;
+  if (bytes.size() > settings.send_threshold || !Room(it->region, never, bytes.size(), Access::kLocal)) return;
+  std::ranges::copy(bytes, it->region.bytes.begin());
+  const Bytes whole = it->region.bytes.first(bytes.size());
+  if (endpoint->Send({&whole, 1}, kBackward | static_cast<uint64_t>(it - backward.begin()))) it->busy = true;
+}
+
+std::vector<std::byte> Requester::PrivateData(const RequesterOptions& options) {
+  return EncodeSettings(options.send_size, options.receive_size, options.remote_invalidation);
+}
+
+void Requester::Prepare(const RequesterOptions& options, EndpointOptions& endpoint) {
+  endpoint.receives = options.credits + kBackwardSends;
+  endpoint.receive_size = options.receive_size;
+  endpoint.sends = std::max<uint32_t>(endpoint.sends, options.credits + kBackwardSends);
+  endpoint.private_data = options.send_private_data ? PrivateData(options) : std::vector<std::byte>{};
+}
+
+Requester::Requester(std::unique_ptr<Endpoint> endpoint, const RequesterOptions& options, AnswerSink& sink)
+    : impl_(std::make_unique<Impl>(std::move(endpoint), options, sink)) {}
+Requester::~Requester() = default;
+
+bool Requester::CanSend() { return impl_->CanSend(); }
+Result<uint32_t> Requester::Send(const CallSpec& call) { return impl_->Send(call); }
+size_t Requester::Poll(std::chrono::microseconds wait) { return impl_->Poll(wait); }
+bool Requester::open() const { return impl_->endpoint->state() == State::kOpen; }
+uint32_t Requester::outstanding() const { return impl_->outstanding; }
+uint32_t Requester::call_threshold() const { return impl_->settings.send_threshold; }
+uint32_t Requester::reply_threshold() const { return impl_->settings.receive_threshold; }
+const RequesterStats& Requester::stats() const { return impl_->stats; }
+Endpoint& Requester::endpoint() { return *impl_->endpoint; }
+
+}  // namespace stag::replay
