@@ -420,6 +420,8 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
 void Engine::OnNak(const session::Connection& connection, const Event& event) {
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
+  // A Terminate comes in its stream's order: nothing before it is missing.
+  if (event.nak == fabric::NakKind::kTerminate) impl_->Heard(connection, event.from, *judged);
   judged->state.Before(event);
   if (RefusesAccess(event)) impl_->Refuse(connection, judged->state);
   Context context = impl_->MakeContext(connection, judged->state);

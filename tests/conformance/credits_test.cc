@@ -199,6 +199,15 @@ TEST(Cred003, ALossThatShowsLaterTakesItBack) {
   EXPECT_EQ(c.Ids(true), Id{});
 }
 
+// A Terminate comes in its stream's order: no Reply before it is missing.
+TEST(Cred003, ATerminateProvesIt) {
+  CreditChecker c;
+  c.Start(2);
+  c.Calls(1, 3);
+  c.script.Terminate(kServer, 1, 2, 2);
+  EXPECT_EQ(c.Ids(), Id{"CRED-003"});
+}
+
 TEST(Cred003, AZeroGrantLeavesOne) {
   CreditChecker c(Profile::kRfc8166, {"CRED-003"});
   c.Start(0);
