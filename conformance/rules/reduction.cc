@@ -107,10 +107,18 @@ Outcome JudgeArguments(Context& c, const Transaction& t) {
                    .actual = Text("a reduced payload of ", t.call.stream_length,
                                   " bytes that stops making sense at byte ", walk.offset),
                    .from = t.requester});
-  // Inline, what follows the arguments is HDR-013; up to three bytes are PAD-008 and REPLY-010.
-  if (!IsLongCall(t) || walk.offset + 4 > t.call.stream_length) return Outcome::kPass;
-  return c.Fail({.message = Text(t.call.stream_length - walk.offset, " bytes follow the arguments of the Long Call"),
-                 .expected = Text("a payload of ", walk.offset, " bytes"),
+  return Outcome::kPass;
+}
+
+// ... and for what is left over: when the Call is complete, as HDR-013. Up to three bytes are PAD-008 and REPLY-010.
+Outcome JudgeRest(Context& c, const Transaction& t) {
+  const Placements placements = Place(t);
+  if ((placements.size == 0 && !IsLongCall(t)) || placements.partial) return Outcome::kNotApplicable;
+  const PlacedWalk placed = WalkPlaced(t, placements);
+  if (placed.walk.status != ParseStatus::kOk || placed.found != placements.size) return Outcome::kNotApplicable;
+  if (placed.walk.offset + 4 > t.call.stream_length) return Outcome::kPass;
+  return c.Fail({.message = Text(t.call.stream_length - placed.walk.offset, " bytes follow the arguments"),
+                 .expected = Text("a payload of ", placed.walk.offset, " bytes"),
                  .actual = Count(t.call.stream_length, "byte"),
                  .from = t.requester});
 }
@@ -181,10 +189,14 @@ Outcome CountIsSum(Context& c) { return AtSend(c, JudgeSum); }
 Outcome CountIsSumInLongCall(Context& c) { return WhenRead(c, JudgeSum); }
 
 // DDP-011: put together again, a message is valid XDR. Flagged: chunks at the right places with the right lengths, and
-// a rest that does not decode to its end. Not flagged: messages without chunks, unknown operations, incomplete
-// captures, a message of which another rule says what is wrong.
+// a rest that does not decode to its end, or has more. Not flagged: messages without chunks, unknown operations,
+// incomplete captures, a message of which another rule says what is wrong.
 Outcome ArgumentsDecode(Context& c) { return AtSend(c, JudgeArguments); }
 Outcome LongArgumentsDecode(Context& c) { return WhenRead(c, JudgeArguments); }
+Outcome NothingIsLeftOver(Context& c) {
+  const Transaction& t = *c.transaction;
+  return HasLists(t.call_header) ? JudgeRest(c, t) : Outcome::kNotApplicable;
+}
 Outcome ResultsDecode(Context& c) {
   if (!CanCompareLists(c) || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
@@ -201,9 +213,9 @@ Outcome ResultsDecode(Context& c) {
                    .actual = Text("a reduced payload of ", t.reply.stream_length,
                                   " bytes that stops making sense at byte ", walk.offset)});
   if (walk.status != ParseStatus::kOk) return Undecoded(c);
-  // Inline, what follows the results is HDR-013; up to three bytes are PAD-008 and REPLY-010.
-  if (!long_reply || walk.offset + 4 > t.reply.stream_length) return Outcome::kPass;
-  return c.Fail({.message = Text(t.reply.stream_length - walk.offset, " bytes follow the results of the Long Reply"),
+  // Up to three bytes are PAD-008 and REPLY-010.
+  if (walk.offset + 4 > t.reply.stream_length) return Outcome::kPass;
+  return c.Fail({.message = Text(t.reply.stream_length - walk.offset, " bytes follow the results"),
                  .expected = Text("a payload of ", walk.offset, " bytes"),
                  .actual = Count(t.reply.stream_length, "byte")});
 }

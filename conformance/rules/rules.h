@@ -76,7 +76,7 @@ CheckFunction PaddingLeavesCall, PaddingLeavesLongCall, PaddingLeavesReply, Padd
 // reduction.cc
 CheckFunction CountStays, CountStaysInLongCall, CountStaysInReply, UnionIsNotReduced, UnionIsNotReducedInLongCall,
     ChunkHoldsOneItem, ChunkHoldsOneItemInLongCall, CountIsSum, CountIsSumInLongCall, ArgumentsDecode,
-    LongArgumentsDecode, ResultsDecode, ProgramHasBinding, ReadPlusIsWhole, FewNfs4Chunks, FewNfs4ChunksInLongCall;
+    LongArgumentsDecode, NothingIsLeftOver, ResultsDecode, ProgramHasBinding, ReadPlusIsWhole, FewNfs4Chunks, FewNfs4ChunksInLongCall;
 
 // msgp.cc
 CheckFunction NoMsgp, MsgpGetsErrChunk, MsgpLayout, MsgpPadding, MsgpAlignment;

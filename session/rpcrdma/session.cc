@@ -99,7 +99,7 @@ struct Session::Impl {
   void Answer(ConnectionState& state, const Event& event);
   void Done(ConnectionState& state);
   void Orphan(ConnectionState& state, const Event& event);
-  bool AnswersEarly(const ConnectionState& state) const;
+  bool ShowsNoCall(const ConnectionState& state) const;
   void FlushEarly(ConnectionState& state);
 
   void CompleteCall(ConnectionState& state, Live& live);
@@ -338,7 +338,7 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   }
   if (!was_proven) Notify([&](Observer& o) { o.OnConnection(connection, event); });
   message.role = RoleOf(state);
-  if (AnswersEarly(state)) {
+  if (ShowsNoCall(state)) {
     FlushEarly(state);
     (void)Decode(state, event);
     message.role = RoleOf(state);
@@ -580,11 +580,14 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   if (!connection.setup_seen || connection.lossy) credits.known = false;  // its Call was outstanding
 }
 
-// No Call is to come for the reply that waits: the message answers it, or is an answer with its xid.
-bool Session::Impl::AnswersEarly(const ConnectionState& state) const {
+// No Call is to come for the reply that waits: the side that should have called sends something else. Only where it had
+// no other Calls outstanding, of which several may have been overtaken.
+bool Session::Impl::ShowsNoCall(const ConnectionState& state) const {
   const EarlyReply& early = state.early;
-  return early.waiting && message.header.words > 0 && message.header.xid == early.xid &&
-         message.from != early.event.from && message.role != Role::kCall;
+  if (!early.waiting || message.from == early.event.from) return false;
+  const bool same = message.header.words > 0 && message.header.xid == early.xid;
+  if (same) return message.role != Role::kCall;
+  return state.connection.credits[message.from].outstanding == 0;
 }
 
 void Session::Impl::FlushEarly(ConnectionState& state) {

@@ -188,13 +188,15 @@ TEST(Ddp, Ddp011CallsThatDoNotDecode) {
   // An operation that nobody knows, and no chunk at all.
   EXPECT_EQ(AfterCall({{at, 7, 1000}}, CompoundCall(5, {PutFh(), Write4(1000), Words({1000})})), Id{});
   EXPECT_EQ(AfterCall({}, WithoutEnd(CompoundCall(5, {PutFh(), Getattr4()}), 4)), Id{});
-  // Inline, what follows the arguments is HDR-013.
+  // More than the arguments.
   Checker more;
   more.script.Open();
   Greet(more);
   more.script.Send(kClient, WithReads(Msg(5), {{at, 7, 1000}}), Join({whole, Words({0, 0})}));
   more.script.Read(kServer, 7, 0x1000, Pattern(1000));
-  EXPECT_EQ(more.Ids(), Id{"HDR-013"});
+  ASSERT_EQ(more.Ids(), Id{"DDP-011"});
+  EXPECT_TRUE(SeesAlso(more.findings.all[0], "HDR-013"));
+  EXPECT_EQ(AfterCall({}, Join({CompoundCall(5, {PutFh(), Getattr4()}), Words({0, 0})})), Id{"HDR-013"});
   EXPECT_EQ(AfterLongCall({{at, 7, 1000}}, Join({whole, Words({0, 0})})), Id{"DDP-011"});
   EXPECT_EQ(AfterLongCall({{at, 7, 1000}}, WithoutEnd(whole, 4)), Id{"DDP-011"});
   EXPECT_EQ(AfterLongCall({{at, 7, 1000}}, whole), Id{});
@@ -205,7 +207,7 @@ TEST(Ddp, Ddp011RepliesThatDoNotDecode) {
   const Buffer whole = CompoundReply(5, {PutFhResult(), Read4Result(1000, true), Getattr4Result()});
   EXPECT_EQ(AfterRead(call, whole, 1000), Id{});
   EXPECT_EQ(AfterRead(call, WithoutEnd(whole, 4), 1000), Id{"DDP-011"});
-  EXPECT_EQ(AfterRead(call, Join({whole, Words({0, 0})}), 1000), Id{"HDR-013"});
+  EXPECT_EQ(AfterRead(call, Join({whole, Words({0, 0})}), 1000), Id{"DDP-011"});
   const Buffer unknown = CompoundReply(5, {PutFhResult(), Read4Result(1000, true), Words({1000, 0})});
   EXPECT_EQ(AfterRead(call, unknown, 1000), Id{});
 }

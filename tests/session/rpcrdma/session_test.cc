@@ -110,6 +110,33 @@ TEST_F(SessionTest, SwappedCallAndReplyStillMatch) {
   EXPECT_EQ(recorder.orphans, 0);
 }
 
+TEST_F(SessionTest, ReplyMayOvertakeTwoCallsAmongOthers) {
+  script.Open();
+  Call(5);
+  Reply(2);
+  Call(1);
+  Call(2);
+  EXPECT_EQ(recorder.orphans, 0);
+  EXPECT_EQ(recorder.ended.size(), 1u);
+}
+
+TEST_F(SessionTest, OrphansComeOutInOrder) {
+  script.Open();
+  Call(1);
+  Reply(1);
+  Reply(7);
+  EXPECT_EQ(recorder.orphans, 0);  // its Call may come yet
+  Call(2);
+  EXPECT_EQ(recorder.orphans, 1);  // had it been sent, it would have come before this one
+  Reply(2);
+  // A requester's RDMA_ERROR and what it is answered with.
+  recorder.roles.clear();
+  script.Send(0, MakeHeader(rpcrdma::kError, 2));
+  script.Send(1, MakeHeader(rpcrdma::kMsg, 2), Stale(2));
+  Call(3);
+  EXPECT_EQ(recorder.roles, (std::vector<Role>{Role::kError, Role::kReply, Role::kCall}));
+}
+
 TEST_F(SessionTest, ReplyWithoutCallIsAnOrphan) {
   script.Open();
   Reply(1);
