@@ -47,6 +47,7 @@ void Capture::Interleave(const std::function<void()>& a, const std::function<voi
     if (j < frames_.size()) mixed.push_back(std::move(frames_[j++]));
   }
   std::vector<int64_t> times;
+  times.reserve(mixed.size());
   for (const Frame& frame : mixed) times.push_back(frame.time_ns);
   std::ranges::sort(times);
   for (size_t i = 0; i < mixed.size(); ++i) {

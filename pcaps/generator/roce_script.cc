@@ -2,7 +2,6 @@
 #include "pcaps/generator/roce_script.h"
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "pcaps/generator/require.h"
@@ -63,8 +62,8 @@ ib::CmMessage RoceScript::Request(const Buffer& private_data) const {
   m.local_gid = Mapped(wire_.Shown(0));
   m.remote_gid = Mapped(wire_.Shown(1));
   m.ip->source_port = static_cast<uint16_t>(40000 + number_);
-  std::ranges::copy(m.local_gid | std::views::drop(12), m.ip->source.begin() + 12);
-  std::ranges::copy(m.remote_gid | std::views::drop(12), m.ip->destination.begin() + 12);
+  std::copy(m.local_gid.begin() + 12, m.local_gid.end(), m.ip->source.begin() + 12);
+  std::copy(m.remote_gid.begin() + 12, m.remote_gid.end(), m.ip->destination.begin() + 12);
   m.private_data = private_data;
   return m;
 }
