@@ -32,8 +32,7 @@ Placements Place(const Transaction& t) {
       break;
     }
     Placement& p = out.at[out.size++];
-    p.chunk = &chunk;
-    p.insertion = static_cast<int64_t>(chunk.position) - static_cast<int64_t>(shift);
+    p = {&chunk, static_cast<int64_t>(chunk.position) - static_cast<int64_t>(shift), false, 0};
     if (p.insertion < 4 || static_cast<uint64_t>(p.insertion) > stream.length) break;
     const auto count = WordAt(stream.bytes, static_cast<uint64_t>(p.insertion) - 4);
     if (!count) {

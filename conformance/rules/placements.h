@@ -14,15 +14,15 @@ namespace stag::conformance {
 
 // One Read chunk with Position > 0 and its place in the reduced stream.
 struct Placement {
-  const session::ReadChunk* chunk = nullptr;
-  int64_t insertion = 0;     // r: Position less what precedes it in other chunks; may be negative or past the stream
-  bool count_known = false;  // the word before the insertion point was captured ...
-  uint32_t count = 0;        // ... and is this
+  const session::ReadChunk* chunk;
+  int64_t insertion;  // r: Position less what precedes it in other chunks; may be negative or past the stream
+  bool count_known;   // the word before the insertion point was captured ...
+  uint32_t count;     // ... and is this
 };
 
 struct Placements {
   static constexpr size_t kMax = 16;
-  std::array<Placement, kMax> at{};
+  std::array<Placement, kMax> at;  // the first `size` are in use; the others are not even initialised
   size_t size = 0;
   bool partial = false;  // a count that the others depend on was not captured, or there are more than kMax
   const Placement* begin() const { return at.data(); }
