@@ -81,6 +81,7 @@ struct Responder::Impl {
   std::deque<Completion> waiting;  // messages for which no job was free: the peer sends more than it was granted
   Header scratch;
   size_t answered = 0;
+  bool idle = false;  // the last Poll found nothing
 };
 
 // Work ids: the job, and what was posted for it.
@@ -97,6 +98,7 @@ size_t Responder::Impl::Poll(std::chrono::microseconds wait) {
   }
   std::array<Completion, kCompletions> completions;
   const size_t n = endpoint->Poll(completions, wait);
+  idle = n == 0;
   for (size_t i = 0; i < n; ++i) OnCompletion(completions[i]);
   while (!due.empty() && jobs[due.front()].due <= Clock::now()) {
     const size_t index = due.front();
@@ -361,6 +363,13 @@ Responder::Responder(std::unique_ptr<Endpoint> endpoint, const ResponderOptions&
 Responder::~Responder() = default;
 
 size_t Responder::Poll(std::chrono::microseconds wait) { return impl_->Poll(wait); }
+std::chrono::microseconds Responder::rest() const {
+  constexpr std::chrono::milliseconds kTimeouts{100};  // of the endpoint, which do not show in its descriptor
+  if (!impl_->idle) return {};
+  if (impl_->due.empty()) return kTimeouts;
+  const auto left = std::chrono::ceil<std::chrono::microseconds>(impl_->jobs[impl_->due.front()].due - Clock::now());
+  return std::clamp<std::chrono::microseconds>(left, std::chrono::microseconds{0}, kTimeouts);
+}
 bool Responder::open() const { return impl_->endpoint->state() == State::kOpen; }
 const ResponderStats& Responder::stats() const { return impl_->stats; }
 Endpoint& Responder::endpoint() { return *impl_->endpoint; }

@@ -64,6 +64,9 @@ class Responder {
 
   // Does what there is to do; waits up to `wait` for the first. Returns how many Calls were answered; see open().
   size_t Poll(std::chrono::microseconds wait);
+  // For waiting on several connections: how long nothing has to be polled unless the endpoint's descriptor() says so.
+  // 0: there may be more to do at once.
+  std::chrono::microseconds rest() const;
   bool open() const;
   const ResponderStats& stats() const;
   Endpoint& endpoint();

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/serve/echo.h"
+
+#include "replay/serve/rpc_service.h"
+
+namespace stag::replay {
+namespace {
+
+class EchoProgram final : public RpcProgram {
+ public:
+  EchoProgram() : RpcProgram({kEchoProgram, kEchoVersion, kEchoVersion}) {}
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) override {
+    if (call.procedure != kEchoProcedure) return rpc::kProcUnavail;
+    const uint32_t size = arguments.U32();
+    const Bytes bytes = arguments.Take(size);
+    arguments.Skip(RoundUp4(size) - size);
+    if (!arguments.ok()) return rpc::kGarbageArgs;
+    Writer(reply.message).Opaque(bytes);
+    return rpc::kSuccess;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<RpcService> MakeEchoService() {
+  std::vector<std::unique_ptr<RpcProgram>> programs;
+  programs.push_back(std::make_unique<EchoProgram>());
+  return std::make_unique<RpcService>(std::move(programs));
+}
+
+}  // namespace stag::replay

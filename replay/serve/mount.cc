@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// MOUNT version 3 (RFC 1813 appendix I). There is one export, "/"; any directory below it can be mounted. Who mounts is
+// not kept: DUMP gives an empty list.
+#include "protocol/nfs/walk.h"
+#include "replay/serve/nfs3.h"
+#include "replay/serve/nfs_memory.h"
+
+namespace stag::replay {
+namespace {
+
+constexpr uint32_t kMaxMountPath = 1024;  // MNTPATHLEN
+
+class MountProgram final : public RpcProgram {
+ public:
+  explicit MountProgram(MemoryFs& fs) : RpcProgram({nfs::kMountProgram, 3, 3}), fs_(fs) {}
+
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) override {
+    enum : uint32_t { kMnt = 1, kDump = 2, kUmnt = 3, kUmntall = 4, kExport = 5 };
+    Writer out(reply.message);
+    switch (call.procedure) {
+      case kMnt: Mount(arguments, out); break;
+      case kDump: PutBool(out, false); break;
+      case kUmnt: (void)GetOpaque(arguments, kMaxMountPath); break;
+      case kUmntall: break;
+      case kExport:
+        PutBool(out, true);
+        PutString(out, "/");
+        PutBool(out, false);  // for everybody
+        PutBool(out, false);
+        break;
+      default: return rpc::kProcUnavail;
+    }
+    return arguments.ok() ? rpc::kSuccess : rpc::kGarbageArgs;
+  }
+
+ private:
+  void Mount(Cursor& in, Writer& out) {
+    const Bytes bytes = GetOpaque(in, kMaxMountPath);
+    if (!in.ok()) return;
+    std::string_view path(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    MemoryFs::Node* node = &fs_.root();
+    NfsStatus status = NfsStatus::kOk;
+    while (!path.empty() && status == NfsStatus::kOk) {
+      const std::string_view name = path.substr(0, path.find('/'));
+      path.remove_prefix(std::min(name.size() + 1, path.size()));
+      if (!name.empty()) status = fs_.Lookup(*node, name, node);
+    }
+    if (status == NfsStatus::kOk && node->type != FileType::kDirectory) status = NfsStatus::kNotDir;
+    PutStatus(out, status);  // mountstat3 has the same numbers
+    if (status != NfsStatus::kOk) return;
+    PutHandle(out, fs_, *node);
+    for (const uint32_t word : {2u, uint32_t{rpc::kAuthSys}, uint32_t{rpc::kAuthNone}}) out.U32(word);
+  }
+
+  MemoryFs& fs_;
+};
+
+}  // namespace
+
+std::unique_ptr<RpcProgram> MakeMountProgram(MemoryFs& fs) { return std::make_unique<MountProgram>(fs); }
+
+std::unique_ptr<RpcService> MakeMountService(MemoryFs& fs) {
+  std::vector<std::unique_ptr<RpcProgram>> programs;
+  programs.push_back(MakeMountProgram(fs));
+  return std::make_unique<RpcService>(std::move(programs));
+}
+
+std::unique_ptr<RpcService> MakeNfsMemoryService(MemoryFs& fs, uint32_t max_transfer) {
+  std::vector<std::unique_ptr<RpcProgram>> programs;
+  programs.push_back(std::make_unique<Nfs3Program>(fs, max_transfer));
+  programs.push_back(MakeMountProgram(fs));
+  return std::make_unique<RpcService>(std::move(programs));
+}
+
+}  // namespace stag::replay

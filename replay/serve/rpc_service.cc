@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/serve/rpc_service.h"
+
+#include <algorithm>
+
+namespace stag::replay {
+namespace {
+
+constexpr uint32_t kRpcMismatch = 0, kAuthError = 1, kAuthBadCredential = 1;  // RFC 5531 section 9
+constexpr uint32_t kLastProcedure = 63;                                       // counted one by one up to here
+
+}  // namespace
+
+void RpcService::OnCall(Bytes call, ServiceReply& reply) {
+  const rpc::CallHeader header = rpc::DecodeCall(call, call.size());
+  rpc::ReplyHeader answer;
+  answer.xid = header.xid;
+  answer.msg_type = rpc::kReply;
+  answer.reply_stat = rpc::kAccepted;
+  if (header.words < 3) return;  // not answered
+  if (header.rpc_version != 2) {
+    answer.reply_stat = rpc::kDenied;
+    answer.reject_stat = kRpcMismatch;
+    answer.mismatch_low = answer.mismatch_high = 2;
+    ++counts_[{}].calls, ++counts_[{}].refused;
+    return rpc::Encode(answer, reply.message);
+  }
+  if (header.words < 6) return;
+
+  const auto program = std::ranges::find_if(programs_, [&](const auto& p) { return p->id().number == header.program; });
+  const bool known = program != programs_.end() && header.version >= (*program)->id().low &&
+                     header.version <= (*program)->id().high && header.procedure <= kLastProcedure;
+  Counts& counts = counts_[known ? Procedure{header.program, header.version, header.procedure} : Procedure{}];
+  ++counts.calls;
+
+  if (header.status == ParseStatus::kOk && header.credential.flavor != rpc::kAuthNone &&
+      header.credential.flavor != rpc::kAuthSys) {
+    answer.reply_stat = rpc::kDenied;
+    answer.reject_stat = kAuthError;
+    answer.auth_stat = kAuthBadCredential;
+  } else if (header.status != ParseStatus::kOk) {
+    answer.accept_stat = rpc::kGarbageArgs;
+  } else if (program == programs_.end()) {
+    answer.accept_stat = rpc::kProgUnavail;
+  } else if (header.version < (*program)->id().low || header.version > (*program)->id().high) {
+    answer.accept_stat = rpc::kProgMismatch;
+    answer.mismatch_low = (*program)->id().low;
+    answer.mismatch_high = (*program)->id().high;
+  } else {
+    // The results go behind the header of a success, which has always the same length.
+    rpc::Encode(answer, reply.message);
+    if (header.procedure == 0) return;
+    Cursor arguments(call.subspan(header.length));
+    answer.accept_stat = (*program)->OnProcedure(header, arguments, reply);
+    if (answer.accept_stat == rpc::kSuccess) return;
+    reply.Clear();
+  }
+  ++counts.refused;
+  rpc::Encode(answer, reply.message);
+}
+
+}  // namespace stag::replay

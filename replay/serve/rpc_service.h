@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RpcService: RPC programs behind the Service interface. Decodes the Call's header, finds the program, and answers what
+// no program takes as RFC 5531 section 9 asks: RPC_MISMATCH, AUTH_ERROR, PROG_UNAVAIL, PROG_MISMATCH, PROC_UNAVAIL,
+// GARBAGE_ARGS. Counts the Calls.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "protocol/base/cursor.h"
+#include "protocol/base/writer.h"
+#include "protocol/rpc/message.h"
+#include "replay/engine/responder.h"
+
+namespace stag::replay {
+
+struct ProgramId {
+  uint32_t number = 0, low = 0, high = 0;  // versions `low` to `high`
+};
+
+class RpcProgram {
+ public:
+  explicit RpcProgram(ProgramId id) : id_(id) {}
+  virtual ~RpcProgram() = default;
+  const ProgramId& id() const { return id_; }
+  // A procedure but NULL. Appends the results to `reply.message` and names their eligible items; kProcUnavail: there is
+  // no such procedure; kGarbageArgs: `arguments` could not be decoded. Without kSuccess what was appended is dropped.
+  virtual rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) = 0;
+
+ private:
+  ProgramId id_;
+};
+
+class RpcService final : public Service {
+ public:
+  explicit RpcService(std::vector<std::unique_ptr<RpcProgram>> programs) : programs_(std::move(programs)) {}
+  void OnCall(Bytes call, ServiceReply& reply) override;
+
+  struct Procedure {
+    uint32_t program = 0, version = 0, procedure = 0;
+    auto operator<=>(const Procedure&) const = default;
+  };
+  struct Counts {
+    uint64_t calls = 0, refused = 0;  // `refused`: answered with another accept_stat than SUCCESS, or denied
+  };
+  // Of the programs that this service has; all others together are under Procedure{}.
+  const std::map<Procedure, Counts>& counts() const { return counts_; }
+
+ private:
+  std::vector<std::unique_ptr<RpcProgram>> programs_;
+  std::map<Procedure, Counts> counts_;
+};
+
+// NULL, which always succeeds, and nothing else: what `--mode null` answers for the programs of NFS and its companions.
+std::unique_ptr<RpcService> MakeNullService();
+// ECHO (echo.h).
+std::unique_ptr<RpcService> MakeEchoService();
+
+}  // namespace stag::replay

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/serve/server.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace stag::replay {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kLongest{1000};         // sleep, when nothing is connected
+constexpr milliseconds kWithoutDescriptor{1};  // likewise, for an endpoint that has none
+constexpr milliseconds kGoodbye{2000};         // for the ends of all connections
+constexpr size_t kTroubles = 64;               // different ones that are kept
+
+void Add(const ResponderStats& from, ResponderStats& to) {
+  to.calls += from.calls;
+  to.replies += from.replies;
+  to.err_vers += from.err_vers;
+  to.err_chunk += from.err_chunk;
+  to.dropped += from.dropped;
+  to.received_bytes += from.received_bytes;
+  to.sent_bytes += from.sent_bytes;
+}
+
+}  // namespace
+
+Server::Server(Listener& listener, Service& service, TcpRpc* tcp, const ServerOptions& options)
+    : listener_(listener), service_(service), tcp_(tcp), options_(options) {}
+Server::~Server() = default;
+
+Result<void> Server::Run() {
+  while (!stopped_) {
+    if (auto accepted = AcceptAll(); !accepted) {
+      End();
+      return accepted;
+    }
+    PollAll();
+    if (tcp_) tcp_->Poll();
+    if (options_.once && connections_.empty() && report_.ended + report_.broken > 0) break;
+    Sleep(kLongest);
+  }
+  End();
+  return {};
+}
+
+Result<void> Server::AcceptAll() {
+  for (;;) {
+    auto incoming = listener_.Wait(milliseconds{0});
+    if (!incoming) return Fail(incoming.error().message);
+    if (!*incoming) return {};
+    if (connections_.size() >= options_.max_connections || (options_.once && report_.connections > 0)) {
+      (*incoming)->Reject({});
+      ++report_.rejected;
+      continue;
+    }
+    EndpointOptions endpoint;
+    endpoint.events = options_.events;
+    Responder::Prepare(options_.responder, endpoint);
+    auto accepted = (*incoming)->Accept(endpoint);
+    if (!accepted) {
+      Trouble(accepted.error().message);
+      continue;
+    }
+    ++report_.connections;
+    connections_.push_back(std::make_unique<Responder>(std::move(*accepted), options_.responder, service_));
+  }
+}
+
+void Server::PollAll() {
+  std::erase_if(connections_, [this](const std::unique_ptr<Responder>& connection) {
+    connection->Poll(microseconds{0});
+    if (connection->open()) return false;
+    Retire(*connection);
+    return true;
+  });
+}
+
+void Server::Retire(const Responder& responder) {
+  Add(responder.stats(), report_.stats);
+  const Endpoint& endpoint = const_cast<Responder&>(responder).endpoint();
+  if (endpoint.state() == State::kBroken) {
+    ++report_.broken;
+    Trouble(endpoint.trouble().text);
+  } else {
+    ++report_.ended;
+  }
+}
+
+void Server::Trouble(std::string text) {
+  if (report_.troubles.size() < kTroubles || report_.troubles.contains(text)) ++report_.troubles[std::move(text)];
+}
+
+void Server::Sleep(microseconds at_most) {
+  std::vector<pollfd> all;
+  const auto add = [&all](int descriptor) {
+    if (descriptor >= 0) all.push_back({descriptor, POLLIN, 0});
+  };
+  add(options_.stop);
+  add(listener_.descriptor());
+  for (const std::unique_ptr<Responder>& connection : connections_) {
+    const int descriptor = connection->endpoint().descriptor();
+    add(descriptor);
+    at_most = std::min(at_most, connection->rest());
+    if (descriptor < 0) at_most = std::min<microseconds>(at_most, kWithoutDescriptor);
+  }
+  if (tcp_) tcp_->AddTo(all);
+  const timespec wait{at_most.count() / 1'000'000, at_most.count() % 1'000'000 * 1000};
+  (void)::ppoll(all.data(), all.size(), &wait, nullptr);
+  stopped_ |= options_.stop >= 0 && all.front().revents != 0;
+}
+
+void Server::End() {
+  for (const std::unique_ptr<Responder>& connection : connections_) connection->endpoint().Disconnect();
+  const auto until = Clock::now() + kGoodbye;
+  while (!connections_.empty() && Clock::now() < until) {
+    PollAll();
+    options_.stop = -1;
+    if (!connections_.empty()) Sleep(milliseconds{50});
+  }
+  for (const std::unique_ptr<Responder>& connection : connections_) {
+    Retire(*connection);
+    Trouble("a peer did not end its connection in time");
+  }
+  connections_.clear();
+}
+
+}  // namespace stag::replay

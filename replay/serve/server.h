@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Server: accepts RDMA connections and answers their Calls, all in one thread: poll(2) over the listener, every
+// endpoint's descriptor, and what else is to be served meanwhile.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replay/engine/responder.h"
+#include "replay/serve/tcp_rpc.h"
+
+namespace stag::replay {
+
+struct ServerOptions {
+  ResponderOptions responder;
+  EventLog* events = nullptr;      // of all connections; see EndpointOptions
+  uint32_t max_connections = 256;  // at a time; more are rejected
+  bool once = false;               // ends when the first connection has
+  int stop = -1;                   // a descriptor: once it is readable, the server ends; -1: none
+};
+
+struct ServerReport {
+  uint64_t connections = 0, rejected = 0;
+  uint64_t ended = 0;   // in order, by either side
+  uint64_t broken = 0;  // otherwise
+  ResponderStats stats;
+  std::map<std::string, uint64_t> troubles;  // why connections broke or could not be accepted, and how often
+};
+
+class Server {
+ public:
+  // All must outlive the Server. `tcp`: served, too; nullptr: none.
+  Server(Listener& listener, Service& service, TcpRpc* tcp, const ServerOptions& options);
+  ~Server();
+  // Until options.stop or options.once ends it; then all connections are disconnected. The error is one of this
+  // machine: nothing can be accepted any more.
+  Result<void> Run();
+  const ServerReport& report() const { return report_; }
+
+ private:
+  Result<void> AcceptAll();
+  void PollAll();
+  void Retire(const Responder& responder);
+  void Sleep(std::chrono::microseconds at_most);
+  void Trouble(std::string text);
+  void End();
+
+  Listener& listener_;
+  Service& service_;
+  TcpRpc* tcp_;
+  ServerOptions options_;
+  ServerReport report_;
+  std::vector<std::unique_ptr<Responder>> connections_;
+  bool stopped_ = false;
+};
+
+}  // namespace stag::replay

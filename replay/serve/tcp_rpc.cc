@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/serve/tcp_rpc.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "protocol/base/writer.h"
+
+namespace stag::replay {
+namespace {
+
+constexpr size_t kMaxPeers = 64, kMaxRecord = 8192;
+constexpr uint32_t kLastFragment = 0x80000000u;
+
+struct AddressList {
+  addrinfo* first = nullptr;
+  ~AddressList() {
+    if (first) ::freeaddrinfo(first);
+  }
+};
+
+// -1 with errno.
+int ListenAt(const addrinfo& address) {
+  const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) return -1;
+  const int on = 1, off = 0;
+  (void)::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (address.ai_family == AF_INET6) (void)::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (::bind(socket, address.ai_addr, address.ai_addrlen) == 0 && ::listen(socket, 16) == 0) return socket;
+  const int error = errno;
+  ::close(socket);
+  errno = error;
+  return -1;
+}
+
+uint16_t PortOf(int socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
+                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
+}
+
+}  // namespace
+
+struct TcpRpc::Peer {
+  explicit Peer(int s) : socket(s) {}
+  ~Peer() { ::close(socket); }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  const int socket;
+  std::vector<std::byte> in, record, out;  // received; fragments of the record so far; not sent yet
+};
+
+Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const HostPort& at, Service& service) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  AddressList list;
+  const std::string port = std::to_string(at.port);
+  if (const int error = ::getaddrinfo(at.host.empty() ? nullptr : at.host.c_str(), port.c_str(), &hints, &list.first))
+    return Fail(fmt::format("{}: {}", at.host, ::gai_strerror(error)));
+  int socket = -1;
+  // Both families through one socket, where there is one: "::" comes before "0.0.0.0" then.
+  for (const int family : {AF_INET6, AF_INET})
+    for (const addrinfo* a = list.first; a && socket < 0; a = a->ai_next)
+      if (a->ai_family == family) socket = ListenAt(*a);
+  if (socket < 0) return Fail(fmt::format("cannot listen at TCP port {}: {}", at.port, std::strerror(errno)));
+  return std::unique_ptr<TcpRpc>(new TcpRpc(socket, PortOf(socket), service));
+}
+
+TcpRpc::TcpRpc(int socket, uint16_t port, Service& service) : socket_(socket), port_(port), service_(service) {}
+TcpRpc::~TcpRpc() { ::close(socket_); }
+
+void TcpRpc::AddTo(std::vector<pollfd>& all) const {
+  if (peers_.size() < kMaxPeers) all.push_back({socket_, POLLIN, 0});
+  for (const auto& peer : peers_)
+    all.push_back({peer->socket, static_cast<short>(peer->out.empty() ? POLLIN : POLLOUT), 0});
+}
+
+void TcpRpc::Poll() {
+  AcceptAll();
+  std::erase_if(peers_, [this](const std::unique_ptr<Peer>& peer) { return !Serve(*peer); });
+}
+
+void TcpRpc::AcceptAll() {
+  while (peers_.size() < kMaxPeers) {
+    const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket < 0) return;
+    peers_.push_back(std::make_unique<Peer>(socket));
+  }
+}
+
+// False: it has gone, or sends what is no RPC.
+bool TcpRpc::Serve(Peer& peer) {
+  for (;;) {
+    while (!peer.out.empty()) {
+      const ssize_t n = ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+      if (n < 0) return errno == EAGAIN || errno == EINTR;
+      peer.out.erase(peer.out.begin(), peer.out.begin() + n);
+    }
+    if (!Answer(peer)) return false;
+    if (!peer.out.empty()) continue;
+    std::byte piece[4096];
+    const ssize_t n = ::recv(peer.socket, piece, sizeof piece, 0);
+    if (n == 0) return false;
+    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    peer.in.insert(peer.in.end(), piece, piece + n);
+  }
+}
+
+// Takes fragments off `in` up to the end of one record, and answers that.
+bool TcpRpc::Answer(Peer& peer) {
+  while (peer.out.empty() && peer.in.size() >= 4) {
+    const uint32_t mark = LoadBe32(peer.in.data());
+    const uint32_t size = mark & ~kLastFragment;
+    if (peer.record.size() + size > kMaxRecord) return false;
+    if (peer.in.size() < 4 + size) return true;
+    peer.record.insert(peer.record.end(), peer.in.begin() + 4, peer.in.begin() + 4 + size);
+    peer.in.erase(peer.in.begin(), peer.in.begin() + 4 + size);
+    if ((mark & kLastFragment) == 0) {
+      if (size == 0) return false;
+      continue;
+    }
+    reply_.Clear();
+    if (peer.record.size() >= 8 && LoadBe32(peer.record.data() + 4) == 0) service_.OnCall(peer.record, reply_);
+    peer.record.clear();
+    if (reply_.message.empty()) continue;
+    Writer out(peer.out);
+    out.U32(kLastFragment | static_cast<uint32_t>(reply_.message.size()));
+    out.Put(reply_.message);
+  }
+  return true;
+}
+
+}  // namespace stag::replay

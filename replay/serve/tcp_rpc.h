@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// TcpRpc: a small ONC RPC server on TCP, with record marking (RFC 5531 section 11). For MOUNT, which clients of NFS
+// over RDMA ask for over TCP. Never blocks. Bounded: connections, bytes of a record, and one answer at a time for each.
+#pragma once
+
+#include <poll.h>
+
+#include <memory>
+#include <vector>
+
+#include "protocol/base/result.h"
+#include "replay/endpoint/endpoint.h"
+#include "replay/engine/responder.h"
+
+namespace stag::replay {
+
+class TcpRpc {
+ public:
+  // Errors: the address cannot be had. `service` must outlive it.
+  static Result<std::unique_ptr<TcpRpc>> Listen(const HostPort& at, Service& service);
+  ~TcpRpc();
+  uint16_t port() const { return port_; }
+  // What poll(2) is to look at before the next Poll.
+  void AddTo(std::vector<pollfd>& all) const;
+  void Poll();
+
+ private:
+  struct Peer;
+  TcpRpc(int socket, uint16_t port, Service& service);
+  void AcceptAll();
+  bool Serve(Peer& peer);
+  bool Answer(Peer& peer);
+
+  const int socket_;
+  const uint16_t port_;
+  Service& service_;
+  ServiceReply reply_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+};
+
+}  // namespace stag::replay
