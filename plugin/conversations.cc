@@ -150,7 +150,6 @@ tap_packet_status AddRpc(void* info, packet_info* pinfo, epan_dissect_t*, const 
 
 #if STAG_WIRESHARK_VERSION >= 402
 uint32_t StreamCount() { return ConnectionCount() + 1; }  // connections count from 1
-bool SubStream(unsigned, unsigned, bool, unsigned*) { return false; }
 #endif
 
 }  // namespace
@@ -160,7 +159,7 @@ void RegisterConversations() {
 #if STAG_WIRESHARK_VERSION >= 402
   register_conversation_filter("rpcrdma", "RPC-over-RDMA connection", HasFilter, BuildFilter, nullptr);
   register_follow_stream(protocol, kFollowTap, FollowFrame, FollowIndex, FollowAddresses, PortText, AddRpc, StreamCount,
-                         SubStream);
+                         nullptr);
 #else
   register_conversation_filter("rpcrdma", "RPC-over-RDMA connection", HasFilter, BuildFilter);
   register_follow_stream(protocol, kFollowTap, FollowFrame, FollowIndex, FollowAddresses, PortText, AddRpc);

@@ -5,6 +5,7 @@
 // frame.
 #define WS_BUILD_DLL
 
+#include "plugin/ccp.h"
 #include "plugin/compat.h"
 #include "plugin/feed.h"
 #include "plugin/fields.h"
@@ -57,6 +58,7 @@ void Register() {
   RegisterFields();
   RegisterPreferences();
   RegisterStatistics();
+  RegisterCcp();
   register_init_routine(Start);
   register_cleanup_routine(StopPipeline);
   register_postseq_cleanup_routine(FinishPipeline);
@@ -64,6 +66,7 @@ void Register() {
 
 void HandOff() {
   FindRpcDissector();
+  HandOffCcp();
   register_postdissector(create_dissector_handle(Dissect, protocol));
   heur_dissector_add("infiniband.payload", Claim, "RPC-over-RDMA over InfiniBand and RoCE", "rpcrdma1_ib", protocol,
                      HEURISTIC_ENABLE);
