@@ -9,6 +9,7 @@ std::vector<std::span<const Case>> AllCases() {
       FrameXidCases(),
       ReadListCases(),
       WriteListCases(),
+      WriteChunkUseCases(),
       ReplyChunkCases(),
       LongModelCases(),
       ThresholdCases(),

@@ -33,6 +33,7 @@ std::span<const Case> HdrCases();
 std::span<const Case> FrameXidCases();
 std::span<const Case> ReadListCases();
 std::span<const Case> WriteListCases();
+std::span<const Case> WriteChunkUseCases();
 std::span<const Case> ReplyChunkCases();
 std::span<const Case> LongModelCases();
 std::span<const Case> ThresholdCases();
