@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// EventLog: where endpoints report their fabric events, numbered: connections count from 1, and every event is a frame
-// of its own, with the time of day. Endpoints that share a log (several connections, or both ends of one in a test)
-// have one count. Used by one thread at a time.
+// EventLog: where endpoints report their fabric events, numbered: connections count from 1, and so do frames. An event
+// is a frame of its own, with the time of day (but two that one segment shows at once share a frame). Endpoints that
+// share a log (several connections, or both ends of one in a test) have one count. Used by one thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 #include "session/fabric/fabric_event.h"
@@ -23,7 +24,7 @@ class EventLog final : public fabric::Sink {
     return {last_frame_ + 1, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()};
   }
   void OnEvent(const fabric::Event& event) override {
-    ++last_frame_;
+    last_frame_ = std::max(last_frame_, event.now.number);
     sink_.OnEvent(event);
   }
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kFraming = iwarp::kUlpduLengthSize + iwarp::kCrcSize;
 
-// Markers count back to the start of their FPDU in 16 bits: so long it may be, without markers, that it has no more with
-// them.
+// Markers count back to the start of their FPDU in 16 bits: so long it may be, without markers, that it has no more
+// with them.
 constexpr uint64_t kMaxWithMarkers = 65536 / iwarp::kMarkerInterval * (iwarp::kMarkerInterval - iwarp::kMarkerSize) - 4;
 
 const std::byte* Begin(const iovec& v) { return static_cast<const std::byte*>(v.iov_base); }

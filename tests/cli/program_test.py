@@ -17,7 +17,7 @@ import unittest
 
 STAG = sys.argv.pop(1)
 CAPTURE = str(pathlib.Path(__file__).parents[2] / "pcaps" / "real" / "rxe-rdma_error.pcap")
-COMMANDS = ("connections", "transactions", "extract", "check", "rules", "explain")
+COMMANDS = ("connections", "transactions", "extract", "check", "rules", "explain", "devices")
 READERS = ("connections", "transactions", "check")
 
 
@@ -232,6 +232,23 @@ class Results(Base):
                 done = subprocess.run([STAG, command, *arguments], stdout=full, stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 2)
             self.assertIn(b"No space left", done.stderr)
+
+
+class Devices(Base):
+    def test_software_iwarp_is_always_there(self):
+        done = stag("devices", "--format", "jsonl")
+        self.status(done, 0)
+        found = lines(done)
+        self.assertEqual([t["type"] for t in found], ["transport"] * len(found))
+        self.assertEqual(list(found[0]), ["type", "name", "kind", "state", "netdev", "usable", "reason", "auto"])
+        self.assertEqual((found[0]["name"], found[0]["usable"]), ("iwarp", True))
+        self.assertEqual(sum(t["auto"] for t in found), 1)
+        text = stag("devices")
+        self.status(text, 0)
+        taken = next(t["name"] for t in found if t["auto"])
+        self.assertIn(f"auto takes {taken}: ".encode(), text.stdout)
+        for transport in found:
+            self.assertIn(transport["name"].encode(), text.stdout)
 
 
 class Check(Base):

@@ -75,7 +75,9 @@ class MemoryStream final : public ByteStream {
 
 struct Listener final : fabric::Sink {
   void OnEvent(const fabric::Event& e) override {
-    Require(!closed && e.connection && e.from < 2 && e.frame.number == ++frames);
+    Require(!closed && e.connection && e.from < 2 && e.frame.number <= e.now.number);
+    Require(e.now.number == frames || e.now.number == frames + 1);
+    frames = e.now.number;
     Require(e.bytes.size() <= e.length || e.kind == fabric::EventKind::kSetup);
     for (const std::byte b : e.bytes) sum = sum + std::to_integer<uint64_t>(b);
     closed = e.kind == fabric::EventKind::kClosed;

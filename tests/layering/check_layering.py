@@ -136,6 +136,7 @@ def self_test():
         "capture/live/f.cc": "#include <pcap/pcap.h>\n",
         "capture/live/mlx_sniffer.cc": "#include <infiniband/verbs.h>\n",
         "replay/endpoint/verbs_endpoint.cc": "#include <rdma/rdma_cma.h>\n",
+        "replay/endpoint/soft_iwarp.h": '#include "session/fabric/iwarp_rdmap.h"\n#include <sys/socket.h>\n',
         "cli/g.cc": '#include "conformance/report/r.h"\n#include <cstdio>\nvoid f() { std::printf("x"); }\n',
         "tests/h.cc": '#include "cli/text.h"\n',
     }
@@ -154,6 +155,8 @@ def self_test():
         "capture/file/f.cc": '#include "session/fabric/e.h"\n',
         "capture/live/f.cc": "#include <infiniband/verbs.h>\n",
         "replay/plan/g.cc": "#include <rdma/rdma_cma.h>\n",
+        "replay/endpoint/soft_iwarp.cc": "#include <infiniband/verbs.h>\n",
+        "replay/endpoint/endpoint.h": '#include "conformance/engine/engine.h"\n',
         "cli/g.cc": "#include <pcap.h>\n",
         "cli/h.cc": '#include "tests/support/run_capture.h"\n',
         "cli/i.cc": '#include "text.h"\n',
