@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   AddCheck(app, run);
   AddRules(app, run);
   AddExplain(app, run);
+  AddDevices(app, run);
 
   try {
     app.parse(argc, argv);

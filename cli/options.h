@@ -74,5 +74,6 @@ void AddExtract(CLI::App& app, Run& run);
 void AddCheck(CLI::App& app, Run& run);
 void AddRules(CLI::App& app, Run& run);
 void AddExplain(CLI::App& app, Run& run);
+void AddDevices(CLI::App& app, Run& run);
 
 }  // namespace stag::cli
