@@ -32,8 +32,6 @@ class Capture {
   // The number of the last frame.
   uint64_t size() const { return frames_.size(); }
 
-  // Time passes.
-  void Wait(int64_t ns) { time_ns_ += ns; }
   // Frames are captured to at most `length` bytes from now on.
   void Snap(size_t length) { snap_length_ = length; }
   // While false, frames pass without being captured.

@@ -32,11 +32,9 @@ class IwarpScript : public WireScript {
 
   // Bytes of the TCP stream in front of the MPA exchange: another protocol. The first opens the TCP connection.
   void Before(Side from, const Buffer& bytes);
-  // RDMAP message by message: what the operations do not offer. Flush afterwards.
-  fabric::test::Conversation& conversation() { return conversation_; }
-  void Flush();
 
  private:
+  void Flush();
   void CloseFor(fabric::CloseReason reason) override;
   void SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) override;
   // The TCP handshake, unless it is done.

@@ -33,12 +33,9 @@ class RoceScript : public WireScript {
   void Unreliable(Side from, uint8_t opcode, const Buffer& bytes);
   // One packet of the connection with this opcode, whatever went before.
   void Packet(Side from, uint8_t opcode, const Buffer& bytes);
-  // Packet by packet: what the operations do not offer. Flush afterwards.
-  test::IbWire& wire() { return wire_; }
-  test::IbTalk& talk() { return talk_; }
-  void Flush();
 
  private:
+  void Flush();
   struct PendingRead {
     Side reader = 0;
     uint32_t handle = 0;

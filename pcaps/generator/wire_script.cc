@@ -61,11 +61,6 @@ void WireScript::Snap(size_t length) {
   capture_.Snap(length);
 }
 
-void WireScript::Wait(int64_t milliseconds) {
-  Settle();
-  capture_.Wait(milliseconds * 1'000'000);
-}
-
 std::unique_ptr<WireScript> MakeScript(Fabric fabric, Capture& capture) {
   if (fabric == Fabric::kIwarp) return std::make_unique<IwarpScript>(capture);
   return std::make_unique<RoceScript>(capture);

@@ -66,8 +66,6 @@ class WireScript : public test::Script {
   void SwapLast() { capture_.SwapLast(); }
   // From here on only the first bytes of each frame are captured.
   void Snap(size_t length);
-  // Nothing happens for a while.
-  void Wait(int64_t milliseconds);
   // Sends what is still owed, such as acknowledgments. The end of the capture.
   virtual void Settle() = 0;
 
