@@ -124,10 +124,14 @@ void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord&
   if (!tree) return;
   const uint32_t source = connection.endpoint[from].number, destination = connection.endpoint[1 - from].number;
   AddGenerated(tree, scene, hf.connection, connection.id);
-  AddGenerated(tree, scene, hf.source_number, source);
-  AddGenerated(tree, scene, hf.destination_number, destination);
-  proto_item_set_hidden(AddGenerated(tree, scene, hf.number, source));
-  proto_item_set_hidden(AddGenerated(tree, scene, hf.number, destination));
+  if (source != 0) {
+    AddGenerated(tree, scene, hf.source_number, source);
+    proto_item_set_hidden(AddGenerated(tree, scene, hf.number, source));
+  }
+  if (destination != 0) {
+    AddGenerated(tree, scene, hf.destination_number, destination);
+    proto_item_set_hidden(AddGenerated(tree, scene, hf.number, destination));
+  }
   AddGenerated(tree, scene, hf.fabric, static_cast<uint64_t>(connection.fabric));
   AddGenerated(tree, scene, hf.direction, static_cast<uint64_t>(direction));
 }

@@ -28,7 +28,7 @@ class Wireshark:
             path.chmod(0o755)
         if os.getuid() == 0:
             os.chown(self.directory / "home", NOBODY, NOBODY)
-        self._environment = {
+        self.environment = {
             "PATH": os.environ["PATH"],
             "LC_ALL": "C.UTF-8",
             "TZ": "UTC",
@@ -59,13 +59,18 @@ class Wireshark:
             copy.chmod(0o644)
         return copy
 
+    def as_user(self, command):
+        """The command as it is to be started: not by root."""
+        if os.getuid() != 0:
+            return command
+        return ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command)
+
     def run(self, *command, text_input=None):
         """Standard output of one of Wireshark's programs; fails when it does, or when it complains of the dissection."""
-        environment = dict(self._environment)
+        environment = dict(self.environment)
         if command[0] in ("tshark", "sharkd"):
             environment |= self._sanitizers  # the others do not load the plugin
-        if os.getuid() == 0:
-            command = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command)
+        command = self.as_user(command)
         done = subprocess.run(command, capture_output=True, env=environment, input=text_input, text=True,
                               cwd=self.directory / "home", errors="replace")
         complaints = [line for line in done.stderr.splitlines()
