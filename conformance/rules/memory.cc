@@ -45,29 +45,17 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
                  .absent_from = Side(1 - c.event->from)});
 }
 
-// The handle of two segments of one Call that share memory, at least one of them for writing.
+// The handle of two segments of different chunks of one Call that share memory, at least one of them for writing. How
+// one chunk is cut is the requester's choice (MEM-013). Only so many segments are looked at.
 std::optional<uint32_t> SharedInside(const Transaction& t) {
-  std::vector<AdvertisedSegment> segments;
-  for (const session::SegmentRecord& record : t.segments)
-    if (record.segment.length > 0 && !Wraps(record.segment))
-      segments.push_back({record.segment, record.list != ListKind::kReadList});
-  std::ranges::sort(segments, {},
-                    [](const AdvertisedSegment& s) { return std::pair(s.segment.handle, s.segment.offset); });
-  // The last byte so far under this handle, of any segment and of those for writing.
-  uint64_t last = 0, last_writable = 0;
-  bool any = false, any_writable = false;
-  for (size_t i = 0; i < segments.size(); ++i) {
-    const Segment& s = segments[i].segment;
-    if (i > 0 && segments[i - 1].segment.handle != s.handle) any = any_writable = false;
-    const bool writable = segments[i].writable;
-    if (writable ? any && s.offset <= last : any_writable && s.offset <= last_writable) return s.handle;
-    const uint64_t end = s.offset + (s.length - 1);
-    last = any ? std::max(last, end) : end;
-    any = true;
-    if (!writable) continue;
-    last_writable = any_writable ? std::max(last_writable, end) : end;
-    any_writable = true;
-  }
+  constexpr size_t kMost = 64;
+  for (size_t i = 1; i < std::min(t.segments.size(), kMost); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const session::SegmentRecord &a = t.segments[j], &b = t.segments[i];
+      if (a.list == b.list && a.chunk == b.chunk) continue;
+      if (Overlap({a.segment, a.list != ListKind::kReadList}, {b.segment, b.list != ListKind::kReadList}))
+        return a.segment.handle;
+    }
   return std::nullopt;
 }
 

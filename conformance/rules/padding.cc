@@ -121,8 +121,9 @@ Outcome PaddingLeavesReply(Context& c) {
 namespace {
 
 // What a Read chunk holds of the padding of its item, when the word before it is the item's count.
-enum class Included : uint8_t { kNoPadding, kInLastSegment, kOwnSegment };
+enum class Included : uint8_t { kNoPadding, kInLastSegment, kOwnSegment, kOwnChunk };
 Included PaddingIn(const Transaction& t, const Placement& p) {
+  if (p.padding) return Included::kOwnChunk;
   if (!p.count_known || PaddingOf(p.count) == 0 || p.chunk->length != RoundUp4(p.count)) return Included::kNoPadding;
   const uint32_t last = t.segments[p.chunk->segments.back()].segment.length;
   return last == PaddingOf(p.count) ? Included::kOwnSegment : Included::kInLastSegment;
@@ -135,8 +136,8 @@ Outcome JudgeIncludedPadding(Context& c, const Transaction& t) {
     const Placement& p = placements.at[i];
     odd = odd || (p.count_known && PaddingOf(p.count) > 0);
     const Included included = PaddingIn(t, p);
-    if (included == Included::kNoPadding || EligibleAt(t, placements, i) == Eligible::kNo) continue;
-    if (c.legacy() && included == Included::kInLastSegment) continue;
+    const bool avoidable = included == Included::kOwnSegment || (included == Included::kInLastSegment && !c.legacy());
+    if (!avoidable || EligibleAt(t, placements, i) == Eligible::kNo) continue;
     return c.Fail(
         {.message = Text("The Read chunk at Position ", p.chunk->position, " includes the padding of its item"),
          .expected = Count(p.count, "byte"),
@@ -146,16 +147,18 @@ Outcome JudgeIncludedPadding(Context& c, const Transaction& t) {
   return PassIf(odd);
 }
 
-Outcome JudgePaddingSegment(Context& c, const Transaction& t) {
+Outcome JudgeSeparatePadding(Context& c, const Transaction& t) {
   if (!c.legacy()) return Outcome::kNotApplicable;
   const Placements placements = Place(t);
   for (size_t i = 0; i < placements.size; ++i) {
     const Placement& p = placements.at[i];
-    if (PaddingIn(t, p) != Included::kOwnSegment || EligibleAt(t, placements, i) == Eligible::kNo) continue;
-    return c.Fail({.message = Text("The last segment of the Read chunk at Position ", p.chunk->position,
-                                   " holds nothing but padding"),
+    const Included included = PaddingIn(t, p);
+    const bool separate = included == Included::kOwnSegment || included == Included::kOwnChunk;
+    if (!separate || EligibleAt(t, placements, i) == Eligible::kNo) continue;
+    return c.Fail({.message = Text("The padding of the item at Position ", p.chunk->position, " has a ",
+                                   included == Included::kOwnChunk ? "chunk" : "segment", " of its own"),
                    .expected = Count(p.count, "byte"),
-                   .actual = Text("a segment of ", PaddingOf(p.count), " bytes more"),
+                   .actual = Text(PaddingOf(p.count), " bytes of padding more"),
                    .from = t.requester});
   }
   return PassIf(placements.size > 0);
@@ -168,10 +171,10 @@ Outcome JudgePaddingSegment(Context& c, const Transaction& t) {
 Outcome PaddingStaysOut(Context& c) { return AtSend(c, JudgeIncludedPadding); }
 Outcome PaddingStaysOutOfLongCall(Context& c) { return WhenRead(c, JudgeIncludedPadding); }
 
-// PAD-007 (draft-08): no segment only for padding. Segments that are merely small are the requester's choice; RFC 8166
-// permits such a segment.
-Outcome NoPaddingSegment(Context& c) { return AtSend(c, JudgePaddingSegment); }
-Outcome NoPaddingSegmentInLongCall(Context& c) { return WhenRead(c, JudgePaddingSegment); }
+// PAD-007 (draft-08): no segment or chunk only for padding. Segments that are merely small are the requester's choice;
+// RFC 8166 permits such a segment.
+Outcome NoPaddingSegment(Context& c) { return AtSend(c, JudgeSeparatePadding); }
+Outcome NoPaddingSegmentInLongCall(Context& c) { return WhenRead(c, JudgeSeparatePadding); }
 
 // PAD-008: what is inline is whole words. Special chunks are REPLY-010.
 Outcome InlineIsAligned(Context& c) {

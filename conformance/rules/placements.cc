@@ -18,6 +18,16 @@ bool PlacedItems::IsReduced(const nfs::Item& item) {
   return false;
 }
 
+namespace {
+
+// A chunk that follows the item before it and has as many bytes as that lacks to whole words.
+bool IsPaddingOf(const Placement& p, const ReadChunk& chunk) {
+  return p.count_known && p.chunk->length == p.count && chunk.position == uint64_t{p.chunk->position} + p.count &&
+         chunk.length > 0 && chunk.length == RoundUp4(p.count) - p.count;
+}
+
+}  // namespace
+
 Placements Place(const Transaction& t) {
   Placements out;
   const bool inline_call = t.call_header.proc == rpcrdma::kMsg;
@@ -27,12 +37,16 @@ Placements Place(const Transaction& t) {
   uint64_t shift = 0;
   for (const ReadChunk& chunk : t.read_chunks) {
     if (chunk.position == 0) continue;
+    if (out.size > 0 && IsPaddingOf(out.at[out.size - 1], chunk)) {
+      out.at[out.size - 1].padding = &chunk;
+      continue;
+    }
     if (out.size == Placements::kMax) {
       out.partial = true;
       break;
     }
     Placement& p = out.at[out.size++];
-    p = {&chunk, static_cast<int64_t>(chunk.position) - static_cast<int64_t>(shift), false, 0};
+    p = {&chunk, static_cast<int64_t>(chunk.position) - static_cast<int64_t>(shift), false, 0, nullptr};
     if (p.insertion < 4 || static_cast<uint64_t>(p.insertion) > stream.length) break;
     const auto count = WordAt(stream.bytes, static_cast<uint64_t>(p.insertion) - 4);
     if (!count) {
@@ -49,18 +63,21 @@ Placements Place(const Transaction& t) {
 
 Eligible EligibleAt(const Transaction& t, const Placements& placements, size_t index) {
   const Stream stream = CallStream(t);
-  const nfs::Eligibility eligibility = EligibilityOf(t);
-  if (eligibility.known && eligibility.argument_items == 0) return Eligible::kNo;
   const int64_t insertion = placements.at[index].insertion;
-  if (insertion < 4 || static_cast<uint64_t>(insertion) > stream.bytes.size()) return Eligible::kUnknown;
-  // A walk that is cut off where the chunk goes ends in the item that starts there, if one does. It is not eligible
-  // when the walk runs into the chunk, or comes to the end of the arguments before it.
-  PlacedItems visitor(placements, index);
-  const uint64_t length = stream.length + RoundUp4(placements.at[index].chunk->length);
-  const nfs::Walk walk = nfs::WalkCall(t.call_rpc, stream.bytes.first(static_cast<size_t>(insertion)), length, visitor);
-  if (visitor.last == static_cast<uint64_t>(insertion)) return Eligible::kYes;
-  const bool ran_through = walk.status == ParseStatus::kTruncatedByCapture || walk.status == ParseStatus::kOk;
-  return ran_through ? Eligible::kNo : Eligible::kUnknown;
+  bool ran_through = false;
+  if (insertion >= 4 && static_cast<uint64_t>(insertion) <= stream.bytes.size()) {
+    // A walk that is cut off where the chunk goes ends in the item that starts there, if one does. It is not eligible
+    // when the walk runs into the chunk, or comes to the end of the arguments before it.
+    PlacedItems visitor(placements, index);
+    const Bytes before = stream.bytes.first(static_cast<size_t>(insertion));
+    const uint64_t length = stream.length + RoundUp4(placements.at[index].chunk->length);
+    const nfs::Walk walk = nfs::WalkCall(t.call_rpc, before, length, visitor);
+    if (visitor.last == before.size()) return Eligible::kYes;
+    ran_through = walk.status == ParseStatus::kTruncatedByCapture || walk.status == ParseStatus::kOk;
+  }
+  if (ran_through) return Eligible::kNo;
+  const nfs::Eligibility eligibility = EligibilityOf(t);
+  return eligibility.known && eligibility.argument_items == 0 ? Eligible::kNo : Eligible::kUnknown;
 }
 
 bool ItemBehind(const Transaction& t, const Placements& placements, size_t index, std::initializer_list<uint32_t> words,

@@ -18,6 +18,8 @@ struct Placement {
   int64_t insertion;  // r: Position less what precedes it in other chunks; may be negative or past the stream
   bool count_known;   // the word before the insertion point was captured ...
   uint32_t count;     // ... and is this
+  // A chunk of its own for the padding of the item (draft-08 section 3.7); null: none.
+  const session::ReadChunk* padding;
 };
 
 struct Placements {

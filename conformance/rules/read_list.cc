@@ -56,11 +56,15 @@ Outcome JudgeCount(Context& c, const Transaction& t) {
 Outcome JudgeLength(Context& c, const Transaction& t, bool too_long) {
   const Placements placements = Place(t);
   if (placements.size == 0) return Outcome::kNotApplicable;
+  bool unknown = placements.partial;
   for (size_t i = 0; i < placements.size; ++i) {
     const Placement& p = placements.at[i];
     const uint64_t length = p.chunk->length;
     const bool wrong = too_long ? length > p.count && length != RoundUp4(p.count) : length < p.count;
-    if (!p.count_known || !wrong || EligibleAt(t, placements, i) != Eligible::kYes) continue;
+    if (!p.count_known || !wrong) continue;
+    const Eligible eligible = EligibleAt(t, placements, i);
+    unknown = unknown || eligible == Eligible::kUnknown;
+    if (eligible != Eligible::kYes) continue;
     return c.Fail({.message = Text("The Read chunk at Position ", p.chunk->position, " is ",
                                    too_long ? "longer than its item with padding" : "shorter than its item"),
                    .expected = p.count % 4 ? Text(p.count, " bytes, or ", RoundUp4(p.count), " with padding")
@@ -68,7 +72,7 @@ Outcome JudgeLength(Context& c, const Transaction& t, bool too_long) {
                    .actual = Count(length, "byte"),
                    .from = t.requester});
   }
-  return placements.partial ? Undecoded(c) : Outcome::kPass;
+  return unknown ? Undecoded(c) : Outcome::kPass;
 }
 
 Outcome JudgeEligibility(Context& c, const Transaction& t) {

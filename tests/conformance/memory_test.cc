@@ -29,6 +29,8 @@ TEST(Mem, Mem005InsideACall) {
   EXPECT_EQ(AfterCall(reads), Id{});
   AddWriteChunk(reads, {{7, 100, 0x1000 + 4095}});
   EXPECT_EQ(AfterCall(reads), Id{"MEM-005"});
+  // Of one chunk they may.
+  EXPECT_EQ(AfterCall(WithChunks(Msg(5), {{{7, 4096, 0x1000}, {7, 4096, 0x1000}}})), Id{});
   // A long segment in front hides none.
   EXPECT_EQ(AfterCall(WithChunks(Msg(5), {{{7, 0x10000, 0}}, {{8, 16, 0}}, {{7, 16, 0x8000}}})), Id{"MEM-005"});
 }

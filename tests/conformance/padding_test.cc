@@ -101,6 +101,30 @@ TEST(Pad, Pad002AndPad007PaddingInTheChunk) {
   EXPECT_EQ(AfterWrite(1001, {{at, 7, 1001}, {at, 8, 3}}, Profile::kRfc5666), Id{"PAD-007"});
 }
 
+// draft-08 section 3.7 speaks of an additional chunk, too: at the odd Position where the padding would stand.
+TEST(Pad, Pad007ChunkOfItsOwn) {
+  const uint32_t at = WriteDataAt();
+  const Id ids = AfterWrite(1001, {{at, 7, 1001}, {at + 1001, 8, 3}}, Profile::kRfc5666);
+  EXPECT_EQ(std::ranges::count(ids, "PAD-007"), 1);
+  EXPECT_EQ(std::ranges::count(ids, "RDLIST-004"), 0);
+  EXPECT_EQ(std::ranges::count(ids, "RDLIST-002"), 1);
+}
+
+// draft-08 sections 3.4 and 5.1: results without a Write chunk, and Long Replies, may come by Read chunk.
+TEST(Pad, Reply012LongReplyByReadChunk) {
+  for (const Profile profile : {Profile::kRfc5666, Profile::kRfc8166}) {
+    Checker c(profile);
+    c.script.Open();
+    Greet(c);
+    c.script.Send(kClient, Msg(5), ReadlinkCall(5));
+    const Buffer reply = ReadlinkReply(5, 4000);
+    c.script.Send(kServer, WithReads(Nomsg(5), {{0, 7, static_cast<uint32_t>(reply.size())}}));
+    c.script.Read(kClient, 7, 0x1000, reply);
+    c.script.Send(kClient, MakeHeader(rpcrdma::kDone, 5));
+    EXPECT_EQ(c.Ids(true), profile == Profile::kRfc5666 ? Id{} : (Id{"RDLIST-001", "MODEL-001", "DONE-001"}));
+  }
+}
+
 TEST(Pad, Pad002NeverMoreThanANote) {
   Checker c;
   c.script.Open();
