@@ -163,7 +163,7 @@ TEST(Err, Err018RequestersReportFaultyReplies) {
     c.script.Send(kClient, Msg(5), GetattrCall(5));
     c.script.Send(kServer, WithReads(Msg(5), {{28, 7, 84}}), GetattrReply(5));
     c.script.Send(kClient, Error(5));
-    EXPECT_EQ(Later(c), profile == Profile::kRfc5666bis ? Id{"RDLIST-001"} : (Id{"RDLIST-001", "ERR-001"}));
+    EXPECT_EQ(Later(c), profile == Profile::kRfc5666bis ? Id{"RDLIST-001"} : (Id{"RDLIST-001", "ERR-009"}));
   }
 }
 

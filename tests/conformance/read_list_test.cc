@@ -145,7 +145,7 @@ TEST(Rdlist, Ddp012InsideTheHeader) {
   c.script.Open();
   Greet(c);
   c.script.Send(kClient, WithReads(Msg(5), {{32, 7, 16}}), WriteCall(5, 16));
-  EXPECT_NE(c.Find("DDP-012"), nullptr);
+  EXPECT_EQ(c.Ids(), Id{"DDP-012"});
 }
 
 TEST(Rdlist, Rdlist007NotRead) {
