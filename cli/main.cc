@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   AddRules(app, run);
   AddExplain(app, run);
   AddDevices(app, run);
+  AddServe(app, run);
 
   try {
     app.parse(argc, argv);

@@ -75,5 +75,6 @@ void AddCheck(CLI::App& app, Run& run);
 void AddRules(CLI::App& app, Run& run);
 void AddExplain(CLI::App& app, Run& run);
 void AddDevices(CLI::App& app, Run& run);
+void AddServe(CLI::App& app, Run& run);
 
 }  // namespace stag::cli

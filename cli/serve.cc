@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag serve: a responder for live clients. Listens, answers until it is told to end, and says what happened.
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <optional>
+
+#include "cli/output.h"
+#include "cli/text.h"
+#include "conformance/engine/engine.h"
+#include "conformance/report/reporter.h"
+#include "protocol/rpc/message.h"
+#include "replay/endpoint/transports.h"
+#include "replay/serve/echo.h"
+#include "replay/serve/nfs_memory.h"
+#include "replay/serve/server.h"
+
+namespace stag::cli {
+namespace {
+
+using replay::RpcService;
+
+enum class Mode : uint8_t { kNull, kEcho, kNfsMemory };
+
+struct PatternFile {
+  std::string name;
+  uint64_t size = 0;
+};
+
+struct Options : CommonOptions {
+  replay::HostPort listen;
+  std::string transport = "auto";
+  Mode mode = Mode::kNull;
+  replay::ServerOptions server;
+  bool check = false;
+  double delay_ms = 0;
+  std::vector<PatternFile> files_to_make;
+  std::string exported;
+  std::optional<replay::HostPort> mount;
+};
+
+// SIGINT and SIGTERM as a descriptor that becomes readable.
+class Signals {
+ public:
+  Signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~Signals() { ::close(descriptor_); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+};
+
+// The conformance engine on the connections of the server.
+class LiveCheck final : public fabric::Sink {
+ public:
+  LiveCheck(const Options& options, Output& output)
+      : reporter_(MakeReporter(options, output)),
+        engine_({}, *reporter_),
+        session_(Bounds(), Observers()),
+        log_(*this) {
+    reporter_->BeginFile(fmt::format("port {}", options.listen.port));
+  }
+  replay::EventLog* log() { return &log_; }
+  void OnEvent(const fabric::Event& event) override {
+    ++events_;
+    session_.OnEvent(event);
+  }
+  // Whether there is no error.
+  bool Finish() {
+    session_.Finish();
+    conformance::Summary summary;
+    summary.files = 1;
+    summary.frames = events_;
+    summary.connections = session_.stats().connections;
+    summary.transactions = session_.stats().transactions;
+    summary.rules = engine_.Tallies();
+    reporter_->EndFile(summary, {});
+    reporter_->Finish({});
+    return reporter_->count(conformance::Severity::kError) == 0;
+  }
+
+ private:
+  static std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, Output& output) {
+    conformance::Write write = [&output](std::string_view text) { Put(output.buffer(), text), output.Commit(); };
+    if (options.format == Format::kJsonl) return conformance::MakeJsonlReporter(std::move(write));
+    return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
+  }
+  static session::SessionOptions Bounds() {
+    session::SessionOptions bounds;
+    bounds.keep_bulk = false;
+    return bounds;
+  }
+  std::vector<session::Observer*> Observers() {
+    std::vector<session::Observer*> observers = reporter_->Observers();
+    observers.push_back(&engine_);
+    return observers;
+  }
+
+  uint64_t events_ = 0;
+  std::unique_ptr<conformance::Reporter> reporter_;
+  conformance::Engine engine_;
+  session::Session session_;
+  replay::EventLog log_;
+};
+
+std::string_view ModeName(Mode mode) {
+  return mode == Mode::kNull ? "null" : mode == Mode::kEcho ? "echo" : "nfs-memory";
+}
+
+void SayListening(const Options& options, std::string_view transport, const replay::TcpRpc* mount, Output& output) {
+  Buffer& out = output.buffer();
+  if (options.format == Format::kJsonl) {
+    Put(out, "{{\"type\":\"listening\",\"mode\":\"{}\",\"transport\":", ModeName(options.mode));
+    PutJson(out, transport);
+    Put(out, ",\"address\":");
+    PutJson(out, std::string_view(options.listen.host));
+    Put(out, ",\"port\":{},\"mount_port\":", options.listen.port);
+    PutJson(out, mount ? std::optional<uint16_t>(mount->port()) : std::nullopt);
+    Put(out, "}\n");
+  } else {
+    const bool v6 = options.listen.host.find(':') != std::string::npos;
+    Put(out, "listening on {}{}{}:{} by {}, mode {}", v6 ? "[" : "", options.listen.host, v6 ? "]" : "",
+        options.listen.port, transport, ModeName(options.mode));
+    if (mount) Put(out, ", MOUNT on TCP port {}", mount->port());
+    Put(out, "\n");
+  }
+  output.Flush();
+}
+
+std::string ProcedureText(const RpcService::Procedure& p) {
+  if (p == RpcService::Procedure{}) return "other programs, versions or procedures";
+  const bool echo = p.program == replay::kEchoProgram;
+  const char* program = echo ? "ECHO" : rpc::ProgramName(p.program, p.version);
+  const char* procedure =
+      echo && p.procedure == replay::kEchoProcedure ? "ECHO" : rpc::ProcedureName(p.program, p.version, p.procedure);
+  return fmt::format("{}v{} {}", program ? program : std::to_string(p.program), p.version,
+                     procedure ? procedure : std::to_string(p.procedure));
+}
+
+void PutText(Buffer& out, const replay::ServerReport& report, const RpcService& service) {
+  const replay::ResponderStats& s = report.stats;
+  Put(out, "{}: {} ended in order, {} broken; {} rejected\n", Count(report.connections, "connection"), report.ended,
+      report.broken, report.rejected);
+  Put(out, "{} (", Count(s.calls, "call"));
+  PutSize(out, s.received_bytes);
+  Put(out, "), {} replied to (", s.replies);
+  PutSize(out, s.sent_bytes);
+  Put(out, "), {} ERR_VERS, {} ERR_CHUNK, {} dropped\n", s.err_vers, s.err_chunk, s.dropped);
+  for (const auto& [procedure, counts] : service.counts()) {
+    Put(out, "{:>12}  {}", counts.calls, ProcedureText(procedure));
+    if (counts.refused > 0) Put(out, ", {} refused", counts.refused);
+    Put(out, "\n");
+  }
+  for (const auto& [text, times] : report.troubles) Put(out, "{:>12}  {}\n", fmt::format("{} x", times), text);
+}
+
+void PutJsonl(Buffer& out, const replay::ServerReport& report, const RpcService& service) {
+  for (const auto& [procedure, counts] : service.counts()) {
+    Put(out, "{{\"type\":\"procedure\",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", procedure.program,
+        procedure.version, procedure.procedure);
+    PutJson(out, std::string_view(ProcedureText(procedure)));
+    Put(out, ",\"calls\":{},\"refused\":{}}}\n", counts.calls, counts.refused);
+  }
+  for (const auto& [text, times] : report.troubles) {
+    Put(out, "{{\"type\":\"trouble\",\"text\":");
+    PutJson(out, std::string_view(text));
+    Put(out, ",\"times\":{}}}\n", times);
+  }
+  const replay::ResponderStats& s = report.stats;
+  Put(out, "{{\"type\":\"served\",\"connections\":{},\"ended\":{},\"broken\":{},\"rejected\":{},\"calls\":{},",
+      report.connections, report.ended, report.broken, report.rejected, s.calls);
+  Put(out, "\"replies\":{},\"err_vers\":{},\"err_chunk\":{},\"dropped\":{},", s.replies, s.err_vers, s.err_chunk,
+      s.dropped);
+  Put(out, "\"received_bytes\":{},\"sent_bytes\":{}}}\n", s.received_bytes, s.sent_bytes);
+}
+
+Result<void> Fill(replay::MemoryFs& fs, const Options& options) {
+  if (!options.exported.empty())
+    if (auto added = replay::AddDirectory(fs, options.exported); !added) return added;
+  for (const PatternFile& file : options.files_to_make)
+    if (auto added = replay::AddPatternFile(fs, file.name, file.size); !added) return added;
+  return {};
+}
+
+int Trouble(const Error& error) {
+  ComplainText(error.message);
+  return kExitTrouble;
+}
+
+int RunServe(Options options) {
+  const bool nfs = options.mode == Mode::kNfsMemory;
+  if (!nfs && (options.mount || !options.exported.empty() || !options.files_to_make.empty())) {
+    Complain("--file, --export and --mount-port are for --mode nfs-memory");
+    return kExitTrouble;
+  }
+  const Signals signals;
+  replay::MemoryFs fs(options.memory);
+  if (auto filled = Fill(fs, options); !filled) return Trouble(filled.error());
+  const uint32_t largest = options.server.responder.max_message;
+  const std::unique_ptr<RpcService> service =
+      nfs ? replay::MakeNfsMemoryService(fs, std::min(replay::kLargestTransfer, (largest - 4096) & ~4095u))
+      : options.mode == Mode::kEcho ? replay::MakeEchoService()
+                                    : replay::MakeNullService();
+  const std::unique_ptr<RpcService> mount_service = replay::MakeMountService(fs);
+
+  auto transport = replay::OpenTransport(options.transport);
+  if (!transport) return Trouble(transport.error());
+  auto listener = (*transport)->Listen(options.listen);
+  if (!listener) return Trouble(listener.error());
+  options.listen.port = (*listener)->port();
+  std::unique_ptr<replay::TcpRpc> mount;
+  if (options.mount) {
+    auto opened = replay::TcpRpc::Listen(*options.mount, *mount_service);
+    if (!opened) return Trouble(opened.error());
+    mount = std::move(*opened);
+  }
+
+  Output output(options);
+  SayListening(options, (*transport)->name(), mount.get(), output);
+  std::optional<LiveCheck> check;
+  if (options.check) check.emplace(options, output);
+  options.server.stop = signals.descriptor();
+  options.server.events = check ? check->log() : nullptr;
+  options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
+  replay::Server server(**listener, *service, mount.get(), options.server);
+  const Result<void> ran = server.Run();
+  if (options.format == Format::kJsonl) {
+    PutJsonl(output.buffer(), server.report(), *service);
+  } else {
+    PutText(output.buffer(), server.report(), *service);
+  }
+  const bool fine = !check || check->Finish();
+  output.Flush();
+  if (!ran) return Trouble(ran.error());
+  if (output.failed()) return kExitTrouble;
+  return fine ? kExitFine : kExitFindings;
+}
+
+// An option whose text `take` makes a value of; what it returns is the complaint, or empty.
+void AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+               const std::string& type, const std::string& description) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          name, [](const std::vector<std::string>&) {}, description)
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(std::move(take), ""))
+      ->type_name(type);
+}
+
+std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to) {
+  auto parsed = replay::ParseHostPort(text, default_port);
+  if (!parsed) return parsed.error().message;
+  to = *parsed;
+  return {};
+}
+
+std::string TakeFile(const std::string& text, PatternFile& to) {
+  const size_t equals = text.rfind('=');
+  const auto size = equals == std::string::npos ? std::nullopt : ParseSize(std::string_view(text).substr(equals + 1));
+  if (!size || equals == 0) return text + " is not like NAME=SIZE, data=64M for example";
+  to = {text.substr(0, equals), *size};
+  return {};
+}
+
+void AddResponderOptions(CLI::App& command, replay::ResponderOptions& responder) {
+  const CLI::Range credits(1, 4096), thresholds(1024, 262144);  // RFC 8797 section 4
+  command.add_option("--credits", responder.credits, "Credits to grant (default: 64)")->check(credits)->type_name("N");
+  command.add_option("--send-size", responder.send_size, "Inline threshold for Replies, bytes (default: 4096)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  command.add_option("--receive-size", responder.receive_size, "Inline threshold for Calls, bytes (default: 4096)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  command.add_flag_callback(
+      "--no-private-data", [&responder] { responder.send_private_data = false; },
+      "Send no RFC 8797 private data: both thresholds are 1024 bytes then");
+  command.add_flag_callback(
+      "--no-remote-invalidation", [&responder] { responder.remote_invalidation = false; },
+      "Never use Send with Invalidate");
+  AddParsed(
+      command, "--max-message",
+      [&responder](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < 65536 || *bytes > 1u << 30) return text + " is not a size from 64K to 1G";
+        responder.max_message = static_cast<uint32_t>(*bytes);
+        return std::string{};
+      },
+      "SIZE", "Largest Call, its chunks included (default: 4M); a larger one gets ERR_CHUNK");
+}
+
+}  // namespace
+
+void AddServe(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("serve", "A live responder: NULL, ECHO, or NFSv3 in memory");
+  Options* const o = options.get();
+  AddChoice<Mode>(*command, "--mode", o->mode,
+                  {{"null", Mode::kNull}, {"echo", Mode::kEcho}, {"nfs-memory", Mode::kNfsMemory}},
+                  "What is served: see below")
+      ->required();
+  AddParsed(
+      *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
+      "Where to listen (default: :20049, on every address); port 0: any that is free");
+  AddChoice<std::string>(*command, "--transport", o->transport, {{"auto", "auto"}, {"iwarp", "iwarp"}},
+                         "auto (default): see stag devices; iwarp: software iWARP, on TCP");
+  AddResponderOptions(*command, o->server.responder);
+  command->add_option("--delay", o->delay_ms, "Wait so long before each Reply (default: 0)")
+      ->check(CLI::Range(0.0, 60'000.0))
+      ->type_name("MS");
+  command->add_option("--max-connections", o->server.max_connections, "More at a time are rejected (default: 256)")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  command->add_flag("--once", o->server.once, "End when the first connection has");
+  command->add_flag("--check", o->check,
+                    "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
+  AddParsed(
+      *command, "--file", [o](std::string& text) { return TakeFile(text, o->files_to_make.emplace_back()); },
+      "NAME=SIZE", "nfs-memory: a file of so many bytes; the byte at offset i is i mod 251. Can be repeated");
+  command->add_option("--export", o->exported, "nfs-memory: begin with a copy of this directory, read once")
+      ->type_name("DIR");
+  AddParsed(
+      *command, "--mount-port",
+      [o](std::string& text) {
+        replay::HostPort at;
+        std::string complaint = TakeAddress(":" + text, 0, at);
+        if (complaint.empty()) o->mount = at;
+        return complaint;
+      },
+      "PORT", "nfs-memory: MOUNT on this TCP port, too (0: any), at the address of --listen");
+  AddParsed(
+      *command, "--memory",
+      [o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+        o->memory = *bytes;
+        return std::string{};
+      },
+      "SIZE", "nfs-memory: what files may take (default: 256M); then NFS3ERR_NOSPC");
+  AddOutputOptions(*command, *options);
+  command->footer(fmt::format(
+      "null answers NULL of NFS, MOUNT, NLM, NSM and NFSACL, and nothing else. echo is program {:#x}, version 1:\n"
+      "procedure 1 returns its opaque argument. nfs-memory is NFSv3 with MOUNT on the same port; nothing is kept at\n"
+      "the end, and permissions are not enforced. SIGINT and SIGTERM end with a summary.\n"
+      "\nExamples:\n"
+      "  stag serve --mode null --listen :20049\n"
+      "  stag serve --mode echo --listen 127.0.0.1:0 --once --check\n"
+      "  stag serve --mode nfs-memory --file data=256M --memory 1G --mount-port 20048\n"
+      "  mount -t nfs -o vers=3,proto=rdma,port=20049,mountproto=tcp,mountport=20048,nolock SERVER:/ /mnt",
+      replay::kEchoProgram));
+  command->callback([options, &run] {
+    if (options->mount) options->mount->host = options->listen.host;
+    run = [options] { return RunServe(*options); };
+  });
+}
+
+}  // namespace stag::cli
