@@ -261,7 +261,7 @@ tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_
   }
   if (message.backward) AddGenerated(tree, scene, hf.backward, 1);
   AddGenerated(tree, scene, hf.role, static_cast<uint64_t>(message.role));
-  if (send) {
+  if (send && tree) {
     AddFixedWords(tree, send, message);
     if (header.words >= 4 && header.proc == rpcrdma::kError) AddErrorBody(tree, send, header);
     if (header.words >= 4 && header.has_lists() && header.status != ParseStatus::kUnsupported) {

@@ -43,11 +43,15 @@ ConnectionRecord& Store::Connection(ConnectionId id) {
   return connections_[id];
 }
 
-TransactionRecord& Store::Transaction(uint64_t serial) { return transactions_[serial]; }
+TransactionRecord& Store::Transaction(uint64_t serial) {
+  const auto index = static_cast<size_t>(serial);
+  if (index >= by_serial_.size()) by_serial_.resize(index + 1);
+  if (!by_serial_[index]) by_serial_[index] = &transactions_.emplace_back();
+  return *by_serial_[index];
+}
 
 TransactionRecord* Store::FindTransaction(uint64_t serial) {
-  const auto found = transactions_.find(serial);
-  return found == transactions_.end() ? nullptr : &found->second;
+  return serial < by_serial_.size() ? by_serial_[static_cast<size_t>(serial)] : nullptr;
 }
 
 std::unique_ptr<std::byte[]> Store::Keep(Bytes bytes) {

@@ -40,7 +40,8 @@ class Store {
   std::vector<std::unique_ptr<FrameRecord>> forgotten_;
   std::deque<OperationRecord> operations_;
   std::unordered_map<ConnectionId, ConnectionRecord> connections_;
-  std::unordered_map<uint64_t, TransactionRecord> transactions_;
+  std::deque<TransactionRecord> transactions_;
+  std::vector<TransactionRecord*> by_serial_;
   std::unordered_set<std::string> shared_;
   ConnectionId last_connection_ = 0;
   uint64_t limit_, kept_ = 0;
