@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// MOUNT over TCP: records in pieces, in fragments, several at once; what is no record.
+#include "replay/serve/tcp_rpc.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "tests/replay/serve/nfs_client.h"
+
+namespace stag::replay {
+namespace {
+
+using namespace stag::test;
+
+struct Peer {
+  explicit Peer(uint16_t port) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  }
+  ~Peer() { ::close(socket); }
+  void Send(const Buffer& bytes) {
+    EXPECT_EQ(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+  int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+Buffer Record(const Buffer& message) {
+  return Join({Words({0x80000000u | static_cast<uint32_t>(message.size())}), message});
+}
+
+struct TcpMount : ::testing::Test {
+  // `size` bytes, or what came before the connection ended.
+  Buffer Receive(Peer& peer, size_t size) {
+    Buffer got;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (got.size() < size && std::chrono::steady_clock::now() < end) {
+      server->Poll();
+      std::byte piece[4096];
+      const ssize_t n = ::recv(peer.socket, piece, sizeof piece, MSG_DONTWAIT);
+      if (n == 0 || (n < 0 && errno != EAGAIN)) return got;
+      if (n > 0) got.insert(got.end(), piece, piece + n);
+    }
+    return got;
+  }
+  MemoryFs fs{1 << 20};
+  std::unique_ptr<RpcService> service = MakeMountService(fs);
+  std::unique_ptr<TcpRpc> server = std::move(*TcpRpc::Listen({"127.0.0.1", 0}, *service));
+};
+
+TEST_F(TcpMount, Records) {
+  const Buffer call = MakeCall(9, kMount3, 3, 1, Text("/"));
+  ServiceReply expected;
+  service->OnCall(call, expected);
+  const Buffer reply = Record(expected.message);
+  Peer peer(server->port());
+  peer.Send(Record(call));
+  EXPECT_EQ(Receive(peer, reply.size()), reply);
+  const Buffer whole = Record(call);
+  for (const std::byte b : whole) {  // byte by byte
+    peer.Send({b});
+    server->Poll();
+  }
+  EXPECT_EQ(Receive(peer, reply.size()), reply);
+  const Buffer first(call.begin(), call.begin() + 10), rest(call.begin() + 10, call.end());
+  peer.Send(Join({Words({10}), first, Record(rest), Record(call)}));  // in two fragments; and another record
+  EXPECT_EQ(Receive(peer, 2 * reply.size()), Join({reply, reply}));
+  const Buffer null = Record(MakeReply(3));
+  peer.Send(Record(MakeCall(3, kMount3, 3, 0)));
+  EXPECT_EQ(Receive(peer, null.size()), null);
+}
+
+TEST_F(TcpMount, WhatIsNoRecordEndsTheConnection) {
+  for (const uint32_t mark : {0u, 0x7fffffffu, 0xffffffffu, 0x80002001u}) {
+    Peer peer(server->port());
+    peer.Send(Words({mark}));
+    EXPECT_TRUE(Receive(peer, 1).empty());
+  }
+  Peer peer(server->port());
+  peer.Send(Record(MakeReply(1)));  // no Call: not answered
+  peer.Send(Record(MakeCall(2, kMount3, 3, 0)));
+  EXPECT_EQ(Receive(peer, 28), Record(MakeReply(2)));
+}
+
+TEST_F(TcpMount, ThePortIsTaken) {
+  const auto second = TcpRpc::Listen({"127.0.0.1", server->port()}, *service);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("in use"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stag::replay
