@@ -275,6 +275,10 @@ void Engine::Impl::Decide(const Connection& connection, const Message& message, 
       return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.side;
     });
     const bool decided = held.until == Until::kDone ? overdue : same && answer && message.from != held.side;
+    if (decided && held.until == Until::kAnswer && message.missing != fabric::Missing::kNothing) {
+      Drop(held, Outcome::kTruncated);  // what would tell whether the answer is success was not captured
+      return true;
+    }
     if (decided) Release(connection, held);
     return decided;
   });

@@ -31,6 +31,15 @@ bool IsOrphan(const Context& c) {
   return !last || last->role != Role::kReply;
 }
 
+std::optional<uint32_t> ThresholdOf(const Context& c, Side side) {
+  if (c.legacy()) {
+    const uint32_t agreed = side == c.connection.client ? c.state.ccp_call_size : c.state.ccp_reply_size;
+    if (agreed != 0) return agreed;
+    if (c.connection.lossy) return std::nullopt;  // CONF_RDMA may be what was lost
+  }
+  return c.connection.threshold(side);
+}
+
 Outcome Undecoded(const Context& c) {
   if (c.message && c.message->missing == Missing::kLost) return Outcome::kGap;
   if (c.message && c.message->missing == Missing::kTruncatedByCapture) return Outcome::kTruncated;

@@ -87,6 +87,10 @@ const RecentSend* LastFromPeer(const Context& c);
 // answers a Reply (ERR-018).
 bool IsOrphan(const Context& c);
 
+// The largest Send in bytes from `side`: what both sides said by private data or, under draft-08, by CONF_RDMA.
+// Nullopt: not known.
+std::optional<uint32_t> ThresholdOf(const Context& c, Side side);
+
 // Why the bytes of this message or transaction do not tell: they were lost or cut, or the upper layer is not
 // understood.
 Outcome Undecoded(const Context& c);

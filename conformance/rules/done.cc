@@ -24,14 +24,10 @@ Outcome NoDone(Context& c) {
 Outcome DoneIsNotAnswered(Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kError || c.transaction) return Outcome::kNotApplicable;
-  for (size_t i = 0; i < c.state.sends.size(); ++i) {
-    const RecentSend& send = c.state.sends.FromEnd(i);
-    if (send.from == m.from || !send.has_xid || send.xid != m.header.xid) continue;
-    if (send.role != Role::kDone) return Outcome::kNotApplicable;
-    return c.Fail(
-        {.message = "RDMA_DONE is answered", .expected = "no answer", .actual = "RDMA_ERROR", .frames = {send.frame}});
-  }
-  return Outcome::kNotApplicable;
+  const RecentSend* last = LastFromPeer(c);
+  if (!last || last->role != Role::kDone) return Outcome::kNotApplicable;
+  return c.Fail(
+      {.message = "RDMA_DONE is answered", .expected = "no answer", .actual = "RDMA_ERROR", .frames = {last->frame}});
 }
 
 // DONE-003 (draft-08): a client that has read what a Reply advertises says RDMA_DONE. Missing when the connection goes

@@ -124,6 +124,8 @@ Outcome OneCompletion(Context& c) {
   if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
   if (!m.repeated) return PassIf(c.transaction != nullptr);
   if (!IsSecondCompletion(c)) return Unseen(c);
+  const RecentSend* last = m.role == Role::kError ? LastFromPeer(c) : nullptr;
+  if (last && last->role == Role::kDone) return Outcome::kNotApplicable;  // DONE-002; the draft of 2016 wants it
   return c.Fail(
       {.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " for an xid that was answered already"),
        .expected = "nothing more for this xid",

@@ -62,7 +62,7 @@ std::optional<Offer> ViewOffer(const Context& c) {
   if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.header.proc != rpcrdma::kMsg)
     return std::nullopt;
   if (m.call.status != ParseStatus::kOk || m.call.opaque_arguments()) return std::nullopt;
-  const auto threshold = c.connection.threshold(Side(1 - m.from));
+  const auto threshold = ThresholdOf(c, Side(1 - m.from));
   if (!threshold) return std::nullopt;
   Offer offer;
   offer.threshold = *threshold;
@@ -194,7 +194,7 @@ Outcome NoInventedReplyChunk(Context& c) {
 // REPLY-007: a Reply over the threshold uses the Reply chunk that is there.
 Outcome ReplyChunkIsUsed(Context& c) {
   if (!OffersReplyChunk(c) || c.message->header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
-  const auto threshold = c.connection.threshold(c.message->from);
+  const auto threshold = ThresholdOf(c, c.message->from);
   if (!threshold) return Outcome::kNoSetup;
   if (c.message->length <= *threshold) return Outcome::kPass;
   return c.Fail({.message = Text("An inline Reply of ", c.message->length, " bytes although a Reply chunk was offered"),

@@ -20,14 +20,14 @@ struct Oversize {
 // A Send above the threshold of its direction; nullopt also when that is unknown. CCP sets other limits (draft-08).
 std::optional<Oversize> OversizeOf(const Context& c) {
   const Message& m = *c.message;
-  const auto threshold = c.connection.threshold(m.from);
+  const auto threshold = ThresholdOf(c, m.from);
   if (!threshold || c.state.ccp_call_size != 0 || c.state.ccp_reply_size != 0 || m.length <= *threshold)
     return std::nullopt;
   return Oversize{m.length, *threshold, c.connection.setup[0].has_data() || c.connection.setup[1].has_data()};
 }
 
 Outcome Judge(Context& c, std::string_view what) {
-  if (!c.connection.threshold(c.message->from)) return Outcome::kNoSetup;
+  if (!ThresholdOf(c, c.message->from)) return c.connection.lossy ? Outcome::kGap : Outcome::kNoSetup;
   const auto oversize = OversizeOf(c);
   if (!oversize) return Outcome::kPass;
   // Peers may have learned of larger buffers by other means (RFC 8166 section 3.3.2).
