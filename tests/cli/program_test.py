@@ -9,6 +9,8 @@ import os
 import pathlib
 import pty
 import shutil
+import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -341,6 +343,35 @@ class Extract(Base):
         done = stag("extract", CAPTURE, "--out", self.file("file", b""))
         self.status(done, 2)
         self.assertIn(b"Not a directory", done.stderr)
+
+
+class Serve(Base):
+    def test_listens_until_it_is_told_to_end(self):
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen([STAG, "serve", "--mode", "nfs-memory", "--listen", "127.0.0.1:0", "--mount-port", "0",
+                                   "--file", "data=1M", "--check", "--transport", "iwarp", "--format", "jsonl"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+                listening = json.loads(server.stdout.readline())
+                self.assertEqual((listening["type"], listening["mode"]), ("listening", "nfs-memory"))
+                with socket.create_connection(("127.0.0.1", listening["mount_port"])) as mount:
+                    call = struct.pack(">11I", 0x80000028, 5, 0, 2, 100005, 3, 0, 0, 0, 0, 0)
+                    mount.sendall(call)
+                    self.assertEqual(mount.recv(100), struct.pack(">7I", 0x80000018, 5, 1, 0, 0, 0, 0))
+                taken = stag("serve", "--mode", "null", "--listen", f"127.0.0.1:{listening['port']}")
+                self.status(taken, 2)
+                self.assertIn(b"in use", taken.stderr)
+                server.send_signal(signal_number)
+                out, err = server.communicate(timeout=60)
+                self.assertEqual((server.returncode, err), (0, b""))
+                self.assertEqual([json.loads(line)["type"] for line in out.splitlines()], ["served", "summary"])
+
+    def test_what_cannot_be(self):
+        for arguments in (["null", "--file", "a=1"], ["recorded"], ["nfs-memory", "--memory", "1M", "--file", "a=2M"],
+                          ["nfs-memory", "--export", str(self.directory / "none")], ["echo", "--listen", "[::1"]):
+            done = stag("serve", "--mode", *arguments)
+            self.status(done, 2)
+            self.assertEqual(done.stdout, b"")
+            self.assertTrue(done.stderr.startswith(b"stag: "), done.stderr)
 
 
 if __name__ == "__main__":
