@@ -26,8 +26,10 @@ int Dissect(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
 }
 
 // Below InfiniBand and iWARP, what is ours is claimed, so that nobody else takes it for something else; the
-// postdissector shows it. Packets in the middle of a message are claimed by nobody.
+// postdissector shows it. Packets in the middle of a message are claimed by nobody; and beside Wireshark's own
+// dissector nothing is.
 WsBool Claim(tvbuff_t*, packet_info* pinfo, proto_tree*, void*) {
+  if (!preferences.replace_builtin) return false;
   FeedEarly(pinfo);
   const FrameRecord* record = RecordOf(pinfo->num);
   return record && (!record->messages().empty() || !record->operations.empty());
