@@ -99,6 +99,37 @@ TEST(Reply, Reply010Padding) {
   EXPECT_EQ(c.Ids(), Id{"REPLY-010"});
 }
 
+// Room for the largest verifier (RFC 5531 section 8.2): its lack alone is a note.
+TEST(Reply, Gss005VerifierRoom) {
+  const auto ids = [](bool gss, uint32_t count, const std::optional<Segments>& offered, bool notes) {
+    rpc::CallHeader header;
+    header.xid = 5;
+    header.rpc_version = 2;
+    header.program = kNfs;
+    header.version = 3;
+    header.procedure = kReaddir;
+    Buffer credential, call;
+    rpc::EncodeGssCredential(rpc::kGssData, 1, rpc::kGssNone, Pattern(8), credential);
+    if (gss) header.credential = {rpc::kRpcsecGss, credential};
+    rpc::Encode(header, call);
+    Checker c;
+    c.script.Open();
+    Greet(c);
+    c.script.Send(kClient, WithReplyChunk(Msg(5), offered), Join({call, FileHandle(), Words({0, 0, 0, 0, count})}));
+    return c.Ids(notes);
+  };
+  EXPECT_EQ(ids(false, 4000, std::nullopt, true), Id{});  // 28 + 24 + 4000 fit into 4096
+  EXPECT_EQ(ids(true, 4000, std::nullopt, true), Id{"REPLY-001"});
+  EXPECT_EQ(ids(true, 4000, std::nullopt, false), Id{});
+  EXPECT_EQ(ids(true, 3600, std::nullopt, true), Id{});
+  EXPECT_EQ(ids(true, 8192, std::nullopt, false), Id{"REPLY-001"});  // for itself
+  EXPECT_EQ(ids(false, 8192, Segments{{7, 8300, 0}}, true), Id{});
+  EXPECT_EQ(ids(true, 8192, Segments{{7, 8300, 0}}, true), Id{"REPLY-002"});
+  EXPECT_EQ(ids(true, 8192, Segments{{7, 8300, 0}}, false), Id{});
+  EXPECT_EQ(ids(true, 8192, Segments{{7, 8592, 0}}, true), Id{});
+  EXPECT_EQ(ids(true, 8192, Segments{{7, 8000, 0}}, false), Id{"REPLY-002"});
+}
+
 TEST(Reply, Reply011Empty) { EXPECT_EQ(After(Segments{{7, 4096, 0}}, Segments{{7, 0, 0}}), Id{"REPLY-011"}); }
 
 }  // namespace
