@@ -60,6 +60,23 @@ TEST(Nfs3, WriteItem) {
   WalkCallToEnd(Call(7, Fh() + H({4096}) + W({5, 2, 5})), {0});
 }
 
+// RFC 4506 section 4.10: opaque data is followed by zeros.
+TEST(Nfs3, PaddingThatIsNotZero) {
+  const auto where = [](std::vector<std::byte> call, size_t from_end, bool reduced = false) {
+    call[call.size() - from_end] = std::byte{9};
+    Recorder recorder(reduced ? std::set<size_t>{0} : std::set<size_t>{});
+    return WalkCall(rpc::DecodeCall(call, call.size()), call, call.size(), recorder).nonzero_padding;
+  };
+  const auto lookup = Call(3, Fh() + O("n"));
+  EXPECT_EQ(where(lookup, 1), lookup.size() - 1);  // of the name
+  EXPECT_EQ(where(lookup, 3), lookup.size() - 3);
+  EXPECT_EQ(where(lookup, 4), 0u);                 // the name itself
+  EXPECT_EQ(where(lookup, 9), lookup.size() - 9);  // of the handle
+  const auto write = Call(7, Fh() + H({4096}) + W({5, 2}) + O("hello"));
+  EXPECT_EQ(where(write, 1), write.size() - 1);  // of the data
+  EXPECT_EQ(where(write, 1, true), 0u);          // which is not here
+}
+
 TEST(Nfs3, CutWriteDataIsStillAnItem) {
   const auto call = Call(7, Fh() + H({4096}) + W({5, 2}) + O("hello"));
   Recorder r;
