@@ -412,7 +412,10 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   Judged* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(operation);
-  if (!judged->held.empty()) impl_->Heard(connection, operation.event->from, *judged);
+  // An InfiniBand Read Response has a packet sequence number of its reader's: it shows no gap on its sender's side.
+  const bool in_sequence =
+      operation.event->kind != fabric::EventKind::kReadResponse || connection.info.fabric == fabric::FabricKind::kIwarp;
+  if (!judged->held.empty() && in_sequence) impl_->Heard(connection, operation.event->from, *judged);
   Context context = impl_->MakeContext(connection, judged->state);
   context.operation = &operation;
   context.event = operation.event;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/nfs/walk.h"
+
 namespace stag::conformance {
 
 namespace {
@@ -16,7 +18,6 @@ using session::Transaction;
 // Calls whose memory is remembered, per connection.
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxAwaited = 64;
-constexpr uint32_t kOpCreateSession = 43, kOpBindConnToSession = 41;
 
 bool SpeaksCcp(const rpc::CallHeader& call) {
   return call.status == ParseStatus::kOk && call.procedure == rpcrdma::kCcpConfRdma && call.version == 1 &&
@@ -41,6 +42,13 @@ void LearnSizes(const Transaction& t, ConnectionState& state) {
   }
 }
 
+// No result of an NFSv4 COMPOUND was overlooked.
+bool WasFollowed(const Transaction& t) {
+  const rpc::CallHeader& call = t.call_rpc;
+  const bool compound = call.words < 6 || (call.program == nfs::kNfsProgram && call.version == 4);
+  return !compound || t.reply_form == session::ReplyForm::kError || t.reply.walk.status == ParseStatus::kOk;
+}
+
 // RDMA_ERROR of version 1 whose body is cut short, or whose code says nothing (RFC 8166 section 4.1.2).
 bool IsUnreadableError(const Message& message) {
   const rpcrdma::Header& header = message.header;
@@ -56,11 +64,13 @@ bool Wraps(const rpcrdma::Segment& segment) {
   return segment.length > 0 && segment.offset > UINT64_MAX - (segment.length - 1);
 }
 
-bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b) {
-  const rpcrdma::Segment &s = a.segment, &t = b.segment;
+bool Overlap(const rpcrdma::Segment& s, const rpcrdma::Segment& t) {
   if (s.handle != t.handle || s.length == 0 || t.length == 0 || Wraps(s) || Wraps(t)) return false;
-  if (!a.writable && !b.writable) return false;
   return s.offset + (s.length - 1) >= t.offset && t.offset + (t.length - 1) >= s.offset;
+}
+
+bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b) {
+  return (a.writable || b.writable) && Overlap(a.segment, b.segment);
 }
 
 uint64_t HashOf(Bytes bytes) {
@@ -161,7 +171,8 @@ void ConnectionState::After(const Connection& connection, const Message& message
   send.role = message.role;
   if (message.missing != fabric::Missing::kLost) send.length = message.length;
   send.short_message = fault == Fault::kShort;
-  send.malformed = fault == Fault::kHeader || fault == Fault::kXid;
+  const bool reply_reads = message.role == Role::kReply && !header.reads.empty();
+  send.malformed = fault == Fault::kHeader || fault == Fault::kXid || reply_reads;
   send.msgp = header.words == 4 && header.proc == rpcrdma::kMsgp;
   send.unreadable_error = IsUnreadableError(message);
   send.exceeds_grant = exceeds_grant;
@@ -192,6 +203,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
       call.frame = transaction->call_frame.number;
       call.answered = false;
       call.shared_frame = 0;
+      call.shares_reads = false;
       call.segments.clear();
       for (const session::SegmentRecord& s : transaction->segments)
         call.segments.push_back({s.segment, s.list != session::ListKind::kReadList});
@@ -219,22 +231,28 @@ void ConnectionState::After(const Connection& connection, const Message& message
       for (size_t i = 0; i < calls_used; ++i)
         if (calls[i].serial == transaction->serial) calls[i].answered = true;
     }
-    for (const session::Operation& op : transaction->operations)
-      if (op.has_status && op.status == 0 && (op.op == kOpCreateSession || op.op == kOpBindConnToSession))
-        backchannel = true;
+    if (std::ranges::any_of(transaction->operations, &session::Operation::backchannel)) {
+      backchannel = true;
+    } else if (backchannel == false && !WasFollowed(*transaction)) {
+      backchannel.reset();
+    }
   }
 }
 
-void ConnectionState::NoteSharing(const OutstandingCall& call) {
+void ConnectionState::NoteSharing(OutstandingCall& call) {
   for (size_t i = 0; i < calls_used; ++i) {
     OutstandingCall& other = calls[i];
-    if (&other == &call || other.requester != call.requester || other.shared_frame != 0) continue;
+    if (&other == &call || other.requester != call.requester) continue;
     for (const AdvertisedSegment& theirs : other.segments)
-      if (std::ranges::any_of(call.segments, [&](const AdvertisedSegment& mine) { return Overlap(mine, theirs); })) {
-        other.shared_frame = call.frame;
-        other.shared_xid = call.xid;
-        other.shared_handle = theirs.segment.handle;
-        break;
+      for (const AdvertisedSegment& mine : call.segments) {
+        if (!Overlap(mine.segment, theirs.segment)) continue;
+        if (!mine.writable && !theirs.writable) {
+          call.shares_reads = other.shares_reads = true;
+        } else if (other.shared_frame == 0) {
+          other.shared_frame = call.frame;
+          other.shared_xid = call.xid;
+          other.shared_handle = theirs.segment.handle;
+        }
       }
   }
 }

@@ -62,10 +62,13 @@ struct OutstandingCall {
   // the answer to this Call proves that it was.
   uint64_t shared_frame = 0;
   uint32_t shared_xid = 0, shared_handle = 0;
+  bool shares_reads =
+      false;  // another outstanding Call has Read chunks of the same memory: whose was read is not known
 };
 
 bool Wraps(const rpcrdma::Segment& segment);
-// They overlap under one handle, and at least one of them may be written.
+// They overlap under one handle; and at least one of them may be written.
+bool Overlap(const rpcrdma::Segment& s, const rpcrdma::Segment& t);
 bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b);
 
 // Something that a side owes, and how long the other transactions of the connection have gone on without it.
@@ -127,8 +130,10 @@ struct ConnectionState {
   std::array<ReadQueue, 2> reads;   // by reading side
   std::array<uint64_t, 2> heard{};  // the first frame with data from each side
   bool forward_reply = false;       // the server has answered the client
-  bool backchannel = false;  // the upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION)
-  uint64_t late_serial = 0;  // the ended transaction whose memory the last late RDMA operation touched
+  // The upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION); nullopt: it may have, in
+  // results that could not be followed.
+  std::optional<bool> backchannel = false;
+  uint64_t late_serial = 0;    // the ended transaction whose memory the last late RDMA operation touched
   bool legacy_proven = false;  // both peers speak RFC 5666
   // CONF_RDMA (draft-08 section 6.2): sizes that the peers agreed on; 0: no exchange seen. The alignment that the
   // server recommends, and maxrdmaread of each side.
@@ -161,7 +166,7 @@ struct ConnectionState {
 
  private:
   void Answered(session::Side requester, uint32_t xid);
-  void NoteSharing(const OutstandingCall& call);
+  void NoteSharing(OutstandingCall& call);
   void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
 };
 

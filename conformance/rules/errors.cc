@@ -111,12 +111,13 @@ Outcome ErrorEchoesVersion(Context& c) {
                  .actual = Text(c.message->header.vers)});
 }
 
-// ERR-005: rdma_err is 1 or 2. Other versions may define more.
+// ERR-005: rdma_err is 1 or 2. Other versions may define more; draft-08 has eight words for codes to come.
 Outcome ErrorCode(Context& c) {
   const Message& m = *c.message;
   if (!IsError(m) || m.header.vers != rpcrdma::kVersion1) return Outcome::kNotApplicable;
   if (m.bytes.size() < 20) return Undecoded(c);
   if (m.header.err == rpcrdma::kErrVers || m.header.err == rpcrdma::kErrChunk) return Outcome::kPass;
+  if (c.legacy() && m.length == 20 + 8 * 4) return Outcome::kPass;
   return c.Fail({.message = Text("rdma_err ", m.header.err, " is not defined"),
                  .expected = "1 (ERR_VERS) or 2 (ERR_CHUNK)",
                  .actual = Text(m.header.err)});
@@ -151,6 +152,7 @@ Outcome VersionRange(Context& c) {
 Outcome ErrorLength(Context& c) {
   const Message& m = *c.message;
   if (!IsError(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
+  if (m.bytes.size() < 20 && m.length >= 20) return Undecoded(c);
   if (m.header.vers != rpcrdma::kVersion1 && m.header.err != rpcrdma::kErrVers) return Outcome::kNotApplicable;
   const bool known = m.header.err == rpcrdma::kErrVers || m.header.err == rpcrdma::kErrChunk;
   if (!known && m.header.status == ParseStatus::kOk) return Outcome::kNotApplicable;

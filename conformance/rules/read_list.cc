@@ -236,10 +236,13 @@ Outcome HeaderIsNotReduced(Context& c) { return AtSend(c, JudgeHeaderBytes); }
 Outcome HeaderIsNotReducedInLongCall(Context& c) { return WhenRead(c, JudgeHeaderBytes); }
 
 // RDLIST-007: before a Call is answered with success, its Read chunks have been read, but for padding. Not flagged:
-// error replies, loss, upper layers that were not followed.
+// error replies, loss, upper layers that were not followed, memory that another outstanding Call has for reading, too.
 Outcome ChunksAreRead(Context& c) {
   if (!CanCompareLists(c) || c.transaction->read_chunks.empty()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
+  const auto calls = std::span(c.state.calls).first(c.state.calls_used);
+  const auto call = std::ranges::find(calls, t.serial, &OutstandingCall::serial);
+  if (call != calls.end() && call->shares_reads) return Outcome::kNotApplicable;
   if (!t.reply_rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0))
     return Outcome::kNotApplicable;
   if (!SawResponder(c) || t.reply.walk.status != ParseStatus::kOk) return Unseen(c);

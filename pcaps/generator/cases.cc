@@ -5,16 +5,10 @@ namespace stag::evidence {
 
 std::vector<std::span<const Case>> AllCases() {
   return {
-      HdrCases(),
-      FrameXidCases(),
-      ReadListCases(),
-      WriteListCases(),
-      WriteChunkUseCases(),
-      ReplyChunkCases(),
-      LongModelCases(),
-      ThresholdCases(),
-      ConnectionCases(),
-      PrivateDataCases(),
+      HdrCases(),        FrameXidCases(),  ReadListCases(),  WriteListCases(),  WriteChunkUseCases(),
+      ReplyChunkCases(), LongModelCases(), ThresholdCases(), ConnectionCases(), PrivateDataCases(),
+      BackwardCases(),   ErrorCases(),     MemoryCases(),    NetidCases(),      LegacyCases(),
+      CcpCases(),        PaddingCases(),   ReductionCases(),
   };
 }
 

@@ -53,7 +53,7 @@ void RoceScript::Settle() {
 ib::CmMessage RoceScript::Request(const Buffer& private_data) const {
   ib::CmMessage m = talk_.Request();
   m.ca_guid = 0x0200'00ff'fe00'0001;
-  m.service_id = ib::IpCmServiceId(setup.port);
+  m.service_id = setup.service_id.value_or(ib::IpCmServiceId(setup.port));
   m.responder_resources = setup.responder_resources[0];
   m.initiator_depth = setup.initiator_depth[0];
   m.retry_count = m.rnr_retry_count = 7;

@@ -51,7 +51,7 @@ constexpr Operation kOperations[] = {
     {"WRITE", nullptr, "wwh"},
     {"RELEASE_LOCKOWNER", "ho", ""},
     {"BACKCHANNEL_CTL", nullptr, ""},
-    {"BIND_CONN_TO_SESSION", "swb", "swb"},
+    {"BIND_CONN_TO_SESSION", "swb", nullptr},
     {"EXCHANGE_ID", nullptr, nullptr},
     {"CREATE_SESSION", nullptr, nullptr},
     {"DESTROY_SESSION", "s", ""},

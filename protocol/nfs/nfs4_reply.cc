@@ -98,8 +98,27 @@ void GetHandle(Stream& s) {
   if (s.ok()) s.visitor.OnHandle(s.op_index, handle);
 }
 
+// RFC 8881 sections 18.34 and 18.36: channel_dir_from_server4, and CREATE_SESSION4_FLAG_CONN_BACK_CHAN.
+constexpr uint32_t kBackOrBoth = 2, kConnBackChan = 2;
+
+void BindConnToSession(Stream& s) {
+  s.Fields("s");
+  const bool back = (s.U32() & kBackOrBoth) != 0;
+  s.Fields("b");
+  if (s.ok() && back) s.visitor.OnBackchannel(s.op_index);
+}
+
+void CreateSession(Stream& s) {
+  s.Fields("sw");
+  const bool back = (s.U32() & kConnBackChan) != 0;
+  SkipChannelAttributes(s);
+  SkipChannelAttributes(s);
+  if (s.ok() && back) s.visitor.OnBackchannel(s.op_index);
+}
+
 void SuccessBody(uint32_t op, Stream& s) {
   switch (op) {
+    case kOpBindConnToSession: return BindConnToSession(s);
     case kOpGetfh: return GetHandle(s);
     case kOpLock: return s.Skip(16);
     case kOpLockt: return;
@@ -112,10 +131,7 @@ void SuccessBody(uint32_t op, Stream& s) {
     case kOpSetattr: return s.Fields("m");
     case kOpSetclientid: return s.Fields("hh");
     case kOpExchangeId: return ExchangeId(s);
-    case kOpCreateSession:
-      s.Fields("sww");
-      SkipChannelAttributes(s);
-      return SkipChannelAttributes(s);
+    case kOpCreateSession: return CreateSession(s);
     case kOpGetDirDelegation: return GetDirDelegation(s);
     case kOpGetdeviceinfo: return s.Fields("wom");
     case kOpGetdevicelist: return GetDeviceList(s);

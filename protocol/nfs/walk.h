@@ -51,6 +51,8 @@ class Visitor {
   virtual void OnReplyLimit(uint32_t /*op_index*/, uint32_t /*op_or_procedure*/, uint32_t /*max_bytes*/) {}
   // SETCLIENTID: where the server is to call back (netaddr4: a netid and a universal address).
   virtual void OnCallbackAddress(uint32_t /*op_index*/, Bytes /*netid*/, Bytes /*address*/) {}
+  // Replies: a CREATE_SESSION or BIND_CONN_TO_SESSION that makes its connection a backchannel.
+  virtual void OnBackchannel(uint32_t /*op_index*/) {}
   // A name looked up, created or opened in `directory` (empty: unknown), in a call. Its handle comes with OnHandle in
   // the reply, at the same op_index (NFSv3) or at a later GETFH (NFSv4).
   virtual void OnName(uint32_t /*op_index*/, Bytes /*directory*/, Bytes /*name*/) {}

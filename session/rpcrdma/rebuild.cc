@@ -232,6 +232,9 @@ class WriteChunkVisitor : public nfs::Visitor {
     std::vector<Operation>& operations = transaction_.operations;
     if (index < operations.size() && operations[index].op == op) operations[index] = {op, true, status};
   }
+  void OnBackchannel(uint32_t index) override {
+    if (index < transaction_.operations.size()) transaction_.operations[index].backchannel = true;
+  }
 
   static uint64_t Returned(const rpcrdma::Header& reply, const rpcrdma::Chunk& chunk) {
     uint64_t sum = 0;

@@ -97,6 +97,7 @@ struct Operation {  // of a COMPOUND
   uint32_t op = 0;
   bool has_status = false;
   uint32_t status = 0;
+  bool backchannel = false;  // its result makes the connection a backchannel (RFC 8881 section 2.10.3.1)
 };
 
 struct Transaction {

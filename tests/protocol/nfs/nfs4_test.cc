@@ -143,6 +143,19 @@ TEST(Nfs4, CountBeyondTheOperations) {
   EXPECT_EQ(WalkCall(Header(call), call, call.size(), r).status, ParseStatus::kMalformed);
 }
 
+TEST(Nfs4, Backchannels) {
+  const Xdr channel = W({0, 65536, 65536, 4096, 16, 64, 0});
+  const auto created = [&](uint32_t flags) { return W({43, 0}) + S() + W({1, flags}) + channel + channel; };
+  const auto bound = [](uint32_t direction) { return W({41, 0}) + S() + W({direction, 0}); };
+  const auto log = [](const Xdr& result) { return WalkReplyToEnd(AnyCall(), Results(0, 1, result)).log; };
+  EXPECT_EQ(log(created(1)), Lines{});                     // persistent
+  EXPECT_EQ(log(created(3)), Lines{"backchannel 0 set"});  // CREATE_SESSION4_FLAG_CONN_BACK_CHAN, too
+  EXPECT_EQ(log(bound(1)), Lines{});                       // CDFS4_FORE
+  EXPECT_EQ(log(bound(2)), Lines{"backchannel 0 set"});    // CDFS4_BACK
+  EXPECT_EQ(log(bound(3)), Lines{"backchannel 0 set"});    // CDFS4_BOTH
+  EXPECT_EQ(WalkReplyToEnd(AnyCall(), Results(10006, 1, W({43, 10006}))).log, Lines{});
+}
+
 TEST(Nfs4, EmptyCompound) {
   EXPECT_TRUE(WalkCallToEnd(AnyCall()).ops.empty());
   EXPECT_TRUE(WalkReplyToEnd(AnyCall(), Results(0, 0, {})).results.empty());

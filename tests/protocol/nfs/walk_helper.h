@@ -92,6 +92,7 @@ class Recorder : public Visitor {
     Log("limit", i, std::to_string(op), std::to_string(bytes));
   }
   void OnName(uint32_t i, Bytes directory, Bytes name) override { Log("name", i, Text(directory), Text(name)); }
+  void OnBackchannel(uint32_t i) override { Log("backchannel", i, "set"); }
   void OnCurrentHandle(uint32_t i, Bytes handle) override { Log("current", i, Text(handle)); }
   void OnHandle(uint32_t i, Bytes handle) override { Log("handle", i, Text(handle)); }
   void OnEntry(Bytes name, Bytes handle) override { log.push_back("entry " + Text(name) + " " + Text(handle)); }

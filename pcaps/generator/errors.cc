@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// ERR: RDMA_ERROR, and what faulty Calls are answered with.
+#include "pcaps/generator/backchannel.h"
+#include "pcaps/generator/cases.h"
+
+namespace stag::evidence {
+
+using namespace test;
+
+namespace {
+
+constexpr uint32_t kSilence = 4;  // later Calls that are answered meanwhile
+
+// RDMA_ERROR word by word, and its two bodies.
+Buffer Error(uint32_t xid, std::initializer_list<uint32_t> body, uint32_t version = 1) {
+  return Join({Words({xid, version, 32, rpcrdma::kError}), Words(body)});
+}
+Buffer ErrVers(uint32_t xid, uint32_t low, uint32_t high, uint32_t version) {
+  return Error(xid, {rpcrdma::kErrVers, low, high}, version);
+}
+
+// Calls with a faulty header: of version 2; with 2 where a boolean belongs; RDMA_NOMSG without chunks.
+Buffer Version2Call(uint32_t xid) { return Join({Words({xid, 2, 32, 0, 0, 0, 0}), GetattrCall(xid)}); }
+Buffer BadBooleanCall(uint32_t xid) { return Join({Words({xid, 1, 32, 0, 0, 0, 2}), GetattrCall(xid)}); }
+Buffer BareNomsg(uint32_t xid) { return Words({xid, 1, 32, rpcrdma::kNomsg, 0, 0, 0}); }
+// A Reply with such a boolean.
+Buffer BadBooleanReply(uint32_t xid) { return Join({Words({xid, 1, 32, 0, 0, 0, 2}), GetattrReply(xid)}); }
+
+void CallGetattr(WireScript& s, uint32_t xid = kXid) { s.Send(kClient, Msg(xid), GetattrCall(xid)); }
+
+void OpenAndCall(WireScript& s) {
+  s.Open();
+  CallGetattr(s);
+}
+void OpenAndCall(WireScript& s, const Buffer& bytes) {
+  s.Open();
+  s.SendBytes(kClient, bytes);
+}
+
+// Calls with the following xids, each answered.
+void GoOn(WireScript& s, uint32_t count = kSilence) {
+  for (uint32_t i = 1; i <= count; ++i) {
+    CallGetattr(s, kXid + i);
+    s.Send(kServer, Msg(kXid + i), GetattrReply(kXid + i));
+  }
+}
+
+// A Call and its Reply, to which the client sends RDMA_ERROR.
+void ErrorAfterReply(WireScript& s) {
+  OpenAndCall(s);
+  s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+  s.Send(kClient, ErrChunk(kXid));
+}
+
+// A WRITE of 512 bytes; its Read chunk has fewer.
+void WriteWith(WireScript& s, uint32_t length) {
+  s.Open();
+  Greet(s);
+  const Buffer call = WriteCall(kXid, 512);
+  s.Send(kClient, WithReads(Msg(kXid), {{SizeOf(call), {0x77, length, 0x10000}}}), call);
+  s.Expect("PAD-004", Severity::kError, {"RDLIST-005"});
+  s.Read(kServer, 0x77, 0x10000, Pattern(length));
+}
+
+constexpr Case kCases[] = {
+    {"ERR-001", kBreaks, "",
+     "The client answers a Reply with RDMA_ERROR. Known when the server is heard again, and no Call of it was lost.",
+     [](WireScript& s) {
+       ErrorAfterReply(s);
+       CallGetattr(s, kXid + 1);
+       s.Send(kServer, Msg(kXid + 1), GetattrReply(kXid + 1));
+       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+     }},
+    {"ERR-001", kBreaks, "unasked", "The client sends RDMA_ERROR with an xid that nobody has used.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.Send(kClient, ErrChunk(kXid + 7));
+       CallGetattr(s);
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+     },
+     Fabric::kIwarp},
+    {"ERR-001", kNearMiss, "", "The client answers a Call of the server with RDMA_ERROR: there it is the responder.",
+     [](WireScript& s) {
+       s.Open();
+       CreateSession(s);
+       s.Send(kServer, Msg(kBackwardXid), CallbackNull());
+       s.Send(kClient, ErrChunk(kBackwardXid));
+     }},
+    {"ERR-001", kNearMiss, "midstream", "The capture begins with the client's RDMA_ERROR: the server may have called.",
+     [](WireScript& s) {
+       s.OpenMidstream();
+       s.Send(kClient, ErrChunk(kXid - 1));
+       Greet(s, kXid);
+       Greet(s, kXid + 1);
+     }},
+    {"ERR-001", kNearMiss, "rfc5666bis", "Under rfc5666bis the client reports a malformed Reply, as it must.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, BadBooleanReply(kXid));
+       s.Expect("HDR-007");
+       s.Send(kClient, ErrChunk(kXid));
+       CallGetattr(s, kXid + 1);
+       s.Send(kServer, Msg(kXid + 1), GetattrReply(kXid + 1));
+     },
+     Fabric::kRoce, Profile::kRfc5666bis},
+
+    {"ERR-002", kBreaks, "", "The client sends RDMA_ERROR after a Reply; the server answers that with RDMA_ERROR.",
+     [](WireScript& s) {
+       ErrorAfterReply(s);
+       s.Send(kServer, ErrChunk(kXid));
+       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+       CallGetattr(s, kXid + 1);
+       s.Expect("ERR-002", Severity::kError, {"XID-004"});
+     }},
+    {"ERR-002", kNearMiss, "", "The client sends RDMA_ERROR and then a Call with the same xid, which is answered.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.Send(kClient, ErrChunk(kXid));
+       CallGetattr(s);
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+       CallGetattr(s, kXid + 1);
+     }},
+
+    {"ERR-003", kBreaks, "",
+     "The xid of an RDMA_ERROR is 0. Known when the client has not sent such a Call after some messages more.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       CallGetattr(s);
+       s.Send(kServer, ErrChunk(0));
+       GoOn(s, 2);
+       CallGetattr(s, kXid + 3);
+       s.Expect("XID-002", Severity::kWarning, {"ERR-003"});
+     }},
+    {"ERR-003", kNearMiss, "", "The RDMA_ERROR has the xid of its Call.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.Send(kServer, ErrChunk(kXid));
+     }},
+    {"ERR-003", kNearMiss, "lost", "The capture lost the Call that the RDMA_ERROR answers.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.Lost([&] { CallGetattr(s); });
+       s.Send(kServer, ErrChunk(kXid));
+       GoOn(s, 1);
+     },
+     Fabric::kIwarp},
+
+    {"ERR-004", kBreaks, "", "A Call of version 2 gets ERR_VERS in an RDMA_ERROR of version 1.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, ErrVers(kXid, 1, 1, 1));
+       s.Expect("ERR-004");
+       s.Expect("HDR-003", Severity::kWarning);
+     }},
+    {"ERR-004", kBreaks, "errchunk", "A Call of version 1 gets ERR_CHUNK in an RDMA_ERROR of version 2.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {rpcrdma::kErrChunk}, 2));
+       s.Expect("ERR-004");
+     },
+     Fabric::kIwarp},
+    {"ERR-004", kNearMiss, "", "The RDMA_ERROR has version 2, as its Call.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
+       s.Expect("HDR-003", Severity::kWarning);
+     }},
+    {"ERR-004", kNearMiss, "rfc5666", "Under RFC 5666 the RDMA_ERROR has a version that its sender supports.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, ErrVers(kXid, 1, 1, 1));
+       s.Expect("HDR-003", Severity::kWarning);
+     },
+     Fabric::kRoce, Profile::kRfc5666},
+
+    {"ERR-005", kBreaks, "", "rdma_err is 0.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {0}));
+       s.Expect("ERR-005");
+     }},
+    {"ERR-005", kBreaks, "three", "rdma_err is 3.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {3}));
+       s.Expect("ERR-005");
+     },
+     Fabric::kIwarp},
+    {"ERR-005", kNearMiss, "", "rdma_err is 3 in an RDMA_ERROR of version 2, to a Call of version 2.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, Error(kXid, {3}, 2));
+       s.Expect("ERR-007");
+     }},
+    {"ERR-005", kNearMiss, "rfc5666", "draft-08 has eight words behind codes that it does not define.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {3, 0, 0, 0, 0, 0, 0, 0, 0}));
+     },
+     Fabric::kRoce, Profile::kRfc5666},
+
+    {"ERR-006", kBreaks, "", "ERR_VERS gives the range 2 to 1.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, ErrVers(kXid, 2, 1, 2));
+       s.Expect("ERR-006");
+       s.Expect("HDR-003", Severity::kWarning);
+     }},
+    {"ERR-006", kBreaks, "inside", "ERR_VERS rejects version 1 with the range 1 to 1.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, ErrVers(kXid, 1, 1, 1));
+       s.Expect("ERR-006");
+     },
+     Fabric::kIwarp},
+    {"ERR-006", kBreaks, "zero", "ERR_VERS gives 0 as the lowest version: a note.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, ErrVers(kXid, 0, 1, 2));
+       s.Expect("ERR-006", Severity::kNote);
+       s.Expect("HDR-003", Severity::kWarning);
+     }},
+    {"ERR-006", kNearMiss, "", "The range 1 to 1, for a Call of version 2.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
+       s.Expect("HDR-003", Severity::kWarning);
+     }},
+
+    {"ERR-007", kBreaks, "", "A Call of version 2 is answered with ERR_CHUNK.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, Error(kXid, {rpcrdma::kErrChunk}, 2));
+       s.Expect("ERR-007");
+     }},
+    {"ERR-007", kBreaks, "reply", "A Call of version 2 gets a Reply of version 1.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+       s.Expect("ERR-007");
+     },
+     Fabric::kIwarp},
+    {"ERR-007", kBreaks, "silence", "A Call of version 2 is not answered, and four later Calls are.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.SendBytes(kClient, Version2Call(kXid));
+       s.Expect("HDR-003", Severity::kWarning);
+       GoOn(s);
+       s.Expect("ERR-007");
+     }},
+    {"ERR-007", kNearMiss, "", "A Call of version 2 is answered with ERR_VERS.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
+       s.Expect("HDR-003", Severity::kWarning);
+     }},
+    {"ERR-007", kNearMiss, "closed", "The server closes the connection instead of an answer.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.Close();
+     }},
+    {"ERR-007", kNearMiss, "reply", "It is a Reply that has version 2: its receiver says nothing.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Join({Words({kXid, 2, 32, 0, 0, 0, 0}), GetattrReply(kXid)}));
+       GoOn(s, 1);
+     },
+     Fabric::kIwarp},
+
+    {"ERR-008", kBreaks, "", "An RDMA_NOMSG without chunks is not answered, and four later Calls are.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.SendBytes(kClient, BareNomsg(kXid));
+       s.Expect("LONG-001", Severity::kError, {"LONG-002"});
+       GoOn(s);
+       s.Expect("ERR-008", Severity::kWarning);
+     }},
+    {"ERR-008", kBreaks, "reply", "A Call with 2 for a boolean is answered with an RPC Reply: a note.",
+     [](WireScript& s) {
+       OpenAndCall(s, BadBooleanCall(kXid));
+       s.Expect("HDR-007");
+       s.Send(kServer, Msg(kXid), MakeReply(kXid, {}, rpc::kGarbageArgs));
+       s.Expect("ERR-008", Severity::kNote);
+     },
+     Fabric::kIwarp},
+    {"ERR-008", kNearMiss, "", "The RDMA_NOMSG without chunks is answered with ERR_CHUNK.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.SendBytes(kClient, BareNomsg(kXid));
+       s.Expect("LONG-001", Severity::kError, {"LONG-002"});
+       s.Send(kServer, ErrChunk(kXid));
+     }},
+    {"ERR-008", kNearMiss, "xid", "The RPC message has another xid than the header, and its responder does not look.",
+     [](WireScript& s) {
+       s.Open();
+       s.Send(kClient, Msg(kXid), GetattrCall(kXid + 1));
+       s.Expect("XID-001");
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+     }},
+    {"ERR-008", kNearMiss, "short", "The Call has 24 bytes: its receiver discards it, and says nothing.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.SendBytes(kClient, Words({kXid, 1, 32, 0, 0, 0}));
+       s.Expect("HDR-005");
+       GoOn(s);
+     }},
+    {"ERR-008", kNearMiss, "closed", "The connection ends before an answer.",
+     [](WireScript& s) {
+       OpenAndCall(s, BadBooleanCall(kXid));
+       s.Expect("HDR-007");
+       s.Close();
+     },
+     Fabric::kIwarp},
+
+    {"ERR-009", kBreaks, "", "The client answers a malformed Reply (2 for a boolean) with ERR_CHUNK.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, BadBooleanReply(kXid));
+       s.Expect("HDR-007");
+       s.Send(kClient, ErrChunk(kXid));
+       GoOn(s, 1);
+       s.Expect("ERR-009", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
+     }},
+    {"ERR-009", kBreaks, "read-list", "The client answers a Reply that has a Read list with ERR_CHUNK.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.Send(kServer, WithReads(Msg(kXid), {{24, {0x99, 88, 0x30000}}}), MakeReply(kXid));
+       s.Expect("RDLIST-001");
+       s.Send(kClient, ErrChunk(kXid));
+       GoOn(s, 1);
+       s.Expect("ERR-009", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
+     },
+     Fabric::kIwarp},
+    {"ERR-009", kNearMiss, "", "The client drops the malformed Reply, and calls again on a new connection.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, BadBooleanReply(kXid));
+       s.Expect("HDR-007");
+       s.Close();
+       WireScript& second = s.Another();
+       OpenAndCall(second);
+       second.Send(kServer, Msg(kXid), GetattrReply(kXid));
+     }},
+
+    {"ERR-010", kBreaks, "", "Three words follow ERR_CHUNK.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {rpcrdma::kErrChunk, 1, 2, 3}));
+       s.Expect("ERR-010", Severity::kWarning);
+     }},
+    {"ERR-010", kBreaks, "zeros", "Three zero words, as of empty lists, follow ERR_CHUNK: a note.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {rpcrdma::kErrChunk, 0, 0, 0}));
+       s.Expect("ERR-010", Severity::kNote);
+     },
+     Fabric::kIwarp},
+    {"ERR-010", kBreaks, "short", "ERR_VERS with one version instead of two: it has 24 bytes.",
+     [](WireScript& s) {
+       OpenAndCall(s, Version2Call(kXid));
+       s.SendBytes(kServer, Error(kXid, {rpcrdma::kErrVers, 1}, 2));
+       s.Expect("ERR-010", Severity::kWarning);
+       s.Expect("HDR-003", Severity::kWarning);
+     }},
+    {"ERR-010", kNearMiss, "", "ERR_CHUNK has 20 bytes, ERR_VERS 28.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.Send(kServer, ErrChunk(kXid));
+       WireScript& second = s.Another();
+       OpenAndCall(second, Version2Call(kXid));
+       second.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
+       second.Expect("HDR-003", Severity::kWarning);
+     }},
+    {"ERR-010", kNearMiss, "rfc5666", "The 52 bytes of draft-08's default arm, with a code that it does not define.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {7, 1, 2, 3, 4, 5, 6, 7, 8}));
+     },
+     Fabric::kRoce, Profile::kRfc5666},
+
+    {"ERR-011", kBreaks, "",
+     "A Reply follows the RDMA_ERROR that ended its Call. Known when the client is heard again.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.Send(kServer, ErrChunk(kXid));
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+       CallGetattr(s, kXid + 1);
+       s.Expect("XID-004", Severity::kWarning, {"ERR-011", "CRED-009"});
+     }},
+    {"ERR-011", kBreaks, "again",
+     "The client sends the same Call again on the same connection after RDMA_ERROR: a note.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       CallGetattr(s);
+       s.Send(kServer, ErrChunk(kXid));
+       CallGetattr(s);
+       s.Expect("ERR-011", Severity::kNote);
+     },
+     Fabric::kIwarp},
+    {"ERR-011", kNearMiss, "", "The client sends the same Call again on another connection.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.Send(kServer, ErrChunk(kXid));
+       s.Close();
+       WireScript& second = s.Another();
+       OpenAndCall(second);
+       second.Send(kServer, Msg(kXid), GetattrReply(kXid));
+     }},
+
+    {"ERR-012", kBreaks, "", "The server's RDMA_ERROR ends before rdma_err, and the client answers it with RDMA_ERROR.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       CallGetattr(s);
+       s.SendBytes(kServer, Error(kXid, {}));
+       s.Expect("ERR-010", Severity::kWarning);
+       s.Send(kClient, ErrChunk(kXid));
+       GoOn(s, 1);
+       s.Expect("ERR-012", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
+     }},
+    {"ERR-012", kNearMiss, "", "The client ignores it, and goes on.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       CallGetattr(s);
+       s.SendBytes(kServer, Error(kXid, {}));
+       s.Expect("ERR-010", Severity::kWarning);
+       GoOn(s, 1);
+     }},
+
+    {"ERR-013", kBreaks, "", "The data of a WRITE of 512 bytes has a Read chunk of 256, which gets ERR_CHUNK.",
+     [](WireScript& s) {
+       WriteWith(s, 256);
+       s.Send(kServer, ErrChunk(kXid));
+       s.Expect("ERR-013", Severity::kNote);
+     }},
+    {"ERR-013", kBreaks, "long-reply", "GARBAGE_ARGS comes as a Long Reply.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       const Buffer reply = MakeReply(kXid, {}, rpc::kGarbageArgs);
+       const Buffer call = MakeCall(kXid, kNfs, 3, kReadlink, Words({0xffffffff}));
+       s.Send(kClient, WithReplyChunk(Msg(kXid), {{0x88, 1024, 0x20000}}), call);
+       s.Write(kServer, 0x88, 0x20000, reply);
+       s.Send(kServer, WithReplyChunk(Nomsg(kXid), {{0x88, SizeOf(reply), 0x20000}}));
+       s.Expect("ERR-013", Severity::kNote);
+     },
+     Fabric::kIwarp},
+    {"ERR-013", kNearMiss, "", "The WRITE gets GARBAGE_ARGS in an RDMA_MSG.",
+     [](WireScript& s) {
+       WriteWith(s, 256);
+       s.Send(kServer, Msg(kXid), MakeReply(kXid, {}, rpc::kGarbageArgs));
+     }},
+
+    {"ERR-014", kBreaks, "", "A Call with 2 for a boolean is answered with NFS3_OK.",
+     [](WireScript& s) {
+       OpenAndCall(s, BadBooleanCall(kXid));
+       s.Expect("HDR-007");
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+       s.Expect("ERR-014", Severity::kWarning, {"ERR-008"});
+     }},
+    {"ERR-014", kNearMiss, "", "Only the xid of the RPC message is wrong, which its receiver may ignore.",
+     [](WireScript& s) {
+       s.Open();
+       s.Send(kClient, Msg(kXid), GetattrCall(kXid + 1));
+       s.Expect("XID-001");
+       s.Send(kServer, Msg(kXid), GetattrReply(kXid));
+     },
+     Fabric::kIwarp},
+
+    {"ERR-017", kBreaks, "", "Two RDMA_ERRORs answer one Call. Known when the client is heard again.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.Send(kServer, ErrChunk(kXid));
+       s.Send(kServer, ErrChunk(kXid));
+       CallGetattr(s, kXid + 1);
+       s.Expect("XID-004", Severity::kWarning, {"ERR-017"});
+     }},
+    {"ERR-017", kNearMiss, "", "Two RDMA_ERRORs answer two Calls.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       CallGetattr(s);
+       CallGetattr(s, kXid + 1);
+       s.Send(kServer, ErrChunk(kXid));
+       s.Send(kServer, ErrChunk(kXid + 1));
+     },
+     Fabric::kIwarp},
+};
+
+}  // namespace
+
+std::span<const Case> ErrorCases() { return kCases; }
+
+}  // namespace stag::evidence
