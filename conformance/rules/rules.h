@@ -13,8 +13,8 @@ CheckFunction HeaderIsBigEndian, HeaderHasFixedWords, HeaderVersion, HeaderProce
     PayloadFollowsHeader, OneRpcPerCall, OneRpcPerReply, MessageType, LongCallMessageType, NoPayloadInNomsg;
 
 // frame_xid.cc
-CheckFunction NoRecordMark, NoRecordMarkInLongCall, FramingChangesBetweenMessages, XidsAgree, XidsAgreeInLongCall, ReplyHasCall, XidIsUnique,
-    OneCompletion, ErrorIsFinal, OneErrorForEachCall, ErrorEchoesXid, NothingUnsolicited;
+CheckFunction NoRecordMark, NoRecordMarkInLongCall, FramingChangesBetweenMessages, XidsAgree, XidsAgreeInLongCall,
+    ReplyHasCall, XidIsUnique, OneCompletion, ErrorIsFinal, OneErrorForEachCall, ErrorEchoesXid, NothingUnsolicited;
 
 // read_list.cc
 CheckFunction NoReadListInReply, PositionIsAligned, ChunkIsContiguous, PositionIsInside, PositionIsInsideLongCall,
@@ -76,7 +76,8 @@ CheckFunction PaddingLeavesCall, PaddingLeavesLongCall, PaddingLeavesReply, Padd
 // reduction.cc
 CheckFunction CountStays, CountStaysInLongCall, CountStaysInReply, UnionIsNotReduced, UnionIsNotReducedInLongCall,
     ChunkHoldsOneItem, ChunkHoldsOneItemInLongCall, CountIsSum, CountIsSumInLongCall, ArgumentsDecode,
-    LongArgumentsDecode, NothingIsLeftOver, ResultsDecode, ProgramHasBinding, ReadPlusIsWhole, FewNfs4Chunks, FewNfs4ChunksInLongCall;
+    LongArgumentsDecode, NothingIsLeftOver, ResultsDecode, ProgramHasBinding, ReadPlusIsWhole, FewNfs4Chunks,
+    FewNfs4ChunksInLongCall;
 
 // msgp.cc
 CheckFunction NoMsgp, MsgpGetsErrChunk, MsgpLayout, MsgpPadding, MsgpAlignment;
