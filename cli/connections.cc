@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/analysis.h"
+#include "cli/connection_head.h"
 #include "cli/ordered_lines.h"
 #include "cli/text.h"
 #include "conformance/report/connection_json.h"
@@ -98,7 +99,8 @@ class TextLister final : public Lister {
     const Style& style = output_.style();
     const Side client = c.client, server = Other(client);
     if (count() > 1) out.push_back('\n');
-    PutHead(out, c, client, style);
+    PutConnectionHead(out, c, style);
+    PutFrames(out, c);
     PutSetup(out, c, client, style);
     if (c.proof != session::Proof::kRpcRdma) {
       Label(out, "messages");
@@ -116,15 +118,7 @@ class TextLister final : public Lister {
     Put(out, "    {}{:<13}{}", style.dim, label, style.reset);
   }
 
-  void PutHead(Buffer& out, const Connection& c, Side client, const Style& style) const {
-    Put(out, "{}{:<3}{} {:<10} {} {} {}", style.bold, c.info.id, style.reset, FabricName(c.info.fabric),
-        EndpointText(c.info.endpoint[client], c.info.fabric), c.client_known ? "->" : "<->",
-        EndpointText(c.info.endpoint[Other(client)], c.info.fabric));
-    if (c.info.service_port != 0 && c.info.fabric != fabric::FabricKind::kIwarp) {
-      Put(out, " service port {}", c.info.service_port);
-    }
-    if (c.proof != session::Proof::kRpcRdma) Put(out, "  {}no RPC-over-RDMA{}", style.yellow, style.reset);
-    Put(out, "\n");
+  void PutFrames(Buffer& out, const Connection& c) const {
     Label(out, "frames");
     Put(out, "{} to {}, ", c.first_frame.number, c.last_frame.number);
     PutTime(out, c.first_frame.time_ns);

@@ -168,7 +168,9 @@ void CreditHistory::OnConnectionClosed(const Connection& connection, const fabri
   History* history = Find(connection);
   if (!history) return;
   const Side client = connection.client, server = Side(1 - client);
-  history->direction[client].active = true;
+  Direction& forward = history->direction[client];
+  if (!forward.active && connection.setup_seen && !connection.lossy) forward.outstanding = 0;
+  forward.active = true;
   const bool by_peers = event.close_reason != CloseReason::kEndOfCapture && event.close_reason != CloseReason::kEvicted;
   const bool waiting = std::ranges::any_of(history->direction, [](const Direction& d) { return d.outstanding > 0u; });
   for (const Side requester : {client, server}) {
@@ -242,7 +244,10 @@ void CreditHistory::Add(CreditSummary& summary, const CreditChange& change) {
     case Event::kUnclear: break;
   }
   if (change.overrun && summary.overruns++ == 0) summary.first_overrun = change.frame;
-  if (!change.outstanding || change.event == Event::kJoined) return;
+  if (!change.outstanding) {
+    summary.any_unknown = true;
+    return;
+  }
   if (!summary.any_known || *change.outstanding > summary.max_outstanding) {
     summary.max_outstanding = *change.outstanding;
     summary.max_frame = change.frame;

@@ -51,7 +51,8 @@ std::string_view EventName(CreditChange::Event event);  // "joined", "call", ...
 struct CreditSummary {
   uint64_t calls = 0, replies = 0, errors = 0;
   MinMaxLast requested, granted;
-  bool any_known = false;        // `outstanding` was known at some time
+  // The number of outstanding Calls was known at some time; and was not, at some time.
+  bool any_known = false, any_unknown = false;
   uint32_t max_outstanding = 0;  // while it was known
   FrameRef max_frame;            // when that was reached first
   uint64_t overruns = 0;

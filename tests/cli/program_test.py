@@ -19,8 +19,8 @@ import unittest
 
 STAG = sys.argv.pop(1)
 CAPTURE = str(pathlib.Path(__file__).parents[2] / "pcaps" / "real" / "rxe-rdma_error.pcap")
-COMMANDS = ("connections", "transactions", "extract", "check", "rules", "explain", "devices", "serve")
-READERS = ("connections", "transactions", "check")
+COMMANDS = ("connections", "transactions", "credits", "extract", "check", "rules", "explain", "devices", "serve")
+READERS = ("connections", "transactions", "credits", "check")
 
 
 def stag(*arguments, data=None, env=None):

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "protocol/base/cursor.h"
+#include "session/rpcrdma/credit_history.h"
 #include "session/rpcrdma/session.h"
 
 namespace {
@@ -25,6 +26,13 @@ class Copier : public session::Observer {
   std::vector<std::byte> out_;
 };
 
+struct Ignore : session::CreditSink {
+  void OnChange(const session::Connection&, const session::CreditChange&) override {}
+  void OnSummary(const session::Connection&, session::Side, const session::CreditSummary& summary) override {
+    if (summary.rnr_naks_explained > summary.rnr_naks || summary.overruns > summary.calls) std::abort();
+  }
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -32,7 +40,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   session::SessionOptions options;
   options.memory_limit = 256 << 10;
   options.max_outstanding = 64;
-  session::Session session(options, {&copier});
+  Ignore ignore;
+  session::CreditHistory history(ignore);
+  session::Session session(options, {&copier, &history});
   fabric::ConnectionInfo info[2];
   info[0].id = 1;
   info[0].service_port = 20049;

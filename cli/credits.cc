@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag credits: per connection and direction what was requested, granted and outstanding over time. As text figures and
+// a table of what changed; as JSON lines every change; and as a picture. All of it from session::CreditHistory.
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "cli/analysis.h"
+#include "cli/connection_head.h"
+#include "cli/credit_plotter.h"
+#include "cli/credit_table.h"
+#include "cli/ordered_lines.h"
+#include "cli/text.h"
+#include "session/rpcrdma/credit_history.h"
+
+namespace stag::cli {
+namespace {
+
+using fabric::Side;
+using session::Connection;
+using session::CreditChange;
+using session::CreditSummary;
+using session::MinMaxLast;
+
+struct Options : CommonOptions {
+  fabric::ConnectionId connection = 0;  // 0: all
+  size_t rows = 40;                     // 0: all
+  std::string svg;
+};
+
+// What becomes of a connection's changes; and how many connections there were.
+class Writer : public session::CreditSink, public session::Observer {
+ public:
+  Writer(Output& output, const Options& options) : output_(output), options_(options) {}
+  virtual void Finish() {}
+  uint64_t count() const { return count_; }
+
+  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
+    count_ += requester == c.client;
+    PutSummary(c, requester, summary);
+  }
+
+ protected:
+  virtual void PutSummary(const Connection& c, Side requester, const CreditSummary& summary) = 0;
+
+  Output& output_;
+  const Options& options_;
+
+ private:
+  uint64_t count_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- JSON
+
+class JsonWriter final : public Writer {
+ public:
+  JsonWriter(Output& output, const Options& options, std::optional<std::string> file)
+      : Writer(output, options), file_(std::move(file)) {}
+
+  void OnChange(const Connection& c, const CreditChange& change) override {
+    Buffer& out = output_.buffer();
+    PutHead(out, "credits", c, change.requester);
+    Put(out, ",\"frame\":{},\"time\":\"", change.frame.number);
+    PutTime(out, change.frame.time_ns);
+    Put(out, "\",\"event\":\"{}\",\"by\":", EventName(change.event));
+    const bool by_nobody = change.event == CreditChange::Event::kClosed || change.event == CreditChange::Event::kJoined;
+    PutJson(out, by_nobody ? std::nullopt : std::optional(change.from == c.client ? "\"client\"" : "\"server\""));
+    Put(out, ",\"xid\":");
+    PutJson(out, change.xid ? std::optional(fmt::format("\"0x{:08x}\"", *change.xid)) : std::nullopt);
+    Put(out, ",\"requested\":");
+    PutJson(out, change.requested);
+    Put(out, ",\"granted\":");
+    PutJson(out, change.granted);
+    Put(out, ",\"outstanding\":");
+    PutJson(out, change.outstanding);
+    Put(out, ",\"known\":{},\"overrun\":{},\"explained_by\":", change.outstanding.has_value(), change.overrun);
+    PutFrame(out, change.explained_by);
+    if (change.event == CreditChange::Event::kClosed)
+      Put(out, ",\"closed\":\"{}\",\"lost\":{}", fabric::CloseName(change.close_reason), change.lost);
+    Put(out, "}\n");
+    output_.Commit();
+  }
+
+ private:
+  void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
+    Buffer& out = output_.buffer();
+    PutHead(out, "credit_summary", c, requester);
+    Put(out, ",\"calls\":{},\"replies\":{},\"errors\":{},\"requested\":", s.calls, s.replies, s.errors);
+    PutRange(out, s.requested);
+    Put(out, ",\"granted\":");
+    PutRange(out, s.granted);
+    Put(out, ",\"known\":{},\"max_outstanding\":", s.any_known && !s.any_unknown);
+    PutJson(out, s.any_known ? std::optional(s.max_outstanding) : std::nullopt);
+    Put(out, ",\"max_frame\":");
+    PutFrame(out, s.max_frame.number);
+    Put(out, ",\"max_time\":");
+    PutTimeOf(out, s.max_frame);
+    Put(out, ",\"overruns\":{},\"first_overrun\":", s.overruns);
+    PutFrame(out, s.first_overrun.number);
+    Put(out, ",\"zero_grants\":{},\"first_zero_grant\":", s.zero_grants);
+    PutFrame(out, s.first_zero_grant.number);
+    Put(out, ",\"rnr_naks\":{},\"rnr_naks_explained\":{},\"gaps\":{},\"loss\":", s.rnr_naks, s.rnr_naks_explained,
+        s.gaps);
+    if (s.loss.lost) {
+      Put(out, "{{\"frame\":{},\"time\":", s.loss.frame.number);
+      PutTimeOf(out, s.loss.frame);
+      Put(out, ",\"closed\":\"{}\",\"terminated\":{},\"explained_by\":", fabric::CloseName(c.close_reason),
+          s.loss.terminated);
+      PutFrame(out, s.loss.explained_by);
+      Put(out, "}");
+    } else {
+      Put(out, "null");
+    }
+    Put(out, "}\n");
+    output_.Commit();
+  }
+
+  void PutHead(Buffer& out, std::string_view type, const Connection& c, Side requester) const {
+    Put(out, "{{\"type\":\"{}\"", type);
+    if (file_) {
+      Put(out, ",\"file\":");
+      PutJson(out, std::string_view(*file_));
+    }
+    Put(out, ",\"connection\":{},\"direction\":\"{}\"", c.info.id, DirectionName(c, requester));
+  }
+  static void PutFrame(Buffer& out, uint64_t frame) { PutJson(out, frame != 0 ? std::optional(frame) : std::nullopt); }
+  static void PutTimeOf(Buffer& out, const FrameRef& frame) {
+    if (frame.number == 0) return Put(out, "null");
+    out.push_back('"');
+    PutTime(out, frame.time_ns);
+    out.push_back('"');
+  }
+  static void PutRange(Buffer& out, const MinMaxLast& range) {
+    if (!range.any) return Put(out, "null");
+    Put(out, "{{\"min\":{},\"max\":{},\"last\":{}}}", range.min, range.max, range.last);
+  }
+
+  std::optional<std::string> file_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- text
+
+class TextWriter final : public Writer {
+ public:
+  TextWriter(Output& output, const Options& options, const Clock& clock) : Writer(output, options), clock_(clock) {}
+
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    if (c.info.id <= last_id_) return;
+    last_id_ = c.info.id;
+    lines_.Open(c.info.id, c.info.id);
+  }
+
+  void OnChange(const Connection& c, const CreditChange& change) override {
+    auto [table, is_new] = tables_.try_emplace({c.info.id, change.requester}, options_.rows, budget_);
+    table->second.Add(change, c.client);
+  }
+
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    if (text_.size() > 0) {
+      lines_.Close(c.info.id, c.info.id, std::string_view(text_.data(), text_.size()));
+    } else {
+      lines_.Drop(c.info.id, c.info.id);
+    }
+    text_.clear();
+    lines_.Release(~uint64_t{0}, output_.buffer());
+    output_.Commit();
+  }
+
+  void Finish() override { lines_.Finish(output_.buffer()); }
+
+ private:
+  // Both directions come just before OnConnectionClosed.
+  void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
+    const Style& style = output_.style();
+    if (requester == c.client) {
+      if (count() > 1) text_.push_back('\n');
+      PutConnectionHead(text_, c, style);
+    }
+    Label(DirectionName(c, requester));
+    PutCount(text_, s.calls, "call");
+    Put(text_, ", {} repl{}", s.replies, s.replies == 1 ? "y" : "ies");
+    if (s.errors > 0) Put(text_, ", {} RDMA_ERROR", s.errors);
+    Put(text_, "\n");
+    if (s.calls + s.replies + s.errors > 0) PutFigures(s, style);
+    PutTrouble(c, s, style);
+    const auto table = tables_.find({c.info.id, requester});
+    if (table == tables_.end()) return;
+    table->second.Put(text_, clock_.first_time_ns, style, !style.reset.empty());
+    tables_.erase(table);
+  }
+
+  void PutFigures(const CreditSummary& s, const Style& style) {
+    PutRange("requested", s.requested);
+    PutRange("granted", s.granted);
+    Label("outstanding");
+    if (s.any_known) {
+      Put(text_, "at most {}{}", s.max_outstanding, s.any_unknown ? " while known" : "");
+      if (s.max_outstanding > 0) {
+        Put(text_, " (frame {}, ", s.max_frame.number);
+        PutDuration(text_, s.max_frame.time_ns - clock_.first_time_ns);
+        Put(text_, ")");
+      }
+    } else {
+      Put(text_, "{}not known{}", style.yellow, style.reset);
+    }
+    Put(text_, "\n");
+  }
+
+  void PutTrouble(const Connection& c, const CreditSummary& s, const Style& style) {
+    if (s.overruns > 0) {
+      Label("over grant");
+      Put(text_, "{}{}, first in frame {}{}\n", style.red, Count(s.overruns, "time"), s.first_overrun.number,
+          style.reset);
+    }
+    if (s.zero_grants > 0) {
+      Label("zero grants");
+      Put(text_, "{}{}, first in frame {}{}\n", style.yellow, s.zero_grants, s.first_zero_grant.number, style.reset);
+    }
+    if (s.rnr_naks > 0) {
+      Label("RNR NAKs");
+      Put(text_, "{}{}{}", style.red, s.rnr_naks, style.reset);
+      if (s.rnr_naks_explained > 0) Put(text_, ", {} explained by an overrun", s.rnr_naks_explained);
+      Put(text_, "\n");
+    }
+    if (s.loss.lost) {
+      Label("lost");
+      Put(text_, "{}{}{} in frame {}{}", style.red, s.loss.terminated ? "Terminate, " : "",
+          fabric::CloseName(c.close_reason), s.loss.frame.number, style.reset);
+      if (s.loss.explained_by != 0) Put(text_, ", explained by the overrun in frame {}", s.loss.explained_by);
+      Put(text_, "\n");
+    }
+  }
+
+  void PutRange(std::string_view label, const MinMaxLast& range) {
+    Label(label);
+    if (!range.any) {
+      Put(text_, "nothing\n");
+    } else if (range.min == range.max) {
+      Put(text_, "{}\n", range.last);
+    } else {
+      Put(text_, "{} to {}, last {}\n", range.min, range.max, range.last);
+    }
+  }
+
+  void Label(std::string_view label) {
+    const Style& style = output_.style();
+    Put(text_, "    {}{:<13}{}", style.dim, label, style.reset);
+  }
+
+  const Clock& clock_;
+  OrderedLines lines_;
+  Buffer text_;                      // of the connection that is closing
+  size_t budget_ = size_t{1} << 18;  // rows
+  std::map<std::pair<fabric::ConnectionId, Side>, CreditTable> tables_;
+  fabric::ConnectionId last_id_ = 0;
+};
+
+int RunCredits(const Options& options) {
+  if (!options.svg.empty() && options.files.size() > 1) {
+    Complain("--svg draws one capture; there are {}", options.files.size());
+    return kExitTrouble;
+  }
+  Output output(options);
+  bool drawn = true;
+  const int status = ForEachFile(options, output, [&](const std::string& file) {
+    Clock clock;
+    std::unique_ptr<Writer> writer;
+    if (options.format == Format::kJsonl) {
+      writer = std::make_unique<JsonWriter>(
+          output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
+    } else {
+      writer = std::make_unique<TextWriter>(output, options, clock);
+    }
+    CreditPlotter plotter(*writer);
+    session::CreditSink& sink = options.svg.empty() ? static_cast<session::CreditSink&>(*writer) : plotter;
+    session::CreditHistory history(sink, options.connection);
+    const Outcome outcome = Analyze(file, options, false, clock, output, {&history, writer.get()});
+    writer->Finish();
+    output.Flush();
+    if (!outcome.opened) return outcome;
+    if (!options.svg.empty() && output.closed()) {
+      Complain("{} is not written: the output was closed before the capture was read to its end", options.svg);
+      drawn = false;
+    } else if (!options.svg.empty() && !plotter.empty()) {
+      drawn = plotter.Write(options.svg, clock.first_time_ns, DisplayName(file.substr(file.rfind('/') + 1)));
+    }
+    if (options.quiet || output.closed()) return outcome;
+    const std::string what = options.connection == 0 ? "RPC-over-RDMA connection"
+                                                     : fmt::format("RPC-over-RDMA connection {}", options.connection);
+    if (writer->count() == 0) {
+      Complain("{}: no {} in {}{}", DisplayName(file), what, Count(outcome.frames, "frame"),
+               options.svg.empty() ? "" : fmt::format("; {} is not written", options.svg));
+    } else if (plotter.left_out() > 0) {
+      Complain("{} shows the first {} of {} connections; --connection N draws another", options.svg,
+               CreditPlotter::kMost, CreditPlotter::kMost + plotter.left_out());
+    }
+    return outcome;
+  });
+  return drawn ? status : kExitTrouble;
+}
+
+}  // namespace
+
+void AddCredits(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "credits", "Credits over time: requested, granted, outstanding; overruns and what they explain");
+  AddCaptureOptions(*command, *options);
+  const auto number = [](const std::string& text, auto& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() && value > 0;
+  };
+  command
+      ->add_option_function<std::string>(
+          "--connection", [](const std::string&) {}, "Only this connection, by its number in stag connections")
+      ->check(CLI::Validator(
+          [=](std::string& text) {
+            return number(text, options->connection) ? std::string{} : text + " is not the number of a connection";
+          },
+          ""))
+      ->type_name("N");
+  command
+      ->add_option_function<std::string>(
+          "--rows", [](const std::string&) {}, "Rows of the table for each direction (default: 40), or all")
+      ->check(CLI::Validator(
+          [=](std::string& text) {
+            if (text == "all") return options->rows = 0, std::string{};
+            return number(text, options->rows) ? std::string{} : text + " is not a number of rows, nor all";
+          },
+          ""))
+      ->type_name("N|all");
+  command->add_option("--svg", options->svg, "Also draw it: an SVG file with a panel for each connection and direction")
+      ->type_name("FILE");
+  command->footer(
+      "The table has a row where a request or grant changes, more Calls than before are outstanding, a Call is over "
+      "the\n"
+      "grant, and for RNR NAKs, gaps and the end. ? is not known: the capture joined later or lost packets.\n"
+      "\nExamples:\n"
+      "  stag credits mount.pcapng\n"
+      "  stag credits --connection 2 --svg credits.svg mount.pcapng\n"
+      "  stag credits --format jsonl mount.pcapng | jq 'select(.type==\"credit_summary\" and .overruns>0)'");
+  command->callback([options, &run] { run = [options] { return RunCredits(*options); }; });
+}
+
+}  // namespace stag::cli
