@@ -50,7 +50,7 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, cons
     case Format::kJson: return conformance::MakeJsonReporter(std::move(write), STAG_VERSION);
     case Format::kSarif: return conformance::MakeSarifReporter(std::move(write), STAG_VERSION);
     case Format::kJunit: return conformance::MakeJunitReporter(std::move(write), options.fail_on);
-    case Format::kHtml: break;
+    case Format::kHtml: return conformance::MakeHtmlReporter(std::move(write), STAG_VERSION);
   }
   return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
 }

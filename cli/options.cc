@@ -29,7 +29,9 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats
   std::vector<std::pair<std::string, Format>> choices = {{"text", Format::kText}, {"jsonl", Format::kJsonl}};
   std::string description = "How results are written: text (default) or jsonl, one JSON object a line";
   if (formats == Formats::kReports) {
-    choices.insert(choices.end(), {{"json", Format::kJson}, {"sarif", Format::kSarif}, {"junit", Format::kJunit}});
+    choices.insert(
+        choices.end(),
+        {{"json", Format::kJson}, {"sarif", Format::kSarif}, {"junit", Format::kJunit}, {"html", Format::kHtml}});
     description +=
         "; json, one document; sarif, for code scanning; junit, for continuous "
         "integration";

@@ -236,8 +236,11 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
     if (!finding.xid) finding.xid = context.transaction->xid;
     violation.frames.push_back(context.transaction->call_frame.number);
   }
-  if (violation.xid) finding.xid = violation.xid;
   finding.procedure = ProcedureOf(context);
+  if (violation.xid) {  // of another transaction
+    finding.xid = violation.xid;
+    finding.procedure.reset();
+  }
   finding.client_to_server = context.connection.IsClientToServer(violation.from.value_or(from));
 
   std::vector<uint64_t>& frames = violation.frames;

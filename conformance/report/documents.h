@@ -18,4 +18,7 @@ std::unique_ptr<Reporter> MakeSarifReporter(Write write, std::string_view versio
 // (nullopt: none) are failures, others go to system-out; a rule that was not exercised is skipped, with the reason.
 std::unique_ptr<Reporter> MakeJunitReporter(Write write, std::optional<Severity> fail_on);
 
+// One page that needs nothing else: summary, findings with ladder diagrams, connections, rules.
+std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version);
+
 }  // namespace stag::conformance

@@ -92,6 +92,12 @@ void AppendMarkup(std::string& out, std::string_view text) {
   }
 }
 
+std::string Markup(std::string_view text) {
+  std::string out;
+  AppendMarkup(out, text);
+  return out;
+}
+
 void AppendHex(std::string& out, Bytes bytes) {
   constexpr char kHex[] = "0123456789abcdef";
   for (const std::byte b : bytes) {

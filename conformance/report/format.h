@@ -17,6 +17,7 @@ void AppendJson(std::string& out, std::string_view text);
 // Appends `text` as character data or attribute value of XML 1.0 and HTML. What is not UTF-8, or no character of XML,
 // becomes U+FFFD; line feeds and tabs become references, so that they stay what they are.
 void AppendMarkup(std::string& out, std::string_view text);
+std::string Markup(std::string_view text);
 
 // Lowercase hexadecimal digits without separators.
 void AppendHex(std::string& out, Bytes bytes);

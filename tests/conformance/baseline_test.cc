@@ -7,12 +7,13 @@
 
 #include "conformance/report/documents.h"
 #include "conformance/report/fingerprint.h"
+#include "tests/conformance/checker.h"
 #include "tests/conformance/findings.h"
 
 namespace stag::conformance {
 namespace {
 
-using test::KeptFindings;
+using test::Findings;
 using test::MakeFinding;
 
 Finding Numbered(uint64_t n) {
@@ -40,7 +41,7 @@ std::string Report(Make make) {
 // Whether a baseline with `text` knows exactly PVT-006 and THRESH-001.
 void ExpectKnown(const std::string& text) {
   Baseline baseline(false);
-  KeptFindings kept;
+  Findings kept;
   FindingSink& sink = baseline.Before(kept);
   ASSERT_TRUE(baseline.Add(text)) << text;
   sink.OnFinding(MakeFinding("PVT-006", 99));
@@ -57,7 +58,7 @@ void ExpectKnown(const std::string& text) {
 
 TEST(Baseline, RecordsAndReadsItself) {
   Baseline recorder(true);
-  KeptFindings kept;
+  Findings kept;
   FindingSink& sink = recorder.Before(kept);
   for (uint64_t n = 1; n < 50; ++n) sink.OnFinding(Numbered(n));
   sink.OnFinding(MakeFinding("PVT-006"));
@@ -69,7 +70,7 @@ TEST(Baseline, RecordsAndReadsItself) {
 
 TEST(Baseline, DoesNotDependOnTheOrderOfFindings) {
   Baseline one(true), two(true);
-  KeptFindings kept;
+  Findings kept;
   for (const char* id : {"PVT-006", "THRESH-001", "HDR-003"}) one.Before(kept).OnFinding(MakeFinding(id));
   for (const char* id : {"HDR-003", "THRESH-001", "PVT-006"}) two.Before(kept).OnFinding(MakeFinding(id, 77));
   EXPECT_EQ(one.Recorded(), two.Recorded());
@@ -115,7 +116,7 @@ TEST(Baseline, SaysWhatIsWrong) {
 
 TEST(Baseline, TellsWhatWasOfNoUse) {
   Baseline recorder(true);
-  KeptFindings kept;
+  Findings kept;
   for (const char* id : {"PVT-006", "HDR-003"}) recorder.Before(kept).OnFinding(MakeFinding(id));
   Baseline baseline(false);
   ASSERT_TRUE(baseline.Add(recorder.Recorded()));

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Findings made by hand, and a sink that keeps them, for tests of what comes after the engine.
+// A finding made by hand, for tests of what comes after the engine.
 #pragma once
 
 #include <string_view>
-#include <vector>
 
-#include "conformance/engine/engine.h"
+#include "conformance/engine/finding.h"
 
 namespace stag::test {
-
-struct KeptFindings : conformance::FindingSink {
-  std::vector<conformance::Finding> all;
-  void OnFinding(const conformance::Finding& finding) override { all.push_back(finding); }
-};
 
 inline conformance::Finding MakeFinding(std::string_view id, uint64_t frame = 12) {
   conformance::Finding finding;

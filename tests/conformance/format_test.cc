@@ -6,12 +6,6 @@
 namespace stag::conformance {
 namespace {
 
-std::string Markup(std::string_view text) {
-  std::string out;
-  AppendMarkup(out, text);
-  return out;
-}
-
 // XML 1.0 section 2.2: characters are tab, line feed, carriage return, and from U+0020 on without surrogates, U+FFFE
 // and U+FFFF.
 TEST(Markup, EscapesWhatHasMeaning) {

@@ -4,18 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "conformance/report/fingerprint.h"
+#include "tests/conformance/checker.h"
 #include "tests/conformance/findings.h"
 
 namespace stag::conformance {
 namespace {
 
-using test::KeptFindings;
+using test::Findings;
 using test::MakeFinding;
 
 // Whether a list with one entry covers the finding.
 bool Covers(const std::string& members, const Finding& finding) {
   SuppressionList list;
-  KeptFindings kept;
+  Findings kept;
   FindingSink& sink = list.Before(kept);
   EXPECT_TRUE(list.Add("{" + members + ",\"reason\":\"known\"}"));
   sink.OnFinding(finding);
@@ -60,7 +61,7 @@ TEST(SuppressionList, SaysWhatIsWrong) {
 
 TEST(SuppressionList, TellsWhatWasOfNoUse) {
   SuppressionList list;
-  KeptFindings kept;
+  Findings kept;
   ASSERT_TRUE(
       list.Add("{\"rule\":\"PVT-006\",\"reason\":\"a\"}\n"
                "{\"rule\":\"HDR-003\",\"reason\":\"b\"}\n"

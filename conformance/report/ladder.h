@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Ladder: what happened on a connection around a finding, as arrows between client and server. Runs of equal RDMA
+// operations are folded as they come, so that a ladder stays short whatever the transaction moved.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "conformance/report/arrow.h"
+
+namespace stag::conformance {
+
+enum class Mark : uint8_t {
+  kNone,
+  kRelated,    // one of the finding's related frames
+  kOffending,  // what breaks the rule
+  kProof,      // where that became provable, when it is another arrow
+};
+
+struct Rung {
+  Arrow arrow;  // of a fold: the last
+  Mark mark = Mark::kNone;
+  uint64_t folded = 0;        // operations of a fold; 0: a single arrow
+  uint64_t folded_bytes = 0;  // that they moved
+  uint64_t folded_from = 0;   // the frame of the first
+};
+
+class Ladder {
+ public:
+  // Appends; or folds, when it continues a run; or counts, when there is no room.
+  void Add(const Arrow& arrow, Mark mark);
+  // More is known of the arrow: another packet, or what a Call holds.
+  void Update(const Arrow& arrow);
+
+  const std::vector<Rung>& rungs() const { return rungs_; }
+  uint64_t left_out() const { return left_out_; }  // arrows that there was no room for
+
+  // The story begins before what was remembered, or the capture does not have its beginning.
+  enum class Beginning : uint8_t { kWhole, kForgotten, kNotCaptured };
+  Beginning beginning = Beginning::kWhole;
+
+ private:
+  std::vector<Rung> rungs_;
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace stag::conformance
