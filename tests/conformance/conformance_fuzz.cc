@@ -28,9 +28,9 @@ class Judge : public conformance::FindingSink {
     jsonl_->OnFinding(finding);
   }
   ~Judge() override {
-    text_->EndFile({});
-    text_->Finish();
-    jsonl_->Finish();
+    text_->EndFile({}, {});
+    text_->Finish({});
+    jsonl_->Finish({});
   }
 
  private:
