@@ -81,7 +81,7 @@ constexpr Case kCases[] = {
        CreateSession(s);
        s.Send(kServer, WithChunks(Msg(kBackwardXid), {{{0x99, 4096, 0x30000}}}), Recall(kBackwardXid));
        s.Expect("BC-003", Severity::kNote);
-       s.Expect("ULB-004");
+       s.Expect("ULB-004", Severity::kError, {"WRLIST-013"});
      }},
     {"BC-003", kBreaks, "read-chunk", "CB_RECALL whose file handle is in a Read chunk, which it may not be (DDP-001).",
      [](WireScript& s) {

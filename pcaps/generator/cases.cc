@@ -5,10 +5,11 @@ namespace stag::evidence {
 
 std::vector<std::span<const Case>> AllCases() {
   return {
-      HdrCases(),        FrameXidCases(),  ReadListCases(),  WriteListCases(),  WriteChunkUseCases(),
-      ReplyChunkCases(), LongModelCases(), ThresholdCases(), ConnectionCases(), PrivateDataCases(),
-      BackwardCases(),   ErrorCases(),     MemoryCases(),    NetidCases(),      LegacyCases(),
-      CcpCases(),        PaddingCases(),   ReductionCases(),
+      HdrCases(),          FrameXidCases(),  ReadListCases(),  WriteListCases(),  WriteChunkUseCases(),
+      ReplyChunkCases(),   LongModelCases(), ThresholdCases(), ConnectionCases(), PrivateDataCases(),
+      InvalidationCases(), CreditCases(),    ReceiveCases(),   BackwardCases(),   ErrorCases(),
+      AnswerCases(),       MemoryCases(),    NetidCases(),     LegacyCases(),     CcpCases(),
+      PaddingCases(),      ReductionCases(), GssCases(),
   };
 }
 

@@ -39,14 +39,19 @@ std::span<const Case> LongModelCases();
 std::span<const Case> ThresholdCases();
 std::span<const Case> ConnectionCases();
 std::span<const Case> PrivateDataCases();
+std::span<const Case> InvalidationCases();
+std::span<const Case> CreditCases();
+std::span<const Case> ReceiveCases();
 std::span<const Case> BackwardCases();
 std::span<const Case> ErrorCases();
+std::span<const Case> AnswerCases();
 std::span<const Case> MemoryCases();
 std::span<const Case> NetidCases();
 std::span<const Case> LegacyCases();
 std::span<const Case> CcpCases();
 std::span<const Case> PaddingCases();
 std::span<const Case> ReductionCases();
+std::span<const Case> GssCases();
 
 // All of them.
 std::vector<std::span<const Case>> AllCases();

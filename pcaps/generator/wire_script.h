@@ -23,7 +23,7 @@ using fabric::Side;
 struct SetupFields {
   uint16_t port = rpcrdma::kServicePort;
   std::array<uint8_t, 2> responder_resources{16, 0}, initiator_depth{0, 16};  // by side
-  std::optional<uint64_t> service_id = {};  // by default that of the port
+  std::optional<uint64_t> service_id = {};                                    // by default that of the port
   uint16_t reject_reason = 28;  // consumer (InfiniBand Architecture volume 1, table of REJ reasons)
 };
 
