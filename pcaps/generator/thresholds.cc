@@ -144,6 +144,16 @@ constexpr Case kCases[] = {
        s.DropLast();
        s.Send(kClient, Msg(kXid), CallOf(2048));
      }},
+    {"THRESH-003", kNearMiss, "ccp", "RFC 5666's CONF_RDMA has set 4096 bytes (without security: CCP-009).",
+     [](WireScript& s) {
+       s.Open(std::nullopt, std::nullopt);
+       s.Send(kClient, Msg(kEarlierXid),
+              MakeCall(kEarlierXid, rpcrdma::kCcpProgramDraft, 1, rpcrdma::kCcpConfRdma, Words({4096, 4096, 0})));
+       s.Expect("CCP-009", Severity::kWarning);
+       s.Send(kServer, Msg(kEarlierXid), MakeReply(kEarlierXid, Words({4096, 0, 0})));
+       s.Send(kClient, Msg(kXid), CallOf(2048));
+     },
+     Fabric::kRoce, Profile::kRfc5666},
 
     {"THRESH-004", kBreaks, "", "A Call of 900 bytes is refused: NAK, Invalid Request.",
      [](WireScript& s) {
