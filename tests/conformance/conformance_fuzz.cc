@@ -3,12 +3,15 @@
 // Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile, then
 // records of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6: truncated), u8
 // length, then for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send, of private data,
-// or moved). Whatever comes, nothing crashes, and each finding is whole and in frame order.
+// or moved). Whatever comes, nothing crashes, each finding is whole and in frame order, and every report can be
+// written; those in JSON are JSON.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "conformance/engine/engine.h"
-#include "conformance/report/reporter.h"
+#include "conformance/report/documents.h"
 #include "protocol/base/cursor.h"
 
 namespace {
@@ -17,25 +20,43 @@ using namespace stag;
 
 class Judge : public conformance::FindingSink {
  public:
-  Judge()
-      : text_(conformance::MakeTextReporter([](std::string_view) {}, true, false)),
-        jsonl_(conformance::MakeJsonlReporter([](std::string_view) {})) {}
+  Judge() {
+    for (const auto& reporter : reporters_) reporter->BeginFile("fuzz");
+  }
+  std::vector<session::Observer*> Observers() {
+    std::vector<session::Observer*> all;
+    for (const auto& reporter : reporters_)
+      for (session::Observer* observer : reporter->Observers()) all.push_back(observer);
+    return all;
+  }
   void OnFinding(const conformance::Finding& finding) override {
     if (!finding.rule || finding.message.empty() || finding.frame.number < last_) std::abort();
     if (!std::is_sorted(finding.related_frames.begin(), finding.related_frames.end())) std::abort();
     last_ = finding.frame.number;
-    text_->OnFinding(finding);
-    jsonl_->OnFinding(finding);
+    for (const auto& reporter : reporters_) reporter->OnFinding(finding);
   }
-  ~Judge() override {
-    text_->EndFile({}, {});
-    text_->Finish({});
-    jsonl_->Finish({});
+  void Finish(const conformance::Engine& engine) {
+    conformance::Summary summary;
+    summary.files = 1;
+    summary.rules = engine.Tallies();
+    for (const auto& reporter : reporters_) {
+      reporter->EndFile(summary, "");
+      reporter->Finish({});
+    }
+    if (!nlohmann::json::accept(json_) || !nlohmann::json::accept(sarif_)) std::abort();
   }
 
  private:
+  static conformance::Write To(std::string& out) {
+    return [&out](std::string_view text) { out.append(text); };
+  }
+
   uint64_t last_ = 0;
-  std::unique_ptr<conformance::Reporter> text_, jsonl_;
+  std::string text_, jsonl_, json_, sarif_, junit_, html_;
+  const std::array<std::unique_ptr<conformance::Reporter>, 6> reporters_{
+      conformance::MakeTextReporter(To(text_), true, false), conformance::MakeJsonlReporter(To(jsonl_)),
+      conformance::MakeJsonReporter(To(json_), "0"),         conformance::MakeSarifReporter(To(sarif_), "0"),
+      conformance::MakeJunitReporter(To(junit_), {}),        conformance::MakeHtmlReporter(To(html_), "0")};
 };
 
 }  // namespace
@@ -48,7 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   conformance::Engine engine(options, judge);
   session::SessionOptions session_options;
   session_options.memory_limit = 256 << 10;
-  session::Session session(session_options, {&engine});
+  std::vector<session::Observer*> observers = judge.Observers();
+  observers.push_back(&engine);
+  session::Session session(session_options, std::move(observers));
   fabric::ConnectionInfo info[2];
   info[0].id = 1;
   info[0].service_port = 20049;
@@ -85,5 +108,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     session.OnEvent(event);
   }
   session.Finish();
+  judge.Finish(engine);
   return 0;
 }
