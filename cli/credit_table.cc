@@ -75,7 +75,7 @@ std::string CreditTable::TextOf(const Row& row) {
     return text;
   };
   switch (c.event) {
-    case Event::kJoined: return "joined mid-stream, history not known";
+    case Event::kJoined: return "set-up not captured, history not known";
     case Event::kCall: return message(c.overrun ? "call over the grant" : "call");
     case Event::kReply: return message(c.zero_grant ? "reply that grants nothing" : "reply");
     case Event::kError: return message(c.zero_grant ? "RDMA_ERROR that grants nothing" : "RDMA_ERROR");

@@ -169,7 +169,7 @@ void CreditHistory::OnConnectionClosed(const Connection& connection, const fabri
   if (!history) return;
   const Side client = connection.client, server = Side(1 - client);
   Direction& forward = history->direction[client];
-  if (!forward.active && connection.setup_seen && !connection.lossy) forward.outstanding = 0;
+  if (!forward.active && !connection.lossy && (connection.setup_seen || !connection.opened)) forward.outstanding = 0;
   forward.active = true;
   const bool by_peers = event.close_reason != CloseReason::kEndOfCapture && event.close_reason != CloseReason::kEvicted;
   const bool waiting = std::ranges::any_of(history->direction, [](const Direction& d) { return d.outstanding > 0u; });

@@ -69,7 +69,7 @@ TEST(CreditTable, OverrunsAndUnknownHistory) {
   s.Add(Event::kReply, std::nullopt, 2, std::nullopt);
   s.Add(Event::kCall, 8, 2, 1);
   s.Add(Event::kCall, 8, 2, 3, true);
-  EXPECT_EQ(s.Rows(), (Rows{"0.001000 1 joined mid-stream, history not known 0x00000001 ? ? ?",
+  EXPECT_EQ(s.Rows(), (Rows{"0.001000 1 set-up not captured, history not known 0x00000001 ? ? ?",
                             "0.002000 2 reply 0x00000002 ? 2 ?", "0.003000 3 call, known from here on 0x00000003 8 2 1",
                             "0.004000 4 call over the grant 0x00000004 8 2 3"}));
 }

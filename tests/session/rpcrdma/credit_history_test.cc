@@ -172,6 +172,14 @@ TEST_F(CreditHistoryTest, JoinedMidstream) {
   EXPECT_FALSE(log.summaries[0].loss.lost);  // the capture ended, not the connection
 }
 
+TEST_F(CreditHistoryTest, AConnectionWithoutCalls) {
+  script.Open();
+  script.Close();
+  EXPECT_EQ(log.changes, Lines{"f 4 closed: - - 0"});
+  EXPECT_EQ(log.summaries[0].calls, 0u);
+  EXPECT_FALSE(log.summaries[0].any_unknown);
+}
+
 TEST_F(CreditHistoryTest, BackwardCallsAreADirectionOfTheirOwn) {
   script.Open();
   Call(1);
