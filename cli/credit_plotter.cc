@@ -21,11 +21,11 @@ std::string Ends(const Connection& c) {
 
 std::string Figures(const CreditSummary& s) {
   std::string text = Count(s.calls, "call");
-  if (s.any_known)
-    text += fmt::format(", at most {} outstanding{}", s.max_outstanding, s.any_unknown ? " while known" : "");
+  if (s.any_known) text += fmt::format(", at most {} outstanding", s.max_outstanding);
   if (s.granted.any && s.granted.min == s.granted.max) text += fmt::format(" of {} granted", s.granted.last);
   if (s.granted.any && s.granted.min != s.granted.max)
     text += fmt::format(", {} to {} granted", s.granted.min, s.granted.max);
+  if (s.any_known && s.any_unknown) text += ", as far as known";
   if (s.overruns > 0) text += fmt::format(", {} over the grant", s.overruns);
   if (s.rnr_naks > 0) text += fmt::format(", {}", Count(s.rnr_naks, "RNR NAK"));
   if (s.loss.lost) text += ", lost";

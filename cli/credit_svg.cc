@@ -31,7 +31,8 @@ constexpr std::string_view kStyle = R"(
   .granted { stroke: #0969da; stroke-width: 2; } .requested { stroke: #6e7781; stroke-dasharray: 6 4; }
   .outstanding { stroke: #bc4c00; stroke-width: 1.3; } .area { fill: #bc4c00; fill-opacity: .18; }
   .overrun { fill: #cf222e; stroke: #cf222e; } .nak { stroke: #8250df; stroke-width: 2.2; fill: none; }
-  .zero { stroke: #9a6700; stroke-width: 2; fill: none; } .gap { fill: #59636e; } .lost { fill: #1f2328; stroke: #1f2328; }
+  .zero { stroke: #9a6700; stroke-width: 2; fill: none; } .gap { fill: #59636e; }
+  .lost { fill: #1f2328; stroke: #1f2328; }
   .fall { stroke-width: 1; stroke-opacity: .35; stroke-dasharray: 2 3; }
   @media (prefers-color-scheme: dark) {
     .ground { fill: #0d1117; } .text { fill: #f0f6fc; } .muted { fill: #9198a1; }

@@ -63,8 +63,9 @@ class Lines(unittest.TestCase):
         self.assertEqual([(c["direction"], c["frame"], c["event"], c["xid"], c["requested"], c["granted"],
                            c["outstanding"], c["overrun"]) for c in changes], EXPECTED)
         for change in changes:
-            self.assertEqual(list(change)[:13], ["type", "connection", "direction", "frame", "time", "event", "by", "xid",
-                                                 "requested", "granted", "outstanding", "known", "overrun"])
+            self.assertEqual(list(change)[:13],
+                             ["type", "connection", "direction", "frame", "time", "event", "by", "xid", "requested",
+                              "granted", "outstanding", "known", "overrun"])
             self.assertIs(change["known"], True)
         self.assertRegex(changes[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$")
         self.assertEqual([c["by"] for c in changes[:2]], ["client", "server"])
@@ -112,7 +113,8 @@ class Text(unittest.TestCase):
         self.assertRegex(credits(RNR).stdout.decode(), r"(?m)^ +0\.008240 +11  RNR NAK by the client ")
 
     def test_rows(self):
-        self.assertRegex(credits("--rows", "1", BACKWARD).stdout.decode(), r"(?m)^ +\.\.\. +2 rows left out; --rows all")
+        text = credits("--rows", "1", BACKWARD).stdout.decode()
+        self.assertRegex(text, r"(?m)^ +\.\.\. +2 rows left out; --rows all")
         self.assertEqual(credits("--rows", "all", BACKWARD).stdout, credits(BACKWARD).stdout)
 
     def test_wrong_use(self):
