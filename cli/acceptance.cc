@@ -45,7 +45,7 @@ Result<void> ReadAll(const std::vector<std::string>& paths, Add add) {
 }  // namespace
 
 Result<void> Acceptance::Read() {
-  const auto known = ReadAll(options_.baseline, [&](const std::string& text) { return baseline_.Add(text); });
+  auto known = ReadAll(options_.baseline, [&](const std::string& text) { return baseline_.Add(text); });
   if (!known) return known;
   return ReadAll(options_.suppress, [&](const std::string& text) { return list_.Add(text); });
 }

@@ -84,7 +84,7 @@ int RunCheck(const Options& options) {
         Clock clock;
         std::vector<session::Observer*> observers = reporter->Observers();
         observers.push_back(&engine);
-        const Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
+        Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
         reporter->EndFile(Summarize(outcome, engine), outcome.trouble);
         return outcome;
       },

@@ -280,7 +280,7 @@ int RunConnections(const Options& options) {
     } else {
       lister = std::make_unique<TextLister>(output, options);
     }
-    const Outcome outcome = Analyze(file, options, false, clock, output, {lister.get()});
+    Outcome outcome = Analyze(file, options, false, clock, output, {lister.get()});
     lister->Finish();
     output.Flush();
     if (options.quiet || !outcome.opened || output.closed()) return outcome;

@@ -276,7 +276,7 @@ int RunCredits(const Options& options) {
     CreditPlotter plotter(*writer);
     session::CreditSink& sink = options.svg.empty() ? static_cast<session::CreditSink&>(*writer) : plotter;
     session::CreditHistory history(sink, options.connection);
-    const Outcome outcome = Analyze(file, options, false, clock, output, {&history, writer.get()});
+    Outcome outcome = Analyze(file, options, false, clock, output, {&history, writer.get()});
     writer->Finish();
     output.Flush();
     if (!outcome.opened) return outcome;

@@ -384,7 +384,7 @@ int RunTransactions(const CommonOptions& options) {
     } else {
       lister = std::make_unique<TextLister>(output, clock);
     }
-    const Outcome outcome = Analyze(file, options, json, clock, output, {lister.get()});
+    Outcome outcome = Analyze(file, options, json, clock, output, {lister.get()});
     lister->Finish();
     output.Flush();
     if (!options.quiet && outcome.opened && !output.closed()) {

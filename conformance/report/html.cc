@@ -60,7 +60,8 @@ class HtmlReporter final : public Reporter {
     // All connections are known to the findings; those shown are the ones with findings first.
     std::vector<HtmlConnection> all = std::move(page_.connections);
     page_.connections_left_out = list_.left_out();
-    std::ranges::stable_partition(all, [](const HtmlConnection& c) { return c.findings != std::array<uint64_t, 3>{}; });
+    std::stable_partition(all.begin(), all.end(),
+                          [](const HtmlConnection& c) { return c.findings != std::array<uint64_t, 3>{}; });
     if (all.size() > kMaxShownConnections) {
       page_.connections_left_out += all.size() - kMaxShownConnections;
       all.resize(kMaxShownConnections);

@@ -204,9 +204,9 @@ const HtmlConnection* FindConnection(const HtmlPage& page, size_t file, fabric::
 }
 
 std::string EndpointName(const HtmlPage& page, size_t file, fabric::ConnectionId connection, bool client) {
-  const std::string role = client ? "client" : "server";
+  const std::string_view role = client ? "client" : "server";
   const HtmlConnection* entry = FindConnection(page, file, connection);
-  if (!entry) return role;
+  if (!entry) return std::string(role);
   const Connection& c = entry->connection;
   const Side side = client ? c.client : static_cast<Side>(1 - c.client);
   return Text(role, " ", fabric::EndpointText(c.info.endpoint[side], c.info.fabric));
