@@ -45,7 +45,8 @@ class Page(html.parser.HTMLParser):
         if "href" in attributes:
             self.hrefs.append(attributes["href"])
         for name, value in attributes.items():
-            if name in ("src", "srcset", "data", "action", "poster", "background") or name.startswith("on") or name == "style":
+            loads = name in ("src", "srcset", "data", "action", "poster", "background", "style")
+            if loads or name.startswith("on"):
                 self.external.append((tag, name, value))
 
     def handle_startendtag(self, tag, attributes):
@@ -101,8 +102,8 @@ class Text(Base):
                 page = Page(text)
                 cards = page.all("article", "finding")
                 want = sorted({(f["rule"], f["severity"], f["connection"], f["direction"]) for f in findings})
-                self.assertEqual(sorted((c["data-rule"], c["data-severity"], int(c["data-connection"].split("-")[1])) for c in cards),
-                                 [key[:3] for key in want])
+                have = ((c["data-rule"], c["data-severity"], int(c["data-connection"].split("-")[1])) for c in cards)
+                self.assertEqual(sorted(have), [key[:3] for key in want])
                 repeats = sum(int(n.replace(",", "")) for n in re.findall(r"<dt>Repeats</dt><dd>([\d,]+) more", text))
                 self.assertEqual(len(cards) + repeats, len(findings))
                 tiles = dict(re.findall(r"<dt>([^<]*)</dt><dd>([\d,]*)</dd></div>", text))
@@ -126,7 +127,8 @@ class Text(Base):
                     self.assertEqual(svg.get("aria-labelledby"), f"{title.get('id')} {description.get('id')}")
                     rule, frame = re.fullmatch(r"What led to (\S+) in frame (\d+)", title.text).groups()
                     finding = findings[(rule, int(frame))]
-                    rungs = [(g.get("class").split(), [t.text for t in g.findall(SVG + "text")]) for g in svg.findall(SVG + "g")]
+                    rungs = [(g.get("class").split(), [t.text for t in g.findall(SVG + "text")])
+                             for g in svg.findall(SVG + "g")]
                     culprits = [texts for classes, texts in rungs if "offending" in classes]
                     proofs = [texts for classes, texts in rungs if "proof" in classes]
                     # The frame of the finding is marked, in words, too; what it proves is in a related frame.
@@ -141,7 +143,8 @@ class Text(Base):
                     for classes, texts in rungs:
                         if "related" in classes:
                             first, *last = map(int, texts[0].split("\u2013"))
-                            self.assertTrue(any(first <= frame <= (last or [first])[0] for frame in finding["related_frames"]))
+                            last = last[0] if last else first
+                            self.assertTrue(any(first <= frame <= last for frame in finding["related_frames"]))
                     told += 1
                 self.assertEqual(told, len(Page(text).all("article")))
 
@@ -169,15 +172,20 @@ class Browser:
     """A session of chromedriver (W3C WebDriver)."""
 
     def __init__(self):
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                       text=True)
         for line in self.driver.stdout:
             if match := re.search(r"started successfully on port (\d+)", line):
                 self.root = f"http://127.0.0.1:{match[1]}"
                 break
+        else:
+            raise RuntimeError("chromedriver does not start")
         self.profile = tempfile.mkdtemp()
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,1600", f"--user-data-dir={self.profile}"]
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--window-size=1280,1600", f"--user-data-dir={self.profile}"]
         session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
-            "browserName": "chrome", "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}}})
+            "browserName": "chrome", "goog:chromeOptions": {"args": arguments},
+            "goog:loggingPrefs": {"browser": "ALL"}}}})
         self.root += "/session/" + session["sessionId"]
 
     def call(self, method, path, body=None):
@@ -200,6 +208,10 @@ class Browser:
 
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    # The script calls its last argument when it is done.
+    def later(self, script, *arguments):
+        return self.call("POST", "/execute/async", {"script": script, "args": list(arguments)})
 
     def devtools(self, command, **parameters):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
@@ -244,20 +256,26 @@ class InABrowser(Base):
     def shown(self):
         return self.browser.run(SHOWN)
 
+    def status(self):
+        return self.browser.run("return document.getElementById('shown').textContent")
+
     def test_shows_every_finding_without_complaint(self):
         self.show(*map(str, CASES))
         count = self.browser.run("return document.querySelectorAll('article.finding').length")
         self.assertGreater(count, 50)
         self.assertEqual(len(self.shown()), count)
-        self.assertEqual(self.browser.run("return document.getElementById('shown').textContent"), f"Showing {count} of {count}.")
+        self.assertEqual(self.status(), f"Showing {count} of {count}.")
         # Pictures have a size, and what breaks a rule is drawn thicker than what does not.
-        self.assertTrue(self.browser.run("return [...document.querySelectorAll('svg.ladder')].every((s) => s.getBoundingClientRect().height > 60)"))
+        heights = "return [...document.querySelectorAll('svg.ladder')].map((s) => s.getBoundingClientRect().height)"
+        self.assertGreater(min(self.browser.run(heights)), 60)
         width = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).strokeWidth)"
-        self.assertGreater(self.browser.run(width, "svg .offending .line"), self.browser.run(width, "svg .send:not(.offending) .line"))
+        self.assertGreater(self.browser.run(width, "svg .offending .line"),
+                           self.browser.run(width, "svg .send:not(.offending) .line"))
 
     def test_the_filter(self):
         self.show(*map(str, CASES))
-        cards = self.browser.run("return [...document.querySelectorAll('article.finding')].map((a) => ({id: a.id, ...a.dataset, text: a.textContent}))")
+        cards = self.browser.run("return [...document.querySelectorAll('article.finding')]"
+                                 ".map((a) => ({id: a.id, ...a.dataset, text: a.textContent}))")
         change = ("const [selector, value] = arguments; const field = document.querySelector('#filter ' + selector);"
                   "if (field.type === 'checkbox') field.checked = value; else field.value = value;"
                   "field.dispatchEvent(new Event('input', {bubbles: true}))")
@@ -267,27 +285,27 @@ class InABrowser(Base):
             want = [card["id"] for card in cards if fits(card)]
             self.assertTrue(0 < len(want) < len(cards))
             self.assertEqual(self.shown(), want)
-            self.assertEqual(self.browser.run("return document.getElementById('shown').textContent"), f"Showing {len(want)} of {len(cards)}.")
+            self.assertEqual(self.status(), f"Showing {len(want)} of {len(cards)}.")
 
         self.browser.run(change, "input[value=error]", False)
         expect(lambda card: card["severity"] != "error")
         self.browser.run(change, "[name=rule]", "HDR-003")
         expect(lambda card: card["severity"] != "error" and card["rule"] == "HDR-003")
         self.browser.run(reset)
-        self.browser.call("POST", "/execute/async", {"script": "setTimeout(arguments[0])", "args": []})
+        self.browser.later("setTimeout(arguments[0])")
         self.assertEqual(len(self.shown()), len(cards))
         self.browser.run(change, "[name=connection]", cards[3]["connection"])
         expect(lambda card: card["connection"] == cards[3]["connection"])
         self.browser.run(reset)
-        self.browser.call("POST", "/execute/async", {"script": "setTimeout(arguments[0])", "args": []})
+        self.browser.later("setTimeout(arguments[0])")
         self.browser.run(change, "[name=text]", "  reserved BITS ")
         expect(lambda card: "reserved" in card["text"].lower() and "bits" in card["text"].lower())
         # A rule's link shows its findings alone; a link to a finding that is hidden shows it again.
         self.browser.run("document.querySelector('a[data-filter-rule=\"PVT-003\"]').click()")
-        self.browser.call("POST", "/execute/async", {"script": "setTimeout(arguments[0])", "args": []})
+        self.browser.later("setTimeout(arguments[0])")
         expect(lambda card: card["rule"] == "PVT-003")
         hidden = next(card["id"] for card in cards if card["rule"] != "PVT-003")
-        self.browser.call("POST", "/execute/async", {"script": "location.hash = arguments[0]; setTimeout(arguments[1], 50)", "args": [hidden]})
+        self.browser.later("location.hash = arguments[0]; setTimeout(arguments[1], 50)", hidden)
         self.assertIn(hidden, self.shown())
 
     def test_with_the_keyboard_alone(self):
@@ -328,15 +346,19 @@ class InABrowser(Base):
         self.show(str(CASES[0]))
         grounds = {}
         for scheme in ("light", "dark"):
-            self.browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-            names = ("ground", "surface", "sunken", "text", "muted", "link", "error", "error-ground", "warning", "warning-ground", "note",
-                     "note-ground", "fine", "send", "rdma", "life")
-            color = self.browser.run("const style = getComputedStyle(document.documentElement);"
-                                     "return Object.fromEntries(arguments[0].map((n) => [n, style.getPropertyValue('--' + n).trim()]))", names)
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            self.browser.devtools("Emulation.setEmulatedMedia", features=[feature])
+            names = ("ground", "surface", "sunken", "text", "muted", "link", "error", "error-ground", "warning",
+                     "warning-ground", "note", "note-ground", "fine", "send", "rdma", "life")
+            color = self.browser.run(
+                "const style = getComputedStyle(document.documentElement);"
+                "return Object.fromEntries(arguments[0].map((n) => [n, style.getPropertyValue('--' + n).trim()]))",
+                names)
             grounds[scheme] = luminance(color["surface"])
             texts = [(text, ground) for text in ("text", "muted", "link") for ground in ("ground", "surface", "sunken")]
             texts += [(text, "surface") for text in ("error", "warning", "note", "fine")]
-            texts += [(name, name + "-ground") for name in ("error", "warning", "note")] + [(n, "error-ground") for n in ("text", "muted")]
+            texts += [(name, name + "-ground") for name in ("error", "warning", "note")]
+            texts += [(name, "error-ground") for name in ("text", "muted")]
             for text, ground in texts:
                 self.assertGreaterEqual(contrast(color[text], color[ground]), 4.5, (scheme, text, ground))
             for line in ("send", "rdma", "error"):  # WCAG 1.4.11
@@ -344,6 +366,11 @@ class InABrowser(Base):
             self.assertEqual(self.browser.run("return getComputedStyle(document.body).backgroundColor"),
                              "rgb({}, {}, {})".format(*bytes.fromhex(color["ground"][1:])))
         self.assertGreater(grounds["light"], grounds["dark"])
+        # On paper the ground is white, whatever the screen's.
+        self.browser.devtools("Emulation.setEmulatedMedia", media="print", features=[feature])
+        self.addCleanup(self.browser.devtools, "Emulation.setEmulatedMedia", media="")
+        color = self.browser.run("return getComputedStyle(document.documentElement).getPropertyValue('--text').trim()")
+        self.assertGreaterEqual(contrast(color, "#ffffff"), 7)
 
     def test_without_script_all_can_be_read(self):
         path = self.file("report.html", check("--format", "html", *map(str, CASES)).stdout)
@@ -361,7 +388,8 @@ class InABrowser(Base):
         self.addCleanup(self.browser.devtools, "Emulation.setEmulatedMedia", media="")
         self.browser.run("dispatchEvent(new Event('beforeprint'))")
         self.assertEqual(len(self.shown()), self.browser.run("return document.querySelectorAll('article').length"))
-        self.assertTrue(self.browser.run("return [...document.querySelectorAll('svg.ladder')].every((s) => s.checkVisibility())"))
+        pictures = "return [...document.querySelectorAll('svg.ladder')].every((s) => s.checkVisibility())"
+        self.assertTrue(self.browser.run(pictures))
         self.assertFalse(self.browser.run("return document.getElementById('filter').checkVisibility()"))
         self.browser.run("dispatchEvent(new Event('afterprint'))")
         self.assertFalse(self.browser.run("return document.querySelector('details').open"))
@@ -370,12 +398,14 @@ class InABrowser(Base):
         folder = self.directory / "a<" / "script><script>window.pwned=1<"
         folder.mkdir(parents=True)
         (folder / "script>.pcap").write_bytes(CASES[0].read_bytes())
-        image = self.file(b"<img src=x onerror=window.pwned=2>\" onmouseover=window.pwned=3 x=\".pcap", CASES[0].read_bytes())
+        image = self.file(b"<img src=x onerror=window.pwned=2>\" onmouseover=window.pwned=3 x=\".pcap",
+                          CASES[0].read_bytes())
         self.show(str(folder / "script>.pcap"), os.fsdecode(image))
         self.assertIsNone(self.browser.run("return window.pwned ?? null"))
         self.assertEqual(self.browser.run("return document.querySelectorAll('img, [onmouseover]').length"), 0)
         # Were there a hole in the escaping, the policy would still keep what came through it from running.
-        self.browser.run("const s = document.createElement('script'); s.textContent = 'window.pwned = 4'; document.body.append(s)")
+        self.browser.run("const s = document.createElement('script'); s.textContent = 'window.pwned = 4';"
+                         "document.body.append(s)")
         self.assertIsNone(self.browser.run("return window.pwned ?? null"))
         self.assertTrue(any("Content Security Policy" in line for line in self.browser.log()))
 

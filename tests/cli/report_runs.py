@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 CASES = sorted((ROOT / "pcaps" / "cases").glob("*.pcap"))
 REAL = sorted((ROOT / "pcaps" / "real").glob("*.pcap*"))
 CAPTURE = str(ROOT / "pcaps" / "real" / "rxe-rdma_error.pcap")
-NAMES = [b"a 'b' \"c\" <script>alert(1)<\\script>&amp;.pcap", b"new\nline\ttab]]>.pcap", b"%41%20{0}[x](y).pcap", b"\xff\xfe\x01.pcap",
-         b"\xc3\xa4:\xe2\x82\xac.pcap"]
+NAMES = [b"a 'b' \"c\" <script>alert(1)<\\script>&amp;.pcap", b"new\nline\ttab]]>.pcap", b"%41%20{0}[x](y).pcap",
+         b"\xff\xfe\x01.pcap", b"\xc3\xa4:\xe2\x82\xac.pcap"]
 
 
 def stag(*arguments, data=None):

@@ -34,7 +34,8 @@ class Json(Base):
         self.assertTrue(good["findings"])
         for change in (lambda d: d.pop("summary"), lambda d: d["findings"][0].pop("message"),
                        lambda d: d["findings"][0].update(severity="fatal"), lambda d: d["findings"][0].update(more=1),
-                       lambda d: d["summary"].update(frames=-1), lambda d: d["connections"][0].update(fabric="token ring")):
+                       lambda d: d["summary"].update(frames=-1),
+                       lambda d: d["connections"][0].update(fabric="token ring")):
             wrong = json.loads(json.dumps(good))
             change(wrong)
             self.assertFalse(self.validator.is_valid(wrong))
@@ -45,7 +46,8 @@ class Json(Base):
                 document = json.loads(check("--format", "json", str(capture)).stdout)
                 *findings, summary = lines(check("--format", "jsonl", str(capture)))
                 more = ("profile", "expected", "actual", "rpc")
-                self.assertEqual([{k: v for k, v in f.items() if k not in more} for f in document["findings"]], findings)
+                common = [{k: v for k, v in f.items() if k not in more} for f in document["findings"]]
+                self.assertEqual(common, findings)
                 self.assertEqual({"type": "summary", **document["summary"]}, summary)
                 connections = lines(stag("connections", "--format", "jsonl", str(capture)))
                 for connection in document["connections"]:
@@ -90,10 +92,11 @@ class Sarif(Base):
                 (run,) = document["runs"]
                 rules = run["tool"]["driver"]["rules"]
                 self.assertEqual(len({rule["id"] for rule in rules}), len(rules))
+                artifacts = [artifact["location"] for artifact in run["artifacts"]]
                 for result in run["results"]:
                     self.assertEqual(rules[result["ruleIndex"]]["id"], result["ruleId"])
                     for location in result["locations"] + result["relatedLocations"]:
-                        self.assertIn(location["physicalLocation"]["artifactLocation"], [a["location"] for a in run["artifacts"]])
+                        self.assertIn(location["physicalLocation"]["artifactLocation"], artifacts)
                 self.assertEqual(run["invocations"][0]["executionSuccessful"], status == 0)
 
     def test_says_what_json_says(self):
@@ -120,12 +123,14 @@ class Sarif(Base):
         for rule in run["tool"]["driver"]["rules"]:
             entry = catalogue[rule["id"]]
             self.assertEqual(rule["shortDescription"]["text"], entry["title"] + ".")
-            self.assertEqual(rule["fullDescription"]["text"].replace("{{", "{").replace("}}", "}"), entry["requirement"])
+            description = rule["fullDescription"]["text"].replace("{{", "{").replace("}}", "}")
+            self.assertEqual(description, entry["requirement"])
             self.assertEqual(rule["defaultConfiguration"]["level"], entry["severity"])
             self.assertRegex(rule["name"], "^[A-Z0-9][A-Za-z0-9]+$")
             self.assertIn(rule["id"], rule["help"]["text"])
             if any(source.split()[1] in ("8166", "8167", "8267", "8797") for source in entry["spec"]):
-                self.assertRegex(rule["helpUri"], r"^https://www\.rfc-editor\.org/rfc/rfc8\d\d\d(#(section|appendix)-[A0-9.]+)?$")
+                self.assertRegex(rule["helpUri"],
+                                 r"^https://www\.rfc-editor\.org/rfc/rfc8\d\d\d(#(section|appendix)-[A0-9.]+)?$")
             else:
                 self.assertNotIn("helpUri", rule)
         found = {result["ruleId"] for result in run["results"]}
@@ -138,7 +143,8 @@ class Sarif(Base):
             uri = urllib.parse.urlsplit(artifact["location"]["uri"])
             self.assertEqual((uri.scheme, uri.netloc, uri.query, uri.fragment), ("file", "", "", ""))
             self.assertEqual(urllib.parse.unquote_to_bytes(uri.path), path)
-            done = subprocess.run([STAG, "check", "--format", "sarif", b"./" + name], capture_output=True, cwd=self.directory)
+            done = subprocess.run([STAG, "check", "--format", "sarif", b"./" + name], capture_output=True,
+                                  cwd=self.directory)
             uri = json.loads(done.stdout)["runs"][0]["artifacts"][0]["location"]["uri"]
             self.assertEqual(urllib.parse.unquote_to_bytes(uri), b"./" + name)
             self.assertRegex(uri, r"^[A-Za-z0-9._~/%-]+$")
@@ -195,7 +201,8 @@ class Junit(Base):
 
     def test_what_is_a_failure_follows_fail_on(self):
         capture = str(ROOT / "pcaps" / "cases" / "003-vers-2-call-iwarp.pcap")  # one warning
-        for level, want in (("error", "system-out"), ("warning", "failure"), ("note", "failure"), ("never", "system-out")):
+        for level, want in (("error", "system-out"), ("warning", "failure"), ("note", "failure"),
+                            ("never", "system-out")):
             (suite,) = self.parsed(stag("check", "--format", "junit", "--fail-on", level, capture))
             (case,) = [case for case in suite.findall("testcase") if case.get("name").startswith("HDR-003 ")]
             self.assertEqual([child.tag for child in case], [want])
