@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // stag serve: a responder for live clients. Listens, answers until it is told to end, and says what happened.
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <csignal>
 #include <memory>
 #include <optional>
 
-#include "cli/output.h"
+#include "cli/live.h"
 #include "cli/text.h"
-#include "conformance/engine/engine.h"
-#include "conformance/report/reporter.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/transports.h"
 #include "replay/serve/echo.h"
@@ -31,89 +25,14 @@ struct PatternFile {
   uint64_t size = 0;
 };
 
-struct Options : CommonOptions {
+struct Options : LiveOptions {
   replay::HostPort listen;
-  std::string transport = "auto";
   Mode mode = Mode::kNull;
   replay::ServerOptions server;
-  bool check = false;
   double delay_ms = 0;
   std::vector<PatternFile> files_to_make;
   std::string exported;
   std::optional<replay::HostPort> mount;
-};
-
-// SIGINT and SIGTERM as a descriptor that becomes readable.
-class Signals {
- public:
-  Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    ::sigprocmask(SIG_BLOCK, &set, nullptr);
-    descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
-  ~Signals() { ::close(descriptor_); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_ = -1;
-};
-
-// The conformance engine on the connections of the server.
-class LiveCheck final : public fabric::Sink {
- public:
-  LiveCheck(const Options& options, Output& output)
-      : reporter_(MakeReporter(options, output)),
-        engine_({}, *reporter_),
-        session_(Bounds(), Observers()),
-        log_(*this) {
-    reporter_->BeginFile(fmt::format("port {}", options.listen.port));
-  }
-  replay::EventLog* log() { return &log_; }
-  void OnEvent(const fabric::Event& event) override {
-    ++events_;
-    session_.OnEvent(event);
-  }
-  // Whether there is no error.
-  bool Finish() {
-    session_.Finish();
-    conformance::Summary summary;
-    summary.files = 1;
-    summary.frames = events_;
-    summary.connections = session_.stats().connections;
-    summary.transactions = session_.stats().transactions;
-    summary.rules = engine_.Tallies();
-    reporter_->EndFile(summary, {});
-    reporter_->Finish({});
-    return reporter_->count(conformance::Severity::kError) == 0;
-  }
-
- private:
-  static std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, Output& output) {
-    conformance::Write write = [&output](std::string_view text) { Put(output.buffer(), text), output.Commit(); };
-    if (options.format == Format::kJsonl) return conformance::MakeJsonlReporter(std::move(write));
-    return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
-  }
-  static session::SessionOptions Bounds() {
-    session::SessionOptions bounds;
-    bounds.keep_bulk = false;
-    return bounds;
-  }
-  std::vector<session::Observer*> Observers() {
-    std::vector<session::Observer*> observers = reporter_->Observers();
-    observers.push_back(&engine_);
-    return observers;
-  }
-
-  uint64_t events_ = 0;
-  std::unique_ptr<conformance::Reporter> reporter_;
-  conformance::Engine engine_;
-  session::Session session_;
-  replay::EventLog log_;
 };
 
 std::string_view ModeName(Mode mode) {
@@ -230,10 +149,9 @@ int RunServe(Options options) {
 
   Output output(options);
   SayListening(options, (*transport)->name(), mount.get(), output);
-  std::optional<LiveCheck> check;
-  if (options.check) check.emplace(options, output);
+  Witness witness(options, fmt::format("port {}", options.listen.port), output);
   options.server.stop = signals.descriptor();
-  options.server.events = check ? check->log() : nullptr;
+  options.server.events = witness.log();
   options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
   replay::Server server(**listener, *service, mount.get(), options.server);
   const Result<void> ran = server.Run();
@@ -242,29 +160,11 @@ int RunServe(Options options) {
   } else {
     PutText(output.buffer(), server.report(), *service);
   }
-  const bool fine = !check || check->Finish();
+  const bool fine = witness.Finish();
   output.Flush();
   if (!ran) return Trouble(ran.error());
   if (output.failed()) return kExitTrouble;
   return fine ? kExitFine : kExitFindings;
-}
-
-// An option whose text `take` makes a value of; what it returns is the complaint, or empty.
-void AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
-               const std::string& type, const std::string& description) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          name, [](const std::vector<std::string>&) {}, description)
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(std::move(take), ""))
-      ->type_name(type);
-}
-
-std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to) {
-  auto parsed = replay::ParseHostPort(text, default_port);
-  if (!parsed) return parsed.error().message;
-  to = *parsed;
-  return {};
 }
 
 std::string TakeFile(const std::string& text, PatternFile& to) {
@@ -314,8 +214,6 @@ void AddServe(CLI::App& app, Run& run) {
   AddParsed(
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where to listen (default: :20049, on every address); port 0: any that is free");
-  AddChoice<std::string>(*command, "--transport", o->transport, {{"auto", "auto"}, {"iwarp", "iwarp"}},
-                         "auto (default): see stag devices; iwarp: software iWARP, on TCP");
   AddResponderOptions(*command, o->server.responder);
   command->add_option("--delay", o->delay_ms, "Wait so long before each Reply (default: 0)")
       ->check(CLI::Range(0.0, 60'000.0))
@@ -324,8 +222,7 @@ void AddServe(CLI::App& app, Run& run) {
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
   command->add_flag("--once", o->server.once, "End when the first connection has");
-  command->add_flag("--check", o->check,
-                    "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
+  AddLiveOptions(*command, *options);
   AddParsed(
       *command, "--file", [o](std::string& text) { return TakeFile(text, o->files_to_make.emplace_back()); },
       "NAME=SIZE", "nfs-memory: a file of so many bytes; the byte at offset i is i mod 251. Can be repeated");

@@ -94,9 +94,8 @@ TEST(IwarpRecords, BeforeTheReply) {
 
 TEST(IwarpRecords, WithinARecord) {
   const Seen seen = After([](Conversation& c) {
-    Buffer call = Call(1);
-    call.resize(call.size() - 8);
-    c.Put(0, call);
+    const Buffer call = Call(1);
+    c.Put(0, {call.begin(), call.end() - 8});
   });
   EXPECT_EQ(seen.request, (Request{true, true, 1}));
   EXPECT_EQ(seen.sends, 2u);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What the commands with a live peer have in common: options, signals, and the witness of what went over the
+// connections (--check).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/output.h"
+#include "replay/endpoint/endpoint.h"
+#include "replay/endpoint/event_log.h"
+
+namespace stag::cli {
+
+struct LiveOptions : CommonOptions {
+  std::string transport = "auto";
+  bool check = false;
+};
+
+// Adds --transport and --check. The output options are the command's own.
+void AddLiveOptions(CLI::App& command, LiveOptions& options);
+
+// An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
+CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                       const std::string& type, const std::string& description);
+// For AddParsed: HOST[:PORT] or [ADDR]:PORT.
+std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to);
+
+// SIGINT and SIGTERM, from its construction on, as a descriptor that becomes readable.
+class Signals {
+ public:
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  int descriptor() const { return descriptor_; }
+  bool caught() const;  // whether one came
+
+ private:
+  int descriptor_ = -1;
+};
+
+// Sees every fabric event of the connections, as a capture would show them, and does what --check asks for. Without it,
+// no event is made.
+class Witness {
+ public:
+  // `name` stands where reports name a file. `output` must outlive this.
+  Witness(const LiveOptions& options, const std::string& name, Output& output);
+  ~Witness();
+  // For EndpointOptions::events of all connections, which are used by one thread; nullptr: nothing is to be seen.
+  replay::EventLog* log();
+  // After the last event: reports. Whether there is no error among the findings.
+  bool Finish();
+
+ private:
+  class Check;
+  std::unique_ptr<Check> check_;
+};
+
+}  // namespace stag::cli
