@@ -1,22 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/live.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
 
+#include "cli/text.h"
+#include "cli/version.h"
 #include "conformance/engine/engine.h"
 #include "conformance/report/reporter.h"
 
 namespace stag::cli {
+namespace {
+
+// Why a file cannot be created, or empty: better said now than after an hour of traffic. Nothing is created yet.
+std::string CannotCreate(const std::string& path) {
+  if (path == "-") return "standard output has the results: a file is needed";
+  const bool there = ::access(path.c_str(), F_OK) == 0;
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  std::error_code ignored;
+  if (there && std::filesystem::is_directory(path, ignored))
+    errno = EISDIR;
+  else if (::access(there ? path.c_str() : folder.c_str(), W_OK) == 0)
+    return {};
+  return fmt::format("cannot create {}: {}", path, std::strerror(errno));
+}
+
+}  // namespace
 
 void AddLiveOptions(CLI::App& command, LiveOptions& options) {
+  options.command = "stag " + command.get_name();
   AddChoice<std::string>(command, "--transport", options.transport, {{"auto", "auto"}, {"iwarp", "iwarp"}},
                          "auto (default): see stag devices; iwarp: software iWARP, on TCP");
   command.add_flag("--check", options.check,
                    "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
+  command
+      .add_option("--record", options.record,
+                  "Write what is sent and received as RoCEv2 or iWARP frames to a new pcapng file")
+      ->check([](const std::string& path) { return CannotCreate(path); })
+      ->type_name("FILE");
 }
 
 CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
@@ -53,17 +82,13 @@ bool Signals::caught() const {
 }
 
 // The conformance engine on live connections.
-class Witness::Check final : public fabric::Sink {
+class Witness::Check {
  public:
   Check(const LiveOptions& options, const std::string& name, Output& output)
-      : reporter_(MakeReporter(options, output)),
-        engine_({}, *reporter_),
-        session_(Bounds(), Observers()),
-        log_(*this) {
+      : reporter_(MakeReporter(options, output)), engine_({}, *reporter_), session_(Bounds(), Observers()) {
     reporter_->BeginFile(name);
   }
-  replay::EventLog* log() { return &log_; }
-  void OnEvent(const fabric::Event& event) override {
+  void OnEvent(const fabric::Event& event) {
     ++events_;
     session_.OnEvent(event);
   }
@@ -101,16 +126,49 @@ class Witness::Check final : public fabric::Sink {
   std::unique_ptr<conformance::Reporter> reporter_;
   conformance::Engine engine_;
   session::Session session_;
-  replay::EventLog log_;
 };
 
-Witness::Witness(const LiveOptions& options, const std::string& name, Output& output) {
+Witness::Witness(const LiveOptions& options, const std::string& name, Output& output) : log_(*this) {
   if (options.check) check_ = std::make_unique<Check>(options, name, output);
+  if (options.record.empty()) return;
+  auto recorder = replay::FrameRecorder::Create(options.record, kVersionText, options.command);
+  if (recorder) {
+    recorder_ = std::move(*recorder);
+  } else {
+    failed_ = true;
+    ComplainText(recorder.error().message);
+  }
 }
 Witness::~Witness() = default;
 
-replay::EventLog* Witness::log() { return check_ ? check_->log() : nullptr; }
+replay::EventLog* Witness::log() { return check_ || recorder_ ? &log_ : nullptr; }
 
-bool Witness::Finish() { return !check_ || check_->Finish(); }
+void Witness::OnEvent(const fabric::Event& event) {
+  if (check_) check_->OnEvent(event);
+  if (!recorder_) return;
+  recorder_->OnEvent(event);
+  SayTrouble();
+}
+
+void Witness::SayTrouble() {
+  if (failed_ || recorder_->trouble().empty()) return;
+  failed_ = true;
+  Complain("{}: no more is recorded", recorder_->trouble());
+}
+
+bool Witness::Finish() {
+  if (recorder_) {
+    recorder_->Finish();
+    SayTrouble();
+    if (recorder_->lost() > 0)
+      Complain("{} of the recording could not be written; {} are in the file", Count(recorder_->lost(), "frame"),
+               recorder_->frames());
+    if (recorder_->left_out() > 0)
+      Complain("{} could not be recorded: the request was not seen",
+               Count(recorder_->left_out(), "RDMA Read Response"));
+    failed_ = failed_ || recorder_->left_out() > 0;
+  }
+  return !check_ || check_->Finish();
+}
 
 }  // namespace stag::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // What the commands with a live peer have in common: options, signals, and the witness of what went over the
-// connections (--check).
+// connections (--check, --record).
 #pragma once
 
 #include <functional>
@@ -11,15 +11,18 @@
 #include "cli/output.h"
 #include "replay/endpoint/endpoint.h"
 #include "replay/endpoint/event_log.h"
+#include "replay/record/recorder.h"
 
 namespace stag::cli {
 
 struct LiveOptions : CommonOptions {
   std::string transport = "auto";
   bool check = false;
+  std::string record;   // a file; empty: none
+  std::string command;  // "stag serve"
 };
 
-// Adds --transport and --check. The output options are the command's own.
+// Adds --transport, --check and --record. The output options are the command's own.
 void AddLiveOptions(CLI::App& command, LiveOptions& options);
 
 // An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
@@ -42,21 +45,30 @@ class Signals {
   int descriptor_ = -1;
 };
 
-// Sees every fabric event of the connections, as a capture would show them, and does what --check asks for. Without it,
-// no event is made.
-class Witness {
+// Sees every fabric event of the connections, as a capture would show them, and does what --check and --record ask for.
+// Without either, no event is made.
+class Witness final : public fabric::Sink {
  public:
   // `name` stands where reports name a file. `output` must outlive this.
   Witness(const LiveOptions& options, const std::string& name, Output& output);
-  ~Witness();
+  ~Witness() override;
   // For EndpointOptions::events of all connections, which are used by one thread; nullptr: nothing is to be seen.
   replay::EventLog* log();
-  // After the last event: reports. Whether there is no error among the findings.
+  // After the last event: reports, and closes the recording. Whether there is no error among the findings.
   bool Finish();
+  // Whether not all could be recorded: the command ends with kExitTrouble. What and why has been said.
+  bool failed() const { return failed_; }
+
+  void OnEvent(const fabric::Event& event) override;
 
  private:
   class Check;
+  void SayTrouble();
+
   std::unique_ptr<Check> check_;
+  std::unique_ptr<replay::FrameRecorder> recorder_;
+  replay::EventLog log_;
+  bool failed_ = false;
 };
 
 }  // namespace stag::cli

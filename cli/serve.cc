@@ -163,7 +163,7 @@ int RunServe(Options options) {
   const bool fine = witness.Finish();
   output.Flush();
   if (!ran) return Trouble(ran.error());
-  if (output.failed()) return kExitTrouble;
+  if (output.failed() || witness.failed()) return kExitTrouble;
   return fine ? kExitFine : kExitFindings;
 }
 
@@ -254,6 +254,7 @@ void AddServe(CLI::App& app, Run& run) {
       "\nExamples:\n"
       "  stag serve --mode null --listen :20049\n"
       "  stag serve --mode echo --listen 127.0.0.1:0 --once --check\n"
+      "  stag serve --mode echo --record echo.pcapng; stag transactions echo.pcapng\n"
       "  stag serve --mode nfs-memory --file data=256M --memory 1G --mount-port 20048\n"
       "  mount -t nfs -o vers=3,proto=rdma,port=20049,mountproto=tcp,mountport=20048,nolock SERVER:/ /mnt",
       replay::kEchoProgram));

@@ -23,9 +23,9 @@ constexpr int64_t kSecond = 1'000'000'000;
 class FieldWriter {
  public:
   explicit FieldWriter(std::vector<std::byte>& out) : out_(out) {}
-  void U16(uint16_t v) {
+  void U16(size_t v) {
     out_.resize(out_.size() + 2);
-    StoreBe16(out_.data() + out_.size() - 2, __builtin_bswap16(v));
+    StoreBe16(out_.data() + out_.size() - 2, __builtin_bswap16(static_cast<uint16_t>(v)));
   }
   void U32(size_t v) {
     out_.resize(out_.size() + 4);
@@ -37,9 +37,63 @@ class FieldWriter {
     out_.resize(out_.size() + static_cast<size_t>(RoundUp4(bytes.size())) - bytes.size());
   }
 
- private:
+ protected:
   std::vector<std::byte>& out_;
 };
+
+// A block of a pcapng file: type, length, what is written into it, length.
+class Block : public FieldWriter {
+ public:
+  Block(uint32_t type, std::vector<std::byte>& out) : FieldWriter(out), begin_(out.size()) {
+    U32(type);
+    U32(0);
+  }
+  ~Block() {
+    if (options_) U32(0);  // end of options
+    const size_t length = out_.size() - begin_ + 4;
+    StoreBe32(out_.data() + begin_ + 4, __builtin_bswap32(static_cast<uint32_t>(length)));
+    U32(length);
+  }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // The high half first, as times are stored.
+  void HighLow(uint64_t v) {
+    U32(static_cast<uint32_t>(v >> 32));
+    U32(static_cast<uint32_t>(v));
+  }
+  void Option(uint16_t code, Bytes value) {
+    options_ = true;
+    value = value.first(std::min<size_t>(value.size(), 0xffff));
+    U16(code);
+    U16(value.size());
+    PutPadded(value);
+  }
+  void TextOption(uint16_t code, std::string_view text) {
+    if (!text.empty()) Option(code, std::as_bytes(std::span(text)));
+  }
+  void NumberOption(uint16_t code, uint64_t v) {
+    options_ = true;
+    U16(code);
+    U16(8);
+    U32(static_cast<uint32_t>(v));
+    U32(static_cast<uint32_t>(v >> 32));
+  }
+  void TimeOption(uint16_t code, int64_t time_ns) {
+    options_ = true;
+    U16(code);
+    U16(8);
+    HighLow(static_cast<uint64_t>(time_ns));
+  }
+
+ private:
+  size_t begin_;
+  bool options_ = false;
+};
+
+constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterfaceDescription = 1, kInterfaceStatistics = 5,
+                   kEnhancedPacket = 6;
+constexpr uint16_t kComment = 1;
 
 void AppendPcapHeader(uint16_t linktype, std::vector<std::byte>& out) {
   FieldWriter fields(out);
@@ -52,61 +106,47 @@ void AppendPcapHeader(uint16_t linktype, std::vector<std::byte>& out) {
   fields.U32(linktype);
 }
 
-void AppendSectionHeader(std::vector<std::byte>& out) {
-  constexpr size_t kLength = 28;
-  FieldWriter fields(out);
-  fields.U32(0x0a0d0d0a);
-  fields.U32(kLength);
-  fields.U32(0x1a2b3c4d);
-  fields.U16(1);
-  fields.U16(0);
-  fields.U32(0xffffffff);  // the section's length is not given
-  fields.U32(0xffffffff);
-  fields.U32(kLength);
+void AppendSectionHeader(const FileNotes& notes, std::vector<std::byte>& out) {
+  Block block(kSectionHeader, out);
+  block.U32(0x1a2b3c4d);
+  block.U16(1);
+  block.U16(0);
+  block.U32(0xffffffff);  // the section's length is not given
+  block.U32(0xffffffff);
+  block.TextOption(kComment, notes.comment);
+  block.TextOption(4, notes.application);  // shb_userappl
 }
 
-void AppendInterface(uint16_t linktype, std::vector<std::byte>& out) {
-  constexpr size_t kLength = 32;
-  FieldWriter fields(out);
-  fields.U32(1);
-  fields.U32(kLength);
-  fields.U16(linktype);
-  fields.U16(0);
-  fields.U32(kMaxFrame);
-  fields.U16(9);  // if_tsresol: 10^-9 s
-  fields.U16(1);
-  fields.U32(9);
-  fields.U32(0);  // end of options
-  fields.U32(kLength);
+void AppendInterface(uint16_t linktype, std::string_view name, std::string_view description,
+                     std::vector<std::byte>& out) {
+  Block block(kInterfaceDescription, out);
+  block.U16(linktype);
+  block.U16(0);
+  block.U32(kMaxFrame);
+  block.TextOption(2, name);         // if_name
+  block.TextOption(3, description);  // if_description
+  const std::byte resolution{9};     // 10^-9 s
+  block.Option(9, std::span(&resolution, 1));
 }
 
 void AppendEnhancedPacket(const Frame& frame, size_t interface, std::string_view comment, std::vector<std::byte>& out) {
-  const size_t options = comment.empty() ? 0 : 4 + static_cast<size_t>(RoundUp4(comment.size())) + 4;
-  const size_t length = 28 + static_cast<size_t>(RoundUp4(frame.bytes.size())) + options + 4;
-  const auto time = static_cast<uint64_t>(frame.ref.time_ns);
-  FieldWriter fields(out);
-  fields.U32(6);
-  fields.U32(length);
-  fields.U32(interface);
-  fields.U32(static_cast<uint32_t>(time >> 32));
-  fields.U32(static_cast<uint32_t>(time));
-  fields.U32(frame.bytes.size());
-  fields.U32(frame.wire_length);
-  fields.PutPadded(frame.bytes);
-  if (options != 0) {
-    fields.U16(1);  // opt_comment
-    fields.U16(static_cast<uint16_t>(comment.size()));
-    fields.PutPadded(std::as_bytes(std::span(comment)));
-    fields.U32(0);  // end of options
-  }
-  fields.U32(length);
+  Block block(kEnhancedPacket, out);
+  block.U32(interface);
+  block.HighLow(static_cast<uint64_t>(frame.ref.time_ns));
+  block.U32(frame.bytes.size());
+  block.U32(frame.wire_length);
+  block.PutPadded(frame.bytes);
+  block.TextOption(kComment, comment);
 }
 
 }  // namespace
 
-Result<FileEncoder> FileEncoder::Start(FileFormat format, LinkType link, std::vector<std::byte>& out) {
+Result<FileEncoder> FileEncoder::Start(FileFormat format, LinkType link, std::vector<std::byte>& out,
+                                       const FileNotes& notes) {
   FileEncoder encoder(format);
-  if (format == FileFormat::kPcapng) AppendSectionHeader(out);
+  encoder.interface_name_ = notes.interface_name;
+  encoder.interface_description_ = notes.interface_description;
+  if (format == FileFormat::kPcapng) AppendSectionHeader(notes, out);
   auto interface = encoder.InterfaceFor(link, out);
   if (!interface) return tl::unexpected(interface.error());
   return encoder;
@@ -116,12 +156,13 @@ Result<FileEncoder> FileEncoder::Start(FileFormat format, LinkType link, std::ve
 Result<size_t> FileEncoder::InterfaceFor(LinkType link, std::vector<std::byte>& out) {
   const auto linktype = LinkTypeToFile(link);
   if (!linktype) return Fail("frames of this link type cannot be stored in a capture file");
-  const auto known = std::ranges::find(interfaces_, *linktype);
+  const auto known = std::ranges::find(interfaces_, *linktype, &Interface::linktype);
   if (known != interfaces_.end()) return static_cast<size_t>(known - interfaces_.begin());
   if (format_ == FileFormat::kPcap && !interfaces_.empty())
     return Fail("a pcap file holds frames of one link type only: write pcapng");
-  format_ == FileFormat::kPcap ? AppendPcapHeader(*linktype, out) : AppendInterface(*linktype, out);
-  interfaces_.push_back(*linktype);
+  format_ == FileFormat::kPcap ? AppendPcapHeader(*linktype, out)
+                               : AppendInterface(*linktype, interface_name_, interface_description_, out);
+  interfaces_.push_back({.linktype = *linktype});
   return interfaces_.size() - 1;
 }
 
@@ -131,10 +172,13 @@ Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, s
   if (comment.size() > 0xffff) return Fail("a comment of more than 65535 bytes is too long");
   if (frame.ref.time_ns < 0 || (format_ == FileFormat::kPcap && seconds > std::numeric_limits<uint32_t>::max()))
     return Fail("the time of a frame is out of the range that the file can hold");
-  const auto interface = InterfaceFor(frame.link, out);
-  if (!interface) return tl::unexpected(interface.error());
+  const auto index = InterfaceFor(frame.link, out);
+  if (!index) return tl::unexpected(index.error());
+  Interface& interface = interfaces_[*index];
+  if (interface.frames++ == 0) interface.first_ns = frame.ref.time_ns;
+  interface.last_ns = frame.ref.time_ns;
   if (format_ == FileFormat::kPcapng) {
-    AppendEnhancedPacket(frame, *interface, comment, out);
+    AppendEnhancedPacket(frame, *index, comment, out);
     return {};
   }
   FieldWriter fields(out);
@@ -146,12 +190,33 @@ Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, s
   return {};
 }
 
-FileWriter::FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header)
-    : path_(std::move(path)), fd_(fd), encoder_(std::move(encoder)), buffer_(std::move(header)) {}
+void FileEncoder::AppendStatistics(uint64_t lost, std::vector<std::byte>& out) const {
+  if (format_ != FileFormat::kPcapng) return;
+  for (size_t i = 0; i < (lost == 0 ? interfaces_.size() : 1); ++i) {
+    const Interface& interface = interfaces_[i];
+    Block block(kInterfaceStatistics, out);
+    block.U32(i);
+    block.HighLow(static_cast<uint64_t>(interface.last_ns));
+    if (interface.frames > 0) {
+      block.TimeOption(2, interface.first_ns);  // isb_starttime
+      block.TimeOption(3, interface.last_ns);   // isb_endtime
+    }
+    block.NumberOption(4, interface.frames);  // isb_ifrecv
+    block.NumberOption(5, lost);              // isb_ifdrop
+  }
+}
 
-Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, FileFormat format, LinkType link) {
+FileWriter::FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header)
+    : path_(std::move(path)), fd_(fd), encoder_(std::move(encoder)), buffer_(std::move(header)) {
+  buffer_.reserve(kFlushAt + kMaxFrame + 0x20000);  // a comment, too
+  ends_.reserve(kFlushAt / 16);
+  ends_.push_back(buffer_.size());
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, FileFormat format, LinkType link,
+                                                       const FileNotes& notes) {
   std::vector<std::byte> header;
-  auto encoder = FileEncoder::Start(format, link, header);
+  auto encoder = FileEncoder::Start(format, link, header, notes);
   if (!encoder) return tl::unexpected(encoder.error());
   const bool standard_output = path == "-";
   const int fd =
@@ -166,6 +231,12 @@ FileWriter::~FileWriter() { (void)Close(); }
 Result<void> FileWriter::Write(const Frame& frame, std::string_view comment) {
   auto appended = encoder_.Append(frame, comment, buffer_);
   if (!appended) return appended;
+  if (!trouble_.empty()) {  // counted, no more
+    ++lost_;
+    buffer_.clear();
+    return Fail(trouble_);
+  }
+  ends_.push_back(buffer_.size());
   return buffer_.size() < kFlushAt ? Result<void>{} : Flush();
 }
 
@@ -174,19 +245,37 @@ Result<void> FileWriter::Flush() {
   while (written < buffer_.size()) {
     const ssize_t n = ::write(fd_, buffer_.data() + written, buffer_.size() - written);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Fail(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+    if (n < 0) return Failed(written);
     written += static_cast<size_t>(n);
   }
   buffer_.clear();
+  ends_.clear();
   return {};
+}
+
+// Only the first `written` bytes of the buffer got into the file: it ends with the last whole frame of them.
+Result<void> FileWriter::Failed(size_t written) {
+  if (trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
+  const auto in_file = std::ranges::upper_bound(ends_, written);
+  const size_t whole = in_file == ends_.begin() ? 0 : *(in_file - 1);
+  const off_t end = ::lseek(fd_, 0, SEEK_CUR);  // fails for a pipe
+  const off_t cut = end - static_cast<off_t>(written - whole);
+  whole_ = end >= 0 && cut > 0 && ::ftruncate(fd_, cut) == 0 && ::lseek(fd_, cut, SEEK_SET) == cut;
+  lost_ += static_cast<uint64_t>(ends_.end() - in_file);
+  buffer_.clear();
+  ends_.clear();
+  return Fail(trouble_);
 }
 
 Result<void> FileWriter::Close() {
   if (fd_ < 0) return {};
-  auto flushed = Flush();
-  if (::close(fd_) != 0 && flushed) flushed = Fail(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+  (void)Flush();
+  if (whole_) encoder_.AppendStatistics(lost_, buffer_);
+  (void)Flush();
+  if (::close(fd_) != 0 && trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
   fd_ = -1;
-  return flushed;
+  if (!trouble_.empty()) return Fail(trouble_);
+  return {};
 }
 
 }  // namespace stag::capture

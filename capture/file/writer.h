@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // FileWriter: capture files out, with nanosecond times, in the byte order of little-endian machines: pcap (one link
-// type) or pcapng (an interface per link type, comments). What Reader gives, written and read again, is the same.
+// type) or pcapng (an interface per link type, comments, what made the file, statistics). What Reader gives, written
+// and read again, is the same. In the steady state nothing is allocated per frame.
 #pragma once
 
 #include <cstdint>
@@ -17,48 +18,78 @@ namespace stag::capture {
 
 enum class FileFormat : uint8_t { kPcap, kPcapng };
 
+// What a pcapng file says of itself, in UTF-8; empty: nothing. Only the first 65535 bytes of each are kept.
+struct FileNotes {
+  std::string application;  // that made it: shb_userappl
+  std::string comment;      // on the whole file
+  std::string interface_name, interface_description;
+};
+
 // Encodes into a byte vector; for files in memory, and the core of FileWriter. Keeps no bytes.
 class FileEncoder {
  public:
   // `link`: of all frames of a pcap file; of the first interface of a pcapng file. Fails for the link types that exist
   // only inside Wireshark.
-  static Result<FileEncoder> Start(FileFormat format, LinkType link, std::vector<std::byte>& out);
+  static Result<FileEncoder> Start(FileFormat format, LinkType link, std::vector<std::byte>& out,
+                                   const FileNotes& notes = {});
 
   // Appends a frame. The number is not stored: a frame's number is its place in the file. `comment` (UTF-8, at most
   // 65535 bytes) is kept in pcapng files only. Fails, appending nothing, for a link type or a time that the format
   // cannot hold, and for frames over 1 MiB, which Reader would not believe.
   Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out);
 
+  // Appends, for each interface of a pcapng file, how many frames were appended and of what time, and that `lost` of
+  // them did not get into the file; with such, for the first interface only, as others may be missing, too.
+  void AppendStatistics(uint64_t lost, std::vector<std::byte>& out) const;
+
  private:
+  struct Interface {
+    uint16_t linktype = 0;  // as a number of the file format
+    uint64_t frames = 0;
+    int64_t first_ns = 0, last_ns = 0;  // of the frames
+  };
   explicit FileEncoder(FileFormat format) : format_(format) {}
   Result<size_t> InterfaceFor(LinkType link, std::vector<std::byte>& out);
 
   FileFormat format_;
-  std::vector<uint16_t> interfaces_;  // the link types written so far, as numbers of the file format
+  std::string interface_name_, interface_description_;
+  std::vector<Interface> interfaces_;  // those written so far
 };
 
 class FileWriter {
  public:
   // Creates or overwrites `path`; "-" is standard output.
-  static Result<std::unique_ptr<FileWriter>> Create(const std::string& path, FileFormat format, LinkType link);
+  static Result<std::unique_ptr<FileWriter>> Create(const std::string& path, FileFormat format, LinkType link,
+                                                    const FileNotes& notes = {});
   // Closes; what cannot be written then is lost without a word, so call Close first.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  // See FileEncoder::Append. Output is buffered.
+  // See FileEncoder::Append. Output is buffered. After a failure to write (a full disk) the file ends with the last
+  // frame that is whole in it, and stays readable; nothing more is written, and each Write fails.
   Result<void> Write(const Frame& frame, std::string_view comment = {});
-  // Writes out what is buffered. No Write after it.
+  // Writes out what is buffered.
+  Result<void> Flush();
+  // The same, then statistics (pcapng), and closes the file. No Write after it. Fails when anything could not be
+  // written.
   Result<void> Close();
+
+  // Frames that were handed over and could not be written; those still buffered do not count.
+  uint64_t lost() const { return lost_; }
 
  private:
   FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header);
-  Result<void> Flush();
+  Result<void> Failed(size_t written);
 
   std::string path_;
   int fd_;
   FileEncoder encoder_;
   std::vector<std::byte> buffer_;
+  std::vector<size_t> ends_;  // of the header and of the frames in the buffer
+  std::string trouble_;       // why nothing more is written
+  bool whole_ = true;         // after trouble: the file ends with a whole frame
+  uint64_t lost_ = 0;
 };
 
 }  // namespace stag::capture

@@ -10,6 +10,7 @@ namespace stag::link {
 namespace {
 
 constexpr uint8_t kTcp = 6, kUdp = 17;
+constexpr size_t kTcpHeader = 20, kUdpHeader = 8;
 
 Bytes AddressBytes(const Address& a) {
   switch (a.kind) {
@@ -138,6 +139,32 @@ void SealUdp(std::vector<std::byte>& out, size_t transport_offset, const Address
 
 void SealTcp(std::vector<std::byte>& out, size_t transport_offset, const Address& source, const Address& destination) {
   Seal(out, transport_offset, 16, kTcp, source, destination);
+}
+
+void AppendIpHeaders(std::vector<std::byte>& out, const Host& from, const Host& to, uint8_t protocol, size_t length) {
+  const bool v4 = from.address.kind == Address::Kind::kIpv4;
+  AppendEthernet(out, to.mac, from.mac, {}, v4 ? 0x0800 : 0x86dd);
+  v4 ? AppendIpv4(out, from.address, to.address, protocol, length)
+     : AppendIpv6(out, from.address, to.address, protocol, length);
+}
+
+void AppendTcpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, const TcpFields& fields,
+                    Bytes payload) {
+  AppendIpHeaders(out, from, to, kTcp, kTcpHeader + payload.size());
+  const size_t tcp = out.size();
+  AppendTcp(out, fields.source_port, fields.destination_port, fields.sequence, fields.acknowledgment, fields.flags,
+            0xffff);
+  out.insert(out.end(), payload.begin(), payload.end());
+  SealTcp(out, tcp, from.address, to.address);
+}
+
+void AppendUdpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, uint16_t source_port,
+                    uint16_t destination_port, Bytes payload) {
+  AppendIpHeaders(out, from, to, kUdp, kUdpHeader + payload.size());
+  const size_t udp = out.size();
+  AppendUdp(out, source_port, destination_port, payload.size());
+  out.insert(out.end(), payload.begin(), payload.end());
+  SealUdp(out, udp, from.address, to.address);
 }
 
 void AppendGrh(std::vector<std::byte>& out, const Address& source, const Address& destination, size_t length) {

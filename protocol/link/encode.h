@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Encoders of the link, network and transport headers under RDMA, the counterpart of packet.h, for captures made by
-// tests and generators. Each function appends one header to `out`, which the caller owns, outermost first. Lengths are
-// given by the caller (bytes that will follow the header); IPv4's header checksum is right at once, those of UDP and
-// TCP are filled in by their Seal functions once the payload stands.
+// Encoders of the link, network and transport headers under RDMA, the counterpart of packet.h, for recordings of live
+// peers and for captures that tests make. Each function appends one header to `out`, which the caller owns, outermost
+// first. Lengths are given by the caller (bytes that will follow the header); IPv4's header checksum is right at once,
+// those of UDP and TCP are filled in by their Seal functions once the payload stands.
 #pragma once
 
 #include <array>
@@ -50,6 +50,26 @@ void AppendGrh(std::vector<std::byte>& out, const Address& source, const Address
 // `global`, a GRH follows. The addresses are of kind kLid.
 void AppendLrh(std::vector<std::byte>& out, const Address& source, const Address& destination, size_t length,
                bool global);
+
+// A host on an Ethernet.
+struct Host {
+  Mac mac{};
+  Address address;
+};
+// Ethernet, then IPv4 or IPv6, as both addresses are. `length`: bytes that follow.
+void AppendIpHeaders(std::vector<std::byte>& out, const Host& from, const Host& to, uint8_t protocol, size_t length);
+
+struct TcpFields {
+  uint16_t source_port = 0, destination_port = 0;
+  uint32_t sequence = 0, acknowledgment = 0;
+  uint8_t flags = 0;
+};
+// Whole Ethernet frames, with their checksums. The payload of TCP is at most kMaxTcpPayload bytes.
+void AppendTcpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, const TcpFields& fields,
+                    Bytes payload);
+void AppendUdpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, uint16_t source_port,
+                    uint16_t destination_port, Bytes payload);
+inline constexpr size_t kMaxTcpPayload = 65535 - 20 - 20;
 
 // The Internet checksum (RFC 1071) of `bytes`, going on from `sum`; not yet complemented.
 uint32_t ChecksumSum(uint32_t sum, Bytes bytes);

@@ -11,8 +11,7 @@
 #include "protocol/base/frame.h"
 #include "protocol/ib/cm.h"
 #include "protocol/ib/icrc.h"
-#include "protocol/ib/transport.h"
-#include "protocol/link/encode.h"
+#include "protocol/ib/packets.h"
 #include "session/fabric/fabric_event.h"
 #include "tests/support/messages.h"
 
@@ -43,45 +42,22 @@ class IbWire {
 
   // A transport packet from host `from` (0 or 1) to the other.
   void Packet(fabric::Side from, const ib::Transport& t) {
+    const auto to = static_cast<fabric::Side>(1 - from);
+    Buffer out;
+    if (link() == LinkType::kEthernet) {
+      ib::AppendRoceFrame(out, {Mac(from), Shown(from)}, {Mac(to), Shown(to)}, 50000, t);
+      return Add(std::move(out));
+    }
     Buffer transport;
     ib::AppendTransport(transport, t);
-    size_t length = transport.size() + ib::kIcrcLength;
-    auto to = static_cast<fabric::Side>(1 - from);
-    const link::Mac source = Mac(from), destination = Mac(to);
-    Buffer out;
-    size_t headers = 14;
-    link::Carrier carrier = link::Carrier::kRoceV2;
-    switch (kind_) {
-      case Kind::kRoceV2:
-        link::AppendEthernet(out, destination, source, {}, 0x0800);
-        link::AppendIpv4(out, Ip(from), Ip(to), 17, length + 8);
-        link::AppendUdp(out, 50000, link::kRoceV2Port, length);
-        break;
-      case Kind::kRoceV2Ip6:
-        link::AppendEthernet(out, destination, source, {}, 0x86dd);
-        link::AppendIpv6(out, Long(Address::Kind::kIpv6, from), Long(Address::Kind::kIpv6, to), 17, length + 8);
-        link::AppendUdp(out, 50000, link::kRoceV2Port, length);
-        break;
-      case Kind::kRoceV1:
-        carrier = link::Carrier::kRoceV1;
-        link::AppendEthernet(out, destination, source, {}, link::kRoceV1Ethertype);
-        link::AppendGrh(out, Long(Address::Kind::kGid, from), Long(Address::Kind::kGid, to), length);
-        break;
-      case Kind::kInfiniBand:
-      case Kind::kInfiniBandGlobal: {
-        bool global = kind_ == Kind::kInfiniBandGlobal;
-        carrier = link::Carrier::kInfiniBand;
-        headers = 0;
-        link::AppendLrh(out, link::LidAddress(static_cast<uint16_t>(from + 1)),
-                        link::LidAddress(static_cast<uint16_t>(to + 1)), length + (global ? 40 : 0), global);
-        if (global) link::AppendGrh(out, Long(Address::Kind::kGid, from), Long(Address::Kind::kGid, to), length);
-        break;
-      }
-    }
-    size_t bth = out.size();
+    const size_t length = transport.size() + ib::kIcrcLength;
+    const bool global = kind_ == Kind::kInfiniBandGlobal;
+    link::AppendLrh(out, Shown(from, false), Shown(to, false), length + (global ? 40 : 0), global);
+    if (global) link::AppendGrh(out, Shown(from), Shown(to), length);
+    const size_t bth = out.size();
     out.insert(out.end(), transport.begin(), transport.end());
-    ib::AppendIcrc(out, carrier, headers, bth);
-    if (carrier == link::Carrier::kInfiniBand) out.resize(out.size() + 2);  // VCRC
+    ib::AppendIcrc(out, link::Carrier::kInfiniBand, 0, bth);
+    out.resize(out.size() + 2);  // VCRC
     Add(std::move(out));
   }
 
@@ -103,12 +79,7 @@ class IbWire {
   void Cm(fabric::Side from, const ib::CmMessage& m) {
     Buffer mad;
     ib::AppendCm(mad, m, 99);
-    ib::Transport t;
-    t.bth.opcode = ib::kUdSendOnly;
-    t.bth.destination_qp = ib::kGsiQp;
-    t.deth = {ib::kGsiQueueKey, ib::kGsiQp};
-    t.data = mad;
-    Packet(from, t);
+    Packet(from, ib::ManagementPacket(mad));
   }
 
   void Add(Buffer bytes) {
@@ -117,11 +88,13 @@ class IbWire {
   }
   void Wait(int64_t ns) { time_ns_ += ns; }
 
-  Address Shown(fabric::Side side) const {
+  // `network`: with a GRH its GID, not the LID.
+  Address Shown(fabric::Side side, bool network = true) const {
+    if (link() == LinkType::kInfiniBand && (kind_ == Kind::kInfiniBand || !network))
+      return link::LidAddress(static_cast<uint16_t>(side + 1));
     switch (kind_) {
       case Kind::kRoceV2: return Ip(side);
       case Kind::kRoceV2Ip6: return Long(Address::Kind::kIpv6, side);
-      case Kind::kInfiniBand: return link::LidAddress(static_cast<uint16_t>(side + 1));
       default: return Long(Address::Kind::kGid, side);
     }
   }
@@ -198,15 +171,12 @@ class IbTalk {
     wire_.Cm(1, Other(ib::CmKind::kDisconnectReply, 1));
   }
 
-  void Send(fabric::Side from, const Buffer& data) {
-    Message(from, data, ib::kSendFirst, ib::kSendMiddle, ib::kSendLast, ib::kSendOnly, {});
-  }
+  void Send(fabric::Side from, const Buffer& data) { Message(from, data, ib::MessageKind::kSend, {}); }
   void SendInvalidate(fabric::Side from, const Buffer& data, uint32_t key) {
-    Message(from, data, ib::kSendFirst, ib::kSendMiddle, ib::kSendLastInvalidate, ib::kSendOnlyInvalidate, {}, key);
+    Message(from, data, ib::MessageKind::kSendInvalidate, {}, key);
   }
   void Write(fabric::Side from, uint32_t key, uint64_t address, const Buffer& data) {
-    Message(from, data, ib::kWriteFirst, ib::kWriteMiddle, ib::kWriteLast, ib::kWriteOnly,
-            {address, key, static_cast<uint32_t>(data.size())});
+    Message(from, data, ib::MessageKind::kWrite, {address, key, static_cast<uint32_t>(data.size())});
   }
   // The request; returns its PSN.
   uint32_t ReadRequest(fabric::Side from, uint32_t key, uint64_t address, uint32_t length) {
@@ -220,10 +190,7 @@ class IbTalk {
   void ReadResponse(fabric::Side reader, uint32_t psn, const Buffer& data, uint32_t begin, uint32_t end) {
     uint32_t count = Packets(data.size());
     for (uint32_t k = begin; k < end; ++k) {
-      uint8_t opcode = count == 1       ? ib::kReadResponseOnly
-                       : k == begin     ? (k + 1 == count ? ib::kReadResponseOnly : ib::kReadResponseFirst)
-                       : k + 1 == count ? ib::kReadResponseLast
-                                        : ib::kReadResponseMiddle;
+      const uint8_t opcode = ib::OpcodeOf(ib::MessageKind::kReadResponse, k == begin, k + 1 == count);
       wire_.Rc(static_cast<fabric::Side>(1 - reader), qp_[reader], opcode, psn + k, Part(data, k), {}, 0x1f,
                messages_[reader]);
     }
@@ -243,18 +210,17 @@ class IbTalk {
   uint32_t qp(fabric::Side side) const { return qp_[side]; }
   uint32_t psn(fabric::Side side) const { return psn_[side]; }
   void set_psn(fabric::Side side, uint32_t psn) { psn_[side] = psn; }
-  uint32_t Packets(size_t length) const { return length == 0 ? 1 : static_cast<uint32_t>((length - 1) / mtu_ + 1); }
+  uint32_t Packets(size_t length) const { return ib::PacketCount(length, mtu_); }
 
  private:
   Bytes Part(const Buffer& data, size_t k) const {
     size_t begin = std::min(data.size(), k * mtu_);
     return Bytes(data).subspan(begin, std::min<size_t>(mtu_, data.size() - begin));
   }
-  void Message(fabric::Side from, const Buffer& data, uint8_t first, uint8_t middle, uint8_t last, uint8_t only,
-               ib::Reth reth, uint32_t extra = 0) {
+  void Message(fabric::Side from, const Buffer& data, ib::MessageKind kind, ib::Reth reth, uint32_t extra = 0) {
     uint32_t count = Packets(data.size());
     for (uint32_t k = 0; k < count; ++k) {
-      uint8_t opcode = count == 1 ? only : k == 0 ? first : k + 1 == count ? last : middle;
+      const uint8_t opcode = ib::OpcodeOf(kind, k == 0, k + 1 == count);
       wire_.Rc(from, qp_[1 - from], opcode, psn_[from], Part(data, k), reth, 0, extra);
       psn_[from] = ib::PsnAdd(psn_[from], 1);
     }

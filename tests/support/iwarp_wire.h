@@ -13,6 +13,7 @@
 #include "protocol/iwarp/ddp.h"
 #include "protocol/iwarp/fpdu.h"
 #include "protocol/iwarp/mpa.h"
+#include "protocol/iwarp/segments.h"
 #include "protocol/link/packet.h"
 #include "tests/support/messages.h"
 
@@ -87,28 +88,15 @@ class Conversation {
     header.opcode = opcode;
     header.invalidate_stag = invalidate;
     header.sequence = ++sends_[from];
-    size_t at = 0;
-    do {
-      const size_t n = std::min(part, message.size() - at);
-      header.message_offset = static_cast<uint32_t>(at);
-      header.last = at + n == message.size();
-      Ddp(from, header, message.subspan(at, n));
-      at += n;
-    } while (at < message.size());
+    Segmented(from, header, message, part);
   }
   void Tagged(unsigned from, iwarp::Opcode opcode, uint32_t stag, uint64_t offset, Bytes data, size_t part = 1400) {
     iwarp::DdpHeader header;
     header.tagged = true;
     header.opcode = opcode;
     header.stag = stag;
-    size_t at = 0;
-    do {
-      const size_t n = std::min(part, data.size() - at);
-      header.offset = offset + at;
-      header.last = at + n == data.size();
-      Ddp(from, header, data.subspan(at, n));
-      at += n;
-    } while (at < data.size());
+    header.offset = offset;
+    Segmented(from, header, data, part);
   }
   void ReadRequest(unsigned from, const iwarp::ReadRequest& request) {
     iwarp::DdpHeader header;
@@ -184,6 +172,13 @@ class Conversation {
   const Options& options() const { return options_; }
 
  private:
+  void Segmented(unsigned from, iwarp::DdpHeader header, Bytes message, size_t part) {
+    header.last = true;
+    iwarp::ForEachSegment(header, message.size(), part, [&](const iwarp::DdpHeader& h, uint64_t at, size_t n) {
+      Ddp(from, h, message.subspan(static_cast<size_t>(at), n));
+    });
+  }
+
   Options options_;
   std::vector<Written> writes_;
   std::array<uint64_t, 2> position_{};

@@ -95,6 +95,20 @@ TEST_F(Convert, TsharkReadsWhatWeWrite) {
   }
 }
 
+TEST_F(Convert, CapinfosReadsNotesAndStatistics) {
+  const std::string path = directory_ + "/written";
+  auto writer = FileWriter::Create(path, FileFormat::kPcapng, LinkType::kEthernet,
+                                   {"stag 1", "made by a test", "mlx5_0", "a device"});
+  ASSERT_TRUE(writer);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE((*writer)->Write({{0, i}, LinkType::kEthernet, Pattern(60), 60}));
+  ASSERT_TRUE((*writer)->Close());
+  const std::string info = OutputOf("capinfos " + path);
+  for (const char* part : {"Wireshark/... - pcapng", "nanoseconds (9)", "Capture application: stag 1",
+                           "Capture comment:     made by a test", "Name = mlx5_0", "Description = a device",
+                           "Number of stat entries = 1", "Number of packets = 3"})
+    EXPECT_NE(info.find(part), std::string::npos) << part << '\n' << info;
+}
+
 // Both byte orders, two sections, times in powers of two with an offset.
 TEST_F(Convert, TsharkAgreesOnPcapng) {
   FileBytes file(true);

@@ -2,7 +2,9 @@
 #include "capture/file/writer.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -107,6 +109,99 @@ TEST(FileWriter, FullDiskIsSaid) {
   const auto closed = (*writer)->Close();
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().message, "cannot write /dev/full: No space left on device");
+}
+
+// What a pcapng file says of itself, block by block, as the draft has it (sections 4.1, 4.2 and 4.6).
+TEST(FileEncoder, NotesAndStatistics) {
+  const FileNotes notes{.application = "stag 1",
+                        .comment = "made by a test",
+                        .interface_name = "mlx5_0",
+                        .interface_description = "a device"};
+  ByteVector out;
+  auto encoder = FileEncoder::Start(FileFormat::kPcapng, LinkType::kEthernet, out, notes);
+  ASSERT_TRUE(encoder);
+  const ByteVector frame = Pattern(4);
+  ASSERT_TRUE(encoder->Append({{1, 0x1'0000'0005}, LinkType::kEthernet, frame, 4}, {}, out));
+  ASSERT_TRUE(encoder->Append({{2, 0x2'0000'0006}, LinkType::kEthernet, frame, 4}, {}, out));
+  encoder->AppendStatistics(1, out);
+
+  FileBytes expected(false);
+  const auto text = [](std::string_view t) { return std::as_bytes(std::span(t)); };
+  const auto body = [&] { return expected.Body(); };
+  expected.Block(0x0a0d0d0a, body()
+                                 .U32(0x1a2b3c4d)
+                                 .U16(1)
+                                 .U16(0)
+                                 .U64(~uint64_t{0})
+                                 .U16(1)
+                                 .U16(14)
+                                 .Put(text("made by a test"))
+                                 .Pad()
+                                 .U16(4)
+                                 .U16(6)
+                                 .Put(text("stag 1"))
+                                 .Pad()
+                                 .U32(0));
+  expected.Interface(
+      1, 1u << 20,
+      body().U16(2).U16(6).Put(text("mlx5_0")).Pad().U16(3).U16(8).Put(text("a device")).U16(9).U16(1).U32(9).U32(0));
+  expected.Enhanced(0, 0x1'0000'0005, frame, 4).Enhanced(0, 0x2'0000'0006, frame, 4);
+  expected.Block(5, body()
+                        .U32(0)
+                        .U32(2)
+                        .U32(6)
+                        .U16(2)
+                        .U16(8)
+                        .U32(1)
+                        .U32(5)  // begin
+                        .U16(3)
+                        .U16(8)
+                        .U32(2)
+                        .U32(6)  // end
+                        .U16(4)
+                        .U16(8)
+                        .U64(2)  // received
+                        .U16(5)
+                        .U16(8)
+                        .U64(1)  // dropped
+                        .U32(0));
+  EXPECT_EQ(out, expected.bytes());
+  const ReadBack read = ReadAll(out);
+  EXPECT_EQ(read.frames.size(), 2u);
+  EXPECT_EQ(read.end, Reader::Next::kEnd);
+}
+
+// As on a full disk, at every place in a frame: the file ends with the last that is whole, and is readable.
+TEST(FileWriter, AFullDiskLeavesWholeFrames) {
+  char name[] = "/tmp/stag_writer_XXXXXX";
+  const std::string directory = ::mkdtemp(name);
+  const std::string path = directory + "/out";
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const ByteVector bytes = Pattern(100);
+  for (const FileFormat format : kFormats) {
+    for (rlim_t size = 500; size < 650; ++size) {
+      auto writer = FileWriter::Create(path, format, LinkType::kEthernet);
+      ASSERT_TRUE(writer);
+      const rlimit limit{size, before.rlim_max};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      for (int i = 0; i < 10; ++i) ASSERT_TRUE((*writer)->Write({{0, i}, LinkType::kEthernet, bytes, 100}));
+      EXPECT_FALSE((*writer)->Flush());
+      EXPECT_FALSE((*writer)->Write({{0, 10}, LinkType::kEthernet, bytes, 100}));
+      ::setrlimit(RLIMIT_FSIZE, &before);
+      const auto closed = (*writer)->Close();
+      ASSERT_FALSE(closed);
+      EXPECT_EQ(closed.error().message, "cannot write " + path + ": File too large");
+      const ReadBack read = ReadAll(Reader::Open(path));
+      EXPECT_EQ(read.end, Reader::Next::kEnd) << read.error << ' ' << size;
+      const uint64_t header = format == FileFormat::kPcap ? 24 : 28 + 32,
+                     each = format == FileFormat::kPcap ? 116 : 132;
+      EXPECT_EQ(read.frames.size(), (size - header) / each) << size;
+      EXPECT_EQ((*writer)->lost(), 11 - read.frames.size());
+    }
+  }
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

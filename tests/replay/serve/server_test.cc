@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// A Server and a Requester over loopback: files come back byte for byte whichever way they went, and the conformance
-// engine, on the server's side, finds nothing.
+// A Server and a Requester over loopback: files come back byte for byte whichever way they went; the conformance
+// engine, on the server's side, finds nothing; and what is recorded there, read again, gives the same transactions.
 #include "replay/serve/server.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,11 @@
 #include "conformance/engine/engine.h"
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/engine/requester.h"
+#include "replay/record/recorder.h"
 #include "replay/serve/echo.h"
 #include "tests/replay/serve/nfs_client.h"
+#include "tests/session/rpcrdma/recorder.h"
+#include "tests/support/run_capture.h"
 
 namespace stag::replay {
 namespace {
@@ -30,19 +33,21 @@ struct Findings : conformance::FindingSink {
 };
 
 // The server in a thread of its own, until Stop.
-class Running {
+class Running : fabric::Sink {
  public:
   explicit Running(Service& service, ServerOptions options = {})
-      : engine_({}, findings), session_({}, {&engine_}), log_(session_), options_(options) {
+      : engine_({}, findings), session_({}, {&engine_, &seen_}), log_(*this), options_(options) {
+    recorder_ = std::move(*FrameRecorder::Create(path_, "stag test", "a server"));
     listener_ = std::move(*transport_->Listen({"127.0.0.1", 0}));
     options_.events = &log_;
     options_.stop = stop_;
     server.emplace(*listener_, service, nullptr, options_);
     thread_ = std::thread([this] { EXPECT_TRUE(server->Run()); });
   }
-  ~Running() {
+  ~Running() override {
     Stop();
     ::close(stop_);
+    std::remove(path_.c_str());
   }
   void Stop() {
     if (!thread_.joinable()) return;
@@ -53,6 +58,8 @@ class Running {
     thread_.join();
     session_.Finish();
     EXPECT_EQ(findings.all, std::vector<std::string>{});
+    recorder_->Finish();
+    ExpectRecorded();
   }
   auto Connect(const RequesterOptions& options) {
     EndpointOptions end;
@@ -64,8 +71,34 @@ class Running {
   std::optional<Server> server;
 
  private:
+  void OnEvent(const fabric::Event& event) override {
+    session_.OnEvent(event);
+    recorder_->OnEvent(event);
+  }
+  void ExpectRecorded() {
+    session::Recorder again;
+    conformance::Engine engine({}, findings);
+    (void)Run(LoadFrames(path_), {}, {}, {&engine, &again});
+    EXPECT_EQ(findings.all, std::vector<std::string>{});
+    ASSERT_EQ(again.ended.size(), seen_.ended.size());
+    for (size_t i = 0; i < again.ended.size(); ++i) {
+      const session::Ended &a = again.ended[i], &b = seen_.ended[i];
+      EXPECT_EQ(a.xid, b.xid);
+      EXPECT_EQ(a.outcome, session::Outcome::kReplied);
+      EXPECT_EQ(a.call_form, b.call_form);
+      EXPECT_EQ(a.reply_form, b.reply_form);
+      EXPECT_TRUE(a.call_complete && a.reply_complete && a.data_complete);
+      EXPECT_EQ(a.call, b.call);
+      EXPECT_EQ(a.reply, b.reply);
+      EXPECT_EQ(a.data, b.data);
+    }
+  }
+
+  session::Recorder seen_;
   conformance::Engine engine_;
   session::Session session_;
+  const std::string path_ = testing::TempDir() + "stag_server_" + std::to_string(::getpid()) + ".pcapng";
+  std::unique_ptr<FrameRecorder> recorder_;
   EventLog log_;
   ServerOptions options_;
   const int stop_ = ::eventfd(0, EFD_CLOEXEC);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Recording: a FrameRecorder on a file of its own, and what is read back from that; Lines: events as text, to be
+// compared.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "replay/record/recorder.h"
+#include "tests/session/fabric/recorder.h"
+#include "tests/support/run_capture.h"
+
+namespace stag::replay::test {
+
+using EventList = stag::test::Recorder;
+
+inline std::string Hex(const std::vector<std::byte>& bytes) {
+  std::string text;
+  for (const std::byte b : bytes)
+    text += "0123456789abcdef"[static_cast<uint8_t>(b) >> 4], text += "0123456789abcdef"[static_cast<uint8_t>(b) & 15];
+  return text;
+}
+
+inline std::string Text(const std::optional<uint32_t>& v) { return v ? std::to_string(*v) : "-"; }
+
+// What an event says, but for frames and times. Private data without the zeros that fill its field.
+inline std::string Line(const stag::test::Recorded& r) {
+  const fabric::Event& e = r.event;
+  std::vector<std::byte> private_data = r.private_data;
+  while (!private_data.empty() && private_data.back() == std::byte{0}) private_data.pop_back();
+  const auto n = [](auto v) { return std::to_string(static_cast<uint64_t>(v)) + ' '; };
+  std::string text = "connection " + n(r.connection.id);
+  switch (e.kind) {
+    case fabric::EventKind::kSetup:
+      return text + "setup " + n(e.setup) + n(e.from) + Hex(private_data) + " reads " + Text(e.reads_served) + ' ' +
+             Text(e.reads_issued) + " reason " + n(e.reject_reason);
+    case fabric::EventKind::kOpened: return text + "opened";
+    case fabric::EventKind::kClosed: return text + "closed " + n(e.close_reason);
+    case fabric::EventKind::kGap: return text + "gap " + n(e.from);
+    case fabric::EventKind::kNak:
+      return text + "nak " + n(e.from) + n(e.nak) + n(e.terminate_layer) + n(e.terminate_type) + n(e.terminate_code) +
+             n(e.handle) + n(e.offset) + n(e.length);
+    case fabric::EventKind::kSend: text += "send "; break;
+    case fabric::EventKind::kWrite: text += "write "; break;
+    case fabric::EventKind::kReadRequest: text += "read "; break;
+    case fabric::EventKind::kReadResponse: text += "response "; break;
+  }
+  return text + n(e.from) + n(e.handle) + n(e.offset) + n(e.length) + n(Crc32(0, r.bytes)) + n(r.bytes.size()) +
+         n(e.missing) + Text(e.invalidated) + ' ' + Text(e.immediate) + ' ' + n(e.solicited);
+}
+
+// The events in their order; the parts of a Write or Read Response that follow each other are one.
+inline std::vector<std::string> Lines(const EventList& events) {
+  std::vector<std::string> lines;
+  std::vector<stag::test::Recorded> whole;
+  for (const stag::test::Recorded& r : events.events) {
+    const auto part_of = [&](const stag::test::Recorded& before) {
+      return before.connection.id == r.connection.id && before.event.kind == r.event.kind &&
+             before.event.from == r.event.from && before.event.handle == r.event.handle &&
+             before.event.offset + before.event.length == r.event.offset;
+    };
+    const bool placed = r.event.kind == fabric::EventKind::kWrite || r.event.kind == fabric::EventKind::kReadResponse;
+    if (placed && !whole.empty() && part_of(whole.back())) {
+      whole.back().event.length += r.event.length;
+      whole.back().bytes.insert(whole.back().bytes.end(), r.bytes.begin(), r.bytes.end());
+    } else {
+      whole.push_back(r);
+    }
+  }
+  for (const stag::test::Recorded& r : whole) lines.push_back(Line(r));
+  return lines;
+}
+
+class Recording {
+ public:
+  Recording() {
+    char name[] = "/tmp/stag_record_XXXXXX";
+    directory_ = ::mkdtemp(name);
+    path = directory_ + "/recording.pcapng";
+    auto created = FrameRecorder::Create(path, "stag test", "a test");
+    EXPECT_TRUE(created) << created.error().message;
+    recorder = std::move(*created);
+  }
+  ~Recording() { std::filesystem::remove_all(directory_); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Ends the recording and reads it.
+  EventList ReadBack() {
+    recorder->Finish();
+    EXPECT_EQ(recorder->trouble(), "");
+    EXPECT_EQ(recorder->lost() + recorder->left_out(), 0u);
+    EventList events;
+    const std::vector<stag::test::OwnedFrame> frames = stag::test::LoadFrames(path);
+    EXPECT_EQ(frames.size(), recorder->frames());
+    stats = stag::test::Decode(frames, {.verify_crc = true}, events);
+    return events;
+  }
+
+  std::string path;
+  std::unique_ptr<FrameRecorder> recorder;
+  fabric::DecoderStats stats;
+
+ private:
+  std::string directory_;
+};
+
+// Events go to both.
+struct Both : fabric::Sink {
+  Both(fabric::Sink& first, fabric::Sink& second) : a(first), b(second) {}
+  void OnEvent(const fabric::Event& event) override {
+    a.OnEvent(event);
+    b.OnEvent(event);
+  }
+  fabric::Sink &a, &b;
+};
+
+}  // namespace stag::replay::test
