@@ -19,9 +19,8 @@ Address Ip(uint8_t last) {
 }
 
 Buffer Text(std::string_view text) {
-  Buffer out(text.size());
-  std::memcpy(out.data(), text.data(), text.size());
-  return out;
+  const Bytes bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 void Beside(Checker& c, Aside::Kind kind, const Endpoint& from, const Endpoint& to, const Buffer& bytes = {}) {
