@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Rules about what stands beside the connections: NETID, CONN-002, GSS-006.
-#include <cstring>
+#include <span>
 
 #include "tests/conformance/checker.h"
 
