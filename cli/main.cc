@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   AddExplain(app, run);
   AddDevices(app, run);
   AddServe(app, run);
+  AddGenerate(app, run);
 
   try {
     app.parse(argc, argv);

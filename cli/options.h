@@ -77,5 +77,6 @@ void AddRules(CLI::App& app, Run& run);
 void AddExplain(CLI::App& app, Run& run);
 void AddDevices(CLI::App& app, Run& run);
 void AddServe(CLI::App& app, Run& run);
+void AddGenerate(CLI::App& app, Run& run);
 
 }  // namespace stag::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The operations of NFSv4.0 to 4.2: numbers, names and the layouts of those whose arguments or results are a fixed row
-// of fields. Internal to protocol/nfs.
+// of fields. The layouts are for the walkers of protocol/nfs; the numbers also for who encodes COMPOUNDs.
 #pragma once
 
 #include <cstdint>

@@ -58,12 +58,14 @@ struct Requester::Impl {
     settings = Agree(o.send_private_data ? PrivateData(o) : std::vector<std::byte>{}, endpoint->peer_private_data());
     for (size_t i = slots.size(); i-- > 0;) free.push_back(static_cast<uint32_t>(i));
     options.segment_size = std::max(options.segment_size, 1u);
+    options.segments = std::max(options.segments, 1u);
   }
 
   bool CanSend();
   Result<uint32_t> Send(const CallSpec& spec);
   Result<void> Fill(Slot& slot, const CallSpec& spec);
   Result<void> Room(Region& region, bool& spent, uint64_t size, Access access);
+  uint64_t Step(uint64_t length) const;  // bytes of a segment, of a chunk of `length`
   void AddReads(Header& header, uint32_t position, const Region& region, uint64_t at, uint64_t length) const;
   Chunk AddChunk(Header& header, const Region& region, uint64_t at, uint64_t length) const;
   uint32_t NewXid();
@@ -122,10 +124,16 @@ Result<void> Requester::Impl::Room(Region& region, bool& spent, uint64_t size, A
   return endpoint->Renew(region);
 }
 
+uint64_t Requester::Impl::Step(uint64_t length) const {
+  const uint64_t equal = RoundUp4((length + options.segments - 1) / options.segments);
+  return std::min<uint64_t>(options.segment_size, equal);
+}
+
 void Requester::Impl::AddReads(Header& header, uint32_t position, const Region& region, uint64_t at,
                                uint64_t length) const {
+  const uint64_t step = Step(length);
   for (uint64_t done = 0; done < length;) {
-    const auto n = static_cast<uint32_t>(std::min<uint64_t>(options.segment_size, length - done));
+    const auto n = static_cast<uint32_t>(std::min(step, length - done));
     header.reads.push_back({position, {region.handle, n, region.offset + at + done}});
     done += n;
   }
@@ -133,8 +141,9 @@ void Requester::Impl::AddReads(Header& header, uint32_t position, const Region& 
 
 Chunk Requester::Impl::AddChunk(Header& header, const Region& region, uint64_t at, uint64_t length) const {
   Chunk chunk{static_cast<uint32_t>(header.segments.size()), 0};
+  const uint64_t step = Step(length);
   for (uint64_t done = 0; done < length; ++chunk.count) {
-    const auto n = static_cast<uint32_t>(std::min<uint64_t>(options.segment_size, length - done));
+    const auto n = static_cast<uint32_t>(std::min(step, length - done));
     header.segments.push_back({region.handle, n, region.offset + at + done});
     done += n;
   }

@@ -26,7 +26,8 @@ struct RequesterOptions {
   uint32_t credits = 32;            // requested in every Call; slots, and receives that are posted
   uint32_t send_size = 4096;        // largest Send of this side, and ...
   uint32_t receive_size = 4096;     // ... its receives (RFC 8797 section 4: 1024 to 262144, multiples of 1024)
-  uint32_t segment_size = 1 << 20;  // chunks are split into segments of at most so many bytes
+  uint32_t segment_size = 1 << 20;  // chunks are split into segments of at most so many bytes ...
+  uint32_t segments = 1;            // ... and into so many at least, of equal length (in words), if they have the bytes
   bool remote_invalidation = true;  // the R flag
   bool send_private_data = true;
   bool fresh_handles = false;    // a new handle for every segment of every Call

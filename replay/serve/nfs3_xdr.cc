@@ -5,25 +5,6 @@ namespace stag::replay {
 
 using Node = MemoryFs::Node;
 
-Bytes GetOpaque(Cursor& in, uint32_t limit) {
-  const uint32_t size = in.U32();
-  if (size > limit) in.Fail(ParseStatus::kMalformed);
-  const Bytes bytes = in.Take(size);
-  in.Skip(RoundUp4(size) - size);
-  return bytes;
-}
-
-std::string_view GetString(Cursor& in) {
-  const Bytes bytes = GetOpaque(in);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-bool GetBool(Cursor& in) {
-  const uint32_t value = in.U32();
-  if (value > 1) in.Fail(ParseStatus::kMalformed);
-  return value == 1;
-}
-
 namespace {
 
 // set_atime, set_mtime.
@@ -51,8 +32,6 @@ NewAttributes GetNewAttributes(Cursor& in) {
   return a;
 }
 
-void PutBool(Writer& out, bool value) { out.U32(value ? 1 : 0); }
-void PutString(Writer& out, std::string_view text) { out.Opaque(std::as_bytes(std::span(text))); }
 void PutStatus(Writer& out, NfsStatus status) { out.U32(static_cast<uint32_t>(status)); }
 void PutTime(Writer& out, FileTime time) {
   out.U32(time.seconds);

@@ -4,22 +4,13 @@
 // that meets what the type does not allow fails the Cursor.
 #pragma once
 
-#include <string_view>
-
-#include "protocol/base/cursor.h"
-#include "protocol/base/writer.h"
+#include "replay/engine/xdr.h"
 #include "replay/serve/memory_fs.h"
 
 namespace stag::replay {
 
-// At most `limit` bytes, with their padding skipped.
-Bytes GetOpaque(Cursor& in, uint32_t limit = UINT32_MAX);
-std::string_view GetString(Cursor& in);
-bool GetBool(Cursor& in);
 NewAttributes GetNewAttributes(Cursor& in);  // sattr3
 
-void PutBool(Writer& out, bool value);
-void PutString(Writer& out, std::string_view text);
 void PutStatus(Writer& out, NfsStatus status);
 void PutTime(Writer& out, FileTime time);
 void PutAttributes(Writer& out, const MemoryFs& fs, const MemoryFs::Node& node);      // fattr3

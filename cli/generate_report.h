@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The report of `stag generate`, as text and as JSON lines (docs/generate.md has the fields).
+#pragma once
+
+#include "cli/output.h"
+#include "replay/generate/options.h"
+#include "replay/generate/report.h"
+
+namespace stag::cli {
+
+struct LoadContext {
+  const replay::LoadOptions& options;
+  std::string_view transport;
+};
+
+void PutLoadText(Buffer& out, const LoadContext& context, const replay::LoadReport& report, const Style& style);
+void PutLoadJsonl(Buffer& out, const LoadContext& context, const replay::LoadReport& report);
+
+}  // namespace stag::cli

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/generate/generator.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "replay/generate/tcp_client.h"
+
+namespace stag::replay {
+namespace {
+
+using Clock = Job::Clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLongest{100};          // sleep
+constexpr milliseconds kWithoutDescriptor{1};  // likewise, for an endpoint that has none
+
+}  // namespace
+
+// The connections of one thread.
+class Generator::Group {
+ public:
+  LoadConnection& Add(const LoadOptions& options, uint32_t index, Transport& transport, EventLog* events,
+                      const std::atomic<bool>& stop) {
+    connections_.push_back(std::make_unique<LoadConnection>(options, index, transport, events, stop, report_));
+    return *connections_.back();
+  }
+
+  void Run(Clock::time_point start, Clock::time_point end) {
+    for (const auto& connection : connections_) connection->Start(start, end);
+    const bool alone = connections_.size() == 1;  // then its Poll can wait
+    for (bool done = false; !done; Publish()) {
+      size_t happened = 0;
+      done = true;
+      for (const auto& connection : connections_) {
+        happened += connection->Pump(alone ? microseconds(kLongest) : microseconds{0});
+        done &= connection->done();
+      }
+      if (!done && happened == 0) Sleep(alone);
+    }
+    report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  void End() {
+    for (const auto& connection : connections_) connection->End();
+  }
+  const LoadReport& report() const { return report_; }
+  void AddTo(Counts& counts) const {
+    counts.answers += answers_.load(std::memory_order_relaxed);
+    counts.bytes += bytes_.load(std::memory_order_relaxed);
+    counts.outstanding += outstanding_.load(std::memory_order_relaxed);
+    counts.failures += failures_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  void Publish() {
+    Counts counts;
+    for (const auto& connection : connections_) {
+      counts.answers += connection->answers();
+      counts.bytes += connection->bytes();
+      counts.outstanding += connection->outstanding();
+      counts.failures += connection->failures();
+    }
+    answers_.store(counts.answers, std::memory_order_relaxed);
+    bytes_.store(counts.bytes, std::memory_order_relaxed);
+    outstanding_.store(counts.outstanding, std::memory_order_relaxed);
+    failures_.store(counts.failures, std::memory_order_relaxed);
+  }
+
+  // Until something comes, or is due. `alone`: Poll has waited, unless the connection is broken.
+  void Sleep(bool alone) {
+    descriptors_.clear();
+    auto until = Clock::now() + kLongest;
+    for (const auto& connection : connections_) {
+      if (connection->done()) continue;
+      until = std::min(until, connection->next());
+      const int descriptor = connection->descriptor();
+      if (descriptor >= 0) {
+        if (alone) return;
+        descriptors_.push_back({descriptor, POLLIN, 0});
+      } else {
+        until = std::min(until, Clock::now() + kWithoutDescriptor);
+      }
+    }
+    const auto wait = std::max(until - Clock::now(), std::chrono::nanoseconds{0});
+    const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
+    (void)::ppoll(descriptors_.data(), descriptors_.size(), &time, nullptr);
+  }
+
+  std::vector<std::unique_ptr<LoadConnection>> connections_;
+  std::vector<pollfd> descriptors_;
+  LoadReport report_;
+  std::atomic<uint64_t> answers_{0}, bytes_{0}, outstanding_{0}, failures_{0};
+};
+
+Generator::Generator(Transport& transport, LoadOptions options, EventLog* events)
+    : transport_(transport), options_(std::move(options)), events_(events) {
+  for (uint32_t i = 0; i < options_.threads; ++i) groups_.push_back(std::make_unique<Group>());
+}
+Generator::~Generator() = default;
+
+Result<void> Generator::Begin() {
+  if (options_.mode == LoadMode::kNfs3 && options_.directory.empty()) {
+    auto handle = Mount(options_.to.host, options_.mount_port, options_.path, options_.credential, options_.timeout);
+    if (!handle) return tl::unexpected(handle.error());
+    options_.directory = std::move(*handle);
+  }
+  for (uint32_t i = 0; i < options_.connections; ++i) {
+    Group& group = *groups_[i % groups_.size()];
+    if (auto begun = group.Add(options_, i, transport_, events_, stop_).Begin(); !begun) return begun;
+  }
+  return {};
+}
+
+Result<void> Generator::Run() {
+  const Result<void> begun = Begin();
+  if (begun) {
+    const auto start = Clock::now();
+    const auto end = options_.duration.count() > 0 ? start + options_.duration : Clock::time_point::max();
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < groups_.size(); ++i)
+      threads.emplace_back([this, i, start, end] { groups_[i]->Run(start, end); });
+    groups_[0]->Run(start, end);
+    for (std::thread& thread : threads) thread.join();
+  }
+  for (const auto& group : groups_) {
+    group->End();
+    report_.Merge(group->report());
+  }
+  report_.interrupted = stop_.load();
+  if (!begun && !report_.interrupted) return begun;
+  return {};
+}
+
+Generator::Counts Generator::counts() const {
+  Counts counts;
+  for (const auto& group : groups_) group->AddTo(counts);
+  return counts;
+}
+
+}  // namespace stag::replay

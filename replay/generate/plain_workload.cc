@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// NULL of any program, and ECHO of `stag serve --mode echo`.
+#include "replay/engine/xdr.h"
+#include "replay/generate/workload.h"
+#include "replay/serve/echo.h"
+
+namespace stag::replay {
+namespace {
+
+class PlainWorkload final : public Workload {
+ public:
+  explicit PlainWorkload(const LoadOptions& options)
+      : verify_(options.verify),
+        calls_(options.mode == LoadMode::kEcho ? kEchoProgram : options.program,
+               options.mode == LoadMode::kEcho ? kEchoVersion : options.version, options.credential),
+        planner_(options) {
+    if (options.mode == LoadMode::kEcho) data_ = DataMessage(LargestSize(options.jobs));
+  }
+
+  Result<void> Begin(Caller& caller, bool) override {
+    planner_.Begin(caller.requester());
+    return {};
+  }
+  Result<void> End(Caller&) override { return {}; }
+
+  void Encode(Job& job, CallSpec& call) override {
+    head_.clear();
+    const bool echo = job.operation == Operation::kEcho;
+    calls_.Begin(echo ? kEchoProcedure : 0, head_);
+    call.message = head_;
+    if (echo) {
+      Writer(head_).U32(job.size);
+      if (verify_) FillPattern(data_.data(job.size), 0, 0, job.generation);
+      call.message = data_.Join(head_, job.size);
+    }
+    planner_.PlanReply(call, echo ? 4 + RoundUp4(job.size) : 0);
+  }
+
+  Verdict Judge(const Job& job, Bytes results, std::span<const Bytes>) override {
+    Verdict verdict;
+    if (job.operation != Operation::kEcho) return verdict;
+    Cursor in(results);
+    verdict.data = GetOpaque(in);
+    if (!in.ok() || verdict.data.size() != job.size) {
+      verdict.failure = "an echo of another length";
+      verdict.wrong = true;
+    }
+    return verdict;
+  }
+
+ private:
+  const bool verify_;
+  const RpcCalls calls_;
+  Planner planner_;
+  DataMessage data_;
+  std::vector<std::byte> head_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> MakePlainWorkload(const LoadOptions& options) {
+  return std::make_unique<PlainWorkload>(options);
+}
+
+}  // namespace stag::replay

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What an NFSv3 client asks for over TCP before it goes on over RDMA: the port of MOUNT (portmap, RFC 1833 section 3),
+// and the file handle of an exported directory (MOUNT, RFC 1813 appendix I). A Call at a time, with record marking (RFC
+// 5531 section 11).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replay/endpoint/endpoint.h"
+#include "replay/generate/rpc_calls.h"
+
+namespace stag::replay {
+
+// The answer to one Call, which `message` is (its header included): the whole Reply. Errors: not reached, no answer
+// within `patience`, something that is no RPC. From a reserved port where that is allowed: many servers ask for one.
+Result<std::vector<std::byte>> AskOverTcp(const HostPort& to, Bytes message, std::chrono::milliseconds patience);
+
+// The file handle of `path` at `host`. `port`: of MOUNT; none: asked for at `portmap_port`. The error says why and what
+// can be done.
+Result<std::vector<std::byte>> Mount(const std::string& host, std::optional<uint16_t> port, const std::string& path,
+                                     const Credential& credential, std::chrono::milliseconds patience,
+                                     uint16_t portmap_port = 111);
+
+}  // namespace stag::replay

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stag generate against stag serve, on loopback: loads of every mode, both sides judged, every byte verified; wrong
+options; signals.
+
+    generate_test.py STAG
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+STAG = None
+ENVIRONMENT = {**os.environ, "NO_COLOR": "1"}
+
+
+def generate(*arguments, timeout=120):
+    return subprocess.run([STAG, "generate", *arguments], capture_output=True, text=True, timeout=timeout,
+                          env=ENVIRONMENT, check=False)
+
+
+def lines_of(done):
+    """The JSON lines by type; operations and troubles are lists."""
+    lines = {"operation": [], "trouble": []}
+    for line in map(json.loads, done.stdout.splitlines()):
+        if line["type"] in ("operation", "trouble"):
+            lines[line["type"]].append(line)
+        else:
+            lines[line["type"]] = line
+    return lines
+
+
+class Serving:
+    """stag serve, which judges its side, until the end of the block."""
+
+    def __init__(self, *arguments):
+        self.arguments = arguments
+
+    def __enter__(self):
+        self.process = subprocess.Popen([STAG, "serve", "--listen", "127.0.0.1:0", "--format", "jsonl", "--check",
+                                         *self.arguments], stdout=subprocess.PIPE, text=True)
+        listening = json.loads(self.process.stdout.readline())
+        self.to = f"127.0.0.1:{listening['port']}"
+        self.mount_port = str(listening["mount_port"])
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        out, _ = self.process.communicate(timeout=60)
+        self.lines = [json.loads(line) for line in out.splitlines()]
+        assert self.process.returncode == 0, out
+
+
+class Generate(unittest.TestCase):
+    def fine(self, done):
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
+    def test_null(self):
+        with Serving("--mode", "null") as server:
+            done = generate("--to", server.to, "--calls", "500", "--check", "--format", "jsonl")
+        self.fine(done)
+        lines = lines_of(done)
+        self.assertEqual(lines["generated"]["calls"], 500)
+        self.assertEqual(lines["generated"]["ok"], 500)
+        self.assertEqual(lines["summary"]["findings"]["error"], 0)
+        self.assertGreaterEqual(lines["summary"]["transactions"], 500)
+        [null] = lines["operation"]
+        self.assertEqual(null["name"], "NULL")
+        latency = null["latency_ns"]
+        order = [latency[name] for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")]
+        self.assertEqual(order, sorted(order))
+        self.assertGreater(order[0], 0)
+
+    def test_echo(self):
+        with Serving("--mode", "echo") as server:
+            done = generate("--to", server.to, "--mode", "echo", "--size", "1-20K", "--calls", "300", "--verify", "--check",
+                            "--format", "jsonl", "--position-zero", "10", "--segments", "4", "--connections", "2")
+        self.fine(done)
+        lines = lines_of(done)
+        self.assertEqual(lines["generated"]["ok"], 300)
+        self.assertEqual(lines["generated"]["verified_bytes"] * 2, lines["generated"]["bytes"])
+        self.assertEqual(lines["summary"]["connections"], 2)
+
+    def test_nfs3(self):
+        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "400",
+                            "--mix", "read=5,write=4,getattr=1,lookup=1,readdirplus=1,null=1", "--size", "1-9K:9,64K-1M:1",
+                            "--file-size", "4M", "--verify", "--check", "--format", "jsonl")
+            text = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "50",
+                            "--sequential", "--seed", "7")
+        self.fine(done)
+        self.fine(text)
+        lines = lines_of(done)
+        self.assertEqual(lines["generated"]["ok"], 400)
+        read = next(line for line in lines["operation"] if line["name"] == "READ")
+        self.assertEqual(lines["generated"]["verified_bytes"], read["bytes"])
+        self.assertEqual(lines["summary"]["findings"]["error"], 0)
+        self.assertIn("seed 7", text.stdout)
+        procedures = {line["name"]: line["calls"] for line in server.lines if line["type"] == "procedure"}
+        self.assertEqual(procedures["NFSv3 CREATE"], procedures["NFSv3 REMOVE"])
+
+    def test_same_seed_same_calls(self):
+        counts = []
+        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            for _ in range(2):
+                done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "200",
+                                "--seed", "5", "--size", "1-9K", "--format", "jsonl")
+                self.fine(done)
+                counts.append([(line["name"], line["calls"], line["bytes"]) for line in lines_of(done)["operation"]])
+        self.assertEqual(*counts)
+
+    def test_open_loop(self):
+        with Serving("--mode", "null") as server:
+            done = generate("--to", server.to, "--rate", "500", "--duration", "500ms", "--format", "jsonl")
+        self.fine(done)
+        line = lines_of(done)["generated"]
+        self.assertEqual(line["calls"] + line["unsent"], 250)
+
+    def test_failed_calls(self):
+        with Serving("--mode", "null") as server:
+            done = generate("--to", server.to, "--calls", "5", "--program", "400000", "--format", "jsonl")
+        self.assertEqual(done.returncode, 1)
+        [operation] = lines_of(done)["operation"]
+        self.assertEqual(operation["failures"], [{"status": "PROG_UNAVAIL", "calls": 5, "first": "NULL"}])
+        self.assertEqual(operation["ok"], 0)
+
+    def test_server_gone(self):
+        server = subprocess.Popen([STAG, "serve", "--mode", "echo", "--listen", "127.0.0.1:0", "--format", "jsonl"],
+                                  stdout=subprocess.PIPE, text=True)
+        port = json.loads(server.stdout.readline())["port"]
+        with subprocess.Popen([STAG, "generate", "--to", f"127.0.0.1:{port}", "--mode", "echo", "--format", "jsonl"],
+                              stdout=subprocess.PIPE, text=True) as client:
+            time.sleep(0.5)
+            server.kill()
+            server.communicate()
+            out, _ = client.communicate(timeout=60)
+            self.assertEqual(client.returncode, 1)
+        lines = [json.loads(line) for line in out.splitlines()]
+        echo = next(line for line in lines if line["type"] == "operation")
+        self.assertEqual(echo["calls"], echo["ok"] + lines[-1]["lost"])
+        self.assertGreater(lines[-1]["lost"], 0)
+        self.assertEqual(lines[-1]["abandoned"], 1)
+
+    def test_signal(self):
+        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                with subprocess.Popen([STAG, "generate", "--to", server.to, "--mode", "nfs3", "--mount-port",
+                                       server.mount_port, "--duration", "1h", "--format", "jsonl"],
+                                      stdout=subprocess.PIPE, text=True) as client:
+                    time.sleep(0.5)
+                    client.send_signal(number)
+                    out, _ = client.communicate(timeout=60)
+                    self.assertEqual(client.returncode, 0, out)
+                self.assertTrue(json.loads(out.splitlines()[-1])["interrupted"])
+        procedures = {line["name"]: line["calls"] for line in server.lines if line["type"] == "procedure"}
+        self.assertEqual(procedures["NFSv3 CREATE"], procedures["NFSv3 REMOVE"])
+
+    def test_wrong_options(self):
+        for arguments, words in (
+                (["--mode", "null"], "--to"),
+                (["--to", "x:y"], "port"),
+                (["--to", "x", "--mix", "read"], "no READ"),
+                (["--to", "x", "--mode", "nfs3", "--mix", "read=x"], "not a mix"),
+                (["--to", "x", "--mode", "nfs3", "--mix", "read=0"], "no operation"),
+                (["--to", "x", "--mode", "nfs4", "--mix", "lookup"], "no LOOKUP"),
+                (["--to", "x", "--size", "0"], "not a size"),
+                (["--to", "x", "--size", "9K-4K"], "not a size"),
+                (["--to", "x", "--duration", "soon"], "not a time"),
+                (["--to", "x", "--rate", "5", "--bandwidth", "5M", "--mode", "echo"], "exclude"),
+                (["--to", "x", "--bandwidth", "5M"], "the mix has none"),
+                (["--to", "x", "--verify"], "nothing to --verify"),
+                (["--to", "x", "--depth", "9", "--credits", "8"], "more than --credits"),
+                (["--to", "x", "--threads", "2"], "1 connection"),
+                (["--to", "x", "--threads", "2", "--connections", "2", "--check"], "--threads 1"),
+                (["--to", "x", "--mode", "nfs3", "--size", "1M", "--file-size", "64K"], "does not fit"),
+                (["--to", "x", "--mode", "nfs3", "--handle", "abc"], "hexadecimal"),
+                (["--to", "x", "--handle", "abcd"], "nfs3")):
+            done = generate(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(words, done.stderr, arguments)
+            self.assertEqual(done.stdout, "", arguments)
+
+    def test_no_server(self):
+        done = generate("--to", "127.0.0.1:1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("connection refused", done.stderr)
+        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--export", "/none")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("has no directory /none", done.stderr)
+            done = generate("--to", server.to, "--mode", "nfs3", "--handle", "00" * 24)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("NFS3ERR_STALE", done.stderr)
+
+
+if __name__ == "__main__":
+    STAG = sys.argv.pop(1)
+    unittest.main()
