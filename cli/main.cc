@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   AddDevices(app, run);
   AddServe(app, run);
   AddGenerate(app, run);
+  AddReplay(app, run);
 
   try {
     app.parse(argc, argv);

@@ -50,6 +50,10 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
       ->type_name("");
   AddOutputOptions(command, options, formats);
   command.add_flag("--progress", options.progress, "Show a bar on stderr when it is a terminal and the work is long");
+  AddMemory(command, options);
+}
+
+void AddMemory(CLI::App& command, CommonOptions& options) {
   const auto check_size = [&options](std::string& text) {
     const std::optional<uint64_t> bytes = ParseSize(text);
     if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";

@@ -62,6 +62,8 @@ enum class Formats : uint8_t { kLines, kReports };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
+// Adds --memory.
+void AddMemory(CLI::App& command, CommonOptions& options);
 // Adds FILE..., --progress, --memory and the output options.
 void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 
@@ -78,5 +80,6 @@ void AddExplain(CLI::App& app, Run& run);
 void AddDevices(CLI::App& app, Run& run);
 void AddServe(CLI::App& app, Run& run);
 void AddGenerate(CLI::App& app, Run& run);
+void AddReplay(CLI::App& app, Run& run);
 
 }  // namespace stag::cli

@@ -32,8 +32,11 @@ Procedure Of(uint32_t version, uint32_t procedure) {
 }
 
 void Handle(uint32_t version, Stream& s) {
-  if (version == 2) return s.Skip(kNfs2HandleBytes);
-  s.Opaque(kNfs3HandleMax);
+  if (version == 2) {
+    s.Value(ValueKind::kHandle, kNfs2HandleBytes);
+  } else {
+    s.OpaqueValue(ValueKind::kHandle, kNfs3HandleMax);
+  }
 }
 
 void Attributes(uint32_t version, Stream& s) {
@@ -67,7 +70,8 @@ void WalkMountReply(uint32_t version, uint32_t procedure, Stream& s) {
     case kUmntall: return;
     case kMnt: {
       if (s.Status() != 0) return;
-      const Bytes handle = version == 3 ? s.Opaque(kNfs3HandleMax) : s.Take(kNfs2HandleBytes);
+      const Bytes handle = version == 3 ? s.OpaqueValue(ValueKind::kHandle, kNfs3HandleMax)
+                                        : s.Value(ValueKind::kHandle, kNfs2HandleBytes);
       if (s.ok()) s.visitor.OnHandle(0, handle);
       if (version == 3) s.SkipArray(4);  // authentication flavors
       return;

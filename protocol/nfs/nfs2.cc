@@ -31,15 +31,17 @@ enum Procedure : uint32_t {
 constexpr uint64_t kSetAttributesBytes = 32;  // sattr
 constexpr uint32_t kMaxName = 255;
 
+Bytes Handle(Stream& s) { return s.Value(ValueKind::kHandle, kNfs2HandleBytes); }
+
 // diropargs of something whose handle the reply may give.
 void NamedTarget(Stream& s) {
-  const Bytes directory = s.Take(kNfs2HandleBytes);
+  const Bytes directory = Handle(s);
   const Bytes name = s.Opaque(kMaxName);
   if (s.ok()) s.visitor.OnName(0, directory, name);
 }
 
 void DirectoryEntry(Stream& s) {
-  s.Skip(kNfs2HandleBytes);
+  Handle(s);
   s.Opaque(kMaxName);
 }
 
@@ -52,18 +54,18 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
     case kWritecache: return;
     case kGetattr:
     case kReadlink:
-    case kStatfs: return s.Skip(kNfs2HandleBytes);
-    case kSetattr: return s.Skip(kNfs2HandleBytes + kSetAttributesBytes);
+    case kStatfs: Handle(s); return;
+    case kSetattr: Handle(s); return s.Skip(kSetAttributesBytes);
     case kLookup: return NamedTarget(s);
     case kRead: {
-      const Bytes handle = s.Take(kNfs2HandleBytes);
+      const Bytes handle = Handle(s);
       const uint32_t offset = s.U32();
       const uint32_t count = s.U32();
       if (s.ok()) s.visitor.OnRead(0, handle, offset, count);
       return s.Skip(4);  // totalcount, unused
     }
     case kWrite: {
-      const Bytes handle = s.Take(kNfs2HandleBytes);
+      const Bytes handle = Handle(s);
       s.Skip(4);  // beginoffset, unused
       const uint32_t offset = s.U32();
       s.Skip(4);  // totalcount, unused
@@ -74,13 +76,15 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
     case kRemove:
     case kRmdir: return DirectoryEntry(s);
     case kRename: DirectoryEntry(s); return DirectoryEntry(s);
-    case kLink: s.Skip(kNfs2HandleBytes); return DirectoryEntry(s);
+    case kLink: Handle(s); return DirectoryEntry(s);
     case kSymlink:
       DirectoryEntry(s);
       s.Item(ItemKind::kLinkText);
       return s.Skip(kSetAttributesBytes);
     case kReaddir: {
-      s.Skip(kNfs2HandleBytes + 4);
+      Handle(s);
+      const uint64_t at = s.offset();
+      if (s.U32() != 0) s.Report(ValueKind::kCookie, at, 4);
       const uint32_t count = s.U32();
       if (s.ok()) s.visitor.OnReplyLimit(0, kReaddir, count);
       return;
@@ -100,7 +104,7 @@ void WalkNfs2Reply(uint32_t procedure, Stream& s) {
     case kLookup:
     case kCreate:
     case kMkdir: {
-      const Bytes handle = s.Take(kNfs2HandleBytes);
+      const Bytes handle = Handle(s);
       if (s.ok()) s.visitor.OnHandle(0, handle);
       return s.Skip(kNfs2AttributesBytes);
     }
@@ -111,8 +115,10 @@ void WalkNfs2Reply(uint32_t procedure, Stream& s) {
     case kReaddir:
       while (s.Bool()) {
         s.Skip(4);
-        s.Opaque(kMaxName);
+        const Bytes name = s.Opaque(kMaxName);
+        const uint64_t at = s.offset();
         s.Skip(4);
+        s.Report(ValueKind::kCookie, at, 4, name);
       }
       s.Bool();  // eof
       return;

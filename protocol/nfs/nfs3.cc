@@ -36,7 +36,7 @@ constexpr uint64_t kWccAttributesBytes = 24;  // wcc_attr
 enum CreateMode : uint32_t { kUnchecked = 0, kGuarded = 1, kExclusive = 2 };
 enum FileType : uint32_t { kBlock = 3, kCharacter = 4, kSocket = 6, kFifo = 7 };
 
-Bytes Handle(Stream& s) { return s.Opaque(kNfs3HandleMax); }
+Bytes Handle(Stream& s) { return s.OpaqueValue(ValueKind::kHandle, kNfs3HandleMax); }
 
 void DirectoryEntry(Stream& s) {
   Handle(s);
@@ -123,15 +123,19 @@ void CreatedObject(Stream& s) {
 
 void Directory(Stream& s, bool plus) {
   SkipPostOpAttributes(s);
-  s.Skip(8);  // cookie verifier
+  s.Value(ValueKind::kCookieVerifier, 8);
   while (s.Bool()) {
     s.Skip(8);
     const Bytes name = s.Opaque();
+    const uint64_t cookie_at = s.offset();
     s.Skip(8);
+    s.Report(ValueKind::kCookie, cookie_at, 8, name);
     if (!plus) continue;
     SkipPostOpAttributes(s);
     if (!s.Bool()) continue;
-    const Bytes handle = Handle(s);
+    const uint64_t handle_at = s.offset() + 4;
+    const Bytes handle = s.Opaque(kNfs3HandleMax);
+    s.Report(ValueKind::kHandle, handle_at, handle.size(), name);
     if (s.ok()) s.visitor.OnEntry(name, handle);
   }
   s.Bool();  // eof
@@ -184,7 +188,7 @@ void WalkNfs3Call(uint32_t procedure, Stream& s) {
     case kReaddir:
     case kReaddirplus: {
       Handle(s);
-      s.Skip(16);                                // cookie and its verifier
+      s.CookieAndVerifier();
       if (procedure == kReaddirplus) s.Skip(4);  // dircount
       const uint32_t limit = s.U32();
       if (s.ok()) s.visitor.OnReplyLimit(0, procedure, limit);

@@ -28,7 +28,7 @@ void Create(Stream& s, Handles& handles) {
 void Lock(Stream& s) {
   s.Fields("wbhh");
   const bool new_lock_owner = s.Bool();
-  s.Fields(new_lock_owner ? "wswho" : "sw");
+  s.Fields(new_lock_owner ? "wiwko" : "iw");
 }
 
 void Lookup(Stream& s, Handles& handles) {
@@ -53,17 +53,17 @@ void OpenHow(Stream& s) {
 }
 
 void Open(Stream& s, Handles& handles) {
-  s.Fields("wwwho");
+  s.Fields("wwwko");
   OpenHow(s);
   const uint32_t claim = s.U32();
   switch (claim) {
     case kClaimNull:
     case kClaimDelegateCur:
     case kClaimDelegatePrev:
-      if (claim == kClaimDelegateCur) s.Skip(16);
+      if (claim == kClaimDelegateCur) s.Fields("i");
       return Lookup(s, handles);
     case kClaimPrevious: return s.Skip(4);
-    case kClaimDelegCurFh: return s.Skip(16);
+    case kClaimDelegCurFh: return s.Fields("i");
     case kClaimFh:
     case kClaimDelegPrevFh: return;
     default: return s.Unsupported();
@@ -71,26 +71,27 @@ void Open(Stream& s, Handles& handles) {
 }
 
 void PutHandle(Stream& s, Handles& handles) {
-  handles.current = s.Opaque(kNfs4HandleMax);
+  handles.current = s.OpaqueValue(ValueKind::kHandle, kNfs4HandleMax);
   if (s.ok()) s.visitor.OnCurrentHandle(s.op_index, handles.current);
 }
 
 void Read(Stream& s, const Handles& handles) {
-  s.Skip(16);
+  s.Fields("i");
   const uint64_t offset = s.U64();
   const uint32_t count = s.U32();
   if (s.ok()) s.visitor.OnRead(s.op_index, handles.current, offset, count);
 }
 
 void ReadDirectory(Stream& s) {
-  s.Fields("hhw");
+  s.CookieAndVerifier();
+  s.Skip(4);  // dircount
   const uint32_t limit = s.U32();
   if (s.ok()) s.visitor.OnReplyLimit(s.op_index, kOpReaddir, limit);
   s.Fields("m");
 }
 
 void Write(Stream& s, const Handles& handles) {
-  s.Skip(16);
+  s.Fields("i");
   const uint64_t offset = s.U64();
   s.Skip(4);  // stable
   s.Item(ItemKind::kWriteData, [&](uint32_t count) { s.visitor.OnWrite(s.op_index, handles.current, offset, count); });
@@ -112,8 +113,15 @@ void SecurityParameters(Stream& s) {
   }
 }
 
+// nfs_client_id4, client_owner4
+void ClientName(Stream& s) {
+  s.Value(ValueKind::kClientVerifier, 8);
+  s.OpaqueValue(ValueKind::kClientOwner);
+}
+
 void ExchangeId(Stream& s) {
-  s.Fields("how");
+  ClientName(s);
+  s.Skip(4);  // flags
   const uint32_t how = s.U32();
   if (how > kProtectSsv) s.Unsupported();
   if (how != kProtectNone) s.Fields("mm");
@@ -128,7 +136,9 @@ void ExchangeId(Stream& s) {
 }
 
 void CreateSession(Stream& s) {
-  s.Fields("hww");
+  s.Fields("k");
+  s.Value(ValueKind::kClientSequence, 4);
+  s.Skip(4);  // flags
   SkipChannelAttributes(s);
   SkipChannelAttributes(s);
   s.Skip(4);  // callback program
@@ -136,14 +146,15 @@ void CreateSession(Stream& s) {
 }
 
 void SetClientId(Stream& s) {
-  s.Fields("how");
+  ClientName(s);
+  s.Skip(4);  // callback program
   const Bytes netid = s.Opaque(), address = s.Opaque();
   if (s.ok()) s.visitor.OnCallbackAddress(s.op_index, netid, address);
   s.Skip(4);
 }
 
 void LayoutCommit(Stream& s) {
-  s.Fields("hhbs");
+  s.Fields("hhbi");
   if (s.Bool()) s.Fields("h");  // newoffset4
   if (s.Bool()) s.Fields("t");  // newtime4
   s.Fields("wo");               // layoutupdate4
@@ -153,7 +164,12 @@ void LayoutReturn(Stream& s) {
   s.Fields("bww");
   const uint32_t scope = s.U32();
   if (scope < kScopeFile || scope > kScopeAll) return s.Unsupported();
-  if (scope == kScopeFile) s.Fields("hhso");
+  if (scope == kScopeFile) s.Fields("hhio");
+}
+
+void TestStateid(Stream& s) {
+  const uint32_t count = s.Count(16);
+  for (uint32_t i = 0; i < count && s.ok(); ++i) s.Fields("i");
 }
 
 void WantDelegation(Stream& s) {
@@ -179,11 +195,11 @@ void Arguments(uint32_t op, Stream& s, Handles& handles) {
     case kOpSetclientid: return SetClientId(s);
     case kOpLayoutcommit: return LayoutCommit(s);
     case kOpLayoutreturn: return LayoutReturn(s);
-    case kOpTestStateid: return s.SkipArray(16);
+    case kOpTestStateid: return TestStateid(s);
     case kOpWantDelegation: return WantDelegation(s);
-    case kOpCopy: s.Fields("sshhhbb"); return SkipNetLocations(s);
-    case kOpCopyNotify: s.Skip(16); return SkipNetLocation(s);
-    case kOpLayouterror: s.Fields("hhs"); return s.SkipArray(24);  // device_error4
+    case kOpCopy: s.Fields("iihhhbb"); return SkipNetLocations(s);
+    case kOpCopyNotify: s.Fields("i"); return SkipNetLocation(s);
+    case kOpLayouterror: s.Fields("hhi"); return s.SkipArray(24);  // device_error4
     default: return s.Unsupported();
   }
 }

@@ -11,7 +11,7 @@ namespace {
 void LockDenied(Stream& s) { s.Fields("hhwho"); }
 
 void Open(Stream& s) {
-  s.Fields("scwm");
+  s.Fields("icwm");
   SkipOpenDelegation(s);
 }
 
@@ -21,8 +21,14 @@ void Read(Stream& s) {
 }
 
 void ReadDirectory(Stream& s) {
-  s.Skip(8);  // cookie verifier
-  while (s.Bool()) s.Fields("hof");
+  s.Value(ValueKind::kCookieVerifier, 8);
+  while (s.Bool()) {
+    const uint64_t at = s.offset();
+    s.Skip(8);
+    const Bytes name = s.Opaque();
+    s.Report(ValueKind::kCookie, at, 8, name);
+    s.Attributes(name);
+  }
   s.Bool();  // eof
 }
 
@@ -33,7 +39,9 @@ void SecurityInformation(Stream& s) {
 }
 
 void ExchangeId(Stream& s) {
-  s.Fields("hww");
+  s.Fields("k");
+  s.Value(ValueKind::kClientSequence, 4);
+  s.Skip(4);  // flags
   const uint32_t how = s.U32();
   if (how > kProtectSsv) s.Unsupported();
   if (how != kProtectNone) s.Fields("mm");
@@ -49,7 +57,7 @@ void ExchangeId(Stream& s) {
 void GetDirDelegation(Stream& s) {
   enum : uint32_t { kGranted = 0, kUnavailable = 1 };
   switch (s.U32()) {
-    case kGranted: return s.Fields("hsmmm");
+    case kGranted: return s.Fields("himmm");
     case kUnavailable: s.Bool(); return;
     default: return s.Unsupported();
   }
@@ -62,13 +70,13 @@ void GetDeviceList(Stream& s) {
 }
 
 void LayoutGet(Stream& s) {
-  s.Fields("bs");
+  s.Fields("bi");
   const uint32_t count = s.Count(28);
   for (uint32_t i = 0; i < count && s.ok(); ++i) s.Fields("hhwwo");
 }
 
 void CopyNotify(Stream& s) {
-  s.Fields("ts");
+  s.Fields("ti");
   SkipNetLocations(s);
 }
 
@@ -94,7 +102,7 @@ void ListExtendedAttributes(Stream& s) {
 }
 
 void GetHandle(Stream& s) {
-  const Bytes handle = s.Opaque(kNfs4HandleMax);
+  const Bytes handle = s.OpaqueValue(ValueKind::kHandle, kNfs4HandleMax);
   if (s.ok()) s.visitor.OnHandle(s.op_index, handle);
 }
 
@@ -109,9 +117,11 @@ void BindConnToSession(Stream& s) {
 }
 
 void CreateSession(Stream& s) {
-  s.Fields("sw");
+  s.Fields("xw");
   const bool back = (s.U32() & kConnBackChan) != 0;
-  SkipChannelAttributes(s);
+  s.Fields("wwwww");  // of the fore channel: up to the number of operations
+  s.Value(ValueKind::kSlotCount, 4);
+  s.SkipArray(4, 1);  // ca_rdma_ird<1>
   SkipChannelAttributes(s);
   if (s.ok() && back) s.visitor.OnBackchannel(s.op_index);
 }
@@ -120,7 +130,7 @@ void SuccessBody(uint32_t op, Stream& s) {
   switch (op) {
     case kOpBindConnToSession: return BindConnToSession(s);
     case kOpGetfh: return GetHandle(s);
-    case kOpLock: return s.Skip(16);
+    case kOpLock: return s.Fields("i");
     case kOpLockt: return;
     case kOpOpen: return Open(s);
     case kOpRead: return Read(s);
@@ -129,7 +139,7 @@ void SuccessBody(uint32_t op, Stream& s) {
     case kOpSecinfo:
     case kOpSecinfoNoName: return SecurityInformation(s);
     case kOpSetattr: return s.Fields("m");
-    case kOpSetclientid: return s.Fields("hh");
+    case kOpSetclientid: return s.Fields("kv");
     case kOpExchangeId: return ExchangeId(s);
     case kOpCreateSession: return CreateSession(s);
     case kOpGetDirDelegation: return GetDirDelegation(s);
@@ -140,7 +150,7 @@ void SuccessBody(uint32_t op, Stream& s) {
       return;
     case kOpLayoutget: return LayoutGet(s);
     case kOpLayoutreturn:
-      if (s.Bool()) s.Skip(16);  // layoutreturn_stateid
+      if (s.Bool()) s.Fields("i");  // layoutreturn_stateid
       return;
     case kOpTestStateid: return s.SkipArray(4);
     case kOpWantDelegation: return SkipOpenDelegation(s);

@@ -10,10 +10,10 @@ void SkipOpenDelegation(Stream& s) {
   switch (s.U32()) {
     case kNone: return;
     case kRead:
-    case kReadAttributes: return s.Fields("sbwwwo");
+    case kReadAttributes: return s.Fields("ibwwwo");
     case kWrite:
     case kWriteAttributes: {
-      s.Fields("sb");
+      s.Fields("ib");
       const uint32_t limit_by = s.U32();
       if (limit_by != kLimitSize && limit_by != kLimitBlocks) s.Malformed();
       return s.Fields("hwwwo");
@@ -52,7 +52,7 @@ void SkipNetLocations(Stream& s) {
 }
 
 void SkipWriteResponse(Stream& s) {
-  s.SkipArray(16, 1);  // wr_callback_id<1>
+  if (s.Count(16, 1) == 1) s.Fields("i");  // wr_callback_id<1>
   s.Fields("hwh");
 }
 

@@ -17,6 +17,58 @@ Bytes Stream::Opaque(uint32_t max) {
   return body;
 }
 
+Bytes Stream::Value(ValueKind kind, uint64_t size) {
+  const uint64_t at = cursor_.offset();
+  const Bytes value = Take(size);
+  Report(kind, at, size);
+  return value;
+}
+
+Bytes Stream::OpaqueValue(ValueKind kind, uint32_t max) {
+  const uint64_t at = cursor_.offset() + 4;
+  const Bytes value = Opaque(max);
+  Report(kind, at, value.size());
+  return value;
+}
+
+void Stream::Attributes(Bytes name) {
+  constexpr uint32_t kFileHandle = 19;  // RFC 8881 section 5.8: attributes stand in the order of their numbers
+  const uint32_t words = Count(4);
+  const uint32_t first = words > 0 ? U32() : 0;
+  if (words > 0) Skip(uint64_t{words - 1} * 4);
+  const uint64_t at = cursor_.offset() + 4;
+  const Bytes values = Opaque();
+  if (!ok() || !(first >> kFileHandle & 1)) return;
+  Cursor value(values);
+  for (uint32_t number = 0; number < kFileHandle; ++number) {
+    if (!(first >> number & 1)) continue;
+    switch (number) {
+      case 0: value.Skip(uint64_t{value.U32()} * 4); break;  // supported_attrs
+      case 3:                                                // change
+      case 4: value.Skip(8); break;                          // size
+      case 8: value.Skip(16); break;                         // fsid
+      case 12:                                               // acl
+        for (uint32_t entries = value.U32(); entries > 0 && value.ok(); --entries) {
+          value.Skip(12);
+          value.Skip(RoundUp4(value.U32()));
+        }
+        break;
+      default: value.Skip(4); break;  // enumerations, booleans, lease_time, rdattr_error
+    }
+  }
+  const uint64_t handle_at = at + value.offset() + 4;
+  const Bytes handle = value.Take(value.U32());
+  if (value.ok()) Report(ValueKind::kHandle, handle_at, handle.size(), name);
+}
+
+void Stream::CookieAndVerifier() {
+  const uint64_t at = cursor_.offset(), cookie = U64();
+  Skip(8);
+  if (cookie == 0) return;
+  Report(ValueKind::kCookie, at, 8);
+  Report(ValueKind::kCookieVerifier, at + 8, 8);
+}
+
 void Stream::Padding(uint32_t size) {
   const uint64_t start = cursor_.offset();
   const Bytes padding = Take(RoundUp4(size) - size);
@@ -53,6 +105,12 @@ void Stream::Fields(const char* layout) {
         break;
       case 'b': Bool(); break;
       case 'n': Opaque(128); break;
+      case 'i': Value(ValueKind::kStateid, 16); break;
+      case 'k': Value(ValueKind::kClientId, 8); break;
+      case 'v': Value(ValueKind::kConfirmVerifier, 8); break;
+      case 'x': Value(ValueKind::kSession, 16); break;
+      case 'a': Attributes(); break;
+      case 'q': Value(ValueKind::kSlot, 12); break;
       default: Unsupported();
     }
   }

@@ -37,8 +37,24 @@ class Stream {
     Skip(Count(element_bytes, max) * element_bytes);
   }
 
-  // Skips one field per letter: w word (4 bytes), h hyper (8), s sixteen bytes (stateid, session or device id), t time
-  // (12), o opaque, m bitmap, f fattr4, c change_info4, b bool, n file handle of version 4.
+  uint64_t offset() const { return cursor_.offset(); }
+  // Tells the visitor of the `size` bytes at `at`, which were read.
+  void Report(ValueKind kind, uint64_t at, uint64_t size, Bytes name = {}) {
+    if (ok()) visitor.OnValue({kind, op_index, at, static_cast<uint32_t>(size), name});
+  }
+  // Takes `size` bytes, or an opaque, and reports them.
+  Bytes Value(ValueKind kind, uint64_t size);
+  Bytes OpaqueValue(ValueKind kind, uint32_t max = 0xffffffffu);
+
+  // Of a READDIR call of version 3 or 4. A cookie of 0 begins the listing, whatever the verifier: not reported.
+  void CookieAndVerifier();
+
+  // fattr4 of a result, with the file handle that may be among the attributes. `name`: of the directory entry.
+  void Attributes(Bytes name = {});
+
+  // Skips one field per letter: w word (4 bytes), h hyper (8), s sixteen bytes (a device id, say), t time (12), o
+  // opaque, m bitmap, f fattr4, c change_info4, b bool, n file handle of version 4. These are reported, too: i stateid,
+  // k client id, v confirm verifier, x session id, q slot of SEQUENCE, a fattr4 of a result.
   void Fields(const char* layout);
 
   // The status that results begin with; the first one is the Walk's.

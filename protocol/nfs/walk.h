@@ -31,6 +31,31 @@ struct Item {
   uint32_t op_index = 0;  // index of the COMPOUND operation; 0 for NFSv2 and v3
 };
 
+// A value that a server gives out, or that names one client: what a replay has to exchange, and in what two calls may
+// differ that ask for the same.
+enum class ValueKind : uint8_t {
+  kHandle,           // file handle: NFSv2, v3, v4, MOUNT, NFSACL
+  kCookie,           // of a directory entry, 8 bytes (NFSv2: 4); in calls not the zero that begins a listing
+  kCookieVerifier,   // 8 bytes; in calls only beside a cookie
+  kClientId,         // clientid4, 8 bytes
+  kConfirmVerifier,  // setclientid_confirm, 8 bytes
+  kClientSequence,   // what CREATE_SESSION counts with, 4 bytes, just behind the client id: EXCHANGE_ID's results, and
+                     // CREATE_SESSION's arguments
+  kSession,          // sessionid4, 16 bytes; not where SEQUENCE's results repeat it
+  kSlot,             // SEQUENCE's arguments: sequence, slot and highest slot, 12 bytes, just behind the session
+  kSlotCount,        // CREATE_SESSION's results: ca_maxrequests of the fore channel, 4 bytes
+  kStateid,          // stateid4, 16 bytes
+  kClientVerifier,   // SETCLIENTID, EXCHANGE_ID: the instance of the client, 8 bytes
+  kClientOwner       // SETCLIENTID, EXCHANGE_ID: the client; opaque
+};
+struct Value {
+  ValueKind kind = ValueKind::kHandle;
+  uint32_t op_index = 0;  // of the COMPOUND operation; 0 in other programs and versions
+  uint64_t offset = 0;    // bytes from the start of the stream; of an opaque, just behind its count word
+  uint32_t length = 0;    // bytes, without count word and padding
+  Bytes name;             // the directory entry that it belongs to (cookies, READDIRPLUS handles); empty: none
+};
+
 // Called in stream order. All views point into the stream and are valid during the call.
 class Visitor {
  public:
@@ -63,6 +88,8 @@ class Visitor {
   virtual void OnHandle(uint32_t /*op_index*/, Bytes /*handle*/) {}
   // NFSv3 READDIRPLUS reply entry that came with a handle.
   virtual void OnEntry(Bytes /*name*/, Bytes /*handle*/) {}
+  // In calls and replies; of callbacks only some.
+  virtual void OnValue(const Value&) {}
   // READ reply: just before its Item; `count`: the Item's length. `eof` is false in NFSv2, which has none.
   virtual void OnReadResult(uint32_t /*op_index*/, uint32_t /*count*/, bool /*eof*/) {}
 };

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What `stag replay` says: of a plan (--dry-run), and of what came of playing it. As text and as JSON lines.
+#pragma once
+
+#include "cli/output.h"
+#include "replay/plan/plan.h"
+#include "replay/play/report.h"
+
+namespace stag::cli {
+
+void PutPlanText(Buffer& out, const replay::Recording& recording, const replay::Plan& plan, const Style& style);
+// A line per forward Call that was selected, in order, and one in all.
+void PutPlanJsonl(Buffer& out, const replay::Recording& recording, const replay::Plan& plan);
+
+void PutPlayText(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report, const Style& style);
+// A line per procedure, difference and trouble, and one in all.
+void PutPlayJsonl(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report);
+
+}  // namespace stag::cli

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// PlayLink: one live connection that plays the Calls of one recorded connection: what is next, what is under way, and
+// what becomes of it when the connection is lost. Internal to replay/play.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "replay/engine/requester.h"
+#include "replay/plan/live_values.h"
+#include "replay/play/callbacks.h"
+#include "replay/play/options.h"
+#include "replay/play/report.h"
+
+namespace stag::replay {
+
+using PlayClock = std::chrono::steady_clock;
+
+// How a connection is set up: as recorded where the options do not say otherwise.
+RequesterOptions LinkOptions(const RecordedConnection& recorded, const PlayOptions& options);
+// `largest`: bytes of private data that the transport takes.
+EndpointOptions LinkEndpoint(const RecordedConnection& recorded, const PlayOptions& options,
+                             const RequesterOptions& requester, size_t largest);
+
+// What the links of a client share, and of all clients the report.
+class PlayClient {
+ public:
+  PlayClient(const Plan& plan, uint32_t number, ClientIdentity identity, PlayReport& report);
+  bool Ready(const PlannedCall& call) const { return prefix_ >= call.after; }
+  // The Call ended, however it did: nothing waits for its answer any more.
+  void Done(const PlannedCall& call);
+  // Counts `live` against what was recorded.
+  void Compare(const PlannedCall& call, const AnswerStatus& live, bool identical);
+  ProcedureReport& Of(const PlannedCall& call) { return report.procedures[call.procedure]; }
+
+  const Plan& plan;
+  const uint32_t number;
+  LiveValues values;
+  PlayReport& report;
+  PlayCounts counts;
+
+ private:
+  std::vector<bool> answered_;
+  uint32_t prefix_ = 0;  // answers that have come, without a hole, in recorded order
+};
+
+class PlayLink final : public AnswerSink {
+ public:
+  PlayLink(const Recording& recording, const PlannedLink& planned, Transport& transport, const PlayOptions& options,
+           PlayClient& client);
+
+  enum class Sent : uint8_t {
+    kSent,
+    kLater,  // answers, credits or slots are missing
+    kGone    // no connection any more; the Call was counted as not sent
+  };
+  // Whether there is a Call to be sent, and which: one to be sent again first.
+  const PlannedCall* next() const;
+  Sent SendNext();
+  // Takes what came. Returns how many answers.
+  size_t Poll();
+  // Gives up waiting for answers whose time is over; with `all`, for the ones that the recording does not have, too.
+  void GiveUp(PlayClock::time_point now, bool all);
+  // Nothing to send, nothing to wait for (but what the recording has no answer for: `quiet`).
+  bool finished() const { return !next() && waiting_ == 0; }
+  bool quiet() const { return !next() && waiting_ == extra_; }
+  // Disconnects; Poll until it is over.
+  void Close();
+  bool connected() const { return requester_ != nullptr; }
+  bool gone() const { return gone_; }  // for good
+  int descriptor();
+  uint32_t outstanding() const { return waiting_; }
+
+ private:
+  struct InFlight {
+    const PlannedCall* call = nullptr;  // nullptr: free, or given up
+    RewrittenCall rewritten;
+    PlayClock::time_point deadline;
+    uint32_t tries = 0;
+  };
+  void OnAnswer(const Answer& answer) override;
+  void OnBackwardCall(Bytes message, std::vector<std::byte>& reply) override;
+  bool Connect();
+  void Ended();
+  void Trouble(std::string text);
+  void Refuse(const PlannedCall& call);
+  void Lose(uint32_t place);
+  void Free(uint32_t place);
+  void Take(InFlight& entry, const Answer& answer);
+  uint32_t Place();
+  Sent Transmit(const PlannedCall& call, uint32_t place);
+
+  const RecordedConnection& recorded_;
+  const PlannedLink& planned_;
+  Transport& transport_;
+  const PlayOptions& options_;
+  PlayClient& client_;
+  Callbacks callbacks_;
+  Values live_;
+  std::unique_ptr<Requester> requester_;
+  size_t next_ = 0;  // in planned_.calls
+  std::vector<InFlight> in_flight_;
+  std::vector<uint32_t> free_;
+  std::deque<uint32_t> again_;            // in_flight_ places that are to be sent again
+  uint32_t waiting_ = 0, extra_ = 0;      // Calls under way; of them without a recorded answer
+  uint32_t attempts_ = 0;                 // connections made
+  PlayClock::time_point not_before_;      // of the next attempt
+  const PlannedCall* stalled_ = nullptr;  // that was counted as one
+  const PlannedCall* slotless_ = nullptr;
+  std::vector<uint32_t> write_chunks_;  // scratch
+  bool gone_ = false, closing_ = false;
+};
+
+}  // namespace stag::replay

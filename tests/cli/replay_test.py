@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stag replay as a user runs it: --dry-run on every capture held against `stag transactions`, and live on loopback.
+
+The live tests need no recording of ours to be right: a capture of a kernel's client is played against `stag serve --mode
+nfs-memory` and recorded; that recording is played again against another server with the same files, whose handles, verifiers
+and cookies are others. What the second server answers must be what the first one did.
+
+replay_test.py STAG    (runs as a unittest program)
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+STAG = os.path.abspath(sys.argv.pop(1))
+REAL = pathlib.Path(__file__).parents[2] / "pcaps" / "real"
+NFS3 = str(REAL / "rxe-nfs3.pcap.zst")
+SESSIONS = str(REAL / "rxe-nfs4.1.pcap.zst")
+
+
+def stag(*arguments):
+    return subprocess.run([STAG, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Server:
+    """stag serve on a free port; `root`: what stag replay needs for its root."""
+
+    def __init__(self, mode, *arguments):
+        mount = ["--mount-port", "0"] if mode == "nfs-memory" else []
+        self.process = subprocess.Popen([STAG, "serve", "--mode", mode, "--listen", "127.0.0.1:0", "--format", "jsonl",
+                                         *mount, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+        listening = json.loads(self.process.stdout.readline())
+        self.address = f"127.0.0.1:{listening['port']}"
+        self.root = ["--export", "/", "--mount-port", listening["mount_port"]] if mount else []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.communicate(timeout=20)
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def exported(self):
+        """A directory with what the client of the capture looked for."""
+        root = self.directory / "export"
+        done = stag("extract", NFS3, "--out", root)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("bigdir", "ext"):
+            (root / name).mkdir(exist_ok=True)
+            for i in range(200):
+                (root / name / f"file-{i:03}").write_bytes(bytes([i]) * i)
+        (root / "link900").symlink_to("t" * 900)
+        return root
+
+
+class DryRun(Base):
+    # Every Call of the clients is either to be sent or refused, and refused only when it is not whole.
+    def test_says_what_every_call_comes_to(self):
+        for capture in sorted(REAL.glob("*.pcap*")):
+            with self.subTest(capture.name):
+                calls = [t for t in lines(stag("transactions", "--format", "jsonl", capture)) if not t["backward"]]
+                done = stag("replay", "--dry-run", "--format", "jsonl", capture)
+                if not calls:
+                    self.assertEqual(done.returncode, 2)
+                    self.assertIn("no RPC-over-RDMA", done.stderr)
+                    continue
+                self.assertEqual(done.returncode, 0, done.stderr)
+                plan = [line for line in lines(done) if line["type"] == "call"]
+                self.assertEqual([(c["frame"], c["xid"], c["connection"]) for c in plan],
+                                 [(t["call_frame"], t["xid"], t["connection"]) for t in calls])
+                for call, transaction in zip(plan, calls):
+                    self.assertEqual(call["send"], transaction["call_complete"] and transaction["call_form"] is not None)
+                    self.assertEqual(call["reason"] is None, call["send"])
+                    if call["send"]:
+                        self.assertEqual(call["bytes"], transaction["call_bytes"])
+
+    def test_text_tells_the_same(self):
+        done = stag("replay", "--dry-run", NFS3)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("457 calls to send on 1 connection, 0 cannot be sent", done.stdout)
+        # The root is all that a recording from the mount on does not give.
+        self.assertIn("1 file handle that no earlier reply gives", done.stdout)
+        self.assertIn("root: the file handle of frame 31, 0100010000000000", done.stdout)
+
+    def test_selection(self):
+        done = stag("replay", "--dry-run", "--format", "jsonl", NFS3, "--select", "procedure=READ,LOOKUP", "--select",
+                    "frame=1-200")
+        calls = [line for line in lines(done) if line["type"] == "call"]
+        self.assertEqual({c["name"] for c in calls}, {"NFSv3 LOOKUP"})
+        self.assertTrue(all(c["frame"] <= 200 for c in calls))
+
+
+class BadOptions(Base):
+    def test_are_told(self):
+        for arguments, part in [
+                ([], "FILE"), ([NFS3], "--to"), ([NFS3, "--to", "x:99999"], "--to"),
+                ([NFS3, "--to", "x", "--speed", "2"], "--timing recorded"),
+                ([NFS3, "--dry-run", "--select", "xid=3"], "frame="),
+                ([NFS3, "--dry-run", "--select", "frame=9-3"], "frame=9-3"),
+                ([NFS3, "--to", "x", "--root-handle", "abc"], "hexadecimal"),
+                ([NFS3, "--to", "x", "--duration", "soon"], "250ms"),
+                ([NFS3, "--to", "127.0.0.1:1", "--recorded-root", "00"], "--export"),
+                ([NFS3, "--to", "x", "--export", "/", "--root-handle", "00"], "one of them"),
+                ([NFS3, "--to", "x", "--mount-port", "5"], "--export"),
+                ([NFS3, "--to", "127.0.0.1:1", "--recorded-root", "00", "--root-handle", "00"], "--recorded-root"),
+                ([SESSIONS, "--to", "127.0.0.1:1", "--root-handle", "00"], "NFSv3"),
+                ([NFS3, "--to", "x", "--expect-match", "101"], "--expect-match"),
+                (["/no/such/file", "--dry-run"], "/no/such/file")]:
+            with self.subTest(" ".join(arguments)):
+                done = stag("replay", *arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(part, done.stderr)
+
+    def test_nobody_there(self):
+        with socket.socket() as taken:  # bound, and nobody listens
+            taken.bind(("127.0.0.1", 0))
+            done = stag("replay", NFS3, "--to", f"127.0.0.1:{taken.getsockname()[1]}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("127.0.0.1", done.stderr)
+
+
+class Live(Base):
+    def replay(self, server, capture, *arguments, status=0):
+        done = stag("replay", capture, "--to", server.address, "--format", "jsonl", *server.root, *arguments)
+        self.assertEqual(done.returncode, status, done.stderr + done.stdout[-2000:])
+        return lines(done)
+
+    def test_another_server_with_the_same_files(self):
+        first, second = self.directory / "first.pcapng", self.directory / "second.pcapng"
+        export = self.exported()
+        nfs = ["--select", "program=NFS"]
+        with Server("nfs-memory", "--export", export) as server:
+            said = self.replay(server, NFS3, *nfs, "--record", first, "--check")
+            self.assertEqual([line for line in said if line["type"] == "finding" and line["severity"] == "error"], [])
+            total = next(line for line in said if line["type"] == "replayed")
+            self.assertEqual(total["sent"], 33)
+            self.assertEqual(total["answered"], 33)
+            strange = total["unknown_values"]  # of files that are in the capture only
+        with Server("nfs-memory", "--export", export) as server:
+            said = self.replay(server, first, "--record", second, "--expect-match", 100)
+        total = next(line for line in said if line["type"] == "replayed")
+        self.assertEqual((total["sent"], total["matched"], total["unknown_values"]), (33, 33, strange))
+        self.assertLess(strange, 8)
+        self.assertEqual([line for line in said if line["type"] in ("difference", "trouble")], [])
+
+        def seen(capture):
+            return [(t["name"], t["call_form"], t["reply_form"], t["status"], t["data_bytes"], t["data_sha256"],
+                     t["read_chunks"], t["write_chunks"], t["reply_chunk"])
+                    for t in lines(stag("transactions", "--format", "jsonl", capture))]
+
+        self.assertEqual(seen(first), seen(second))
+        read = [line for line in seen(first) if line[0] == "READ"]
+        self.assertEqual(len(read), 5)
+        self.assertTrue(all(line[3] == 0 and line[4] > 0 for line in read), "the files were found and read")
+
+    def test_without_the_root_all_is_refused_and_told(self):
+        with Server("nfs-memory") as server:
+            server.root = []
+            said = self.replay(server, NFS3, "--select", "procedure=GETATTR", "--expect-match", 50, status=1)
+        differences = [line for line in said if line["type"] == "difference"]
+        self.assertEqual(len(differences), 10)
+        self.assertEqual(differences[0]["recorded"], "NFS3_OK")
+        self.assertEqual(differences[0]["live"], "NFS3ERR_BADHANDLE")
+
+    def test_clients_and_loops_play_everything_each(self):
+        with Server("nfs-memory", "--export", self.exported()) as server:
+            said = self.replay(server, NFS3, "--select", "program=NFS", "--connections", 3, "--loop", 2)
+        total = next(line for line in said if line["type"] == "replayed")
+        self.assertEqual((total["sent"], total["answered"], total["connections"], total["loops"]), (198, 198, 6, 6))
+
+    def test_recorded_times(self):
+        calls = [t for t in lines(stag("replay", "--dry-run", "--format", "jsonl", NFS3)) if t["type"] == "call"]
+        few = [c["frame"] for c in calls[:10]]
+        times = self.times(NFS3)
+        span = times[few[-1]] - times[few[0]]
+        with Server("nfs-memory") as server:
+            said = self.replay(server, NFS3, "--select", f"frame=1-{few[-1]}", "--timing", "recorded")
+        total = next(line for line in said if line["type"] == "replayed")
+        self.assertEqual(total["sent"], 10)
+        self.assertGreaterEqual(total["seconds"], span)
+
+    @staticmethod
+    def times(capture):
+        """Seconds of each frame, by `stag credits`, which tells the time of every Call."""
+        at = {}
+        for line in lines(stag("credits", "--format", "jsonl", capture)):
+            if line.get("event") == "call":
+                stamp = line["time"]
+                hours, minutes, seconds = stamp[stamp.index("T") + 1:-1].split(":")
+                at[line["frame"]] = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+        return at
+
+    def test_a_rate(self):
+        with Server("null") as server:
+            said = self.replay(server, NFS3, "--select", "frame=1-60", "--rate", 20)
+        total = next(line for line in said if line["type"] == "replayed")
+        self.assertGreaterEqual(total["seconds"], (total["sent"] - 1) / 20)
+
+    def test_a_duration_ends_it(self):
+        with Server("null") as server:
+            said = self.replay(server, NFS3, "--select", "procedure=NULL", "--duration", "300ms")
+        total = next(line for line in said if line["type"] == "replayed")
+        self.assertTrue(total["stopped"])
+        self.assertGreater(total["loops"], 1)
+        self.assertEqual(total["sent"], total["answered"])
+
+    def test_interrupted(self):
+        with Server("null") as server:
+            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.address, "--rate", "0.5", "--format", "jsonl"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while not self.connected(process.pid):
+                pass
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 0, err)
+        total = json.loads(out.splitlines()[-1])
+        self.assertTrue(total["stopped"])
+        self.assertLess(total["sent"], 457)
+        self.assertEqual(total["sent"], total["answered"])
+
+    @staticmethod
+    def connected(pid):
+        """Whether the process has a socket by now."""
+        try:
+            return any("socket" in os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+        except FileNotFoundError:  # one was closed meanwhile
+            return False
+
+    # The accounts: every Call is sent or not, and every sent one ends once.
+    def test_the_account_when_the_server_goes(self):
+        with Server("null", "--delay", 20) as server:
+            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.address, "--format", "jsonl"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while not self.connected(process.pid):
+                pass
+            server.process.kill()
+            out, err = process.communicate(timeout=30)
+        if process.returncode == 2:  # it had not connected yet
+            self.assertIn("127.0.0.1", err)
+            return
+        self.assertEqual(process.returncode, 1)
+        said = [json.loads(line) for line in out.splitlines()]
+        total = next(line for line in said if line["type"] == "replayed")
+        self.assertEqual(total["sent"] + total["not_sent"], 457)
+        self.assertEqual(total["sent"], total["answered"] + total["lost"] + total["timed_out"])
+        self.assertTrue([line for line in said if line["type"] == "trouble"])
+
+
+if __name__ == "__main__":
+    unittest.main()
