@@ -235,9 +235,14 @@ Result<uint32_t> Requester::Impl::Send(const CallSpec& spec) {
 size_t Requester::Impl::Poll(std::chrono::microseconds wait) {
   answered = 0;
   std::array<Completion, kCompletions> completions;
-  const size_t n = endpoint->Poll(completions, wait);
+  size_t n = endpoint->Poll(completions, wait);
   for (size_t i = 0; i < n; ++i) OnCompletion(completions[i]);
-  if (n == 0 && endpoint->state() != State::kOpen) LoseAll();
+  if (endpoint->state() == State::kOpen) return answered;
+  while (n > 0) {  // what is left of it: there is nothing to wait for
+    n = endpoint->Poll(completions, std::chrono::microseconds{0});
+    for (size_t i = 0; i < n; ++i) OnCompletion(completions[i]);
+  }
+  LoseAll();
   return answered;
 }
 

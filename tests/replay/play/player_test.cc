@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Plans played over loopback against servers that do what the test wants: answer, not answer, hang up, keep to
+// NFSv4.1's sessions. The account must come out right each time.
+#include "replay/play/player.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "replay/endpoint/soft_iwarp.h"
+#include "replay/engine/responder.h"
+#include "tests/replay/plan/recorded.h"
+
+namespace stag::replay {
+namespace {
+
+using namespace test;
+using std::chrono::milliseconds;
+using Handler = std::function<void(Bytes call, const rpc::CallHeader& header, ServiceReply& reply)>;
+
+// A server in a thread of its own.
+class LiveServer final : public Service {
+ public:
+  explicit LiveServer(Handler handler, ResponderOptions options = {}, uint64_t hang_up_after = 0)
+      : handler_(std::move(handler)), options_(options), hang_up_after_(hang_up_after) {
+    listener_ = std::move(*transport_->Listen({"127.0.0.1", 0}));
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~LiveServer() override {
+    stop_ = true;
+    thread_.join();
+  }
+  HostPort address() const { return {"127.0.0.1", listener_->port()}; }
+
+  // To be looked at when the clients are gone.
+  std::vector<Buffer> calls;
+  std::vector<Buffer> private_data;
+
+ private:
+  void OnCall(Bytes call, ServiceReply& reply) override {
+    calls.emplace_back(call.begin(), call.end());
+    handler_(call, rpc::DecodeCall(call, call.size()), reply);
+  }
+  void Run() {
+    std::vector<std::unique_ptr<Responder>> connections;
+    while (!stop_) {
+      auto incoming = listener_->Wait(milliseconds{connections.empty() ? 20 : 0});
+      if (incoming && *incoming) {
+        private_data.emplace_back((*incoming)->private_data().begin(), (*incoming)->private_data().end());
+        EndpointOptions endpoint;
+        Responder::Prepare(options_, endpoint);
+        auto accepted = (*incoming)->Accept(endpoint);
+        if (accepted) connections.push_back(std::make_unique<Responder>(std::move(*accepted), options_, *this));
+      }
+      for (const auto& connection : connections) connection->Poll(std::chrono::microseconds{500});
+      std::erase_if(connections, [](const auto& connection) { return !connection->open(); });
+      if (hang_up_after_ > 0 && calls.size() >= hang_up_after_) {
+        hang_up_after_ = 0;
+        connections.clear();
+      }
+    }
+  }
+
+  const Handler handler_;
+  const ResponderOptions options_;
+  uint64_t hang_up_after_;
+  std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
+  std::unique_ptr<Listener> listener_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+void AnswerGetattr(Bytes, const rpc::CallHeader& header, ServiceReply& reply) {
+  reply.message = GetattrReply(header.xid);
+}
+
+struct Played {
+  PlayReport report;
+  ProcedureReport total;
+};
+
+struct PlayerTest : testing::Test {
+  RecordingMaker maker;
+  PlayOptions options;
+
+  // Three Calls one after the other, then three at once.
+  void RecordGetattrs() {
+    for (const uint32_t xid : {1u, 2u, 3u}) maker.Call(GetattrCall(xid)).Reply(GetattrReply(xid));
+    for (const uint32_t xid : {4u, 5u, 6u}) maker.Call(GetattrCall(xid));
+    for (const uint32_t xid : {4u, 5u, 6u}) maker.Reply(GetattrReply(xid));
+  }
+  std::unique_ptr<Played> Play(LiveServer& server) {
+    recording_ = maker.Finish();
+    plan_ = std::move(*MakePlan(recording_, {}));
+    options.to = server.address();
+    Player player(recording_, plan_, *transport_, options);
+    const auto ran = player.Run();
+    EXPECT_TRUE(ran) << ran.error().message;
+    auto played = std::make_unique<Played>(Played{player.report(), player.report().Total()});
+    const ProcedureReport& total = played->total;
+    EXPECT_EQ(total.sent, total.answered + total.lost + total.timed_out);
+    EXPECT_EQ(total.sent + total.not_sent, plan_.calls.size() * played->report.loops);
+    return played;
+  }
+
+ private:
+  Recording recording_;
+  Plan plan_;
+  std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
+};
+
+TEST_F(PlayerTest, EverythingOnceAndAsRecorded) {
+  RecordGetattrs();
+  LiveServer server(AnswerGetattr);
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.sent, 6u);
+  EXPECT_EQ(played->total.matched, 6u);
+  EXPECT_EQ(played->total.identical, 6u);
+  EXPECT_EQ(played->report.MatchPercent(), 100);
+  EXPECT_LE(played->report.max_outstanding, 3u) << "never more at once than was recorded";
+  EXPECT_EQ(server.calls.size(), 6u);
+  // The private data of the recorded client (EventScript opens with thresholds of 4096 bytes and the R flag).
+  std::vector<std::byte> data;
+  rpcrdma::Encode(rpcrdma::PrivateData{1, 1, 3, 3}, data);
+  EXPECT_EQ(server.private_data, std::vector<Buffer>{data});
+}
+
+TEST_F(PlayerTest, OtherStatusesAreDifferences) {
+  RecordGetattrs();
+  LiveServer server([](Bytes, const rpc::CallHeader& header, ServiceReply& reply) {
+    reply.message = MakeReply(header.xid, Words({70}));
+  });
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.answered, 6u);
+  EXPECT_EQ(played->total.matched, 0u);
+  ASSERT_EQ(played->report.differences.size(), 6u);
+  EXPECT_EQ(played->report.differences[0].live, (AnswerStatus{AnswerStatus::Kind::kStatus, 70}));
+  EXPECT_EQ(played->report.MatchPercent(), 0);
+}
+
+TEST_F(PlayerTest, ACallWithoutAnAnswerTimesOutAndTheRestGoesOn) {
+  RecordGetattrs();
+  options.timeout = milliseconds{100};
+  uint32_t calls = 0;
+  LiveServer server([&calls](Bytes call, const rpc::CallHeader& header, ServiceReply& reply) {
+    if (++calls != 2) AnswerGetattr(call, header, reply);
+  });
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.timed_out, 1u);
+  EXPECT_EQ(played->total.answered, 5u);
+  ASSERT_EQ(played->report.differences.size(), 1u);
+  EXPECT_EQ(played->report.differences[0].live.kind, AnswerStatus::Kind::kTimeout);
+}
+
+// What the recording has no answer for is not waited for as long.
+TEST_F(PlayerTest, NobodyAnsweredThenEither) {
+  maker.Call(GetattrCall(1)).Reply(GetattrReply(1)).Call(GetattrCall(2));
+  options.timeout = std::chrono::hours{1};
+  LiveServer server([](Bytes call, const rpc::CallHeader& header, ServiceReply& reply) {
+    static int calls = 0;
+    if (++calls == 1) AnswerGetattr(call, header, reply);
+  });
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.timed_out, 1u);
+  EXPECT_EQ(played->total.compared, 1u);
+  EXPECT_EQ(played->report.MatchPercent(), 100);
+}
+
+TEST_F(PlayerTest, WithoutReconnectionTheRestIsNotSent) {
+  RecordGetattrs();
+  LiveServer server(AnswerGetattr, {}, 2);
+  const auto played = Play(server);
+  EXPECT_LE(played->total.answered, 2u);
+  EXPECT_GE(played->total.not_sent, 3u);
+  EXPECT_FALSE(played->report.troubles.empty());
+  EXPECT_LT(played->report.MatchPercent(), 50);
+}
+
+TEST_F(PlayerTest, AfterAReconnectionNothingIsLost) {
+  RecordGetattrs();
+  options.reconnects = 1;
+  LiveServer server(AnswerGetattr, {}, 2);
+  const auto played = Play(server);
+  EXPECT_EQ(played->report.reconnects, 1u);
+  EXPECT_EQ(played->report.connections, 2u);
+  EXPECT_EQ(played->total.answered, 6u);
+  EXPECT_EQ(played->total.lost + played->total.not_sent, 0u);
+  EXPECT_EQ(played->total.matched, 6u);
+}
+
+TEST_F(PlayerTest, CreditsAreWaitedFor) {
+  RecordGetattrs();
+  ResponderOptions stingy;
+  stingy.credits = 1;
+  LiveServer server(AnswerGetattr, stingy);
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.matched, 6u);
+  EXPECT_EQ(played->report.max_outstanding, 1u);
+  EXPECT_GE(played->report.credit_stalls, 2u);
+}
+
+// NFSv4.1: a server that has other ids, counts from elsewhere, has two slots, and takes sequences seriously.
+TEST_F(PlayerTest, SessionsOfAnotherServer) {
+  maker.Call(Compound(1, {ExchangeId(5, Name("client"))})).Reply(CompoundReply(1, {ExchangeIdResult(7, 1)}));
+  maker.Call(Compound(2, {CreateSession(7, 1)})).Reply(CompoundReply(2, {CreateSessionResult(Session(1), 1, 64)}));
+  const auto sequence = [](uint32_t xid, uint32_t n, uint32_t slot) {
+    return Compound(xid, {test::Sequence(Session(1), n, slot, slot), PutRootFh()});
+  };
+  const auto done = [](uint32_t xid, const Buffer& session, uint32_t n, uint32_t slot) {
+    return CompoundReply(xid, {SequenceResult(session, n, slot), PutRootFhResult()});
+  };
+  for (uint32_t round = 1; round <= 3; ++round) {
+    for (uint32_t slot = 0; slot < 4; ++slot) maker.Call(sequence(round * 10 + slot, round, slot));
+    for (uint32_t slot = 0; slot < 4; ++slot) maker.Reply(done(round * 10 + slot, Session(1), round, slot));
+  }
+  struct State {
+    uint32_t next[2] = {1, 1};
+  } state;
+  LiveServer server([&](Bytes call, const rpc::CallHeader& header, ServiceReply& reply) {
+    const Bytes operation = call.subspan(header.length + 12);  // behind an empty tag, the minor version and the count
+    const uint32_t xid = header.xid;
+    switch (LoadBe32(operation.data())) {
+      case 42: reply.message = CompoundReply(xid, {ExchangeIdResult(99, 40)}); break;
+      case 43: reply.message = CompoundReply(xid, {CreateSessionResult(Session(9), 40, 2)}); break;
+      default: {
+        const uint32_t n = LoadBe32(operation.data() + 20), slot = LoadBe32(operation.data() + 24);
+        const bool known = std::ranges::equal(operation.subspan(4, 16), Session(9));
+        if (!known || slot > 1 || state.next[slot] != n) {
+          reply.message = CompoundReply(xid, {SequenceResult(Session(9), n, slot, 10063)}, 10063);  // SEQ_MISORDERED
+        } else {
+          ++state.next[slot];
+          reply.message = done(xid, Session(9), n, slot);
+        }
+      }
+    }
+  });
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.matched, 14u);
+  EXPECT_GE(played->report.slot_stalls, 3u) << "of four at once two had to wait, in each round";
+  EXPECT_EQ(played->report.unknown, 0u);
+  EXPECT_EQ(state.next[0] + state.next[1], 14u);
+}
+
+// The same client twice is two clients to the server.
+TEST_F(PlayerTest, ClientsAreTold) {
+  maker.Call(Compound(1, {ExchangeId(5, Name("client"))})).Reply(CompoundReply(1, {ExchangeIdResult(7, 1)}));
+  options.clients = 3;
+  LiveServer server([](Bytes, const rpc::CallHeader& header, ServiceReply& reply) {
+    reply.message = CompoundReply(header.xid, {ExchangeIdResult(99, 40)});
+  });
+  const auto played = Play(server);
+  EXPECT_EQ(played->report.connections, 3u);
+  ASSERT_EQ(server.calls.size(), 3u);
+  for (Buffer& call : server.calls) std::fill_n(call.begin(), 4, std::byte{});  // the xid
+  std::ranges::sort(server.calls);
+  EXPECT_EQ(std::ranges::adjacent_find(server.calls), server.calls.end());
+}
+
+}  // namespace
+}  // namespace stag::replay
