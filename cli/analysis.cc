@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis.h"
 
-#include "capture/file/reader.h"
 #include "cli/text.h"
 
 namespace stag::cli {
@@ -26,17 +25,22 @@ std::string DisplayName(const std::string& file) { return file == "-" ? "standar
 
 Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
                 std::vector<session::Observer*> observers) {
-  Outcome outcome;
-  clock = Clock{};
   auto opened = capture::Reader::Open(file);
   if (!opened) {
+    Outcome outcome;
     output.Flush();
     outcome.trouble = opened.error().message;
     ComplainText(outcome.trouble);
     return outcome;
   }
+  return Analyze(**opened, DisplayName(file), options, keep_bulk, clock, output, std::move(observers));
+}
+
+Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
+                Clock& clock, Output& output, std::vector<session::Observer*> observers) {
+  Outcome outcome;
   outcome.opened = true;
-  capture::Reader& reader = **opened;
+  clock = Clock{};
 
   session::SessionOptions session_options;
   session_options.keep_bulk = keep_bulk;
@@ -46,7 +50,7 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
   decoder_options.memory_limit = options.memory / 4;
   fabric::Decoder decoder(decoder_options, session);
 
-  Progress progress(options.progress && !options.quiet, DisplayName(file));
+  Progress progress(options.progress && !options.quiet, name);
   output.set_before_write([&progress] { progress.Clear(); });
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
@@ -67,10 +71,10 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
   outcome.session = session.stats();
   if (outcome.damaged) {
     output.Flush();
-    outcome.trouble = fmt::format("{}: {}", DisplayName(file), reader.error());
+    outcome.trouble = fmt::format("{}: {}", name, reader.error());
     ComplainText(outcome.trouble);
   }
-  if (!options.quiet && !output.closed()) ReportDrops(DisplayName(file), outcome);
+  if (!options.quiet && !output.closed()) ReportDrops(name, outcome);
   return outcome;
 }
 

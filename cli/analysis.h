@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/options.h"
+#include "capture/file/reader.h"
+#include "cli/common_options.h"
 #include "cli/output.h"
 #include "session/fabric/decoder.h"
 #include "session/rpcrdma/session.h"
@@ -34,6 +35,10 @@ struct Clock {
 // early, quietly, when `output` is closed.
 Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
                 std::vector<session::Observer*> observers);
+
+// The same for what `reader` gives; `name` is for messages.
+Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
+                Clock& clock, Output& output, std::vector<session::Observer*> observers);
 
 // Calls `analyze` for each file in turn; with several files, text output gets a heading for each where `headings` says
 // so. Returns the exit status: kExitTrouble when a file could not be read or is damaged or writing failed, else

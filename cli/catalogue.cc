@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "conformance/report/reporter.h"
 

@@ -8,6 +8,7 @@
 
 #include "cli/acceptance.h"
 #include "cli/analysis.h"
+#include "cli/options.h"
 #include "conformance/engine/engine.h"
 #include "conformance/report/documents.h"
 

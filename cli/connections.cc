@@ -7,6 +7,7 @@
 
 #include "cli/analysis.h"
 #include "cli/connection_head.h"
+#include "cli/options.h"
 #include "cli/ordered_lines.h"
 #include "cli/text.h"
 #include "conformance/report/connection_json.h"

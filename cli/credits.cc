@@ -11,6 +11,7 @@
 #include "cli/connection_head.h"
 #include "cli/credit_plotter.h"
 #include "cli/credit_table.h"
+#include "cli/options.h"
 #include "cli/ordered_lines.h"
 #include "cli/text.h"
 #include "session/rpcrdma/credit_history.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/text.h"
 #include "replay/endpoint/transports.h"

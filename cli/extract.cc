@@ -8,6 +8,7 @@
 
 #include "cli/analysis.h"
 #include "cli/file_store.h"
+#include "cli/options.h"
 #include "cli/text.h"
 #include "session/files/file_accesses.h"
 

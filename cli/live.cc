@@ -48,16 +48,6 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options) {
       ->type_name("FILE");
 }
 
-CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
-                       const std::string& type, const std::string& description) {
-  return command
-      .add_option_function<std::vector<std::string>>(
-          name, [](const std::vector<std::string>&) {}, description)
-      ->allow_extra_args(false)
-      ->check(CLI::Validator(std::move(take), ""))
-      ->type_name(type);
-}
-
 std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to) {
   auto parsed = replay::ParseHostPort(text, default_port);
   if (!parsed) return parsed.error().message;

@@ -4,10 +4,10 @@
 // connections (--check, --record).
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "replay/endpoint/endpoint.h"
 #include "replay/endpoint/event_log.h"
@@ -25,9 +25,6 @@ struct LiveOptions : CommonOptions {
 // Adds --transport, --check and --record. The output options are the command's own.
 void AddLiveOptions(CLI::App& command, LiveOptions& options);
 
-// An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
-CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
-                       const std::string& type, const std::string& description);
 // For AddParsed: HOST[:PORT] or [ADDR]:PORT.
 std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to);
 

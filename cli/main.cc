@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   AddCredits(app, run);
   AddExtract(app, run);
   AddCheck(app, run);
+  AddCapture(app, run);
   AddRules(app, run);
   AddExplain(app, run);
   AddDevices(app, run);

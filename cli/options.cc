@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/options.h"
 
-#include <charconv>
-
 #include "cli/version.h"
 
 namespace stag::cli {
 
-std::optional<uint64_t> ParseSize(std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{}) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  constexpr std::string_view kUnits = "KMGT";
-  unsigned shift = 0;
-  if (!unit.empty()) {
-    const size_t power = kUnits.find(unit[0] >= 'a' ? static_cast<char>(unit[0] - 'a' + 'A') : unit[0]);
-    if (power == std::string_view::npos || !(unit.size() == 1 || unit.substr(1) == "B" || unit.substr(1) == "iB")) {
-      return std::nullopt;
-    }
-    shift = 10 * static_cast<unsigned>(power + 1);
-  }
-  if (number > UINT64_MAX >> shift) return std::nullopt;
-  return number << shift;
+CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                       const std::string& type, const std::string& description) {
+  return command
+      .add_option_function<std::vector<std::string>>(
+          name, [](const std::vector<std::string>&) {}, description)
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(std::move(take), ""))
+      ->type_name(type);
 }
 
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats) {

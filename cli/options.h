@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Options: what every command that reads captures has in common, and how the commands are declared to the option
-// parser.
+// How the commands and their options are declared to the parser of the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/common_options.h"
+
 namespace stag::cli {
-
-// Exit statuses of the program.
-inline constexpr int kExitFine = 0;
-inline constexpr int kExitFindings = 1;
-inline constexpr int kExitTrouble = 2;  // usage, environment, damaged file
-
-enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml };
-enum class Color : uint8_t { kAuto, kAlways, kNever };
-
-struct CommonOptions {
-  Format format = Format::kText;
-  Color color = Color::kAuto;
-  bool quiet = false;            // no diagnostics but errors
-  bool progress = false;         // a bar on stderr
-  uint64_t memory = 256u << 20;  // bytes
-  std::vector<std::string> files;
-};
 
 // An option whose value is one of a few words: the value goes to `value`.
 template <typename T>
@@ -54,9 +35,9 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
       ->type_name(words);
 }
 
-// Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.
-std::optional<uint64_t> ParseSize(std::string_view text);
-
+// An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
+CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                       const std::string& type, const std::string& description);
 // What --format may be: what every command has, and the reports of `stag check`.
 enum class Formats : uint8_t { kLines, kReports };
 
@@ -74,6 +55,7 @@ void AddConnections(CLI::App& app, Run& run);
 void AddTransactions(CLI::App& app, Run& run);
 void AddCredits(CLI::App& app, Run& run);
 void AddExtract(CLI::App& app, Run& run);
+void AddCapture(CLI::App& app, Run& run);
 void AddCheck(CLI::App& app, Run& run);
 void AddRules(CLI::App& app, Run& run);
 void AddExplain(CLI::App& app, Run& run);

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string_view>
 
-#include "cli/options.h"
+#include "cli/common_options.h"
 
 namespace stag::cli {
 

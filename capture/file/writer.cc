@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -190,31 +191,43 @@ Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, s
   return {};
 }
 
-void FileEncoder::AppendStatistics(uint64_t lost, std::vector<std::byte>& out) const {
+void FileEncoder::AppendStatistics(uint64_t lost, const InterfaceCounts& counts, std::vector<std::byte>& out) const {
   if (format_ != FileFormat::kPcapng) return;
   for (size_t i = 0; i < (lost == 0 ? interfaces_.size() : 1); ++i) {
     const Interface& interface = interfaces_[i];
+    const InterfaceCounts& c = i == 0 ? counts : InterfaceCounts{};
+    const uint64_t appended = interface.frames;
     Block block(kInterfaceStatistics, out);
     block.U32(i);
     block.HighLow(static_cast<uint64_t>(interface.last_ns));
-    if (interface.frames > 0) {
+    if (appended > 0) {
       block.TimeOption(2, interface.first_ns);  // isb_starttime
       block.TimeOption(3, interface.last_ns);   // isb_endtime
     }
-    block.NumberOption(4, interface.frames);  // isb_ifrecv
-    block.NumberOption(5, lost);              // isb_ifdrop
+    block.NumberOption(4, c.received.value_or(appended + c.dropped_by_us));  // isb_ifrecv
+    // Only these two say that something is missing: what we lost ourselves counts as the interface's.
+    block.NumberOption(5, c.dropped_by_interface.value_or(0) + c.dropped_by_us + lost);  // isb_ifdrop
+    block.TextOption(kComment, c.comment);
+    if (c.dropped_by_system) block.NumberOption(7, *c.dropped_by_system);  // isb_osdrop
   }
 }
 
-FileWriter::FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header)
+void FileWriter::FreeZstd::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
+
+FileWriter::FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header,
+                       Compression compression)
     : path_(std::move(path)), fd_(fd), encoder_(std::move(encoder)), buffer_(std::move(header)) {
+  if (compression == Compression::kZstd) {
+    zstd_.reset(ZSTD_createCCtx());
+    ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_compressionLevel, 1);  // keeps up with the network
+  }
   buffer_.reserve(kFlushAt + kMaxFrame + 0x20000);  // a comment, too
   ends_.reserve(kFlushAt / 16);
   ends_.push_back(buffer_.size());
 }
 
 Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, FileFormat format, LinkType link,
-                                                       const FileNotes& notes) {
+                                                       const FileNotes& notes, Compression compression) {
   std::vector<std::byte> header;
   auto encoder = FileEncoder::Start(format, link, header, notes);
   if (!encoder) return tl::unexpected(encoder.error());
@@ -222,8 +235,8 @@ Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, 
   const int fd =
       standard_output ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return Fail(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
-  return std::unique_ptr<FileWriter>(
-      new FileWriter(standard_output ? "standard output" : path, fd, std::move(*encoder), std::move(header)));
+  return std::unique_ptr<FileWriter>(new FileWriter(standard_output ? "standard output" : path, fd, std::move(*encoder),
+                                                    std::move(header), compression));
 }
 
 FileWriter::~FileWriter() { (void)Close(); }
@@ -240,37 +253,50 @@ Result<void> FileWriter::Write(const Frame& frame, std::string_view comment) {
   return buffer_.size() < kFlushAt ? Result<void>{} : Flush();
 }
 
+// The buffer as a zstd frame of its own.
+Bytes FileWriter::Compressed() {
+  packed_.resize(ZSTD_compressBound(buffer_.size()));
+  const size_t size = ZSTD_compress2(zstd_.get(), packed_.data(), packed_.size(), buffer_.data(), buffer_.size());
+  return Bytes(packed_).first(ZSTD_isError(size) ? 0 : size);
+}
+
 Result<void> FileWriter::Flush() {
+  if (buffer_.empty()) return {};
+  const Bytes bytes = zstd_ ? Compressed() : Bytes(buffer_);
   size_t written = 0;
-  while (written < buffer_.size()) {
-    const ssize_t n = ::write(fd_, buffer_.data() + written, buffer_.size() - written);
+  while (written < bytes.size()) {
+    const ssize_t n = ::write(fd_, bytes.data() + written, bytes.size() - written);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Failed(written);
     written += static_cast<size_t>(n);
   }
   buffer_.clear();
   ends_.clear();
+  header_buffered_ = false;
   return {};
 }
 
-// Only the first `written` bytes of the buffer got into the file: it ends with the last whole frame of them.
+// Only the first `written` bytes of the buffer, or of what it was compressed to, got into the file: it ends with the
+// last whole frame of them.
 Result<void> FileWriter::Failed(size_t written) {
   if (trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
-  const auto in_file = std::ranges::upper_bound(ends_, written);
+  const auto in_file = zstd_ ? ends_.begin() : std::ranges::upper_bound(ends_, written);
   const size_t whole = in_file == ends_.begin() ? 0 : *(in_file - 1);
   const off_t end = ::lseek(fd_, 0, SEEK_CUR);  // fails for a pipe
   const off_t cut = end - static_cast<off_t>(written - whole);
   whole_ = end >= 0 && cut > 0 && ::ftruncate(fd_, cut) == 0 && ::lseek(fd_, cut, SEEK_SET) == cut;
   lost_ += static_cast<uint64_t>(ends_.end() - in_file);
+  if (header_buffered_ && whole == 0) --lost_;  // that was the header
   buffer_.clear();
   ends_.clear();
+  header_buffered_ = false;
   return Fail(trouble_);
 }
 
-Result<void> FileWriter::Close() {
+Result<void> FileWriter::Close(const InterfaceCounts& counts) {
   if (fd_ < 0) return {};
   (void)Flush();
-  if (whole_) encoder_.AppendStatistics(lost_, buffer_);
+  if (whole_) encoder_.AppendStatistics(lost_, counts, buffer_);
   (void)Flush();
   if (::close(fd_) != 0 && trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
   fd_ = -1;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,15 +15,27 @@
 #include "protocol/base/frame.h"
 #include "protocol/base/result.h"
 
+struct ZSTD_CCtx_s;
+
 namespace stag::capture {
 
 enum class FileFormat : uint8_t { kPcap, kPcapng };
+enum class Compression : uint8_t { kNone, kZstd };
 
 // What a pcapng file says of itself, in UTF-8; empty: nothing. Only the first 65535 bytes of each are kept.
 struct FileNotes {
   std::string application;  // that made it: shb_userappl
   std::string comment;      // on the whole file
   std::string interface_name, interface_description;
+};
+
+// What a live capture knows of the packets of its interface: isb_ifrecv, isb_ifdrop, isb_osdrop.
+struct InterfaceCounts {
+  std::optional<uint64_t> received;              // that came
+  std::optional<uint64_t> dropped_by_interface;  // by the device or its driver
+  std::optional<uint64_t> dropped_by_system;     // in the kernel, or for lack of a receive buffer
+  uint64_t dropped_by_us = 0;                    // between receiving and writing
+  std::string comment;                           // UTF-8; empty: none
 };
 
 // Encodes into a byte vector; for files in memory, and the core of FileWriter. Keeps no bytes.
@@ -39,8 +52,9 @@ class FileEncoder {
   Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out);
 
   // Appends, for each interface of a pcapng file, how many frames were appended and of what time, and that `lost` of
-  // them did not get into the file; with such, for the first interface only, as others may be missing, too.
-  void AppendStatistics(uint64_t lost, std::vector<std::byte>& out) const;
+  // them did not get into the file; with such, for the first interface only, as others may be missing, too. `counts`
+  // are the first interface's.
+  void AppendStatistics(uint64_t lost, const InterfaceCounts& counts, std::vector<std::byte>& out) const;
 
  private:
   struct Interface {
@@ -60,7 +74,8 @@ class FileWriter {
  public:
   // Creates or overwrites `path`; "-" is standard output.
   static Result<std::unique_ptr<FileWriter>> Create(const std::string& path, FileFormat format, LinkType link,
-                                                    const FileNotes& notes = {});
+                                                    const FileNotes& notes = {},
+                                                    Compression compression = Compression::kNone);
   // Closes; what cannot be written then is lost without a word, so call Close first.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
@@ -69,26 +84,33 @@ class FileWriter {
   // See FileEncoder::Append. Output is buffered. After a failure to write (a full disk) the file ends with the last
   // frame that is whole in it, and stays readable; nothing more is written, and each Write fails.
   Result<void> Write(const Frame& frame, std::string_view comment = {});
-  // Writes out what is buffered.
+  // Writes out what is buffered. Of a compressed file that is a part that can be decompressed by itself.
   Result<void> Flush();
   // The same, then statistics (pcapng), and closes the file. No Write after it. Fails when anything could not be
   // written.
-  Result<void> Close();
+  Result<void> Close(const InterfaceCounts& counts = {});
 
   // Frames that were handed over and could not be written; those still buffered do not count.
   uint64_t lost() const { return lost_; }
 
  private:
-  FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header);
+  FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header, Compression compression);
   Result<void> Failed(size_t written);
+  Bytes Compressed();
 
   std::string path_;
   int fd_;
   FileEncoder encoder_;
   std::vector<std::byte> buffer_;
+  struct FreeZstd {
+    void operator()(ZSTD_CCtx_s* context) const;
+  };
+  std::unique_ptr<ZSTD_CCtx_s, FreeZstd> zstd_;  // null: not compressed
+  std::vector<std::byte> packed_;
   std::vector<size_t> ends_;  // of the header and of the frames in the buffer
-  std::string trouble_;       // why nothing more is written
-  bool whole_ = true;         // after trouble: the file ends with a whole frame
+  bool header_buffered_ = true;
+  std::string trouble_;  // why nothing more is written
+  bool whole_ = true;    // after trouble: the file ends with a whole frame
   uint64_t lost_ = 0;
 };
 

@@ -59,18 +59,9 @@ std::string_view SetupName(fabric::SetupMessage setup) {
 }
 
 std::string NakName(const Arrow& arrow) {
-  using fabric::NakKind;
-  switch (arrow.nak) {
-    case NakKind::kRnr: return "NAK: receiver not ready";
-    case NakKind::kSequence: return "NAK: sequence error, sent again";
-    case NakKind::kInvalidRequest: return "NAK: invalid request";
-    case NakKind::kRemoteAccess: return "NAK: remote access error";
-    case NakKind::kRemoteOperation: return "NAK: remote operational error";
-    case NakKind::kTerminate:
-      return Text("Terminate: layer ", arrow.terminate[0], ", type ", arrow.terminate[1], ", code ",
-                  arrow.terminate[2]);
-  }
-  return "";
+  const std::string_view name = fabric::NakName(arrow.nak);
+  if (arrow.nak != fabric::NakKind::kTerminate) return std::string(name);
+  return Text(name, ": layer ", arrow.terminate[0], ", type ", arrow.terminate[1], ", code ", arrow.terminate[2]);
 }
 
 std::string SendName(const Arrow& arrow) {

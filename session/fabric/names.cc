@@ -39,6 +39,18 @@ std::string_view FabricName(FabricKind fabric) {
   return "?";
 }
 
+std::string_view NakName(NakKind nak) {
+  switch (nak) {
+    case NakKind::kRnr: return "NAK: receiver not ready";
+    case NakKind::kSequence: return "NAK: sequence error, sent again";
+    case NakKind::kInvalidRequest: return "NAK: invalid request";
+    case NakKind::kRemoteAccess: return "NAK: remote access error";
+    case NakKind::kRemoteOperation: return "NAK: remote operational error";
+    case NakKind::kTerminate: return "Terminate";
+  }
+  return "?";
+}
+
 std::string_view CloseName(CloseReason reason) {
   switch (reason) {
     case CloseReason::kDisconnect: return "disconnect";

@@ -15,6 +15,7 @@ std::string AddressText(const Address& address);
 // "10.0.0.1:20049" or "[fd00::1]:20049" (iWARP); "10.0.0.1 QP 0x000011", without the QP while it is unknown (0).
 std::string EndpointText(const Endpoint& endpoint, FabricKind fabric);
 std::string_view FabricName(FabricKind fabric);  // "RoCEv2", "iWARP", ...
+std::string_view NakName(NakKind nak);           // "NAK: receiver not ready", ..., "Terminate"
 std::string_view CloseName(CloseReason reason);  // "disconnect", "reset", "end of capture", ...
 
 }  // namespace stag::fabric

@@ -123,7 +123,7 @@ TEST(FileEncoder, NotesAndStatistics) {
   const ByteVector frame = Pattern(4);
   ASSERT_TRUE(encoder->Append({{1, 0x1'0000'0005}, LinkType::kEthernet, frame, 4}, {}, out));
   ASSERT_TRUE(encoder->Append({{2, 0x2'0000'0006}, LinkType::kEthernet, frame, 4}, {}, out));
-  encoder->AppendStatistics(1, out);
+  encoder->AppendStatistics(1, {}, out);
 
   FileBytes expected(false);
   const auto text = [](std::string_view t) { return std::as_bytes(std::span(t)); };

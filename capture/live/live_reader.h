@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// LiveReader: a live capture as a Reader, so that whatever analyses files analyses live traffic. A thread of its own
+// takes packets from the source to a bounded queue; ReadFrame gives them in order, numbered from 1.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "capture/file/reader.h"
+#include "capture/live/packet_queue.h"
+#include "capture/live/source.h"
+
+namespace stag::capture {
+
+struct LiveOptions {
+  size_t queue = 64u << 20;                          // bytes
+  std::optional<uint64_t> packets;                   // the capture ends after so many
+  std::optional<std::chrono::nanoseconds> duration;  // or after this time
+  int stop = -1;                                     // or once this descriptor is readable; -1: none
+};
+
+// What became of the packets.
+struct LiveCounts {
+  SourceStats source;
+  uint64_t queue_dropped = 0, queue_dropped_bytes = 0;  // for lack of room in the queue
+  uint64_t queue_high_water = 0;                        // bytes
+  uint64_t frames = 0;                                  // that ReadFrame gave
+  uint64_t bytes = 0;                                   // of them, on the wire
+};
+
+class LiveReader final : public Reader {
+ public:
+  // Begins to capture. `source` must outlive this and belongs to its thread. `after`: called with each frame at the
+  // next ReadFrame, when whoever reads is done with it. `idle`: called about ten times a second while nothing comes.
+  LiveReader(PacketSource& source, const LiveOptions& options, std::function<void(const Frame&)> after,
+             std::function<void()> idle);
+  ~LiveReader() override;
+
+  // Waits for a packet. kEnd: the limits of the options, or End(); what was in the queue then still came. kDamaged: the
+  // device failed.
+  Next ReadFrame(Frame& frame) override;
+  const std::string& error() const override { return error_; }
+  uint64_t position() const override { return 0; }
+  uint64_t size() const override { return 0; }
+
+  // The capture ends: no more packets are received, what is in the queue still comes.
+  void End();
+  // Of the source only once ReadFrame gave the end.
+  LiveCounts counts() const;
+
+ private:
+  void Receive();
+  bool Over() const;
+  void Finish();
+
+  PacketSource& source_;
+  LiveOptions options_;
+  std::function<void(const Frame&)> after_;
+  std::function<void()> idle_;
+  PacketQueue queue_;
+  std::atomic<bool> stop_{false};
+  std::string source_error_;  // of the thread; read once it ended
+  std::thread thread_;
+  std::chrono::steady_clock::time_point begin_;
+  std::optional<Frame> current_;
+  uint64_t frames_ = 0, bytes_ = 0;
+  std::optional<SourceStats> final_stats_;
+  std::string error_;
+};
+
+}  // namespace stag::capture

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What every command has in common: exit statuses, the options that all or most of them have, sizes and times as text.
+// For the parser of the command line see options.h, which takes long to compile.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stag::cli {
+
+// Exit statuses of the program.
+inline constexpr int kExitFine = 0;
+inline constexpr int kExitFindings = 1;
+inline constexpr int kExitTrouble = 2;  // usage, environment, damaged file
+
+enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml };
+enum class Color : uint8_t { kAuto, kAlways, kNever };
+
+struct CommonOptions {
+  Format format = Format::kText;
+  Color color = Color::kAuto;
+  bool quiet = false;            // no diagnostics but errors
+  bool progress = false;         // a bar on stderr
+  uint64_t memory = 256u << 20;  // bytes
+  std::vector<std::string> files;
+};
+
+// Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.
+std::optional<uint64_t> ParseSize(std::string_view text);
+
+// Nanoseconds: a number, which may have a fraction, and ns, us, ms, s (also when left out), m, h or d; nullopt when
+// `text` is none, or over 100 years.
+std::optional<int64_t> ParseDuration(std::string_view text);
+
+}  // namespace stag::cli

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/transaction_lister.h"
+
+#include <cstring>
+
+#include "cli/text.h"
+#include "cli/transaction_facts.h"
+
+namespace stag::cli {
+namespace {
+
+using session::Connection;
+using session::Transaction;
+
+// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
+bool IsCut(const Transaction& t) {
+  const rpcrdma::Header& header = t.call_header;
+  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
+  return t.call_send_missing && header.proc != rpcrdma::kNomsg && t.call_rpc.words < 2;
+}
+
+// A later Call can come out of the trackers a little after an earlier one of another connection; lines wait this long.
+constexpr uint64_t kSlackFrames = 4096;
+
+// ---------------------------------------------------------------------------------------------------------------- JSON
+
+class JsonLister final : public TransactionLister {
+ public:
+  JsonLister(Output& output, const Clock& clock, std::optional<std::string> file) : TransactionLister(output, clock) {
+    if (file) {
+      Put(prefix_, ",\"file\":");
+      PutJson(prefix_, std::string_view(*file));
+    }
+  }
+
+ private:
+  void PutLine(Buffer& out, const Transaction& t) override {
+    Put(out, "{{\"type\":\"transaction\"{},\"connection\":{},\"xid\":\"0x{:08x}\",\"backward\":{},\"call_frame\":{},",
+        std::string_view(prefix_.data(), prefix_.size()), t.connection, t.xid, t.backward, t.call_frame.number);
+    if (t.reply_frame.number != 0) {
+      const int64_t ns = t.reply_frame.time_ns - t.call_frame.time_ns;
+      const uint64_t magnitude = ns < 0 ? uint64_t{0} - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
+      Put(out, "\"reply_frame\":{},\"rtt_us\":{}{}.{:03}", t.reply_frame.number, ns < 0 ? "-" : "", magnitude / 1000,
+          magnitude % 1000);
+    } else {
+      Put(out, "\"reply_frame\":null,\"rtt_us\":null");
+    }
+    PutProcedure(out, t);
+    if (t.call_header.status == ParseStatus::kOk) {
+      Put(out, ",\"call_form\":\"{}\",\"reply_form\":\"{}\"", CallFormName(t.call_form), ReplyFormName(t.reply_form));
+      PutChunks(out, t);
+    } else {  // another version, or malformed: nobody can read its lists
+      Put(out,
+          ",\"call_form\":null,\"reply_form\":\"{}\",\"read_chunks\":null,\"write_chunks\":null,\"reply_chunk\":null",
+          ReplyFormName(t.reply_form));
+    }
+    PutMessages(out, t);
+    const bool has_status = t.reply.walk.has_status;
+    Put(out, ",\"status\":");
+    PutJson(out, has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt);
+    Put(out, "}\n");
+  }
+
+  static void PutProcedure(Buffer& out, const Transaction& t) {
+    if (!ProcedureKnown(t)) {
+      Put(out, ",\"program\":null,\"version\":null,\"procedure\":null,\"name\":null,\"ops\":null");
+      return;
+    }
+    const rpc::CallHeader& call = t.call_rpc;
+    Put(out, ",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", call.program, call.version, call.procedure);
+    const char* name = rpc::ProcedureName(call.program, call.version, call.procedure);
+    if (name) {
+      Put(out, "\"{}\"", name);
+    } else {
+      Put(out, "null");
+    }
+    if (!OperationsKnown(t)) {
+      Put(out, ",\"ops\":null");
+      return;
+    }
+    Put(out, ",\"ops\":[");
+    for (size_t i = 0; i < t.operations.size(); ++i) {
+      Put(out, i == 0 ? "\"" : ",\"");
+      PutOperation(out, t, t.operations[i].op);
+      out.push_back('"');
+    }
+    out.push_back(']');
+  }
+
+  static void PutChunks(Buffer& out, const Transaction& t) {
+    Put(out, ",\"read_chunks\":[");
+    for (size_t i = 0; i < t.read_chunks.size(); ++i) {
+      const session::ReadChunk& chunk = t.read_chunks[i];
+      Put(out, "{}{{\"position\":{},\"segments\":{},\"bytes\":{}}}", i == 0 ? "" : ",", chunk.position,
+          chunk.segments.size(), chunk.length);
+    }
+    Put(out, "],\"write_chunks\":[");
+    const rpcrdma::Header& call = t.call_header;
+    for (size_t i = 0; i < call.write_chunks.size(); ++i) {
+      if (i > 0) out.push_back(',');
+      PutOffered(out, call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
+    }
+    Put(out, "],\"reply_chunk\":");
+    if (call.reply_chunk) {
+      PutOffered(out, call, *call.reply_chunk, ReturnedInReplyChunk(t));
+    } else {
+      Put(out, "null");
+    }
+  }
+
+  static void PutOffered(Buffer& out, const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
+                         std::optional<uint64_t> returned) {
+    Put(out, "{{\"segments\":{},\"offered\":{},\"returned\":", chunk.count, ChunkBytes(call, chunk));
+    PutJson(out, returned);
+    out.push_back('}');
+  }
+
+  void PutMessages(Buffer& out, const Transaction& t) {
+    const auto bytes = [](const session::Payload& payload) {
+      return payload.complete ? std::optional<uint64_t>(payload.length) : std::nullopt;
+    };
+    Put(out, ",\"call_complete\":{},\"reply_complete\":{},\"call_bytes\":", t.call.complete, t.reply.complete);
+    PutJson(out, bytes(t.call));
+    Put(out, ",\"reply_bytes\":");
+    PutJson(out, bytes(t.reply));
+    Put(out, ",\"call_sha256\":");
+    PutDigest(out, HashPayload(sha_, t, t.call));
+    Put(out, ",\"reply_sha256\":");
+    PutDigest(out, HashPayload(sha_, t, t.reply));
+    const DataSummary data = SummarizeData(t);
+    Put(out, ",\"data_sha256\":");
+    PutDigest(out, data.known && data.any ? HashData(sha_, t) : std::nullopt);
+    Put(out, ",\"data_bytes\":");
+    PutJson(out, data.known ? std::optional<uint64_t>(data.bytes) : std::nullopt);
+  }
+
+  static void PutDigest(Buffer& out, const std::optional<Sha256::Value>& digest) {
+    if (!digest) {
+      Put(out, "null");
+      return;
+    }
+    out.push_back('"');
+    PutHex(out, *digest);
+    out.push_back('"');
+  }
+
+  Buffer prefix_;
+  Sha256 sha_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- text
+
+class TextLister final : public TransactionLister {
+ public:
+  TextLister(Output& output, const Clock& clock) : TransactionLister(output, clock) {}
+
+ private:
+  void PutLine(Buffer& out, const Transaction& t) override {
+    const Style& style = output_.style();
+    if (!headed_) {
+      headed_ = true;
+      Put(output_.buffer(), "{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}  {}{}\n", style.bold,
+          "call", "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", "operation", style.reset);
+    }
+    Put(out, "{:>8} ", t.call_frame.number);
+    PutCell(out, t.reply_frame.number != 0, t.reply_frame.number, 8);
+    const int64_t since = t.call_frame.time_ns - clock_.first_time_ns;
+    Put(out, " {:>5}.{:06}  {:>4} {:<3}  0x{:08x}  ", since / 1'000'000'000,
+        since < 0 ? 0 : since % 1'000'000'000 / 1000, t.connection, t.backward ? "s>c" : "c>s", t.xid);
+    PutPadded(out, 23, [&] {
+      Put(out, t.call_header.status == ParseStatus::kOk ? CallFormName(t.call_form) : "?");
+      Put(out, " > ");
+      Put(out, ReplyFormName(t.reply_form));
+    });
+    out.push_back(' ');
+    PutCell(out, t.call.complete, t.call.length, 9);
+    out.push_back(' ');
+    PutCell(out, t.reply.complete, t.reply.length, 9);
+    out.push_back(' ');
+    PutRight(out, 8, [&] {
+      if (t.reply_frame.number != 0) {
+        PutDuration(out, t.reply_frame.time_ns - t.call_frame.time_ns);
+      } else {
+        out.push_back('-');
+      }
+    });
+    Put(out, "  ");
+    PutOperations(out, t, style);
+    PutStatus(out, t, style);
+    PutChunks(out, t, style);
+    PutTrouble(out, t, style);
+    out.push_back('\n');
+  }
+
+  static void PutCell(Buffer& out, bool known, uint64_t value, int width) {
+    if (known) {
+      Put(out, "{:>{}}", value, width);
+    } else {
+      Put(out, "{:>{}}", '-', width);
+    }
+  }
+
+  template <typename Fn>
+  static void PutPadded(Buffer& out, size_t width, Fn&& fn) {
+    const size_t start = out.size();
+    fn();
+    while (out.size() < start + width) out.push_back(' ');
+  }
+
+  template <typename Fn>
+  void PutRight(Buffer& out, size_t width, Fn&& fn) {
+    const size_t start = out.size();
+    fn();
+    const size_t n = out.size() - start;
+    if (n >= width) return;
+    const size_t shift = width - n;
+    out.resize(start + width);
+    std::memmove(out.data() + start + shift, out.data() + start, n);
+    std::memset(out.data() + start, ' ', shift);
+  }
+
+  static void PutOperations(Buffer& out, const Transaction& t, const Style& style) {
+    if (!ProcedureKnown(t)) {
+      Put(out, "{}?{}", style.dim, style.reset);
+      return;
+    }
+    const rpc::CallHeader& call = t.call_rpc;
+    Put(out, style.cyan);
+    if (const char* program = rpc::ProgramName(call.program, call.version)) {
+      Put(out, "{}v{} ", program, call.version);
+    } else {
+      Put(out, "program {} v{} ", call.program, call.version);
+    }
+    if (IsCompound(t) && !t.operations.empty()) {
+      for (size_t i = 0; i < t.operations.size(); ++i) {
+        if (i > 0) out.push_back(' ');
+        PutOperation(out, t, t.operations[i].op);
+      }
+      if (!OperationsKnown(t)) Put(out, " ...");
+    } else if (const char* name = rpc::ProcedureName(call.program, call.version, call.procedure)) {
+      Put(out, std::string_view(name));
+    } else {
+      Put(out, "procedure {}", call.procedure);
+    }
+    Put(out, style.reset);
+  }
+
+  // What the reply says went wrong; nothing when all is well.
+  static void PutStatus(Buffer& out, const Transaction& t, const Style& style) {
+    if (t.reply_form == session::ReplyForm::kError) {
+      Put(out, "  {}RDMA_ERROR {}", style.red, rpcrdma::ErrorName(t.reply_header.err));
+      if (t.reply_header.error_range) Put(out, " {}..{}", t.reply_header.vers_low, t.reply_header.vers_high);
+      Put(out, style.reset);
+      return;
+    }
+    if (t.reply_form == session::ReplyForm::kNone) {
+      Put(out, "  {}no reply{}", style.yellow, style.reset);
+      return;
+    }
+    const rpc::ReplyHeader& reply = t.reply_rpc;
+    if (reply.status == ParseStatus::kOk && !reply.success()) {
+      constexpr std::string_view kAccept[] = {"SUCCESS",      "PROG_UNAVAIL", "PROG_MISMATCH",
+                                              "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};
+      const bool named = reply.reply_stat == rpc::kAccepted && reply.accept_stat < std::size(kAccept);
+      Put(out, "  {}{}{}", style.red, named ? kAccept[reply.accept_stat] : "DENIED", style.reset);
+    } else if (t.reply.walk.has_status && t.reply.walk.nfs_status != 0) {
+      const char* name = nfs::StatusName(t.call_rpc.version, t.reply.walk.nfs_status);
+      if (name && t.call_rpc.program != nfs::kMountProgram) {
+        Put(out, "  {}{}{}", style.red, name, style.reset);
+      } else {
+        Put(out, "  {}status {}{}", style.red, t.reply.walk.nfs_status, style.reset);
+      }
+    }
+  }
+
+  static void PutChunks(Buffer& out, const Transaction& t, const Style& style) {
+    const rpcrdma::Header& call = t.call_header;
+    if (!call.has_chunks()) return;
+    Put(out, style.dim);
+    for (const session::ReadChunk& chunk : t.read_chunks) {
+      Put(out, "  [read {} at {}", chunk.length, chunk.position);
+      PutSegments(out, chunk.segments.size());
+    }
+    for (size_t i = 0; i < call.write_chunks.size(); ++i) {
+      Put(out, "  [write ");
+      PutOffered(out, call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
+    }
+    if (call.reply_chunk) {
+      Put(out, "  [reply ");
+      PutOffered(out, call, *call.reply_chunk, ReturnedInReplyChunk(t));
+    }
+    Put(out, style.reset);
+  }
+
+  static void PutOffered(Buffer& out, const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
+                         std::optional<uint64_t> returned) {
+    if (returned) {
+      Put(out, "{} of {}", *returned, ChunkBytes(call, chunk));
+    } else {
+      Put(out, "? of {}", ChunkBytes(call, chunk));
+    }
+    PutSegments(out, chunk.count);
+  }
+
+  static void PutSegments(Buffer& out, size_t n) {
+    if (n == 1) {
+      out.push_back(']');
+    } else {
+      Put(out, ", {} segments]", n);
+    }
+  }
+
+  static void PutTrouble(Buffer& out, const Transaction& t, const Style& style) {
+    const bool call = !t.call.complete, reply = t.reply.present && !t.reply.complete;
+    const std::string_view which = call && reply ? "call and reply" : call ? "call" : reply ? "reply" : "";
+    if (!which.empty()) Put(out, "  {}{} incomplete{}", style.yellow, which, style.reset);
+    if (t.outcome == session::Outcome::kReissued) Put(out, "  {}xid sent again{}", style.yellow, style.reset);
+    if (t.outcome == session::Outcome::kEvicted)
+      Put(out, "  {}dropped for lack of memory{}", style.yellow, style.reset);
+  }
+
+  bool headed_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<TransactionLister> TransactionLister::Make(Format format, Order order, Output& output,
+                                                           const Clock& clock, std::optional<std::string> file) {
+  std::unique_ptr<TransactionLister> lister;
+  if (format == Format::kJsonl) {
+    lister = std::make_unique<JsonLister>(output, clock, std::move(file));
+  } else {
+    lister = std::make_unique<TextLister>(output, clock);
+  }
+  lister->order_ = order;
+  return lister;
+}
+
+void TransactionLister::OnMessage(const Connection&, const session::Message& message, const Transaction* t) {
+  if (order_ == Order::kByCall && message.role == session::Role::kCall && t)
+    lines_.Open(t->call_frame.number, t->serial);
+}
+
+void TransactionLister::OnTransaction(const Connection& connection, const Transaction& t) {
+  const bool listed = connection.proof == session::Proof::kRpcRdma && !IsCut(t);
+  if (listed) {
+    ++count_;
+    line_.clear();
+    PutLine(line_, t);
+  } else if (connection.proof == session::Proof::kRpcRdma) {
+    ++cut_;
+  }
+  if (order_ == Order::kAsTheyEnd) {
+    if (listed) Put(output_.buffer(), std::string_view(line_.data(), line_.size()));
+  } else if (listed) {
+    lines_.Close(t.call_frame.number, t.serial, std::string_view(line_.data(), line_.size()));
+    lines_.Release(clock_.frame > kSlackFrames ? clock_.frame - kSlackFrames : 0, output_.buffer());
+  } else {
+    lines_.Drop(t.call_frame.number, t.serial);
+  }
+  output_.Commit();
+}
+
+void TransactionLister::Finish() {
+  lines_.Finish(output_.buffer());
+  output_.Commit();
+}
+
+}  // namespace stag::cli

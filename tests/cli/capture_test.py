@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stag capture on a pair of virtual network devices, through which recorded packets are sent again.
+
+    capture_test.py STAG
+
+Runs itself in a network namespace of its own; exit status 77 (CTest: skipped) where this system allows nobody to have one."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REAL = ROOT / "pcaps/real"
+
+
+def frames_of(capture):
+    """The packets of a pcap file (little-endian), perhaps compressed."""
+    data = capture.read_bytes()
+    if capture.suffix == ".zst":
+        data = subprocess.run(["zstd", "-dcq", str(capture)], check=True, capture_output=True).stdout
+    at, frames = 24, []
+    while at < len(data):
+        captured, wire = struct.unpack_from("<II", data, at + 8)
+        assert captured == wire, "a whole capture is needed"
+        frames.append(data[at + 16:at + 16 + captured])
+        at += 16 + captured
+    return frames
+
+
+def jsonl(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+class Live:
+    """A running capture."""
+
+    def __init__(self, *options):
+        self.process = subprocess.Popen([STAG, "capture", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        assert line.startswith("stag: capturing on"), line + self.process.stderr.read()
+
+    def send(self, frames, device="left"):
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
+            out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 20)
+            out.bind((device, 0))
+            for frame in frames:
+                out.send(frame)
+
+    def end(self, after=0.4):
+        """Interrupts it: exit status, stdout and stderr."""
+        time.sleep(after)
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+class Capture(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.at = pathlib.Path(self.directory.name)
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def transactions(self, capture):
+        """What does not depend on when and as which frame a packet came."""
+        done = subprocess.run([STAG, "transactions", "--format", "jsonl", str(capture)], check=True, capture_output=True, text=True)
+        kept = ["connection", "xid", "program", "procedure", "call_form", "reply_form", "read_chunks", "write_chunks", "reply_chunk",
+                "call_complete", "reply_complete", "call_sha256", "reply_sha256", "data_sha256", "status"]
+        return [tuple(str(line[key]) for key in kept) for line in jsonl(done.stdout)]
+
+    def refused(self, *options):
+        done = subprocess.run([STAG, "capture", *options], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_every_packet_comes_and_every_rpc_is_whole(self):
+        for name in ["rxe-nfs3.pcap.zst", "siw-nfs4.1.pcap.zst"]:
+            with self.subTest(name):
+                source, target = REAL / name, self.at / "out.pcapng"
+                frames = frames_of(source)
+                live = Live("-i", "right", "-w", str(target), "--format", "jsonl", "--queue", "1G", "--buffer", "256M")
+                live.send(frames)
+                status, out, err = live.end(1)
+                self.assertEqual(status, 0, err)
+                captured = jsonl(out)[-1]
+                self.assertEqual(captured["frames"], len(frames))
+                self.assertEqual(captured["bytes"], sum(map(len, frames)))
+                self.assertEqual([captured[key] for key in ("dropped_by_system", "dropped_by_stag", "not_written")], [0, 0, 0])
+                self.assertEqual(self.transactions(target), self.transactions(source))
+
+    def test_comments_and_statistics(self):
+        target = self.at / "out.pcapng"
+        frames = frames_of(REAL / "rxe-nfs3.pcap.zst")
+        live = Live("-i", "right", "-w", str(target))
+        live.send(frames)
+        status, out, err = live.end()
+        self.assertEqual(status, 0, err)
+        self.assertRegex(out, rf"^{len(frames)} packets \(.*\); lost: 0 by the device, 0 by the system, 0 by stag, 0 not written\n")
+        comments = subprocess.run(["tshark", "-r", str(target), "-Y", "frame.comment", "-T", "fields", "-e", "frame.comment"],
+                                  check=True, capture_output=True, text=True).stdout
+        self.assertRegex(comments, r"connection 1 +RoCEv2 .* -> .* service port 20049; inline thresholds: Calls 4096, Replies 4096")
+        rpcs = len(self.transactions(REAL / "rxe-nfs3.pcap.zst"))
+        # The capture ends before the connection does: that stands in the statistics.
+        self.assertIn(f"connection 1 end of capture: {rpcs} RPCs".encode(), target.read_bytes())
+        info = subprocess.run(["capinfos", str(target)], check=True, capture_output=True, text=True).stdout
+        for part in ["Capture application: stag ", "Name = right", "Number of stat entries = 1", f"Number of packets = {len(frames)}"]:
+            self.assertIn(part, info)
+
+    def test_only_rdma(self):
+        target = self.at / "out.pcapng"
+        frames = frames_of(REAL / "siw-nfs4.1.pcap.zst")
+        rdma = [frame for frame in frames if frame[12:14] == b"\x08\x00" and frame[23] == 6 and
+                20049 in struct.unpack_from("!HH", frame, 14 + (frame[14] & 15) * 4)]
+        tagged = [frame[:12] + b"\x81\x00\x00\x05" + frame[12:] for frame in rdma[:3]]
+        other = [b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + bytes(50)]
+        live = Live("-i", "right", "--rdma", "-w", str(target), "--format", "jsonl")
+        live.send(other + rdma + tagged + other)
+        status, out, err = live.end()
+        self.assertEqual(status, 0, err)
+        self.assertEqual(jsonl(out)[-1]["frames"], len(rdma) + len(tagged))
+        live = Live("-i", "right", "--rdma", "--port", "20050", "-w", str(target), "--format", "jsonl")
+        live.send(rdma)
+        self.assertEqual(jsonl(live.end()[1])[-1]["frames"], 0)
+        live = Live("-i", "right", "--rdma", "-w", str(target), "--format", "jsonl", "less", "200")
+        live.send(rdma)
+        few = jsonl(live.end()[1])[-1]["frames"]
+        self.assertEqual(few, sum(len(frame) <= 200 for frame in rdma))
+
+    def test_check_and_transactions(self):
+        source = REAL / "rxe-rdma_error.pcap"
+        live = Live("-i", "right", "--check", "--transactions", "--format", "jsonl")
+        live.send(frames_of(source))
+        status, out, err = live.end()
+        lines = jsonl(out)
+        file = subprocess.run([STAG, "check", "--format", "jsonl", str(source)], capture_output=True, text=True)
+        self.assertEqual(status, file.returncode, err)
+        rules = [line["rule"] for line in jsonl(file.stdout) if line["type"] == "finding"]
+        self.assertTrue(rules)
+        self.assertEqual([line["rule"] for line in lines if line["type"] == "finding"], rules)
+        self.assertEqual(sum(line["type"] == "transaction" for line in lines), len(self.transactions(source)))
+        self.assertEqual([line["type"] for line in lines[-2:]], ["summary", "captured"])
+        live = Live("-i", "right", "--check")
+        live.send(frames_of(source))
+        status, out, err = live.end()
+        self.assertEqual(status, file.returncode, err)
+        self.assertRegex(out, rf"(?m)^\w+ {rules[0]}: .* \(frame \d+, connection 1\)$")  # when it came
+        self.assertRegex(out, rf"(?m)^right:\d+: \w+ {rules[0]}: ")                      # and in the report
+
+    def test_trigger(self):
+        quiet, error = frames_of(REAL / "rxe-nfs3.pcap.zst"), frames_of(REAL / "rxe-rdma_error.pcap")
+        target = self.at / "out.pcapng"
+        live = Live("-i", "right", "--trigger", "error", "--before", "60s", "--after", "300ms", "-w", str(target), "--format", "jsonl")
+        live.send(quiet)
+        time.sleep(0.3)
+        self.assertFalse(target.exists())
+        live.send(error)
+        time.sleep(1)  # ends by itself
+        live.process.wait(timeout=60)
+        status, out, err = live.end()
+        self.assertEqual(status, 0, err)
+        captured = jsonl(out)[-1]
+        self.assertRegex(captured["trigger"], r"^RDMA_ERROR for xid 0x[0-9a-f]{8} on connection 2$")
+        self.assertEqual(captured["files"], [str(target)])
+        self.assertEqual(len(self.transactions(target)),
+                         len(self.transactions(REAL / "rxe-nfs3.pcap.zst")) + len(self.transactions(REAL / "rxe-rdma_error.pcap")))
+        live = Live("-i", "right", "--trigger", "rnr", "--trigger", "latency>1h", "-w", str(self.at / "none.pcapng"))
+        live.send(error)
+        status, out, err = live.end()
+        self.assertEqual(status, 0, err)
+        self.assertIn("no trigger fired: nothing was written", out)
+        self.assertFalse((self.at / "none.pcapng").exists())
+
+    def test_rows_of_files(self):
+        frames = frames_of(REAL / "rxe-nfs3.pcap.zst")
+        live = Live("-i", "right", "-w", str(self.at / "a.pcapng"), "--rotate-size", "64K", "--keep", "3", "--compress", "--format", "jsonl")
+        live.send(frames)
+        status, out, err = live.end()
+        self.assertEqual(status, 0, err)
+        files = jsonl(out)[-1]["files"]
+        self.assertEqual(sorted(files), sorted(str(path) for path in self.at.iterdir()))
+        self.assertEqual(len(files), 3)
+        kept = 0
+        for file in files:
+            self.assertRegex(file, r"/a_\d{5}_\d{14}\.pcapng\.zst$")
+            done = subprocess.run([STAG, "check", "--fail-on", "never", "--format", "jsonl", file], check=True, capture_output=True, text=True)
+            kept += jsonl(done.stdout)[-1]["frames"]
+        self.assertGreater(kept, 0)
+        self.assertLess(kept, len(frames))
+
+    def test_standard_output(self):
+        frames = frames_of(REAL / "rxe-nfs3.pcap.zst")
+        out = self.at / "out.pcapng"
+        with open(out, "wb") as stdout:
+            live = subprocess.Popen([STAG, "capture", "-i", "right", "-w", "-", "--count", str(len(frames))], stdout=stdout,
+                                    stderr=subprocess.PIPE, text=True)
+            live.stderr.readline()
+            Live.send(None, frames)
+            _, err = live.communicate(timeout=60)
+        self.assertEqual(live.returncode, 0, err)
+        self.assertIn(f"{len(frames)} packets", err)
+        self.assertEqual(self.transactions(out), self.transactions(REAL / "rxe-nfs3.pcap.zst"))
+
+    def test_limits(self):
+        frames = frames_of(REAL / "rxe-nfs3.pcap.zst")[:50]
+        live = Live("-i", "right", "-w", str(self.at / "out.pcapng"), "--count", "20", "--snaplen", "96", "--raw", "--format", "jsonl")
+        live.send(frames)
+        live.process.wait(timeout=60)
+        self.assertEqual(jsonl(live.end()[1])[-1]["frames"], 20)
+        longest = subprocess.run(["tshark", "-r", str(self.at / "out.pcapng"), "-T", "fields", "-e", "frame.cap_len"], check=True,
+                                 capture_output=True, text=True).stdout.split()
+        self.assertEqual(max(map(int, longest)), 96)
+        begin = time.monotonic()
+        live = Live("-i", "right", "-w", str(self.at / "out.pcapng"), "--duration", "300ms")
+        live.process.wait(timeout=60)
+        self.assertGreater(time.monotonic() - begin, 0.3)
+
+    def test_device_that_goes_away(self):
+        subprocess.run(["ip", "link", "add", "gone", "type", "veth", "peer", "name", "gone2"], check=True)
+        subprocess.run(["ip", "link", "set", "gone", "up"], check=True)
+        live = Live("-i", "gone", "-w", str(self.at / "out.pcapng"))
+        subprocess.run(["ip", "link", "delete", "gone"], check=True)
+        live.process.wait(timeout=60)
+        status, _, err = live.end()
+        self.assertEqual(status, 2)
+        self.assertIn("stag: gone: ", err)
+
+    def test_full_disk(self):
+        live = Live("-i", "right", "-w", "/dev/full", "--format", "jsonl")
+        frames = frames_of(REAL / "rxe-nfs3.pcap.zst")
+        live.send(frames)
+        live.process.wait(timeout=60)  # there is no reason to go on
+        status, out, err = live.end()
+        self.assertEqual(status, 2)
+        self.assertEqual(err.count("No space left on device"), 1)
+        captured = jsonl(out)[-1]
+        self.assertGreater(captured["not_written"], 0)
+
+    def test_refused(self):
+        file = str(self.at / "x.pcapng")
+        self.assertIn("there is no device nosuch; stag capture --list", self.refused("-i", "nosuch", "-w", file))
+        self.assertIn("idle0 is down: ip link set idle0 up", self.refused("-i", "idle0", "-w", file))
+        self.assertIn('filter "udp prot 4791": ', self.refused("-i", "right", "-w", file, "udp", "prot", "4791"))
+        self.assertIn("No such file or directory", self.refused("-i", "right", "-w", str(self.at / "no/x.pcapng")))
+        self.assertIn("has no hardware timestamps", self.refused("-i", "right", "-w", file, "--hardware-time"))
+        for options, part in [(["-w", file], "which device?"), (["-i", "right"], "what is to become of the packets?"),
+                              (["-i", "right", "--check", "--keep", "3"], "--keep is for"),
+                              (["-i", "right", "-w", "-", "--check"], "leaves no room"),
+                              (["-i", "right", "-w", file, "--raw", "--check"], "--raw only writes"),
+                              (["-i", "right", "-w", file, "--trigger", "latency"], "is not finding, error, rnr or latency>TIME"),
+                              (["-i", "right", "-w", file, "--trigger", "latency>x"], "is not finding, error, rnr or latency>TIME"),
+                              (["-i", "right", "-w", file, "--rotate-time", "1ms"], "is not a time of at least 1s"),
+                              (["-i", "right", "-w", file, "--rotate-size", "1"], "is not a size of at least 64K"),
+                              (["-i", "right", "-w", file, "--duration", "soon"], "is not a time"),
+                              (["-i", "right", "-w", file, "--snaplen", "1"], "is not a size from 64 to 262144"),
+                              (["-i", "right", "-w", file, "--count", "0"], "is not a number of packets")]:
+            with self.subTest(options):
+                self.assertIn(part, self.refused(*options))
+        self.assertEqual(list(self.at.iterdir()), [])
+
+    def test_list(self):
+        done = subprocess.run([STAG, "capture", "--list", "--format", "jsonl"], check=True, capture_output=True, text=True)
+        devices = {line["name"]: line for line in jsonl(done.stdout)}
+        self.assertEqual((devices["right"]["state"], devices["right"]["usable"]), ("up", True))
+        self.assertEqual((devices["idle0"]["state"], devices["idle0"]["usable"]), ("down", False))
+        text = subprocess.run([STAG, "capture", "--list"], check=True, capture_output=True, text=True).stdout
+        self.assertRegex(text, r"(?m)^idle0 +network +down +cannot be captured: ip link set idle0 up$")
+
+
+def prepare():
+    for command in ["ip link add left mtu 65535 type veth peer name right mtu 65535", "ip link set left up", "ip link set right up",
+                    "ip link set lo up", "ip link add idle0 type veth peer name idle1"]:
+        subprocess.run(command.split(), check=True)
+
+
+if __name__ == "__main__":
+    STAG = os.path.abspath(sys.argv.pop(1))
+    if "STAG_IN_NAMESPACE" not in os.environ:
+        unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
+        if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
+            print("this system allows no network namespaces: stag capture is not tested on virtual devices")
+            sys.exit(77)
+        # No IPv6 there: the kernel's own packets would come between.
+        script = 'sysctl -q -w net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 2> /dev/null; exec "$@"'
+        os.environ["STAG_IN_NAMESPACE"] = "1"
+        os.execvp("unshare", [*unshare, "sh", "-c", script, "sh", sys.executable, __file__, STAG, *sys.argv[1:]])
+    prepare()
+    unittest.main()
