@@ -5,12 +5,15 @@
 #include <memory>
 #include <optional>
 
+#include "cli/analysis.h"
 #include "cli/live.h"
+#include "cli/recording.h"
 #include "cli/text.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/transports.h"
 #include "replay/serve/echo.h"
 #include "replay/serve/nfs_memory.h"
+#include "replay/serve/recorded.h"
 #include "replay/serve/server.h"
 
 namespace stag::cli {
@@ -18,7 +21,7 @@ namespace {
 
 using replay::RpcService;
 
-enum class Mode : uint8_t { kNull, kEcho, kNfsMemory };
+enum class Mode : uint8_t { kUnsaid, kNull, kEcho, kNfsMemory, kRecorded };
 
 struct PatternFile {
   std::string name;
@@ -26,8 +29,9 @@ struct PatternFile {
 };
 
 struct Options : LiveOptions {
+  std::string file;
   replay::HostPort listen;
-  Mode mode = Mode::kNull;
+  Mode mode = Mode::kUnsaid;
   replay::ServerOptions server;
   double delay_ms = 0;
   std::vector<PatternFile> files_to_make;
@@ -36,7 +40,14 @@ struct Options : LiveOptions {
 };
 
 std::string_view ModeName(Mode mode) {
-  return mode == Mode::kNull ? "null" : mode == Mode::kEcho ? "echo" : "nfs-memory";
+  switch (mode) {
+    case Mode::kUnsaid: break;
+    case Mode::kNull: return "null";
+    case Mode::kEcho: return "echo";
+    case Mode::kNfsMemory: return "nfs-memory";
+    case Mode::kRecorded: return "recorded";
+  }
+  return "";
 }
 
 void SayListening(const Options& options, std::string_view transport, const replay::TcpRpc* mount, Output& output) {
@@ -69,7 +80,7 @@ std::string ProcedureText(const RpcService::Procedure& p) {
                      procedure ? procedure : std::to_string(p.procedure));
 }
 
-void PutText(Buffer& out, const replay::ServerReport& report, const RpcService& service) {
+void PutText(Buffer& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
   const replay::ResponderStats& s = report.stats;
   Put(out, "{}: {} ended in order, {} broken; {} rejected\n", Count(report.connections, "connection"), report.ended,
       report.broken, report.rejected);
@@ -78,7 +89,7 @@ void PutText(Buffer& out, const replay::ServerReport& report, const RpcService& 
   Put(out, "), {} replied to (", s.replies);
   PutSize(out, s.sent_bytes);
   Put(out, "), {} ERR_VERS, {} ERR_CHUNK, {} dropped\n", s.err_vers, s.err_chunk, s.dropped);
-  for (const auto& [procedure, counts] : service.counts()) {
+  for (const auto& [procedure, counts] : procedures) {
     Put(out, "{:>12}  {}", counts.calls, ProcedureText(procedure));
     if (counts.refused > 0) Put(out, ", {} refused", counts.refused);
     Put(out, "\n");
@@ -86,15 +97,15 @@ void PutText(Buffer& out, const replay::ServerReport& report, const RpcService& 
   for (const auto& [text, times] : report.troubles) Put(out, "{:>12}  {}\n", fmt::format("{} x", times), text);
 }
 
-void PutJsonl(Buffer& out, const replay::ServerReport& report, const RpcService& service) {
-  for (const auto& [procedure, counts] : service.counts()) {
+void PutJsonl(Buffer& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
+  for (const auto& [procedure, counts] : procedures) {
     Put(out, "{{\"type\":\"procedure\",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", procedure.program,
         procedure.version, procedure.procedure);
     PutJson(out, std::string_view(ProcedureText(procedure)));
     Put(out, ",\"calls\":{},\"refused\":{}}}\n", counts.calls, counts.refused);
   }
   for (const auto& [text, times] : report.troubles) {
-    Put(out, "{{\"type\":\"trouble\",\"text\":");
+    Put(out, "{\"type\":\"trouble\",\"text\":");
     PutJson(out, std::string_view(text));
     Put(out, ",\"times\":{}}}\n", times);
   }
@@ -104,6 +115,30 @@ void PutJsonl(Buffer& out, const replay::ServerReport& report, const RpcService&
   Put(out, "\"replies\":{},\"err_vers\":{},\"err_chunk\":{},\"dropped\":{},", s.replies, s.err_vers, s.err_chunk,
       s.dropped);
   Put(out, "\"received_bytes\":{},\"sent_bytes\":{}}}\n", s.received_bytes, s.sent_bytes);
+}
+
+void PutText(Buffer& out, const replay::RecordedService& service) {
+  const replay::RecordedService::Stats& s = service.stats();
+  Put(out, "{} answered from the recording", Count(s.matched, "call"));
+  if (s.repeated > 0) Put(out, " ({} with the last reply again)", s.repeated);
+  Put(out, ", {} not in it\n", s.unmatched);
+  for (const auto& [kind, sample] : service.samples()) {
+    Put(out, "{:>12}  ", fmt::format("{} x", sample.times));
+    Put(out, std::string_view(sample.text));
+    Put(out, "\n");
+  }
+}
+
+void PutJsonl(Buffer& out, const replay::RecordedService& service) {
+  for (const auto& [kind, sample] : service.samples()) {
+    Put(out, "{\"type\":\"unmatched\",\"text\":");
+    PutJson(out, std::string_view(sample.text));
+    Put(out, ",\"times\":{}}}\n", sample.times);
+  }
+  const replay::RecordedService::Stats& s = service.stats();
+  Put(out, "{{\"type\":\"recorded\",\"matched\":{},\"repeated\":{},\"unmatched\":{},\"answers\":{},", s.matched,
+      s.repeated, s.unmatched, service.answers());
+  Put(out, "\"unusable\":{}}}\n", service.unusable());
 }
 
 Result<void> Fill(replay::MemoryFs& fs, const Options& options) {
@@ -119,21 +154,85 @@ int Trouble(const Error& error) {
   return kExitTrouble;
 }
 
+// What is served.
+class Content {
+ public:
+  explicit Content(uint64_t memory) : fs_(memory) {}
+  // False: the trouble was complained about.
+  bool Open(const Options& options, Output& output);
+  replay::Service& service() { return recorded_ ? static_cast<replay::Service&>(*recorded_) : *rpc_; }
+  replay::Service& mount() { return *mount_; }
+  const replay::RecordedService* recorded() const { return recorded_.get(); }
+  const replay::ProcedureCounts& counts() const { return recorded_ ? recorded_->counts() : rpc_->counts(); }
+  bool damaged() const { return recording_.damaged; }
+
+ private:
+  bool OpenRecording(const Options& options, Output& output);
+
+  replay::MemoryFs fs_;
+  LoadedRecording recording_;
+  std::unique_ptr<replay::RecordedService> recorded_;
+  std::unique_ptr<RpcService> rpc_, mount_;
+};
+
+bool Content::Open(const Options& options, Output& output) {
+  if (options.mode == Mode::kRecorded) return OpenRecording(options, output);
+  if (auto filled = Fill(fs_, options); !filled) return Trouble(filled.error()), false;
+  const uint32_t largest = options.server.responder.max_message;
+  rpc_ = options.mode == Mode::kNfsMemory
+             ? replay::MakeNfsMemoryService(fs_, std::min(replay::kLargestTransfer, (largest - 4096) & ~4095u))
+         : options.mode == Mode::kEcho ? replay::MakeEchoService()
+                                       : replay::MakeNullService();
+  mount_ = replay::MakeMountService(fs_);
+  return true;
+}
+
+bool Content::OpenRecording(const Options& options, Output& output) {
+  auto loaded = LoadRecording(options.file, options, output);
+  if (!loaded) {
+    if (!loaded.error().message.empty()) ComplainText(loaded.error().message);
+    return false;
+  }
+  recording_ = std::move(*loaded);
+  recorded_ = std::make_unique<replay::RecordedService>(recording_.recording);
+  if (recorded_->answers() == 0) {
+    Complain("{}: none of its {} has a whole reply to answer with", DisplayName(options.file),
+             Count(recorded_->unusable() + recording_.recording.cut, "call"));
+    return false;
+  }
+  if (options.mount && recorded_->root().empty()) {
+    Complain("{}: no NFSv3 call names a file handle that --mount-port could give", DisplayName(options.file));
+    return false;
+  }
+  mount_ = replay::MakeMountService(recorded_->root());
+  if (!options.quiet && recorded_->unusable() + recording_.recording.cut > 0)
+    Complain("{}: {} without a whole reply: a client that makes one gets an error", DisplayName(options.file),
+             Count(recorded_->unusable() + recording_.recording.cut, "call"));
+  return true;
+}
+
+// What is wrong with the options together; empty: nothing.
+std::string_view Contradiction(const Options& options) {
+  const bool nfs = options.mode == Mode::kNfsMemory, recorded = options.mode == Mode::kRecorded;
+  if (options.mode == Mode::kUnsaid) return "--mode is needed, or a FILE to answer from";
+  if (recorded && options.file.empty()) return "--mode recorded needs a FILE to answer from";
+  if (!recorded && !options.file.empty()) return "a FILE is for --mode recorded";
+  if (!nfs && (!options.exported.empty() || !options.files_to_make.empty()))
+    return "--file and --export are for --mode nfs-memory";
+  if (!nfs && !recorded && options.mount) return "--mount-port is for --mode nfs-memory and recorded";
+  return {};
+}
+
 int RunServe(Options options) {
-  const bool nfs = options.mode == Mode::kNfsMemory;
-  if (!nfs && (options.mount || !options.exported.empty() || !options.files_to_make.empty())) {
-    Complain("--file, --export and --mount-port are for --mode nfs-memory");
+  if (options.mode == Mode::kUnsaid && !options.file.empty()) options.mode = Mode::kRecorded;
+  if (const std::string_view text = Contradiction(options); !text.empty()) {
+    ComplainText(text);
     return kExitTrouble;
   }
   const Signals signals;
-  replay::MemoryFs fs(options.memory);
-  if (auto filled = Fill(fs, options); !filled) return Trouble(filled.error());
-  const uint32_t largest = options.server.responder.max_message;
-  const std::unique_ptr<RpcService> service =
-      nfs ? replay::MakeNfsMemoryService(fs, std::min(replay::kLargestTransfer, (largest - 4096) & ~4095u))
-      : options.mode == Mode::kEcho ? replay::MakeEchoService()
-                                    : replay::MakeNullService();
-  const std::unique_ptr<RpcService> mount_service = replay::MakeMountService(fs);
+  Output output(options);
+  Content content(options.memory);
+  if (!content.Open(options, output)) return kExitTrouble;
 
   auto transport = replay::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
@@ -142,28 +241,29 @@ int RunServe(Options options) {
   options.listen.port = (*listener)->port();
   std::unique_ptr<replay::TcpRpc> mount;
   if (options.mount) {
-    auto opened = replay::TcpRpc::Listen(*options.mount, *mount_service);
+    auto opened = replay::TcpRpc::Listen(*options.mount, content.mount());
     if (!opened) return Trouble(opened.error());
     mount = std::move(*opened);
   }
 
-  Output output(options);
   SayListening(options, (*transport)->name(), mount.get(), output);
   Witness witness(options, fmt::format("port {}", options.listen.port), output);
   options.server.stop = signals.descriptor();
   options.server.events = witness.log();
   options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
-  replay::Server server(**listener, *service, mount.get(), options.server);
+  replay::Server server(**listener, content.service(), mount.get(), options.server);
   const Result<void> ran = server.Run();
   if (options.format == Format::kJsonl) {
-    PutJsonl(output.buffer(), server.report(), *service);
+    if (content.recorded()) PutJsonl(output.buffer(), *content.recorded());
+    PutJsonl(output.buffer(), server.report(), content.counts());
   } else {
-    PutText(output.buffer(), server.report(), *service);
+    PutText(output.buffer(), server.report(), content.counts());
+    if (content.recorded()) PutText(output.buffer(), *content.recorded());
   }
   const bool fine = witness.Finish();
   output.Flush();
   if (!ran) return Trouble(ran.error());
-  if (output.failed() || witness.failed()) return kExitTrouble;
+  if (output.failed() || witness.failed() || content.damaged()) return kExitTrouble;
   return fine ? kExitFine : kExitFindings;
 }
 
@@ -205,12 +305,13 @@ void AddResponderOptions(CLI::App& command, replay::ResponderOptions& responder)
 
 void AddServe(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("serve", "A live responder: NULL, ECHO, or NFSv3 in memory");
+  CLI::App* command = app.add_subcommand("serve", "A live responder: from a capture, NULL, ECHO, or NFSv3 in memory");
   Options* const o = options.get();
-  AddChoice<Mode>(*command, "--mode", o->mode,
-                  {{"null", Mode::kNull}, {"echo", Mode::kEcho}, {"nfs-memory", Mode::kNfsMemory}},
-                  "What is served: see below")
-      ->required();
+  AddChoice<Mode>(
+      *command, "--mode", o->mode,
+      {{"null", Mode::kNull}, {"echo", Mode::kEcho}, {"nfs-memory", Mode::kNfsMemory}, {"recorded", Mode::kRecorded}},
+      "What is served: see below (default with a FILE: recorded)");
+  command->add_option("FILE", o->file, "recorded: the capture to answer from; - is standard input")->type_name("");
   AddParsed(
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where to listen (default: :20049, on every address); port 0: any that is free");
@@ -236,7 +337,9 @@ void AddServe(CLI::App& app, Run& run) {
         if (complaint.empty()) o->mount = at;
         return complaint;
       },
-      "PORT", "nfs-memory: MOUNT on this TCP port, too (0: any), at the address of --listen");
+      "PORT",
+      "nfs-memory, recorded: MOUNT on this TCP port (0: any), at the address of --listen; recorded: gives the file\n"
+      "handle that the first recorded NFSv3 call names");
   AddParsed(
       *command, "--memory",
       [o](std::string& text) {
@@ -245,16 +348,28 @@ void AddServe(CLI::App& app, Run& run) {
         o->memory = *bytes;
         return std::string{};
       },
-      "SIZE", "nfs-memory: what files may take (default: 256M); then NFS3ERR_NOSPC");
+      "SIZE",
+      "nfs-memory: what files may take (default: 256M); then NFS3ERR_NOSPC. recorded: what is kept in memory (default: "
+      "256M);\n"
+      "more goes to a temporary file");
   AddOutputOptions(*command, *options);
   command->footer(fmt::format(
       "null answers NULL of NFS, MOUNT, NLM, NSM and NFSACL, and nothing else. echo is program {:#x}, version 1:\n"
       "procedure 1 returns its opaque argument. nfs-memory is NFSv3 with MOUNT on the same port; nothing is kept at\n"
       "the end, and permissions are not enforced. SIGINT and SIGTERM end with a summary.\n"
+      "\n"
+      "recorded gives the reply that the capture has to the same call. Calls are the same when program, procedure and\n"
+      "arguments are; xid, credentials, NFSv4 sessions, slots, owners and client names may differ, and the reply is\n"
+      "fitted to them. The same call again gets the next recorded reply to it, and after the last that one again; "
+      "each\n"
+      "connection begins anew. A call that is not in the capture gets NFS3ERR_NOTSUPP, NFS4ERR_NOTSUPP or an RPC "
+      "error\n"
+      "and is reported. Calls of the server (callbacks) are not made.\n"
       "\nExamples:\n"
       "  stag serve --mode null --listen :20049\n"
       "  stag serve --mode echo --listen 127.0.0.1:0 --once --check\n"
       "  stag serve --mode echo --record echo.pcapng; stag transactions echo.pcapng\n"
+      "  stag serve capture.pcapng --listen :20049\n"
       "  stag serve --mode nfs-memory --file data=256M --memory 1G --mount-port 20048\n"
       "  mount -t nfs -o vers=3,proto=rdma,port=20049,mountproto=tcp,mountport=20048,nolock SERVER:/ /mnt",
       replay::kEchoProgram));

@@ -205,6 +205,7 @@ void Responder::Impl::Answer(size_t index) {
     return Error(index, rpcrdma::kErrChunk);
   job.answer.Clear();
   service.OnCall(call, job.answer);
+  if (job.answer.refused) return Error(index, rpcrdma::kErrChunk);
   if (job.answer.message.empty()) {
     ++stats.dropped;
     return Done(index);

@@ -38,15 +38,18 @@ struct ResultItem {
 struct ServiceReply {
   std::vector<std::byte> message;
   std::vector<ResultItem> items;
-  void Clear() { message.clear(), items.clear(); }
+  bool refused = false;  // ERR_CHUNK instead (RFC 8166 section 4.5.3)
+  void Clear() { message.clear(), items.clear(), refused = false; }
 };
 
 class Service {
  public:
   virtual ~Service() = default;
   // `call`: the unreduced RPC Call; valid during the call. Fills `reply` (handed over empty, its storage is reused);
-  // left empty: the Call is not answered.
+  // left empty, and not refused: the Call is not answered.
   virtual void OnCall(Bytes call, ServiceReply& reply) = 0;
+  // What answers a new connection, when connections have a state of their own; nullptr: this one. Must not outlive it.
+  virtual std::unique_ptr<Service> NewConnection() { return nullptr; }
 };
 
 struct ResponderStats {

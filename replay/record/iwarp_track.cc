@@ -220,12 +220,25 @@ class IwarpTrack final : public Track {
     AnswerEmpty(Side(1 - e.from));
   }
 
+  // What the Terminate said; or, where an endpoint on hardware does not show that, what comes nearest (RFC 5040 section
+  // 4.8, RFC 5041 section 8).
+  static void SetError(const Event& e, iwarp::Terminate& t) {
+    switch (e.nak) {
+      case fabric::NakKind::kTerminate:
+        t.layer = e.terminate_layer;
+        t.type = e.terminate_type;
+        t.code = e.terminate_code;
+        return;
+      case fabric::NakKind::kRnr: t.layer = 1, t.type = 2, t.code = 2; return;             // no buffer available
+      case fabric::NakKind::kInvalidRequest: t.layer = 1, t.type = 2, t.code = 5; return;  // message too long
+      case fabric::NakKind::kRemoteAccess: t.type = 1; return;                             // invalid STag
+      default: t.type = 2, t.code = 7; return;                                             // catastrophic error
+    }
+  }
   void Terminate(const Event& e) {
     const End& peer = end_[1 - e.from];
     iwarp::Terminate t;
-    t.layer = e.terminate_layer;
-    t.type = e.terminate_type;
-    t.code = e.terminate_code;
+    SetError(e, t);
     const auto refuse = [&](const iwarp::DdpHeader& header, uint64_t payload) {
       t.ddp = header;
       t.segment_length = static_cast<uint16_t>(std::min<uint64_t>(header.size() + payload, 0xffff));

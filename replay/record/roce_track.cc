@@ -84,7 +84,13 @@ class RoceTrack final : public Track {
   };
   struct Operation {  // that a NAK can name
     uint64_t frame = 0;
-    uint32_t psn = 0;
+    uint32_t psn = 0, handle = 0;
+    uint64_t offset = 0;
+    // Endpoints on hardware do not know the frame, but which RDMA operation it was.
+    bool IsRefusedBy(const Event& nak) const {
+      if (frame == 0) return false;
+      return nak.handle != 0 ? nak.handle == handle && nak.offset == offset : nak.refused.number == frame;
+    }
   };
   struct End {
     uint32_t qp = 0, id = 0, first_psn = 0, psn = 0;
@@ -222,7 +228,7 @@ class RoceTrack final : public Track {
 
   void Remember(const Event& e) {
     End& end = end_[e.from];
-    end.recent[end.messages++ % kRecent] = {e.frame.number, end.psn};
+    end.recent[end.messages++ % kRecent] = {e.frame.number, end.psn, e.handle, e.offset};
   }
   void Request(const Event& e, ib::MessageKind kind, const ib::Reth& reth) {
     End& end = end_[e.from];
@@ -310,7 +316,7 @@ class RoceTrack final : public Track {
     // By default what was sent last.
     uint32_t psn = end.messages > 0 ? end.recent[(end.messages - 1) % kRecent].psn : end.psn;
     for (const Operation& operation : end.recent)
-      if (operation.frame != 0 && operation.frame == e.refused.number) psn = operation.psn;
+      if (operation.IsRefusedBy(e)) psn = operation.psn;
     Acknowledge(requester, psn, SyndromeOf(e.nak), end.messages > 0 ? end.messages - 1 : 0);
   }
   void Acknowledge(Side requester, uint32_t psn, uint8_t syndrome, uint32_t messages) {

@@ -15,6 +15,8 @@ inline constexpr uint32_t kLargestTransfer = 1 << 20;
 // `fs` must outlive the services. `max_transfer`: rtmax and wtmax of FSINFO, bytes.
 std::unique_ptr<RpcService> MakeNfsMemoryService(MemoryFs& fs, uint32_t max_transfer = kLargestTransfer);
 std::unique_ptr<RpcService> MakeMountService(MemoryFs& fs);
+// Whose only directory has this handle, which must outlive it.
+std::unique_ptr<RpcService> MakeMountService(Bytes root);
 
 std::unique_ptr<RpcProgram> MakeMountProgram(MemoryFs& fs);
 

@@ -11,6 +11,10 @@ constexpr uint32_t kLastProcedure = 63;                                       //
 
 }  // namespace
 
+bool RpcService::Has(uint32_t program) const {
+  return std::ranges::any_of(programs_, [program](const auto& p) { return p->id().number == program; });
+}
+
 void RpcService::OnCall(Bytes call, ServiceReply& reply) {
   const rpc::CallHeader header = rpc::DecodeCall(call, call.size());
   rpc::ReplyHeader answer;

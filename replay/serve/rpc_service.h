@@ -45,6 +45,7 @@ class RpcService final : public Service {
   struct Counts {
     uint64_t calls = 0, refused = 0;  // `refused`: answered with another accept_stat than SUCCESS, or denied
   };
+  bool Has(uint32_t program) const;
   // Of the programs that this service has; all others together are under Procedure{}.
   const std::map<Procedure, Counts>& counts() const { return counts_; }
 
@@ -52,6 +53,8 @@ class RpcService final : public Service {
   std::vector<std::unique_ptr<RpcProgram>> programs_;
   std::map<Procedure, Counts> counts_;
 };
+
+using ProcedureCounts = std::map<RpcService::Procedure, RpcService::Counts>;
 
 // NULL, which always succeeds, and nothing else: what `--mode null` answers for the programs of NFS and its companions.
 std::unique_ptr<RpcService> MakeNullService();

@@ -67,15 +67,18 @@ Result<void> Server::AcceptAll() {
       continue;
     }
     ++report_.connections;
-    connections_.push_back(std::make_unique<Responder>(std::move(*accepted), options_.responder, service_));
+    Connection& connection = connections_.emplace_back();
+    connection.service = service_.NewConnection();
+    connection.responder = std::make_unique<Responder>(std::move(*accepted), options_.responder,
+                                                       connection.service ? *connection.service : service_);
   }
 }
 
 void Server::PollAll() {
-  std::erase_if(connections_, [this](const std::unique_ptr<Responder>& connection) {
-    connection->Poll(microseconds{0});
-    if (connection->open()) return false;
-    Retire(*connection);
+  std::erase_if(connections_, [this](const Connection& connection) {
+    connection.responder->Poll(microseconds{0});
+    if (connection.responder->open()) return false;
+    Retire(*connection.responder);
     return true;
   });
 }
@@ -102,10 +105,10 @@ void Server::Sleep(microseconds at_most) {
   };
   add(options_.stop);
   add(listener_.descriptor());
-  for (const std::unique_ptr<Responder>& connection : connections_) {
-    const int descriptor = connection->endpoint().descriptor();
+  for (const Connection& connection : connections_) {
+    const int descriptor = connection.responder->endpoint().descriptor();
     add(descriptor);
-    at_most = std::min(at_most, connection->rest());
+    at_most = std::min(at_most, connection.responder->rest());
     if (descriptor < 0) at_most = std::min<microseconds>(at_most, kWithoutDescriptor);
   }
   if (tcp_) tcp_->AddTo(all);
@@ -115,15 +118,15 @@ void Server::Sleep(microseconds at_most) {
 }
 
 void Server::End() {
-  for (const std::unique_ptr<Responder>& connection : connections_) connection->endpoint().Disconnect();
+  for (const Connection& connection : connections_) connection.responder->endpoint().Disconnect();
   const auto until = Clock::now() + kGoodbye;
   while (!connections_.empty() && Clock::now() < until) {
     PollAll();
     options_.stop = -1;
     if (!connections_.empty()) Sleep(milliseconds{50});
   }
-  for (const std::unique_ptr<Responder>& connection : connections_) {
-    Retire(*connection);
+  for (const Connection& connection : connections_) {
+    Retire(*connection.responder);
     Trouble("a peer did not end its connection in time");
   }
   connections_.clear();

@@ -43,6 +43,10 @@ class Server {
   const ServerReport& report() const { return report_; }
 
  private:
+  struct Connection {
+    std::unique_ptr<Service> service;  // its own, if it has one
+    std::unique_ptr<Responder> responder;
+  };
   Result<void> AcceptAll();
   void PollAll();
   void Retire(const Responder& responder);
@@ -55,7 +59,7 @@ class Server {
   TcpRpc* tcp_;
   ServerOptions options_;
   ServerReport report_;
-  std::vector<std::unique_ptr<Responder>> connections_;
+  std::vector<Connection> connections_;
   bool stopped_ = false;
 };
 

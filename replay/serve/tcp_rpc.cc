@@ -16,6 +16,8 @@
 namespace stag::replay {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kMaxPeers = 64, kMaxRecord = 8192;
 constexpr uint32_t kLastFragment = 0x80000000u;
 
@@ -57,10 +59,11 @@ struct TcpRpc::Peer {
   Peer& operator=(const Peer&) = delete;
 
   const int socket;
+  Clock::time_point since = Clock::now();  // its last Call, or when it came
   std::vector<std::byte> in, record, out;  // received; fragments of the record so far; not sent yet
 };
 
-Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const HostPort& at, Service& service) {
+Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const HostPort& at, Service& service, std::chrono::milliseconds idle) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -74,10 +77,11 @@ Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const HostPort& at, Service& serv
     for (const addrinfo* a = list.first; a && socket < 0; a = a->ai_next)
       if (a->ai_family == family) socket = ListenAt(*a);
   if (socket < 0) return Fail(fmt::format("cannot listen at TCP port {}: {}", at.port, std::strerror(errno)));
-  return std::unique_ptr<TcpRpc>(new TcpRpc(socket, PortOf(socket), service));
+  return std::unique_ptr<TcpRpc>(new TcpRpc(socket, PortOf(socket), service, idle));
 }
 
-TcpRpc::TcpRpc(int socket, uint16_t port, Service& service) : socket_(socket), port_(port), service_(service) {}
+TcpRpc::TcpRpc(int socket, uint16_t port, Service& service, std::chrono::milliseconds idle)
+    : socket_(socket), port_(port), service_(service), idle_(idle) {}
 TcpRpc::~TcpRpc() { ::close(socket_); }
 
 void TcpRpc::AddTo(std::vector<pollfd>& all) const {
@@ -88,7 +92,9 @@ void TcpRpc::AddTo(std::vector<pollfd>& all) const {
 
 void TcpRpc::Poll() {
   AcceptAll();
-  std::erase_if(peers_, [this](const std::unique_ptr<Peer>& peer) { return !Serve(*peer); });
+  std::erase_if(peers_, [this](const std::unique_ptr<Peer>& peer) {
+    return !Serve(*peer) || Clock::now() - peer->since > idle_;
+  });
 }
 
 void TcpRpc::AcceptAll() {
@@ -130,6 +136,7 @@ bool TcpRpc::Answer(Peer& peer) {
       if (size == 0) return false;
       continue;
     }
+    peer.since = Clock::now();
     reply_.Clear();
     if (peer.record.size() >= 8 && LoadBe32(peer.record.data() + 4) == 0) service_.OnCall(peer.record, reply_);
     peer.record.clear();

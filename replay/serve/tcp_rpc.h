@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // TcpRpc: a small ONC RPC server on TCP, with record marking (RFC 5531 section 11). For MOUNT, which clients of NFS
-// over RDMA ask for over TCP. Never blocks. Bounded: connections, bytes of a record, and one answer at a time for each.
+// over RDMA ask for over TCP. Never blocks. Bounded: connections, bytes of a record, one answer at a time for each, and
+// how long one may take for its next Call.
 #pragma once
 
 #include <poll.h>
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -17,8 +19,10 @@ namespace stag::replay {
 
 class TcpRpc {
  public:
-  // Errors: the address cannot be had. `service` must outlive it.
-  static Result<std::unique_ptr<TcpRpc>> Listen(const HostPort& at, Service& service);
+  // Errors: the address cannot be had. `service` must outlive it. `idle`: a connection without a whole Call for longer
+  // is ended.
+  static Result<std::unique_ptr<TcpRpc>> Listen(const HostPort& at, Service& service,
+                                                std::chrono::milliseconds idle = std::chrono::minutes(1));
   ~TcpRpc();
   uint16_t port() const { return port_; }
   // What poll(2) is to look at before the next Poll.
@@ -27,7 +31,7 @@ class TcpRpc {
 
  private:
   struct Peer;
-  TcpRpc(int socket, uint16_t port, Service& service);
+  TcpRpc(int socket, uint16_t port, Service& service, std::chrono::milliseconds idle);
   void AcceptAll();
   bool Serve(Peer& peer);
   bool Answer(Peer& peer);
@@ -35,6 +39,7 @@ class TcpRpc {
   const int socket_;
   const uint16_t port_;
   Service& service_;
+  const std::chrono::milliseconds idle_;
   ServiceReply reply_;
   std::vector<std::unique_ptr<Peer>> peers_;
 };

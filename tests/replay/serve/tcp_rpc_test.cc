@@ -89,6 +89,23 @@ TEST_F(TcpMount, WhatIsNoRecordEndsTheConnection) {
   EXPECT_EQ(Receive(peer, 28), Record(MakeReply(2)));
 }
 
+// Bytes that make no Call do not keep a connection.
+TEST_F(TcpMount, IdleConnectionsAreEnded) {
+  server = std::move(*TcpRpc::Listen({"127.0.0.1", 0}, *service, std::chrono::milliseconds(-1)));
+  Peer silent(server->port()), slow(server->port());
+  slow.Send(Words({0x80000028u}));
+  std::byte piece;
+  for (const Peer* peer : {&silent, &slow}) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    ssize_t n = -1;
+    while (n < 0 && std::chrono::steady_clock::now() < end) {
+      server->Poll();
+      n = ::recv(peer->socket, &piece, 1, MSG_DONTWAIT);
+    }
+    EXPECT_EQ(n, 0);
+  }
+}
+
 TEST_F(TcpMount, ThePortIsTaken) {
   const auto second = TcpRpc::Listen({"127.0.0.1", server->port()}, *service);
   ASSERT_FALSE(second);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// NotRecordedProgram: a program that --mode recorded knows, and whose Calls are not in the recording: NULL succeeds,
+// NFSv3 and NFSv4 say that it is not supported, other programs that there is no such procedure.
+#pragma once
+
+#include "replay/serve/rpc_service.h"
+
+namespace stag::replay {
+
+class NotRecordedProgram final : public RpcProgram {
+ public:
+  using RpcProgram::RpcProgram;
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) override;
+};
+
+}  // namespace stag::replay

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/serve/recorded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "protocol/base/crc.h"
+#include "protocol/rpcrdma/header.h"
+#include "replay/serve/not_recorded.h"
+
+namespace stag::replay {
+namespace {
+
+constexpr uint32_t kUnbound = UINT32_MAX;
+constexpr size_t kSamples = 64, kShown = 32;
+constexpr uint32_t kLastProcedure = 63;  // counted one by one up to here
+
+uint64_t HashOf(Bytes key) { return uint64_t{Crc32c(0, key)} << 32 | Crc32(0, key); }
+
+rpc::CallHeader HeaderOf(Bytes call) { return rpc::DecodeCall(call, call.size()); }
+
+// Whether the key of a Call says what it asks for.
+bool IsReadable(const rpc::CallHeader& header) {
+  return header.status == ParseStatus::kOk && !header.opaque_arguments();
+}
+
+std::string Describe(const rpc::CallHeader& header, std::span<const uint32_t> operations) {
+  const char* program = rpc::ProgramName(header.program, header.version);
+  const char* procedure = rpc::ProcedureName(header.program, header.version, header.procedure);
+  std::string text = fmt::format("{}v{} {}", program ? program : std::to_string(header.program), header.version,
+                                 procedure ? procedure : std::to_string(header.procedure));
+  for (size_t i = 0; i < operations.size() && i < 16; ++i) {
+    const char* name = nfs::OperationName(operations[i]);
+    text += (i == 0 ? " " : ",") + (name ? std::string(name) : std::to_string(operations[i]));
+  }
+  return text;
+}
+
+}  // namespace
+
+// One live connection.
+class RecordedService::Link final : public Service {
+ public:
+  explicit Link(RecordedService& service) : service_(service) {}
+  ~Link() override {
+    if (bound_ != kUnbound) --service_.live_links_[bound_];
+  }
+  void OnCall(Bytes call, ServiceReply& reply) override { service_.Answer(*this, call, reply); }
+
+  // Of groups with the same key; `bind`: the connection goes by the recorded one from now on.
+  uint32_t Choose(std::span<const uint32_t> found, bool bind) {
+    const auto connection = [this](uint32_t group) { return service_.groups_[group].connection; };
+    if (bound_ != kUnbound) {
+      const auto mine = std::ranges::find(found, bound_, connection);
+      return mine != found.end() ? *mine : found.front();
+    }
+    const uint32_t least =
+        *std::ranges::min_element(found, {}, [&](uint32_t group) { return service_.live_links_[connection(group)]; });
+    if (bind) ++service_.live_links_[bound_ = connection(least)];
+    return least;
+  }
+  // How many answers of a group this connection got; counts one more.
+  size_t Next(uint32_t group) { return given_[group]++; }
+
+ private:
+  RecordedService& service_;
+  uint32_t bound_ = kUnbound;
+  std::unordered_map<uint32_t, uint32_t> given_;
+};
+
+RecordedService::RecordedService(const Recording& recording)
+    : live_links_(recording.connections.size()), own_(std::make_unique<Link>(*this)) {
+  std::map<uint32_t, ProgramId> programs;
+  for (const RecordedRpc* rpc : recording.rpcs) {
+    if (rpc->backward) continue;  // asked by the server
+    if (rpc->known) {
+      ProgramId& id =
+          programs.try_emplace(rpc->program, ProgramId{rpc->program, rpc->version, rpc->version}).first->second;
+      id.low = std::min(id.low, rpc->version);
+      id.high = std::max(id.high, rpc->version);
+    }
+    Add(*rpc);
+  }
+  std::vector<std::unique_ptr<RpcProgram>> all;
+  for (const auto& [number, id] : programs) all.push_back(std::make_unique<NotRecordedProgram>(id));
+  otherwise_ = std::make_unique<RpcService>(std::move(all));
+}
+RecordedService::~RecordedService() = default;
+
+void RecordedService::Add(const RecordedRpc& rpc) {
+  const bool refused = rpc.reply_form == session::ReplyForm::kError && rpc.rdma_error == rpcrdma::kErrChunk;
+  const bool usable = refused || !rpc.reply.bytes.empty();
+  usable ? ++answers_ : ++unusable_;
+  const rpc::CallHeader header = HeaderOf(rpc.call.bytes);
+  if (!IsReadable(header)) {
+    if (usable) --answers_, ++unusable_;
+    return;
+  }
+  const Bytes bytes = live_.Of(header, rpc.call.bytes);
+  if (root_.empty() && header.program == nfs::kNfsProgram && header.version < 4) root_ = live_.handle();
+  Key* key = Find(bytes);
+  if (!key) {
+    index_.emplace(HashOf(bytes), static_cast<uint32_t>(keys_.size()));
+    key = &keys_.emplace_back(Key{&rpc, {}});
+  }
+  auto index = std::ranges::find(key->groups, rpc.connection, [this](uint32_t g) { return groups_[g].connection; });
+  if (index == key->groups.end()) {
+    index = key->groups.insert(index, static_cast<uint32_t>(groups_.size()));
+    groups_.push_back({rpc.connection, {}, {}});
+  }
+  if (usable) return groups_[*index].answers.push_back(&rpc);
+  groups_[*index].why = rpc.reply_frame.number == 0 ? "it was not answered" : "its Reply was not captured whole";
+}
+
+RecordedService::Key* RecordedService::Find(Bytes key) {
+  const auto [begin, end] = index_.equal_range(HashOf(key));
+  for (auto it = begin; it != end; ++it) {
+    Key& candidate = keys_[it->second];
+    const Bytes call = candidate.first->call.bytes;
+    if (std::ranges::equal(recorded_.Of(HeaderOf(call), call), key)) return &candidate;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Service> RecordedService::NewConnection() { return std::make_unique<Link>(*this); }
+
+void RecordedService::OnCall(Bytes call, ServiceReply& reply) { own_->OnCall(call, reply); }
+
+void RecordedService::Answer(Link& link, Bytes call, ServiceReply& reply) {
+  const rpc::CallHeader header = HeaderOf(call);
+  const Key* key = IsReadable(header) ? Find(live_.Of(header, call)) : nullptr;
+  std::string_view why = IsReadable(header) ? "no such Call" : "its arguments cannot be read";
+  if (key) {
+    const uint32_t index = link.Choose(key->groups, header.procedure != 0);
+    const Group& group = groups_[index];
+    if (!group.answers.empty()) {
+      const size_t next = link.Next(index);
+      const RecordedRpc& rpc = *group.answers[std::min(next, group.answers.size() - 1)];
+      ++stats_.matched;
+      stats_.repeated += next >= group.answers.size();
+      ++counts_[{header.program, header.version, header.procedure}].calls;
+      if (rpc.reply.bytes.empty()) {
+        reply.refused = true;
+        return;
+      }
+      reply.message.assign(rpc.reply.bytes.begin(), rpc.reply.bytes.end());
+      for (const RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
+      live_.Fit(reply.message);
+      return;
+    }
+    why = group.why;
+  }
+  Refuse(header, call, why, reply);
+}
+
+void RecordedService::Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why, ServiceReply& reply) {
+  otherwise_->OnCall(call, reply);
+  const bool known = header.words == 6 && header.procedure <= kLastProcedure && otherwise_->Has(header.program);
+  ProcedureCounts::mapped_type& counts =
+      counts_[known ? RpcService::Procedure{header.program, header.version, header.procedure}
+                    : RpcService::Procedure{}];
+  ++counts.calls;
+  if (known && header.procedure == 0) return;  // NULL asks for nothing that would have to be recorded
+  ++counts.refused;
+  ++stats_.unmatched;
+  const bool readable = IsReadable(header);
+  const std::string kind =
+      fmt::format("{}: {}",
+                  header.words == 6 ? Describe(header, readable ? live_.operations() : std::vector<uint32_t>{})
+                                    : "what is no RPC Call",
+                  why);
+  const auto sample = samples_.find(kind);
+  if (sample != samples_.end()) return void(++sample->second.times);
+  if (samples_.size() >= kSamples) return;
+  std::string text = kind;
+  if (readable) {
+    const Bytes arguments = call.subspan(header.length);
+    text += fmt::format("; arguments, {} bytes: ", arguments.size());
+    for (const std::byte b : arguments.first(std::min(kShown, arguments.size())))
+      text += fmt::format("{:02x}", static_cast<unsigned>(b));
+    if (arguments.size() > kShown) text += "...";
+  }
+  samples_.emplace(kind, Sample{std::move(text), 1});
+}
+
+}  // namespace stag::replay

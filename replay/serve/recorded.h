@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RecordedService: answers Calls from a Recording. A Call gets the recorded Reply to the Call with the same CallKey;
+// the same Call again gets the next recorded Reply to it, and after the last that one again. This is counted for each
+// live connection, which goes first by one recorded connection: the one that its first Call but NULL is found in (of
+// several, the one that fewest go by). What is not in the recording is answered with an error (not_recorded.h) and
+// counted.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "replay/plan/recording.h"
+#include "replay/serve/call_key.h"
+#include "replay/serve/rpc_service.h"
+
+namespace stag::replay {
+
+class RecordedService final : public Service {
+ public:
+  // `recording` must outlive this.
+  explicit RecordedService(const Recording& recording);
+  ~RecordedService() override;
+
+  std::unique_ptr<Service> NewConnection() override;
+  // As for one connection of its own.
+  void OnCall(Bytes call, ServiceReply& reply) override;
+
+  // Recorded Replies that can be given, and recorded Calls without one.
+  uint64_t answers() const { return answers_; }
+  uint64_t unusable() const { return unusable_; }
+
+  // The file handle that the first Call of NFSv3 or v2 with one names: clients begin at the root. Empty: there is none.
+  Bytes root() const { return root_; }
+
+  struct Stats {
+    uint64_t matched = 0;    // answered from the recording
+    uint64_t repeated = 0;   // of these, with a Reply that the connection had got before
+    uint64_t unmatched = 0;  // answered with an error
+  };
+  const Stats& stats() const { return stats_; }
+  // By procedure; `refused`: not matched.
+  const ProcedureCounts& counts() const { return counts_; }
+  // Calls that were not matched, with the reason: the first of each kind, and how many. At most 64 kinds.
+  struct Sample {
+    std::string text;
+    uint64_t times = 0;
+  };
+  const std::map<std::string, Sample>& samples() const { return samples_; }
+
+ private:
+  class Link;
+  // The Calls of one recorded connection with one key.
+  struct Group {
+    uint32_t connection = 0;
+    std::vector<const RecordedRpc*> answers;
+    std::string_view why;  // there is none; static
+  };
+  struct Key {
+    const RecordedRpc* first = nullptr;
+    std::vector<uint32_t> groups;
+  };
+  void Add(const RecordedRpc& rpc);
+  // Of keys_; nullptr: there is none.
+  Key* Find(Bytes key);
+  void Answer(Link& link, Bytes call, ServiceReply& reply);
+  void Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why, ServiceReply& reply);
+
+  std::vector<Group> groups_;
+  std::vector<Key> keys_;
+  std::unordered_multimap<uint64_t, uint32_t> index_;  // of keys_, by their hashes
+  std::vector<uint32_t> live_links_;                   // by recorded connection: how many go by it
+  CallKey live_, recorded_;
+  std::unique_ptr<RpcService> otherwise_;
+  std::unique_ptr<Link> own_;
+  uint64_t answers_ = 0, unusable_ = 0;
+  Bytes root_;
+  Stats stats_;
+  ProcedureCounts counts_;
+  std::map<std::string, Sample> samples_;
+};
+
+}  // namespace stag::replay
