@@ -121,6 +121,7 @@ std::string Settle(Options& options) {
   load.requester.credits = options.credits.value_or(load.depth);
   if (load.depth > load.requester.credits)
     return fmt::format("--depth {} is more than --credits {}", load.depth, load.requester.credits);
+  load.crc = options.crc;
   if (load.calls == 0 && load.duration.count() == 0) load.duration = std::chrono::seconds{10};
   load.jobs.seed = options.seed ? *options.seed : std::random_device{}();
   return {};
@@ -183,7 +184,8 @@ int RunGenerate(Options options) {
   if (!ran) {
     ComplainText(ran.error().message);
   } else {
-    const LoadContext context{options.load, (*transport)->name()};
+    const std::string name = (*transport)->name();
+    const LoadContext context{options.load, name};
     if (options.format == Format::kJsonl) {
       PutLoadJsonl(output.buffer(), context, generator.report());
     } else {

@@ -39,6 +39,9 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options) {
   options.command = "stag " + command.get_name();
   AddChoice<std::string>(command, "--transport", options.transport, {{"auto", "auto"}, {"iwarp", "iwarp"}},
                          "auto (default): see stag devices; iwarp: software iWARP, on TCP");
+  command.add_flag_callback(
+      "--no-crc", [&options] { options.crc = false; },
+      "Software iWARP: do not ask for a CRC (there is one all the same when the peer asks)");
   command.add_flag("--check", options.check,
                    "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
   command

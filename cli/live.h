@@ -18,11 +18,12 @@ namespace stag::cli {
 struct LiveOptions : CommonOptions {
   std::string transport = "auto";
   bool check = false;
+  bool crc = true;      // software iWARP: ask for CRC32C
   std::string record;   // a file; empty: none
   std::string command;  // "stag serve"
 };
 
-// Adds --transport, --check and --record. The output options are the command's own.
+// Adds --transport, --no-crc, --check and --record. The output options are the command's own.
 void AddLiveOptions(CLI::App& command, LiveOptions& options);
 
 // For AddParsed: HOST[:PORT] or [ADDR]:PORT.

@@ -70,6 +70,7 @@ int Play(Options& options, const replay::Recording& recording, const replay::Pla
   Witness witness(options, options.play.to.host, output);
   LiveProgress progress(options.progress && !options.quiet);
   options.play.events = witness.log();
+  options.play.crc = options.crc;
   options.play.stop = signals.descriptor();
   options.play.progress = [&progress](const replay::PlayCounts& counts) {
     if (progress.due()) progress.Update({counts.answers, counts.bytes, counts.outstanding, counts.errors});

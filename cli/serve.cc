@@ -250,6 +250,7 @@ int RunServe(Options options) {
   Witness witness(options, fmt::format("port {}", options.listen.port), output);
   options.server.stop = signals.descriptor();
   options.server.events = witness.log();
+  options.server.crc = options.crc;
   options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
   replay::Server server(**listener, content.service(), mount.get(), options.server);
   const Result<void> ran = server.Run();

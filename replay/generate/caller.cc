@@ -32,6 +32,7 @@ Result<void> Caller::Connect() {
   EndpointOptions endpoint;
   Requester::Prepare(options_.requester, endpoint);
   endpoint.events = options_.events;
+  endpoint.crc = options_.crc;
   endpoint.connect_timeout = std::min(endpoint.connect_timeout, options_.timeout);
   auto connected = transport_.Connect(options_.to, endpoint);
   if (!connected) return tl::unexpected(connected.error());

@@ -19,6 +19,7 @@ struct CallerOptions {
   RequesterOptions requester;
   std::chrono::milliseconds timeout{30'000};  // for a connection, and for an answer
   EventLog* events = nullptr;
+  bool crc = true;
   const std::atomic<bool>* stop = nullptr;  // ends waiting; nullptr: nothing does
 };
 

@@ -22,7 +22,7 @@ std::unique_ptr<Workload> MakeWorkload(const LoadOptions& options, uint32_t inde
 }
 
 CallerOptions OfCaller(const LoadOptions& options, EventLog* events, const std::atomic<bool>& stop) {
-  return {options.to, options.requester, options.timeout, events, &stop};
+  return {options.to, options.requester, options.timeout, events, options.crc, &stop};
 }
 
 }  // namespace

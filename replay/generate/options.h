@@ -22,6 +22,7 @@ struct LoadOptions {
   HostPort to;
   JobOptions jobs;             // the mix has only operations of the mode, and one at least
   RequesterOptions requester;  // `credits`: at least `depth`
+  bool crc = true;             // see EndpointOptions
   uint32_t connections = 1, threads = 1;
 
   // When: in a closed loop, `depth` Calls are outstanding on each connection. With a rate, they are sent at their

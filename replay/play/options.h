@@ -39,6 +39,7 @@ struct PlayOptions {
 
   std::vector<std::byte> root;  // live handle of the recorded root; empty: none
   EventLog* events = nullptr;
+  bool crc = true;                                  // see EndpointOptions
   int stop = -1;                                    // a descriptor: once it is readable, nothing more is sent
   std::function<void(const PlayCounts&)> progress;  // called now and then; may be empty
 };

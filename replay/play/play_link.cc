@@ -46,6 +46,7 @@ EndpointOptions LinkEndpoint(const RecordedConnection& recorded, const PlayOptio
                              const RequesterOptions& requester, size_t largest) {
   EndpointOptions out;
   out.events = options.events;
+  out.crc = options.crc;
   Requester::Prepare(requester, out);
   // What is recorded beside RFC 8797's message goes along when nothing of it is overridden.
   const bool overridden =

@@ -60,6 +60,7 @@ Result<void> Server::AcceptAll() {
     }
     EndpointOptions endpoint;
     endpoint.events = options_.events;
+    endpoint.crc = options_.crc;
     Responder::Prepare(options_.responder, endpoint);
     auto accepted = (*incoming)->Accept(endpoint);
     if (!accepted) {

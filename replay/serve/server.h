@@ -19,6 +19,7 @@ namespace stag::replay {
 struct ServerOptions {
   ResponderOptions responder;
   EventLog* events = nullptr;      // of all connections; see EndpointOptions
+  bool crc = true;                 // likewise
   uint32_t max_connections = 256;  // at a time; more are rejected
   bool once = false;               // ends when the first connection has
   int stop = -1;                   // a descriptor: once it is readable, the server ends; -1: none

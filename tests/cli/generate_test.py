@@ -7,9 +7,11 @@ options; signals.
 """
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -111,6 +113,37 @@ class Generate(unittest.TestCase):
                 self.fine(done)
                 counts.append([(line["name"], line["calls"], line["bytes"]) for line in lines_of(done)["operation"]])
         self.assertEqual(*counts)
+
+    def test_recorded(self):
+        """What --record writes, read by stag transactions, is what the report says."""
+        with tempfile.TemporaryDirectory() as folder, Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            file = os.path.join(folder, "load.pcapng")
+            done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "200",
+                            "--size", "1-9K", "--file-size", "64K", "--record", file, "--format", "jsonl")
+            self.fine(done)
+            read = subprocess.run([STAG, "transactions", file, "--format", "jsonl"], capture_output=True, text=True,
+                                  timeout=120, check=True)
+        transactions = [json.loads(line) for line in read.stdout.splitlines()]
+        self.assertTrue(all(t["call_complete"] and t["reply_complete"] for t in transactions))
+        for operation in lines_of(done)["operation"]:
+            mine = [t for t in transactions if t["name"] == operation["name"]]
+            filling = [t for t in mine if t["name"] == "WRITE" and t["data_bytes"] == 65536]
+            self.assertEqual(len(mine) - len(filling), operation["calls"])
+            if operation["name"] != "GETATTR":
+                self.assertEqual(sum(t["data_bytes"] for t in mine if t not in filling), operation["bytes"])
+
+    def test_progress_line(self):
+        """Only on a terminal, and gone at the end."""
+        leader, follower = pty.openpty()
+        with Serving("--mode", "null") as server:
+            with subprocess.Popen([STAG, "generate", "--to", server.to, "--rate", "100", "--duration", "1200ms"],
+                                  stdout=subprocess.PIPE, stderr=follower) as client:
+                client.communicate(timeout=60)
+        os.close(follower)
+        shown = os.read(leader, 65536).decode()
+        os.close(leader)
+        self.assertRegex(shown, r"\r\x1b\[K[0-9.]+ s  [0-9]+ calls/s  0\.0 MB/s  outstanding [01]  errors 0")
+        self.assertTrue(shown.endswith("\r\x1b[K"))
 
     def test_open_loop(self):
         with Serving("--mode", "null") as server:

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The whole path, `stag generate` to `stag serve`, beside bare TCP, in the same run on the loopback interface: RPC
+// Calls inline in a closed loop, and 1 MiB of NFSv3 READ and WRITE by chunks. A thread for each end.
+#include <sys/eventfd.h>
+
+#include "replay/endpoint/soft_iwarp.h"
+#include "replay/generate/generator.h"
+#include "replay/serve/nfs3_xdr.h"
+#include "replay/serve/nfs_memory.h"
+#include "replay/serve/server.h"
+#include "tests/bench/beside_tcp.h"
+
+namespace stag::replay {
+namespace {
+
+using namespace stag::bench;
+
+// What the load costs, both ends together, the making of files included in the CPU time.
+Cost Load(Service& service, LoadOptions load, bool crc) {
+  const auto transport = MakeSoftIwarp();
+  auto listener = transport->Listen({"127.0.0.1", 0});
+  Require(listener.has_value(), "listen");
+  ServerOptions options;
+  options.crc = crc;
+  options.responder.receive_size = options.responder.send_size = 8192;
+  options.stop = ::eventfd(0, EFD_CLOEXEC);
+  Server server(**listener, service, nullptr, options);
+  std::thread serving([&] { Require(server.Run().has_value(), "serve"); });
+  load.crc = crc;
+  load.to = {"127.0.0.1", (*listener)->port()};
+  load.requester.send_size = load.requester.receive_size = 8192;
+  load.requester.credits = load.depth;
+  Generator generator(*transport, load, nullptr);
+  Cost cost = Measure(load.calls, [&] {
+    Require(generator.Run().has_value(), "generate");
+    Require(::eventfd_write(options.stop, 1) == 0, "stop");
+    serving.join();
+  });
+  ::close(options.stop);
+  Require(generator.report().fine(), "a call failed");
+  cost.per_second = static_cast<double>(load.calls) / generator.report().seconds;
+  return cost;
+}
+
+Cost Null(bool crc) {
+  LoadOptions load;
+  Weight(load.jobs.mix, Operation::kNull) = 1;
+  load.files = 0;
+  load.calls = kMessages;
+  return Load(*MakeNullService(), load, crc);
+}
+
+Cost Echo(bool crc) {
+  LoadOptions load;
+  load.mode = LoadMode::kEcho;
+  Weight(load.jobs.mix, Operation::kEcho) = 1;
+  load.jobs.sizes = {{kMessage, kMessage, 1}};
+  load.files = 0;
+  load.calls = kMessages;
+  return Load(*MakeEchoService(), load, crc);
+}
+
+Cost Nfs(Operation operation, bool crc) {
+  MemoryFs fs(uint64_t{64} << 20);
+  LoadOptions load;
+  load.mode = LoadMode::kNfs3;
+  Weight(load.jobs.mix, operation) = 1;
+  load.jobs.sizes = {{kBulk, kBulk, 1}};
+  load.depth = kBulkDepth;
+  load.calls = kBulks;
+  std::vector<std::byte> handle;
+  Writer out(handle);
+  PutHandle(out, fs, fs.root());
+  load.directory.assign(handle.begin() + 4, handle.end());  // without its count
+  return Load(*MakeNfsMemoryService(fs), load, crc);
+}
+
+void Run() {
+  fmt::print("{} bytes there and back (NULL: no data), {} at a time\n", kMessage, kDepth);
+  Compare("thousand/s", 1e-3,
+          {{"TCP", TcpMessages, {}},
+           {"NULL", [] { return Null(false); }, {}},
+           {"ECHO", [] { return Echo(false); }, {}},
+           {"ECHO, CRC", [] { return Echo(true); }, {}}});
+  fmt::print("1 MiB one way, {} at a time\n", kBulkDepth);
+  Compare("GB/s      ", kBulk * 1e-9,
+          {{"TCP", TcpStreamed, {}},
+           {"READ", [] { return Nfs(Operation::kRead, false); }, {}},
+           {"WRITE", [] { return Nfs(Operation::kWrite, false); }, {}},
+           {"READ, CRC", [] { return Nfs(Operation::kRead, true); }, {}},
+           {"WRITE, CRC", [] { return Nfs(Operation::kWrite, true); }, {}}});
+}
+
+}  // namespace
+}  // namespace stag::replay
+
+int main() {
+  stag::replay::Run();
+  return 0;
+}
