@@ -38,10 +38,10 @@ struct Responder::Impl {
   // A Call that is being worked on. Kept with its memory for the next one.
   struct Job {
     Header call, reply;
-    std::vector<std::byte> payload;  // inline
     CallLayout layout;
-    Region call_region, reply_region;  // the unreduced Call; transport header and RPC Reply
-    uint32_t reads = 0, writes = 0;    // posted and not completed
+    Bytes message;                                     // the unreduced Call: as it came, or in call_region
+    Region call_region, header_region, answer_region;  // answer_region: the storage of `answer`
+    uint32_t reads = 0, writes = 0;                    // posted and not completed
     bool sending = false, busy = false, failed = false;
     Clock::time_point due;
     ServiceReply answer;
@@ -55,11 +55,14 @@ struct Responder::Impl {
     for (size_t i = jobs.size(); i-- > 0;) free.push_back(i);
   }
 
+  // The answers, which are registered, outlive the endpoint.
+  ~Impl() { endpoint.reset(); }
+
   size_t Poll(std::chrono::microseconds wait);
   void OnCompletion(const Completion& completion);
   void OnMessage(Bytes bytes);
   void Start(size_t index, Bytes payload);
-  void Pull(size_t index);
+  void Pull(size_t index, Bytes payload);
   void Ready(size_t index);
   void Answer(size_t index);
   void Reply(size_t index);
@@ -69,6 +72,7 @@ struct Responder::Impl {
   void Send(size_t index);
   void Done(size_t index);
   bool Room(Region& region, size_t size);
+  bool Cover(Job& job);
 
   std::unique_ptr<Endpoint> endpoint;
   ResponderOptions options;
@@ -161,20 +165,24 @@ void Responder::Impl::Start(size_t index, Bytes payload) {
     ++stats.dropped;  // an answer to a backward Call; this side makes none
     return Done(index);
   }
-  if (!LayOut(job.call, payload.size(), options.max_message, job.layout) ||
-      !Room(job.call_region, static_cast<size_t>(job.layout.length)))
-    return Error(index, rpcrdma::kErrChunk);
-  job.payload.assign(payload.begin(), payload.end());
-  Pull(index);
+  if (!LayOut(job.call, payload.size(), options.max_message, job.layout)) return Error(index, rpcrdma::kErrChunk);
+  const bool at_hand = job.call.reads.empty() && job.layout.length == payload.size();
+  if (at_hand && options.delay.count() == 0) {
+    job.message = payload;
+    return Answer(index);
+  }
+  if (!Room(job.call_region, static_cast<size_t>(job.layout.length))) return Error(index, rpcrdma::kErrChunk);
+  job.message = job.call_region.bytes.first(static_cast<size_t>(job.layout.length));
+  Pull(index, payload);
 }
 
-void Responder::Impl::Pull(size_t index) {
+void Responder::Impl::Pull(size_t index, Bytes payload) {
   Job& job = jobs[index];
   std::byte* const to = job.call_region.bytes.data();
   for (const Extent& e : job.layout.extents) {
     const MutableBytes into(to + e.to, static_cast<size_t>(e.length));
     if (e.from == Extent::From::kInline) {
-      std::memcpy(into.data(), job.payload.data() + e.offset, into.size());
+      std::memcpy(into.data(), payload.data() + e.offset, into.size());
     } else if (e.from == Extent::From::kZero) {
       std::memset(into.data(), 0, into.size());
     } else {
@@ -197,7 +205,7 @@ void Responder::Impl::Ready(size_t index) {
 
 void Responder::Impl::Answer(size_t index) {
   Job& job = jobs[index];
-  const Bytes call = job.call_region.bytes.first(static_cast<size_t>(job.layout.length));
+  const Bytes call = job.message;
   ++stats.calls;
   stats.received_bytes += call.size();
   // The xid of the RPC message must be the header's (section 4.2.1).
@@ -215,7 +223,7 @@ void Responder::Impl::Answer(size_t index) {
 
 void Responder::Impl::Reply(size_t index) {
   Job& job = jobs[index];
-  if (!Room(job.reply_region, kLargestHeader + job.answer.message.size()) || !Place(job, index))
+  if (!Room(job.header_region, kLargestHeader) || !Cover(job) || !Place(job, index))
     return Error(index, rpcrdma::kErrChunk);
   ++stats.replies;
   stats.sent_bytes += job.answer.message.size();
@@ -237,9 +245,7 @@ bool Responder::Impl::Place(Job& job, size_t index) {
   reply.write_chunks = call.write_chunks;
   reply.reply_chunk = call.reply_chunk;
 
-  const MutableBytes message = job.reply_region.bytes.subspan(kLargestHeader, job.answer.message.size());
-  std::ranges::copy(job.answer.message, message.begin());
-
+  const MutableBytes message(job.answer.message);
   // Which pieces of the message stay. An item goes into the next chunk; an empty chunk keeps its item inline (4.3.2).
   job.pieces.clear();
   uint64_t at = 0, rest = 0;
@@ -313,14 +319,14 @@ void Responder::Impl::Error(size_t index, uint32_t err) {
   job.pieces.clear();
   job.header.clear();
   rpcrdma::Encode(reply, job.header);
-  if (!Room(job.reply_region, kLargestHeader)) return Done(index);
+  if (!Room(job.header_region, kLargestHeader)) return Done(index);
   Send(index);
 }
 
 void Responder::Impl::Send(size_t index) {
   Job& job = jobs[index];
-  std::ranges::copy(job.header, job.reply_region.bytes.begin());
-  job.pieces.insert(job.pieces.begin(), job.reply_region.bytes.first(job.header.size()));
+  std::ranges::copy(job.header, job.header_region.bytes.begin());
+  job.pieces.insert(job.pieces.begin(), job.header_region.bytes.first(job.header.size()));
   std::optional<uint32_t> invalidate;
   if (settings.remote_invalidation && job.reply.proc != rpcrdma::kError) {
     if (!job.call.segments.empty()) invalidate = job.call.segments.front().handle;
@@ -345,6 +351,18 @@ bool Responder::Impl::Room(Region& region, size_t size) {
   Result<Region> larger = endpoint->Register(std::bit_ceil(std::max<size_t>(size, 4096)), Access::kLocal);
   region = larger ? *larger : Region{};
   return larger.has_value();
+}
+
+// Registers the storage of the answer as it is, so that nothing has to be copied; it stays the same until it has to
+// grow, and then it has another capacity.
+bool Responder::Impl::Cover(Job& job) {
+  std::vector<std::byte>& storage = job.answer.message;
+  Region& region = job.answer_region;
+  if (region.bytes.data() == storage.data() && region.bytes.size() == storage.capacity()) return true;
+  if (!region.bytes.empty()) endpoint->Deregister(region);
+  Result<Region> covered = endpoint->Register(MutableBytes(storage.data(), storage.capacity()), Access::kLocal);
+  region = covered ? *covered : Region{};
+  return covered.has_value();
 }
 
 std::vector<std::byte> Responder::PrivateData(const ResponderOptions& options) {
