@@ -12,7 +12,7 @@
 namespace stag::replay {
 namespace {
 
-constexpr uint32_t kUnbound = UINT32_MAX;
+constexpr uint32_t kNone = UINT32_MAX;
 constexpr size_t kSamples = 64, kShown = 32;
 constexpr uint32_t kLastProcedure = 63;  // counted one by one up to here
 
@@ -44,28 +44,31 @@ class RecordedService::Link final : public Service {
  public:
   explicit Link(RecordedService& service) : service_(service) {}
   ~Link() override {
-    if (bound_ != kUnbound) --service_.live_links_[bound_];
+    if (bound_ != kNone) --service_.live_links_[bound_];
   }
   void OnCall(Bytes call, ServiceReply& reply) override { service_.Answer(*this, call, reply); }
 
-  // Of groups with the same key; `bind`: the connection goes by the recorded one from now on.
+  // Of groups with the same key: one with answers, if there is one. `bind`: the connection goes by its recorded one
+  // from now on.
   uint32_t Choose(std::span<const uint32_t> found, bool bind) {
+    std::vector<uint32_t>& links = service_.live_links_;
     const auto connection = [this](uint32_t group) { return service_.groups_[group].connection; };
-    if (bound_ != kUnbound) {
-      const auto mine = std::ranges::find(found, bound_, connection);
-      return mine != found.end() ? *mine : found.front();
+    uint32_t best = kNone;
+    for (const uint32_t group : found) {
+      if (service_.groups_[group].answers.empty()) continue;
+      if (connection(group) == bound_) return group;
+      if (best == kNone || (bound_ == kNone && links[connection(group)] < links[connection(best)])) best = group;
     }
-    const uint32_t least =
-        *std::ranges::min_element(found, {}, [&](uint32_t group) { return service_.live_links_[connection(group)]; });
-    if (bind) ++service_.live_links_[bound_ = connection(least)];
-    return least;
+    if (best == kNone) return found.front();
+    if (bind && bound_ == kNone) ++links[bound_ = connection(best)];
+    return best;
   }
   // How many answers of a group this connection got; counts one more.
   size_t Next(uint32_t group) { return given_[group]++; }
 
  private:
   RecordedService& service_;
-  uint32_t bound_ = kUnbound;
+  uint32_t bound_ = kNone;
   std::unordered_map<uint32_t, uint32_t> given_;
 };
 
