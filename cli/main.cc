@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   AddServe(app, run);
   AddGenerate(app, run);
   AddReplay(app, run);
+  AddCompletion(app, run);
 
   try {
     app.parse(argc, argv);
