@@ -38,13 +38,18 @@ if(STAG_FUZZ)
 endif()
 
 # stag_add_library(name [PURE] SOURCES ... [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no exceptions, no
-# RTTI (protocol, session, conformance engine and rules).
+# RTTI (protocol, session, conformance engine and rules); these are installed, too, for other programs (StagPackage.cmake).
 function(stag_add_library name)
   cmake_parse_arguments(ARG "PURE" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} stag_warnings stag_sanitizers)
+  target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
+  target_link_libraries(${name}
+    PUBLIC ${ARG_PUBLIC}
+    PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:stag_warnings> $<BUILD_INTERFACE:stag_sanitizers>)
   if(ARG_PURE)
     target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
+    install(TARGETS ${name} EXPORT stag ARCHIVE COMPONENT development
+            INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/stag")
+    set_property(GLOBAL APPEND PROPERTY STAG_INSTALLED_LIBRARIES ${name})
   endif()
 endfunction()
