@@ -86,6 +86,7 @@ RecordedService::RecordedService(const Recording& recording)
     Add(*rpc);
   }
   std::vector<std::unique_ptr<RpcProgram>> all;
+  all.reserve(programs.size());
   for (const auto& [number, id] : programs) all.push_back(std::make_unique<NotRecordedProgram>(id));
   otherwise_ = std::make_unique<RpcService>(std::move(all));
 }
