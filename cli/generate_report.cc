@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/generate_report.h"
 
+#include "cli/latency_text.h"
 #include "cli/text.h"
 
 namespace stag::cli {
 namespace {
 
-using replay::Histogram;
 using replay::LoadReport;
 using replay::Operation;
 using replay::OperationReport;
-
-struct Percentile {
-  double percent;
-  std::string_view name;
-};
-constexpr Percentile kPercentiles[] = {{50, "p50"}, {90, "p90"},     {95, "p95"},
-                                       {99, "p99"}, {99.9, "p99.9"}, {99.99, "p99.99"}};
 
 double PerSecond(uint64_t n, double seconds) { return seconds > 0 ? static_cast<double>(n) / seconds : 0; }
 
@@ -31,19 +24,14 @@ void PutRight(Buffer& out, size_t width, PutValue put) {
 void PutRow(Buffer& out, std::string_view name, const OperationReport& row) {
   Put(out, "{:12}{:>10}{:>10}", name, row.calls, row.ok);
   PutRight(out, 11, [&](Buffer& b) { PutSize(b, row.bytes); });
-  const auto time = [&](uint64_t ns) {
-    PutRight(out, 9, [&](Buffer& b) { PutDuration(b, static_cast<int64_t>(ns)); });
-  };
-  time(row.latency.min());
-  for (const Percentile& p : kPercentiles) time(row.latency.Percentile(p.percent));
-  time(row.latency.max());
+  PutLatencyCells(out, row.latency);
   Put(out, "\n");
 }
 
 void PutTable(Buffer& out, const LoadReport& report, const OperationReport& total, const Style& style) {
-  Put(out, "{}{:12}{:>10}{:>10}{:>11}{:>9}", style.bold, "operation", "calls", "ok", "data", "min");
-  for (const Percentile& p : kPercentiles) Put(out, "{:>9}", p.name);
-  Put(out, "{:>9}{}\n", "max", style.reset);
+  Put(out, "{}{:12}{:>10}{:>10}{:>11}", style.bold, "operation", "calls", "ok", "data");
+  PutLatencyHeads(out);
+  Put(out, "{}\n", style.reset);
   size_t rows = 0;
   for (size_t i = 0; i < replay::kOperations; ++i) {
     if (report.operations[i].calls == 0) continue;
@@ -61,12 +49,6 @@ void PutFailures(Buffer& out, const LoadReport& report, const Style& style) {
   }
   for (const auto& [text, times] : report.troubles)
     Put(out, "{}{:>12}  {}{}\n", style.yellow, fmt::format("{} x", times), text, style.reset);
-}
-
-void PutLatencyJson(Buffer& out, const Histogram& latency) {
-  Put(out, "{{\"min\":{},\"mean\":{:.0f}", latency.min(), latency.mean());
-  for (const Percentile& p : kPercentiles) Put(out, ",\"{}\":{}", p.name, latency.Percentile(p.percent));
-  Put(out, ",\"max\":{}}}", latency.max());
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ int RunReplay(Options options) {
   auto loaded = LoadRecording(options.files.front(), options, output);
   if (!loaded) return Trouble(loaded.error().message);
   options.plan.memory = options.memory / 2;
+  options.plan.largest = options.memory / 4;
   const Result<replay::Plan> plan = MakePlan(loaded->recording, options.plan);
   if (!plan) return Trouble(plan.error().message);
   int status = kExitFine;

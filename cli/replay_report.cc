@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/latency_text.h"
 #include "cli/text.h"
 
 namespace stag::cli {
@@ -19,24 +20,9 @@ using replay::Recording;
 
 constexpr size_t kShown = 20;  // differences and refusals that text shows one by one
 
-struct Percentile {
-  double percent;
-  std::string_view name;
-};
-constexpr Percentile kPercentiles[] = {{50, "p50"}, {90, "p90"},     {95, "p95"},
-                                       {99, "p99"}, {99.9, "p99.9"}, {99.99, "p99.99"}};
-
 std::string CallName(const RecordedRpc& rpc) {
   if (!rpc.known) return "call";
   return replay::PlannedProcedure{rpc.program, rpc.version, rpc.procedure, 0}.Name();
-}
-
-// To the right of a column of `width`.
-template <typename PutValue>
-void PutRight(Buffer& out, size_t width, PutValue put) {
-  Buffer value;
-  put(value);
-  Put(out, "{:>{}}", std::string_view(value.data(), value.size()), width);
 }
 
 double PerSecond(uint64_t n, const PlayReport& report) {
@@ -46,18 +32,8 @@ double PerSecond(uint64_t n, const PlayReport& report) {
 
 void PutRow(Buffer& out, std::string_view name, const ProcedureReport& row) {
   Put(out, "{:24}{:>9}{:>9}{:>9}{:>9}", name, row.sent, row.answered, row.matched, row.compared - row.matched);
-  const auto time = [&](uint64_t ns) {
-    PutRight(out, 9, [&](Buffer& b) { PutDuration(b, static_cast<int64_t>(ns)); });
-  };
-  for (const Percentile& p : kPercentiles) time(row.latency.Percentile(p.percent));
-  time(row.latency.max());
+  PutLatencyCells(out, row.latency);
   Put(out, "\n");
-}
-
-void PutLatencyJson(Buffer& out, const replay::Histogram& latency) {
-  Put(out, "{{\"min\":{},\"mean\":{:.0f}", latency.min(), latency.mean());
-  for (const Percentile& p : kPercentiles) Put(out, ",\"{}\":{}", p.name, latency.Percentile(p.percent));
-  Put(out, ",\"max\":{}}}", latency.max());
 }
 
 void PutCountsJson(Buffer& out, const ProcedureReport& row) {
@@ -149,8 +125,8 @@ void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, const 
   const ProcedureReport total = report.Total();
   Put(out, "{}{}{:24}{:>9}{:>9}{:>9}{:>9}", report.stopped ? "stopped before the end\n" : "", style.bold, "procedure",
       "sent", "answered", "as rec.", "differ");
-  for (const Percentile& p : kPercentiles) Put(out, "{:>9}", p.name);
-  Put(out, "{:>9}{}\n", "max", style.reset);
+  PutLatencyHeads(out);
+  Put(out, "{}\n", style.reset);
   for (size_t i = 0; i < report.procedures.size(); ++i)
     if (report.procedures[i].sent + report.procedures[i].not_sent > 0)
       PutRow(out, plan.procedures[i].Name(), report.procedures[i]);

@@ -159,11 +159,8 @@ PlayLink::Sent PlayLink::SendNext() {
     return Sent::kGone;
   }
   const PlannedCall& call = *next();
-  if (!requester_->CanSend()) {
-    if (stalled_ != &call && requester_->open()) ++client_.report.credit_stalls;
-    stalled_ = &call;
-    return Sent::kLater;
-  }
+  if (!requester_->CanSend())
+    return requester_->open() ? Stall(call, stalled_, client_.report.credit_stalls) : Sent::kLater;
   if (!again_.empty()) {
     const uint32_t place = again_.front();
     again_.pop_front();
@@ -174,9 +171,7 @@ PlayLink::Sent PlayLink::SendNext() {
   InFlight& entry = in_flight_[place];
   if (!client_.values.Rewrite(call, entry.rewritten)) {
     free_.push_back(place);
-    client_.report.slot_stalls += slotless_ != &call;
-    slotless_ = &call;
-    return Sent::kLater;
+    return Stall(call, slotless_, client_.report.slot_stalls);
   }
   ++next_;
   entry.call = &call;
@@ -184,6 +179,13 @@ PlayLink::Sent PlayLink::SendNext() {
   ++waiting_;
   extra_ += call.answer == kUnanswered;
   return Transmit(call, place);
+}
+
+PlayLink::Sent PlayLink::Stall(const PlannedCall& call, const PlannedCall*& counted, uint64_t& stalls) {
+  stalls += counted != &call;
+  counted = &call;
+  if (stuck_since_ == PlayClock::time_point{}) stuck_since_ = PlayClock::now();
+  return Sent::kLater;
 }
 
 uint32_t PlayLink::Place() {
@@ -213,6 +215,7 @@ PlayLink::Sent PlayLink::Transmit(const PlannedCall& call, uint32_t place) {
   spec.cookie = place;
   const Result<uint32_t> sent = requester_->Send(spec);
   if (sent) {
+    stuck_since_ = {};
     entry.deadline = PlayClock::now() + options_.timeout;
     client_.Of(call).sent += entry.tries++ == 0;
     client_.report.sent_bytes += spec.message.size();
@@ -234,6 +237,7 @@ PlayLink::Sent PlayLink::Transmit(const PlannedCall& call, uint32_t place) {
 void PlayLink::OnAnswer(const Answer& answer) {
   const auto place = static_cast<uint32_t>(answer.cookie);
   InFlight& entry = in_flight_[place];
+  stuck_since_ = {};
   if (!entry.call) return free_.push_back(place);  // nobody waits for it any more
   if (answer.kind == AnswerKind::kLost) {
     const bool again = attempts_ <= options_.reconnects && entry.tries < kTries && !closing_;
@@ -292,7 +296,7 @@ void PlayLink::Ended() {
   if (!closing_ && (more || requester_->endpoint().state() == State::kBroken))
     Trouble(trouble.text.empty() ? "the server closed the connection" : trouble.text);
   requester_.reset();
-  gone_ = !closing_ && attempts_ > options_.reconnects;
+  gone_ |= !closing_ && attempts_ > options_.reconnects;
 }
 
 void PlayLink::GiveUp(PlayClock::time_point now, bool all) {
@@ -309,6 +313,11 @@ void PlayLink::GiveUp(PlayClock::time_point now, bool all) {
     extra_ -= call.answer == kUnanswered;
     client_.Done(call);
   }
+  // What was given up holds its credit and slot for good: perhaps all of them.
+  if (stuck_since_ == PlayClock::time_point{} || gone_ || waiting_ > 0 || now - stuck_since_ < options_.timeout) return;
+  Trouble("no credit or slot was left: the server does not answer");
+  Close();
+  gone_ = true;
 }
 
 void PlayLink::Close() {

@@ -63,6 +63,7 @@ class PlayLink final : public AnswerSink {
   // Takes what came. Returns how many answers.
   size_t Poll();
   // Gives up waiting for answers whose time is over; with `all`, for the ones that the recording does not have, too.
+  // And the connection, when it had no credit or slot to spare for as long.
   void GiveUp(PlayClock::time_point now, bool all);
   // Nothing to send, nothing to wait for (but what the recording has no answer for: `quiet`).
   bool finished() const { return !next() && waiting_ == 0; }
@@ -91,6 +92,7 @@ class PlayLink final : public AnswerSink {
   void Free(uint32_t place);
   void Take(InFlight& entry, const Answer& answer);
   uint32_t Place();
+  Sent Stall(const PlannedCall& call, const PlannedCall*& counted, uint64_t& stalls);
   Sent Transmit(const PlannedCall& call, uint32_t place);
 
   const RecordedConnection& recorded_;
@@ -108,6 +110,7 @@ class PlayLink final : public AnswerSink {
   uint32_t waiting_ = 0, extra_ = 0;      // Calls under way; of them without a recorded answer
   uint32_t attempts_ = 0;                 // connections made
   PlayClock::time_point not_before_;      // of the next attempt
+  PlayClock::time_point stuck_since_;     // without a credit or slot; the epoch: it is not
   const PlannedCall* stalled_ = nullptr;  // that was counted as one
   const PlannedCall* slotless_ = nullptr;
   std::vector<uint32_t> write_chunks_;  // scratch

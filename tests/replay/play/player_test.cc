@@ -154,6 +154,18 @@ TEST_F(PlayerTest, ACallWithoutAnAnswerTimesOutAndTheRestGoesOn) {
   EXPECT_EQ(played->report.differences[0].live.kind, AnswerStatus::Kind::kTimeout);
 }
 
+// What is not answered keeps its credit: with none left, the rest is told rather than waited for.
+TEST_F(PlayerTest, AServerThatNeverAnswers) {
+  RecordGetattrs();
+  options.timeout = milliseconds{100};
+  LiveServer server([](Bytes, const rpc::CallHeader&, ServiceReply&) {});
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.timed_out, 1u) << "one credit before the first answer (RFC 8166 section 3.3.3)";
+  EXPECT_EQ(played->total.not_sent, 5u);
+  ASSERT_EQ(played->report.troubles.size(), 1u);
+  EXPECT_NE(played->report.troubles.begin()->first.find("does not answer"), std::string::npos);
+}
+
 // What the recording has no answer for is not waited for as long.
 TEST_F(PlayerTest, NobodyAnsweredThenEither) {
   maker.Call(GetattrCall(1)).Reply(GetattrReply(1)).Call(GetattrCall(2));
