@@ -33,11 +33,11 @@ def lines(done):
 
 
 class Server:
-    """stag serve on a free port; `root`: what stag replay needs for its root."""
+    """stag serve on a free port; `root`: what stag replay needs for the root of NFSv3."""
 
     def __init__(self, mode, *arguments):
         mount = ["--mount-port", "0"] if mode == "nfs-memory" else []
-        self.process = subprocess.Popen([STAG, "serve", "--mode", mode, "--listen", "127.0.0.1:0", "--format", "jsonl",
+        self.process = subprocess.Popen([STAG, "serve", "--mode", mode, "--listen", "127.0.0.1:0", "--format", "jsonl", "--quiet",
                                          *mount, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
         listening = json.loads(self.process.stdout.readline())
         self.address = f"127.0.0.1:{listening['port']}"
@@ -169,6 +169,33 @@ class Live(Base):
         self.assertEqual(len(read), 5)
         self.assertTrue(all(line[3] == 0 and line[4] > 0 for line in read), "the files were found and read")
 
+    # stag serve finds the recorded call by itself, so what is sent must be what was recorded, and what comes back, too.
+    def test_every_capture_against_its_own_answers(self):
+        played = 0
+        for capture in sorted(REAL.glob("*.pcap*")):
+            recorded = [t for t in lines(stag("transactions", "--format", "jsonl", capture))
+                        if not t["backward"] and t["call_complete"] and t["call_form"] is not None]
+            if not recorded:
+                continue
+            with self.subTest(capture.name):
+                played += 1
+                again = self.directory / (capture.name + ".pcapng")
+                with Server("recorded", capture) as server:
+                    said = self.replay(server, capture, "--check", "--record", again, "--expect-match", 100)
+                total = next(line for line in said if line["type"] == "replayed")
+                answers = sum(t["reply_frame"] is not None for t in recorded)
+                self.assertEqual((total["sent"], total["answered"]), (len(recorded), len(recorded)))
+                self.assertEqual((total["compared"], total["matched"]), (answers, answers))
+                self.assertEqual(total["identical"], sum(t["reply_complete"] for t in recorded))
+                self.assertEqual([line["rule"] for line in said if line.get("severity") == "error"], [])
+                # The recording of it all, analysed.
+                names = ("name", "ops", "call_form", "status", "data_bytes", "data_sha256", "reply_bytes")
+                sent = lines(stag("transactions", "--format", "jsonl", again))
+                self.assertEqual(len(sent), len(recorded))
+                for live, old in zip(sent, recorded):
+                    self.assertEqual([live[name] for name in names], [old[name] for name in names], old["call_frame"])
+        self.assertGreaterEqual(played, 6)
+
     def test_without_the_root_all_is_refused_and_told(self):
         with Server("nfs-memory") as server:
             server.root = []
@@ -224,7 +251,7 @@ class Live(Base):
         with Server("null") as server:
             process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.address, "--rate", "0.5", "--format", "jsonl"],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            while not self.connected(process.pid):
+            while process.poll() is None and not self.connected(process.pid):
                 pass
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=20)
@@ -247,7 +274,7 @@ class Live(Base):
         with Server("null", "--delay", 20) as server:
             process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.address, "--format", "jsonl"],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            while not self.connected(process.pid):
+            while process.poll() is None and not self.connected(process.pid):
                 pass
             server.process.kill()
             out, err = process.communicate(timeout=30)
