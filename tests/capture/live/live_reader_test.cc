@@ -46,7 +46,8 @@ struct Ran {
   LiveCounts counts;
 };
 
-Ran Capture(FakeSource& source, const LiveOptions& options, std::function<void(LiveReader&, uint64_t idle)> on_idle = {}) {
+Ran Capture(FakeSource& source, const LiveOptions& options,
+            std::function<void(LiveReader&, uint64_t idle)> on_idle = {}) {
   Ran ran;
   LiveReader* reader_now = nullptr;
   LiveReader reader(
