@@ -37,8 +37,11 @@ std::string CannotCreate(const std::string& path) {
 
 void AddLiveOptions(CLI::App& command, LiveOptions& options) {
   options.command = "stag " + command.get_name();
-  AddChoice<std::string>(command, "--transport", options.transport, {{"auto", "auto"}, {"iwarp", "iwarp"}},
-                         "auto (default): see stag devices; iwarp: software iWARP, on TCP");
+  command
+      .add_option("--transport", options.transport,
+                  "iwarp: software iWARP, on TCP; or an RDMA device; or auto (default), the first device that can be\n"
+                  "used, or iwarp: stag devices lists them")
+      ->type_name("NAME");
   command.add_flag_callback(
       "--no-crc", [&options] { options.crc = false; },
       "Software iWARP: do not ask for a CRC (there is one all the same when the peer asks)");

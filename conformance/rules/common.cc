@@ -50,7 +50,8 @@ Outcome Undecoded(const Context& c) {
 }
 
 Outcome Unseen(const Context& c) {
-  if (!Undisturbed(c)) return c.connection.lossy ? Outcome::kGap : Outcome::kNoSetup;
+  const bool hidden = c.connection.info.rdma_hidden[0] || c.connection.info.rdma_hidden[1];
+  if (!Undisturbed(c)) return c.connection.lossy || hidden ? Outcome::kGap : Outcome::kNoSetup;
   if (const Outcome bytes = Undecoded(c); bytes != Outcome::kUpperLayer) return bytes;
   if (c.connection.lossy || c.connection.evicted_transactions > 0) return Outcome::kGap;
   if (!c.connection.setup_seen) return Outcome::kNoSetup;

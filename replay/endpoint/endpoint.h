@@ -46,8 +46,8 @@ struct EndpointOptions {
   bool crc = true;  // software iWARP: ask for CRC32C (RFC 5044 section 7.1); other fabrics always have one
   std::chrono::milliseconds connect_timeout{10'000};
   // Gets every fabric event of the connection, as a capture of it would give them: both sides' set-up, Sends, RDMA
-  // operations and refusals. Called on the thread that uses the endpoint; must outlive it. nullptr: nobody listens, and
-  // no event is made.
+  // operations and refusals (over verbs without the peer's RDMA operations: ConnectionInfo::rdma_hidden). Called on the
+  // thread that uses the endpoint; must outlive it. nullptr: nobody listens, and no event is made.
   EventLog* events = nullptr;
 };
 
@@ -114,6 +114,8 @@ class Endpoint {
   uint16_t outbound_reads() const { return outbound_reads_; }
   virtual State state() const = 0;
   virtual const Trouble& trouble() const = 0;
+  // Whether this end can Send with Invalidate.
+  virtual bool can_invalidate() const { return true; }
 
   // Memory of `size` bytes, zeroed, or `memory` of the caller's, which must outlive the registration.
   virtual Result<Region> Register(size_t size, Access access) = 0;
@@ -185,6 +187,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual std::string name() const = 0;  // "iwarp" (software), "rxe0", "mlx5_0"
   virtual size_t max_private_data() const = 0;
+  // Whether a Send with Invalidate of the peer's can invalidate handles of this end; otherwise the peer must not try.
+  virtual bool remote_invalidation() const { return true; }
   // The error says what failed and what to do: no route, refused (and why, when the peer said), no permission.
   virtual Result<std::unique_ptr<Endpoint>> Connect(const HostPort& to, const EndpointOptions& options) = 0;
   // An empty host: every address of this machine. Port 0: any.

@@ -4,12 +4,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <system_error>
 
 namespace stag::replay {
 namespace {
@@ -31,15 +28,6 @@ msghdr MakeMessage(std::span<const iovec> pieces) {
 }
 
 }  // namespace
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
 
 TcpStream::TcpStream(Descriptor socket, std::chrono::milliseconds peer_timeout) : socket_(std::move(socket)) {
   const int fd = socket_.get();
@@ -98,24 +86,5 @@ SocketEnds TcpStream::ends() const {
     ends.peer = FromSocketAddress(address);
   return ends;
 }
-
-stag::Endpoint FromSocketAddress(const sockaddr_storage& from) {
-  stag::Endpoint end;
-  if (from.ss_family == AF_INET) {
-    const auto& ip = reinterpret_cast<const sockaddr_in&>(from);
-    end.address.kind = Address::Kind::kIpv4;
-    std::memcpy(end.address.bytes.data(), &ip.sin_addr, 4);
-    end.number = ntohs(ip.sin_port);
-  } else if (from.ss_family == AF_INET6) {
-    const auto& ip = reinterpret_cast<const sockaddr_in6&>(from);
-    const bool mapped = IN6_IS_ADDR_V4MAPPED(&ip.sin6_addr);
-    end.address.kind = mapped ? Address::Kind::kIpv4 : Address::Kind::kIpv6;
-    std::memcpy(end.address.bytes.data(), ip.sin6_addr.s6_addr + (mapped ? 12 : 0), mapped ? 4 : 16);
-    end.number = ntohs(ip.sin6_port);
-  }
-  return end;
-}
-
-std::string ErrorText(int error) { return std::generic_category().message(error); }
 
 }  // namespace stag::replay

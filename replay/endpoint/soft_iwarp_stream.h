@@ -4,15 +4,12 @@
 // is a nonblocking socket.
 #pragma once
 
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <chrono>
 #include <span>
-#include <string>
 
-#include "protocol/base/address.h"
-#include "protocol/base/result.h"
+#include "replay/endpoint/system.h"
 
 namespace stag::replay {
 
@@ -37,20 +34,6 @@ class ByteStream {
   virtual uint32_t segment_size() const = 0;  // bytes of a full TCP segment
 };
 
-// A file descriptor with an owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
 struct SocketEnds {
   stag::Endpoint local, peer;
 };
@@ -72,10 +55,5 @@ class TcpStream final : public ByteStream {
  private:
   Descriptor socket_;
 };
-
-// IPv4 addresses in IPv6 clothes are IPv4 addresses.
-stag::Endpoint FromSocketAddress(const sockaddr_storage& from);
-// What an errno means.
-std::string ErrorText(int error);
 
 }  // namespace stag::replay

@@ -2,7 +2,6 @@
 //
 // Connecting and listening: TCP, then the MPA set-up.
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 
@@ -27,44 +26,10 @@ microseconds Until(Clock::time_point deadline) {
   return std::max(std::chrono::ceil<microseconds>(deadline - Clock::now()), microseconds(0));
 }
 
-struct AddressList {
-  addrinfo* first = nullptr;
-  AddressList() = default;
-  AddressList(AddressList&& other) noexcept : first(std::exchange(other.first, nullptr)) {}
-  AddressList& operator=(AddressList&&) = delete;
-  ~AddressList() {
-    if (first) ::freeaddrinfo(first);
-  }
-};
-
-Result<AddressList> Resolve(const HostPort& name, bool to_listen) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = to_listen ? AI_PASSIVE : AI_ADDRCONFIG;
-  AddressList list;
-  const int error = ::getaddrinfo(name.host.empty() ? nullptr : name.host.c_str(), std::to_string(name.port).c_str(),
-                                  &hints, &list.first);
-  if (error != 0)
-    return Fail(name.host + ": " + (error == EAI_SYSTEM ? ErrorText(errno) : std::string(::gai_strerror(error))));
-  return list;
-}
-
-stag::Endpoint EndOf(const addrinfo& address) {
-  sockaddr_storage storage{};
-  std::memcpy(&storage, address.ai_addr, std::min<size_t>(address.ai_addrlen, sizeof storage));
-  return FromSocketAddress(storage);
-}
-
 std::string WhyNotConnected(int error) {
   if (error == ECONNREFUSED) return "nothing listens there (connection refused)";
   if (error == EINPROGRESS || error == ETIMEDOUT) return "no answer in time";
   return ErrorText(error);
-}
-
-std::string Hex(Bytes bytes) {
-  std::string text;
-  for (const std::byte b : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", std::to_integer<unsigned>(b));
-  return text;
 }
 
 bool SendFrame(ByteStream& stream, const iwarp::MpaFrame& frame) {

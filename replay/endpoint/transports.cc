@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "replay/endpoint/soft_iwarp.h"
+#include "replay/endpoint/verbs.h"
 
 namespace stag::replay {
 namespace {
@@ -55,7 +56,10 @@ TransportInfo Describe(const fs::path& device) {
   }
   if (info.kind.empty()) info.kind = rnic ? "iWARP" : "InfiniBand";
   if (info.state.empty()) info.state = "unknown";
-  info.reason = info.state != "active" ? "no port of it is active" : "this stag was built without RDMA verbs";
+  info.usable = info.state == "active" && VerbsBuilt();
+  info.reason = info.state != "active" ? "no port of it is active"
+                : info.usable          ? "queue pairs through verbs"
+                                       : "this stag was built without libibverbs and librdmacm";
   return info;
 }
 
@@ -66,6 +70,11 @@ TransportList ListTransports(const std::string& devices) {
   list.all.push_back({"iwarp", "software iWARP", "ready", "", true, "runs over TCP, without a device or privileges"});
   for (const fs::path& device : Folders(devices)) list.all.push_back(Describe(device));
   list.why = list.all.size() == 1 ? "there is no RDMA device" : "no RDMA device can be used";
+  for (size_t i = 1; i < list.all.size() && list.automatic == 0; ++i) {
+    if (!list.all[i].usable) continue;
+    list.automatic = i;
+    list.why = "the first RDMA device with an active port";
+  }
   return list;
 }
 
@@ -75,7 +84,8 @@ Result<std::unique_ptr<Transport>> OpenTransport(std::string_view name) {
   for (const TransportInfo& info : list.all) {
     if (info.name != name) continue;
     if (!info.usable) return Fail(info.name + " cannot be used: " + info.reason);
-    return MakeSoftIwarp();
+    if (&info == &list.all.front()) return MakeSoftIwarp();
+    return MakeVerbs(info.name);
   }
   return Fail("there is no transport \"" + std::string(name) + "\"; `stag devices` lists them");
 }

@@ -393,7 +393,8 @@ std::vector<std::byte> Requester::PrivateData(const RequesterOptions& options) {
   return EncodeSettings(options.send_size, options.receive_size, options.remote_invalidation);
 }
 
-void Requester::Prepare(const RequesterOptions& options, EndpointOptions& endpoint) {
+void Requester::Prepare(const Transport& transport, RequesterOptions& options, EndpointOptions& endpoint) {
+  options.remote_invalidation &= transport.remote_invalidation();
   endpoint.receives = options.credits + kBackwardSends;
   endpoint.receive_size = options.receive_size;
   endpoint.sends = std::max<uint32_t>(endpoint.sends, options.credits + kBackwardSends);

@@ -83,8 +83,9 @@ class Requester {
  public:
   // The private data of a connection request with these options.
   static std::vector<std::byte> PrivateData(const RequesterOptions& options);
-  // Fills what `options` says of receives and private data into the endpoint's options.
-  static void Prepare(const RequesterOptions& options, EndpointOptions& endpoint);
+  // Fills what `options` says of receives and private data into the endpoint's options; first clears what `transport`
+  // cannot do (the R flag).
+  static void Prepare(const Transport& transport, RequesterOptions& options, EndpointOptions& endpoint);
 
   Requester(std::unique_ptr<Endpoint> endpoint, const RequesterOptions& options, AnswerSink& sink);
   ~Requester();

@@ -328,7 +328,7 @@ void Responder::Impl::Send(size_t index) {
   std::ranges::copy(job.header, job.header_region.bytes.begin());
   job.pieces.insert(job.pieces.begin(), job.header_region.bytes.first(job.header.size()));
   std::optional<uint32_t> invalidate;
-  if (settings.remote_invalidation && job.reply.proc != rpcrdma::kError) {
+  if (settings.remote_invalidation && endpoint->can_invalidate() && job.reply.proc != rpcrdma::kError) {
     if (!job.call.segments.empty()) invalidate = job.call.segments.front().handle;
     if (!job.call.reads.empty()) invalidate = job.call.reads.front().target.handle;
   }

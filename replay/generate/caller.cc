@@ -30,7 +30,7 @@ Caller::Caller(Transport& transport, const CallerOptions& options, AnswerSink& a
 
 Result<void> Caller::Connect() {
   EndpointOptions endpoint;
-  Requester::Prepare(options_.requester, endpoint);
+  Requester::Prepare(transport_, options_.requester, endpoint);
   endpoint.events = options_.events;
   endpoint.crc = options_.crc;
   endpoint.connect_timeout = std::min(endpoint.connect_timeout, options_.timeout);

@@ -47,7 +47,7 @@ class Caller final : public AnswerSink {
 
  private:
   Transport& transport_;
-  const CallerOptions options_;
+  CallerOptions options_;
   AnswerSink& answers_;
   std::unique_ptr<Requester> requester_;
   bool asking_ = false, answered_ = false;

@@ -43,15 +43,17 @@ RequesterOptions LinkOptions(const RecordedConnection& recorded, const PlayOptio
 }
 
 EndpointOptions LinkEndpoint(const RecordedConnection& recorded, const PlayOptions& options,
-                             const RequesterOptions& requester, size_t largest) {
+                             RequesterOptions& requester, const Transport& transport) {
   EndpointOptions out;
   out.events = options.events;
   out.crc = options.crc;
-  Requester::Prepare(requester, out);
+  const bool invalidation = requester.remote_invalidation;
+  Requester::Prepare(transport, requester, out);
   // What is recorded beside RFC 8797's message goes along when nothing of it is overridden.
-  const bool overridden =
-      options.send_size || options.receive_size || options.no_private_data || options.no_remote_invalidation;
-  if (recorded.client_private_data && recorded.client_private_data->size() <= largest && !overridden)
+  const bool overridden = options.send_size || options.receive_size || options.no_private_data ||
+                          options.no_remote_invalidation || requester.remote_invalidation != invalidation;
+  if (recorded.client_private_data && recorded.client_private_data->size() <= transport.max_private_data() &&
+      !overridden)
     out.private_data = *recorded.client_private_data;
   return out;
 }
@@ -135,9 +137,8 @@ void PlayLink::Refuse(const PlannedCall& call) {
 bool PlayLink::Connect() {
   const auto now = PlayClock::now();
   if (now < not_before_) return false;
-  const RequesterOptions options = LinkOptions(recorded_, options_);
-  auto endpoint =
-      transport_.Connect(options_.to, LinkEndpoint(recorded_, options_, options, transport_.max_private_data()));
+  RequesterOptions options = LinkOptions(recorded_, options_);
+  auto endpoint = transport_.Connect(options_.to, LinkEndpoint(recorded_, options_, options, transport_));
   if (endpoint) {
     requester_ = std::make_unique<Requester>(std::move(*endpoint), options, *this);
     ++client_.report.connections;

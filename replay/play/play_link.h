@@ -21,9 +21,9 @@ using PlayClock = std::chrono::steady_clock;
 
 // How a connection is set up: as recorded where the options do not say otherwise.
 RequesterOptions LinkOptions(const RecordedConnection& recorded, const PlayOptions& options);
-// `largest`: bytes of private data that the transport takes.
+// What `transport` cannot do is cleared in `requester`.
 EndpointOptions LinkEndpoint(const RecordedConnection& recorded, const PlayOptions& options,
-                             const RequesterOptions& requester, size_t largest);
+                             RequesterOptions& requester, const Transport& transport);
 
 // What the links of a client share, and of all clients the report.
 class PlayClient {

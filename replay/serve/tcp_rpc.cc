@@ -2,9 +2,7 @@
 #include "replay/serve/tcp_rpc.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +10,7 @@
 #include <string>
 
 #include "protocol/base/writer.h"
+#include "replay/endpoint/system.h"
 
 namespace stag::replay {
 namespace {
@@ -20,13 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxPeers = 64, kMaxRecord = 8192;
 constexpr uint32_t kLastFragment = 0x80000000u;
-
-struct AddressList {
-  addrinfo* first = nullptr;
-  ~AddressList() {
-    if (first) ::freeaddrinfo(first);
-  }
-};
 
 // -1 with errno.
 int ListenAt(const addrinfo& address) {
@@ -64,17 +56,12 @@ struct TcpRpc::Peer {
 };
 
 Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const HostPort& at, Service& service, std::chrono::milliseconds idle) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  AddressList list;
-  const std::string port = std::to_string(at.port);
-  if (const int error = ::getaddrinfo(at.host.empty() ? nullptr : at.host.c_str(), port.c_str(), &hints, &list.first))
-    return Fail(fmt::format("{}: {}", at.host, ::gai_strerror(error)));
+  const auto list = Resolve(at, true);
+  if (!list) return tl::unexpected(list.error());
   int socket = -1;
   // Both families through one socket, where there is one: "::" comes before "0.0.0.0" then.
   for (const int family : {AF_INET6, AF_INET})
-    for (const addrinfo* a = list.first; a && socket < 0; a = a->ai_next)
+    for (const addrinfo* a = list->first; a && socket < 0; a = a->ai_next)
       if (a->ai_family == family) socket = ListenAt(*a);
   if (socket < 0) return Fail(fmt::format("cannot listen at TCP port {}: {}", at.port, std::strerror(errno)));
   return std::unique_ptr<TcpRpc>(new TcpRpc(socket, PortOf(socket), service, idle));

@@ -36,6 +36,8 @@ struct ConnectionInfo {
   // InfiniBand: the RDMA IP CM service port when the REQ was seen. iWARP: the passive side's TCP port. 0 = unknown.
   uint16_t service_port = 0;
   uint64_t service_id = 0;  // InfiniBand: of the CM REQ; 0 = not seen
+  // RDMA Reads and Writes that this side issues are not seen: a live end whose device performs them by itself.
+  std::array<bool, 2> rdma_hidden{};
 };
 
 enum class EventKind : uint8_t {
@@ -111,8 +113,8 @@ struct Event {
   bool private_data_fixed = false;      // the field has a fixed size and is zero-padded (InfiniBand CM)
   bool private_data_truncated = false;  // cut by the capture
   uint16_t reject_reason = 0;
-  // iWARP, kRequest: the stream carried RPC with record marks before; the request came within a record, and so many Calls
-  // had no Reply yet.
+  // iWARP, kRequest: the stream carried RPC with record marks before; the request came within a record, and so many
+  // Calls had no Reply yet.
   bool after_records = false, within_record = false;
   uint32_t unanswered_records = 0;
   // kRequest, kReply: how many RDMA Reads of the peer its sender serves at once (CM Responder Resources, IRD of RFC

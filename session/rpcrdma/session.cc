@@ -392,7 +392,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   live.xid = header.xid;
   live.requester = requester;
   live.backward = connection.client_known && requester != connection.client;
-  live.disturbed = connection.disturbed;
+  live.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
   live.call_frame = event.frame;
   live.call_first_frame = event.first_frame;
   live.call_header = header;

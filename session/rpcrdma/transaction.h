@@ -107,7 +107,8 @@ struct Transaction {
   fabric::Side requester = 0;
   bool backward = false;  // the server called (RFC 8167)
   Outcome outcome = Outcome::kOutstanding;
-  // Packets of this connection were lost while it was outstanding: absence proves nothing.
+  // Absence proves nothing: packets of this connection were lost while it was outstanding, or what its responder does
+  // by RDMA is hidden.
   bool disturbed = false;
 
   // --- Call

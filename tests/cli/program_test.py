@@ -367,7 +367,8 @@ class Serve(Base):
 
     def test_what_cannot_be(self):
         for arguments in (["null", "--file", "a=1"], ["recorded"], ["nfs-memory", "--memory", "1M", "--file", "a=2M"],
-                          ["nfs-memory", "--export", str(self.directory / "none")], ["echo", "--listen", "[::1"]):
+                          ["nfs-memory", "--export", str(self.directory / "none")], ["echo", "--listen", "[::1"],
+                          ["echo", "--transport", "nonesuch7"]):
             done = stag("serve", "--mode", *arguments)
             self.status(done, 2)
             self.assertEqual(done.stdout, b"")

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Pair: two software iWARP endpoints, connected over the loopback interface, and driven by one thread.
+// Pair: two endpoints, connected with each other and driven by one thread: software iWARP over the loopback interface,
+// or any transports.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <future>
+#include <iostream>
 #include <map>
 #include <vector>
 
@@ -59,8 +61,11 @@ struct Ends {
 
 class Pair {
  public:
-  explicit Pair(const Ends& ends = {}, const char* host = "127.0.0.1") {
-    auto listener = MakeSoftIwarp(ends.server_kind)->Listen({host, 0});
+  explicit Pair(const Ends& ends = {}, const std::string& host = "127.0.0.1")
+      : Pair(*MakeSoftIwarp(ends.client_kind), *MakeSoftIwarp(ends.server_kind), host, ends.client, ends.server) {}
+  Pair(Transport& client_kind, Transport& server_kind, const std::string& host, const EndpointOptions& client_options,
+       const EndpointOptions& server_options) {
+    auto listener = server_kind.Listen({host, 0});
     if (!listener) {
       ADD_FAILURE() << listener.error().message;
       return;
@@ -69,24 +74,29 @@ class Pair {
       auto incoming = (*listener)->Wait(kPatience);
       if (!incoming) return tl::unexpected(incoming.error());
       if (!*incoming) return Fail("nobody came");
-      return (*incoming)->Accept(ends.server);
+      return (*incoming)->Accept(server_options);
     });
-    auto connected = MakeSoftIwarp(ends.client_kind)->Connect({host, (*listener)->port()}, ends.client);
+    auto connected = client_kind.Connect({host, (*listener)->port()}, client_options);
     auto answer = accepted.get();
     if (!connected) ADD_FAILURE() << connected.error().message;
     if (!answer) ADD_FAILURE() << answer.error().message;
     if (connected) client.endpoint = std::move(*connected);
     if (answer) server.endpoint = std::move(*answer);
   }
+  bool connected() const { return client.endpoint && server.endpoint; }
 
   // Until `done`; false when that took too long, or both ends are over.
   template <typename Done>
   bool Drive(Done done) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
     while (!done()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      const size_t n = client.Poll({}) + server.Poll({});
-      if (n == 0 && client.over() && server.over()) return done();
+      const bool late = std::chrono::steady_clock::now() > end;
+      const bool over = client.Poll({}) + server.Poll({}) == 0 && client.over() && server.over();
+      if ((late || over) && done()) return true;
+      if (late || over)
+        std::cerr << (late ? "nothing happens" : "both ends are over") << "; client: " << client->trouble().text
+                  << "; server: " << server->trouble().text << '\n';
+      if (late || over) return false;
     }
     return true;
   }

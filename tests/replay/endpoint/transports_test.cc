@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "replay/endpoint/verbs.h"
+
 namespace stag::replay {
 namespace {
 
@@ -64,18 +66,22 @@ TEST_F(Transports, DescribesDevices) {
   is(list.all[2], "mlx5_0", "RoCE", "active", "eth1");
   is(list.all[3], "siw0", "iWARP", "active", "eth0");
   EXPECT_EQ(list.all[1].reason, "no port of it is active");
-  EXPECT_FALSE(list.all[list.automatic].name.empty());
-  EXPECT_TRUE(list.all[list.automatic].usable);
+  EXPECT_FALSE(list.all[1].usable);
+  EXPECT_EQ(list.all[2].usable, VerbsBuilt());
+  EXPECT_EQ(list.all[3].usable, VerbsBuilt());
+  EXPECT_EQ(list.all[list.automatic].name, VerbsBuilt() ? "mlx5_0" : "iwarp");
 }
 
 TEST_F(Transports, OpensByName) {
   const auto iwarp = OpenTransport("iwarp");
   ASSERT_TRUE(iwarp);
   EXPECT_EQ((*iwarp)->name(), "iwarp");
-  EXPECT_TRUE(OpenTransport("auto"));
   const auto none = OpenTransport("nonesuch7");
   ASSERT_FALSE(none);
   EXPECT_NE(none.error().message.find("nonesuch7"), std::string::npos);
+  const auto no_device = MakeVerbs("nonesuch7");
+  ASSERT_FALSE(no_device);
+  EXPECT_NE(no_device.error().message.find("nonesuch7"), std::string::npos);
 }
 
 }  // namespace

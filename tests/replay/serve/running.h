@@ -61,9 +61,9 @@ class Running : fabric::Sink {
     recorder_->Finish();
     ExpectRecorded();
   }
-  auto Connect(const RequesterOptions& options) {
+  auto Connect(RequesterOptions options) {
     EndpointOptions end;
-    Requester::Prepare(options, end);
+    Requester::Prepare(*transport_, options, end);
     return transport_->Connect({"127.0.0.1", listener_->port()}, end);
   }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/endpoint/verbs_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "replay/endpoint/system.h"
+#include "replay/endpoint/verbs_trouble.h"
+
+namespace stag::replay {
+namespace {
+
+constexpr size_t kPage = 4096, kHugePage = 2u << 20;
+
+constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
+
+}  // namespace
+
+Pages::Pages(size_t size) {
+  if (size > SIZE_MAX - kHugePage) return;
+  const auto map = [](size_t bytes, int flags) {
+    return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  };
+  void* at = MAP_FAILED;
+  if (size >= kHugePage) {
+    mapped_ = RoundUp(size, kHugePage);
+    at = map(mapped_, MAP_HUGETLB);
+  }
+  if (at == MAP_FAILED) {
+    mapped_ = RoundUp(std::max(size, kPage), kPage);
+    at = map(mapped_, 0);
+    if (at == MAP_FAILED) return;
+    if (size >= kHugePage) (void)::madvise(at, mapped_, MADV_HUGEPAGE);
+  }
+  at_ = static_cast<std::byte*>(at);
+  size_ = std::max<size_t>(size, 1);
+}
+
+Pages::Pages(Pages&& other) noexcept
+    : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0)), mapped_(other.mapped_) {}
+
+Pages& Pages::operator=(Pages&& other) noexcept {
+  std::swap(at_, other.at_);
+  std::swap(size_, other.size_);
+  std::swap(mapped_, other.mapped_);
+  return *this;
+}
+
+Pages::~Pages() {
+  if (at_) ::munmap(at_, mapped_);
+}
+
+Result<void> VerbsMemory::Register(Entry& entry) {
+  // iWARP: the peer's Read Responses come as tagged messages, so memory that is read into is open to the peer's Writes.
+  int access = IBV_ACCESS_LOCAL_WRITE;
+  if (entry.access != Access::kRemoteRead && iwarp_) access |= IBV_ACCESS_REMOTE_WRITE;
+  if (entry.access == Access::kRemoteRead) access |= IBV_ACCESS_REMOTE_READ;
+  if (entry.access == Access::kRemoteWrite) access |= IBV_ACCESS_REMOTE_WRITE;
+  // No device registers nothing.
+  const MutableBytes memory = entry.bytes.empty() ? entry.pages.bytes() : entry.bytes;
+  Owned<ibv_mr> mr(::ibv_reg_mr(pd_, memory.data(), memory.size(), access));
+  if (!mr) return Fail(WhyNoMemory(memory.size(), errno));
+  entry.mr = std::move(mr);  // the old one goes last: no two registrations in a row have the same handle
+  return {};
+}
+
+Result<Region> VerbsMemory::Add(MutableBytes memory, Access access, Pages pages) {
+  Entry entry;
+  if (memory.empty() && pages.bytes().empty()) pages = Pages(1);
+  entry.pages = std::move(pages);
+  entry.bytes = memory;
+  entry.access = access;
+  if (auto registered = Register(entry); !registered) return tl::unexpected(registered.error());
+  entry.cookie = ++last_cookie_;
+  const auto place =
+      std::ranges::upper_bound(entries_, entry.bytes.data(), {}, [](const Entry& e) { return e.bytes.data(); });
+  return RegionOf(*entries_.insert(place, std::move(entry)));
+}
+
+void VerbsMemory::Remove(const Region& region) {
+  const auto it = std::ranges::find(entries_, region.cookie, &Entry::cookie);
+  if (it == entries_.end()) return;
+  it->mr.reset();
+  entries_.erase(it);
+}
+
+Result<void> VerbsMemory::Renew(Region& region) {
+  const auto it = std::ranges::find(entries_, region.cookie, &Entry::cookie);
+  if (it == entries_.end()) return Fail("the region is not registered with this endpoint");
+  if (auto registered = Register(*it); !registered) return registered;
+  region = RegionOf(*it);
+  return {};
+}
+
+Region VerbsMemory::RegionOf(const Entry& entry) {
+  Region region;
+  region.bytes = entry.bytes;
+  region.handle = entry.mr->rkey;
+  region.offset = reinterpret_cast<uintptr_t>(entry.mr->addr);
+  region.access = entry.access;
+  region.cookie = entry.cookie;
+  return region;
+}
+
+bool VerbsMemory::Holds(const Entry& entry, Bytes memory, bool read_target) const {
+  const std::byte* const at = entry.bytes.data();
+  if (std::less<>()(memory.data(), at)) return false;
+  const auto before = static_cast<size_t>(memory.data() - at);
+  if (before > entry.bytes.size() || memory.size() > entry.bytes.size() - before) return false;
+  return !(read_target && iwarp_ && entry.access == Access::kRemoteRead);
+}
+
+const uint32_t* VerbsMemory::Find(Bytes memory, bool read_target) {
+  if (last_found_ < entries_.size() && Holds(entries_[last_found_], memory, read_target))
+    return &entries_[last_found_].mr->lkey;
+  auto it = std::ranges::upper_bound(entries_, memory.data(), std::less<>(),
+                                     [](const Entry& e) -> const std::byte* { return e.bytes.data(); });
+  // The last that begins at or before it; earlier ones only when regions overlap.
+  while (it != entries_.begin()) {
+    --it;
+    if (!Holds(*it, memory, read_target)) continue;
+    last_found_ = static_cast<size_t>(it - entries_.begin());
+    return &it->mr->lkey;
+  }
+  return nullptr;
+}
+
+}  // namespace stag::replay

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Fabric: what the tests for any fabric run over. Software iWARP on the loopback interface; or, in the lab, what the
+// environment says: STAG_TEST_CLIENT and STAG_TEST_SERVER name transports (`stag devices`), STAG_TEST_ADDRESS is where
+// the server listens.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "replay/endpoint/transports.h"
+
+namespace stag::replay::test {
+
+class FabricUnderTest {
+ public:
+  Transport& client() { return *client_; }
+  Transport& server() { return *server_; }
+  const std::string& address() const { return address_; }
+  // Whether the events of an end that only posts Sends tell of the peer's RDMA operations.
+  bool hidden() const { return client_->name() != "iwarp"; }
+
+ private:
+  static std::string Setting(const char* name, const char* otherwise) {
+    const char* const value = std::getenv(name);
+    return value ? value : otherwise;
+  }
+  static std::unique_ptr<Transport> Open(const std::string& name) {
+    auto opened = OpenTransport(name);
+    if (!opened) {
+      ADD_FAILURE() << opened.error().message;
+      std::abort();
+    }
+    return std::move(*opened);
+  }
+
+  std::unique_ptr<Transport> client_ = Open(Setting("STAG_TEST_CLIENT", "iwarp"));
+  std::unique_ptr<Transport> server_ = Open(Setting("STAG_TEST_SERVER", "iwarp"));
+  std::string address_ = Setting("STAG_TEST_ADDRESS", "127.0.0.1");
+};
+
+inline FabricUnderTest& Fabric() {
+  static FabricUnderTest fabric;
+  return fabric;
+}
+
+}  // namespace stag::replay::test
