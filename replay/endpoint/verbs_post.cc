@@ -179,7 +179,7 @@ void VerbsEndpoint::HandOver() {
     ibv_send_wr& wr = work_[n].wr;
     wr.wr_id = n;
     wr.next = n + 1 < run.end ? &work_[n + 1].wr : nullptr;
-    if (work_.Signalled(run, n)) wr.send_flags |= IBV_SEND_SIGNALED;
+    if (work_.Sign(run, n, work_[n].work == Work::kRead)) wr.send_flags |= IBV_SEND_SIGNALED;
   }
   ibv_send_wr* bad = nullptr;
   const int error = ::ibv_post_send(pair_.get(), &work_[run.first].wr, &bad);

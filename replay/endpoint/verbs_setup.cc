@@ -173,7 +173,9 @@ Result<void> VerbsEndpoint::Connect(Clock::time_point deadline) {
   param.initiator_depth = static_cast<uint8_t>(std::min<uint16_t>(options_.outbound_reads, device_.max_outbound_reads));
   param.retry_count = kRetries;
   param.rnr_retry_count = kRnrRetries;
-  if (::rdma_connect(id_.get(), &param) != 0) return Fail(ErrorText(errno));
+  if (::rdma_connect(id_.get(), &param) != 0)
+    return Fail(errno == ECONNREFUSED ? WhyNotConnected(RDMA_CM_EVENT_REJECTED, -errno, {}, device_.iwarp)
+                                      : ErrorText(errno));
   const auto sent = Padded(own_private_data_, device_.iwarp ? 0 : device_.request_room());
   const VerbsSetup request{sent, param.responder_resources, param.initiator_depth};
   for (;;) {

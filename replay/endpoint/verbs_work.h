@@ -51,36 +51,47 @@ class WorkRing {
     const uint64_t most = completed_ + depth_;
     return {handed_, posted_ < most ? posted_ : most};
   }
-  // Whether a work of `run` asks for a completion of its own: the last one, so that none waits for what comes later,
-  // and enough of the others to make room at the device while it works on a long run.
-  bool Signalled(const Run& run, uint64_t number) const {
-    return number + 1 == run.end || (number & (signal_every() - 1)) == 0;
+  // Whether a work of `run` asks for a completion of its own, which is noted: the last one, so that none waits for what
+  // comes later; enough of the others to make room at the device while it works on a long run; and those that must
+  // (`always`): RDMA Reads, which siw completes later than what was posted after them.
+  bool Sign(const Run& run, uint64_t number, bool always) {
+    const bool own = always || number + 1 == run.end || (number & (signal_every() - 1)) == 0;
+    marks_[place(number)] = own ? Mark::kSigned : Mark::kUnsigned;
+    return own;
   }
   // The device took the works of Next() up to `end`.
   void HandOver(uint64_t end) { handed_ = end; }
 
-  // A completion came for `number`: what was posted before it and had no completion of its own went well. Calls
+  // A completion came for `number`: what was posted before it and has no completion of its own went well. Calls
   // done(item, last) for each, the last one being `number`. False: no such work is with the device.
   template <typename Done>
   bool Complete(uint64_t number, Done done) {
-    if (number < completed_ || number >= handed_) return false;
-    while (completed_ <= number) {
-      Item& item = (*this)[completed_];
-      done(item, completed_++ == number);
+    if (number < completed_ || number >= handed_ || marks_[place(number)] == Mark::kDone) return false;
+    for (uint64_t n = completed_; n < number; ++n) {
+      if (marks_[place(n)] != Mark::kUnsigned) continue;
+      marks_[place(n)] = Mark::kDone;
+      done((*this)[n], false);
     }
+    marks_[place(number)] = Mark::kDone;
+    done((*this)[number], true);
+    while (completed_ < handed_ && marks_[place(completed_)] == Mark::kDone) ++completed_;
     return true;
   }
   // The device will say no more.
   template <typename Done>
   void Abandon(Done done) {
-    while (completed_ < posted_) done((*this)[completed_++]);
+    for (; completed_ < posted_; ++completed_)
+      if (completed_ >= handed_ || marks_[place(completed_)] != Mark::kDone) done((*this)[completed_]);
     handed_ = completed_;
   }
 
  private:
+  enum class Mark : uint8_t { kUnsigned, kSigned, kDone };
+
   uint64_t signal_every() const { return depth_ >= 64 ? 16 : depth_ >= 8 ? 4 : 1; }
 
   std::vector<Item> items_;
+  std::vector<Mark> marks_ = std::vector<Mark>(items_.size());  // of works with the device
   const size_t capacity_, depth_;
   uint64_t posted_ = 0, handed_ = 0, completed_ = 0;
 };

@@ -15,6 +15,8 @@ class FabricPair : public Pair {
  public:
   explicit FabricPair(const EndpointOptions& client_options = {}, const EndpointOptions& server_options = {})
       : Pair(Fabric().client(), Fabric().server(), Fabric().address(), client_options, server_options) {}
+  bool client_tells() { return Fabric().Tells(Fabric().client(), *client.endpoint); }
+  bool server_tells() { return Fabric().Tells(Fabric().server(), *server.endpoint); }
   // On iWARP the side that was connected to speaks second (RFC 5044 section 7.1.2).
   bool Greet() {
     if (!connected() || !Send(client, {})) return false;
@@ -75,10 +77,13 @@ TEST(AnyFabric, ReadDepthsAreThoseOfBoth) {
   server.outbound_reads = 30;
   FabricPair pair(client, server);
   ASSERT_TRUE(pair.connected());
+  EXPECT_LE(pair.client->inbound_reads(), 7);
+  EXPECT_LE(pair.client->outbound_reads(), 3);
   EXPECT_EQ(pair.server->outbound_reads(), 7);
+  EXPECT_EQ(pair.server->inbound_reads(), 2);
+  if (!pair.client_tells()) return;
   EXPECT_EQ(pair.client->inbound_reads(), 7);
   EXPECT_EQ(pair.client->outbound_reads(), 2);
-  EXPECT_EQ(pair.server->inbound_reads(), 2);
 }
 
 TEST(AnyFabric, RejectsWithPrivateData) {
@@ -187,9 +192,17 @@ TEST_P(AnyFabricRefuses, AccessThatWasNotGranted) {
   } else {
     ASSERT_TRUE(pair.server->Read(local.bytes, region.handle, at, 1));
   }
+  if (!pair.server_tells() || !pair.client_tells()) {
+    // siw ends the connection, without a reason; or answers a Read that it refuses with nothing at all.
+    (void)pair.Drive([&] { return pair.server.over(); }, milliseconds(2000));
+    EXPECT_EQ(pair.server.Count(Work::kRead), 0u);
+    return;
+  }
   ASSERT_TRUE(pair.DriveToEnd());
-  EXPECT_EQ(pair.client->state(), State::kBroken);
-  EXPECT_EQ(pair.client->trouble().kind, Trouble::Kind::kLocalAccess) << pair.client->trouble().text;
+  // Not every device tells its own side what it refused.
+  const Trouble& trouble = pair.client->trouble();
+  EXPECT_TRUE(trouble.kind == Trouble::Kind::kLocalAccess || trouble.kind == Trouble::Kind::kPeerClosed)
+      << trouble.text;
   EXPECT_EQ(pair.server->state(), State::kBroken) << pair.server->trouble().text;
   EXPECT_EQ(pair.server->trouble().kind, Trouble::Kind::kRemoteAccess) << pair.server->trouble().text;
   EXPECT_EQ(Content(region.bytes), Pattern(4096));
@@ -320,10 +333,14 @@ TEST(AnyFabric, ReceivesRunShort) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Send(pair.client, Pattern(100)));
   ASSERT_TRUE(pair.DriveToEnd());
   EXPECT_EQ(pair.server.messages.size(), 2u);
-  EXPECT_EQ(pair.client->trouble().kind, Trouble::Kind::kNoReceive) << pair.client->trouble().text;
+  if (pair.client_tells()) {
+    EXPECT_EQ(pair.client->trouble().kind, Trouble::Kind::kNoReceive) << pair.client->trouble().text;
+  }
   // A queue pair does not tell whom it belongs to of the RNR NAKs that it sends.
   const Trouble& trouble = pair.server->trouble();
-  EXPECT_TRUE(trouble.kind == Trouble::Kind::kNoReceive || trouble.kind == Trouble::Kind::kPeerClosed) << trouble.text;
+  EXPECT_TRUE(trouble.kind == Trouble::Kind::kNoReceive || trouble.kind == Trouble::Kind::kPeerClosed ||
+              !pair.server_tells())
+      << trouble.text;
 }
 
 TEST(AnyFabric, WorkHasLimits) {

@@ -18,6 +18,11 @@ class FabricUnderTest {
   Transport& client() { return *client_; }
   Transport& server() { return *server_; }
   const std::string& address() const { return address_; }
+  // Whether an end is told why its connection broke, how deep Reads may go, and is refused whole operations: siw tells
+  // programs little, and iWARP refuses by the segment.
+  static bool Tells(Transport& transport, const Endpoint& endpoint) {
+    return transport.name() == "iwarp" || endpoint.info().fabric != fabric::FabricKind::kIwarp;
+  }
   // Whether the events of an end that only posts Sends tell of the peer's RDMA operations.
   bool hidden() const { return client_->name() != "iwarp"; }
 

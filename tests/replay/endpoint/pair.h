@@ -87,8 +87,8 @@ class Pair {
 
   // Until `done`; false when that took too long, or both ends are over.
   template <typename Done>
-  bool Drive(Done done) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+  bool Drive(Done done, milliseconds patience = kPatience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
     while (!done()) {
       const bool late = std::chrono::steady_clock::now() > end;
       const bool over = client.Poll({}) + server.Poll({}) == 0 && client.over() && server.over();

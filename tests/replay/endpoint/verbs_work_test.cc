@@ -13,10 +13,10 @@ struct Item {
 };
 using Ring = WorkRing<Item>;
 
-std::vector<uint64_t> Signalled(const Ring& ring, const Ring::Run& run) {
+std::vector<uint64_t> Signalled(Ring& ring, const Ring::Run& run) {
   std::vector<uint64_t> numbers;
   for (uint64_t n = run.first; n < run.end; ++n)
-    if (ring.Signalled(run, n)) numbers.push_back(n);
+    if (ring.Sign(run, n, false)) numbers.push_back(n);
   return numbers;
 }
 
@@ -46,8 +46,9 @@ TEST(WorkRing, MostOfALongRunIsNotSignalled) {
 }
 
 TEST(WorkRing, ACompletionSpeaksForThoseBeforeIt) {
-  Ring ring(10, 10);
+  Ring ring(10, 100);
   for (int i = 0; i < 5; ++i) ring.Post().id = i;
+  for (uint64_t n = 0; n < 5; ++n) ring.Sign({0, 100}, n, n == 2 || n == 4);
   ring.HandOver(ring.Next().end);
   std::vector<std::pair<int, bool>> seen;
   const auto note = [&](Item& item, bool last) { seen.emplace_back(item.id, last); };
@@ -65,9 +66,11 @@ TEST(WorkRing, ACompletionSpeaksForThoseBeforeIt) {
 TEST(WorkRing, TheDeviceHoldsNoMoreThanItsDepth) {
   Ring ring(100, 8);
   for (int i = 0; i < 20; ++i) ring.Post().id = i;
+  for (uint64_t n = 0; n < 8; ++n) ring.Sign({0, 8}, n, n == 3);
   ring.HandOver(ring.Next().end);
   EXPECT_EQ(ring.with_device(), 8u);
   EXPECT_TRUE(ring.Next().empty());
+  ring.Complete(0, [](Item&, bool) {});
   ring.Complete(3, [](Item&, bool) {});
   EXPECT_EQ(ring.Next().first, 8u);
   EXPECT_EQ(ring.Next().end, 12u);
@@ -76,7 +79,9 @@ TEST(WorkRing, TheDeviceHoldsNoMoreThanItsDepth) {
 TEST(WorkRing, WhatIsAbandonedComesBackInOrder) {
   Ring ring(100, 8);
   for (int i = 0; i < 20; ++i) ring.Post().id = i;
+  for (uint64_t n = 0; n < 8; ++n) ring.Sign({0, 100}, n, n == 0 || n == 1 || n == 4);
   ring.HandOver(5);  // the device took so many
+  ring.Complete(0, [](Item&, bool) {});
   ring.Complete(1, [](Item&, bool) {});
   std::vector<int> ids;
   ring.Abandon([&](Item& item) { ids.push_back(item.id); });
@@ -84,6 +89,24 @@ TEST(WorkRing, WhatIsAbandonedComesBackInOrder) {
   for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids[i], static_cast<int>(i) + 2);
   EXPECT_EQ(ring.with_device(), 0u);
   EXPECT_EQ(ring.uncompleted(), 0u);
+}
+
+TEST(WorkRing, AReadMayEndLaterThanWhatWasPostedAfterIt) {
+  Ring ring(10, 100);
+  for (int i = 0; i < 4; ++i) ring.Post().id = i;
+  for (uint64_t n = 0; n < 4; ++n) ring.Sign({0, 4}, n, n == 1);  // 1 is a Read; 0 is signed as the first of sixteen
+  ring.HandOver(4);
+  std::vector<int> ids;
+  const auto note = [&](Item& item, bool) { ids.push_back(item.id); };
+  EXPECT_TRUE(ring.Complete(3, note));
+  EXPECT_EQ(ids, (std::vector<int>{2, 3}));
+  EXPECT_EQ(ring.with_device(), 4u);
+  EXPECT_FALSE(ring.Complete(3, note));
+  EXPECT_TRUE(ring.Complete(0, note));
+  EXPECT_EQ(ring.with_device(), 3u);
+  EXPECT_TRUE(ring.Complete(1, note));
+  EXPECT_EQ(ids, (std::vector<int>{2, 3, 0, 1}));
+  EXPECT_EQ(ring.with_device(), 0u);
 }
 
 // A device that works through what it has, and tells of what is signalled: each work ends once and in order.
