@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What scenarios have in common. The machine has a wire: the network devices v0 (10.9.0.1, fd09::1) and v1 (10.9.0.2),
+# joined by a veth pair, with rules that send what goes from one to the other over it, and not around: what RDMA devices
+# on them say can be captured on v0. The client side is 10.9.0.1, the server side 10.9.0.2.
+set -uo pipefail
+CLIENT=10.9.0.1 SERVER=10.9.0.2
+STAG=/build/cli/stag
+failures=0
+
+say() { printf -- '-- %s\n' "$*"; }
+# fail TEXT: noted; the scenario goes on.
+fail() {
+  failures=$((failures + 1))
+  printf -- '!! %s\n' "$*"
+}
+# must COMMAND...: fails when the command does.
+must() { "$@" || fail "$* ($?)"; }
+# die TEXT: the scenario cannot go on.
+die() {
+  printf -- '!! %s\n' "$*"
+  dmesg | tail -n 5
+  exit 1
+}
+finish() {
+  [ $failures -eq 0 ] || die "$failures failures"
+  exit 0
+}
+
+# wire [MTU]: makes it anew.
+wire() {
+  modprobe veth
+  ip link delete v0 2> /dev/null
+  for pref in 1 2 3 4 100; do ip rule delete pref $pref 2> /dev/null; done
+  ip link add v0 type veth peer name v1
+  sysctl -qw net.ipv4.conf.all.rp_filter=0
+  for v in v0 v1; do
+    sysctl -qw net.ipv4.conf.$v.accept_local=1 net.ipv4.conf.$v.rp_filter=0 net.ipv6.conf.$v.disable_ipv6=1
+    ethtool -K $v tso off gso off gro off tx off rx off > /dev/null 2>&1
+    ip link set $v up mtu "${1:-1500}"
+  done
+  ip addr add $CLIENT/32 dev v0
+  ip addr add $SERVER/32 dev v1
+  ip neigh replace $SERVER lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent
+  ip neigh replace $CLIENT lladdr "$(cat /sys/class/net/v0/address)" dev v1 nud permanent
+  ip route add $SERVER/32 dev v0 src $CLIENT table 101
+  ip route add $CLIENT/32 dev v1 src $SERVER table 102
+  ip rule add pref 1 iif v0 lookup local # what arrives is for this machine
+  ip rule add pref 2 iif v1 lookup local
+  ip rule add pref 3 to $SERVER lookup 101 # what leaves takes the wire
+  ip rule add pref 4 to $CLIENT lookup 102
+  ip rule add pref 100 lookup local
+  ip rule delete pref 0 2> /dev/null
+  ping -q -c 1 -W 5 -I $CLIENT $SERVER > /dev/null || die "the wire does not work"
+}
+
+# devices rxe|siw: RDMA devices ${1}0 at the client side and ${1}1 at the server side, in place of others.
+devices() {
+  modprobe -a rdma_ucm ib_uverbs "$([ "$1" = rxe ] && echo rdma_rxe || echo siw)" || die "no kernel module for $1"
+  for device in $(ls /sys/class/infiniband 2> /dev/null); do rdma link delete "$device"; done
+  rdma link add "${1}0" type "$1" netdev v0 && rdma link add "${1}1" type "$1" netdev v1 || die "no $1 devices"
+  for _ in $(seq 100); do
+    [ "$(grep -l ACTIVE /sys/class/infiniband/*/ports/1/state | wc -l)" != 2 ] || return 0
+    sleep 0.1
+  done
+  die "the $1 devices do not become active"
+}
+
+# capture FILE: all that crosses the wire, until capture_done.
+capture() {
+  tcpdump -q -i v0 -n -B 65536 -s 0 --time-stamp-precision=nano -w "$1" 2> /tmp/tcpdump.log &
+  tcpdump=$!
+  for _ in $(seq 100); do
+    ! grep -q listening /tmp/tcpdump.log || return 0
+    sleep 0.1
+  done
+  die "tcpdump does not start"
+}
+capture_done() {
+  sleep 1
+  kill -INT $tcpdump
+  wait $tcpdump
+  grep -q '^0 packets dropped by kernel' /tmp/tcpdump.log || say "$(tail -n 1 /tmp/tcpdump.log)"
+}
+
+# knfsd: the kernel's server, with /export on xfs, over RDMA at port 20049.
+knfsd() {
+  modprobe -a loop xfs nfsd rpcrdma || die "no kernel modules for knfsd"
+  mkdir -p /export /run/rpcbind /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
+  truncate -s 1500M /tmp/export.xfs
+  mkfs.xfs -q -m reflink=1 /tmp/export.xfs && mount -o loop /tmp/export.xfs /export || die "no file system to export"
+  chmod 777 /export
+  mount -t nfsd nfsd /proc/fs/nfsd
+  mount -t rpc_pipefs pipes /var/lib/nfs/rpc_pipefs
+  echo '/export *(rw,no_root_squash,no_subtree_check,insecure,fsid=0,async)' > /etc/exports
+  rpcbind -w
+  echo 10 > /proc/fs/nfsd/nfsv4gracetime
+  exportfs -ra
+  rpc.mountd
+  rpc.nfsd --rdma=20049 8 || die "knfsd does not start"
+  grep -q 'rdma 20049' /proc/fs/nfsd/portlist || die "knfsd does not listen for RDMA"
+}
+
+# nfs_mount VERSION PATH [OPTIONS]: the kernel's client, at /mnt.
+nfs_mount() {
+  local more=
+  [ "$1" != 3 ] || more=,nolock,mountproto=tcp
+  modprobe -a rpcrdma nfs "nfsv${1%.*}"
+  mkdir -p /mnt
+  timeout 120 mount -t nfs -o "vers=$1,proto=rdma,port=20049$more${3:+,$3}" "$SERVER:$2" /mnt || die "mount failed"
+  say "$(grep ' /mnt ' /proc/mounts)"
+}
+
+# workload DIR: what people do with files; contents are compared. Files named here are left for who wants to look.
+workload() {
+  local dir=$1/work size
+  mkdir "$dir" || { fail "mkdir"; return; }
+  mkdir -p /tmp/work
+  for size in 0 1 3 1000 4097 65536 100001 1000003; do
+    head -c $size /dev/urandom > /tmp/work/f$size
+    must cp /tmp/work/f$size "$dir/f$size"
+  done
+  must dd if=/tmp/work/f1000003 of="$dir/direct" bs=262144 oflag=direct iflag=fullblock status=none
+  must dd if=/tmp/work/f100001 of="$dir/pieces" bs=33333 conv=fsync status=none
+  sync
+  echo 3 > /proc/sys/vm/drop_caches
+  for size in 0 1 3 1000 4097 65536 100001 1000003; do must cmp /tmp/work/f$size "$dir/f$size"; done
+  must cmp /tmp/work/f1000003 "$dir/direct"
+  must cmp /tmp/work/f100001 "$dir/pieces"
+  [ "$(ls "$dir" | wc -l)" = 10 ] || fail "ls: $(ls "$dir")"
+  must tar -C "$dir" -cf /tmp/work.tar .
+  mkdir -p "$dir/untar" /tmp/untar
+  must tar -C "$dir/untar" -xf /tmp/work.tar
+  must tar -C /tmp/untar -xf /tmp/work.tar
+  echo 3 > /proc/sys/vm/drop_caches
+  must diff -r /tmp/untar "$dir/untar"
+  must mv "$dir/f3" "$dir/moved"
+  must ln -s moved "$dir/link"
+  must cmp /tmp/work/f3 "$dir/link"
+  must rm "$dir/f1" "$dir/untar/f1"
+  must mkdir "$dir/many"
+  for i in $(seq 100); do : > "$dir/many/name-$i-$(printf 'n%.0s' $(seq 60))"; done
+  echo 3 > /proc/sys/vm/drop_caches
+  [ "$(ls "$dir/many" | wc -l)" = 100 ] || fail "a directory of 100 files has $(ls "$dir/many" | wc -l)"
+}
