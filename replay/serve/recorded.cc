@@ -44,23 +44,27 @@ class RecordedService::Link final : public Service {
  public:
   explicit Link(RecordedService& service) : service_(service) {}
   ~Link() override {
-    if (bound_ != kNone) --service_.live_links_[bound_];
+    if (bound_ != kNone) --service_.uses_[bound_].now;
   }
   void OnCall(Bytes call, ServiceReply& reply) override { service_.Answer(*this, call, reply); }
 
   // Of groups with the same key: one with answers, if there is one. `bind`: the connection goes by its recorded one
   // from now on.
   uint32_t Choose(std::span<const uint32_t> found, bool bind) {
-    std::vector<uint32_t>& links = service_.live_links_;
+    std::vector<Use>& uses = service_.uses_;
     const auto connection = [this](uint32_t group) { return service_.groups_[group].connection; };
     uint32_t best = kNone;
     for (const uint32_t group : found) {
       if (service_.groups_[group].answers.empty()) continue;
       if (connection(group) == bound_) return group;
-      if (best == kNone || (bound_ == kNone && links[connection(group)] < links[connection(best)])) best = group;
+      if (best == kNone || (bound_ == kNone && uses[connection(group)] < uses[connection(best)])) best = group;
     }
     if (best == kNone) return found.front();
-    if (bind && bound_ == kNone) ++links[bound_ = connection(best)];
+    if (bind && bound_ == kNone) {
+      bound_ = connection(best);
+      ++uses[bound_].now;
+      ++uses[bound_].ever;
+    }
     return best;
   }
   // How many answers of a group this connection got; counts one more.
@@ -73,7 +77,7 @@ class RecordedService::Link final : public Service {
 };
 
 RecordedService::RecordedService(const Recording& recording)
-    : live_links_(recording.connections.size()), own_(std::make_unique<Link>(*this)) {
+    : uses_(recording.connections.size()), own_(std::make_unique<Link>(*this)) {
   std::map<uint32_t, ProgramId> programs;
   for (const RecordedRpc* rpc : recording.rpcs) {
     if (rpc->backward) continue;  // asked by the server

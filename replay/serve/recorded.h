@@ -3,8 +3,8 @@
 // RecordedService: answers Calls from a Recording. A Call gets the recorded Reply to the Call with the same CallKey;
 // the same Call again gets the next recorded Reply to it, and after the last that one again. This is counted for each
 // live connection, which goes first by one recorded connection: the one that its first Call but NULL is found in (of
-// several, the one that fewest go by). What is not in the recording is answered with an error (not_recorded.h) and
-// counted.
+// several, the one that fewest go by, and fewest have gone by). What is not in the recording is answered with an error
+// (not_recorded.h) and counted.
 #pragma once
 
 #include <map>
@@ -73,7 +73,12 @@ class RecordedService final : public Service {
   std::vector<Group> groups_;
   std::vector<Key> keys_;
   std::unordered_multimap<uint64_t, uint32_t> index_;  // of keys_, by their hashes
-  std::vector<uint32_t> live_links_;                   // by recorded connection: how many go by it
+  // How many live connections go by a recorded one, and how many have ever.
+  struct Use {
+    uint32_t now = 0, ever = 0;
+    auto operator<=>(const Use&) const = default;
+  };
+  std::vector<Use> uses_;  // by recorded connection
   CallKey live_, recorded_;
   std::unique_ptr<RpcService> otherwise_;
   std::unique_ptr<Link> own_;

@@ -170,6 +170,22 @@ TEST_F(Made, ConnectionsGoByRecordedOnes) {
   EXPECT_EQ(service.stats().repeated, 0u);
 }
 
+// As a client that connects, works, disconnects, and comes again.
+TEST_F(Made, ConnectionsOneAfterTheOther) {
+  EventScript first(session, 1), second(session, 2);
+  for (EventScript* script : {&first, &second}) {
+    script->Open();
+    Rpc(*script, kGetattr, Handle(1), Words({script == &first ? 1u : 2u}));
+    script->Close();
+  }
+  const Recording recording = Finish();
+  RecordedService service(recording);
+  for (const uint32_t expected : {1u, 2u, 1u}) {
+    const std::unique_ptr<Service> connection = service.NewConnection();
+    EXPECT_EQ(Results(*connection, MakeCall(9, kNfs3, 3, kGetattr, Handle(1))), Words({expected}));
+  }
+}
+
 TEST_F(Made, RdmaErrorsAreAnswersToo) {
   EventScript script(session);
   script.Open();
