@@ -64,3 +64,25 @@ devices() {
   done
   die "the $1 devices do not become active"
 }
+
+# fresh_knfsd: the kernel's server, with an empty /export, over RDMA at port 20049; in place of one that runs.
+fresh_knfsd() {
+  modprobe -a loop xfs nfsd rpcrdma || die "no kernel modules for knfsd"
+  mkdir -p /export /run/rpcbind /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
+  mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
+  mountpoint -q /var/lib/nfs/rpc_pipefs || mount -t rpc_pipefs pipes /var/lib/nfs/rpc_pipefs
+  rpc.nfsd 0
+  exportfs -ua
+  ! mountpoint -q /export || umount /export || die "/export is in use"
+  rm -f /tmp/export.xfs
+  truncate -s 1500M /tmp/export.xfs
+  mkfs.xfs -q /tmp/export.xfs && mount -o loop /tmp/export.xfs /export || die "no file system to export"
+  chmod 777 /export
+  echo '/export *(rw,no_root_squash,no_subtree_check,insecure,fsid=0,async)' > /etc/exports
+  pidof -q rpcbind || rpcbind -w || die "rpcbind does not start"
+  pidof -q rpc.mountd || rpc.mountd || die "rpc.mountd does not start"
+  echo 10 > /proc/fs/nfsd/nfsv4gracetime
+  exportfs -ra
+  rpc.nfsd --rdma=20049 8 || die "knfsd does not start"
+  grep -q 'rdma 20049' /proc/fs/nfsd/portlist || die "knfsd does not listen for RDMA"
+}
