@@ -82,6 +82,7 @@ fresh_knfsd() {
   pidof -q rpcbind || rpcbind -w || die "rpcbind does not start"
   pidof -q rpc.mountd || rpc.mountd || die "rpc.mountd does not start"
   echo 10 > /proc/fs/nfsd/nfsv4gracetime
+  for name in nlm_timeout nlm_grace_period; do echo 3 > /proc/sys/fs/nfs/$name; done # its grace period, seconds
   exportfs -ra
   rpc.nfsd --rdma=20049 8 || die "knfsd does not start"
   grep -q 'rdma 20049' /proc/fs/nfsd/portlist || die "knfsd does not listen for RDMA"

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# KIND [CAPTURE...]: stag replay of real captures against the kernel's server with files as recorded; rxe, siw
+. /src/tests/lab/guest/common.sh
+kind=${1:-rxe}
+set -- "${@:2}"
+[ $# -gt 0 ] || set -- /src/pcaps/real/{rxe-nfs3,rxe-nfs4.1,siw-nfs4.1}.pcap.zst
+wire
+devices $kind
+
+# The files that the recorded servers had, by name, kind and size.
+populate() {
+  cd /export
+  mkdir -p ext bigdir dl
+  modprobe ext4
+  rm -f /tmp/ext.ext4
+  truncate -s 200M /tmp/ext.ext4
+  mkfs.ext4 -q -b 4096 /tmp/ext.ext4 && mount -o loop /tmp/ext.ext4 ext || die "no file system to export at /export/ext"
+  for i in $(seq -w 400); do : > bigdir/file-$i-$(printf 'n%.0s' {1..60}); done
+  for size in 0 1 3 4097 100001 300007 1000003; do head -c $size /dev/urandom > rnd$size; done
+  for i in {0..199}; do echo deleg > dl/$i; done
+  ln -s "$(printf 't%.0s' {1..900})" link900
+  ln -s "$(printf 'u%.0s' {1..4000})" ext/link4000
+  mkdir w-{3-{1297,2298},4.0-{1387,2400},4.1-{940,1492,2502},4.2-{1593,2061,2603}} # of earlier runs
+  : > big > deleg > deleg.tmp > x
+  chmod -R a+rwX .
+  cd /
+  echo '/export *(rw,no_root_squash,no_subtree_check,insecure,fsid=0,async,crossmnt)' > /etc/exports
+  echo '/export/ext *(rw,no_root_squash,no_subtree_check,insecure,fsid=1,async)' >> /etc/exports
+  exportfs -ra
+  # No grace period of nfsd, and none of lockd: while one lasts, nfsd gives no delegations.
+  echo Y > /proc/fs/nfsd/v4_end_grace
+  sleep 4
+}
+
+for capture in "$@"; do
+  say "$capture"
+  fresh_knfsd
+  populate
+  root=()
+  [[ $capture != *nfs3* ]] || root=(--export /export) # later versions begin with PUTROOTFH
+  must $STAG replay "$capture" --to $SERVER:20049 --transport ${kind}0 "${root[@]}" --check --expect-match 100 \
+    > /tmp/replay 2>&1
+  grep -E '^(stag: |differs: |no )| calls sent| errors, ' /tmp/replay
+  exportfs -ua
+  umount /export/ext || die "/export/ext is in use"
+done
+finish
