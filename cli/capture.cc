@@ -19,11 +19,11 @@
 #include "cli/analysis.h"
 #include "cli/capture_devices.h"
 #include "cli/capture_watch.h"
+#include "cli/judging.h"
 #include "cli/live.h"
 #include "cli/text.h"
 #include "cli/transaction_lister.h"
 #include "cli/version.h"
-#include "conformance/report/reporter.h"
 
 namespace stag::cli {
 namespace {
@@ -168,15 +168,9 @@ Result<std::unique_ptr<capture::PacketSource>> OpenSource(const Options& options
 // --check: the engine, and what its findings go through.
 struct Checker {
   Checker(const Options& options, Output& output, const std::string& device, conformance::FindingSink*& sink) {
-    const conformance::Write write = [&output](std::string_view text) { Put(output.buffer(), text), output.Commit(); };
-    if (options.format == Format::kJsonl) {
-      reporter = conformance::MakeJsonlReporter(write);
-      sink = reporter.get();
-    } else {
-      reporter = conformance::MakeTextReporter(write, !output.style().reset.empty(), options.quiet);
-      now.emplace(output, *reporter);
-      sink = &*now;
-    }
+    reporter = MakeLineReporter(options, output);
+    sink = reporter.get();
+    if (options.format == Format::kText) sink = &now.emplace(output, *reporter);
     reporter->BeginFile(device);
   }
   std::unique_ptr<conformance::Reporter> reporter;
@@ -217,18 +211,6 @@ void PutSummary(Buffer& out, const Options& options, const capture::LiveCounts& 
   if (files && options.file.is_row() && files->files() > 0)
     Put(out, "{} written, {} to {} kept\n", Count(files->files(), "file"), files->names().front(),
         files->names().back());
-}
-
-conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine& engine) {
-  conformance::Summary summary;
-  summary.files = 1;
-  summary.frames = outcome.frames;
-  summary.connections = outcome.session.connections;
-  summary.transactions = outcome.session.transactions;
-  summary.gaps = outcome.decoder.gaps;
-  summary.truncated_frames = outcome.decoder.truncated_frames;
-  summary.rules = engine.Tallies();
-  return summary;
 }
 
 int RunCapture(const Options& options) {

@@ -8,6 +8,7 @@
 
 #include "cli/acceptance.h"
 #include "cli/analysis.h"
+#include "cli/judging.h"
 #include "cli/options.h"
 #include "conformance/engine/engine.h"
 #include "conformance/report/documents.h"
@@ -31,29 +32,16 @@ std::string CheckSelector(std::string& selector) {
                                            : fmt::format("{} names no rule; stag rules lists them", selector);
 }
 
-conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine& engine) {
-  conformance::Summary summary;
-  summary.files = outcome.opened ? 1 : 0;
-  summary.frames = outcome.frames;
-  summary.connections = outcome.session.connections;
-  summary.transactions = outcome.session.transactions;
-  summary.gaps = outcome.decoder.gaps;
-  summary.truncated_frames = outcome.decoder.truncated_frames;
-  summary.rules = engine.Tallies();
-  return summary;
-}
-
-std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, const Output& output,
-                                                    conformance::Write write) {
+std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, Output& output) {
   switch (options.format) {
-    case Format::kText: break;
-    case Format::kJsonl: return conformance::MakeJsonlReporter(std::move(write));
-    case Format::kJson: return conformance::MakeJsonReporter(std::move(write), STAG_VERSION);
-    case Format::kSarif: return conformance::MakeSarifReporter(std::move(write), STAG_VERSION);
-    case Format::kJunit: return conformance::MakeJunitReporter(std::move(write), options.fail_on);
-    case Format::kHtml: return conformance::MakeHtmlReporter(std::move(write), STAG_VERSION);
+    case Format::kText:
+    case Format::kJsonl: break;
+    case Format::kJson: return conformance::MakeJsonReporter(WriteTo(output), STAG_VERSION);
+    case Format::kSarif: return conformance::MakeSarifReporter(WriteTo(output), STAG_VERSION);
+    case Format::kJunit: return conformance::MakeJunitReporter(WriteTo(output), options.fail_on);
+    case Format::kHtml: return conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION);
   }
-  return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
+  return MakeLineReporter(options, output);
 }
 
 // Findings that are not accepted, at or above --fail-on.
@@ -71,11 +59,7 @@ int RunCheck(const Options& options) {
     return kExitTrouble;
   }
   Output output(options);
-  const conformance::Write write = [&output](std::string_view text) {
-    Put(output.buffer(), text);
-    output.Commit();
-  };
-  const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output, write);
+  const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output);
   conformance::FindingSink& sink = acceptance.Before(*reporter);
   const int status = ForEachFile(
       options, output,

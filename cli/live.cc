@@ -11,10 +11,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "cli/judging.h"
 #include "cli/text.h"
 #include "cli/version.h"
 #include "conformance/engine/engine.h"
-#include "conformance/report/reporter.h"
 
 namespace stag::cli {
 namespace {
@@ -81,7 +81,7 @@ bool Signals::caught() const {
 class Witness::Check {
  public:
   Check(const LiveOptions& options, const std::string& name, Output& output)
-      : reporter_(MakeReporter(options, output)), engine_({}, *reporter_), session_(Bounds(), Observers()) {
+      : reporter_(MakeLineReporter(options, output)), engine_({}, *reporter_), session_(Bounds(), Observers()) {
     reporter_->BeginFile(name);
   }
   void OnEvent(const fabric::Event& event) {
@@ -102,11 +102,6 @@ class Witness::Check {
   }
 
  private:
-  static std::unique_ptr<conformance::Reporter> MakeReporter(const LiveOptions& options, Output& output) {
-    conformance::Write write = [&output](std::string_view text) { Put(output.buffer(), text), output.Commit(); };
-    if (options.format == Format::kJsonl) return conformance::MakeJsonlReporter(std::move(write));
-    return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
-  }
   static session::SessionOptions Bounds() {
     session::SessionOptions bounds;
     bounds.keep_bulk = false;

@@ -7,6 +7,20 @@ using fabric::Event;
 using fabric::EventKind;
 using fabric::SetupMessage;
 
+namespace {
+
+// A whole RDMA Read or Write of `length` bytes at that place of the other side's memory.
+Event Operation(uint64_t length, uint32_t handle, uint64_t offset) {
+  Event event;
+  event.length = length;
+  event.handle = handle;
+  event.offset = offset;
+  event.first = event.last = true;
+  return event;
+}
+
+}  // namespace
+
 void VerbsEvents::Emit(Event& event, EventKind kind, fabric::Side from) {
   event.kind = kind;
   event.from = from;
@@ -56,31 +70,19 @@ void VerbsEvents::OnSend(std::span<const Bytes> pieces, std::optional<uint32_t> 
 }
 
 void VerbsEvents::OnWrite(Bytes bytes, uint32_t handle, uint64_t offset) {
-  Event event;
+  Event event = Operation(bytes.size(), handle, offset);
   event.bytes = bytes;
-  event.length = bytes.size();
-  event.handle = handle;
-  event.offset = offset;
-  event.first = event.last = true;
   Emit(event, EventKind::kWrite, own_);
 }
 
 void VerbsEvents::OnReadRequest(uint64_t length, uint32_t handle, uint64_t offset) {
-  Event event;
-  event.length = length;
-  event.handle = handle;
-  event.offset = offset;
-  event.first = event.last = true;
+  Event event = Operation(length, handle, offset);
   Emit(event, EventKind::kReadRequest, own_);
 }
 
 void VerbsEvents::OnReadResponse(Bytes bytes, uint32_t handle, uint64_t offset) {
-  Event event;
+  Event event = Operation(bytes.size(), handle, offset);
   event.bytes = bytes;
-  event.length = bytes.size();
-  event.handle = handle;
-  event.offset = offset;
-  event.first = event.last = true;
   Emit(event, EventKind::kReadResponse, peer());
 }
 
