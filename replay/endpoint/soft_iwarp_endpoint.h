@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "replay/endpoint/awake.h"
 #include "replay/endpoint/ring.h"
 #include "replay/endpoint/soft_iwarp_errors.h"
 #include "replay/endpoint/soft_iwarp_events.h"
@@ -161,7 +162,8 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   bool expects_ready_ = false;  // that may be a ready-to-receive indication
   bool blocked_ = false;        // TCP takes no more
   bool looked_ = true;          // the last Poll received
-  int send_error_ = 0;          // TCP takes nothing any more; what came before that is still read
+  Awake awake_;
+  int send_error_ = 0;                         // TCP takes nothing any more; what came before that is still read
   std::optional<Clock::time_point> deadline_;  // of the end
   Descriptor epoll_;
   uint32_t watched_ = 0;  // its events

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "replay/endpoint/awake.h"
 #include "replay/generate/tcp_client.h"
 
 namespace stag::replay {
@@ -39,7 +40,11 @@ class Generator::Group {
         happened += connection->Pump(alone ? microseconds(kLongest) : microseconds{0});
         done &= connection->done();
       }
-      if (!done && happened == 0) Sleep(alone);
+      if (happened > 0) {
+        awake_.Worked();
+      } else if (!done && (alone || !awake_.Stay())) {
+        Sleep(alone);
+      }
     }
     report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -92,6 +97,7 @@ class Generator::Group {
 
   std::vector<std::unique_ptr<LoadConnection>> connections_;
   std::vector<pollfd> descriptors_;
+  Awake awake_;
   LoadReport report_;
   std::atomic<uint64_t> answers_{0}, bytes_{0}, outstanding_{0}, failures_{0};
 };

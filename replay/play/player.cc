@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "replay/endpoint/awake.h"
 #include "replay/play/play_link.h"
 
 namespace stag::replay {
@@ -67,6 +68,7 @@ struct Player::Impl {
   PlayCounts finished;  // of clients that are gone
   PlayClock::time_point start, now, next_send, next_tick, next_due;
   PlayClock::time_point give_up_at = PlayClock::time_point::max();
+  Awake awake;
   bool stopping = false;
 };
 
@@ -214,7 +216,11 @@ Result<void> Player::Impl::Run() {
       busy |= PollAll(play);
       Conclude(play, i + 1);
     }
-    if (!busy) Sleep();
+    if (busy) {
+      awake.Worked();
+    } else if (!awake.Stay()) {
+      Sleep();
+    }
   }
   for (const Play& play : plays) report.unknown += play.client->values.unknown();
   report.elapsed = PlayClock::now() - start;

@@ -236,16 +236,15 @@ NfsStatus MemoryFs::Write(Node& file, uint64_t offset, Bytes data) {
   return NfsStatus::kOk;
 }
 
-void MemoryFs::Read(Node& file, uint64_t offset, MutableBytes to) {
-  const uint64_t end = offset + to.size();
+void MemoryFs::Read(Node& file, uint64_t offset, uint64_t count, Writer& to) {
+  const uint64_t end = offset + count;
   for (uint64_t at = offset; at < end;) {
     const auto block = file.blocks.find(at / kBlock);
-    const uint64_t n = std::min(end - at, kBlock - at % kBlock);
-    std::byte* const out = to.data() + (at - offset);
+    const auto n = static_cast<size_t>(std::min(end - at, kBlock - at % kBlock));
     if (block == file.blocks.end()) {
-      std::memset(out, 0, static_cast<size_t>(n));
+      to.Zeros(n);
     } else {
-      std::memcpy(out, block->second.get() + at % kBlock, static_cast<size_t>(n));
+      to.Put({block->second.get() + at % kBlock, n});
     }
     at += n;
   }

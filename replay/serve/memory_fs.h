@@ -14,7 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "protocol/base/bytes.h"
+#include "protocol/base/writer.h"
 
 namespace stag::replay {
 
@@ -112,8 +112,8 @@ class MemoryFs {
 
   NfsStatus Set(Node& node, const NewAttributes& attributes);
   NfsStatus Write(Node& file, uint64_t offset, Bytes data);
-  // `to.size()` bytes from `offset` on, all within the file.
-  void Read(Node& file, uint64_t offset, MutableBytes to);
+  // Appends `count` bytes from `offset` on, all within the file.
+  void Read(Node& file, uint64_t offset, uint64_t count, Writer& to);
 
  private:
   static constexpr uint64_t kRoot = 1, kFirstCookie = 3;  // cookies 1 and 2 are those of "." and ".."

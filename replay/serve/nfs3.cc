@@ -117,8 +117,8 @@ void Nfs3Program::Read(Context& c) {
   PutBool(c.out, count == left);
   c.out.U32(count);
   c.reply.items.push_back({c.out.size(), count});
-  c.out.Zeros(static_cast<size_t>(RoundUp4(count)));
-  fs_.Read(*node, offset, MutableBytes(c.reply.message).last(static_cast<size_t>(RoundUp4(count))).first(count));
+  fs_.Read(*node, offset, count, c.out);
+  c.out.Zeros(static_cast<size_t>(RoundUp4(count) - count));
 }
 
 void Nfs3Program::Write(Context& c) {

@@ -12,6 +12,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+constexpr int kTurns = 32;                     // of the connections, before others are looked after
 constexpr milliseconds kLongest{1000};         // sleep, when nothing is connected
 constexpr milliseconds kWithoutDescriptor{1};  // likewise, for an endpoint that has none
 constexpr milliseconds kGoodbye{2000};         // for the ends of all connections
@@ -39,10 +40,15 @@ Result<void> Server::Run() {
       End();
       return accepted;
     }
-    PollAll();
     if (tcp_) tcp_->Poll();
+    bool stay = true;
+    for (int turn = 0; turn < kTurns && stay; ++turn) {
+      const bool worked = PollAll();
+      if (worked) awake_.Worked();
+      stay = worked || awake_.Stay();
+    }
     if (options_.once && connections_.empty() && report_.ended + report_.broken > 0) break;
-    Sleep(kLongest);
+    Sleep(stay ? milliseconds{0} : kLongest);
   }
   End();
   return {};
@@ -75,13 +81,17 @@ Result<void> Server::AcceptAll() {
   }
 }
 
-void Server::PollAll() {
-  std::erase_if(connections_, [this](const Connection& connection) {
+// Whether anything came.
+bool Server::PollAll() {
+  bool worked = false;
+  std::erase_if(connections_, [&](const Connection& connection) {
     connection.responder->Poll(microseconds{0});
+    worked |= connection.responder->rest() == microseconds{0};
     if (connection.responder->open()) return false;
     Retire(*connection.responder);
     return true;
   });
+  return worked;
 }
 
 void Server::Retire(const Responder& responder) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "replay/endpoint/awake.h"
 #include "replay/engine/responder.h"
 #include "replay/serve/tcp_rpc.h"
 
@@ -49,7 +50,7 @@ class Server {
     std::unique_ptr<Responder> responder;
   };
   Result<void> AcceptAll();
-  void PollAll();
+  bool PollAll();
   void Retire(const Responder& responder);
   void Sleep(std::chrono::microseconds at_most);
   void Trouble(std::string text);
@@ -61,6 +62,7 @@ class Server {
   ServerOptions options_;
   ServerReport report_;
   std::vector<Connection> connections_;
+  Awake awake_;
   bool stopped_ = false;
 };
 

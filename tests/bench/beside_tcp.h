@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -93,8 +94,9 @@ inline void SendAll(int fd, const std::byte* bytes, size_t n) {
   }
 }
 
-// Answers every whole message that a receive brought with one message, all in one send: as well as TCP can.
-inline void TcpEcho(int fd, uint64_t begin, uint64_t count) {
+// Answers every whole message that a receive brought with one message: each sent by itself, or all `at_once`, as one
+// stretch of bytes, which is as well as TCP can.
+inline void TcpEcho(int fd, uint64_t begin, uint64_t count, bool at_once) {
   std::vector<std::byte> buffer(kDepth * kMessage);
   if (begin > 0) SendAll(fd, buffer.data(), begin * kMessage);
   uint64_t received = 0, sent = begin;
@@ -105,15 +107,16 @@ inline void TcpEcho(int fd, uint64_t begin, uint64_t count) {
     received += static_cast<uint64_t>(n);
     const uint64_t answers = std::min(received / kMessage - before, count - sent);
     sent += answers;
-    if (answers > 0) SendAll(fd, buffer.data(), answers * kMessage);
+    if (at_once && answers > 0) SendAll(fd, buffer.data(), answers * kMessage);
+    for (uint64_t i = 0; !at_once && i < answers; ++i) SendAll(fd, buffer.data() + i * kMessage, kMessage);
   }
 }
 
-inline Cost TcpMessages() {
+inline Cost TcpMessages(bool at_once) {
   TcpPair pair;
   return Measure(kMessages, [&] {
-    std::thread server([&] { TcpEcho(pair.server, 0, kMessages); });
-    TcpEcho(pair.client, kDepth, kMessages);
+    std::thread server([&] { TcpEcho(pair.server, 0, kMessages, at_once); });
+    TcpEcho(pair.client, kDepth, kMessages, at_once);
     server.join();
   });
 }
@@ -135,14 +138,17 @@ inline Cost TcpStreamed() {
   });
 }
 
-// The best of some rounds, in which all take turns: the machine may have other things to do, too.
+// The best of some rounds, in which all take turns: the machine may have other things to do, too. `only`: the one of
+// that name; empty: all.
 struct Contender {
   const char* name;
   std::function<Cost()> run;
   Cost best;
 };
 
-inline void Compare(const char* unit, double scale, std::vector<Contender> all) {
+inline void Compare(const char* unit, double scale, std::vector<Contender> all, std::string_view only = {}) {
+  if (!only.empty()) std::erase_if(all, [&](const Contender& c) { return c.name != only; });
+  if (all.empty()) return;
   for (int round = 0; round < 3; ++round) {
     for (Contender& c : all) {
       const Cost cost = c.run();

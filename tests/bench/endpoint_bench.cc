@@ -112,7 +112,8 @@ Cost IwarpBulk(bool crc, bool read) {
 void Run() {
   fmt::print("{} bytes there and back, {} at a time\n", kMessage, kDepth);
   Compare("thousand/s", 1e-3,
-          {{"TCP", TcpMessages, {}},
+          {{"TCP", [] { return TcpMessages(false); }, {}},
+           {"TCP, many in one send", [] { return TcpMessages(true); }, {}},
            {"software iWARP", [] { return IwarpMessages(false); }, {}},
            {"software iWARP, CRC", [] { return IwarpMessages(true); }, {}}});
   fmt::print("1 MiB one way, {} at a time\n", kBulkDepth);

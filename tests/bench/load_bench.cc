@@ -2,6 +2,7 @@
 //
 // The whole path, `stag generate` to `stag serve`, beside bare TCP, in the same run on the loopback interface: RPC
 // Calls inline in a closed loop, and 1 MiB of NFSv3 READ and WRITE by chunks. A thread for each end.
+// load_bench [NAME]: only the lines with that name (ECHO, READ ...), for a profile.
 #include <sys/eventfd.h>
 
 #include "replay/endpoint/soft_iwarp.h"
@@ -76,26 +77,29 @@ Cost Nfs(Operation operation, bool crc) {
   return Load(*MakeNfsMemoryService(fs), load, crc);
 }
 
-void Run() {
+void Run(std::string_view only) {
   fmt::print("{} bytes there and back (NULL: no data), {} at a time\n", kMessage, kDepth);
   Compare("thousand/s", 1e-3,
-          {{"TCP", TcpMessages, {}},
+          {{"TCP", [] { return TcpMessages(false); }, {}},
+           {"TCP, many in one send", [] { return TcpMessages(true); }, {}},
            {"NULL", [] { return Null(false); }, {}},
            {"ECHO", [] { return Echo(false); }, {}},
-           {"ECHO, CRC", [] { return Echo(true); }, {}}});
+           {"ECHO, CRC", [] { return Echo(true); }, {}}},
+          only);
   fmt::print("1 MiB one way, {} at a time\n", kBulkDepth);
   Compare("GB/s      ", kBulk * 1e-9,
           {{"TCP", TcpStreamed, {}},
            {"READ", [] { return Nfs(Operation::kRead, false); }, {}},
            {"WRITE", [] { return Nfs(Operation::kWrite, false); }, {}},
            {"READ, CRC", [] { return Nfs(Operation::kRead, true); }, {}},
-           {"WRITE, CRC", [] { return Nfs(Operation::kWrite, true); }, {}}});
+           {"WRITE, CRC", [] { return Nfs(Operation::kWrite, true); }, {}}},
+          only);
 }
 
 }  // namespace
 }  // namespace stag::replay
 
-int main() {
-  stag::replay::Run();
+int main(int argc, char** argv) {
+  stag::replay::Run(argc > 1 ? argv[1] : "");
   return 0;
 }

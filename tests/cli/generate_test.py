@@ -38,8 +38,9 @@ def lines_of(done):
 class Serving:
     """stag serve, which judges its side, until the end of the block."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, status=0):
         self.arguments = arguments
+        self.status = status  # with which it ends
 
     def __enter__(self):
         self.process = subprocess.Popen([STAG, "serve", "--listen", "127.0.0.1:0", "--format", "jsonl", "--check",
@@ -53,7 +54,7 @@ class Serving:
         self.process.send_signal(signal.SIGINT)
         out, _ = self.process.communicate(timeout=60)
         self.lines = [json.loads(line) for line in out.splitlines()]
-        assert self.process.returncode == 0, out
+        assert self.process.returncode == self.status, out
 
 
 class Generate(unittest.TestCase):
@@ -159,6 +160,23 @@ class Generate(unittest.TestCase):
         [operation] = lines_of(done)["operation"]
         self.assertEqual(operation["failures"], [{"status": "PROG_UNAVAIL", "calls": 5, "first": "NULL"}])
         self.assertEqual(operation["ok"], 0)
+
+    def test_more_than_the_server_granted(self):
+        # A server that posts as many receives as it grants ends the connection; what was sent to it is accounted for.
+        options = ("--mode", "echo", "--size", "100", "--depth", "16", "--credits", "16", "--calls", "100", "--check",
+                   "--format", "jsonl")
+        with Serving("--mode", "echo", "--credits", "4", "--delay", "20", status=1) as server:
+            done = generate("--to", server.to, "--ignore-credits", *options)
+            honoured = generate("--to", server.to, *options)
+        self.assertEqual(done.returncode, 1)
+        lines = lines_of(done)
+        self.assertEqual(lines["generated"]["lost"], lines["operation"][0]["calls"])
+        self.assertIn("no buffer available", lines["trouble"][0]["text"])
+        self.assertEqual(lines["finding"]["rule"], "CRED-005")
+        self.fine(honoured)
+        self.assertEqual(lines_of(honoured)["generated"]["ok"], 100)
+        self.assertLessEqual(lines_of(honoured)["generated"]["max_outstanding"], 4)
+        self.assertIn("CRED-005", {line.get("rule") for line in server.lines})
 
     def test_server_gone(self):
         server = subprocess.Popen([STAG, "serve", "--mode", "echo", "--listen", "127.0.0.1:0", "--format", "jsonl"],

@@ -20,6 +20,7 @@ import unittest
 
 STAG = os.path.abspath(sys.argv.pop(1))
 REAL = pathlib.Path(__file__).parents[2] / "pcaps" / "real"
+FURTHER = pathlib.Path(__file__).parents[3] / "shared" / "captures"  # larger ones, used where they are
 NFS3 = str(REAL / "rxe-nfs3.pcap.zst")
 SESSIONS = str(REAL / "rxe-nfs4.1.pcap.zst")
 
@@ -172,7 +173,7 @@ class Live(Base):
     # stag serve finds the recorded call by itself, so what is sent must be what was recorded, and what comes back, too.
     def test_every_capture_against_its_own_answers(self):
         played = 0
-        for capture in sorted(REAL.glob("*.pcap*")):
+        for capture in sorted([*REAL.glob("*.pcap*"), *FURTHER.glob("*.pcap*")]):
             recorded = [t for t in lines(stag("transactions", "--format", "jsonl", capture))
                         if not t["backward"] and t["call_complete"] and t["call_form"] is not None]
             if not recorded:
