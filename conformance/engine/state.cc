@@ -17,6 +17,7 @@ using session::Transaction;
 
 // Calls whose memory is remembered, per connection.
 constexpr size_t kMaxCalls = 1024;
+constexpr size_t kMaxComparisons = size_t{1} << 18;  // of a Call's segments with all others'; beyond it there are none
 constexpr size_t kMaxAwaited = 64;
 
 bool SpeaksCcp(const rpc::CallHeader& call) {
@@ -240,6 +241,9 @@ void ConnectionState::After(const Connection& connection, const Message& message
 }
 
 void ConnectionState::NoteSharing(OutstandingCall& call) {
+  size_t all = 0;
+  for (size_t i = 0; i < calls_used; ++i) all += calls[i].segments.size();
+  if (all * call.segments.size() > kMaxComparisons) return;
   for (size_t i = 0; i < calls_used; ++i) {
     OutstandingCall& other = calls[i];
     if (&other == &call || other.requester != call.requester) continue;

@@ -19,6 +19,7 @@ constexpr uint32_t kMaxIgnored = 256;
 constexpr int64_t kIgnoreNs = 10'000'000'000;
 constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * IbConnection::kRecentCost;
 constexpr int32_t kNear = 1 << 16;
+constexpr size_t kMaxForgotten = 1024;  // connections that are gone and still have a Silence
 
 bool IsTransportStart(const RcPacket& p) { return p.Is(Operation::kSend) && p.info->first && p.data.size() >= 16; }
 
@@ -251,11 +252,21 @@ bool IbFlows::MakeRoom() {
   return flows_.size() < kMaxFlows;
 }
 
+// Closes the connection that has been silent for longest; there is one.
 void IbFlows::EvictOne() {
-  auto oldest = std::min_element(links_.begin(), links_.end(), [](const auto& a, const auto& b) {
-    return a.second->connection.last_frame().number < b.second->connection.last_frame().number;
-  });
-  Close(*oldest->second, CloseReason::kEvicted, context_.now());
+  for (;;) {
+    std::pop_heap(silent_.begin(), silent_.end());
+    Silence& longest = silent_.back();
+    IbLink* link = FindLink(longest.connection);
+    const uint64_t last = link == nullptr ? 0 : link->connection.last_frame().number;
+    if (last > longest.since) {
+      longest.since = last;
+      std::push_heap(silent_.begin(), silent_.end());
+      continue;
+    }
+    silent_.pop_back();
+    if (link != nullptr) return Close(*link, CloseReason::kEvicted, context_.now());
+  }
 }
 
 IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
@@ -267,6 +278,12 @@ IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
   link->connection.info.id = context_.NextConnection();
   IbLink& result = *link;
   links_.emplace(result.connection.info.id, std::move(link));
+  if (silent_.size() > 2 * links_.size() + kMaxForgotten) {
+    std::erase_if(silent_, [this](const Silence& s) { return !links_.contains(s.connection); });
+    std::make_heap(silent_.begin(), silent_.end());
+  }
+  silent_.push_back({0, result.connection.info.id});
+  std::push_heap(silent_.begin(), silent_.end());
   return result;
 }
 

@@ -108,7 +108,15 @@ class IbFlows {
   HoldPool pool_;
   std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
   std::map<ConnectionId, std::unique_ptr<IbLink>> links_;  // ordered: closed in this order at the end
-  std::vector<Flow*> searching_;                           // kSearching and kAlone, oldest first
+  // Each connection, with a frame after which it may have been silent: a heap, the earliest on top. What is outdated is
+  // put right when it comes to the top.
+  struct Silence {
+    uint64_t since = 0;
+    ConnectionId connection = 0;
+    bool operator<(const Silence& other) const { return since > other.since; }
+  };
+  std::vector<Silence> silent_;
+  std::vector<Flow*> searching_;  // kSearching and kAlone, oldest first
   uint64_t packets_ = 0, last_purge_ = 0;
 };
 

@@ -76,6 +76,8 @@ void Ledger::Recycle(Live* live) {
   fresh.reply_segments = std::move(live->reply_segments);
   fresh.read_chunks = std::move(live->read_chunks);
   fresh.reply_read_chunks = std::move(live->reply_read_chunks);
+  fresh.segments_at = std::move(live->segments_at);
+  fresh.reply_segments_at = std::move(live->reply_segments_at);
   *live = std::move(fresh);
   live->operations.clear();
   live->read_chunks.clear();

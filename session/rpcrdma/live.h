@@ -21,6 +21,9 @@ struct Live : Transaction {
   uint64_t bytes = 0;         // counted against the memory limit
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
   bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
+  // Where the connection's tables have it: -1 for not in there. The segments' are of the Call and of the Reply.
+  int32_t outstanding_at = -1, reading_at = -1;
+  std::vector<int32_t> segments_at, reply_segments_at;
 };
 
 // A list of transactions through two of their pointers, oldest first.

@@ -13,7 +13,8 @@ namespace stag::session {
 template <typename Value>
 class MultiMap {
  public:
-  void Insert(uint32_t key, Value value) {
+  // Returns where the entry is, for EraseAt: it stays there.
+  int32_t Insert(uint32_t key, Value value) {
     if (size_ >= buckets_.size()) Grow();
     int32_t index = free_;
     if (index >= 0) {
@@ -22,10 +23,11 @@ class MultiMap {
       index = static_cast<int32_t>(entries_.size());
       entries_.emplace_back();
     }
-    int32_t& head = buckets_[Bucket(key)];
-    entries_[At(index)] = {key, head, value};
-    head = index;
+    entries_[At(index)].key = key;
+    entries_[At(index)].value = value;
+    Link(index);
     ++size_;
+    return index;
   }
 
   // Calls fn(value) for every entry of `key`, newest first, until it returns true.
@@ -37,23 +39,14 @@ class MultiMap {
     return false;
   }
 
-  // Erases the entries of `key` for which fn(value) is true.
-  template <typename Fn>
-  void Erase(uint32_t key, Fn fn) {
-    if (buckets_.empty()) return;
-    int32_t* link = &buckets_[Bucket(key)];
-    while (*link >= 0) {
-      Entry& entry = entries_[At(*link)];
-      if (entry.key == key && fn(entry.value)) {
-        int32_t erased = *link;
-        *link = entry.next;
-        entry.next = free_;
-        free_ = erased;
-        --size_;
-      } else {
-        link = &entry.next;
-      }
-    }
+  // Erases the entry that Insert returned, however many share its key.
+  void EraseAt(int32_t index) {
+    Entry& entry = entries_[At(index)];
+    (entry.previous >= 0 ? entries_[At(entry.previous)].next : buckets_[Bucket(entry.key)]) = entry.next;
+    if (entry.next >= 0) entries_[At(entry.next)].previous = entry.previous;
+    entry.next = free_;
+    free_ = index;
+    --size_;
   }
 
   size_t size() const { return size_; }
@@ -61,11 +54,19 @@ class MultiMap {
  private:
   struct Entry {
     uint32_t key = 0;
-    int32_t next = -1;
+    int32_t next = -1, previous = -1;
     Value value{};
   };
   static size_t At(int32_t index) { return static_cast<size_t>(index); }
   size_t Bucket(uint32_t key) const { return (key * 0x9e3779b1u >> 7) & (buckets_.size() - 1); }
+  // In front of its bucket.
+  void Link(int32_t index) {
+    int32_t& head = buckets_[Bucket(entries_[At(index)].key)];
+    entries_[At(index)].next = head;
+    entries_[At(index)].previous = -1;
+    if (head >= 0) entries_[At(head)].previous = index;
+    head = index;
+  }
   void Grow() {
     std::vector<int32_t> old(buckets_.empty() ? 16 : buckets_.size() * 2, -1);
     old.swap(buckets_);
@@ -79,10 +80,8 @@ class MultiMap {
         head = next;
       }
       while (reversed >= 0) {
-        int32_t next = entries_[At(reversed)].next;
-        int32_t& bucket = buckets_[Bucket(entries_[At(reversed)].key)];
-        entries_[At(reversed)].next = bucket;
-        bucket = reversed;
+        const int32_t next = entries_[At(reversed)].next;
+        Link(reversed);
         reversed = next;
       }
     }

@@ -19,12 +19,15 @@ using rpcrdma::Header;
 // What a connection and a transaction are counted for beside their payload bytes.
 constexpr uint64_t kConnectionCost = 4096;
 constexpr uint64_t kTransactionCost = 2048;
-constexpr uint64_t kSegmentCost = sizeof(SegmentRecord);
+constexpr uint64_t kSegmentCost = sizeof(SegmentRecord) + 96;  // with its places in the header and in the tables
 // How many ended transactions a connection remembers, and all together, to tell late RDMA operations.
 constexpr size_t kRetired = 32;
 constexpr size_t kRetiredInAll = 2048;
 constexpr size_t kMaxRetiredSegments = 256;
 // How many events of its connection an unexpected reply waits for its Call (frames swapped by the capture).
+// More segments under one handle, or more stretches of one segment, are not looked through, whatever is done to them.
+constexpr uint32_t kMaxSearched = 4096;
+constexpr size_t kMaxStretches = 4096;
 constexpr uint32_t kEarlyReplyPatience = 4;
 
 struct SegmentRef {
@@ -54,6 +57,7 @@ struct ConnectionState {
   EarlyReply early;
   SegmentRef last_hit;      // the segment that the previous RDMA packet touched ...
   Side last_hit_owner = 0;  // ... and whose memory it is
+  uint64_t gap_serial = 0;  // the newest transaction when something was last lost
   OnConnection live;        // transactions that have not ended
   OnConnection retired;     // and the last that have
 };
@@ -66,6 +70,16 @@ bool Holds(const SegmentRecord& record, uint32_t handle, uint64_t offset) {
   return record.segment.handle == handle && offset >= record.segment.offset &&
          (offset - record.segment.offset < record.segment.length ||
           (record.segment.length == 0 && offset == record.segment.offset));
+}
+
+template <typename Value>
+void Unlist(MultiMap<Value>& table, int32_t& at) {
+  if (at >= 0) table.EraseAt(at);
+  at = -1;
+}
+
+bool IsScattered(const SegmentRecord& record) {
+  return record.moved.ranges().size() >= kMaxStretches || record.requested.ranges().size() >= kMaxStretches;
 }
 
 bool CanBe(EventKind kind, ListKind list) {
@@ -111,7 +125,7 @@ struct Session::Impl {
   void Forget(ConnectionState& state, Live& live);
   void Register(ConnectionState& state, Live& live, Side owner, bool of_reply);
   void Unregister(ConnectionState& state, Live& live, Side owner, bool of_reply);
-  SegmentRef Lookup(ConnectionState& state, Side owner, const Event& event);
+  SegmentRef Lookup(ConnectionState& state, Side owner, const Event& event, bool& gave_up);
   void Store(Live& live, SegmentRecord& record, uint64_t at, Bytes bytes);
   void MakeRoom(uint64_t bytes, const Live* except);
 
@@ -204,7 +218,10 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
   ++connection.counters[event.from].gaps;
   connection.lossy = connection.disturbed = true;
   connection.credits[0].known = connection.credits[1].known = false;
-  for (Live* live = state.live.oldest(); live; live = live->next) live->disturbed = true;
+  // Those that are older were there at the last one, too.
+  for (Live* live = state.live.newest(); live && live->serial > state.gap_serial; live = live->previous)
+    live->disturbed = true;
+  state.gap_serial = serial;
   Notify([&](Observer& o) { o.OnGap(connection, event); });
 }
 
@@ -426,7 +443,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
     live.call.stream_length = message.payload_length + LostTail(event);
     live.call_rpc = rpc::DecodeCall(live.call.stream, live.call.stream_length);
   }
-  state.outstanding[requester].Insert(header.xid, &live);
+  live.outstanding_at = state.outstanding[requester].Insert(header.xid, &live);
   Register(state, live, requester, false);
   ++connection.calls;
   if (live.backward) ++connection.backward_calls;
@@ -495,9 +512,9 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
     return;
   }
   // Read-Read (draft-08 section 3.5): the requester now reads, then sends RDMA_DONE.
-  state.outstanding[requester].Erase(live.xid, [&](Live* l) { return l == found; });
+  Unlist(state.outstanding[requester], live.outstanding_at);
   --credits.outstanding;
-  state.reading[requester].Insert(live.xid, found);
+  live.reading_at = state.reading[requester].Insert(live.xid, found);
   Register(state, live, message.from, true);
 }
 
@@ -599,20 +616,23 @@ void Session::Impl::FlushEarly(ConnectionState& state) {
 
 // --- RDMA
 
-SegmentRef Session::Impl::Lookup(ConnectionState& state, Side owner, const Event& event) {
+// `gave_up`: too many segments have this handle for all to be looked at.
+SegmentRef Session::Impl::Lookup(ConnectionState& state, Side owner, const Event& event, bool& gave_up) {
   if (state.last_hit.live && state.last_hit_owner == owner && !state.last_hit.live->retired) {
     const SegmentRecord& record = RecordsOf(state.last_hit)[state.last_hit.index];
     // Only while it is the newest under its handle: Register forgets last_hit.
     if (Holds(record, event.handle, event.offset) && CanBe(event.kind, record.list)) return state.last_hit;
   }
   SegmentRef fitting, other, retired;
-  state.memory[owner].Find(event.handle, [&](const SegmentRef& ref) {
+  uint32_t looked_at = 0;
+  gave_up = state.memory[owner].Find(event.handle, [&](const SegmentRef& ref) {
+    if (++looked_at > kMaxSearched) return true;
     const SegmentRecord& record = RecordsOf(ref)[ref.index];
     if (!Holds(record, event.handle, event.offset)) return false;
     SegmentRef& slot = ref.live->retired ? retired : CanBe(event.kind, record.list) ? fitting : other;
     if (!slot.live) slot = ref;
     return fitting.live != nullptr;
-  });
+  }) && !fitting.live;
   const SegmentRef found = fitting.live ? fitting : other.live ? other : retired;
   if (fitting.live) {
     state.last_hit = found;
@@ -626,14 +646,18 @@ void Session::Impl::Store(Live& live, SegmentRecord& record, uint64_t at, Bytes 
   if (record.data.size() < end) {
     const uint64_t more = end - record.data.size();
     MakeRoom(more, &live);
-    if (ledger.used() + more > options.memory_limit) {
+    // To grow takes a second buffer for a moment.
+    uint64_t room = more;
+    if (record.data.capacity() < end) {
+      room = std::min<uint64_t>(record.segment.length, std::max<uint64_t>(end, 2 * record.data.capacity()));
+      if (ledger.used() + room > options.memory_limit) room = end;
+    }
+    if (ledger.used() + room > options.memory_limit) {
       stats.dropped_bytes += bytes.size();
       return;
     }
     ledger.Charge(&live, more);
-    if (record.data.capacity() < end)
-      record.data.reserve(static_cast<size_t>(
-          std::min<uint64_t>(record.segment.length, std::max<uint64_t>(end, 2 * record.data.capacity()))));
+    if (record.data.capacity() < end) record.data.reserve(static_cast<size_t>(room));
     record.data.resize(static_cast<size_t>(end));
   }
   std::copy(bytes.begin(), bytes.end(), record.data.begin() + static_cast<ptrdiff_t>(at));
@@ -653,7 +677,10 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
     counters.read_bytes += event.length;
   }
 
-  const SegmentRef ref = Lookup(state, owner, event);
+  bool gave_up = false;
+  const SegmentRef ref = Lookup(state, owner, event, gave_up);
+  if (gave_up || (ref.live && IsScattered(RecordsOf(ref)[ref.index])))
+    return OnGap(state, event);  // not kept account of: as good as lost
   RdmaOperation operation;
   operation.event = &event;
   if (ref.live) {
@@ -691,17 +718,16 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
 
 void Session::Impl::Register(ConnectionState& state, Live& live, Side owner, bool of_reply) {
   const std::vector<SegmentRecord>& records = of_reply ? live.reply_segments : live.segments;
+  std::vector<int32_t>& at = of_reply ? live.reply_segments_at : live.segments_at;
   for (uint32_t i = 0; i < records.size(); ++i)
-    state.memory[owner].Insert(records[i].segment.handle, SegmentRef{&live, i, of_reply});
+    at.push_back(state.memory[owner].Insert(records[i].segment.handle, SegmentRef{&live, i, of_reply}));
   if (!records.empty()) state.last_hit = {};
 }
 
 void Session::Impl::Unregister(ConnectionState& state, Live& live, Side owner, bool of_reply) {
-  const std::vector<SegmentRecord>& records = of_reply ? live.reply_segments : live.segments;
-  for (size_t i = 0; i < records.size(); ++i) {
-    if (i > 0 && records[i].segment.handle == records[i - 1].segment.handle) continue;  // erased already
-    state.memory[owner].Erase(records[i].segment.handle, [&](const SegmentRef& ref) { return ref.live == &live; });
-  }
+  std::vector<int32_t>& at = of_reply ? live.reply_segments_at : live.segments_at;
+  for (int32_t& each : at) Unlist(state.memory[owner], each);
+  at.clear();
   if (state.last_hit.live == &live) state.last_hit = {};
 }
 
@@ -709,12 +735,10 @@ void Session::Impl::Unregister(ConnectionState& state, Live& live, Side owner, b
 
 void Session::Impl::End(ConnectionState& state, Live& live, Outcome outcome) {
   Connection& connection = state.connection;
-  if (live.outcome == Outcome::kOutstanding ||
-      state.outstanding[live.requester].Find(live.xid, [&](Live* l) { return l == &live; })) {
-    state.outstanding[live.requester].Erase(live.xid, [&](Live* l) { return l == &live; });
-    if (connection.credits[live.requester].outstanding > 0) --connection.credits[live.requester].outstanding;
-  }
-  state.reading[live.requester].Erase(live.xid, [&](Live* l) { return l == &live; });
+  if (live.outstanding_at >= 0 && connection.credits[live.requester].outstanding > 0)
+    --connection.credits[live.requester].outstanding;
+  Unlist(state.outstanding[live.requester], live.outstanding_at);
+  Unlist(state.reading[live.requester], live.reading_at);
   live.outcome = outcome;
   CompleteCall(state, live);
   if (!live.reply_read_chunks.empty()) RebuildReply(live);  // with what the requester has read meanwhile

@@ -37,16 +37,19 @@ TEST(MultiMap, AgreesWithStdMultimap) {
   std::mt19937 random(1);
   MultiMap<int> map;
   std::multimap<uint32_t, int> model;
+  std::map<int, int32_t> places;  // by value
   for (int i = 0; i < 20000; ++i) {
     const auto key = static_cast<uint32_t>(random() % 50);
     if (random() % 2) {
-      map.Insert(key, i);
+      places[i] = map.Insert(key, i);
       model.insert({key, i});
     } else {
       const int parity = static_cast<int>(random() % 2);
-      map.Erase(key, [&](int value) { return value % 2 == parity; });
       auto [it, end] = model.equal_range(key);
-      while (it != end) it = it->second % 2 == parity ? model.erase(it) : std::next(it);
+      while (it != end) {
+        if (it->second % 2 == parity) map.EraseAt(places[it->second]);
+        it = it->second % 2 == parity ? model.erase(it) : std::next(it);
+      }
     }
     ASSERT_EQ(map.size(), model.size());
     std::vector<int> values = All(map, key), expected;
