@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   AddServe(app, run);
   AddGenerate(app, run);
   AddReplay(app, run);
+  AddRelay(app, run);
   AddCompletion(app, run);
 
   try {

@@ -64,5 +64,6 @@ void AddCompletion(CLI::App& app, Run& run);
 void AddServe(CLI::App& app, Run& run);
 void AddGenerate(CLI::App& app, Run& run);
 void AddReplay(CLI::App& app, Run& run);
+void AddRelay(CLI::App& app, Run& run);
 
 }  // namespace stag::cli

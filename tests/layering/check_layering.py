@@ -31,7 +31,6 @@ ALLOWED = {
     "plugin": ["protocol", "session", "conformance"],
     "capture/file": ["protocol"],
     "capture/live": ["protocol", "capture/file"],
-    "capture/relay": ["protocol", "session", "capture", "replay"],
     "replay": ["protocol", "session", "capture/file"],
     "cli": ["protocol", "session", "conformance", "capture", "replay"],
     "pcaps/generator": ["protocol", "session/fabric/fabric_event.h", "capture/file", "conformance/catalogue",

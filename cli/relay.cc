@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag relay: stands between live clients and a live server until it is told to end, and says what crossed.
+#include "replay/relay/relay.h"
+
+#include <memory>
+
+#include "cli/live.h"
+#include "cli/relay_report.h"
+#include "cli/text.h"
+#include "replay/endpoint/transports.h"
+
+namespace stag::cli {
+namespace {
+
+struct Options : LiveOptions {
+  replay::HostPort listen;
+  replay::RelayOptions relay;
+};
+
+std::string AddressText(const replay::HostPort& at) {
+  const bool v6 = at.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", at.host, v6 ? "]" : "", at.port);
+}
+
+void SayListening(const Options& options, std::string_view transport, Output& output) {
+  Buffer& out = output.buffer();
+  if (options.format == Format::kJsonl) {
+    Put(out, "{\"type\":\"listening\",\"transport\":");
+    PutJson(out, transport);
+    Put(out, ",\"address\":");
+    PutJson(out, std::string_view(options.listen.host));
+    Put(out, ",\"port\":{},\"server\":", options.listen.port);
+    PutJson(out, std::string_view(AddressText(options.relay.to)));
+    Put(out, "}\n");
+  } else {
+    Put(out, "listening on {} by {} for {}\n", AddressText(options.listen), transport, AddressText(options.relay.to));
+  }
+  output.Flush();
+}
+
+int Trouble(const Error& error) {
+  ComplainText(error.message);
+  return kExitTrouble;
+}
+
+int RunRelay(Options options) {
+  const Signals signals;
+  Output output(options);
+  auto transport = replay::OpenTransport(options.transport);
+  if (!transport) return Trouble(transport.error());
+  auto listener = (*transport)->Listen(options.listen);
+  if (!listener) return Trouble(listener.error());
+  options.listen.port = (*listener)->port();
+  SayListening(options, (*transport)->name(), output);
+
+  Witness witness(options, fmt::format("port {}", options.listen.port), output);
+  options.relay.stop = signals.descriptor();
+  options.relay.events = witness.log();
+  options.relay.crc = options.crc;
+  options.relay.link.memory = options.memory;
+  if (!options.quiet) options.relay.notice = [](const std::string& text) { ComplainText(text); };
+  replay::Relay relay(**listener, **transport, options.relay);
+  const Result<void> ran = relay.Run();
+  if (options.format == Format::kJsonl) {
+    PutRelayJsonl(output.buffer(), relay.report());
+  } else {
+    PutRelayText(output.buffer(), relay.report(), output.style());
+  }
+  const bool fine = witness.Finish();
+  output.Flush();
+  if (!ran) return Trouble(ran.error());
+  if (output.failed() || witness.failed()) return kExitTrouble;
+  return fine ? kExitFine : kExitFindings;
+}
+
+void AddTerms(CLI::App& command, const std::string& name, replay::RelayTerms& terms, const std::string& description) {
+  AddParsed(
+      command, name,
+      [&terms](std::string& text) {
+        auto parsed = replay::ParseRelayTerms(text);
+        if (!parsed) return parsed.error().message;
+        terms = *parsed;
+        return std::string{};
+      },
+      "TERMS", description);
+}
+
+}  // namespace
+
+void AddRelay(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("relay", "Stand between clients and a server: record, check and disturb both sides");
+  Options* const o = options.get();
+  AddParsed(
+      *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
+      "Where clients connect (default: :20049, on every address); port 0: any that is free");
+  AddParsed(
+      *command, "--to", [o](std::string& text) { return TakeAddress(text, 20049, o->relay.to); }, "HOST[:PORT]",
+      "The server (default port: 20049)")
+      ->required();
+  AddTerms(*command, "--to-server", o->relay.to_server,
+           "Private data (RFC 8797) for the server: pass (default) what the client says; none; or SEND/RECEIVE[/R],\n"
+           "the inline thresholds in bytes and the R flag: 1024/4096/R");
+  AddTerms(*command, "--to-client", o->relay.to_client, "The same for clients; pass: what the server says");
+  command
+      ->add_option("--credits", o->relay.link.credits,
+                   "The most that clients are granted, and the server is asked for (default: 128)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  AddParsed(
+      *command, "--max-message",
+      [o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < 65536 || *bytes > 1u << 30) return text + " is not a size from 64K to 1G";
+        o->relay.link.max_message = static_cast<uint32_t>(*bytes);
+        return std::string{};
+      },
+      "SIZE", "What all chunks of one call may have (default: 16M); a call with more gets ERR_CHUNK");
+  command->add_option("--max-connections", o->relay.max_connections, "More clients are rejected (default: 256)")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  command->add_flag("--once", o->relay.once, "End when the first client has");
+  AddLiveOptions(*command, *options);
+  AddMemory(*command, *options);
+  AddOutputOptions(*command, *options);
+  command->footer(
+      "Each client gets a connection of its own to the server. Messages keep their xid, payload and chunks; the "
+      "memory\n"
+      "that chunks name is the relay's on each side. What is too long for a side's inline threshold becomes a Long\n"
+      "Call or Reply there. When one side ends or breaks, the other is closed. SIGINT and SIGTERM end with a summary.\n"
+      "\nExamples:\n"
+      "  stag relay --listen :20049 --to nfs.example.org --record both.pcapng\n"
+      "  stag relay --listen :20050 --to 10.0.0.1 --check --format jsonl\n"
+      "  stag relay --listen :20050 --to 10.0.0.1 --to-server 1024/1024 --to-client 4096/4096/R\n"
+      "  mount -t nfs -o vers=4.1,proto=rdma,port=20050 RELAY:/ /mnt");
+  command->callback([options, &run] { run = [options] { return RunRelay(*options); }; });
+}
+
+}  // namespace stag::cli

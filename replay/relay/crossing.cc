@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The main flow: TakeCall takes a Job, whose header Translate gives the relay's handles, and pulls its Read chunks;
+// Ready queues it, SendQueued sends it on. TakeAnswer finds the Job again, Convert makes the caller's message of the
+// answer, and SendAnswers pushes what was written, and sends it.
+#include "replay/relay/crossing.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace stag::replay {
+
+namespace {
+
+using rpcrdma::Chunk;
+using rpcrdma::Header;
+using rpcrdma::ReadSegment;
+using rpcrdma::Segment;
+
+constexpr uint32_t kLargestHeader = 16384;
+constexpr size_t kCreditAt = 8;                                               // of rdma_credit in a header
+constexpr uint32_t kSegmentSize = 16, kReadSegmentSize = 24, kChunkHead = 4;  // bytes in a header
+
+uint64_t Rounded(uint64_t size) { return size == 0 ? 0 : std::bit_ceil(std::max<uint64_t>(size, 4096)); }
+
+uint64_t ReadBytes(const Header& header) {
+  uint64_t sum = 0;
+  for (const ReadSegment& read : header.reads) sum += read.target.length;
+  return sum;
+}
+
+bool Room(Region& region, size_t size, Endpoint& endpoint) {
+  if (region.bytes.size() >= size) return true;
+  if (!region.bytes.empty()) endpoint.Deregister(region);
+  Result<Region> larger = endpoint.Register(Rounded(size), Access::kLocal);
+  region = larger ? *larger : Region{};
+  return larger.has_value();
+}
+
+// What is wrong with a chunk of a Reply, held against what was offered.
+std::string_view Defect(const Header& call, const Chunk& offered, const Header& reply, const Chunk& returned) {
+  if (returned.count != offered.count) return "a chunk with another number of segments";
+  bool ended = false;
+  for (uint32_t i = 0; i < offered.count; ++i) {
+    const Segment &o = call.segments[offered.first + i], &r = reply.segments[returned.first + i];
+    if (r.length > o.length) return "a segment with more bytes than were offered";
+    if (ended && r.length > 0) return "a chunk whose segments were not filled in order";
+    ended = r.length < o.length;
+  }
+  return {};
+}
+
+bool Usable(const Header& call) {
+  const bool message = call.proc == rpcrdma::kMsg || (call.proc == rpcrdma::kNomsg && !call.reads.empty());
+  return call.status == ParseStatus::kOk && message && call.length <= kLargestHeader;
+}
+
+}  // namespace
+
+Crossing::Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions& options, RelayDirection& report)
+    : caller_(caller), answerer_(answerer), options_(options), report_(report), jobs_(options.jobs) {
+  for (size_t i = jobs_.size(); i-- > 0;) free_.push_back(i);
+}
+
+// -------------------------------------------------------------------------------------------------------------- Calls
+
+// What to offer so that the answerer can send whatever the caller takes inline; 0: nothing has to be.
+uint32_t Crossing::OwnReply(const Header& call) const {
+  const uint32_t takes = caller_.settings.send_threshold;
+  if (call.reply_chunk || takes <= answerer_.settings.receive_threshold || !options_.may_be_long) return 0;
+  uint32_t header = rpcrdma::kMinimumHeader;
+  for (const Chunk& chunk : call.write_chunks) header += 2 * kChunkHead + chunk.count * kSegmentSize;
+  return takes > header ? (takes - header) & ~3u : 0;
+}
+
+bool Crossing::TakeCall(const Header& header, Bytes payload, Clock::time_point now) {
+  if (free_.empty() || !caller_.Takes(header.reads.size() + 1)) return false;
+  Job& job = jobs_[free_.back()];
+  job.call = header;
+  job.received = now;
+  job.failed = false;
+  job.own_reply = OwnReply(header);
+  const bool usable = Usable(header);
+  const uint64_t pulled = ReadBytes(header);
+  uint64_t writable = job.own_reply;
+  for (const Segment& segment : header.segments) writable += segment.length;
+  // How long the header will be is known already.
+  uint32_t length = header.length + (job.own_reply > 0 ? kChunkHead + kSegmentSize : 0);
+  const bool make_long = header.proc == rpcrdma::kMsg && options_.may_be_long &&
+                         length + payload.size() > answerer_.settings.send_threshold;
+  const auto position_zero = static_cast<uint32_t>(make_long ? payload.size() : 0);
+  if (position_zero > 0) length += kReadSegmentSize;
+  const size_t message = length + (position_zero > 0 ? 0 : payload.size());
+  const uint64_t readable = position_zero > 0 ? RoundUp4(pulled) + position_zero : pulled;
+  const bool fits = pulled + writable <= options_.max_message && message <= answerer_.settings.send_threshold;
+  if (usable && fits && !Afford(job, readable, writable)) return false;
+
+  free_.pop_back();
+  job.state = State::kPulling;
+  ++report_.caller.calls;
+  job.bytes = payload.size() + pulled;
+  report_.caller.call_bytes += job.bytes;
+  if (header.words >= 2 && header.vers != rpcrdma::kVersion1) return Refuse(job, rpcrdma::kErrVers), true;
+  if (!usable || !fits || !Prepare(job, readable, writable, message)) return Refuse(job, rpcrdma::kErrChunk), true;
+  Translate(job, position_zero);
+  bytes_.clear();
+  rpcrdma::Encode(job.onward, bytes_);
+  std::ranges::copy(bytes_, job.message.bytes.begin());
+  job.message_size = message;
+  const MutableBytes to = position_zero > 0 ? job.readable.bytes().subspan(static_cast<size_t>(RoundUp4(pulled)))
+                                            : job.message.bytes.subspan(bytes_.size());
+  std::ranges::copy(payload, to.begin());
+  report_.made_long += position_zero > 0;
+  Pull(job);
+  return true;
+}
+
+// Whether there is memory for the chunks; what no Call uses is given up for it.
+bool Crossing::Afford(const Job& job, uint64_t readable, uint64_t writable) {
+  const auto held = [](const Job& j) { return j.readable.size() + j.writable.size(); };
+  const uint64_t more =
+      std::max(Rounded(readable), job.readable.size()) + std::max(Rounded(writable), job.writable.size()) - held(job);
+  if (memory_ + more <= options_.memory) return true;
+  for (const size_t index : free_) {
+    Job& idle = jobs_[index];
+    memory_ -= held(idle);
+    idle.readable.Drop(*caller_.endpoint, *answerer_.endpoint);
+    idle.writable.Drop(*caller_.endpoint, *answerer_.endpoint);
+  }
+  return memory_ + Rounded(readable) + Rounded(writable) <= options_.memory || free_.size() == jobs_.size();
+}
+
+bool Crossing::Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message) {
+  Endpoint &near = *caller_.endpoint, &far = *answerer_.endpoint;
+  memory_ -= job.readable.size() + job.writable.size();
+  const bool there = job.readable.Prepare(Rounded(readable), near, far, Access::kRemoteRead) &&
+                     job.writable.Prepare(Rounded(writable), near, far, Access::kRemoteWrite);
+  memory_ += job.readable.size() + job.writable.size();
+  return there && Room(job.message, message, far);
+}
+
+// The Call's header with the relay's memory in place of the caller's. `position_zero`: bytes of the payload that goes
+// behind what is pulled; 0: it stays inline.
+void Crossing::Translate(Job& job, uint32_t position_zero) {
+  const Header& call = job.call;
+  Header& onward = job.onward;
+  onward.Clear();
+  onward.xid = call.xid;
+  onward.vers = rpcrdma::kVersion1;
+  onward.credit = std::min(call.credit, options_.credits);
+  onward.proc = position_zero > 0 ? static_cast<uint32_t>(rpcrdma::kNomsg) : call.proc;
+  if (position_zero > 0)
+    onward.reads.push_back(
+        {0, {job.readable.handle(), position_zero, job.readable.offset() + RoundUp4(ReadBytes(call))}});
+  uint64_t at = job.readable.offset();
+  for (const ReadSegment& read : call.reads) {
+    onward.reads.push_back({read.position, {job.readable.handle(), read.target.length, at}});
+    at += read.target.length;
+  }
+  onward.write_chunks = call.write_chunks;
+  onward.reply_chunk = call.reply_chunk;
+  at = job.writable.offset();
+  for (const Segment& segment : call.segments) {
+    onward.segments.push_back({job.writable.handle(), segment.length, at});
+    at += segment.length;
+  }
+  if (job.own_reply == 0) return;
+  onward.reply_chunk = Chunk{static_cast<uint32_t>(onward.segments.size()), 1};
+  onward.segments.push_back({job.writable.handle(), job.own_reply, at});
+}
+
+void Crossing::Pull(Job& job) {
+  std::byte* to = job.readable.bytes().data();
+  for (const ReadSegment& read : job.call.reads) {
+    const Segment& from = read.target;
+    if (from.length == 0) continue;
+    const MutableBytes into(to, from.length);
+    if (!Count(caller_, job, caller_.endpoint->Read(into, from.handle, from.offset, IdOf(job)))) {
+      job.failed = true;
+      break;
+    }
+    to += from.length;
+  }
+  if (job.works == 0) Ready(job);
+}
+
+// All of the Call is here.
+void Crossing::Ready(Job& job) {
+  if (job.failed) return Refuse(job, rpcrdma::kErrChunk);
+  job.state = State::kQueued;
+  queue_.push_back(static_cast<size_t>(&job - jobs_.data()));
+  SendQueued();
+  report_.credit_stalls += job.state == State::kQueued && sent_.size() >= grant_;
+}
+
+void Crossing::SendQueued() {
+  while (!queue_.empty() && sent_.size() < grant_ && answerer_.Takes(1)) {
+    Job& job = jobs_[queue_.front()];
+    const Bytes whole = job.message.bytes.first(job.message_size);
+    if (!Count(answerer_, job, answerer_.endpoint->Send({&whole, 1}, IdOf(job)))) return;
+    job.state = State::kSent;
+    sent_.push_back(queue_.front());
+    queue_.pop_front();
+    ++report_.answerer.calls;
+    report_.answerer.call_bytes += job.bytes;
+    report_.call_rest.Record(Clock::now() - job.received);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ answers
+
+bool Crossing::Waits(uint32_t xid) const {
+  return std::ranges::any_of(sent_, [&](size_t index) { return jobs_[index].call.xid == xid; });
+}
+
+bool Crossing::TakeAnswer(const Header& header, Bytes payload, std::optional<uint32_t> invalidated,
+                          Clock::time_point now) {
+  const auto it = std::ranges::find_if(sent_, [&](size_t index) { return jobs_[index].call.xid == header.xid; });
+  if (it == sent_.end()) return false;
+  Job& job = jobs_[*it];
+  sent_.erase(it);
+  job.received = now;
+  const bool error = header.proc == rpcrdma::kError;
+  if (!error || header.credit > 0) grant_ = std::clamp(header.credit, 1u, options_.credits);
+  NoteInvalidated(job, invalidated);
+  if (error) {
+    ++report_.answerer.errors;
+    SendError(job, header);
+  } else if (const std::string_view wrong = Convert(job, header, payload); !wrong.empty()) {
+    ++report_.bad_replies[wrong];
+    Refuse(job, rpcrdma::kErrChunk);
+  }
+  SendQueued();
+  return true;
+}
+
+// What the answerer invalidated here is what will be invalidated there; if it may not, the relay may all the same.
+void Crossing::NoteInvalidated(Job& job, std::optional<uint32_t> invalidated) {
+  job.invalidate.reset();
+  const bool may = caller_.settings.remote_invalidation && caller_.endpoint->can_invalidate();
+  const bool mirror = answerer_.settings.remote_invalidation;
+  const bool reads = !mirror || (job.readable.size() > 0 && invalidated == job.readable.handle());
+  const bool writes = !mirror || (job.writable.size() > 0 && invalidated == job.writable.handle());
+  if (may && writes && !job.call.segments.empty()) job.invalidate = job.call.segments.front().handle;
+  if (may && reads && !job.call.reads.empty()) job.invalidate = job.call.reads.front().target.handle;
+  if (!invalidated) return;
+  job.readable.Invalidated(*invalidated);
+  job.writable.Invalidated(*invalidated);
+}
+
+// Makes the caller's message of an answer; returns what is wrong with it (RFC 8166 section 4.3).
+std::string_view Crossing::Convert(Job& job, const Header& reply, Bytes payload) {
+  if (reply.status == ParseStatus::kUnsupported) return "a Reply of another version";
+  if (reply.status != ParseStatus::kOk) return "a Reply whose transport header cannot be read";
+  if (reply.proc != rpcrdma::kMsg && reply.proc != rpcrdma::kNomsg) return "neither RDMA_MSG nor RDMA_NOMSG";
+  if (!reply.reads.empty()) return "a Reply with a Read list";
+  const Header &call = job.call, &onward = job.onward;
+  if (reply.write_chunks.size() != call.write_chunks.size()) return "a Reply with another number of Write chunks";
+  if (reply.proc == rpcrdma::kNomsg && !reply.reply_chunk) return "an RDMA_NOMSG without a Reply chunk";
+  if (reply.reply_chunk && !onward.reply_chunk) return "a Reply chunk that was not offered";
+  for (size_t i = 0; i < call.write_chunks.size(); ++i)
+    if (const auto wrong = Defect(onward, onward.write_chunks[i], reply, reply.write_chunks[i]); !wrong.empty())
+      return wrong;
+  if (reply.reply_chunk)
+    if (const auto wrong = Defect(onward, *onward.reply_chunk, reply, *reply.reply_chunk); !wrong.empty()) return wrong;
+
+  Header& to = scratch_;
+  to.Clear();
+  to.xid = call.xid;
+  to.vers = rpcrdma::kVersion1;
+  to.credit = grant_;
+  to.proc = reply.proc;
+  job.pushes.clear();
+  for (size_t i = 0; i < call.write_chunks.size(); ++i)
+    to.write_chunks.push_back(Return(job, call.write_chunks[i], reply.Of(reply.write_chunks[i])));
+  if (reply.reply_chunk && call.reply_chunk) {
+    to.reply_chunk = Return(job, *call.reply_chunk, reply.Of(*reply.reply_chunk));
+  } else if (reply.proc == rpcrdma::kNomsg) {  // in the relay's own Reply chunk
+    to.proc = rpcrdma::kMsg;
+    const size_t start = static_cast<size_t>(onward.segments.back().offset - job.writable.offset());
+    payload = job.writable.bytes().subspan(start, reply.Of(*reply.reply_chunk).front().length);
+  }
+  job.answer_bytes = to.proc == rpcrdma::kMsg ? payload.size() : 0;
+  for (const Push& push : job.pushes) job.answer_bytes += push.from.size();
+  ++report_.answerer.replies;
+  report_.answerer.reply_bytes += job.answer_bytes;
+
+  bytes_.clear();
+  rpcrdma::Encode(to, bytes_);
+  const bool too_long = to.proc == rpcrdma::kMsg && bytes_.size() + payload.size() > caller_.settings.send_threshold;
+  if (too_long && !MakeLong(job, to, payload.size())) return "a Reply that is too long for the caller";
+  if (bytes_.size() > caller_.settings.send_threshold) return "a Reply whose header alone is too long for the caller";
+  if (!Room(job.answer, bytes_.size() + payload.size(), *caller_.endpoint))
+    return "a Reply for which there is no memory";
+  const MutableBytes room = job.answer.bytes;
+  std::ranges::copy(bytes_, room.begin());
+  std::ranges::copy(payload, room.subspan(bytes_.size()).begin());
+  Bytes rest = room.subspan(bytes_.size(), payload.size());
+  for (const Segment& segment : too_long ? to.Of(*to.reply_chunk) : std::span<const Segment>()) {
+    if (segment.length > 0) job.pushes.push_back({rest.first(segment.length), segment.handle, segment.offset});
+    rest = rest.subspan(segment.length);
+  }
+  job.answer_size = bytes_.size() + (to.proc == rpcrdma::kMsg ? payload.size() : 0);
+  SendAnswer(job, false);
+  return {};
+}
+
+// A returned chunk, for the caller: its segments with the lengths that came back. What was written is to be pushed.
+Chunk Crossing::Return(Job& job, const Chunk& offered, std::span<const Segment> returned) {
+  const Chunk chunk{static_cast<uint32_t>(scratch_.segments.size()), offered.count};
+  for (uint32_t i = 0; i < offered.count; ++i) {
+    const Segment &theirs = job.call.segments[offered.first + i], &ours = job.onward.segments[offered.first + i];
+    const uint32_t length = returned[i].length;
+    scratch_.segments.push_back({theirs.handle, length, theirs.offset});
+    const auto start = static_cast<size_t>(ours.offset - job.writable.offset());
+    if (length > 0) job.pushes.push_back({job.writable.bytes().subspan(start, length), theirs.handle, theirs.offset});
+  }
+  return chunk;
+}
+
+// An inline Reply becomes one by the caller's Reply chunk. False: there is none, or it is too small.
+bool Crossing::MakeLong(Job& job, Header& to, uint64_t payload) {
+  if (!job.call.reply_chunk) return false;
+  if (to.reply_chunk) to.segments.resize(to.reply_chunk->first);  // it came back unused
+  to.proc = rpcrdma::kNomsg;
+  to.reply_chunk = Chunk{static_cast<uint32_t>(to.segments.size()), job.call.reply_chunk->count};
+  for (Segment segment : job.call.Of(*job.call.reply_chunk)) {
+    segment.length = static_cast<uint32_t>(std::min<uint64_t>(segment.length, payload));
+    payload -= segment.length;
+    to.segments.push_back(segment);
+  }
+  ++report_.made_long;
+  bytes_.clear();
+  rpcrdma::Encode(to, bytes_);
+  return payload == 0;
+}
+
+void Crossing::Refuse(Job& job, uint32_t err) {
+  ++report_.refused;
+  Header& error = scratch_;
+  error.Clear();
+  error.xid = job.call.xid;
+  error.vers = job.call.vers;  // ERR_VERS echoes it; ERR_CHUNK is version 1
+  error.proc = rpcrdma::kError;
+  error.err = err;
+  error.vers_low = error.vers_high = rpcrdma::kVersion1;
+  SendError(job, error);
+}
+
+void Crossing::SendError(Job& job, const Header& error) {
+  job.pushes.clear();
+  job.invalidate.reset();
+  bytes_.clear();
+  rpcrdma::Encode(error, bytes_);
+  if (!Room(job.answer, bytes_.size(), *caller_.endpoint)) {
+    job.state = State::kDone;  // no memory: there is no answer
+    return Recycle(job);
+  }
+  std::ranges::copy(bytes_, job.answer.bytes.begin());
+  StoreBe32(job.answer.bytes.data() + kCreditAt, grant_);
+  job.answer_size = bytes_.size();
+  job.answer_bytes = 0;
+  SendAnswer(job, true);
+}
+
+void Crossing::SendAnswer(Job& job, bool error) {
+  job.error = error;
+  job.state = State::kAnswering;
+  answers_.push_back(static_cast<size_t>(&job - jobs_.data()));
+  SendAnswers();
+}
+
+void Crossing::SendAnswers() {
+  while (!answers_.empty() && caller_.Takes(jobs_[answers_.front()].pushes.size() + 1)) {
+    Job& job = jobs_[answers_.front()];
+    Endpoint& endpoint = *caller_.endpoint;
+    for (const Push& push : job.pushes)
+      if (!Count(caller_, job, endpoint.Write(push.from, push.handle, push.offset, IdOf(job)))) return;
+    const Bytes whole = job.answer.bytes.first(job.answer_size);
+    if (!Count(caller_, job, endpoint.Send({&whole, 1}, IdOf(job), job.invalidate))) return;
+    answers_.pop_front();
+    job.state = State::kDone;
+    report_.reply_rest.Record(Clock::now() - job.received);
+    ++(job.error ? report_.caller.errors : report_.caller.replies);
+    report_.caller.reply_bytes += job.answer_bytes;
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------- completions
+
+// Whether it was posted. If not, the connection is over: the Call stays where it is, unanswered.
+bool Crossing::Count(RelaySide& side, Job& job, const Result<void>& posted) {
+  side.posted += posted.has_value();
+  job.works += posted.has_value();
+  return posted.has_value();
+}
+
+void Crossing::OnCompletion(const Completion& c) {
+  Job& job = jobs_[static_cast<size_t>(c.id >> 1)];
+  --job.works;
+  if (c.outcome != Outcome::kOk) job.failed = true;
+  if (job.state == State::kPulling && job.works == 0) return Ready(job);
+  Recycle(job);
+}
+
+void Crossing::Recycle(Job& job) {
+  if (job.state != State::kDone || job.works > 0) return;
+  job.state = State::kFree;
+  free_.push_back(static_cast<size_t>(&job - jobs_.data()));
+}
+
+void Crossing::Run() {
+  SendQueued();
+  SendAnswers();
+}
+
+uint64_t Crossing::unanswered() const {
+  return static_cast<uint64_t>(std::ranges::count_if(
+      jobs_, [](const Job& job) { return job.state != State::kFree && job.state != State::kDone; }));
+}
+
+}  // namespace stag::replay

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/relay/link.h"
+
+#include <algorithm>
+
+#include "protocol/rpc/message.h"
+
+namespace stag::replay {
+
+namespace {
+
+constexpr size_t kCompletions = 64;
+constexpr uint32_t kSmallestReceive = 4096;  // what peers without private data have always sent (RFC 8797 section 5.1)
+constexpr uint32_t kWorksPerCall = 20;
+
+CrossingOptions Forward(const RelayLinkOptions& options) {
+  CrossingOptions out;
+  out.credits = options.credits;
+  out.jobs = options.credits;
+  out.max_message = options.max_message;
+  out.memory = options.memory;
+  return out;
+}
+
+CrossingOptions Backward(const RelayLinkOptions& options) {
+  CrossingOptions out = Forward(options);
+  out.number = 1;
+  out.credits = out.jobs = RelayLink::kBackwardCredits;
+  out.may_be_long = false;
+  return out;
+}
+
+}  // namespace
+
+void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, EndpointOptions& endpoint) {
+  endpoint.receives = options.credits + kBackwardCredits;
+  endpoint.receive_size = std::max(receive_size, kSmallestReceive);
+  endpoint.sends = std::max(endpoint.sends, endpoint.receives * kWorksPerCall);
+}
+
+RelayLink::RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report)
+    : report_(report),
+      crossing_{Crossing(side_[0], side_[1], Forward(options), report.forward),
+                Crossing(side_[1], side_[0], Backward(options), report.backward)} {
+  EndpointOptions prepared;
+  Prepare(options, 0, prepared);
+  const auto fill = [&](RelaySide& side, End& end) {
+    side.endpoint = std::move(end.endpoint);
+    side.settings = Agree(end.private_data, side.endpoint->peer_private_data());
+    side.limit = prepared.sends;
+  };
+  fill(side_[0], client);
+  fill(side_[1], server);
+}
+
+// Registered memory outlives the endpoints.
+RelayLink::~RelayLink() {
+  for (RelaySide& side : side_) side.endpoint.reset();
+}
+
+bool RelayLink::Poll(std::array<bool, 2> ready) {
+  if (over_) return false;
+  size_t n = 0;
+  for (size_t s = 0; s < 2; ++s)
+    if (busy_ || ready[s]) n += PollSide(s);
+  busy_ = n > 0;
+  for (size_t s = 0; s < 2; ++s) {
+    for (; !held_[s].empty() && Take(s, held_[s].front()); held_[s].pop_front())
+      side_[s].endpoint->Release(held_[s].front());
+    crossing_[s].Run();
+  }
+  for (const RelaySide& side : side_) side.endpoint->Flush();
+  SeeEnds();
+  return busy_;
+}
+
+size_t RelayLink::PollSide(size_t s) {
+  Endpoint& endpoint = *side_[s].endpoint;
+  std::array<Completion, kCompletions> completions;
+  const size_t n = endpoint.Poll(completions, std::chrono::microseconds{0});
+  if (n > 0) now_ = Crossing::Clock::now();
+  for (const Completion& c : std::span(completions).first(n)) {
+    if (c.work == Work::kReceive) {
+      OnMessage(s, c);
+    } else {
+      --side_[s].posted;
+      crossing_[c.id & 1].OnCompletion(c);
+    }
+  }
+  return n;
+}
+
+void RelayLink::OnMessage(size_t s, const Completion& c) {
+  if (c.outcome != Outcome::kOk) return;
+  if (held_[s].empty() && Take(s, c)) return side_[s].endpoint->Release(c);
+  held_[s].push_back(c);
+}
+
+// RFC 8166 section 4.5: what is shorter than a header, and answers that nobody waits for, are dropped. False: a Call
+// for which there is no room.
+bool RelayLink::Take(size_t s, const Completion& c) {
+  rpcrdma::Decode(c.bytes, c.bytes.size(), header_);
+  const bool fine = header_.status == ParseStatus::kOk;
+  const bool too_short = header_.words < 4 || header_.defect == rpcrdma::Defect::kTooShort;
+  const Bytes payload = fine ? c.bytes.subspan(header_.length) : Bytes{};
+  const bool inlined = fine && header_.proc == rpcrdma::kMsg && payload.size() >= 8;
+  const uint32_t type = inlined ? LoadBe32(payload.data() + 4) : UINT32_MAX;
+  const bool is_call = type == rpc::kCall || (fine && header_.proc == rpcrdma::kNomsg && !header_.reads.empty());
+  // What is not clearly a Call is the answer that is waited for, if one is with its xid.
+  if (!too_short && !is_call && crossing_[1 - s].TakeAnswer(header_, payload, c.invalidated, now_)) return true;
+  const bool says_answer = type == rpc::kReply || header_.proc == rpcrdma::kError ||
+                           (fine && header_.proc == rpcrdma::kDone) ||
+                           (fine && header_.proc == rpcrdma::kNomsg && !is_call && s == kServerSide);
+  if (too_short || says_answer) return ++report_.dropped, true;
+  return crossing_[s].TakeCall(header_, payload, now_);
+}
+
+void RelayLink::Disconnect() {
+  ending_ = true;
+  for (const RelaySide& side : side_)
+    if (side.endpoint->state() == State::kOpen) side.endpoint->Disconnect();
+}
+
+void RelayLink::SeeEnds() {
+  const auto open = [this](size_t s) { return side_[s].endpoint->state() == State::kOpen; };
+  if (open(0) && open(1)) return;
+  // What the one that went has still brought goes to the other before that ends, too.
+  for (size_t s = 0; s < 2; ++s)
+    while (!open(s) && PollSide(s) > 0) continue;
+  if (!ending_) Disconnect();
+  if (!open(0) && !open(1)) Retire();
+}
+
+void RelayLink::Retire() {
+  over_ = true;
+  report_.forward.in_flight += crossing_[0].unanswered() + held_[0].size();
+  report_.backward.in_flight += crossing_[1].unanswered() + held_[1].size();
+  for (size_t s = 0; s < 2; ++s) {
+    const Endpoint& endpoint = *side_[s].endpoint;
+    const bool broken = endpoint.state() == State::kBroken;
+    ++(broken ? report_.side[s].broken : report_.side[s].ended);
+    if (broken) report_.Trouble((s == kClientSide ? "client: " : "server: ") + endpoint.trouble().text);
+  }
+}
+
+}  // namespace stag::replay

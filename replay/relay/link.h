@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RelayLink: a client's connection and the one to the server that was made for it, and what crosses between them: the
+// client's Calls and the server's (RFC 8167). When one side goes, so does the other. Threads: as its endpoints.
+#pragma once
+
+#include <array>
+#include <deque>
+
+#include "replay/relay/crossing.h"
+
+namespace stag::replay {
+
+struct RelayLinkOptions {
+  uint32_t credits = 128;           // the most that the client is granted, and the server is asked for
+  uint32_t max_message = 16 << 20;  // bytes of the chunks of one Call
+  uint64_t memory = 256u << 20;     // bytes for the chunks of all Calls under way
+};
+
+class RelayLink {
+ public:
+  // Callbacks that can be under way.
+  static constexpr uint32_t kBackwardCredits = 32;
+  // Fills what `options` says of receives and work requests into the options of an endpoint of a link, whose peer is
+  // told to send at most `receive_size` bytes.
+  static void Prepare(const RelayLinkOptions& options, uint32_t receive_size, EndpointOptions& endpoint);
+
+  struct End {
+    std::unique_ptr<Endpoint> endpoint;
+    std::vector<std::byte> private_data;  // what the relay sent
+  };
+  // `report` must outlive the link.
+  RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report);
+  ~RelayLink();
+
+  // Does what there is to do, without waiting, on the sides that are `ready` by their descriptors, or may have more
+  // than those show. False: no side has.
+  bool Poll(std::array<bool, 2> ready = {true, true});
+  // Ends both connections in order.
+  void Disconnect();
+  // Does not wait for that any longer.
+  void Abandon() { Retire(); }
+  // Neither of them is left. What came of them is in the report then.
+  bool over() const { return over_; }
+  Endpoint& endpoint(int side) const { return *side_[static_cast<size_t>(side)].endpoint; }
+
+ private:
+  size_t PollSide(size_t s);
+  void OnMessage(size_t s, const Completion& completion);
+  bool Take(size_t s, const Completion& completion);
+  void SeeEnds();
+  void Retire();
+
+  RelayReport& report_;
+  std::array<RelaySide, 2> side_;
+  std::array<std::deque<Completion>, 2> held_;  // Calls for which there was no room
+  std::array<Crossing, 2> crossing_;            // of the client's Calls, and of the server's
+  rpcrdma::Header header_;
+  Crossing::Clock::time_point now_;
+  bool busy_ = true;  // the last Poll found something
+  bool ending_ = false, over_ = false;
+};
+
+}  // namespace stag::replay

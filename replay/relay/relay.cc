@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/relay/relay.h"
+
+#include <algorithm>
+
+namespace stag::replay {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kLongest{1000};         // sleep, when nobody is connected
+constexpr milliseconds kTimeouts{100};         // of endpoints, which do not show in their descriptors
+constexpr milliseconds kWithoutDescriptor{1};  // for an endpoint that has none
+constexpr milliseconds kGoodbye{2000};         // for the ends of all connections
+
+}  // namespace
+
+Relay::Relay(Listener& listener, Transport& transport, const RelayOptions& options)
+    : listener_(listener), transport_(transport), options_(options) {}
+Relay::~Relay() = default;
+
+Result<void> Relay::Run() {
+  while (!stopped_) {
+    PollAll();
+    if (knocked_) {
+      if (auto accepted = AcceptAll(); !accepted) {
+        End();
+        return accepted;
+      }
+    }
+    if (options_.once && clients_.empty() && report_.side[kClientSide].connections > 0) break;
+    Sleep(clients_.empty() ? kLongest : kTimeouts);
+  }
+  End();
+  return {};
+}
+
+Result<void> Relay::AcceptAll() {
+  for (;;) {
+    auto incoming = listener_.Wait(milliseconds{0});
+    if (!incoming) return Fail(incoming.error().message);
+    if (!*incoming) return {};
+    const std::string name = (*incoming)->peer();
+    if (clients_.size() >= options_.max_connections || (options_.once && report_.side[kClientSide].connections > 0)) {
+      (*incoming)->Reject({});
+      ++report_.rejected;
+      options_.notice("client " + name + " is rejected: there are enough");
+      continue;
+    }
+    auto link = Open(**incoming);
+    if (link) {
+      clients_.push_back({name, std::move(*link)});
+      continue;
+    }
+    (*incoming)->Reject({});
+    ++report_.rejected;
+    report_.Trouble(link.error().message);
+    options_.notice("client " + name + " is rejected: " + link.error().message);
+  }
+}
+
+// The server first: what it says is passed to the client.
+Result<std::unique_ptr<RelayLink>> Relay::Open(Incoming& incoming) {
+  const auto options = [&](const RelayTerms& terms, Bytes theirs, bool may_invalidate) {
+    EndpointOptions out;
+    out.events = options_.events;
+    out.crc = options_.crc;
+    out.connect_timeout = options_.connect_timeout;
+    out.private_data = RelayPrivateData(terms, theirs, transport_.max_private_data(), may_invalidate);
+    RelayLink::Prepare(options_.link, ToldReceiveSize(out.private_data), out);
+    return out;
+  };
+  const EndpointOptions to_server =
+      options(options_.to_server, incoming.private_data(), transport_.remote_invalidation());
+  auto server = transport_.Connect(options_.to, to_server);
+  if (!server) return Fail("no connection to the server: " + server.error().message);
+  ++report_.side[kServerSide].connections;
+  const EndpointOptions to_client = options(options_.to_client, (*server)->peer_private_data(), true);
+  auto client = incoming.Accept(to_client);
+  if (!client) {
+    (*server)->Disconnect();
+    ++report_.side[kServerSide].ended;
+    return Fail("it cannot be accepted: " + client.error().message);
+  }
+  ++report_.side[kClientSide].connections;
+  return std::make_unique<RelayLink>(RelayLink::End{std::move(*client), to_client.private_data},
+                                     RelayLink::End{std::move(*server), to_server.private_data}, options_.link,
+                                     report_);
+}
+
+void Relay::PollAll() {
+  std::erase_if(clients_, [&](Client& client) {
+    client.busy = client.link->Poll(client.ready);
+    if (!client.link->over()) return false;
+    TellEnd(client);
+    return true;
+  });
+}
+
+void Relay::TellEnd(const Client& client) {
+  const RelayLink& link = *client.link;
+  for (const int side : {kClientSide, kServerSide})
+    if (link.endpoint(side).state() == State::kBroken)
+      options_.notice("client " + client.name + ": the connection " +
+                      (side == kClientSide ? "with it broke: " : "to the server broke: ") +
+                      link.endpoint(side).trouble().text);
+}
+
+void Relay::Sleep(microseconds longest) {
+  polled_.clear();
+  const auto add = [this](int descriptor) { polled_.push_back({descriptor, POLLIN, 0}); };  // -1: is left out
+  add(options_.stop);
+  add(listener_.descriptor());
+  for (const Client& client : clients_) {
+    if (client.busy) longest = microseconds{0};
+    for (const int side : {kClientSide, kServerSide}) {
+      const int descriptor = client.link->endpoint(side).descriptor();
+      add(descriptor);
+      if (descriptor < 0) longest = std::min<microseconds>(longest, kWithoutDescriptor);
+    }
+  }
+  const timespec wait{longest.count() / 1'000'000, longest.count() % 1'000'000 * 1000};
+  const bool late = ::ppoll(polled_.data(), polled_.size(), &wait, nullptr) <= 0;
+  stopped_ |= polled_[0].revents != 0;
+  knocked_ = (late && longest.count() > 0) || polled_[1].revents != 0;
+  size_t at = 2;
+  for (Client& client : clients_)
+    for (bool& ready : client.ready) {
+      ready = late || polled_[at].fd < 0 || polled_[at].revents != 0;
+      ++at;
+    }
+}
+
+void Relay::End() {
+  for (const Client& client : clients_) client.link->Disconnect();
+  const auto until = Clock::now() + kGoodbye;
+  options_.stop = -1;
+  while (!clients_.empty() && Clock::now() < until) {
+    PollAll();
+    if (!clients_.empty()) Sleep(milliseconds{50});
+  }
+  for (const Client& client : clients_) {
+    client.link->Abandon();
+    report_.Trouble("a peer did not end its connection in time");
+  }
+  clients_.clear();
+}
+
+}  // namespace stag::replay

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Relay: stands between clients and a server, all in one thread: accepts connections, opens one to the server for each,
+// and lets Calls and answers cross. poll(2) over the listener and every endpoint's descriptor.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protocol/base/result.h"
+#include "replay/relay/link.h"
+#include "replay/relay/terms.h"
+
+namespace stag::replay {
+
+struct RelayOptions {
+  HostPort to;
+  RelayLinkOptions link;
+  RelayTerms to_server, to_client;
+  EventLog* events = nullptr;                        // of all connections; see EndpointOptions
+  bool crc = true;                                   // likewise
+  uint32_t max_connections = 256;                    // clients at a time; more are rejected
+  bool once = false;                                 // ends when the first client has
+  std::chrono::milliseconds connect_timeout{5'000};  // nothing else goes on meanwhile
+  int stop = -1;                                     // a descriptor: once it is readable, the relay ends; -1: none
+  std::function<void(const std::string&)> notice = [](const std::string&) {};  // what people should know now
+};
+
+class Relay {
+ public:
+  // Both must outlive the Relay. `transport`: for the connections to the server.
+  Relay(Listener& listener, Transport& transport, const RelayOptions& options);
+  ~Relay();
+  // Until options.stop or options.once ends it; then all connections are disconnected. The error is one of this
+  // machine: nothing can be accepted any more.
+  Result<void> Run();
+  const RelayReport& report() const { return report_; }
+
+ private:
+  struct Client {
+    std::string name;  // address and port
+    std::unique_ptr<RelayLink> link;
+    std::array<bool, 2> ready{true, true};  // its sides, by their descriptors
+    bool busy = true;                       // there may be more to do than those show
+  };
+  Result<void> AcceptAll();
+  Result<std::unique_ptr<RelayLink>> Open(Incoming& incoming);
+  void PollAll();
+  void TellEnd(const Client& client);
+  void Sleep(std::chrono::microseconds longest);
+  void End();
+
+  Listener& listener_;
+  Transport& transport_;
+  RelayOptions options_;
+  RelayReport report_;
+  std::vector<Client> clients_;
+  std::vector<pollfd> polled_;
+  bool knocked_ = true;  // somebody wants to connect
+  bool stopped_ = false;
+};
+
+}  // namespace stag::replay

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// SharedMemory: memory that both sides of a relay have registered, so that what is pulled from one peer is offered to
+// the other, and what the other wrote is pushed from where it stands.
+#pragma once
+
+#include <memory>
+
+#include "replay/endpoint/endpoint.h"
+
+namespace stag::replay {
+
+class SharedMemory {
+ public:
+  size_t size() const { return near_.bytes.size(); }
+  MutableBytes bytes() const { return near_.bytes; }
+  // How the far peer names it.
+  uint32_t handle() const { return far_.handle; }
+  uint64_t offset() const { return far_.offset; }
+
+  // The far peer invalidated the handle: it gets another before the memory is used again.
+  void Invalidated(uint32_t handle) { spent_ |= size() > 0 && handle == far_.handle; }
+  // Makes sure of a valid handle, and of `size` bytes (what it held goes if it has to grow). `near`: pulls into it and
+  // pushes from it; `far`: its peer has `access`.
+  Result<void> Prepare(size_t size, Endpoint& near, Endpoint& far, Access access) {
+    if (size <= this->size()) {
+      if (!spent_) return {};
+      spent_ = false;
+      return far.Renew(far_);
+    }
+    Drop(near, far);
+    memory_ = std::make_unique<std::byte[]>(size);
+    const MutableBytes all(memory_.get(), size);
+    Result<Region> near_region = near.Register(all, Access::kLocal);
+    if (!near_region) return tl::unexpected(near_region.error());
+    near_ = *near_region;
+    Result<Region> far_region = far.Register(all, access);
+    if (!far_region) return Drop(near, far), tl::unexpected(far_region.error());
+    far_ = *far_region;
+    return {};
+  }
+  // Nothing that was posted may name it.
+  void Drop(Endpoint& near, Endpoint& far) {
+    if (!near_.bytes.empty()) near.Deregister(near_);
+    if (!far_.bytes.empty()) far.Deregister(far_);
+    near_ = far_ = {};
+    memory_.reset();
+    spent_ = false;
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  Region near_, far_;
+  bool spent_ = false;
+};
+
+}  // namespace stag::replay

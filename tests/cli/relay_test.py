@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stag relay between stag generate or stag replay and stag serve, on loopback: everything arrives, both sides are judged
+and recorded, either side goes.
+
+    relay_test.py STAG
+"""
+import collections
+import json
+import os
+import pathlib
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from iwarp_client import Client
+
+STAG = None
+REAL = pathlib.Path(__file__).parents[2] / "pcaps" / "real"
+
+
+def stag(*arguments):
+    return subprocess.run([STAG, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+
+
+def lines(done):
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Running:
+    """stag serve or stag relay on a free port, until the end of the block; then `status`, `lines`, `err`."""
+
+    def __init__(self, *arguments, expect=0):
+        self.arguments, self.expect = map(str, arguments), expect
+
+    def __enter__(self):
+        self.process = subprocess.Popen([STAG, *self.arguments, "--listen", "127.0.0.1:0", "--transport", "iwarp",
+                                         "--format", "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.listening = json.loads(self.process.stdout.readline())
+        self.port = self.listening["port"]
+        self.to = f"127.0.0.1:{self.port}"
+        return self
+
+    def end(self, how=signal.SIGINT):
+        self.process.send_signal(how)
+        self.wait()
+
+    def wait(self):
+        out, self.err = self.process.communicate(timeout=60)
+        self.lines = [json.loads(line) for line in out.splitlines()]
+        self.status = self.process.returncode
+
+    def __exit__(self, kind, *_):
+        if self.process.returncode is None:
+            self.end()
+        assert kind or self.status == self.expect, (self.status, self.lines, self.err)
+
+    def of(self, kind, **conditions):
+        return [line for line in self.lines
+                if line["type"] == kind and all(line[key] == value for key, value in conditions.items())]
+
+    def summary(self):
+        return self.of("relayed")[0]
+
+
+def serve(*arguments, **rest):
+    return Running("serve", *arguments, **rest)
+
+
+def relay(to, *arguments, **rest):
+    return Running("relay", "--to", to, *arguments, **rest)
+
+
+class Relay(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = os.path.join(folder.name, "both.pcapng")
+
+    def fine(self, done):
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+    def transactions(self):
+        """Those of the recording, by connection; what is alike on both sides of each."""
+        keys = ("xid", "backward", "program", "version", "procedure", "call_bytes", "reply_bytes", "call_sha256",
+                "reply_sha256", "data_sha256", "call_complete", "reply_complete", "status")
+        connections = collections.defaultdict(list)
+        for t in lines(self.fine(stag("transactions", "--format", "jsonl", self.file))):
+            connections[t["connection"]].append(tuple(t[key] for key in keys))
+        return {number: sorted(map(str, listed)) for number, listed in connections.items()}
+
+    def both_alike(self):
+        """Each connection of the recording has another with the same RPCs."""
+        listed = sorted(self.transactions().values())
+        self.assertGreaterEqual(len(listed), 2)
+        self.assertEqual(len(listed) % 2, 0)
+        for i in range(0, len(listed), 2):
+            self.assertEqual(listed[i], listed[i + 1])
+        self.fine(stag("check", self.file))
+        return listed
+
+    def test_null_echo_and_files(self):
+        loads = {
+            "null": ["--mode", "null", "--calls", "500"],
+            "echo": ["--mode", "echo", "--calls", "300", "--size", "1-20K", "--verify", "--position-zero", "20"],
+            "nfs-memory": ["--mode", "nfs3", "--calls", "400", "--size", "1-64K", "--verify", "--segments", "3", "--mix",
+                           "read=40,write=30,readdirplus=10,getattr=10,lookup=10"],
+        }
+        for mode, load in loads.items():
+            mount = ["--mount-port", "0"] if mode == "nfs-memory" else []
+            with self.subTest(mode), serve("--mode", mode, *mount, "--check") as server:
+                if mount:
+                    load += ["--mount-port", server.listening["mount_port"]]
+                with relay(server.to, "--check", "--record", self.file) as middle:
+                    self.fine(stag("generate", "--to", middle.to, "--check", "--seed", "7", *load))
+                    middle.end()
+                    self.assertEqual((middle.status, middle.err), (0, ""))
+                    server.end()
+                    served = server.of("served")[0]
+                    direction = middle.of("direction", direction="forward")[0]
+                    for side in ("caller", "answerer"):
+                        self.assertEqual(direction[side]["calls"], served["calls"])
+                        self.assertEqual(direction[side]["replies"], served["replies"])
+                        self.assertEqual(direction[side]["errors"], 0)
+                    self.assertEqual(direction["answerer"], direction["caller"])
+                    self.assertEqual(direction["in_flight"], 0)
+                    self.assertEqual(middle.summary()["calls"], served["calls"])
+                    self.assertEqual([line["ended"] for line in middle.of("side")], [1, 1])
+                    self.assertEqual(len(self.both_alike()[0]), served["calls"])
+
+    def test_other_thresholds_on_each_side(self):
+        """Messages that are inline on one side and Long on the other; data intact, and nothing wrong on either side."""
+        terms = [("1024/1024", "4096/4096"), ("4096/4096/R", "1024/1024"), ("none", "8192/8192/R"), ("pass", "none"),
+                 ("65536/65536", "2048/16384")]
+        for to_server, to_client in terms:
+            with self.subTest(to_server=to_server, to_client=to_client), serve("--mode", "echo", "--check") as server:
+                with relay(server.to, "--check", "--record", self.file, "--to-server", to_server, "--to-client", to_client,
+                           "--credits", 5) as middle:
+                    self.fine(stag("generate", "--to", middle.to, "--mode", "echo", "--calls", 200, "--size", "1-9K",
+                                   "--verify", "--check", "--seed", 3))
+                    middle.end()
+                    self.assertEqual(middle.err, "")
+                    self.both_alike()
+                    for connection in lines(stag("connections", "--format", "jsonl", self.file)):
+                        credits = connection["credits"]["forward"]
+                        if connection["server"]["port"] == middle.port:
+                            self.assertEqual(credits["granted"]["max"], 5)
+                        else:
+                            self.assertEqual(credits["requested"]["max"], 5)
+                        self.assertLessEqual(credits["max_outstanding"], 5)
+
+    def test_captures_replayed(self):
+        for name in ("rxe-nfs3.pcap.zst", "rxe-nfs4.1.pcap.zst", "siw-nfs4.1.pcap.zst", "siw-rdma_error.pcap"):
+            capture = REAL / name
+            with self.subTest(name), serve(capture, "--check") as server:
+                with relay(server.to, "--check", "-w", self.file) as middle:
+                    self.fine(stag("replay", capture, "--to", middle.to, "--expect-match", "100", "--check"))
+                    middle.end()
+                    self.assertEqual((middle.status, middle.err), (0, ""))
+                    self.both_alike()
+
+    def test_several_clients(self):
+        with serve("--mode", "echo") as server, relay(server.to, "--check", "--max-connections", 3) as middle:
+            clients = [subprocess.Popen([STAG, "generate", "--to", middle.to, "--mode", "echo", "--calls", "300", "--verify"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(3)]
+            for client in clients:
+                out, _ = client.communicate(timeout=60)
+                self.assertEqual(client.returncode, 0, out)
+            held = [Client(middle.port) for _ in range(3)]
+            refused = stag("generate", "--to", middle.to, "--calls", 1)
+            self.assertEqual(refused.returncode, 2, refused.stdout)
+            for client in held:
+                client.socket.close()
+            middle.end()
+            self.assertIn("is rejected: there are enough", middle.err)
+            summary = middle.summary()
+            self.assertEqual((summary["connections"], summary["rejected"], summary["calls"]), (6, 1, 900))
+
+    def test_once(self):
+        with serve("--mode", "null") as server, relay(server.to, "--once") as middle:
+            self.fine(stag("generate", "--to", middle.to, "--calls", 10))
+            middle.wait()
+            self.assertEqual(middle.summary()["replies"], 10)
+
+    def test_no_server(self):
+        with socket.socket() as nobody:  # the port is taken, and nothing listens there
+            nobody.bind(("127.0.0.1", 0))
+            to = "127.0.0.1:%d" % nobody.getsockname()[1]
+            with relay(to) as middle:
+                self.assertEqual(stag("generate", "--to", middle.to, "--calls", 1).returncode, 2)
+                middle.end()
+                self.assertRegex(middle.err, r"client 127.0.0.1:\d+ is rejected: no connection to the server: " + to +
+                                 ": nothing listens there")
+                self.assertEqual(middle.summary()["rejected"], 1)
+                self.assertEqual(middle.of("trouble")[0]["times"], 1)
+
+    def test_the_server_dies(self):
+        with serve("--mode", "null", "--delay", "60000", expect=-signal.SIGKILL) as server, relay(server.to) as middle:
+            with Client(middle.port) as client:
+                client.send(call(1))
+                client.send(call(2))
+                wait_for(lambda: server_has(server))
+                server.end(signal.SIGKILL)
+                self.assertEqual(client.socket.recv(100), b"")  # the relay ends the connection
+            middle.end()
+            summary = middle.summary()
+            self.assertEqual((summary["calls"], summary["replies"], summary["in_flight"]), (2, 0, 2))
+
+    def test_the_client_dies(self):
+        with serve("--mode", "null", "--delay", "60000") as server, relay(server.to) as middle:
+            with Client(middle.port) as client:
+                client.send(call(1))
+                wait_for(lambda: server_has(server))
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # RST
+            wait_for(lambda: not server_has(server))
+            middle.end()
+            self.assertEqual(middle.summary()["in_flight"], 1)
+            self.assertRegex(middle.err, r"client 127.0.0.1:\d+: the connection with it broke: ")
+            self.assertEqual(middle.of("side", side="client")[0]["broken"], 1)
+            self.assertEqual(middle.of("side", side="server")[0]["ended"], 1)
+
+    def test_signals_with_calls_under_way(self):
+        for how in (signal.SIGINT, signal.SIGTERM):
+            with serve("--mode", "null", "--delay", "60000") as server, relay(server.to, "--check") as middle:
+                with Client(middle.port) as client:
+                    client.send(call(1))
+                    wait_for(lambda: server_has(server))
+                    middle.end(how)
+                    self.assertEqual(client.socket.recv(100), b"")
+                self.assertEqual(middle.summary()["in_flight"], 1)
+
+    def test_findings(self):
+        """A client that breaks rules: found on its side, and the exit status says so."""
+        with serve("--mode", "null") as server, relay(server.to, "--check", expect=1) as middle:
+            with Client(middle.port) as client:
+                client.call(7)
+                client.send(bytes.fromhex("00000008" "00000001" "00000020" "00000009" "000000000000000000000000"))
+                self.assertEqual(client.receive()[12:20].hex(), "0000000400000002")  # RDMA_ERROR, ERR_CHUNK
+            middle.end()
+            self.assertIn("HDR-004", [line["rule"] for line in middle.of("finding")])
+            self.assertEqual(middle.summary()["errors"], 1)
+
+    def test_text(self):
+        with serve("--mode", "null") as server:
+            process = subprocess.Popen([STAG, "relay", "--listen", "127.0.0.1:0", "--to", server.to, "--once"],
+                                       stdout=subprocess.PIPE, text=True)
+            first = process.stdout.readline()
+            self.assertRegex(first, rf"listening on 127.0.0.1:\d+ by iwarp for {server.to}\n")
+            self.fine(stag("generate", "--to", first.split()[2], "--calls", 20))
+            out, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0)
+            self.assertRegex(out, r"client side: 1 connection: 1 ended in order, 0 broken\n"
+                                  r"server side: 1 connection: 1 ended in order, 0 broken\n")
+            self.assertRegex(out, r"\nclient side +20 +1.2 KiB +20 +480 B +0\nserver side +20 +1.2 KiB +20 +480 B +0\n")
+            self.assertRegex(out, r"\nrested in the relay +min .*\ncalls .*\nanswers ")
+
+    def test_wrong_options(self):
+        wrong = [
+            [],
+            ["--to", "127.0.0.1:99999"],
+            ["--to", "127.0.0.1", "--to-server", "512/1024"],
+            ["--to", "127.0.0.1", "--to-client", "all"],
+            ["--to", "127.0.0.1", "--credits", "0"],
+            ["--to", "127.0.0.1", "--max-message", "1K"],
+            ["--to", "127.0.0.1", "--listen", "nowhere.invalid:1"],
+            ["--to", "127.0.0.1", "--transport", "none"],
+            ["--to", "127.0.0.1", "--record", "/nowhere/file"],
+        ]
+        for arguments in wrong:
+            done = stag("relay", *arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn("stag: ", done.stderr)
+            self.assertNotIn("terminate", done.stderr)
+
+
+def call(xid):
+    """RPC-over-RDMA message with NULL of NFSv3."""
+    header = [xid, 1, 32, 0, 0, 0, 0]
+    return b"".join(word.to_bytes(4, "big") for word in header + [xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0])
+
+
+def server_has(server):
+    """Whether a connection to the port of `server` is there: /proc/net/tcp."""
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        return any(line.split()[1].endswith(f":{server.port:04X}") and line.split()[3] == "01" for line in table.readlines()[1:])
+
+
+def wait_for(condition):
+    for _ in range(2000):
+        if condition():
+            return
+        select.select([], [], [], 0.005)
+    raise AssertionError("it does not come to that")
+
+
+if __name__ == "__main__":
+    STAG = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

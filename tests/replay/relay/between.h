@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Between: a RelayLink with a client on one side and a server on the other, all driven by one thread: what the peers
+// send is made by hand.
+#pragma once
+
+#include "replay/engine/settings.h"
+#include "replay/relay/link.h"
+#include "tests/replay/endpoint/pair.h"
+
+namespace stag::replay::test {
+
+using rpcrdma::Header;
+using namespace stag::test;
+
+// Private data of the four: what each side of each connection says.
+struct Said {
+  Buffer client = EncodeSettings(4096, 4096, true), to_client = EncodeSettings(4096, 4096, true);
+  Buffer server = EncodeSettings(4096, 4096, true), to_server = EncodeSettings(4096, 4096, true);
+};
+
+class Between {
+ public:
+  explicit Between(const RelayLinkOptions& options = {}, const Said& said = {})
+      : client_pair_(Client(options, said)),
+        server_pair_(Server(options, said)),
+        client(client_pair_.client),
+        server(server_pair_.server) {
+    link = std::make_unique<RelayLink>(RelayLink::End{std::move(client_pair_.server.endpoint), said.to_client},
+                                       RelayLink::End{std::move(server_pair_.client.endpoint), said.to_server}, options,
+                                       report);
+  }
+
+  // Until `done`; false when that took too long.
+  template <typename Done>
+  bool Drive(Done done) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!done()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      client.Poll({});
+      link->Poll();
+      server.Poll({});
+    }
+    return true;
+  }
+  // A while, in which nothing more may happen.
+  void Settle() {
+    for (int i = 0; i < 50; ++i) {
+      client.Poll({});
+      link->Poll();
+      server.Poll(std::chrono::microseconds(200));
+    }
+  }
+  // The next message that `peer` gets, its header decoded to `header`; the payload.
+  Buffer Next(Peer& peer, Header& header) {
+    const size_t n = taken_[&peer]++;
+    if (!Drive([&] { return peer.messages.size() > n; })) {
+      ADD_FAILURE() << "no message came";
+      return {};
+    }
+    const Buffer& message = peer.messages[n];
+    rpcrdma::Decode(message, message.size(), header);
+    if (header.status != ParseStatus::kOk) return message;
+    return {message.begin() + header.length, message.end()};
+  }
+
+  RelayReport report;
+
+ private:
+  static Ends Client(const RelayLinkOptions& options, const Said& said) {
+    Ends ends;
+    ends.client.private_data = said.client;
+    ends.server.private_data = said.to_client;
+    RelayLink::Prepare(options, 4096, ends.server);
+    return ends;
+  }
+  static Ends Server(const RelayLinkOptions& options, const Said& said) {
+    Ends ends;
+    ends.client.private_data = said.to_server;
+    ends.server.private_data = said.server;
+    RelayLink::Prepare(options, 4096, ends.client);
+    return ends;
+  }
+
+  Pair client_pair_, server_pair_;
+  std::map<const Peer*, size_t> taken_;
+
+ public:
+  Peer &client, &server;
+  std::unique_ptr<RelayLink> link;
+};
+
+// Of any length: from memory that is registered and kept.
+inline Result<void> Post(Peer& from, const Buffer& message, std::optional<uint32_t> invalidate = {}) {
+  const Bytes piece(Registered(from, message, Access::kLocal).bytes);
+  return from->Send(std::span(&piece, 1), 0, invalidate);
+}
+
+inline Buffer Message(const Header& header, const Buffer& payload = {}) {
+  Buffer out;
+  rpcrdma::Encode(header, out);
+  out.insert(out.end(), payload.begin(), payload.end());
+  return out;
+}
+
+}  // namespace stag::replay::test

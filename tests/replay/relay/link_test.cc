@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RelayLink between a client and a server whose messages are made here: what the other side gets, and what is in the
+// way. Sections are those of RFC 8166.
+#include "tests/replay/relay/between.h"
+
+namespace stag::replay {
+namespace {
+
+using namespace test;
+using rpcrdma::Segment;
+
+constexpr uint32_t kProgram = 100003;
+
+Buffer NullCall(uint32_t xid) { return MakeCall(xid, kProgram, 3, 0); }
+Header Call(uint32_t xid, uint32_t credit = 32) { return MakeHeader(rpcrdma::kMsg, xid, credit); }
+Segment SegmentOf(const Region& region) {
+  return {region.handle, static_cast<uint32_t>(region.bytes.size()), region.offset};
+}
+// RDMA_MSG or RDMA_NOMSG with the chunks of `call`, whose segments return `lengths`.
+Header ReplyTo(const Header& call, uint32_t proc, std::vector<uint32_t> lengths, uint32_t credit = 32) {
+  Header reply = MakeHeader(proc, call.xid, credit);
+  reply.write_chunks = call.write_chunks;
+  reply.reply_chunk = call.reply_chunk;
+  reply.segments = call.segments;
+  for (size_t i = 0; i < reply.segments.size(); ++i) reply.segments[i].length = lengths.at(i);
+  return reply;
+}
+bool IsError(const Header& header, uint32_t xid, uint32_t err) {
+  return header.status == ParseStatus::kOk && header.proc == rpcrdma::kError && header.xid == xid && header.err == err;
+}
+
+TEST(RelayLink, ShortCallAndReply) {
+  Between between;
+  Header header;
+  ASSERT_TRUE(Post(between.client, Message(Call(7, 300), NullCall(7))));
+  EXPECT_EQ(between.Next(between.server, header), NullCall(7));
+  EXPECT_EQ(header.xid, 7u);
+  EXPECT_EQ(header.credit, 128u);  // what the relay can hold
+  EXPECT_FALSE(header.has_chunks());
+  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 7, 20), MakeReply(7))));
+  EXPECT_EQ(between.Next(between.client, header), MakeReply(7));
+  EXPECT_EQ(header.xid, 7u);
+  EXPECT_EQ(header.credit, 20u);  // what the server grants
+  const RelayDirection& d = between.report.forward;
+  EXPECT_EQ(d.caller.calls, 1u);
+  EXPECT_EQ(d.answerer.call_bytes, NullCall(7).size());
+  EXPECT_EQ(d.caller.replies, 1u);
+  EXPECT_EQ(d.caller.reply_bytes, MakeReply(7).size());
+  EXPECT_EQ(d.call_rest.count(), 1u);
+  EXPECT_EQ(d.reply_rest.count(), 1u);
+}
+
+TEST(RelayLink, ChunksCrossWithOtherHandles) {
+  Between between;
+  const Buffer data = Pattern(10'001, 3), result = Pattern(5'003, 4), rest = Pattern(300, 5);
+  const Region read = Registered(between.client, data, Access::kRemoteRead);
+  Region write = Registered(between.client, Buffer(8192), Access::kRemoteWrite);
+  Region reply_chunk = Registered(between.client, Buffer(1000), Access::kRemoteWrite);
+  Header call = Call(9);
+  AddRead(call, 48, {read.handle, 4000, read.offset});
+  AddRead(call, 48, {read.handle, 6001, read.offset + 4000});
+  AddWriteChunk(call, {{write.handle, 4096, write.offset}, {write.handle, 4096, write.offset + 4096}});
+  AddWriteChunk(call, {});
+  SetReplyChunk(call, {SegmentOf(reply_chunk)});
+  ASSERT_TRUE(Post(between.client, Message(call, NullCall(9))));
+
+  Header onward;
+  EXPECT_EQ(between.Next(between.server, onward), NullCall(9));
+  ASSERT_EQ(onward.reads.size(), 2u);
+  EXPECT_EQ(onward.reads[0].position, 48u);
+  EXPECT_EQ(onward.reads[1].target.length, 6001u);
+  EXPECT_NE(onward.reads[0].target.handle, read.handle);
+  EXPECT_EQ(onward.write_chunks, call.write_chunks);
+  EXPECT_EQ(onward.reply_chunk, call.reply_chunk);
+  // The server pulls what the client offered, and writes results.
+  Region pulled = Registered(between.server, Buffer(10'001), Access::kLocal);
+  for (size_t i = 0, at = 0; i < 2; at += onward.reads[i++].target.length)
+    ASSERT_TRUE(between.server->Read(pulled.bytes.subspan(at, onward.reads[i].target.length),
+                                     onward.reads[i].target.handle, onward.reads[i].target.offset, i));
+  ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == 2; }));
+  EXPECT_EQ(Content(pulled.bytes), data);
+  const Region source = Registered(between.server, Join({result, rest}), Access::kLocal);
+  const auto write_to = [&](size_t segment, size_t from, size_t size) {
+    const Segment& s = onward.segments[segment];
+    ASSERT_TRUE(between.server->Write(source.bytes.subspan(from, size), s.handle, s.offset, 0));
+  };
+  write_to(0, 0, 4096);
+  write_to(1, 4096, 907);
+  write_to(2, 5003, 300);
+  ASSERT_TRUE(Post(between.server, Message(ReplyTo(onward, rpcrdma::kNomsg, {4096, 907, 300}))));
+
+  Header reply;
+  EXPECT_EQ(between.Next(between.client, reply), Buffer{});
+  EXPECT_EQ(reply.proc, rpcrdma::kNomsg);
+  EXPECT_EQ(reply.write_chunks, call.write_chunks);
+  ASSERT_EQ(reply.segments.size(), 3u);
+  EXPECT_EQ(reply.segments[0], (Segment{write.handle, 4096, write.offset}));
+  EXPECT_EQ(reply.segments[1], (Segment{write.handle, 907, write.offset + 4096}));
+  EXPECT_EQ(reply.segments[2], (Segment{reply_chunk.handle, 300, reply_chunk.offset}));
+  EXPECT_EQ(Content(write.bytes.first(5003)), result);
+  EXPECT_EQ(Content(reply_chunk.bytes.first(300)), rest);
+  EXPECT_EQ(between.report.forward.caller.call_bytes, NullCall(9).size() + data.size());
+  EXPECT_EQ(between.report.forward.caller.reply_bytes, result.size() + rest.size());
+}
+
+// The server takes 1024 bytes, the client sends 3000: a Position-zero Read chunk. Other chunks keep their Positions.
+TEST(RelayLink, CallBecomesLong) {
+  Said said;
+  said.server = EncodeSettings(4096, 1024, true);
+  Between between({}, said);
+  const Buffer data = Pattern(500), payload = Join({NullCall(5), Pattern(2960)});
+  const Region read = Registered(between.client, data, Access::kRemoteRead);
+  Header call = Call(5);
+  AddRead(call, 40, SegmentOf(read));
+  ASSERT_TRUE(Post(between.client, Message(call, payload)));
+  Header onward;
+  EXPECT_EQ(between.Next(between.server, onward), Buffer{});
+  EXPECT_EQ(onward.proc, rpcrdma::kNomsg);
+  ASSERT_EQ(onward.reads.size(), 2u);
+  EXPECT_EQ(onward.reads[0].position, 0u);
+  EXPECT_EQ(onward.reads[1].position, 40u);
+  for (const auto& [index, expected] : {std::pair<size_t, const Buffer&>(0, payload), {1, data}}) {
+    const Segment& s = onward.reads[index].target;
+    ASSERT_EQ(s.length, expected.size());
+    Region pulled = Registered(between.server, Buffer(s.length), Access::kLocal);
+    ASSERT_TRUE(between.server->Read(pulled.bytes, s.handle, s.offset, index));
+    ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == index + 1; }));
+    EXPECT_EQ(Content(pulled.bytes), expected);
+  }
+  EXPECT_EQ(between.report.forward.made_long, 1u);
+}
+
+// The client takes 1024 bytes, the server sends 2000 inline: they go to the Reply chunk; without one, ERR_CHUNK.
+TEST(RelayLink, ReplyBecomesLong) {
+  Said said;
+  said.client = EncodeSettings(4096, 1024, true);
+  Between between({}, said);
+  Region chunk = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  const Buffer payload = Join({MakeReply(5), Pattern(1976)});
+  for (const bool offered : {true, false}) {
+    Header call = Call(5), header;
+    if (offered) SetReplyChunk(call, {{chunk.handle, 1500, chunk.offset}, {chunk.handle, 1500, chunk.offset + 1500}});
+    ASSERT_TRUE(Post(between.client, Message(call, NullCall(5))));
+    between.Next(between.server, header);
+    ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), payload)));
+    between.Next(between.client, header);
+    if (!offered) {
+      EXPECT_TRUE(IsError(header, 5, rpcrdma::kErrChunk));
+      continue;
+    }
+    EXPECT_EQ(header.proc, rpcrdma::kNomsg);
+    ASSERT_EQ(header.segments.size(), 2u);
+    EXPECT_EQ(header.segments[0].length, 1500u);
+    EXPECT_EQ(header.segments[1].length, 500u);
+    EXPECT_EQ(Content(chunk.bytes.first(2000)), payload);
+  }
+  EXPECT_EQ(between.report.forward.made_long, 1u);
+  EXPECT_EQ(between.report.forward.bad_replies.size(), 1u);
+}
+
+// The client takes 4096 bytes inline, the server may send 1024: it is offered a Reply chunk that the client did not.
+TEST(RelayLink, OffersAReplyChunkOfItsOwn) {
+  Said said;
+  said.to_server = EncodeSettings(4096, 1024, true);
+  Between between({}, said);
+  const Buffer payload = Join({MakeReply(5), Pattern(2976)});
+  for (const bool used : {true, false}) {
+    Header onward, reply;
+    ASSERT_TRUE(Post(between.client, Message(Call(5), NullCall(5))));
+    between.Next(between.server, onward);
+    ASSERT_TRUE(onward.reply_chunk);
+    ASSERT_EQ(onward.segments.size(), 1u);
+    EXPECT_EQ(onward.segments[0].length, 4096u - rpcrdma::kMinimumHeader);
+    if (used) {
+      const Region source = Registered(between.server, payload, Access::kLocal);
+      ASSERT_TRUE(between.server->Write(source.bytes, onward.segments[0].handle, onward.segments[0].offset, 0));
+      ASSERT_TRUE(Post(between.server, Message(ReplyTo(onward, rpcrdma::kNomsg, {3000}))));
+    } else {
+      ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), MakeReply(5))));
+    }
+    EXPECT_EQ(between.Next(between.client, reply), used ? payload : MakeReply(5));
+    EXPECT_EQ(reply.proc, rpcrdma::kMsg);
+    EXPECT_FALSE(reply.has_chunks());
+  }
+}
+
+// Section 3.3.1: one Call until the first answer says how many; the others wait in the relay.
+TEST(RelayLink, CreditsOfTheServerAreKept) {
+  Between between({.credits = 8});
+  Header header;
+  for (uint32_t xid = 1; xid <= 5; ++xid) ASSERT_TRUE(Post(between.client, Message(Call(xid), NullCall(xid))));
+  between.Next(between.server, header);
+  EXPECT_EQ(header.credit, 8u);
+  between.Settle();
+  EXPECT_EQ(between.server.messages.size(), 1u);
+  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 1, 3), MakeReply(1))));
+  between.Next(between.client, header);
+  EXPECT_EQ(header.credit, 3u);
+  ASSERT_TRUE(between.Drive([&] { return between.server.messages.size() == 4; }));
+  between.Settle();
+  EXPECT_EQ(between.server.messages.size(), 4u);
+  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 2, 100), MakeReply(2))));
+  between.Next(between.client, header);
+  EXPECT_EQ(header.credit, 8u);  // not more than the relay holds
+  ASSERT_TRUE(between.Drive([&] { return between.server.messages.size() == 5; }));
+  EXPECT_EQ(between.report.forward.credit_stalls, 4u);
+}
+
+// Section 4.5, on the side where the message came; the other sees nothing.
+TEST(RelayLink, BadMessages) {
+  Between between;
+  Header header;
+  ASSERT_TRUE(Post(between.client, Words({1, 1, 32})));               // too short: dropped
+  ASSERT_TRUE(Post(between.client, Words({2, 2, 32, 0, 0, 0, 0})));   // version 2
+  ASSERT_TRUE(Post(between.client, Words({3, 1, 32, 9, 0, 0, 0})));   // there is no rdma_proc 9
+  ASSERT_TRUE(Post(between.client, Words({4, 1, 32, 0, 1, 0, 0})));   // the Read list ends in the middle
+  ASSERT_TRUE(Post(between.client, Words({5, 1, 32, 1, 0, 0, 0})));   // RDMA_NOMSG without a Position-zero chunk
+  ASSERT_TRUE(Post(between.client, Message(Call(6), MakeReply(6))));  // an answer: dropped
+  ASSERT_TRUE(Post(between.client, Words({7, 1, 32, 3})));            // RDMA_DONE: dropped
+  for (const uint32_t xid : {2u, 3u, 4u, 5u}) {
+    between.Next(between.client, header);
+    EXPECT_EQ(header.xid, xid);
+    EXPECT_EQ(header.proc, rpcrdma::kError);
+    EXPECT_EQ(header.err, xid == 2 ? rpcrdma::kErrVers : rpcrdma::kErrChunk);
+    EXPECT_EQ(header.credit, 1u);  // as the server has granted none yet
+  }
+  between.Settle();
+  EXPECT_EQ(between.client.messages.size(), 4u);
+  EXPECT_TRUE(between.server.messages.empty());
+  EXPECT_EQ(between.report.dropped, 3u);
+  EXPECT_EQ(between.report.forward.refused, 4u);
+}
+
+TEST(RelayLink, ErrorsOfTheServerArePassedOn) {
+  Between between;
+  for (const uint32_t err : {rpcrdma::kErrVers, rpcrdma::kErrChunk}) {
+    Header header;
+    ASSERT_TRUE(Post(between.client, Message(Call(5), NullCall(5))));
+    between.Next(between.server, header);
+    Header error = MakeHeader(rpcrdma::kError, 5, 12);
+    error.err = err;
+    error.vers_low = 1;
+    error.vers_high = 2;
+    ASSERT_TRUE(Post(between.server, Message(error)));
+    between.Next(between.client, header);
+    EXPECT_TRUE(IsError(header, 5, err));
+    EXPECT_EQ(header.credit, 12u);
+    EXPECT_TRUE(err == rpcrdma::kErrChunk || header.vers_high == 2);
+  }
+  EXPECT_EQ(between.report.forward.answerer.errors, 2u);
+  EXPECT_EQ(between.report.forward.caller.errors, 2u);
+  EXPECT_EQ(between.report.forward.refused, 0u);
+}
+
+// Nothing is pushed that was not offered; the client gets ERR_CHUNK.
+TEST(RelayLink, RepliesThatDoNotFitTheirCall) {
+  Between between;
+  Region write = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  Header call = Call(5), onward;
+  AddWriteChunk(call, {{write.handle, 2048, write.offset}, {write.handle, 2048, write.offset + 2048}});
+  const auto exchange = [&](const std::function<void(Header&)>& spoil) {
+    ASSERT_TRUE(Post(between.client, Message(call, NullCall(5))));
+    between.Next(between.server, onward);
+    Header reply = ReplyTo(onward, rpcrdma::kMsg, {2048, 100}), got;
+    spoil(reply);
+    ASSERT_TRUE(Post(between.server, Message(reply, MakeReply(5))));
+    between.Next(between.client, got);
+    EXPECT_TRUE(IsError(got, 5, rpcrdma::kErrChunk));
+  };
+  exchange([](Header& h) { h.segments[0].length = 2049; });
+  exchange([](Header& h) { h.segments[0].length = 2047; });  // not filled in order
+  exchange([](Header& h) { h.write_chunks[0].count = 1; });
+  exchange([](Header& h) { h.write_chunks.clear(); });
+  exchange([](Header& h) { SetReplyChunk(h, {{1, 1, 1}}); });
+  exchange([](Header& h) { h.proc = rpcrdma::kNomsg; });
+  exchange([](Header& h) { h.proc = rpcrdma::kMsgp; });
+  EXPECT_EQ(Content(write.bytes), Buffer(4096));
+  EXPECT_EQ(between.report.forward.bad_replies.size(), 7u);
+  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), MakeReply(5))));  // nobody waits any more
+  between.Settle();
+  EXPECT_EQ(between.client.messages.size(), 7u);
+  EXPECT_EQ(between.report.dropped, 1u);
+}
+
+// RFC 8167: Calls of the server, with xids of their own, while one of the client's is under way.
+TEST(RelayLink, CallbacksCross) {
+  Between between;
+  Header header;
+  ASSERT_TRUE(Post(between.client, Message(Call(5), NullCall(5))));
+  between.Next(between.server, header);
+  const Buffer callback = MakeCall(5, 0x40000000, 1, 0);
+  ASSERT_TRUE(Post(between.server, Message(Call(5, 16), callback)));
+  EXPECT_EQ(between.Next(between.client, header), callback);
+  EXPECT_EQ(header.credit, 16u);
+  ASSERT_TRUE(Post(between.client, Message(MakeHeader(rpcrdma::kMsg, 5, 2), Join({MakeReply(5), Words({1})}))));
+  EXPECT_EQ(between.Next(between.server, header), Join({MakeReply(5), Words({1})}));
+  EXPECT_EQ(header.credit, 2u);
+  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), Join({MakeReply(5), Words({2})}))));
+  EXPECT_EQ(between.Next(between.client, header), Join({MakeReply(5), Words({2})}));
+  EXPECT_EQ(between.report.backward.caller.calls, 1u);
+  EXPECT_EQ(between.report.backward.answerer.replies, 1u);
+  EXPECT_EQ(between.report.forward.answerer.replies, 1u);
+}
+
+// RFC 8167 section 5: there is no Long Call in that direction.
+TEST(RelayLink, CallbackThatIsTooLong) {
+  Said said;
+  said.client = EncodeSettings(4096, 1024, true);
+  Between between({}, said);
+  Header header;
+  ASSERT_TRUE(Post(between.client, Message(Call(1), NullCall(1))));  // RFC 5044 section 7.1: the initiator sends first
+  between.Next(between.server, header);
+  ASSERT_TRUE(Post(between.server, Message(Call(5), Join({MakeCall(5, 0x40000000, 1, 0), Pattern(1000)}))));
+  between.Next(between.server, header);
+  EXPECT_TRUE(IsError(header, 5, rpcrdma::kErrChunk));
+  EXPECT_TRUE(between.client.messages.empty());
+}
+
+TEST(RelayLink, InvalidatesWhatTheServerInvalidated) {
+  Between between;
+  const Region read = Registered(between.client, Pattern(100), Access::kRemoteRead);
+  Region write = Registered(between.client, Buffer(100), Access::kRemoteWrite);
+  Header call = Call(5), onward, reply;
+  AddRead(call, 40, SegmentOf(read));
+  AddWriteChunk(call, {SegmentOf(write)});
+  for (const int what : {0, 1, 2}) {
+    ASSERT_TRUE(Post(between.client, Message(call, NullCall(5))));
+    between.Next(between.server, onward);
+    std::optional<uint32_t> handle;
+    if (what == 1) handle = onward.reads[0].target.handle;
+    if (what == 2) handle = onward.segments[0].handle;
+    ASSERT_TRUE(Post(between.server, Message(ReplyTo(onward, rpcrdma::kMsg, {0}), MakeReply(5)), handle));
+    between.Next(between.client, reply);
+    EXPECT_EQ(between.client.receives.back().invalidated, what == 0   ? std::nullopt
+                                                          : what == 1 ? std::optional(read.handle)
+                                                                      : std::optional(write.handle));
+    if (what > 0) break;  // the handle of the client's is gone
+  }
+}
+
+TEST(RelayLink, NoInvalidationForAClientThatDoesNotAllowIt) {
+  Said said;
+  said.client = EncodeSettings(4096, 4096, false);
+  Between between({}, said);
+  const Region read = Registered(between.client, Pattern(100), Access::kRemoteRead);
+  Header call = Call(5), onward, reply;
+  AddRead(call, 40, SegmentOf(read));
+  for (size_t i = 0; i < 3; ++i) {  // and the relay's memory is used again
+    ASSERT_TRUE(Post(between.client, Message(call, NullCall(5))));
+    between.Next(between.server, onward);
+    const Segment& s = onward.reads[0].target;
+    Region pulled = Registered(between.server, Buffer(100), Access::kLocal);
+    ASSERT_TRUE(between.server->Read(pulled.bytes, s.handle, s.offset, 1));
+    ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == i + 1; }));
+    ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), MakeReply(5)), s.handle));
+    between.Next(between.client, reply);
+    EXPECT_EQ(between.client.receives.back().invalidated, std::nullopt);
+    EXPECT_EQ(Content(pulled.bytes), Pattern(100));
+  }
+}
+
+TEST(RelayLink, TooMuchForOneCall) {
+  Between between({.max_message = 10'000});
+  const Region read = Registered(between.client, Buffer(6000), Access::kRemoteRead);
+  Region write = Registered(between.client, Buffer(6000), Access::kRemoteWrite);
+  Header call = Call(5), header;
+  AddRead(call, 40, SegmentOf(read));
+  AddWriteChunk(call, {SegmentOf(write)});
+  ASSERT_TRUE(Post(between.client, Message(call, NullCall(5))));
+  between.Next(between.client, header);
+  EXPECT_TRUE(IsError(header, 5, rpcrdma::kErrChunk));
+  EXPECT_TRUE(between.server.messages.empty());
+}
+
+// Memory for two Calls at a time: the third waits until one is answered.
+TEST(RelayLink, CallsWaitForMemory) {
+  Between between({.memory = 20'000});
+  Header header;
+  for (uint32_t xid = 1; xid <= 2; ++xid) {  // for credits
+    ASSERT_TRUE(Post(between.client, Message(Call(xid), NullCall(xid))));
+    between.Next(between.server, header);
+    ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, xid), MakeReply(xid))));
+    between.Next(between.client, header);
+  }
+  Region write = Registered(between.client, Buffer(8192), Access::kRemoteWrite);
+  for (uint32_t xid = 3; xid <= 6; ++xid) {
+    Header call = Call(xid);
+    AddWriteChunk(call, {SegmentOf(write)});
+    ASSERT_TRUE(Post(between.client, Message(call, NullCall(xid))));
+  }
+  between.Settle();
+  EXPECT_EQ(between.server.messages.size(), 4u);
+  for (uint32_t xid = 3; xid <= 6; ++xid) {
+    between.Next(between.server, header);
+    EXPECT_EQ(header.xid, xid);
+    ASSERT_TRUE(Post(between.server, Message(ReplyTo(header, rpcrdma::kMsg, {0}), MakeReply(xid))));
+    between.Next(between.client, header);
+    EXPECT_EQ(header.xid, xid);
+  }
+}
+
+// A client that reads what it has no right to, or a server that ends: the other side ends, too, in order.
+TEST(RelayLink, WhenOneSideEnds) {
+  for (const bool by_client : {true, false}) {
+    Between between;
+    Header header;
+    ASSERT_TRUE(Post(between.client, Message(Call(1), NullCall(1))));
+    between.Next(between.server, header);
+    ASSERT_TRUE(Post(between.client, Message(Call(2), NullCall(2))));
+    between.Settle();
+    (by_client ? between.client : between.server)->Disconnect();
+    ASSERT_TRUE(between.Drive([&] { return between.client.over() && between.server.over() && between.link->over(); }));
+    EXPECT_EQ(between.client->state(), State::kClosed);
+    EXPECT_EQ(between.server->state(), State::kClosed);
+    EXPECT_EQ(between.report.forward.in_flight, 2u);
+    EXPECT_EQ(between.report.side[0].ended + between.report.side[1].ended, 2u);
+  }
+}
+
+// What a server sent before it went still reaches the client.
+TEST(RelayLink, LastWords) {
+  Between between;
+  Header header;
+  ASSERT_TRUE(Post(between.client, Message(Call(1), NullCall(1))));
+  between.Next(between.server, header);
+  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 1), MakeReply(1))));
+  between.server->Disconnect();
+  EXPECT_EQ(between.Next(between.client, header), MakeReply(1));
+  ASSERT_TRUE(between.Drive([&] { return between.link->over(); }));
+  EXPECT_EQ(between.report.forward.in_flight, 0u);
+}
+
+// A handle of the client's that is not valid: its connection breaks, the server's ends.
+TEST(RelayLink, ABadHandleOfTheClient) {
+  Between between;
+  Header call = Call(1);
+  AddRead(call, 40, {0x1234, 100, 0});
+  ASSERT_TRUE(Post(between.client, Message(call, NullCall(1))));
+  ASSERT_TRUE(between.Drive([&] { return between.link->over() && between.server.over(); }));
+  EXPECT_EQ(between.server->state(), State::kClosed);
+  EXPECT_TRUE(between.server.messages.empty());
+  EXPECT_EQ(between.report.side[kClientSide].broken, 1u);
+  EXPECT_EQ(between.report.side[kServerSide].ended, 1u);
+  EXPECT_EQ(between.report.forward.in_flight, 1u);
+  EXPECT_EQ(between.report.troubles.size(), 1u);
+}
+
+}  // namespace
+}  // namespace stag::replay
