@@ -43,6 +43,7 @@ class Recorder : public Observer {
     overruns += operation.overrun;
     late += operation.retired;
   }
+  void OnGap(const Connection&, const fabric::Event&) override { ++gaps; }
   void OnCallComplete(const Connection&, const Transaction& transaction) override {
     completed.push_back(transaction.xid);
   }
@@ -82,7 +83,7 @@ class Recorder : public Observer {
   std::vector<Ended> ended;
   std::vector<Connection> closed;
   Connection last;
-  int orphans = 0, repeated = 0, matched = 0, unresolved = 0, overruns = 0, late = 0;
+  int orphans = 0, repeated = 0, matched = 0, unresolved = 0, overruns = 0, late = 0, gaps = 0;
 };
 
 }  // namespace stag::session

@@ -250,6 +250,62 @@ TEST_F(SessionTest, GapDisturbsUntilWhatWasOutstandingHasEnded) {
   EXPECT_FALSE(recorder.ended[2].disturbed);
 }
 
+TEST_F(SessionTest, EachGapDisturbsWhatIsOutstandingThen) {
+  script.Open();
+  Call(1);
+  script.Gap(0);
+  Call(2);
+  Reply(1);
+  Reply(2);
+  Call(3);  // nothing was outstanding before it
+  script.Gap(1);
+  Call(4);
+  Reply(4);
+  Reply(3);
+  ASSERT_EQ(recorder.ended.size(), 4u);
+  for (const Ended& ended : recorder.ended) EXPECT_TRUE(ended.disturbed) << ended.xid;
+  Call(5);
+  Reply(5);
+  EXPECT_FALSE(recorder.ended.back().disturbed);
+}
+
+// All under one handle, and none where the peer writes: what that belongs to is not looked for to the end.
+TEST_F(SessionTest, WithVeryManySegmentsOfOneHandleItIsNotTold) {
+  script.Open();
+  constexpr uint32_t kCalls = 100, kSegments = 50;
+  for (uint32_t xid = 1; xid <= kCalls; ++xid) {
+    rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, xid, 1024);
+    std::vector<rpcrdma::Segment> segments;
+    for (uint32_t i = 0; i < kSegments; ++i)
+      segments.push_back({77, 64, (uint64_t{xid} * kSegments + i) * 64});
+    AddWriteChunk(header, segments);
+    script.Send(0, header, Getattr(xid));
+  }
+  script.Write(1, 77, uint64_t{kCalls} * kSegments * 64, Pattern(64));  // the newest Call's
+  EXPECT_EQ(recorder.unresolved, 0);
+  script.Write(1, 77, 1 << 30, Pattern(64));  // nobody's
+  EXPECT_EQ(recorder.unresolved, 0) << "not found, but not all were looked at";
+  EXPECT_EQ(recorder.gaps, 1);
+  script.Write(1, 78, 1 << 30, Pattern(64));  // nobody's, and that is certain
+  EXPECT_EQ(recorder.unresolved, 1);
+  EXPECT_EQ(recorder.gaps, 1);
+}
+
+// Every other byte of a segment: at some number of stretches the account of it ends, and it never becomes complete.
+TEST_F(SessionTest, ScatteredWritesStayIncomplete) {
+  script.Open();
+  rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, 1);
+  AddWriteChunk(header, {{77, 20000, 0}});
+  script.Send(0, header, Getattr(1));
+  for (uint32_t at = 0; at < 20000; at += 2) script.Write(1, 77, at, Pattern(1));
+  EXPECT_GT(recorder.gaps, 0);
+  Reply(1);
+  ASSERT_EQ(recorder.ended.size(), 1u);
+  EXPECT_LT(recorder.ended[0].moved, 10000u);
+  EXPECT_GT(recorder.ended[0].moved, 1000u);
+  EXPECT_TRUE(recorder.ended[0].disturbed);
+}
+
 TEST_F(SessionTest, JoinedMidstreamIsDisturbedUntilTheFirstDrain) {
   script.OpenMidstream();
   Call(1);
