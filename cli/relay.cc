@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "cli/fault_rule.h"
 #include "cli/live.h"
 #include "cli/relay_report.h"
 #include "cli/text.h"
@@ -16,6 +17,7 @@ namespace {
 struct Options : LiveOptions {
   replay::HostPort listen;
   replay::RelayOptions relay;
+  std::vector<std::string> faults;  // as given
 };
 
 std::string AddressText(const replay::HostPort& at) {
@@ -63,15 +65,23 @@ int RunRelay(Options options) {
   replay::Relay relay(**listener, **transport, options.relay);
   const Result<void> ran = relay.Run();
   if (options.format == Format::kJsonl) {
-    PutRelayJsonl(output.buffer(), relay.report());
+    PutRelayJsonl(output.buffer(), relay.report(), options.faults);
   } else {
-    PutRelayText(output.buffer(), relay.report(), output.style());
+    PutRelayText(output.buffer(), relay.report(), options.faults, output.style());
   }
   const bool fine = witness.Finish();
   output.Flush();
   if (!ran) return Trouble(ran.error());
   if (output.failed() || witness.failed()) return kExitTrouble;
   return fine ? kExitFine : kExitFindings;
+}
+
+std::string TakeFault(const std::string& text, Options& options) {
+  auto rule = ParseFaultRule(text);
+  if (!rule) return rule.error().message;
+  options.relay.link.faults.rules.push_back(std::move(*rule));
+  options.faults.push_back(text);
+  return {};
 }
 
 void AddTerms(CLI::App& command, const std::string& name, replay::RelayTerms& terms, const std::string& description) {
@@ -122,6 +132,10 @@ void AddRelay(CLI::App& app, Run& run) {
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
   command->add_flag("--once", o->relay.once, "End when the first client has");
+  AddParsed(
+      *command, "--fault", [o](std::string& text) { return TakeFault(text, *o); }, "KIND@PROCEDURE[/PERCENT]",
+      "Disturb so many percent (default: 100) of the calls of a procedure: see below. Can be repeated");
+  command->add_option("--seed", o->relay.link.faults.seed, "Which calls faults hit, for the same traffic (default: 1)");
   AddLiveOptions(*command, *options);
   AddMemory(*command, *options);
   AddOutputOptions(*command, *options);
@@ -130,10 +144,20 @@ void AddRelay(CLI::App& app, Run& run) {
       "memory\n"
       "that chunks name is the relay's on each side. What is too long for a side's inline threshold becomes a Long\n"
       "Call or Reply there. When one side ends or breaks, the other is closed. SIGINT and SIGTERM end with a summary.\n"
+      "\n"
+      "Faults: PROCEDURE is any, a name (READ: also COMPOUNDs with that operation), or PROGRAM:PROCEDURE. KIND is\n"
+      "  drop            the call is not passed on         drop-reply     its answer is not\n"
+      "  delay:TIME      its answer waits (20ms)           disconnect     both connections are ended instead\n"
+      "  error:ERR_CHUNK or error:ERR_VERS: the relay answers; the call is not passed on\n"
+      "  credit:N        its answer grants N credits       corrupt-xid    its answer has another rdma_xid\n"
+      "  bad-handle      the server sees an invalid handle in the first segment of its chunks\n"
+      "  short-chunk     the server sees half of the last segment of its first Write chunk, or Reply chunk\n"
+      "Those that hit nothing because a call has no chunks are not counted as injected.\n"
       "\nExamples:\n"
       "  stag relay --listen :20049 --to nfs.example.org --record both.pcapng\n"
       "  stag relay --listen :20050 --to 10.0.0.1 --check --format jsonl\n"
       "  stag relay --listen :20050 --to 10.0.0.1 --to-server 1024/1024 --to-client 4096/4096/R\n"
+      "  stag relay --to 10.0.0.1 --fault delay:50ms@WRITE/1 --fault drop-reply@COMMIT/10 --seed 7\n"
       "  mount -t nfs -o vers=4.1,proto=rdma,port=20050 RELAY:/ /mnt");
   command->callback([options, &run] { run = [options] { return RunRelay(*options); }; });
 }

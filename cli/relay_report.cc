@@ -72,7 +72,7 @@ void PutDirectionJson(Buffer& out, const RelayDirection& d, std::string_view nam
 
 }  // namespace
 
-void PutRelayText(Buffer& out, const RelayReport& report, const Style& style) {
+void PutRelayText(Buffer& out, const RelayReport& report, std::span<const std::string> faults, const Style& style) {
   for (size_t s = 0; s < 2; ++s)
     Put(out, "{} side: {}: {} ended in order, {} broken\n", kSides[s], Count(report.side[s].connections, "connection"),
         report.side[s].ended, report.side[s].broken);
@@ -103,15 +103,25 @@ void PutRelayText(Buffer& out, const RelayReport& report, const Style& style) {
   }
   PutExceptions(out, f, "calls", style);
   PutExceptions(out, b, "callbacks", style);
+  for (size_t i = 0; i < faults.size(); ++i)
+    Put(out, "{:>12}  of {} disturbed by {}\n", report.faults[i].injected, Count(report.faults[i].meant, "call"),
+        faults[i]);
   if (report.dropped > 0)
     Put(out, "{:>12}  messages were dropped: too short, or nobody waited for them\n", report.dropped);
   for (const auto& [text, times] : report.troubles)
     Put(out, "{}{:>12}  {}{}\n", style.yellow, fmt::format("{} x", times), text, style.reset);
 }
 
-void PutRelayJsonl(Buffer& out, const RelayReport& report) {
+void PutRelayJsonl(Buffer& out, const RelayReport& report, std::span<const std::string> faults) {
   PutDirectionJson(out, report.forward, "forward");
   if (Used(report.backward)) PutDirectionJson(out, report.backward, "backward");
+  uint64_t injected = 0;
+  for (size_t i = 0; i < faults.size(); ++i) {
+    injected += report.faults[i].injected;
+    Put(out, "{\"type\":\"fault\",\"rule\":");
+    PutJson(out, std::string_view(faults[i]));
+    Put(out, ",\"calls\":{},\"injected\":{}}}\n", report.faults[i].meant, report.faults[i].injected);
+  }
   for (const auto& [text, times] : report.troubles) {
     Put(out, "{\"type\":\"trouble\",\"text\":");
     PutJson(out, std::string_view(text));
@@ -123,9 +133,9 @@ void PutRelayJsonl(Buffer& out, const RelayReport& report) {
   const RelayDirection &f = report.forward, &b = report.backward;
   Put(out,
       "{{\"type\":\"relayed\",\"connections\":{},\"rejected\":{},\"calls\":{},\"replies\":{},\"errors\":{},"
-      "\"callbacks\":{},\"in_flight\":{},\"dropped\":{}}}\n",
+      "\"callbacks\":{},\"in_flight\":{},\"dropped\":{},\"faults\":{}}}\n",
       report.side[replay::kClientSide].connections, report.rejected, f.caller.calls, f.caller.replies, f.caller.errors,
-      b.caller.calls, f.in_flight + b.in_flight, report.dropped);
+      b.caller.calls, f.in_flight + b.in_flight, report.dropped, injected);
 }
 
 }  // namespace stag::cli

@@ -3,13 +3,18 @@
 // stag relay: what came of it, for people and as JSON lines.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "cli/output.h"
 #include "replay/relay/report.h"
 
 namespace stag::cli {
 
-void PutRelayText(Buffer& out, const replay::RelayReport& report, const Style& style);
-// A line for each side, direction that was used, trouble; the last one has type "relayed".
-void PutRelayJsonl(Buffer& out, const replay::RelayReport& report);
+// `faults`: the rules as they were given.
+void PutRelayText(Buffer& out, const replay::RelayReport& report, std::span<const std::string> faults,
+                  const Style& style);
+// A line for each side, direction that was used, fault and trouble; the last one has type "relayed".
+void PutRelayJsonl(Buffer& out, const replay::RelayReport& report, std::span<const std::string> faults);
 
 }  // namespace stag::cli

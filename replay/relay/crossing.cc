@@ -19,7 +19,8 @@ using rpcrdma::ReadSegment;
 using rpcrdma::Segment;
 
 constexpr uint32_t kLargestHeader = 16384;
-constexpr size_t kCreditAt = 8;                                               // of rdma_credit in a header
+constexpr uint32_t kOtherBits = 0x5a5a5a5a;  // what a fault changes a handle or an xid by
+constexpr size_t kCreditAt = 8;              // of rdma_credit in a header
 constexpr uint32_t kSegmentSize = 16, kReadSegmentSize = 24, kChunkHead = 4;  // bytes in a header
 
 uint64_t Rounded(uint64_t size) { return size == 0 ? 0 : std::bit_ceil(std::max<uint64_t>(size, 4096)); }
@@ -58,8 +59,14 @@ bool Usable(const Header& call) {
 
 }  // namespace
 
-Crossing::Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions& options, RelayDirection& report)
-    : caller_(caller), answerer_(answerer), options_(options), report_(report), jobs_(options.jobs) {
+Crossing::Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions& options, Faults faults,
+                   RelayDirection& report)
+    : caller_(caller),
+      answerer_(answerer),
+      options_(options),
+      report_(report),
+      jobs_(options.jobs),
+      faults_(std::move(faults)) {
   for (size_t i = jobs_.size(); i-- > 0;) free_.push_back(i);
 }
 
@@ -81,6 +88,7 @@ bool Crossing::TakeCall(const Header& header, Bytes payload, Clock::time_point n
   job.received = now;
   job.failed = false;
   job.own_reply = OwnReply(header);
+  job.faults.clear();
   const bool usable = Usable(header);
   const uint64_t pulled = ReadBytes(header);
   uint64_t writable = job.own_reply;
@@ -108,6 +116,7 @@ bool Crossing::TakeCall(const Header& header, Bytes payload, Clock::time_point n
   rpcrdma::Encode(job.onward, bytes_);
   std::ranges::copy(bytes_, job.message.bytes.begin());
   job.message_size = message;
+  job.header_size = bytes_.size();
   const MutableBytes to = position_zero > 0 ? job.readable.bytes().subspan(static_cast<size_t>(RoundUp4(pulled)))
                                             : job.message.bytes.subspan(bytes_.size());
   std::ranges::copy(payload, to.begin());
@@ -188,10 +197,50 @@ void Crossing::Pull(Job& job) {
 // All of the Call is here.
 void Crossing::Ready(Job& job) {
   if (job.failed) return Refuse(job, rpcrdma::kErrChunk);
+  if (Disturb(job)) return;
   job.state = State::kQueued;
   queue_.push_back(static_cast<size_t>(&job - jobs_.data()));
   SendQueued();
   report_.credit_stalls += job.state == State::kQueued && sent_.size() >= grant_;
+}
+
+// The reduced Payload stream, as far as it stands in one place.
+Bytes Crossing::Stream(const Job& job) const {
+  const Header& onward = job.onward;
+  if (onward.proc == rpcrdma::kMsg) return job.message.bytes.first(job.message_size).subspan(job.header_size);
+  Bytes stream;
+  for (const ReadSegment& read : onward.reads) {
+    if (read.position != 0) continue;
+    const auto start = static_cast<size_t>(read.target.offset - job.readable.offset());
+    const Bytes bytes = job.readable.bytes().subspan(start, read.target.length);
+    if (!stream.empty() && stream.data() + stream.size() != bytes.data()) break;
+    stream = {stream.empty() ? bytes.data() : stream.data(), stream.size() + bytes.size()};
+  }
+  return stream;
+}
+
+// Carries out what the rules say of a Call. True: it is not to be passed on.
+bool Crossing::Disturb(Job& job) {
+  faults_.Choose(job.call, Stream(job), job.faults);
+  if (job.faults.empty()) return false;
+  if (faults_.Take(FaultKind::kDisconnect, job.faults)) return wants_end_ = true;
+  if (faults_.Take(FaultKind::kDrop, job.faults)) return Finish(job), true;
+  if (const FaultRule* rule = faults_.Take(FaultKind::kError, job.faults)) return SendError(job, rule->value), true;
+  Header& onward = job.onward;
+  Segment* const first = !onward.reads.empty()      ? &onward.reads.front().target
+                         : !onward.segments.empty() ? &onward.segments.front()
+                                                    : nullptr;
+  if (first && faults_.Take(FaultKind::kBadHandle, job.faults)) first->handle ^= kOtherBits;
+  const auto offers = [&](const Chunk& chunk) { return chunk.count > 0; };
+  const auto write = std::ranges::find_if(onward.write_chunks, offers);
+  const Chunk shortened = write != onward.write_chunks.end() ? *write : onward.reply_chunk.value_or(Chunk{});
+  const uint32_t last = shortened.first + shortened.count - 1;
+  if (shortened.count > 0 && faults_.Take(FaultKind::kShortChunk, job.faults))
+    onward.segments[last].length = onward.segments[last].length / 2 & ~3u;
+  bytes_.clear();
+  rpcrdma::Encode(onward, bytes_);
+  std::ranges::copy(bytes_, job.message.bytes.begin());
+  return false;
 }
 
 void Crossing::SendQueued() {
@@ -224,7 +273,10 @@ bool Crossing::TakeAnswer(const Header& header, Bytes payload, std::optional<uin
   const bool error = header.proc == rpcrdma::kError;
   if (!error || header.credit > 0) grant_ = std::clamp(header.credit, 1u, options_.credits);
   NoteInvalidated(job, invalidated);
-  if (error) {
+  if (faults_.Take(FaultKind::kDropReply, job.faults)) {
+    ++(error ? report_.answerer.errors : report_.answerer.replies);
+    Finish(job);
+  } else if (error) {
     ++report_.answerer.errors;
     SendError(job, header);
   } else if (const std::string_view wrong = Convert(job, header, payload); !wrong.empty()) {
@@ -338,6 +390,10 @@ bool Crossing::MakeLong(Job& job, Header& to, uint64_t payload) {
 
 void Crossing::Refuse(Job& job, uint32_t err) {
   ++report_.refused;
+  SendError(job, err);
+}
+
+void Crossing::SendError(Job& job, uint32_t err) {
   Header& error = scratch_;
   error.Clear();
   error.xid = job.call.xid;
@@ -353,10 +409,7 @@ void Crossing::SendError(Job& job, const Header& error) {
   job.invalidate.reset();
   bytes_.clear();
   rpcrdma::Encode(error, bytes_);
-  if (!Room(job.answer, bytes_.size(), *caller_.endpoint)) {
-    job.state = State::kDone;  // no memory: there is no answer
-    return Recycle(job);
-  }
+  if (!Room(job.answer, bytes_.size(), *caller_.endpoint)) return Finish(job);  // no memory: there is no answer
   std::ranges::copy(bytes_, job.answer.bytes.begin());
   StoreBe32(job.answer.bytes.data() + kCreditAt, grant_);
   job.answer_size = bytes_.size();
@@ -367,8 +420,22 @@ void Crossing::SendError(Job& job, const Header& error) {
 void Crossing::SendAnswer(Job& job, bool error) {
   job.error = error;
   job.state = State::kAnswering;
-  answers_.push_back(static_cast<size_t>(&job - jobs_.data()));
+  const auto index = static_cast<size_t>(&job - jobs_.data());
+  std::byte* const header = job.answer.bytes.data();
+  if (const FaultRule* rule = faults_.Take(FaultKind::kCredit, job.faults)) StoreBe32(header + kCreditAt, rule->value);
+  if (faults_.Take(FaultKind::kCorruptXid, job.faults)) StoreBe32(header, job.call.xid ^ kOtherBits);
+  if (const FaultRule* rule = faults_.Take(FaultKind::kDelay, job.faults)) {
+    delayed_.emplace(Clock::now() + rule->delay, index);
+    return;
+  }
+  answers_.push_back(index);
   SendAnswers();
+}
+
+// There is no answer for the caller, or none any more.
+void Crossing::Finish(Job& job) {
+  job.state = State::kDone;
+  Recycle(job);
 }
 
 void Crossing::SendAnswers() {
@@ -411,8 +478,17 @@ void Crossing::Recycle(Job& job) {
 }
 
 void Crossing::Run() {
+  while (!delayed_.empty() && delayed_.begin()->first <= Clock::now()) {
+    answers_.push_back(delayed_.begin()->second);
+    delayed_.erase(delayed_.begin());
+  }
   SendQueued();
   SendAnswers();
+}
+
+std::optional<Crossing::Clock::time_point> Crossing::due() const {
+  if (delayed_.empty()) return std::nullopt;
+  return delayed_.begin()->first;
 }
 
 uint64_t Crossing::unanswered() const {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "replay/endpoint/endpoint.h"
 #include "replay/engine/settings.h"
+#include "replay/relay/faults.h"
 #include "replay/relay/report.h"
 #include "replay/relay/shared_memory.h"
 
@@ -46,7 +48,8 @@ class Crossing {
   using Clock = std::chrono::steady_clock;
 
   // All must outlive the Crossing, but its memory must outlive the endpoints: destroy them before it.
-  Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions& options, RelayDirection& report);
+  Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions& options, Faults faults,
+           RelayDirection& report);
 
   // A message of the caller that is no answer, as decoded, good or bad. False: there is no room for it now; keep it and
   // try again after the next Run.
@@ -57,8 +60,12 @@ class Crossing {
   bool Waits(uint32_t xid) const;
   // Of work whose id has this crossing's number.
   void OnCompletion(const Completion& completion);
-  // Sends what waited for credits, or for room to post it.
+  // Sends what waited for credits, for its time, or for room to post it.
   void Run();
+  // When there is something to Run that no completion shows: an answer is delayed until then.
+  std::optional<Clock::time_point> due() const;
+  // A fault wants both connections ended.
+  bool wants_end() const { return wants_end_; }
   // Calls that were not answered.
   uint64_t unanswered() const;
 
@@ -79,10 +86,11 @@ class Crossing {
     uint64_t answer_bytes = 0;        // likewise
     SharedMemory readable, writable;  // for Read chunks; for Write and Reply chunks
     Region message, answer;           // what is sent: to the answerer, and to the caller
-    size_t message_size = 0, answer_size = 0;
+    size_t header_size = 0, message_size = 0, answer_size = 0;
     bool error = false;  // the answer is an RDMA_ERROR
     std::vector<Push> pushes;
     std::optional<uint32_t> invalidate;  // of the caller's
+    std::vector<uint32_t> faults;        // rules that hit it
     Clock::time_point received;
   };
 
@@ -93,14 +101,18 @@ class Crossing {
   void Translate(Job& job, uint32_t position_zero);
   void Pull(Job& job);
   void Ready(Job& job);
+  Bytes Stream(const Job& job) const;
+  bool Disturb(Job& job);
   void SendQueued();
   void NoteInvalidated(Job& job, std::optional<uint32_t> invalidated);
   std::string_view Convert(Job& job, const rpcrdma::Header& reply, Bytes payload);
   rpcrdma::Chunk Return(Job& job, const rpcrdma::Chunk& offered, std::span<const rpcrdma::Segment> returned);
   bool MakeLong(Job& job, rpcrdma::Header& to, uint64_t payload);
   void Refuse(Job& job, uint32_t err);
+  void SendError(Job& job, uint32_t err);
   void SendError(Job& job, const rpcrdma::Header& error);
   void SendAnswer(Job& job, bool error);
+  void Finish(Job& job);
   void SendAnswers();
   static bool Count(RelaySide& side, Job& job, const Result<void>& posted);
   void Recycle(Job& job);
@@ -115,6 +127,9 @@ class Crossing {
   std::deque<size_t> answers_;  // wait for room to post them
   uint32_t grant_ = 1;          // RFC 8166 section 3.3.1: until the first answer
   uint64_t memory_ = 0;
+  std::multimap<Clock::time_point, size_t> delayed_;  // answers that wait for their time
+  Faults faults_;
+  bool wants_end_ = false;
   rpcrdma::Header scratch_;
   std::vector<std::byte> bytes_;
 };

@@ -30,6 +30,10 @@ CrossingOptions Backward(const RelayLinkOptions& options) {
   return out;
 }
 
+Faults FaultsOf(const RelayLinkOptions& options, uint64_t direction, RelayReport& report) {
+  return Faults(options.faults, report.side[kClientSide].connections << 1 | direction, report.faults);
+}
+
 }  // namespace
 
 void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, EndpointOptions& endpoint) {
@@ -40,8 +44,8 @@ void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, 
 
 RelayLink::RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report)
     : report_(report),
-      crossing_{Crossing(side_[0], side_[1], Forward(options), report.forward),
-                Crossing(side_[1], side_[0], Backward(options), report.backward)} {
+      crossing_{Crossing(side_[0], side_[1], Forward(options), FaultsOf(options, 0, report), report.forward),
+                Crossing(side_[1], side_[0], Backward(options), FaultsOf(options, 1, report), report.backward)} {
   EndpointOptions prepared;
   Prepare(options, 0, prepared);
   const auto fill = [&](RelaySide& side, End& end) {
@@ -58,20 +62,18 @@ RelayLink::~RelayLink() {
   for (RelaySide& side : side_) side.endpoint.reset();
 }
 
-bool RelayLink::Poll(std::array<bool, 2> ready) {
+bool RelayLink::Poll() {
   if (over_) return false;
-  size_t n = 0;
-  for (size_t s = 0; s < 2; ++s)
-    if (busy_ || ready[s]) n += PollSide(s);
-  busy_ = n > 0;
+  const size_t n = PollSide(0) + PollSide(1);
   for (size_t s = 0; s < 2; ++s) {
     for (; !held_[s].empty() && Take(s, held_[s].front()); held_[s].pop_front())
       side_[s].endpoint->Release(held_[s].front());
     crossing_[s].Run();
   }
   for (const RelaySide& side : side_) side.endpoint->Flush();
+  if (!ending_ && (crossing_[0].wants_end() || crossing_[1].wants_end())) Disconnect();
   SeeEnds();
-  return busy_;
+  return n > 0;
 }
 
 size_t RelayLink::PollSide(size_t s) {
@@ -113,6 +115,11 @@ bool RelayLink::Take(size_t s, const Completion& c) {
                            (fine && header_.proc == rpcrdma::kNomsg && !is_call && s == kServerSide);
   if (too_short || says_answer) return ++report_.dropped, true;
   return crossing_[s].TakeCall(header_, payload, now_);
+}
+
+std::optional<Crossing::Clock::time_point> RelayLink::due() const {
+  const auto a = crossing_[0].due(), b = crossing_[1].due();
+  return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
 void RelayLink::Disconnect() {

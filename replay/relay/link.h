@@ -15,6 +15,7 @@ struct RelayLinkOptions {
   uint32_t credits = 128;           // the most that the client is granted, and the server is asked for
   uint32_t max_message = 16 << 20;  // bytes of the chunks of one Call
   uint64_t memory = 256u << 20;     // bytes for the chunks of all Calls under way
+  FaultOptions faults = {};
 };
 
 class RelayLink {
@@ -29,13 +30,15 @@ class RelayLink {
     std::unique_ptr<Endpoint> endpoint;
     std::vector<std::byte> private_data;  // what the relay sent
   };
-  // `report` must outlive the link.
+  // `options` and `report` must outlive the link. The report has a count for
+  // each fault; which Calls they hit depends on the number of clients in it.
   RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report);
   ~RelayLink();
 
-  // Does what there is to do, without waiting, on the sides that are `ready` by their descriptors, or may have more
-  // than those show. False: no side has.
-  bool Poll(std::array<bool, 2> ready = {true, true});
+  // Does what there is to do, without waiting. False: there was nothing.
+  bool Poll();
+  // When to Poll although no descriptor shows anything.
+  std::optional<Crossing::Clock::time_point> due() const;
   // Ends both connections in order.
   void Disconnect();
   // Does not wait for that any longer.
@@ -57,7 +60,6 @@ class RelayLink {
   std::array<Crossing, 2> crossing_;            // of the client's Calls, and of the server's
   rpcrdma::Header header_;
   Crossing::Clock::time_point now_;
-  bool busy_ = true;  // the last Poll found something
   bool ending_ = false, over_ = false;
 };
 

@@ -10,6 +10,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+constexpr int kTurns = 32;                     // of the clients, before others are looked after
 constexpr milliseconds kLongest{1000};         // sleep, when nobody is connected
 constexpr milliseconds kTimeouts{100};         // of endpoints, which do not show in their descriptors
 constexpr milliseconds kWithoutDescriptor{1};  // for an endpoint that has none
@@ -18,20 +19,25 @@ constexpr milliseconds kGoodbye{2000};         // for the ends of all connection
 }  // namespace
 
 Relay::Relay(Listener& listener, Transport& transport, const RelayOptions& options)
-    : listener_(listener), transport_(transport), options_(options) {}
+    : listener_(listener), transport_(transport), options_(options) {
+  report_.faults.resize(options.link.faults.rules.size());
+}
 Relay::~Relay() = default;
 
 Result<void> Relay::Run() {
   while (!stopped_) {
-    PollAll();
-    if (knocked_) {
-      if (auto accepted = AcceptAll(); !accepted) {
-        End();
-        return accepted;
-      }
+    bool stay = true;
+    for (int turn = 0; turn < kTurns && stay; ++turn) {
+      const bool worked = PollAll();
+      if (worked) awake_.Worked();
+      stay = worked || awake_.Stay();
+    }
+    if (auto accepted = AcceptAll(); !accepted) {
+      End();
+      return accepted;
     }
     if (options_.once && clients_.empty() && report_.side[kClientSide].connections > 0) break;
-    Sleep(clients_.empty() ? kLongest : kTimeouts);
+    Sleep(stay ? milliseconds{0} : clients_.empty() ? kLongest : kTimeouts);
   }
   End();
   return {};
@@ -90,13 +96,16 @@ Result<std::unique_ptr<RelayLink>> Relay::Open(Incoming& incoming) {
                                      report_);
 }
 
-void Relay::PollAll() {
-  std::erase_if(clients_, [&](Client& client) {
-    client.busy = client.link->Poll(client.ready);
+// Whether anything came.
+bool Relay::PollAll() {
+  bool worked = false;
+  std::erase_if(clients_, [&](const Client& client) {
+    worked |= client.link->Poll();
     if (!client.link->over()) return false;
     TellEnd(client);
     return true;
   });
+  return worked;
 }
 
 void Relay::TellEnd(const Client& client) {
@@ -114,7 +123,10 @@ void Relay::Sleep(microseconds longest) {
   add(options_.stop);
   add(listener_.descriptor());
   for (const Client& client : clients_) {
-    if (client.busy) longest = microseconds{0};
+    if (const auto due = client.link->due()) {
+      const auto left = std::chrono::ceil<microseconds>(*due - Clock::now());
+      longest = std::clamp(left, microseconds{0}, longest);
+    }
     for (const int side : {kClientSide, kServerSide}) {
       const int descriptor = client.link->endpoint(side).descriptor();
       add(descriptor);
@@ -122,15 +134,8 @@ void Relay::Sleep(microseconds longest) {
     }
   }
   const timespec wait{longest.count() / 1'000'000, longest.count() % 1'000'000 * 1000};
-  const bool late = ::ppoll(polled_.data(), polled_.size(), &wait, nullptr) <= 0;
+  (void)::ppoll(polled_.data(), polled_.size(), &wait, nullptr);
   stopped_ |= polled_[0].revents != 0;
-  knocked_ = (late && longest.count() > 0) || polled_[1].revents != 0;
-  size_t at = 2;
-  for (Client& client : clients_)
-    for (bool& ready : client.ready) {
-      ready = late || polled_[at].fd < 0 || polled_[at].revents != 0;
-      ++at;
-    }
 }
 
 void Relay::End() {
@@ -138,8 +143,7 @@ void Relay::End() {
   const auto until = Clock::now() + kGoodbye;
   options_.stop = -1;
   while (!clients_.empty() && Clock::now() < until) {
-    PollAll();
-    if (!clients_.empty()) Sleep(milliseconds{50});
+    if (!PollAll() && !clients_.empty()) Sleep(milliseconds{50});
   }
   for (const Client& client : clients_) {
     client.link->Abandon();

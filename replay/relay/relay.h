@@ -6,7 +6,6 @@
 
 #include <poll.h>
 
-#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "protocol/base/result.h"
+#include "replay/endpoint/awake.h"
 #include "replay/relay/link.h"
 #include "replay/relay/terms.h"
 
@@ -46,12 +46,10 @@ class Relay {
   struct Client {
     std::string name;  // address and port
     std::unique_ptr<RelayLink> link;
-    std::array<bool, 2> ready{true, true};  // its sides, by their descriptors
-    bool busy = true;                       // there may be more to do than those show
   };
   Result<void> AcceptAll();
   Result<std::unique_ptr<RelayLink>> Open(Incoming& incoming);
-  void PollAll();
+  bool PollAll();
   void TellEnd(const Client& client);
   void Sleep(std::chrono::microseconds longest);
   void End();
@@ -62,7 +60,7 @@ class Relay {
   RelayReport report_;
   std::vector<Client> clients_;
   std::vector<pollfd> polled_;
-  bool knocked_ = true;  // somebody wants to connect
+  Awake awake_;
   bool stopped_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "replay/engine/histogram.h"
 
@@ -40,11 +41,17 @@ struct RelaySideReport {
 
 inline constexpr int kClientSide = 0, kServerSide = 1;
 
+// Of a rule (faults.h): Calls that it meant, and those on which it was carried out.
+struct FaultCount {
+  uint64_t meant = 0, injected = 0;
+};
+
 struct RelayReport {
   std::array<RelaySideReport, 2> side;
   uint64_t rejected = 0;  // clients: too many, or there was no server for them
   uint64_t dropped = 0;   // messages that nobody waited for, or too short for a header
   RelayDirection forward, backward;
+  std::vector<FaultCount> faults;            // by rule
   std::map<std::string, uint64_t> troubles;  // why connections broke or were not made, and how often
 
   void Trouble(std::string text) {

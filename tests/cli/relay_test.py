@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """stag relay between stag generate or stag replay and stag serve, on loopback: everything arrives, both sides are judged
-and recorded, either side goes.
+and recorded, either side goes; and every fault.
 
     relay_test.py STAG
 """
@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from iwarp_client import Client
@@ -204,7 +205,7 @@ class Relay(unittest.TestCase):
             with Client(middle.port) as client:
                 client.send(call(1))
                 client.send(call(2))
-                wait_for(lambda: server_has(server))
+                wait_for(lambda: established(server.port))
                 server.end(signal.SIGKILL)
                 self.assertEqual(client.socket.recv(100), b"")  # the relay ends the connection
             middle.end()
@@ -215,9 +216,9 @@ class Relay(unittest.TestCase):
         with serve("--mode", "null", "--delay", "60000") as server, relay(server.to) as middle:
             with Client(middle.port) as client:
                 client.send(call(1))
-                wait_for(lambda: server_has(server))
+                wait_for(lambda: established(server.port))
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # RST
-            wait_for(lambda: not server_has(server))
+            wait_for(lambda: not established(server.port))
             middle.end()
             self.assertEqual(middle.summary()["in_flight"], 1)
             self.assertRegex(middle.err, r"client 127.0.0.1:\d+: the connection with it broke: ")
@@ -229,9 +230,11 @@ class Relay(unittest.TestCase):
             with serve("--mode", "null", "--delay", "60000") as server, relay(server.to, "--check") as middle:
                 with Client(middle.port) as client:
                     client.send(call(1))
-                    wait_for(lambda: server_has(server))
-                    middle.end(how)
+                    wait_for(lambda: established(server.port))
+                    middle.process.send_signal(how)
                     self.assertEqual(client.socket.recv(100), b"")
+                    client.socket.close()
+                    middle.wait()
                 self.assertEqual(middle.summary()["in_flight"], 1)
 
     def test_findings(self):
@@ -244,6 +247,103 @@ class Relay(unittest.TestCase):
             middle.end()
             self.assertIn("HDR-004", [line["rule"] for line in middle.of("finding")])
             self.assertEqual(middle.summary()["errors"], 1)
+
+    def fault(self, rule, expect=0, more=()):
+        """A relay with one fault in front of a server that knows NULL."""
+        server = serve("--mode", "null")
+        server.__enter__()
+        self.addCleanup(server.__exit__, None)
+        return relay(server.to, "--fault", rule, *more, expect=expect)
+
+    def injected(self, middle, calls, injected):
+        line = middle.of("fault")[0]
+        self.assertEqual((line["calls"], line["injected"]), (calls, injected))
+
+    def test_faults_that_keep_the_answer_back(self):
+        for rule, at_server in (("drop@NULL", 0), ("drop-reply@NULL", 1)):
+            with self.subTest(rule), self.fault(rule) as middle, Client(middle.port) as client:
+                client.send(call(1, procedure=1))  # is not meant: GETATTR
+                self.assertEqual(client.receive()[:4].hex(), "00000001")
+                client.send(call(2))
+                client.socket.settimeout(0.2)
+                self.assertRaises(TimeoutError, client.socket.recv, 1)
+                client.socket.close()
+                middle.end()
+                self.injected(middle, 1, 1)
+                direction = middle.of("direction")[0]
+                self.assertEqual((direction["caller"]["calls"], direction["answerer"]["calls"]), (2, 1 + at_server))
+                self.assertEqual(direction["caller"]["replies"], 1)
+
+    def test_faults_that_change_the_answer(self):
+        words = lambda message: [int.from_bytes(message[i:i + 4], "big") for i in range(0, 20, 4)]
+        with self.fault("error:ERR_VERS@any") as middle, Client(middle.port) as client:
+            client.send(call(7))
+            answer = words(client.receive())
+            self.assertEqual((answer[0], answer[3], answer[4]), (7, 4, 1))  # RDMA_ERROR, ERR_VERS
+            client.socket.close()
+        with self.fault("credit:3@any") as middle, Client(middle.port) as client:
+            client.send(call(7))
+            self.assertEqual(words(client.receive())[2], 3)
+            client.socket.close()
+        with self.fault("corrupt-xid@any", expect=1, more=["--check"]) as middle, Client(middle.port) as client:
+            client.send(call(7))
+            answer = client.receive()
+            self.assertNotEqual(words(answer)[0], 7)
+            self.assertEqual(answer[28:32].hex(), "00000007")
+            client.socket.close()
+            middle.end()
+            self.assertTrue(middle.of("finding"), middle.lines)
+        with self.fault("delay:150ms@any") as middle, Client(middle.port) as client:
+            before = time.monotonic()
+            client.call(7)
+            self.assertGreaterEqual(time.monotonic() - before, 0.15)
+            client.socket.close()
+            middle.end()
+            self.assertGreaterEqual(middle.of("direction")[0]["reply_rest_ns"]["max"], 149_000_000)
+
+    def test_a_fault_that_disconnects(self):
+        with self.fault("disconnect@NULL") as middle, Client(middle.port) as client:
+            client.send(call(7))
+            self.assertEqual(client.socket.recv(100), b"")
+            client.socket.close()
+            wait_for(lambda: not established(middle.port))
+            middle.end()
+            self.assertEqual(middle.summary()["in_flight"], 1)
+            self.assertEqual([line["ended"] for line in middle.of("side")], [1, 1])
+
+    def test_faults_in_chunks(self):
+        with serve("--mode", "echo") as server, relay(server.to, "--fault", "bad-handle@0x20020049:1") as middle:
+            done = stag("generate", "--to", middle.to, "--mode", "echo", "--size", "9000", "--calls", 5)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            middle.end()
+            self.assertIn("the connection to the server broke: ", middle.err)
+            self.assertGreaterEqual(middle.of("fault")[0]["injected"], 1)
+        with serve("--mode", "echo") as server, relay(server.to, "--fault", "short-chunk@any/50", "--check") as middle:
+            done = stag("generate", "--to", middle.to, "--mode", "echo", "--size", "9000", "--calls", 100)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            middle.end()
+            fault, summary = middle.of("fault")[0], middle.summary()
+            self.assertEqual(summary["errors"], fault["injected"])  # the server says that it does not fit: ERR_CHUNK
+            self.assertTrue(20 <= fault["injected"] <= 80, fault)
+            self.assertEqual(summary["replies"], 100 - fault["injected"])
+
+    def test_faults_are_the_same_with_the_same_seed(self):
+        def hit(seed):
+            with self.fault("error:ERR_CHUNK@NULL/30", more=["--seed", seed]) as middle, Client(middle.port) as client:
+                out = []
+                for xid in range(100):
+                    client.send(call(xid))
+                    if client.receive()[12:16] == b"\0\0\0\4":
+                        out.append(xid)
+                client.socket.close()
+                middle.end()
+                self.injected(middle, 100, len(out))
+            return out
+
+        first = hit(7)
+        self.assertTrue(10 <= len(first) <= 50, first)
+        self.assertEqual(first, hit(7))
+        self.assertNotEqual(first, hit(8))
 
     def test_text(self):
         with serve("--mode", "null") as server:
@@ -266,6 +366,9 @@ class Relay(unittest.TestCase):
             ["--to", "127.0.0.1", "--to-server", "512/1024"],
             ["--to", "127.0.0.1", "--to-client", "all"],
             ["--to", "127.0.0.1", "--credits", "0"],
+            ["--to", "127.0.0.1", "--fault", "drop"],
+            ["--to", "127.0.0.1", "--fault", "drop@REED/5"],
+            ["--to", "127.0.0.1", "--fault", "drop@READ/0"],
             ["--to", "127.0.0.1", "--max-message", "1K"],
             ["--to", "127.0.0.1", "--listen", "nowhere.invalid:1"],
             ["--to", "127.0.0.1", "--transport", "none"],
@@ -278,16 +381,17 @@ class Relay(unittest.TestCase):
             self.assertNotIn("terminate", done.stderr)
 
 
-def call(xid):
-    """RPC-over-RDMA message with NULL of NFSv3."""
+def call(xid, procedure=0):
+    """RPC-over-RDMA message with a procedure of NFSv3, without arguments."""
     header = [xid, 1, 32, 0, 0, 0, 0]
-    return b"".join(word.to_bytes(4, "big") for word in header + [xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0])
+    return b"".join(word.to_bytes(4, "big") for word in header + [xid, 0, 2, 100003, 3, procedure, 0, 0, 0, 0])
 
 
-def server_has(server):
-    """Whether a connection to the port of `server` is there: /proc/net/tcp."""
+def established(port):
+    """Whether a connection to the port is there."""
     with open("/proc/net/tcp", encoding="ascii") as table:
-        return any(line.split()[1].endswith(f":{server.port:04X}") and line.split()[3] == "01" for line in table.readlines()[1:])
+        ends = [line.split()[1:4] for line in table.readlines()[1:]]
+    return any(local.endswith(f":{port:04X}") and state == "01" for local, _, state in ends)
 
 
 def wait_for(condition):

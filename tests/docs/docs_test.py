@@ -58,9 +58,10 @@ def main(stag, document):
             commands = commands_of(textwrap.dedent(block))
             # A command in the background says where it listens: wait for that.
             lines = ["set -m"]
-            for command, _ in commands:
+            for number, (command, _) in enumerate(commands):
                 if command.endswith(" &"):
-                    lines.append(f"{command[:-2]} > background.txt & until grep -q listening background.txt; do sleep 0.05; done")
+                    log = f"background.{number}"
+                    lines.append(f"{command[:-2]} > {log} & until grep -qs listening {log}; do sleep 0.05; done")
                 else:
                     lines.append(command)
                 lines.append(f"status=$?; echo; echo '{MARK}' $status")

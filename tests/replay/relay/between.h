@@ -22,12 +22,14 @@ struct Said {
 class Between {
  public:
   explicit Between(const RelayLinkOptions& options = {}, const Said& said = {})
-      : client_pair_(Client(options, said)),
+      : options_(options),
+        client_pair_(Client(options, said)),
         server_pair_(Server(options, said)),
         client(client_pair_.client),
         server(server_pair_.server) {
+    report.faults.resize(options_.faults.rules.size());
     link = std::make_unique<RelayLink>(RelayLink::End{std::move(client_pair_.server.endpoint), said.to_client},
-                                       RelayLink::End{std::move(server_pair_.client.endpoint), said.to_server}, options,
+                                       RelayLink::End{std::move(server_pair_.client.endpoint), said.to_server}, options_,
                                        report);
   }
 
@@ -82,6 +84,7 @@ class Between {
     return ends;
   }
 
+  const RelayLinkOptions options_;
   Pair client_pair_, server_pair_;
   std::map<const Peer*, size_t> taken_;
 
@@ -101,6 +104,26 @@ inline Buffer Message(const Header& header, const Buffer& payload = {}) {
   rpcrdma::Encode(header, out);
   out.insert(out.end(), payload.begin(), payload.end());
   return out;
+}
+
+inline constexpr uint32_t kProgram = 100003;
+
+inline Buffer NullCall(uint32_t xid) { return MakeCall(xid, kProgram, 3, 0); }
+inline Header Call(uint32_t xid, uint32_t credit = 32) { return MakeHeader(rpcrdma::kMsg, xid, credit); }
+inline rpcrdma::Segment SegmentOf(const Region& region) {
+  return {region.handle, static_cast<uint32_t>(region.bytes.size()), region.offset};
+}
+// RDMA_MSG or RDMA_NOMSG with the chunks of `call`, whose segments return `lengths`.
+inline Header ReplyTo(const Header& call, uint32_t proc, std::vector<uint32_t> lengths, uint32_t credit = 32) {
+  Header reply = MakeHeader(proc, call.xid, credit);
+  reply.write_chunks = call.write_chunks;
+  reply.reply_chunk = call.reply_chunk;
+  reply.segments = call.segments;
+  for (size_t i = 0; i < reply.segments.size(); ++i) reply.segments[i].length = lengths.at(i);
+  return reply;
+}
+inline bool IsError(const Header& header, uint32_t xid, uint32_t err) {
+  return header.status == ParseStatus::kOk && header.proc == rpcrdma::kError && header.xid == xid && header.err == err;
 }
 
 }  // namespace stag::replay::test

@@ -10,26 +10,6 @@ namespace {
 using namespace test;
 using rpcrdma::Segment;
 
-constexpr uint32_t kProgram = 100003;
-
-Buffer NullCall(uint32_t xid) { return MakeCall(xid, kProgram, 3, 0); }
-Header Call(uint32_t xid, uint32_t credit = 32) { return MakeHeader(rpcrdma::kMsg, xid, credit); }
-Segment SegmentOf(const Region& region) {
-  return {region.handle, static_cast<uint32_t>(region.bytes.size()), region.offset};
-}
-// RDMA_MSG or RDMA_NOMSG with the chunks of `call`, whose segments return `lengths`.
-Header ReplyTo(const Header& call, uint32_t proc, std::vector<uint32_t> lengths, uint32_t credit = 32) {
-  Header reply = MakeHeader(proc, call.xid, credit);
-  reply.write_chunks = call.write_chunks;
-  reply.reply_chunk = call.reply_chunk;
-  reply.segments = call.segments;
-  for (size_t i = 0; i < reply.segments.size(); ++i) reply.segments[i].length = lengths.at(i);
-  return reply;
-}
-bool IsError(const Header& header, uint32_t xid, uint32_t err) {
-  return header.status == ParseStatus::kOk && header.proc == rpcrdma::kError && header.xid == xid && header.err == err;
-}
-
 TEST(RelayLink, ShortCallAndReply) {
   Between between;
   Header header;
