@@ -35,7 +35,7 @@ std::string CannotCreate(const std::string& path) {
 
 }  // namespace
 
-void AddLiveOptions(CLI::App& command, LiveOptions& options) {
+void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway) {
   options.command = "stag " + command.get_name();
   command
       .add_option("--transport", options.transport,
@@ -45,8 +45,9 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options) {
   command.add_flag_callback(
       "--no-crc", [&options] { options.crc = false; },
       "Software iWARP: do not ask for a CRC (there is one all the same when the peer asks)");
-  command.add_flag("--check", options.check,
-                   "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
+  if (!judges_anyway)
+    command.add_flag("--check", options.check,
+                     "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
   command
       .add_option("-w,--record", options.record,
                   "Write what is sent and received as RoCEv2 or iWARP frames to a new pcapng file")

@@ -23,8 +23,9 @@ struct LiveOptions : CommonOptions {
   std::string command;  // "stag serve"
 };
 
-// Adds --transport, --no-crc, --check and --record. The output options are the command's own.
-void AddLiveOptions(CLI::App& command, LiveOptions& options);
+// Adds --transport, --no-crc, --record and, unless the command judges anyway, --check. The output options are the
+// command's own.
+void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway = false);
 
 // For AddParsed: HOST[:PORT] or [ADDR]:PORT.
 std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to);

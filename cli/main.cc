@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   AddGenerate(app, run);
   AddReplay(app, run);
   AddRelay(app, run);
+  AddProbe(app, run);
   AddCompletion(app, run);
 
   try {

@@ -26,6 +26,10 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats
         "; json, one document; sarif, for code scanning; junit, for continuous "
         "integration";
   }
+  if (formats == Formats::kTests) {
+    choices.emplace_back("junit", Format::kJunit);
+    description += "; junit, for continuous integration";
+  }
   AddChoice<Format>(command, "--format", options.format, std::move(choices), description);
   AddChoice<Color>(command, "--color", options.color,
                    {{"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}},

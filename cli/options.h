@@ -38,8 +38,8 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
 // An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
 CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
                        const std::string& type, const std::string& description);
-// What --format may be: what every command has, and the reports of `stag check`.
-enum class Formats : uint8_t { kLines, kReports };
+// What --format may be: what every command has, the reports of `stag check`, or JUnit's besides.
+enum class Formats : uint8_t { kLines, kReports, kTests };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
@@ -65,5 +65,6 @@ void AddServe(CLI::App& app, Run& run);
 void AddGenerate(CLI::App& app, Run& run);
 void AddReplay(CLI::App& app, Run& run);
 void AddRelay(CLI::App& app, Run& run);
+void AddProbe(CLI::App& app, Run& run);
 
 }  // namespace stag::cli

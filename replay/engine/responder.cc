@@ -11,6 +11,7 @@
 
 #include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
+#include "replay/engine/eligible.h"
 #include "replay/engine/layout.h"
 #include "replay/engine/settings.h"
 
@@ -211,6 +212,7 @@ void Responder::Impl::Answer(size_t index) {
   // The xid of the RPC message must be the header's (section 4.2.1).
   if (call.size() < 8 || LoadBe32(call.data()) != job.call.xid || LoadBe32(call.data() + 4) != rpc::kCall)
     return Error(index, rpcrdma::kErrChunk);
+  if (!ReducesOnlyEligible(job.call, call)) return Error(index, rpcrdma::kErrChunk);  // section 6.1
   job.answer.Clear();
   service.OnCall(call, job.answer);
   if (job.answer.refused) return Error(index, rpcrdma::kErrChunk);

@@ -32,6 +32,7 @@ ALLOWED = {
     "capture/file": ["protocol"],
     "capture/live": ["protocol", "capture/file"],
     "replay": ["protocol", "session", "capture/file"],
+    "replay/probe": ["protocol", "session", "conformance/engine", "replay"],
     "cli": ["protocol", "session", "conformance", "capture", "replay"],
     "pcaps/generator": ["protocol", "session/fabric/fabric_event.h", "capture/file", "conformance/catalogue",
                         "conformance/engine/finding.h", "tests/support"],

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/probe_report.h"
+
+#include "cli/text.h"
+#include "conformance/report/format.h"
+#include "protocol/rpc/message.h"
+
+namespace stag::cli {
+namespace {
+
+using conformance::Markup;
+using conformance::Printable;
+using replay::probe::Outcome;
+using replay::probe::Probe;
+using replay::probe::Verdict;
+using replay::probe::VerdictName;
+
+double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+template <typename Texts>
+void PutList(Buffer& out, std::string_view name, const Texts& texts) {
+  Put(out, ",\"{}\":[", name);
+  std::string_view separator;
+  for (const auto& text : texts) {
+    Put(out, "{}", separator);
+    PutJson(out, std::string_view(text));
+    separator = ",";
+  }
+  Put(out, "]");
+}
+
+void PutMember(Buffer& out, std::string_view name, std::string_view text) {
+  Put(out, ",\"{}\":", name);
+  if (text.empty())
+    Put(out, "null");
+  else
+    PutJson(out, text);
+}
+
+// What a probe is, up to the comma behind it.
+void PutProbeJson(Buffer& out, const Probe& probe) {
+  Put(out, "{{\"type\":\"probe\",\"id\":\"{}\"", probe.id);
+  PutMember(out, "title", probe.title);
+  PutList(out, "spec", replay::probe::Parts(probe.sections));
+  PutList(out, "rules", replay::probe::Parts(probe.rules));
+}
+
+std::string_view ColorOf(Verdict verdict, const Style& style) {
+  switch (verdict) {
+    case Verdict::kPassed: return style.green;
+    case Verdict::kFailed: return style.red;
+    case Verdict::kInconclusive: return style.yellow;
+    case Verdict::kSkipped: break;
+  }
+  return style.dim;
+}
+
+// All that an outcome says, in lines that begin with what each is.
+void PutDetails(Buffer& out, const Outcome& outcome, std::string_view indent) {
+  const auto line = [&](std::string_view name, std::string_view text) {
+    if (!text.empty()) Put(out, "{}{:<10}{}\n", indent, name, Printable(text));
+  };
+  line("expected", outcome.expected);
+  line("came", outcome.came);
+  line("because", outcome.why);
+  for (const std::string& finding : outcome.findings) line("finding", finding);
+  for (const std::string& advice : outcome.advice) line("advice", advice);
+}
+
+std::string ProgramText(const replay::probe::Target& target) {
+  if (!target.known) return "no program known";
+  if (target.echo) return "ECHO";
+  const char* name = rpc::ProgramName(target.program, target.version);
+  return fmt::format("{} version {}", name ? name : std::to_string(target.program), target.version);
+}
+
+}  // namespace
+
+void PutProbeTable(Buffer& out, std::span<const Probe* const> probes, Format format, const Style& style) {
+  if (format != Format::kJsonl)
+    Put(out, "{}{:<30}{}{}\n", style.bold, "PROBE", "WHAT THE SERVER IS TO DO", style.reset);
+  for (const Probe* probe : probes) {
+    if (format == Format::kJsonl) {
+      PutProbeJson(out, *probe);
+      PutMember(out, "asks", probe->asks);
+      Put(out, "}\n");
+    } else {
+      Put(out, "{:<30}{}\n", probe->id, probe->title);
+    }
+  }
+  if (format != Format::kJsonl) Put(out, "{}; stag probe --explain PROBE tells more\n", Count(probes.size(), "probe"));
+}
+
+void PutProbeExplanation(Buffer& out, const Probe& probe, Format format, const Style& style) {
+  const Probe* const one[] = {&probe};
+  if (format == Format::kJsonl) return PutProbeTable(out, one, format, style);
+  constexpr size_t kWidth = 100;
+  Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title,
+      conformance::Wrapped(probe.asks, 2, kWidth));
+  Put(out, "  {}specification{} {}\n", style.bold, style.reset, probe.sections);
+  if (!probe.rules.empty())
+    Put(out, "  {}rules{}         {}; stag explain RULE tells more\n", style.bold, style.reset, probe.rules);
+}
+
+void ProbeReport::Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target) {
+  server_ = server;
+  Buffer& out = output_.buffer();
+  if (options_.format == Format::kText && !options_.quiet)
+    Put(out, "{} by {}: {}{}\n", Printable(server), transport, ProgramText(target),
+        target.file.empty() ? "" : ", with a file in the export");
+  if (options_.format == Format::kJsonl) {
+    Put(out, "{\"type\":\"server\"");
+    PutMember(out, "to", server);
+    PutMember(out, "transport", transport);
+    Put(out, ",\"program\":{},\"version\":{},\"program_known\":{},\"export\":{}}}\n", target.program, target.version,
+        target.known, !target.file.empty());
+  }
+  output_.Flush();
+}
+
+void ProbeReport::Add(const Probe& probe, const Outcome& outcome) {
+  ++counts_[static_cast<size_t>(outcome.verdict)];
+  time_ += outcome.time;
+  switch (options_.format) {
+    case Format::kJsonl: PutJsonl(probe, outcome); break;
+    case Format::kJunit: PutJunit(probe, outcome); break;
+    default: PutText(probe, outcome);
+  }
+  output_.Flush();
+}
+
+void ProbeReport::PutText(const Probe& probe, const Outcome& outcome) {
+  if (options_.quiet && outcome.verdict != Verdict::kFailed) return;
+  const Style& style = output_.style();
+  Buffer& out = output_.buffer();
+  Put(out, "{}{:<13}{}{:<30}{}\n", ColorOf(outcome.verdict, style), VerdictName(outcome.verdict), style.reset, probe.id,
+      probe.title);
+  PutDetails(out, outcome, "             ");
+  if (outcome.verdict == Verdict::kFailed) Put(out, "             {:<10}{}\n", "asked by", probe.sections);
+}
+
+void ProbeReport::PutJsonl(const Probe& probe, const Outcome& outcome) {
+  Buffer& out = output_.buffer();
+  PutProbeJson(out, probe);
+  Put(out, ",\"verdict\":\"{}\"", VerdictName(outcome.verdict));
+  PutMember(out, "expected", outcome.expected);
+  PutMember(out, "came", outcome.came);
+  PutMember(out, "why", outcome.why);
+  PutList(out, "findings", outcome.findings);
+  PutList(out, "advice", outcome.advice);
+  Put(out, ",\"seconds\":{:.6f}}}\n", Seconds(outcome.time));
+}
+
+void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
+  Buffer details;
+  PutDetails(details, outcome, "");
+  const std::string text = Markup({details.data(), details.size()});
+  cases_ +=
+      fmt::format("<testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\">", probe.id.substr(0, probe.id.find('.')),
+                  Markup(fmt::format("{} {}", probe.id, probe.title)), Seconds(outcome.time));
+  if (outcome.verdict == Verdict::kFailed) {
+    const std::string first = outcome.came.empty()
+                                  ? outcome.findings.front()
+                                  : fmt::format("expected {}; came {}", outcome.expected, outcome.came);
+    cases_ += fmt::format("<failure message=\"{}\" type=\"probe\">{}</failure>", Markup(first), text);
+  } else if (outcome.verdict != Verdict::kPassed) {
+    cases_ += fmt::format("<skipped message=\"{}: {}\"/>", VerdictName(outcome.verdict), Markup(outcome.why));
+  } else if (!text.empty()) {
+    cases_ += fmt::format("<system-out>{}</system-out>", text);
+  }
+  cases_ += "</testcase>\n";
+}
+
+void ProbeReport::Finish(size_t not_run, std::string_view why) {
+  Buffer& out = output_.buffer();
+  size_t run = 0;
+  for (const size_t count : counts_) run += count;
+  const size_t passed = count(Verdict::kPassed), failed = count(Verdict::kFailed);
+  const size_t inconclusive = count(Verdict::kInconclusive), skipped = count(Verdict::kSkipped);
+  switch (options_.format) {
+    case Format::kJsonl:
+      Put(out, "{{\"type\":\"summary\",\"probes\":{},\"passed\":{},\"failed\":{},\"inconclusive\":{},\"skipped\":{}",
+          run, passed, failed, inconclusive, skipped);
+      Put(out, ",\"not_run\":{}", not_run);
+      PutMember(out, "why_not_run", why);
+      Put(out, ",\"seconds\":{:.6f}}}\n", Seconds(time_));
+      break;
+    case Format::kJunit:
+      Put(out,
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"stag probe\">\n<testsuite name=\"{}\" "
+          "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.6f}\">\n{}</testsuite>\n</testsuites>\n",
+          Markup(server_), run, failed, inconclusive + skipped, Seconds(time_), cases_);
+      break;
+    default:
+      if (not_run > 0) Put(out, "{} not run: {}\n", Count(not_run, "probe"), why);
+      if (options_.quiet) break;
+      Put(out, "{}: {} passed, {} failed, {} inconclusive, {} skipped; {:.1f} s\n", Count(run, "probe"), passed, failed,
+          inconclusive, skipped, Seconds(time_));
+  }
+  output_.Flush();
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/probe/bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "protocol/nfs/walk.h"
+#include "replay/engine/settings.h"
+#include "replay/generate/nfs3_calls.h"
+#include "replay/serve/echo.h"
+
+namespace stag::replay::probe {
+namespace {
+
+constexpr uint32_t kThreshold = 4096;     // that the probes offer, both ways
+constexpr uint32_t kReceiveSize = 65536;  // more than is offered, so that a Send that is too large still comes
+constexpr uint32_t kCredits = 32;         // requested
+
+uint32_t NewXid() {
+  static uint32_t next = std::random_device{}();
+  return next++;
+}
+
+}  // namespace
+
+Bench::Bench(Transport& transport, const ProbeOptions& options, const Target& target, EventLog* log)
+    : transport_(transport), options_(options), target_(target), log_(log) {}
+
+Link& Bench::Connect(const Terms& terms) {
+  EndpointOptions end;
+  end.receives = terms.receives;
+  end.receive_size = kReceiveSize;
+  end.private_data = terms.private_data.value_or(EncodeSettings(kThreshold, kThreshold, terms.remote_invalidation));
+  end.crc = options_.crc;
+  end.events = log_;
+  end.connect_timeout = options_.patience.answer;
+  auto connected = transport_.Connect(options_.to, end);
+  if (!connected) Failed("a connection", connected.error().message);
+  return *links_.emplace_back(std::make_unique<Link>(std::move(*connected), options_.patience, end.private_data));
+}
+
+Call Bench::Make(uint32_t program, uint32_t version, uint32_t procedure, Bytes arguments) {
+  Call call;
+  call.header.xid = NewXid();
+  call.header.vers = rpcrdma::kVersion1;
+  call.header.credit = kCredits;
+  call.header.proc = rpcrdma::kMsg;
+  RpcCalls(program, version, options_.credential).Begin(procedure, call.rpc);
+  StoreBe32(call.rpc.data(), call.header.xid);
+  call.rpc.insert(call.rpc.end(), arguments.begin(), arguments.end());
+  return call;
+}
+
+Call Bench::Long(Link& link, uint32_t size) {
+  std::vector<std::byte> arguments;
+  Writer out(arguments);
+  if (target_.echo) {
+    out.Opaque(Pattern(size));
+    Call call = Make(kEchoProgram, kEchoVersion, kEchoProcedure, arguments);
+    link.MakeLong(call);
+    return call;
+  }
+  if (target_.file.empty()) Skipped("a Call with a long Reply is needed: give --export, or stag serve --mode echo");
+  nfs3::PutRead(out, target_.file, 0, size);
+  return Make(nfs::kNfsProgram, 3, nfs3::kRead, arguments);
+}
+
+void Bench::ExpectLong(Bytes reply, uint32_t size) {
+  const std::string status = TakeResults(reply).failure;
+  if (!status.empty()) Failed("an RPC Reply (SUCCESS)", fmt::format("an RPC Reply ({})", status));
+  if (reply.size() < size || !std::ranges::equal(reply.last(size), Pattern(size)))
+    Failed(fmt::format("a Reply that ends with the {} bytes that were asked for", size),
+           fmt::format("a Reply of {} bytes that does not", reply.size()));
+}
+
+std::string Bench::Status(Link& link, const Call& call, const Message& answer) {
+  const std::vector<std::byte> reply = link.RpcReply(call, answer);
+  std::string failure = TakeResults(reply).failure;
+  return failure.empty() ? "SUCCESS" : failure;
+}
+
+void Bench::ExpectStatus(Link& link, const Call& call, const Message& answer, std::string_view status) {
+  const std::string came = Status(link, call, answer);
+  if (came != status) Failed(fmt::format("an RPC Reply ({})", status), fmt::format("an RPC Reply ({})", came));
+}
+
+void Bench::ExpectNull(Link& link, const Call& call, const Message& answer) const {
+  if (target_.known)
+    ExpectStatus(link, call, answer, "SUCCESS");
+  else
+    (void)Status(link, call, answer);
+}
+
+void Bench::ExpectError(const Call& call, const Message& answer, rpcrdma::ErrorCode code) {
+  const rpcrdma::Header& header = answer.header;
+  const std::string expected = fmt::format("RDMA_ERROR {}", rpcrdma::ErrorName(code));
+  if (header.words < 4 || header.proc != rpcrdma::kError || header.err != code) Failed(expected, Describe(answer));
+  if (header.vers != call.header.vers)
+    Failed(fmt::format("{} with the Call's version, {}", expected, call.header.vers),
+           fmt::format("version {}", header.vers));
+  if (code == rpcrdma::kErrVers && !(header.error_range && header.vers_low <= 1 && header.vers_high >= 1))
+    Failed("a range of versions with version 1 in it", Describe(answer));
+}
+
+void Bench::Settle() {
+  for (const auto& link : links_) link->Settle();
+}
+
+void Bench::Disconnect() {
+  for (const auto& link : links_) link->Disconnect();
+}
+
+}  // namespace stag::replay::probe

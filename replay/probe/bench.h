@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Bench: what a probe works with: connections to the server, Calls that suit it, and what their answers must be.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "replay/generate/rpc_calls.h"
+#include "replay/probe/link.h"
+
+namespace stag::replay::probe {
+
+struct ProbeOptions {
+  HostPort to;
+  // Whose NULL is called; none: the first of NFS versions 3 and 4 and ECHO (replay/serve/echo.h) that the server has.
+  std::optional<uint32_t> program, version;
+  // NFSv3: the exported directory, and the port of MOUNT (none: the portmapper knows); or the directory's file handle.
+  std::string path;
+  std::optional<uint16_t> mount_port;
+  std::vector<std::byte> directory;
+  Credential credential;
+  Patience patience;
+  bool crc = true;
+};
+
+// What the probes know of the server.
+struct Target {
+  uint32_t program = 0, version = 0;
+  bool known = false;                // NULL of the program succeeds
+  bool echo = false;                 // the program is ECHO
+  std::vector<std::byte> directory;  // NFSv3 handle; empty: there is none
+  std::vector<std::byte> file;       // in it: a file with Pattern(kFileSize)
+};
+inline constexpr uint32_t kFileSize = 65536;
+
+// What a connection is asked for with.
+struct Terms {
+  std::optional<std::vector<std::byte>> private_data = {};  // none: of RFC 8797, 4096 bytes both ways, R as below
+  bool remote_invalidation = false;                         // the R flag
+  uint32_t receives = 64;
+};
+
+class Bench {
+ public:
+  // All must outlive the Bench. `log`: nullptr: nobody listens.
+  Bench(Transport& transport, const ProbeOptions& options, const Target& target, EventLog* log);
+  const ProbeOptions& options() const { return options_; }
+  const Target& target() const { return target_; }
+  const Transport& transport() const { return transport_; }
+
+  // Lives until the end of the Bench. Ends the probe when the server refuses.
+  Link& Connect(const Terms& terms = {});
+  bool connected() const { return !links_.empty(); }
+
+  // Calls with a new xid and AUTH_SYS.
+  Call Make(uint32_t program, uint32_t version, uint32_t procedure, Bytes arguments = {});
+  Call Null() { return Make(target_.program, target_.version, 0); }
+  // A Call whose Reply has more than `size` bytes, `size` of them Pattern(size) at the end (a multiple of four, at most
+  // kFileSize). Skips the probe when the server has none that is known.
+  Call Long(Link& link, uint32_t size);
+  bool has_long() const { return target_.echo || !target_.file.empty(); }
+  // Ends the probe when `reply` does not end with that.
+  static void ExpectLong(Bytes reply, uint32_t size);
+
+  // "SUCCESS", "PROG_UNAVAIL", ... of the RPC Reply that `answer` must be.
+  static std::string Status(Link& link, const Call& call, const Message& answer);
+  static void ExpectStatus(Link& link, const Call& call, const Message& answer, std::string_view status);
+  // Any RPC Reply, and SUCCESS when the program is known.
+  void ExpectNull(Link& link, const Call& call, const Message& answer) const;
+  void AskNull(Link& link) { AskNull(link, Null()); }
+  void AskNull(Link& link, const Call& call) { ExpectNull(link, call, link.Ask(call)); }
+  // An RDMA_ERROR, with xid and version of the Call (RFC 8166 section 4.5).
+  static void ExpectError(const Call& call, const Message& answer, rpcrdma::ErrorCode code);
+
+  // What is allowed and not as it should be.
+  void Advise(std::string text) { advice_.push_back(std::move(text)); }
+  std::vector<std::string>& advice() { return advice_; }
+  // At the end: of all connections.
+  void Settle();
+  void Disconnect();
+
+ private:
+  Transport& transport_;
+  const ProbeOptions& options_;
+  const Target& target_;
+  EventLog* log_;
+  std::vector<std::unique_ptr<Link>> links_;
+  std::vector<std::string> advice_;
+};
+
+}  // namespace stag::replay::probe

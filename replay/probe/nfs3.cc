@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Probes of READ and WRITE of NFSv3 with chunks of all shapes (RFC 8267; RFC 8166 sections 3.4 and 4.3), every byte
+// verified. They read the Bench's file, and write behind its end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <numeric>
+
+#include "protocol/nfs/walk.h"
+#include "replay/generate/nfs3_calls.h"
+#include "replay/probe/bench.h"
+
+namespace stag::replay::probe {
+namespace {
+
+using Data = std::vector<std::byte>;
+using Lengths = std::vector<uint32_t>;
+
+constexpr uint64_t kPlayground = 2 * kFileSize;  // where WRITEs go
+constexpr uint32_t kInline = 512;                // of READ and WRITE, fits any threshold
+
+void NeedFile(const Bench& bench) {
+  if (bench.target().file.empty()) Skipped("an NFSv3 export is needed: give --export");
+}
+
+template <typename Put>
+Call Make(Bench& bench, uint32_t procedure, Put put) {
+  Data arguments;
+  Writer out(arguments);
+  put(out);
+  return bench.Make(nfs::kNfsProgram, 3, procedure, arguments);
+}
+
+Call ReadCall(Bench& bench, uint64_t offset, uint32_t count) {
+  return Make(bench, nfs3::kRead, [&](Writer& out) { nfs3::PutRead(out, bench.target().file, offset, count); });
+}
+
+// Up to the count of the data.
+Call WriteCall(Bench& bench, uint64_t offset, size_t count) {
+  return Make(bench, nfs3::kWrite, [&](Writer& out) {
+    nfs3::PutWrite(out, bench.target().file, offset, static_cast<uint32_t>(count), nfs3::kFileSync);
+  });
+}
+
+// The results of a Reply that succeeds.
+Data Results(Link& link, const Call& call, const Message& answer) {
+  const Data reply = link.RpcReply(call, answer);
+  const RpcResults results = TakeResults(reply);
+  if (!results.failure.empty()) Failed("an RPC Reply (SUCCESS)", fmt::format("an RPC Reply ({})", results.failure));
+  return {results.bytes.begin(), results.bytes.end()};
+}
+
+void ExpectStatus(const nfs3::Status& result, std::string_view what) {
+  if (!result.ok) Failed(fmt::format("{} with results that can be read", what), "results that cannot");
+  if (result.status == 0) return;
+  const char* name = nfs::StatusName(3, result.status);
+  Failed(fmt::format("{} that succeeds", what), name ? name : std::to_string(result.status));
+}
+
+void ExpectSame(Bytes came, Bytes expected, std::string_view what) {
+  if (came.size() != expected.size())
+    Failed(fmt::format("{} bytes of {}", expected.size(), what), fmt::format("{} bytes", came.size()));
+  const auto [at, ignored] = std::ranges::mismatch(came, expected);
+  if (at != came.end())
+    Failed(fmt::format("the {} as they are", what), fmt::format("another byte at offset {}", at - came.begin()));
+}
+
+// Without any chunk.
+Data ReadInline(Bench& bench, Link& link, uint64_t offset, size_t size) {
+  Data all;
+  while (all.size() < size) {
+    const auto count = static_cast<uint32_t>(std::min<size_t>(kInline, size - all.size()));
+    const Call call = ReadCall(bench, offset + all.size(), count);
+    const Data results = Results(link, call, link.Ask(call));
+    const nfs3::ReadResult result = nfs3::DecodeRead(results, {});
+    ExpectStatus(result, "a READ");
+    if (result.data.empty()) break;
+    all.insert(all.end(), result.data.begin(), result.data.end());
+  }
+  return all;
+}
+
+void ExpectWritten(Link& link, const Call& call, const Message& answer, size_t count) {
+  const nfs3::WriteResult result = nfs3::DecodeWrite(Results(link, call, answer));
+  ExpectStatus(result, "a WRITE");
+  if (result.count != count)
+    Failed(fmt::format("a WRITE of {} bytes", count), fmt::format("{} bytes written", result.count));
+}
+
+void WriteInline(Bench& bench, Link& link, uint64_t offset, Bytes data) {
+  Call call = WriteCall(bench, offset, data.size());
+  Writer out(call.rpc);
+  out.Put(data);
+  out.Zeros(static_cast<size_t>(RoundUp4(data.size()) - data.size()));
+  ExpectWritten(link, call, link.Ask(call), data.size());
+}
+
+uint32_t Sum(const Lengths& lengths) { return std::accumulate(lengths.begin(), lengths.end(), 0u); }
+
+// WRITE of `count` bytes by a Read chunk with segments of these lengths; what they have more is padding. Then the file
+// is read: these bytes, and what was behind them.
+void WriteReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool long_call = false) {
+  const Data behind(8, std::byte{0x11}), data = Pattern(count);
+  WriteInline(bench, link, kPlayground + count, behind);
+  Call call = WriteCall(bench, kPlayground, count);
+  Data chunk = data;
+  chunk.resize(Sum(lengths));
+  const auto position = static_cast<uint32_t>(call.rpc.size());
+  if (long_call) link.MakeLong(call);
+  AddRead(call, position, link.Offer(lengths, Access::kRemoteRead, chunk));
+  ExpectWritten(link, call, link.Ask(call), count);
+  Data expected = data;
+  expected.insert(expected.end(), behind.begin(), behind.end());
+  ExpectSame(ReadInline(bench, link, kPlayground, expected.size()), expected, "bytes that were written");
+}
+
+void Write(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  for (const Lengths& lengths :
+       std::initializer_list<Lengths>{{4}, {1024, 2048}, {1, 3, 4096, 2, 6}, {4000, 4000, 8000}})
+    WriteReduced(bench, link, Sum(lengths), lengths);
+}
+
+void WriteOdd(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  for (const Lengths& lengths : std::initializer_list<Lengths>{{1}, {3}, {2, 3}, {1, 1, 1021}, {4096, 1}, {3333, 3334}})
+    WriteReduced(bench, link, Sum(lengths), lengths);
+}
+
+void WritePadded(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  WriteReduced(bench, link, 5, {8});
+  WriteReduced(bench, link, 1023, {1000, 24});
+  WriteReduced(bench, link, 6, {6, 2});  // a segment of padding alone
+}
+
+void WriteLong(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  // The data in the Position Zero Read chunk, with the rest.
+  for (const uint32_t count : {5u, 4096u}) {
+    Call call = WriteCall(bench, kPlayground, count);
+    Writer out(call.rpc);
+    out.Put(Pattern(count));
+    out.Zeros(static_cast<size_t>(RoundUp4(count) - count));
+    link.MakeLong(call, {20, static_cast<uint32_t>(call.rpc.size()) - 20});
+    ExpectWritten(link, call, link.Ask(call), count);
+    ExpectSame(ReadInline(bench, link, kPlayground, count), Pattern(count), "bytes that were written");
+  }
+  // The data in a Read chunk of their own.
+  WriteReduced(bench, link, 4097, {4000, 97}, true);
+}
+
+// READ of the file's first `count` bytes into a Write chunk with segments of these lengths.
+void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool reply_chunk = false) {
+  Call call = ReadCall(bench, 0, count);
+  AddWrite(call, link.Offer(lengths, Access::kRemoteWrite));
+  if (reply_chunk) SetReply(call, link.Offer({1024}, Access::kRemoteWrite));
+  const Message answer = link.Ask(call);
+  const Data results = Results(link, call, answer);
+  const Data chunk = link.Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]);
+  if (chunk.empty()) Failed("the data in the Write chunk", "an unused Write chunk");
+  if (chunk.size() != count)
+    Failed(fmt::format("a Write chunk with {} bytes, the length of the item", count),
+           fmt::format("{} bytes", chunk.size()));
+  const Bytes chunks[] = {chunk};
+  const nfs3::ReadResult result = nfs3::DecodeRead(results, chunks);
+  ExpectStatus(result, "a READ");
+  ExpectSame(result.data, Pattern(count), "bytes of the file");
+}
+
+void Read(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  for (const Lengths& lengths : std::initializer_list<Lengths>{{4}, {4096}, {1024, 2048}, {4, 4096, 8, 12}})
+    ReadReduced(bench, link, Sum(lengths), lengths);
+}
+
+void ReadOdd(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  for (const Lengths& lengths : std::initializer_list<Lengths>{{1}, {3}, {2, 3}, {1, 999, 1}, {4096, 1}, {3333, 3334}})
+    ReadReduced(bench, link, Sum(lengths), lengths);
+}
+
+void ReadRoom(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  ReadReduced(bench, link, 5, {8});  // room for the padding
+  ReadReduced(bench, link, 100, {4096});
+  ReadReduced(bench, link, 1001, {1000, 1000, 1000});
+}
+
+void ReadBothChunks(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  ReadReduced(bench, link, 4097, {4096, 4096}, true);
+}
+
+void ReadEmptyChunk(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  Call call = ReadCall(bench, 0, kInline);
+  call.header.write_chunks.push_back({0, 0});
+  const nfs3::ReadResult result = nfs3::DecodeRead(Results(link, call, link.Ask(call)), {});
+  ExpectStatus(result, "a READ");
+}
+
+// A READ whose Write chunk is not used, for there is no data: at the end of the file, and of a file that is none.
+void ReadNothing(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  const auto ask = [&](const Call& call, std::string_view what) {
+    const Message answer = link.Ask(call);
+    Data results = Results(link, call, answer);
+    if (!link.Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]).empty())
+      Failed(fmt::format("an unused Write chunk, for {}", what), "one with data");
+    return results;
+  };
+  Call end = ReadCall(bench, uint64_t{1} << 40, 4096);
+  AddWrite(end, link.Offer({4096}, Access::kRemoteWrite));
+  const Data results = ask(end, "the READ is beyond the end of the file");
+  const nfs3::ReadResult result = nfs3::DecodeRead(results, {});
+  ExpectStatus(result, "a READ beyond the end");
+  if (!result.data.empty()) Failed("no data beyond the end of the file", fmt::format("{} bytes", result.data.size()));
+
+  const Data nobody(32, std::byte{0xee});
+  Call stale = Make(bench, nfs3::kRead, [&](Writer& out) { nfs3::PutRead(out, nobody, 0, 4096); });
+  AddWrite(stale, link.Offer({2048, 2048}, Access::kRemoteWrite));
+  if (nfs3::DecodeRead(ask(stale, "there is no such file"), {}).status == 0)
+    Failed("a READ that fails, for there is no such file", "NFS3_OK");
+}
+
+// GETATTR whose file handle was moved to a Read chunk: not to be executed.
+void NotEligible(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  const Bytes handle = bench.target().file;
+  Call call = Make(bench, nfs3::kGetattr, [&](Writer& out) { out.U32(static_cast<uint32_t>(handle.size())); });
+  const auto position = static_cast<uint32_t>(call.rpc.size());
+  AddRead(call, position, link.Offer({static_cast<uint32_t>(handle.size())}, Access::kRemoteRead, handle));
+  const Message answer = link.Ask(call, "RDMA_ERROR ERR_CHUNK, or GARBAGE_ARGS");
+  if (answer.header.proc == rpcrdma::kError) return Bench::ExpectError(call, answer, rpcrdma::kErrChunk);
+  if (const std::string status = Bench::Status(link, call, answer); status != "GARBAGE_ARGS")
+    Failed("RDMA_ERROR ERR_CHUNK, or GARBAGE_ARGS, for a file handle may not be reduced",
+           fmt::format("an RPC Reply ({})", status));
+}
+
+}  // namespace
+
+std::span<const Probe> Nfs3Probes() {
+  static const Probe probes[] = {
+      {"nfs3.write", "WRITE takes its data from a Read chunk",
+       "WRITEs whose data are in a Read chunk of one to five segments; then the file is read.",
+       "RFC 8166 3.4.5, RFC 8267 4", "RDLIST-003, RDLIST-007, DDP-003", Write},
+      {"nfs3.write-odd", "WRITE of odd lengths without padding",
+       "WRITEs of 1 to 6667 bytes, whose Read chunks have no padding: exactly these bytes are written.",
+       "RFC 8166 3.4.5, RFC 8166 3.4.4", "PAD-004, PAD-005", WriteOdd},
+      {"nfs3.write-padded", "WRITE with padding in the Read chunk",
+       "WRITEs of 5, 6 and 1023 bytes whose Read chunks have padding, too, once as a segment of its own: it is not "
+       "written.",
+       "RFC 8166 3.4.5", "PAD-003, PAD-007, PAD-009", WritePadded},
+      {"nfs3.write-long", "WRITE as a Long Call",
+       "WRITEs by a Position Zero Read chunk, with the data in it and with the data in a Read chunk of their own.",
+       "RFC 8166 3.5.3, RFC 8166 4.3.1", "LONG-003, LONG-007, LONG-010, RDLIST-004", WriteLong},
+      {"nfs3.read", "READ puts its data into the Write chunk",
+       "READs with a Write chunk of one to four segments, exactly as long as the data.",
+       "RFC 8166 3.4.6, RFC 8166 4.3.2", "WRLIST-005, WRLIST-006, WRLIST-010, WRLIST-018, DDP-003", Read},
+      {"nfs3.read-odd", "READ of odd lengths writes no padding",
+       "READs of 1 to 6667 bytes: nothing is written behind the last byte.", "RFC 8166 3.4.6",
+       "WRLIST-006, WRLIST-007, PAD-001", ReadOdd},
+      {"nfs3.read-room", "READ uses no more of a Write chunk than it needs",
+       "READs with Write chunks that are larger than the data: the lengths that come back are those of the data.",
+       "RFC 8166 3.4.6, RFC 8166 4.3.2", "WRLIST-004, WRLIST-006, WRLIST-007, WRLIST-009", ReadRoom},
+      {"nfs3.read-both-chunks", "READ with a Write chunk and a Reply chunk",
+       "A READ with both: the data are in the Write chunk.", "RFC 8166 3.5.3, RFC 8166 4.3.2",
+       "REPLY-009, REPLY-013, WRLIST-010", ReadBothChunks},
+      {"nfs3.read-empty-chunk", "An empty Write chunk brings the data inline",
+       "A READ with a Write chunk of no segments.", "RFC 8166 4.3.2", "WRLIST-011", ReadEmptyChunk},
+      {"nfs3.read-nothing", "A Write chunk without data comes back unused",
+       "READs beyond the end of the file, and of a file that does not exist.", "RFC 8166 4.3.2",
+       "WRLIST-008, WRLIST-009", ReadNothing},
+      {"nfs3.not-eligible", "What is not DDP-eligible is not taken from a Read chunk",
+       "A GETATTR whose file handle is in a Read chunk: it is not executed, and ERR_CHUNK or GARBAGE_ARGS comes.",
+       "RFC 8166 6.1, RFC 8166 4.5.2", "DDP-001, DDP-008", NotEligible},
+  };
+  return probes;
+}
+
+}  // namespace stag::replay::probe

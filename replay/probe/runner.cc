@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/probe/runner.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "protocol/nfs/walk.h"
+#include "replay/generate/caller.h"
+#include "replay/generate/nfs3_calls.h"
+#include "replay/generate/tcp_client.h"
+#include "replay/serve/echo.h"
+
+namespace stag::replay::probe {
+namespace {
+
+struct Nobody final : AnswerSink {
+  void OnAnswer(const Answer&) override {}
+};
+
+Result<void> Succeeded(const nfs3::Status& status, std::string_view procedure) {
+  if (!status.ok) return Fail(fmt::format("{}: results that cannot be read", procedure));
+  if (status.status != 0) return Fail(fmt::format("{}: NFS3ERR {}", procedure, status.status));
+  return {};
+}
+
+}  // namespace
+
+// The file that probes read, made and removed by an ordinary client.
+class Runner::Files {
+ public:
+  Files(Transport& transport, const ProbeOptions& options, EventLog* log)
+      : caller_(transport, Options(options, log), nobody_), calls_(nfs::kNfsProgram, 3, options.credential) {}
+
+  Result<void> Make(Target& target) {
+    directory_ = target.directory;
+    if (auto connected = caller_.Connect(); !connected) return connected;
+    auto created = Ask(nfs3::kCreate, [this](Writer& out) { nfs3::PutCreate(out, directory_, name_); });
+    if (!created) return tl::unexpected(created.error());
+    const nfs3::HandleResult file = nfs3::DecodeCreate(*created);
+    if (auto ok = Succeeded(file, "CREATE"); !ok) return ok;
+    made_ = true;
+    target.file.assign(file.handle.begin(), file.handle.end());
+    if (target.file.empty()) return Fail("CREATE gave no file handle");
+    const std::vector<std::byte> content = Pattern(kFileSize);
+    for (uint32_t at = 0; at < kFileSize; at += kStep) {
+      auto written = Ask(nfs3::kWrite, [&](Writer& out) {
+        nfs3::PutWrite(out, target.file, at, kStep, nfs3::kFileSync);
+        out.Put(Bytes(content).subspan(at, kStep));
+      });
+      if (!written) return tl::unexpected(written.error());
+      const nfs3::WriteResult result = nfs3::DecodeWrite(*written);
+      if (auto ok = Succeeded(result, "WRITE"); !ok) return ok;
+      if (result.count != kStep) return Fail("WRITE wrote less than it was given");
+    }
+    caller_.Disconnect();
+    return {};
+  }
+
+  Result<void> Remove() {
+    if (!made_) return {};
+    made_ = false;
+    auto ok = TryToRemove();
+    return ok ? ok : Fail(fmt::format("{} is left in the export: {}", name_, ok.error().message));
+  }
+
+ private:
+  static constexpr uint32_t kStep = 512;  // goes inline
+
+  static CallerOptions Options(const ProbeOptions& options, EventLog* log) {
+    CallerOptions caller;
+    caller.to = options.to;
+    caller.requester.credits = 1;
+    caller.requester.remote_invalidation = false;
+    caller.timeout = options.patience.answer;
+    caller.events = log;
+    caller.crc = options.crc;
+    return caller;
+  }
+  Result<void> TryToRemove() {
+    if (auto connected = caller_.Connect(); !connected) return connected;
+    auto removed = Ask(nfs3::kRemove, [this](Writer& out) { nfs3::PutName(out, directory_, name_); });
+    if (!removed) return tl::unexpected(removed.error());
+    auto ok = Succeeded(nfs3::DecodeRemove(*removed), "REMOVE");
+    caller_.Disconnect();
+    return ok;
+  }
+  template <typename Put>
+  Result<Bytes> Ask(uint32_t procedure, Put put) {
+    message_.clear();
+    calls_.Begin(procedure, message_);
+    Writer out(message_);
+    put(out);
+    return caller_.Ask({.message = message_});
+  }
+
+  Nobody nobody_;
+  Caller caller_;
+  const RpcCalls calls_;
+  const std::string name_ = fmt::format("stag-probe.{:08x}", std::random_device{}());
+  std::vector<std::byte> directory_, message_;
+  bool made_ = false;
+};
+
+Runner::Runner(Transport& transport, ProbeOptions options, fabric::Sink* also)
+    : transport_(transport), options_(std::move(options)), judge_(also) {}
+Runner::~Runner() = default;
+
+Result<void> Runner::Begin() {
+  try {
+    FindProgram();
+  } catch (const Ended& ended) {
+    const Outcome& outcome = ended.outcome;
+    if (outcome.verdict != Verdict::kFailed) return Fail(outcome.why);
+    return Fail(outcome.expected == "a connection"
+                    ? outcome.came
+                    : fmt::format("there is no RPC-over-RDMA server: for NULL came {}", outcome.came));
+  }
+  if (options_.path.empty() && options_.directory.empty()) return {};
+  target_.directory = options_.directory;
+  if (target_.directory.empty()) {
+    auto handle =
+        Mount(options_.to.host, options_.mount_port, options_.path, options_.credential, options_.patience.answer);
+    if (!handle) return tl::unexpected(handle.error());
+    target_.directory = std::move(*handle);
+  }
+  files_ = std::make_unique<Files>(transport_, options_, judge_.log());
+  if (auto made = files_->Make(target_); !made)
+    return Fail("no file can be made in the export: " + made.error().message);
+  return {};
+}
+
+void Runner::FindProgram() {
+  struct Candidate {
+    uint32_t program, version;
+  };
+  std::vector<Candidate> candidates = {{nfs::kNfsProgram, 3}, {nfs::kNfsProgram, 4}, {kEchoProgram, kEchoVersion}};
+  if (options_.program) candidates = {{*options_.program, options_.version.value_or(3)}};
+  Bench bench(transport_, options_, target_, judge_.log());
+  Link& link = bench.Connect();
+  target_.program = candidates[0].program;
+  target_.version = candidates[0].version;
+  for (const Candidate& candidate : candidates) {
+    const Call call = bench.Make(candidate.program, candidate.version, 0);
+    if (Bench::Status(link, call, link.Ask(call)) != "SUCCESS") continue;
+    target_ = {candidate.program, candidate.version, true, candidate.program == kEchoProgram, {}, {}};
+    break;
+  }
+  bench.Disconnect();
+}
+
+std::string Runner::WhyNotAlive() {
+  Bench bench(transport_, options_, target_, judge_.log());
+  try {
+    Link& link = bench.Connect();
+    bench.AskNull(link);
+    bench.Disconnect();
+  } catch (const Ended& ended) {
+    return ended.outcome.verdict == Verdict::kFailed ? ended.outcome.came : std::string{};
+  }
+  return {};
+}
+
+Outcome Runner::Run(const Probe& probe) {
+  const auto start = std::chrono::steady_clock::now();
+  (void)judge_.Take();
+  Outcome outcome;
+  Bench bench(transport_, options_, target_, judge_.log());
+  try {
+    probe.run(bench);
+    bench.Settle();
+  } catch (Ended& ended) {
+    outcome = std::move(ended.outcome);
+    bench.Disconnect();
+  }
+  outcome.advice = std::move(bench.advice());
+  if (outcome.verdict != Verdict::kSkipped) {
+    if (const std::string why = WhyNotAlive(); !why.empty()) {
+      gone_ = true;
+      if (outcome.verdict != Verdict::kFailed) outcome.expected = "a server that lives on";
+      outcome.came += fmt::format("{}the server is gone: {}", outcome.came.empty() ? "" : "; then ", why);
+      outcome.verdict = Verdict::kFailed;
+    }
+  }
+  Judge::Found found = judge_.Take();
+  outcome.findings = std::move(found.errors);
+  outcome.advice.insert(outcome.advice.end(), found.warnings.begin(), found.warnings.end());
+  if (!outcome.findings.empty()) outcome.verdict = Verdict::kFailed;
+  outcome.time = std::chrono::steady_clock::now() - start;
+  return outcome;
+}
+
+Result<void> Runner::Finish() {
+  if (!files_) return {};
+  return files_->Remove();
+}
+
+}  // namespace stag::replay::probe

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Runner: probes one server. Finds out what it has, runs probe after probe, and looks after each whether the server
+// still lives. Threads: one.
+#pragma once
+
+#include <memory>
+
+#include "protocol/base/result.h"
+#include "replay/probe/bench.h"
+#include "replay/probe/judge.h"
+
+namespace stag::replay::probe {
+
+class Runner {
+ public:
+  // `transport` and `also`, which gets every fabric event (nullptr: nobody), must outlive the Runner.
+  Runner(Transport& transport, ProbeOptions options, fabric::Sink* also = nullptr);
+  ~Runner();
+
+  // Whether there is a server that answers, and what it has. With an export: makes a file there. The error says why
+  // there is nothing to probe.
+  Result<void> Begin();
+  const Target& target() const { return target_; }
+  // One probe, and a NULL on another connection afterwards.
+  Outcome Run(const Probe& probe);
+  // The server does not answer any more.
+  bool gone() const { return gone_; }
+  // Removes the file. What could not be done is said by the error.
+  Result<void> Finish();
+
+ private:
+  class Files;
+  void FindProgram();
+  // Why the server does not; empty: it does.
+  std::string WhyNotAlive();
+
+  Transport& transport_;
+  const ProbeOptions options_;
+  Judge judge_;
+  Target target_;
+  std::unique_ptr<Files> files_;
+  bool gone_ = false;
+};
+
+}  // namespace stag::replay::probe

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stag probe against stag serve, on loopback: every mode, every format, the recording; wrong options; servers that are
+none, and one that dies.
+
+    probe_test.py STAG
+"""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import xml.etree.ElementTree
+
+STAG = None
+ENVIRONMENT = {**os.environ, "NO_COLOR": "1"}
+QUICK = ("--transport", "iwarp", "--settle", "5ms", "--timeout", "5s")
+
+
+def stag(*arguments):
+    return subprocess.run([STAG, *arguments], capture_output=True, text=True, timeout=120, env=ENVIRONMENT, check=False)
+
+
+def probe(*arguments):
+    return stag("probe", *QUICK, *arguments)
+
+
+def lines_of(done):
+    """The server, the probes by id, the summary."""
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return lines[0], {line["id"]: line for line in lines[1:-1]}, lines[-1]
+
+
+class Serving:
+    """stag serve, until the end of the block."""
+
+    def __init__(self, *arguments):
+        self.arguments = arguments
+
+    def __enter__(self):
+        self.process = subprocess.Popen([STAG, "serve", "--listen", "127.0.0.1:0", "--transport", "iwarp", "--format", "jsonl",
+                                         *self.arguments], stdout=subprocess.PIPE, text=True)
+        listening = json.loads(self.process.stdout.readline())
+        self.to = f"127.0.0.1:{listening['port']}"
+        self.mount_port = str(listening["mount_port"])
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.process.communicate(timeout=60)
+        assert self.process.returncode == 0
+
+
+class Probe(unittest.TestCase):
+    def status(self, done, status):
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+
+    def complains(self, done, text):
+        self.status(done, 2)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(text, done.stderr)
+
+    def test_every_mode_passes(self):
+        known = len(stag("probe", "--list", "--format", "jsonl").stdout.splitlines())
+        for mode, program in (("null", 100003), ("echo", 0x20020049), ("nfs-memory", 100003)):
+            with Serving("--mode", mode) as server:
+                done = probe(server.to, "--format", "jsonl")
+            self.status(done, 0)
+            self.assertEqual(done.stderr, "")
+            begin, probes, summary = lines_of(done)
+            self.assertEqual((begin["to"], begin["transport"], begin["program"]), (server.to, "iwarp", program))
+            self.assertTrue(begin["program_known"])
+            self.assertEqual(summary["probes"], known)
+            self.assertEqual(len(probes), known)
+            self.assertEqual((summary["failed"], summary["not_run"]), (0, 0))
+            self.assertEqual(sum(summary[v] for v in ("passed", "inconclusive", "skipped")), known)
+            for line in probes.values():
+                self.assertIn(line["verdict"], ("passed", "inconclusive", "skipped"))
+                self.assertEqual(line["why"] is None, line["verdict"] == "passed")
+
+    def test_export(self):
+        with tempfile.TemporaryDirectory() as folder:
+            recording = os.path.join(folder, "probe.pcapng")
+            with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+                done = probe(server.to, "--export", "/", "--mount-port", server.mount_port, "--record", recording,
+                             "--format", "jsonl")
+                self.status(done, 0)
+                _, probes, summary = lines_of(done)
+                self.assertEqual(summary["passed"], summary["probes"], done.stdout)
+                # What was recorded shows the WRITEs, and the wrong headers of the probes and none of the server.
+                rows = [json.loads(line) for line in stag("transactions", "--format", "jsonl", recording).stdout.splitlines()]
+                self.assertGreater(sum(row.get("name") == "WRITE" for row in rows), 100)
+                findings = [json.loads(line) for line in stag("check", "--format", "jsonl", recording).stdout.splitlines()]
+                errors = [f for f in findings if f["type"] == "finding" and f["severity"] == "error"]
+                self.assertIn("HDR-004", {f["rule"] for f in errors})
+                self.assertEqual([f for f in errors if f["direction"] == "s2c"], [])
+                # Nothing is left there.
+                refused = probe(server.to, "--export", "/nothing", "--mount-port", server.mount_port)
+                self.complains(refused, "has no directory /nothing")
+
+    def test_text(self):
+        with Serving("--mode", "null") as server:
+            done = probe(server.to, "--select", "header,xid.again,nfs3.read", "--ignore", "header.short")
+            quiet = probe(server.to, "--select", "header", "--quiet")
+        self.status(done, 0)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[0], f"{server.to} by iwarp: NFS version 3")
+        self.assertIn("passed       header.version                Another version gets ERR_VERS", lines)
+        self.assertIn("passed       xid.again ", done.stdout)
+        self.assertNotIn("header.short", done.stdout)
+        self.assertIn("skipped      nfs3.read ", done.stdout)
+        self.assertIn("             because   an NFSv3 export is needed: give --export", lines)
+        self.assertRegex(lines[-1], r"^13 probes: 12 passed, 0 failed, 0 inconclusive, 1 skipped; \d+\.\d s$")
+        self.status(quiet, 0)
+        self.assertEqual(quiet.stdout, "")
+
+    def test_junit(self):
+        with Serving("--mode", "null") as server:
+            done = probe(server.to, "--select", "rpc,chunk.long-reply", "--format", "junit")
+        self.status(done, 0)
+        suite = xml.etree.ElementTree.fromstring(done.stdout).find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("8", "0", "2"))
+        cases = {case.get("name").split()[0]: case for case in suite.findall("testcase")}
+        self.assertEqual(cases["rpc.null"].get("classname"), "rpc")
+        self.assertTrue(cases["chunk.long-reply"].find("skipped").get("message").startswith("skipped: a Call with"))
+
+    def test_a_program_that_is_not_there(self):
+        with Serving("--mode", "null") as server:
+            done = probe(server.to, "--program", "536870912", "--select", "rpc", "--format", "jsonl")
+        self.status(done, 0)
+        begin, probes, _ = lines_of(done)
+        self.assertEqual((begin["program"], begin["program_known"]), (536870912, False))
+        self.assertEqual(probes["rpc.null"]["verdict"], "inconclusive")
+        self.assertIn("PROG_UNAVAIL for NULL of program 536870912", probes["rpc.null"]["why"])
+        self.assertEqual(probes["rpc.prog-mismatch"]["verdict"], "skipped")
+        self.assertEqual(probes["rpc.prog-unavail"]["verdict"], "passed")
+
+    def test_the_catalogue(self):
+        rules = {json.loads(line)["id"] for line in stag("rules", "--format", "jsonl").stdout.splitlines()}
+        probes = [json.loads(line) for line in stag("probe", "--list", "--format", "jsonl").stdout.splitlines()]
+        ids = [line["id"] for line in probes]
+        self.assertEqual(len(ids), len(set(ids)))
+        table = stag("probe", "--list")
+        self.status(table, 0)
+        for line in probes:
+            self.assertRegex(line["id"], r"^[a-z0-9]+\.[a-z0-9-]+$")
+            self.assertTrue(line["spec"])
+            for section in line["spec"]:
+                self.assertRegex(section, r"^RFC \d+ \d+(\.\d+)*$")
+            self.assertEqual(set(line["rules"]) - rules, set(), line["id"])
+            self.assertRegex(table.stdout, rf"(?m)^{re.escape(line['id'])} +{re.escape(line['title'])}$")
+        told = stag("probe", "--explain", "header.version")
+        self.status(told, 0)
+        for text in ("header.version: Another version gets ERR_VERS", "RFC 8166 4.5.1", "ERR-007"):
+            self.assertIn(text, told.stdout)
+        some = stag("probe", "--list", "--select", "credit")
+        self.assertIn("credit.grant", some.stdout)
+        self.assertNotIn("header.version", some.stdout)
+
+    def test_usage(self):
+        self.complains(stag("probe"), "which server?")
+        self.complains(stag("probe", "host:0x"), '"0x" is no port')
+        self.complains(stag("probe", "host", "--select", "foo"), "foo names no probe and no topic")
+        self.complains(stag("probe", "host", "--select", "xid", "--ignore", "xid"), "--ignore leaves no probe")
+        self.complains(stag("probe", "--explain", "foo"), "foo is no probe")
+        self.complains(stag("probe", "--list", "--format", "junit"), "--format junit is of probes that are run")
+        self.complains(stag("probe", "host", "--export", "/", "--handle", "00"), "exclude each other")
+        self.complains(stag("probe", "host", "--mount-port", "1"), "--mount-port is for --export")
+        self.complains(stag("probe", "host", "--program-version", "1"), "--program-version is for --program")
+        self.complains(stag("probe", "host", "--timeout", "soon"), "soon is not a time")
+
+    def test_no_server(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.complains(probe(f"127.0.0.1:{port}"), "nothing listens there")
+
+    def test_a_server_that_says_nothing(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.complains(probe(f"127.0.0.1:{listener.getsockname()[1]}", "--timeout", "300ms"), "127.0.0.1")
+
+    def test_a_server_that_dies(self):
+        # It serves one connection, and the runner comes with many.
+        with subprocess.Popen([STAG, "serve", "--mode", "null", "--once", "--listen", "127.0.0.1:0", "--format", "jsonl"],
+                              stdout=subprocess.PIPE, text=True) as process:
+            port = json.loads(process.stdout.readline())["port"]
+            done = probe(f"127.0.0.1:{port}", "--select", "rpc", "--format", "jsonl")
+            process.communicate(timeout=60)
+        self.status(done, 1)
+        _, probes, summary = lines_of(done)
+        [first] = probes.values()
+        self.assertEqual((first["id"], first["verdict"]), ("rpc.null", "failed"))
+        self.assertIn("the server is gone", first["came"])
+        self.assertEqual((summary["not_run"], summary["why_not_run"]), (6, "the server is gone"))
+
+    def test_interrupted(self):
+        """SIGINT while a server keeps still: what there is comes, and the end at once."""
+        with Serving("--mode", "null", "--delay", "500") as server:
+            process = subprocess.Popen([STAG, "probe", server.to, "--transport", "iwarp", "--select", "rpc", "--format", "jsonl"],
+                                       stdout=subprocess.PIPE, text=True)
+            process.stdout.readline()  # the server was found
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 0, out)
+            summary = json.loads(out.splitlines()[-1])
+            self.assertEqual(summary["why_not_run"], "interrupted")
+
+
+if __name__ == "__main__":
+    STAG = sys.argv.pop(1)
+    unittest.main()
