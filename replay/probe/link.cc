@@ -133,15 +133,6 @@ void Link::ExpectQuiet(std::string_view why) {
   if (!open()) Failed(std::string(why), trouble());
 }
 
-bool Link::AwaitEnd() {
-  const auto until = Clock::now() + patience_.answer;
-  while (open() && Clock::now() < until) {
-    if (patience_.stopped && patience_.stopped()) Inconclusive("interrupted");
-    Poll(kSlice);
-  }
-  return !open();
-}
-
 std::vector<std::byte> Link::RpcReply(const Call& call, const Message& answer) {
   const rpcrdma::Header& header = answer.header;
   if (header.status != ParseStatus::kOk || (header.proc != rpcrdma::kMsg && header.proc != rpcrdma::kNomsg))

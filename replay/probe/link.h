@@ -67,8 +67,6 @@ class Link {
   }
   // Ends the probe when a message comes, or the connection ends.
   void ExpectQuiet(std::string_view why);
-  // Waits for the end of the connection; whether it came.
-  bool AwaitEnd();
 
   // The RPC Reply in `answer`, inline or from the Reply chunk. Ends the probe when there is none with the Call's xid,
   // or what the answer says of the chunks is not what the Call offered.

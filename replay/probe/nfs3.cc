@@ -160,7 +160,7 @@ void WriteLong(Bench& bench) {
 void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool reply_chunk = false) {
   Call call = ReadCall(bench, 0, count);
   AddWrite(call, link.Offer(lengths, Access::kRemoteWrite));
-  if (reply_chunk) SetReply(call, link.Offer({1024}, Access::kRemoteWrite));
+  if (reply_chunk) SetReply(call, link.Offer({8192}, Access::kRemoteWrite));
   const Message answer = link.Ask(call);
   const Data results = Results(link, call, answer);
   const Data chunk = link.Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]);

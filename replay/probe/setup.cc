@@ -3,6 +3,7 @@
 // Probes of the set-up of a connection: private data (RFC 8797), and the inline thresholds that follow from it.
 #include <fmt/format.h>
 
+#include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
 #include "replay/probe/bench.h"
 
@@ -92,18 +93,26 @@ void LargestSizes(Bench& bench) {
   bench.AskNull(link);
 }
 
-// A Call of exactly so many bytes: NULL with an unused Write chunk of as many segments as that takes.
-Call CallOfSize(Bench& bench, Link& link, size_t size) {
-  constexpr size_t kSegment = 16;
+// A NULL of exactly 1024 bytes: with a machine name of 16 bytes in its credential, and an unused Write chunk of as many
+// segments as it takes.
+Call CallOf1024(Bench& bench, Link& link) {
+  constexpr std::string_view kMachine = "stag-probe-of-16";
+  constexpr uint32_t kSegments = 57;
+  std::vector<std::byte> body;
+  const Credential& user = bench.options().credential;
+  rpc::EncodeAuthSys(0, std::as_bytes(std::span(kMachine)), user.uid, user.gid, {}, body);
   Call call = bench.Null();
-  const size_t rest = size - call.Encoded().size() - 8;  // the chunk's two words
-  AddWrite(call, link.Offer(std::vector<uint32_t>(rest / kSegment, 4), Access::kRemoteWrite));
+  rpc::CallHeader header = rpc::DecodeCall(call.rpc, call.rpc.size());
+  header.credential = {rpc::kAuthSys, body};
+  call.rpc.clear();
+  rpc::Encode(header, call.rpc);
+  AddWrite(call, link.Offer(std::vector<uint32_t>(kSegments, 4), Access::kRemoteWrite));
   return call;
 }
 
 void CallAtThreshold(Bench& bench) {
   Link& link = bench.Connect({.private_data = Data{}});
-  const Call call = CallOfSize(bench, link, rpcrdma::kDefaultThreshold);
+  const Call call = CallOf1024(bench, link);
   const Message answer = link.Ask(call);
   // A responder may bound the segments of a chunk; it says so, and has received the Call.
   if (answer.header.proc == rpcrdma::kError && answer.header.err == rpcrdma::kErrChunk)

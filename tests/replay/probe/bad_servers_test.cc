@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// A probe that cannot fail is no probe: for each of them a server that does one thing wrong, which it finds and says,
+// and which no other probe of its topic takes for a fault.
+#include <algorithm>
+
+#include "tests/replay/probe/bad_server.h"
+#include "tests/replay/probe/faults.h"
+#include "tests/replay/probe/probing.h"
+
+namespace stag::replay::probe::test {
+
+std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << fault.probe; }
+
+namespace {
+
+class BadServers : public testing::TestWithParam<Fault> {};
+
+TEST_P(BadServers, FailOneProbe) {
+  const Fault& fault = GetParam();
+  const Probe* const probe = Find(fault.probe);
+  ASSERT_NE(probe, nullptr);
+  const std::string_view topic = fault.probe.substr(0, fault.probe.find('.'));
+  MemoryFs fs{64 << 20};
+  const auto service = topic == "nfs3" ? MakeNfsMemoryService(fs) : MakeEchoService();
+  const auto listens = MakeBadTransport(fault), connects = MakeSoftIwarp();
+  const Serving serving(*service, {}, *listens);
+  ProbeOptions options = To(serving.port());
+  if (topic == "nfs3") options.directory = RootHandle(fs);
+  Runner runner(*connects, options);
+  const auto begun = runner.Begin();
+  ASSERT_TRUE(begun) << begun.error().message;
+  for (const Probe& each : Catalogue()) {
+    if (&each != probe && (fault.alone || !Selects(topic, each))) continue;
+    const Outcome outcome = runner.Run(each);
+    if (&each == probe) {
+      EXPECT_EQ(outcome.verdict, Verdict::kFailed) << Text(outcome);
+      EXPECT_NE(Text(outcome).find(fault.words), std::string::npos) << Text(outcome);
+    } else {
+      EXPECT_NE(outcome.verdict, Verdict::kFailed) << each.id << ": " << Text(outcome);
+    }
+    if (runner.gone()) break;
+  }
+  if (!runner.gone()) {
+    EXPECT_TRUE(runner.Finish());
+  }
+}
+
+std::string NameOf(const testing::TestParamInfo<Fault>& fault) {
+  std::string name(fault.param.probe);
+  std::ranges::replace_if(
+      name, [](char c) { return c == '.' || c == '-'; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, BadServers, testing::ValuesIn(AllFaults()), NameOf);
+
+TEST(Faults, ThereIsOneForEachProbe) {
+  for (const Probe& probe : Catalogue())
+    EXPECT_TRUE(std::ranges::any_of(AllFaults(), [&](const Fault& f) { return f.probe == probe.id; })) << probe.id;
+}
+
+}  // namespace
+}  // namespace stag::replay::probe::test
