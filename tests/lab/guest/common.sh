@@ -38,6 +38,9 @@ wire() {
     ethtool -K $v tso off gso off gro off tx off rx off > /dev/null 2>&1
     ip link set $v up mtu "${1:-1500}"
   done
+  # A wire keeps packets in order: one processor each for what arrives, whichever processor sent it.
+  echo 1 > /sys/class/net/v1/queues/rx-0/rps_cpus
+  echo 2 > /sys/class/net/v0/queues/rx-0/rps_cpus
   ip addr add $CLIENT/32 dev v0
   ip addr add $SERVER/32 dev v1
   ip neigh replace $SERVER lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent
