@@ -2,6 +2,7 @@
 #include "protocol/iwarp/ddp.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "protocol/base/cursor.h"
 #include "protocol/base/writer.h"
@@ -118,12 +119,21 @@ void EncodeReadRequest(const ReadRequest& r, std::vector<std::byte>& out) {
 ParseStatus DecodeTerminate(Bytes captured, uint64_t wire_length, Terminate& out) {
   out = Terminate{};
   Cursor cursor(captured, wire_length);
-  const uint32_t control = cursor.U32();
+  uint32_t control = cursor.U32();
   if (!cursor.ok()) return cursor.status();
   out.layer = static_cast<uint8_t>(control >> 28);
   out.type = static_cast<uint8_t>((control >> 24) & 0xf);
   out.code = static_cast<uint8_t>(control >> 16);
   out.reserved = static_cast<uint16_t>(control & 0x1fff);
+  constexpr uint32_t kFlags = 0xffff, kSiwSegmentLengthValid = 0x100, kSiwDdpIncluded = 0x200,
+                     kSiwRdmapIncluded = 0x400;
+  if ((control & kSiwSegmentLengthValid) &&
+      (control & kFlags & ~(kSiwSegmentLengthValid | kSiwDdpIncluded | kSiwRdmapIncluded)) == 0) {
+    out.little_endian = true;
+    std::swap(out.layer, out.type);
+    control = kSegmentLengthValid | (control & kSiwDdpIncluded ? kDdpIncluded : 0) |
+              (control & kSiwRdmapIncluded ? kRdmapIncluded : 0);
+  }
   // Without M nothing follows that could be relied on (RFC 5040 section 4.8: D and R are used together with M).
   if (!(control & kSegmentLengthValid)) return ParseStatus::kOk;
   const uint16_t segment_length = cursor.U16();

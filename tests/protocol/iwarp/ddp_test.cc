@@ -152,6 +152,23 @@ TEST(Rdmap, TerminateOfARead) {
   }
 }
 
+// As siw on a little-endian machine says that no receive was posted for Send 3: struct iwarp_terminate of its iwarp.h,
+// whose bit fields put the layer (1, DDP) in the low half of the first byte, the type (2, untagged buffer) in the high
+// one, and M and D in the low bits of the third.
+TEST(Rdmap, TerminateOfSiw) {
+  const auto bytes = Hex("2102 0300 0076  4143 00000000 00000000 00000003 00000000");
+  Terminate terminate;
+  ASSERT_EQ(DecodeTerminate(bytes, bytes.size(), terminate), ParseStatus::kOk);
+  EXPECT_TRUE(terminate.little_endian);
+  EXPECT_EQ(terminate.layer, 1);
+  EXPECT_EQ(terminate.type, 2);
+  EXPECT_EQ(terminate.code, 2);
+  EXPECT_EQ(terminate.segment_length, 0x76);
+  ASSERT_TRUE(terminate.ddp);
+  EXPECT_EQ(terminate.ddp->sequence, 3u);
+  EXPECT_FALSE(terminate.read_request);
+}
+
 TEST(Rdmap, TerminateComesBack) {
   DdpHeader tagged;
   tagged.tagged = true;

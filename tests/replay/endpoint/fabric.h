@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "replay/endpoint/transports.h"
@@ -22,6 +24,17 @@ class FabricUnderTest {
   // programs little, and iWARP refuses by the segment.
   static bool Tells(Transport& transport, const Endpoint& endpoint) {
     return transport.name() == "iwarp" || endpoint.info().fabric != fabric::FabricKind::kIwarp;
+  }
+  // The RDMA Reads that a server which wants to answer `own` at a time answers a client that wants `asked`. siw answers
+  // as many as are asked for (its relaxed_ird_negotiation; RFC 6581 section 9 lets the responder choose its IRD), and
+  // its program is not told.
+  uint16_t ReadsServed(uint16_t own, uint16_t asked) const {
+    return client_->name() == "iwarp" && server_->name() != "iwarp" ? asked : std::min(own, asked);
+  }
+  // Whether the client keeps to the number of RDMA Reads under way that was agreed on. By RFC 6581 section 9 the
+  // initiator's ORD may not exceed the IRD of the reply; siw rounds it up to a power of two.
+  bool keeps_read_depth(uint16_t depth) const {
+    return client_->name() == "iwarp" || server_->name() != "iwarp" || std::has_single_bit(depth);
   }
   // Whether the events of an end that only posts Sends tell of the peer's RDMA operations.
   bool hidden() const { return client_->name() != "iwarp"; }
