@@ -207,6 +207,20 @@ void AddWhen(CLI::App& command, Options& o) {
       ->type_name("N");
 }
 
+void AddPutOff(CLI::App& command, Options& o) {
+  AddParsed(
+      command, "--put-off",
+      [&o](std::string& text) {
+        std::chrono::nanoseconds time{0};
+        std::string complaint = text == "0" ? std::string{} : TakeDuration(text, time);
+        if (complaint.empty()) o.play.put_off = std::chrono::ceil<std::chrono::milliseconds>(time);
+        return complaint;
+      },
+      "TIME",
+      "How long a call is sent again, with pauses, that went well when it was recorded and now gets NFS3ERR_JUKEBOX, "
+      "NFS4ERR_DELAY or NFS4ERR_GRACE (default: 2m; 0: it is not)");
+}
+
 void AddHow(CLI::App& command, Options& o) {
   const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
   command.add_option("--credits", o.play.credits, "To ask for in each call (default: as recorded)")
@@ -246,6 +260,7 @@ void AddReplay(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("replay", "Plays the calls of a recording against a live server");
   AddWhat(*command, *options);
   AddWhen(*command, *options);
+  AddPutOff(*command, *options);
   AddHow(*command, *options);
   AddLiveOptions(*command, *options);
   AddOutputOptions(*command, *options);

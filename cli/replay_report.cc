@@ -38,9 +38,9 @@ void PutRow(Buffer& out, std::string_view name, const ProcedureReport& row) {
 
 void PutCountsJson(Buffer& out, const ProcedureReport& row) {
   Put(out,
-      "\"sent\":{},\"answered\":{},\"lost\":{},\"timed_out\":{},\"not_sent\":{},\"resent\":{},\"compared\":{},"
-      "\"matched\":{},\"identical\":{},\"latency_ns\":",
-      row.sent, row.answered, row.lost, row.timed_out, row.not_sent, row.resent, row.compared, row.matched,
+      "\"sent\":{},\"answered\":{},\"lost\":{},\"timed_out\":{},\"not_sent\":{},\"resent\":{},\"put_off\":{},"
+      "\"compared\":{},\"matched\":{},\"identical\":{},\"latency_ns\":",
+      row.sent, row.answered, row.lost, row.timed_out, row.not_sent, row.resent, row.put_off, row.compared, row.matched,
       row.identical);
   PutLatencyJson(out, row.latency);
 }
@@ -153,6 +153,7 @@ void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, const 
       Count(total.sent, "call"), total.answered, report.MatchPercent(), total.identical, total.lost, total.timed_out);
   Put(out, "{} not sent", total.not_sent);
   if (total.resent > 0) Put(out, ", {} sent again", total.resent);
+  if (total.put_off > 0) Put(out, ", put off {} by the server", Count(total.put_off, "time"));
   if (report.unknown > 0) Put(out, "; {} with values that no live reply gave", report.unknown);
   Put(out, "\n{} in ", Count(report.connections, "connection"));
   PutDuration(out, report.elapsed.count());

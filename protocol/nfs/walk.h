@@ -130,5 +130,7 @@ const char* OperationName(uint32_t op);
 const char* CallbackOperationName(uint32_t op);
 // "NFS3ERR_NOENT", "NFS4ERR_STALE", "NFS3_OK"; nullptr when unknown.
 const char* StatusName(uint32_t version, uint32_t status);
+// Statuses that ask to try again later: NFS4ERR_DELAY, which is NFS3ERR_JUKEBOX, too; NFS4ERR_GRACE.
+inline constexpr uint32_t kErrDelay = 10008, kErrGrace = 10013;
 
 }  // namespace stag::nfs

@@ -12,7 +12,6 @@
 namespace stag::replay {
 namespace {
 
-constexpr uint32_t kErrDelay = 10008, kErrGrace = 10013;
 constexpr std::chrono::milliseconds kPause{500};
 constexpr int kPauses = 240;  // two minutes: longer than the grace period of Linux, 90 seconds
 
@@ -107,7 +106,7 @@ Result<void> Nfs4Session::Ask(Caller& caller, std::string_view what, const std::
     const bool sequenced = taken.Sequence();
     Release(sequence.slot, sequenced);
     if (sequenced && take(taken)) return {};
-    const bool later = taken.ok() && (taken.status() == kErrDelay || taken.status() == kErrGrace);
+    const bool later = taken.ok() && (taken.status() == nfs::kErrDelay || taken.status() == nfs::kErrGrace);
     const std::atomic<bool>* stop = caller.options().stop;
     if (!later || pauses == kPauses || (stop && stop->load()))
       return Fail(fmt::format("{}: {}", what, FailureText(taken)));

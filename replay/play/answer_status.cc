@@ -24,6 +24,13 @@ AnswerStatus StatusOf(const rpc::ReplyHeader& header, const nfs::Walk& walk) {
   return {Kind::kStatus, walk.has_status ? walk.nfs_status : 0};
 }
 
+bool PutOff(const AnswerStatus& live, const RecordedRpc& rpc) {
+  if (rpc.program != nfs::kNfsProgram || live.kind != Kind::kStatus || StatusOf(rpc) != AnswerStatus{Kind::kStatus, 0})
+    return false;
+  return rpc.version == 4 ? live.code == nfs::kErrDelay || live.code == nfs::kErrGrace
+                          : rpc.version == 3 && live.code == nfs::kErrDelay;
+}
+
 std::string Describe(const AnswerStatus& status, const RecordedRpc& rpc) {
   constexpr std::array<const char*, 6> kAccept = {"SUCCESS",      "PROG_UNAVAIL", "PROG_MISMATCH",
                                                   "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};

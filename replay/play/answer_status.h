@@ -31,6 +31,9 @@ struct AnswerStatus {
 AnswerStatus StatusOf(const RecordedRpc& rpc);
 // Of a live Reply and the walk over it.
 AnswerStatus StatusOf(const rpc::ReplyHeader& header, const nfs::Walk& walk);
+// Whether a server that gives `live` to a Call that once went well asks to send it again later: NFS3ERR_JUKEBOX,
+// NFS4ERR_DELAY, NFS4ERR_GRACE.
+bool PutOff(const AnswerStatus& live, const RecordedRpc& rpc);
 // "NFS3ERR_NOENT", "PROC_UNAVAIL", "ERR_CHUNK", "connection lost"; `rpc` says of which program.
 std::string Describe(const AnswerStatus& status, const RecordedRpc& rpc);
 

@@ -29,6 +29,8 @@ struct PlayOptions {
   uint32_t clients = 1;                       // that play the whole plan, each for itself
   std::chrono::milliseconds timeout{10'000};  // for an answer
   uint32_t reconnects = 0;                    // of each connection
+  // How long a Call is sent again when the server puts it off (PutOff()) and the recorded one did not; 0: never.
+  std::chrono::milliseconds put_off{120'000};
 
   // In place of what was recorded.
   std::optional<uint32_t> credits;                  // to request

@@ -2,6 +2,10 @@
 #include "replay/play/play_link.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
+#include "protocol/nfs/nfs4_operations.h"
 
 namespace stag::replay {
 
@@ -13,6 +17,7 @@ using std::chrono::milliseconds;
 constexpr uint32_t kMaxCredits = 1024, kMinSize = 1024, kMaxSize = 262144;  // RFC 8797 section 4
 constexpr uint32_t kTries = 3;  // of a Call whose connection is lost each time
 constexpr milliseconds kFirstPause{100}, kLongestPause{2000};
+constexpr milliseconds kFirstPutOff{100}, kLongestPutOff{2000};
 constexpr size_t kTroubles = 64;  // different texts
 
 uint32_t Size(std::optional<uint32_t> wanted, uint32_t recorded) {
@@ -120,6 +125,8 @@ void PlayLink::Lose(uint32_t place) {
   client_.values.Release(entry.rewritten.slot, false);
   if (entry.tries == 0) {
     Refuse(*entry.call);
+  } else if (entry.resume_at != PlayClock::time_point{}) {
+    Conclude(*entry.call, entry.said, false);
   } else {
     ++client_.Of(*entry.call).lost;
     client_.Compare(*entry.call, {Kind::kLost, 0}, false);
@@ -164,8 +171,13 @@ PlayLink::Sent PlayLink::SendNext() {
     return requester_->open() ? Stall(call, stalled_, client_.report.credit_stalls) : Sent::kLater;
   if (!again_.empty()) {
     const uint32_t place = again_.front();
+    InFlight& entry = in_flight_[place];
+    const bool put_off = entry.resume_at != PlayClock::time_point{};
+    if (put_off && !client_.values.Rewrite(call, entry.rewritten))
+      return Stall(call, slotless_, client_.report.slot_stalls);
     again_.pop_front();
-    ++client_.Of(call).resent;
+    entry.resume_at = {};
+    client_.Of(call).resent += !put_off;
     return Transmit(call, place);
   }
   const uint32_t place = Place();
@@ -176,7 +188,8 @@ PlayLink::Sent PlayLink::SendNext() {
   }
   ++next_;
   entry.call = &call;
-  entry.tries = 0;
+  entry.tries = entry.put_off = 0;
+  entry.resume_at = {};
   ++waiting_;
   extra_ += call.answer == kUnanswered;
   return Transmit(call, place);
@@ -244,16 +257,24 @@ void PlayLink::OnAnswer(const Answer& answer) {
     const bool again = attempts_ <= options_.reconnects && entry.tries < kTries && !closing_;
     return again ? again_.push_back(place) : Lose(place);
   }
-  Take(entry, answer);
-  Free(place);
+  if (Take(place, answer)) Free(place);
 }
 
-void PlayLink::Take(InFlight& entry, const Answer& answer) {
+// An NFSv4.0 server answers a second request with the same open_seqid or lock_seqid as it did the first (RFC 7530
+// section 9.1.9), unless the owner is new to it, as all are while it is in its grace period.
+bool PlayLink::MayComeAgain(const InFlight& entry, const AnswerStatus& status) const {
+  if (!PutOff(status, *entry.call->rpc) || closing_) return false;
+  if (entry.put_off > 0 && PlayClock::now() - entry.put_off_since >= options_.put_off) return false;
+  constexpr std::array<uint32_t, 6> kSequenced = {nfs::kOpClose, nfs::kOpLock,        nfs::kOpLocku,
+                                                  nfs::kOpOpen,  nfs::kOpOpenConfirm, nfs::kOpOpenDowngrade};
+  const uint32_t op = client_.plan.procedures[entry.call->procedure].op;
+  const bool owner = entry.call->session == kNoValue && std::ranges::find(kSequenced, op) != kSequenced.end();
+  return options_.put_off.count() > 0 && !(owner && status.code == nfs::kErrDelay);
+}
+
+bool PlayLink::Take(uint32_t place, const Answer& answer) {
+  InFlight& entry = in_flight_[place];
   const PlannedCall& call = *entry.call;
-  ProcedureReport& procedure = client_.Of(call);
-  ++procedure.answered;
-  ++client_.counts.answers;
-  procedure.latency.Record(answer.latency);
   uint64_t bytes = answer.message.size();
   for (const Bytes chunk : answer.chunks) bytes += chunk.size();
   client_.report.received_bytes += bytes;
@@ -270,13 +291,48 @@ void PlayLink::Take(InFlight& entry, const Answer& answer) {
       status = StatusOf(header, live_.walk());
       identical = IsRecordedReply(call.rpc->reply.bytes, live_, answer.message, answer.chunks);
       sequence_done = live_.sequence_done();
+      if (MayComeAgain(entry, status)) {
+        client_.values.Release(std::exchange(entry.rewritten.slot, {}), sequence_done);
+        const auto now = PlayClock::now();
+        if (entry.put_off == 0) entry.put_off_since = now;
+        entry.resume_at = now + std::min(kLongestPutOff, kFirstPutOff * (1 << std::min(entry.put_off, 5u)));
+        entry.deadline = PlayClock::time_point::max();
+        entry.said = status;
+        ++entry.put_off;
+        entry.tries = 1;
+        ++client_.Of(call).put_off;
+        paused_.push_back(place);
+        return false;
+      }
       client_.values.Learn(call, live_);
       break;
     }
     default: Trouble("no answer to the Call: " + std::string(answer.text)); break;
   }
   client_.values.Release(entry.rewritten.slot, sequence_done);
+  client_.Of(call).latency.Record(answer.latency);
+  Conclude(call, status, identical);
+  return true;
+}
+
+void PlayLink::Conclude(const PlannedCall& call, const AnswerStatus& status, bool identical) {
+  ++client_.Of(call).answered;
+  ++client_.counts.answers;
   client_.Compare(call, status, identical);
+}
+
+void PlayLink::Resume(PlayClock::time_point now, bool stop) {
+  std::erase_if(paused_, [&](uint32_t place) {
+    InFlight& entry = in_flight_[place];
+    if (stop) {
+      Conclude(*entry.call, entry.said, false);
+      Free(place);
+    } else if (entry.resume_at <= now) {
+      entry.deadline = now + options_.timeout;
+      again_.push_back(place);
+    }
+    return stop || entry.resume_at <= now;
+  });
 }
 
 void PlayLink::OnBackwardCall(Bytes message, std::vector<std::byte>& reply) {

@@ -62,6 +62,9 @@ class PlayLink final : public AnswerSink {
   Sent SendNext();
   // Takes what came. Returns how many answers.
   size_t Poll();
+  // Calls that were put off for long enough are next. With `stop` none will be sent any more: each ends with the answer
+  // that it had.
+  void Resume(PlayClock::time_point now, bool stop);
   // Gives up waiting for answers whose time is over; with `all`, for the ones that the recording does not have, too.
   // And the connection, when it had no credit or slot to spare for as long.
   void GiveUp(PlayClock::time_point now, bool all);
@@ -81,6 +84,10 @@ class PlayLink final : public AnswerSink {
     RewrittenCall rewritten;
     PlayClock::time_point deadline;
     uint32_t tries = 0;
+    // While the server puts it off: since when, until when it waits now, and what the server said last.
+    uint32_t put_off = 0;  // times
+    PlayClock::time_point put_off_since, resume_at;
+    AnswerStatus said;
   };
   void OnAnswer(const Answer& answer) override;
   void OnBackwardCall(Bytes message, std::vector<std::byte>& reply) override;
@@ -90,7 +97,10 @@ class PlayLink final : public AnswerSink {
   void Refuse(const PlannedCall& call);
   void Lose(uint32_t place);
   void Free(uint32_t place);
-  void Take(InFlight& entry, const Answer& answer);
+  // False: the Call is not over, but put off.
+  bool Take(uint32_t place, const Answer& answer);
+  bool MayComeAgain(const InFlight& entry, const AnswerStatus& status) const;
+  void Conclude(const PlannedCall& call, const AnswerStatus& status, bool identical);
   uint32_t Place();
   Sent Stall(const PlannedCall& call, const PlannedCall*& counted, uint64_t& stalls);
   Sent Transmit(const PlannedCall& call, uint32_t place);
@@ -107,6 +117,7 @@ class PlayLink final : public AnswerSink {
   std::vector<InFlight> in_flight_;
   std::vector<uint32_t> free_;
   std::deque<uint32_t> again_;            // in_flight_ places that are to be sent again
+  std::vector<uint32_t> paused_;          // that are put off
   uint32_t waiting_ = 0, extra_ = 0;      // Calls under way; of them without a recorded answer
   uint32_t attempts_ = 0;                 // connections made
   PlayClock::time_point not_before_;      // of the next attempt

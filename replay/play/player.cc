@@ -169,6 +169,7 @@ void Player::Impl::Tick() {
   PlayCounts counts = finished;
   for (const Play& play : plays) {
     for (const auto& link : play.links) {
+      link->Resume(now, stopping);
       link->GiveUp(now >= give_up_at ? PlayClock::time_point::max() : now, false);
       counts.outstanding += link->outstanding();
     }

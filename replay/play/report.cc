@@ -12,6 +12,7 @@ ProcedureReport PlayReport::Total() const {
     total.timed_out += one.timed_out;
     total.not_sent += one.not_sent;
     total.resent += one.resent;
+    total.put_off += one.put_off;
     total.compared += one.compared;
     total.matched += one.matched;
     total.identical += one.identical;

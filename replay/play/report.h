@@ -19,6 +19,7 @@ struct ProcedureReport {
   uint64_t answered = 0, lost = 0, timed_out = 0;
   uint64_t not_sent = 0;  // no connection, or it could not be sent
   uint64_t resent = 0;    // after a lost connection; counted once in `sent`
+  uint64_t put_off = 0;   // answers to come again later, after which a Call did; it is not answered by them
   // Of those with a recorded answer: with the recorded status; and of these, with the recorded bytes.
   uint64_t compared = 0, matched = 0, identical = 0;
   Histogram latency;  // of answers, ns

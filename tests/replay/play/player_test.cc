@@ -92,23 +92,24 @@ struct PlayerTest : testing::Test {
     for (const uint32_t xid : {4u, 5u, 6u}) maker.Reply(GetattrReply(xid));
   }
   std::unique_ptr<Played> Play(LiveServer& server) {
-    recording_ = maker.Finish();
-    plan_ = std::move(*MakePlan(recording_, {}));
+    if (plan.calls.empty()) {
+      recording = maker.Finish();
+      plan = std::move(*MakePlan(recording, {}));
+    }
     options.to = server.address();
-    Player player(recording_, plan_, *transport_, options);
+    Player player(recording, plan, *transport, options);
     const auto ran = player.Run();
     EXPECT_TRUE(ran) << ran.error().message;
     auto played = std::make_unique<Played>(Played{player.report(), player.report().Total()});
     const ProcedureReport& total = played->total;
     EXPECT_EQ(total.sent, total.answered + total.lost + total.timed_out);
-    EXPECT_EQ(total.sent + total.not_sent, plan_.calls.size() * played->report.loops);
+    EXPECT_EQ(total.sent + total.not_sent, plan.calls.size() * played->report.loops);
     return played;
   }
 
- private:
-  Recording recording_;
-  Plan plan_;
-  std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
+  Recording recording;
+  Plan plan;
+  std::unique_ptr<Transport> transport = MakeSoftIwarp();
 };
 
 TEST_F(PlayerTest, EverythingOnceAndAsRecorded) {
@@ -253,6 +254,111 @@ TEST_F(PlayerTest, SessionsOfAnotherServer) {
   EXPECT_GE(played->report.slot_stalls, 3u) << "of four at once two had to wait, in each round";
   EXPECT_EQ(played->report.unknown, 0u);
   EXPECT_EQ(state.next[0] + state.next[1], 14u);
+}
+
+constexpr uint32_t kDelay = 10008, kGrace = 10013;  // RFC 8881 sections 15.1.1.3 and 15.1.9.2
+
+// Whoever comes too early comes again, and what follows waits.
+TEST_F(PlayerTest, WhatTheServerPutsOffIsSentAgain) {
+  RecordGetattrs();
+  std::vector<uint32_t> statuses = {0, kDelay, kDelay, 0, 0, 0, kDelay};  // 0 from then on
+  size_t calls = 0;
+  LiveServer server([&](Bytes call, const rpc::CallHeader& header, ServiceReply& reply) {
+    const uint32_t status = calls < statuses.size() ? statuses[calls] : 0;
+    ++calls;
+    if (status == 0) return AnswerGetattr(call, header, reply);
+    reply.message = MakeReply(header.xid, Words({status}));
+  });
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.sent, 6u);
+  EXPECT_EQ(played->total.answered, 6u);
+  EXPECT_EQ(played->total.matched, 6u);
+  EXPECT_EQ(played->total.put_off, 3u);
+  EXPECT_EQ(played->total.resent, 0u) << "of lost connections";
+  EXPECT_EQ(server.calls.size(), 9u);
+  EXPECT_GE(played->report.elapsed, milliseconds{300}) << "with pauses";
+}
+
+TEST_F(PlayerTest, WhatIsPutOffForTooLongIsADifference) {
+  maker.Call(GetattrCall(1)).Reply(GetattrReply(1));
+  LiveServer server([&](Bytes, const rpc::CallHeader& header, ServiceReply& reply) {
+    reply.message = MakeReply(header.xid, Words({kDelay}));
+  });
+  for (const uint32_t patience : {0u, 250u}) {
+    options.put_off = milliseconds{patience};
+    const auto played = Play(server);
+    EXPECT_EQ(played->total.answered, 1u);
+    EXPECT_EQ(played->total.put_off, patience == 0 ? 0u : 2u) << "after 0.1 and 0.3 s";
+    ASSERT_EQ(played->report.differences.size(), 1u);
+    EXPECT_EQ(played->report.differences[0].live, (AnswerStatus{AnswerStatus::Kind::kStatus, kDelay}));
+  }
+}
+
+TEST_F(PlayerTest, WhatIsPutOffEndsWithAStop) {
+  maker.Call(GetattrCall(1)).Reply(GetattrReply(1));
+  options.duration = milliseconds{50};
+  LiveServer server([&](Bytes, const rpc::CallHeader& header, ServiceReply& reply) {
+    reply.message = MakeReply(header.xid, Words({kDelay}));
+  });
+  recording = maker.Finish();
+  plan = std::move(*MakePlan(recording, {}));
+  options.to = server.address();
+  Player player(recording, plan, *transport, options);
+  ASSERT_TRUE(player.Run());
+  const ProcedureReport total = player.report().Total();
+  EXPECT_EQ(total.sent, 1u);
+  EXPECT_EQ(total.answered, 1u);
+  EXPECT_EQ(total.put_off, 1u);
+  EXPECT_EQ(total.compared - total.matched, 1u);
+  EXPECT_TRUE(player.report().stopped);
+}
+
+// The SEQUENCE of a COMPOUND that is put off was taken: the next one has the next number, unless it was it that was.
+TEST_F(PlayerTest, SessionsOfAServerInItsGracePeriod) {
+  maker.Call(Compound(1, {ExchangeId(5, Name("client"))})).Reply(CompoundReply(1, {ExchangeIdResult(7, 1)}));
+  maker.Call(Compound(2, {CreateSession(7, 1)})).Reply(CompoundReply(2, {CreateSessionResult(Session(1), 1, 64)}));
+  maker.Call(Compound(3, {test::Sequence(Session(1), 1, 0, 0), PutRootFh()}));
+  maker.Reply(CompoundReply(3, {SequenceResult(Session(1), 1, 0), PutRootFhResult()}));
+  std::vector<uint32_t> numbers;
+  LiveServer server([&](Bytes call, const rpc::CallHeader& header, ServiceReply& reply) {
+    const Bytes operation = call.subspan(header.length + 12);
+    const uint32_t xid = header.xid;
+    switch (LoadBe32(operation.data())) {
+      case 42: reply.message = CompoundReply(xid, {ExchangeIdResult(99, 40)}); return;
+      case 43: reply.message = CompoundReply(xid, {CreateSessionResult(Session(9), 40, 1)}); return;
+      default: break;
+    }
+    const uint32_t n = LoadBe32(operation.data() + 20);
+    numbers.push_back(n);
+    if (numbers.size() == 1) {
+      reply.message = CompoundReply(xid, {SequenceResult(Session(9), n, 0, kDelay)}, kDelay);
+    } else if (numbers.size() == 2) {
+      reply.message = CompoundReply(xid, {SequenceResult(Session(9), n, 0), Words({24, kGrace})}, kGrace);
+    } else {
+      reply.message = CompoundReply(xid, {SequenceResult(Session(9), n, 0), PutRootFhResult()});
+    }
+  });
+  const auto played = Play(server);
+  EXPECT_EQ(played->total.matched, 3u);
+  EXPECT_EQ(played->total.put_off, 2u);
+  EXPECT_EQ(numbers, (std::vector<uint32_t>{1, 1, 2}));
+}
+
+// NFSv4.0: the server would repeat its answer to the same open_seqid, but for an owner that is new to it.
+TEST_F(PlayerTest, OpensOfNfsv40) {
+  const Buffer open = Join({Words({18, 1, 1, 0, 0, 7}), Opaque(Name("owner")), Words({0, 0}), Opaque(Name("file"))});
+  const Buffer opened = Join({Words({18, 0}), Pattern(16), Words({0, 0, 0, 0, 0, 0, 0, 0})});
+  maker.Call(Compound(1, {PutRootFh(), open}, 0)).Reply(CompoundReply(1, {PutRootFhResult(), opened}));
+  for (const uint32_t status : {kDelay, kGrace}) {
+    size_t calls = 0;
+    LiveServer server([&](Bytes, const rpc::CallHeader& header, ServiceReply& reply) {
+      reply.message = ++calls == 1 ? CompoundReply(header.xid, {PutRootFhResult(), Words({18, status})}, status)
+                                   : CompoundReply(header.xid, {PutRootFhResult(), opened});
+    });
+    const auto played = Play(server);
+    EXPECT_EQ(played->total.put_off, status == kGrace ? 1u : 0u);
+    EXPECT_EQ(played->total.matched, status == kGrace ? 1u : 0u);
+  }
 }
 
 // The same client twice is two clients to the server.
