@@ -57,7 +57,6 @@ class Crossing {
   // A message of the answerer that answers the Call with its xid, if there is one; false: there is none.
   bool TakeAnswer(const rpcrdma::Header& header, Bytes payload, std::optional<uint32_t> invalidated,
                   Clock::time_point now);
-  bool Waits(uint32_t xid) const;
   // Of work whose id has this crossing's number.
   void OnCompletion(const Completion& completion);
   // Sends what waited for credits, for its time, or for room to post it.
@@ -97,6 +96,7 @@ class Crossing {
   uint64_t IdOf(const Job& job) const { return static_cast<uint64_t>(&job - jobs_.data()) << 1 | options_.number; }
   uint32_t OwnReply(const rpcrdma::Header& call) const;
   bool Afford(const Job& job, uint64_t readable, uint64_t writable);
+  static bool Room(Region& region, size_t size, Endpoint& endpoint);
   bool Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message);
   void Translate(Job& job, uint32_t position_zero);
   void Pull(Job& job);

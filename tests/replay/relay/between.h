@@ -29,8 +29,8 @@ class Between {
         server(server_pair_.server) {
     report.faults.resize(options_.faults.rules.size());
     link = std::make_unique<RelayLink>(RelayLink::End{std::move(client_pair_.server.endpoint), said.to_client},
-                                       RelayLink::End{std::move(server_pair_.client.endpoint), said.to_server}, options_,
-                                       report);
+                                       RelayLink::End{std::move(server_pair_.client.endpoint), said.to_server},
+                                       options_, report);
   }
 
   // Until `done`; false when that took too long.
