@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# KIND: the kernel's NFS client mounts the kernel's server through stag relay, which judges both sides; rxe, siw
+. /src/tests/lab/guest/common.sh
+kind=${1:-rxe}
+wire
+devices $kind
+fresh_knfsd
+files=/tmp/files mnt=/mnt/stag
+umount -f $mnt 2> /dev/null
+rm -rf $files /tmp/relay.out /tmp/relay.err /tmp/both.pcapng
+mkdir -p $files $mnt
+modprobe -a rpcrdma nfs nfsv3 nfsv4
+
+# The relay stands at the client side of the wire: clients come to it from the server side, and it goes back there.
+start_relay() {
+  : > /tmp/relay.out
+  $STAG relay --transport ${kind}0 --listen $CLIENT:20050 --to $SERVER:20049 "$@" > /tmp/relay.out 2> /tmp/relay.err &
+  relay=$!
+  for _ in $(seq 300); do
+    ! grep -q '^listening' /tmp/relay.out && kill -0 $relay 2> /dev/null || break
+    sleep 0.1
+  done
+}
+end_relay() {
+  kill -INT $relay
+  wait $relay || fail "stag relay ended with $?: $(cat /tmp/relay.out /tmp/relay.err)"
+  [ ! -s /tmp/relay.err ] || fail "$(cat /tmp/relay.err)"
+}
+forget() {
+  sync
+  echo 3 > /proc/sys/vm/drop_caches
+}
+
+# workload FOLDER: on the mount; its contents are compared with what the server has.
+workload() {
+  local at=$1
+  must mkdir $mnt/$at
+  for size in 0 1 3 1000 4097 65536 100001 1000003; do
+    head -c $size /dev/urandom > $files/f$size
+    must cp $files/f$size $mnt/$at/f$size
+  done
+  must dd if=$files/f1000003 of=$mnt/$at/direct bs=256K oflag=direct iflag=fullblock status=none
+  must dd if=$files/f100001 of=$mnt/$at/pieces bs=33333 conv=fsync status=none
+  for i in $(seq 100); do : > $mnt/$at/$(printf 'n%.0s' $(seq 100))$i; done
+  must ln -s f3 $mnt/$at/link
+  forget
+  for size in 0 1 3 1000 4097 65536 100001 1000003; do must cmp $files/f$size $mnt/$at/f$size; done
+  must cmp $files/f1000003 $mnt/$at/direct
+  must cmp $files/f100001 $mnt/$at/pieces
+  must cmp $files/f1000003 /export/$at/f1000003
+  [ "$(ls $mnt/$at | grep -c nnn)" = 100 ] || fail "a directory of 100 long names has $(ls $mnt/$at | grep -c nnn)"
+  must rm $mnt/$at/nnn*
+}
+
+for version in 3 4.1; do
+  say "NFSv$version"
+  start_relay --check --record /tmp/both.pcapng
+  from=/ options=
+  [ $version != 3 ] || from=/export options=,mountproto=tcp,nolock
+  timeout 120 mount -t nfs -o vers=$version,proto=rdma,port=20050$options $CLIENT:$from $mnt ||
+    die "mount failed: $(cat /tmp/relay.out /tmp/relay.err)"
+  workload v$version
+  if [ $version = 4.1 ]; then
+    say "a delegation is recalled: the server calls back"
+    must cat $mnt/v4.1/f1000 > /dev/null
+    exec 9< $mnt/v4.1/f4097
+    echo more >> /export/v4.1/f4097
+    exec 9<&-
+    forget
+    must cmp $mnt/v4.1/f4097 /export/v4.1/f4097
+  fi
+  must umount $mnt
+  end_relay
+  grep -E '^(client|server|callbacks)|errors, |rested|^calls|^answers' /tmp/relay.out
+  [ $version = 3 ] || grep -qE '^callbacks, server side +[1-9]' /tmp/relay.out || fail "no callback crossed"
+done
+
+say "latency of NULL at depth 1: direct, and through the relay"
+start_relay
+load() { $STAG generate "$@" --mode null --depth 1 --calls 1500 --quiet | grep -E '^(operation|NULL)'; }
+load --to $SERVER:20049 --transport ${kind}0
+load --to $CLIENT:20050 --transport ${kind}1
+end_relay
+finish
