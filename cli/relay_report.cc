@@ -38,6 +38,7 @@ void PutExceptions(Buffer& out, const RelayDirection& d, std::string_view calls,
   if (d.refused > 0)
     Put(out, "{}{:>12}  {} were answered with RDMA_ERROR by the relay{}\n", style.yellow, d.refused, calls,
         style.reset);
+  if (!d.no_memory.empty()) Put(out, "{}no memory for {}: {}{}\n", style.red, calls, d.no_memory, style.reset);
   for (const auto& [why, times] : d.bad_replies)
     Put(out, "{}{:>12}  answers could not be passed on: {}{}\n", style.red, times, why, style.reset);
   if (d.in_flight > 0)
@@ -63,7 +64,9 @@ void PutDirectionJson(Buffer& out, const RelayDirection& d, std::string_view nam
     Put(out, ":{}", times);
     comma = ",";
   }
-  Put(out, "},\"call_rest_ns\":");
+  Put(out, "},\"no_memory\":");
+  PutJson(out, std::string_view(d.no_memory));
+  Put(out, ",\"call_rest_ns\":");
   PutLatencyJson(out, d.call_rest);
   Put(out, ",\"reply_rest_ns\":");
   PutLatencyJson(out, d.reply_rest);

@@ -56,14 +56,14 @@ uint32_t Crossing::OwnReply(const Header& call) const {
 }
 
 bool Crossing::TakeCall(const Header& header, Bytes payload, Clock::time_point now) {
-  if (free_.empty() || !caller_.Takes(header.reads.size() + 1)) return false;
+  const bool usable = Usable(header);
+  if (free_.empty() || !caller_.Takes(usable ? header.reads.size() : 0)) return false;
   Job& job = jobs_[free_.back()];
   job.call = header;
   job.received = now;
   job.failed = false;
   job.own_reply = OwnReply(header);
   job.faults.clear();
-  const bool usable = Usable(header);
   const uint64_t pulled = ReadBytes(header);
   uint64_t writable = job.own_reply;
   for (const Segment& segment : header.segments) writable += segment.length;
@@ -119,15 +119,17 @@ bool Crossing::Room(Region& region, size_t size, Endpoint& endpoint) {
   if (!region.bytes.empty()) endpoint.Deregister(region);
   Result<Region> larger = endpoint.Register(Rounded(size), Access::kLocal);
   region = larger ? *larger : Region{};
+  if (!larger) report_.no_memory = larger.error().message;
   return larger.has_value();
 }
 
 bool Crossing::Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message) {
   Endpoint &near = *caller_.endpoint, &far = *answerer_.endpoint;
   memory_ -= job.readable.size() + job.writable.size();
-  const bool there = job.readable.Prepare(Rounded(readable), near, far, Access::kRemoteRead) &&
-                     job.writable.Prepare(Rounded(writable), near, far, Access::kRemoteWrite);
+  Result<void> there = job.readable.Prepare(Rounded(readable), near, far, Access::kRemoteRead);
+  if (there) there = job.writable.Prepare(Rounded(writable), near, far, Access::kRemoteWrite);
   memory_ += job.readable.size() + job.writable.size();
+  if (!there) report_.no_memory = there.error().message;
   return there && Room(job.message, message, far);
 }
 
@@ -216,9 +218,10 @@ bool Crossing::Disturb(Job& job) {
   const auto offers = [&](const Chunk& chunk) { return chunk.count > 0; };
   const auto write = std::ranges::find_if(onward.write_chunks, offers);
   const Chunk shortened = write != onward.write_chunks.end() ? *write : onward.reply_chunk.value_or(Chunk{});
-  const uint32_t last = shortened.first + shortened.count - 1;
-  if (shortened.count > 0 && faults_.Take(FaultKind::kShortChunk, job.faults))
-    onward.segments[last].length = onward.segments[last].length / 2 & ~3u;
+  if (shortened.count > 0 && faults_.Take(FaultKind::kShortChunk, job.faults)) {
+    uint32_t& length = onward.segments[shortened.first + shortened.count - 1].length;
+    length = length / 2 & ~3u;
+  }
   bytes_.clear();
   rpcrdma::Encode(onward, bytes_);
   std::ranges::copy(bytes_, job.message.bytes.begin());

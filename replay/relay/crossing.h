@@ -96,7 +96,7 @@ class Crossing {
   uint64_t IdOf(const Job& job) const { return static_cast<uint64_t>(&job - jobs_.data()) << 1 | options_.number; }
   uint32_t OwnReply(const rpcrdma::Header& call) const;
   bool Afford(const Job& job, uint64_t readable, uint64_t writable);
-  static bool Room(Region& region, size_t size, Endpoint& endpoint);
+  bool Room(Region& region, size_t size, Endpoint& endpoint);
   bool Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message);
   void Translate(Job& job, uint32_t position_zero);
   void Pull(Job& job);

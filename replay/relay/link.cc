@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kCompletions = 64;
 constexpr uint32_t kSmallestReceive = 4096;  // what peers without private data have always sent (RFC 8797 section 5.1)
 constexpr uint32_t kWorksPerCall = 20;
+constexpr uint32_t kWorksOfOne = 1100;  // more than any one message needs: headers have at most 16384 bytes
 
 CrossingOptions Forward(const RelayLinkOptions& options) {
   CrossingOptions out;
@@ -39,7 +40,7 @@ Faults FaultsOf(const RelayLinkOptions& options, uint64_t direction, RelayReport
 void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, EndpointOptions& endpoint) {
   endpoint.receives = options.credits + kBackwardCredits;
   endpoint.receive_size = std::max(receive_size, kSmallestReceive);
-  endpoint.sends = std::max(endpoint.sends, endpoint.receives * kWorksPerCall);
+  endpoint.sends = std::max({endpoint.sends, endpoint.receives * kWorksPerCall, kWorksOfOne});
 }
 
 RelayLink::RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report)

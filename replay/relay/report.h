@@ -29,6 +29,7 @@ struct RelayDirection {
   uint64_t refused = 0;           // Calls that the relay itself answered with RDMA_ERROR: bad headers, too large
   std::map<std::string_view, uint64_t>
       bad_replies;                  // why they cannot be passed on (the caller gets ERR_CHUNK); how often
+  std::string no_memory;            // why there was none for a message, the last time; empty: there always was
   uint64_t in_flight = 0;           // Calls without a Reply when the connection of either side ended
   Histogram call_rest, reply_rest;  // nanoseconds from receiving a message whole to sending it on
 };

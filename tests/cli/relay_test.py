@@ -205,7 +205,7 @@ class Relay(unittest.TestCase):
             with Client(middle.port) as client:
                 client.send(call(1))
                 client.send(call(2))
-                wait_for(lambda: established(server.port))
+                wait_for(lambda: taken(middle.port) and taken(server.port))
                 server.end(signal.SIGKILL)
                 self.assertEqual(client.socket.recv(100), b"")  # the relay ends the connection
             middle.end()
@@ -216,7 +216,7 @@ class Relay(unittest.TestCase):
         with serve("--mode", "null", "--delay", "60000") as server, relay(server.to) as middle:
             with Client(middle.port) as client:
                 client.send(call(1))
-                wait_for(lambda: established(server.port))
+                wait_for(lambda: taken(middle.port) and taken(server.port))
                 client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # RST
             wait_for(lambda: not established(server.port))
             middle.end()
@@ -230,7 +230,7 @@ class Relay(unittest.TestCase):
             with serve("--mode", "null", "--delay", "60000") as server, relay(server.to, "--check") as middle:
                 with Client(middle.port) as client:
                     client.send(call(1))
-                    wait_for(lambda: established(server.port))
+                    wait_for(lambda: taken(middle.port) and taken(server.port))
                     middle.process.send_signal(how)
                     self.assertEqual(client.socket.recv(100), b"")
                     client.socket.close()
@@ -387,11 +387,21 @@ def call(xid, procedure=0):
     return b"".join(word.to_bytes(4, "big") for word in header + [xid, 0, 2, 100003, 3, procedure, 0, 0, 0, 0])
 
 
-def established(port):
-    """Whether a connection to the port is there."""
+def connections(port):
+    """Of the established ones to the port, at both ends: the bytes that wait in the kernel, in either direction."""
     with open("/proc/net/tcp", encoding="ascii") as table:
-        ends = [line.split()[1:4] for line in table.readlines()[1:]]
-    return any(local.endswith(f":{port:04X}") and state == "01" for local, _, state in ends)
+        rows = [line.split()[1:5] for line in table.readlines()[1:]]
+    number = f":{port:04X}"
+    return [queues for local, remote, state, queues in rows if state == "01" and number in (local[-5:], remote[-5:])]
+
+
+def established(port):
+    return connections(port) != []
+
+
+def taken(port):
+    """Whether all that was sent to the port, and by it, has been read."""
+    return all(queues == "00000000:00000000" for queues in connections(port))
 
 
 def wait_for(condition):

@@ -21,10 +21,10 @@ struct Said {
 
 class Between {
  public:
-  explicit Between(const RelayLinkOptions& options = {}, const Said& said = {})
+  explicit Between(const RelayLinkOptions& options = {}, const Said& said = {}, uint32_t receive_size = 4096)
       : options_(options),
-        client_pair_(Client(options, said)),
-        server_pair_(Server(options, said)),
+        client_pair_(Client(options, said, receive_size)),
+        server_pair_(Server(options, said, receive_size)),
         client(client_pair_.client),
         server(server_pair_.server) {
     report.faults.resize(options_.faults.rules.size());
@@ -69,18 +69,20 @@ class Between {
   RelayReport report;
 
  private:
-  static Ends Client(const RelayLinkOptions& options, const Said& said) {
+  static Ends Client(const RelayLinkOptions& options, const Said& said, uint32_t receive_size) {
     Ends ends;
     ends.client.private_data = said.client;
     ends.server.private_data = said.to_client;
-    RelayLink::Prepare(options, 4096, ends.server);
+    ends.client.receive_size = receive_size;
+    RelayLink::Prepare(options, receive_size, ends.server);
     return ends;
   }
-  static Ends Server(const RelayLinkOptions& options, const Said& said) {
+  static Ends Server(const RelayLinkOptions& options, const Said& said, uint32_t receive_size) {
     Ends ends;
     ends.client.private_data = said.to_server;
     ends.server.private_data = said.server;
-    RelayLink::Prepare(options, 4096, ends.client);
+    ends.server.receive_size = receive_size;
+    RelayLink::Prepare(options, receive_size, ends.client);
     return ends;
   }
 

@@ -353,6 +353,36 @@ TEST(RelayLink, TooMuchForOneCall) {
   EXPECT_TRUE(between.server.messages.empty());
 }
 
+// The most segments that a header can have, with the fewest credits; and more than that.
+TEST(RelayLink, ManySegments) {
+  Said said;
+  for (Buffer* data : {&said.client, &said.to_client, &said.server, &said.to_server})
+    *data = EncodeSettings(65536, 65536, true);
+  Between between({.credits = 1}, said, 65536);
+  Region write = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  for (const uint32_t count : {1000u, 1100u}) {
+    Header call = Call(count), onward, reply;
+    std::vector<Segment> segments;
+    for (uint32_t i = 0; i < count; ++i) segments.push_back({write.handle, 1, write.offset + i});
+    AddWriteChunk(call, segments);
+    ASSERT_TRUE(Post(between.client, Message(call, NullCall(count))));
+    if (count > 1000) {
+      between.Next(between.client, reply);
+      EXPECT_TRUE(IsError(reply, count, rpcrdma::kErrChunk));
+      continue;
+    }
+    between.Next(between.server, onward);
+    ASSERT_EQ(onward.segments.size(), count);
+    const Region source = Registered(between.server, Pattern(count), Access::kLocal);
+    ASSERT_TRUE(between.server->Write(source.bytes, onward.segments[0].handle, onward.segments[0].offset, 0));
+    ASSERT_TRUE(
+        Post(between.server, Message(ReplyTo(onward, rpcrdma::kMsg, std::vector(count, 1u)), MakeReply(count))));
+    between.Next(between.client, reply);
+    EXPECT_EQ(reply.segments, segments);
+    EXPECT_EQ(Content(write.bytes.first(count)), Pattern(count));
+  }
+}
+
 // Memory for two Calls at a time: the third waits until one is answered.
 TEST(RelayLink, CallsWaitForMemory) {
   Between between({.memory = 20'000});
