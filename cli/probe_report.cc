@@ -62,6 +62,7 @@ void PutDetails(Buffer& out, const Outcome& outcome, std::string_view indent) {
   };
   line("expected", outcome.expected);
   line("came", outcome.came);
+  line("case", outcome.during);
   line("because", outcome.why);
   for (const std::string& finding : outcome.findings) line("finding", finding);
   for (const std::string& advice : outcome.advice) line("advice", advice);
@@ -145,6 +146,7 @@ void ProbeReport::PutJsonl(const Probe& probe, const Outcome& outcome) {
   Put(out, ",\"verdict\":\"{}\"", VerdictName(outcome.verdict));
   PutMember(out, "expected", outcome.expected);
   PutMember(out, "came", outcome.came);
+  PutMember(out, "case", outcome.during);
   PutMember(out, "why", outcome.why);
   PutList(out, "findings", outcome.findings);
   PutList(out, "advice", outcome.advice);

@@ -14,9 +14,8 @@
 namespace stag::replay::probe {
 namespace {
 
-constexpr uint32_t kThreshold = 4096;     // that the probes offer, both ways
-constexpr uint32_t kReceiveSize = 65536;  // more than is offered, so that a Send that is too large still comes
-constexpr uint32_t kCredits = 32;         // requested
+constexpr uint32_t kThreshold = 4096;  // that the probes offer, both ways
+constexpr uint32_t kCredits = 32;      // requested
 
 uint32_t NewXid() {
   static uint32_t next = std::random_device{}();
@@ -31,7 +30,7 @@ Bench::Bench(Transport& transport, const ProbeOptions& options, const Target& ta
 Link& Bench::Connect(const Terms& terms) {
   EndpointOptions end;
   end.receives = terms.receives;
-  end.receive_size = kReceiveSize;
+  end.receive_size = terms.receive_size;
   end.private_data = terms.private_data.value_or(EncodeSettings(kThreshold, kThreshold, terms.remote_invalidation));
   end.crc = options_.crc;
   end.events = log_;
@@ -91,6 +90,15 @@ void Bench::ExpectNull(Link& link, const Call& call, const Message& answer) cons
     ExpectStatus(link, call, answer, "SUCCESS");
   else
     (void)Status(link, call, answer);
+}
+
+void Bench::ExpectMore(Link& link) {
+  const Call call = Null();
+  if (link.open()) link.Send(call);
+  const auto answer = link.Next(options_.patience.answer);
+  if (answer) return ExpectNull(link, call, *answer);
+  if (link.open()) Failed("an RPC Reply to the NULL behind it", "nothing");
+  Advise("the connection ends with what was refused; it could go on");
 }
 
 void Bench::ExpectError(const Call& call, const Message& answer, rpcrdma::ErrorCode code) {

@@ -40,6 +40,7 @@ struct Terms {
   std::optional<std::vector<std::byte>> private_data = {};  // none: of RFC 8797, 4096 bytes both ways, R as below
   bool remote_invalidation = false;                         // the R flag
   uint32_t receives = 64;
+  uint32_t receive_size = 65536;  // more than is said, so that a Send that is too large still comes
 };
 
 class Bench {
@@ -71,9 +72,14 @@ class Bench {
   void ExpectNull(Link& link, const Call& call, const Message& answer) const;
   void AskNull(Link& link) { AskNull(link, Null()); }
   void AskNull(Link& link, const Call& call) { ExpectNull(link, call, link.Ask(call)); }
+  // After what was refused: a NULL is answered; when the connection ends instead, that is advice.
+  void ExpectMore(Link& link);
   // An RDMA_ERROR, with xid and version of the Call (RFC 8166 section 4.5).
   static void ExpectError(const Call& call, const Message& answer, rpcrdma::ErrorCode code);
 
+  // Which of several cases comes next: told when the probe fails.
+  void Case(std::string text) { case_ = std::move(text); }
+  const std::string& current_case() const { return case_; }
   // What is allowed and not as it should be.
   void Advise(std::string text) { advice_.push_back(std::move(text)); }
   std::vector<std::string>& advice() { return advice_; }
@@ -88,6 +94,7 @@ class Bench {
   EventLog* log_;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::string> advice_;
+  std::string case_;
 };
 
 }  // namespace stag::replay::probe

@@ -61,6 +61,25 @@ void EmptyWriteChunk(Bench& bench) {
   ExpectUnused(bench, link, call);
 }
 
+void EmptySegments(Bench& bench) {
+  Link& link = bench.Connect();
+  Call call = bench.Null();
+  AddWrite(call, link.Offer({0, 64, 0, 0, 8}, Access::kRemoteWrite));
+  bench.Case("a Write chunk with three such segments");
+  ExpectUnused(bench, link, call);
+  bench.Case("a Position Zero Read chunk with three such segments");
+  Call longer = bench.Null();
+  link.MakeLong(longer, {0, 12, 0, static_cast<uint32_t>(longer.rpc.size()) - 12, 0});
+  bench.AskNull(link, longer);
+}
+
+void EmptyReplyChunk(Bench& bench) {
+  Link& link = bench.Connect();
+  Call call = bench.Null();
+  call.header.reply_chunk = rpcrdma::Chunk{0, 0};
+  bench.AskNull(link, call);
+}
+
 void UnusedReplyChunk(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Null();
@@ -108,7 +127,7 @@ void ExpectNoRoom(Bench& bench, Link& link, const Call& call) {
   if (!answer) return bench.Advise("the connection ends; ERR_CHUNK would say why (RFC 8166 section 4.5.3)");
   if (answer->header.proc != rpcrdma::kError) Failed(std::string(kExpected), Describe(*answer));
   Bench::ExpectError(call, *answer, rpcrdma::kErrChunk);
-  bench.AskNull(link);
+  bench.ExpectMore(link);
 }
 
 void NoReplyChunk(Bench& bench) {
@@ -126,6 +145,7 @@ void SmallReplyChunk(Bench& bench) {
 // Read chunks at Positions where nothing can be put in.
 void WrongPosition(Bench& bench) {
   for (const uint32_t position : {8192u, 0xfffffffcu}) {
+    bench.Case(fmt::format("Position {}", position));
     Link& link = bench.Connect();
     Call call = bench.Null();
     AddRead(call, position, link.Offer({64}, Access::kRemoteRead));
@@ -135,7 +155,7 @@ void WrongPosition(Bench& bench) {
     } else if (const std::string status = Bench::Status(link, call, answer); status == "SUCCESS") {
       Failed("RDMA_ERROR ERR_CHUNK, or GARBAGE_ARGS, for a Position beyond the Call", "an RPC Reply (SUCCESS)");
     }
-    bench.AskNull(link);
+    bench.ExpectMore(link);
   }
 }
 
@@ -160,6 +180,12 @@ std::span<const Probe> ChunkProbes() {
        UnusedWriteChunks},
       {"chunk.empty-write-chunk", "An empty Write chunk comes back empty", "NULL with a Write chunk of no segments.",
        "RFC 8166 4.3.2, RFC 8166 3.4.6", "WRLIST-001, WRLIST-011", EmptyWriteChunk},
+      {"chunk.empty-segments", "Segments of no bytes are no harm",
+       "NULL with a Write chunk of which three segments have no bytes, and as a Long Call with such segments.",
+       "RFC 8166 3.4.6, RFC 8166 3.4.3", "MEM-007, WRLIST-002, WRLIST-008", EmptySegments},
+      {"chunk.empty-reply-chunk", "A Reply chunk of no segments comes back",
+       "NULL, whose Reply fits inline, with a Reply chunk of no segments.", "RFC 8166 4.3.3", "REPLY-004, REPLY-008",
+       EmptyReplyChunk},
       {"chunk.unused-reply-chunk", "A Reply chunk that is not needed comes back",
        "NULL with a Reply chunk. Inline, its lengths are zero; or the Reply is in it, which is allowed.",
        "RFC 8166 4.3.3", "REPLY-004, REPLY-005, REPLY-008", UnusedReplyChunk},

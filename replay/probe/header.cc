@@ -3,6 +3,7 @@
 // Probes of what a server does with transport headers that are wrong or odd (RFC 8166 sections 4.2, 4.5 and 4.6). Every
 // one that gets an answer, or silence, must leave the connection as it was.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "protocol/base/writer.h"
 #include "protocol/rpc/message.h"
@@ -18,7 +19,7 @@ constexpr size_t kFixedWords = 16;  // bytes of xid, version, credit, procedure
 // The answer is this RDMA_ERROR, and the connection goes on.
 void ExpectErrorAndMore(Bench& bench, Link& link, const Call& call, ErrorCode code) {
   Bench::ExpectError(call, link.Ask(call, fmt::format("RDMA_ERROR {}", rpcrdma::ErrorName(code))), code);
-  bench.AskNull(link);
+  bench.ExpectMore(link);
 }
 
 // `call` is discarded: the NULL behind it is the only Call that is answered.
@@ -36,6 +37,7 @@ void ExpectSilence(Bench& bench, Link& link, Bytes message, std::string_view wha
 
 void Version(Bench& bench) {
   for (const uint32_t version : {0u, 2u, 99u}) {
+    bench.Case(fmt::format("version {}", version));
     Link& link = bench.Connect();
     Call call = bench.Null();
     call.header.vers = version;
@@ -43,19 +45,20 @@ void Version(Bench& bench) {
     Bench::ExpectError(call, answer, rpcrdma::kErrVers);
     if (answer.header.vers_low <= version && version <= answer.header.vers_high)
       Failed(fmt::format("a range of versions without {}, which was refused", version), Describe(answer));
-    bench.AskNull(link);
+    bench.ExpectMore(link);
   }
 }
 
 void UnknownProc(Bench& bench) {
   for (const uint32_t proc : {5u, 9u, UINT32_MAX}) {
+    bench.Case(fmt::format("rdma_proc {}", proc));
     Link& link = bench.Connect();
     Call call = bench.Null();
     std::vector<std::byte> message = call.Encoded();
     StoreBe32(message.data() + 12, proc);
     link.Send(message);
     Bench::ExpectError(call, link.Answer(call, "RDMA_ERROR ERR_CHUNK"), rpcrdma::kErrChunk);
-    bench.AskNull(link);
+    bench.ExpectMore(link);
   }
 }
 
@@ -71,7 +74,7 @@ void Msgp(Bench& bench) {
   } else {
     Bench::ExpectError(call, *answer, rpcrdma::kErrChunk);
   }
-  bench.AskNull(link);
+  bench.ExpectMore(link);
 }
 
 void Done(Bench& bench) {
@@ -110,6 +113,7 @@ void XidMismatch(Bench& bench) {
 
 void ShortMessage(Bench& bench) {
   for (const size_t size : {4u, 15u, 16u, 20u, 27u}) {
+    bench.Case(fmt::format("the first {} bytes", size));
     Link& link = bench.Connect();
     bench.AskNull(link);
     const std::vector<std::byte> message = bench.Null().Encoded();
@@ -136,6 +140,7 @@ void ShortMessage(Bench& bench) {
 // Headers whose lists are wrong from `offset` on, each on a connection of its own: `words` stand there instead.
 void WrongLists(Bench& bench, std::initializer_list<std::vector<uint32_t>> all) {
   for (const std::vector<uint32_t>& words : all) {
+    bench.Case(fmt::format("lists that begin with the words {}", fmt::join(words, ", ")));
     Link& link = bench.Connect();
     Call call = bench.Null();
     std::vector<std::byte> message = call.Encoded();
@@ -145,7 +150,7 @@ void WrongLists(Bench& bench, std::initializer_list<std::vector<uint32_t>> all) 
     out.Put(call.rpc);
     link.Send(message);
     Bench::ExpectError(call, link.Answer(call, "RDMA_ERROR ERR_CHUNK"), rpcrdma::kErrChunk);
-    bench.AskNull(link);
+    bench.ExpectMore(link);
   }
 }
 
@@ -165,12 +170,13 @@ void EndlessReadList(Bench& bench) {
     for (const uint32_t word : {1u, 40u, 0x1234u, 4u, 0u, 0u}) out.U32(word);
   link.Send(message);  // there is no zero that ends the list
   Bench::ExpectError(call, link.Answer(call, "RDMA_ERROR ERR_CHUNK"), rpcrdma::kErrChunk);
-  bench.AskNull(link);
+  bench.ExpectMore(link);
 }
 
 void Xids(Bench& bench) {
   Link& link = bench.Connect();
   for (const uint32_t xid : {0u, 1u, 0x80000000u, UINT32_MAX}) {
+    bench.Case(fmt::format("xid 0x{:08x}", xid));
     Call call = bench.Null();
     call.header.xid = xid;
     StoreBe32(call.rpc.data(), xid);

@@ -3,6 +3,7 @@
 // Probes of READ and WRITE of NFSv3 with chunks of all shapes (RFC 8267; RFC 8166 sections 3.4 and 4.3), every byte
 // verified. They read the Bench's file, and write behind its end.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -97,12 +98,17 @@ void WriteInline(Bench& bench, Link& link, uint64_t offset, Bytes data) {
   ExpectWritten(link, call, link.Ask(call), data.size());
 }
 
+std::string SizeText(uint32_t count, const Lengths& lengths) {
+  return fmt::format("{} bytes, in segments of {}", count, fmt::join(lengths, ", "));
+}
+
 uint32_t Sum(const Lengths& lengths) { return std::accumulate(lengths.begin(), lengths.end(), 0u); }
 
 // WRITE of `count` bytes by a Read chunk with segments of these lengths; what they have more is padding. Then the file
 // is read: these bytes, and what was behind them.
 void WriteReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool long_call = false) {
   const Data behind(8, std::byte{0x11}), data = Pattern(count);
+  bench.Case(SizeText(count, lengths));
   WriteInline(bench, link, kPlayground + count, behind);
   Call call = WriteCall(bench, kPlayground, count);
   Data chunk = data;
@@ -142,8 +148,8 @@ void WritePadded(Bench& bench) {
 void WriteLong(Bench& bench) {
   NeedFile(bench);
   Link& link = bench.Connect();
-  // The data in the Position Zero Read chunk, with the rest.
-  for (const uint32_t count : {5u, 4096u}) {
+  for (const uint32_t count : {4096u, 5u}) {
+    bench.Case(fmt::format("{} bytes", count));
     Call call = WriteCall(bench, kPlayground, count);
     Writer out(call.rpc);
     out.Put(Pattern(count));
@@ -152,12 +158,18 @@ void WriteLong(Bench& bench) {
     ExpectWritten(link, call, link.Ask(call), count);
     ExpectSame(ReadInline(bench, link, kPlayground, count), Pattern(count), "bytes that were written");
   }
-  // The data in a Read chunk of their own.
+}
+
+void WriteLongReduced(Bench& bench) {
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  WriteReduced(bench, link, 4096, {4000, 96}, true);
   WriteReduced(bench, link, 4097, {4000, 97}, true);
 }
 
 // READ of the file's first `count` bytes into a Write chunk with segments of these lengths.
 void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool reply_chunk = false) {
+  bench.Case(SizeText(count, lengths));
   Call call = ReadCall(bench, 0, count);
   AddWrite(call, link.Offer(lengths, Access::kRemoteWrite));
   if (reply_chunk) SetReply(call, link.Offer({8192}, Access::kRemoteWrite));
@@ -222,6 +234,7 @@ void ReadNothing(Bench& bench) {
       Failed(fmt::format("an unused Write chunk, for {}", what), "one with data");
     return results;
   };
+  bench.Case("beyond the end of the file");
   Call end = ReadCall(bench, uint64_t{1} << 40, 4096);
   AddWrite(end, link.Offer({4096}, Access::kRemoteWrite));
   const Data results = ask(end, "the READ is beyond the end of the file");
@@ -229,6 +242,7 @@ void ReadNothing(Bench& bench) {
   ExpectStatus(result, "a READ beyond the end");
   if (!result.data.empty()) Failed("no data beyond the end of the file", fmt::format("{} bytes", result.data.size()));
 
+  bench.Case("a file that does not exist");
   const Data nobody(32, std::byte{0xee});
   Call stale = Make(bench, nfs3::kRead, [&](Writer& out) { nfs3::PutRead(out, nobody, 0, 4096); });
   AddWrite(stale, link.Offer({2048, 2048}, Access::kRemoteWrite));
@@ -265,9 +279,11 @@ std::span<const Probe> Nfs3Probes() {
        "WRITEs of 5, 6 and 1023 bytes whose Read chunks have padding, too, once as a segment of its own: it is not "
        "written.",
        "RFC 8166 3.4.5", "PAD-003, PAD-007, PAD-009", WritePadded},
-      {"nfs3.write-long", "WRITE as a Long Call",
-       "WRITEs by a Position Zero Read chunk, with the data in it and with the data in a Read chunk of their own.",
-       "RFC 8166 3.5.3, RFC 8166 4.3.1", "LONG-003, LONG-007, LONG-010, RDLIST-004", WriteLong},
+      {"nfs3.write-long", "WRITE as a Long Call", "WRITEs by a Position Zero Read chunk that has the data, too.",
+       "RFC 8166 3.5.3, RFC 8166 4.3.1", "LONG-003, LONG-005, LONG-010", WriteLong},
+      {"nfs3.write-long-reduced", "WRITE as a Long Call with a Read chunk",
+       "WRITEs of 4096 and 4097 bytes by a Position Zero Read chunk, with the data in a Read chunk of their own.",
+       "RFC 8166 3.5.3, RFC 8166 4.3.1, RFC 8166 3.4.4", "LONG-003, LONG-007, RDLIST-004, PAD-005", WriteLongReduced},
       {"nfs3.read", "READ puts its data into the Write chunk",
        "READs with a Write chunk of one to four segments, exactly as long as the data.",
        "RFC 8166 3.4.6, RFC 8166 4.3.2", "WRLIST-005, WRLIST-006, WRLIST-010, WRLIST-018, DDP-003", Read},

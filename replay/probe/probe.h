@@ -20,6 +20,7 @@ std::string_view VerdictName(Verdict verdict);  // "passed"
 struct Outcome {
   Verdict verdict = Verdict::kPassed;
   std::string expected, came;         // kFailed: empty when only findings made it fail
+  std::string during;                 // kFailed: in which of the probe's cases; empty: it has one
   std::string why;                    // kInconclusive, kSkipped
   std::vector<std::string> findings;  // errors that the conformance engine found on the server's side; make it fail
   std::vector<std::string> advice;    // what is allowed and yet not as it SHOULD be; warnings of the engine

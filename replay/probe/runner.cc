@@ -171,6 +171,7 @@ Outcome Runner::Run(const Probe& probe) {
     bench.Settle();
   } catch (Ended& ended) {
     outcome = std::move(ended.outcome);
+    if (outcome.verdict == Verdict::kFailed) outcome.during = bench.current_case();
     bench.Disconnect();
   }
   outcome.advice = std::move(bench.advice());

@@ -89,7 +89,9 @@ void ForeignBefore(Bench& bench) {
 }
 
 void LargestSizes(Bench& bench) {
-  Link& link = bench.Connect({.private_data = Encoded({.flags = 0, .send_size = 255, .receive_size = 255})});
+  Link& link = bench.Connect({.private_data = Encoded({.flags = 0, .send_size = 255, .receive_size = 255}),
+                              .receives = 8,
+                              .receive_size = 262144});
   bench.AskNull(link);
 }
 

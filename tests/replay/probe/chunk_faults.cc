@@ -71,7 +71,11 @@ void AddChunk(std::vector<Fault>& faults) {
       [](const Seen& m) { return m.header.reads.size() == 1 && m.header.reads[0].target.length == 64; }, refuse));
   faults.back().alone = true;
   faults.push_back(On(
-      "chunk.long-call-segments", kRefused, [](const Seen& m) { return m.header.reads.size() == 5; }, refuse));
+      "chunk.long-call-segments", kRefused,
+      [](const Seen& m) {
+        return ReadLengths(m.header) == Lengths{4, 20, 8, 4, 28};
+      },
+      refuse));
   faults.push_back(On(
       "chunk.long-call-odd-segments", kRefused, [](const Seen& m) { return m.header.reads.size() == 6; }, refuse));
   faults.push_back(Changes(
@@ -88,6 +92,16 @@ void AddChunk(std::vector<Fault>& faults) {
       "chunk.empty-write-chunk", "with Write chunks: 1; came Write chunks: 0",
       [](const Seen& call) { return WriteLike(call.header, {}); },
       [](Header& reply, const Seen&) { reply.write_chunks.clear(); }));
+  faults.push_back(On(
+      "chunk.empty-segments", kRefused,
+      [](const Seen& m) {
+        return ReadLengths(m.header) == Lengths{0, 12, 0, 52, 0};
+      },
+      refuse));
+  faults.push_back(Changes(
+      "chunk.empty-reply-chunk", "expected the Call's Reply chunk; came a Reply without it",
+      [](const Seen& call) { return ReplyLike(call.header, {}); },
+      [](Header& reply, const Seen&) { reply.reply_chunk.reset(); }));
   faults.push_back(Changes(
       "chunk.unused-reply-chunk", "expected the Call's Reply chunk; came a Reply without it",
       [](const Seen& call) {
@@ -207,7 +221,11 @@ void AddNfs3(std::vector<Fault>& faults) {
                       }));
   faults.push_back(On(
       "nfs3.write-long", "expected an RPC Reply; came RDMA_ERROR ERR_CHUNK",
-      [](const Seen& m) { return m.header.reads.size() == 3 && m.header.reads[0].position == 0; }, Refuse));
+      [](const Seen& m) { return m.header.reads.size() == 2 && m.header.reads[1].position == 0; }, Refuse));
+  faults.push_back(On(
+      "nfs3.write-long-reduced",
+      "expected an RPC Reply; came RDMA_ERROR ERR_CHUNK; during 4097 bytes, in segments of 4000, 97",
+      [](const Seen& m) { return m.header.reads.size() == 3 && m.header.reads[2].target.length == 97; }, Refuse));
   faults.push_back({.probe = "nfs3.read",
                     .words = "the bytes of the file as they are; came another byte at offset 1024",
                     .write = [](Bytes from, uint32_t handle, uint64_t offset, Scene& scene) {

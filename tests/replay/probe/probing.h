@@ -62,6 +62,7 @@ inline ProbeOptions To(uint16_t port) {
 inline std::string Text(const Outcome& outcome) {
   std::string text(VerdictName(outcome.verdict));
   if (!outcome.expected.empty()) text += "; expected " + outcome.expected + "; came " + outcome.came;
+  if (!outcome.during.empty()) text += "; during " + outcome.during;
   if (!outcome.why.empty()) text += "; " + outcome.why;
   for (const std::string& finding : outcome.findings) text += "; " + finding;
   for (const std::string& advice : outcome.advice) text += "; advice: " + advice;
