@@ -70,7 +70,10 @@ void EmptySegments(Bench& bench) {
   bench.Case("a Position Zero Read chunk with three such segments");
   Call longer = bench.Null();
   link.MakeLong(longer, {0, 12, 0, static_cast<uint32_t>(longer.rpc.size()) - 12, 0});
-  bench.AskNull(link, longer);
+  const Message answer = link.Ask(longer, "an RPC Reply, or RDMA_ERROR ERR_CHUNK");
+  if (answer.header.proc != rpcrdma::kError) return bench.ExpectNull(link, longer, answer);
+  Bench::ExpectError(longer, answer, rpcrdma::kErrChunk);
+  bench.Advise("a Read chunk with segments of no bytes gets ERR_CHUNK");
 }
 
 void EmptyReplyChunk(Bench& bench) {

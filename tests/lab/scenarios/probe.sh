@@ -12,8 +12,8 @@ $STAG probe $SERVER:20049 --transport $transport --export /export > /tmp/probe 2
 status=$?
 grep -v '^passed' /tmp/probe
 [ $status = 1 ] || fail "stag probe ends with $status"
-known="header.nomsg-without-chunks header.xid-mismatch header.short chunk.empty-write-chunk chunk.no-reply-chunk
-       nfs3.write-long-reduced nfs3.read-empty-chunk nfs3.not-eligible"
+known="header.nomsg-without-chunks header.xid-mismatch header.short chunk.empty-write-chunk chunk.empty-segments
+       chunk.empty-reply-chunk chunk.no-reply-chunk nfs3.write-long-reduced nfs3.read-empty-chunk nfs3.not-eligible"
 found=$(sed -n 's/^failed  *\([^ ]*\).*/\1/p' /tmp/probe)
 [ "$(echo $found)" = "$(echo $known)" ] || fail "other probes fail than are known: $(echo $found)"
 [ -z "$(ls /export)" ] || fail "stag probe left files: $(ls /export)"

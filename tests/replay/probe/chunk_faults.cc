@@ -93,11 +93,14 @@ void AddChunk(std::vector<Fault>& faults) {
       [](const Seen& call) { return WriteLike(call.header, {}); },
       [](Header& reply, const Seen&) { reply.write_chunks.clear(); }));
   faults.push_back(On(
-      "chunk.empty-segments", kRefused,
+      "chunk.empty-segments", "the connection ended",
       [](const Seen& m) {
         return ReadLengths(m.header) == Lengths{0, 12, 0, 52, 0};
       },
-      refuse));
+      [](Seen&, Scene& scene) {
+        scene.HangUp();
+        return false;
+      }));
   faults.push_back(Changes(
       "chunk.empty-reply-chunk", "expected the Call's Reply chunk; came a Reply without it",
       [](const Seen& call) { return ReplyLike(call.header, {}); },
