@@ -47,8 +47,11 @@ std::string Describe(const Message& message) {
   if (header.status != ParseStatus::kOk)
     return fmt::format("a header that cannot be read: {}", rpcrdma::DefectText(header.defect));
   if (header.proc != rpcrdma::kMsg) return rpcrdma::ProcName(header.proc);
-  const std::string status = TakeResults(message.payload()).failure;
-  return fmt::format("an RPC Reply ({})", status.empty() ? "SUCCESS" : status);
+  const Bytes payload = message.payload();
+  if (rpc::DecodeReply(payload, payload.size()).status != ParseStatus::kOk)
+    return fmt::format("an RDMA_MSG whose {} bytes are no RPC Reply", payload.size());
+  const std::string failure = TakeResults(payload).failure;
+  return fmt::format("an RPC Reply ({})", failure.empty() ? "SUCCESS" : failure);
 }
 
 Offered::Offered(std::span<const uint32_t> lengths, Bytes content) {

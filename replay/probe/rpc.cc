@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "protocol/nfs/walk.h"
+#include "protocol/rpc/message.h"
 #include "replay/generate/nfs3_calls.h"
 #include "replay/probe/bench.h"
 #include "replay/serve/echo.h"
@@ -33,11 +34,24 @@ void Expect(Bench& bench, const Call& call, std::string_view status) {
   bench.AskNull(link);
 }
 
+// A Reply that names a range of versions, in which what was asked for is not.
+void ExpectRange(Bench& bench, const Call& call, std::string_view status, uint32_t asked) {
+  Link& link = bench.Connect();
+  const Message answer = link.Ask(call);
+  Bench::ExpectStatus(link, call, answer, status);
+  const std::vector<std::byte> reply = link.RpcReply(call, answer);
+  const rpc::ReplyHeader header = rpc::DecodeReply(reply, reply.size());
+  if (header.mismatch_low > header.mismatch_high || (header.mismatch_low <= asked && asked <= header.mismatch_high))
+    Failed(fmt::format("{} with a range of versions without {}", status, asked),
+           fmt::format("{} to {}", header.mismatch_low, header.mismatch_high));
+  bench.AskNull(link);
+}
+
 void ProgUnavail(Bench& bench) { Expect(bench, bench.Make(kNobodysProgram, 1, 0), "PROG_UNAVAIL"); }
 
 void ProgMismatch(Bench& bench) {
   NeedProgram(bench);
-  Expect(bench, bench.Make(bench.target().program, kNoVersion, 0), "PROG_MISMATCH");
+  ExpectRange(bench, bench.Make(bench.target().program, kNoVersion, 0), "PROG_MISMATCH", kNoVersion);
 }
 
 void ProcUnavail(Bench& bench) {
@@ -49,7 +63,7 @@ void RpcMismatch(Bench& bench) {
   constexpr size_t kRpcVersion = 8;  // its place in a Call
   Call call = bench.Null();
   StoreBe32(call.rpc.data() + kRpcVersion, 3);
-  Expect(bench, call, "RPC_MISMATCH");
+  ExpectRange(bench, call, "RPC_MISMATCH", 3);
 }
 
 void AuthError(Bench& bench) {
@@ -92,12 +106,14 @@ std::span<const Probe> RpcProbes() {
       {"rpc.prog-unavail", "An unknown program gets PROG_UNAVAIL",
        "NULL of a program that nobody has. The answer is an RPC Reply, not an RDMA_ERROR; the connection goes on.",
        "RFC 5531 9, RFC 8166 4", "HDR-012, XID-001", ProgUnavail},
-      {"rpc.prog-mismatch", "An unknown version gets PROG_MISMATCH", "NULL of version 77 of the program.",
-       "RFC 5531 9, RFC 8166 4", "HDR-012, XID-001", ProgMismatch},
+      {"rpc.prog-mismatch", "An unknown version gets PROG_MISMATCH",
+       "NULL of version 77 of the program: PROG_MISMATCH, and a range without it.", "RFC 5531 9, RFC 8166 4",
+       "HDR-012, XID-001", ProgMismatch},
       {"rpc.proc-unavail", "An unknown procedure gets PROC_UNAVAIL", "Procedure 9999 of the program.",
        "RFC 5531 9, RFC 8166 4", "HDR-012, XID-001", ProcUnavail},
-      {"rpc.rpc-mismatch", "Another version of RPC gets RPC_MISMATCH", "NULL with RPC version 3.",
-       "RFC 5531 9, RFC 8166 4", "HDR-012, XID-001", RpcMismatch},
+      {"rpc.rpc-mismatch", "Another version of RPC gets RPC_MISMATCH",
+       "NULL with RPC version 3: RPC_MISMATCH, and a range without it.", "RFC 5531 9, RFC 8166 4", "HDR-012, XID-001",
+       RpcMismatch},
       {"rpc.auth-error", "An unknown credential gets AUTH_ERROR", "NULL with a credential of an unknown flavor.",
        "RFC 5531 9, RFC 8166 4", "HDR-012, XID-001", AuthError},
       {"rpc.garbage-args", "Arguments that cannot be parsed get GARBAGE_ARGS",

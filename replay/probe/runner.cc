@@ -174,15 +174,20 @@ Outcome Runner::Run(const Probe& probe) {
     if (outcome.verdict == Verdict::kFailed) outcome.during = bench.current_case();
     bench.Disconnect();
   }
-  outcome.advice = std::move(bench.advice());
   if (outcome.verdict != Verdict::kSkipped) {
-    if (const std::string why = WhyNotAlive(); !why.empty()) {
+    std::string why = WhyNotAlive();
+    for (int again = 0; again < 2 && !why.empty(); ++again) {
+      bench.Advise(fmt::format("a NULL on another connection afterwards: {}", why));
+      why = WhyNotAlive();
+    }
+    if (!why.empty()) {
       gone_ = true;
       if (outcome.verdict != Verdict::kFailed) outcome.expected = "a server that lives on";
       outcome.came += fmt::format("{}the server is gone: {}", outcome.came.empty() ? "" : "; then ", why);
       outcome.verdict = Verdict::kFailed;
     }
   }
+  outcome.advice = std::move(bench.advice());
   Judge::Found found = judge_.Take();
   outcome.findings = std::move(found.errors);
   outcome.advice.insert(outcome.advice.end(), found.warnings.begin(), found.warnings.end());

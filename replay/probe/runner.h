@@ -24,7 +24,7 @@ class Runner {
   const Target& target() const { return target_; }
   // One probe, and a NULL on another connection afterwards.
   Outcome Run(const Probe& probe);
-  // The server does not answer any more.
+  // The server does not answer any more, on three connections one after the other.
   bool gone() const { return gone_; }
   // Removes the file. What could not be done is said by the error.
   Result<void> Finish();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Live commands with peers that mean harm, on loopback: `stag serve` goes on serving others, and `stag generate` and
-`stag replay` come to an end and say why. What a single connection can do is in tests/replay/endpoint/hostile_test.cc.
+"""Live commands with peers that mean harm, on loopback: `stag serve` goes on serving others, and `stag generate`,
+`stag replay` and `stag probe` come to an end and say why. What a single connection can do is in tests/replay/endpoint/hostile_test.cc.
 
     peers_test.py STAG CAPTURE"""
 import json
@@ -141,8 +141,10 @@ class Clients(unittest.TestCase):
                         pass
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
+        server = f"127.0.0.1:{listener.getsockname()[1]}"
+        to = [server] if command[0] == "probe" else ["--to", server]
         try:
-            done = subprocess.run([STAG, *command, "--to", f"127.0.0.1:{listener.getsockname()[1]}", "--transport", "iwarp", "--no-crc",
+            done = subprocess.run([STAG, *command, *to, "--transport", "iwarp", "--no-crc",
                                    "--timeout", "2s"], capture_output=True, text=True, timeout=60, check=False)
         finally:
             stop.set()
@@ -151,33 +153,33 @@ class Clients(unittest.TestCase):
         self.assertNotEqual(done.stdout + done.stderr, "")
         return done
 
-    def both(self, behaviour, words):
-        for command in (["generate", "--mode", "null", "--calls", "10"], ["replay", CAPTURE]):
+    def each(self, behaviour, words):
+        for command in (["generate", "--mode", "null", "--calls", "10"], ["replay", CAPTURE], ["probe"]):
             with self.subTest(command[0]):
                 done = self.against(behaviour, *command)
                 self.assertRegex(done.stdout + done.stderr, words)
 
     def test_no_mpa(self):
-        self.both(lambda c: c.sendall(b"220 mail.example.org ESMTP\r\n" * 20), "MPA")
+        self.each(lambda c: c.sendall(b"220 mail.example.org ESMTP\r\n" * 20), "MPA")
 
     def test_hangs_up(self):
         def behave(connection):
             connection.recv(20)
             connection.shutdown(socket.SHUT_RDWR)
-        self.both(behave, "did not answer the MPA request")
+        self.each(behave, "did not answer the MPA request")
 
     def test_sends_nonsense(self):
         def behave(connection):
             connection.recv(20)
             connection.sendall(REPLY)
             connection.sendall(random.Random(1).randbytes(5000))
-        self.both(behave, "the peer|FPDU|connection")
+        self.each(behave, "the peer|FPDU|connection")
 
     def test_never_answers(self):
         def behave(connection):
             connection.recv(20)
             connection.sendall(REPLY)
-        self.both(behave, "no answer|lost|timed out")
+        self.each(behave, "no answer|lost|timed out|nothing in")
 
     def test_answers_what_was_not_asked(self):
         def behave(connection):
@@ -186,7 +188,7 @@ class Clients(unittest.TestCase):
             connection.recv(4096)
             reply = struct.pack(">IIII", 0x5ca1ab1e, 1, 32, 0) + bytes(12) + struct.pack(">IIIIII", 0x5ca1ab1e, 1, 0, 0, 0, 0)
             connection.sendall(b"".join(send_segment(i + 1, reply) for i in range(16)))
-        self.both(behave, "no answer|lost|timed out|no receive|refused|more")
+        self.each(behave, "no answer|lost|timed out|no receive|refused|more|no RPC-over-RDMA server")
 
     def test_writes_and_invalidates_what_it_was_not_offered(self):
         def write(connection):
@@ -200,8 +202,8 @@ class Clients(unittest.TestCase):
             connection.sendall(REPLY)
             connection.recv(4096)
             connection.sendall(fpdu(struct.pack(">BBIIII", 0x41, 0x44, 0xdeadbeef, 0, 1, 0) + bytes(28)))
-        self.both(write, "writes 500 bytes at handle 0xdeadbeef")
-        self.both(invalidate, "invalidates handle 0xdeadbeef")
+        self.each(write, "writes 500 bytes at handle 0xdeadbeef")
+        self.each(invalidate, "invalidates handle 0xdeadbeef")
 
 
 if __name__ == "__main__":
