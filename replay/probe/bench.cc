@@ -98,7 +98,8 @@ void Bench::ExpectMore(Link& link) {
   const auto answer = link.Next(options_.patience.answer);
   if (answer) return ExpectNull(link, call, *answer);
   if (link.open()) Failed("an RPC Reply to the NULL behind it", "nothing");
-  Advise("the connection ends with what was refused; it could go on");
+  Advise(
+      fmt::format("{}{}the connection ends with what was refused; it could go on", case_, case_.empty() ? "" : ": "));
 }
 
 void Bench::ExpectError(const Call& call, const Message& answer, rpcrdma::ErrorCode code) {

@@ -4,13 +4,14 @@
 #include <array>
 
 #include "protocol/nfs/walk.h"
+#include "replay/engine/xdr.h"
 
 namespace stag::replay {
 namespace {
 
 constexpr uint32_t kNotSupported = 10004;  // NFS3ERR_NOTSUPP, NFS4ERR_NOTSUPP
 constexpr uint32_t kCompound = 1, kSetattr4 = 34, kSequence = 53;
-constexpr uint32_t kMaxTag = 1024;
+constexpr uint32_t kMaxTag = 1024, kMaxHandle = 64;
 
 // Words of zeros (no attributes) behind the status of a failure, by procedure (RFC 1813 section 3.3).
 constexpr std::array<uint8_t, 22> kNfs3Failure{0, 0, 2, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 4, 3, 1, 1, 1, 1, 1, 2};
@@ -60,6 +61,8 @@ rpc::AcceptStat NotRecordedProgram::OnProcedure(const rpc::CallHeader& call, Cur
   if (call.program != nfs::kNfsProgram) return rpc::kProcUnavail;
   if (call.version == 4 && call.procedure == kCompound) return Compound(arguments, out);
   if (call.version != 3 || call.procedure >= kNfs3Failure.size()) return rpc::kProcUnavail;
+  (void)GetOpaque(arguments, kMaxHandle);  // all of them begin with one
+  if (!arguments.ok()) return rpc::kGarbageArgs;
   out.U32(kNotSupported);
   out.Zeros(size_t{4} * kNfs3Failure[call.procedure]);
   return rpc::kSuccess;

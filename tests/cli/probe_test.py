@@ -18,6 +18,7 @@ import unittest
 import xml.etree.ElementTree
 
 STAG = None
+REAL = os.path.join(os.path.dirname(__file__), "..", "..", "pcaps", "real")
 ENVIRONMENT = {**os.environ, "NO_COLOR": "1"}
 QUICK = ("--transport", "iwarp", "--settle", "5ms", "--timeout", "5s")
 
@@ -82,6 +83,15 @@ class Probe(unittest.TestCase):
             for line in probes.values():
                 self.assertIn(line["verdict"], ("passed", "inconclusive", "skipped"))
                 self.assertEqual(line["why"] is None, line["verdict"] == "passed")
+
+    def test_a_recording_passes(self):
+        """A server that answers from a capture, with the commonest program, and what it says of Calls that are not in it."""
+        with Serving(os.path.join(REAL, "rxe-nfs3.pcap.zst")) as server:
+            done = probe(server.to, "--format", "jsonl")
+        self.status(done, 0)
+        begin, _, summary = lines_of(done)
+        self.assertEqual((begin["program"], begin["version"], begin["program_known"]), (100003, 3, True))
+        self.assertGreater(summary["passed"], 50)
 
     def test_export(self):
         with tempfile.TemporaryDirectory() as folder:

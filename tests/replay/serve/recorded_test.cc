@@ -252,15 +252,17 @@ TEST_F(Made, WhatIsNotRecordedIsRefused) {
   EXPECT_EQ(accept_stat(MakeCall(1, kMount3, 3, 1)), rpc::kProgUnavail);
   EXPECT_EQ(accept_stat(MakeCall(1, kNfs3, 2, 1)), rpc::kProgMismatch);
   EXPECT_EQ(accept_stat(MakeCall(1, kNfs3, 3, 22)), rpc::kProcUnavail);
+  // A file handle that is longer than the Call.
+  EXPECT_EQ(accept_stat(MakeCall(1, kNfs3, 3, kGetattr, Words({64, 1}))), rpc::kGarbageArgs);
 
   EXPECT_EQ(service.stats().matched, 0u);
-  EXPECT_EQ(service.stats().unmatched, 9u);
+  EXPECT_EQ(service.stats().unmatched, 10u);
   ASSERT_TRUE(service.samples().contains("NFSv3 GETATTR: no such Call"));
   EXPECT_EQ(service.samples().at("NFSv3 GETATTR: no such Call").text,
             "NFSv3 GETATTR: no such Call; arguments, 12 bytes: 000000080000000200000002");
   EXPECT_EQ(service.samples().at("NFSv3 GETATTR: it was not answered").times, 1u);
   EXPECT_TRUE(service.samples().contains("NFSv4 COMPOUND SEQUENCE,SETATTR: no such Call"));
-  EXPECT_EQ(service.counts().at({kNfs3, 3, kGetattr}).refused, 2u);
+  EXPECT_EQ(service.counts().at({kNfs3, 3, kGetattr}).refused, 3u);
 }
 
 }  // namespace
