@@ -94,8 +94,8 @@ void Bench::ExpectNull(Link& link, const Call& call, const Message& answer) cons
 
 void Bench::ExpectMore(Link& link) {
   const Call call = Null();
-  if (link.open()) link.Send(call);
-  const auto answer = link.Next(options_.patience.answer);
+  const bool sent = link.open() && link.TrySend(call.Encoded());
+  const auto answer = sent ? link.Next(options_.patience.answer) : std::nullopt;
   if (answer) return ExpectNull(link, call, *answer);
   if (link.open()) Failed("an RPC Reply to the NULL behind it", "nothing");
   Advise(

@@ -80,13 +80,20 @@ void Link::MakeLong(Call& call, std::span<const uint32_t> lengths) {
   AddRead(call, 0, memory);
 }
 
-void Link::Send(Bytes message) {
+bool Link::TrySend(Bytes message) {
   sent_.emplace_back(message.begin(), message.end());
   auto region = endpoint_->Register(MutableBytes(sent_.back()), Access::kLocal);
   const Bytes piece = region ? Bytes(region->bytes) : Bytes{};
   const Result<void> posted = region ? endpoint_->Send({&piece, 1}, 0) : tl::unexpected(region.error());
-  if (!posted) open() ? Inconclusive(posted.error().message) : Failed("a connection that stays", trouble());
-  endpoint_->Flush();
+  if (posted) {
+    endpoint_->Flush();
+    return true;
+  }
+  // Why not may come with the completions that are left.
+  const auto until = Clock::now() + kGoodbye;
+  while (open() && Clock::now() < until) Poll(kSlice);
+  if (open()) Inconclusive(posted.error().message);
+  return false;
 }
 
 size_t Link::Poll(milliseconds wait) {

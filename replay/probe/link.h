@@ -54,7 +54,12 @@ class Link {
     MakeLong(call, std::span(lengths.begin(), lengths.size()));
   }
 
-  void Send(Bytes message);
+  // False: the connection has ended.
+  bool TrySend(Bytes message);
+  // Ends the probe then.
+  void Send(Bytes message) {
+    if (!TrySend(message)) Failed("a connection that stays", trouble());
+  }
   void Send(const Call& call) { Send(call.Encoded()); }
   // The next message; nullopt: none in that time, or none any more.
   std::optional<Message> Next(std::chrono::milliseconds wait);

@@ -161,8 +161,7 @@ std::string Runner::WhyNotAlive() {
   return {};
 }
 
-Outcome Runner::Run(const Probe& probe) {
-  const auto start = std::chrono::steady_clock::now();
+Outcome Runner::RunOnce(const Probe& probe) {
   (void)judge_.Take();
   Outcome outcome;
   Bench bench(transport_, options_, target_, judge_.log());
@@ -174,26 +173,43 @@ Outcome Runner::Run(const Probe& probe) {
     if (outcome.verdict == Verdict::kFailed) outcome.during = bench.current_case();
     bench.Disconnect();
   }
-  if (outcome.verdict != Verdict::kSkipped) {
-    std::string why = WhyNotAlive();
-    for (int again = 0; again < 2 && !why.empty(); ++again) {
-      bench.Advise(fmt::format("a NULL on another connection afterwards: {}", why));
-      why = WhyNotAlive();
-    }
-    if (!why.empty()) {
-      gone_ = true;
-      if (outcome.verdict != Verdict::kFailed) outcome.expected = "a server that lives on";
-      outcome.came += fmt::format("{}the server is gone: {}", outcome.came.empty() ? "" : "; then ", why);
-      outcome.verdict = Verdict::kFailed;
-    }
-  }
-  outcome.advice = std::move(bench.advice());
   Judge::Found found = judge_.Take();
   outcome.findings = std::move(found.errors);
-  outcome.advice.insert(outcome.advice.end(), found.warnings.begin(), found.warnings.end());
   if (!outcome.findings.empty()) outcome.verdict = Verdict::kFailed;
+  outcome.advice = std::move(bench.advice());
+  outcome.advice.insert(outcome.advice.end(), found.warnings.begin(), found.warnings.end());
+  return outcome;
+}
+
+Outcome Runner::Run(const Probe& probe) {
+  const auto start = std::chrono::steady_clock::now();
+  Outcome outcome = RunOnce(probe);
+  // What went over the wire proves a finding. Silence, or the end of a connection, may have had another cause.
+  if (outcome.verdict == Verdict::kFailed && outcome.findings.empty()) {
+    Outcome again = RunOnce(probe);
+    if (again.verdict == Verdict::kPassed) {
+      again.verdict = Verdict::kInconclusive;
+      again.why = fmt::format("it failed first, and then passed: expected {}; came {}", outcome.expected, outcome.came);
+    }
+    if (again.verdict != Verdict::kSkipped) outcome = std::move(again);
+  }
+  if (outcome.verdict != Verdict::kSkipped) CheckAlive(outcome);
   outcome.time = std::chrono::steady_clock::now() - start;
   return outcome;
+}
+
+void Runner::CheckAlive(Outcome& outcome) {
+  constexpr int kAttempts = 3;
+  std::string why;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    why = WhyNotAlive();
+    if (why.empty()) return;
+    outcome.advice.push_back(fmt::format("a NULL on another connection afterwards: {}", why));
+  }
+  gone_ = true;
+  if (outcome.verdict != Verdict::kFailed) outcome.expected = "a server that lives on";
+  outcome.came += fmt::format("{}the server is gone: {}", outcome.came.empty() ? "" : "; then ", why);
+  outcome.verdict = Verdict::kFailed;
 }
 
 Result<void> Runner::Finish() {

@@ -22,7 +22,7 @@ class Runner {
   // there is nothing to probe.
   Result<void> Begin();
   const Target& target() const { return target_; }
-  // One probe, and a NULL on another connection afterwards.
+  // One probe, a second time when it fails without a finding, and a NULL on another connection afterwards.
   Outcome Run(const Probe& probe);
   // The server does not answer any more, on three connections one after the other.
   bool gone() const { return gone_; }
@@ -32,6 +32,8 @@ class Runner {
  private:
   class Files;
   void FindProgram();
+  Outcome RunOnce(const Probe& probe);
+  void CheckAlive(Outcome& outcome);
   // Why the server does not; empty: it does.
   std::string WhyNotAlive();
 

@@ -55,6 +55,25 @@ std::string NameOf(const testing::TestParamInfo<Fault>& fault) {
 
 INSTANTIATE_TEST_SUITE_P(Faults, BadServers, testing::ValuesIn(AllFaults()), NameOf);
 
+// What happens once may have had another cause than the server: it is told, and the server is not blamed.
+TEST(Faults, OnceIsInconclusive) {
+  Fault once{.probe = "rpc.null", .words = ""};
+  once.receive = [](Seen&, Scene& scene) {
+    if (scene.ordinal == 2) scene.HangUp();
+    return scene.ordinal != 2;
+  };
+  const auto service = MakeNullService();
+  const auto listens = MakeBadTransport(once), connects = MakeSoftIwarp();
+  const Serving serving(*service, {}, *listens);
+  Runner runner(*connects, To(serving.port()));
+  ASSERT_TRUE(runner.Begin());
+  const Outcome outcome = runner.Run(*Find("rpc.null"));
+  EXPECT_EQ(outcome.verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(
+      outcome.why.starts_with("it failed first, and then passed: expected an RPC Reply; came the connection ended"))
+      << outcome.why;
+}
+
 TEST(Faults, ThereIsOneForEachProbe) {
   for (const Probe& probe : Catalogue())
     EXPECT_TRUE(std::ranges::any_of(AllFaults(), [&](const Fault& f) { return f.probe == probe.id; })) << probe.id;

@@ -90,7 +90,7 @@ void AddRpc(std::vector<Fault>& faults) {
                     .words = "expected an RPC Reply with the Call's xid; came 24 bytes that are none",
                     .send =
                         [](Seen& message, const Seen&, Invalidate&, Scene& scene) {
-                          if (scene.ordinal == 2) StoreBe32(message.rest.data() + 4, 0);  // CALL
+                          if (scene.ordinal == 2 || scene.ordinal == 3) StoreBe32(message.rest.data() + 4, 0);  // CALL
                           return true;
                         },
                     .alone = true});
