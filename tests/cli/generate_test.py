@@ -115,6 +115,22 @@ class Generate(unittest.TestCase):
                 counts.append([(line["name"], line["calls"], line["bytes"]) for line in lines_of(done)["operation"]])
         self.assertEqual(*counts)
 
+    def test_registration_of_every_call(self):
+        """Of the handles that transactions name, none is used again, or each is used again and again."""
+        handles = {}
+        for when in ("once", "per-call"):
+            with tempfile.TemporaryDirectory() as folder, Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+                file = os.path.join(folder, "load.pcapng")
+                self.fine(generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "200",
+                                   "--depth", "1", "--mix", "read=1", "--always-chunks", "--register", when,
+                                   "--no-remote-invalidation", "--verify", "--record", file))
+                tcp = subprocess.run(["tshark", "-n", "-r", file, "-Y", "iwarp_rdma.opcode == 0", "-T", "fields",
+                                      "-e", "iwarp_ddp.stag"], capture_output=True, text=True, check=False).stdout.split()
+                handles[when] = (len(tcp), len(set(tcp)))
+        self.assertEqual(handles["once"][0], 200)
+        self.assertLess(handles["once"][1], 10)
+        self.assertEqual(*handles["per-call"])
+
     def test_recorded(self):
         """What --record writes, read by stag transactions, is what the report says."""
         with tempfile.TemporaryDirectory() as folder, Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
