@@ -9,7 +9,8 @@
     lab.py shell                      commands for it, line by line
 
 A scenario is tests/lab/scenarios/SCENARIO.sh, a shell script that runs in the machine; WORDs are its arguments. Its exit
-status is that of the run. Everything is kept in .cache/lab of the repository: images by their inputs, and what the last
+status is that of the run. What it leaves in /share/keep is looked at by SCENARIO.after.py, where there is one: on this
+side, with that folder, the build and the WORDs as arguments; and goes to the folder that --keep names. Everything is kept in .cache/lab of the repository: images by their inputs, and what the last
 run left (share/)."""
 import argparse
 import atexit
@@ -166,6 +167,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/ci", help="the build whose programs are used (%(default)s)")
     parser.add_argument("--patience", type=int, default=1800, help="seconds that a scenario may take (%(default)s)")
+    parser.add_argument("--keep", metavar="DIR", help="where what the scenario leaves in /share/keep goes")
     parser.add_argument("command", choices=["build", "list", "run", "up", "down", "shell"])
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args()
@@ -209,6 +211,11 @@ def main():
     begin = time.monotonic()
     arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words)
     status = machine.run(f"exec bash /src/tests/lab/scenarios/{name}.sh {arguments}", options.patience)
+    kept, after = machine.folder / "keep", LAB / f"scenarios/{name}.after.py"
+    if after.exists() and kept.exists():
+        status |= subprocess.run([after, kept, build, *words]).returncode
+    if options.keep and kept.exists():
+        shutil.copytree(kept, options.keep, dirs_exist_ok=True)
     say(f"{' '.join(options.words)}: {'fine' if status == 0 else f'failed ({status})'}, "
         f"{time.monotonic() - begin:.0f} s")
     return 0 if status == 0 else 1
