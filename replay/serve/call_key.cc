@@ -11,7 +11,8 @@ namespace {
 using nfs::ValueKind;
 
 // RFC 8881 section 18, RFC 7530 section 16.
-constexpr uint32_t kLock = 12, kLockt = 13, kOpen = 18, kReleaseLockowner = 39, kCreateSession = 43, kSequence = 53;
+constexpr uint32_t kClose = 4, kLock = 12, kLockt = 13, kLocku = 14, kOpen = 18, kOpenConfirm = 20, kOpenDowngrade = 21,
+                   kReleaseLockowner = 39, kCreateSession = 43, kSequence = 53;
 constexpr size_t kSessionSize = 16, kSequenceAndSlot = 8;
 
 bool HasOwner(uint32_t op) { return op == kOpen || op == kLock || op == kLockt || op == kReleaseLockowner; }
@@ -69,6 +70,15 @@ void CallKey::OnValue(const nfs::Value& value) {
       LeaveOut(end, 4 + RoundUp4(LoadBe32(call_.data() + end)));
       if (op == kOpen && value.offset >= 12) LeaveOut(value.offset - 12, 4);  // its seqid, in front of the share modes
       if (op == kLock && value.offset >= 4) LeaveOut(value.offset - 4, 4);    // the lock_seqid
+      return;
+    }
+    case ValueKind::kStateid: {
+      // What an owner counts its requests with stands beside it (RFC 7530 sections 16.2 and 16.10 to 16.19); of LOCK in
+      // front of it for a new owner, or else what says that there is none.
+      const bool front = op == kClose || op == kLock || op == kLocku;
+      const bool behind = op == kLock || op == kOpenConfirm || op == kOpenDowngrade;
+      if (front && value.offset >= 4) LeaveOut(value.offset - 4, 4);
+      if (behind) LeaveOut(end, 4);
       return;
     }
     default: return;

@@ -78,6 +78,35 @@ TEST(CallKey, OwnersMayDiffer) {
   EXPECT_NE(KeyOf(Compound(1, Open(0, 20, 5))), KeyOf(Compound(1, Open(0, 20, 6)))) << "the name";
 }
 
+// RFC 7530 sections 16.2 (CLOSE), 16.10 (LOCK), 16.12 (LOCKU), 16.18 (OPEN_CONFIRM), 16.19 (OPEN_DOWNGRADE).
+TEST(CallKey, OwnersCountTheirRequests) {
+  const Buffer state = Pattern(16);
+  const auto close = [&](uint32_t n, const Buffer& stateid) { return Join({Words({4, n}), stateid}); };
+  const auto confirm = [&](uint32_t n) { return Join({Words({20}), state, Words({n})}); };
+  const auto downgrade = [&](uint32_t n, uint32_t access) { return Join({Words({21}), state, Words({n, access, 0})}); };
+  const auto lock = [&](uint32_t n, uint32_t length) {
+    return Join({Words({12, 1, 0, 0, 0, 0, length, 0}), state, Words({n})});
+  };
+  const auto lock_of_new_owner = [&](uint32_t open, uint32_t n) {
+    return Join({Words({12, 1, 0, 0, 0, 0, 9, 1, open}), state, Words({n, 0, 7}), Opaque(Pattern(4, n))});
+  };
+  const auto unlock = [&](uint32_t n, uint32_t offset) {
+    return Join({Words({14, 1, n}), state, Words({0, offset, 0, 9})});
+  };
+  const auto same = [](const Buffer& a, const Buffer& b) { return KeyOf(Compound(1, a)) == KeyOf(Compound(1, b)); };
+  EXPECT_TRUE(same(close(1, state), close(7, state)));
+  EXPECT_FALSE(same(close(1, state), close(1, Pattern(16, 5)))) << "another state";
+  EXPECT_TRUE(same(confirm(1), confirm(2)));
+  EXPECT_TRUE(same(downgrade(1, 1), downgrade(2, 1)));
+  EXPECT_FALSE(same(downgrade(1, 1), downgrade(1, 2))) << "other access";
+  EXPECT_TRUE(same(lock(1, 9), lock(2, 9)));
+  EXPECT_FALSE(same(lock(1, 9), lock(1, 8))) << "another range";
+  EXPECT_TRUE(same(lock_of_new_owner(1, 0), lock_of_new_owner(4, 3)));
+  EXPECT_FALSE(same(lock_of_new_owner(1, 0), lock(1, 9)));
+  EXPECT_TRUE(same(unlock(1, 5), unlock(2, 5)));
+  EXPECT_FALSE(same(unlock(1, 5), unlock(1, 6))) << "another range";
+}
+
 TEST(CallKey, EveryCutCallHasOne) {
   for (const Buffer& call : {Compound(2, Join({Sequence(1, 2, 3), Open(0, 20, 5)})), Compound(1, ExchangeId(1, 20)),
                              Compound(1, CreateSession(1, 1, 1))}) {
