@@ -26,6 +26,14 @@ finish() {
   exit 0
 }
 
+# route: what a link loses when it goes down.
+route() {
+  ip neigh replace $SERVER lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent
+  ip neigh replace $CLIENT lladdr "$(cat /sys/class/net/v0/address)" dev v1 nud permanent
+  ip route replace $SERVER/32 dev v0 src $CLIENT table 101
+  ip route replace $CLIENT/32 dev v1 src $SERVER table 102
+}
+
 # wire [MTU]: makes it anew.
 wire() {
   modprobe veth
@@ -43,10 +51,7 @@ wire() {
   echo 2 > /sys/class/net/v0/queues/rx-0/rps_cpus
   ip addr add $CLIENT/32 dev v0
   ip addr add $SERVER/32 dev v1
-  ip neigh replace $SERVER lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent
-  ip neigh replace $CLIENT lladdr "$(cat /sys/class/net/v0/address)" dev v1 nud permanent
-  ip route add $SERVER/32 dev v0 src $CLIENT table 101
-  ip route add $CLIENT/32 dev v1 src $SERVER table 102
+  route
   ip rule add pref 1 iif v0 lookup local # what arrives is for this machine
   ip rule add pref 2 iif v1 lookup local
   ip rule add pref 3 to $SERVER lookup 101 # what leaves takes the wire

@@ -59,14 +59,18 @@ workload() {
 tree() {
   (cd "$1" && find . -printf '%p %y %s %m %l\n' | awk '$2 == "d" { $3 = "" } 1' | sort && find . -type f -exec sha256sum {} + | sort -k 2)
 }
+# extracted FILE: a file with these contents was extracted, whatever its name: that of a READDIR entry is not known.
+extracted() { grep -q "^$(sha256sum < $1 | cut -d ' ' -f 1) " /tmp/sums || fail "$1 was not extracted"; }
 
 for version in "${versions[@]}"; do
   capture=$keep/$kind-nfs$version.pcap
   say "NFSv$version, recorded"
   fresh_knfsd
   populate
+  # NFSv4.0 calls its clients back over TCP, where stag replay has nobody: without that there are no delegations.
+  sysctl -qw fs.leases-enable=$([ $version = 4.0 ] && echo 0 || echo 1)
   # While the server waits for clients of an earlier life, it gives no delegations.
-  echo Y > /proc/fs/nfsd/v4_end_grace
+  for _ in $(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done 2> /dev/null
   sleep 4
   tcpdump -i v0 -B 131072 --time-stamp-precision=nano -w /tmp/wire.pcap 2> /tmp/tcpdump &
   tcpdump=$!
@@ -88,10 +92,8 @@ for version in "${versions[@]}"; do
   must $STAG check --ignore PVT-006 $capture > /tmp/check
   grep "errors, " /tmp/check
   must $STAG extract $capture --out /tmp/extracted --format jsonl > /tmp/manifest
-  for size in $sizes; do
-    [ $size = 0 ] || must cmp /tmp/extracted/old$size $files/f$size
-  done
-  for name in f65536 f100001 f300007 direct; do must cmp /tmp/extracted/$name /tmp/recorded/new/$name; done
+  sha256sum /tmp/extracted/* > /tmp/sums
+  for name in $files/f[1-9]* /tmp/recorded/new/{f65536,f100001,f300007,direct}; do extracted $name; done
 
   say "NFSv$version, replayed"
   fresh_knfsd # begins with a grace period, which stag replay waits out
@@ -106,7 +108,9 @@ for version in "${versions[@]}"; do
 
   say "NFSv$version, served from the recording"
   rpc.nfsd 0
-  $STAG serve $capture --transport ${kind}1 --listen $SERVER:20049 --mount-port 20048 --check > /tmp/serve 2>&1 &
+  mount_port=()
+  [ $version != 3 ] || mount_port=(--mount-port 20048)
+  $STAG serve $capture --transport ${kind}1 --listen $SERVER:20049 "${mount_port[@]}" --check > /tmp/serve 2>&1 &
   serve=$!
   for _ in $(seq 300); do
     ! grep -q '^listening' /tmp/serve && kill -0 $serve 2> /dev/null || break
@@ -116,10 +120,10 @@ for version in "${versions[@]}"; do
     workload
     must umount $mnt
   else
-    fail "mount failed"
+    fail "mount failed: $(cat /tmp/serve)"
   fi
   kill -INT $serve
-  wait $serve || fail "stag serve ended with $?"
-  grep -E "not in the|calls|errors, " /tmp/serve
+  wait $serve || fail "stag serve ended with $?: $(cat /tmp/serve)"
+  grep -E " x |calls|errors, " /tmp/serve
 done
 finish
