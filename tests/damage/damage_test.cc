@@ -8,13 +8,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <map>
-#include <set>
 #include <string>
-#include <string_view>
 
-#include "conformance/engine/engine.h"
-#include "tests/support/run_capture.h"
+#include "tests/support/analysis.h"
 
 namespace stag {
 namespace {
@@ -22,59 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 using test::OwnedFrame;
 
-// The content of every complete message by xid and kind, and how often each rule was broken by which xid.
-struct Analysis {
-  std::map<std::pair<uint32_t, char>, std::set<size_t>> contents;
-  std::map<std::pair<std::string, std::string>, int> findings;
-  size_t complete = 0;
-};
-
-class Collector : public session::Observer, public conformance::FindingSink {
- public:
-  explicit Collector(Analysis& out) : out_(out) {}
-
-  void OnTransaction(const session::Connection&, const session::Transaction& t) override {
-    Add(t, t.call, t.backward ? 'C' : 'c');
-    Add(t, t.reply, t.backward ? 'R' : 'r');
-  }
-  void OnFinding(const conformance::Finding& finding) override {
-    if (finding.severity == conformance::Severity::kNote) return;
-    ++out_.findings[{std::string(finding.rule->id), finding.xid ? std::to_string(*finding.xid) : "-"}];
-  }
-
- private:
-  void Add(const session::Transaction& t, const session::Payload& payload, char kind) {
-    if (!payload.complete) return;
-    ASSERT_TRUE(t.CopyTo(payload, bytes_));
-    const std::string_view view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
-    out_.contents[{t.xid, kind}].insert(std::hash<std::string_view>{}(view));
-    ++out_.complete;
-  }
-  Analysis& out_;
-  std::vector<std::byte> bytes_;
-};
-
-Analysis Analyse(std::span<const OwnedFrame> frames) {
-  Analysis out;
-  Collector collector(out);
-  conformance::Engine engine({}, collector);
-  test::Run(frames, {}, {}, {&collector, &engine});
-  return out;
-}
+using test::Analyse;
+using test::Analysis;
 
 // Nothing in `damaged` that `whole` does not have.
 void ExpectNothingNew(const Analysis& whole, const Analysis& damaged, const std::string& what) {
-  for (const auto& [key, hashes] : damaged.contents)
-    for (size_t hash : hashes) {
-      const auto it = whole.contents.find(key);
-      EXPECT_TRUE(it != whole.contents.end() && it->second.count(hash))
-          << what << ": wrong bytes in xid 0x" << std::hex << key.first << " (" << key.second << ")";
-    }
-  for (const auto& [key, count] : damaged.findings) {
-    const auto it = whole.findings.find(key);
-    EXPECT_LE(count, it == whole.findings.end() ? 0 : it->second)
-        << what << ": new finding " << key.first << " of xid " << key.second;
-  }
+  for (const std::string& found : test::NewIn(damaged, whole)) ADD_FAILURE() << what << ": " << found;
 }
 
 struct Capture {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tests/support/analysis.h"
+
+#include <cstdio>
+#include <functional>
+#include <string_view>
+
+#include "conformance/engine/engine.h"
+
+namespace stag::test {
+namespace {
+
+class Collector : public session::Observer, public conformance::FindingSink {
+ public:
+  explicit Collector(Analysis& out) : out_(out) {}
+
+  void OnTransaction(const session::Connection&, const session::Transaction& t) override {
+    Add(t, t.call, t.backward ? 'C' : 'c');
+    Add(t, t.reply, t.backward ? 'R' : 'r');
+  }
+  void OnFinding(const conformance::Finding& finding) override {
+    if (finding.severity == conformance::Severity::kNote) return;
+    ++out_.findings[{std::string(finding.rule->id), finding.xid ? std::to_string(*finding.xid) : "-"}];
+  }
+
+ private:
+  void Add(const session::Transaction& t, const session::Payload& payload, char kind) {
+    if (!payload.complete) return;
+    // A complete message that cannot be copied is like no other.
+    size_t hash = 0;
+    if (t.CopyTo(payload, bytes_))
+      hash = std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes_.data()), bytes_.size()});
+    out_.contents[{t.xid, kind}].insert(hash);
+    ++out_.complete;
+  }
+  Analysis& out_;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+Analysis Analyse(std::span<const OwnedFrame> frames) {
+  Analysis out;
+  Collector collector(out);
+  conformance::Engine engine({}, collector);
+  Run(frames, {}, {}, {&collector, &engine});
+  return out;
+}
+
+std::vector<std::string> NewIn(const Analysis& damaged, const Analysis& whole) {
+  std::vector<std::string> found;
+  for (const auto& [key, hashes] : damaged.contents)
+    for (const size_t hash : hashes) {
+      const auto it = whole.contents.find(key);
+      if (it == whole.contents.end() || !it->second.contains(hash))
+        found.push_back("wrong bytes in xid " + std::to_string(key.first) + " (" + key.second + ")");
+    }
+  for (const auto& [key, count] : damaged.findings) {
+    const auto it = whole.findings.find(key);
+    if (count > (it == whole.findings.end() ? 0 : it->second))
+      found.push_back("new finding " + key.first + " of xid " + key.second);
+  }
+  return found;
+}
+
+}  // namespace stag::test

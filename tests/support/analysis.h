@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Analysis: what `stag transactions` and `stag check` would make of a capture, in a form in which a damaged capture can
+// be held against the whole one.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/support/run_capture.h"
+
+namespace stag::test {
+
+// The content of every complete message by xid and kind, and how often each rule was broken by which xid (notes left
+// out).
+struct Analysis {
+  std::map<std::pair<uint32_t, char>, std::set<size_t>> contents;
+  std::map<std::pair<std::string, std::string>, int> findings;
+  size_t complete = 0;
+};
+
+Analysis Analyse(std::span<const OwnedFrame> frames);
+
+// What `damaged` has and `whole` does not: bytes of messages, findings. For people; empty: nothing.
+std::vector<std::string> NewIn(const Analysis& damaged, const Analysis& whole);
+
+}  // namespace stag::test
