@@ -3,6 +3,7 @@
 // A probe that cannot fail is no probe: for each of them a server that does one thing wrong, which it finds and says,
 // and which no other probe of its topic takes for a fault.
 #include <algorithm>
+#include <random>
 
 #include "tests/replay/probe/bad_server.h"
 #include "tests/replay/probe/faults.h"
@@ -72,6 +73,35 @@ TEST(Faults, OnceIsInconclusive) {
   EXPECT_TRUE(
       outcome.why.starts_with("it failed first, and then passed: expected an RPC Reply; came the connection ended"))
       << outcome.why;
+}
+
+// A server whose messages have wrong bits, are cut and are doubled: probes end, whatever comes.
+TEST(Faults, NonsenseIsSurvived) {
+  std::mt19937 random(5);
+  Fault nonsense{.probe = "header.version", .words = ""};
+  nonsense.send = [&random](Seen& message, const Seen&, std::optional<uint32_t>&, Scene& scene) {
+    if (scene.ordinal == 1 || random() % 4 != 0) return true;
+    Buffer bytes = message.Encoded();
+    const size_t at = random() % bytes.size();
+    if (random() % 8 == 0)
+      bytes.resize(at);
+    else
+      bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
+    if (random() % 8 == 0) scene.Send(bytes);
+    if (!bytes.empty()) scene.Send(std::move(bytes));
+    return false;
+  };
+  const auto service = MakeEchoService();
+  const auto listens = MakeBadTransport(nonsense), connects = MakeSoftIwarp();
+  const Serving serving(*service, {}, *listens);
+  ProbeOptions options = To(serving.port());
+  options.patience.answer = std::chrono::milliseconds{40};
+  Runner runner(*connects, options);
+  ASSERT_TRUE(runner.Begin());
+  size_t failed = 0;
+  for (int round = 0; round < 3; ++round)
+    for (const Probe& probe : Catalogue()) failed += runner.Run(probe).verdict == Verdict::kFailed;
+  EXPECT_GT(failed, 10u);
 }
 
 TEST(Faults, ThereIsOneForEachProbe) {
