@@ -14,6 +14,8 @@
 namespace stag::cli {
 namespace {
 
+constexpr int kNotices = 100;  // that are said at once
+
 struct Options : LiveOptions {
   replay::HostPort listen;
   replay::RelayOptions relay;
@@ -61,7 +63,11 @@ int RunRelay(Options options) {
   options.relay.events = witness.log();
   options.relay.crc = options.crc;
   options.relay.link.memory = options.memory;
-  if (!options.quiet) options.relay.notice = [](const std::string& text) { ComplainText(text); };
+  if (!options.quiet)
+    options.relay.notice = [said = 0](const std::string& text) mutable {
+      if (said++ < kNotices) ComplainText(text);
+      if (said == kNotices) ComplainText("what else happens to clients is only counted");
+    };
   replay::Relay relay(**listener, **transport, options.relay);
   const Result<void> ran = relay.Run();
   if (options.format == Format::kJsonl) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kCompletions = 64;
 constexpr uint32_t kSmallestReceive = 4096;  // what peers without private data have always sent (RFC 8797 section 5.1)
-constexpr uint32_t kWorksPerCall = 20;
+constexpr uint32_t kWorksPerCall = 8;
 constexpr uint32_t kWorksOfOne = 1100;  // more than any one message needs: headers have at most 16384 bytes
 
 CrossingOptions Forward(const RelayLinkOptions& options) {

@@ -32,39 +32,36 @@ Result<void> Relay::Run() {
       if (worked) awake_.Worked();
       stay = worked || awake_.Stay();
     }
-    if (auto accepted = AcceptAll(); !accepted) {
+    const Result<bool> somebody = AcceptOne();
+    if (!somebody) {
       End();
-      return accepted;
+      return Fail(somebody.error().message);
     }
     if (options_.once && clients_.empty() && report_.side[kClientSide].connections > 0) break;
-    Sleep(stay ? milliseconds{0} : clients_.empty() ? kLongest : kTimeouts);
+    Sleep(stay || *somebody ? milliseconds{0} : clients_.empty() ? kLongest : kTimeouts);
   }
   End();
   return {};
 }
 
-Result<void> Relay::AcceptAll() {
-  for (;;) {
-    auto incoming = listener_.Wait(milliseconds{0});
-    if (!incoming) return Fail(incoming.error().message);
-    if (!*incoming) return {};
-    const std::string name = (*incoming)->peer();
-    if (clients_.size() >= options_.max_connections || (options_.once && report_.side[kClientSide].connections > 0)) {
-      (*incoming)->Reject({});
-      ++report_.rejected;
-      options_.notice("client " + name + " is rejected: there are enough");
-      continue;
-    }
-    auto link = Open(**incoming);
-    if (link) {
-      clients_.push_back({name, std::move(*link)});
-      continue;
-    }
-    (*incoming)->Reject({});
-    ++report_.rejected;
-    report_.Trouble(link.error().message);
-    options_.notice("client " + name + " is rejected: " + link.error().message);
+// One at a time: many that come at once keep nobody waiting who is there already. Whether there was one.
+Result<bool> Relay::AcceptOne() {
+  auto incoming = listener_.Wait(milliseconds{0});
+  if (!incoming) return Fail(incoming.error().message);
+  if (!*incoming) return false;
+  const std::string name = (*incoming)->peer();
+  const bool enough =
+      clients_.size() >= options_.max_connections || (options_.once && report_.side[kClientSide].connections > 0);
+  Result<std::unique_ptr<RelayLink>> link = enough ? Fail("there are enough") : Open(**incoming);
+  if (link) {
+    clients_.push_back({name, std::move(*link)});
+    return true;
   }
+  (*incoming)->Reject({});
+  ++report_.rejected;
+  report_.Trouble(link.error().message);
+  options_.notice("client " + name + " is rejected: " + link.error().message);
+  return true;
 }
 
 // The server first: what it says is passed to the client.

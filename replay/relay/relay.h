@@ -47,7 +47,7 @@ class Relay {
     std::string name;  // address and port
     std::unique_ptr<RelayLink> link;
   };
-  Result<void> AcceptAll();
+  Result<bool> AcceptOne();
   Result<std::unique_ptr<RelayLink>> Open(Incoming& incoming);
   bool PollAll();
   void TellEnd(const Client& client);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Live commands with peers that mean harm, on loopback: `stag serve` goes on serving others, and `stag generate`,
+"""Live commands with peers that mean harm, on loopback: `stag serve` and `stag relay` go on serving others, and `stag generate`,
 `stag replay` and `stag probe` come to an end and say why. What a single connection can do is in tests/replay/endpoint/hostile_test.cc.
 
     peers_test.py STAG CAPTURE"""
@@ -64,6 +64,23 @@ class Serving:
         assert self.process.returncode == 0, out
 
 
+class Relaying(Serving):
+    """The same behind `stag relay`."""
+
+    def __enter__(self):
+        super().__enter__()
+        self.relay = subprocess.Popen([STAG, "relay", "--listen", "127.0.0.1:0", "--to", f"127.0.0.1:{self.port}", "--transport", "iwarp",
+                                       "--format", "jsonl", "--quiet"], stdout=subprocess.PIPE, text=True)
+        self.port = json.loads(self.relay.stdout.readline())["port"]
+        return self
+
+    def __exit__(self, *_):
+        self.relay.send_signal(signal.SIGTERM)
+        out, _ = self.relay.communicate(timeout=60)
+        super().__exit__()
+        assert self.relay.returncode == 0, out
+
+
 def drain(connection):
     """Until the peer hangs up; True when it did."""
     try:
@@ -77,6 +94,8 @@ def drain(connection):
 
 
 class Servers(unittest.TestCase):
+    KIND = Serving
+
     def work(self, server):
         done = subprocess.run([STAG, "generate", "--to", f"127.0.0.1:{server.port}", "--transport", "iwarp", "--mode", "nfs3",
                                "--mount-port", server.mount_port, "--calls", "300", "--file-size", "256K", "--verify"],
@@ -85,7 +104,7 @@ class Servers(unittest.TestCase):
 
     def test_other_clients_are_served(self):
         source = random.Random(3)
-        with Serving() as server:
+        with self.KIND() as server:
             silent = [server.connect() for _ in range(60)]  # and never a word
             half = [server.connect() for _ in range(30)]
             for connection in half:
@@ -112,11 +131,15 @@ class Servers(unittest.TestCase):
     # Clients that connect, ask, and are gone before the answer.
     def test_clients_that_go(self):
         call = struct.pack(">IIII", 5, 1, 32, 0) + bytes(12) + struct.pack(">IIIIII", 5, 0, 2, 100003, 3, 0) + bytes(16)
-        with Serving() as server:
+        with self.KIND() as server:
             for _ in range(200):
                 with server.connect() as connection:
                     connection.sendall(REQUEST + send_segment(1, call) + send_segment(2, call))
             self.work(server)
+
+
+class Relays(Servers):
+    KIND = Relaying
 
 
 class Clients(unittest.TestCase):
