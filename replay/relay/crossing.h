@@ -126,6 +126,7 @@ class Crossing {
   std::vector<size_t> sent_;    // in the order in which they were sent
   std::deque<size_t> answers_;  // wait for room to post them
   uint32_t grant_ = 1;          // RFC 8166 section 3.3.1: until the first answer
+  uint32_t told_ = 1;           // what the caller was granted last
   uint64_t memory_ = 0;
   std::multimap<Clock::time_point, size_t> delayed_;  // answers that wait for their time
   Faults faults_;

@@ -17,16 +17,12 @@ using rpcrdma::Segment;
 constexpr size_t kCreditAt = 8;              // of rdma_credit in a header
 constexpr uint32_t kOtherBits = 0x5a5a5a5a;  // what a fault changes an xid by
 
-// What is wrong with a chunk of a Reply, held against what was offered.
+// What of a chunk of a Reply cannot be said of the chunk that was offered, in the words of the other side.
 std::string_view Defect(const Header& call, const Chunk& offered, const Header& reply, const Chunk& returned) {
-  if (returned.count != offered.count) return "a chunk with another number of segments";
-  bool ended = false;
-  for (uint32_t i = 0; i < offered.count; ++i) {
-    const Segment &o = call.segments[offered.first + i], &r = reply.segments[returned.first + i];
-    if (r.length > o.length) return "a segment with more bytes than were offered";
-    if (ended && r.length > 0) return "a chunk whose segments were not filled in order";
-    ended = r.length < o.length;
-  }
+  if (returned.count > offered.count) return "a chunk with more segments than were offered";
+  for (uint32_t i = 0; i < returned.count; ++i)
+    if (reply.segments[returned.first + i].length > call.segments[offered.first + i].length)
+      return "a segment with more bytes than were offered";
   return {};
 }
 
@@ -40,7 +36,8 @@ bool Crossing::TakeAnswer(const Header& header, Bytes payload, std::optional<uin
   sent_.erase(it);
   job.received = now;
   const bool error = header.proc == rpcrdma::kError;
-  if (!error || header.credit > 0) grant_ = std::clamp(header.credit, 1u, options_.credits);
+  told_ = std::min(header.credit, options_.credits);
+  if (!error || header.credit > 0) grant_ = std::max(told_, 1u);
   NoteInvalidated(job, invalidated);
   if (faults_.Take(FaultKind::kDropReply, job.faults)) {
     ++(error ? report_.answerer.errors : report_.answerer.replies);
@@ -77,10 +74,10 @@ std::string_view Crossing::Convert(Job& job, const Header& reply, Bytes payload)
   if (reply.proc != rpcrdma::kMsg && reply.proc != rpcrdma::kNomsg) return "neither RDMA_MSG nor RDMA_NOMSG";
   if (!reply.reads.empty()) return "a Reply with a Read list";
   const Header &call = job.call, &onward = job.onward;
-  if (reply.write_chunks.size() != call.write_chunks.size()) return "a Reply with another number of Write chunks";
+  if (reply.write_chunks.size() > call.write_chunks.size()) return "a Reply with more Write chunks than its Call";
   if (reply.proc == rpcrdma::kNomsg && !reply.reply_chunk) return "an RDMA_NOMSG without a Reply chunk";
   if (reply.reply_chunk && !onward.reply_chunk) return "a Reply chunk that was not offered";
-  for (size_t i = 0; i < call.write_chunks.size(); ++i)
+  for (size_t i = 0; i < reply.write_chunks.size(); ++i)
     if (const auto wrong = Defect(onward, onward.write_chunks[i], reply, reply.write_chunks[i]); !wrong.empty())
       return wrong;
   if (reply.reply_chunk)
@@ -90,17 +87,18 @@ std::string_view Crossing::Convert(Job& job, const Header& reply, Bytes payload)
   to.Clear();
   to.xid = call.xid;
   to.vers = rpcrdma::kVersion1;
-  to.credit = grant_;
+  to.credit = told_;
   to.proc = reply.proc;
   job.pushes.clear();
-  for (size_t i = 0; i < call.write_chunks.size(); ++i)
+  for (size_t i = 0; i < reply.write_chunks.size(); ++i)
     to.write_chunks.push_back(Return(job, call.write_chunks[i], reply.Of(reply.write_chunks[i])));
   if (reply.reply_chunk && call.reply_chunk) {
     to.reply_chunk = Return(job, *call.reply_chunk, reply.Of(*reply.reply_chunk));
-  } else if (reply.proc == rpcrdma::kNomsg) {  // in the relay's own Reply chunk
+  } else if (reply.proc == rpcrdma::kNomsg) {  // in the relay's own Reply chunk, of one segment
     to.proc = rpcrdma::kMsg;
-    const size_t start = static_cast<size_t>(onward.segments.back().offset - job.writable.offset());
-    payload = job.writable.bytes().subspan(start, reply.Of(*reply.reply_chunk).front().length);
+    const auto start = static_cast<size_t>(onward.segments.back().offset - job.writable.offset());
+    for (const Segment& segment : reply.Of(*reply.reply_chunk))
+      payload = job.writable.bytes().subspan(start, segment.length);
   }
   job.answer_bytes = to.proc == rpcrdma::kMsg ? payload.size() : 0;
   for (const Push& push : job.pushes) job.answer_bytes += push.from.size();
@@ -129,8 +127,8 @@ std::string_view Crossing::Convert(Job& job, const Header& reply, Bytes payload)
 
 // A returned chunk, for the caller: its segments with the lengths that came back. What was written is to be pushed.
 Chunk Crossing::Return(Job& job, const Chunk& offered, std::span<const Segment> returned) {
-  const Chunk chunk{static_cast<uint32_t>(scratch_.segments.size()), offered.count};
-  for (uint32_t i = 0; i < offered.count; ++i) {
+  const Chunk chunk{static_cast<uint32_t>(scratch_.segments.size()), static_cast<uint32_t>(returned.size())};
+  for (uint32_t i = 0; i < chunk.count; ++i) {
     const Segment &theirs = job.call.segments[offered.first + i], &ours = job.onward.segments[offered.first + i];
     const uint32_t length = returned[i].length;
     scratch_.segments.push_back({theirs.handle, length, theirs.offset});
@@ -151,9 +149,9 @@ bool Crossing::MakeLong(Job& job, Header& to, uint64_t payload) {
     payload -= segment.length;
     to.segments.push_back(segment);
   }
-  ++report_.made_long;
   bytes_.clear();
   rpcrdma::Encode(to, bytes_);
+  report_.made_long += payload == 0;
   return payload == 0;
 }
 
@@ -180,7 +178,7 @@ void Crossing::SendError(Job& job, const Header& error) {
   rpcrdma::Encode(error, bytes_);
   if (!Room(job.answer, bytes_.size(), *caller_.endpoint)) return Finish(job);  // no memory: there is no answer
   std::ranges::copy(bytes_, job.answer.bytes.begin());
-  StoreBe32(job.answer.bytes.data() + kCreditAt, grant_);
+  StoreBe32(job.answer.bytes.data() + kCreditAt, told_);
   job.answer_size = bytes_.size();
   job.answer_bytes = 0;
   SendAnswer(job, true);

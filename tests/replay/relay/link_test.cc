@@ -101,11 +101,12 @@ TEST(RelayLink, CallBecomesLong) {
   EXPECT_EQ(onward.reads[0].position, 0u);
   EXPECT_EQ(onward.reads[1].position, 40u);
   for (const auto& [index, expected] : {std::pair<size_t, const Buffer&>(0, payload), {1, data}}) {
+    const size_t done = index;
     const Segment& s = onward.reads[index].target;
     ASSERT_EQ(s.length, expected.size());
     Region pulled = Registered(between.server, Buffer(s.length), Access::kLocal);
     ASSERT_TRUE(between.server->Read(pulled.bytes, s.handle, s.offset, index));
-    ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == index + 1; }));
+    ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == done + 1; }));
     EXPECT_EQ(Content(pulled.bytes), expected);
   }
   EXPECT_EQ(between.report.forward.made_long, 1u);
@@ -249,18 +250,46 @@ TEST(RelayLink, RepliesThatDoNotFitTheirCall) {
     EXPECT_TRUE(IsError(got, 5, rpcrdma::kErrChunk));
   };
   exchange([](Header& h) { h.segments[0].length = 2049; });
-  exchange([](Header& h) { h.segments[0].length = 2047; });  // not filled in order
-  exchange([](Header& h) { h.write_chunks[0].count = 1; });
-  exchange([](Header& h) { h.write_chunks.clear(); });
+  exchange([](Header& h) { h.write_chunks[0] = {0, 2}, AddWriteChunk(h, {}); });
+  exchange([](Header& h) { h.segments.push_back({1, 1, 1}), h.write_chunks[0].count = 3; });
   exchange([](Header& h) { SetReplyChunk(h, {{1, 1, 1}}); });
   exchange([](Header& h) { h.proc = rpcrdma::kNomsg; });
   exchange([](Header& h) { h.proc = rpcrdma::kMsgp; });
+  exchange([](Header& h) { AddRead(h, 40, {1, 1, 1}); });
   EXPECT_EQ(Content(write.bytes), Buffer(4096));
   EXPECT_EQ(between.report.forward.bad_replies.size(), 7u);
-  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), MakeReply(5))));  // nobody waits any more
+  // Nobody waits for it any more.
+  ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), MakeReply(5))));
   between.Settle();
   EXPECT_EQ(between.client.messages.size(), 7u);
   EXPECT_EQ(between.report.dropped, 1u);
+}
+
+// What is wrong in a way that can be told to the client is for the client to see.
+TEST(RelayLink, MistakesThatArePassedOn) {
+  Between between;
+  Region write = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  Header call = Call(5), onward;
+  AddWriteChunk(call, {{write.handle, 2048, write.offset}, {write.handle, 2048, write.offset + 2048}});
+  const auto exchange = [&](const std::function<void(Header&)>& spoil) {
+    EXPECT_TRUE(Post(between.client, Message(call, NullCall(5))));
+    between.Next(between.server, onward);
+    Header reply = ReplyTo(onward, rpcrdma::kMsg, {2048, 100}), got;
+    spoil(reply);
+    EXPECT_TRUE(Post(between.server, Message(reply, MakeReply(5))));
+    EXPECT_EQ(between.Next(between.client, got), MakeReply(5));
+    return got;
+  };
+  Header got = exchange([](Header& h) { h.segments[0].length = 0; });  // not filled in order
+  EXPECT_EQ(got.segments[0], (Segment{write.handle, 0, write.offset}));
+  EXPECT_EQ(got.segments[1], (Segment{write.handle, 100, write.offset + 2048}));
+  got = exchange([](Header& h) { h.write_chunks[0].count = 1; });
+  EXPECT_EQ(got.segments, (std::vector<Segment>{{write.handle, 2048, write.offset}}));
+  got = exchange([](Header& h) { h.write_chunks.clear(); });
+  EXPECT_FALSE(got.has_chunks());
+  got = exchange([](Header& h) { h.credit = 0; });
+  EXPECT_EQ(got.credit, 0u);
+  EXPECT_TRUE(between.report.forward.bad_replies.empty());
 }
 
 // RFC 8167: Calls of the server, with xids of their own, while one of the client's is under way.
