@@ -320,8 +320,9 @@ void AddHow(CLI::App& command, Options& o) {
                   "So many of 100 calls go as Long Calls (a Position Zero Read chunk) though they would fit inline")
       ->check(CLI::Range(0, 100))
       ->type_name("PERCENT");
-  AddChoice<bool>(command, "--register", requester.fresh_handles, {{"once", false}, {"per-call", true}},
-                  "Memory for chunks: registered once and used again (default), or anew for every segment of every call");
+  AddChoice<bool>(
+      command, "--register", requester.fresh_handles, {{"once", false}, {"per-call", true}},
+      "Memory for chunks: registered once and used again (default), or anew for every segment of every call");
   command.add_flag_callback(
       "--no-private-data", [&requester] { requester.send_private_data = false; },
       "Send no RFC 8797 private data: both thresholds are 1024 bytes then");

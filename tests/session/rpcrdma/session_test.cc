@@ -276,8 +276,7 @@ TEST_F(SessionTest, WithVeryManySegmentsOfOneHandleItIsNotTold) {
   for (uint32_t xid = 1; xid <= kCalls; ++xid) {
     rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, xid, 1024);
     std::vector<rpcrdma::Segment> segments;
-    for (uint32_t i = 0; i < kSegments; ++i)
-      segments.push_back({77, 64, (uint64_t{xid} * kSegments + i) * 64});
+    for (uint32_t i = 0; i < kSegments; ++i) segments.push_back({77, 64, (uint64_t{xid} * kSegments + i) * 64});
     AddWriteChunk(header, segments);
     script.Send(0, header, Getattr(xid));
   }
