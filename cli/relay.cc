@@ -62,7 +62,6 @@ int RunRelay(Options options) {
   options.relay.stop = signals.descriptor();
   options.relay.events = witness.log();
   options.relay.crc = options.crc;
-  options.relay.link.memory = options.memory;
   if (!options.quiet)
     options.relay.notice = [said = 0](const std::string& text) mutable {
       if (said++ < kNotices) ComplainText(text);
@@ -141,9 +140,18 @@ void AddRelay(CLI::App& app, Run& run) {
   AddParsed(
       *command, "--fault", [o](std::string& text) { return TakeFault(text, *o); }, "KIND@PROCEDURE[/PERCENT]",
       "Disturb so many percent (default: 100) of the calls of a procedure: see below. Can be repeated");
-  command->add_option("--seed", o->relay.link.faults.seed, "Which calls faults hit, for the same traffic (default: 1)");
+  command->add_option("--seed", o->relay.link.faults.seed, "Which calls faults hit, for the same traffic (default: 1)")
+      ->type_name("N");
   AddLiveOptions(*command, *options);
-  AddMemory(*command, *options);
+  AddParsed(
+      *command, "--memory",
+      [o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+        o->relay.link.memory = *bytes;
+        return std::string{};
+      },
+      "SIZE", "What the chunks of one client's calls may take (default: 256M); calls wait when there is no more");
   AddOutputOptions(*command, *options);
   command->footer(
       "Each client gets a connection of its own to the server. Messages keep their xid, payload and chunks; the "

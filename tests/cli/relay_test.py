@@ -370,6 +370,7 @@ class Relay(unittest.TestCase):
             ["--to", "127.0.0.1", "--fault", "drop@REED/5"],
             ["--to", "127.0.0.1", "--fault", "drop@READ/0"],
             ["--to", "127.0.0.1", "--max-message", "1K"],
+            ["--to", "127.0.0.1", "--memory", "1K"],
             ["--to", "127.0.0.1", "--listen", "nowhere.invalid:1"],
             ["--to", "127.0.0.1", "--transport", "none"],
             ["--to", "127.0.0.1", "--record", "/nowhere/file"],
