@@ -219,7 +219,7 @@ void AddSize(CLI::App& command, const std::string& name, T& value, uint64_t low,
 void AddWhat(CLI::App& command, Options& o) {
   replay::LoadOptions& load = o.load;
   AddParsed(
-      command, "--to", [&](std::string& text) { return TakeAddress(text, 20049, load.to); }, "HOST[:PORT]",
+      command, "--to", [&](std::string& text) { return TakeServer(text, load.to); }, "HOST[:PORT]",
       "The server (default port: 20049)")
       ->required();
   AddChoice<LoadMode>(

@@ -62,6 +62,12 @@ std::string TakeAddress(const std::string& text, uint16_t default_port, replay::
   return {};
 }
 
+std::string TakeServer(const std::string& text, replay::HostPort& to) {
+  std::string complaint = TakeAddress(text, 20049, to);
+  if (complaint.empty() && to.host.empty()) complaint = "\"" + text + "\": the host is missing";
+  return complaint;
+}
+
 Signals::Signals() {
   sigset_t set;
   sigemptyset(&set);

@@ -29,6 +29,8 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway 
 
 // For AddParsed: HOST[:PORT] or [ADDR]:PORT.
 std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to);
+// The same for a server to connect to: the host must be there, the port is that of NFS/RDMA by default.
+std::string TakeServer(const std::string& text, replay::HostPort& to);
 
 // SIGINT and SIGTERM, from its construction on, as a descriptor that becomes readable.
 class Signals {

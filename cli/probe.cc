@@ -160,7 +160,7 @@ void AddProbe(CLI::App& app, Run& run) {
           "HOST[:PORT]", [](const std::string&) {}, "The server (default port: 20049)")
       ->check([options](const std::string& text) {
         options->server = text;
-        return TakeAddress(text, 20049, options->probe.to);
+        return TakeServer(text, options->probe.to);
       })
       ->type_name("");
   command->add_flag("--list", options->list, "List the probes (those of --select), and end");

@@ -112,7 +112,7 @@ void AddRelay(CLI::App& app, Run& run) {
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where clients connect (default: :20049, on every address); port 0: any that is free");
   AddParsed(
-      *command, "--to", [o](std::string& text) { return TakeAddress(text, 20049, o->relay.to); }, "HOST[:PORT]",
+      *command, "--to", [o](std::string& text) { return TakeServer(text, o->relay.to); }, "HOST[:PORT]",
       "The server (default port: 20049)")
       ->required();
   AddTerms(*command, "--to-server", o->relay.to_server,

@@ -136,7 +136,7 @@ void AddWhat(CLI::App& command, Options& o) {
       command, "--to",
       [&o](std::string& text) {
         o.to_given = true;
-        return TakeAddress(text, 20049, o.play.to);
+        return TakeServer(text, o.play.to);
       },
       "HOST[:PORT]", "The live server (default port: 20049)");
   command.add_flag("--dry-run", o.dry_run, "Say what would be sent and what cannot be, and why; no server is needed");

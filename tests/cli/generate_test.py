@@ -229,6 +229,8 @@ class Generate(unittest.TestCase):
         for arguments, words in (
                 (["--mode", "null"], "--to"),
                 (["--to", "x:y"], "port"),
+                (["--to", ":20049"], "host is missing"),
+                (["--to", ""], "--to"),
                 (["--to", "x", "--mix", "read"], "no READ"),
                 (["--to", "x", "--mode", "nfs3", "--mix", "read=x"], "not a mix"),
                 (["--to", "x", "--mode", "nfs3", "--mix", "read=0"], "no operation"),
