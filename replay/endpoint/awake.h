@@ -24,6 +24,11 @@ class Awake {
     ::sched_yield();
     return true;
   }
+  // The same of a loop that knows after each look whether something came.
+  bool Again(bool worked) {
+    if (worked) Worked();
+    return worked || Stay();
+  }
 
  private:
   static constexpr std::chrono::microseconds kAwake{50};

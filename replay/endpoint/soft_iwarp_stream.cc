@@ -63,9 +63,7 @@ void TcpStream::FinishSending() { ::shutdown(socket_.get(), SHUT_WR); }
 
 bool TcpStream::Wait(bool to_receive, bool to_send, std::chrono::microseconds wait) {
   pollfd events{socket_.get(), static_cast<short>((to_receive ? POLLIN : 0) | (to_send ? POLLOUT : 0)), 0};
-  const int64_t us = std::max<int64_t>(wait.count(), 0);
-  const timespec time{us / 1'000'000, us % 1'000'000 * 1000};
-  return ::ppoll(&events, 1, &time, nullptr) > 0;
+  return WaitFor({&events, 1}, wait);
 }
 
 uint32_t TcpStream::segment_size() const {

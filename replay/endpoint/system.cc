@@ -21,6 +21,13 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+bool WaitFor(std::span<pollfd> all, std::chrono::nanoseconds longest) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t ns = std::max<int64_t>(longest.count(), 0);
+  const timespec time{ns / kSecond, ns % kSecond};
+  return ::ppoll(all.data(), all.size(), &time, nullptr) > 0;
+}
+
 Result<AddressList> Resolve(const HostPort& name, bool to_listen) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <chrono>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -28,6 +31,9 @@ class Descriptor {
  private:
   int fd_;
 };
+
+// Until one of `all` is ready (true), or `longest` is over, or a signal comes; at most 0: only looks.
+bool WaitFor(std::span<pollfd> all, std::chrono::nanoseconds longest);
 
 // What a name stands for, best address first.
 struct AddressList {

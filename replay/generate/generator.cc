@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/generate/generator.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <thread>
 
 #include "replay/endpoint/awake.h"
+#include "replay/endpoint/system.h"
 #include "replay/generate/tcp_client.h"
 
 namespace stag::replay {
@@ -40,11 +39,8 @@ class Generator::Group {
         happened += connection->Pump(alone ? microseconds(kLongest) : microseconds{0});
         done &= connection->done();
       }
-      if (happened > 0) {
-        awake_.Worked();
-      } else if (!done && (alone || !awake_.Stay())) {
-        Sleep(alone);
-      }
+      const bool again = alone ? happened > 0 : awake_.Again(happened > 0);
+      if (!done && !again) Sleep(alone);
     }
     report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -90,9 +86,7 @@ class Generator::Group {
         until = std::min(until, Clock::now() + kWithoutDescriptor);
       }
     }
-    const auto wait = std::max(until - Clock::now(), std::chrono::nanoseconds{0});
-    const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
-    (void)::ppoll(descriptors_.data(), descriptors_.size(), &time, nullptr);
+    (void)WaitFor(descriptors_, until - Clock::now());
   }
 
   std::vector<std::unique_ptr<LoadConnection>> connections_;

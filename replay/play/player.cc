@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/play/player.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <random>
 
 #include "replay/endpoint/awake.h"
+#include "replay/endpoint/system.h"
 #include "replay/play/play_link.h"
 
 namespace stag::replay {
@@ -193,9 +192,7 @@ void Player::Impl::Sleep() {
       }
     }
   }
-  const auto wait = std::max(nanoseconds{0}, duration_cast<nanoseconds>(until - PlayClock::now()));
-  const timespec time{wait.count() / 1'000'000'000, wait.count() % 1'000'000'000};
-  (void)::ppoll(all.data(), all.size(), &time, nullptr);
+  (void)WaitFor(all, until - PlayClock::now());
 }
 
 Result<void> Player::Impl::Run() {
@@ -217,11 +214,7 @@ Result<void> Player::Impl::Run() {
       busy |= PollAll(play);
       Conclude(play, i + 1);
     }
-    if (busy) {
-      awake.Worked();
-    } else if (!awake.Stay()) {
-      Sleep();
-    }
+    if (!awake.Again(busy)) Sleep();
   }
   for (const Play& play : plays) report.unknown += play.client->values.unknown();
   report.elapsed = PlayClock::now() - start;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "replay/endpoint/system.h"
+
 namespace stag::replay {
 namespace {
 
@@ -27,11 +29,7 @@ Relay::~Relay() = default;
 Result<void> Relay::Run() {
   while (!stopped_) {
     bool stay = true;
-    for (int turn = 0; turn < kTurns && stay; ++turn) {
-      const bool worked = PollAll();
-      if (worked) awake_.Worked();
-      stay = worked || awake_.Stay();
-    }
+    for (int turn = 0; turn < kTurns && stay; ++turn) stay = awake_.Again(PollAll());
     const Result<bool> somebody = AcceptOne();
     if (!somebody) {
       End();
@@ -130,8 +128,7 @@ void Relay::Sleep(microseconds longest) {
       if (descriptor < 0) longest = std::min<microseconds>(longest, kWithoutDescriptor);
     }
   }
-  const timespec wait{longest.count() / 1'000'000, longest.count() % 1'000'000 * 1000};
-  (void)::ppoll(polled_.data(), polled_.size(), &wait, nullptr);
+  (void)WaitFor(polled_, longest);
   stopped_ |= polled_[0].revents != 0;
 }
 

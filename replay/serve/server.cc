@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/serve/server.h"
 
-#include <poll.h>
-
 #include <algorithm>
+
+#include "replay/endpoint/system.h"
 
 namespace stag::replay {
 namespace {
@@ -42,11 +42,7 @@ Result<void> Server::Run() {
     }
     if (tcp_) tcp_->Poll();
     bool stay = true;
-    for (int turn = 0; turn < kTurns && stay; ++turn) {
-      const bool worked = PollAll();
-      if (worked) awake_.Worked();
-      stay = worked || awake_.Stay();
-    }
+    for (int turn = 0; turn < kTurns && stay; ++turn) stay = awake_.Again(PollAll());
     if (options_.once && connections_.empty() && report_.ended + report_.broken > 0) break;
     Sleep(stay ? milliseconds{0} : kLongest);
   }
@@ -123,8 +119,7 @@ void Server::Sleep(microseconds at_most) {
     if (descriptor < 0) at_most = std::min<microseconds>(at_most, kWithoutDescriptor);
   }
   if (tcp_) tcp_->AddTo(all);
-  const timespec wait{at_most.count() / 1'000'000, at_most.count() % 1'000'000 * 1000};
-  (void)::ppoll(all.data(), all.size(), &wait, nullptr);
+  (void)WaitFor(all, at_most);
   stopped_ |= options_.stop >= 0 && all.front().revents != 0;
 }
 
