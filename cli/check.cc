@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "cli/acceptance.h"
 #include "cli/analysis.h"
 #include "cli/judging.h"
 #include "cli/options.h"
+#include "cli/team_work.h"
 #include "conformance/engine/engine.h"
 #include "conformance/report/documents.h"
+#include "conformance/report/transcript.h"
 
 namespace stag::cli {
 namespace {
@@ -52,30 +55,24 @@ bool Failed(const Options& options, const conformance::Reporter& reporter) {
   return false;
 }
 
-int RunCheck(const Options& options) {
-  Acceptance acceptance(options.accept);
-  if (const auto read = acceptance.Read(); !read) {
-    ComplainText(read.error().message);
-    return kExitTrouble;
-  }
-  Output output(options);
-  const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output);
-  conformance::FindingSink& sink = acceptance.Before(*reporter);
-  const int status = ForEachFile(
-      options, output,
-      [&](const std::string& file) {
-        reporter->BeginFile(DisplayName(file));
-        conformance::Engine engine(options.engine, sink);
-        Clock clock;
-        std::vector<session::Observer*> observers = reporter->Observers();
-        observers.push_back(&engine);
-        Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
-        reporter->EndFile(Summarize(outcome, engine), outcome.trouble);
-        return outcome;
-      },
-      Headings::kNo);
+// Findings go to `sink`, from where they come to the reporter.
+Outcome CheckFile(const std::string& file, const Options& options, Output& output, conformance::Reporter& reporter,
+                  conformance::FindingSink& sink) {
+  reporter.BeginFile(DisplayName(file));
+  conformance::Engine engine(options.engine, sink);
+  Clock clock;
+  std::vector<session::Observer*> observers = reporter.Observers();
+  observers.push_back(&engine);
+  Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
+  reporter.EndFile(Summarize(outcome, engine), outcome.trouble);
+  return outcome;
+}
+
+// After the last file. `status`: of reading them.
+int Finish(int status, const Options& options, Output& output, conformance::Reporter& reporter,
+           const Acceptance& acceptance) {
   const conformance::Suppressed suppressed = acceptance.Suppressed(status == kExitFine, options.engine);
-  reporter->Finish(suppressed);
+  reporter.Finish(suppressed);
   output.Flush();
   if (output.failed()) return kExitTrouble;
   if (!options.quiet) ComplainOfUnused(suppressed);
@@ -90,7 +87,49 @@ int RunCheck(const Options& options) {
       return kExitTrouble;
     }
   }
-  return Failed(options, *reporter) ? kExitFindings : kExitFine;
+  return Failed(options, reporter) ? kExitFindings : kExitFine;
+}
+
+int CheckAlone(const Options& options) {
+  Acceptance acceptance(options.accept);
+  if (const auto read = acceptance.Read(); !read) {
+    ComplainText(read.error().message);
+    return kExitTrouble;
+  }
+  Output output(options);
+  const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output);
+  conformance::FindingSink& sink = acceptance.Before(*reporter);
+  const int status = ForEachFile(
+      options, output, [&](const std::string& file) { return CheckFile(file, options, output, *reporter, sink); },
+      Headings::kNo);
+  return Finish(status, options, output, *reporter, acceptance);
+}
+
+// Each rank records what its files tell; rank 0 plays it to the reporter.
+int CheckInTeam(const Options& options, scale::Team& team) {
+  Acceptance acceptance(options.accept);
+  const auto read = acceptance.Read();
+  if (!AllFine(team, read ? "" : read.error().message)) return kExitTrouble;
+  Acceptance of_rank = acceptance;
+  const auto filter = [&of_rank](conformance::FindingSink& next) -> conformance::FindingSink& {
+    return of_rank.Before(next);
+  };
+  const auto nowhere = [](std::string_view) {};
+  Output output = team.leads() ? Output(options) : Output(options, nowhere);
+  const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output);
+  conformance::Playback playback(*reporter, acceptance.Before(*reporter));
+  const int status = ForEachFileOfTeam(
+      team, options, output,
+      [&](const std::string& file, Output& to_leader, FileSays& says) {
+        conformance::Recorder recorder([&says](std::string_view record) { says.Record(record); }, reporter->wants(),
+                                       filter);
+        return CheckFile(file, options, to_leader, recorder, recorder);
+      },
+      [&](std::string_view record) {
+        if (!playback.Take(record)) throw std::runtime_error("another rank sent what is no record of findings");
+      },
+      Headings::kNo);
+  return team.leads() ? Finish(status, options, output, *reporter, acceptance) : kExitFine;
 }
 
 }  // namespace
@@ -100,6 +139,7 @@ void AddCheck(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
   AddCaptureOptions(*command, *options, Formats::kReports);
+  AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes one report, the same as without");
   AddChoice<Profile>(*command, "--profile", options->engine.profile,
                      {{"auto", Profile::kAuto},
                       {"rfc8166", Profile::kRfc8166},
@@ -151,8 +191,9 @@ void AddCheck(CLI::App& app, Run& run) {
       "  stag check mount.pcapng\n"
       "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"
       "  stag check --write-baseline known.jsonl good.pcap; stag check --baseline known.jsonl new.pcap\n"
+      "  mpirun -n 8 stag check --mpi /captures/*.pcap.zst\n"
       "  stag check --format jsonl --fail-on never *.pcap | jq -r 'select(.type==\"finding\").rule' | sort | uniq -c");
-  command->callback([options, &run] { run = [options] { return RunCheck(*options); }; });
+  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, CheckAlone, CheckInTeam); }; });
 }
 
 }  // namespace stag::cli

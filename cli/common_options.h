@@ -25,6 +25,7 @@ struct CommonOptions {
   Color color = Color::kAuto;
   bool quiet = false;            // no diagnostics but errors
   bool progress = false;         // a bar on stderr
+  bool mpi = false;              // on all ranks of a parallel job
   uint64_t memory = 256u << 20;  // bytes
   std::vector<std::string> files;
 };

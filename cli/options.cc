@@ -47,6 +47,10 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
   AddMemory(command, options);
 }
 
+void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what) {
+  command.add_flag("--mpi", options.mpi, "Under mpirun: " + what);
+}
+
 void AddMemory(CLI::App& command, CommonOptions& options) {
   const auto check_size = [&options](std::string& text) {
     const std::optional<uint64_t> bytes = ParseSize(text);

@@ -13,6 +13,8 @@ namespace {
 
 constexpr Style kColors = {"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"};
 
+thread_local const std::function<void(std::string_view)>* complaints_to = nullptr;
+
 bool WantColors(Color color) {
   if (color != Color::kAuto) return color == Color::kAlways;
   const char* no_color = std::getenv("NO_COLOR");
@@ -27,7 +29,8 @@ int64_t NowNs() {
 
 }  // namespace
 
-Output::Output(const CommonOptions& options) : terminal_(isatty(STDOUT_FILENO) != 0) {
+Output::Output(const CommonOptions& options, std::function<void(std::string_view)> write)
+    : write_(std::move(write)), terminal_(!write_ && isatty(STDOUT_FILENO) != 0) {
   if (options.format == Format::kText && WantColors(options.color)) style_ = kColors;
 }
 
@@ -37,6 +40,10 @@ void Output::Flush() {
   if (before_write_ && terminal_ && buffer_.size() > 0) before_write_();
   const char* data = buffer_.data();
   size_t left = closed_ ? 0 : buffer_.size();
+  if (write_ && left > 0) {
+    write_({data, left});
+    left = 0;
+  }
   while (left > 0) {
     const ssize_t n = write(STDOUT_FILENO, data, left);
     if (n >= 0) {
@@ -52,7 +59,16 @@ void Output::Flush() {
   buffer_.clear();
 }
 
-void ComplainText(std::string_view text) { fmt::print(stderr, "stag: {}\n", text); }
+void ComplainText(std::string_view text) {
+  if (complaints_to) return (*complaints_to)(text);
+  fmt::print(stderr, "stag: {}\n", text);
+}
+
+ComplaintsTo::ComplaintsTo(std::function<void(std::string_view)> take) : take_(std::move(take)) {
+  complaints_to = &take_;
+}
+
+ComplaintsTo::~ComplaintsTo() { complaints_to = nullptr; }
 
 Progress::Progress(bool wanted, std::string_view what) : what_(what) {
   active_ = wanted && isatty(STDERR_FILENO);

@@ -30,7 +30,8 @@ struct Style {
 
 class Output {
  public:
-  explicit Output(const CommonOptions& options);
+  // `write`: where results go in place of stdout.
+  explicit Output(const CommonOptions& options, std::function<void(std::string_view)> write = nullptr);
   ~Output();  // flushes
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -56,12 +57,26 @@ class Output {
   Buffer buffer_;
   Style style_;
   std::function<void()> before_write_;
+  std::function<void(std::string_view)> write_;
   bool terminal_ = false;
   bool stopped_ = false, closed_ = false, failed_ = false;
 };
 
 // One line on stderr, with "stag: " before it.
 void ComplainText(std::string_view text);
+
+// While it lives, complaints of its thread go to `take`, without "stag: ", and not to stderr. One a thread.
+class ComplaintsTo {
+ public:
+  explicit ComplaintsTo(std::function<void(std::string_view)> take);
+  ~ComplaintsTo();
+  ComplaintsTo(const ComplaintsTo&) = delete;
+  ComplaintsTo& operator=(const ComplaintsTo&) = delete;
+
+ private:
+  std::function<void(std::string_view)> take_;
+};
+
 template <typename... Args>
 void Complain(fmt::format_string<Args...> format, Args&&... args) {
   ComplainText(fmt::format(format, std::forward<Args>(args)...));

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What is installed beside the programs themselves, and the Debian packages (cpack, or ./dev package).
 #
-# Components: tools (stag, its man pages, completion and documents), wireshark (the plugin and its profile), development
-# (libraries for programs that decode and check RPC-over-RDMA themselves, with headers, a CMake package and a pkg-config file).
+# Components: tools (stag, its man pages, completion and documents), mpi (the module for --mpi, so that nobody else needs
+# Open MPI), wireshark (the plugin and its profile), development (libraries for programs that decode and check RPC-over-RDMA themselves, with headers, a CMake package and a pkg-config file).
 set(documents "${CMAKE_INSTALL_DOCDIR}")
 install(FILES README.md LICENSE DESTINATION "${documents}" COMPONENT tools)
 install(DIRECTORY docs/ DESTINATION "${documents}" COMPONENT tools)
@@ -63,6 +63,9 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL tools wireshark development)
+if(STAG_HAS_MPI)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 if(NOT STAG_BUILD_PLUGIN)
   list(REMOVE_ITEM CPACK_COMPONENTS_ALL wireshark)
 endif()
@@ -73,6 +76,11 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME stag)
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "RPC-over-RDMA: captures decoded and checked, live peers
  Sees, checks and rebuilds RPC-over-RDMA (NFS/RDMA) in RoCE, InfiniBand and iWARP captures, captures live, and
  generates and replays traffic.")
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME stag-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "stag (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "openmpi-bin")
+set(CPACK_DEBIAN_MPI_DESCRIPTION "RPC-over-RDMA: stag on a whole cluster
+ The module that lets stag run under mpirun of Open MPI: captures checked, and load generated, by many machines.")
 set(CPACK_DEBIAN_WIRESHARK_PACKAGE_NAME wireshark-plugin-stag)
 set(CPACK_DEBIAN_WIRESHARK_DESCRIPTION "RPC-over-RDMA in Wireshark
  A plugin that shows every RPC whole, with the findings of the conformance checker, and a profile for it.")

@@ -6,7 +6,7 @@
 
 namespace stag::conformance {
 
-void ConnectionList::OnConnectionClosed(const session::Connection& connection, const fabric::Event&) {
+void ConnectionList::Add(const session::Connection& connection) {
   if (connection.proof != session::Proof::kRpcRdma) return;
   if (kept_ == limit_) {
     ++left_out_;

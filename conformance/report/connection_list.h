@@ -14,7 +14,8 @@ class ConnectionList final : public session::Observer {
   // Keeps at most `limit` connections.
   explicit ConnectionList(size_t limit) : limit_(limit) {}
 
-  void OnConnectionClosed(const session::Connection& connection, const fabric::Event&) override;
+  void OnConnectionClosed(const session::Connection& connection, const fabric::Event&) override { Add(connection); }
+  void Add(const session::Connection& connection);
 
   // What was kept since the last call, in the order in which the connections appeared.
   std::vector<session::Connection> Take();

@@ -12,6 +12,7 @@
 #include "conformance/report/documents.h"
 #include "conformance/report/format.h"
 #include "conformance/report/html_parts.h"
+#include "conformance/report/ladder_choice.h"
 #include "conformance/report/page/page.h"
 #include "conformance/report/story.h"
 
@@ -20,7 +21,6 @@ namespace stag::conformance {
 namespace {
 
 constexpr size_t kMaxEntries = 400, kMaxEntriesOfRule = 25;
-constexpr size_t kMaxLadders = 150, kMaxLaddersOfRule = 3;
 constexpr size_t kMaxConnections = 1000, kMaxShownConnections = 100;
 
 class HtmlReporter final : public Reporter {
@@ -31,9 +31,14 @@ class HtmlReporter final : public Reporter {
     Reporter::BeginFile(name);
     page_.files.push_back({std::string(name), {}, {}, {}});
     story_ = std::make_unique<Story>();
+    tell_ = [this](const Finding& finding) { return story_->Tell(finding); };
+    choice_ = {};
   }
 
   std::vector<session::Observer*> Observers() override { return {story_.get(), &list_}; }
+  Wants wants() const override { return {.connections = true, .ladders = true}; }
+  void OnConnection(const session::Connection& connection) override { list_.Add(connection); }
+  void TellBy(Tell tell) override { tell_ = std::move(tell); }
 
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);
@@ -72,11 +77,12 @@ class HtmlReporter final : public Reporter {
 
  protected:
   void Show(const Finding& finding) override {
+    const std::shared_ptr<const Ladder> ladder = choice_.Takes(finding) ? tell_(finding) : nullptr;
     const size_t file = page_.files.size() - 1;
     ++page_.files[file].findings[static_cast<size_t>(finding.severity)];
     if (connections_.size() < kMaxConnections || connections_.contains({file, finding.connection}))
       ++connections_[{file, finding.connection}][static_cast<size_t>(finding.severity)];
-    const Key key{file, finding.connection, finding.rule, finding.severity, finding.client_to_server};
+    const Key key{file, LadderChoice::KeyOf(finding)};
     if (const auto it = entries_.find(key); it != entries_.end()) {
       HtmlEntry& entry = page_.entries[it->second];
       ++entry.repeats;
@@ -92,8 +98,10 @@ class HtmlReporter final : public Reporter {
     ++shown.entries;
     entries_[key] = page_.entries.size();
     HtmlEntry entry{file, finding, 0, 0, nullptr};
-    if (shown.ladders == 0 || (shown.ladders < kMaxLaddersOfRule && ladders_ < kMaxLadders)) {
-      entry.ladder = story_->Tell(finding);
+    // Of all files no more than of one.
+    if (ladder &&
+        (shown.ladders == 0 || (shown.ladders < LadderChoice::kMostOfRule && ladders_ < LadderChoice::kMost))) {
+      entry.ladder = ladder;
       ++shown.ladders;
       ++ladders_;
     }
@@ -101,8 +109,7 @@ class HtmlReporter final : public Reporter {
   }
 
  private:
-  // What makes one entry: file, connection, rule, severity, direction.
-  using Key = std::tuple<size_t, fabric::ConnectionId, const RuleInfo*, Severity, bool>;
+  using Key = std::pair<size_t, LadderChoice::Key>;  // what makes one entry: the file, and what repeats have in common
 
   struct Shown {
     size_t entries = 0, ladders = 0;
@@ -146,7 +153,9 @@ class HtmlReporter final : public Reporter {
 
   HtmlPage page_;
   ConnectionList list_{kMaxConnections};
-  std::unique_ptr<Story> story_;  // of the file
+  std::unique_ptr<Story> story_;  // of the file, as are tell_ and choice_
+  Tell tell_;
+  LadderChoice choice_;
   size_t ladders_ = 0;
   std::map<const RuleInfo*, Shown> shown_;
   std::map<Key, size_t> entries_;

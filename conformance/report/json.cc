@@ -26,6 +26,8 @@ class JsonReporter final : public Reporter {
   }
 
   std::vector<session::Observer*> Observers() override { return {&list_}; }
+  Wants wants() const override { return {.connections = true}; }
+  void OnConnection(const session::Connection& connection) override { list_.Add(connection); }
 
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);

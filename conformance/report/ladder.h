@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "conformance/report/arrow.h"
@@ -39,6 +40,11 @@ class Ladder {
   // The story begins before what was remembered, or the capture does not have its beginning.
   enum class Beginning : uint8_t { kWhole, kForgotten, kNotCaptured };
   Beginning beginning = Beginning::kWhole;
+
+  Ladder() = default;
+  // One that was told elsewhere.
+  Ladder(std::vector<Rung> rungs, uint64_t left_out, Beginning how)
+      : beginning(how), rungs_(std::move(rungs)), left_out_(left_out) {}
 
  private:
   std::vector<Rung> rungs_;

@@ -15,6 +15,8 @@
 
 namespace stag::conformance {
 
+class Ladder;
+
 // Takes what a reporter writes, piece by piece; `text` is valid during the call.
 using Write = std::function<void(std::string_view text)>;
 
@@ -45,6 +47,15 @@ class Reporter : public FindingSink {
   virtual void BeginFile(std::string_view file) { file_ = file; }
   // What the Session must show to the reporter, before it shows it to the engine: a list for this file.
   virtual std::vector<session::Observer*> Observers() { return {}; }
+  // In place of those Observers, where the file is analysed elsewhere (transcript.h): what they would keep, a
+  // connection when it closed, and who tells, after BeginFile, what happened around the finding that was made just now.
+  struct Wants {
+    bool connections = false, ladders = false;
+  };
+  using Tell = std::function<std::shared_ptr<const Ladder>(const Finding&)>;
+  virtual Wants wants() const { return {}; }
+  virtual void OnConnection(const session::Connection&) {}
+  virtual void TellBy(Tell) {}
   void OnFinding(const Finding& finding) final {
     ++counts_[static_cast<size_t>(finding.severity)];
     Show(finding);

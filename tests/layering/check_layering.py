@@ -32,11 +32,13 @@ ALLOWED = {
     "capture/file": ["protocol"],
     "capture/live": ["protocol", "capture/file"],
     "replay": ["protocol", "session", "capture/file"],
+    "scale": ["protocol/base"],
     "replay/probe": ["protocol", "session", "conformance/engine", "replay"],
-    "cli": ["protocol", "session", "conformance", "capture", "replay"],
+    "cli": ["protocol", "session", "conformance", "capture", "replay", "scale"],
     "pcaps/generator": ["protocol", "session/fabric/fabric_event.h", "capture/file", "conformance/catalogue",
                         "conformance/engine/finding.h", "tests/support"],
-    "tests": ["pcaps/generator", "protocol", "session", "conformance", "capture", "replay", "cli", "plugin"],
+    "tests": ["pcaps/generator", "protocol", "session", "conformance", "capture", "replay", "scale", "cli",
+              "plugin"],
 }
 
 # Headers from outside -> the files that may include them.
@@ -44,6 +46,7 @@ EXTERNAL = [
     (r"(epan|wsutil|wiretap|wireshark|glib)(/.*|\.h)|ws_.*\.h", ["plugin/*", "tests/plugin/*"]),
     (r"(infiniband|rdma)/.*", ["replay/endpoint/verbs*", "capture/live/*sniffer*"]),
     (r"pcap(/.*|\.h)", ["capture/*"]),
+    (r"mpi\.h", ["scale/mpi_team.cc"]),
 ]
 
 # Folders that print nothing, read no files, no clock and no environment, and start no threads.
@@ -137,6 +140,7 @@ def self_test():
         "capture/live/mlx_sniffer.cc": "#include <infiniband/verbs.h>\n",
         "replay/endpoint/verbs_endpoint.cc": "#include <rdma/rdma_cma.h>\n",
         "replay/endpoint/soft_iwarp.h": '#include "session/fabric/iwarp_rdmap.h"\n#include <sys/socket.h>\n',
+        "scale/mpi_team.cc": '#include <mpi.h>\n#include "protocol/base/result.h"\n',
         "cli/g.cc": '#include "conformance/report/r.h"\n#include <cstdio>\nvoid f() { std::printf("x"); }\n',
         "tests/h.cc": '#include "cli/text.h"\n',
     }
@@ -157,6 +161,8 @@ def self_test():
         "replay/plan/g.cc": "#include <rdma/rdma_cma.h>\n",
         "replay/endpoint/soft_iwarp.cc": "#include <infiniband/verbs.h>\n",
         "replay/endpoint/endpoint.h": '#include "conformance/engine/engine.h"\n',
+        "scale/spread.cc": "#include <mpi.h>\n",
+        "scale/team.h": '#include "cli/output.h"\n',
         "cli/g.cc": "#include <pcap.h>\n",
         "cli/h.cc": '#include "tests/support/run_capture.h"\n',
         "cli/i.cc": '#include "text.h"\n',

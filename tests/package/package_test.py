@@ -60,15 +60,22 @@ class Package(unittest.TestCase):
 
     def test_debian_packages(self):
         run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", self.at, cwd=self.at)
-        contents = {}
+        contents, depends = {}, {}
         for file in self.at.glob("*.deb"):
             name = run("dpkg-deb", "-f", file, "Package").strip()
             contents[name] = set(re.findall(r"(?m) \./(\S*[^/\s])$", run("dpkg-deb", "-c", file)))
+            depends[name] = run("dpkg-deb", "-f", file, "Depends")
             if name != "libstag-dev":
-                self.assertIn("libc6 (>= ", run("dpkg-deb", "-f", file, "Depends"), name)
+                self.assertIn("libc6 (>= ", depends[name], name)
         cache = (BUILD / "CMakeCache.txt").read_text()
         plugin = "STAG_BUILD_PLUGIN:BOOL=ON" in cache
-        self.assertEqual(sorted(contents), ["libstag-dev", "stag"] + (["wireshark-plugin-stag"] if plugin else []))
+        mpi = (BUILD / "scale/stag_mpi.so").exists()
+        self.assertEqual(sorted(contents), ["libstag-dev", "stag"] + (["stag-mpi"] if mpi else []) +
+                         (["wireshark-plugin-stag"] if plugin else []))
+        self.assertNotIn("mpi", depends["stag"])  # who has no cluster needs none
+        if mpi:
+            self.assertIn("libopenmpi", depends["stag-mpi"])
+            self.assertTrue(any(path.endswith("/stag/stag_mpi.so") for path in contents["stag-mpi"]))
         for path in ["usr/bin/stag", "usr/share/doc/stag/README.md", "usr/share/bash-completion/completions/stag",
                      "usr/share/zsh/vendor-completions/_stag", "usr/share/fish/vendor_completions.d/stag.fish"]:
             self.assertIn(path, contents["stag"])

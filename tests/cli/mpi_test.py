@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""--mpi under the real mpirun: reports of several ranks are those of one process, byte for byte; and so are complaints and
+exit statuses.
+
+    mpi_test.py STAG
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+STAG = None
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REAL = [str(path) for path in sorted((ROOT / "pcaps" / "real").glob("*.pcap*"))]
+CASES = [str(path) for path in sorted((ROOT / "pcaps" / "cases").glob("*.pcap"))[:12]]
+FORMATS = ["text", "jsonl", "json", "sarif", "junit", "html"]
+# More ranks than processors, and nothing of the machine but itself.
+MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader", "--mca", "pml", "ob1"]
+if os.geteuid() == 0:
+    MPIRUN.append("--allow-run-as-root")
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, timeout=300, check=False)
+
+
+def complaints(done):
+    """What stag says on stderr; the launcher has its own lines about exit statuses."""
+    return [line for line in done.stderr.splitlines() if line.startswith(b"stag: ")]
+
+
+class Mpi(unittest.TestCase):
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def same(self, ranks, *arguments):
+        """Runs it with and without; what it gave without."""
+        alone = run(STAG, *arguments)
+        team = run(*MPIRUN, "-n", ranks, STAG, *arguments, "--mpi")
+        self.assertEqual((team.returncode, complaints(team)), (alone.returncode, complaints(alone)), team.stderr)
+        self.assertTrue(team.stdout == alone.stdout, arguments)
+        return alone
+
+    def damaged(self):
+        path = self.directory / "cut.pcap"
+        path.write_bytes(pathlib.Path(CASES[0]).read_bytes()[:-3])
+        return path
+
+    def test_every_format(self):
+        for number, name in enumerate(FORMATS):
+            with self.subTest(format=name):
+                done = self.same(2 + number % 3, "check", "--format", name, *REAL, *CASES)
+                self.assertEqual(done.returncode, 1)
+                self.assertGreater(len(done.stdout), 5000)
+
+    def test_files_that_cannot_be_read(self):
+        for name in ("text", "json", "html"):
+            with self.subTest(format=name):
+                done = self.same(3, "check", "--format", name, REAL[0], self.directory / "missing.pcap", CASES[1], self.damaged(),
+                                 CASES[2])
+                self.assertEqual((done.returncode, len(complaints(done))), (2, 2))
+        done = self.same(2, "check", self.directory / "missing.pcap")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+
+    def test_more_ranks_than_files(self):
+        self.same(4, "check", CASES[0])
+
+    def test_fail_on(self):
+        path = str(ROOT / "pcaps" / "real" / "siw-reject.pcap")
+        self.same(2, "check", "--fail-on", "note", path, path)
+        self.assertEqual(self.same(3, "check", "--fail-on", "never", *CASES).returncode, 0)
+
+    def test_acceptance(self):
+        known, suppress, written = (self.directory / name for name in ("known.jsonl", "accepted.jsonl", "written.jsonl"))
+        self.assertEqual(run(STAG, "check", "--write-baseline", known, *CASES).returncode, 0)
+        self.assertEqual(self.same(3, "check", "--write-baseline", written, *CASES).returncode, 0)
+        self.assertEqual(written.read_bytes(), known.read_bytes())
+        half = b"".join(known.read_bytes().splitlines(keepends=True)[::2])
+        known.write_bytes(half + b'{"fingerprint":"0123456789abcdef","rule":"HDR-001","message":"never comes"}\n')
+        suppress.write_text('{"rule":"PVT-006","reason":"Linux"}\n{"rule":"CCP","reason":"unused"}\n')
+        for name in ("text", "html"):
+            done = self.same(3, "check", "--format", name, "--baseline", known, "--suppress", suppress, *CASES, *REAL)
+            self.assertEqual(len(complaints(done)), 2)
+        # Nothing is written when a capture cannot be read; a list that cannot be read is said once.
+        self.same(2, "check", "--write-baseline", self.directory / "none.jsonl", *CASES, self.damaged())
+        self.assertFalse((self.directory / "none.jsonl").exists())
+        self.assertEqual(len(complaints(self.same(3, "check", "--baseline", self.directory / "none.jsonl", *CASES))), 1)
+
+    def test_transactions(self):
+        for ranks, name in ((2, "text"), (4, "jsonl")):
+            with self.subTest(format=name):
+                done = self.same(ranks, "transactions", "--format", name, *REAL, self.directory / "missing", *CASES, self.damaged())
+                self.assertEqual(done.returncode, 2)
+                self.assertGreater(len(done.stdout), 100000)
+        self.same(2, "transactions", "--color", "always", *CASES)
+        self.same(2, "transactions", "--quiet", REAL[0])
+
+    def test_a_team_of_one(self):
+        alone = run(STAG, "check", *CASES)
+        team = run(STAG, "check", "--mpi", *CASES)
+        self.assertEqual((team.returncode, team.stdout), (alone.returncode, alone.stdout))
+
+    def test_standard_input_is_refused(self):
+        done = run(*MPIRUN, "-n", 3, STAG, "check", "--mpi", CASES[0], "-")
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertEqual(complaints(done), [b"stag: --mpi reads files that every rank can open: standard input (-) is not one"])
+
+    def test_without_the_module(self):
+        program = self.directory / "stag"
+        shutil.copy(STAG, program)  # which looks for the module beside itself
+        done = run(program, "check", "--mpi", CASES[0])
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
+        self.assertIn(b"the package stag-mpi", done.stderr)
+
+
+if __name__ == "__main__":
+    STAG = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
