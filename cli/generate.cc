@@ -15,9 +15,11 @@
 #include "cli/live.h"
 #include "cli/live_progress.h"
 #include "cli/load_options.h"
+#include "cli/team_load.h"
 #include "cli/text.h"
 #include "replay/endpoint/transports.h"
 #include "replay/generate/generator.h"
+#include "replay/generate/report_carry.h"
 
 namespace stag::cli {
 namespace {
@@ -160,42 +162,50 @@ Result<void> RunGenerator(replay::Generator& generator, const Signals& signals, 
   return ran;
 }
 
-int RunGenerate(Options options) {
-  if (const std::string complaint = Settle(options); !complaint.empty()) {
-    ComplainText(complaint);
-    return kExitTrouble;
-  }
+// Each rank sends the whole load, with a seed of its own: so calls, files and NFSv4 clients differ.
+void Join(scale::Team& team, replay::LoadOptions& load) {
+  load.jobs.seed = std::stoull(scale::Share(team, std::to_string(load.jobs.seed))) + team.rank();
+  load.ready = [&team](const std::string& trouble) -> std::optional<std::chrono::steady_clock::time_point> {
+    if (!AllFine(team, trouble)) return std::nullopt;
+    return BeginTogether(team);
+  };
+}
+
+int RunGenerate(Options options, scale::Team* team) {
+  if (!Agreed(team, Settle(options))) return kExitTrouble;
+  if (team) Join(*team, options.load);
   const Signals signals;
-  Output output(options);
+  Output output = OutputOf(options, team);
   Witness witness(options, options.load.to.host, output);
-  if (witness.log() && options.threads.value_or(1) > 1) {
-    Complain("what goes over the connections is seen by one thread: --threads 1");
+  if (!Agreed(team, witness.log() && options.threads.value_or(1) > 1
+                        ? "what goes over the connections is seen by one thread: --threads 1"
+                        : ""))
     return kExitTrouble;
-  }
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
   options.load.threads = witness.log() ? 1 : options.threads.value_or(std::min(options.load.connections, processors));
   const auto transport = replay::OpenTransport(options.transport);
-  if (!transport) {
-    ComplainText(transport.error().message);
-    return kExitTrouble;
-  }
+  if (!Agreed(team, transport ? "" : transport.error().message)) return kExitTrouble;
   replay::Generator generator(**transport, options.load, witness.log());
   const Result<void> ran = RunGenerator(generator, signals, !options.quiet);
   if (!ran) {
-    ComplainText(ran.error().message);
-  } else {
-    const std::string name = (*transport)->name();
-    const LoadContext context{options.load, name};
-    if (options.format == Format::kJsonl) {
-      PutLoadJsonl(output.buffer(), context, generator.report());
-    } else {
-      PutLoadText(output.buffer(), context, generator.report(), output.style());
-    }
+    if (!team) ComplainText(ran.error().message);  // in a team `ready` has
+    witness.Finish();
+    return kExitTrouble;
   }
-  const bool fine = witness.Finish();
+  bool fine = !team || witness.Finish();  // in a team before the others are told
+  replay::LoadReport report = generator.report();
+  int status = MergeReports(team, witness.failed() ? kExitTrouble : kExitFine, report);
+  const std::string name = (*transport)->name();
+  const LoadContext context{options.load, name, team ? team->size() : 1};
+  if (options.format == Format::kJsonl) {
+    PutLoadJsonl(output.buffer(), context, report);
+  } else {
+    PutLoadText(output.buffer(), context, report, output.style());
+  }
+  if (!team) fine = witness.Finish();
   output.Flush();
-  if (!ran || output.failed() || witness.failed()) return kExitTrouble;
-  return fine && generator.report().fine() ? kExitFine : kExitFindings;
+  if (output.failed() || witness.failed()) status = kExitTrouble;
+  return fine && report.fine() ? status : std::max(status, kExitFindings);
 }
 
 // ------------------------------------------------------------------------------------------------------------- options
@@ -366,6 +376,7 @@ void AddGenerate(CLI::App& app, Run& run) {
   AddNfs(*command, *options);
   AddLiveOptions(*command, *options);
   AddOutputOptions(*command, *options);
+  AddMpi(*command, *options, "every rank sends this load, all from one moment on; rank 0 reports them together");
   command->footer(
       "null works with any RPC program. echo is for stag serve --mode echo; its data count twice, there and back. "
       "nfs3\n"
@@ -380,8 +391,9 @@ void AddGenerate(CLI::App& app, Run& run) {
       "  stag generate --to server --mode nfs3 --export /srv --mix read=70,write=20,lookup=10 --size 4K:90,1M:10 "
       "--verify\n"
       "  stag generate --to server:20049 --mode nfs4 --export /srv --rate 20000 --connections 8 --duration 1m\n"
+      "  mpirun -N 1 --hostfile hosts stag generate --mpi --to server --mode nfs4 --export /srv --connections 8\n"
       "  stag generate --to 127.0.0.1 --mode echo --size 1-100K --calls 100000 --check --format jsonl");
-  command->callback([options, &run] { run = [options] { return RunGenerate(*options); }; });
+  command->callback([options, &run] { run = [options] { return RunLoad(*options, RunGenerate); }; });
 }
 
 }  // namespace stag::cli

@@ -57,6 +57,7 @@ void PutLoadText(Buffer& out, const LoadContext& context, const LoadReport& repo
   const OperationReport total = report.Total();
   Put(out, "{}{:.2f} s of load by {}, seed {}", report.interrupted ? "interrupted: " : "", report.seconds,
       context.transport, context.options.jobs.seed);
+  if (context.ranks > 1) Put(out, ", {} ranks", context.ranks);
   Put(out, ": {:.0f} calls/s, {:.1f} MB/s of data\n", PerSecond(total.calls, report.seconds),
       PerSecond(total.bytes, report.seconds) / 1e6);
   PutTable(out, report, total, style);
@@ -118,8 +119,8 @@ void PutLoadJsonl(Buffer& out, const LoadContext& context, const LoadReport& rep
   const OperationReport total = report.Total();
   Put(out, "{\"type\":\"generated\",\"transport\":");
   PutJson(out, context.transport);
-  Put(out, ",\"seed\":{},\"seconds\":{:.6f},\"interrupted\":{},\"calls\":{},\"ok\":{},\"bytes\":{}",
-      context.options.jobs.seed, report.seconds, report.interrupted, total.calls, total.ok, total.bytes);
+  Put(out, ",\"ranks\":{},\"seed\":{},\"seconds\":{:.6f},\"interrupted\":{},\"calls\":{},\"ok\":{},\"bytes\":{}",
+      context.ranks, context.options.jobs.seed, report.seconds, report.interrupted, total.calls, total.ok, total.bytes);
   Put(out, ",\"calls_per_second\":{:.1f},\"bytes_per_second\":{:.0f},\"latency_ns\":",
       PerSecond(total.calls, report.seconds), PerSecond(total.bytes, report.seconds));
   PutLatencyJson(out, total.latency);

@@ -12,6 +12,7 @@ namespace stag::cli {
 struct LoadContext {
   const replay::LoadOptions& options;
   std::string_view transport;
+  size_t ranks = 1;  // of the team, whose reports were merged
 };
 
 void PutLoadText(Buffer& out, const LoadContext& context, const replay::LoadReport& report, const Style& style);

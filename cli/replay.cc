@@ -2,6 +2,7 @@
 //
 // stag replay: plays the calls of a recording against a live server, and says what came of it; or, with --dry-run, what
 // would be sent.
+#include <algorithm>
 #include <memory>
 
 #include "cli/live.h"
@@ -9,10 +10,12 @@
 #include "cli/load_options.h"
 #include "cli/recording.h"
 #include "cli/replay_report.h"
+#include "cli/team_load.h"
 #include "cli/text.h"
 #include "replay/endpoint/transports.h"
 #include "replay/generate/tcp_client.h"
 #include "replay/play/player.h"
+#include "replay/play/report_carry.h"
 
 namespace stag::cli {
 namespace {
@@ -27,11 +30,6 @@ struct Options : LiveOptions {
   std::optional<double> expected;      // percent
 };
 
-int Trouble(const std::string& text) {
-  if (!text.empty()) ComplainText(text);
-  return kExitTrouble;
-}
-
 void Settle(Options& options) {
   options.play.speed = options.timed ? (options.speed > 0 ? options.speed : 1) : 0;
   if (options.play.duration.count() > 0 && options.play.loops == 0) options.play.loops = UINT64_MAX;
@@ -41,6 +39,7 @@ void Settle(Options& options) {
 std::string Contradiction(const Options& options) {
   if (!options.dry_run && !options.to_given) return "--to HOST[:PORT] is missing (or --dry-run)";
   if (options.speed > 0 && !options.timed) return "--speed is for --timing recorded";
+  if (options.dry_run && options.mpi) return "--dry-run sends nothing that ranks could share: leave --mpi out";
   if (!options.exported.empty() && !options.play.root.empty()) return "--export and --root-handle: one of them";
   if (options.mount_port && options.exported.empty()) return "--mount-port is for --export";
   return {};
@@ -62,10 +61,19 @@ std::string FindRoot(Options& options, const replay::Plan& plan) {
   return {};
 }
 
-int Play(Options& options, const replay::Recording& recording, const replay::Plan& plan, Output& output) {
-  if (const std::string text = FindRoot(options, plan); !text.empty()) return Trouble(text);
+// Each rank plays for clients of its own: a value that one connection of a client gets is used on its others, so that
+// the connections of a recording cannot be dealt out.
+void Join(scale::Team& team, replay::PlayOptions& play) {
+  play.first_client = static_cast<uint32_t>(team.rank()) * play.clients + 1;
+  play.ready = [&team] { return BeginTogether(team); };
+}
+
+int Play(Options& options, const replay::Recording& recording, const replay::Plan& plan, Output& output,
+         scale::Team* team) {
+  if (!Agreed(team, FindRoot(options, plan))) return kExitTrouble;
   auto transport = replay::OpenTransport(options.transport);
-  if (!transport) return Trouble(transport.error().message);
+  if (!Agreed(team, transport ? "" : transport.error().message)) return kExitTrouble;
+  if (team) Join(*team, options.play);
   const Signals signals;
   Witness witness(options, options.play.to.host, output);
   LiveProgress progress(options.progress && !options.quiet);
@@ -78,36 +86,55 @@ int Play(Options& options, const replay::Recording& recording, const replay::Pla
   replay::Player player(recording, plan, **transport, options.play);
   const Result<void> played = player.Run();
   progress.Clear();
-  if (!played) return Trouble(played.error().message);
-  const replay::PlayReport& report = player.report();
+  if (!Agreed(team, played ? "" : played.error().message)) return kExitTrouble;
+  bool fine = !team || witness.Finish();  // in a team before the others are told
+  replay::PlayReport report = player.report();
+  int status = MergeReports(team, witness.failed() ? kExitTrouble : kExitFine, report);
+  const size_t ranks = team ? team->size() : 1;
   if (options.format == Format::kJsonl) {
-    PutPlayJsonl(output.buffer(), plan, report);
+    PutPlayJsonl(output.buffer(), plan, report, ranks);
   } else {
-    PutPlayText(output.buffer(), plan, report, output.style());
+    PutPlayText(output.buffer(), plan, report, ranks, output.style());
   }
-  const bool clean = witness.Finish();
+  if (!team) fine = witness.Finish();
   output.Flush();
-  if (witness.failed()) return kExitTrouble;
+  if (witness.failed()) status = kExitTrouble;
   const replay::ProcedureReport total = report.Total();
-  bool fine = clean && total.lost == 0 && total.not_sent == 0;
-  if (options.expected && report.MatchPercent() < *options.expected) {
+  fine = fine && total.lost == 0 && total.not_sent == 0;
+  if (options.expected && (!team || team->leads()) && report.MatchPercent() < *options.expected) {
     Complain("{:.4f}% of the answers have the recorded status; expected: {}%", report.MatchPercent(),
              *options.expected);
     fine = false;
   }
-  return fine ? kExitFine : kExitFindings;
+  return fine ? status : std::max(status, kExitFindings);
 }
 
-int RunReplay(Options options) {
-  if (const std::string text = Contradiction(options); !text.empty()) return Trouble(text);
+// Every rank reads the file; rank 0 says what is to be said about it.
+Result<LoadedRecording> Load(const Options& options, Output& output, scale::Team* team) {
+  if (!team) return LoadRecording(options.files.front(), options, output);
+  std::vector<std::string> said;
+  const auto read = [&] {
+    const ComplaintsTo kept([&said](std::string_view text) { said.emplace_back(text); });
+    return LoadRecording(options.files.front(), options, output);
+  };
+  auto loaded = read();
+  if (!loaded && loaded.error().message.empty() && !said.empty()) return Fail(said.back());
+  for (const std::string& text : said)
+    if (team->leads()) ComplainText(text);
+  return loaded;
+}
+
+int RunReplay(Options options, scale::Team* team) {
+  if (!Agreed(team, Contradiction(options))) return kExitTrouble;
   Settle(options);
-  Output output(options);
-  auto loaded = LoadRecording(options.files.front(), options, output);
-  if (!loaded) return Trouble(loaded.error().message);
+  Output output = OutputOf(options, team);
+  auto loaded = Load(options, output, team);
+  if (!team && !loaded && loaded.error().message.empty()) return kExitTrouble;  // it was said
+  if (!Agreed(team, loaded ? "" : loaded.error().message)) return kExitTrouble;
   options.plan.memory = options.memory / 2;
   options.plan.largest = options.memory / 4;
   const Result<replay::Plan> plan = MakePlan(loaded->recording, options.plan);
-  if (!plan) return Trouble(plan.error().message);
+  if (!Agreed(team, plan ? "" : plan.error().message)) return kExitTrouble;
   int status = kExitFine;
   if (options.dry_run) {
     if (options.format == Format::kJsonl) {
@@ -115,12 +142,12 @@ int RunReplay(Options options) {
     } else {
       PutPlanText(output.buffer(), loaded->recording, *plan, output.style());
     }
-  } else if (plan->calls.empty()) {
-    return Trouble("there is no call that can be sent; --dry-run says why");
+  } else if (!Agreed(team, plan->calls.empty() ? "there is no call that can be sent; --dry-run says why" : "")) {
+    return kExitTrouble;
   } else {
-    if (!options.quiet && !plan->refused.empty())
+    if (!options.quiet && !plan->refused.empty() && (!team || team->leads()))
       Complain("{} cannot be sent; --dry-run says why", Count(plan->refused.size() + loaded->recording.cut, "call"));
-    status = Play(options, loaded->recording, *plan, output);
+    status = Play(options, loaded->recording, *plan, output, team);
   }
   output.Flush();
   if (output.failed() || loaded->damaged) return kExitTrouble;
@@ -265,6 +292,9 @@ void AddReplay(CLI::App& app, Run& run) {
   AddLiveOptions(*command, *options);
   AddOutputOptions(*command, *options);
   AddMemory(*command, *options);
+  AddMpi(
+      *command, *options,
+      "every rank plays it for --connections clients of its own, all from one moment on; rank 0 reports them together");
   command->add_flag("--progress", options->progress, "Show a line of rates on stderr when it is a terminal");
   command->footer(
       "File handles, cookies, stateids, sessions and whatever else the live server gives are put in the place of the\n"
@@ -276,8 +306,9 @@ void AddReplay(CLI::App& app, Run& run) {
       "  stag replay mount.pcapng --dry-run\n"
       "  stag replay mount.pcapng --to server --check\n"
       "  stag replay mount.pcapng --to server --timing recorded --speed 10 --connections 8 --expect-match 99.9\n"
+      "  mpirun -N 1 --hostfile hosts stag replay --mpi mount.pcapng --to server --connections 8\n"
       "  stag replay v3.pcapng --to server --export /srv --select procedure=LOOKUP,GETATTR");
-  command->callback([options, &run] { run = [options] { return RunReplay(*options); }; });
+  command->callback([options, &run] { run = [options] { return RunLoad(*options, RunReplay); }; });
 }
 
 }  // namespace stag::cli

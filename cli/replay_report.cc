@@ -121,7 +121,7 @@ void PutPlanJsonl(Buffer& out, const Recording& recording, const Plan& plan) {
   }
 }
 
-void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, const Style& style) {
+void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, size_t ranks, const Style& style) {
   const ProcedureReport total = report.Total();
   Put(out, "{}{}{:24}{:>9}{:>9}{:>9}{:>9}", report.stopped ? "stopped before the end\n" : "", style.bold, "procedure",
       "sent", "answered", "as rec.", "differ");
@@ -135,7 +135,7 @@ void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, const 
   size_t shown = 0;
   for (const Difference& difference : report.differences) {
     if (shown++ == kShown) break;
-    const RecordedRpc& rpc = *difference.rpc;
+    const RecordedRpc& rpc = *plan.calls[difference.call].rpc;
     Put(out, "{}differs{}: frame {}, {}: {} recorded, {} now", style.red, style.reset, rpc.call_frame.number,
         plan.procedures[difference.procedure].Name(), Describe(replay::StatusOf(rpc), rpc),
         Describe(difference.live, rpc));
@@ -155,7 +155,7 @@ void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, const 
   if (total.resent > 0) Put(out, ", {} sent again", total.resent);
   if (total.put_off > 0) Put(out, ", put off {} by the server", Count(total.put_off, "time"));
   if (report.unknown > 0) Put(out, "; {} with values that no live reply gave", report.unknown);
-  Put(out, "\n{} in ", Count(report.connections, "connection"));
+  Put(out, "\n{}{} in ", ranks > 1 ? fmt::format("{} ranks, ", ranks) : "", Count(report.connections, "connection"));
   PutDuration(out, report.elapsed.count());
   Put(out, ": {:.0f} calls/s, {:.1f} MB/s out, {:.1f} MB/s in; ", PerSecond(total.answered, report),
       PerSecond(report.sent_bytes, report) / 1e6, PerSecond(report.received_bytes, report) / 1e6);
@@ -165,7 +165,7 @@ void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, const 
   Put(out, "\n");
 }
 
-void PutPlayJsonl(Buffer& out, const Plan& plan, const PlayReport& report) {
+void PutPlayJsonl(Buffer& out, const Plan& plan, const PlayReport& report, size_t ranks) {
   for (size_t i = 0; i < report.procedures.size(); ++i) {
     const replay::PlannedProcedure& procedure = plan.procedures[i];
     Put(out, "{{\"type\":\"procedure\",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", procedure.program,
@@ -176,7 +176,7 @@ void PutPlayJsonl(Buffer& out, const Plan& plan, const PlayReport& report) {
     Put(out, "}\n");
   }
   for (const Difference& difference : report.differences) {
-    const RecordedRpc& rpc = *difference.rpc;
+    const RecordedRpc& rpc = *plan.calls[difference.call].rpc;
     Put(out,
         "{{\"type\":\"difference\",\"frame\":{},\"xid\":\"0x{:08x}\",\"client\":{},\"name\":", rpc.call_frame.number,
         rpc.xid, difference.client);
@@ -193,7 +193,7 @@ void PutPlayJsonl(Buffer& out, const Plan& plan, const PlayReport& report) {
     Put(out, ",\"times\":{}}}\n", times);
   }
   const ProcedureReport total = report.Total();
-  Put(out, "{\"type\":\"replayed\",");
+  Put(out, "{{\"type\":\"replayed\",\"ranks\":{},", ranks);
   PutCountsJson(out, total);
   Put(out,
       ",\"match_percent\":{:.6f},\"differences\":{},\"connections\":{},\"reconnects\":{},\"loops\":{},"

@@ -13,8 +13,10 @@ void PutPlanText(Buffer& out, const replay::Recording& recording, const replay::
 // A line per forward Call that was selected, in order, and one in all.
 void PutPlanJsonl(Buffer& out, const replay::Recording& recording, const replay::Plan& plan);
 
-void PutPlayText(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report, const Style& style);
+// `ranks`: of the team, whose reports were merged.
+void PutPlayText(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report, size_t ranks,
+                 const Style& style);
 // A line per procedure, difference and trouble, and one in all.
-void PutPlayJsonl(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report);
+void PutPlayJsonl(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report, size_t ranks);
 
 }  // namespace stag::cli

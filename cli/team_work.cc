@@ -98,9 +98,8 @@ int RunInTeam(const std::function<int(scale::Team& team)>& run) {
   int status = kExitTrouble;
   EndAllOnTrouble(team, [&] {
     const std::string version = scale::Share(team, STAG_VERSION);
-    if (AllFine(team, version == STAG_VERSION
-                          ? ""
-                          : fmt::format("rank {} is stag " STAG_VERSION ", rank 0 is stag {}", team.rank(), version)))
+    const bool same = version == STAG_VERSION;
+    if (AllFine(team, same ? "" : fmt::format("this is stag " STAG_VERSION ", and rank 0 stag {}", version)))
       status = run(team);
   });
   return team.leads() ? status : kExitFine;
@@ -109,7 +108,8 @@ int RunInTeam(const std::function<int(scale::Team& team)>& run) {
 bool AllFine(scale::Team& team, const std::string& trouble) {
   const std::vector<std::string> all = scale::Gather(team, trouble);
   const auto first = std::ranges::find_if(all, [](const std::string& text) { return !text.empty(); });
-  if (first != all.end()) ComplainText(*first);
+  const bool everywhere = std::ranges::all_of(all, [&](const std::string& text) { return text == all[0]; });
+  if (first != all.end()) ComplainText(everywhere ? *first : fmt::format("rank {}: {}", first - all.begin(), *first));
   return scale::Share(team, first == all.end() ? "fine" : "") == "fine";
 }
 

@@ -1,86 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Carry: the values of a report as bytes, between processes of one version of the program. What is packed and what is
-// unpacked is one list of members each, and a structured binding: a member that a struct gains does not compile until
-// it is carried, too. Numbers are LEB128.
+// What a report is told, as protocol/base/carry.h carries it.
 #pragma once
-
-#include <array>
-#include <concepts>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <vector>
 
 #include "conformance/report/ladder.h"
 #include "conformance/report/reporter.h"
+#include "protocol/base/carry.h"
 
-namespace stag::conformance {
+namespace stag {
 
-// Appends to a string.
-class Packer {
- public:
-  explicit Packer(std::string& out) : out_(out) {}
-
-  void Number(uint64_t& v) {
-    uint64_t left = v;
-    for (; left >= 0x80; left >>= 7) out_.push_back(static_cast<char>(left | 0x80));
-    out_.push_back(static_cast<char>(left));
-  }
-  void Text(std::string& v) {
-    uint64_t size = v.size();
-    Number(size);
-    out_.append(v);
-  }
-  void Count(uint64_t& v) { Number(v); }
-
- private:
-  std::string& out_;
-};
-
-// The counterpart. What does not fit fails for good, and leaves zeros.
-class Unpacker {
- public:
-  explicit Unpacker(std::string_view in) : in_(in) {}
-
-  void Number(uint64_t& v) {
-    v = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (in_.empty()) return Fail();
-      const auto byte = static_cast<unsigned char>(in_.front());
-      in_.remove_prefix(1);
-      v |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return;
-    }
-    Fail();
-  }
-  void Text(std::string& v) {
-    uint64_t size = 0;
-    Count(size);
-    v = in_.substr(0, size);
-    in_.remove_prefix(size);
-  }
-  // Of what follows: at least a byte each.
-  void Count(uint64_t& v) {
-    Number(v);
-    if (v <= in_.size()) return;
-    v = 0;
-    Fail();
-  }
-  // Everything was there, and nothing else.
-  bool done() const { return ok_ && in_.empty(); }
-
- private:
-  void Fail() {
-    ok_ = false;
-    in_ = {};
-  }
-  std::string_view in_;
-  bool ok_ = true;
-};
-
-// --- The members of each struct, all of them.
+// Rules go by their ids.
+template <typename Carrier>
+void Carry(Carrier& carrier, std::string_view& v) {
+  std::string id(v);
+  carrier.Text(id);
+  const conformance::RuleInfo* const rule = conformance::FindRule(id);
+  v = rule ? rule->id : std::string_view{};
+}
+template <typename Carrier>
+void Carry(Carrier& carrier, const conformance::RuleInfo*& v) {
+  std::string_view id = v ? v->id : std::string_view{};
+  Carry(carrier, id);
+  v = conformance::FindRule(id);
+}
 
 template <typename Fn>
 void Members(FrameRef& v, Fn fn) {
@@ -98,29 +40,29 @@ void Members(Endpoint& v, Fn fn) {
   fn(address, number);
 }
 template <typename Fn>
-void Members(Procedure& v, Fn fn) {
+void Members(conformance::Procedure& v, Fn fn) {
   auto& [program, version, procedure] = v;
   fn(program, version, procedure);
 }
 template <typename Fn>
-void Members(Finding& v, Fn fn) {
+void Members(conformance::Finding& v, Fn fn) {
   auto& [rule, profile, severity, frame, connection, client_to_server, xid, procedure, message, expected, actual,
          related_frames, see_also] = v;
   fn(rule, profile, severity, frame, connection, client_to_server, xid, procedure, message, expected, actual,
      related_frames, see_also);
 }
 template <typename Fn>
-void Members(RuleTally& v, Fn fn) {
+void Members(conformance::RuleTally& v, Fn fn) {
   auto& [rule, counts] = v;
   fn(rule, counts);
 }
 template <typename Fn>
-void Members(Summary& v, Fn fn) {
+void Members(conformance::Summary& v, Fn fn) {
   auto& [files, frames, connections, transactions, gaps, truncated_frames, rules] = v;
   fn(files, frames, connections, transactions, gaps, truncated_frames, rules);
 }
 template <typename Fn>
-void Members(Arrow& v, Fn fn) {
+void Members(conformance::Arrow& v, Fn fn) {
   auto& [serial, kind, client_to_server, frame, first_frame, now, length, last, xid, backward, role, words, proc,
          version, credit, error, read_segments, write_chunks, read_bytes, write_bytes, reply_bytes, reply_chunk, cut,
          invalidated, procedure, operations, operation_count, handle, offset, in_segment, overrun, retired, list, chunk,
@@ -131,7 +73,7 @@ void Members(Arrow& v, Fn fn) {
      setup, nak, terminate, reject_reason, close_reason, private_data);
 }
 template <typename Fn>
-void Members(Rung& v, Fn fn) {
+void Members(conformance::Rung& v, Fn fn) {
   auto& [arrow, mark, folded, folded_bytes, folded_from] = v;
   fn(arrow, mark, folded, folded_bytes, folded_from);
 }
@@ -184,51 +126,4 @@ void Members(session::Connection& v, Fn fn) {
      backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions, other_messages);
 }
 
-// --- Any value: what `carrier` is, a Packer or an Unpacker, says in which direction.
-
-template <typename Carrier, typename T>
-void Carry(Carrier& carrier, T& v) {
-  if constexpr (std::integral<T> || std::is_enum_v<T>) {
-    auto number = static_cast<uint64_t>(v);
-    carrier.Number(number);
-    v = static_cast<T>(number);
-  } else if constexpr (std::same_as<T, std::string>) {
-    carrier.Text(v);
-  } else {
-    Members(v, [&](auto&... members) { (Carry(carrier, members), ...); });
-  }
-}
-// Rules go by their ids.
-template <typename Carrier>
-void Carry(Carrier& carrier, std::string_view& v) {
-  std::string id(v);
-  carrier.Text(id);
-  const RuleInfo* const rule = FindRule(id);
-  v = rule ? rule->id : std::string_view{};
-}
-template <typename Carrier>
-void Carry(Carrier& carrier, const RuleInfo*& v) {
-  std::string_view id = v ? v->id : std::string_view{};
-  Carry(carrier, id);
-  v = FindRule(id);
-}
-template <typename Carrier, typename T>
-void Carry(Carrier& carrier, std::optional<T>& v) {
-  bool there = v.has_value();
-  Carry(carrier, there);
-  if (there && !v) v.emplace();
-  if (there) Carry(carrier, *v);
-}
-template <typename Carrier, typename T, size_t N>
-void Carry(Carrier& carrier, std::array<T, N>& v) {
-  for (T& member : v) Carry(carrier, member);
-}
-template <typename Carrier, typename T>
-void Carry(Carrier& carrier, std::vector<T>& v) {
-  uint64_t count = v.size();
-  carrier.Count(count);
-  v.resize(static_cast<size_t>(count));
-  for (T& member : v) Carry(carrier, member);
-}
-
-}  // namespace stag::conformance
+}  // namespace stag

@@ -9,22 +9,6 @@ namespace {
 
 enum class Record : uint8_t { kBeginFile, kFinding, kConnection, kLadder, kEndFile };
 
-template <typename... Values>
-std::string Packed(Record kind, Values... values) {
-  std::string record;
-  Packer packer(record);
-  Carry(packer, kind);
-  (Carry(packer, values), ...);
-  return record;
-}
-
-// The rest of a record, which must be just these.
-template <typename... Values>
-bool Unpack(Unpacker& unpacker, Values&... values) {
-  (Carry(unpacker, values), ...);
-  return unpacker.done();
-}
-
 }  // namespace
 
 Recorder::Recorder(Write write, Wants wants, const Filter& filter)
@@ -35,7 +19,7 @@ void Recorder::BeginFile(std::string_view file) {
   if (wants_.ladders) story_ = std::make_unique<Story>();
   choice_ = {};
   ladders_.clear();
-  Put(Packed(Record::kBeginFile, std::string(file)));
+  Put(Pack(Record::kBeginFile, std::string(file)));
 }
 
 std::vector<session::Observer*> Recorder::Observers() {
@@ -56,30 +40,30 @@ void Recorder::Closings::OnConnectionClosed(const session::Connection& connectio
 void Recorder::Show(const Finding& finding) {
   told_.reset();
   if (wants_.ladders) shown_.OnFinding(finding);
-  Put(Packed(Record::kFinding, finding, told_ != nullptr));
+  Put(Pack(Record::kFinding, finding, told_ != nullptr));
   if (told_) ladders_.push_back(std::move(told_));
 }
 
 void Recorder::OnConnection(const session::Connection& connection) {
-  if (connection.proof == session::Proof::kRpcRdma) Put(Packed(Record::kConnection, connection));
+  if (connection.proof == session::Proof::kRpcRdma) Put(Pack(Record::kConnection, connection));
 }
 
 void Recorder::EndFile(const Summary& summary, std::string_view trouble) {
   for (const auto& ladder : ladders_)
-    Put(Packed(Record::kLadder, ladder->rungs(), ladder->left_out(), ladder->beginning));
+    Put(Pack(Record::kLadder, ladder->rungs(), ladder->left_out(), ladder->beginning));
   ladders_.clear();
   story_.reset();
-  Put(Packed(Record::kEndFile, summary, std::string(trouble)));
+  Put(Pack(Record::kEndFile, summary, std::string(trouble)));
 }
 
 bool Playback::Take(std::string_view record) {
-  Unpacker unpacker(record);
-  auto kind = Record::kEndFile;
-  Carry(unpacker, kind);
+  if (record.empty()) return false;
+  const auto kind = static_cast<Record>(record.front());  // a number below 128 is one byte
+  record.remove_prefix(1);
   switch (kind) {
     case Record::kBeginFile: {
       std::string name;
-      if (!Unpack(unpacker, name)) return false;
+      if (!Unpack(record, name)) return false;
       promised_.clear();
       reporter_.BeginFile(name);
       reporter_.TellBy([this](const Finding&) { return ladder_; });
@@ -88,14 +72,14 @@ bool Playback::Take(std::string_view record) {
     case Record::kFinding: {
       Finding finding;
       bool told = false;
-      if (!Unpack(unpacker, finding, told) || !finding.rule) return false;
+      if (!Unpack(record, finding, told) || !finding.rule) return false;
       ladder_ = told ? promised_.emplace_back(std::make_shared<Ladder>()) : nullptr;
       findings_.OnFinding(finding);
       return true;
     }
     case Record::kConnection: {
       session::Connection connection;
-      if (!Unpack(unpacker, connection)) return false;
+      if (!Unpack(record, connection)) return false;
       reporter_.OnConnection(connection);
       return true;
     }
@@ -103,7 +87,7 @@ bool Playback::Take(std::string_view record) {
       std::vector<Rung> rungs;
       uint64_t left_out = 0;
       auto beginning = Ladder::Beginning::kWhole;
-      if (!Unpack(unpacker, rungs, left_out, beginning) || promised_.empty()) return false;
+      if (!Unpack(record, rungs, left_out, beginning) || promised_.empty()) return false;
       *promised_.front() = Ladder(std::move(rungs), left_out, beginning);
       promised_.pop_front();
       return true;
@@ -111,7 +95,7 @@ bool Playback::Take(std::string_view record) {
     case Record::kEndFile: {
       Summary summary;
       std::string trouble;
-      if (!Unpack(unpacker, summary, trouble)) return false;
+      if (!Unpack(record, summary, trouble)) return false;
       reporter_.EndFile(summary, trouble);
       return true;
     }

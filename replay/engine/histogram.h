@@ -11,6 +11,8 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace stag::replay {
 
@@ -28,6 +30,16 @@ class Histogram {
     Record(static_cast<uint64_t>(std::max<int64_t>(latency.count(), 0)));
   }
   void Merge(const Histogram& other);
+
+  // All that it holds, for another process: `buckets` are those that are not empty, by their index.
+  struct State {
+    uint64_t count = 0, min = 0, max = 0;
+    double sum = 0;
+    std::vector<std::pair<uint32_t, uint64_t>> buckets;
+  };
+  State state() const;
+  Histogram() = default;
+  explicit Histogram(const State& state);
 
   uint64_t count() const { return count_; }
   // Exact; 0 when there is no value.

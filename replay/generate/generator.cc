@@ -117,13 +117,18 @@ Result<void> Generator::Begin() {
 
 Result<void> Generator::Run() {
   const Result<void> begun = Begin();
-  if (begun) {
-    const auto start = Clock::now();
-    const auto end = options_.duration.count() > 0 ? start + options_.duration : Clock::time_point::max();
+  std::optional<Clock::time_point> start;
+  if (options_.ready) {
+    start = options_.ready(begun ? "" : begun.error().message);
+  } else if (begun) {
+    start = Clock::now();
+  }
+  if (start) {
+    const auto end = options_.duration.count() > 0 ? *start + options_.duration : Clock::time_point::max();
     std::vector<std::thread> threads;
     for (size_t i = 1; i < groups_.size(); ++i)
-      threads.emplace_back([this, i, start, end] { groups_[i]->Run(start, end); });
-    groups_[0]->Run(start, end);
+      threads.emplace_back([this, i, start, end] { groups_[i]->Run(*start, end); });
+    groups_[0]->Run(*start, end);
     for (std::thread& thread : threads) thread.join();
   }
   for (const auto& group : groups_) {
@@ -131,8 +136,8 @@ Result<void> Generator::Run() {
     report_.Merge(group->report());
   }
   report_.interrupted = stop_.load();
-  if (!begun && !report_.interrupted) return begun;
-  return {};
+  if (start || (report_.interrupted && !options_.ready)) return {};
+  return begun ? Fail({}) : begun;
 }
 
 Generator::Counts Generator::counts() const {

@@ -18,8 +18,8 @@ class Generator {
   Generator(Transport& transport, LoadOptions options, EventLog* events);
   ~Generator();
 
-  // Connects, makes the files, sends the load, cleans up. The error says why it could not begin: then there is no
-  // report.
+  // Connects, makes the files, sends the load, cleans up. The error says why it could not begin, and is empty when
+  // LoadOptions::ready did not let it: then there is no report.
   Result<void> Run();
   const LoadReport& report() const { return report_; }
 

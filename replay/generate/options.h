@@ -4,6 +4,7 @@
 // can tell.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,10 @@ struct LoadOptions {
   bool verify = false;
   uint32_t reconnects = 0;                    // of each connection
   std::chrono::milliseconds timeout{30'000};  // for an answer
+
+  // Called once, when all is connected and made, or with why that failed; waits for the moment to begin, and returns
+  // it; nullopt: do not begin. Empty: begin at once.
+  std::function<std::optional<Job::Clock::time_point>(const std::string& trouble)> ready;
 
   uint32_t program = 100003, version = 3;  // of NULL
   Credential credential;

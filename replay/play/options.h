@@ -27,6 +27,7 @@ struct PlayOptions {
   uint64_t loops = 1;                         // each on new connections; 0: until `duration`
   std::chrono::nanoseconds duration{0};       // then nothing more is sent; 0: no limit
   uint32_t clients = 1;                       // that play the whole plan, each for itself
+  uint32_t first_client = 1;                  // the number of the first of them
   std::chrono::milliseconds timeout{10'000};  // for an answer
   uint32_t reconnects = 0;                    // of each connection
   // How long a Call is sent again when the server puts it off (PutOff()) and the recorded one did not; 0: never.
@@ -41,7 +42,9 @@ struct PlayOptions {
 
   std::vector<std::byte> root;  // live handle of the recorded root; empty: none
   EventLog* events = nullptr;
-  bool crc = true;                                  // see EndpointOptions
+  bool crc = true;  // see EndpointOptions
+  // Called when all is ready: waits for the moment to begin, and returns it. Empty: begin at once.
+  std::function<std::chrono::steady_clock::time_point()> ready;
   int stop = -1;                                    // a descriptor: once it is readable, nothing more is sent
   std::function<void(const PlayCounts&)> progress;  // called now and then; may be empty
 };

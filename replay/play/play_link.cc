@@ -84,7 +84,7 @@ void PlayClient::Compare(const PlannedCall& call, const AnswerStatus& live, bool
   }
   ++counts.errors;
   if (report.differences.size() < kDifferences) {
-    report.differences.push_back({call.rpc, call.procedure, number, live});
+    report.differences.push_back({static_cast<uint32_t>(&call - plan.calls.data()), call.procedure, number, live});
   } else {
     ++report.more_differences;
   }

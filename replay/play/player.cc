@@ -200,8 +200,8 @@ Result<void> Player::Impl::Run() {
   run_number = uint64_t{random()} << 32 | random();
   run_name = std::to_string(run_number % 1'000'000'000);
   plays.resize(options.clients);
-  start = now = next_send = next_tick = PlayClock::now();
-  for (uint32_t i = 0; i < options.clients; ++i) Start(plays[i], i + 1);
+  start = now = next_send = next_tick = options.ready ? options.ready() : PlayClock::now();
+  for (uint32_t i = 0; i < options.clients; ++i) Start(plays[i], options.first_client + i);
   for (bool busy = true; !std::ranges::all_of(plays, &Play::over);) {
     now = PlayClock::now();
     next_due = PlayClock::time_point::max();
@@ -212,7 +212,7 @@ Result<void> Player::Impl::Run() {
       if (play.over) continue;
       if (!play.closing) busy |= Pump(play);
       busy |= PollAll(play);
-      Conclude(play, i + 1);
+      Conclude(play, options.first_client + i);
     }
     if (!awake.Again(busy)) Sleep();
   }

@@ -1,23 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/play/report.h"
 
+#include <algorithm>
+
 namespace stag::replay {
+
+void ProcedureReport::Merge(const ProcedureReport& other) {
+  for (uint64_t ProcedureReport::*count :
+       {&ProcedureReport::sent, &ProcedureReport::answered, &ProcedureReport::lost, &ProcedureReport::timed_out,
+        &ProcedureReport::not_sent, &ProcedureReport::resent, &ProcedureReport::put_off, &ProcedureReport::compared,
+        &ProcedureReport::matched, &ProcedureReport::identical})
+    this->*count += other.*count;
+  latency.Merge(other.latency);
+}
+
+void PlayReport::Merge(const PlayReport& other) {
+  procedures.resize(std::max(procedures.size(), other.procedures.size()));
+  for (size_t i = 0; i < other.procedures.size(); ++i) procedures[i].Merge(other.procedures[i]);
+  more_differences += other.more_differences;
+  for (const Difference& difference : other.differences) {
+    if (differences.size() < kDifferences) {
+      differences.push_back(difference);
+    } else {
+      ++more_differences;
+    }
+  }
+  for (const auto& [text, times] : other.troubles) troubles[text] += times;
+  for (uint64_t PlayReport::*count :
+       {&PlayReport::connections, &PlayReport::reconnects, &PlayReport::loops, &PlayReport::unknown,
+        &PlayReport::credit_stalls, &PlayReport::slot_stalls, &PlayReport::backward_calls, &PlayReport::sent_bytes,
+        &PlayReport::received_bytes})
+    this->*count += other.*count;
+  max_outstanding = std::max(max_outstanding, other.max_outstanding);
+  stopped |= other.stopped;
+  elapsed = std::max(elapsed, other.elapsed);
+}
 
 ProcedureReport PlayReport::Total() const {
   ProcedureReport total;
-  for (const ProcedureReport& one : procedures) {
-    total.sent += one.sent;
-    total.answered += one.answered;
-    total.lost += one.lost;
-    total.timed_out += one.timed_out;
-    total.not_sent += one.not_sent;
-    total.resent += one.resent;
-    total.put_off += one.put_off;
-    total.compared += one.compared;
-    total.matched += one.matched;
-    total.identical += one.identical;
-    total.latency.Merge(one.latency);
-  }
+  for (const ProcedureReport& one : procedures) total.Merge(one);
   return total;
 }
 

@@ -23,10 +23,11 @@ struct ProcedureReport {
   // Of those with a recorded answer: with the recorded status; and of these, with the recorded bytes.
   uint64_t compared = 0, matched = 0, identical = 0;
   Histogram latency;  // of answers, ns
+  void Merge(const ProcedureReport& other);
 };
 
 struct Difference {
-  const RecordedRpc* rpc = nullptr;
+  uint32_t call = 0;       // in Plan::calls
   uint32_t procedure = 0;  // in PlayReport::procedures
   uint32_t client = 0;
   AnswerStatus live;
@@ -47,6 +48,8 @@ struct PlayReport {
   bool stopped = false;                         // before all was played: by the descriptor or the duration
   std::chrono::nanoseconds elapsed{0};
 
+  // Adds what came of playing the same plan elsewhere, at the same time.
+  void Merge(const PlayReport& other);
   // Over all procedures.
   ProcedureReport Total() const;
   // Of the Calls with a recorded answer that were to be sent (all but those that a stop left over), the percentage

@@ -5,9 +5,11 @@ exit statuses.
 
     mpi_test.py STAG
 """
+import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,25 @@ def run(*command):
 def complaints(done):
     """What stag says on stderr; the launcher has its own lines about exit statuses."""
     return [line for line in done.stderr.splitlines() if line.startswith(b"stag: ")]
+
+
+class Serving:
+    """stag serve, until the end of the block."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([STAG, "serve", "--listen", "127.0.0.1:0", "--format", "jsonl", *arguments],
+                                        stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        listening = json.loads(self.process.stdout.readline())
+        self.to = f"127.0.0.1:{listening['port']}"
+        self.mount_port = listening["mount_port"]
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        out, _ = self.process.communicate(timeout=60)
+        self.served = json.loads(out.splitlines()[-1])
 
 
 class Mpi(unittest.TestCase):
@@ -99,6 +120,64 @@ class Mpi(unittest.TestCase):
                 self.assertGreater(len(done.stdout), 100000)
         self.same(2, "transactions", "--color", "always", *CASES)
         self.same(2, "transactions", "--quiet", REAL[0])
+
+    def generate(self, ranks, server, *arguments):
+        done = run(*MPIRUN, "-n", ranks, STAG, "generate", "--mpi", "--to", server, "--format", "jsonl", *arguments)
+        return done, [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_generate(self):
+        with Serving("--mode", "echo") as server:
+            done, lines = self.generate(3, server.to, "--mode", "echo", "--size", "1-9000", "--calls", 200, "--connections", 2, "--verify",
+                                        "--record", self.directory / "load.pcapng")
+        self.assertEqual((done.returncode, complaints(done)), (0, []))
+        [operation, generated] = lines
+        self.assertEqual((generated["ranks"], generated["connections"], generated["calls"], generated["ok"]), (3, 6, 600, 600))
+        self.assertEqual((operation["calls"], generated["wrong"], generated["lost"]), (600, 0, 0))
+        self.assertEqual((server.served["connections"], server.served["calls"]), (6, 600))
+        # Each rank recorded its own, which differ: seeds of their own.
+        recorded = sorted(self.directory.glob("load.*.pcapng"))
+        self.assertEqual([path.name for path in recorded], ["load.0.pcapng", "load.1.pcapng", "load.2.pcapng"])
+        sent = []
+        for path in recorded:
+            rpcs = [json.loads(line) for line in run(STAG, "transactions", "--format", "jsonl", path).stdout.splitlines()]
+            self.assertEqual(len(rpcs), 200)
+            sent.append([rpc["call_bytes"] for rpc in rpcs])
+        self.assertEqual(len(set(map(tuple, sent))), 3)
+
+    def test_generate_in_files(self):
+        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            done, lines = self.generate(2, server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", 100, "--seed", 7,
+                                        "--verify")
+        self.assertEqual((done.returncode, complaints(done)), (0, []))
+        self.assertEqual((lines[-1]["calls"], lines[-1]["seed"]), (200, 7))
+
+    def test_generate_in_trouble(self):
+        done, lines = self.generate(2, "127.0.0.1:1", "--calls", 5)
+        self.assertEqual((done.returncode, lines, len(complaints(done))), (2, [], 1), done.stderr)
+        done, _ = self.generate(2, "127.0.0.1:1", "--calls", 5, "--check")
+        self.assertEqual((done.returncode, len(complaints(done))), (2, 1))
+
+    def test_replay(self):
+        capture = ROOT / "pcaps" / "real" / "rxe-nfs3.pcap.zst"
+        with Serving("--mode", "null") as server:
+            arguments = ["--to", server.to, "--select", "frame=1-300", "--format", "jsonl", capture]
+            alone = run(STAG, "replay", *arguments)
+            done = run(*MPIRUN, "-n", 3, STAG, "replay", "--mpi", "--connections", 2, *arguments)
+        one, six = ([json.loads(line) for line in each.stdout.splitlines()][-1] for each in (alone, done))
+        self.assertEqual((done.returncode, complaints(done)), (alone.returncode, complaints(alone)))
+        self.assertGreater(one["sent"], 10)
+        self.assertEqual(six["ranks"], 3)
+        for name in ("sent", "answered", "lost", "not_sent", "compared", "matched", "connections", "loops"):
+            self.assertEqual(six[name], 6 * one[name], name)
+        self.assertEqual(server.served["calls"], one["answered"] + six["answered"])
+        clients = {line["client"] for line in map(json.loads, done.stdout.splitlines()) if line["type"] == "difference"}
+        self.assertEqual(clients, {1, 2, 3, 4, 5, 6})
+
+    def test_replay_in_trouble(self):
+        for arguments in (["--dry-run", CASES[0]], ["--to", "127.0.0.1:1", "-"], ["--quiet", "--to", "127.0.0.1:1", CASES[0]],
+                          ["--to", "127.0.0.1:1", self.directory / "missing"]):
+            done = run(*MPIRUN, "-n", 2, STAG, "replay", "--mpi", *arguments)
+            self.assertEqual((done.returncode, done.stdout, len(complaints(done))), (2, b"", 1), done.stderr)
 
     def test_a_team_of_one(self):
         alone = run(STAG, "check", *CASES)

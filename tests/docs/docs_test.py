@@ -65,8 +65,9 @@ def main(stag, document):
                 else:
                     lines.append(command)
                 lines.append(f"status=$?; echo; echo '{MARK}' $status")
-            done = subprocess.run(["bash"], input="\n".join(lines), capture_output=True, text=True, cwd=directory, env=environment,
-                                  timeout=120)
+            # Not as the shell's input: some commands would read it.
+            done = subprocess.run(["bash", "-c", "\n".join(lines)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  cwd=directory, env=environment, timeout=120)
             outputs = re.split(rf"\n{MARK} (\d+)\n", done.stdout)
             if len(outputs) != 2 * len(commands) + 1:
                 sys.exit(f"{document}: the shell ended early:\n{done.stdout}{done.stderr}")

@@ -9,6 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "replay/engine/carry.h"
+
 namespace stag::replay {
 namespace {
 
@@ -77,6 +79,26 @@ TEST(Histogram, AgainstSortedValues) {
   for (const Histogram& part : parts) merged.Merge(part);
   ExpectClose(merged, values);
   EXPECT_NEAR(merged.mean(), whole.mean(), whole.mean() * 1e-9);
+}
+
+TEST(Histogram, GoesToAnotherProcessWhole) {
+  Histogram histogram, empty;
+  for (const uint64_t value : {uint64_t{0}, uint64_t{7}, uint64_t{7}, uint64_t{123'456'789}, UINT64_MAX})
+    histogram.Record(value);
+  const std::string bytes = Pack(histogram, empty);
+  EXPECT_LT(bytes.size(), 200u);
+  Histogram copy, of_empty;
+  copy.Record(uint64_t{1});  // is replaced
+  ASSERT_TRUE(Unpack(bytes, copy, of_empty));
+  EXPECT_EQ(copy.count(), 5u);
+  EXPECT_EQ(copy.min(), 0u);
+  EXPECT_EQ(copy.max(), UINT64_MAX);
+  EXPECT_EQ(copy.mean(), histogram.mean());
+  for (const double percent : {0.0, 20.0, 50.0, 61.0, 80.0, 100.0})
+    EXPECT_EQ(copy.Percentile(percent), histogram.Percentile(percent));
+  EXPECT_EQ(of_empty.count(), 0u);
+  of_empty.Record(uint64_t{9});
+  EXPECT_EQ(of_empty.min(), 9u);
 }
 
 TEST(Histogram, NegativeLatencyIsNone) {

@@ -13,6 +13,7 @@
 
 #include "conformance/engine/engine.h"
 #include "replay/endpoint/soft_iwarp.h"
+#include "replay/generate/report_carry.h"
 #include "replay/serve/nfs3_xdr.h"
 #include "replay/serve/nfs_memory.h"
 #include "replay/serve/server.h"
@@ -107,6 +108,71 @@ TEST(Generator, Null) {
   EXPECT_EQ(ran.of(Operation::kNull).latency.count(), 1000u);
   EXPECT_EQ(ran.report->max_outstanding, 16u);
   EXPECT_EQ(service->counts().at({100003, 3, 0}).calls, 1000u);
+}
+
+TEST(Generator, BeginsWhenItIsLet) {
+  const auto service = MakeNullService();
+  Running running(*service);
+  LoadOptions load = To(running.port(), LoadMode::kNull, 10);
+  int asked = 0;
+  load.ready = [&](const std::string& trouble) {
+    ++asked;
+    EXPECT_EQ(trouble, "");
+    EXPECT_EQ(service->counts().size(), 0u);  // connected, nothing sent
+    return std::optional(Job::Clock::now());
+  };
+  EXPECT_EQ(Ran(load).of(Operation::kNull).ok, 10u);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(Generator, DoesNotBeginWhenItIsNotLet) {
+  const auto service = MakeNullService();
+  Running running(*service);
+  LoadOptions load = To(running.port(), LoadMode::kNull, 10);
+  std::string said;
+  load.ready = [&](const std::string& trouble) -> std::optional<Job::Clock::time_point> {
+    said = trouble;
+    return std::nullopt;
+  };
+  const auto transport = MakeSoftIwarp();
+  Generator other(*transport, load, nullptr);
+  const auto ran = other.Run();
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().message, "");
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(service->counts().size(), 0u);
+  load.to.port = 1;
+  Generator nobody(*transport, load, nullptr);
+  const auto failed = nobody.Run();
+  ASSERT_FALSE(failed);
+  EXPECT_NE(said, "");
+  EXPECT_EQ(failed.error().message, said);
+}
+
+TEST(LoadReport, GoesToAnotherProcessWhole) {
+  LoadReport report;
+  report.of(Operation::kRead).calls = 5;
+  report.of(Operation::kRead).latency.Record(uint64_t{1000});
+  report.of(Operation::kWrite).Fail("NFS3ERR_IO", "at 0");
+  report.lost = 1;
+  report.credit_stalled = std::chrono::nanoseconds(77);
+  report.grant = 12;
+  report.backward_calls = 3;
+  report.seconds = 1.25;
+  report.Trouble("connection refused");
+  LoadReport copy;
+  const std::string bytes = Pack(report);
+  ASSERT_TRUE(Unpack(bytes, copy));
+  EXPECT_EQ(Pack(copy), bytes);
+  copy.Merge(report);
+  EXPECT_EQ(copy.of(Operation::kRead).calls, 10u);
+  EXPECT_EQ(copy.of(Operation::kRead).latency.count(), 2u);
+  EXPECT_EQ(copy.of(Operation::kWrite).failures.at("NFS3ERR_IO").calls, 2u);
+  EXPECT_EQ(copy.of(Operation::kWrite).failures.at("NFS3ERR_IO").sample, "at 0");
+  EXPECT_EQ(copy.credit_stalled.count(), 154);
+  EXPECT_EQ(copy.troubles.at("connection refused"), 2u);
+  EXPECT_EQ(copy.seconds, 1.25);
+  EXPECT_FALSE(Unpack(std::string_view(bytes).substr(1), copy));
 }
 
 TEST(Generator, EchoOfAllSizesByAllWays) {
