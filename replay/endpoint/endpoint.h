@@ -181,6 +181,14 @@ class Listener {
   virtual int descriptor() const = 0;
 };
 
+// A connection that was asked for: the peer's answer, before anything was made of it.
+class Outgoing {
+ public:
+  virtual ~Outgoing() = default;
+  // Once: the endpoint, or why there is none. Does not wait.
+  virtual Result<std::unique_ptr<Endpoint>> Finish() = 0;
+};
+
 // A way to reach peers: a kind of fabric, or one device of it.
 class Transport {
  public:
@@ -189,8 +197,14 @@ class Transport {
   virtual size_t max_private_data() const = 0;
   // Whether a Send with Invalidate of the peer's can invalidate handles of this end; otherwise the peer must not try.
   virtual bool remote_invalidation() const { return true; }
-  // The error says what failed and what to do: no route, refused (and why, when the peer said), no permission.
-  virtual Result<std::unique_ptr<Endpoint>> Connect(const HostPort& to, const EndpointOptions& options) = 0;
+  // Asks for a connection and waits for the answer, on any thread: `options.events` gets nothing until Finish, which is
+  // called by the thread that will use the endpoint. (The time-out does not bound what the system itself waits for:
+  // names, and the driver siw, whose connect(2) may take 2 minutes.)
+  virtual std::unique_ptr<Outgoing> Dial(const HostPort& to, const EndpointOptions& options) = 0;
+  // Both. The error says what failed and what to do: no route, refused (and why, when the peer said), no permission.
+  Result<std::unique_ptr<Endpoint>> Connect(const HostPort& to, const EndpointOptions& options) {
+    return Dial(to, options)->Finish();
+  }
   // An empty host: every address of this machine. Port 0: any.
   virtual Result<std::unique_ptr<Listener>> Listen(const HostPort& at) = 0;
 };

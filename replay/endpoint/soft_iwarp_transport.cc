@@ -32,6 +32,10 @@ std::string WhyNotConnected(int error) {
   return ErrorText(error);
 }
 
+size_t MaxPrivateData(const SoftIwarpOptions& own) {
+  return iwarp::kMaxPrivateData - (own.revision >= 2 ? iwarp::kEnhancedPrefixSize : 0);
+}
+
 bool SendFrame(ByteStream& stream, const iwarp::MpaFrame& frame) {
   std::vector<std::byte> bytes;
   iwarp::EncodeMpaFrame(frame, bytes);
@@ -168,23 +172,112 @@ class SoftIwarpListener final : public Listener {
 
 // --------------------------------------------------------------------------------------------------------- connecting
 
+class SoftIwarpOutgoing final : public Outgoing {
+ public:
+  SoftIwarpOutgoing(const SoftIwarpOptions& own, const EndpointOptions& options) : own_(own), options_(options) {}
+
+  void Ask(const HostPort& to, uint8_t revision, Clock::time_point deadline) {
+    const size_t room = MaxPrivateData(own_);
+    if (options_.private_data.size() > room) {
+      why_ = fmt::format("private data has at most {} bytes", room);
+      return;
+    }
+    auto stream = ConnectTcp(to, deadline);
+    if (!stream) {
+      why_ = stream.error().message;
+      return;
+    }
+    stream_ = std::move(*stream);
+    peer_ = Name(stream_->ends().peer);
+    request_ = MakeRequest(own_, options_, revision);
+    if (!SendFrame(*stream_, request_)) {
+      why_ = peer_ + " hung up at once";
+      return;
+    }
+    SetupReader::Status status;
+    while ((status = setup_.Receive(*stream_)) == SetupReader::Status::kMore) {
+      if (stream_->Wait(true, false, Until(deadline))) continue;
+      why_ = peer_ + " took the TCP connection and did not answer the MPA request in time";
+      return;
+    }
+    // RFC 6581 section 10: who knows only revision 1 may hang up on revision 2.
+    const bool hung_up = status == SetupReader::Status::kBad && setup_.bytes().empty();
+    const bool older = status == SetupReader::Status::kDone && setup_.frame().reject && setup_.frame().revision == 1;
+    old_peer_ = revision > 1 && (hung_up || older);
+    if (status == SetupReader::Status::kBad) why_ = peer_ + " did not answer the MPA request: " + setup_.why();
+  }
+  // No error of the peer's but that it knows only revision 1.
+  bool old_peer() const { return old_peer_; }
+
+  Result<std::unique_ptr<Endpoint>> Finish() override {
+    if (!why_.empty()) return Fail(why_);
+    const iwarp::MpaFrame& reply = setup_.frame();
+    const SocketEnds ends = stream_->ends();
+    if (reply.reject) {
+      if (options_.events) ReportReject(*options_.events, ends, request_, reply);
+      return Fail(peer_ + " rejected the connection" +
+                  (reply.private_data.empty() ? std::string() : ", private data " + Hex(reply.private_data)));
+    }
+    const Terms terms = FromReply(request_, reply, options_);
+    auto endpoint =
+        std::make_unique<SoftIwarpEndpoint>(std::move(stream_), ends, terms, request_, reply, options_, own_);
+    if (terms.terminate_code == 0) return endpoint;
+    endpoint->Object(terms);
+    return Fail(peer_ + " answered what cannot be agreed to: " + terms.objection);
+  }
+
+ private:
+  // The TCP connection. Each address gets what is left of the time.
+  Result<std::unique_ptr<TcpStream>> ConnectTcp(const HostPort& to, Clock::time_point deadline) {
+    auto addresses = Resolve(to, false);
+    if (!addresses) return tl::unexpected(addresses.error());
+    std::string why;
+    for (const addrinfo* a = addresses->first; a; a = a->ai_next) {
+      Descriptor socket(::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      int error = 0;
+      if (!socket || ::connect(socket.get(), a->ai_addr, a->ai_addrlen) != 0) error = errno;
+      if (error == EINPROGRESS) {
+        auto stream = std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
+        if (stream->Wait(false, true, Until(deadline))) {
+          socklen_t length = sizeof error;
+          ::getsockopt(stream->descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+        }
+        if (error == 0) return stream;
+      } else if (error == 0) {
+        return std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
+      }
+      why += (why.empty() ? "" : "; ") + Name(EndOf(*a)) + ": " + WhyNotConnected(error);
+    }
+    return Fail(why);
+  }
+
+  const SoftIwarpOptions own_;
+  const EndpointOptions options_;
+  std::unique_ptr<TcpStream> stream_;
+  std::string peer_;
+  iwarp::MpaFrame request_;
+  SetupReader setup_{iwarp::MpaFrame::Kind::kReply};
+  bool old_peer_ = false;
+  std::string why_;  // there is nothing to finish; empty: there is
+};
+
 class SoftIwarpTransport final : public Transport {
  public:
   explicit SoftIwarpTransport(const SoftIwarpOptions& own) : own_(own) {}
 
   std::string name() const override { return "iwarp"; }
-  size_t max_private_data() const override {
-    return iwarp::kMaxPrivateData - (own_.revision >= 2 ? iwarp::kEnhancedPrefixSize : 0);
-  }
+  size_t max_private_data() const override { return MaxPrivateData(own_); }
 
-  Result<std::unique_ptr<Endpoint>> Connect(const HostPort& to, const EndpointOptions& options) override {
-    if (options.private_data.size() > max_private_data())
-      return Fail(fmt::format("private data has at most {} bytes", max_private_data()));
+  std::unique_ptr<Outgoing> Dial(const HostPort& to, const EndpointOptions& options) override {
     const Clock::time_point deadline = Clock::now() + options.connect_timeout;
-    bool old_peer = false;
-    auto endpoint = ConnectWith(to, options, own_.revision, deadline, old_peer);
-    if (!endpoint && old_peer) endpoint = ConnectWith(to, options, 1, deadline, old_peer);
-    return endpoint;
+    const auto ask = [&](uint8_t revision) {
+      auto outgoing = std::make_unique<SoftIwarpOutgoing>(own_, options);
+      outgoing->Ask(to, revision, deadline);
+      return outgoing;
+    };
+    auto outgoing = ask(own_.revision);
+    if (outgoing->old_peer()) outgoing = ask(1);
+    return outgoing;
   }
 
   Result<std::unique_ptr<Listener>> Listen(const HostPort& at) override {
@@ -223,64 +316,6 @@ class SoftIwarpTransport final : public Transport {
     if (!epoll || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) return fail();
     const auto port = static_cast<uint16_t>(FromSocketAddress(bound).number);
     return std::make_unique<SoftIwarpListener>(own_, std::move(socket), std::move(epoll), port);
-  }
-
-  // The TCP connection. Each address gets what is left of the time.
-  Result<std::unique_ptr<TcpStream>> ConnectTcp(const HostPort& to, Clock::time_point deadline) {
-    auto addresses = Resolve(to, false);
-    if (!addresses) return tl::unexpected(addresses.error());
-    std::string why;
-    for (const addrinfo* a = addresses->first; a; a = a->ai_next) {
-      Descriptor socket(::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-      int error = 0;
-      if (!socket || ::connect(socket.get(), a->ai_addr, a->ai_addrlen) != 0) error = errno;
-      if (error == EINPROGRESS) {
-        auto stream = std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
-        if (stream->Wait(false, true, Until(deadline))) {
-          socklen_t length = sizeof error;
-          ::getsockopt(stream->descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
-        }
-        if (error == 0) return stream;
-      } else if (error == 0) {
-        return std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
-      }
-      why += (why.empty() ? "" : "; ") + Name(EndOf(*a)) + ": " + WhyNotConnected(error);
-    }
-    return Fail(why);
-  }
-
-  // `old_peer`: no error of the peer's but that it knows only revision 1.
-  Result<std::unique_ptr<Endpoint>> ConnectWith(const HostPort& to, const EndpointOptions& options, uint8_t revision,
-                                                Clock::time_point deadline, bool& old_peer) {
-    old_peer = false;
-    auto stream = ConnectTcp(to, deadline);
-    if (!stream) return tl::unexpected(stream.error());
-    const SocketEnds ends = (*stream)->ends();
-    const std::string peer = Name(ends.peer);
-    const iwarp::MpaFrame request = MakeRequest(own_, options, revision);
-    if (!SendFrame(**stream, request)) return Fail(peer + " hung up at once");
-    SetupReader setup(iwarp::MpaFrame::Kind::kReply);
-    SetupReader::Status status;
-    while ((status = setup.Receive(**stream)) == SetupReader::Status::kMore)
-      if (!(*stream)->Wait(true, false, Until(deadline)))
-        return Fail(peer + " took the TCP connection and did not answer the MPA request in time");
-    if (status == SetupReader::Status::kBad) {
-      // RFC 6581 section 10: who knows only revision 1 may hang up on revision 2.
-      old_peer = revision > 1 && setup.bytes().empty();
-      return Fail(peer + " did not answer the MPA request: " + setup.why());
-    }
-    const iwarp::MpaFrame& reply = setup.frame();
-    if (reply.reject) {
-      old_peer = revision > 1 && reply.revision == 1;
-      if (options.events && !old_peer) ReportReject(*options.events, ends, request, reply);
-      return Fail(peer + " rejected the connection" +
-                  (reply.private_data.empty() ? std::string() : ", private data " + Hex(reply.private_data)));
-    }
-    const Terms terms = FromReply(request, reply, options);
-    auto endpoint = std::make_unique<SoftIwarpEndpoint>(std::move(*stream), ends, terms, request, reply, options, own_);
-    if (terms.terminate_code == 0) return endpoint;
-    endpoint->Object(terms);
-    return Fail(peer + " answered what cannot be agreed to: " + terms.objection);
   }
 
   const SoftIwarpOptions own_;

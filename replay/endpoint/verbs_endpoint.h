@@ -44,8 +44,11 @@ class VerbsEndpoint final : public Endpoint {
                                                      bool active, const EndpointOptions& options);
   ~VerbsEndpoint() override;
 
-  // Connects; the route is resolved.
-  Result<void> Connect(Clock::time_point deadline);
+  // Asks for the connection, the route being resolved, and waits for an answer; whether it is yes. The error: none
+  // came.
+  Result<bool> Ask(Clock::time_point deadline);
+  // What came of that.
+  Result<void> Finish();
   // Answers a request. `asked`: as its event gave them.
   Result<void> Accept(const rdma_conn_param& asked, Bytes private_data);
 
@@ -161,6 +164,11 @@ class VerbsEndpoint final : public Endpoint {
   Phase phase_ = Phase::kOpen;
   State state_ = State::kOpen;
   Trouble trouble_;
+  struct {
+    rdma_cm_event_type event = RDMA_CM_EVENT_UNREACHABLE;
+    int status = 0;
+    uint8_t reads_served = 0, reads_issued = 0;
+  } answer_;  // to Ask; and peer_private_data_
   bool established_ = false;
   bool disconnecting_ = false;   // Disconnect was called
   bool disconnected_ = false;    // the connection manager said so

@@ -164,48 +164,52 @@ Result<void> VerbsEndpoint::AddReceives(uint32_t count) {
   return {};
 }
 
-Result<void> VerbsEndpoint::Connect(Clock::time_point deadline) {
+Result<bool> VerbsEndpoint::Ask(Clock::time_point deadline) {
   rdma_conn_param param{};
   param.private_data = own_private_data_.data();
   param.private_data_len = static_cast<uint8_t>(own_private_data_.size());
-  param.responder_resources =
-      static_cast<uint8_t>(std::min<uint16_t>(options_.inbound_reads, device_.max_inbound_reads));
-  param.initiator_depth = static_cast<uint8_t>(std::min<uint16_t>(options_.outbound_reads, device_.max_outbound_reads));
+  inbound_reads_ = std::min<uint16_t>(options_.inbound_reads, device_.max_inbound_reads);
+  outbound_reads_ = std::min<uint16_t>(options_.outbound_reads, device_.max_outbound_reads);
+  param.responder_resources = static_cast<uint8_t>(inbound_reads_);
+  param.initiator_depth = static_cast<uint8_t>(outbound_reads_);
   param.retry_count = kRetries;
   param.rnr_retry_count = kRnrRetries;
   if (::rdma_connect(id_.get(), &param) != 0)
     return Fail(errno == ECONNREFUSED ? WhyNotConnected(RDMA_CM_EVENT_REJECTED, -errno, {}, device_.iwarp)
                                       : ErrorText(errno));
-  const auto sent = Padded(own_private_data_, device_.iwarp ? 0 : device_.request_room());
-  const VerbsSetup request{sent, param.responder_resources, param.initiator_depth};
   for (;;) {
-    const auto event = NextCmEvent(channel_.get());
-    if (!event) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-      if (left <= 0) return Fail("no answer in time");
-      pollfd fd{channel_->fd, POLLIN, 0};
-      (void)::poll(&fd, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
-      continue;
+    if (const auto event = NextCmEvent(channel_.get())) {
+      const rdma_conn_param& conn = event->param.conn;
+      const auto* const said = static_cast<const std::byte*>(conn.private_data);
+      if (said) peer_private_data_.assign(said, said + conn.private_data_len);
+      answer_ = {event->event, event->status, conn.initiator_depth, conn.responder_resources};
+      return event->event == RDMA_CM_EVENT_ESTABLISHED;
     }
-    const rdma_conn_param& conn = event->param.conn;
-    const Bytes said(static_cast<const std::byte*>(conn.private_data), conn.private_data ? conn.private_data_len : 0);
-    if (event->event != RDMA_CM_EVENT_ESTABLISHED) {
-      if (event->event == RDMA_CM_EVENT_REJECTED && options_.events) {
-        DescribeConnection();
-        info_.id = options_.events->NextConnection();
-        VerbsEvents(*options_.events, info_, true)
-            .OnRejected(request, said, static_cast<uint16_t>(std::clamp(event->status, 0, 65535)));
-      }
-      return Fail(WhyNotConnected(event->event, event->status, said, device_.iwarp));
-    }
-    peer_private_data_.assign(said.begin(), said.end());
-    // What the peer serves and issues, seen from here.
-    outbound_reads_ = std::min(param.initiator_depth, conn.initiator_depth);
-    inbound_reads_ = std::min(param.responder_resources, conn.responder_resources);
-    established_ = true;
-    Opened(request, {peer_private_data_, conn.initiator_depth, conn.responder_resources});
-    return {};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return Fail("no answer in time");
+    pollfd fd{channel_->fd, POLLIN, 0};
+    (void)::poll(&fd, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
   }
+}
+
+Result<void> VerbsEndpoint::Finish() {
+  const auto sent = Padded(own_private_data_, device_.iwarp ? 0 : device_.request_room());
+  const VerbsSetup request{sent, inbound_reads_, outbound_reads_};
+  if (answer_.event != RDMA_CM_EVENT_ESTABLISHED) {
+    if (answer_.event == RDMA_CM_EVENT_REJECTED && options_.events) {
+      DescribeConnection();
+      info_.id = options_.events->NextConnection();
+      VerbsEvents(*options_.events, info_, true)
+          .OnRejected(request, peer_private_data_, static_cast<uint16_t>(std::clamp(answer_.status, 0, 65535)));
+    }
+    return Fail(WhyNotConnected(answer_.event, answer_.status, peer_private_data_, device_.iwarp));
+  }
+  // What the peer serves and issues, seen from here.
+  outbound_reads_ = std::min<uint16_t>(outbound_reads_, answer_.reads_served);
+  inbound_reads_ = std::min<uint16_t>(inbound_reads_, answer_.reads_issued);
+  established_ = true;
+  Opened(request, {peer_private_data_, answer_.reads_served, answer_.reads_issued});
+  return {};
 }
 
 Result<void> VerbsEndpoint::Accept(const rdma_conn_param& asked, Bytes private_data) {

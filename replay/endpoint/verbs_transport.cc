@@ -120,6 +120,36 @@ class VerbsListener final : public Listener {
 
 // --------------------------------------------------------------------------------------------------------- connecting
 
+// What came of each address that was tried; the last one that answered may have said yes.
+class VerbsOutgoing final : public Outgoing {
+ public:
+  void Failed(std::string why) { tried_.push_back({std::move(why), nullptr}); }
+  void Answered(std::string name, std::unique_ptr<VerbsEndpoint> endpoint) {
+    tried_.push_back({std::move(name), std::move(endpoint)});
+  }
+
+  Result<std::unique_ptr<Endpoint>> Finish() override {
+    std::string all;
+    for (Tried& tried : tried_) {
+      std::string why = tried.text;
+      if (tried.endpoint) {
+        const auto finished = tried.endpoint->Finish();
+        if (finished) return std::move(tried.endpoint);
+        why += ": " + finished.error().message;
+      }
+      all += (all.empty() ? "" : "; ") + why;
+    }
+    return Fail(all);
+  }
+
+ private:
+  struct Tried {
+    std::string text;  // why not; or the address that answered
+    std::unique_ptr<VerbsEndpoint> endpoint;
+  };
+  std::vector<Tried> tried_;
+};
+
 class VerbsTransport final : public Transport {
  public:
   VerbsTransport(std::string device, const VerbsDevice& abilities)
@@ -131,20 +161,31 @@ class VerbsTransport final : public Transport {
   // be, but rxe, where it could be tried, does not tell of it.
   bool remote_invalidation() const override { return false; }
 
-  Result<std::unique_ptr<Endpoint>> Connect(const HostPort& to, const EndpointOptions& options) override {
-    if (options.private_data.size() > max_private_data())
-      return Fail(fmt::format("private data has at most {} bytes", max_private_data()));
+  std::unique_ptr<Outgoing> Dial(const HostPort& to, const EndpointOptions& options) override {
+    auto outgoing = std::make_unique<VerbsOutgoing>();
+    if (options.private_data.size() > max_private_data()) {
+      outgoing->Failed(fmt::format("private data has at most {} bytes", max_private_data()));
+      return outgoing;
+    }
     const Clock::time_point deadline = Clock::now() + options.connect_timeout;
     auto addresses = Resolve(to, false);
-    if (!addresses) return tl::unexpected(addresses.error());
-    std::string why;
-    for (const addrinfo* a = addresses->first; a; a = a->ai_next) {
-      auto endpoint = ConnectTo(*a, options, deadline);
-      if (endpoint) return endpoint;
-      why += (why.empty() ? "" : "; ") + fabric::EndpointText(EndOf(*a), fabric::FabricKind::kIwarp) + ": " +
-             endpoint.error().message;
+    if (!addresses) {
+      outgoing->Failed(addresses.error().message);
+      return outgoing;
     }
-    return Fail(why);
+    for (const addrinfo* a = addresses->first; a; a = a->ai_next) {
+      const std::string name = fabric::EndpointText(EndOf(*a), fabric::FabricKind::kIwarp);
+      auto endpoint = Reach(*a, options, deadline);
+      const Result<bool> answer =
+          endpoint ? (*endpoint)->Ask(deadline) : Result<bool>(tl::unexpected(endpoint.error()));
+      if (answer) {
+        outgoing->Answered(name, std::move(*endpoint));
+        if (*answer) break;
+      } else {
+        outgoing->Failed(name + ": " + answer.error().message);
+      }
+    }
+    return outgoing;
   }
 
   Result<std::unique_ptr<Listener>> Listen(const HostPort& at) override {
@@ -199,8 +240,9 @@ class VerbsTransport final : public Transport {
     }
   }
 
-  Result<std::unique_ptr<Endpoint>> ConnectTo(const addrinfo& address, const EndpointOptions& options,
-                                              Clock::time_point deadline) {
+  // An endpoint that only has to ask.
+  Result<std::unique_ptr<VerbsEndpoint>> Reach(const addrinfo& address, const EndpointOptions& options,
+                                               Clock::time_point deadline) {
     auto channel = MakeChannel();
     if (!channel) return tl::unexpected(channel.error());
     auto id = MakeId(channel->get());
@@ -220,10 +262,7 @@ class VerbsTransport final : public Transport {
     if (::rdma_resolve_route(id->get(), left()) != 0) return fail(RDMA_CM_EVENT_ROUTE_ERROR);
     if (auto resolved = Expect(channel->get(), RDMA_CM_EVENT_ROUTE_RESOLVED, deadline); !resolved)
       return tl::unexpected(resolved.error());
-    auto endpoint = VerbsEndpoint::Make(std::move(*channel), std::move(*id), true, options);
-    if (!endpoint) return tl::unexpected(endpoint.error());
-    if (auto connected = (*endpoint)->Connect(deadline); !connected) return tl::unexpected(connected.error());
-    return endpoint;
+    return VerbsEndpoint::Make(std::move(*channel), std::move(*id), true, options);
   }
 
   const std::string device_;

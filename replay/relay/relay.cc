@@ -21,7 +21,7 @@ constexpr milliseconds kGoodbye{2000};         // for the ends of all connection
 }  // namespace
 
 Relay::Relay(Listener& listener, Transport& transport, const RelayOptions& options)
-    : listener_(listener), transport_(transport), options_(options) {
+    : listener_(listener), transport_(transport), options_(options), bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   report_.faults.resize(options.link.faults.rules.size());
 }
 Relay::~Relay() = default;
@@ -35,6 +35,7 @@ Result<void> Relay::Run() {
       End();
       return Fail(somebody.error().message);
     }
+    stay |= FinishOne();
     if (options_.once && clients_.empty() && report_.side[kClientSide].connections > 0) break;
     Sleep(stay || *somebody ? milliseconds{0} : clients_.empty() ? kLongest : kTimeouts);
   }
@@ -47,39 +48,58 @@ Result<bool> Relay::AcceptOne() {
   auto incoming = listener_.Wait(milliseconds{0});
   if (!incoming) return Fail(incoming.error().message);
   if (!*incoming) return false;
-  const std::string name = (*incoming)->peer();
-  const bool enough =
-      clients_.size() >= options_.max_connections || (options_.once && report_.side[kClientSide].connections > 0);
-  Result<std::unique_ptr<RelayLink>> link = enough ? Fail("there are enough") : Open(**incoming);
-  if (link) {
-    clients_.push_back({name, std::move(*link)});
+  const size_t there = clients_.size() + waiting_.size();
+  if (there >= options_.max_connections || (options_.once && there + report_.side[kClientSide].connections > 0)) {
+    Reject(**incoming, (*incoming)->peer(), "there are enough");
     return true;
   }
-  (*incoming)->Reject({});
-  ++report_.rejected;
-  report_.Trouble(link.error().message);
-  options_.notice("client " + name + " is rejected: " + link.error().message);
+  // The server first: what it says is passed to the client.
+  auto dialling = std::make_unique<Dialling>(
+      transport_, options_.to,
+      OptionsFor(options_.to_server, (*incoming)->private_data(), transport_.remote_invalidation()), bell_.get());
+  waiting_.push_back({std::move(*incoming), std::move(dialling)});
   return true;
 }
 
-// The server first: what it says is passed to the client.
-Result<std::unique_ptr<RelayLink>> Relay::Open(Incoming& incoming) {
-  const auto options = [&](const RelayTerms& terms, Bytes theirs, bool may_invalidate) {
-    EndpointOptions out;
-    out.events = options_.events;
-    out.crc = options_.crc;
-    out.connect_timeout = options_.connect_timeout;
-    out.private_data = RelayPrivateData(terms, theirs, transport_.max_private_data(), may_invalidate);
-    RelayLink::Prepare(options_.link, ToldReceiveSize(out.private_data), out);
-    return out;
-  };
-  const EndpointOptions to_server =
-      options(options_.to_server, incoming.private_data(), transport_.remote_invalidation());
-  auto server = transport_.Connect(options_.to, to_server);
+// Likewise, of those whose server has answered.
+bool Relay::FinishOne() {
+  const auto it = std::ranges::find_if(waiting_, [](const Waiting& waiting) { return waiting.dialling->done(); });
+  if (it == waiting_.end()) return false;
+  const Waiting waiting = std::move(*it);
+  waiting_.erase(it);
+  const std::string name = waiting.incoming->peer();
+  auto link = Link(waiting);
+  if (link) {
+    clients_.push_back({name, std::move(*link)});
+  } else {
+    Reject(*waiting.incoming, name, link.error().message);
+  }
+  return true;
+}
+
+void Relay::Reject(Incoming& incoming, const std::string& name, const std::string& why) {
+  incoming.Reject({});
+  ++report_.rejected;
+  report_.Trouble(why);
+  options_.notice("client " + name + " is rejected: " + why);
+}
+
+EndpointOptions Relay::OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const {
+  EndpointOptions out;
+  out.events = options_.events;
+  out.crc = options_.crc;
+  out.connect_timeout = options_.connect_timeout;
+  out.private_data = RelayPrivateData(terms, theirs, transport_.max_private_data(), may_invalidate);
+  RelayLink::Prepare(options_.link, ToldReceiveSize(out.private_data), out);
+  return out;
+}
+
+Result<std::unique_ptr<RelayLink>> Relay::Link(const Waiting& waiting) {
+  auto server = waiting.dialling->Take();
   if (!server) return Fail("no connection to the server: " + server.error().message);
   ++report_.side[kServerSide].connections;
-  const EndpointOptions to_client = options(options_.to_client, (*server)->peer_private_data(), true);
-  auto client = incoming.Accept(to_client);
+  const EndpointOptions to_client = OptionsFor(options_.to_client, (*server)->peer_private_data(), true);
+  auto client = waiting.incoming->Accept(to_client);
   if (!client) {
     (*server)->Disconnect();
     ++report_.side[kServerSide].ended;
@@ -87,8 +107,8 @@ Result<std::unique_ptr<RelayLink>> Relay::Open(Incoming& incoming) {
   }
   ++report_.side[kClientSide].connections;
   return std::make_unique<RelayLink>(RelayLink::End{std::move(*client), to_client.private_data},
-                                     RelayLink::End{std::move(*server), to_server.private_data}, options_.link,
-                                     report_);
+                                     RelayLink::End{std::move(*server), waiting.dialling->private_data()},
+                                     options_.link, report_);
 }
 
 // Whether anything came.
@@ -117,6 +137,7 @@ void Relay::Sleep(microseconds longest) {
   const auto add = [this](int descriptor) { polled_.push_back({descriptor, POLLIN, 0}); };  // -1: is left out
   add(options_.stop);
   add(listener_.descriptor());
+  add(bell_.get());
   for (const Client& client : clients_) {
     if (const auto due = client.link->due()) {
       const auto left = std::chrono::ceil<microseconds>(*due - Clock::now());
@@ -130,9 +151,13 @@ void Relay::Sleep(microseconds longest) {
   }
   (void)WaitFor(polled_, longest);
   stopped_ |= polled_[0].revents != 0;
+  eventfd_t rings = 0;
+  if (polled_[2].revents != 0) (void)::eventfd_read(bell_.get(), &rings);
 }
 
 void Relay::End() {
+  for (const Waiting& waiting : waiting_) Reject(*waiting.incoming, waiting.incoming->peer(), "the relay is ending");
+  waiting_.clear();
   for (const Client& client : clients_) client.link->Disconnect();
   const auto until = Clock::now() + kGoodbye;
   options_.stop = -1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Relay: stands between clients and a server, all in one thread: accepts connections, opens one to the server for each,
-// and lets Calls and answers cross. poll(2) over the listener and every endpoint's descriptor.
+// Relay: stands between clients and a server: accepts connections, opens one to the server for each, and lets Calls and
+// answers cross. All in one thread, which waits with poll(2) for the listener and every endpoint's descriptor; but each
+// connection to the server is made on a thread of its own.
 #pragma once
 
 #include <poll.h>
@@ -14,6 +15,8 @@
 
 #include "protocol/base/result.h"
 #include "replay/endpoint/awake.h"
+#include "replay/endpoint/system.h"
+#include "replay/relay/dialling.h"
 #include "replay/relay/link.h"
 #include "replay/relay/terms.h"
 
@@ -23,12 +26,12 @@ struct RelayOptions {
   HostPort to;
   RelayLinkOptions link;
   RelayTerms to_server, to_client;
-  EventLog* events = nullptr;                        // of all connections; see EndpointOptions
-  bool crc = true;                                   // likewise
-  uint32_t max_connections = 256;                    // clients at a time; more are rejected
-  bool once = false;                                 // ends when the first client has
-  std::chrono::milliseconds connect_timeout{5'000};  // nothing else goes on meanwhile
-  int stop = -1;                                     // a descriptor: once it is readable, the relay ends; -1: none
+  EventLog* events = nullptr;      // of all connections; see EndpointOptions
+  bool crc = true;                 // likewise
+  uint32_t max_connections = 256;  // clients at a time; more are rejected
+  bool once = false;               // ends when the first client has
+  std::chrono::milliseconds connect_timeout{5'000};
+  int stop = -1;  // a descriptor: once it is readable, the relay ends; -1: none
   std::function<void(const std::string&)> notice = [](const std::string&) {};  // what people should know now
 };
 
@@ -47,8 +50,16 @@ class Relay {
     std::string name;  // address and port
     std::unique_ptr<RelayLink> link;
   };
+  // A client for whom a connection to the server is being made.
+  struct Waiting {
+    std::unique_ptr<Incoming> incoming;
+    std::unique_ptr<Dialling> dialling;
+  };
+  EndpointOptions OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const;
   Result<bool> AcceptOne();
-  Result<std::unique_ptr<RelayLink>> Open(Incoming& incoming);
+  bool FinishOne();
+  Result<std::unique_ptr<RelayLink>> Link(const Waiting& waiting);
+  void Reject(Incoming& incoming, const std::string& name, const std::string& why);
   bool PollAll();
   void TellEnd(const Client& client);
   void Sleep(std::chrono::microseconds longest);
@@ -58,6 +69,8 @@ class Relay {
   Transport& transport_;
   RelayOptions options_;
   RelayReport report_;
+  std::vector<Waiting> waiting_;
+  Descriptor bell_;  // one of them is done
   std::vector<Client> clients_;
   std::vector<pollfd> polled_;
   Awake awake_;

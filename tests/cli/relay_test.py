@@ -200,6 +200,34 @@ class Relay(unittest.TestCase):
                 self.assertEqual(middle.summary()["rejected"], 1)
                 self.assertEqual(middle.of("trouble")[0]["times"], 1)
 
+    def test_a_server_that_does_not_answer_keeps_nobody_waiting(self):
+        with serve("--mode", "null") as server, relay(server.to, "--fault", "error:ERR_CHUNK@any") as middle, \
+                Client(middle.port) as first:
+            server.process.send_signal(signal.SIGSTOP)
+            with socket.create_connection(("127.0.0.1", middle.port), timeout=20) as second:
+                second.sendall(b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
+                wait_for(lambda: len(connections(server.port)) == 4)  # both ends of two
+                first.send(call(1))
+                self.assertEqual(first.receive()[16:20].hex(), "00000002")  # by the relay itself
+                self.assertEqual(select.select([second], [], [], 0)[0], [])  # which still waits for the server
+                server.process.send_signal(signal.SIGCONT)
+                self.assertEqual(second.recv(16), b"MPA ID Rep Frame")
+                middle.end()
+            self.assertEqual(middle.summary()["connections"], 2)
+
+    def test_ended_while_the_server_does_not_answer(self):
+        with serve("--mode", "null") as server, relay(server.to) as middle:
+            server.process.send_signal(signal.SIGSTOP)
+            with socket.create_connection(("127.0.0.1", middle.port), timeout=20) as client:
+                client.sendall(b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
+                wait_for(lambda: len(connections(server.port)) == 2)
+                middle.process.send_signal(signal.SIGINT)
+                answer = client.recv(20)
+                self.assertEqual((answer[:16], answer[16] & 0x20), (b"MPA ID Rep Frame", 0x20))  # rejected
+                server.process.send_signal(signal.SIGCONT)
+                middle.wait()
+            self.assertEqual((middle.summary()["connections"], middle.summary()["rejected"]), (0, 1))
+
     def test_the_server_dies(self):
         with serve("--mode", "null", "--delay", "60000", expect=-signal.SIGKILL) as server, relay(server.to) as middle:
             with Client(middle.port) as client:

@@ -234,8 +234,8 @@ class BadTransport final : public Transport {
   explicit BadTransport(const Fault& fault) : fault_(fault) {}
   std::string name() const override { return inner_->name(); }
   size_t max_private_data() const override { return inner_->max_private_data(); }
-  Result<std::unique_ptr<Endpoint>> Connect(const HostPort& to, const EndpointOptions& options) override {
-    return inner_->Connect(to, options);
+  std::unique_ptr<Outgoing> Dial(const HostPort& to, const EndpointOptions& options) override {
+    return inner_->Dial(to, options);
   }
   Result<std::unique_ptr<Listener>> Listen(const HostPort& at) override {
     auto listener = inner_->Listen(at);

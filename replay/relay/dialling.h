@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Dialling: a connection to the server that is being made, on a thread of its own: what that waits for, nobody else
+// does.
+#pragma once
+
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "replay/endpoint/endpoint.h"
+
+namespace stag::replay {
+
+class Dialling {
+ public:
+  // `transport` must outlive this. `bell`: an eventfd that becomes readable when the answer is there.
+  Dialling(Transport& transport, const HostPort& to, const EndpointOptions& options, int bell)
+      : private_data_(options.private_data), thread_([this, &transport, to, options, bell] {
+          outgoing_ = transport.Dial(to, options);
+          done_ = true;
+          (void)::eventfd_write(bell, 1);
+        }) {}
+  // Waits until it is done.
+  ~Dialling() {
+    if (thread_.joinable()) thread_.join();
+  }
+  Dialling(const Dialling&) = delete;
+  Dialling& operator=(const Dialling&) = delete;
+
+  bool done() const { return done_; }
+  // What was sent.
+  const std::vector<std::byte>& private_data() const { return private_data_; }
+  // Once, when it is done.
+  Result<std::unique_ptr<Endpoint>> Take() {
+    thread_.join();
+    return outgoing_->Finish();
+  }
+
+ private:
+  const std::vector<std::byte> private_data_;
+  std::atomic<bool> done_{false};
+  std::unique_ptr<Outgoing> outgoing_;
+  std::thread thread_;  // the last, so that all it uses is there
+};
+
+}  // namespace stag::replay
