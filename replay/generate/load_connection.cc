@@ -98,18 +98,18 @@ size_t LoadConnection::Pump(std::chrono::microseconds wait) {
 
 // Whether there is a Job to be sent, now or later.
 bool LoadConnection::HaveNext(Clock::time_point now) {
-  if (!finishing_ && (Finishing(now) || (budget_ == 0 && !pending_))) {
-    finishing_ = true;
-    if (pending_ && pending_->sends == 0) CountUnsent(now);
-  }
-  if (pending_) return true;
-  waits_ = false;
-  if (!again_.empty()) {
+  finishing_ |= Finishing(now) || (budget_ == 0 && !pending_ && again_.empty());
+  if (!pending_ && !again_.empty()) {
     pending_ = again_.front();
     again_.pop_front();
-    return true;
+    waits_ = false;
   }
+  // What was lost with a connection goes before a new Job, which may have to wait for its range.
+  if (pending_ && pending_->sends == 0 && !again_.empty()) std::swap(*pending_, again_.front());
+  if (finishing_ && pending_ && pending_->sends == 0) CountUnsent(now);
+  if (pending_) return true;
   if (finishing_) return false;
+  waits_ = false;
   --budget_;
   pending_ = source_.Next();
   if (schedule_) pending_->intended = schedule_->Next(options_.rate > 0 ? 1 : pending_->size);
@@ -365,6 +365,7 @@ void LoadConnection::GiveUp() {
   }
   busy_ = 0;
   for (const Job& job : again_) {
+    if (job.sends == 0) continue;
     Failed(job, "lost with the connection", false);
     ++report_.of(job.operation).calls;
     ++report_.lost;

@@ -180,7 +180,7 @@ void Crossing::Pull(Job& job) {
 
 // All of the Call is here.
 void Crossing::Ready(Job& job) {
-  if (job.failed) return Refuse(job, rpcrdma::kErrChunk);
+  if (job.failed) return;  // so its connection is over: it stays unanswered
   if (Disturb(job)) return;
   job.state = State::kQueued;
   queue_.push_back(static_cast<size_t>(&job - jobs_.data()));

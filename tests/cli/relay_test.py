@@ -339,6 +339,21 @@ class Relay(unittest.TestCase):
             self.assertEqual(middle.summary()["in_flight"], 1)
             self.assertEqual([line["ended"] for line in middle.of("side")], [1, 1])
 
+    def test_lost_calls_go_before_those_that_wait_for_their_range(self):
+        """All calls write the same block, so each waits for the one before, also when that was lost."""
+        with serve("--mode", "nfs-memory", "--mount-port", "0") as server, \
+                relay(server.to, "--fault", "disconnect@WRITE/5") as middle:
+            done = lines(self.fine(stag(
+                "generate", "--to", middle.to, "--mode", "nfs3", "--mount-port", server.listening["mount_port"], "--mix",
+                "write=100", "--file-size", "4K", "--size", "4K", "--depth", 4, "--calls", 100, "--reconnect", 100, "--verify",
+                "--format", "jsonl")))
+            middle.end()
+            generated = done[-1]
+            hits = middle.of("fault")[0]["injected"]
+            self.assertGreater(hits, 0)
+            self.assertEqual((generated["calls"], generated["ok"], generated["lost"]), (100, 100, 0))
+            self.assertEqual((generated["resent"], generated["reconnects"]), (hits, hits))
+
     def test_faults_in_chunks(self):
         with serve("--mode", "echo") as server, relay(server.to, "--fault", "bad-handle@0x20020049:1") as middle:
             done = stag("generate", "--to", middle.to, "--mode", "echo", "--size", "9000", "--calls", 5)

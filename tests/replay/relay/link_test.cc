@@ -482,6 +482,7 @@ TEST(RelayLink, ABadHandleOfTheClient) {
   EXPECT_EQ(between.report.side[kClientSide].broken, 1u);
   EXPECT_EQ(between.report.side[kServerSide].ended, 1u);
   EXPECT_EQ(between.report.forward.in_flight, 1u);
+  EXPECT_EQ(between.report.forward.refused, 0u);
   EXPECT_EQ(between.report.troubles.size(), 1u);
 }
 
