@@ -10,23 +10,28 @@
 
 A scenario is tests/lab/scenarios/SCENARIO.sh, a shell script that runs in the machine; WORDs are its arguments. Its exit
 status is that of the run. What it leaves in /share/keep is looked at by SCENARIO.after.py, where there is one: on this
-side, with that folder, the build and the WORDs as arguments; and goes to the folder that --keep names. Everything is kept in .cache/lab of the repository: images by their inputs, and what the last
-run left (share/)."""
+side, with that folder, the build and the WORDs as arguments; and goes to the folder that --keep names.
+
+Everything is in .cache/lab of the repository: images by their inputs, and for each machine a folder, which is its /share.
+A machine of a run's own ends with the run, however that ends; one that is up stays; one that lingers (--linger) is for the
+runs that come soon after each other, and ends itself when none does, or when one failed."""
 import argparse
 import atexit
+import fcntl
 import hashlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 LAB = pathlib.Path(__file__).resolve().parent
 ROOT = LAB.parent.parent
 CACHE = ROOT / ".cache/lab"
 IMAGE_INPUTS = ["build.sh", "init", "modules", "packages"]
+CANNOT = 3  # exit status: nothing is wrong, but here there can be no machine
 BOOT_PATIENCE = 600  # seconds: emulated, on a machine that may be busy
 
 
@@ -34,8 +39,9 @@ def say(text):
     print(f"lab: {text}", flush=True)
 
 
-def fail(text):
-    sys.exit(f"lab: {text}")
+def fail(text, status=1):
+    print(f"lab: {text}", file=sys.stderr, flush=True)
+    sys.exit(status)
 
 
 def need(*programs):
@@ -50,59 +56,96 @@ def image():
     for name in IMAGE_INPUTS:
         digest.update((LAB / "image" / name).read_bytes())
     folder = CACHE / f"image-{digest.hexdigest()[:16]}"
-    if not (folder / "root.cpio").exists():
-        need("mmdebstrap", "cpio", "depmod", "make", "gcc", "xz")
-        say(f"building the image in {folder.relative_to(ROOT)}: this takes a few minutes, once")
-        if subprocess.run([LAB / "image/build.sh", folder]).returncode != 0:
-            fail("the image could not be built")
-        for other in CACHE.glob("image-*"):
-            if other != folder:
-                shutil.rmtree(other)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # somebody else may be making it
+        if not (folder / "root.cpio").exists():
+            make_image(folder)
     return folder
+
+
+def make_image(folder):
+    need("mmdebstrap", "cpio", "depmod", "make", "gcc", "xz")
+    if os.geteuid() != 0:
+        fail("the image of the machine can only be made by root (mmdebstrap): sudo ./dev lab build", CANNOT)
+    say(f"making the image in {folder.relative_to(ROOT)}: a minute or two, once")
+    build = subprocess.Popen([LAB / "image/build.sh", folder])
+    try:
+        status = build.wait()
+    except SystemExit:
+        build.terminate()
+        build.wait()
+        raise
+    if status == 3:
+        fail("the image of the machine cannot be made: no packages from Debian's mirror", CANNOT)
+    if status != 0:
+        fail("the image of the machine could not be made")
+    for other in CACHE.glob("image-*"):
+        if other != folder:
+            shutil.rmtree(other)
 
 
 class Machine:
     """A machine, by the folder that it shares with this program."""
 
     def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
+        self.folder = pathlib.Path(folder).resolve()
         self.count = 0
+        self.cancel = None
+        self.parent = None  # the process that is waited for no longer than it lives
 
-    def start(self, build):
-        need("qemu-system-x86_64")
+    def start(self, build, own=False, linger=None):
+        """own: it ends with this program, even by SIGKILL. linger: it ends after so many seconds without orders."""
+        need("qemu-system-x86_64", "setpriv")
         files = image()
+        self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
+        (self.folder / "build").write_text(str(build))
         shares = {"share": self.folder, "src": ROOT, "build": build}
-        command = ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
-                   "-m", "3072", "-kernel", files / "vmlinuz", "-initrd", files / "root.cpio", "-append",
-                   "console=ttyS0 rdinit=/init mitigations=off nokaslr tsc=reliable audit=0 panic=-1",
-                   "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
-                   "-serial", f"file:{self.folder}/console"]
+        command = ["setpriv", "--pdeathsig", "KILL"] if own else []
+        kernel = "console=ttyS0 rdinit=/init mitigations=off nokaslr tsc=reliable audit=0 panic=-1"
+        if linger:
+            kernel += f" lab_linger={linger}"
+        command += ["qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3072",
+                    "-kernel", files / "vmlinuz", "-initrd", files / "root.cpio", "-append", kernel,
+                    "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
+                    "-serial", f"file:{self.folder}/console"]
         for tag, path in shares.items():
             read_only = ",readonly=on" if tag != "share" else ""
             command += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap{read_only}"]
         log = open(self.folder / "qemu.log", "w")
+        begin = time.monotonic()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         (self.folder / "pid").write_text(str(process.pid))
-        begin = time.monotonic()
-        while not (self.folder / "ready").exists():
-            if process.poll() is not None or time.monotonic() - begin > BOOT_PATIENCE:
-                sys.stderr.write((self.folder / "qemu.log").read_text())
-                console = self.folder / "console"
-                if console.exists():
-                    sys.stderr.write("".join(console.read_text(errors="replace").splitlines(True)[-20:]))
-                self.stop()
-                fail("the machine did not start")
-            time.sleep(0.2)
+        try:
+            while not (self.folder / "ready").exists():
+                if process.poll() is not None or time.monotonic() - begin > BOOT_PATIENCE:
+                    sys.stderr.write((self.folder / "qemu.log").read_text())
+                    console = self.folder / "console"
+                    if console.exists():
+                        sys.stderr.write("".join(console.read_text(errors="replace").splitlines(True)[-20:]))
+                    fail("the machine did not start")
+                time.sleep(0.2)
+        except SystemExit:
+            self.stop()
+            raise
         say(f"the machine is up after {time.monotonic() - begin:.0f} s")
 
-    def is_up(self):
+    def process(self):
+        """The number of its QEMU, if that lives: another program may have the number by now."""
         try:
-            os.kill(int((self.folder / "pid").read_text()), 0)
-            return (self.folder / "ready").exists()
+            pid = int((self.folder / "pid").read_text())
+            words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
         except (OSError, ValueError):
-            return False
+            return None
+        return pid if f"file:{self.folder}/console".encode() in words else None
+
+    def is_up(self):
+        return self.process() is not None and (self.folder / "ready").exists()
+
+    def build(self):
+        return pathlib.Path((self.folder / "build").read_text())
 
     def run(self, script, patience=None):
         """Runs a shell script there; prints what it prints as it comes. Returns its exit status."""
@@ -112,6 +155,7 @@ class Machine:
         part.write_text(script)
         part.rename(base.with_suffix(".order"))
         out, status, seen = base.with_suffix(".out"), base.with_suffix(".status"), 0
+        self.cancel = base.with_suffix(".cancel")  # made when this program ends before the script
         end = time.monotonic() + patience if patience else None
         while True:
             done = status.exists()
@@ -123,34 +167,38 @@ class Machine:
                 sys.stdout.write(new.decode(errors="replace"))
                 sys.stdout.flush()
             if done:
+                self.cancel = None
                 return int(status.read_text())
             if not self.is_up():
                 say("the machine ended; the last that it said:")
                 print("".join((self.folder / "console").read_text(errors="replace").splitlines(True)[-40:]))
                 return 2
+            if self.parent and os.getppid() != self.parent:
+                fail("whoever started this has gone")
             if end and time.monotonic() > end:
                 say(f"not done after {patience} s")
+                self.leave()
                 return 2
             time.sleep(0.1)
 
+    def leave(self):
+        """What runs there is ended."""
+        if self.cancel:
+            self.cancel.touch()
+        self.cancel = None
+
     def stop(self):
-        try:
-            pid = int((self.folder / "pid").read_text())
-        except (OSError, ValueError):
-            return
-        (self.folder / "off").touch()
-        for _ in range(100):
+        """At once: it has nothing that lasts."""
+        pid = self.process()
+        for wanted in [signal.SIGTERM] * 50 + [signal.SIGKILL] * 50:
+            if pid is None or self.process() != pid:
+                break
+            os.kill(pid, wanted)
             try:
                 os.waitpid(pid, os.WNOHANG)
             except ChildProcessError:
                 pass
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                break
             time.sleep(0.1)
-        else:
-            os.kill(pid, 9)
         (self.folder / "pid").unlink(missing_ok=True)
 
 
@@ -162,15 +210,64 @@ def scenarios():
     return found
 
 
+def own_folder():
+    """For a machine of this run's own. Those of runs that were killed go."""
+    for old in CACHE.glob("run-*"):
+        if not pathlib.Path(f"/proc/{old.name[4:]}").exists():
+            shutil.rmtree(old, ignore_errors=True)
+    folder = CACHE / f"run-{os.getpid()}"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def machine_for_run(standing, build, linger):
+    if linger:
+        standing.parent = os.getppid()
+    if standing.is_up():
+        if standing.build() != build:
+            fail(f"the machine that is up has the build {standing.build()}: ./dev lab down ends it")
+        atexit.register(standing.leave)
+        return standing
+    machine = standing if linger else Machine(own_folder())
+    if not linger:
+        atexit.register(machine.stop)
+    machine.start(build, own=not linger, linger=linger)
+    atexit.register(machine.leave)
+    return machine
+
+
+def run(machine, build, options):
+    name, *words = options.words
+    begin = time.monotonic()
+    kept, after = machine.folder / "keep", LAB / f"scenarios/{name}.after.py"
+    shutil.rmtree(kept, ignore_errors=True)
+    arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words)
+    status = machine.run(f"exec bash /src/tests/lab/scenarios/{name}.sh {arguments}", options.patience)
+    if after.exists() and kept.exists():
+        status |= subprocess.run([after, kept, build, *words]).returncode
+    if options.keep and kept.exists():
+        shutil.copytree(kept, options.keep, dirs_exist_ok=True)
+    say(f"{' '.join(options.words)}: {'fine' if status == 0 else f'failed ({status})'}, "
+        f"{time.monotonic() - begin:.0f} s")
+    if status != 0 and options.linger:
+        machine.stop()
+    return 0 if status == 0 else 1
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev lab", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/ci", help="the build whose programs are used (%(default)s)")
     parser.add_argument("--patience", type=int, default=1800, help="seconds that a scenario may take (%(default)s)")
     parser.add_argument("--keep", metavar="DIR", help="where what the scenario leaves in /share/keep goes")
+    parser.add_argument("--machine", metavar="DIR", default=CACHE / "share", help="the folder of the machine that stays")
+    parser.add_argument("--linger", metavar="SECONDS", type=int,
+                        help="run: starts that machine when it is not up, and lets it wait so long for another run")
     parser.add_argument("command", choices=["build", "list", "run", "up", "down", "shell"])
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of what is registered with atexit
     if options.command == "list":
         for name, what in scenarios().items():
             print(f"{name:12} {what}")
@@ -178,7 +275,7 @@ def main():
     if options.command == "build":
         say(f"the image is in {image().relative_to(ROOT)}")
         return 0
-    standing = Machine(CACHE / "share")
+    standing = Machine(options.machine)
     if options.command == "down":
         standing.stop()
         return 0
@@ -193,6 +290,7 @@ def main():
     if options.command == "shell":
         if not standing.is_up():
             fail("no machine is up: ./dev lab up")
+        atexit.register(standing.leave)
         say("each line runs by itself; an empty one, or the end, leaves")
         for line in sys.stdin:
             if not line.strip():
@@ -201,24 +299,7 @@ def main():
         return 0
     if not options.words or options.words[0] not in scenarios():
         fail(f"run which scenario? {', '.join(scenarios())}")
-    machine = standing
-    if not standing.is_up():
-        machine = Machine(tempfile.mkdtemp(prefix="stag-lab-"))
-        atexit.register(shutil.rmtree, machine.folder, ignore_errors=True)
-        machine.start(build)
-        atexit.register(machine.stop)
-    name, *words = options.words
-    begin = time.monotonic()
-    arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words)
-    status = machine.run(f"exec bash /src/tests/lab/scenarios/{name}.sh {arguments}", options.patience)
-    kept, after = machine.folder / "keep", LAB / f"scenarios/{name}.after.py"
-    if after.exists() and kept.exists():
-        status |= subprocess.run([after, kept, build, *words]).returncode
-    if options.keep and kept.exists():
-        shutil.copytree(kept, options.keep, dirs_exist_ok=True)
-    say(f"{' '.join(options.words)}: {'fine' if status == 0 else f'failed ({status})'}, "
-        f"{time.monotonic() - begin:.0f} s")
-    return 0 if status == 0 else 1
+    return run(machine_for_run(standing, build, options.linger), build, options)
 
 
 if __name__ == "__main__":

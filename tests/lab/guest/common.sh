@@ -7,6 +7,20 @@ CLIENT=10.9.0.1 SERVER=10.9.0.2
 STAG=/build/cli/stag
 failures=0
 
+# begin: ends what is left of the scenario before: its processes, mounts and files, and the kernel's NFS server.
+begin() {
+  [ ! -e /run/scenario ] || pkill -KILL -s "$(cat /run/scenario)"
+  echo $$ > /run/scenario
+  umount -aflt nfs,nfs4
+  if mountpoint -q /proc/fs/nfsd; then
+    rpc.nfsd 0
+    exportfs -ua
+    ! mountpoint -q /export || umount -R /export
+  fi
+  rm -rf /tmp/* /share/keep
+  sysctl -qw fs.leases-enable=1
+}
+
 say() { printf -- '-- %s\n' "$*"; }
 # fail TEXT: noted; the scenario goes on.
 fail() {
@@ -26,6 +40,14 @@ finish() {
   exit 0
 }
 
+# listening PID FILE: waits until the program says in its output that it listens, or ends.
+listening() {
+  for _ in $(seq 300); do
+    ! grep -q '^listening' "$2" && kill -0 "$1" 2> /dev/null || break
+    sleep 0.1
+  done
+}
+
 # route: what a link loses when it goes down.
 route() {
   ip neigh replace $SERVER lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent
@@ -34,12 +56,23 @@ route() {
   ip route replace $CLIENT/32 dev v1 src $SERVER table 102
 }
 
-# wire [MTU]: makes it anew.
+# wire [MTU [switch]]: makes it anew; with a switch between its ends, which has the ports s0 and s1 (see cables).
 wire() {
   modprobe veth
-  ip link delete v0 2> /dev/null
+  for v in v0 v1 switch; do ip link delete $v; done 2> /dev/null
   for pref in 1 2 3 4 100; do ip rule delete pref $pref 2> /dev/null; done
-  ip link add v0 type veth peer name v1
+  if [ "${2:-}" = switch ]; then
+    modprobe bridge
+    ip link add switch type bridge
+    ip link set switch up
+    for i in 0 1; do
+      ip link add v$i type veth peer name s$i
+      sysctl -qw net.ipv6.conf.s$i.disable_ipv6=1
+      ip link set s$i up mtu "${1:-1500}" master switch
+    done
+  else
+    ip link add v0 type veth peer name v1
+  fi
   sysctl -qw net.ipv4.conf.all.rp_filter=0
   for v in v0 v1; do
     sysctl -qw net.ipv4.conf.$v.accept_local=1 net.ipv4.conf.$v.rp_filter=0 net.ipv6.conf.$v.disable_ipv6=1
@@ -59,6 +92,11 @@ wire() {
   ip rule add pref 100 lookup local
   ip rule delete pref 0 2> /dev/null
   ping -q -c 1 -W 5 -I $CLIENT $SERVER > /dev/null || die "the wire does not work"
+}
+
+# cables down|up: pulled out of the switch, or in again; the devices see their links go.
+cables() {
+  for i in 0 1; do ip link set s$i "$1"; done
 }
 
 # devices rxe|siw: RDMA devices ${1}0 at the client side and ${1}1 at the server side, in place of others.
@@ -95,3 +133,5 @@ fresh_knfsd() {
   rpc.nfsd --rdma=20049 8 || die "knfsd does not start"
   grep -q 'rdma 20049' /proc/fs/nfsd/portlist || die "knfsd does not listen for RDMA"
 }
+
+begin

@@ -3,24 +3,36 @@
 # build.sh OUT: the machine of the lab, from Debian packages, as OUT/vmlinuz and OUT/root.cpio: kernel, and one
 # uncompressed cpio archive that is the whole root file system (under emulation that boots in half the time of a
 # compressed one). Nothing is installed or mounted here; mmdebstrap wants root. Takes minutes: lab.py does it once for
-# each state of this folder.
+# each state of this folder. Exit status 3: the packages cannot be fetched.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$1
 mkdir -p "$out"
-work=$(mktemp -d "$out/build.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+work=$out/build
+rm -rf --one-file-system "$work" # of a run that was killed
+mkdir "$work"
 cd "$work"
+trap 'kill $(jobs -p) 2> /dev/null || true; wait; rm -rf --one-file-system "$work"' EXIT
 say() { printf 'lab: %s (%s s)\n' "$*" "$SECONDS"; }
 words() { grep -v '^#' "$1"; }
 
+apt-get -q update > apt.log 2>&1 || { cat apt.log >&2; exit 3; }
+
+# The root file system, from the package sources that this machine uses; meanwhile:
+mapfile -t sources < <(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+  grep -E ' bookworm(-security)? ' | sort -u)
+mmdebstrap --quiet --mode=root --variant=minbase --skip=check/qemu --aptopt='APT::Install-Recommends "false"' \
+  --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+  --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+  --include="$(words "$here/packages" | paste -sd ,)" bookworm root "${sources[@]}" > root.log 2>&1 &
+root_file_system=$!
+
 # The kernel that linux-image-amd64 stands for, unpacked.
-apt-get -q update > apt.log 2>&1 || { cat apt.log >&2; exit 1; }
 image=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-6[^ ]*\)/\1/p')
 kernel=${image#linux-image-}
 common=linux-headers-${kernel%-amd64}-common
 packages=("$image" "linux-headers-$kernel" "$common" linux-kbuild-6.1)
-apt-get -q download "${packages[@]}" linux-source-6.1 >> apt.log 2>&1 || { cat apt.log >&2; exit 1; }
+apt-get -q download "${packages[@]}" linux-source-6.1 >> apt.log 2>&1 || { cat apt.log >&2; exit 3; }
 for package in "${packages[@]}"; do dpkg-deb -x "$package"_*.deb kernel; done
 say "kernel $kernel"
 
@@ -39,13 +51,7 @@ install -D -m 644 siw/siw.ko "kernel/lib/modules/$kernel/updates/siw.ko"
 depmod -b kernel "$kernel"
 say "siw"
 
-# The root file system, from the package sources that this machine uses.
-mapfile -t sources < <(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-  grep -E ' bookworm(-security)? ' | sort -u)
-mmdebstrap --quiet --mode=root --variant=minbase --skip=check/qemu --aptopt='APT::Install-Recommends "false"' \
-  --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-  --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/info/*' \
-  --include="$(words "$here/packages" | paste -sd ,)" bookworm root "${sources[@]}"
+wait $root_file_system || { cat root.log >&2; exit 1; }
 say "root file system"
 
 words "$here/modules" | while read -r module; do

@@ -112,10 +112,7 @@ for version in "${versions[@]}"; do
   [ $version != 3 ] || mount_port=(--mount-port 20048)
   $STAG serve $capture --transport ${kind}1 --listen $SERVER:20049 "${mount_port[@]}" --check > /tmp/serve 2>&1 &
   serve=$!
-  for _ in $(seq 300); do
-    ! grep -q '^listening' /tmp/serve && kill -0 $serve 2> /dev/null || break
-    sleep 0.1
-  done
+  listening $serve /tmp/serve
   if mount_nfs $version "$([ $version != 3 ] || echo mountport=20048)"; then
     workload
     must umount $mnt

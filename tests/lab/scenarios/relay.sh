@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# KIND: the kernel's NFS client mounts the kernel's server through stag relay, which judges both sides; rxe, siw
+# KIND [PART...]: the kernel's client mounts its server through stag relay, which judges both sides: 3 4.1 latency; rxe, siw
 . /src/tests/lab/guest/common.sh
 kind=${1:-rxe}
+parts=("${@:2}")
+[ ${#parts[@]} -gt 0 ] || parts=(3 4.1 latency)
 wire
 devices $kind
 fresh_knfsd
@@ -17,10 +19,7 @@ start_relay() {
   : > /tmp/relay.out
   $STAG relay --transport ${kind}0 --listen $CLIENT:20050 --to $SERVER:20049 "$@" > /tmp/relay.out 2> /tmp/relay.err &
   relay=$!
-  for _ in $(seq 300); do
-    ! grep -q '^listening' /tmp/relay.out && kill -0 $relay 2> /dev/null || break
-    sleep 0.1
-  done
+  listening $relay /tmp/relay.out
 }
 end_relay() {
   kill -INT $relay
@@ -53,10 +52,11 @@ workload() {
   must rm $mnt/$at/nnn*
 }
 
-for version in 3 4.1; do
+# mounted VERSION: with a workload, and a callback where there are any.
+mounted() {
+  local version=$1 from=/ options=
   say "NFSv$version"
   start_relay --check --record /tmp/both.pcapng
-  from=/ options=
   [ $version != 3 ] || from=/export options=,mountproto=tcp,nolock
   timeout 120 mount -t nfs -o vers=$version,proto=rdma,port=20050$options $CLIENT:$from $mnt ||
     die "mount failed: $(cat /tmp/relay.out /tmp/relay.err)"
@@ -74,12 +74,22 @@ for version in 3 4.1; do
   end_relay
   grep -E '^(client|server|callbacks)|errors, |rested|^calls|^answers' /tmp/relay.out
   [ $version = 3 ] || grep -qE '^callbacks, server side +[1-9]' /tmp/relay.out || fail "no callback crossed"
-done
+}
 
-say "latency of NULL at depth 1: direct, and through the relay"
-start_relay
-load() { $STAG generate "$@" --mode null --depth 1 --calls 1500 --quiet | grep -E '^(operation|NULL)'; }
-load --to $SERVER:20049 --transport ${kind}0
-load --to $CLIENT:20050 --transport ${kind}1
-end_relay
+# Of NULL at depth 1: direct, and through the relay.
+latency() {
+  say "latency of NULL at depth 1: direct, and through the relay"
+  start_relay
+  load() { $STAG generate "$@" --mode null --depth 1 --calls 1500 --quiet | grep -E '^(operation|NULL)'; }
+  load --to $SERVER:20049 --transport ${kind}0
+  load --to $CLIENT:20050 --transport ${kind}1
+  end_relay
+}
+
+for part in "${parts[@]}"; do
+  case $part in
+    latency) latency ;;
+    *) mounted $part ;;
+  esac
+done
 finish

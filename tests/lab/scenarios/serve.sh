@@ -18,10 +18,7 @@ say "stag serve by $transport"
 $STAG serve --mode nfs-memory --transport $transport --listen $SERVER:20050 --mount-port 20048 --file data=3M --check \
   > /tmp/serve.out 2>&1 &
 serve=$!
-for _ in $(seq 300); do
-  ! grep -q '^listening' /tmp/serve.out && kill -0 $serve 2> /dev/null || break
-  sleep 0.1
-done
+listening $serve /tmp/serve.out
 modprobe -a rpcrdma nfs nfsv3
 timeout 120 mount -t nfs -o vers=3,proto=rdma,port=20050,mountport=20048,mountproto=tcp,nolock $SERVER:/ $mnt ||
   die "mount failed: $(cat /tmp/serve.out)"
