@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis.h"
 
+#include "cli/shares.h"
 #include "cli/text.h"
 
 namespace stag::cli {
@@ -23,8 +24,11 @@ void ReportDrops(const std::string& name, const Outcome& outcome) {
 
 std::string DisplayName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
-Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
-                std::vector<session::Observer*> observers) {
+namespace {
+
+// Opens the file and lets `analyze` do the rest.
+template <typename Fn>
+Outcome WithReader(const std::string& file, Output& output, Fn analyze) {
   auto opened = capture::Reader::Open(file);
   if (!opened) {
     Outcome outcome;
@@ -33,42 +37,45 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
     ComplainText(outcome.trouble);
     return outcome;
   }
-  return Analyze(**opened, DisplayName(file), options, keep_bulk, clock, output, std::move(observers));
+  return analyze(**opened, DisplayName(file));
 }
 
-Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
-                Clock& clock, Output& output, std::vector<session::Observer*> observers) {
-  Outcome outcome;
-  outcome.opened = true;
-  clock = Clock{};
-
+session::SessionOptions SessionOptionsOf(const CommonOptions& options, bool keep_bulk) {
   session::SessionOptions session_options;
   session_options.keep_bulk = keep_bulk;
   session_options.memory_limit = options.memory - options.memory / 4;
-  session::Session session(session_options, std::move(observers));
+  return session_options;
+}
+
+// Every frame to a Decoder, whose events go to `sink`, which is a Session or does what one does. `before_frame` is told
+// what comes.
+template <typename Sink, typename Fn>
+Outcome Run(capture::Reader& reader, const std::string& name, const CommonOptions& options, Output& output, Sink& sink,
+            Fn before_frame) {
+  Outcome outcome;
+  outcome.opened = true;
   fabric::DecoderOptions decoder_options;
   decoder_options.memory_limit = options.memory / 4;
-  fabric::Decoder decoder(decoder_options, session);
+  fabric::Decoder decoder(decoder_options, sink);
 
   Progress progress(options.progress && !options.quiet, name);
   output.set_before_write([&progress] { progress.Clear(); });
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
   while (!output.stopped() && (next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
-    if (outcome.frames++ == 0) clock.first_time_ns = frame.ref.time_ns;
-    clock.frame = frame.ref.number;
+    before_frame(frame.ref, outcome.frames++ == 0);
     decoder.OnFrame(frame);
     if (progress.active() && outcome.frames % 1024 == 0) {
       progress.Update(reader.position(), reader.size(), outcome.frames);
     }
   }
   decoder.Finish();
-  session.Finish();
+  sink.Finish();
   progress.Clear();
   output.set_before_write(nullptr);
   outcome.damaged = next == capture::Reader::Next::kDamaged;
   outcome.decoder = decoder.stats();
-  outcome.session = session.stats();
+  outcome.session = sink.stats();
   if (outcome.damaged) {
     output.Flush();
     outcome.trouble = fmt::format("{}: {}", name, reader.error());
@@ -76,6 +83,35 @@ Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOp
   }
   if (!options.quiet && !output.closed()) ReportDrops(name, outcome);
   return outcome;
+}
+
+}  // namespace
+
+Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
+                std::vector<session::Observer*> observers) {
+  return WithReader(file, output, [&](capture::Reader& reader, const std::string& name) {
+    return Analyze(reader, name, options, keep_bulk, clock, output, std::move(observers));
+  });
+}
+
+Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
+                Clock& clock, Output& output, std::vector<session::Observer*> observers) {
+  clock = Clock{};
+  session::Session session(SessionOptionsOf(options, keep_bulk), std::move(observers));
+  return Run(reader, name, options, output, session, [&clock](const FrameRef& ref, bool first) {
+    if (first) clock.first_time_ns = ref.time_ns;
+    clock.frame = ref.number;
+  });
+}
+
+Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
+                std::vector<Share*> shares) {
+  return WithReader(file, output, [&](capture::Reader& reader, const std::string& name) {
+    Shares sink(SessionOptionsOf(options, keep_bulk), std::move(shares));
+    return Run(reader, name, options, output, sink, [&sink](const FrameRef& ref, bool first) {
+      if (first) sink.set_first_time(ref.time_ns);
+    });
+  });
 }
 
 int ForEachFile(const CommonOptions& options, Output& output,

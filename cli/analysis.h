@@ -40,6 +40,11 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
 Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
                 Clock& clock, Output& output, std::vector<session::Observer*> observers);
 
+// The same in several threads: see shares.h.
+class Share;
+Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
+                std::vector<Share*> shares);
+
 // Calls `analyze` for each file in turn; with several files, text output gets a heading for each where `headings` says
 // so. Returns the exit status: kExitTrouble when a file could not be read or is damaged or writing failed, else
 // kExitFine.

@@ -273,8 +273,8 @@ int RunCapture(const Options& options) {
     Clock clock;
     std::vector<session::Observer*> observers;
     if (checker) observers = checker->reporter->Observers();
-    const auto lister =
-        TransactionLister::Make(options.format, TransactionLister::Order::kAsTheyEnd, output, clock, std::nullopt);
+    LinesAtOnce lines(output, TransactionLister::Heading(options.format, output.style()));
+    const auto lister = TransactionLister::Make(options.format, output.style(), clock, lines, std::nullopt);
     observers.push_back(&watch);
     if (options.transactions) observers.push_back(lister.get());
     if (judge) observers.push_back(&engine);
@@ -282,7 +282,7 @@ int RunCapture(const Options& options) {
     const Outcome outcome = Analyze(reader, (*source)->name(), options, hash, clock, output, std::move(observers));
     failed = outcome.damaged;
     if (checker) {
-      checker->reporter->EndFile(Summarize(outcome, engine), outcome.trouble);
+      checker->reporter->EndFile(Summarize(outcome, engine.Tallies()), outcome.trouble);
       checker->reporter->Finish({});
     }
   }

@@ -10,6 +10,7 @@
 #include "cli/acceptance.h"
 #include "cli/analysis.h"
 #include "cli/judging.h"
+#include "cli/judging_shares.h"
 #include "cli/options.h"
 #include "cli/team_work.h"
 #include "conformance/engine/engine.h"
@@ -55,16 +56,31 @@ bool Failed(const Options& options, const conformance::Reporter& reporter) {
   return false;
 }
 
+// Judges one file; the sum of it goes to `summary`.
+Outcome Judge(const std::string& file, const Options& options, conformance::Reporter& reporter,
+              conformance::FindingSink& sink, Output& output, conformance::Summary& summary) {
+  std::vector<session::Observer*> observers = reporter.Observers();
+  if (options.jobs > 1 && observers.empty()) {  // a reporter that looks at everything does so in one thread
+    std::vector<conformance::RuleTally> tallies;
+    const Outcome outcome = JudgeInShares(file, options, options.engine, sink, output, tallies);
+    summary = Summarize(outcome, std::move(tallies));
+    return outcome;
+  }
+  conformance::Engine engine(options.engine, sink);
+  observers.push_back(&engine);
+  Clock clock;
+  const Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
+  summary = Summarize(outcome, engine.Tallies());
+  return outcome;
+}
+
 // Findings go to `sink`, from where they come to the reporter.
 Outcome CheckFile(const std::string& file, const Options& options, Output& output, conformance::Reporter& reporter,
                   conformance::FindingSink& sink) {
   reporter.BeginFile(DisplayName(file));
-  conformance::Engine engine(options.engine, sink);
-  Clock clock;
-  std::vector<session::Observer*> observers = reporter.Observers();
-  observers.push_back(&engine);
-  Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
-  reporter.EndFile(Summarize(outcome, engine), outcome.trouble);
+  conformance::Summary summary;
+  Outcome outcome = Judge(file, options, reporter, sink, output, summary);
+  reporter.EndFile(summary, outcome.trouble);
   return outcome;
 }
 
@@ -139,6 +155,7 @@ void AddCheck(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
   AddCaptureOptions(*command, *options, Formats::kReports);
+  AddJobs(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes one report, the same as without");
   AddChoice<Profile>(*command, "--profile", options->engine.profile,
                      {{"auto", Profile::kAuto},
@@ -179,6 +196,7 @@ void AddCheck(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command->footer(
       "What the capture does not show is not judged: lost and cut packets never make a finding.\n"
+      "The html report takes one thread, whatever --jobs says.\n"
       "\nIn junit a file is a suite and a rule is a case: findings at or above --fail-on are failures, lower ones go "
       "to\n"
       "system-out, and a rule that this traffic did not exercise is skipped, with the reason.\n"
@@ -190,6 +208,7 @@ void AddCheck(CLI::App& app, Run& run) {
       "\nExamples:\n"
       "  stag check mount.pcapng\n"
       "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"
+      "  stag check --jobs 0 --format jsonl cluster.pcapng.zst > findings.jsonl\n"
       "  stag check --write-baseline known.jsonl good.pcap; stag check --baseline known.jsonl new.pcap\n"
       "  mpirun -n 8 stag check --mpi /captures/*.pcap.zst\n"
       "  stag check --format jsonl --fail-on never *.pcap | jq -r 'select(.type==\"finding\").rule' | sort | uniq -c");

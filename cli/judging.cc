@@ -15,7 +15,7 @@ std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& opt
   return conformance::MakeTextReporter(WriteTo(output), !output.style().reset.empty(), options.quiet);
 }
 
-conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine& engine) {
+conformance::Summary Summarize(const Outcome& outcome, std::vector<conformance::RuleTally> tallies) {
   conformance::Summary summary;
   summary.files = outcome.opened ? 1 : 0;
   summary.frames = outcome.frames;
@@ -23,7 +23,7 @@ conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine
   summary.transactions = outcome.session.transactions;
   summary.gaps = outcome.decoder.gaps;
   summary.truncated_frames = outcome.decoder.truncated_frames;
-  summary.rules = engine.Tallies();
+  summary.rules = std::move(tallies);
   return summary;
 }
 

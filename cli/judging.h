@@ -16,6 +16,6 @@ conformance::Write WriteTo(Output& output);
 // As text, or as JSON lines when `options.format` is kJsonl. `output` must outlive it.
 std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output);
 
-conformance::Summary Summarize(const Outcome& outcome, const conformance::Engine& engine);
+conformance::Summary Summarize(const Outcome& outcome, std::vector<conformance::RuleTally> tallies);
 
 }  // namespace stag::cli

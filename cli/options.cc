@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/options.h"
 
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
 #include "cli/version.h"
 
 namespace stag::cli {
@@ -64,6 +68,24 @@ void AddMemory(CLI::App& command, CommonOptions& options) {
           "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported")
       ->check(CLI::Validator(check_size, ""))
       ->type_name("SIZE");
+}
+
+void AddJobs(CLI::App& command, CommonOptions& options) {
+  static constexpr uint32_t kMost = 64;
+  const auto check_jobs = [&options](std::string& text) {
+    uint32_t jobs = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+    if (error != std::errc{} || end != text.data() + text.size() || jobs > kMost)
+      return text + " is not a number from 1 to " + std::to_string(kMost) + ", nor 0, for one a processor";
+    options.jobs = jobs > 0 ? jobs : std::clamp(std::thread::hardware_concurrency(), 1u, kMost);
+    return std::string{};
+  };
+  command
+      .add_option_function<std::string>(
+          "--jobs,-j", [](const std::string&) {},
+          "Threads that share the connections of a capture (default: 1; 0: one a processor); the output is the same")
+      ->check(CLI::Validator(check_jobs, ""))
+      ->type_name("N");
 }
 
 }  // namespace stag::cli

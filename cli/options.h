@@ -47,6 +47,8 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats
 void AddMemory(CLI::App& command, CommonOptions& options);
 // Adds --mpi; `what` completes "Under mpirun: ".
 void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what);
+// Adds --jobs.
+void AddJobs(CLI::App& command, CommonOptions& options);
 // Adds FILE..., --progress, --memory and the output options.
 void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 

@@ -26,7 +26,8 @@ constexpr uint64_t kSlackFrames = 4096;
 
 class JsonLister final : public TransactionLister {
  public:
-  JsonLister(Output& output, const Clock& clock, std::optional<std::string> file) : TransactionLister(output, clock) {
+  JsonLister(const Style& style, const Clock& clock, LineSink& lines, std::optional<std::string> file)
+      : TransactionLister(style, clock, lines) {
     if (file) {
       Put(prefix_, ",\"file\":");
       PutJson(prefix_, std::string_view(*file));
@@ -152,16 +153,16 @@ class JsonLister final : public TransactionLister {
 
 class TextLister final : public TransactionLister {
  public:
-  TextLister(Output& output, const Clock& clock) : TransactionLister(output, clock) {}
+  TextLister(const Style& style, const Clock& clock, LineSink& lines) : TransactionLister(style, clock, lines) {}
+
+  static std::string Heading(const Style& style) {
+    return fmt::format("{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}  {}{}\n", style.bold,
+                       "call", "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", "operation",
+                       style.reset);
+  }
 
  private:
   void PutLine(Buffer& out, const Transaction& t) override {
-    const Style& style = output_.style();
-    if (!headed_) {
-      headed_ = true;
-      Put(output_.buffer(), "{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}  {}{}\n", style.bold,
-          "call", "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", "operation", style.reset);
-    }
     Put(out, "{:>8} ", t.call_frame.number);
     PutCell(out, t.reply_frame.number != 0, t.reply_frame.number, 8);
     const int64_t since = t.call_frame.time_ns - clock_.first_time_ns;
@@ -185,10 +186,10 @@ class TextLister final : public TransactionLister {
       }
     });
     Put(out, "  ");
-    PutOperations(out, t, style);
-    PutStatus(out, t, style);
-    PutChunks(out, t, style);
-    PutTrouble(out, t, style);
+    PutOperations(out, t, style_);
+    PutStatus(out, t, style_);
+    PutChunks(out, t, style_);
+    PutTrouble(out, t, style_);
     out.push_back('\n');
   }
 
@@ -318,50 +319,60 @@ class TextLister final : public TransactionLister {
     if (t.outcome == session::Outcome::kEvicted)
       Put(out, "  {}dropped for lack of memory{}", style.yellow, style.reset);
   }
-
-  bool headed_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<TransactionLister> TransactionLister::Make(Format format, Order order, Output& output,
-                                                           const Clock& clock, std::optional<std::string> file) {
-  std::unique_ptr<TransactionLister> lister;
-  if (format == Format::kJsonl) {
-    lister = std::make_unique<JsonLister>(output, clock, std::move(file));
-  } else {
-    lister = std::make_unique<TextLister>(output, clock);
-  }
-  lister->order_ = order;
-  return lister;
+std::unique_ptr<TransactionLister> TransactionLister::Make(Format format, const Style& style, const Clock& clock,
+                                                           LineSink& lines, std::optional<std::string> file) {
+  if (format == Format::kJsonl) return std::make_unique<JsonLister>(style, clock, lines, std::move(file));
+  return std::make_unique<TextLister>(style, clock, lines);
+}
+
+std::string TransactionLister::Heading(Format format, const Style& style) {
+  return format == Format::kJsonl ? std::string() : TextLister::Heading(style);
 }
 
 void TransactionLister::OnMessage(const Connection&, const session::Message& message, const Transaction* t) {
-  if (order_ == Order::kByCall && message.role == session::Role::kCall && t)
-    lines_.Open(t->call_frame.number, t->serial);
+  if (message.role == session::Role::kCall && t) lines_.Open(t->call_frame.number, t->serial);
 }
 
 void TransactionLister::OnTransaction(const Connection& connection, const Transaction& t) {
-  const bool listed = connection.proof == session::Proof::kRpcRdma && !IsCut(t);
-  if (listed) {
-    ++count_;
-    line_.clear();
-    PutLine(line_, t);
-  } else if (connection.proof == session::Proof::kRpcRdma) {
-    ++cut_;
+  const bool proven = connection.proof == session::Proof::kRpcRdma;
+  if (!proven || IsCut(t)) {
+    if (proven) ++cut_;
+    return lines_.Drop(t.call_frame.number, t.serial);
   }
-  if (order_ == Order::kAsTheyEnd) {
-    if (listed) Put(output_.buffer(), std::string_view(line_.data(), line_.size()));
-  } else if (listed) {
-    lines_.Close(t.call_frame.number, t.serial, std::string_view(line_.data(), line_.size()));
-    lines_.Release(clock_.frame > kSlackFrames ? clock_.frame - kSlackFrames : 0, output_.buffer());
-  } else {
-    lines_.Drop(t.call_frame.number, t.serial);
-  }
+  ++count_;
+  line_.clear();
+  PutLine(line_, t);
+  lines_.Close(t.call_frame.number, t.serial, std::string_view(line_.data(), line_.size()));
+}
+
+// Only before the first line.
+static void PutHeading(Output& output, std::string& heading) {
+  Put(output.buffer(), std::string_view(heading));
+  heading.clear();
+}
+
+void LinesAtOnce::Close(uint64_t, uint64_t, std::string_view line) {
+  PutHeading(output_, heading_);
+  Put(output_.buffer(), line);
   output_.Commit();
 }
 
-void TransactionLister::Finish() {
+void LinesByCall::Open(uint64_t frame, uint64_t serial) { lines_.Open(frame, serial); }
+
+void LinesByCall::Close(uint64_t frame, uint64_t serial, std::string_view line) {
+  PutHeading(output_, heading_);
+  lines_.Close(frame, serial, line);
+  lines_.Release(clock_.frame > kSlackFrames ? clock_.frame - kSlackFrames : 0, output_.buffer());
+  output_.Commit();
+}
+
+void LinesByCall::Drop(uint64_t frame, uint64_t serial) { lines_.Drop(frame, serial); }
+
+void LinesByCall::Finish() {
   lines_.Finish(output_.buffer());
   output_.Commit();
 }

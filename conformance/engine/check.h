@@ -50,6 +50,7 @@ struct Violation {
   // That nothing came from this side before is part of the proof. It holds once the next thing from there shows that
   // the capture did not lose what came before it; until then the engine keeps the finding back.
   std::optional<Side> absent_from = {};
+  std::optional<Address> once_for = {};  // Finding::once_for
 };
 
 class Context {

@@ -219,6 +219,7 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   finding.expected = std::move(violation.expected);
   finding.actual = std::move(violation.actual);
   finding.see_also = std::move(one.see_also);
+  finding.once_for = violation.once_for;
 
   session::Side from = 0;
   if (context.message) {

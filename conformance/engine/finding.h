@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/base/address.h"
 #include "protocol/base/frame.h"
 #include "session/fabric/fabric_event.h"
 
@@ -81,6 +82,9 @@ struct Finding {
   std::string expected, actual;            // may be empty
   std::vector<uint64_t> related_frames;    // ascending, without `frame`
   std::vector<std::string_view> see_also;  // ids of other rules that the same event breaks
+  // The rule is found once for this host, whichever connections show it. One engine keeps that; who merges what several
+  // found goes by it.
+  std::optional<Address> once_for;
 };
 
 }  // namespace stag::conformance

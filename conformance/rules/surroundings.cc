@@ -56,12 +56,13 @@ class CallbackAddress : public nfs::Visitor {
   NetAddress found;
 };
 
-Violation NoTcp(uint64_t refused, uint64_t call) {
+Violation NoTcp(const Address& server, uint64_t refused, uint64_t call) {
   return {.message = "A server that serves NFS with RPCSEC_GSS over RDMA refuses NFS over TCP",
           .expected = "NFS over TCP on port 2049, for setting up contexts",
           .actual = "a RST answers the SYN to port 2049",
           .frames = {refused, call},
-          .from = Side{1}};
+          .from = Side{1},
+          .once_for = server};
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ Outcome TcpIsNotRefused(Context& c) {
   if (aside.kind != Aside::Kind::kRefused || aside.from.number != kNfsTcpPort) return Outcome::kNotApplicable;
   const Surroundings::Host* gss = c.surroundings->ServesGss(aside.from.address);
   if (!gss || c.surroundings->RefusesNfs(aside.from.address)) return Outcome::kNotApplicable;
-  return c.Fail(NoTcp(aside.frame.number, gss->frame));
+  return c.Fail(NoTcp(aside.from.address, aside.frame.number, gss->frame));
 }
 
 // ... or with the first such Call after it.
@@ -139,7 +140,7 @@ Outcome TcpWasNotRefused(Context& c) {
   const Address& server = c.connection.info.endpoint[1 - c.message->from].address;
   const Surroundings::Host* refusing = c.surroundings->RefusesNfs(server);
   if (!refusing || c.surroundings->ServesGss(server)) return Outcome::kNotApplicable;
-  return c.Fail(NoTcp(refusing->frame, c.message->frame.number));
+  return c.Fail(NoTcp(server, refusing->frame, c.message->frame.number));
 }
 
 }  // namespace stag::conformance

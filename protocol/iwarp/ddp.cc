@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint8_t kTagged = 0x80, kLast = 0x40;
 constexpr uint32_t kSegmentLengthValid = 0x8000, kDdpIncluded = 0x4000, kRdmapIncluded = 0x2000;
+constexpr uint32_t kSiwSegmentLengthValid = 0x100, kSiwDdpIncluded = 0x200, kSiwRdmapIncluded = 0x400;
 
 DdpHeader ReadHeader(Cursor& cursor) {
   DdpHeader h;
@@ -125,11 +126,11 @@ ParseStatus DecodeTerminate(Bytes captured, uint64_t wire_length, Terminate& out
   out.type = static_cast<uint8_t>((control >> 24) & 0xf);
   out.code = static_cast<uint8_t>(control >> 16);
   out.reserved = static_cast<uint16_t>(control & 0x1fff);
-  constexpr uint32_t kFlags = 0xffff, kSiwSegmentLengthValid = 0x100, kSiwDdpIncluded = 0x200,
-                     kSiwRdmapIncluded = 0x400;
+  constexpr uint32_t kFlags = 0xffff;
   if ((control & kSiwSegmentLengthValid) &&
       (control & kFlags & ~(kSiwSegmentLengthValid | kSiwDdpIncluded | kSiwRdmapIncluded)) == 0) {
     out.little_endian = true;
+    out.reserved = 0;
     std::swap(out.layer, out.type);
     control = kSegmentLengthValid | (control & kSiwDdpIncluded ? kDdpIncluded : 0) |
               (control & kSiwRdmapIncluded ? kRdmapIncluded : 0);
@@ -154,10 +155,13 @@ ParseStatus DecodeTerminate(Bytes captured, uint64_t wire_length, Terminate& out
 
 void EncodeTerminate(const Terminate& t, std::vector<std::byte>& out) {
   const bool m = t.segment_length.has_value(), d = m && t.ddp, r = m && t.read_request;
+  const bool siw = m && t.little_endian;
+  const uint32_t first = (siw ? t.type : t.layer) & 0xfu, second = (siw ? t.layer : t.type) & 0xfu;
+  const uint32_t flags =
+      siw ? kSiwSegmentLengthValid | (d ? kSiwDdpIncluded : 0) | (r ? kSiwRdmapIncluded : 0)
+          : (m ? kSegmentLengthValid : 0) | (d ? kDdpIncluded : 0) | (r ? kRdmapIncluded : 0) | (t.reserved & 0x1fffu);
   Writer writer(out);
-  writer.U32(static_cast<uint32_t>(t.layer & 0xf) << 28 | static_cast<uint32_t>(t.type & 0xf) << 24 |
-             static_cast<uint32_t>(t.code) << 16 | (m ? kSegmentLengthValid : 0) | (d ? kDdpIncluded : 0) |
-             (r ? kRdmapIncluded : 0) | (t.reserved & 0x1fffu));
+  writer.U32(first << 28 | second << 24 | static_cast<uint32_t>(t.code) << 16 | flags);
   if (m) writer.U16(*t.segment_length);
   if (d) StoreDdpHeader(*t.ddp, Grow(out, t.ddp->size()));
   if (r) EncodeReadRequest(*t.read_request, out);

@@ -99,7 +99,8 @@ struct Terminate {
   std::optional<DdpHeader> ddp;
   std::optional<ReadRequest> read_request;
   // The Linux driver siw writes the first word in the bit order of its machine: on a little-endian one layer and type
-  // change places, and M, D and R come where reserved bits are. Decoded as it is meant where it shows, by these bits.
+  // change places, and M, D and R come where reserved bits are. Decoded as it is meant where it shows, by these bits;
+  // encoded so again.
   bool little_endian = false;
 
   friend bool operator==(const Terminate&, const Terminate&) = default;

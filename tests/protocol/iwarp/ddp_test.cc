@@ -167,6 +167,9 @@ TEST(Rdmap, TerminateOfSiw) {
   ASSERT_TRUE(terminate.ddp);
   EXPECT_EQ(terminate.ddp->sequence, 3u);
   EXPECT_FALSE(terminate.read_request);
+  std::vector<std::byte> again;
+  EncodeTerminate(terminate, again);
+  EXPECT_EQ(again, bytes);
 }
 
 TEST(Rdmap, TerminateComesBack) {

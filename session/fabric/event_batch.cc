@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/fabric/event_batch.h"
+
+#include <cstring>
+
+namespace stag::fabric {
+
+Bytes EventBatch::Copy(Bytes bytes) {
+  if (bytes.empty()) return {};
+  bytes_ += bytes.size();
+  std::byte* to = nullptr;
+  if (bytes.size() > kBlock) {
+    to = large_.emplace_back(std::make_unique_for_overwrite<std::byte[]>(bytes.size())).get();
+  } else {
+    if (!blocks_.empty() && kBlock - used_ < bytes.size()) {
+      ++block_;
+      used_ = 0;
+    }
+    if (block_ == blocks_.size()) blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(kBlock));
+    to = blocks_[block_].get() + used_;
+    used_ += bytes.size();
+  }
+  std::memcpy(to, bytes.data(), bytes.size());
+  return {to, bytes.size()};
+}
+
+void EventBatch::Add(const Event& event, uint64_t number) {
+  if (events_used_ == events_.size()) events_.emplace_back();
+  Copied& copied = events_[events_used_++];
+  copied.number = number;
+  copied.event = event;
+  copied.event.bytes = Copy(event.bytes);
+  copied.event.private_data = Copy(event.private_data);
+  copied.connection = *event.connection;
+}
+
+void EventBatch::Add(const Aside& aside, uint64_t number) {
+  asides_.push_back({number, events_used_, aside});
+  asides_.back().aside.bytes = Copy(aside.bytes);
+}
+
+void EventBatch::Clear() {
+  events_used_ = 0;
+  asides_.clear();
+  block_ = used_ = 0;
+  large_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace stag::fabric

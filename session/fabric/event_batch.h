@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// EventBatch: events and asides with copies of the bytes and connections that they show, so that a Sink can have them
+// later or in another thread. The storage is kept from one filling to the next.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "session/fabric/fabric_event.h"
+
+namespace stag::fabric {
+
+class EventBatch {
+ public:
+  // `number` orders: it goes to Give's `before`.
+  void Add(const Event& event, uint64_t number);
+  void Add(const Aside& aside, uint64_t number);
+  void Clear();
+  size_t size() const { return events_used_ + asides_.size(); }
+  uint64_t bytes() const { return bytes_; }  // copied
+
+  // Gives everything to `sink`, in order of Add; before each, calls `before(number, frame being processed)`.
+  template <typename Before>
+  void Give(Sink& sink, Before before) {
+    size_t aside = 0;
+    for (size_t i = 0; i <= events_used_; ++i) {
+      for (; aside < asides_.size() && asides_[aside].place == i; ++aside) {
+        before(asides_[aside].number, asides_[aside].aside.frame);
+        sink.OnAside(asides_[aside].aside);
+      }
+      if (i == events_used_) break;
+      Copied& copied = events_[i];
+      copied.event.connection = &copied.connection;
+      before(copied.number, copied.event.now);
+      sink.OnEvent(copied.event);
+    }
+  }
+
+ private:
+  static constexpr size_t kBlock = size_t{64} << 10;
+  struct Copied {
+    uint64_t number = 0;
+    Event event;
+    ConnectionInfo connection;
+  };
+  struct CopiedAside {
+    uint64_t number = 0;
+    size_t place = 0;  // how many events come before it
+    Aside aside;
+  };
+  Bytes Copy(Bytes bytes);
+
+  std::vector<Copied> events_;  // the first `events_used_` of them
+  size_t events_used_ = 0;
+  std::vector<CopiedAside> asides_;
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;  // of kBlock bytes; filled up to block_, and used_ bytes of that
+  size_t block_ = 0, used_ = 0;
+  std::vector<std::unique_ptr<std::byte[]>> large_;  // what is larger than a block, each on its own
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace stag::fabric

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Shares: who gets which connection, that results come in order of the events, and that memory is bounded.
+#include "cli/shares.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace stag::cli {
+namespace {
+
+using fabric::ConnectionInfo;
+using fabric::Event;
+using fabric::EventKind;
+
+// Notes the number of each gap's packets and its connection; slow now and then, if it is told to be.
+struct Note {
+  uint64_t gap = 0;
+  fabric::ConnectionId connection = 0;
+  size_t share = 0;
+  std::thread::id thread;
+};
+
+class NotingShare final : public ShareOf<Note>, public session::Observer {
+ public:
+  NotingShare(size_t index, std::vector<Note>& all, int spin) : index_(index), all_(all), spin_(spin) {}
+  std::vector<session::Observer*> Observers() override { return {this}; }
+  void OnGap(const session::Connection& connection, const Event& event) override {
+    if (spin_ > 0 && event.gap_size % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(spin_));
+    EXPECT_EQ(clock().frame, event.now.number);
+    EXPECT_EQ(clock().first_time_ns, 17);
+    Add() = {event.gap_size, connection.info.id, index_, std::this_thread::get_id()};
+  }
+  void OnAside(const fabric::Aside& aside) override { Add() = {aside.length, 0, index_, std::this_thread::get_id()}; }
+  void OnConnectionClosed(const session::Connection& connection, const Event&) override {
+    closed.insert(connection.info.id);
+  }
+
+  std::set<fabric::ConnectionId> closed;
+
+ private:
+  void Give(Note& note) override { all_.push_back(note); }
+
+  size_t index_;
+  std::vector<Note>& all_;
+  int spin_;
+};
+
+struct Rig {
+  explicit Rig(size_t count) {
+    std::vector<Share*> all;
+    for (size_t i = 0; i < count; ++i) {
+      shares.push_back(std::make_unique<NotingShare>(i, notes, static_cast<int>(i) * 200));
+      all.push_back(shares.back().get());
+    }
+    sink = std::make_unique<Shares>(session::SessionOptions{}, all);
+    sink->set_first_time(17);
+  }
+
+  // Connection `id` is between hosts `a` and `b`.
+  void Tell(EventKind kind, fabric::ConnectionId id, int a, int b) {
+    ConnectionInfo info;
+    info.id = id;
+    for (const size_t side : {0u, 1u}) {
+      info.endpoint[side].address.kind = Address::Kind::kIpv4;
+      info.endpoint[side].address.bytes[3] = static_cast<std::byte>(side == 0 ? a : b);
+      info.endpoint[side].number = id;
+    }
+    Event event;
+    event.kind = kind;
+    event.connection = &info;
+    event.frame.number = event.first_frame.number = event.now.number = ++frame;
+    event.gap_size = frame;
+    sink->OnEvent(event);
+  }
+
+  std::vector<Note> notes;
+  std::vector<std::unique_ptr<NotingShare>> shares;
+  std::unique_ptr<Shares> sink;
+  uint64_t frame = 0;
+};
+
+TEST(Shares, ResultsComeInOrderWhicheverShareIsSlow) {
+  for (const size_t count : {1u, 2u, 5u}) {
+    Rig rig(count);
+    constexpr fabric::ConnectionId kConnections = 20;
+    constexpr int kEvents = 2000;
+    for (fabric::ConnectionId id = 1; id <= kConnections; ++id)
+      rig.Tell(EventKind::kOpened, id, static_cast<int>(id), 99);
+    for (int i = 0; i < kEvents; ++i)
+      for (fabric::ConnectionId id = 1; id <= kConnections; ++id)
+        rig.Tell(EventKind::kGap, id, static_cast<int>(id), 99);
+    rig.sink->Finish();
+    ASSERT_EQ(rig.notes.size(), size_t{kConnections} * kEvents);
+    std::set<size_t> used;
+    for (size_t i = 0; i < rig.notes.size(); ++i) {
+      ASSERT_EQ(rig.notes[i].gap, kConnections + 1 + i);
+      ASSERT_NE(rig.notes[i].thread, std::this_thread::get_id());
+      used.insert(rig.notes[i].share);
+    }
+    EXPECT_EQ(used.size(), count);
+    size_t closed = 0;
+    for (const auto& share : rig.shares) closed += share->closed.size();
+    EXPECT_EQ(closed, kConnections);  // by the Finish of the sessions: nothing else has closed them
+  }
+}
+
+TEST(Shares, ConnectionsOfTwoHostsStayTogether) {
+  Rig rig(4);
+  for (fabric::ConnectionId id = 1; id <= 60; ++id) {
+    const int client = static_cast<int>(id) % 6;
+    const bool turned = id % 2 == 0;
+    rig.Tell(EventKind::kOpened, id, turned ? 99 : client, turned ? client : 99);
+    rig.Tell(EventKind::kGap, id, turned ? 99 : client, turned ? client : 99);
+  }
+  rig.sink->Finish();
+  std::map<int, std::set<size_t>> shares_of;
+  std::set<size_t> used;
+  for (const Note& note : rig.notes) {
+    shares_of[static_cast<int>(note.connection) % 6].insert(note.share);
+    used.insert(note.share);
+  }
+  ASSERT_EQ(shares_of.size(), 6u);
+  for (const auto& [client, shares] : shares_of) EXPECT_EQ(shares.size(), 1u) << client;
+  EXPECT_EQ(used.size(), 4u);
+}
+
+TEST(Shares, WhatMayConcernAllGoesToAll) {
+  Rig rig(3);
+  fabric::Aside aside;
+  aside.length = 1;
+  aside.kind = fabric::Aside::Kind::kRpcbind;
+  rig.sink->OnAside(aside);
+  aside.length = 2;
+  aside.kind = fabric::Aside::Kind::kRefused;
+  rig.sink->OnAside(aside);
+  rig.sink->Finish();
+  ASSERT_EQ(rig.notes.size(), 4u);
+  EXPECT_EQ(rig.notes[0].gap, 1u);
+  for (size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(rig.notes[i].gap, 2u);
+    EXPECT_EQ(rig.notes[i].share, i - 1);
+  }
+}
+
+TEST(Shares, NothingIsTold) {
+  Rig rig(3);
+  rig.sink->Finish();
+  EXPECT_TRUE(rig.notes.empty());
+  EXPECT_EQ(rig.sink->stats().connections, 0u);
+}
+
+}  // namespace
+}  // namespace stag::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// EventBatch: what went in comes out, when what it was a view of is long gone.
+#include "session/fabric/event_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/session/fabric/recorder.h"
+
+namespace stag::fabric {
+namespace {
+
+using stag::test::Describe;
+using stag::test::Recorder;
+
+std::vector<std::byte> Filled(size_t size, int with) {
+  return std::vector<std::byte>(size, static_cast<std::byte>(with));
+}
+
+// Everything as text, in order.
+class Teller : public Recorder {
+ public:
+  void OnEvent(const Event& e) override {
+    Recorder::OnEvent(e);
+    told.push_back(Describe(events.back()));
+  }
+  void OnAside(const Aside& aside) override {
+    told.push_back("aside " + std::to_string(aside.frame.number) + ' ' + std::to_string(aside.bytes.size()) + ' ' +
+                   std::to_string(aside.bytes.empty() ? 0 : std::to_integer<int>(aside.bytes.front())));
+  }
+  std::vector<std::string> told;
+};
+
+void AddSends(EventBatch& batch, Teller& direct, size_t count, size_t bytes) {
+  for (size_t i = 0; i < count; ++i) {
+    ConnectionInfo info;
+    info.id = static_cast<ConnectionId>(i + 1);
+    const std::vector<std::byte> sent = Filled(bytes, static_cast<int>(i)), said = Filled(7, 2);
+    Event event;
+    event.kind = EventKind::kSend;
+    event.connection = &info;
+    event.now.number = i + 1;
+    event.bytes = sent;
+    event.private_data = said;
+    event.length = bytes;
+    batch.Add(event, 100 + i);
+    direct.OnEvent(event);
+    if (i % 3 == 0) {
+      Aside aside;
+      aside.frame.number = i + 1;
+      aside.bytes = said;
+      batch.Add(aside, 100 + i);
+      direct.OnAside(aside);
+    }
+  }
+}
+
+TEST(EventBatch, KeepsOrderBytesAndConnections) {
+  EventBatch batch;
+  for (const size_t bytes : {0, 1, 1000, 65536, 65537, 300000}) {
+    Teller direct, later;
+    AddSends(batch, direct, 10, bytes);
+    EXPECT_EQ(batch.size(), 14u);
+    EXPECT_EQ(batch.bytes(), 10 * bytes + 14 * 7);
+    std::vector<uint64_t> numbers, frames;
+    batch.Give(later, [&](uint64_t number, const FrameRef& now) {
+      numbers.push_back(number);
+      frames.push_back(now.number);
+    });
+    EXPECT_EQ(later.told, direct.told) << bytes;
+    ASSERT_EQ(numbers.size(), 14u);
+    EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+    for (size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], frames[i] + 99);
+    batch.Clear();
+    EXPECT_EQ(batch.size(), 0u);
+    EXPECT_EQ(batch.bytes(), 0u);
+  }
+}
+
+TEST(EventBatch, AnEmptyOneGivesNothing) {
+  EventBatch batch;
+  Teller later;
+  batch.Give(later, [](uint64_t, const FrameRef&) { FAIL(); });
+  EXPECT_TRUE(later.told.empty());
+}
+
+}  // namespace
+}  // namespace stag::fabric
