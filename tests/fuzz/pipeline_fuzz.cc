@@ -4,7 +4,8 @@
 // fabric, then actions of the two peers, which become packets with right checksums and sequence numbers (the scripts of
 // pcaps/generator); so that what is mutated is what the peers say, not how it is framed. Then the same packets are
 // analysed once more with some of them doubled and some neighbours swapped: nothing may be found that was not found
-// before, no message may have other bytes, and doubled packets alone change nothing at all.
+// before, no message may have other bytes, and doubled packets alone change nothing at all. The peers exchange two
+// calls at the end, so that nothing depends on who was heard last.
 #include <cstdio>
 #include <cstdlib>
 
@@ -41,9 +42,12 @@ class Story {
           rpcrdma::PrivateData{1, static_cast<uint8_t>(settings >> 1 & 1), static_cast<uint8_t>(settings >> 2 & 3), 3},
           settings & 16 ? std::nullopt : std::optional(rpcrdma::PrivateData{1, 1, 3, 3}));
     for (int i = 0; i < kMaxActions && in_.remaining() > 0 && !closed_; ++i) Act();
+    if (!closed_) Farewell();
     script_->Settle();
     return capture_.File();
   }
+  // Frames before the farewell.
+  uint64_t size() const { return size_; }
 
  private:
   struct Read {
@@ -52,6 +56,15 @@ class Story {
     uint64_t offset;
     uint32_t length;
   };
+
+  // What waits until a side is heard again is found now.
+  void Farewell() {
+    size_ = capture_.size();
+    for (const uint32_t xid : {100u, 101u}) {
+      script_->SendBytes(0, MessageBytes(MakeHeader(rpcrdma::kMsg, xid), GetattrCall(xid)));
+      script_->SendBytes(1, MessageBytes(MakeHeader(rpcrdma::kMsg, xid), GetattrReply(xid)));
+    }
+  }
 
   void Act() {
     const uint8_t what = in_.U8();
@@ -91,7 +104,10 @@ class Story {
         return;
       case 13: return script_->RepeatFrame(script_->frame());
       case 14: script_->Lost([&] { Send(side, MakeHeader(rpcrdma::kMsg, Xid()), GetattrCall(Xid())); }); return;
-      default: closed_ = true; return script_->Close();
+      default:
+        closed_ = true;
+        Farewell();
+        return script_->Close();
     }
   }
 
@@ -164,6 +180,7 @@ class Story {
   std::vector<Read> reads_;
   std::array<bool, 2> sent_{};
   bool closed_ = false;
+  uint64_t size_ = 0;
 };
 
 std::vector<OwnedFrame> Load(Bytes file) {
@@ -207,13 +224,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Cursor in(std::as_bytes(std::span(data, size)));
   const uint8_t first = in.U8(), places = in.U8();
   const bool iwarp = first % 3 == 2;
-  std::vector<OwnedFrame> frames = Load(Story(iwarp ? evidence::Fabric::kIwarp : evidence::Fabric::kRoce, in).Tell());
+  Story story(iwarp ? evidence::Fabric::kIwarp : evidence::Fabric::kRoce, in);
+  std::vector<OwnedFrame> frames = Load(story.Tell());
   if (first % 3 == 1)
     for (OwnedFrame& frame : frames) ToInfiniBand(frame);
-  if (frames.empty()) return 0;
+  if (story.size() == 0) return 0;
   const Analysis whole = Analyse(frames);
-  const size_t place = places % frames.size();
+  const size_t place = places % story.size();
   Compare(Analyse(Duplicated(frames, place)), whole, true);
-  if (place + 1 < frames.size()) Compare(Analyse(SwappedWithNext(frames, place)), whole, false);
+  if (place + 1 < story.size()) Compare(Analyse(SwappedWithNext(frames, place)), whole, false);
   return 0;
 }
