@@ -2,7 +2,7 @@
 """Compares what stag makes of a real capture with what is known of it.
 
 golden.py transactions STAG CAPTURE EXPECTED.jsonl
-    Every line of EXPECTED (from an independent decoder; without connection and rtt_us) must be a line of
+    Every line of EXPECTED (from an independent decoder; without connection and rtt_us, or with less) must be a line of
     `stag transactions --format jsonl`, in the same order, and nothing else may be listed but calls answered by RDMA_ERROR.
 golden.py extract STAG CAPTURE CONTENTS [NAME...]
     Every byte that `stag extract` says it read from a file whose name is in the directory CONTENTS must be that file's
