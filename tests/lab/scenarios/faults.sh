@@ -78,7 +78,8 @@ generate_during() {
   say "stag generate, ${what[$1]}"
   during $1 file_written $STAG generate "${load_options[@]}" --rate 60 --calls 600 --reconnect 100
   [ "$(field calls) $(field ok) $(field lost) $(field wrong) $(field unsent)" = "600 600 0 0 0" ] ||
-    fail "of 600 calls $(field calls) ended, $(field ok) well, $(field lost) were lost, $(field wrong) wrong, $(field unsent) unsent"
+    fail "of 600 calls $(field calls) ended, $(field ok) well, $(field lost) were lost, $(field wrong) wrong, $(field unsent)" \
+      "unsent: $(grep -o '"failures":\[[^]]\+\]' /tmp/out)"
   echo "600 calls ended well, $(field resent) sent again, on $(field connections) connection(s)"
 }
 replay_during() {
