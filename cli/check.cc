@@ -130,8 +130,7 @@ int CheckInTeam(const Options& options, scale::Team& team) {
   const auto filter = [&of_rank](conformance::FindingSink& next) -> conformance::FindingSink& {
     return of_rank.Before(next);
   };
-  const auto nowhere = [](std::string_view) {};
-  Output output = team.leads() ? Output(options) : Output(options, nowhere);
+  Output output = OutputOf(options, &team);
   const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output);
   conformance::Playback playback(*reporter, acceptance.Before(*reporter));
   const int status = ForEachFileOfTeam(
@@ -156,6 +155,7 @@ void AddCheck(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
   AddCaptureOptions(*command, *options, Formats::kReports);
   AddJobs(*command, *options);
+  AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes one report, the same as without");
   AddChoice<Profile>(*command, "--profile", options->engine.profile,
                      {{"auto", Profile::kAuto},

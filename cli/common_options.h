@@ -29,6 +29,7 @@ struct CommonOptions {
   uint64_t memory = 256u << 20;  // bytes
   uint32_t jobs = 1;             // threads that analyse one capture, besides the one that reads it; 1: none besides
   std::vector<std::string> files;
+  std::string output;  // a file for the results; empty: stdout
 };
 
 // Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.

@@ -51,6 +51,10 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
   AddMemory(command, options);
 }
 
+void AddOutputFile(CLI::App& command, CommonOptions& options) {
+  command.add_option("-o,--output", options.output, "Write the results to this file, not to stdout")->type_name("FILE");
+}
+
 void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what) {
   command.add_flag("--mpi", options.mpi, "Under mpirun: " + what);
 }

@@ -45,6 +45,8 @@ enum class Formats : uint8_t { kLines, kReports, kTests };
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 // Adds --memory.
 void AddMemory(CLI::App& command, CommonOptions& options);
+// Adds --output.
+void AddOutputFile(CLI::App& command, CommonOptions& options);
 // Adds --mpi; `what` completes "Under mpirun: ".
 void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what);
 // Adds --jobs.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 namespace stag::cli {
 namespace {
@@ -15,11 +17,17 @@ constexpr Style kColors = {"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[3
 
 thread_local const std::function<void(std::string_view)>* complaints_to = nullptr;
 
-bool WantColors(Color color) {
+int Create(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  return descriptor;
+}
+
+bool WantColors(Color color, int descriptor) {
   if (color != Color::kAuto) return color == Color::kAlways;
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
-  return (!no_color || !*no_color) && !(term && std::strcmp(term, "dumb") == 0) && isatty(STDOUT_FILENO);
+  return (!no_color || !*no_color) && !(term && std::strcmp(term, "dumb") == 0) && isatty(descriptor);
 }
 
 int64_t NowNs() {
@@ -30,11 +38,17 @@ int64_t NowNs() {
 }  // namespace
 
 Output::Output(const CommonOptions& options, std::function<void(std::string_view)> write)
-    : write_(std::move(write)), terminal_(!write_ && isatty(STDOUT_FILENO) != 0) {
-  if (options.format == Format::kText && WantColors(options.color)) style_ = kColors;
+    : write_(std::move(write)),
+      descriptor_(write_ || options.output.empty() ? STDOUT_FILENO : Create(options.output)),
+      terminal_(!write_ && isatty(descriptor_) != 0) {
+  if (options.format == Format::kText && WantColors(options.color, descriptor_)) style_ = kColors;
 }
 
-Output::~Output() { Flush(); }
+Output::~Output() {
+  Flush();
+  if (descriptor_ != STDOUT_FILENO && ::close(descriptor_) != 0)
+    Complain("cannot write the results: {}", std::strerror(errno));
+}
 
 void Output::Flush() {
   if (before_write_ && terminal_ && buffer_.size() > 0) before_write_();
@@ -45,7 +59,7 @@ void Output::Flush() {
     left = 0;
   }
   while (left > 0) {
-    const ssize_t n = write(STDOUT_FILENO, data, left);
+    const ssize_t n = ::write(descriptor_, data, left);
     if (n >= 0) {
       data += n;
       left -= static_cast<size_t>(n);

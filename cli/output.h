@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Output: results to stdout through one large buffer, and diagnostics to stderr. When the reader of a pipe has gone
+// Output: results to stdout or a file through one large buffer, and diagnostics to stderr. When the reader of a pipe has gone
 // (EPIPE) output is quietly dropped and closed() tells the command to stop; another write error is reported once.
 #pragma once
 
@@ -30,7 +30,7 @@ struct Style {
 
 class Output {
  public:
-  // `write`: where results go in place of stdout.
+  // Creates options.output; throws std::runtime_error when it cannot. `write`: where results go in place of that.
   explicit Output(const CommonOptions& options, std::function<void(std::string_view)> write = nullptr);
   ~Output();  // flushes
   Output(const Output&) = delete;
@@ -58,6 +58,7 @@ class Output {
   Style style_;
   std::function<void()> before_write_;
   std::function<void(std::string_view)> write_;
+  int descriptor_;
   bool terminal_ = false;
   bool stopped_ = false, closed_ = false, failed_ = false;
 };

@@ -54,9 +54,4 @@ int RunLoad(const Options& options, int (*run)(Options options, scale::Team* tea
   });
 }
 
-// The output of a rank: only rank 0's is seen.
-inline Output OutputOf(const CommonOptions& options, const scale::Team* team) {
-  return !team || team->leads() ? Output(options) : Output(options, [](std::string_view) {});
-}
-
 }  // namespace stag::cli

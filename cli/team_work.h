@@ -18,6 +18,11 @@ namespace stag::cli {
 // that the launcher's is that of rank 0. Complains, and ends all ranks, when anything is thrown.
 int RunInTeam(const std::function<int(scale::Team& team)>& run);
 
+// The output of a rank, or of a process without team: only rank 0's is seen.
+inline Output OutputOf(const CommonOptions& options, const scale::Team* team) {
+  return !team || team->leads() ? Output(options) : Output(options, [](std::string_view) {});
+}
+
 // Whether `trouble` is empty on every rank; else rank 0 complains of the first. Every rank calls it.
 bool AllFine(scale::Team& team, const std::string& trouble);
 

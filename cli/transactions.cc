@@ -109,7 +109,7 @@ int ListAlone(const CommonOptions& options) {
 }
 
 int ListInTeam(const CommonOptions& options, scale::Team& team) {
-  Output output(options);
+  Output output = OutputOf(options, &team);
   return ForEachFileOfTeam(
       team, options, output,
       [&](const std::string& file, Output& to_leader, FileSays&) { return ListFile(file, options, to_leader); },
@@ -124,6 +124,7 @@ void AddTransactions(CLI::App& app, Run& run) {
       app.add_subcommand("transactions", "A line per RPC: frames, procedure, chunks, sizes, time, status");
   AddCaptureOptions(*command, *options);
   AddJobs(*command, *options);
+  AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the lines, the same as without");
   command->footer(
       "Every Call that was captured is listed, in order of its last packet; \"call\" and \"reply\" are frame numbers. "

@@ -119,6 +119,10 @@ class Mpi(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertGreater(len(done.stdout), 100000)
         self.same(2, "transactions", "--color", "always", *CASES)
+        lines = self.directory / "lines.txt"
+        done = run(*MPIRUN, "-n", 2, STAG, "transactions", "--mpi", "--output", lines, *CASES)
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        self.assertEqual(lines.read_bytes(), run(STAG, "transactions", *CASES).stdout)
         self.same(2, "transactions", "--quiet", REAL[0])
 
     def generate(self, ranks, server, *arguments):

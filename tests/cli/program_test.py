@@ -221,6 +221,18 @@ class Results(Base):
             self.assertEqual(done.stderr, b"")
             self.assertIn(done.returncode, (0, 1))
 
+    def test_output_goes_to_a_file(self):
+        path = self.directory / "results"
+        for command in ("transactions", "check"):
+            with self.subTest(command=command):
+                path.write_bytes(b"what was there before, and is longer than what comes\n" * 100000)
+                done, to_file = stag(command, CAPTURE), stag(command, "--output", str(path), CAPTURE)
+                self.assertEqual((to_file.returncode, to_file.stdout), (done.returncode, b""))
+                self.assertEqual(path.read_bytes(), done.stdout)
+        done = stag("check", "-o", str(self.directory / "missing" / "results"), CAPTURE)
+        self.status(done, 2)
+        self.assertTrue(done.stderr.startswith(b"stag: cannot write "), done.stderr)
+
     def test_a_full_disk_is_told(self):
         if not os.path.exists("/dev/full"):
             self.fail("/dev/full is missing")
