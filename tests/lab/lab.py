@@ -181,6 +181,10 @@ class Machine:
                 return 2
             time.sleep(0.1)
 
+    def is_broken(self):
+        """Its kernel has lost a thread at least (a BUG, an oops)."""
+        return "---[ end trace" in (self.folder / "console").read_text(errors="replace")
+
     def leave(self):
         """What runs there is ended."""
         if self.cancel:
@@ -249,6 +253,9 @@ def run(machine, build, options):
         shutil.copytree(kept, options.keep, dirs_exist_ok=True)
     say(f"{' '.join(options.words)}: {'fine' if status == 0 else f'failed ({status})'}, "
         f"{time.monotonic() - begin:.0f} s")
+    if machine.is_up() and machine.is_broken():
+        say("the kernel of this machine is broken: it is not used again")
+        machine.stop()
     if status != 0 and options.linger:
         machine.stop()
     return 0 if status == 0 else 1

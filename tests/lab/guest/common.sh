@@ -18,6 +18,7 @@ begin() {
     ! mountpoint -q /export || umount -R /export
   fi
   rm -rf /tmp/* /share/keep
+  dmesg -C
   sysctl -qw fs.leases-enable=1
 }
 
@@ -35,7 +36,10 @@ die() {
   dmesg | tail -n 5
   exit 1
 }
+# oopses: what the kernel said of itself since the scenario began; such a machine is not used again (lab.py).
+oopses() { dmesg | grep -E 'kernel BUG|BUG: |Oops: |soft lockup|hung_task|blocked for more than'; }
 finish() {
+  [ -n "${oopses_are_known:-}" ] || ! oopses || fail "the kernel is broken"
   [ $failures -eq 0 ] || die "$failures failures"
   exit 0
 }

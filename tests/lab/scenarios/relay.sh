@@ -76,13 +76,21 @@ mounted() {
   [ $version = 3 ] || grep -qE '^callbacks, server side +[1-9]' /tmp/relay.out || fail "no callback crossed"
 }
 
-# Of NULL at depth 1: direct, and through the relay.
+# reads ADDRESS PORT: milliseconds that the kernel's client takes for a READ of 4 KiB, one at a time.
+reads() {
+  timeout 120 mount -t nfs -o vers=3,proto=rdma,port=$2,mountproto=tcp,nolock $1:/export $mnt || die "mount failed"
+  LC_ALL=C dd if=$mnt/slow of=/dev/null bs=4K iflag=direct 2>&1 | awk '/copied/ { print $(NF - 3) * 1000 / 300 }'
+  umount $mnt
+}
+# At depth 1, direct and through the relay: NULL by stag generate, and READ by the kernel's client.
 latency() {
   say "latency of NULL at depth 1: direct, and through the relay"
   start_relay
   load() { $STAG generate "$@" --mode null --depth 1 --calls 1500 --quiet | grep -E '^(operation|NULL)'; }
   load --to $SERVER:20049 --transport ${kind}0
   load --to $CLIENT:20050 --transport ${kind}1
+  head -c 1200K /dev/urandom > /export/slow
+  for _ in 1 2 3; do echo "READ of 4 KiB: direct $(reads $SERVER 20049) ms, through the relay $(reads $CLIENT 20050) ms"; done
   end_relay
 }
 
