@@ -8,7 +8,7 @@ devices "${kind%-soft}"
 fresh_knfsd
 transport=${kind}0
 [ "$kind" != siw-soft ] || transport=iwarp
-$STAG probe $SERVER:20049 --transport $transport --export /export --timeout 20s > /tmp/probe 2>&1
+$STAG probe $SERVER:20049 --transport $transport --export /export --timeout 10s > /tmp/probe 2>&1
 status=$?
 grep -v '^passed' /tmp/probe
 [ $status = 1 ] || fail "stag probe ends with $status"
