@@ -14,6 +14,11 @@ constexpr uint8_t kTagged = 0x80, kLast = 0x40;
 constexpr uint32_t kSegmentLengthValid = 0x8000, kDdpIncluded = 0x4000, kRdmapIncluded = 0x2000;
 constexpr uint32_t kSiwSegmentLengthValid = 0x100, kSiwDdpIncluded = 0x200, kSiwRdmapIncluded = 0x400;
 
+// Of the first word of a Terminate. Without M, D and R say nothing.
+uint16_t ReservedOf(uint32_t control) {
+  return static_cast<uint16_t>(control & (control & kSegmentLengthValid ? 0x1fffu : 0x7fffu));
+}
+
 DdpHeader ReadHeader(Cursor& cursor) {
   DdpHeader h;
   const uint8_t ddp = cursor.U8(), rdmap = cursor.U8();
@@ -125,7 +130,7 @@ ParseStatus DecodeTerminate(Bytes captured, uint64_t wire_length, Terminate& out
   out.layer = static_cast<uint8_t>(control >> 28);
   out.type = static_cast<uint8_t>((control >> 24) & 0xf);
   out.code = static_cast<uint8_t>(control >> 16);
-  out.reserved = static_cast<uint16_t>(control & 0x1fff);
+  out.reserved = ReservedOf(control);
   constexpr uint32_t kFlags = 0xffff;
   if ((control & kSiwSegmentLengthValid) &&
       (control & kFlags & ~(kSiwSegmentLengthValid | kSiwDdpIncluded | kSiwRdmapIncluded)) == 0) {
@@ -159,7 +164,8 @@ void EncodeTerminate(const Terminate& t, std::vector<std::byte>& out) {
   const uint32_t first = (siw ? t.type : t.layer) & 0xfu, second = (siw ? t.layer : t.type) & 0xfu;
   const uint32_t flags =
       siw ? kSiwSegmentLengthValid | (d ? kSiwDdpIncluded : 0) | (r ? kSiwRdmapIncluded : 0)
-          : (m ? kSegmentLengthValid : 0) | (d ? kDdpIncluded : 0) | (r ? kRdmapIncluded : 0) | (t.reserved & 0x1fffu);
+      : m ? kSegmentLengthValid | (d ? kDdpIncluded : 0) | (r ? kRdmapIncluded : 0) | (t.reserved & 0x1fffu)
+          : t.reserved & 0x7fffu;
   Writer writer(out);
   writer.U32(first << 28 | second << 24 | static_cast<uint32_t>(t.code) << 16 | flags);
   if (m) writer.U16(*t.segment_length);

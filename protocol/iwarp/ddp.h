@@ -92,7 +92,7 @@ struct Terminate {
   uint8_t layer = 0;  // 4 bits
   uint8_t type = 0;   // 4 bits
   uint8_t code = 0;
-  uint16_t reserved = 0;  // 13 bits
+  uint16_t reserved = 0;  // 13 bits; 15 without `segment_length`: D and R say nothing then
   // Of what is refused, as the peer sent it: the length of its DDP segment (M flag), its DDP header (D flag), and its
   // Read Request (R flag).
   std::optional<uint16_t> segment_length;
