@@ -44,6 +44,12 @@ void PutJson(Buffer& out, std::string_view text) {
   out.push_back('"');
 }
 
+void PutNumber(Buffer& out, uint64_t value, size_t width, char fill) {
+  const fmt::format_int digits(value);
+  for (size_t n = digits.size(); n < width; ++n) out.push_back(fill);
+  out.append(digits.data(), digits.data() + digits.size());
+}
+
 void PutHex(Buffer& out, Bytes bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   for (const std::byte b : bytes) {

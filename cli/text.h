@@ -14,6 +14,9 @@
 
 namespace stag::cli {
 
+// A decimal number, filled on the left up to `width` characters.
+void PutNumber(Buffer& out, uint64_t value, size_t width = 0, char fill = ' ');
+
 // Bytes of the well-formed UTF-8 sequence at the start of `text` (not empty); 0 when there is none.
 size_t Utf8Length(std::string_view text);
 // A JSON string with its quotes; bytes that are not UTF-8 become U+FFFD.

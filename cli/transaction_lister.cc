@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/transaction_lister.h"
 
+#include <array>
 #include <cstring>
 
 #include "cli/text.h"
@@ -163,11 +164,25 @@ class TextLister final : public TransactionLister {
 
  private:
   void PutLine(Buffer& out, const Transaction& t) override {
-    Put(out, "{:>8} ", t.call_frame.number);
+    PutNumber(out, t.call_frame.number, 8);
+    out.push_back(' ');
     PutCell(out, t.reply_frame.number != 0, t.reply_frame.number, 8);
     const int64_t since = t.call_frame.time_ns - clock_.first_time_ns;
-    Put(out, " {:>5}.{:06}  {:>4} {:<3}  0x{:08x}  ", since / 1'000'000'000,
-        since < 0 ? 0 : since % 1'000'000'000 / 1000, t.connection, t.backward ? "s>c" : "c>s", t.xid);
+    if (since < 0) {  // times that go back
+      Put(out, " {:>5}.000000  ", since / 1'000'000'000);
+    } else {
+      out.push_back(' ');
+      PutNumber(out, static_cast<uint64_t>(since / 1'000'000'000), 5);
+      out.push_back('.');
+      PutNumber(out, static_cast<uint64_t>(since % 1'000'000'000 / 1000), 6, '0');
+      Put(out, "  ");
+    }
+    PutNumber(out, t.connection, 4);
+    Put(out, t.backward ? " s>c  0x" : " c>s  0x");
+    std::array<std::byte, 4> xid;
+    StoreBe32(xid.data(), t.xid);
+    PutHex(out, xid);
+    Put(out, "  ");
     PutPadded(out, 23, [&] {
       Put(out, t.call_header.status == ParseStatus::kOk ? CallFormName(t.call_form) : "?");
       Put(out, " > ");
@@ -193,12 +208,10 @@ class TextLister final : public TransactionLister {
     out.push_back('\n');
   }
 
-  static void PutCell(Buffer& out, bool known, uint64_t value, int width) {
-    if (known) {
-      Put(out, "{:>{}}", value, width);
-    } else {
-      Put(out, "{:>{}}", '-', width);
-    }
+  static void PutCell(Buffer& out, bool known, uint64_t value, size_t width) {
+    if (known) return PutNumber(out, value, width);
+    for (size_t n = 1; n < width; ++n) out.push_back(' ');
+    out.push_back('-');
   }
 
   template <typename Fn>
@@ -228,7 +241,10 @@ class TextLister final : public TransactionLister {
     const rpc::CallHeader& call = t.call_rpc;
     Put(out, style.cyan);
     if (const char* program = rpc::ProgramName(call.program, call.version)) {
-      Put(out, "{}v{} ", program, call.version);
+      Put(out, std::string_view(program));
+      out.push_back('v');
+      PutNumber(out, call.version);
+      out.push_back(' ');
     } else {
       Put(out, "program {} v{} ", call.program, call.version);
     }

@@ -31,13 +31,16 @@ using session::Transaction;
 enum class Bucket : uint8_t {
   kSetup,         // Context::event: set-up messages, kOpened
   kMessage,       // message; transaction unless it belongs to none
+  kCall,          // likewise, of messages that are Calls,
+  kReply,         // Replies,
+  kError,         // RDMA_ERROR,
+  kAnswer,        // Replies and RDMA_ERROR; to all others the rule does not apply
   kCallComplete,  // transaction: its Call is as complete as it will be
   kRdma,          // operation, event
   kNak,           // event
   kClosed,        // event; never for the end of the capture
   kAside,         // aside; `connection` and `state` are those of no connection
 };
-inline constexpr size_t kBuckets = 7;
 
 struct Violation {
   std::string message;        // one sentence

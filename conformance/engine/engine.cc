@@ -11,7 +11,7 @@
 
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/check.h"
-#include "conformance/engine/selection.h"
+#include "conformance/engine/questions.h"
 #include "protocol/base/check.h"
 
 namespace stag::conformance {
@@ -20,22 +20,9 @@ namespace {
 
 using fabric::Event;
 
-constexpr size_t kProfiles = 3;
 constexpr size_t kMaxHeld = 1024;    // per connection
 constexpr size_t kMaxPeers = 256;    // pairs of peers remembered past their connections
 constexpr size_t kMaxRefused = 256;  // refused xids remembered past their connections
-
-size_t IndexOf(Profile profile) { return static_cast<size_t>(profile) - 1; }
-
-struct RuleState {
-  bool selected = false;
-  RuleTally tally;
-};
-
-struct ActiveCheck {
-  CheckFunction* check = nullptr;
-  size_t rule = 0;  // index in the catalogue
-};
 
 struct Staged {
   size_t rule = 0;
@@ -88,11 +75,12 @@ std::optional<Procedure> ProcedureOf(const Context& context) {
 }  // namespace
 
 struct Engine::Impl {
-  Impl(const EngineOptions& engine_options, FindingSink& finding_sink);
+  Impl(const EngineOptions& engine_options, FindingSink& finding_sink)
+      : options(engine_options), sink(finding_sink), questions(engine_options) {}
 
   Judged* Find(const Connection& connection);
   Context MakeContext(const Connection& connection, ConnectionState& state) const;
-  void Run(Bucket bucket, Context& context, Judged& judged);
+  void Run(Lane lane, Context& context, Judged& judged);
   void Merge();
   Finding MakeFinding(const Context& context, Staged& staged) const;
   static Until HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation);
@@ -105,8 +93,7 @@ struct Engine::Impl {
 
   EngineOptions options;
   FindingSink& sink;
-  std::vector<RuleState> rules;  // parallel to Catalogue()
-  std::array<std::array<std::vector<ActiveCheck>, kBuckets>, kProfiles> active;
+  Questions questions;
   std::unordered_map<session::ConnectionId, std::unique_ptr<Judged>> connections;
   std::vector<Staged> staged;
   std::vector<Peers> peers;
@@ -116,24 +103,6 @@ struct Engine::Impl {
   Connection outside;  // stands for the connection of what belongs to none: number 0
   Judged outside_judged;
 };
-
-Engine::Impl::Impl(const EngineOptions& engine_options, FindingSink& finding_sink)
-    : options(engine_options), sink(finding_sink), rules(Catalogue().size()) {
-  const std::span<const RuleInfo> catalogue = Catalogue();
-  for (size_t i = 0; i < catalogue.size(); ++i) {
-    rules[i].tally.rule = &catalogue[i];
-    rules[i].selected = IsSelected(catalogue[i], options.select, options.ignore);
-  }
-  for (const CheckEntry& entry : Checks()) {
-    const RuleInfo* rule = FindRule(entry.id);
-    STAG_CHECK(rule != nullptr);
-    const size_t index = static_cast<size_t>(rule - catalogue.data());
-    if (!rules[index].selected) continue;
-    for (const Profile profile : {Profile::kRfc8166, Profile::kRfc5666bis, Profile::kRfc5666})
-      if (IsInForce(*rule, profile))
-        active[IndexOf(profile)][static_cast<size_t>(entry.bucket)].push_back({entry.check, index});
-  }
-}
 
 // The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA.
 Judged* Engine::Impl::Find(const Connection& connection) {
@@ -158,15 +127,19 @@ Context Engine::Impl::MakeContext(const Connection& connection, ConnectionState&
   return context;
 }
 
-void Engine::Impl::Run(Bucket bucket, Context& context, Judged& judged) {
+void Engine::Impl::Run(Lane lane, Context& context, Judged& judged) {
   staged.clear();
-  for (const ActiveCheck& check : active[IndexOf(context.profile)][static_cast<size_t>(bucket)]) {
-    const Outcome outcome = check.check(context);
-    ++rules[check.rule].tally[outcome];
+  for (const Questions::Check& check : questions.Ask(context.profile, lane)) {
+    const Outcome outcome = check.ask(context);
+    ++(*check.tally)[outcome];
     if (outcome != Outcome::kFail || !context.violation()) continue;
     staged.push_back({check.rule, std::move(*context.violation()), {}, false});
     context.violation().reset();
   }
+#ifndef NDEBUG
+  for (const Questions::Check& other : questions.Others(context.profile, lane))
+    STAG_CHECK(other.ask(context) == Outcome::kNotApplicable);
+#endif
   if (staged.empty()) return;
   if (staged.size() > 1) Merge();
   std::ranges::stable_sort(staged, {}, &Staged::rule);
@@ -308,7 +281,7 @@ void Engine::Impl::Release(const Connection& connection, Held& held) {
 
 // A finding that turned out to be none.
 void Engine::Impl::Drop(const Held& held, Outcome instead) {
-  RuleTally& tally = rules[static_cast<size_t>(held.finding.rule - Catalogue().data())].tally;
+  RuleTally& tally = questions.tally(*held.finding.rule);
   --tally[Outcome::kFail];
   ++tally[instead];
 }
@@ -356,7 +329,7 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
   if (!judged) return;
   Context context = impl_->MakeContext(connection, judged->state);
   context.event = &event;
-  impl_->Run(Bucket::kSetup, context, *judged);
+  impl_->Run(Lane::kSetup, context, *judged);
   impl_->Remember(connection);
 }
 
@@ -367,7 +340,7 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
         event.close_reason != fabric::CloseReason::kEvicted) {
       Context context = impl_->MakeContext(connection, judged->state);
       context.event = &event;
-      impl_->Run(Bucket::kClosed, context, *judged);
+      impl_->Run(Lane::kClosed, context, *judged);
       std::erase_if(judged->held, [&](Held& held) {
         const bool decided = held.until != Until::kHeard;
         if (decided) impl_->Release(connection, held);
@@ -388,7 +361,7 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   Context context = impl_->MakeContext(connection, judged->state);
   context.message = &message;
   context.transaction = transaction;
-  impl_->Run(Bucket::kMessage, context, *judged);
+  impl_->Run(LaneOf(message.role), context, *judged);
   judged->state.After(connection, message, transaction);
   impl_->surroundings.After(connection, message, transaction);
 }
@@ -398,7 +371,7 @@ void Engine::OnAside(const fabric::Aside& aside) {
   impl_->outside.now = aside.frame;
   Context context = impl_->MakeContext(impl_->outside, impl_->outside_judged.state);
   context.aside = &aside;
-  impl_->Run(Bucket::kAside, context, impl_->outside_judged);
+  impl_->Run(Lane::kAside, context, impl_->outside_judged);
   impl_->surroundings.After(aside);
 }
 
@@ -409,7 +382,7 @@ void Engine::OnCallComplete(const session::Connection& connection, const session
   if (!judged) return;
   Context context = impl_->MakeContext(connection, judged->state);
   context.transaction = &transaction;
-  impl_->Run(Bucket::kCallComplete, context, *judged);
+  impl_->Run(Lane::kCallComplete, context, *judged);
 }
 
 void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
@@ -424,7 +397,7 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   context.operation = &operation;
   context.event = operation.event;
   context.transaction = operation.transaction;
-  impl_->Run(Bucket::kRdma, context, *judged);
+  impl_->Run(Lane::kRdma, context, *judged);
   judged->state.After(operation);
 }
 
@@ -437,7 +410,7 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
   if (RefusesAccess(event)) impl_->Refuse(connection, judged->state);
   Context context = impl_->MakeContext(connection, judged->state);
   context.event = &event;
-  impl_->Run(Bucket::kNak, context, *judged);
+  impl_->Run(Lane::kNak, context, *judged);
 }
 
 void Engine::OnGap(const session::Connection& connection, const Event& event) {
@@ -455,11 +428,6 @@ void Engine::OnTransaction(const session::Connection& connection, const session:
   if (Judged* judged = impl_->Find(connection)) judged->state.Ended(transaction);
 }
 
-std::vector<RuleTally> Engine::Tallies() const {
-  std::vector<RuleTally> out;
-  for (const RuleState& rule : impl_->rules)
-    if (rule.selected && rule.tally.rule->implemented) out.push_back(rule.tally);
-  return out;
-}
+std::vector<RuleTally> Engine::Tallies() const { return impl_->questions.Tallies(); }
 
 }  // namespace stag::conformance

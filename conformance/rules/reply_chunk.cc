@@ -52,22 +52,13 @@ constexpr uint64_t kFixedResults[22] = {
     160,           // COMMIT
 };
 
-struct Offer {
-  ReplyLimit limit;
-  uint32_t threshold = 0;
-};
-// For a Call with its payload inline, when the threshold of its Reply is known.
-std::optional<Offer> ViewOffer(const Context& c) {
+// The threshold of the Reply, for a Call with its payload inline; nullopt also when it is not known.
+std::optional<uint32_t> ReplyThreshold(const Context& c) {
   const Message& m = *c.message;
   if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.header.proc != rpcrdma::kMsg)
     return std::nullopt;
   if (m.call.status != ParseStatus::kOk || m.call.opaque_arguments()) return std::nullopt;
-  const auto threshold = ThresholdOf(c, Side(1 - m.from));
-  if (!threshold) return std::nullopt;
-  Offer offer;
-  offer.threshold = *threshold;
-  (void)nfs::WalkCall(m.call, m.payload, m.payload_length, offer.limit);
-  return offer;
+  return ThresholdOf(c, Side(1 - m.from));
 }
 
 bool OffersReplyChunk(const Context& c) {
@@ -86,18 +77,20 @@ std::span<const Segment> Returned(const Context& c) { return c.message->header.O
 // READ without a Write chunk, READDIR and READDIRPLUS. Procedures with small or unknown results are not judged. A note
 // when only the largest verifier of RPCSEC_GSS would not fit.
 Outcome ReplyChunkIsOffered(Context& c) {
-  const auto offer = ViewOffer(c);
-  if (!offer) return Outcome::kNotApplicable;
+  const auto threshold = ReplyThreshold(c);
+  if (!threshold) return Outcome::kNotApplicable;
+  ReplyLimit limit;
+  (void)nfs::WalkCall(c.message->call, c.message->payload, c.message->payload_length, limit);
   const Header& h = c.message->header;
-  const uint64_t inline_data = h.write_chunks.empty() ? offer->limit.reads : 0;
+  const uint64_t inline_data = h.write_chunks.empty() ? limit.reads : 0;
   const uint64_t verifier = VerifierRoom(c.message->call);
-  const uint64_t needed = rpcrdma::kMinimumHeader + kAcceptedReply + verifier + offer->limit.limit + inline_data;
-  if (needed <= offer->threshold || (offer->limit.limit == 0 && inline_data == 0)) return Outcome::kNotApplicable;
+  const uint64_t needed = rpcrdma::kMinimumHeader + kAcceptedReply + verifier + limit.limit + inline_data;
+  if (needed <= *threshold || (limit.limit == 0 && inline_data == 0)) return Outcome::kNotApplicable;
   if (h.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "The Call asks for more than fits into an inline Reply, and offers no Reply chunk",
                  .expected = Text("a Reply chunk: the Reply may have ", needed, " bytes"),
-                 .actual = Text("no Reply chunk, threshold ", offer->threshold),
-                 .severity = needed - verifier <= offer->threshold ? std::optional(Severity::kNote) : std::nullopt});
+                 .actual = Text("no Reply chunk, threshold ", *threshold),
+                 .severity = needed - verifier <= *threshold ? std::optional(Severity::kNote) : std::nullopt});
 }
 
 // REPLY-002: the Reply chunk holds what the Call asks for. Parts that go to Write chunks do not count. A note when only
@@ -123,14 +116,14 @@ Outcome ReplyChunkIsLargeEnough(Context& c) {
 // REPLY-003 (RFC 8166): no Reply chunk where every Reply fits. A note, for procedures whose results are small and
 // fixed.
 Outcome ReplyChunkIsNeeded(Context& c) {
-  const auto offer = ViewOffer(c);
-  if (!offer) return Outcome::kNotApplicable;
+  const auto threshold = ReplyThreshold(c);
+  if (!threshold) return Outcome::kNotApplicable;
   const rpc::CallHeader& call = c.message->call;
   if (call.program != nfs::kNfsProgram || call.version != 3 || call.procedure >= std::size(kFixedResults))
     return Outcome::kNotApplicable;
   const uint64_t results = kFixedResults[call.procedure];
   if (results == 0) return Outcome::kNotApplicable;
-  if (rpcrdma::kMinimumHeader + kAcceptedReply + VerifierRoom(call) + results > offer->threshold)
+  if (rpcrdma::kMinimumHeader + kAcceptedReply + VerifierRoom(call) + results > *threshold)
     return Outcome::kNotApplicable;
   if (!c.message->header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "A Reply chunk for a procedure whose Reply always fits inline",

@@ -59,7 +59,8 @@ struct CallView {
 // At the Send of an inline Call; nullopt when the upper layer is unknown or hidden.
 std::optional<CallView> ViewCall(const Context& c) {
   if (c.message->role != Role::kCall || !c.transaction || !HasLists(c.message->header) ||
-      c.message->header.proc != rpcrdma::kMsg || CallOf(c).status != ParseStatus::kOk)
+      c.message->header.proc != rpcrdma::kMsg || CallOf(c).status != ParseStatus::kOk ||
+      c.message->header.write_chunks.empty())
     return std::nullopt;
   const nfs::Eligibility eligibility = EligibilityOf(*c.transaction);
   if (!eligibility.known) return std::nullopt;
@@ -355,7 +356,7 @@ Outcome Nfs4ChunksPairWithOperations(Context& c) {
 // WRLIST-013: no Write list where no result is eligible. Unknown programs and GSS are not judged.
 Outcome WriteListIsNeeded(Context& c) {
   const auto view = ViewCall(c);
-  if (!view || c.message->header.write_chunks.empty()) return Outcome::kNotApplicable;
+  if (!view) return Outcome::kNotApplicable;
   if (view->eligibility.result_items > 0) return Outcome::kPass;
   return c.Fail({.message = "A Write list in a Call whose results cannot be reduced",
                  .expected = "an empty Write list",
@@ -365,8 +366,7 @@ Outcome WriteListIsNeeded(Context& c) {
 // WRLIST-014: as many chunks as results that can be reduced, at most.
 Outcome NoSpareChunks(Context& c) {
   const auto view = ViewCall(c);
-  if (!view || c.message->header.write_chunks.empty() || view->eligibility.result_items == 0)
-    return Outcome::kNotApplicable;
+  if (!view || view->eligibility.result_items == 0) return Outcome::kNotApplicable;
   const size_t chunks = c.message->header.write_chunks.size();
   if (chunks <= view->eligibility.result_items) return Outcome::kPass;
   return c.Fail(
@@ -380,7 +380,7 @@ Outcome NoSpareChunks(Context& c) {
 // results.
 Outcome ChunkIsLargeEnough(Context& c) {
   const auto view = ViewCall(c);
-  if (!view || c.message->header.write_chunks.empty() || view->reads == 0) return Outcome::kNotApplicable;
+  if (!view || view->reads == 0) return Outcome::kNotApplicable;
   const Header& h = c.message->header;
   const bool certain = view->eligibility.result_items == 1;
   for (size_t i = 0; i < h.write_chunks.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace stag {
 
@@ -14,7 +15,9 @@ struct Address {
   Kind kind = Kind::kNone;
   std::array<std::byte, 16> bytes{};  // IPv4: the first four; LID: the first two; the rest is zero
 
-  friend bool operator==(const Address&, const Address&) = default;
+  friend bool operator==(const Address& a, const Address& b) {
+    return a.kind == b.kind && std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
+  }
 };
 
 struct Endpoint {

@@ -82,18 +82,16 @@ void IbFlows::OnPacket(const FlowKey& key, RcPacket& p, FabricKind fabric, const
   if (++packets_ % kCheckEvery == 0) GiveUpOld(p.frame.time_ns);
   if (packets_ % kCheckAllEvery == 0)
     for (auto& [id, link] : links_) link->connection.CheckTime(p.frame.time_ns);
-  auto found = flows_.find(key);
-  if (found == flows_.end()) {
-    if (!MakeRoom()) {
+  Flow*& recent = recent_[PlaceOf(key)];
+  if (!recent || !(recent->key == key)) {
+    Flow* found = FindOrAdd(key);
+    if (!found) {
       ++context_.stats().dropped_for_memory;
       return;
     }
-    found = flows_.try_emplace(key).first;
-    found->second.key = key;
-    found->second.state = Flow::State::kClosed;  // becomes kSearching below
-    found->second.ignored = kMaxIgnored;
+    recent = found;
   }
-  Flow& flow = found->second;
+  Flow& flow = *recent;
   if (flow.state == Flow::State::kPaired) {
     p.from = flow.from;
     return flow.link->connection.OnPacket(p);
@@ -111,6 +109,17 @@ void IbFlows::OnPacket(const FlowKey& key, RcPacket& p, FabricKind fabric, const
     searching_.push_back(&flow);
   }
   Search(flow, p);
+}
+
+// Null for lack of memory.
+Flow* IbFlows::FindOrAdd(const FlowKey& key) {
+  if (const auto found = flows_.find(key); found != flows_.end()) return &found->second;
+  if (!MakeRoom()) return nullptr;
+  Flow& flow = flows_.try_emplace(key).first->second;
+  flow.key = key;
+  flow.state = Flow::State::kClosed;  // becomes kSearching with the packet
+  flow.ignored = kMaxIgnored;
+  return &flow;
 }
 
 void IbFlows::Search(Flow& flow, const RcPacket& p) {
@@ -244,6 +253,7 @@ bool IbFlows::MakeRoom() {
   if (flows_.size() < kMaxFlows) return true;
   if (packets_ - last_purge_ < kMaxFlows / 16) return false;
   last_purge_ = packets_;
+  recent_.fill(nullptr);
   std::erase_if(flows_, [](const auto& entry) { return entry.second.state == Flow::State::kClosed; });
   while (flows_.size() >= kMaxFlows && !links_.empty()) {
     EvictOne();
@@ -357,6 +367,7 @@ void IbFlows::Finish() {
   }
   for (auto& [key, flow] : flows_)
     for (HeldPtr& held : flow.held) pool_.Release(std::move(held));
+  recent_.fill(nullptr);
   flows_.clear();
   searching_.clear();
 }

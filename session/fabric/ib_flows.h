@@ -93,6 +93,7 @@ class IbFlows {
   void Finish();
 
  private:
+  Flow* FindOrAdd(const FlowKey& key);
   void Search(Flow& flow, const RcPacket& packet);
   Flow* FindPartner(Flow& flow, const RcPacket& packet);
   void Pair(Flow& a, Flow& b);
@@ -117,6 +118,11 @@ class IbFlows {
   };
   std::vector<Silence> silent_;
   std::vector<Flow*> searching_;  // kSearching and kAlone, oldest first
+  // Flows of the last packets, by low bits of queue pair and source: most packets need no look into the table.
+  std::array<Flow*, 16> recent_{};
+  static size_t PlaceOf(const FlowKey& key) {
+    return (key.destination_qp + std::to_integer<size_t>(key.source.bytes[3] ^ key.source.bytes[15])) % 16;
+  }
   uint64_t packets_ = 0, last_purge_ = 0;
 };
 

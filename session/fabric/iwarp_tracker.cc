@@ -117,6 +117,9 @@ struct IwarpTracker::Impl {
   IwarpShared shared;
   Entries followed, candidates;
   std::unordered_map<Key, Entry*, KeyHash> table;
+  // Entries of the last packets, by their ports: most packets need no look into the table.
+  std::array<Entry*, 16> recent{};
+  static size_t PlaceOf(const Key& key) { return (key.ends[0].number ^ key.ends[1].number) % 16; }
   std::vector<Entry*> resets;  // closing because of a RST
   KeyMemory others;
   Refusal refusal;
@@ -144,9 +147,12 @@ void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame
 // The connection that a packet belongs to, a new one when it may be iWARP; null: not to be followed.
 Entry* IwarpTracker::Impl::Find(const Key& key, const link::Packet& packet, Direction from) {
   const bool syn = packet.tcp_flags & link::kTcpSyn;
-  const auto found = table.find(key);
-  if (found != table.end()) {
-    Entry* entry = found->second;
+  Entry*& last = recent[PlaceOf(key)];
+  if (!last || !(last->key == key)) {
+    const auto found = table.find(key);
+    last = found != table.end() ? found->second : nullptr;
+  }
+  if (Entry* entry = last) {
     if (!syn || entry->connection.OnSyn(from, packet)) return entry;
     entry->connection.Close(CloseReason::kSuperseded);
     Remove(*entry);
@@ -182,6 +188,7 @@ Entry* IwarpTracker::Impl::Add(const Key& key) {
 void IwarpTracker::Impl::Remove(Entry& entry) {
   std::erase(resets, &entry);
   table.erase(entry.key);
+  if (Entry*& last = recent[PlaceOf(entry.key)]; last == &entry) last = nullptr;
   ListOf(entry).erase(entry.self);
   context.Release(kConnectionCharge);
 }

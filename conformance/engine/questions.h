@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Questions: which checks are asked about which event, and how they came out. Most checks of messages are about Calls
+// or about Replies only; asking no others is most of what makes the engine fast.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "conformance/engine/check.h"
+#include "conformance/engine/engine.h"
+
+namespace stag::conformance {
+
+// Kinds of events. Messages are of as many kinds as there are roles.
+enum class Lane : uint8_t {
+  kSetup,
+  kUnknown,
+  kCall,
+  kReply,
+  kError,
+  kDone,
+  kCallComplete,
+  kRdma,
+  kNak,
+  kClosed,
+  kAside
+};
+inline constexpr size_t kLanes = 11;
+Lane LaneOf(Role role);
+
+class Questions {
+ public:
+  struct Check {
+    CheckFunction* ask = nullptr;
+    size_t rule = 0;             // index in the catalogue
+    RuleTally* tally = nullptr;  // of the rule, to be counted up
+  };
+
+  // Of the rules that `options` select, under each profile those that are in force.
+  explicit Questions(const EngineOptions& options);
+  Questions(const Questions&) = delete;
+  Questions& operator=(const Questions&) = delete;
+
+  // What to ask about one event, in the order of the table of checks. `profile`: not kAuto.
+  std::span<const Check> Ask(Profile profile, Lane lane) {
+    Asked& asked = asked_[IndexOf(profile)][static_cast<size_t>(lane)];
+    ++asked.events;
+    return asked.checks;
+  }
+  // Checks of messages that are about other roles: not applicable to this one, and counted so.
+  std::span<const Check> Others(Profile profile, Lane lane) const {
+    return asked_[IndexOf(profile)][static_cast<size_t>(lane)].others;
+  }
+
+  RuleTally& tally(const RuleInfo& rule);
+  // Engine::Tallies.
+  std::vector<RuleTally> Tallies() const;
+
+ private:
+  static constexpr size_t kProfiles = 3;
+  static size_t IndexOf(Profile profile) { return static_cast<size_t>(profile) - 1; }
+  struct Asked {
+    std::vector<Check> checks, others;
+    uint64_t events = 0;
+  };
+  struct RuleState {
+    bool selected = false;
+    RuleTally tally;
+  };
+  std::vector<RuleState> rules_;  // parallel to Catalogue()
+  std::array<std::array<Asked, kLanes>, kProfiles> asked_;
+};
+
+}  // namespace stag::conformance
