@@ -5,8 +5,8 @@
 // pcaps/generator); so that what is mutated is what the peers say, not how it is framed. Then the same packets are
 // analysed once more with some of them doubled and some neighbours swapped: no message may have other bytes, nothing
 // may be found that was not found before (but when packets of both peers change places: then it was another story), and
-// doubled packets change nothing at all. The peers exchange two
-// calls at the end, so that nothing depends on who was heard last.
+// doubled packets change nothing at all. At the end the peers exchange some calls, so that nothing depends on who was
+// heard last.
 #include <cstdio>
 #include <cstdlib>
 
