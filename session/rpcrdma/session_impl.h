@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Session::Impl: what session.cc (connections, and how transactions end), session_messages.cc (Sends) and
+// session_memory.cc (RDMA operations) share. Nobody else includes this.
+#pragma once
+
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+#include "session/rpcrdma/live.h"
+#include "session/rpcrdma/multi_map.h"
+#include "session/rpcrdma/session.h"
+
+namespace stag::session {
+
+// What a connection and a transaction are counted for beside their payload bytes.
+inline constexpr uint64_t kConnectionCost = 4096;
+inline constexpr uint64_t kTransactionCost = 2048;
+inline constexpr uint64_t kSegmentCost = sizeof(SegmentRecord) + 96;  // with its places in the header and in the tables
+
+struct SegmentRef {
+  Live* live = nullptr;
+  uint32_t index = 0;
+  bool of_reply = false;  // in Transaction::reply_segments (legacy)
+};
+
+// A reply that came before its Call, with its bytes.
+struct EarlyReply {
+  bool waiting = false;
+  uint32_t xid = 0;
+  uint32_t patience = 0;
+  fabric::Event event;
+  std::vector<std::byte> bytes;
+};
+
+struct ConnectionState {
+  Connection connection;
+  std::array<MultiMap<Live*>, 2> outstanding;  // by requesting side: xid
+  std::array<MultiMap<Live*>, 2> reading;      // legacy replies whose Read list waits for RDMA_DONE, by requesting side
+  std::array<MultiMap<SegmentRef>, 2> memory;  // by owning side: handle
+  EarlyReply early;
+  SegmentRef last_hit;      // the segment that the previous RDMA packet touched ...
+  Side last_hit_owner = 0;  // ... and whose memory it is
+  uint64_t gap_serial = 0;  // the newest transaction when something was last lost
+  OnConnection live;        // transactions that have not ended
+  OnConnection retired;     // and the last that have
+};
+
+template <typename Value>
+void Unlist(MultiMap<Value>& table, int32_t& at) {
+  if (at >= 0) table.EraseAt(at);
+  at = -1;
+}
+
+struct Session::Impl {
+  Impl(const SessionOptions& session_options, std::vector<Observer*> session_observers)
+      : options(session_options), observers(std::move(session_observers)) {}
+
+  template <typename Fn>
+  void Notify(Fn fn) {
+    for (Observer* observer : observers) fn(*observer);
+  }
+
+  void OnEvent(const fabric::Event& event);
+  void OnSetup(ConnectionState& state, const fabric::Event& event);
+  void OnSend(ConnectionState& state, const fabric::Event& event);
+  void OnRdma(ConnectionState& state, const fabric::Event& event);
+  void OnGap(ConnectionState& state, const fabric::Event& event);
+  void Close(ConnectionState& state, const fabric::Event& event);
+
+  // Parts of OnSend.
+  bool IsNamed(const fabric::ConnectionInfo& info) const;
+  bool Decode(ConnectionState& state, const fabric::Event& event);
+  Role RoleOf(const ConnectionState& state) const;
+  void FindClient(ConnectionState& state);
+  void Call(ConnectionState& state, const fabric::Event& event);
+  void Answer(ConnectionState& state, const fabric::Event& event);
+  void Done(ConnectionState& state);
+  void Orphan(ConnectionState& state, const fabric::Event& event);
+  bool ShowsNoCall(const ConnectionState& state) const;
+  void FlushEarly(ConnectionState& state);
+
+  void CompleteCall(ConnectionState& state, Live& live);
+  void TakeGrant(CreditState& credits, bool ends_call) const;
+  void TakeReply(Live& live, const fabric::Event& event);
+  void TakeReadList(const rpcrdma::Header& header, const std::vector<ReadChunk>& chunks,
+                    std::vector<SegmentRecord>& records) const;
+  void End(ConnectionState& state, Live& live, Outcome outcome);
+  void Forget(ConnectionState& state, Live& live);
+  void Register(ConnectionState& state, Live& live, Side owner, bool of_reply);
+  void Unregister(ConnectionState& state, Live& live, Side owner, bool of_reply);
+  SegmentRef Lookup(ConnectionState& state, Side owner, const fabric::Event& event, bool& gave_up);
+  void Store(Live& live, SegmentRecord& record, uint64_t at, Bytes bytes);
+  void MakeRoom(uint64_t bytes, const Live* except);
+
+  SessionOptions options;
+  std::vector<Observer*> observers;
+  SessionStats stats;
+  Ledger ledger;
+  std::unordered_map<ConnectionId, std::unique_ptr<ConnectionState>> connections;
+  ConnectionState* last = nullptr;
+  Message message;
+  uint64_t serial = 0;
+};
+
+}  // namespace stag::session

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Sends: what kind of message each is, and what it begins or ends.
+#include <algorithm>
+
+#include "session/rpcrdma/rebuild.h"
+#include "session/rpcrdma/session_impl.h"
+
+namespace stag::session {
+
+namespace {
+
+using fabric::Event;
+using rpcrdma::Header;
+
+// How many events of its connection an unexpected reply waits for its Call (frames swapped by the capture).
+constexpr uint32_t kEarlyReplyPatience = 4;
+
+// A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser
+// takes its end for the message's.
+uint64_t LostTail(const Event& event) { return event.missing == fabric::Missing::kLost ? uint64_t{1} << 32 : 0; }
+
+}  // namespace
+
+// Whether a Send can be nothing but RPC-over-RDMA version 1: used on connections that nothing else identified.
+static bool IsProof(const Message& message) {
+  const Header& header = message.header;
+  if (header.status != ParseStatus::kOk || header.vers != rpcrdma::kVersion1) return false;
+  if (header.proc == rpcrdma::kMsg && message.payload.size() >= 8) {
+    const uint32_t type = LoadBe32(message.payload.data() + 4);
+    if (LoadBe32(message.payload.data()) != header.xid) return false;
+    if (type == rpc::kCall) return message.payload.size() >= 12 && LoadBe32(message.payload.data() + 8) == 2;
+    return type == rpc::kReply && message.payload.size() >= 12 && LoadBe32(message.payload.data() + 8) <= 1;
+  }
+  // A long message: lists that fill the Send exactly and name at least one segment.
+  if (header.proc != rpcrdma::kNomsg || header.length != message.length || header.credit == 0) return false;
+  if (!header.reads.empty()) return header.reads.front().position == 0 && header.reads.front().target.length >= 40;
+  return header.reply_chunk && header.reply_chunk->count > 0;
+}
+
+bool Session::Impl::IsNamed(const fabric::ConnectionInfo& info) const {
+  const auto has = [](const std::vector<NumberRange>* ranges, uint32_t number) {
+    return ranges && number != 0 && std::any_of(ranges->begin(), ranges->end(), [&](const NumberRange& range) {
+             return range.first <= number && number <= range.last;
+           });
+  };
+  const bool iwarp = info.fabric == fabric::FabricKind::kIwarp;
+  return has(options.service_ports, info.service_port) ||
+         std::any_of(info.endpoint.begin(), info.endpoint.end(), [&](const Endpoint& end) {
+           return has(iwarp ? options.service_ports : options.queue_pairs, end.number);
+         });
+}
+
+bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
+  message.frame = event.frame;
+  message.first_frame = event.first_frame;
+  message.from = event.from;
+  message.bytes = event.bytes;
+  message.length = event.length;
+  message.missing = event.missing;
+  message.invalidated = event.invalidated;
+  message.role = Role::kUnknown;
+  message.orphan = message.repeated = false;
+  message.payload = {};
+  message.payload_length = 0;
+  message.call = {};
+  message.reply = {};
+  const Header& header = message.header;
+  rpcrdma::Decode(event.bytes, event.length + LostTail(event), message.header);
+  if (header.status == ParseStatus::kOk && header.has_lists()) {
+    message.payload = event.bytes.subspan(std::min<size_t>(header.length, event.bytes.size()));
+    message.payload_length = event.length - std::min<uint64_t>(header.length, event.length);
+  }
+  if (state.connection.proof == Proof::kUnknown) {
+    if (!IsProof(message) && !IsNamed(*event.connection)) return false;
+    state.connection.proof = Proof::kRpcRdma;
+  }
+  if (message.payload.size() >= 8) {
+    const uint32_t type = LoadBe32(message.payload.data() + 4);
+    const uint64_t length = message.payload_length + LostTail(event);
+    if (type == rpc::kCall) message.call = rpc::DecodeCall(message.payload, length);
+    if (type == rpc::kReply) message.reply = rpc::DecodeReply(message.payload, length);
+  }
+  return true;
+}
+
+Role Session::Impl::RoleOf(const ConnectionState& state) const {
+  const Header& header = message.header;
+  const Connection& connection = state.connection;
+  if (header.words < 4) return Role::kUnknown;
+  if (header.proc == rpcrdma::kError) return Role::kError;
+  if (header.proc == rpcrdma::kDone && header.vers == rpcrdma::kVersion1) return Role::kDone;
+  if (header.status == ParseStatus::kOk && (header.proc == rpcrdma::kMsg || header.proc == rpcrdma::kMsgp) &&
+      message.payload.size() >= 8) {
+    const uint32_t type = LoadBe32(message.payload.data() + 4);
+    if (type == rpc::kCall) return Role::kCall;
+    if (type == rpc::kReply) return Role::kReply;
+  }
+  // No message type to read: what is outstanding tells, then who speaks.
+  if (state.outstanding[1 - message.from].Find(header.xid, [](Live*) { return true; })) return Role::kReply;
+  if (header.proc == rpcrdma::kNomsg && header.status == ParseStatus::kOk) {
+    if (!header.reads.empty()) return Role::kCall;
+    if (header.reply_chunk && !(connection.client_known && connection.client == message.from)) return Role::kReply;
+  }
+  return connection.client_known && connection.client == message.from ? Role::kCall : Role::kUnknown;
+}
+
+// Joined mid-stream: who is the client is told by the first message whose role is certain.
+void Session::Impl::FindClient(ConnectionState& state) {
+  Connection& connection = state.connection;
+  if (connection.client_known) return;
+  if (message.role == Role::kCall) {
+    const bool callback = message.call.words >= 4 && nfs::IsCallbackProgram(message.call.program);
+    connection.client = callback ? Side(1 - message.from) : message.from;
+    connection.client_known = true;
+  } else if (message.role == Role::kReply) {
+    connection.client = Side(1 - message.from);
+    connection.client_known = true;
+  }
+}
+
+void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
+  Connection& connection = state.connection;
+  const bool was_proven = connection.proof == Proof::kRpcRdma;
+  if (!Decode(state, event)) {
+    ++connection.other_messages;
+    return;
+  }
+  if (!was_proven) Notify([&](Observer& o) { o.OnConnection(connection, event); });
+  message.role = RoleOf(state);
+  if (ShowsNoCall(state)) {
+    FlushEarly(state);
+    (void)Decode(state, event);
+    message.role = RoleOf(state);
+  }
+  FindClient(state);
+  ++stats.messages;
+  SideCounters& counters = connection.counters[event.from];
+  ++counters.messages;
+  counters.send_bytes += event.length;
+  if (event.invalidated) ++counters.send_with_invalidate;
+  if (event.missing != fabric::Missing::kNothing) ++connection.truncated_messages;
+
+  switch (message.role) {
+    case Role::kCall: Call(state, event); break;
+    case Role::kReply:
+    case Role::kError: Answer(state, event); break;
+    case Role::kDone: Done(state); break;
+    case Role::kUnknown:
+      connection.credits[0].known = connection.credits[1].known = false;  // it may be anything
+      connection.unclear_messages = true;
+      Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
+      break;
+  }
+  if (state.early.waiting && --state.early.patience == 0) FlushEarly(state);
+}
+
+void Session::Impl::Call(ConnectionState& state, const Event& event) {
+  Connection& connection = state.connection;
+  const Side requester = message.from;
+  const Header& header = message.header;
+
+  Live* previous = nullptr;
+  for (auto* table : {&state.outstanding[requester], &state.reading[requester]}) {
+    table->Find(header.xid, [&](Live* live) { return previous = live, true; });
+    if (!previous) continue;
+    message.repeated = message.repeated || previous->outcome == Outcome::kOutstanding;
+    End(state, *previous, previous->outcome == Outcome::kOutstanding ? Outcome::kReissued : previous->outcome);
+    previous = nullptr;
+  }
+  if (state.outstanding[requester].size() >= options.max_outstanding)
+    End(state, *state.live.oldest(), Outcome::kEvicted);
+
+  const uint64_t cost =
+      kTransactionCost + message.payload.size() + kSegmentCost * (header.reads.size() + header.segments.size());
+  MakeRoom(cost, nullptr);
+  Live& live = *ledger.Open();
+  ledger.Charge(&live, cost);
+  state.live.Push(&live);
+  live.connection = connection.info.id;
+  live.serial = ++serial;
+  live.xid = header.xid;
+  live.requester = requester;
+  live.backward = connection.client_known && requester != connection.client;
+  live.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
+  live.call_frame = event.frame;
+  live.call_first_frame = event.first_frame;
+  live.call_header = header;
+  live.call_send_length = event.length;
+  live.call_send_missing = event.missing != fabric::Missing::kNothing;
+
+  GroupReadChunks(header.reads, live.read_chunks);
+  const bool reduced = !live.read_chunks.empty() && live.read_chunks.back().position > 0;
+  live.call_form = header.proc == rpcrdma::kMsgp    ? CallForm::kMsgp
+                   : header.proc == rpcrdma::kNomsg ? (reduced ? CallForm::kLongChunked : CallForm::kLong)
+                   : reduced                        ? CallForm::kChunked
+                                                    : CallForm::kShort;
+
+  ledger.Resize(live.segments, header.reads.size() + header.segments.size());
+  TakeReadList(header, live.read_chunks, live.segments);
+  for (const rpcrdma::ReadSegment& read : header.reads) live.read_missing += read.target.length;
+  const auto add_chunk = [&](const rpcrdma::Chunk& chunk, ListKind list, uint32_t number) {
+    for (uint32_t i = 0; i < chunk.count; ++i) {
+      SegmentRecord& record = live.segments[live.SegmentIndex(chunk, i)];
+      record.segment = header.segments[chunk.first + i];
+      record.list = list;
+      record.chunk = number;
+      record.bytes_kept = options.keep_bulk || list == ListKind::kReplyChunk;
+    }
+  };
+  for (uint32_t c = 0; c < header.write_chunks.size(); ++c) add_chunk(header.write_chunks[c], ListKind::kWriteList, c);
+  if (header.reply_chunk) add_chunk(*header.reply_chunk, ListKind::kReplyChunk, 0);
+
+  if (header.proc == rpcrdma::kMsg || header.proc == rpcrdma::kMsgp) {
+    live.call.stream.assign(message.payload.begin(), message.payload.end());
+    live.call.stream_length = message.payload_length + LostTail(event);
+    live.call_rpc = rpc::DecodeCall(live.call.stream, live.call.stream_length);
+  }
+  live.outstanding_at = state.outstanding[requester].Insert(header.xid, &live);
+  Register(state, live, requester, false);
+  ++connection.calls;
+  if (live.backward) ++connection.backward_calls;
+
+  CreditState& credits = connection.credits[requester];
+  const bool first = !credits.requested.any && !credits.granted.any;
+  if (first && connection.setup_seen && !connection.lossy && !connection.unclear_messages)
+    credits.StartCounting(1);  // RFC 8166 section 3.3.3
+  Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
+  credits.OnCall(header.credit);
+  if (live.read_missing == 0) CompleteCall(state, live);
+
+  if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
+}
+
+// The first records are those of the Read list, in list order.
+void Session::Impl::TakeReadList(const Header& header, const std::vector<ReadChunk>& chunks,
+                                 std::vector<SegmentRecord>& records) const {
+  for (size_t i = 0; i < header.reads.size(); ++i) {
+    SegmentRecord& record = records[i];
+    record.segment = header.reads[i].target;
+    record.list = ListKind::kReadList;
+    record.position = header.reads[i].position;
+    record.bytes_kept = options.keep_bulk || record.position == 0;
+  }
+  for (uint32_t c = 0; c < chunks.size(); ++c)
+    for (uint32_t index : chunks[c].segments) records[index].chunk = c;
+}
+
+void Session::Impl::CompleteCall(ConnectionState& state, Live& live) {
+  if (live.call_ready) return;
+  live.call_ready = true;
+  const uint64_t before = live.call.stream.size();
+  RebuildCall(live);
+  ledger.Charge(&live, live.call.stream.size() - std::min<uint64_t>(before, live.call.stream.size()));
+  Notify([&](Observer& o) { o.OnCallComplete(state.connection, live); });
+}
+
+void Session::Impl::Answer(ConnectionState& state, const Event& event) {
+  Connection& connection = state.connection;
+  const Side requester = Side(1 - message.from);
+  Live* found = nullptr;
+  state.outstanding[requester].Find(message.header.xid, [&](Live* live) { return found = live, true; });
+  if (!found) return Orphan(state, event);
+
+  Live& live = *found;
+  live.reply_frame = event.frame;
+  live.reply_first_frame = event.first_frame;
+  live.reply_header = message.header;
+  live.reply_send_length = event.length;
+  live.reply_send_missing = event.missing != fabric::Missing::kNothing;
+  live.reply_invalidated = event.invalidated;
+  CompleteCall(state, live);
+  TakeReply(live, event);
+
+  Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
+  CreditState& credits = connection.credits[requester];
+  TakeGrant(credits, true);
+  // Drained: but when the capture lost something before, a Call that was not seen may be outstanding still.
+  const bool drained = credits.outstanding == 1 && !connection.disturbed;
+  if (drained && !credits.known) credits.StartCounting(credits.granted.max);
+  ++(message.role == Role::kError ? connection.errors : connection.replies);
+  live.outcome = message.role == Role::kError ? Outcome::kErrored : Outcome::kReplied;
+  if (live.reply_read_chunks.empty()) {
+    End(state, live, live.outcome);
+    return;
+  }
+  // Read-Read (draft-08 section 3.5): the requester now reads, then sends RDMA_DONE.
+  Unlist(state.outstanding[requester], live.outstanding_at);
+  --credits.outstanding;
+  live.reading_at = state.reading[requester].Insert(live.xid, found);
+  Register(state, live, message.from, true);
+}
+
+// What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.
+void Session::Impl::TakeGrant(CreditState& credits, bool ends_call) const {
+  const Header& header = message.header;
+  if (message.role == Role::kReply) credits.replied = true;
+  if (header.words < 3) return;
+  if (message.role == Role::kReply || header.credit > 0) {
+    credits.OnGrant(header.credit, ends_call);
+  } else if (credits.known) {
+    credits.window.Add(credits.granted.any ? credits.granted.last : 1, ends_call);
+  }
+}
+
+void Session::Impl::TakeReply(Live& live, const Event& event) {
+  const Header& header = message.header;
+  if (message.role == Role::kError) {
+    live.reply_form = ReplyForm::kError;
+    return;
+  }
+  if (header.proc != rpcrdma::kNomsg) {
+    live.reply.stream.assign(message.payload.begin(), message.payload.end());
+    live.reply.stream_length = message.payload_length + LostTail(event);
+    ledger.Charge(&live, live.reply.stream.size());
+  }
+  GroupReadChunks(header.reads, live.reply_read_chunks);
+  ledger.Resize(live.reply_segments, header.reads.size());
+  TakeReadList(header, live.reply_read_chunks, live.reply_segments);
+
+  bool reduced = !live.reply_read_chunks.empty() && live.reply_read_chunks.back().position > 0;
+  for (const rpcrdma::Chunk& chunk : header.write_chunks)
+    for (const rpcrdma::Segment& segment : header.Of(chunk)) reduced = reduced || segment.length > 0;
+  live.reply_form = header.proc == rpcrdma::kNomsg ? (reduced ? ReplyForm::kLongChunked : ReplyForm::kLong)
+                    : reduced                      ? ReplyForm::kChunked
+                                                   : ReplyForm::kShort;
+  RebuildReply(live);
+  if (header.proc == rpcrdma::kNomsg) ledger.Charge(&live, live.reply.stream.size());
+}
+
+void Session::Impl::Done(ConnectionState& state) {
+  Live* found = nullptr;
+  state.reading[message.from].Find(message.header.xid, [&](Live* live) { return found = live, true; });
+  if (found) found->done_seen = true;
+  Notify([&](Observer& o) { o.OnMessage(state.connection, message, found); });
+  if (found) End(state, *found, found->outcome);
+}
+
+void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
+  Connection& connection = state.connection;
+  for (const Live* live = state.retired.oldest(); live; live = live->next)
+    if (live->xid == message.header.xid && live->requester != message.from && live->reply_frame.number != 0)
+      message.repeated = true;
+  // On a connection followed from its start this is odd: perhaps the capture swapped two frames and the Call comes
+  // next.
+  const bool odd = connection.setup_seen && !connection.lossy && !message.repeated;
+  if (odd && !state.early.waiting && &event != &state.early.event) {
+    EarlyReply& early = state.early;
+    early.waiting = true;
+    early.xid = message.header.xid;
+    early.patience = kEarlyReplyPatience;
+    early.event = event;
+    early.bytes.assign(event.bytes.begin(), event.bytes.end());
+    early.event.bytes = early.bytes;
+    early.event.connection = &connection.info;
+    // Counted again when it is taken up.
+    --stats.messages;
+    SideCounters& counters = connection.counters[event.from];
+    --counters.messages;
+    counters.send_bytes -= event.length;
+    if (event.invalidated) --counters.send_with_invalidate;
+    if (event.missing != fabric::Missing::kNothing) --connection.truncated_messages;
+    return;
+  }
+  message.orphan = true;
+  ++connection.replies_without_call;
+  Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
+  CreditState& credits = connection.credits[1 - message.from];
+  TakeGrant(credits, false);
+  if (!connection.setup_seen || connection.lossy) credits.known = false;  // its Call was outstanding
+}
+
+// No Call is to come for the reply that waits: the side that should have called sends something else. Only where it had
+// no other Calls outstanding, of which several may have been overtaken.
+bool Session::Impl::ShowsNoCall(const ConnectionState& state) const {
+  const EarlyReply& early = state.early;
+  if (!early.waiting || message.from == early.event.from) return false;
+  const bool same = message.header.words > 0 && message.header.xid == early.xid;
+  if (same) return message.role != Role::kCall;
+  return state.connection.credits[message.from].outstanding == 0;
+}
+
+void Session::Impl::FlushEarly(ConnectionState& state) {
+  if (!state.early.waiting) return;
+  state.early.waiting = false;
+  state.early.event.now = state.connection.now;
+  OnSend(state, state.early.event);
+}
+
+}  // namespace stag::session
