@@ -18,15 +18,16 @@ import captures
 STAG = None
 CAP = 64 << 20      # --memory
 BESIDE = 48 << 20   # the program itself, buffers of files, and a quarter of --memory for packets that wait
+THREADS = 48 << 20  # two threads: stacks, and what is on the way to them
 PACKETS = 10000
 
 
 class Hostile(unittest.TestCase):
-    def run_on(self, capture, *arguments):
+    def run_on(self, capture, *arguments, beside=BESIDE):
         """The lines that it printed. It gets no more memory than the cap and what it needs beside."""
         def bound():
             if not os.environ.get("STAG_SANITIZED"):  # sanitizers take terabytes of address space
-                resource.setrlimit(resource.RLIMIT_DATA, (CAP + BESIDE, CAP + BESIDE))
+                resource.setrlimit(resource.RLIMIT_DATA, (CAP + beside, CAP + beside))
         done = subprocess.run([STAG, arguments[0], "--quiet", "--memory", str(CAP), *arguments[1:], capture], capture_output=True,
                               text=True, check=False, preexec_fn=bound)
         self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -44,6 +45,8 @@ class Hostile(unittest.TestCase):
                     self.assertEqual(checked[-1]["frames"], frames)
                     for command in (["transactions", "--format", "jsonl"], ["connections", "--format", "jsonl"], ["credits"]):
                         self.run_on(capture, *command)
+                    shared = self.run_on(capture, "check", "--format", "jsonl", "--jobs", "2", beside=BESIDE + THREADS)
+                    self.assertEqual(json.loads(shared[-1])["frames"], frames)
                     self.run_on(capture, "extract", "--out", str(pathlib.Path(directory) / kind))
 
     def test_what_is_dropped_is_said(self):
