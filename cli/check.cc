@@ -62,14 +62,14 @@ Outcome Judge(const std::string& file, const Options& options, conformance::Repo
   std::vector<session::Observer*> observers = reporter.Observers();
   if (options.jobs > 1 && observers.empty()) {  // a reporter that looks at everything does so in one thread
     std::vector<conformance::RuleTally> tallies;
-    const Outcome outcome = JudgeInShares(file, options, options.engine, sink, output, tallies);
+    Outcome outcome = JudgeInShares(file, options, options.engine, sink, output, tallies);
     summary = Summarize(outcome, std::move(tallies));
     return outcome;
   }
   conformance::Engine engine(options.engine, sink);
   observers.push_back(&engine);
   Clock clock;
-  const Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
+  Outcome outcome = Analyze(file, options, false, clock, output, std::move(observers));
   summary = Summarize(outcome, engine.Tallies());
   return outcome;
 }

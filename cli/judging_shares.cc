@@ -108,7 +108,7 @@ Outcome JudgeInShares(const std::string& file, const CommonOptions& options, con
     shares.push_back(std::make_unique<CheckingShare>(engine, once));
     all.push_back(shares.back().get());
   }
-  const Outcome outcome = Analyze(file, options, false, output, std::move(all));
+  Outcome outcome = Analyze(file, options, false, output, std::move(all));
   once.Finish();
   tallies = Tallies(shares, once);
   return outcome;

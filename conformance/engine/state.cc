@@ -101,7 +101,7 @@ void ConnectionState::Answered(Side requester, uint32_t xid) {
 }
 
 void ConnectionState::Await(Owed owed, Side requester, uint32_t xid, uint64_t frame) {
-  if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame});
+  if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame, newest_call});
 }
 
 void ConnectionState::Before(const fabric::Event& nak) {
@@ -143,10 +143,15 @@ void ConnectionState::Before(const Connection& connection, const Message& messag
   if (answer && message.header.words > 0) Answered(Side(1 - message.from), message.header.xid);
   if (message.role == Role::kDone)
     std::erase_if(awaited, [&](const Awaited& a) { return a.owed == Owed::kDone && a.xid == message.header.xid; });
+  if (message.role == Role::kCall && transaction) newest_call = transaction->serial;
   if (answer && transaction) {
-    for (Awaited& a : awaited)
-      if (a.requester == transaction->requester && transaction->call_frame.number > a.frame)
-        a.due = ++a.later == kPatience;
+    std::array<bool, kOwed> due{};  // one at a time, for a check has one finding to give
+    for (Awaited& a : awaited) {
+      if (a.requester != transaction->requester || transaction->serial <= a.newest_call) continue;
+      bool& taken = due[static_cast<size_t>(a.owed)];
+      a.due = ++a.later >= kPatience && !taken;
+      taken = taken || a.due;
+    }
   }
 
   // Evidence that both peers speak RFC 5666: it counts for the message that gives it.

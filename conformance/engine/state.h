@@ -79,13 +79,15 @@ enum class Owed : uint8_t {
   kMsgpError,  // ERR_CHUNK for RDMA_MSGP
   kDoneError,  // ERR_CHUNK for RDMA_DONE (rfc5666bis)
 };
+inline constexpr size_t kOwed = 5;
 struct Awaited {
   Owed owed = Owed::kErrChunk;
   session::Side requester = 0;
   uint32_t xid = 0;
   uint64_t frame = 0;
-  uint32_t later = 0;  // answers, since, to Calls sent later
-  bool due = false;    // became overdue with the message that is being judged
+  uint64_t newest_call = 0;  // Transaction::serial of the last Call before it; those after it are later Calls
+  uint32_t later = 0;        // answers, since, to Calls sent later
+  bool due = false;          // became overdue with the message that is being judged
 };
 // Answers to later Calls after which silence is taken for silence.
 inline constexpr uint32_t kPatience = 4;
@@ -123,6 +125,7 @@ struct ConnectionState {
   std::vector<OutstandingCall> calls;  // the first `calls_used` are in use
   size_t calls_used = 0;
   std::vector<Awaited> awaited;
+  uint64_t newest_call = 0;  // Transaction::serial
 
   std::array<Habits, 2> habits;  // by requesting side
   std::array<bool, 2> used_version1{};

@@ -38,7 +38,7 @@ class HtmlReporter final : public Reporter {
   std::vector<session::Observer*> Observers() override { return {story_.get(), &list_}; }
   Wants wants() const override { return {.connections = true, .ladders = true}; }
   void OnConnection(const session::Connection& connection) override { list_.Add(connection); }
-  void TellBy(Tell tell) override { tell_ = std::move(tell); }
+  void TellBy(const Tell& tell) override { tell_ = tell; }
 
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);

@@ -55,7 +55,7 @@ class Reporter : public FindingSink {
   using Tell = std::function<std::shared_ptr<const Ladder>(const Finding&)>;
   virtual Wants wants() const { return {}; }
   virtual void OnConnection(const session::Connection&) {}
-  virtual void TellBy(Tell) {}
+  virtual void TellBy(const Tell&) {}
   void OnFinding(const Finding& finding) final {
     ++counts_[static_cast<size_t>(finding.severity)];
     Show(finding);

@@ -100,6 +100,24 @@ TEST(Err, AnswersToFaultyCalls) {
   EXPECT_EQ(std::ranges::count(c.Find("ERR-008")->related_frames, faulty), 1);
 }
 
+// Each has its finding, although both are overdue with the same Reply.
+TEST(Err, TwoFaultyCallsAreNotAnswered) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.Send(kClient, Nomsg(6));
+  const uint64_t first = c.script.frame();
+  c.script.Send(kClient, Nomsg(7));
+  const uint64_t second = c.script.frame();
+  for (uint32_t xid = 10; xid < 20; ++xid) Greet(c, xid);
+  std::vector<std::vector<uint64_t>> related;
+  for (const Finding& finding : c.findings.all)
+    if (finding.rule->id == "ERR-008") related.push_back(finding.related_frames);
+  ASSERT_EQ(related.size(), 2u);
+  EXPECT_EQ(std::ranges::count(related[0], first), 1);
+  EXPECT_EQ(std::ranges::count(related[1], second), 1);
+}
+
 TEST(Err, VersionMustBeAnswered) {
   Checker c;
   c.script.Open();
