@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Output: results to stdout or a file through one large buffer, and diagnostics to stderr. When the reader of a pipe has gone
-// (EPIPE) output is quietly dropped and closed() tells the command to stop; another write error is reported once.
+// Output: results to stdout or a file through one large buffer, and diagnostics to stderr. When the reader of a pipe
+// has gone (EPIPE) output is quietly dropped and closed() tells the command to stop; another write error is reported
+// once.
 #pragma once
 
 #include <fmt/format.h>
