@@ -113,6 +113,8 @@ class Endpoint {
   uint16_t inbound_reads() const { return inbound_reads_; }
   uint16_t outbound_reads() const { return outbound_reads_; }
   virtual State state() const = 0;
+  // Whether work can be posted. While a connection ends it is not taken any more, and state() is still kOpen.
+  virtual bool takes_work() const = 0;
   virtual const Trouble& trouble() const = 0;
   // Whether this end can Send with Invalidate.
   virtual bool can_invalidate() const { return true; }

@@ -29,6 +29,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   ~SoftIwarpEndpoint() override;
 
   State state() const override { return state_; }
+  bool takes_work() const override { return phase_ == Phase::kOpen; }
   const Trouble& trouble() const override { return trouble_; }
   Result<Region> Register(size_t size, Access access) override;
   Result<Region> Register(MutableBytes memory, Access access) override;

@@ -53,6 +53,7 @@ class VerbsEndpoint final : public Endpoint {
   Result<void> Accept(const rdma_conn_param& asked, Bytes private_data);
 
   State state() const override { return state_; }
+  bool takes_work() const override { return phase_ == Phase::kOpen; }
   const Trouble& trouble() const override { return trouble_; }
   bool can_invalidate() const override { return device_.send_with_invalidate; }
   Result<Region> Register(size_t size, Access access) override;

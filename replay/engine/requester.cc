@@ -409,6 +409,7 @@ bool Requester::CanSend() { return impl_->CanSend(); }
 Result<uint32_t> Requester::Send(const CallSpec& call) { return impl_->Send(call); }
 size_t Requester::Poll(std::chrono::microseconds wait) { return impl_->Poll(wait); }
 bool Requester::open() const { return impl_->endpoint->state() == State::kOpen; }
+bool Requester::ending() const { return !impl_->endpoint->takes_work(); }
 uint32_t Requester::outstanding() const { return impl_->outstanding; }
 uint32_t Requester::call_threshold() const { return impl_->settings.send_threshold; }
 uint32_t Requester::reply_threshold() const { return impl_->settings.receive_threshold; }

@@ -99,6 +99,8 @@ class Requester {
   size_t Poll(std::chrono::microseconds wait);
 
   bool open() const;
+  // While the connection ends, answers may still come, but Send fails.
+  bool ending() const;
   uint32_t outstanding() const;
   // The largest Send in each direction (RFC 8797 section 4.2).
   uint32_t call_threshold() const, reply_threshold() const;

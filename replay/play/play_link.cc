@@ -237,7 +237,7 @@ PlayLink::Sent PlayLink::Transmit(const PlannedCall& call, uint32_t place) {
     client_.report.max_outstanding = std::max(client_.report.max_outstanding, requester_->outstanding());
     return Sent::kSent;
   }
-  if (!requester_->open()) {  // it ended just now
+  if (requester_->ending()) {
     again_.push_back(place);
     return Sent::kLater;
   }

@@ -261,7 +261,9 @@ TEST(AnyFabric, TheDescriptorTellsWhenToPoll) {
     }
     while (pair.client.work.size() < i) pair.client.Poll(milliseconds(100));
   }
+  EXPECT_TRUE(pair.client->takes_work());
   pair.client->Disconnect();
+  EXPECT_FALSE(pair.client->takes_work());
   while (!pair.server.over()) {
     ASSERT_TRUE(readable(pair.server, kPatience));
     pair.server.Poll({});

@@ -54,6 +54,7 @@ class BadEnd final : public Endpoint {
   }
 
   State state() const override { return inner_->state(); }
+  bool takes_work() const override { return inner_->takes_work(); }
   const Trouble& trouble() const override { return inner_->trouble(); }
   bool can_invalidate() const override { return inner_->can_invalidate(); }
   Result<Region> Register(size_t size, Access access) override { return inner_->Register(size, access); }
