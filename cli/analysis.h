@@ -16,6 +16,8 @@
 
 namespace stag::cli {
 
+class Share;
+
 struct Outcome {
   bool opened = false;  // else the file could not be read at all
   bool damaged = false;
@@ -41,7 +43,6 @@ Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOp
                 Clock& clock, Output& output, std::vector<session::Observer*> observers);
 
 // The same in several threads: see shares.h.
-class Share;
 Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
                 std::vector<Share*> shares);
 

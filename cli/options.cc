@@ -19,6 +19,16 @@ CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function
       ->type_name(type);
 }
 
+// An option whose text `take` makes a value of; what it returns is the complaint, or empty.
+static void AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                     const std::string& type, const std::string& description) {
+  command
+      .add_option_function<std::string>(
+          name, [](const std::string&) {}, description)
+      ->check(CLI::Validator(std::move(take), ""))
+      ->type_name(type);
+}
+
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats) {
   std::vector<std::pair<std::string, Format>> choices = {{"text", Format::kText}, {"jsonl", Format::kJsonl}};
   std::string description = "How results are written: text (default) or jsonl, one JSON object a line";
@@ -66,12 +76,8 @@ void AddMemory(CLI::App& command, CommonOptions& options) {
     options.memory = *bytes;
     return std::string{};
   };
-  command
-      .add_option_function<std::string>(
-          "--memory", [](const std::string&) {},
-          "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported")
-      ->check(CLI::Validator(check_size, ""))
-      ->type_name("SIZE");
+  AddValue(command, "--memory", check_size, "SIZE",
+           "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported");
 }
 
 void AddJobs(CLI::App& command, CommonOptions& options) {
@@ -84,12 +90,8 @@ void AddJobs(CLI::App& command, CommonOptions& options) {
     options.jobs = jobs > 0 ? jobs : std::clamp(std::thread::hardware_concurrency(), 1u, kMost);
     return std::string{};
   };
-  command
-      .add_option_function<std::string>(
-          "--jobs,-j", [](const std::string&) {},
-          "Threads that share the connections of a capture (default: 1; 0: one a processor); the output is the same")
-      ->check(CLI::Validator(check_jobs, ""))
-      ->type_name("N");
+  AddValue(command, "--jobs,-j", check_jobs, "N",
+           "Threads that share the connections of a capture (default: 1; 0: one a processor); the output is the same");
 }
 
 }  // namespace stag::cli

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "protocol/base/hash.h"
+
 namespace stag::cli {
 namespace {
 
@@ -27,8 +29,7 @@ size_t Shares::PairHash::operator()(const Pair& pair) const {
     for (size_t i = 0; i < address.bytes.size(); i += 8) {
       uint64_t word = 0;
       std::memcpy(&word, address.bytes.data() + i, 8);
-      hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-      hash ^= hash >> 32;
+      hash = MixHash(hash, word);
     }
   return hash;
 }

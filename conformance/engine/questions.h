@@ -27,7 +27,7 @@ enum class Lane : uint8_t {
   kClosed,
   kAside
 };
-inline constexpr size_t kLanes = 11;
+inline constexpr size_t kLanes = static_cast<size_t>(Lane::kAside) + 1;
 Lane LaneOf(Role role);
 
 class Questions {

@@ -79,7 +79,7 @@ enum class Owed : uint8_t {
   kMsgpError,  // ERR_CHUNK for RDMA_MSGP
   kDoneError,  // ERR_CHUNK for RDMA_DONE (rfc5666bis)
 };
-inline constexpr size_t kOwed = 5;
+inline constexpr size_t kOwed = static_cast<size_t>(Owed::kDoneError) + 1;
 struct Awaited {
   Owed owed = Owed::kErrChunk;
   session::Side requester = 0;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/base/hash.h"
+
 namespace stag::fabric {
 namespace {
 
@@ -65,14 +67,11 @@ bool Answers(const Flow& candidate, const RcPacket& p, size_t& scan) {
 }  // namespace
 
 size_t FlowKeyHash::operator()(const FlowKey& key) const {
-  auto mix = [](uint64_t h, uint64_t v) {
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 32);
-  };
   uint64_t h = key.destination_qp;
   for (const Address* a : {&key.source, &key.destination}) {
-    h = mix(h, LoadBe64(a->bytes.data()));
-    if (a->kind == Address::Kind::kIpv6 || a->kind == Address::Kind::kGid) h = mix(h, LoadBe64(a->bytes.data() + 8));
+    h = MixHash(h, LoadBe64(a->bytes.data()));
+    if (a->kind == Address::Kind::kIpv6 || a->kind == Address::Kind::kGid)
+      h = MixHash(h, LoadBe64(a->bytes.data() + 8));
   }
   return static_cast<size_t>(h);
 }

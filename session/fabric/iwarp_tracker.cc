@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/base/hash.h"
 #include "session/fabric/iwarp_connection.h"
 
 namespace stag::fabric {
@@ -35,18 +36,13 @@ bool Less(const Endpoint& a, const Endpoint& b) {
   return order != 0 ? order < 0 : a.number < b.number;
 }
 
-uint64_t Mix(uint64_t h, uint64_t v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15u;
-  return h ^ (h >> 32);
-}
-
 struct KeyHash {
   size_t operator()(const Key& key) const {
     uint64_t h = 0;
     for (const Endpoint& end : key.ends) {
       uint64_t words[2];
       std::memcpy(words, end.address.bytes.data(), sizeof words);
-      h = Mix(Mix(Mix(h, words[0]), words[1]), end.number);
+      h = MixHash(MixHash(MixHash(h, words[0]), words[1]), end.number);
     }
     return static_cast<size_t>(h);
   }
