@@ -3,9 +3,11 @@
 // multiply IN OUT COPIES: a large capture from a small one. Each copy of the packets comes later than the one before
 // and is between other hosts: the second and third byte of every IPv4 address tell the copy, so its connections are new
 // ones. Checksums and ICRCs are left as they were, which neither stag nor tshark minds unless asked to.
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capture/file/reader.h"
@@ -61,21 +63,28 @@ std::vector<Stored> Load(const char* path) {
   return stored;
 }
 
+// How many copies; zero if the text is not such a number.
+uint32_t Copies(std::string_view text) {
+  uint32_t copies = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), copies);
+  return error == std::errc() && end == text.data() + text.size() && copies <= 65536 ? copies : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int copies = argc == 4 ? std::atoi(argv[3]) : 0;
-  if (copies < 1 || copies > 65536) Die("usage: multiply IN OUT COPIES (1 to 65536)");
+  const uint32_t copies = argc == 4 ? Copies(argv[3]) : 0;
+  if (copies == 0) Die("usage: multiply IN OUT COPIES (1 to 65536)");
   const std::vector<Stored> stored = Load(argv[1]);
   const int64_t period =
       stored.back().frame.ref.time_ns - stored.front().frame.ref.time_ns + 1'000'000;  // a millisecond between copies
   auto writer = stag::capture::FileWriter::Create(argv[2], stag::capture::FileFormat::kPcap, stored[0].frame.link);
   if (!writer) Die(writer.error().message);
   std::vector<std::byte> bytes;
-  for (int copy = 0; copy < copies; ++copy) {
+  for (unsigned copy = 0; copy < copies; ++copy) {
     for (const Stored& s : stored) {
       bytes = s.bytes;
-      Move(s.frame, bytes, static_cast<unsigned>(copy));
+      Move(s.frame, bytes, copy);
       stag::Frame frame = s.frame;
       frame.bytes = bytes;
       frame.ref.time_ns += copy * period;
