@@ -214,7 +214,7 @@ TEST(Err, Err013WrongArguments) {
 }
 
 TEST(Err, Err013LongGarbageArgs) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"ERR"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"ERR"});
   c.script.Open();
   Greet(c);
   rpcrdma::Header call = Msg(5);
@@ -230,7 +230,7 @@ TEST(Err, Err013LongGarbageArgs) {
 
 TEST(Err, Err014FaultyHeaderSucceeds) {
   const auto answered = [](Profile profile, const rpcrdma::Header& header, const Buffer& reply) {
-    Checker c(EngineOptions{.profile = profile, .select = {"ERR"}, .ignore = {}});
+    Checker c(profile, {"ERR"});
     c.script.Open();
     Greet(c);
     Buffer call = Words({5, 1, 32, 0, 2, 0, 0});  // a discriminator of 2
@@ -261,7 +261,7 @@ TEST(Err, Err014ChunksThatDoNotFitSucceed) {
 }
 
 TEST(Err, Err008WrongCode) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"ERR-008"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"ERR-008"});
   c.script.Open();
   Greet(c);
   c.script.Send(kClient, Msg(5));  // nothing after the header
@@ -285,7 +285,7 @@ Buffer ProtectedCall(uint32_t xid) {
 
 TEST(Gss, Gss004NoReplyChunk) {
   const auto ids = [](bool reply_chunk, const rpcrdma::Header& answer, const Buffer& reply) {
-    Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"GSS", "THRESH-002"}, .ignore = {}});
+    Checker c(Profile::kRfc8166, {"GSS", "THRESH-002"});
     c.script.Open();
     Greet(c);
     rpcrdma::Header call = Msg(5);

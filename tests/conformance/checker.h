@@ -17,7 +17,6 @@
 
 namespace stag::test {
 
-using conformance::EngineOptions;
 using conformance::Finding;
 using conformance::Profile;
 using conformance::Severity;
@@ -29,9 +28,12 @@ struct Findings : conformance::FindingSink {
 
 class Checker {
  public:
-  explicit Checker(EngineOptions options = {.profile = Profile::kRfc8166, .select = {}, .ignore = {}})
-      : engine(options, findings), session({}, {&engine}), script(session) {}
-  explicit Checker(Profile profile) : Checker(EngineOptions{.profile = profile, .select = {}, .ignore = {}}) {}
+  // `select` and `ignore` as those of EngineOptions.
+  explicit Checker(Profile profile = Profile::kRfc8166, std::vector<std::string> select = {},
+                   std::vector<std::string> ignore = {})
+      : engine({.profile = profile, .select = std::move(select), .ignore = std::move(ignore)}, findings),
+        session({}, {&engine}),
+        script(session) {}
 
   // Only(id): ids of findings at warning or above; notes come with them when asked for.
   std::vector<std::string> Ids(bool notes = false) const {

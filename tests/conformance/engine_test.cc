@@ -8,10 +8,6 @@
 namespace stag::test {
 namespace {
 
-EngineOptions Selecting(std::vector<std::string> select, std::vector<std::string> ignore = {}) {
-  return {.profile = Profile::kRfc8166, .select = std::move(select), .ignore = std::move(ignore)};
-}
-
 // A Long Call without any list breaks LONG-001 and LONG-002.
 void SendEmptyNomsg(Checker& c) {
   c.script.Open();
@@ -52,23 +48,23 @@ TEST(Engine, OneEventIsOneFinding) {
 }
 
 TEST(Engine, TheSecondaryIsReportedWhenAloneSelected) {
-  Checker c(Selecting({"LONG-002"}));
+  Checker c(Profile::kRfc8166, {"LONG-002"});
   SendEmptyNomsg(c);
   ASSERT_EQ(c.Ids(), Id{"LONG-002"});
   EXPECT_TRUE(c.findings.all[0].see_also.empty());
 }
 
 TEST(Engine, Ignore) {
-  Checker c(Selecting({}, {"LONG-001"}));
+  Checker c(Profile::kRfc8166, {}, {"LONG-001"});
   SendEmptyNomsg(c);
   EXPECT_EQ(c.Ids(), Id{"LONG-002"});
-  Checker none(Selecting({"LONG"}, {"LONG"}));
+  Checker none(Profile::kRfc8166, {"LONG"}, {"LONG"});
   SendEmptyNomsg(none);
   EXPECT_EQ(none.Ids(), Id{});
 }
 
 TEST(Engine, TellsWhatWasExercised) {
-  Checker c(Selecting({"LONG"}));
+  Checker c(Profile::kRfc8166, {"LONG"});
   SendEmptyNomsg(c);
   EXPECT_EQ(Exercised(c, true), (Id{"LONG-001", "LONG-002", "LONG-008"}));
   EXPECT_EQ(Exercised(c, false), (Id{"LONG-003", "LONG-004", "LONG-005", "LONG-006", "LONG-007"}));

@@ -10,7 +10,7 @@ namespace {
 using rpcrdma::Segment;
 
 Id AfterCall(const rpcrdma::Header& header) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"MEM"}, .ignore = {"MEM-008"}});
+  Checker c(Profile::kRfc8166, {"MEM"}, {"MEM-008"});
   c.script.Open();
   Greet(c);
   c.script.Send(kClient, header, ReadCall(header.xid, 100));
@@ -44,7 +44,7 @@ TEST(Mem, Mem006MoreThanACountCanSay) {
 // Ids of `calls` Calls whose Write chunk has the handle that `handle` gives for its number.
 template <typename Fn>
 Id Over(uint32_t calls, Fn handle, Profile profile = Profile::kRfc8166) {
-  Checker c(EngineOptions{.profile = profile, .select = {"MEM-008"}, .ignore = {}});
+  Checker c(profile, {"MEM-008"});
   c.script.Open();
   Greet(c);
   for (uint32_t i = 0; i < calls; ++i) {

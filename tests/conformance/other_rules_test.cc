@@ -39,7 +39,7 @@ TEST(Mem, OutsideAndAfter) {
 }
 
 TEST(Mem, Overlap) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"MEM"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"MEM"});
   c.script.Open();
   Greet(c);
   for (const auto& [xid, offset] : {std::pair{5u, 0x1000u}, {6u, 0x2000u}, {7u, 0x1800u}}) {

@@ -89,7 +89,7 @@ TEST(Pvt, Pvt007WrongHandle) {
 }
 
 TEST(Pvt, Pvt007HandleOfTwoCalls) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"PVT"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"PVT"});
   c.script.Open();
   Greet(c);
   rpcrdma::Header other = Msg(4);
@@ -140,12 +140,12 @@ TEST(Thresh, Thresholds) {
 }
 
 TEST(Conn, Conn001ServerCallsFirst) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"CONN"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"CONN"});
   c.script.Open();
   c.script.Send(kServer, Msg(5), MakeCall(5, 0x40000000, 1, 0));
   Greet(c);
   EXPECT_EQ(c.Ids(), Id{"CONN-001"});
-  Checker later(EngineOptions{.profile = Profile::kRfc8166, .select = {"CONN"}, .ignore = {}});
+  Checker later(Profile::kRfc8166, {"CONN"});
   later.script.Open();
   Greet(later);
   later.script.Send(kServer, Msg(5), MakeCall(5, 0x40000000, 1, 0));

@@ -123,7 +123,7 @@ TEST(Rdlist, Rdlist006AndDdp001) {
   c.script.Send(kClient, WithReads(Msg(5), {{static_cast<uint32_t>(call.size()), 7, 32}}), call);
   ASSERT_EQ(c.Ids(), Id{"DDP-001"});
   EXPECT_EQ(c.findings.all[0].see_also.front(), "RDLIST-006");
-  Checker alone(EngineOptions{.profile = Profile::kRfc8166, .select = {"RDLIST"}, .ignore = {}});
+  Checker alone(Profile::kRfc8166, {"RDLIST"});
   alone.script.Open();
   alone.script.Send(kClient, WithReads(Msg(5), {{static_cast<uint32_t>(call.size()), 7, 32}}), call);
   EXPECT_EQ(alone.Ids(), Id{"RDLIST-006"});
@@ -201,7 +201,7 @@ TEST(Rdlist, Rdlist010TwoChunks) {
 
 TEST(Rdlist, Rdlist008RefusedRead) {
   for (const bool inside : {true, false}) {
-    Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"RDLIST-008"}, .ignore = {}});
+    Checker c(Profile::kRfc8166, {"RDLIST-008"});
     c.script.Open();
     Greet(c);
     c.script.Send(kClient, WithReads(Msg(5), {{kAt, 7, 1000}}), WriteCall(5, 1000));

@@ -113,7 +113,7 @@ TEST(Ddp, Ddp007MoreThanOneItem) {
 }
 
 TEST(Ddp, Ddp007InReplies) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"DDP-007"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"DDP-007"});
   c.script.Open();
   Greet(c);
   c.script.Send(kClient, WithChunks(Msg(5), {{{7, 400, 0}}, {{8, 400, 0}}}), CompoundCall(5, {Read4(400), Read4(400)}));
@@ -249,7 +249,7 @@ TEST(Ulb, Ulb003ReadPlus) {
   // Its contents: end of file, one segment of data at offset 0, of which the bytes are in the chunk or inline.
   const auto contents = [](const Buffer& data) { return Join({Words({68, 0, 1, 1, 0, 0, 0}), data}); };
   const Buffer call = CompoundCall(5, {PutFh(), ReadPlus(1000)});
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"ULB", "DDP"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"ULB", "DDP"});
   c.script.Open();
   Greet(c);
   c.script.Send(kClient, WithChunks(Msg(5), {{{7, 1000, 0x1000}}}), call);
@@ -266,7 +266,7 @@ TEST(Ulb, Ulb003ReadPlus) {
 TEST(Ulb, Ulb003BesideARead) {
   const Buffer call = CompoundCall(5, {PutFh(), Read4(1000), ReadPlus(1000)});
   for (const uint32_t second : {0u, 100u}) {
-    Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"ULB-003"}, .ignore = {}});
+    Checker c(Profile::kRfc8166, {"ULB-003"});
     c.script.Open();
     Greet(c);
     c.script.Send(kClient, WithChunks(Msg(5), {{{7, 1000, 0}}, {{8, 1000, 0}}}), call);
@@ -279,7 +279,7 @@ TEST(Ulb, Ulb003BesideARead) {
 
 // Ids, notes among them, after NFSv4 Calls with as many chunks, each answered with success.
 Id AfterManyChunks(uint32_t calls, size_t reads, size_t writes, bool answer = true) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"ULB-006"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"ULB-006"});
   c.script.Open();
   Greet(c);
   for (uint32_t xid = 1; xid <= calls; ++xid) {

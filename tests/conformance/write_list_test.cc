@@ -233,8 +233,7 @@ TEST(Wrlist, Wrlist020Invented) {
 
 // A COMPOUND of two READs, with these returned lengths for items of 100 and 200 bytes.
 Id TwoReads(uint32_t first, uint32_t second) {
-  Checker c(
-      EngineOptions{.profile = Profile::kRfc8166, .select = {"WRLIST", "ULB"}, .ignore = {"WRLIST-009", "WRLIST-018"}});
+  Checker c(Profile::kRfc8166, {"WRLIST", "ULB"}, {"WRLIST-009", "WRLIST-018"});
   c.script.Open();
   Greet(c);
   const auto read = [](uint32_t count) { return Join({Words({25}), Pattern(16), Words({0, 0, count})}); };

@@ -84,7 +84,7 @@ TEST(Xid, Xid003SameCallAgainIsANote) {
 }
 
 TEST(Xid, Xid003BackwardCallsHaveTheirOwn) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"XID"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"XID"});
   c.script.Open();
   Greet(c);
   c.script.Send(kClient, Msg(1), GetattrCall(1));
@@ -110,7 +110,7 @@ TEST(Xid, Xid004SecondReply) {
 }
 
 TEST(Xid, Xid004AnRpcSentTwiceIsAnsweredTwice) {
-  Checker c(EngineOptions{.profile = Profile::kRfc8166, .select = {"XID-004"}, .ignore = {}});
+  Checker c(Profile::kRfc8166, {"XID-004"});
   c.script.Open();
   Greet(c);
   c.script.Send(kClient, Msg(1), GetattrCall(1));
