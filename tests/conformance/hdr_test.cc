@@ -17,7 +17,7 @@ Id AfterSend(const Buffer& bytes, Profile profile = Profile::kRfc8166) {
   return c.Ids();
 }
 
-Buffer WithRpc(Buffer header, uint32_t xid) { return Join({header, GetattrCall(xid)}); }
+Buffer WithRpc(const Buffer& header, uint32_t xid) { return Join({header, GetattrCall(xid)}); }
 
 TEST(Hdr, Hdr001ByteSwapped) {
   EXPECT_EQ(AfterSend(Bytes32({0x78563412, 0x01000000, 0x20000000, 0, 0, 0, 0})), Id{"HDR-001"});

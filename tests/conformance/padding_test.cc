@@ -169,7 +169,7 @@ TEST(Pad, Pad005MissingPaddingRefused) {
 }
 
 TEST(Pad, Pad008OddInlinePayload) {
-  const auto ids = [](rpcrdma::Header header, const Buffer& call) {
+  const auto ids = [](const rpcrdma::Header& header, const Buffer& call) {
     Checker c;
     c.script.Open();
     Greet(c);
