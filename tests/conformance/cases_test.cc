@@ -11,17 +11,13 @@
 #include <set>
 
 #include "conformance/engine/engine.h"
+#include "tests/support/finding_sinks.h"
 #include "tests/support/run_capture.h"
 
 namespace stag::conformance {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Collector : FindingSink {
-  std::vector<Finding> all;
-  void OnFinding(const Finding& finding) override { all.push_back(finding); }
-};
 
 Profile ProfileOf(const std::string& name) {
   for (const Profile profile : {Profile::kRfc8166, Profile::kRfc5666bis, Profile::kRfc5666})
@@ -30,10 +26,10 @@ Profile ProfileOf(const std::string& name) {
 }
 
 std::vector<Finding> Check(std::span<const test::OwnedFrame> frames, Profile profile) {
-  Collector collector;
-  Engine engine({.profile = profile, .select = {}, .ignore = {}}, collector);
+  test::Findings findings;
+  Engine engine({.profile = profile, .select = {}, .ignore = {}}, findings);
   test::Run(frames, {}, {}, {&engine});
-  return collector.all;
+  return findings.all;
 }
 std::vector<Finding> Check(const std::string& path, Profile profile) { return Check(test::LoadFrames(path), profile); }
 

@@ -13,6 +13,7 @@
 
 #include "conformance/engine/engine.h"
 #include "tests/support/event_script.h"
+#include "tests/support/finding_sinks.h"
 #include "tests/support/nfs_messages.h"
 
 namespace stag::test {
@@ -20,11 +21,6 @@ namespace stag::test {
 using conformance::Finding;
 using conformance::Profile;
 using conformance::Severity;
-
-struct Findings : conformance::FindingSink {
-  std::vector<Finding> all;
-  void OnFinding(const Finding& finding) override { all.push_back(finding); }
-};
 
 class Checker {
  public:

@@ -15,6 +15,7 @@
 
 #include "conformance/engine/check.h"
 #include "conformance/engine/engine.h"
+#include "tests/support/finding_sinks.h"
 #include "tests/support/run_capture.h"
 
 namespace stag::conformance {
@@ -58,16 +59,11 @@ std::vector<Evidence> AllEvidence() {
   return all;
 }
 
-struct Collector : FindingSink {
-  std::vector<Finding> all;
-  void OnFinding(const Finding& finding) override { all.push_back(finding); }
-};
-
 std::vector<Finding> Check(std::span<const test::OwnedFrame> frames, Profile profile) {
-  Collector collector;
-  Engine engine({.profile = profile, .select = {}, .ignore = {}}, collector);
+  test::Findings findings;
+  Engine engine({.profile = profile, .select = {}, .ignore = {}}, findings);
   test::Run(frames, {}, {}, {&engine});
-  return collector.all;
+  return findings.all;
 }
 
 // One line for each finding, in a form that both sides of the comparison have.

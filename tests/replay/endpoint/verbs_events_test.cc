@@ -7,17 +7,13 @@
 
 #include "conformance/engine/engine.h"
 #include "session/rpcrdma/session.h"
+#include "tests/support/finding_sinks.h"
 #include "tests/support/nfs_messages.h"
 
 namespace stag::replay {
 namespace {
 
 using namespace stag::test;
-
-struct Findings : conformance::FindingSink {
-  void OnFinding(const conformance::Finding& f) override { all.push_back(std::string(f.rule->id)); }
-  std::vector<std::string> all;
-};
 
 struct Count : session::Observer {
   void OnTransaction(const session::Connection&, const session::Transaction& t) override {
@@ -30,7 +26,7 @@ struct Count : session::Observer {
 
 // READ with a Write chunk of which the Reply says that it was filled.
 std::pair<size_t, std::vector<std::string>> Judge(bool hidden) {
-  Findings findings;
+  FindingTexts findings;
   Count count;
   conformance::Engine engine({}, findings);
   session::Session session({}, {&engine, &count});

@@ -15,6 +15,7 @@
 #include "replay/engine/requester.h"
 #include "replay/engine/responder.h"
 #include "tests/replay/endpoint/fabric.h"
+#include "tests/support/finding_sinks.h"
 #include "tests/support/nfs_messages.h"
 
 namespace stag::replay {
@@ -76,16 +77,9 @@ struct Answers : AnswerSink {
   std::deque<Got> all;
 };
 
-struct Findings : conformance::FindingSink {
-  void OnFinding(const conformance::Finding& f) override {
-    all.push_back(std::string(f.rule->id) + ": " + f.message + " (" + f.actual + ")");
-  }
-  std::vector<std::string> all;
-};
-
 // The conformance engine on the events of one end.
 struct Judge {
-  Findings findings;
+  FindingTexts findings;
   conformance::Engine engine{{}, findings};
   session::Session session{{}, {&engine}};
   EventLog log{session};
@@ -135,7 +129,7 @@ class Link {
   }
 
   Judge judge, server_judge;
-  Findings& findings = judge.findings;
+  FindingTexts& findings = judge.findings;
   std::vector<std::string> allowed;
   OneFile service;
   Answers answers;

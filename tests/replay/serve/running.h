@@ -18,19 +18,13 @@
 #include "replay/record/recorder.h"
 #include "replay/serve/server.h"
 #include "tests/session/rpcrdma/recorder.h"
+#include "tests/support/finding_sinks.h"
 #include "tests/support/messages.h"
 #include "tests/support/run_capture.h"
 
 namespace stag::replay::test {
 
 using namespace stag::test;
-
-struct Findings : conformance::FindingSink {
-  void OnFinding(const conformance::Finding& f) override {
-    all.push_back(std::string(f.rule->id) + ": " + f.message + " (" + f.actual + ")");
-  }
-  std::vector<std::string> all;
-};
 
 // The server in a thread of its own, until Stop.
 class Running : fabric::Sink {
@@ -67,7 +61,7 @@ class Running : fabric::Sink {
     return transport_->Connect({"127.0.0.1", listener_->port()}, end);
   }
 
-  Findings findings;
+  FindingTexts findings;
   std::optional<Server> server;
 
  private:

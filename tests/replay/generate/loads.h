@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Whole loads against servers in the same process, over software iWARP on loopback.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/engine/engine.h"
+#include "replay/endpoint/soft_iwarp.h"
+#include "replay/generate/generator.h"
+#include "replay/serve/rpc_service.h"
+#include "replay/serve/server.h"
+#include "session/rpcrdma/session.h"
+#include "tests/support/finding_sinks.h"
+
+namespace stag::replay::test {
+
+using namespace stag::test;
+using std::chrono::milliseconds;
+
+// A server in a thread of its own.
+class Running {
+ public:
+  explicit Running(Service& service, ServerOptions options = {}, uint16_t port = 0) : options_(options) {
+    listener_ = std::move(*transport->Listen({"127.0.0.1", port}));
+    options_.stop = stop_;
+    server.emplace(*listener_, service, nullptr, options_);
+    thread_ = std::thread([this] { EXPECT_TRUE(server->Run()); });
+  }
+  ~Running() {
+    EXPECT_EQ(::eventfd_write(stop_, 1), 0);
+    thread_.join();
+    ::close(stop_);
+  }
+  uint16_t port() const { return listener_->port(); }
+  std::unique_ptr<Transport> transport = MakeSoftIwarp();
+  std::optional<Server> server;
+
+ private:
+  ServerOptions options_;
+  const int stop_ = ::eventfd(0, EFD_CLOEXEC);
+  std::unique_ptr<Listener> listener_;
+  std::thread thread_;
+};
+
+inline LoadOptions To(uint16_t port, LoadMode mode, uint64_t calls) {
+  LoadOptions load;
+  load.mode = mode;
+  load.to = {"127.0.0.1", port};
+  load.calls = calls;
+  load.depth = load.requester.credits = 16;
+  load.file_size = 256 << 10;
+  load.verify = mode != LoadMode::kNull;
+  if (mode == LoadMode::kNull) Weight(load.jobs.mix, Operation::kNull) = 1;
+  if (mode == LoadMode::kEcho) Weight(load.jobs.mix, Operation::kEcho) = 1;
+  if (mode == LoadMode::kNfs3 || mode == LoadMode::kNfs4) {
+    Weight(load.jobs.mix, Operation::kRead) = 5;
+    Weight(load.jobs.mix, Operation::kWrite) = 4;
+    Weight(load.jobs.mix, Operation::kGetattr) = 1;
+  } else {
+    load.files = 0;
+  }
+  return load;
+}
+
+// Runs it; what both sides did on the wire is without errors.
+struct Ran {
+  explicit Ran(const LoadOptions& load, bool judged = true) {
+    FindingTexts findings;
+    conformance::Engine engine({}, findings);
+    session::Session session({}, {&engine});
+    EventLog log(session);
+    const auto transport = MakeSoftIwarp();
+    Generator generator(*transport, load, judged ? &log : nullptr);
+    const auto ran = generator.Run();
+    error = ran ? "" : ran.error().message;
+    session.Finish();
+    EXPECT_EQ(findings.all, std::vector<std::string>{});
+    report = std::make_unique<LoadReport>(generator.report());
+    for (const auto& [text, times] : report->troubles) troubles += text + "\n";
+  }
+  const OperationReport& of(Operation operation) const { return report->of(operation); }
+  std::unique_ptr<LoadReport> report;
+  std::string error, troubles;
+};
+
+}  // namespace stag::replay::test
