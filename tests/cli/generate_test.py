@@ -10,51 +10,31 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-STAG = None
-ENVIRONMENT = {**os.environ, "NO_COLOR": "1"}
+import live_runs
+from live_runs import STAG, fine, lines, stag
 
 
-def generate(*arguments, timeout=120):
-    return subprocess.run([STAG, "generate", *arguments], capture_output=True, text=True, timeout=timeout,
-                          env=ENVIRONMENT, check=False)
+def generate(*arguments):
+    return stag("generate", *arguments)
+
+
+def serve(*arguments, **rest):
+    return live_runs.serve(*arguments, "--check", **rest)
 
 
 def lines_of(done):
     """The JSON lines by type; operations and troubles are lists."""
-    lines = {"operation": [], "trouble": []}
-    for line in map(json.loads, done.stdout.splitlines()):
+    of = {"operation": [], "trouble": []}
+    for line in lines(done):
         if line["type"] in ("operation", "trouble"):
-            lines[line["type"]].append(line)
+            of[line["type"]].append(line)
         else:
-            lines[line["type"]] = line
-    return lines
-
-
-class Serving:
-    """stag serve, which judges its side, until the end of the block."""
-
-    def __init__(self, *arguments, status=0):
-        self.arguments = arguments
-        self.status = status  # with which it ends
-
-    def __enter__(self):
-        self.process = subprocess.Popen([STAG, "serve", "--listen", "127.0.0.1:0", "--format", "jsonl", "--check",
-                                         *self.arguments], stdout=subprocess.PIPE, text=True)
-        listening = json.loads(self.process.stdout.readline())
-        self.to = f"127.0.0.1:{listening['port']}"
-        self.mount_port = str(listening["mount_port"])
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        out, _ = self.process.communicate(timeout=60)
-        self.lines = [json.loads(line) for line in out.splitlines()]
-        assert self.process.returncode == self.status, out
+            of[line["type"]] = line
+    return of
 
 
 class Generate(unittest.TestCase):
@@ -62,15 +42,15 @@ class Generate(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
     def test_null(self):
-        with Serving("--mode", "null") as server:
+        with serve("--mode", "null") as server:
             done = generate("--to", server.to, "--calls", "500", "--check", "--format", "jsonl")
         self.fine(done)
-        lines = lines_of(done)
-        self.assertEqual(lines["generated"]["calls"], 500)
-        self.assertEqual(lines["generated"]["ok"], 500)
-        self.assertEqual(lines["summary"]["findings"]["error"], 0)
-        self.assertGreaterEqual(lines["summary"]["transactions"], 500)
-        [null] = lines["operation"]
+        said = lines_of(done)
+        self.assertEqual(said["generated"]["calls"], 500)
+        self.assertEqual(said["generated"]["ok"], 500)
+        self.assertEqual(said["summary"]["findings"]["error"], 0)
+        self.assertGreaterEqual(said["summary"]["transactions"], 500)
+        [null] = said["operation"]
         self.assertEqual(null["name"], "NULL")
         latency = null["latency_ns"]
         order = [latency[name] for name in ("min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max")]
@@ -78,17 +58,17 @@ class Generate(unittest.TestCase):
         self.assertGreater(order[0], 0)
 
     def test_echo(self):
-        with Serving("--mode", "echo") as server:
+        with serve("--mode", "echo") as server:
             done = generate("--to", server.to, "--mode", "echo", "--size", "1-20K", "--calls", "300", "--verify", "--check",
                             "--format", "jsonl", "--position-zero", "10", "--segments", "4", "--connections", "2")
         self.fine(done)
-        lines = lines_of(done)
-        self.assertEqual(lines["generated"]["ok"], 300)
-        self.assertEqual(lines["generated"]["verified_bytes"] * 2, lines["generated"]["bytes"])
-        self.assertEqual(lines["summary"]["connections"], 2)
+        said = lines_of(done)
+        self.assertEqual(said["generated"]["ok"], 300)
+        self.assertEqual(said["generated"]["verified_bytes"] * 2, said["generated"]["bytes"])
+        self.assertEqual(said["summary"]["connections"], 2)
 
     def test_nfs3(self):
-        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+        with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
             done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "400",
                             "--mix", "read=5,write=4,getattr=1,lookup=1,readdirplus=1,null=1", "--size", "1-9K:9,64K-1M:1",
                             "--file-size", "4M", "--verify", "--check", "--format", "jsonl")
@@ -96,18 +76,18 @@ class Generate(unittest.TestCase):
                             "--sequential", "--seed", "7")
         self.fine(done)
         self.fine(text)
-        lines = lines_of(done)
-        self.assertEqual(lines["generated"]["ok"], 400)
-        read = next(line for line in lines["operation"] if line["name"] == "READ")
-        self.assertEqual(lines["generated"]["verified_bytes"], read["bytes"])
-        self.assertEqual(lines["summary"]["findings"]["error"], 0)
+        said = lines_of(done)
+        self.assertEqual(said["generated"]["ok"], 400)
+        read = next(line for line in said["operation"] if line["name"] == "READ")
+        self.assertEqual(said["generated"]["verified_bytes"], read["bytes"])
+        self.assertEqual(said["summary"]["findings"]["error"], 0)
         self.assertIn("seed 7", text.stdout)
         procedures = {line["name"]: line["calls"] for line in server.lines if line["type"] == "procedure"}
         self.assertEqual(procedures["NFSv3 CREATE"], procedures["NFSv3 REMOVE"])
 
     def test_same_seed_same_calls(self):
         counts = []
-        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+        with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
             for _ in range(2):
                 done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "200",
                                 "--seed", "5", "--size", "1-9K", "--format", "jsonl")
@@ -119,7 +99,7 @@ class Generate(unittest.TestCase):
         """Of the handles that transactions name, none is used again, or each is used again and again."""
         handles = {}
         for when in ("once", "per-call"):
-            with tempfile.TemporaryDirectory() as folder, Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            with tempfile.TemporaryDirectory() as folder, serve("--mode", "nfs-memory", "--mount-port", "0") as server:
                 file = os.path.join(folder, "load.pcapng")
                 self.fine(generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "200",
                                    "--depth", "1", "--mix", "read=1", "--always-chunks", "--register", when,
@@ -133,14 +113,12 @@ class Generate(unittest.TestCase):
 
     def test_recorded(self):
         """What --record writes, read by stag transactions, is what the report says."""
-        with tempfile.TemporaryDirectory() as folder, Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+        with tempfile.TemporaryDirectory() as folder, serve("--mode", "nfs-memory", "--mount-port", "0") as server:
             file = os.path.join(folder, "load.pcapng")
             done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", "200",
                             "--size", "1-9K", "--file-size", "64K", "--record", file, "--format", "jsonl")
             self.fine(done)
-            read = subprocess.run([STAG, "transactions", file, "--format", "jsonl"], capture_output=True, text=True,
-                                  timeout=120, check=True)
-        transactions = [json.loads(line) for line in read.stdout.splitlines()]
+            transactions = lines(fine("transactions", file, "--format", "jsonl"))
         self.assertTrue(all(t["call_complete"] and t["reply_complete"] for t in transactions))
         for operation in lines_of(done)["operation"]:
             mine = [t for t in transactions if t["name"] == operation["name"]]
@@ -152,7 +130,7 @@ class Generate(unittest.TestCase):
     def test_progress_line(self):
         """Only on a terminal, and gone at the end."""
         leader, follower = pty.openpty()
-        with Serving("--mode", "null") as server:
+        with serve("--mode", "null") as server:
             with subprocess.Popen([STAG, "generate", "--to", server.to, "--rate", "100", "--duration", "1200ms"],
                                   stdout=subprocess.PIPE, stderr=follower) as client:
                 client.communicate(timeout=60)
@@ -163,14 +141,14 @@ class Generate(unittest.TestCase):
         self.assertTrue(shown.endswith("\r\x1b[K"))
 
     def test_open_loop(self):
-        with Serving("--mode", "null") as server:
+        with serve("--mode", "null") as server:
             done = generate("--to", server.to, "--rate", "500", "--duration", "500ms", "--format", "jsonl")
         self.fine(done)
         line = lines_of(done)["generated"]
         self.assertEqual(line["calls"] + line["unsent"], 250)
 
     def test_failed_calls(self):
-        with Serving("--mode", "null") as server:
+        with serve("--mode", "null") as server:
             done = generate("--to", server.to, "--calls", "5", "--program", "400000", "--format", "jsonl")
         self.assertEqual(done.returncode, 1)
         [operation] = lines_of(done)["operation"]
@@ -181,38 +159,35 @@ class Generate(unittest.TestCase):
         # A server that posts as many receives as it grants ends the connection; what was sent to it is accounted for.
         options = ("--mode", "echo", "--size", "100", "--depth", "16", "--credits", "16", "--calls", "100", "--check",
                    "--format", "jsonl")
-        with Serving("--mode", "echo", "--credits", "4", "--delay", "20", status=1) as server:
+        with serve("--mode", "echo", "--credits", "4", "--delay", "20", expect=1) as server:
             done = generate("--to", server.to, "--ignore-credits", *options)
             honoured = generate("--to", server.to, *options)
         self.assertEqual(done.returncode, 1)
-        lines = lines_of(done)
-        self.assertEqual(lines["generated"]["lost"], lines["operation"][0]["calls"])
-        self.assertIn("no buffer available", lines["trouble"][0]["text"])
-        self.assertEqual(lines["finding"]["rule"], "CRED-005")
+        said = lines_of(done)
+        self.assertEqual(said["generated"]["lost"], said["operation"][0]["calls"])
+        self.assertIn("no buffer available", said["trouble"][0]["text"])
+        self.assertEqual(said["finding"]["rule"], "CRED-005")
         self.fine(honoured)
         self.assertEqual(lines_of(honoured)["generated"]["ok"], 100)
         self.assertLessEqual(lines_of(honoured)["generated"]["max_outstanding"], 4)
         self.assertIn("CRED-005", {line.get("rule") for line in server.lines})
 
     def test_server_gone(self):
-        server = subprocess.Popen([STAG, "serve", "--mode", "echo", "--listen", "127.0.0.1:0", "--format", "jsonl"],
-                                  stdout=subprocess.PIPE, text=True)
-        port = json.loads(server.stdout.readline())["port"]
-        with subprocess.Popen([STAG, "generate", "--to", f"127.0.0.1:{port}", "--mode", "echo", "--format", "jsonl"],
-                              stdout=subprocess.PIPE, text=True) as client:
+        with serve("--mode", "echo", expect=-signal.SIGKILL) as server, \
+                subprocess.Popen([STAG, "generate", "--to", server.to, "--mode", "echo", "--format", "jsonl"],
+                                 stdout=subprocess.PIPE, text=True) as client:
             time.sleep(0.5)
-            server.kill()
-            server.communicate()
+            server.end(signal.SIGKILL)
             out, _ = client.communicate(timeout=60)
             self.assertEqual(client.returncode, 1)
-        lines = [json.loads(line) for line in out.splitlines()]
-        echo = next(line for line in lines if line["type"] == "operation")
-        self.assertEqual(echo["calls"], echo["ok"] + lines[-1]["lost"])
-        self.assertGreater(lines[-1]["lost"], 0)
-        self.assertEqual(lines[-1]["abandoned"], 1)
+        said = [json.loads(line) for line in out.splitlines()]
+        echo = next(line for line in said if line["type"] == "operation")
+        self.assertEqual(echo["calls"], echo["ok"] + said[-1]["lost"])
+        self.assertGreater(said[-1]["lost"], 0)
+        self.assertEqual(said[-1]["abandoned"], 1)
 
     def test_signal(self):
-        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+        with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
             for number in (signal.SIGINT, signal.SIGTERM):
                 with subprocess.Popen([STAG, "generate", "--to", server.to, "--mode", "nfs3", "--mount-port",
                                        server.mount_port, "--duration", "1h", "--format", "jsonl"],
@@ -256,7 +231,7 @@ class Generate(unittest.TestCase):
         done = generate("--to", "127.0.0.1:1")
         self.assertEqual(done.returncode, 2)
         self.assertIn("connection refused", done.stderr)
-        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+        with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
             done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--export", "/none")
             self.assertEqual(done.returncode, 2)
             self.assertIn("has no directory /none", done.stderr)
@@ -266,5 +241,4 @@ class Generate(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    STAG = sys.argv.pop(1)
     unittest.main()

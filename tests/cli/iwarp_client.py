@@ -59,10 +59,14 @@ class Client:
         assert rest[1] & 15 in (3, 4, 5, 6), "not a Send"
         return rest[18:length]
 
-    def call(self, xid, program=100003, version=3, procedure=0, arguments=b""):
-        """An RPC Call without chunks and with AUTH_NONE; the RPC Reply."""
+    def ask(self, xid, program=100003, version=3, procedure=0, arguments=b""):
+        """An RPC Call without chunks and with AUTH_NONE."""
         header = struct.pack(">7I", xid, 1, 32, 0, 0, 0, 0)
         self.send(header + struct.pack(">10I", xid, 0, 2, program, version, procedure, 0, 0, 0, 0) + arguments)
+
+    def call(self, xid, *rest, **named):
+        """As ask; the RPC Reply."""
+        self.ask(xid, *rest, **named)
         reply = self.receive()
         assert struct.unpack(">I", reply[:4])[0] == xid
         return reply[28:]

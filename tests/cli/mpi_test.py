@@ -9,16 +9,14 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 
-STAG = None
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = [str(path) for path in sorted((ROOT / "pcaps" / "real").glob("*.pcap*"))]
-CASES = [str(path) for path in sorted((ROOT / "pcaps" / "cases").glob("*.pcap"))[:12]]
+from live_runs import REAL, STAG, serve
+
+CAPTURES = [str(path) for path in sorted(REAL.glob("*.pcap*"))]
+CASES = [str(path) for path in sorted((REAL.parent / "cases").glob("*.pcap"))[:12]]
 FORMATS = ["text", "jsonl", "json", "sarif", "junit", "html"]
 # More ranks than processors, and nothing of the machine but itself.
 MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader", "--mca", "pml", "ob1"]
@@ -33,25 +31,6 @@ def run(*command):
 def complaints(done):
     """What stag says on stderr; the launcher has its own lines about exit statuses."""
     return [line for line in done.stderr.splitlines() if line.startswith(b"stag: ")]
-
-
-class Serving:
-    """stag serve, until the end of the block."""
-
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([STAG, "serve", "--listen", "127.0.0.1:0", "--format", "jsonl", *arguments],
-                                        stdout=subprocess.PIPE, text=True)
-
-    def __enter__(self):
-        listening = json.loads(self.process.stdout.readline())
-        self.to = f"127.0.0.1:{listening['port']}"
-        self.mount_port = listening["mount_port"]
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        out, _ = self.process.communicate(timeout=60)
-        self.served = json.loads(out.splitlines()[-1])
 
 
 class Mpi(unittest.TestCase):
@@ -75,14 +54,14 @@ class Mpi(unittest.TestCase):
     def test_every_format(self):
         for number, name in enumerate(FORMATS):
             with self.subTest(format=name):
-                done = self.same(2 + number % 3, "check", "--format", name, *REAL, *CASES)
+                done = self.same(2 + number % 3, "check", "--format", name, *CAPTURES, *CASES)
                 self.assertEqual(done.returncode, 1)
                 self.assertGreater(len(done.stdout), 5000)
 
     def test_files_that_cannot_be_read(self):
         for name in ("text", "json", "html"):
             with self.subTest(format=name):
-                done = self.same(3, "check", "--format", name, REAL[0], self.directory / "missing.pcap", CASES[1], self.damaged(),
+                done = self.same(3, "check", "--format", name, CAPTURES[0], self.directory / "missing.pcap", CASES[1], self.damaged(),
                                  CASES[2])
                 self.assertEqual((done.returncode, len(complaints(done))), (2, 2))
         done = self.same(2, "check", self.directory / "missing.pcap")
@@ -92,7 +71,7 @@ class Mpi(unittest.TestCase):
         self.same(4, "check", CASES[0])
 
     def test_fail_on(self):
-        path = str(ROOT / "pcaps" / "real" / "siw-reject.pcap")
+        path = str(REAL / "siw-reject.pcap")
         self.same(2, "check", "--fail-on", "note", path, path)
         self.assertEqual(self.same(3, "check", "--fail-on", "never", *CASES).returncode, 0)
 
@@ -105,7 +84,7 @@ class Mpi(unittest.TestCase):
         known.write_bytes(half + b'{"fingerprint":"0123456789abcdef","rule":"HDR-001","message":"never comes"}\n')
         suppress.write_text('{"rule":"PVT-006","reason":"Linux"}\n{"rule":"CCP","reason":"unused"}\n')
         for name in ("text", "html"):
-            done = self.same(3, "check", "--format", name, "--baseline", known, "--suppress", suppress, *CASES, *REAL)
+            done = self.same(3, "check", "--format", name, "--baseline", known, "--suppress", suppress, *CASES, *CAPTURES)
             self.assertEqual(len(complaints(done)), 2)
         # Nothing is written when a capture cannot be read; a list that cannot be read is said once.
         self.same(2, "check", "--write-baseline", self.directory / "none.jsonl", *CASES, self.damaged())
@@ -115,7 +94,7 @@ class Mpi(unittest.TestCase):
     def test_transactions(self):
         for ranks, name in ((2, "text"), (4, "jsonl")):
             with self.subTest(format=name):
-                done = self.same(ranks, "transactions", "--format", name, *REAL, self.directory / "missing", *CASES, self.damaged())
+                done = self.same(ranks, "transactions", "--format", name, *CAPTURES, self.directory / "missing", *CASES, self.damaged())
                 self.assertEqual(done.returncode, 2)
                 self.assertGreater(len(done.stdout), 100000)
         self.same(2, "transactions", "--color", "always", *CASES)
@@ -123,21 +102,21 @@ class Mpi(unittest.TestCase):
         done = run(*MPIRUN, "-n", 2, STAG, "transactions", "--mpi", "--output", lines, *CASES)
         self.assertEqual((done.returncode, done.stdout), (0, b""))
         self.assertEqual(lines.read_bytes(), run(STAG, "transactions", *CASES).stdout)
-        self.same(2, "transactions", "--quiet", REAL[0])
+        self.same(2, "transactions", "--quiet", CAPTURES[0])
 
     def generate(self, ranks, server, *arguments):
         done = run(*MPIRUN, "-n", ranks, STAG, "generate", "--mpi", "--to", server, "--format", "jsonl", *arguments)
         return done, [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_generate(self):
-        with Serving("--mode", "echo") as server:
+        with serve("--mode", "echo") as server:
             done, lines = self.generate(3, server.to, "--mode", "echo", "--size", "1-9000", "--calls", 200, "--connections", 2, "--verify",
                                         "--record", self.directory / "load.pcapng")
         self.assertEqual((done.returncode, complaints(done)), (0, []))
         [operation, generated] = lines
         self.assertEqual((generated["ranks"], generated["connections"], generated["calls"], generated["ok"]), (3, 6, 600, 600))
         self.assertEqual((operation["calls"], generated["wrong"], generated["lost"]), (600, 0, 0))
-        self.assertEqual((server.served["connections"], server.served["calls"]), (6, 600))
+        self.assertEqual((server.lines[-1]["connections"], server.lines[-1]["calls"]), (6, 600))
         # Each rank recorded its own, which differ: seeds of their own.
         recorded = sorted(self.directory.glob("load.*.pcapng"))
         self.assertEqual([path.name for path in recorded], ["load.0.pcapng", "load.1.pcapng", "load.2.pcapng"])
@@ -149,7 +128,7 @@ class Mpi(unittest.TestCase):
         self.assertEqual(len(set(map(tuple, sent))), 3)
 
     def test_generate_in_files(self):
-        with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+        with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
             done, lines = self.generate(2, server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", 100, "--seed", 7,
                                         "--verify")
         self.assertEqual((done.returncode, complaints(done)), (0, []))
@@ -162,8 +141,8 @@ class Mpi(unittest.TestCase):
         self.assertEqual((done.returncode, len(complaints(done))), (2, 1))
 
     def test_replay(self):
-        capture = ROOT / "pcaps" / "real" / "rxe-nfs3.pcap.zst"
-        with Serving("--mode", "null") as server:
+        capture = REAL / "rxe-nfs3.pcap.zst"
+        with serve("--mode", "null") as server:
             arguments = ["--to", server.to, "--select", "frame=1-300", "--format", "jsonl", capture]
             alone = run(STAG, "replay", *arguments)
             done = run(*MPIRUN, "-n", 3, STAG, "replay", "--mpi", "--connections", 2, *arguments)
@@ -173,7 +152,7 @@ class Mpi(unittest.TestCase):
         self.assertEqual(six["ranks"], 3)
         for name in ("sent", "answered", "lost", "not_sent", "compared", "matched", "connections", "loops"):
             self.assertEqual(six[name], 6 * one[name], name)
-        self.assertEqual(server.served["calls"], one["answered"] + six["answered"])
+        self.assertEqual(server.lines[-1]["calls"], one["answered"] + six["answered"])
         clients = {line["client"] for line in map(json.loads, done.stdout.splitlines()) if line["type"] == "difference"}
         self.assertEqual(clients, {1, 2, 3, 4, 5, 6})
 
@@ -202,5 +181,4 @@ class Mpi(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    STAG = os.path.abspath(sys.argv.pop(1))
     unittest.main()

@@ -11,19 +11,13 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
 
-STAG = None
-REAL = os.path.join(os.path.dirname(__file__), "..", "..", "pcaps", "real")
-ENVIRONMENT = {**os.environ, "NO_COLOR": "1"}
+from live_runs import REAL, STAG, lines, serve, stag
+
 QUICK = ("--transport", "iwarp", "--settle", "5ms", "--timeout", "5s")
-
-
-def stag(*arguments):
-    return subprocess.run([STAG, *arguments], capture_output=True, text=True, timeout=120, env=ENVIRONMENT, check=False)
 
 
 def probe(*arguments):
@@ -32,28 +26,8 @@ def probe(*arguments):
 
 def lines_of(done):
     """The server, the probes by id, the summary."""
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return lines[0], {line["id"]: line for line in lines[1:-1]}, lines[-1]
-
-
-class Serving:
-    """stag serve, until the end of the block."""
-
-    def __init__(self, *arguments):
-        self.arguments = arguments
-
-    def __enter__(self):
-        self.process = subprocess.Popen([STAG, "serve", "--listen", "127.0.0.1:0", "--transport", "iwarp", "--format", "jsonl",
-                                         *self.arguments], stdout=subprocess.PIPE, text=True)
-        listening = json.loads(self.process.stdout.readline())
-        self.to = f"127.0.0.1:{listening['port']}"
-        self.mount_port = str(listening["mount_port"])
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=60)
-        assert self.process.returncode == 0
+    server, *probes, summary = lines(done)
+    return server, {line["id"]: line for line in probes}, summary
 
 
 class Probe(unittest.TestCase):
@@ -66,9 +40,9 @@ class Probe(unittest.TestCase):
         self.assertIn(text, done.stderr)
 
     def test_every_mode_passes(self):
-        known = len(stag("probe", "--list", "--format", "jsonl").stdout.splitlines())
+        known = len(lines(stag("probe", "--list", "--format", "jsonl")))
         for mode, program in (("null", 100003), ("echo", 0x20020049), ("nfs-memory", 100003)):
-            with Serving("--mode", mode) as server:
+            with serve("--mode", mode) as server:
                 done = probe(server.to, "--format", "jsonl")
             self.status(done, 0)
             self.assertEqual(done.stderr, "")
@@ -85,7 +59,7 @@ class Probe(unittest.TestCase):
 
     def test_a_recording_passes(self):
         """A server that answers from a capture, with the commonest program, and what it says of Calls that are not in it."""
-        with Serving(os.path.join(REAL, "rxe-nfs3.pcap.zst")) as server:
+        with serve(REAL / "rxe-nfs3.pcap.zst") as server:
             done = probe(server.to, "--format", "jsonl")
         self.status(done, 0)
         begin, _, summary = lines_of(done)
@@ -95,16 +69,16 @@ class Probe(unittest.TestCase):
     def test_export(self):
         with tempfile.TemporaryDirectory() as folder:
             recording = os.path.join(folder, "probe.pcapng")
-            with Serving("--mode", "nfs-memory", "--mount-port", "0") as server:
+            with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
                 done = probe(server.to, "--export", "/", "--mount-port", server.mount_port, "--record", recording,
                              "--format", "jsonl")
                 self.status(done, 0)
                 _, probes, summary = lines_of(done)
                 self.assertEqual(summary["passed"], summary["probes"], done.stdout)
                 # What was recorded shows the WRITEs, and the wrong headers of the probes and none of the server.
-                rows = [json.loads(line) for line in stag("transactions", "--format", "jsonl", recording).stdout.splitlines()]
+                rows = lines(stag("transactions", "--format", "jsonl", recording))
                 self.assertGreater(sum(row.get("name") == "WRITE" for row in rows), 100)
-                findings = [json.loads(line) for line in stag("check", "--format", "jsonl", recording).stdout.splitlines()]
+                findings = lines(stag("check", "--format", "jsonl", recording))
                 errors = [f for f in findings if f["type"] == "finding" and f["severity"] == "error"]
                 self.assertIn("HDR-004", {f["rule"] for f in errors})
                 self.assertEqual([f for f in errors if f["direction"] == "s2c"], [])
@@ -113,23 +87,23 @@ class Probe(unittest.TestCase):
                 self.complains(refused, "has no directory /nothing")
 
     def test_text(self):
-        with Serving("--mode", "null") as server:
+        with serve("--mode", "null") as server:
             done = probe(server.to, "--select", "header,xid.again,nfs3.read", "--ignore", "header.short")
             quiet = probe(server.to, "--select", "header", "--quiet")
         self.status(done, 0)
-        lines = done.stdout.splitlines()
-        self.assertEqual(lines[0], f"{server.to} by iwarp: NFS version 3")
-        self.assertIn("passed       header.version                Another version gets ERR_VERS", lines)
+        text = done.stdout.splitlines()
+        self.assertEqual(text[0], f"{server.to} by iwarp: NFS version 3")
+        self.assertIn("passed       header.version                Another version gets ERR_VERS", text)
         self.assertIn("passed       xid.again ", done.stdout)
         self.assertNotIn("header.short", done.stdout)
         self.assertIn("skipped      nfs3.read ", done.stdout)
-        self.assertIn("             because   an NFSv3 export is needed: give --export", lines)
-        self.assertRegex(lines[-1], r"^13 probes: 12 passed, 0 failed, 0 inconclusive, 1 skipped; \d+\.\d s$")
+        self.assertIn("             because   an NFSv3 export is needed: give --export", text)
+        self.assertRegex(text[-1], r"^13 probes: 12 passed, 0 failed, 0 inconclusive, 1 skipped; \d+\.\d s$")
         self.status(quiet, 0)
         self.assertEqual(quiet.stdout, "")
 
     def test_junit(self):
-        with Serving("--mode", "null") as server:
+        with serve("--mode", "null") as server:
             done = probe(server.to, "--select", "rpc,chunk.long-reply", "--format", "junit")
         self.status(done, 0)
         suite = xml.etree.ElementTree.fromstring(done.stdout).find("testsuite")
@@ -139,7 +113,7 @@ class Probe(unittest.TestCase):
         self.assertTrue(cases["chunk.long-reply"].find("skipped").get("message").startswith("skipped: a Call with"))
 
     def test_a_program_that_is_not_there(self):
-        with Serving("--mode", "null") as server:
+        with serve("--mode", "null") as server:
             done = probe(server.to, "--program", "536870912", "--select", "rpc", "--format", "jsonl")
         self.status(done, 0)
         begin, probes, _ = lines_of(done)
@@ -150,8 +124,8 @@ class Probe(unittest.TestCase):
         self.assertEqual(probes["rpc.prog-unavail"]["verdict"], "passed")
 
     def test_the_catalogue(self):
-        rules = {json.loads(line)["id"] for line in stag("rules", "--format", "jsonl").stdout.splitlines()}
-        probes = [json.loads(line) for line in stag("probe", "--list", "--format", "jsonl").stdout.splitlines()]
+        rules = {line["id"] for line in lines(stag("rules", "--format", "jsonl"))}
+        probes = lines(stag("probe", "--list", "--format", "jsonl"))
         ids = [line["id"] for line in probes]
         self.assertEqual(len(ids), len(set(ids)))
         table = stag("probe", "--list")
@@ -195,11 +169,8 @@ class Probe(unittest.TestCase):
 
     def test_a_server_that_dies(self):
         # It serves one connection, and the runner comes with many.
-        with subprocess.Popen([STAG, "serve", "--mode", "null", "--once", "--listen", "127.0.0.1:0", "--format", "jsonl"],
-                              stdout=subprocess.PIPE, text=True) as process:
-            port = json.loads(process.stdout.readline())["port"]
-            done = probe(f"127.0.0.1:{port}", "--select", "rpc", "--format", "jsonl")
-            process.communicate(timeout=60)
+        with serve("--mode", "null", "--once") as server:
+            done = probe(server.to, "--select", "rpc", "--format", "jsonl")
         self.status(done, 1)
         _, probes, summary = lines_of(done)
         [first] = probes.values()
@@ -209,7 +180,7 @@ class Probe(unittest.TestCase):
 
     def test_interrupted(self):
         """SIGINT while a server keeps still: what there is comes, and the end at once."""
-        with Serving("--mode", "null", "--delay", "500") as server:
+        with serve("--mode", "null", "--delay", "500") as server:
             process = subprocess.Popen([STAG, "probe", server.to, "--transport", "iwarp", "--select", "rpc", "--format", "jsonl"],
                                        stdout=subprocess.PIPE, text=True)
             process.stdout.readline()  # the server was found
@@ -221,5 +192,4 @@ class Probe(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    STAG = sys.argv.pop(1)
     unittest.main()

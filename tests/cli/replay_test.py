@@ -14,42 +14,27 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import unittest
 
-STAG = os.path.abspath(sys.argv.pop(1))
-REAL = pathlib.Path(__file__).parents[2] / "pcaps" / "real"
+from live_runs import REAL, Running, STAG, lines, stag
+
 FURTHER = pathlib.Path(__file__).parents[3] / "shared" / "captures"  # larger ones, used where they are
 NFS3 = str(REAL / "rxe-nfs3.pcap.zst")
 SESSIONS = str(REAL / "rxe-nfs4.1.pcap.zst")
 
 
-def stag(*arguments):
-    return subprocess.run([STAG, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+class Server(Running):
+    """stag serve; `root`: what stag replay needs for the root of NFSv3."""
 
-
-def lines(done):
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-class Server:
-    """stag serve on a free port; `root`: what stag replay needs for the root of NFSv3."""
-
-    def __init__(self, mode, *arguments):
-        mount = ["--mount-port", "0"] if mode == "nfs-memory" else []
-        self.process = subprocess.Popen([STAG, "serve", "--mode", mode, "--listen", "127.0.0.1:0", "--format", "jsonl", "--quiet",
-                                         *mount, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
-        listening = json.loads(self.process.stdout.readline())
-        self.address = f"127.0.0.1:{listening['port']}"
-        self.root = ["--export", "/", "--mount-port", listening["mount_port"]] if mount else []
+    def __init__(self, mode, *arguments, **rest):
+        self.mount = ["--mount-port", 0] if mode == "nfs-memory" else []
+        super().__init__("serve", "--mode", mode, "--quiet", *self.mount, *arguments, **rest)
 
     def __enter__(self):
+        super().__enter__()
+        self.root = ["--export", "/", "--mount-port", self.mount_port] if self.mount else []
         return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=20)
 
 
 class Base(unittest.TestCase):
@@ -138,7 +123,7 @@ class BadOptions(Base):
 
 class Live(Base):
     def replay(self, server, capture, *arguments, status=0):
-        done = stag("replay", capture, "--to", server.address, "--format", "jsonl", *server.root, *arguments)
+        done = stag("replay", capture, "--to", server.to, "--format", "jsonl", *server.root, *arguments)
         self.assertEqual(done.returncode, status, done.stderr + done.stdout[-2000:])
         return lines(done)
 
@@ -250,7 +235,7 @@ class Live(Base):
 
     def test_interrupted(self):
         with Server("null") as server:
-            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.address, "--rate", "0.5", "--format", "jsonl"],
+            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.to, "--rate", "0.5", "--format", "jsonl"],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             while process.poll() is None and not self.connected(process.pid):
                 pass
@@ -272,12 +257,12 @@ class Live(Base):
 
     # The accounts: every Call is sent or not, and every sent one ends once.
     def test_the_account_when_the_server_goes(self):
-        with Server("null", "--delay", 20) as server:
-            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.address, "--format", "jsonl"],
+        with Server("null", "--delay", 20, expect=-signal.SIGKILL) as server:
+            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.to, "--format", "jsonl"],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             while process.poll() is None and not self.connected(process.pid):
                 pass
-            server.process.kill()
+            server.end(signal.SIGKILL)
             out, err = process.communicate(timeout=30)
         if process.returncode == 2:  # it had not connected yet
             self.assertIn("127.0.0.1", err)
