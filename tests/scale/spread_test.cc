@@ -22,7 +22,7 @@ std::string Made(size_t piece) {
 }
 
 // Work spread over `ranks`; what rank 0 collected, up to piece `wanted`.
-std::vector<std::string> Spread(size_t ranks, std::vector<size_t> order, size_t wanted) {
+std::vector<std::string> Spread(size_t ranks, const std::vector<size_t>& order, size_t wanted) {
   std::vector<std::string> collected;
   std::vector<std::atomic<int>> done(order.size());
   test::OnEveryRank(ranks, [&](Team& team) {

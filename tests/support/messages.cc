@@ -19,13 +19,13 @@ void AddRead(rpcrdma::Header& header, uint32_t position, rpcrdma::Segment segmen
   header.reads.push_back({position, segment});
 }
 
-void AddWriteChunk(rpcrdma::Header& header, std::vector<rpcrdma::Segment> segments) {
+void AddWriteChunk(rpcrdma::Header& header, const std::vector<rpcrdma::Segment>& segments) {
   header.write_chunks.push_back(
       {static_cast<uint32_t>(header.segments.size()), static_cast<uint32_t>(segments.size())});
   header.segments.insert(header.segments.end(), segments.begin(), segments.end());
 }
 
-void SetReplyChunk(rpcrdma::Header& header, std::vector<rpcrdma::Segment> segments) {
+void SetReplyChunk(rpcrdma::Header& header, const std::vector<rpcrdma::Segment>& segments) {
   header.reply_chunk =
       rpcrdma::Chunk{static_cast<uint32_t>(header.segments.size()), static_cast<uint32_t>(segments.size())};
   header.segments.insert(header.segments.end(), segments.begin(), segments.end());

@@ -16,8 +16,8 @@ using Buffer = std::vector<std::byte>;
 // A version 1 header with 32 credits and no chunks.
 rpcrdma::Header MakeHeader(uint32_t proc, uint32_t xid, uint32_t credit = 32);
 void AddRead(rpcrdma::Header& header, uint32_t position, rpcrdma::Segment segment);
-void AddWriteChunk(rpcrdma::Header& header, std::vector<rpcrdma::Segment> segments);
-void SetReplyChunk(rpcrdma::Header& header, std::vector<rpcrdma::Segment> segments);
+void AddWriteChunk(rpcrdma::Header& header, const std::vector<rpcrdma::Segment>& segments);
+void SetReplyChunk(rpcrdma::Header& header, const std::vector<rpcrdma::Segment>& segments);
 
 // RPC messages with AUTH_NONE; `body` follows the header.
 Buffer MakeCall(uint32_t xid, uint32_t program, uint32_t version, uint32_t procedure, const Buffer& body = {});

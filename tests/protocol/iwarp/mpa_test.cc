@@ -106,7 +106,7 @@ TEST(Mpa, TruncationAtEveryByte) {
 
 TEST(Mpa, NoFrame) {
   MpaFrame frame;
-  const auto decode = [&](std::vector<std::byte> b) { return DecodeMpaFrame(b, b.size(), frame); };
+  const auto decode = [&](const std::vector<std::byte>& b) { return DecodeMpaFrame(b, b.size(), frame); };
   EXPECT_EQ(decode(Hex("4d504120494420526571204672616d66 00 01 0000")), ParseStatus::kMalformed);         // another key
   EXPECT_EQ(decode(Hex("4d504120494420526571204672616d65 00 00 0000")), ParseStatus::kMalformed);         // revision 0
   EXPECT_EQ(decode(Hex("4d504120494420526571204672616d65 10 02 0003 000000")), ParseStatus::kMalformed);  // no room

@@ -52,7 +52,7 @@ TEST(Nfs2, WriteAndSymlinkItems) {
 }
 
 TEST(Nfs2, Replies) {
-  const auto reply = [](uint32_t procedure, const Xdr& results, std::set<size_t> reduced = {}) {
+  const auto reply = [](uint32_t procedure, const Xdr& results, const std::set<size_t>& reduced = {}) {
     Walk walk;
     const Recorder r = WalkReplyToEnd(Call(procedure), ReplyMessage(results), reduced, &walk);
     EXPECT_EQ(walk.has_status, procedure != 0 && procedure != 3 && procedure != 7);

@@ -19,7 +19,7 @@ Xdr PostOp() { return W({1}) + Fixed(84); }
 Xdr Wcc() { return W({1}) + Fixed(24) + PostOp(); }
 Xdr NoWcc() { return W({0, 0}); }
 
-Recorder Reply(uint32_t procedure, const Xdr& results, std::set<size_t> reduced = {}) {
+Recorder Reply(uint32_t procedure, const Xdr& results, const std::set<size_t>& reduced = {}) {
   Walk walk;
   const Recorder r = WalkReplyToEnd(Call(procedure), ReplyMessage(results), reduced, &walk);
   EXPECT_EQ(walk.has_status, procedure != 0);

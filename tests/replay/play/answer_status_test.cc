@@ -35,7 +35,7 @@ TEST(AnswerStatus, OfRecordings) {
 
 // --- Whether a live reply is the recorded one.
 
-bool Same(const Buffer& recorded, const Buffer& live, std::vector<Bytes> chunks = {}) {
+bool Same(const Buffer& recorded, const Buffer& live, const std::vector<Bytes>& chunks = {}) {
   const Buffer call = ReadCall(1, 100);
   Values values;
   values.OfReply(rpc::DecodeCall(call, call.size()), rpc::DecodeReply(live, live.size()), live, chunks);

@@ -116,7 +116,7 @@ inline rpcrdma::Segment SegmentOf(const Region& region) {
   return {region.handle, static_cast<uint32_t>(region.bytes.size()), region.offset};
 }
 // RDMA_MSG or RDMA_NOMSG with the chunks of `call`, whose segments return `lengths`.
-inline Header ReplyTo(const Header& call, uint32_t proc, std::vector<uint32_t> lengths, uint32_t credit = 32) {
+inline Header ReplyTo(const Header& call, uint32_t proc, const std::vector<uint32_t>& lengths, uint32_t credit = 32) {
   Header reply = MakeHeader(proc, call.xid, credit);
   reply.write_chunks = call.write_chunks;
   reply.reply_chunk = call.reply_chunk;
