@@ -81,7 +81,7 @@ TEST(JobSource, MixAndSizes) {
   EXPECT_NEAR(count[Operation::kRead], 0.7 * kJobs, 500);
   EXPECT_NEAR(count[Operation::kWrite], 0.2 * kJobs, 500);
   EXPECT_NEAR(large, 3 * small, 1500);
-  EXPECT_NEAR(position_zero, kJobs / 4, 500);
+  EXPECT_NEAR(position_zero, 0.25 * kJobs, 500);
   EXPECT_EQ(parts.size(), 4u);
 }
 

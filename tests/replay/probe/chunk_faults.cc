@@ -199,12 +199,12 @@ void AddMemory(std::vector<Fault>& faults) {
 }
 
 void AddNfs3(std::vector<Fault>& faults) {
-  const auto reads_like = [](Lengths lengths) {
+  const auto reads_like = [](const Lengths& lengths) {
     return [lengths](const Seen& m) {
       return !m.header.reads.empty() && m.header.reads[0].position != 0 && ReadLengths(m.header) == lengths;
     };
   };
-  const auto write_like = [](Lengths lengths) {
+  const auto write_like = [](const Lengths& lengths) {
     return [lengths](const Seen& m) { return m.Word(kProcedure) == kRead && WriteLike(m.header, lengths); };
   };
   faults.push_back(On("nfs3.write", "the bytes that were written as they are; came another byte at offset 0",
