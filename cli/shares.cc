@@ -34,14 +34,14 @@ size_t Shares::PairHash::operator()(const Pair& pair) const {
   return hash;
 }
 
-Shares::Shares(const session::SessionOptions& options, std::vector<Share*> shares) : workers_(shares.size()) {
+Shares::Shares(const session::SessionOptions& options, std::vector<Share*> shares) : parts_(shares.size()) {
   session::SessionOptions own = options;
   own.memory_limit = options.memory_limit / shares.size();
   for (size_t i = 0; i < shares.size(); ++i) {
-    workers_[i].share = shares[i];
-    workers_[i].session = std::make_unique<session::Session>(own, shares[i]->Observers());
+    parts_[i].share = shares[i];
+    parts_[i].session = std::make_unique<session::Session>(own, shares[i]->Observers());
   }
-  for (Worker& worker : workers_) worker.thread = std::thread([this, &worker] { Work(worker); });
+  while (helpers_.size() + 1 < shares.size()) helpers_.emplace_back([this] { Help(); });
 }
 
 Shares::~Shares() { Finish(); }
@@ -54,10 +54,10 @@ size_t Shares::ShareOfConnection(const fabric::ConnectionInfo& info) {
   if (const auto found = pairs_.find(pair); found != pairs_.end()) {
     known->second = found->second;
   } else if (pairs_.size() < kMaxPairs) {
-    known->second = pairs_.size() % workers_.size();
+    known->second = pairs_.size() % parts_.size();
     pairs_.emplace(pair, known->second);
   } else {
-    known->second = PairHash{}(pair) % workers_.size();
+    known->second = PairHash{}(pair) % parts_.size();
   }
   return known->second;
 }
@@ -65,13 +65,13 @@ size_t Shares::ShareOfConnection(const fabric::ConnectionInfo& info) {
 void Shares::OnEvent(const fabric::Event& event) {
   const size_t to = ShareOfConnection(*event.connection);
   if (event.kind == fabric::EventKind::kClosed) connections_.erase(event.connection->id);
-  workers_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++);
+  parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++);
   CountIn(event.bytes.size());
 }
 
 void Shares::OnAside(const fabric::Aside& aside) {
-  const size_t copies = IsForAll(aside) ? workers_.size() : 1;
-  for (size_t i = 0; i < copies; ++i) workers_[i].batches[sealed_ % Share::kRounds].Add(aside, next_number_);
+  const size_t copies = IsForAll(aside) ? parts_.size() : 1;
+  for (size_t i = 0; i < copies; ++i) parts_[i].batches[sealed_ % Share::kRounds].Add(aside, next_number_);
   ++next_number_;
   CountIn(aside.bytes.size());
 }
@@ -88,7 +88,7 @@ void Shares::Seal(bool last) {
   bool full = false;
   {
     const std::lock_guard lock(mutex_);
-    left_[sealed_ % Share::kRounds] = workers_.size();
+    left_[sealed_ % Share::kRounds] = parts_.size();
     ++sealed_;
     last_ = last;
     full = sealed_ - handed_on_ == Share::kRounds;
@@ -105,74 +105,91 @@ void Shares::Seal(bool last) {
   }
 }
 
-// Waits for the oldest round, and merges what the shares found.
+// Sees to it that the oldest round is done, and merges what the shares found.
 void Shares::HandOnOldest() {
   const size_t round = handed_on_ % Share::kRounds;
   {
     std::unique_lock lock(mutex_);
-    done_one_.wait(lock, [&] { return Done(handed_on_); });
+    while (!Done(handed_on_))
+      if (!WorkOnOldest(lock)) done_one_.wait(lock);
   }
-  std::vector<size_t> next(workers_.size(), 0);
+  std::vector<size_t> next(parts_.size(), 0);
   for (;;) {
-    size_t first = workers_.size();
+    size_t first = parts_.size();
     uint64_t number = 0;
-    for (size_t i = 0; i < workers_.size(); ++i) {
-      const Share& share = *workers_[i].share;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      const Share& share = *parts_[i].share;
       if (next[i] == share.Count(round)) continue;
-      if (first < workers_.size() && share.NumberOf(round, next[i]) >= number) continue;
+      if (first < parts_.size() && share.NumberOf(round, next[i]) >= number) continue;
       first = i;
       number = share.NumberOf(round, next[i]);
     }
-    if (first == workers_.size()) break;
-    workers_[first].share->HandOn(round, next[first]++);
+    if (first == parts_.size()) break;
+    parts_[first].share->HandOn(round, next[first]++);
   }
-  for (Worker& worker : workers_) {
-    worker.share->Clear(round);
-    worker.batches[round].Clear();
+  for (Part& part : parts_) {
+    part.share->Clear(round);
+    part.batches[round].Clear();
   }
   ++handed_on_;
 }
 
-void Shares::Work(Worker& worker) {
-  Share& share = *worker.share;
-  for (uint64_t round = 0;; ++round) {
-    bool last = false;
-    {
-      std::unique_lock lock(mutex_);
-      sealed_one_.wait(lock, [&] { return sealed_ > round; });
-      last = last_ && sealed_ == round + 1;
-      share.clock_.first_time_ns = first_time_ns_;
-    }
-    share.round_ = round % Share::kRounds;
-    worker.batches[share.round_].Give(*worker.session, [&share](uint64_t number, const FrameRef& now) {
-      share.number_ = number;
-      share.clock_.frame = now.number;
-    });
-    if (last) {
-      share.number_ = UINT64_MAX;
-      worker.session->Finish();
-    }
-    bool done = false;
-    {
-      const std::lock_guard lock(mutex_);
-      done = --left_[share.round_] == 0;
-    }
-    if (done) done_one_.notify_one();
-    if (last) return;
+// Until nothing is left that no other thread is at.
+void Shares::Help() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (WorkOnOldest(lock)) continue;
+    if (last_) return;
+    sealed_one_.wait(lock);
   }
+}
+
+// The share with the oldest batch to work on; null if there is none.
+Shares::Part* Shares::Ready() {
+  Part* oldest = nullptr;
+  for (Part& part : parts_)
+    if (!part.in_work && part.next < sealed_ && (!oldest || part.next < oldest->next)) oldest = &part;
+  return oldest;
+}
+
+// False if there is nothing to do. Unlocks while it works.
+bool Shares::WorkOnOldest(std::unique_lock<std::mutex>& lock) {
+  Part* part = Ready();
+  if (!part) return false;
+  part->in_work = true;
+  part->share->clock_.first_time_ns = first_time_ns_;
+  const bool last = last_ && sealed_ == part->next + 1;
+  lock.unlock();
+  Work(*part, last);
+  lock.lock();
+  part->in_work = false;
+  if (--left_[part->next++ % Share::kRounds] == 0) done_one_.notify_one();
+  return true;
+}
+
+void Shares::Work(Part& part, bool last) {
+  Share& share = *part.share;
+  share.round_ = part.next % Share::kRounds;
+  part.batches[share.round_].Give(*part.session, [&share](uint64_t number, const FrameRef& now) {
+    share.number_ = number;
+    share.clock_.frame = now.number;
+  });
+  if (!last) return;
+  share.number_ = UINT64_MAX;
+  part.session->Finish();
 }
 
 void Shares::Finish() {
   if (last_) return;
   Seal(true);
   while (handed_on_ < sealed_) HandOnOldest();
-  for (Worker& worker : workers_) worker.thread.join();
+  for (std::thread& helper : helpers_) helper.join();
 }
 
 session::SessionStats Shares::stats() const {
   session::SessionStats sum;
-  for (const Worker& worker : workers_) {
-    const session::SessionStats& one = worker.session->stats();
+  for (const Part& part : parts_) {
+    const session::SessionStats& one = part.session->stats();
     sum.connections += one.connections;
     sum.transactions += one.transactions;
     sum.messages += one.messages;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Shares: one capture in several threads, with the results of one (--jobs). The thread that reads makes fabric events
-// as ever and numbers them; each connection falls to one of the shares, each of which has a thread, a Session and
-// observers of its own; and what these find is handed on, in the reading thread, in order of the events that it came
-// of.
+// as ever and numbers them; each connection falls to one of the shares, each of which has a Session and observers of
+// its own; and what these find is handed on, in the reading thread, in order of the events that it came of.
 //
 //     Decoder ── Event ──┬─ share 0: Session ── observers ── results ─┬── handed on in order
 //                        └─ share 1: ...                              ┘
 //
 // Connections between the same two addresses fall to the same share, because checks go by what such connections did
 // before. Events go round by round: each share has a batch of the round, and a round is handed on when all have done
-// theirs; a few rounds are under way at a time, so memory is bounded. The memory cap is divided among the shares.
+// theirs; a few rounds are under way at a time, so memory is bounded. Any thread takes the oldest batch whose share no
+// other thread works on; the reading thread does so too when it is a few rounds ahead, so that no thread waits while
+// there is work. The memory cap is divided among the shares.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@
 
 namespace stag::cli {
 
-// What one thread makes of its connections. See ShareOf.
+// What becomes of some of the connections: by one thread at a time, not always the same. See ShareOf.
 class Share {
  public:
   static constexpr size_t kRounds = 8;  // under way at a time
@@ -42,7 +43,7 @@ class Share {
   virtual void Clear(size_t round) = 0;
 
  protected:
-  // In the share's thread, for its observers: the frame being processed, the event's number and its round.
+  // For its observers: the frame being processed, the event's number and its round.
   const Clock& clock() const { return clock_; }
   uint64_t number() const { return number_; }
   size_t round() const { return round_; }
@@ -64,7 +65,7 @@ class ShareOf : public Share {
   void Clear(size_t round) final { used_[round] = 0; }
 
  protected:
-  // The share's thread: a result of the event being processed, to be filled. It still holds what it held before.
+  // A result of the event being processed, to be filled. It still holds what it held before.
   Result& Add() {
     std::vector<Numbered>& results = results_[round()];
     if (used_[round()] == results.size()) results.emplace_back();
@@ -87,7 +88,8 @@ class ShareOf : public Share {
 // Takes the events of a Decoder, in the thread that reads.
 class Shares final : public fabric::Sink {
  public:
-  // `options` are for all shares together; `shares` must outlive this. At least one.
+  // `options` are for all shares together; `shares` must outlive this. At least one; as many threads work on them, with
+  // the one that reads.
   Shares(const session::SessionOptions& options, std::vector<Share*> shares);
   ~Shares() override;
   Shares(const Shares&) = delete;
@@ -106,11 +108,12 @@ class Shares final : public fabric::Sink {
   session::SessionStats stats() const;
 
  private:
-  struct Worker {
+  struct Part {
     Share* share = nullptr;
     std::unique_ptr<session::Session> session;
     std::array<fabric::EventBatch, Share::kRounds> batches;
-    std::thread thread;
+    uint64_t next = 0;     // round to work on
+    bool in_work = false;  // a thread works on it
   };
   // The two addresses of a connection, the smaller first.
   using Pair = std::array<Address, 2>;
@@ -119,14 +122,18 @@ class Shares final : public fabric::Sink {
   };
 
   size_t ShareOfConnection(const fabric::ConnectionInfo& info);
-  void Work(Worker& worker);
+  void Help();
+  Part* Ready();
+  bool WorkOnOldest(std::unique_lock<std::mutex>& lock);
+  void Work(Part& part, bool last);
   void CountIn(uint64_t bytes);
   void Seal(bool last);
   void HandOnOldest();
   bool Done(uint64_t round) const { return left_[round % Share::kRounds] == 0; }
 
   int64_t first_time_ns_ = 0;
-  std::vector<Worker> workers_;
+  std::vector<Part> parts_;  // one for each share
+  std::vector<std::thread> helpers_;
   std::unordered_map<Pair, size_t, PairHash> pairs_;
   std::unordered_map<fabric::ConnectionId, size_t> connections_;
   uint64_t next_number_ = 0;
@@ -134,7 +141,7 @@ class Shares final : public fabric::Sink {
   uint64_t round_bytes_ = 0;
   uint64_t handed_on_ = 0;  // rounds
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // of what follows, and of Part::next and in_work
   std::condition_variable sealed_one_, done_one_;
   uint64_t sealed_ = 0;                        // rounds that the shares may work on
   bool last_ = false;                          // the newest of them is the last
