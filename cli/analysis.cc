@@ -63,7 +63,8 @@ Outcome Run(capture::Reader& reader, const std::string& name, const CommonOption
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
   while (!output.stopped() && (next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
-    before_frame(frame.ref, outcome.frames++ == 0);
+    ++outcome.frames;
+    before_frame(frame);
     decoder.OnFrame(frame);
     if (progress.active() && outcome.frames % 1024 == 0) {
       progress.Update(reader.position(), reader.size(), outcome.frames);
@@ -98,9 +99,9 @@ Outcome Analyze(capture::Reader& reader, const std::string& name, const CommonOp
                 Clock& clock, Output& output, std::vector<session::Observer*> observers) {
   clock = Clock{};
   session::Session session(SessionOptionsOf(options, keep_bulk), std::move(observers));
-  return Run(reader, name, options, output, session, [&clock](const FrameRef& ref, bool first) {
-    if (first) clock.first_time_ns = ref.time_ns;
-    clock.frame = ref.number;
+  return Run(reader, name, options, output, session, [&clock](const Frame& frame) {
+    if (clock.frame == 0) clock.first_time_ns = frame.ref.time_ns;
+    clock.frame = frame.ref.number;
   });
 }
 
@@ -108,9 +109,7 @@ Outcome Analyze(const std::string& file, const CommonOptions& options, bool keep
                 std::vector<Share*> shares) {
   return WithReader(file, output, [&](capture::Reader& reader, const std::string& name) {
     Shares sink(SessionOptionsOf(options, keep_bulk), std::move(shares));
-    return Run(reader, name, options, output, sink, [&sink](const FrameRef& ref, bool first) {
-      if (first) sink.set_first_time(ref.time_ns);
-    });
+    return Run(reader, name, options, output, sink, [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); });
   });
 }
 

@@ -27,7 +27,7 @@ struct CommonOptions {
   bool progress = false;         // a bar on stderr
   bool mpi = false;              // on all ranks of a parallel job
   uint64_t memory = 256u << 20;  // bytes
-  uint32_t jobs = 1;             // threads that analyse one capture, besides the one that reads it; 1: none besides
+  uint32_t jobs = 1;             // threads that analyse one capture, the one that reads it among them
   std::vector<std::string> files;
   std::string output;  // a file for the results; empty: stdout
 };

@@ -65,7 +65,7 @@ size_t Shares::ShareOfConnection(const fabric::ConnectionInfo& info) {
 void Shares::OnEvent(const fabric::Event& event) {
   const size_t to = ShareOfConnection(*event.connection);
   if (event.kind == fabric::EventKind::kClosed) connections_.erase(event.connection->id);
-  parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++);
+  parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++, frame_, *memory_);
   CountIn(event.bytes.size());
 }
 
@@ -79,12 +79,17 @@ void Shares::OnAside(const fabric::Aside& aside) {
 void Shares::CountIn(uint64_t bytes) {
   ++round_events_;
   round_bytes_ += bytes;
+  if (memory_->owner.get() != counted_) {
+    counted_ = memory_->owner.get();
+    round_bytes_ += memory_->size;
+  }
   if (round_events_ >= kRoundEvents || round_bytes_ >= kRoundBytes) Seal(false);
 }
 
 void Shares::Seal(bool last) {
   round_events_ = 0;
   round_bytes_ = 0;
+  counted_ = nullptr;
   bool full = false;
   {
     const std::lock_guard lock(mutex_);

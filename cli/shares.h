@@ -95,8 +95,12 @@ class Shares final : public fabric::Sink {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
-  // Of the first frame, before the first event.
-  void set_first_time(int64_t time_ns) { first_time_ns_ = time_ns; }
+  // Before what comes of a frame: its memory, if any, stays its producer's.
+  void OnFrame(const Frame& frame, const FrameMemory& memory) {
+    if (memory_ == &none_) first_time_ns_ = frame.ref.time_ns;
+    frame_ = frame.bytes;
+    memory_ = &memory;
+  }
   void OnEvent(const fabric::Event& event) override;
   void OnAside(const fabric::Aside& aside) override;
   // Whether it goes to every share: a host that refuses NFS over TCP may serve connections of any. Others go to the
@@ -132,14 +136,18 @@ class Shares final : public fabric::Sink {
   bool Done(uint64_t round) const { return left_[round % Share::kRounds] == 0; }
 
   int64_t first_time_ns_ = 0;
-  std::vector<Part> parts_;  // one for each share
+  Bytes frame_;
+  const FrameMemory none_{};
+  const FrameMemory* memory_ = &none_;  // of frame_; none_ before the first
+  std::vector<Part> parts_;             // one for each share
   std::vector<std::thread> helpers_;
   std::unordered_map<Pair, size_t, PairHash> pairs_;
   std::unordered_map<fabric::ConnectionId, size_t> connections_;
   uint64_t next_number_ = 0;
   size_t round_events_ = 0;
   uint64_t round_bytes_ = 0;
-  uint64_t handed_on_ = 0;  // rounds
+  const std::byte* counted_ = nullptr;  // memory of frames that is part of round_bytes_
+  uint64_t handed_on_ = 0;              // rounds
 
   std::mutex mutex_;  // of what follows, and of Part::next and in_work
   std::condition_variable sealed_one_, done_one_;

@@ -39,6 +39,7 @@ class FileOrder {
 class FormatReader : public Reader {
  public:
   const std::string& error() const final { return error_; }
+  const FrameMemory& memory() const final { return window_.memory(); }
   uint64_t position() const final { return window_.position(); }
   uint64_t size() const final { return window_.size(); }
 

@@ -2,7 +2,7 @@
 //
 // Reader: pcap and pcapng files (either byte order, micro- and nanosecond times, several interfaces), plain or
 // compressed with gzip or zstd, from a path or standard input ("-"), as a stream of frames. Constant memory: files are
-// read through a window of about 1 MiB.
+// read through a window of about 1 MiB, unless somebody keeps frames.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,8 @@ class Reader {
   // kFrame: `frame` is filled and valid until the next call. kDamaged: the file is cut off or corrupt from here on; all
   // that could be read was delivered and error() says what is wrong and where; later calls return kDamaged again.
   virtual Next ReadFrame(Frame& frame) = 0;
+  // What the bytes of the frame that was read last are in.
+  virtual const FrameMemory& memory() const = 0;
   virtual const std::string& error() const = 0;
 
   // For progress: bytes taken from the file as it is on disk (read ahead by up to 1 MiB), and its size (0 when unknown:

@@ -2,6 +2,7 @@
 #include "capture/file/window.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "protocol/base/check.h"
 
@@ -11,30 +12,42 @@ namespace {
 // One read. Small enough for the second-level cache, where the records are still found when they are looked at; larger
 // reads are slower.
 constexpr size_t kReadSize = 256u << 10;
-constexpr size_t kCapacity = Window::kMaxPeek + kReadSize;
+// Of most buffers. Longer records take longer ones.
+constexpr size_t kBufferSize = 2 * kReadSize;
 
 }  // namespace
 
-Window::Window(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<std::byte[]>(kCapacity)) {}
+Window::Window(std::unique_ptr<ByteSource> source) : source_(std::move(source)) { TakeBuffer(kBufferSize); }
+
+// One of at least `size` bytes that nobody else owns becomes the current one.
+void Window::TakeBuffer(size_t size) {
+  const auto will_do = [&](const Buffer& buffer) { return buffer.size >= size && buffer.bytes.use_count() == 1; };
+  memory_.owner.reset();
+  buffer_ = static_cast<size_t>(std::ranges::find_if(buffers_, will_do) - buffers_.begin());
+  if (buffer_ == buffers_.size()) buffers_.push_back({size, std::make_shared_for_overwrite<std::byte[]>(size)});
+  memory_.owner = buffers_[buffer_].bytes;
+}
 
 Bytes Window::PeekSlow(size_t n) {
   STAG_CHECK(n <= kMaxPeek);
   n = std::min(n, kMaxPeek);
-  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
-  end_ -= begin_;
+  const std::byte* rest = at(begin_);
+  TakeBuffer(n <= kReadSize ? kBufferSize : kMaxPeek + kReadSize);
+  std::memmove(at(0), rest, memory_.size - begin_);
+  memory_.size -= begin_;
   begin_ = 0;
-  while (end_ < n) {
-    const size_t got = source_->Read({buffer_.get() + end_, std::min(kReadSize, kCapacity - end_)});
+  while (memory_.size < n) {
+    const size_t room = buffers_[buffer_].size - memory_.size;
+    const size_t got = source_->Read({at(memory_.size), std::min(kReadSize, room)});
     if (got == 0) break;
-    end_ += got;
+    memory_.size += got;
   }
-  return {buffer_.get(), std::min(n, end_)};
+  return {at(0), std::min(n, memory_.size)};
 }
 
 Bytes Window::PeekSome() {
-  if (begin_ == end_) return Peek(1).empty() ? Bytes{} : Bytes(buffer_.get() + begin_, end_ - begin_);
-  return {buffer_.get() + begin_, end_ - begin_};
+  if (begin_ == memory_.size && Peek(1).empty()) return {};
+  return {at(begin_), memory_.size - begin_};
 }
 
 bool Window::Skip(uint64_t n) {

@@ -6,8 +6,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "capture/file/byte_source.h"
+#include "protocol/base/frame.h"
 
 namespace stag::capture {
 
@@ -20,9 +22,11 @@ class Window {
 
   // A view of the next `n` bytes (at most kMaxPeek), without consuming them; fewer at the end of the source or when it
   // failed. Valid until the next Peek or PeekSome.
-  Bytes Peek(size_t n) { return n <= end_ - begin_ ? Bytes(buffer_.get() + begin_, n) : PeekSlow(n); }
+  Bytes Peek(size_t n) { return n <= memory_.size - begin_ ? Bytes(at(begin_), n) : PeekSlow(n); }
   // Whatever is at hand, at least one byte unless the source is at its end.
   Bytes PeekSome();
+  // What Peek gave a view of last. While it has another owner the window goes on in other memory.
+  const FrameMemory& memory() const { return memory_; }
   // Moves on by `n` bytes, at most as many as the last Peek gave.
   void Consume(size_t n) {
     begin_ += n;
@@ -33,7 +37,7 @@ class Window {
 
   // Bytes consumed so far; and bytes known to be there, consumed or not: at the end of the source, its length.
   uint64_t offset() const { return offset_; }
-  uint64_t known_end() const { return offset_ + (end_ - begin_); }
+  uint64_t known_end() const { return offset_ + (memory_.size - begin_); }
   // Of the source: see ByteSource. The position runs ahead of offset() by what is buffered.
   const std::string& error() const { return source_->error(); }
   uint64_t position() const { return source_->position(); }
@@ -41,10 +45,18 @@ class Window {
 
  private:
   Bytes PeekSlow(size_t n);
+  struct Buffer {
+    size_t size = 0;
+    std::shared_ptr<std::byte[]> bytes;
+  };
+  void TakeBuffer(size_t size);
+  std::byte* at(size_t place) const { return buffers_[buffer_].bytes.get() + place; }
 
   std::unique_ptr<ByteSource> source_;
-  std::unique_ptr<std::byte[]> buffer_;
-  size_t begin_ = 0, end_ = 0;  // the unconsumed part of the buffer
+  std::vector<Buffer> buffers_;  // few, unless others own some, too
+  size_t buffer_ = 0;            // the current one,
+  FrameMemory memory_;           // which is this
+  size_t begin_ = 0;             // from here on it is not consumed
   uint64_t offset_ = 0;
 };
 

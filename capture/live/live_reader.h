@@ -44,6 +44,7 @@ class LiveReader final : public Reader {
   // Waits for a packet. kEnd: the limits of the options, or End(); what was in the queue then still came. kDamaged: the
   // device failed.
   Next ReadFrame(Frame& frame) override;
+  const FrameMemory& memory() const override { return memory_; }
   const std::string& error() const override { return error_; }
   uint64_t position() const override { return 0; }
   uint64_t size() const override { return 0; }
@@ -64,7 +65,8 @@ class LiveReader final : public Reader {
   std::function<void()> idle_;
   PacketQueue queue_;
   std::atomic<bool> stop_{false};
-  std::string source_error_;  // of the thread; read once it ended
+  const FrameMemory memory_{};  // none: packets leave the queue
+  std::string source_error_;    // of the thread; read once it ended
   std::thread thread_;
   std::chrono::steady_clock::time_point begin_;
   std::optional<Frame> current_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Frame: one captured packet, as a file, a live capture or Wireshark hands it over. The bytes belong to the producer
-// and are valid until its next frame.
+// and are valid until its next frame, or for as long as somebody holds the FrameMemory that they are in.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "protocol/base/bytes.h"
 
@@ -33,6 +34,13 @@ struct Frame {
   LinkType link = LinkType::kUnsupported;
   Bytes bytes;               // as captured
   uint32_t wire_length = 0;  // bytes on the wire, at least bytes.size()
+};
+
+// Memory of a producer that has frames. It does not change while there are other owners than the producer; they let go
+// of it in the thread that reads. No owner: the producer's frames cannot be kept.
+struct FrameMemory {
+  std::shared_ptr<const std::byte[]> owner;
+  size_t size = 0;  // bytes in use
 };
 
 }  // namespace stag

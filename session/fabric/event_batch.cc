@@ -2,8 +2,26 @@
 #include "session/fabric/event_batch.h"
 
 #include <cstring>
+#include <functional>
 
 namespace stag::fabric {
+
+namespace {
+
+bool Contains(Bytes whole, Bytes part) {
+  const std::less_equal<> at_most;
+  return at_most(whole.data(), part.data()) && at_most(part.data() + part.size(), whole.data() + whole.size());
+}
+
+}  // namespace
+
+Bytes EventBatch::Keep(Bytes bytes, const FrameMemory& memory) {
+  if (!bytes.empty() && (kept_.empty() || kept_.back() != memory.owner)) {
+    kept_.push_back(memory.owner);
+    bytes_ += memory.size;
+  }
+  return bytes;
+}
 
 Bytes EventBatch::Copy(Bytes bytes) {
   if (bytes.empty()) return {};
@@ -24,12 +42,12 @@ Bytes EventBatch::Copy(Bytes bytes) {
   return {to, bytes.size()};
 }
 
-void EventBatch::Add(const Event& event, uint64_t number) {
+void EventBatch::Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory) {
   if (events_used_ == events_.size()) events_.emplace_back();
   Copied& copied = events_[events_used_++];
   copied.number = number;
   copied.event = event;
-  copied.event.bytes = Copy(event.bytes);
+  copied.event.bytes = memory.owner && Contains(frame, event.bytes) ? Keep(event.bytes, memory) : Copy(event.bytes);
   copied.event.private_data = Copy(event.private_data);
   copied.connection = *event.connection;
 }
@@ -44,6 +62,7 @@ void EventBatch::Clear() {
   asides_.clear();
   block_ = used_ = 0;
   large_.clear();
+  kept_.clear();
   bytes_ = 0;
 }
 

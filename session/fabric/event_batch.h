@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // EventBatch: events and asides with copies of the bytes and connections that they show, so that a Sink can have them
-// later or in another thread. The storage is kept from one filling to the next.
+// later or in another thread. Bytes of the frame itself need not be copied, if its memory can be kept instead. The
+// storage is kept from one filling to the next.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +15,13 @@ namespace stag::fabric {
 
 class EventBatch {
  public:
-  // `number` orders: it goes to Give's `before`.
-  void Add(const Event& event, uint64_t number);
+  // `number` orders: it goes to Give's `before`. What lies in `frame`, whose memory is `memory`, is not copied.
+  void Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory);
+  void Add(const Event& event, uint64_t number) { Add(event, number, {}, {}); }
   void Add(const Aside& aside, uint64_t number);
   void Clear();
   size_t size() const { return events_used_ + asides_.size(); }
-  uint64_t bytes() const { return bytes_; }  // copied
+  uint64_t bytes() const { return bytes_; }  // of the copies, and of the memory that is kept
 
   // Gives everything to `sink`, in order of Add; before each, calls `before(number, frame being processed)`.
   template <typename Before>
@@ -51,6 +53,7 @@ class EventBatch {
     Aside aside;
   };
   Bytes Copy(Bytes bytes);
+  Bytes Keep(Bytes bytes, const FrameMemory& memory);
 
   std::vector<Copied> events_;  // the first `events_used_` of them
   size_t events_used_ = 0;
@@ -58,6 +61,7 @@ class EventBatch {
   std::vector<std::unique_ptr<std::byte[]>> blocks_;  // of kBlock bytes; filled up to block_, and used_ bytes of that
   size_t block_ = 0, used_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> large_;  // what is larger than a block, each on its own
+  std::vector<std::shared_ptr<const std::byte[]>> kept_;
   uint64_t bytes_ = 0;
 };
 

@@ -80,6 +80,40 @@ TEST(EventBatch, KeepsOrderBytesAndConnections) {
   }
 }
 
+// What is part of the frame is kept with the frame's memory; what is not is copied.
+TEST(EventBatch, KeepsFramesWithoutCopies) {
+  const auto memory_of_frame = std::make_shared<std::byte[]>(1000);
+  const Bytes frame(memory_of_frame.get() + 100, 500);
+  const std::vector<std::byte> elsewhere = Filled(50, 1);
+  EventBatch batch;
+  {
+    const FrameMemory memory{memory_of_frame, 1000};
+    const ConnectionInfo info;
+    for (const Bytes bytes : {frame, frame.first(10), frame.last(10), frame.subspan(3, 4), Bytes(elsewhere)}) {
+      Event event;
+      event.connection = &info;
+      event.bytes = bytes;
+      batch.Add(event, 1, frame, memory);
+    }
+  }
+  EXPECT_EQ(batch.bytes(), 1000u + 50u);
+  EXPECT_EQ(memory_of_frame.use_count(), 2);
+  class : public Sink {
+   public:
+    void OnEvent(const Event& event) override { given.push_back(event.bytes); }
+    std::vector<Bytes> given;
+  } later;
+  batch.Give(later, [](uint64_t, const FrameRef&) {});
+  ASSERT_EQ(later.given.size(), 5u);
+  EXPECT_EQ(later.given[0].data(), frame.data());
+  EXPECT_EQ(later.given[2].data(), frame.data() + 490);
+  EXPECT_EQ(later.given[3].data(), frame.data() + 3);
+  EXPECT_NE(later.given[4].data(), elsewhere.data());
+  batch.Clear();
+  EXPECT_EQ(memory_of_frame.use_count(), 1);
+  EXPECT_EQ(batch.bytes(), 0u);
+}
+
 TEST(EventBatch, AnEmptyOneGivesNothing) {
   EventBatch batch;
   Teller later;
