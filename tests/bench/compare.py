@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPU time and memory of stag, tshark and tcpdump on large captures.
+"""CPU time and memory of stag, tshark and tcpdump on large captures, and of NFStest's nfstest_pkt where that is installed.
 
     compare.py BUILD [ROUNDS [CAPTURE...]]
 
 BUILD: a build directory. Each CAPTURE is multiplied to at least 150 MB first (default: sessions of pcaps/real, RoCEv2 with bulk,
 RoCEv2 with small calls, and iWARP). The programs run in turn, ROUNDS times (default 5); what counts is the smallest CPU time of
-each, user and system together, and for --jobs the smallest time on the clock: that takes an idle machine.
+each, user and system together, and for --jobs the smallest time on the clock: that takes an idle machine. NFStest runs once.
 Exit status 1 when stag misses what it promises. What is aimed at and not reached is printed, too."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,11 @@ def compare(build, capture, rounds):
                 cpu, memory, clock = measure(command, environment)
                 before = best.get(name, (cpu, memory, clock))
                 best[name] = (min(cpu, before[0]), max(memory, before[1]), min(clock, before[2]))
+        if nfstest := shutil.which("nfstest_pkt"):
+            micro = str(large) + ".us"  # it knows times in microseconds only
+            subprocess.run(["editcap", "-F", "pcap", large, micro], check=True)
+            commands["NFStest"] = [nfstest, micro]
+            best["NFStest"] = measure(commands["NFStest"], environment)
 
     for name, (cpu, memory, clock) in best.items():
         print(f"{name:8} {cpu:8.3f} s CPU {memory:8.1f} MiB {clock:8.3f} s   {' '.join(commands[name])}")
@@ -85,6 +91,8 @@ def compare(build, capture, rounds):
         ("check --jobs 2, of the time of one on the clock", best["--jobs 2"][2] / best["check"][2], 0.55),
     ]:
         print(f"aim:  {value:8.3f} {what}, aimed at {aim:g}")
+    if "NFStest" in cpu:
+        print(f"      {cpu['stag'] / cpu['NFStest']:8.4f} of NFStest's CPU time")
     return missed
 
 
