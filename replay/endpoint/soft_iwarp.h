@@ -2,6 +2,10 @@
 //
 // Software iWARP: RDMAP (RFC 5040) over DDP (RFC 5041) over MPA (RFC 5044, RFC 6581) on ordinary TCP sockets. Needs no
 // device, no driver and no privilege, and talks to any iWARP peer: hardware, the Linux driver siw, another Stag.
+//
+// A Poll is: Transmit (posted work and Read Responses take turns, message by message; one sendmsg for many FPDUs), one
+// recvmsg and all that it completes, completions. Nothing is allocated per message. Whatever the peer can make grow has
+// a cap: receives, inbound Reads (IRD), half-open connections of a listener.
 #pragma once
 
 #include "replay/endpoint/endpoint.h"

@@ -5,6 +5,14 @@
 //
 // What the device does by itself shows in no event: RDMA Reads and Writes of the peer, and acknowledgements. The
 // ConnectionInfo says so (rdma_hidden), and a Session then takes nothing that it does not see for missing.
+//
+// Nothing is registered, allocated or locked per message: work requests are linked as they are posted and handed over
+// as one list, of which the last is signalled (and one in 16, or 4 of few); receives are posted as lists from one
+// registered arena (huge pages if there are some); small messages go inline; completions are polled 32 at a time. RNR
+// NAKs are final, as with the Linux client and server. Send with Invalidate goes out where the device has memory
+// management extensions; handles of this side cannot be invalidated by the peer (Transport::remote_invalidation; the
+// Requester clears the R flag then): a program has no memory regions that can be, and memory windows of type 2 could
+// not be tried on any device that tells when it happened.
 #pragma once
 
 #include "replay/endpoint/endpoint.h"
