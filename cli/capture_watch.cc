@@ -65,7 +65,7 @@ CaptureWatch::Counts& CaptureWatch::At(const session::Connection& connection) {
 
 void CaptureWatch::OnFinding(const conformance::Finding& finding) {
   if (const auto at = connections_.find(finding.connection); at != connections_.end()) ++at->second.findings;
-  const std::string text =
+  std::string text =
       fmt::format("{} {}: {}", conformance::SeverityName(finding.severity), finding.rule->id, finding.message);
   Say(text);
   Fire(Trigger::On::kFinding, [&](const Trigger&) { return text; });

@@ -87,13 +87,15 @@ class Scale {
     if (logarithmic_) {
       top_ = std::log2(1.0 + most) * 1.06;
       const unsigned bits = std::bit_width(most);
-      for (unsigned bit = 0; bit<bits; bit += bits> 9 ? 2 : 1) ticks_.push_back(uint32_t{1} << bit);
+      const unsigned step = bits > 9 ? 2 : 1;
+      for (unsigned bit = 0; bit < bits; bit += step) ticks_.push_back(uint32_t{1} << bit);
       ticks_.insert(ticks_.begin(), 0);
       return;
     }
     top_ = most * 1.1;
-    const double step = std::max(1.0, NiceStep(most / 5.0));
-    for (double tick = 0; tick <= top_; tick += step) ticks_.push_back(static_cast<uint32_t>(tick));
+    const auto step = static_cast<uint64_t>(std::max(1.0, NiceStep(most / 5.0)));
+    const auto last = static_cast<uint64_t>(top_);
+    for (uint64_t tick = 0; tick <= last; tick += step) ticks_.push_back(static_cast<uint32_t>(tick));
   }
   // 0 at the bottom to 1 at the top.
   double At(uint32_t value) const { return (logarithmic_ ? std::log2(1.0 + value) : value) / top_; }
