@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/transaction_facts.h"
 
+#include "protocol/nfs/nfs4_operations.h"
+#include "protocol/nfs/procedures.h"
+
 namespace stag::cli {
 
 using session::DataItem;
@@ -9,11 +12,7 @@ using session::Transaction;
 
 namespace {
 
-// Procedures whose arguments or results can hold a DDP-eligible item (RFC 8267 sections 4.1 and 5.1).
-constexpr uint32_t kNfs2Readlink = 5, kNfs2Read = 6, kNfs2Write = 8, kNfs2Symlink = 13;
-constexpr uint32_t kNfs3Readlink = 5, kNfs3Read = 6, kNfs3Write = 7, kNfs3Symlink = 10;
-constexpr uint32_t kOpCreate = 6, kOpRead = 25, kOpReadlink = 27, kOpWrite = 38;
-
+// Whether arguments or results can hold a DDP-eligible item (RFC 8267 sections 4.1 and 5.1).
 struct Eligible {
   bool arguments = false, results = false;
 };
@@ -23,17 +22,17 @@ Eligible MayHaveItems(const Transaction& t) {
   Eligible e;
   if (!ProcedureKnown(t) || call.program != nfs::kNfsProgram) return e;
   if (call.version == 2) {
-    e.arguments = call.procedure == kNfs2Write || call.procedure == kNfs2Symlink;
-    e.results = call.procedure == kNfs2Read || call.procedure == kNfs2Readlink;
+    e.arguments = call.procedure == nfs::nfs2::kWrite || call.procedure == nfs::nfs2::kSymlink;
+    e.results = call.procedure == nfs::nfs2::kRead || call.procedure == nfs::nfs2::kReadlink;
   } else if (call.version == 3) {
-    e.arguments = call.procedure == kNfs3Write || call.procedure == kNfs3Symlink;
-    e.results = call.procedure == kNfs3Read || call.procedure == kNfs3Readlink;
+    e.arguments = call.procedure == nfs::nfs3::kWrite || call.procedure == nfs::nfs3::kSymlink;
+    e.results = call.procedure == nfs::nfs3::kRead || call.procedure == nfs::nfs3::kReadlink;
   } else if (IsCompound(t)) {
     const bool all_known = OperationsKnown(t);
     e.arguments = e.results = !all_known;
     for (const session::Operation& operation : t.operations) {
-      e.arguments |= operation.op == kOpWrite || operation.op == kOpCreate;
-      e.results |= operation.op == kOpRead || operation.op == kOpReadlink;
+      e.arguments |= operation.op == nfs::kOpWrite || operation.op == nfs::kOpCreate;
+      e.results |= operation.op == nfs::kOpRead || operation.op == nfs::kOpReadlink;
     }
   }
   return e;

@@ -2,31 +2,13 @@
 //
 // NFS version 2, RFC 1094 section 2.2. File handles are 32 bytes without a count; READ and WRITE carry data, READLINK
 // and SYMLINK a path.
+#include "protocol/nfs/procedures.h"
 #include "protocol/nfs/walkers.h"
 
 namespace stag::nfs {
 namespace {
 
-enum Procedure : uint32_t {
-  kNull,
-  kGetattr,
-  kSetattr,
-  kRoot,
-  kLookup,
-  kReadlink,
-  kRead,
-  kWritecache,
-  kWrite,
-  kCreate,
-  kRemove,
-  kRename,
-  kLink,
-  kSymlink,
-  kMkdir,
-  kRmdir,
-  kReaddir,
-  kStatfs
-};
+using enum nfs2::Procedure;
 
 constexpr uint64_t kSetAttributesBytes = 32;  // sattr
 constexpr uint32_t kMaxName = 255;

@@ -1,35 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // NFS version 3, RFC 1813 section 3.3.
+#include "protocol/nfs/procedures.h"
 #include "protocol/nfs/walkers.h"
 
 namespace stag::nfs {
 namespace {
 
-enum Procedure : uint32_t {
-  kNull,
-  kGetattr,
-  kSetattr,
-  kLookup,
-  kAccess,
-  kReadlink,
-  kRead,
-  kWrite,
-  kCreate,
-  kMkdir,
-  kSymlink,
-  kMknod,
-  kRemove,
-  kRmdir,
-  kRename,
-  kLink,
-  kReaddir,
-  kReaddirplus,
-  kFsstat,
-  kFsinfo,
-  kPathconf,
-  kCommit
-};
+using enum nfs3::Procedure;
 
 constexpr uint64_t kAttributesBytes = 84;     // fattr3
 constexpr uint64_t kWccAttributesBytes = 24;  // wcc_attr

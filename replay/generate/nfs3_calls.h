@@ -8,19 +8,11 @@
 #include <string_view>
 
 #include "protocol/base/writer.h"
+#include "protocol/nfs/procedures.h"
 
 namespace stag::replay::nfs3 {
 
-enum Procedure : uint32_t {
-  kGetattr = 1,
-  kLookup = 3,
-  kRead = 6,
-  kWrite = 7,
-  kCreate = 8,
-  kRemove = 12,
-  kReaddirplus = 17,
-  kFsinfo = 19
-};
+using enum nfs::nfs3::Procedure;
 enum Stable : uint32_t { kUnstable = 0, kDataSync = 1, kFileSync = 2 };
 inline constexpr uint32_t kHandleMax = 64, kTypeRegular = 1;
 

@@ -3,35 +3,25 @@
 
 #include "protocol/base/cursor.h"
 #include "protocol/base/writer.h"
+#include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/walk.h"
 
 namespace stag::replay {
 
 namespace {
 
-// RFC 8881 section 20.
-enum CallbackOp : uint32_t {
-  kGetattr = 3,
-  kRecall = 4,
-  kLayoutRecall = 5,
-  kNotify = 6,
-  kRecallAny = 8,
-  kRecallSlot = 10,
-  kSequence = 11,
-  kNotifyLock = 13
-};
 enum Status : uint32_t { kOk = 0, kBadHandle = 10001, kNotSupported = 10004, kNoMatchingLayout = 10060 };
 
 uint32_t Default(uint32_t op) {
   switch (op) {
-    case kRecall:
-    case kNotify:
-    case kRecallAny:
-    case kRecallSlot:
-    case kSequence:
-    case kNotifyLock: return kOk;
-    case kGetattr: return kBadHandle;
-    case kLayoutRecall: return kNoMatchingLayout;
+    case nfs::kCbRecall:
+    case nfs::kCbNotify:
+    case nfs::kCbRecallAny:
+    case nfs::kCbRecallSlot:
+    case nfs::kCbSequence:
+    case nfs::kCbNotifyLock: return kOk;
+    case nfs::kCbGetattr: return kBadHandle;
+    case nfs::kCbLayoutrecall: return kNoMatchingLayout;
     default: return kNotSupported;
   }
 }
@@ -60,7 +50,8 @@ Callbacks::Callbacks(std::span<const RecordedRpc* const> backward) {
 uint32_t Callbacks::NextStatus(uint32_t op) {
   const auto it = recorded_.find(op);
   // CB_SEQUENCE and CB_GETATTR have results that only a client with the state can make.
-  if (op == kSequence || op == kGetattr || it == recorded_.end() || it->second.empty()) return Default(op);
+  if (op == nfs::kCbSequence || op == nfs::kCbGetattr || it == recorded_.end() || it->second.empty())
+    return Default(op);
   const uint32_t status = it->second.front();
   it->second.pop_front();
   return status;
@@ -93,19 +84,19 @@ void Callbacks::Answer(Bytes call, std::vector<std::byte>& reply) {
   const Bytes tag = arguments.Take(arguments.U32());
   arguments.Skip(RoundUp4(tag.size()) - tag.size() + 12);
   const uint32_t first = arguments.U32();
-  const Bytes sequence = first == kSequence ? arguments.Take(28) : Bytes{};
+  const Bytes sequence = first == nfs::kCbSequence ? arguments.Take(28) : Bytes{};
 
   std::vector<std::byte> results;
   Writer out(results);
   uint32_t status = kOk, count = 0;
   for (const uint32_t op : operations.ops) {
     // What cannot be followed, or comes where it must not, ends it.
-    const bool misplaced = op == kSequence && (count > 0 || sequence.size() < 28);
+    const bool misplaced = op == nfs::kCbSequence && (count > 0 || sequence.size() < 28);
     status = misplaced ? kNotSupported : NextStatus(op);
     out.U32(op);
     out.U32(status);
     ++count;
-    if (op == kSequence && status == kOk) {
+    if (op == nfs::kCbSequence && status == kOk) {
       out.Put(sequence);
       out.Put(sequence.subspan(24));
     }

@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/files/file_accesses.h"
 
+#include "protocol/nfs/nfs4_operations.h"
+
 namespace stag::session {
-
-namespace {
-
-// NFSv4 operations that change the current or saved file handle (RFC 8881 section 18).
-enum Op : uint32_t {
-  kCreate = 6,
-  kLookup = 15,
-  kLookupp = 16,
-  kOpen = 18,
-  kOpenAttr = 19,
-  kPutPubFh = 23,
-  kPutRootFh = 24,
-  kRestoreFh = 31,
-  kSaveFh = 32,
-  kSecInfo = 33,
-  kSecInfoNoName = 52,
-};
-
-}  // namespace
 
 void FileAccesses::Collect(const Transaction& t) {
   accesses_.clear();
@@ -96,14 +79,14 @@ void FileAccesses::OnOperation(uint32_t op_index, uint32_t op) {
   if (current_at_.size() <= op_index) current_at_.resize(op_index + 1, 0);
   current_at_[op_index] = current_;
   switch (op) {
-    case kPutRootFh:
-    case kPutPubFh:
-    case kLookupp:
-    case kOpenAttr:
-    case kSecInfo:
-    case kSecInfoNoName: BecomeFile({}); break;
-    case kSaveFh: saved_ = current_; break;
-    case kRestoreFh: current_ = saved_; break;
+    case nfs::kOpPutrootfh:
+    case nfs::kOpPutpubfh:
+    case nfs::kOpLookupp:
+    case nfs::kOpOpenattr:
+    case nfs::kOpSecinfo:
+    case nfs::kOpSecinfoNoName: BecomeFile({}); break;
+    case nfs::kOpSavefh: saved_ = current_; break;
+    case nfs::kOpRestorefh: current_ = saved_; break;
     default: break;
   }
 }
@@ -113,7 +96,7 @@ void FileAccesses::OnCurrentHandle(uint32_t, Bytes handle) { BecomeFile({handle,
 void FileAccesses::OnName(uint32_t, Bytes, Bytes name) {
   if (!compound_) {
     files_[0].name = name;
-  } else if (op_ == kLookup || op_ == kOpen || op_ == kCreate) {
+  } else if (op_ == nfs::kOpLookup || op_ == nfs::kOpOpen || op_ == nfs::kOpCreate) {
     BecomeFile({{}, name});
   }
 }
