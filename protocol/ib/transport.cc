@@ -12,19 +12,21 @@ namespace {
 constexpr uint8_t kSolicited = 0x80, kMigrated = 0x40, kFecn = 0x80, kBecn = 0x40, kAckRequest = 0x80;
 
 void ParseBth(Cursor& c, Bth& bth) {
-  bth.opcode = c.U8();
-  uint8_t flags = c.U8();
+  const Bytes header = c.Take(kBthLength);
+  if (header.empty()) return;
+  bth.opcode = std::to_integer<uint8_t>(header[0]);
+  const auto flags = std::to_integer<uint8_t>(header[1]);
   bth.solicited = (flags & kSolicited) != 0;
   bth.migrated = (flags & kMigrated) != 0;
   bth.pad = (flags >> 4) & 3;
   bth.version = flags & 15;
-  bth.partition = c.U16();
-  uint8_t congestion = c.U8();
+  bth.partition = LoadBe16(&header[2]);
+  const auto congestion = std::to_integer<uint8_t>(header[4]);
   bth.fecn = (congestion & kFecn) != 0;
   bth.becn = (congestion & kBecn) != 0;
-  bth.destination_qp = c.U24();
-  bth.ack_request = (c.U8() & kAckRequest) != 0;
-  bth.psn = c.U24();
+  bth.destination_qp = LoadBe32(&header[4]) & 0xffffff;
+  bth.ack_request = (std::to_integer<uint8_t>(header[8]) & kAckRequest) != 0;
+  bth.psn = LoadBe32(&header[8]) & 0xffffff;
 }
 
 }  // namespace

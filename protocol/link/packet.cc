@@ -2,6 +2,7 @@
 #include "protocol/link/packet.h"
 
 #include <algorithm>
+#include <span>
 
 #include "protocol/base/cursor.h"
 
@@ -18,10 +19,11 @@ bool IsVlan(uint16_t ethertype) {
   return ethertype == 0x8100 || ethertype == 0x88a8 || ethertype == 0x9100 || ethertype == 0x9200;
 }
 
-Address MakeAddress(Address::Kind kind, Bytes bytes) {
+template <size_t kSize>
+Address MakeAddress(Address::Kind kind, std::span<const std::byte, kSize> bytes) {
   Address a;
   a.kind = kind;
-  std::copy_n(bytes.begin(), std::min(bytes.size(), a.bytes.size()), a.bytes.begin());
+  std::ranges::copy(bytes, a.bytes.begin());
   return a;
 }
 
@@ -111,18 +113,15 @@ class Decoding {
   void Ipv4() {
     headers_begin_ = c_.offset();
     uint64_t wire_left = c_.wire_remaining();
-    uint8_t version_ihl = c_.U8();
-    Skip(1);
-    uint64_t total = c_.U16();
-    Skip(2);
-    uint16_t fragment = c_.U16();
-    Skip(1);
-    uint8_t protocol = c_.U8();
-    Skip(2);
-    p_.source = MakeAddress(Address::Kind::kIpv4, c_.Take(4));
-    p_.destination = MakeAddress(Address::Kind::kIpv4, c_.Take(4));
+    const Bytes fixed = c_.Take(20);  // as one: most frames come by here
+    if (fixed.empty()) return;
+    const auto version_ihl = std::to_integer<uint8_t>(fixed[0]);
+    uint64_t total = LoadBe16(&fixed[2]);
+    const uint16_t fragment = LoadBe16(&fixed[6]);
+    const auto protocol = std::to_integer<uint8_t>(fixed[9]);
+    p_.source = MakeAddress(Address::Kind::kIpv4, fixed.subspan<12, 4>());
+    p_.destination = MakeAddress(Address::Kind::kIpv4, fixed.subspan<16, 4>());
     uint64_t header = uint64_t{version_ihl & 0x0fu} * 4;
-    if (!c_.ok()) return;
     if (version_ihl >> 4 != 4 || header < 20) return c_.Fail(ParseStatus::kMalformed);
     if (total == 0) total = wire_left;  // segmentation offload: the length did not fit or is filled in later
     if (total < header) return c_.Fail(ParseStatus::kMalformed);
@@ -138,9 +137,10 @@ class Decoding {
     uint64_t length = c_.U16();
     uint8_t next = c_.U8();
     Skip(1);
-    p_.source = MakeAddress(Address::Kind::kIpv6, c_.Take(16));
-    p_.destination = MakeAddress(Address::Kind::kIpv6, c_.Take(16));
+    const Bytes addresses = c_.Take(32);
     if (!c_.ok()) return;
+    p_.source = MakeAddress(Address::Kind::kIpv6, addresses.subspan<0, 16>());
+    p_.destination = MakeAddress(Address::Kind::kIpv6, addresses.subspan<16, 16>());
     if (version != 6) return c_.Fail(ParseStatus::kMalformed);
     if (length == 0) length = wire_left - 40;  // segmentation offload, as for IPv4
     while (true) {
@@ -182,12 +182,13 @@ class Decoding {
   }
 
   void Udp(uint64_t length) {
-    p_.source_port = c_.U16();
-    p_.destination_port = c_.U16();
-    uint64_t udp_length = c_.U16();
-    Skip(2);
+    const Bytes header = c_.Take(8);
+    if (header.empty()) return;
+    p_.source_port = LoadBe16(&header[0]);
+    p_.destination_port = LoadBe16(&header[2]);
+    uint64_t udp_length = LoadBe16(&header[4]);
     const auto has_port = [&](uint16_t port) { return p_.destination_port == port || p_.source_port == port; };
-    if (!c_.ok() || (!has_port(kRoceV2Port) && !has_port(kRpcbindPort))) return;
+    if (!has_port(kRoceV2Port) && !has_port(kRpcbindPort)) return;
     p_.carrier = has_port(kRoceV2Port) ? Carrier::kRoceV2 : Carrier::kRpcbind;
     if (udp_length == 0) udp_length = length;
     if (udp_length < 8 || udp_length > length) return c_.Fail(ParseStatus::kMalformed);
@@ -196,14 +197,14 @@ class Decoding {
 
   void Tcp(uint64_t length) {
     p_.carrier = Carrier::kTcp;
-    p_.source_port = c_.U16();
-    p_.destination_port = c_.U16();
-    p_.sequence = c_.U32();
-    p_.acknowledgment = c_.U32();
-    uint64_t header = static_cast<uint64_t>(c_.U8() >> 4) * 4;
-    p_.tcp_flags = c_.U8();
-    Skip(6);
-    if (!c_.ok()) return;
+    const Bytes fixed = c_.Take(20);
+    if (fixed.empty()) return;
+    p_.source_port = LoadBe16(&fixed[0]);
+    p_.destination_port = LoadBe16(&fixed[2]);
+    p_.sequence = LoadBe32(&fixed[4]);
+    p_.acknowledgment = LoadBe32(&fixed[8]);
+    const uint64_t header = std::to_integer<uint64_t>(fixed[12] >> 4) * 4;
+    p_.tcp_flags = std::to_integer<uint8_t>(fixed[13]);
     if (header < 20 || header > length) return c_.Fail(ParseStatus::kMalformed);
     Skip(header - 20);
     Payload(length - header);
@@ -216,9 +217,10 @@ class Decoding {
     uint64_t length = c_.U16();
     uint8_t next = c_.U8();
     Skip(1);
-    p_.source = MakeAddress(Address::Kind::kGid, c_.Take(16));
-    p_.destination = MakeAddress(Address::Kind::kGid, c_.Take(16));
+    const Bytes addresses = c_.Take(32);
     if (!c_.ok()) return;
+    p_.source = MakeAddress(Address::Kind::kGid, addresses.subspan<0, 16>());
+    p_.destination = MakeAddress(Address::Kind::kGid, addresses.subspan<16, 16>());
     if (version != 6) return c_.Fail(ParseStatus::kMalformed);
     if (next != kNextHeaderIba) {
       p_.carrier = Carrier::kOther;
@@ -233,12 +235,11 @@ class Decoding {
     headers_begin_ = c_.offset();
     Skip(1);
     uint8_t lnh = c_.U8() & 3;
-    Address destination = MakeAddress(Address::Kind::kLid, c_.Take(2));
-    uint64_t length = uint64_t{c_.U16() & 0x07ffu} * 4;
-    Address source = MakeAddress(Address::Kind::kLid, c_.Take(2));
+    const Bytes rest = c_.Take(6);  // destination, length, source
     if (!c_.ok()) return;
-    p_.source = source;
-    p_.destination = destination;
+    p_.destination = MakeAddress(Address::Kind::kLid, rest.subspan<0, 2>());
+    uint64_t length = uint64_t{LoadBe16(&rest[2]) & 0x07ffu} * 4;
+    p_.source = MakeAddress(Address::Kind::kLid, rest.subspan<4, 2>());
     if (lnh < 2) return;  // raw packets: no InfiniBand transport
     p_.carrier = Carrier::kInfiniBand;
     uint64_t wire = c_.wire_remaining() + 8;
