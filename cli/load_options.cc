@@ -94,7 +94,7 @@ std::string TakeDuration(const std::string& text, std::chrono::nanoseconds& dura
 
 std::string TakeHex(const std::string& text, size_t most_bytes, std::vector<std::byte>& bytes) {
   bytes.clear();
-  const std::string complaint = text + " is not 1 to " + std::to_string(most_bytes) + " bytes in hexadecimal";
+  std::string complaint = text + " is not 1 to " + std::to_string(most_bytes) + " bytes in hexadecimal";
   if (text.empty() || text.size() % 2 != 0 || text.size() / 2 > most_bytes) return complaint;
   for (size_t i = 0; i < text.size(); i += 2) {
     uint8_t value = 0;
