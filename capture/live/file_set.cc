@@ -51,7 +51,7 @@ Result<void> FileSet::Begin(int64_t time_ns) {
 
 Result<void> FileSet::End(const InterfaceCounts& counts) {
   if (!writer_) return {};
-  const auto closed = writer_->Close(counts);
+  auto closed = writer_->Close(counts);
   lost_ += writer_->lost();
   writer_.reset();
   return closed;
@@ -75,7 +75,7 @@ Result<void> FileSet::Write(const Frame& frame, std::string_view comment) {
   }
   ++frames_;
   bytes_ += frame.bytes.size() + comment.size() + kBlockOverhead;
-  const auto written = writer_->Write(frame, comment);
+  auto written = writer_->Write(frame, comment);
   if (!written && trouble_.empty()) trouble_ = written.error().message;
   return written;
 }
@@ -83,7 +83,7 @@ Result<void> FileSet::Write(const Frame& frame, std::string_view comment) {
 Result<void> FileSet::Flush() { return writer_ ? writer_->Flush() : Result<void>{}; }
 
 Result<void> FileSet::Close(const InterfaceCounts& counts) {
-  const auto ended = End(counts);
+  auto ended = End(counts);
   if (!trouble_.empty()) return Fail(trouble_);
   return ended;
 }

@@ -137,9 +137,10 @@ class SoftIwarpListener final : public Listener {
       epoll_event event{};
       event.events = EPOLLIN;
       ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event);
-      pending_.push_back({std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout),
-                          std::make_unique<SetupReader>(iwarp::MpaFrame::Kind::kRequest),
-                          Clock::now() + own_.close_timeout});
+      Pending& peer = pending_.emplace_back();
+      peer.stream = std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
+      peer.setup = std::make_unique<SetupReader>(iwarp::MpaFrame::Kind::kRequest);
+      peer.deadline = Clock::now() + own_.close_timeout;
     }
   }
 

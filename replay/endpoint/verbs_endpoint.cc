@@ -35,9 +35,7 @@ void VerbsEndpoint::Complete(const Item& item, Outcome outcome) {
   completion.id = item.id;
   completions_.Push(completion);
   if (!events_ || item.work != Work::kRead || outcome != Outcome::kOk) return;
-  const auto* const at = reinterpret_cast<const std::byte*>(item.sge[0].addr);
-  events_->OnReadResponse(item.length > 0 ? Bytes(at, item.length) : Bytes(), item.wr.wr.rdma.rkey,
-                          item.wr.wr.rdma.remote_addr);
+  events_->OnReadResponse(Bytes(item.into, item.length), item.wr.wr.rdma.rkey, item.wr.wr.rdma.remote_addr);
 }
 
 size_t VerbsEndpoint::Take(std::span<Completion> out) {

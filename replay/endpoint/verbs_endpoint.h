@@ -84,6 +84,7 @@ class VerbsEndpoint final : public Endpoint {
     Work work = Work::kSend;
     uint64_t id = 0;
     uint64_t length = 0;
+    const std::byte* into = nullptr;  // of an RDMA Read
   };
   struct Buffer {
     std::byte* at = nullptr;

@@ -99,6 +99,7 @@ Result<void> VerbsEndpoint::Read(MutableBytes into, uint32_t handle, uint64_t of
   wr.wr.rdma.rkey = handle;
   wr.sg_list = (*item)->sge.data();
   (*item)->length = into.size();
+  (*item)->into = into.data();
   if (!into.empty()) {
     const uint32_t* const key = memory_->Find(into, true);
     if (!key) return Fail("the memory to read into is not registered, or only for the peer to read");
