@@ -64,14 +64,14 @@ class Nfs4Workload final : public Workload {
 
   Result<void> End(Caller& caller) override {
     for (const File& file : files_) {
-      const auto closed = session_.Ask(
+      auto closed = session_.Ask(
           caller, "CLOSE", [&](nfs4::Compound& c) { c.PutHandle(file.handle).Close(file.state); },
           [](nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpClose); }, true);
       if (!closed) return closed;
     }
     files_.clear();
     for (; !options_.keep && !made_.empty(); made_.pop_back()) {
-      const auto removed = session_.Ask(
+      auto removed = session_.Ask(
           caller, "REMOVE of " + made_.back(), [&](nfs4::Compound& c) { c.PutHandle(directory_).Remove(made_.back()); },
           [](nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpRemove); }, true);
       if (!removed) return removed;

@@ -91,7 +91,7 @@ void Nfs3Program::Readlink(Context& c) {
   if (!c.in.ok()) return;
   Node* node = nullptr;
   NfsStatus status = Resolve(fs_, handle, node);
-  if (node && node->type != FileType::kLink) status = NfsStatus::kInval;
+  if (status == NfsStatus::kOk && node->type != FileType::kLink) status = NfsStatus::kInval;
   PutStatus(c.out, status);
   PutPostAttributes(c.out, fs_, node);
   if (status != NfsStatus::kOk) return;
@@ -106,7 +106,7 @@ void Nfs3Program::Read(Context& c) {
   if (!c.in.ok()) return;
   Node* node = nullptr;
   NfsStatus status = Resolve(fs_, handle, node);
-  if (node && node->type != FileType::kRegular)
+  if (status == NfsStatus::kOk && node->type != FileType::kRegular)
     status = node->type == FileType::kDirectory ? NfsStatus::kIsDir : NfsStatus::kInval;
   PutStatus(c.out, status);
   if (status != NfsStatus::kOk) return PutPostAttributes(c.out, fs_, node);
@@ -149,7 +149,7 @@ void Nfs3Program::Commit(Context& c) {
   if (!c.in.ok()) return;
   Node* node = nullptr;
   NfsStatus status = Resolve(fs_, handle, node);
-  if (node && node->type != FileType::kRegular) status = NfsStatus::kInval;
+  if (status == NfsStatus::kOk && node->type != FileType::kRegular) status = NfsStatus::kInval;
   PutStatus(c.out, status);
   Wcc(node).Put(c.out, fs_, node);
   if (status == NfsStatus::kOk) c.out.U64(fs_.instance());
