@@ -17,7 +17,7 @@ void Nfs3Program::Lookup(Context& c) {
   if (!c.in.ok()) return;
   Node *directory = nullptr, *found = nullptr;
   NfsStatus status = Resolve(fs_, place.directory, directory);
-  if (directory) status = fs_.Lookup(*directory, place.name, found);
+  if (status == NfsStatus::kOk) status = fs_.Lookup(*directory, place.name, found);
   PutStatus(c.out, status);
   if (status == NfsStatus::kOk) {
     PutHandle(c.out, fs_, *found);
@@ -64,7 +64,7 @@ void Nfs3Program::Create(Context& c) {
   Node *directory = nullptr, *node = nullptr;
   NfsStatus status = Resolve(fs_, place.directory, directory);
   const Wcc before(directory);
-  if (directory) {
+  if (status == NfsStatus::kOk) {
     status = fs_.Make(*directory, place.name, FileType::kRegular, node);
     if (status == NfsStatus::kOk) {
       if (how == kExclusive) node->exclusive = verifier;
@@ -88,8 +88,8 @@ void Nfs3Program::Mkdir(Context& c) {
   Node *directory = nullptr, *made = nullptr;
   NfsStatus status = Resolve(fs_, place.directory, directory);
   const Wcc before(directory);
-  if (directory) status = fs_.Make(*directory, place.name, FileType::kDirectory, made);
-  if (made) status = Furnish(c, *directory, place.name, *made, attributes);
+  if (status == NfsStatus::kOk) status = fs_.Make(*directory, place.name, FileType::kDirectory, made);
+  if (status == NfsStatus::kOk) status = Furnish(c, *directory, place.name, *made, attributes);
   PutMade(c, status, before, directory, made);
 }
 
@@ -101,8 +101,8 @@ void Nfs3Program::Symlink(Context& c) {
   Node *directory = nullptr, *made = nullptr;
   NfsStatus status = Resolve(fs_, place.directory, directory);
   const Wcc before(directory);
-  if (directory) status = fs_.MakeLink(*directory, place.name, target, made);
-  if (made) status = Furnish(c, *directory, place.name, *made, attributes);
+  if (status == NfsStatus::kOk) status = fs_.MakeLink(*directory, place.name, target, made);
+  if (status == NfsStatus::kOk) status = Furnish(c, *directory, place.name, *made, attributes);
   PutMade(c, status, before, directory, made);
 }
 
@@ -121,8 +121,8 @@ void Nfs3Program::Mknod(Context& c) {
   Node *directory = nullptr, *made = nullptr;
   NfsStatus status = Resolve(fs_, place.directory, directory);
   const Wcc before(directory);
-  if (directory) status = possible ? fs_.Make(*directory, place.name, type, made) : NfsStatus::kBadType;
-  if (made) {
+  if (status == NfsStatus::kOk) status = possible ? fs_.Make(*directory, place.name, type, made) : NfsStatus::kBadType;
+  if (status == NfsStatus::kOk) {
     made->device_major = major;
     made->device_minor = minor;
     status = Furnish(c, *directory, place.name, *made, attributes);
@@ -136,7 +136,7 @@ void Nfs3Program::RemoveFrom(Context& c, NfsStatus (MemoryFs::*how)(Node&, std::
   Node* directory = nullptr;
   NfsStatus status = Resolve(fs_, place.directory, directory);
   const Wcc before(directory);
-  if (directory) status = (fs_.*how)(*directory, place.name);
+  if (status == NfsStatus::kOk) status = (fs_.*how)(*directory, place.name);
   PutStatus(c.out, status);
   before.Put(c.out, fs_, directory);
 }
