@@ -10,8 +10,6 @@ namespace stag::evidence {
 
 namespace {
 
-constexpr uint32_t kMtu = 1024;
-
 // ::ffff:a.b.c.d
 std::array<std::byte, 16> Mapped(const Address& address) {
   std::array<std::byte, 16> out{};
@@ -35,8 +33,11 @@ uint8_t Syndrome(fabric::NakKind kind) {
 
 }  // namespace
 
-RoceScript::RoceScript(Capture& capture, uint32_t number)
-    : WireScript(capture), number_(number), talk_(wire_, number, 1000 * number, 5000 * number, kMtu) {}
+RoceScript::RoceScript(Capture& capture, uint32_t number, uint32_t path_mtu)
+    : WireScript(capture),
+      number_(number),
+      path_mtu_(path_mtu),
+      talk_(wire_, number, 1000 * number, 5000 * number, path_mtu) {}
 
 void RoceScript::Flush() {
   for (test::WireFrame& frame : wire_.frames()) capture_.Add(std::move(frame.bytes));
@@ -145,7 +146,7 @@ void RoceScript::ReadResponse(Side from, uint32_t handle, uint64_t offset, const
   Buffer whole(read->length);
   const auto before = static_cast<uint32_t>(offset - read->offset);
   std::ranges::copy(bytes, whole.begin() + before);
-  talk_.ReadResponse(read->reader, read->psn, whole, before / kMtu, talk_.Packets(before + bytes.size()));
+  talk_.ReadResponse(read->reader, read->psn, whole, before / path_mtu_, talk_.Packets(before + bytes.size()));
   if (before + bytes.size() == read->length) reads_.erase(read);
   Flush();
   End();

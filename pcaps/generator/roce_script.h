@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RoceScript: a connection over RoCEv2 between 192.0.2.1 (client) and 192.0.2.2, path MTU 1024. Each Send is
-// acknowledged, RDMA Writes by the acknowledgment of the Send behind them.
+// RoceScript: a connection over RoCEv2 between 192.0.2.1 (client) and 192.0.2.2. Each Send is acknowledged, RDMA Writes
+// by the acknowledgment of the Send behind them.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace stag::evidence {
 
 class RoceScript : public WireScript {
  public:
-  // `number` counts the connections of the capture.
-  explicit RoceScript(Capture& capture, uint32_t number = 1);
+  // `number` counts the connections of the capture; `path_mtu`: bytes, 256 to 4096.
+  explicit RoceScript(Capture& capture, uint32_t number = 1, uint32_t path_mtu = 1024);
 
   void OpenWith(const Buffer& client, const Buffer& server) override;
   void OpenMidstream() override {}
@@ -46,7 +46,7 @@ class RoceScript : public WireScript {
   void SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) override;
   ib::CmMessage Request(const Buffer& private_data) const;
 
-  uint32_t number_;
+  uint32_t number_, path_mtu_;
   test::IbWire wire_;
   test::IbTalk talk_;
   std::array<bool, 2> unacknowledged_{};  // by sender

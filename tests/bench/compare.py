@@ -5,7 +5,7 @@
     compare.py BUILD [ROUNDS [CAPTURE...]]
 
 BUILD: a build directory. Each CAPTURE is multiplied to at least 150 MB first (default: sessions of pcaps/real, RoCEv2 with bulk,
-RoCEv2 with small calls, and iWARP). The programs run in turn, ROUNDS times (default 5); what counts is the smallest CPU time of
+RoCEv2 with small calls, and iWARP; and READs of 1 MiB, nearly nothing but payload, by path MTU). The programs run in turn, ROUNDS times (default 5); what counts is the smallest CPU time of
 each, user and system together, and for --jobs the smallest time on the clock: that takes an idle machine. NFStest runs once.
 Exit status 1 when stag misses what it promises. What is aimed at and not reached is printed, too."""
 import os
@@ -19,6 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LARGE = 150_000_000
 CAPTURES = [ROOT / "pcaps/real" / name for name in ("rxe-nfs4.1.pcap.zst", "rxe-nfs3.pcap.zst", "siw-nfs4.1.pcap.zst")]
+BULK_MTUS = (1024, 4096)
 
 
 def measure(command, environment):
@@ -97,7 +98,13 @@ def compare(build, capture, rounds):
 
 
 def main(build, rounds="5", *captures):
-    missed = [compare(pathlib.Path(build), pathlib.Path(capture), int(rounds)) for capture in captures or CAPTURES]
+    build = pathlib.Path(build)
+    missed = [compare(build, pathlib.Path(capture), int(rounds)) for capture in captures or CAPTURES]
+    with tempfile.TemporaryDirectory(prefix="stag-bench-") as directory:
+        for mtu in () if captures else BULK_MTUS:
+            bulk = pathlib.Path(directory) / f"bulk-{mtu}.pcap"
+            subprocess.run([build / "tests/bench/bulk", bulk, str(mtu), "20"], check=True)
+            missed.append(compare(build, bulk, int(rounds)))
     return 1 if any(missed) else 0
 
 
