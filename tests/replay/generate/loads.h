@@ -3,22 +3,16 @@
 // Whole loads against servers in the same process, over software iWARP on loopback.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "conformance/engine/engine.h"
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/generate/generator.h"
 #include "replay/serve/rpc_service.h"
-#include "replay/serve/server.h"
 #include "session/rpcrdma/session.h"
+#include "tests/replay/serve/server_thread.h"
 #include "tests/support/finding_sinks.h"
 
 namespace stag::replay::test {
@@ -26,29 +20,13 @@ namespace stag::replay::test {
 using namespace stag::test;
 using std::chrono::milliseconds;
 
-// A server in a thread of its own.
-class Running {
- public:
-  explicit Running(Service& service, ServerOptions options = {}, uint16_t port = 0) : options_(options) {
-    listener_ = std::move(*transport->Listen({"127.0.0.1", port}));
-    options_.stop = stop_;
-    server.emplace(*listener_, service, nullptr, options_);
-    thread_ = std::thread([this] { EXPECT_TRUE(server->Run()); });
-  }
-  ~Running() {
-    EXPECT_EQ(::eventfd_write(stop_, 1), 0);
-    thread_.join();
-    ::close(stop_);
-  }
-  uint16_t port() const { return listener_->port(); }
+// A server over software iWARP.
+struct Running {
+  explicit Running(Service& service, const ServerOptions& options = {}, uint16_t port = 0)
+      : thread(*transport, service, options, port) {}
+  uint16_t port() const { return thread.port(); }
   std::unique_ptr<Transport> transport = MakeSoftIwarp();
-  std::optional<Server> server;
-
- private:
-  ServerOptions options_;
-  const int stop_ = ::eventfd(0, EFD_CLOEXEC);
-  std::unique_ptr<Listener> listener_;
-  std::thread thread_;
+  ServerThread thread;
 };
 
 inline LoadOptions To(uint16_t port, LoadMode mode, uint64_t calls) {

@@ -25,7 +25,7 @@ TEST_P(BadServers, FailOneProbe) {
   MemoryFs fs{64 << 20};
   const auto service = topic == "nfs3" ? MakeNfsMemoryService(fs) : MakeEchoService();
   const auto listens = MakeBadTransport(fault), connects = MakeSoftIwarp();
-  const Serving serving(*service, {}, *listens);
+  const replay::test::ServerThread serving(*listens, *service);
   ProbeOptions options = To(serving.port());
   if (topic == "nfs3") options.directory = RootHandle(fs);
   Runner runner(*connects, options);
@@ -65,7 +65,7 @@ TEST(Faults, OnceIsInconclusive) {
   };
   const auto service = MakeNullService();
   const auto listens = MakeBadTransport(once), connects = MakeSoftIwarp();
-  const Serving serving(*service, {}, *listens);
+  const replay::test::ServerThread serving(*listens, *service);
   Runner runner(*connects, To(serving.port()));
   ASSERT_TRUE(runner.Begin());
   const Outcome outcome = runner.Run(*Find("rpc.null"));
@@ -93,7 +93,7 @@ TEST(Faults, NonsenseIsSurvived) {
   };
   const auto service = MakeEchoService();
   const auto listens = MakeBadTransport(nonsense), connects = MakeSoftIwarp();
-  const Serving serving(*service, {}, *listens);
+  const replay::test::ServerThread serving(*listens, *service);
   ProbeOptions options = To(serving.port());
   options.patience.answer = std::chrono::milliseconds{40};
   Runner runner(*connects, options);

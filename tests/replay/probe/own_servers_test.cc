@@ -11,7 +11,7 @@ using Expected = std::map<std::string_view, Verdict>;
 
 void ExpectAllBut(Service& service, ProbeOptions options, const ServerOptions& server, const Expected& others) {
   const auto transport = MakeSoftIwarp();
-  const Serving serving(service, server, *transport);
+  const replay::test::ServerThread serving(*transport, service, server);
   options.to.port = serving.port();
   Runner runner(*transport, options);
   const auto begun = runner.Begin();

@@ -1,46 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Probing: a server in a thread of its own, and a Runner that probes it, over software iWARP on loopback.
+// What tests of probes have in common: whom to ask, and how an outcome reads.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <map>
-#include <thread>
 
 #include "protocol/base/writer.h"
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/probe/runner.h"
 #include "replay/serve/nfs3_xdr.h"
 #include "replay/serve/nfs_memory.h"
-#include "replay/serve/server.h"
+#include "tests/replay/serve/server_thread.h"
 
 namespace stag::replay::probe::test {
-
-class Serving {
- public:
-  // `listens`: the transport of the server; must outlive this.
-  Serving(Service& service, ServerOptions options, Transport& listens) {
-    listener_ = std::move(*listens.Listen({"127.0.0.1", 0}));
-    options.stop = stop_;
-    server_.emplace(*listener_, service, nullptr, options);
-    thread_ = std::thread([this] { EXPECT_TRUE(server_->Run()); });
-  }
-  ~Serving() {
-    EXPECT_EQ(::eventfd_write(stop_, 1), 0);
-    thread_.join();
-    ::close(stop_);
-  }
-  uint16_t port() const { return listener_->port(); }
-
- private:
-  const int stop_ = ::eventfd(0, EFD_CLOEXEC);
-  std::unique_ptr<Listener> listener_;
-  std::optional<Server> server_;
-  std::thread thread_;
-};
 
 // The NFSv3 handle of the root.
 inline std::vector<std::byte> RootHandle(MemoryFs& fs) {

@@ -5,18 +5,16 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <optional>
-#include <thread>
 
 #include "conformance/engine/engine.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/engine/requester.h"
 #include "replay/record/recorder.h"
-#include "replay/serve/server.h"
+#include "tests/replay/serve/server_thread.h"
 #include "tests/session/rpcrdma/recorder.h"
 #include "tests/support/finding_sinks.h"
 #include "tests/support/messages.h"
@@ -30,44 +28,43 @@ using namespace stag::test;
 class Running : fabric::Sink {
  public:
   explicit Running(Service& service, ServerOptions options = {})
-      : engine_({}, findings), session_({}, {&engine_, &seen_}), log_(*this), options_(options) {
+      : engine_({}, findings), session_({}, {&engine_, &seen_}), log_(*this) {
     recorder_ = std::move(*FrameRecorder::Create(path_, "stag test", "a server"));
-    listener_ = std::move(*transport_->Listen({"127.0.0.1", 0}));
-    options_.events = &log_;
-    options_.stop = stop_;
-    server.emplace(*listener_, service, nullptr, options_);
-    thread_ = std::thread([this] { EXPECT_TRUE(server->Run()); });
+    options.events = &log_;
+    thread_.emplace(*transport_, service, options);
   }
   ~Running() override {
     Stop();
-    ::close(stop_);
     std::remove(path_.c_str());
   }
   void Stop() {
-    if (!thread_.joinable()) return;
-    EXPECT_EQ(::eventfd_write(stop_, 1), 0);
-    Join();
+    if (!thread_->runs()) return;
+    thread_->Stop();
+    Finish();
   }
   void Join() {
-    thread_.join();
-    session_.Finish();
-    EXPECT_EQ(findings.all, std::vector<std::string>{});
-    recorder_->Finish();
-    ExpectRecorded();
+    thread_->Join();
+    Finish();
   }
+  const ServerReport& report() const { return thread_->report(); }
   auto Connect(RequesterOptions options) {
     EndpointOptions end;
     Requester::Prepare(*transport_, options, end);
-    return transport_->Connect({"127.0.0.1", listener_->port()}, end);
+    return transport_->Connect({"127.0.0.1", thread_->port()}, end);
   }
 
   FindingTexts findings;
-  std::optional<Server> server;
 
  private:
   void OnEvent(const fabric::Event& event) override {
     session_.OnEvent(event);
     recorder_->OnEvent(event);
+  }
+  void Finish() {
+    session_.Finish();
+    EXPECT_EQ(findings.all, std::vector<std::string>{});
+    recorder_->Finish();
+    ExpectRecorded();
   }
   void ExpectRecorded() {
     session::Recorder again;
@@ -95,11 +92,8 @@ class Running : fabric::Sink {
   const std::string path_ = testing::TempDir() + "stag_server_" + std::to_string(::getpid()) + ".pcapng";
   std::unique_ptr<FrameRecorder> recorder_;
   EventLog log_;
-  ServerOptions options_;
-  const int stop_ = ::eventfd(0, EFD_CLOEXEC);
   std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
-  std::unique_ptr<Listener> listener_;
-  std::thread thread_;
+  std::optional<ServerThread> thread_;
 };
 
 class Client : public AnswerSink {

@@ -63,7 +63,7 @@ TEST(Server, FilesAndDirectories) {
     while (client.requester->open()) client.requester->Poll(std::chrono::milliseconds(10));
   }
   running.Stop();
-  const ServerReport& report = running.server->report();
+  const ServerReport& report = running.report();
   EXPECT_EQ(report.connections, 1u);
   EXPECT_EQ(report.stats.calls, 17u);
   EXPECT_EQ(report.stats.replies, 17u);
@@ -93,9 +93,9 @@ TEST(Server, ManyConnectionsAndTheirLimit) {
       for (const auto& client : clients) EXPECT_TRUE(client->Ask({.message = call}).empty());
   }
   running.Stop();
-  EXPECT_EQ(running.server->report().connections, 8u);
-  EXPECT_EQ(running.server->report().rejected, 1u);
-  EXPECT_EQ(running.server->report().stats.replies, 160u);
+  EXPECT_EQ(running.report().connections, 8u);
+  EXPECT_EQ(running.report().rejected, 1u);
+  EXPECT_EQ(running.report().stats.replies, 160u);
 }
 
 TEST(Server, Once) {
@@ -109,7 +109,7 @@ TEST(Server, Once) {
     while (client.requester->open()) client.requester->Poll(std::chrono::milliseconds(10));
   }
   running.Join();
-  EXPECT_EQ(running.server->report().ended, 1u);
+  EXPECT_EQ(running.report().ended, 1u);
 }
 
 }  // namespace
