@@ -60,7 +60,7 @@ def main(stag, document):
             lines = ["set -m"]
             for number, (command, _) in enumerate(commands):
                 if command.endswith(" &"):
-                    log = f"background.{number}"
+                    log = f"background.{count + number}"  # of this command alone: blocks share the folder
                     lines.append(f"{command[:-2]} > {log} & until grep -qs listening {log}; do sleep 0.05; done")
                 else:
                     lines.append(command)
