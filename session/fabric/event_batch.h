@@ -17,7 +17,6 @@ class EventBatch {
  public:
   // `number` orders: it goes to Give's `before`. What lies in `frame`, whose memory is `memory`, is not copied.
   void Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory);
-  void Add(const Event& event, uint64_t number) { Add(event, number, {}, {}); }
   void Add(const Aside& aside, uint64_t number);
   void Clear();
   size_t size() const { return events_used_ + asides_.size(); }
@@ -60,8 +59,8 @@ class EventBatch {
   std::vector<CopiedAside> asides_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;  // of kBlock bytes; filled up to block_, and used_ bytes of that
   size_t block_ = 0, used_ = 0;
-  std::vector<std::unique_ptr<std::byte[]>> large_;  // what is larger than a block, each on its own
-  std::vector<std::shared_ptr<const std::byte[]>> kept_;
+  std::vector<std::unique_ptr<std::byte[]>> large_;       // what is larger than a block, each on its own
+  std::vector<std::shared_ptr<const std::byte[]>> kept_;  // memory of frames that events are views of
   uint64_t bytes_ = 0;
 };
 

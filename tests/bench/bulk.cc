@@ -4,7 +4,6 @@
 // MTU.
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 
 #include "pcaps/generator/read_exchange.h"
 #include "pcaps/generator/roce_script.h"

@@ -46,7 +46,7 @@ void AddSends(EventBatch& batch, Teller& direct, size_t count, size_t bytes) {
     event.bytes = sent;
     event.private_data = said;
     event.length = bytes;
-    batch.Add(event, 100 + i);
+    batch.Add(event, 100 + i, {}, {});
     direct.OnEvent(event);
     if (i % 3 == 0) {
       Aside aside;
