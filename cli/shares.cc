@@ -12,7 +12,7 @@ namespace {
 
 // A round is sealed when it has so much; small enough to stay in a processor's cache.
 constexpr size_t kRoundEvents = 1024;
-constexpr uint64_t kRoundBytes = 512 << 10;
+constexpr uint64_t kRoundBytes = 2 << 20;
 // So many pairs of addresses are dealt out in turns; further ones by their hash.
 constexpr size_t kMaxPairs = 4096;
 

@@ -24,6 +24,13 @@ class DescriptorSource final : public ByteSource {
   DescriptorSource(const DescriptorSource&) = delete;
   DescriptorSource& operator=(const DescriptorSource&) = delete;
 
+  std::shared_ptr<MappedFile> Map() override {
+    if (size_ == 0 || position_ > 0) return nullptr;
+    std::shared_ptr<MappedFile> mapped = MappedFile::Make(fd_, size_);
+    if (mapped && ::lseek(fd_, static_cast<off_t>(size_), SEEK_SET) < 0) return nullptr;
+    if (mapped) position_ = size_;
+    return mapped;
+  }
   size_t Read(MutableBytes out) override {
     if (!error_.empty()) return 0;
     ssize_t n;

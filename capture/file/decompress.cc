@@ -29,16 +29,20 @@ class Decompressor : public ByteSource {
  protected:
   explicit Decompressor(Window input) : input_(std::move(input)) {}
 
-  void SetError(const char* format, const char* why) {
-    error_ = fmt::format("the {} data is damaged at byte {}: {}", format, input_.offset(), why);
+  void SetDamaged(const char* format, const char* why) {
+    SetError(fmt::format("the {} data is damaged at byte {}: {}", format, input_.offset(), why));
   }
   void SetCutOff(const char* format) {
-    error_ = input_.error().empty() ? fmt::format("the {} data is cut off at byte {}", format, input_.offset())
-                                    : input_.error();
+    SetError(fmt::format("the {} data is cut off at byte {}", format, input_.offset()));
   }
 
   Window input_;
   bool done_ = false;
+
+ private:
+  // Unless it is the input's fault.
+  void SetError(std::string message) { error_ = input_.error().empty() ? std::move(message) : input_.error(); }
+
   std::string error_;
 };
 
@@ -60,7 +64,7 @@ class GzipSource final : public Decompressor {
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = static_cast<uInt>(std::min<size_t>(out.size(), 1u << 30));
     const uInt wanted = stream_.avail_out;
-    while (!done_ && error_.empty() && stream_.avail_out == wanted) {
+    while (!done_ && error().empty() && stream_.avail_out == wanted) {
       const Bytes in = input_.PeekSome();
       if (in.empty()) {
         SetCutOff("gzip");
@@ -75,7 +79,7 @@ class GzipSource final : public Decompressor {
         done_ = !StartsWith(input_, kGzipMagic);
         if (!done_) inflateReset(&stream_);
       } else if (status != Z_OK && status != Z_BUF_ERROR) {
-        SetError("gzip", stream_.msg != nullptr ? stream_.msg : zError(status));
+        SetDamaged("gzip", stream_.msg != nullptr ? stream_.msg : zError(status));
       }
     }
     return wanted - stream_.avail_out;
@@ -97,7 +101,7 @@ class ZstdSource final : public Decompressor {
 
   size_t Read(MutableBytes out) override {
     ZSTD_outBuffer to{out.data(), out.size(), 0};
-    while (!done_ && error_.empty() && to.pos == 0) {
+    while (!done_ && error().empty() && to.pos == 0) {
       const Bytes in = input_.PeekSome();
       if (in.empty() && between_frames_) {
         done_ = true;
@@ -108,7 +112,7 @@ class ZstdSource final : public Decompressor {
       const size_t hint = ZSTD_decompressStream(stream_, &to, &from);
       input_.Consume(from.pos);
       if (ZSTD_isError(hint) != 0) {
-        SetError("zstd", ZSTD_getErrorName(hint));
+        SetDamaged("zstd", ZSTD_getErrorName(hint));
       } else {
         between_frames_ = hint == 0;
         if (in.empty() && to.pos == 0) SetCutOff("zstd");

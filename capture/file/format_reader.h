@@ -48,8 +48,8 @@ class FormatReader : public Reader {
 
   // "frame N at byte B", for the record that begins at `offset`.
   std::string Where(uint64_t offset) const;
-  // From here on the file is of no use.
-  Next Damaged(std::string message);
+  // From here on the file is of no use, perhaps because reading failed.
+  Next Damaged(const std::string& message);
   // The input ended inside the record that began at `offset`.
   Next CutOff(uint64_t offset);
   // The input ended where a record may begin: fine, unless reading failed.
@@ -61,6 +61,8 @@ class FormatReader : public Reader {
   uint64_t frames_ = 0;  // delivered so far
 
  private:
+  Next Finish(std::string error);
+
   bool finished_ = false;
   std::string error_;
 };

@@ -57,6 +57,8 @@ class PcapReader final : public FormatReader {
     if (minor_ < 3 || (minor_ == 3 && captured > on_wire)) std::swap(captured, on_wire);
     if (captured > kMaxFrame)
       return Damaged(fmt::format("{} claims {} captured bytes: the file is damaged there", Where(start), captured));
+    // What is gone from under the window reads as zeros.
+    if (captured == 0 && on_wire == 0 && !window_.error().empty()) return CutOff(start);
     const Bytes record = window_.Peek(variant_.record_header + captured);
     if (record.size() < variant_.record_header + captured) return CutOff(start);
     window_.Consume(record.size());

@@ -30,21 +30,23 @@ std::string FormatReader::Where(uint64_t offset) const {
   return fmt::format("frame {} at byte {}", frames_ + 1, offset);
 }
 
-Reader::Next FormatReader::Damaged(std::string message) {
-  error_ = std::move(message);
-  finished_ = true;
-  return Next::kDamaged;
+Reader::Next FormatReader::Damaged(const std::string& message) {
+  return Finish(window_.error().empty() ? message : fmt::format("{} ({})", message, window_.error()));
 }
 
 Reader::Next FormatReader::CutOff(uint64_t offset) {
-  if (!window_.error().empty()) return Damaged(fmt::format("{}, in {}", window_.error(), Where(offset)));
-  return Damaged(fmt::format("file is cut off in {}", Where(window_.known_end())));
+  if (!window_.error().empty()) return Finish(fmt::format("{}, in {}", window_.error(), Where(offset)));
+  return Finish(fmt::format("file is cut off in {}", Where(window_.known_end())));
 }
 
 Reader::Next FormatReader::AtEnd() {
-  if (!window_.error().empty()) return Damaged(fmt::format("{}, before {}", window_.error(), Where(window_.offset())));
+  return Finish(window_.error().empty() ? "" : fmt::format("{}, before {}", window_.error(), Where(window_.offset())));
+}
+
+Reader::Next FormatReader::Finish(std::string error) {
+  error_ = std::move(error);
   finished_ = true;
-  return Next::kEnd;
+  return verdict();
 }
 
 }  // namespace stag::capture

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Window: a bounded, contiguous view that slides over a ByteSource. The file readers look at a record with Peek and
-// move on with Consume; nothing is copied but the rest of a record that spans two reads.
+// move on with Consume. Of a source that can be mapped nothing is copied, of others the rest of a record that spans two
+// reads.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,7 @@ class Window {
 
   // A view of the next `n` bytes (at most kMaxPeek), without consuming them; fewer at the end of the source or when it
   // failed. Valid until the next Peek or PeekSome.
-  Bytes Peek(size_t n) { return n <= memory_.size - begin_ ? Bytes(at(begin_), n) : PeekSlow(n); }
+  Bytes Peek(size_t n) { return n <= memory_.size - begin_ ? Bytes(bytes_ + begin_, n) : PeekSlow(n); }
   // Whatever is at hand, at least one byte unless the source is at its end.
   Bytes PeekSome();
   // What Peek gave a view of last. While it has another owner the window goes on in other memory.
@@ -39,8 +40,8 @@ class Window {
   uint64_t offset() const { return offset_; }
   uint64_t known_end() const { return offset_ + (memory_.size - begin_); }
   // Of the source: see ByteSource. The position runs ahead of offset() by what is buffered.
-  const std::string& error() const { return source_->error(); }
-  uint64_t position() const { return source_->position(); }
+  const std::string& error() const;
+  uint64_t position() const { return in_map_ ? known_end() : source_->position(); }
   uint64_t size() const { return source_->size(); }
 
  private:
@@ -49,14 +50,16 @@ class Window {
     size_t size = 0;
     std::shared_ptr<std::byte[]> bytes;
   };
-  void TakeBuffer(size_t size);
-  std::byte* at(size_t place) const { return buffers_[buffer_].bytes.get() + place; }
+  void MapOn(size_t n);
+  const Buffer& TakeBuffer(size_t size);
 
   std::unique_ptr<ByteSource> source_;
-  std::vector<Buffer> buffers_;  // few, unless others own some, too
-  size_t buffer_ = 0;            // the current one,
-  FrameMemory memory_;           // which is this
-  size_t begin_ = 0;             // from here on it is not consumed
+  std::shared_ptr<MappedFile> mapped_;
+  bool in_map_;                       // what comes next is in mapped_
+  std::vector<Buffer> buffers_;       // few, unless others own some, too
+  FrameMemory memory_;                // one of them, or a piece of the file
+  const std::byte* bytes_ = nullptr;  // of memory_
+  size_t begin_ = 0;                  // from here on it is not consumed
   uint64_t offset_ = 0;
 };
 

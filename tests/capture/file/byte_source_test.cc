@@ -8,6 +8,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -181,19 +182,46 @@ TEST_F(Files, CannotBeOpened) {
   EXPECT_EQ(ReadAll(Reader::Open(directory_)).open_error, directory_ + " is a directory: give the capture files in it");
 }
 
+// Within the piece that is mapped, and behind it. Every frame before the cut is whole; the one that is cut may end in
+// zeros.
 TEST_F(Files, ShrinkingWhileReadIsACut) {
-  const std::string path = Save(Capture(20000));
-  auto reader = Reader::Open(path);
-  ASSERT_TRUE(reader);
-  Frame frame;
-  ASSERT_EQ((*reader)->ReadFrame(frame), Reader::Next::kFrame);
-  std::filesystem::resize_file(path, 1'000'000);
-  Reader::Next next;
-  while ((next = (*reader)->ReadFrame(frame)) == Reader::Next::kFrame) {
+  for (const size_t size : {100u, 5000u, 1'000'000u, 3'000'000u}) {
+    SCOPED_TRACE(size);
+    const ByteVector file = Capture(20000);
+    const std::string path = Save(file);
+    auto reader = Reader::Open(path);
+    ASSERT_TRUE(reader);
+    Frame frame;
+    ASSERT_EQ((*reader)->ReadFrame(frame), Reader::Next::kFrame);
+    std::filesystem::resize_file(path, size);
+    size_t frames = 1;
+    Reader::Next next;
+    while ((next = (*reader)->ReadFrame(frame)) == Reader::Next::kFrame) {
+      if (24 + ++frames * 216 > size) continue;
+      EXPECT_TRUE(std::ranges::equal(frame.bytes, Bytes(file).subspan(24 + frames * 216 - 200, 200))) << frames;
+    }
+    EXPECT_EQ(next, Reader::Next::kDamaged);
+    EXPECT_GE(frames, size > 216 ? (size - 24) / 216 : 1u);
+    EXPECT_LE(frames, (size - 24) / 216 + 1);
+    const std::string said = "the file became shorter while it was read, or its disk failed, in frame ";
+    EXPECT_EQ((*reader)->error().substr(0, said.size()), said) << (*reader)->error();
   }
-  EXPECT_EQ(next, Reader::Next::kDamaged);
-  EXPECT_EQ((*reader)->error(),
-            "file is cut off in frame " + std::to_string((1'000'000 - 24) / 216 + 1) + " at byte 1000000");
+}
+
+// As when somebody still captures into it.
+TEST_F(Files, GrowingWhileReadIsReadToItsEnd) {
+  const ByteVector file = Capture(20000);
+  for (const size_t size : {1'000'000u, 1u << 20, 24u, 30u}) {
+    SCOPED_TRACE(size);
+    const std::string path = Save(ByteVector(file.begin(), file.begin() + size));
+    auto reader = Reader::Open(path);
+    ASSERT_TRUE(reader);
+    std::ofstream(path, std::ios::binary | std::ios::app)
+        .write(reinterpret_cast<const char*>(file.data() + size), static_cast<std::streamsize>(file.size() - size));
+    const ReadBack read = ReadAll(std::move(reader));
+    EXPECT_EQ(read.frames, ReadAll(file).frames);
+    EXPECT_EQ(read.error, "");
+  }
 }
 
 // Standard input is a pipe, written to in pieces.

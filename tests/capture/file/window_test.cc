@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Window: what it gave a view of stays as it was while somebody owns its memory, and memory that nobody owns any more
-// is used again.
+// Window: what it gave a view of stays as it was while somebody owns its memory, read or mapped, and memory that nobody
+// owns any more is used again.
 #include "capture/file/window.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -27,36 +30,55 @@ bool IsRecord(Bytes bytes, size_t record) {
   return std::ranges::all_of(bytes, [&](std::byte b) { return b == static_cast<std::byte>(record % 251); });
 }
 
+// Goes through the records of `source` while it owns the memory of the last `kept`. Returns how many memories it saw.
+size_t KeepRecords(std::unique_ptr<ByteSource> source, size_t kept) {
+  Window window(std::move(source));
+  struct Kept {
+    size_t record = 0;
+    Bytes bytes;
+    FrameMemory memory;
+  };
+  std::deque<Kept> all;
+  std::set<const std::byte*> owners;
+  for (size_t record = 0; record < kSize / kRecord; ++record) {
+    const Bytes view = window.Peek(kRecord);
+    EXPECT_EQ(view.size(), kRecord);
+    EXPECT_TRUE(IsRecord(view, record));
+    const FrameMemory& memory = window.memory();
+    EXPECT_GE(view.data(), memory.owner.get());
+    EXPECT_LE(view.data() + view.size(), memory.owner.get() + memory.size);
+    owners.insert(memory.owner.get());
+    if (kept > 0) all.push_back({record, view, memory});
+    if (all.size() > kept) {
+      EXPECT_TRUE(IsRecord(all.front().bytes, all.front().record));
+      all.pop_front();
+    }
+    window.Consume(kRecord);
+  }
+  for (const Kept& last : all) EXPECT_TRUE(IsRecord(last.bytes, last.record));
+  EXPECT_EQ(window.Peek(kRecord).size(), kSize % kRecord);
+  return owners.size();
+}
+
 TEST(Window, MemoryThatIsOwnedStays) {
   const std::vector<std::byte> bytes = Records();
+  // 256 KiB are read at a time.
+  for (const size_t kept : {0u, 1u, 3000u})
+    EXPECT_LE(KeepRecords(MemorySource(bytes), kept), kept == 0 ? 1u : 3 + kept * kRecord / (256 << 10)) << kept;
+}
+
+TEST(Window, PiecesThatAreOwnedStay) {
+  const std::vector<std::byte> bytes = Records();
+  char name[] = "/tmp/stag_window_XXXXXX";
+  const int file = ::mkstemp(name);
+  ASSERT_EQ(::write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   for (const size_t kept : {0u, 1u, 3000u}) {
-    Window window(MemorySource(bytes));
-    struct Kept {
-      size_t record = 0;
-      Bytes bytes;
-      FrameMemory memory;
-    };
-    std::deque<Kept> all;
-    std::set<const std::byte*> owners;
-    for (size_t record = 0; record < kSize / kRecord; ++record) {
-      const Bytes view = window.Peek(kRecord);
-      ASSERT_EQ(view.size(), kRecord);
-      ASSERT_TRUE(IsRecord(view, record));
-      const FrameMemory& memory = window.memory();
-      ASSERT_GE(view.data(), memory.owner.get());
-      ASSERT_LE(view.data() + view.size(), memory.owner.get() + memory.size);
-      owners.insert(memory.owner.get());
-      if (kept > 0) all.push_back({record, view, memory});
-      if (all.size() > kept) {
-        ASSERT_TRUE(IsRecord(all.front().bytes, all.front().record));
-        all.pop_front();
-      }
-      window.Consume(kRecord);
-    }
-    for (const Kept& last : all) EXPECT_TRUE(IsRecord(last.bytes, last.record));
-    // 256 KiB are read at a time.
-    EXPECT_LE(owners.size(), kept == 0 ? 1u : 3 + kept * kRecord / (256 << 10)) << kept;
+    auto source = OpenByteSource(name);
+    ASSERT_TRUE(source);
+    EXPECT_GT(KeepRecords(std::move(*source), kept), 1u);
   }
+  ::close(file);
+  ::unlink(name);
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// MappedFile: a regular file as memory, given out in pieces that bound how much of it is resident. What is not looked
+// at is not copied.
+//
+// A file that shrinks takes the pages behind its new end away, and who looks at them gets SIGBUS. The first MappedFile
+// sets a handler for that, of the whole process: pages that are gone become zeros, and shrunk() tells. A SIGBUS elsewhere
+// does what it did before.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "protocol/base/frame.h"
+
+namespace stag::capture {
+
+struct MappedRange;  // what the handler knows of a file
+
+class MappedFile : public std::enable_shared_from_this<MappedFile> {
+ public:
+  // `size`: of the file, not 0. Null when it cannot be mapped: it is to be read then. The descriptor stays the caller's,
+  // and open for as long as this.
+  static std::shared_ptr<MappedFile> Make(int descriptor, uint64_t size);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  // The file from `begin`, a multiple of kPage, to `begin + size`, which is at most its size. Its pages go when nobody
+  // owns it any more. May overlap others.
+  FrameMemory Piece(uint64_t begin, size_t size);
+  // Bytes, when it was opened.
+  uint64_t size() const { return size_; }
+  // Whether it has become shorter, or could not be read somewhere: then some of what was seen may have been zeros.
+  bool shrunk() const;
+
+  static constexpr uint64_t kPage = 4096;
+
+ private:
+  MappedFile(int descriptor, std::byte* bytes, uint64_t size, MappedRange& range);
+
+  int descriptor_;
+  std::byte* bytes_;
+  uint64_t size_;
+  MappedRange& range_;
+};
+
+}  // namespace stag::capture
