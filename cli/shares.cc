@@ -10,7 +10,7 @@
 namespace stag::cli {
 namespace {
 
-// A round is sealed when it has so much; small enough to stay in a processor's cache.
+// A round is sealed when it has so much, memory of frames that is kept included: that comes in pieces of up to 1 MiB.
 constexpr size_t kRoundEvents = 1024;
 constexpr uint64_t kRoundBytes = 2 << 20;
 // So many pairs of addresses are dealt out in turns; further ones by their hash.
@@ -65,20 +65,21 @@ size_t Shares::ShareOfConnection(const fabric::ConnectionInfo& info) {
 void Shares::OnEvent(const fabric::Event& event) {
   const size_t to = ShareOfConnection(*event.connection);
   if (event.kind == fabric::EventKind::kClosed) connections_.erase(event.connection->id);
-  parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++, frame_, *memory_);
-  CountIn(event.bytes.size());
+  CountIn(parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++, frame_, *memory_));
 }
 
 void Shares::OnAside(const fabric::Aside& aside) {
   const size_t copies = IsForAll(aside) ? parts_.size() : 1;
-  for (size_t i = 0; i < copies; ++i) parts_[i].batches[sealed_ % Share::kRounds].Add(aside, next_number_);
+  size_t copied = 0;
+  for (size_t i = 0; i < copies; ++i) copied += parts_[i].batches[sealed_ % Share::kRounds].Add(aside, next_number_);
   ++next_number_;
-  CountIn(aside.bytes.size());
+  CountIn(copied);
 }
 
-void Shares::CountIn(uint64_t bytes) {
+// An event or aside of which so many bytes were copied.
+void Shares::CountIn(size_t copied) {
   ++round_events_;
-  round_bytes_ += bytes;
+  round_bytes_ += copied;
   if (memory_->owner.get() != counted_) {
     counted_ = memory_->owner.get();
     round_bytes_ += memory_->size;

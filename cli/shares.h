@@ -130,7 +130,7 @@ class Shares final : public fabric::Sink {
   Part* Ready();
   bool WorkOnOldest(std::unique_lock<std::mutex>& lock);
   void Work(Part& part, bool last);
-  void CountIn(uint64_t bytes);
+  void CountIn(size_t copied);
   void Seal(bool last);
   void HandOnOldest();
   bool Done(uint64_t round) const { return left_[round % Share::kRounds] == 0; }

@@ -42,19 +42,22 @@ Bytes EventBatch::Copy(Bytes bytes) {
   return {to, bytes.size()};
 }
 
-void EventBatch::Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory) {
+size_t EventBatch::Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory) {
   if (events_used_ == events_.size()) events_.emplace_back();
   Copied& copied = events_[events_used_++];
   copied.number = number;
   copied.event = event;
-  copied.event.bytes = memory.owner && Contains(frame, event.bytes) ? Keep(event.bytes, memory) : Copy(event.bytes);
+  const bool keep = memory.owner && Contains(frame, event.bytes);
+  copied.event.bytes = keep ? Keep(event.bytes, memory) : Copy(event.bytes);
   copied.event.private_data = Copy(event.private_data);
   copied.connection = *event.connection;
+  return (keep ? 0 : event.bytes.size()) + event.private_data.size();
 }
 
-void EventBatch::Add(const Aside& aside, uint64_t number) {
+size_t EventBatch::Add(const Aside& aside, uint64_t number) {
   asides_.push_back({number, events_used_, aside});
   asides_.back().aside.bytes = Copy(aside.bytes);
+  return aside.bytes.size();
 }
 
 void EventBatch::Clear() {

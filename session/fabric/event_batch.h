@@ -15,9 +15,10 @@ namespace stag::fabric {
 
 class EventBatch {
  public:
-  // `number` orders: it goes to Give's `before`. What lies in `frame`, whose memory is `memory`, is not copied.
-  void Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory);
-  void Add(const Aside& aside, uint64_t number);
+  // `number` orders: it goes to Give's `before`. What lies in `frame`, whose memory is `memory`, is not copied. Return how
+  // many bytes were.
+  size_t Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory);
+  size_t Add(const Aside& aside, uint64_t number);
   void Clear();
   size_t size() const { return events_used_ + asides_.size(); }
   uint64_t bytes() const { return bytes_; }  // of the copies, and of the memory that is kept

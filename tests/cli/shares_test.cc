@@ -154,7 +154,7 @@ TEST(Shares, FramesAreNotCopied) {
    private:
     void Give(Note&) override {}
   };
-  constexpr size_t kFrame = 4096, kFrames = 2000;
+  constexpr size_t kFrame = 16384, kFrames = 4000;
   Looking one, two;
   std::vector<std::shared_ptr<std::byte[]>> buffers;
   {
