@@ -36,11 +36,24 @@ enum class Bucket : uint8_t {
   kError,         // RDMA_ERROR,
   kAnswer,        // Replies and RDMA_ERROR; to all others the rule does not apply
   kCallComplete,  // transaction: its Call is as complete as it will be
-  kRdma,          // operation, event
+  kRdma,          // operation, event,
+  kWrite,         // likewise, of RDMA Writes,
+  kReadRequest,   // RDMA Read Requests,
+  kReadResponse,  // RDMA Read Responses; to all others the rule does not apply
   kNak,           // event
   kClosed,        // event; never for the end of the capture
   kAside,         // aside; `connection` and `state` are those of no connection
 };
+
+// What a check of messages or Calls may be about, a set of bits: what the message or its Call has. To messages with
+// none of it the rule does not apply. A header that was not wholly decoded may have anything.
+using Traits = uint8_t;
+inline constexpr Traits kReads = 1;       // a Read list
+inline constexpr Traits kWrites = 2;      // a Write list
+inline constexpr Traits kReplyChunk = 4;  // a Reply chunk
+inline constexpr Traits kNomsg = 8;       // RDMA_NOMSG
+inline constexpr Traits kChunks = kReads | kWrites | kReplyChunk;
+inline constexpr Traits kAnyTraits = kChunks | kNomsg;
 
 struct Violation {
   std::string message;        // one sentence
@@ -95,6 +108,7 @@ struct CheckEntry {
   std::string_view id;
   Bucket bucket;
   CheckFunction* check;
+  Traits needs = 0;  // one of these; 0: asked of all
 };
 
 // All checks, by id; a rule may have one for more than one bucket.

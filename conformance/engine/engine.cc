@@ -95,6 +95,8 @@ struct Engine::Impl {
   FindingSink& sink;
   Questions questions;
   std::unordered_map<session::ConnectionId, std::unique_ptr<Judged>> connections;
+  session::ConnectionId newest_id = 0;
+  Judged* newest = nullptr;  // what Find found last, if it is still there
   std::vector<Staged> staged;
   std::vector<Peers> peers;
   std::vector<RefusedCall> refused;
@@ -106,6 +108,7 @@ struct Engine::Impl {
 
 // The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA.
 Judged* Engine::Impl::Find(const Connection& connection) {
+  if (newest && connection.info.id == newest_id) return newest;
   if (connection.proof != session::Proof::kRpcRdma) return nullptr;
   std::unique_ptr<Judged>& slot = connections[connection.info.id];
   if (!slot) {
@@ -113,7 +116,8 @@ Judged* Engine::Impl::Find(const Connection& connection) {
     for (const Peers& earlier : peers)
       if (earlier.address == AddressesOf(connection)) slot->state.earlier_threshold = earlier.threshold;
   }
-  return slot.get();
+  newest_id = connection.info.id;
+  return newest = slot.get();
 }
 
 // `auto_profile` of the catalogue: RFC 8166, unless both peers have proven that they speak RFC 5666; once both have
@@ -129,7 +133,9 @@ Context Engine::Impl::MakeContext(const Connection& connection, ConnectionState&
 
 void Engine::Impl::Run(Lane lane, Context& context, Judged& judged) {
   staged.clear();
-  for (const Questions::Check& check : questions.Ask(context.profile, lane)) {
+  const bool is_about_call = context.message || lane == Lane::kCallComplete;
+  const Traits traits = is_about_call ? TraitsOf(context.message, context.transaction) : Traits{0};
+  for (const Questions::Check& check : questions.Ask(context.profile, lane, traits)) {
     const Outcome outcome = check.ask(context);
     ++(*check.tally)[outcome];
     if (outcome != Outcome::kFail || !context.violation()) continue;
@@ -137,7 +143,7 @@ void Engine::Impl::Run(Lane lane, Context& context, Judged& judged) {
     context.violation().reset();
   }
 #ifndef NDEBUG
-  for (const Questions::Check& other : questions.Others(context.profile, lane))
+  for (const Questions::Check& other : questions.Others(context.profile, lane, traits))
     STAG_CHECK(other.ask(context) == Outcome::kNotApplicable);
 #endif
   if (staged.empty()) return;
@@ -350,6 +356,7 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
     for (const Held& held : judged->held) impl_->Drop(held, Outcome::kGap);
   }
   impl_->connections.erase(connection.info.id);
+  impl_->newest = nullptr;
 }
 
 void Engine::OnMessage(const session::Connection& connection, const session::Message& message,
@@ -397,7 +404,7 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   context.operation = &operation;
   context.event = operation.event;
   context.transaction = operation.transaction;
-  impl_->Run(Lane::kRdma, context, *judged);
+  impl_->Run(LaneOf(operation.event->kind), context, *judged);
   judged->state.After(operation);
 }
 

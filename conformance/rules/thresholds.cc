@@ -2,7 +2,7 @@
 //
 // THRESH, and the rules of PVT that set the thresholds: how large a Send may be. One Send that is too large breaks
 // several of them; each check says the part that its own section adds. What receivers refuse is in receives.cc.
-#include <algorithm>
+#include <array>
 
 #include "conformance/rules/common.h"
 #include "conformance/rules/rules.h"
@@ -11,31 +11,20 @@ namespace stag::conformance {
 
 namespace {
 
-struct Oversize {
-  uint64_t length = 0;
-  uint32_t limit = 0;
-  bool by_private_data = false;  // at least one side stated its sizes
-};
-
-// A Send above the threshold of its direction; nullopt also when that is unknown. CCP sets other limits (draft-08).
-std::optional<Oversize> OversizeOf(const Context& c) {
-  const Message& m = *c.message;
-  const auto threshold = ThresholdOf(c, m.from);
-  if (!threshold || c.state.ccp_call_size != 0 || c.state.ccp_reply_size != 0 || m.length <= *threshold)
-    return std::nullopt;
-  return Oversize{m.length, *threshold, c.connection.setup[0].has_data() || c.connection.setup[1].has_data()};
-}
-
+// Whether the Send is above the threshold of its direction. CCP sets other limits (draft-08).
 Outcome Judge(Context& c, std::string_view what) {
-  if (!ThresholdOf(c, c.message->from)) return c.connection.lossy ? Outcome::kGap : Outcome::kNoSetup;
-  const auto oversize = OversizeOf(c);
-  if (!oversize) return Outcome::kPass;
+  const uint64_t length = c.message->length;
+  const auto limit = ThresholdOf(c, c.message->from);
+  if (!limit) return c.connection.lossy ? Outcome::kGap : Outcome::kNoSetup;
+  if (length <= *limit || c.state.ccp_call_size != 0 || c.state.ccp_reply_size != 0) return Outcome::kPass;
+  const std::array<session::SetupData, 2>& setup = c.connection.setup;
   // Peers may have learned of larger buffers by other means (RFC 8166 section 3.3.2).
-  return c.Fail({.message = Text("A Send of ", oversize->length, " bytes is over ", what, " of ", oversize->limit),
-                 .expected = Text("at most ", oversize->limit, " bytes"),
-                 .actual = Count(oversize->length, "byte"),
-                 .severity = oversize->by_private_data ? std::nullopt : std::optional(Severity::kWarning),
-                 .frames = {c.connection.setup[0].frame.number, c.connection.setup[1].frame.number}});
+  const bool by_private_data = setup[0].has_data() || setup[1].has_data();
+  return c.Fail({.message = Text("A Send of ", length, " bytes is over ", what, " of ", *limit),
+                 .expected = Text("at most ", *limit, " bytes"),
+                 .actual = Count(length, "byte"),
+                 .severity = by_private_data ? std::nullopt : std::optional(Severity::kWarning),
+                 .frames = {setup[0].frame.number, setup[1].frame.number}});
 }
 
 bool NoPrivateData(const Connection& connection) {

@@ -25,13 +25,6 @@ std::string_view SetupData::kind() const {
   return "other";
 }
 
-std::optional<uint32_t> Connection::threshold(Side side) const {
-  const SetupData& sender = setup[side];
-  const SetupData& receiver = setup[1 - side];
-  if (!sender.known() || !receiver.known()) return std::nullopt;
-  return std::min(sender.send_bytes(), receiver.receive_bytes());
-}
-
 std::optional<bool> Connection::remote_invalidation() const {
   // One side that is known not to support it settles the matter.
   for (const SetupData& side : setup)

@@ -4,6 +4,7 @@
 // the Session; observers see it by const reference and must not keep pointers past OnConnectionClosed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -79,7 +80,11 @@ struct Connection {
   Side client = 0;
 
   // RFC 8166 section 3.3.2 and RFC 8797 section 4.2: the largest Send in bytes from `side`; nullopt: unknown.
-  std::optional<uint32_t> threshold(Side side) const;
+  std::optional<uint32_t> threshold(Side side) const {
+    const SetupData &sender = setup[side], &receiver = setup[1 - side];
+    if (!sender.known() || !receiver.known()) return std::nullopt;
+    return std::min(sender.send_bytes(), receiver.receive_bytes());
+  }
   // RFC 8797 section 4.1: both sides support remote invalidation; nullopt: unknown.
   std::optional<bool> remote_invalidation() const;
 
