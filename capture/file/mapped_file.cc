@@ -97,13 +97,16 @@ FrameMemory MappedFile::Piece(uint64_t begin, size_t size) {
   // What cannot be had is told when it is looked at.
   (void)::madvise(at, size, MADV_POPULATE_READ);
 #endif
-  // Where the next piece shares a page with this one it comes back, with what the system keeps with it: at most a huge
-  // page, whose beginning was let go before.
-  std::byte* const from = bytes_ + begin / kHugePage * kHugePage;
-  const auto let_go = [file = shared_from_this(), from, to = at + size](const std::byte*) {
-    ::madvise(from, static_cast<size_t>(to - from), MADV_DONTNEED);
-  };
+  const auto let_go = [file = shared_from_this(), end = begin + size](const std::byte*) { file->LetGo(end); };
   return {std::shared_ptr<const std::byte[]>(at, let_go), size};
+}
+
+// Not each piece by itself: all threads are told of pages that go. What another piece shares comes back when it is
+// looked at, with what the system keeps with it, at most a huge page: that is let go again.
+void MappedFile::LetGo(uint64_t end) {
+  if (end < kept_from_ + kHugePage) return;
+  ::madvise(bytes_ + kept_from_, end - kept_from_, MADV_DONTNEED);
+  kept_from_ = end / kHugePage * kHugePage;
 }
 
 bool MappedFile::shrunk() const {

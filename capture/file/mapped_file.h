@@ -4,8 +4,8 @@
 // at is not copied.
 //
 // A file that shrinks takes the pages behind its new end away, and who looks at them gets SIGBUS. The first MappedFile
-// sets a handler for that, of the whole process: pages that are gone become zeros, and shrunk() tells. A SIGBUS elsewhere
-// does what it did before.
+// sets a handler for that, of the whole process: pages that are gone become zeros, and shrunk() tells. A SIGBUS
+// elsewhere does what it did before.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ struct MappedRange;  // what the handler knows of a file
 
 class MappedFile : public std::enable_shared_from_this<MappedFile> {
  public:
-  // `size`: of the file, not 0. Null when it cannot be mapped: it is to be read then. The descriptor stays the caller's,
-  // and open for as long as this.
+  // `size`: of the file, not 0. Null when it cannot be mapped: it is to be read then. The descriptor stays the
+  // caller's, and open for as long as this.
   static std::shared_ptr<MappedFile> Make(int descriptor, uint64_t size);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  // The file from `begin`, a multiple of kPage, to `begin + size`, which is at most its size. Its pages go when nobody
-  // owns it any more. May overlap others.
+  // The file from `begin`, a multiple of kPage, to `begin + size`, which is at most its size. May overlap others. Its
+  // pages go when nobody owns it any more, or soon afterwards.
   FrameMemory Piece(uint64_t begin, size_t size);
   // Bytes, when it was opened.
   uint64_t size() const { return size_; }
@@ -38,11 +38,13 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
 
  private:
   MappedFile(int descriptor, std::byte* bytes, uint64_t size, MappedRange& range);
+  void LetGo(uint64_t end);
 
   int descriptor_;
   std::byte* bytes_;
   uint64_t size_;
   MappedRange& range_;
+  uint64_t kept_from_ = 0;  // what is before was let go
 };
 
 }  // namespace stag::capture

@@ -32,6 +32,8 @@ class Window {
   void Consume(size_t n) {
     begin_ += n;
     offset_ += n;
+    // The next record's headers: by the time that somebody looks at them they are there.
+    for (size_t ahead = 0; ahead < 192; ahead += 64) __builtin_prefetch(bytes_ + begin_ + ahead);
   }
   // Moves on by `n` bytes however many they are, in constant memory. False when the source ended before.
   bool Skip(uint64_t n);

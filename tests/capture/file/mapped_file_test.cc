@@ -73,20 +73,20 @@ size_t ResidentPages(const std::byte* begin, uint64_t size) {
 }
 
 TEST(MappedFile, WhatNobodyOwnsIsNotResident) {
-  const Pages file(256);
+  const Pages file(2048);
   const auto mapped = file.Map();
   ASSERT_TRUE(mapped);
-  FrameMemory first = mapped->Piece(0, 128 * kPage);
+  FrameMemory first = mapped->Piece(0, 1024 * kPage);
   const std::byte* const begin = first.owner.get();
   unsigned sum = 0;
   for (size_t i = 0; i < first.size; i += kPage) sum += static_cast<unsigned>(first.owner[i]);
   EXPECT_GT(sum, 0u);
-  EXPECT_EQ(ResidentPages(begin, 128 * kPage), 128u);
+  EXPECT_EQ(ResidentPages(begin, 1024 * kPage), 1024u);
   FrameMemory copy = first;
   first = {};
-  EXPECT_EQ(ResidentPages(begin, 128 * kPage), 128u);
+  EXPECT_EQ(ResidentPages(begin, 1024 * kPage), 1024u);
   copy = {};
-  EXPECT_EQ(ResidentPages(begin, 128 * kPage), 0u);
+  EXPECT_EQ(ResidentPages(begin, 1024 * kPage), 0u);
 }
 
 // As a file is gone through: each piece shares a page with the one before.
@@ -116,7 +116,8 @@ TEST(MappedFile, WhatIsGoneIsZeros) {
   file.Shrink(3 * kPage + 100);
   for (size_t page = 0; page < 10; ++page)
     for (size_t i = 0; i < kPage; i += 50)
-      EXPECT_EQ(piece.owner[page * kPage + i], page * kPage + i < 3 * kPage + 100 ? Pages::Content(page) : std::byte{0});
+      EXPECT_EQ(piece.owner[page * kPage + i],
+                page * kPage + i < 3 * kPage + 100 ? Pages::Content(page) : std::byte{0});
   EXPECT_TRUE(mapped->shrunk());
   EXPECT_FALSE(mapped_other->shrunk());
   for (size_t page = 0; page < 20; ++page) EXPECT_EQ(piece_other.owner[page * kPage], Pages::Content(page));
