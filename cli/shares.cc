@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-
-#include "protocol/base/hash.h"
 
 namespace stag::cli {
 namespace {
@@ -16,23 +13,9 @@ constexpr uint64_t kRoundBytes = 2 << 20;
 // So many pairs of addresses are dealt out in turns; further ones by their hash.
 constexpr size_t kMaxPairs = 4096;
 
-bool Less(const Address& a, const Address& b) {
-  if (a.kind != b.kind) return a.kind < b.kind;
-  return std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) < 0;
-}
-
 }  // namespace
 
-size_t Shares::PairHash::operator()(const Pair& pair) const {
-  uint64_t hash = 0;
-  for (const Address& address : pair)
-    for (size_t i = 0; i < address.bytes.size(); i += 8) {
-      uint64_t word = 0;
-      std::memcpy(&word, address.bytes.data() + i, 8);
-      hash = MixHash(hash, word);
-    }
-  return hash;
-}
+size_t Shares::PairHash::operator()(const Pair& pair) const { return MixHash(MixHash(0, pair[0]), pair[1]); }
 
 Shares::Shares(const session::SessionOptions& options, std::vector<Share*> shares) : parts_(shares.size()) {
   session::SessionOptions own = options;
@@ -50,7 +33,7 @@ size_t Shares::ShareOfConnection(const fabric::ConnectionInfo& info) {
   const auto [known, is_new] = connections_.try_emplace(info.id, 0);
   if (!is_new) return known->second;
   Pair pair{info.endpoint[0].address, info.endpoint[1].address};
-  if (Less(pair[1], pair[0])) std::swap(pair[0], pair[1]);
+  if (pair[1] < pair[0]) std::swap(pair[0], pair[1]);
   if (const auto found = pairs_.find(pair); found != pairs_.end()) {
     known->second = found->second;
   } else if (pairs_.size() < kMaxPairs) {
@@ -65,7 +48,7 @@ size_t Shares::ShareOfConnection(const fabric::ConnectionInfo& info) {
 void Shares::OnEvent(const fabric::Event& event) {
   const size_t to = ShareOfConnection(*event.connection);
   if (event.kind == fabric::EventKind::kClosed) connections_.erase(event.connection->id);
-  CountIn(parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++, frame_, *memory_));
+  CountIn(parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++, frame_ ? frame_->bytes : Bytes{}, *memory_));
 }
 
 void Shares::OnAside(const fabric::Aside& aside) {

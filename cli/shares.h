@@ -98,7 +98,7 @@ class Shares final : public fabric::Sink {
   // Before what comes of a frame: its memory, if any, stays its producer's.
   void OnFrame(const Frame& frame, const FrameMemory& memory) {
     if (memory_ == &none_) first_time_ns_ = frame.ref.time_ns;
-    frame_ = frame.bytes;
+    frame_ = &frame;
     memory_ = &memory;
   }
   void OnEvent(const fabric::Event& event) override;
@@ -136,7 +136,7 @@ class Shares final : public fabric::Sink {
   bool Done(uint64_t round) const { return left_[round % Share::kRounds] == 0; }
 
   int64_t first_time_ns_ = 0;
-  Bytes frame_;
+  const Frame* frame_ = nullptr;
   const FrameMemory none_{};
   const FrameMemory* memory_ = &none_;  // of frame_; none_ before the first
   std::vector<Part> parts_;             // one for each share

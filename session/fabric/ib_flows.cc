@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "protocol/base/hash.h"
-
 namespace stag::fabric {
 namespace {
 
@@ -67,13 +65,7 @@ bool Answers(const Flow& candidate, const RcPacket& p, size_t& scan) {
 }  // namespace
 
 size_t FlowKeyHash::operator()(const FlowKey& key) const {
-  uint64_t h = key.destination_qp;
-  for (const Address* a : {&key.source, &key.destination}) {
-    h = MixHash(h, LoadBe64(a->bytes.data()));
-    if (a->kind == Address::Kind::kIpv6 || a->kind == Address::Kind::kGid)
-      h = MixHash(h, LoadBe64(a->bytes.data() + 8));
-  }
-  return static_cast<size_t>(h);
+  return static_cast<size_t>(MixHash(MixHash(key.destination_qp, key.source), key.destination));
 }
 
 void IbFlows::OnPacket(const FlowKey& key, RcPacket& p, FabricKind fabric, const Address& source,

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/base/hash.h"
 #include "session/fabric/iwarp_connection.h"
 
 namespace stag::fabric {
@@ -31,19 +30,10 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
-bool Less(const Endpoint& a, const Endpoint& b) {
-  const int order = std::memcmp(a.address.bytes.data(), b.address.bytes.data(), a.address.bytes.size());
-  return order != 0 ? order < 0 : a.number < b.number;
-}
-
 struct KeyHash {
   size_t operator()(const Key& key) const {
     uint64_t h = 0;
-    for (const Endpoint& end : key.ends) {
-      uint64_t words[2];
-      std::memcpy(words, end.address.bytes.data(), sizeof words);
-      h = MixHash(MixHash(MixHash(h, words[0]), words[1]), end.number);
-    }
+    for (const Endpoint& end : key.ends) h = MixHash(MixHash(h, end.address), end.number);
     return static_cast<size_t>(h);
   }
 };
@@ -123,7 +113,7 @@ struct IwarpTracker::Impl {
 
 void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
   Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
-  const Direction from = Less(key.ends[1], key.ends[0]) ? 1 : 0;
+  const Direction from = key.ends[1] < key.ends[0] ? 1 : 0;
   if (from == 1) std::swap(key.ends[0], key.ends[1]);
 
   if (Entry* entry = Find(key, packet, from)) {
