@@ -95,7 +95,7 @@ class Shares final : public fabric::Sink {
   Shares(const Shares&) = delete;
   Shares& operator=(const Shares&) = delete;
 
-  // Before what comes of a frame: its memory, if any, stays its producer's.
+  // Before what comes of a frame, which is looked at until the next. Its memory, if any, stays its producer's.
   void OnFrame(const Frame& frame, const FrameMemory& memory) {
     if (memory_ == &none_) first_time_ns_ = frame.ref.time_ns;
     frame_ = &frame;

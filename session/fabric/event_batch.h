@@ -15,8 +15,8 @@ namespace stag::fabric {
 
 class EventBatch {
  public:
-  // `number` orders: it goes to Give's `before`. What lies in `frame`, whose memory is `memory`, is not copied. Return how
-  // many bytes were.
+  // `number` orders: it goes to Give's `before`. What lies in `frame`, whose memory is `memory`, is not copied. Return
+  // how many bytes were.
   size_t Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory);
   size_t Add(const Aside& aside, uint64_t number);
   void Clear();

@@ -208,6 +208,23 @@ TEST_F(Files, ShrinkingWhileReadIsACut) {
   }
 }
 
+TEST_F(Files, ShrinkingIsTheReasonInEveryFormat) {
+  FileBytes pcapng(false);
+  pcapng.Section().Interface(1);
+  for (uint32_t i = 0; i < 20000; ++i) pcapng.Enhanced(0, i, Pattern(200), 200);
+  const ByteVector pcap = Capture(60000);
+  for (const ByteVector& file : {pcapng.bytes(), Gzip(pcap), Zstd(pcap)}) {
+    const std::string path = Save(file);
+    auto reader = Reader::Open(path);
+    ASSERT_TRUE(reader);
+    std::filesystem::resize_file(path, file.size() / 3);
+    const ReadBack read = ReadAll(std::move(reader));
+    EXPECT_EQ(read.end, Reader::Next::kDamaged);
+    EXPECT_GT(read.frames.size(), 1000u);
+    EXPECT_NE(read.error.find("the file became shorter while it was read"), std::string::npos) << read.error;
+  }
+}
+
 // As when somebody still captures into it.
 TEST_F(Files, GrowingWhileReadIsReadToItsEnd) {
   const ByteVector file = Capture(20000);
