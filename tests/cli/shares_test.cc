@@ -60,7 +60,6 @@ struct Rig {
       all.push_back(shares.back().get());
     }
     sink = std::make_unique<Shares>(session::SessionOptions{}, all);
-    Frame first;
     first.ref.time_ns = 17;
     sink->OnFrame(first, none);
   }
@@ -83,6 +82,7 @@ struct Rig {
   }
 
   const FrameMemory none;
+  Frame first;
   std::vector<Note> notes;
   std::vector<std::unique_ptr<NotingShare>> shares;
   std::unique_ptr<Shares> sink;
