@@ -41,7 +41,7 @@ class Decompressor : public ByteSource {
 
  private:
   // Unless it is the input's fault.
-  void SetError(std::string message) { error_ = input_.error().empty() ? std::move(message) : input_.error(); }
+  void SetError(const std::string& message) { error_ = input_.error().empty() ? message : input_.error(); }
 
   std::string error_;
 };

@@ -34,10 +34,11 @@ static_assert(std::atomic<uintptr_t>::is_always_lock_free);
 // Only what a handler may do: atomics and system calls.
 void OnBusError(int, siginfo_t* info, void*) {
   const int error = errno;
-  const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
+  auto* const fault = static_cast<std::byte*>(info->si_addr);
+  const auto at = reinterpret_cast<uintptr_t>(fault);
   for (MappedRange& range : ranges) {
     if (at < range.begin || at >= range.end) continue;
-    void* const page = reinterpret_cast<void*>(at & ~(MappedFile::kPage - 1));
+    void* const page = fault - at % MappedFile::kPage;
     if (::mmap(page, MappedFile::kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) break;
     range.shrunk = true;
     errno = error;
