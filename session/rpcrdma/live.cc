@@ -6,8 +6,26 @@ namespace stag::session {
 namespace {
 // Buffers kept for reuse: few and not large, so that a burst of big transactions does not stay in memory.
 constexpr uint64_t kMaxSpareBytes = 16u << 20;
-constexpr size_t kMaxSpareRecords = 4096;
+constexpr size_t kMaxSpare = 4096;
 }  // namespace
+
+std::vector<std::byte> Ledger::Take(Buffers& spare) {
+  if (spare.empty()) return {};
+  std::vector<std::byte> buffer = std::move(spare.back());
+  spare.pop_back();
+  spare_bytes_ -= buffer.capacity();
+  return buffer;
+}
+
+void Ledger::Release(std::vector<std::byte>& buffer, Buffers& spare) {
+  std::vector<std::byte> released;
+  released.swap(buffer);
+  if (released.capacity() == 0 || spare_bytes_ + released.capacity() > kMaxSpareBytes || spare.size() >= kMaxSpare)
+    return;
+  spare_bytes_ += released.capacity();
+  released.clear();
+  spare.push_back(std::move(released));
+}
 
 Live* Ledger::Open() {
   if (free_.empty()) {
@@ -16,12 +34,7 @@ Live* Ledger::Open() {
   }
   Live* live = free_.back();
   free_.pop_back();
-  for (Payload* payload : {&live->call, &live->reply}) {
-    if (spare_streams_.empty()) break;
-    payload->stream = std::move(spare_streams_.back());
-    spare_streams_.pop_back();
-    spare_bytes_ -= payload->stream.capacity();
-  }
+  for (Payload* payload : {&live->call, &live->reply}) payload->stream = Take(spare_streams_);
   ages_.Push(live);
   return live;
 }
@@ -32,27 +45,13 @@ void Ledger::Retire(Live* live) {
   live->retired = true;
   Uncharge(live);
   for (std::vector<SegmentRecord>* records : {&live->segments, &live->reply_segments})
-    for (SegmentRecord& record : *records) {
-      if (record.data.capacity() == 0 || spare_bytes_ + record.data.capacity() > kMaxSpareBytes ||
-          spare_.size() >= kMaxSpareRecords) {
-        record.data = {};
-      } else {
-        spare_bytes_ += record.data.capacity();
-        spare_.emplace_back().data = std::move(record.data);
-        record.data = {};
-      }
-    }
+    for (SegmentRecord& record : *records) Release(record.data, spare_data_);
   ReleasePayload(live->call);
   ReleasePayload(live->reply);
 }
 
 void Ledger::ReleasePayload(Payload& payload) {
-  if (spare_bytes_ + payload.stream.capacity() <= kMaxSpareBytes && spare_streams_.size() < kMaxSpareRecords) {
-    spare_bytes_ += payload.stream.capacity();
-    payload.stream.clear();
-    spare_streams_.push_back(std::move(payload.stream));
-  }
-  payload.stream = {};
+  Release(payload.stream, spare_streams_);
   payload.present = payload.complete = false;
   payload.length = payload.stream_length = 0;
   payload.defect = RebuildDefect::kNone;
@@ -93,7 +92,6 @@ void Ledger::Resize(std::vector<SegmentRecord>& records, size_t count) {
     if (spare_.empty()) {
       records.emplace_back();
     } else {
-      spare_bytes_ -= spare_.back().data.capacity();
       records.push_back(std::move(spare_.back()));
       spare_.pop_back();
     }
@@ -102,11 +100,9 @@ void Ledger::Resize(std::vector<SegmentRecord>& records, size_t count) {
 
 void Ledger::ReleaseRecords(std::vector<SegmentRecord>& records) {
   for (SegmentRecord& record : records) {
-    if (spare_.size() >= kMaxSpareRecords) break;
-    if (spare_bytes_ + record.data.capacity() > kMaxSpareBytes) record.data = {};
-    spare_bytes_ += record.data.capacity();
+    Release(record.data, spare_data_);
+    if (spare_.size() >= kMaxSpare) continue;
     SegmentRecord& spare = spare_.emplace_back(std::move(record));
-    spare.data.clear();
     spare.requested.Clear();
     spare.moved.Clear();
     spare.captured.Clear();

@@ -63,8 +63,10 @@ class Ledger {
   void Retire(Live* live);
   void Recycle(Live* live);
 
-  // Makes `count` empty segment records in `records`, with recycled buffers.
+  // Makes `count` empty segment records in `records`, recycled as far as there are some.
   void Resize(std::vector<SegmentRecord>& records, size_t count);
+  // For the bytes of a segment record: empty, with the storage of one that was given up.
+  std::vector<std::byte> TakeData() { return Take(spare_data_); }
   void Charge(Live* live, uint64_t bytes);
   uint64_t used() const { return used_; }
   Live* oldest() const { return ages_.oldest(); }
@@ -73,15 +75,18 @@ class Ledger {
   size_t retired() const { return retired_.size(); }
 
  private:
+  using Buffers = std::vector<std::vector<std::byte>>;
+  std::vector<std::byte> Take(Buffers& spare);
+  void Release(std::vector<std::byte>& buffer, Buffers& spare);
   void ReleaseRecords(std::vector<SegmentRecord>& records);
   void ReleasePayload(Payload& payload);
   void Uncharge(Live* live);
 
   std::vector<std::unique_ptr<Live>> all_;
   std::vector<Live*> free_;
-  std::vector<SegmentRecord> spare_;
-  std::vector<std::vector<std::byte>> spare_streams_;
-  uint64_t spare_bytes_ = 0;  // capacity of the buffers in spare_ and spare_streams_
+  std::vector<SegmentRecord> spare_;  // without bytes
+  Buffers spare_streams_, spare_data_;
+  uint64_t spare_bytes_ = 0;  // capacity of both
   ByAge ages_, retired_;
   uint64_t used_ = 0;
 };

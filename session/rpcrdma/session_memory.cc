@@ -63,6 +63,7 @@ SegmentRef Session::Impl::Lookup(ConnectionState& state, Side owner, const Event
 
 void Session::Impl::Store(Live& live, SegmentRecord& record, uint64_t at, Bytes bytes) {
   const uint64_t end = at + bytes.size();
+  if (record.data.capacity() == 0) record.data = ledger.TakeData();
   if (record.data.size() < end) {
     const uint64_t more = end - record.data.size();
     MakeRoom(more, &live);
