@@ -37,7 +37,7 @@ std::vector<std::byte> PiecePool::Take() {
   return storage;
 }
 
-void PiecePool::Give(std::vector<std::byte>&& storage) {
+void PiecePool::Give(std::vector<std::byte> storage) {
   if (storage.capacity() == 0 || storage.capacity() > kMaxSpareCapacity || spare_.size() >= kMaxSpare) return;
   spare_.push_back(std::move(storage));
 }
@@ -102,7 +102,6 @@ void TcpStream::Recycle(Stored& stored) {
   context_.Release(stored.charge);
   stored.charge = 0;
   pool_.Give(std::move(stored.storage));
-  stored.storage = {};
 }
 
 TcpPiece TcpStream::Pop() {

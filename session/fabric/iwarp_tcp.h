@@ -30,7 +30,7 @@ struct TcpPiece {
 class PiecePool {
  public:
   std::vector<std::byte> Take();
-  void Give(std::vector<std::byte>&& storage);
+  void Give(std::vector<std::byte> storage);
 
  private:
   std::vector<std::vector<std::byte>> spare_;

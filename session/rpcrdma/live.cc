@@ -17,14 +17,11 @@ std::vector<std::byte> Ledger::Take(Buffers& spare) {
   return buffer;
 }
 
-void Ledger::Release(std::vector<std::byte>& buffer, Buffers& spare) {
-  std::vector<std::byte> released;
-  released.swap(buffer);
-  if (released.capacity() == 0 || spare_bytes_ + released.capacity() > kMaxSpareBytes || spare.size() >= kMaxSpare)
-    return;
-  spare_bytes_ += released.capacity();
-  released.clear();
-  spare.push_back(std::move(released));
+void Ledger::Release(std::vector<std::byte> buffer, Buffers& spare) {
+  if (buffer.capacity() == 0 || spare_bytes_ + buffer.capacity() > kMaxSpareBytes || spare.size() >= kMaxSpare) return;
+  spare_bytes_ += buffer.capacity();
+  buffer.clear();
+  spare.push_back(std::move(buffer));
 }
 
 Live* Ledger::Open() {
@@ -45,13 +42,13 @@ void Ledger::Retire(Live* live) {
   live->retired = true;
   Uncharge(live);
   for (std::vector<SegmentRecord>* records : {&live->segments, &live->reply_segments})
-    for (SegmentRecord& record : *records) Release(record.data, spare_data_);
+    for (SegmentRecord& record : *records) Release(std::move(record.data), spare_data_);
   ReleasePayload(live->call);
   ReleasePayload(live->reply);
 }
 
 void Ledger::ReleasePayload(Payload& payload) {
-  Release(payload.stream, spare_streams_);
+  Release(std::move(payload.stream), spare_streams_);
   payload.present = payload.complete = false;
   payload.length = payload.stream_length = 0;
   payload.defect = RebuildDefect::kNone;
@@ -98,10 +95,10 @@ void Ledger::Resize(std::vector<SegmentRecord>& records, size_t count) {
   }
 }
 
+// Their bytes were given up when the transaction was retired.
 void Ledger::ReleaseRecords(std::vector<SegmentRecord>& records) {
   for (SegmentRecord& record : records) {
-    Release(record.data, spare_data_);
-    if (spare_.size() >= kMaxSpare) continue;
+    if (spare_.size() >= kMaxSpare) break;
     SegmentRecord& spare = spare_.emplace_back(std::move(record));
     spare.requested.Clear();
     spare.moved.Clear();

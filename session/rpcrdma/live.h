@@ -77,7 +77,7 @@ class Ledger {
  private:
   using Buffers = std::vector<std::vector<std::byte>>;
   std::vector<std::byte> Take(Buffers& spare);
-  void Release(std::vector<std::byte>& buffer, Buffers& spare);
+  void Release(std::vector<std::byte> buffer, Buffers& spare);
   void ReleaseRecords(std::vector<SegmentRecord>& records);
   void ReleasePayload(Payload& payload);
   void Uncharge(Live* live);
