@@ -94,8 +94,8 @@ void CaptureWatch::OnNak(const session::Connection& connection, const fabric::Ev
 void CaptureWatch::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
   if (connection.proof != session::Proof::kRpcRdma) return;
   ++At(connection).transactions;
-  if (transaction.reply_frame.number == 0) return;
-  const int64_t took = transaction.reply_frame.time_ns - transaction.call_frame.time_ns;
+  if (transaction.reply.frame.number == 0) return;
+  const int64_t took = transaction.reply.frame.time_ns - transaction.call.frame.time_ns;
   Fire(Trigger::On::kLatency, [&](const Trigger& trigger) {
     return took > trigger.longer_than_ns ? fmt::format("the RPC with xid 0x{:08x} on connection {} took {}",
                                                        transaction.xid, connection.info.id, DurationText(took))

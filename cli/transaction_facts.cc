@@ -18,7 +18,7 @@ struct Eligible {
 };
 
 Eligible MayHaveItems(const Transaction& t) {
-  const rpc::CallHeader& call = t.call_rpc;
+  const rpc::CallHeader& call = t.call.rpc;
   Eligible e;
   if (!ProcedureKnown(t) || call.program != nfs::kNfsProgram) return e;
   if (call.version == 2) {
@@ -74,20 +74,20 @@ std::string_view ReplyFormName(session::ReplyForm form) {
   return kNames[static_cast<size_t>(form)];
 }
 
-bool ProcedureKnown(const Transaction& t) { return t.call_rpc.words >= 6; }
+bool ProcedureKnown(const Transaction& t) { return t.call.rpc.words >= 6; }
 
 bool IsCompound(const Transaction& t) {
-  const rpc::CallHeader& call = t.call_rpc;
+  const rpc::CallHeader& call = t.call.rpc;
   return ProcedureKnown(t) && call.procedure == 1 &&
          ((call.program == nfs::kNfsProgram && call.version == 4) || nfs::IsCallbackProgram(call.program));
 }
 
 bool OperationsKnown(const Transaction& t) {
-  return IsCompound(t) && t.call.walk.status != ParseStatus::kTruncatedByCapture && !t.call_rpc.opaque_arguments();
+  return IsCompound(t) && t.call.walk.status != ParseStatus::kTruncatedByCapture && !t.call.rpc.opaque_arguments();
 }
 
 void PutOperation(Buffer& out, const Transaction& t, uint32_t op) {
-  const char* name = t.call_rpc.program == nfs::kNfsProgram ? nfs::OperationName(op) : nfs::CallbackOperationName(op);
+  const char* name = t.call.rpc.program == nfs::kNfsProgram ? nfs::OperationName(op) : nfs::CallbackOperationName(op);
   if (name) {
     Put(out, std::string_view(name));
   } else {
@@ -102,8 +102,8 @@ uint64_t ChunkBytes(const rpcrdma::Header& header, const rpcrdma::Chunk& chunk) 
 }
 
 std::optional<uint64_t> ReturnedInWriteChunk(const Transaction& t, size_t i) {
-  const rpcrdma::Header& reply = t.reply_header;
-  if (t.reply_frame.number == 0 || !reply.has_lists()) return std::nullopt;
+  const rpcrdma::Header& reply = t.reply.header;
+  if (t.reply.frame.number == 0 || !reply.has_lists()) return std::nullopt;
   const bool whole = reply.status == ParseStatus::kOk;
   if (i < reply.write_chunks.size() && (whole || i + 1 < reply.write_chunks.size() || reply.reply_chunk)) {
     return ChunkBytes(reply, reply.write_chunks[i]);
@@ -112,8 +112,8 @@ std::optional<uint64_t> ReturnedInWriteChunk(const Transaction& t, size_t i) {
 }
 
 std::optional<uint64_t> ReturnedInReplyChunk(const Transaction& t) {
-  const rpcrdma::Header& reply = t.reply_header;
-  if (t.reply_frame.number == 0 || !reply.has_lists() || reply.status != ParseStatus::kOk) return std::nullopt;
+  const rpcrdma::Header& reply = t.reply.header;
+  if (t.reply.frame.number == 0 || !reply.has_lists() || reply.status != ParseStatus::kOk) return std::nullopt;
   return reply.reply_chunk ? ChunkBytes(reply, *reply.reply_chunk) : 0;
 }
 
@@ -123,9 +123,9 @@ DataSummary SummarizeData(const Transaction& t) {
   sum.known &= AddItems(t.reply, sum);
   if (sum.known) {
     const Eligible e = MayHaveItems(t);
-    const bool hidden = t.call_rpc.opaque_arguments() && t.call_rpc.gss_proc == rpc::kGssData;
+    const bool hidden = t.call.rpc.opaque_arguments() && t.call.rpc.gss_proc == rpc::kGssData;
     if (e.arguments && (WalkCut(t.call) || hidden)) sum.known = false;
-    if (e.results && t.reply_form != session::ReplyForm::kError && (WalkCut(t.reply) || hidden)) sum.known = false;
+    if (e.results && t.reply.form != session::ReplyForm::kError && (WalkCut(t.reply) || hidden)) sum.known = false;
   }
   return sum;
 }
@@ -139,7 +139,7 @@ std::optional<Sha256::Value> HashPayload(Sha256& sha, const Transaction& t, cons
 
 std::optional<Sha256::Value> HashData(Sha256& sha, const Transaction& t) {
   sha.Start();
-  for (const Payload* payload : {&t.call, &t.reply}) {
+  for (const Payload* payload : t.messages()) {
     for (const DataItem& item : payload->items) {
       if (!item.complete || !Feed(sha, t, *payload, item.unreduced_offset, item.item.length)) return std::nullopt;
     }

@@ -15,9 +15,9 @@ using session::Transaction;
 
 // The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
 bool IsCut(const Transaction& t) {
-  const rpcrdma::Header& header = t.call_header;
+  const rpcrdma::Header& header = t.call.header;
   if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
-  return t.call_send_missing && header.proc != rpcrdma::kNomsg && t.call_rpc.words < 2;
+  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
 }
 
 // A later Call can come out of the trackers a little after an earlier one of another connection; lines wait this long.
@@ -38,23 +38,23 @@ class JsonLister final : public TransactionLister {
  private:
   void PutLine(Buffer& out, const Transaction& t) override {
     Put(out, "{{\"type\":\"transaction\"{},\"connection\":{},\"xid\":\"0x{:08x}\",\"backward\":{},\"call_frame\":{},",
-        std::string_view(prefix_.data(), prefix_.size()), t.connection, t.xid, t.backward, t.call_frame.number);
-    if (t.reply_frame.number != 0) {
-      const int64_t ns = t.reply_frame.time_ns - t.call_frame.time_ns;
+        std::string_view(prefix_.data(), prefix_.size()), t.connection, t.xid, t.backward, t.call.frame.number);
+    if (t.reply.frame.number != 0) {
+      const int64_t ns = t.reply.frame.time_ns - t.call.frame.time_ns;
       const uint64_t magnitude = ns < 0 ? uint64_t{0} - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
-      Put(out, "\"reply_frame\":{},\"rtt_us\":{}{}.{:03}", t.reply_frame.number, ns < 0 ? "-" : "", magnitude / 1000,
+      Put(out, "\"reply_frame\":{},\"rtt_us\":{}{}.{:03}", t.reply.frame.number, ns < 0 ? "-" : "", magnitude / 1000,
           magnitude % 1000);
     } else {
       Put(out, "\"reply_frame\":null,\"rtt_us\":null");
     }
     PutProcedure(out, t);
-    if (t.call_header.status == ParseStatus::kOk) {
-      Put(out, ",\"call_form\":\"{}\",\"reply_form\":\"{}\"", CallFormName(t.call_form), ReplyFormName(t.reply_form));
+    if (t.call.header.status == ParseStatus::kOk) {
+      Put(out, ",\"call_form\":\"{}\",\"reply_form\":\"{}\"", CallFormName(t.call.form), ReplyFormName(t.reply.form));
       PutChunks(out, t);
     } else {  // another version, or malformed: nobody can read its lists
       Put(out,
           ",\"call_form\":null,\"reply_form\":\"{}\",\"read_chunks\":null,\"write_chunks\":null,\"reply_chunk\":null",
-          ReplyFormName(t.reply_form));
+          ReplyFormName(t.reply.form));
     }
     PutMessages(out, t);
     const bool has_status = t.reply.walk.has_status;
@@ -68,7 +68,7 @@ class JsonLister final : public TransactionLister {
       Put(out, ",\"program\":null,\"version\":null,\"procedure\":null,\"name\":null,\"ops\":null");
       return;
     }
-    const rpc::CallHeader& call = t.call_rpc;
+    const rpc::CallHeader& call = t.call.rpc;
     Put(out, ",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", call.program, call.version, call.procedure);
     const char* name = rpc::ProcedureName(call.program, call.version, call.procedure);
     if (name) {
@@ -91,13 +91,13 @@ class JsonLister final : public TransactionLister {
 
   static void PutChunks(Buffer& out, const Transaction& t) {
     Put(out, ",\"read_chunks\":[");
-    for (size_t i = 0; i < t.read_chunks.size(); ++i) {
-      const session::ReadChunk& chunk = t.read_chunks[i];
+    for (size_t i = 0; i < t.call.read_chunks.size(); ++i) {
+      const session::ReadChunk& chunk = t.call.read_chunks[i];
       Put(out, "{}{{\"position\":{},\"segments\":{},\"bytes\":{}}}", i == 0 ? "" : ",", chunk.position,
           chunk.segments.size(), chunk.length);
     }
     Put(out, "],\"write_chunks\":[");
-    const rpcrdma::Header& call = t.call_header;
+    const rpcrdma::Header& call = t.call.header;
     for (size_t i = 0; i < call.write_chunks.size(); ++i) {
       if (i > 0) out.push_back(',');
       PutOffered(out, call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
@@ -164,10 +164,10 @@ class TextLister final : public TransactionLister {
 
  private:
   void PutLine(Buffer& out, const Transaction& t) override {
-    PutNumber(out, t.call_frame.number, 8);
+    PutNumber(out, t.call.frame.number, 8);
     out.push_back(' ');
-    PutCell(out, t.reply_frame.number != 0, t.reply_frame.number, 8);
-    const int64_t since = t.call_frame.time_ns - clock_.first_time_ns;
+    PutCell(out, t.reply.frame.number != 0, t.reply.frame.number, 8);
+    const int64_t since = t.call.frame.time_ns - clock_.first_time_ns;
     if (since < 0) {  // times that go back
       Put(out, " {:>5}.000000  ", since / 1'000'000'000);
     } else {
@@ -184,9 +184,9 @@ class TextLister final : public TransactionLister {
     PutHex(out, xid);
     Put(out, "  ");
     PutPadded(out, 23, [&] {
-      Put(out, t.call_header.status == ParseStatus::kOk ? CallFormName(t.call_form) : "?");
+      Put(out, t.call.header.status == ParseStatus::kOk ? CallFormName(t.call.form) : "?");
       Put(out, " > ");
-      Put(out, ReplyFormName(t.reply_form));
+      Put(out, ReplyFormName(t.reply.form));
     });
     out.push_back(' ');
     PutCell(out, t.call.complete, t.call.length, 9);
@@ -194,8 +194,8 @@ class TextLister final : public TransactionLister {
     PutCell(out, t.reply.complete, t.reply.length, 9);
     out.push_back(' ');
     PutRight(out, 8, [&] {
-      if (t.reply_frame.number != 0) {
-        PutDuration(out, t.reply_frame.time_ns - t.call_frame.time_ns);
+      if (t.reply.frame.number != 0) {
+        PutDuration(out, t.reply.frame.time_ns - t.call.frame.time_ns);
       } else {
         out.push_back('-');
       }
@@ -238,7 +238,7 @@ class TextLister final : public TransactionLister {
       Put(out, "{}?{}", style.dim, style.reset);
       return;
     }
-    const rpc::CallHeader& call = t.call_rpc;
+    const rpc::CallHeader& call = t.call.rpc;
     Put(out, style.cyan);
     if (const char* program = rpc::ProgramName(call.program, call.version)) {
       Put(out, std::string_view(program));
@@ -264,25 +264,25 @@ class TextLister final : public TransactionLister {
 
   // What the reply says went wrong; nothing when all is well.
   static void PutStatus(Buffer& out, const Transaction& t, const Style& style) {
-    if (t.reply_form == session::ReplyForm::kError) {
-      Put(out, "  {}RDMA_ERROR {}", style.red, rpcrdma::ErrorName(t.reply_header.err));
-      if (t.reply_header.error_range) Put(out, " {}..{}", t.reply_header.vers_low, t.reply_header.vers_high);
+    if (t.reply.form == session::ReplyForm::kError) {
+      Put(out, "  {}RDMA_ERROR {}", style.red, rpcrdma::ErrorName(t.reply.header.err));
+      if (t.reply.header.error_range) Put(out, " {}..{}", t.reply.header.vers_low, t.reply.header.vers_high);
       Put(out, style.reset);
       return;
     }
-    if (t.reply_form == session::ReplyForm::kNone) {
+    if (t.reply.form == session::ReplyForm::kNone) {
       Put(out, "  {}no reply{}", style.yellow, style.reset);
       return;
     }
-    const rpc::ReplyHeader& reply = t.reply_rpc;
+    const rpc::ReplyHeader& reply = t.reply.rpc;
     if (reply.status == ParseStatus::kOk && !reply.success()) {
       constexpr std::string_view kAccept[] = {"SUCCESS",      "PROG_UNAVAIL", "PROG_MISMATCH",
                                               "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};
       const bool named = reply.reply_stat == rpc::kAccepted && reply.accept_stat < std::size(kAccept);
       Put(out, "  {}{}{}", style.red, named ? kAccept[reply.accept_stat] : "DENIED", style.reset);
     } else if (t.reply.walk.has_status && t.reply.walk.nfs_status != 0) {
-      const char* name = nfs::StatusName(t.call_rpc.version, t.reply.walk.nfs_status);
-      if (name && t.call_rpc.program != nfs::kMountProgram) {
+      const char* name = nfs::StatusName(t.call.rpc.version, t.reply.walk.nfs_status);
+      if (name && t.call.rpc.program != nfs::kMountProgram) {
         Put(out, "  {}{}{}", style.red, name, style.reset);
       } else {
         Put(out, "  {}status {}{}", style.red, t.reply.walk.nfs_status, style.reset);
@@ -291,10 +291,10 @@ class TextLister final : public TransactionLister {
   }
 
   static void PutChunks(Buffer& out, const Transaction& t, const Style& style) {
-    const rpcrdma::Header& call = t.call_header;
+    const rpcrdma::Header& call = t.call.header;
     if (!call.has_chunks()) return;
     Put(out, style.dim);
-    for (const session::ReadChunk& chunk : t.read_chunks) {
+    for (const session::ReadChunk& chunk : t.call.read_chunks) {
       Put(out, "  [read {} at {}", chunk.length, chunk.position);
       PutSegments(out, chunk.segments.size());
     }
@@ -350,19 +350,19 @@ std::string TransactionLister::Heading(Format format, const Style& style) {
 }
 
 void TransactionLister::OnMessage(const Connection&, const session::Message& message, const Transaction* t) {
-  if (message.role == session::Role::kCall && t) lines_.Open(t->call_frame.number, t->serial);
+  if (message.role == session::Role::kCall && t) lines_.Open(t->call.frame.number, t->serial);
 }
 
 void TransactionLister::OnTransaction(const Connection& connection, const Transaction& t) {
   const bool proven = connection.proof == session::Proof::kRpcRdma;
   if (!proven || IsCut(t)) {
     if (proven) ++cut_;
-    return lines_.Drop(t.call_frame.number, t.serial);
+    return lines_.Drop(t.call.frame.number, t.serial);
   }
   ++count_;
   line_.clear();
   PutLine(line_, t);
-  lines_.Close(t.call_frame.number, t.serial, std::string_view(line_.data(), line_.size()));
+  lines_.Close(t.call.frame.number, t.serial, std::string_view(line_.data(), line_.size()));
 }
 
 // Only before the first line.

@@ -116,11 +116,11 @@ void Recorder::OnConnection(const session::Connection& connection, const fabric:
 }
 
 void Recorder::NoteProcedure(const session::Transaction& transaction, TransactionRecord& record) {
-  if (transaction.call_rpc.words < 6) return;
+  if (transaction.call.rpc.words < 6) return;
   record.rpc_known = true;
-  record.program = transaction.call_rpc.program;
-  record.version = transaction.call_rpc.version;
-  record.procedure = transaction.call_rpc.procedure;
+  record.program = transaction.call.rpc.program;
+  record.version = transaction.call.rpc.version;
+  record.procedure = transaction.call.rpc.procedure;
   if (record.operations || transaction.operations.empty()) return;
   constexpr size_t kMostNamed = 16;
   const bool callback = nfs::IsCallbackProgram(record.program);
@@ -147,15 +147,15 @@ void Recorder::RecordInvalidation(const session::Connection& connection, const s
     record.invalidation = Invalidation::kNoCall;
     return;
   }
-  const auto found = std::find_if(transaction->segments.begin(), transaction->segments.end(),
+  const auto found = std::find_if(transaction->call.segments.begin(), transaction->call.segments.end(),
                                   [&](const auto& s) { return s.segment.handle == *record.invalidated; });
-  if (found == transaction->segments.end()) {
+  if (found == transaction->call.segments.end()) {
     record.invalidation = Invalidation::kNotOffered;
     return;
   }
   const std::optional<bool> agreed = connection.remote_invalidation();
   record.invalidation = !agreed ? Invalidation::kUnknown : *agreed ? Invalidation::kAllowed : Invalidation::kNotAgreed;
-  record.invalidated_segment = static_cast<uint32_t>(found - transaction->segments.begin());
+  record.invalidated_segment = static_cast<uint32_t>(found - transaction->call.segments.begin());
   TransactionRecord& shared = store_.Transaction(transaction->serial);
   shared.invalidated_at = static_cast<uint32_t>(connection.now.number);
   shared.invalidated_segment = record.invalidated_segment;
@@ -189,13 +189,13 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
     record->backward = transaction->backward;
     shared.xid = transaction->xid;
     shared.backward = transaction->backward;
-    shared.call_frame = transaction->call_frame;
+    shared.call_frame = transaction->call.frame;
     NoteProcedure(*transaction, shared);
     const session::CreditState& credits = connection.credits[transaction->requester];
     if (message.role == Role::kCall) {
       record->outstanding = credits.outstanding + 1;
       if (credits.granted.any) record->granted = credits.granted.last;
-      record->call_form = shared.call_form = transaction->call_form;
+      record->call_form = shared.call_form = transaction->call.form;
       shared.call = record.get();
       shared.call_shown_at = now;
       // The Call may already have been given out as complete.
@@ -204,7 +204,7 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
       }
     } else if (message.role == Role::kReply || message.role == Role::kError) {
       record->outstanding = credits.outstanding - std::min(credits.outstanding, 1u);
-      record->reply_form = transaction->reply_form;
+      record->reply_form = transaction->reply.form;
       shared.reply_shown_at = now;
       shared.reply_frame = message.frame;
     }
@@ -214,7 +214,7 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
   if (message.role != Role::kReply) return;
   if (!transaction || !transaction->reply.present) {
     RecordOrphan(connection, message, *frame.messages().back());
-  } else if (transaction->reply_read_chunks.empty()) {
+  } else if (transaction->reply.read_chunks.empty()) {
     RecordReply(connection, *transaction, frame.messages().back().get());
   }
 }
@@ -248,7 +248,7 @@ void Recorder::RecordReply(const session::Connection& connection, const session:
   rpc->connection = Remember(connection);
   rpc->transaction = &shared;
   rpc->from = static_cast<Side>(1 - transaction.requester);
-  rpc->sent = transaction.reply_frame;
+  rpc->sent = transaction.reply.frame;
   rpc->message = message;
   Rebuild(transaction, transaction.reply, *rpc);
   shared.rpc_reply = rpc.get();
@@ -258,7 +258,7 @@ void Recorder::RecordReply(const session::Connection& connection, const session:
 void Recorder::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
   if (!IsOurs(connection)) return;
   // A Reply whose bytes the client had to read (legacy Read-Read) is complete only now.
-  if (!transaction.reply_read_chunks.empty() && transaction.reply.present &&
+  if (!transaction.reply.read_chunks.empty() && transaction.reply.present &&
       !store_.Transaction(transaction.serial).reply_rebuilt) {
     RecordReply(connection, transaction, nullptr);
   }
@@ -275,7 +275,7 @@ void Recorder::OnCallComplete(const session::Connection& connection, const sessi
   rpc->transaction = &shared;
   rpc->call = true;
   rpc->from = transaction.requester;
-  rpc->sent = transaction.call_frame;
+  rpc->sent = transaction.call.frame;
   for (const auto& message : frame.messages()) {
     if (message->role == Role::kCall && message->transaction == &shared) rpc->message = message.get();
   }

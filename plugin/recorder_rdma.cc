@@ -27,7 +27,7 @@ std::optional<size_t> IndexOf(const session::SegmentRecord* segment, const std::
 
 // The first segment record of the list, or of the Write chunk, that `segment` is in.
 size_t FirstOfChunk(const session::Transaction& transaction, const session::SegmentRecord& segment) {
-  const rpcrdma::Header& call = transaction.call_header;
+  const rpcrdma::Header& call = transaction.call.header;
   switch (segment.list) {
     case ListKind::kReadList: break;
     case ListKind::kWriteList:
@@ -55,18 +55,18 @@ std::vector<TransactionRecord::Moves>* Recorder::FindSegment(const session::Rdma
   record.chunk = segment.chunk;
   record.position = segment.position;
   record.segment_offset = operation.segment_offset;
-  if (const auto found = IndexOf(&segment, transaction.segments)) {
+  if (const auto found = IndexOf(&segment, transaction.call.segments)) {
     *index = *found;
     record.segment = static_cast<uint32_t>(*found - std::min(*found, FirstOfChunk(transaction, segment)));
     record.has_segment = true;
-    shared->moves.resize(transaction.segments.size());
+    shared->moves.resize(transaction.call.segments.size());
     return &shared->moves;
   }
-  if (const auto found = IndexOf(&segment, transaction.reply_segments)) {
+  if (const auto found = IndexOf(&segment, transaction.reply.segments)) {
     *index = *found;
     record.of_reply = record.has_segment = true;
     record.segment = static_cast<uint32_t>(*found);
-    shared->reply_moves.resize(transaction.reply_segments.size());
+    shared->reply_moves.resize(transaction.reply.segments.size());
     return &shared->reply_moves;
   }
   return nullptr;

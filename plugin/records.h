@@ -70,7 +70,7 @@ struct TransactionRecord {
   const RpcRecord* rpc_reply = nullptr;
   uint32_t invalidated_at = 0;     // the frame that shows the Send with Invalidate ...
   size_t invalidated_segment = 0;  // ... of this segment, as in `moves`
-  // The operations on each segment; segments as in session::Transaction::segments and ::reply_segments (legacy
+  // The operations on each segment; segments as in session::Transaction::call and ::reply (legacy
   // Read-Read).
   using Moves = std::vector<const OperationRecord*>;
   std::vector<Moves> moves, reply_moves;

@@ -67,7 +67,7 @@ std::array<Address, 2> AddressesOf(const Connection& connection) {
 
 std::optional<Procedure> ProcedureOf(const Context& context) {
   if (!context.transaction && !context.message) return std::nullopt;
-  const rpc::CallHeader& call = context.transaction ? context.transaction->call_rpc : context.message->call;
+  const rpc::CallHeader& call = context.transaction ? context.transaction->call.rpc : context.message->call;
   if (call.words < 6 || call.msg_type != rpc::kCall || call.rpc_version != 2) return std::nullopt;
   return Procedure{call.program, call.version, call.procedure};
 }
@@ -214,7 +214,7 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   }
   if (context.transaction) {
     if (!finding.xid) finding.xid = context.transaction->xid;
-    violation.frames.push_back(context.transaction->call_frame.number);
+    violation.frames.push_back(context.transaction->call.frame.number);
   }
   finding.procedure = ProcedureOf(context);
   if (violation.xid) {  // of another transaction

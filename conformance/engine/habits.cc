@@ -8,15 +8,16 @@ namespace stag::conformance {
 namespace {
 
 bool UsesOrdinaryChunks(const session::Transaction& call) {
-  return !call.call_header.write_chunks.empty() || (!call.read_chunks.empty() && call.read_chunks.back().position > 0);
+  return !call.call.header.write_chunks.empty() ||
+         (!call.call.read_chunks.empty() && call.call.read_chunks.back().position > 0);
 }
 
 }  // namespace
 
 void Habits::Before(const session::Transaction& call) {
   proven_ = Handles::kUnremarkable;
-  if (call.segments.empty()) return;
-  for (const session::SegmentRecord& record : call.segments) {
+  if (call.call.segments.empty()) return;
+  for (const session::SegmentRecord& record : call.call.segments) {
     const uint32_t handle = record.segment.handle;
     if (votes_ == 0) {
       shared_ = handle;
@@ -45,16 +46,16 @@ void Habits::Before(const session::Transaction& call) {
 
 void Habits::AfterCall(const session::Transaction& call) {
   proven_ = Handles::kUnremarkable;
-  const rpc::CallHeader& rpc = call.call_rpc;
+  const rpc::CallHeader& rpc = call.call.rpc;
   if (rpc.words >= 6 && UsesOrdinaryChunks(call) && !HasUsedChunks(rpc.program, rpc.version))
     programs_.Add({rpc.program, rpc.version});
 }
 
 void Habits::AfterReply(const session::Transaction& transaction) {
-  if (!transaction.reply_rpc.success()) return;
-  const auto ordinary = std::ranges::count_if(transaction.read_chunks,
+  if (!transaction.reply.rpc.success()) return;
+  const auto ordinary = std::ranges::count_if(transaction.call.read_chunks,
                                               [](const session::ReadChunk& chunk) { return chunk.position > 0; });
-  takes_many_chunks = takes_many_chunks || ordinary > 1 || transaction.call_header.write_chunks.size() > 1;
+  takes_many_chunks = takes_many_chunks || ordinary > 1 || transaction.call.header.write_chunks.size() > 1;
 }
 
 bool Habits::HasUsedChunks(uint32_t program, uint32_t version) const {

@@ -67,7 +67,7 @@ Lane LaneOf(fabric::EventKind operation) {
 
 Traits TraitsOf(const Message* message, const Transaction* transaction) {
   return static_cast<Traits>((message ? TraitsOf(message->header) : 0) |
-                             (transaction ? TraitsOf(transaction->call_header) : 0));
+                             (transaction ? TraitsOf(transaction->call.header) : 0));
 }
 
 Questions::Questions(const EngineOptions& options) : rules_(Catalogue().size()) {

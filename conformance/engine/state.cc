@@ -29,13 +29,13 @@ void LearnSizes(const Transaction& t, ConnectionState& state) {
   rpcrdma::CcpArguments arguments;
   rpcrdma::CcpResults results;
   const Bytes call = t.call.stream, reply = t.reply.stream;
-  if (t.call_rpc.length > call.size() || t.reply_rpc.length > reply.size()) return;
-  if (rpcrdma::Decode(call.subspan(t.call_rpc.length), t.call.stream_length - t.call_rpc.length, arguments) ==
+  if (t.call.rpc.length > call.size() || t.reply.rpc.length > reply.size()) return;
+  if (rpcrdma::Decode(call.subspan(t.call.rpc.length), t.call.stream_length - t.call.rpc.length, arguments) ==
       ParseStatus::kOk) {
     state.ccp_reply_size = arguments.maxreply_sendsize;
     state.ccp_reads[t.requester] = arguments.maxrdmaread;
   }
-  if (rpcrdma::Decode(reply.subspan(t.reply_rpc.length), t.reply.stream_length - t.reply_rpc.length, results) ==
+  if (rpcrdma::Decode(reply.subspan(t.reply.rpc.length), t.reply.stream_length - t.reply.rpc.length, results) ==
       ParseStatus::kOk) {
     state.ccp_call_size = results.maxcall_sendsize;
     state.ccp_align = results.align;
@@ -45,9 +45,9 @@ void LearnSizes(const Transaction& t, ConnectionState& state) {
 
 // No result of an NFSv4 COMPOUND was overlooked.
 bool WasFollowed(const Transaction& t) {
-  const rpc::CallHeader& call = t.call_rpc;
+  const rpc::CallHeader& call = t.call.rpc;
   const bool compound = call.words < 6 || (call.program == nfs::kNfsProgram && call.version == 4);
-  return !compound || t.reply_form == session::ReplyForm::kError || t.reply.walk.status == ParseStatus::kOk;
+  return !compound || t.reply.form == session::ReplyForm::kError || t.reply.walk.status == ParseStatus::kOk;
 }
 
 // RDMA_ERROR of version 1 whose body is cut short, or whose code says nothing (RFC 8166 section 4.1.2).
@@ -157,10 +157,10 @@ void ConnectionState::Before(const Connection& connection, const Message& messag
   // Evidence that both peers speak RFC 5666: it counts for the message that gives it.
   if (!transaction) return;
   const bool exchanged_private_data = connection.setup[0].has_data() && connection.setup[1].has_data();
-  const bool read_read_done = message.role == Role::kDone && !transaction->reply_read_chunks.empty();
-  const bool msgp_taken = message.role == Role::kReply && transaction->call_header.proc == rpcrdma::kMsgp &&
-                          transaction->reply_rpc.success();
-  const bool ccp = message.role == Role::kReply && SpeaksCcp(transaction->call_rpc) && transaction->reply_rpc.success();
+  const bool read_read_done = message.role == Role::kDone && !transaction->reply.read_chunks.empty();
+  const bool msgp_taken = message.role == Role::kReply && transaction->call.header.proc == rpcrdma::kMsgp &&
+                          transaction->reply.rpc.success();
+  const bool ccp = message.role == Role::kReply && SpeaksCcp(transaction->call.rpc) && transaction->reply.rpc.success();
   if (ccp) LearnSizes(*transaction, *this);
   if (!exchanged_private_data && (read_read_done || msgp_taken || ccp)) legacy_proven = true;
 }
@@ -185,7 +185,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
   send.in_order = message.role == Role::kReply && transaction;
   send.invalidates = message.invalidated.has_value();
   if (message.invalidated && transaction)
-    send.invalidates_own = std::ranges::any_of(transaction->segments, [&](const session::SegmentRecord& s) {
+    send.invalidates_own = std::ranges::any_of(transaction->call.segments, [&](const session::SegmentRecord& s) {
       return s.segment.handle == *message.invalidated;
     });
   sends.Add(send);
@@ -206,12 +206,12 @@ void ConnectionState::After(const Connection& connection, const Message& message
       call.serial = transaction->serial;
       call.xid = transaction->xid;
       call.requester = transaction->requester;
-      call.frame = transaction->call_frame.number;
+      call.frame = transaction->call.frame.number;
       call.answered = false;
       call.shared_frame = 0;
       call.shares_reads = false;
       call.segments.clear();
-      for (const session::SegmentRecord& s : transaction->segments)
+      for (const session::SegmentRecord& s : transaction->call.segments)
         call.segments.push_back({s.segment, s.list != session::ListKind::kReadList});
       if (!message.repeated) NoteSharing(call);
     }
@@ -231,7 +231,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
     to.dones = 0;
     // Credits are those from before this message: the last one outstanding has just been answered.
     if (connection.credits[transaction->requester].outstanding <= 1) to.overrun_frame = 0;
-    if (!transaction->reply_read_chunks.empty()) {
+    if (!transaction->reply.read_chunks.empty()) {
       Await(Owed::kDone, transaction->requester, header.xid, message.frame.number);
       ++to.unread;
       for (size_t i = 0; i < calls_used; ++i)
@@ -287,7 +287,7 @@ void ConnectionState::After(const session::RdmaOperation& operation) {
   recent.inside = operation.segment && !operation.overrun && !operation.retired;
   if (operation.transaction) {
     recent.xid = operation.transaction->xid;
-    recent.call_frame = operation.transaction->call_frame.number;
+    recent.call_frame = operation.transaction->call.frame.number;
   }
   operations.Add(recent);
 }
@@ -299,11 +299,11 @@ void ConnectionState::Ended(const Transaction& transaction) {
     break;
   }
   FlowState& of_requester = flow[transaction.requester];
-  if (!transaction.reply_read_chunks.empty() && of_requester.unread > 0) --of_requester.unread;
+  if (!transaction.reply.read_chunks.empty() && of_requester.unread > 0) --of_requester.unread;
   if (transaction.outcome == session::Outcome::kReissued) {
     reissued[transaction.requester].Add(transaction.xid);
     reissued_call_hash = HashOf(transaction.call.stream);
-    reissued_call_frame = transaction.call_frame.number;
+    reissued_call_frame = transaction.call.frame.number;
     Answered(transaction.requester, transaction.xid);
   }
 }

@@ -163,7 +163,7 @@ Arrow MakeSendArrow(const Connection& connection, const session::Message& messag
     arrow.backward = !arrow.client_to_server;
   }
   if (header.has_lists()) TakeLists(arrow, header);
-  const rpc::CallHeader& call = transaction ? transaction->call_rpc : message.call;
+  const rpc::CallHeader& call = transaction ? transaction->call.rpc : message.call;
   if (call.words >= 6 && call.msg_type == rpc::kCall)
     arrow.procedure = Procedure{call.program, call.version, call.procedure};
   return arrow;
@@ -173,7 +173,7 @@ void TakeOperations(Arrow& arrow, const session::Transaction& transaction) {
   arrow.operation_count = static_cast<uint32_t>(transaction.operations.size());
   for (size_t i = 0; i < std::min<size_t>(arrow.operation_count, arrow.operations.size()); ++i)
     arrow.operations[i] = transaction.operations[i].op;
-  const rpc::CallHeader& call = transaction.call_rpc;
+  const rpc::CallHeader& call = transaction.call.rpc;
   if (call.words >= 6 && call.msg_type == rpc::kCall)
     arrow.procedure = Procedure{call.program, call.version, call.procedure};
 }

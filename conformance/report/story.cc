@@ -72,7 +72,7 @@ void Story::OnCallComplete(const session::Connection& connection, const session:
   std::deque<Arrow>& arrows = it->second.arrows;
   const auto call = std::find_if(arrows.rbegin(), arrows.rend(), [&](const Arrow& arrow) {
     return arrow.kind == Kind::kSend && arrow.xid == transaction.xid &&
-           arrow.frame.number == transaction.call_frame.number;
+           arrow.frame.number == transaction.call.frame.number;
   });
   if (call == arrows.rend()) return;
   TakeOperations(*call, transaction);

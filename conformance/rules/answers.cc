@@ -16,11 +16,11 @@ constexpr uint64_t kReasonableChunk = 1 << 20;
 
 // What is wrong with the transport header of an answered Call.
 Fault FaultOfCall(const Transaction& t) {
-  const Header& h = t.call_header;
-  if (t.call_send_missing || h.words < 4) return Fault::kNone;
+  const Header& h = t.call.header;
+  if (t.call.send_missing || h.words < 4) return Fault::kNone;
   if (h.vers != rpcrdma::kVersion1) return Fault::kVersion;
   if (h.status == ParseStatus::kMalformed)
-    return t.call_send_length < rpcrdma::kMinimumHeader ? Fault::kShort : Fault::kHeader;
+    return t.call.send_length < rpcrdma::kMinimumHeader ? Fault::kShort : Fault::kHeader;
   if (h.status != ParseStatus::kOk) return Fault::kNone;
   if (h.proc == rpcrdma::kNomsg && !h.has_chunks()) return Fault::kHeader;
   if (h.proc == rpcrdma::kMsg && t.call.stream_length == 0) return Fault::kHeader;
@@ -58,13 +58,13 @@ Arguments ArgumentsOf(const Transaction& t) {
 
 bool IsErrChunk(const Message& m) { return m.role == Role::kError && m.header.err == rpcrdma::kErrChunk; }
 bool IsGarbageArgs(const Context& c) {
-  const rpc::ReplyHeader& reply = c.transaction->reply_rpc;
+  const rpc::ReplyHeader& reply = c.transaction->reply.rpc;
   return c.message->role == Role::kReply && reply.status == ParseStatus::kOk && reply.reply_stat == rpc::kAccepted &&
          reply.accept_stat == rpc::kGarbageArgs;
 }
 bool IsSuccess(const Context& c) {
   const Transaction& t = *c.transaction;
-  return c.message->role == Role::kReply && t.reply_rpc.success() && t.reply.walk.has_status &&
+  return c.message->role == Role::kReply && t.reply.rpc.success() && t.reply.walk.has_status &&
          t.reply.walk.nfs_status == 0;
 }
 
@@ -84,9 +84,9 @@ Outcome BadVersionGetsErrVers(Context& c) {
   if (!c.transaction || (m.role != Role::kError && m.role != Role::kReply)) return Outcome::kNotApplicable;
   if (FaultOfCall(*c.transaction) != Fault::kVersion) return Outcome::kNotApplicable;
   if (m.role == Role::kError && m.header.err == rpcrdma::kErrVers) return Outcome::kPass;
-  if (m.role == Role::kReply && m.header.vers == c.transaction->call_header.vers)
+  if (m.role == Role::kReply && m.header.vers == c.transaction->call.header.vers)
     return Outcome::kNotApplicable;  // it is supported
-  return c.Fail({.message = Text("A Call of version ", c.transaction->call_header.vers, " is answered with ",
+  return c.Fail({.message = Text("A Call of version ", c.transaction->call.header.vers, " is answered with ",
                                  m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"),
                  .expected = "RDMA_ERROR with ERR_VERS",
                  .actual = m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"});
@@ -109,7 +109,7 @@ Outcome BadHeaderGetsErrChunk(Context& c) {
   if (IsErrChunk(m)) return Outcome::kPass;
   // draft-08 section 4.2 leaves the choice between ERR_CHUNK and an error of RPC.
   const bool reply = m.role == Role::kReply;
-  if (c.legacy() && reply && !c.transaction->reply_rpc.success()) return Outcome::kPass;
+  if (c.legacy() && reply && !c.transaction->reply.rpc.success()) return Outcome::kPass;
   return c.Fail({.message = Text("A Call with a faulty header is answered with ",
                                  m.role == Role::kError ? rpcrdma::ErrorName(m.header.err) : "a Reply"),
                  .expected = "RDMA_ERROR with ERR_CHUNK",
@@ -144,7 +144,7 @@ Outcome FaultyCallsDoNotSucceed(Context& c) {
   const Fault fault = FaultOfCall(*c.transaction);
   const bool bad_header = fault == Fault::kHeader || fault == Fault::kShort;
   if (!bad_header && ArgumentsOf(*c.transaction) != Arguments::kMissing) return Outcome::kNotApplicable;
-  if (bad_header ? m.role != Role::kReply || !c.transaction->reply_rpc.success() : !IsSuccess(c)) return Outcome::kPass;
+  if (bad_header ? m.role != Role::kReply || !c.transaction->reply.rpc.success() : !IsSuccess(c)) return Outcome::kPass;
   return c.Fail({.message = bad_header ? "A Call with a faulty header is answered with success"
                                        : "A Call whose chunks do not fit its payload is answered with success",
                  .expected = bad_header ? "RDMA_ERROR with ERR_CHUNK" : "GARBAGE_ARGS",
@@ -176,7 +176,7 @@ Outcome MissingPaddingIsSupplied(Context& c) {
   if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const Placements placements = Place(t);
-  if (placements.size != 1 || placements.at[0].chunk->length % 4 == 0 || !t.call_header.write_chunks.empty() ||
+  if (placements.size != 1 || placements.at[0].chunk->length % 4 == 0 || !t.call.header.write_chunks.empty() ||
       placements.at[0].chunk->length > kReasonableChunk || ArgumentsOf(t) != Arguments::kFine)
     return Outcome::kNotApplicable;
   if (!IsErrChunk(m) && !IsGarbageArgs(c)) return Outcome::kPass;
@@ -191,8 +191,8 @@ Outcome ProtectedCallHasReplyChunk(Context& c) {
   const Message& m = *c.message;
   if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (!IsProtected(t.call_rpc) || !HasLists(t.call_header) || t.call_header.reply_chunk) return Outcome::kNotApplicable;
-  if (!t.read_chunks.empty() && t.read_chunks.back().position > 0) return Outcome::kNotApplicable;  // GSS-001
+  if (!IsProtected(t.call.rpc) || !HasLists(t.call.header) || t.call.header.reply_chunk) return Outcome::kNotApplicable;
+  if (!t.call.read_chunks.empty() && t.call.read_chunks.back().position > 0) return Outcome::kNotApplicable;  // GSS-001
   const auto threshold = c.connection.threshold(m.from);
   const bool too_long = threshold && m.length > *threshold;
   if (!IsErrChunk(m) && !too_long) return Outcome::kPass;

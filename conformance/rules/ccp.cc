@@ -53,11 +53,11 @@ Outcome CcpArgumentsLayout(Context& c) {
 // CCP-003 (draft-08): and returns three.
 Outcome CcpResultsLayout(Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction || !IsConfRdma(c.transaction->call_rpc)) return Outcome::kNotApplicable;
+  if (m.role != Role::kReply || !c.transaction || !IsConfRdma(c.transaction->call.rpc)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (!t.reply_rpc.success() || m.header.proc != rpcrdma::kMsg || t.call_rpc.opaque_arguments())
+  if (!t.reply.rpc.success() || m.header.proc != rpcrdma::kMsg || t.call.rpc.opaque_arguments())
     return Outcome::kNotApplicable;
-  const uint64_t length = t.reply.stream_length - t.reply_rpc.length;
+  const uint64_t length = t.reply.stream_length - t.reply.rpc.length;
   if (length == 12) return Outcome::kPass;
   return c.Fail(
       {.message = Text("CONF_RDMA returns ", length, " bytes"), .expected = "12 bytes", .actual = Text(length)});
@@ -158,8 +158,8 @@ Outcome CcpIsProtected(Context& c) {
 // CCP-010 (draft-08): the server's alignment may be anything; one that is no power of two is a note.
 Outcome CcpAlignment(Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction || !IsConfRdma(c.transaction->call_rpc) ||
-      !c.transaction->reply_rpc.success() || !c.state.ccp_align)
+  if (m.role != Role::kReply || !c.transaction || !IsConfRdma(c.transaction->call.rpc) ||
+      !c.transaction->reply.rpc.success() || !c.state.ccp_align)
     return Outcome::kNotApplicable;
   const uint32_t align = *c.state.ccp_align;
   if ((align & (align - 1)) == 0) return Outcome::kPass;  // zero, too: none

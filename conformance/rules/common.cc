@@ -43,7 +43,7 @@ std::optional<uint32_t> ThresholdOf(const Context& c, Side side) {
 Outcome Undecoded(const Context& c) {
   if (c.message && c.message->missing == Missing::kLost) return Outcome::kGap;
   if (c.message && c.message->missing == Missing::kTruncatedByCapture) return Outcome::kTruncated;
-  if (c.transaction && (c.transaction->call_send_missing || c.transaction->reply_send_missing ||
+  if (c.transaction && (c.transaction->call.send_missing || c.transaction->reply.send_missing ||
                         IsCut(c.transaction->call) || IsCut(c.transaction->reply)))
     return c.connection.lossy ? Outcome::kGap : Outcome::kTruncated;
   return Outcome::kUpperLayer;

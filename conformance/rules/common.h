@@ -44,7 +44,7 @@ inline bool StartsWithRecordMark(Bytes stream, uint64_t stream_length, uint32_t 
 // A Reply whose Call is known, both with whole chunk lists: the Reply's lists can be compared with the Call's.
 inline bool CanCompareLists(const Context& c) {
   return c.message->role == Role::kReply && c.transaction && HasLists(c.message->header) &&
-         HasLists(c.transaction->call_header);
+         HasLists(c.transaction->call.header);
 }
 
 inline uint64_t Sum(const Header& h, const Chunk& chunk) {
@@ -63,7 +63,7 @@ inline bool Undisturbed(const Context& c) {
 inline bool SawResponder(const Context& c) {
   if (!Undisturbed(c)) return false;
   const uint64_t heard = c.state.heard[1 - c.transaction->requester];
-  return c.connection.setup_seen || (heard != 0 && heard < c.transaction->call_first_frame.number);
+  return c.connection.setup_seen || (heard != 0 && heard < c.transaction->call.first_frame.number);
 }
 
 // The capture has the connection from its set-up on and lost nothing of it: what was not seen was not sent.

@@ -73,7 +73,7 @@ Outcome DoneTakesCredit(Context& c) {
 // DONE-006 (draft-08): a grant of one leaves no credit for the RDMA_DONE that a Read list asks for. A note.
 Outcome GrantLeavesRoomForDone(Context& c) {
   const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction || c.transaction->reply_read_chunks.empty() || m.header.credit == 0)
+  if (m.role != Role::kReply || !c.transaction || c.transaction->reply.read_chunks.empty() || m.header.credit == 0)
     return Outcome::kNotApplicable;
   if (m.header.credit > 1) return Outcome::kPass;
   return c.Fail({.message = "A Reply with a Read list grants one credit: RDMA_DONE takes it",
@@ -88,7 +88,7 @@ Outcome DoneLeavesCredit(Context& c) {
   if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
   const Side requester = c.transaction->requester;
   const session::CreditState& credits = c.connection.credits[requester];
-  const uint32_t unread = c.state.flow[requester].unread + (c.transaction->reply_read_chunks.empty() ? 0 : 1);
+  const uint32_t unread = c.state.flow[requester].unread + (c.transaction->reply.read_chunks.empty() ? 0 : 1);
   if (unread == 0) return Outcome::kNotApplicable;
   if (m.header.credit > 0) return Outcome::kPass;
   if (!credits.known || !c.connection.setup_seen) return Unseen(c);

@@ -103,11 +103,11 @@ Outcome RequesterDropsMsgp(Context& c) {
 
 // ERR-004: RDMA_ERROR echoes the version of its Call. draft-08 wants any version that the receiver takes.
 Outcome ErrorEchoesVersion(Context& c) {
-  if (!IsError(*c.message) || !c.transaction || c.transaction->call_header.words < 2) return Outcome::kNotApplicable;
-  if (c.legacy() || c.message->header.vers == c.transaction->call_header.vers) return Outcome::kPass;
+  if (!IsError(*c.message) || !c.transaction || c.transaction->call.header.words < 2) return Outcome::kNotApplicable;
+  if (c.legacy() || c.message->header.vers == c.transaction->call.header.vers) return Outcome::kPass;
   return c.Fail({.message = Text("RDMA_ERROR says version ", c.message->header.vers, ", its Call version ",
-                                 c.transaction->call_header.vers),
-                 .expected = Text("version ", c.transaction->call_header.vers),
+                                 c.transaction->call.header.vers),
+                 .expected = Text("version ", c.transaction->call.header.vers),
                  .actual = Text(c.message->header.vers)});
 }
 
@@ -132,8 +132,8 @@ Outcome VersionRange(Context& c) {
   if (h.vers_low > h.vers_high)
     return c.Fail(
         {.message = Text("ERR_VERS gives the version range ", range), .expected = "low <= high", .actual = range});
-  if (c.transaction && c.transaction->call_header.words >= 2) {
-    const uint32_t rejected = c.transaction->call_header.vers;
+  if (c.transaction && c.transaction->call.header.words >= 2) {
+    const uint32_t rejected = c.transaction->call.header.vers;
     if (rejected >= h.vers_low && rejected <= h.vers_high)
       return c.Fail({.message = Text("ERR_VERS rejects version ", rejected, ", which is in its own range"),
                      .expected = "a range without the Call's version",

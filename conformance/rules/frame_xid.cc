@@ -54,7 +54,7 @@ Outcome NoRecordMark(Context& c) {
 
 Outcome NoRecordMarkInLongCall(Context& c) {
   const Transaction& t = *c.transaction;
-  if (!HasLists(t.call_header) || t.call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (!HasLists(t.call.header) || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return JudgeMark(c, CallStream(t), t.xid, "in the Position-zero chunk");
 }
 
@@ -83,7 +83,7 @@ Outcome XidsAgree(Context& c) {
 
 Outcome XidsAgreeInLongCall(Context& c) {
   const Transaction& t = *c.transaction;
-  if (!HasLists(t.call_header) || t.call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (!HasLists(t.call.header) || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return JudgeXid(c, CallStream(t), t.xid, "in the Position-zero chunk");
 }
 

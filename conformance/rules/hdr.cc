@@ -64,7 +64,7 @@ Outcome HeaderVersion(Context& c) {
   if (h.words < 4) return Outcome::kNotApplicable;
   if (m.role == Role::kError && h.err == rpcrdma::kErrVers && c.transaction) {
     const Transaction& t = *c.transaction;
-    const Header& call = t.call_header;
+    const Header& call = t.call.header;
     if (call.words < 4 || call.vers == rpcrdma::kVersion1 || LooksByteSwapped(call)) return Outcome::kNotApplicable;
     if (c.state.used_version1[t.requester]) return Outcome::kNotApplicable;  // flagged when it came
     return c.Fail({.message = Text("A Call says version ", call.vers, ", which its receiver does not support"),
@@ -109,7 +109,7 @@ Outcome ShortMessages(Context& c) {
   for (size_t i = 0; i < c.state.sends.size(); ++i) {
     const RecentSend& send = c.state.sends.FromEnd(i);
     if (!send.short_message || !send.has_xid || send.from == m.from || send.xid != m.header.xid) continue;
-    if (c.transaction && c.transaction->call_frame.number != send.frame) continue;
+    if (c.transaction && c.transaction->call.frame.number != send.frame) continue;
     return c.Fail({.message = Text("RDMA_ERROR answers a message of ", send.length.value_or(0),
                                    " bytes, whose xid cannot be trusted"),
                    .expected = "no answer",
@@ -239,7 +239,7 @@ Outcome PayloadFollowsHeader(Context& c) {
 // padding in the wrong place (PAD-008). For Calls when the Call is complete, for Replies with the Reply.
 Outcome OneRpcPerCall(Context& c) {
   const Transaction& t = *c.transaction;
-  if (t.call_header.proc != rpcrdma::kMsg || t.call.walk.status != ParseStatus::kOk) return Outcome::kNotApplicable;
+  if (t.call.header.proc != rpcrdma::kMsg || t.call.walk.status != ParseStatus::kOk) return Outcome::kNotApplicable;
   if (t.call.walk.offset + 4 > t.call.stream_length) return Outcome::kPass;
   return c.Fail({.message = Text(t.call.stream_length - t.call.walk.offset, " bytes follow the RPC Call"),
                  .expected = Text("an RPC message of ", t.call.walk.offset, " bytes"),
@@ -249,7 +249,7 @@ Outcome OneRpcPerCall(Context& c) {
 Outcome OneRpcPerReply(Context& c) {
   if (c.message->role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (t.reply_header.proc != rpcrdma::kMsg || t.reply.walk.status != ParseStatus::kOk || !t.reply_rpc.success())
+  if (t.reply.header.proc != rpcrdma::kMsg || t.reply.walk.status != ParseStatus::kOk || !t.reply.rpc.success())
     return Outcome::kNotApplicable;
   if (t.reply.walk.offset + 4 > t.reply.stream_length) return Outcome::kPass;
   return c.Fail({.message = Text(t.reply.stream_length - t.reply.walk.offset, " bytes follow the RPC Reply"),
@@ -281,7 +281,7 @@ Outcome MessageType(Context& c) {
 
 Outcome LongCallMessageType(Context& c) {
   const Transaction& t = *c.transaction;
-  if (t.call_header.status != ParseStatus::kOk || t.call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (t.call.header.status != ParseStatus::kOk || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return MessageTypeOf(c, CallStream(t), t.xid);
 }
 

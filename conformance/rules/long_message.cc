@@ -90,7 +90,7 @@ Outcome LongCallIsWhole(Context& c) {
 // start where the Position-zero content ends; the count before it, or the upper layer, says so. Needs that content.
 Outcome LongCallIsNotFragmented(Context& c) {
   const Transaction& t = *c.transaction;
-  const Header& h = t.call_header;
+  const Header& h = t.call.header;
   if (!HasLists(h) || h.proc != rpcrdma::kNomsg || h.reads.size() < 2 || h.reads.front().position != 0)
     return Outcome::kNotApplicable;
   uint64_t running = 0;
@@ -103,7 +103,7 @@ Outcome LongCallIsNotFragmented(Context& c) {
   if (!later) return Outcome::kPass;
   if (t.call.stream.size() < t.call.stream_length) return Undecoded(c);
   const auto count = WordAt(t.call.stream, t.call.stream_length - 4);
-  for (const session::ReadChunk& chunk : t.read_chunks)
+  for (const session::ReadChunk& chunk : t.call.read_chunks)
     if (chunk.position != 0 && count && (chunk.length == *count || chunk.length == RoundUp4(*count)))
       return Outcome::kPass;
   const Placements placements = Place(t);
@@ -129,7 +129,7 @@ Outcome NoPositionZeroInMsg(Context& c) {
 // LONG-005: a special chunk holds a whole RPC message that starts with the xid.
 Outcome LongCallPayload(Context& c) {
   const Transaction& t = *c.transaction;
-  if (!HasLists(t.call_header) || t.call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (!HasLists(t.call.header) || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   // Under draft-08 it may be a Reply, to a Call that was missed.
   if ((c.legacy() || c.may_be_legacy) && !SawEverything(c.connection) && WordAt(t.call.stream, 4) == rpc::kReply)
     return Unseen(c);

@@ -49,9 +49,9 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
 // one chunk is cut is the requester's choice (MEM-013). Only so many segments are looked at.
 std::optional<uint32_t> SharedInside(const Transaction& t) {
   constexpr size_t kMost = 64;
-  for (size_t i = 1; i < std::min(t.segments.size(), kMost); ++i)
+  for (size_t i = 1; i < std::min(t.call.segments.size(), kMost); ++i)
     for (size_t j = 0; j < i; ++j) {
-      const session::SegmentRecord &a = t.segments[j], &b = t.segments[i];
+      const session::SegmentRecord &a = t.call.segments[j], &b = t.call.segments[i];
       if (a.list == b.list && a.chunk == b.chunk) continue;
       if (Overlap({a.segment, a.list != ListKind::kReadList}, {b.segment, b.list != ListKind::kReadList}))
         return a.segment.handle;
@@ -71,7 +71,7 @@ Outcome RequesterDoesNotRead(Context& c) {
     return c.Fail({.message = "The requester reads memory that a Reply advertises",
                    .expected = "RDMA Reads by the responder only",
                    .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes"),
-                   .frames = {t->reply_frame.number}});
+                   .frames = {t->reply.frame.number}});
   }
   if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from))
     return PassIf(c.operation->segment != nullptr);
@@ -96,7 +96,7 @@ Outcome ResponderExposesNothing(Context& c) {
   if (!CanCompareLists(c)) return Outcome::kNotApplicable;
   for (const Segment& s : c.message->header.segments) {
     const auto same = [&](const Segment& offered) { return offered.handle == s.handle; };
-    if (s.handle == 0 || std::ranges::any_of(c.transaction->call_header.segments, same)) continue;
+    if (s.handle == 0 || std::ranges::any_of(c.transaction->call.header.segments, same)) continue;
     return c.Fail({.message = "The Reply names a handle that its Call does not have",
                    .expected = "handles of the Call",
                    .actual = Text(Hex{s.handle})});
@@ -121,7 +121,7 @@ Outcome NoRdmaAfterReply(Context& c) {
   const RdmaOperation& op = *c.operation;
   if (c.event->kind == EventKind::kReadResponse || !op.transaction) return Outcome::kNotApplicable;
   if (!op.retired) return Outcome::kPass;
-  if (op.transaction->reply_frame.number == 0) return Outcome::kNotApplicable;  // ended without an answer
+  if (op.transaction->reply.frame.number == 0) return Outcome::kNotApplicable;  // ended without an answer
   if (!c.event->first && c.event->kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial)
     return Outcome::kNotApplicable;
   if (c.connection.disturbed || op.transaction->disturbed) return Unseen(c);
@@ -129,13 +129,13 @@ Outcome NoRdmaAfterReply(Context& c) {
                                  " to the memory of a Call that was answered"),
                  .expected = "no RDMA after the Reply",
                  .actual = Text("handle ", Hex{c.event->handle}),
-                 .frames = {op.transaction->reply_frame.number}});
+                 .frames = {op.transaction->reply.frame.number}});
 }
 
 // MEM-005: outstanding Calls do not share memory that can be written. Two Read chunks may; an RPC sent again does.
 // Judged when the earlier Call is answered: until then its answer may just not have been captured.
 Outcome SegmentsDoNotOverlap(Context& c) {
-  if (c.message->role != Role::kReply || !c.transaction || c.transaction->segments.empty())
+  if (c.message->role != Role::kReply || !c.transaction || c.transaction->call.segments.empty())
     return Outcome::kNotApplicable;
   if (c.connection.lossy) return Unseen(c);
   for (size_t i = 0; i < c.state.calls_used; ++i) {
@@ -153,7 +153,7 @@ Outcome SegmentsDoNotOverlap(Context& c) {
 
 // ... nor do the segments of one Call.
 Outcome OwnSegmentsDoNotOverlap(Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || c.transaction->segments.empty())
+  if (c.message->role != Role::kCall || !c.transaction || c.transaction->call.segments.empty())
     return Outcome::kNotApplicable;
   const auto handle = SharedInside(*c.transaction);
   if (!handle) return Outcome::kPass;
@@ -180,7 +180,7 @@ Outcome SegmentsDoNotWrap(Context& c) {
   for (const Chunk& chunk : h.write_chunks) longest = std::max(longest, Sum(h, chunk));
   if (h.reply_chunk) longest = std::max(longest, Sum(h, *h.reply_chunk));
   if (c.message->role == Role::kCall && c.transaction)
-    for (const session::ReadChunk& chunk : c.transaction->read_chunks) longest = std::max(longest, chunk.length);
+    for (const session::ReadChunk& chunk : c.transaction->call.read_chunks) longest = std::max(longest, chunk.length);
   if (longest <= UINT32_MAX) return Outcome::kPass;
   return c.Fail({.message = Text("A chunk of ", longest, " bytes"),
                  .expected = "at most 4294967295 bytes: the largest XDR count",
@@ -192,7 +192,7 @@ Outcome SegmentsDoNotWrap(Context& c) {
 // note. Not flagged: handles that count up in their low eight bits, which is all that a fast registration changes;
 // draft-08, which describes persistent registration.
 Outcome HandlesAreFresh(Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || c.legacy() || c.transaction->segments.empty())
+  if (c.message->role != Role::kCall || !c.transaction || c.legacy() || c.transaction->call.segments.empty())
     return Outcome::kNotApplicable;
   const Habits& habits = c.state.habits[c.message->from];
   switch (habits.proven()) {

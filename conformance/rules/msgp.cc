@@ -35,7 +35,7 @@ Outcome MsgpGetsErrChunk(Context& c) {
                    .from = Side(1 - due->requester),
                    .xid = due->xid});
   if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
-  const Header& call = c.transaction->call_header;
+  const Header& call = c.transaction->call.header;
   if (call.words < 4 || call.vers != rpcrdma::kVersion1 || call.proc != rpcrdma::kMsgp) return Outcome::kNotApplicable;
   if (m.role == Role::kError) return PassIf(m.header.err == rpcrdma::kErrChunk);
   if (c.may_be_legacy && m.missing != fabric::Missing::kNothing) return Undecoded(c);  // a success would prove that
@@ -61,8 +61,8 @@ Outcome MsgpLayout(Context& c) {
 // a note, and only when every reading agrees.
 Outcome MsgpPadding(Context& c) {
   const Transaction& t = *c.transaction;
-  const Header& h = t.call_header;
-  if (t.call_form != session::CallForm::kMsgp || h.status != ParseStatus::kOk || h.align <= 1)
+  const Header& h = t.call.header;
+  if (t.call.form != session::CallForm::kMsgp || h.status != ParseStatus::kOk || h.align <= 1)
     return Outcome::kNotApplicable;
   if (!t.call.present || t.call.stream.size() < t.call.stream_length) return Undecoded(c);
   if (t.call.walk.status == ParseStatus::kUnsupported) return Outcome::kUpperLayer;
@@ -72,7 +72,7 @@ Outcome MsgpPadding(Context& c) {
                    .expected = Text("padding by ", announced),
                    .actual = "arguments that end elsewhere"});
   if (t.call.walk.status != ParseStatus::kOk) return Undecoded(c);
-  const bool taken_out = h.length + t.call.stream_length < t.call_send_length;
+  const bool taken_out = h.length + t.call.stream_length < t.call.send_length;
   const bool missing = !taken_out && std::ranges::any_of(t.call.items, [&](const session::DataItem& item) {
     const uint64_t at = item.item.offset;
     return !item.reduced && item.item.length > h.thresh && at % h.align != 0 && (at + h.length) % h.align != 0;

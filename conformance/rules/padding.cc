@@ -61,11 +61,11 @@ class ChunksInOrder : public nfs::Visitor {
  public:
   explicit ChunksInOrder(const Transaction& t) : t_(t) {}
   bool IsReduced(const nfs::Item& item) override {
-    const auto& offered = t_.call_header.write_chunks;
-    const auto& returned = t_.reply_header.write_chunks;
+    const auto& offered = t_.call.header.write_chunks;
+    const auto& returned = t_.reply.header.write_chunks;
     if (next_ >= offered.size() || next_ >= returned.size()) return false;
     const size_t chunk = next_++;
-    const uint64_t sum = Sum(t_.reply_header, returned[chunk]);
+    const uint64_t sum = Sum(t_.reply.header, returned[chunk]);
     if (offered[chunk].count == 0 || sum == 0 || item.length == 0) return false;
     fits = fits && (sum == item.length || sum == RoundUp4(item.length));
     if (size < items.size()) items[size++] = item;
@@ -73,9 +73,9 @@ class ChunksInOrder : public nfs::Visitor {
   }
   // Chunks that no item used came back empty.
   bool UsedAll() const {
-    const auto& returned = t_.reply_header.write_chunks;
+    const auto& returned = t_.reply.header.write_chunks;
     return std::none_of(returned.begin() + static_cast<ptrdiff_t>(std::min(next_, returned.size())), returned.end(),
-                        [&](const Chunk& chunk) { return Sum(t_.reply_header, chunk) > 0; });
+                        [&](const Chunk& chunk) { return Sum(t_.reply.header, chunk) > 0; });
   }
   std::array<nfs::Item, ReplyItems::kMax> items;
   size_t size = 0;
@@ -94,17 +94,17 @@ Outcome PaddingLeavesCall(Context& c) { return AtSend(c, JudgeCallPadding); }
 Outcome PaddingLeavesLongCall(Context& c) { return WhenRead(c, JudgeCallPadding); }
 
 Outcome PaddingLeavesReply(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  const auto returns_data = [&](const Chunk& chunk) { return Sum(t.reply_header, chunk) > 0; };
-  if (std::ranges::none_of(t.reply_header.write_chunks, returns_data)) return Outcome::kNotApplicable;
+  const auto returns_data = [&](const Chunk& chunk) { return Sum(t.reply.header, chunk) > 0; };
+  if (std::ranges::none_of(t.reply.header.write_chunks, returns_data)) return Outcome::kNotApplicable;
   if (EndsExactly(t.reply.walk, t.reply.stream_length)) return Outcome::kPass;
   if (t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
   std::vector<std::byte> stream = t.reply.stream;
   bool removed = false;
   for (size_t n = 0; n < ReplyItems::kMax; ++n) {
     ChunksInOrder items(t);
-    const nfs::Walk walk = nfs::WalkReply(t.call_rpc, t.reply_rpc, stream, stream.size(), items);
+    const nfs::Walk walk = nfs::WalkReply(t.call.rpc, t.reply.rpc, stream, stream.size(), items);
     if (n < items.size) {
       removed = RemovePadding(stream, items.items[n].offset, items.items[n].length) || removed;
       continue;
@@ -125,7 +125,7 @@ enum class Included : uint8_t { kNoPadding, kInLastSegment, kOwnSegment, kOwnChu
 Included PaddingIn(const Transaction& t, const Placement& p) {
   if (p.padding) return Included::kOwnChunk;
   if (!p.count_known || PaddingOf(p.count) == 0 || p.chunk->length != RoundUp4(p.count)) return Included::kNoPadding;
-  const uint32_t last = t.segments[p.chunk->segments.back()].segment.length;
+  const uint32_t last = t.call.segments[p.chunk->segments.back()].segment.length;
   return last == PaddingOf(p.count) ? Included::kOwnSegment : Included::kInLastSegment;
 }
 

@@ -30,12 +30,12 @@ bool IsPaddingOf(const Placement& p, const ReadChunk& chunk) {
 
 Placements Place(const Transaction& t) {
   Placements out;
-  const bool inline_call = t.call_header.proc == rpcrdma::kMsg;
-  if (t.call_header.status != ParseStatus::kOk || (!inline_call && t.call_header.proc != rpcrdma::kNomsg)) return out;
-  if (t.call_rpc.status != ParseStatus::kOk || t.call_rpc.opaque_arguments()) return out;
+  const bool inline_call = t.call.header.proc == rpcrdma::kMsg;
+  if (t.call.header.status != ParseStatus::kOk || (!inline_call && t.call.header.proc != rpcrdma::kNomsg)) return out;
+  if (t.call.rpc.status != ParseStatus::kOk || t.call.rpc.opaque_arguments()) return out;
   const Stream stream = CallStream(t);
   uint64_t shift = 0;
-  for (const ReadChunk& chunk : t.read_chunks) {
+  for (const ReadChunk& chunk : t.call.read_chunks) {
     if (chunk.position == 0) continue;
     if (out.size > 0 && IsPaddingOf(out.at[out.size - 1], chunk)) {
       out.at[out.size - 1].padding = &chunk;
@@ -71,7 +71,7 @@ Eligible EligibleAt(const Transaction& t, const Placements& placements, size_t i
     PlacedItems visitor(placements, index);
     const Bytes before = stream.bytes.first(static_cast<size_t>(insertion));
     const uint64_t length = stream.length + RoundUp4(placements.at[index].chunk->length);
-    const nfs::Walk walk = nfs::WalkCall(t.call_rpc, before, length, visitor);
+    const nfs::Walk walk = nfs::WalkCall(t.call.rpc, before, length, visitor);
     if (visitor.last == before.size()) return Eligible::kYes;
     ran_through = walk.status == ParseStatus::kTruncatedByCapture || walk.status == ParseStatus::kOk;
   }
@@ -92,14 +92,14 @@ bool ItemBehind(const Transaction& t, const Placements& placements, size_t index
     StoreBe32(bytes.data() + bytes.size() - 4, word);
   }
   PlacedItems visitor(placements, index);
-  (void)nfs::WalkCall(t.call_rpc, bytes, bytes.size(), visitor);
+  (void)nfs::WalkCall(t.call.rpc, bytes, bytes.size(), visitor);
   return visitor.last == bytes.size() && visitor.last_kind == kind.value_or(visitor.last_kind);
 }
 
 PlacedWalk WalkPlaced(const Transaction& t, const Placements& placements, Bytes stream, uint64_t length) {
   PlacedItems visitor(placements);
   PlacedWalk out;
-  out.walk = nfs::WalkCall(t.call_rpc, stream, length, visitor);
+  out.walk = nfs::WalkCall(t.call.rpc, stream, length, visitor);
   out.found = visitor.found;
   return out;
 }
@@ -111,7 +111,7 @@ PlacedWalk WalkPlaced(const Transaction& t, const Placements& placements) {
 nfs::Eligibility EligibilityOf(const Transaction& t) {
   const Placements placements = Place(t);
   PlacedItems visitor(placements);
-  return nfs::EligibleItems(t.call_rpc, t.call.stream, t.call.stream_length, &visitor);
+  return nfs::EligibleItems(t.call.rpc, t.call.stream, t.call.stream_length, &visitor);
 }
 
 }  // namespace stag::conformance

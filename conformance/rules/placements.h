@@ -76,7 +76,7 @@ nfs::Eligibility EligibilityOf(const Transaction& call);
 // Each check on the chunks of a Call runs at the Send when the payload is inline, and when the Position-zero chunk has
 // been read otherwise.
 inline bool IsLongCall(const Transaction& t) {
-  return HasLists(t.call_header) && t.call_header.proc == rpcrdma::kNomsg;
+  return HasLists(t.call.header) && t.call.header.proc == rpcrdma::kNomsg;
 }
 inline bool IsShortCall(const Context& c) {
   return c.message->role == Role::kCall && c.transaction && HasLists(c.message->header) &&

@@ -100,11 +100,11 @@ Outcome InvalidatesOwnHandle(Context& c) {
   const Message& m = *c.message;
   if (!m.invalidated || !FromResponder(m, c.transaction)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (t.call_header.status != ParseStatus::kOk) return Undecoded(c);
+  if (t.call.header.status != ParseStatus::kOk) return Undecoded(c);
   const uint32_t handle = *m.invalidated;
   const auto severity = m.role == Role::kError ? std::optional(Severity::kNote) : std::nullopt;
   const bool own =
-      std::ranges::any_of(t.segments, [&](const session::SegmentRecord& s) { return s.segment.handle == handle; });
+      std::ranges::any_of(t.call.segments, [&](const session::SegmentRecord& s) { return s.segment.handle == handle; });
   if (!own)
     return c.Fail({.message = "A Reply invalidates a handle that its Call did not advertise",
                    .expected = "a handle of this Call's chunks",

@@ -113,19 +113,19 @@ Outcome JudgeNoEligibleArgument(Context& c, const Transaction& t) {
 // ULB-001, -002 and -004 name the binding that DDP-001 rests on.
 template <typename Applies>
 Outcome JudgeBinding(Context& c, const Transaction& t, Applies applies) {
-  return applies(t.call_rpc) ? JudgeEligibility(c, t) : Outcome::kNotApplicable;
+  return applies(t.call.rpc) ? JudgeEligibility(c, t) : Outcome::kNotApplicable;
 }
 bool IsNfs23(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version <= 3; }
 bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version == 4; }
 bool IsSide(const rpc::CallHeader& call) { return IsSideProtocol(call.program); }
 
 Outcome JudgeHeaderBytes(Context& c, const Transaction& t) {
-  if (t.call_rpc.status != ParseStatus::kOk || t.read_chunks.empty()) return Outcome::kNotApplicable;
-  for (const ReadChunk& chunk : t.read_chunks) {
+  if (t.call.rpc.status != ParseStatus::kOk || t.call.read_chunks.empty()) return Outcome::kNotApplicable;
+  for (const ReadChunk& chunk : t.call.read_chunks) {
     if (chunk.position == 0) continue;
-    if (chunk.position >= t.call_rpc.length) return Outcome::kPass;
+    if (chunk.position >= t.call.rpc.length) return Outcome::kPass;
     return c.Fail({.message = Text("The Read chunk at Position ", chunk.position, " is inside the RPC header"),
-                   .expected = Text("a Position of ", t.call_rpc.length, " or more"),
+                   .expected = Text("a Position of ", t.call.rpc.length, " or more"),
                    .actual = Text(chunk.position),
                    .from = t.requester});
   }
@@ -206,7 +206,7 @@ Outcome ChunkHoldsItemInLongCall(Context& c) {
 // legal and are not counted from the end of the Position-zero chunk.
 Outcome LongCallWithChunks(Context& c) {
   const Transaction& t = *c.transaction;
-  if (!IsLongCall(t) || t.call_form != session::CallForm::kLongChunked) return Outcome::kNotApplicable;
+  if (!IsLongCall(t) || t.call.form != session::CallForm::kLongChunked) return Outcome::kNotApplicable;
   const Outcome positions = JudgePositions(c, t);
   return positions == Outcome::kFail ? positions : JudgeCount(c, t);
 }
@@ -238,21 +238,22 @@ Outcome HeaderIsNotReducedInLongCall(Context& c) { return WhenRead(c, JudgeHeade
 // RDLIST-007: before a Call is answered with success, its Read chunks have been read, but for padding. Not flagged:
 // error replies, loss, upper layers that were not followed, memory that another outstanding Call has for reading, too.
 Outcome ChunksAreRead(Context& c) {
-  if (!CanCompareLists(c) || c.transaction->read_chunks.empty()) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || c.transaction->call.read_chunks.empty()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const auto calls = std::span(c.state.calls).first(c.state.calls_used);
   const auto call = std::ranges::find(calls, t.serial, &OutstandingCall::serial);
   if (call != calls.end() && call->shares_reads) return Outcome::kNotApplicable;
-  if (!t.reply_rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0))
+  if (!t.reply.rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0))
     return Outcome::kNotApplicable;
   if (!SawResponder(c) || t.reply.walk.status != ParseStatus::kOk) return Unseen(c);
-  for (const ReadChunk& chunk : t.read_chunks) {
+  for (const ReadChunk& chunk : t.call.read_chunks) {
     uint64_t needed = chunk.length;
     uint64_t read = 0;
     for (const uint32_t index : chunk.segments)
-      read += std::max(t.segments[index].requested.total(), t.segments[index].moved.total());
+      read += std::max(t.call.segments[index].requested.total(), t.call.segments[index].moved.total());
     for (const session::DataItem& item : t.call.items)
-      if (item.reduced && &t.read_chunks[item.chunk] == &chunk) needed = std::min<uint64_t>(needed, item.item.length);
+      if (item.reduced && &t.call.read_chunks[item.chunk] == &chunk)
+        needed = std::min<uint64_t>(needed, item.item.length);
     const uint64_t padding = chunk.position == 0 ? 0 : 3;
     if (read + padding >= needed) continue;
     return c.Fail({.message = Text("The Call is answered with success, but its Read chunk at Position ", chunk.position,
@@ -290,8 +291,8 @@ Outcome PositionsAscend(Context& c) {
 
 // RDLIST-010: the NFS bindings expect one reduced argument a Call. A note; servers may take more.
 Outcome FewReadChunks(Context& c) {
-  if (!IsShortCall(c) || c.transaction->call_rpc.program != nfs::kNfsProgram) return Outcome::kNotApplicable;
-  const std::vector<ReadChunk>& chunks = c.transaction->read_chunks;
+  if (!IsShortCall(c) || c.transaction->call.rpc.program != nfs::kNfsProgram) return Outcome::kNotApplicable;
+  const std::vector<ReadChunk>& chunks = c.transaction->call.read_chunks;
   const size_t ordinary = chunks.size() - (!chunks.empty() && chunks.front().position == 0 ? 1 : 0);
   if (ordinary == 0) return Outcome::kNotApplicable;
   if (ordinary == 1) return Outcome::kPass;

@@ -34,7 +34,7 @@ Outcome JudgeCountStays(Context& c, const Transaction& t) {
 
 // DDP-005: the chunk starts at a union's discriminant. NFSv4 CREATE has the only union with an eligible arm.
 Outcome JudgeUnion(Context& c, const Transaction& t) {
-  if (!IsNfs4(t.call_rpc)) return Outcome::kNotApplicable;
+  if (!IsNfs4(t.call.rpc)) return Outcome::kNotApplicable;
   const Placements placements = Place(t);
   for (size_t i = 0; i < placements.size; ++i) {
     const Placement& p = placements.at[i];
@@ -91,7 +91,7 @@ Outcome JudgeSum(Context& c, const Transaction& t) {
 Outcome JudgeArguments(Context& c, const Transaction& t) {
   const Placements placements = Place(t);
   if (placements.size == 0 && !IsLongCall(t)) return Outcome::kNotApplicable;
-  if (t.call_rpc.status != ParseStatus::kOk || t.call.stream.size() < t.call.stream_length || placements.partial)
+  if (t.call.rpc.status != ParseStatus::kOk || t.call.stream.size() < t.call.stream_length || placements.partial)
     return Undecoded(c);
   const PlacedWalk placed = WalkPlaced(t, placements);
   const nfs::Walk& walk = placed.walk;
@@ -149,16 +149,16 @@ class FirstItem : public nfs::Visitor {
 Outcome CountStays(Context& c) { return AtSend(c, JudgeCountStays); }
 Outcome CountStaysInLongCall(Context& c) { return WhenRead(c, JudgeCountStays); }
 Outcome CountStaysInReply(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  if (ChunksWithData(t.reply_header) != 1) return Outcome::kNotApplicable;
+  if (ChunksWithData(t.reply.header) != 1) return Outcome::kNotApplicable;
   if (t.reply.walk.status == ParseStatus::kOk && t.reply.walk.offset == t.reply.stream_length) return Outcome::kPass;
   if (t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
   uint64_t returned = 0;
-  for (const Chunk& chunk : t.reply_header.write_chunks) returned += Sum(t.reply_header, chunk);
+  for (const Chunk& chunk : t.reply.header.write_chunks) returned += Sum(t.reply.header, chunk);
   if (returned <= 4) return Outcome::kUpperLayer;
   FirstItem as_sent;
-  const nfs::Walk walk = nfs::WalkReply(t.call_rpc, t.reply_rpc, t.reply.stream, t.reply.stream_length, as_sent);
+  const nfs::Walk walk = nfs::WalkReply(t.call.rpc, t.reply.rpc, t.reply.stream, t.reply.stream_length, as_sent);
   const uint64_t at = as_sent.seen ? as_sent.first.offset - 4 : walk.offset;
   std::vector<std::byte> stream = t.reply.stream;
   if (at > stream.size()) return Outcome::kUpperLayer;
@@ -166,7 +166,7 @@ Outcome CountStaysInReply(Context& c) {
   StoreBe32(count.data(), static_cast<uint32_t>(returned - 4));
   stream.insert(stream.begin() + static_cast<ptrdiff_t>(at), count.begin(), count.end());
   FirstItem repaired;
-  const nfs::Walk again = nfs::WalkReply(t.call_rpc, t.reply_rpc, stream, stream.size(), repaired);
+  const nfs::Walk again = nfs::WalkReply(t.call.rpc, t.reply.rpc, stream, stream.size(), repaired);
   const bool fits = again.status == ParseStatus::kOk && again.offset == stream.size() && repaired.seen &&
                     repaired.first.offset == at + 4;
   if (!fits) return Outcome::kUpperLayer;
@@ -195,17 +195,17 @@ Outcome ArgumentsDecode(Context& c) { return AtSend(c, JudgeArguments); }
 Outcome LongArgumentsDecode(Context& c) { return WhenRead(c, JudgeArguments); }
 Outcome NothingIsLeftOver(Context& c) {
   const Transaction& t = *c.transaction;
-  return HasLists(t.call_header) ? JudgeRest(c, t) : Outcome::kNotApplicable;
+  return HasLists(t.call.header) ? JudgeRest(c, t) : Outcome::kNotApplicable;
 }
 Outcome ResultsDecode(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  const bool long_reply = t.reply_header.proc == rpcrdma::kNomsg;
-  if (!long_reply && ChunksWithData(t.reply_header) == 0) return Outcome::kNotApplicable;
+  const bool long_reply = t.reply.header.proc == rpcrdma::kNomsg;
+  if (!long_reply && ChunksWithData(t.reply.header) == 0) return Outcome::kNotApplicable;
   const ReplyItems items = PairItems(t);
   if (!items.known || t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
-  for (size_t i = 0; i < t.reply_header.write_chunks.size(); ++i)
-    if (Sum(t.reply_header, t.reply_header.write_chunks[i]) > 0 && !items.Uses(i)) return Outcome::kNotApplicable;
+  for (size_t i = 0; i < t.reply.header.write_chunks.size(); ++i)
+    if (Sum(t.reply.header, t.reply.header.write_chunks[i]) > 0 && !items.Uses(i)) return Outcome::kNotApplicable;
   const nfs::Walk& walk = items.walk;
   if (walk.status == ParseStatus::kMalformed)
     return c.Fail({.message = "The Reply does not decode once its chunks are put back in",
@@ -240,15 +240,15 @@ Outcome ProgramHasBinding(Context& c) {
 // ULB-003: READ_PLUS returns nothing through Write chunks. Flagged when more chunks come back with data than READ and
 // READLINK could fill. A warning: RFC 8267 is not one of the documents that this catalogue was checked against.
 Outcome ReadPlusIsWhole(Context& c) {
-  if (!CanCompareLists(c) || !IsNfs4(c.transaction->call_rpc)) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || !IsNfs4(c.transaction->call.rpc)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const bool read_plus = std::ranges::any_of(t.operations, [](const session::Operation& op) {
     return op.op == kOpReadPlus && op.has_status && op.status == 0;
   });
-  if (!read_plus || !t.reply_rpc.success()) return Outcome::kNotApplicable;
+  if (!read_plus || !t.reply.rpc.success()) return Outcome::kNotApplicable;
   const nfs::Eligibility eligibility = EligibilityOf(t);
   if (!eligibility.known) return Undecoded(c);
-  const size_t used = ChunksWithData(t.reply_header);
+  const size_t used = ChunksWithData(t.reply.header);
   if (used <= eligibility.result_items) return Outcome::kPass;
   return c.Fail({.message = "A result of READ_PLUS was moved through a Write chunk",
                  .expected = "all of it inline or in the Reply chunk",
@@ -258,10 +258,10 @@ Outcome ReadPlusIsWhole(Context& c) {
 
 namespace {
 Outcome JudgeComplexity(Context& c, const Transaction& t) {
-  if (!IsNfs4(t.call_rpc)) return Outcome::kNotApplicable;
+  if (!IsNfs4(t.call.rpc)) return Outcome::kNotApplicable;
   const auto ordinary = static_cast<size_t>(
-      std::ranges::count_if(t.read_chunks, [](const session::ReadChunk& chunk) { return chunk.position > 0; }));
-  const size_t writes = t.call_header.write_chunks.size();
+      std::ranges::count_if(t.call.read_chunks, [](const session::ReadChunk& chunk) { return chunk.position > 0; }));
+  const size_t writes = t.call.header.write_chunks.size();
   if (ordinary <= 1 && writes <= 1) return PassIf(ordinary + writes > 0);
   if (c.state.habits[t.requester].takes_many_chunks) return Outcome::kPass;
   return c.Fail({.message = Text("An NFSv4 Call with ",

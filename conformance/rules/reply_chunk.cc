@@ -62,12 +62,12 @@ std::optional<uint32_t> ReplyThreshold(const Context& c) {
 }
 
 bool OffersReplyChunk(const Context& c) {
-  return CanCompareLists(c) && c.transaction->call_header.reply_chunk.has_value();
+  return CanCompareLists(c) && c.transaction->call.header.reply_chunk.has_value();
 }
 bool ReturnsReplyChunk(const Context& c) { return OffersReplyChunk(c) && c.message->header.reply_chunk.has_value(); }
 
 std::span<const Segment> Offered(const Context& c) {
-  return c.transaction->call_header.Of(*c.transaction->call_header.reply_chunk);
+  return c.transaction->call.header.Of(*c.transaction->call.header.reply_chunk);
 }
 std::span<const Segment> Returned(const Context& c) { return c.message->header.Of(*c.message->header.reply_chunk); }
 
@@ -177,7 +177,7 @@ Outcome ReplyChunkFillsInOrder(Context& c) {
 
 // REPLY-006: no Reply chunk in the Reply without one in the Call.
 Outcome NoInventedReplyChunk(Context& c) {
-  if (!CanCompareLists(c) || c.transaction->call_header.reply_chunk) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || c.transaction->call.header.reply_chunk) return Outcome::kNotApplicable;
   if (!c.message->header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "The Reply has a Reply chunk, the Call had none",
                  .expected = "no Reply chunk",

@@ -30,11 +30,11 @@ class Pairing : public nfs::Visitor {
  private:
   // Decides where the item is; true when its bytes are not in the stream.
   bool Find(const nfs::Item& item, ReplyItem& entry) {
-    const Header& call = t_.call_header;
-    const Header& reply = t_.reply_header;
+    const Header& call = t_.call.header;
+    const Header& reply = t_.reply.header;
     const uint64_t position = item.offset + shift_;
     const bool in_read_chunk = std::ranges::any_of(
-        t_.reply_read_chunks, [&](const session::ReadChunk& chunk) { return chunk.position == position; });
+        t_.reply.read_chunks, [&](const session::ReadChunk& chunk) { return chunk.position == position; });
     if (in_read_chunk) entry.place = ItemPlace::kReadChunk;
     if (next_ >= call.write_chunks.size() || next_ >= reply.write_chunks.size()) return in_read_chunk;
     entry.chunk = next_++;
@@ -79,12 +79,12 @@ bool ReplyItems::Uses(size_t chunk) const {
 
 ReplyItems PairItems(const Transaction& t) {
   ReplyItems out;
-  if (t.call_rpc.status != ParseStatus::kOk || t.call_rpc.opaque_arguments()) return out;
+  if (t.call.rpc.status != ParseStatus::kOk || t.call.rpc.opaque_arguments()) return out;
   const nfs::Eligibility eligibility = EligibilityOf(t);
   if (!eligibility.known) return out;
   out.eligible_results = eligibility.result_items;
   Pairing pairing(t, out);
-  out.walk = nfs::WalkReply(t.call_rpc, t.reply_rpc, t.reply.stream, t.reply.stream_length, pairing);
+  out.walk = nfs::WalkReply(t.call.rpc, t.reply.rpc, t.reply.stream, t.reply.stream_length, pairing);
   out.known = out.walk.status != ParseStatus::kUnsupported;
   out.complete = out.walk.status == ParseStatus::kOk && !pairing.full;
   return out;

@@ -85,7 +85,7 @@ Outcome CallbackNetid(Context& c) {
   const auto is_setclientid = [](const session::Operation& o) { return o.op == kOpSetclientid; };
   if (std::ranges::none_of(t.operations, is_setclientid)) return Outcome::kNotApplicable;
   CallbackAddress address;
-  (void)nfs::WalkCall(t.call_rpc, t.call.stream, t.call.stream_length, address);
+  (void)nfs::WalkCall(t.call.rpc, t.call.stream, t.call.stream_length, address);
   return JudgeAddress(c, address.found, t.requester, t.xid);
 }
 

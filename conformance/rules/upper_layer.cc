@@ -11,7 +11,7 @@ namespace stag::conformance {
 
 namespace {
 
-const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call_rpc; }
+const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call.rpc; }
 
 bool ReturnsData(const Header& h) {
   return std::ranges::any_of(h.write_chunks, [&](const Chunk& chunk) { return Sum(h, chunk) > 0; });
@@ -24,7 +24,7 @@ bool IsSideProtocol(uint32_t program) {
 
 // A successful Reply that moved data through a Write chunk though its procedure has no eligible result.
 Outcome JudgeResults(Context& c) {
-  if (!CanCompareLists(c) || c.message->header.write_chunks.empty() || !c.transaction->reply_rpc.success())
+  if (!CanCompareLists(c) || c.message->header.write_chunks.empty() || !c.transaction->reply.rpc.success())
     return Outcome::kNotApplicable;
   if (!ReturnsData(c.message->header)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
@@ -41,27 +41,27 @@ bool IsGssControl(const rpc::CallHeader& call) {
 }
 
 Outcome JudgeProtectedCall(Context& c, const Transaction& t) {
-  if (!IsProtected(t.call_rpc) || !HasLists(t.call_header)) return Outcome::kNotApplicable;
-  for (const rpcrdma::ReadSegment& read : t.call_header.reads)
+  if (!IsProtected(t.call.rpc) || !HasLists(t.call.header)) return Outcome::kNotApplicable;
+  for (const rpcrdma::ReadSegment& read : t.call.header.reads)
     if (read.position > 0)
       return c.Fail({.message = "A Call under RPCSEC_GSS integrity or privacy has a reduced argument",
                      .expected = "the whole payload inline or in a Position-zero chunk",
                      .actual = Text("a Read chunk at Position ", read.position),
                      .from = t.requester});
   const auto room = [](const Chunk& chunk) { return chunk.count > 0; };
-  if (std::ranges::any_of(t.call_header.write_chunks, room))
+  if (std::ranges::any_of(t.call.header.write_chunks, room))
     return c.Fail({.message = "A Call under RPCSEC_GSS integrity or privacy offers Write chunks",
                    .expected = "an empty Write list",
-                   .actual = Count(t.call_header.write_chunks.size(), "Write chunk"),
+                   .actual = Count(t.call.header.write_chunks.size(), "Write chunk"),
                    .severity = Severity::kWarning,
                    .from = t.requester});
   return Outcome::kPass;
 }
 
 Outcome JudgeGssControl(Context& c, const Transaction& t) {
-  if (!IsGssControl(t.call_rpc) || !HasLists(t.call_header)) return Outcome::kNotApplicable;
-  const bool reduced = !t.read_chunks.empty() && t.read_chunks.back().position > 0;
-  if (!reduced && t.call_header.write_chunks.empty()) return Outcome::kPass;
+  if (!IsGssControl(t.call.rpc) || !HasLists(t.call.header)) return Outcome::kNotApplicable;
+  const bool reduced = !t.call.read_chunks.empty() && t.call.read_chunks.back().position > 0;
+  if (!reduced && t.call.header.write_chunks.empty()) return Outcome::kPass;
   return c.Fail({.message = "An RPCSEC_GSS control message is reduced",
                  .expected = "no Read chunks but at Position 0, no Write list",
                  .actual = reduced ? "a Read chunk" : "a Write list",
@@ -108,7 +108,7 @@ Outcome ProtectedCallIsWhole(Context& c) {
   return JudgeProtectedCall(c, *c.transaction);
 }
 Outcome ProtectedLongCallIsWhole(Context& c) {
-  if (c.transaction->call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (c.transaction->call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return JudgeProtectedCall(c, *c.transaction);
 }
 
@@ -128,7 +128,7 @@ Outcome GssControlIsWhole(Context& c) {
   return JudgeGssControl(c, *c.transaction);
 }
 Outcome LongGssControlIsWhole(Context& c) {
-  if (c.transaction->call_header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (c.transaction->call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return JudgeGssControl(c, *c.transaction);
 }
 

@@ -17,7 +17,7 @@ std::string Name(size_t chunk) { return Text("Write chunk ", chunk + 1); }
 // Calls fn(index, offered, returned) for each chunk that both lists have; stops when it returns true.
 template <typename Fn>
 bool AnyPair(const Context& c, Fn fn) {
-  const Header& call = c.transaction->call_header;
+  const Header& call = c.transaction->call.header;
   const Header& reply = c.message->header;
   const size_t n = std::min(call.write_chunks.size(), reply.write_chunks.size());
   for (size_t i = 0; i < n; ++i)
@@ -26,17 +26,17 @@ bool AnyPair(const Context& c, Fn fn) {
 }
 
 bool HasWriteChunks(const Context& c) {
-  return CanCompareLists(c) && !c.transaction->call_header.write_chunks.empty() &&
+  return CanCompareLists(c) && !c.transaction->call.header.write_chunks.empty() &&
          !c.message->header.write_chunks.empty();
 }
 
 // The Reply's items with their chunks; only for replies to Calls with a Write list.
 std::optional<ReplyItems> Items(const Context& c) {
-  if (!HasWriteChunks(c) || !c.transaction->reply_rpc.success()) return std::nullopt;
+  if (!HasWriteChunks(c) || !c.transaction->reply.rpc.success()) return std::nullopt;
   return PairItems(*c.transaction);
 }
 
-const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call_rpc; }
+const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call.rpc; }
 bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version == 4; }
 
 // What the Call asks for, to judge the Write list it brings.
@@ -75,11 +75,11 @@ std::optional<CallView> ViewCall(const Context& c) {
 // WRLIST-001: the Reply returns as many chunks as the Call offered. Not flagged: RDMA_ERROR; Replies to Calls without a
 // list (WRLIST-020). draft-08 does not say it for RPC-level errors: a warning there.
 Outcome WriteListIsReturned(Context& c) {
-  if (!CanCompareLists(c) || c.transaction->call_header.write_chunks.empty()) return Outcome::kNotApplicable;
-  const size_t offered = c.transaction->call_header.write_chunks.size(),
+  if (!CanCompareLists(c) || c.transaction->call.header.write_chunks.empty()) return Outcome::kNotApplicable;
+  const size_t offered = c.transaction->call.header.write_chunks.size(),
                returned = c.message->header.write_chunks.size();
   if (offered == returned) return Outcome::kPass;
-  const bool rpc_error = c.transaction->reply_rpc.status == ParseStatus::kOk && !c.transaction->reply_rpc.success();
+  const bool rpc_error = c.transaction->reply.rpc.status == ParseStatus::kOk && !c.transaction->reply.rpc.success();
   return c.Fail(
       {.message = Text("The Reply returns ", Count(returned, "Write chunk"), " where the Call offered ", offered),
        .expected = Count(offered, "Write chunk"),
@@ -169,7 +169,7 @@ Outcome SegmentsFillInOrder(Context& c) {
 // WRLIST-006: the returned length is the item's. Padding counted in is what draft-08 section 3.7 does: no finding
 // there. Without the upper layer, the sum should at least stand somewhere in the Reply: a note when it does not.
 Outcome ChunkLengthIsItemLength(Context& c) {
-  if (!HasWriteChunks(c) || !c.transaction->reply_rpc.success()) return Outcome::kNotApplicable;
+  if (!HasWriteChunks(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
   if (CallOf(c).opaque_arguments()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   if (const auto items = Items(c); items && items->known) {
@@ -189,7 +189,7 @@ Outcome ChunkLengthIsItemLength(Context& c) {
     const uint64_t sum = Sum(c.message->header, chunk);
     if (sum == 0) continue;
     bool found = false;
-    for (uint64_t at = t.reply_rpc.length; !found && at + 4 <= t.reply.stream.size(); at += 4)
+    for (uint64_t at = t.reply.rpc.length; !found && at + 4 <= t.reply.stream.size(); at += 4)
       found = *WordAt(t.reply.stream, at) == sum;
     if (!found)
       return c.Fail({.message = Text("A Write chunk returns ", sum, " bytes, a count that the Reply does not hold"),
@@ -208,9 +208,9 @@ Outcome NoPaddingWritten(Context& c) {
   const Transaction& t = *c.transaction;
   for (const ReplyItem& item : items->items()) {
     if (item.place != ItemPlace::kChunk || item.length % 4 == 0) continue;
-    const Chunk& offered = t.call_header.write_chunks[item.chunk];
+    const Chunk& offered = t.call.header.write_chunks[item.chunk];
     uint64_t written = 0;
-    for (uint32_t i = 0; i < offered.count; ++i) written += t.segments[t.SegmentIndex(offered, i)].moved.total();
+    for (uint32_t i = 0; i < offered.count; ++i) written += t.call.segments[t.SegmentIndex(offered, i)].moved.total();
     if (written <= item.length || written > RoundUp4(item.length)) continue;
     return c.Fail({.message = Text("Padding was written to ", Name(item.chunk)),
                    .expected = Text(item.length, " bytes written"),
@@ -225,8 +225,8 @@ Outcome UnusedChunkIsEmpty(Context& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const Header& reply = c.message->header;
-  if (t.reply_rpc.status != ParseStatus::kOk) return Undecoded(c);
-  if (!t.reply_rpc.success()) {
+  if (t.reply.rpc.status != ParseStatus::kOk) return Undecoded(c);
+  if (!t.reply.rpc.success()) {
     for (size_t i = 0; i < reply.write_chunks.size(); ++i)
       if (Sum(reply, reply.write_chunks[i]) > 0)
         return c.Fail({.message = Text("An RPC error returns ", Name(i), " with data"),
@@ -256,7 +256,8 @@ Outcome SegmentsWereWritten(Context& c) {
   uint64_t length = 0;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
     for (uint32_t s = 0; s < std::min(call.size(), reply.size()); ++s) {
-      if (reply[s].length == 0 || !t.segments[t.SegmentIndex(t.call_header.write_chunks[i], s)].moved.empty()) continue;
+      if (reply[s].length == 0 || !t.call.segments[t.SegmentIndex(t.call.header.write_chunks[i], s)].moved.empty())
+        continue;
       return chunk = i, segment = s, length = reply[s].length, true;
     }
     return false;
@@ -277,7 +278,7 @@ Outcome BytesWereWritten(Context& c) {
   uint64_t length = 0, written = 0;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
     for (uint32_t s = 0; s < std::min(call.size(), reply.size()); ++s) {
-      const session::SegmentRecord& record = t.segments[t.SegmentIndex(t.call_header.write_chunks[i], s)];
+      const session::SegmentRecord& record = t.call.segments[t.SegmentIndex(t.call.header.write_chunks[i], s)];
       // A length over the offer is WRLIST-004; draft-08 reports padding that is not transferred.
       const uint64_t reported = std::min<uint64_t>(reply[s].length, call[s].length);
       const uint64_t slack = c.legacy() ? 3 : 0;
@@ -420,12 +421,12 @@ Outcome WritesPrecedeReply(Context& c) {
   return c.Fail({.message = "An RDMA Write to a Call's memory follows the Reply",
                  .expected = "all RDMA Writes before the Reply's Send",
                  .actual = Text("handle ", Hex{c.event->handle}, ", after the Reply"),
-                 .frames = {op.transaction->reply_frame.number}});
+                 .frames = {op.transaction->reply.frame.number}});
 }
 
 // WRLIST-020: no Write list in the Reply without one in the Call.
 Outcome NoInventedWriteList(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->call_header.write_chunks.empty()) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || !c.transaction->call.header.write_chunks.empty()) return Outcome::kNotApplicable;
   if (c.message->header.write_chunks.empty()) return Outcome::kPass;
   return c.Fail({.message = "The Reply has a Write list, the Call had none",
                  .expected = "an empty Write list",

@@ -180,15 +180,18 @@ void PutArray(const Header& header, const Chunk& chunk, Writer& w) {
 }  // namespace
 
 void Header::Clear() {
-  // Keep the storage of the lists; everything else goes back to its default.
-  Header fresh;
-  fresh.reads.swap(reads);
-  fresh.write_chunks.swap(write_chunks);
-  fresh.segments.swap(segments);
-  fresh.reads.clear();
-  fresh.write_chunks.clear();
-  fresh.segments.clear();
-  *this = std::move(fresh);
+  status = ParseStatus::kMalformed;
+  defect = Defect::kNone;
+  words = 0;
+  defect_offset = length = bad_discriminator = 0;
+  xid = vers = credit = proc = 0;
+  align = thresh = 0;
+  err = vers_low = vers_high = 0;
+  error_range = false;
+  reads.clear();
+  write_chunks.clear();
+  reply_chunk.reset();
+  segments.clear();
 }
 
 ParseStatus Decode(Bytes bytes, uint64_t length, Header& header) { return Decoder(bytes, length, header).Run(); }

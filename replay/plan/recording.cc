@@ -23,9 +23,9 @@ std::string_view Describe(session::RebuildDefect defect) {
 
 // The capture cut the Call before anything could be learnt of it.
 bool IsCut(const Transaction& t) {
-  const rpcrdma::Header& header = t.call_header;
+  const rpcrdma::Header& header = t.call.header;
   if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
-  return t.call_send_missing && header.proc != rpcrdma::kNomsg && t.call_rpc.words < 2;
+  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
 }
 
 uint64_t Sum(std::span<const rpcrdma::Segment> segments) {
@@ -89,28 +89,28 @@ void Recorder::OnTransaction(const session::Connection& connection, const Transa
   rpc.serial = t.serial;
   rpc.backward = t.backward;
   rpc.outcome = t.outcome;
-  rpc.call_frame = t.call_frame;
-  rpc.reply_frame = t.reply_frame;
+  rpc.call_frame = t.call.frame;
+  rpc.reply_frame = t.reply.frame;
   rpc.call = Take(t, t.call);
   rpc.call.present = true;
   rpc.reply = Take(t, t.reply);
-  rpc.known = t.call_rpc.words >= 6;
+  rpc.known = t.call.rpc.words >= 6;
   if (rpc.known) {
-    rpc.program = t.call_rpc.program;
-    rpc.version = t.call_rpc.version;
-    rpc.procedure = t.call_rpc.procedure;
+    rpc.program = t.call.rpc.program;
+    rpc.version = t.call.rpc.version;
+    rpc.procedure = t.call.rpc.procedure;
   }
-  rpc.credits = t.call_header.credit;
-  rpc.call_form = t.call_form;
-  rpc.reply_form = t.reply_form;
+  rpc.credits = t.call.header.credit;
+  rpc.call_form = t.call.form;
+  rpc.reply_form = t.reply.form;
 
-  const rpcrdma::Header& call = t.call_header;
-  const rpcrdma::Header& reply = t.reply_header;
+  const rpcrdma::Header& call = t.call.header;
+  const rpcrdma::Header& reply = t.reply.header;
   if (call.status == ParseStatus::kMalformed) rpc.call.missing = "its transport header is malformed";
   if (call.status == ParseStatus::kUnsupported) rpc.call.missing = "its RPC-over-RDMA version is not 1";
   if (call.status != ParseStatus::kOk) rpc.call.bytes = {};
   read_chunks_.clear();
-  for (const session::ReadChunk& chunk : t.read_chunks)
+  for (const session::ReadChunk& chunk : t.call.read_chunks)
     read_chunks_.push_back({chunk.position, static_cast<uint32_t>(chunk.segments.size()), chunk.length});
   rpc.read_chunks = recording_.store->Keep(read_chunks_);
   const bool lists = t.reply.present && reply.status == ParseStatus::kOk;
@@ -125,10 +125,10 @@ void Recorder::OnTransaction(const session::Connection& connection, const Transa
         Describe(call, *call.reply_chunk, reply, lists && reply.reply_chunk ? &*reply.reply_chunk : nullptr);
 
   if (rpc.reply_form == session::ReplyForm::kError) rpc.rdma_error = reply.err;
-  rpc.replied = t.reply.present && t.reply_rpc.status == ParseStatus::kOk;
+  rpc.replied = t.reply.present && t.reply.rpc.status == ParseStatus::kOk;
   if (rpc.replied) {
-    rpc.denied = t.reply_rpc.reply_stat == rpc::kDenied;
-    rpc.accept_stat = t.reply_rpc.accept_stat;
+    rpc.denied = t.reply.rpc.reply_stat == rpc::kDenied;
+    rpc.accept_stat = t.reply.rpc.accept_stat;
     rpc.has_status = t.reply.walk.has_status;
     rpc.status = t.reply.walk.nfs_status;
   }

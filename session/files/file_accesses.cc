@@ -12,7 +12,7 @@ void FileAccesses::Collect(const Transaction& t) {
   current_at_.clear();
   files_.assign(1, File{});
   current_ = saved_ = 0;
-  const rpc::CallHeader& call = t.call_rpc;
+  const rpc::CallHeader& call = t.call.rpc;
   if (call.words < 6 || call.opaque_arguments()) return;
   if (call.program != nfs::kNfsProgram && call.program != nfs::kMountProgram) return;
   compound_ = call.program == nfs::kNfsProgram && call.version == 4;
@@ -23,7 +23,7 @@ void FileAccesses::Collect(const Transaction& t) {
   if (t.reply.present) {
     payload_ = &t.reply;
     next_item_ = 0;
-    nfs::WalkReply(call, t.reply_rpc, t.reply.stream, t.reply.stream_length, *this);
+    nfs::WalkReply(call, t.reply.rpc, t.reply.stream, t.reply.stream_length, *this);
   }
   payload_ = nullptr;
 
@@ -42,9 +42,9 @@ void FileAccesses::Collect(const Transaction& t) {
 
 // The server refused the operation: nothing was read or written.
 bool FileAccesses::Failed(const Transaction& t, const Access& found) const {
-  if (t.reply_form == ReplyForm::kError) return true;
+  if (t.reply.form == ReplyForm::kError) return true;
   if (!t.reply.present) return false;
-  if (t.reply_rpc.status == ParseStatus::kOk && !t.reply_rpc.success()) return true;
+  if (t.reply.rpc.status == ParseStatus::kOk && !t.reply.rpc.success()) return true;
   if (!compound_) return t.reply.walk.has_status && t.reply.walk.nfs_status != 0;
   if (found.op_index >= t.operations.size()) return false;
   const Operation& operation = t.operations[found.op_index];

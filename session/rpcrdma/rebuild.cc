@@ -173,8 +173,8 @@ bool WalksExactly(const rpc::CallHeader& header, const std::vector<std::byte>& s
 
 void RemoveMsgpPadding(Transaction& transaction) {
   Payload& call = transaction.call;
-  const rpcrdma::Header& header = transaction.call_header;
-  if (WalksExactly(transaction.call_rpc, call.stream)) return;
+  const rpcrdma::Header& header = transaction.call.header;
+  if (WalksExactly(transaction.call.rpc, call.stream)) return;
   constexpr uint32_t kMaxItems = 16;
   // The origin of "current position" is not fixed by the document: the payload's start, or the Send's.
   for (const uint64_t base : {uint64_t{0}, uint64_t{header.length}}) {
@@ -190,7 +190,7 @@ void RemoveMsgpPadding(Transaction& transaction) {
       if (WalksExactly(rpc::DecodeCall(stream, stream.size()), stream)) {
         call.stream = std::move(stream);
         call.stream_length = call.stream.size();
-        transaction.call_rpc = rpc::DecodeCall(call.stream, call.stream_length);
+        transaction.call.rpc = rpc::DecodeCall(call.stream, call.stream_length);
         return;
       }
     }
@@ -207,8 +207,8 @@ class WriteChunkVisitor : public nfs::Visitor {
     DataItem out;
     out.item = item;
     out.unreduced_offset = item.offset + shift_;
-    const rpcrdma::Header& call = transaction_.call_header;
-    const rpcrdma::Header& reply = transaction_.reply_header;
+    const rpcrdma::Header& call = transaction_.call.header;
+    const rpcrdma::Header& reply = transaction_.reply.header;
     if (next_ < std::min(call.write_chunks.size(), reply.write_chunks.size())) {
       const size_t index = next_++;
       const uint64_t returned = Returned(reply, reply.write_chunks[index]);
@@ -243,7 +243,7 @@ class WriteChunkVisitor : public nfs::Visitor {
   }
   // Chunks with data that no item was paired with.
   bool LeftOver() const {
-    const rpcrdma::Header& reply = transaction_.reply_header;
+    const rpcrdma::Header& reply = transaction_.reply.header;
     for (size_t i = next_; i < reply.write_chunks.size(); ++i)
       if (Returned(reply, reply.write_chunks[i]) > 0) return true;
     return false;
@@ -251,10 +251,10 @@ class WriteChunkVisitor : public nfs::Visitor {
 
  private:
   bool ChunkCaptured(size_t index, uint64_t length) const {
-    const rpcrdma::Chunk& offered = transaction_.call_header.write_chunks[index];
-    const auto returned = transaction_.reply_header.Of(transaction_.reply_header.write_chunks[index]);
+    const rpcrdma::Chunk& offered = transaction_.call.header.write_chunks[index];
+    const auto returned = transaction_.reply.header.Of(transaction_.reply.header.write_chunks[index]);
     for (uint32_t i = 0; i < offered.count && i < returned.size() && length > 0; ++i) {
-      const SegmentRecord& record = transaction_.segments[transaction_.SegmentIndex(offered, i)];
+      const SegmentRecord& record = transaction_.call.segments[transaction_.SegmentIndex(offered, i)];
       const uint64_t n = std::min<uint64_t>(length, returned[i].length);
       if (!record.captured.Covers(0, n)) return false;
       length -= n;
@@ -275,8 +275,8 @@ void InsertWriteChunks(Transaction& transaction, Payload& payload) {
     if (!item.reduced) continue;
     AddPiece(payload, Piece::Source::kStream, 0, cursor, item.item.offset - cursor);
     cursor = item.item.offset;
-    const rpcrdma::Chunk& offered = transaction.call_header.write_chunks[item.chunk];
-    const auto returned = transaction.reply_header.Of(transaction.reply_header.write_chunks[item.chunk]);
+    const rpcrdma::Chunk& offered = transaction.call.header.write_chunks[item.chunk];
+    const auto returned = transaction.reply.header.Of(transaction.reply.header.write_chunks[item.chunk]);
     uint64_t left = item.item.length;
     for (uint32_t i = 0; i < offered.count && i < returned.size(); ++i) {
       const uint64_t n = std::min<uint64_t>(left, returned[i].length);
@@ -295,19 +295,19 @@ void TakeReplyChunk(Transaction& transaction) {
   Payload& reply = transaction.reply;
   reply.stream.clear();
   reply.stream_length = 0;
-  const auto& offered = transaction.call_header.reply_chunk;
-  const auto& returned = transaction.reply_header.reply_chunk;
+  const auto& offered = transaction.call.header.reply_chunk;
+  const auto& returned = transaction.reply.header.reply_chunk;
   if (!offered || !returned) {
     reply.present = false;
     return;
   }
-  const auto lengths = transaction.reply_header.Of(*returned);
+  const auto lengths = transaction.reply.header.Of(*returned);
   for (uint32_t i = 0; i < lengths.size(); ++i) {
     if (i >= offered->count) {
       if (lengths[i].length > 0) reply.stream_length += lengths[i].length;  // memory that was never offered
       continue;
     }
-    (void)AppendToStream(transaction.segments[transaction.SegmentIndex(*offered, i)], lengths[i].length, reply);
+    (void)AppendToStream(transaction.call.segments[transaction.SegmentIndex(*offered, i)], lengths[i].length, reply);
   }
   if (reply.stream_length == 0) reply.present = false;
 }
@@ -350,56 +350,57 @@ void RebuildCall(Transaction& transaction) {
   Start(call);
   transaction.operations.clear();
   // Lists that are cut or broken may go on: nothing is rebuilt from a part of them.
-  if (transaction.call_header.status != ParseStatus::kOk) {
+  if (transaction.call.header.status != ParseStatus::kOk) {
     call.present = false;
     return;
   }
-  if (transaction.call_header.proc == rpcrdma::kNomsg)
-    TakePositionZero(transaction.read_chunks, transaction.segments, call);
+  if (transaction.call.header.proc == rpcrdma::kNomsg)
+    TakePositionZero(transaction.call.read_chunks, transaction.call.segments, call);
   if (call.stream_length == 0) call.present = false;
-  transaction.call_rpc = rpc::DecodeCall(call.stream, call.stream_length);
+  transaction.call.rpc = rpc::DecodeCall(call.stream, call.stream_length);
   if (!call.present) return;
 
-  if (transaction.call_form == CallForm::kMsgp && StreamComplete(call) && transaction.call_header.thresh > 0)
+  if (transaction.call.form == CallForm::kMsgp && StreamComplete(call) && transaction.call.header.thresh > 0)
     RemoveMsgpPadding(transaction);
-  ReadChunkVisitor visitor(transaction.read_chunks, transaction.segments, call, transaction.operations, true);
-  call.walk = nfs::WalkCall(transaction.call_rpc, call.stream, call.stream_length, visitor);
-  if (call.defect == RebuildDefect::kNone) InsertReadChunks(transaction.read_chunks, transaction.segments, call);
+  ReadChunkVisitor visitor(transaction.call.read_chunks, transaction.call.segments, call, transaction.operations, true);
+  call.walk = nfs::WalkCall(transaction.call.rpc, call.stream, call.stream_length, visitor);
+  if (call.defect == RebuildDefect::kNone)
+    InsertReadChunks(transaction.call.read_chunks, transaction.call.segments, call);
 }
 
 void RebuildReply(Transaction& transaction) {
   Payload& reply = transaction.reply;
   Start(reply);
-  const rpcrdma::Header& header = transaction.reply_header;
+  const rpcrdma::Header& header = transaction.reply.header;
   if (header.status != ParseStatus::kOk) {
     reply.present = false;
     return;
   }
-  const bool read_list = !transaction.reply_read_chunks.empty();
+  const bool read_list = !transaction.reply.read_chunks.empty();
   if (header.proc == rpcrdma::kNomsg) {
     if (read_list) {
-      TakePositionZero(transaction.reply_read_chunks, transaction.reply_segments, reply);
+      TakePositionZero(transaction.reply.read_chunks, transaction.reply.segments, reply);
     } else {
       TakeReplyChunk(transaction);
     }
   }
   if (reply.stream_length == 0) reply.present = false;
-  transaction.reply_rpc = rpc::DecodeReply(reply.stream, reply.stream_length);
+  transaction.reply.rpc = rpc::DecodeReply(reply.stream, reply.stream_length);
   if (!reply.present) return;
 
   if (read_list) {
-    ReadChunkVisitor visitor(transaction.reply_read_chunks, transaction.reply_segments, reply, transaction.operations,
+    ReadChunkVisitor visitor(transaction.reply.read_chunks, transaction.reply.segments, reply, transaction.operations,
                              false);
     reply.walk =
-        nfs::WalkReply(transaction.call_rpc, transaction.reply_rpc, reply.stream, reply.stream_length, visitor);
-    InsertReadChunks(transaction.reply_read_chunks, transaction.reply_segments, reply);
+        nfs::WalkReply(transaction.call.rpc, transaction.reply.rpc, reply.stream, reply.stream_length, visitor);
+    InsertReadChunks(transaction.reply.read_chunks, transaction.reply.segments, reply);
     return;
   }
   WriteChunkVisitor visitor(transaction, reply);
-  reply.walk = nfs::WalkReply(transaction.call_rpc, transaction.reply_rpc, reply.stream, reply.stream_length, visitor);
+  reply.walk = nfs::WalkReply(transaction.call.rpc, transaction.reply.rpc, reply.stream, reply.stream_length, visitor);
   if (visitor.LeftOver() && reply.defect == RebuildDefect::kNone)
     reply.defect =
-        transaction.call_rpc.status == ParseStatus::kOk ? RebuildDefect::kUndecodable : RebuildDefect::kNoCall;
+        transaction.call.rpc.status == ParseStatus::kOk ? RebuildDefect::kUndecodable : RebuildDefect::kNoCall;
   if (reply.defect == RebuildDefect::kNone) InsertWriteChunks(transaction, reply);
 }
 

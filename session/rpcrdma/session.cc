@@ -100,8 +100,9 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
   connection.lossy = connection.disturbed = true;
   connection.credits[0].known = connection.credits[1].known = false;
   // Those that are older were there at the last one, too.
-  for (Live* live = state.live.newest(); live && live->serial > state.gap_serial; live = live->previous)
-    live->disturbed = true;
+  for (TransactionEntry* entry = state.live.newest(); entry && entry->serial > state.gap_serial;
+       entry = entry->previous)
+    entry->disturbed = true;
   state.gap_serial = serial;
   Notify([&](Observer& o) { o.OnGap(connection, event); });
 }
@@ -116,59 +117,59 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
     connection.counters[state.early.event.from].send_bytes += state.early.event.length;
   }
   FlushEarly(state);
-  while (Live* live = state.live.oldest())
-    End(state, *live, live->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : live->outcome);
+  while (TransactionEntry* entry = state.live.oldest())
+    End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
   connection.closed = true;
   connection.close_reason = event.close_reason;
   connection.close_frame = event.frame;
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
-  while (Live* live = state.retired.oldest()) Forget(state, *live);
+  while (TransactionEntry* entry = state.retired.oldest()) Forget(state, *entry);
   last = nullptr;
   connections.erase(connection.info.id);
 }
 
 // --- The end of transactions
 
-void Session::Impl::End(ConnectionState& state, Live& live, Outcome outcome) {
+void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome outcome) {
   Connection& connection = state.connection;
-  if (live.outstanding_at >= 0 && connection.credits[live.requester].outstanding > 0)
-    --connection.credits[live.requester].outstanding;
-  Unlist(state.outstanding[live.requester], live.outstanding_at);
-  Unlist(state.reading[live.requester], live.reading_at);
-  live.outcome = outcome;
-  CompleteCall(state, live);
-  if (!live.reply_read_chunks.empty()) RebuildReply(live);  // with what the requester has read meanwhile
+  if (entry.outstanding_at >= 0 && connection.credits[entry.requester].outstanding > 0)
+    --connection.credits[entry.requester].outstanding;
+  Unlist(state.outstanding[entry.requester], entry.outstanding_at);
+  Unlist(state.reading[entry.requester], entry.reading_at);
+  entry.outcome = outcome;
+  CompleteCall(state, entry);
+  if (!entry.reply.read_chunks.empty()) RebuildReply(entry);  // with what the requester has read meanwhile
   ++stats.transactions;
   if (outcome == Outcome::kEvicted) {
     ++stats.evicted_transactions;
     ++connection.evicted_transactions;
-    connection.credits[live.requester].known = false;
+    connection.credits[entry.requester].known = false;
   }
-  Notify([&](Observer& o) { o.OnTransaction(connection, live); });
+  Notify([&](Observer& o) { o.OnTransaction(connection, entry); });
   if (connection.credits[0].outstanding == 0 && connection.credits[1].outstanding == 0) connection.disturbed = false;
 
-  state.live.Remove(&live);
-  ledger.Retire(&live);
-  state.retired.Push(&live);
-  if (live.segments.size() > kMaxRetiredSegments) Forget(state, live);
+  state.live.Remove(&entry);
+  pool.Retire(&entry);
+  state.retired.Push(&entry);
+  if (entry.call.segments.size() > kMaxRetiredSegments) Forget(state, entry);
   if (state.retired.size() > kRetired) Forget(state, *state.retired.oldest());
-  if (ledger.retired() > kRetiredInAll) {
-    Live* oldest = ledger.oldest_retired();
+  if (pool.retired() > kRetiredInAll) {
+    TransactionEntry* oldest = pool.oldest_retired();
     Forget(*connections.find(oldest->connection)->second, *oldest);
   }
 }
 
-void Session::Impl::Forget(ConnectionState& state, Live& live) {
-  state.retired.Remove(&live);
-  Unregister(state, live, live.requester, false);
-  Unregister(state, live, Side(1 - live.requester), true);
-  ledger.Recycle(&live);
+void Session::Impl::Forget(ConnectionState& state, TransactionEntry& entry) {
+  state.retired.Remove(&entry);
+  Unregister(state, entry, entry.requester, false);
+  Unregister(state, entry, Side(1 - entry.requester), true);
+  pool.Recycle(&entry);
 }
 
-void Session::Impl::MakeRoom(uint64_t bytes, const Live* except) {
-  while (ledger.used() + bytes + connections.size() * kConnectionCost > options.memory_limit) {
-    Live* oldest = ledger.oldest();
+void Session::Impl::MakeRoom(uint64_t bytes, const TransactionEntry* except) {
+  while (pool.used() + bytes + connections.size() * kConnectionCost > options.memory_limit) {
+    TransactionEntry* oldest = pool.oldest();
     if (oldest == except && oldest) oldest = oldest->newer;
     if (!oldest) return;
     const auto it = connections.find(oldest->connection);

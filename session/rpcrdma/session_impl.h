@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "session/rpcrdma/live.h"
 #include "session/rpcrdma/multi_map.h"
 #include "session/rpcrdma/session.h"
+#include "session/rpcrdma/transaction_pool.h"
 
 namespace stag::session {
 
@@ -20,9 +20,9 @@ inline constexpr uint64_t kTransactionCost = 2048;
 inline constexpr uint64_t kSegmentCost = sizeof(SegmentRecord) + 96;  // with its places in the header and in the tables
 
 struct SegmentRef {
-  Live* live = nullptr;
+  TransactionEntry* entry = nullptr;
   uint32_t index = 0;
-  bool of_reply = false;  // in Transaction::reply_segments (legacy)
+  bool of_reply = false;  // in Transaction::reply (legacy)
 };
 
 // A reply that came before its Call, with its bytes.
@@ -36,8 +36,9 @@ struct EarlyReply {
 
 struct ConnectionState {
   Connection connection;
-  std::array<MultiMap<Live*>, 2> outstanding;  // by requesting side: xid
-  std::array<MultiMap<Live*>, 2> reading;      // legacy replies whose Read list waits for RDMA_DONE, by requesting side
+  std::array<MultiMap<TransactionEntry*>, 2> outstanding;  // by requesting side: xid
+  std::array<MultiMap<TransactionEntry*>, 2>
+      reading;                                 // legacy replies whose Read list waits for RDMA_DONE, by requesting side
   std::array<MultiMap<SegmentRef>, 2> memory;  // by owning side: handle
   EarlyReply early;
   SegmentRef last_hit;      // the segment that the previous RDMA packet touched ...
@@ -81,23 +82,23 @@ struct Session::Impl {
   bool ShowsNoCall(const ConnectionState& state) const;
   void FlushEarly(ConnectionState& state);
 
-  void CompleteCall(ConnectionState& state, Live& live);
+  void CompleteCall(ConnectionState& state, TransactionEntry& entry);
   void TakeGrant(CreditState& credits, bool ends_call) const;
-  void TakeReply(Live& live, const fabric::Event& event);
+  void TakeReply(TransactionEntry& entry, const fabric::Event& event);
   void TakeReadList(const rpcrdma::Header& header, const std::vector<ReadChunk>& chunks,
                     std::vector<SegmentRecord>& records) const;
-  void End(ConnectionState& state, Live& live, Outcome outcome);
-  void Forget(ConnectionState& state, Live& live);
-  void Register(ConnectionState& state, Live& live, Side owner, bool of_reply);
-  void Unregister(ConnectionState& state, Live& live, Side owner, bool of_reply);
+  void End(ConnectionState& state, TransactionEntry& entry, Outcome outcome);
+  void Forget(ConnectionState& state, TransactionEntry& entry);
+  void Register(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);
+  void Unregister(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);
   SegmentRef Lookup(ConnectionState& state, Side owner, const fabric::Event& event, bool& gave_up);
-  void Store(Live& live, SegmentRecord& record, uint64_t at, Bytes bytes);
-  void MakeRoom(uint64_t bytes, const Live* except);
+  void Store(TransactionEntry& entry, SegmentRecord& record, uint64_t at, Bytes bytes);
+  void MakeRoom(uint64_t bytes, const TransactionEntry* except);
 
   SessionOptions options;
   std::vector<Observer*> observers;
   SessionStats stats;
-  Ledger ledger;
+  TransactionPool pool;
   std::unordered_map<ConnectionId, std::unique_ptr<ConnectionState>> connections;
   ConnectionState* last = nullptr;
   Message message;

@@ -97,7 +97,7 @@ Role Session::Impl::RoleOf(const ConnectionState& state) const {
     if (type == rpc::kReply) return Role::kReply;
   }
   // No message type to read: what is outstanding tells, then who speaks.
-  if (state.outstanding[1 - message.from].Find(header.xid, [](Live*) { return true; })) return Role::kReply;
+  if (state.outstanding[1 - message.from].Find(header.xid, [](TransactionEntry*) { return true; })) return Role::kReply;
   if (header.proc == rpcrdma::kNomsg && header.status == ParseStatus::kOk) {
     if (!header.reads.empty()) return Role::kCall;
     if (header.reply_chunk && !(connection.client_known && connection.client == message.from)) return Role::kReply;
@@ -160,9 +160,9 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   const Side requester = message.from;
   const Header& header = message.header;
 
-  Live* previous = nullptr;
+  TransactionEntry* previous = nullptr;
   for (auto* table : {&state.outstanding[requester], &state.reading[requester]}) {
-    table->Find(header.xid, [&](Live* live) { return previous = live, true; });
+    table->Find(header.xid, [&](TransactionEntry* entry) { return previous = entry, true; });
     if (!previous) continue;
     message.repeated = message.repeated || previous->outcome == Outcome::kOutstanding;
     End(state, *previous, previous->outcome == Outcome::kOutstanding ? Outcome::kReissued : previous->outcome);
@@ -174,34 +174,34 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   const uint64_t cost =
       kTransactionCost + message.payload.size() + kSegmentCost * (header.reads.size() + header.segments.size());
   MakeRoom(cost, nullptr);
-  Live& live = *ledger.Open();
-  ledger.Charge(&live, cost);
-  state.live.Push(&live);
-  live.connection = connection.info.id;
-  live.serial = ++serial;
-  live.xid = header.xid;
-  live.requester = requester;
-  live.backward = connection.client_known && requester != connection.client;
-  live.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
-  live.call_frame = event.frame;
-  live.call_first_frame = event.first_frame;
-  live.call_header = header;
-  live.call_send_length = event.length;
-  live.call_send_missing = event.missing != fabric::Missing::kNothing;
+  TransactionEntry& entry = *pool.Open();
+  pool.Charge(&entry, cost);
+  state.live.Push(&entry);
+  entry.connection = connection.info.id;
+  entry.serial = ++serial;
+  entry.xid = header.xid;
+  entry.requester = requester;
+  entry.backward = connection.client_known && requester != connection.client;
+  entry.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
+  entry.call.frame = event.frame;
+  entry.call.first_frame = event.first_frame;
+  entry.call.header = header;
+  entry.call.send_length = event.length;
+  entry.call.send_missing = event.missing != fabric::Missing::kNothing;
 
-  GroupReadChunks(header.reads, live.read_chunks);
-  const bool reduced = !live.read_chunks.empty() && live.read_chunks.back().position > 0;
-  live.call_form = header.proc == rpcrdma::kMsgp    ? CallForm::kMsgp
-                   : header.proc == rpcrdma::kNomsg ? (reduced ? CallForm::kLongChunked : CallForm::kLong)
-                   : reduced                        ? CallForm::kChunked
-                                                    : CallForm::kShort;
+  GroupReadChunks(header.reads, entry.call.read_chunks);
+  const bool reduced = !entry.call.read_chunks.empty() && entry.call.read_chunks.back().position > 0;
+  entry.call.form = header.proc == rpcrdma::kMsgp    ? CallForm::kMsgp
+                    : header.proc == rpcrdma::kNomsg ? (reduced ? CallForm::kLongChunked : CallForm::kLong)
+                    : reduced                        ? CallForm::kChunked
+                                                     : CallForm::kShort;
 
-  ledger.Resize(live.segments, header.reads.size() + header.segments.size());
-  TakeReadList(header, live.read_chunks, live.segments);
-  for (const rpcrdma::ReadSegment& read : header.reads) live.read_missing += read.target.length;
+  pool.Resize(entry.call.segments, header.reads.size() + header.segments.size());
+  TakeReadList(header, entry.call.read_chunks, entry.call.segments);
+  for (const rpcrdma::ReadSegment& read : header.reads) entry.read_missing += read.target.length;
   const auto add_chunk = [&](const rpcrdma::Chunk& chunk, ListKind list, uint32_t number) {
     for (uint32_t i = 0; i < chunk.count; ++i) {
-      SegmentRecord& record = live.segments[live.SegmentIndex(chunk, i)];
+      SegmentRecord& record = entry.call.segments[entry.SegmentIndex(chunk, i)];
       record.segment = header.segments[chunk.first + i];
       record.list = list;
       record.chunk = number;
@@ -212,22 +212,22 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (header.reply_chunk) add_chunk(*header.reply_chunk, ListKind::kReplyChunk, 0);
 
   if (header.proc == rpcrdma::kMsg || header.proc == rpcrdma::kMsgp) {
-    live.call.stream.assign(message.payload.begin(), message.payload.end());
-    live.call.stream_length = message.payload_length + LostTail(event);
-    live.call_rpc = rpc::DecodeCall(live.call.stream, live.call.stream_length);
+    entry.call.stream.assign(message.payload.begin(), message.payload.end());
+    entry.call.stream_length = message.payload_length + LostTail(event);
+    entry.call.rpc = rpc::DecodeCall(entry.call.stream, entry.call.stream_length);
   }
-  live.outstanding_at = state.outstanding[requester].Insert(header.xid, &live);
-  Register(state, live, requester, false);
+  entry.outstanding_at = state.outstanding[requester].Insert(header.xid, &entry);
+  Register(state, entry, requester, false);
   ++connection.calls;
-  if (live.backward) ++connection.backward_calls;
+  if (entry.backward) ++connection.backward_calls;
 
   CreditState& credits = connection.credits[requester];
   const bool first = !credits.requested.any && !credits.granted.any;
   if (first && connection.setup_seen && !connection.lossy && !connection.unclear_messages)
     credits.StartCounting(1);  // RFC 8166 section 3.3.3
-  Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
+  Notify([&](Observer& o) { o.OnMessage(connection, message, &entry); });
   credits.OnCall(header.credit);
-  if (live.read_missing == 0) CompleteCall(state, live);
+  if (entry.read_missing == 0) CompleteCall(state, entry);
 
   if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
 }
@@ -246,49 +246,49 @@ void Session::Impl::TakeReadList(const Header& header, const std::vector<ReadChu
     for (uint32_t index : chunks[c].segments) records[index].chunk = c;
 }
 
-void Session::Impl::CompleteCall(ConnectionState& state, Live& live) {
-  if (live.call_ready) return;
-  live.call_ready = true;
-  const uint64_t before = live.call.stream.size();
-  RebuildCall(live);
-  ledger.Charge(&live, live.call.stream.size() - std::min<uint64_t>(before, live.call.stream.size()));
-  Notify([&](Observer& o) { o.OnCallComplete(state.connection, live); });
+void Session::Impl::CompleteCall(ConnectionState& state, TransactionEntry& entry) {
+  if (entry.call.ready) return;
+  entry.call.ready = true;
+  const uint64_t before = entry.call.stream.size();
+  RebuildCall(entry);
+  pool.Charge(&entry, entry.call.stream.size() - std::min<uint64_t>(before, entry.call.stream.size()));
+  Notify([&](Observer& o) { o.OnCallComplete(state.connection, entry); });
 }
 
 void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   const Side requester = Side(1 - message.from);
-  Live* found = nullptr;
-  state.outstanding[requester].Find(message.header.xid, [&](Live* live) { return found = live, true; });
+  TransactionEntry* found = nullptr;
+  state.outstanding[requester].Find(message.header.xid, [&](TransactionEntry* entry) { return found = entry, true; });
   if (!found) return Orphan(state, event);
 
-  Live& live = *found;
-  live.reply_frame = event.frame;
-  live.reply_first_frame = event.first_frame;
-  live.reply_header = message.header;
-  live.reply_send_length = event.length;
-  live.reply_send_missing = event.missing != fabric::Missing::kNothing;
-  live.reply_invalidated = event.invalidated;
-  CompleteCall(state, live);
-  TakeReply(live, event);
+  TransactionEntry& entry = *found;
+  entry.reply.frame = event.frame;
+  entry.reply.first_frame = event.first_frame;
+  entry.reply.header = message.header;
+  entry.reply.send_length = event.length;
+  entry.reply.send_missing = event.missing != fabric::Missing::kNothing;
+  entry.reply.invalidated = event.invalidated;
+  CompleteCall(state, entry);
+  TakeReply(entry, event);
 
-  Notify([&](Observer& o) { o.OnMessage(connection, message, &live); });
+  Notify([&](Observer& o) { o.OnMessage(connection, message, &entry); });
   CreditState& credits = connection.credits[requester];
   TakeGrant(credits, true);
   // Drained: but when the capture lost something before, a Call that was not seen may be outstanding still.
   const bool drained = credits.outstanding == 1 && !connection.disturbed;
   if (drained && !credits.known) credits.StartCounting(credits.granted.max);
   ++(message.role == Role::kError ? connection.errors : connection.replies);
-  live.outcome = message.role == Role::kError ? Outcome::kErrored : Outcome::kReplied;
-  if (live.reply_read_chunks.empty()) {
-    End(state, live, live.outcome);
+  entry.outcome = message.role == Role::kError ? Outcome::kErrored : Outcome::kReplied;
+  if (entry.reply.read_chunks.empty()) {
+    End(state, entry, entry.outcome);
     return;
   }
   // Read-Read (draft-08 section 3.5): the requester now reads, then sends RDMA_DONE.
-  Unlist(state.outstanding[requester], live.outstanding_at);
+  Unlist(state.outstanding[requester], entry.outstanding_at);
   --credits.outstanding;
-  live.reading_at = state.reading[requester].Insert(live.xid, found);
-  Register(state, live, message.from, true);
+  entry.reading_at = state.reading[requester].Insert(entry.xid, found);
+  Register(state, entry, message.from, true);
 }
 
 // What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.
@@ -303,34 +303,34 @@ void Session::Impl::TakeGrant(CreditState& credits, bool ends_call) const {
   }
 }
 
-void Session::Impl::TakeReply(Live& live, const Event& event) {
+void Session::Impl::TakeReply(TransactionEntry& entry, const Event& event) {
   const Header& header = message.header;
   if (message.role == Role::kError) {
-    live.reply_form = ReplyForm::kError;
+    entry.reply.form = ReplyForm::kError;
     return;
   }
   if (header.proc != rpcrdma::kNomsg) {
-    live.reply.stream.assign(message.payload.begin(), message.payload.end());
-    live.reply.stream_length = message.payload_length + LostTail(event);
-    ledger.Charge(&live, live.reply.stream.size());
+    entry.reply.stream.assign(message.payload.begin(), message.payload.end());
+    entry.reply.stream_length = message.payload_length + LostTail(event);
+    pool.Charge(&entry, entry.reply.stream.size());
   }
-  GroupReadChunks(header.reads, live.reply_read_chunks);
-  ledger.Resize(live.reply_segments, header.reads.size());
-  TakeReadList(header, live.reply_read_chunks, live.reply_segments);
+  GroupReadChunks(header.reads, entry.reply.read_chunks);
+  pool.Resize(entry.reply.segments, header.reads.size());
+  TakeReadList(header, entry.reply.read_chunks, entry.reply.segments);
 
-  bool reduced = !live.reply_read_chunks.empty() && live.reply_read_chunks.back().position > 0;
+  bool reduced = !entry.reply.read_chunks.empty() && entry.reply.read_chunks.back().position > 0;
   for (const rpcrdma::Chunk& chunk : header.write_chunks)
     for (const rpcrdma::Segment& segment : header.Of(chunk)) reduced = reduced || segment.length > 0;
-  live.reply_form = header.proc == rpcrdma::kNomsg ? (reduced ? ReplyForm::kLongChunked : ReplyForm::kLong)
-                    : reduced                      ? ReplyForm::kChunked
-                                                   : ReplyForm::kShort;
-  RebuildReply(live);
-  if (header.proc == rpcrdma::kNomsg) ledger.Charge(&live, live.reply.stream.size());
+  entry.reply.form = header.proc == rpcrdma::kNomsg ? (reduced ? ReplyForm::kLongChunked : ReplyForm::kLong)
+                     : reduced                      ? ReplyForm::kChunked
+                                                    : ReplyForm::kShort;
+  RebuildReply(entry);
+  if (header.proc == rpcrdma::kNomsg) pool.Charge(&entry, entry.reply.stream.size());
 }
 
 void Session::Impl::Done(ConnectionState& state) {
-  Live* found = nullptr;
-  state.reading[message.from].Find(message.header.xid, [&](Live* live) { return found = live, true; });
+  TransactionEntry* found = nullptr;
+  state.reading[message.from].Find(message.header.xid, [&](TransactionEntry* entry) { return found = entry, true; });
   if (found) found->done_seen = true;
   Notify([&](Observer& o) { o.OnMessage(state.connection, message, found); });
   if (found) End(state, *found, found->outcome);
@@ -338,8 +338,8 @@ void Session::Impl::Done(ConnectionState& state) {
 
 void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
-  for (const Live* live = state.retired.oldest(); live; live = live->next)
-    if (live->xid == message.header.xid && live->requester != message.from && live->reply_frame.number != 0)
+  for (const TransactionEntry* entry = state.retired.oldest(); entry; entry = entry->next)
+    if (entry->xid == message.header.xid && entry->requester != message.from && entry->reply.frame.number != 0)
       message.repeated = true;
   // On a connection followed from its start this is odd: perhaps the capture swapped two frames and the Call comes
   // next.

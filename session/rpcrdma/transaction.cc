@@ -9,12 +9,58 @@ namespace {
 constexpr std::byte kZeros[4] = {};
 }
 
+void Payload::Clear() {
+  present = complete = false;
+  length = stream_length = 0;
+  defect = RebuildDefect::kNone;
+  stream.clear();
+  pieces.clear();
+  items.clear();
+  walk = {};
+}
+
+void Half::Clear() {
+  Payload::Clear();
+  frame = first_frame = {};
+  header.Clear();
+  send_length = 0;
+  send_missing = false;
+  segments.clear();
+  read_chunks.clear();
+}
+
+void CallHalf::Clear() {
+  Half::Clear();
+  form = CallForm::kShort;
+  rpc = {};
+  ready = false;
+}
+
+void ReplyHalf::Clear() {
+  Half::Clear();
+  form = ReplyForm::kNone;
+  rpc = {};
+  invalidated.reset();
+}
+
+void Transaction::Clear() {
+  connection = 0;
+  serial = 0;
+  xid = 0;
+  requester = 0;
+  backward = disturbed = done_seen = false;
+  outcome = Outcome::kOutstanding;
+  call.Clear();
+  reply.Clear();
+  operations.clear();
+}
+
 bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t length,
                           const std::function<void(Bytes, uint64_t)>& fn) const {
   if (!payload.complete || offset > payload.length || length > payload.length - offset) return false;
   // A legacy reply's pieces are in the memory that the reply advertised.
-  const bool from_reply_segments = &payload == &reply && !reply_segments.empty();
-  const std::vector<SegmentRecord>& records = from_reply_segments ? reply_segments : segments;
+  const bool from_reply_segments = &payload == &reply && !reply.segments.empty();
+  const std::vector<SegmentRecord>& records = from_reply_segments ? reply.segments : call.segments;
   for (const Piece& piece : payload.pieces) {
     if (length == 0) break;
     if (offset >= piece.length) {

@@ -5,6 +5,7 @@
 // recycled; valid during the Observer calls that hand it over.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -23,7 +24,7 @@ enum class ListKind : uint8_t { kReadList, kWriteList, kReplyChunk };
 struct SegmentRecord {
   rpcrdma::Segment segment;
   ListKind list = ListKind::kReadList;
-  uint32_t chunk = 0;  // Read list: index into Transaction::read_chunks; Write list: index in the list; Reply chunk: 0
+  uint32_t chunk = 0;     // Read list: index into Half::read_chunks; Write list: index in the list; Reply chunk: 0
   uint32_t position = 0;  // Read list only
   // Byte ranges relative to segment.offset.
   RangeSet requested;                // Read list: covered by RDMA Read Requests
@@ -79,6 +80,9 @@ struct Payload {
   std::vector<Piece> pieces;
   std::vector<DataItem> items;  // DDP-eligible items, in order, reduced or inline
   nfs::Walk walk;
+
+  // Everything but the storage goes back to its first value; so do the other Clear below.
+  void Clear();
 };
 
 enum class CallForm : uint8_t { kShort, kChunked, kLong, kLongChunked, kMsgp };
@@ -100,6 +104,37 @@ struct Operation {  // of a COMPOUND
   bool backchannel = false;  // its result makes the connection a backchannel (RFC 8881 section 2.10.3.1)
 };
 
+// What a Call and a Reply have in common: the Send, what it advertises, and the RPC message that it carries or stands
+// for.
+struct Half : Payload {
+  FrameRef frame, first_frame;  // of the Send: its last and its first packet; number 0: not seen
+  rpcrdma::Header header;
+  uint64_t send_length = 0;   // bytes of the Send on the wire
+  bool send_missing = false;  // bytes of the Send itself were not captured
+  // Memory that it advertises. A Call: the Read list's segments in list order, then each Write chunk's, then the Reply
+  // chunk's. A Reply: the Read list's (legacy Read-Read).
+  std::vector<SegmentRecord> segments;
+  std::vector<ReadChunk> read_chunks;  // by ascending Position; Position zero first
+
+  void Clear();
+};
+
+struct CallHalf : Half {
+  CallForm form = CallForm::kShort;
+  rpc::CallHeader rpc;  // of the inline or position-zero stream, as soon as known; views into `stream`
+  bool ready = false;   // OnCallComplete was given
+
+  void Clear();
+};
+
+struct ReplyHalf : Half {
+  ReplyForm form = ReplyForm::kNone;
+  rpc::ReplyHeader rpc;                 // views into `stream`
+  std::optional<uint32_t> invalidated;  // handle of a Send with Invalidate
+
+  void Clear();
+};
+
 struct Transaction {
   fabric::ConnectionId connection = 0;
   uint64_t serial = 0;  // counts from 1 over the capture, in order of the Calls
@@ -111,38 +146,16 @@ struct Transaction {
   // by RDMA is hidden.
   bool disturbed = false;
 
-  // --- Call
-  FrameRef call_frame, call_first_frame;
-  rpcrdma::Header call_header;
-  uint64_t call_send_length = 0;
-  bool call_send_missing = false;  // bytes of the Send itself were not captured
-  CallForm call_form = CallForm::kShort;
-  rpc::CallHeader call_rpc;  // of the inline or position-zero stream, as soon as known; views into call.stream
-  Payload call;
-  bool call_ready = false;            // OnCallComplete was given
+  CallHalf call;
+  ReplyHalf reply;                    // or RDMA_ERROR
   std::vector<Operation> operations;  // NFSv4 COMPOUND and CB_COMPOUND, with results when the reply was seen
+  bool done_seen = false;             // RDMA_DONE
 
-  // Memory advertised by the Call: the Read list's segments in list order, then each Write chunk's, then the Reply
-  // chunk's. call_header.Of(chunk)[i] is segment record reads.size() + chunk.first + i.
-  std::vector<SegmentRecord> segments;
-  std::vector<ReadChunk> read_chunks;  // by ascending Position; Position zero first
+  std::array<const Payload*, 2> messages() const { return {&call, &reply}; }
+  // call.header.Of(chunk)[i] is call.segments[SegmentIndex(chunk, i)].
   size_t SegmentIndex(const rpcrdma::Chunk& chunk, uint32_t i) const {
-    return call_header.reads.size() + chunk.first + i;
+    return call.header.reads.size() + chunk.first + i;
   }
-
-  // --- Reply (or RDMA_ERROR)
-  FrameRef reply_frame, reply_first_frame;
-  rpcrdma::Header reply_header;
-  uint64_t reply_send_length = 0;
-  bool reply_send_missing = false;
-  std::optional<uint32_t> reply_invalidated;
-  ReplyForm reply_form = ReplyForm::kNone;
-  rpc::ReplyHeader reply_rpc;  // views into reply.stream
-  Payload reply;
-  // Legacy Read-Read replies: memory advertised by the Reply.
-  std::vector<SegmentRecord> reply_segments;
-  std::vector<ReadChunk> reply_read_chunks;
-  bool done_seen = false;  // RDMA_DONE
 
   // Gives the bytes [offset, offset+length) of a rebuilt message, piece by piece, in order. Bytes of segments that were
   // not kept come as an empty view with their length. Returns false when the range is not inside a complete payload.
@@ -150,6 +163,8 @@ struct Transaction {
                const std::function<void(Bytes bytes, uint64_t length)>& fn) const;
   // The whole rebuilt message into `out` (cleared first). False when incomplete or its bytes were not kept.
   bool CopyTo(const Payload& payload, std::vector<std::byte>& out) const;
+
+  void Clear();
 };
 
 }  // namespace stag::session

@@ -30,8 +30,8 @@ session::Connection ConnectionOne() {
 session::Transaction Took(int64_t ns) {
   session::Transaction transaction;
   transaction.xid = 0x1234;
-  transaction.call_frame = {1, 1000};
-  transaction.reply_frame = {2, 1000 + ns};
+  transaction.call.frame = {1, 1000};
+  transaction.reply.frame = {2, 1000 + ns};
   return transaction;
 }
 
@@ -50,7 +50,7 @@ TEST(CaptureWatch, Latency) {
 TEST(CaptureWatch, AnUnansweredCallHasNoLatency) {
   CaptureWatch watch({{Trigger::On::kLatency, 0}}, true, nullptr);
   session::Transaction transaction = Took(kMs);
-  transaction.reply_frame = {};
+  transaction.reply.frame = {};
   watch.OnTransaction(ConnectionOne(), transaction);
   EXPECT_FALSE(watch.fired());
 }

@@ -13,41 +13,41 @@ using session::Transaction;
 // A version 3 call with one Write chunk of two segments and a Reply chunk, not answered yet.
 Transaction Call(uint32_t procedure) {
   Transaction t;
-  t.call_rpc.status = ParseStatus::kOk;
-  t.call_rpc.words = 6;
-  t.call_rpc.program = nfs::kNfsProgram;
-  t.call_rpc.version = 3;
-  t.call_rpc.procedure = procedure;
+  t.call.rpc.status = ParseStatus::kOk;
+  t.call.rpc.words = 6;
+  t.call.rpc.program = nfs::kNfsProgram;
+  t.call.rpc.version = 3;
+  t.call.rpc.procedure = procedure;
   t.call.present = true;
   t.call.walk.status = ParseStatus::kOk;
-  t.call_header.status = ParseStatus::kOk;
-  t.call_header.segments = {{1, 100, 0}, {2, 50, 0}, {3, 500, 0}};
-  t.call_header.write_chunks = {{0, 2}};
-  t.call_header.reply_chunk = rpcrdma::Chunk{2, 1};
+  t.call.header.status = ParseStatus::kOk;
+  t.call.header.segments = {{1, 100, 0}, {2, 50, 0}, {3, 500, 0}};
+  t.call.header.write_chunks = {{0, 2}};
+  t.call.header.reply_chunk = rpcrdma::Chunk{2, 1};
   return t;
 }
 
 void Answer(Transaction& t) {
-  t.reply_frame.number = 2;
-  t.reply_form = session::ReplyForm::kChunked;
+  t.reply.frame.number = 2;
+  t.reply.form = session::ReplyForm::kChunked;
   t.reply.present = true;
   t.reply.walk.status = ParseStatus::kOk;
-  t.reply_header.status = ParseStatus::kOk;
-  t.reply_header.proc = rpcrdma::kMsg;
+  t.reply.header.status = ParseStatus::kOk;
+  t.reply.header.proc = rpcrdma::kMsg;
 }
 
 TEST(TransactionFacts, WhatWasReturnedIsUnknownWithoutAReply) {
   const Transaction t = Call(6);
   EXPECT_EQ(ReturnedInWriteChunk(t, 0), std::nullopt);
   EXPECT_EQ(ReturnedInReplyChunk(t), std::nullopt);
-  EXPECT_EQ(ChunkBytes(t.call_header, t.call_header.write_chunks[0]), 150u);
+  EXPECT_EQ(ChunkBytes(t.call.header, t.call.header.write_chunks[0]), 150u);
 }
 
 TEST(TransactionFacts, WhatWasReturnedIsWhatTheReplySays) {
   Transaction t = Call(6);
   Answer(t);
-  t.reply_header.segments = {{1, 100, 0}, {2, 3, 0}};
-  t.reply_header.write_chunks = {{0, 2}};
+  t.reply.header.segments = {{1, 100, 0}, {2, 3, 0}};
+  t.reply.header.write_chunks = {{0, 2}};
   EXPECT_EQ(ReturnedInWriteChunk(t, 0), 103u);
   EXPECT_EQ(ReturnedInReplyChunk(t), 0u);  // not in the reply: nothing came
 }
@@ -55,13 +55,13 @@ TEST(TransactionFacts, WhatWasReturnedIsWhatTheReplySays) {
 TEST(TransactionFacts, ACutReplyHeaderOrAnErrorReturnsNothingKnown) {
   Transaction t = Call(6);
   Answer(t);
-  t.reply_header.segments = {{1, 100, 0}};
-  t.reply_header.write_chunks = {{0, 1}};
-  t.reply_header.status = ParseStatus::kTruncatedByCapture;
+  t.reply.header.segments = {{1, 100, 0}};
+  t.reply.header.write_chunks = {{0, 1}};
+  t.reply.header.status = ParseStatus::kTruncatedByCapture;
   EXPECT_EQ(ReturnedInWriteChunk(t, 0), std::nullopt);  // more segments may have followed
   EXPECT_EQ(ReturnedInReplyChunk(t), std::nullopt);
-  t.reply_header.status = ParseStatus::kOk;
-  t.reply_header.proc = rpcrdma::kError;
+  t.reply.header.status = ParseStatus::kOk;
+  t.reply.header.proc = rpcrdma::kError;
   EXPECT_EQ(ReturnedInWriteChunk(t, 0), std::nullopt);
 }
 
@@ -89,14 +89,14 @@ TEST(TransactionFacts, AWriteThatTheCaptureCutIsUnknown) {
   Transaction t = Call(7);
   t.call.walk.status = ParseStatus::kTruncatedByCapture;
   EXPECT_FALSE(SummarizeData(t).known);
-  t.call_rpc.words = 5;  // not even the procedure: nothing is claimed
+  t.call.rpc.words = 5;  // not even the procedure: nothing is claimed
   EXPECT_TRUE(SummarizeData(t).known);
 }
 
 TEST(TransactionFacts, OperationsOfACompoundThatWasCutAreNotListed) {
   Transaction t = Call(1);
   EXPECT_FALSE(IsCompound(t));
-  t.call_rpc.version = 4;
+  t.call.rpc.version = 4;
   EXPECT_TRUE(OperationsKnown(t));
   t.call.walk.status = ParseStatus::kTruncatedByCapture;
   EXPECT_TRUE(IsCompound(t));

@@ -53,26 +53,26 @@ class Recorder : public Observer {
     e.connection = t.connection;
     e.backward = t.backward;
     e.outcome = t.outcome;
-    e.call_form = t.call_form;
-    e.reply_form = t.reply_form;
+    e.call_form = t.call.form;
+    e.reply_form = t.reply.form;
     e.call_complete = t.call.complete;
     e.reply_complete = t.reply.complete;
     e.call_defect = t.call.defect;
     e.reply_defect = t.reply.defect;
     (void)t.CopyTo(t.call, e.call);
     (void)t.CopyTo(t.reply, e.reply);
-    for (const Payload* payload : {&t.call, &t.reply})
+    for (const Payload* payload : t.messages())
       for (const DataItem& item : payload->items) {
         e.data_complete = e.data_complete && item.complete;
         t.ForEach(*payload, item.unreduced_offset, item.item.length,
                   [&](Bytes bytes, uint64_t) { e.data.insert(e.data.end(), bytes.begin(), bytes.end()); });
       }
-    e.call_frame = t.call_frame.number;
-    e.reply_frame = t.reply_frame.number;
+    e.call_frame = t.call.frame.number;
+    e.reply_frame = t.reply.frame.number;
     e.operations = t.operations;
     e.disturbed = t.disturbed;
     e.done_seen = t.done_seen;
-    for (const SegmentRecord& segment : t.segments) e.moved += segment.moved.total();
+    for (const SegmentRecord& segment : t.call.segments) e.moved += segment.moved.total();
     ended.push_back(e);
   }
   void OnConnection(const Connection& connection, const fabric::Event&) override { last = connection; }

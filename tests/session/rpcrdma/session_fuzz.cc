@@ -18,7 +18,7 @@ using namespace stag;
 class Copier : public session::Observer {
  public:
   void OnTransaction(const session::Connection&, const session::Transaction& t) override {
-    for (const session::Payload* payload : {&t.call, &t.reply})
+    for (const session::Payload* payload : t.messages())
       if (payload->complete && t.CopyTo(*payload, out_) && out_.size() != payload->length) std::abort();
   }
 

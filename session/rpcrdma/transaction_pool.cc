@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/rpcrdma/transaction_pool.h"
+
+namespace stag::session {
+
+namespace {
+// Buffers kept for reuse: few and not large, so that a burst of big transactions does not stay in memory.
+constexpr uint64_t kMaxSpareBytes = 16u << 20;
+constexpr size_t kMaxSpare = 4096;
+}  // namespace
+
+void TransactionEntry::Clear() {
+  Transaction::Clear();
+  bytes = read_missing = 0;
+  retired = false;
+  outstanding_at = reading_at = -1;
+  segments_at.clear();
+  reply_segments_at.clear();
+}
+
+std::vector<std::byte> TransactionPool::Take(Buffers& spare) {
+  if (spare.empty()) return {};
+  std::vector<std::byte> buffer = std::move(spare.back());
+  spare.pop_back();
+  spare_bytes_ -= buffer.capacity();
+  return buffer;
+}
+
+void TransactionPool::Release(std::vector<std::byte> buffer, Buffers& spare) {
+  if (buffer.capacity() == 0 || spare_bytes_ + buffer.capacity() > kMaxSpareBytes || spare.size() >= kMaxSpare) return;
+  spare_bytes_ += buffer.capacity();
+  buffer.clear();
+  spare.push_back(std::move(buffer));
+}
+
+TransactionEntry* TransactionPool::Open() {
+  if (free_.empty()) {
+    all_.push_back(std::make_unique<TransactionEntry>());
+    free_.push_back(all_.back().get());
+  }
+  TransactionEntry* entry = free_.back();
+  free_.pop_back();
+  entry->call.stream = Take(spare_streams_);
+  entry->reply.stream = Take(spare_streams_);
+  ages_.Push(entry);
+  return entry;
+}
+
+void TransactionPool::Retire(TransactionEntry* entry) {
+  ages_.Remove(entry);
+  retired_.Push(entry);
+  entry->retired = true;
+  Uncharge(entry);
+  for (std::vector<SegmentRecord>* records : {&entry->call.segments, &entry->reply.segments})
+    for (SegmentRecord& record : *records) Release(std::move(record.data), spare_data_);
+  ReleasePayload(entry->call);
+  ReleasePayload(entry->reply);
+}
+
+void TransactionPool::ReleasePayload(Payload& payload) {
+  Release(std::move(payload.stream), spare_streams_);
+  payload.Clear();
+}
+
+void TransactionPool::Recycle(TransactionEntry* entry) {
+  retired_.Remove(entry);
+  ReleaseRecords(entry->call.segments);
+  ReleaseRecords(entry->reply.segments);
+  entry->Clear();
+  free_.push_back(entry);
+}
+
+void TransactionPool::Resize(std::vector<SegmentRecord>& records, size_t count) {
+  records.reserve(count);
+  while (records.size() < count) {
+    if (spare_.empty()) {
+      records.emplace_back();
+    } else {
+      records.push_back(std::move(spare_.back()));
+      spare_.pop_back();
+    }
+  }
+}
+
+// Their bytes were given up when the transaction was retired.
+void TransactionPool::ReleaseRecords(std::vector<SegmentRecord>& records) {
+  for (SegmentRecord& record : records) {
+    if (spare_.size() >= kMaxSpare) break;
+    SegmentRecord& spare = spare_.emplace_back(std::move(record));
+    spare.requested.Clear();
+    spare.moved.Clear();
+    spare.captured.Clear();
+    spare.bytes_kept = false;
+    spare.first_frame = spare.last_frame = {};
+  }
+  records.clear();
+}
+
+void TransactionPool::Charge(TransactionEntry* entry, uint64_t bytes) {
+  entry->bytes += bytes;
+  used_ += bytes;
+}
+
+void TransactionPool::Uncharge(TransactionEntry* entry) {
+  used_ -= entry->bytes;
+  entry->bytes = 0;
+}
+
+}  // namespace stag::session
