@@ -3,7 +3,7 @@
 // What a check sees and says. A check is a function that looks at one event of one connection, with what is known of
 // the connection and the transaction, and answers: passed, failed (with a Violation), not applicable, or not checked
 // because too little was captured. Checks hold no state; what they need to remember between events is in
-// ConnectionState, which the engine keeps up to date. The table of all checks is in rules/checks.cc.
+// RuleState, which the engine keeps up to date. The table of all checks is in rules/checks.cc.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/engine/facts.h"
 #include "conformance/engine/finding.h"
 #include "conformance/engine/state.h"
 #include "conformance/engine/surroundings.h"
@@ -45,16 +46,6 @@ enum class Bucket : uint8_t {
   kAside,         // aside; `connection` and `state` are those of no connection
 };
 
-// What a check of messages or Calls may be about, a set of bits: what the message or its Call has. To messages with
-// none of it the rule does not apply. A header that was not wholly decoded may have anything.
-using Traits = uint8_t;
-inline constexpr Traits kReads = 1;       // a Read list
-inline constexpr Traits kWrites = 2;      // a Write list
-inline constexpr Traits kReplyChunk = 4;  // a Reply chunk
-inline constexpr Traits kNomsg = 8;       // RDMA_NOMSG
-inline constexpr Traits kChunks = kReads | kWrites | kReplyChunk;
-inline constexpr Traits kAnyTraits = kChunks | kNomsg;
-
 struct Violation {
   std::string message;        // one sentence
   std::string expected = {};  // may be empty
@@ -71,11 +62,11 @@ struct Violation {
 
 class Context {
  public:
-  Context(const Connection& c, ConnectionState& s, Profile p, bool undecided)
+  Context(const Connection& c, RuleState& s, Profile p, bool undecided)
       : connection(c), state(s), profile(p), may_be_legacy(undecided) {}
 
   const Connection& connection;
-  const ConnectionState& state;
+  const RuleState& state;
   const Profile profile;     // the one in force on this connection now; never kAuto
   const bool may_be_legacy;  // Profile::kAuto: the peers may yet prove that they speak RFC 5666
 
@@ -104,11 +95,13 @@ inline Outcome PassIf(bool applicable) { return applicable ? Outcome::kPass : Ou
 
 using CheckFunction = Outcome(Context&);
 
+// A row of the table of checks. Of an event without any of `suspicions` the check has the result that it had of the
+// first event with equal facts, and that is no failure.
 struct CheckEntry {
   std::string_view id;
   Bucket bucket;
   CheckFunction* check;
-  Traits needs = 0;  // one of these; 0: asked of all
+  Facts suspicions = fact::kAlways;
 };
 
 // All checks, by id; a rule may have one for more than one bucket.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The main flow: an Observer call becomes a Context; every selected check of its bucket that the connection's profile
-// has in force is asked; what they find is merged (one event, one finding), held back where only the answer shows which
-// protocol the peers speak, and given to the sink.
+// The main flow: an Observer call becomes facts and a Context. The schedule tells which of the selected checks that the
+// connection's profile has in force must be asked, and counts the others. What the checks find is merged (one event,
+// one finding), held back where only the answer shows which protocol the peers speak, and given to the sink.
 #include "conformance/engine/engine.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/check.h"
-#include "conformance/engine/questions.h"
+#include "conformance/engine/schedule.h"
 #include "protocol/base/check.h"
 
 namespace stag::conformance {
@@ -19,6 +19,12 @@ namespace stag::conformance {
 namespace {
 
 using fabric::Event;
+
+#ifdef NDEBUG
+constexpr bool kDebug = false;
+#else
+constexpr bool kDebug = true;
+#endif
 
 constexpr size_t kMaxHeld = 1024;    // per connection
 constexpr size_t kMaxPeers = 256;    // pairs of peers remembered past their connections
@@ -45,8 +51,8 @@ struct Held {
   session::Side side = 0;  // the requester; for kHeard who must be heard
 };
 
-struct Judged {
-  ConnectionState state;
+struct ConnectionJudgement {
+  RuleState state;
   std::vector<Held> held;
 };
 
@@ -76,43 +82,49 @@ std::optional<Procedure> ProcedureOf(const Context& context) {
 
 struct Engine::Impl {
   Impl(const EngineOptions& engine_options, FindingSink& finding_sink)
-      : options(engine_options), sink(finding_sink), questions(engine_options) {}
+      : options(engine_options), sink(finding_sink), schedule(engine_options) {
+    if (options.verify == Verify::kIfDebug) options.verify = kDebug ? Verify::kStop : Verify::kNo;
+  }
 
-  Judged* Find(const Connection& connection);
-  Context MakeContext(const Connection& connection, ConnectionState& state) const;
-  void Run(Lane lane, Context& context, Judged& judged);
+  ConnectionJudgement* Find(const Connection& connection);
+  Context MakeContext(const Connection& connection, RuleState& state) const;
+  Outcome Ask(const CheckSchedule::ScheduledCheck& check, Context& context);
+  void Learn(EventKind kind, Facts facts, Context& context, CheckSchedule::EventClass& event_class);
+  void Verify(Context& context, const CheckSchedule::EventClass& event_class);
+  void Run(EventKind kind, Facts facts, Context& context, ConnectionJudgement& judged);
   void Merge();
   Finding MakeFinding(const Context& context, Staged& staged) const;
   static Until HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation);
-  void Decide(const Connection& connection, const Message& message, Judged& judged);
-  void Heard(const Connection& connection, session::Side side, Judged& judged);
+  void Decide(const Connection& connection, const Message& message, ConnectionJudgement& judged);
+  void Heard(const Connection& connection, session::Side side, ConnectionJudgement& judged);
   void Release(const Connection& connection, Held& held);
   void Drop(const Held& held, Outcome instead);
   void Remember(const Connection& connection);
-  void Refuse(const Connection& connection, ConnectionState& state);
+  void Refuse(const Connection& connection, RuleState& state);
 
   EngineOptions options;
   FindingSink& sink;
-  Questions questions;
-  std::unordered_map<session::ConnectionId, std::unique_ptr<Judged>> connections;
+  CheckSchedule schedule;
+  std::unordered_map<session::ConnectionId, std::unique_ptr<ConnectionJudgement>> connections;
   session::ConnectionId newest_id = 0;
-  Judged* newest = nullptr;  // what Find found last, if it is still there
+  ConnectionJudgement* newest = nullptr;  // what Find found last, if it is still there
   std::vector<Staged> staged;
+  std::vector<std::string_view> disagreements;  // with what is known of a class; ids of rules
   std::vector<Peers> peers;
   std::vector<RefusedCall> refused;
   size_t next_peers = 0, next_refused = 0;
   Surroundings surroundings;
   Connection outside;  // stands for the connection of what belongs to none: number 0
-  Judged outside_judged;
+  ConnectionJudgement outside_judged;
 };
 
 // The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA.
-Judged* Engine::Impl::Find(const Connection& connection) {
+ConnectionJudgement* Engine::Impl::Find(const Connection& connection) {
   if (newest && connection.info.id == newest_id) return newest;
   if (connection.proof != session::Proof::kRpcRdma) return nullptr;
-  std::unique_ptr<Judged>& slot = connections[connection.info.id];
+  std::unique_ptr<ConnectionJudgement>& slot = connections[connection.info.id];
   if (!slot) {
-    slot = std::make_unique<Judged>();
+    slot = std::make_unique<ConnectionJudgement>();
     for (const Peers& earlier : peers)
       if (earlier.address == AddressesOf(connection)) slot->state.earlier_threshold = earlier.threshold;
   }
@@ -122,7 +134,7 @@ Judged* Engine::Impl::Find(const Connection& connection) {
 
 // `auto_profile` of the catalogue: RFC 8166, unless both peers have proven that they speak RFC 5666; once both have
 // sent RFC 8797 private data they can't.
-Context Engine::Impl::MakeContext(const Connection& connection, ConnectionState& state) const {
+Context Engine::Impl::MakeContext(const Connection& connection, RuleState& state) const {
   const bool automatic = options.profile == Profile::kAuto;
   const Profile profile = !automatic ? options.profile : state.legacy_proven ? Profile::kRfc5666 : Profile::kRfc8166;
   const bool settled = connection.setup[0].has_data() && connection.setup[1].has_data();
@@ -131,21 +143,51 @@ Context Engine::Impl::MakeContext(const Connection& connection, ConnectionState&
   return context;
 }
 
-void Engine::Impl::Run(Lane lane, Context& context, Judged& judged) {
-  staged.clear();
-  const bool is_about_call = context.message || lane == Lane::kCallComplete;
-  const Traits traits = is_about_call ? TraitsOf(context.message, context.transaction) : Traits{0};
-  for (const Questions::Check& check : questions.Ask(context.profile, lane, traits)) {
-    const Outcome outcome = check.ask(context);
-    ++(*check.tally)[outcome];
-    if (outcome != Outcome::kFail || !context.violation()) continue;
+// Asks one check and keeps the violation.
+Outcome Engine::Impl::Ask(const CheckSchedule::ScheduledCheck& check, Context& context) {
+  const Outcome result = check.ask(context);
+  if (result == Outcome::kFail && context.violation()) {
     staged.push_back({check.rule, std::move(*context.violation()), {}, false});
     context.violation().reset();
   }
-#ifndef NDEBUG
-  for (const Questions::Check& other : questions.Others(context.profile, lane, traits))
-    STAG_CHECK(other.ask(context) == Outcome::kNotApplicable);
-#endif
+  return result;
+}
+
+// The first event of a class: asks everything, and learns the results of the checks that have no suspicion.
+void Engine::Impl::Learn(EventKind kind, Facts facts, Context& context, CheckSchedule::EventClass& event_class) {
+  event_class.learned = true;
+  for (const CheckSchedule::ScheduledCheck& check : schedule.All(context.profile, kind)) {
+    const Outcome result = Ask(check, context);
+    if ((check.suspicions & facts) != 0 || result == Outcome::kFail) {
+      event_class.asked.push_back(check);
+      ++(*check.tally)[result];
+    } else {
+      event_class.known.push_back({check, result});
+    }
+  }
+}
+
+// Holds what is known of the class against what the checks say of this event.
+void Engine::Impl::Verify(Context& context, const CheckSchedule::EventClass& event_class) {
+  for (const CheckSchedule::KnownResult& known : event_class.known) {
+    const bool same = known.check.ask(context) == known.result;
+    context.violation().reset();
+    if (!same) disagreements.push_back(Catalogue()[known.check.rule].id);
+    STAG_CHECK(same || options.verify == Verify::kCount);
+  }
+}
+
+void Engine::Impl::Run(EventKind kind, Facts facts, Context& context, ConnectionJudgement& judged) {
+  CheckSchedule::EventClass& event_class = schedule.ClassOf(context.profile, kind, facts);
+  ++event_class.events;
+  if (event_class.learned && event_class.asked.empty() && options.verify == Verify::kNo) return;
+  staged.clear();
+  if (!event_class.learned) {
+    Learn(kind, facts, context, event_class);
+  } else {
+    for (const CheckSchedule::ScheduledCheck& check : event_class.asked) ++(*check.tally)[Ask(check, context)];
+    if (options.verify != Verify::kNo) Verify(context, event_class);
+  }
   if (staged.empty()) return;
   if (staged.size() > 1) Merge();
   std::ranges::stable_sort(staged, {}, &Staged::rule);
@@ -242,8 +284,8 @@ Until Engine::Impl::HoldUntil(const Context& context, const RuleInfo& rule, cons
   return violation.absent_from ? Until::kHeard : Until::kNothing;
 }
 
-// What the message decides of the findings held back; after ConnectionState::Before.
-void Engine::Impl::Decide(const Connection& connection, const Message& message, Judged& judged) {
+// What the message decides of the findings held back; after RuleState::Before.
+void Engine::Impl::Decide(const Connection& connection, const Message& message, ConnectionJudgement& judged) {
   if (judged.held.empty()) return;
   Heard(connection, message.from, judged);
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
@@ -267,7 +309,7 @@ void Engine::Impl::Decide(const Connection& connection, const Message& message, 
   });
 }
 
-void Engine::Impl::Heard(const Connection& connection, session::Side side, Judged& judged) {
+void Engine::Impl::Heard(const Connection& connection, session::Side side, ConnectionJudgement& judged) {
   std::erase_if(judged.held, [&](Held& held) {
     const bool heard = held.until == Until::kHeard && held.side == side;
     if (heard) Release(connection, held);
@@ -287,7 +329,7 @@ void Engine::Impl::Release(const Connection& connection, Held& held) {
 
 // A finding that turned out to be none.
 void Engine::Impl::Drop(const Held& held, Outcome instead) {
-  RuleTally& tally = questions.tally(*held.finding.rule);
+  RuleTally& tally = schedule.tally(*held.finding.rule);
   --tally[Outcome::kFail];
   ++tally[instead];
 }
@@ -307,7 +349,7 @@ void Engine::Impl::Remember(const Connection& connection) {
 }
 
 // A NAK refused RDMA for a Call: counts it over the connections of these peers (CONN-005).
-void Engine::Impl::Refuse(const Connection& connection, ConnectionState& state) {
+void Engine::Impl::Refuse(const Connection& connection, RuleState& state) {
   if (!state.refused_operation || !state.refused_operation->inside) return;
   const uint32_t xid = state.refused_operation->xid;
   const std::array<Address, 2> addresses = AddressesOf(connection);
@@ -331,22 +373,22 @@ Engine::~Engine() = default;
 
 void Engine::OnConnection(const session::Connection& connection, const Event& event) {
   if (event.kind != fabric::EventKind::kSetup) return;
-  Judged* judged = impl_->Find(connection);
+  ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   Context context = impl_->MakeContext(connection, judged->state);
   context.event = &event;
-  impl_->Run(Lane::kSetup, context, *judged);
+  impl_->Run(EventKind::kSetup, fact::kOdd, context, *judged);
   impl_->Remember(connection);
 }
 
 void Engine::OnConnectionClosed(const session::Connection& connection, const Event& event) {
-  if (Judged* judged = impl_->Find(connection)) {
+  if (ConnectionJudgement* judged = impl_->Find(connection)) {
     // Only what packets prove is a finding; the end of the capture proves nothing.
     if (event.close_reason != fabric::CloseReason::kEndOfCapture &&
         event.close_reason != fabric::CloseReason::kEvicted) {
       Context context = impl_->MakeContext(connection, judged->state);
       context.event = &event;
-      impl_->Run(Lane::kClosed, context, *judged);
+      impl_->Run(EventKind::kClosed, fact::kOdd, context, *judged);
       std::erase_if(judged->held, [&](Held& held) {
         const bool decided = held.until != Until::kHeard;
         if (decided) impl_->Release(connection, held);
@@ -361,15 +403,16 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
 
 void Engine::OnMessage(const session::Connection& connection, const session::Message& message,
                        const session::Transaction* transaction) {
-  Judged* judged = impl_->Find(connection);
+  ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(connection, message, transaction);
   impl_->Decide(connection, message, *judged);
   Context context = impl_->MakeContext(connection, judged->state);
   context.message = &message;
   context.transaction = transaction;
-  impl_->Run(LaneOf(message.role), context, *judged);
-  judged->state.After(connection, message, transaction);
+  const Facts facts = FactsOf(connection, judged->state, message, transaction);
+  impl_->Run(KindOf(message.role), facts, context, *judged);
+  judged->state.After(connection, message, transaction, facts);
   impl_->surroundings.After(connection, message, transaction);
 }
 
@@ -378,22 +421,22 @@ void Engine::OnAside(const fabric::Aside& aside) {
   impl_->outside.now = aside.frame;
   Context context = impl_->MakeContext(impl_->outside, impl_->outside_judged.state);
   context.aside = &aside;
-  impl_->Run(Lane::kAside, context, impl_->outside_judged);
+  impl_->Run(EventKind::kAside, fact::kOdd, context, impl_->outside_judged);
   impl_->surroundings.After(aside);
 }
 
 void Engine::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
   // Completed by the end of its connection or of the memory only: what was missing is still missing.
   if (transaction.outcome == session::Outcome::kUnanswered || transaction.outcome == session::Outcome::kEvicted) return;
-  Judged* judged = impl_->Find(connection);
+  ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   Context context = impl_->MakeContext(connection, judged->state);
   context.transaction = &transaction;
-  impl_->Run(Lane::kCallComplete, context, *judged);
+  impl_->Run(EventKind::kCallComplete, FactsOf(connection, judged->state, transaction), context, *judged);
 }
 
 void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
-  Judged* judged = impl_->Find(connection);
+  ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(operation);
   // An InfiniBand Read Response has a packet sequence number of its reader's: it shows no gap on its sender's side.
@@ -404,12 +447,12 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   context.operation = &operation;
   context.event = operation.event;
   context.transaction = operation.transaction;
-  impl_->Run(LaneOf(operation.event->kind), context, *judged);
+  impl_->Run(KindOf(operation.event->kind), FactsOf(connection, judged->state, operation), context, *judged);
   judged->state.After(operation);
 }
 
 void Engine::OnNak(const session::Connection& connection, const Event& event) {
-  Judged* judged = impl_->Find(connection);
+  ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   // A Terminate comes in its stream's order: nothing before it is missing.
   if (event.nak == fabric::NakKind::kTerminate) impl_->Heard(connection, event.from, *judged);
@@ -417,11 +460,11 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
   if (RefusesAccess(event)) impl_->Refuse(connection, judged->state);
   Context context = impl_->MakeContext(connection, judged->state);
   context.event = &event;
-  impl_->Run(Lane::kNak, context, *judged);
+  impl_->Run(EventKind::kNak, fact::kOdd, context, *judged);
 }
 
 void Engine::OnGap(const session::Connection& connection, const Event& event) {
-  Judged* judged = impl_->Find(connection);
+  ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Lost();
   std::erase_if(judged->held, [&](const Held& held) {
@@ -432,9 +475,10 @@ void Engine::OnGap(const session::Connection& connection, const Event& event) {
 }
 
 void Engine::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
-  if (Judged* judged = impl_->Find(connection)) judged->state.Ended(transaction);
+  if (ConnectionJudgement* judged = impl_->Find(connection)) judged->state.Ended(transaction);
 }
 
-std::vector<RuleTally> Engine::Tallies() const { return impl_->questions.Tallies(); }
+std::vector<RuleTally> Engine::Tallies() const { return impl_->schedule.Tallies(); }
+const std::vector<std::string_view>& Engine::disagreements() const { return impl_->disagreements; }
 
 }  // namespace stag::conformance

@@ -14,10 +14,19 @@
 
 namespace stag::conformance {
 
+// Whether checks are asked whose result is known from the facts of the event (facts.h), and what becomes of another.
+enum class Verify : uint8_t {
+  kIfDebug,  // kStop where the library was built without NDEBUG, else kNo
+  kNo,
+  kStop,   // it stops the program: a bug of ours
+  kCount,  // Engine::disagreements
+};
+
 struct EngineOptions {
   Profile profile = Profile::kAuto;
   std::vector<std::string> select;  // ids, groups, levels, documents (selection.h); empty: all
   std::vector<std::string> ignore;  // likewise; wins over select
+  Verify verify = Verify::kIfDebug;
 };
 
 // Whether `selector` names at least one rule: see selection.h.
@@ -46,6 +55,8 @@ class Engine final : public session::Observer {
 
   // How often each rule that is selected and has a check came out how, in the order of the catalogue.
   std::vector<RuleTally> Tallies() const;
+  // The rules whose checks contradicted what was known of the event, one entry an event; with Verify::kCount.
+  const std::vector<std::string_view>& disagreements() const;
 
  private:
   struct Impl;

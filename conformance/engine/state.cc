@@ -25,7 +25,7 @@ bool SpeaksCcp(const rpc::CallHeader& call) {
          (call.program == rpcrdma::kCcpProgramDraft || call.program == rpcrdma::kCcpProgramRfc5666);
 }
 
-void LearnSizes(const Transaction& t, ConnectionState& state) {
+void LearnSizes(const Transaction& t, RuleState& state) {
   rpcrdma::CcpArguments arguments;
   rpcrdma::CcpResults results;
   const Bytes call = t.call.stream, reply = t.reply.stream;
@@ -70,8 +70,9 @@ bool Overlap(const rpcrdma::Segment& s, const rpcrdma::Segment& t) {
   return s.offset + (s.length - 1) >= t.offset && t.offset + (t.length - 1) >= s.offset;
 }
 
-bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b) {
-  return (a.writable || b.writable) && Overlap(a.segment, b.segment);
+bool Overlap(const session::SegmentRecord& a, const session::SegmentRecord& b) {
+  const bool writable = a.list != session::ListKind::kReadList || b.list != session::ListKind::kReadList;
+  return writable && Overlap(a.segment, b.segment);
 }
 
 uint64_t HashOf(Bytes bytes) {
@@ -95,16 +96,16 @@ Fault FaultOf(const Message& message) {
   return Fault::kNone;
 }
 
-void ConnectionState::Answered(Side requester, uint32_t xid) {
+void RuleState::Answered(Side requester, uint32_t xid) {
   std::erase_if(awaited,
                 [&](const Awaited& a) { return a.owed != Owed::kDone && a.requester == requester && a.xid == xid; });
 }
 
-void ConnectionState::Await(Owed owed, Side requester, uint32_t xid, uint64_t frame) {
+void RuleState::Await(Owed owed, Side requester, uint32_t xid, uint64_t frame) {
   if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame, newest_call});
 }
 
-void ConnectionState::Before(const fabric::Event& nak) {
+void RuleState::Before(const fabric::Event& nak) {
   refused_send = nullptr;
   refused_operation = nullptr;
   refusals.clear();
@@ -127,8 +128,26 @@ void ConnectionState::Before(const fabric::Event& nak) {
   }
 }
 
-void ConnectionState::Before(const Connection& connection, const Message& message, const Transaction* transaction) {
-  if (message.role == Role::kCall && transaction) habits[message.from].Before(*transaction);
+// What the message settles of what is awaited, and what becomes due with it.
+void RuleState::NoteAwaited(const Message& message, const Transaction* transaction) {
+  std::erase_if(awaited, [](const Awaited& a) { return a.due; });
+  const bool answer = message.role == Role::kReply || message.role == Role::kError;
+  if (answer && message.header.words > 0) Answered(Side(1 - message.from), message.header.xid);
+  if (message.role == Role::kDone)
+    std::erase_if(awaited, [&](const Awaited& a) { return a.owed == Owed::kDone && a.xid == message.header.xid; });
+  if (!answer || !transaction) return;
+  std::array<bool, kOwed> due{};  // one at a time, for a check has one finding to give
+  for (Awaited& a : awaited) {
+    if (a.requester != transaction->requester || transaction->serial <= a.newest_call) continue;
+    bool& taken = due[static_cast<size_t>(a.owed)];
+    a.due = ++a.later >= kPatience && !taken;
+    taken = taken || a.due;
+    overdue = overdue || a.due;
+  }
+}
+
+void RuleState::Before(const Connection& connection, const Message& message, const Transaction* transaction) {
+  if (message.role == Role::kCall && transaction) profiles[message.from].Before(*transaction);
   exceeds_grant = message.role == Role::kCall && transaction && !message.repeated &&
                   connection.credits[message.from].NextCallExceeds();
   if (message.role == Role::kReply && transaction) {
@@ -138,21 +157,9 @@ void ConnectionState::Before(const Connection& connection, const Message& messag
     to.grant = message.header.credit;
   }
 
-  std::erase_if(awaited, [](const Awaited& a) { return a.due; });
-  const bool answer = message.role == Role::kReply || message.role == Role::kError;
-  if (answer && message.header.words > 0) Answered(Side(1 - message.from), message.header.xid);
-  if (message.role == Role::kDone)
-    std::erase_if(awaited, [&](const Awaited& a) { return a.owed == Owed::kDone && a.xid == message.header.xid; });
   if (message.role == Role::kCall && transaction) newest_call = transaction->serial;
-  if (answer && transaction) {
-    std::array<bool, kOwed> due{};  // one at a time, for a check has one finding to give
-    for (Awaited& a : awaited) {
-      if (a.requester != transaction->requester || transaction->serial <= a.newest_call) continue;
-      bool& taken = due[static_cast<size_t>(a.owed)];
-      a.due = ++a.later >= kPatience && !taken;
-      taken = taken || a.due;
-    }
-  }
+  overdue = false;
+  if (!awaited.empty()) NoteAwaited(message, transaction);
 
   // Evidence that both peers speak RFC 5666: it counts for the message that gives it.
   if (!transaction) return;
@@ -161,11 +168,15 @@ void ConnectionState::Before(const Connection& connection, const Message& messag
   const bool msgp_taken = message.role == Role::kReply && transaction->call.header.proc == rpcrdma::kMsgp &&
                           transaction->reply.rpc.success();
   const bool ccp = message.role == Role::kReply && SpeaksCcp(transaction->call.rpc) && transaction->reply.rpc.success();
-  if (ccp) LearnSizes(*transaction, *this);
+  if (ccp) {
+    LearnSizes(*transaction, *this);
+    ccp_seen = true;
+  }
   if (!exchanged_private_data && (read_read_done || msgp_taken || ccp)) legacy_proven = true;
 }
 
-void ConnectionState::After(const Connection& connection, const Message& message, const Transaction* transaction) {
+void RuleState::After(const Connection& connection, const Message& message, const Transaction* transaction,
+                      Facts facts) {
   const rpcrdma::Header& header = message.header;
   const Fault fault = FaultOf(message);
   RecentSend send;
@@ -194,27 +205,13 @@ void ConnectionState::After(const Connection& connection, const Message& message
   if (header.words >= 2 && header.vers == rpcrdma::kVersion1) used_version1[message.from] = true;
 
   if (message.role == Role::kCall && transaction) {
-    habits[message.from].AfterCall(*transaction);
+    profiles[message.from].AfterCall(*transaction);
     if (fault == Fault::kHeader || fault == Fault::kXid)
       Await(Owed::kErrChunk, message.from, header.xid, message.frame.number);
     if (fault == Fault::kVersion) Await(Owed::kErrVers, message.from, header.xid, message.frame.number);
     if (fault == Fault::kNone && send.msgp) Await(Owed::kMsgpError, message.from, header.xid, message.frame.number);
     if (exceeds_grant) flow[message.from].overrun_frame = message.frame.number;
-    if (calls_used < kMaxCalls) {
-      if (calls_used == calls.size()) calls.emplace_back();
-      OutstandingCall& call = calls[calls_used++];
-      call.serial = transaction->serial;
-      call.xid = transaction->xid;
-      call.requester = transaction->requester;
-      call.frame = transaction->call.frame.number;
-      call.answered = false;
-      call.shared_frame = 0;
-      call.shares_reads = false;
-      call.segments.clear();
-      for (const session::SegmentRecord& s : transaction->call.segments)
-        call.segments.push_back({s.segment, s.list != session::ListKind::kReadList});
-      if (!message.repeated) NoteSharing(call);
-    }
+    AddCall(message, *transaction, facts);
   }
   if (message.role == Role::kDone) {
     ++flow[message.from].dones;
@@ -222,7 +219,7 @@ void ConnectionState::After(const Connection& connection, const Message& message
   }
   if ((message.role == Role::kReply || message.role == Role::kError) && transaction) {
     if (!transaction->backward) forward_reply = true;
-    if (message.role == Role::kReply) habits[transaction->requester].AfterReply(*transaction);
+    if (message.role == Role::kReply) profiles[transaction->requester].AfterReply(*transaction);
     if (message.role == Role::kError) {
       errored[transaction->requester].Add(header.xid);
       errored_call_hash[transaction->requester].Add(HashOf(transaction->call.stream));
@@ -234,8 +231,8 @@ void ConnectionState::After(const Connection& connection, const Message& message
     if (!transaction->reply.read_chunks.empty()) {
       Await(Owed::kDone, transaction->requester, header.xid, message.frame.number);
       ++to.unread;
-      for (size_t i = 0; i < calls_used; ++i)
-        if (calls[i].serial == transaction->serial) calls[i].answered = true;
+      const auto call = std::ranges::find(calls, transaction, &OutstandingCall::transaction);
+      if (call != calls.end()) call->answered = true;
     }
     if (std::ranges::any_of(transaction->operations, &session::Operation::backchannel)) {
       backchannel = true;
@@ -245,34 +242,58 @@ void ConnectionState::After(const Connection& connection, const Message& message
   }
 }
 
-void ConnectionState::NoteSharing(OutstandingCall& call) {
+const OutstandingCall* RuleState::Find(const Transaction& transaction) const {
+  const auto found = std::ranges::find(calls, &transaction, &OutstandingCall::transaction);
+  return found == calls.end() ? nullptr : &*found;
+}
+
+void RuleState::AddCall(const Message& message, const Transaction& transaction, Facts facts) {
+  if (calls.size() >= kMaxCalls) return;
+  OutstandingCall& call = calls.emplace_back();
+  call.transaction = &transaction;
+  call.facts = facts;
+  bool known_handle = false;
+  for (const session::SegmentRecord& record : transaction.call.segments) {
+    uint16_t& count = HandleCount(record.segment.handle);
+    known_handle = known_handle || count > 0;
+    if (count < UINT16_MAX) ++count;
+  }
+  if (known_handle) NoteSharing(call, message.repeated);
+}
+
+void RuleState::NoteSharing(OutstandingCall& call, bool repeated) {
+  const std::vector<session::SegmentRecord>& own = call.transaction->call.segments;
   size_t all = 0;
-  for (size_t i = 0; i < calls_used; ++i) all += calls[i].segments.size();
-  if (all * call.segments.size() > kMaxComparisons) return;
-  for (size_t i = 0; i < calls_used; ++i) {
-    OutstandingCall& other = calls[i];
-    if (&other == &call || other.requester != call.requester) continue;
-    for (const AdvertisedSegment& theirs : other.segments)
-      for (const AdvertisedSegment& mine : call.segments) {
-        if (!Overlap(mine.segment, theirs.segment)) continue;
-        if (!mine.writable && !theirs.writable) {
+  for (const OutstandingCall& other : calls) all += other.transaction->call.segments.size();
+  if (all * own.size() > kMaxComparisons) {
+    for (OutstandingCall& other : calls) other.shares_handles = true;  // it may be
+    return;
+  }
+  for (OutstandingCall& other : calls) {
+    if (&other == &call || other.transaction->requester != call.transaction->requester) continue;
+    for (const session::SegmentRecord& theirs : other.transaction->call.segments)
+      for (const session::SegmentRecord& mine : own) {
+        if (theirs.segment.handle != mine.segment.handle) continue;
+        call.shares_handles = other.shares_handles = true;
+        if (repeated || !Overlap(mine.segment, theirs.segment)) continue;
+        if (!Overlap(mine, theirs)) {
           call.shares_reads = other.shares_reads = true;
         } else if (other.shared_frame == 0) {
-          other.shared_frame = call.frame;
-          other.shared_xid = call.xid;
+          other.shared_frame = call.transaction->call.frame.number;
+          other.shared_xid = call.transaction->xid;
           other.shared_handle = theirs.segment.handle;
         }
       }
   }
 }
 
-void ConnectionState::Before(const session::RdmaOperation& operation) {
+void RuleState::Before(const session::RdmaOperation& operation) {
   const fabric::Event& event = *operation.event;
   if (event.kind == fabric::EventKind::kReadRequest) reads[event.from].OnRequest(event);
   if (event.kind == fabric::EventKind::kReadResponse) reads[1 - event.from].OnResponse(event);
 }
 
-void ConnectionState::After(const session::RdmaOperation& operation) {
+void RuleState::After(const session::RdmaOperation& operation) {
   const fabric::Event& event = *operation.event;
   Heard(event.from, event.frame.number);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
@@ -292,11 +313,13 @@ void ConnectionState::After(const session::RdmaOperation& operation) {
   operations.Add(recent);
 }
 
-void ConnectionState::Ended(const Transaction& transaction) {
-  for (size_t i = 0; i < calls_used; ++i) {
-    if (calls[i].serial != transaction.serial) continue;
-    std::swap(calls[i], calls[--calls_used]);  // keeps the storage for the next Call
-    break;
+void RuleState::Ended(const Transaction& transaction) {
+  if (const auto call = std::ranges::find(calls, &transaction, &OutstandingCall::transaction); call != calls.end()) {
+    for (const session::SegmentRecord& record : transaction.call.segments) {
+      uint16_t& count = HandleCount(record.segment.handle);
+      if (count > 0 && count < UINT16_MAX) --count;
+    }
+    calls.erase(call);
   }
   FlowState& of_requester = flow[transaction.requester];
   if (!transaction.reply.read_chunks.empty() && of_requester.unread > 0) --of_requester.unread;
@@ -308,7 +331,7 @@ void ConnectionState::Ended(const Transaction& transaction) {
   }
 }
 
-void ConnectionState::Lost() {
+void RuleState::Lost() {
   awaited.clear();
   for (FlowState& of : flow) of.granted = false, of.dones = 0;
   for (ReadQueue& queue : reads) queue.Clear();

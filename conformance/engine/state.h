@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ConnectionState: what the engine remembers of a connection beside what the Session knows: recent Sends and RDMA
+// RuleState: what the engine remembers of a connection beside what the Session knows: recent Sends and RDMA
 // operations (to tell what a NAK refuses), memory that outstanding Calls advertise, answers that are due, evidence of
 // the older protocol. All of it is bounded. Checks read it; the engine keeps it: Before() runs before the checks of an
 // event, After() after them.
@@ -11,9 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include "conformance/engine/habits.h"
+#include "conformance/engine/facts.h"
 #include "conformance/engine/read_queue.h"
 #include "conformance/engine/recent.h"
+#include "conformance/engine/requester_profile.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::conformance {
@@ -46,30 +47,23 @@ struct RecentOperation {
   uint64_t call_frame = 0;
 };
 
-// Memory that an outstanding Call advertises; and the Call.
-struct AdvertisedSegment {
-  rpcrdma::Segment segment;
-  bool writable = false;
-};
+// An outstanding Call, and what others advertise of the same memory.
 struct OutstandingCall {
-  uint64_t serial = 0;
-  uint32_t xid = 0;
-  session::Side requester = 0;
-  uint64_t frame = 0;
-  bool answered = false;  // legacy: its Reply has a Read list that waits for RDMA_DONE
-  std::vector<AdvertisedSegment> segments;
+  const session::Transaction* transaction = nullptr;  // until it has ended
+  Facts facts = fact::kOdd;                           // of the Call's message
+  bool answered = false;                              // legacy: its Reply has a Read list that waits for RDMA_DONE
+  bool shares_handles = false;                        // another outstanding Call has, or had, one of its handles
+  bool shares_reads = false;  // ... with Read chunks of the same memory: whose was read is not known
   // A later Call, sent while this one seemed outstanding, that advertises some of the same memory (frame 0: none). Only
   // the answer to this Call proves that it was.
   uint64_t shared_frame = 0;
   uint32_t shared_xid = 0, shared_handle = 0;
-  bool shares_reads =
-      false;  // another outstanding Call has Read chunks of the same memory: whose was read is not known
 };
 
 bool Wraps(const rpcrdma::Segment& segment);
 // They overlap under one handle; and at least one of them may be written.
 bool Overlap(const rpcrdma::Segment& s, const rpcrdma::Segment& t);
-bool Overlap(const AdvertisedSegment& a, const AdvertisedSegment& b);
+bool Overlap(const session::SegmentRecord& a, const session::SegmentRecord& b);
 
 // Something that a side owes, and how long the other transactions of the connection have gone on without it.
 enum class Owed : uint8_t {
@@ -103,6 +97,9 @@ enum class Fault : uint8_t {
 // Of a message's transport header; kNone when what would tell was not captured.
 Fault FaultOf(const session::Message& message);
 
+// Successive Replies that each grant one less than the Reply before: a counter, not a limit (CRED-006).
+inline constexpr uint32_t kFallingGrants = 8;
+
 // Flow control of the transactions that one side requests, beyond session::CreditState.
 struct FlowState {
   uint64_t overrun_frame = 0;  // the last Call over the grant; 0: none since nothing was outstanding
@@ -113,7 +110,7 @@ struct FlowState {
   uint32_t unread = 0;   // Replies with a Read list without RDMA_DONE
 };
 
-struct ConnectionState {
+struct RuleState {
   Recent<RecentSend, 32> sends;
   Recent<RecentOperation, 32> operations;
   Recent<uint32_t, 8> errored[2];            // xids that RDMA_ERROR ended, by requesting side ...
@@ -122,12 +119,12 @@ struct ConnectionState {
   uint64_t reissued_call_hash = 0;           // of the Call that the last of them replaced
   uint64_t reissued_call_frame = 0;
 
-  std::vector<OutstandingCall> calls;  // the first `calls_used` are in use
-  size_t calls_used = 0;
+  std::vector<OutstandingCall> calls;  // oldest first
   std::vector<Awaited> awaited;
+  bool overdue = false;      // some of them became due with the message that is being judged
   uint64_t newest_call = 0;  // Transaction::serial
 
-  std::array<Habits, 2> habits;  // by requesting side
+  std::array<RequesterProfile, 2> profiles;  // by requesting side
   std::array<bool, 2> used_version1{};
   std::array<FlowState, 2> flow;    // by requesting side
   std::array<ReadQueue, 2> reads;   // by reading side
@@ -143,6 +140,7 @@ struct ConnectionState {
   uint32_t ccp_call_size = 0, ccp_reply_size = 0;
   std::optional<uint32_t> ccp_align;
   std::array<std::optional<uint32_t>, 2> ccp_reads;
+  bool ccp_seen = false;  // any of these is known
   // What an earlier connection of the same peers allowed: [from]; 0: none known (PVT-014).
   std::array<uint32_t, 2> earlier_threshold{};
 
@@ -158,18 +156,25 @@ struct ConnectionState {
   void Before(const session::Connection& connection, const session::Message& message,
               const session::Transaction* transaction);
   void Before(const session::RdmaOperation& operation);
+  // `facts`: of the message.
   void After(const session::Connection& connection, const session::Message& message,
-             const session::Transaction* transaction);
+             const session::Transaction* transaction, Facts facts);
   void After(const session::RdmaOperation& operation);
   void Ended(const session::Transaction& transaction);
   void Heard(session::Side side, uint64_t frame) {
     if (heard[side] == 0) heard[side] = frame;
   }
   void Lost();  // packets are missing: what is owed cannot be told
+  // Null when it is not outstanding, or one of too many.
+  const OutstandingCall* Find(const session::Transaction& transaction) const;
 
  private:
   void Answered(session::Side requester, uint32_t xid);
-  void NoteSharing(OutstandingCall& call);
+  void NoteAwaited(const session::Message& message, const session::Transaction* transaction);
+  void AddCall(const session::Message& message, const session::Transaction& transaction, Facts facts);
+  void NoteSharing(OutstandingCall& call, bool repeated);
+  uint16_t& HandleCount(uint32_t handle) { return handle_counts_[(handle * 0x9e3779b1u) >> 22]; }
+  std::array<uint16_t, 1024> handle_counts_{};  // of the segments of `calls`, by hash
   void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
 };
 

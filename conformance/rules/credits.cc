@@ -17,8 +17,9 @@ using session::CreditState;
 std::vector<uint64_t> OutstandingFrames(const Context& c, Side requester) {
   constexpr size_t kMost = 16;
   std::vector<uint64_t> frames;
-  for (size_t i = 0; i < c.state.calls_used; ++i)
-    if (c.state.calls[i].requester == requester && !c.state.calls[i].answered) frames.push_back(c.state.calls[i].frame);
+  for (const OutstandingCall& call : c.state.calls)
+    if (call.transaction->requester == requester && !call.answered)
+      frames.push_back(call.transaction->call.frame.number);
   std::ranges::sort(frames, std::greater<>());
   if (frames.size() > kMost) frames.resize(kMost);
   return frames;
@@ -147,13 +148,12 @@ Outcome OneCallBeforeFirstReply(Context& c) {
 // CRED-006: a grant is a limit, not a counter of what is left. A hint: eight Replies in a row that each grant one less
 // than the Reply before; said once for each such row. Any other change is the responder's right.
 Outcome GrantIsNoCounter(Context& c) {
-  constexpr uint32_t kRow = 8;
   const Message& m = *c.message;
   if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
-  if (c.state.flow[c.transaction->requester].falling != kRow) return Outcome::kPass;
-  return c.Fail({.message = Text("The grant fell by one with each of ", kRow, " Replies, like a counter"),
+  if (c.state.flow[c.transaction->requester].falling != kFallingGrants) return Outcome::kPass;
+  return c.Fail({.message = Text("The grant fell by one with each of ", kFallingGrants, " Replies, like a counter"),
                  .expected = "the number of Calls that may be outstanding",
-                 .actual = Text(m.header.credit + kRow, " to ", m.header.credit)});
+                 .actual = Text(m.header.credit + kFallingGrants, " to ", m.header.credit)});
 }
 
 // CRED-012: RDMA Reads in flight, within what the peer serves at once (CM Responder Resources, IRD of RFC 6581; there a

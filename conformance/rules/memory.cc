@@ -53,8 +53,7 @@ std::optional<uint32_t> SharedInside(const Transaction& t) {
     for (size_t j = 0; j < i; ++j) {
       const session::SegmentRecord &a = t.call.segments[j], &b = t.call.segments[i];
       if (a.list == b.list && a.chunk == b.chunk) continue;
-      if (Overlap({a.segment, a.list != ListKind::kReadList}, {b.segment, b.list != ListKind::kReadList}))
-        return a.segment.handle;
+      if (Overlap(a, b)) return a.segment.handle;
     }
   return std::nullopt;
 }
@@ -138,17 +137,14 @@ Outcome SegmentsDoNotOverlap(Context& c) {
   if (c.message->role != Role::kReply || !c.transaction || c.transaction->call.segments.empty())
     return Outcome::kNotApplicable;
   if (c.connection.lossy) return Unseen(c);
-  for (size_t i = 0; i < c.state.calls_used; ++i) {
-    const OutstandingCall& call = c.state.calls[i];
-    if (call.serial != c.transaction->serial || call.shared_frame == 0) continue;
-    return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{call.xid}, " and ",
-                                   Hex{call.shared_xid}),
-                   .expected = "memory for one transaction at a time",
-                   .actual = Text("handle ", Hex{call.shared_handle}, ", overlapping ranges"),
-                   .frames = {call.shared_frame},
-                   .from = c.transaction->requester});
-  }
-  return Outcome::kPass;
+  const OutstandingCall* call = c.state.Find(*c.transaction);
+  if (!call || call->shared_frame == 0) return Outcome::kPass;
+  return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{c.transaction->xid},
+                                 " and ", Hex{call->shared_xid}),
+                 .expected = "memory for one transaction at a time",
+                 .actual = Text("handle ", Hex{call->shared_handle}, ", overlapping ranges"),
+                 .frames = {call->shared_frame},
+                 .from = c.transaction->requester});
 }
 
 // ... nor do the segments of one Call.
@@ -194,17 +190,18 @@ Outcome SegmentsDoNotWrap(Context& c) {
 Outcome HandlesAreFresh(Context& c) {
   if (c.message->role != Role::kCall || !c.transaction || c.legacy() || c.transaction->call.segments.empty())
     return Outcome::kNotApplicable;
-  const Habits& habits = c.state.habits[c.message->from];
-  switch (habits.proven()) {
+  const RequesterProfile& requester = c.state.profiles[c.message->from];
+  switch (requester.proven()) {
     case Handles::kUnremarkable: return Outcome::kPass;
     case Handles::kShared:
-      return c.Fail({.message = Text("Over ", Habits::kManyCalls, " Calls nearly all segments have the same handle"),
-                     .expected = "memory registered for each RPC",
-                     .actual = Text("handle ", Hex{habits.shared_handle()}, " for more than 90 percent of them")});
+      return c.Fail(
+          {.message = Text("Over ", RequesterProfile::kManyCalls, " Calls nearly all segments have the same handle"),
+           .expected = "memory registered for each RPC",
+           .actual = Text("handle ", Hex{requester.shared_handle()}, " for more than 90 percent of them")});
     case Handles::kCountedUp:
       return c.Fail({.message = "Each handle is the one before plus one: they can be predicted",
                      .expected = "handles that are hard to guess",
-                     .actual = Text(Habits::kManyCalls, " segments or more in a row")});
+                     .actual = Text(RequesterProfile::kManyCalls, " segments or more in a row")});
   }
   return Outcome::kPass;
 }

@@ -24,6 +24,12 @@ const SetupData* Sent(const Context& c) {
 
 bool FromResponder(const Message& m, const Transaction* t) { return t && m.from != t->requester; }
 
+// Whether the Call advertises memory under this handle.
+bool HasHandle(const Transaction& t, uint32_t handle) {
+  return std::ranges::any_of(t.call.segments,
+                             [&](const session::SegmentRecord& s) { return s.segment.handle == handle; });
+}
+
 }  // namespace
 
 // PVT-001: the identifier is f6 ab 0e 18. Flags its bytes in reverse order.
@@ -103,24 +109,20 @@ Outcome InvalidatesOwnHandle(Context& c) {
   if (t.call.header.status != ParseStatus::kOk) return Undecoded(c);
   const uint32_t handle = *m.invalidated;
   const auto severity = m.role == Role::kError ? std::optional(Severity::kNote) : std::nullopt;
-  const bool own =
-      std::ranges::any_of(t.call.segments, [&](const session::SegmentRecord& s) { return s.segment.handle == handle; });
-  if (!own)
+  if (!HasHandle(t, handle))
     return c.Fail({.message = "A Reply invalidates a handle that its Call did not advertise",
                    .expected = "a handle of this Call's chunks",
                    .actual = Text(Hex{handle}),
                    .severity = severity});
   if (c.connection.lossy) return Outcome::kPass;  // the other Call may have been answered unseen
-  for (size_t i = 0; i < c.state.calls_used; ++i) {
-    const OutstandingCall& other = c.state.calls[i];
-    if (other.serial == t.serial || other.requester != t.requester) continue;
-    if (std::ranges::none_of(other.segments, [&](const AdvertisedSegment& s) { return s.segment.handle == handle; }))
-      continue;
+  for (const OutstandingCall& call : c.state.calls) {
+    const Transaction& other = *call.transaction;
+    if (&other == &t || other.requester != t.requester || !HasHandle(other, handle)) continue;
     return c.Fail({.message = "A Reply invalidates a handle that another outstanding Call advertises, too",
                    .expected = "a handle of this Call only",
                    .actual = Text(Hex{handle}, ", also in the Call with xid ", Hex{other.xid}),
                    .severity = severity,
-                   .frames = {other.frame}});
+                   .frames = {other.call.frame.number}});
   }
   return Outcome::kPass;
 }

@@ -240,9 +240,8 @@ Outcome HeaderIsNotReducedInLongCall(Context& c) { return WhenRead(c, JudgeHeade
 Outcome ChunksAreRead(Context& c) {
   if (!CanCompareLists(c) || c.transaction->call.read_chunks.empty()) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
-  const auto calls = std::span(c.state.calls).first(c.state.calls_used);
-  const auto call = std::ranges::find(calls, t.serial, &OutstandingCall::serial);
-  if (call != calls.end() && call->shares_reads) return Outcome::kNotApplicable;
+  const OutstandingCall* call = c.state.Find(t);
+  if (call && call->shares_reads) return Outcome::kNotApplicable;
   if (!t.reply.rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0))
     return Outcome::kNotApplicable;
   if (!SawResponder(c) || t.reply.walk.status != ParseStatus::kOk) return Unseen(c);

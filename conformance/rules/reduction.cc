@@ -230,7 +230,7 @@ Outcome ProgramHasBinding(Context& c) {
   if (m.header.write_chunks.empty() && std::ranges::none_of(m.header.reads, ordinary)) return Outcome::kNotApplicable;
   if (m.call.opaque_arguments()) return Outcome::kNotApplicable;  // GSS-001, GSS-003
   if (IsNfs4(m.call) || EligibilityOf(*c.transaction).known) return Outcome::kPass;
-  if (c.state.habits[m.from].HasUsedChunks(m.call.program, m.call.version)) return Outcome::kNotApplicable;
+  if (c.state.profiles[m.from].HasUsedChunks(m.call.program, m.call.version)) return Outcome::kNotApplicable;
   return c.Fail({.message = Text("Program ", m.call.program, " version ", m.call.version,
                                  " uses chunks, and no upper-layer binding of it is known"),
                  .expected = "a binding that says what may be reduced",
@@ -263,7 +263,7 @@ Outcome JudgeComplexity(Context& c, const Transaction& t) {
       std::ranges::count_if(t.call.read_chunks, [](const session::ReadChunk& chunk) { return chunk.position > 0; }));
   const size_t writes = t.call.header.write_chunks.size();
   if (ordinary <= 1 && writes <= 1) return PassIf(ordinary + writes > 0);
-  if (c.state.habits[t.requester].takes_many_chunks) return Outcome::kPass;
+  if (c.state.profiles[t.requester].takes_many_chunks) return Outcome::kPass;
   return c.Fail({.message = Text("An NFSv4 Call with ",
                                  ordinary > 1 ? Count(ordinary, "Read chunk") : Count(writes, "Write chunk")),
                  .expected = "at most one Read chunk beside a Position-zero chunk, and one Write chunk",

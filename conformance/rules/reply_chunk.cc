@@ -3,54 +3,13 @@
 // REPLY: the Reply chunk, offered and returned.
 #include <algorithm>
 
+#include "conformance/engine/reply_bounds.h"
 #include "conformance/rules/common.h"
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {
 
 namespace {
-
-// Smallest accepted reply: xid, type, status, empty verifier, accept_stat (RFC 5531 section 9); denied replies have 20
-// bytes.
-constexpr uint64_t kAcceptedReply = 24;
-constexpr uint64_t kSmallestReply = 20;
-constexpr uint64_t kLargestVerifier = 400;
-
-// RPCSEC_GSS: room for the largest verifier (GSS-005).
-uint64_t VerifierRoom(const rpc::CallHeader& call) {
-  return call.credential.flavor == rpc::kRpcsecGss ? kLargestVerifier : 0;
-}
-
-// The largest result that the requester's own arguments allow.
-class ReplyLimit : public nfs::Visitor {
- public:
-  void OnReplyLimit(uint32_t, uint32_t, uint32_t max_bytes) override { limit += max_bytes; }
-  void OnRead(uint32_t, Bytes, uint64_t, uint32_t count) override { reads += count; }
-  uint64_t limit = 0;
-  uint64_t reads = 0;
-};
-
-// NFSv3 procedures whose results have a small fixed size: upper bounds in bytes with both attribute sets, by procedure.
-constexpr uint64_t kFixedResults[22] = {
-    4,             // NULL
-    96,            // GETATTR
-    148,           // SETATTR
-    0,             // LOOKUP
-    100,           // ACCESS
-    0,             // READLINK
-    0,             // READ
-    164,           // WRITE
-    0,   0, 0, 0,  // CREATE, MKDIR, SYMLINK, MKNOD
-    148,           // REMOVE
-    148,           // RMDIR
-    292,           // RENAME
-    244,           // LINK
-    0,   0,        // READDIR, READDIRPLUS
-    148,           // FSSTAT
-    148,           // FSINFO
-    120,           // PATHCONF
-    160,           // COMMIT
-};
 
 // The threshold of the Reply, for a Call with its payload inline; nullopt also when it is not known.
 std::optional<uint32_t> ReplyThreshold(const Context& c) {
@@ -79,18 +38,14 @@ std::span<const Segment> Returned(const Context& c) { return c.message->header.O
 Outcome ReplyChunkIsOffered(Context& c) {
   const auto threshold = ReplyThreshold(c);
   if (!threshold) return Outcome::kNotApplicable;
-  ReplyLimit limit;
-  (void)nfs::WalkCall(c.message->call, c.message->payload, c.message->payload_length, limit);
-  const Header& h = c.message->header;
-  const uint64_t inline_data = h.write_chunks.empty() ? limit.reads : 0;
-  const uint64_t verifier = VerifierRoom(c.message->call);
-  const uint64_t needed = rpcrdma::kMinimumHeader + kAcceptedReply + verifier + limit.limit + inline_data;
-  if (needed <= *threshold || (limit.limit == 0 && inline_data == 0)) return Outcome::kNotApplicable;
-  if (h.reply_chunk) return Outcome::kPass;
+  const ReplyBounds bounds = BoundsOf(c.transaction->call);
+  const uint64_t needed = bounds.largest;
+  if (needed <= *threshold) return Outcome::kNotApplicable;
+  if (c.message->header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "The Call asks for more than fits into an inline Reply, and offers no Reply chunk",
                  .expected = Text("a Reply chunk: the Reply may have ", needed, " bytes"),
                  .actual = Text("no Reply chunk, threshold ", *threshold),
-                 .severity = needed - verifier <= *threshold ? std::optional(Severity::kNote) : std::nullopt});
+                 .severity = needed - bounds.verifier <= *threshold ? std::optional(Severity::kNote) : std::nullopt});
 }
 
 // REPLY-002: the Reply chunk holds what the Call asks for. Parts that go to Write chunks do not count. A note when only
@@ -100,17 +55,17 @@ Outcome ReplyChunkIsLargeEnough(Context& c) {
   if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !m.header.reply_chunk)
     return Outcome::kNotApplicable;
   const uint64_t room = Sum(m.header, *m.header.reply_chunk);
-  ReplyLimit limit;
+  ReplyBounds bounds;
   if (m.header.proc == rpcrdma::kMsg && m.call.status == ParseStatus::kOk && !m.call.opaque_arguments())
-    (void)nfs::WalkCall(m.call, m.payload, m.payload_length, limit);
-  const uint64_t verifier = limit.limit > 0 ? VerifierRoom(m.call) : 0;
-  const uint64_t needed = std::max(kSmallestReply, limit.limit + verifier);
+    bounds = BoundsOf(c.transaction->call);
+  const uint64_t needed = bounds.chunk_at_least;
   if (room >= needed) return Outcome::kPass;
   return c.Fail(
       {.message = Text("The Reply chunk has room for ", room, " bytes, the Reply may have ", needed, " and more"),
        .expected = Text("at least ", needed, " bytes"),
        .actual = Count(room, "byte"),
-       .severity = verifier > 0 && room >= limit.limit ? std::optional(Severity::kNote) : std::nullopt});
+       .severity = bounds.limit > 0 && bounds.verifier > 0 && room >= bounds.limit ? std::optional(Severity::kNote)
+                                                                                   : std::nullopt});
 }
 
 // REPLY-003 (RFC 8166): no Reply chunk where every Reply fits. A note, for procedures whose results are small and
@@ -118,13 +73,8 @@ Outcome ReplyChunkIsLargeEnough(Context& c) {
 Outcome ReplyChunkIsNeeded(Context& c) {
   const auto threshold = ReplyThreshold(c);
   if (!threshold) return Outcome::kNotApplicable;
-  const rpc::CallHeader& call = c.message->call;
-  if (call.program != nfs::kNfsProgram || call.version != 3 || call.procedure >= std::size(kFixedResults))
-    return Outcome::kNotApplicable;
-  const uint64_t results = kFixedResults[call.procedure];
-  if (results == 0) return Outcome::kNotApplicable;
-  if (rpcrdma::kMinimumHeader + kAcceptedReply + VerifierRoom(call) + results > *threshold)
-    return Outcome::kNotApplicable;
+  const uint64_t fixed = BoundsOf(c.transaction->call).fixed;
+  if (fixed == 0 || fixed > *threshold) return Outcome::kNotApplicable;
   if (!c.message->header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "A Reply chunk for a procedure whose Reply always fits inline",
                  .expected = "no Reply chunk",

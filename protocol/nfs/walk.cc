@@ -76,7 +76,7 @@ class Counter final : public Visitor {
     ++items;
     return reduced_ && reduced_->IsReduced(item);
   }
-  void OnOperation(uint32_t, uint32_t op) override { readers += op == kOpRead || op == kOpReadlink; }
+  void OnOperation(uint32_t, uint32_t op) override { readers += HasEligibleResult(op); }
 
   uint32_t items = 0;
   uint32_t readers = 0;
@@ -111,7 +111,10 @@ Walk WalkReply(const rpc::CallHeader& call, const rpc::ReplyHeader& header, Byte
   return s.Result();
 }
 
-Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t length, Visitor* reduced) {
+bool HasEligibleResult(uint32_t op) { return op == kOpRead || op == kOpReadlink; }
+
+Eligibility EligibleItems(const rpc::CallHeader& header, const Walk& walk, uint32_t argument_items,
+                          uint32_t result_items) {
   constexpr uint32_t kReadlinkProcedure = 5, kReadProcedure = 6, kWriteProcedure2 = 8, kWriteProcedure3 = 7,
                      kSymlinkProcedure2 = 13, kSymlinkProcedure3 = 10;
   Eligibility eligible;
@@ -128,10 +131,9 @@ Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t 
       break;
     }
     case Protocol::kNfs4: {
-      Counter counter(reduced);
-      if (WalkCall(header, stream, length, counter).status != ParseStatus::kOk) return eligible;
-      eligible.argument_items = counter.items;
-      eligible.result_items = counter.readers;
+      if (walk.status != ParseStatus::kOk) return eligible;
+      eligible.argument_items = argument_items;
+      eligible.result_items = result_items;
       break;
     }
     default:  // nothing is eligible in the others
@@ -139,6 +141,13 @@ Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t 
   }
   eligible.known = true;
   return eligible;
+}
+
+Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t length, Visitor* reduced) {
+  Counter counter(reduced);
+  Walk walk;
+  if (IsPlain(header) && ProtocolOf(header) == Protocol::kNfs4) walk = WalkCall(header, stream, length, counter);
+  return EligibleItems(header, walk, counter.items, counter.readers);
 }
 
 }  // namespace stag::nfs

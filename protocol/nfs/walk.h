@@ -124,6 +124,12 @@ struct Eligibility {
   uint32_t result_items = 0;
 };
 Eligibility EligibleItems(const rpc::CallHeader& header, Bytes stream, uint64_t length, Visitor* reduced = nullptr);
+// The same from a walk of the call that told the items (`argument_items`) and, in a COMPOUND, the operations with an
+// eligible result.
+Eligibility EligibleItems(const rpc::CallHeader& header, const Walk& walk, uint32_t argument_items,
+                          uint32_t result_items);
+// Whether the result of the NFSv4 operation can be DDP-eligible: READ, READLINK.
+bool HasEligibleResult(uint32_t op);
 
 // "READ", "PUTFH", "CB_RECALL", ...; nullptr when unknown.
 const char* OperationName(uint32_t op);

@@ -93,6 +93,18 @@ void InsertReadChunks(const std::vector<ReadChunk>& chunks, const std::vector<Se
   payload.complete = complete;
 }
 
+// Every byte of an item that a Read chunk holds was captured.
+bool IsCaptured(const DataItem& item, const ReadChunk& chunk, const std::vector<SegmentRecord>& records) {
+  if (chunk.length < item.item.length) return false;
+  uint64_t left = item.item.length;
+  for (uint32_t index : chunk.segments) {
+    const uint64_t n = std::min<uint64_t>(left, records[index].segment.length);
+    if (!records[index].captured.Covers(0, n)) return false;
+    left -= n;
+  }
+  return true;
+}
+
 // Collects the DDP-eligible items, and the operations, of a message whose reduced items sit in Read chunks: an item is
 // reduced when a chunk's Position is where its data would stand.
 class ReadChunkVisitor : public nfs::Visitor {
@@ -113,13 +125,7 @@ class ReadChunkVisitor : public nfs::Visitor {
       out.reduced = true;
       out.chunk = static_cast<uint32_t>(next_);
       out.chunk_bytes = chunk.length;
-      out.complete = chunk.length >= item.length;
-      uint64_t left = item.length;
-      for (uint32_t index : chunk.segments) {
-        const uint64_t n = std::min<uint64_t>(left, records_[index].segment.length);
-        out.complete = out.complete && records_[index].captured.Covers(0, n);
-        left -= n;
-      }
+      out.complete = IsCaptured(out, chunk, records_);
       shift_ += RoundUp4(item.length);
       ++next_;
     } else {
@@ -146,6 +152,29 @@ class ReadChunkVisitor : public nfs::Visitor {
   uint64_t shift_ = 0;
 };
 
+// A Call's: also what it asks for.
+class ArgumentsVisitor final : public ReadChunkVisitor {
+ public:
+  explicit ArgumentsVisitor(Transaction& t)
+      : ReadChunkVisitor(t.call.read_chunks, t.call.segments, t.call, t.operations, true), asks_(t.call.asks) {}
+
+  void OnOperation(uint32_t index, uint32_t op) override {
+    ReadChunkVisitor::OnOperation(index, op);
+    result_items += nfs::HasEligibleResult(op);
+  }
+  void OnRead(uint32_t, Bytes, uint64_t, uint32_t count) override {
+    ++asks_.reads;
+    asks_.largest_read = std::max(asks_.largest_read, count);
+    asks_.read_bytes += count;
+  }
+  void OnReplyLimit(uint32_t, uint32_t, uint32_t max_bytes) override { asks_.reply_limit += max_bytes; }
+
+  uint32_t result_items = 0;  // of a COMPOUND
+
+ private:
+  Asks& asks_;
+};
+
 // Walks an inline stream that may hold the padding of RDMA_MSGP (draft-08 section 3.9): takes padding out before the
 // data of items at or above the threshold until the walk ends exactly at the end of the stream.
 class FirstLongItem : public nfs::Visitor {
@@ -164,6 +193,16 @@ class FirstLongItem : public nfs::Visitor {
  private:
   uint32_t threshold_, skip_;
 };
+
+void WalkArguments(Transaction& transaction) {
+  CallHalf& call = transaction.call;
+  call.asks = {};
+  ArgumentsVisitor visitor(transaction);
+  call.walk = nfs::WalkCall(call.rpc, call.stream, call.stream_length, visitor);
+  const auto argument_items = static_cast<uint32_t>(call.items.size());
+  call.eligibility = nfs::EligibleItems(call.rpc, call.walk, argument_items, visitor.result_items);
+  call.followed = true;
+}
 
 bool WalksExactly(const rpc::CallHeader& header, const std::vector<std::byte>& stream) {
   nfs::Visitor ignore;
@@ -345,27 +384,36 @@ void GroupReadChunks(const std::vector<rpcrdma::ReadSegment>& reads, std::vector
   for (uint32_t index : order) add(index);
 }
 
-void RebuildCall(Transaction& transaction) {
-  Payload& call = transaction.call;
-  Start(call);
+void FollowCall(Transaction& transaction) {
+  Start(transaction.call);
+  transaction.call.present = false;
   transaction.operations.clear();
+  WalkArguments(transaction);
+}
+
+void RebuildCall(Transaction& transaction) {
+  CallHalf& call = transaction.call;
+  const bool followed = call.followed;
+  if (!followed) {
+    Start(call);
+    transaction.operations.clear();
+  }
+  call.present = true;
   // Lists that are cut or broken may go on: nothing is rebuilt from a part of them.
-  if (transaction.call.header.status != ParseStatus::kOk) {
+  if (call.header.status != ParseStatus::kOk) {
     call.present = false;
     return;
   }
-  if (transaction.call.header.proc == rpcrdma::kNomsg)
-    TakePositionZero(transaction.call.read_chunks, transaction.call.segments, call);
+  if (call.header.proc == rpcrdma::kNomsg) TakePositionZero(call.read_chunks, call.segments, call);
   if (call.stream_length == 0) call.present = false;
-  transaction.call.rpc = rpc::DecodeCall(call.stream, call.stream_length);
+  if (!followed) call.rpc = rpc::DecodeCall(call.stream, call.stream_length);
   if (!call.present) return;
 
-  if (transaction.call.form == CallForm::kMsgp && StreamComplete(call) && transaction.call.header.thresh > 0)
-    RemoveMsgpPadding(transaction);
-  ReadChunkVisitor visitor(transaction.call.read_chunks, transaction.call.segments, call, transaction.operations, true);
-  call.walk = nfs::WalkCall(transaction.call.rpc, call.stream, call.stream_length, visitor);
-  if (call.defect == RebuildDefect::kNone)
-    InsertReadChunks(transaction.call.read_chunks, transaction.call.segments, call);
+  if (call.form == CallForm::kMsgp && StreamComplete(call) && call.header.thresh > 0) RemoveMsgpPadding(transaction);
+  if (!followed) WalkArguments(transaction);
+  for (DataItem& item : call.items)
+    if (item.reduced) item.complete = IsCaptured(item, call.read_chunks[item.chunk], call.segments);
+  if (call.defect == RebuildDefect::kNone) InsertReadChunks(call.read_chunks, call.segments, call);
 }
 
 void RebuildReply(Transaction& transaction) {

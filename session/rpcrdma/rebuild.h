@@ -13,6 +13,10 @@ namespace stag::session {
 // Groups `reads` (list order) by Position, ascending, into `chunks` (cleared first).
 void GroupReadChunks(const std::vector<rpcrdma::ReadSegment>& reads, std::vector<ReadChunk>& chunks);
 
+// Follows the arguments of a Call whose stream is there, into call.walk, items (but for DataItem::complete of reduced
+// ones), operations, asks and eligibility.
+void FollowCall(Transaction& transaction);
+
 // Fills call.stream for position-zero chunks, call_rpc, call.pieces, call.items, operations. For inline Calls the
 // caller has put the payload into call.stream and call.stream_length.
 void RebuildCall(Transaction& transaction);

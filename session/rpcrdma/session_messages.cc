@@ -216,6 +216,8 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
     entry.call.stream_length = message.payload_length + LostTail(event);
     entry.call.rpc = rpc::DecodeCall(entry.call.stream, entry.call.stream_length);
   }
+  if (header.proc == rpcrdma::kMsg && header.status == ParseStatus::kOk && entry.call.stream_length > 0)
+    FollowCall(entry);
   entry.outstanding_at = state.outstanding[requester].Insert(header.xid, &entry);
   Register(state, entry, requester, false);
   ++connection.calls;

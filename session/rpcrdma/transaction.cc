@@ -33,7 +33,9 @@ void CallHalf::Clear() {
   Half::Clear();
   form = CallForm::kShort;
   rpc = {};
-  ready = false;
+  ready = followed = false;
+  asks = {};
+  eligibility = {};
 }
 
 void ReplyHalf::Clear() {

@@ -119,10 +119,22 @@ struct Half : Payload {
   void Clear();
 };
 
+// What the arguments of a Call ask for.
+struct Asks {
+  uint32_t reads = 0;         // READ procedures or operations ...
+  uint32_t largest_read = 0;  // ... the most bytes that one of them asks for ...
+  uint64_t read_bytes = 0;    // ... and all together
+  uint64_t reply_limit = 0;   // bytes: the limits of READDIR and the like, added up
+};
+
 struct CallHalf : Half {
   CallForm form = CallForm::kShort;
   rpc::CallHeader rpc;  // of the inline or position-zero stream, as soon as known; views into `stream`
   bool ready = false;   // OnCallComplete was given
+  // Once the arguments were followed: at the Send when they are inline, else when the Call is complete.
+  bool followed = false;
+  Asks asks;
+  nfs::Eligibility eligibility;
 
   void Clear();
 };

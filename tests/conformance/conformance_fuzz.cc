@@ -66,6 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Judge judge;
   conformance::EngineOptions options;
   options.profile = static_cast<conformance::Profile>(data[0] & 3);
+  options.verify = conformance::Verify::kStop;
   conformance::Engine engine(options, judge);
   session::SessionOptions session_options;
   session_options.memory_limit = 256 << 10;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "conformance/engine/habits.h"
+#include "conformance/engine/requester_profile.h"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ bool UsesOrdinaryChunks(const session::Transaction& call) {
 
 }  // namespace
 
-void Habits::Before(const session::Transaction& call) {
+void RequesterProfile::Before(const session::Transaction& call) {
   proven_ = Handles::kUnremarkable;
   if (call.call.segments.empty()) return;
   for (const session::SegmentRecord& record : call.call.segments) {
@@ -44,21 +44,21 @@ void Habits::Before(const session::Transaction& call) {
   }
 }
 
-void Habits::AfterCall(const session::Transaction& call) {
+void RequesterProfile::AfterCall(const session::Transaction& call) {
   proven_ = Handles::kUnremarkable;
   const rpc::CallHeader& rpc = call.call.rpc;
   if (rpc.words >= 6 && UsesOrdinaryChunks(call) && !HasUsedChunks(rpc.program, rpc.version))
     programs_.Add({rpc.program, rpc.version});
 }
 
-void Habits::AfterReply(const session::Transaction& transaction) {
+void RequesterProfile::AfterReply(const session::Transaction& transaction) {
   if (!transaction.reply.rpc.success()) return;
   const auto ordinary = std::ranges::count_if(transaction.call.read_chunks,
                                               [](const session::ReadChunk& chunk) { return chunk.position > 0; });
   takes_many_chunks = takes_many_chunks || ordinary > 1 || transaction.call.header.write_chunks.size() > 1;
 }
 
-bool Habits::HasUsedChunks(uint32_t program, uint32_t version) const {
+bool RequesterProfile::HasUsedChunks(uint32_t program, uint32_t version) const {
   for (size_t i = 0; i < programs_.size(); ++i)
     if (programs_.FromEnd(i).program == program && programs_.FromEnd(i).version == version) return true;
   return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Habits: what one side does over many of its Calls on a connection: how it names memory, which programs use chunks,
-// how many chunks its server takes. A part of ConnectionState, bounded.
+// RequesterProfile: what one side does over many of its Calls on a connection: how it names memory, which programs use
+// chunks, how many chunks its server takes. A part of RuleState, bounded.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Handles : uint8_t {
   kCountedUp,  // each handle is the one before plus one, beyond the eight bits that a registration may change
 };
 
-class Habits {
+class RequesterProfile {
  public:
   // Calls with segments after which handles are judged.
   static constexpr uint32_t kManyCalls = 100;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// CheckSchedule: which checks are asked about which event, and how often they came out how. Events with equal facts are
+// a class: the first event of a class is asked everything; of later ones only the checks that have a suspicion are
+// asked, and the others have the result that they had.
+#pragma once
+
+#include <array>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "conformance/engine/check.h"
+#include "conformance/engine/engine.h"
+#include "conformance/engine/facts.h"
+
+namespace stag::conformance {
+
+// Kinds of events. Messages are of as many kinds as there are roles, RDMA operations of as many as they have packets.
+enum class EventKind : uint8_t {
+  kSetup,
+  kUnknown,
+  kCall,
+  kReply,
+  kError,
+  kDone,
+  kCallComplete,
+  kWrite,
+  kReadRequest,
+  kReadResponse,
+  kNak,
+  kClosed,
+  kAside
+};
+inline constexpr size_t kEventKinds = static_cast<size_t>(EventKind::kAside) + 1;
+EventKind KindOf(Role role);
+EventKind KindOf(fabric::EventKind operation);
+
+class CheckSchedule {
+ public:
+  struct ScheduledCheck {
+    CheckFunction* ask = nullptr;
+    size_t rule = 0;             // index in the catalogue
+    RuleTally* tally = nullptr;  // of the rule, to be counted up when the check was asked
+    Facts suspicions = 0;
+  };
+  struct KnownResult {
+    ScheduledCheck check;
+    Outcome result = Outcome::kNotApplicable;
+  };
+  struct EventClass {
+    bool learned = false;               // else all checks are to be asked, and Learn called
+    std::vector<ScheduledCheck> asked;  // of each event
+    std::vector<KnownResult> known;     // counted with `events`
+    uint64_t events = 0;                // to which `known` applies
+  };
+
+  // Of the rules that `options` select, under each profile those that are in force.
+  explicit CheckSchedule(const EngineOptions& options);
+  CheckSchedule(const CheckSchedule&) = delete;
+  CheckSchedule& operator=(const CheckSchedule&) = delete;
+
+  // The class of an event. `profile`: not kAuto. Valid until the schedule goes.
+  EventClass& ClassOf(Profile profile, EventKind kind, Facts facts) {
+    ClassesOfKind& of = classes_[IndexOf(profile)][static_cast<size_t>(kind)];
+    ++of.events;
+    Recent& recent = of.recent[(facts * 0x9e3779b97f4a7c15u) >> (64 - kRecentBits)];
+    if (recent.facts != facts) recent = {facts, &Find(of, profile, kind, facts)};
+    return *recent.event_class;
+  }
+  // All checks that are asked about events of a kind, in the order of the table of checks.
+  std::span<const ScheduledCheck> All(Profile profile, EventKind kind) const {
+    return classes_[IndexOf(profile)][static_cast<size_t>(kind)].all;
+  }
+
+  RuleTally& tally(const RuleInfo& rule);
+  // Engine::Tallies.
+  std::vector<RuleTally> Tallies() const;
+
+ private:
+  static constexpr size_t kProfiles = 3, kMaxClasses = 4096, kRecentBits = 6;
+  static size_t IndexOf(Profile profile) { return static_cast<size_t>(profile) - 1; }
+
+  struct Recent {
+    Facts facts = 0;  // never 0 in a class
+    EventClass* event_class = nullptr;
+  };
+  struct ClassesOfKind {
+    bool filled = false;
+    std::vector<ScheduledCheck> all, others;  // others: of events of the same family; not applicable to these
+    std::unordered_map<Facts, EventClass> classes;
+    std::array<Recent, size_t{1} << kRecentBits> recent{};
+    uint64_t events = 0;
+  };
+  struct RuleState {
+    bool selected = false;
+    RuleTally tally;
+  };
+  struct Selected {
+    const CheckEntry* entry = nullptr;
+    size_t rule = 0;
+  };
+
+  EventClass& Find(ClassesOfKind& of, Profile profile, EventKind kind, Facts facts);
+  void Fill(ClassesOfKind& of, Profile profile, EventKind kind);
+
+  std::vector<RuleState> rules_;  // parallel to Catalogue()
+  std::vector<Selected> selected_;
+  std::array<std::array<ClassesOfKind, kEventKinds>, kProfiles> classes_;  // filled when needed first
+};
+
+}  // namespace stag::conformance
