@@ -64,7 +64,18 @@ void WriteAuth(const Auth& auth, Writer& w) {
 CallHeader DecodeCall(Bytes bytes, uint64_t length) {
   CallHeader h;
   Cursor cursor(bytes, length);
-  h.words = ReadWords<6>(cursor, {&h.xid, &h.msg_type, &h.rpc_version, &h.program, &h.version, &h.procedure});
+  if (bytes.size() >= 24) {
+    const Bytes words = cursor.Take(24);
+    h.xid = LoadBe32(&words[0]);
+    h.msg_type = LoadBe32(&words[4]);
+    h.rpc_version = LoadBe32(&words[8]);
+    h.program = LoadBe32(&words[12]);
+    h.version = LoadBe32(&words[16]);
+    h.procedure = LoadBe32(&words[20]);
+    h.words = 6;
+  } else {
+    h.words = ReadWords<6>(cursor, {&h.xid, &h.msg_type, &h.rpc_version, &h.program, &h.version, &h.procedure});
+  }
   if (h.words >= 2 && h.msg_type != kCall) return h;  // kMalformed
   if (cursor.ok() && h.rpc_version != kRpcVersion) cursor.Fail(ParseStatus::kUnsupported);
   if (cursor.ok()) {

@@ -23,11 +23,7 @@ class Decoder {
 
   ParseStatus Run() {
     h_.Clear();
-    for (uint32_t* word : {&h_.xid, &h_.vers, &h_.credit, &h_.proc}) {
-      *word = cursor_.U32();
-      if (!cursor_.ok()) return Missing(Defect::kTooShort);
-      ++h_.words;
-    }
+    if (!FixedWords()) return Missing(Defect::kTooShort);
     if (h_.vers != kVersion1) return OtherVersion();
     switch (h_.proc) {
       case kMsg:
@@ -40,6 +36,24 @@ class Decoder {
   }
 
  private:
+  bool FixedWords() {
+    if (cursor_.remaining() >= 16) {
+      const Bytes words = cursor_.Take(16);
+      h_.xid = LoadBe32(&words[0]);
+      h_.vers = LoadBe32(&words[4]);
+      h_.credit = LoadBe32(&words[8]);
+      h_.proc = LoadBe32(&words[12]);
+      h_.words = 4;
+      return true;
+    }
+    for (uint32_t* word : {&h_.xid, &h_.vers, &h_.credit, &h_.proc}) {
+      *word = cursor_.U32();
+      if (!cursor_.ok()) break;
+      ++h_.words;
+    }
+    return false;
+  }
+
   ParseStatus Done() {
     h_.length = static_cast<uint32_t>(cursor_.offset());
     return h_.status = ParseStatus::kOk;
@@ -106,10 +120,15 @@ class Decoder {
   }
 
   bool ReadSegmentTarget(Segment& s) {
-    s.handle = cursor_.U32();
-    s.length = cursor_.U32();
-    s.offset = cursor_.U64();
-    return cursor_.ok();
+    if (cursor_.remaining() < kSegmentBytes) {  // to find which word is missing, and of what
+      for (int i = 0; i < 4; ++i) (void)cursor_.U32();
+      return false;
+    }
+    const Bytes words = cursor_.Take(kSegmentBytes);
+    s.handle = LoadBe32(&words[0]);
+    s.length = LoadBe32(&words[4]);
+    s.offset = LoadBe64(&words[8]);
+    return true;
   }
 
   bool ReadList() {
@@ -182,8 +201,8 @@ void PutArray(const Header& header, const Chunk& chunk, Writer& w) {
 void Header::Clear() {
   status = ParseStatus::kMalformed;
   defect = Defect::kNone;
+  defect_offset = length = 0;
   words = 0;
-  defect_offset = length = bad_discriminator = 0;
   xid = vers = credit = proc = 0;
   align = thresh = 0;
   err = vers_low = vers_high = 0;
@@ -192,6 +211,7 @@ void Header::Clear() {
   write_chunks.clear();
   reply_chunk.reset();
   segments.clear();
+  bad_discriminator = 0;
 }
 
 ParseStatus Decode(Bytes bytes, uint64_t length, Header& header) { return Decoder(bytes, length, header).Run(); }
