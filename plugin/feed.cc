@@ -11,6 +11,7 @@ namespace stag::plugin {
 namespace {
 
 uint32_t fed_early = 0;  // the frame that was fed before its postdissector's turn
+int ipv4_protocol = -1, ipv6_protocol = -1;
 
 // Record types of the ERF format. Wireshark has taken off the record header, and the two bytes before Ethernet.
 LinkType LinkOfErf(uint8_t type) {
@@ -95,23 +96,41 @@ size_t FindInnerRoce(Bytes bytes, const packet_info* pinfo) {
   return found;
 }
 
-// Inside a tunnel that Wireshark unwrapped and we do not: the frame from the inner headers on.
-void Unwrap(Frame& frame, const packet_info* pinfo) {
-  const link::Packet packet = link::Decode(frame);
-  const bool outermost = packet.carrier == link::Carrier::kInfiniBand || packet.carrier == link::Carrier::kRoceV1 ||
-                         (packet.carrier != link::Carrier::kOther && Same(packet.source, pinfo->net_src) &&
-                          Same(packet.destination, pinfo->net_dst));
-  if (outermost || packet.ip_fragment) return;
-  // An ICMP error quotes a packet that was seen elsewhere.
-  if (proto_is_frame_protocol(pinfo->layers, "icmp") || proto_is_frame_protocol(pinfo->layers, "icmpv6")) return;
-  size_t inner = FindInnerIp(frame.bytes, pinfo);
-  if (inner != 0) {
-    frame.link = LinkType::kRawIp;
-  } else if ((inner = FindInnerRoce(frame.bytes, pinfo)) != 0) {
-    frame.link = LinkType::kEthernet;
+// How many IP headers Wireshark has found in the frame.
+unsigned CountIpHeaders(const packet_info* pinfo) {
+  unsigned count = 0;
+  for (wmem_list_frame_t* layer = wmem_list_head(pinfo->layers); layer; layer = wmem_list_frame_next(layer)) {
+    const int id = GPOINTER_TO_INT(wmem_list_frame_data(layer));
+    if (id == ipv4_protocol || id == ipv6_protocol) ++count;
   }
-  frame.bytes = frame.bytes.subspan(inner);
-  frame.wire_length -= static_cast<uint32_t>(inner);
+  return count;
+}
+
+// Whether nothing that we could follow is left to be unwrapped.
+bool IsInnermost(const link::Packet& packet, const packet_info* pinfo) {
+  if (packet.carrier == link::Carrier::kInfiniBand || packet.carrier == link::Carrier::kRoceV1) return true;
+  if (!Same(packet.source, pinfo->net_src) || !Same(packet.destination, pinfo->net_dst)) return false;
+  return packet.carrier != link::Carrier::kOther || CountIpHeaders(pinfo) == 1;
+}
+
+// The packet that the frame carries. link::Decode stops at the header of a tunnel; when Wireshark unwrapped the tunnel,
+// the packet is decoded from the inner header on.
+link::Packet PacketOf(const Frame& frame, const packet_info* pinfo) {
+  const link::Packet packet = link::Decode(frame);
+  if (packet.ip_fragment || IsInnermost(packet, pinfo)) return packet;
+  // An ICMP error quotes a packet that was seen elsewhere.
+  if (proto_is_frame_protocol(pinfo->layers, "icmp") || proto_is_frame_protocol(pinfo->layers, "icmpv6")) return packet;
+  Frame inner = frame;
+  size_t at = FindInnerIp(frame.bytes, pinfo);
+  inner.link = LinkType::kRawIp;
+  if (at == 0) {
+    at = FindInnerRoce(frame.bytes, pinfo);
+    inner.link = LinkType::kEthernet;
+  }
+  if (at == 0) return packet;
+  inner.bytes = frame.bytes.subspan(at);
+  inner.wire_length -= static_cast<uint32_t>(at);
+  return link::Decode(inner);
 }
 
 void FeedFrame(tvbuff_t* tvb, const packet_info* pinfo) {
@@ -121,18 +140,20 @@ void FeedFrame(tvbuff_t* tvb, const packet_info* pinfo) {
   frame.ref.time_ns = int64_t{pinfo->abs_ts.secs} * 1000000000 + pinfo->abs_ts.nsecs;
   frame.link = LinkOf(pinfo);
   frame.wire_length = tvb_reported_length(tvb);
-  Bytes whole;
   if (captured != 0) {
     const uint8_t* bytes = tvb_get_ptr(tvb, 0, static_cast<int>(captured));
-    whole = frame.bytes = {reinterpret_cast<const std::byte*>(bytes), captured};
-    Unwrap(frame, pinfo);
+    frame.bytes = {reinterpret_cast<const std::byte*>(bytes), captured};
   }
-  Feed(frame, whole);
+  Feed(frame, PacketOf(frame, pinfo));
 }
 
 }  // namespace
 
-void StartFeed() { fed_early = 0; }
+void StartFeed() {
+  fed_early = 0;
+  ipv4_protocol = proto_get_id_by_filter_name("ip");
+  ipv6_protocol = proto_get_id_by_filter_name("ipv6");
+}
 
 void FeedEarly(packet_info* pinfo) {
   if (PINFO_FD_VISITED(pinfo) || fed_early == pinfo->num || !pinfo->data_src) return;

@@ -24,12 +24,12 @@ class Pipeline {
     Take(preferences.queue_pairs, queue_pairs_);
   }
 
-  void Feed(const Frame& frame, Bytes whole) {
+  void Feed(const Frame& frame, const link::Packet& packet) {
     if (finished_ || frame.ref.number < last_) return;
     if (frame.ref.number == last_) store_.Forget(static_cast<uint32_t>(last_));
     last_ = frame.ref.number;
-    recorder_.set_frame(whole);
-    decoder_.OnFrame(frame);
+    recorder_.set_frame(frame.bytes);
+    decoder_.OnPacket(packet, frame.ref);
     recorder_.set_frame({});
   }
 
@@ -83,8 +83,8 @@ void StopPipeline() { pipeline.reset(); }
 void FinishPipeline() {
   if (pipeline) pipeline->Finish();
 }
-void Feed(const Frame& frame, Bytes whole) {
-  if (pipeline) pipeline->Feed(frame, whole);
+void Feed(const Frame& frame, const link::Packet& packet) {
+  if (pipeline) pipeline->Feed(frame, packet);
 }
 const FrameRecord* RecordOf(uint32_t frame) { return pipeline ? pipeline->store().Find(frame) : nullptr; }
 void NamePort(uint32_t port) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The toolkit's pipeline inside Wireshark, one for the open file: frames in on their first visit, records out for as
-// long as the file is open. The same Decoder, Session and Engine as the command line's.
+// The toolkit's pipeline inside Wireshark, one for the open file: packets in on the first visit of their frames,
+// records out for as long as the file is open. The same Decoder, Session and Engine as the command line's.
 #pragma once
 
 #include <cstdint>
 
 #include "plugin/records.h"
 #include "protocol/base/frame.h"
+#include "protocol/link/packet.h"
 
 namespace stag::plugin {
 
@@ -22,9 +23,9 @@ void FinishPipeline();
 void NamePort(uint32_t port);
 void NameAllQueuePairs();
 
-// A frame on its first visit, and the whole of it when `frame` is what a tunnel carries. The bytes are not kept. Frames
-// come in order of their numbers.
-void Feed(const Frame& frame, Bytes whole);
+// A frame on its first visit, and the packet that it carries. The bytes are not kept. Frames come in order of their
+// numbers.
+void Feed(const Frame& frame, const link::Packet& packet);
 // What is shown at a frame that was fed; nullptr: nothing.
 const FrameRecord* RecordOf(uint32_t frame);
 // How many connections there are; they count from 1.

@@ -9,18 +9,18 @@ namespace stag::fabric {
 struct Decoder::Impl {
   Impl(const DecoderOptions& options, Sink& sink) : context(options, sink), ib(context), iwarp(context) {}
 
-  void OnRpcbind(const link::Packet& packet, const Frame& frame);
+  void OnRpcbind(const link::Packet& packet, const FrameRef& frame);
 
   TrackerContext context;
   IbTracker ib;
   IwarpTracker iwarp;
 };
 
-void Decoder::Impl::OnRpcbind(const link::Packet& packet, const Frame& frame) {
+void Decoder::Impl::OnRpcbind(const link::Packet& packet, const FrameRef& frame) {
   if (packet.payload.empty()) return;
   Aside aside;
   aside.kind = Aside::Kind::kRpcbind;
-  aside.frame = frame.ref;
+  aside.frame = frame;
   aside.from = {packet.source, packet.source_port};
   aside.to = {packet.destination, packet.destination_port};
   aside.bytes = packet.payload;
@@ -31,10 +31,11 @@ void Decoder::Impl::OnRpcbind(const link::Packet& packet, const Frame& frame) {
 Decoder::Decoder(const DecoderOptions& options, Sink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
 Decoder::~Decoder() = default;
 
-void Decoder::OnFrame(const Frame& frame) {
-  impl_->context.set_now(frame.ref);
+void Decoder::OnFrame(const Frame& frame) { OnPacket(link::Decode(frame), frame.ref); }
+
+void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
+  impl_->context.set_now(frame);
   ++impl_->context.stats().frames;
-  link::Packet packet = link::Decode(frame);
   if (packet.ip_fragment) ++impl_->context.stats().ip_fragments;
   switch (packet.carrier) {
     case link::Carrier::kRoceV2:

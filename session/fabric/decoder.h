@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Decoder: frames in, fabric events out. Routes each frame's packet to the InfiniBand/RoCE tracker or the iWARP
-// tracker. One pass, bounded memory, no allocation per packet in the steady state.
+// Decoder: frames, or the packets in them, in; fabric events out. Routes each frame's packet to the InfiniBand/RoCE
+// tracker or the iWARP tracker. One pass, bounded memory, no allocation per packet in the steady state.
 #pragma once
 
 #include <memory>
 
 #include "protocol/base/frame.h"
 #include "session/fabric/fabric_event.h"
+
+namespace stag::link {
+struct Packet;
+}
 
 namespace stag::fabric {
 
@@ -36,6 +40,8 @@ class Decoder {
 
   // Frames must come with ascending numbers. The frame's bytes are not kept past the call.
   void OnFrame(const Frame& frame);
+  // Likewise, for a caller that has decoded the frame itself: the packet that it carries.
+  void OnPacket(const link::Packet& packet, const FrameRef& frame);
   // End of capture: what was held back for reordering comes out, and every open connection is closed (kEndOfCapture).
   void Finish();
   const DecoderStats& stats() const;

@@ -29,10 +29,10 @@ struct IbTracker::Impl {
   explicit Impl(TrackerContext& c) : context(c), flows(c), cm(c, flows) {}
 
   bool Intact(const link::Packet& packet);
-  void OnPacket(const link::Packet& packet, const Frame& frame);
-  void OnDatagram(const ib::Transport& t, const link::Packet& packet, const Frame& frame, const Address& source,
+  void OnPacket(const link::Packet& packet, const FrameRef& frame);
+  void OnDatagram(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame, const Address& source,
                   const Address& destination);
-  void OnUnreliable(const ib::Transport& t, const link::Packet& packet, const Frame& frame);
+  void OnUnreliable(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame);
 
   TrackerContext& context;
   IbFlows flows;
@@ -48,11 +48,11 @@ bool IbTracker::Impl::Intact(const link::Packet& packet) {
   return icrc != ib::IcrcStatus::kBad;
 }
 
-void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
+void IbTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   DecoderStats& stats = context.stats();
   if (packet.status == ParseStatus::kTruncatedByCapture || packet.payload.size() < packet.wire_length)
     ++stats.truncated_frames;
-  cm.Tick(frame.ref.time_ns);
+  cm.Tick(frame.time_ns);
   ib::Transport t = ib::ParseTransport(packet.payload, packet.wire_length);
   // Cut within the headers: the connection sees it as missing. Malformed: nobody would accept it.
   if (t.status != ParseStatus::kOk) return;
@@ -69,7 +69,7 @@ void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
   if (info.service != ib::Service::kRc || !Intact(packet)) return;
 
   RcPacket p;
-  p.frame = frame.ref;
+  p.frame = frame;
   p.info = &info;
   p.psn = t.bth.psn;
   p.solicited = t.bth.solicited;
@@ -84,25 +84,25 @@ void IbTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
   flows.OnPacket(key, p, FabricOf(packet.carrier), packet.source, packet.destination);
 }
 
-void IbTracker::Impl::OnDatagram(const ib::Transport& t, const link::Packet& packet, const Frame& frame,
+void IbTracker::Impl::OnDatagram(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame,
                                  const Address& source, const Address& destination) {
   if (t.bth.destination_qp == ib::kGsiQp) {
     if (!Intact(packet)) return;
     ib::CmMessage m = ib::ParseCm(ib::ParseMad(t.data, t.data_length));
     if (m.status == ParseStatus::kOk)
-      cm.OnMessage(m, {source, destination, packet.source, packet.destination, FabricOf(packet.carrier), frame.ref});
+      cm.OnMessage(m, {source, destination, packet.source, packet.destination, FabricOf(packet.carrier), frame});
     if (m.status != ParseStatus::kUnsupported) return;
   }
   OnUnreliable(t, packet, frame);
 }
 
-void IbTracker::Impl::OnUnreliable(const ib::Transport& t, const link::Packet& packet, const Frame& frame) {
+void IbTracker::Impl::OnUnreliable(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame) {
   ++context.stats().unreliable;
   const ib::OpcodeInfo& info = ib::LookUpOpcode(t.bth.opcode);
   if (info.operation != ib::Operation::kSend || !info.first || !info.last || !Intact(packet)) return;
   Aside aside;
   aside.kind = Aside::Kind::kUnreliable;
-  aside.frame = frame.ref;
+  aside.frame = frame;
   aside.from = {packet.source, 0};
   aside.to = {packet.destination, t.bth.destination_qp};
   aside.bytes = t.data;
@@ -113,7 +113,7 @@ void IbTracker::Impl::OnUnreliable(const ib::Transport& t, const link::Packet& p
 IbTracker::IbTracker(TrackerContext& context) : impl_(std::make_unique<Impl>(context)) {}
 IbTracker::~IbTracker() = default;
 
-void IbTracker::OnPacket(const link::Packet& packet, const Frame& frame) { impl_->OnPacket(packet, frame); }
+void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) { impl_->OnPacket(packet, frame); }
 
 void IbTracker::Finish() {
   impl_->cm.Finish();

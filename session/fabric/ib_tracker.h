@@ -15,8 +15,9 @@ class IbTracker {
   explicit IbTracker(TrackerContext& context);
   ~IbTracker();
 
-  // `packet.carrier` is kRoceV2, kRoceV1 or kInfiniBand. Nothing of packet or frame is kept past the call.
-  void OnPacket(const link::Packet& packet, const Frame& frame);
+  // `packet.carrier` is kRoceV2, kRoceV1 or kInfiniBand. `frame` is the one that carried it. No bytes are kept past the
+  // call.
+  void OnPacket(const link::Packet& packet, const FrameRef& frame);
   // End of capture: gives out what was held back, closes every connection.
   void Finish();
 

@@ -88,7 +88,7 @@ struct IwarpTracker::Impl {
   explicit Impl(TrackerContext& c) : context(c), shared(c) {}
   ~Impl() { context.Release(kConnectionCharge * table.size()); }
 
-  void OnPacket(const link::Packet& packet, const Frame& frame);
+  void OnPacket(const link::Packet& packet, const FrameRef& frame);
   Entry* Find(const Key& key, const link::Packet& packet, Direction from);
   Entry* Add(const Key& key);
   void Remove(Entry& entry);
@@ -111,7 +111,7 @@ struct IwarpTracker::Impl {
   Refusal refusal;
 };
 
-void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame) {
+void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
   const Direction from = key.ends[1] < key.ends[0] ? 1 : 0;
   if (from == 1) std::swap(key.ends[0], key.ends[1]);
@@ -121,9 +121,9 @@ void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const Frame& frame
     list.splice(list.end(), list, entry->self);
     IwarpConnection& connection = entry->connection;
     if (packet.tcp_flags & link::kTcpRst) {
-      connection.OnReset(from, frame.ref);
+      connection.OnReset(from, frame);
     } else if (!(packet.tcp_flags & link::kTcpSyn)) {
-      connection.OnSegment(from, packet, frame.ref);
+      connection.OnSegment(from, packet, frame);
     }
     Settle(*entry);
   }
@@ -229,7 +229,7 @@ void IwarpTracker::Impl::Finish() {
 IwarpTracker::IwarpTracker(TrackerContext& context) : impl_(std::make_unique<Impl>(context)) {}
 IwarpTracker::~IwarpTracker() = default;
 
-void IwarpTracker::OnPacket(const link::Packet& packet, const Frame& frame) { impl_->OnPacket(packet, frame); }
+void IwarpTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) { impl_->OnPacket(packet, frame); }
 void IwarpTracker::Finish() { impl_->Finish(); }
 
 }  // namespace stag::fabric

@@ -16,8 +16,8 @@ class IwarpTracker {
   explicit IwarpTracker(TrackerContext& context);
   ~IwarpTracker();
 
-  // `packet.carrier` is kTcp; `frame` is the one being processed. Nothing of either is kept past the call.
-  void OnPacket(const link::Packet& packet, const Frame& frame);
+  // `packet.carrier` is kTcp; `frame` is the one that carried it. No bytes are kept past the call.
+  void OnPacket(const link::Packet& packet, const FrameRef& frame);
   // End of capture: gives out what was held back, closes every connection.
   void Finish();
 

@@ -35,7 +35,7 @@ def main(build, capture=compare.ROOT / "pcaps/real/rxe-nfs4.1.pcap.zst", rounds=
         best = {}
         for _ in range(int(rounds)):
             for name, environment in runs.items():
-                cpu, memory = compare.measure(list(command), environment)
+                cpu, memory, _ = compare.measure(list(command), environment)
                 before = best.get(name, (cpu, memory))
                 best[name] = (min(cpu, before[0]), max(memory, before[1]))
     for name, (cpu, memory) in best.items():

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "protocol/link/packet.h"
 #include "tests/session/fabric/allocation_count.h"
 #include "tests/session/fabric/recorder.h"
 #include "tests/support/run_capture.h"
@@ -149,6 +150,26 @@ TEST(Decoder, CountsFragments) {
   ip.resize(ip.size() + 8);
   decoder.OnFrame({{1, 0}, LinkType::kRawIp, ip, static_cast<uint32_t>(ip.size())});
   EXPECT_EQ(decoder.stats().ip_fragments, 1u);
+}
+
+// Who has decoded a frame hands the packet over: the events and the counts are those of the frame.
+TEST(Decoder, PacketsOfTheCaller) {
+  std::vector<OwnedFrame> frames = Real("siw-nfs4.1.pcap.zst");
+  Recorder of_frames, of_packets;
+  Decoder by_frame({}, of_frames), by_packet({}, of_packets);
+  for (const OwnedFrame& frame : frames) {
+    by_frame.OnFrame(frame.view());
+    by_packet.OnPacket(link::Decode(frame.view()), frame.view().ref);
+  }
+  by_frame.Finish();
+  by_packet.Finish();
+  ASSERT_FALSE(of_frames.events.empty());
+  ASSERT_EQ(of_packets.events.size(), of_frames.events.size());
+  for (size_t i = 0; i < of_frames.events.size(); ++i) {
+    EXPECT_EQ(Describe(of_packets.events[i]), Describe(of_frames.events[i]));
+    EXPECT_EQ(of_packets.events[i].event.frame.number, of_frames.events[i].event.frame.number);
+  }
+  EXPECT_EQ(by_packet.stats().frames, by_frame.stats().frames);
 }
 
 // In the steady state nothing is allocated: not for Sends, Writes or Reads, once storage of their sizes exists.
