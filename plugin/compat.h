@@ -3,7 +3,7 @@
 // The one door to Wireshark's headers, and every difference between the versions that the plugin knows of (4.0 to 4.6).
 //
 // Wireshark reports trouble by longjmp. Functions that call anything of epan that can throw (tree, column, tvbuff and
-// dissector calls) therefore own no object with a destructor: what they show is read from the records of recorder.h,
+// dissector calls) therefore own no object with a destructor: what they show is read from the records of records.h,
 // and text is built in pinfo->pool.
 #pragma once
 

@@ -80,11 +80,11 @@ tap_packet_status AddEndpoints(void* table, packet_info* pinfo, epan_dissect_t*,
 const ConnectionRecord* ConnectionOf(const packet_info* pinfo) {
   const FrameRecord* frame = RecordOf(pinfo->num);
   if (!frame) return nullptr;
-  if (!frame->messages().empty()) return frame->messages()[0]->connection;
+  if (!frame->messages().empty()) return frame->messages().front().connection;
   if (!frame->operations.empty()) return frame->operations.front().connection;
-  if (!frame->rpcs().empty()) return frame->rpcs()[0]->connection;
-  if (!frame->rare().setups.empty()) return frame->rare().setups[0]->connection;
-  return frame->rare().notes.empty() ? nullptr : frame->rare().notes[0].connection;
+  if (!frame->rpcs().empty()) return frame->rpcs().front().connection;
+  if (!frame->rare().setups.empty()) return frame->rare().setups.front().connection;
+  return frame->rare().notes.empty() ? nullptr : frame->rare().notes.front().connection;
 }
 
 char* FilterOf(unsigned connection) { return g_strdup_printf("rpcrdma.connection eq %u", connection); }

@@ -2,7 +2,6 @@
 //
 // The expert infos: our own, and one per rule of the conformance catalogue. Wireshark keeps pointers into these tables,
 // so they live as long as the plugin.
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
@@ -87,10 +86,8 @@ void RegisterExperts() {
 }
 
 expert_field* ExpertOf(const conformance::RuleInfo& rule, conformance::Severity severity) {
-  const auto catalogue = conformance::Catalogue();
-  const auto found = std::find_if(catalogue.begin(), catalogue.end(), [&](const auto& r) { return r.id == rule.id; });
-  if (found == catalogue.end()) return nullptr;
-  return &rule_experts.ids[static_cast<size_t>(found - catalogue.begin())][static_cast<size_t>(severity)];
+  const auto index = static_cast<size_t>(&rule - conformance::Catalogue().data());
+  return &rule_experts.ids[index][static_cast<size_t>(severity)];
 }
 
 }  // namespace stag::plugin

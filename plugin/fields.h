@@ -64,7 +64,7 @@ const char* NakText(fabric::NakKind nak);
 // ("rpcrdma.rule.<id>", lower case).
 void RegisterFields();
 
-// The expert info of a rule at a severity; nullptr for a rule that is not in the catalogue.
+// The expert info of a rule of the catalogue at a severity.
 expert_field* ExpertOf(const conformance::RuleInfo& rule, conformance::Severity severity);
 // Registers the expert infos; a part of RegisterFields.
 void RegisterExperts();

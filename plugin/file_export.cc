@@ -33,7 +33,7 @@ void Forget() { files = {}; }
 
 std::string KeyOf(const FileRecord& record) {
   std::string key(reinterpret_cast<const char*>(record.server.bytes.data()), record.server.bytes.size());
-  return key + record.handle;
+  return key + *record.handle;
 }
 
 std::string ServerText(const FileRecord& record) {
@@ -109,8 +109,8 @@ tap_packet_status Packet(void* tap_data, packet_info* pinfo, epan_dissect_t*, co
   auto* list = static_cast<export_object_list_t*>(tap_data);
   const FileRecord& record = *static_cast<const FileRecord*>(record_data);
   const std::string key = KeyOf(record);
-  if (!record.name.empty()) {
-    Name(key, record.name);
+  if (record.name) {
+    Name(key, *record.name);
     return TAP_PACKET_DONT_REDRAW;
   }
   File& file = files.by_handle[key];
@@ -120,11 +120,10 @@ tap_packet_status Packet(void* tap_data, packet_info* pinfo, epan_dissect_t*, co
     file.entry->pkt_num = pinfo->num;
     SetText(&file.entry->hostname, ServerText(record));
     const auto name = files.names.find(key);
-    SetText(&file.entry->filename, name == files.names.end() ? HandleName(record.handle) : name->second);
+    SetText(&file.entry->filename, name == files.names.end() ? HandleName(*record.handle) : name->second);
   }
   (record.write ? file.written : file.read) = true;
-  const std::byte* data = record.copy ? record.copy.get() : nullptr;
-  if (record.rpc && record.rpc->bytes) data = record.rpc->bytes.get() + record.at;
+  const std::byte* const data = record.data;
   if (data && record.length > 0 && Grow(*file.entry, record.offset, record.length)) {
     std::memcpy(file.entry->payload_data + record.offset, data, record.length);
     file.covered.Add(record.offset, record.offset + record.length);

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "plugin/prefs.h"
-#include "plugin/recorder.h"
+#include "plugin/record_store_builder.h"
 #include "session/fabric/decoder.h"
 
 namespace stag::plugin {
@@ -16,8 +16,8 @@ class Pipeline {
  public:
   Pipeline()
       : store_(uint64_t{preferences.memory_mib} << 20),
-        recorder_(store_, preferences.reassemble),
-        engine_(EngineOptions(), recorder_),
+        builder_(store_, preferences.reassemble),
+        engine_(EngineOptions(), builder_),
         session_(SessionOptions(), Observers()),
         decoder_({}, session_) {
     Take(preferences.service_ports, ports_);
@@ -28,9 +28,9 @@ class Pipeline {
     if (finished_ || frame.ref.number < last_) return;
     if (frame.ref.number == last_) store_.Forget(static_cast<uint32_t>(last_));
     last_ = frame.ref.number;
-    recorder_.set_frame(frame.bytes);
+    builder_.set_frame(frame.bytes);
     decoder_.OnPacket(packet, frame.ref);
-    recorder_.set_frame({});
+    builder_.set_frame({});
   }
 
   void Finish() {
@@ -42,7 +42,7 @@ class Pipeline {
 
   void NamePort(uint32_t port) { ports_.push_back({port, port}); }
   void NameAllQueuePairs() { queue_pairs_.assign(1, {1, kLastQueuePair}); }
-  const Store& store() const { return store_; }
+  const RecordStore& store() const { return store_; }
 
  private:
   static conformance::EngineOptions EngineOptions() {
@@ -60,13 +60,13 @@ class Pipeline {
     for (unsigned i = 0; from && i < from->nranges; ++i) to.push_back({from->ranges[i].low, from->ranges[i].high});
   }
   std::vector<session::Observer*> Observers() {
-    if (!preferences.check) return {&recorder_};
-    return {&recorder_, &engine_};
+    if (!preferences.check) return {&builder_};
+    return {&builder_, &engine_};
   }
 
   std::vector<session::NumberRange> ports_, queue_pairs_;
-  Store store_;
-  Recorder recorder_;
+  RecordStore store_;
+  RecordStoreBuilder builder_;
   conformance::Engine engine_;
   session::Session session_;
   fabric::Decoder decoder_;

@@ -3,15 +3,15 @@
 // What is to be shown at each frame, kept as plain values for as long as the file is open. The pipeline fills the
 // records on the first visit of the frames, in frame order; every dissection after that only reads them. A record
 // belongs to the frame at which it became known (Connection::now), so that one pass, two passes and the user interface
-// show the same. The store (store.h) owns them.
+// show the same. The records lie in the arena of the store (record_store.h): none has a destructor, and lists are
+// linked through their elements.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "conformance/engine/finding.h"
 #include "protocol/rpcrdma/header.h"
@@ -22,14 +22,72 @@ namespace stag::plugin {
 using fabric::ConnectionId;
 using fabric::Side;
 
+// Elements in the order of Append, linked by their member `kNext`. The list does not own them.
+template <typename T, T* T::*kNext = &T::next>
+class List {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(T* at) : at_(at) {}
+    T& operator*() const { return *at_; }
+    T* operator->() const { return at_; }
+    Iterator& operator++() {
+      at_ = at_->*kNext;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    T* at_;
+  };
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(nullptr); }
+  bool empty() const { return first_ == nullptr; }
+  T& front() const { return *first_; }
+  T& back() const { return *last_; }
+  size_t size() const {  // counts
+    size_t count = 0;
+    for (const T* at = first_; at; at = at->*kNext) ++count;
+    return count;
+  }
+  void Append(T* element) {
+    (first_ ? last_->*kNext : first_) = element;
+    last_ = element;
+  }
+
+ private:
+  T *first_ = nullptr, *last_ = nullptr;
+};
+
 // Bytes that a record shows: a stretch of the frame it is shown at, or a copy (put together of several packets, or of
 // an earlier frame).
 struct ShownBytes {
   bool in_frame = false;
   uint32_t offset = 0;  // in the frame
   uint32_t length = 0;  // bytes
-  std::unique_ptr<std::byte[]> copy;
+  const std::byte* copy = nullptr;
   bool available() const { return in_frame || copy != nullptr; }
+};
+
+// rpcrdma::Header, with its lists in the arena.
+struct HeaderRecord {
+  ParseStatus status = ParseStatus::kMalformed;
+  rpcrdma::Defect defect = rpcrdma::Defect::kNone;
+  uint8_t words = 0;
+  bool error_range = false;
+  uint32_t defect_offset = 0, length = 0;
+  uint32_t xid = 0, vers = 0, credit = 0, proc = 0;
+  uint32_t err = 0, vers_low = 0, vers_high = 0, bad_discriminator = 0;
+  std::span<const rpcrdma::ReadSegment> reads;
+  std::span<const rpcrdma::Chunk> write_chunks;
+  std::optional<rpcrdma::Chunk> reply_chunk;
+  std::span<const rpcrdma::Segment> segments;
+
+  std::span<const rpcrdma::Segment> Of(const rpcrdma::Chunk& chunk) const {
+    return segments.subspan(chunk.first, chunk.count);
+  }
+  bool has_lists() const { return proc == rpcrdma::kMsg || proc == rpcrdma::kNomsg || proc == rpcrdma::kMsgp; }
+  bool has_chunks() const { return !reads.empty() || !write_chunks.empty() || reply_chunk.has_value(); }
 };
 
 // Who talks: the same for everything of one connection.
@@ -46,8 +104,30 @@ struct ConnectionRecord {
 enum class Direction : uint8_t { kUnknown, kClientToServer, kServerToClient };
 
 struct MessageRecord;
-struct OperationRecord;
 struct RpcRecord;
+struct TransactionRecord;
+
+// One packet of an RDMA Read or Write (neighbouring packets of one operation in one frame are one record). There is one
+// of these for most frames of a capture: small.
+struct OperationRecord {
+  OperationRecord* next = nullptr;          // of the same frame
+  OperationRecord* next_of_move = nullptr;  // on the same segment
+  const ConnectionRecord* connection = nullptr;
+  const TransactionRecord* transaction = nullptr;
+  uint64_t offset = 0, segment_offset = 0;
+  uint32_t length = 0;
+  uint32_t frame = 0;  // that carried it
+  uint32_t handle = 0;
+  uint32_t chunk = 0, position = 0;
+  uint32_t segment = 0;  // index within the list
+  fabric::EventKind kind = fabric::EventKind::kWrite;
+  Side from = 0;
+  Direction direction = Direction::kUnknown;
+  session::ListKind list = session::ListKind::kReadList;
+  bool has_segment = false;
+  bool of_reply = false;  // memory that the Reply advertised (legacy Read-Read)
+  bool overrun = false;   // goes past the end of the segment
+};
 
 // What the two messages of an RPC, and the RDMA operations between them, want to know of each other. Grows with the
 // capture: a field that is still empty in one pass is filled when the frame is shown again.
@@ -72,8 +152,8 @@ struct TransactionRecord {
   size_t invalidated_segment = 0;  // ... of this segment, as in `moves`
   // The operations on each segment; segments as in session::Transaction::call and ::reply (legacy
   // Read-Read).
-  using Moves = std::vector<const OperationRecord*>;
-  std::vector<Moves> moves, reply_moves;
+  using Moves = List<OperationRecord, &OperationRecord::next_of_move>;
+  std::span<Moves> moves, reply_moves;
 };
 
 // Of the handle that a Send with Invalidate names (RFC 8166 section 3.4.2 and RFC 8797 section 4.1).
@@ -88,6 +168,7 @@ enum class Invalidation : uint8_t {
 
 // One RPC-over-RDMA message (a Send).
 struct MessageRecord {
+  MessageRecord* next = nullptr;  // of the same frame
   const ConnectionRecord* connection = nullptr;
   const TransactionRecord* transaction = nullptr;
   FrameRef frame, first_frame;
@@ -107,7 +188,7 @@ struct MessageRecord {
   // Call, Reply and RDMA_ERROR: Calls of the requester without an answer, after this message.
   std::optional<uint32_t> outstanding;
   std::optional<uint32_t> granted;  // Call: the credits that the requester was last granted
-  rpcrdma::Header header;
+  HeaderRecord header;
 };
 
 // Why an RPC message is not given to Wireshark's rpc dissector.
@@ -121,6 +202,7 @@ enum class Withheld : uint8_t {
 
 // One RPC message, as rebuilt.
 struct RpcRecord {
+  RpcRecord* next = nullptr;  // of the same frame
   const ConnectionRecord* connection = nullptr;
   const TransactionRecord* transaction = nullptr;  // null: a reply whose Call is not known
   bool call = false;
@@ -133,32 +215,12 @@ struct RpcRecord {
   bool inline_bytes = false;
   uint32_t inline_offset = 0;
   uint32_t length = 0;
-  std::unique_ptr<std::byte[]> bytes;
-};
-
-// One packet of an RDMA Read or Write (neighbouring packets of one operation in one frame are one record). There is one
-// of these for most frames of a capture: small.
-struct OperationRecord {
-  OperationRecord* next = nullptr;  // of the same frame
-  const ConnectionRecord* connection = nullptr;
-  const TransactionRecord* transaction = nullptr;
-  uint64_t offset = 0, segment_offset = 0;
-  uint32_t length = 0;
-  uint32_t frame = 0;  // that carried it
-  uint32_t handle = 0;
-  uint32_t chunk = 0, position = 0;
-  uint32_t segment = 0;  // index within the list
-  fabric::EventKind kind = fabric::EventKind::kWrite;
-  Side from = 0;
-  Direction direction = Direction::kUnknown;
-  session::ListKind list = session::ListKind::kReadList;
-  bool has_segment = false;
-  bool of_reply = false;  // memory that the Reply advertised (legacy Read-Read)
-  bool overrun = false;   // goes past the end of the segment
+  const std::byte* bytes = nullptr;
 };
 
 // Connection set-up and tear-down with private data.
 struct SetupRecord {
+  SetupRecord* next = nullptr;  // of the same frame
   const ConnectionRecord* connection = nullptr;
   FrameRef frame;
   Side from = 0;
@@ -175,6 +237,7 @@ struct SetupRecord {
 
 // Packets missing from the capture, a NAK or a Terminate.
 struct NoteRecord {
+  NoteRecord* next = nullptr;  // of the same frame
   const ConnectionRecord* connection = nullptr;
   FrameRef frame;
   Side from = 0;
@@ -186,6 +249,7 @@ struct NoteRecord {
 };
 
 struct FindingRecord {
+  FindingRecord* next = nullptr;  // of the same frame
   const conformance::RuleInfo* rule = nullptr;
   conformance::Severity severity = conformance::Severity::kNote;
   ConnectionId connection = 0;  // 0: of none
@@ -193,92 +257,58 @@ struct FindingRecord {
   std::optional<uint32_t> xid;
   // Shared texts; none is null.
   const std::string *message = nullptr, *expected = nullptr, *actual = nullptr;
-  std::vector<const std::string*> specifications;  // "RFC 8166 4.3.1"
-  std::vector<uint32_t> related_frames;
-  std::vector<std::string_view> see_also;
+  std::span<const std::string* const> specifications;  // "RFC 8166 4.3.1"
+  std::span<const uint64_t> related_frames;
+  std::span<const std::string_view> see_also;
 };
 
 // Contents of a file that a transaction moved, or a name of a file.
 struct FileRecord {
+  FileRecord* next = nullptr;  // of the same frame
   Address server;
-  std::string handle, name;  // bytes; a name: nothing was read or written
   bool write = false;
-  uint64_t offset = 0;  // in the file
-  // The data: [at, +length) of an RPC message that was rebuilt, or a copy; null for both: not wholly captured.
-  const RpcRecord* rpc = nullptr;
-  uint32_t at = 0, length = 0;
-  std::unique_ptr<std::byte[]> copy;
+  const std::string *handle = nullptr, *name = nullptr;  // bytes, shared; `name`: nothing was read or written
+  uint64_t offset = 0;                                   // in the file
+  const std::byte* data = nullptr;                       // null: not wholly captured
+  uint32_t length = 0;
+};
+
+// Messages that were sent in this frame are shown at a later one. Of use only when the frame is shown again.
+struct LaterRecord {
+  LaterRecord* next = nullptr;
+  uint32_t frame = 0;
 };
 
 // What few frames have.
 struct RareRecords {
-  std::vector<std::unique_ptr<SetupRecord>> setups;
-  std::vector<NoteRecord> notes;
-  std::vector<std::unique_ptr<FindingRecord>> findings;
-  std::vector<std::unique_ptr<FileRecord>> files;
-  // Messages that were sent in this frame and are shown at later ones. Of use only when the frame is shown again.
-  std::vector<uint32_t> shown_in;
-};
-
-// The operations of a frame, in order. The store owns them.
-class Operations {
- public:
-  class Iterator {
-   public:
-    explicit Iterator(const OperationRecord* at) : at_(at) {}
-    const OperationRecord& operator*() const { return *at_; }
-    Iterator& operator++() {
-      at_ = at_->next;
-      return *this;
-    }
-    bool operator==(const Iterator&) const = default;
-
-   private:
-    const OperationRecord* at_;
-  };
-  Iterator begin() const { return Iterator(first_); }
-  Iterator end() const { return Iterator(nullptr); }
-  bool empty() const { return first_ == nullptr; }
-  const OperationRecord& front() const { return *first_; }
-  size_t size() const {
-    size_t count = 0;
-    for (const OperationRecord* at = first_; at; at = at->next) ++count;
-    return count;
-  }
-  OperationRecord* back() {  // nullptr when empty
-    OperationRecord* last = first_;
-    while (last && last->next) last = last->next;
-    return last;
-  }
-  void Append(OperationRecord* record) { (empty() ? first_ : back()->next) = record; }
-
- private:
-  OperationRecord* first_ = nullptr;
+  List<SetupRecord> setups;
+  List<NoteRecord> notes;
+  List<FindingRecord> findings;
+  List<FileRecord> files;
+  List<LaterRecord> shown_in;
 };
 
 // Most frames have an operation and nothing else: small.
 struct FrameRecord {
-  Operations operations;
+  struct Messages {
+    List<MessageRecord> messages;
+    List<RpcRecord> rpcs;
+  };
 
-  using Messages = std::vector<std::unique_ptr<MessageRecord>>;
-  using Rpcs = std::vector<std::unique_ptr<RpcRecord>>;
-  const Messages& messages() const { return parts().messages; }
-  const Rpcs& rpcs() const { return parts().rpcs; }
-  const RareRecords& rare() const;  // empty when there are none
-  Messages& MakeMessages() { return MakeParts().messages; }
-  Rpcs& MakeRpcs() { return MakeParts().rpcs; }
-  RareRecords& MakeRare();
+  List<OperationRecord> operations;
+  Messages* with_messages = nullptr;
+  RareRecords* with_rare = nullptr;
+
+  const List<MessageRecord>& messages() const { return OrNone(with_messages).messages; }
+  const List<RpcRecord>& rpcs() const { return OrNone(with_messages).rpcs; }
+  const RareRecords& rare() const { return OrNone(with_rare); }
 
  private:
-  struct Parts {
-    Messages messages;
-    Rpcs rpcs;
-  };
-  const Parts& parts() const;
-  Parts& MakeParts();
-
-  std::unique_ptr<Parts> parts_;
-  std::unique_ptr<RareRecords> rare_;
+  template <typename T>
+  static const T& OrNone(const T* lists) {
+    static constexpr T kNone;
+    return lists ? *lists : kNone;
+  }
 };
 
 }  // namespace stag::plugin

@@ -11,10 +11,10 @@ namespace {
 // The one line for a frame without messages.
 const char* Title(const Scene& scene, const FrameRecord& frame) {
   const RareRecords& rare = frame.rare();
-  if (!rare.setups.empty()) return SetupName(rare.setups[0]->message);
-  if (!frame.rpcs().empty()) return frame.rpcs()[0]->call ? "RPC Call" : "RPC Reply";
+  if (!rare.setups.empty()) return SetupName(rare.setups.front().message);
+  if (!frame.rpcs().empty()) return frame.rpcs().front().call ? "RPC Call" : "RPC Reply";
   if (!frame.operations.empty()) return OperationText(scene, frame.operations.front());
-  if (!rare.notes.empty()) return rare.notes[0].gap ? "packets missing from the capture" : "refusal";
+  if (!rare.notes.empty()) return rare.notes.front().gap ? "packets missing from the capture" : "refusal";
   return rare.findings.empty() ? "message held back until earlier packets came" : "findings";
 }
 
@@ -38,23 +38,23 @@ class Lines {
 // The messages of a frame, each with the RPC that stands in it. Returns the subtree of the first.
 proto_tree* RenderMessages(const Scene& scene, const FrameRecord& frame, Lines& lines) {
   proto_tree* first = nullptr;
-  for (const auto& message : frame.messages()) {
+  for (const MessageRecord& message : frame.messages()) {
     proto_tree* tree = nullptr;
-    tvbuff_t* send = RenderMessage(scene, *message, &tree);
+    tvbuff_t* send = RenderMessage(scene, message, &tree);
     if (!first) first = tree;
     lines.Next();
     // The rpc dissector clears the column and writes its own text.
     col_set_str(scene.pinfo->cinfo, COL_PROTOCOL, kColumn);
     col_clear(scene.pinfo->cinfo, COL_INFO);
     if (col_get_writable(scene.pinfo->cinfo, COL_INFO)) {
-      col_append_str(scene.pinfo->cinfo, COL_INFO, Summary(scene, *message));
+      col_append_str(scene.pinfo->cinfo, COL_INFO, Summary(scene, message));
     }
-    for (const auto& rpc : frame.rpcs()) {
-      if (rpc->message != message.get()) continue;
-      RenderRpc(scene, tree, *rpc, send);
+    for (const RpcRecord& rpc : frame.rpcs()) {
+      if (rpc.message != &message) continue;
+      RenderRpc(scene, tree, rpc, send);
       // What the rpc dissector and those above it do not tell.
-      if (rpc->withheld == Withheld::kNothing && col_get_writable(scene.pinfo->cinfo, COL_INFO)) {
-        col_append_str(scene.pinfo->cinfo, COL_INFO, ChunkSummary(scene, *message));
+      if (rpc.withheld == Withheld::kNothing && col_get_writable(scene.pinfo->cinfo, COL_INFO)) {
+        col_append_str(scene.pinfo->cinfo, COL_INFO, ChunkSummary(scene, message));
       }
     }
   }
@@ -72,7 +72,7 @@ tvbuff_t* TvbOf(const Scene& scene, const ShownBytes& bytes, const char* tab) {
   }
   if (!bytes.copy) return nullptr;
   tvbuff_t* tvb =
-      tvb_new_child_real_data(scene.frame, reinterpret_cast<const uint8_t*>(bytes.copy.get()), bytes.length, length);
+      tvb_new_child_real_data(scene.frame, reinterpret_cast<const uint8_t*>(bytes.copy), bytes.length, length);
   add_new_data_source(scene.pinfo, tvb, tab);
   return tvb;
 }
@@ -148,16 +148,15 @@ void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& fi
   if (!finding.expected->empty()) AddGeneratedText(tree, scene, hf.finding_expected, finding.expected->c_str());
   if (!finding.actual->empty()) AddGeneratedText(tree, scene, hf.finding_actual, finding.actual->c_str());
   if (finding.xid) AddGenerated(tree, scene, hf.finding_xid, *finding.xid);
-  for (const uint32_t frame : finding.related_frames) AddFrameLink(tree, scene, hf.finding_related, frame);
+  for (const uint64_t frame : finding.related_frames) AddFrameLink(tree, scene, hf.finding_related, frame);
   for (const std::string* source : finding.specifications) {
     AddGeneratedText(tree, scene, hf.finding_source, source->c_str());
   }
   for (const std::string_view other : finding.see_also) {
     AddGeneratedText(tree, scene, hf.finding_see_also, wmem_strndup(scene.pinfo->pool, other.data(), other.size()));
   }
-  if (expert_field* expert = ExpertOf(*finding.rule, finding.severity)) {
-    expert_add_info_format(scene.pinfo, item, expert, "%s: %s", id, finding.message->c_str());
-  }
+  expert_add_info_format(scene.pinfo, item, ExpertOf(*finding.rule, finding.severity), "%s: %s", id,
+                         finding.message->c_str());
 }
 
 void RenderFrame(const Scene& scene, const FrameRecord& frame) {
@@ -173,16 +172,16 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
     home = RenderMessages(scene, frame, lines);
   }
   const RareRecords& rare = frame.rare();
-  for (const auto& setup : rare.setups) RenderSetup(scene, home, *setup);
+  for (const SetupRecord& setup : rare.setups) RenderSetup(scene, home, setup);
   RenderOperations(scene, home, frame);
-  for (const auto& rpc : frame.rpcs()) {
-    if (rpc->message) continue;
-    if (rpc->withheld == Withheld::kNothing) lines.Next();
-    RenderRpc(scene, home, *rpc, nullptr);
+  for (const RpcRecord& rpc : frame.rpcs()) {
+    if (rpc.message) continue;
+    if (rpc.withheld == Withheld::kNothing) lines.Next();
+    RenderRpc(scene, home, rpc, nullptr);
   }
-  for (const uint32_t later : rare.shown_in) AddFrameLink(home, scene, hf.shown_in, later);
+  for (const LaterRecord& later : rare.shown_in) AddFrameLink(home, scene, hf.shown_in, later.frame);
   for (const NoteRecord& note : rare.notes) RenderNote(scene, home, note);
-  for (const auto& finding : rare.findings) RenderFinding(scene, home, *finding);
+  for (const FindingRecord& finding : rare.findings) RenderFinding(scene, home, finding);
   Tap(scene.pinfo, frame);
 }
 

@@ -101,9 +101,9 @@ struct ChunkFields {
 // The segments of a chunk that starts, with its count word, at `offset`. `call` and `offer`: the same chunk in the
 // Call, when this is a Reply.
 void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* title, uint64_t offset,
-              const MessageRecord& message, const rpcrdma::Chunk& chunk, const rpcrdma::Header* call,
+              const MessageRecord& message, const rpcrdma::Chunk& chunk, const HeaderRecord* call,
               const rpcrdma::Chunk* offer, const ChunkFields& fields, const uint32_t* index, size_t* shown) {
-  const rpcrdma::Header& header = message.header;
+  const HeaderRecord& header = message.header;
   const bool reply = message.role == session::Role::kReply;
   // The records of the packets go by the Call's segments.
   const TransactionRecord* transaction = reply && !offer ? nullptr : message.transaction;
@@ -139,7 +139,7 @@ void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* 
 }  // namespace
 
 void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const MessageRecord& message) {
-  const rpcrdma::Header& header = message.header;
+  const HeaderRecord& header = message.header;
   const unsigned captured = tvb_captured_length(send);
   uint64_t offset = 16;
   if (header.proc == rpcrdma::kMsgp) {
@@ -150,7 +150,7 @@ void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
   }
   const bool reply = message.role == session::Role::kReply;
   const MessageRecord* call_message = reply && message.transaction ? message.transaction->call : nullptr;
-  const rpcrdma::Header* call = call_message ? &call_message->header : nullptr;
+  const HeaderRecord* call = call_message ? &call_message->header : nullptr;
 
   AddReadList(scene, tree, send, message, offset);
   offset += header.reads.size() * kReadSegmentSize + 4;

@@ -30,7 +30,7 @@ uint64_t Total(std::span<const rpcrdma::Segment> segments) {
 }
 
 // A Reply's Call, whose Write list and Reply chunk it returns.
-const rpcrdma::Header* OfferOf(const MessageRecord& message) {
+const HeaderRecord* OfferOf(const MessageRecord& message) {
   const bool reply = message.role == Role::kReply && message.transaction && message.transaction->call;
   return reply ? &message.transaction->call->header : nullptr;
 }
@@ -44,8 +44,8 @@ void AppendChunk(wmem_strbuf_t* text, const char* name, uint64_t length, const s
 constexpr size_t kChunksInSummary = 3;
 
 void AppendChunks(wmem_strbuf_t* text, const MessageRecord& message) {
-  const rpcrdma::Header& header = message.header;
-  const rpcrdma::Header* call = OfferOf(message);
+  const HeaderRecord& header = message.header;
+  const HeaderRecord* call = OfferOf(message);
   if (!header.reads.empty()) {
     uint64_t total = 0;
     bool one = true;
@@ -79,7 +79,7 @@ void AppendInvalidation(wmem_strbuf_t* text, const MessageRecord& message) {
 }
 
 void AddFixedWords(proto_tree* tree, tvbuff_t* send, const MessageRecord& message) {
-  const rpcrdma::Header& header = message.header;
+  const HeaderRecord& header = message.header;
   if (header.words >= 1) proto_tree_add_item(tree, hf.xid, send, 0, 4, ENC_BIG_ENDIAN);
   if (header.words >= 2) proto_tree_add_item(tree, hf.vers, send, 4, 4, ENC_BIG_ENDIAN);
   if (header.words >= 3) {
@@ -91,7 +91,7 @@ void AddFixedWords(proto_tree* tree, tvbuff_t* send, const MessageRecord& messag
   if (header.words >= 4) proto_tree_add_item(tree, hf.proc, send, 12, 4, ENC_BIG_ENDIAN);
 }
 
-void AddErrorBody(proto_tree* tree, tvbuff_t* send, const rpcrdma::Header& header) {
+void AddErrorBody(proto_tree* tree, tvbuff_t* send, const HeaderRecord& header) {
   const unsigned captured = tvb_captured_length(send);
   if (captured >= 20) proto_tree_add_item(tree, hf.error, send, 16, 4, ENC_BIG_ENDIAN);
   if (header.error_range && captured >= 28) {
@@ -114,7 +114,7 @@ void AddCredits(const Scene& scene, proto_tree* tree, const MessageRecord& messa
 }
 
 // "Write chunk 0, segment 1": a segment of the Call by its place among all of them.
-const char* SegmentName(const Scene& scene, const rpcrdma::Header& call, size_t index) {
+const char* SegmentName(const Scene& scene, const HeaderRecord& call, size_t index) {
   wmem_allocator_t* pool = scene.pinfo->pool;
   if (index < call.reads.size()) {
     return wmem_strdup_printf(pool, "segment %zu of the Read list, Position %u", index, call.reads[index].position);
@@ -143,7 +143,7 @@ void AddInvalidation(const Scene& scene, proto_tree* tree, const MessageRecord& 
 }
 
 void AddDecodeStatus(const Scene& scene, proto_item* item, const MessageRecord& message) {
-  const rpcrdma::Header& header = message.header;
+  const HeaderRecord& header = message.header;
   switch (header.status) {
     case ParseStatus::kOk: break;
     case ParseStatus::kTruncatedByCapture:
@@ -204,7 +204,7 @@ void AddRpc(const Scene& scene, proto_tree* tree, const MessageRecord& message) 
 }  // namespace
 
 const char* Summary(const Scene& scene, const MessageRecord& message) {
-  const rpcrdma::Header& header = message.header;
+  const HeaderRecord& header = message.header;
   wmem_strbuf_t* text = wmem_strbuf_new(scene.pinfo->pool, "");
   if (header.words < 4) {
     wmem_strbuf_append(text, "header cut short");
@@ -244,7 +244,7 @@ const char* ChunkSummary(const Scene& scene, const MessageRecord& message) {
 }
 
 tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_tree** subtree) {
-  const rpcrdma::Header& header = message.header;
+  const HeaderRecord& header = message.header;
   tvbuff_t* send = TvbOf(scene, message.bytes, "RPC-over-RDMA message");
   const unsigned captured = send ? tvb_captured_length(send) : 0;
   const unsigned shown = header.status == ParseStatus::kOk && header.length <= captured ? header.length : captured;

@@ -97,16 +97,17 @@ void RenderOperations(const Scene& scene, proto_tree* home, const FrameRecord& f
 void AddMoves(const Scene& scene, proto_tree* tree, const TransactionRecord::Moves& moves) {
   if (!tree || moves.empty()) return;
   uint64_t moved = 0;
-  for (const OperationRecord* move : moves) {
-    moved += move->kind == fabric::EventKind::kReadRequest ? 0 : move->length;
+  for (const OperationRecord& move : moves) {
+    moved += move.kind == fabric::EventKind::kReadRequest ? 0 : move.length;
   }
   AddGenerated(tree, scene, hf.segment_moved, moved);
   if (!proto_field_is_referenced(tree, hf.segment_moved_in) &&
       !proto_field_is_referenced(tree, hf.segment_requested_in)) {
     return;
   }
-  for (size_t i = 0; i < moves.size() && i < kMostMoves; ++i) {
-    const OperationRecord& move = *moves[i];
+  size_t count = 0;
+  for (const OperationRecord& move : moves) {
+    if (++count > kMostMoves) continue;
     const bool request = move.kind == fabric::EventKind::kReadRequest;
     proto_item* item = AddGenerated(tree, scene, request ? hf.segment_requested_in : hf.segment_moved_in, move.frame);
     if (move.length > 0) {
@@ -114,8 +115,8 @@ void AddMoves(const Scene& scene, proto_tree* tree, const TransactionRecord::Mov
                              move.segment_offset, move.segment_offset + move.length - 1);
     }
   }
-  if (moves.size() > kMostMoves) {
-    proto_item_append_text(proto_tree_get_parent(tree), " (%zu more packets)", moves.size() - kMostMoves);
+  if (count > kMostMoves) {
+    proto_item_append_text(proto_tree_get_parent(tree), " (%zu more packets)", count - kMostMoves);
   }
 }
 

@@ -104,7 +104,7 @@ tvbuff_t* BytesOf(const Scene& scene, const RpcRecord& rpc, tvbuff_t* send) {
     if (!send || end > tvb_captured_length(send)) return nullptr;
     return tvb_new_subset_length(send, static_cast<int>(rpc.inline_offset), static_cast<int>(rpc.length));
   }
-  tvbuff_t* tvb = tvb_new_child_real_data(scene.frame, reinterpret_cast<const uint8_t*>(rpc.bytes.get()), rpc.length,
+  tvbuff_t* tvb = tvb_new_child_real_data(scene.frame, reinterpret_cast<const uint8_t*>(rpc.bytes), rpc.length,
                                           static_cast<int>(rpc.length));
   add_new_data_source(scene.pinfo, tvb, "RPC-over-RDMA reassembled");
   return tvb;

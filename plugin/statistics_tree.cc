@@ -68,7 +68,7 @@ void AddSegment(stats_tree* tree, const rpcrdma::Segment& segment) {
 }
 
 // The memory that a message offers, not what a Reply says of it.
-void AddChunks(stats_tree* tree, const rpcrdma::Header& header) {
+void AddChunks(stats_tree* tree, const HeaderRecord& header) {
   uint64_t positions = 0;
   for (size_t i = 0; i < header.reads.size(); ++i) {
     AddSegment(tree, header.reads[i].target);
@@ -107,7 +107,7 @@ const char* InvalidationText(Invalidation invalidation) {
 }
 
 void AddMessage(stats_tree* tree, const MessageRecord& message) {
-  const rpcrdma::Header& header = message.header;
+  const HeaderRecord& header = message.header;
   Tick(tree, kMessages, nodes.messages, header.words >= 4 ? rpcrdma::ProcName(header.proc) : "header cut short");
   Tick(tree, kRoles, nodes.roles, RoleText(message));
   tick_stat_node(tree, kInline, 0, true);

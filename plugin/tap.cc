@@ -18,11 +18,11 @@ TapData* Queue(packet_info* pinfo, const ConnectionRecord* connection, Side from
 // What a frame shows of connections, with the connection and the sender of each.
 template <typename Fn>
 void ForEachSender(const FrameRecord& frame, Fn fn) {
-  for (const auto& message : frame.messages()) fn(message->connection, message->from);
+  for (const MessageRecord& message : frame.messages()) fn(message.connection, message.from);
   for (const OperationRecord& operation : frame.operations) fn(operation.connection, operation.from);
-  for (const auto& setup : frame.rare().setups) {
+  for (const SetupRecord& setup : frame.rare().setups) {
     // InfiniBand's set-up goes between other queue pairs; the connection's may not be known yet.
-    if (setup->connection->fabric == fabric::FabricKind::kIwarp) fn(setup->connection, setup->from);
+    if (setup.connection->fabric == fabric::FabricKind::kIwarp) fn(setup.connection, setup.from);
   }
   for (const NoteRecord& note : frame.rare().notes) fn(note.connection, note.from);
 }
@@ -49,19 +49,19 @@ void TapFrame(packet_info* pinfo, const FrameRecord& frame) {
 void Tap(packet_info* pinfo, const FrameRecord& frame) {
   const RareRecords& rare = frame.rare();
   if (!rare.files.empty() && have_tap_listener(file_tap_id)) {
-    for (const auto& file : rare.files) tap_queue_packet(file_tap_id, pinfo, file.get());
+    for (const FileRecord& file : rare.files) tap_queue_packet(file_tap_id, pinfo, &file);
   }
   if (!have_tap_listener(tap_id)) return;
   TapFrame(pinfo, frame);
-  for (const auto& setup : rare.setups) Queue(pinfo, setup->connection, setup->from)->setup = setup.get();
-  for (const auto& message : frame.messages()) {
-    Queue(pinfo, message->connection, message->from)->message = message.get();
+  for (const SetupRecord& setup : rare.setups) Queue(pinfo, setup.connection, setup.from)->setup = &setup;
+  for (const MessageRecord& message : frame.messages()) {
+    Queue(pinfo, message.connection, message.from)->message = &message;
   }
   for (const OperationRecord& operation : frame.operations) {
     Queue(pinfo, operation.connection, operation.from)->operation = &operation;
   }
   for (const NoteRecord& note : rare.notes) Queue(pinfo, note.connection, note.from)->note = &note;
-  for (const auto& finding : rare.findings) Queue(pinfo, nullptr, 0)->finding = finding.get();
+  for (const FindingRecord& finding : rare.findings) Queue(pinfo, nullptr, 0)->finding = &finding;
 }
 
 void TapRpc(packet_info* pinfo, const RpcRecord& rpc, tvbuff_t* message) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Connections, messages and the RPCs in them. RDMA operations, findings and files: recorder_rdma.cc.
-#include "plugin/recorder.h"
+// Connections, messages and the RPCs in them. RDMA operations, findings and files: record_store_builder_rdma.cc.
+#include "plugin/record_store_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace stag::plugin {
@@ -61,9 +62,7 @@ Direction DirectionOf(const session::Connection& connection, Side from) {
   return connection.IsClientToServer(from) ? Direction::kClientToServer : Direction::kServerToClient;
 }
 
-FrameRecord& Recorder::Now(const session::Connection& connection) { return store_.At(connection.now.number); }
-
-ConnectionRecord* Recorder::Remember(const session::Connection& connection) {
+ConnectionRecord* RecordStoreBuilder::Remember(const session::Connection& connection) {
   ConnectionRecord& record = store_.Connection(connection.info.id);
   if (record.id != 0) return &record;
   record.id = connection.info.id;
@@ -72,7 +71,7 @@ ConnectionRecord* Recorder::Remember(const session::Connection& connection) {
   return &record;
 }
 
-ShownBytes Recorder::Show(Bytes bytes) {
+ShownBytes RecordStoreBuilder::Show(Bytes bytes) {
   ShownBytes shown;
   shown.length = static_cast<uint32_t>(bytes.size());
   const auto begin = reinterpret_cast<uintptr_t>(frame_.data());
@@ -86,7 +85,7 @@ ShownBytes Recorder::Show(Bytes bytes) {
   return shown;
 }
 
-void Recorder::OnConnection(const session::Connection& connection, const fabric::Event& event) {
+void RecordStoreBuilder::OnConnection(const session::Connection& connection, const fabric::Event& event) {
   if (!IsOurs(connection)) return;
   ConnectionRecord& shared = *Remember(connection);
   shared.endpoint = connection.info.endpoint;
@@ -96,7 +95,7 @@ void Recorder::OnConnection(const session::Connection& connection, const fabric:
   }
   shared.remote_invalidation = connection.remote_invalidation();
   if (event.kind != fabric::EventKind::kSetup) return;
-  auto record = std::make_unique<SetupRecord>();
+  SetupRecord* record = store_.arena().New<SetupRecord>();
   record->connection = &shared;
   record->frame = event.frame;
   record->from = event.from;
@@ -112,32 +111,66 @@ void Recorder::OnConnection(const session::Connection& connection, const fabric:
     record->server_to_client = connection.threshold(static_cast<Side>(1 - client));
   }
   record->remote_invalidation = connection.remote_invalidation();
-  Now(connection).MakeRare().setups.push_back(std::move(record));
+  store_.RareAt(Now(connection)).setups.Append(record);
 }
 
-void Recorder::NoteProcedure(const session::Transaction& transaction, TransactionRecord& record) {
+HeaderRecord RecordStoreBuilder::HeaderOf(const rpcrdma::Header& header) {
+  HeaderRecord record;
+  record.status = header.status;
+  record.defect = header.defect;
+  record.words = header.words;
+  record.error_range = header.error_range;
+  record.defect_offset = header.defect_offset;
+  record.length = header.length;
+  record.xid = header.xid;
+  record.vers = header.vers;
+  record.credit = header.credit;
+  record.proc = header.proc;
+  record.err = header.err;
+  record.vers_low = header.vers_low;
+  record.vers_high = header.vers_high;
+  record.bad_discriminator = header.bad_discriminator;
+  record.reads = store_.arena().Copy(header.reads);
+  record.write_chunks = store_.arena().Copy(header.write_chunks);
+  record.reply_chunk = header.reply_chunk;
+  record.segments = store_.arena().Copy(header.segments);
+  return record;
+}
+
+// Few sequences of operations make up most COMPOUNDs: the text of each is made once.
+const std::string* RecordStoreBuilder::NamesOf(const std::vector<session::Operation>& operations, bool callback) {
+  constexpr size_t kMostNamed = 16;
+  const size_t named = std::min(operations.size(), kMostNamed);
+  const bool more = operations.size() > kMostNamed;
+  std::array<uint32_t, kMostNamed + 1> key{};
+  for (size_t i = 0; i < named; ++i) key[i] = operations[i].op;
+  key[named] = (callback ? 1 : 0) + (more ? 2 : 0);
+  const std::string_view bytes(reinterpret_cast<const char*>(key.data()), (named + 1) * sizeof key[0]);
+  if (const auto found = operation_names_.find(bytes); found != operation_names_.end()) return found->second;
+  std::string names;
+  for (size_t i = 0; i < named; ++i) {
+    const char* name = callback ? nfs::CallbackOperationName(key[i]) : nfs::OperationName(key[i]);
+    if (i > 0) names += ' ';
+    names += name ? name : std::to_string(key[i]);
+  }
+  if (more) names += " ...";
+  return operation_names_.emplace(bytes, store_.Share(names)).first->second;
+}
+
+void RecordStoreBuilder::NoteProcedure(const session::Transaction& transaction, TransactionRecord& record) {
   if (transaction.call.rpc.words < 6) return;
   record.rpc_known = true;
   record.program = transaction.call.rpc.program;
   record.version = transaction.call.rpc.version;
   record.procedure = transaction.call.rpc.procedure;
   if (record.operations || transaction.operations.empty()) return;
-  constexpr size_t kMostNamed = 16;
   const bool callback = nfs::IsCallbackProgram(record.program);
-  std::string names;
-  for (size_t i = 0; i < transaction.operations.size() && i < kMostNamed; ++i) {
-    const uint32_t op = transaction.operations[i].op;
-    const char* name = callback ? nfs::CallbackOperationName(op) : nfs::OperationName(op);
-    if (i > 0) names += ' ';
-    names += name ? name : std::to_string(op);
-  }
-  if (transaction.operations.size() > kMostNamed) names += " ...";
-  record.operations = store_.Share(names);
+  record.operations = NamesOf(transaction.operations, callback);
   record.main_operation = MainOperation(transaction.operations, callback);
 }
 
-void Recorder::RecordInvalidation(const session::Connection& connection, const session::Transaction* transaction,
-                                  MessageRecord& record) {
+void RecordStoreBuilder::RecordInvalidation(const session::Connection& connection,
+                                            const session::Transaction* transaction, MessageRecord& record) {
   if (!record.invalidated) return;
   if (record.role != Role::kReply && record.role != Role::kError) {
     record.invalidation = record.role == Role::kUnknown ? Invalidation::kNoCall : Invalidation::kOnCall;
@@ -161,10 +194,10 @@ void Recorder::RecordInvalidation(const session::Connection& connection, const s
   shared.invalidated_segment = record.invalidated_segment;
 }
 
-void Recorder::OnMessage(const session::Connection& connection, const session::Message& message,
-                         const session::Transaction* transaction) {
+void RecordStoreBuilder::OnMessage(const session::Connection& connection, const session::Message& message,
+                                   const session::Transaction* transaction) {
   if (!IsOurs(connection)) return;
-  auto record = std::make_unique<MessageRecord>();
+  MessageRecord* record = store_.arena().New<MessageRecord>();
   record->connection = Remember(connection);
   record->frame = message.frame;
   record->first_frame = message.first_frame;
@@ -178,11 +211,11 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
   record->missing = message.missing;
   record->threshold = connection.threshold(message.from);
   record->invalidated = message.invalidated;
-  record->header = message.header;
+  record->header = HeaderOf(message.header);
   RecordInvalidation(connection, transaction, *record);
 
-  FrameRecord& frame = Now(connection);
-  const auto now = static_cast<uint32_t>(connection.now.number);
+  FrameRecord::Messages& frame = store_.MessagesAt(Now(connection));
+  const auto now = static_cast<uint32_t>(Now(connection));
   if (transaction) {
     TransactionRecord& shared = store_.Transaction(transaction->serial);
     record->transaction = &shared;
@@ -196,11 +229,11 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
       record->outstanding = credits.outstanding + 1;
       if (credits.granted.any) record->granted = credits.granted.last;
       record->call_form = shared.call_form = transaction->call.form;
-      shared.call = record.get();
+      shared.call = record;
       shared.call_shown_at = now;
       // The Call may already have been given out as complete.
-      for (const auto& rpc : frame.rpcs()) {
-        if (rpc->call && rpc->transaction == &shared) rpc->message = record.get();
+      for (RpcRecord& rpc : frame.rpcs) {
+        if (rpc.call && rpc.transaction == &shared) rpc.message = record;
       }
     } else if (message.role == Role::kReply || message.role == Role::kError) {
       record->outstanding = credits.outstanding - std::min(credits.outstanding, 1u);
@@ -209,19 +242,21 @@ void Recorder::OnMessage(const session::Connection& connection, const session::M
       shared.reply_frame = message.frame;
     }
   }
-  if (message.frame.number < now) store_.At(message.frame.number).MakeRare().shown_in.push_back(now);
-  frame.MakeMessages().push_back(std::move(record));
+  if (message.frame.number < now) {
+    store_.RareAt(message.frame.number).shown_in.Append(store_.arena().New<LaterRecord>(nullptr, now));
+  }
+  frame.messages.Append(record);
   if (message.role != Role::kReply) return;
   if (!transaction || !transaction->reply.present) {
-    RecordOrphan(connection, message, *frame.messages().back());
+    RecordOrphan(connection, message, *record);
   } else if (transaction->reply.read_chunks.empty()) {
-    RecordReply(connection, *transaction, frame.messages().back().get());
+    RecordReply(connection, *transaction, record);
   }
 }
 
-void Recorder::RecordOrphan(const session::Connection& connection, const session::Message& message,
-                            const MessageRecord& record) {
-  auto rpc = std::make_unique<RpcRecord>();
+void RecordStoreBuilder::RecordOrphan(const session::Connection& connection, const session::Message& message,
+                                      const MessageRecord& record) {
+  RpcRecord* rpc = store_.arena().New<RpcRecord>();
   rpc->connection = record.connection;
   rpc->transaction = record.transaction;
   rpc->from = message.from;
@@ -237,25 +272,25 @@ void Recorder::RecordOrphan(const session::Connection& connection, const session
     rpc->withheld = Withheld::kIncomplete;
     rpc->defect = session::RebuildDefect::kNoCall;
   }
-  Now(connection).MakeRpcs().push_back(std::move(rpc));
+  store_.MessagesAt(Now(connection)).rpcs.Append(rpc);
 }
 
-void Recorder::RecordReply(const session::Connection& connection, const session::Transaction& transaction,
-                           const MessageRecord* message) {
+void RecordStoreBuilder::RecordReply(const session::Connection& connection, const session::Transaction& transaction,
+                                     const MessageRecord* message) {
   TransactionRecord& shared = store_.Transaction(transaction.serial);
   shared.reply_rebuilt = true;
-  auto rpc = std::make_unique<RpcRecord>();
+  RpcRecord* rpc = store_.arena().New<RpcRecord>();
   rpc->connection = Remember(connection);
   rpc->transaction = &shared;
   rpc->from = static_cast<Side>(1 - transaction.requester);
   rpc->sent = transaction.reply.frame;
   rpc->message = message;
   Rebuild(transaction, transaction.reply, *rpc);
-  shared.rpc_reply = rpc.get();
-  Now(connection).MakeRpcs().push_back(std::move(rpc));
+  shared.rpc_reply = rpc;
+  store_.MessagesAt(Now(connection)).rpcs.Append(rpc);
 }
 
-void Recorder::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
+void RecordStoreBuilder::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
   if (!IsOurs(connection)) return;
   // A Reply whose bytes the client had to read (legacy Read-Read) is complete only now.
   if (!transaction.reply.read_chunks.empty() && transaction.reply.present &&
@@ -265,27 +300,42 @@ void Recorder::OnTransaction(const session::Connection& connection, const sessio
   RecordFiles(connection, transaction);
 }
 
-void Recorder::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
+void RecordStoreBuilder::OnCallComplete(const session::Connection& connection,
+                                        const session::Transaction& transaction) {
   if (!IsOurs(connection) || !transaction.call.present) return;
   TransactionRecord& shared = store_.Transaction(transaction.serial);
   NoteProcedure(transaction, shared);
-  FrameRecord& frame = Now(connection);
-  auto rpc = std::make_unique<RpcRecord>();
+  FrameRecord::Messages& frame = store_.MessagesAt(Now(connection));
+  RpcRecord* rpc = store_.arena().New<RpcRecord>();
   rpc->connection = Remember(connection);
   rpc->transaction = &shared;
   rpc->call = true;
   rpc->from = transaction.requester;
   rpc->sent = transaction.call.frame;
-  for (const auto& message : frame.messages()) {
-    if (message->role == Role::kCall && message->transaction == &shared) rpc->message = message.get();
+  for (const MessageRecord& message : frame.messages) {
+    if (message.role == Role::kCall && message.transaction == &shared) rpc->message = &message;
   }
   Rebuild(transaction, transaction.call, *rpc);
-  if (rpc->withheld == Withheld::kNothing) shared.rpc_call_frame = static_cast<uint32_t>(connection.now.number);
-  shared.rpc_call = rpc.get();
-  frame.MakeRpcs().push_back(std::move(rpc));
+  if (rpc->withheld == Withheld::kNothing) shared.rpc_call_frame = static_cast<uint32_t>(Now(connection));
+  shared.rpc_call = rpc;
+  frame.rpcs.Append(rpc);
 }
 
-void Recorder::Rebuild(const session::Transaction& transaction, const session::Payload& payload, RpcRecord& rpc) {
+const std::byte* RecordStoreBuilder::Copy(const session::Transaction& transaction, const session::Payload& payload,
+                                          uint64_t offset, uint64_t length) {
+  bool kept = true;
+  const bool inside = transaction.ForEach(payload, offset, length,
+                                          [&kept](Bytes bytes, uint64_t count) { kept &= bytes.size() == count; });
+  std::byte* const copy = inside && kept ? store_.NewBytes(length) : nullptr;
+  if (!copy) return nullptr;
+  std::byte* to = copy;
+  transaction.ForEach(payload, offset, length,
+                      [&to](Bytes bytes, uint64_t) { to = std::copy(bytes.begin(), bytes.end(), to); });
+  return copy;
+}
+
+void RecordStoreBuilder::Rebuild(const session::Transaction& transaction, const session::Payload& payload,
+                                 RpcRecord& rpc) {
   rpc.defect = payload.defect;
   if (!payload.complete) {
     const bool known_bytes = payload.defect == session::RebuildDefect::kNone;
@@ -303,9 +353,9 @@ void Recorder::Rebuild(const session::Transaction& transaction, const session::P
     return;
   }
   constexpr uint64_t kLongest = std::numeric_limits<int32_t>::max();  // of a tvbuff
-  if (payload.length <= kLongest && transaction.CopyTo(payload, flat_)) rpc.bytes = store_.Keep(flat_);
+  if (payload.length <= kLongest) rpc.bytes = Copy(transaction, payload, 0, payload.length);
   if (rpc.bytes) {
-    rpc.length = static_cast<uint32_t>(flat_.size());
+    rpc.length = static_cast<uint32_t>(payload.length);
   } else {
     rpc.withheld = Withheld::kMemory;
   }

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Fills the Store: observes the Session and takes the Engine's findings. Copies out of their transient objects what the
-// rendering of a frame needs, at the moment it is known.
+// RecordStoreBuilder: observes the session and takes the engine's findings. Copies out of their transient objects what
+// the rendering of a frame needs, at the moment it is known. Allocates only what the store keeps.
 #pragma once
 
+#include <map>
+#include <unordered_map>
+#include <utility>
+
 #include "conformance/engine/engine.h"
-#include "plugin/store.h"
+#include "plugin/record_store.h"
 #include "session/files/file_accesses.h"
 
 namespace stag::plugin {
 
-class Recorder final : public session::Observer, public conformance::FindingSink {
+class RecordStoreBuilder final : public session::Observer, public conformance::FindingSink {
  public:
   // `reassemble`: rebuild RPCs from chunks and from Sends of several packets.
-  Recorder(Store& store, bool reassemble) : store_(store), reassemble_(reassemble) {}
+  RecordStoreBuilder(RecordStore& store, bool reassemble) : store_(store), reassemble_(reassemble) {}
   // The captured bytes of the frame being fed; valid until the next call.
   void set_frame(Bytes frame) { frame_ = frame; }
 
@@ -27,28 +31,38 @@ class Recorder final : public session::Observer, public conformance::FindingSink
   void OnFinding(const conformance::Finding&) override;
 
  private:
-  FrameRecord& Now(const session::Connection&);
+  // The frame at which records are made now.
+  static uint64_t Now(const session::Connection& connection) { return connection.now.number; }
   ConnectionRecord* Remember(const session::Connection&);
   ShownBytes Show(Bytes bytes);
+  HeaderRecord HeaderOf(const rpcrdma::Header&);
+  // "SEQUENCE PUTFH READ".
+  const std::string* NamesOf(const std::vector<session::Operation>&, bool callback);
   void NoteProcedure(const session::Transaction&, TransactionRecord&);
   void RecordInvalidation(const session::Connection&, const session::Transaction*, MessageRecord&);
   // The RPC Reply that came in `message`.
   void RecordReply(const session::Connection&, const session::Transaction&, const MessageRecord* message);
   // A Reply whose Call is not known: what stands whole in the message.
   void RecordOrphan(const session::Connection&, const session::Message&, const MessageRecord&);
+  // A copy of bytes of a rebuilt message; nullptr: not all were captured and kept, or the limit would be passed.
+  const std::byte* Copy(const session::Transaction&, const session::Payload&, uint64_t offset, uint64_t length);
   // Finds or makes the bytes of the rebuilt `payload`.
   void Rebuild(const session::Transaction&, const session::Payload& payload, RpcRecord&);
-  // Which segment an RDMA operation touched: for the operation's record, and the transaction's list of operations by
-  // segment with the index in it (nullptr: no known segment).
-  std::vector<TransactionRecord::Moves>* FindSegment(const session::RdmaOperation&, OperationRecord&, size_t* index);
+  // Which segment an RDMA operation touched: for the operation's record. Returns the operations on that segment
+  // (nullptr: no known segment).
+  TransactionRecord::Moves* FindSegment(const session::RdmaOperation&, OperationRecord&);
+  // Adds a note of what `event` says of the connection.
+  NoteRecord& AddNote(const session::Connection&, const fabric::Event&);
+  std::span<const std::string* const> SpecificationsOf(const conformance::RuleInfo&, conformance::Profile);
   // The file contents that the transaction moved, and names. `rpc`: the record of the message they are a part of.
   void KeepContents(const session::Transaction&, const session::FileAccess&, const RpcRecord* rpc, FileRecord&);
   void RecordFiles(const session::Connection&, const session::Transaction&);
 
-  Store& store_;
+  RecordStore& store_;
   bool reassemble_;
   Bytes frame_;
-  std::vector<std::byte> flat_;  // scratch
+  std::unordered_map<std::string, const std::string*, TextHash, std::equal_to<>> operation_names_;
+  std::map<std::pair<const conformance::RuleInfo*, conformance::Profile>, std::span<const std::string* const>> sources_;
   session::FileAccesses files_;  // scratch
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The Recorder's other half: RDMA operations, lost packets and refusals, findings, and file contents.
+// RDMA operations, lost packets and refusals, findings, and file contents.
 #include <algorithm>
 #include <limits>
 
-#include "plugin/recorder.h"
+#include "plugin/record_store_builder.h"
 
 namespace stag::plugin {
 namespace {
@@ -41,10 +41,20 @@ size_t FirstOfChunk(const session::Transaction& transaction, const session::Segm
   return 0;
 }
 
+// The list of one of `count` segments.
+TransactionRecord::Moves& At(std::span<TransactionRecord::Moves>& moves, size_t index, size_t count, Arena& arena) {
+  if (moves.size() < count) {
+    const std::span<TransactionRecord::Moves> more = arena.NewArray<TransactionRecord::Moves>(count);
+    std::copy(moves.begin(), moves.end(), more.begin());
+    moves = more;
+  }
+  return moves[index];
+}
+
 }  // namespace
 
-std::vector<TransactionRecord::Moves>* Recorder::FindSegment(const session::RdmaOperation& operation,
-                                                             OperationRecord& record, size_t* index) {
+TransactionRecord::Moves* RecordStoreBuilder::FindSegment(const session::RdmaOperation& operation,
+                                                          OperationRecord& record) {
   if (!operation.transaction) return nullptr;
   const session::Transaction& transaction = *operation.transaction;
   TransactionRecord* shared = store_.FindTransaction(transaction.serial);
@@ -56,23 +66,19 @@ std::vector<TransactionRecord::Moves>* Recorder::FindSegment(const session::Rdma
   record.position = segment.position;
   record.segment_offset = operation.segment_offset;
   if (const auto found = IndexOf(&segment, transaction.call.segments)) {
-    *index = *found;
     record.segment = static_cast<uint32_t>(*found - std::min(*found, FirstOfChunk(transaction, segment)));
     record.has_segment = true;
-    shared->moves.resize(transaction.call.segments.size());
-    return &shared->moves;
+    return &At(shared->moves, *found, transaction.call.segments.size(), store_.arena());
   }
   if (const auto found = IndexOf(&segment, transaction.reply.segments)) {
-    *index = *found;
     record.of_reply = record.has_segment = true;
     record.segment = static_cast<uint32_t>(*found);
-    shared->reply_moves.resize(transaction.reply.segments.size());
-    return &shared->reply_moves;
+    return &At(shared->reply_moves, *found, transaction.reply.segments.size(), store_.arena());
   }
   return nullptr;
 }
 
-void Recorder::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
+void RecordStoreBuilder::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
   if (!IsOurs(connection)) return;
   const fabric::Event& event = *operation.event;
   OperationRecord record;
@@ -85,10 +91,9 @@ void Recorder::OnRdma(const session::Connection& connection, const session::Rdma
   record.offset = event.offset;
   record.length = Narrow(event.length);
   record.overrun = operation.overrun;
-  size_t segment = 0;
-  std::vector<TransactionRecord::Moves>* moves = FindSegment(operation, record, &segment);
-  Operations& operations = Now(connection).operations;
-  OperationRecord* last = operations.back();
+  TransactionRecord::Moves* moves = FindSegment(operation, record);
+  List<OperationRecord>& operations = store_.At(Now(connection)).operations;
+  OperationRecord* last = operations.empty() ? nullptr : &operations.back();
   const bool continues = last && last->kind == record.kind && last->connection == record.connection &&
                          last->transaction == record.transaction && last->handle == record.handle &&
                          last->kind != fabric::EventKind::kReadRequest && last->segment == record.segment &&
@@ -99,37 +104,50 @@ void Recorder::OnRdma(const session::Connection& connection, const session::Rdma
     last->overrun = last->overrun || record.overrun;
     return;
   }
-  OperationRecord* kept = store_.NewOperation(record);
+  OperationRecord* kept = store_.arena().New<OperationRecord>(record);
   operations.Append(kept);
-  if (moves) (*moves)[segment].push_back(kept);
+  if (moves) moves->Append(kept);
 }
 
-void Recorder::OnNak(const session::Connection& connection, const fabric::Event& event) {
+NoteRecord& RecordStoreBuilder::AddNote(const session::Connection& connection, const fabric::Event& event) {
+  NoteRecord* record = store_.arena().New<NoteRecord>();
+  record->connection = Remember(connection);
+  record->frame = event.frame;
+  record->from = event.from;
+  record->direction = DirectionOf(connection, event.from);
+  store_.RareAt(Now(connection)).notes.Append(record);
+  return *record;
+}
+
+void RecordStoreBuilder::OnNak(const session::Connection& connection, const fabric::Event& event) {
   if (!IsOurs(connection)) return;
-  NoteRecord record;
-  record.connection = Remember(connection);
-  record.frame = event.frame;
-  record.from = event.from;
-  record.direction = DirectionOf(connection, event.from);
+  NoteRecord& record = AddNote(connection, event);
   record.nak = event.nak;
   record.refused_frame = event.refused.number;
-  Now(connection).MakeRare().notes.push_back(record);
 }
 
-void Recorder::OnGap(const session::Connection& connection, const fabric::Event& event) {
+void RecordStoreBuilder::OnGap(const session::Connection& connection, const fabric::Event& event) {
   if (!IsOurs(connection)) return;
-  NoteRecord record;
-  record.connection = Remember(connection);
-  record.frame = event.frame;
-  record.from = event.from;
-  record.direction = DirectionOf(connection, event.from);
+  NoteRecord& record = AddNote(connection, event);
   record.gap = true;
   record.gap_size = event.gap_size;
-  Now(connection).MakeRare().notes.push_back(record);
 }
 
-void Recorder::OnFinding(const conformance::Finding& finding) {
-  auto record = std::make_unique<FindingRecord>();
+std::span<const std::string* const> RecordStoreBuilder::SpecificationsOf(const conformance::RuleInfo& rule,
+                                                                         conformance::Profile profile) {
+  const auto [entry, added] = sources_.try_emplace({&rule, profile});
+  if (added) {
+    std::vector<const std::string*> shared;
+    for (const std::string& source : conformance::Specifications(rule, profile)) {
+      shared.push_back(store_.Share(source));
+    }
+    entry->second = store_.arena().Copy(shared);
+  }
+  return entry->second;
+}
+
+void RecordStoreBuilder::OnFinding(const conformance::Finding& finding) {
+  FindingRecord* record = store_.arena().New<FindingRecord>();
   record->rule = finding.rule;
   record->severity = finding.severity;
   record->connection = finding.connection;
@@ -138,61 +156,44 @@ void Recorder::OnFinding(const conformance::Finding& finding) {
   record->message = store_.Share(finding.message);
   record->expected = store_.Share(finding.expected);
   record->actual = store_.Share(finding.actual);
-  for (const std::string& source : conformance::Specifications(*finding.rule, finding.profile)) {
-    record->specifications.push_back(store_.Share(source));
-  }
-  for (const uint64_t frame : finding.related_frames) record->related_frames.push_back(static_cast<uint32_t>(frame));
-  record->see_also = finding.see_also;
-  store_.At(finding.frame.number).MakeRare().findings.push_back(std::move(record));
+  record->specifications = SpecificationsOf(*finding.rule, finding.profile);
+  record->related_frames = store_.arena().Copy(finding.related_frames);
+  record->see_also = store_.arena().Copy(finding.see_also);
+  store_.RareAt(finding.frame.number).findings.Append(record);
 }
 
-void Recorder::KeepContents(const session::Transaction& transaction, const session::FileAccess& access,
-                            const RpcRecord* rpc, FileRecord& record) {
+void RecordStoreBuilder::KeepContents(const session::Transaction& transaction, const session::FileAccess& access,
+                                      const RpcRecord* rpc, FileRecord& record) {
   const uint64_t at = access.item->unreduced_offset, length = access.item->item.length;
-  if (rpc && rpc->bytes && at <= rpc->length && length <= rpc->length - at) {
-    record.rpc = rpc;
-    record.at = static_cast<uint32_t>(at);
-    record.length = static_cast<uint32_t>(length);
-    return;
-  }
-  flat_.clear();
-  bool kept = true;
-  const bool inside = transaction.ForEach(*access.payload, at, length, [&](Bytes bytes, uint64_t count) {
-    kept = kept && bytes.size() == count;
-    flat_.insert(flat_.end(), bytes.begin(), bytes.end());
-  });
-  if (inside && kept) record.copy = store_.Keep(flat_);
-  if (record.copy) record.length = static_cast<uint32_t>(flat_.size());
+  const bool in_rpc = rpc && rpc->bytes && at <= rpc->length && length <= rpc->length - at;
+  record.data = in_rpc ? rpc->bytes + at : Copy(transaction, *access.payload, at, length);
+  if (record.data) record.length = static_cast<uint32_t>(length);
 }
 
-void Recorder::RecordFiles(const session::Connection& connection, const session::Transaction& transaction) {
+void RecordStoreBuilder::RecordFiles(const session::Connection& connection, const session::Transaction& transaction) {
   const TransactionRecord* shared = store_.FindTransaction(transaction.serial);
   if (!shared) return;
   files_.Collect(transaction);
-  if (files_.names().empty() && files_.accesses().empty()) return;
-  const Address& server = connection.info.endpoint[1 - transaction.requester].address;
-  const auto text = [](Bytes bytes) { return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
-  const auto add = [&](std::unique_ptr<FileRecord> record) {
-    record->server = server;
-    Now(connection).MakeRare().files.push_back(std::move(record));
+  const auto share = [this](Bytes bytes) {
+    return store_.Share({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   };
-  for (const session::NamedHandle& named : files_.names()) {
-    auto record = std::make_unique<FileRecord>();
-    record->handle = text(named.handle);
-    record->name = text(named.name);
-    add(std::move(record));
-  }
+  const auto add = [&](Bytes handle) {
+    FileRecord* record = store_.arena().New<FileRecord>();
+    record->server = connection.info.endpoint[1 - transaction.requester].address;
+    record->handle = share(handle);
+    store_.RareAt(Now(connection)).files.Append(record);
+    return record;
+  };
+  for (const session::NamedHandle& named : files_.names()) add(named.handle)->name = share(named.name);
   for (const session::FileAccess& access : files_.accesses()) {
     if (access.handle.empty()) continue;
-    auto record = std::make_unique<FileRecord>();
-    record->handle = text(access.handle);
+    FileRecord* record = add(access.handle);
     record->write = access.write;
     record->offset = access.offset;
     if (access.item && access.item->complete && access.payload->complete) {
       const bool of_call = access.payload == &transaction.call;
       KeepContents(transaction, access, of_call ? shared->rpc_call : shared->rpc_reply, *record);
     }
-    add(std::move(record));
   }
 }
 
