@@ -40,6 +40,8 @@ class Arena {
     return std::span<const T>(copy);
   }
 
+  size_t blocks() const { return blocks_.size(); }  // how many allocations of the heap hold the objects
+
   // Uninitialised; `alignment` is at most that of any fundamental type.
   void* Allocate(size_t size, size_t alignment);
 

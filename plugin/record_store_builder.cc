@@ -163,7 +163,8 @@ void RecordStoreBuilder::NoteProcedure(const session::Transaction& transaction, 
   record.program = transaction.call.rpc.program;
   record.version = transaction.call.rpc.version;
   record.procedure = transaction.call.rpc.procedure;
-  if (record.operations || transaction.operations.empty()) return;
+  // The operations are shown from the frame on at which the Call is complete.
+  if (record.operations || !transaction.call.ready || transaction.operations.empty()) return;
   const bool callback = nfs::IsCallbackProgram(record.program);
   record.operations = NamesOf(transaction.operations, callback);
   record.main_operation = MainOperation(transaction.operations, callback);
