@@ -52,8 +52,8 @@ ADVICE = """{id}:
 """
 CHECK = """
 // {id}: {mark} what is asked, and what is not flagged.
-Outcome {function}(Context& c) {{
-  const Message& m = *c.message;
+Outcome {function}(MessageContext& c) {{
+  const Message& m = c.message;
   if (!HasLists(m.header)) return Outcome::kNotApplicable;
   const bool kept = true;  // {mark}
   if (kept) return Outcome::kPass;
@@ -177,10 +177,10 @@ def main():
     check = f"conformance/rules/{options.topic}.cc"
     tree.get(check, TOPIC.format(**values))
     tree.insert(check, "\n}  // namespace stag::conformance", CHECK.format(**values).rstrip("\n") + "\n", "its end")
-    tree.insert("conformance/rules/rules.h", "\n}  // namespace", f"\n// {options.topic}.cc\nCheckFunction {options.function};\n",
+    tree.insert("conformance/rules/rules.h", "\n}  // namespace", f"\n// {options.topic}.cc\nCheck<MessageContext> {options.function};\n",
                 "its end")
     tree.insert("conformance/rules/checks.cc", "};\n\nconstexpr NoCheckEntry",
-                f'\n    {{"{options.id}", kMessage, {options.function}}},\n', "the end of the table")
+                f'\n    {{"{options.id}", {options.function}}},\n', "the end of the table")
     if not re.search(rf"\brules/{options.topic}\.cc\b", tree.get("conformance/CMakeLists.txt")):
         text = tree.get("conformance/CMakeLists.txt")
         tree.texts["conformance/CMakeLists.txt"] = text.replace(

@@ -7,11 +7,12 @@ usage: generate.py rules.yaml advice.yaml catalogue_data.cc
 Needs PyYAML (python3-yaml). Fails when an entry lacks a field, an id is used twice, or the two files do not have the
 same rules.
 """
-import re
 import sys
 
 import yaml
 
+PROFILES = {"rfc8166": "kRfc8166", "rfc5666bis": "kRfc5666bis", "rfc5666": "kRfc5666"}
+HOLDS = {None: "kNothing", "answer": "kAnswer", "done": "kDone"}
 SEVERITIES = {"note": "kNote", "warning": "kWarning", "error": "kError"}
 ADVICE = ("why", "do", "bytes")
 # Says no more than the list of what is needed.
@@ -35,12 +36,6 @@ def literal(text):
         else:
             out.append(ch)
     return '"' + "".join(out) + '"'
-
-
-def event_groups(meta):
-    """The rule ids that one event can break together, from both lists of the catalogue; the first of each is primary."""
-    groups = re.findall(r"\[([^\]]+)\]", meta["one_event_one_finding"])
-    return [[rule.strip() for rule in group.split(",")] for group in groups] + meta["one_event_one_finding_more"]
 
 
 def check_advice(advice, ids):
@@ -82,7 +77,9 @@ def entry_of(rule, advice):
              None if seen["why"] == STOCK_REASON else seen["why"], "; ".join(rule["needs"]), check, exceptions,
              rule.get("differs_between_docs")]
     fields += [literal(text) for text in texts]
-    fields += [name("kSources", rule), name("kTraps", rule), "false", '""']
+    exceptions = name("kExceptions", rule) if "in_force" in rule else "{}"
+    fields += [name("kSources", rule), name("kTraps", rule), exceptions, "HeldUntil::" + HOLDS[rule.get("held_until")],
+               "false", '""']
     return "    {" + ",\n     ".join(fields) + "},"
 
 
@@ -106,6 +103,10 @@ def main():
     for rule in rules:
         items = ", ".join("{%s, %s}" % (literal(s["doc"]), literal(s["section"])) for s in rule["sources"])
         w.append("constexpr Source %s[] = {%s};" % (name("kSources", rule), items))
+        if "in_force" in rule:
+            items = ", ".join("{Profile::%s, %s}" % (PROFILES[profile], str(value).lower())
+                              for profile, value in rule["in_force"].items())
+            w.append("constexpr ProfileException %s[] = {%s};" % (name("kExceptions", rule), items))
         items = ", ".join("k" + trap.replace("-", "_") for trap in rule["traps"])
         w.append("constexpr std::string_view %s[] = {%s};" % (name("kTraps", rule), items))
     w.append("")
@@ -113,7 +114,7 @@ def main():
     w += [entry_of(rule, advice[rule["id"]]) for rule in rules]
     w.append("};")
     w.append("")
-    groups = event_groups(catalogue["meta"])
+    groups = catalogue["meta"]["one_event_one_finding"]
     for number, group in enumerate(groups):
         for rule in group:
             if rule not in ids:

@@ -2,13 +2,15 @@
 //
 // What a check sees and says. A check is a function that looks at one event of one connection, with what is known of
 // the connection and the transaction, and answers: passed, failed (with a Violation), not applicable, or not checked
-// because too little was captured. Checks hold no state; what they need to remember between events is in
-// RuleState, which the engine keeps up to date. The table of all checks is in rules/checks.cc.
+// because too little was captured. The type of its context says what it is asked about. Checks hold no state; what they
+// need to remember between events is in RuleState, which the engine keeps up to date. The table of all checks is in
+// rules/checks.cc.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "conformance/engine/facts.h"
@@ -28,24 +30,6 @@ using session::Role;
 using session::Side;
 using session::Transaction;
 
-// The events that checks are asked about.
-enum class Bucket : uint8_t {
-  kSetup,         // Context::event: set-up messages, kOpened
-  kMessage,       // message; transaction unless it belongs to none
-  kCall,          // likewise, of messages that are Calls,
-  kReply,         // Replies,
-  kError,         // RDMA_ERROR,
-  kAnswer,        // Replies and RDMA_ERROR; to all others the rule does not apply
-  kCallComplete,  // transaction: its Call is as complete as it will be
-  kRdma,          // operation, event,
-  kWrite,         // likewise, of RDMA Writes,
-  kReadRequest,   // RDMA Read Requests,
-  kReadResponse,  // RDMA Read Responses; to all others the rule does not apply
-  kNak,           // event
-  kClosed,        // event; never for the end of the capture
-  kAside,         // aside; `connection` and `state` are those of no connection
-};
-
 struct Violation {
   std::string message;        // one sentence
   std::string expected = {};  // may be empty
@@ -60,22 +44,23 @@ struct Violation {
   std::optional<Address> once_for = {};  // Finding::once_for
 };
 
+// What every check sees; the contexts below add the event.
 class Context {
  public:
-  Context(const Connection& c, RuleState& s, Profile p, bool undecided)
-      : connection(c), state(s), profile(p), may_be_legacy(undecided) {}
+  Context(const Connection& c, RuleState& s, Profile p, bool undecided, const Surroundings& h)
+      : connection(c), state(s), profile(p), may_be_legacy(undecided), hosts(h) {}
 
-  const Connection& connection;
+  const Connection& connection;  // of what belongs to none: number 0
   const RuleState& state;
   const Profile profile;     // the one in force on this connection now; never kAuto
   const bool may_be_legacy;  // Profile::kAuto: the peers may yet prove that they speak RFC 5666
-
-  const Message* message = nullptr;
-  const Transaction* transaction = nullptr;
-  const RdmaOperation* operation = nullptr;
-  const fabric::Event* event = nullptr;
-  const fabric::Aside* aside = nullptr;
-  const Surroundings* surroundings = nullptr;  // never null in a check
+  const Surroundings& hosts;
+  // The message, RPC and event that the context is about, where there are such: for what is said of any context.
+  struct {
+    const Message* message = nullptr;
+    const Transaction* transaction = nullptr;
+    const fabric::Event* event = nullptr;
+  } about;
 
   // Ends a check: `return c.Fail({...});`.
   Outcome Fail(Violation violation) {
@@ -90,21 +75,109 @@ class Context {
   std::optional<Violation> violation_;
 };
 
+// A set-up message, or kOpened.
+struct SetupContext : Context {
+  SetupContext(const Context& c, const fabric::Event& e) : Context(c), event(e) { about.event = &e; }
+  const fabric::Event& event;
+};
+// A connection that ends by what packets say, never by the end of the capture.
+struct ClosedContext : Context {
+  ClosedContext(const Context& c, const fabric::Event& e) : Context(c), event(e) { about.event = &e; }
+  const fabric::Event& event;
+};
+// A NAK or Terminate.
+struct NakContext : Context {
+  NakContext(const Context& c, const fabric::Event& e) : Context(c), event(e) { about.event = &e; }
+  const fabric::Event& event;
+};
+// A packet of no connection that is followed.
+struct OutOfBandContext : Context {
+  OutOfBandContext(const Context& c, const fabric::Aside& a) : Context(c), aside(a) {}
+  const fabric::Aside& aside;
+};
+
+// One packet of an RDMA operation.
+struct RdmaContext : Context {
+  RdmaContext(const Context& c, const RdmaOperation& o) : Context(c), operation(o), event(*o.event) {
+    about.event = o.event;
+    about.transaction = o.transaction;
+  }
+  const RdmaOperation& operation;
+  const fabric::Event& event;
+};
+struct WriteContext : RdmaContext {
+  using RdmaContext::RdmaContext;
+};
+struct ReadRequestContext : RdmaContext {
+  using RdmaContext::RdmaContext;
+};
+struct ReadResponseContext : RdmaContext {
+  using RdmaContext::RdmaContext;
+};
+
+// Any message; `transaction` is null when it belongs to none.
+struct MessageContext : Context {
+  MessageContext(const Context& c, const Message& m, const Transaction* t) : Context(c), message(m), transaction(t) {
+    about.message = &m;
+    about.transaction = t;
+  }
+  const Message& message;
+  const Transaction* const transaction;
+};
+struct CallContext : MessageContext {
+  CallContext(const Context& c, const Message& m, const Transaction& t) : MessageContext(c, m, &t), transaction(t) {}
+  const Transaction& transaction;
+};
+// A Reply or RDMA_ERROR.
+struct AnswerContext : MessageContext {
+  using MessageContext::MessageContext;
+};
+struct ErrorContext : AnswerContext {
+  using AnswerContext::AnswerContext;
+};
+struct AnyReplyContext : AnswerContext {
+  using AnswerContext::AnswerContext;
+};
+// A Reply whose Call is known.
+struct ReplyContext : AnyReplyContext {
+  ReplyContext(const Context& c, const Message& m, const Transaction& t) : AnyReplyContext(c, m, &t), transaction(t) {}
+  const Transaction& transaction;
+};
+
+// A Call that is as complete as it will be.
+struct CallCompleteContext : Context {
+  CallCompleteContext(const Context& c, const Transaction& t) : Context(c), transaction(t) { about.transaction = &t; }
+  const Transaction& transaction;
+};
+// The arguments of a Call can be read: at the Send of an RDMA_MSG, when the Position-zero chunk of an RDMA_NOMSG has
+// been read. Of the same event as the CallContext or CallCompleteContext.
+struct ArgumentsContext : Context {
+  ArgumentsContext(const Context& c, const Transaction& t) : Context(c), transaction(t) {}
+  const Transaction& transaction;
+};
+
 // Answers kNotApplicable or kPass for `if (...) return ...` chains.
 inline Outcome PassIf(bool applicable) { return applicable ? Outcome::kPass : Outcome::kNotApplicable; }
 
-using CheckFunction = Outcome(Context&);
+template <typename ContextType>
+using Check = Outcome(ContextType&);
+
+// A check, by what it is asked about.
+using AnyCheck =
+    std::variant<Check<SetupContext>*, Check<ClosedContext>*, Check<NakContext>*, Check<OutOfBandContext>*,
+                 Check<RdmaContext>*, Check<WriteContext>*, Check<ReadRequestContext>*, Check<ReadResponseContext>*,
+                 Check<MessageContext>*, Check<CallContext>*, Check<AnswerContext>*, Check<ErrorContext>*,
+                 Check<AnyReplyContext>*, Check<ReplyContext>*, Check<ArgumentsContext>*, Check<CallCompleteContext>*>;
 
 // A row of the table of checks. Of an event without any of `suspicions` the check has the result that it had of the
 // first event with equal facts, and that is no failure.
 struct CheckEntry {
   std::string_view id;
-  Bucket bucket;
-  CheckFunction* check;
+  AnyCheck check;
   Facts suspicions = fact::kAlways;
 };
 
-// All checks, by id; a rule may have one for more than one bucket.
+// All checks, by id; a rule may have several, for different events.
 std::span<const CheckEntry> Checks();
 
 // Rules that could be checked by what the catalogue says of them, and are not.

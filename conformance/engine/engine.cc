@@ -72,8 +72,9 @@ std::array<Address, 2> AddressesOf(const Connection& connection) {
 }
 
 std::optional<Procedure> ProcedureOf(const Context& context) {
-  if (!context.transaction && !context.message) return std::nullopt;
-  const rpc::CallHeader& call = context.transaction ? context.transaction->call.rpc : context.message->call;
+  const auto& [message, transaction, event] = context.about;
+  if (!transaction && !message) return std::nullopt;
+  const rpc::CallHeader& call = transaction ? transaction->call.rpc : message->call;
   if (call.words < 6 || call.msg_type != rpc::kCall || call.rpc_version != 2) return std::nullopt;
   return Procedure{call.program, call.version, call.procedure};
 }
@@ -87,11 +88,19 @@ struct Engine::Impl {
   }
 
   ConnectionJudgement* Find(const Connection& connection);
-  Context MakeContext(const Connection& connection, RuleState& state) const;
-  Outcome Ask(const CheckSchedule::ScheduledCheck& check, Context& context);
-  void Learn(EventKind kind, Facts facts, Context& context, CheckSchedule::EventClass& event_class);
-  void Verify(Context& context, const CheckSchedule::EventClass& event_class);
-  void Run(EventKind kind, Facts facts, Context& context, ConnectionJudgement& judged);
+  Profile ProfileOf(const RuleState& state) const;
+  Context MakeContext(const Connection& connection, RuleState& state, Profile profile) const;
+  template <typename ContextType>
+  Outcome Ask(const CheckSchedule::ScheduledCheck& check, ContextType& context);
+  template <typename ContextType>
+  void Learn(Facts facts, ContextType& context, CheckSchedule::EventClass& event_class);
+  template <typename ContextType>
+  void Verify(ContextType& context, const CheckSchedule::EventClass& event_class);
+  template <typename ContextType, typename... About>
+  void Run(Facts facts, const Connection& connection, ConnectionJudgement& judged, const About&... about);
+  void RunMessage(Facts facts, const Connection& connection, ConnectionJudgement& judged, const Message& message,
+                  const Transaction* transaction);
+  void Report(Context& context, ConnectionJudgement& judged);
   void Merge();
   Finding MakeFinding(const Context& context, Staged& staged) const;
   static Until HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation);
@@ -134,18 +143,43 @@ ConnectionJudgement* Engine::Impl::Find(const Connection& connection) {
 
 // `auto_profile` of the catalogue: RFC 8166, unless both peers have proven that they speak RFC 5666; once both have
 // sent RFC 8797 private data they can't.
-Context Engine::Impl::MakeContext(const Connection& connection, RuleState& state) const {
-  const bool automatic = options.profile == Profile::kAuto;
-  const Profile profile = !automatic ? options.profile : state.legacy_proven ? Profile::kRfc5666 : Profile::kRfc8166;
-  const bool settled = connection.setup[0].has_data() && connection.setup[1].has_data();
-  Context context(connection, state, profile, automatic && !state.legacy_proven && !settled);
-  context.surroundings = &surroundings;
-  return context;
+Profile Engine::Impl::ProfileOf(const RuleState& state) const {
+  if (options.profile != Profile::kAuto) return options.profile;
+  return state.legacy_proven ? Profile::kRfc5666 : Profile::kRfc8166;
 }
 
-// Asks one check and keeps the violation.
-Outcome Engine::Impl::Ask(const CheckSchedule::ScheduledCheck& check, Context& context) {
-  const Outcome result = check.ask(context);
+Context Engine::Impl::MakeContext(const Connection& connection, RuleState& state, Profile profile) const {
+  const bool settled = connection.setup[0].has_data() && connection.setup[1].has_data();
+  const bool undecided = options.profile == Profile::kAuto && !state.legacy_proven && !settled;
+  return Context(connection, state, profile, undecided, surroundings);
+}
+
+// Asks a check about an event that it is asked about.
+template <typename ContextType>
+Outcome AskOf(const AnyCheck& check, ContextType& context) {
+  return std::visit(
+      [&context]<typename Asked>(Check<Asked>* ask) {
+        if constexpr (std::is_same_v<Asked, ArgumentsContext> && kIsAsked<Asked, ContextType>) {
+          const rpcrdma::Header& header = context.transaction.call.header;
+          const uint32_t proc = std::is_same_v<ContextType, CallContext> ? rpcrdma::kMsg : rpcrdma::kNomsg;
+          if (header.status != ParseStatus::kOk || header.proc != proc) return Outcome::kNotApplicable;
+          ArgumentsContext arguments(context, context.transaction);
+          const Outcome result = ask(arguments);
+          context.violation() = std::move(arguments.violation());
+          return result;
+        } else if constexpr (kIsAsked<Asked, ContextType>) {
+          return ask(context);
+        } else {
+          return Outcome::kNotApplicable;
+        }
+      },
+      check);
+}
+
+// The same, and keeps the violation.
+template <typename ContextType>
+Outcome Engine::Impl::Ask(const CheckSchedule::ScheduledCheck& check, ContextType& context) {
+  const Outcome result = AskOf(check.check, context);
   if (result == Outcome::kFail && context.violation()) {
     staged.push_back({check.rule, std::move(*context.violation()), {}, false});
     context.violation().reset();
@@ -154,9 +188,10 @@ Outcome Engine::Impl::Ask(const CheckSchedule::ScheduledCheck& check, Context& c
 }
 
 // The first event of a class: asks everything, and learns the results of the checks that have no suspicion.
-void Engine::Impl::Learn(EventKind kind, Facts facts, Context& context, CheckSchedule::EventClass& event_class) {
+template <typename ContextType>
+void Engine::Impl::Learn(Facts facts, ContextType& context, CheckSchedule::EventClass& event_class) {
   event_class.learned = true;
-  for (const CheckSchedule::ScheduledCheck& check : schedule.All(context.profile, kind)) {
+  for (const CheckSchedule::ScheduledCheck& check : schedule.All(context.profile, KindOf<ContextType>())) {
     const Outcome result = Ask(check, context);
     if ((check.suspicions & facts) != 0 || result == Outcome::kFail) {
       event_class.asked.push_back(check);
@@ -168,35 +203,57 @@ void Engine::Impl::Learn(EventKind kind, Facts facts, Context& context, CheckSch
 }
 
 // Holds what is known of the class against what the checks say of this event.
-void Engine::Impl::Verify(Context& context, const CheckSchedule::EventClass& event_class) {
+template <typename ContextType>
+void Engine::Impl::Verify(ContextType& context, const CheckSchedule::EventClass& event_class) {
   for (const CheckSchedule::KnownResult& known : event_class.known) {
-    const bool same = known.check.ask(context) == known.result;
+    const bool same = AskOf(known.check.check, context) == known.result;
     context.violation().reset();
     if (!same) disagreements.push_back(Catalogue()[known.check.rule].id);
     STAG_CHECK(same || options.verify == Verify::kCount);
   }
 }
 
-void Engine::Impl::Run(EventKind kind, Facts facts, Context& context, ConnectionJudgement& judged) {
-  CheckSchedule::EventClass& event_class = schedule.ClassOf(context.profile, kind, facts);
+// One event: only when something is to be asked is its context made, from `about`.
+template <typename ContextType, typename... About>
+void Engine::Impl::Run(Facts facts, const Connection& connection, ConnectionJudgement& judged, const About&... about) {
+  const Profile profile = ProfileOf(judged.state);
+  CheckSchedule::EventClass& event_class = schedule.ClassOf(profile, KindOf<ContextType>(), facts);
   ++event_class.events;
   if (event_class.learned && event_class.asked.empty() && options.verify == Verify::kNo) return;
+  ContextType context(MakeContext(connection, judged.state, profile), about...);
   staged.clear();
   if (!event_class.learned) {
-    Learn(kind, facts, context, event_class);
+    Learn(facts, context, event_class);
   } else {
     for (const CheckSchedule::ScheduledCheck& check : event_class.asked) ++(*check.tally)[Ask(check, context)];
     if (options.verify != Verify::kNo) Verify(context, event_class);
   }
-  if (staged.empty()) return;
+  if (!staged.empty()) Report(context, judged);
+}
+
+void Engine::Impl::RunMessage(Facts facts, const Connection& connection, ConnectionJudgement& judged,
+                              const Message& message, const Transaction* transaction) {
+  switch (message.role) {
+    case Role::kCall: return Run<CallContext>(facts, connection, judged, message, *transaction);
+    case Role::kError: return Run<ErrorContext>(facts, connection, judged, message, transaction);
+    case Role::kReply:
+      return transaction ? Run<ReplyContext>(facts, connection, judged, message, *transaction)
+                         : Run<AnyReplyContext>(facts, connection, judged, message, transaction);
+    case Role::kUnknown:
+    case Role::kDone: return Run<MessageContext>(facts, connection, judged, message, transaction);
+  }
+}
+
+// Gives what the checks found of one event to the sink, or keeps it back.
+void Engine::Impl::Report(Context& context, ConnectionJudgement& judged) {
   if (staged.size() > 1) Merge();
   std::ranges::stable_sort(staged, {}, &Staged::rule);
   for (Staged& one : staged) {
     if (one.merged) continue;
     const Until until = HoldUntil(context, Catalogue()[one.rule], one.violation);
-    const Side side = until == Until::kHeard ? *one.violation.absent_from
-                      : context.transaction  ? context.transaction->requester
-                                             : Side{0};
+    const Side side = until == Until::kHeard      ? *one.violation.absent_from
+                      : context.about.transaction ? context.about.transaction->requester
+                                                  : Side{0};
     Finding finding = MakeFinding(context, one);
     if (until == Until::kNothing) {
       sink.OnFinding(finding);
@@ -242,21 +299,22 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   finding.see_also = std::move(one.see_also);
   finding.once_for = violation.once_for;
 
+  const auto& [message, transaction, event] = context.about;
   session::Side from = 0;
-  if (context.message) {
-    from = context.message->from;
-    if (context.message->header.words > 0) finding.xid = context.message->header.xid;
-    violation.frames.push_back(context.message->frame.number);
-  } else if (context.transaction) {
-    from = context.transaction->requester;
+  if (message) {
+    from = message->from;
+    if (message->header.words > 0) finding.xid = message->header.xid;
+    violation.frames.push_back(message->frame.number);
+  } else if (transaction) {
+    from = transaction->requester;
   }
-  if (context.event) {
-    from = context.event->from;
-    violation.frames.push_back(context.event->frame.number);
+  if (event) {
+    from = event->from;
+    violation.frames.push_back(event->frame.number);
   }
-  if (context.transaction) {
-    if (!finding.xid) finding.xid = context.transaction->xid;
-    violation.frames.push_back(context.transaction->call.frame.number);
+  if (transaction) {
+    if (!finding.xid) finding.xid = transaction->xid;
+    violation.frames.push_back(transaction->call.frame.number);
   }
   finding.procedure = ProcedureOf(context);
   if (violation.xid) {  // of another transaction
@@ -274,12 +332,13 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   return finding;
 }
 
-// An RDMA_MSGP Call or a Read list in a Reply may yet prove to be one of two peers that both speak RFC 5666. It is a
+// What breaks a rule that the catalogue holds may yet prove to be one of two peers that both speak RFC 5666. It is a
 // finding as soon as it can't.
 Until Engine::Impl::HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation) {
-  if (context.may_be_legacy && context.message && context.transaction) {
-    if (rule.id == "MSGP-001" && context.message->role == Role::kCall) return Until::kAnswer;
-    if (rule.id == "RDLIST-001" && context.message->role == Role::kReply) return Until::kDone;
+  const Message* message = context.about.message;
+  if (context.may_be_legacy && message && context.about.transaction) {
+    if (rule.held_until == HeldUntil::kAnswer && message->role == Role::kCall) return Until::kAnswer;
+    if (rule.held_until == HeldUntil::kDone && message->role == Role::kReply) return Until::kDone;
   }
   return violation.absent_from ? Until::kHeard : Until::kNothing;
 }
@@ -375,9 +434,7 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
   if (event.kind != fabric::EventKind::kSetup) return;
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
-  Context context = impl_->MakeContext(connection, judged->state);
-  context.event = &event;
-  impl_->Run(EventKind::kSetup, fact::kOdd, context, *judged);
+  impl_->Run<SetupContext>(fact::kOdd, connection, *judged, event);
   impl_->Remember(connection);
 }
 
@@ -386,9 +443,7 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
     // Only what packets prove is a finding; the end of the capture proves nothing.
     if (event.close_reason != fabric::CloseReason::kEndOfCapture &&
         event.close_reason != fabric::CloseReason::kEvicted) {
-      Context context = impl_->MakeContext(connection, judged->state);
-      context.event = &event;
-      impl_->Run(EventKind::kClosed, fact::kOdd, context, *judged);
+      impl_->Run<ClosedContext>(fact::kOdd, connection, *judged, event);
       std::erase_if(judged->held, [&](Held& held) {
         const bool decided = held.until != Until::kHeard;
         if (decided) impl_->Release(connection, held);
@@ -406,12 +461,9 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(connection, message, transaction);
-  impl_->Decide(connection, message, *judged);
-  Context context = impl_->MakeContext(connection, judged->state);
-  context.message = &message;
-  context.transaction = transaction;
+  if (!judged->held.empty()) impl_->Decide(connection, message, *judged);
   const Facts facts = FactsOf(connection, judged->state, message, transaction);
-  impl_->Run(KindOf(message.role), facts, context, *judged);
+  impl_->RunMessage(facts, connection, *judged, message, transaction);
   judged->state.After(connection, message, transaction, facts);
   impl_->surroundings.After(connection, message, transaction);
 }
@@ -419,9 +471,7 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
 void Engine::OnAside(const fabric::Aside& aside) {
   impl_->surroundings.Before(aside);
   impl_->outside.now = aside.frame;
-  Context context = impl_->MakeContext(impl_->outside, impl_->outside_judged.state);
-  context.aside = &aside;
-  impl_->Run(EventKind::kAside, fact::kOdd, context, impl_->outside_judged);
+  impl_->Run<OutOfBandContext>(fact::kOdd, impl_->outside, impl_->outside_judged, aside);
   impl_->surroundings.After(aside);
 }
 
@@ -430,9 +480,8 @@ void Engine::OnCallComplete(const session::Connection& connection, const session
   if (transaction.outcome == session::Outcome::kUnanswered || transaction.outcome == session::Outcome::kEvicted) return;
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
-  Context context = impl_->MakeContext(connection, judged->state);
-  context.transaction = &transaction;
-  impl_->Run(EventKind::kCallComplete, FactsOf(connection, judged->state, transaction), context, *judged);
+  const Facts facts = FactsOf(connection, judged->state, transaction);
+  impl_->Run<CallCompleteContext>(facts, connection, *judged, transaction);
 }
 
 void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
@@ -443,11 +492,12 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   const bool in_sequence =
       operation.event->kind != fabric::EventKind::kReadResponse || connection.info.fabric == fabric::FabricKind::kIwarp;
   if (!judged->held.empty() && in_sequence) impl_->Heard(connection, operation.event->from, *judged);
-  Context context = impl_->MakeContext(connection, judged->state);
-  context.operation = &operation;
-  context.event = operation.event;
-  context.transaction = operation.transaction;
-  impl_->Run(KindOf(operation.event->kind), FactsOf(connection, judged->state, operation), context, *judged);
+  const Facts facts = FactsOf(connection, judged->state, operation);
+  switch (operation.event->kind) {
+    case fabric::EventKind::kWrite: impl_->Run<WriteContext>(facts, connection, *judged, operation); break;
+    case fabric::EventKind::kReadRequest: impl_->Run<ReadRequestContext>(facts, connection, *judged, operation); break;
+    default: impl_->Run<ReadResponseContext>(facts, connection, *judged, operation); break;
+  }
   judged->state.After(operation);
 }
 
@@ -458,9 +508,7 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
   if (event.nak == fabric::NakKind::kTerminate) impl_->Heard(connection, event.from, *judged);
   judged->state.Before(event);
   if (RefusesAccess(event)) impl_->Refuse(connection, judged->state);
-  Context context = impl_->MakeContext(connection, judged->state);
-  context.event = &event;
-  impl_->Run(EventKind::kNak, fact::kOdd, context, *judged);
+  impl_->Run<NakContext>(fact::kOdd, connection, *judged, event);
 }
 
 void Engine::OnGap(const session::Connection& connection, const Event& event) {

@@ -32,6 +32,19 @@ std::string SourceText(const Source& source);
 // Whether `profile` (not kAuto) applies that document.
 bool InForce(const Source& source, Profile profile);
 
+// Whether a rule is in force under a profile where its texts decide otherwise than its sources.
+struct ProfileException {
+  Profile profile = Profile::kRfc8166;
+  bool in_force = false;
+};
+
+// Under Profile::kAuto, what a finding of a use of the older protocol waits for: it may prove that both peers speak it.
+enum class HeldUntil : uint8_t {
+  kNothing,
+  kAnswer,  // the answer to the Call that breaks the rule
+  kDone,    // RDMA_DONE for the Reply that does
+};
+
 // A rule of the catalogue (conformance/catalogue/rules.yaml and advice.yaml). All text is static; what may be missing
 // is empty then.
 struct RuleInfo {
@@ -51,7 +64,9 @@ struct RuleInfo {
   std::string_view differs;         // between the documents; may be missing
   std::span<const Source> sources;
   std::span<const std::string_view> traps;  // captures that need care: a sentence each
-  bool implemented = false;                 // a check exists
+  std::span<const ProfileException> profile_exceptions;
+  HeldUntil held_until = HeldUntil::kNothing;
+  bool implemented = false;  // a check exists
   std::string_view
       not_checked;  // why not, when there is none: "no check yet", "exempts, never flags", "not observable"
 };

@@ -8,56 +8,32 @@ namespace stag::conformance {
 
 namespace {
 
-bool IsOfMessages(EventKind kind) { return kind >= EventKind::kUnknown && kind <= EventKind::kDone; }
-bool IsOfMessages(Bucket bucket) { return bucket >= Bucket::kMessage && bucket <= Bucket::kAnswer; }
+// What is true of a check and events of a kind, as bits by kind.
+struct Kinds {
+  uint32_t asked = 0;   // the check is asked about them
+  uint32_t family = 0;  // they are of the family of those: to them the rule does not apply
+};
 
-bool IsOfRdma(EventKind kind) { return kind >= EventKind::kWrite && kind <= EventKind::kReadResponse; }
-bool IsOfRdma(Bucket bucket) { return bucket >= Bucket::kRdma && bucket <= Bucket::kReadResponse; }
+template <typename Asked, typename Given>
+constexpr bool kIsOfFamily = kIsAsked<Asked, Given> ||
+                             ((std::is_base_of_v<MessageContext, Asked> ||
+                               std::is_same_v<Asked, ArgumentsContext>)&&std::is_base_of_v<MessageContext, Given>) ||
+                             (std::is_base_of_v<RdmaContext, Asked> && std::is_base_of_v<RdmaContext, Given>);
 
-bool IsAskedOf(Bucket bucket, EventKind kind) {
-  switch (bucket) {
-    case Bucket::kSetup: return kind == EventKind::kSetup;
-    case Bucket::kMessage: return IsOfMessages(kind);
-    case Bucket::kCall: return kind == EventKind::kCall;
-    case Bucket::kReply: return kind == EventKind::kReply;
-    case Bucket::kError: return kind == EventKind::kError;
-    case Bucket::kAnswer: return kind == EventKind::kReply || kind == EventKind::kError;
-    case Bucket::kCallComplete: return kind == EventKind::kCallComplete;
-    case Bucket::kRdma: return IsOfRdma(kind);
-    case Bucket::kWrite: return kind == EventKind::kWrite;
-    case Bucket::kReadRequest: return kind == EventKind::kReadRequest;
-    case Bucket::kReadResponse: return kind == EventKind::kReadResponse;
-    case Bucket::kNak: return kind == EventKind::kNak;
-    case Bucket::kClosed: return kind == EventKind::kClosed;
-    case Bucket::kAside: return kind == EventKind::kAside;
-  }
-  return false;
+template <typename Asked, size_t... kIndex>
+constexpr Kinds KindsOf(std::index_sequence<kIndex...>) {
+  Kinds kinds;
+  ((kinds.asked |= uint32_t{kIsAsked<Asked, std::tuple_element_t<kIndex, EventContexts>>} << kIndex), ...);
+  ((kinds.family |= uint32_t{kIsOfFamily<Asked, std::tuple_element_t<kIndex, EventContexts>>} << kIndex), ...);
+  return kinds;
 }
 
-// Whether events of the kind are of the family that the bucket is a part of.
-bool IsOfFamily(Bucket bucket, EventKind kind) {
-  if (IsOfMessages(bucket)) return IsOfMessages(kind);
-  if (IsOfRdma(bucket)) return IsOfRdma(kind);
-  return IsAskedOf(bucket, kind);
+Kinds KindsOf(const AnyCheck& check) {
+  return std::visit(
+      []<typename Asked>(Check<Asked>*) { return KindsOf<Asked>(std::make_index_sequence<kEventKinds>{}); }, check);
 }
 
 }  // namespace
-
-EventKind KindOf(Role role) {
-  switch (role) {
-    case Role::kUnknown: return EventKind::kUnknown;
-    case Role::kCall: return EventKind::kCall;
-    case Role::kReply: return EventKind::kReply;
-    case Role::kError: return EventKind::kError;
-    case Role::kDone: return EventKind::kDone;
-  }
-  return EventKind::kUnknown;
-}
-
-EventKind KindOf(fabric::EventKind operation) {
-  if (operation == fabric::EventKind::kWrite) return EventKind::kWrite;
-  return operation == fabric::EventKind::kReadRequest ? EventKind::kReadRequest : EventKind::kReadResponse;
-}
 
 CheckSchedule::CheckSchedule(const EngineOptions& options) : rules_(Catalogue().size()) {
   const std::span<const RuleInfo> catalogue = Catalogue();
@@ -73,16 +49,18 @@ CheckSchedule::CheckSchedule(const EngineOptions& options) : rules_(Catalogue().
   }
 }
 
-void CheckSchedule::Fill(ClassesOfKind& of, Profile profile, EventKind kind) {
+void CheckSchedule::Fill(ClassesOfKind& of, Profile profile, size_t kind) {
   of.filled = true;
   for (const auto& [entry, rule] : selected_) {
     RuleTally& tally = rules_[rule].tally;
-    if (!IsInForce(*tally.rule, profile) || !IsOfFamily(entry->bucket, kind)) continue;
-    (IsAskedOf(entry->bucket, kind) ? of.all : of.others).push_back({entry->check, rule, &tally, entry->suspicions});
+    const Kinds kinds = KindsOf(entry->check);
+    if (!IsInForce(*tally.rule, profile) || (kinds.family >> kind & 1) == 0) continue;
+    const bool asked = (kinds.asked >> kind & 1) != 0;
+    (asked ? of.all : of.others).push_back({entry->check, rule, &tally, entry->suspicions});
   }
 }
 
-CheckSchedule::EventClass& CheckSchedule::Find(ClassesOfKind& of, Profile profile, EventKind kind, Facts facts) {
+CheckSchedule::EventClass& CheckSchedule::Find(ClassesOfKind& of, Profile profile, size_t kind, Facts facts) {
   if (!of.filled) Fill(of, profile, kind);
   if (of.classes.size() >= kMaxClasses && !of.classes.contains(facts)) facts = fact::kOdd;
   EventClass& event_class = of.classes[facts];

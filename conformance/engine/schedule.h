@@ -7,6 +7,8 @@
 
 #include <array>
 #include <span>
+#include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -16,30 +18,32 @@
 
 namespace stag::conformance {
 
-// Kinds of events. Messages are of as many kinds as there are roles, RDMA operations of as many as they have packets.
-enum class EventKind : uint8_t {
-  kSetup,
-  kUnknown,
-  kCall,
-  kReply,
-  kError,
-  kDone,
-  kCallComplete,
-  kWrite,
-  kReadRequest,
-  kReadResponse,
-  kNak,
-  kClosed,
-  kAside
-};
-inline constexpr size_t kEventKinds = static_cast<size_t>(EventKind::kAside) + 1;
-EventKind KindOf(Role role);
-EventKind KindOf(fabric::EventKind operation);
+// The contexts that events come in, from the general to the special; their places in this list are the kinds of events.
+// A MessageContext alone is a message of unknown role, or RDMA_DONE.
+using EventContexts = std::tuple<SetupContext, ClosedContext, NakContext, OutOfBandContext, WriteContext,
+                                 ReadRequestContext, ReadResponseContext, MessageContext, CallContext, ErrorContext,
+                                 AnyReplyContext, ReplyContext, CallCompleteContext>;
+inline constexpr size_t kEventKinds = std::tuple_size_v<EventContexts>;
+
+template <typename ContextType, size_t kIndex = 0>
+constexpr size_t KindOf() {
+  if constexpr (std::is_same_v<std::tuple_element_t<kIndex, EventContexts>, ContextType>) {
+    return kIndex;
+  } else {
+    return KindOf<ContextType, kIndex + 1>();
+  }
+}
+
+// Whether a check with that context is asked about events that come in `Given`.
+template <typename Asked, typename Given>
+inline constexpr bool kIsAsked = std::is_same_v<Asked, ArgumentsContext>
+                                     ? std::is_same_v<Given, CallContext> || std::is_same_v<Given, CallCompleteContext>
+                                     : std::is_base_of_v<Asked, Given>;
 
 class CheckSchedule {
  public:
   struct ScheduledCheck {
-    CheckFunction* ask = nullptr;
+    AnyCheck check;
     size_t rule = 0;             // index in the catalogue
     RuleTally* tally = nullptr;  // of the rule, to be counted up when the check was asked
     Facts suspicions = 0;
@@ -60,17 +64,17 @@ class CheckSchedule {
   CheckSchedule(const CheckSchedule&) = delete;
   CheckSchedule& operator=(const CheckSchedule&) = delete;
 
-  // The class of an event. `profile`: not kAuto. Valid until the schedule goes.
-  EventClass& ClassOf(Profile profile, EventKind kind, Facts facts) {
-    ClassesOfKind& of = classes_[IndexOf(profile)][static_cast<size_t>(kind)];
+  // The class of an event of a kind (KindOf). `profile`: not kAuto. Valid until the schedule goes.
+  EventClass& ClassOf(Profile profile, size_t kind, Facts facts) {
+    ClassesOfKind& of = classes_[IndexOf(profile)][kind];
     ++of.events;
     Recent& recent = of.recent[(facts * 0x9e3779b97f4a7c15u) >> (64 - kRecentBits)];
     if (recent.facts != facts) recent = {facts, &Find(of, profile, kind, facts)};
     return *recent.event_class;
   }
   // All checks that are asked about events of a kind, in the order of the table of checks.
-  std::span<const ScheduledCheck> All(Profile profile, EventKind kind) const {
-    return classes_[IndexOf(profile)][static_cast<size_t>(kind)].all;
+  std::span<const ScheduledCheck> All(Profile profile, size_t kind) const {
+    return classes_[IndexOf(profile)][kind].all;
   }
 
   RuleTally& tally(const RuleInfo& rule);
@@ -101,8 +105,8 @@ class CheckSchedule {
     size_t rule = 0;
   };
 
-  EventClass& Find(ClassesOfKind& of, Profile profile, EventKind kind, Facts facts);
-  void Fill(ClassesOfKind& of, Profile profile, EventKind kind);
+  EventClass& Find(ClassesOfKind& of, Profile profile, size_t kind, Facts facts);
+  void Fill(ClassesOfKind& of, Profile profile, size_t kind);
 
   std::vector<RuleState> rules_;  // parallel to Catalogue()
   std::vector<Selected> selected_;

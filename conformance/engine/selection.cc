@@ -9,24 +9,6 @@ namespace stag::conformance {
 
 namespace {
 
-struct Exception {
-  std::string_view id;
-  Profile profile;
-  bool in_force;
-};
-// Where the texts of an entry decide otherwise than its sources.
-constexpr Exception kExceptions[] = {
-    // Not stated in draft-08, but implied by XDR: a warning there.
-    {"RDLIST-002", Profile::kRfc5666, true},
-    // draft-08 sends the Read list in replies and answers neither; its own rules for them are in DONE and WRLIST-022.
-    {"MODEL-003", Profile::kRfc5666, false},
-    // draft-08 takes the granted value alone.
-    {"CRED-004", Profile::kRfc5666, false},
-    // The structure of MSGP is in all documents, but where it must not be sent MSGP-001 says so.
-    {"DONE-004", Profile::kRfc8166, false},
-    {"DONE-004", Profile::kRfc5666bis, false},
-};
-
 // Whether `text` in upper case is `upper`.
 bool IsUpper(std::string_view text, std::string_view upper) {
   return std::ranges::equal(text, upper, {},
@@ -57,8 +39,8 @@ bool IsSelected(const RuleInfo& rule, const std::vector<std::string>& select, co
 }
 
 bool IsInForce(const RuleInfo& rule, Profile profile) {
-  for (const Exception& exception : kExceptions)
-    if (exception.id == rule.id && exception.profile == profile) return exception.in_force;
+  for (const ProfileException& exception : rule.profile_exceptions)
+    if (exception.profile == profile) return exception.in_force;
   return std::ranges::any_of(rule.sources, [&](const Source& source) { return InForce(source, profile); });
 }
 

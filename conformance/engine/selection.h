@@ -16,7 +16,7 @@ bool Matches(std::string_view selector, const RuleInfo& rule);
 bool IsSelected(const RuleInfo& rule, const std::vector<std::string>& select, const std::vector<std::string>& ignore);
 
 // A rule is in force when one of its sources is a document of the profile, except as the catalogue's
-// differs_between_docs and check texts say otherwise. `profile` is not kAuto.
+// `in_force` says otherwise. `profile` is not kAuto.
 bool IsInForce(const RuleInfo& rule, Profile profile);
 
 }  // namespace stag::conformance

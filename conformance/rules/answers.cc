@@ -57,14 +57,14 @@ Arguments ArgumentsOf(const Transaction& t) {
 }
 
 bool IsErrChunk(const Message& m) { return m.role == Role::kError && m.header.err == rpcrdma::kErrChunk; }
-bool IsGarbageArgs(const Context& c) {
+bool IsGarbageArgs(const MessageContext& c) {
   const rpc::ReplyHeader& reply = c.transaction->reply.rpc;
-  return c.message->role == Role::kReply && reply.status == ParseStatus::kOk && reply.reply_stat == rpc::kAccepted &&
+  return c.message.role == Role::kReply && reply.status == ParseStatus::kOk && reply.reply_stat == rpc::kAccepted &&
          reply.accept_stat == rpc::kGarbageArgs;
 }
-bool IsSuccess(const Context& c) {
+bool IsSuccess(const MessageContext& c) {
   const Transaction& t = *c.transaction;
-  return c.message->role == Role::kReply && t.reply.rpc.success() && t.reply.walk.has_status &&
+  return c.message.role == Role::kReply && t.reply.rpc.success() && t.reply.walk.has_status &&
          t.reply.walk.nfs_status == 0;
 }
 
@@ -72,8 +72,8 @@ bool IsSuccess(const Context& c) {
 
 // ERR-007: a version that is not supported is answered ERR_VERS. Any other answer, or silence while later Calls are
 // answered.
-Outcome BadVersionGetsErrVers(Context& c) {
-  const Message& m = *c.message;
+Outcome BadVersionGetsErrVers(MessageContext& c) {
+  const Message& m = c.message;
   if (const Awaited* due = Due(c, Owed::kErrVers))
     return c.Fail({.message = "A Call of another version is not answered",
                    .expected = "RDMA_ERROR with ERR_VERS",
@@ -95,8 +95,8 @@ Outcome BadVersionGetsErrVers(Context& c) {
 // ERR-008: a Call whose header cannot be used is answered ERR_CHUNK. A Reply instead is a note; silence while later
 // Calls are answered a warning. Not flagged: short messages (HDR-005), a Reply to a Call whose inner xid only was
 // wrong.
-Outcome BadHeaderGetsErrChunk(Context& c) {
-  const Message& m = *c.message;
+Outcome BadHeaderGetsErrChunk(MessageContext& c) {
+  const Message& m = c.message;
   if (const Awaited* due = Due(c, Owed::kErrChunk))
     return c.Fail({.message = "A Call with a faulty header is not answered",
                    .expected = "RDMA_ERROR with ERR_CHUNK",
@@ -119,8 +119,8 @@ Outcome BadHeaderGetsErrChunk(Context& c) {
 
 // ERR-013: arguments that do not decode get GARBAGE_ARGS, in an RDMA_MSG. A note; silence is not judged. Not flagged:
 // items that may not be reduced, for which either answer will do (DDP-008).
-Outcome BadArgumentsGetGarbageArgs(Context& c) {
-  const Message& m = *c.message;
+Outcome BadArgumentsGetGarbageArgs(MessageContext& c) {
+  const Message& m = c.message;
   if (!c.transaction) return Outcome::kNotApplicable;
   if (IsGarbageArgs(c)) {
     if (m.header.proc != rpcrdma::kNomsg) return Outcome::kPass;
@@ -138,9 +138,9 @@ Outcome BadArgumentsGetGarbageArgs(Context& c) {
 // ERR-014: header and chunks are checked before the RPC message is passed on. Flagged when a Call is answered with
 // success although its header cannot be used, or its chunks lack bytes. Not flagged: a wrong inner xid, chunks that are
 // too long.
-Outcome FaultyCallsDoNotSucceed(Context& c) {
-  const Message& m = *c.message;
-  if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
+Outcome FaultyCallsDoNotSucceed(AnswerContext& c) {
+  const Message& m = c.message;
+  if (!c.transaction) return Outcome::kNotApplicable;
   const Fault fault = FaultOfCall(*c.transaction);
   const bool bad_header = fault == Fault::kHeader || fault == Fault::kShort;
   if (!bad_header && ArgumentsOf(*c.transaction) != Arguments::kMissing) return Outcome::kNotApplicable;
@@ -153,9 +153,8 @@ Outcome FaultyCallsDoNotSucceed(Context& c) {
 
 // DDP-008: a Call that reduces what is not eligible is not executed. Flagged when it succeeds; how it is refused is the
 // responder's choice. Not flagged: programs without a known binding, NFS errors.
-Outcome IneligibleCallIsRefused(Context& c) {
-  const Message& m = *c.message;
-  if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
+Outcome IneligibleCallIsRefused(AnswerContext& c) {
+  if (!c.transaction) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const Placements placements = Place(t);
   for (size_t i = 0; i < placements.size; ++i) {
@@ -171,9 +170,9 @@ Outcome IneligibleCallIsRefused(Context& c) {
 // PAD-005 (rfc5666bis, draft-08): a Read chunk without padding is accepted. Flagged when an otherwise faultless Call
 // whose only chunk ends in the middle of a word is refused for its encoding. Not flagged: Calls that offer Write chunks
 // or very much data, which may be refused for that.
-Outcome MissingPaddingIsSupplied(Context& c) {
-  const Message& m = *c.message;
-  if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
+Outcome MissingPaddingIsSupplied(AnswerContext& c) {
+  const Message& m = c.message;
+  if (!c.transaction) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   const Placements placements = Place(t);
   if (placements.size != 1 || placements.at[0].chunk->length % 4 == 0 || !t.call.header.write_chunks.empty() ||
@@ -187,9 +186,9 @@ Outcome MissingPaddingIsSupplied(Context& c) {
 
 // GSS-004: a protected Call that may need a Long Reply brings a Reply chunk. A hint, only when the Reply failed or did
 // not fit. Not flagged: small protected Calls that are answered.
-Outcome ProtectedCallHasReplyChunk(Context& c) {
-  const Message& m = *c.message;
-  if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
+Outcome ProtectedCallHasReplyChunk(AnswerContext& c) {
+  const Message& m = c.message;
+  if (!c.transaction) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   if (!IsProtected(t.call.rpc) || !HasLists(t.call.header) || t.call.header.reply_chunk) return Outcome::kNotApplicable;
   if (!t.call.read_chunks.empty() && t.call.read_chunks.back().position > 0) return Outcome::kNotApplicable;  // GSS-001

@@ -22,9 +22,9 @@ bool IsConfRdma(const rpc::CallHeader& call) {
 
 // CCP-001: draft-08 has version 1 with the procedures NULL and CONF_RDMA. RFC 8166 has none of it: any use is a note,
 // unless the peers may yet prove to be legacy.
-Outcome CcpIdentity(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !IsCcp(m.call)) return Outcome::kNotApplicable;
+Outcome CcpIdentity(CallContext& c) {
+  const Message& m = c.message;
+  if (!IsCcp(m.call)) return Outcome::kNotApplicable;
   if (!c.legacy()) {
     if (c.may_be_legacy) return Outcome::kNotApplicable;
     return c.Fail({.message = "A Call of the Connection Configuration Protocol, which RFC 8166 has removed",
@@ -39,9 +39,9 @@ Outcome CcpIdentity(Context& c) {
 }
 
 // CCP-002 (draft-08): CONF_RDMA takes three words.
-Outcome CcpArgumentsLayout(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !IsConfRdma(m.call) || m.call.opaque_arguments() || m.header.proc != rpcrdma::kMsg)
+Outcome CcpArgumentsLayout(CallContext& c) {
+  const Message& m = c.message;
+  if (!IsConfRdma(m.call) || m.call.opaque_arguments() || m.header.proc != rpcrdma::kMsg)
     return Outcome::kNotApplicable;
   const uint64_t length = m.payload_length - m.call.length;
   if (length == 12) return Outcome::kPass;
@@ -51,10 +51,10 @@ Outcome CcpArgumentsLayout(Context& c) {
 }
 
 // CCP-003 (draft-08): and returns three.
-Outcome CcpResultsLayout(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction || !IsConfRdma(c.transaction->call.rpc)) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+Outcome CcpResultsLayout(ReplyContext& c) {
+  const Message& m = c.message;
+  if (!IsConfRdma(c.transaction.call.rpc)) return Outcome::kNotApplicable;
+  const Transaction& t = c.transaction;
   if (!t.reply.rpc.success() || m.header.proc != rpcrdma::kMsg || t.call.rpc.opaque_arguments())
     return Outcome::kNotApplicable;
   const uint64_t length = t.reply.stream_length - t.reply.rpc.length;
@@ -65,10 +65,9 @@ Outcome CcpResultsLayout(Context& c) {
 
 // CCP-004 (draft-08): before CONF_RDMA a connection takes one message at a time, of 1024 bytes (or what private data
 // says). Asked of CONF_RDMA itself, until its first answer; later ones are free.
-Outcome CcpComesFirst(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || m.repeated || !IsConfRdma(m.call) || c.state.ccp_call_size != 0)
-    return Outcome::kNotApplicable;
+Outcome CcpComesFirst(CallContext& c) {
+  const Message& m = c.message;
+  if (m.repeated || !IsConfRdma(m.call) || c.state.ccp_call_size != 0) return Outcome::kNotApplicable;
   if (!SawEverything(c.connection)) return Unseen(c);
   const uint32_t limit = std::max(c.connection.threshold(m.from).value_or(0), rpcrdma::kDefaultThreshold);
   if (m.length > limit)
@@ -85,11 +84,10 @@ Outcome CcpComesFirst(Context& c) {
 
 // CCP-005 (draft-08): inline Calls fit the size that the server took. Whether the transport header counts is not said:
 // an error only when the payload alone is larger.
-Outcome CallFitsCcp(Context& c) {
-  const Message& m = *c.message;
+Outcome CallFitsCcp(CallContext& c) {
+  const Message& m = c.message;
   const uint32_t limit = c.state.ccp_call_size;
-  if (m.role != Role::kCall || limit == 0 || m.from != c.connection.client || !HasLists(m.header) ||
-      m.header.proc == rpcrdma::kNomsg)
+  if (limit == 0 || m.from != c.connection.client || !HasLists(m.header) || m.header.proc == rpcrdma::kNomsg)
     return Outcome::kNotApplicable;
   if (m.length <= limit) return Outcome::kPass;
   return c.Fail({.message = Text("An inline Call of ", m.payload_length, " bytes after CONF_RDMA set ", limit),
@@ -99,11 +97,10 @@ Outcome CallFitsCcp(Context& c) {
 }
 
 // CCP-006 (draft-08): inline Replies fit the size that the client takes.
-Outcome ReplyFitsCcp(Context& c) {
-  const Message& m = *c.message;
+Outcome ReplyFitsCcp(ReplyContext& c) {
+  const Message& m = c.message;
   const uint32_t limit = c.state.ccp_reply_size;
-  if (m.role != Role::kReply || limit == 0 || m.from == c.connection.client || !HasLists(m.header) ||
-      m.header.proc == rpcrdma::kNomsg)
+  if (limit == 0 || m.from == c.connection.client || !HasLists(m.header) || m.header.proc == rpcrdma::kNomsg)
     return Outcome::kNotApplicable;
   if (m.length <= limit) return Outcome::kPass;
   return c.Fail({.message = Text("An inline Reply of ", m.payload_length, " bytes after CONF_RDMA set ", limit),
@@ -113,10 +110,10 @@ Outcome ReplyFitsCcp(Context& c) {
 }
 
 // CCP-007 (draft-08): no more RDMA Reads in flight than the peer's maxrdmaread. As CRED-012.
-Outcome ReadsWithinMaximum(Context& c) {
-  if (c.event->kind != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
-  const Side reader = Side(1 - c.event->from);
-  const std::optional<uint32_t> most = c.state.ccp_reads[c.event->from];
+Outcome ReadsWithinMaximum(ReadResponseContext& c) {
+  if (c.event.kind != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
+  const Side reader = Side(1 - c.event.from);
+  const std::optional<uint32_t> most = c.state.ccp_reads[c.event.from];
   if (!most || *most == 0) return Outcome::kNotApplicable;  // CCP-008
   const ReadQueue& reads = c.state.reads[reader];
   if (reads.in_flight() <= *most) return Outcome::kPass;
@@ -130,8 +127,8 @@ Outcome ReadsWithinMaximum(Context& c) {
 
 // CCP-008 (draft-08): where maxrdmaread is zero nothing is sent that takes an RDMA Read. "Requests" may be RPCs or RDMA
 // Reads: a warning where the reader would read from the side that said zero, else a note.
-Outcome ZeroMaximumForbidsReads(Context& c) {
-  const Message& m = *c.message;
+Outcome ZeroMaximumForbidsReads(MessageContext& c) {
+  const Message& m = c.message;
   if ((m.role != Role::kCall && m.role != Role::kReply) || !HasLists(m.header) || m.header.reads.empty())
     return Outcome::kNotApplicable;
   const auto own = c.state.ccp_reads[m.from], peers = c.state.ccp_reads[1 - m.from];
@@ -146,9 +143,9 @@ Outcome ZeroMaximumForbidsReads(Context& c) {
 }
 
 // CCP-009 (draft-08): CCP runs under a security flavor. Lower layers may protect it: a warning.
-Outcome CcpIsProtected(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !IsConfRdma(m.call)) return Outcome::kNotApplicable;
+Outcome CcpIsProtected(CallContext& c) {
+  const Message& m = c.message;
+  if (!IsConfRdma(m.call)) return Outcome::kNotApplicable;
   if (m.call.credential.flavor > rpc::kAuthSys) return Outcome::kPass;
   return c.Fail({.message = Text("CONF_RDMA without security: flavor ", m.call.credential.flavor),
                  .expected = "an RPC security flavor",
@@ -156,10 +153,8 @@ Outcome CcpIsProtected(Context& c) {
 }
 
 // CCP-010 (draft-08): the server's alignment may be anything; one that is no power of two is a note.
-Outcome CcpAlignment(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction || !IsConfRdma(c.transaction->call.rpc) ||
-      !c.transaction->reply.rpc.success() || !c.state.ccp_align)
+Outcome CcpAlignment(ReplyContext& c) {
+  if (!IsConfRdma(c.transaction.call.rpc) || !c.transaction.reply.rpc.success() || !c.state.ccp_align)
     return Outcome::kNotApplicable;
   const uint32_t align = *c.state.ccp_align;
   if ((align & (align - 1)) == 0) return Outcome::kPass;  // zero, too: none

@@ -11,16 +11,16 @@ bool IsCut(const session::Payload& payload) { return payload.present && payload.
 
 }  // namespace
 
-const RecentSend* LastFromPeer(const Context& c) {
+const RecentSend* LastFromPeer(const MessageContext& c) {
   for (size_t i = 0; i < c.state.sends.size(); ++i) {
     const RecentSend& send = c.state.sends.FromEnd(i);
-    if (send.from != c.message->from && send.has_xid && send.xid == c.message->header.xid) return &send;
+    if (send.from != c.message.from && send.has_xid && send.xid == c.message.header.xid) return &send;
   }
   return nullptr;
 }
 
-bool IsOrphan(const Context& c) {
-  const Message& m = *c.message;
+bool IsOrphan(const MessageContext& c) {
+  const Message& m = c.message;
   if (!m.orphan || m.repeated || !SawEverything(c.connection)) return false;
   for (size_t i = 0; i < c.state.sends.size(); ++i) {
     const RecentSend& send = c.state.sends.FromEnd(i);
@@ -41,10 +41,11 @@ std::optional<uint32_t> ThresholdOf(const Context& c, Side side) {
 }
 
 Outcome Undecoded(const Context& c) {
-  if (c.message && c.message->missing == Missing::kLost) return Outcome::kGap;
-  if (c.message && c.message->missing == Missing::kTruncatedByCapture) return Outcome::kTruncated;
-  if (c.transaction && (c.transaction->call.send_missing || c.transaction->reply.send_missing ||
-                        IsCut(c.transaction->call) || IsCut(c.transaction->reply)))
+  const auto& [message, transaction, event] = c.about;
+  if (message && message->missing == Missing::kLost) return Outcome::kGap;
+  if (message && message->missing == Missing::kTruncatedByCapture) return Outcome::kTruncated;
+  if (transaction && (transaction->call.send_missing || transaction->reply.send_missing || IsCut(transaction->call) ||
+                      IsCut(transaction->reply)))
     return c.connection.lossy ? Outcome::kGap : Outcome::kTruncated;
   return Outcome::kUpperLayer;
 }

@@ -42,9 +42,8 @@ inline bool StartsWithRecordMark(Bytes stream, uint64_t stream_length, uint32_t 
 }
 
 // A Reply whose Call is known, both with whole chunk lists: the Reply's lists can be compared with the Call's.
-inline bool CanCompareLists(const Context& c) {
-  return c.message->role == Role::kReply && c.transaction && HasLists(c.message->header) &&
-         HasLists(c.transaction->call.header);
+inline bool CanCompareLists(const ReplyContext& c) {
+  return HasLists(c.message.header) && HasLists(c.transaction.call.header);
 }
 
 inline uint64_t Sum(const Header& h, const Chunk& chunk) {
@@ -55,15 +54,15 @@ inline uint64_t Sum(const Header& h, const Chunk& chunk) {
 
 // No bytes of this transaction, nor the messages that could explain it, are missing from the capture.
 inline bool Undisturbed(const Context& c) {
-  return !c.connection.disturbed && !(c.transaction && c.transaction->disturbed);
+  return !c.connection.disturbed && !(c.about.transaction && c.about.transaction->disturbed);
 }
 
 // What the responder did for this Call was seen: nothing was lost, and a capture joined mid-stream followed the
 // responder's direction before the Call came.
-inline bool SawResponder(const Context& c) {
+inline bool SawResponder(const ReplyContext& c) {
   if (!Undisturbed(c)) return false;
-  const uint64_t heard = c.state.heard[1 - c.transaction->requester];
-  return c.connection.setup_seen || (heard != 0 && heard < c.transaction->call.first_frame.number);
+  const uint64_t heard = c.state.heard[1 - c.transaction.requester];
+  return c.connection.setup_seen || (heard != 0 && heard < c.transaction.call.first_frame.number);
 }
 
 // The capture has the connection from its set-up on and lost nothing of it: what was not seen was not sent.
@@ -80,12 +79,12 @@ inline const Awaited* Due(const Context& c, Owed owed) {
 }
 
 // The newest Send of the other side with the message's xid, if it is one of the last.
-const RecentSend* LastFromPeer(const Context& c);
+const RecentSend* LastFromPeer(const MessageContext& c);
 
 // A Reply or RDMA_ERROR for which no outstanding Call is known, on a connection of which everything was seen. Not an
 // orphan: an error that answers a message which could not be taken for a Call; under the older documents, one that
 // answers a Reply (ERR-018).
-bool IsOrphan(const Context& c);
+bool IsOrphan(const MessageContext& c);
 
 // The largest Send in bytes from `side`: what both sides said by private data or, under draft-08, by CONF_RDMA.
 // Nullopt: not known.

@@ -8,10 +8,10 @@ namespace stag::conformance {
 
 // CONN-001: the client opens the connection and calls first. Flags Calls of the passive peer before it answered any.
 // Not flagged: connections whose set-up was not captured or which lost packets, backward Calls later on.
-Outcome ClientCallsFirst(Context& c) {
-  const Message& m = *c.message;
+Outcome ClientCallsFirst(CallContext& c) {
+  const Message& m = c.message;
   const Connection& connection = c.connection;
-  if (m.role != Role::kCall || c.state.forward_reply) return Outcome::kNotApplicable;
+  if (c.state.forward_reply) return Outcome::kNotApplicable;
   if (!connection.info.roles_known) return Outcome::kNoSetup;
   if (!SawEverything(connection)) return Unseen(c);
   if (m.from == 0) return Outcome::kPass;
@@ -23,14 +23,14 @@ Outcome ClientCallsFirst(Context& c) {
 
 // CONN-005: an RPC whose chunks broke the connection, sent again, is answered ERR_CHUNK. Flags the third refusal of
 // RDMA for the same xid between the same peers; never more than a note.
-Outcome NoRetransmissionLoop(Context& c) {
+Outcome NoRetransmissionLoop(NakContext& c) {
   if (c.state.refusals.size() < 3) return PassIf(!c.state.refusals.empty());
   return c.Fail({.message = Text("RDMA for the same xid is refused ", c.state.refusals.size(),
                                  " times: a loop of retransmissions"),
                  .expected = "RDMA_ERROR with ERR_CHUNK for the retransmitted Call",
                  .actual = "RDMA on the same segments again",
                  .frames = c.state.refusals,
-                 .from = Side(1 - c.event->from),
+                 .from = Side(1 - c.event.from),
                  .xid = c.state.refused_operation ? std::optional(c.state.refused_operation->xid) : std::nullopt});
 }
 

@@ -26,9 +26,9 @@ std::vector<uint64_t> OutstandingFrames(const Context& c, Side requester) {
 }
 
 // A Call that makes more outstanding than its requester may have.
-Outcome JudgeGrant(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || m.repeated) return Outcome::kNotApplicable;
+Outcome JudgeGrant(CallContext& c) {
+  const Message& m = c.message;
+  if (m.repeated) return Outcome::kNotApplicable;
   const CreditState& credits = c.connection.credits[m.from];
   if (c.connection.setup_seen && !credits.granted.any) return Outcome::kNotApplicable;  // CRED-005
   if (!credits.known) return Unseen(c);
@@ -45,17 +45,17 @@ Outcome JudgeGrant(Context& c) {
 }  // namespace
 
 // CRED-001: a Call that asks for no credit asks to stop. RDMA_DONE's word means nothing.
-Outcome CallRequestsCredit(Context& c) {
-  if (c.message->role != Role::kCall || c.message->header.words < 4) return Outcome::kNotApplicable;
-  if (c.message->header.credit > 0) return Outcome::kPass;
+Outcome CallRequestsCredit(CallContext& c) {
+  if (c.message.header.words < 4) return Outcome::kNotApplicable;
+  if (c.message.header.credit > 0) return Outcome::kPass;
   return c.Fail({.message = "A Call requests no credits", .expected = "1 or more", .actual = "0"});
 }
 
 // CRED-002: a grant is never zero. In RDMA_ERROR, of which no document says what it holds, a note (with CRED-010).
 // draft-08 has CRED-011.
-Outcome GrantIsNotZero(Context& c) {
-  const Message& m = *c.message;
-  if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
+Outcome GrantIsNotZero(AnswerContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4) return Outcome::kNotApplicable;
   if (m.header.credit > 0) return Outcome::kPass;
   if (c.legacy()) return Outcome::kNotApplicable;
   return c.Fail({.message = Text(m.role == Role::kError ? "RDMA_ERROR" : "A Reply", " grants no credits"),
@@ -66,9 +66,9 @@ Outcome GrantIsNotZero(Context& c) {
 
 // CRED-010: every message to the requester states the grant. An RDMA_ERROR that states none is a note, and leaves the
 // grant as it was; that the newest message counts, in the order of Sends, is how all grants are taken here.
-Outcome ErrorStatesGrant(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kError || m.header.words < 4 || !c.transaction) return Outcome::kNotApplicable;
+Outcome ErrorStatesGrant(ErrorContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4 || !c.transaction) return Outcome::kNotApplicable;
   if (m.header.credit > 0) return Outcome::kPass;
   const session::MinMaxLast& granted = c.connection.credits[c.transaction->requester].granted;
   return c.Fail({.message = "RDMA_ERROR states a grant of no credits",
@@ -77,11 +77,10 @@ Outcome ErrorStatesGrant(Context& c) {
 }
 
 // CRED-011 (draft-08): zero only while more Calls are outstanding.
-Outcome LegacyGrantIsNotZero(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
+Outcome LegacyGrantIsNotZero(ReplyContext& c) {
+  const Message& m = c.message;
   if (m.header.credit > 0) return Outcome::kPass;
-  const CreditState& credits = c.connection.credits[c.transaction->requester];
+  const CreditState& credits = c.connection.credits[c.transaction.requester];
   if (!credits.known || !c.connection.setup_seen) return Unseen(c);
   if (credits.outstanding > 1) return Outcome::kPass;
   return c.Fail(
@@ -91,22 +90,22 @@ Outcome LegacyGrantIsNotZero(Context& c) {
 // CRED-003: no more Calls outstanding than granted. Flags a Call that is too many whichever of the last Replies its
 // requester had; so not Calls that were outstanding when a smaller grant came, nor those that crossed it on their way.
 // Before the first grant CRED-005 says it. Replies of which nothing was captured: silent until all Calls are answered.
-Outcome CallsWithinGrant(Context& c) {
-  if (c.transaction && c.transaction->backward) return Outcome::kNotApplicable;  // BC-002
+Outcome CallsWithinGrant(CallContext& c) {
+  if (c.transaction.backward) return Outcome::kNotApplicable;  // BC-002
   return JudgeGrant(c);
 }
 
 // BC-002: the same for backward Calls, whose credits are their own.
-Outcome BackwardCallsWithinGrant(Context& c) {
-  if (!c.transaction || !c.transaction->backward) return Outcome::kNotApplicable;
+Outcome BackwardCallsWithinGrant(CallContext& c) {
+  if (!c.transaction.backward) return Outcome::kNotApplicable;
   return JudgeGrant(c);
 }
 
 // CRED-004: nor more than the requester itself asked for. A warning; not when CRED-003 says it already. A requester
 // that lowers its request may go by the larger one until no more Calls than the smaller are outstanding.
-Outcome CallsWithinRequest(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || m.repeated || m.header.words < 4) return Outcome::kNotApplicable;
+Outcome CallsWithinRequest(CallContext& c) {
+  const Message& m = c.message;
+  if (m.repeated || m.header.words < 4) return Outcome::kNotApplicable;
   const CreditState& credits = c.connection.credits[m.from];
   if (!credits.known) return Unseen(c);
   const uint32_t requested = std::max({m.header.credit, credits.request_limit, 1u});
@@ -122,9 +121,9 @@ Outcome CallsWithinRequest(Context& c) {
 // CRED-005: one Call until the first Reply. Only with the connection's set-up in the capture. An RDMA_ERROR ends the
 // wait for its Call but is hardly "a valid reply": Calls after it are a note. The passive peer's backward Calls have
 // their own count.
-Outcome OneCallBeforeFirstReply(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || m.repeated) return Outcome::kNotApplicable;
+Outcome OneCallBeforeFirstReply(CallContext& c) {
+  const Message& m = c.message;
+  if (m.repeated) return Outcome::kNotApplicable;
   if (!c.connection.info.roles_known) return Outcome::kNoSetup;
   if (!SawEverything(c.connection)) return Unseen(c);
   const CreditState& credits = c.connection.credits[m.from];
@@ -147,10 +146,9 @@ Outcome OneCallBeforeFirstReply(Context& c) {
 
 // CRED-006: a grant is a limit, not a counter of what is left. A hint: eight Replies in a row that each grant one less
 // than the Reply before; said once for each such row. Any other change is the responder's right.
-Outcome GrantIsNoCounter(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
-  if (c.state.flow[c.transaction->requester].falling != kFallingGrants) return Outcome::kPass;
+Outcome GrantIsNoCounter(ReplyContext& c) {
+  const Message& m = c.message;
+  if (c.state.flow[c.transaction.requester].falling != kFallingGrants) return Outcome::kPass;
   return c.Fail({.message = Text("The grant fell by one with each of ", kFallingGrants, " Replies, like a counter"),
                  .expected = "the number of Calls that may be outstanding",
                  .actual = Text(m.header.credit + kFallingGrants, " to ", m.header.credit)});
@@ -159,10 +157,10 @@ Outcome GrantIsNoCounter(Context& c) {
 // CRED-012: RDMA Reads in flight, within what the peer serves at once (CM Responder Resources, IRD of RFC 6581; there a
 // peer that goes on after a reply with a larger ORD serves that). Proven when the first of them is answered. Not judged
 // where the set-up does not say; what the capture lost makes the number smaller.
-Outcome ReadsWithinDepth(Context& c) {
-  if (c.event->kind != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
-  const Side reader = Side(1 - c.event->from);
-  const session::SetupData& server = c.connection.setup[c.event->from];
+Outcome ReadsWithinDepth(ReadResponseContext& c) {
+  if (c.event.kind != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
+  const Side reader = Side(1 - c.event.from);
+  const session::SetupData& server = c.connection.setup[c.event.from];
   if (!server.reads_served) return Outcome::kNoSetup;
   uint32_t served = *server.reads_served;
   if (c.connection.info.fabric == fabric::FabricKind::kIwarp && reader == 1)

@@ -13,17 +13,16 @@ bool IsDone(const Message& m) { return IsVersion1(m) && m.header.proc == rpcrdma
 }  // namespace
 
 // DONE-001: RDMA_DONE is not sent.
-Outcome NoDone(Context& c) {
-  const Message& m = *c.message;
+Outcome NoDone(MessageContext& c) {
+  const Message& m = c.message;
   if (!IsVersion1(m)) return Outcome::kNotApplicable;
   if (!IsDone(m)) return Outcome::kPass;
   return c.Fail({.message = "RDMA_DONE is sent", .expected = "nothing", .actual = "RDMA_DONE"});
 }
 
 // DONE-002 (RFC 8166): RDMA_DONE is not answered. Not flagged: an RDMA_ERROR for a Call that has the same xid.
-Outcome DoneIsNotAnswered(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kError || c.transaction) return Outcome::kNotApplicable;
+Outcome DoneIsNotAnswered(ErrorContext& c) {
+  if (c.transaction) return Outcome::kNotApplicable;
   const RecentSend* last = LastFromPeer(c);
   if (!last || last->role != Role::kDone) return Outcome::kNotApplicable;
   return c.Fail(
@@ -32,7 +31,7 @@ Outcome DoneIsNotAnswered(Context& c) {
 
 // DONE-003 (draft-08): a client that has read what a Reply advertises says RDMA_DONE. Missing when the connection goes
 // on.
-Outcome DoneFollowsReads(Context& c) {
+Outcome DoneFollowsReads(MessageContext& c) {
   if (const Awaited* due = Due(c, Owed::kDone))
     return c.Fail({.message = "No RDMA_DONE for a Reply with a Read list",
                    .expected = "RDMA_DONE once the data was read",
@@ -40,12 +39,12 @@ Outcome DoneFollowsReads(Context& c) {
                    .frames = {due->frame},
                    .from = due->requester,
                    .xid = due->xid});
-  return PassIf(c.message->role == Role::kDone && c.transaction);
+  return PassIf(c.message.role == Role::kDone && c.transaction);
 }
 
 // DONE-004 (draft-08): RDMA_DONE is its four words.
-Outcome DoneIsHeaderOnly(Context& c) {
-  const Message& m = *c.message;
+Outcome DoneIsHeaderOnly(MessageContext& c) {
+  const Message& m = c.message;
   if (!IsDone(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
   if (m.length == 16) return Outcome::kPass;
   return c.Fail(
@@ -54,8 +53,8 @@ Outcome DoneIsHeaderOnly(Context& c) {
 
 // DONE-005 (draft-08): an RDMA_DONE takes a credit, like a Call. When it is free again is not said: with the next
 // answer, here; so a warning. Asked of Calls and of RDMA_DONE. Not flagged: what CRED-003 says already.
-Outcome DoneTakesCredit(Context& c) {
-  const Message& m = *c.message;
+Outcome DoneTakesCredit(MessageContext& c) {
+  const Message& m = c.message;
   if (m.role != Role::kDone && (m.role != Role::kCall || !c.transaction || m.repeated)) return Outcome::kNotApplicable;
   const session::CreditState& credits = c.connection.credits[m.from];
   const uint32_t dones = c.state.flow[m.from].dones;
@@ -71,10 +70,9 @@ Outcome DoneTakesCredit(Context& c) {
 }
 
 // DONE-006 (draft-08): a grant of one leaves no credit for the RDMA_DONE that a Read list asks for. A note.
-Outcome GrantLeavesRoomForDone(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction || c.transaction->reply.read_chunks.empty() || m.header.credit == 0)
-    return Outcome::kNotApplicable;
+Outcome GrantLeavesRoomForDone(ReplyContext& c) {
+  const Message& m = c.message;
+  if (c.transaction.reply.read_chunks.empty() || m.header.credit == 0) return Outcome::kNotApplicable;
   if (m.header.credit > 1) return Outcome::kPass;
   return c.Fail({.message = "A Reply with a Read list grants one credit: RDMA_DONE takes it",
                  .expected = "2 or more",
@@ -83,12 +81,11 @@ Outcome GrantLeavesRoomForDone(Context& c) {
 
 // DONE-007 (draft-08): RDMA_DONEs that are due do not take the last credit of a client that waits for nothing: they are
 // not answered, so it would never get another.
-Outcome DoneLeavesCredit(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
-  const Side requester = c.transaction->requester;
+Outcome DoneLeavesCredit(ReplyContext& c) {
+  const Message& m = c.message;
+  const Side requester = c.transaction.requester;
   const session::CreditState& credits = c.connection.credits[requester];
-  const uint32_t unread = c.state.flow[requester].unread + (c.transaction->reply.read_chunks.empty() ? 0 : 1);
+  const uint32_t unread = c.state.flow[requester].unread + (c.transaction.reply.read_chunks.empty() ? 0 : 1);
   if (unread == 0) return Outcome::kNotApplicable;
   if (m.header.credit > 0) return Outcome::kPass;
   if (!credits.known || !c.connection.setup_seen) return Unseen(c);
@@ -99,7 +96,7 @@ Outcome DoneLeavesCredit(Context& c) {
 }
 
 // DONE-008 (rfc5666bis): RDMA_DONE is answered ERR_CHUNK. A note for silence while later Calls are answered.
-Outcome DoneGetsErrChunk(Context& c) {
+Outcome DoneGetsErrChunk(MessageContext& c) {
   if (const Awaited* due = Due(c, Owed::kDoneError))
     return c.Fail({.message = "RDMA_DONE is not answered",
                    .expected = "RDMA_ERROR with ERR_CHUNK",

@@ -11,18 +11,18 @@ namespace {
 bool IsError(const Message& m) { return m.role == Role::kError && m.header.words == 4; }
 
 // Who called with that xid, if the Call is one of the last Sends.
-std::optional<Side> CallerOf(const Context& c) {
+std::optional<Side> CallerOf(const MessageContext& c) {
   for (size_t i = 0; i < c.state.sends.size(); ++i) {
     const RecentSend& send = c.state.sends.FromEnd(i);
-    if (send.role == Role::kCall && send.has_xid && send.xid == c.message->header.xid) return send.from;
+    if (send.role == Role::kCall && send.has_xid && send.xid == c.message.header.xid) return send.from;
   }
   return std::nullopt;
 }
 
 // The sender is not the one who called: it is the responder to that xid. Without a Call, the side that is never called.
-bool IsResponder(const Context& c) {
+bool IsResponder(const MessageContext& c) {
   const std::optional<Side> caller = CallerOf(c);
-  return caller ? *caller != c.message->from : c.connection.client_known && c.connection.client != c.message->from;
+  return caller ? *caller != c.message.from : c.connection.client_known && c.connection.client != c.message.from;
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ bool IsResponder(const Context& c) {
 // ERR-001 (RFC 8166): requesters never send RDMA_ERROR. Flagged when it answers a Reply or RDMA_ERROR that the other
 // side has just sent, and from a side that nobody calls. The client answers backward Calls; then the xid is that of
 // such a Call, or the Call could not be read.
-Outcome OnlyRespondersSendErrors(Context& c) {
-  const Message& m = *c.message;
+Outcome OnlyRespondersSendErrors(ErrorContext& c) {
+  const Message& m = c.message;
   if (!IsError(m)) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   const RecentSend* last = LastFromPeer(c);
@@ -50,10 +50,9 @@ Outcome OnlyRespondersSendErrors(Context& c) {
 
 // ERR-002 (RFC 8166): a responder drops RDMA_ERROR in silence. Flagged when the last thing that it got with that xid is
 // an RDMA_ERROR, and it answers. Not flagged: the answer to an outstanding Call.
-Outcome ErrorsAreNotAnswered(Context& c) {
-  const Message& m = *c.message;
-  if ((m.role != Role::kError && m.role != Role::kReply) || m.header.words < 4 || c.transaction)
-    return Outcome::kNotApplicable;
+Outcome ErrorsAreNotAnswered(AnswerContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4 || c.transaction) return Outcome::kNotApplicable;
   const RecentSend* last = LastFromPeer(c);
   if (!last || last->role != Role::kError || !IsResponder(c)) return Outcome::kNotApplicable;
   if (c.connection.lossy || !(m.repeated || SawEverything(c.connection))) return Unseen(c);
@@ -66,9 +65,9 @@ Outcome ErrorsAreNotAnswered(Context& c) {
 }
 
 // ERR-012: an RDMA_ERROR that cannot be decoded is dropped in silence, by whomever it comes to.
-Outcome UnreadableErrorIsDropped(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kError || m.header.words < 4 || c.transaction) return Outcome::kNotApplicable;
+Outcome UnreadableErrorIsDropped(ErrorContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4 || c.transaction) return Outcome::kNotApplicable;
   const RecentSend* last = LastFromPeer(c);
   if (!last || !last->unreadable_error) return Outcome::kNotApplicable;
   if (c.connection.lossy) return Unseen(c);
@@ -80,40 +79,40 @@ Outcome UnreadableErrorIsDropped(Context& c) {
 }
 
 // ERR-009 (RFC 8166): a malformed Reply is dropped in silence.
-Outcome MalformedReplyIsDropped(Context& c) {
-  if (!IsError(*c.message) || c.transaction) return Outcome::kNotApplicable;
+Outcome MalformedReplyIsDropped(ErrorContext& c) {
+  if (!IsError(c.message) || c.transaction) return Outcome::kNotApplicable;
   const RecentSend* last = LastFromPeer(c);
   if (!last || last->role != Role::kReply || !(last->malformed || last->msgp)) return Outcome::kNotApplicable;
   return c.Fail({.message = "A requester answers a faulty Reply with RDMA_ERROR",
                  .expected = "no answer",
-                 .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message->header.err)),
+                 .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message.header.err)),
                  .frames = {last->frame}});
 }
 
 // MSGP-003 (RFC 8166): a requester drops RDMA_MSGP.
-Outcome RequesterDropsMsgp(Context& c) {
-  if (!IsError(*c.message) || c.transaction) return Outcome::kNotApplicable;
+Outcome RequesterDropsMsgp(ErrorContext& c) {
+  if (!IsError(c.message) || c.transaction) return Outcome::kNotApplicable;
   const RecentSend* last = LastFromPeer(c);
   if (!last || !last->msgp || last->role != Role::kReply) return Outcome::kNotApplicable;
   return c.Fail({.message = "A requester answers RDMA_MSGP with RDMA_ERROR",
                  .expected = "no answer",
-                 .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message->header.err)),
+                 .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message.header.err)),
                  .frames = {last->frame}});
 }
 
 // ERR-004: RDMA_ERROR echoes the version of its Call. draft-08 wants any version that the receiver takes.
-Outcome ErrorEchoesVersion(Context& c) {
-  if (!IsError(*c.message) || !c.transaction || c.transaction->call.header.words < 2) return Outcome::kNotApplicable;
-  if (c.legacy() || c.message->header.vers == c.transaction->call.header.vers) return Outcome::kPass;
-  return c.Fail({.message = Text("RDMA_ERROR says version ", c.message->header.vers, ", its Call version ",
+Outcome ErrorEchoesVersion(ErrorContext& c) {
+  if (!IsError(c.message) || !c.transaction || c.transaction->call.header.words < 2) return Outcome::kNotApplicable;
+  if (c.legacy() || c.message.header.vers == c.transaction->call.header.vers) return Outcome::kPass;
+  return c.Fail({.message = Text("RDMA_ERROR says version ", c.message.header.vers, ", its Call version ",
                                  c.transaction->call.header.vers),
                  .expected = Text("version ", c.transaction->call.header.vers),
-                 .actual = Text(c.message->header.vers)});
+                 .actual = Text(c.message.header.vers)});
 }
 
 // ERR-005: rdma_err is 1 or 2. Other versions may define more; draft-08 has eight words for codes to come.
-Outcome ErrorCode(Context& c) {
-  const Message& m = *c.message;
+Outcome ErrorCode(ErrorContext& c) {
+  const Message& m = c.message;
   if (!IsError(m) || m.header.vers != rpcrdma::kVersion1) return Outcome::kNotApplicable;
   if (m.bytes.size() < 20) return Undecoded(c);
   if (m.header.err == rpcrdma::kErrVers || m.header.err == rpcrdma::kErrChunk) return Outcome::kPass;
@@ -124,9 +123,9 @@ Outcome ErrorCode(Context& c) {
 }
 
 // ERR-006: ERR_VERS gives a range that makes sense and does not hold the version it rejects.
-Outcome VersionRange(Context& c) {
-  const Header& h = c.message->header;
-  if (!IsError(*c.message) || h.err != rpcrdma::kErrVers) return Outcome::kNotApplicable;
+Outcome VersionRange(ErrorContext& c) {
+  const Header& h = c.message.header;
+  if (!IsError(c.message) || h.err != rpcrdma::kErrVers) return Outcome::kNotApplicable;
   if (!h.error_range) return Undecoded(c);
   const std::string range = Text(h.vers_low, " to ", h.vers_high);
   if (h.vers_low > h.vers_high)
@@ -149,8 +148,8 @@ Outcome VersionRange(Context& c) {
 
 // ERR-010: RDMA_ERROR has 20 bytes with ERR_CHUNK, 28 with ERR_VERS, whose layout is that of all versions (RFC 8166
 // section 7, EXT-002). Zeros after it are a note; draft-08 has 52 bytes for codes that it does not define.
-Outcome ErrorLength(Context& c) {
-  const Message& m = *c.message;
+Outcome ErrorLength(ErrorContext& c) {
+  const Message& m = c.message;
   if (!IsError(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
   if (m.bytes.size() < 20 && m.length >= 20) return Undecoded(c);
   if (m.header.vers != rpcrdma::kVersion1 && m.header.err != rpcrdma::kErrVers) return Outcome::kNotApplicable;

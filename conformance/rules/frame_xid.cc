@@ -36,24 +36,24 @@ bool Holds(const T& recent, uint64_t value) {
 }
 
 // A second completion: the xid has just ended on this connection, and nothing explains another answer.
-bool IsSecondCompletion(const Context& c) {
-  const Message& m = *c.message;
+bool IsSecondCompletion(const MessageContext& c) {
+  const Message& m = c.message;
   return m.orphan && m.repeated && !c.connection.lossy && !Holds(c.state.reissued[1 - m.from], m.header.xid);
 }
 
 }  // namespace
 
 // FRAME-001: no record mark before the RPC message, inline or in a special chunk.
-Outcome NoRecordMark(Context& c) {
-  const Message& m = *c.message;
+Outcome NoRecordMark(MessageContext& c) {
+  const Message& m = c.message;
   if (!HasLists(m.header)) return Outcome::kNotApplicable;
   if (m.header.proc != rpcrdma::kNomsg) return JudgeMark(c, {m.payload, m.payload_length}, m.header.xid, "inline");
   if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
   return JudgeMark(c, ReplyStream(*c.transaction), m.header.xid, "in the Reply chunk");
 }
 
-Outcome NoRecordMarkInLongCall(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome NoRecordMarkInLongCall(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   if (!HasLists(t.call.header) || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return JudgeMark(c, CallStream(t), t.xid, "in the Position-zero chunk");
 }
@@ -61,8 +61,8 @@ Outcome NoRecordMarkInLongCall(Context& c) {
 // FRAME-002: a TCP stream turns from record-marked RPC to MPA between messages: the last record is whole, and every
 // Call in the old framing was answered. Not flagged: streams that begin with MPA, or of which the beginning was not
 // captured.
-Outcome FramingChangesBetweenMessages(Context& c) {
-  const fabric::Event& e = *c.event;
+Outcome FramingChangesBetweenMessages(SetupContext& c) {
+  const fabric::Event& e = c.event;
   if (e.kind != fabric::EventKind::kSetup || !e.after_records) return Outcome::kNotApplicable;
   if (!e.within_record && e.unanswered_records == 0) return Outcome::kPass;
   return c.Fail({.message = e.within_record ? Text("The MPA request comes within a record of RPC over TCP")
@@ -73,25 +73,25 @@ Outcome FramingChangesBetweenMessages(Context& c) {
 }
 
 // XID-001: rdma_xid is the RPC message's xid. A record mark in front is FRAME-001.
-Outcome XidsAgree(Context& c) {
-  const Message& m = *c.message;
+Outcome XidsAgree(MessageContext& c) {
+  const Message& m = c.message;
   if (!HasLists(m.header)) return Outcome::kNotApplicable;
   if (m.header.proc != rpcrdma::kNomsg) return JudgeXid(c, {m.payload, m.payload_length}, m.header.xid, "inline");
   if (m.role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
   return JudgeXid(c, ReplyStream(*c.transaction), m.header.xid, "in the Reply chunk");
 }
 
-Outcome XidsAgreeInLongCall(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome XidsAgreeInLongCall(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   if (!HasLists(t.call.header) || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return JudgeXid(c, CallStream(t), t.xid, "in the Position-zero chunk");
 }
 
 // XID-002: a Reply or RDMA_ERROR names an outstanding Call. Silent unless the whole connection was captured without
 // loss.
-Outcome ReplyHasCall(Context& c) {
-  const Message& m = *c.message;
-  if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
+Outcome ReplyHasCall(AnswerContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   if (m.repeated) return Outcome::kNotApplicable;  // XID-004
   if (!IsOrphan(c)) return Unseen(c);
@@ -103,9 +103,8 @@ Outcome ReplyHasCall(Context& c) {
 
 // XID-003: a Call's xid is not in use. The same Call again on a live connection is a note. Not flagged: where a lost
 // Reply may have ended the first; link-level duplicates never come here.
-Outcome XidIsUnique(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction) return Outcome::kNotApplicable;
+Outcome XidIsUnique(CallContext& c) {
+  const Message& m = c.message;
   if (!m.repeated) return Outcome::kPass;
   if (c.connection.lossy) return Unseen(c);
   const bool same = m.header.proc != rpcrdma::kNomsg && HashOf(m.payload) == c.state.reissued_call_hash;
@@ -119,9 +118,9 @@ Outcome XidIsUnique(Context& c) {
 }
 
 // XID-004: one completion for each xid. Not flagged: answers to an RPC that was itself sent twice; loss.
-Outcome OneCompletion(Context& c) {
-  const Message& m = *c.message;
-  if ((m.role != Role::kReply && m.role != Role::kError) || m.header.words < 4) return Outcome::kNotApplicable;
+Outcome OneCompletion(AnswerContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4) return Outcome::kNotApplicable;
   if (!m.repeated) return PassIf(c.transaction != nullptr);
   if (!IsSecondCompletion(c)) return Unseen(c);
   const RecentSend* last = m.role == Role::kError ? LastFromPeer(c) : nullptr;
@@ -135,8 +134,8 @@ Outcome OneCompletion(Context& c) {
 
 // ERR-011: RDMA_ERROR ends its xid; a Reply after it is the same event as XID-004. The same Call once more on the same
 // connection is a note.
-Outcome ErrorIsFinal(Context& c) {
-  const Message& m = *c.message;
+Outcome ErrorIsFinal(MessageContext& c) {
+  const Message& m = c.message;
   if (m.role == Role::kError && c.transaction) return Outcome::kPass;
   if (m.role == Role::kCall && c.transaction && !m.repeated && m.payload.size() > 0) {
     const auto& hashes = c.state.errored_call_hash[m.from];
@@ -156,9 +155,9 @@ Outcome ErrorIsFinal(Context& c) {
 }
 
 // ERR-017: RDMA_ERROR completes its Call, as a Reply does: one for each Call. The same event as XID-004.
-Outcome OneErrorForEachCall(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kError || m.header.words < 4) return Outcome::kNotApplicable;
+Outcome OneErrorForEachCall(ErrorContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   if (!IsSecondCompletion(c) || !Holds(c.state.errored[1 - m.from], m.header.xid)) return Outcome::kNotApplicable;
   return c.Fail({.message = "A second RDMA_ERROR for the same Call",
@@ -169,9 +168,9 @@ Outcome OneErrorForEachCall(Context& c) {
 
 // ERR-003: RDMA_ERROR echoes the xid of an outstanding Call. A warning when it does not: the Call may have been
 // unreadable.
-Outcome ErrorEchoesXid(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kError || m.header.words < 4) return Outcome::kNotApplicable;
+Outcome ErrorEchoesXid(ErrorContext& c) {
+  const Message& m = c.message;
+  if (m.header.words < 4) return Outcome::kNotApplicable;
   if (c.transaction) return Outcome::kPass;
   if (!IsOrphan(c)) return Unseen(c);
   return c.Fail({.message = "RDMA_ERROR for an xid that no Call has",
@@ -183,9 +182,8 @@ Outcome ErrorEchoesXid(Context& c) {
 
 // CRED-009: nothing is sent to a requester that waits for nothing. The same event as XID-002 when no Call is
 // outstanding.
-Outcome NothingUnsolicited(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply && m.role != Role::kError) return Outcome::kNotApplicable;
+Outcome NothingUnsolicited(AnswerContext& c) {
+  const Message& m = c.message;
   if (c.transaction) return Outcome::kPass;
   if (m.role == Role::kError || c.connection.credits[1 - m.from].outstanding > 0) return Outcome::kNotApplicable;
   if (!IsOrphan(c) && !IsSecondCompletion(c)) return Unseen(c);

@@ -37,8 +37,8 @@ bool Judgeable(const Message& m) {
 }  // namespace
 
 // HDR-001: all words are big-endian. Flags words 1 or 3 that make sense only when read little-endian.
-Outcome HeaderIsBigEndian(Context& c) {
-  const Header& h = c.message->header;
+Outcome HeaderIsBigEndian(MessageContext& c) {
+  const Header& h = c.message.header;
   if (h.words < 2) return Outcome::kNotApplicable;
   if (!LooksByteSwapped(h)) return Outcome::kPass;
   return c.Fail({.message = "The transport header is byte-swapped: its words are little-endian",
@@ -47,19 +47,19 @@ Outcome HeaderIsBigEndian(Context& c) {
 }
 
 // HDR-002: four words lead every message. Not flagged: Sends of which bytes were lost.
-Outcome HeaderHasFixedWords(Context& c) {
-  if (!LengthKnown(*c.message)) return Outcome::kGap;
-  if (c.message->length >= 16) return Outcome::kPass;
-  return c.Fail({.message = Text("The Send has ", c.message->length, " bytes: too few for the four fixed header words"),
+Outcome HeaderHasFixedWords(MessageContext& c) {
+  if (!LengthKnown(c.message)) return Outcome::kGap;
+  if (c.message.length >= 16) return Outcome::kPass;
+  return c.Fail({.message = Text("The Send has ", c.message.length, " bytes: too few for the four fixed header words"),
                  .expected = "at least 16 bytes",
-                 .actual = Count(c.message->length, "byte")});
+                 .actual = Count(c.message.length, "byte")});
 }
 
 // HDR-003: rdma_vers is 1. A peer that speaks another version breaks nothing by itself: flagged only when the same peer
 // used version 1 before on this connection, or when the other side answers ERR_VERS. Not flagged: RDMA_ERROR, which
 // echoes the version that it answers; byte-swapped headers (HDR-001).
-Outcome HeaderVersion(Context& c) {
-  const Message& m = *c.message;
+Outcome HeaderVersion(MessageContext& c) {
+  const Message& m = c.message;
   const Header& h = m.header;
   if (h.words < 4) return Outcome::kNotApplicable;
   if (m.role == Role::kError && h.err == rpcrdma::kErrVers && c.transaction) {
@@ -82,9 +82,9 @@ Outcome HeaderVersion(Context& c) {
 }
 
 // HDR-004: rdma_proc is 0 to 4.
-Outcome HeaderProcedure(Context& c) {
-  const Header& h = c.message->header;
-  if (!IsVersion1(*c.message) || LooksByteSwapped(h)) return Outcome::kNotApplicable;
+Outcome HeaderProcedure(MessageContext& c) {
+  const Header& h = c.message.header;
+  if (!IsVersion1(c.message) || LooksByteSwapped(h)) return Outcome::kNotApplicable;
   if (h.proc <= rpcrdma::kError) return Outcome::kPass;
   return c.Fail({.message = Text("rdma_proc ", h.proc, " is not a procedure of version 1"),
                  .expected = "0 (RDMA_MSG) to 4 (RDMA_ERROR)",
@@ -93,8 +93,8 @@ Outcome HeaderProcedure(Context& c) {
 
 // HDR-005 (RFC 8166 only): messages shorter than the smallest header, and answers to them. The procedure is looked at
 // first: RDMA_DONE (16 bytes) and RDMA_ERROR (20 bytes with ERR_CHUNK) are shorter by design.
-Outcome ShortMessages(Context& c) {
-  const Message& m = *c.message;
+Outcome ShortMessages(MessageContext& c) {
+  const Message& m = c.message;
   if (!LengthKnown(m)) return Outcome::kGap;
   if (m.length < 16)
     return c.Fail({.message = Text("The Send has ", m.length, " bytes: less than any transport header"),
@@ -121,8 +121,8 @@ Outcome ShortMessages(Context& c) {
 
 // HDR-006: the lists end inside the Send. Flags a header whose next list word is missing; what ends inside an entry is
 // HDR-008, HDR-009 or HDR-010, and MSGP without its words is MSGP-004.
-Outcome ListsEndInside(Context& c) {
-  const Message& m = *c.message;
+Outcome ListsEndInside(MessageContext& c) {
+  const Message& m = c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   if (h.status == ParseStatus::kOk) return Outcome::kPass;
@@ -141,8 +141,8 @@ Outcome ListsEndInside(Context& c) {
 }
 
 // HDR-007: optional-data words are 0 or 1.
-Outcome DiscriminatorsAreBooleans(Context& c) {
-  const Message& m = *c.message;
+Outcome DiscriminatorsAreBooleans(MessageContext& c) {
+  const Message& m = c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   if (h.status == ParseStatus::kOk) return Outcome::kPass;
@@ -155,8 +155,8 @@ Outcome DiscriminatorsAreBooleans(Context& c) {
 
 // HDR-008: Read list entries are presence, Position, handle, length, offset. Flags an entry that the Send cuts, and a
 // bad continuation word after an entry, the mark of an entry of another size.
-Outcome ReadEntryLayout(Context& c) {
-  const Message& m = *c.message;
+Outcome ReadEntryLayout(MessageContext& c) {
+  const Message& m = c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   const uint64_t end = ReadListStart(h) + 24 * h.reads.size();
@@ -173,8 +173,8 @@ Outcome ReadEntryLayout(Context& c) {
 
 // HDR-009: Write chunks are counted arrays that fit. A count of 0 is the empty Write chunk of RFC 8166; rfc5666bis
 // wants one segment or more; draft-08 sets no minimum.
-Outcome WriteListLayout(Context& c) {
-  const Message& m = *c.message;
+Outcome WriteListLayout(MessageContext& c) {
+  const Message& m = c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   if (Overruns(m, Defect::kWriteListOverrun) && !EndsAtDiscriminator(m))
@@ -190,8 +190,8 @@ Outcome WriteListLayout(Context& c) {
 }
 
 // HDR-010: the Reply chunk is one counted array that fits. A Call's Reply chunk without segments is useless: a note.
-Outcome ReplyChunkLayout(Context& c) {
-  const Message& m = *c.message;
+Outcome ReplyChunkLayout(MessageContext& c) {
+  const Message& m = c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   if (Overruns(m, Defect::kReplyChunkOverrun) && !EndsAtDiscriminator(m))
@@ -207,8 +207,8 @@ Outcome ReplyChunkLayout(Context& c) {
 }
 
 // HDR-011: without chunks three zero words end the header. Flags a payload that starts where one of them should be.
-Outcome ChunklessHeader(Context& c) {
-  const Message& m = *c.message;
+Outcome ChunklessHeader(MessageContext& c) {
+  const Message& m = c.message;
   if (!Judgeable(m)) return Outcome::kNotApplicable;
   const Header& h = m.header;
   if (h.status == ParseStatus::kOk) return PassIf(!h.has_chunks());
@@ -223,8 +223,8 @@ Outcome ChunklessHeader(Context& c) {
 
 // HDR-012: an RDMA_MSG has a payload directly after its header. That it starts with the xid is XID-001, a record mark
 // is FRAME-001; a Position-zero chunk in place of the payload is LONG-004.
-Outcome PayloadFollowsHeader(Context& c) {
-  const Message& m = *c.message;
+Outcome PayloadFollowsHeader(MessageContext& c) {
+  const Message& m = c.message;
   if (m.header.status != ParseStatus::kOk || m.header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
   if (!LengthKnown(m)) return Outcome::kGap;
   if (m.payload_length > 0) return Outcome::kPass;
@@ -237,8 +237,8 @@ Outcome PayloadFollowsHeader(Context& c) {
 
 // HDR-013: nothing follows the RPC message. Only where the upper layer was followed to its end; up to three bytes are
 // padding in the wrong place (PAD-008). For Calls when the Call is complete, for Replies with the Reply.
-Outcome OneRpcPerCall(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome OneRpcPerCall(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   if (t.call.header.proc != rpcrdma::kMsg || t.call.walk.status != ParseStatus::kOk) return Outcome::kNotApplicable;
   if (t.call.walk.offset + 4 > t.call.stream_length) return Outcome::kPass;
   return c.Fail({.message = Text(t.call.stream_length - t.call.walk.offset, " bytes follow the RPC Call"),
@@ -246,9 +246,8 @@ Outcome OneRpcPerCall(Context& c) {
                  .actual = Count(t.call.stream_length, "byte")});
 }
 
-Outcome OneRpcPerReply(Context& c) {
-  if (c.message->role != Role::kReply || !c.transaction) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+Outcome OneRpcPerReply(ReplyContext& c) {
+  const Transaction& t = c.transaction;
   if (t.reply.header.proc != rpcrdma::kMsg || t.reply.walk.status != ParseStatus::kOk || !t.reply.rpc.success())
     return Outcome::kNotApplicable;
   if (t.reply.walk.offset + 4 > t.reply.stream_length) return Outcome::kPass;
@@ -270,8 +269,8 @@ Outcome MessageTypeOf(Context& c, Stream stream, uint32_t xid) {
 }  // namespace
 
 // HDR-014: the RPC message's second word is 0 or 1. Inline here; in special chunks when their bytes were seen.
-Outcome MessageType(Context& c) {
-  const Message& m = *c.message;
+Outcome MessageType(MessageContext& c) {
+  const Message& m = c.message;
   if (!HasLists(m.header)) return Outcome::kNotApplicable;
   if (m.header.proc == rpcrdma::kNomsg)
     return m.role == Role::kReply && c.transaction ? MessageTypeOf(c, ReplyStream(*c.transaction), m.header.xid)
@@ -279,15 +278,15 @@ Outcome MessageType(Context& c) {
   return MessageTypeOf(c, {m.payload, m.payload_length}, m.header.xid);
 }
 
-Outcome LongCallMessageType(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome LongCallMessageType(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   if (t.call.header.status != ParseStatus::kOk || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return MessageTypeOf(c, CallStream(t), t.xid);
 }
 
 // HDR-015: an RDMA_NOMSG ends with its lists. Not flagged: four bytes that some captures keep of the link's checksum.
-Outcome NoPayloadInNomsg(Context& c) {
-  const Message& m = *c.message;
+Outcome NoPayloadInNomsg(MessageContext& c) {
+  const Message& m = c.message;
   if (m.header.status != ParseStatus::kOk || m.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   if (!LengthKnown(m)) return Outcome::kGap;
   const auto word = WordAt(m.payload, 0);

@@ -49,8 +49,8 @@ Outcome JudgeLongPayload(Context& c, Stream stream, uint32_t xid, bool call) {
 }  // namespace
 
 // LONG-001: an RDMA_NOMSG names a holder for its payload.
-Outcome NomsgHasHolder(Context& c) {
-  const Message& m = *c.message;
+Outcome NomsgHasHolder(MessageContext& c) {
+  const Message& m = c.message;
   if (!IsNomsg(m)) return Outcome::kNotApplicable;
   if (m.header.has_chunks()) return Outcome::kPass;
   return c.Fail({.message = "The RDMA_NOMSG has no list that could hold its payload",
@@ -60,9 +60,9 @@ Outcome NomsgHasHolder(Context& c) {
 
 // LONG-002: a Long Call is in a Position-zero chunk. An RDMA_NOMSG without a Read list whose Call may have been missed
 // is taken for a Reply, not flagged.
-Outcome LongCallHasPositionZero(Context& c) {
-  const Message& m = *c.message;
-  if (!IsNomsg(m) || m.role != Role::kCall) return Outcome::kNotApplicable;
+Outcome LongCallHasPositionZero(CallContext& c) {
+  const Message& m = c.message;
+  if (!IsNomsg(m)) return Outcome::kNotApplicable;
   size_t segments = 0;
   (void)PositionZeroBytes(m.header, segments);
   if (segments > 0) return Outcome::kPass;
@@ -74,9 +74,9 @@ Outcome LongCallHasPositionZero(Context& c) {
 }
 
 // LONG-003: all of a Long Call's payload is at Position zero. Flags a chunk too small for any Call.
-Outcome LongCallIsWhole(Context& c) {
-  const Message& m = *c.message;
-  if (!IsNomsg(m) || m.role != Role::kCall) return Outcome::kNotApplicable;
+Outcome LongCallIsWhole(CallContext& c) {
+  const Message& m = c.message;
+  if (!IsNomsg(m)) return Outcome::kNotApplicable;
   size_t segments = 0;
   const uint64_t sum = PositionZeroBytes(m.header, segments);
   if (segments == 0) return Outcome::kNotApplicable;
@@ -88,8 +88,8 @@ Outcome LongCallIsWhole(Context& c) {
 
 // ... and segments whose Positions count up like fragments of one payload. Not flagged: a reduced item that happens to
 // start where the Position-zero content ends; the count before it, or the upper layer, says so. Needs that content.
-Outcome LongCallIsNotFragmented(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome LongCallIsNotFragmented(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   const Header& h = t.call.header;
   if (!HasLists(h) || h.proc != rpcrdma::kNomsg || h.reads.size() < 2 || h.reads.front().position != 0)
     return Outcome::kNotApplicable;
@@ -115,8 +115,8 @@ Outcome LongCallIsNotFragmented(Context& c) {
 }
 
 // LONG-004: a Position-zero chunk replaces the inline payload, so RDMA_MSG has none.
-Outcome NoPositionZeroInMsg(Context& c) {
-  const Message& m = *c.message;
+Outcome NoPositionZeroInMsg(MessageContext& c) {
+  const Message& m = c.message;
   if (!HasLists(m.header) || m.header.proc != rpcrdma::kMsg || m.header.reads.empty()) return Outcome::kNotApplicable;
   size_t segments = 0;
   (void)PositionZeroBytes(m.header, segments);
@@ -127,24 +127,23 @@ Outcome NoPositionZeroInMsg(Context& c) {
 }
 
 // LONG-005: a special chunk holds a whole RPC message that starts with the xid.
-Outcome LongCallPayload(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome LongCallPayload(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   if (!HasLists(t.call.header) || t.call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   // Under draft-08 it may be a Reply, to a Call that was missed.
   if ((c.legacy() || c.may_be_legacy) && !SawEverything(c.connection) && WordAt(t.call.stream, 4) == rpc::kReply)
     return Unseen(c);
   return JudgeLongPayload(c, CallStream(t), t.xid, true);
 }
-Outcome LongReplyPayload(Context& c) {
-  const Message& m = *c.message;
-  if (!IsNomsg(m) || m.role != Role::kReply || !c.transaction || !m.header.reads.empty())
-    return Outcome::kNotApplicable;
-  return JudgeLongPayload(c, ReplyStream(*c.transaction), m.header.xid, false);
+Outcome LongReplyPayload(ReplyContext& c) {
+  const Message& m = c.message;
+  if (!IsNomsg(m) || !m.header.reads.empty()) return Outcome::kNotApplicable;
+  return JudgeLongPayload(c, ReplyStream(c.transaction), m.header.xid, false);
 }
 
 // LONG-006 (draft-08): the Position-zero chunk is the first entry.
-Outcome PositionZeroIsFirst(Context& c) {
-  const Message& m = *c.message;
+Outcome PositionZeroIsFirst(MessageContext& c) {
+  const Message& m = c.message;
   if (!IsNomsg(m)) return Outcome::kNotApplicable;
   size_t segments = 0;
   (void)PositionZeroBytes(m.header, segments);

@@ -22,12 +22,12 @@ bool OnlyRequests(const Context& c, Side side) {
 }
 
 // Judges where a Read Request or Write lands; reads of Reply memory (draft-08) are the client's.
-Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
-  const RdmaOperation& op = *c.operation;
-  if (c.event->kind != kind || c.event->length == 0) return Outcome::kNotApplicable;
+Outcome JudgeTarget(RdmaContext& c, EventKind kind, std::string_view what) {
+  const RdmaOperation& op = c.operation;
+  if (c.event.kind != kind || c.event.length == 0) return Outcome::kNotApplicable;
   if (op.retired) return Outcome::kNotApplicable;  // MEM-004
   const bool reads = kind == EventKind::kReadRequest;
-  if (op.transaction && op.transaction->requester == c.event->from)
+  if (op.transaction && op.transaction->requester == c.event.from)
     return Outcome::kNotApplicable;  // a Reply's memory: MODEL-001
   const bool fits = op.segment && !op.overrun && (op.segment->list == ListKind::kReadList) == reads;
   if (fits) return Outcome::kPass;
@@ -35,14 +35,14 @@ Outcome JudgeTarget(Context& c, EventKind kind, std::string_view what) {
     return c.Fail(
         {.message = Text(what, " goes past the end of the segment"),
          .expected = Text("at most ", op.segment->segment.length - op.segment_offset, " bytes at this offset"),
-         .actual = Count(c.event->length, "byte")});
+         .actual = Count(c.event.length, "byte")});
   if (!KnowsAllMemory(c)) return Unseen(c);
-  return c.Fail({.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
-                                       : Text(what, " of memory that no outstanding Call advertises"),
-                 .expected = "a segment of an outstanding Call",
-                 .actual = Text("handle ", Hex{c.event->handle}, ", offset ", Hex{c.event->offset}, ", ",
-                                c.event->length, " bytes"),
-                 .absent_from = Side(1 - c.event->from)});
+  return c.Fail(
+      {.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
+                             : Text(what, " of memory that no outstanding Call advertises"),
+       .expected = "a segment of an outstanding Call",
+       .actual = Text("handle ", Hex{c.event.handle}, ", offset ", Hex{c.event.offset}, ", ", c.event.length, " bytes"),
+       .absent_from = Side(1 - c.event.from)});
 }
 
 // The handle of two segments of different chunks of one Call that share memory, at least one of them for writing. How
@@ -62,40 +62,40 @@ std::optional<uint32_t> SharedInside(const Transaction& t) {
 
 // MODEL-001: requesters do not read. Under draft-08, which does not have this rule, they read what a Reply advertises;
 // while the automatic profile has not settled, such a Reply is left to RDLIST-001.
-Outcome RequesterDoesNotRead(Context& c) {
-  if (c.event->kind != EventKind::kReadRequest || c.event->length == 0) return Outcome::kNotApplicable;
-  const Transaction* t = c.operation->transaction;
-  if (t && t->requester == c.event->from) {
+Outcome RequesterDoesNotRead(ReadRequestContext& c) {
+  if (c.event.kind != EventKind::kReadRequest || c.event.length == 0) return Outcome::kNotApplicable;
+  const Transaction* t = c.operation.transaction;
+  if (t && t->requester == c.event.from) {
     if (c.may_be_legacy) return Outcome::kNotApplicable;
     return c.Fail({.message = "The requester reads memory that a Reply advertises",
                    .expected = "RDMA Reads by the responder only",
-                   .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes"),
+                   .actual = Text("handle ", Hex{c.event.handle}, ", ", c.event.length, " bytes"),
                    .frames = {t->reply.frame.number}});
   }
-  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from))
-    return PassIf(c.operation->segment != nullptr);
+  if (c.operation.segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event.from))
+    return PassIf(c.operation.segment != nullptr);
   return c.Fail({.message = "The requester issues an RDMA Read",
                  .expected = "RDMA Reads by the responder only",
-                 .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes")});
+                 .actual = Text("handle ", Hex{c.event.handle}, ", ", c.event.length, " bytes")});
 }
 
 // MODEL-002: requesters do not write. Zero-length Writes keep connections alive.
-Outcome RequesterDoesNotWrite(Context& c) {
-  if (c.event->kind != EventKind::kWrite || c.event->length == 0) return Outcome::kNotApplicable;
-  if (c.operation->segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event->from))
-    return PassIf(c.operation->segment != nullptr);
-  if (!c.event->first) return Outcome::kNotApplicable;  // once for each operation
+Outcome RequesterDoesNotWrite(WriteContext& c) {
+  if (c.event.kind != EventKind::kWrite || c.event.length == 0) return Outcome::kNotApplicable;
+  if (c.operation.segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event.from))
+    return PassIf(c.operation.segment != nullptr);
+  if (!c.event.first) return Outcome::kNotApplicable;  // once for each operation
   return c.Fail({.message = "The requester issues an RDMA Write",
                  .expected = "RDMA Writes by the responder only",
-                 .actual = Text("handle ", Hex{c.event->handle}, ", ", c.event->length, " bytes")});
+                 .actual = Text("handle ", Hex{c.event.handle}, ", ", c.event.length, " bytes")});
 }
 
 // MODEL-003: a Reply names only memory of its Call.
-Outcome ResponderExposesNothing(Context& c) {
+Outcome ResponderExposesNothing(ReplyContext& c) {
   if (!CanCompareLists(c)) return Outcome::kNotApplicable;
-  for (const Segment& s : c.message->header.segments) {
+  for (const Segment& s : c.message.header.segments) {
     const auto same = [&](const Segment& offered) { return offered.handle == s.handle; };
-    if (s.handle == 0 || std::ranges::any_of(c.transaction->call.header.segments, same)) continue;
+    if (s.handle == 0 || std::ranges::any_of(c.transaction.call.header.segments, same)) continue;
     return c.Fail({.message = "The Reply names a handle that its Call does not have",
                    .expected = "handles of the Call",
                    .actual = Text(Hex{s.handle})});
@@ -104,54 +104,52 @@ Outcome ResponderExposesNothing(Context& c) {
 }
 
 // MEM-002: RDMA Reads stay inside the Read segments of outstanding Calls.
-Outcome ReadsStayInside(Context& c) { return JudgeTarget(c, EventKind::kReadRequest, "An RDMA Read"); }
+Outcome ReadsStayInside(ReadRequestContext& c) { return JudgeTarget(c, EventKind::kReadRequest, "An RDMA Read"); }
 
 // MEM-003: RDMA Writes stay inside the Write and Reply segments of outstanding Calls. Judged for each packet's range; a
 // run of packets outside is one finding.
-Outcome WritesStayInside(Context& c) {
-  const RdmaOperation& op = *c.operation;
-  if (c.event->kind == EventKind::kWrite && !op.segment && !c.event->first) return Outcome::kNotApplicable;
+Outcome WritesStayInside(WriteContext& c) {
+  const RdmaOperation& op = c.operation;
+  if (c.event.kind == EventKind::kWrite && !op.segment && !c.event.first) return Outcome::kNotApplicable;
   return JudgeTarget(c, EventKind::kWrite, "An RDMA Write");
 }
 
 // MEM-004: no RDMA for a Call that was answered. The transport's order counts; handles that a newer Call advertises
 // again are that Call's. Once for each RDMA operation.
-Outcome NoRdmaAfterReply(Context& c) {
-  const RdmaOperation& op = *c.operation;
-  if (c.event->kind == EventKind::kReadResponse || !op.transaction) return Outcome::kNotApplicable;
+Outcome NoRdmaAfterReply(RdmaContext& c) {
+  const RdmaOperation& op = c.operation;
+  if (c.event.kind == EventKind::kReadResponse || !op.transaction) return Outcome::kNotApplicable;
   if (!op.retired) return Outcome::kPass;
   if (op.transaction->reply.frame.number == 0) return Outcome::kNotApplicable;  // ended without an answer
-  if (!c.event->first && c.event->kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial)
+  if (!c.event.first && c.event.kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial)
     return Outcome::kNotApplicable;
   if (c.connection.disturbed || op.transaction->disturbed) return Unseen(c);
-  return c.Fail({.message = Text("RDMA ", c.event->kind == EventKind::kWrite ? "Write" : "Read",
+  return c.Fail({.message = Text("RDMA ", c.event.kind == EventKind::kWrite ? "Write" : "Read",
                                  " to the memory of a Call that was answered"),
                  .expected = "no RDMA after the Reply",
-                 .actual = Text("handle ", Hex{c.event->handle}),
+                 .actual = Text("handle ", Hex{c.event.handle}),
                  .frames = {op.transaction->reply.frame.number}});
 }
 
 // MEM-005: outstanding Calls do not share memory that can be written. Two Read chunks may; an RPC sent again does.
 // Judged when the earlier Call is answered: until then its answer may just not have been captured.
-Outcome SegmentsDoNotOverlap(Context& c) {
-  if (c.message->role != Role::kReply || !c.transaction || c.transaction->call.segments.empty())
-    return Outcome::kNotApplicable;
+Outcome SegmentsDoNotOverlap(ReplyContext& c) {
+  if (c.transaction.call.segments.empty()) return Outcome::kNotApplicable;
   if (c.connection.lossy) return Unseen(c);
-  const OutstandingCall* call = c.state.Find(*c.transaction);
+  const OutstandingCall* call = c.state.Find(c.transaction);
   if (!call || call->shared_frame == 0) return Outcome::kPass;
-  return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{c.transaction->xid},
+  return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{c.transaction.xid},
                                  " and ", Hex{call->shared_xid}),
                  .expected = "memory for one transaction at a time",
                  .actual = Text("handle ", Hex{call->shared_handle}, ", overlapping ranges"),
                  .frames = {call->shared_frame},
-                 .from = c.transaction->requester});
+                 .from = c.transaction.requester});
 }
 
 // ... nor do the segments of one Call.
-Outcome OwnSegmentsDoNotOverlap(Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || c.transaction->call.segments.empty())
-    return Outcome::kNotApplicable;
-  const auto handle = SharedInside(*c.transaction);
+Outcome OwnSegmentsDoNotOverlap(CallContext& c) {
+  if (c.transaction.call.segments.empty()) return Outcome::kNotApplicable;
+  const auto handle = SharedInside(c.transaction);
   if (!handle) return Outcome::kPass;
   return c.Fail({.message = "Two segments of a Call share memory that may be written",
                  .expected = "memory for one purpose at a time",
@@ -160,8 +158,8 @@ Outcome OwnSegmentsDoNotOverlap(Context& c) {
 
 // MEM-006: offset plus length does not wrap. Empty segments cannot. A chunk of more than 4 GiB is a warning: no XDR
 // item is that long.
-Outcome SegmentsDoNotWrap(Context& c) {
-  const Header& h = c.message->header;
+Outcome SegmentsDoNotWrap(MessageContext& c) {
+  const Header& h = c.message.header;
   if (!HasLists(h) || !h.has_chunks()) return Outcome::kNotApplicable;
   const auto fail = [&](const Segment& s) {
     return c.Fail({.message = "A segment runs past the end of the address space",
@@ -175,7 +173,7 @@ Outcome SegmentsDoNotWrap(Context& c) {
   uint64_t longest = 0;
   for (const Chunk& chunk : h.write_chunks) longest = std::max(longest, Sum(h, chunk));
   if (h.reply_chunk) longest = std::max(longest, Sum(h, *h.reply_chunk));
-  if (c.message->role == Role::kCall && c.transaction)
+  if (c.message.role == Role::kCall && c.transaction)
     for (const session::ReadChunk& chunk : c.transaction->call.read_chunks) longest = std::max(longest, chunk.length);
   if (longest <= UINT32_MAX) return Outcome::kPass;
   return c.Fail({.message = Text("A chunk of ", longest, " bytes"),
@@ -187,10 +185,9 @@ Outcome SegmentsDoNotWrap(Context& c) {
 // MEM-008: memory is registered for one RPC, under a handle that cannot be guessed. Statistics over a hundred Calls: a
 // note. Not flagged: handles that count up in their low eight bits, which is all that a fast registration changes;
 // draft-08, which describes persistent registration.
-Outcome HandlesAreFresh(Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || c.legacy() || c.transaction->call.segments.empty())
-    return Outcome::kNotApplicable;
-  const RequesterProfile& requester = c.state.profiles[c.message->from];
+Outcome HandlesAreFresh(CallContext& c) {
+  if (c.legacy() || c.transaction.call.segments.empty()) return Outcome::kNotApplicable;
+  const RequesterProfile& requester = c.state.profiles[c.message.from];
   switch (requester.proven()) {
     case Handles::kUnremarkable: return Outcome::kPass;
     case Handles::kShared:
@@ -207,9 +204,9 @@ Outcome HandlesAreFresh(Context& c) {
 }
 
 // MEM-007: an empty segment in a Call is unusual: a note. In Replies it is normal.
-Outcome EmptySegments(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !HasLists(m.header) || !m.header.has_chunks()) return Outcome::kNotApplicable;
+Outcome EmptySegments(CallContext& c) {
+  const Message& m = c.message;
+  if (!HasLists(m.header) || !m.header.has_chunks()) return Outcome::kNotApplicable;
   bool empty = std::ranges::any_of(m.header.segments, [](const Segment& s) { return s.length == 0; });
   for (const rpcrdma::ReadSegment& read : m.header.reads) empty = empty || read.target.length == 0;
   if (!empty) return Outcome::kPass;

@@ -16,8 +16,8 @@ bool IsMsgp(const Message& m) { return IsVersion1(m) && m.header.proc == rpcrdma
 }  // namespace
 
 // MSGP-001: RDMA_MSGP is not sent. Under the automatic profile the engine waits how a Call is answered.
-Outcome NoMsgp(Context& c) {
-  const Message& m = *c.message;
+Outcome NoMsgp(MessageContext& c) {
+  const Message& m = c.message;
   if (!IsVersion1(m)) return Outcome::kNotApplicable;
   if (!IsMsgp(m)) return Outcome::kPass;
   return c.Fail({.message = "RDMA_MSGP is sent", .expected = "RDMA_MSG", .actual = "RDMA_MSGP"});
@@ -25,8 +25,8 @@ Outcome NoMsgp(Context& c) {
 
 // MSGP-002: an RDMA_MSGP Call is answered ERR_CHUNK. A note for a Reply, or for silence while later Calls are answered.
 // Not flagged: malformed ones (ERR-008); under the automatic profile, peers that may yet prove to be legacy.
-Outcome MsgpGetsErrChunk(Context& c) {
-  const Message& m = *c.message;
+Outcome MsgpGetsErrChunk(MessageContext& c) {
+  const Message& m = c.message;
   if (const Awaited* due = Due(c, Owed::kMsgpError); due && !c.may_be_legacy)
     return c.Fail({.message = "An RDMA_MSGP Call is not answered",
                    .expected = "RDMA_ERROR with ERR_CHUNK",
@@ -45,8 +45,8 @@ Outcome MsgpGetsErrChunk(Context& c) {
 }
 
 // MSGP-004: alignment and threshold come before the lists. Flags headers that cannot be read with them.
-Outcome MsgpLayout(Context& c) {
-  const Message& m = *c.message;
+Outcome MsgpLayout(MessageContext& c) {
+  const Message& m = c.message;
   if (!IsMsgp(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
   if (m.header.status == ParseStatus::kOk) return Outcome::kPass;
   if (m.header.status != ParseStatus::kMalformed) return Undecoded(c);
@@ -59,8 +59,8 @@ Outcome MsgpLayout(Context& c) {
 // Flags Calls that can be read neither with it nor without it, and those that can be read only as if there were none
 // although an item above the threshold stands elsewhere. "At or above", and where positions count from, is not certain:
 // a note, and only when every reading agrees.
-Outcome MsgpPadding(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome MsgpPadding(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   const Header& h = t.call.header;
   if (t.call.form != session::CallForm::kMsgp || h.status != ParseStatus::kOk || h.align <= 1)
     return Outcome::kNotApplicable;
@@ -84,10 +84,9 @@ Outcome MsgpPadding(Context& c) {
 }
 
 // MSGP-006 (draft-08): the client pads by the alignment that the server recommends in CONF_RDMA. A permission: a note.
-Outcome MsgpAlignment(Context& c) {
-  const Message& m = *c.message;
-  if (!IsMsgp(m) || m.role != Role::kCall || m.header.status != ParseStatus::kOk || m.from != c.connection.client ||
-      !c.state.ccp_align)
+Outcome MsgpAlignment(CallContext& c) {
+  const Message& m = c.message;
+  if (!IsMsgp(m) || m.header.status != ParseStatus::kOk || m.from != c.connection.client || !c.state.ccp_align)
     return Outcome::kNotApplicable;
   if (m.header.align == *c.state.ccp_align) return Outcome::kPass;
   return c.Fail(

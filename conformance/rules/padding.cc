@@ -90,12 +90,11 @@ class ChunksInOrder : public nfs::Visitor {
 
 // PAD-001: a reduced item takes its padding with it. Flagged when the stream decodes to its end only without one to
 // three zero bytes where the item was. Not flagged: padding in the Read chunk (PAD-002, PAD-003).
-Outcome PaddingLeavesCall(Context& c) { return AtSend(c, JudgeCallPadding); }
-Outcome PaddingLeavesLongCall(Context& c) { return WhenRead(c, JudgeCallPadding); }
+Outcome PaddingLeavesCall(ArgumentsContext& c) { return JudgeCallPadding(c, c.transaction); }
 
-Outcome PaddingLeavesReply(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+Outcome PaddingLeavesReply(ReplyContext& c) {
+  if (!CanCompareLists(c) || !c.transaction.reply.rpc.success()) return Outcome::kNotApplicable;
+  const Transaction& t = c.transaction;
   const auto returns_data = [&](const Chunk& chunk) { return Sum(t.reply.header, chunk) > 0; };
   if (std::ranges::none_of(t.reply.header.write_chunks, returns_data)) return Outcome::kNotApplicable;
   if (EndsExactly(t.reply.walk, t.reply.stream_length)) return Outcome::kPass;
@@ -168,17 +167,15 @@ Outcome JudgeSeparatePadding(Context& c, const Transaction& t) {
 
 // PAD-002: a requester should leave padding out of Read chunks. A note: both ways are legal. draft-08 accepts padding
 // inside a segment; one of its own is PAD-007.
-Outcome PaddingStaysOut(Context& c) { return AtSend(c, JudgeIncludedPadding); }
-Outcome PaddingStaysOutOfLongCall(Context& c) { return WhenRead(c, JudgeIncludedPadding); }
+Outcome PaddingStaysOut(ArgumentsContext& c) { return JudgeIncludedPadding(c, c.transaction); }
 
 // PAD-007 (draft-08): no segment or chunk only for padding. Segments that are merely small are the requester's choice;
 // RFC 8166 permits such a segment.
-Outcome NoPaddingSegment(Context& c) { return AtSend(c, JudgeSeparatePadding); }
-Outcome NoPaddingSegmentInLongCall(Context& c) { return WhenRead(c, JudgeSeparatePadding); }
+Outcome NoPaddingSegment(ArgumentsContext& c) { return JudgeSeparatePadding(c, c.transaction); }
 
 // PAD-008: what is inline is whole words. Special chunks are REPLY-010.
-Outcome InlineIsAligned(Context& c) {
-  const Message& m = *c.message;
+Outcome InlineIsAligned(MessageContext& c) {
+  const Message& m = c.message;
   if (!HasLists(m.header) || m.header.proc == rpcrdma::kNomsg || m.payload_length == 0) return Outcome::kNotApplicable;
   if (!LengthKnown(m)) return Outcome::kGap;
   if (m.payload_length % 4 == 0) return Outcome::kPass;
@@ -201,14 +198,13 @@ Outcome JudgePadContent(Context& c, const nfs::Walk& walk, Side from) {
 
 // PAD-009: padding is zero as a rule. Never more than a note: RFC 8166 section 2.2.4 says that zeros are added, section
 // 8.2.2 that they need not be zeros.
-Outcome CallPaddingIsZero(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome CallPaddingIsZero(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   return t.call.present ? JudgePadContent(c, t.call.walk, t.requester) : Outcome::kNotApplicable;
 }
-Outcome ReplyPaddingIsZero(Context& c) {
-  if (c.message->role != Role::kReply || !c.transaction || !c.transaction->reply.present)
-    return Outcome::kNotApplicable;
-  return JudgePadContent(c, c.transaction->reply.walk, c.message->from);
+Outcome ReplyPaddingIsZero(ReplyContext& c) {
+  if (!c.transaction.reply.present) return Outcome::kNotApplicable;
+  return JudgePadContent(c, c.transaction.reply.walk, c.message.from);
 }
 
 }  // namespace stag::conformance

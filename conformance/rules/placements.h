@@ -73,22 +73,11 @@ PlacedWalk WalkPlaced(const Transaction& call, const Placements& placements, Byt
 // How many items of the Call and its results are eligible, reduced ones told by Place().
 nfs::Eligibility EligibilityOf(const Transaction& call);
 
-// Each check on the chunks of a Call runs at the Send when the payload is inline, and when the Position-zero chunk has
-// been read otherwise.
 inline bool IsLongCall(const Transaction& t) {
   return HasLists(t.call.header) && t.call.header.proc == rpcrdma::kNomsg;
 }
-inline bool IsShortCall(const Context& c) {
-  return c.message->role == Role::kCall && c.transaction && HasLists(c.message->header) &&
-         c.message->header.proc == rpcrdma::kMsg;
-}
-template <typename Judge>
-Outcome AtSend(Context& c, Judge judge) {
-  return IsShortCall(c) ? judge(c, *c.transaction) : Outcome::kNotApplicable;
-}
-template <typename Judge>
-Outcome WhenRead(Context& c, Judge judge) {
-  return IsLongCall(*c.transaction) ? judge(c, *c.transaction) : Outcome::kNotApplicable;
+inline bool IsShortCall(const CallContext& c) {
+  return HasLists(c.message.header) && c.message.header.proc == rpcrdma::kMsg;
 }
 
 }  // namespace stag::conformance

@@ -15,10 +15,9 @@ using rpcrdma::PrivateDataSearch;
 using session::SetupData;
 
 // The private data that the set-up message of this event carried; null for other messages.
-const SetupData* Sent(const Context& c) {
-  if (c.event->setup != fabric::SetupMessage::kRequest && c.event->setup != fabric::SetupMessage::kReply)
-    return nullptr;
-  const SetupData& setup = c.connection.setup[c.event->from];
+const SetupData* Sent(const SetupContext& c) {
+  if (c.event.setup != fabric::SetupMessage::kRequest && c.event.setup != fabric::SetupMessage::kReply) return nullptr;
+  const SetupData& setup = c.connection.setup[c.event.from];
   return setup.known() ? &setup : nullptr;
 }
 
@@ -33,7 +32,7 @@ bool HasHandle(const Transaction& t, uint32_t handle) {
 }  // namespace
 
 // PVT-001: the identifier is f6 ab 0e 18. Flags its bytes in reverse order.
-Outcome IdentifierIsBigEndian(Context& c) {
+Outcome IdentifierIsBigEndian(SetupContext& c) {
   const SetupData* setup = Sent(c);
   if (!setup || setup->search.found == PrivateDataSearch::Found::kNothing) return Outcome::kNotApplicable;
   if (setup->search.found != PrivateDataSearch::Found::kByteSwapped) return Outcome::kPass;
@@ -43,7 +42,7 @@ Outcome IdentifierIsBigEndian(Context& c) {
 }
 
 // PVT-002: version 1, eight bytes. The size can be judged on iWARP only: InfiniBand's field is padded to a fixed size.
-Outcome FormatVersion(Context& c) {
+Outcome FormatVersion(SetupContext& c) {
   const SetupData* setup = Sent(c);
   if (!setup) return Outcome::kNotApplicable;
   if (setup->search.found == PrivateDataSearch::Found::kOtherVersion)
@@ -60,7 +59,7 @@ Outcome FormatVersion(Context& c) {
 }
 
 // PVT-003: reserved flag bits are zero. Other versions may define them.
-Outcome ReservedBitsAreZero(Context& c) {
+Outcome ReservedBitsAreZero(SetupContext& c) {
   const SetupData* setup = Sent(c);
   if (!setup || !setup->has_data()) return Outcome::kNotApplicable;
   if ((setup->search.data.flags & 0xfe) == 0) return Outcome::kPass;
@@ -70,10 +69,10 @@ Outcome ReservedBitsAreZero(Context& c) {
 }
 
 // PVT-004: reserved bits are ignored. A consumer's rejection right after them is a hint, no more.
-Outcome ReservedBitsAreIgnored(Context& c) {
+Outcome ReservedBitsAreIgnored(ClosedContext& c) {
   constexpr uint16_t kConsumerReject = 28;  // InfiniBand Architecture volume 1, table of REJ reasons
   const SetupData& request = c.connection.setup[0];
-  if (c.event->close_reason != fabric::CloseReason::kRejected || !request.known() || !request.has_data())
+  if (c.event.close_reason != fabric::CloseReason::kRejected || !request.known() || !request.has_data())
     return Outcome::kNotApplicable;
   if ((request.search.data.flags & 0xfe) == 0) return Outcome::kPass;
   if (c.connection.info.fabric != fabric::FabricKind::kIwarp && c.connection.reject_reason != kConsumerReject)
@@ -86,9 +85,9 @@ Outcome ReservedBitsAreIgnored(Context& c) {
 }
 
 // PVT-006: Replies are plain Sends unless both peers set R. Silent when the set-up was not captured.
-Outcome InvalidationIsAgreed(Context& c) {
-  const Message& m = *c.message;
-  if (!m.invalidated || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;
+Outcome InvalidationIsAgreed(AnswerContext& c) {
+  const Message& m = c.message;
+  if (!m.invalidated) return Outcome::kNotApplicable;
   const std::optional<bool> agreed = c.connection.remote_invalidation();
   if (!agreed) return Outcome::kNoSetup;
   if (*agreed) return Outcome::kPass;
@@ -102,8 +101,8 @@ Outcome InvalidationIsAgreed(Context& c) {
 
 // PVT-007: what a Reply invalidates belongs to its Call only. On RDMA_ERROR, of which the document says nothing, a
 // note.
-Outcome InvalidatesOwnHandle(Context& c) {
-  const Message& m = *c.message;
+Outcome InvalidatesOwnHandle(MessageContext& c) {
+  const Message& m = c.message;
   if (!m.invalidated || !FromResponder(m, c.transaction)) return Outcome::kNotApplicable;
   const Transaction& t = *c.transaction;
   if (t.call.header.status != ParseStatus::kOk) return Undecoded(c);
@@ -129,11 +128,11 @@ Outcome InvalidatesOwnHandle(Context& c) {
 
 // PVT-008: a requester that sets R exposes only handles that can be invalidated. Flags a refused Send with Invalidate
 // of a handle of its own Call.
-Outcome HandlesCanBeInvalidated(Context& c) {
+Outcome HandlesCanBeInvalidated(NakContext& c) {
   const RecentSend* send = c.state.refused_send;
   if (!send || !send->invalidates || !send->invalidates_own) return Outcome::kNotApplicable;
-  if (!RefusesAccess(*c.event) && c.event->nak != fabric::NakKind::kInvalidRequest) return Outcome::kNotApplicable;
-  const SetupData& requester = c.connection.setup[c.event->from];
+  if (!RefusesAccess(c.event) && c.event.nak != fabric::NakKind::kInvalidRequest) return Outcome::kNotApplicable;
+  const SetupData& requester = c.connection.setup[c.event.from];
   if (!requester.known() || !requester.remote_invalidation()) return Outcome::kNotApplicable;
   return c.Fail({.message = "A Send with Invalidate is refused by a peer that set R",
                  .expected = "handles that can be invalidated remotely",
@@ -143,7 +142,7 @@ Outcome HandlesCanBeInvalidated(Context& c) {
 }
 
 // PVT-013: the whole message fits into the private data.
-Outcome PrivateDataIsWhole(Context& c) {
+Outcome PrivateDataIsWhole(SetupContext& c) {
   const SetupData* setup = Sent(c);
   if (!setup || setup->search.found == PrivateDataSearch::Found::kNothing) return Outcome::kNotApplicable;
   if (setup->search.found != PrivateDataSearch::Found::kTruncated) return Outcome::kPass;
@@ -153,9 +152,8 @@ Outcome PrivateDataIsWhole(Context& c) {
 }
 
 // PVT-018: R is for Replies; Calls are plain Sends. Replies of backward transactions are Replies.
-Outcome CallsDoNotInvalidate(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall) return Outcome::kNotApplicable;
+Outcome CallsDoNotInvalidate(CallContext& c) {
+  const Message& m = c.message;
   if (!m.invalidated) return Outcome::kPass;
   return c.Fail({.message = "A Call is a Send with Invalidate",
                  .expected = "a plain Send",

@@ -136,9 +136,9 @@ Outcome JudgeHeaderBytes(Context& c, const Transaction& t) {
 
 // RDLIST-001: no Read list in Replies. draft-08 permits one (DONE-003 follows it). Under the automatic profile the
 // engine waits whether RDMA_DONE proves that both peers speak the older protocol.
-Outcome NoReadListInReply(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !HasLists(m.header)) return Outcome::kNotApplicable;
+Outcome NoReadListInReply(AnyReplyContext& c) {
+  const Message& m = c.message;
+  if (!HasLists(m.header)) return Outcome::kNotApplicable;
   if (m.header.reads.empty()) return Outcome::kPass;
   return c.Fail({.message = "The Reply has a Read list",
                  .expected = "an empty Read list",
@@ -147,9 +147,9 @@ Outcome NoReadListInReply(Context& c) {
 
 // RDLIST-002: Positions are multiples of four; segment lengths need not be. A warning under draft-08, which leaves it
 // to XDR.
-Outcome PositionIsAligned(Context& c) {
-  const Header& h = c.message->header;
-  if (!h.has_lists() || !IsVersion1(*c.message) || h.reads.empty()) return Outcome::kNotApplicable;
+Outcome PositionIsAligned(MessageContext& c) {
+  const Header& h = c.message.header;
+  if (!h.has_lists() || !IsVersion1(c.message) || h.reads.empty()) return Outcome::kNotApplicable;
   for (const rpcrdma::ReadSegment& read : h.reads)
     if (read.position % 4 != 0)
       return c.Fail({.message = Text("Position ", read.position, " is not a multiple of four"),
@@ -160,8 +160,8 @@ Outcome PositionIsAligned(Context& c) {
 }
 
 // RDLIST-003: the segments of one Position stand together.
-Outcome ChunkIsContiguous(Context& c) {
-  const Header& h = c.message->header;
+Outcome ChunkIsContiguous(MessageContext& c) {
+  const Header& h = c.message.header;
   if (!HasLists(h) || h.reads.size() < 2) return Outcome::kNotApplicable;
   for (size_t i = 1; i < h.reads.size(); ++i) {
     const uint32_t position = h.reads[i].position;
@@ -177,35 +177,23 @@ Outcome ChunkIsContiguous(Context& c) {
 }
 
 // RDLIST-004: Position counts in the unreduced stream. What falls into the RPC header is DDP-012.
-Outcome PositionIsInside(Context& c) { return AtSend(c, JudgePositions); }
-Outcome PositionIsInsideLongCall(Context& c) { return WhenRead(c, JudgePositions); }
+Outcome PositionIsInside(ArgumentsContext& c) { return JudgePositions(c, c.transaction); }
 
 // RDLIST-005: the word before an insertion point is the count of what the chunk holds, with or without padding. Only a
 // warning: the item may be one without a count. Where the upper layer was followed, PAD-003 and PAD-004 say it for
 // sure.
-Outcome CountPrecedesChunk(Context& c) { return AtSend(c, JudgeCount); }
-Outcome CountPrecedesChunkInLongCall(Context& c) { return WhenRead(c, JudgeCount); }
+Outcome CountPrecedesChunk(ArgumentsContext& c) { return JudgeCount(c, c.transaction); }
 
 // PAD-003: a chunk longer than its item is longer by exactly the padding.
-Outcome PaddingIsExact(Context& c) {
-  return AtSend(c, [](Context& cc, const Transaction& t) { return JudgeLength(cc, t, true); });
-}
-Outcome PaddingIsExactInLongCall(Context& c) {
-  return WhenRead(c, [](Context& cc, const Transaction& t) { return JudgeLength(cc, t, true); });
-}
+Outcome PaddingIsExact(ArgumentsContext& c) { return JudgeLength(c, c.transaction, true); }
 
 // PAD-004: a chunk without padding is as long as its item.
-Outcome ChunkHoldsItem(Context& c) {
-  return AtSend(c, [](Context& cc, const Transaction& t) { return JudgeLength(cc, t, false); });
-}
-Outcome ChunkHoldsItemInLongCall(Context& c) {
-  return WhenRead(c, [](Context& cc, const Transaction& t) { return JudgeLength(cc, t, false); });
-}
+Outcome ChunkHoldsItem(ArgumentsContext& c) { return JudgeLength(c, c.transaction, false); }
 
 // LONG-007: a Long Call with further chunks: the Position-zero content is the reduced stream. Positions beside zero are
 // legal and are not counted from the end of the Position-zero chunk.
-Outcome LongCallWithChunks(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome LongCallWithChunks(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   if (!IsLongCall(t) || t.call.form != session::CallForm::kLongChunked) return Outcome::kNotApplicable;
   const Outcome positions = JudgePositions(c, t);
   return positions == Outcome::kFail ? positions : JudgeCount(c, t);
@@ -213,33 +201,30 @@ Outcome LongCallWithChunks(Context& c) {
 
 // RDLIST-006: no Position > 0 in Calls whose procedure has no eligible argument. Unknown programs and GSS are not
 // judged.
-Outcome NothingToPull(Context& c) { return AtSend(c, JudgeNoEligibleArgument); }
-Outcome NothingToPullInLongCall(Context& c) { return WhenRead(c, JudgeNoEligibleArgument); }
+Outcome NothingToPull(ArgumentsContext& c) { return JudgeNoEligibleArgument(c, c.transaction); }
 
 // DDP-001: only eligible arguments are reduced. Judged where the walk of the upper layer reaches the insertion point.
-Outcome ArgumentIsEligible(Context& c) { return AtSend(c, JudgeEligibility); }
-Outcome ArgumentIsEligibleInLongCall(Context& c) { return WhenRead(c, JudgeEligibility); }
+Outcome ArgumentIsEligible(ArgumentsContext& c) { return JudgeEligibility(c, c.transaction); }
 
 // ULB-001, ULB-002, ULB-004: the bindings' tables, for arguments.
-Outcome Nfs23Arguments(Context& c) {
-  return AtSend(c, [](Context& cc, const Transaction& t) { return JudgeBinding(cc, t, IsNfs23); });
+Outcome Nfs23Arguments(CallContext& c) {
+  return IsShortCall(c) ? JudgeBinding(c, c.transaction, IsNfs23) : Outcome::kNotApplicable;
 }
-Outcome Nfs4Arguments(Context& c) {
-  return AtSend(c, [](Context& cc, const Transaction& t) { return JudgeBinding(cc, t, IsNfs4); });
+Outcome Nfs4Arguments(CallContext& c) {
+  return IsShortCall(c) ? JudgeBinding(c, c.transaction, IsNfs4) : Outcome::kNotApplicable;
 }
-Outcome SideProtocolArguments(Context& c) {
-  return AtSend(c, [](Context& cc, const Transaction& t) { return JudgeBinding(cc, t, IsSide); });
+Outcome SideProtocolArguments(CallContext& c) {
+  return IsShortCall(c) ? JudgeBinding(c, c.transaction, IsSide) : Outcome::kNotApplicable;
 }
 
 // DDP-012: nothing of the RPC header is in an ordinary chunk.
-Outcome HeaderIsNotReduced(Context& c) { return AtSend(c, JudgeHeaderBytes); }
-Outcome HeaderIsNotReducedInLongCall(Context& c) { return WhenRead(c, JudgeHeaderBytes); }
+Outcome HeaderIsNotReduced(ArgumentsContext& c) { return JudgeHeaderBytes(c, c.transaction); }
 
 // RDLIST-007: before a Call is answered with success, its Read chunks have been read, but for padding. Not flagged:
 // error replies, loss, upper layers that were not followed, memory that another outstanding Call has for reading, too.
-Outcome ChunksAreRead(Context& c) {
-  if (!CanCompareLists(c) || c.transaction->call.read_chunks.empty()) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+Outcome ChunksAreRead(ReplyContext& c) {
+  if (!CanCompareLists(c) || c.transaction.call.read_chunks.empty()) return Outcome::kNotApplicable;
+  const Transaction& t = c.transaction;
   const OutstandingCall* call = c.state.Find(t);
   if (call && call->shares_reads) return Outcome::kNotApplicable;
   if (!t.reply.rpc.success() || (t.reply.walk.has_status && t.reply.walk.nfs_status != 0))
@@ -265,9 +250,9 @@ Outcome ChunksAreRead(Context& c) {
 
 // RDLIST-008: an RDMA Read of an outstanding Call's segment is not refused. A remote access NAK is the requester's
 // doing when the Read was inside.
-Outcome ReadChunkIsValid(Context& c) {
+Outcome ReadChunkIsValid(NakContext& c) {
   const RecentOperation* op = c.state.refused_operation;
-  if (!op || op->kind != fabric::EventKind::kReadRequest || !RefusesAccess(*c.event) || !op->inside)
+  if (!op || op->kind != fabric::EventKind::kReadRequest || !RefusesAccess(c.event) || !op->inside)
     return Outcome::kNotApplicable;
   return c.Fail({.message = "An RDMA Read inside an advertised segment is refused",
                  .expected = "memory that stays valid until the Reply",
@@ -277,8 +262,8 @@ Outcome ReadChunkIsValid(Context& c) {
 }
 
 // RDLIST-009 (draft-08): Positions ascend.
-Outcome PositionsAscend(Context& c) {
-  const Header& h = c.message->header;
+Outcome PositionsAscend(MessageContext& c) {
+  const Header& h = c.message.header;
   if (!HasLists(h) || h.reads.size() < 2) return Outcome::kNotApplicable;
   for (size_t i = 1; i < h.reads.size(); ++i)
     if (h.reads[i].position < h.reads[i - 1].position)
@@ -289,9 +274,9 @@ Outcome PositionsAscend(Context& c) {
 }
 
 // RDLIST-010: the NFS bindings expect one reduced argument a Call. A note; servers may take more.
-Outcome FewReadChunks(Context& c) {
-  if (!IsShortCall(c) || c.transaction->call.rpc.program != nfs::kNfsProgram) return Outcome::kNotApplicable;
-  const std::vector<ReadChunk>& chunks = c.transaction->call.read_chunks;
+Outcome FewReadChunks(CallContext& c) {
+  if (!IsShortCall(c) || c.transaction.call.rpc.program != nfs::kNfsProgram) return Outcome::kNotApplicable;
+  const std::vector<ReadChunk>& chunks = c.transaction.call.read_chunks;
   const size_t ordinary = chunks.size() - (!chunks.empty() && chunks.front().position == 0 ? 1 : 0);
   if (ordinary == 0) return Outcome::kNotApplicable;
   if (ordinary == 1) return Outcome::kPass;

@@ -146,11 +146,10 @@ class FirstItem : public nfs::Visitor {
 
 // DDP-003: the count of a reduced item stays inline. In Calls the Position tells; in Replies that the results decode to
 // their end only with the count put back in. Not flagged: chunks that are merely too long (PAD-003).
-Outcome CountStays(Context& c) { return AtSend(c, JudgeCountStays); }
-Outcome CountStaysInLongCall(Context& c) { return WhenRead(c, JudgeCountStays); }
-Outcome CountStaysInReply(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+Outcome CountStays(ArgumentsContext& c) { return JudgeCountStays(c, c.transaction); }
+Outcome CountStaysInReply(ReplyContext& c) {
+  if (!CanCompareLists(c) || !c.transaction.reply.rpc.success()) return Outcome::kNotApplicable;
+  const Transaction& t = c.transaction;
   if (ChunksWithData(t.reply.header) != 1) return Outcome::kNotApplicable;
   if (t.reply.walk.status == ParseStatus::kOk && t.reply.walk.offset == t.reply.stream_length) return Outcome::kPass;
   if (t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
@@ -176,30 +175,26 @@ Outcome CountStaysInReply(Context& c) {
 }
 
 // DDP-005: a union is not reduced as a whole; its arms may be. The same event as DDP-001.
-Outcome UnionIsNotReduced(Context& c) { return AtSend(c, JudgeUnion); }
-Outcome UnionIsNotReducedInLongCall(Context& c) { return WhenRead(c, JudgeUnion); }
+Outcome UnionIsNotReduced(ArgumentsContext& c) { return JudgeUnion(c, c.transaction); }
 
 // DDP-007: a chunk holds one item. In Replies that is WRLIST-021. A chunk that is only too long is PAD-003.
-Outcome ChunkHoldsOneItem(Context& c) { return AtSend(c, JudgeOneItem); }
-Outcome ChunkHoldsOneItemInLongCall(Context& c) { return WhenRead(c, JudgeOneItem); }
+Outcome ChunkHoldsOneItem(ArgumentsContext& c) { return JudgeOneItem(c, c.transaction); }
 
 // DDP-014 (rfc5666bis, draft-08): the count that stays inline is the sum of the chunk's segments. Replies are
 // WRLIST-006.
-Outcome CountIsSum(Context& c) { return AtSend(c, JudgeSum); }
-Outcome CountIsSumInLongCall(Context& c) { return WhenRead(c, JudgeSum); }
+Outcome CountIsSum(ArgumentsContext& c) { return JudgeSum(c, c.transaction); }
 
 // DDP-011: put together again, a message is valid XDR. Flagged: chunks at the right places with the right lengths, and
 // a rest that does not decode to its end, or has more. Not flagged: messages without chunks, unknown operations,
 // incomplete captures, a message of which another rule says what is wrong.
-Outcome ArgumentsDecode(Context& c) { return AtSend(c, JudgeArguments); }
-Outcome LongArgumentsDecode(Context& c) { return WhenRead(c, JudgeArguments); }
-Outcome NothingIsLeftOver(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome ArgumentsDecode(ArgumentsContext& c) { return JudgeArguments(c, c.transaction); }
+Outcome NothingIsLeftOver(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   return HasLists(t.call.header) ? JudgeRest(c, t) : Outcome::kNotApplicable;
 }
-Outcome ResultsDecode(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+Outcome ResultsDecode(ReplyContext& c) {
+  if (!CanCompareLists(c) || !c.transaction.reply.rpc.success()) return Outcome::kNotApplicable;
+  const Transaction& t = c.transaction;
   const bool long_reply = t.reply.header.proc == rpcrdma::kNomsg;
   if (!long_reply && ChunksWithData(t.reply.header) == 0) return Outcome::kNotApplicable;
   const ReplyItems items = PairItems(t);
@@ -222,14 +217,13 @@ Outcome ResultsDecode(Context& c) {
 
 // DDP-010: programs that use chunks have an upper-layer binding. A note, once for each program: it may have one that is
 // not known here. Special chunks need none.
-Outcome ProgramHasBinding(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.call.status != ParseStatus::kOk)
-    return Outcome::kNotApplicable;
+Outcome ProgramHasBinding(CallContext& c) {
+  const Message& m = c.message;
+  if (!HasLists(m.header) || m.call.status != ParseStatus::kOk) return Outcome::kNotApplicable;
   const auto ordinary = [](const rpcrdma::ReadSegment& read) { return read.position > 0; };
   if (m.header.write_chunks.empty() && std::ranges::none_of(m.header.reads, ordinary)) return Outcome::kNotApplicable;
   if (m.call.opaque_arguments()) return Outcome::kNotApplicable;  // GSS-001, GSS-003
-  if (IsNfs4(m.call) || EligibilityOf(*c.transaction).known) return Outcome::kPass;
+  if (IsNfs4(m.call) || EligibilityOf(c.transaction).known) return Outcome::kPass;
   if (c.state.profiles[m.from].HasUsedChunks(m.call.program, m.call.version)) return Outcome::kNotApplicable;
   return c.Fail({.message = Text("Program ", m.call.program, " version ", m.call.version,
                                  " uses chunks, and no upper-layer binding of it is known"),
@@ -239,9 +233,9 @@ Outcome ProgramHasBinding(Context& c) {
 
 // ULB-003: READ_PLUS returns nothing through Write chunks. Flagged when more chunks come back with data than READ and
 // READLINK could fill. A warning: RFC 8267 is not one of the documents that this catalogue was checked against.
-Outcome ReadPlusIsWhole(Context& c) {
-  if (!CanCompareLists(c) || !IsNfs4(c.transaction->call.rpc)) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+Outcome ReadPlusIsWhole(ReplyContext& c) {
+  if (!CanCompareLists(c) || !IsNfs4(c.transaction.call.rpc)) return Outcome::kNotApplicable;
+  const Transaction& t = c.transaction;
   const bool read_plus = std::ranges::any_of(t.operations, [](const session::Operation& op) {
     return op.op == kOpReadPlus && op.has_status && op.status == 0;
   });
@@ -274,7 +268,6 @@ Outcome JudgeComplexity(Context& c, const Transaction& t) {
 
 // ULB-006: NFSv4 clients keep to one Read chunk and one Write chunk unless the server is known to take more: a Call
 // with more that was answered with success. A note.
-Outcome FewNfs4Chunks(Context& c) { return AtSend(c, JudgeComplexity); }
-Outcome FewNfs4ChunksInLongCall(Context& c) { return WhenRead(c, JudgeComplexity); }
+Outcome FewNfs4Chunks(ArgumentsContext& c) { return JudgeComplexity(c, c.transaction); }
 
 }  // namespace stag::conformance

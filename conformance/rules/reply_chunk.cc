@@ -12,36 +12,37 @@ namespace stag::conformance {
 namespace {
 
 // The threshold of the Reply, for a Call with its payload inline; nullopt also when it is not known.
-std::optional<uint32_t> ReplyThreshold(const Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.header.proc != rpcrdma::kMsg)
-    return std::nullopt;
+std::optional<uint32_t> ReplyThreshold(const CallContext& c) {
+  const Message& m = c.message;
+  if (!HasLists(m.header) || m.header.proc != rpcrdma::kMsg) return std::nullopt;
   if (m.call.status != ParseStatus::kOk || m.call.opaque_arguments()) return std::nullopt;
   return ThresholdOf(c, Side(1 - m.from));
 }
 
-bool OffersReplyChunk(const Context& c) {
-  return CanCompareLists(c) && c.transaction->call.header.reply_chunk.has_value();
+bool OffersReplyChunk(const ReplyContext& c) {
+  return CanCompareLists(c) && c.transaction.call.header.reply_chunk.has_value();
 }
-bool ReturnsReplyChunk(const Context& c) { return OffersReplyChunk(c) && c.message->header.reply_chunk.has_value(); }
+bool ReturnsReplyChunk(const ReplyContext& c) {
+  return OffersReplyChunk(c) && c.message.header.reply_chunk.has_value();
+}
 
-std::span<const Segment> Offered(const Context& c) {
-  return c.transaction->call.header.Of(*c.transaction->call.header.reply_chunk);
+std::span<const Segment> Offered(const ReplyContext& c) {
+  return c.transaction.call.header.Of(*c.transaction.call.header.reply_chunk);
 }
-std::span<const Segment> Returned(const Context& c) { return c.message->header.Of(*c.message->header.reply_chunk); }
+std::span<const Segment> Returned(const ReplyContext& c) { return c.message.header.Of(*c.message.header.reply_chunk); }
 
 }  // namespace
 
 // REPLY-001: a Reply chunk where the Reply may not fit. Only where the Call itself says how much it may get back: a
 // READ without a Write chunk, READDIR and READDIRPLUS. Procedures with small or unknown results are not judged. A note
 // when only the largest verifier of RPCSEC_GSS would not fit.
-Outcome ReplyChunkIsOffered(Context& c) {
+Outcome ReplyChunkIsOffered(CallContext& c) {
   const auto threshold = ReplyThreshold(c);
   if (!threshold) return Outcome::kNotApplicable;
-  const ReplyBounds bounds = BoundsOf(c.transaction->call);
+  const ReplyBounds bounds = BoundsOf(c.transaction.call);
   const uint64_t needed = bounds.largest;
   if (needed <= *threshold) return Outcome::kNotApplicable;
-  if (c.message->header.reply_chunk) return Outcome::kPass;
+  if (c.message.header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "The Call asks for more than fits into an inline Reply, and offers no Reply chunk",
                  .expected = Text("a Reply chunk: the Reply may have ", needed, " bytes"),
                  .actual = Text("no Reply chunk, threshold ", *threshold),
@@ -50,14 +51,13 @@ Outcome ReplyChunkIsOffered(Context& c) {
 
 // REPLY-002: the Reply chunk holds what the Call asks for. Parts that go to Write chunks do not count. A note when only
 // the largest verifier of RPCSEC_GSS would not fit.
-Outcome ReplyChunkIsLargeEnough(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || !m.header.reply_chunk)
-    return Outcome::kNotApplicable;
+Outcome ReplyChunkIsLargeEnough(CallContext& c) {
+  const Message& m = c.message;
+  if (!HasLists(m.header) || !m.header.reply_chunk) return Outcome::kNotApplicable;
   const uint64_t room = Sum(m.header, *m.header.reply_chunk);
   ReplyBounds bounds;
   if (m.header.proc == rpcrdma::kMsg && m.call.status == ParseStatus::kOk && !m.call.opaque_arguments())
-    bounds = BoundsOf(c.transaction->call);
+    bounds = BoundsOf(c.transaction.call);
   const uint64_t needed = bounds.chunk_at_least;
   if (room >= needed) return Outcome::kPass;
   return c.Fail(
@@ -70,22 +70,22 @@ Outcome ReplyChunkIsLargeEnough(Context& c) {
 
 // REPLY-003 (RFC 8166): no Reply chunk where every Reply fits. A note, for procedures whose results are small and
 // fixed.
-Outcome ReplyChunkIsNeeded(Context& c) {
+Outcome ReplyChunkIsNeeded(CallContext& c) {
   const auto threshold = ReplyThreshold(c);
   if (!threshold) return Outcome::kNotApplicable;
-  const uint64_t fixed = BoundsOf(c.transaction->call).fixed;
+  const uint64_t fixed = BoundsOf(c.transaction.call).fixed;
   if (fixed == 0 || fixed > *threshold) return Outcome::kNotApplicable;
-  if (!c.message->header.reply_chunk) return Outcome::kPass;
+  if (!c.message.header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "A Reply chunk for a procedure whose Reply always fits inline",
                  .expected = "no Reply chunk",
-                 .actual = Text(Sum(c.message->header, *c.message->header.reply_chunk), " bytes offered")});
+                 .actual = Text(Sum(c.message.header, *c.message.header.reply_chunk), " bytes offered")});
 }
 
 // REPLY-004: the Reply returns the Call's Reply chunk, used or not. A Short Reply that leaves it out is a warning.
-Outcome ReplyChunkIsReturned(Context& c) {
+Outcome ReplyChunkIsReturned(ReplyContext& c) {
   if (!OffersReplyChunk(c)) return Outcome::kNotApplicable;
-  if (!c.message->header.reply_chunk) {
-    const bool short_reply = c.message->header.proc != rpcrdma::kNomsg;
+  if (!c.message.header.reply_chunk) {
+    const bool short_reply = c.message.header.proc != rpcrdma::kNomsg;
     return c.Fail({.message = "The Reply does not return the Call's Reply chunk",
                    .expected = Text("a Reply chunk of ", Count(Offered(c).size(), "segment")),
                    .actual = "not present",
@@ -107,7 +107,7 @@ Outcome ReplyChunkIsReturned(Context& c) {
 }
 
 // REPLY-005: returned lengths fit the offer, segments are filled in order.
-Outcome ReplyChunkFillsInOrder(Context& c) {
+Outcome ReplyChunkFillsInOrder(ReplyContext& c) {
   if (!ReturnsReplyChunk(c)) return Outcome::kNotApplicable;
   const auto offered = Offered(c), returned = Returned(c);
   bool ended = false;
@@ -126,29 +126,29 @@ Outcome ReplyChunkFillsInOrder(Context& c) {
 }
 
 // REPLY-006: no Reply chunk in the Reply without one in the Call.
-Outcome NoInventedReplyChunk(Context& c) {
-  if (!CanCompareLists(c) || c.transaction->call.header.reply_chunk) return Outcome::kNotApplicable;
-  if (!c.message->header.reply_chunk) return Outcome::kPass;
+Outcome NoInventedReplyChunk(ReplyContext& c) {
+  if (!CanCompareLists(c) || c.transaction.call.header.reply_chunk) return Outcome::kNotApplicable;
+  if (!c.message.header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "The Reply has a Reply chunk, the Call had none",
                  .expected = "no Reply chunk",
                  .actual = Count(Returned(c).size(), "segment")});
 }
 
 // REPLY-007: a Reply over the threshold uses the Reply chunk that is there.
-Outcome ReplyChunkIsUsed(Context& c) {
-  if (!OffersReplyChunk(c) || c.message->header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
-  const auto threshold = ThresholdOf(c, c.message->from);
+Outcome ReplyChunkIsUsed(ReplyContext& c) {
+  if (!OffersReplyChunk(c) || c.message.header.proc != rpcrdma::kMsg) return Outcome::kNotApplicable;
+  const auto threshold = ThresholdOf(c, c.message.from);
   if (!threshold) return Outcome::kNoSetup;
-  if (c.message->length <= *threshold) return Outcome::kPass;
-  return c.Fail({.message = Text("An inline Reply of ", c.message->length, " bytes although a Reply chunk was offered"),
+  if (c.message.length <= *threshold) return Outcome::kPass;
+  return c.Fail({.message = Text("An inline Reply of ", c.message.length, " bytes although a Reply chunk was offered"),
                  .expected = Text("at most ", *threshold, " bytes inline, or the Reply chunk"),
-                 .actual = Count(c.message->length, "byte")});
+                 .actual = Count(c.message.length, "byte")});
 }
 
 // REPLY-008: a Short Reply is allowed beside a Reply chunk, which then returns nothing.
-Outcome ShortReplyLeavesReplyChunk(Context& c) {
-  if (!ReturnsReplyChunk(c) || c.message->header.proc == rpcrdma::kNomsg) return Outcome::kNotApplicable;
-  const uint64_t sum = Sum(c.message->header, *c.message->header.reply_chunk);
+Outcome ShortReplyLeavesReplyChunk(ReplyContext& c) {
+  if (!ReturnsReplyChunk(c) || c.message.header.proc == rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  const uint64_t sum = Sum(c.message.header, *c.message.header.reply_chunk);
   if (sum == 0) return Outcome::kPass;
   return c.Fail({.message = Text("A Short Reply whose Reply chunk returns ", sum, " bytes"),
                  .expected = "all lengths 0",
@@ -156,8 +156,8 @@ Outcome ShortReplyLeavesReplyChunk(Context& c) {
 }
 
 // REPLY-010 (RFC 8166): special chunks hold whole words. Both kinds are judged by their declared or returned lengths.
-Outcome SpecialChunksArePadded(Context& c) {
-  const Message& m = *c.message;
+Outcome SpecialChunksArePadded(MessageContext& c) {
+  const Message& m = c.message;
   if (!HasLists(m.header)) return Outcome::kNotApplicable;
   uint64_t sum = 0;
   bool reply_chunk = false;
@@ -178,9 +178,9 @@ Outcome SpecialChunksArePadded(Context& c) {
 
 // REPLY-011: a Long Reply is in the Reply chunk. draft-08 has it in a Position-zero Read chunk, too. How it starts is
 // judged by XID-001 and LONG-005.
-Outcome LongReplyFillsReplyChunk(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kReply || !HasLists(m.header) || m.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+Outcome LongReplyFillsReplyChunk(AnyReplyContext& c) {
+  const Message& m = c.message;
+  if (!HasLists(m.header) || m.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   if (!m.header.reads.empty()) return Outcome::kNotApplicable;  // RDLIST-001, or legal
   const uint64_t sum = m.header.reply_chunk ? Sum(m.header, *m.header.reply_chunk) : 0;
   if (sum >= kSmallestReply) return Outcome::kPass;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// All check functions, by file. Each is described where it is defined; checks.cc says which rule it decides.
+// All check functions, by file. Each is described where it is defined; checks.cc says which rule it decides; the
+// type of its context says what it is asked about.
 #pragma once
 
 #include "conformance/engine/check.h"
@@ -8,94 +9,136 @@
 namespace stag::conformance {
 
 // hdr.cc
-CheckFunction HeaderIsBigEndian, HeaderHasFixedWords, HeaderVersion, HeaderProcedure, ShortMessages, ListsEndInside,
-    DiscriminatorsAreBooleans, ReadEntryLayout, WriteListLayout, ReplyChunkLayout, ChunklessHeader,
-    PayloadFollowsHeader, OneRpcPerCall, OneRpcPerReply, MessageType, LongCallMessageType, NoPayloadInNomsg;
+Check<MessageContext> HeaderIsBigEndian, HeaderHasFixedWords, HeaderVersion, HeaderProcedure, ShortMessages,
+    ListsEndInside, DiscriminatorsAreBooleans, ReadEntryLayout, WriteListLayout, ReplyChunkLayout, ChunklessHeader,
+    PayloadFollowsHeader, MessageType, NoPayloadInNomsg;
+Check<CallCompleteContext> OneRpcPerCall, LongCallMessageType;
+Check<ReplyContext> OneRpcPerReply;
 
 // frame_xid.cc
-CheckFunction NoRecordMark, NoRecordMarkInLongCall, FramingChangesBetweenMessages, XidsAgree, XidsAgreeInLongCall,
-    ReplyHasCall, XidIsUnique, OneCompletion, ErrorIsFinal, OneErrorForEachCall, ErrorEchoesXid, NothingUnsolicited;
+Check<MessageContext> NoRecordMark, XidsAgree, ErrorIsFinal;
+Check<CallCompleteContext> NoRecordMarkInLongCall, XidsAgreeInLongCall;
+Check<SetupContext> FramingChangesBetweenMessages;
+Check<AnswerContext> ReplyHasCall, OneCompletion, NothingUnsolicited;
+Check<CallContext> XidIsUnique;
+Check<ErrorContext> OneErrorForEachCall, ErrorEchoesXid;
 
 // read_list.cc
-CheckFunction NoReadListInReply, PositionIsAligned, ChunkIsContiguous, PositionIsInside, PositionIsInsideLongCall,
-    CountPrecedesChunk, CountPrecedesChunkInLongCall, PaddingIsExact, PaddingIsExactInLongCall, ChunkHoldsItem,
-    ChunkHoldsItemInLongCall, LongCallWithChunks, NothingToPull, NothingToPullInLongCall, ArgumentIsEligible,
-    ArgumentIsEligibleInLongCall, Nfs23Arguments, Nfs4Arguments, SideProtocolArguments, HeaderIsNotReduced,
-    HeaderIsNotReducedInLongCall, ChunksAreRead, ReadChunkIsValid, PositionsAscend, FewReadChunks;
+Check<AnyReplyContext> NoReadListInReply;
+Check<MessageContext> PositionIsAligned, ChunkIsContiguous, PositionsAscend;
+Check<CallContext> Nfs23Arguments, Nfs4Arguments, SideProtocolArguments, FewReadChunks;
+Check<CallCompleteContext> LongCallWithChunks;
+Check<ArgumentsContext> PositionIsInside, CountPrecedesChunk, PaddingIsExact, ChunkHoldsItem, NothingToPull,
+    ArgumentIsEligible, HeaderIsNotReduced;
+Check<ReplyContext> ChunksAreRead;
+Check<NakContext> ReadChunkIsValid;
 
 // write_list.cc
-CheckFunction WriteListIsReturned, SegmentCountIsKept, SegmentsAreKept, ReturnedLengthFits, SegmentsFillInOrder,
+Check<ReplyContext> WriteListIsReturned, SegmentCountIsKept, SegmentsAreKept, ReturnedLengthFits, SegmentsFillInOrder,
     ChunkLengthIsItemLength, NoPaddingWritten, UnusedChunkIsEmpty, SegmentsWereWritten, BytesWereWritten, ChunkIsUsed,
-    ReduceBeforeLong, EmptyChunkStaysEmpty, ChunksAreUsedInOrder, Nfs4ChunksPairWithOperations, WriteListIsNeeded,
-    NoSpareChunks, ChunkIsLargeEnough, NoRoomForPadding, WritesPrecedeReply, NoInventedWriteList, OneItemPerChunk,
-    OneChunkPerItem;
+    ReduceBeforeLong, EmptyChunkStaysEmpty, ChunksAreUsedInOrder, Nfs4ChunksPairWithOperations, NoInventedWriteList,
+    OneItemPerChunk, OneChunkPerItem;
+Check<CallContext> WriteListIsNeeded, NoSpareChunks, ChunkIsLargeEnough, NoRoomForPadding;
+Check<WriteContext> WritesPrecedeReply;
 
 // reply_chunk.cc
-CheckFunction ReplyChunkIsOffered, ReplyChunkIsLargeEnough, ReplyChunkIsNeeded, ReplyChunkIsReturned,
-    ReplyChunkFillsInOrder, NoInventedReplyChunk, ReplyChunkIsUsed, ShortReplyLeavesReplyChunk, SpecialChunksArePadded,
-    LongReplyFillsReplyChunk;
+Check<CallContext> ReplyChunkIsOffered, ReplyChunkIsLargeEnough, ReplyChunkIsNeeded;
+Check<ReplyContext> ReplyChunkIsReturned, ReplyChunkFillsInOrder, NoInventedReplyChunk, ReplyChunkIsUsed,
+    ShortReplyLeavesReplyChunk;
+Check<MessageContext> SpecialChunksArePadded;
+Check<AnyReplyContext> LongReplyFillsReplyChunk;
 
 // long_message.cc
-CheckFunction NomsgHasHolder, LongCallHasPositionZero, LongCallIsWhole, LongCallIsNotFragmented, NoPositionZeroInMsg,
-    LongCallPayload, LongReplyPayload, PositionZeroIsFirst;
+Check<MessageContext> NomsgHasHolder, NoPositionZeroInMsg, PositionZeroIsFirst;
+Check<CallContext> LongCallHasPositionZero, LongCallIsWhole;
+Check<CallCompleteContext> LongCallIsNotFragmented, LongCallPayload;
+Check<ReplyContext> LongReplyPayload;
 
 // connection.cc
-CheckFunction ClientCallsFirst, NoRetransmissionLoop;
+Check<CallContext> ClientCallsFirst;
+Check<NakContext> NoRetransmissionLoop;
 
 // private_data.cc
-CheckFunction IdentifierIsBigEndian, FormatVersion, ReservedBitsAreZero, ReservedBitsAreIgnored, InvalidationIsAgreed,
-    InvalidatesOwnHandle, HandlesCanBeInvalidated, PrivateDataIsWhole, CallsDoNotInvalidate;
+Check<SetupContext> IdentifierIsBigEndian, FormatVersion, ReservedBitsAreZero, PrivateDataIsWhole;
+Check<ClosedContext> ReservedBitsAreIgnored;
+Check<AnswerContext> InvalidationIsAgreed;
+Check<MessageContext> InvalidatesOwnHandle;
+Check<NakContext> HandlesCanBeInvalidated;
+Check<CallContext> CallsDoNotInvalidate;
 
 // thresholds.cc
-CheckFunction CallFitsThreshold, ReplyFitsThreshold, DefaultThreshold, LargePayloadIsLong, ThresholdIsMinimum,
-    MissingDataMeansDefaults, SettingsAreThisConnections, OwnSendSize;
+Check<CallContext> CallFitsThreshold;
+Check<AnswerContext> ReplyFitsThreshold;
+Check<MessageContext> DefaultThreshold, LargePayloadIsLong, ThresholdIsMinimum, MissingDataMeansDefaults,
+    SettingsAreThisConnections, OwnSendSize;
 
 // memory.cc
-CheckFunction RequesterDoesNotRead, RequesterDoesNotWrite, ResponderExposesNothing, ReadsStayInside, WritesStayInside,
-    NoRdmaAfterReply, SegmentsDoNotOverlap, OwnSegmentsDoNotOverlap, SegmentsDoNotWrap, EmptySegments, HandlesAreFresh;
+Check<ReadRequestContext> RequesterDoesNotRead, ReadsStayInside;
+Check<WriteContext> RequesterDoesNotWrite, WritesStayInside;
+Check<ReplyContext> ResponderExposesNothing, SegmentsDoNotOverlap;
+Check<RdmaContext> NoRdmaAfterReply;
+Check<CallContext> OwnSegmentsDoNotOverlap, EmptySegments, HandlesAreFresh;
+Check<MessageContext> SegmentsDoNotWrap;
 
 // credits.cc
-CheckFunction CallRequestsCredit, GrantIsNotZero, ErrorStatesGrant, LegacyGrantIsNotZero, CallsWithinGrant,
-    BackwardCallsWithinGrant, CallsWithinRequest, OneCallBeforeFirstReply, GrantIsNoCounter, ReadsWithinDepth;
+Check<CallContext> CallRequestsCredit, CallsWithinGrant, BackwardCallsWithinGrant, CallsWithinRequest,
+    OneCallBeforeFirstReply;
+Check<AnswerContext> GrantIsNotZero;
+Check<ErrorContext> ErrorStatesGrant;
+Check<ReplyContext> LegacyGrantIsNotZero, GrantIsNoCounter;
+Check<ReadResponseContext> ReadsWithinDepth;
 
 // receives.cc
-CheckFunction ResponderHasReceives, RequesterHasReceives, SmallSendIsTaken, OwnReceiveSize, ReceivesAreAdequate;
+Check<NakContext> ResponderHasReceives, RequesterHasReceives, SmallSendIsTaken, OwnReceiveSize, ReceivesAreAdequate;
 
 // errors.cc
-CheckFunction OnlyRespondersSendErrors, MalformedReplyIsDropped, RequesterDropsMsgp, ErrorEchoesVersion, ErrorCode,
-    VersionRange, ErrorLength, ErrorsAreNotAnswered, UnreadableErrorIsDropped;
+Check<ErrorContext> OnlyRespondersSendErrors, MalformedReplyIsDropped, RequesterDropsMsgp, ErrorEchoesVersion,
+    ErrorCode, VersionRange, ErrorLength, UnreadableErrorIsDropped;
+Check<AnswerContext> ErrorsAreNotAnswered;
 
 // answers.cc
-CheckFunction BadVersionGetsErrVers, BadHeaderGetsErrChunk, BadArgumentsGetGarbageArgs, FaultyCallsDoNotSucceed,
-    IneligibleCallIsRefused, MissingPaddingIsSupplied, ProtectedCallHasReplyChunk;
+Check<MessageContext> BadVersionGetsErrVers, BadHeaderGetsErrChunk, BadArgumentsGetGarbageArgs;
+Check<AnswerContext> FaultyCallsDoNotSucceed, IneligibleCallIsRefused, MissingPaddingIsSupplied,
+    ProtectedCallHasReplyChunk;
 
 // padding.cc
-CheckFunction PaddingLeavesCall, PaddingLeavesLongCall, PaddingLeavesReply, PaddingStaysOut, PaddingStaysOutOfLongCall,
-    NoPaddingSegment, NoPaddingSegmentInLongCall, InlineIsAligned, CallPaddingIsZero, ReplyPaddingIsZero;
+Check<ArgumentsContext> PaddingLeavesCall, PaddingStaysOut, NoPaddingSegment;
+Check<ReplyContext> PaddingLeavesReply, ReplyPaddingIsZero;
+Check<MessageContext> InlineIsAligned;
+Check<CallCompleteContext> CallPaddingIsZero;
 
 // reduction.cc
-CheckFunction CountStays, CountStaysInLongCall, CountStaysInReply, UnionIsNotReduced, UnionIsNotReducedInLongCall,
-    ChunkHoldsOneItem, ChunkHoldsOneItemInLongCall, CountIsSum, CountIsSumInLongCall, ArgumentsDecode,
-    LongArgumentsDecode, NothingIsLeftOver, ResultsDecode, ProgramHasBinding, ReadPlusIsWhole, FewNfs4Chunks,
-    FewNfs4ChunksInLongCall;
+Check<ArgumentsContext> CountStays, UnionIsNotReduced, ChunkHoldsOneItem, CountIsSum, ArgumentsDecode, FewNfs4Chunks;
+Check<ReplyContext> CountStaysInReply, ResultsDecode, ReadPlusIsWhole;
+Check<CallCompleteContext> NothingIsLeftOver;
+Check<CallContext> ProgramHasBinding;
 
 // msgp.cc
-CheckFunction NoMsgp, MsgpGetsErrChunk, MsgpLayout, MsgpPadding, MsgpAlignment;
+Check<MessageContext> NoMsgp, MsgpGetsErrChunk, MsgpLayout;
+Check<CallCompleteContext> MsgpPadding;
+Check<CallContext> MsgpAlignment;
 
 // done.cc
-CheckFunction NoDone, DoneIsNotAnswered, DoneFollowsReads, DoneIsHeaderOnly, DoneTakesCredit, GrantLeavesRoomForDone,
-    DoneLeavesCredit, DoneGetsErrChunk;
+Check<MessageContext> NoDone, DoneFollowsReads, DoneIsHeaderOnly, DoneTakesCredit, DoneGetsErrChunk;
+Check<ErrorContext> DoneIsNotAnswered;
+Check<ReplyContext> GrantLeavesRoomForDone, DoneLeavesCredit;
 
 // ccp.cc
-CheckFunction CcpIdentity, CcpArgumentsLayout, CcpResultsLayout, CcpComesFirst, CallFitsCcp, ReplyFitsCcp,
-    ReadsWithinMaximum, ZeroMaximumForbidsReads, CcpIsProtected, CcpAlignment;
+Check<CallContext> CcpIdentity, CcpArgumentsLayout, CcpComesFirst, CallFitsCcp, CcpIsProtected;
+Check<ReplyContext> CcpResultsLayout, ReplyFitsCcp, CcpAlignment;
+Check<ReadResponseContext> ReadsWithinMaximum;
+Check<MessageContext> ZeroMaximumForbidsReads;
 
 // upper_layer.cc
-CheckFunction ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, SideProtocolWriteList,
-    ProtectedCallIsWhole, ProtectedLongCallIsWhole, ProtectedReplyIsWhole, GssControlIsWhole, LongGssControlIsWhole,
-    BackwardMessagesHaveNoChunks, BackchannelIsSetUp;
+Check<ReplyContext> ResultIsEligible, Nfs23Results, Nfs4Results, SideProtocolResults, ProtectedReplyIsWhole;
+Check<CallContext> SideProtocolWriteList, BackchannelIsSetUp;
+Check<ArgumentsContext> ProtectedCallIsWhole, GssControlIsWhole;
+Check<MessageContext> BackwardMessagesHaveNoChunks;
 
 // surroundings.cc
-CheckFunction RpcbindNetids, CallbackNetid, ServiceIdHoldsPort, ServiceIsReliable, TcpIsNotRefused, TcpWasNotRefused;
+Check<OutOfBandContext> RpcbindNetids, ServiceIsReliable, TcpIsNotRefused;
+Check<CallCompleteContext> CallbackNetid;
+Check<MessageContext> ServiceIdHoldsPort;
+Check<CallContext> TcpWasNotRefused;
 
 }  // namespace stag::conformance

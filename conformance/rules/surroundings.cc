@@ -68,10 +68,10 @@ Violation NoTcp(const Address& server, uint64_t refused, uint64_t call) {
 }  // namespace
 
 // NETID-001: "rdma" goes with IPv4 addresses, "rdma6" with IPv6. In rpcbind messages (one packet each) ...
-Outcome RpcbindNetids(Context& c) {
-  if (c.aside->kind != Aside::Kind::kRpcbind) return Outcome::kNotApplicable;
+Outcome RpcbindNetids(OutOfBandContext& c) {
+  if (c.aside.kind != Aside::Kind::kRpcbind) return Outcome::kNotApplicable;
   Outcome outcome = Outcome::kNotApplicable;
-  for (const NetAddress& at : c.surroundings->addresses()) {
+  for (const NetAddress& at : c.hosts.addresses()) {
     const Outcome one = JudgeAddress(c, at, std::nullopt, std::nullopt);
     if (one == Outcome::kFail) return one;
     outcome = std::max(outcome, one);
@@ -80,8 +80,8 @@ Outcome RpcbindNetids(Context& c) {
 }
 
 // ... and in SETCLIENTID, where a client says how to call it back.
-Outcome CallbackNetid(Context& c) {
-  const Transaction& t = *c.transaction;
+Outcome CallbackNetid(CallCompleteContext& c) {
+  const Transaction& t = c.transaction;
   const auto is_setclientid = [](const session::Operation& o) { return o.op == kOpSetclientid; };
   if (std::ranges::none_of(t.operations, is_setclientid)) return Outcome::kNotApplicable;
   CallbackAddress address;
@@ -91,7 +91,7 @@ Outcome CallbackNetid(Context& c) {
 
 // NETID-003: a service id that translates a port (IBA annex A11). Others may be a translation, too: a note, once for a
 // connection.
-Outcome ServiceIdHoldsPort(Context& c) {
+Outcome ServiceIdHoldsPort(MessageContext& c) {
   const fabric::ConnectionInfo& info = c.connection.info;
   if (info.service_id == 0 || c.state.sends.size() > 0) return Outcome::kNotApplicable;
   if (info.service_port != 0) return Outcome::kPass;
@@ -104,8 +104,8 @@ Outcome ServiceIdHoldsPort(Context& c) {
 
 // CONN-002: messages come on reliable connections only. Flagged when a Send on an unreliable service holds both a
 // version 1 header and the RPC message of its xid; less may be chance.
-Outcome ServiceIsReliable(Context& c) {
-  const Aside& aside = *c.aside;
+Outcome ServiceIsReliable(OutOfBandContext& c) {
+  const Aside& aside = c.aside;
   if (aside.kind != Aside::Kind::kUnreliable) return Outcome::kNotApplicable;
   Header header;
   if (rpcrdma::Decode(aside.bytes, aside.length, header) != ParseStatus::kOk || header.proc != rpcrdma::kMsg ||
@@ -126,21 +126,21 @@ Outcome ServiceIsReliable(Context& c) {
 
 // GSS-006: who serves NFS with RPCSEC_GSS offers it over TCP, too. Flagged when a host of which both were seen refuses;
 // that no TCP was tried proves nothing. With the refusal ...
-Outcome TcpIsNotRefused(Context& c) {
-  const Aside& aside = *c.aside;
+Outcome TcpIsNotRefused(OutOfBandContext& c) {
+  const Aside& aside = c.aside;
   if (aside.kind != Aside::Kind::kRefused || aside.from.number != kNfsTcpPort) return Outcome::kNotApplicable;
-  const Surroundings::Host* gss = c.surroundings->ServesGss(aside.from.address);
-  if (!gss || c.surroundings->RefusesNfs(aside.from.address)) return Outcome::kNotApplicable;
+  const Surroundings::Host* gss = c.hosts.ServesGss(aside.from.address);
+  if (!gss || c.hosts.RefusesNfs(aside.from.address)) return Outcome::kNotApplicable;
   return c.Fail(NoTcp(aside.from.address, aside.frame.number, gss->frame));
 }
 
 // ... or with the first such Call after it.
-Outcome TcpWasNotRefused(Context& c) {
-  if (!IsGssNfsCall(*c.message, c.transaction)) return Outcome::kNotApplicable;
-  const Address& server = c.connection.info.endpoint[1 - c.message->from].address;
-  const Surroundings::Host* refusing = c.surroundings->RefusesNfs(server);
-  if (!refusing || c.surroundings->ServesGss(server)) return Outcome::kNotApplicable;
-  return c.Fail(NoTcp(server, refusing->frame, c.message->frame.number));
+Outcome TcpWasNotRefused(CallContext& c) {
+  if (!IsGssNfsCall(c.message, &c.transaction)) return Outcome::kNotApplicable;
+  const Address& server = c.connection.info.endpoint[1 - c.message.from].address;
+  const Surroundings::Host* refusing = c.hosts.RefusesNfs(server);
+  if (!refusing || c.hosts.ServesGss(server)) return Outcome::kNotApplicable;
+  return c.Fail(NoTcp(server, refusing->frame, c.message.frame.number));
 }
 
 }  // namespace stag::conformance

@@ -11,7 +11,7 @@ namespace stag::conformance {
 
 namespace {
 
-const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call.rpc; }
+const rpc::CallHeader& CallOf(const ReplyContext& c) { return c.transaction.call.rpc; }
 
 bool ReturnsData(const Header& h) {
   return std::ranges::any_of(h.write_chunks, [&](const Chunk& chunk) { return Sum(h, chunk) > 0; });
@@ -23,11 +23,11 @@ bool IsSideProtocol(uint32_t program) {
 }
 
 // A successful Reply that moved data through a Write chunk though its procedure has no eligible result.
-Outcome JudgeResults(Context& c) {
-  if (!CanCompareLists(c) || c.message->header.write_chunks.empty() || !c.transaction->reply.rpc.success())
+Outcome JudgeResults(ReplyContext& c) {
+  if (!CanCompareLists(c) || c.message.header.write_chunks.empty() || !c.transaction.reply.rpc.success())
     return Outcome::kNotApplicable;
-  if (!ReturnsData(c.message->header)) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+  if (!ReturnsData(c.message.header)) return Outcome::kNotApplicable;
+  const Transaction& t = c.transaction;
   const nfs::Eligibility eligibility = EligibilityOf(t);
   if (!eligibility.known) return Undecoded(c);
   if (eligibility.result_items > 0) return Outcome::kPass;
@@ -71,27 +71,26 @@ Outcome JudgeGssControl(Context& c, const Transaction& t) {
 }  // namespace
 
 // DDP-002: only eligible results go through Write chunks. What the Reply chunk holds is free.
-Outcome ResultIsEligible(Context& c) { return JudgeResults(c); }
+Outcome ResultIsEligible(ReplyContext& c) { return JudgeResults(c); }
 
 // ULB-001, ULB-002, ULB-004: the bindings' tables, for results.
-Outcome Nfs23Results(Context& c) {
-  if (!c.transaction || CallOf(c).program != nfs::kNfsProgram || CallOf(c).version > 3) return Outcome::kNotApplicable;
+Outcome Nfs23Results(ReplyContext& c) {
+  if (CallOf(c).program != nfs::kNfsProgram || CallOf(c).version > 3) return Outcome::kNotApplicable;
   return JudgeResults(c);
 }
-Outcome Nfs4Results(Context& c) {
-  if (!c.transaction || CallOf(c).program != nfs::kNfsProgram || CallOf(c).version != 4) return Outcome::kNotApplicable;
+Outcome Nfs4Results(ReplyContext& c) {
+  if (CallOf(c).program != nfs::kNfsProgram || CallOf(c).version != 4) return Outcome::kNotApplicable;
   return JudgeResults(c);
 }
-Outcome SideProtocolResults(Context& c) {
-  if (!c.transaction || !IsSideProtocol(CallOf(c).program)) return Outcome::kNotApplicable;
+Outcome SideProtocolResults(ReplyContext& c) {
+  if (!IsSideProtocol(CallOf(c).program)) return Outcome::kNotApplicable;
   return JudgeResults(c);
 }
 
 // ULB-004 for the Call: programs without eligible items have no use for a Write list.
-Outcome SideProtocolWriteList(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !HasLists(m.header) || m.call.status != ParseStatus::kOk)
-    return Outcome::kNotApplicable;
+Outcome SideProtocolWriteList(CallContext& c) {
+  const Message& m = c.message;
+  if (!HasLists(m.header) || m.call.status != ParseStatus::kOk) return Outcome::kNotApplicable;
   if (!IsSideProtocol(m.call.program)) return Outcome::kNotApplicable;
   const auto room = [](const Chunk& chunk) { return chunk.count > 0; };
   if (std::ranges::none_of(m.header.write_chunks, room)) return Outcome::kPass;
@@ -102,40 +101,24 @@ Outcome SideProtocolWriteList(Context& c) {
 
 // GSS-001: protected Calls are not reduced. A Write list that can only come back unused is a warning. Credentials are
 // in the inline payload; for Long Calls they are known when the Position-zero chunk has been read.
-Outcome ProtectedCallIsWhole(Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || c.message->header.proc != rpcrdma::kMsg)
-    return Outcome::kNotApplicable;
-  return JudgeProtectedCall(c, *c.transaction);
-}
-Outcome ProtectedLongCallIsWhole(Context& c) {
-  if (c.transaction->call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
-  return JudgeProtectedCall(c, *c.transaction);
-}
+Outcome ProtectedCallIsWhole(ArgumentsContext& c) { return JudgeProtectedCall(c, c.transaction); }
 
 // GSS-002: nor are Replies to them.
-Outcome ProtectedReplyIsWhole(Context& c) {
+Outcome ProtectedReplyIsWhole(ReplyContext& c) {
   if (!CanCompareLists(c) || !IsProtected(CallOf(c))) return Outcome::kNotApplicable;
-  if (!ReturnsData(c.message->header)) return Outcome::kPass;
+  if (!ReturnsData(c.message.header)) return Outcome::kPass;
   return c.Fail({.message = "A Reply under RPCSEC_GSS integrity or privacy moved data through a Write chunk",
                  .expected = "all lengths 0",
                  .actual = "a Write chunk with data"});
 }
 
 // GSS-003: nor are the messages that control contexts. Special chunks may hold them.
-Outcome GssControlIsWhole(Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || c.message->header.proc != rpcrdma::kMsg)
-    return Outcome::kNotApplicable;
-  return JudgeGssControl(c, *c.transaction);
-}
-Outcome LongGssControlIsWhole(Context& c) {
-  if (c.transaction->call.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
-  return JudgeGssControl(c, *c.transaction);
-}
+Outcome GssControlIsWhole(ArgumentsContext& c) { return JudgeGssControl(c, c.transaction); }
 
 // BC-003: backward messages have no chunks as a rule: a note. Not flagged: what makes or allows a long message, which
 // the session's sizes may call for.
-Outcome BackwardMessagesHaveNoChunks(Context& c) {
-  const Message& m = *c.message;
+Outcome BackwardMessagesHaveNoChunks(MessageContext& c) {
+  const Message& m = c.message;
   if (!c.transaction || !c.transaction->backward || !HasLists(m.header)) return Outcome::kNotApplicable;
   if (m.role != Role::kCall && m.role != Role::kReply) return Outcome::kNotApplicable;
   if (!m.header.has_chunks()) return Outcome::kPass;
@@ -149,9 +132,9 @@ Outcome BackwardMessagesHaveNoChunks(Context& c) {
 
 // BC-005: the passive peer calls only after the upper layer has set up a backchannel on this connection. Not judged for
 // programs other than the NFSv4 callback program, or when the connection's start was not captured.
-Outcome BackchannelIsSetUp(Context& c) {
-  const Message& m = *c.message;
-  if (m.role != Role::kCall || !c.transaction || !c.transaction->backward) return Outcome::kNotApplicable;
+Outcome BackchannelIsSetUp(CallContext& c) {
+  const Message& m = c.message;
+  if (!c.transaction.backward) return Outcome::kNotApplicable;
   if (c.state.backchannel == true) return Outcome::kPass;
   if (!c.state.backchannel) return Outcome::kUpperLayer;
   if (!SawEverything(c.connection)) return Unseen(c);

@@ -16,27 +16,27 @@ std::string Name(size_t chunk) { return Text("Write chunk ", chunk + 1); }
 
 // Calls fn(index, offered, returned) for each chunk that both lists have; stops when it returns true.
 template <typename Fn>
-bool AnyPair(const Context& c, Fn fn) {
-  const Header& call = c.transaction->call.header;
-  const Header& reply = c.message->header;
+bool AnyPair(const ReplyContext& c, Fn fn) {
+  const Header& call = c.transaction.call.header;
+  const Header& reply = c.message.header;
   const size_t n = std::min(call.write_chunks.size(), reply.write_chunks.size());
   for (size_t i = 0; i < n; ++i)
     if (fn(i, call.Of(call.write_chunks[i]), reply.Of(reply.write_chunks[i]))) return true;
   return false;
 }
 
-bool HasWriteChunks(const Context& c) {
-  return CanCompareLists(c) && !c.transaction->call.header.write_chunks.empty() &&
-         !c.message->header.write_chunks.empty();
+bool HasWriteChunks(const ReplyContext& c) {
+  return CanCompareLists(c) && !c.transaction.call.header.write_chunks.empty() &&
+         !c.message.header.write_chunks.empty();
 }
 
 // The Reply's items with their chunks; only for replies to Calls with a Write list.
-std::optional<ReplyItems> Items(const Context& c) {
-  if (!HasWriteChunks(c) || !c.transaction->reply.rpc.success()) return std::nullopt;
-  return PairItems(*c.transaction);
+std::optional<ReplyItems> Items(const ReplyContext& c) {
+  if (!HasWriteChunks(c) || !c.transaction.reply.rpc.success()) return std::nullopt;
+  return PairItems(c.transaction);
 }
 
-const rpc::CallHeader& CallOf(const Context& c) { return c.transaction->call.rpc; }
+const rpc::CallHeader& CallOf(const ReplyContext& c) { return c.transaction.call.rpc; }
 bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version == 4; }
 
 // What the Call asks for, to judge the Write list it brings.
@@ -57,16 +57,15 @@ struct CallView {
   uint32_t largest = 0;  // ... and the most bytes that one asks for
 };
 // At the Send of an inline Call; nullopt when the upper layer is unknown or hidden.
-std::optional<CallView> ViewCall(const Context& c) {
-  if (c.message->role != Role::kCall || !c.transaction || !HasLists(c.message->header) ||
-      c.message->header.proc != rpcrdma::kMsg || CallOf(c).status != ParseStatus::kOk ||
-      c.message->header.write_chunks.empty())
+std::optional<CallView> ViewCall(const CallContext& c) {
+  if (!HasLists(c.message.header) || c.message.header.proc != rpcrdma::kMsg ||
+      c.transaction.call.rpc.status != ParseStatus::kOk || c.message.header.write_chunks.empty())
     return std::nullopt;
-  const nfs::Eligibility eligibility = EligibilityOf(*c.transaction);
+  const nfs::Eligibility eligibility = EligibilityOf(c.transaction);
   if (!eligibility.known) return std::nullopt;
-  const Placements placements = Place(*c.transaction);
+  const Placements placements = Place(c.transaction);
   WantedData wanted(placements);
-  (void)nfs::WalkCall(CallOf(c), c.message->payload, c.message->payload_length, wanted);
+  (void)nfs::WalkCall(c.transaction.call.rpc, c.message.payload, c.message.payload_length, wanted);
   return CallView{eligibility, wanted.reads, wanted.largest};
 }
 
@@ -74,12 +73,11 @@ std::optional<CallView> ViewCall(const Context& c) {
 
 // WRLIST-001: the Reply returns as many chunks as the Call offered. Not flagged: RDMA_ERROR; Replies to Calls without a
 // list (WRLIST-020). draft-08 does not say it for RPC-level errors: a warning there.
-Outcome WriteListIsReturned(Context& c) {
-  if (!CanCompareLists(c) || c.transaction->call.header.write_chunks.empty()) return Outcome::kNotApplicable;
-  const size_t offered = c.transaction->call.header.write_chunks.size(),
-               returned = c.message->header.write_chunks.size();
+Outcome WriteListIsReturned(ReplyContext& c) {
+  if (!CanCompareLists(c) || c.transaction.call.header.write_chunks.empty()) return Outcome::kNotApplicable;
+  const size_t offered = c.transaction.call.header.write_chunks.size(), returned = c.message.header.write_chunks.size();
   if (offered == returned) return Outcome::kPass;
-  const bool rpc_error = c.transaction->reply.rpc.status == ParseStatus::kOk && !c.transaction->reply.rpc.success();
+  const bool rpc_error = c.transaction.reply.rpc.status == ParseStatus::kOk && !c.transaction.reply.rpc.success();
   return c.Fail(
       {.message = Text("The Reply returns ", Count(returned, "Write chunk"), " where the Call offered ", offered),
        .expected = Count(offered, "Write chunk"),
@@ -89,7 +87,7 @@ Outcome WriteListIsReturned(Context& c) {
 
 // WRLIST-002: each chunk comes back with its segment count. For NFSv4 an unused chunk may come back empty by the
 // binding's wording: a warning. What becomes of an empty chunk is WRLIST-011.
-Outcome SegmentCountIsKept(Context& c) {
+Outcome SegmentCountIsKept(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   size_t at = 0, offered = 0, returned = 0;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
@@ -105,7 +103,7 @@ Outcome SegmentCountIsKept(Context& c) {
 }
 
 // WRLIST-003: handles and offsets are the requester's. Zeroed ones on a segment without data harm nobody: a warning.
-Outcome SegmentsAreKept(Context& c) {
+Outcome SegmentsAreKept(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   size_t chunk = 0, segment = 0;
   Segment offered, returned;
@@ -129,7 +127,7 @@ Outcome SegmentsAreKept(Context& c) {
 
 // WRLIST-004: no segment returns more than was offered. draft-08 counts padding in: up to three bytes are a warning
 // there.
-Outcome ReturnedLengthFits(Context& c) {
+Outcome ReturnedLengthFits(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   size_t chunk = 0, segment = 0;
   uint32_t offered = 0, returned = 0;
@@ -149,7 +147,7 @@ Outcome ReturnedLengthFits(Context& c) {
 }
 
 // WRLIST-005: segments are filled in order. Offered empty segments are skipped.
-Outcome SegmentsFillInOrder(Context& c) {
+Outcome SegmentsFillInOrder(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   size_t chunk = 0, segment = 0;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
@@ -168,10 +166,10 @@ Outcome SegmentsFillInOrder(Context& c) {
 
 // WRLIST-006: the returned length is the item's. Padding counted in is what draft-08 section 3.7 does: no finding
 // there. Without the upper layer, the sum should at least stand somewhere in the Reply: a note when it does not.
-Outcome ChunkLengthIsItemLength(Context& c) {
-  if (!HasWriteChunks(c) || !c.transaction->reply.rpc.success()) return Outcome::kNotApplicable;
+Outcome ChunkLengthIsItemLength(ReplyContext& c) {
+  if (!HasWriteChunks(c) || !c.transaction.reply.rpc.success()) return Outcome::kNotApplicable;
   if (CallOf(c).opaque_arguments()) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
+  const Transaction& t = c.transaction;
   if (const auto items = Items(c); items && items->known) {
     for (const ReplyItem& item : items->items()) {
       if (item.place != ItemPlace::kChunk || item.returned == item.length) continue;
@@ -185,8 +183,8 @@ Outcome ChunkLengthIsItemLength(Context& c) {
     return items->complete ? Outcome::kPass : Undecoded(c);
   }
   if (EligibilityOf(t).known || t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
-  for (const Chunk& chunk : c.message->header.write_chunks) {
-    const uint64_t sum = Sum(c.message->header, chunk);
+  for (const Chunk& chunk : c.message.header.write_chunks) {
+    const uint64_t sum = Sum(c.message.header, chunk);
     if (sum == 0) continue;
     bool found = false;
     for (uint64_t at = t.reply.rpc.length; !found && at + 4 <= t.reply.stream.size(); at += 4)
@@ -201,11 +199,11 @@ Outcome ChunkLengthIsItemLength(Context& c) {
 }
 
 // WRLIST-007: no padding is written. What is written again does not count twice; unused chunks may hold anything.
-Outcome NoPaddingWritten(Context& c) {
+Outcome NoPaddingWritten(ReplyContext& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
   if (!Undisturbed(c)) return Unseen(c);
-  const Transaction& t = *c.transaction;
+  const Transaction& t = c.transaction;
   for (const ReplyItem& item : items->items()) {
     if (item.place != ItemPlace::kChunk || item.length % 4 == 0) continue;
     const Chunk& offered = t.call.header.write_chunks[item.chunk];
@@ -221,10 +219,10 @@ Outcome NoPaddingWritten(Context& c) {
 
 // WRLIST-008: a chunk that no item used comes back with zero lengths. RPC errors use none. An item of no bytes uses its
 // chunk, which looks unused; procedures without eligible results are DDP-002.
-Outcome UnusedChunkIsEmpty(Context& c) {
+Outcome UnusedChunkIsEmpty(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
-  const Transaction& t = *c.transaction;
-  const Header& reply = c.message->header;
+  const Transaction& t = c.transaction;
+  const Header& reply = c.message.header;
   if (t.reply.rpc.status != ParseStatus::kOk) return Undecoded(c);
   if (!t.reply.rpc.success()) {
     for (size_t i = 0; i < reply.write_chunks.size(); ++i)
@@ -248,10 +246,10 @@ Outcome UnusedChunkIsEmpty(Context& c) {
 }
 
 // WRLIST-009: a returned length without any RDMA Write to the segment. Silent after loss.
-Outcome SegmentsWereWritten(Context& c) {
+Outcome SegmentsWereWritten(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   if (!SawResponder(c)) return Unseen(c);
-  const Transaction& t = *c.transaction;
+  const Transaction& t = c.transaction;
   size_t chunk = 0, segment = 0;
   uint64_t length = 0;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
@@ -270,10 +268,10 @@ Outcome SegmentsWereWritten(Context& c) {
 }
 
 // WRLIST-018: what is reported was written. WRLIST-009 is the case that nothing was.
-Outcome BytesWereWritten(Context& c) {
+Outcome BytesWereWritten(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   if (!SawResponder(c)) return Unseen(c);
-  const Transaction& t = *c.transaction;
+  const Transaction& t = c.transaction;
   size_t chunk = 0, segment = 0;
   uint64_t length = 0, written = 0;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
@@ -296,7 +294,7 @@ Outcome BytesWereWritten(Context& c) {
 // WRLIST-010: an eligible result goes into the chunk that is there for it. Not flagged: empty chunks, more items than
 // chunks, results of no bytes, GSS. A Read list in the Reply (draft-08 section 3.4) is for results without a Write
 // chunk.
-Outcome ChunkIsUsed(Context& c) {
+Outcome ChunkIsUsed(ReplyContext& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
   if (!items->known) return Undecoded(c);
@@ -313,14 +311,14 @@ Outcome ChunkIsUsed(Context& c) {
 }
 
 // REPLY-009: likewise for a Long Reply, whose remainder only may go into the Reply chunk.
-Outcome ReduceBeforeLong(Context& c) {
-  if (c.message->header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+Outcome ReduceBeforeLong(ReplyContext& c) {
+  if (c.message.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   return ChunkIsUsed(c);
 }
 
 // WRLIST-011 (RFC 8166): an empty chunk asks for its item inline and comes back empty. A warning: older peers do not
 // know it.
-Outcome EmptyChunkStaysEmpty(Context& c) {
+Outcome EmptyChunkStaysEmpty(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   bool any = false;
   size_t chunk = 0, returned = 0;
@@ -335,7 +333,7 @@ Outcome EmptyChunkStaysEmpty(Context& c) {
 }
 
 // WRLIST-012: results use the chunks in order. An item of no bytes uses its chunk though that looks unused.
-Outcome ChunksAreUsedInOrder(Context& c) {
+Outcome ChunksAreUsedInOrder(ReplyContext& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
   if (!items->known) return Undecoded(c);
@@ -348,27 +346,27 @@ Outcome ChunksAreUsedInOrder(Context& c) {
 }
 
 // ULB-005: the same for NFSv4, whose binding pairs chunks with operations.
-Outcome Nfs4ChunksPairWithOperations(Context& c) {
+Outcome Nfs4ChunksPairWithOperations(ReplyContext& c) {
   if (!HasWriteChunks(c) || !IsNfs4(CallOf(c))) return Outcome::kNotApplicable;
   const Outcome order = ChunksAreUsedInOrder(c);
   return order == Outcome::kFail ? order : ChunkLengthIsItemLength(c);
 }
 
 // WRLIST-013: no Write list where no result is eligible. Unknown programs and GSS are not judged.
-Outcome WriteListIsNeeded(Context& c) {
+Outcome WriteListIsNeeded(CallContext& c) {
   const auto view = ViewCall(c);
   if (!view) return Outcome::kNotApplicable;
   if (view->eligibility.result_items > 0) return Outcome::kPass;
   return c.Fail({.message = "A Write list in a Call whose results cannot be reduced",
                  .expected = "an empty Write list",
-                 .actual = Count(c.message->header.write_chunks.size(), "Write chunk")});
+                 .actual = Count(c.message.header.write_chunks.size(), "Write chunk")});
 }
 
 // WRLIST-014: as many chunks as results that can be reduced, at most.
-Outcome NoSpareChunks(Context& c) {
+Outcome NoSpareChunks(CallContext& c) {
   const auto view = ViewCall(c);
   if (!view || view->eligibility.result_items == 0) return Outcome::kNotApplicable;
-  const size_t chunks = c.message->header.write_chunks.size();
+  const size_t chunks = c.message.header.write_chunks.size();
   if (chunks <= view->eligibility.result_items) return Outcome::kPass;
   return c.Fail(
       {.message = Text(chunks, " Write chunks for ", Count(view->eligibility.result_items, "eligible result")),
@@ -379,10 +377,10 @@ Outcome NoSpareChunks(Context& c) {
 // WRLIST-015: chunks have room for the largest result. Judged for READ, whose count argument says it; with several
 // results of unknown pairing a chunk that is too small for the largest is a warning. Empty chunks ask for inline
 // results.
-Outcome ChunkIsLargeEnough(Context& c) {
+Outcome ChunkIsLargeEnough(CallContext& c) {
   const auto view = ViewCall(c);
   if (!view || view->reads == 0) return Outcome::kNotApplicable;
-  const Header& h = c.message->header;
+  const Header& h = c.message.header;
   const bool certain = view->eligibility.result_items == 1;
   for (size_t i = 0; i < h.write_chunks.size(); ++i) {
     if (h.write_chunks[i].count == 0) continue;
@@ -397,9 +395,9 @@ Outcome ChunkIsLargeEnough(Context& c) {
 }
 
 // WRLIST-016: no room for padding. A note, only where the room is exactly the padded count.
-Outcome NoRoomForPadding(Context& c) {
+Outcome NoRoomForPadding(CallContext& c) {
   const auto view = ViewCall(c);
-  const Header& h = c.message->header;
+  const Header& h = c.message.header;
   if (!view || view->reads != 1 || h.write_chunks.size() != 1) return Outcome::kNotApplicable;
   const uint32_t count = view->largest;
   if (count % 4 == 0) return Outcome::kNotApplicable;
@@ -412,30 +410,30 @@ Outcome NoRoomForPadding(Context& c) {
 
 // WRLIST-017: RDMA Writes come before the Reply. Order is that of the transport (PSN, TCP sequence), so retransmissions
 // and captures out of order never show here. Once for each RDMA operation.
-Outcome WritesPrecedeReply(Context& c) {
-  const RdmaOperation& op = *c.operation;
-  if (c.event->kind != fabric::EventKind::kWrite || !op.transaction) return Outcome::kNotApplicable;
+Outcome WritesPrecedeReply(WriteContext& c) {
+  const RdmaOperation& op = c.operation;
+  if (c.event.kind != fabric::EventKind::kWrite || !op.transaction) return Outcome::kNotApplicable;
   if (!op.retired) return Outcome::kPass;
-  if (!c.event->first && c.state.late_serial == op.transaction->serial) return Outcome::kNotApplicable;
+  if (!c.event.first && c.state.late_serial == op.transaction->serial) return Outcome::kNotApplicable;
   if (c.connection.disturbed || op.transaction->disturbed) return Unseen(c);
   return c.Fail({.message = "An RDMA Write to a Call's memory follows the Reply",
                  .expected = "all RDMA Writes before the Reply's Send",
-                 .actual = Text("handle ", Hex{c.event->handle}, ", after the Reply"),
+                 .actual = Text("handle ", Hex{c.event.handle}, ", after the Reply"),
                  .frames = {op.transaction->reply.frame.number}});
 }
 
 // WRLIST-020: no Write list in the Reply without one in the Call.
-Outcome NoInventedWriteList(Context& c) {
-  if (!CanCompareLists(c) || !c.transaction->call.header.write_chunks.empty()) return Outcome::kNotApplicable;
-  if (c.message->header.write_chunks.empty()) return Outcome::kPass;
+Outcome NoInventedWriteList(ReplyContext& c) {
+  if (!CanCompareLists(c) || !c.transaction.call.header.write_chunks.empty()) return Outcome::kNotApplicable;
+  if (c.message.header.write_chunks.empty()) return Outcome::kPass;
   return c.Fail({.message = "The Reply has a Write list, the Call had none",
                  .expected = "an empty Write list",
-                 .actual = Count(c.message->header.write_chunks.size(), "Write chunk")});
+                 .actual = Count(c.message.header.write_chunks.size(), "Write chunk")});
 }
 
 // WRLIST-021: one item in each chunk. Flags a chunk that holds exactly two adjacent items while the next chunk is
 // unused.
-Outcome OneItemPerChunk(Context& c) {
+Outcome OneItemPerChunk(ReplyContext& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
   if (!items->known) return Undecoded(c);
@@ -451,11 +449,11 @@ Outcome OneItemPerChunk(Context& c) {
 }
 
 // WRLIST-024: a result is in one chunk. Flags an item whose bytes are split over two.
-Outcome OneChunkPerItem(Context& c) {
+Outcome OneChunkPerItem(ReplyContext& c) {
   const auto items = Items(c);
   if (!items) return Outcome::kNotApplicable;
   if (!items->known) return Undecoded(c);
-  const Header& reply = c.message->header;
+  const Header& reply = c.message.header;
   for (const ReplyItem& item : items->items()) {
     if (item.place != ItemPlace::kChunk || item.chunk + 1 >= reply.write_chunks.size()) continue;
     const uint64_t next = Sum(reply, reply.write_chunks[item.chunk + 1]);
