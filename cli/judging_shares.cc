@@ -91,7 +91,8 @@ std::vector<conformance::RuleTally> Tallies(const std::vector<std::unique_ptr<Ch
       tally[Outcome::kNotApplicable] += dropped[Outcome::kFail];
     }
     for (const conformance::CheckEntry& check : conformance::Checks())
-      if (check.bucket == conformance::Bucket::kAside && check.id == tally.rule->id)
+      if (std::holds_alternative<conformance::Check<conformance::OutOfBandContext>*>(check.check) &&
+          check.id == tally.rule->id)
         tally[Outcome::kNotApplicable] -= repeated;
   }
   return sum;
