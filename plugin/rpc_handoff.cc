@@ -84,7 +84,7 @@ void HandOver(const Scene& scene, const RpcRecord& rpc, tvbuff_t* message) {
   const bool keep_columns = !CallKnown(rpc) && col_get_writable(pinfo->cinfo, -1);
   if (keep_columns) col_set_writable(pinfo->cinfo, -1, false);
   TRY {
-    EnsureConversation(pinfo);
+    if (rpc.call || !CallKnown(rpc)) EnsureConversation(pinfo);  // a known Call's has been made with it
     call_dissector_only(rpc_dissector, message, pinfo, scene.tree, nullptr);
   }
   CATCH_NONFATAL_ERRORS { show_exception(message, pinfo, scene.tree, EXCEPT_CODE, GET_MESSAGE); }

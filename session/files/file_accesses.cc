@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/files/file_accesses.h"
 
+#include <algorithm>
+
 #include "protocol/nfs/nfs4_operations.h"
 
 namespace stag::session {
@@ -20,7 +22,9 @@ void FileAccesses::Collect(const Transaction& t) {
   payload_ = &t.call;
   next_item_ = 0;
   nfs::WalkCall(call, t.call.stream, t.call.stream_length, *this);
-  if (t.reply.present) {
+  // The reply of a COMPOUND that reads, writes and names nothing adds nothing.
+  const bool named = std::ranges::any_of(files_, [](const File& file) { return !file.name.empty(); });
+  if (t.reply.present && (!compound_ || named || !found_.empty())) {
     payload_ = &t.reply;
     next_item_ = 0;
     nfs::WalkReply(call, t.reply.rpc, t.reply.stream, t.reply.stream_length, *this);
