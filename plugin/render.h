@@ -16,6 +16,9 @@ struct Scene {
   proto_tree* tree = nullptr;  // the root; nullptr when no tree is wanted
 };
 
+// Whether the text of items is read. Wireshark drops it in a tree that is made for a filter only.
+inline bool ShowsText(const proto_tree* tree) { return tree && PTREE_DATA(tree)->visible; }
+
 // The bytes as a tvbuff: a part of the frame, or a data source of their own, named `tab`. nullptr when they were not
 // kept.
 tvbuff_t* TvbOf(const Scene& scene, const ShownBytes& bytes, const char* tab);
@@ -25,6 +28,11 @@ proto_tree* AddSubtree(const Scene& scene, proto_tree* tree, int subtree, proto_
 // Adds a value that stands nowhere in the packet.
 proto_item* AddGenerated(proto_tree* tree, const Scene& scene, int field, uint64_t value);
 proto_item* AddGeneratedText(proto_tree* tree, const Scene& scene, int field, const char* text);
+// Likewise, what `text` returns, which is called when the field is shown or a filter asks for it.
+template <typename Text>
+void AddGeneratedTextOf(proto_tree* tree, const Scene& scene, int field, Text text) {
+  if (tree && proto_field_is_referenced(tree, field)) AddGeneratedText(tree, scene, field, text());
+}
 // A frame link; nothing for frame 0.
 void AddFrameLink(proto_tree* tree, const Scene& scene, int field, uint64_t frame);
 // Connection, fabric, direction, queue pairs or ports.

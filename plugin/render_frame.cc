@@ -165,7 +165,7 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
   if (frame.messages().empty()) {
     if (scene.tree) {
       proto_item* item = proto_tree_add_protocol_format(scene.tree, protocol, scene.frame, 0, 0, "RPC-over-RDMA, %s",
-                                                        Title(scene, frame));
+                                                        ShowsText(scene.tree) ? Title(scene, frame) : "");
       home = proto_item_add_subtree(item, ett.message);
     }
   } else {

@@ -182,9 +182,11 @@ void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message
 
 void AddChunks(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
   if (!message.header.has_chunks()) return;
-  wmem_strbuf_t* text = wmem_strbuf_new(scene.pinfo->pool, "");
-  AppendChunks(text, message);
-  AddGeneratedText(tree, scene, hf.chunks, wmem_strbuf_get_str(text) + 1);  // without the space before it
+  AddGeneratedTextOf(tree, scene, hf.chunks, [&] {
+    wmem_strbuf_t* text = wmem_strbuf_new(scene.pinfo->pool, "");
+    AppendChunks(text, message);
+    return wmem_strbuf_get_str(text) + 1;  // without the space before it
+  });
 }
 
 void AddRpc(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
@@ -198,7 +200,7 @@ void AddRpc(const Scene& scene, proto_tree* tree, const MessageRecord& message) 
   item = AddGenerated(tree, scene, hf.rpc_procedure, transaction->procedure);
   if (procedure) proto_item_append_text(item, " (%s)", procedure);
   if (transaction->operations) AddGeneratedText(tree, scene, hf.rpc_operations, transaction->operations->c_str());
-  AddGeneratedText(tree, scene, hf.rpc_name, RpcName(scene, transaction));
+  AddGeneratedTextOf(tree, scene, hf.rpc_name, [&] { return RpcName(scene, transaction); });
 }
 
 }  // namespace
@@ -251,7 +253,7 @@ tvbuff_t* RenderMessage(const Scene& scene, const MessageRecord& message, proto_
   proto_item* item = nullptr;
   if (scene.tree) {
     item = proto_tree_add_protocol_format(scene.tree, protocol, send ? send : scene.frame, 0, static_cast<int>(shown),
-                                          "RPC-over-RDMA, %s", Summary(scene, message));
+                                          "RPC-over-RDMA, %s", ShowsText(scene.tree) ? Summary(scene, message) : "");
   }
   proto_tree* tree = *subtree = proto_item_add_subtree(item, ett.message);
   AddConnection(tree, scene, *message.connection, message.from, message.direction);

@@ -41,7 +41,8 @@ const char* PartText(const Scene& scene, const OperationRecord& operation) {
 
 void RenderOperation(const Scene& scene, proto_tree* home, const OperationRecord& operation) {
   proto_item* item = nullptr;
-  proto_tree* tree = AddSubtree(scene, home, ett.operation, &item, OperationText(scene, operation));
+  proto_tree* tree =
+      AddSubtree(scene, home, ett.operation, &item, ShowsText(home) ? OperationText(scene, operation) : "");
   AddConnection(tree, scene, *operation.connection, operation.from, operation.direction);
   if (operation.frame != scene.pinfo->num) AddFrameLink(tree, scene, hf.sent_in, operation.frame);
   AddGenerated(tree, scene, hf.operation, static_cast<uint64_t>(operation.kind));
@@ -53,8 +54,8 @@ void RenderOperation(const Scene& scene, proto_tree* home, const OperationRecord
     return;
   }
   AddGenerated(tree, scene, hf.xid, operation.transaction->xid);
-  AddGeneratedText(tree, scene, hf.rpc_name, RpcName(scene, operation.transaction));
-  AddGeneratedText(tree, scene, hf.operation_chunk, ChunkName(scene, operation));
+  AddGeneratedTextOf(tree, scene, hf.rpc_name, [&] { return RpcName(scene, operation.transaction); });
+  AddGeneratedTextOf(tree, scene, hf.operation_chunk, [&] { return ChunkName(scene, operation); });
   if (operation.list == session::ListKind::kReadList) {
     AddGenerated(tree, scene, hf.operation_position, operation.position);
   }
