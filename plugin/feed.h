@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// From Wireshark's idea of a frame to the pipeline's. A frame is fed once, on its first visit: by the first of our
-// dissectors that is called for it.
+// Makes the packet of a frame that Wireshark dissects, and feeds it to the pipeline: once, on the first visit, by the
+// first of our dissectors that Wireshark calls for the frame.
 #pragma once
 
 #include "plugin/compat.h"
@@ -10,10 +10,10 @@ namespace stag::plugin {
 
 // A file is opened, or dissected anew.
 void StartFeed();
-// Feeds the frame that is being dissected, if it was not; callable at any point of its dissection below IP or
+// Feeds the frame that is being dissected, unless it was fed. Called while Wireshark dissects it, below IP or
 // InfiniBand.
 void FeedEarly(packet_info* pinfo);
-// Likewise, at the end of its dissection. `frame`: all of its bytes.
+// Likewise, at the end of the dissection. `frame`: all bytes of the frame.
 void FinishFrame(tvbuff_t* frame, packet_info* pinfo);
 
 }  // namespace stag::plugin

@@ -69,7 +69,7 @@ std::string HandleName(const std::string& handle) {
   return name;
 }
 
-// A name that an NFS client made up for a file that was removed while open tells less than the one before.
+// An NFS client gives such a name to a file that was removed while open. The name before it is the better one.
 bool MadeUp(const std::string& name) { return name.compare(0, 4, ".nfs") == 0; }
 
 void Name(const std::string& key, const std::string& name) {

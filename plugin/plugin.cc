@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What Wireshark sees of the plugin: the exported symbols, the registration of the protocol, and the postdissector,
-// which runs after all other dissectors on every frame (also where the InfiniBand dissector gave up) with the whole
-// frame.
+// The plugin as Wireshark loads it: the exported symbols, the registration of the protocol, and the postdissector. The
+// postdissector runs on every frame, after all other dissectors, also where the InfiniBand dissector gave up.
 #define WS_BUILD_DLL
 
 #include "plugin/ccp.h"
@@ -25,9 +24,9 @@ int Dissect(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
   return static_cast<int>(tvb_captured_length(tvb));
 }
 
-// Below InfiniBand and iWARP, what is ours is claimed, so that nobody else takes it for something else; the
-// postdissector shows it. Packets in the middle of a message are claimed by nobody; and beside Wireshark's own
-// dissector nothing is.
+// The heuristic below InfiniBand and iWARP. It claims each packet of which the postdissector shows a message or an RDMA
+// operation, so that no other heuristic takes the payload for its own. It claims no packet in the middle of a message,
+// and none while Wireshark's own dissector is on.
 WsBool Claim(tvbuff_t*, packet_info* pinfo, proto_tree*, void*) {
   if (!preferences.replace_builtin) return false;
   FeedEarly(pinfo);
@@ -35,7 +34,7 @@ WsBool Claim(tvbuff_t*, packet_info* pinfo, proto_tree*, void*) {
   return record && (!record->messages().empty() || !record->operations.empty());
 }
 
-// "Decode As": whatever this packet belongs to is RPC-over-RDMA. Nothing is taken, so that Wireshark's InfiniBand and
+// "Decode As": the connection of this packet is RPC-over-RDMA. It takes no bytes, so that Wireshark's InfiniBand and
 // iWARP dissectors go on.
 int DecodeAs(tvbuff_t*, packet_info* pinfo, proto_tree*, void*) {
   if (!PINFO_FD_VISITED(pinfo)) {

@@ -51,7 +51,7 @@ class RecordStoreBuilder final : public session::Observer, public conformance::F
   // Which segment an RDMA operation touched: for the operation's record. Returns the operations on that segment
   // (nullptr: no known segment).
   TransactionRecord::Moves* FindSegment(const session::RdmaOperation&, OperationRecord&);
-  // Adds a note of what `event` says of the connection.
+  // Adds a note for a gap or a refusal.
   NoteRecord& AddNote(const session::Connection&, const fabric::Event&);
   std::span<const std::string* const> SpecificationsOf(const conformance::RuleInfo&, conformance::Profile);
   // The file contents that the transaction moved, and names. `rpc`: the record of the message they are a part of.

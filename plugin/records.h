@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What is to be shown at each frame, kept as plain values for as long as the file is open. The pipeline fills the
-// records on the first visit of the frames, in frame order; every dissection after that only reads them. A record
-// belongs to the frame at which it became known (Connection::now), so that one pass, two passes and the user interface
-// show the same. The records lie in the arena of the store (record_store.h): none has a destructor, and lists are
-// linked through their elements.
+// What each frame shows, kept as plain values for as long as the file is open. The pipeline makes the records on the
+// first visit of the frames, in frame order; every later dissection only reads them. A record belongs to the frame at
+// which it became known (Connection::now), so that one pass, two passes and the user interface show the same. The
+// records lie in the arena of the store (record_store.h): none has a destructor, and lists are linked through their
+// elements.
 #pragma once
 
 #include <array>
@@ -59,8 +59,8 @@ class List {
   T *first_ = nullptr, *last_ = nullptr;
 };
 
-// Bytes that a record shows: a stretch of the frame it is shown at, or a copy (put together of several packets, or of
-// an earlier frame).
+// Bytes that a record shows: a part of the frame that shows it, or a copy (put together of several packets, or of an
+// earlier frame).
 struct ShownBytes {
   bool in_frame = false;
   uint32_t offset = 0;  // in the frame
@@ -90,7 +90,7 @@ struct HeaderRecord {
   bool has_chunks() const { return !reads.empty() || !write_chunks.empty() || reply_chunk.has_value(); }
 };
 
-// Who talks: the same for everything of one connection.
+// The two ends of a connection, and what they agreed on.
 struct ConnectionRecord {
   ConnectionId id = 0;
   fabric::FabricKind fabric = fabric::FabricKind::kRoceV2;
@@ -129,8 +129,8 @@ struct OperationRecord {
   bool overrun = false;   // goes past the end of the segment
 };
 
-// What the two messages of an RPC, and the RDMA operations between them, want to know of each other. Grows with the
-// capture: a field that is still empty in one pass is filled when the frame is shown again.
+// What the two messages of an RPC, and the RDMA operations between them, show of each other. The pipeline fills it as
+// the capture goes on: a field may be empty on a frame's first visit and filled on the next.
 struct TransactionRecord {
   uint32_t xid = 0;
   bool backward = false;

@@ -49,7 +49,7 @@ const char* RpcName(const Scene& scene, const TransactionRecord* transaction);
 const char* OperationText(const Scene& scene, const OperationRecord& operation);
 
 // One line about a message, for its item and the Info column: "RDMA_MSG Call XID 0x1a2b3c4d NFS V3 WRITE [Read chunk
-// 112: 4097 bytes]"; and only what it says of chunks and invalidation, each with a space before it. In pinfo->pool.
+// 112: 4097 bytes]"; and the part about chunks and invalidation, each with a space before it. In pinfo->pool.
 const char* Summary(const Scene& scene, const MessageRecord& message);
 const char* ChunkSummary(const Scene& scene, const MessageRecord& message);
 
@@ -68,7 +68,7 @@ void RenderSetup(const Scene& scene, proto_tree* home, const SetupRecord& setup)
 void RenderNote(const Scene& scene, proto_tree* home, const NoteRecord& note);
 void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& finding);
 // Gives the rebuilt RPC to Wireshark's rpc dissector, which adds it to the root, once for each dissection of the frame;
-// or says why not. `send`: the bytes of the Send that holds it, when there is one.
+// or shows why not. `send`: the bytes of the Send that holds it, when there is one.
 void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuff_t* send);
 // Looks up Wireshark's rpc dissector; called once all dissectors are registered.
 void FindRpcDissector();

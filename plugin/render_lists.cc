@@ -15,11 +15,11 @@ namespace {
 constexpr size_t kMostShown = 1000;
 constexpr int kReadSegmentSize = 24, kSegmentSize = 16;
 
-// A stretch of the Send, cut to what was captured so that no item can run past the end.
-struct Stretch {
+// Bytes of the Send, cut to what was captured so that no item can run past the end.
+struct ByteRange {
   int offset = 0, length = 0;
 };
-Stretch Inside(tvbuff_t* send, uint64_t offset, uint64_t length) {
+ByteRange Inside(tvbuff_t* send, uint64_t offset, uint64_t length) {
   const uint64_t captured = tvb_captured_length(send);
   const uint64_t begin = std::min(offset, captured);
   return {static_cast<int>(begin), static_cast<int>(std::min(length, captured - begin))};
@@ -28,7 +28,7 @@ Stretch Inside(tvbuff_t* send, uint64_t offset, uint64_t length) {
 void AddSegment(const Scene& scene, proto_tree* tree, tvbuff_t* send, uint64_t offset, const rpcrdma::Segment& segment,
                 const uint32_t* position, const uint32_t* offered, const TransactionRecord* transaction, size_t index,
                 bool of_reply) {
-  const Stretch whole = Inside(send, offset - (position ? 4 : 0), position ? kSegmentSize + 4 : kSegmentSize);
+  const ByteRange whole = Inside(send, offset - (position ? 4 : 0), position ? kSegmentSize + 4 : kSegmentSize);
   proto_item* item = proto_tree_add_none_format(tree, hf.segment, send, whole.offset, whole.length,
                                                 "Segment: handle 0x%08x, %u bytes, offset 0x%016" PRIx64,
                                                 segment.handle, segment.length, segment.offset);
@@ -36,10 +36,10 @@ void AddSegment(const Scene& scene, proto_tree* tree, tvbuff_t* send, uint64_t o
   proto_tree* fields = proto_item_add_subtree(item, ett.segment);
   const auto at = [&](uint64_t distance, uint64_t length) { return Inside(send, offset + distance, length); };
   if (position) {
-    const Stretch word = Inside(send, offset - 4, 4);
+    const ByteRange word = Inside(send, offset - 4, 4);
     proto_tree_add_uint(fields, hf.segment_position, send, word.offset, word.length, *position);
   }
-  const Stretch handle = at(0, 4), length = at(4, 4), address = at(8, 8);
+  const ByteRange handle = at(0, 4), length = at(4, 4), address = at(8, 8);
   proto_tree_add_uint(fields, hf.segment_handle, send, handle.offset, handle.length, segment.handle);
   proto_tree_add_uint(fields, hf.segment_length, send, length.offset, length.length, segment.length);
   proto_tree_add_uint64(fields, hf.segment_offset, send, address.offset, address.length, segment.offset);
@@ -56,7 +56,7 @@ void AddReadList(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
   const auto& reads = message.header.reads;
   const bool of_reply = message.role == session::Role::kReply;
   const size_t count = reads.size();
-  const Stretch whole = Inside(send, base, count * kReadSegmentSize + 4);
+  const ByteRange whole = Inside(send, base, count * kReadSegmentSize + 4);
   proto_item* list =
       proto_tree_add_uint(tree, hf.read_segments, send, whole.offset, whole.length, static_cast<uint32_t>(count));
   if (count == 0) return;
@@ -74,8 +74,8 @@ void AddReadList(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
     for (; end < count && reads[order[end]].position == position; ++end) total += reads[order[end]].target.length;
     const uint64_t from = base + uint64_t{order[first]} * kReadSegmentSize;
     const uint64_t to = base + (uint64_t{order[end - 1]} + 1) * kReadSegmentSize;
-    const Stretch stretch = Inside(send, from, to - from);
-    proto_item* item = proto_tree_add_none_format(chunks, hf.read_chunk, send, stretch.offset, stretch.length,
+    const ByteRange range = Inside(send, from, to - from);
+    proto_item* item = proto_tree_add_none_format(chunks, hf.read_chunk, send, range.offset, range.length,
                                                   "Read chunk at Position %u: %" PRIu64 " bytes in %zu segment%s",
                                                   position, total, end - first, end - first == 1 ? "" : "s");
     proto_tree* chunk = proto_item_add_subtree(item, ett.chunk);
@@ -114,7 +114,7 @@ void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* 
   if (offer) {
     for (const auto& segment : call->Of(*offer)) offered += segment.length;
   }
-  const Stretch whole = Inside(send, offset, 4 + uint64_t{chunk.count} * kSegmentSize);
+  const ByteRange whole = Inside(send, offset, 4 + uint64_t{chunk.count} * kSegmentSize);
   proto_item* item = reply ? proto_tree_add_none_format(tree, fields.chunk, send, whole.offset, whole.length,
                                                         "%s: %" PRIu64 " bytes returned", title, total)
                            : proto_tree_add_none_format(tree, fields.chunk, send, whole.offset, whole.length,
@@ -123,7 +123,7 @@ void AddChunk(const Scene& scene, proto_tree* tree, tvbuff_t* send, const char* 
   proto_item_append_text(item, ", %u segment%s", chunk.count, chunk.count == 1 ? "" : "s");
   proto_tree* subtree = proto_item_add_subtree(item, ett.chunk);
   if (index) AddGenerated(subtree, scene, hf.write_index, *index);
-  const Stretch count = Inside(send, offset, 4);
+  const ByteRange count = Inside(send, offset, 4);
   proto_tree_add_uint(subtree, fields.count, send, count.offset, count.length, chunk.count);
   if (!reply) AddGenerated(subtree, scene, fields.offered, total);
   if (reply) AddGenerated(subtree, scene, fields.returned, total);
@@ -158,7 +158,7 @@ void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
   size_t shown = 0;
   uint64_t list_length = 4;
   for (const auto& chunk : header.write_chunks) list_length += 8 + uint64_t{chunk.count} * kSegmentSize;
-  const Stretch whole = Inside(send, offset, list_length);
+  const ByteRange whole = Inside(send, offset, list_length);
   if (whole.length > 0) {
     proto_item* list = proto_tree_add_uint(tree, hf.write_chunks, send, whole.offset, whole.length,
                                            static_cast<uint32_t>(header.write_chunks.size()));
@@ -180,7 +180,7 @@ void RenderLists(const Scene& scene, proto_tree* tree, tvbuff_t* send, const Mes
              {hf.reply_chunk, hf.reply_count, hf.reply_offered, hf.reply_returned}, nullptr, &shown);
   }
   if (header.status == ParseStatus::kMalformed && header.defect == rpcrdma::Defect::kBadDiscriminator) {
-    const Stretch word = Inside(send, header.defect_offset, 4);
+    const ByteRange word = Inside(send, header.defect_offset, 4);
     proto_tree_add_uint(tree, hf.bad_discriminator, send, word.offset, word.length, header.bad_discriminator);
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What a frame tells of a connection: set-up with private data (RFC 8797) and what follows from it, lost packets,
-// refusals.
+// Connections: set-up with private data (RFC 8797) and what both peers agreed on, lost packets, refusals.
 #include "plugin/fields.h"
 #include "plugin/render.h"
 

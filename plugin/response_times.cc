@@ -36,7 +36,7 @@ const std::vector<Row>& Rows() {
     for (const uint32_t program : {100003u, kAnyCallback, 100005u, 100021u, 100024u, 100227u, 100400u, 100417u}) {
       const uint32_t last_version = program == kAnyCallback ? 1 : 4;
       for (uint32_t version = 1; version <= last_version; ++version) {
-        // NULL is a procedure of every program: a second one tells that there is such a version.
+        // NULL is a procedure of every program: the version exists when it has a second procedure.
         if (!rpc::ProcedureName(program, version, 1)) continue;
         const char* name = rpc::ProgramName(program, version);
         const bool compound = program == kAnyCallback || (program == nfs::kNfsProgram && version == 4);

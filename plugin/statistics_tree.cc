@@ -67,7 +67,7 @@ void AddSegment(stats_tree* tree, const rpcrdma::Segment& segment) {
   stats_tree_tick_range(tree, kSegments, 0, Clamp(segment.length));
 }
 
-// The memory that a message offers, not what a Reply says of it.
+// The memory that a Call offers; its Reply repeats the segments.
 void AddChunks(stats_tree* tree, const HeaderRecord& header) {
   uint64_t positions = 0;
   for (size_t i = 0; i < header.reads.size(); ++i) {
