@@ -84,10 +84,10 @@ void CaptureWatch::OnMessage(const session::Connection& connection, const sessio
 }
 
 void CaptureWatch::OnNak(const session::Connection& connection, const fabric::Event& event) {
-  if (event.nak == fabric::NakKind::kSequence) return;
-  const bool rnr = event.nak == fabric::NakKind::kRnr;
+  if (event.nak().kind == fabric::NakKind::kSequence) return;
+  const bool rnr = event.nak().kind == fabric::NakKind::kRnr;
   Fire(rnr ? Trigger::On::kRnr : Trigger::On::kError, [&](const Trigger&) {
-    return fmt::format("{} on connection {}", fabric::NakName(event.nak), connection.info.id);
+    return fmt::format("{} on connection {}", fabric::NakName(event.nak().kind), connection.info.id);
   });
 }
 

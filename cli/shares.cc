@@ -47,7 +47,7 @@ size_t Shares::ShareOfConnection(const fabric::ConnectionInfo& info) {
 
 void Shares::OnEvent(const fabric::Event& event) {
   const size_t to = ShareOfConnection(*event.connection);
-  if (event.kind == fabric::EventKind::kClosed) connections_.erase(event.connection->id);
+  if (event.kind() == fabric::EventKind::kClosed) connections_.erase(event.connection->id);
   CountIn(parts_[to].batches[sealed_ % Share::kRounds].Add(event, next_number_++, frame_ ? frame_->bytes : Bytes{},
                                                            *memory_));
 }

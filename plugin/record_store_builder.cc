@@ -94,17 +94,18 @@ void RecordStoreBuilder::OnConnection(const session::Connection& connection, con
     shared.setup_frame[side] = static_cast<uint32_t>(connection.setup[side].frame.number);
   }
   shared.remote_invalidation = connection.remote_invalidation();
-  if (event.kind != fabric::EventKind::kSetup) return;
+  if (event.kind() != fabric::EventKind::kSetup) return;
   SetupRecord* record = store_.arena().New<SetupRecord>();
   record->connection = &shared;
   record->frame = event.frame;
   record->from = event.from;
   record->direction = DirectionOf(connection, event.from);
-  record->message = event.setup;
-  record->reject_reason = event.reject_reason;
-  record->private_data = Show(event.private_data);
-  record->truncated = event.private_data_truncated;
-  record->search = rpcrdma::FindPrivateData(event.private_data);
+  const fabric::Setup& setup = event.setup();
+  record->message = setup.message;
+  record->reject_reason = setup.reject_reason;
+  record->private_data = Show(setup.private_data);
+  record->truncated = setup.private_data_truncated;
+  record->search = rpcrdma::FindPrivateData(setup.private_data);
   if (connection.client_known) {
     const Side client = connection.client;
     record->client_to_server = connection.threshold(client);

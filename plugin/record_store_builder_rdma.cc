@@ -83,13 +83,14 @@ void RecordStoreBuilder::OnRdma(const session::Connection& connection, const ses
   const fabric::Event& event = *operation.event;
   OperationRecord record;
   record.connection = Remember(connection);
-  record.kind = event.kind;
+  record.kind = event.kind();
   record.from = event.from;
   record.direction = DirectionOf(connection, event.from);
   record.frame = static_cast<uint32_t>(event.frame.number);
-  record.handle = event.handle;
-  record.offset = event.offset;
-  record.length = Narrow(event.length);
+  const fabric::RdmaPacket& packet = event.rdma();
+  record.handle = packet.handle;
+  record.offset = packet.offset;
+  record.length = Narrow(packet.length);
   record.overrun = operation.overrun;
   TransactionRecord::Moves* moves = FindSegment(operation, record);
   List<OperationRecord>& operations = store_.At(Now(connection)).operations;
@@ -122,15 +123,15 @@ NoteRecord& RecordStoreBuilder::AddNote(const session::Connection& connection, c
 void RecordStoreBuilder::OnNak(const session::Connection& connection, const fabric::Event& event) {
   if (!IsOurs(connection)) return;
   NoteRecord& record = AddNote(connection, event);
-  record.nak = event.nak;
-  record.refused_frame = event.refused.number;
+  record.nak = event.nak().kind;
+  record.refused_frame = event.nak().refused.number;
 }
 
 void RecordStoreBuilder::OnGap(const session::Connection& connection, const fabric::Event& event) {
   if (!IsOurs(connection)) return;
   NoteRecord& record = AddNote(connection, event);
   record.gap = true;
-  record.gap_size = event.gap_size;
+  record.gap_size = event.gap().size;
 }
 
 std::span<const std::string* const> RecordStoreBuilder::SpecificationsOf(const conformance::RuleInfo& rule,

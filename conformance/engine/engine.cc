@@ -431,7 +431,7 @@ Engine::Engine(const EngineOptions& options, FindingSink& sink) : impl_(std::mak
 Engine::~Engine() = default;
 
 void Engine::OnConnection(const session::Connection& connection, const Event& event) {
-  if (event.kind != fabric::EventKind::kSetup) return;
+  if (event.kind() != fabric::EventKind::kSetup) return;
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   impl_->Run<SetupContext>(fact::kOdd, connection, *judged, event);
@@ -441,8 +441,8 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
 void Engine::OnConnectionClosed(const session::Connection& connection, const Event& event) {
   if (ConnectionJudgement* judged = impl_->Find(connection)) {
     // Only what packets prove is a finding; the end of the capture proves nothing.
-    if (event.close_reason != fabric::CloseReason::kEndOfCapture &&
-        event.close_reason != fabric::CloseReason::kEvicted) {
+    if (event.closed().reason != fabric::CloseReason::kEndOfCapture &&
+        event.closed().reason != fabric::CloseReason::kEvicted) {
       impl_->Run<ClosedContext>(fact::kOdd, connection, *judged, event);
       std::erase_if(judged->held, [&](Held& held) {
         const bool decided = held.until != Until::kHeard;
@@ -489,11 +489,11 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   if (!judged) return;
   judged->state.Before(operation);
   // An InfiniBand Read Response has a packet sequence number of its reader's: it shows no gap on its sender's side.
-  const bool in_sequence =
-      operation.event->kind != fabric::EventKind::kReadResponse || connection.info.fabric == fabric::FabricKind::kIwarp;
+  const bool in_sequence = operation.event->kind() != fabric::EventKind::kReadResponse ||
+                           connection.info.fabric == fabric::FabricKind::kIwarp;
   if (!judged->held.empty() && in_sequence) impl_->Heard(connection, operation.event->from, *judged);
   const Facts facts = FactsOf(connection, judged->state, operation);
-  switch (operation.event->kind) {
+  switch (operation.event->kind()) {
     case fabric::EventKind::kWrite: impl_->Run<WriteContext>(facts, connection, *judged, operation); break;
     case fabric::EventKind::kReadRequest: impl_->Run<ReadRequestContext>(facts, connection, *judged, operation); break;
     default: impl_->Run<ReadResponseContext>(facts, connection, *judged, operation); break;
@@ -505,9 +505,9 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   // A Terminate comes in its stream's order: nothing before it is missing.
-  if (event.nak == fabric::NakKind::kTerminate) impl_->Heard(connection, event.from, *judged);
+  if (event.nak().kind == fabric::NakKind::kTerminate) impl_->Heard(connection, event.from, *judged);
   judged->state.Before(event);
-  if (RefusesAccess(event)) impl_->Refuse(connection, judged->state);
+  if (RefusesAccess(event.nak())) impl_->Refuse(connection, judged->state);
   impl_->Run<NakContext>(fact::kOdd, connection, *judged, event);
 }
 

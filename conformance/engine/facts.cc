@@ -327,15 +327,15 @@ Facts FactsOf(const Connection& connection, const RuleState& state, const sessio
   using namespace fact;
   const fabric::Event& event = *operation.event;
   if (state.ccp_seen) return kOdd;
-  if (event.kind == fabric::EventKind::kReadResponse) {
+  if (event.kind() == fabric::EventKind::kReadResponse) {
     const std::optional<uint16_t>& served = connection.setup[event.from].reads_served;
     if (served && state.reads[1 - event.from].in_flight() > *served) return kOdd;
     return kAlways | If(served.has_value(), kReadsServed);
   }
   const bool fits =
-      operation.transaction && operation.segment && !operation.overrun && !operation.retired && event.length > 0 &&
-      operation.transaction->requester != event.from &&
-      (operation.segment->list == session::ListKind::kReadList) == (event.kind == fabric::EventKind::kReadRequest);
+      operation.transaction && operation.segment && !operation.overrun && !operation.retired &&
+      event.rdma().length > 0 && operation.transaction->requester != event.from &&
+      (operation.segment->list == session::ListKind::kReadList) == (event.kind() == fabric::EventKind::kReadRequest);
   return fits ? kAlways : kOdd;
 }
 

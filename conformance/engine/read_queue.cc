@@ -6,13 +6,15 @@
 namespace stag::conformance {
 
 void ReadQueue::OnRequest(const fabric::Event& request) {
-  if (request.length == 0) return;
+  const fabric::RdmaPacket& wanted = request.rdma();
+  if (wanted.length == 0) return;
   if (reads_.size() == kMaxReads) reads_.pop_front();
-  reads_.push_back({request.handle, request.offset, request.length, request.frame.number});
+  reads_.push_back({wanted.handle, wanted.offset, wanted.length, request.frame.number});
   last_frame_ = request.frame.number;
 }
 
-void ReadQueue::OnResponse(const fabric::Event& response) {
+void ReadQueue::OnResponse(const fabric::Event& event) {
+  const fabric::RdmaPacket& response = event.rdma();
   in_flight_ = 0;
   const auto answered = std::ranges::find_if(reads_, [&](const Read& read) {
     return read.handle == response.handle && response.offset >= read.offset &&

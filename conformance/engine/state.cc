@@ -105,21 +105,22 @@ void RuleState::Await(Owed owed, Side requester, uint32_t xid, uint64_t frame) {
   if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame, newest_call});
 }
 
-void RuleState::Before(const fabric::Event& nak) {
+void RuleState::Before(const fabric::Event& event) {
+  const fabric::Nak& nak = event.nak();
   refused_send = nullptr;
   refused_operation = nullptr;
   refusals.clear();
   const uint64_t frame = nak.refused.number;
   for (size_t i = 0; i < sends.size() && frame != 0; ++i) {
     const RecentSend& send = sends.FromEnd(i);
-    if (send.from != nak.from && send.first_frame <= frame && frame <= send.frame) {
+    if (send.from != event.from && send.first_frame <= frame && frame <= send.frame) {
       refused_send = &send;
       return;
     }
   }
   for (size_t i = 0; i < operations.size(); ++i) {
     const RecentOperation& operation = operations.FromEnd(i);
-    if (operation.from == nak.from) continue;
+    if (operation.from == event.from) continue;
     const bool same_memory = nak.length > 0 && operation.handle == nak.handle && operation.offset == nak.offset;
     if ((frame != 0 && operation.frame == frame) || same_memory) {
       refused_operation = &operation;
@@ -289,22 +290,23 @@ void RuleState::NoteSharing(OutstandingCall& call, bool repeated) {
 
 void RuleState::Before(const session::RdmaOperation& operation) {
   const fabric::Event& event = *operation.event;
-  if (event.kind == fabric::EventKind::kReadRequest) reads[event.from].OnRequest(event);
-  if (event.kind == fabric::EventKind::kReadResponse) reads[1 - event.from].OnResponse(event);
+  if (event.kind() == fabric::EventKind::kReadRequest) reads[event.from].OnRequest(event);
+  if (event.kind() == fabric::EventKind::kReadResponse) reads[1 - event.from].OnResponse(event);
 }
 
 void RuleState::After(const session::RdmaOperation& operation) {
   const fabric::Event& event = *operation.event;
   Heard(event.from, event.frame.number);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
-  if (event.kind == fabric::EventKind::kReadResponse) return;
+  if (event.kind() == fabric::EventKind::kReadResponse) return;
   RecentOperation recent;
   recent.frame = event.frame.number;
-  recent.kind = event.kind;
+  recent.kind = event.kind();
   recent.from = event.from;
-  recent.handle = event.handle;
-  recent.offset = event.offset;
-  recent.length = event.length;
+  const fabric::RdmaPacket& packet = event.rdma();
+  recent.handle = packet.handle;
+  recent.offset = packet.offset;
+  recent.length = packet.length;
   recent.inside = operation.segment && !operation.overrun && !operation.retired;
   if (operation.transaction) {
     recent.xid = operation.transaction->xid;

@@ -152,7 +152,7 @@ struct RuleState {
   // How often, on this and earlier connections of the same peers, RDMA for this xid was refused; and in which frames.
   std::vector<uint64_t> refusals;
 
-  void Before(const fabric::Event& nak);
+  void Before(const fabric::Event& event);
   void Before(const session::Connection& connection, const session::Message& message,
               const session::Transaction* transaction);
   void Before(const session::RdmaOperation& operation);
@@ -180,9 +180,9 @@ struct RuleState {
 
 // A NAK or Terminate that says: this memory may not be accessed (RFC 5040 section 4.8, RFC 5041 section 8: remote
 // protection and tagged buffer errors).
-inline bool RefusesAccess(const fabric::Event& nak) {
-  if (nak.nak == fabric::NakKind::kTerminate) return nak.terminate_layer <= 1 && nak.terminate_type == 1;
-  return nak.nak == fabric::NakKind::kRemoteAccess;
+inline bool RefusesAccess(const fabric::Nak& nak) {
+  if (nak.kind == fabric::NakKind::kTerminate) return nak.terminate_layer <= 1 && nak.terminate_type == 1;
+  return nak.kind == fabric::NakKind::kRemoteAccess;
 }
 
 // FNV-1a; tells whether a Call that came again is the same.

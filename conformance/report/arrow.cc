@@ -136,9 +136,9 @@ std::string ByteCount(uint64_t value) { return Text(Grouped(value), value == 1 ?
 
 Arrow MakeSetupArrow(const Connection& connection, const Event& event) {
   Arrow arrow = Begin(connection, Kind::kSetup, event.from, event.frame, event.first_frame);
-  arrow.setup = event.setup;
-  arrow.reject_reason = event.reject_reason;
-  if (event.setup == fabric::SetupMessage::kRequest || event.setup == fabric::SetupMessage::kReply)
+  arrow.setup = event.setup().message;
+  arrow.reject_reason = event.setup().reject_reason;
+  if (arrow.setup == fabric::SetupMessage::kRequest || arrow.setup == fabric::SetupMessage::kReply)
     arrow.private_data = PrivateDataText(connection.setup[event.from]);
   return arrow;
 }
@@ -180,14 +180,15 @@ void TakeOperations(Arrow& arrow, const session::Transaction& transaction) {
 
 Arrow MakeRdmaArrow(const Connection& connection, const session::RdmaOperation& operation) {
   const Event& event = *operation.event;
-  const Kind kind = event.kind == EventKind::kWrite         ? Kind::kWrite
-                    : event.kind == EventKind::kReadRequest ? Kind::kReadRequest
-                                                            : Kind::kReadResponse;
+  const Kind kind = event.kind() == EventKind::kWrite         ? Kind::kWrite
+                    : event.kind() == EventKind::kReadRequest ? Kind::kReadRequest
+                                                              : Kind::kReadResponse;
   Arrow arrow = Begin(connection, kind, event.from, event.frame, event.first_frame);
-  arrow.length = event.length;
-  arrow.last = event.last || kind == Kind::kReadRequest;
-  arrow.handle = event.handle;
-  arrow.offset = event.offset;
+  const fabric::RdmaPacket& packet = event.rdma();
+  arrow.length = packet.length;
+  arrow.last = packet.last || kind == Kind::kReadRequest;
+  arrow.handle = packet.handle;
+  arrow.offset = packet.offset;
   arrow.overrun = operation.overrun;
   arrow.retired = operation.retired;
   if (operation.transaction) {
@@ -204,14 +205,19 @@ Arrow MakeRdmaArrow(const Connection& connection, const session::RdmaOperation& 
 }
 
 Arrow MakeEventArrow(const Connection& connection, const Event& event) {
-  const Kind kind = event.kind == EventKind::kNak   ? Kind::kNak
-                    : event.kind == EventKind::kGap ? Kind::kGap
-                                                    : Kind::kClosed;
+  const Kind kind = event.kind() == EventKind::kNak   ? Kind::kNak
+                    : event.kind() == EventKind::kGap ? Kind::kGap
+                                                      : Kind::kClosed;
   Arrow arrow = Begin(connection, kind, event.from, event.frame, event.first_frame);
-  arrow.nak = event.nak;
-  arrow.terminate = {event.terminate_layer, event.terminate_type, event.terminate_code};
-  arrow.close_reason = event.close_reason;
-  arrow.length = event.gap_size;
+  if (kind == Kind::kNak) {
+    const fabric::Nak& nak = event.nak();
+    arrow.nak = nak.kind;
+    arrow.terminate = {nak.terminate_layer, nak.terminate_type, nak.terminate_code};
+  } else if (kind == Kind::kGap) {
+    arrow.length = event.gap().size;
+  } else {
+    arrow.close_reason = event.closed().reason;
+  }
   return arrow;
 }
 

@@ -110,9 +110,10 @@ void Members(session::SideCounters& v, Fn fn) {
   fn(messages, send_bytes, write_operations, write_bytes, read_operations, read_bytes, naks, gaps,
      send_with_invalidate);
 }
+// Without the slot, which means something only where its Session runs.
 template <typename Fn>
 void Members(fabric::ConnectionInfo& v, Fn fn) {
-  auto& [id, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden] = v;
+  auto& [id, slot, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden] = v;
   fn(id, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden);
 }
 template <typename Fn>

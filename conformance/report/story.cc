@@ -41,7 +41,7 @@ bool Related(const Arrow& arrow, const Finding& finding) {
 }  // namespace
 
 void Story::OnConnection(const session::Connection& connection, const fabric::Event& event) {
-  if (event.kind == fabric::EventKind::kSetup) Record(connection, MakeSetupArrow(connection, event));
+  if (event.kind() == fabric::EventKind::kSetup) Record(connection, MakeSetupArrow(connection, event));
 }
 
 void Story::OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) {

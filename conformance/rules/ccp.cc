@@ -111,7 +111,7 @@ Outcome ReplyFitsCcp(ReplyContext& c) {
 
 // CCP-007 (draft-08): no more RDMA Reads in flight than the peer's maxrdmaread. As CRED-012.
 Outcome ReadsWithinMaximum(ReadResponseContext& c) {
-  if (c.event.kind != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
+  if (c.event.kind() != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
   const Side reader = Side(1 - c.event.from);
   const std::optional<uint32_t> most = c.state.ccp_reads[c.event.from];
   if (!most || *most == 0) return Outcome::kNotApplicable;  // CCP-008

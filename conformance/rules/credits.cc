@@ -158,7 +158,7 @@ Outcome GrantIsNoCounter(ReplyContext& c) {
 // peer that goes on after a reply with a larger ORD serves that). Proven when the first of them is answered. Not judged
 // where the set-up does not say; what the capture lost makes the number smaller.
 Outcome ReadsWithinDepth(ReadResponseContext& c) {
-  if (c.event.kind != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
+  if (c.event.kind() != fabric::EventKind::kReadResponse) return Outcome::kNotApplicable;
   const Side reader = Side(1 - c.event.from);
   const session::SetupData& server = c.connection.setup[c.event.from];
   if (!server.reads_served) return Outcome::kNoSetup;

@@ -62,8 +62,8 @@ Outcome NoRecordMarkInLongCall(CallCompleteContext& c) {
 // Call in the old framing was answered. Not flagged: streams that begin with MPA, or of which the beginning was not
 // captured.
 Outcome FramingChangesBetweenMessages(SetupContext& c) {
-  const fabric::Event& e = c.event;
-  if (e.kind != fabric::EventKind::kSetup || !e.after_records) return Outcome::kNotApplicable;
+  const fabric::Setup& e = c.event.setup();
+  if (!e.after_records) return Outcome::kNotApplicable;
   if (!e.within_record && e.unanswered_records == 0) return Outcome::kPass;
   return c.Fail({.message = e.within_record ? Text("The MPA request comes within a record of RPC over TCP")
                                             : Text("The MPA request comes before ", e.unanswered_records,

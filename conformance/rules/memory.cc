@@ -24,7 +24,7 @@ bool OnlyRequests(const Context& c, Side side) {
 // Judges where a Read Request or Write lands; reads of Reply memory (draft-08) are the client's.
 Outcome JudgeTarget(RdmaContext& c, EventKind kind, std::string_view what) {
   const RdmaOperation& op = c.operation;
-  if (c.event.kind != kind || c.event.length == 0) return Outcome::kNotApplicable;
+  if (c.event.kind() != kind || c.event.rdma().length == 0) return Outcome::kNotApplicable;
   if (op.retired) return Outcome::kNotApplicable;  // MEM-004
   const bool reads = kind == EventKind::kReadRequest;
   if (op.transaction && op.transaction->requester == c.event.from)
@@ -35,14 +35,14 @@ Outcome JudgeTarget(RdmaContext& c, EventKind kind, std::string_view what) {
     return c.Fail(
         {.message = Text(what, " goes past the end of the segment"),
          .expected = Text("at most ", op.segment->segment.length - op.segment_offset, " bytes at this offset"),
-         .actual = Count(c.event.length, "byte")});
+         .actual = Count(c.event.rdma().length, "byte")});
   if (!KnowsAllMemory(c)) return Unseen(c);
-  return c.Fail(
-      {.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
-                             : Text(what, " of memory that no outstanding Call advertises"),
-       .expected = "a segment of an outstanding Call",
-       .actual = Text("handle ", Hex{c.event.handle}, ", offset ", Hex{c.event.offset}, ", ", c.event.length, " bytes"),
-       .absent_from = Side(1 - c.event.from)});
+  return c.Fail({.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
+                                       : Text(what, " of memory that no outstanding Call advertises"),
+                 .expected = "a segment of an outstanding Call",
+                 .actual = Text("handle ", Hex{c.event.rdma().handle}, ", offset ", Hex{c.event.rdma().offset}, ", ",
+                                c.event.rdma().length, " bytes"),
+                 .absent_from = Side(1 - c.event.from)});
 }
 
 // The handle of two segments of different chunks of one Call that share memory, at least one of them for writing. How
@@ -63,31 +63,31 @@ std::optional<uint32_t> SharedInside(const Transaction& t) {
 // MODEL-001: requesters do not read. Under draft-08, which does not have this rule, they read what a Reply advertises;
 // while the automatic profile has not settled, such a Reply is left to RDLIST-001.
 Outcome RequesterDoesNotRead(ReadRequestContext& c) {
-  if (c.event.kind != EventKind::kReadRequest || c.event.length == 0) return Outcome::kNotApplicable;
+  if (c.event.kind() != EventKind::kReadRequest || c.event.rdma().length == 0) return Outcome::kNotApplicable;
   const Transaction* t = c.operation.transaction;
   if (t && t->requester == c.event.from) {
     if (c.may_be_legacy) return Outcome::kNotApplicable;
     return c.Fail({.message = "The requester reads memory that a Reply advertises",
                    .expected = "RDMA Reads by the responder only",
-                   .actual = Text("handle ", Hex{c.event.handle}, ", ", c.event.length, " bytes"),
+                   .actual = Text("handle ", Hex{c.event.rdma().handle}, ", ", c.event.rdma().length, " bytes"),
                    .frames = {t->reply.frame.number}});
   }
   if (c.operation.segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event.from))
     return PassIf(c.operation.segment != nullptr);
   return c.Fail({.message = "The requester issues an RDMA Read",
                  .expected = "RDMA Reads by the responder only",
-                 .actual = Text("handle ", Hex{c.event.handle}, ", ", c.event.length, " bytes")});
+                 .actual = Text("handle ", Hex{c.event.rdma().handle}, ", ", c.event.rdma().length, " bytes")});
 }
 
 // MODEL-002: requesters do not write. Zero-length Writes keep connections alive.
 Outcome RequesterDoesNotWrite(WriteContext& c) {
-  if (c.event.kind != EventKind::kWrite || c.event.length == 0) return Outcome::kNotApplicable;
+  if (c.event.kind() != EventKind::kWrite || c.event.rdma().length == 0) return Outcome::kNotApplicable;
   if (c.operation.segment || !KnowsAllMemory(c) || !OnlyRequests(c, c.event.from))
     return PassIf(c.operation.segment != nullptr);
-  if (!c.event.first) return Outcome::kNotApplicable;  // once for each operation
+  if (!c.event.rdma().first) return Outcome::kNotApplicable;  // once for each operation
   return c.Fail({.message = "The requester issues an RDMA Write",
                  .expected = "RDMA Writes by the responder only",
-                 .actual = Text("handle ", Hex{c.event.handle}, ", ", c.event.length, " bytes")});
+                 .actual = Text("handle ", Hex{c.event.rdma().handle}, ", ", c.event.rdma().length, " bytes")});
 }
 
 // MODEL-003: a Reply names only memory of its Call.
@@ -110,7 +110,7 @@ Outcome ReadsStayInside(ReadRequestContext& c) { return JudgeTarget(c, EventKind
 // run of packets outside is one finding.
 Outcome WritesStayInside(WriteContext& c) {
   const RdmaOperation& op = c.operation;
-  if (c.event.kind == EventKind::kWrite && !op.segment && !c.event.first) return Outcome::kNotApplicable;
+  if (c.event.kind() == EventKind::kWrite && !op.segment && !c.event.rdma().first) return Outcome::kNotApplicable;
   return JudgeTarget(c, EventKind::kWrite, "An RDMA Write");
 }
 
@@ -118,16 +118,16 @@ Outcome WritesStayInside(WriteContext& c) {
 // again are that Call's. Once for each RDMA operation.
 Outcome NoRdmaAfterReply(RdmaContext& c) {
   const RdmaOperation& op = c.operation;
-  if (c.event.kind == EventKind::kReadResponse || !op.transaction) return Outcome::kNotApplicable;
+  if (c.event.kind() == EventKind::kReadResponse || !op.transaction) return Outcome::kNotApplicable;
   if (!op.retired) return Outcome::kPass;
   if (op.transaction->reply.frame.number == 0) return Outcome::kNotApplicable;  // ended without an answer
-  if (!c.event.first && c.event.kind == EventKind::kWrite && c.state.late_serial == op.transaction->serial)
+  if (!c.event.rdma().first && c.event.kind() == EventKind::kWrite && c.state.late_serial == op.transaction->serial)
     return Outcome::kNotApplicable;
   if (c.connection.disturbed || op.transaction->disturbed) return Unseen(c);
-  return c.Fail({.message = Text("RDMA ", c.event.kind == EventKind::kWrite ? "Write" : "Read",
+  return c.Fail({.message = Text("RDMA ", c.event.kind() == EventKind::kWrite ? "Write" : "Read",
                                  " to the memory of a Call that was answered"),
                  .expected = "no RDMA after the Reply",
-                 .actual = Text("handle ", Hex{c.event.handle}),
+                 .actual = Text("handle ", Hex{c.event.rdma().handle}),
                  .frames = {op.transaction->reply.frame.number}});
 }
 

@@ -16,7 +16,8 @@ using session::SetupData;
 
 // The private data that the set-up message of this event carried; null for other messages.
 const SetupData* Sent(const SetupContext& c) {
-  if (c.event.setup != fabric::SetupMessage::kRequest && c.event.setup != fabric::SetupMessage::kReply) return nullptr;
+  const fabric::SetupMessage message = c.event.setup().message;
+  if (message != fabric::SetupMessage::kRequest && message != fabric::SetupMessage::kReply) return nullptr;
   const SetupData& setup = c.connection.setup[c.event.from];
   return setup.known() ? &setup : nullptr;
 }
@@ -72,7 +73,7 @@ Outcome ReservedBitsAreZero(SetupContext& c) {
 Outcome ReservedBitsAreIgnored(ClosedContext& c) {
   constexpr uint16_t kConsumerReject = 28;  // InfiniBand Architecture volume 1, table of REJ reasons
   const SetupData& request = c.connection.setup[0];
-  if (c.event.close_reason != fabric::CloseReason::kRejected || !request.known() || !request.has_data())
+  if (c.event.closed().reason != fabric::CloseReason::kRejected || !request.known() || !request.has_data())
     return Outcome::kNotApplicable;
   if ((request.search.data.flags & 0xfe) == 0) return Outcome::kPass;
   if (c.connection.info.fabric != fabric::FabricKind::kIwarp && c.connection.reject_reason != kConsumerReject)
@@ -131,7 +132,8 @@ Outcome InvalidatesOwnHandle(MessageContext& c) {
 Outcome HandlesCanBeInvalidated(NakContext& c) {
   const RecentSend* send = c.state.refused_send;
   if (!send || !send->invalidates || !send->invalidates_own) return Outcome::kNotApplicable;
-  if (!RefusesAccess(c.event) && c.event.nak != fabric::NakKind::kInvalidRequest) return Outcome::kNotApplicable;
+  if (!RefusesAccess(c.event.nak()) && c.event.nak().kind != fabric::NakKind::kInvalidRequest)
+    return Outcome::kNotApplicable;
   const SetupData& requester = c.connection.setup[c.event.from];
   if (!requester.known() || !requester.remote_invalidation()) return Outcome::kNotApplicable;
   return c.Fail({.message = "A Send with Invalidate is refused by a peer that set R",

@@ -252,7 +252,7 @@ Outcome ChunksAreRead(ReplyContext& c) {
 // doing when the Read was inside.
 Outcome ReadChunkIsValid(NakContext& c) {
   const RecentOperation* op = c.state.refused_operation;
-  if (!op || op->kind != fabric::EventKind::kReadRequest || !RefusesAccess(c.event) || !op->inside)
+  if (!op || op->kind != fabric::EventKind::kReadRequest || !RefusesAccess(c.event.nak()) || !op->inside)
     return Outcome::kNotApplicable;
   return c.Fail({.message = "An RDMA Read inside an advertised segment is refused",
                  .expected = "memory that stays valid until the Reply",

@@ -11,21 +11,23 @@ namespace stag::conformance {
 namespace {
 
 // No receive was posted: RNR NAK, or RDMAP Terminate "no buffer available" (RFC 5041 section 8).
-bool LacksBuffer(const fabric::Event& nak) {
-  if (nak.nak == fabric::NakKind::kTerminate)
+bool LacksBuffer(const fabric::Nak& nak) {
+  if (nak.kind == fabric::NakKind::kTerminate)
     return nak.terminate_layer == 1 && nak.terminate_type == 2 && nak.terminate_code == 2;
-  return nak.nak == fabric::NakKind::kRnr;
+  return nak.kind == fabric::NakKind::kRnr;
 }
 
 // The receive was too small: RDMAP Terminate "message too long" (RFC 5041 section 8), or the InfiniBand NAK.
-bool RefusesLength(const fabric::Event& nak) {
-  if (nak.nak == fabric::NakKind::kTerminate)
+bool RefusesLength(const fabric::Nak& nak) {
+  if (nak.kind == fabric::NakKind::kTerminate)
     return nak.terminate_layer == 1 && nak.terminate_type == 2 && nak.terminate_code == 5;
-  return nak.nak == fabric::NakKind::kInvalidRequest;
+  return nak.kind == fabric::NakKind::kInvalidRequest;
 }
 
-std::string_view NakText(const fabric::Event& nak) {
-  return nak.nak == fabric::NakKind::kRnr ? "RNR NAK" : nak.nak == fabric::NakKind::kTerminate ? "Terminate" : "a NAK";
+std::string_view NakText(const fabric::Nak& nak) {
+  return nak.kind == fabric::NakKind::kRnr         ? "RNR NAK"
+         : nak.kind == fabric::NakKind::kTerminate ? "Terminate"
+                                                   : "a NAK";
 }
 
 // No receive for a Call that its responder owed one; before the first grant it owes one (RFC 8166 section 3.3.3).
@@ -37,7 +39,7 @@ Outcome JudgeCall(NakContext& c, const RecentSend& call, uint32_t granted) {
   if (c.state.flow[requester].overrun_frame != 0 || credits.outstanding > granted) return Outcome::kNotApplicable;
   return c.Fail({.message = "No receive was posted for a Call within the grant",
                  .expected = Count(granted, "receive"),
-                 .actual = std::string(NakText(c.event)),
+                 .actual = std::string(NakText(c.event.nak())),
                  .frames = {call.frame},
                  .xid = call.xid});
 }
@@ -50,7 +52,7 @@ Outcome JudgeReply(NakContext& c, const RecentSend& reply) {
     return Outcome::kNotApplicable;
   return c.Fail({.message = "No receive was posted for the Reply to an outstanding Call",
                  .expected = "a receive for each outstanding Call",
-                 .actual = std::string(NakText(c.event)),
+                 .actual = std::string(NakText(c.event.nak())),
                  .frames = {reply.frame},
                  .xid = reply.xid});
 }
@@ -58,12 +60,13 @@ Outcome JudgeReply(NakContext& c, const RecentSend& reply) {
 // A Send that was refused for its length although `least` bytes must be taken.
 Outcome JudgeLength(NakContext& c, uint64_t least) {
   const RecentSend* send = c.state.refused_send;
-  if (!send || !RefusesLength(c.event) || send->invalidates || send->exceeds_grant) return Outcome::kNotApplicable;
+  if (!send || !RefusesLength(c.event.nak()) || send->invalidates || send->exceeds_grant)
+    return Outcome::kNotApplicable;
   if (!send->length) return Outcome::kGap;
   if (*send->length > least) return Outcome::kPass;
   return c.Fail({.message = Text("A Send of ", *send->length, " bytes is refused"),
                  .expected = Text("Sends of up to ", least, " bytes taken"),
-                 .actual = std::string(NakText(c.event)),
+                 .actual = std::string(NakText(c.event.nak())),
                  .frames = {send->frame},
                  .xid = send->xid});
 }
@@ -74,7 +77,7 @@ Outcome JudgeLength(NakContext& c, uint64_t least) {
 // flagged: RNR for anything but Sends, Calls over the grant and what follows them, connections with backward Calls.
 Outcome ResponderHasReceives(NakContext& c) {
   const RecentSend* send = c.state.refused_send;
-  if (!LacksBuffer(c.event) || !send || send->role != Role::kCall) return Outcome::kNotApplicable;
+  if (!LacksBuffer(c.event.nak()) || !send || send->role != Role::kCall) return Outcome::kNotApplicable;
   const session::MinMaxLast& granted = c.connection.credits[1 - c.event.from].granted;
   return granted.any ? JudgeCall(c, *send, granted.last) : Outcome::kNotApplicable;
 }
@@ -82,7 +85,7 @@ Outcome ResponderHasReceives(NakContext& c) {
 // CRED-008: a requester has receives for the Replies it waits for.
 Outcome RequesterHasReceives(NakContext& c) {
   const RecentSend* send = c.state.refused_send;
-  if (!LacksBuffer(c.event) || !send || send->role != Role::kReply) return Outcome::kNotApplicable;
+  if (!LacksBuffer(c.event.nak()) || !send || send->role != Role::kReply) return Outcome::kNotApplicable;
   return JudgeReply(c, *send);
 }
 
@@ -103,11 +106,11 @@ Outcome OwnReceiveSize(NakContext& c) {
 Outcome ReceivesAreAdequate(NakContext& c) {
   const RecentSend* send = c.state.refused_send;
   if (!send) return Outcome::kNotApplicable;
-  if (LacksBuffer(c.event) && send->role == Role::kCall) {
+  if (LacksBuffer(c.event.nak()) && send->role == Role::kCall) {
     const session::MinMaxLast& granted = c.connection.credits[1 - c.event.from].granted;
     return JudgeCall(c, *send, granted.any ? granted.last : 1);
   }
-  if (LacksBuffer(c.event) && send->role == Role::kReply) return JudgeReply(c, *send);
+  if (LacksBuffer(c.event.nak()) && send->role == Role::kReply) return JudgeReply(c, *send);
   const uint32_t agreed = send->role == Role::kReply ? c.state.ccp_reply_size : c.state.ccp_call_size;
   return JudgeLength(c, std::max(agreed, rpcrdma::kDefaultThreshold));
 }

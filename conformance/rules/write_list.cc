@@ -412,13 +412,13 @@ Outcome NoRoomForPadding(CallContext& c) {
 // and captures out of order never show here. Once for each RDMA operation.
 Outcome WritesPrecedeReply(WriteContext& c) {
   const RdmaOperation& op = c.operation;
-  if (c.event.kind != fabric::EventKind::kWrite || !op.transaction) return Outcome::kNotApplicable;
+  if (c.event.kind() != fabric::EventKind::kWrite || !op.transaction) return Outcome::kNotApplicable;
   if (!op.retired) return Outcome::kPass;
-  if (!c.event.first && c.state.late_serial == op.transaction->serial) return Outcome::kNotApplicable;
+  if (!c.event.rdma().first && c.state.late_serial == op.transaction->serial) return Outcome::kNotApplicable;
   if (c.connection.disturbed || op.transaction->disturbed) return Unseen(c);
   return c.Fail({.message = "An RDMA Write to a Call's memory follows the Reply",
                  .expected = "all RDMA Writes before the Reply's Send",
-                 .actual = Text("handle ", Hex{c.event.handle}, ", after the Reply"),
+                 .actual = Text("handle ", Hex{c.event.rdma().handle}, ", after the Reply"),
                  .frames = {op.transaction->reply.frame.number}});
 }
 

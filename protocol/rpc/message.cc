@@ -54,6 +54,10 @@ void ReadGssCredential(CallHeader& header) {
   header.gss = cursor.ok() && version >= 1 && version <= 3;
 }
 
+void Move(Auth& auth, Bytes from, Bytes to) {
+  if (!auth.body.empty()) auth.body = to.subspan(static_cast<size_t>(auth.body.data() - from.data()), auth.body.size());
+}
+
 void WriteAuth(const Auth& auth, Writer& w) {
   w.U32(auth.flavor);
   w.Opaque(auth.body);
@@ -117,6 +121,19 @@ ReplyHeader DecodeReply(Bytes bytes, uint64_t length) {
   if (cursor.ok()) h.length = static_cast<uint32_t>(cursor.offset());
   h.status = cursor.status();
   return h;
+}
+
+CallHeader OfCopy(const CallHeader& header, Bytes from, Bytes to) {
+  CallHeader copy = header;
+  Move(copy.credential, from, to);
+  Move(copy.verifier, from, to);
+  return copy;
+}
+
+ReplyHeader OfCopy(const ReplyHeader& header, Bytes from, Bytes to) {
+  ReplyHeader copy = header;
+  Move(copy.verifier, from, to);
+  return copy;
 }
 
 void Encode(const CallHeader& header, std::vector<std::byte>& out) {

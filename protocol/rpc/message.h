@@ -67,6 +67,10 @@ struct ReplyHeader {
 CallHeader DecodeCall(Bytes bytes, uint64_t length);
 ReplyHeader DecodeReply(Bytes bytes, uint64_t length);
 
+// The same header when `to` is a copy of the message `from`: its views point into that.
+CallHeader OfCopy(const CallHeader& header, Bytes from, Bytes to);
+ReplyHeader OfCopy(const ReplyHeader& header, Bytes from, Bytes to);
+
 // Inverses (for tests, generators and the replay engine). The gss_* fields are taken from credential.body as it is.
 void Encode(const CallHeader& header, std::vector<std::byte>& out);
 void Encode(const ReplyHeader& header, std::vector<std::byte>& out);

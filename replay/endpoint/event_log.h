@@ -17,7 +17,10 @@ class EventLog final : public fabric::Sink {
   // `sink` must outlive this.
   explicit EventLog(fabric::Sink& sink) : sink_(sink) {}
 
-  fabric::ConnectionId NextConnection() { return ++last_connection_; }
+  void OpenConnection(fabric::ConnectionInfo& info) {
+    info.id = ++last_connection_;
+    info.slot = slots_.Take();
+  }
   // What the next event will say of its frame.
   FrameRef NextFrame() const {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -26,12 +29,14 @@ class EventLog final : public fabric::Sink {
   void OnEvent(const fabric::Event& event) override {
     last_frame_ = std::max(last_frame_, event.now.number);
     sink_.OnEvent(event);
+    if (event.kind() == fabric::EventKind::kClosed) slots_.Give(event.connection->slot);
   }
 
  private:
   fabric::Sink& sink_;
   uint64_t last_frame_ = 0;
   fabric::ConnectionId last_connection_ = 0;
+  fabric::Slots slots_;
 };
 
 }  // namespace stag::replay

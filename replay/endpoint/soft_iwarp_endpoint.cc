@@ -50,7 +50,7 @@ SoftIwarpEndpoint::SoftIwarpEndpoint(std::unique_ptr<ByteStream> stream, const S
   info_.roles_known = true;
   info_.service_port = static_cast<uint16_t>(info_.endpoint[1].number);
   if (options.events) {
-    info_.id = options.events->NextConnection();
+    options.events->OpenConnection(info_);
     events_ = std::make_unique<SoftIwarpEvents>(*options.events, info_, terms.peer_to_peer);
     events_->OnSetup(request);
     events_->OnSetup(reply);

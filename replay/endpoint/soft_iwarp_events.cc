@@ -3,8 +3,6 @@
 
 namespace stag::replay {
 
-using fabric::Event;
-using fabric::EventKind;
 using fabric::SetupMessage;
 
 namespace {
@@ -24,29 +22,24 @@ SoftIwarpEvents::SoftIwarpEvents(EventLog& log, const fabric::ConnectionInfo& in
   rdmap_.set_may_be_ready(1, false);
 }
 
-void SoftIwarpEvents::Emit(Event& event) {
-  event.connection = &info_;
-  event.frame = event.first_frame = event.now = log_.NextFrame();
-  log_.OnEvent(event);
+template <typename Kind>
+void SoftIwarpEvents::Emit(fabric::Side from, const Kind& what) {
+  const FrameRef frame = log_.NextFrame();
+  log_.OnEvent({&info_, from, frame, frame, frame, what});
 }
 
 void SoftIwarpEvents::OnSetup(const iwarp::MpaFrame& frame) {
   const bool request = frame.kind == iwarp::MpaFrame::Kind::kRequest;
-  Event event;
-  event.kind = EventKind::kSetup;
-  event.from = request ? 0 : 1;
-  event.setup = request ? SetupMessage::kRequest : frame.reject ? SetupMessage::kReject : SetupMessage::kReply;
-  event.private_data = frame.private_data;
-  if (frame.enhanced && frame.enhanced->ird != iwarp::kReadsNotNegotiated) event.reads_served = frame.enhanced->ird;
-  if (frame.enhanced && frame.enhanced->ord != iwarp::kReadsNotNegotiated) event.reads_issued = frame.enhanced->ord;
-  Emit(event);
+  fabric::Setup setup;
+  setup.message = request ? SetupMessage::kRequest : frame.reject ? SetupMessage::kReject : SetupMessage::kReply;
+  setup.private_data = frame.private_data;
+  if (frame.enhanced && frame.enhanced->ird != iwarp::kReadsNotNegotiated) setup.reads_served = frame.enhanced->ird;
+  if (frame.enhanced && frame.enhanced->ord != iwarp::kReadsNotNegotiated) setup.reads_issued = frame.enhanced->ord;
+  Emit(request ? 0 : 1, setup);
 }
 
 void SoftIwarpEvents::OnOpened() {
-  Event event;
-  event.kind = EventKind::kOpened;
-  event.from = 1;  // its reply opened the connection
-  Emit(event);
+  Emit(1, fabric::Opened{});  // the reply of side 1 opened the connection
 }
 
 void SoftIwarpEvents::OnSegment(fabric::Side from, const iwarp::DdpHeader& header, std::span<const Bytes> payload,
@@ -66,12 +59,6 @@ void SoftIwarpEvents::OnSegment(fabric::Side from, const iwarp::DdpHeader& heade
   rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
 }
 
-void SoftIwarpEvents::OnClosed(fabric::CloseReason reason, fabric::Side from) {
-  Event event;
-  event.kind = EventKind::kClosed;
-  event.close_reason = reason;
-  event.from = from;
-  Emit(event);
-}
+void SoftIwarpEvents::OnClosed(fabric::CloseReason reason, fabric::Side from) { Emit(from, fabric::Closed{reason}); }
 
 }  // namespace stag::replay

@@ -22,7 +22,8 @@ class SoftIwarpEvents {
   void OnClosed(fabric::CloseReason reason, fabric::Side from);
 
  private:
-  void Emit(fabric::Event& event);
+  template <typename Kind>
+  void Emit(fabric::Side from, const Kind& what);
 
   EventLog& log_;
   const fabric::ConnectionInfo& info_;

@@ -46,7 +46,7 @@ bool SendFrame(ByteStream& stream, const iwarp::MpaFrame& frame) {
 
 void ReportReject(EventLog& log, const SocketEnds& ends, const iwarp::MpaFrame& request, const iwarp::MpaFrame& reply) {
   fabric::ConnectionInfo info;
-  info.id = log.NextConnection();
+  log.OpenConnection(info);
   info.fabric = fabric::FabricKind::kIwarp;
   info.endpoint = {ends.local, ends.peer};
   info.roles_known = true;

@@ -3,50 +3,47 @@
 
 namespace stag::replay {
 
-using fabric::Event;
-using fabric::EventKind;
 using fabric::SetupMessage;
 
 namespace {
 
 // A whole RDMA Read or Write of `length` bytes at that place of the other side's memory.
-Event Operation(uint64_t length, uint32_t handle, uint64_t offset) {
-  Event event;
-  event.length = length;
-  event.handle = handle;
-  event.offset = offset;
-  event.first = event.last = true;
-  return event;
+template <typename Kind>
+Kind Operation(uint64_t length, uint32_t handle, uint64_t offset, Bytes bytes = {}) {
+  Kind packet;
+  packet.bytes = bytes;
+  packet.length = length;
+  packet.handle = handle;
+  packet.offset = offset;
+  packet.first = packet.last = true;
+  return packet;
 }
 
 }  // namespace
 
-void VerbsEvents::Emit(Event& event, EventKind kind, fabric::Side from) {
-  event.kind = kind;
-  event.from = from;
-  event.connection = &info_;
-  event.frame = event.first_frame = event.now = log_.NextFrame();
-  log_.OnEvent(event);
+template <typename Kind>
+void VerbsEvents::Emit(const Kind& what, fabric::Side from) {
+  const FrameRef frame = log_.NextFrame();
+  log_.OnEvent({&info_, from, frame, frame, frame, what});
 }
 
 void VerbsEvents::Setup(SetupMessage message, fabric::Side from, const VerbsSetup& setup, uint16_t reason) {
-  Event event;
-  event.setup = message;
-  event.private_data = setup.private_data;
-  event.private_data_fixed = !iwarp();  // InfiniBand's CM pads it
-  event.reject_reason = reason;
+  fabric::Setup what;
+  what.message = message;
+  what.private_data = setup.private_data;
+  what.private_data_fixed = !iwarp();  // InfiniBand's CM pads it
+  what.reject_reason = reason;
   if (message != SetupMessage::kReject) {
-    event.reads_served = setup.reads_served;
-    event.reads_issued = setup.reads_issued;
+    what.reads_served = setup.reads_served;
+    what.reads_issued = setup.reads_issued;
   }
-  Emit(event, EventKind::kSetup, from);
+  Emit(what, from);
 }
 
 void VerbsEvents::OnSetup(const VerbsSetup& request, const VerbsSetup& reply) {
   Setup(SetupMessage::kRequest, 0, request);
   Setup(SetupMessage::kReply, 1, reply);
-  Event event;
-  Emit(event, EventKind::kOpened, 1);
+  Emit(fabric::Opened{}, 1);
 }
 
 void VerbsEvents::OnRejected(const VerbsSetup& request, Bytes private_data, uint16_t reason) {
@@ -56,57 +53,50 @@ void VerbsEvents::OnRejected(const VerbsSetup& request, Bytes private_data, uint
 }
 
 void VerbsEvents::OnSend(std::span<const Bytes> pieces, std::optional<uint32_t> invalidate) {
-  Event event;
+  fabric::Send send;
   if (pieces.size() == 1) {
-    event.bytes = pieces[0];
+    send.bytes = pieces[0];
   } else {
     scratch_.clear();
     for (const Bytes piece : pieces) scratch_.insert(scratch_.end(), piece.begin(), piece.end());
-    event.bytes = scratch_;
+    send.bytes = scratch_;
   }
-  event.length = event.bytes.size();
-  event.invalidated = invalidate;
-  Emit(event, EventKind::kSend, own_);
+  send.length = send.bytes.size();
+  send.invalidated = invalidate;
+  Emit(send, own_);
 }
 
 void VerbsEvents::OnWrite(Bytes bytes, uint32_t handle, uint64_t offset) {
-  Event event = Operation(bytes.size(), handle, offset);
-  event.bytes = bytes;
-  Emit(event, EventKind::kWrite, own_);
+  Emit(Operation<fabric::Write>(bytes.size(), handle, offset, bytes), own_);
 }
 
 void VerbsEvents::OnReadRequest(uint64_t length, uint32_t handle, uint64_t offset) {
-  Event event = Operation(length, handle, offset);
-  Emit(event, EventKind::kReadRequest, own_);
+  Emit(Operation<fabric::ReadRequest>(length, handle, offset), own_);
 }
 
 void VerbsEvents::OnReadResponse(Bytes bytes, uint32_t handle, uint64_t offset) {
-  Event event = Operation(bytes.size(), handle, offset);
-  event.bytes = bytes;
-  Emit(event, EventKind::kReadResponse, peer());
+  Emit(Operation<fabric::ReadResponse>(bytes.size(), handle, offset, bytes), peer());
 }
 
 void VerbsEvents::OnReceived(Bytes message, std::optional<uint32_t> invalidated) {
-  Event event;
-  event.bytes = message;
-  event.length = message.size();
-  event.invalidated = invalidated;
-  Emit(event, EventKind::kSend, peer());
+  fabric::Send send;
+  send.bytes = message;
+  send.length = message.size();
+  send.invalidated = invalidated;
+  Emit(send, peer());
 }
 
 void VerbsEvents::OnNak(fabric::NakKind kind, uint32_t handle, uint64_t offset, uint64_t length) {
-  Event event;
-  event.nak = kind;
-  event.handle = handle;
-  event.offset = offset;
-  event.length = length;
-  Emit(event, EventKind::kNak, peer());
+  fabric::Nak nak;
+  nak.kind = kind;
+  nak.handle = handle;
+  nak.offset = offset;
+  nak.length = length;
+  Emit(nak, peer());
 }
 
 void VerbsEvents::OnClosed(fabric::CloseReason reason, bool by_peer) {
-  Event event;
-  event.close_reason = reason;
-  Emit(event, EventKind::kClosed, by_peer ? peer() : own_);
+  Emit(fabric::Closed{reason}, by_peer ? peer() : own_);
 }
 
 }  // namespace stag::replay

@@ -41,7 +41,8 @@ class VerbsEvents {
   fabric::Side peer() const { return static_cast<fabric::Side>(1 - own_); }
   bool iwarp() const { return info_.fabric == fabric::FabricKind::kIwarp; }
   void Setup(fabric::SetupMessage message, fabric::Side from, const VerbsSetup& setup, uint16_t reason = 0);
-  void Emit(fabric::Event& event, fabric::EventKind kind, fabric::Side from);
+  template <typename Kind>
+  void Emit(const Kind& what, fabric::Side from);
 
   EventLog& log_;
   const fabric::ConnectionInfo& info_;

@@ -198,7 +198,7 @@ Result<void> VerbsEndpoint::Finish() {
   if (answer_.event != RDMA_CM_EVENT_ESTABLISHED) {
     if (answer_.event == RDMA_CM_EVENT_REJECTED && options_.events) {
       DescribeConnection();
-      info_.id = options_.events->NextConnection();
+      options_.events->OpenConnection(info_);
       VerbsEvents(*options_.events, info_, true)
           .OnRejected(request, peer_private_data_, static_cast<uint16_t>(std::clamp(answer_.status, 0, 65535)));
     }
@@ -252,7 +252,7 @@ void VerbsEndpoint::DescribeConnection() {
 void VerbsEndpoint::Opened(const VerbsSetup& request, const VerbsSetup& reply) {
   DescribeConnection();
   if (!options_.events) return;
-  info_.id = options_.events->NextConnection();
+  options_.events->OpenConnection(info_);
   events_.emplace(*options_.events, info_, active_);
   events_->OnSetup(request, reply);
 }

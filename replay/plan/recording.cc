@@ -159,7 +159,7 @@ void Recorder::OnConnectionClosed(const session::Connection& connection, const f
   out.first_time_ns = connection.first_frame.time_ns;
   out.last_time_ns = connection.last_frame.time_ns;
   out.lossy = connection.lossy;
-  out.closed = event.close_reason != fabric::CloseReason::kEndOfCapture;
+  out.closed = event.closed().reason != fabric::CloseReason::kEndOfCapture;
   index_.erase(connection.info.id);
 }
 

@@ -41,16 +41,16 @@ class IwarpTrack final : public Track {
 
   void OnEvent(const Event& e) override {
     Handshake(e);
-    switch (e.kind) {
+    switch (e.kind()) {
       case EventKind::kSetup: return Setup(e);
       case EventKind::kOpened: return;
       case EventKind::kClosed: return Close(e);
       case EventKind::kSend: return Send(e);
-      case EventKind::kWrite: return Tagged(e, iwarp::Opcode::kWrite, e.handle, e.offset);
+      case EventKind::kWrite: return Tagged(e.from, e.rdma(), iwarp::Opcode::kWrite, e.rdma().handle, e.rdma().offset);
       case EventKind::kReadRequest: return ReadRequest(e);
       case EventKind::kReadResponse: return ReadResponse(e);
       case EventKind::kNak: return Terminate(e);
-      case EventKind::kGap: end_[e.from].next += static_cast<uint32_t>(std::max<uint64_t>(e.gap_size, 1)); return;
+      case EventKind::kGap: end_[e.from].next += static_cast<uint32_t>(std::max<uint64_t>(e.gap().size, 1)); return;
     }
   }
 
@@ -100,32 +100,34 @@ class IwarpTrack final : public Track {
     if (connected_) return;
     connected_ = true;
     Tcp(0, link::kTcpSyn);
-    if (e.kind == EventKind::kClosed && e.close_reason == fabric::CloseReason::kRejected) return;
+    if (e.kind() == EventKind::kClosed && e.closed().reason == fabric::CloseReason::kRejected) return;
     Tcp(1, link::kTcpSyn | link::kTcpAck);
     Tcp(0, link::kTcpAck);
   }
   void Setup(const Event& e) {
-    const bool request = e.setup == SetupMessage::kRequest;
-    if (!request && e.setup != SetupMessage::kReply && e.setup != SetupMessage::kReject) return;
+    const fabric::Setup& setup = e.setup();
+    const bool request = setup.message == SetupMessage::kRequest;
+    if (!request && setup.message != SetupMessage::kReply && setup.message != SetupMessage::kReject) return;
     iwarp::MpaFrame frame;
     frame.kind = request ? iwarp::MpaFrame::Kind::kRequest : iwarp::MpaFrame::Kind::kReply;
     frame.crc = true;
-    frame.reject = rejected_ = e.setup == SetupMessage::kReject;
-    frame.private_data = e.private_data;
-    if (e.reads_served || e.reads_issued) {
+    frame.reject = rejected_ = setup.message == SetupMessage::kReject;
+    frame.private_data = setup.private_data;
+    if (setup.reads_served || setup.reads_issued) {
       frame.revision = 2;
-      frame.enhanced = iwarp::EnhancedSetup{.ird = e.reads_served.value_or(iwarp::kReadsNotNegotiated),
-                                            .ord = e.reads_issued.value_or(iwarp::kReadsNotNegotiated)};
+      frame.enhanced = iwarp::EnhancedSetup{.ird = setup.reads_served.value_or(iwarp::kReadsNotNegotiated),
+                                            .ord = setup.reads_issued.value_or(iwarp::kReadsNotNegotiated)};
     }
     fpdu_.clear();
     iwarp::EncodeMpaFrame(frame, fpdu_);
     Stream(e.from, fpdu_);
   }
   void Close(const Event& e) {
-    const bool refused = e.close_reason == fabric::CloseReason::kRejected && !rejected_;
-    if (refused || e.close_reason == fabric::CloseReason::kReset)
+    const fabric::CloseReason reason = e.closed().reason;
+    const bool refused = reason == fabric::CloseReason::kRejected && !rejected_;
+    if (refused || reason == fabric::CloseReason::kReset)
       return Tcp(refused ? Side{1} : e.from, link::kTcpRst | link::kTcpAck);
-    if (e.close_reason != fabric::CloseReason::kDisconnect && !rejected_) return;
+    if (reason != fabric::CloseReason::kDisconnect && !rejected_) return;
     const auto other = Side(1 - e.from);
     Tcp(e.from, link::kTcpFin | link::kTcpAck);
     Tcp(other, link::kTcpFin | link::kTcpAck);
@@ -141,11 +143,11 @@ class IwarpTrack final : public Track {
     const size_t known = iwarp::kUlpduLengthSize + ulpdu_.size() - unknown;
     Stream(from, fpdu_, unknown == 0 ? 0 : fpdu_.size() - known);
   }
-  void Segments(const Event& e, const iwarp::DdpHeader& header) {
-    iwarp::ForEachSegment(header, e.length, kMaxUlpdu - header.size(),
+  void Segments(Side from, const fabric::Content& content, const iwarp::DdpHeader& header) {
+    iwarp::ForEachSegment(header, content.length, kMaxUlpdu - header.size(),
                           [&](const iwarp::DdpHeader& h, uint64_t at, size_t n) {
-                            const Part part = PartOf(e, at, n, scratch_);
-                            Ddp(e.from, h, part.data, part.unknown);
+                            const Part part = PartOf(content.bytes, at, n, scratch_);
+                            Ddp(from, h, part.data, part.unknown);
                           });
   }
   static iwarp::DdpHeader Untagged(iwarp::Opcode opcode, uint32_t queue, uint32_t sequence) {
@@ -159,33 +161,35 @@ class IwarpTrack final : public Track {
   void Send(const Event& e) {
     using enum iwarp::Opcode;
     End& end = end_[e.from];
-    const auto opcode = e.invalidated ? (e.solicited ? kSendSolicitedInvalidate : kSendInvalidate)
-                        : e.solicited ? kSendSolicited
-                                      : kSend;
+    const fabric::Send& send = e.send();
+    const auto opcode = send.invalidated ? (send.solicited ? kSendSolicitedInvalidate : kSendInvalidate)
+                        : send.solicited ? kSendSolicited
+                                         : kSend;
     iwarp::DdpHeader header = Untagged(opcode, iwarp::kSendQueue, ++end.sends);
-    header.invalidate_stag = e.invalidated.value_or(0);
+    header.invalidate_stag = send.invalidated.value_or(0);
     end.recent[end.sends % kRecent] = {e.frame.number, end.sends};
-    Segments(e, header);
+    Segments(e.from, send, header);
   }
-  void Tagged(const Event& e, iwarp::Opcode opcode, uint32_t stag, uint64_t offset) {
+  void Tagged(Side from, const fabric::RdmaPacket& packet, iwarp::Opcode opcode, uint32_t stag, uint64_t offset) {
     iwarp::DdpHeader header;
     header.tagged = true;
     header.opcode = opcode;
     header.stag = stag;
     header.offset = offset;
-    header.last = e.last;
-    Segments(e, header);
+    header.last = packet.last;
+    Segments(from, packet, header);
   }
 
   void ReadRequest(const Event& e) {
     End& end = end_[e.from];
+    const fabric::RdmaPacket& packet = e.rdma();
     Read read;
     read.sequence = ++end.read_requests;
     read.request = {.sink_stag = 0x1000 + read.sequence,
                     .sink_offset = 0,
-                    .length = static_cast<uint32_t>(e.length),
-                    .source_stag = e.handle,
-                    .source_offset = e.offset};
+                    .length = static_cast<uint32_t>(packet.length),
+                    .source_stag = packet.handle,
+                    .source_offset = packet.offset};
     scratch_.clear();
     iwarp::EncodeReadRequest(read.request, scratch_);
     Ddp(e.from, Untagged(iwarp::Opcode::kReadRequest, iwarp::kReadRequestQueue, read.sequence), scratch_);
@@ -197,37 +201,37 @@ class IwarpTrack final : public Track {
   void AnswerEmpty(Side reader) {
     std::vector<Read>& reads = end_[reader].reads;
     while (!reads.empty() && reads.front().request.length == 0) {
-      Event empty;
-      empty.from = Side(1 - reader);
+      fabric::ReadResponse empty;
       empty.last = true;
-      Tagged(empty, iwarp::Opcode::kReadResponse, reads.front().request.sink_stag, 0);
+      Tagged(Side(1 - reader), empty, iwarp::Opcode::kReadResponse, reads.front().request.sink_stag, 0);
       reads.erase(reads.begin());
     }
   }
   void ReadResponse(const Event& e) {
-    if (e.length == 0) return;
+    const fabric::RdmaPacket& packet = e.rdma();
+    if (packet.length == 0) return;
     std::vector<Read>& reads = end_[1 - e.from].reads;
     // The oldest: the same memory may be read again.
     const auto read = std::ranges::find_if(reads, [&](const Read& r) {
-      return r.request.source_stag == e.handle && r.request.source_offset + r.answered == e.offset &&
-             e.length <= r.request.length - r.answered;
+      return r.request.source_stag == packet.handle && r.request.source_offset + r.answered == packet.offset &&
+             packet.length <= r.request.length - r.answered;
     });
     if (read == reads.end()) return tape_.Leave();
-    Tagged(e, iwarp::Opcode::kReadResponse, read->request.sink_stag, read->answered);
-    read->answered += e.length;
-    if (!e.last) return;
+    Tagged(e.from, packet, iwarp::Opcode::kReadResponse, read->request.sink_stag, read->answered);
+    read->answered += packet.length;
+    if (!packet.last) return;
     reads.erase(read);
     AnswerEmpty(Side(1 - e.from));
   }
 
   // What the Terminate said; or, where an endpoint on hardware does not show that, what comes nearest (RFC 5040 section
   // 4.8, RFC 5041 section 8).
-  static void SetError(const Event& e, iwarp::Terminate& t) {
-    switch (e.nak) {
+  static void SetError(const fabric::Nak& nak, iwarp::Terminate& t) {
+    switch (nak.kind) {
       case fabric::NakKind::kTerminate:
-        t.layer = e.terminate_layer;
-        t.type = e.terminate_type;
-        t.code = e.terminate_code;
+        t.layer = nak.terminate_layer;
+        t.type = nak.terminate_type;
+        t.code = nak.terminate_code;
         return;
       case fabric::NakKind::kRnr: t.layer = 1, t.type = 2, t.code = 2; return;             // no buffer available
       case fabric::NakKind::kInvalidRequest: t.layer = 1, t.type = 2, t.code = 5; return;  // message too long
@@ -238,27 +242,29 @@ class IwarpTrack final : public Track {
   void Terminate(const Event& e) {
     const End& peer = end_[1 - e.from];
     iwarp::Terminate t;
-    SetError(e, t);
+    const fabric::Nak& nak = e.nak();
+    SetError(nak, t);
     const auto refuse = [&](const iwarp::DdpHeader& header, uint64_t payload) {
       t.ddp = header;
       t.segment_length = static_cast<uint16_t>(std::min<uint64_t>(header.size() + payload, 0xffff));
     };
     const auto read = std::ranges::find_if(peer.reads, [&](const Read& r) {
-      return r.request.source_stag == e.handle && r.request.source_offset == e.offset && r.request.length == e.length;
+      return r.request.source_stag == nak.handle && r.request.source_offset == nak.offset &&
+             r.request.length == nak.length;
     });
     const auto send = std::ranges::find_if(
-        peer.recent, [&](const RecentSend& s) { return s.frame != 0 && s.frame == e.refused.number; });
+        peer.recent, [&](const RecentSend& s) { return s.frame != 0 && s.frame == nak.refused.number; });
     if (read != peer.reads.end()) {
       refuse(Untagged(iwarp::Opcode::kReadRequest, iwarp::kReadRequestQueue, read->sequence), iwarp::kReadRequestSize);
       t.read_request = read->request;
     } else if (send != peer.recent.end()) {
       refuse(Untagged(iwarp::Opcode::kSend, iwarp::kSendQueue, send->sequence), 0);
-    } else if (e.handle != 0) {
+    } else if (nak.handle != 0) {
       iwarp::DdpHeader header;
       header.tagged = header.last = true;
-      header.stag = e.handle;
-      header.offset = e.offset;
-      refuse(header, e.length);
+      header.stag = nak.handle;
+      header.offset = nak.offset;
+      refuse(header, nak.length);
     }
     scratch_.clear();
     iwarp::EncodeTerminate(t, scratch_);

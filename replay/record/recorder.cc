@@ -30,7 +30,7 @@ void FrameRecorder::OnEvent(const fabric::Event& event) {
   if (!track)
     track = info.fabric == fabric::FabricKind::kIwarp ? MakeIwarpTrack(*tape_, info) : MakeRoceTrack(*tape_, info);
   track->OnEvent(event);
-  if (event.kind == fabric::EventKind::kClosed) tracks_.erase(info.id);
+  if (event.kind() == fabric::EventKind::kClosed) tracks_.erase(info.id);
 }
 
 void FrameRecorder::Finish() {

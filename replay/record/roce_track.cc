@@ -59,8 +59,8 @@ class RoceTrack final : public Track {
 
   void OnEvent(const Event& e) override {
     LearnNumbers(e);
-    Settle(e.kind == EventKind::kNak ? Side(1 - e.from) : Side{2});
-    switch (e.kind) {
+    Settle(e.kind() == EventKind::kNak ? Side(1 - e.from) : Side{2});
+    switch (e.kind()) {
       case EventKind::kSetup: return Setup(e);
       case EventKind::kOpened: return Ready();
       case EventKind::kClosed: return Close(e);
@@ -70,7 +70,7 @@ class RoceTrack final : public Track {
       case EventKind::kReadResponse: return ReadResponse(e);
       case EventKind::kNak: return Nak(e);
       case EventKind::kGap:
-        end_[e.from].psn = ib::PsnAdd(end_[e.from].psn, static_cast<uint32_t>(std::max<uint64_t>(e.gap_size, 1)));
+        end_[e.from].psn = ib::PsnAdd(end_[e.from].psn, static_cast<uint32_t>(std::max<uint64_t>(e.gap().size, 1)));
         return;
     }
   }
@@ -87,7 +87,7 @@ class RoceTrack final : public Track {
     uint32_t psn = 0, handle = 0;
     uint64_t offset = 0;
     // Endpoints on hardware do not know the frame, but which RDMA operation it was.
-    bool IsRefusedBy(const Event& nak) const {
+    bool IsRefusedBy(const fabric::Nak& nak) const {
       if (frame == 0) return false;
       return nak.handle != 0 ? nak.handle == handle && nak.offset == offset : nak.refused.number == frame;
     }
@@ -105,7 +105,7 @@ class RoceTrack final : public Track {
 
   // Queue pair numbers, as long as none was made up that frames have told: the passive side's may come with its reply.
   void LearnNumbers(const Event& e) {
-    const bool request = e.kind == EventKind::kSetup && e.setup == SetupMessage::kRequest;
+    const bool request = e.kind() == EventKind::kSetup && e.setup().message == SetupMessage::kRequest;
     for (const Side side : {Side{0}, Side{1}}) {
       End& end = end_[side];
       const uint32_t number = e.connection->endpoint[side].number & 0xffffff;
@@ -155,25 +155,26 @@ class RoceTrack final : public Track {
   }
 
   void Setup(const Event& e) {
-    switch (e.setup) {
+    const fabric::Setup& setup = e.setup();
+    switch (setup.message) {
       case SetupMessage::kRequest: return Cm(e.from, Request(e));
       case SetupMessage::kReply: return Cm(e.from, Reply(e));
       case SetupMessage::kReady: return Ready();
-      case SetupMessage::kReject: return Reject(e.from, e.reject_reason, e.private_data);
+      case SetupMessage::kReject: return Reject(e.from, setup.reject_reason, setup.private_data);
       case SetupMessage::kDisconnectRequest: return Disconnect(e.from);
       case SetupMessage::kDisconnectReply: return Cm(e.from, Message(CmKind::kDisconnectReply, e.from));
     }
   }
   void SetReads(const Event& e, CmMessage& m) const {
-    m.responder_resources = static_cast<uint8_t>(std::min<uint16_t>(e.reads_served.value_or(0), 255));
-    m.initiator_depth = static_cast<uint8_t>(std::min<uint16_t>(e.reads_issued.value_or(0), 255));
+    m.responder_resources = static_cast<uint8_t>(std::min<uint16_t>(e.setup().reads_served.value_or(0), 255));
+    m.initiator_depth = static_cast<uint8_t>(std::min<uint16_t>(e.setup().reads_issued.value_or(0), 255));
     m.rnr_retry_count = 7;
     m.qp = end_[e.from].qp;
     m.starting_psn = end_[1 - e.from].first_psn;
     m.ca_guid = 0x0200'00ff'fe00'0000 + e.from;
   }
   CmMessage Request(const Event& e) const {
-    CmMessage m = Message(CmKind::kRequest, e.from, e.private_data);
+    CmMessage m = Message(CmKind::kRequest, e.from, e.setup().private_data);
     SetReads(e, m);
     m.service_id = info_.service_id != 0 ? info_.service_id : ib::IpCmServiceId(info_.service_port);
     m.path_mtu = kMtu;
@@ -192,7 +193,7 @@ class RoceTrack final : public Track {
     return m;
   }
   CmMessage Reply(const Event& e) {
-    CmMessage m = Message(CmKind::kReply, e.from, e.private_data);
+    CmMessage m = Message(CmKind::kReply, e.from, e.setup().private_data);
     SetReads(e, m);
     replied_ = true;
     return m;
@@ -215,8 +216,8 @@ class RoceTrack final : public Track {
   }
   // Nothing on the wire says more of an end than DREQ and DREP.
   void Close(const Event& e) {
-    switch (e.close_reason) {
-      case fabric::CloseReason::kRejected: return Reject(1, e.reject_reason, {});
+    switch (e.closed().reason) {
+      case fabric::CloseReason::kRejected: return Reject(1, 0, {});
       case fabric::CloseReason::kDisconnect:
       case fabric::CloseReason::kReset: break;
       default: return;
@@ -226,66 +227,80 @@ class RoceTrack final : public Track {
     Cm(Side(1 - e.from), Message(CmKind::kDisconnectReply, Side(1 - e.from)));
   }
 
-  void Remember(const Event& e) {
+  void Remember(const Event& e, uint32_t handle = 0, uint64_t offset = 0) {
     End& end = end_[e.from];
-    end.recent[end.messages++ % kRecent] = {e.frame.number, end.psn, e.handle, e.offset};
+    end.recent[end.messages++ % kRecent] = {e.frame.number, end.psn, handle, offset};
   }
-  void Request(const Event& e, ib::MessageKind kind, const ib::Reth& reth) {
+  // `headers`: what its packets have beside their data and numbers.
+  void Request(const Event& e, ib::MessageKind kind, bool solicited, const ib::Transport& headers) {
     End& end = end_[e.from];
-    Remember(e);
-    const uint32_t count = ib::PacketCount(e.length, kMtu);
+    const fabric::Content& content = *e.content();
+    const uint32_t count = ib::PacketCount(content.length, kMtu);
     for (uint32_t k = 0; k < count; ++k) {
       const bool last = k + 1 == count;
       const uint64_t at = uint64_t{k} * kMtu;
-      const Part part = PartOf(e, at, static_cast<size_t>(std::min<uint64_t>(kMtu, e.length - at)), scratch_);
+      const Part part =
+          PartOf(content.bytes, at, static_cast<size_t>(std::min<uint64_t>(kMtu, content.length - at)), scratch_);
       ib::Transport t = Start(e.from, ib::OpcodeOf(kind, k == 0, last), end.psn);
       t.bth.ack_request = last;
-      t.bth.solicited = last && e.solicited;
-      t.reth = reth;
-      t.immediate = e.immediate.value_or(0);
-      t.invalidated = e.invalidated.value_or(0);
+      t.bth.solicited = last && solicited;
+      t.reth = headers.reth;
+      t.immediate = headers.immediate;
+      t.invalidated = headers.invalidated;
       t.data = part.data;
       Packet(e.from, t, part.unknown);
       end.psn = ib::PsnAdd(end.psn, 1);
     }
   }
   void Send(const Event& e) {
+    const fabric::Send& send = e.send();
+    ib::Transport headers;
+    headers.immediate = send.immediate.value_or(0);
+    headers.invalidated = send.invalidated.value_or(0);
+    Remember(e);
     Request(e,
-            e.invalidated ? ib::MessageKind::kSendInvalidate
-            : e.immediate ? ib::MessageKind::kSendImmediate
-                          : ib::MessageKind::kSend,
-            {});
+            send.invalidated ? ib::MessageKind::kSendInvalidate
+            : send.immediate ? ib::MessageKind::kSendImmediate
+                             : ib::MessageKind::kSend,
+            send.solicited, headers);
     end_[e.from].unacknowledged = true;
   }
   void Write(const Event& e) {
-    Request(e, e.immediate ? ib::MessageKind::kWriteImmediate : ib::MessageKind::kWrite,
-            {e.offset, e.handle, static_cast<uint32_t>(e.length)});
+    const fabric::RdmaPacket& packet = e.rdma();
+    ib::Transport headers;
+    headers.immediate = packet.immediate.value_or(0);
+    headers.reth = {packet.offset, packet.handle, static_cast<uint32_t>(packet.length)};
+    Remember(e, packet.handle, packet.offset);
+    Request(e, packet.immediate ? ib::MessageKind::kWriteImmediate : ib::MessageKind::kWrite, false, headers);
   }
 
   void ReadRequest(const Event& e) {
     End& end = end_[e.from];
-    Remember(e);
-    const auto length = static_cast<uint32_t>(e.length);
+    const fabric::RdmaPacket& packet = e.rdma();
+    Remember(e, packet.handle, packet.offset);
+    const auto length = static_cast<uint32_t>(packet.length);
     ib::Transport t = Start(e.from, ib::kReadRequest, end.psn);
     t.bth.ack_request = true;
-    t.reth = {e.offset, e.handle, length};
+    t.reth = {packet.offset, packet.handle, length};
     Packet(e.from, t);
-    const Read read{end.psn, e.handle, length, e.offset};
+    const Read read{end.psn, packet.handle, length, packet.offset};
     end.psn = ib::PsnAdd(end.psn, ib::PacketCount(length, kMtu));
     if (end.reads.size() == kMaxReads) end.reads.erase(end.reads.begin());
     end.reads.push_back(read);
   }
   void ReadResponse(const Event& e) {
+    const fabric::RdmaPacket& packet = e.rdma();
     End& reader = end_[1 - e.from];
     const auto read = std::ranges::find_if(reader.reads, [&](const Read& r) {
-      return r.handle == e.handle && r.offset + r.received == e.offset && e.length <= r.length - r.received;
+      return r.handle == packet.handle && r.offset + r.received == packet.offset &&
+             packet.length <= r.length - r.received;
     });
     if (read == reader.reads.end() || read->received - read->answered != reader.tail.size() ||
-        e.bytes.size() < e.length)
+        packet.bytes.size() < packet.length)
       return tape_.Leave();
-    read->received += e.length;
+    read->received += packet.length;
     if (read->length == 0) Response(e.from, *read, {});
-    for (Bytes rest = e.bytes; !rest.empty();) {
+    for (Bytes rest = packet.bytes; !rest.empty();) {
       const auto want = static_cast<size_t>(std::min<uint64_t>(kMtu, read->length - read->answered));
       const size_t take = std::min(rest.size(), want - reader.tail.size());
       Bytes data = rest.first(take);
@@ -316,8 +331,8 @@ class RoceTrack final : public Track {
     // By default what was sent last.
     uint32_t psn = end.messages > 0 ? end.recent[(end.messages - 1) % kRecent].psn : end.psn;
     for (const Operation& operation : end.recent)
-      if (operation.IsRefusedBy(e)) psn = operation.psn;
-    Acknowledge(requester, psn, SyndromeOf(e.nak), end.messages > 0 ? end.messages - 1 : 0);
+      if (operation.IsRefusedBy(e.nak())) psn = operation.psn;
+    Acknowledge(requester, psn, SyndromeOf(e.nak().kind), end.messages > 0 ? end.messages - 1 : 0);
   }
   void Acknowledge(Side requester, uint32_t psn, uint8_t syndrome, uint32_t messages) {
     const auto from = Side(1 - requester);

@@ -68,12 +68,12 @@ std::unique_ptr<Track> MakeRoceTrack(Tape& tape, const fabric::ConnectionInfo& i
 // or IPv4 addresses when such are mapped; LIDs become 169.254.x.y; who has none gets one of 192.0.2.0/24.
 std::array<link::Host, 2> HostsOf(const fabric::ConnectionInfo& info);
 
-// What is known of the bytes from `at` to `at` + `size` of an event, and zeros for the rest: `data` is of that size. A
-// view of the event or of `scratch`.
+// What is known of the bytes from `at` to `at` + `size` of an event with `bytes`, and zeros for the rest: `data` is of
+// that size. A view of the event or of `scratch`.
 struct Part {
   Bytes data;
   size_t unknown = 0;  // at the end of `data`
 };
-Part PartOf(const fabric::Event& event, uint64_t at, size_t size, std::vector<std::byte>& scratch);
+Part PartOf(Bytes bytes, uint64_t at, size_t size, std::vector<std::byte>& scratch);
 
 }  // namespace stag::replay

@@ -47,11 +47,16 @@ size_t EventBatch::Add(const Event& event, uint64_t number, Bytes frame, const F
   Copied& copied = events_[events_used_++];
   copied.number = number;
   copied.event = event;
-  const bool keep = memory.owner && Contains(frame, event.bytes);
-  copied.event.bytes = keep ? Keep(event.bytes, memory) : Copy(event.bytes);
-  copied.event.private_data = Copy(event.private_data);
   copied.connection = *event.connection;
-  return (keep ? 0 : event.bytes.size()) + event.private_data.size();
+  if (auto* setup = std::get_if<Setup>(&copied.event.what)) {
+    setup->private_data = Copy(setup->private_data);
+    return setup->private_data.size();
+  }
+  Content* content = copied.event.content();
+  if (!content || content->bytes.empty()) return 0;
+  const bool keep = memory.owner && Contains(frame, content->bytes);
+  content->bytes = keep ? Keep(content->bytes, memory) : Copy(content->bytes);
+  return keep ? 0 : content->bytes.size();
 }
 
 size_t EventBatch::Add(const Aside& aside, uint64_t number) {

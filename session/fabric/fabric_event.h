@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Event: what any RDMA fabric lets an observer learn about a connection. Captures (ib_tracker, iwarp_tracker), live
-// endpoints and the Wireshark plugin all produce these; session/rpcrdma consumes them and knows nothing of the fabric.
+// Event: what any RDMA fabric lets an observer learn about a connection: whose it is, when, and one of nine kinds.
+// Captures (ib_tracker, iwarp_tracker), live endpoints and the Wireshark plugin all produce these; session/rpcrdma
+// consumes them and knows nothing of the fabric.
 //
 // Order: the events of one connection come in the order in which the RDMA providers performed them (PSN or TCP sequence
 // order within a direction; link-level duplicates and retransmissions already removed), not necessarily in frame order.
@@ -13,6 +14,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "protocol/base/address.h"
 #include "protocol/base/bytes.h"
@@ -30,6 +35,7 @@ using Side = uint8_t;
 
 struct ConnectionInfo {
   ConnectionId id = 0;
+  uint32_t slot = 0;  // a small number of its own among the open connections, for tables (Slots)
   FabricKind fabric = FabricKind::kRoceV2;
   std::array<Endpoint, 2> endpoint;
   bool roles_known = false;
@@ -40,18 +46,8 @@ struct ConnectionInfo {
   std::array<bool, 2> rdma_hidden{};
 };
 
-enum class EventKind : uint8_t {
-  kSetup,         // a set-up or tear-down message: see `setup`, `private_data`
-  kOpened,        // data may flow: established by set-up messages, or first traffic of a connection joined mid-stream
-  kClosed,        // no more events for this connection: see `close_reason`
-  kSend,          // one whole RDMA Send (all packets): `bytes`, `length`, `invalidated`, `missing`
-  kWrite,         // (part of) an RDMA Write: `handle`, `offset`, `bytes`, `length`
-  kReadRequest,   // an RDMA Read Request: `handle`, `offset`, `length` name the memory that is read
-  kReadResponse,  // (part of) an RDMA Read Response: `handle`, `offset` name the memory that was read, `bytes`,
-                  // `length`
-  kNak,           // the receiver refused something: see `nak`; `from` is the side that sent the NAK or Terminate
-  kGap,           // packets of side `from` are missing from the capture
-};
+// In the order of the alternatives of Event::what.
+enum class EventKind : uint8_t { kSetup, kOpened, kClosed, kSend, kWrite, kReadRequest, kReadResponse, kNak, kGap };
 
 enum class SetupMessage : uint8_t { kRequest, kReply, kReady, kReject, kDisconnectRequest, kDisconnectReply };
 
@@ -76,39 +72,9 @@ enum class NakKind : uint8_t {
 // Why bytes of a Send or RDMA operation are not in `bytes`.
 enum class Missing : uint8_t { kNothing, kTruncatedByCapture, kLost };
 
-struct Event {
-  EventKind kind = EventKind::kGap;
-  const ConnectionInfo* connection = nullptr;  // never null in OnEvent
-  Side from = 0;                               // who sent it
-  FrameRef frame;                              // the frame that carried it; of several packets, the last
-  FrameRef first_frame;                        // the frame of its first packet
-  FrameRef now;  // the frame being processed: later than `frame` when packets were held back for reordering
-
-  // kSend, kWrite, kReadResponse, kSetup(private data is in `private_data`)
-  Bytes bytes;          // what was captured, from the start; for kSend a contiguous prefix
-  uint64_t length = 0;  // bytes on the wire (pad and CRC removed); for a kSend with missing == kLost: bytes known of
-  Missing missing = Missing::kNothing;  // bytes.size() < length, and why
-
-  // kSend
-  std::optional<uint32_t> invalidated;  // R_Key or STag of a Send with Invalidate
-  bool solicited = false;               // solicited event
-  std::optional<uint32_t> immediate;    // immediate data, host order
-
-  // kWrite, kReadRequest, kReadResponse
-  uint32_t handle = 0;  // R_Key or STag
-  uint64_t offset = 0;  // virtual address or tagged offset of bytes[0]
-  bool first = false;   // first packet of this RDMA operation
-  bool last = false;    // last packet of it
-
-  // kNak
-  NakKind nak = NakKind::kSequence;
-  uint8_t terminate_layer = 0, terminate_type = 0, terminate_code = 0;
-  // kNak: the frame that is refused, when known (number 0 otherwise), and for RDMA operations `handle`, `offset`,
-  // `length`.
-  FrameRef refused;
-
-  // kSetup
-  SetupMessage setup = SetupMessage::kRequest;
+// A set-up or tear-down message.
+struct Setup {
+  SetupMessage message = SetupMessage::kRequest;
   Bytes private_data;                   // consumer private data after any RDMA IP CM header or RFC 6581 prefix
   bool private_data_fixed = false;      // the field has a fixed size and is zero-padded (InfiniBand CM)
   bool private_data_truncated = false;  // cut by the capture
@@ -118,15 +84,92 @@ struct Event {
   bool after_records = false, within_record = false;
   uint32_t unanswered_records = 0;
   // kRequest, kReply: how many RDMA Reads of the peer its sender serves at once (CM Responder Resources, IRD of RFC
-  // 6581), and how many it issues at once (Initiator Depth, ORD). Nullopt: not said.
+  // 6581), and how many it issues at once (Initiator Depth, ORD). Nullopt: not stated.
   std::optional<uint16_t> reads_served, reads_issued;
-
-  // kClosed
-  CloseReason close_reason = CloseReason::kEndOfCapture;
-
-  // kGap: packets (InfiniBand) or bytes (TCP) missing; 0 when the number cannot be told
-  uint64_t gap_size = 0;
 };
+
+// Data may flow: established by set-up messages, or first traffic of a connection joined mid-stream.
+struct Opened {};
+
+// No more events for this connection.
+struct Closed {
+  CloseReason reason = CloseReason::kEndOfCapture;
+};
+
+// What was captured of a Send or of a packet of an RDMA operation.
+struct Content {
+  Bytes bytes;          // what was captured, from the start; for a Send a contiguous prefix
+  uint64_t length = 0;  // bytes on the wire (pad and CRC removed); for a Send with missing == kLost: bytes known of
+  Missing missing = Missing::kNothing;  // bytes.size() < length, and why
+};
+
+// One whole RDMA Send (all packets).
+struct Send : Content {
+  bool solicited = false;               // solicited event
+  std::optional<uint32_t> invalidated;  // R_Key or STag of a Send with Invalidate
+  std::optional<uint32_t> immediate;    // immediate data, host order
+};
+
+// One packet of an RDMA operation. A Read Request names the memory that is read by `handle`, `offset` and `length`, and
+// has no bytes.
+struct RdmaPacket : Content {
+  bool first = false;                 // first packet of this RDMA operation
+  bool last = false;                  // last packet of it
+  uint32_t handle = 0;                // R_Key or STag of the memory that is written or read
+  uint64_t offset = 0;                // virtual address or tagged offset of bytes[0]
+  std::optional<uint32_t> immediate;  // Write: immediate data, host order
+};
+struct Write : RdmaPacket {};
+struct ReadRequest : RdmaPacket {};
+struct ReadResponse : RdmaPacket {};
+
+// The receiver refused something; the event is from the side that sent the NAK or Terminate.
+struct Nak {
+  NakKind kind = NakKind::kSequence;
+  uint8_t terminate_layer = 0, terminate_type = 0, terminate_code = 0;
+  FrameRef refused;  // the frame that is refused, when known (number 0 otherwise)
+  // Of RDMA operations that are refused, when known.
+  uint32_t handle = 0;
+  uint64_t offset = 0, length = 0;
+};
+
+// Packets of the side that the event is from are missing from the capture.
+struct Gap {
+  uint64_t size = 0;  // packets (InfiniBand) or bytes (TCP) missing; 0 when the number cannot be told
+};
+
+// The head says who and when, `what` the rest.
+struct Event {
+  const ConnectionInfo* connection = nullptr;  // never null in OnEvent
+  Side from = 0;                               // who sent it
+  FrameRef frame;                              // the frame that carried it; of several packets, the last
+  FrameRef first_frame;                        // the frame of its first packet
+  FrameRef now;  // the frame being processed: later than `frame` when packets were held back for reordering
+  std::variant<Setup, Opened, Closed, Send, Write, ReadRequest, ReadResponse, Nak, Gap> what;
+
+  EventKind kind() const { return static_cast<EventKind>(what.index()); }
+  // Each only of its own kind; rdma() of the three kinds of RDMA packets.
+  const Setup& setup() const { return std::get<Setup>(what); }
+  const Closed& closed() const { return std::get<Closed>(what); }
+  const Send& send() const { return std::get<Send>(what); }
+  const Nak& nak() const { return std::get<Nak>(what); }
+  const Gap& gap() const { return std::get<Gap>(what); }
+  const RdmaPacket& rdma() const {
+    if (const auto* write = std::get_if<Write>(&what)) return *write;
+    if (const auto* response = std::get_if<ReadResponse>(&what)) return *response;
+    return std::get<ReadRequest>(what);
+  }
+  // Null: neither a Send nor an RDMA packet.
+  const Content* content() const {
+    if (const auto* a_send = std::get_if<Send>(&what)) return a_send;
+    if (kind() >= EventKind::kWrite && kind() <= EventKind::kReadResponse) return &rdma();
+    return nullptr;
+  }
+  Content* content() { return const_cast<Content*>(std::as_const(*this).content()); }
+};
+
+static_assert(
+    std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EventKind::kGap), decltype(Event::what)>, Gap>);
 
 // What a packet outside of the followed connections tells about a host that may have some.
 struct Aside {
@@ -141,6 +184,23 @@ struct Aside {
   Endpoint from, to;
   Bytes bytes;          // the captured payload; valid during Sink::OnAside
   uint64_t length = 0;  // of it on the wire
+};
+
+// Gives out ConnectionInfo::slot, for one producer of events. A slot is given back when its connection is closed and
+// then given out again, so that there are never more than there were open connections at one time.
+class Slots {
+ public:
+  uint32_t Take() {
+    if (free_.empty()) return next_++;
+    const uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  void Give(uint32_t slot) { free_.push_back(slot); }
+
+ private:
+  std::vector<uint32_t> free_;
+  uint32_t next_ = 0;
 };
 
 class Sink {

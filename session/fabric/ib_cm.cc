@@ -104,19 +104,17 @@ void IbCm::Add(const Key& key, const Entry& entry) {
 }
 
 void IbCm::EmitSetup(IbLink& link, SetupMessage what, Side from, const CmMessage& m, const Seen& seen) {
-  Event e;
-  e.from = from;
-  e.frame = e.first_frame = seen.frame;
-  e.setup = what;
-  e.private_data = m.private_data;
-  e.private_data_fixed = true;
-  e.private_data_truncated = m.private_data_truncated;
-  e.reject_reason = m.reject_reason;
+  Setup setup;
+  setup.message = what;
+  setup.private_data = m.private_data;
+  setup.private_data_fixed = true;
+  setup.private_data_truncated = m.private_data_truncated;
+  setup.reject_reason = m.reject_reason;
   if (what == SetupMessage::kRequest || what == SetupMessage::kReply) {
-    e.reads_served = m.responder_resources;
-    e.reads_issued = m.initiator_depth;
+    setup.reads_served = m.responder_resources;
+    setup.reads_issued = m.initiator_depth;
   }
-  link.connection.EmitSetup(e);
+  link.connection.EmitSetup(from, seen.frame, setup);
 }
 
 void IbCm::Close(ConnectionId id, CloseReason reason, const FrameRef& frame) {

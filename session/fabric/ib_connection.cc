@@ -84,33 +84,22 @@ void IbConnection::LearnMtu(uint64_t size) {
   }
 }
 
-void IbConnection::EmitSetup(Event& event) {
-  event.kind = EventKind::kSetup;
-  event.connection = &info;
-  last_frame_ = event.frame;
-  context_.Emit(event);
+void IbConnection::EmitSetup(Side from, const FrameRef& frame, const Setup& setup) {
+  last_frame_ = frame;
+  Emit(from, frame, frame, setup);
 }
 
 void IbConnection::Open(const FrameRef& frame) {
   if (opened_) return;
   opened_ = true;
   last_frame_ = frame;
-  Event e;
-  e.kind = EventKind::kOpened;
-  e.connection = &info;
-  e.frame = e.first_frame = frame;
-  context_.Emit(e);
+  Emit(0, frame, frame, Opened{});
 }
 
 void IbConnection::Close(CloseReason reason, const FrameRef& frame) {
   Flush();
   ReportMissingResponses();
-  Event e;
-  e.kind = EventKind::kClosed;
-  e.connection = &info;
-  e.frame = e.first_frame = frame;
-  e.close_reason = reason;
-  context_.Emit(e);
+  Emit(0, frame, frame, Closed{reason});
 }
 
 // Reads that nothing waited for: were there responses to later PSNs, then those that are missing were missed.
@@ -128,23 +117,15 @@ void IbConnection::ReportMissingResponses() {
   }
 }
 
-void IbConnection::Emit(Event& e, const RcPacket& p) {
-  e.connection = &info;
-  e.from = p.from;
-  e.frame = p.frame;
-  if (e.first_frame.number == 0) e.first_frame = p.frame;
-  context_.Emit(e);
+template <typename Kind>
+void IbConnection::Emit(Side from, const FrameRef& first, const FrameRef& frame, const Kind& what) {
+  Event event{&info, from, frame, first, {}, what};
+  context_.Emit(event);
 }
 
 void IbConnection::EmitGap(Side from, uint64_t size, const FrameRef& frame) {
   Open(frame);
-  Event e;
-  e.kind = EventKind::kGap;
-  e.connection = &info;
-  e.from = from;
-  e.frame = e.first_frame = frame;
-  e.gap_size = size;
-  context_.Emit(e);
+  Emit(from, frame, frame, Gap{size});
 }
 
 void IbConnection::Process(const RcPacket& p) {
@@ -231,18 +212,16 @@ void IbConnection::AppendSend(SideState& s, const RcPacket& p) {
 }
 
 void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
-  Event e;
-  e.kind = EventKind::kSend;
-  e.first_frame = s.send.first_frame;
-  e.bytes = s.send.active ? Bytes(s.send.bytes) : p.data;
-  e.length = s.send.length;
-  e.missing = s.send.missing;
-  if (!s.send.active && p.data.size() < p.data_length) e.missing = Missing::kTruncatedByCapture;
-  e.solicited = p.solicited;
-  if (p.info->immediate) e.immediate = p.immediate;
-  if (p.info->ieth) e.invalidated = p.invalidated;
+  Send send;
+  send.bytes = s.send.active ? Bytes(s.send.bytes) : p.data;
+  send.length = s.send.length;
+  send.missing = s.send.missing;
+  if (!s.send.active && p.data.size() < p.data_length) send.missing = Missing::kTruncatedByCapture;
+  send.solicited = p.solicited;
+  if (p.info->immediate) send.immediate = p.immediate;
+  if (p.info->ieth) send.invalidated = p.invalidated;
   s.send.active = false;
-  Emit(e, p);
+  Emit(p.from, s.send.first_frame, p.frame, send);
 }
 
 // Packets of a Send are missing: what came before them is all that can be told of it.
@@ -250,16 +229,12 @@ void IbConnection::AbandonSend(Side side) {
   SideState& s = side_[side];
   if (!s.send.active) return;
   s.send.active = false;
-  Event e;
-  e.kind = EventKind::kSend;
-  e.connection = &info;
-  e.from = side;
-  e.frame = e.first_frame = s.send.first_frame;
-  if (s.recent_next > 0) e.frame = s.recent[(s.recent_next - 1) % kRecent].frame;
-  e.bytes = s.send.bytes;
-  e.length = s.send.length;
-  e.missing = Missing::kLost;
-  context_.Emit(e);
+  Send send;
+  send.bytes = s.send.bytes;
+  send.length = s.send.length;
+  send.missing = Missing::kLost;
+  const FrameRef last = s.recent_next > 0 ? s.recent[(s.recent_next - 1) % kRecent].frame : s.send.first_frame;
+  Emit(side, s.send.first_frame, last, send);
 }
 
 // Packets of a Write are placed by their PSN, so that those behind a lost one still get their right addresses.
@@ -287,19 +262,17 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
     }
     write.after_gap = false;
   }
-  Event e;
-  e.kind = EventKind::kWrite;
-  e.first_frame = write.first_frame;
-  e.bytes = p.data;
-  e.length = p.data_length;
-  if (p.data.size() < p.data_length) e.missing = Missing::kTruncatedByCapture;
-  e.handle = write.handle;
-  e.offset = write.offset + at;
-  e.first = p.info->first;
-  e.last = p.info->last;
-  if (p.info->immediate) e.immediate = p.immediate;
+  Write part;
+  part.bytes = p.data;
+  part.length = p.data_length;
+  if (p.data.size() < p.data_length) part.missing = Missing::kTruncatedByCapture;
+  part.handle = write.handle;
+  part.offset = write.offset + at;
+  part.first = p.info->first;
+  part.last = p.info->last;
+  if (p.info->immediate) part.immediate = p.immediate;
   if (p.info->last) write.active = false;
-  Emit(e, p);
+  Emit(p.from, write.first_frame, p.frame, part);
 }
 
 void IbConnection::AddRead(const RcPacket& p, SideState& s, uint32_t count) {
@@ -333,13 +306,12 @@ void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
   }
   Remember(p, s, std::max(count, 1u));
   AddRead(p, s, count);
-  Event e;
-  e.kind = EventKind::kReadRequest;
-  e.handle = p.reth.key;
-  e.offset = p.reth.address;
-  e.length = p.reth.length;
-  e.first = e.last = true;
-  Emit(e, p);
+  ReadRequest request;
+  request.handle = p.reth.key;
+  request.offset = p.reth.address;
+  request.length = p.reth.length;
+  request.first = request.last = true;
+  Emit(p.from, p.frame, p.frame, request);
 }
 
 void IbConnection::ProcessReadResponse(const RcPacket& p) {
@@ -360,19 +332,18 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
     if (mtu_ == 0 && k > 0)
       at = p.info->last && p.data_length <= read.length ? read.length - p.data_length : read.length;
     if (read.Seen(k) || at > read.length || p.data_length > read.length - at) break;
-    Event e;
-    e.kind = EventKind::kReadResponse;
-    e.handle = read.handle;
-    e.offset = read.offset + at;
-    e.bytes = p.data;
-    e.length = p.data_length;
-    if (p.data.size() < p.data_length) e.missing = Missing::kTruncatedByCapture;
-    e.first = at == 0;
-    e.last = at + p.data_length == read.length;
+    ReadResponse part;
+    part.handle = read.handle;
+    part.offset = read.offset + at;
+    part.bytes = p.data;
+    part.length = p.data_length;
+    if (p.data.size() < p.data_length) part.missing = Missing::kTruncatedByCapture;
+    part.first = at == 0;
+    part.last = at + p.data_length == read.length;
     read.Mark(k);
-    if (read.count == 0 && e.last) read.count = k + 1;
+    if (read.count == 0 && part.last) read.count = k + 1;
     if (read.count != 0 && read.received == read.count) RemoveRead(s, i);
-    return Emit(e, p);
+    return Emit(p.from, p.frame, p.frame, part);
   }
   if (s.known) ++context_.stats().duplicates;  // else it answers a request from before the capture
 }
@@ -387,19 +358,18 @@ void IbConnection::ProcessNak(const RcPacket& p) {
   s.request_since_nak = false;
   s.nak_psn = p.psn;
   s.nak_syndrome = p.aeth.syndrome;
-  Event e;
-  e.kind = EventKind::kNak;
-  e.nak = KindOfNak(p.aeth.syndrome);
-  if (e.nak != NakKind::kSequence) {
+  Nak nak;
+  nak.kind = KindOfNak(p.aeth.syndrome);
+  if (nak.kind != NakKind::kSequence) {
     for (const Recent& r : s.recent) {
       if (r.frame.number == 0) continue;
       int32_t distance = PsnDistance(p.psn, r.psn);
       if (distance < 0 || distance >= static_cast<int32_t>(r.count)) continue;
-      e.refused = r.frame;
-      if (r.rdma) e.handle = r.handle, e.offset = r.offset, e.length = r.length;
+      nak.refused = r.frame;
+      if (r.rdma) nak.handle = r.handle, nak.offset = r.offset, nak.length = r.length;
     }
   }
-  Emit(e, p);
+  Emit(p.from, p.frame, p.frame, nak);
 }
 
 }  // namespace stag::fabric

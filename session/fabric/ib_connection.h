@@ -33,7 +33,7 @@ class IbConnection {
   // Could a request with this PSN be among the first of that side?
   bool MayBeginWith(Side requester, uint32_t psn) const;
 
-  void EmitSetup(Event& event);
+  void EmitSetup(Side from, const FrameRef& frame, const Setup& setup);
   void Open(const FrameRef& frame);
   bool opened() const { return opened_; }
 
@@ -148,7 +148,8 @@ class IbConnection {
   void LearnMtu(uint64_t size);
   void ReportMissingResponses();
   void EmitGap(Side from, uint64_t size, const FrameRef& frame);
-  void Emit(Event& event, const RcPacket& p);
+  template <typename Kind>
+  void Emit(Side from, const FrameRef& first, const FrameRef& frame, const Kind& what);
 
   TrackerContext& context_;
   HoldPool& pool_;

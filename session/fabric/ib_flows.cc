@@ -276,7 +276,7 @@ IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
   auto link = std::make_unique<IbLink>(context_, pool_);
   link->reserved = reserved ? kLinkCost : 0;
   link->connection.info = info;
-  link->connection.info.id = context_.NextConnection();
+  context_.OpenConnection(link->connection.info);
   IbLink& result = *link;
   links_.emplace(result.connection.info.id, std::move(link));
   if (silent_.size() > 2 * links_.size() + kMaxForgotten) {
@@ -335,6 +335,7 @@ void IbFlows::Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& 
 void IbFlows::Close(IbLink& link, CloseReason reason, const FrameRef& frame) {
   Feed(link);
   link.connection.Close(reason, frame);
+  context_.CloseConnection(link.connection.info);
   for (Flow* flow : link.flow) {
     if (flow == nullptr) continue;
     StopSearching(*flow);

@@ -34,36 +34,20 @@ IwarpConnection::IwarpConnection(IwarpShared& shared, const std::array<Endpoint,
 
 IwarpConnection::~IwarpConnection() = default;
 
-Event IwarpConnection::MakeEvent(EventKind kind, Direction from, FrameRef first, FrameRef last) const {
-  Event event;
-  event.kind = kind;
-  event.connection = &info_;
-  event.from = side(from);
-  event.frame = last;
-  event.first_frame = first;
-  return event;
-}
-
 void IwarpConnection::EmitOpened(Direction from, FrameRef frame) {
   if (opened_) return;
   opened_ = true;
-  Event event = MakeEvent(EventKind::kOpened, from, frame, frame);
-  context_.Emit(event);
+  Emit(from, frame, frame, Opened{});
 }
 
-void IwarpConnection::EmitGap(Direction from, uint64_t size, FrameRef frame) {
-  Event event = MakeEvent(EventKind::kGap, from, frame, frame);
-  event.gap_size = size;
-  context_.Emit(event);
-}
+void IwarpConnection::EmitGap(Direction from, uint64_t size, FrameRef frame) { Emit(from, frame, frame, Gap{size}); }
 
 void IwarpConnection::End(CloseReason why, Direction from, FrameRef frame) {
   if (done_) return;
   done_ = true;
   if (!followed_) return;
-  Event event = MakeEvent(EventKind::kClosed, from, frame, frame);
-  event.close_reason = why;
-  context_.Emit(event);
+  Emit(from, frame, frame, Closed{why});
+  context_.CloseConnection(info_);
 }
 
 bool IwarpConnection::HasPort(uint32_t port) const { return ends_[0].number == port || ends_[1].number == port; }
@@ -71,7 +55,7 @@ bool IwarpConnection::HasPort(uint32_t port) const { return ends_[0].number == p
 void IwarpConnection::Follow(Direction active, bool roles_known) {
   followed_ = true;
   active_ = active;
-  info_.id = context_.NextConnection();
+  context_.OpenConnection(info_);
   info_.fabric = FabricKind::kIwarp;
   info_.endpoint = {ends_[active], ends_[active ^ 1]};
   info_.roles_known = roles_known;
@@ -124,9 +108,9 @@ void IwarpConnection::OnReset(Direction from, FrameRef frame) {
   // Nobody listens: known to be about RDMA only by the port.
   if (refused && ends_[from].number == kNfsRdmaPort) {
     Follow(*syn_sender_, true);
-    Event event = MakeEvent(EventKind::kSetup, from, frame, frame);
-    event.setup = SetupMessage::kReject;
-    context_.Emit(event);
+    Setup setup;
+    setup.message = SetupMessage::kReject;
+    Emit(from, frame, frame, setup);
     End(CloseReason::kRejected, from, frame);
   }
   NotIwarp();

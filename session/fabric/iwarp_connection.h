@@ -89,7 +89,11 @@ class IwarpConnection {
 
   Half& peer(Direction d) { return half_[d ^ 1]; }
   Side side(Direction d) const { return static_cast<Side>(d ^ active_); }
-  Event MakeEvent(EventKind kind, Direction from, FrameRef first, FrameRef last) const;
+  template <typename Kind>
+  void Emit(Direction from, const FrameRef& first, const FrameRef& last, const Kind& what) {
+    Event event{&info_, side(from), last, first, {}, what};
+    context_.Emit(event);
+  }
 
   // Order (iwarp_connection.cc)
   bool IsQuiet() const;

@@ -23,25 +23,13 @@ Missing WhyShort(const DdpSegment& segment, Missing missing) {
 RdmapLayer::RdmapLayer(TrackerContext& context, const ConnectionInfo& info)
     : context_(context), info_(info), side_{SideState(context), SideState(context)} {}
 
-Event RdmapLayer::MakeEvent(EventKind kind, Side from, FrameRef first, FrameRef last) const {
-  Event event;
-  event.kind = kind;
-  event.connection = &info_;
-  event.from = from;
-  event.frame = last;
-  event.first_frame = first;
-  return event;
-}
-
 bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last) {
   DdpSegment segment;
   const ParseStatus status = iwarp::DecodeDdpSegment(captured, length, segment);
   if (status == ParseStatus::kTruncatedByCapture) {
     // Something was sent, nobody can say what. Bytes lost from the capture have been reported already.
     if (missing == Missing::kTruncatedByCapture) {
-      Event gap = MakeEvent(EventKind::kGap, from, first, last);
-      gap.gap_size = length;
-      context_.Emit(gap);
+      Emit(from, first, last, Gap{length});
     }
     OnLost(from);
     return true;
@@ -157,32 +145,32 @@ void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint6
                           FrameRef first, FrameRef last) {
   SideState& state = side_[from];
   state.recent_sends[header.sequence % state.recent_sends.size()] = {header.sequence, last};
-  Event event = MakeEvent(EventKind::kSend, from, first, last);
-  event.bytes = bytes;
-  event.length = length;
-  event.missing = missing;
-  event.solicited = iwarp::IsSolicited(header.opcode);
-  if (iwarp::IsInvalidate(header.opcode)) event.invalidated = header.invalidate_stag;
-  context_.Emit(event);
+  Send message;
+  message.bytes = bytes;
+  message.length = length;
+  message.missing = missing;
+  message.solicited = iwarp::IsSolicited(header.opcode);
+  if (iwarp::IsInvalidate(header.opcode)) message.invalidated = header.invalidate_stag;
+  Emit(from, first, last, message);
 }
 
 void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
   SideState& state = side_[from];
   const DdpHeader& header = segment.header;
   const bool continues = state.writing && state.write_stag == header.stag && state.write_next == header.offset;
-  Event event = MakeEvent(EventKind::kWrite, from, first, last);
-  event.handle = header.stag;
-  event.offset = header.offset;
-  event.bytes = segment.payload;
-  event.length = segment.payload_length;
-  event.missing = missing;
-  event.first = !continues && !state.write_unknown;
-  event.last = header.last;
+  Write part;
+  part.handle = header.stag;
+  part.offset = header.offset;
+  part.bytes = segment.payload;
+  part.length = segment.payload_length;
+  part.missing = missing;
+  part.first = !continues && !state.write_unknown;
+  part.last = header.last;
   state.write_unknown = false;
   state.writing = !header.last;
   state.write_stag = header.stag;
   state.write_next = header.offset + segment.payload_length;
-  context_.Emit(event);
+  Emit(from, first, last, part);
 }
 
 void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
@@ -190,20 +178,18 @@ void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing mis
   iwarp::ReadRequest request;
   const ParseStatus status = iwarp::DecodeReadRequest(segment.payload, segment.payload_length, request);
   if (status == ParseStatus::kTruncatedByCapture && missing == Missing::kTruncatedByCapture) {
-    Event gap = MakeEvent(EventKind::kGap, from, first, last);
-    gap.gap_size = segment.payload_length;
-    context_.Emit(gap);
+    Emit(from, first, last, Gap{segment.payload_length});
   }
   if (status != ParseStatus::kOk) return;
   if (state.reads.size() >= kMaxPendingReads) state.reads.DropFront(1);
   const PendingRead pending{request, segment.header.sequence, last};
   (void)state.reads.Append(std::span(&pending, 1));  // without it the response cannot be placed; it is left out then
-  Event event = MakeEvent(EventKind::kReadRequest, from, first, last);
-  event.handle = request.source_stag;
-  event.offset = request.source_offset;
-  event.length = request.length;
-  event.first = event.last = true;
-  context_.Emit(event);
+  ReadRequest wanted;
+  wanted.handle = request.source_stag;
+  wanted.offset = request.source_offset;
+  wanted.length = request.length;
+  wanted.first = wanted.last = true;
+  Emit(from, first, last, wanted);
 }
 
 void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
@@ -222,45 +208,45 @@ void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing mi
   // Responses come in the order of the requests: those before it have been answered, unseen.
   reads.DropFront(i + (header.last ? 1 : 0));
   if (read.request.length == 0) return;
-  Event event = MakeEvent(EventKind::kReadResponse, from, first, last);
-  event.handle = read.request.source_stag;
-  event.offset = read.request.source_offset + at;
-  event.bytes = segment.payload;
-  event.length = segment.payload_length;
-  event.missing = missing;
-  event.first = at == 0;
-  event.last = header.last;
-  context_.Emit(event);
+  ReadResponse part;
+  part.handle = read.request.source_stag;
+  part.offset = read.request.source_offset + at;
+  part.bytes = segment.payload;
+  part.length = segment.payload_length;
+  part.missing = missing;
+  part.first = at == 0;
+  part.last = header.last;
+  Emit(from, first, last, part);
 }
 
 void RdmapLayer::OnTerminate(Side from, const DdpSegment& segment, FrameRef first, FrameRef last) {
   iwarp::Terminate terminate;
   const ParseStatus status = iwarp::DecodeTerminate(segment.payload, segment.payload_length, terminate);
   if (status != ParseStatus::kOk && segment.payload.size() < 4) return;
-  Event event = MakeEvent(EventKind::kNak, from, first, last);
-  event.nak = NakKind::kTerminate;
-  event.terminate_layer = terminate.layer;
-  event.terminate_type = terminate.type;
-  event.terminate_code = terminate.code;
+  Nak nak;
+  nak.kind = NakKind::kTerminate;
+  nak.terminate_layer = terminate.layer;
+  nak.terminate_type = terminate.type;
+  nak.terminate_code = terminate.code;
   SideState& peer = side_[from ^ 1];
   if (terminate.ddp && terminate.ddp->tagged) {
     const uint16_t length = terminate.segment_length.value_or(0);
-    event.handle = terminate.ddp->stag;
-    event.offset = terminate.ddp->offset;
-    event.length = length > iwarp::kTaggedHeaderSize ? length - iwarp::kTaggedHeaderSize : 0;
+    nak.handle = terminate.ddp->stag;
+    nak.offset = terminate.ddp->offset;
+    nak.length = length > iwarp::kTaggedHeaderSize ? length - iwarp::kTaggedHeaderSize : 0;
   } else if (terminate.ddp && terminate.ddp->queue == iwarp::kReadRequestQueue) {
     for (const PendingRead& read : peer.reads.view())
-      if (read.sequence == terminate.ddp->sequence) event.refused = read.frame;
+      if (read.sequence == terminate.ddp->sequence) nak.refused = read.frame;
   } else if (terminate.ddp && terminate.ddp->queue == iwarp::kSendQueue) {
     const RecentSend& send = peer.recent_sends[terminate.ddp->sequence % peer.recent_sends.size()];
-    if (send.sequence == terminate.ddp->sequence) event.refused = send.frame;
+    if (send.sequence == terminate.ddp->sequence) nak.refused = send.frame;
   }
   if (terminate.read_request) {
-    event.handle = terminate.read_request->source_stag;
-    event.offset = terminate.read_request->source_offset;
-    event.length = terminate.read_request->length;
+    nak.handle = terminate.read_request->source_stag;
+    nak.offset = terminate.read_request->source_offset;
+    nak.length = terminate.read_request->length;
   }
-  context_.Emit(event);
+  Emit(from, first, last, nak);
 }
 
 }  // namespace stag::fabric

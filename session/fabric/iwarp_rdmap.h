@@ -65,7 +65,11 @@ class RdmapLayer {
     std::array<RecentSend, 16> recent_sends;
   };
 
-  Event MakeEvent(EventKind kind, Side from, FrameRef first, FrameRef last) const;
+  template <typename Kind>
+  void Emit(Side from, const FrameRef& first, const FrameRef& last, const Kind& what) {
+    Event event{&info_, from, last, first, {}, what};
+    context_.Emit(event);
+  }
   bool IsReadyToReceive(const iwarp::DdpSegment& segment) const;
   void OnSend(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
   void EmitSend(Side from, const iwarp::DdpHeader& header, Bytes bytes, uint64_t length, Missing missing,

@@ -101,21 +101,21 @@ void IwarpConnection::OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameR
   if (!followed_) Follow(request ? d : d ^ 1, true);
   Half& half = half_[d];
   half.base = half.tcp.next();
-  Event event = MakeEvent(EventKind::kSetup, d, first, last);
-  event.setup = request ? SetupMessage::kRequest : mpa.reject ? SetupMessage::kReject : SetupMessage::kReply;
-  event.private_data = mpa.private_data;
-  event.private_data_truncated = status == ParseStatus::kTruncatedByCapture;
+  Setup setup;
+  setup.message = request ? SetupMessage::kRequest : mpa.reject ? SetupMessage::kReject : SetupMessage::kReply;
+  setup.private_data = mpa.private_data;
+  setup.private_data_truncated = status == ParseStatus::kTruncatedByCapture;
   if (request && (half.records.active() || peer(d).records.active())) {
-    event.after_records = true;
-    event.within_record = half.records.within_record();
+    setup.after_records = true;
+    setup.within_record = half.records.within_record();
     if (!peer(d).records.lost())
-      event.unanswered_records = half.records.calls() - std::min(half.records.calls(), peer(d).records.replies());
+      setup.unanswered_records = half.records.calls() - std::min(half.records.calls(), peer(d).records.replies());
   }
   if (mpa.enhanced) {
-    if (mpa.enhanced->ird != iwarp::kReadsNotNegotiated) event.reads_served = mpa.enhanced->ird;
-    if (mpa.enhanced->ord != iwarp::kReadsNotNegotiated) event.reads_issued = mpa.enhanced->ord;
+    if (mpa.enhanced->ird != iwarp::kReadsNotNegotiated) setup.reads_served = mpa.enhanced->ird;
+    if (mpa.enhanced->ord != iwarp::kReadsNotNegotiated) setup.reads_issued = mpa.enhanced->ord;
   }
-  context_.Emit(event);
+  Emit(d, first, last, setup);
   if (request) {
     request_seen_ = true;
     request_markers_ = mpa.markers;

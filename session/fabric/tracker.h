@@ -15,7 +15,12 @@ class TrackerContext {
 
   const DecoderOptions& options() const { return options_; }
   DecoderStats& stats() { return stats_; }
-  ConnectionId NextConnection() { return ++last_connection_; }
+  // Names a new connection; CloseConnection when its kClosed was emitted.
+  void OpenConnection(ConnectionInfo& info) {
+    info.id = ++last_connection_;
+    info.slot = slots_.Take();
+  }
+  void CloseConnection(const ConnectionInfo& info) { slots_.Give(info.slot); }
 
   // The frame being processed; set by the Decoder before a tracker is called.
   void set_now(const FrameRef& now) { now_ = now; }
@@ -23,7 +28,7 @@ class TrackerContext {
 
   void Emit(Event& event) {
     event.now = now_;
-    if (event.kind == EventKind::kGap) ++stats_.gaps;
+    if (event.kind() == EventKind::kGap) ++stats_.gaps;
     sink_.OnEvent(event);
   }
 
@@ -43,6 +48,7 @@ class TrackerContext {
   Sink& sink_;
   DecoderStats stats_;
   ConnectionId last_connection_ = 0;
+  Slots slots_;
   FrameRef now_;
   uint64_t used_ = 0;
 };

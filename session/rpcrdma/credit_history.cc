@@ -111,22 +111,23 @@ void CreditHistory::OnRdma(const Connection& connection, const RdmaOperation& op
 
 void CreditHistory::OnNak(const Connection& connection, const fabric::Event& event) {
   History* history = Find(connection);
-  if (!history || (event.nak != fabric::NakKind::kRnr && event.nak != fabric::NakKind::kTerminate)) return;
+  const fabric::Nak& nak = event.nak();
+  if (!history || (nak.kind != fabric::NakKind::kRnr && nak.kind != fabric::NakKind::kTerminate)) return;
   // A Terminate comes in its stream's order: nothing before it is missing.
-  if (event.nak == fabric::NakKind::kTerminate) {
+  if (nak.kind == fabric::NakKind::kTerminate) {
     Heard(connection, *history, event.from);
     history->terminated = true;
   }
   const Sent* refused = nullptr;
   for (const Sent& sent : history->sent)
-    if (sent.frame != 0 && sent.from != event.from && sent.first_frame <= event.refused.number &&
-        event.refused.number <= sent.frame)
+    if (sent.frame != 0 && sent.from != event.from && sent.first_frame <= nak.refused.number &&
+        nak.refused.number <= sent.frame)
       refused = &sent;
   // A Call belongs to its sender's direction, a Reply to its receiver's.
   const Side requester = refused ? (refused->call ? refused->from : event.from) : connection.client;
   const bool by_responder = requester != event.from;
   CreditChange change = Change(connection, *history, requester,
-                               event.nak == fabric::NakKind::kRnr ? Event::kRnrNak : Event::kTerminate, event.frame);
+                               nak.kind == fabric::NakKind::kRnr ? Event::kRnrNak : Event::kTerminate, event.frame);
   change.from = event.from;
   if (refused) change.xid = refused->xid;
   if (by_responder) change.explained_by = history->direction[requester].overrun_frame;
@@ -171,7 +172,8 @@ void CreditHistory::OnConnectionClosed(const Connection& connection, const fabri
   Direction& forward = history->direction[client];
   if (!forward.active && !connection.lossy && (connection.setup_seen || !connection.opened)) forward.outstanding = 0;
   forward.active = true;
-  const bool by_peers = event.close_reason != CloseReason::kEndOfCapture && event.close_reason != CloseReason::kEvicted;
+  const bool by_peers =
+      event.closed().reason != CloseReason::kEndOfCapture && event.closed().reason != CloseReason::kEvicted;
   const bool waiting = std::ranges::any_of(history->direction, [](const Direction& d) { return d.outstanding > 0u; });
   for (const Side requester : {client, server}) {
     const Direction& direction = history->direction[requester];
@@ -179,7 +181,7 @@ void CreditHistory::OnConnectionClosed(const Connection& connection, const fabri
     CreditChange change = Change(connection, *history, requester, Event::kClosed, event.frame);
     change.from = event.from;
     change.outstanding = direction.outstanding;  // the Session has ended its Calls
-    change.close_reason = event.close_reason;
+    change.close_reason = event.closed().reason;
     change.lost = history->terminated || (by_peers && waiting);
     if (change.lost) change.explained_by = direction.overrun_frame;
     Tell(connection, *history, change);

@@ -404,9 +404,11 @@ void RebuildCall(Transaction& transaction) {
     call.present = false;
     return;
   }
-  if (call.header.proc == rpcrdma::kNomsg) TakePositionZero(call.read_chunks, call.segments, call);
+  if (call.header.proc == rpcrdma::kNomsg) {
+    TakePositionZero(call.read_chunks, call.segments, call);
+    call.rpc = rpc::DecodeCall(call.stream, call.stream_length);
+  }
   if (call.stream_length == 0) call.present = false;
-  if (!followed) call.rpc = rpc::DecodeCall(call.stream, call.stream_length);
   if (!call.present) return;
 
   if (call.form == CallForm::kMsgp && StreamComplete(call) && call.header.thresh > 0) RemoveMsgpPadding(transaction);
@@ -431,9 +433,9 @@ void RebuildReply(Transaction& transaction) {
     } else {
       TakeReplyChunk(transaction);
     }
+    transaction.reply.rpc = rpc::DecodeReply(reply.stream, reply.stream_length);
   }
   if (reply.stream_length == 0) reply.present = false;
-  transaction.reply.rpc = rpc::DecodeReply(reply.stream, reply.stream_length);
   if (!reply.present) return;
 
   if (read_list) {

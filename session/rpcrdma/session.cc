@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocol/base/check.h"
 #include "session/rpcrdma/rebuild.h"
 #include "session/rpcrdma/session_impl.h"
 
@@ -21,24 +22,15 @@ constexpr size_t kMaxRetiredSegments = 256;
 }  // namespace
 
 void Session::Impl::OnEvent(const Event& event) {
-  const ConnectionId id = event.connection->id;
-  if (!last || last->connection.info.id != id) {
-    std::unique_ptr<ConnectionState>& slot = connections[id];
-    if (!slot) {
-      slot = std::make_unique<ConnectionState>();
-      slot->connection.info.id = id;
-      slot->connection.first_frame = event.first_frame.number ? event.first_frame : event.frame;
-    }
-    last = slot.get();
-  }
-  ConnectionState& state = *last;
+  ConnectionState& state = Find(event);
   Connection& connection = state.connection;
-  connection.now = event.now;
+  connection.now = now = event.now;
   if (event.frame.number > connection.last_frame.number) connection.last_frame = event.frame;
 
-  if (state.early.waiting && event.kind != EventKind::kSend && --state.early.patience == 0) FlushEarly(state);
+  const EventKind kind = event.kind();
+  if (state.early.waiting && kind != EventKind::kSend && --state.early.patience == 0) FlushEarly(state);
 
-  switch (event.kind) {
+  switch (kind) {
     case EventKind::kSetup:
     case EventKind::kOpened: return OnSetup(state, event);
     case EventKind::kClosed: return Close(state, event);
@@ -53,6 +45,22 @@ void Session::Impl::OnEvent(const Event& event) {
   }
 }
 
+// Creates it with its first event.
+ConnectionState& Session::Impl::Find(const Event& event) {
+  const fabric::ConnectionInfo& info = *event.connection;
+  if (info.slot >= connections.size()) connections.resize(info.slot + 1);
+  std::unique_ptr<ConnectionState>& state = connections[info.slot];
+  if (!state) {
+    state = std::make_unique<ConnectionState>();
+    state->connection.info.id = info.id;
+    state->connection.info.slot = info.slot;
+    state->connection.first_frame = event.first_frame.number ? event.first_frame : event.frame;
+    ++open;
+  }
+  STAG_CHECK(state->connection.info.id == info.id);
+  return *state;
+}
+
 void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   connection.info = *event.connection;
@@ -63,28 +71,28 @@ void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
     connection.client_known = true;  // side 1 has the service port
     connection.client = 0;
   }
-  if (event.kind == EventKind::kOpened) {
+  if (event.kind() == EventKind::kOpened) {
     connection.opened = true;
     // Joined mid-stream: what came before is as good as lost, until the first Calls that were seen have ended.
     if (!connection.setup[0].seen && !connection.setup[1].seen) connection.disturbed = true;
   }
-  if (event.kind == EventKind::kSetup) {
+  if (const auto* stated = std::get_if<fabric::Setup>(&event.what)) {
     const bool carries_settings =
-        event.setup == fabric::SetupMessage::kRequest || event.setup == fabric::SetupMessage::kReply;
+        stated->message == fabric::SetupMessage::kRequest || stated->message == fabric::SetupMessage::kReply;
     if (carries_settings) {
       SetupData& setup = connection.setup[event.from];
       setup.seen = true;
-      setup.truncated = event.private_data_truncated;
+      setup.truncated = stated->private_data_truncated;
       setup.frame = event.frame;
-      setup.bytes.assign(event.private_data.begin(), event.private_data.end());
-      setup.fixed_size = event.private_data_fixed;
+      setup.bytes.assign(stated->private_data.begin(), stated->private_data.end());
+      setup.fixed_size = stated->private_data_fixed;
       setup.search = rpcrdma::FindPrivateData(setup.bytes);
-      setup.reads_served = event.reads_served;
-      setup.reads_issued = event.reads_issued;
+      setup.reads_served = stated->reads_served;
+      setup.reads_issued = stated->reads_issued;
       if (setup.has_data()) connection.proof = Proof::kRpcRdma;
-    } else if (event.setup == fabric::SetupMessage::kReject) {
+    } else if (stated->message == fabric::SetupMessage::kReject) {
       connection.rejected = true;
-      connection.reject_reason = event.reject_reason;
+      connection.reject_reason = stated->reject_reason;
     }
   }
   connection.setup_seen = connection.setup[0].seen && connection.setup[1].seen;
@@ -109,24 +117,25 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
 
 void Session::Impl::Close(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
-  if (event.close_reason == fabric::CloseReason::kEndOfCapture && state.early.waiting) {
+  const fabric::CloseReason reason = event.closed().reason;
+  if (reason == fabric::CloseReason::kEndOfCapture && state.early.waiting) {
     // Only counted: what nothing but the end of the capture shows is not given out.
     state.early.waiting = false;
     ++connection.replies_without_call;
     ++connection.counters[state.early.event.from].messages;
-    connection.counters[state.early.event.from].send_bytes += state.early.event.length;
+    connection.counters[state.early.event.from].send_bytes += state.early.event.send().length;
   }
   FlushEarly(state);
   while (TransactionEntry* entry = state.live.oldest())
     End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
   connection.closed = true;
-  connection.close_reason = event.close_reason;
+  connection.close_reason = reason;
   connection.close_frame = event.frame;
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
   while (TransactionEntry* entry = state.retired.oldest()) Forget(state, *entry);
-  last = nullptr;
-  connections.erase(connection.info.id);
+  --open;
+  connections[connection.info.slot].reset();
 }
 
 // --- The end of transactions
@@ -156,7 +165,7 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   if (state.retired.size() > kRetired) Forget(state, *state.retired.oldest());
   if (pool.retired() > kRetiredInAll) {
     TransactionEntry* oldest = pool.oldest_retired();
-    Forget(*connections.find(oldest->connection)->second, *oldest);
+    Forget(*connections[oldest->slot], *oldest);
   }
 }
 
@@ -168,14 +177,13 @@ void Session::Impl::Forget(ConnectionState& state, TransactionEntry& entry) {
 }
 
 void Session::Impl::MakeRoom(uint64_t bytes, const TransactionEntry* except) {
-  while (pool.used() + bytes + connections.size() * kConnectionCost > options.memory_limit) {
+  while (pool.used() + bytes + open * kConnectionCost > options.memory_limit) {
     TransactionEntry* oldest = pool.oldest();
     if (oldest == except && oldest) oldest = oldest->newer;
     if (!oldest) return;
-    const auto it = connections.find(oldest->connection);
-    if (it == connections.end()) return;
-    it->second->connection.now = last ? last->connection.now : it->second->connection.now;
-    End(*it->second, *oldest, Outcome::kEvicted);
+    ConnectionState& owner = *connections[oldest->slot];
+    owner.connection.now = now;
+    End(owner, *oldest, Outcome::kEvicted);
   }
 }
 
@@ -189,13 +197,10 @@ void Session::OnEvent(const fabric::Event& event) { impl_->OnEvent(event); }
 
 void Session::Finish() {
   // Decoder::Finish closes every connection; one that is still open was never closed by its producer.
-  while (!impl_->connections.empty()) {
-    ConnectionState& state = *impl_->connections.begin()->second;
-    fabric::Event event;
-    event.kind = EventKind::kClosed;
-    event.connection = &state.connection.info;
-    event.frame = event.now = state.connection.now;
-    impl_->OnEvent(event);
+  for (size_t slot = 0; slot < impl_->connections.size(); ++slot) {
+    if (!impl_->connections[slot]) continue;
+    const Connection& connection = impl_->connections[slot]->connection;
+    impl_->OnEvent({&connection.info, 0, connection.now, {}, connection.now, fabric::Closed{}});
   }
 }
 

@@ -49,7 +49,7 @@ struct RdmaOperation {
   // The transaction and segment whose memory it touches; null when no advertised segment holds its first byte.
   const Transaction* transaction = nullptr;
   const SegmentRecord* segment = nullptr;
-  uint64_t segment_offset = 0;  // of event->offset in the segment
+  uint64_t segment_offset = 0;  // of the packet's offset in the segment
   bool overrun = false;         // goes past the end of the segment
   bool retired = false;         // the transaction had ended before (its segment was looked up in a short history)
 };

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <unordered_map>
 #include <vector>
 
 #include "session/rpcrdma/multi_map.h"
@@ -64,6 +63,7 @@ struct Session::Impl {
   }
 
   void OnEvent(const fabric::Event& event);
+  ConnectionState& Find(const fabric::Event& event);
   void OnSetup(ConnectionState& state, const fabric::Event& event);
   void OnSend(ConnectionState& state, const fabric::Event& event);
   void OnRdma(ConnectionState& state, const fabric::Event& event);
@@ -84,6 +84,7 @@ struct Session::Impl {
 
   void CompleteCall(ConnectionState& state, TransactionEntry& entry);
   void TakeGrant(CreditState& credits, bool ends_call) const;
+  void TakeSend(Half& half) const;
   void TakeReply(TransactionEntry& entry, const fabric::Event& event);
   void TakeReadList(const rpcrdma::Header& header, const std::vector<ReadChunk>& chunks,
                     std::vector<SegmentRecord>& records) const;
@@ -91,7 +92,8 @@ struct Session::Impl {
   void Forget(ConnectionState& state, TransactionEntry& entry);
   void Register(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);
   void Unregister(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);
-  SegmentRef Lookup(ConnectionState& state, Side owner, const fabric::Event& event, bool& gave_up);
+  SegmentRef Lookup(ConnectionState& state, Side owner, fabric::EventKind kind, const fabric::RdmaPacket& packet,
+                    bool& gave_up);
   void Store(TransactionEntry& entry, SegmentRecord& record, uint64_t at, Bytes bytes);
   void MakeRoom(uint64_t bytes, const TransactionEntry* except);
 
@@ -99,8 +101,9 @@ struct Session::Impl {
   std::vector<Observer*> observers;
   SessionStats stats;
   TransactionPool pool;
-  std::unordered_map<ConnectionId, std::unique_ptr<ConnectionState>> connections;
-  ConnectionState* last = nullptr;
+  std::vector<std::unique_ptr<ConnectionState>> connections;  // by slot; null: none has it
+  size_t open = 0;                                            // of them
+  FrameRef now;                                               // of the event being processed
   Message message;
   uint64_t serial = 0;
 };

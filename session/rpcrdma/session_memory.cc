@@ -37,19 +37,20 @@ bool CanBe(EventKind kind, ListKind list) {
 }  // namespace
 
 // `gave_up`: too many segments have this handle for all to be looked at.
-SegmentRef Session::Impl::Lookup(ConnectionState& state, Side owner, const Event& event, bool& gave_up) {
+SegmentRef Session::Impl::Lookup(ConnectionState& state, Side owner, EventKind kind, const fabric::RdmaPacket& packet,
+                                 bool& gave_up) {
   if (state.last_hit.entry && state.last_hit_owner == owner && !state.last_hit.entry->retired) {
     const SegmentRecord& record = RecordsOf(state.last_hit)[state.last_hit.index];
     // Only while it is the newest under its handle: Register forgets last_hit.
-    if (Holds(record, event.handle, event.offset) && CanBe(event.kind, record.list)) return state.last_hit;
+    if (Holds(record, packet.handle, packet.offset) && CanBe(kind, record.list)) return state.last_hit;
   }
   SegmentRef fitting, other, retired;
   uint32_t looked_at = 0;
-  gave_up = state.memory[owner].Find(event.handle, [&](const SegmentRef& ref) {
+  gave_up = state.memory[owner].Find(packet.handle, [&](const SegmentRef& ref) {
     if (++looked_at > kMaxSearched) return true;
     const SegmentRecord& record = RecordsOf(ref)[ref.index];
-    if (!Holds(record, event.handle, event.offset)) return false;
-    SegmentRef& slot = ref.entry->retired ? retired : CanBe(event.kind, record.list) ? fitting : other;
+    if (!Holds(record, packet.handle, packet.offset)) return false;
+    SegmentRef& slot = ref.entry->retired ? retired : CanBe(kind, record.list) ? fitting : other;
     if (!slot.entry) slot = ref;
     return fitting.entry != nullptr;
   }) && !fitting.entry;
@@ -87,41 +88,43 @@ void Session::Impl::Store(TransactionEntry& entry, SegmentRecord& record, uint64
 
 void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
-  const bool response = event.kind == EventKind::kReadResponse;
+  const EventKind kind = event.kind();
+  const fabric::RdmaPacket& packet = event.rdma();
+  const bool response = kind == EventKind::kReadResponse;
   const Side owner = response ? event.from : Side(1 - event.from);
   SideCounters& counters = connection.counters[event.from];
-  if (event.kind == EventKind::kWrite) {
-    counters.write_operations += event.first;
-    counters.write_bytes += event.length;
-  } else if (event.kind == EventKind::kReadRequest) {
+  if (kind == EventKind::kWrite) {
+    counters.write_operations += packet.first;
+    counters.write_bytes += packet.length;
+  } else if (kind == EventKind::kReadRequest) {
     ++counters.read_operations;
-    counters.read_bytes += event.length;
+    counters.read_bytes += packet.length;
   }
 
   bool gave_up = false;
-  const SegmentRef ref = Lookup(state, owner, event, gave_up);
-  if (gave_up || (ref.entry && IsScattered(RecordsOf(ref)[ref.index])))
-    return OnGap(state, event);  // not kept account of: as good as lost
+  const SegmentRef ref = Lookup(state, owner, kind, packet, gave_up);
+  if (gave_up || (ref.entry && IsScattered(RecordsOf(ref)[ref.index])))  // not kept account of: as good as lost
+    return OnGap(state, {event.connection, event.from, event.frame, event.first_frame, event.now, fabric::Gap{}});
   RdmaOperation operation;
   operation.event = &event;
   if (ref.entry) {
     SegmentRecord& record = RecordsOf(ref)[ref.index];
-    const uint64_t at = event.offset - record.segment.offset;
-    const uint64_t length = std::min<uint64_t>(event.length, record.segment.length - at);
+    const uint64_t at = packet.offset - record.segment.offset;
+    const uint64_t length = std::min<uint64_t>(packet.length, record.segment.length - at);
     operation.transaction = ref.entry;
     operation.segment = &record;
     operation.segment_offset = at;
-    operation.overrun = event.length > length;
+    operation.overrun = packet.length > length;
     operation.retired = ref.entry->retired;
-    if (!ref.entry->retired && CanBe(event.kind, record.list)) {
+    if (!ref.entry->retired && CanBe(kind, record.list)) {
       if (record.first_frame.number == 0)
         record.first_frame = event.first_frame.number ? event.first_frame : event.frame;
       record.last_frame = event.frame;
-      if (event.kind == EventKind::kReadRequest) {
+      if (kind == EventKind::kReadRequest) {
         record.requested.Add(at, at + length);
       } else {
         record.moved.Add(at, at + length);
-        const Bytes bytes = event.bytes.first(static_cast<size_t>(std::min<uint64_t>(event.bytes.size(), length)));
+        const Bytes bytes = packet.bytes.first(static_cast<size_t>(std::min<uint64_t>(packet.bytes.size(), length)));
         const uint64_t before = record.captured.total();
         if (record.bytes_kept) {
           Store(*ref.entry, record, at, bytes);

@@ -18,7 +18,7 @@ constexpr uint32_t kEarlyReplyPatience = 4;
 
 // A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser
 // takes its end for the message's.
-uint64_t LostTail(const Event& event) { return event.missing == fabric::Missing::kLost ? uint64_t{1} << 32 : 0; }
+uint64_t LostTail(const fabric::Send& send) { return send.missing == fabric::Missing::kLost ? uint64_t{1} << 32 : 0; }
 
 }  // namespace
 
@@ -55,21 +55,22 @@ bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
   message.frame = event.frame;
   message.first_frame = event.first_frame;
   message.from = event.from;
-  message.bytes = event.bytes;
-  message.length = event.length;
-  message.missing = event.missing;
-  message.invalidated = event.invalidated;
+  const fabric::Send& send = event.send();
+  message.bytes = send.bytes;
+  message.length = send.length;
+  message.missing = send.missing;
+  message.invalidated = send.invalidated;
   message.role = Role::kUnknown;
   message.orphan = message.repeated = false;
   message.payload = {};
   message.payload_length = 0;
-  message.call = {};
-  message.reply = {};
+  if (message.call.words > 0) message.call = {};
+  if (message.reply.words > 0) message.reply = {};
   const Header& header = message.header;
-  rpcrdma::Decode(event.bytes, event.length + LostTail(event), message.header);
+  rpcrdma::Decode(send.bytes, send.length + LostTail(send), message.header);
   if (header.status == ParseStatus::kOk && header.has_lists()) {
-    message.payload = event.bytes.subspan(std::min<size_t>(header.length, event.bytes.size()));
-    message.payload_length = event.length - std::min<uint64_t>(header.length, event.length);
+    message.payload = send.bytes.subspan(std::min<size_t>(header.length, send.bytes.size()));
+    message.payload_length = send.length - std::min<uint64_t>(header.length, send.length);
   }
   if (state.connection.proof == Proof::kUnknown) {
     if (!IsProof(message) && !IsNamed(*event.connection)) return false;
@@ -77,7 +78,7 @@ bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
   }
   if (message.payload.size() >= 8) {
     const uint32_t type = LoadBe32(message.payload.data() + 4);
-    const uint64_t length = message.payload_length + LostTail(event);
+    const uint64_t length = message.payload_length + LostTail(send);
     if (type == rpc::kCall) message.call = rpc::DecodeCall(message.payload, length);
     if (type == rpc::kReply) message.reply = rpc::DecodeReply(message.payload, length);
   }
@@ -137,9 +138,9 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   ++stats.messages;
   SideCounters& counters = connection.counters[event.from];
   ++counters.messages;
-  counters.send_bytes += event.length;
-  if (event.invalidated) ++counters.send_with_invalidate;
-  if (event.missing != fabric::Missing::kNothing) ++connection.truncated_messages;
+  counters.send_bytes += message.length;
+  if (message.invalidated) ++counters.send_with_invalidate;
+  if (message.missing != fabric::Missing::kNothing) ++connection.truncated_messages;
 
   switch (message.role) {
     case Role::kCall: Call(state, event); break;
@@ -178,16 +179,13 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   pool.Charge(&entry, cost);
   state.live.Push(&entry);
   entry.connection = connection.info.id;
+  entry.slot = connection.info.slot;
   entry.serial = ++serial;
   entry.xid = header.xid;
   entry.requester = requester;
   entry.backward = connection.client_known && requester != connection.client;
   entry.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
-  entry.call.frame = event.frame;
-  entry.call.first_frame = event.first_frame;
-  entry.call.header = header;
-  entry.call.send_length = event.length;
-  entry.call.send_missing = event.missing != fabric::Missing::kNothing;
+  TakeSend(entry.call);
 
   GroupReadChunks(header.reads, entry.call.read_chunks);
   const bool reduced = !entry.call.read_chunks.empty() && entry.call.read_chunks.back().position > 0;
@@ -213,8 +211,9 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
 
   if (header.proc == rpcrdma::kMsg || header.proc == rpcrdma::kMsgp) {
     entry.call.stream.assign(message.payload.begin(), message.payload.end());
-    entry.call.stream_length = message.payload_length + LostTail(event);
-    entry.call.rpc = rpc::DecodeCall(entry.call.stream, entry.call.stream_length);
+    entry.call.stream_length = message.payload_length + LostTail(event.send());
+    entry.call.rpc = message.call.words > 0 ? rpc::OfCopy(message.call, message.payload, entry.call.stream)
+                                            : rpc::DecodeCall(entry.call.stream, entry.call.stream_length);
   }
   if (header.proc == rpcrdma::kMsg && header.status == ParseStatus::kOk && entry.call.stream_length > 0)
     FollowCall(entry);
@@ -232,6 +231,15 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (entry.read_missing == 0) CompleteCall(state, entry);
 
   if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
+}
+
+// What a transaction keeps of the Send of its Call or Reply.
+void Session::Impl::TakeSend(Half& half) const {
+  half.frame = message.frame;
+  half.first_frame = message.first_frame;
+  half.header = message.header;
+  half.send_length = message.length;
+  half.send_missing = message.missing != fabric::Missing::kNothing;
 }
 
 // The first records are those of the Read list, in list order.
@@ -265,12 +273,8 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   if (!found) return Orphan(state, event);
 
   TransactionEntry& entry = *found;
-  entry.reply.frame = event.frame;
-  entry.reply.first_frame = event.first_frame;
-  entry.reply.header = message.header;
-  entry.reply.send_length = event.length;
-  entry.reply.send_missing = event.missing != fabric::Missing::kNothing;
-  entry.reply.invalidated = event.invalidated;
+  TakeSend(entry.reply);
+  entry.reply.invalidated = message.invalidated;
   CompleteCall(state, entry);
   TakeReply(entry, event);
 
@@ -313,7 +317,10 @@ void Session::Impl::TakeReply(TransactionEntry& entry, const Event& event) {
   }
   if (header.proc != rpcrdma::kNomsg) {
     entry.reply.stream.assign(message.payload.begin(), message.payload.end());
-    entry.reply.stream_length = message.payload_length + LostTail(event);
+    entry.reply.stream_length = message.payload_length + LostTail(event.send());
+    if (header.status == ParseStatus::kOk)
+      entry.reply.rpc = message.reply.words > 0 ? rpc::OfCopy(message.reply, message.payload, entry.reply.stream)
+                                                : rpc::DecodeReply(entry.reply.stream, entry.reply.stream_length);
     pool.Charge(&entry, entry.reply.stream.size());
   }
   GroupReadChunks(header.reads, entry.reply.read_chunks);
@@ -352,16 +359,16 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
     early.xid = message.header.xid;
     early.patience = kEarlyReplyPatience;
     early.event = event;
-    early.bytes.assign(event.bytes.begin(), event.bytes.end());
-    early.event.bytes = early.bytes;
+    early.bytes.assign(message.bytes.begin(), message.bytes.end());
+    std::get<fabric::Send>(early.event.what).bytes = early.bytes;
     early.event.connection = &connection.info;
     // Counted again when it is taken up.
     --stats.messages;
     SideCounters& counters = connection.counters[event.from];
     --counters.messages;
-    counters.send_bytes -= event.length;
-    if (event.invalidated) --counters.send_with_invalidate;
-    if (event.missing != fabric::Missing::kNothing) --connection.truncated_messages;
+    counters.send_bytes -= message.length;
+    if (message.invalidated) --counters.send_with_invalidate;
+    if (message.missing != fabric::Missing::kNothing) --connection.truncated_messages;
     return;
   }
   message.orphan = true;

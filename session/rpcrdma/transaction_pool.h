@@ -14,6 +14,7 @@ namespace stag::session {
 
 // A Transaction and the Session's own bookkeeping of it.
 struct TransactionEntry : Transaction {
+  uint32_t slot = 0;                  // of its connection
   TransactionEntry* older = nullptr;  // over all connections
   TransactionEntry* newer = nullptr;
   TransactionEntry* previous = nullptr;  // on its connection

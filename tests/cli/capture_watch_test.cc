@@ -27,6 +27,12 @@ session::Connection ConnectionOne() {
   return connection;
 }
 
+fabric::Nak Refusal(fabric::NakKind kind) {
+  fabric::Nak nak;
+  nak.kind = kind;
+  return nak;
+}
+
 session::Transaction Took(int64_t ns) {
   session::Transaction transaction;
   transaction.xid = 0x1234;
@@ -59,18 +65,18 @@ TEST(CaptureWatch, Naks) {
   CaptureWatch watch({{Trigger::On::kRnr, 0}}, true, nullptr);
   const session::Connection connection = ConnectionOne();
   fabric::Event event;
-  event.nak = fabric::NakKind::kSequence;
+  event.what = Refusal(fabric::NakKind::kSequence);
   watch.OnNak(connection, event);
-  event.nak = fabric::NakKind::kRemoteAccess;
+  event.what = Refusal(fabric::NakKind::kRemoteAccess);
   watch.OnNak(connection, event);
   EXPECT_FALSE(watch.fired());
-  event.nak = fabric::NakKind::kRnr;
+  event.what = Refusal(fabric::NakKind::kRnr);
   watch.OnNak(connection, event);
   EXPECT_EQ(watch.fired(), "NAK: receiver not ready on connection 1");
   CaptureWatch errors({{Trigger::On::kError, 0}}, true, nullptr);
   errors.OnNak(connection, event);
   EXPECT_FALSE(errors.fired());
-  event.nak = fabric::NakKind::kRemoteAccess;
+  event.what = Refusal(fabric::NakKind::kRemoteAccess);
   errors.OnNak(connection, event);
   EXPECT_EQ(errors.fired(), "NAK: remote access error on connection 1");
 }

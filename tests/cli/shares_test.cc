@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/event_fields.h"
+
 namespace stag::cli {
 namespace {
 
@@ -32,10 +34,10 @@ class NotingShare final : public ShareOf<Note>, public session::Observer {
   NotingShare(size_t index, std::vector<Note>& all, int spin) : index_(index), all_(all), spin_(spin) {}
   std::vector<session::Observer*> Observers() override { return {this}; }
   void OnGap(const session::Connection& connection, const Event& event) override {
-    if (spin_ > 0 && event.gap_size % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(spin_));
+    if (spin_ > 0 && event.gap().size % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(spin_));
     EXPECT_EQ(clock().frame, event.now.number);
     EXPECT_EQ(clock().first_time_ns, 17);
-    Add() = {event.gap_size, connection.info.id, index_, std::this_thread::get_id()};
+    Add() = {event.gap().size, connection.info.id, index_, std::this_thread::get_id()};
   }
   void OnAside(const fabric::Aside& aside) override { Add() = {aside.length, 0, index_, std::this_thread::get_id()}; }
   void OnConnectionClosed(const session::Connection& connection, const Event&) override {
@@ -67,17 +69,17 @@ struct Rig {
   // Connection `id` is between hosts `a` and `b`.
   void Tell(EventKind kind, fabric::ConnectionId id, int a, int b) {
     ConnectionInfo info;
-    info.id = id;
+    info.id = info.slot = id;
     for (const size_t side : {0u, 1u}) {
       info.endpoint[side].address.kind = Address::Kind::kIpv4;
       info.endpoint[side].address.bytes[3] = static_cast<std::byte>(side == 0 ? a : b);
       info.endpoint[side].number = id;
     }
-    Event event;
-    event.kind = kind;
+    stag::test::EventFields fields;
+    fields.gap_size = ++frame;
+    Event event = stag::test::EventOf(kind, fields);
     event.connection = &info;
-    event.frame.number = event.first_frame.number = event.now.number = ++frame;
-    event.gap_size = frame;
+    event.frame.number = event.first_frame.number = event.now.number = frame;
     sink->OnEvent(event);
   }
 
@@ -144,9 +146,9 @@ TEST(Shares, FramesAreNotCopied) {
     std::vector<session::Observer*> Observers() override { return {this}; }
     void OnRdma(const session::Connection&, const session::RdmaOperation& operation) override {
       std::this_thread::sleep_for(std::chrono::microseconds(1));
-      at.insert(operation.event->bytes.data());
-      for (const std::byte each : operation.event->bytes)
-        right += each == static_cast<std::byte>(operation.event->offset) ? 1 : 0;
+      const fabric::RdmaPacket& packet = operation.event->rdma();
+      at.insert(packet.bytes.data());
+      for (const std::byte each : packet.bytes) right += each == static_cast<std::byte>(packet.offset) ? 1 : 0;
     }
     std::set<const std::byte*> at;
     uint64_t right = 0;
@@ -173,16 +175,14 @@ TEST(Shares, FramesAreNotCopied) {
       frame.bytes = {free->get(), kFrame};
       sink.OnFrame(frame, memory);
       ConnectionInfo info;
-      info.id = 1 + i % 2;
+      info.id = info.slot = 1 + i % 2;
       info.endpoint[0].address.kind = info.endpoint[1].address.kind = Address::Kind::kIpv4;
       info.endpoint[0].address.bytes[3] = static_cast<std::byte>(info.id);
-      Event event;
-      event.kind = EventKind::kWrite;
-      event.connection = &info;
-      event.offset = i % 256;
-      event.bytes = frame.bytes.subspan(1);
-      event.length = event.bytes.size();
-      sink.OnEvent(event);
+      fabric::Write write;
+      write.offset = i % 256;
+      write.bytes = frame.bytes.subspan(1);
+      write.length = write.bytes.size();
+      sink.OnEvent({&info, 0, {}, {}, {}, write});
     }
     sink.Finish();
   }

@@ -13,6 +13,7 @@
 #include "conformance/engine/engine.h"
 #include "conformance/report/documents.h"
 #include "protocol/base/cursor.h"
+#include "tests/support/event_fields.h"
 
 namespace {
 
@@ -78,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   info[0].service_port = 20049;
   info[0].roles_known = true;
   info[1].id = 2;
+  info[1].slot = 1;
   Cursor cursor(std::as_bytes(std::span(data, size)).subspan(1));
   uint64_t frame = 0;
   while (cursor.remaining() > 0) {
@@ -85,27 +87,29 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const uint8_t length = cursor.U8();
     using enum fabric::EventKind;
     constexpr fabric::EventKind kKinds[] = {kSend, kWrite, kReadRequest, kReadResponse, kGap, kSetup, kClosed, kNak};
-    fabric::Event event;
-    event.kind = kKinds[what & 7];
+    const fabric::EventKind kind = kKinds[what & 7];
+    ++frame;
+    test::EventFields f;
+    if (kind != kSend && kind != kSetup) {
+      f.handle = f.nak.handle = cursor.U32();
+      f.offset = f.nak.offset = cursor.U32();
+    }
+    f.bytes = f.private_data = cursor.Take(std::min<size_t>(length, cursor.remaining()));
+    f.length = f.nak.length = length;
+    if (f.bytes.size() < length || (what & 0x40)) {
+      f.bytes = f.bytes.first(f.bytes.size() / 2);
+      f.missing = fabric::Missing::kTruncatedByCapture;
+    }
+    if (what & 0x20) f.invalidated = length;
+    f.first = f.last = true;
+    f.setup.message = static_cast<fabric::SetupMessage>(length % 6);
+    f.nak.kind = static_cast<fabric::NakKind>(length % 6);
+    f.nak.refused.number = frame > 1 ? frame - 1 - length % 3 % frame : 0;
+    f.close_reason = static_cast<fabric::CloseReason>(length % 6);
+    fabric::Event event = test::EventOf(kind, f);
     event.from = what >> 3 & 1;
     event.connection = &info[what >> 4 & 1];
-    event.frame = event.first_frame = event.now = {++frame, 0};
-    if (event.kind != kSend && event.kind != kSetup) {
-      event.handle = cursor.U32();
-      event.offset = cursor.U32();
-    }
-    event.bytes = event.private_data = cursor.Take(std::min<size_t>(length, cursor.remaining()));
-    event.length = length;
-    if (event.bytes.size() < length || (what & 0x40)) {
-      event.bytes = event.bytes.first(event.bytes.size() / 2);
-      event.missing = fabric::Missing::kTruncatedByCapture;
-    }
-    if (what & 0x20) event.invalidated = length;
-    event.first = event.last = true;
-    event.setup = static_cast<fabric::SetupMessage>(length % 6);
-    event.nak = static_cast<fabric::NakKind>(length % 6);
-    event.refused.number = frame > 1 ? frame - 1 - length % 3 % frame : 0;
-    event.close_reason = static_cast<fabric::CloseReason>(length % 6);
+    event.frame = event.first_frame = event.now = {frame, 0};
     session.OnEvent(event);
   }
   session.Finish();

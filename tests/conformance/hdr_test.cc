@@ -159,13 +159,11 @@ TEST(Frame, Frame002ChangeOfFraming) {
   for (const Case& k : {Case{false, false, 0, {}}, Case{true, false, 0, {}}, Case{true, true, 0, {"FRAME-002"}},
                         Case{true, false, 2, {"FRAME-002"}}}) {
     Checker c;
-    fabric::Event event;
-    event.kind = fabric::EventKind::kSetup;
-    event.connection = &c.script.info();
-    event.after_records = k.after;
-    event.within_record = k.within;
-    event.unanswered_records = k.unanswered;
-    c.session.OnEvent(event);
+    fabric::Setup setup;
+    setup.after_records = k.after;
+    setup.within_record = k.within;
+    setup.unanswered_records = k.unanswered;
+    c.session.OnEvent({&c.script.info(), 0, {}, {}, {}, setup});
     EXPECT_EQ(c.Ids(), k.found);
   }
 }

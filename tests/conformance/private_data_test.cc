@@ -15,13 +15,10 @@ Id AfterRequest(const Buffer& bytes, bool fixed, bool notes = false) {
   info.id = 1;
   info.roles_known = true;
   info.service_port = rpcrdma::kServicePort;
-  fabric::Event event;
-  event.kind = fabric::EventKind::kSetup;
-  event.connection = &info;
-  event.frame = event.now = {1, 0};
-  event.private_data = bytes;
-  event.private_data_fixed = fixed;
-  c.session.OnEvent(event);
+  fabric::Setup setup;
+  setup.private_data = bytes;
+  setup.private_data_fixed = fixed;
+  c.session.OnEvent({&info, 0, {1, 0}, {}, {1, 0}, setup});
   return c.Ids(notes);
 }
 

@@ -206,16 +206,11 @@ TEST(Rdlist, Rdlist008RefusedRead) {
     Greet(c);
     c.script.Send(kClient, WithReads(Msg(5), {{kAt, 7, 1000}}), WriteCall(5, 1000));
     c.script.ReadRequest(kServer, 7, 0x1000, inside ? 1000 : 2000);
-    fabric::ConnectionInfo info;
-    info.id = 1;
-    fabric::Event nak;
-    nak.kind = fabric::EventKind::kNak;
-    nak.connection = &info;
-    nak.from = kClient;
-    nak.nak = fabric::NakKind::kRemoteAccess;
+    fabric::Nak nak;
+    nak.kind = fabric::NakKind::kRemoteAccess;
     nak.refused.number = c.script.frame();
-    nak.frame = nak.now = {c.script.frame() + 1, 0};
-    c.session.OnEvent(nak);
+    const FrameRef now{c.script.frame() + 1, 0};
+    c.session.OnEvent({&c.script.info(), kClient, now, {}, now, nak});
     ASSERT_EQ(c.Ids(), inside ? Id{"RDLIST-008"} : Id{});
     if (inside) {
       EXPECT_TRUE(c.findings.all[0].client_to_server);

@@ -11,6 +11,7 @@
 
 #include "protocol/base/cursor.h"
 #include "replay/endpoint/soft_iwarp_endpoint.h"
+#include "tests/support/event_fields.h"
 
 namespace stag::replay {
 namespace {
@@ -78,9 +79,10 @@ struct Listener final : fabric::Sink {
     Require(!closed && e.connection && e.from < 2 && e.frame.number <= e.now.number);
     Require(e.now.number == frames || e.now.number == frames + 1);
     frames = e.now.number;
-    Require(e.bytes.size() <= e.length || e.kind == fabric::EventKind::kSetup);
-    for (const std::byte b : e.bytes) sum = sum + std::to_integer<uint64_t>(b);
-    closed = e.kind == fabric::EventKind::kClosed;
+    const auto f = stag::test::FieldsOf(e);
+    Require(f.bytes.size() <= f.length || e.kind() == fabric::EventKind::kSetup);
+    for (const std::byte b : f.bytes) sum = sum + std::to_integer<uint64_t>(b);
+    closed = e.kind() == fabric::EventKind::kClosed;
   }
   bool closed = false;
   uint64_t frames = 0;

@@ -8,6 +8,7 @@
 
 #include "protocol/base/cursor.h"
 #include "session/fabric/iwarp_tracker.h"
+#include "tests/support/event_fields.h"
 
 namespace {
 
@@ -22,14 +23,15 @@ struct Check : Sink {
   std::array<bool, 4096> closed{};
   void OnEvent(const Event& e) override {
     Require(e.connection && e.connection->id != 0 && e.from < 2);
-    Require(e.bytes.size() <= e.length || e.kind == EventKind::kSetup);
-    Require(e.missing == Missing::kNothing || e.bytes.size() < e.length || e.kind == EventKind::kSend);
+    const auto f = stag::test::FieldsOf(e);
+    Require(f.bytes.size() <= f.length || e.kind() == EventKind::kSetup);
+    Require(f.missing == Missing::kNothing || f.bytes.size() < f.length || e.kind() == EventKind::kSend);
     Require(e.frame.number <= e.now.number && e.first_frame.number <= e.now.number);
-    for (const std::byte b : e.bytes) sum += std::to_integer<uint64_t>(b);  // every byte must be readable
-    for (const std::byte b : e.private_data) sum += std::to_integer<uint64_t>(b);
+    for (const std::byte b : f.bytes) sum += std::to_integer<uint64_t>(b);  // every byte must be readable
+    for (const std::byte b : f.private_data) sum += std::to_integer<uint64_t>(b);
     bool& over = closed[e.connection->id % closed.size()];
     Require(!over || e.connection->id >= closed.size());
-    over = e.kind == EventKind::kClosed;
+    over = e.kind() == EventKind::kClosed;
   }
   uint64_t sum = 0;
 };
@@ -66,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (off == 0) next[connection][from] += static_cast<uint32_t>(p.wire_length) + (p.tcp_flags & 3 ? 1 : 0);
     ++frame.ref.number;
     context.set_now(frame.ref);
-    tracker.OnPacket(p, frame);
+    tracker.OnPacket(p, frame.ref);
     Require(context.used() <= options.memory_limit);
   }
   tracker.Finish();

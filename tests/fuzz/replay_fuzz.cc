@@ -76,14 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       replies.push_back({bytes, what == 3});
       continue;
     }
-    fabric::Event event;
-    event.kind = fabric::EventKind::kSend;
-    event.from = what;
-    event.connection = &info;
-    event.frame = event.first_frame = event.now = {++frame, 0};
-    event.bytes = bytes;
-    event.length = bytes.size();
-    session.OnEvent(event);
+    const FrameRef now{++frame, 0};
+    session.OnEvent({&info, what, now, now, now, fabric::Send{{bytes, bytes.size()}, false, {}, {}}});
   }
   session.Finish();
   const auto recording = recorder.Finish();

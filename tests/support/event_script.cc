@@ -8,59 +8,53 @@ using fabric::EventKind;
 using fabric::Side;
 
 EventScript::EventScript(fabric::Sink& sink, fabric::ConnectionId id) : sink_(sink) {
-  info_.id = id;
+  info_.id = info_.slot = id;
   info_.service_port = rpcrdma::kServicePort;
 }
 
-Event EventScript::Next(EventKind kind, Side from) {
+template <typename Kind>
+Event EventScript::Next(Side from, const Kind& what) {
   ++frame_;
-  Event event;
-  event.kind = kind;
-  event.connection = &info_;
-  event.from = from;
-  event.frame = event.first_frame = event.now = {frame_, static_cast<int64_t>(frame_) * 1000};
-  if (kind != EventKind::kNak && kind != EventKind::kGap) last_[from] = event.frame;
+  const FrameRef now{frame_, static_cast<int64_t>(frame_) * 1000};
+  const Event event{&info_, from, now, now, now, what};
+  if (event.kind() != EventKind::kNak && event.kind() != EventKind::kGap) last_[from] = event.frame;
   return event;
 }
 
 void EventScript::OpenWith(const Buffer& client, const Buffer& server) {
   info_.roles_known = true;
   for (Side side : {Side{0}, Side{1}}) {
-    Event event = Next(EventKind::kSetup, side);
-    event.setup = side == 0 ? fabric::SetupMessage::kRequest : fabric::SetupMessage::kReply;
-    event.private_data = side == 0 ? client : server;
-    event.reads_served = reads_[side].served;
-    event.reads_issued = reads_[side].issued;
-    sink_.OnEvent(event);
+    fabric::Setup setup;
+    setup.message = side == 0 ? fabric::SetupMessage::kRequest : fabric::SetupMessage::kReply;
+    setup.private_data = side == 0 ? client : server;
+    setup.reads_served = reads_[side].served;
+    setup.reads_issued = reads_[side].issued;
+    sink_.OnEvent(Next(side, setup));
   }
-  sink_.OnEvent(Next(EventKind::kOpened, 0));
+  sink_.OnEvent(Next(0, fabric::Opened{}));
 }
 
 void EventScript::OpenMidstream() {
   info_.service_port = 0;
-  sink_.OnEvent(Next(EventKind::kOpened, 0));
+  sink_.OnEvent(Next(0, fabric::Opened{}));
 }
 
-void EventScript::CloseFor(fabric::CloseReason reason) {
-  Event event = Next(EventKind::kClosed, 0);
-  event.close_reason = reason;
-  sink_.OnEvent(event);
-}
+void EventScript::CloseFor(fabric::CloseReason reason) { sink_.OnEvent(Next(0, fabric::Closed{reason})); }
 
 void EventScript::SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) {
-  Event event = Next(EventKind::kSend, from);
-  event.bytes = bytes;
-  event.length = bytes.size();
-  event.invalidated = invalidated;
-  sink_.OnEvent(event);
+  fabric::Send send;
+  send.bytes = bytes;
+  send.length = bytes.size();
+  send.invalidated = invalidated;
+  sink_.OnEvent(Next(from, send));
 }
 
 void EventScript::SendPart(Side from, const Buffer& bytes, size_t captured, uint64_t length, fabric::Missing missing) {
-  Event event = Next(EventKind::kSend, from);
-  event.bytes = Bytes(bytes).first(captured);
-  event.length = length;
-  if (captured < bytes.size()) event.missing = missing;
-  sink_.OnEvent(event);
+  fabric::Send send;
+  send.bytes = Bytes(bytes).first(captured);
+  send.length = length;
+  if (captured < bytes.size()) send.missing = missing;
+  sink_.OnEvent(Next(from, send));
 }
 
 void EventScript::SendTruncated(Side from, const rpcrdma::Header& header, const Buffer& payload, size_t captured) {
@@ -72,69 +66,54 @@ void EventScript::SendLost(Side from, const rpcrdma::Header& header, const Buffe
   SendPart(from, MessageBytes(header, payload), captured, captured, fabric::Missing::kLost);
 }
 
+template <typename Kind>
+void EventScript::Rdma(Side from, uint32_t handle, uint64_t offset, Bytes bytes, uint64_t length, bool last) {
+  Kind packet;
+  packet.handle = handle;
+  packet.offset = offset;
+  packet.bytes = bytes;
+  packet.length = length;
+  packet.first = true;
+  packet.last = last;
+  sink_.OnEvent(Next(from, packet));
+}
+
 void EventScript::Write(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
-  Event event = Next(EventKind::kWrite, from);
-  event.handle = handle;
-  event.offset = offset;
-  event.bytes = bytes;
-  event.length = bytes.size();
-  event.first = event.last = true;
-  sink_.OnEvent(event);
+  Rdma<fabric::Write>(from, handle, offset, bytes, bytes.size(), true);
 }
 
 void EventScript::ReadRequest(Side from, uint32_t handle, uint64_t offset, uint32_t length) {
-  Event event = Next(EventKind::kReadRequest, from);
-  event.handle = handle;
-  event.offset = offset;
-  event.length = length;
-  event.first = event.last = true;
-  sink_.OnEvent(event);
+  Rdma<fabric::ReadRequest>(from, handle, offset, {}, length, true);
 }
 
 void EventScript::ReadResponse(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
-  Event event = Next(EventKind::kReadResponse, from);
-  event.handle = handle;
-  event.offset = offset;
-  event.bytes = bytes;
-  event.length = bytes.size();
-  event.first = event.last = true;
-  sink_.OnEvent(event);
+  Rdma<fabric::ReadResponse>(from, handle, offset, bytes, bytes.size(), true);
 }
 
 void EventScript::ReadResponseBegins(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
-  Event event = Next(EventKind::kReadResponse, from);
-  event.handle = handle;
-  event.offset = offset;
-  event.bytes = bytes;
-  event.length = bytes.size();
-  event.first = true;
-  sink_.OnEvent(event);
+  Rdma<fabric::ReadResponse>(from, handle, offset, bytes, bytes.size(), false);
 }
 
-void EventScript::Gap(Side from) {
-  Event event = Next(EventKind::kGap, from);
-  event.gap_size = 1;
-  sink_.OnEvent(event);
-}
+void EventScript::Gap(Side from) { sink_.OnEvent(Next(from, fabric::Gap{1})); }
 
 void EventScript::Nak(Side from, fabric::NakKind kind) {
-  Event event = Next(EventKind::kNak, from);
-  event.nak = kind;
-  Refuse(event);
+  fabric::Nak nak;
+  nak.kind = kind;
+  Refuse(from, nak);
 }
 
 void EventScript::Terminate(Side from, uint8_t layer, uint8_t type, uint8_t code) {
-  Event event = Next(EventKind::kNak, from);
-  event.nak = fabric::NakKind::kTerminate;
-  event.terminate_layer = layer;
-  event.terminate_type = type;
-  event.terminate_code = code;
-  Refuse(event);
+  fabric::Nak nak;
+  nak.kind = fabric::NakKind::kTerminate;
+  nak.terminate_layer = layer;
+  nak.terminate_type = type;
+  nak.terminate_code = code;
+  Refuse(from, nak);
 }
 
-void EventScript::Refuse(Event& event) {
-  event.refused = last_[1 - event.from];
-  sink_.OnEvent(event);
+void EventScript::Refuse(Side from, fabric::Nak& nak) {
+  nak.refused = last_[1 - from];
+  sink_.OnEvent(Next(from, nak));
 }
 
 }  // namespace stag::test

@@ -38,8 +38,11 @@ class EventScript : public Script {
  private:
   void CloseFor(fabric::CloseReason reason) override;
   void SendMessage(fabric::Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) override;
-  fabric::Event Next(fabric::EventKind kind, fabric::Side from);
-  void Refuse(fabric::Event& event);
+  template <typename Kind>
+  fabric::Event Next(fabric::Side from, const Kind& what);
+  template <typename Kind>
+  void Rdma(fabric::Side from, uint32_t handle, uint64_t offset, Bytes bytes, uint64_t length, bool last);
+  void Refuse(fabric::Side from, fabric::Nak& nak);
   void SendPart(fabric::Side from, const Buffer& bytes, size_t captured, uint64_t length, fabric::Missing missing);
 
   fabric::Sink& sink_;

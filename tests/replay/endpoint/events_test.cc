@@ -7,6 +7,7 @@
 #include "tests/replay/endpoint/pair.h"
 #include "tests/session/fabric/allocation_count.h"
 #include "tests/session/rpcrdma/recorder.h"
+#include "tests/support/event_fields.h"
 #include "tests/support/script.h"
 
 namespace stag::replay::test {
@@ -32,11 +33,12 @@ struct Log : fabric::Sink {
     bool first, last;
   };
   void OnEvent(const Event& e) override {
-    entries.push_back({e.kind, e.connection->id, e.from, e.frame.number, e.length,
-                       Buffer(e.bytes.begin(), e.bytes.end()), e.handle, e.offset, e.first, e.last});
-    if (e.kind == EventKind::kSetup) private_data.emplace_back(e.private_data.begin(), e.private_data.end());
-    if (e.kind == EventKind::kNak) nak = {e.terminate_layer, e.terminate_type, e.terminate_code};
-    if (e.kind == EventKind::kClosed) close_reason = e.close_reason;
+    const stag::test::EventFields f = stag::test::FieldsOf(e);
+    entries.push_back({e.kind(), e.connection->id, e.from, e.frame.number, f.length,
+                       Buffer(f.bytes.begin(), f.bytes.end()), f.handle, f.offset, f.first, f.last});
+    if (e.kind() == EventKind::kSetup) private_data.emplace_back(f.private_data.begin(), f.private_data.end());
+    if (e.kind() == EventKind::kNak) nak = {f.nak.terminate_layer, f.nak.terminate_type, f.nak.terminate_code};
+    if (e.kind() == EventKind::kClosed) close_reason = f.close_reason;
     if (next) next->OnEvent(e);
   }
   // The events of one connection, a letter each: lower case from side 1.

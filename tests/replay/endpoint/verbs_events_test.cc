@@ -32,7 +32,7 @@ std::pair<size_t, std::vector<std::string>> Judge(bool hidden) {
   session::Session session({}, {&engine, &count});
   EventLog log(session);
   fabric::ConnectionInfo info;
-  info.id = log.NextConnection();
+  log.OpenConnection(info);
   info.roles_known = true;
   info.service_port = 20049;
   info.rdma_hidden[1] = hidden;

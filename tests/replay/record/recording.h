@@ -32,27 +32,28 @@ inline std::string Text(const std::optional<uint32_t>& v) { return v ? std::to_s
 // What an event says, but for frames and times. Private data without the zeros that fill its field.
 inline std::string Line(const stag::test::Recorded& r) {
   const fabric::Event& e = r.event;
+  const stag::test::EventFields f = stag::test::FieldsOf(e);
   std::vector<std::byte> private_data = r.private_data;
   while (!private_data.empty() && private_data.back() == std::byte{0}) private_data.pop_back();
   const auto n = [](auto v) { return std::to_string(static_cast<uint64_t>(v)) + ' '; };
   std::string text = "connection " + n(r.connection.id);
-  switch (e.kind) {
+  switch (e.kind()) {
     case fabric::EventKind::kSetup:
-      return text + "setup " + n(e.setup) + n(e.from) + Hex(private_data) + " reads " + Text(e.reads_served) + ' ' +
-             Text(e.reads_issued) + " reason " + n(e.reject_reason);
+      return text + "setup " + n(f.setup.message) + n(e.from) + Hex(private_data) + " reads " +
+             Text(f.setup.reads_served) + ' ' + Text(f.setup.reads_issued) + " reason " + n(f.setup.reject_reason);
     case fabric::EventKind::kOpened: return text + "opened";
-    case fabric::EventKind::kClosed: return text + "closed " + n(e.close_reason);
+    case fabric::EventKind::kClosed: return text + "closed " + n(f.close_reason);
     case fabric::EventKind::kGap: return text + "gap " + n(e.from);
     case fabric::EventKind::kNak:
-      return text + "nak " + n(e.from) + n(e.nak) + n(e.terminate_layer) + n(e.terminate_type) + n(e.terminate_code) +
-             n(e.handle) + n(e.offset) + n(e.length);
+      return text + "nak " + n(e.from) + n(f.nak.kind) + n(f.nak.terminate_layer) + n(f.nak.terminate_type) +
+             n(f.nak.terminate_code) + n(f.handle) + n(f.offset) + n(f.length);
     case fabric::EventKind::kSend: text += "send "; break;
     case fabric::EventKind::kWrite: text += "write "; break;
     case fabric::EventKind::kReadRequest: text += "read "; break;
     case fabric::EventKind::kReadResponse: text += "response "; break;
   }
-  return text + n(e.from) + n(e.handle) + n(e.offset) + n(e.length) + n(Crc32(0, r.bytes)) + n(r.bytes.size()) +
-         n(e.missing) + Text(e.invalidated) + ' ' + Text(e.immediate) + ' ' + n(e.solicited);
+  return text + n(e.from) + n(f.handle) + n(f.offset) + n(f.length) + n(Crc32(0, r.bytes)) + n(r.bytes.size()) +
+         n(f.missing) + Text(f.invalidated) + ' ' + Text(f.immediate) + ' ' + n(f.solicited);
 }
 
 // The events in their order; the parts of a Write or Read Response that follow each other are one.
@@ -61,13 +62,14 @@ inline std::vector<std::string> Lines(const EventList& events) {
   std::vector<stag::test::Recorded> whole;
   for (const stag::test::Recorded& r : events.events) {
     const auto part_of = [&](const stag::test::Recorded& before) {
-      return before.connection.id == r.connection.id && before.event.kind == r.event.kind &&
-             before.event.from == r.event.from && before.event.handle == r.event.handle &&
-             before.event.offset + before.event.length == r.event.offset;
+      return before.connection.id == r.connection.id && before.event.kind() == r.event.kind() &&
+             before.event.from == r.event.from && before.event.rdma().handle == r.event.rdma().handle &&
+             before.event.rdma().offset + before.event.rdma().length == r.event.rdma().offset;
     };
-    const bool placed = r.event.kind == fabric::EventKind::kWrite || r.event.kind == fabric::EventKind::kReadResponse;
+    const bool placed =
+        r.event.kind() == fabric::EventKind::kWrite || r.event.kind() == fabric::EventKind::kReadResponse;
     if (placed && !whole.empty() && part_of(whole.back())) {
-      whole.back().event.length += r.event.length;
+      whole.back().event.content()->length += r.event.rdma().length;
       whole.back().bytes.insert(whole.back().bytes.end(), r.bytes.begin(), r.bytes.end());
     } else {
       whole.push_back(r);

@@ -89,9 +89,9 @@ TEST(LiveConnection, ItsTerminateComesBack) {
   const EventList again = recording.ReadBack();
   EXPECT_EQ(Lines(again), Lines(original));
   ASSERT_EQ(again.Count(EventKind::kNak), 2u);
-  EXPECT_EQ(again.Of(EventKind::kNak)[0]->event.handle, 0x1234u);
-  EXPECT_EQ(again.Of(EventKind::kNak)[1]->event.offset, 78u);
-  EXPECT_EQ(again.Of(EventKind::kNak)[1]->event.length, 100u);
+  EXPECT_EQ(again.Of(EventKind::kNak)[0]->event.nak().handle, 0x1234u);
+  EXPECT_EQ(again.Of(EventKind::kNak)[1]->event.nak().offset, 78u);
+  EXPECT_EQ(again.Of(EventKind::kNak)[1]->event.nak().length, 100u);
 }
 
 struct Made {
@@ -163,7 +163,7 @@ TEST_P(MadeConnection, ComesBack) {
   EXPECT_EQ(recording.stats.bad_crc, 0u);
   EXPECT_GT(recording.stats.checked_crc, 0u);
   ASSERT_EQ(again.Count(EventKind::kNak), 1u);
-  const fabric::Event& nak = again.Of(EventKind::kNak)[0]->event;
+  const fabric::Nak& nak = again.Of(EventKind::kNak)[0]->event.nak();
   EXPECT_GT(nak.refused.number, 0u);
   EXPECT_EQ(nak.refused.number, again.Of(EventKind::kSend, 2)[0]->event.frame.number);
   for (const stag::Endpoint& end : again.events.back().connection.endpoint) {
@@ -201,28 +201,28 @@ TEST(FrameRecorder, OtherBeginningsAndEnds) {
     rejected.info().roles_known = true;
     fabric::Event event;
     event.connection = &rejected.info();
-    event.kind = EventKind::kSetup;
     event.now.time_ns = 1'000'000;
-    event.private_data = {};
+    fabric::Setup setup;
+    event.what = setup;
     both.OnEvent(event);
-    event.setup = fabric::SetupMessage::kReject;
+    setup.message = fabric::SetupMessage::kReject;
     event.from = 1;
-    event.reject_reason = kind == FabricKind::kIwarp ? 0 : 8;
+    setup.reject_reason = kind == FabricKind::kIwarp ? 0 : 8;
     const Buffer why = Pattern(5);
-    event.private_data = why;
+    setup.private_data = why;
+    event.what = setup;
     both.OnEvent(event);
-    event.kind = EventKind::kClosed;
-    event.close_reason = fabric::CloseReason::kRejected;
+    event.what = fabric::Closed{fabric::CloseReason::kRejected};
     both.OnEvent(event);
     const EventList again = recording.ReadBack();
     EXPECT_EQ(again.Count(EventKind::kSend), 8u);
     ASSERT_EQ(again.Count(EventKind::kSetup), 2u);
-    EXPECT_EQ(again.Of(EventKind::kSetup)[1]->event.setup, fabric::SetupMessage::kReject);
-    EXPECT_EQ(again.Of(EventKind::kSetup)[1]->event.reject_reason, event.reject_reason);
+    EXPECT_EQ(again.Of(EventKind::kSetup)[1]->event.setup().message, fabric::SetupMessage::kReject);
+    EXPECT_EQ(again.Of(EventKind::kSetup)[1]->event.setup().reject_reason, setup.reject_reason);
     EXPECT_EQ(Hex(again.Of(EventKind::kSetup)[1]->private_data).substr(0, 10), Hex(why));
     ASSERT_EQ(again.Count(EventKind::kClosed), 2u);
-    EXPECT_EQ(again.Of(EventKind::kClosed)[0]->event.close_reason, fabric::CloseReason::kRejected);
-    EXPECT_EQ(again.Of(EventKind::kClosed)[1]->event.close_reason, fabric::CloseReason::kEndOfCapture);
+    EXPECT_EQ(again.Of(EventKind::kClosed)[0]->event.closed().reason, fabric::CloseReason::kRejected);
+    EXPECT_EQ(again.Of(EventKind::kClosed)[1]->event.closed().reason, fabric::CloseReason::kEndOfCapture);
   }
 }
 

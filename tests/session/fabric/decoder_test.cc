@@ -32,9 +32,10 @@ std::vector<OwnedFrame> Real(const std::string& name) {
 class Totals : public Sink {
  public:
   void OnEvent(const Event& e) override {
-    ++count[e.kind];
-    bytes[e.kind] += e.bytes.size();
-    wire[e.kind] += e.length;
+    ++count[e.kind()];
+    const stag::test::EventFields f = stag::test::FieldsOf(e);
+    bytes[e.kind()] += f.bytes.size();
+    wire[e.kind()] += f.length;
   }
   std::map<EventKind, uint64_t> count, bytes, wire;
 };
@@ -111,7 +112,7 @@ TEST(DecoderReal, SingleDamagedFrames) {
     DecoderStats stats = stag::test::Decode(stag::test::Without(frames, i), {}, r);
     EXPECT_LE(stats.gaps, 1u) << i;
     for (const Recorded& e : r.events) {
-      bool reported = e.event.kind == EventKind::kGap || e.event.missing == Missing::kLost;
+      bool reported = e.event.kind() == EventKind::kGap || stag::test::FieldsOf(e.event).missing == Missing::kLost;
       EXPECT_TRUE(reported || std::binary_search(reference.begin(), reference.end(), Describe(e))) << i;
     }
   }
@@ -123,8 +124,9 @@ TEST(DecoderReal, AnySnapLength) {
     Recorder r;
     stag::test::Decode(stag::test::Snapped(frames, snap), {}, r);
     for (const Recorded& e : r.events) {
-      EXPECT_LE(e.bytes.size(), e.event.length) << snap;
-      EXPECT_EQ(e.event.missing == Missing::kNothing, e.bytes.size() == e.event.length) << snap;
+      const stag::test::EventFields f = stag::test::FieldsOf(e.event);
+      EXPECT_LE(e.bytes.size(), f.length) << snap;
+      EXPECT_EQ(f.missing == Missing::kNothing, e.bytes.size() == f.length) << snap;
     }
   }
 }

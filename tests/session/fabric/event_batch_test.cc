@@ -40,12 +40,15 @@ void AddSends(EventBatch& batch, Teller& direct, size_t count, size_t bytes) {
     info.id = static_cast<ConnectionId>(i + 1);
     const std::vector<std::byte> sent = Filled(bytes, static_cast<int>(i)), said = Filled(7, 2);
     Event event;
-    event.kind = EventKind::kSend;
+    if (i % 2 == 0) {
+      event.what = Send{{sent, bytes}, false, {}, {}};
+    } else {
+      Setup setup;
+      setup.private_data = sent;
+      event.what = setup;
+    }
     event.connection = &info;
     event.now.number = i + 1;
-    event.bytes = sent;
-    event.private_data = said;
-    event.length = bytes;
     batch.Add(event, 100 + i, {}, {});
     direct.OnEvent(event);
     if (i % 3 == 0) {
@@ -64,7 +67,7 @@ TEST(EventBatch, KeepsOrderBytesAndConnections) {
     Teller direct, later;
     AddSends(batch, direct, 10, bytes);
     EXPECT_EQ(batch.size(), 14u);
-    EXPECT_EQ(batch.bytes(), 10 * bytes + 14 * 7);
+    EXPECT_EQ(batch.bytes(), 10 * bytes + 4 * 7);
     std::vector<uint64_t> numbers, frames;
     batch.Give(later, [&](uint64_t number, const FrameRef& now) {
       numbers.push_back(number);
@@ -92,7 +95,7 @@ TEST(EventBatch, KeepsFramesWithoutCopies) {
     for (const Bytes bytes : {frame, frame.first(10), frame.last(10), frame.subspan(3, 4), Bytes(elsewhere)}) {
       Event event;
       event.connection = &info;
-      event.bytes = bytes;
+      event.what = Send{{bytes, bytes.size()}, false, {}, {}};
       batch.Add(event, 1, frame, memory);
     }
   }
@@ -100,7 +103,7 @@ TEST(EventBatch, KeepsFramesWithoutCopies) {
   EXPECT_EQ(memory_of_frame.use_count(), 2);
   class : public Sink {
    public:
-    void OnEvent(const Event& event) override { given.push_back(event.bytes); }
+    void OnEvent(const Event& event) override { given.push_back(event.send().bytes); }
     std::vector<Bytes> given;
   } later;
   batch.Give(later, [](uint64_t, const FrameRef&) {});

@@ -106,7 +106,8 @@ TEST(IbMidStream, ReadLengthTeachesThePathMtu) {
     EXPECT_EQ(stats.gaps, 0u) << mtu;
     Buffer all(10000);
     for (const Recorded* e : r.Of(EventKind::kReadResponse))
-      std::copy(e->bytes.begin(), e->bytes.end(), all.begin() + static_cast<ptrdiff_t>(e->event.offset - 0x1000));
+      std::copy(e->bytes.begin(), e->bytes.end(),
+                all.begin() + static_cast<ptrdiff_t>(e->event.rdma().offset - 0x1000));
     EXPECT_EQ(all, Pattern(10000, 1)) << mtu;
     EXPECT_EQ(r.Count(EventKind::kSend), 2u);
   }
@@ -122,7 +123,7 @@ TEST(IbMidStream, DisconnectOfAConnectionJoinedMidStream) {
   Play(wire, r);
   EXPECT_EQ(r.Count(EventKind::kSetup), 2u);
   ASSERT_EQ(r.Count(EventKind::kClosed), 1u);
-  EXPECT_EQ(r.events.back().event.close_reason, CloseReason::kDisconnect);
+  EXPECT_EQ(r.events.back().event.closed().reason, CloseReason::kDisconnect);
 }
 
 }  // namespace

@@ -25,10 +25,10 @@ constexpr uint8_t kNakSequence = 0x60, kNakAccess = 0x62, kRnr = 0x20 | 14;
 Buffer Collect(const Recorder& r, EventKind kind, uint32_t handle, uint64_t base, size_t size) {
   Buffer out(size);
   for (const Recorded* e : r.Of(kind)) {
-    if (e->event.handle != handle) continue;
-    EXPECT_GE(e->event.offset, base);
-    EXPECT_LE(e->event.offset - base + e->bytes.size(), size);
-    std::copy(e->bytes.begin(), e->bytes.end(), out.begin() + static_cast<ptrdiff_t>(e->event.offset - base));
+    if (e->event.rdma().handle != handle) continue;
+    EXPECT_GE(e->event.rdma().offset, base);
+    EXPECT_LE(e->event.rdma().offset - base + e->bytes.size(), size);
+    std::copy(e->bytes.begin(), e->bytes.end(), out.begin() + static_cast<ptrdiff_t>(e->event.rdma().offset - base));
   }
   return out;
 }
@@ -66,8 +66,8 @@ std::vector<std::string> Sorted(const Recorder& r) {
 std::vector<std::string> InOrder(const Recorder& r, Side from) {
   std::vector<std::string> out;
   for (const Recorded& e : r.events)
-    if (e.event.from == from && (e.event.kind == EventKind::kSend || e.event.kind == EventKind::kWrite ||
-                                 e.event.kind == EventKind::kReadRequest))
+    if (e.event.from == from && (e.event.kind() == EventKind::kSend || e.event.kind() == EventKind::kWrite ||
+                                 e.event.kind() == EventKind::kReadRequest))
       out.push_back(Describe(e));
   return out;
 }
@@ -91,14 +91,14 @@ TEST(IbOrder, WrappingPsns) {
   EXPECT_EQ(r.Count(EventKind::kReadResponse), 4u * 7);
   auto sends = r.Of(EventKind::kSend);
   EXPECT_EQ(sends[0]->bytes, Message(2, 2500));
-  EXPECT_EQ(sends[0]->event.length, 2500u);
+  EXPECT_EQ(sends[0]->event.content()->length, 2500u);
   EXPECT_EQ(sends[0]->event.first_frame.number + 2, sends[0]->event.frame.number);
-  EXPECT_EQ(sends[1]->event.invalidated, 3u);
+  EXPECT_EQ(sends[1]->event.send().invalidated, 3u);
   EXPECT_EQ(Collect(r, EventKind::kWrite, 3, 0x5000, 4999), Pattern(4999, 4));
   EXPECT_EQ(Collect(r, EventKind::kReadResponse, 4, 0x9000, 3333), Pattern(3333, 4));
   auto writes = r.Of(EventKind::kWrite);
-  EXPECT_TRUE(writes[0]->event.first && !writes[0]->event.last);
-  EXPECT_TRUE(!writes[4]->event.first && writes[4]->event.last);
+  EXPECT_TRUE(writes[0]->event.rdma().first && !writes[0]->event.rdma().last);
+  EXPECT_TRUE(!writes[4]->event.rdma().first && writes[4]->event.rdma().last);
 }
 
 TEST(IbOrder, AnyFrameTwice) {
@@ -144,8 +144,8 @@ TEST(IbOrder, AnyFrameMissing) {
     DecoderStats stats = Play(frames, wire.link(), r);
     size_t gaps = 0, cut_sends = 0;
     for (const Recorded& e : r.events) {
-      gaps += e.event.kind == EventKind::kGap;
-      cut_sends += e.event.missing == Missing::kLost;
+      gaps += e.event.kind() == EventKind::kGap;
+      cut_sends += stag::test::FieldsOf(e.event).missing == Missing::kLost;
     }
     // What is new is one gap and perhaps the rest of a Send; all else was there before.
     EXPECT_EQ(stats.gaps, gaps);
@@ -153,11 +153,11 @@ TEST(IbOrder, AnyFrameMissing) {
     EXPECT_EQ(Minus(Sorted(r), Sorted(reference)).size(), gaps + cut_sends) << i;
     size_t lost = 0;
     for (const Recorded& e : reference.events)
-      lost += e.event.kind != EventKind::kSetup && e.event.kind != EventKind::kOpened;
+      lost += e.event.kind() != EventKind::kSetup && e.event.kind() != EventKind::kOpened;
     size_t left = 0;
     for (const Recorded& e : r.events)
-      left += e.event.kind != EventKind::kSetup && e.event.kind != EventKind::kOpened &&
-              e.event.kind != EventKind::kGap && e.event.missing == Missing::kNothing;
+      left += e.event.kind() != EventKind::kSetup && e.event.kind() != EventKind::kOpened &&
+              e.event.kind() != EventKind::kGap && stag::test::FieldsOf(e.event).missing == Missing::kNothing;
     EXPECT_TRUE(gaps != 0 || left == lost) << i;
     EXPECT_LE(lost - left, 5u) << i;  // the packets of one operation
     EXPECT_EQ(r.Count(EventKind::kClosed), 1u);
@@ -185,7 +185,7 @@ TEST(IbOrder, RetransmissionAfterNakDeliversEverything) {
   EXPECT_EQ(Collect(r, EventKind::kWrite, 3, 0x5000, 10 * 1024), Pattern(10 * 1024, 1));
   EXPECT_EQ(r.Count(EventKind::kSend), 51u);
   ASSERT_EQ(r.Count(EventKind::kNak), 1u);
-  EXPECT_EQ(r.Of(EventKind::kNak)[0]->event.nak, NakKind::kSequence);
+  EXPECT_EQ(r.Of(EventKind::kNak)[0]->event.nak().kind, NakKind::kSequence);
   EXPECT_EQ(r.Of(EventKind::kNak)[0]->event.from, 0);
 }
 
@@ -205,14 +205,14 @@ TEST(IbOrder, LostFromTheCaptureOnly) {
   EXPECT_EQ(stats.gaps, 2u);
   for (const Recorded* gap : r.Of(EventKind::kGap)) {
     EXPECT_EQ(gap->event.from, 1);
-    EXPECT_EQ(gap->event.gap_size, 1u);
+    EXPECT_EQ(gap->event.gap().size, 1u);
   }
   // The Write's other packets stand where they belong.
   std::fill_n(write.begin() + 2048, 1024, std::byte{0});
   EXPECT_EQ(Collect(r, EventKind::kWrite, 3, 0x5000, write.size()), write);
   auto sends = r.Of(EventKind::kSend);
   ASSERT_EQ(sends.size(), 61u);
-  EXPECT_EQ(sends[0]->event.missing, Missing::kLost);
+  EXPECT_EQ(sends[0]->event.content()->missing, Missing::kLost);
   EXPECT_EQ(sends[0]->bytes.size(), 1024u);
   EXPECT_EQ(sends[0]->event.from, 1);
 }
@@ -289,9 +289,9 @@ TEST(IbOrder, RnrNakAndRetry) {
   EXPECT_EQ(stats.duplicates, 3u);
   auto naks = r.Of(EventKind::kNak);
   ASSERT_EQ(naks.size(), 2u);
-  EXPECT_EQ(naks[0]->event.nak, NakKind::kRnr);
+  EXPECT_EQ(naks[0]->event.nak().kind, NakKind::kRnr);
   EXPECT_EQ(naks[0]->event.from, 1);
-  EXPECT_EQ(naks[0]->event.refused.number, 4u);
+  EXPECT_EQ(naks[0]->event.nak().refused.number, 4u);
 }
 
 TEST(IbOrder, AccessErrorNamesTheOperation) {
@@ -306,13 +306,13 @@ TEST(IbOrder, AccessErrorNamesTheOperation) {
   Play(wire, r);
   auto naks = r.Of(EventKind::kNak);
   ASSERT_EQ(naks.size(), 2u);
-  EXPECT_EQ(naks[0]->event.nak, NakKind::kRemoteAccess);
-  EXPECT_EQ(naks[0]->event.refused.number, 4u);
-  EXPECT_EQ(naks[0]->event.handle, 0x77u);
-  EXPECT_EQ(naks[0]->event.offset, 0x1234u);
-  EXPECT_EQ(naks[0]->event.length, 3000u);
-  EXPECT_EQ(naks[1]->event.handle, 0x78u);
-  EXPECT_EQ(naks[1]->event.refused.number, 7u);
+  EXPECT_EQ(naks[0]->event.nak().kind, NakKind::kRemoteAccess);
+  EXPECT_EQ(naks[0]->event.nak().refused.number, 4u);
+  EXPECT_EQ(naks[0]->event.nak().handle, 0x77u);
+  EXPECT_EQ(naks[0]->event.nak().offset, 0x1234u);
+  EXPECT_EQ(naks[0]->event.nak().length, 3000u);
+  EXPECT_EQ(naks[1]->event.nak().handle, 0x78u);
+  EXPECT_EQ(naks[1]->event.nak().refused.number, 7u);
 }
 
 TEST(IbOrder, ReadRestartsInTheMiddle) {
@@ -335,7 +335,7 @@ TEST(IbOrder, ReadRestartsInTheMiddle) {
   EXPECT_EQ(r.Count(EventKind::kReadRequest), 1u);
   EXPECT_EQ(r.Count(EventKind::kReadResponse), 10u);
   EXPECT_EQ(Collect(r, EventKind::kReadResponse, 4, 0x9000, data.size()), data);
-  EXPECT_EQ(r.events[r.events.size() - 2].event.kind, EventKind::kSend);  // after the data that it waited for
+  EXPECT_EQ(r.events[r.events.size() - 2].event.kind(), EventKind::kSend);  // after the data that it waited for
 }
 
 TEST(IbOrder, MissingReadResponseIsReportedBeforeTheReply) {
@@ -359,8 +359,8 @@ TEST(IbOrder, MissingReadResponseIsReportedBeforeTheReply) {
   EXPECT_EQ(stats.gaps, 1u);
   size_t gap = 0, reply = 0;
   for (size_t i = 0; i < r.events.size(); ++i) {
-    if (r.events[i].event.kind == EventKind::kGap) gap = i;
-    if (r.events[i].event.kind == EventKind::kSend && r.events[i].event.from == 1) reply = i;
+    if (r.events[i].event.kind() == EventKind::kGap) gap = i;
+    if (r.events[i].event.kind() == EventKind::kSend && r.events[i].event.from == 1) reply = i;
   }
   EXPECT_EQ(r.events[gap].event.from, 0);
   EXPECT_EQ(gap + 1, reply);
@@ -417,21 +417,21 @@ TEST(IbOrder, CutBySnapLength) {
     EXPECT_GT(stats.truncated_frames, 0u);
     auto sends = r.Of(EventKind::kSend);
     ASSERT_EQ(sends.size(), 2u) << snap;
-    EXPECT_EQ(sends[0]->event.length, 2000u);
-    EXPECT_EQ(sends[0]->event.missing, Missing::kTruncatedByCapture);
+    EXPECT_EQ(sends[0]->event.content()->length, 2000u);
+    EXPECT_EQ(sends[0]->event.content()->missing, Missing::kTruncatedByCapture);
     Buffer whole = Message(1, 2000);
     EXPECT_EQ(sends[0]->bytes,
               Buffer(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(std::min<size_t>(snap - 54, 1024))));
-    EXPECT_EQ(sends[1]->event.length, 20u);
-    EXPECT_EQ(sends[1]->event.missing, snap >= 74 ? Missing::kNothing : Missing::kTruncatedByCapture);
+    EXPECT_EQ(sends[1]->event.content()->length, 20u);
+    EXPECT_EQ(sends[1]->event.content()->missing, snap >= 74 ? Missing::kNothing : Missing::kTruncatedByCapture);
     if (snap < 70) continue;  // not even the RETH
     EXPECT_EQ(stats.gaps, 0u);
     auto writes = r.Of(EventKind::kWrite);
     ASSERT_EQ(writes.size(), 2u);
-    EXPECT_EQ(writes[1]->event.offset, 0x5000u + 1024);
-    EXPECT_EQ(writes[1]->event.length, 476u);
+    EXPECT_EQ(writes[1]->event.rdma().offset, 0x5000u + 1024);
+    EXPECT_EQ(writes[1]->event.content()->length, 476u);
     ASSERT_EQ(r.Count(EventKind::kReadResponse), 1u);
-    EXPECT_EQ(r.Of(EventKind::kReadResponse)[0]->event.length, 700u);
+    EXPECT_EQ(r.Of(EventKind::kReadResponse)[0]->event.content()->length, 700u);
   }
 }
 
@@ -447,10 +447,10 @@ TEST(IbOrder, HugeSendKeepsAPrefix) {
   EXPECT_GT(stats.dropped_for_memory, 0u);
   auto sends = r.Of(EventKind::kSend);
   ASSERT_EQ(sends.size(), 2u);
-  EXPECT_EQ(sends[0]->event.length, data.size());
-  EXPECT_EQ(sends[0]->event.missing, Missing::kLost);
+  EXPECT_EQ(sends[0]->event.content()->length, data.size());
+  EXPECT_EQ(sends[0]->event.content()->missing, Missing::kLost);
   EXPECT_TRUE(std::equal(sends[0]->bytes.begin(), sends[0]->bytes.end(), data.begin()));
-  EXPECT_EQ(sends[1]->event.missing, Missing::kNothing);
+  EXPECT_EQ(sends[1]->event.content()->missing, Missing::kNothing);
 }
 
 }  // namespace

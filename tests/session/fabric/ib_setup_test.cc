@@ -43,15 +43,15 @@ TEST_P(EveryCarrier, WholeConnection) {
                              EventKind::kOpened, EventKind::kSend,  EventKind::kSend,
                              EventKind::kSetup,  EventKind::kSetup, EventKind::kClosed};
   ASSERT_EQ(r.events.size(), std::size(kinds));
-  for (size_t i = 0; i < std::size(kinds); ++i) EXPECT_EQ(r.events[i].event.kind, kinds[i]) << i;
+  for (size_t i = 0; i < std::size(kinds); ++i) EXPECT_EQ(r.events[i].event.kind(), kinds[i]) << i;
   const SetupMessage messages[] = {SetupMessage::kRequest, SetupMessage::kReply, SetupMessage::kReady,
                                    SetupMessage::kDisconnectRequest, SetupMessage::kDisconnectReply};
   const Side senders[] = {0, 1, 0, 0, 1};
   auto setups = r.Of(EventKind::kSetup);
   for (size_t i = 0; i < setups.size(); ++i) {
-    EXPECT_EQ(setups[i]->event.setup, messages[i]);
+    EXPECT_EQ(setups[i]->event.setup().message, messages[i]);
     EXPECT_EQ(setups[i]->event.from, senders[i]);
-    EXPECT_TRUE(setups[i]->event.private_data_fixed);
+    EXPECT_TRUE(setups[i]->event.setup().private_data_fixed);
   }
   EXPECT_EQ(setups[0]->private_data.size(), 56u);  // what the REQ has behind the IP CM header
   Buffer given = Pattern(8, 1);
@@ -72,7 +72,7 @@ TEST_P(EveryCarrier, WholeConnection) {
   EXPECT_EQ(r.events[4].event.from, 0);
   EXPECT_EQ(r.events[4].event.frame.number, 4u);
   EXPECT_EQ(r.events[5].event.from, 1);
-  EXPECT_EQ(r.events.back().event.close_reason, CloseReason::kDisconnect);
+  EXPECT_EQ(r.events.back().event.closed().reason, CloseReason::kDisconnect);
 }
 
 TEST(IbSetup, ReadDepths) {
@@ -86,11 +86,11 @@ TEST(IbSetup, ReadDepths) {
   const auto setup = r.Of(EventKind::kSetup);
   ASSERT_EQ(setup.size(), 3u);
   // Responder Resources: what the sender serves; Initiator Depth: what it issues.
-  EXPECT_EQ(setup[0]->event.reads_served, 16);
-  EXPECT_EQ(setup[0]->event.reads_issued, 8);
-  EXPECT_EQ(setup[1]->event.reads_served, 8);
-  EXPECT_EQ(setup[1]->event.reads_issued, 16);
-  EXPECT_EQ(setup[2]->event.reads_served, std::nullopt);
+  EXPECT_EQ(setup[0]->event.setup().reads_served, 16);
+  EXPECT_EQ(setup[0]->event.setup().reads_issued, 8);
+  EXPECT_EQ(setup[1]->event.setup().reads_served, 8);
+  EXPECT_EQ(setup[1]->event.setup().reads_issued, 16);
+  EXPECT_EQ(setup[2]->event.setup().reads_served, std::nullopt);
 }
 
 TEST(IbSetup, RetransmittedMessagesAreIgnored) {
@@ -122,10 +122,10 @@ TEST(IbSetup, Rejected) {
   Recorder r;
   Play(wire, r);
   ASSERT_EQ(r.events.size(), 3u);
-  EXPECT_EQ(r.events[1].event.setup, SetupMessage::kReject);
+  EXPECT_EQ(r.events[1].event.setup().message, SetupMessage::kReject);
   EXPECT_EQ(r.events[1].event.from, 1);
-  EXPECT_EQ(r.events[1].event.reject_reason, 28);
-  EXPECT_EQ(r.events[2].event.close_reason, CloseReason::kRejected);
+  EXPECT_EQ(r.events[1].event.setup().reject_reason, 28);
+  EXPECT_EQ(r.events[2].event.closed().reason, CloseReason::kRejected);
 }
 
 TEST(IbSetup, ActiveSideRejectsTheReply) {
@@ -138,7 +138,7 @@ TEST(IbSetup, ActiveSideRejectsTheReply) {
   Play(wire, r);
   ASSERT_EQ(r.events.size(), 4u);
   EXPECT_EQ(r.events[2].event.from, 0);
-  EXPECT_EQ(r.events[3].event.close_reason, CloseReason::kRejected);
+  EXPECT_EQ(r.events[3].event.closed().reason, CloseReason::kRejected);
 }
 
 TEST(IbSetup, DataBeforeReadyOpens) {
@@ -151,9 +151,9 @@ TEST(IbSetup, DataBeforeReadyOpens) {
   Recorder r;
   Play(wire, r);
   ASSERT_EQ(r.events.size(), 6u);
-  EXPECT_EQ(r.events[2].event.kind, EventKind::kOpened);
-  EXPECT_EQ(r.events[3].event.kind, EventKind::kSend);
-  EXPECT_EQ(r.events[5].event.close_reason, CloseReason::kEndOfCapture);
+  EXPECT_EQ(r.events[2].event.kind(), EventKind::kOpened);
+  EXPECT_EQ(r.events[3].event.kind(), EventKind::kSend);
+  EXPECT_EQ(r.events[5].event.closed().reason, CloseReason::kEndOfCapture);
 }
 
 // Any one of the three set-up messages may be missing: one connection, all data, known roles.
@@ -208,8 +208,8 @@ TEST(IbSetup, QueuePairUsedAgain) {
   auto closed = r.Of(EventKind::kClosed);
   ASSERT_EQ(closed.size(), 2u);
   EXPECT_EQ(closed[0]->connection.id, 1u);
-  EXPECT_EQ(closed[0]->event.close_reason, CloseReason::kSuperseded);
-  EXPECT_EQ(closed[1]->event.close_reason, CloseReason::kEndOfCapture);
+  EXPECT_EQ(closed[0]->event.closed().reason, CloseReason::kSuperseded);
+  EXPECT_EQ(closed[1]->event.closed().reason, CloseReason::kEndOfCapture);
   EXPECT_EQ(r.Of(EventKind::kSend, 1).size(), 1u);
   EXPECT_EQ(r.Of(EventKind::kSend, 2).size(), 2u);
   EXPECT_EQ(r.Count(EventKind::kGap), 0u);
@@ -264,7 +264,7 @@ TEST(IbSetup, DisconnectWithoutReply) {
   auto closed = r.Of(EventKind::kClosed);
   ASSERT_EQ(closed.size(), 2u);
   EXPECT_EQ(closed[0]->connection.id, 1u);
-  EXPECT_EQ(closed[0]->event.close_reason, CloseReason::kDisconnect);
+  EXPECT_EQ(closed[0]->event.closed().reason, CloseReason::kDisconnect);
 }
 
 TEST(IbSetup, StragglersAfterTheEndAreNoNewConnection) {
@@ -279,7 +279,7 @@ TEST(IbSetup, StragglersAfterTheEndAreNoNewConnection) {
   Recorder r;
   Play(wire, r);
   EXPECT_EQ(r.Count(EventKind::kClosed), 1u);
-  EXPECT_EQ(r.events.back().event.kind, EventKind::kClosed);
+  EXPECT_EQ(r.events.back().event.kind(), EventKind::kClosed);
 }
 
 TEST(IbSetup, UnreliableServicesAreCountedOnly) {

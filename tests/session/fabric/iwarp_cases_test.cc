@@ -184,7 +184,7 @@ TEST(IwarpCases, TerminateNamesWhatIsRefused) {
   struct Refused : Log {
     FrameRef refused;
     void OnEvent(const Event& e) override {
-      if (e.kind == EventKind::kNak) refused = e.refused;
+      if (e.kind() == EventKind::kNak) refused = e.nak().refused;
       Log::OnEvent(e);
     }
   };
@@ -196,7 +196,7 @@ TEST(IwarpCases, TerminateNamesWhatIsRefused) {
   for (const Segment& s : c.Cut(1448)) {
     ++frame.ref.number;
     context.set_now(frame.ref);
-    tracker.OnPacket(ToPacket(s, c.options()), frame);
+    tracker.OnPacket(ToPacket(s, c.options()), frame.ref);
   }
   const Log::Line& nak = log.Only(EventKind::kNak);
   EXPECT_EQ(nak.from, 0u);
@@ -330,7 +330,7 @@ TEST(IwarpCases, Floods) {
   const auto feed = [&](const Segment& s, const Options& o) {
     ++frame.ref.number;
     context.set_now(frame.ref);
-    tracker.OnPacket(ToPacket(s, o), frame);
+    tracker.OnPacket(ToPacket(s, o), frame.ref);
   };
   Segment syn{0, 1, 0, link::kTcpSyn, {}, 0}, data{0, 1, 1, link::kTcpAck, Pattern(500), 500};
   for (size_t i = 0; i < good.size(); ++i) {
@@ -352,7 +352,7 @@ TEST(IwarpCases, Floods) {
 TEST(IwarpCases, SteadyStateAllocatesNothing) {
   struct Null : Sink {
     uint64_t sends = 0;
-    void OnEvent(const Event& e) override { sends += e.kind == EventKind::kSend; }
+    void OnEvent(const Event& e) override { sends += e.kind() == EventKind::kSend; }
   } sink;
   Conversation c = Opened({.markers = true, .crc = true});
   for (unsigned i = 0; i < 200; ++i) {
@@ -375,7 +375,7 @@ TEST(IwarpCases, SteadyStateAllocatesNothing) {
     if (i == packets.size() / 2) before = AllocationCount();
     ++frame.ref.number;
     context.set_now(frame.ref);
-    tracker.OnPacket(packets[i], frame);
+    tracker.OnPacket(packets[i], frame.ref);
   }
   EXPECT_EQ(AllocationCount() - before, 0u);
   EXPECT_EQ(sink.sends, 400u);
@@ -403,7 +403,7 @@ TEST_P(RealCapture, AgreesWithOtherDecoders) {
   while ((*reader)->ReadFrame(frame) == capture::Reader::Next::kFrame) {
     const link::Packet packet = link::Decode(frame);
     context.set_now(frame.ref);
-    if (packet.carrier == link::Carrier::kTcp) tracker.OnPacket(packet, frame);
+    if (packet.carrier == link::Carrier::kTcp) tracker.OnPacket(packet, frame.ref);
   }
   tracker.Finish();
   EXPECT_EQ(log.Count(EventKind::kGap), 0u);

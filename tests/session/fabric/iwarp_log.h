@@ -10,6 +10,7 @@
 
 #include "protocol/base/crc.h"
 #include "session/fabric/iwarp_tracker.h"
+#include "tests/support/event_fields.h"
 #include "tests/support/iwarp_wire.h"
 
 namespace stag::fabric::test {
@@ -34,29 +35,30 @@ struct Log : Sink {
   void OnEvent(const Event& e) override {
     static constexpr const char* kNames[] = {"setup",        "opened",        "closed", "send", "write",
                                              "read-request", "read-response", "nak",    "gap"};
+    const stag::test::EventFields f = stag::test::FieldsOf(e);
     char text[256];
     std::snprintf(
         text, sizeof text,
         "c%u %s from %u length %llu missing %u crc %08x handle %x offset %llx%s%s%s invalidated %x setup %u close %u "
         "nak %u.%u.%u gap %llu",
-        e.connection->id, kNames[static_cast<int>(e.kind)], e.from, static_cast<unsigned long long>(e.length),
-        static_cast<unsigned>(e.missing), Crc32c(0, e.kind == EventKind::kSetup ? e.private_data : e.bytes), e.handle,
-        static_cast<unsigned long long>(e.offset), e.first ? " first" : "", e.last ? " last" : "",
-        e.solicited ? " solicited" : "", e.invalidated.value_or(0), static_cast<unsigned>(e.setup),
-        static_cast<unsigned>(e.close_reason), e.terminate_layer, e.terminate_type, e.terminate_code,
-        static_cast<unsigned long long>(e.gap_size));
+        e.connection->id, kNames[static_cast<int>(e.kind())], e.from, static_cast<unsigned long long>(f.length),
+        static_cast<unsigned>(f.missing), Crc32c(0, e.kind() == EventKind::kSetup ? f.private_data : f.bytes), f.handle,
+        static_cast<unsigned long long>(f.offset), f.first ? " first" : "", f.last ? " last" : "",
+        f.solicited ? " solicited" : "", f.invalidated.value_or(0), static_cast<unsigned>(f.setup.message),
+        static_cast<unsigned>(f.close_reason), f.nak.terminate_layer, f.nak.terminate_type, f.nak.terminate_code,
+        static_cast<unsigned long long>(f.gap_size));
     lines.push_back({text,
                      e.from,
-                     e.kind,
+                     e.kind(),
                      e.first_frame.number,
                      e.frame.number,
                      e.now.number,
-                     e.missing,
-                     {e.bytes.begin(), e.bytes.end()},
-                     e.length,
+                     f.missing,
+                     {f.bytes.begin(), f.bytes.end()},
+                     f.length,
                      *e.connection,
-                     e.reads_served,
-                     e.reads_issued});
+                     f.setup.reads_served,
+                     f.setup.reads_issued});
   }
   std::vector<std::string> Texts() const {
     std::vector<std::string> out;
@@ -109,7 +111,7 @@ inline Log Track(const Segments& segments, const Options& options, const Decoder
     for (const Segment& s : segments) {
       ++frame.ref.number;
       context.set_now(frame.ref);
-      tracker.OnPacket(ToPacket(s, options), frame);
+      tracker.OnPacket(ToPacket(s, options), frame.ref);
     }
     tracker.Finish();
   }

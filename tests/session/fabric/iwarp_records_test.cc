@@ -34,9 +34,9 @@ struct Seen : Sink {
   std::optional<Request> request;
   size_t sends = 0;
   void OnEvent(const Event& e) override {
-    if (e.kind == EventKind::kSetup && e.setup == SetupMessage::kRequest)
-      request = {e.after_records, e.within_record, e.unanswered_records};
-    sends += e.kind == EventKind::kSend;
+    if (e.kind() == EventKind::kSetup && e.setup().message == SetupMessage::kRequest)
+      request = {e.setup().after_records, e.setup().within_record, e.setup().unanswered_records};
+    sends += e.kind() == EventKind::kSend;
   }
 };
 
@@ -55,7 +55,7 @@ Seen After(void (*before)(Conversation&), size_t size = 1448) {
   for (const Segment& s : c.Cut(size)) {
     ++frame.ref.number;
     context.set_now(frame.ref);
-    tracker.OnPacket(ToPacket(s, c.options()), frame);
+    tracker.OnPacket(ToPacket(s, c.options()), frame.ref);
   }
   tracker.Finish();
   return seen;

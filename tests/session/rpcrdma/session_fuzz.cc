@@ -10,6 +10,7 @@
 #include "protocol/base/cursor.h"
 #include "session/rpcrdma/credit_history.h"
 #include "session/rpcrdma/session.h"
+#include "tests/support/event_fields.h"
 
 namespace {
 
@@ -47,6 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   info[0].id = 1;
   info[0].service_port = 20049;
   info[1].id = 2;
+  info[1].slot = 1;
   Cursor cursor(std::as_bytes(std::span(data, size)));
   uint64_t frame = 0;
   while (cursor.remaining() > 0) {
@@ -56,23 +58,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                             fabric::EventKind::kReadRequest, fabric::EventKind::kReadResponse,
                                             fabric::EventKind::kGap,         fabric::EventKind::kSetup,
                                             fabric::EventKind::kClosed,      fabric::EventKind::kSend};
-    fabric::Event event;
-    event.kind = kKinds[what & 7];
+    const fabric::EventKind kind = kKinds[what & 7];
+    test::EventFields f;
+    if (kind == fabric::EventKind::kWrite || kind == fabric::EventKind::kReadRequest ||
+        kind == fabric::EventKind::kReadResponse) {
+      f.handle = cursor.U32();
+      f.offset = cursor.U32();
+    }
+    f.bytes = f.private_data = cursor.Take(std::min<size_t>(length, cursor.remaining()));
+    f.length = f.bytes.size();
+    if (what & 32) {
+      f.length += length;
+      f.missing = what & 64 ? fabric::Missing::kLost : fabric::Missing::kTruncatedByCapture;
+    }
+    fabric::Event event = test::EventOf(kind, f);
     event.from = what >> 3 & 1;
     event.connection = &info[what >> 4 & 1];
     event.frame = event.first_frame = event.now = {++frame, 0};
-    if (event.kind == fabric::EventKind::kWrite || event.kind == fabric::EventKind::kReadRequest ||
-        event.kind == fabric::EventKind::kReadResponse) {
-      event.handle = cursor.U32();
-      event.offset = cursor.U32();
-    }
-    event.bytes = cursor.Take(std::min<size_t>(length, cursor.remaining()));
-    event.private_data = event.bytes;
-    event.length = event.bytes.size();
-    if (what & 32) {
-      event.length += length;
-      event.missing = what & 64 ? fabric::Missing::kLost : fabric::Missing::kTruncatedByCapture;
-    }
     session.OnEvent(event);
   }
   session.Finish();
