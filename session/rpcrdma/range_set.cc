@@ -5,25 +5,14 @@
 
 namespace stag::session {
 
-uint64_t RangeSet::Add(uint64_t begin, uint64_t end) {
-  if (begin >= end) return 0;
-  // In-order traffic: extends the last range, or comes after it.
-  if (ranges_.empty() || begin > ranges_.back().end) {
-    ranges_.push_back({begin, end});
-    total_ += end - begin;
-    return 0;
-  }
-  if (begin == ranges_.back().end) {
-    ranges_.back().end = end;
-    total_ += end - begin;
-    return 0;
-  }
+uint64_t RangeSet::Merge(uint64_t begin, uint64_t end) {
+  if (several_.empty()) several_.push_back(one_);
   // The first range that touches or follows `begin`, and the first one past `end`.
-  auto first = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
+  auto first = std::lower_bound(several_.begin(), several_.end(), begin,
                                 [](const Range& r, uint64_t value) { return r.end < value; });
   auto last = first;
   uint64_t old = 0, merged_begin = begin, merged_end = end, overlap = 0;
-  while (last != ranges_.end() && last->begin <= end) {
+  while (last != several_.end() && last->begin <= end) {
     old += last->end - last->begin;
     uint64_t low = std::max(begin, last->begin), high = std::min(end, last->end);
     if (low < high) overlap += high - low;
@@ -32,21 +21,24 @@ uint64_t RangeSet::Add(uint64_t begin, uint64_t end) {
     ++last;
   }
   if (first == last) {
-    ranges_.insert(first, {begin, end});
+    several_.insert(first, {begin, end});
   } else {
     *first = {merged_begin, merged_end};
-    ranges_.erase(first + 1, last);
+    several_.erase(first + 1, last);
   }
   total_ += merged_end - merged_begin - old;
+  if (several_.size() == 1) {
+    one_ = several_.front();
+    several_.clear();
+  }
   return overlap;
 }
 
-bool RangeSet::Covers(uint64_t begin, uint64_t end) const { return begin >= end || Prefix(begin) >= end - begin; }
-
 uint64_t RangeSet::Prefix(uint64_t begin) const {
-  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), begin,
-                             [](uint64_t value, const Range& r) { return value < r.end; });
-  return it != ranges_.end() && it->begin <= begin ? it->end - begin : 0;
+  const std::span<const Range> all = ranges();
+  const auto it =
+      std::upper_bound(all.begin(), all.end(), begin, [](uint64_t value, const Range& r) { return value < r.end; });
+  return it != all.end() && it->begin <= begin ? it->end - begin : 0;
 }
 
 }  // namespace stag::session

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// RangeSet: which bytes of a segment were moved. Half-open ranges, kept sorted and merged; in-order traffic keeps it at
-// one range, so nothing is allocated in the steady state.
+// RangeSet: which bytes of a segment were moved. Half-open ranges, kept sorted and merged. In-order traffic makes one
+// range, which needs no storage beside the set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace stag::session {
@@ -15,22 +17,38 @@ class RangeSet {
     uint64_t begin = 0, end = 0;
   };
   // Adds [begin, end); returns how many of its bytes were already there.
-  uint64_t Add(uint64_t begin, uint64_t end);
-  bool Covers(uint64_t begin, uint64_t end) const;
+  uint64_t Add(uint64_t begin, uint64_t end) {
+    if (begin >= end) return 0;
+    if (several_.empty() && (total_ == 0 || begin == one_.end)) {
+      if (total_ == 0) one_.begin = begin;
+      one_.end = end;
+      total_ += end - begin;
+      return 0;
+    }
+    return Merge(begin, end);
+  }
+  bool Covers(uint64_t begin, uint64_t end) const { return begin >= end || Prefix(begin) >= end - begin; }
   // Bytes from `begin` on that are there without a hole.
   uint64_t Prefix(uint64_t begin) const;
   uint64_t total() const { return total_; }
-  bool empty() const { return ranges_.empty(); }
+  bool empty() const { return total_ == 0; }
   // End of the last range (0 when empty).
-  uint64_t end() const { return ranges_.empty() ? 0 : ranges_.back().end; }
-  const std::vector<Range>& ranges() const { return ranges_; }
+  uint64_t end() const { return several_.empty() ? one_.end : several_.back().end; }
+  std::span<const Range> ranges() const {
+    if (!several_.empty()) return several_;
+    return {&one_, size_t{total_ > 0}};
+  }
   void Clear() {
-    ranges_.clear();
+    one_ = {};
+    several_.clear();
     total_ = 0;
   }
 
  private:
-  std::vector<Range> ranges_;
+  uint64_t Merge(uint64_t begin, uint64_t end);
+
+  Range one_;                   // the only range, while there are not several
+  std::vector<Range> several_;  // all of them
   uint64_t total_ = 0;
 };
 

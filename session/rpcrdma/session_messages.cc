@@ -194,7 +194,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
                     : reduced                        ? CallForm::kChunked
                                                      : CallForm::kShort;
 
-  pool.Resize(entry.call.segments, header.reads.size() + header.segments.size());
+  entry.call.segments.resize(header.reads.size() + header.segments.size());
   TakeReadList(header, entry.call.read_chunks, entry.call.segments);
   for (const rpcrdma::ReadSegment& read : header.reads) entry.read_missing += read.target.length;
   const auto add_chunk = [&](const rpcrdma::Chunk& chunk, ListKind list, uint32_t number) {
@@ -324,7 +324,7 @@ void Session::Impl::TakeReply(TransactionEntry& entry, const Event& event) {
     pool.Charge(&entry, entry.reply.stream.size());
   }
   GroupReadChunks(header.reads, entry.reply.read_chunks);
-  pool.Resize(entry.reply.segments, header.reads.size());
+  entry.reply.segments.resize(header.reads.size());
   TakeReadList(header, entry.reply.read_chunks, entry.reply.segments);
 
   bool reduced = !entry.reply.read_chunks.empty() && entry.reply.read_chunks.back().position > 0;

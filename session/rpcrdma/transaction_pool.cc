@@ -64,36 +64,8 @@ void TransactionPool::ReleasePayload(Payload& payload) {
 
 void TransactionPool::Recycle(TransactionEntry* entry) {
   retired_.Remove(entry);
-  ReleaseRecords(entry->call.segments);
-  ReleaseRecords(entry->reply.segments);
   entry->Clear();
   free_.push_back(entry);
-}
-
-void TransactionPool::Resize(std::vector<SegmentRecord>& records, size_t count) {
-  records.reserve(count);
-  while (records.size() < count) {
-    if (spare_.empty()) {
-      records.emplace_back();
-    } else {
-      records.push_back(std::move(spare_.back()));
-      spare_.pop_back();
-    }
-  }
-}
-
-// Their bytes were given up when the transaction was retired.
-void TransactionPool::ReleaseRecords(std::vector<SegmentRecord>& records) {
-  for (SegmentRecord& record : records) {
-    if (spare_.size() >= kMaxSpare) break;
-    SegmentRecord& spare = spare_.emplace_back(std::move(record));
-    spare.requested.Clear();
-    spare.moved.Clear();
-    spare.captured.Clear();
-    spare.bytes_kept = false;
-    spare.first_frame = spare.last_frame = {};
-  }
-  records.clear();
 }
 
 void TransactionPool::Charge(TransactionEntry* entry, uint64_t bytes) {

@@ -67,8 +67,6 @@ class TransactionPool {
   void Retire(TransactionEntry* entry);
   void Recycle(TransactionEntry* entry);
 
-  // Makes `count` empty segment records in `records`, recycled as far as there are some.
-  void Resize(std::vector<SegmentRecord>& records, size_t count);
   // For the bytes of a segment record: empty, with the storage of one that was given up.
   std::vector<std::byte> TakeData() { return Take(spare_data_); }
   void Charge(TransactionEntry* entry, uint64_t bytes);
@@ -82,13 +80,11 @@ class TransactionPool {
   using Buffers = std::vector<std::vector<std::byte>>;
   std::vector<std::byte> Take(Buffers& spare);
   void Release(std::vector<std::byte> buffer, Buffers& spare);
-  void ReleaseRecords(std::vector<SegmentRecord>& records);
   void ReleasePayload(Payload& payload);
   void Uncharge(TransactionEntry* entry);
 
   std::vector<std::unique_ptr<TransactionEntry>> all_;
   std::vector<TransactionEntry*> free_;
-  std::vector<SegmentRecord> spare_;  // without bytes
   Buffers spare_streams_, spare_data_;
   uint64_t spare_bytes_ = 0;  // capacity of both
   ByAge ages_, retired_;
