@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "protocol/ib/opcode.h"
 
-#include <array>
-
 namespace stag::ib {
 namespace {
 
@@ -82,14 +80,17 @@ constexpr OpcodeInfo Describe(unsigned opcode) {
 
 constexpr std::array<OpcodeInfo, 256> MakeTable() {
   std::array<OpcodeInfo, 256> table{};
-  for (unsigned opcode = 0; opcode < 256; ++opcode) table[opcode] = Describe(opcode);
+  for (unsigned opcode = 0; opcode < 256; ++opcode) {
+    OpcodeInfo& i = table[opcode] = Describe(opcode);
+    i.extended = static_cast<uint8_t>((i.rdeth ? 4 : 0) + (i.deth ? 8 : 0) + (i.xrceth ? 4 : 0) + (i.reth ? 16 : 0) +
+                                      (i.atomic ? 28 : 0) + (i.aeth ? 4 : 0) + (i.atomic_ack ? 8 : 0) +
+                                      (i.immediate ? 4 : 0) + (i.ieth ? 4 : 0));
+  }
   return table;
 }
 
-constexpr std::array<OpcodeInfo, 256> kTable = MakeTable();
-
 }  // namespace
 
-const OpcodeInfo& LookUpOpcode(uint8_t opcode) { return kTable[opcode]; }
+constinit const std::array<OpcodeInfo, 256> kOpcodeTable = MakeTable();
 
 }  // namespace stag::ib

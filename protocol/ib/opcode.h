@@ -4,6 +4,7 @@
 // (section 9.7.1).
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace stag::ib {
@@ -29,11 +30,13 @@ struct OpcodeInfo {
   bool response = false;             // travels from responder to requester; its PSN is the requester's
   bool reth = false, aeth = false, atomic = false, atomic_ack = false, immediate = false, ieth = false;
   bool rdeth = false, deth = false, xrceth = false;
-  bool data = false;  // may carry data
+  bool data = false;     // may carry data
+  uint8_t extended = 0;  // bytes of headers behind the BTH
 };
 
-// Never null; unknown opcodes give service (by their three top bits) and kOther.
-const OpcodeInfo& LookUpOpcode(uint8_t opcode);
+extern const std::array<OpcodeInfo, 256> kOpcodeTable;
+// Unknown opcodes give service (by their three top bits) and kOther.
+inline const OpcodeInfo& LookUpOpcode(uint8_t opcode) { return kOpcodeTable[opcode]; }
 
 inline constexpr uint8_t kSendFirst = 0x00, kSendMiddle = 0x01, kSendLast = 0x02, kSendLastImmediate = 0x03,
                          kSendOnly = 0x04, kSendOnlyImmediate = 0x05, kWriteFirst = 0x06, kWriteMiddle = 0x07,

@@ -24,9 +24,7 @@ constexpr Opcodes kOpcodes[] = {
 
 size_t LengthOf(const Transport& t) {
   const OpcodeInfo& info = LookUpOpcode(t.bth.opcode);
-  return kBthLength + (info.rdeth ? 4 : 0) + (info.deth ? 8 : 0) + (info.xrceth ? 4 : 0) + (info.reth ? 16 : 0) +
-         (info.atomic ? 28 : 0) + (info.aeth ? 4 : 0) + (info.atomic_ack ? 8 : 0) + (info.immediate ? 4 : 0) +
-         (info.ieth ? 4 : 0) + static_cast<size_t>(RoundUp4(t.data.size())) + kIcrcLength;
+  return kBthLength + info.extended + static_cast<size_t>(RoundUp4(t.data.size())) + kIcrcLength;
 }
 
 }  // namespace

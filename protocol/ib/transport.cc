@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "protocol/base/cursor.h"
 #include "protocol/base/writer.h"
 
 namespace stag::ib {
@@ -11,67 +10,81 @@ namespace {
 
 constexpr uint8_t kSolicited = 0x80, kMigrated = 0x40, kFecn = 0x80, kBecn = 0x40, kAckRequest = 0x80;
 
-void ParseBth(Cursor& c, Bth& bth) {
-  const Bytes header = c.Take(kBthLength);
-  if (header.empty()) return;
-  bth.opcode = std::to_integer<uint8_t>(header[0]);
-  const auto flags = std::to_integer<uint8_t>(header[1]);
-  bth.solicited = (flags & kSolicited) != 0;
-  bth.migrated = (flags & kMigrated) != 0;
-  bth.pad = (flags >> 4) & 3;
-  bth.version = flags & 15;
-  bth.partition = LoadBe16(&header[2]);
-  const auto congestion = std::to_integer<uint8_t>(header[4]);
-  bth.fecn = (congestion & kFecn) != 0;
-  bth.becn = (congestion & kBecn) != 0;
-  bth.destination_qp = LoadBe32(&header[4]) & 0xffffff;
-  bth.ack_request = (std::to_integer<uint8_t>(header[8]) & kAckRequest) != 0;
-  bth.psn = LoadBe32(&header[8]) & 0xffffff;
+void ParseBth(const std::byte* header, Bth& bth) {
+  const uint32_t first = LoadBe32(header), second = LoadBe32(header + 4), third = LoadBe32(header + 8);
+  bth.opcode = static_cast<uint8_t>(first >> 24);
+  bth.solicited = (first >> 23 & 1) != 0;
+  bth.migrated = (first >> 22 & 1) != 0;
+  bth.pad = first >> 20 & 3;
+  bth.version = first >> 16 & 15;
+  bth.partition = static_cast<uint16_t>(first);
+  bth.fecn = second >> 31 != 0;
+  bth.becn = (second >> 30 & 1) != 0;
+  bth.destination_qp = second & 0xffffff;
+  bth.ack_request = third >> 31 != 0;
+  bth.psn = third & 0xffffff;
+}
+
+// `p`: info.extended bytes.
+void ParseExtended(const std::byte* p, const OpcodeInfo& info, Transport& t) {
+  if (info.rdeth) p += 4;
+  if (info.deth) {
+    t.deth = {LoadBe32(p), LoadBe32(p + 4) & 0xffffff};
+    p += 8;
+  }
+  if (info.xrceth) p += 4;
+  if (info.reth) {
+    t.reth = {LoadBe64(p), LoadBe32(p + 8), LoadBe32(p + 12)};
+    p += 16;
+  }
+  if (info.atomic) {
+    t.atomic = {LoadBe64(p), LoadBe32(p + 8), LoadBe64(p + 12), LoadBe64(p + 20)};
+    p += 28;
+  }
+  if (info.aeth) {
+    t.aeth = {std::to_integer<uint8_t>(*p), LoadBe32(p) & 0xffffff};
+    p += 4;
+  }
+  if (info.atomic_ack) {
+    t.atomic_result = LoadBe64(p);
+    p += 8;
+  }
+  if (info.immediate) {
+    t.immediate = LoadBe32(p);
+    p += 4;
+  }
+  if (info.ieth) t.invalidated = LoadBe32(p);
 }
 
 }  // namespace
 
-Transport ParseTransport(Bytes captured, uint64_t wire_length) {
-  Transport t;
-  Cursor c(captured, wire_length);
-  ParseBth(c, t.bth);
-  if (c.ok() && t.bth.version != 0) c.Fail(ParseStatus::kUnsupported);
+void ParseTransport(Bytes captured, uint64_t wire_length, Transport& t) {
+  t.data = {};
+  t.data_length = 0;
+  wire_length = std::max<uint64_t>(wire_length, captured.size());
+  const auto missing = [&](size_t end) {
+    return wire_length < end ? ParseStatus::kMalformed : ParseStatus::kTruncatedByCapture;
+  };
+  if (captured.size() < kBthLength) {
+    t.bth = {};
+    t.status = missing(kBthLength);
+    return;
+  }
+  ParseBth(captured.data(), t.bth);
   const OpcodeInfo& info = LookUpOpcode(t.bth.opcode);
-  if (info.rdeth) c.Skip(4);
-  if (info.deth) {
-    t.deth.queue_key = c.U32();
-    c.Skip(1);
-    t.deth.source_qp = c.U24();
-  }
-  if (info.xrceth) c.Skip(4);
-  if (info.reth) {
-    t.reth.address = c.U64();
-    t.reth.key = c.U32();
-    t.reth.length = c.U32();
-  }
-  if (info.atomic) {
-    t.atomic.address = c.U64();
-    t.atomic.key = c.U32();
-    t.atomic.swap_or_add = c.U64();
-    t.atomic.compare = c.U64();
-  }
-  if (info.aeth) {
-    t.aeth.syndrome = c.U8();
-    t.aeth.msn = c.U24();
-  }
-  if (info.atomic_ack) t.atomic_result = c.U64();
-  if (info.immediate) t.immediate = c.U32();
-  if (info.ieth) t.invalidated = c.U32();
-  t.status = c.status();
-  if (!c.ok()) return t;
-  uint64_t tail = kIcrcLength + t.bth.pad;
-  if (c.wire_remaining() < tail) {
+  const size_t begin = kBthLength + info.extended, tail = kIcrcLength + t.bth.pad;
+  if (t.bth.version != 0) {
+    t.status = ParseStatus::kUnsupported;
+  } else if (captured.size() < begin) {
+    t.status = missing(begin);
+  } else if (wire_length - begin < tail) {
     t.status = ParseStatus::kMalformed;
-    return t;
+  } else {
+    t.status = ParseStatus::kOk;
+    ParseExtended(captured.data() + kBthLength, info, t);
+    t.data_length = wire_length - begin - tail;
+    t.data = captured.subspan(begin, static_cast<size_t>(std::min<uint64_t>(captured.size() - begin, t.data_length)));
   }
-  t.data_length = c.wire_remaining() - tail;
-  t.data = c.Rest().first(static_cast<size_t>(std::min<uint64_t>(c.remaining(), t.data_length)));
-  return t;
 }
 
 void AppendTransport(std::vector<std::byte>& out, const Transport& t) {

@@ -76,7 +76,14 @@ struct Transport {
 // their number on the wire. Status kOk: all headers are there (data may be cut: data.size() < data_length).
 // kTruncatedByCapture: cut within the headers; `bth` is right when at least 12 bytes were captured. kMalformed: too
 // short on the wire for what the opcode asks. kUnsupported: a transport version other than 0. Allocates nothing.
-Transport ParseTransport(Bytes captured, uint64_t wire_length);
+// `transport` may have been used for another packet before: extended headers that this one does not have are left in
+// it.
+void ParseTransport(Bytes captured, uint64_t wire_length, Transport& transport);
+inline Transport ParseTransport(Bytes captured, uint64_t wire_length) {
+  Transport transport;
+  ParseTransport(captured, wire_length, transport);
+  return transport;
+}
 
 // Appends headers, `transport.data` and pad to `out`, without the ICRC (see icrc.h). Which extended headers are written
 // follows from the opcode; PadCnt is computed, `bth.pad`, `status` and `data_length` are not read.

@@ -19,9 +19,11 @@ uint16_t ReservedOf(uint32_t control) {
   return static_cast<uint16_t>(control & (control & kSegmentLengthValid ? 0x1fffu : 0x7fffu));
 }
 
-DdpHeader ReadHeader(Cursor& cursor) {
-  DdpHeader h;
-  const uint8_t ddp = cursor.U8(), rdmap = cursor.U8();
+// Leaves the cursor failed, and `h` as far as its first two bytes were there, when the header is not whole.
+void ReadHeader(Cursor& cursor, DdpHeader& h) {
+  const Bytes control = cursor.Take(2);
+  if (control.empty()) return;
+  const auto ddp = std::to_integer<uint8_t>(control[0]), rdmap = std::to_integer<uint8_t>(control[1]);
   h.tagged = ddp & kTagged;
   h.last = ddp & kLast;
   h.ddp_reserved = (ddp >> 2) & 0xf;
@@ -29,16 +31,17 @@ DdpHeader ReadHeader(Cursor& cursor) {
   h.rdmap_version = rdmap >> 6;
   h.rdmap_reserved = (rdmap >> 4) & 3;
   h.opcode = Opcode{static_cast<uint8_t>(rdmap & 0xf)};
+  const Bytes rest = cursor.Take(h.size() - 2);
+  if (rest.empty()) return;
   if (h.tagged) {
-    h.stag = cursor.U32();
-    h.offset = cursor.U64();
+    h.stag = LoadBe32(&rest[0]);
+    h.offset = LoadBe64(&rest[4]);
   } else {
-    h.invalidate_stag = cursor.U32();
-    h.queue = cursor.U32();
-    h.sequence = cursor.U32();
-    h.message_offset = cursor.U32();
+    h.invalidate_stag = LoadBe32(&rest[0]);
+    h.queue = LoadBe32(&rest[4]);
+    h.sequence = LoadBe32(&rest[8]);
+    h.message_offset = LoadBe32(&rest[12]);
   }
-  return h;
 }
 
 // Room for `n` more bytes at the end of `out`.
@@ -62,7 +65,7 @@ ReadRequest ReadReadRequest(Cursor& cursor) {
 ParseStatus DecodeDdpSegment(Bytes captured, uint64_t ulpdu_length, DdpSegment& out) {
   out = DdpSegment{};
   Cursor cursor(captured, ulpdu_length);
-  out.header = ReadHeader(cursor);
+  ReadHeader(cursor, out.header);
   if (!cursor.ok()) return cursor.status();
   out.payload = cursor.Rest();
   out.payload_length = static_cast<uint32_t>(cursor.wire_remaining());
@@ -146,7 +149,8 @@ ParseStatus DecodeTerminate(Bytes captured, uint64_t wire_length, Terminate& out
   if (!cursor.ok()) return cursor.status();
   out.segment_length = segment_length;
   if (control & kDdpIncluded) {
-    const DdpHeader header = ReadHeader(cursor);
+    DdpHeader header;
+    ReadHeader(cursor, header);
     if (!cursor.ok()) return cursor.status();
     out.ddp = header;
   }

@@ -30,9 +30,14 @@ Address MakeAddress(Address::Kind kind, std::span<const std::byte, kSize> bytes)
 // One frame on its way down. Every step reads from `c_` and either goes on to the next or sets the status and stops.
 class Decoding {
  public:
-  Decoding(Bytes captured, uint64_t wire_length) : all_(captured), c_(captured, wire_length) {}
+  Decoding(const Frame& frame, Packet& packet) : all_(frame.bytes), c_(frame.bytes, frame.wire_length), p_(packet) {}
 
-  Packet Run(LinkType link) {
+  void Run(LinkType link) {
+    p_.carrier = Carrier::kOther;
+    p_.status = ParseStatus::kUnsupported;
+    p_.ip_fragment = false;
+    p_.payload = p_.icrc_headers = {};
+    p_.wire_length = 0;
     switch (link) {
       case LinkType::kEthernet: Ethernet(); break;
       case LinkType::kLinuxSll: Skip(14), Ethertype(c_.U16()); break;
@@ -50,7 +55,6 @@ class Decoding {
     }
     if (!c_.ok()) p_.status = c_.status();
     if (p_.status != ParseStatus::kOk && p_.status != ParseStatus::kTruncatedByCapture) p_.carrier = Carrier::kOther;
-    return p_;
   }
 
  private:
@@ -260,12 +264,57 @@ class Decoding {
 
   Bytes all_;
   Cursor c_;
-  Packet p_;
+  Packet& p_;
   size_t headers_begin_ = 0;
 };
 
+// Nearly all frames: Ethernet without tags, IPv4 without options and not a fragment, RoCEv2 or TCP, with all headers
+// captured and lengths that agree. False: it is something else, and `p` is as it was.
+bool DecodePlain(const Frame& frame, Packet& p) {
+  constexpr size_t kIp = 14, kTransport = kIp + 20, kUdpEnd = kTransport + 8, kTcpEnd = kTransport + 20;
+  const std::byte* at = frame.bytes.data();
+  if (frame.link != LinkType::kEthernet || frame.bytes.size() < kTcpEnd || frame.wire_length < frame.bytes.size() ||
+      LoadBe16(at + 12) != kEthertypeIpv4 || at[kIp] != std::byte{0x45} || (LoadBe16(at + kIp + 6) & 0x3fff) != 0)
+    return false;
+  const size_t total = LoadBe16(at + kIp + 2);
+  const auto protocol = std::to_integer<uint8_t>(at[kIp + 9]);
+  const uint16_t source_port = LoadBe16(at + kTransport), destination_port = LoadBe16(at + kTransport + 2);
+  size_t begin = 0, length = 0;
+  if (protocol == kProtocolUdp) {
+    const size_t udp = LoadBe16(at + kTransport + 4);
+    if ((destination_port != kRoceV2Port && source_port != kRoceV2Port) || udp < 8 || udp + 20 > total) return false;
+    begin = kUdpEnd;
+    length = udp - 8;
+    p.carrier = Carrier::kRoceV2;
+    p.icrc_headers = frame.bytes.subspan(kIp, kUdpEnd - kIp);
+  } else if (protocol == kProtocolTcp) {
+    const size_t header = std::to_integer<size_t>(at[kTransport + 12] >> 4) * 4;
+    begin = kTransport + header;
+    if (header < 20 || header + 20 > total || begin > frame.bytes.size()) return false;
+    length = total - 20 - header;
+    p.carrier = Carrier::kTcp;
+    p.icrc_headers = {};
+    p.sequence = LoadBe32(at + kTransport + 4);
+    p.acknowledgment = LoadBe32(at + kTransport + 8);
+    p.tcp_flags = std::to_integer<uint8_t>(at[kTransport + 13]);
+  } else {
+    return false;
+  }
+  p.status = ParseStatus::kOk;
+  p.ip_fragment = false;
+  p.source = MakeAddress(Address::Kind::kIpv4, std::span<const std::byte, 4>(at + kIp + 12, 4));
+  p.destination = MakeAddress(Address::Kind::kIpv4, std::span<const std::byte, 4>(at + kIp + 16, 4));
+  p.source_port = source_port;
+  p.destination_port = destination_port;
+  p.payload = frame.bytes.subspan(begin, std::min(length, frame.bytes.size() - begin));
+  p.wire_length = length;
+  return true;
+}
+
 }  // namespace
 
-Packet Decode(const Frame& frame) { return Decoding(frame.bytes, frame.wire_length).Run(frame.link); }
+void Decode(const Frame& frame, Packet& packet) {
+  if (!DecodePlain(frame, packet)) Decoding(frame, packet).Run(frame.link);
+}
 
 }  // namespace stag::link

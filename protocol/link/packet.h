@@ -46,7 +46,13 @@ inline constexpr uint16_t kRoceV2Port = 4791;         // IANA, RoCEv2 annex A17
 inline constexpr uint16_t kRpcbindPort = 111;         // RFC 1833
 inline constexpr uint16_t kRoceV1Ethertype = 0x8915;  // RoCE annex A16
 
-// Never fails hard: whatever cannot be followed is carrier kOther with the reason in `status`.
-Packet Decode(const Frame& frame);
+// Never fails hard: whatever cannot be followed is carrier kOther with the reason in `status`. `packet` may have been
+// used for another frame before; what `frame` does not have (addresses, ports, TCP fields) may then be left in it.
+void Decode(const Frame& frame, Packet& packet);
+inline Packet Decode(const Frame& frame) {
+  Packet packet;
+  Decode(frame, packet);
+  return packet;
+}
 
 }  // namespace stag::link

@@ -12,6 +12,7 @@ struct Decoder::Impl {
   void OnRpcbind(const link::Packet& packet, const FrameRef& frame);
 
   TrackerContext context;
+  link::Packet current;  // of the frame being processed
   IbTracker ib;
   IwarpTracker iwarp;
 };
@@ -31,7 +32,10 @@ void Decoder::Impl::OnRpcbind(const link::Packet& packet, const FrameRef& frame)
 Decoder::Decoder(const DecoderOptions& options, Sink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
 Decoder::~Decoder() = default;
 
-void Decoder::OnFrame(const Frame& frame) { OnPacket(link::Decode(frame), frame.ref); }
+void Decoder::OnFrame(const Frame& frame) {
+  link::Decode(frame, impl_->current);
+  OnPacket(impl_->current, frame.ref);
+}
 
 void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   impl_->context.set_now(frame);

@@ -70,7 +70,7 @@ void IbCm::BeforeNewFlow(const FlowKey& key) {
   }
 }
 
-void IbCm::Tick(int64_t now_ns) {
+void IbCm::Wait(int64_t now_ns) {
   for (Waiting& w : waiting_) ++w.ticks;
   while (!waiting_.empty() && waiting_.front().ticks > kMaxTicks) Expire(0);
   while (!closing_.empty() && now_ns - closing_.front().since_ns > kDisconnectGraceNs) {

@@ -31,7 +31,9 @@ class IbCm {
   // Called before a packet of a flow that nobody knows yet: a REP that waits for its REQ may name its queue pair.
   void BeforeNewFlow(const FlowKey& key);
   // Called per frame: time and messages that waited too long.
-  void Tick(int64_t now_ns);
+  void Tick(int64_t now_ns) {
+    if (!waiting_.empty() || !closing_.empty()) Wait(now_ns);
+  }
   void Finish();
 
  private:
@@ -73,6 +75,7 @@ class IbCm {
   void Add(const Key& key, const Entry& entry);
   void EmitSetup(IbLink& link, SetupMessage what, Side from, const ib::CmMessage& m, const Seen& seen);
   void Close(ConnectionId id, CloseReason reason, const FrameRef& frame);
+  void Wait(int64_t now_ns);
   void RetryWaiting();
   void Expire(size_t index);
 

@@ -138,13 +138,13 @@ void IbConnection::Process(const RcPacket& p) {
 void IbConnection::ProcessRequest(const RcPacket& p) {
   SideState& s = side_[p.from];
   s.request_since_nak = true;
-  if (Ahead(s, p.psn) < 0) {
+  if (Ahead(s, p.psn()) < 0) {
     ++context_.stats().duplicates;
     return;
   }
   s.known = s.started = true;
   s.open_count = s.lost_read = false;
-  s.expected = PsnAdd(p.psn, 1);
+  s.expected = PsnAdd(p.psn(), 1);
   if (!p.Is(Operation::kSend) && s.send.active) AbandonSend(p.from);
   if (!p.info->last && (p.Is(Operation::kSend) || p.Is(Operation::kWrite))) LearnMtu(p.data_length);
   switch (p.info->operation) {
@@ -159,7 +159,7 @@ void IbConnection::Remember(const RcPacket& p, SideState& s, uint32_t count) {
   if (s.recent.empty()) s.recent.resize(kRecent);
   Recent& r = s.recent[s.recent_next++ % kRecent];
   r = {};
-  r.psn = p.psn;
+  r.psn = p.psn();
   r.count = count;
   r.frame = p.frame;
   if (p.Is(Operation::kReadRequest)) {
@@ -217,7 +217,7 @@ void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
   send.length = s.send.length;
   send.missing = s.send.missing;
   if (!s.send.active && p.data.size() < p.data_length) send.missing = Missing::kTruncatedByCapture;
-  send.solicited = p.solicited;
+  send.solicited = p.bth.solicited;
   if (p.info->immediate) send.immediate = p.immediate;
   if (p.info->ieth) send.invalidated = p.invalidated;
   s.send.active = false;
@@ -246,13 +246,13 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
     write.handle = p.reth.key;
     write.offset = p.reth.address;
     write.length = p.reth.length;
-    write.psn = p.psn;
+    write.psn = p.psn();
     write.mtu = static_cast<uint32_t>(std::min<uint64_t>(p.data_length, UINT32_MAX));
     write.first_frame = p.frame;
   }
   Remember(p, s, 1);
   if (!write.active) return;
-  uint64_t at = uint64_t{PsnAdd(p.psn, 0u - write.psn)} * write.mtu;
+  uint64_t at = uint64_t{PsnAdd(p.psn(), 0u - write.psn)} * write.mtu;
   if (write.after_gap) {  // is it still the same Write? Then position and length agree.
     uint64_t end = at + p.data_length;
     bool same = p.info->last ? end == write.length : end < write.length && p.data_length == write.mtu;
@@ -283,7 +283,7 @@ void IbConnection::AddRead(const RcPacket& p, SideState& s, uint32_t count) {
     return;
   }
   Read& read = s.reads.emplace_back();
-  read.psn = p.psn;
+  read.psn = p.psn();
   read.count = count;
   read.handle = p.reth.key;
   read.offset = p.reth.address;
@@ -299,10 +299,10 @@ void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
   uint32_t count = p.reth.length <= 256 ? 1 : mtu_ == 0 ? 0 : (p.reth.length - 1) / mtu_ + 1;
   if (count == 0) {
     s.open_count = true;
-    s.open_psn = p.psn;
+    s.open_psn = p.psn();
     s.open_length = p.reth.length;
   } else {
-    s.expected = PsnAdd(p.psn, count);
+    s.expected = PsnAdd(p.psn(), count);
   }
   Remember(p, s, std::max(count, 1u));
   AddRead(p, s, count);
@@ -324,7 +324,7 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
   }
   for (size_t i = s.reads.size(); i-- > 0;) {
     Read& read = s.reads[i];
-    int32_t distance = PsnDistance(p.psn, read.psn);
+    int32_t distance = PsnDistance(p.psn(), read.psn);
     if (distance < 0) continue;
     auto k = static_cast<uint32_t>(distance);
     if (read.count != 0 && k >= read.count) break;
@@ -351,19 +351,19 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
 void IbConnection::ProcessNak(const RcPacket& p) {
   SideState& s = side_[p.requester()];
   // The same NAK again without a new attempt in between is the same frame twice.
-  if (!s.request_since_nak && s.nak_psn == p.psn && s.nak_syndrome == p.aeth.syndrome) {
+  if (!s.request_since_nak && s.nak_psn == p.psn() && s.nak_syndrome == p.aeth.syndrome) {
     ++context_.stats().duplicates;
     return;
   }
   s.request_since_nak = false;
-  s.nak_psn = p.psn;
+  s.nak_psn = p.psn();
   s.nak_syndrome = p.aeth.syndrome;
   Nak nak;
   nak.kind = KindOfNak(p.aeth.syndrome);
   if (nak.kind != NakKind::kSequence) {
     for (const Recent& r : s.recent) {
       if (r.frame.number == 0) continue;
-      int32_t distance = PsnDistance(p.psn, r.psn);
+      int32_t distance = PsnDistance(p.psn(), r.psn);
       if (distance < 0 || distance >= static_cast<int32_t>(r.count)) continue;
       nak.refused = r.frame;
       if (r.rdma) nak.handle = r.handle, nak.offset = r.offset, nak.length = r.length;

@@ -27,7 +27,7 @@ uint32_t FirstWord(const RcPacket& p) { return LoadBe32(p.data.data()); }
 
 void Add(Evidence& e, const RcPacket& p) {
   if (p.info->response) return;
-  e.psns[e.psn_count++ % Evidence::kPsns] = p.psn;
+  e.psns[e.psn_count++ % Evidence::kPsns] = p.psn();
   if (IsTransportStart(p)) e.xids[e.xid_count++ % Evidence::kXids] = FirstWord(p);
 }
 
@@ -51,7 +51,7 @@ bool Offers(const RcPacket& send, const ib::Reth& reth) {
 // `scan`: bytes of held Sends that may still be searched; what is past it is not found.
 bool Answers(const Flow& candidate, const RcPacket& p, size_t& scan) {
   const Evidence& e = *candidate.evidence;
-  if (p.info->response) return !p.IsSequenceNak() && Contains(e.psns, e.psn_count, p.psn);
+  if (p.info->response) return !p.IsSequenceNak() && Contains(e.psns, e.psn_count, p.psn());
   if (IsTransportStart(p)) return FirstWord(p) != 0 && Contains(e.xids, e.xid_count, FirstWord(p));
   if (!p.info->reth || p.reth.length == 0) return false;
   return std::any_of(candidate.held.rbegin(), candidate.held.rend(), [&](const HeldPtr& held) {
@@ -68,14 +68,15 @@ size_t FlowKeyHash::operator()(const FlowKey& key) const {
   return static_cast<size_t>(MixHash(MixHash(key.destination_qp, key.source), key.destination));
 }
 
-void IbFlows::OnPacket(const FlowKey& key, RcPacket& p, FabricKind fabric, const Address& source,
-                       const Address& destination) {
+void IbFlows::OnPacket(const FlowEnds& ends, RcPacket& p) {
   if (++packets_ % kCheckEvery == 0) GiveUpOld(p.frame.time_ns);
   if (packets_ % kCheckAllEvery == 0)
     for (auto& [id, link] : links_) link->connection.CheckTime(p.frame.time_ns);
-  Flow*& recent = recent_[PlaceOf(key)];
-  if (!recent || !(recent->key == key)) {
-    Flow* found = FindOrAdd(key);
+  const uint32_t destination_qp = p.bth.destination_qp;
+  Flow*& recent = recent_[PlaceOf(ends.source, destination_qp)];
+  if (!recent || recent->key.destination_qp != destination_qp || !(recent->key.source == ends.source) ||
+      !(recent->key.destination == ends.destination)) {
+    Flow* found = FindOrAdd({ends.source, ends.destination, destination_qp});
     if (!found) {
       ++context_.stats().dropped_for_memory;
       return;
@@ -94,9 +95,9 @@ void IbFlows::OnPacket(const FlowKey& key, RcPacket& p, FabricKind fabric, const
     }
     flow.state = Flow::State::kSearching;
     flow.since_ns = p.frame.time_ns;
-    flow.fabric = fabric;
-    flow.source = {source, 0};
-    flow.destination = {destination, key.destination_qp};
+    flow.fabric = ends.fabric;
+    flow.source = {ends.shown_source, 0};
+    flow.destination = {ends.shown_destination, destination_qp};
     searching_.push_back(&flow);
   }
   Search(flow, p);
@@ -192,10 +193,10 @@ void IbFlows::Feed(IbLink& link) {
       held->packet.from = flow->from;
       const RcPacket& p = held->packet;
       if (p.info->response) continue;
-      int32_t distance = first == nullptr ? -1 : PsnDistance(p.psn, first->psn);
+      int32_t distance = first == nullptr ? -1 : PsnDistance(p.psn(), first->psn());
       if (distance < 0 && distance > -kNear) first = &p;
     }
-    if (first != nullptr && !link.connection.KnowsPsn(flow->from)) link.connection.ExpectPsn(flow->from, first->psn);
+    if (first != nullptr && !link.connection.KnowsPsn(flow->from)) link.connection.ExpectPsn(flow->from, first->psn());
     std::move(flow->held.begin(), flow->held.end(), std::back_inserter(all));
     flow->held.clear();
     flow->held_bytes = 0;
@@ -306,7 +307,7 @@ void IbFlows::Vacate(const FlowKey& key, const IbLink& link, Side side, const Fr
   Flow& flow = found->second;
   // Packets of this flow came already: of an older connection, or of this one when frames were captured out of order.
   bool of_this = std::all_of(flow.held.begin(), flow.held.end(), [&](const HeldPtr& held) {
-    return held->packet.info->response || link.connection.MayBeginWith(side, held->packet.psn);
+    return held->packet.info->response || link.connection.MayBeginWith(side, held->packet.psn());
   });
   if (flow.state == Flow::State::kSearching && flow.link == nullptr && !of_this) GoAlone(flow);
   if (flow.link != nullptr) Close(*flow.link, CloseReason::kSuperseded, frame);

@@ -31,6 +31,13 @@ struct FlowKeyHash {
 
 struct IbLink;
 
+// Between whom a packet goes: as flows are keyed, and as events show it. Valid while the packet is processed.
+struct FlowEnds {
+  const Address &source, &destination;
+  const Address &shown_source, &shown_destination;
+  FabricKind fabric = FabricKind::kRoceV2;
+};
+
 // What later packets of the opposite direction may prove to belong to.
 struct Evidence {
   static constexpr size_t kPsns = 256, kXids = 64;
@@ -72,9 +79,8 @@ class IbFlows {
  public:
   explicit IbFlows(TrackerContext& context) : context_(context), pool_(context) {}
 
-  // A packet of a reliable connection; `packet.from` is not read. `source` and `destination` as events show them.
-  void OnPacket(const FlowKey& key, RcPacket& packet, FabricKind fabric, const Address& source,
-                const Address& destination);
+  // A packet of a reliable connection; `packet.from` is not read.
+  void OnPacket(const FlowEnds& ends, RcPacket& packet);
   bool Knows(const FlowKey& key) const { return flows_.contains(key); }
 
   // A new connection without flows; `info.id` is filled in.
@@ -120,8 +126,8 @@ class IbFlows {
   std::vector<Flow*> searching_;  // kSearching and kAlone, oldest first
   // Flows of the last packets, by low bits of queue pair and source: most packets need no look into the table.
   std::array<Flow*, 16> recent_{};
-  static size_t PlaceOf(const FlowKey& key) {
-    return (key.destination_qp + std::to_integer<size_t>(key.source.bytes[3] ^ key.source.bytes[15])) % 16;
+  static size_t PlaceOf(const Address& source, uint32_t destination_qp) {
+    return (destination_qp + std::to_integer<size_t>(source.bytes[3] ^ source.bytes[15])) % 16;
   }
   uint64_t packets_ = 0, last_purge_ = 0;
 };

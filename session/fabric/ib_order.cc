@@ -23,10 +23,10 @@ constexpr uint32_t kPatience = 16, kReadPatience = 256;
 uint32_t PacketCount(uint32_t length, uint32_t mtu) { return length == 0 ? 1 : (length - 1) / mtu + 1; }
 
 // The last PSN of the requester that a response acknowledges (IBA section 9.7.5.1.2: responses acknowledge all before).
-uint32_t Acknowledged(const RcPacket& p) { return p.IsNak() ? PsnAdd(p.psn, ib::kPsnMask) : p.psn; }
+uint32_t Acknowledged(const RcPacket& p) { return p.IsNak() ? PsnAdd(p.psn(), ib::kPsnMask) : p.psn(); }
 
 // The request PSN that a response builds on: its own, or for a sequence error the one before the missing one.
-uint32_t Needed(const RcPacket& p) { return p.IsSequenceNak() ? PsnAdd(p.psn, ib::kPsnMask) : p.psn; }
+uint32_t Needed(const RcPacket& p) { return p.IsSequenceNak() ? PsnAdd(p.psn(), ib::kPsnMask) : p.psn(); }
 
 bool BeginsSend(const RcPacket& p) { return p.Is(Operation::kSend) && p.info->first; }
 
@@ -62,7 +62,7 @@ bool IbConnection::RequestSeen(const SideState& s, uint32_t psn) const {
 
 // Is this the next response to a Read Request that was given up?
 bool IbConnection::ContinuesLostRead(const SideState& s, const RcPacket& p) const {
-  return s.lost_read && p.Is(Operation::kReadResponse) && p.psn == s.expected;
+  return s.lost_read && p.Is(Operation::kReadResponse) && p.psn() == s.expected;
 }
 
 IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
@@ -72,11 +72,11 @@ IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
     if (RequestSeen(s, Needed(p)) || ContinuesLostRead(s, p)) return {};
     return {Block::Why::kRequest, requester, s.expected};
   }
-  int32_t ahead = Ahead(s, p.psn);
+  int32_t ahead = Ahead(s, p.psn());
   if (ahead > 0) return {Block::Why::kRequest, requester, s.expected};
   if (ahead == 0 && BeginsSend(p)) {
     for (const Read& read : s.reads)
-      if (!read.waived && PsnDistance(read.psn, p.psn) < 0)
+      if (!read.waived && PsnDistance(read.psn, p.psn()) < 0)
         return {Block::Why::kRead, requester, PsnAdd(read.psn, read.received)};
   }
   return {};
@@ -86,7 +86,7 @@ void IbConnection::OnPacket(const RcPacket& p) {
   last_frame_ = p.frame;
   if (p.info->response) {
     SideState& s = side_[p.requester()];
-    if (!s.answered_known || PsnDistance(p.psn, s.answered) > 0) s.answered = p.psn;
+    if (!s.answered_known || PsnDistance(p.psn(), s.answered) > 0) s.answered = p.psn();
     s.answered_known = true;
   }
   if (queue_.empty()) {
@@ -104,19 +104,20 @@ void IbConnection::Enqueue(const RcPacket& p) {
   Side requester = p.requester();
   bool request = !p.info->response;
   bool read_response = p.Is(Operation::kReadResponse);
-  if (request && side_[requester].known && Ahead(side_[requester], p.psn) < 0)
+  if (request && side_[requester].known && Ahead(side_[requester], p.psn()) < 0)
     return Process(p);  // a retransmission: counted and dropped
   size_t place = queue_.size();
   if (request || read_response) {
     for (size_t i = 0; i < queue_.size(); ++i) {
       const RcPacket& q = queue_[i]->packet;
       if (q.requester() != requester) continue;
-      if (request && !q.info->response && q.psn == p.psn) {
+      if (request && !q.info->response && q.psn() == p.psn()) {
         ++context_.stats().duplicates;
         return;
       }
-      bool builds_on = request ? (q.info->response ? PsnDistance(Needed(q), p.psn) >= 0 : PsnDistance(q.psn, p.psn) > 0)
-                               : (BeginsSend(q) && PsnDistance(q.psn, p.psn) > 0);
+      bool builds_on =
+          request ? (q.info->response ? PsnDistance(Needed(q), p.psn()) >= 0 : PsnDistance(q.psn(), p.psn()) > 0)
+                  : (BeginsSend(q) && PsnDistance(q.psn(), p.psn()) > 0);
       if (builds_on) {
         place = i;
         break;
@@ -184,7 +185,7 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
     uint64_t missing = 0;
     for (size_t i = 0; i < s.reads.size();) {
       Read& read = s.reads[i];
-      if (PsnDistance(read.psn, waiting.psn) >= 0) {
+      if (PsnDistance(read.psn, waiting.psn()) >= 0) {
         ++i;
       } else if (receipt_proven_) {
         missing += read.count == 0 ? 1 : read.Missing(read.count);
@@ -197,18 +198,18 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
     if (missing > 0) EmitGap(static_cast<Side>(1 - block.requester), missing, waiting.frame);
     return;
   }
-  uint32_t next = waiting.info->response ? PsnAdd(Needed(waiting), 1) : waiting.psn;
+  uint32_t next = waiting.info->response ? PsnAdd(Needed(waiting), 1) : waiting.psn();
   for (const HeldPtr& held : queue_) {
     const RcPacket& q = held->packet;
-    bool request = !q.info->response && q.from == block.requester && PsnDistance(q.psn, s.expected) > 0;
-    if (request && PsnDistance(q.psn, next) < 0) next = q.psn;
+    bool request = !q.info->response && q.from == block.requester && PsnDistance(q.psn(), s.expected) > 0;
+    if (request && PsnDistance(q.psn(), next) < 0) next = q.psn();
   }
   int32_t missing = s.open_count ? std::max(Ahead(s, next), 1) : PsnDistance(next, s.expected);
   EmitGap(block.requester, static_cast<uint64_t>(std::max(missing, 1)), waiting.frame);
   AbandonSend(block.requester);
   s.write.after_gap = true;
-  s.lost_read = waiting.Is(Operation::kReadResponse) && PsnDistance(next, waiting.psn) == 1;
-  if (s.lost_read) next = waiting.psn;  // that response is the first to continue the lost Read
+  s.lost_read = waiting.Is(Operation::kReadResponse) && PsnDistance(next, waiting.psn()) == 1;
+  if (s.lost_read) next = waiting.psn();  // that response is the first to continue the lost Read
   s.open_count = false;
   s.expected = next;
 }

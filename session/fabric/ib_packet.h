@@ -12,19 +12,14 @@
 
 namespace stag::fabric {
 
-struct RcPacket {
+// Its headers are where they were parsed; only those that `info` names mean something.
+struct RcPacket : ib::Transport {
   FrameRef frame;
   Side from = 0;
   const ib::OpcodeInfo* info = nullptr;
-  uint32_t psn = 0;
-  bool solicited = false;
-  ib::Reth reth;
-  ib::Aeth aeth;
-  uint32_t immediate = 0, invalidated = 0;
-  Bytes data;
-  uint64_t data_length = 0;
 
-  // The side whose requests `psn` counts.
+  uint32_t psn() const { return bth.psn; }
+  // The side whose requests psn() counts.
   Side requester() const { return info->response ? static_cast<Side>(1 - from) : from; }
   bool Is(ib::Operation operation) const { return info->operation == operation; }
   bool IsNak() const { return info->aeth && ib::KindOf(aeth.syndrome) != ib::AethKind::kAck; }

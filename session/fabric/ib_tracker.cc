@@ -2,7 +2,6 @@
 #include "session/fabric/ib_tracker.h"
 
 #include "protocol/ib/icrc.h"
-#include "session/fabric/ib_cm.h"
 
 namespace stag::fabric {
 namespace {
@@ -25,99 +24,80 @@ Address Lid(const std::byte* bytes) {
 
 }  // namespace
 
-struct IbTracker::Impl {
-  explicit Impl(TrackerContext& c) : context(c), flows(c), cm(c, flows) {}
-
-  bool Intact(const link::Packet& packet);
-  void OnPacket(const link::Packet& packet, const FrameRef& frame);
-  void OnDatagram(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame, const Address& source,
-                  const Address& destination);
-  void OnUnreliable(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame);
-
-  TrackerContext& context;
-  IbFlows flows;
-  IbCm cm;
-};
-
 // False: the ICRC was checked and is wrong.
-bool IbTracker::Impl::Intact(const link::Packet& packet) {
-  if (!context.options().verify_crc) return true;
+bool IbTracker::Intact(const link::Packet& packet) {
+  if (!context_.options().verify_crc) return true;
   ib::IcrcStatus icrc = ib::CheckIcrc(packet);
-  if (icrc != ib::IcrcStatus::kAbsent) ++context.stats().checked_crc;
-  if (icrc == ib::IcrcStatus::kBad) ++context.stats().bad_crc;
+  if (icrc != ib::IcrcStatus::kAbsent) ++context_.stats().checked_crc;
+  if (icrc == ib::IcrcStatus::kBad) ++context_.stats().bad_crc;
   return icrc != ib::IcrcStatus::kBad;
 }
 
-void IbTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& frame) {
-  DecoderStats& stats = context.stats();
+void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) {
+  DecoderStats& stats = context_.stats();
   if (packet.status == ParseStatus::kTruncatedByCapture || packet.payload.size() < packet.wire_length)
     ++stats.truncated_frames;
-  cm.Tick(frame.time_ns);
-  ib::Transport t = ib::ParseTransport(packet.payload, packet.wire_length);
+  cm_.Tick(frame.time_ns);
+  ib::ParseTransport(packet.payload, packet.wire_length, current_);
   // Cut within the headers: the connection sees it as missing. Malformed: nobody would accept it.
-  if (t.status != ParseStatus::kOk) return;
-  const ib::OpcodeInfo& info = ib::LookUpOpcode(t.bth.opcode);
+  if (current_.status != ParseStatus::kOk) return;
+  const ib::OpcodeInfo& info = ib::LookUpOpcode(current_.bth.opcode);
+  current_.info = &info;
+  current_.frame = frame;
 
   // With a GRH the addresses shown are GIDs; packets of one connection may come with and without, so flows go by LIDs.
-  Address source = packet.source, destination = packet.destination;
   if (packet.carrier == link::Carrier::kInfiniBand && packet.icrc_headers.size() >= 8) {
-    destination = Lid(packet.icrc_headers.data() + 2);
-    source = Lid(packet.icrc_headers.data() + 6);
+    const Address destination = Lid(packet.icrc_headers.data() + 2), source = Lid(packet.icrc_headers.data() + 6);
+    return Route(packet, {source, destination, packet.source, packet.destination, FabricKind::kInfiniBand});
   }
-  if (info.service == ib::Service::kUd) return OnDatagram(t, packet, frame, source, destination);
-  if (info.service == ib::Service::kUc) OnUnreliable(t, packet, frame);
-  if (info.service != ib::Service::kRc || !Intact(packet)) return;
-
-  RcPacket p;
-  p.frame = frame;
-  p.info = &info;
-  p.psn = t.bth.psn;
-  p.solicited = t.bth.solicited;
-  p.reth = t.reth;
-  p.aeth = t.aeth;
-  p.immediate = t.immediate;
-  p.invalidated = t.invalidated;
-  p.data = t.data;
-  p.data_length = t.data_length;
-  FlowKey key{source, destination, t.bth.destination_qp};
-  if (cm.waiting() && !flows.Knows(key)) cm.BeforeNewFlow(key);
-  flows.OnPacket(key, p, FabricOf(packet.carrier), packet.source, packet.destination);
+  Route(packet, {packet.source, packet.destination, packet.source, packet.destination, FabricOf(packet.carrier)});
 }
 
-void IbTracker::Impl::OnDatagram(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame,
-                                 const Address& source, const Address& destination) {
-  if (t.bth.destination_qp == ib::kGsiQp) {
+// `current_`, which is the content of `packet`, to whoever follows its service.
+void IbTracker::Route(const link::Packet& packet, const FlowEnds& ends) {
+  switch (current_.info->service) {
+    case ib::Service::kUd: return OnDatagram(packet, ends);
+    case ib::Service::kUc: return OnUnreliable(packet);
+    case ib::Service::kRc: break;
+    default: return;
+  }
+  if (!Intact(packet)) return;
+  if (cm_.waiting()) {
+    const FlowKey key{ends.source, ends.destination, current_.bth.destination_qp};
+    if (!flows_.Knows(key)) cm_.BeforeNewFlow(key);
+  }
+  flows_.OnPacket(ends, current_);
+}
+
+void IbTracker::OnDatagram(const link::Packet& packet, const FlowEnds& ends) {
+  if (current_.bth.destination_qp == ib::kGsiQp) {
     if (!Intact(packet)) return;
-    ib::CmMessage m = ib::ParseCm(ib::ParseMad(t.data, t.data_length));
+    ib::CmMessage m = ib::ParseCm(ib::ParseMad(current_.data, current_.data_length));
     if (m.status == ParseStatus::kOk)
-      cm.OnMessage(m, {source, destination, packet.source, packet.destination, FabricOf(packet.carrier), frame});
+      cm_.OnMessage(
+          m, {ends.source, ends.destination, ends.shown_source, ends.shown_destination, ends.fabric, current_.frame});
     if (m.status != ParseStatus::kUnsupported) return;
   }
-  OnUnreliable(t, packet, frame);
+  OnUnreliable(packet);
 }
 
-void IbTracker::Impl::OnUnreliable(const ib::Transport& t, const link::Packet& packet, const FrameRef& frame) {
-  ++context.stats().unreliable;
-  const ib::OpcodeInfo& info = ib::LookUpOpcode(t.bth.opcode);
+void IbTracker::OnUnreliable(const link::Packet& packet) {
+  ++context_.stats().unreliable;
+  const ib::OpcodeInfo& info = *current_.info;
   if (info.operation != ib::Operation::kSend || !info.first || !info.last || !Intact(packet)) return;
   Aside aside;
   aside.kind = Aside::Kind::kUnreliable;
-  aside.frame = frame;
+  aside.frame = current_.frame;
   aside.from = {packet.source, 0};
-  aside.to = {packet.destination, t.bth.destination_qp};
-  aside.bytes = t.data;
-  aside.length = t.data_length;
-  context.Emit(aside);
+  aside.to = {packet.destination, current_.bth.destination_qp};
+  aside.bytes = current_.data;
+  aside.length = current_.data_length;
+  context_.Emit(aside);
 }
 
-IbTracker::IbTracker(TrackerContext& context) : impl_(std::make_unique<Impl>(context)) {}
-IbTracker::~IbTracker() = default;
-
-void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) { impl_->OnPacket(packet, frame); }
-
 void IbTracker::Finish() {
-  impl_->cm.Finish();
-  impl_->flows.Finish();
+  cm_.Finish();
+  flows_.Finish();
 }
 
 }  // namespace stag::fabric

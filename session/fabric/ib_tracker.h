@@ -4,16 +4,13 @@
 // volume 1, chapters 9 and 12). Pairs queue pairs by CM messages or, without them, by evidence; follows PSNs both ways.
 #pragma once
 
-#include <memory>
-
-#include "session/fabric/tracker.h"
+#include "session/fabric/ib_cm.h"
 
 namespace stag::fabric {
 
 class IbTracker {
  public:
-  explicit IbTracker(TrackerContext& context);
-  ~IbTracker();
+  explicit IbTracker(TrackerContext& context) : context_(context), flows_(context), cm_(context, flows_) {}
 
   // `packet.carrier` is kRoceV2, kRoceV1 or kInfiniBand. `frame` is the one that carried it. No bytes are kept past the
   // call.
@@ -22,8 +19,15 @@ class IbTracker {
   void Finish();
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  bool Intact(const link::Packet& packet);
+  void Route(const link::Packet& packet, const FlowEnds& ends);
+  void OnDatagram(const link::Packet& packet, const FlowEnds& ends);
+  void OnUnreliable(const link::Packet& packet);
+
+  TrackerContext& context_;
+  RcPacket current_;  // the packet being processed
+  IbFlows flows_;
+  IbCm cm_;
 };
 
 }  // namespace stag::fabric

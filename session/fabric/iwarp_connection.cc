@@ -151,7 +151,7 @@ void IwarpConnection::NoteBlocked() {
   }
 }
 
-void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, FrameRef frame) {
+void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, const FrameRef& frame) {
   Half& half = half_[from];
   Half& other = peer(from);
   const bool fin = packet.tcp_flags & link::kTcpFin;
@@ -254,25 +254,31 @@ void IwarpConnection::Deliver(Direction d) {
   Process(d, half_[d].tcp.Pop());
 }
 
-void IwarpConnection::Process(Direction d, TcpPiece piece) {
-  Half& half = half_[d];
+void IwarpConnection::Process(Direction d, const TcpPiece& piece) {
   const uint64_t wire = piece.data_end() - piece.begin;
   const uint64_t used = Consume(d, piece.bytes, wire, piece.frame);
   if (done_) return;
-  if (used < wire) {  // no longer readable, or not yet
-    const auto seen = static_cast<size_t>(std::min<uint64_t>(used, piece.bytes.size()));
-    piece.begin += used;
-    piece.bytes = piece.bytes.subspan(seen);
-    piece.starts_segment = piece.starts_segment && used == 0;
-    half.search_due = true;
-    if (half.tcp.HoldFirst(piece)) return;
-    context_.stats().dropped_for_memory += piece.bytes.size();
-    SkipLost(d, piece.data_end(), piece.frame);
-  }
-  if (piece.fin) {
-    half.tcp.Advance(1);
-    OnFin(d, piece.frame);
-  }
+  if (used < wire) return PutBack(d, piece, used);  // no longer readable, or not yet
+  if (piece.fin) EndStream(d, piece.frame);
+}
+
+// All but the first `used` bytes of a piece.
+void IwarpConnection::PutBack(Direction d, TcpPiece piece, uint64_t used) {
+  Half& half = half_[d];
+  const auto seen = static_cast<size_t>(std::min<uint64_t>(used, piece.bytes.size()));
+  piece.begin += used;
+  piece.bytes = piece.bytes.subspan(seen);
+  piece.starts_segment = piece.starts_segment && used == 0;
+  half.search_due = true;
+  if (half.tcp.HoldFirst(piece)) return;
+  context_.stats().dropped_for_memory += piece.bytes.size();
+  SkipLost(d, piece.data_end(), piece.frame);
+  if (piece.fin) EndStream(d, piece.frame);
+}
+
+void IwarpConnection::EndStream(Direction d, const FrameRef& frame) {
+  half_[d].tcp.Advance(1);
+  OnFin(d, frame);
 }
 
 void IwarpConnection::OnFin(Direction d, FrameRef frame) {

@@ -37,7 +37,7 @@ class IwarpConnection {
 
   // A SYN or SYN-ACK of this connection. False when its sequence number says that it belongs to a newer one.
   bool OnSyn(Direction from, const link::Packet& packet);
-  void OnSegment(Direction from, const link::Packet& packet, FrameRef frame);
+  void OnSegment(Direction from, const link::Packet& packet, const FrameRef& frame);
   // A RST is reported by Close(kReset) a little later, so that a packet that overtook it in the capture still counts.
   void OnReset(Direction from, FrameRef frame);
 
@@ -106,19 +106,22 @@ class IwarpConnection {
   bool DeliverOne();
   bool ReleaseOne(bool final);
   void Deliver(Direction d);
-  void Process(Direction d, TcpPiece piece);
+  void Process(Direction d, const TcpPiece& piece);
+  void PutBack(Direction d, TcpPiece piece, uint64_t used);
   void Hold(Direction d, const TcpPiece& piece);
   bool MakeRoom(Direction d);
   void GiveUpHole(Direction d, bool final);
   bool Search(Direction d, bool final);
+  void EndStream(Direction d, const FrameRef& frame);
   void OnFin(Direction d, FrameRef frame);
 
   // Streams (iwarp_stream.cc)
-  uint64_t Consume(Direction d, Bytes bytes, uint64_t wire, FrameRef frame);
-  uint64_t ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, FrameRef frame);
-  uint64_t ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, FrameRef frame);
+  uint64_t Consume(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame);
+  uint64_t ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame);
+  uint64_t ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame);
   void OnPartialComplete(Direction d, FrameRef last);
-  void OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing, FrameRef first, FrameRef last);
+  void OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing, const FrameRef& first,
+              const FrameRef& last);
   void OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameRef first, FrameRef last);
   void OnMpaReply(Direction d, bool crc, bool markers, bool ready_to_receive);
   void LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame);

@@ -23,7 +23,8 @@ Missing WhyShort(const DdpSegment& segment, Missing missing) {
 RdmapLayer::RdmapLayer(TrackerContext& context, const ConnectionInfo& info)
     : context_(context), info_(info), side_{SideState(context), SideState(context)} {}
 
-bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last) {
+bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, const FrameRef& first,
+                         const FrameRef& last) {
   DdpSegment segment;
   const ParseStatus status = iwarp::DecodeDdpSegment(captured, length, segment);
   if (status == ParseStatus::kTruncatedByCapture) {
@@ -37,7 +38,8 @@ bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing mis
   return status == ParseStatus::kOk && OnSegment(from, segment, missing, first, last);
 }
 
-bool RdmapLayer::OnSegment(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+bool RdmapLayer::OnSegment(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
+                           const FrameRef& last) {
   SideState& state = side_[from];
   missing = WhyShort(segment, missing);
   if (state.may_be_ready) {
@@ -82,7 +84,8 @@ void RdmapLayer::OnLost(Side from) {
   state.write_unknown = true;
 }
 
-void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
+                        const FrameRef& last) {
   SideState& state = side_[from];
   const DdpHeader& header = segment.header;
   if (state.abandoned && header.sequence == state.abandoned_sequence) return;
@@ -142,7 +145,7 @@ void RdmapLayer::EmitUnfinishedSend(Side from) {
 }
 
 void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint64_t length, Missing missing,
-                          FrameRef first, FrameRef last) {
+                          const FrameRef& first, const FrameRef& last) {
   SideState& state = side_[from];
   state.recent_sends[header.sequence % state.recent_sends.size()] = {header.sequence, last};
   Send message;
@@ -154,7 +157,8 @@ void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint6
   Emit(from, first, last, message);
 }
 
-void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
+                         const FrameRef& last) {
   SideState& state = side_[from];
   const DdpHeader& header = segment.header;
   const bool continues = state.writing && state.write_stag == header.stag && state.write_next == header.offset;
@@ -173,7 +177,8 @@ void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, 
   Emit(from, first, last, part);
 }
 
-void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
+                               const FrameRef& last) {
   SideState& state = side_[from];
   iwarp::ReadRequest request;
   const ParseStatus status = iwarp::DecodeReadRequest(segment.payload, segment.payload_length, request);
@@ -192,7 +197,8 @@ void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing mis
   Emit(from, first, last, wanted);
 }
 
-void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing missing, FrameRef first, FrameRef last) {
+void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
+                                const FrameRef& last) {
   BudgetVector<PendingRead>& reads = side_[from ^ 1].reads;
   const DdpHeader& header = segment.header;
   const auto answers = [&](const PendingRead& read) {
@@ -219,7 +225,7 @@ void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing mi
   Emit(from, first, last, part);
 }
 
-void RdmapLayer::OnTerminate(Side from, const DdpSegment& segment, FrameRef first, FrameRef last) {
+void RdmapLayer::OnTerminate(Side from, const DdpSegment& segment, const FrameRef& first, const FrameRef& last) {
   iwarp::Terminate terminate;
   const ParseStatus status = iwarp::DecodeTerminate(segment.payload, segment.payload_length, terminate);
   if (status != ParseStatus::kOk && segment.payload.size() < 4) return;

@@ -20,9 +20,11 @@ class RdmapLayer {
   // A ULPDU of `length` bytes from side `from`, of which `captured` is the prefix; `missing` says why it is shorter.
   // `first` and `last`: the frames that carried the first and the last byte of its FPDU. False when it is no DDP
   // segment of RDMAP version 1 (nothing comes of it then).
-  bool OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, FrameRef first, FrameRef last);
+  bool OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, const FrameRef& first,
+               const FrameRef& last);
   // The same for a segment that is decoded already.
-  bool OnSegment(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
+  bool OnSegment(Side from, const iwarp::DdpSegment& segment, Missing missing, const FrameRef& first,
+                 const FrameRef& last);
 
   // From here on FPDUs of `from` are missing: an unfinished Send goes out as far as it is known.
   void OnLost(Side from);
@@ -71,14 +73,18 @@ class RdmapLayer {
     context_.Emit(event);
   }
   bool IsReadyToReceive(const iwarp::DdpSegment& segment) const;
-  void OnSend(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
+  void OnSend(Side from, const iwarp::DdpSegment& segment, Missing missing, const FrameRef& first,
+              const FrameRef& last);
   void EmitSend(Side from, const iwarp::DdpHeader& header, Bytes bytes, uint64_t length, Missing missing,
-                FrameRef first, FrameRef last);
+                const FrameRef& first, const FrameRef& last);
   void EmitUnfinishedSend(Side from);
-  void OnWrite(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
-  void OnReadRequest(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
-  void OnReadResponse(Side from, const iwarp::DdpSegment& segment, Missing missing, FrameRef first, FrameRef last);
-  void OnTerminate(Side from, const iwarp::DdpSegment& segment, FrameRef first, FrameRef last);
+  void OnWrite(Side from, const iwarp::DdpSegment& segment, Missing missing, const FrameRef& first,
+               const FrameRef& last);
+  void OnReadRequest(Side from, const iwarp::DdpSegment& segment, Missing missing, const FrameRef& first,
+                     const FrameRef& last);
+  void OnReadResponse(Side from, const iwarp::DdpSegment& segment, Missing missing, const FrameRef& first,
+                      const FrameRef& last);
+  void OnTerminate(Side from, const iwarp::DdpSegment& segment, const FrameRef& first, const FrameRef& last);
 
   TrackerContext& context_;
   const ConnectionInfo& info_;

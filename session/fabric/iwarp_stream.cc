@@ -24,7 +24,7 @@ void IwarpConnection::Partial::Clear() {
   missing = Missing::kNothing;
 }
 
-uint64_t IwarpConnection::Consume(Direction d, Bytes bytes, uint64_t wire, FrameRef frame) {
+uint64_t IwarpConnection::Consume(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame) {
   Half& half = half_[d];
   uint64_t used = 0;
   while (used < wire && !done_) {
@@ -42,7 +42,7 @@ uint64_t IwarpConnection::Consume(Direction d, Bytes bytes, uint64_t wire, Frame
   return used;
 }
 
-uint64_t IwarpConnection::ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, FrameRef frame) {
+uint64_t IwarpConnection::ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame) {
   Half& half = half_[d];
   Partial& partial = half.partial;
   // Most TCP connections are something else: their first bytes are looked at in place.
@@ -151,7 +151,7 @@ void IwarpConnection::OnMpaReply(Direction d, bool crc, bool markers, bool ready
   rdmap_.set_may_be_ready(side(d), false);
 }
 
-uint64_t IwarpConnection::ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, FrameRef frame) {
+uint64_t IwarpConnection::ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame) {
   Half& half = half_[d];
   Partial& partial = half.partial;
   iwarp::Fpdu fpdu;
@@ -210,8 +210,8 @@ void IwarpConnection::OnPartialComplete(Direction d, FrameRef last) {
   partial.Clear();
 }
 
-void IwarpConnection::OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing, FrameRef first,
-                             FrameRef last) {
+void IwarpConnection::OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing, const FrameRef& first,
+                             const FrameRef& last) {
   Half& half = half_[d];
   if (fpdu.crc_captured && half.crc != CrcUse::kOff && (half.crc == CrcUse::kOn || fpdu.crc_field != 0)) {
     ++context_.stats().checked_crc;

@@ -30,6 +30,10 @@ struct Key {
   friend bool operator==(const Key&, const Key&) = default;
 };
 
+bool Is(const Endpoint& end, const Address& address, uint16_t port) {
+  return end.number == port && end.address == address;
+}
+
 struct KeyHash {
   size_t operator()(const Key& key) const {
     uint64_t h = 0;
@@ -89,7 +93,7 @@ struct IwarpTracker::Impl {
   ~Impl() { context.Release(kConnectionCharge * table.size()); }
 
   void OnPacket(const link::Packet& packet, const FrameRef& frame);
-  Entry* Find(const Key& key, const link::Packet& packet, Direction from);
+  Entry* Find(const link::Packet& packet, Direction& from);
   Entry* Add(const Key& key);
   void Remove(Entry& entry);
   void Settle(Entry& entry);
@@ -105,20 +109,17 @@ struct IwarpTracker::Impl {
   std::unordered_map<Key, Entry*, KeyHash> table;
   // Entries of the last packets, by their ports: most packets need no look into the table.
   std::array<Entry*, 16> recent{};
-  static size_t PlaceOf(const Key& key) { return (key.ends[0].number ^ key.ends[1].number) % 16; }
+  static size_t PlaceOf(uint32_t port, uint32_t other_port) { return (port ^ other_port) % 16; }
   std::vector<Entry*> resets;  // closing because of a RST
   KeyMemory others;
   Refusal refusal;
 };
 
 void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& frame) {
-  Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
-  const Direction from = key.ends[1] < key.ends[0] ? 1 : 0;
-  if (from == 1) std::swap(key.ends[0], key.ends[1]);
-
-  if (Entry* entry = Find(key, packet, from)) {
+  Direction from = 0;
+  if (Entry* entry = Find(packet, from)) {
     Entries& list = ListOf(*entry);
-    list.splice(list.end(), list, entry->self);
+    if (&list.back() != entry) list.splice(list.end(), list, entry->self);
     IwarpConnection& connection = entry->connection;
     if (packet.tcp_flags & link::kTcpRst) {
       connection.OnReset(from, frame);
@@ -130,14 +131,26 @@ void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& fr
   if (!resets.empty()) CountResets();
 }
 
-// The connection that a packet belongs to, a new one when it may be iWARP; null: not to be followed.
-Entry* IwarpTracker::Impl::Find(const Key& key, const link::Packet& packet, Direction from) {
+// The connection that a packet belongs to, and in which direction; a new one when it may be iWARP; null: not to be
+// followed.
+Entry* IwarpTracker::Impl::Find(const link::Packet& packet, Direction& from) {
   const bool syn = packet.tcp_flags & link::kTcpSyn;
-  Entry*& last = recent[PlaceOf(key)];
-  if (!last || !(last->key == key)) {
-    const auto found = table.find(key);
-    last = found != table.end() ? found->second : nullptr;
+  Entry*& last = recent[PlaceOf(packet.source_port, packet.destination_port)];
+  if (last && !syn && Is(last->key.ends[0], packet.source, packet.source_port) &&
+      Is(last->key.ends[1], packet.destination, packet.destination_port)) {
+    from = 0;
+    return last;
   }
+  if (last && !syn && Is(last->key.ends[1], packet.source, packet.source_port) &&
+      Is(last->key.ends[0], packet.destination, packet.destination_port)) {
+    from = 1;
+    return last;
+  }
+  Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
+  from = key.ends[1] < key.ends[0] ? 1 : 0;
+  if (from == 1) std::swap(key.ends[0], key.ends[1]);
+  const auto found = table.find(key);
+  last = found != table.end() ? found->second : nullptr;
   if (Entry* entry = last) {
     if (!syn || entry->connection.OnSyn(from, packet)) return entry;
     entry->connection.Close(CloseReason::kSuperseded);
@@ -174,7 +187,8 @@ Entry* IwarpTracker::Impl::Add(const Key& key) {
 void IwarpTracker::Impl::Remove(Entry& entry) {
   std::erase(resets, &entry);
   table.erase(entry.key);
-  if (Entry*& last = recent[PlaceOf(entry.key)]; last == &entry) last = nullptr;
+  if (Entry*& last = recent[PlaceOf(entry.key.ends[0].number, entry.key.ends[1].number)]; last == &entry)
+    last = nullptr;
   ListOf(entry).erase(entry.self);
   context.Release(kConnectionCharge);
 }

@@ -208,6 +208,57 @@ TEST(LinkDecode, Tcp) {
   EXPECT_EQ(DecodeAs(LinkType::kEthernet, frame).status, ParseStatus::kMalformed);
 }
 
+// Ethernet with IPv4 has a way of its own; with a VLAN tag it has not. Both find the same, whatever is wrong with the
+// frame, and whatever the packet held before.
+TEST(LinkDecode, PlainFramesAsTaggedOnes) {
+  Buffer tcp;
+  Mac mac{};
+  AppendEthernet(tcp, mac, mac, {}, 0x0800);
+  AppendIpv4(tcp, Ipv4Address(10, 0, 0, 2), Ipv4Address(10, 0, 0, 1), 6, 45);
+  AppendTcp(tcp, 1000, 20049, 0x11223344, 0x55667788, kTcpAck | kTcpFin, 512);
+  tcp.resize(tcp.size() + 25, std::byte{7});
+  Packet used = DecodeAs(LinkType::kEthernet, tcp);
+  size_t plain = 0;
+  const auto compare = [&](const Buffer& frame, size_t wire, size_t at) {
+    Buffer tagged = Hex("81000001");
+    tagged.insert(tagged.begin(), frame.begin(), frame.begin() + 12);
+    tagged.insert(tagged.end(), frame.begin() + 12, frame.end());
+    const Packet expected = Decode({{1, 0}, LinkType::kEthernet, tagged, static_cast<uint32_t>(wire + 4)});
+    Decode({{1, 0}, LinkType::kEthernet, frame, static_cast<uint32_t>(wire)}, used);
+    ASSERT_EQ(used.carrier, expected.carrier) << at;
+    ASSERT_EQ(used.status, expected.status) << at;
+    ASSERT_EQ(used.ip_fragment, expected.ip_fragment) << at;
+    ASSERT_EQ(used.wire_length, expected.wire_length) << at;
+    ASSERT_TRUE(std::ranges::equal(used.payload, expected.payload)) << at;
+    ASSERT_TRUE(std::ranges::equal(used.icrc_headers, expected.icrc_headers)) << at;
+    if (used.carrier == Carrier::kOther || used.status != ParseStatus::kOk) return;
+    ++plain;
+    ASSERT_EQ(used.source, expected.source) << at;
+    ASSERT_EQ(used.destination, expected.destination) << at;
+    ASSERT_EQ(used.source_port, expected.source_port) << at;
+    ASSERT_EQ(used.destination_port, expected.destination_port) << at;
+    if (used.carrier != Carrier::kTcp) return;
+    ASSERT_EQ(used.sequence, expected.sequence) << at;
+    ASSERT_EQ(used.acknowledgment, expected.acknowledgment) << at;
+    ASSERT_EQ(used.tcp_flags, expected.tcp_flags) << at;
+  };
+  for (const Buffer& frame : {kAck, tcp}) {
+    for (size_t n = kEthernet; n <= frame.size(); ++n) {
+      const Buffer cut(frame.begin(), frame.begin() + static_cast<ptrdiff_t>(n));
+      compare(cut, frame.size(), n);
+      compare(cut, n, n);
+    }
+    for (size_t at = 12; at < frame.size(); ++at) {
+      Buffer damaged = frame;
+      for (unsigned value = 0; value < 256; ++value) {
+        damaged[at] = static_cast<std::byte>(value);
+        compare(damaged, damaged.size(), at);
+      }
+    }
+  }
+  EXPECT_GT(plain, 10000u);
+}
+
 TEST(LinkDecode, CutAnywhereIsTruncatedNotMalformed) {
   for (size_t n = 0; n < kAck.size(); ++n) {
     Buffer cut(kAck.begin(), kAck.begin() + static_cast<ptrdiff_t>(n));
