@@ -30,7 +30,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-struct Options : CommonOptions {
+struct CaptureArguments : CommonOptions {
   bool list = false;
   capture::NetworkOptions network;
   std::vector<std::string> filter;  // words
@@ -72,7 +72,7 @@ class FindingsNow final : public conformance::FindingSink {
 // The files, or the memory that stands in for them until a trigger fires.
 class Keeper {
  public:
-  Keeper(const Options& options, LinkType link) : options_(options), file_options_(options.file) {
+  Keeper(const CaptureArguments& options, LinkType link) : options_(options), file_options_(options.file) {
     file_options_.link = link;
     if (!options.triggers.empty()) rewind_.emplace(nanoseconds(options.before_ns), options.rewind);
   }
@@ -126,7 +126,7 @@ class Keeper {
     if (!result && !std::exchange(failed_, true)) ComplainText(result.error().message);
   }
 
-  const Options& options_;
+  const CaptureArguments& options_;
   capture::FileSetOptions file_options_;
   std::optional<capture::Rewind> rewind_;
   std::unique_ptr<capture::FileSet> files_;
@@ -134,7 +134,7 @@ class Keeper {
   bool failed_ = false, short_of_room_ = false;
 };
 
-Result<std::unique_ptr<capture::PacketSource>> OpenSource(const Options& options, std::string& warning) {
+Result<std::unique_ptr<capture::PacketSource>> OpenSource(const CaptureArguments& options, std::string& warning) {
   if (!IsRdmaDevice(options.network.device)) {
     capture::NetworkOptions network = options.network;
     std::string words;
@@ -167,7 +167,7 @@ Result<std::unique_ptr<capture::PacketSource>> OpenSource(const Options& options
 
 // --check: the engine, and what its findings go through.
 struct Checker {
-  Checker(const Options& options, Output& output, const std::string& device, conformance::FindingSink*& sink) {
+  Checker(const CaptureArguments& options, Output& output, const std::string& device, conformance::FindingSink*& sink) {
     reporter = MakeLineReporter(options, output);
     sink = reporter.get();
     if (options.format == Format::kText) sink = &now.emplace(output, *reporter);
@@ -177,7 +177,7 @@ struct Checker {
   std::optional<FindingsNow> now;
 };
 
-void PutSummary(Buffer& out, const Options& options, const capture::LiveCounts& counts, const Keeper& keeper,
+void PutSummary(Buffer& out, const CaptureArguments& options, const capture::LiveCounts& counts, const Keeper& keeper,
                 const std::optional<std::string>& fired) {
   const capture::FileSet* const files = keeper.files();
   if (options.format == Format::kJsonl) {
@@ -213,7 +213,7 @@ void PutSummary(Buffer& out, const Options& options, const capture::LiveCounts& 
         files->names().back());
 }
 
-int RunCapture(const Options& options) {
+int RunCapture(const CaptureArguments& options) {
   Output output(options);
   if (options.list) {
     PutDevices(output, options.format);
@@ -305,7 +305,7 @@ int RunCapture(const Options& options) {
 }
 
 // What contradicts itself on the command line; empty: nothing.
-std::string Contradiction(const Options& o) {
+std::string Contradiction(const CaptureArguments& o) {
   if (o.list) return {};
   if (o.network.device.empty()) return "which device? -i DEVICE, or --list for what there is";
   const bool row = o.file.is_row();
@@ -322,7 +322,7 @@ std::string Contradiction(const Options& o) {
   return {};
 }
 
-void AddFileOptions(CLI::App& command, Options& o) {
+void AddFileOptions(CLI::App& command, CaptureArguments& o) {
   command.add_option("-w,--write", o.file.path, "Write the packets to this pcapng file; - is standard output")
       ->type_name("FILE");
   AddParsed(
@@ -349,7 +349,7 @@ void AddFileOptions(CLI::App& command, Options& o) {
       "Compress with zstd, as files called .zst are anyway");
 }
 
-void AddDeviceOptions(CLI::App& command, Options& o) {
+void AddDeviceOptions(CLI::App& command, CaptureArguments& o) {
   command.add_option("-i,--interface", o.network.device, "Network device (any: all of them) or RDMA device")
       ->type_name("DEVICE");
   command.add_flag("--list", o.list, "What can be captured where, and why not");
@@ -405,7 +405,7 @@ void AddDeviceOptions(CLI::App& command, Options& o) {
       "TIME", "End after this time");
 }
 
-void AddWatchOptions(CLI::App& command, Options& o) {
+void AddWatchOptions(CLI::App& command, CaptureArguments& o) {
   command.add_flag("--check", o.check, "Findings as they appear, and the report of stag check at the end");
   command.add_flag("--transactions", o.transactions, "A line per RPC as it ends, as stag transactions prints it");
   AddParsed(
@@ -446,7 +446,7 @@ void AddWatchOptions(CLI::App& command, Options& o) {
 }  // namespace
 
 void AddCapture(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CaptureArguments>();
   CLI::App* command = app.add_subcommand("capture", "Live capture, of network and RDMA devices, with analysis");
   AddDeviceOptions(*command, *options);
   AddFileOptions(*command, *options);

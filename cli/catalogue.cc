@@ -12,7 +12,7 @@
 namespace stag::cli {
 namespace {
 
-struct Options : CommonOptions {
+struct CatalogueArguments : CommonOptions {
   std::string id;
 };
 
@@ -24,7 +24,7 @@ int Write(Output& output, const std::string& text) {
 
 bool Colored(const Output& output) { return !output.style().reset.empty(); }
 
-int RunRules(const Options& options) {
+int RunRules(const CatalogueArguments& options) {
   Output output(options);
   const bool json = options.format == Format::kJsonl;
   const std::span rules = conformance::Catalogue();
@@ -74,7 +74,7 @@ int ComplainUnknown(const std::string& id) {
   return kExitTrouble;
 }
 
-int RunExplain(const Options& options) {
+int RunExplain(const CatalogueArguments& options) {
   const std::string id = Upper(options.id.substr(0, 64));
   const conformance::RuleInfo* rule = conformance::FindRule(id);
   const std::span rules = rule ? std::span(rule, 1) : conformance::FindGroup(id);
@@ -88,7 +88,7 @@ int RunExplain(const Options& options) {
 }  // namespace
 
 void AddRules(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CatalogueArguments>();
   CLI::App* command = app.add_subcommand("rules", "The catalogue of conformance rules");
   AddOutputOptions(*command, *options);
   command->footer(
@@ -100,7 +100,7 @@ void AddRules(CLI::App& app, Run& run) {
 }
 
 void AddExplain(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CatalogueArguments>();
   CLI::App* command = app.add_subcommand(
       "explain", "One rule: what it asks, why it matters, an example, what to do; or the rules of a group");
   command->add_option("ID", options->id, "The rule, e.g. RDLIST-003, or a group, e.g. RDLIST (in any case)")

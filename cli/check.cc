@@ -22,7 +22,7 @@ namespace {
 
 using conformance::Severity;
 
-struct Options : CommonOptions {
+struct CheckArguments : CommonOptions {
   conformance::EngineOptions engine;
   std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
   AcceptanceOptions accept;
@@ -36,7 +36,7 @@ std::string CheckSelector(std::string& selector) {
                                            : fmt::format("{} names no rule; stag rules lists them", selector);
 }
 
-std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, Output& output) {
+std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& options, Output& output) {
   switch (options.format) {
     case Format::kText:
     case Format::kJsonl: break;
@@ -49,7 +49,7 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const Options& options, Outp
 }
 
 // Findings that are not accepted, at or above --fail-on.
-bool Failed(const Options& options, const conformance::Reporter& reporter) {
+bool Failed(const CheckArguments& options, const conformance::Reporter& reporter) {
   if (!options.fail_on || !options.accept.write_baseline.empty()) return false;
   for (const Severity severity : {Severity::kNote, Severity::kWarning, Severity::kError})
     if (severity >= *options.fail_on && reporter.count(severity) > 0) return true;
@@ -57,7 +57,7 @@ bool Failed(const Options& options, const conformance::Reporter& reporter) {
 }
 
 // Judges one file; the sum of it goes to `summary`.
-Outcome Judge(const std::string& file, const Options& options, conformance::Reporter& reporter,
+Outcome Judge(const std::string& file, const CheckArguments& options, conformance::Reporter& reporter,
               conformance::FindingSink& sink, Output& output, conformance::Summary& summary) {
   std::vector<session::Observer*> observers = reporter.Observers();
   if (options.jobs > 1 && observers.empty()) {  // a reporter that looks at everything does so in one thread
@@ -75,8 +75,8 @@ Outcome Judge(const std::string& file, const Options& options, conformance::Repo
 }
 
 // Findings go to `sink`, from where they come to the reporter.
-Outcome CheckFile(const std::string& file, const Options& options, Output& output, conformance::Reporter& reporter,
-                  conformance::FindingSink& sink) {
+Outcome CheckFile(const std::string& file, const CheckArguments& options, Output& output,
+                  conformance::Reporter& reporter, conformance::FindingSink& sink) {
   reporter.BeginFile(DisplayName(file));
   conformance::Summary summary;
   Outcome outcome = Judge(file, options, reporter, sink, output, summary);
@@ -85,7 +85,7 @@ Outcome CheckFile(const std::string& file, const Options& options, Output& outpu
 }
 
 // After the last file. `status`: of reading them.
-int Finish(int status, const Options& options, Output& output, conformance::Reporter& reporter,
+int Finish(int status, const CheckArguments& options, Output& output, conformance::Reporter& reporter,
            const Acceptance& acceptance) {
   const conformance::Suppressed suppressed = acceptance.Suppressed(status == kExitFine, options.engine);
   reporter.Finish(suppressed);
@@ -106,7 +106,7 @@ int Finish(int status, const Options& options, Output& output, conformance::Repo
   return Failed(options, reporter) ? kExitFindings : kExitFine;
 }
 
-int CheckAlone(const Options& options) {
+int CheckAlone(const CheckArguments& options) {
   Acceptance acceptance(options.accept);
   if (const auto read = acceptance.Read(); !read) {
     ComplainText(read.error().message);
@@ -122,7 +122,7 @@ int CheckAlone(const Options& options) {
 }
 
 // Each rank records what its files tell; rank 0 plays it to the reporter.
-int CheckInTeam(const Options& options, scale::Team& team) {
+int CheckInTeam(const CheckArguments& options, scale::Team& team) {
   Acceptance acceptance(options.accept);
   const auto read = acceptance.Read();
   if (!AllFine(team, read ? "" : read.error().message)) return kExitTrouble;
@@ -151,7 +151,7 @@ int CheckInTeam(const Options& options, scale::Team& team) {
 
 void AddCheck(CLI::App& app, Run& run) {
   using conformance::Profile;
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
   AddCaptureOptions(*command, *options, Formats::kReports);
   AddJobs(*command, *options);

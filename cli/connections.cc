@@ -20,7 +20,7 @@ using session::Connection;
 using session::MinMaxLast;
 using session::SetupData;
 
-struct Options : CommonOptions {
+struct ConnectionsArguments : CommonOptions {
   bool all = false;
 };
 
@@ -28,7 +28,7 @@ Side Other(Side side) { return static_cast<Side>(1 - side); }
 
 class Lister : public session::Observer {
  public:
-  Lister(Output& output, const Options& options) : output_(output), options_(options) {}
+  Lister(Output& output, const ConnectionsArguments& options) : output_(output), options_(options) {}
 
   void OnConnection(const Connection& c, const fabric::Event&) override {
     if (c.info.id > last_id_) {
@@ -61,7 +61,7 @@ class Lister : public session::Observer {
   virtual void PutConnection(Buffer& out, const Connection& c) = 0;
 
   Output& output_;
-  const Options& options_;
+  const ConnectionsArguments& options_;
 
  private:
   OrderedLines lines_;
@@ -74,7 +74,7 @@ class Lister : public session::Observer {
 
 class JsonLister final : public Lister {
  public:
-  JsonLister(Output& output, const Options& options, std::optional<std::string> file)
+  JsonLister(Output& output, const ConnectionsArguments& options, std::optional<std::string> file)
       : Lister(output, options), file_(std::move(file)) {}
 
  private:
@@ -270,7 +270,7 @@ class TextLister final : public Lister {
   }
 };
 
-int RunConnections(const Options& options) {
+int RunConnections(const ConnectionsArguments& options) {
   Output output(options);
   return ForEachFile(options, output, [&](const std::string& file) {
     Clock clock;
@@ -298,7 +298,7 @@ int RunConnections(const Options& options) {
 }  // namespace
 
 void AddConnections(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConnectionsArguments>();
   CLI::App* command =
       app.add_subcommand("connections", "Each connection: endpoints, set-up, thresholds, credits, traffic, losses");
   AddCaptureOptions(*command, *options);

@@ -25,7 +25,7 @@ using session::CreditChange;
 using session::CreditSummary;
 using session::MinMaxLast;
 
-struct Options : CommonOptions {
+struct CreditsArguments : CommonOptions {
   fabric::ConnectionId connection = 0;  // 0: all
   size_t rows = 40;                     // 0: all
   std::string svg;
@@ -34,7 +34,7 @@ struct Options : CommonOptions {
 // What becomes of a connection's changes; and how many connections there were.
 class Writer : public session::CreditSink, public session::Observer {
  public:
-  Writer(Output& output, const Options& options) : output_(output), options_(options) {}
+  Writer(Output& output, const CreditsArguments& options) : output_(output), options_(options) {}
   virtual void Finish() {}
   uint64_t count() const { return count_; }
 
@@ -47,7 +47,7 @@ class Writer : public session::CreditSink, public session::Observer {
   virtual void PutSummary(const Connection& c, Side requester, const CreditSummary& summary) = 0;
 
   Output& output_;
-  const Options& options_;
+  const CreditsArguments& options_;
 
  private:
   uint64_t count_ = 0;
@@ -57,7 +57,7 @@ class Writer : public session::CreditSink, public session::Observer {
 
 class JsonWriter final : public Writer {
  public:
-  JsonWriter(Output& output, const Options& options, std::optional<std::string> file)
+  JsonWriter(Output& output, const CreditsArguments& options, std::optional<std::string> file)
       : Writer(output, options), file_(std::move(file)) {}
 
   void OnChange(const Connection& c, const CreditChange& change) override {
@@ -145,7 +145,8 @@ class JsonWriter final : public Writer {
 
 class TextWriter final : public Writer {
  public:
-  TextWriter(Output& output, const Options& options, const Clock& clock) : Writer(output, options), clock_(clock) {}
+  TextWriter(Output& output, const CreditsArguments& options, const Clock& clock)
+      : Writer(output, options), clock_(clock) {}
 
   void OnConnection(const Connection& c, const fabric::Event&) override {
     if (c.info.id <= last_id_) return;
@@ -258,7 +259,7 @@ class TextWriter final : public Writer {
   fabric::ConnectionId last_id_ = 0;
 };
 
-int RunCredits(const Options& options) {
+int RunCredits(const CreditsArguments& options) {
   if (!options.svg.empty() && options.files.size() > 1) {
     Complain("--svg draws one capture; there are {}", options.files.size());
     return kExitTrouble;
@@ -305,7 +306,7 @@ int RunCredits(const Options& options) {
 }  // namespace
 
 void AddCredits(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CreditsArguments>();
   CLI::App* command = app.add_subcommand(
       "credits", "Credits over time: requested, granted, outstanding; overruns and what they explain");
   AddCaptureOptions(*command, *options);

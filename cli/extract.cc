@@ -21,7 +21,7 @@ using session::FileAccesses;
 using session::NamedHandle;
 using session::Transaction;
 
-struct Options : CommonOptions {
+struct ExtractArguments : CommonOptions {
   std::string out;
   bool force = false;
 };
@@ -169,7 +169,7 @@ void PutTextLine(Buffer& out, const ExtractedFile& file, const Style& style) {
   Put(out, "\n");
 }
 
-void PutManifest(const Options& options, const std::string& directory, const FileStore& store,
+void PutManifest(const ExtractArguments& options, const std::string& directory, const FileStore& store,
                  const std::optional<std::string>& capture, Output& output) {
   Buffer& out = output.buffer();
   const Style& style = output.style();
@@ -190,7 +190,7 @@ void PutManifest(const Options& options, const std::string& directory, const Fil
 // Where the files of one capture go: the directory itself, or with several captures one in it for each.
 class Directories {
  public:
-  explicit Directories(const Options& options) : options_(options) {}
+  explicit Directories(const ExtractArguments& options) : options_(options) {}
   std::string Next(const std::string& file) {
     if (options_.files.size() == 1) return options_.out;
     const std::string base = file == "-" ? "stdin" : std::filesystem::path(file).filename().string();
@@ -202,11 +202,11 @@ class Directories {
   }
 
  private:
-  const Options& options_;
+  const ExtractArguments& options_;
   std::set<std::string> taken_;
 };
 
-int RunExtract(const Options& options) {
+int RunExtract(const ExtractArguments& options) {
   Output output(options);
   int status = kExitFine;
   // With several captures, the directory that holds theirs must be empty, too.
@@ -258,7 +258,7 @@ int RunExtract(const Options& options) {
 }  // namespace
 
 void AddExtract(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExtractArguments>();
   CLI::App* command = app.add_subcommand("extract", "File contents as seen in NFS READ and WRITE, with a manifest");
   AddCaptureOptions(*command, *options);
   command->add_option("-o,--out", options->out, "Directory for the files; made when it is not there")

@@ -27,7 +27,7 @@ namespace {
 using replay::LoadMode;
 using replay::Operation;
 
-struct Options : LiveOptions {
+struct GenerateArguments : LiveOptions {
   replay::LoadOptions load;
   std::optional<replay::Mix> mix;
   std::optional<uint32_t> threads, depth, credits, files;
@@ -50,7 +50,7 @@ std::vector<Operation> OperationsOf(LoadMode mode) {
 }
 
 // The complaint, or empty.
-std::string SettleMix(Options& options) {
+std::string SettleMix(GenerateArguments& options) {
   replay::LoadOptions& load = options.load;
   const std::vector<Operation> known = OperationsOf(load.mode);
   replay::Mix& mix = load.jobs.mix;
@@ -79,7 +79,7 @@ uint64_t VerifyCost(const replay::LoadOptions& load) {
   return load.files * (load.file_size / step + 1) * 128;
 }
 
-std::string SettleFiles(Options& options) {
+std::string SettleFiles(GenerateArguments& options) {
   replay::LoadOptions& load = options.load;
   const replay::Mix& mix = load.jobs.mix;
   const auto has = [&mix](Operation operation) { return replay::Weight(mix, operation) > 0; };
@@ -101,7 +101,7 @@ std::string SettleFiles(Options& options) {
   return {};
 }
 
-std::string Settle(Options& options) {
+std::string Settle(GenerateArguments& options) {
   replay::LoadOptions& load = options.load;
   if (auto complaint = SettleMix(options); !complaint.empty()) return complaint;
   if (auto complaint = SettleFiles(options); !complaint.empty()) return complaint;
@@ -171,7 +171,7 @@ void Join(scale::Team& team, replay::LoadOptions& load) {
   };
 }
 
-int RunGenerate(Options options, scale::Team* team) {
+int RunGenerate(GenerateArguments options, scale::Team* team) {
   if (!Agreed(team, Settle(options))) return kExitTrouble;
   if (team) Join(*team, options.load);
   const Signals signals;
@@ -226,7 +226,7 @@ void AddSize(CLI::App& command, const std::string& name, T& value, uint64_t low,
       "SIZE", description);
 }
 
-void AddWhat(CLI::App& command, Options& o) {
+void AddWhat(CLI::App& command, GenerateArguments& o) {
   replay::LoadOptions& load = o.load;
   AddParsed(
       command, "--to", [&](std::string& text) { return TakeServer(text, load.to); }, "HOST[:PORT]",
@@ -252,7 +252,7 @@ void AddWhat(CLI::App& command, Options& o) {
   command.add_option("--program-version", load.version, "null: its version (default: 3)")->type_name("N");
 }
 
-void AddWhen(CLI::App& command, Options& o) {
+void AddWhen(CLI::App& command, GenerateArguments& o) {
   replay::LoadOptions& load = o.load;
   const auto time = [&command](const std::string& name, auto take, const std::string& description) {
     AddParsed(command, name, take, "TIME", description);
@@ -304,7 +304,7 @@ void AddWhen(CLI::App& command, Options& o) {
       ->type_name("N");
 }
 
-void AddHow(CLI::App& command, Options& o) {
+void AddHow(CLI::App& command, GenerateArguments& o) {
   replay::LoadOptions& load = o.load;
   replay::RequesterOptions& requester = load.requester;
   const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
@@ -341,7 +341,7 @@ void AddHow(CLI::App& command, Options& o) {
       "Do not allow Send with Invalidate");
 }
 
-void AddNfs(CLI::App& command, Options& o) {
+void AddNfs(CLI::App& command, GenerateArguments& o) {
   replay::LoadOptions& load = o.load;
   command.add_option("--export", load.path, "Directory on the server to make files in (default: /)")->type_name("PATH");
   AddParsed(
@@ -368,7 +368,7 @@ void AddNfs(CLI::App& command, Options& o) {
 }  // namespace
 
 void AddGenerate(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateArguments>();
   CLI::App* command = app.add_subcommand("generate", "Synthetic load on a live server: NULL, ECHO, NFSv3, NFSv4.1");
   AddWhat(*command, *options);
   AddWhen(*command, *options);

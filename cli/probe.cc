@@ -18,7 +18,7 @@ namespace {
 
 using replay::probe::Probe;
 
-struct Options : LiveOptions {
+struct ProbeArguments : LiveOptions {
   replay::probe::ProbeOptions probe;
   std::string server;
   std::vector<std::string> select, ignore;
@@ -26,7 +26,7 @@ struct Options : LiveOptions {
   std::string explain;
 };
 
-std::vector<const Probe*> Selected(const Options& options) {
+std::vector<const Probe*> Selected(const ProbeArguments& options) {
   const auto named = [](const std::vector<std::string>& selectors, const Probe& probe) {
     return std::ranges::any_of(selectors, [&](const std::string& s) { return replay::probe::Selects(s, probe); });
   };
@@ -38,7 +38,7 @@ std::vector<const Probe*> Selected(const Options& options) {
 }
 
 // The complaint, or empty.
-std::string Settle(const Options& options, size_t selected) {
+std::string Settle(const ProbeArguments& options, size_t selected) {
   if (selected == 0) return "--ignore leaves no probe of those selected";
   if (options.list || !options.explain.empty())
     return options.format == Format::kJunit ? "--format junit is of probes that are run" : "";
@@ -50,7 +50,7 @@ std::string Settle(const Options& options, size_t selected) {
   return {};
 }
 
-int PutCatalogue(const Options& options, std::span<const Probe* const> selected) {
+int PutCatalogue(const ProbeArguments& options, std::span<const Probe* const> selected) {
   Output output(options);
   if (options.explain.empty())
     PutProbeTable(output.buffer(), selected, options.format, output.style());
@@ -60,7 +60,7 @@ int PutCatalogue(const Options& options, std::span<const Probe* const> selected)
   return output.failed() ? kExitTrouble : kExitFine;
 }
 
-int RunProbe(Options options) {
+int RunProbe(ProbeArguments options) {
   const std::vector<const Probe*> selected = Selected(options);
   if (const std::string complaint = Settle(options, selected.size()); !complaint.empty()) {
     ComplainText(complaint);
@@ -127,7 +127,7 @@ void AddTime(CLI::App& command, const std::string& name, std::chrono::millisecon
       "TIME", description);
 }
 
-void AddServerOptions(CLI::App& command, Options& o) {
+void AddServerOptions(CLI::App& command, ProbeArguments& o) {
   replay::probe::ProbeOptions& probe = o.probe;
   command
       .add_option("--program", probe.program,
@@ -153,7 +153,7 @@ void AddServerOptions(CLI::App& command, Options& o) {
 }  // namespace
 
 void AddProbe(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeArguments>();
   CLI::App* command = app.add_subcommand("probe", "Active conformance tests of a live server");
   command
       ->add_option_function<std::string>(

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kNotices = 100;  // that are said at once
 
-struct Options : LiveOptions {
+struct RelayArguments : LiveOptions {
   replay::HostPort listen;
   replay::RelayOptions relay;
   std::vector<std::string> faults;  // as given
@@ -27,7 +27,7 @@ std::string AddressText(const replay::HostPort& at) {
   return fmt::format("{}{}{}:{}", v6 ? "[" : "", at.host, v6 ? "]" : "", at.port);
 }
 
-void SayListening(const Options& options, std::string_view transport, Output& output) {
+void SayListening(const RelayArguments& options, std::string_view transport, Output& output) {
   Buffer& out = output.buffer();
   if (options.format == Format::kJsonl) {
     Put(out, "{\"type\":\"listening\",\"transport\":");
@@ -48,7 +48,7 @@ int Trouble(const Error& error) {
   return kExitTrouble;
 }
 
-int RunRelay(Options options) {
+int RunRelay(RelayArguments options) {
   const Signals signals;
   Output output(options);
   auto transport = replay::OpenTransport(options.transport);
@@ -81,7 +81,7 @@ int RunRelay(Options options) {
   return fine ? kExitFine : kExitFindings;
 }
 
-std::string TakeFault(const std::string& text, Options& options) {
+std::string TakeFault(const std::string& text, RelayArguments& options) {
   auto rule = ParseFaultRule(text);
   if (!rule) return rule.error().message;
   options.relay.link.faults.rules.push_back(std::move(*rule));
@@ -104,10 +104,10 @@ void AddTerms(CLI::App& command, const std::string& name, replay::RelayTerms& te
 }  // namespace
 
 void AddRelay(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RelayArguments>();
   CLI::App* command =
       app.add_subcommand("relay", "Stand between clients and a server: record, check and disturb both sides");
-  Options* const o = options.get();
+  RelayArguments* const o = options.get();
   AddParsed(
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where clients connect (default: :20049, on every address); port 0: any that is free");

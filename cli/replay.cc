@@ -20,7 +20,7 @@
 namespace stag::cli {
 namespace {
 
-struct Options : LiveOptions {
+struct ReplayArguments : LiveOptions {
   bool dry_run = false, to_given = false, timed = false;
   double speed = 0;
   replay::PlanOptions plan;
@@ -30,13 +30,13 @@ struct Options : LiveOptions {
   std::optional<double> expected;      // percent
 };
 
-void Settle(Options& options) {
+void Settle(ReplayArguments& options) {
   options.play.speed = options.timed ? (options.speed > 0 ? options.speed : 1) : 0;
   if (options.play.duration.count() > 0 && options.play.loops == 0) options.play.loops = UINT64_MAX;
   if (options.play.loops == 0) options.play.loops = 1;
 }
 
-std::string Contradiction(const Options& options) {
+std::string Contradiction(const ReplayArguments& options) {
   if (!options.dry_run && !options.to_given) return "--to HOST[:PORT] is missing (or --dry-run)";
   if (options.speed > 0 && !options.timed) return "--speed is for --timing recorded";
   if (options.dry_run && options.mpi) return "--dry-run sends nothing that ranks could share: leave --mpi out";
@@ -46,7 +46,7 @@ std::string Contradiction(const Options& options) {
 }
 
 // The live root for the recorded one, where one is wanted: the complaint, or empty.
-std::string FindRoot(Options& options, const replay::Plan& plan) {
+std::string FindRoot(ReplayArguments& options, const replay::Plan& plan) {
   const bool wanted = !options.play.root.empty() || !options.exported.empty();
   if (!options.plan.root.empty() && !wanted)
     return "--recorded-root says which file handle is replaced: give --export or --root-handle, too";
@@ -68,7 +68,7 @@ void Join(scale::Team& team, replay::PlayOptions& play) {
   play.ready = [&team] { return BeginTogether(team); };
 }
 
-int Play(Options& options, const replay::Recording& recording, const replay::Plan& plan, Output& output,
+int Play(ReplayArguments& options, const replay::Recording& recording, const replay::Plan& plan, Output& output,
          scale::Team* team) {
   if (!Agreed(team, FindRoot(options, plan))) return kExitTrouble;
   auto transport = replay::OpenTransport(options.transport);
@@ -110,7 +110,7 @@ int Play(Options& options, const replay::Recording& recording, const replay::Pla
 }
 
 // Every rank reads the file; rank 0 says what is to be said about it.
-Result<LoadedRecording> Load(const Options& options, Output& output, scale::Team* team) {
+Result<LoadedRecording> Load(const ReplayArguments& options, Output& output, scale::Team* team) {
   if (!team) return LoadRecording(options.files.front(), options, output);
   std::vector<std::string> said;
   const auto read = [&] {
@@ -124,7 +124,7 @@ Result<LoadedRecording> Load(const Options& options, Output& output, scale::Team
   return loaded;
 }
 
-int RunReplay(Options options, scale::Team* team) {
+int RunReplay(ReplayArguments options, scale::Team* team) {
   if (!Agreed(team, Contradiction(options))) return kExitTrouble;
   Settle(options);
   Output output = OutputOf(options, team);
@@ -154,7 +154,7 @@ int RunReplay(Options options, scale::Team* team) {
   return status;
 }
 
-void AddWhat(CLI::App& command, Options& o) {
+void AddWhat(CLI::App& command, ReplayArguments& o) {
   command.add_option("FILE", o.files, "The capture: pcap or pcapng, plain, .gz or .zst; - is standard input")
       ->required()
       ->expected(1)
@@ -191,7 +191,7 @@ void AddWhat(CLI::App& command, Options& o) {
       "NFSv3: the recorded root (default: the file handle that is used first)");
 }
 
-void AddWhen(CLI::App& command, Options& o) {
+void AddWhen(CLI::App& command, ReplayArguments& o) {
   AddChoice<bool>(command, "--timing", o.timed, {{"asap", false}, {"recorded", true}},
                   "asap (default): once the answers came that the recorded client had; recorded: not before its time, "
                   "either");
@@ -234,7 +234,7 @@ void AddWhen(CLI::App& command, Options& o) {
       ->type_name("N");
 }
 
-void AddPutOff(CLI::App& command, Options& o) {
+void AddPutOff(CLI::App& command, ReplayArguments& o) {
   AddParsed(
       command, "--put-off",
       [&o](std::string& text) {
@@ -248,7 +248,7 @@ void AddPutOff(CLI::App& command, Options& o) {
       "NFS4ERR_DELAY or NFS4ERR_GRACE (default: 2m; 0: it is not)");
 }
 
-void AddHow(CLI::App& command, Options& o) {
+void AddHow(CLI::App& command, ReplayArguments& o) {
   const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
   command.add_option("--credits", o.play.credits, "To ask for in each call (default: as recorded)")
       ->check(CLI::Range(1, 1024))
@@ -283,7 +283,7 @@ void AddHow(CLI::App& command, Options& o) {
 }  // namespace
 
 void AddReplay(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand("replay", "Plays the calls of a recording against a live server");
   AddWhat(*command, *options);
   AddWhen(*command, *options);

@@ -28,7 +28,7 @@ struct PatternFile {
   uint64_t size = 0;
 };
 
-struct Options : LiveOptions {
+struct ServeArguments : LiveOptions {
   std::string file;
   replay::HostPort listen;
   Mode mode = Mode::kUnsaid;
@@ -50,7 +50,8 @@ std::string_view ModeName(Mode mode) {
   return "";
 }
 
-void SayListening(const Options& options, std::string_view transport, const replay::TcpRpc* mount, Output& output) {
+void SayListening(const ServeArguments& options, std::string_view transport, const replay::TcpRpc* mount,
+                  Output& output) {
   Buffer& out = output.buffer();
   if (options.format == Format::kJsonl) {
     Put(out, "{{\"type\":\"listening\",\"mode\":\"{}\",\"transport\":", ModeName(options.mode));
@@ -141,7 +142,7 @@ void PutJsonl(Buffer& out, const replay::RecordedService& service) {
   Put(out, "\"unusable\":{}}}\n", service.unusable());
 }
 
-Result<void> Fill(replay::MemoryFs& fs, const Options& options) {
+Result<void> Fill(replay::MemoryFs& fs, const ServeArguments& options) {
   if (!options.exported.empty())
     if (auto added = replay::AddDirectory(fs, options.exported); !added) return added;
   for (const PatternFile& file : options.files_to_make)
@@ -159,7 +160,7 @@ class Content {
  public:
   explicit Content(uint64_t memory) : fs_(memory) {}
   // False: the trouble was complained about.
-  bool Open(const Options& options, Output& output);
+  bool Open(const ServeArguments& options, Output& output);
   replay::Service& service() { return recorded_ ? static_cast<replay::Service&>(*recorded_) : *rpc_; }
   replay::Service& mount() { return *mount_; }
   const replay::RecordedService* recorded() const { return recorded_.get(); }
@@ -167,7 +168,7 @@ class Content {
   bool damaged() const { return recording_.damaged; }
 
  private:
-  bool OpenRecording(const Options& options, Output& output);
+  bool OpenRecording(const ServeArguments& options, Output& output);
 
   replay::MemoryFs fs_;
   LoadedRecording recording_;
@@ -175,7 +176,7 @@ class Content {
   std::unique_ptr<RpcService> rpc_, mount_;
 };
 
-bool Content::Open(const Options& options, Output& output) {
+bool Content::Open(const ServeArguments& options, Output& output) {
   if (options.mode == Mode::kRecorded) return OpenRecording(options, output);
   if (auto filled = Fill(fs_, options); !filled) return Trouble(filled.error()), false;
   const uint32_t largest = options.server.responder.max_message;
@@ -187,7 +188,7 @@ bool Content::Open(const Options& options, Output& output) {
   return true;
 }
 
-bool Content::OpenRecording(const Options& options, Output& output) {
+bool Content::OpenRecording(const ServeArguments& options, Output& output) {
   auto loaded = LoadRecording(options.file, options, output);
   if (!loaded) {
     if (!loaded.error().message.empty()) ComplainText(loaded.error().message);
@@ -212,7 +213,7 @@ bool Content::OpenRecording(const Options& options, Output& output) {
 }
 
 // What is wrong with the options together; empty: nothing.
-std::string_view Contradiction(const Options& options) {
+std::string_view ServeContradiction(const ServeArguments& options) {
   const bool nfs = options.mode == Mode::kNfsMemory, recorded = options.mode == Mode::kRecorded;
   if (options.mode == Mode::kUnsaid) return "--mode is needed, or a FILE to answer from";
   if (recorded && options.file.empty()) return "--mode recorded needs a FILE to answer from";
@@ -223,9 +224,9 @@ std::string_view Contradiction(const Options& options) {
   return {};
 }
 
-int RunServe(Options options) {
+int RunServe(ServeArguments options) {
   if (options.mode == Mode::kUnsaid && !options.file.empty()) options.mode = Mode::kRecorded;
-  if (const std::string_view text = Contradiction(options); !text.empty()) {
+  if (const std::string_view text = ServeContradiction(options); !text.empty()) {
     ComplainText(text);
     return kExitTrouble;
   }
@@ -305,9 +306,9 @@ void AddResponderOptions(CLI::App& command, replay::ResponderOptions& responder)
 }  // namespace
 
 void AddServe(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeArguments>();
   CLI::App* command = app.add_subcommand("serve", "A live responder: from a capture, NULL, ECHO, or NFSv3 in memory");
-  Options* const o = options.get();
+  ServeArguments* const o = options.get();
   AddChoice<Mode>(
       *command, "--mode", o->mode,
       {{"null", Mode::kNull}, {"echo", Mode::kEcho}, {"nfs-memory", Mode::kNfsMemory}, {"recorded", Mode::kRecorded}},

@@ -24,7 +24,7 @@ void WriteWith(WireScript& s, uint32_t length) {
   s.Read(kServer, 0x77, 0x10000, Pattern(length));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kAnswersCases[] = {
     {"ERR-007", kBreaks, "", "A Call of version 2 is answered with ERR_CHUNK.",
      [](WireScript& s) {
        OpenAndCall(s, Version2Call(kXid));
@@ -157,6 +157,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> AnswerCases() { return kCases; }
+std::span<const Case> AnswerCases() { return kAnswersCases; }
 
 }  // namespace stag::evidence

@@ -42,7 +42,7 @@ void BindConnection(WireScript& s, uint32_t asked, uint32_t given) {
 }
 constexpr uint32_t kForeOrBoth = 3, kFore = 1, kBoth = 3;
 
-constexpr Case kCases[] = {
+constexpr Case kBackwardCases[] = {
     {"BC-002", kBreaks, "",
      "The client grants two backward Calls, and the server has three outstanding. Known when the client is heard.",
      [](WireScript& s) {
@@ -172,6 +172,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> BackwardCases() { return kCases; }
+std::span<const Case> BackwardCases() { return kBackwardCases; }
 
 }  // namespace stag::evidence

@@ -44,7 +44,7 @@ rpcrdma::Header WriteHeader(uint32_t xid) {
   return header;
 }
 
-constexpr Case kCases[] = {
+constexpr Case kCcpCases[] = {
     {"CCP-001", kBreaks, "", "A Call of the Connection Configuration Protocol under RFC 8166, which has removed it.",
      [](WireScript& s) {
        s.Open();
@@ -250,6 +250,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> CcpCases() { return kCases; }
+std::span<const Case> CcpCases() { return kCcpCases; }
 
 }  // namespace stag::evidence

@@ -48,7 +48,7 @@ void ThreeFailures(WireScript& first, const std::array<uint32_t, 3>& xids) {
   if (xids[0] == xids[2]) third.Expect("CONN-005", Severity::kNote);
 }
 
-constexpr Case kCases[] = {
+constexpr Case kConnectionCases[] = {
     {"CONN-001", kBreaks, "", "The passive peer calls before the active peer did. Known when the active peer is heard.",
      [](WireScript& s) {
        s.Open();
@@ -147,6 +147,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> ConnectionCases() { return kCases; }
+std::span<const Case> ConnectionCases() { return kConnectionCases; }
 
 }  // namespace stag::evidence

@@ -36,7 +36,7 @@ void PullAndDone(WireScript& s, uint32_t credit_of_done) {
   s.Send(kClient, MakeHeader(rpcrdma::kDone, kXid, credit_of_done));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kCreditsCases[] = {
     {"CRED-001", kBreaks, "", "A Call requests no credits.",
      [](WireScript& s) {
        BeginWith(s, 32);
@@ -319,6 +319,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> CreditCases() { return kCases; }
+std::span<const Case> CreditCases() { return kCreditsCases; }
 
 }  // namespace stag::evidence

@@ -18,7 +18,7 @@ void ErrorAfterReply(WireScript& s) {
   s.Send(kClient, ErrChunk(kXid));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kErrorsCases[] = {
     {"ERR-001", kBreaks, "",
      "The client answers a Reply with RDMA_ERROR. Known when the server is heard again, and no Call of it was lost.",
      [](WireScript& s) {
@@ -328,6 +328,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> ErrorCases() { return kCases; }
+std::span<const Case> ErrorCases() { return kErrorsCases; }
 
 }  // namespace stag::evidence

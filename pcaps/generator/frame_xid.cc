@@ -20,7 +20,7 @@ void Getattr(WireScript& s, uint32_t xid) {
   s.Send(kServer, Msg(xid), GetattrReply(xid));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kFrameXidCases[] = {
     {"FRAME-001", kBreaks, "", "On iWARP, a record mark of RPC over TCP stands between the header and the Call.",
      [](WireScript& s) {
        s.Open();
@@ -220,6 +220,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> FrameXidCases() { return kCases; }
+std::span<const Case> FrameXidCases() { return kFrameXidCases; }
 
 }  // namespace stag::evidence

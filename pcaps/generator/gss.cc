@@ -31,7 +31,7 @@ void Refused(WireScript& s) {
   s.Tcp(kServer, kFromNfs, {0, 101, link::kTcpRst | link::kTcpAck});
 }
 
-constexpr Case kCases[] = {
+constexpr Case kGssCases[] = {
     {"GSS-001", kBreaks, "", "The data of a WRITE under integrity goes by a Read chunk.",
      [](WireScript& s) {
        s.Open();
@@ -131,6 +131,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> GssCases() { return kCases; }
+std::span<const Case> GssCases() { return kGssCases; }
 
 }  // namespace stag::evidence

@@ -19,7 +19,7 @@ void OpenAndSend(WireScript& s, const Buffer& bytes) {
   s.SendBytes(kClient, bytes);
 }
 
-constexpr Case kCases[] = {
+constexpr Case kHdrCases[] = {
     {"HDR-001", kBreaks, "", "A Call whose transport header is little-endian: rdma_vers reads 0x01000000.",
      [](WireScript& s) {
        OpenAndSend(s, Join({Words({0x4d3c2b1a, 0x01000000, 0x20000000, 0, 0, 0, 0}), GetattrCall(kXid)}));
@@ -328,6 +328,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> HdrCases() { return kCases; }
+std::span<const Case> HdrCases() { return kHdrCases; }
 
 }  // namespace stag::evidence

@@ -34,7 +34,7 @@ void RefusedInvalidation(WireScript& s, fabric::NakKind kind) {
   s.Nak(kClient, kind);
 }
 
-constexpr Case kCases[] = {
+constexpr Case kInvalidationCases[] = {
     {"PVT-006", kBreaks, "", "The client sets R, the server does not; it answers with Send with Invalidate.",
      [](WireScript& s) {
        s.Open(kWithR, kWithoutR);
@@ -162,6 +162,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> InvalidationCases() { return kCases; }
+std::span<const Case> InvalidationCases() { return kInvalidationCases; }
 
 }  // namespace stag::evidence

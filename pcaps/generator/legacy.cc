@@ -49,7 +49,7 @@ void ReadByReadList(WireScript& s, uint32_t xid, uint32_t granted = 32) {
 void Pull(WireScript& s, uint32_t handle) { s.Read(kClient, handle, 0x1000, Pattern(100)); }
 void Done(WireScript& s, uint32_t xid) { s.Send(kClient, MakeHeader(rpcrdma::kDone, xid)); }
 
-constexpr Case kCases[] = {
+constexpr Case kLegacyCases[] = {
     {"MSGP-001", kBreaks, "", "A Call is sent as RDMA_MSGP; the server refuses it, as it should.",
      [](WireScript& s) {
        s.Open();
@@ -314,6 +314,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> LegacyCases() { return kCases; }
+std::span<const Case> LegacyCases() { return kLegacyCases; }
 
 }  // namespace stag::evidence

@@ -33,7 +33,7 @@ void LongWrite(WireScript& s, uint32_t position) {
   s.Read(kServer, 0x77, 0x10000, call);
 }
 
-constexpr Case kCases[] = {
+constexpr Case kLongModelCases[] = {
     {"LONG-001", kBreaks, "", "An RDMA_NOMSG with three empty lists: its RPC message is nowhere.",
      [](WireScript& s) {
        s.Open();
@@ -198,6 +198,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> LongModelCases() { return kCases; }
+std::span<const Case> LongModelCases() { return kLongModelCases; }
 
 }  // namespace stag::evidence

@@ -44,7 +44,7 @@ void ManyReads(WireScript& s, uint32_t (*handle)(uint32_t)) {
            ReadCall(kXid + i, 100));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kMemoryCases[] = {
     {"MEM-002", kBreaks, "", "The segment has 4096 bytes from 0x1000; the server reads 512 bytes from 0x1f00.",
      [](WireScript& s) {
        s.Open();
@@ -304,6 +304,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> MemoryCases() { return kCases; }
+std::span<const Case> MemoryCases() { return kMemoryCases; }
 
 }  // namespace stag::evidence

@@ -65,7 +65,7 @@ void ConnectTo(WireScript& s, uint64_t service_id) {
   Greet(s);
 }
 
-constexpr Case kCases[] = {
+constexpr Case kNetidCases[] = {
     {"NETID-001", kBreaks, "", "rpcbind answers for the netid \"rdma\" with an IPv6 address.",
      [](WireScript& s) {
        s.Udp(kClient, kAsk, GetaddrCall("rdma"));
@@ -128,6 +128,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> NetidCases() { return kCases; }
+std::span<const Case> NetidCases() { return kNetidCases; }
 
 }  // namespace stag::evidence

@@ -34,7 +34,7 @@ void Pull(WireScript& s, std::initializer_list<uint32_t> lengths) {
 }
 void Answer(WireScript& s, uint32_t count) { s.Send(kServer, Msg(kXid), WriteReply(kXid, count)); }
 
-constexpr Case kCases[] = {
+constexpr Case kPaddingCases[] = {
     {"PAD-001", kBreaks, "", "The padding of a reduced item stays behind, inline: three zero bytes after the count.",
      [](WireScript& s) {
        s.Open();
@@ -169,6 +169,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> PaddingCases() { return kCases; }
+std::span<const Case> PaddingCases() { return kPaddingCases; }
 
 }  // namespace stag::evidence

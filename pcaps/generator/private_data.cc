@@ -48,7 +48,7 @@ void SendReply(WireScript& s, size_t size) {
   s.Send(kServer, Msg(kXid), ReadlinkReply(kXid, static_cast<uint32_t>(size - rest)));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kPrivateDataCases[] = {
     {"PVT-001", kBreaks, "", "The client's identifier is byte-swapped: 18 0e ab f6.",
      [](WireScript& s) {
        FromClient(s, Data({0x18, 0x0e, 0xab, 0xf6, 1, 1, 3, 3}));
@@ -290,6 +290,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> PrivateDataCases() { return kCases; }
+std::span<const Case> PrivateDataCases() { return kPrivateDataCases; }
 
 }  // namespace stag::evidence

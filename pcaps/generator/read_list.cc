@@ -38,7 +38,7 @@ void CallUnknown(WireScript& s, const Buffer& arguments, uint32_t before_end,
   s.Expect("DDP-010", Severity::kNote);
 }
 
-constexpr Case kCases[] = {
+constexpr Case kReadListCases[] = {
     {"RDLIST-001", kBreaks, "", "A Reply brings a Read list, and with it memory of the server.",
      [](WireScript& s) {
        s.Open();
@@ -250,6 +250,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> ReadListCases() { return kCases; }
+std::span<const Case> ReadListCases() { return kReadListCases; }
 
 }  // namespace stag::evidence

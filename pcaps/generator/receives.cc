@@ -21,7 +21,7 @@ void ReadAll(WireScript& s, uint32_t count, uint32_t first_answered = 0) {
   s.ReadResponse(kClient, 0x100 + first_answered, 0, Pattern(100));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kReceivesCases[] = {
     {"CRED-007", kBreaks, "",
      "A Reply raises the grant to 4, and the second outstanding Call finds no receive: RNR NAK.",
      [](WireScript& s) {
@@ -146,6 +146,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> ReceiveCases() { return kCases; }
+std::span<const Case> ReceiveCases() { return kReceivesCases; }
 
 }  // namespace stag::evidence

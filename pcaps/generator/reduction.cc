@@ -39,7 +39,7 @@ Buffer ReadPlusReply(const Buffer& data) {
 
 constexpr uint32_t kMount = 100005;
 
-constexpr Case kCases[] = {
+constexpr Case kReductionCases[] = {
     {"DDP-001", kBreaks, "", "The file handle of a GETATTR goes by a Read chunk.",
      [](WireScript& s) {
        s.Open();
@@ -277,6 +277,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> ReductionCases() { return kCases; }
+std::span<const Case> ReductionCases() { return kReductionCases; }
 
 }  // namespace stag::evidence

@@ -52,7 +52,7 @@ void ReadWithBoth(WireScript& s, bool reduced) {
                                  {{0x88, SizeOf(reply), 0x20000}}));
 }
 
-constexpr Case kCases[] = {
+constexpr Case kReplyChunkCases[] = {
     {"REPLY-001", kBreaks, "", "READDIR for up to 32768 bytes without a Reply chunk: the inline threshold is 4096.",
      [](WireScript& s) {
        Readdir(s, 32768, {});
@@ -196,6 +196,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> ReplyChunkCases() { return kCases; }
+std::span<const Case> ReplyChunkCases() { return kReplyChunkCases; }
 
 }  // namespace stag::evidence

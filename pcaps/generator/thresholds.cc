@@ -50,7 +50,7 @@ void RefusedCall(WireScript& s, size_t size, fabric::NakKind kind) {
   s.Nak(kServer, kind);
 }
 
-constexpr Case kCases[] = {
+constexpr Case kThresholdsCases[] = {
     {"THRESH-001", kBreaks, "", "The server takes 4096 bytes; the client, which may send 8192, sends a Call of 4124.",
      [](WireScript& s) {
        CallOnly(s, k8192, k4096, 4124);
@@ -225,6 +225,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> ThresholdCases() { return kCases; }
+std::span<const Case> ThresholdCases() { return kThresholdsCases; }
 
 }  // namespace stag::evidence

@@ -10,7 +10,7 @@ using namespace test;
 
 namespace {
 
-constexpr Case kCases[] = {
+constexpr Case kWriteChunkUseCases[] = {
     {"WRLIST-012", kBreaks, "",
      "A COMPOUND of two READs, the second of which fails. The data of the first is in the second chunk.",
      [](WireScript& s) {
@@ -201,6 +201,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> WriteChunkUseCases() { return kCases; }
+std::span<const Case> WriteChunkUseCases() { return kWriteChunkUseCases; }
 
 }  // namespace stag::evidence

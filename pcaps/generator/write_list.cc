@@ -10,7 +10,7 @@ using namespace test;
 
 namespace {
 
-constexpr Case kCases[] = {
+constexpr Case kWriteListCases[] = {
     {"WRLIST-001", kBreaks, "", "The Call offers a Write chunk; the Reply has no Write list, and the data inline.",
      [](WireScript& s) {
        Read(s, {.writes = {}, .returned = {}, .reduced = false});
@@ -220,6 +220,6 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-std::span<const Case> WriteListCases() { return kCases; }
+std::span<const Case> WriteListCases() { return kWriteListCases; }
 
 }  // namespace stag::evidence
