@@ -146,7 +146,7 @@ class IwarpTrack final : public Track {
   void Segments(Side from, const fabric::Content& content, const iwarp::DdpHeader& header) {
     iwarp::ForEachSegment(header, content.length, kMaxUlpdu - header.size(),
                           [&](const iwarp::DdpHeader& h, uint64_t at, size_t n) {
-                            const Part part = PartOf(content.bytes, at, n, scratch_);
+                            const PayloadPart part = PartOf(content.bytes, at, n, scratch_);
                             Ddp(from, h, part.data, part.unknown);
                           });
   }

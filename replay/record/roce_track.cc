@@ -239,7 +239,7 @@ class RoceTrack final : public Track {
     for (uint32_t k = 0; k < count; ++k) {
       const bool last = k + 1 == count;
       const uint64_t at = uint64_t{k} * kMtu;
-      const Part part =
+      const PayloadPart part =
           PartOf(content.bytes, at, static_cast<size_t>(std::min<uint64_t>(kMtu, content.length - at)), scratch_);
       ib::Transport t = Start(e.from, ib::OpcodeOf(kind, k == 0, last), end.psn);
       t.bth.ack_request = last;

@@ -58,7 +58,7 @@ std::array<link::Host, 2> HostsOf(const fabric::ConnectionInfo& info) {
   return hosts;
 }
 
-Part PartOf(Bytes bytes, uint64_t at, size_t size, std::vector<std::byte>& scratch) {
+PayloadPart PartOf(Bytes bytes, uint64_t at, size_t size, std::vector<std::byte>& scratch) {
   if (at + size <= bytes.size()) return {bytes.subspan(static_cast<size_t>(at), size), 0};
   const Bytes known = at < bytes.size() ? bytes.subspan(static_cast<size_t>(at)) : Bytes{};
   scratch.assign(known.begin(), known.end());

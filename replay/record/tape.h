@@ -70,10 +70,10 @@ std::array<link::Host, 2> HostsOf(const fabric::ConnectionInfo& info);
 
 // What is known of the bytes from `at` to `at` + `size` of an event with `bytes`, and zeros for the rest: `data` is of
 // that size. A view of the event or of `scratch`.
-struct Part {
+struct PayloadPart {
   Bytes data;
   size_t unknown = 0;  // at the end of `data`
 };
-Part PartOf(Bytes bytes, uint64_t at, size_t size, std::vector<std::byte>& scratch);
+PayloadPart PartOf(Bytes bytes, uint64_t at, size_t size, std::vector<std::byte>& scratch);
 
 }  // namespace stag::replay

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compiles the plugin's sources against the real headers of other versions of Wireshark.
 
-    versions.py             fetches the development packages of the distributions below into a temporary directory (apt-get,
-                            nothing is installed) and compiles the plugin against each
+    versions.py             fetches the development packages of the suites below into a temporary directory (apt-get, nothing is
+                            installed) and compiles the plugin against each; a suite that is not where this machine gets
+                            its packages is named and left out
     versions.py DIRECTORY   against the headers in DIRECTORY (where ws_version.h is), fetching nothing
 
-Exit status 1 when one does not compile without warnings."""
+Exit status 1 when one does not compile without warnings, or when none was there to be compiled against."""
 import pathlib
 import subprocess
 import sys
@@ -14,29 +15,46 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ["libwireshark-dev", "libwiretap-dev", "libwsutil-dev"]
-# Where apt-get finds what; Wireshark 4.2, 4.4 and 4.6 at the time of writing. Only headers are used, so that signatures of
-# distributions whose keys are not at hand are not asked for.
-SOURCES = {
-    "Ubuntu 24.04": "deb [trusted=yes] http://archive.ubuntu.com/ubuntu noble universe",
-    "Debian 13": "deb [trusted=yes] http://deb.debian.org/debian trixie main",
-    "Debian unstable": "deb [trusted=yes] http://deb.debian.org/debian sid main",
-}
+# Suite and component; Wireshark 4.2, 4.4 and 4.6 at the time of writing.
+SUITES = {"Ubuntu 24.04": ("noble", "universe"), "Debian 13": ("trixie", "main"), "Debian unstable": ("sid", "main")}
 
 
-def fetch(source, directory):
-    """The include directory of the packages from `source`, unpacked under `directory`."""
+def archives():
+    """Where this machine gets its packages: the addresses in its apt sources, whichever form these have."""
+    lines = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"], check=True,
+                           capture_output=True, text=True).stdout.split()
+    return [uri for uri in dict.fromkeys(lines) if "security" not in uri]
+
+
+def fetch(archive, suite, component, directory):
+    """The include directory of the packages, unpacked under `directory`; None when the archive has no such suite."""
     for part in ("lists/partial", "cache/archives/partial"):
         (directory / part).mkdir(parents=True)
     (directory / "status").touch()
-    (directory / "sources.list").write_text(source + "\n")
+    # Only headers are used, so that signatures of distributions whose keys are not at hand are not asked for.
+    (directory / "sources.list").write_text(f"deb [trusted=yes] {archive} {suite} {component}\n")
     options = [f"-oDir::Etc::sourcelist={directory}/sources.list", "-oDir::Etc::sourceparts=/dev/null",
                f"-oDir::State::lists={directory}/lists", f"-oDir::Cache={directory}/cache",
-               f"-oDir::State::status={directory}/status", "-oAPT::Sandbox::User=", "-qq"]
-    subprocess.run(["apt-get", *options, "update"], check=True, cwd=directory, stderr=subprocess.DEVNULL)
-    subprocess.run(["apt-get", *options, "download", *PACKAGES], check=True, cwd=directory)
+               f"-oDir::State::status={directory}/status", "-oAPT::Sandbox::User=", "-oAPT::Update::Error-Mode=any",
+               "-oAcquire::Check-Valid-Until=false", "-qq"]
+    for command in (["update"], ["download", *PACKAGES]):
+        if subprocess.run(["apt-get", *options, *command], cwd=directory, stderr=subprocess.DEVNULL).returncode != 0:
+            return None
     for package in directory.glob("*.deb"):
         subprocess.run(["dpkg", "-x", package, directory / "root"], check=True)
     return directory / "root/usr/include/wireshark"
+
+
+def fetched(temporary):
+    """(name, include directory) of each suite that can be had."""
+    for name, (suite, component) in SUITES.items():
+        for number, archive in enumerate(archives()):
+            headers = fetch(archive, suite, component, temporary / f"{suite}-{number}")
+            if headers:
+                yield name, headers
+                break
+        else:
+            print(f"{name}: NOT TRIED, {suite} is not where this machine gets its packages", flush=True)
 
 
 def compile_against(headers):
@@ -54,18 +72,13 @@ def version(headers):
 
 
 def main(arguments):
-    good = True
+    results = []
     with tempfile.TemporaryDirectory(prefix="stag-versions-") as temporary:
-        todo = [("given", pathlib.Path(a)) for a in arguments]
-        for name, source in {} if arguments else SOURCES.items():
-            directory = pathlib.Path(temporary) / name.replace(" ", "-")
-            directory.mkdir()
-            todo.append((name, fetch(source, directory)))
+        todo = [("given", pathlib.Path(a)) for a in arguments] if arguments else fetched(pathlib.Path(temporary))
         for name, headers in todo:
-            fine = compile_against(headers)
-            print(f"Wireshark {version(headers)} ({name}): {'compiles' if fine else 'DOES NOT COMPILE'}", flush=True)
-            good = good and fine
-    return 0 if good else 1
+            results.append(compile_against(headers))
+            print(f"Wireshark {version(headers)} ({name}): {'compiles' if results[-1] else 'DOES NOT COMPILE'}", flush=True)
+    return 0 if results and all(results) else 1
 
 
 if __name__ == "__main__":
