@@ -6,7 +6,7 @@
 
 #include "replay/endpoint/awake.h"
 #include "replay/endpoint/system.h"
-#include "replay/generate/tcp_client.h"
+#include "replay/generate/mount.h"
 
 namespace stag::replay {
 namespace {
@@ -104,7 +104,7 @@ Generator::~Generator() = default;
 
 Result<void> Generator::Begin() {
   if (options_.mode == LoadMode::kNfs3 && options_.directory.empty()) {
-    auto handle = Mount(options_.to.host, options_.mount_port, options_.path, options_.credential, options_.timeout);
+    auto handle = FindDirectory(transport_, options_, stop_);
     if (!handle) return tl::unexpected(handle.error());
     options_.directory = std::move(*handle);
   }

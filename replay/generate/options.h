@@ -51,7 +51,7 @@ struct LoadOptions {
 
   std::string path = "/";  // of the directory that the files are made in: exported (MOUNT), or below the root (NFSv4)
   std::vector<std::byte> directory;    // its NFSv3 file handle; empty: from MOUNT
-  std::optional<uint16_t> mount_port;  // TCP; none: from the portmapper
+  std::optional<uint16_t> mount_port;  // TCP; none: see FindDirectory
   uint32_t files = 1;                  // 0 only where the mix needs none
   uint64_t file_size = 16 << 20;
   bool keep = false;  // the files

@@ -108,22 +108,6 @@ Result<std::vector<std::byte>> Ask(const HostPort& to, const RpcCalls& calls, ui
   return std::vector<std::byte>(results.bytes.begin(), results.bytes.end());
 }
 
-Result<uint16_t> FindMountPort(const HostPort& portmap, const Credential& credential, milliseconds patience) {
-  constexpr uint32_t kPortmapProgram = 100000, kVersion = 2, kGetport = 3;
-  std::vector<std::byte> arguments;
-  Writer out(arguments);
-  for (const uint32_t word : {nfs::kMountProgram, 3u, uint32_t{IPPROTO_TCP}, 0u}) out.U32(word);
-  const auto results = Ask(portmap, {kPortmapProgram, kVersion, credential}, kGetport, arguments, patience);
-  if (!results)
-    return Fail(fmt::format("the portmapper of {} does not tell where MOUNT is ({}); give --mount-port or --handle",
-                            portmap.host, results.error().message));
-  Cursor in(*results);
-  const uint32_t port = in.U32();
-  if (!in.ok() || port == 0 || port > UINT16_MAX)
-    return Fail(fmt::format("{} has no MOUNT version 3 on TCP; give --mount-port or --handle", portmap.host));
-  return static_cast<uint16_t>(port);
-}
-
 std::string WhyNotMounted(uint32_t status, const std::string& host, const std::string& path) {
   enum : uint32_t { kPerm = 1, kNoEnt = 2, kAcces = 13, kNotDir = 20 };
   if (status == kPerm || status == kAcces)
@@ -171,25 +155,50 @@ Result<std::vector<std::byte>> AskOverTcp(const HostPort& to, Bytes message, mil
   return reply;
 }
 
+Result<uint16_t> FindMountPort(const HostPort& portmap, const Credential& credential, milliseconds patience) {
+  constexpr uint32_t kPortmapProgram = 100000, kVersion = 2, kGetport = 3;
+  std::vector<std::byte> arguments;
+  Writer out(arguments);
+  for (const uint32_t word : {nfs::kMountProgram, kMountVersion, uint32_t{IPPROTO_TCP}, 0u}) out.U32(word);
+  const auto results = Ask(portmap, {kPortmapProgram, kVersion, credential}, kGetport, arguments, patience);
+  if (!results)
+    return Fail(fmt::format("the portmapper of {} does not tell where MOUNT is ({}); give --mount-port or --handle",
+                            portmap.host, results.error().message));
+  Cursor in(*results);
+  const uint32_t port = in.U32();
+  if (!in.ok() || port == 0 || port > UINT16_MAX)
+    return Fail(fmt::format("{} has no MOUNT version 3 on TCP; give --mount-port or --handle", portmap.host));
+  return static_cast<uint16_t>(port);
+}
+
+void PutMntArguments(const std::string& path, std::vector<std::byte>& out) {
+  Writer writer(out);
+  PutString(writer, path);
+}
+
+Result<std::vector<std::byte>> TakeMntResults(Bytes results, const std::string& host, const std::string& path) {
+  constexpr uint32_t kHandleMax = 64;
+  Cursor in(results);
+  const uint32_t status = in.U32();
+  if (in.ok() && status != 0) return Fail(WhyNotMounted(status, host, path));
+  const Bytes handle = GetOpaque(in, kHandleMax);
+  if (!in.ok() || handle.empty()) return Fail("the answer of MOUNT cannot be read");
+  return std::vector<std::byte>(handle.begin(), handle.end());
+}
+
 Result<std::vector<std::byte>> Mount(const std::string& host, std::optional<uint16_t> port, const std::string& path,
                                      const Credential& credential, milliseconds patience, uint16_t portmap_port) {
-  constexpr uint32_t kVersion = 3, kMnt = 1, kHandleMax = 64;
   if (!port) {
     const auto found = FindMountPort({host, portmap_port}, credential, patience);
     if (!found) return tl::unexpected(found.error());
     port = *found;
   }
   std::vector<std::byte> arguments;
-  Writer out(arguments);
-  PutString(out, path);
-  const auto results = Ask({host, *port}, {nfs::kMountProgram, kVersion, credential}, kMnt, arguments, patience);
+  PutMntArguments(path, arguments);
+  const auto results =
+      Ask({host, *port}, {nfs::kMountProgram, kMountVersion, credential}, kMountMnt, arguments, patience);
   if (!results) return Fail("MOUNT: " + results.error().message);
-  Cursor in(*results);
-  const uint32_t status = in.U32();
-  if (in.ok() && status != 0) return Fail(WhyNotMounted(status, host, path));
-  const Bytes handle = GetOpaque(in, kHandleMax);
-  if (!in.ok() || handle.empty()) return Fail("the answer of MOUNT cannot be read");
-  return std::vector<std::byte>(handle.begin(), handle.end());
+  return TakeMntResults(*results, host, path);
 }
 
 }  // namespace stag::replay

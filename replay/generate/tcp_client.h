@@ -19,6 +19,16 @@ namespace stag::replay {
 // within `patience`, something that is no RPC. From a reserved port where that is allowed: many servers ask for one.
 Result<std::vector<std::byte>> AskOverTcp(const HostPort& to, Bytes message, std::chrono::milliseconds patience);
 
+// The TCP port of MOUNT version 3, as the portmapper (version 2) tells it.
+Result<uint16_t> FindMountPort(const HostPort& portmap, const Credential& credential,
+                               std::chrono::milliseconds patience);
+
+// MNT of MOUNT version 3 (RFC 1813 section 5.2.1): its arguments are appended to `out`; its results hold the file
+// handle.
+inline constexpr uint32_t kMountVersion = 3, kMountMnt = 1;
+void PutMntArguments(const std::string& path, std::vector<std::byte>& out);
+Result<std::vector<std::byte>> TakeMntResults(Bytes results, const std::string& host, const std::string& path);
+
 // The file handle of `path` at `host`. `port`: of MOUNT; none: asked for at `portmap_port`. The error says why and what
 // can be done.
 Result<std::vector<std::byte>> Mount(const std::string& host, std::optional<uint16_t> port, const std::string& path,
