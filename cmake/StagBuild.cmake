@@ -52,10 +52,11 @@ function(stag_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# stag_add_library(name [PURE] SOURCES ... [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no exceptions, no
-# RTTI (protocol, session, conformance engine and rules); these are installed, too, for other programs (StagPackage.cmake).
+# stag_add_library(name [PURE] SOURCES ... [HEADERS ...] [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no
+# exceptions, no RTTI (protocol, session, conformance engine and rules); these are installed, too, for other programs
+# (StagPackage.cmake), with HEADERS: those that the programs include, and what these include in turn.
 function(stag_add_library name)
-  cmake_parse_arguments(ARG "PURE" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "PURE" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
   target_link_libraries(${name}
@@ -63,7 +64,10 @@ function(stag_add_library name)
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:stag_warnings> $<BUILD_INTERFACE:stag_sanitizers>)
   if(ARG_PURE)
     target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
-    install(TARGETS ${name} EXPORT stag ARCHIVE COMPONENT development
+    target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${ARG_HEADERS})
+    install(TARGETS ${name} EXPORT stag
+            ARCHIVE COMPONENT development
+            FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/stag" COMPONENT development
             INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/stag")
     set_property(GLOBAL APPEND PROPERTY STAG_INSTALLED_LIBRARIES ${name})
   endif()

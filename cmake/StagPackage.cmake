@@ -36,9 +36,7 @@ if(HELP2MAN)
   install(DIRECTORY "${PROJECT_BINARY_DIR}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tools)
 endif()
 
-# Libraries: protocol, session, conformance.
-install(DIRECTORY protocol session conformance DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/stag" COMPONENT development
-        FILES_MATCHING PATTERN "*.h" PATTERN "report" EXCLUDE PATTERN "files" EXCLUDE)
+# Libraries: protocol, session, conformance. Archives and headers are installed by stag_add_library.
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/stag")
 install(EXPORT stag NAMESPACE stag:: DESTINATION "${package}" COMPONENT development)
 include(CMakePackageConfigHelpers)
@@ -60,7 +58,9 @@ set(CPACK_PACKAGE_VENDOR "Stag")
 set(CPACK_PACKAGE_CONTACT "The Stag developers")
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
+# Programs are installed without debug information, but for the packages: there it goes into packages of its own.
+set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_SOURCE_DIR}/cmake/cpack_options.cmake")
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_ALL tools wireshark development)
 if(STAG_HAS_MPI)

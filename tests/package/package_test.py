@@ -4,6 +4,7 @@
 the Debian packages hold what they say.
 
     package_test.py BUILD"""
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -58,11 +59,29 @@ class Package(unittest.TestCase):
         run("c++", "-std=c++20", HERE / "consumer.cc", "-o", self.at / "consumer", *words)
         self.assertEqual(run(self.at / "consumer"), EXPECTED)
 
+    def test_each_header_alone(self):
+        include = self.install() / "include/stag"
+        headers = [path.relative_to(include) for path in include.rglob("*.h")]
+        self.assertGreater(len(headers), 30)
+
+        def compiles(header):
+            source = f'#include "{header}"\n'
+            run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{include}", "-xc++", "-", input=source)
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            list(pool.map(compiles, headers))
+        private = [str(header) for header in headers if re.search("nobody else includes|internal to", (include / header).read_text(),
+                                                                  re.IGNORECASE)]
+        self.assertEqual(private, [])
+
     def test_debian_packages(self):
         run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", self.at, cwd=self.at)
-        contents, depends = {}, {}
-        for file in self.at.glob("*.deb"):
+        contents, depends, of_debuggers = {}, {}, {}
+        for file in [*self.at.glob("*.deb"), *self.at.glob("*.ddeb")]:
             name = run("dpkg-deb", "-f", file, "Package").strip()
+            if name.endswith("-dbgsym"):
+                of_debuggers[name] = run("dpkg-deb", "-c", file)
+                continue
             contents[name] = set(re.findall(r"(?m) \./(\S*[^/\s])$", run("dpkg-deb", "-c", file)))
             depends[name] = run("dpkg-deb", "-f", file, "Depends")
             if name != "libstag-dev":
@@ -86,6 +105,19 @@ class Package(unittest.TestCase):
             self.assertTrue(any(re.fullmatch(r"usr/lib/.*/wireshark/plugins/[\d.]+/epan/stag\.so", path)
                                 for path in contents["wireshark-plugin-stag"]))
             self.assertIn("usr/share/wireshark/profiles/RPC-over-RDMA/preferences", contents["wireshark-plugin-stag"])
+        for name in contents.keys() - {"libstag-dev"}:
+            self.assertRegex(of_debuggers[f"{name}-dbgsym"], r"usr/lib/debug/\.build-id/\w\w/\w+\.debug")
+        # The same files as cmake --install, and the same program: without debug information.
+        run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(self.at / "installed")})
+        installed = {str(path.relative_to(self.at / "installed")) for path in (self.at / "installed").rglob("*")
+                     if path.is_symlink() or not path.is_dir()}
+        self.assertEqual(installed, set().union(*contents.values()))
+        [package] = [file for file in self.at.glob("stag_*.deb") if "dbgsym" not in file.name]
+        run("dpkg-deb", "-x", package, self.at / "unpacked")
+        for root in ("installed", "unpacked"):
+            sections = run("readelf", "--section-headers", "--wide", self.at / root / "usr/bin/stag")
+            self.assertNotIn(" .debug_info", sections, root)
+            self.assertNotIn(" .symtab", sections, root)
         seen = [path for paths in contents.values() for path in paths]
         self.assertEqual(len(seen), len(set(seen)), "no file is in two packages")
 
