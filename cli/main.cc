@@ -2,12 +2,74 @@
 //
 // stag: the command-line program. Declares the commands, parses the options and runs one command; each is in a file of
 // its own. Results go to stdout, diagnostics to stderr. Exit status: 0 fine, 1 findings, 2 usage or environment.
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/suggestion.h"
 #include "cli/version.h"
+
+namespace stag::cli {
+namespace {
+
+// What to try first.
+constexpr char kFirst[] =
+    "with a capture, try:\n"
+    "  stag mount.pcapng               who talked to whom, and on what terms\n"
+    "  stag check mount.pcapng         which side broke which sentence of the specification\n"
+    "  stag transactions mount.pcapng  every RPC\n"
+    "without one:\n"
+    "  stag capture --list             the devices that can be captured from\n"
+    "  stag --help                     all commands";
+
+// A word that looks like what was mistyped; empty: none does.
+std::string Suggestion(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto used = app.get_subcommands();
+  const CLI::App& at = used.empty() ? app : *used.front();
+  std::string wrong = used.empty() ? words.front() : "";
+  for (const std::string& word : at.remaining()) {
+    if (wrong.empty() && word.starts_with("-")) wrong = word;
+  }
+  std::vector<std::string> right;
+  if (wrong.starts_with("-")) {
+    wrong = wrong.substr(0, wrong.find('='));
+    for (const CLI::Option* option : at.get_options()) {
+      for (const std::string& name : option->get_lnames()) right.push_back("--" + name);
+    }
+  } else {
+    for (const CLI::App* command : app.get_subcommands({})) right.push_back(command->get_name());
+  }
+  return ClosestWord(wrong, right);
+}
+
+void ComplainOfUsage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  const auto used = app.get_subcommands();
+  if (words.empty()) return Complain("which command? {}", kFirst);
+  if (used.empty()) {
+    Complain("there is no command or option {}", words.front());
+  } else {
+    Complain("{}", error.what());
+  }
+  if (const std::string word = Suggestion(app, words); !word.empty()) Complain("did you mean {}?", word);
+  Complain("try: stag {}--help", used.empty() ? "" : used.front()->get_name() + " ");
+}
+
+// Whether the first word names a file, and no command.
+bool BeginsWithFile(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with("-")) return false;
+  const auto commands = app.get_subcommands({});
+  return std::none_of(commands.begin(), commands.end(),
+                      [&](const CLI::App* command) { return command->get_name() == words.front(); }) &&
+         IsFile(words.front());
+}
+
+}  // namespace
+}  // namespace stag::cli
 
 int main(int argc, char** argv) {
   using namespace stag::cli;
@@ -42,24 +104,24 @@ int main(int argc, char** argv) {
   AddProbe(app, run);
   AddCompletion(app, run);
 
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const bool file_alone = BeginsWithFile(app, words);
+  if (file_alone) words.insert(words.begin(), "connections");
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> from_the_last(words.rbegin(), words.rend());
+    app.parse(from_the_last);
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    const auto used = app.get_subcommands();
-    if (!used.empty()) {
-      Complain("{}", e.what());
-    } else if (argc > 1) {
-      Complain("there is no command or option {}", argv[1]);
-    } else {
-      Complain("which command?");
-    }
-    Complain("try: stag {}--help", used.empty() ? "" : used.front()->get_name() + " ");
+    ComplainOfUsage(app, e, words);
     return kExitTrouble;
   }
   try {
-    return run();
+    const int status = run();
+    if (file_alone && status != kExitTrouble)
+      Complain("what else there is: stag check {0} (what breaks the specification), stag transactions {0} (every RPC)",
+               words[1]);
+    return status;
   } catch (const std::bad_alloc&) {
     Complain("out of memory; try a smaller --memory");
   } catch (const std::exception& e) {

@@ -79,6 +79,32 @@ class Usage(Base):
                 self.assertNotIn(b"terminate called", done.stderr)
 
 
+    def test_mistyped(self):
+        for arguments, meant in ((["chekc", CAPTURE], "check"), (["trans"], "transactions"), (["--versoin"], "--version"),
+                                 (["check", "--fromat", "json", CAPTURE], "--format"),
+                                 (["check", "--fromat=json", CAPTURE], "--format"),
+                                 (["generate", "--conections", "3"], "--connections")):
+            with self.subTest(arguments):
+                done = stag(*arguments)
+                self.status(done, 2)
+                self.assertIn(f"did you mean {meant}?\n", done.stderr.decode())
+        self.assertNotIn(b"did you mean", stag("frobnicate").stderr)
+
+    def test_nothing_shows_what_to_try_first(self):
+        for command in ("stag mount.pcapng", "stag check", "stag --help"):
+            self.assertIn(command.encode(), stag().stderr)
+
+    def test_a_file_alone(self):
+        done = stag(CAPTURE)
+        want = stag("connections", CAPTURE)
+        self.status(done, 0)
+        self.assertEqual(done.stdout, want.stdout)
+        self.assertIn(f"stag check {CAPTURE} ".encode(), done.stderr)
+        done = stag(CAPTURE, "--format", "jsonl")
+        self.assertEqual(done.stdout, stag("connections", CAPTURE, "--format", "jsonl").stdout)
+        self.status(stag(str(self.directory / "missing.pcap")), 2)
+
+
 class Input(Base):
     def test_what_is_no_capture(self):
         bad = {
