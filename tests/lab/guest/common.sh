@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 # What scenarios have in common. The machine has a wire: the network devices v0 (10.9.0.1, fd09::1) and v1 (10.9.0.2),
 # joined by a veth pair, with rules that send what goes from one to the other over it, and not around: what RDMA devices
 # on them say can be captured on v0. The client side is 10.9.0.1, the server side 10.9.0.2.
@@ -106,7 +107,7 @@ cables() {
 # devices rxe|siw: RDMA devices ${1}0 at the client side and ${1}1 at the server side, in place of others.
 devices() {
   modprobe -a rdma_ucm ib_uverbs "$([ "$1" = rxe ] && echo rdma_rxe || echo siw)" || die "no kernel module for $1"
-  for device in $(ls /sys/class/infiniband 2> /dev/null); do rdma link delete "$device"; done
+  for device in /sys/class/infiniband/*; do [ ! -e "$device" ] || rdma link delete "${device##*/}"; done
   rdma link add "${1}0" type "$1" netdev v0 && rdma link add "${1}1" type "$1" netdev v1 || die "no $1 devices"
   for _ in $(seq 100); do
     [ "$(grep -l ACTIVE /sys/class/infiniband/*/ports/1/state | wc -l)" != 2 ] || return 0

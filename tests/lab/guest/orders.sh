@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 # Process 1 of a lab machine, once all is mounted. Orders come in /share: NAME.order is a script to run as NAME.run, in a
 # session of its own; what it prints goes to NAME.out, its exit status to NAME.status. NAME.cancel ends it and all that it
 # started. The machine ends when there was no order for lab_linger seconds, if the kernel's command line has that.

@@ -22,7 +22,7 @@ populate() {
   ln -s "$(printf 't%.0s' {1..900})" link900
   ln -s "$(printf 'u%.0s' {1..4000})" ext/link4000
   mkdir w-{3-{1297,2298},4.0-{1387,2400},4.1-{940,1492,2502},4.2-{1593,2061,2603}} # of earlier runs
-  : > big > deleg > deleg.tmp > x
+  for name in big deleg deleg.tmp x; do : > $name; done
   chmod -R a+rwX .
   cd /
   echo '/export *(rw,no_root_squash,no_subtree_check,insecure,fsid=0,async,crossmnt)' > /etc/exports
