@@ -12,9 +12,10 @@ namespace {
 using fabric::Event;
 using fabric::EventKind;
 
-// More segments under one handle, or more stretches of one segment, are not looked through, whatever is done to them.
+// The most segments under one handle that are searched, and the most ranges of one segment that are kept. What goes
+// beyond either is reported as a gap.
 constexpr uint32_t kMaxSearched = 4096;
-constexpr size_t kMaxStretches = 4096;
+constexpr size_t kMaxRanges = 4096;
 
 std::vector<SegmentRecord>& RecordsOf(const SegmentRef& ref) {
   return ref.of_reply ? ref.entry->reply.segments : ref.entry->call.segments;
@@ -27,7 +28,7 @@ bool Holds(const SegmentRecord& record, uint32_t handle, uint64_t offset) {
 }
 
 bool IsScattered(const SegmentRecord& record) {
-  return record.moved.ranges().size() >= kMaxStretches || record.requested.ranges().size() >= kMaxStretches;
+  return record.moved.ranges().size() >= kMaxRanges || record.requested.ranges().size() >= kMaxRanges;
 }
 
 bool CanBe(EventKind kind, ListKind list) {
