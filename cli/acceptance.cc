@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "cli/output.h"
-#include "conformance/report/format.h"
+#include "text/terminal.h"
 
 namespace stag::cli {
 namespace {
@@ -72,7 +72,7 @@ Result<void> Acceptance::WriteBaseline() const {
 void ComplainOfUnused(const conformance::Suppressed& suppressed) {
   const std::vector<std::string>& unused = suppressed.unused;
   for (size_t i = 0; i < unused.size() && i < kMaxUnusedShown; ++i)
-    Complain("no finding matched {}", conformance::Printable(unused[i]));
+    Complain("no finding matched {}", Printable(unused[i]));
   if (unused.size() > kMaxUnusedShown)
     Complain("... nor {} more entries of baselines and suppressions", unused.size() - kMaxUnusedShown);
 }

@@ -2,7 +2,7 @@
 #include "cli/analysis.h"
 
 #include "cli/shares.h"
-#include "cli/text.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {

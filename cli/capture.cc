@@ -21,9 +21,10 @@
 #include "cli/capture_watch.h"
 #include "cli/judging.h"
 #include "cli/live.h"
-#include "cli/text.h"
 #include "cli/transaction_lister.h"
 #include "cli/version.h"
+#include "text/json.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -177,27 +178,17 @@ struct Checker {
   std::optional<FindingsNow> now;
 };
 
-void PutSummary(Buffer& out, const CaptureArguments& options, const capture::LiveCounts& counts, const Keeper& keeper,
+void PutSummary(std::string& out, const CaptureArguments& options, const capture::LiveCounts& counts, const Keeper& keeper,
                 const std::optional<std::string>& fired) {
   const capture::FileSet* const files = keeper.files();
   if (options.format == Format::kJsonl) {
-    Put(out, "{{\"type\":\"captured\",\"frames\":{},\"bytes\":{},\"dropped_by_device\":", counts.frames, counts.bytes);
-    PutJson(out, counts.source.dropped_on_wire);
-    Put(out, ",\"dropped_by_system\":");
-    PutJson(out, counts.source.dropped);
-    Put(out, ",\"dropped_by_stag\":{},\"not_written\":{},\"queue_high_water\":{},\"trigger\":", counts.queue_dropped,
-        keeper.lost(), counts.queue_high_water);
-    if (fired) {
-      PutJson(out, std::string_view(*fired));
-    } else {
-      Put(out, "null");
-    }
-    Put(out, ",\"files\":[");
-    for (size_t i = 0; files && i < files->names().size(); ++i) {
-      if (i > 0) out.push_back(',');
-      PutJson(out, std::string_view(files->names()[i]));
-    }
-    Put(out, "]}\n");
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "captured").Member("frames", counts.frames).Member("bytes", counts.bytes);
+    json.Member("dropped_by_device", counts.source.dropped_on_wire).Member("dropped_by_system", counts.source.dropped);
+    json.Member("dropped_by_stag", counts.queue_dropped).Member("not_written", keeper.lost());
+    json.Member("queue_high_water", counts.queue_high_water).Member("trigger", fired).Key("files").BeginArray();
+    for (size_t i = 0; files && i < files->names().size(); ++i) json.Value(files->names()[i]);
+    json.EndArray().EndObject().EndLine();
     return;
   }
   const auto number = [](const std::optional<uint64_t>& n) { return n ? std::to_string(*n) : std::string("unknown"); };
@@ -293,7 +284,7 @@ int RunCapture(const CaptureArguments& options) {
                 .dropped_by_us = counts.queue_dropped,
                 .comment = std::string(watch.TakeComment())});
   if (options.file.path == "-") {
-    Buffer text;
+    std::string text;
     PutSummary(text, options, counts, keeper, watch.fired());
     if (!options.quiet) ComplainText(std::string_view(text.data(), text.size() - 1));
   } else if (!options.quiet || options.format == Format::kJsonl) {
@@ -377,7 +368,7 @@ void AddDeviceOptions(CLI::App& command, CaptureArguments& o) {
       "Bytes to keep of a packet (default: 256K); 256 or more keep the headers of RPC-over-RDMA");
   size(
       "--buffer", [&o](uint64_t n) { o.network.buffer = static_cast<uint32_t>(n); }, 1u << 20, 1u << 30,
-      "Buffer between the device and stag, in the kernel or pinned (default: 64M)");
+      "std::string between the device and stag, in the kernel or pinned (default: 64M)");
   size(
       "--queue", [&o](uint64_t n) { o.live.queue = n; }, 1u << 20, uint64_t{64} << 30,
       "Queue between receiving and writing, in memory (default: 64M)");

@@ -9,8 +9,9 @@
 
 #include "capture/live/network.h"
 #include "capture/live/sniffer_device.h"
-#include "cli/text.h"
 #include "replay/endpoint/transports.h"
+#include "text/json.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -69,7 +70,7 @@ bool IsRdmaDevice(const std::string& name) {
 }
 
 void PutDevices(Output& output, Format format) {
-  Buffer& out = output.buffer();
+  std::string& out = output.buffer();
   const std::vector<Row> rows = Rows();
   size_t name = 0, kind = 0, state = 0;
   for (const Row& row : rows) {
@@ -79,15 +80,9 @@ void PutDevices(Output& output, Format format) {
   }
   for (const Row& row : rows) {
     if (format == Format::kJsonl) {
-      Put(out, "{\"type\":\"device\",\"name\":");
-      PutJson(out, std::string_view(row.name));
-      Put(out, ",\"kind\":");
-      PutJson(out, std::string_view(row.kind));
-      Put(out, ",\"state\":");
-      PutJson(out, std::string_view(row.state));
-      Put(out, ",\"usable\":{},\"remark\":", row.usable);
-      PutJson(out, std::string_view(row.remark));
-      Put(out, "}\n");
+      JsonWriter json(out);
+      json.BeginObject().Member("type", "device").Member("name", row.name).Member("kind", row.kind);
+      json.Member("state", row.state).Member("usable", row.usable).Member("remark", row.remark).EndObject().EndLine();
       continue;
     }
     const Style& style = output.style();

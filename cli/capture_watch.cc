@@ -3,8 +3,8 @@
 
 #include "cli/common_options.h"
 #include "cli/connection_head.h"
-#include "cli/text.h"
 #include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -12,14 +12,14 @@ namespace {
 constexpr size_t kMaxComment = 4096;
 
 std::string Head(const session::Connection& connection) {
-  Buffer out;
+  std::string out;
   Put(out, "connection ");
   PutConnectionHead(out, connection, Style{});
   return {out.data(), out.size() - 1};  // without its line end
 }
 
 std::string DurationText(int64_t ns) {
-  Buffer out;
+  std::string out;
   PutDuration(out, ns);
   return {out.data(), out.size()};
 }

@@ -66,11 +66,11 @@ std::vector<Command> Describe(const CLI::App& app) {
   return commands;
 }
 
-void Join(Buffer& out, const std::vector<std::string>& parts, std::string_view separator) {
+void Join(std::string& out, const std::vector<std::string>& parts, std::string_view separator) {
   for (size_t i = 0; i < parts.size(); ++i) Put(out, "{}{}", i == 0 ? "" : separator, parts[i]);
 }
 
-void PutBash(Buffer& out, const std::vector<Command>& commands) {
+void PutBash(std::string& out, const std::vector<Command>& commands) {
   Put(out,
       "# bash completion for stag\n"
       "_stag() {\n"
@@ -113,7 +113,7 @@ void PutBash(Buffer& out, const std::vector<Command>& commands) {
       "complete -o default -F _stag stag\n");
 }
 
-void PutZsh(Buffer& out, const std::vector<Command>& commands) {
+void PutZsh(std::string& out, const std::vector<Command>& commands) {
   Put(out,
       "#compdef stag\n"
       "local -a commands\n"
@@ -149,7 +149,7 @@ void PutZsh(Buffer& out, const std::vector<Command>& commands) {
   Put(out, "esac\n");
 }
 
-void PutFish(Buffer& out, const std::vector<Command>& commands) {
+void PutFish(std::string& out, const std::vector<Command>& commands) {
   Put(out, "# fish completion for stag\n");
   for (const Command& command : commands)
     Put(out, "complete -c stag -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name, command.description);

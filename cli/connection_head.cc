@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/connection_head.h"
 
-#include "cli/text.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::cli {
 
-void PutConnectionHead(Buffer& out, const session::Connection& c, const Style& style) {
-  Put(out, "{}{:<3}{} {:<10} {} {} {}", style.bold, c.info.id, style.reset, FabricName(c.info.fabric),
-      EndpointText(c.info.endpoint[c.client], c.info.fabric), c.client_known ? "->" : "<->",
-      EndpointText(c.info.endpoint[1 - c.client], c.info.fabric));
+void PutConnectionHead(std::string& out, const session::Connection& c, const Style& style) {
+  Put(out, "{}{:<3}{} {:<10} {} {} {}", style.bold, c.info.id, style.reset, fabric::FabricName(c.info.fabric),
+      fabric::EndpointText(c.info.endpoint[c.client], c.info.fabric), c.client_known ? "->" : "<->",
+      fabric::EndpointText(c.info.endpoint[1 - c.client], c.info.fabric));
   if (c.info.service_port != 0 && c.info.fabric != fabric::FabricKind::kIwarp) {
     Put(out, " service port {}", c.info.service_port);
   }

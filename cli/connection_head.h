@@ -8,6 +8,6 @@
 
 namespace stag::cli {
 
-void PutConnectionHead(Buffer& out, const session::Connection& connection, const Style& style);
+void PutConnectionHead(std::string& out, const session::Connection& connection, const Style& style);
 
 }  // namespace stag::cli

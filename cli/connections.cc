@@ -9,8 +9,9 @@
 #include "cli/connection_head.h"
 #include "cli/options.h"
 #include "cli/ordered_lines.h"
-#include "cli/text.h"
 #include "conformance/report/connection_json.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -48,7 +49,7 @@ class Lister : public session::Observer {
     ++count_;
     line_.clear();
     PutConnection(line_, c);
-    lines_.Close(c.info.id, c.info.id, std::string_view(line_.data(), line_.size()));
+    lines_.Close(c.info.id, c.info.id, line_);
     lines_.Release(~uint64_t{0}, output_.buffer());
     output_.Commit();
   }
@@ -58,14 +59,14 @@ class Lister : public session::Observer {
   uint64_t others() const { return others_; }
 
  protected:
-  virtual void PutConnection(Buffer& out, const Connection& c) = 0;
+  virtual void PutConnection(std::string& out, const Connection& c) = 0;
 
   Output& output_;
   const ConnectionsArguments& options_;
 
  private:
   OrderedLines lines_;
-  Buffer line_;
+  std::string line_;
   fabric::ConnectionId last_id_ = 0;
   uint64_t count_ = 0, others_ = 0;
 };
@@ -78,14 +79,13 @@ class JsonLister final : public Lister {
       : Lister(output, options), file_(std::move(file)) {}
 
  private:
-  void PutConnection(Buffer& out, const Connection& c) override {
-    line_ = "{";
-    conformance::AppendConnectionMembers(line_, c, file_);
-    line_.append("}\n");
-    Put(out, line_);
+  void PutConnection(std::string& out, const Connection& c) override {
+    JsonWriter json(out);
+    json.BeginObject();
+    conformance::PutConnectionMembers(json, c, file_);
+    json.EndObject().EndLine();
   }
 
-  std::string line_;  // reused
   std::optional<std::string> file_;
 };
 
@@ -96,7 +96,7 @@ class TextLister final : public Lister {
   using Lister::Lister;
 
  private:
-  void PutConnection(Buffer& out, const Connection& c) override {
+  void PutConnection(std::string& out, const Connection& c) override {
     const Style& style = output_.style();
     const Side client = c.client, server = Other(client);
     if (count() > 1) out.push_back('\n');
@@ -114,12 +114,12 @@ class TextLister final : public Lister {
     }
   }
 
-  void Label(Buffer& out, std::string_view label) const {
+  void Label(std::string& out, std::string_view label) const {
     const Style& style = output_.style();
     Put(out, "    {}{:<13}{}", style.dim, label, style.reset);
   }
 
-  void PutFrames(Buffer& out, const Connection& c) const {
+  void PutFrames(std::string& out, const Connection& c) const {
     Label(out, "frames");
     Put(out, "{} to {}, ", c.first_frame.number, c.last_frame.number);
     PutTime(out, c.first_frame.time_ns);
@@ -128,7 +128,7 @@ class TextLister final : public Lister {
     Put(out, "\n");
   }
 
-  void PutSetup(Buffer& out, const Connection& c, Side client, const Style& style) const {
+  void PutSetup(std::string& out, const Connection& c, Side client, const Style& style) const {
     Label(out, "set-up");
     if (c.rejected) {
       Put(out, "{}rejected{}", style.red, style.reset);
@@ -149,7 +149,7 @@ class TextLister final : public Lister {
     PutPrivateData(out, c.setup[Other(client)], "server says");
   }
 
-  void PutPrivateData(Buffer& out, const SetupData& setup, std::string_view label) const {
+  void PutPrivateData(std::string& out, const SetupData& setup, std::string_view label) const {
     if (!setup.seen) return;
     Label(out, label);
     if (setup.has_data()) {
@@ -177,7 +177,7 @@ class TextLister final : public Lister {
     Put(out, " (frame {})\n", setup.frame.number);
   }
 
-  void PutTerms(Buffer& out, const Connection& c, Side client) const {
+  void PutTerms(std::string& out, const Connection& c, Side client) const {
     const auto put = [&](std::optional<uint32_t> threshold) {
       if (threshold) {
         PutSize(out, *threshold);
@@ -198,7 +198,7 @@ class TextLister final : public Lister {
     PutCredits(out, c.credits[Other(client)], "  backward");
   }
 
-  void PutCredits(Buffer& out, const session::CreditState& credits, std::string_view label) const {
+  void PutCredits(std::string& out, const session::CreditState& credits, std::string_view label) const {
     if (!credits.requested.any && !credits.granted.any) return;
     const auto put = [&](std::string_view what, const MinMaxLast& range) {
       if (!range.any) {
@@ -215,7 +215,7 @@ class TextLister final : public Lister {
     Put(out, "outstanding at most {}\n", credits.max_outstanding);
   }
 
-  void PutTraffic(Buffer& out, const Connection& c, Side client, Side server) const {
+  void PutTraffic(std::string& out, const Connection& c, Side client, Side server) const {
     Label(out, "messages");
     Put(out, "{}: ", c.counters[0].messages + c.counters[1].messages);
     PutCount(out, c.calls, "call");
@@ -229,7 +229,7 @@ class TextLister final : public Lister {
     PutCounters(out, c.counters[server], "server");
   }
 
-  void PutCounters(Buffer& out, const session::SideCounters& n, std::string_view label) const {
+  void PutCounters(std::string& out, const session::SideCounters& n, std::string_view label) const {
     Label(out, label);
     PutCount(out, n.messages, "Send");
     Put(out, " of ");
@@ -250,7 +250,7 @@ class TextLister final : public Lister {
     Put(out, "\n");
   }
 
-  void PutLosses(Buffer& out, const Connection& c, const Style& style) const {
+  void PutLosses(std::string& out, const Connection& c, const Style& style) const {
     const uint64_t gaps = c.counters[0].gaps + c.counters[1].gaps, naks = c.counters[0].naks + c.counters[1].naks;
     if (gaps + naks + c.truncated_messages + c.evicted_transactions == 0) return;
     Label(out, "losses");

@@ -62,6 +62,7 @@ class CreditPlot {
 };
 
 // A whole SVG document. Times are shown from `origin_ns` on (the first frame of the capture). `name`: of the capture.
-void WriteSvg(Buffer& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns, const std::string& name);
+void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
+              const std::string& name);
 
 }  // namespace stag::cli

@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "cli/text.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -15,8 +16,9 @@ using session::Connection;
 using session::CreditSummary;
 
 std::string Ends(const Connection& c) {
-  return fmt::format("{} {} {} {}", FabricName(c.info.fabric), EndpointText(c.info.endpoint[c.client], c.info.fabric),
-                     c.client_known ? "\u2192" : "\u2194", EndpointText(c.info.endpoint[1 - c.client], c.info.fabric));
+  return fmt::format(
+      "{} {} {} {}", fabric::FabricName(c.info.fabric), fabric::EndpointText(c.info.endpoint[c.client], c.info.fabric),
+      c.client_known ? "\u2192" : "\u2194", fabric::EndpointText(c.info.endpoint[1 - c.client], c.info.fabric));
 }
 
 std::string Figures(const CreditSummary& s) {
@@ -56,7 +58,7 @@ void CreditPlotter::OnSummary(const Connection& c, Side requester, const CreditS
 bool CreditPlotter::Write(const std::string& file, int64_t origin_ns, const std::string& capture) const {
   std::vector<const CreditPlot*> plots;
   for (const auto& [key, plot] : plots_) plots.push_back(&plot);
-  Buffer out;
+  std::string out;
   WriteSvg(out, plots, origin_ns, capture);
   std::FILE* stream = std::fopen(file.c_str(), "wb");
   const bool written = stream && std::fwrite(out.data(), 1, out.size(), stream) == out.size();

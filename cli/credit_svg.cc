@@ -9,7 +9,8 @@
 #include <cmath>
 
 #include "cli/credit_plot.h"
-#include "cli/text.h"
+#include "text/put.h"
+#include "text/utf8.h"
 
 namespace stag::cli {
 namespace {
@@ -44,7 +45,7 @@ constexpr std::string_view kStyle = R"(
   }
 )";
 
-void PutXml(Buffer& out, std::string_view text) {
+void PutXml(std::string& out, std::string_view text) {
   while (!text.empty()) {
     const size_t n = std::max<size_t>(Utf8Length(text), 1);
     const char c = text[0];
@@ -59,7 +60,7 @@ void PutXml(Buffer& out, std::string_view text) {
   }
 }
 
-void PutText(Buffer& out, double x, double y, std::string_view classes, std::string_view text,
+void PutText(std::string& out, double x, double y, std::string_view classes, std::string_view text,
              std::string_view anchor = "start") {
   Put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">", x, y, classes, anchor);
   PutXml(out, text);
@@ -111,22 +112,24 @@ class Scale {
 struct Lane {
   Marks Bin::*marks;
   std::string_view label, what, classes;
-  void (*put)(Buffer& out, double x, double y);
+  void (*put)(std::string& out, double x, double y);
 };
 
 constexpr std::array<Lane, 5> kLanes = {{
     {&Bin::overruns, "over grant", "Call over the grant", "overrun",
-     [](Buffer& out, double x, double y) { Put(out, "<path d=\"M{:.1f} {:.1f}h9l-4.5 8z\"/>", x - 4.5, y - 4); }},
+     [](std::string& out, double x, double y) { Put(out, "<path d=\"M{:.1f} {:.1f}h9l-4.5 8z\"/>", x - 4.5, y - 4); }},
     {&Bin::rnr_naks, "RNR NAK", "RNR NAK", "nak",
-     [](Buffer& out, double x, double y) { Put(out, "<path d=\"M{:.1f} {:.1f}l8 8m0 -8l-8 8\"/>", x - 4, y - 4); }},
+     [](std::string& out, double x, double y) {
+       Put(out, "<path d=\"M{:.1f} {:.1f}l8 8m0 -8l-8 8\"/>", x - 4, y - 4);
+     }},
     {&Bin::zero_grants, "zero grant", "grant of no credits", "zero",
-     [](Buffer& out, double x, double y) { Put(out, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.6\"/>", x, y); }},
+     [](std::string& out, double x, double y) { Put(out, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.6\"/>", x, y); }},
     {&Bin::gaps, "gap", "packets missing from the capture", "gap",
-     [](Buffer& out, double x, double y) {
+     [](std::string& out, double x, double y) {
        Put(out, "<path d=\"M{:.1f} {:.1f}h2v9h-2zm4 0h2v9h-2z\"/>", x - 3, y - 4.5);
      }},
     {&Bin::lost, "lost", "connection lost", "lost",
-     [](Buffer& out, double x, double y) { Put(out, "<path d=\"M{:.1f} {:.1f}h8v8h-8z\"/>", x - 4, y - 4); }},
+     [](std::string& out, double x, double y) { Put(out, "<path d=\"M{:.1f} {:.1f}h8v8h-8z\"/>", x - 4, y - 4); }},
 }};
 
 bool Has(const CreditPlot& plot, const Lane& lane) {
@@ -135,7 +138,8 @@ bool Has(const CreditPlot& plot, const Lane& lane) {
 
 class Panel {
  public:
-  Panel(Buffer& out, const CreditPlot& plot, const std::vector<const CreditPlot*>& plots, int64_t origin_ns, double top)
+  Panel(std::string& out, const CreditPlot& plot, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
+        double top)
       : out_(out), plot_(plot), scale_(plot) {
     int64_t start = plot.start_ns(), end = plot.end_ns();
     for (const CreditPlot* other : plots) {
@@ -229,7 +233,7 @@ class Panel {
 
   // A step line; in a bin with several values, all that is between the least and the greatest.
   void WriteCourse(Course Bin::*which, std::string_view classes, bool filled) {
-    Buffer line, area;
+    std::string line, area;
     bool drawing = false;
     const auto stop = [&](double x) {
       if (!drawing) return;
@@ -250,7 +254,7 @@ class Panel {
           drawing = true;
         }
         if (course.min != last || course.max != last) {
-          for (Buffer* path : {&line, &area}) {
+          for (std::string* path : {&line, &area}) {
             Put(*path, "H{:.1f}", x);
             if (course.first != last) Put(*path, "V{:.1f}", Y(course.first));
             if (course.min != course.max)
@@ -263,8 +267,8 @@ class Panel {
     }
     stop(X(start_ + length_));
     if (line.size() == 0) return;
-    if (filled) Put(out_, "<path class=\"area\" d=\"{}\"/>\n", std::string_view(area.data(), area.size()));
-    Put(out_, "<path class=\"line {}\" d=\"{}\"/>\n", classes, std::string_view(line.data(), line.size()));
+    if (filled) Put(out_, "<path class=\"area\" d=\"{}\"/>\n", area);
+    Put(out_, "<path class=\"line {}\" d=\"{}\"/>\n", classes, line);
   }
 
   void WriteLanes() {
@@ -301,7 +305,7 @@ class Panel {
     }
   }
 
-  Buffer& out_;
+  std::string& out_;
   const CreditPlot& plot_;
   const Scale scale_;
   // In seconds since the first frame: of the panel, and of the first bin.
@@ -310,7 +314,7 @@ class Panel {
   int lanes_ = 0;
 };
 
-void PutLegend(Buffer& out) {
+void PutLegend(std::string& out) {
   double x = kLeft;
   constexpr double kY = 52;
   const auto label = [&](std::string_view text) {
@@ -330,7 +334,8 @@ void PutLegend(Buffer& out) {
 
 }  // namespace
 
-void WriteSvg(Buffer& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns, const std::string& name) {
+void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
+              const std::string& name) {
   double height = kHead;
   for (const CreditPlot* plot : plots) height += Panel::HeightOf(*plot);
   Put(out,

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "cli/text.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -90,7 +91,7 @@ std::string CreditTable::TextOf(const Row& row) {
   return {};
 }
 
-void CreditTable::Put(Buffer& out, int64_t origin_ns, const Style& style, bool bars) const {
+void CreditTable::Put(std::string& out, int64_t origin_ns, const Style& style, bool bars) const {
   size_t width = 5;
   uint32_t most = 1;
   const auto measure = [&](const Row& row) {
@@ -112,27 +113,27 @@ void CreditTable::Put(Buffer& out, int64_t origin_ns, const Style& style, bool b
                                        ? style.red
                                    : c.zero_grant || !known ? style.yellow
                                                             : std::string_view{};
-    cli::Put(out, "    {:>5}.{:06} {:>8}  {}{:<{}}{}  ", since / 1'000'000'000,
-             since < 0 ? 0 : since % 1'000'000'000 / 1000, c.frame.number, color, TextOf(row), width,
-             color.empty() ? std::string_view{} : style.reset);
-    cli::Put(out, "{:<10}  {:>9} {:>8} {:>12}", c.xid ? fmt::format("0x{:08x}", *c.xid) : "",
-             number(c.requested, known), number(c.granted, known), number(c.outstanding, false));
+    stag::Put(out, "    {:>5}.{:06} {:>8}  {}{:<{}}{}  ", since / 1'000'000'000,
+              since < 0 ? 0 : since % 1'000'000'000 / 1000, c.frame.number, color, TextOf(row), width,
+              color.empty() ? std::string_view{} : style.reset);
+    stag::Put(out, "{:<10}  {:>9} {:>8} {:>12}", c.xid ? fmt::format("0x{:08x}", *c.xid) : "",
+              number(c.requested, known), number(c.granted, known), number(c.outstanding, false));
     if (bars && known && *c.outstanding > 0) {
       constexpr uint32_t kCells = 24;
       constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
       const uint64_t eighths = std::max<uint64_t>(uint64_t{*c.outstanding} * kCells * 8 / most, 1);
-      cli::Put(out, "  {}", c.overrun ? style.red : style.cyan);
-      for (uint64_t i = 0; i < eighths / 8; ++i) cli::Put(out, "█");
-      cli::Put(out, "{}{}", kEighths[eighths % 8], style.reset);
+      stag::Put(out, "  {}", c.overrun ? style.red : style.cyan);
+      for (uint64_t i = 0; i < eighths / 8; ++i) stag::Put(out, "█");
+      stag::Put(out, "{}{}", kEighths[eighths % 8], style.reset);
     }
     out.push_back('\n');
   };
-  cli::Put(out, "{}    {:>12} {:>8}  {:<{}}  {:<10}  {:>9} {:>8} {:>12}{}\n", style.bold, "time", "frame", "event",
-           width, "xid", "requested", "granted", "outstanding", style.reset);
+  stag::Put(out, "{}    {:>12} {:>8}  {:<{}}  {:<10}  {:>9} {:>8} {:>12}{}\n", style.bold, "time", "frame", "event",
+            width, "xid", "requested", "granted", "outstanding", style.reset);
   for (const Row& row : head_) put(row);
   if (left_out_ > 0)
-    cli::Put(out, "    {}{:>12} {:>8}  {} left out{}{}\n", style.dim, "...", "", Count(left_out_, "row"),
-             all_ ? "" : "; --rows all shows them", style.reset);
+    stag::Put(out, "    {}{:>12} {:>8}  {} left out{}{}\n", style.dim, "...", "", Count(left_out_, "row"),
+              all_ ? "" : "; --rows all shows them", style.reset);
   for (const Row& row : tail_) put(row);
 }
 

@@ -29,7 +29,7 @@ class CreditTable {
   void Add(const session::CreditChange& change, session::Side client);
   bool empty() const { return head_.empty(); }
   // The table, with its head line. `origin_ns`: time 0. `bars`: draws outstanding Calls.
-  void Put(Buffer& out, int64_t origin_ns, const Style& style, bool bars) const;
+  void Put(std::string& out, int64_t origin_ns, const Style& style, bool bars) const;
 
  private:
   struct Row {

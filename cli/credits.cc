@@ -13,8 +13,10 @@
 #include "cli/credit_table.h"
 #include "cli/options.h"
 #include "cli/ordered_lines.h"
-#include "cli/text.h"
+#include "session/fabric/names.h"
 #include "session/rpcrdma/credit_history.h"
+#include "text/json.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -55,90 +57,81 @@ class Writer : public session::CreditSink, public session::Observer {
 
 // ---------------------------------------------------------------------------------------------------------------- JSON
 
-class JsonWriter final : public Writer {
+class JsonLines final : public Writer {
  public:
-  JsonWriter(Output& output, const CreditsArguments& options, std::optional<std::string> file)
-      : Writer(output, options), file_(std::move(file)) {}
+  JsonLines(Output& output, const CreditsArguments& options, std::optional<std::string> file)
+      : Writer(output, options), file_(std::move(file)), json_(output.buffer()) {}
 
   void OnChange(const Connection& c, const CreditChange& change) override {
-    Buffer& out = output_.buffer();
-    PutHead(out, "credits", c, change.requester);
-    Put(out, ",\"frame\":{},\"time\":\"", change.frame.number);
-    PutTime(out, change.frame.time_ns);
-    Put(out, "\",\"event\":\"{}\",\"by\":", EventName(change.event));
     const bool by_nobody = change.event == CreditChange::Event::kClosed || change.event == CreditChange::Event::kJoined;
-    PutJson(out, by_nobody ? std::nullopt : std::optional(change.from == c.client ? "\"client\"" : "\"server\""));
-    Put(out, ",\"xid\":");
-    PutJson(out, change.xid ? std::optional(fmt::format("\"0x{:08x}\"", *change.xid)) : std::nullopt);
-    Put(out, ",\"requested\":");
-    PutJson(out, change.requested);
-    Put(out, ",\"granted\":");
-    PutJson(out, change.granted);
-    Put(out, ",\"outstanding\":");
-    PutJson(out, change.outstanding);
-    Put(out, ",\"known\":{},\"overrun\":{},\"explained_by\":", change.outstanding.has_value(), change.overrun);
-    PutFrame(out, change.explained_by);
+    PutHead("credits", c, change.requester);
+    json_.Member("frame", change.frame.number).Key("time").Time(change.frame.time_ns);
+    json_.Member("event", EventName(change.event));
+    json_.TextOrNull("by", by_nobody ? "" : change.from == c.client ? "client" : "server");
+    json_.Key("xid").Xid(change.xid).Member("requested", change.requested).Member("granted", change.granted);
+    json_.Member("outstanding", change.outstanding).Member("known", change.outstanding.has_value());
+    json_.Member("overrun", change.overrun);
+    PutFrame("explained_by", change.explained_by);
     if (change.event == CreditChange::Event::kClosed)
-      Put(out, ",\"closed\":\"{}\",\"lost\":{}", fabric::CloseName(change.close_reason), change.lost);
-    Put(out, "}\n");
-    output_.Commit();
+      json_.Member("closed", fabric::CloseName(change.close_reason)).Member("lost", change.lost);
+    End();
   }
 
  private:
   void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
-    Buffer& out = output_.buffer();
-    PutHead(out, "credit_summary", c, requester);
-    Put(out, ",\"calls\":{},\"replies\":{},\"errors\":{},\"requested\":", s.calls, s.replies, s.errors);
-    PutRange(out, s.requested);
-    Put(out, ",\"granted\":");
-    PutRange(out, s.granted);
-    Put(out, ",\"known\":{},\"max_outstanding\":", s.any_known && !s.any_unknown);
-    PutJson(out, s.any_known ? std::optional(s.max_outstanding) : std::nullopt);
-    Put(out, ",\"max_frame\":");
-    PutFrame(out, s.max_frame.number);
-    Put(out, ",\"max_time\":");
-    PutTimeOf(out, s.max_frame);
-    Put(out, ",\"overruns\":{},\"first_overrun\":", s.overruns);
-    PutFrame(out, s.first_overrun.number);
-    Put(out, ",\"zero_grants\":{},\"first_zero_grant\":", s.zero_grants);
-    PutFrame(out, s.first_zero_grant.number);
-    Put(out, ",\"rnr_naks\":{},\"rnr_naks_explained\":{},\"gaps\":{},\"loss\":", s.rnr_naks, s.rnr_naks_explained,
-        s.gaps);
+    PutHead("credit_summary", c, requester);
+    json_.Member("calls", s.calls).Member("replies", s.replies).Member("errors", s.errors);
+    PutRange("requested", s.requested);
+    PutRange("granted", s.granted);
+    json_.Member("known", s.any_known && !s.any_unknown);
+    json_.Member("max_outstanding", s.any_known ? std::optional(s.max_outstanding) : std::nullopt);
+    PutFrame("max_frame", s.max_frame.number);
+    PutTimeOf("max_time", s.max_frame);
+    json_.Member("overruns", s.overruns);
+    PutFrame("first_overrun", s.first_overrun.number);
+    json_.Member("zero_grants", s.zero_grants);
+    PutFrame("first_zero_grant", s.first_zero_grant.number);
+    json_.Member("rnr_naks", s.rnr_naks).Member("rnr_naks_explained", s.rnr_naks_explained).Member("gaps", s.gaps);
+    json_.Key("loss");
     if (s.loss.lost) {
-      Put(out, "{{\"frame\":{},\"time\":", s.loss.frame.number);
-      PutTimeOf(out, s.loss.frame);
-      Put(out, ",\"closed\":\"{}\",\"terminated\":{},\"explained_by\":", fabric::CloseName(c.close_reason),
-          s.loss.terminated);
-      PutFrame(out, s.loss.explained_by);
-      Put(out, "}");
+      json_.BeginObject().Member("frame", s.loss.frame.number);
+      PutTimeOf("time", s.loss.frame);
+      json_.Member("closed", fabric::CloseName(c.close_reason)).Member("terminated", s.loss.terminated);
+      PutFrame("explained_by", s.loss.explained_by);
+      json_.EndObject();
     } else {
-      Put(out, "null");
+      json_.Value(nullptr);
     }
-    Put(out, "}\n");
-    output_.Commit();
+    End();
   }
 
-  void PutHead(Buffer& out, std::string_view type, const Connection& c, Side requester) const {
-    Put(out, "{{\"type\":\"{}\"", type);
-    if (file_) {
-      Put(out, ",\"file\":");
-      PutJson(out, std::string_view(*file_));
+  void PutHead(std::string_view type, const Connection& c, Side requester) {
+    json_.BeginObject().Member("type", type);
+    if (file_) json_.Member("file", *file_);
+    json_.Member("connection", c.info.id).Member("direction", DirectionName(c, requester));
+  }
+  void End() {
+    json_.EndObject().EndLine();
+    output_.Commit();
+  }
+  void PutFrame(std::string_view key, uint64_t frame) {
+    json_.Member(key, frame != 0 ? std::optional(frame) : std::nullopt);
+  }
+  void PutTimeOf(std::string_view key, const FrameRef& frame) {
+    json_.Key(key);
+    frame.number == 0 ? json_.Value(nullptr) : json_.Time(frame.time_ns);
+  }
+  void PutRange(std::string_view key, const MinMaxLast& range) {
+    json_.Key(key);
+    if (!range.any) {
+      json_.Value(nullptr);
+      return;
     }
-    Put(out, ",\"connection\":{},\"direction\":\"{}\"", c.info.id, DirectionName(c, requester));
-  }
-  static void PutFrame(Buffer& out, uint64_t frame) { PutJson(out, frame != 0 ? std::optional(frame) : std::nullopt); }
-  static void PutTimeOf(Buffer& out, const FrameRef& frame) {
-    if (frame.number == 0) return Put(out, "null");
-    out.push_back('"');
-    PutTime(out, frame.time_ns);
-    out.push_back('"');
-  }
-  static void PutRange(Buffer& out, const MinMaxLast& range) {
-    if (!range.any) return Put(out, "null");
-    Put(out, "{{\"min\":{},\"max\":{},\"last\":{}}}", range.min, range.max, range.last);
+    json_.BeginObject().Member("min", range.min).Member("max", range.max).Member("last", range.last).EndObject();
   }
 
   std::optional<std::string> file_;
+  JsonWriter json_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------- text
@@ -161,7 +154,7 @@ class TextWriter final : public Writer {
 
   void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
     if (text_.size() > 0) {
-      lines_.Close(c.info.id, c.info.id, std::string_view(text_.data(), text_.size()));
+      lines_.Close(c.info.id, c.info.id, text_);
     } else {
       lines_.Drop(c.info.id, c.info.id);
     }
@@ -253,7 +246,7 @@ class TextWriter final : public Writer {
 
   const Clock& clock_;
   OrderedLines lines_;
-  Buffer text_;                      // of the connection that is closing
+  std::string text_;                 // of the connection that is closing
   size_t budget_ = size_t{1} << 18;  // rows
   std::map<std::pair<fabric::ConnectionId, Side>, CreditTable> tables_;
   fabric::ConnectionId last_id_ = 0;
@@ -270,7 +263,7 @@ int RunCredits(const CreditsArguments& options) {
     Clock clock;
     std::unique_ptr<Writer> writer;
     if (options.format == Format::kJsonl) {
-      writer = std::make_unique<JsonWriter>(
+      writer = std::make_unique<JsonLines>(
           output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
     } else {
       writer = std::make_unique<TextWriter>(output, options, clock);

@@ -6,8 +6,9 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/text.h"
 #include "replay/endpoint/transports.h"
+#include "text/json.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -15,28 +16,17 @@ namespace {
 using replay::TransportInfo;
 using replay::TransportList;
 
-void PutJsonl(Buffer& out, const TransportList& list) {
+void PutJsonl(std::string& out, const TransportList& list) {
   for (size_t i = 0; i < list.all.size(); ++i) {
     const TransportInfo& info = list.all[i];
-    Put(out, "{\"type\":\"transport\",\"name\":");
-    PutJson(out, std::string_view(info.name));
-    Put(out, ",\"kind\":");
-    PutJson(out, std::string_view(info.kind));
-    Put(out, ",\"state\":");
-    PutJson(out, std::string_view(info.state));
-    Put(out, ",\"netdev\":");
-    if (info.netdev.empty()) {
-      Put(out, "null");
-    } else {
-      PutJson(out, std::string_view(info.netdev));
-    }
-    Put(out, ",\"usable\":{},\"reason\":", info.usable);
-    PutJson(out, std::string_view(info.reason));
-    Put(out, ",\"auto\":{}}}\n", i == list.automatic);
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "transport").Member("name", info.name).Member("kind", info.kind);
+    json.Member("state", info.state).TextOrNull("netdev", info.netdev).Member("usable", info.usable);
+    json.Member("reason", info.reason).Member("auto", i == list.automatic).EndObject().EndLine();
   }
 }
 
-void PutText(Buffer& out, const TransportList& list, const Style& style) {
+void PutText(std::string& out, const TransportList& list, const Style& style) {
   size_t name = 0, kind = 0, state = 0, netdev = 0;
   for (const TransportInfo& info : list.all) {
     name = std::max(name, info.name.size());

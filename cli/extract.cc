@@ -9,8 +9,10 @@
 #include "cli/analysis.h"
 #include "cli/file_store.h"
 #include "cli/options.h"
-#include "cli/text.h"
+#include "session/fabric/names.h"
 #include "session/files/file_accesses.h"
+#include "text/json.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -34,7 +36,7 @@ class Extractor final : public session::Observer {
     if (!error_.empty() || connection.proof != session::Proof::kRpcRdma) return;
     found_.Collect(t);
     if (found_.names().empty() && found_.accesses().empty()) return;
-    const std::string server = AddressText(connection.info.endpoint[1 - t.requester].address);
+    const std::string server = fabric::AddressText(connection.info.endpoint[1 - t.requester].address);
     for (const NamedHandle& named : found_.names()) store_.Name(server, named.handle, named.name);
     for (const FileAccess& access : found_.accesses()) Take(server, t, access);
   }
@@ -99,61 +101,42 @@ void ForEachHole(const ExtractedFile& file, Fn&& fn) {
 
 uint64_t HoleBytes(const ExtractedFile& file) { return file.size() - file.covered.total(); }
 
-void PutJsonLine(Buffer& out, const std::string& directory, const ExtractedFile& file,
+void PutJsonLine(std::string& out, const std::string& directory, const ExtractedFile& file,
                  const std::optional<std::string>& capture) {
-  Put(out, "{\"type\":\"file\"");
-  if (capture) {
-    Put(out, ",\"file\":");
-    PutJson(out, std::string_view(*capture));
-  }
-  Put(out, ",\"path\":");
-  if (file.path.empty()) {
-    Put(out, "null");
-  } else {
-    PutJson(out, std::string_view(directory + "/" + file.path));
-  }
-  Put(out, ",\"name\":");
-  if (file.name.empty()) {
-    Put(out, "null");
-  } else {
-    PutJson(out, std::string_view(file.name));
-  }
-  Put(out, ",\"handle\":\"");
-  PutHex(out, std::as_bytes(std::span(file.handle)));
-  Put(out, "\",\"server\":\"{}\",\"size\":{},\"complete\":{},\"end_seen\":{}", file.server, file.size(),
-      file.complete(), file.end_seen && file.end == file.size());
+  JsonWriter json(out);
+  json.BeginObject().Member("type", "file");
+  if (capture) json.Member("file", *capture);
+  json.TextOrNull("path", file.path.empty() ? "" : directory + "/" + file.path).TextOrNull("name", file.name);
+  json.Key("handle").Hex(std::as_bytes(std::span(file.handle))).Member("server", file.server);
+  json.Member("size", file.size()).Member("complete", file.complete());
+  json.Member("end_seen", file.end_seen && file.end == file.size());
+  const auto put_range = [&](uint64_t begin, uint64_t end) { json.BeginArray().Value(begin).Value(end).EndArray(); };
   const auto put = [&](std::string_view key, const session::RangeSet& ranges) {
-    Put(out, ",\"{}_bytes\":{},\"{}\":", key, ranges.total(), key);
+    json.Member(fmt::format("{}_bytes", key), ranges.total()).Key(key);
     if (!file.ranges_kept) {
-      Put(out, "null");
+      json.Value(nullptr);
       return;
     }
-    out.push_back('[');
-    std::string_view separator;
-    for (const session::RangeSet::Range& range : ranges.ranges()) {
-      Put(out, "{}[{},{}]", separator, range.begin, range.end);
-      separator = ",";
-    }
-    out.push_back(']');
+    json.BeginArray();
+    for (const session::RangeSet::Range& range : ranges.ranges()) put_range(range.begin, range.end);
+    json.EndArray();
   };
   put("read", file.read);
   put("written", file.written);
-  Put(out, ",\"holes\":");
+  json.Key("holes");
   if (file.ranges_kept) {
-    out.push_back('[');
-    std::string_view separator;
-    ForEachHole(file, [&](uint64_t begin, uint64_t end) {
-      Put(out, "{}[{},{}]", separator, begin, end);
-      separator = ",";
-    });
-    out.push_back(']');
+    json.BeginArray();
+    ForEachHole(file, put_range);
+    json.EndArray();
   } else {
-    Put(out, "null");
+    json.Value(nullptr);
   }
-  Put(out, ",\"connections\":[{}]}}\n", fmt::join(file.connections, ","));
+  json.Key("connections").BeginArray();
+  for (const auto connection : file.connections) json.Value(connection);
+  json.EndArray().EndObject().EndLine();
 }
 
-void PutTextLine(Buffer& out, const ExtractedFile& file, const Style& style) {
+void PutTextLine(std::string& out, const ExtractedFile& file, const Style& style) {
   Put(out, "{:>14} {:>14} {:>14} {:>12}  ", file.size(), file.read.total(), file.written.total(), HoleBytes(file));
   if (file.complete()) {
     Put(out, "{}complete{}    ", style.green, style.reset);
@@ -171,7 +154,7 @@ void PutTextLine(Buffer& out, const ExtractedFile& file, const Style& style) {
 
 void PutManifest(const ExtractArguments& options, const std::string& directory, const FileStore& store,
                  const std::optional<std::string>& capture, Output& output) {
-  Buffer& out = output.buffer();
+  std::string& out = output.buffer();
   const Style& style = output.style();
   if (options.format == Format::kText && !store.files().empty()) {
     Put(out, "{}{:>14} {:>14} {:>14} {:>12}  {:<12}{}{}\n", style.bold, "size", "read", "written", "holes", "", "file",

@@ -12,7 +12,8 @@
 #include <filesystem>
 
 #include "cli/digest.h"
-#include "cli/text.h"
+#include "text/put.h"
+#include "text/utf8.h"
 
 namespace stag::cli {
 namespace {
@@ -31,8 +32,8 @@ std::string HandleName(const ExtractedFile& file) {
   sha.Update(std::as_bytes(std::span(file.server)));
   sha.Update(std::as_bytes(std::span(file.handle)));
   const Sha256::Value digest = sha.Finish();
-  Buffer out;
-  fmt::format_to(fmt::appender(out), "fh-");
+  std::string out;
+  Put(out, "fh-");
   PutHex(out, Bytes(digest).first(8));
   return std::string(out.data(), out.size());
 }

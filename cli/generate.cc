@@ -16,10 +16,10 @@
 #include "cli/live_progress.h"
 #include "cli/load_options.h"
 #include "cli/team_load.h"
-#include "cli/text.h"
 #include "replay/endpoint/transports.h"
 #include "replay/generate/generator.h"
 #include "replay/generate/report_carry.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include "cli/generate_report.h"
 
 #include "cli/latency_text.h"
-#include "cli/text.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -15,20 +15,20 @@ double PerSecond(uint64_t n, double seconds) { return seconds > 0 ? static_cast<
 
 // To the right of a column of `width`.
 template <typename PutValue>
-void PutRight(Buffer& out, size_t width, PutValue put) {
-  Buffer value;
+void PutRight(std::string& out, size_t width, PutValue put) {
+  std::string value;
   put(value);
-  Put(out, "{:>{}}", std::string_view(value.data(), value.size()), width);
+  Put(out, "{:>{}}", value, width);
 }
 
-void PutRow(Buffer& out, std::string_view name, const OperationReport& row) {
+void PutRow(std::string& out, std::string_view name, const OperationReport& row) {
   Put(out, "{:12}{:>10}{:>10}", name, row.calls, row.ok);
-  PutRight(out, 11, [&](Buffer& b) { PutSize(b, row.bytes); });
+  PutRight(out, 11, [&](std::string& b) { PutSize(b, row.bytes); });
   PutLatencyCells(out, row.latency);
   Put(out, "\n");
 }
 
-void PutTable(Buffer& out, const LoadReport& report, const OperationReport& total, const Style& style) {
+void PutTable(std::string& out, const LoadReport& report, const OperationReport& total, const Style& style) {
   Put(out, "{}{:12}{:>10}{:>10}{:>11}", style.bold, "operation", "calls", "ok", "data");
   PutLatencyHeads(out);
   Put(out, "{}\n", style.reset);
@@ -41,7 +41,7 @@ void PutTable(Buffer& out, const LoadReport& report, const OperationReport& tota
   if (rows != 1) PutRow(out, "all", total);
 }
 
-void PutFailures(Buffer& out, const LoadReport& report, const Style& style) {
+void PutFailures(std::string& out, const LoadReport& report, const Style& style) {
   for (size_t i = 0; i < replay::kOperations; ++i) {
     for (const auto& [what, failure] : report.operations[i].failures)
       Put(out, "{}{:>12}  {} {}{}, the first: {}\n", style.red, fmt::format("{} x", failure.calls),
@@ -53,7 +53,7 @@ void PutFailures(Buffer& out, const LoadReport& report, const Style& style) {
 
 }  // namespace
 
-void PutLoadText(Buffer& out, const LoadContext& context, const LoadReport& report, const Style& style) {
+void PutLoadText(std::string& out, const LoadContext& context, const LoadReport& report, const Style& style) {
   const OperationReport total = report.Total();
   Put(out, "{}{:.2f} s of load by {}, seed {}", report.interrupted ? "interrupted: " : "", report.seconds,
       context.transport, context.options.jobs.seed);
@@ -92,46 +92,37 @@ void PutLoadText(Buffer& out, const LoadContext& context, const LoadReport& repo
   if (report.backward_calls > 0) Put(out, "{} by the server, not answered\n", Count(report.backward_calls, "call"));
 }
 
-void PutLoadJsonl(Buffer& out, const LoadContext& context, const LoadReport& report) {
+void PutLoadJsonl(std::string& out, const LoadContext& context, const LoadReport& report) {
+  JsonWriter json(out);
   for (size_t i = 0; i < replay::kOperations; ++i) {
     const OperationReport& row = report.operations[i];
     if (row.calls == 0) continue;
-    Put(out, "{{\"type\":\"operation\",\"name\":\"{}\",\"calls\":{},\"ok\":{},\"bytes\":{},\"latency_ns\":",
-        replay::OperationName(static_cast<Operation>(i)), row.calls, row.ok, row.bytes);
-    PutLatencyJson(out, row.latency);
-    Put(out, ",\"failures\":[");
-    std::string_view separator;
+    json.BeginObject().Member("type", "operation").Member("name", replay::OperationName(static_cast<Operation>(i)));
+    json.Member("calls", row.calls).Member("ok", row.ok).Member("bytes", row.bytes).Key("latency_ns");
+    PutLatencyJson(json, row.latency);
+    json.Key("failures").BeginArray();
     for (const auto& [what, failure] : row.failures) {
-      Put(out, "{}{{\"status\":", separator);
-      PutJson(out, std::string_view(what));
-      Put(out, ",\"calls\":{},\"first\":", failure.calls);
-      PutJson(out, std::string_view(failure.sample));
-      Put(out, "}");
-      separator = ",";
+      json.BeginObject().Member("status", what).Member("calls", failure.calls).Member("first", failure.sample);
+      json.EndObject();
     }
-    Put(out, "]}\n");
+    json.EndArray().EndObject().EndLine();
   }
-  for (const auto& [text, times] : report.troubles) {
-    Put(out, "{\"type\":\"trouble\",\"text\":");
-    PutJson(out, std::string_view(text));
-    Put(out, ",\"times\":{}}}\n", times);
-  }
+  PutTroublesJson(json, report.troubles);
   const OperationReport total = report.Total();
-  Put(out, "{\"type\":\"generated\",\"transport\":");
-  PutJson(out, context.transport);
-  Put(out, ",\"ranks\":{},\"seed\":{},\"seconds\":{:.6f},\"interrupted\":{},\"calls\":{},\"ok\":{},\"bytes\":{}",
-      context.ranks, context.options.jobs.seed, report.seconds, report.interrupted, total.calls, total.ok, total.bytes);
-  Put(out, ",\"calls_per_second\":{:.1f},\"bytes_per_second\":{:.0f},\"latency_ns\":",
-      PerSecond(total.calls, report.seconds), PerSecond(total.bytes, report.seconds));
-  PutLatencyJson(out, total.latency);
-  Put(out, ",\"lost\":{},\"resent\":{},\"unsent\":{},\"wrong\":{},\"short_transfers\":{}", report.lost, report.resent,
-      report.unsent, report.wrong, report.short_transfers);
-  Put(out, ",\"verified_bytes\":{},\"unknown_bytes\":{},\"range_waits\":{}", report.verified_bytes,
-      report.unknown_bytes, report.range_waits);
-  Put(out, ",\"credits\":{},\"max_outstanding\":{},\"credit_stalls\":{},\"credit_stalled_ns\":{}", report.grant,
-      report.max_outstanding, report.credit_stalls, report.credit_stalled.count());
-  Put(out, ",\"connections\":{},\"connections_lost\":{},\"abandoned\":{},\"reconnects\":{},\"backward_calls\":{}}}\n",
-      report.connections, report.connections_lost, report.abandoned, report.reconnects, report.backward_calls);
+  json.BeginObject().Member("type", "generated").Member("transport", context.transport);
+  json.Member("ranks", context.ranks).Member("seed", context.options.jobs.seed).Key("seconds").Fixed(report.seconds, 6);
+  json.Member("interrupted", report.interrupted).Member("calls", total.calls).Member("ok", total.ok);
+  json.Member("bytes", total.bytes).Key("calls_per_second").Fixed(PerSecond(total.calls, report.seconds), 1);
+  json.Key("bytes_per_second").Fixed(PerSecond(total.bytes, report.seconds), 0).Key("latency_ns");
+  PutLatencyJson(json, total.latency);
+  json.Member("lost", report.lost).Member("resent", report.resent).Member("unsent", report.unsent);
+  json.Member("wrong", report.wrong).Member("short_transfers", report.short_transfers);
+  json.Member("verified_bytes", report.verified_bytes).Member("unknown_bytes", report.unknown_bytes);
+  json.Member("range_waits", report.range_waits).Member("credits", report.grant);
+  json.Member("max_outstanding", report.max_outstanding).Member("credit_stalls", report.credit_stalls);
+  json.Member("credit_stalled_ns", report.credit_stalled.count()).Member("connections", report.connections);
+  json.Member("connections_lost", report.connections_lost).Member("abandoned", report.abandoned);
+  json.Member("reconnects", report.reconnects).Member("backward_calls", report.backward_calls).EndObject().EndLine();
 }
 
 }  // namespace stag::cli

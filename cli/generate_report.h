@@ -15,7 +15,7 @@ struct LoadContext {
   size_t ranks = 1;  // of the team, whose reports were merged
 };
 
-void PutLoadText(Buffer& out, const LoadContext& context, const replay::LoadReport& report, const Style& style);
-void PutLoadJsonl(Buffer& out, const LoadContext& context, const replay::LoadReport& report);
+void PutLoadText(std::string& out, const LoadContext& context, const replay::LoadReport& report, const Style& style);
+void PutLoadJsonl(std::string& out, const LoadContext& context, const replay::LoadReport& report);
 
 }  // namespace stag::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/latency_text.h"
 
-#include "cli/text.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -13,30 +13,35 @@ struct Percentile {
 constexpr Percentile kPercentiles[] = {{50, "p50"}, {90, "p90"},     {95, "p95"},
                                        {99, "p99"}, {99.9, "p99.9"}, {99.99, "p99.99"}};
 
-void PutCell(Buffer& out, uint64_t ns) {
-  Buffer value;
+void PutCell(std::string& out, uint64_t ns) {
+  std::string value;
   PutDuration(value, static_cast<int64_t>(ns));
-  Put(out, "{:>9}", std::string_view(value.data(), value.size()));
+  Put(out, "{:>9}", value);
 }
 
 }  // namespace
 
-void PutLatencyHeads(Buffer& out) {
+void PutLatencyHeads(std::string& out) {
   Put(out, "{:>9}", "min");
   for (const Percentile& p : kPercentiles) Put(out, "{:>9}", p.name);
   Put(out, "{:>9}", "max");
 }
 
-void PutLatencyCells(Buffer& out, const replay::Histogram& latency) {
+void PutLatencyCells(std::string& out, const replay::Histogram& latency) {
   PutCell(out, latency.min());
   for (const Percentile& p : kPercentiles) PutCell(out, latency.Percentile(p.percent));
   PutCell(out, latency.max());
 }
 
-void PutLatencyJson(Buffer& out, const replay::Histogram& latency) {
-  Put(out, "{{\"min\":{},\"mean\":{:.0f}", latency.min(), latency.mean());
-  for (const Percentile& p : kPercentiles) Put(out, ",\"{}\":{}", p.name, latency.Percentile(p.percent));
-  Put(out, ",\"max\":{}}}", latency.max());
+void PutLatencyJson(JsonWriter& json, const replay::Histogram& latency) {
+  json.BeginObject().Member("min", latency.min()).Key("mean").Fixed(latency.mean(), 0);
+  for (const Percentile& p : kPercentiles) json.Member(p.name, latency.Percentile(p.percent));
+  json.Member("max", latency.max()).EndObject();
+}
+
+void PutTroublesJson(JsonWriter& json, const std::map<std::string, uint64_t>& troubles) {
+  for (const auto& [text, times] : troubles)
+    json.BeginObject().Member("type", "trouble").Member("text", text).Member("times", times).EndObject().EndLine();
 }
 
 }  // namespace stag::cli

@@ -3,15 +3,21 @@
 // Latencies as the reports of live commands show them: columns of a table, and JSON.
 #pragma once
 
-#include "cli/output.h"
+#include <map>
+#include <string>
+
 #include "replay/engine/histogram.h"
+#include "text/json.h"
 
 namespace stag::cli {
 
 // "min", percentiles from p50 to p99.99, "max": heads, and values, of nine characters each.
-void PutLatencyHeads(Buffer& out);
-void PutLatencyCells(Buffer& out, const replay::Histogram& latency);
+void PutLatencyHeads(std::string& out);
+void PutLatencyCells(std::string& out, const replay::Histogram& latency);
 // An object of nanoseconds: min, mean, the percentiles, max.
-void PutLatencyJson(Buffer& out, const replay::Histogram& latency);
+void PutLatencyJson(JsonWriter& json, const replay::Histogram& latency);
+
+// A line for each thing that went wrong, and how often it did.
+void PutTroublesJson(JsonWriter& json, const std::map<std::string, uint64_t>& troubles);
 
 }  // namespace stag::cli

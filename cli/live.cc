@@ -12,9 +12,9 @@
 #include <filesystem>
 
 #include "cli/judging.h"
-#include "cli/text.h"
 #include "cli/version.h"
 #include "conformance/engine/engine.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {

@@ -46,7 +46,7 @@ void OrderedLines::Drop(uint64_t key, uint64_t id) {
   if (at < places_.size()) places_[at].state = State::kDropped;
 }
 
-void OrderedLines::PopFront(Buffer& out) {
+void OrderedLines::PopFront(std::string& out) {
   const Place& place = places_[head_++];
   if (place.state != State::kClosed) return;
   std::string& text = texts_[place.text];
@@ -55,7 +55,7 @@ void OrderedLines::PopFront(Buffer& out) {
   free_texts_.push_back(place.text);
 }
 
-void OrderedLines::Release(uint64_t limit, Buffer& out) {
+void OrderedLines::Release(uint64_t limit, std::string& out) {
   while (head_ < places_.size() && places_[head_].state != State::kOpen && places_[head_].key <= limit) PopFront(out);
   while (places_.size() - head_ > max_places_ || bytes_ > max_bytes_) {
     if (places_[head_].state == State::kOpen) ++given_up_;
@@ -63,7 +63,7 @@ void OrderedLines::Release(uint64_t limit, Buffer& out) {
   }
 }
 
-void OrderedLines::Finish(Buffer& out) {
+void OrderedLines::Finish(std::string& out) {
   while (head_ < places_.size()) PopFront(out);
   places_.clear();
   head_ = 0;

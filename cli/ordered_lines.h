@@ -26,9 +26,9 @@ class OrderedLines {
   void Close(uint64_t key, uint64_t id, std::string_view line);
   void Drop(uint64_t key, uint64_t id);
   // Appends every line that nothing open precedes and whose key is at most `limit`.
-  void Release(uint64_t limit, Buffer& out);
+  void Release(uint64_t limit, std::string& out);
   // Appends all lines; places that are still open are forgotten.
-  void Finish(Buffer& out);
+  void Finish(std::string& out);
   // Places given up: so many lines may be out of order.
   uint64_t given_up() const { return given_up_; }
 
@@ -41,7 +41,7 @@ class OrderedLines {
   };
   size_t Insert(uint64_t key, uint64_t id);
   size_t Find(uint64_t key, uint64_t id) const;  // places_.size() when there is none
-  void PopFront(Buffer& out);
+  void PopFront(std::string& out);
 
   const size_t max_places_, max_bytes_;
   std::vector<Place> places_;  // sorted by key from head_ on

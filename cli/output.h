@@ -5,24 +5,14 @@
 // once.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "cli/common_options.h"
+#include "text/put.h"
 
 namespace stag::cli {
-
-using Buffer = fmt::memory_buffer;
-
-// Appends formatted text to a buffer. The format string is checked at compile time.
-template <typename... Args>
-void Put(Buffer& out, fmt::format_string<Args...> format, Args&&... args) {
-  fmt::format_to(fmt::appender(out), format, std::forward<Args>(args)...);
-}
-// Without arguments, the text as it is: braces are not doubled.
-inline void Put(Buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
 
 // Terminal colours; every string is empty when colours are off.
 struct Style {
@@ -38,7 +28,7 @@ class Output {
   Output& operator=(const Output&) = delete;
 
   // Where a command writes; call Commit now and then.
-  Buffer& buffer() { return buffer_; }
+  std::string& buffer() { return buffer_; }
   // Writes the buffer out when there is enough of it.
   void Commit() {
     if (buffer_.size() >= kBlock) Flush();
@@ -55,7 +45,7 @@ class Output {
 
  private:
   static constexpr size_t kBlock = 64 * 1024;
-  Buffer buffer_;
+  std::string buffer_;
   Style style_;
   std::function<void()> before_write_;
   std::function<void(std::string_view)> write_;

@@ -8,10 +8,10 @@
 #include "cli/live.h"
 #include "cli/load_options.h"
 #include "cli/probe_report.h"
-#include "cli/text.h"
 #include "replay/endpoint/transports.h"
 #include "replay/generate/nfs3_calls.h"
 #include "replay/probe/runner.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/probe_report.h"
 
-#include "cli/text.h"
-#include "conformance/report/format.h"
 #include "protocol/rpc/message.h"
+#include "text/json.h"
+#include "text/markup.h"
+#include "text/terminal.h"
 
 namespace stag::cli {
 namespace {
 
-using conformance::Markup;
-using conformance::Printable;
 using replay::probe::Outcome;
 using replay::probe::Probe;
 using replay::probe::Verdict;
@@ -17,32 +16,17 @@ using replay::probe::VerdictName;
 
 double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
-template <typename Texts>
-void PutList(Buffer& out, std::string_view name, const Texts& texts) {
-  Put(out, ",\"{}\":[", name);
-  std::string_view separator;
-  for (const auto& text : texts) {
-    Put(out, "{}", separator);
-    PutJson(out, std::string_view(text));
-    separator = ",";
-  }
-  Put(out, "]");
+void PutList(JsonWriter& json, std::string_view key, const auto& texts) {
+  json.Key(key).BeginArray();
+  for (const auto& text : texts) json.Value(text);
+  json.EndArray();
 }
 
-void PutMember(Buffer& out, std::string_view name, std::string_view text) {
-  Put(out, ",\"{}\":", name);
-  if (text.empty())
-    Put(out, "null");
-  else
-    PutJson(out, text);
-}
-
-// What a probe is, up to the comma behind it.
-void PutProbeJson(Buffer& out, const Probe& probe) {
-  Put(out, "{{\"type\":\"probe\",\"id\":\"{}\"", probe.id);
-  PutMember(out, "title", probe.title);
-  PutList(out, "spec", replay::probe::Parts(probe.sections));
-  PutList(out, "rules", replay::probe::Parts(probe.rules));
+// Begins an object with what a probe is.
+void BeginProbe(JsonWriter& json, const Probe& probe) {
+  json.BeginObject().Member("type", "probe").Member("id", probe.id).TextOrNull("title", probe.title);
+  PutList(json, "spec", replay::probe::Parts(probe.sections));
+  PutList(json, "rules", replay::probe::Parts(probe.rules));
 }
 
 std::string_view ColorOf(Verdict verdict, const Style& style) {
@@ -56,7 +40,7 @@ std::string_view ColorOf(Verdict verdict, const Style& style) {
 }
 
 // All that an outcome says, in lines that begin with what each is.
-void PutDetails(Buffer& out, const Outcome& outcome, std::string_view indent) {
+void PutDetails(std::string& out, const Outcome& outcome, std::string_view indent) {
   const auto line = [&](std::string_view name, std::string_view text) {
     if (!text.empty()) Put(out, "{}{:<10}{}\n", indent, name, Printable(text));
   };
@@ -77,14 +61,14 @@ std::string ProgramText(const replay::probe::Target& target) {
 
 }  // namespace
 
-void PutProbeTable(Buffer& out, std::span<const Probe* const> probes, Format format, const Style& style) {
+void PutProbeTable(std::string& out, std::span<const Probe* const> probes, Format format, const Style& style) {
   if (format != Format::kJsonl)
     Put(out, "{}{:<30}{}{}\n", style.bold, "PROBE", "WHAT THE SERVER IS TO DO", style.reset);
   for (const Probe* probe : probes) {
     if (format == Format::kJsonl) {
-      PutProbeJson(out, *probe);
-      PutMember(out, "asks", probe->asks);
-      Put(out, "}\n");
+      JsonWriter json(out);
+      BeginProbe(json, *probe);
+      json.TextOrNull("asks", probe->asks).EndObject().EndLine();
     } else {
       Put(out, "{:<30}{}\n", probe->id, probe->title);
     }
@@ -92,12 +76,11 @@ void PutProbeTable(Buffer& out, std::span<const Probe* const> probes, Format for
   if (format != Format::kJsonl) Put(out, "{}; stag probe --explain PROBE tells more\n", Count(probes.size(), "probe"));
 }
 
-void PutProbeExplanation(Buffer& out, const Probe& probe, Format format, const Style& style) {
+void PutProbeExplanation(std::string& out, const Probe& probe, Format format, const Style& style) {
   const Probe* const one[] = {&probe};
   if (format == Format::kJsonl) return PutProbeTable(out, one, format, style);
   constexpr size_t kWidth = 100;
-  Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title,
-      conformance::Wrapped(probe.asks, 2, kWidth));
+  Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title, Wrapped(probe.asks, 2, kWidth));
   Put(out, "  {}specification{} {}\n", style.bold, style.reset, probe.sections);
   if (!probe.rules.empty())
     Put(out, "  {}rules{}         {}; stag explain RULE tells more\n", style.bold, style.reset, probe.rules);
@@ -105,16 +88,15 @@ void PutProbeExplanation(Buffer& out, const Probe& probe, Format format, const S
 
 void ProbeReport::Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target) {
   server_ = server;
-  Buffer& out = output_.buffer();
+  std::string& out = output_.buffer();
   if (options_.format == Format::kText && !options_.quiet)
     Put(out, "{} by {}: {}{}\n", Printable(server), transport, ProgramText(target),
         target.file.empty() ? "" : ", with a file in the export");
   if (options_.format == Format::kJsonl) {
-    Put(out, "{\"type\":\"server\"");
-    PutMember(out, "to", server);
-    PutMember(out, "transport", transport);
-    Put(out, ",\"program\":{},\"version\":{},\"program_known\":{},\"export\":{}}}\n", target.program, target.version,
-        target.known, !target.file.empty());
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "server").TextOrNull("to", server).TextOrNull("transport", transport);
+    json.Member("program", target.program).Member("version", target.version).Member("program_known", target.known);
+    json.Member("export", !target.file.empty()).EndObject().EndLine();
   }
   output_.Flush();
 }
@@ -133,7 +115,7 @@ void ProbeReport::Add(const Probe& probe, const Outcome& outcome) {
 void ProbeReport::PutText(const Probe& probe, const Outcome& outcome) {
   if (options_.quiet && outcome.verdict != Verdict::kFailed) return;
   const Style& style = output_.style();
-  Buffer& out = output_.buffer();
+  std::string& out = output_.buffer();
   Put(out, "{}{:<13}{}{:<30}{}\n", ColorOf(outcome.verdict, style), VerdictName(outcome.verdict), style.reset, probe.id,
       probe.title);
   PutDetails(out, outcome, "             ");
@@ -141,22 +123,19 @@ void ProbeReport::PutText(const Probe& probe, const Outcome& outcome) {
 }
 
 void ProbeReport::PutJsonl(const Probe& probe, const Outcome& outcome) {
-  Buffer& out = output_.buffer();
-  PutProbeJson(out, probe);
-  Put(out, ",\"verdict\":\"{}\"", VerdictName(outcome.verdict));
-  PutMember(out, "expected", outcome.expected);
-  PutMember(out, "came", outcome.came);
-  PutMember(out, "case", outcome.during);
-  PutMember(out, "why", outcome.why);
-  PutList(out, "findings", outcome.findings);
-  PutList(out, "advice", outcome.advice);
-  Put(out, ",\"seconds\":{:.6f}}}\n", Seconds(outcome.time));
+  JsonWriter json(output_.buffer());
+  BeginProbe(json, probe);
+  json.Member("verdict", VerdictName(outcome.verdict)).TextOrNull("expected", outcome.expected);
+  json.TextOrNull("came", outcome.came).TextOrNull("case", outcome.during).TextOrNull("why", outcome.why);
+  PutList(json, "findings", outcome.findings);
+  PutList(json, "advice", outcome.advice);
+  json.Key("seconds").Fixed(Seconds(outcome.time), 6).EndObject().EndLine();
 }
 
 void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
-  Buffer details;
+  std::string details;
   PutDetails(details, outcome, "");
-  const std::string text = Markup({details.data(), details.size()});
+  const std::string text = Markup(details);
   cases_ +=
       fmt::format("<testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\">", probe.id.substr(0, probe.id.find('.')),
                   Markup(fmt::format("{} {}", probe.id, probe.title)), Seconds(outcome.time));
@@ -174,19 +153,20 @@ void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
 }
 
 void ProbeReport::Finish(size_t not_run, std::string_view why) {
-  Buffer& out = output_.buffer();
+  std::string& out = output_.buffer();
   size_t run = 0;
   for (const size_t count : counts_) run += count;
   const size_t passed = count(Verdict::kPassed), failed = count(Verdict::kFailed);
   const size_t inconclusive = count(Verdict::kInconclusive), skipped = count(Verdict::kSkipped);
   switch (options_.format) {
-    case Format::kJsonl:
-      Put(out, "{{\"type\":\"summary\",\"probes\":{},\"passed\":{},\"failed\":{},\"inconclusive\":{},\"skipped\":{}",
-          run, passed, failed, inconclusive, skipped);
-      Put(out, ",\"not_run\":{}", not_run);
-      PutMember(out, "why_not_run", why);
-      Put(out, ",\"seconds\":{:.6f}}}\n", Seconds(time_));
+    case Format::kJsonl: {
+      JsonWriter json(out);
+      json.BeginObject().Member("type", "summary").Member("probes", run).Member("passed", passed);
+      json.Member("failed", failed).Member("inconclusive", inconclusive).Member("skipped", skipped);
+      json.Member("not_run", not_run).TextOrNull("why_not_run", why).Key("seconds").Fixed(Seconds(time_), 6);
+      json.EndObject().EndLine();
       break;
+    }
     case Format::kJunit:
       Put(out,
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"stag probe\">\n<testsuite name=\"{}\" "

@@ -12,8 +12,9 @@
 namespace stag::cli {
 
 // --list and --explain.
-void PutProbeTable(Buffer& out, std::span<const replay::probe::Probe* const> probes, Format format, const Style& style);
-void PutProbeExplanation(Buffer& out, const replay::probe::Probe& probe, Format format, const Style& style);
+void PutProbeTable(std::string& out, std::span<const replay::probe::Probe* const> probes, Format format,
+                   const Style& style);
+void PutProbeExplanation(std::string& out, const replay::probe::Probe& probe, Format format, const Style& style);
 
 class ProbeReport {
  public:

@@ -2,7 +2,7 @@
 #include "cli/recording.h"
 
 #include "cli/analysis.h"
-#include "cli/text.h"
+#include "text/put.h"
 
 namespace stag::cli {
 

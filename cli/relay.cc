@@ -8,8 +8,9 @@
 #include "cli/fault_rule.h"
 #include "cli/live.h"
 #include "cli/relay_report.h"
-#include "cli/text.h"
 #include "replay/endpoint/transports.h"
+#include "text/json.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -28,15 +29,12 @@ std::string AddressText(const replay::HostPort& at) {
 }
 
 void SayListening(const RelayArguments& options, std::string_view transport, Output& output) {
-  Buffer& out = output.buffer();
+  std::string& out = output.buffer();
   if (options.format == Format::kJsonl) {
-    Put(out, "{\"type\":\"listening\",\"transport\":");
-    PutJson(out, transport);
-    Put(out, ",\"address\":");
-    PutJson(out, std::string_view(options.listen.host));
-    Put(out, ",\"port\":{},\"server\":", options.listen.port);
-    PutJson(out, std::string_view(AddressText(options.relay.to)));
-    Put(out, "}\n");
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "listening").Member("transport", transport);
+    json.Member("address", options.listen.host).Member("port", options.listen.port);
+    json.Member("server", AddressText(options.relay.to)).EndObject().EndLine();
   } else {
     Put(out, "listening on {} by {} for {}\n", AddressText(options.listen), transport, AddressText(options.relay.to));
   }

@@ -2,7 +2,7 @@
 #include "cli/relay_report.h"
 
 #include "cli/latency_text.h"
-#include "cli/text.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -14,13 +14,13 @@ using replay::RelayTraffic;
 constexpr std::string_view kSides[] = {"client", "server"};
 
 // To the right of a column of 12.
-void PutSizeCell(Buffer& out, uint64_t bytes) {
-  Buffer value;
+void PutSizeCell(std::string& out, uint64_t bytes) {
+  std::string value;
   PutSize(value, bytes);
-  Put(out, "{:>12}", std::string_view(value.data(), value.size()));
+  Put(out, "{:>12}", value);
 }
 
-void PutTraffic(Buffer& out, std::string_view name, const RelayTraffic& t) {
+void PutTraffic(std::string& out, std::string_view name, const RelayTraffic& t) {
   Put(out, "{:22}{:>10}", name, t.calls);
   PutSizeCell(out, t.call_bytes);
   Put(out, "{:>10}", t.replies);
@@ -31,7 +31,7 @@ void PutTraffic(Buffer& out, std::string_view name, const RelayTraffic& t) {
 bool Used(const RelayDirection& d) { return d.caller.calls + d.answerer.calls > 0; }
 
 // What did not go as usual.
-void PutExceptions(Buffer& out, const RelayDirection& d, std::string_view calls, const Style& style) {
+void PutExceptions(std::string& out, const RelayDirection& d, std::string_view calls, const Style& style) {
   if (d.credit_stalls > 0) Put(out, "{:>12}  {} waited in the relay for a credit\n", d.credit_stalls, calls);
   if (d.made_long > 0)
     Put(out, "{:>12}  messages were inline on one side and too long for that on the other\n", d.made_long);
@@ -45,37 +45,29 @@ void PutExceptions(Buffer& out, const RelayDirection& d, std::string_view calls,
     Put(out, "{}{:>12}  {} were unanswered when a connection ended{}\n", style.yellow, d.in_flight, calls, style.reset);
 }
 
-void PutTrafficJson(Buffer& out, const RelayTraffic& t) {
-  Put(out, "{{\"calls\":{},\"call_bytes\":{},\"replies\":{},\"reply_bytes\":{},\"errors\":{}}}", t.calls, t.call_bytes,
-      t.replies, t.reply_bytes, t.errors);
+void PutTrafficJson(JsonWriter& json, std::string_view key, const RelayTraffic& t) {
+  json.Key(key).BeginObject().Member("calls", t.calls).Member("call_bytes", t.call_bytes);
+  json.Member("replies", t.replies).Member("reply_bytes", t.reply_bytes).Member("errors", t.errors).EndObject();
 }
 
-void PutDirectionJson(Buffer& out, const RelayDirection& d, std::string_view name) {
-  Put(out, "{{\"type\":\"direction\",\"direction\":\"{}\",\"caller\":", name);
-  PutTrafficJson(out, d.caller);
-  Put(out, ",\"answerer\":");
-  PutTrafficJson(out, d.answerer);
-  Put(out, ",\"credit_stalls\":{},\"made_long\":{},\"refused\":{},\"in_flight\":{},\"bad_replies\":{{", d.credit_stalls,
-      d.made_long, d.refused, d.in_flight);
-  std::string_view comma;
-  for (const auto& [why, times] : d.bad_replies) {
-    Put(out, "{}", comma);
-    PutJson(out, why);
-    Put(out, ":{}", times);
-    comma = ",";
-  }
-  Put(out, "},\"no_memory\":");
-  PutJson(out, std::string_view(d.no_memory));
-  Put(out, ",\"call_rest_ns\":");
-  PutLatencyJson(out, d.call_rest);
-  Put(out, ",\"reply_rest_ns\":");
-  PutLatencyJson(out, d.reply_rest);
-  Put(out, "}\n");
+void PutDirectionJson(JsonWriter& json, const RelayDirection& d, std::string_view name) {
+  json.BeginObject().Member("type", "direction").Member("direction", name);
+  PutTrafficJson(json, "caller", d.caller);
+  PutTrafficJson(json, "answerer", d.answerer);
+  json.Member("credit_stalls", d.credit_stalls).Member("made_long", d.made_long).Member("refused", d.refused);
+  json.Member("in_flight", d.in_flight).Key("bad_replies").BeginObject();
+  for (const auto& [why, times] : d.bad_replies) json.AnyKey(why).Value(times);
+  json.EndObject().Member("no_memory", d.no_memory).Key("call_rest_ns");
+  PutLatencyJson(json, d.call_rest);
+  json.Key("reply_rest_ns");
+  PutLatencyJson(json, d.reply_rest);
+  json.EndObject().EndLine();
 }
 
 }  // namespace
 
-void PutRelayText(Buffer& out, const RelayReport& report, std::span<const std::string> faults, const Style& style) {
+void PutRelayText(std::string& out, const RelayReport& report, std::span<const std::string> faults,
+                  const Style& style) {
   for (size_t s = 0; s < 2; ++s)
     Put(out, "{} side: {}: {} ended in order, {} broken\n", kSides[s], Count(report.side[s].connections, "connection"),
         report.side[s].ended, report.side[s].broken);
@@ -115,30 +107,28 @@ void PutRelayText(Buffer& out, const RelayReport& report, std::span<const std::s
     Put(out, "{}{:>12}  {}{}\n", style.yellow, fmt::format("{} x", times), text, style.reset);
 }
 
-void PutRelayJsonl(Buffer& out, const RelayReport& report, std::span<const std::string> faults) {
-  PutDirectionJson(out, report.forward, "forward");
-  if (Used(report.backward)) PutDirectionJson(out, report.backward, "backward");
+void PutRelayJsonl(std::string& out, const RelayReport& report, std::span<const std::string> faults) {
+  JsonWriter json(out);
+  PutDirectionJson(json, report.forward, "forward");
+  if (Used(report.backward)) PutDirectionJson(json, report.backward, "backward");
   uint64_t injected = 0;
   for (size_t i = 0; i < faults.size(); ++i) {
     injected += report.faults[i].injected;
-    Put(out, "{\"type\":\"fault\",\"rule\":");
-    PutJson(out, std::string_view(faults[i]));
-    Put(out, ",\"calls\":{},\"injected\":{}}}\n", report.faults[i].meant, report.faults[i].injected);
+    json.BeginObject().Member("type", "fault").Member("rule", faults[i]).Member("calls", report.faults[i].meant);
+    json.Member("injected", report.faults[i].injected).EndObject().EndLine();
   }
-  for (const auto& [text, times] : report.troubles) {
-    Put(out, "{\"type\":\"trouble\",\"text\":");
-    PutJson(out, std::string_view(text));
-    Put(out, ",\"times\":{}}}\n", times);
+  PutTroublesJson(json, report.troubles);
+  for (size_t s = 0; s < 2; ++s) {
+    json.BeginObject().Member("type", "side").Member("side", kSides[s]);
+    json.Member("connections", report.side[s].connections).Member("ended", report.side[s].ended);
+    json.Member("broken", report.side[s].broken).EndObject().EndLine();
   }
-  for (size_t s = 0; s < 2; ++s)
-    Put(out, "{{\"type\":\"side\",\"side\":\"{}\",\"connections\":{},\"ended\":{},\"broken\":{}}}\n", kSides[s],
-        report.side[s].connections, report.side[s].ended, report.side[s].broken);
   const RelayDirection &f = report.forward, &b = report.backward;
-  Put(out,
-      "{{\"type\":\"relayed\",\"connections\":{},\"rejected\":{},\"calls\":{},\"replies\":{},\"errors\":{},"
-      "\"callbacks\":{},\"in_flight\":{},\"dropped\":{},\"faults\":{}}}\n",
-      report.side[replay::kClientSide].connections, report.rejected, f.caller.calls, f.caller.replies, f.caller.errors,
-      b.caller.calls, f.in_flight + b.in_flight, report.dropped, injected);
+  json.BeginObject().Member("type", "relayed");
+  json.Member("connections", report.side[replay::kClientSide].connections).Member("rejected", report.rejected);
+  json.Member("calls", f.caller.calls).Member("replies", f.caller.replies).Member("errors", f.caller.errors);
+  json.Member("callbacks", b.caller.calls).Member("in_flight", f.in_flight + b.in_flight);
+  json.Member("dropped", report.dropped).Member("faults", injected).EndObject().EndLine();
 }
 
 }  // namespace stag::cli

@@ -11,11 +11,11 @@
 #include "cli/recording.h"
 #include "cli/replay_report.h"
 #include "cli/team_load.h"
-#include "cli/text.h"
 #include "replay/endpoint/transports.h"
 #include "replay/generate/tcp_client.h"
 #include "replay/play/player.h"
 #include "replay/play/report_carry.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {

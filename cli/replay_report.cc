@@ -5,7 +5,8 @@
 #include <map>
 
 #include "cli/latency_text.h"
-#include "cli/text.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -30,29 +31,28 @@ double PerSecond(uint64_t n, const PlayReport& report) {
   return seconds > 0 ? static_cast<double>(n) / seconds : 0;
 }
 
-void PutRow(Buffer& out, std::string_view name, const ProcedureReport& row) {
+void PutRow(std::string& out, std::string_view name, const ProcedureReport& row) {
   Put(out, "{:24}{:>9}{:>9}{:>9}{:>9}", name, row.sent, row.answered, row.matched, row.compared - row.matched);
   PutLatencyCells(out, row.latency);
   Put(out, "\n");
 }
 
-void PutCountsJson(Buffer& out, const ProcedureReport& row) {
-  Put(out,
-      "\"sent\":{},\"answered\":{},\"lost\":{},\"timed_out\":{},\"not_sent\":{},\"resent\":{},\"put_off\":{},"
-      "\"compared\":{},\"matched\":{},\"identical\":{},\"latency_ns\":",
-      row.sent, row.answered, row.lost, row.timed_out, row.not_sent, row.resent, row.put_off, row.compared, row.matched,
-      row.identical);
-  PutLatencyJson(out, row.latency);
+void PutCountsJson(JsonWriter& json, const ProcedureReport& row) {
+  json.Member("sent", row.sent).Member("answered", row.answered).Member("lost", row.lost);
+  json.Member("timed_out", row.timed_out).Member("not_sent", row.not_sent).Member("resent", row.resent);
+  json.Member("put_off", row.put_off).Member("compared", row.compared).Member("matched", row.matched);
+  json.Member("identical", row.identical).Key("latency_ns");
+  PutLatencyJson(json, row.latency);
 }
 
 }  // namespace
 
-void PutPlanText(Buffer& out, const Recording& recording, const Plan& plan, const Style& style) {
+void PutPlanText(std::string& out, const Recording& recording, const Plan& plan, const Style& style) {
   for (const replay::PlannedLink& link : plan.links) {
     const replay::RecordedConnection& connection = recording.connections[link.connection];
     Put(out, "{}connection {}{}: {} {} > {}, {} to send\n", style.bold, connection.id, style.reset,
-        FabricName(connection.fabric), EndpointText(connection.client, connection.fabric),
-        EndpointText(connection.server, connection.fabric), Count(link.calls.size(), "call"));
+        fabric::FabricName(connection.fabric), fabric::EndpointText(connection.client, connection.fabric),
+        fabric::EndpointText(connection.server, connection.fabric), Count(link.calls.size(), "call"));
   }
   std::map<std::string, uint64_t> procedures;
   for (const PlannedCall& call : plan.calls) ++procedures[plan.procedures[call.procedure].Name()];
@@ -83,45 +83,35 @@ void PutPlanText(Buffer& out, const Recording& recording, const Plan& plan, cons
       plan.not_selected, plan.calls.size() - plan.answers);
 }
 
-void PutPlanJsonl(Buffer& out, const Recording& recording, const Plan& plan) {
+void PutPlanJsonl(std::string& out, const Recording& recording, const Plan& plan) {
   std::vector<std::pair<const RecordedRpc*, const PlannedCall*>> calls;
   for (const PlannedCall& call : plan.calls) calls.emplace_back(call.rpc, &call);
   for (const Plan::Refused& refused : plan.refused) calls.emplace_back(refused.rpc, nullptr);
   std::ranges::sort(calls, {}, [](const auto& call) { return call.first->serial; });
   auto refused = plan.refused.begin();
+  JsonWriter json(out);
   for (const auto& [rpc, call] : calls) {
-    Put(out,
-        "{{\"type\":\"call\",\"frame\":{},\"connection\":{},\"xid\":\"0x{:08x}\",\"name\":", rpc->call_frame.number,
-        recording.connections[rpc->connection].id, rpc->xid);
-    PutJson(out, std::string_view(call ? plan.procedures[call->procedure].Name() : CallName(*rpc)));
-    Put(out, ",\"send\":{},\"bytes\":{},\"after\":{},\"values\":{},\"reason\":", call != nullptr,
-        rpc->call.bytes.size(), call ? call->after : 0, call ? call->uses : 0);
-    if (call) {
-      Put(out, "null}\n");
-    } else {  // refused ones are in order, too
-      PutJson(out, refused++->reason);
-      Put(out, "}\n");
-    }
+    json.BeginObject().Member("type", "call").Member("frame", rpc->call_frame.number);
+    json.Member("connection", recording.connections[rpc->connection].id).Key("xid").Xid(rpc->xid);
+    json.Member("name", call ? plan.procedures[call->procedure].Name() : CallName(*rpc));
+    json.Member("send", call != nullptr).Member("bytes", rpc->call.bytes.size());
+    json.Member("after", call ? call->after : 0).Member("values", call ? call->uses : 0).Key("reason");
+    call ? json.Value(nullptr) : json.Value(refused++->reason);  // refused ones are in order, too
+    json.EndObject().EndLine();
   }
   for (const Plan::Unknown& unknown : plan.unknown) {
-    Put(out, "{\"type\":\"unknown_values\",\"kind\":");
-    PutJson(out, replay::ValueName(unknown.kind));
-    Put(out, ",\"values\":{},\"calls\":{},\"first_frame\":{}}}\n", unknown.values, unknown.calls,
-        unknown.first->call_frame.number);
+    json.BeginObject().Member("type", "unknown_values").Member("kind", replay::ValueName(unknown.kind));
+    json.Member("values", unknown.values).Member("calls", unknown.calls);
+    json.Member("first_frame", unknown.first->call_frame.number).EndObject().EndLine();
   }
-  Put(out,
-      "{{\"type\":\"plan\",\"connections\":{},\"calls\":{},\"refused\":{},\"cut\":{},\"not_selected\":{},\"root\":",
-      plan.links.size(), plan.calls.size(), plan.refused.size(), recording.cut, plan.not_selected);
-  if (plan.root_value != replay::kNoValue) {
-    Put(out, "\"");
-    PutHex(out, plan.root);
-    Put(out, "\"}\n");
-  } else {
-    Put(out, "null}\n");
-  }
+  json.BeginObject().Member("type", "plan").Member("connections", plan.links.size());
+  json.Member("calls", plan.calls.size()).Member("refused", plan.refused.size()).Member("cut", recording.cut);
+  json.Member("not_selected", plan.not_selected).Key("root");
+  plan.root_value != replay::kNoValue ? json.Hex(plan.root) : json.Value(nullptr);
+  json.EndObject().EndLine();
 }
 
-void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, size_t ranks, const Style& style) {
+void PutPlayText(std::string& out, const Plan& plan, const PlayReport& report, size_t ranks, const Style& style) {
   const ProcedureReport total = report.Total();
   Put(out, "{}{}{:24}{:>9}{:>9}{:>9}{:>9}", report.stopped ? "stopped before the end\n" : "", style.bold, "procedure",
       "sent", "answered", "as rec.", "differ");
@@ -165,44 +155,35 @@ void PutPlayText(Buffer& out, const Plan& plan, const PlayReport& report, size_t
   Put(out, "\n");
 }
 
-void PutPlayJsonl(Buffer& out, const Plan& plan, const PlayReport& report, size_t ranks) {
+void PutPlayJsonl(std::string& out, const Plan& plan, const PlayReport& report, size_t ranks) {
+  JsonWriter json(out);
   for (size_t i = 0; i < report.procedures.size(); ++i) {
     const replay::PlannedProcedure& procedure = plan.procedures[i];
-    Put(out, "{{\"type\":\"procedure\",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", procedure.program,
-        procedure.version, procedure.procedure);
-    PutJson(out, std::string_view(procedure.Name()));
-    out.push_back(',');
-    PutCountsJson(out, report.procedures[i]);
-    Put(out, "}\n");
+    json.BeginObject().Member("type", "procedure").Member("program", procedure.program);
+    json.Member("version", procedure.version).Member("procedure", procedure.procedure);
+    json.Member("name", procedure.Name());
+    PutCountsJson(json, report.procedures[i]);
+    json.EndObject().EndLine();
   }
   for (const Difference& difference : report.differences) {
     const RecordedRpc& rpc = *plan.calls[difference.call].rpc;
-    Put(out,
-        "{{\"type\":\"difference\",\"frame\":{},\"xid\":\"0x{:08x}\",\"client\":{},\"name\":", rpc.call_frame.number,
-        rpc.xid, difference.client);
-    PutJson(out, std::string_view(plan.procedures[difference.procedure].Name()));
-    Put(out, ",\"recorded\":");
-    PutJson(out, std::string_view(Describe(replay::StatusOf(rpc), rpc)));
-    Put(out, ",\"live\":");
-    PutJson(out, std::string_view(Describe(difference.live, rpc)));
-    Put(out, "}\n");
+    json.BeginObject().Member("type", "difference").Member("frame", rpc.call_frame.number).Key("xid").Xid(rpc.xid);
+    json.Member("client", difference.client).Member("name", plan.procedures[difference.procedure].Name());
+    json.Member("recorded", Describe(replay::StatusOf(rpc), rpc)).Member("live", Describe(difference.live, rpc));
+    json.EndObject().EndLine();
   }
-  for (const auto& [text, times] : report.troubles) {
-    Put(out, "{\"type\":\"trouble\",\"text\":");
-    PutJson(out, std::string_view(text));
-    Put(out, ",\"times\":{}}}\n", times);
-  }
+  PutTroublesJson(json, report.troubles);
   const ProcedureReport total = report.Total();
-  Put(out, "{{\"type\":\"replayed\",\"ranks\":{},", ranks);
-  PutCountsJson(out, total);
-  Put(out,
-      ",\"match_percent\":{:.6f},\"differences\":{},\"connections\":{},\"reconnects\":{},\"loops\":{},"
-      "\"unknown_values\":{},\"credit_stalls\":{},\"slot_stalls\":{},\"backward_calls\":{},\"max_outstanding\":{},",
-      report.MatchPercent(), total.compared - total.matched, report.connections, report.reconnects, report.loops,
-      report.unknown, report.credit_stalls, report.slot_stalls, report.backward_calls, report.max_outstanding);
-  Put(out, "\"sent_bytes\":{},\"received_bytes\":{},\"seconds\":{:.6f},\"calls_per_second\":{:.1f},\"stopped\":{}}}\n",
-      report.sent_bytes, report.received_bytes, std::chrono::duration<double>(report.elapsed).count(),
-      PerSecond(total.answered, report), report.stopped);
+  json.BeginObject().Member("type", "replayed").Member("ranks", ranks);
+  PutCountsJson(json, total);
+  json.Key("match_percent").Fixed(report.MatchPercent(), 6).Member("differences", total.compared - total.matched);
+  json.Member("connections", report.connections).Member("reconnects", report.reconnects).Member("loops", report.loops);
+  json.Member("unknown_values", report.unknown).Member("credit_stalls", report.credit_stalls);
+  json.Member("slot_stalls", report.slot_stalls).Member("backward_calls", report.backward_calls);
+  json.Member("max_outstanding", report.max_outstanding).Member("sent_bytes", report.sent_bytes);
+  json.Member("received_bytes", report.received_bytes).Key("seconds");
+  json.Fixed(std::chrono::duration<double>(report.elapsed).count(), 6).Key("calls_per_second");
+  json.Fixed(PerSecond(total.answered, report), 1).Member("stopped", report.stopped).EndObject().EndLine();
 }
 
 }  // namespace stag::cli

@@ -9,14 +9,14 @@
 
 namespace stag::cli {
 
-void PutPlanText(Buffer& out, const replay::Recording& recording, const replay::Plan& plan, const Style& style);
+void PutPlanText(std::string& out, const replay::Recording& recording, const replay::Plan& plan, const Style& style);
 // A line per forward Call that was selected, in order, and one in all.
-void PutPlanJsonl(Buffer& out, const replay::Recording& recording, const replay::Plan& plan);
+void PutPlanJsonl(std::string& out, const replay::Recording& recording, const replay::Plan& plan);
 
 // `ranks`: of the team, whose reports were merged.
-void PutPlayText(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report, size_t ranks,
+void PutPlayText(std::string& out, const replay::Plan& plan, const replay::PlayReport& report, size_t ranks,
                  const Style& style);
 // A line per procedure, difference and trouble, and one in all.
-void PutPlayJsonl(Buffer& out, const replay::Plan& plan, const replay::PlayReport& report, size_t ranks);
+void PutPlayJsonl(std::string& out, const replay::Plan& plan, const replay::PlayReport& report, size_t ranks);
 
 }  // namespace stag::cli

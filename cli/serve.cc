@@ -6,15 +6,17 @@
 #include <optional>
 
 #include "cli/analysis.h"
+#include "cli/latency_text.h"
 #include "cli/live.h"
 #include "cli/recording.h"
-#include "cli/text.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/transports.h"
 #include "replay/serve/echo.h"
 #include "replay/serve/nfs_memory.h"
 #include "replay/serve/recorded.h"
 #include "replay/serve/server.h"
+#include "text/json.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -52,15 +54,12 @@ std::string_view ModeName(Mode mode) {
 
 void SayListening(const ServeArguments& options, std::string_view transport, const replay::TcpRpc* mount,
                   Output& output) {
-  Buffer& out = output.buffer();
+  std::string& out = output.buffer();
   if (options.format == Format::kJsonl) {
-    Put(out, "{{\"type\":\"listening\",\"mode\":\"{}\",\"transport\":", ModeName(options.mode));
-    PutJson(out, transport);
-    Put(out, ",\"address\":");
-    PutJson(out, std::string_view(options.listen.host));
-    Put(out, ",\"port\":{},\"mount_port\":", options.listen.port);
-    PutJson(out, mount ? std::optional<uint16_t>(mount->port()) : std::nullopt);
-    Put(out, "}\n");
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "listening").Member("mode", ModeName(options.mode));
+    json.Member("transport", transport).Member("address", options.listen.host).Member("port", options.listen.port);
+    json.Member("mount_port", mount ? std::optional(mount->port()) : std::nullopt).EndObject().EndLine();
   } else {
     const bool v6 = options.listen.host.find(':') != std::string::npos;
     Put(out, "listening on {}{}{}:{} by {}, mode {}", v6 ? "[" : "", options.listen.host, v6 ? "]" : "",
@@ -81,7 +80,7 @@ std::string ProcedureText(const RpcService::Procedure& p) {
                      procedure ? procedure : std::to_string(p.procedure));
 }
 
-void PutText(Buffer& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
+void PutText(std::string& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
   const replay::ResponderStats& s = report.stats;
   Put(out, "{}: {} ended in order, {} broken; {} rejected\n", Count(report.connections, "connection"), report.ended,
       report.broken, report.rejected);
@@ -98,27 +97,24 @@ void PutText(Buffer& out, const replay::ServerReport& report, const replay::Proc
   for (const auto& [text, times] : report.troubles) Put(out, "{:>12}  {}\n", fmt::format("{} x", times), text);
 }
 
-void PutJsonl(Buffer& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
+void PutJsonl(std::string& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
+  JsonWriter json(out);
   for (const auto& [procedure, counts] : procedures) {
-    Put(out, "{{\"type\":\"procedure\",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", procedure.program,
-        procedure.version, procedure.procedure);
-    PutJson(out, std::string_view(ProcedureText(procedure)));
-    Put(out, ",\"calls\":{},\"refused\":{}}}\n", counts.calls, counts.refused);
+    json.BeginObject().Member("type", "procedure").Member("program", procedure.program);
+    json.Member("version", procedure.version).Member("procedure", procedure.procedure);
+    json.Member("name", ProcedureText(procedure)).Member("calls", counts.calls).Member("refused", counts.refused);
+    json.EndObject().EndLine();
   }
-  for (const auto& [text, times] : report.troubles) {
-    Put(out, "{\"type\":\"trouble\",\"text\":");
-    PutJson(out, std::string_view(text));
-    Put(out, ",\"times\":{}}}\n", times);
-  }
+  PutTroublesJson(json, report.troubles);
   const replay::ResponderStats& s = report.stats;
-  Put(out, "{{\"type\":\"served\",\"connections\":{},\"ended\":{},\"broken\":{},\"rejected\":{},\"calls\":{},",
-      report.connections, report.ended, report.broken, report.rejected, s.calls);
-  Put(out, "\"replies\":{},\"err_vers\":{},\"err_chunk\":{},\"dropped\":{},", s.replies, s.err_vers, s.err_chunk,
-      s.dropped);
-  Put(out, "\"received_bytes\":{},\"sent_bytes\":{}}}\n", s.received_bytes, s.sent_bytes);
+  json.BeginObject().Member("type", "served").Member("connections", report.connections).Member("ended", report.ended);
+  json.Member("broken", report.broken).Member("rejected", report.rejected).Member("calls", s.calls);
+  json.Member("replies", s.replies).Member("err_vers", s.err_vers).Member("err_chunk", s.err_chunk);
+  json.Member("dropped", s.dropped).Member("received_bytes", s.received_bytes).Member("sent_bytes", s.sent_bytes);
+  json.EndObject().EndLine();
 }
 
-void PutText(Buffer& out, const replay::RecordedService& service) {
+void PutText(std::string& out, const replay::RecordedService& service) {
   const replay::RecordedService::Stats& s = service.stats();
   Put(out, "{} answered from the recording", Count(s.matched, "call"));
   if (s.repeated > 0) Put(out, " ({} with the last reply again)", s.repeated);
@@ -130,16 +126,19 @@ void PutText(Buffer& out, const replay::RecordedService& service) {
   }
 }
 
-void PutJsonl(Buffer& out, const replay::RecordedService& service) {
-  for (const auto& [kind, sample] : service.samples()) {
-    Put(out, "{\"type\":\"unmatched\",\"text\":");
-    PutJson(out, std::string_view(sample.text));
-    Put(out, ",\"times\":{}}}\n", sample.times);
-  }
+void PutJsonl(std::string& out, const replay::RecordedService& service) {
+  JsonWriter json(out);
+  for (const auto& [kind, sample] : service.samples())
+    json.BeginObject()
+        .Member("type", "unmatched")
+        .Member("text", sample.text)
+        .Member("times", sample.times)
+        .EndObject()
+        .EndLine();
   const replay::RecordedService::Stats& s = service.stats();
-  Put(out, "{{\"type\":\"recorded\",\"matched\":{},\"repeated\":{},\"unmatched\":{},\"answers\":{},", s.matched,
-      s.repeated, s.unmatched, service.answers());
-  Put(out, "\"unusable\":{}}}\n", service.unusable());
+  json.BeginObject().Member("type", "recorded").Member("matched", s.matched).Member("repeated", s.repeated);
+  json.Member("unmatched", s.unmatched).Member("answers", service.answers()).Member("unusable", service.unusable());
+  json.EndObject().EndLine();
 }
 
 Result<void> Fill(replay::MemoryFs& fs, const ServeArguments& options) {

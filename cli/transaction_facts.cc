@@ -86,7 +86,7 @@ bool OperationsKnown(const Transaction& t) {
   return IsCompound(t) && t.call.walk.status != ParseStatus::kTruncatedByCapture && !t.call.rpc.opaque_arguments();
 }
 
-void PutOperation(Buffer& out, const Transaction& t, uint32_t op) {
+void PutOperation(std::string& out, const Transaction& t, uint32_t op) {
   const char* name = t.call.rpc.program == nfs::kNfsProgram ? nfs::OperationName(op) : nfs::CallbackOperationName(op);
   if (name) {
     Put(out, std::string_view(name));

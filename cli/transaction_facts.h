@@ -23,7 +23,7 @@ bool IsCompound(const session::Transaction& t);
 // Every operation of the COMPOUND is known.
 bool OperationsKnown(const session::Transaction& t);
 // Appends the operation's name, or "OP_n" for one without a name.
-void PutOperation(Buffer& out, const session::Transaction& t, uint32_t op);
+void PutOperation(std::string& out, const session::Transaction& t, uint32_t op);
 
 // Bytes that the Reply says were written to Write chunk `i`, or to the Reply chunk; nullopt: no reply was seen, or its
 // lists could not be read.

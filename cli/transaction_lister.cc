@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "cli/text.h"
 #include "cli/transaction_facts.h"
+#include "text/json.h"
 
 namespace stag::cli {
 namespace {
@@ -28,126 +28,101 @@ constexpr uint64_t kSlackFrames = 4096;
 class JsonLister final : public TransactionLister {
  public:
   JsonLister(const Style& style, const Clock& clock, LineSink& lines, std::optional<std::string> file)
-      : TransactionLister(style, clock, lines) {
-    if (file) {
-      Put(prefix_, ",\"file\":");
-      PutJson(prefix_, std::string_view(*file));
-    }
-  }
+      : TransactionLister(style, clock, lines), file_(std::move(file)) {}
 
  private:
-  void PutLine(Buffer& out, const Transaction& t) override {
-    Put(out, "{{\"type\":\"transaction\"{},\"connection\":{},\"xid\":\"0x{:08x}\",\"backward\":{},\"call_frame\":{},",
-        std::string_view(prefix_.data(), prefix_.size()), t.connection, t.xid, t.backward, t.call.frame.number);
+  void PutLine(const Transaction& t) override {
+    json_.BeginObject().Member("type", "transaction");
+    if (file_) json_.Member("file", *file_);
+    json_.Member("connection", t.connection).Key("xid").Xid(t.xid).Member("backward", t.backward);
+    json_.Member("call_frame", t.call.frame.number);
     if (t.reply.frame.number != 0) {
-      const int64_t ns = t.reply.frame.time_ns - t.call.frame.time_ns;
-      const uint64_t magnitude = ns < 0 ? uint64_t{0} - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
-      Put(out, "\"reply_frame\":{},\"rtt_us\":{}{}.{:03}", t.reply.frame.number, ns < 0 ? "-" : "", magnitude / 1000,
-          magnitude % 1000);
+      json_.Member("reply_frame", t.reply.frame.number).Key("rtt_us");
+      json_.Thousandths(t.reply.frame.time_ns - t.call.frame.time_ns);
     } else {
-      Put(out, "\"reply_frame\":null,\"rtt_us\":null");
+      json_.Member("reply_frame", nullptr).Member("rtt_us", nullptr);
     }
-    PutProcedure(out, t);
+    PutProcedure(t);
     if (t.call.header.status == ParseStatus::kOk) {
-      Put(out, ",\"call_form\":\"{}\",\"reply_form\":\"{}\"", CallFormName(t.call.form), ReplyFormName(t.reply.form));
-      PutChunks(out, t);
+      json_.Member("call_form", CallFormName(t.call.form)).Member("reply_form", ReplyFormName(t.reply.form));
+      PutChunks(t);
     } else {  // another version, or malformed: nobody can read its lists
-      Put(out,
-          ",\"call_form\":null,\"reply_form\":\"{}\",\"read_chunks\":null,\"write_chunks\":null,\"reply_chunk\":null",
-          ReplyFormName(t.reply.form));
+      json_.Member("call_form", nullptr).Member("reply_form", ReplyFormName(t.reply.form));
+      json_.Member("read_chunks", nullptr).Member("write_chunks", nullptr).Member("reply_chunk", nullptr);
     }
-    PutMessages(out, t);
+    PutMessages(t);
     const bool has_status = t.reply.walk.has_status;
-    Put(out, ",\"status\":");
-    PutJson(out, has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt);
-    Put(out, "}\n");
+    json_.Member("status", has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt);
+    json_.EndObject().EndLine();
   }
 
-  static void PutProcedure(Buffer& out, const Transaction& t) {
+  void PutProcedure(const Transaction& t) {
     if (!ProcedureKnown(t)) {
-      Put(out, ",\"program\":null,\"version\":null,\"procedure\":null,\"name\":null,\"ops\":null");
+      for (const char* key : {"program", "version", "procedure", "name", "ops"}) json_.Member(key, nullptr);
       return;
     }
     const rpc::CallHeader& call = t.call.rpc;
-    Put(out, ",\"program\":{},\"version\":{},\"procedure\":{},\"name\":", call.program, call.version, call.procedure);
-    const char* name = rpc::ProcedureName(call.program, call.version, call.procedure);
-    if (name) {
-      Put(out, "\"{}\"", name);
-    } else {
-      Put(out, "null");
-    }
+    json_.Member("program", call.program).Member("version", call.version).Member("procedure", call.procedure);
+    const char* const name = rpc::ProcedureName(call.program, call.version, call.procedure);
+    json_.TextOrNull("name", name ? name : "").Key("ops");
     if (!OperationsKnown(t)) {
-      Put(out, ",\"ops\":null");
+      json_.Value(nullptr);
       return;
     }
-    Put(out, ",\"ops\":[");
-    for (size_t i = 0; i < t.operations.size(); ++i) {
-      Put(out, i == 0 ? "\"" : ",\"");
-      PutOperation(out, t, t.operations[i].op);
-      out.push_back('"');
+    json_.BeginArray();
+    for (const session::Operation& operation : t.operations) {
+      operation_.clear();
+      PutOperation(operation_, t, operation.op);
+      json_.Value(operation_);
     }
-    out.push_back(']');
+    json_.EndArray();
   }
 
-  static void PutChunks(Buffer& out, const Transaction& t) {
-    Put(out, ",\"read_chunks\":[");
-    for (size_t i = 0; i < t.call.read_chunks.size(); ++i) {
-      const session::ReadChunk& chunk = t.call.read_chunks[i];
-      Put(out, "{}{{\"position\":{},\"segments\":{},\"bytes\":{}}}", i == 0 ? "" : ",", chunk.position,
-          chunk.segments.size(), chunk.length);
+  void PutChunks(const Transaction& t) {
+    json_.Key("read_chunks").BeginArray();
+    for (const session::ReadChunk& chunk : t.call.read_chunks) {
+      json_.BeginObject().Member("position", chunk.position).Member("segments", chunk.segments.size());
+      json_.Member("bytes", chunk.length).EndObject();
     }
-    Put(out, "],\"write_chunks\":[");
+    json_.EndArray().Key("write_chunks").BeginArray();
     const rpcrdma::Header& call = t.call.header;
-    for (size_t i = 0; i < call.write_chunks.size(); ++i) {
-      if (i > 0) out.push_back(',');
-      PutOffered(out, call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
-    }
-    Put(out, "],\"reply_chunk\":");
+    for (size_t i = 0; i < call.write_chunks.size(); ++i)
+      PutOffered(call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
+    json_.EndArray().Key("reply_chunk");
     if (call.reply_chunk) {
-      PutOffered(out, call, *call.reply_chunk, ReturnedInReplyChunk(t));
+      PutOffered(call, *call.reply_chunk, ReturnedInReplyChunk(t));
     } else {
-      Put(out, "null");
+      json_.Value(nullptr);
     }
   }
 
-  static void PutOffered(Buffer& out, const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
-                         std::optional<uint64_t> returned) {
-    Put(out, "{{\"segments\":{},\"offered\":{},\"returned\":", chunk.count, ChunkBytes(call, chunk));
-    PutJson(out, returned);
-    out.push_back('}');
+  void PutOffered(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk, std::optional<uint64_t> returned) {
+    json_.BeginObject().Member("segments", chunk.count).Member("offered", ChunkBytes(call, chunk));
+    json_.Member("returned", returned).EndObject();
   }
 
-  void PutMessages(Buffer& out, const Transaction& t) {
+  void PutMessages(const Transaction& t) {
     const auto bytes = [](const session::Payload& payload) {
       return payload.complete ? std::optional<uint64_t>(payload.length) : std::nullopt;
     };
-    Put(out, ",\"call_complete\":{},\"reply_complete\":{},\"call_bytes\":", t.call.complete, t.reply.complete);
-    PutJson(out, bytes(t.call));
-    Put(out, ",\"reply_bytes\":");
-    PutJson(out, bytes(t.reply));
-    Put(out, ",\"call_sha256\":");
-    PutDigest(out, HashPayload(sha_, t, t.call));
-    Put(out, ",\"reply_sha256\":");
-    PutDigest(out, HashPayload(sha_, t, t.reply));
+    json_.Member("call_complete", t.call.complete).Member("reply_complete", t.reply.complete);
+    json_.Member("call_bytes", bytes(t.call)).Member("reply_bytes", bytes(t.reply));
+    PutDigest("call_sha256", HashPayload(sha_, t, t.call));
+    PutDigest("reply_sha256", HashPayload(sha_, t, t.reply));
     const DataSummary data = SummarizeData(t);
-    Put(out, ",\"data_sha256\":");
-    PutDigest(out, data.known && data.any ? HashData(sha_, t) : std::nullopt);
-    Put(out, ",\"data_bytes\":");
-    PutJson(out, data.known ? std::optional<uint64_t>(data.bytes) : std::nullopt);
+    PutDigest("data_sha256", data.known && data.any ? HashData(sha_, t) : std::nullopt);
+    json_.Member("data_bytes", data.known ? std::optional<uint64_t>(data.bytes) : std::nullopt);
   }
 
-  static void PutDigest(Buffer& out, const std::optional<Sha256::Value>& digest) {
-    if (!digest) {
-      Put(out, "null");
-      return;
-    }
-    out.push_back('"');
-    PutHex(out, *digest);
-    out.push_back('"');
+  void PutDigest(std::string_view key, const std::optional<Sha256::Value>& digest) {
+    json_.Key(key);
+    digest ? json_.Hex(*digest) : json_.Value(nullptr);
   }
 
-  Buffer prefix_;
+  const std::optional<std::string> file_;
+  std::string operation_;  // reused
   Sha256 sha_;
+  JsonWriter json_{line_};
 };
 
 // ---------------------------------------------------------------------------------------------------------------- text
@@ -163,7 +138,8 @@ class TextLister final : public TransactionLister {
   }
 
  private:
-  void PutLine(Buffer& out, const Transaction& t) override {
+  void PutLine(const Transaction& t) override {
+    std::string& out = line_;
     PutNumber(out, t.call.frame.number, 8);
     out.push_back(' ');
     PutCell(out, t.reply.frame.number != 0, t.reply.frame.number, 8);
@@ -208,21 +184,21 @@ class TextLister final : public TransactionLister {
     out.push_back('\n');
   }
 
-  static void PutCell(Buffer& out, bool known, uint64_t value, size_t width) {
+  static void PutCell(std::string& out, bool known, uint64_t value, size_t width) {
     if (known) return PutNumber(out, value, width);
     for (size_t n = 1; n < width; ++n) out.push_back(' ');
     out.push_back('-');
   }
 
   template <typename Fn>
-  static void PutPadded(Buffer& out, size_t width, Fn&& fn) {
+  static void PutPadded(std::string& out, size_t width, Fn&& fn) {
     const size_t start = out.size();
     fn();
     while (out.size() < start + width) out.push_back(' ');
   }
 
   template <typename Fn>
-  void PutRight(Buffer& out, size_t width, Fn&& fn) {
+  void PutRight(std::string& out, size_t width, Fn&& fn) {
     const size_t start = out.size();
     fn();
     const size_t n = out.size() - start;
@@ -233,7 +209,7 @@ class TextLister final : public TransactionLister {
     std::memset(out.data() + start, ' ', shift);
   }
 
-  static void PutOperations(Buffer& out, const Transaction& t, const Style& style) {
+  static void PutOperations(std::string& out, const Transaction& t, const Style& style) {
     if (!ProcedureKnown(t)) {
       Put(out, "{}?{}", style.dim, style.reset);
       return;
@@ -263,7 +239,7 @@ class TextLister final : public TransactionLister {
   }
 
   // What the reply says went wrong; nothing when all is well.
-  static void PutStatus(Buffer& out, const Transaction& t, const Style& style) {
+  static void PutStatus(std::string& out, const Transaction& t, const Style& style) {
     if (t.reply.form == session::ReplyForm::kError) {
       Put(out, "  {}RDMA_ERROR {}", style.red, rpcrdma::ErrorName(t.reply.header.err));
       if (t.reply.header.error_range) Put(out, " {}..{}", t.reply.header.vers_low, t.reply.header.vers_high);
@@ -290,7 +266,7 @@ class TextLister final : public TransactionLister {
     }
   }
 
-  static void PutChunks(Buffer& out, const Transaction& t, const Style& style) {
+  static void PutChunks(std::string& out, const Transaction& t, const Style& style) {
     const rpcrdma::Header& call = t.call.header;
     if (!call.has_chunks()) return;
     Put(out, style.dim);
@@ -309,7 +285,7 @@ class TextLister final : public TransactionLister {
     Put(out, style.reset);
   }
 
-  static void PutOffered(Buffer& out, const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
+  static void PutOffered(std::string& out, const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
                          std::optional<uint64_t> returned) {
     if (returned) {
       Put(out, "{} of {}", *returned, ChunkBytes(call, chunk));
@@ -319,7 +295,7 @@ class TextLister final : public TransactionLister {
     PutSegments(out, chunk.count);
   }
 
-  static void PutSegments(Buffer& out, size_t n) {
+  static void PutSegments(std::string& out, size_t n) {
     if (n == 1) {
       out.push_back(']');
     } else {
@@ -327,7 +303,7 @@ class TextLister final : public TransactionLister {
     }
   }
 
-  static void PutTrouble(Buffer& out, const Transaction& t, const Style& style) {
+  static void PutTrouble(std::string& out, const Transaction& t, const Style& style) {
     const bool call = !t.call.complete, reply = t.reply.present && !t.reply.complete;
     const std::string_view which = call && reply ? "call and reply" : call ? "call" : reply ? "reply" : "";
     if (!which.empty()) Put(out, "  {}{} incomplete{}", style.yellow, which, style.reset);
@@ -361,8 +337,8 @@ void TransactionLister::OnTransaction(const Connection& connection, const Transa
   }
   ++count_;
   line_.clear();
-  PutLine(line_, t);
-  lines_.Close(t.call.frame.number, t.serial, std::string_view(line_.data(), line_.size()));
+  PutLine(t);
+  lines_.Close(t.call.frame.number, t.serial, line_);
 }
 
 // Only before the first line.

@@ -41,14 +41,15 @@ class TransactionLister : public session::Observer {
  protected:
   TransactionLister(const Style& style, const Clock& clock, LineSink& lines)
       : style_(style), clock_(clock), lines_(lines) {}
-  virtual void PutLine(Buffer& out, const session::Transaction& t) = 0;
+  // Appends the line to line_.
+  virtual void PutLine(const session::Transaction& t) = 0;
 
   const Style& style_;
   const Clock& clock_;
+  std::string line_;
 
  private:
   LineSink& lines_;
-  Buffer line_;
   uint64_t count_ = 0, cut_ = 0;
 };
 

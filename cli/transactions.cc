@@ -7,8 +7,8 @@
 #include "cli/options.h"
 #include "cli/shares.h"
 #include "cli/team_work.h"
-#include "cli/text.h"
 #include "cli/transaction_lister.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {

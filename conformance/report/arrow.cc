@@ -7,6 +7,7 @@
 #include "conformance/report/procedure.h"
 #include "protocol/nfs/walk.h"
 #include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::conformance {
 
@@ -121,18 +122,6 @@ std::string RdmaDetail(const Arrow& arrow) {
 }
 
 }  // namespace
-
-std::string Grouped(uint64_t value) {
-  const std::string digits = std::to_string(value);
-  std::string out;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out.push_back(',');
-    out.push_back(digits[i]);
-  }
-  return out;
-}
-
-std::string ByteCount(uint64_t value) { return Text(Grouped(value), value == 1 ? " byte" : " bytes"); }
 
 Arrow MakeSetupArrow(const Connection& connection, const Event& event) {
   Arrow arrow = Begin(connection, Kind::kSetup, event.from, event.frame, event.first_frame);

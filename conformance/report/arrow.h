@@ -72,9 +72,4 @@ std::string ArrowTitle(const Arrow& arrow);
 // More of it: "xid 0x1a2b3c4d, RDMA_MSG, 132 bytes, credits 32, ..."; may be empty.
 std::string ArrowDetail(const Arrow& arrow);
 
-// 1234567 -> "1,234,567".
-std::string Grouped(uint64_t value);
-// "1 byte", "4,096 bytes".
-std::string ByteCount(uint64_t value);
-
 }  // namespace stag::conformance

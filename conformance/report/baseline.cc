@@ -4,9 +4,9 @@
 #include "conformance/engine/selection.h"
 #include "conformance/engine/text.h"
 #include "conformance/report/fingerprint.h"
-#include "conformance/report/format.h"
 #include "conformance/report/json_lines.h"
 #include "conformance/report/procedure.h"
+#include "text/json.h"
 
 namespace stag::conformance {
 
@@ -15,16 +15,13 @@ namespace {
 constexpr size_t kMaxRecorded = 100000;
 
 std::string RecordLine(const Finding& finding, std::string_view fingerprint) {
-  std::string line = Text("{\"fingerprint\":\"", fingerprint, "\",\"rule\":\"", finding.rule->id, "\",\"direction\":\"",
-                          finding.client_to_server ? "c2s" : "s2c", "\",\"procedure\":");
-  if (finding.procedure) {
-    AppendJson(line, ProcedureText(*finding.procedure));
-  } else {
-    line.append("null");
-  }
-  line.append(",\"message\":");
-  AppendJson(line, WithoutNumbers(finding.message));
-  return line.append("}\n");
+  std::string line;
+  JsonWriter json(line);
+  json.BeginObject().Member("fingerprint", fingerprint).Member("rule", finding.rule->id);
+  json.Member("direction", finding.client_to_server ? "c2s" : "s2c");
+  json.TextOrNull("procedure", finding.procedure ? ProcedureText(*finding.procedure) : "");
+  json.Member("message", WithoutNumbers(finding.message)).EndObject().EndLine();
+  return line;
 }
 
 }  // namespace

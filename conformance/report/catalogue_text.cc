@@ -6,6 +6,7 @@
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/text.h"
 #include "conformance/report/json_parts.h"
+#include "text/terminal.h"
 
 namespace stag::conformance {
 
@@ -15,8 +16,10 @@ constexpr size_t kWidth = 110;
 
 std::string Status(const RuleInfo& rule) { return rule.implemented ? "checked" : std::string(rule.not_checked); }
 
-Style StyleOf(Severity severity) {
-  return severity == Severity::kError ? Style::kError : severity == Severity::kWarning ? Style::kWarning : Style::kNote;
+TextStyle StyleOf(Severity severity) {
+  return severity == Severity::kError     ? TextStyle::kError
+         : severity == Severity::kWarning ? TextStyle::kWarning
+                                          : TextStyle::kNote;
 }
 
 void AppendColumn(std::string& out, std::string_view text, size_t width) {
@@ -26,13 +29,13 @@ void AppendColumn(std::string& out, std::string_view text, size_t width) {
 
 void Section(std::string& out, std::string_view title, std::string_view text, bool color) {
   if (text.empty()) return;
-  out.append("\n").append(Styled(title, Style::kBold, color)).append("\n").append(Wrapped(text, 2, kWidth));
+  out.append("\n").append(Styled(title, TextStyle::kBold, color)).append("\n").append(Wrapped(text, 2, kWidth));
 }
 
 // The example in a sentence, and its bytes as they stand.
 void Example(std::string& out, const RuleInfo& rule, bool color) {
   if (rule.example.empty() && rule.bytes.empty()) return;
-  out.append("\n").append(Styled("Example", Style::kBold, color)).append("\n");
+  out.append("\n").append(Styled("Example", TextStyle::kBold, color)).append("\n");
   if (!rule.example.empty()) out.append(Wrapped(rule.example, 2, kWidth));
   if (!rule.example.empty() && !rule.bytes.empty()) out.append("\n");
   std::string_view rest = rule.bytes;
@@ -89,7 +92,7 @@ std::string RulesTable(std::span<const RuleInfo> rules, bool color) {
   AppendColumn(head, "SEVERITY", 10);
   AppendColumn(head, "LEVEL", 13);
   AppendColumn(head, "TITLE", title_width);
-  out.append(Styled(head + "STATUS", Style::kBold, color)).append("\n");
+  out.append(Styled(head + "STATUS", TextStyle::kBold, color)).append("\n");
   for (const RuleInfo& rule : rules) {
     checked += rule.implemented;
     AppendColumn(out, rule.id, 12);
@@ -98,7 +101,7 @@ std::string RulesTable(std::span<const RuleInfo> rules, bool color) {
     out.append(Styled(severity, StyleOf(rule.severity), color));
     AppendColumn(out, rule.level, 13);
     AppendColumn(out, rule.title, title_width);
-    out.append(rule.implemented ? Status(rule) : Styled(Status(rule), Style::kDim, color)).append("\n");
+    out.append(rule.implemented ? Status(rule) : Styled(Status(rule), TextStyle::kDim, color)).append("\n");
   }
   out.append(Text(Count(rules.size(), "rule"), ", ", checked, " checked; `stag explain RULE` tells more\n"));
   return out;
@@ -106,38 +109,22 @@ std::string RulesTable(std::span<const RuleInfo> rules, bool color) {
 
 std::string RulesJsonl(std::span<const RuleInfo> rules) {
   std::string out;
+  JsonWriter json(out);
   for (const RuleInfo& rule : rules) {
-    const auto field = [&](std::string_view name, std::string_view value) {
-      out.append(",\"").append(name).append("\":");
-      AppendJson(out, value);
-    };
-    const auto optional = [&](std::string_view name, std::string_view value) {
-      if (!value.empty()) return field(name, value);
-      out.append(",\"").append(name).append("\":null");
-    };
-    out.append("{\"type\":\"rule\"");
-    field("id", rule.id);
-    field("group", rule.group);
-    field("title", rule.title);
-    field("level", rule.level);
-    field("severity", SeverityName(rule.severity));
-    field("observable", rule.degree);
-    out.append(",\"checked\":").append(rule.implemented ? "true" : "false");
-    optional("not_checked", rule.implemented ? std::string_view() : rule.not_checked);
-    out.append(",\"spec\":");
-    AppendList(out, rule.sources, [&](const Source& source) { AppendJson(out, SourceText(source)); });
-    field("requirement", rule.requirement);
-    field("why_it_matters", rule.matters);
-    optional("what_to_do", rule.remedy);
-    optional("example", rule.example);
-    optional("example_bytes", rule.bytes);
-    out.append("}\n");
+    json.BeginObject().Member("type", "rule").Member("id", rule.id).Member("group", rule.group);
+    json.Member("title", rule.title).Member("level", rule.level).Member("severity", SeverityName(rule.severity));
+    json.Member("observable", rule.degree).Member("checked", rule.implemented);
+    json.TextOrNull("not_checked", rule.implemented ? std::string_view() : rule.not_checked);
+    PutList(json, "spec", rule.sources, SourceText);
+    json.Member("requirement", rule.requirement).Member("why_it_matters", rule.matters);
+    json.TextOrNull("what_to_do", rule.remedy).TextOrNull("example", rule.example);
+    json.TextOrNull("example_bytes", rule.bytes).EndObject().EndLine();
   }
   return out;
 }
 
 std::string Explanation(const RuleInfo& rule, bool color) {
-  std::string out = Styled(Text(rule.id, "  ", rule.title), Style::kBold, color);
+  std::string out = Styled(Text(rule.id, "  ", rule.title), TextStyle::kBold, color);
   out.append(Text("\n  ", rule.level, ", ", Styled(SeverityName(rule.severity), StyleOf(rule.severity), color), ", ",
                   Status(rule), "\n"));
   Section(out, "What it asks", rule.requirement, color);

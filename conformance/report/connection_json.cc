@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "conformance/report/connection_json.h"
 
-#include "conformance/engine/text.h"
-#include "conformance/report/format.h"
 #include "session/fabric/names.h"
 
 namespace stag::conformance {
@@ -14,98 +12,96 @@ using session::MinMaxLast;
 using session::SetupData;
 using session::Side;
 
-std::string_view Bool(bool value) { return value ? "true" : "false"; }
-
-template <typename T>
-std::string OrNull(const std::optional<T>& value) {
-  return value ? std::to_string(*value) : "null";
-}
 // 0 is none.
-std::string OrNull(uint64_t value) { return value ? std::to_string(value) : "null"; }
+template <typename T>
+std::optional<T> NotZero(T value) {
+  return value != 0 ? std::optional(value) : std::nullopt;
+}
 
-void AppendEndpoint(std::string& out, const Connection& c, Side side) {
+void PutEndpoint(JsonWriter& json, std::string_view key, const Connection& c, Side side) {
   const Endpoint& endpoint = c.info.endpoint[side];
-  out.append(Text("{\"address\":\"", fabric::AddressText(endpoint.address), "\",\"",
-                  c.info.fabric == fabric::FabricKind::kIwarp ? "port" : "qp", "\":", OrNull(endpoint.number), "}"));
+  json.Key(key).BeginObject().Member("address", fabric::AddressText(endpoint.address));
+  json.Member(c.info.fabric == fabric::FabricKind::kIwarp ? "port" : "qp", NotZero(endpoint.number)).EndObject();
 }
 
 // null: the message that would hold it was not captured.
-void AppendSetup(std::string& out, const SetupData& setup) {
+void PutSetup(JsonWriter& json, std::string_view key, const SetupData& setup) {
+  json.Key(key);
   if (!setup.seen) {
-    out.append("null");
+    json.Value(nullptr);
     return;
   }
-  out.append(Text("{\"frame\":", setup.frame.number, ",\"kind\":\"", setup.kind(),
-                  "\",\"truncated\":", Bool(setup.truncated), ",\"hex\":\""));
-  AppendHex(out, setup.meaningful());
-  out.push_back('"');
+  json.BeginObject().Member("frame", setup.frame.number).Member("kind", setup.kind());
+  json.Member("truncated", setup.truncated).Key("hex").Hex(setup.meaningful());
   if (setup.has_data()) {
     const rpcrdma::PrivateData& data = setup.search.data;
-    out.append(Text(",\"version\":", data.version, ",\"remote_invalidation\":", Bool(data.remote_invalidation()),
-                    ",\"send_bytes\":", data.send_bytes(), ",\"receive_bytes\":", data.receive_bytes()));
+    json.Member("version", data.version).Member("remote_invalidation", data.remote_invalidation());
+    json.Member("send_bytes", data.send_bytes()).Member("receive_bytes", data.receive_bytes());
   }
-  out.push_back('}');
+  json.EndObject();
 }
 
-std::string Range(const MinMaxLast& range) {
-  if (!range.any) return "null";
-  return Text("{\"min\":", range.min, ",\"max\":", range.max, ",\"last\":", range.last, "}");
+void PutRange(JsonWriter& json, std::string_view key, const MinMaxLast& range) {
+  json.Key(key);
+  if (!range.any) {
+    json.Value(nullptr);
+    return;
+  }
+  json.BeginObject().Member("min", range.min).Member("max", range.max).Member("last", range.last).EndObject();
 }
 
-std::string Credits(const session::CreditState& credits) {
-  if (!credits.requested.any && !credits.granted.any) return "null";
-  return Text("{\"requested\":", Range(credits.requested), ",\"granted\":", Range(credits.granted),
-              ",\"max_outstanding\":", credits.max_outstanding, "}");
+void PutCredits(JsonWriter& json, std::string_view key, const session::CreditState& credits) {
+  json.Key(key);
+  if (!credits.requested.any && !credits.granted.any) {
+    json.Value(nullptr);
+    return;
+  }
+  json.BeginObject();
+  PutRange(json, "requested", credits.requested);
+  PutRange(json, "granted", credits.granted);
+  json.Member("max_outstanding", credits.max_outstanding).EndObject();
 }
 
-std::string Counters(const session::SideCounters& n) {
-  return Text("{\"messages\":", n.messages, ",\"send_bytes\":", n.send_bytes,
-              ",\"write_operations\":", n.write_operations, ",\"write_bytes\":", n.write_bytes,
-              ",\"read_operations\":", n.read_operations, ",\"read_bytes\":", n.read_bytes,
-              ",\"sends_with_invalidate\":", n.send_with_invalidate, "}");
+void PutCounters(JsonWriter& json, std::string_view key, const session::SideCounters& n) {
+  json.Key(key).BeginObject().Member("messages", n.messages).Member("send_bytes", n.send_bytes);
+  json.Member("write_operations", n.write_operations).Member("write_bytes", n.write_bytes);
+  json.Member("read_operations", n.read_operations).Member("read_bytes", n.read_bytes);
+  json.Member("sends_with_invalidate", n.send_with_invalidate).EndObject();
 }
 
 }  // namespace
 
-void AppendConnectionMembers(std::string& out, const Connection& c, const std::optional<std::string>& file) {
+void PutConnectionMembers(JsonWriter& json, const Connection& c, const std::optional<std::string>& file) {
   const Side client = c.client, server = static_cast<Side>(1 - client);
-  out.append("\"type\":\"connection\"");
-  if (file) {
-    out.append(",\"file\":");
-    AppendJson(out, *file);
-  }
-  out.append(Text(",\"connection\":", c.info.id, ",\"rpcrdma\":", Bool(c.proof == session::Proof::kRpcRdma),
-                  ",\"fabric\":\"", fabric::FabricName(c.info.fabric), "\",\"roles_known\":", Bool(c.client_known),
-                  ",\"client\":"));
-  AppendEndpoint(out, c, client);
-  out.append(",\"server\":");
-  AppendEndpoint(out, c, server);
-  out.append(Text(",\"service_port\":", OrNull(c.info.service_port), ",\"setup_seen\":", Bool(c.setup_seen),
-                  ",\"opened\":", Bool(c.opened), ",\"rejected\":", Bool(c.rejected),
-                  ",\"reject_reason\":", c.rejected ? std::to_string(c.reject_reason) : "null", ",\"closed\":\"",
-                  fabric::CloseName(c.close_reason), "\",\"close_frame\":", OrNull(c.close_frame.number),
-                  ",\"private_data\":{\"client\":"));
-  AppendSetup(out, c.setup[client]);
-  out.append(",\"server\":");
-  AppendSetup(out, c.setup[server]);
-  const std::optional<bool> invalidation = c.remote_invalidation();
-  out.append(Text("},\"threshold\":{\"c2s\":", OrNull(c.threshold(client)), ",\"s2c\":", OrNull(c.threshold(server)),
-                  "},\"remote_invalidation\":", invalidation ? Bool(*invalidation) : "null",
-                  ",\"credits\":{\"forward\":", Credits(c.credits[client]),
-                  ",\"backward\":", Credits(c.credits[server]), "}"));
-  out.append(Text(",\"messages\":", c.counters[0].messages + c.counters[1].messages, ",\"calls\":", c.calls,
-                  ",\"replies\":", c.replies, ",\"errors\":", c.errors, ",\"backward_calls\":", c.backward_calls,
-                  ",\"replies_without_call\":", c.replies_without_call, ",\"other_messages\":", c.other_messages,
-                  ",\"sent\":{\"client\":", Counters(c.counters[client]), ",\"server\":", Counters(c.counters[server]),
-                  "}"));
-  out.append(Text(",\"losses\":{\"gaps\":", c.counters[0].gaps + c.counters[1].gaps, ",\"truncated_messages\":",
-                  c.truncated_messages, ",\"naks\":", c.counters[0].naks + c.counters[1].naks,
-                  ",\"evicted_transactions\":", c.evicted_transactions, "},\"first_frame\":", c.first_frame.number,
-                  ",\"last_frame\":", c.last_frame.number, ",\"first_time\":\""));
-  AppendTime(out, c.first_frame.time_ns);
-  out.append("\",\"last_time\":\"");
-  AppendTime(out, c.last_frame.time_ns);
-  out.push_back('"');
+  json.Member("type", "connection");
+  if (file) json.Member("file", *file);
+  json.Member("connection", c.info.id).Member("rpcrdma", c.proof == session::Proof::kRpcRdma);
+  json.Member("fabric", fabric::FabricName(c.info.fabric)).Member("roles_known", c.client_known);
+  PutEndpoint(json, "client", c, client);
+  PutEndpoint(json, "server", c, server);
+  json.Member("service_port", NotZero(c.info.service_port)).Member("setup_seen", c.setup_seen);
+  json.Member("opened", c.opened).Member("rejected", c.rejected);
+  json.Member("reject_reason", c.rejected ? std::optional(c.reject_reason) : std::nullopt);
+  json.Member("closed", fabric::CloseName(c.close_reason)).Member("close_frame", NotZero(c.close_frame.number));
+  json.Key("private_data").BeginObject();
+  PutSetup(json, "client", c.setup[client]);
+  PutSetup(json, "server", c.setup[server]);
+  json.EndObject().Key("threshold").BeginObject();
+  json.Member("c2s", c.threshold(client)).Member("s2c", c.threshold(server)).EndObject();
+  json.Member("remote_invalidation", c.remote_invalidation()).Key("credits").BeginObject();
+  PutCredits(json, "forward", c.credits[client]);
+  PutCredits(json, "backward", c.credits[server]);
+  json.EndObject().Member("messages", c.counters[0].messages + c.counters[1].messages).Member("calls", c.calls);
+  json.Member("replies", c.replies).Member("errors", c.errors).Member("backward_calls", c.backward_calls);
+  json.Member("replies_without_call", c.replies_without_call).Member("other_messages", c.other_messages);
+  json.Key("sent").BeginObject();
+  PutCounters(json, "client", c.counters[client]);
+  PutCounters(json, "server", c.counters[server]);
+  json.EndObject().Key("losses").BeginObject().Member("gaps", c.counters[0].gaps + c.counters[1].gaps);
+  json.Member("truncated_messages", c.truncated_messages).Member("naks", c.counters[0].naks + c.counters[1].naks);
+  json.Member("evicted_transactions", c.evicted_transactions).EndObject();
+  json.Member("first_frame", c.first_frame.number).Member("last_frame", c.last_frame.number);
+  json.Key("first_time").Time(c.first_frame.time_ns).Key("last_time").Time(c.last_frame.time_ns);
 }
 
 }  // namespace stag::conformance

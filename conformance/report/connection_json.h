@@ -8,11 +8,12 @@
 #include <string>
 
 #include "session/rpcrdma/connection.h"
+#include "text/json.h"
 
 namespace stag::conformance {
 
 // The members of the object, from "type" to "last_time"; no braces. `file`: its name, where there are several.
-void AppendConnectionMembers(std::string& out, const session::Connection& connection,
-                             const std::optional<std::string>& file);
+void PutConnectionMembers(JsonWriter& json, const session::Connection& connection,
+                          const std::optional<std::string>& file);
 
 }  // namespace stag::conformance

@@ -3,6 +3,7 @@
 
 #include "conformance/engine/state.h"
 #include "conformance/engine/text.h"
+#include "text/put.h"
 
 namespace stag::conformance {
 
@@ -45,10 +46,7 @@ std::string Fingerprint(const Finding& finding) {
   if (const auto& p = finding.procedure) text.append(Text(p->program, " ", p->version, " ", p->procedure));
   text.append("\n").append(WithoutNumbers(finding.message));
   const uint64_t hash = HashOf(std::as_bytes(std::span(text)));
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kHex[(hash >> shift) & 15]);
-  return out;
+  return fmt::format("{:016x}", hash);
 }
 
 }  // namespace stag::conformance

@@ -10,11 +10,12 @@
 #include "conformance/engine/text.h"
 #include "conformance/report/connection_list.h"
 #include "conformance/report/documents.h"
-#include "conformance/report/format.h"
 #include "conformance/report/html_parts.h"
 #include "conformance/report/ladder_choice.h"
 #include "conformance/report/page/page.h"
 #include "conformance/report/story.h"
+#include "text/markup.h"
+#include "text/put.h"
 
 namespace stag::conformance {
 

@@ -6,11 +6,12 @@
 
 #include "conformance/engine/text.h"
 #include "conformance/report/fingerprint.h"
-#include "conformance/report/format.h"
 #include "conformance/report/html_parts.h"
 #include "conformance/report/ladder_svg.h"
 #include "conformance/report/procedure.h"
 #include "conformance/report/uri.h"
+#include "text/markup.h"
+#include "text/put.h"
 
 namespace stag::conformance {
 
@@ -74,7 +75,7 @@ std::string WhereMarkup(const HtmlPage& page, const HtmlEntry& entry) {
   if (finding.procedure) out.append(Text(" \u00b7 ", Markup(ProcedureText(*finding.procedure))));
   if (finding.xid) out.append(Text(" \u00b7 xid <span class=\"mono\">", Hex{*finding.xid}, "</span>"));
   out.append(" \u00b7 <time>");
-  AppendTime(out, finding.frame.time_ns);
+  PutTime(out, finding.frame.time_ns);
   return out.append("</time>");
 }
 

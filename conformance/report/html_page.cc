@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "conformance/engine/text.h"
-#include "conformance/report/format.h"
 #include "conformance/report/html_parts.h"
 #include "session/fabric/names.h"
+#include "text/markup.h"
+#include "text/put.h"
 
 namespace stag::conformance {
 
@@ -95,7 +96,7 @@ std::string SetupMarkup(const session::SetupData& setup) {
   const Bytes bytes = setup.meaningful();
   if (!bytes.empty()) {
     out.append(" <code>");
-    AppendHex(out, bytes.first(std::min<size_t>(bytes.size(), 32)));
+    PutHex(out, bytes.first(std::min<size_t>(bytes.size(), 32)));
     out.append(bytes.size() > 32 ? "...</code>" : "</code>");
   }
   if (setup.truncated) out.append(", cut by the capture");
@@ -159,7 +160,7 @@ void AppendConnection(std::string& out, const HtmlPage& page, const HtmlConnecti
     out.append(Text("<tr><th scope=\"row\">", label, "</th><td colspan=\"2\">", markup, "</td></tr>\n"));
   };
   std::string frames = Text(c.first_frame.number, " to ", c.last_frame.number, ", from ");
-  AppendTime(frames, c.first_frame.time_ns);
+  PutTime(frames, c.first_frame.time_ns);
   both("Frames", frames);
   both("Set-up", SetupText(c));
   const std::optional<bool> invalidation = c.remote_invalidation();

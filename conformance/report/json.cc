@@ -2,7 +2,6 @@
 //
 // The JSON document of `stag check`, as docs/check.schema.json describes it. Findings are written as they come, a line
 // each; connections, files and the summary follow them.
-#include "conformance/engine/text.h"
 #include "conformance/report/connection_json.h"
 #include "conformance/report/connection_list.h"
 #include "conformance/report/documents.h"
@@ -19,10 +18,11 @@ constexpr size_t kMaxConnections = 10000;
 class JsonReporter final : public Reporter {
  public:
   JsonReporter(Write write, std::string_view version) : Reporter(std::move(write)) {
-    text_ = "{\"schema\":\"stag-check/1\",\"tool\":{\"name\":\"stag\",\"version\":";
-    AppendJson(text_, version);
-    text_.append("},\"findings\":[");
-    Put(text_);
+    json_.BeginObject().Member("schema", "stag-check/1").Key("tool").BeginObject();
+    json_.Member("name", "stag").Member("version", version).EndObject().Key("findings").BeginArray();
+    WriteOut();
+    connections_json_.BeginArray();
+    files_json_.BeginArray();
   }
 
   std::vector<session::Observer*> Observers() override { return {&list_}; }
@@ -32,67 +32,52 @@ class JsonReporter final : public Reporter {
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);
     for (const session::Connection& connection : list_.Take()) {
-      connections_.append(connections_.empty() ? "\n{" : ",\n{");
-      AppendConnectionMembers(connections_, connection, file());
-      connections_.push_back('}');
+      connections_json_.NewLine().BeginObject();
+      PutConnectionMembers(connections_json_, connection, file());
+      connections_json_.EndObject();
     }
-    files_.append(files_.empty() ? "\n{\"file\":" : ",\n{\"file\":");
-    AppendJson(files_, file());
-    files_.append(",\"error\":");
-    if (trouble.empty()) {
-      files_.append("null");
-    } else {
-      AppendJson(files_, trouble);
-    }
-    files_.append(Text(",\"opened\":", summary.files > 0 ? "true" : "false", ",\"frames\":", summary.frames,
-                       ",\"connections\":", summary.connections, ",\"transactions\":", summary.transactions,
-                       ",\"incomplete\":{\"gaps\":", summary.gaps, ",\"truncated_frames\":", summary.truncated_frames,
-                       "}}"));
+    files_json_.NewLine().BeginObject().Member("file", file()).TextOrNull("error", trouble);
+    files_json_.Member("opened", summary.files > 0).Member("frames", summary.frames);
+    files_json_.Member("connections", summary.connections).Member("transactions", summary.transactions);
+    files_json_.Key("incomplete").BeginObject().Member("gaps", summary.gaps);
+    files_json_.Member("truncated_frames", summary.truncated_frames).EndObject().EndObject();
   }
 
   void Finish(const Suppressed& suppressed) override {
-    text_ = Text("\n],\"connections\":[", connections_, "\n],\"connections_left_out\":", list_.left_out(),
-                 ",\"files\":[", files_, "\n],\"summary\":{");
-    AppendSummaryMembers(text_, total(), counts(), suppressed);
-    text_.append("}}\n");
-    Put(text_);
+    connections_json_.NewLine().EndArray();
+    files_json_.NewLine().EndArray();
+    json_.NewLine().EndArray().Key("connections").Raw(connections_);
+    json_.Member("connections_left_out", list_.left_out()).Key("files").Raw(files_).Key("summary").BeginObject();
+    PutSummaryMembers(json_, total(), counts(), suppressed);
+    json_.EndObject().EndObject().EndLine();
+    WriteOut();
   }
 
  protected:
   void Show(const Finding& finding) override {
-    text_ = any_ ? ",\n{" : "\n{";
-    any_ = true;
-    AppendFindingMembers(text_, finding, file());
-    text_.append(Text(",\"fingerprint\":\"", Fingerprint(finding), "\",\"profile\":\"", ProfileName(finding.profile),
-                      "\",\"expected\":"));
-    AppendText(finding.expected);
-    text_.append(",\"actual\":");
-    AppendText(finding.actual);
-    text_.append(",\"rpc\":");
+    json_.NewLine().BeginObject();
+    PutFindingMembers(json_, finding, file());
+    json_.Member("fingerprint", Fingerprint(finding)).Member("profile", ProfileName(finding.profile));
+    json_.TextOrNull("expected", finding.expected).TextOrNull("actual", finding.actual).Key("rpc");
     if (const auto& p = finding.procedure) {
-      text_.append(Text("{\"program\":", p->program, ",\"version\":", p->version, ",\"procedure\":", p->procedure,
-                        ",\"name\":"));
-      AppendJson(text_, ProcedureText(*p));
-      text_.append("}}");
+      json_.BeginObject().Member("program", p->program).Member("version", p->version);
+      json_.Member("procedure", p->procedure).Member("name", ProcedureText(*p)).EndObject();
     } else {
-      text_.append("null}");
+      json_.Value(nullptr);
     }
-    Put(text_);
+    json_.EndObject();
+    WriteOut();
   }
 
  private:
-  void AppendText(const std::string& value) {
-    if (value.empty()) {
-      text_.append("null");
-    } else {
-      AppendJson(text_, value);
-    }
+  void WriteOut() {
+    Put(text_);
+    text_.clear();
   }
 
-  std::string text_;  // reused
-  bool any_ = false;
   ConnectionList list_{kMaxConnections};
-  std::string connections_, files_;
+  std::string text_, connections_, files_;  // the document's next part; arrays that stand at its end
+  JsonWriter json_{text_}, connections_json_{connections_}, files_json_{files_};
 };
 
 }  // namespace

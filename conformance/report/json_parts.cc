@@ -1,88 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "conformance/report/json_parts.h"
 
-#include "conformance/engine/text.h"
-
 namespace stag::conformance {
 
 namespace {
 
-void AppendIds(std::string& out, const std::vector<RuleTally>& rules, bool exercised) {
-  char separator = '[';
-  for (const RuleTally& tally : rules) {
-    if ((tally.exercised() > 0) != exercised) continue;
-    out.push_back(std::exchange(separator, ','));
-    AppendJson(out, tally.rule->id);
-  }
-  out.append(separator == '[' ? "[]" : "]");
+void PutIds(JsonWriter& json, std::string_view key, const std::vector<RuleTally>& rules, bool exercised) {
+  json.Key(key).BeginArray();
+  for (const RuleTally& tally : rules)
+    if ((tally.exercised() > 0) == exercised) json.Value(tally.rule->id);
+  json.EndArray();
 }
 
 // How often each rule that applied at all came out how; members that are 0 are left out.
-void AppendOutcomes(std::string& out, const std::vector<RuleTally>& rules) {
-  out.push_back('{');
-  bool first = true;
+void PutOutcomes(JsonWriter& json, const std::vector<RuleTally>& rules) {
+  json.Key("outcomes").BeginObject();
   for (const RuleTally& tally : rules) {
     if (tally.exercised() == 0 && tally.not_checked() == 0) continue;
-    if (!std::exchange(first, false)) out.push_back(',');
-    AppendJson(out, tally.rule->id);
-    out.push_back(':');
-    char separator = '{';
-    for (size_t i = 0; i < kOutcomes; ++i) {
-      if (tally.counts[i] == 0) continue;
-      out.push_back(std::exchange(separator, ','));
-      AppendJson(out, OutcomeName(static_cast<Outcome>(i)));
-      AppendText(out, Text(":", tally.counts[i]));
-    }
-    out.push_back('}');
+    json.Key(tally.rule->id).BeginObject();
+    for (size_t i = 0; i < kOutcomes; ++i)
+      if (tally.counts[i] > 0) json.Member(OutcomeName(static_cast<Outcome>(i)), tally.counts[i]);
+    json.EndObject();
   }
-  out.push_back('}');
+  json.EndObject();
 }
 
 }  // namespace
 
-void AppendXid(std::string& out, std::optional<uint32_t> xid) {
-  out.append(xid ? Text("\"", Hex{*xid}, "\"") : "null");
+void PutFindingMembers(JsonWriter& json, const Finding& finding, std::string_view file) {
+  json.Member("type", "finding").Member("rule", finding.rule->id).Member("severity", SeverityName(finding.severity));
+  json.Member("file", file).Member("frame", finding.frame.number).Key("time").Time(finding.frame.time_ns);
+  json.Member("connection", finding.connection).Member("direction", finding.client_to_server ? "c2s" : "s2c");
+  json.Key("xid").Xid(finding.xid).Member("message", finding.message);
+  PutList(json, "spec", Specifications(*finding.rule, finding.profile));
+  PutList(json, "related_frames", finding.related_frames);
+  PutList(json, "see_also", finding.see_also);
 }
 
-void AppendFindingMembers(std::string& out, const Finding& finding, std::string_view file) {
-  out.append("\"type\":\"finding\",\"rule\":");
-  AppendJson(out, finding.rule->id);
-  out.append(",\"severity\":");
-  AppendJson(out, SeverityName(finding.severity));
-  out.append(",\"file\":");
-  AppendJson(out, file);
-  AppendText(out, Text(",\"frame\":", finding.frame.number, ",\"time\":\""));
-  AppendTime(out, finding.frame.time_ns);
-  AppendText(out, Text("\",\"connection\":", finding.connection, ",\"direction\":\"",
-                       finding.client_to_server ? "c2s" : "s2c", "\",\"xid\":"));
-  AppendXid(out, finding.xid);
-  out.append(",\"message\":");
-  AppendJson(out, finding.message);
-  out.append(",\"spec\":");
-  AppendList(out, Specifications(*finding.rule, finding.profile), [&](const std::string& s) { AppendJson(out, s); });
-  out.append(",\"related_frames\":");
-  AppendList(out, finding.related_frames, [&](uint64_t frame) { AppendText(out, frame); });
-  out.append(",\"see_also\":");
-  AppendList(out, finding.see_also, [&](std::string_view id) { AppendJson(out, id); });
-}
-
-void AppendSummaryMembers(std::string& out, const Summary& summary, const std::array<uint64_t, 3>& counts,
-                          const Suppressed& suppressed) {
-  const auto count = [&](Severity severity) { return counts[static_cast<size_t>(severity)]; };
-  out.append(Text("\"frames\":", summary.frames, ",\"connections\":", summary.connections,
-                  ",\"transactions\":", summary.transactions, ",\"findings\":{\"error\":", count(Severity::kError),
-                  ",\"warning\":", count(Severity::kWarning), ",\"note\":", count(Severity::kNote),
-                  "},\"rules_checked\":"));
-  AppendIds(out, summary.rules, true);
-  out.append(",\"rules_not_exercised\":");
-  AppendIds(out, summary.rules, false);
-  out.append(Text(",\"incomplete\":{\"gaps\":", summary.gaps, ",\"truncated_frames\":", summary.truncated_frames,
-                  "},\"outcomes\":"));
-  AppendOutcomes(out, summary.rules);
-  out.append(Text(",\"suppressed\":{\"by_baseline\":", suppressed.by_baseline, ",\"by_list\":", suppressed.by_list,
-                  ",\"unused\":"));
-  AppendList(out, suppressed.unused, [&](const std::string& entry) { AppendJson(out, entry); });
-  out.push_back('}');
+void PutSummaryMembers(JsonWriter& json, const Summary& summary, const std::array<uint64_t, 3>& counts,
+                       const Suppressed& suppressed) {
+  json.Member("frames", summary.frames).Member("connections", summary.connections);
+  json.Member("transactions", summary.transactions).Key("findings").BeginObject();
+  for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote})
+    json.Member(SeverityName(severity), counts[static_cast<size_t>(severity)]);
+  json.EndObject();
+  PutIds(json, "rules_checked", summary.rules, true);
+  PutIds(json, "rules_not_exercised", summary.rules, false);
+  json.Key("incomplete").BeginObject().Member("gaps", summary.gaps);
+  json.Member("truncated_frames", summary.truncated_frames).EndObject();
+  PutOutcomes(json, summary.rules);
+  json.Key("suppressed").BeginObject().Member("by_baseline", suppressed.by_baseline);
+  json.Member("by_list", suppressed.by_list);
+  PutList(json, "unused", suppressed.unused);
+  json.EndObject();
 }
 
 }  // namespace stag::conformance

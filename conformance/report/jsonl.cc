@@ -14,22 +14,28 @@ class JsonlReporter final : public Reporter {
 
   void Finish(const Suppressed& suppressed) override {
     if (total().files == 0) return;
-    line_ = "{\"type\":\"summary\",";
-    AppendSummaryMembers(line_, total(), counts(), suppressed);
-    line_.append("}\n");
-    Put(line_);
+    json_.BeginObject().Member("type", "summary");
+    PutSummaryMembers(json_, total(), counts(), suppressed);
+    PutLine();
   }
 
  protected:
   void Show(const Finding& finding) override {
-    line_ = "{";
-    AppendFindingMembers(line_, finding, file());
-    line_.append(",\"fingerprint\":\"").append(Fingerprint(finding)).append("\"}\n");
-    Put(line_);
+    json_.BeginObject();
+    PutFindingMembers(json_, finding, file());
+    json_.Member("fingerprint", Fingerprint(finding));
+    PutLine();
   }
 
  private:
-  std::string line_;  // reused
+  void PutLine() {
+    json_.EndObject().EndLine();
+    Put(line_);
+    line_.clear();
+  }
+
+  std::string line_;
+  JsonWriter json_{line_};
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "conformance/engine/text.h"
 #include "conformance/report/documents.h"
-#include "conformance/report/format.h"
+#include "text/markup.h"
 
 namespace stag::conformance {
 
@@ -23,7 +23,7 @@ struct Case {
 
 void AppendFinding(std::string& out, const Finding& finding) {
   const auto line = [&](std::string_view text) {
-    AppendMarkup(out, text);
+    PutMarkup(out, text);
     out.push_back('\n');
   };
   line(Text(SeverityName(finding.severity), " in frame ", finding.frame.number, ", connection ", finding.connection,
@@ -39,7 +39,7 @@ void AppendFinding(std::string& out, const Finding& finding) {
 
 std::string Attribute(std::string_view name, std::string_view value) {
   std::string out = Text(" ", name, "=\"");
-  AppendMarkup(out, value);
+  PutMarkup(out, value);
   return out.append("\"");
 }
 

@@ -2,7 +2,8 @@
 #include "conformance/report/ladder_svg.h"
 
 #include "conformance/engine/text.h"
-#include "conformance/report/format.h"
+#include "text/markup.h"
+#include "text/put.h"
 
 namespace stag::conformance {
 

@@ -15,13 +15,11 @@ namespace stag::conformance {
 
 namespace {
 
-// A message string, in which SARIF's section 3.11.5 doubles braces.
-void AppendMessage(std::string& out, std::string_view text) {
+// A message object, in whose text SARIF's section 3.11.5 doubles braces.
+void PutMessage(JsonWriter& json, std::string_view key, std::string_view text) {
   std::string escaped;
   for (const char c : text) escaped.append(c == '{' || c == '}' ? 2 : 1, c);
-  out.append("{\"text\":");
-  AppendJson(out, escaped);
-  out.push_back('}');
+  json.Key(key).BeginObject().Member("text", escaped).EndObject();
 }
 
 // "Read segment is 1,P,H,L,OO" -> "ReadSegmentIs1PHLOO": section 3.49.7 wants an identifier.
@@ -37,108 +35,96 @@ std::string Identifier(std::string_view title) {
   return out;
 }
 
-void AppendRule(std::string& out, const RuleInfo& rule) {
-  out.append("\n{\"id\":");
-  AppendJson(out, rule.id);
-  out.append(",\"name\":");
-  AppendJson(out, Identifier(rule.title));
-  out.append(",\"shortDescription\":");
-  AppendMessage(out, Text(rule.title, "."));
-  out.append(",\"fullDescription\":");
-  AppendMessage(out, rule.requirement);
-  out.append(",\"help\":");
-  AppendMessage(out, Explanation(rule, false));
+void PutRule(JsonWriter& json, const RuleInfo& rule) {
+  json.NewLine().BeginObject().Member("id", rule.id).Member("name", Identifier(rule.title));
+  PutMessage(json, "shortDescription", Text(rule.title, "."));
+  PutMessage(json, "fullDescription", rule.requirement);
+  PutMessage(json, "help", Explanation(rule, false));
   for (const Source& source : rule.sources) {
     const std::string uri = SpecificationUri(source);
     if (uri.empty()) continue;
-    out.append(",\"helpUri\":");
-    AppendJson(out, uri);
+    json.Member("helpUri", uri);
     break;
   }
-  out.append(",\"defaultConfiguration\":{\"level\":");
-  AppendJson(out, SeverityName(rule.severity));
-  out.append("},\"properties\":{\"requirementLevel\":");
-  AppendJson(out, rule.level);
-  out.append(",\"specification\":");
-  AppendList(out, rule.sources, [&](const Source& source) { AppendJson(out, SourceText(source)); });
-  out.append("}}");
+  json.Key("defaultConfiguration").BeginObject().Member("level", SeverityName(rule.severity)).EndObject();
+  json.Key("properties").BeginObject().Member("requirementLevel", rule.level);
+  PutList(json, "specification", rule.sources, SourceText);
+  json.EndObject().EndObject();
 }
 
 class SarifReporter final : public Reporter {
  public:
   SarifReporter(Write write, std::string_view version) : Reporter(std::move(write)), version_(version) {
-    Put("{\"$schema\":\"https://json.schemastore.org/"
-        "sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{\"results\":[");
+    json_.BeginObject().Member("$schema", "https://json.schemastore.org/sarif-2.1.0.json").Member("version", "2.1.0");
+    json_.Key("runs").BeginArray().BeginObject().Key("results").BeginArray();
+    WriteOut();
+    artifacts_json_.BeginArray();
+    troubles_json_.BeginArray();
   }
 
   void BeginFile(std::string_view name) override {
     Reporter::BeginFile(name);
-    std::string uri = FileUri(name);
-    location_ = "{\"uri\":";
-    AppendJson(location_, uri);
-    location_.append(Text(",\"index\":", files_++, "}"));
-    artifacts_.append(artifacts_.empty() ? "\n" : ",\n").append("{\"location\":").append(location_);
-    artifacts_.append(",\"roles\":[\"analysisTarget\"]}");
+    location_.clear();
+    JsonWriter(location_).BeginObject().Member("uri", FileUri(name)).Member("index", files_++).EndObject();
+    artifacts_json_.NewLine().BeginObject().Key("location").Raw(location_);
+    artifacts_json_.Key("roles").BeginArray().Value("analysisTarget").EndArray().EndObject();
   }
 
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);
     if (trouble.empty()) return;
-    troubles_.append(troubles_.empty() ? "\n" : ",\n").append("{\"level\":\"error\",\"message\":");
-    AppendMessage(troubles_, trouble);
-    troubles_.append(",\"locations\":[{\"physicalLocation\":{\"artifactLocation\":").append(location_).append("}}]}");
+    fine_ = false;
+    troubles_json_.NewLine().BeginObject().Member("level", "error");
+    PutMessage(troubles_json_, "message", trouble);
+    troubles_json_.Key("locations").BeginArray().BeginObject();
+    troubles_json_.Key("physicalLocation").BeginObject().Key("artifactLocation").Raw(location_).EndObject();
+    troubles_json_.EndObject().EndArray().EndObject();
   }
 
   void Finish(const Suppressed& suppressed) override {
-    text_ = "\n],\"tool\":{\"driver\":{\"name\":\"stag\",\"version\":";
-    AppendJson(text_, version_);
-    text_.append(",\"rules\":[");
+    json_.NewLine().EndArray().Key("tool").BeginObject().Key("driver").BeginObject().Member("name", "stag");
+    json_.Member("version", version_).Key("rules").BeginArray();
     // After the rules with results, those that were applied and found nothing.
     for (const RuleTally& tally : total().rules)
       if (tally.exercised() > 0) IndexOf(*tally.rule);
-    for (size_t i = 0; i < rules_.size(); ++i) {
-      if (i > 0) text_.push_back(',');
-      AppendRule(text_, *rules_[i]);
-    }
-    text_.append(Text("\n]}},\"artifacts\":[", artifacts_,
-                      "\n],\"invocations\":[{\"executionSuccessful\":", troubles_.empty() ? "true" : "false",
-                      ",\"toolExecutionNotifications\":[", troubles_, "]}],\"properties\":{"));
-    AppendSummaryMembers(text_, total(), counts(), suppressed);
-    text_.append("}}]}\n");
-    Put(text_);
+    for (const RuleInfo* const rule : rules_) PutRule(json_, *rule);
+    artifacts_json_.NewLine().EndArray();
+    troubles_json_.EndArray();
+    json_.NewLine().EndArray().EndObject().EndObject().Key("artifacts").Raw(artifacts_);
+    json_.Key("invocations").BeginArray().BeginObject().Member("executionSuccessful", fine_);
+    json_.Key("toolExecutionNotifications").Raw(troubles_).EndObject().EndArray().Key("properties").BeginObject();
+    PutSummaryMembers(json_, total(), counts(), suppressed);
+    json_.EndObject().EndObject().EndArray().EndObject().EndLine();
+    WriteOut();
   }
 
  protected:
   void Show(const Finding& finding) override {
-    text_ = any_ ? ",\n" : "\n";
-    any_ = true;
     const RuleInfo& rule = *finding.rule;
-    text_.append(Text("{\"ruleId\":\"", rule.id, "\",\"ruleIndex\":", IndexOf(rule), ",\"level\":\"",
-                      SeverityName(finding.severity), "\",\"message\":"));
+    json_.NewLine().BeginObject().Member("ruleId", rule.id).Member("ruleIndex", IndexOf(rule));
+    json_.Member("level", SeverityName(finding.severity));
     std::string message = Text(finding.message, ".");
     if (!finding.expected.empty()) message.append(Text(" Expected: ", finding.expected, "."));
     if (!finding.actual.empty()) message.append(Text(" Actual: ", finding.actual, "."));
-    AppendMessage(text_, message);
-    text_.append(",\"locations\":[{");
-    AppendPlace(finding, finding.frame.number);
-    text_.append("}],\"relatedLocations\":[");
+    PutMessage(json_, "message", message);
+    json_.Key("locations").BeginArray().BeginObject();
+    PutPlace(finding, finding.frame.number);
+    json_.EndObject().EndArray().Key("relatedLocations").BeginArray();
     for (size_t i = 0; i < finding.related_frames.size(); ++i) {
-      text_.append(Text(i > 0 ? "," : "", "{\"id\":", i, ","));
-      AppendPlace(finding, finding.related_frames[i]);
-      text_.append(Text(",\"message\":{\"text\":\"Frame ", finding.related_frames[i], "\"}}"));
+      json_.BeginObject().Member("id", i);
+      PutPlace(finding, finding.related_frames[i]);
+      PutMessage(json_, "message", Text("Frame ", finding.related_frames[i]));
+      json_.EndObject();
     }
-    text_.append(Text("],\"partialFingerprints\":{\"stagFinding/v1\":\"", Fingerprint(finding),
-                      "\"},\"properties\":{\"frame\":", finding.frame.number, ",\"time\":\""));
-    AppendTime(text_, finding.frame.time_ns);
-    text_.append(Text("\",\"connection\":", finding.connection, ",\"direction\":\"",
-                      finding.client_to_server ? "c2s" : "s2c", "\",\"xid\":"));
-    AppendXid(text_, finding.xid);
-    text_.append(Text(",\"profile\":\"", ProfileName(finding.profile), "\",\"specification\":"));
-    AppendList(text_, Specifications(rule, finding.profile), [&](const std::string& s) { AppendJson(text_, s); });
-    text_.append(",\"seeAlso\":");
-    AppendList(text_, finding.see_also, [&](std::string_view id) { AppendJson(text_, id); });
-    text_.append("}}");
-    Put(text_);
+    json_.EndArray().Key("partialFingerprints").BeginObject();
+    json_.Member("stagFinding/v1", Fingerprint(finding)).EndObject().Key("properties").BeginObject();
+    json_.Member("frame", finding.frame.number).Key("time").Time(finding.frame.time_ns);
+    json_.Member("connection", finding.connection).Member("direction", finding.client_to_server ? "c2s" : "s2c");
+    json_.Key("xid").Xid(finding.xid).Member("profile", ProfileName(finding.profile));
+    PutList(json_, "specification", Specifications(rule, finding.profile));
+    PutList(json_, "seeAlso", finding.see_also);
+    json_.EndObject().EndObject();
+    WriteOut();
   }
 
  private:
@@ -149,20 +135,25 @@ class SarifReporter final : public Reporter {
     return it->second;
   }
 
-  void AppendPlace(const Finding& finding, uint64_t frame) {
-    const std::string connection = Text("connection ", finding.connection);
-    text_.append(Text("\"physicalLocation\":{\"artifactLocation\":", location_,
-                      "},\"logicalLocations\":[{\"name\":\"frame ", frame, "\",\"fullyQualifiedName\":\"", connection,
-                      "/frame ", frame, "\",\"kind\":\"frame\"},{\"name\":\"", connection,
-                      "\",\"kind\":\"connection\"}]"));
+  void PutPlace(const Finding& finding, uint64_t frame) {
+    const std::string connection = Text("connection ", finding.connection), name = Text("frame ", frame);
+    json_.Key("physicalLocation").BeginObject().Key("artifactLocation").Raw(location_).EndObject();
+    json_.Key("logicalLocations").BeginArray().BeginObject().Member("name", name);
+    json_.Member("fullyQualifiedName", Text(connection, "/", name)).Member("kind", "frame").EndObject();
+    json_.BeginObject().Member("name", connection).Member("kind", "connection").EndObject().EndArray();
+  }
+
+  void WriteOut() {
+    Put(text_);
+    text_.clear();
   }
 
   const std::string version_;
-  std::string text_;      // reused
   std::string location_;  // artifactLocation of the file
-  bool any_ = false;
+  bool fine_ = true;      // all files could be read
   uint64_t files_ = 0;
-  std::string artifacts_, troubles_;
+  std::string text_, artifacts_, troubles_;  // the document's next part; arrays that stand at its end
+  JsonWriter json_{text_}, artifacts_json_{artifacts_}, troubles_json_{troubles_};
   std::map<const RuleInfo*, size_t> indices_;
   std::vector<const RuleInfo*> rules_;
 };

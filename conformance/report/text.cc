@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "conformance/report/format.h"
 #include "conformance/report/reporter.h"
+#include "text/terminal.h"
 
 namespace stag::conformance {
 
@@ -18,8 +18,10 @@ namespace {
 constexpr size_t kMaxEntries = 20000;
 constexpr size_t kMaxFrames = 12;  // related frames shown
 
-Style StyleOf(Severity severity) {
-  return severity == Severity::kError ? Style::kError : severity == Severity::kWarning ? Style::kWarning : Style::kNote;
+TextStyle StyleOf(Severity severity) {
+  return severity == Severity::kError     ? TextStyle::kError
+         : severity == Severity::kWarning ? TextStyle::kWarning
+                                          : TextStyle::kNote;
 }
 
 // The rules for which `text` says something, under a heading with their number, as "HDR 001:12 002:12, XID 001:3".
@@ -79,7 +81,7 @@ class TextReporter final : public Reporter {
     const Summary& s = total();
     std::string out = Text(Count(count(Severity::kError), "error"), ", ", Count(count(Severity::kWarning), "warning"),
                            ", ", Count(count(Severity::kNote), "note"));
-    out = Styled(out, count(Severity::kError) > 0 ? Style::kError : Style::kBold, color_);
+    out = Styled(out, count(Severity::kError) > 0 ? TextStyle::kError : TextStyle::kBold, color_);
     out.append(Text(" in ", s.files > 1 ? Text(Count(s.files, "file"), ", ") : "", Count(s.frames, "frame"), ", ",
                     Count(s.connections, "connection"), ", ", Count(s.transactions, "transaction"), "\n"));
     if (s.gaps > 0 || s.truncated_frames > 0)
@@ -117,12 +119,12 @@ class TextReporter final : public Reporter {
     if (value.empty()) return;
     std::string label(name);
     label.resize(std::max<size_t>(label.size(), 15), ' ');
-    out.append("    ").append(Styled(label, Style::kDim, color_)).append(Printable(value)).append("\n");
+    out.append("    ").append(Styled(label, TextStyle::kDim, color_)).append(Printable(value)).append("\n");
   }
 
   void Print(const Entry& entry) const {
     const Finding& finding = entry.finding;
-    std::string out = Styled(Text(Printable(file()), ":", finding.frame.number, ":"), Style::kBold, color_);
+    std::string out = Styled(Text(Printable(file()), ":", finding.frame.number, ":"), TextStyle::kBold, color_);
     out.append(" ").append(
         Styled(Text(SeverityName(finding.severity), " ", finding.rule->id), StyleOf(finding.severity), color_));
     out.append(Text(": ", Printable(finding.message), "\n"));

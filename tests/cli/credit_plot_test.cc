@@ -19,7 +19,7 @@ CreditChange At(int64_t time_ns, std::optional<uint32_t> granted, std::optional<
 }
 
 std::string Svg(const std::vector<const CreditPlot*>& plots, const std::string& name = "capture") {
-  Buffer out;
+  std::string out;
   WriteSvg(out, plots, 0, name);
   return {out.data(), out.size()};
 }

@@ -27,7 +27,7 @@ struct Script {
   }
   // The words of each row, without the head line.
   std::vector<std::string> Rows() const {
-    Buffer out;
+    std::string out;
     table.Put(out, 0, Style{}, false);
     std::istringstream text(std::string(out.data(), out.size()));
     std::vector<std::string> rows;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kAll = ~uint64_t{0};
 
-std::string Take(Buffer& out) {
+std::string Take(std::string& out) {
   std::string text(out.data(), out.size());
   out.clear();
   return text;
@@ -16,7 +16,7 @@ std::string Take(Buffer& out) {
 
 TEST(OrderedLines, WaitsForWhatComesBefore) {
   OrderedLines lines;
-  Buffer out;
+  std::string out;
   lines.Open(1, 1);
   lines.Open(2, 2);
   lines.Open(3, 3);
@@ -33,7 +33,7 @@ TEST(OrderedLines, WaitsForWhatComesBefore) {
 
 TEST(OrderedLines, HoldsBackKeysAboveTheLimit) {
   OrderedLines lines;
-  Buffer out;
+  std::string out;
   lines.Open(10, 1);
   lines.Close(10, 1, "x");
   lines.Release(9, out);
@@ -46,7 +46,7 @@ TEST(OrderedLines, HoldsBackKeysAboveTheLimit) {
 
 TEST(OrderedLines, TellsEqualKeysApart) {
   OrderedLines lines;
-  Buffer out;
+  std::string out;
   lines.Open(7, 1);
   lines.Open(7, 2);
   lines.Close(7, 2, "second");
@@ -57,7 +57,7 @@ TEST(OrderedLines, TellsEqualKeysApart) {
 
 TEST(OrderedLines, GivesUpTheOldestWhenTooMuchWaits) {
   OrderedLines lines(3);
-  Buffer out;
+  std::string out;
   for (uint64_t i = 1; i <= 4; ++i) lines.Open(i, i);
   lines.Close(2, 2, "b");
   lines.Release(kAll, out);  // 1 is given up, then nothing is over the limit
@@ -71,7 +71,7 @@ TEST(OrderedLines, GivesUpTheOldestWhenTooMuchWaits) {
 
 TEST(OrderedLines, BoundsTheTextThatWaits) {
   OrderedLines lines(100, 10);
-  Buffer out;
+  std::string out;
   lines.Open(1, 1);
   for (uint64_t i = 2; i < 6; ++i) {
     lines.Open(i, i);
@@ -85,7 +85,7 @@ TEST(OrderedLines, BoundsTheTextThatWaits) {
 
 TEST(OrderedLines, FinishForgetsWhatNeverCame) {
   OrderedLines lines;
-  Buffer out;
+  std::string out;
   lines.Open(1, 1);
   lines.Open(2, 2);
   lines.Close(2, 2, "b");
@@ -95,7 +95,7 @@ TEST(OrderedLines, FinishForgetsWhatNeverCame) {
 
 TEST(OrderedLines, ManyLinesKeepTheirOrder) {
   OrderedLines lines;
-  Buffer out;
+  std::string out;
   std::string want, got;
   for (uint64_t block = 0; block < 500; ++block) {
     for (uint64_t i = 0; i < 8; ++i) {

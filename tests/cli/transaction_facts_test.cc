@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/text.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -106,7 +106,7 @@ TEST(TransactionFacts, OperationsOfACompoundThatWasCutAreNotListed) {
 // FIPS 180-4 examples.
 TEST(Sha256, KnownDigests) {
   const auto hex = [](const Sha256::Value& value) {
-    Buffer out;
+    std::string out;
     PutHex(out, value);
     return std::string(out.data(), out.size());
   };

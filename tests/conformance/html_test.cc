@@ -4,10 +4,10 @@
 // tests/cli/html_test.py reads real pages.
 #include <gtest/gtest.h>
 
-#include "conformance/report/arrow.h"
 #include "conformance/report/documents.h"
 #include "tests/conformance/checker.h"
 #include "tests/conformance/findings.h"
+#include "text/put.h"
 
 namespace stag::test {
 namespace {
@@ -95,7 +95,7 @@ TEST(Html, APageOfManyConnectionsIsOfBoundedSize) {
   }
   const size_t connections = CountOf(page.text, "<details class=\"panel\" id=\"c0-");
   EXPECT_GT(connections, 0u);
-  EXPECT_NE(page.text.find(conformance::Grouped(kConnections - connections) + " further connections are left out"),
+  EXPECT_NE(page.text.find(stag::Grouped(kConnections - connections) + " further connections are left out"),
             std::string::npos);
 }
 

@@ -96,15 +96,5 @@ TEST(Ladder, IsBoundedAndSaysWhatItLeftOut) {
   EXPECT_LT(ladder.rungs().size(), 100u);
 }
 
-TEST(Numbers, AreGrouped) {
-  EXPECT_EQ(Grouped(0), "0");
-  EXPECT_EQ(Grouped(999), "999");
-  EXPECT_EQ(Grouped(1000), "1,000");
-  EXPECT_EQ(Grouped(147456), "147,456");
-  EXPECT_EQ(Grouped(~uint64_t{0}), "18,446,744,073,709,551,615");
-  EXPECT_EQ(ByteCount(1), "1 byte");
-  EXPECT_EQ(ByteCount(4096), "4,096 bytes");
-}
-
 }  // namespace
 }  // namespace stag::conformance

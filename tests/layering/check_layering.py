@@ -21,12 +21,14 @@ ALLOWED = {
     "protocol/rpc": ["protocol/base"],
     "protocol/nfs": ["protocol/base", "protocol/rpc"],
     "protocol/rpcrdma": ["protocol/base", "protocol/rpc"],
+    "text": ["protocol/base"],
     "session/fabric": ["protocol"],
     "session/rpcrdma": ["protocol", "session/fabric"],
     "session/files": ["protocol", "session/rpcrdma"],
     "conformance/engine": ["protocol", "session", "conformance/catalogue"],
     "conformance/catalogue": ["conformance/engine"],
     "conformance/rules": ["protocol", "session", "conformance/engine"],
+    "conformance/report": ["protocol", "session", "conformance", "text"],
     "conformance": ["protocol", "session"],
     "plugin": ["protocol", "session", "conformance"],
     "capture/file": ["protocol"],
@@ -34,10 +36,10 @@ ALLOWED = {
     "replay": ["protocol", "session", "capture/file"],
     "scale": ["protocol/base"],
     "replay/probe": ["protocol", "session", "conformance/engine", "replay"],
-    "cli": ["protocol", "session", "conformance", "capture", "replay", "scale"],
+    "cli": ["protocol", "text", "session", "conformance", "capture", "replay", "scale"],
     "pcaps/generator": ["protocol", "session/fabric/fabric_event.h", "capture/file", "conformance/catalogue",
                         "conformance/engine/finding.h", "tests/support"],
-    "tests": ["pcaps/generator", "protocol", "session", "conformance", "capture", "replay", "scale", "cli",
+    "tests": ["pcaps/generator", "protocol", "text", "session", "conformance", "capture", "replay", "scale", "cli",
               "plugin"],
 }
 
@@ -47,6 +49,7 @@ EXTERNAL = [
     (r"(infiniband|rdma)/.*", ["replay/endpoint/verbs*", "capture/live/*sniffer*"]),
     (r"pcap(/.*|\.h)", ["capture/*"]),
     (r"mpi\.h", ["scale/mpi_team.cc"]),
+    (r"rapidjson/.*", ["text/json.cc"]),
 ]
 
 # Folders that print nothing, read no files, no clock and no environment, and start no threads.
@@ -142,19 +145,20 @@ def self_test():
         "replay/endpoint/soft_iwarp.h": '#include "session/fabric/iwarp_rdmap.h"\n#include <sys/socket.h>\n',
         "scale/mpi_team.cc": '#include <mpi.h>\n#include "protocol/base/result.h"\n',
         "cli/g.cc": '#include "conformance/report/r.h"\n#include <cstdio>\nvoid f() { std::printf("x"); }\n',
-        "tests/h.cc": '#include "cli/text.h"\n',
+        "tests/h.cc": '#include "cli/output.h"\n',
     }
     bad = {
         "protocol/base/a.h": '#include "protocol/rpc/m.h"\n',
         "protocol/ib/b.h": '#include "protocol/iwarp/mpa.h"\n',
         "protocol/rpcrdma/b.cc": '#include "protocol/nfs/walk.h"\n',
+        "text/a.cc": '#include "protocol/rpc/m.h"\n',
         "protocol/link/c.cc": '#include "session/fabric/e.h"\n',
         "session/fabric/c.cc": '#include "session/rpcrdma/session.h"\n',
         "session/rpcrdma/c.cc": "#include <epan/packet.h>\n",
         "session/rpcrdma/d.cc": 'void f() { std::getenv("HOME"); }\n',
         "session/rpcrdma/e.cc": "#include <iostream>\n",
         "conformance/rules/d.cc": '#include "conformance/report/text.h"\n',
-        "conformance/report/e.cc": '#include "cli/text.h"\n',
+        "conformance/report/e.cc": '#include "cli/output.h"\n',
         "plugin/e.cc": '#include "capture/file/reader.h"\n',
         "capture/file/f.cc": '#include "session/fabric/e.h"\n',
         "capture/live/f.cc": "#include <infiniband/verbs.h>\n",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "conformance/report/format.h"
+#include "text/markup.h"
 
 #include <gtest/gtest.h>
 
-namespace stag::conformance {
+namespace stag {
 namespace {
 
 // XML 1.0 section 2.2: characters are tab, line feed, carriage return, and from U+0020 on without surrogates, U+FFFE
@@ -24,4 +24,4 @@ TEST(Markup, GivesOnlyCharacters) {
 }
 
 }  // namespace
-}  // namespace stag::conformance
+}  // namespace stag

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "text/json.h"
+
+#include "protocol/base/check.h"
+#define RAPIDJSON_ASSERT(condition) STAG_CHECK(condition)
+#include <rapidjson/writer.h>
+
+#include "text/put.h"
+#include "text/utf8.h"
+
+namespace stag {
+namespace {
+
+// A RapidJSON stream.
+class StringStream {
+ public:
+  using Ch = char;
+  explicit StringStream(std::string& out) : out_(out) {}
+  void Put(char c) { out_.push_back(c); }
+  void Flush() {}
+
+ private:
+  std::string& out_;
+};
+
+// The contents of a JSON string. RapidJSON can only refuse bytes that are not UTF-8, so this is done here.
+void PutEscaped(std::string& out, std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  size_t plain = 0;  // bytes at the start of `text` that stand as they are
+  const auto put = [&](std::string_view replacement, size_t replaced) {
+    out.append(text.substr(0, plain)).append(replacement);
+    text.remove_prefix(plain + replaced);
+    plain = 0;
+  };
+  while (plain < text.size()) {
+    const auto ch = static_cast<unsigned char>(text[plain]);
+    if (ch >= 0x80) {
+      if (const size_t length = Utf8Length(text.substr(plain))) {
+        plain += length;
+      } else {
+        put(kReplacementCharacter, 1);
+      }
+    } else if (ch == '"') {
+      put("\\\"", 1);
+    } else if (ch == '\\') {
+      put("\\\\", 1);
+    } else if (ch == '\n') {
+      put("\\n", 1);
+    } else if (ch == '\t') {
+      put("\\t", 1);
+    } else if (ch < 0x20 || ch == 0x7f) {
+      const char escape[] = {'\\', 'u', '0', '0', kHex[ch >> 4], kHex[ch & 15]};
+      put({escape, sizeof escape}, 1);
+    } else {
+      ++plain;
+    }
+  }
+  out.append(text);
+}
+
+}  // namespace
+
+// RapidJSON's writer sets commas and colons, writes numbers, and checks that keys and values take turns.
+class JsonWriter::Structure : public rapidjson::Writer<StringStream> {
+ public:
+  explicit Structure(std::string& out) : out_(out), stream_(out) { Reset(stream_); }
+
+  // What comes before a value of ours; the string's owner appends the value.
+  void Before(rapidjson::Type type) {
+    Prefix(type);
+    if (new_line_) out_.push_back('\n');
+    new_line_ = false;
+  }
+  void Begin(bool array) {
+    Before(array ? rapidjson::kArrayType : rapidjson::kObjectType);
+    new (level_stack_.template Push<Level>()) Level(array);
+    out_.push_back(array ? '[' : '{');
+  }
+  void Write(bool value) {
+    Before(value ? rapidjson::kTrueType : rapidjson::kFalseType);
+    WriteBool(value);
+  }
+  void Write(std::nullptr_t) {
+    Before(rapidjson::kNullType);
+    WriteNull();
+  }
+  void Write(uint64_t value) {
+    Before(rapidjson::kNumberType);
+    WriteUint64(value);
+  }
+  void Write(int64_t value) {
+    Before(rapidjson::kNumberType);
+    WriteInt64(value);
+  }
+  void NewLine() { new_line_ = true; }
+  void BeforeEnd() {
+    if (new_line_) out_.push_back('\n');
+    new_line_ = false;
+  }
+  void Restart() {
+    STAG_CHECK(IsComplete());
+    Reset(stream_);
+  }
+
+ private:
+  std::string& out_;
+  StringStream stream_;
+  bool new_line_ = false;
+};
+
+JsonWriter::JsonWriter(std::string& out) : out_(out), structure_(std::make_unique<Structure>(out)) {}
+JsonWriter::~JsonWriter() = default;
+
+JsonWriter& JsonWriter::BeginObject() { return structure_->Begin(false), *this; }
+JsonWriter& JsonWriter::BeginArray() { return structure_->Begin(true), *this; }
+JsonWriter& JsonWriter::EndObject() { return structure_->BeforeEnd(), structure_->EndObject(), *this; }
+JsonWriter& JsonWriter::EndArray() { return structure_->BeforeEnd(), structure_->EndArray(), *this; }
+
+JsonWriter& JsonWriter::Key(std::string_view key) {
+  structure_->Before(rapidjson::kStringType);
+  out_.append("\"").append(key).append("\"");
+  return *this;
+}
+
+JsonWriter& JsonWriter::AnyKey(std::string_view key) { return Value(key); }
+
+JsonWriter& JsonWriter::Value(std::string_view text) {
+  structure_->Before(rapidjson::kStringType);
+  out_.push_back('"');
+  PutEscaped(out_, text);
+  out_.push_back('"');
+  return *this;
+}
+
+JsonWriter& JsonWriter::Value(bool value) { return structure_->Write(value), *this; }
+JsonWriter& JsonWriter::Value(std::nullptr_t) { return structure_->Write(nullptr), *this; }
+JsonWriter& JsonWriter::Unsigned(uint64_t value) { return structure_->Write(value), *this; }
+JsonWriter& JsonWriter::Signed(int64_t value) { return structure_->Write(value), *this; }
+
+JsonWriter& JsonWriter::Fixed(double value, int decimals) {
+  structure_->Before(rapidjson::kNumberType);
+  Put(out_, "{:.{}f}", value, decimals);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Thousandths(int64_t value) {
+  const uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  structure_->Before(rapidjson::kNumberType);
+  if (value < 0) out_.push_back('-');
+  PutNumber(out_, magnitude / 1000);
+  out_.push_back('.');
+  PutNumber(out_, magnitude % 1000, 3, '0');
+  return *this;
+}
+
+JsonWriter& JsonWriter::Hex(Bytes bytes) {
+  structure_->Before(rapidjson::kStringType);
+  out_.push_back('"');
+  PutHex(out_, bytes);
+  out_.push_back('"');
+  return *this;
+}
+
+JsonWriter& JsonWriter::Xid(std::optional<uint32_t> xid) {
+  if (!xid) return Value(nullptr);
+  std::byte bytes[4];
+  StoreBe32(bytes, *xid);
+  structure_->Before(rapidjson::kStringType);
+  out_.append("\"0x");
+  PutHex(out_, bytes);
+  out_.push_back('"');
+  return *this;
+}
+
+JsonWriter& JsonWriter::Time(int64_t time_ns) {
+  structure_->Before(rapidjson::kStringType);
+  out_.push_back('"');
+  PutTime(out_, time_ns);
+  out_.push_back('"');
+  return *this;
+}
+
+JsonWriter& JsonWriter::Raw(std::string_view json) {
+  structure_->Before(rapidjson::kNumberType);
+  out_.append(json);
+  return *this;
+}
+
+void JsonWriter::EndLine() {
+  structure_->Restart();
+  out_.push_back('\n');
+}
+
+JsonWriter& JsonWriter::NewLine() { return structure_->NewLine(), *this; }
+
+}  // namespace stag
