@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/suggestion.h"
-#include "cli/version.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/base/suggestion.h"
+#include "cli/base/version.h"
 
 namespace stag::cli {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The module stag_mpi.so: a Team on MPI, the only file that knows it. Every call of MPI is short and under one mutex
-// (MPI_THREAD_SERIALIZED), and who waits sleeps between two looks: MPI's own waiting would keep a processor busy that
-// has captures to read.
+// (MPI_THREAD_SERIALIZED), and a rank that waits sleeps between two looks: MPI's own waiting would keep a processor
+// busy that has captures to read.
 #include <mpi.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Spool: bytes that are appended, and read later: in memory while they are few, else in one temporary file.
+// Spool: bytes that are appended now and read later. They are in memory while they are few, else in a temporary file.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Spool {
   // likewise.
   void Read(uint64_t from, uint64_t to, size_t part,
             const std::function<void(std::string_view bytes, bool last)>& take);
-  // Forgets all, and gives its room back.
+  // Removes all bytes and frees their storage.
   void Clear();
 
  private:

@@ -13,10 +13,10 @@ using Box = Team::Box;
 constexpr size_t kPartBytes = size_t{1} << 20;
 
 // The first byte of a message.
-enum class Tell : char { kReady = 'r', kPart = 'p', kLastPart = 'l', kWork = 'w', kGive = 'g', kEnd = 'e' };
+enum class Kind : char { kReady = 'r', kPart = 'p', kLastPart = 'l', kWork = 'w', kGive = 'g', kEnd = 'e' };
 
-std::string Numbered(Tell tell, std::optional<size_t> piece = {}) {
-  return static_cast<char>(tell) + (piece ? std::to_string(*piece) : std::string());
+std::string Numbered(Kind kind, std::optional<size_t> piece = {}) {
+  return static_cast<char>(kind) + (piece ? std::to_string(*piece) : std::string());
 }
 
 size_t PieceOf(std::string_view message) { return std::stoul(std::string(message.substr(1))); }
@@ -26,25 +26,25 @@ size_t PieceOf(std::string_view message) { return std::stoul(std::string(message
 void WorkFor(Team& team, const std::function<void(size_t piece, Spool& made)>& work) {
   Spool spool;
   std::map<size_t, std::pair<uint64_t, uint64_t>> kept;  // by piece: where in the spool
-  std::string answer = Numbered(Tell::kReady);
+  std::string answer = Numbered(Kind::kReady);
   for (;;) {
     team.Send(0, Box::kLeader, answer);
-    answer = Numbered(Tell::kReady);
+    answer = Numbered(Kind::kReady);
     const std::string message = team.Receive(Box::kMember).bytes;
-    const Tell tell = static_cast<Tell>(message.at(0));
-    if (tell == Tell::kEnd) return;
+    const Kind kind = static_cast<Kind>(message.at(0));
+    if (kind == Kind::kEnd) return;
     const size_t piece = PieceOf(message);
-    if (tell == Tell::kWork) {
+    if (kind == Kind::kWork) {
       const uint64_t from = spool.size();
       work(piece, spool);
       kept[piece] = {from, spool.size()};
-      answer = Numbered(Tell::kReady, piece);
+      answer = Numbered(Kind::kReady, piece);
       continue;
     }
     const auto [from, to] = kept.at(piece);
     std::string part;
     spool.Read(from, to, kPartBytes, [&](std::string_view bytes, bool last) {
-      part.assign(1, static_cast<char>(last ? Tell::kLastPart : Tell::kPart)).append(bytes);
+      part.assign(1, static_cast<char>(last ? Kind::kLastPart : Kind::kPart)).append(bytes);
       team.Send(0, Box::kLeader, part);
     });
     kept.erase(piece);
@@ -64,10 +64,10 @@ void Leader::OnReady(size_t member, std::string_view bytes) {
 void Leader::Direct(size_t member) {
   if (!waits_[member]) return;
   if (wanted_ && done_by_[*wanted_] == member) {
-    team_.Send(member, Box::kMember, Numbered(Tell::kGive, wanted_));
+    team_.Send(member, Box::kMember, Numbered(Kind::kGive, wanted_));
     wanted_.reset();
   } else if (next_ < order_.size()) {
-    team_.Send(member, Box::kMember, Numbered(Tell::kWork, order_[next_++]));
+    team_.Send(member, Box::kMember, Numbered(Kind::kWork, order_[next_++]));
   } else {
     return;
   }
@@ -79,13 +79,13 @@ void Leader::Collect(size_t piece, const std::function<void(std::string_view byt
   if (done_by_[piece]) Direct(*done_by_[piece]);
   for (;;) {
     const Team::Message message = team_.Receive(Box::kLeader);
-    const Tell tell = static_cast<Tell>(message.bytes.at(0));
-    if (tell == Tell::kReady) {
+    const Kind kind = static_cast<Kind>(message.bytes.at(0));
+    if (kind == Kind::kReady) {
       OnReady(message.from, message.bytes);
       continue;
     }
     take(std::string_view(message.bytes).substr(1));
-    if (tell == Tell::kLastPart) return;
+    if (kind == Kind::kLastPart) return;
   }
 }
 
@@ -95,7 +95,7 @@ void Leader::End() {
     const Team::Message message = team_.Receive(Box::kLeader);
     OnReady(message.from, message.bytes);
   }
-  for (size_t member = 0; member < waits_.size(); ++member) team_.Send(member, Box::kMember, Numbered(Tell::kEnd));
+  for (size_t member = 0; member < waits_.size(); ++member) team_.Send(member, Box::kMember, Numbered(Kind::kEnd));
 }
 
 }  // namespace stag::scale

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Team: the processes of one parallel job, which send each other messages. All that Stag needs of MPI, so that only the
-// module (mpi_team.cc) knows MPI, and tests need none. Ranks count from 0; rank 0 speaks for the team: it writes the
-// results and the complaints.
+// Team: the processes of one parallel job, which send each other messages. This is all that Stag needs of MPI; only the
+// module (mpi_team.cc) uses MPI, and tests use no MPI. Ranks count from 0; rank 0 writes the results and the
+// diagnostics.
 #pragma once
 
 #include <cstddef>
@@ -28,17 +28,17 @@ class Team {
   virtual size_t size() const = 0;
   // At most 2 GiB. Messages from one rank to one box arrive in order. May wait until the receiver takes it.
   virtual void Send(size_t to, Box box, std::string_view bytes) = 0;
-  // Waits for the next message to this rank's box, whoever sent it; sleeps meanwhile. Two threads may use a Team when
+  // Waits for the next message to this rank's box, from any rank; sleeps meanwhile. Two threads may use a Team when
   // each has a box of its own.
   virtual Message Receive(Box box) = 0;
-  // Ends all processes of the job at once: something is wrong that this rank cannot tell the others in order.
+  // Ends all processes of the job at once, after an error that this rank cannot report to the others in order.
   virtual void Abort(int status) = 0;
 
   bool leads() const { return rank() == 0; }
 };
 
-// Joins the job that mpirun started this process in; a team of one when it was started without. At most once. The error
-// says what is missing when this installation cannot do it.
+// Joins the job in which mpirun started this process; without mpirun the team has one rank. At most once. The error
+// names what this installation lacks.
 Result<std::unique_ptr<Team>> JoinTeam();
 
 // What the module of JoinTeam exports, under the name kModuleEntry: makes the Team; nullptr, and why not (static text),

@@ -60,7 +60,8 @@ void PutEscaped(std::string& out, std::string_view text) {
 
 }  // namespace
 
-// RapidJSON's writer sets commas and colons, writes numbers, and checks that keys and values take turns.
+// RapidJSON's writer sets commas and colons, and checks that keys and values take turns and that all is closed. It
+// writes values one character after the other; ours are appended as a whole.
 class JsonWriter::Structure : public rapidjson::Writer<StringStream> {
  public:
   explicit Structure(std::string& out) : out_(out), stream_(out) { Reset(stream_); }
@@ -75,22 +76,6 @@ class JsonWriter::Structure : public rapidjson::Writer<StringStream> {
     Before(array ? rapidjson::kArrayType : rapidjson::kObjectType);
     new (level_stack_.template Push<Level>()) Level(array);
     out_.push_back(array ? '[' : '{');
-  }
-  void Write(bool value) {
-    Before(value ? rapidjson::kTrueType : rapidjson::kFalseType);
-    WriteBool(value);
-  }
-  void Write(std::nullptr_t) {
-    Before(rapidjson::kNullType);
-    WriteNull();
-  }
-  void Write(uint64_t value) {
-    Before(rapidjson::kNumberType);
-    WriteUint64(value);
-  }
-  void Write(int64_t value) {
-    Before(rapidjson::kNumberType);
-    WriteInt64(value);
   }
   void NewLine() { new_line_ = true; }
   void BeforeEnd() {
@@ -132,10 +117,30 @@ JsonWriter& JsonWriter::Value(std::string_view text) {
   return *this;
 }
 
-JsonWriter& JsonWriter::Value(bool value) { return structure_->Write(value), *this; }
-JsonWriter& JsonWriter::Value(std::nullptr_t) { return structure_->Write(nullptr), *this; }
-JsonWriter& JsonWriter::Unsigned(uint64_t value) { return structure_->Write(value), *this; }
-JsonWriter& JsonWriter::Signed(int64_t value) { return structure_->Write(value), *this; }
+JsonWriter& JsonWriter::Value(bool value) {
+  structure_->Before(value ? rapidjson::kTrueType : rapidjson::kFalseType);
+  out_.append(value ? "true" : "false");
+  return *this;
+}
+
+JsonWriter& JsonWriter::Value(std::nullptr_t) {
+  structure_->Before(rapidjson::kNullType);
+  out_.append("null");
+  return *this;
+}
+
+JsonWriter& JsonWriter::Unsigned(uint64_t value) {
+  structure_->Before(rapidjson::kNumberType);
+  PutNumber(out_, value);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Signed(int64_t value) {
+  structure_->Before(rapidjson::kNumberType);
+  const fmt::format_int digits(value);
+  out_.append(digits.data(), digits.size());
+  return *this;
+}
 
 JsonWriter& JsonWriter::Fixed(double value, int decimals) {
   structure_->Before(rapidjson::kNumberType);

@@ -2,18 +2,18 @@
 //
 // The HTML report: one page that needs nothing else. Repeats of a rule by one side of a connection are one entry;
 // entries, ladders and connections are bounded, so that the page is of a size that a browser likes whatever the capture
-// holds, and it says what it left out.
+// holds, and it reports what it left out.
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "conformance/engine/text.h"
+#include "conformance/report/connection_history.h"
 #include "conformance/report/connection_list.h"
 #include "conformance/report/documents.h"
 #include "conformance/report/html_parts.h"
 #include "conformance/report/ladder_choice.h"
 #include "conformance/report/page/page.h"
-#include "conformance/report/story.h"
 #include "text/markup.h"
 #include "text/put.h"
 
@@ -31,15 +31,15 @@ class HtmlReporter final : public Reporter {
   void BeginFile(std::string_view name) override {
     Reporter::BeginFile(name);
     page_.files.push_back({std::string(name), {}, {}, {}});
-    story_ = std::make_unique<Story>();
-    tell_ = [this](const Finding& finding) { return story_->Tell(finding); };
+    history_ = std::make_unique<ConnectionHistory>();
+    source_ = [this](const Finding& finding) { return history_->LadderOf(finding); };
     choice_ = {};
   }
 
-  std::vector<session::Observer*> Observers() override { return {story_.get(), &list_}; }
+  std::vector<session::Observer*> Observers() override { return {history_.get(), &list_}; }
   Wants wants() const override { return {.connections = true, .ladders = true}; }
   void OnConnection(const session::Connection& connection) override { list_.Add(connection); }
-  void TellBy(const Tell& tell) override { tell_ = tell; }
+  void SetLadderSource(const LadderSource& tell) override { source_ = tell; }
 
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);
@@ -53,7 +53,7 @@ class HtmlReporter final : public Reporter {
                                    found == connections_.end() ? std::array<uint64_t, 3>{} : found->second});
     }
     connections_.clear();
-    story_.reset();
+    history_.reset();
   }
 
   void Finish(const Suppressed& suppressed) override {
@@ -78,7 +78,7 @@ class HtmlReporter final : public Reporter {
 
  protected:
   void Show(const Finding& finding) override {
-    const std::shared_ptr<const Ladder> ladder = choice_.Takes(finding) ? tell_(finding) : nullptr;
+    const std::shared_ptr<const Ladder> ladder = choice_.Takes(finding) ? source_(finding) : nullptr;
     const size_t file = page_.files.size() - 1;
     ++page_.files[file].findings[static_cast<size_t>(finding.severity)];
     if (connections_.size() < kMaxConnections || connections_.contains({file, finding.connection}))
@@ -154,8 +154,8 @@ class HtmlReporter final : public Reporter {
 
   HtmlPage page_;
   ConnectionList list_{kMaxConnections};
-  std::unique_ptr<Story> story_;  // of the file, as are tell_ and choice_
-  Tell tell_;
+  std::unique_ptr<ConnectionHistory> history_;  // of the file, as are source_ and choice_
+  LadderSource source_;
   LadderChoice choice_;
   size_t ladders_ = 0;
   std::map<const RuleInfo*, Shown> shown_;

@@ -80,7 +80,7 @@ std::string WhereMarkup(const HtmlPage& page, const HtmlEntry& entry) {
 }
 
 void AppendLadder(std::string& out, const HtmlPage& page, const HtmlEntry& entry, size_t number) {
-  if (!entry.ladder || entry.ladder->rungs().empty()) return;
+  if (!entry.ladder || entry.ladder->rows().empty()) return;
   const Finding& finding = entry.finding;
   out.append("<details open><summary>What happened</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" ");
   out.append(Text("aria-label=\"Ladder diagram of finding ", number, "\">\n"));

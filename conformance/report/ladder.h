@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Ladder: what happened on a connection around a finding, as arrows between client and server. Runs of equal RDMA
+// Ladder: what happened on a connection around a finding, as entries between client and server. Runs of equal RDMA
 // operations are folded as they come, so that a ladder stays short whatever the transaction moved.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/report/arrow.h"
+#include "conformance/report/diagram_event.h"
 
 namespace stag::conformance {
 
@@ -16,13 +16,13 @@ enum class Mark : uint8_t {
   kNone,
   kRelated,    // one of the finding's related frames
   kOffending,  // what breaks the rule
-  kProof,      // where that became provable, when it is another arrow
+  kProof,      // where that became provable, when it is another entry
 };
 
-struct Rung {
-  Arrow arrow;  // of a fold: the last
+struct DiagramRow {
+  DiagramEvent event;  // of a fold: the last
   Mark mark = Mark::kNone;
-  uint64_t folded = 0;        // operations of a fold; 0: a single arrow
+  uint64_t folded = 0;        // operations of a fold; 0: a single entry
   uint64_t folded_bytes = 0;  // that they moved
   uint64_t folded_from = 0;   // the frame of the first
 };
@@ -30,24 +30,24 @@ struct Rung {
 class Ladder {
  public:
   // Appends; or folds, when it continues a run; or counts, when there is no room.
-  void Add(const Arrow& arrow, Mark mark);
-  // More is known of the arrow: another packet, or what a Call holds.
-  void Update(const Arrow& arrow);
+  void Add(const DiagramEvent& entry, Mark mark);
+  // More is known of the entry: another packet, or what a Call holds.
+  void Update(const DiagramEvent& entry);
 
-  const std::vector<Rung>& rungs() const { return rungs_; }
-  uint64_t left_out() const { return left_out_; }  // arrows that there was no room for
+  const std::vector<DiagramRow>& rows() const { return rows_; }
+  uint64_t left_out() const { return left_out_; }  // entries that there was no room for
 
-  // The story begins before what was remembered, or the capture does not have its beginning.
+  // The history begins before what was remembered, or the capture does not have its beginning.
   enum class Beginning : uint8_t { kWhole, kForgotten, kNotCaptured };
   Beginning beginning = Beginning::kWhole;
 
   Ladder() = default;
-  // One that was told elsewhere.
-  Ladder(std::vector<Rung> rungs, uint64_t left_out, Beginning how)
-      : beginning(how), rungs_(std::move(rungs)), left_out_(left_out) {}
+  // One that was made by another process.
+  Ladder(std::vector<DiagramRow> rows, uint64_t left_out, Beginning how)
+      : beginning(how), rows_(std::move(rows)), left_out_(left_out) {}
 
  private:
-  std::vector<Rung> rungs_;
+  std::vector<DiagramRow> rows_;
   uint64_t left_out_ = 0;
 };
 

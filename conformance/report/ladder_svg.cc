@@ -9,7 +9,7 @@ namespace stag::conformance {
 
 namespace {
 
-using Kind = Arrow::Kind;
+using Kind = DiagramEvent::Kind;
 
 // Places in the picture.
 constexpr int kWidth = 1000, kFrameEnd = 92, kTimeEnd = 178, kClient = 200, kServer = 852, kMarkStart = 868;
@@ -19,14 +19,14 @@ constexpr size_t kDetailColumns = 104;  // letters that fit between the lines
 bool IsRdma(Kind kind) { return kind == Kind::kWrite || kind == Kind::kReadRequest || kind == Kind::kReadResponse; }
 bool IsEvent(Kind kind) { return kind == Kind::kGap || kind == Kind::kClosed; }
 
-std::string Title(const Rung& rung) {
-  if (rung.folded_from == 0) return ArrowTitle(rung.arrow);
-  return Text(Grouped(rung.folded), " more RDMA ", rung.arrow.kind == Kind::kWrite ? "Write" : "Read",
-              rung.folded == 1 ? "" : "s", ", ", ByteCount(rung.folded_bytes));
+std::string Title(const DiagramRow& row) {
+  if (row.folded_from == 0) return EventTitle(row.event);
+  return Text(Grouped(row.folded), " more RDMA ", row.event.kind == Kind::kWrite ? "Write" : "Read",
+              row.folded == 1 ? "" : "s", ", ", ByteCount(row.folded_bytes));
 }
 
-std::string Detail(const Rung& rung) {
-  if (rung.folded_from == 0) return ArrowDetail(rung.arrow);
+std::string Detail(const DiagramRow& row) {
+  if (row.folded_from == 0) return EventDetail(row.event);
   return "";
 }
 
@@ -51,22 +51,22 @@ std::string_view MarkStyle(Mark mark) {
 }
 
 // "17", "17\u201319" of several packets, and of a fold.
-std::string Frames(const Rung& rung) {
-  const uint64_t first = rung.folded_from ? rung.folded_from : rung.arrow.first_frame, last = rung.arrow.frame.number;
+std::string Frames(const DiagramRow& row) {
+  const uint64_t first = row.folded_from ? row.folded_from : row.event.first_frame, last = row.event.frame.number;
   return first == last ? Text(last) : Text(first, "\u2013", last);
 }
 
-// "+0.000 ms", since the first rung.
-std::string Elapsed(const Ladder& ladder, const Rung& rung) {
-  const int64_t ns = rung.arrow.frame.time_ns - ladder.rungs().front().arrow.frame.time_ns;
+// "+0.000 ms", since the first row.
+std::string Elapsed(const Ladder& ladder, const DiagramRow& row) {
+  const int64_t ns = row.event.frame.time_ns - ladder.rows().front().event.frame.time_ns;
   const uint64_t us = static_cast<uint64_t>(ns < 0 ? -ns : ns) / 1000;
   const std::string rest = std::to_string(us % 1000);
   return Text(ns < 0 ? "\u2212" : "+", Grouped(us / 1000), ".", std::string(3 - rest.size(), '0'), rest, " ms");
 }
 
 // Lines of at most kDetailColumns letters, broken after commas; at most two.
-std::vector<std::string> DetailLines(const Rung& rung) {
-  const std::string detail = Detail(rung);
+std::vector<std::string> DetailLines(const DiagramRow& row) {
+  const std::string detail = Detail(row);
   std::string_view rest = detail;
   std::vector<std::string> lines;
   while (!rest.empty()) {
@@ -86,9 +86,9 @@ std::vector<std::string> DetailLines(const Rung& rung) {
   return lines;
 }
 
-std::string_view WayText(const Arrow& arrow) {
-  if (arrow.kind == Kind::kClosed) return "";
-  return arrow.client_to_server ? "client to server" : "server to client";
+std::string_view WayText(const DiagramEvent& entry) {
+  if (entry.kind == Kind::kClosed) return "";
+  return entry.client_to_server ? "client to server" : "server to client";
 }
 
 void AppendText(std::string& out, int x, int y, std::string_view anchor, std::string_view style,
@@ -97,28 +97,28 @@ void AppendText(std::string& out, int x, int y, std::string_view anchor, std::st
                   " class=\"", style, "\">", Markup(text), "</text>"));
 }
 
-// The arrow itself, at height y.
-void AppendArrow(std::string& out, const Arrow& arrow, int y) {
-  if (IsEvent(arrow.kind)) {
+// The entry itself, at height y.
+void AppendArrow(std::string& out, const DiagramEvent& entry, int y) {
+  if (IsEvent(entry.kind)) {
     out.append(Text("<path class=\"line\" d=\"M", kClient, " ", y, "H", kServer, "\"/>"));
     return;
   }
-  const int from = arrow.client_to_server ? kClient : kServer, to = arrow.client_to_server ? kServer : kClient;
-  const int back = arrow.client_to_server ? -11 : 11;
+  const int from = entry.client_to_server ? kClient : kServer, to = entry.client_to_server ? kServer : kClient;
+  const int back = entry.client_to_server ? -11 : 11;
   out.append(Text("<path class=\"line\" d=\"M", from, " ", y, "H", to + back, "\"/><path class=\"head\" d=\"M", to, " ",
                   y, "l", back, " -5.5v11z\"/>"));
-  if (arrow.kind == Kind::kNak)  // a cross on the line, too
+  if (entry.kind == Kind::kNak)  // a cross on the line, too
     out.append(Text("<path class=\"line\" d=\"M", from - 2 * back - 6, " ", y - 6, "l12 12m0 -12l-12 12\"/>"));
 }
 
 std::string Description(const Ladder& ladder) {
-  std::string out = Count(ladder.rungs().size(), "step");
+  std::string out = Count(ladder.rows().size(), "step");
   out.append(".");
-  for (const Rung& rung : ladder.rungs()) {
-    if (rung.mark != Mark::kOffending && rung.mark != Mark::kProof) continue;
-    const std::string_view way = WayText(rung.arrow);
+  for (const DiagramRow& row : ladder.rows()) {
+    if (row.mark != Mark::kOffending && row.mark != Mark::kProof) continue;
+    const std::string_view way = WayText(row.event);
     out.append(
-        Text(" Frame ", Frames(rung), way.empty() ? "" : ", ", way, ", ", MarkText(rung.mark), ": ", Title(rung), "."));
+        Text(" Frame ", Frames(row), way.empty() ? "" : ", ", way, ", ", MarkText(row.mark), ": ", Title(row), "."));
   }
   return out;
 }
@@ -148,30 +148,30 @@ void AppendLadderSvg(std::string& out, const Ladder& ladder, std::string_view id
     y += 26;
   };
   remark(BeginningText(ladder.beginning));
-  for (const Rung& rung : ladder.rungs()) {
-    const std::vector<std::string> details = DetailLines(rung);
+  for (const DiagramRow& row : ladder.rows()) {
+    const std::vector<std::string> details = DetailLines(row);
     const int line = y + 24, height = 36 + kLineHeight * static_cast<int>(details.size());
-    const std::string_view mark = MarkStyle(rung.mark);
+    const std::string_view mark = MarkStyle(row.mark);
     if (!mark.empty())
       bands.append(Text("<rect class=\"band", mark, "\" x=\"2\" y=\"", y + 1, "\" width=\"", kWidth - 4, "\" height=\"",
                         height - 2, "\" rx=\"6\"/>"));
     body.append(Text("<g class=\"",
-                     IsRdma(rung.arrow.kind)    ? "rdma"
-                     : IsEvent(rung.arrow.kind) ? "event"
-                                                : "send",
-                     rung.folded_from != 0 ? " fold" : "", mark, "\">"));
-    AppendText(body, kFrameEnd, line + 4, "end", "frame", Frames(rung));
-    AppendText(body, kTimeEnd, line + 4, "end", "time", Elapsed(ladder, rung));
-    AppendArrow(body, rung.arrow, line);
-    AppendText(body, kMiddle, line - 7, "middle", "name", Title(rung));
+                     IsRdma(row.event.kind)    ? "rdma"
+                     : IsEvent(row.event.kind) ? "event"
+                                               : "send",
+                     row.folded_from != 0 ? " fold" : "", mark, "\">"));
+    AppendText(body, kFrameEnd, line + 4, "end", "frame", Frames(row));
+    AppendText(body, kTimeEnd, line + 4, "end", "time", Elapsed(ladder, row));
+    AppendArrow(body, row.event, line);
+    AppendText(body, kMiddle, line - 7, "middle", "name", Title(row));
     for (size_t i = 0; i < details.size(); ++i)
       AppendText(body, kMiddle, line + kLineHeight * static_cast<int>(i + 1), "middle", "more", details[i]);
-    if (rung.mark != Mark::kNone)
+    if (row.mark != Mark::kNone)
       AppendText(body, kMarkStart, line + 4, "", "mark",
-                 Text(rung.mark == Mark::kOffending ? "\u2718 "
-                      : rung.mark == Mark::kProof   ? "\u2713 "
-                                                    : "\u2022 ",
-                      MarkText(rung.mark)));
+                 Text(row.mark == Mark::kOffending ? "\u2718 "
+                      : row.mark == Mark::kProof   ? "\u2713 "
+                                                   : "\u2022 ",
+                      MarkText(row.mark)));
     body.append("</g>\n");
     y += height + 2;
   }
@@ -198,11 +198,11 @@ void AppendLadderTable(std::string& out, const Ladder& ladder) {
     if (!text.empty()) out.append(Text("<tr><td colspan=\"5\">", Markup(text), "</td></tr>\n"));
   };
   remark(BeginningText(ladder.beginning));
-  for (const Rung& rung : ladder.rungs()) {
-    const std::string detail = Detail(rung);
-    out.append(Text("<tr><td class=\"number\">", Frames(rung), "</td><td class=\"number\">", Elapsed(ladder, rung),
-                    "</td><td>", WayText(rung.arrow), "</td><td>", Markup(Title(rung)), detail.empty() ? "" : ": ",
-                    Markup(detail), "</td><td>", MarkText(rung.mark), "</td></tr>\n"));
+  for (const DiagramRow& row : ladder.rows()) {
+    const std::string detail = Detail(row);
+    out.append(Text("<tr><td class=\"number\">", Frames(row), "</td><td class=\"number\">", Elapsed(ladder, row),
+                    "</td><td>", WayText(row.event), "</td><td>", Markup(Title(row)), detail.empty() ? "" : ": ",
+                    Markup(detail), "</td><td>", MarkText(row.mark), "</td></tr>\n"));
   }
   remark(EndText(ladder));
   out.append("</tbody></table>\n");

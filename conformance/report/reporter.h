@@ -33,7 +33,7 @@ struct Summary {
   void Add(const Summary& other);
 };
 
-// What suppressions.h kept from the report.
+// Findings that are accepted and not reported (baseline.h, suppression_list.h).
 struct Suppressed {
   uint64_t by_baseline = 0, by_list = 0;  // findings
   std::vector<std::string> unused;        // entries that no finding matched, for people
@@ -45,22 +45,23 @@ class Reporter : public FindingSink {
 
   // `file`: the name to show, as the user gave it. Any bytes.
   virtual void BeginFile(std::string_view file) { file_ = file; }
-  // What the Session must show to the reporter, before it shows it to the engine: a list for this file.
+  // Observers of the file's Session; they come before the engine.
   virtual std::vector<session::Observer*> Observers() { return {}; }
-  // In place of those Observers, where the file is analysed elsewhere (transcript.h): what they would keep, a
-  // connection when it closed, and who tells, after BeginFile, what happened around the finding that was made just now.
+  // A file that is analysed by another process (transcript.h) has no Observers here. Wants says which of their data the
+  // other process sends instead: connections, given to OnConnection as they close, and ladders. A LadderSource, set
+  // after BeginFile, returns the ladder of the finding that is being reported.
   struct Wants {
     bool connections = false, ladders = false;
   };
-  using Tell = std::function<std::shared_ptr<const Ladder>(const Finding&)>;
+  using LadderSource = std::function<std::shared_ptr<const Ladder>(const Finding&)>;
   virtual Wants wants() const { return {}; }
   virtual void OnConnection(const session::Connection&) {}
-  virtual void TellBy(const Tell&) {}
+  virtual void SetLadderSource(const LadderSource&) {}
   void OnFinding(const Finding& finding) final {
     ++counts_[static_cast<size_t>(finding.severity)];
     Show(finding);
   }
-  // `trouble`: why the file could not be opened, or not be read to its end; empty: nothing.
+  // `trouble`: why the file could not be opened or read to its end; else empty.
   virtual void EndFile(const Summary& summary, std::string_view /*trouble*/) { total_.Add(summary); }
   virtual void Finish(const Suppressed& suppressed) = 0;
 

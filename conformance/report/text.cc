@@ -24,7 +24,7 @@ TextStyle StyleOf(Severity severity) {
                                           : TextStyle::kNote;
 }
 
-// The rules for which `text` says something, under a heading with their number, as "HDR 001:12 002:12, XID 001:3".
+// The rules for which `text` returns something, under a heading with their number, as "HDR 001:12 002:12, XID 001:3".
 template <typename Fn>
 void List(std::string& out, std::string_view heading, const std::vector<RuleTally>& rules, Fn text) {
   std::string list;

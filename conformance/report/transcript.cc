@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "conformance/report/transcript.h"
 
-#include "conformance/report/carry.h"
+#include "conformance/report/serialize.h"
 
 namespace stag::conformance {
 
@@ -11,48 +11,47 @@ enum class Record : uint8_t { kBeginFile, kFinding, kConnection, kLadder, kEndFi
 
 }  // namespace
 
-Recorder::Recorder(Write write, Wants wants, const Filter& filter)
+TranscriptWriter::TranscriptWriter(Write write, Wants wants, const Filter& filter)
     : Reporter(std::move(write)), wants_(wants), shown_(filter(asker_)) {}
 
-void Recorder::BeginFile(std::string_view file) {
+void TranscriptWriter::BeginFile(std::string_view file) {
   Reporter::BeginFile(file);
-  if (wants_.ladders) story_ = std::make_unique<Story>();
+  if (wants_.ladders) history_ = std::make_unique<ConnectionHistory>();
   choice_ = {};
   ladders_.clear();
   Put(Pack(Record::kBeginFile, std::string(file)));
 }
 
-std::vector<session::Observer*> Recorder::Observers() {
+std::vector<session::Observer*> TranscriptWriter::Observers() {
   std::vector<session::Observer*> observers;
-  if (wants_.ladders) observers.push_back(story_.get());
+  if (wants_.ladders) observers.push_back(history_.get());
   if (wants_.connections) observers.push_back(&closings_);
   return observers;
 }
 
-void Recorder::Asker::OnFinding(const Finding& finding) {
-  if (recorder.choice_.Takes(finding)) recorder.told_ = recorder.story_->Tell(finding);
+void TranscriptWriter::Asker::OnFinding(const Finding& finding) {
+  if (writer.choice_.Takes(finding)) writer.ladder_ = writer.history_->LadderOf(finding);
 }
 
-void Recorder::Closings::OnConnectionClosed(const session::Connection& connection, const fabric::Event&) {
-  recorder.OnConnection(connection);
+void TranscriptWriter::Closings::OnConnectionClosed(const session::Connection& connection, const fabric::Event&) {
+  writer.OnConnection(connection);
 }
 
-void Recorder::Show(const Finding& finding) {
-  told_.reset();
+void TranscriptWriter::Show(const Finding& finding) {
+  ladder_.reset();
   if (wants_.ladders) shown_.OnFinding(finding);
-  Put(Pack(Record::kFinding, finding, told_ != nullptr));
-  if (told_) ladders_.push_back(std::move(told_));
+  Put(Pack(Record::kFinding, finding, ladder_ != nullptr));
+  if (ladder_) ladders_.push_back(std::move(ladder_));
 }
 
-void Recorder::OnConnection(const session::Connection& connection) {
+void TranscriptWriter::OnConnection(const session::Connection& connection) {
   if (connection.proof == session::Proof::kRpcRdma) Put(Pack(Record::kConnection, connection));
 }
 
-void Recorder::EndFile(const Summary& summary, std::string_view trouble) {
-  for (const auto& ladder : ladders_)
-    Put(Pack(Record::kLadder, ladder->rungs(), ladder->left_out(), ladder->beginning));
+void TranscriptWriter::EndFile(const Summary& summary, std::string_view trouble) {
+  for (const auto& ladder : ladders_) Put(Pack(Record::kLadder, ladder->rows(), ladder->left_out(), ladder->beginning));
   ladders_.clear();
-  story_.reset();
+  history_.reset();
   Put(Pack(Record::kEndFile, summary, std::string(trouble)));
 }
 
@@ -66,7 +65,7 @@ bool Playback::Take(std::string_view record) {
       if (!Unpack(record, name)) return false;
       promised_.clear();
       reporter_.BeginFile(name);
-      reporter_.TellBy([this](const Finding&) { return ladder_; });
+      reporter_.SetLadderSource([this](const Finding&) { return ladder_; });
       return true;
     }
     case Record::kFinding: {
@@ -84,11 +83,11 @@ bool Playback::Take(std::string_view record) {
       return true;
     }
     case Record::kLadder: {
-      std::vector<Rung> rungs;
+      std::vector<DiagramRow> rows;
       uint64_t left_out = 0;
       auto beginning = Ladder::Beginning::kWhole;
-      if (!Unpack(record, rungs, left_out, beginning) || promised_.empty()) return false;
-      *promised_.front() = Ladder(std::move(rungs), left_out, beginning);
+      if (!Unpack(record, rows, left_out, beginning) || promised_.empty()) return false;
+      *promised_.front() = Ladder(std::move(rows), left_out, beginning);
       promised_.pop_front();
       return true;
     }

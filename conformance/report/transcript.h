@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Transcript: all that the analysis of a file tells its reporter, as records of bytes. A Recorder stands where the
-// reporter would; a Playback tells the reporter the same in the same order, elsewhere or later. So a report is the same
-// however its files were read, whatever its format; and so are the filters between engine and reporter (baseline.h).
+// Transcript: the calls that the analysis of a file makes to its reporter, as records of bytes. A TranscriptWriter
+// takes the place of the reporter and writes the records; a Playback makes the same calls in the same order, in another
+// process or later. So the report is the same whichever process reads a file, in every format, and the filters between
+// engine and reporter (baseline.h) work on the same findings.
 //
-// A file is BeginFile, findings, connections, ladders, EndFile. Memory: the ladders of a file, which grow until it
-// ends.
+// The records of a file: BeginFile, findings, connections, ladders, EndFile. The writer keeps the ladders of a file
+// until it ends, because they grow until then.
 #pragma once
 
 #include <deque>
@@ -15,20 +16,20 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/report/connection_history.h"
 #include "conformance/report/ladder_choice.h"
 #include "conformance/report/reporter.h"
-#include "conformance/report/story.h"
 
 namespace stag::conformance {
 
-// What passes findings on to a sink, or accepts them: as they will pass before the reporter.
+// Returns a sink that passes findings to `next`, or accepts them, as the filters of the reporter do.
 using Filter = std::function<FindingSink&(FindingSink& next)>;
 
-class Recorder final : public Reporter {
+class TranscriptWriter final : public Reporter {
  public:
-  // `write` gets one record a call. `wants`: the reporter's. `filter`: which findings the reporter will see; asked only
-  // for ladders, all findings are recorded.
-  Recorder(Write write, Wants wants, const Filter& filter);
+  // `write` gets one record a call. `wants`: the reporter's. `filter` decides which findings get a ladder; all findings
+  // are written.
+  TranscriptWriter(Write write, Wants wants, const Filter& filter);
 
   void BeginFile(std::string_view file) override;
   std::vector<session::Observer*> Observers() override;
@@ -41,32 +42,32 @@ class Recorder final : public Reporter {
   void Show(const Finding& finding) override;
 
  private:
-  // Sees the findings that will be shown.
+  // Gets the findings that the filter passes.
   struct Asker final : FindingSink {
-    explicit Asker(Recorder& to) : recorder(to) {}
+    explicit Asker(TranscriptWriter& to) : writer(to) {}
     void OnFinding(const Finding& finding) override;
-    Recorder& recorder;
+    TranscriptWriter& writer;
   };
   struct Closings final : session::Observer {
-    explicit Closings(Recorder& to) : recorder(to) {}
+    explicit Closings(TranscriptWriter& to) : writer(to) {}
     void OnConnectionClosed(const session::Connection& connection, const fabric::Event&) override;
-    Recorder& recorder;
+    TranscriptWriter& writer;
   };
 
   const Wants wants_;
   Asker asker_{*this};
   Closings closings_{*this};
   FindingSink& shown_;
-  std::unique_ptr<Story> story_;
+  std::unique_ptr<ConnectionHistory> history_;
   LadderChoice choice_;
-  std::shared_ptr<const Ladder> told_;                  // for the finding that is being recorded
+  std::shared_ptr<const Ladder> ladder_;                // of the finding that is being written
   std::vector<std::shared_ptr<const Ladder>> ladders_;  // of the file
 };
 
 class Playback {
  public:
-  // What the reporter asks for must be what the Recorder was told that it wants. Findings go to `findings`, from where
-  // they come to the reporter.
+  // The reporter's wants must be those of the TranscriptWriter. Findings go to `findings`, which passes them to the
+  // reporter.
   Playback(Reporter& reporter, FindingSink& findings) : reporter_(reporter), findings_(findings) {}
 
   // Takes the next record. False: it is none.
@@ -75,8 +76,8 @@ class Playback {
  private:
   Reporter& reporter_;
   FindingSink& findings_;
-  std::shared_ptr<Ladder> ladder_;                // for the finding that is being told
-  std::deque<std::shared_ptr<Ladder>> promised_;  // told, but not here yet, in their order
+  std::shared_ptr<Ladder> ladder_;                // of the finding that is being played
+  std::deque<std::shared_ptr<Ladder>> promised_;  // empty so far: their records come later, in this order
 };
 
 }  // namespace stag::conformance

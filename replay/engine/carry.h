@@ -3,15 +3,15 @@
 // Times and a Histogram, as protocol/base/carry.h carries them.
 #pragma once
 
-#include "protocol/base/carry.h"
+#include "protocol/base/serialize.h"
 #include "replay/engine/histogram.h"
 
 namespace stag {
 
-template <typename Carrier>
-void Carry(Carrier& carrier, std::chrono::nanoseconds& v) {
+template <typename Archive>
+void Serialize(Archive& archive, std::chrono::nanoseconds& v) {
   int64_t count = v.count();
-  Carry(carrier, count);
+  Serialize(archive, count);
   v = std::chrono::nanoseconds(count);
 }
 
@@ -20,10 +20,10 @@ void Members(replay::Histogram::State& v, Fn fn) {
   auto& [count, min, max, sum, buckets] = v;
   fn(count, min, max, sum, buckets);
 }
-template <typename Carrier>
-void Carry(Carrier& carrier, replay::Histogram& v) {
+template <typename Archive>
+void Serialize(Archive& archive, replay::Histogram& v) {
   replay::Histogram::State state = v.state();
-  Carry(carrier, state);
+  Serialize(archive, state);
   v = replay::Histogram(state);
 }
 

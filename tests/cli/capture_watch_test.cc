@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Triggers as text, and what a capture says of a small connection and when its triggers fire.
-#include "cli/capture_watch.h"
+#include "cli/live/capture_watch.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/common_options.h"
+#include "cli/base/common_options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/credit_plot.h"
+#include "cli/credits/credit_plot.h"
 
 #include <gtest/gtest.h>
 

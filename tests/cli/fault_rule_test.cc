@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/fault_rule.h"
+#include "cli/live/fault_rule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/file_store.h"
+#include "cli/analysis/file_store.h"
 
 #include <gtest/gtest.h>
 

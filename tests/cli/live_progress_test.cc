@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/live_progress.h"
+#include "cli/live/live_progress.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/ordered_lines.h"
+#include "cli/analysis/ordered_lines.h"
 
 #include <gtest/gtest.h>
 

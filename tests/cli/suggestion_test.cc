@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/suggestion.h"
+#include "cli/base/suggestion.h"
 
 #include <gtest/gtest.h>
 

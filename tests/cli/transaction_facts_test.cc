@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/transaction_facts.h"
+#include "cli/analysis/transaction_facts.h"
 
 #include <gtest/gtest.h>
 

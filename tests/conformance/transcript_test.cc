@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// A report of what a Recorder wrote is the report of what it saw: every format, on real captures.
+// A report of what a TranscriptWriter wrote is the report of what it saw: every format, on real captures.
 #include "conformance/report/transcript.h"
 
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ namespace {
 using conformance::Baseline;
 using conformance::FindingSink;
 using conformance::Playback;
-using conformance::Recorder;
 using conformance::Reporter;
 using conformance::Severity;
 using conformance::Summary;
+using conformance::TranscriptWriter;
 using conformance::Write;
 using MakeReporter = std::unique_ptr<Reporter> (*)(Write);
 
@@ -71,16 +71,16 @@ std::string Direct(MakeReporter make, Baseline baseline) {
   return text;
 }
 
-// Files are recorded from the last to the first, each by a Recorder of its own.
+// Files are recorded from the last to the first, each by a TranscriptWriter of its own.
 std::string Transcribed(MakeReporter make, Baseline baseline) {
   std::string text;
   const auto reporter = make([&](std::string_view piece) { text.append(piece); });
   std::vector<std::vector<std::string>> records(std::size(kCaptures));
   for (size_t file = std::size(kCaptures); file-- > 0;) {
     Baseline of_rank = baseline;
-    Recorder recorder([&](std::string_view record) { records[file].emplace_back(record); }, reporter->wants(),
-                      [&](FindingSink& next) -> FindingSink& { return of_rank.Before(next); });
-    Check(file, recorder, recorder);
+    TranscriptWriter writer([&](std::string_view record) { records[file].emplace_back(record); }, reporter->wants(),
+                            [&](FindingSink& next) -> FindingSink& { return of_rank.Before(next); });
+    Check(file, writer, writer);
   }
   Playback playback(*reporter, baseline.Before(*reporter));
   for (const auto& of_file : records)
@@ -115,9 +115,10 @@ INSTANTIATE_TEST_SUITE_P(
 // What is cut short, or no record at all, is refused, not shown.
 TEST(TranscriptRecords, AreWholeOrRefused) {
   std::vector<std::string> records;
-  Recorder recorder([&](std::string_view record) { records.emplace_back(record); },
-                    {.connections = true, .ladders = true}, [](FindingSink& next) -> FindingSink& { return next; });
-  Check(1, recorder, recorder);
+  TranscriptWriter writer([&](std::string_view record) { records.emplace_back(record); },
+                          {.connections = true, .ladders = true},
+                          [](FindingSink& next) -> FindingSink& { return next; });
+  Check(1, writer, writer);
   ASSERT_GT(records.size(), 3u);
   std::string text;
   const auto reporter = conformance::MakeHtmlReporter([&](std::string_view piece) { text.append(piece); }, "1");

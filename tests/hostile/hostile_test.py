@@ -59,6 +59,25 @@ class Hostile(unittest.TestCase):
             self.assertIn("the memory cap was reached", done.stderr)
             self.assertEqual(len(done.stdout.splitlines()), 70001, "every Call is listed all the same")
 
+    def test_a_lack_of_memory_is_reported(self):
+        """Whichever thread meets it. Sanitizers end a program that lacks memory themselves."""
+        if os.environ.get("STAG_SANITIZED"):
+            return
+        with tempfile.TemporaryDirectory() as directory:
+            capture = pathlib.Path(directory) / "capture.pcap"
+            with open(capture, "wb") as out:
+                captures.write("never_answered", 70000, out)
+            for jobs in ("1", "2"):
+                messages = set()
+                for limit in range(16 << 20, 80 << 20, 8 << 20):
+                    done = subprocess.run([STAG, "check", "--quiet", "--memory", "1G", "--jobs", jobs, capture], text=True,
+                                          capture_output=True, check=False, timeout=120,
+                                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)))
+                    self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+                    if done.returncode == 2:
+                        messages.add(done.stderr)
+                self.assertIn("stag: out of memory; try a smaller --memory\n", messages, jobs)
+
 
 if __name__ == "__main__":
     STAG = sys.argv.pop(1)

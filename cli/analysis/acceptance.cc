@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/analysis/acceptance.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/base/output.h"
+#include "text/terminal.h"
+
+namespace stag::cli {
+namespace {
+
+constexpr size_t kMaxFileBytes = 256u << 20;
+constexpr size_t kMaxUnusedShown = 10;
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Closer>;
+
+Result<std::string> ReadWhole(const std::string& path) {
+  const File file(std::fopen(path.c_str(), "rb"));
+  std::string text;
+  char block[65536];
+  size_t n = 0;
+  while (file && (n = std::fread(block, 1, sizeof block, file.get())) > 0) {
+    text.append(block, n);
+    if (text.size() > kMaxFileBytes) return Fail(fmt::format("{} is too large", path));
+  }
+  if (!file || std::ferror(file.get())) return Fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  return text;
+}
+
+template <typename Add>
+Result<void> ReadAll(const std::vector<std::string>& paths, Add add) {
+  for (const std::string& path : paths) {
+    const Result<std::string> text = ReadWhole(path);
+    if (!text) return Fail(text.error().message);
+    if (const Result<void> added = add(*text); !added) return Fail(fmt::format("{}:{}", path, added.error().message));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> Acceptance::Read() {
+  auto known = ReadAll(options_.baseline, [&](const std::string& text) { return baseline_.Add(text); });
+  if (!known) return known;
+  return ReadAll(options_.suppress, [&](const std::string& text) { return list_.Add(text); });
+}
+
+conformance::Suppressed Acceptance::Suppressed(bool whole, const conformance::EngineOptions& selection) const {
+  conformance::Suppressed out{baseline_.suppressed(), list_.suppressed(), {}};
+  if (!whole) return out;
+  out.unused = baseline_.Unused(selection);
+  for (std::string& entry : list_.Unused(selection)) out.unused.push_back(std::move(entry));
+  return out;
+}
+
+Result<void> Acceptance::WriteBaseline() const {
+  const std::string& path = options_.write_baseline;
+  if (baseline_.overflowed()) return Fail(fmt::format("{}: too many different findings for a baseline", path));
+  const std::string text = baseline_.Recorded();
+  File file(std::fopen(path.c_str(), "wb"));
+  const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  if (!written || std::fclose(file.release()) != 0)
+    return Fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  return {};
+}
+
+void ComplainOfUnused(const conformance::Suppressed& suppressed) {
+  const std::vector<std::string>& unused = suppressed.unused;
+  for (size_t i = 0; i < unused.size() && i < kMaxUnusedShown; ++i)
+    Complain("no finding matched {}", Printable(unused[i]));
+  if (unused.size() > kMaxUnusedShown)
+    Complain("... nor {} more entries of baselines and suppressions", unused.size() - kMaxUnusedShown);
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/analysis/analysis.h"
+
+#include "cli/analysis/sharded_analysis.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostics& diagnostics) {
+  if (outcome.decoder.dropped_for_memory > 0 || outcome.session.dropped_bytes > 0 ||
+      outcome.session.evicted_transactions > 0) {
+    diagnostics.Complain(
+        "{}: the memory cap was reached: gave up {}, {} of payload and {} of reassembly; --memory raises the cap", name,
+        Count(outcome.session.evicted_transactions, "transaction"), Count(outcome.session.dropped_bytes, "byte"),
+        Count(outcome.decoder.dropped_for_memory, "item"));
+  }
+  if (outcome.decoder.ip_fragments > 0) {
+    diagnostics.Complain("{}: {} with a fragment of an IP packet could not be followed", name,
+                         Count(outcome.decoder.ip_fragments, "frame"));
+  }
+}
+
+}  // namespace
+
+std::string DisplayName(const std::string& file) { return file == "-" ? "standard input" : file; }
+
+namespace {
+
+// Opens the file and lets `analyze` do the rest.
+template <typename Fn>
+FileOutcome WithReader(const std::string& file, Output& output, Fn analyze) {
+  auto opened = capture::Reader::Open(file);
+  if (!opened) {
+    FileOutcome outcome;
+    output.Flush();
+    outcome.trouble = opened.error().message;
+    output.diagnostics().ComplainText(outcome.trouble);
+    return outcome;
+  }
+  return analyze(**opened, DisplayName(file));
+}
+
+session::SessionOptions SessionOptionsOf(const CommonOptions& options, bool keep_bulk) {
+  session::SessionOptions session_options;
+  session_options.keep_bulk = keep_bulk;
+  session_options.memory_limit = options.memory - options.memory / 4;
+  return session_options;
+}
+
+// Gives every frame to a Decoder, whose events go to `sink`: a Session or a ShardedAnalysis. Calls `before_frame`
+// before each frame.
+template <typename Sink, typename Fn>
+FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOptions& options, Output& output,
+                Sink& sink, Fn before_frame) {
+  FileOutcome outcome;
+  outcome.opened = true;
+  fabric::DecoderOptions decoder_options;
+  decoder_options.memory_limit = options.memory / 4;
+  fabric::Decoder decoder(decoder_options, sink);
+
+  Progress progress(options.progress && !options.quiet, name);
+  output.set_before_write([&progress] { progress.Clear(); });
+  Frame frame;
+  capture::Reader::Next next = capture::Reader::Next::kEnd;
+  while (!output.stopped() && (next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
+    ++outcome.frames;
+    before_frame(frame);
+    decoder.OnFrame(frame);
+    if (progress.active() && outcome.frames % 1024 == 0) {
+      progress.Update(reader.position(), reader.size(), outcome.frames);
+    }
+  }
+  decoder.Finish();
+  sink.Finish();
+  progress.Clear();
+  output.set_before_write(nullptr);
+  outcome.damaged = next == capture::Reader::Next::kDamaged;
+  outcome.decoder = decoder.stats();
+  outcome.session = sink.stats();
+  if (outcome.damaged) {
+    output.Flush();
+    outcome.trouble = fmt::format("{}: {}", name, reader.error());
+    output.diagnostics().ComplainText(outcome.trouble);
+  }
+  if (!options.quiet && !output.closed()) ReportDrops(name, outcome, output.diagnostics());
+  return outcome;
+}
+
+}  // namespace
+
+FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
+                    std::vector<session::Observer*> observers) {
+  return WithReader(file, output, [&](capture::Reader& reader, const std::string& name) {
+    return Analyze(reader, name, options, keep_bulk, clock, output, std::move(observers));
+  });
+}
+
+FileOutcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
+                    Clock& clock, Output& output, std::vector<session::Observer*> observers) {
+  clock = Clock{};
+  session::Session session(SessionOptionsOf(options, keep_bulk), std::move(observers));
+  return Run(reader, name, options, output, session, [&clock](const Frame& frame) {
+    if (clock.frame == 0) clock.first_time_ns = frame.ref.time_ns;
+    clock.frame = frame.ref.number;
+  });
+}
+
+FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
+                    std::vector<Shard*> shards) {
+  if (shards.size() == 1) {
+    Shard& alone = *shards.front();
+    return Analyze(file, options, keep_bulk, alone.mutable_clock(), output, alone.Observers());
+  }
+  return WithReader(file, output, [&](capture::Reader& reader, const std::string& name) {
+    ShardedAnalysis sink(SessionOptionsOf(options, keep_bulk), std::move(shards));
+    return Run(reader, name, options, output, sink, [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); });
+  });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/analysis/reporting.h"
+
+namespace stag::cli {
+
+conformance::Write WriteTo(Output& output) {
+  return [&output](std::string_view text) {
+    Put(output.buffer(), text);
+    output.Commit();
+  };
+}
+
+std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output) {
+  if (options.format == Format::kJsonl) return conformance::MakeJsonlReporter(WriteTo(output));
+  return conformance::MakeTextReporter(WriteTo(output), !output.style().reset.empty(), options.quiet);
+}
+
+conformance::Summary Summarize(const FileOutcome& outcome, std::vector<conformance::RuleTally> tallies) {
+  conformance::Summary summary;
+  summary.files = outcome.opened ? 1 : 0;
+  summary.frames = outcome.frames;
+  summary.connections = outcome.session.connections;
+  summary.transactions = outcome.session.transactions;
+  summary.gaps = outcome.decoder.gaps;
+  summary.truncated_frames = outcome.decoder.truncated_frames;
+  summary.rules = std::move(tallies);
+  return summary;
+}
+
+}  // namespace stag::cli

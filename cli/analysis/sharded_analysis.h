@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// ShardedAnalysis: the analysis of one capture by several threads, with the results of one (--jobs). The reading thread
+// decodes frames to events and numbers the events. Each connection belongs to one of the shards; each shard has a
+// Session and observers of its own. The reading thread delivers the results of all shards in order of the events.
+//
+//     Decoder ── Event ──┬─ shard 0: Session ── observers ── results ─┬── delivered in order
+//                        └─ shard 1: ...                              ┘
+//
+// Connections between the same two addresses belong to the same shard, because checks go by what such connections did
+// before. Events go round by round: each shard has a batch of the round, and the results of a round are delivered when
+// all shards have processed their batches; a few rounds are under way at a time, so memory is bounded. A thread that is
+// free takes the oldest batch whose shard no other thread works on; the reading thread does so too when it is a few
+// rounds ahead, so that no thread waits while there is work. The memory cap is divided among the shards.
+//
+// Threads pay where there is much to analyse, which is where there are many Sends. Packets of bulk data are analysed in
+// less time than it takes to hand them over. So the events of a period are counted, and after one with few Sends the
+// reading thread does everything by itself, until there are many again.
+//
+// An exception in any thread ends the analysis: the reading thread gets it from OnEvent, OnAside or Finish.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/analysis/shard.h"
+#include "session/fabric/event_batch.h"
+
+namespace stag::cli {
+
+// Takes the events of a Decoder, in the reading thread.
+class ShardedAnalysis final : public fabric::Sink {
+ public:
+  // `options` are for all shards together; `shards` must outlive this. At least one; there are at most as many threads,
+  // the reading thread among them.
+  enum class HandOver : uint8_t { kWhereItPays, kAlways };
+  ShardedAnalysis(const session::SessionOptions& options, std::vector<Shard*> shards,
+                  HandOver when = HandOver::kWhereItPays);
+  ShardedAnalysis(const ShardedAnalysis&) = delete;
+  ShardedAnalysis& operator=(const ShardedAnalysis&) = delete;
+
+  // Before what comes of a frame, which is looked at until the next. Its memory, if any, stays its producer's.
+  void OnFrame(const Frame& frame, const FrameMemory& memory) {
+    if (memory_ == &none_) first_time_ns_ = frame.ref.time_ns;
+    frame_ = &frame;
+    memory_ = &memory;
+  }
+  void OnEvent(const fabric::Event& event) override;
+  void OnAside(const fabric::Aside& aside) override;
+  // Whether it goes to every shard: a host that refuses NFS over TCP may serve connections of any. Others go to the
+  // first.
+  static bool IsForAll(const fabric::Aside& aside) { return aside.kind == fabric::Aside::Kind::kRefused; }
+  // End of capture, after Decoder::Finish: returns when all results are delivered.
+  void Finish();
+  // Whether threads work on the events that come now.
+  bool handing_over() const { return handing_over_; }
+  // After Finish: of all shards together.
+  session::SessionStats stats() const;
+
+ private:
+  struct Part {
+    Shard* shard = nullptr;
+    std::unique_ptr<session::Session> session;
+    std::array<fabric::EventBatch, Shard::kRounds> batches;
+    uint64_t next = 0;     // round to work on
+    bool in_work = false;  // a thread works on it
+  };
+  // The two addresses of a connection, the smaller first.
+  using Pair = std::array<Address, 2>;
+  struct PairHash {
+    size_t operator()(const Pair& pair) const;
+  };
+
+  size_t ShardOf(const fabric::ConnectionInfo& info);
+  void EndPeriod();
+  void BeginHandingOver();
+  void Help(const std::stop_token& stop);
+  Part* Ready();
+  bool WorkOnOldest(std::unique_lock<std::mutex>& lock);
+  void Work(Part& part, bool last);
+  void CountIn(size_t copied);
+  void Seal(bool last);
+  void DeliverOldest();
+  bool Done(uint64_t round) const { return left_[round % Shard::kRounds] == 0; }
+
+  const HandOver when_;
+  int64_t first_time_ns_ = 0;
+  const Frame* frame_ = nullptr;
+  const FrameMemory none_{};
+  const FrameMemory* memory_ = &none_;  // of frame_; none_ before the first
+  std::vector<Part> parts_;             // one for each shard
+  std::unordered_map<Pair, size_t, PairHash> pairs_;
+  std::unordered_map<fabric::ConnectionId, size_t> connections_;
+  fabric::ConnectionId last_connection_ = 0;  // of ShardOf, and what it returned
+  size_t last_shard_ = 0;
+  bool handing_over_ = false;  // events go to batches; else to the Sessions, in the reading thread
+  size_t period_length_, period_events_ = 0, period_sends_ = 0;
+  uint64_t next_number_ = 0;
+  size_t round_events_ = 0;
+  uint64_t round_bytes_ = 0;
+  const std::byte* counted_ = nullptr;  // memory of frames that is part of round_bytes_
+  uint64_t delivered_ = 0;              // rounds
+
+  std::mutex mutex_;  // of what follows, and of Part::next and in_work
+  std::condition_variable_any sealed_one_;
+  std::condition_variable done_one_;
+  uint64_t sealed_ = 0;                        // rounds that the shards may work on
+  bool last_ = false;                          // the newest of them is the last
+  std::array<size_t, Shard::kRounds> left_{};  // shards that still work on the round
+  std::exception_ptr error_;                   // the first that a thread met: nobody works any more
+
+  std::vector<std::jthread> helpers_;  // the last member: they stop before anything of this goes
+};
+
+}  // namespace stag::cli

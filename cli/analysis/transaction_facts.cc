@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/analysis/transaction_facts.h"
+
+#include "protocol/nfs/nfs4_operations.h"
+#include "protocol/nfs/procedures.h"
+
+namespace stag::cli {
+
+using session::DataItem;
+using session::Payload;
+using session::Transaction;
+
+namespace {
+
+// Whether arguments or results can hold a DDP-eligible item (RFC 8267 sections 4.1 and 5.1).
+struct Eligible {
+  bool arguments = false, results = false;
+};
+
+Eligible MayHaveItems(const Transaction& t) {
+  const rpc::CallHeader& call = t.call.rpc;
+  Eligible e;
+  if (!ProcedureKnown(t) || call.program != nfs::kNfsProgram) return e;
+  if (call.version == 2) {
+    e.arguments = call.procedure == nfs::nfs2::kWrite || call.procedure == nfs::nfs2::kSymlink;
+    e.results = call.procedure == nfs::nfs2::kRead || call.procedure == nfs::nfs2::kReadlink;
+  } else if (call.version == 3) {
+    e.arguments = call.procedure == nfs::nfs3::kWrite || call.procedure == nfs::nfs3::kSymlink;
+    e.results = call.procedure == nfs::nfs3::kRead || call.procedure == nfs::nfs3::kReadlink;
+  } else if (IsCompound(t)) {
+    const bool all_known = OperationsKnown(t);
+    e.arguments = e.results = !all_known;
+    for (const session::Operation& operation : t.operations) {
+      e.arguments |= operation.op == nfs::kOpWrite || operation.op == nfs::kOpCreate;
+      e.results |= operation.op == nfs::kOpRead || operation.op == nfs::kOpReadlink;
+    }
+  }
+  return e;
+}
+
+bool AddItems(const Payload& payload, DataSummary& sum) {
+  bool complete = true;
+  for (const DataItem& item : payload.items) {
+    sum.any = true;
+    sum.bytes += item.item.length;
+    complete &= item.complete;
+  }
+  return complete;
+}
+
+// The walk stopped where the capture did, so that items may have gone unseen.
+bool WalkCut(const Payload& payload) {
+  return !payload.present || payload.walk.status == ParseStatus::kTruncatedByCapture;
+}
+
+bool Feed(Sha256& sha, const Transaction& t, const Payload& payload, uint64_t offset, uint64_t length) {
+  bool kept = true;
+  const bool inside = t.ForEach(payload, offset, length, [&](Bytes bytes, uint64_t n) {
+    kept &= bytes.size() == n;
+    sha.Update(bytes);
+  });
+  return inside && kept;
+}
+
+}  // namespace
+
+std::string_view CallFormName(session::CallForm form) {
+  constexpr std::string_view kNames[] = {"short", "chunked", "long", "long-chunked", "msgp"};
+  return kNames[static_cast<size_t>(form)];
+}
+
+std::string_view ReplyFormName(session::ReplyForm form) {
+  constexpr std::string_view kNames[] = {"none", "short", "chunked", "long", "long-chunked", "error"};
+  return kNames[static_cast<size_t>(form)];
+}
+
+bool ProcedureKnown(const Transaction& t) { return t.call.rpc.words >= 6; }
+
+bool IsCompound(const Transaction& t) {
+  const rpc::CallHeader& call = t.call.rpc;
+  return ProcedureKnown(t) && call.procedure == 1 &&
+         ((call.program == nfs::kNfsProgram && call.version == 4) || nfs::IsCallbackProgram(call.program));
+}
+
+bool OperationsKnown(const Transaction& t) {
+  return IsCompound(t) && t.call.walk.status != ParseStatus::kTruncatedByCapture && !t.call.rpc.opaque_arguments();
+}
+
+void PutOperation(std::string& out, const Transaction& t, uint32_t op) {
+  const char* name = t.call.rpc.program == nfs::kNfsProgram ? nfs::OperationName(op) : nfs::CallbackOperationName(op);
+  if (name) {
+    Put(out, std::string_view(name));
+  } else {
+    Put(out, "OP_{}", op);
+  }
+}
+
+uint64_t ChunkBytes(const rpcrdma::Header& header, const rpcrdma::Chunk& chunk) {
+  uint64_t sum = 0;
+  for (const rpcrdma::Segment& segment : header.Of(chunk)) sum += segment.length;
+  return sum;
+}
+
+std::optional<uint64_t> ReturnedInWriteChunk(const Transaction& t, size_t i) {
+  const rpcrdma::Header& reply = t.reply.header;
+  if (t.reply.frame.number == 0 || !reply.has_lists()) return std::nullopt;
+  const bool whole = reply.status == ParseStatus::kOk;
+  if (i < reply.write_chunks.size() && (whole || i + 1 < reply.write_chunks.size() || reply.reply_chunk)) {
+    return ChunkBytes(reply, reply.write_chunks[i]);
+  }
+  return whole ? std::optional<uint64_t>(0) : std::nullopt;
+}
+
+std::optional<uint64_t> ReturnedInReplyChunk(const Transaction& t) {
+  const rpcrdma::Header& reply = t.reply.header;
+  if (t.reply.frame.number == 0 || !reply.has_lists() || reply.status != ParseStatus::kOk) return std::nullopt;
+  return reply.reply_chunk ? ChunkBytes(reply, *reply.reply_chunk) : 0;
+}
+
+DataSummary SummarizeData(const Transaction& t) {
+  DataSummary sum;
+  sum.known = AddItems(t.call, sum);
+  sum.known &= AddItems(t.reply, sum);
+  if (sum.known) {
+    const Eligible e = MayHaveItems(t);
+    const bool hidden = t.call.rpc.opaque_arguments() && t.call.rpc.gss_proc == rpc::kGssData;
+    if (e.arguments && (WalkCut(t.call) || hidden)) sum.known = false;
+    if (e.results && t.reply.form != session::ReplyForm::kError && (WalkCut(t.reply) || hidden)) sum.known = false;
+  }
+  return sum;
+}
+
+std::optional<Sha256::Value> HashPayload(Sha256& sha, const Transaction& t, const Payload& payload) {
+  if (!payload.complete) return std::nullopt;
+  sha.Start();
+  if (!Feed(sha, t, payload, 0, payload.length)) return std::nullopt;
+  return sha.Finish();
+}
+
+std::optional<Sha256::Value> HashData(Sha256& sha, const Transaction& t) {
+  sha.Start();
+  for (const Payload* payload : t.messages()) {
+    for (const DataItem& item : payload->items) {
+      if (!item.complete || !Feed(sha, t, *payload, item.unreduced_offset, item.item.length)) return std::nullopt;
+    }
+  }
+  return sha.Finish();
+}
+
+}  // namespace stag::cli

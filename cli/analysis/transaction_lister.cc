@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/analysis/transaction_lister.h"
+
+#include <array>
+#include <cstring>
+
+#include "cli/analysis/transaction_facts.h"
+#include "text/json.h"
+
+namespace stag::cli {
+namespace {
+
+using session::Connection;
+using session::Transaction;
+
+// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
+bool IsCut(const Transaction& t) {
+  const rpcrdma::Header& header = t.call.header;
+  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
+  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
+}
+
+// A later Call can come out of the trackers a little after an earlier one of another connection; lines wait this long.
+constexpr uint64_t kSlackFrames = 4096;
+
+// ---------------------------------------------------------------------------------------------------------------- JSON
+
+class JsonLister final : public TransactionLister {
+ public:
+  JsonLister(const Style& style, const Clock& clock, LineSink& lines, std::optional<std::string> file)
+      : TransactionLister(style, clock, lines), file_(std::move(file)) {}
+
+ private:
+  void PutLine(const Transaction& t) override {
+    json_.BeginObject().Member("type", "transaction");
+    if (file_) json_.Member("file", *file_);
+    json_.Member("connection", t.connection).Key("xid").Xid(t.xid).Member("backward", t.backward);
+    json_.Member("call_frame", t.call.frame.number);
+    if (t.reply.frame.number != 0) {
+      json_.Member("reply_frame", t.reply.frame.number).Key("rtt_us");
+      json_.Thousandths(t.reply.frame.time_ns - t.call.frame.time_ns);
+    } else {
+      json_.Member("reply_frame", nullptr).Member("rtt_us", nullptr);
+    }
+    PutProcedure(t);
+    if (t.call.header.status == ParseStatus::kOk) {
+      json_.Member("call_form", CallFormName(t.call.form)).Member("reply_form", ReplyFormName(t.reply.form));
+      PutChunks(t);
+    } else {  // another version, or malformed: nobody can read its lists
+      json_.Member("call_form", nullptr).Member("reply_form", ReplyFormName(t.reply.form));
+      json_.Member("read_chunks", nullptr).Member("write_chunks", nullptr).Member("reply_chunk", nullptr);
+    }
+    PutMessages(t);
+    const bool has_status = t.reply.walk.has_status;
+    json_.Member("status", has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt);
+    json_.EndObject().EndLine();
+  }
+
+  void PutProcedure(const Transaction& t) {
+    if (!ProcedureKnown(t)) {
+      for (const char* key : {"program", "version", "procedure", "name", "ops"}) json_.Member(key, nullptr);
+      return;
+    }
+    const rpc::CallHeader& call = t.call.rpc;
+    json_.Member("program", call.program).Member("version", call.version).Member("procedure", call.procedure);
+    const char* const name = rpc::ProcedureName(call.program, call.version, call.procedure);
+    json_.TextOrNull("name", name ? name : "").Key("ops");
+    if (!OperationsKnown(t)) {
+      json_.Value(nullptr);
+      return;
+    }
+    json_.BeginArray();
+    for (const session::Operation& operation : t.operations) {
+      operation_.clear();
+      PutOperation(operation_, t, operation.op);
+      json_.Value(operation_);
+    }
+    json_.EndArray();
+  }
+
+  void PutChunks(const Transaction& t) {
+    json_.Key("read_chunks").BeginArray();
+    for (const session::ReadChunk& chunk : t.call.read_chunks) {
+      json_.BeginObject().Member("position", chunk.position).Member("segments", chunk.segments.size());
+      json_.Member("bytes", chunk.length).EndObject();
+    }
+    json_.EndArray().Key("write_chunks").BeginArray();
+    const rpcrdma::Header& call = t.call.header;
+    for (size_t i = 0; i < call.write_chunks.size(); ++i)
+      PutOffered(call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
+    json_.EndArray().Key("reply_chunk");
+    if (call.reply_chunk) {
+      PutOffered(call, *call.reply_chunk, ReturnedInReplyChunk(t));
+    } else {
+      json_.Value(nullptr);
+    }
+  }
+
+  void PutOffered(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk, std::optional<uint64_t> returned) {
+    json_.BeginObject().Member("segments", chunk.count).Member("offered", ChunkBytes(call, chunk));
+    json_.Member("returned", returned).EndObject();
+  }
+
+  void PutMessages(const Transaction& t) {
+    const auto bytes = [](const session::Payload& payload) {
+      return payload.complete ? std::optional<uint64_t>(payload.length) : std::nullopt;
+    };
+    json_.Member("call_complete", t.call.complete).Member("reply_complete", t.reply.complete);
+    json_.Member("call_bytes", bytes(t.call)).Member("reply_bytes", bytes(t.reply));
+    PutDigest("call_sha256", HashPayload(sha_, t, t.call));
+    PutDigest("reply_sha256", HashPayload(sha_, t, t.reply));
+    const DataSummary data = SummarizeData(t);
+    PutDigest("data_sha256", data.known && data.any ? HashData(sha_, t) : std::nullopt);
+    json_.Member("data_bytes", data.known ? std::optional<uint64_t>(data.bytes) : std::nullopt);
+  }
+
+  void PutDigest(std::string_view key, const std::optional<Sha256::Value>& digest) {
+    json_.Key(key);
+    digest ? json_.Hex(*digest) : json_.Value(nullptr);
+  }
+
+  const std::optional<std::string> file_;
+  std::string operation_;  // reused
+  Sha256 sha_;
+  JsonWriter json_{line_};
+};
+
+// ---------------------------------------------------------------------------------------------------------------- text
+
+class TextLister final : public TransactionLister {
+ public:
+  TextLister(const Style& style, const Clock& clock, LineSink& lines) : TransactionLister(style, clock, lines) {}
+
+  static std::string Heading(const Style& style) {
+    return fmt::format("{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}  {}{}\n", style.bold,
+                       "call", "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", "operation",
+                       style.reset);
+  }
+
+ private:
+  void PutLine(const Transaction& t) override {
+    std::string& out = line_;
+    PutNumber(out, t.call.frame.number, 8);
+    out.push_back(' ');
+    PutCell(out, t.reply.frame.number != 0, t.reply.frame.number, 8);
+    const int64_t since = t.call.frame.time_ns - clock_.first_time_ns;
+    if (since < 0) {  // times that go back
+      Put(out, " {:>5}.000000  ", since / 1'000'000'000);
+    } else {
+      out.push_back(' ');
+      PutNumber(out, static_cast<uint64_t>(since / 1'000'000'000), 5);
+      out.push_back('.');
+      PutNumber(out, static_cast<uint64_t>(since % 1'000'000'000 / 1000), 6, '0');
+      Put(out, "  ");
+    }
+    PutNumber(out, t.connection, 4);
+    Put(out, t.backward ? " s>c  0x" : " c>s  0x");
+    std::array<std::byte, 4> xid;
+    StoreBe32(xid.data(), t.xid);
+    PutHex(out, xid);
+    Put(out, "  ");
+    PutPadded(out, 23, [&] {
+      Put(out, t.call.header.status == ParseStatus::kOk ? CallFormName(t.call.form) : "?");
+      Put(out, " > ");
+      Put(out, ReplyFormName(t.reply.form));
+    });
+    out.push_back(' ');
+    PutCell(out, t.call.complete, t.call.length, 9);
+    out.push_back(' ');
+    PutCell(out, t.reply.complete, t.reply.length, 9);
+    out.push_back(' ');
+    PutRight(out, 8, [&] {
+      if (t.reply.frame.number != 0) {
+        PutDuration(out, t.reply.frame.time_ns - t.call.frame.time_ns);
+      } else {
+        out.push_back('-');
+      }
+    });
+    Put(out, "  ");
+    PutOperations(out, t, style_);
+    PutStatus(out, t, style_);
+    PutChunks(out, t, style_);
+    PutTrouble(out, t, style_);
+    out.push_back('\n');
+  }
+
+  static void PutCell(std::string& out, bool known, uint64_t value, size_t width) {
+    if (known) return PutNumber(out, value, width);
+    for (size_t n = 1; n < width; ++n) out.push_back(' ');
+    out.push_back('-');
+  }
+
+  template <typename Fn>
+  static void PutPadded(std::string& out, size_t width, Fn&& fn) {
+    const size_t start = out.size();
+    fn();
+    while (out.size() < start + width) out.push_back(' ');
+  }
+
+  template <typename Fn>
+  void PutRight(std::string& out, size_t width, Fn&& fn) {
+    const size_t start = out.size();
+    fn();
+    const size_t n = out.size() - start;
+    if (n >= width) return;
+    const size_t shift = width - n;
+    out.resize(start + width);
+    std::memmove(out.data() + start + shift, out.data() + start, n);
+    std::memset(out.data() + start, ' ', shift);
+  }
+
+  static void PutOperations(std::string& out, const Transaction& t, const Style& style) {
+    if (!ProcedureKnown(t)) {
+      Put(out, "{}?{}", style.dim, style.reset);
+      return;
+    }
+    const rpc::CallHeader& call = t.call.rpc;
+    Put(out, style.cyan);
+    if (const char* program = rpc::ProgramName(call.program, call.version)) {
+      Put(out, std::string_view(program));
+      out.push_back('v');
+      PutNumber(out, call.version);
+      out.push_back(' ');
+    } else {
+      Put(out, "program {} v{} ", call.program, call.version);
+    }
+    if (IsCompound(t) && !t.operations.empty()) {
+      for (size_t i = 0; i < t.operations.size(); ++i) {
+        if (i > 0) out.push_back(' ');
+        PutOperation(out, t, t.operations[i].op);
+      }
+      if (!OperationsKnown(t)) Put(out, " ...");
+    } else if (const char* name = rpc::ProcedureName(call.program, call.version, call.procedure)) {
+      Put(out, std::string_view(name));
+    } else {
+      Put(out, "procedure {}", call.procedure);
+    }
+    Put(out, style.reset);
+  }
+
+  // The error that the reply reports, if any.
+  static void PutStatus(std::string& out, const Transaction& t, const Style& style) {
+    if (t.reply.form == session::ReplyForm::kError) {
+      Put(out, "  {}RDMA_ERROR {}", style.red, rpcrdma::ErrorName(t.reply.header.err));
+      if (t.reply.header.error_range) Put(out, " {}..{}", t.reply.header.vers_low, t.reply.header.vers_high);
+      Put(out, style.reset);
+      return;
+    }
+    if (t.reply.form == session::ReplyForm::kNone) {
+      Put(out, "  {}no reply{}", style.yellow, style.reset);
+      return;
+    }
+    const rpc::ReplyHeader& reply = t.reply.rpc;
+    if (reply.status == ParseStatus::kOk && !reply.success()) {
+      constexpr std::string_view kAccept[] = {"SUCCESS",      "PROG_UNAVAIL", "PROG_MISMATCH",
+                                              "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};
+      const bool named = reply.reply_stat == rpc::kAccepted && reply.accept_stat < std::size(kAccept);
+      Put(out, "  {}{}{}", style.red, named ? kAccept[reply.accept_stat] : "DENIED", style.reset);
+    } else if (t.reply.walk.has_status && t.reply.walk.nfs_status != 0) {
+      const char* name = nfs::StatusName(t.call.rpc.version, t.reply.walk.nfs_status);
+      if (name && t.call.rpc.program != nfs::kMountProgram) {
+        Put(out, "  {}{}{}", style.red, name, style.reset);
+      } else {
+        Put(out, "  {}status {}{}", style.red, t.reply.walk.nfs_status, style.reset);
+      }
+    }
+  }
+
+  static void PutChunks(std::string& out, const Transaction& t, const Style& style) {
+    const rpcrdma::Header& call = t.call.header;
+    if (!call.has_chunks()) return;
+    Put(out, style.dim);
+    for (const session::ReadChunk& chunk : t.call.read_chunks) {
+      Put(out, "  [read {} at {}", chunk.length, chunk.position);
+      PutSegments(out, chunk.segments.size());
+    }
+    for (size_t i = 0; i < call.write_chunks.size(); ++i) {
+      Put(out, "  [write ");
+      PutOffered(out, call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
+    }
+    if (call.reply_chunk) {
+      Put(out, "  [reply ");
+      PutOffered(out, call, *call.reply_chunk, ReturnedInReplyChunk(t));
+    }
+    Put(out, style.reset);
+  }
+
+  static void PutOffered(std::string& out, const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
+                         std::optional<uint64_t> returned) {
+    if (returned) {
+      Put(out, "{} of {}", *returned, ChunkBytes(call, chunk));
+    } else {
+      Put(out, "? of {}", ChunkBytes(call, chunk));
+    }
+    PutSegments(out, chunk.count);
+  }
+
+  static void PutSegments(std::string& out, size_t n) {
+    if (n == 1) {
+      out.push_back(']');
+    } else {
+      Put(out, ", {} segments]", n);
+    }
+  }
+
+  static void PutTrouble(std::string& out, const Transaction& t, const Style& style) {
+    const bool call = !t.call.complete, reply = t.reply.present && !t.reply.complete;
+    const std::string_view which = call && reply ? "call and reply" : call ? "call" : reply ? "reply" : "";
+    if (!which.empty()) Put(out, "  {}{} incomplete{}", style.yellow, which, style.reset);
+    if (t.outcome == session::Outcome::kReissued) Put(out, "  {}xid sent again{}", style.yellow, style.reset);
+    if (t.outcome == session::Outcome::kEvicted)
+      Put(out, "  {}dropped for lack of memory{}", style.yellow, style.reset);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<TransactionLister> TransactionLister::Make(Format format, const Style& style, const Clock& clock,
+                                                           LineSink& lines, std::optional<std::string> file) {
+  if (format == Format::kJsonl) return std::make_unique<JsonLister>(style, clock, lines, std::move(file));
+  return std::make_unique<TextLister>(style, clock, lines);
+}
+
+std::string TransactionLister::Heading(Format format, const Style& style) {
+  return format == Format::kJsonl ? std::string() : TextLister::Heading(style);
+}
+
+void TransactionLister::OnMessage(const Connection&, const session::Message& message, const Transaction* t) {
+  if (message.role == session::Role::kCall && t) lines_.Open(t->call.frame.number, t->serial);
+}
+
+void TransactionLister::OnTransaction(const Connection& connection, const Transaction& t) {
+  const bool proven = connection.proof == session::Proof::kRpcRdma;
+  if (!proven || IsCut(t)) {
+    if (proven) ++cut_;
+    return lines_.Drop(t.call.frame.number, t.serial);
+  }
+  ++count_;
+  line_.clear();
+  PutLine(t);
+  lines_.Close(t.call.frame.number, t.serial, line_);
+}
+
+// Only before the first line.
+static void PutHeading(Output& output, std::string& heading) {
+  Put(output.buffer(), std::string_view(heading));
+  heading.clear();
+}
+
+void LinesAtOnce::Close(uint64_t, uint64_t, std::string_view line) {
+  PutHeading(output_, heading_);
+  Put(output_.buffer(), line);
+  output_.Commit();
+}
+
+void LinesByCall::Open(uint64_t frame, uint64_t serial) { lines_.Open(frame, serial); }
+
+void LinesByCall::Close(uint64_t frame, uint64_t serial, std::string_view line) {
+  PutHeading(output_, heading_);
+  lines_.Close(frame, serial, line);
+  lines_.Release(clock_.frame > kSlackFrames ? clock_.frame - kSlackFrames : 0, output_.buffer());
+  output_.Commit();
+}
+
+void LinesByCall::Drop(uint64_t frame, uint64_t serial) { lines_.Drop(frame, serial); }
+
+void LinesByCall::Finish() {
+  lines_.Finish(output_.buffer());
+  output_.Commit();
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// TransactionLister: a line per RPC. As text a table for people; as JSON lines with digests of the rebuilt messages.
+// Where the lines go is a LineSink's: in order of the Calls, or at once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/ordered_lines.h"
+
+namespace stag::cli {
+
+// A Call opens a place for its line; its end closes it with the line, or drops it. Places are known by the Call's frame
+// and the transaction's serial.
+class LineSink {
+ public:
+  virtual ~LineSink() = default;
+  virtual void Open(uint64_t frame, uint64_t serial) = 0;
+  virtual void Close(uint64_t frame, uint64_t serial, std::string_view line) = 0;
+  virtual void Drop(uint64_t frame, uint64_t serial) = 0;
+};
+
+class TransactionLister : public session::Observer {
+ public:
+  // kJsonl or kText. `file`: its name goes to every JSON line. The references must outlive the lister.
+  static std::unique_ptr<TransactionLister> Make(Format format, const Style& style, const Clock& clock, LineSink& lines,
+                                                 std::optional<std::string> file);
+  // What stands above the lines; empty for kJsonl.
+  static std::string Heading(Format format, const Style& style);
+
+  void OnMessage(const session::Connection&, const session::Message& message, const session::Transaction* t) override;
+  void OnTransaction(const session::Connection& connection, const session::Transaction& t) override;
+
+  uint64_t count() const { return count_; }
+  uint64_t cut() const { return cut_; }  // left out, for the capture has too little of the Call
+
+ protected:
+  TransactionLister(const Style& style, const Clock& clock, LineSink& lines)
+      : style_(style), clock_(clock), lines_(lines) {}
+  // Appends the line to line_.
+  virtual void PutLine(const session::Transaction& t) = 0;
+
+  const Style& style_;
+  const Clock& clock_;
+  std::string line_;
+
+ private:
+  LineSink& lines_;
+  uint64_t count_ = 0, cut_ = 0;
+};
+
+// Lines as they come.
+class LinesAtOnce final : public LineSink {
+ public:
+  LinesAtOnce(Output& output, std::string heading) : output_(output), heading_(std::move(heading)) {}
+  void Open(uint64_t, uint64_t) override {}
+  void Close(uint64_t frame, uint64_t serial, std::string_view line) override;
+  void Drop(uint64_t, uint64_t) override {}
+
+ private:
+  Output& output_;
+  std::string heading_;
+};
+
+// Lines in order of the Calls, late where a Call stays without an answer. `clock`: of what is taken from here on.
+class LinesByCall final : public LineSink {
+ public:
+  LinesByCall(Output& output, const Clock& clock, std::string heading)
+      : output_(output), clock_(clock), heading_(std::move(heading)) {}
+  void Open(uint64_t frame, uint64_t serial) override;
+  void Close(uint64_t frame, uint64_t serial, std::string_view line) override;
+  void Drop(uint64_t frame, uint64_t serial) override;
+  // Writes what still waits.
+  void Finish();
+  uint64_t given_up() const { return lines_.given_up(); }  // lines out of order
+
+ private:
+  Output& output_;
+  const Clock& clock_;
+  std::string heading_;
+  OrderedLines lines_;
+};
+
+}  // namespace stag::cli

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/base/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "cli/base/version.h"
+
+namespace stag::cli {
+
+CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                       const std::string& type, const std::string& description) {
+  return command
+      .add_option_function<std::vector<std::string>>(
+          name, [](const std::vector<std::string>&) {}, description)
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(std::move(take), ""))
+      ->type_name(type);
+}
+
+// An option whose text `take` makes a value of; what it returns is the complaint, or empty.
+static void AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                     const std::string& type, const std::string& description) {
+  command
+      .add_option_function<std::string>(
+          name, [](const std::string&) {}, description)
+      ->check(CLI::Validator(std::move(take), ""))
+      ->type_name(type);
+}
+
+void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats) {
+  std::vector<std::pair<std::string, Format>> choices = {{"text", Format::kText}, {"jsonl", Format::kJsonl}};
+  std::string description = "How results are written: text (default) or jsonl, one JSON object a line";
+  if (formats == Formats::kReports) {
+    choices.insert(
+        choices.end(),
+        {{"json", Format::kJson}, {"sarif", Format::kSarif}, {"junit", Format::kJunit}, {"html", Format::kHtml}});
+    description +=
+        "; json, one document; sarif, for code scanning; junit, for continuous "
+        "integration";
+  }
+  if (formats == Formats::kTests) {
+    choices.emplace_back("junit", Format::kJunit);
+    description += "; junit, for continuous integration";
+  }
+  AddChoice<Format>(command, "--format", options.format, std::move(choices), description);
+  AddChoice<Color>(command, "--color", options.color,
+                   {{"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}},
+                   "Colours in text: auto (default: on a terminal, unless NO_COLOR is set)");
+  command.add_flag("-q,--quiet", options.quiet, "Say nothing on stderr but errors");
+  command.set_version_flag("--version", kVersionText, "Print the version and exit");
+}
+
+void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats) {
+  command.add_option("FILE", options.files, "Captures: pcap or pcapng, plain, .gz or .zst; - is standard input")
+      ->required()
+      ->type_name("");
+  AddOutputOptions(command, options, formats);
+  command.add_flag("--progress", options.progress, "Show a bar on stderr when it is a terminal and the work is long");
+  AddMemory(command, options);
+}
+
+void AddOutputFile(CLI::App& command, CommonOptions& options) {
+  command.add_option("-o,--output", options.output, "Write the results to this file, not to stdout")->type_name("FILE");
+}
+
+void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what) {
+  command.add_flag("--mpi", options.mpi, "Under mpirun: " + what);
+}
+
+void AddMemory(CLI::App& command, CommonOptions& options) {
+  const auto check_size = [&options](std::string& text) {
+    const std::optional<uint64_t> bytes = ParseSize(text);
+    if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+    options.memory = *bytes;
+    return std::string{};
+  };
+  AddValue(command, "--memory", check_size, "SIZE",
+           "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported");
+}
+
+void AddJobs(CLI::App& command, CommonOptions& options) {
+  static constexpr uint32_t kMost = 64;
+  const auto check_jobs = [&options](std::string& text) {
+    uint32_t jobs = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+    if (error != std::errc{} || end != text.data() + text.size() || jobs > kMost)
+      return text + " is not a number from 1 to " + std::to_string(kMost) + ", nor 0, for one a processor";
+    options.jobs = jobs > 0 ? jobs : std::clamp(std::thread::hardware_concurrency(), 1u, kMost);
+    return std::string{};
+  };
+  AddValue(command, "--jobs,-j", check_jobs, "N",
+           "Threads at most that share the connections of a capture (default: 1; 0: one a processor); the output is "
+           "the same");
+}
+
+}  // namespace stag::cli

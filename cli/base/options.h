@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// How the commands and their options are declared to the parser of the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/base/common_options.h"
+
+namespace stag::cli {
+
+// An option whose value is one of a few words: the value goes to `value`.
+template <typename T>
+CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
+                       std::vector<std::pair<std::string, T>> choices, const std::string& description) {
+  std::string words;
+  for (const auto& [word, ignored] : choices) words += (words.empty() ? "" : "|") + word;
+  const auto choose = [&value, choices = std::move(choices), words](std::string& text) {
+    for (const auto& [word, chosen] : choices) {
+      if (word == text) {
+        value = chosen;
+        return std::string{};
+      }
+    }
+    return text + " is not one of " + words;
+  };
+  return command
+      .add_option_function<std::string>(
+          name, [](const std::string&) {}, description)
+      ->check(CLI::Validator(choose, ""))
+      ->type_name(words);
+}
+
+// An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
+CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                       const std::string& type, const std::string& description);
+// What --format may be: what every command has, the reports of `stag check`, or JUnit's besides.
+enum class Formats : uint8_t { kLines, kReports, kTests };
+
+// Adds --format, --color, --quiet, --version.
+void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
+// Adds --memory.
+void AddMemory(CLI::App& command, CommonOptions& options);
+// Adds --output.
+void AddOutputFile(CLI::App& command, CommonOptions& options);
+// Adds --mpi; `what` completes "Under mpirun: ".
+void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what);
+// Adds --jobs.
+void AddJobs(CLI::App& command, CommonOptions& options);
+// Adds FILE..., --progress, --memory and the output options.
+void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
+
+// Declares one command under `app`; when it is the one on the command line, `run` is set to what does it, which returns
+// the exit status.
+using Run = std::function<int()>;
+void AddConnections(CLI::App& app, Run& run);
+void AddTransactions(CLI::App& app, Run& run);
+void AddCredits(CLI::App& app, Run& run);
+void AddExtract(CLI::App& app, Run& run);
+void AddCapture(CLI::App& app, Run& run);
+void AddCheck(CLI::App& app, Run& run);
+void AddRules(CLI::App& app, Run& run);
+void AddExplain(CLI::App& app, Run& run);
+void AddDevices(CLI::App& app, Run& run);
+void AddCompletion(CLI::App& app, Run& run);
+void AddServe(CLI::App& app, Run& run);
+void AddGenerate(CLI::App& app, Run& run);
+void AddReplay(CLI::App& app, Run& run);
+void AddRelay(CLI::App& app, Run& run);
+void AddProbe(CLI::App& app, Run& run);
+
+}  // namespace stag::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Output: results to stdout or a file through one large buffer, and diagnostics to stderr. When the reader of a pipe
+// has gone (EPIPE) output is quietly dropped and closed() makes the command stop; another write error is reported
+// once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cli/base/common_options.h"
+#include "cli/base/diagnostics.h"
+#include "text/put.h"
+
+namespace stag::cli {
+
+// Terminal colours; every string is empty when colours are off.
+struct Style {
+  std::string_view bold, dim, red, green, yellow, cyan, reset;
+};
+
+class Output {
+ public:
+  // Creates options.output; throws std::runtime_error when it cannot. `write`: where results go in place of that.
+  // `diagnostics` must outlive this.
+  explicit Output(const CommonOptions& options, std::function<void(std::string_view)> write = nullptr,
+                  Diagnostics& diagnostics = StderrDiagnostics());
+  ~Output();  // flushes
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // Where a command writes; call Commit now and then.
+  std::string& buffer() { return buffer_; }
+  // Writes the buffer out when there is enough of it.
+  void Commit() {
+    if (buffer_.size() >= kBlock) Flush();
+  }
+  void Flush();
+  // Nothing more is wanted: reading stops, what is in the buffer still goes out.
+  void Stop() { stopped_ = true; }
+  bool stopped() const { return stopped_ || closed_; }
+  bool closed() const { return closed_; }  // nobody reads any more, or writing failed
+  bool failed() const { return failed_; }  // writing failed for another reason than a closed pipe
+  const Style& style() const { return style_; }
+  Diagnostics& diagnostics() const { return diagnostics_; }
+  // Called before bytes go to stdout when that is a terminal (the progress bar is taken away).
+  void set_before_write(std::function<void()> fn) { before_write_ = std::move(fn); }
+
+ private:
+  static constexpr size_t kBlock = 64 * 1024;
+  Diagnostics& diagnostics_;
+  std::string buffer_;
+  Style style_;
+  std::function<void()> before_write_;
+  std::function<void(std::string_view)> write_;
+  int descriptor_;
+  bool terminal_ = false;
+  bool stopped_ = false, closed_ = false, failed_ = false;
+};
+
+// A bar on stderr: nothing is shown unless it was asked for, stderr is a terminal and the work takes longer than half a
+// second.
+class Progress {
+ public:
+  Progress(bool wanted, std::string_view what);
+  ~Progress() { Clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  bool active() const { return active_; }
+  // `size` 0: unknown.
+  void Update(uint64_t position, uint64_t size, uint64_t frames);
+  void Clear();
+
+ private:
+  std::string what_;
+  bool active_ = false, shown_ = false;
+  int64_t next_ns_ = 0;
+};
+
+}  // namespace stag::cli

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag capture: packets of a network or RDMA device to pcapng files, looked at while they come: comments on
+// connections, findings, a line per RPC, and triggers that decide what is worth a file.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "capture/live/file_set.h"
+#include "capture/live/live_reader.h"
+#include "capture/live/network.h"
+#include "capture/live/rdma_filter.h"
+#include "capture/live/rdma_sniffer.h"
+#include "capture/live/rewind.h"
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/reporting.h"
+#include "cli/analysis/transaction_lister.h"
+#include "cli/base/version.h"
+#include "cli/live/capture_devices.h"
+#include "cli/live/capture_watch.h"
+#include "cli/live/live_monitor.h"
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+struct CaptureArguments : CommonOptions {
+  bool list = false;
+  capture::NetworkOptions network;
+  std::vector<std::string> filter;  // words
+  bool rdma = false;
+  std::vector<uint16_t> ports{20049};
+  capture::LiveOptions live;
+  capture::FileSetOptions file;
+  bool raw = false, check = false, transactions = false;
+  std::vector<Trigger> triggers;
+  int64_t before_ns = 10'000'000'000, after_ns = 5'000'000'000;
+  uint64_t rewind = 256u << 20;  // bytes
+
+  bool watches_output() const { return check || transactions; }
+};
+
+// Findings as they appear, for people: the first of each rule on a connection. The report at the end has them all.
+class FindingsNow final : public conformance::FindingSink {
+ public:
+  FindingsNow(Output& output, conformance::FindingSink& next) : output_(output), next_(next) {}
+  void OnFinding(const conformance::Finding& finding) override {
+    if (seen_.size() < kMost && seen_.emplace(finding.connection, finding.rule).second) {
+      const Style& style = output_.style();
+      const bool error = finding.severity == conformance::Severity::kError;
+      Put(output_.buffer(), "{}{} {}{}: {} (frame {}, connection {})\n", error ? style.red : style.yellow,
+          conformance::SeverityName(finding.severity), finding.rule->id, style.reset, finding.message,
+          finding.frame.number, finding.connection);
+      output_.Commit();
+    }
+    next_.OnFinding(finding);
+  }
+
+ private:
+  static constexpr size_t kMost = 10000;
+  Output& output_;
+  conformance::FindingSink& next_;
+  std::set<std::pair<fabric::ConnectionId, const conformance::RuleInfo*>> seen_;
+};
+
+// The files, or the memory that stands in for them until a trigger fires.
+class Keeper {
+ public:
+  Keeper(const CaptureArguments& options, LinkType link) : options_(options), file_options_(options.file) {
+    file_options_.link = link;
+    if (!options.triggers.empty()) rewind_.emplace(nanoseconds(options.before_ns), options.rewind);
+  }
+  Result<void> Open() {
+    if (options_.file.path.empty() || rewind_) return {};
+    return OpenFiles();
+  }
+
+  // False: nothing more is wanted.
+  bool Keep(const Frame& frame, std::string_view comment, const std::optional<std::string>& fired) {
+    if (rewind_ && !end_ns_) {
+      rewind_->Put(frame, comment);
+      if (fired) Fire(frame);
+      return true;
+    }
+    if (end_ns_ && frame.ref.time_ns > *end_ns_) return false;
+    Write(frame, comment);
+    return true;
+  }
+  // While nothing comes: `now_ns` since 1970.
+  bool Idle(int64_t now_ns) {
+    if (files_) (void)files_->Flush();
+    return !end_ns_ || now_ns <= *end_ns_;
+  }
+  void Close(const capture::InterfaceCounts& counts) {
+    if (files_) Note(files_->Close(counts));
+  }
+
+  bool failed() const { return failed_; }
+  bool short_of_room() const { return short_of_room_; }
+  uint64_t lost() const { return files_ ? files_->lost() : 0; }
+  const capture::FileSet* files() const { return files_.get(); }
+
+ private:
+  Result<void> OpenFiles() {
+    auto opened = capture::FileSet::Open(file_options_);
+    if (!opened) return tl::unexpected(opened.error());
+    files_ = std::move(*opened);
+    return {};
+  }
+  void Fire(const Frame& frame) {
+    end_ns_ = frame.ref.time_ns + options_.after_ns;
+    short_of_room_ = rewind_->short_of_room();
+    if (const auto opened = OpenFiles(); !opened) return Note(opened);
+    rewind_->Drain([this](const Frame& kept, std::string_view comment) { Write(kept, comment); });
+  }
+  void Write(const Frame& frame, std::string_view comment) {
+    if (files_) Note(files_->Write(frame, comment));
+  }
+  void Note(const Result<void>& result) {
+    if (!result && !std::exchange(failed_, true)) ComplainText(result.error().message);
+  }
+
+  const CaptureArguments& options_;
+  capture::FileSetOptions file_options_;
+  std::optional<capture::Rewind> rewind_;
+  std::unique_ptr<capture::FileSet> files_;
+  std::optional<int64_t> end_ns_;  // after a trigger: until then
+  bool failed_ = false, short_of_room_ = false;
+};
+
+Result<std::unique_ptr<capture::PacketSource>> OpenSource(const CaptureArguments& options, std::string& warning) {
+  if (!IsRdmaDevice(options.network.device)) {
+    capture::NetworkOptions network = options.network;
+    std::string words;
+    for (const std::string& word : options.filter) words += (words.empty() ? "" : " ") + word;
+    network.filter = words;
+    if (options.rdma) {
+      const std::string rdma = capture::RdmaFilter(options.ports, network.device != "any");
+      network.filter = words.empty() ? rdma : "(" + words + ") and (" + rdma + ")";
+    }
+    return capture::OpenNetwork(network, warning);
+  }
+  if (!options.filter.empty())
+    return Fail(options.network.device + " is an RDMA device, whose sniffer has no filters: leave out " +
+                options.filter.front());
+  capture::SnifferOptions sniffer;
+  sniffer.device = options.network.device;
+  sniffer.snaplen = options.network.snaplen;
+  sniffer.buffer = options.network.buffer;
+  auto device = capture::OpenVerbsSniffer(sniffer);
+  if (device) return capture::RdmaSniffer::Open(std::move(*device), sniffer);
+  // libpcap may have been built with a sniffer of its own.
+  capture::NetworkOptions network = options.network;
+  network.hardware_time = false;
+  if (auto source = capture::OpenNetwork(network, warning)) {
+    warning = device.error().message + "; libpcap's sniffer is used, which does not count losses";
+    return source;
+  }
+  return tl::unexpected(device.error());
+}
+
+// --check: the engine, and what its findings go through.
+struct Checker {
+  Checker(const CaptureArguments& options, Output& output, const std::string& device, conformance::FindingSink*& sink) {
+    reporter = MakeLineReporter(options, output);
+    sink = reporter.get();
+    if (options.format == Format::kText) sink = &now.emplace(output, *reporter);
+    reporter->BeginFile(device);
+  }
+  std::unique_ptr<conformance::Reporter> reporter;
+  std::optional<FindingsNow> now;
+};
+
+void PutSummary(std::string& out, const CaptureArguments& options, const capture::LiveCounts& counts,
+                const Keeper& keeper, const std::optional<std::string>& fired) {
+  const capture::FileSet* const files = keeper.files();
+  if (options.format == Format::kJsonl) {
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "captured").Member("frames", counts.frames).Member("bytes", counts.bytes);
+    json.Member("dropped_by_device", counts.source.dropped_on_wire).Member("dropped_by_system", counts.source.dropped);
+    json.Member("dropped_by_stag", counts.queue_dropped).Member("not_written", keeper.lost());
+    json.Member("queue_high_water", counts.queue_high_water).Member("trigger", fired).Key("files").BeginArray();
+    for (size_t i = 0; files && i < files->names().size(); ++i) json.Value(files->names()[i]);
+    json.EndArray().EndObject().EndLine();
+    return;
+  }
+  const auto number = [](const std::optional<uint64_t>& n) { return n ? std::to_string(*n) : std::string("unknown"); };
+  Put(out, "{} (", Count(counts.frames, "packet"));
+  PutSize(out, counts.bytes);
+  Put(out, "); lost: {} by the device, {} by the system, {} by stag, {} not written\n",
+      number(counts.source.dropped_on_wire), number(counts.source.dropped), counts.queue_dropped, keeper.lost());
+  if (fired) Put(out, "trigger: {}\n", *fired);
+  if (keeper.short_of_room()) Put(out, "the time before the trigger is not whole: --rewind was too small for it\n");
+  if (!options.triggers.empty() && !fired) Put(out, "no trigger fired: nothing was written\n");
+  if (files && options.file.is_row() && files->files() > 0)
+    Put(out, "{} written, {} to {} kept\n", Count(files->files(), "file"), files->names().front(),
+        files->names().back());
+}
+
+int RunCapture(const CaptureArguments& options) {
+  Output output(options);
+  if (options.list) {
+    PutDevices(output, options.format);
+    output.Flush();
+    return output.failed() ? kExitTrouble : kExitFine;
+  }
+  const Signals signals;
+  std::string warning;
+  auto source = OpenSource(options, warning);
+  if (!source) {
+    ComplainText(source.error().message);
+    return kExitTrouble;
+  }
+  if (!warning.empty() && !options.quiet) ComplainText(warning);
+
+  Keeper keeper(options, (*source)->link());
+  if (const auto opened = keeper.Open(); !opened) {
+    ComplainText(opened.error().message);
+    return kExitTrouble;
+  }
+  conformance::FindingSink* findings = nullptr;
+  std::optional<Checker> checker;
+  if (options.check) checker.emplace(options, output, (*source)->name(), findings);
+  const bool judge = options.check || std::ranges::any_of(options.triggers, [](const Trigger& trigger) {
+                       return trigger.on == Trigger::On::kFinding;
+                     });
+  CaptureWatch watch(options.triggers, judge, findings);
+  conformance::Engine engine({}, watch);
+
+  capture::LiveOptions live = options.live;
+  live.stop = signals.descriptor();
+  capture::LiveReader* reader_now = nullptr;
+  const auto after = [&](const Frame& frame) {
+    const bool go_on = keeper.Keep(frame, watch.TakeComment(), watch.fired());
+    if (!go_on || (keeper.failed() && !options.watches_output())) reader_now->End();
+    if (frame.ref.number % 1024 == 0) output.Flush();
+  };
+  const auto idle = [&] {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    if (!keeper.Idle(std::chrono::duration_cast<nanoseconds>(now).count())) reader_now->End();
+    output.Flush();
+    if (output.stopped()) reader_now->End();
+  };
+  if (!options.quiet) Complain("capturing on {}; Ctrl-C ends", (*source)->name());
+  capture::LiveReader reader(**source, live, after, idle);
+  reader_now = &reader;
+
+  bool failed = false;
+  if (options.raw) {
+    Frame frame;
+    capture::Reader::Next next;
+    while ((next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
+    }
+    failed = next == capture::Reader::Next::kDamaged;
+    if (failed) ComplainText(reader.error());
+  } else {
+    Clock clock;
+    std::vector<session::Observer*> observers;
+    if (checker) observers = checker->reporter->Observers();
+    LinesAtOnce lines(output, TransactionLister::Heading(options.format, output.style()));
+    const auto lister = TransactionLister::Make(options.format, output.style(), clock, lines, std::nullopt);
+    observers.push_back(&watch);
+    if (options.transactions) observers.push_back(lister.get());
+    if (judge) observers.push_back(&engine);
+    const bool hash = options.transactions && options.format == Format::kJsonl;
+    const FileOutcome outcome = Analyze(reader, (*source)->name(), options, hash, clock, output, std::move(observers));
+    failed = outcome.damaged;
+    if (checker) {
+      checker->reporter->EndFile(Summarize(outcome, engine.Tallies()), outcome.trouble);
+      checker->reporter->Finish({});
+    }
+  }
+  const capture::LiveCounts counts = reader.counts();
+  keeper.Close({.received = counts.source.received + counts.source.dropped.value_or(0),
+                .dropped_by_interface = counts.source.dropped_on_wire,
+                .dropped_by_system = counts.source.dropped,
+                .dropped_by_us = counts.queue_dropped,
+                .comment = std::string(watch.TakeComment())});
+  if (options.file.path == "-") {
+    std::string text;
+    PutSummary(text, options, counts, keeper, watch.fired());
+    if (!options.quiet) ComplainText(std::string_view(text.data(), text.size() - 1));
+  } else if (!options.quiet || options.format == Format::kJsonl) {
+    PutSummary(output.buffer(), options, counts, keeper, watch.fired());
+  }
+  output.Flush();
+  if (failed || keeper.failed() || output.failed()) return kExitTrouble;
+  return checker && checker->reporter->count(conformance::Severity::kError) > 0 ? kExitFindings : kExitFine;
+}
+
+// What contradicts itself on the command line; empty: nothing.
+std::string Contradiction(const CaptureArguments& o) {
+  if (o.list) return {};
+  if (o.network.device.empty()) return "which device? -i DEVICE, or --list for what there is";
+  const bool row = o.file.is_row();
+  if (o.file.path.empty() && !o.watches_output())
+    return "-w FILE, --check or --transactions: what is to become of the packets?";
+  if (o.file.path.empty() && (row || !o.triggers.empty() || o.file.compression != capture::Compression::kNone))
+    return "--rotate-size, --rotate-time, --trigger and --compress are for -w FILE";
+  if (o.file.path == "-" && (row || o.watches_output()))
+    return "-w - is for a single file, and leaves no room for what --check or --transactions print";
+  if (o.file.path == "-" && o.format == Format::kJsonl) return "-w - leaves no room for --format jsonl";
+  if (o.file.keep > 0 && !row) return "--keep is for --rotate-size or --rotate-time";
+  if (o.raw && (o.watches_output() || !o.triggers.empty()))
+    return "--raw only writes: it excludes --check, --transactions and --trigger";
+  return {};
+}
+
+void AddFileOptions(CLI::App& command, CaptureArguments& o) {
+  command.add_option("-w,--write", o.file.path, "Write the packets to this pcapng file; - is standard output")
+      ->type_name("FILE");
+  AddParsed(
+      command, "--rotate-size",
+      [&o](std::string& text) {
+        o.file.max_bytes = ParseSize(text);
+        return o.file.max_bytes && *o.file.max_bytes >= 65536 ? std::string{} : text + " is not a size of at least 64K";
+      },
+      "SIZE", "Begin a new file after so many bytes: NAME_00001_20260131120000.pcapng and so on");
+  AddParsed(
+      command, "--rotate-time",
+      [&o](std::string& text) {
+        const auto time = ParseDuration(text);
+        if (!time || *time < 1'000'000'000) return text + " is not a time of at least 1s, like 30s, 10m or 1h";
+        o.file.every = nanoseconds(*time);
+        return std::string{};
+      },
+      "TIME", "Begin a new file after this time");
+  command.add_option("--keep", o.file.keep, "Of the files, keep the last so many")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  command.add_flag_callback(
+      "--compress", [&o] { o.file.compression = capture::Compression::kZstd; },
+      "Compress with zstd, as files called .zst are anyway");
+}
+
+void AddDeviceOptions(CLI::App& command, CaptureArguments& o) {
+  command.add_option("-i,--interface", o.network.device, "Network device (any: all of them) or RDMA device")
+      ->type_name("DEVICE");
+  command.add_flag("--list", o.list, "What can be captured where, and why not");
+  command.add_flag("--rdma", o.rdma, "Only RoCE, iWARP on --port, and rpcbind");
+  command.add_option("--port", o.ports, "TCP ports of iWARP for --rdma (default: 20049)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 65535))
+      ->type_name("N[,N]");
+  command.add_option("FILTER", o.filter, "What to capture, in the language of tcpdump (pcap-filter)")->type_name("");
+  const auto size = [&command](const std::string& name, auto set, uint64_t least, uint64_t most, std::string what) {
+    AddParsed(
+        command, name,
+        [set, least, most](std::string& text) {
+          const auto bytes = ParseSize(text);
+          if (!bytes || *bytes < least || *bytes > most)
+            return fmt::format("{} is not a size from {} to {}", text, least, most);
+          set(*bytes);
+          return std::string{};
+        },
+        "SIZE", what);
+  };
+  size(
+      "--snaplen", [&o](uint64_t n) { o.network.snaplen = static_cast<uint32_t>(n); }, 64, 262144,
+      "Bytes to keep of a packet (default: 256K); 256 or more keep the headers of RPC-over-RDMA");
+  size(
+      "--buffer", [&o](uint64_t n) { o.network.buffer = static_cast<uint32_t>(n); }, 1u << 20, 1u << 30,
+      "std::string between the device and stag, in the kernel or pinned (default: 64M)");
+  size(
+      "--queue", [&o](uint64_t n) { o.live.queue = n; }, 1u << 20, uint64_t{64} << 30,
+      "Queue between receiving and writing, in memory (default: 64M)");
+  command.add_flag_callback(
+      "--no-promiscuous", [&o] { o.network.promiscuous = false; }, "Not what is for other hosts");
+  command.add_flag("--hardware-time", o.network.hardware_time,
+                   "Times from the network device's clock (RDMA devices: always, where there is one)");
+  AddParsed(
+      command, "--count",
+      [&o](std::string& text) {
+        const auto n = ParseSize(text);
+        if (!n || *n == 0) return text + " is not a number of packets";
+        o.live.packets = *n;
+        return std::string{};
+      },
+      "N", "End after so many packets");
+  AddParsed(
+      command, "--duration",
+      [&o](std::string& text) {
+        const auto time = ParseDuration(text);
+        if (!time || *time == 0) return text + " is not a time, like 500ms, 30s, 10m or 1h";
+        o.live.duration = nanoseconds(*time);
+        return std::string{};
+      },
+      "TIME", "End after this time");
+}
+
+void AddWatchOptions(CLI::App& command, CaptureArguments& o) {
+  command.add_flag("--check", o.check, "Findings as they appear, and the report of stag check at the end");
+  command.add_flag("--transactions", o.transactions, "A line per RPC as it ends, as stag transactions prints it");
+  AddParsed(
+      command, "--trigger",
+      [&o](std::string& text) {
+        const auto trigger = ParseTrigger(text);
+        if (!trigger) return trigger.error().message;
+        o.triggers.push_back(*trigger);
+        return std::string{};
+      },
+      "WHAT",
+      "Write only when this happens: finding, error (RDMA_ERROR, a NAK that refuses, Terminate), rnr (an RNR NAK),\n"
+      "latency>TIME (an RPC that took longer). Can be repeated");
+  const auto time = [&command](const std::string& name, int64_t& to, const std::string& what) {
+    AddParsed(
+        command, name,
+        [&to](std::string& text) {
+          const auto parsed = ParseDuration(text);
+          if (parsed) to = *parsed;
+          return parsed ? std::string{} : text + " is not a time, like 500ms, 30s or 10m";
+        },
+        "TIME", what);
+  };
+  time("--before", o.before_ns, "With --trigger: keep this much from before it (default: 10s)");
+  time("--after", o.after_ns, "With --trigger: and write this much after it, then end (default: 5s)");
+  AddParsed(
+      command, "--rewind",
+      [&o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+        o.rewind = *bytes;
+        return std::string{};
+      },
+      "SIZE", "With --trigger: memory for what is kept (default: 256M)");
+  command.add_flag("--raw", o.raw, "Only write: nothing is analysed, and no comments are made");
+}
+
+}  // namespace
+
+void AddCapture(CLI::App& app, Run& run) {
+  auto options = std::make_shared<CaptureArguments>();
+  CLI::App* command = app.add_subcommand("capture", "Live capture, of network and RDMA devices, with analysis");
+  AddDeviceOptions(*command, *options);
+  AddFileOptions(*command, *options);
+  AddWatchOptions(*command, *options);
+  AddOutputOptions(*command, *options);
+  command->footer(
+      "Files are pcapng with times in nanoseconds; connections, findings and triggers are comments on packets, losses\n"
+      "stand in the statistics. Receiving never waits for the disk: what the queue cannot hold is lost, and counted.\n"
+      "Traffic that an RDMA adapter offloads does not pass the network device: capture on the RDMA device (mlx5_0).\n"
+      "SIGINT and SIGTERM end with a summary.\n"
+      "\nExamples:\n"
+      "  stag capture --list\n"
+      "  stag capture -i eth0 --rdma -w mount.pcapng\n"
+      "  stag capture -i mlx5_0 -w mount.pcapng.zst --rotate-size 1G --keep 8\n"
+      "  stag capture -i eth0 --rdma --check --transactions\n"
+      "  stag capture -i eth0 --rdma --trigger rnr --trigger 'latency>1s' --before 30s -w incident.pcapng\n"
+      "  stag capture -i eth0 -w - udp port 4791 | stag check -");
+  command->callback([options, &run] {
+    capture::FileSetOptions& file = options->file;
+    if (file.path.ends_with(".zst")) file.compression = capture::Compression::kZstd;
+    if (file.compression == capture::Compression::kZstd && !file.path.empty() && file.path != "-" &&
+        !file.path.ends_with(".zst"))
+      file.path += ".zst";
+    file.notes.application = std::string(kVersionText);
+    file.notes.interface_name = options->network.device;
+    if (std::string complaint = Contradiction(*options); !complaint.empty()) throw CLI::ValidationError(complaint);
+    run = [options] { return RunCapture(*options); };
+  });
+}
+
+}  // namespace stag::cli

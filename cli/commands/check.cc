@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag check: conformance. The engine observes the session and gives its findings to a reporter; the exit status is 1
+// when any is at or above --fail-on.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "cli/analysis/acceptance.h"
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/checked_capture.h"
+#include "cli/analysis/file_runner.h"
+#include "cli/analysis/reporting.h"
+#include "cli/base/options.h"
+#include "conformance/engine/engine.h"
+#include "conformance/report/documents.h"
+#include "conformance/report/transcript.h"
+
+namespace stag::cli {
+namespace {
+
+using conformance::Severity;
+
+struct CheckArguments : CommonOptions {
+  conformance::EngineOptions engine;
+  std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
+  AcceptanceOptions accept;
+};
+
+// Ids, groups, levels and documents, in any case, must name at least one rule.
+std::string CheckSelector(std::string& selector) {
+  std::ranges::transform(selector, selector.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  return conformance::IsSelector(selector) ? std::string{}
+                                           : fmt::format("{} names no rule; stag rules lists them", selector);
+}
+
+std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& options, Output& output) {
+  switch (options.format) {
+    case Format::kText:
+    case Format::kJsonl: break;
+    case Format::kJson: return conformance::MakeJsonReporter(WriteTo(output), STAG_VERSION);
+    case Format::kSarif: return conformance::MakeSarifReporter(WriteTo(output), STAG_VERSION);
+    case Format::kJunit: return conformance::MakeJunitReporter(WriteTo(output), options.fail_on);
+    case Format::kHtml: return conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION);
+  }
+  return MakeLineReporter(options, output);
+}
+
+// Findings that are not accepted, at or above --fail-on.
+bool Failed(const CheckArguments& options, const conformance::Reporter& reporter) {
+  if (!options.fail_on || !options.accept.write_baseline.empty()) return false;
+  for (const Severity severity : {Severity::kNote, Severity::kWarning, Severity::kError})
+    if (severity >= *options.fail_on && reporter.count(severity) > 0) return true;
+  return false;
+}
+
+// Findings go to `sink`, from where they come to the reporter.
+FileOutcome CheckFile(const std::string& file, const CheckArguments& options, Output& output,
+                      conformance::Reporter& reporter, conformance::FindingSink& sink) {
+  reporter.BeginFile(DisplayName(file));
+  std::vector<conformance::RuleTally> tallies;
+  FileOutcome outcome = CheckCapture(file, options, options.engine, reporter.Observers(), sink, output, tallies);
+  reporter.EndFile(Summarize(outcome, std::move(tallies)), outcome.trouble);
+  return outcome;
+}
+
+// After the last file. `status`: of reading them.
+int Finish(int status, const CheckArguments& options, Output& output, conformance::Reporter& reporter,
+           const Acceptance& acceptance) {
+  const conformance::Suppressed suppressed = acceptance.Suppressed(status == kExitFine, options.engine);
+  reporter.Finish(suppressed);
+  output.Flush();
+  if (output.failed()) return kExitTrouble;
+  if (!options.quiet) ComplainOfUnused(suppressed);
+  if (status != kExitFine) {
+    if (!options.accept.write_baseline.empty())
+      Complain("{} is not written: not all captures could be read", options.accept.write_baseline);
+    return status;
+  }
+  if (!options.accept.write_baseline.empty()) {
+    if (const auto written = acceptance.WriteBaseline(); !written) {
+      ComplainText(written.error().message);
+      return kExitTrouble;
+    }
+  }
+  return Failed(options, reporter) ? kExitFindings : kExitFine;
+}
+
+// In a team each rank writes a transcript of its files; rank 0 plays it to the reporter.
+int RunCheck(const CheckArguments& options, scale::Team* team) {
+  Acceptance acceptance(options.accept);
+  const auto read = acceptance.Read();
+  if (!AllFine(team, read ? "" : read.error().message)) return kExitTrouble;
+  Acceptance of_rank = acceptance;
+  const auto filter = [&of_rank](conformance::FindingSink& next) -> conformance::FindingSink& {
+    return of_rank.Before(next);
+  };
+  Output output = OutputOf(options, team);
+  const std::unique_ptr<conformance::Reporter> reporter = MakeReporter(options, output);
+  conformance::FindingSink& sink = acceptance.Before(*reporter);
+  conformance::Playback playback(*reporter, sink);
+  const auto analyze = [&](const std::string& file, Output& of_file, ResultStream* stream) {
+    if (!stream) return CheckFile(file, options, of_file, *reporter, sink);
+    const auto write = [stream](std::string_view record) { stream->Record(record); };
+    conformance::TranscriptWriter writer(write, reporter->wants(), filter);
+    return CheckFile(file, options, of_file, writer, writer);
+  };
+  const auto take = [&](std::string_view record) {
+    if (!playback.Take(record)) throw std::runtime_error("another rank sent what is no record of findings");
+  };
+  const int status = ForEachFile(team, options, output, analyze, take, Headings::kNo);
+  return !team || team->leads() ? Finish(status, options, output, *reporter, acceptance) : kExitFine;
+}
+
+}  // namespace
+
+void AddCheck(CLI::App& app, Run& run) {
+  using conformance::Profile;
+  auto options = std::make_shared<CheckArguments>();
+  CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
+  AddCaptureOptions(*command, *options, Formats::kReports);
+  AddJobs(*command, *options);
+  AddOutputFile(*command, *options);
+  AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes one report, the same as without");
+  AddChoice<Profile>(*command, "--profile", options->engine.profile,
+                     {{"auto", Profile::kAuto},
+                      {"rfc8166", Profile::kRfc8166},
+                      {"rfc5666bis", Profile::kRfc5666bis},
+                      {"rfc5666", Profile::kRfc5666}},
+                     "Which document rules; auto (default): rfc8166, unless both peers prove to be legacy");
+  const auto add_selectors = [command](const std::string& name, std::vector<std::string>& to, const std::string& what) {
+    command->add_option(name, to, what)
+        ->delimiter(',')
+        ->allow_extra_args(false)  // what follows is a FILE
+        ->transform(CLI::Validator(CheckSelector, ""))
+        ->type_name("ID[,ID]");
+  };
+  add_selectors(
+      "--select", options->engine.select,
+      "Only these rules, separated by commas: ids, groups (WRLIST), levels (MUST), documents (RFC8797, RFC8166:4.3)");
+  add_selectors("--ignore", options->engine.ignore, "Not these rules");
+  AddChoice<std::optional<Severity>>(*command, "--fail-on", options->fail_on,
+                                     {{"error", Severity::kError},
+                                      {"warning", Severity::kWarning},
+                                      {"note", Severity::kNote},
+                                      {"never", std::nullopt}},
+                                     "Findings from this severity on make the exit status 1 (default: error)");
+  command
+      ->add_option("--suppress", options->accept.suppress,
+                   "Accept findings that a hand-written file lists, with reasons (see below)")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--baseline", options->accept.baseline,
+                   "Accept the findings of an earlier run: what --write-baseline, or json or jsonl output, recorded")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option("--write-baseline", options->accept.write_baseline,
+                   "Record all findings as accepted; the exit status is 0 then, if all files could be read")
+      ->type_name("FILE");
+  command->footer(
+      "What the capture does not show is not judged: lost and cut packets never make a finding.\n"
+      "The html report takes one thread, with any --jobs.\n"
+      "\nIn junit a file is a suite and a rule is a case: findings at or above --fail-on are failures, lower ones go "
+      "to\n"
+      "system-out, and a rule that this traffic did not exercise is skipped, with the reason.\n"
+      "\nA --suppress file has a JSON object a line; # begins a comment. rule takes what --ignore takes, fingerprint\n"
+      "stands in json and jsonl output; direction and procedure are optional, the reason is not:\n"
+      "  {\"rule\":\"PVT-006\",\"direction\":\"s2c\",\"procedure\":\"NFSv3 READ\",\"reason\":\"Linux nfsd 6.1\"}\n"
+      "  {\"fingerprint\":\"8786d84cf67f6788\",\"reason\":\"our test client sends version 2 on purpose\"}\n"
+      "Accepted findings are counted, and entries that no finding matched are listed on stderr.\n"
+      "\nExamples:\n"
+      "  stag check mount.pcapng\n"
+      "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"
+      "  stag check --jobs 0 --format jsonl cluster.pcapng.zst > findings.jsonl\n"
+      "  stag check --write-baseline known.jsonl good.pcap; stag check --baseline known.jsonl new.pcap\n"
+      "  mpirun -n 8 stag check --mpi /captures/*.pcap.zst\n"
+      "  stag check --format jsonl --fail-on never *.pcap | jq -r 'select(.type==\"finding\").rule' | sort | uniq -c");
+  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunCheck); }; });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag connections: what is known of each RPC-over-RDMA connection, in the order in which they appear. As text a block
+// for people; as JSON lines one object each.
+#include <memory>
+#include <optional>
+
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/connection_head.h"
+#include "cli/analysis/file_runner.h"
+#include "cli/analysis/ordered_lines.h"
+#include "cli/base/options.h"
+#include "conformance/report/connection_json.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using fabric::Side;
+using session::Connection;
+using session::MinMaxLast;
+using session::SetupData;
+
+struct ConnectionsArguments : CommonOptions {
+  bool all = false;
+};
+
+Side Other(Side side) { return static_cast<Side>(1 - side); }
+
+class Lister : public session::Observer {
+ public:
+  Lister(Output& output, const ConnectionsArguments& options) : output_(output), options_(options) {}
+
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    if (c.info.id > last_id_) {
+      last_id_ = c.info.id;
+      lines_.Open(c.info.id, c.info.id);
+    }
+  }
+
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    if (c.proof != session::Proof::kRpcRdma) {
+      ++others_;
+      if (!options_.all) {
+        lines_.Drop(c.info.id, c.info.id);
+        return;
+      }
+    }
+    ++count_;
+    line_.clear();
+    PutConnection(line_, c);
+    lines_.Close(c.info.id, c.info.id, line_);
+    lines_.Release(~uint64_t{0}, output_.buffer());
+    output_.Commit();
+  }
+
+  void Finish() { lines_.Finish(output_.buffer()); }
+  uint64_t count() const { return count_; }
+  uint64_t others() const { return others_; }
+
+ protected:
+  virtual void PutConnection(std::string& out, const Connection& c) = 0;
+
+  Output& output_;
+  const ConnectionsArguments& options_;
+
+ private:
+  OrderedLines lines_;
+  std::string line_;
+  fabric::ConnectionId last_id_ = 0;
+  uint64_t count_ = 0, others_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- JSON
+
+class JsonLister final : public Lister {
+ public:
+  JsonLister(Output& output, const ConnectionsArguments& options, std::optional<std::string> file)
+      : Lister(output, options), file_(std::move(file)) {}
+
+ private:
+  void PutConnection(std::string& out, const Connection& c) override {
+    JsonWriter json(out);
+    json.BeginObject();
+    conformance::PutConnectionMembers(json, c, file_);
+    json.EndObject().EndLine();
+  }
+
+  std::optional<std::string> file_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- text
+
+class TextLister final : public Lister {
+ public:
+  using Lister::Lister;
+
+ private:
+  void PutConnection(std::string& out, const Connection& c) override {
+    const Style& style = output_.style();
+    const Side client = c.client, server = Other(client);
+    if (count() > 1) out.push_back('\n');
+    PutConnectionHead(out, c, style);
+    PutFrames(out, c);
+    PutSetup(out, c, client, style);
+    if (c.proof != session::Proof::kRpcRdma) {
+      Label(out, "messages");
+      PutCount(out, c.other_messages, "Send");
+      Put(out, "\n");
+    } else if (c.opened || c.calls + c.replies + c.other_messages > 0) {
+      PutTerms(out, c, client);
+      PutTraffic(out, c, client, server);
+      PutLosses(out, c, style);
+    }
+  }
+
+  void Label(std::string& out, std::string_view label) const {
+    const Style& style = output_.style();
+    Put(out, "    {}{:<13}{}", style.dim, label, style.reset);
+  }
+
+  void PutFrames(std::string& out, const Connection& c) const {
+    Label(out, "frames");
+    Put(out, "{} to {}, ", c.first_frame.number, c.last_frame.number);
+    PutTime(out, c.first_frame.time_ns);
+    Put(out, ", ");
+    PutDuration(out, c.last_frame.time_ns - c.first_frame.time_ns);
+    Put(out, "\n");
+  }
+
+  void PutSetup(std::string& out, const Connection& c, Side client, const Style& style) const {
+    Label(out, "set-up");
+    if (c.rejected) {
+      Put(out, "{}rejected{}", style.red, style.reset);
+      if (c.reject_reason != 0) Put(out, ", reason {}", c.reject_reason);
+      if (c.close_frame.number != 0) Put(out, " (frame {})", c.close_frame.number);
+    } else if (c.setup_seen) {
+      Put(out, "{}, closed: {}", c.opened ? "captured" : "captured, not answered", fabric::CloseName(c.close_reason));
+    } else {
+      const bool some = c.setup[0].seen || c.setup[1].seen;
+      Put(out, "{}, closed: {}", some ? "captured in part" : "not captured (joined mid-stream)",
+          fabric::CloseName(c.close_reason));
+    }
+    if (!c.rejected && c.close_frame.number != 0 && c.close_reason != fabric::CloseReason::kEndOfCapture) {
+      Put(out, " (frame {})", c.close_frame.number);
+    }
+    Put(out, "\n");
+    PutPrivateData(out, c.setup[client], "client says");
+    PutPrivateData(out, c.setup[Other(client)], "server says");
+  }
+
+  void PutPrivateData(std::string& out, const SetupData& setup, std::string_view label) const {
+    if (!setup.seen) return;
+    Label(out, label);
+    if (setup.has_data()) {
+      const rpcrdma::PrivateData& data = setup.search.data;
+      Put(out, "sends up to ");
+      PutSize(out, data.send_bytes());
+      Put(out, ", receives up to ");
+      PutSize(out, data.receive_bytes());
+      Put(out, ", remote invalidation {}", data.remote_invalidation() ? "yes" : "no");
+    } else if (setup.meaningful().empty()) {
+      Put(out, "no private data");
+    } else if (setup.search.found == rpcrdma::PrivateDataSearch::Found::kNothing) {
+      Put(out, "private data that is not RFC 8797's");
+    } else {
+      Put(out, "unusable private data: {}", setup.kind());
+    }
+    const Bytes bytes = setup.meaningful();
+    if (!bytes.empty()) {
+      constexpr size_t kShown = 32;
+      Put(out, "  [");
+      PutHex(out, bytes.first(std::min(bytes.size(), kShown)));
+      Put(out, "{}]", bytes.size() > kShown ? "..." : "");
+    }
+    if (setup.truncated) Put(out, " cut by the capture");
+    Put(out, " (frame {})\n", setup.frame.number);
+  }
+
+  void PutTerms(std::string& out, const Connection& c, Side client) const {
+    const auto put = [&](std::optional<uint32_t> threshold) {
+      if (threshold) {
+        PutSize(out, *threshold);
+      } else {
+        Put(out, "unknown");
+      }
+    };
+    const std::optional<bool> invalidation = c.remote_invalidation();
+    if (c.threshold(client) || c.threshold(Other(client)) || invalidation) {
+      Label(out, "thresholds");
+      Put(out, "client to server ");
+      put(c.threshold(client));
+      Put(out, ", server to client ");
+      put(c.threshold(Other(client)));
+      Put(out, "; remote invalidation {}\n", !invalidation ? "unknown" : *invalidation ? "agreed" : "not agreed");
+    }
+    PutCredits(out, c.credits[client], "credits");
+    PutCredits(out, c.credits[Other(client)], "  backward");
+  }
+
+  void PutCredits(std::string& out, const session::CreditState& credits, std::string_view label) const {
+    if (!credits.requested.any && !credits.granted.any) return;
+    const auto put = [&](std::string_view what, const MinMaxLast& range) {
+      if (!range.any) {
+        Put(out, "{} unknown, ", what);
+      } else if (range.min == range.max) {
+        Put(out, "{} {}, ", what, range.last);
+      } else {
+        Put(out, "{} {} to {} (last {}), ", what, range.min, range.max, range.last);
+      }
+    };
+    Label(out, label);
+    put("requested", credits.requested);
+    put("granted", credits.granted);
+    Put(out, "outstanding at most {}\n", credits.max_outstanding);
+  }
+
+  void PutTraffic(std::string& out, const Connection& c, Side client, Side server) const {
+    Label(out, "messages");
+    Put(out, "{}: ", c.counters[0].messages + c.counters[1].messages);
+    PutCount(out, c.calls, "call");
+    Put(out, ", {} repl{}, ", c.replies, c.replies == 1 ? "y" : "ies");
+    PutCount(out, c.errors, "error");
+    if (c.backward_calls > 0) Put(out, ", {} backward", c.backward_calls);
+    if (c.replies_without_call > 0) Put(out, ", {} answering calls that were not captured", c.replies_without_call);
+    if (c.other_messages > 0) Put(out, ", {} not RPC-over-RDMA", c.other_messages);
+    Put(out, "\n");
+    PutCounters(out, c.counters[client], "client");
+    PutCounters(out, c.counters[server], "server");
+  }
+
+  void PutCounters(std::string& out, const session::SideCounters& n, std::string_view label) const {
+    Label(out, label);
+    PutCount(out, n.messages, "Send");
+    Put(out, " of ");
+    PutSize(out, n.send_bytes);
+    if (n.send_with_invalidate > 0) Put(out, " ({} with Invalidate)", n.send_with_invalidate);
+    if (n.write_operations > 0) {
+      Put(out, ", ");
+      PutCount(out, n.write_operations, "RDMA Write");
+      Put(out, " of ");
+      PutSize(out, n.write_bytes);
+    }
+    if (n.read_operations > 0) {
+      Put(out, ", ");
+      PutCount(out, n.read_operations, "RDMA Read");
+      Put(out, " of ");
+      PutSize(out, n.read_bytes);
+    }
+    Put(out, "\n");
+  }
+
+  void PutLosses(std::string& out, const Connection& c, const Style& style) const {
+    const uint64_t gaps = c.counters[0].gaps + c.counters[1].gaps, naks = c.counters[0].naks + c.counters[1].naks;
+    if (gaps + naks + c.truncated_messages + c.evicted_transactions == 0) return;
+    Label(out, "losses");
+    Put(out, style.yellow);
+    std::string_view separator;
+    const auto put = [&](uint64_t n, std::string_view what) {
+      if (n == 0) return;
+      Put(out, separator);
+      PutCount(out, n, what);
+      separator = ", ";
+    };
+    put(gaps, "gap");
+    put(naks, "NAK");
+    put(c.truncated_messages, "truncated message");
+    put(c.evicted_transactions, "dropped RPC");
+    Put(out, "{}\n", style.reset);
+  }
+};
+
+int RunConnections(const ConnectionsArguments& options) {
+  Output output(options);
+  return ForEachFile(options, output, [&](const std::string& file) {
+    Clock clock;
+    std::unique_ptr<Lister> lister;
+    if (options.format == Format::kJsonl) {
+      lister = std::make_unique<JsonLister>(
+          output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
+    } else {
+      lister = std::make_unique<TextLister>(output, options);
+    }
+    FileOutcome outcome = Analyze(file, options, false, clock, output, {lister.get()});
+    lister->Finish();
+    output.Flush();
+    if (options.quiet || !outcome.opened || output.closed()) return outcome;
+    if (lister->count() == 0 && lister->others() == 0) {
+      Complain("{}: no RDMA connection in {}", DisplayName(file), Count(outcome.frames, "frame"));
+    } else if (lister->others() > 0 && !options.all) {
+      Complain("{}: {} without RPC-over-RDMA; --all lists {}", DisplayName(file),
+               Count(lister->others(), "other RDMA connection"), lister->others() == 1 ? "it" : "them");
+    }
+    return outcome;
+  });
+}
+
+}  // namespace
+
+void AddConnections(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ConnectionsArguments>();
+  CLI::App* command =
+      app.add_subcommand("connections", "Each connection: endpoints, set-up, thresholds, credits, traffic, losses");
+  AddCaptureOptions(*command, *options);
+  command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
+  command->footer(
+      "Connections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where "
+      "the set-up\n"
+      "was not captured, the side whose traffic shows it.\n"
+      "\nExamples:\n"
+      "  stag connections mount.pcapng\n"
+      "  stag connections --format jsonl mount.pcapng | jq .credits\n"
+      "  zcat huge.pcap.gz | stag connections --all -");
+  command->callback([options, &run] { run = [options] { return RunConnections(*options); }; });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag credits: per connection and direction what was requested, granted and outstanding over time. As text figures and
+// a table of what changed; as JSON lines every change; and as a picture. All of it from session::CreditHistory.
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/connection_head.h"
+#include "cli/analysis/file_runner.h"
+#include "cli/analysis/ordered_lines.h"
+#include "cli/base/options.h"
+#include "cli/credits/credit_plotter.h"
+#include "cli/credits/credit_table.h"
+#include "session/fabric/names.h"
+#include "session/rpcrdma/credit_history.h"
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using fabric::Side;
+using session::Connection;
+using session::CreditChange;
+using session::CreditSummary;
+using session::MinMaxLast;
+
+struct CreditsArguments : CommonOptions {
+  fabric::ConnectionId connection = 0;  // 0: all
+  size_t rows = 40;                     // 0: all
+  std::string svg;
+};
+
+// Writes the changes of connections, and counts connections.
+class Writer : public session::CreditSink, public session::Observer {
+ public:
+  Writer(Output& output, const CreditsArguments& options) : output_(output), options_(options) {}
+  virtual void Finish() {}
+  uint64_t count() const { return count_; }
+
+  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
+    count_ += requester == c.client;
+    PutSummary(c, requester, summary);
+  }
+
+ protected:
+  virtual void PutSummary(const Connection& c, Side requester, const CreditSummary& summary) = 0;
+
+  Output& output_;
+  const CreditsArguments& options_;
+
+ private:
+  uint64_t count_ = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- JSON
+
+class JsonLines final : public Writer {
+ public:
+  JsonLines(Output& output, const CreditsArguments& options, std::optional<std::string> file)
+      : Writer(output, options), file_(std::move(file)), json_(output.buffer()) {}
+
+  void OnChange(const Connection& c, const CreditChange& change) override {
+    const bool by_nobody = change.event == CreditChange::Event::kClosed || change.event == CreditChange::Event::kJoined;
+    PutHead("credits", c, change.requester);
+    json_.Member("frame", change.frame.number).Key("time").Time(change.frame.time_ns);
+    json_.Member("event", EventName(change.event));
+    json_.TextOrNull("by", by_nobody ? "" : change.from == c.client ? "client" : "server");
+    json_.Key("xid").Xid(change.xid).Member("requested", change.requested).Member("granted", change.granted);
+    json_.Member("outstanding", change.outstanding).Member("known", change.outstanding.has_value());
+    json_.Member("overrun", change.overrun);
+    PutFrame("explained_by", change.explained_by);
+    if (change.event == CreditChange::Event::kClosed)
+      json_.Member("closed", fabric::CloseName(change.close_reason)).Member("lost", change.lost);
+    End();
+  }
+
+ private:
+  void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
+    PutHead("credit_summary", c, requester);
+    json_.Member("calls", s.calls).Member("replies", s.replies).Member("errors", s.errors);
+    PutRange("requested", s.requested);
+    PutRange("granted", s.granted);
+    json_.Member("known", s.any_known && !s.any_unknown);
+    json_.Member("max_outstanding", s.any_known ? std::optional(s.max_outstanding) : std::nullopt);
+    PutFrame("max_frame", s.max_frame.number);
+    PutTimeOf("max_time", s.max_frame);
+    json_.Member("overruns", s.overruns);
+    PutFrame("first_overrun", s.first_overrun.number);
+    json_.Member("zero_grants", s.zero_grants);
+    PutFrame("first_zero_grant", s.first_zero_grant.number);
+    json_.Member("rnr_naks", s.rnr_naks).Member("rnr_naks_explained", s.rnr_naks_explained).Member("gaps", s.gaps);
+    json_.Key("loss");
+    if (s.loss.lost) {
+      json_.BeginObject().Member("frame", s.loss.frame.number);
+      PutTimeOf("time", s.loss.frame);
+      json_.Member("closed", fabric::CloseName(c.close_reason)).Member("terminated", s.loss.terminated);
+      PutFrame("explained_by", s.loss.explained_by);
+      json_.EndObject();
+    } else {
+      json_.Value(nullptr);
+    }
+    End();
+  }
+
+  void PutHead(std::string_view type, const Connection& c, Side requester) {
+    json_.BeginObject().Member("type", type);
+    if (file_) json_.Member("file", *file_);
+    json_.Member("connection", c.info.id).Member("direction", DirectionName(c, requester));
+  }
+  void End() {
+    json_.EndObject().EndLine();
+    output_.Commit();
+  }
+  void PutFrame(std::string_view key, uint64_t frame) {
+    json_.Member(key, frame != 0 ? std::optional(frame) : std::nullopt);
+  }
+  void PutTimeOf(std::string_view key, const FrameRef& frame) {
+    json_.Key(key);
+    frame.number == 0 ? json_.Value(nullptr) : json_.Time(frame.time_ns);
+  }
+  void PutRange(std::string_view key, const MinMaxLast& range) {
+    json_.Key(key);
+    if (!range.any) {
+      json_.Value(nullptr);
+      return;
+    }
+    json_.BeginObject().Member("min", range.min).Member("max", range.max).Member("last", range.last).EndObject();
+  }
+
+  std::optional<std::string> file_;
+  JsonWriter json_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------- text
+
+class TextWriter final : public Writer {
+ public:
+  TextWriter(Output& output, const CreditsArguments& options, const Clock& clock)
+      : Writer(output, options), clock_(clock) {}
+
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    if (c.info.id <= last_id_) return;
+    last_id_ = c.info.id;
+    lines_.Open(c.info.id, c.info.id);
+  }
+
+  void OnChange(const Connection& c, const CreditChange& change) override {
+    auto [table, is_new] = tables_.try_emplace({c.info.id, change.requester}, options_.rows, budget_);
+    table->second.Add(change, c.client);
+  }
+
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    if (text_.size() > 0) {
+      lines_.Close(c.info.id, c.info.id, text_);
+    } else {
+      lines_.Drop(c.info.id, c.info.id);
+    }
+    text_.clear();
+    lines_.Release(~uint64_t{0}, output_.buffer());
+    output_.Commit();
+  }
+
+  void Finish() override { lines_.Finish(output_.buffer()); }
+
+ private:
+  // Both directions come just before OnConnectionClosed.
+  void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
+    const Style& style = output_.style();
+    if (requester == c.client) {
+      if (count() > 1) text_.push_back('\n');
+      PutConnectionHead(text_, c, style);
+    }
+    Label(DirectionName(c, requester));
+    PutCount(text_, s.calls, "call");
+    Put(text_, ", {} repl{}", s.replies, s.replies == 1 ? "y" : "ies");
+    if (s.errors > 0) Put(text_, ", {} RDMA_ERROR", s.errors);
+    Put(text_, "\n");
+    if (s.calls + s.replies + s.errors > 0) PutFigures(s, style);
+    PutTrouble(c, s, style);
+    const auto table = tables_.find({c.info.id, requester});
+    if (table == tables_.end()) return;
+    table->second.Put(text_, clock_.first_time_ns, style, !style.reset.empty());
+    tables_.erase(table);
+  }
+
+  void PutFigures(const CreditSummary& s, const Style& style) {
+    PutRange("requested", s.requested);
+    PutRange("granted", s.granted);
+    Label("outstanding");
+    if (s.any_known) {
+      Put(text_, "at most {}{}", s.max_outstanding, s.any_unknown ? " while known" : "");
+      if (s.max_outstanding > 0) {
+        Put(text_, " (frame {}, ", s.max_frame.number);
+        PutDuration(text_, s.max_frame.time_ns - clock_.first_time_ns);
+        Put(text_, ")");
+      }
+    } else {
+      Put(text_, "{}not known{}", style.yellow, style.reset);
+    }
+    Put(text_, "\n");
+  }
+
+  void PutTrouble(const Connection& c, const CreditSummary& s, const Style& style) {
+    if (s.overruns > 0) {
+      Label("over grant");
+      Put(text_, "{}{}, first in frame {}{}\n", style.red, Count(s.overruns, "time"), s.first_overrun.number,
+          style.reset);
+    }
+    if (s.zero_grants > 0) {
+      Label("zero grants");
+      Put(text_, "{}{}, first in frame {}{}\n", style.yellow, s.zero_grants, s.first_zero_grant.number, style.reset);
+    }
+    if (s.rnr_naks > 0) {
+      Label("RNR NAKs");
+      Put(text_, "{}{}{}", style.red, s.rnr_naks, style.reset);
+      if (s.rnr_naks_explained > 0) Put(text_, ", {} explained by an overrun", s.rnr_naks_explained);
+      Put(text_, "\n");
+    }
+    if (s.loss.lost) {
+      Label("lost");
+      Put(text_, "{}{}{} in frame {}{}", style.red, s.loss.terminated ? "Terminate, " : "",
+          fabric::CloseName(c.close_reason), s.loss.frame.number, style.reset);
+      if (s.loss.explained_by != 0) Put(text_, ", explained by the overrun in frame {}", s.loss.explained_by);
+      Put(text_, "\n");
+    }
+  }
+
+  void PutRange(std::string_view label, const MinMaxLast& range) {
+    Label(label);
+    if (!range.any) {
+      Put(text_, "nothing\n");
+    } else if (range.min == range.max) {
+      Put(text_, "{}\n", range.last);
+    } else {
+      Put(text_, "{} to {}, last {}\n", range.min, range.max, range.last);
+    }
+  }
+
+  void Label(std::string_view label) {
+    const Style& style = output_.style();
+    Put(text_, "    {}{:<13}{}", style.dim, label, style.reset);
+  }
+
+  const Clock& clock_;
+  OrderedLines lines_;
+  std::string text_;                 // of the connection that is closing
+  size_t budget_ = size_t{1} << 18;  // rows
+  std::map<std::pair<fabric::ConnectionId, Side>, CreditTable> tables_;
+  fabric::ConnectionId last_id_ = 0;
+};
+
+int RunCredits(const CreditsArguments& options) {
+  if (!options.svg.empty() && options.files.size() > 1) {
+    Complain("--svg draws one capture; there are {}", options.files.size());
+    return kExitTrouble;
+  }
+  Output output(options);
+  bool drawn = true;
+  const int status = ForEachFile(options, output, [&](const std::string& file) {
+    Clock clock;
+    std::unique_ptr<Writer> writer;
+    if (options.format == Format::kJsonl) {
+      writer = std::make_unique<JsonLines>(
+          output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
+    } else {
+      writer = std::make_unique<TextWriter>(output, options, clock);
+    }
+    CreditPlotter plotter(*writer);
+    session::CreditSink& sink = options.svg.empty() ? static_cast<session::CreditSink&>(*writer) : plotter;
+    session::CreditHistory history(sink, options.connection);
+    FileOutcome outcome = Analyze(file, options, false, clock, output, {&history, writer.get()});
+    writer->Finish();
+    output.Flush();
+    if (!outcome.opened) return outcome;
+    if (!options.svg.empty() && output.closed()) {
+      Complain("{} is not written: the output was closed before the capture was read to its end", options.svg);
+      drawn = false;
+    } else if (!options.svg.empty() && !plotter.empty()) {
+      drawn = plotter.Write(options.svg, clock.first_time_ns, DisplayName(file.substr(file.rfind('/') + 1)));
+    }
+    if (options.quiet || output.closed()) return outcome;
+    const std::string what = options.connection == 0 ? "RPC-over-RDMA connection"
+                                                     : fmt::format("RPC-over-RDMA connection {}", options.connection);
+    if (writer->count() == 0) {
+      Complain("{}: no {} in {}{}", DisplayName(file), what, Count(outcome.frames, "frame"),
+               options.svg.empty() ? "" : fmt::format("; {} is not written", options.svg));
+    } else if (plotter.left_out() > 0) {
+      Complain("{} shows the first {} of {} connections; --connection N draws another", options.svg,
+               CreditPlotter::kMost, CreditPlotter::kMost + plotter.left_out());
+    }
+    return outcome;
+  });
+  return drawn ? status : kExitTrouble;
+}
+
+}  // namespace
+
+void AddCredits(CLI::App& app, Run& run) {
+  auto options = std::make_shared<CreditsArguments>();
+  CLI::App* command = app.add_subcommand(
+      "credits", "Credits over time: requested, granted, outstanding; overruns and what they explain");
+  AddCaptureOptions(*command, *options);
+  const auto number = [](const std::string& text, auto& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() && value > 0;
+  };
+  command
+      ->add_option_function<std::string>(
+          "--connection", [](const std::string&) {}, "Only this connection, by its number in stag connections")
+      ->check(CLI::Validator(
+          [=](std::string& text) {
+            return number(text, options->connection) ? std::string{} : text + " is not the number of a connection";
+          },
+          ""))
+      ->type_name("N");
+  command
+      ->add_option_function<std::string>(
+          "--rows", [](const std::string&) {}, "Rows of the table for each direction (default: 40), or all")
+      ->check(CLI::Validator(
+          [=](std::string& text) {
+            if (text == "all") return options->rows = 0, std::string{};
+            return number(text, options->rows) ? std::string{} : text + " is not a number of rows, nor all";
+          },
+          ""))
+      ->type_name("N|all");
+  command->add_option("--svg", options->svg, "Also draw it: an SVG file with a panel for each connection and direction")
+      ->type_name("FILE");
+  command->footer(
+      "The table has a row where a request or grant changes, more Calls than before are outstanding, a Call is over "
+      "the\n"
+      "grant, and for RNR NAKs, gaps and the end. ? is not known: the capture joined later or lost packets.\n"
+      "\nExamples:\n"
+      "  stag credits mount.pcapng\n"
+      "  stag credits --connection 2 --svg credits.svg mount.pcapng\n"
+      "  stag credits --format jsonl mount.pcapng | jq 'select(.type==\"credit_summary\" and .overruns>0)'");
+  command->callback([options, &run] { run = [options] { return RunCredits(*options); }; });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag extract: the contents of files as NFS READ and WRITE moved them, one sparse file per file handle, and a manifest
+// on stdout: the contents of each, and what is missing.
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/file_runner.h"
+#include "cli/analysis/file_store.h"
+#include "cli/base/options.h"
+#include "session/fabric/names.h"
+#include "session/files/file_accesses.h"
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using session::Connection;
+using session::FileAccess;
+using session::FileAccesses;
+using session::NamedHandle;
+using session::Transaction;
+
+struct ExtractArguments : CommonOptions {
+  std::string out;
+  bool force = false;
+};
+
+class Extractor final : public session::Observer {
+ public:
+  Extractor(FileStore& store, Output& output) : store_(store), output_(output) {}
+
+  void OnTransaction(const Connection& connection, const Transaction& t) override {
+    if (!error_.empty() || connection.proof != session::Proof::kRpcRdma) return;
+    found_.Collect(t);
+    if (found_.names().empty() && found_.accesses().empty()) return;
+    const std::string server = fabric::AddressText(connection.info.endpoint[1 - t.requester].address);
+    for (const NamedHandle& named : found_.names()) store_.Name(server, named.handle, named.name);
+    for (const FileAccess& access : found_.accesses()) Take(server, t, access);
+  }
+
+  const std::string& error() const { return error_; }
+  uint64_t without_handle() const { return without_handle_; }
+
+ private:
+  void Take(const std::string& server, const Transaction& t, const FileAccess& access) {
+    if (access.handle.empty()) {
+      ++without_handle_;
+      return;
+    }
+    ExtractedFile* file = store_.Find(server, access.handle);
+    if (!file) return;
+    constexpr size_t kMaxConnections = 1024;
+    if (file->connections.size() < kMaxConnections) file->connections.insert(t.connection);
+    if (!access.item || !access.item->complete || !access.payload->complete) {
+      file->lost = true;
+      return;
+    }
+    const uint64_t length = access.item->item.length;
+    const auto stored = store_.Put(*file, access.write, access.offset, length, [&](const auto& sink) {
+      bool kept = true;
+      const bool inside =
+          t.ForEach(*access.payload, access.item->unreduced_offset, length, [&](Bytes bytes, uint64_t n) {
+            if (bytes.size() == n && kept) {
+              sink(bytes);
+            } else {
+              kept = false;
+            }
+          });
+      return inside && kept;
+    });
+    if (!stored) {
+      error_ = stored.error().message;
+      output_.Stop();
+      return;
+    }
+    if (access.eof && access.offset <= UINT64_MAX - length) {
+      file->end_seen = true;
+      file->end = access.offset + length;
+    }
+  }
+
+  FileStore& store_;
+  Output& output_;
+  FileAccesses found_;
+  std::string error_;
+  uint64_t without_handle_ = 0;
+};
+
+// Calls fn(begin, end) for each stretch before the last byte that nothing was read from or written to.
+template <typename Fn>
+void ForEachHole(const ExtractedFile& file, Fn&& fn) {
+  uint64_t at = 0;
+  for (const session::RangeSet::Range& range : file.covered.ranges()) {
+    if (range.begin > at) fn(at, range.begin);
+    at = range.end;
+  }
+}
+
+uint64_t HoleBytes(const ExtractedFile& file) { return file.size() - file.covered.total(); }
+
+void PutJsonLine(std::string& out, const std::string& directory, const ExtractedFile& file,
+                 const std::optional<std::string>& capture) {
+  JsonWriter json(out);
+  json.BeginObject().Member("type", "file");
+  if (capture) json.Member("file", *capture);
+  json.TextOrNull("path", file.path.empty() ? "" : directory + "/" + file.path).TextOrNull("name", file.name);
+  json.Key("handle").Hex(std::as_bytes(std::span(file.handle))).Member("server", file.server);
+  json.Member("size", file.size()).Member("complete", file.complete());
+  json.Member("end_seen", file.end_seen && file.end == file.size());
+  const auto put_range = [&](uint64_t begin, uint64_t end) { json.BeginArray().Value(begin).Value(end).EndArray(); };
+  const auto put = [&](std::string_view key, const session::RangeSet& ranges) {
+    json.Member(fmt::format("{}_bytes", key), ranges.total()).Key(key);
+    if (!file.ranges_kept) {
+      json.Value(nullptr);
+      return;
+    }
+    json.BeginArray();
+    for (const session::RangeSet::Range& range : ranges.ranges()) put_range(range.begin, range.end);
+    json.EndArray();
+  };
+  put("read", file.read);
+  put("written", file.written);
+  json.Key("holes");
+  if (file.ranges_kept) {
+    json.BeginArray();
+    ForEachHole(file, put_range);
+    json.EndArray();
+  } else {
+    json.Value(nullptr);
+  }
+  json.Key("connections").BeginArray();
+  for (const auto connection : file.connections) json.Value(connection);
+  json.EndArray().EndObject().EndLine();
+}
+
+void PutTextLine(std::string& out, const ExtractedFile& file, const Style& style) {
+  Put(out, "{:>14} {:>14} {:>14} {:>12}  ", file.size(), file.read.total(), file.written.total(), HoleBytes(file));
+  if (file.complete()) {
+    Put(out, "{}complete{}    ", style.green, style.reset);
+  } else {
+    Put(out, "{}incomplete{}  ", style.yellow, style.reset);
+  }
+  if (file.path.empty()) {
+    Put(out, "{}(nothing of it was wholly captured: {}){}", style.dim,
+        file.name.empty() ? "no name seen" : SafeFileName(file.name), style.reset);
+  } else {
+    Put(out, std::string_view(file.path));
+  }
+  Put(out, "\n");
+}
+
+void PutManifest(const ExtractArguments& options, const std::string& directory, const FileStore& store,
+                 const std::optional<std::string>& capture, Output& output) {
+  std::string& out = output.buffer();
+  const Style& style = output.style();
+  if (options.format == Format::kText && !store.files().empty()) {
+    Put(out, "{}{:>14} {:>14} {:>14} {:>12}  {:<12}{}{}\n", style.bold, "size", "read", "written", "holes", "", "file",
+        style.reset);
+  }
+  for (const ExtractedFile& file : store.files()) {
+    if (options.format == Format::kJsonl) {
+      PutJsonLine(out, directory, file, capture);
+    } else {
+      PutTextLine(out, file, style);
+    }
+    output.Commit();
+  }
+}
+
+// Where the files of one capture go: the directory itself, or with several captures one in it for each.
+class Directories {
+ public:
+  explicit Directories(const ExtractArguments& options) : options_(options) {}
+  std::string Next(const std::string& file) {
+    if (options_.files.size() == 1) return options_.out;
+    const std::string base = file == "-" ? "stdin" : std::filesystem::path(file).filename().string();
+    std::string name = SafeFileName(base, 240);
+    if (name.empty()) name = "capture";
+    const std::string first = name;
+    for (unsigned n = 2; !taken_.insert(name).second; ++n) name = fmt::format("{}~{}", first, n);
+    return options_.out + "/" + name;
+  }
+
+ private:
+  const ExtractArguments& options_;
+  std::set<std::string> taken_;
+};
+
+int RunExtract(const ExtractArguments& options) {
+  Output output(options);
+  int status = kExitFine;
+  // With several captures, the directory that holds theirs must be empty, too.
+  if (options.files.size() > 1) {
+    if (const auto top = FileStore::Open(options.out, options.force, {}); !top) {
+      ComplainText(top.error().message);
+      return kExitTrouble;
+    }
+  }
+  Directories directories(options);
+  const int read = ForEachFile(options, output, [&](const std::string& file) {
+    const std::string directory = directories.Next(file);
+    FileOutcome outcome;
+    auto store = FileStore::Open(directory, options.force, {});
+    if (!store) {
+      ComplainText(store.error().message);
+      return outcome;
+    }
+    Extractor extractor(**store, output);
+    Clock clock;
+    outcome = Analyze(file, options, true, clock, output, {&extractor});
+    if (!outcome.opened) return outcome;
+    const Result<void> finished = (*store)->Finish();
+    std::string error = extractor.error();
+    if (error.empty() && !finished) error = finished.error().message;
+    if (!error.empty()) {
+      ComplainText(error);
+      status = kExitTrouble;
+    }
+    PutManifest(options, directory, **store,
+                options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt, output);
+    output.Flush();
+    if (options.quiet || output.closed()) return outcome;
+    if ((*store)->files().empty()) {
+      Complain("{}: no NFS READ or WRITE that can be read in {}", DisplayName(file), Count(outcome.frames, "frame"));
+    }
+    if (extractor.without_handle() > 0) {
+      Complain("{}: {} READs or WRITEs left out: the capture does not tell of which file", DisplayName(file),
+               extractor.without_handle());
+    }
+    if ((*store)->files_refused() > 0) {
+      Complain("{}: {} READs or WRITEs left out: too many files", DisplayName(file), (*store)->files_refused());
+    }
+    return outcome;
+  });
+  return status != kExitFine ? status : read;
+}
+
+}  // namespace
+
+void AddExtract(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ExtractArguments>();
+  CLI::App* command = app.add_subcommand("extract", "File contents as seen in NFS READ and WRITE, with a manifest");
+  AddCaptureOptions(*command, *options);
+  command->add_option("-o,--out", options->out, "Directory for the files; made when it is not there")
+      ->required()
+      ->type_name("DIR");
+  command->add_flag("--force", options->force, "Write into a directory that is not empty, replacing files");
+  command->footer(
+      "One sparse file per file handle, with the name that was last seen for it, or fh-....bin. Where READs and "
+      "WRITEs\n"
+      "overlap, the later ones stand. Only data that was wholly captured is written; the manifest on stdout says what "
+      "is\n"
+      "missing (\"holes\" in bytes; \"complete\": all that was moved was captured, without a hole). With several "
+      "captures each\n"
+      "gets a directory of its own in DIR.\n"
+      "\nExamples:\n"
+      "  stag extract mount.pcapng --out files\n"
+      "  stag extract mount.pcapng --out files --format jsonl | jq 'select(.complete).path'");
+  command->callback([options, &run] { run = [options] { return RunExtract(*options); }; });
+}
+
+}  // namespace stag::cli

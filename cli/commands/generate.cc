@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag generate: a synthetic load on a live server.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "cli/live/generate_report.h"
+#include "cli/live/live_monitor.h"
+#include "cli/live/live_progress.h"
+#include "cli/live/load_options.h"
+#include "cli/live/team_load.h"
+#include "replay/endpoint/transports.h"
+#include "replay/generate/generator.h"
+#include "replay/generate/report_carry.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using replay::LoadMode;
+using replay::Operation;
+
+struct GenerateArguments : LiveOptions {
+  replay::LoadOptions load;
+  std::optional<replay::Mix> mix;
+  std::optional<uint32_t> threads, depth, credits, files;
+  std::optional<uint64_t> seed;
+};
+
+// ------------------------------------------------------------------------------------------------ what belongs
+// together
+
+std::vector<Operation> OperationsOf(LoadMode mode) {
+  switch (mode) {
+    case LoadMode::kNull: return {Operation::kNull};
+    case LoadMode::kEcho: return {Operation::kEcho};
+    case LoadMode::kNfs3:
+      return {Operation::kNull, Operation::kGetattr, Operation::kLookup,
+              Operation::kRead, Operation::kWrite,   Operation::kReaddirplus};
+    case LoadMode::kNfs4: return {Operation::kGetattr, Operation::kRead, Operation::kWrite};
+  }
+  return {};
+}
+
+// The complaint, or empty.
+std::string SettleMix(GenerateArguments& options) {
+  replay::LoadOptions& load = options.load;
+  const std::vector<Operation> known = OperationsOf(load.mode);
+  replay::Mix& mix = load.jobs.mix;
+  if (options.mix) {
+    mix = *options.mix;
+  } else if (known.size() == 1) {
+    replay::Weight(mix, known[0]) = 1;
+  } else {
+    replay::Weight(mix, Operation::kRead) = 70;
+    replay::Weight(mix, Operation::kWrite) = 20;
+    replay::Weight(mix, Operation::kGetattr) = 10;
+  }
+  for (size_t i = 0; i < replay::kOperations; ++i) {
+    const auto operation = static_cast<Operation>(i);
+    if (mix[i] > 0 && std::ranges::find(known, operation) == known.end())
+      return fmt::format("this --mode has no {}", replay::OperationName(operation));
+  }
+  return {};
+}
+
+// Memory that --verify may need to know what is where: for each WRITE whose bytes are still there, two entries at most.
+uint64_t VerifyCost(const replay::LoadOptions& load) {
+  uint64_t step = 4096;
+  for (const replay::SizeRange& range : load.jobs.sizes)
+    if (load.jobs.sequential) step = std::min<uint64_t>(step, range.low);
+  return load.files * (load.file_size / step + 1) * 128;
+}
+
+std::string SettleFiles(GenerateArguments& options) {
+  replay::LoadOptions& load = options.load;
+  const replay::Mix& mix = load.jobs.mix;
+  const auto has = [&mix](Operation operation) { return replay::Weight(mix, operation) > 0; };
+  const bool needed =
+      has(Operation::kGetattr) || has(Operation::kLookup) || has(Operation::kRead) || has(Operation::kWrite);
+  load.files = needed ? options.files.value_or(load.connections) : 0;
+  if (has(Operation::kRead) || has(Operation::kWrite)) {
+    const uint64_t largest = replay::LargestSize(load.jobs);
+    const uint64_t part = replay::ShareOf(0, load.connections, load.files, load.file_size)[0].length;
+    if (largest > part)
+      return fmt::format(
+          "a --size of {} does not fit into what each connection has of a file, {} bytes: give more "
+          "--files or a larger --file-size",
+          largest, part);
+  }
+  constexpr uint64_t kMost = uint64_t{2} << 30;
+  if (load.verify && has(Operation::kWrite) && VerifyCost(load) > kMost)
+    return "--verify of so many WRITEs in such large files takes too much memory: give smaller or fewer files";
+  return {};
+}
+
+std::string Settle(GenerateArguments& options) {
+  replay::LoadOptions& load = options.load;
+  if (auto complaint = SettleMix(options); !complaint.empty()) return complaint;
+  if (auto complaint = SettleFiles(options); !complaint.empty()) return complaint;
+  if (load.rate > 0 && load.bandwidth > 0) return "--rate and --bandwidth exclude each other";
+  if (load.bandwidth > 0) {
+    const replay::Mix& mix = load.jobs.mix;
+    if (replay::Weight(mix, Operation::kRead) + replay::Weight(mix, Operation::kWrite) +
+            replay::Weight(mix, Operation::kEcho) ==
+        0)
+      return "--bandwidth is of data, and the mix has none: give --rate";
+  }
+  if (!load.directory.empty() && load.mode != LoadMode::kNfs3) return "--handle is for --mode nfs3";
+  if (load.mount_port && load.mode != LoadMode::kNfs3) return "--mount-port is for --mode nfs3";
+  if (load.verify && load.mode == LoadMode::kNull) return "NULL has nothing to --verify";
+  if (options.threads && *options.threads > load.connections)
+    return fmt::format("--threads {}, but only {}: a connection belongs to one thread", *options.threads,
+                       Count(load.connections, "connection"));
+  load.depth = options.depth.value_or(options.credits.value_or(32));
+  load.requester.credits = options.credits.value_or(load.depth);
+  if (load.depth > load.requester.credits)
+    return fmt::format("--depth {} is more than --credits {}", load.depth, load.requester.credits);
+  load.crc = options.crc;
+  if (load.calls == 0 && load.duration.count() == 0) load.duration = std::chrono::seconds{10};
+  load.jobs.seed = options.seed ? *options.seed : std::random_device{}();
+  return {};
+}
+
+// ------------------------------------------------------------------------------------------------------------- running
+
+// Runs the generator in a thread of its own, and meanwhile looks for signals and shows how it goes.
+Result<void> RunGenerator(replay::Generator& generator, const Signals& signals, bool progress_wanted) {
+  const int finished = ::eventfd(0, EFD_CLOEXEC);
+  Result<void> ran;
+  std::exception_ptr thrown;
+  std::thread runner([&] {
+    try {
+      ran = generator.Run();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    (void)::eventfd_write(finished, 1);
+  });
+  LiveProgress progress(progress_wanted);
+  pollfd waiting[] = {{finished, POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
+  while (waiting[0].revents == 0) {
+    (void)::poll(waiting, 2, 100);
+    if (waiting[1].revents != 0) {
+      generator.Stop();
+      waiting[1].fd = -1;  // once is enough
+    }
+    if (!progress.due()) continue;
+    const replay::Generator::Counts counts = generator.counts();
+    progress.Update({counts.answers, counts.bytes, counts.outstanding, counts.failures});
+  }
+  runner.join();
+  ::close(finished);
+  if (thrown) std::rethrow_exception(thrown);
+  return ran;
+}
+
+// Each rank sends the whole load, with a seed of its own: so calls, files and NFSv4 clients differ.
+void Join(scale::Team& team, replay::LoadOptions& load) {
+  load.jobs.seed = std::stoull(scale::Broadcast(team, std::to_string(load.jobs.seed))) + team.rank();
+  load.ready = [&team](const std::string& trouble) -> std::optional<std::chrono::steady_clock::time_point> {
+    if (!AllFine(&team, trouble)) return std::nullopt;
+    return BeginTogether(team);
+  };
+}
+
+int RunGenerate(GenerateArguments options, scale::Team* team) {
+  if (!AllFine(team, Settle(options))) return kExitTrouble;
+  if (team) Join(*team, options.load);
+  const Signals signals;
+  Output output = OutputOf(options, team);
+  LiveMonitor monitor(options, options.load.to.host, output);
+  if (!AllFine(team, monitor.log() && options.threads.value_or(1) > 1
+                         ? "what goes over the connections is seen by one thread: --threads 1"
+                         : ""))
+    return kExitTrouble;
+  const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
+  options.load.threads = monitor.log() ? 1 : options.threads.value_or(std::min(options.load.connections, processors));
+  const auto transport = replay::OpenTransport(options.transport);
+  if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
+  replay::Generator generator(**transport, options.load, monitor.log());
+  const Result<void> ran = RunGenerator(generator, signals, !options.quiet);
+  if (!ran) {
+    if (!team) ComplainText(ran.error().message);  // in a team `ready` has
+    monitor.Finish();
+    return kExitTrouble;
+  }
+  bool fine = !team || monitor.Finish();  // in a team before the reports are merged
+  replay::LoadReport report = generator.report();
+  int status = MergeReports(team, monitor.failed() ? kExitTrouble : kExitFine, report);
+  const std::string name = (*transport)->name();
+  const LoadContext context{options.load, name, team ? team->size() : 1};
+  if (options.format == Format::kJsonl) {
+    PutLoadJsonl(output.buffer(), context, report);
+  } else {
+    PutLoadText(output.buffer(), context, report, output.style());
+  }
+  if (!team) fine = monitor.Finish();
+  output.Flush();
+  if (output.failed() || monitor.failed()) status = kExitTrouble;
+  return fine && report.fine() ? status : std::max(status, kExitFindings);
+}
+
+// ------------------------------------------------------------------------------------------------------------- options
+
+// A number of bytes in [low, high].
+template <typename T>
+void AddSize(CLI::App& command, const std::string& name, T& value, uint64_t low, uint64_t high,
+             const std::string& description) {
+  AddParsed(
+      command, name,
+      [&value, low, high](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < low || *bytes > high)
+          return fmt::format("{} is not a size from {} to {} bytes, like 64K", text, low, high);
+        value = static_cast<T>(*bytes);
+        return std::string{};
+      },
+      "SIZE", description);
+}
+
+void AddWhat(CLI::App& command, GenerateArguments& o) {
+  replay::LoadOptions& load = o.load;
+  AddParsed(
+      command, "--to", [&](std::string& text) { return TakeServer(text, load.to); }, "HOST[:PORT]",
+      "The server (default port: 20049)")
+      ->required();
+  AddChoice<LoadMode>(
+      command, "--mode", load.mode,
+      {{"null", LoadMode::kNull}, {"echo", LoadMode::kEcho}, {"nfs3", LoadMode::kNfs3}, {"nfs4", LoadMode::kNfs4}},
+      "What is called: see below (default: null)");
+  AddParsed(
+      command, "--mix", [&](std::string& text) { return TakeMix(text, o.mix.emplace()); }, "OP=N,...",
+      "Operations and how often they come (default for NFS: read=70,write=20,getattr=10)");
+  AddParsed(
+      command, "--size", [&](std::string& text) { return TakeSizes(text, load.jobs.sizes); }, "SIZES",
+      "Of the data of READ, WRITE and ECHO: 4K (default), 4K-1M (uniform), 4K:50,64K:50 (with weights)");
+  command.add_flag("--sequential", load.jobs.sequential,
+                   "READ and WRITE from begin to end; otherwise at random multiples of 4096 bytes");
+  command.add_flag("--verify", load.verify, "Check every byte that comes back");
+  command.add_option("--seed", o.seed, "The same seed and options make the same calls (default: a random one)")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{UINT64_MAX}))
+      ->type_name("N");
+  command.add_option("--program", load.program, "null: RPC program (default: 100003, NFS)")->type_name("N");
+  command.add_option("--program-version", load.version, "null: its version (default: 3)")->type_name("N");
+}
+
+void AddWhen(CLI::App& command, GenerateArguments& o) {
+  replay::LoadOptions& load = o.load;
+  const auto time = [&command](const std::string& name, auto take, const std::string& description) {
+    AddParsed(command, name, take, "TIME", description);
+  };
+  command.add_option("--connections", load.connections, "Each with its own client (default: 1)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  command.add_option("--threads", o.threads, "That share the connections (default: as many as there are processors)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command
+      .add_option("--depth", o.depth,
+                  "Calls outstanding on each connection (default: 32); with --rate or --bandwidth, at most so many")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  const CLI::Range rate(1e-3, 1e12);
+  command.add_option("--rate", load.rate, "Calls per second in all, sent at their times whatever the server does")
+      ->check(rate)
+      ->type_name("N");
+  AddParsed(
+      command, "--bandwidth",
+      [&load](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes == 0) return text + " is not a number of bytes like 100M";
+        load.bandwidth = static_cast<double>(*bytes);
+        return std::string{};
+      },
+      "SIZE", "Likewise, bytes of data per second in all");
+  time(
+      "--duration", [&load](std::string& text) { return TakeDuration(text, load.duration); },
+      "Send calls for so long: 10s, 2m (default: 10s, unless --calls is given)");
+  command.add_option("--calls", load.calls, "Send so many calls in all")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60))
+      ->type_name("N");
+  time(
+      "--timeout",
+      [&load](std::string& text) {
+        std::chrono::nanoseconds taken{0};
+        std::string complaint = TakeDuration(text, taken);
+        if (complaint.empty()) load.timeout = std::chrono::ceil<std::chrono::milliseconds>(taken);
+        return complaint;
+      },
+      "How long to wait for an answer before the connection is given up (default: 30s)");
+  command
+      .add_option("--reconnect", load.reconnects,
+                  "Connect again when a connection breaks, at most so many times without any answer; calls that "
+                  "had none are sent again (default: 0)")
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N");
+}
+
+void AddHow(CLI::App& command, GenerateArguments& o) {
+  replay::LoadOptions& load = o.load;
+  replay::RequesterOptions& requester = load.requester;
+  const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
+  command.add_option("--credits", o.credits, "To ask for in each call (default: --depth)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  command.add_flag("--ignore-credits", requester.ignore_credits, "Send more than the server granted, on purpose");
+  command.add_option("--send-size", requester.send_size, "Inline threshold for Calls, bytes (default: 4096)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  command.add_option("--receive-size", requester.receive_size, "Inline threshold for Replies, bytes (default: 4096)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  AddSize(command, "--segment-size", requester.segment_size, 1, 1u << 30, "Largest segment of a chunk (default: 1M)");
+  command.add_option("--segments", requester.segments, "Split each chunk into so many segments at least (default: 1)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command.add_flag("--pad-read-chunks", requester.pad_read_chunks, "XDR padding is a part of Read chunks");
+  command.add_flag("--always-chunks", load.always_chunks, "Data of READ and WRITE never go inline, even if they fit");
+  command.add_flag("--reply-chunk", load.reply_chunk, "Offer a Reply chunk in each call, even if none is needed");
+  command
+      .add_option("--position-zero", load.jobs.position_zero_percent,
+                  "So many of 100 calls go as Long Calls (a Position Zero Read chunk) though they would fit inline")
+      ->check(CLI::Range(0, 100))
+      ->type_name("PERCENT");
+  AddChoice<bool>(
+      command, "--register", requester.fresh_handles, {{"once", false}, {"per-call", true}},
+      "Memory for chunks: registered once and used again (default), or anew for every segment of every call");
+  command.add_flag_callback(
+      "--no-private-data", [&requester] { requester.send_private_data = false; },
+      "Send no RFC 8797 private data: both thresholds are 1024 bytes then");
+  command.add_flag_callback(
+      "--no-remote-invalidation", [&requester] { requester.remote_invalidation = false; },
+      "Do not allow Send with Invalidate");
+}
+
+void AddNfs(CLI::App& command, GenerateArguments& o) {
+  replay::LoadOptions& load = o.load;
+  command.add_option("--export", load.path, "Directory on the server to make files in (default: /)")->type_name("PATH");
+  AddParsed(
+      command, "--handle",
+      [&load](std::string& text) { return TakeHex(text, replay::nfs3::kHandleMax, load.directory); }, "HEX",
+      "nfs3: its file handle; MOUNT is not asked");
+  command
+      .add_option(
+          "--mount-port", load.mount_port,
+          "nfs3: TCP port of MOUNT (default: the portmapper tells it; without one,\nMOUNT is asked at HOST:PORT)")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT");
+  command.add_option("--files", o.files, "How many files to make (default: --connections)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  AddSize(command, "--file-size", load.file_size, 1, uint64_t{1} << 50, "Bytes of each (default: 16M)");
+  command.add_flag("--keep", load.keep, "Leave the files there");
+  AddChoice<replay::nfs3::Stable>(command, "--stable", load.stable,
+                                  {{"unstable", replay::nfs3::kUnstable},
+                                   {"data-sync", replay::nfs3::kDataSync},
+                                   {"file-sync", replay::nfs3::kFileSync}},
+                                  "How WRITEs are to be kept (default: unstable)");
+  command.add_option("--uid", load.credential.uid, "AUTH_SYS user (default: 0)")->type_name("N");
+  command.add_option("--gid", load.credential.gid, "AUTH_SYS group (default: 0)")->type_name("N");
+}
+
+}  // namespace
+
+void AddGenerate(CLI::App& app, Run& run) {
+  auto options = std::make_shared<GenerateArguments>();
+  CLI::App* command = app.add_subcommand("generate", "Synthetic load on a live server: NULL, ECHO, NFSv3, NFSv4.1");
+  AddWhat(*command, *options);
+  AddWhen(*command, *options);
+  AddHow(*command, *options);
+  AddNfs(*command, *options);
+  AddLiveOptions(*command, *options);
+  AddOutputOptions(*command, *options);
+  AddMpi(*command, *options, "every rank sends this load, all from one moment on; rank 0 reports them together");
+  command->footer(
+      "null works with any RPC program. echo is for stag serve --mode echo; its data count twice, there and back. "
+      "nfs3\n"
+      "has null, getattr, lookup, read, write and readdirplus; nfs4 (version 4.1, a session for each connection) has\n"
+      "getattr, read and write. The files, stag-generate.SEED.N, are made before and removed afterwards; each\n"
+      "connection has files, or parts of files, of its own. With --rate or --bandwidth latencies count from when a "
+      "call\n"
+      "was due, so that a server that stalls shows. SIGINT ends with the summary. More: docs/generate.md.\n"
+      "\nExit status: 0 fine; 1 a call failed or was lost, wrong data, findings; 2 usage, or no server.\n"
+      "\nExamples:\n"
+      "  stag generate --to server\n"
+      "  stag generate --to server --mode nfs3 --export /srv --mix read=70,write=20,lookup=10 --size 4K:90,1M:10 "
+      "--verify\n"
+      "  stag generate --to server:20049 --mode nfs4 --export /srv --rate 20000 --connections 8 --duration 1m\n"
+      "  mpirun -N 1 --hostfile hosts stag generate --mpi --to server --mode nfs4 --export /srv --connections 8\n"
+      "  stag generate --to 127.0.0.1 --mode echo --size 1-100K --calls 100000 --check --format jsonl");
+  command->callback([options, &run] { run = [options] { return RunLoad(*options, RunGenerate); }; });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag relay: stands between live clients and a live server until a signal ends it, and reports what crossed.
+#include "replay/relay/relay.h"
+
+#include <memory>
+
+#include "cli/live/fault_rule.h"
+#include "cli/live/live_monitor.h"
+#include "cli/live/relay_report.h"
+#include "replay/endpoint/transports.h"
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+constexpr int kNotices = 100;  // printed as they come
+
+struct RelayArguments : LiveOptions {
+  replay::HostPort listen;
+  replay::RelayOptions relay;
+  std::vector<std::string> faults;  // as given
+};
+
+std::string AddressText(const replay::HostPort& at) {
+  const bool v6 = at.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", at.host, v6 ? "]" : "", at.port);
+}
+
+void ReportListening(const RelayArguments& options, std::string_view transport, Output& output) {
+  std::string& out = output.buffer();
+  if (options.format == Format::kJsonl) {
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "listening").Member("transport", transport);
+    json.Member("address", options.listen.host).Member("port", options.listen.port);
+    json.Member("server", AddressText(options.relay.to)).EndObject().EndLine();
+  } else {
+    Put(out, "listening on {} by {} for {}\n", AddressText(options.listen), transport, AddressText(options.relay.to));
+  }
+  output.Flush();
+}
+
+int Trouble(const Error& error) {
+  ComplainText(error.message);
+  return kExitTrouble;
+}
+
+int RunRelay(RelayArguments options) {
+  const Signals signals;
+  Output output(options);
+  auto transport = replay::OpenTransport(options.transport);
+  if (!transport) return Trouble(transport.error());
+  auto listener = (*transport)->Listen(options.listen);
+  if (!listener) return Trouble(listener.error());
+  options.listen.port = (*listener)->port();
+  ReportListening(options, (*transport)->name(), output);
+
+  LiveMonitor monitor(options, fmt::format("port {}", options.listen.port), output);
+  options.relay.stop = signals.descriptor();
+  options.relay.events = monitor.log();
+  options.relay.crc = options.crc;
+  if (!options.quiet)
+    options.relay.notice = [said = 0](const std::string& text) mutable {
+      if (said++ < kNotices) ComplainText(text);
+      if (said == kNotices) ComplainText("what else happens to clients is only counted");
+    };
+  replay::Relay relay(**listener, **transport, options.relay);
+  const Result<void> ran = relay.Run();
+  if (options.format == Format::kJsonl) {
+    PutRelayJsonl(output.buffer(), relay.report(), options.faults);
+  } else {
+    PutRelayText(output.buffer(), relay.report(), options.faults, output.style());
+  }
+  const bool fine = monitor.Finish();
+  output.Flush();
+  if (!ran) return Trouble(ran.error());
+  if (output.failed() || monitor.failed()) return kExitTrouble;
+  return fine ? kExitFine : kExitFindings;
+}
+
+std::string TakeFault(const std::string& text, RelayArguments& options) {
+  auto rule = ParseFaultRule(text);
+  if (!rule) return rule.error().message;
+  options.relay.link.faults.rules.push_back(std::move(*rule));
+  options.faults.push_back(text);
+  return {};
+}
+
+void AddTerms(CLI::App& command, const std::string& name, replay::RelayTerms& terms, const std::string& description) {
+  AddParsed(
+      command, name,
+      [&terms](std::string& text) {
+        auto parsed = replay::ParseRelayTerms(text);
+        if (!parsed) return parsed.error().message;
+        terms = *parsed;
+        return std::string{};
+      },
+      "TERMS", description);
+}
+
+}  // namespace
+
+void AddRelay(CLI::App& app, Run& run) {
+  auto options = std::make_shared<RelayArguments>();
+  CLI::App* command =
+      app.add_subcommand("relay", "Stand between clients and a server: record, check and disturb both sides");
+  RelayArguments* const o = options.get();
+  AddParsed(
+      *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
+      "Where clients connect (default: :20049, on every address); port 0: any that is free");
+  AddParsed(
+      *command, "--to", [o](std::string& text) { return TakeServer(text, o->relay.to); }, "HOST[:PORT]",
+      "The server (default port: 20049)")
+      ->required();
+  AddTerms(*command, "--to-server", o->relay.to_server,
+           "Private data (RFC 8797) for the server: pass (default) that of the client; none; or SEND/RECEIVE[/R],\n"
+           "the inline thresholds in bytes and the R flag: 1024/4096/R");
+  AddTerms(*command, "--to-client", o->relay.to_client, "The same for clients; pass: that of the server");
+  command
+      ->add_option("--credits", o->relay.link.credits,
+                   "The most that clients are granted, and the server is asked for (default: 128)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  AddParsed(
+      *command, "--max-message",
+      [o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < 65536 || *bytes > 1u << 30) return text + " is not a size from 64K to 1G";
+        o->relay.link.max_message = static_cast<uint32_t>(*bytes);
+        return std::string{};
+      },
+      "SIZE", "What all chunks of one call may have (default: 16M); a call with more gets ERR_CHUNK");
+  command->add_option("--max-connections", o->relay.max_connections, "More clients are rejected (default: 256)")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  command->add_flag("--once", o->relay.once, "End when the first client has");
+  AddParsed(
+      *command, "--fault", [o](std::string& text) { return TakeFault(text, *o); }, "KIND@PROCEDURE[/PERCENT]",
+      "Disturb so many percent (default: 100) of the calls of a procedure: see below. Can be repeated");
+  command->add_option("--seed", o->relay.link.faults.seed, "Which calls faults hit, for the same traffic (default: 1)")
+      ->type_name("N");
+  AddLiveOptions(*command, *options);
+  AddParsed(
+      *command, "--memory",
+      [o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+        o->relay.link.memory = *bytes;
+        return std::string{};
+      },
+      "SIZE", "What the chunks of one client's calls may take (default: 256M); calls wait when there is no more");
+  AddOutputOptions(*command, *options);
+  command->footer(
+      "Each client gets a connection of its own to the server. Messages keep their xid, payload and chunks; the "
+      "memory\n"
+      "that chunks name is the relay's on each side. What is too long for a side's inline threshold becomes a Long\n"
+      "Call or Reply there. When one side ends or breaks, the other is closed. SIGINT and SIGTERM end with a summary.\n"
+      "\n"
+      "Faults: PROCEDURE is any, a name (READ: also COMPOUNDs with that operation), or PROGRAM:PROCEDURE. KIND is\n"
+      "  drop            the call is not passed on         drop-reply     its answer is not\n"
+      "  delay:TIME      its answer waits (20ms)           disconnect     both connections are ended instead\n"
+      "  error:ERR_CHUNK or error:ERR_VERS: the relay answers; the call is not passed on\n"
+      "  credit:N        its answer grants N credits       corrupt-xid    its answer has another rdma_xid\n"
+      "  bad-handle      the server sees an invalid handle in the first segment of its chunks\n"
+      "  short-chunk     the server sees half of the last segment of its first Write chunk, or Reply chunk\n"
+      "Those that hit nothing because a call has no chunks are not counted as injected.\n"
+      "\nExamples:\n"
+      "  stag relay --listen :20049 --to nfs.example.org --record both.pcapng\n"
+      "  stag relay --listen :20050 --to 10.0.0.1 --check --format jsonl\n"
+      "  stag relay --listen :20050 --to 10.0.0.1 --to-server 1024/1024 --to-client 4096/4096/R\n"
+      "  stag relay --to 10.0.0.1 --fault delay:50ms@WRITE/1 --fault drop-reply@COMMIT/10 --seed 7\n"
+      "  mount -t nfs -o vers=4.1,proto=rdma,port=20050 RELAY:/ /mnt");
+  command->callback([options, &run] { run = [options] { return RunRelay(*options); }; });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag replay: plays the calls of a recording against a live server, and reports the results; or, with --dry-run, what
+// would be sent.
+#include <algorithm>
+#include <memory>
+
+#include "cli/live/live_monitor.h"
+#include "cli/live/live_progress.h"
+#include "cli/live/load_options.h"
+#include "cli/live/recording.h"
+#include "cli/live/replay_report.h"
+#include "cli/live/team_load.h"
+#include "replay/endpoint/transports.h"
+#include "replay/generate/tcp_client.h"
+#include "replay/play/player.h"
+#include "replay/play/report_carry.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+struct ReplayArguments : LiveOptions {
+  bool dry_run = false, to_given = false, timed = false;
+  double speed = 0;
+  replay::PlanOptions plan;
+  replay::PlayOptions play;
+  std::string exported;                // empty: no MOUNT
+  std::optional<uint16_t> mount_port;  // none: the portmapper knows
+  std::optional<double> expected;      // percent
+};
+
+void Settle(ReplayArguments& options) {
+  options.play.speed = options.timed ? (options.speed > 0 ? options.speed : 1) : 0;
+  if (options.play.duration.count() > 0 && options.play.loops == 0) options.play.loops = UINT64_MAX;
+  if (options.play.loops == 0) options.play.loops = 1;
+}
+
+std::string Contradiction(const ReplayArguments& options) {
+  if (!options.dry_run && !options.to_given) return "--to HOST[:PORT] is missing (or --dry-run)";
+  if (options.speed > 0 && !options.timed) return "--speed is for --timing recorded";
+  if (options.dry_run && options.mpi) return "--dry-run sends nothing that ranks could share: leave --mpi out";
+  if (!options.exported.empty() && !options.play.root.empty()) return "--export and --root-handle: one of them";
+  if (options.mount_port && options.exported.empty()) return "--mount-port is for --export";
+  return {};
+}
+
+// The live root for the recorded one, where one is wanted: the complaint, or empty.
+std::string FindRoot(ReplayArguments& options, const replay::Plan& plan) {
+  const bool wanted = !options.play.root.empty() || !options.exported.empty();
+  if (!options.plan.root.empty() && !wanted)
+    return "--recorded-root says which file handle is replaced: give --export or --root-handle, too";
+  if (!wanted) return {};
+  if (plan.root_value == replay::kNoValue)
+    return options.plan.root.empty() ? "no call has an NFSv3 or NFSv2 file handle that a root could replace"
+                                     : "no call that is sent has the file handle of --recorded-root";
+  if (options.exported.empty()) return {};
+  auto root = replay::Mount(options.play.to.host, options.mount_port, options.exported, {}, options.play.timeout);
+  if (!root) return root.error().message;
+  options.play.root = std::move(*root);
+  return {};
+}
+
+// Each rank plays for clients of its own: a value that one connection of a client gets is used on its others, so that
+// the connections of a recording cannot be dealt out.
+void Join(scale::Team& team, replay::PlayOptions& play) {
+  play.first_client = static_cast<uint32_t>(team.rank()) * play.clients + 1;
+  play.ready = [&team] { return BeginTogether(team); };
+}
+
+int Play(ReplayArguments& options, const replay::Recording& recording, const replay::Plan& plan, Output& output,
+         scale::Team* team) {
+  if (!AllFine(team, FindRoot(options, plan))) return kExitTrouble;
+  auto transport = replay::OpenTransport(options.transport);
+  if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
+  if (team) Join(*team, options.play);
+  const Signals signals;
+  LiveMonitor monitor(options, options.play.to.host, output);
+  LiveProgress progress(options.progress && !options.quiet);
+  options.play.events = monitor.log();
+  options.play.crc = options.crc;
+  options.play.stop = signals.descriptor();
+  options.play.progress = [&progress](const replay::PlayCounts& counts) {
+    if (progress.due()) progress.Update({counts.answers, counts.bytes, counts.outstanding, counts.errors});
+  };
+  replay::Player player(recording, plan, **transport, options.play);
+  const Result<void> played = player.Run();
+  progress.Clear();
+  if (!AllFine(team, played ? "" : played.error().message)) return kExitTrouble;
+  bool fine = !team || monitor.Finish();  // in a team before the reports are merged
+  replay::PlayReport report = player.report();
+  int status = MergeReports(team, monitor.failed() ? kExitTrouble : kExitFine, report);
+  const size_t ranks = team ? team->size() : 1;
+  if (options.format == Format::kJsonl) {
+    PutPlayJsonl(output.buffer(), plan, report, ranks);
+  } else {
+    PutPlayText(output.buffer(), plan, report, ranks, output.style());
+  }
+  if (!team) fine = monitor.Finish();
+  output.Flush();
+  if (monitor.failed()) status = kExitTrouble;
+  const replay::ProcedureReport total = report.Total();
+  fine = fine && total.lost == 0 && total.not_sent == 0;
+  if (options.expected && (!team || team->leads()) && report.MatchPercent() < *options.expected) {
+    Complain("{:.4f}% of the answers have the recorded status; expected: {}%", report.MatchPercent(),
+             *options.expected);
+    fine = false;
+  }
+  return fine ? status : std::max(status, kExitFindings);
+}
+
+// Every rank reads the file; rank 0 reports its trouble.
+Result<LoadedRecording> Load(const ReplayArguments& options, Output& output, scale::Team* team) {
+  if (!team) return LoadRecording(options.files.front(), options, output);
+  std::vector<std::string> messages;
+  Diagnostics kept([&messages](std::string_view text) { messages.emplace_back(text); });
+  Output unseen(
+      options, [](std::string_view) {}, kept);
+  auto loaded = LoadRecording(options.files.front(), options, unseen);
+  if (!loaded && loaded.error().message.empty() && !messages.empty()) return Fail(messages.back());
+  for (const std::string& text : messages)
+    if (team->leads()) ComplainText(text);
+  return loaded;
+}
+
+int RunReplay(ReplayArguments options, scale::Team* team) {
+  if (!AllFine(team, Contradiction(options))) return kExitTrouble;
+  Settle(options);
+  Output output = OutputOf(options, team);
+  auto loaded = Load(options, output, team);
+  if (!team && !loaded && loaded.error().message.empty()) return kExitTrouble;  // it was reported
+  if (!AllFine(team, loaded ? "" : loaded.error().message)) return kExitTrouble;
+  options.plan.memory = options.memory / 2;
+  options.plan.largest = options.memory / 4;
+  const Result<replay::Plan> plan = MakePlan(loaded->recording, options.plan);
+  if (!AllFine(team, plan ? "" : plan.error().message)) return kExitTrouble;
+  int status = kExitFine;
+  if (options.dry_run) {
+    if (options.format == Format::kJsonl) {
+      PutPlanJsonl(output.buffer(), loaded->recording, *plan);
+    } else {
+      PutPlanText(output.buffer(), loaded->recording, *plan, output.style());
+    }
+  } else if (!AllFine(team, plan->calls.empty() ? "there is no call that can be sent; --dry-run says why" : "")) {
+    return kExitTrouble;
+  } else {
+    if (!options.quiet && !plan->refused.empty() && (!team || team->leads()))
+      Complain("{} cannot be sent; --dry-run says why", Count(plan->refused.size() + loaded->recording.cut, "call"));
+    status = Play(options, loaded->recording, *plan, output, team);
+  }
+  output.Flush();
+  if (output.failed() || loaded->damaged) return kExitTrouble;
+  return status;
+}
+
+void AddWhat(CLI::App& command, ReplayArguments& o) {
+  command.add_option("FILE", o.files, "The capture: pcap or pcapng, plain, .gz or .zst; - is standard input")
+      ->required()
+      ->expected(1)
+      ->type_name("");
+  AddParsed(
+      command, "--to",
+      [&o](std::string& text) {
+        o.to_given = true;
+        return TakeServer(text, o.play.to);
+      },
+      "HOST[:PORT]", "The live server (default port: 20049)");
+  command.add_flag("--dry-run", o.dry_run, "Say what would be sent and what cannot be, and why; no server is needed");
+  AddParsed(
+      command, "--select",
+      [&o](std::string& text) {
+        const auto added = o.plan.selection.Add(text);
+        return added ? std::string{} : added.error().message;
+      },
+      "TERM",
+      "Only these calls: frame=1-900, connection=1,3, program=NFS, procedure=READ,WRITE. Can be repeated: all "
+      "kinds must hold");
+  command
+      .add_option("--export", o.exported,
+                  "NFSv3: the directory whose file handle (MOUNT over TCP) stands for the recorded root")
+      ->type_name("PATH");
+  command.add_option("--mount-port", o.mount_port, "With --export: TCP port of MOUNT (default: the portmapper knows)")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT");
+  AddParsed(
+      command, "--root-handle", [&o](std::string& text) { return TakeHex(text, 64, o.play.root); }, "HEX",
+      "NFSv3: or this live file handle does");
+  AddParsed(
+      command, "--recorded-root", [&o](std::string& text) { return TakeHex(text, 64, o.plan.root); }, "HEX",
+      "NFSv3: the recorded root (default: the file handle that is used first)");
+}
+
+void AddWhen(CLI::App& command, ReplayArguments& o) {
+  AddChoice<bool>(command, "--timing", o.timed, {{"asap", false}, {"recorded", true}},
+                  "asap (default): once the answers came that the recorded client had; recorded: not before its time, "
+                  "either");
+  command.add_option("--speed", o.speed, "With --timing recorded: so many times as fast (default: 1)")
+      ->check(CLI::Range(1e-6, 1e6))
+      ->type_name("X");
+  command.add_option("--rate", o.play.rate, "At most so many calls per second, over all clients")
+      ->check(CLI::Range(1e-3, 1e9))
+      ->type_name("N");
+  o.play.loops = 0;
+  command
+      .add_option("--loop", o.play.loops,
+                  "Play it so many times, each on new connections (default: 1; with "
+                  "--duration: until it is over)")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60))
+      ->type_name("N");
+  AddParsed(
+      command, "--duration", [&o](std::string& text) { return TakeDuration(text, o.play.duration); }, "TIME",
+      "Send nothing more after this time: 30s, 5m");
+  command
+      .add_option("--connections", o.play.clients,
+                  "So many clients, each with all connections of the recording, and NFSv4 names of its own "
+                  "(default: 1)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  AddParsed(
+      command, "--timeout",
+      [&o](std::string& text) {
+        std::chrono::nanoseconds time{0};
+        std::string complaint = TakeDuration(text, time);
+        if (complaint.empty()) o.play.timeout = std::chrono::ceil<std::chrono::milliseconds>(time);
+        return complaint;
+      },
+      "TIME", "How long an answer is waited for (default: 10s)");
+  command
+      .add_option("--reconnect", o.play.reconnects,
+                  "Connect again when a connection breaks, so many times for each; calls without an answer are sent "
+                  "again (default: 0)")
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N");
+}
+
+void AddPutOff(CLI::App& command, ReplayArguments& o) {
+  AddParsed(
+      command, "--put-off",
+      [&o](std::string& text) {
+        std::chrono::nanoseconds time{0};
+        std::string complaint = text == "0" ? std::string{} : TakeDuration(text, time);
+        if (complaint.empty()) o.play.put_off = std::chrono::ceil<std::chrono::milliseconds>(time);
+        return complaint;
+      },
+      "TIME",
+      "How long a call is sent again, with pauses, that went well when it was recorded and now gets NFS3ERR_JUKEBOX, "
+      "NFS4ERR_DELAY or NFS4ERR_GRACE (default: 2m; 0: it is not)");
+}
+
+void AddHow(CLI::App& command, ReplayArguments& o) {
+  const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
+  command.add_option("--credits", o.play.credits, "To ask for in each call (default: as recorded)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command.add_flag("--ignore-credits", o.play.ignore_credits, "Send more than the server granted, on purpose");
+  command.add_option("--send-size", o.play.send_size, "Inline threshold for Calls, bytes (default: as recorded)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  command
+      .add_option("--receive-size", o.play.receive_size, "Inline threshold for Replies, bytes (default: as recorded)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  command.add_flag("--no-private-data", o.play.no_private_data,
+                   "Send no RFC 8797 private data: both thresholds are 1024 bytes then");
+  command.add_flag("--no-remote-invalidation", o.play.no_remote_invalidation, "Do not allow Send with Invalidate");
+  AddParsed(
+      command, "--segment-size",
+      [&o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes == 0 || *bytes > 1u << 30) return text + " is not a size of at most 1G";
+        o.play.segment_size = static_cast<uint32_t>(*bytes);
+        return std::string{};
+      },
+      "SIZE", "Largest segment of a chunk (default: 1M)");
+  command
+      .add_option("--expect-match", o.expected,
+                  "Exit status 1 when fewer of the answers than this have the recorded status")
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("PERCENT");
+}
+
+}  // namespace
+
+void AddReplay(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ReplayArguments>();
+  CLI::App* command = app.add_subcommand("replay", "Plays the calls of a recording against a live server");
+  AddWhat(*command, *options);
+  AddWhen(*command, *options);
+  AddPutOff(*command, *options);
+  AddHow(*command, *options);
+  AddLiveOptions(*command, *options);
+  AddOutputOptions(*command, *options);
+  AddMemory(*command, *options);
+  AddMpi(
+      *command, *options,
+      "every rank plays it for --connections clients of its own, all from one moment on; rank 0 reports them together");
+  command->add_flag("--progress", options->progress, "Show a line of rates on stderr when it is a terminal");
+  command->footer(
+      "File handles, cookies, stateids, sessions and whatever else the live server gives are put in the place of the\n"
+      "recorded ones; NFSv4 clients get names of their own. A call is sent once all those are answered that had their\n"
+      "answer when it was recorded. RPCSEC_GSS cannot be replayed. Exit status 1: calls were lost or could not be "
+      "sent,\n"
+      "--expect-match is not reached, or --check found errors.\n"
+      "\nExamples:\n"
+      "  stag replay mount.pcapng --dry-run\n"
+      "  stag replay mount.pcapng --to server --check\n"
+      "  stag replay mount.pcapng --to server --timing recorded --speed 10 --connections 8 --expect-match 99.9\n"
+      "  mpirun -N 1 --hostfile hosts stag replay --mpi mount.pcapng --to server --connections 8\n"
+      "  stag replay v3.pcapng --to server --export /srv --select procedure=LOOKUP,GETATTR");
+  command->callback([options, &run] { run = [options] { return RunLoad(*options, RunReplay); }; });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag serve: a responder for live clients. Listens, answers until a signal ends it, and reports.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/analysis/analysis.h"
+#include "cli/live/latency_text.h"
+#include "cli/live/live_monitor.h"
+#include "cli/live/recording.h"
+#include "protocol/rpc/message.h"
+#include "replay/endpoint/transports.h"
+#include "replay/serve/echo.h"
+#include "replay/serve/nfs_memory.h"
+#include "replay/serve/recorded.h"
+#include "replay/serve/server.h"
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using replay::RpcService;
+
+enum class Mode : uint8_t { kUnsaid, kNull, kEcho, kNfsMemory, kRecorded };
+
+struct PatternFile {
+  std::string name;
+  uint64_t size = 0;
+};
+
+struct ServeArguments : LiveOptions {
+  std::string file;
+  replay::HostPort listen;
+  Mode mode = Mode::kUnsaid;
+  replay::ServerOptions server;
+  double delay_ms = 0;
+  std::vector<PatternFile> files_to_make;
+  std::string exported;
+  std::optional<replay::HostPort> mount;
+};
+
+std::string_view ModeName(Mode mode) {
+  switch (mode) {
+    case Mode::kUnsaid: break;
+    case Mode::kNull: return "null";
+    case Mode::kEcho: return "echo";
+    case Mode::kNfsMemory: return "nfs-memory";
+    case Mode::kRecorded: return "recorded";
+  }
+  return "";
+}
+
+void ReportListening(const ServeArguments& options, std::string_view transport, const replay::TcpRpc* mount,
+                     Output& output) {
+  std::string& out = output.buffer();
+  if (options.format == Format::kJsonl) {
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "listening").Member("mode", ModeName(options.mode));
+    json.Member("transport", transport).Member("address", options.listen.host).Member("port", options.listen.port);
+    json.Member("mount_port", mount ? std::optional(mount->port()) : std::nullopt).EndObject().EndLine();
+  } else {
+    const bool v6 = options.listen.host.find(':') != std::string::npos;
+    Put(out, "listening on {}{}{}:{} by {}, mode {}", v6 ? "[" : "", options.listen.host, v6 ? "]" : "",
+        options.listen.port, transport, ModeName(options.mode));
+    if (mount) Put(out, ", MOUNT on TCP port {}", mount->port());
+    Put(out, "\n");
+  }
+  output.Flush();
+}
+
+std::string ProcedureText(const RpcService::Procedure& p) {
+  if (p == RpcService::Procedure{}) return "other programs, versions or procedures";
+  const bool echo = p.program == replay::kEchoProgram;
+  const char* program = echo ? "ECHO" : rpc::ProgramName(p.program, p.version);
+  const char* procedure =
+      echo && p.procedure == replay::kEchoProcedure ? "ECHO" : rpc::ProcedureName(p.program, p.version, p.procedure);
+  return fmt::format("{}v{} {}", program ? program : std::to_string(p.program), p.version,
+                     procedure ? procedure : std::to_string(p.procedure));
+}
+
+void PutText(std::string& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
+  const replay::ResponderStats& s = report.stats;
+  Put(out, "{}: {} ended in order, {} broken; {} rejected\n", Count(report.connections, "connection"), report.ended,
+      report.broken, report.rejected);
+  Put(out, "{} (", Count(s.calls, "call"));
+  PutSize(out, s.received_bytes);
+  Put(out, "), {} replied to (", s.replies);
+  PutSize(out, s.sent_bytes);
+  Put(out, "), {} ERR_VERS, {} ERR_CHUNK, {} dropped\n", s.err_vers, s.err_chunk, s.dropped);
+  for (const auto& [procedure, counts] : procedures) {
+    Put(out, "{:>12}  {}", counts.calls, ProcedureText(procedure));
+    if (counts.refused > 0) Put(out, ", {} refused", counts.refused);
+    Put(out, "\n");
+  }
+  for (const auto& [text, times] : report.troubles) Put(out, "{:>12}  {}\n", fmt::format("{} x", times), text);
+}
+
+void PutJsonl(std::string& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
+  JsonWriter json(out);
+  for (const auto& [procedure, counts] : procedures) {
+    json.BeginObject().Member("type", "procedure").Member("program", procedure.program);
+    json.Member("version", procedure.version).Member("procedure", procedure.procedure);
+    json.Member("name", ProcedureText(procedure)).Member("calls", counts.calls).Member("refused", counts.refused);
+    json.EndObject().EndLine();
+  }
+  PutTroublesJson(json, report.troubles);
+  const replay::ResponderStats& s = report.stats;
+  json.BeginObject().Member("type", "served").Member("connections", report.connections).Member("ended", report.ended);
+  json.Member("broken", report.broken).Member("rejected", report.rejected).Member("calls", s.calls);
+  json.Member("replies", s.replies).Member("err_vers", s.err_vers).Member("err_chunk", s.err_chunk);
+  json.Member("dropped", s.dropped).Member("received_bytes", s.received_bytes).Member("sent_bytes", s.sent_bytes);
+  json.EndObject().EndLine();
+}
+
+void PutText(std::string& out, const replay::RecordedService& service) {
+  const replay::RecordedService::Stats& s = service.stats();
+  Put(out, "{} answered from the recording", Count(s.matched, "call"));
+  if (s.repeated > 0) Put(out, " ({} with the last reply again)", s.repeated);
+  Put(out, ", {} not in it\n", s.unmatched);
+  for (const auto& [kind, sample] : service.samples()) {
+    Put(out, "{:>12}  ", fmt::format("{} x", sample.times));
+    Put(out, std::string_view(sample.text));
+    Put(out, "\n");
+  }
+}
+
+void PutJsonl(std::string& out, const replay::RecordedService& service) {
+  JsonWriter json(out);
+  for (const auto& [kind, sample] : service.samples())
+    json.BeginObject()
+        .Member("type", "unmatched")
+        .Member("text", sample.text)
+        .Member("times", sample.times)
+        .EndObject()
+        .EndLine();
+  const replay::RecordedService::Stats& s = service.stats();
+  json.BeginObject().Member("type", "recorded").Member("matched", s.matched).Member("repeated", s.repeated);
+  json.Member("unmatched", s.unmatched).Member("answers", service.answers()).Member("unusable", service.unusable());
+  json.EndObject().EndLine();
+}
+
+Result<void> Fill(replay::MemoryFs& fs, const ServeArguments& options) {
+  if (!options.exported.empty())
+    if (auto added = replay::AddDirectory(fs, options.exported); !added) return added;
+  for (const PatternFile& file : options.files_to_make)
+    if (auto added = replay::AddPatternFile(fs, file.name, file.size); !added) return added;
+  return {};
+}
+
+int Trouble(const Error& error) {
+  ComplainText(error.message);
+  return kExitTrouble;
+}
+
+// What is served.
+class Content {
+ public:
+  explicit Content(uint64_t memory) : fs_(memory) {}
+  // False: the trouble was complained about.
+  bool Open(const ServeArguments& options, Output& output);
+  replay::Service& service() { return recorded_ ? static_cast<replay::Service&>(*recorded_) : *rpc_; }
+  replay::Service& mount() { return *mount_; }
+  const replay::RecordedService* recorded() const { return recorded_.get(); }
+  const replay::ProcedureCounts& counts() const { return recorded_ ? recorded_->counts() : rpc_->counts(); }
+  bool damaged() const { return recording_.damaged; }
+
+ private:
+  bool OpenRecording(const ServeArguments& options, Output& output);
+
+  replay::MemoryFs fs_;
+  LoadedRecording recording_;
+  std::unique_ptr<replay::RecordedService> recorded_;
+  std::unique_ptr<RpcService> rpc_, mount_;
+};
+
+bool Content::Open(const ServeArguments& options, Output& output) {
+  if (options.mode == Mode::kRecorded) return OpenRecording(options, output);
+  if (auto filled = Fill(fs_, options); !filled) return Trouble(filled.error()), false;
+  const uint32_t largest = options.server.responder.max_message;
+  rpc_ = options.mode == Mode::kNfsMemory
+             ? replay::MakeNfsMemoryService(fs_, std::min(replay::kLargestTransfer, (largest - 4096) & ~4095u))
+         : options.mode == Mode::kEcho ? replay::MakeEchoService()
+                                       : replay::MakeNullService();
+  mount_ = replay::MakeMountService(fs_);
+  return true;
+}
+
+bool Content::OpenRecording(const ServeArguments& options, Output& output) {
+  auto loaded = LoadRecording(options.file, options, output);
+  if (!loaded) {
+    if (!loaded.error().message.empty()) ComplainText(loaded.error().message);
+    return false;
+  }
+  recording_ = std::move(*loaded);
+  recorded_ = std::make_unique<replay::RecordedService>(recording_.recording);
+  if (recorded_->answers() == 0) {
+    Complain("{}: none of its {} has a whole reply to answer with", DisplayName(options.file),
+             Count(recorded_->unusable() + recording_.recording.cut, "call"));
+    return false;
+  }
+  if (options.mount && recorded_->root().empty()) {
+    Complain("{}: no NFSv3 call names a file handle that --mount-port could give", DisplayName(options.file));
+    return false;
+  }
+  mount_ = replay::MakeMountService(recorded_->root());
+  if (!options.quiet && recorded_->unusable() + recording_.recording.cut > 0)
+    Complain("{}: {} without a whole reply: a client that makes one gets an error", DisplayName(options.file),
+             Count(recorded_->unusable() + recording_.recording.cut, "call"));
+  return true;
+}
+
+// What is wrong with the options together; empty: nothing.
+std::string_view ServeContradiction(const ServeArguments& options) {
+  const bool nfs = options.mode == Mode::kNfsMemory, recorded = options.mode == Mode::kRecorded;
+  if (options.mode == Mode::kUnsaid) return "--mode is needed, or a FILE to answer from";
+  if (recorded && options.file.empty()) return "--mode recorded needs a FILE to answer from";
+  if (!recorded && !options.file.empty()) return "a FILE is for --mode recorded";
+  if (!nfs && (!options.exported.empty() || !options.files_to_make.empty()))
+    return "--file and --export are for --mode nfs-memory";
+  if (!nfs && !recorded && options.mount) return "--mount-port is for --mode nfs-memory and recorded";
+  return {};
+}
+
+int RunServe(ServeArguments options) {
+  if (options.mode == Mode::kUnsaid && !options.file.empty()) options.mode = Mode::kRecorded;
+  if (const std::string_view text = ServeContradiction(options); !text.empty()) {
+    ComplainText(text);
+    return kExitTrouble;
+  }
+  const Signals signals;
+  Output output(options);
+  Content content(options.memory);
+  if (!content.Open(options, output)) return kExitTrouble;
+
+  auto transport = replay::OpenTransport(options.transport);
+  if (!transport) return Trouble(transport.error());
+  auto listener = (*transport)->Listen(options.listen);
+  if (!listener) return Trouble(listener.error());
+  options.listen.port = (*listener)->port();
+  std::unique_ptr<replay::TcpRpc> mount;
+  if (options.mount) {
+    auto opened = replay::TcpRpc::Listen(*options.mount, content.mount());
+    if (!opened) return Trouble(opened.error());
+    mount = std::move(*opened);
+  }
+
+  ReportListening(options, (*transport)->name(), mount.get(), output);
+  LiveMonitor monitor(options, fmt::format("port {}", options.listen.port), output);
+  options.server.stop = signals.descriptor();
+  options.server.events = monitor.log();
+  options.server.crc = options.crc;
+  options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
+  replay::Server server(**listener, content.service(), mount.get(), options.server);
+  const Result<void> ran = server.Run();
+  if (options.format == Format::kJsonl) {
+    if (content.recorded()) PutJsonl(output.buffer(), *content.recorded());
+    PutJsonl(output.buffer(), server.report(), content.counts());
+  } else {
+    PutText(output.buffer(), server.report(), content.counts());
+    if (content.recorded()) PutText(output.buffer(), *content.recorded());
+  }
+  const bool fine = monitor.Finish();
+  output.Flush();
+  if (!ran) return Trouble(ran.error());
+  if (output.failed() || monitor.failed() || content.damaged()) return kExitTrouble;
+  return fine ? kExitFine : kExitFindings;
+}
+
+std::string TakeFile(const std::string& text, PatternFile& to) {
+  const size_t equals = text.rfind('=');
+  const auto size = equals == std::string::npos ? std::nullopt : ParseSize(std::string_view(text).substr(equals + 1));
+  if (!size || equals == 0) return text + " is not like NAME=SIZE, data=64M for example";
+  to = {text.substr(0, equals), *size};
+  return {};
+}
+
+void AddResponderOptions(CLI::App& command, replay::ResponderOptions& responder) {
+  const CLI::Range credits(1, 4096), thresholds(1024, 262144);  // RFC 8797 section 4
+  command.add_option("--credits", responder.credits, "Credits to grant (default: 64)")->check(credits)->type_name("N");
+  command.add_option("--send-size", responder.send_size, "Inline threshold for Replies, bytes (default: 4096)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  command.add_option("--receive-size", responder.receive_size, "Inline threshold for Calls, bytes (default: 4096)")
+      ->check(thresholds)
+      ->type_name("BYTES");
+  command.add_flag_callback(
+      "--no-private-data", [&responder] { responder.send_private_data = false; },
+      "Send no RFC 8797 private data: both thresholds are 1024 bytes then");
+  command.add_flag_callback(
+      "--no-remote-invalidation", [&responder] { responder.remote_invalidation = false; },
+      "Never use Send with Invalidate");
+  AddParsed(
+      command, "--max-message",
+      [&responder](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < 65536 || *bytes > 1u << 30) return text + " is not a size from 64K to 1G";
+        responder.max_message = static_cast<uint32_t>(*bytes);
+        return std::string{};
+      },
+      "SIZE", "Largest Call, its chunks included (default: 4M); a larger one gets ERR_CHUNK");
+}
+
+}  // namespace
+
+void AddServe(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ServeArguments>();
+  CLI::App* command = app.add_subcommand("serve", "A live responder: from a capture, NULL, ECHO, or NFSv3 in memory");
+  ServeArguments* const o = options.get();
+  AddChoice<Mode>(
+      *command, "--mode", o->mode,
+      {{"null", Mode::kNull}, {"echo", Mode::kEcho}, {"nfs-memory", Mode::kNfsMemory}, {"recorded", Mode::kRecorded}},
+      "What is served: see below (default with a FILE: recorded)");
+  command->add_option("FILE", o->file, "recorded: the capture to answer from; - is standard input")->type_name("");
+  AddParsed(
+      *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
+      "Where to listen (default: :20049, on every address); port 0: any that is free");
+  AddResponderOptions(*command, o->server.responder);
+  command->add_option("--delay", o->delay_ms, "Wait so long before each Reply (default: 0)")
+      ->check(CLI::Range(0.0, 60'000.0))
+      ->type_name("MS");
+  command->add_option("--max-connections", o->server.max_connections, "More at a time are rejected (default: 256)")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  command->add_flag("--once", o->server.once, "End when the first connection has");
+  AddLiveOptions(*command, *options);
+  AddParsed(
+      *command, "--file", [o](std::string& text) { return TakeFile(text, o->files_to_make.emplace_back()); },
+      "NAME=SIZE", "nfs-memory: a file of so many bytes; the byte at offset i is i mod 251. Can be repeated");
+  command->add_option("--export", o->exported, "nfs-memory: begin with a copy of this directory, read once")
+      ->type_name("DIR");
+  AddParsed(
+      *command, "--mount-port",
+      [o](std::string& text) {
+        replay::HostPort at;
+        std::string complaint = TakeAddress(":" + text, 0, at);
+        if (complaint.empty()) o->mount = at;
+        return complaint;
+      },
+      "PORT",
+      "nfs-memory, recorded: MOUNT on this TCP port (0: any), at the address of --listen; recorded: gives the file\n"
+      "handle that the first recorded NFSv3 call names");
+  AddParsed(
+      *command, "--memory",
+      [o](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+        o->memory = *bytes;
+        return std::string{};
+      },
+      "SIZE",
+      "nfs-memory: what files may take (default: 256M); then NFS3ERR_NOSPC. recorded: what is kept in memory (default: "
+      "256M);\n"
+      "more goes to a temporary file");
+  AddOutputOptions(*command, *options);
+  command->footer(fmt::format(
+      "null answers NULL of NFS, MOUNT, NLM, NSM and NFSACL, and nothing else. echo is program {:#x}, version 1:\n"
+      "procedure 1 returns its opaque argument. nfs-memory is NFSv3 with MOUNT on the same port; nothing is kept at\n"
+      "the end, and permissions are not enforced. SIGINT and SIGTERM end with a summary.\n"
+      "\n"
+      "recorded gives the reply that the capture has to the same call. Calls are the same when program, procedure and\n"
+      "arguments are; xid, credentials, NFSv4 sessions, slots, owners and client names may differ, and the reply is\n"
+      "fitted to them. The same call again gets the next recorded reply to it, and after the last that one again; "
+      "each\n"
+      "connection begins anew. A call that is not in the capture gets NFS3ERR_NOTSUPP, NFS4ERR_NOTSUPP or an RPC "
+      "error\n"
+      "and is reported. Calls of the server (callbacks) are not made.\n"
+      "\nExamples:\n"
+      "  stag serve --mode null --listen :20049\n"
+      "  stag serve --mode echo --listen 127.0.0.1:0 --once --check\n"
+      "  stag serve --mode echo --record echo.pcapng; stag transactions echo.pcapng\n"
+      "  stag serve capture.pcapng --listen :20049\n"
+      "  stag serve --mode nfs-memory --file data=256M --memory 1G --mount-port 20048\n"
+      "  mount -t nfs -o vers=3,proto=rdma,port=20049,mountproto=tcp,mountport=20048,nolock SERVER:/ /mnt",
+      replay::kEchoProgram));
+  command->callback([options, &run] {
+    if (options->mount) options->mount->host = options->listen.host;
+    run = [options] { return RunServe(*options); };
+  });
+}
+
+}  // namespace stag::cli

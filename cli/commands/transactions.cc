@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag transactions: a line per RPC, in order of the Calls.
+#include <optional>
+
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/file_runner.h"
+#include "cli/analysis/sharded_analysis.h"
+#include "cli/analysis/transaction_lister.h"
+#include "cli/base/options.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+// What a lister did with its LineSink, for another one.
+struct LineResult {
+  enum class Kind : uint8_t { kOpen, kClose, kDrop };
+  Kind kind = Kind::kOpen;
+  uint64_t now = 0;  // the frame being processed
+  uint64_t frame = 0, serial = 0;
+  std::string line;
+};
+
+class ListShard final : public ShardResults<LineResult>, public LineSink {
+ public:
+  // `lines` takes the lines in the reading thread, where `clock` is that of the line that it takes.
+  ListShard(Format format, const Style& style, std::optional<std::string> file, LineSink& lines, Clock& clock)
+      : lister_(TransactionLister::Make(format, style, this->clock(), *this, std::move(file))),
+        lines_(lines),
+        delivery_clock_(clock) {}
+  std::vector<session::Observer*> Observers() override { return {lister_.get()}; }
+  const TransactionLister& lister() const { return *lister_; }
+
+  void Open(uint64_t frame, uint64_t serial) override { Add(LineResult::Kind::kOpen, frame, serial, {}); }
+  void Close(uint64_t frame, uint64_t serial, std::string_view line) override {
+    Add(LineResult::Kind::kClose, frame, serial, line);
+  }
+  void Drop(uint64_t frame, uint64_t serial) override { Add(LineResult::Kind::kDrop, frame, serial, {}); }
+
+ private:
+  void Add(LineResult::Kind kind, uint64_t frame, uint64_t serial, std::string_view line) {
+    Emit([&](LineResult& result) {
+      result.kind = kind;
+      result.now = clock().frame;
+      result.frame = frame;
+      result.serial = serial;
+      result.line.assign(line);
+    });
+  }
+  void Deliver(LineResult& result) override {
+    delivery_clock_.frame = result.now;
+    switch (result.kind) {
+      case LineResult::Kind::kOpen: return lines_.Open(result.frame, result.serial);
+      case LineResult::Kind::kClose: return lines_.Close(result.frame, result.serial, result.line);
+      case LineResult::Kind::kDrop: return lines_.Drop(result.frame, result.serial);
+    }
+  }
+
+  std::unique_ptr<TransactionLister> lister_;
+  LineSink& lines_;
+  Clock& delivery_clock_;
+};
+
+FileOutcome ListFile(const std::string& file, const CommonOptions& options, Output& output) {
+  const bool json = options.format == Format::kJsonl;
+  const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
+  Clock clock;
+  LinesByCall lines(output, clock, TransactionLister::Heading(options.format, output.style()));
+  std::vector<std::unique_ptr<ListShard>> shards;
+  while (shards.size() < options.jobs)
+    shards.push_back(std::make_unique<ListShard>(options.format, output.style(), name, lines, clock));
+  FileOutcome outcome = Analyze(file, options, json, output, shards);
+  uint64_t count = 0, cut = 0;
+  for (const auto& shard : shards) {
+    count += shard->lister().count();
+    cut += shard->lister().cut();
+  }
+  lines.Finish();
+  output.Flush();
+  if (!options.quiet && outcome.opened && !output.closed()) {
+    if (count + cut == 0)
+      output.diagnostics().Complain("{}: no RPC-over-RDMA in {}", DisplayName(file), Count(outcome.frames, "frame"));
+    if (cut > 0) {
+      output.diagnostics().Complain("{}: {} left out: the capture has too little of the Calls (snap length)",
+                                    DisplayName(file), Count(cut, "RPC"));
+    }
+    if (lines.given_up() > 0) {
+      output.diagnostics().Complain("{}: up to {} out of order: the RPCs were unanswered for very long",
+                                    DisplayName(file), Count(lines.given_up(), "line"));
+    }
+  }
+  return outcome;
+}
+
+int RunTransactions(const CommonOptions& options, scale::Team* team) {
+  Output output = OutputOf(options, team);
+  return ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
+    return ListFile(file, options, of_file);
+  });
+}
+
+}  // namespace
+
+void AddTransactions(CLI::App& app, Run& run) {
+  auto options = std::make_shared<CommonOptions>();
+  CLI::App* command =
+      app.add_subcommand("transactions", "A line per RPC: frames, procedure, chunks, sizes, time, status");
+  AddCaptureOptions(*command, *options);
+  AddJobs(*command, *options);
+  AddOutputFile(*command, *options);
+  AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the lines, the same as without");
+  command->footer(
+      "Every Call that was captured is listed, in order of its last packet; \"call\" and \"reply\" are frame numbers. "
+      "Sizes are\n"
+      "those of the rebuilt RPC messages, with the chunks put back; \"-\" where bytes were not captured.\n"
+      "\nExamples:\n"
+      "  stag transactions mount.pcapng\n"
+      "  stag transactions --color always mount.pcapng | less -RS\n"
+      "  stag transactions --format jsonl a.pcap b.pcap.gz > rpcs.jsonl\n"
+      "  stag transactions --format jsonl --jobs 4 cluster.pcapng.zst > rpcs.jsonl\n"
+      "  mpirun -n 8 stag transactions --mpi --format jsonl /captures/*.pcap.zst > rpcs.jsonl\n"
+      "  tcpdump -i eth0 -w - udp port 4791 | stag transactions -");
+  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunTransactions); }; });
+}
+
+}  // namespace stag::cli

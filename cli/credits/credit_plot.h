@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// CreditPlot: the course of the credits of one connection and direction, as far as a picture of it can show: per
+// stretch of time (bin) the least, greatest and last of each number, and what happened. There are always few bins: when
+// time goes past the last one, neighbours are merged. WriteSvg draws several plots into one file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/base/output.h"
+#include "session/rpcrdma/credit_history.h"
+
+namespace stag::cli {
+
+class CreditPlot {
+ public:
+  static constexpr size_t kBins = 1024;
+
+  // How one number went in a bin.
+  struct Course {
+    bool any = false;      // it was known in the bin: the others are valid
+    bool unknown = false;  // at the end of the bin it is not known
+    uint32_t min = 0, max = 0, first = 0, last = 0;
+    void Add(std::optional<uint32_t> value);
+    void Append(const Course& later);
+  };
+  // Events of one kind in a bin.
+  struct Marks {
+    uint32_t count = 0;
+    uint64_t frame = 0;  // of the first
+    int64_t time_ns = 0;
+    void Add(const FrameRef& at);
+    void Append(const Marks& later);
+  };
+  struct Bin {
+    Course requested, granted, outstanding;
+    Marks overruns, rnr_naks, zero_grants, gaps, lost;
+  };
+
+  void Add(const session::CreditChange& change);
+
+  // Which direction of which connection, its ends, and figures; filled in by the owner of the plot. Plots of one
+  // connection are drawn over the same time.
+  fabric::ConnectionId connection = 0;
+  std::string title, ends, figures;
+
+  bool empty() const { return bins_.empty(); }
+  int64_t start_ns() const { return start_ns_; }
+  int64_t end_ns() const { return end_ns_; }              // of the last change
+  uint64_t bin_ns() const { return bin_ns_; }             // width of a bin
+  const std::vector<Bin>& bins() const { return bins_; }  // from start_ns() on
+
+ private:
+  Bin& At(int64_t time_ns);
+
+  std::vector<Bin> bins_;
+  int64_t start_ns_ = 0, end_ns_ = 0;
+  uint64_t bin_ns_ = 1000;
+};
+
+// A whole SVG document. Times are shown from `origin_ns` on (the first frame of the capture). `name`: of the capture.
+void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
+              const std::string& name);
+
+}  // namespace stag::cli

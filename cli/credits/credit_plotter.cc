@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/credits/credit_plotter.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "session/fabric/names.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using fabric::Side;
+using session::Connection;
+using session::CreditSummary;
+
+std::string Ends(const Connection& c) {
+  return fmt::format(
+      "{} {} {} {}", fabric::FabricName(c.info.fabric), fabric::EndpointText(c.info.endpoint[c.client], c.info.fabric),
+      c.client_known ? "\u2192" : "\u2194", fabric::EndpointText(c.info.endpoint[1 - c.client], c.info.fabric));
+}
+
+std::string Figures(const CreditSummary& s) {
+  std::string text = Count(s.calls, "call");
+  if (s.any_known) text += fmt::format(", at most {} outstanding", s.max_outstanding);
+  if (s.granted.any && s.granted.min == s.granted.max) text += fmt::format(" of {} granted", s.granted.last);
+  if (s.granted.any && s.granted.min != s.granted.max)
+    text += fmt::format(", {} to {} granted", s.granted.min, s.granted.max);
+  if (s.any_known && s.any_unknown) text += ", as far as known";
+  if (s.overruns > 0) text += fmt::format(", {} over the grant", s.overruns);
+  if (s.rnr_naks > 0) text += fmt::format(", {}", Count(s.rnr_naks, "RNR NAK"));
+  if (s.loss.lost) text += ", lost";
+  return text;
+}
+
+}  // namespace
+
+std::string_view DirectionName(const Connection& c, Side requester) {
+  return requester == c.client ? "forward" : "backward";
+}
+
+void CreditPlotter::OnChange(const Connection& c, const session::CreditChange& change) {
+  if (CreditPlot* plot = Find(c, change.requester)) plot->Add(change);
+  next_.OnChange(c, change);
+}
+
+void CreditPlotter::OnSummary(const Connection& c, Side requester, const CreditSummary& summary) {
+  if (CreditPlot* plot = Find(c, requester)) {
+    plot->connection = c.info.id;
+    plot->title = fmt::format("Connection {}, {}", c.info.id, DirectionName(c, requester));
+    plot->ends = Ends(c);
+    plot->figures = Figures(summary);
+  }
+  next_.OnSummary(c, requester, summary);
+}
+
+bool CreditPlotter::Write(const std::string& file, int64_t origin_ns, const std::string& capture) const {
+  std::vector<const CreditPlot*> plots;
+  for (const auto& [key, plot] : plots_) plots.push_back(&plot);
+  std::string out;
+  WriteSvg(out, plots, origin_ns, capture);
+  std::FILE* stream = std::fopen(file.c_str(), "wb");
+  const bool written = stream && std::fwrite(out.data(), 1, out.size(), stream) == out.size();
+  const bool closed = stream && std::fclose(stream) == 0;
+  if (!written || !closed) Complain("cannot write {}: {}", file, std::strerror(errno));
+  return written && closed;
+}
+
+CreditPlot* CreditPlotter::Find(const Connection& c, Side requester) {
+  const Key key{c.info.id, requester != c.client};
+  if (const auto known = plots_.find(key); known != plots_.end()) return &known->second;
+  if (!connections_.contains(c.info.id) && connections_.size() >= kMost) {
+    if (left_out_.size() < kMostCounted) left_out_.insert(c.info.id);
+    return nullptr;
+  }
+  connections_.insert(c.info.id);
+  return &plots_[key];
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/live/load_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "cli/base/options.h"
+
+namespace stag::cli {
+namespace {
+
+using replay::Operation;
+
+constexpr uint32_t kMostWeight = 1'000'000, kMostSize = 64u << 20;
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t at = 0;;) {
+    const size_t end = text.find(separator, at);
+    parts.push_back(text.substr(at, end - at));
+    if (end == std::string_view::npos) return parts;
+    at = end + 1;
+  }
+}
+
+std::optional<uint32_t> ParseWeight(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > kMostWeight) return {};
+  return value;
+}
+
+std::optional<Operation> FindOperation(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  for (size_t i = 0; i < replay::kOperations; ++i)
+    if (name == replay::OperationName(static_cast<Operation>(i))) return static_cast<Operation>(i);
+  return {};
+}
+
+// "4K" or "4K-1M".
+std::optional<replay::SizeRange> ParseRange(std::string_view text) {
+  const size_t dash = text.find('-');
+  const auto low = ParseSize(text.substr(0, dash));
+  const auto high = dash == std::string_view::npos ? low : ParseSize(text.substr(dash + 1));
+  if (!low || !high || *low == 0 || *low > *high || *high > kMostSize) return {};
+  return replay::SizeRange{static_cast<uint32_t>(*low), static_cast<uint32_t>(*high), 1};
+}
+
+}  // namespace
+
+std::string TakeMix(const std::string& text, replay::Mix& mix) {
+  mix = {};
+  uint64_t sum = 0;
+  for (const std::string_view part : Split(text, ',')) {
+    const size_t equals = part.find('=');
+    const auto operation = FindOperation(std::string(part.substr(0, equals)));
+    const auto weight = equals == std::string_view::npos ? 1 : ParseWeight(part.substr(equals + 1));
+    if (!operation || !weight) return text + " is not a mix of operations like read=70,write=20,getattr=10";
+    replay::Weight(mix, *operation) += *weight;
+    sum += *weight;
+  }
+  return sum > 0 ? "" : text + " has no operation with a weight";
+}
+
+std::string TakeSizes(const std::string& text, std::vector<replay::SizeRange>& sizes) {
+  sizes.clear();
+  uint64_t sum = 0;
+  for (const std::string_view part : Split(text, ',')) {
+    const size_t colon = part.find(':');
+    const auto range = ParseRange(part.substr(0, colon));
+    const auto weight = colon == std::string_view::npos ? 1 : ParseWeight(part.substr(colon + 1));
+    if (!range || !weight) return text + " is not a size up to 64M like 4K, 4K-1M or 4K:50,64K:50";
+    sum += *weight;
+    if (*weight > 0) sizes.push_back({range->low, range->high, *weight});
+  }
+  return sum > 0 ? "" : text + " has no size with a weight";
+}
+
+std::string TakeDuration(const std::string& text, std::chrono::nanoseconds& duration) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},      {"s", 1},  {"ms", 1e-3},
+                                                            {"us", 1e-6}, {"m", 60}, {"h", 3600}};
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  const auto* found = std::ranges::find(kUnits, unit, &std::pair<std::string_view, double>::first);
+  constexpr double kMost = 365.0 * 24 * 3600;
+  if (error != std::errc{} || found == std::end(kUnits) || !(number * found->second <= kMost) ||
+      !(number * found->second >= 1e-9))
+    return text + " is not a time like 10s, 250ms, 2m or 1h";
+  duration = std::chrono::nanoseconds(static_cast<int64_t>(number * found->second * 1e9));
+  return {};
+}
+
+std::string TakeHex(const std::string& text, size_t most_bytes, std::vector<std::byte>& bytes) {
+  bytes.clear();
+  std::string complaint = text + " is not 1 to " + std::to_string(most_bytes) + " bytes in hexadecimal";
+  if (text.empty() || text.size() % 2 != 0 || text.size() / 2 > most_bytes) return complaint;
+  for (size_t i = 0; i < text.size(); i += 2) {
+    uint8_t value = 0;
+    const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, value, 16);
+    if (error != std::errc{} || end != text.data() + i + 2) return complaint;
+    bytes.push_back(std::byte{value});
+  }
+  return {};
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/live/probe_report.h"
+
+#include "protocol/rpc/message.h"
+#include "text/json.h"
+#include "text/markup.h"
+#include "text/terminal.h"
+
+namespace stag::cli {
+namespace {
+
+using replay::probe::Outcome;
+using replay::probe::Probe;
+using replay::probe::Verdict;
+using replay::probe::VerdictName;
+
+double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+void PutList(JsonWriter& json, std::string_view key, const auto& texts) {
+  json.Key(key).BeginArray();
+  for (const auto& text : texts) json.Value(text);
+  json.EndArray();
+}
+
+// Begins an object with what a probe is.
+void BeginProbe(JsonWriter& json, const Probe& probe) {
+  json.BeginObject().Member("type", "probe").Member("id", probe.id).TextOrNull("title", probe.title);
+  PutList(json, "spec", replay::probe::Parts(probe.sections));
+  PutList(json, "rules", replay::probe::Parts(probe.rules));
+}
+
+std::string_view ColorOf(Verdict verdict, const Style& style) {
+  switch (verdict) {
+    case Verdict::kPassed: return style.green;
+    case Verdict::kFailed: return style.red;
+    case Verdict::kInconclusive: return style.yellow;
+    case Verdict::kSkipped: break;
+  }
+  return style.dim;
+}
+
+// The details of an outcome, in lines that begin with their names.
+void PutDetails(std::string& out, const Outcome& outcome, std::string_view indent) {
+  const auto line = [&](std::string_view name, std::string_view text) {
+    if (!text.empty()) Put(out, "{}{:<10}{}\n", indent, name, Printable(text));
+  };
+  line("expected", outcome.expected);
+  line("came", outcome.came);
+  line("case", outcome.during);
+  line("because", outcome.why);
+  for (const std::string& finding : outcome.findings) line("finding", finding);
+  for (const std::string& advice : outcome.advice) line("advice", advice);
+}
+
+std::string ProgramText(const replay::probe::Target& target) {
+  if (!target.known) return "no program known";
+  if (target.echo) return "ECHO";
+  const char* name = rpc::ProgramName(target.program, target.version);
+  return fmt::format("{} version {}", name ? name : std::to_string(target.program), target.version);
+}
+
+}  // namespace
+
+void PutProbeTable(std::string& out, std::span<const Probe* const> probes, Format format, const Style& style) {
+  if (format != Format::kJsonl)
+    Put(out, "{}{:<30}{}{}\n", style.bold, "PROBE", "WHAT THE SERVER IS TO DO", style.reset);
+  for (const Probe* probe : probes) {
+    if (format == Format::kJsonl) {
+      JsonWriter json(out);
+      BeginProbe(json, *probe);
+      json.TextOrNull("asks", probe->asks).EndObject().EndLine();
+    } else {
+      Put(out, "{:<30}{}\n", probe->id, probe->title);
+    }
+  }
+  if (format != Format::kJsonl) Put(out, "{}; stag probe --explain PROBE tells more\n", Count(probes.size(), "probe"));
+}
+
+void PutProbeExplanation(std::string& out, const Probe& probe, Format format, const Style& style) {
+  const Probe* const one[] = {&probe};
+  if (format == Format::kJsonl) return PutProbeTable(out, one, format, style);
+  constexpr size_t kWidth = 100;
+  Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title, Wrapped(probe.asks, 2, kWidth));
+  Put(out, "  {}specification{} {}\n", style.bold, style.reset, probe.sections);
+  if (!probe.rules.empty())
+    Put(out, "  {}rules{}         {}; stag explain RULE tells more\n", style.bold, style.reset, probe.rules);
+}
+
+void ProbeReport::Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target) {
+  server_ = server;
+  std::string& out = output_.buffer();
+  if (options_.format == Format::kText && !options_.quiet)
+    Put(out, "{} by {}: {}{}\n", Printable(server), transport, ProgramText(target),
+        target.file.empty() ? "" : ", with a file in the export");
+  if (options_.format == Format::kJsonl) {
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "server").TextOrNull("to", server).TextOrNull("transport", transport);
+    json.Member("program", target.program).Member("version", target.version).Member("program_known", target.known);
+    json.Member("export", !target.file.empty()).EndObject().EndLine();
+  }
+  output_.Flush();
+}
+
+void ProbeReport::Add(const Probe& probe, const Outcome& outcome) {
+  ++counts_[static_cast<size_t>(outcome.verdict)];
+  time_ += outcome.time;
+  switch (options_.format) {
+    case Format::kJsonl: PutJsonl(probe, outcome); break;
+    case Format::kJunit: PutJunit(probe, outcome); break;
+    default: PutText(probe, outcome);
+  }
+  output_.Flush();
+}
+
+void ProbeReport::PutText(const Probe& probe, const Outcome& outcome) {
+  if (options_.quiet && outcome.verdict != Verdict::kFailed) return;
+  const Style& style = output_.style();
+  std::string& out = output_.buffer();
+  Put(out, "{}{:<13}{}{:<30}{}\n", ColorOf(outcome.verdict, style), VerdictName(outcome.verdict), style.reset, probe.id,
+      probe.title);
+  PutDetails(out, outcome, "             ");
+  if (outcome.verdict == Verdict::kFailed) Put(out, "             {:<10}{}\n", "asked by", probe.sections);
+}
+
+void ProbeReport::PutJsonl(const Probe& probe, const Outcome& outcome) {
+  JsonWriter json(output_.buffer());
+  BeginProbe(json, probe);
+  json.Member("verdict", VerdictName(outcome.verdict)).TextOrNull("expected", outcome.expected);
+  json.TextOrNull("came", outcome.came).TextOrNull("case", outcome.during).TextOrNull("why", outcome.why);
+  PutList(json, "findings", outcome.findings);
+  PutList(json, "advice", outcome.advice);
+  json.Key("seconds").Fixed(Seconds(outcome.time), 6).EndObject().EndLine();
+}
+
+void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
+  std::string details;
+  PutDetails(details, outcome, "");
+  const std::string text = Markup(details);
+  cases_ +=
+      fmt::format("<testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\">", probe.id.substr(0, probe.id.find('.')),
+                  Markup(fmt::format("{} {}", probe.id, probe.title)), Seconds(outcome.time));
+  if (outcome.verdict == Verdict::kFailed) {
+    const std::string first = outcome.came.empty()
+                                  ? outcome.findings.front()
+                                  : fmt::format("expected {}; came {}", outcome.expected, outcome.came);
+    cases_ += fmt::format("<failure message=\"{}\" type=\"probe\">{}</failure>", Markup(first), text);
+  } else if (outcome.verdict != Verdict::kPassed) {
+    cases_ += fmt::format("<skipped message=\"{}: {}\"/>", VerdictName(outcome.verdict), Markup(outcome.why));
+  } else if (!text.empty()) {
+    cases_ += fmt::format("<system-out>{}</system-out>", text);
+  }
+  cases_ += "</testcase>\n";
+}
+
+void ProbeReport::Finish(size_t not_run, std::string_view why) {
+  std::string& out = output_.buffer();
+  size_t run = 0;
+  for (const size_t count : counts_) run += count;
+  const size_t passed = count(Verdict::kPassed), failed = count(Verdict::kFailed);
+  const size_t inconclusive = count(Verdict::kInconclusive), skipped = count(Verdict::kSkipped);
+  switch (options_.format) {
+    case Format::kJsonl: {
+      JsonWriter json(out);
+      json.BeginObject().Member("type", "summary").Member("probes", run).Member("passed", passed);
+      json.Member("failed", failed).Member("inconclusive", inconclusive).Member("skipped", skipped);
+      json.Member("not_run", not_run).TextOrNull("why_not_run", why).Key("seconds").Fixed(Seconds(time_), 6);
+      json.EndObject().EndLine();
+      break;
+    }
+    case Format::kJunit:
+      Put(out,
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"stag probe\">\n<testsuite name=\"{}\" "
+          "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.6f}\">\n{}</testsuite>\n</testsuites>\n",
+          Markup(server_), run, failed, inconclusive + skipped, Seconds(time_), cases_);
+      break;
+    default:
+      if (not_run > 0) Put(out, "{} not run: {}\n", Count(not_run, "probe"), why);
+      if (options_.quiet) break;
+      Put(out, "{}: {} passed, {} failed, {} inconclusive, {} skipped; {:.1f} s\n", Count(run, "probe"), passed, failed,
+          inconclusive, skipped, Seconds(time_));
+  }
+  output_.Flush();
+}
+
+}  // namespace stag::cli

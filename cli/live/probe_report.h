@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The output of stag probe: the catalogue, and each probe as it ends, as text, JSON lines or JUnit's XML.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "cli/base/output.h"
+#include "replay/probe/runner.h"
+
+namespace stag::cli {
+
+// --list and --explain.
+void PutProbeTable(std::string& out, std::span<const replay::probe::Probe* const> probes, Format format,
+                   const Style& style);
+void PutProbeExplanation(std::string& out, const replay::probe::Probe& probe, Format format, const Style& style);
+
+class ProbeReport {
+ public:
+  // `output` must outlive this.
+  ProbeReport(Output& output, const CommonOptions& options) : output_(output), options_(options) {}
+  // `server`: as the user gave it.
+  void Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target);
+  void Add(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
+  // `not_run`: probes that were selected; `why` they were not run.
+  void Finish(size_t not_run, std::string_view why);
+  size_t count(replay::probe::Verdict verdict) const { return counts_[static_cast<size_t>(verdict)]; }
+
+ private:
+  void PutText(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
+  void PutJsonl(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
+  void PutJunit(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
+
+  Output& output_;
+  const CommonOptions& options_;
+  std::string server_;
+  std::string cases_;  // JUnit: so far
+  std::array<size_t, 4> counts_{};
+  std::chrono::nanoseconds time_{0};
+};
+
+}  // namespace stag::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/live/relay_report.h"
+
+#include "cli/live/latency_text.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using replay::RelayDirection;
+using replay::RelayReport;
+using replay::RelayTraffic;
+
+constexpr std::string_view kSides[] = {"client", "server"};
+
+// To the right of a column of 12.
+void PutSizeCell(std::string& out, uint64_t bytes) {
+  std::string value;
+  PutSize(value, bytes);
+  Put(out, "{:>12}", value);
+}
+
+void PutTraffic(std::string& out, std::string_view name, const RelayTraffic& t) {
+  Put(out, "{:22}{:>10}", name, t.calls);
+  PutSizeCell(out, t.call_bytes);
+  Put(out, "{:>10}", t.replies);
+  PutSizeCell(out, t.reply_bytes);
+  Put(out, "{:>12}\n", t.errors);
+}
+
+bool Used(const RelayDirection& d) { return d.caller.calls + d.answerer.calls > 0; }
+
+// What did not go as usual.
+void PutExceptions(std::string& out, const RelayDirection& d, std::string_view calls, const Style& style) {
+  if (d.credit_stalls > 0) Put(out, "{:>12}  {} waited in the relay for a credit\n", d.credit_stalls, calls);
+  if (d.made_long > 0)
+    Put(out, "{:>12}  messages were inline on one side and too long for that on the other\n", d.made_long);
+  if (d.refused > 0)
+    Put(out, "{}{:>12}  {} were answered with RDMA_ERROR by the relay{}\n", style.yellow, d.refused, calls,
+        style.reset);
+  if (!d.no_memory.empty()) Put(out, "{}no memory for {}: {}{}\n", style.red, calls, d.no_memory, style.reset);
+  for (const auto& [why, times] : d.bad_replies)
+    Put(out, "{}{:>12}  answers could not be passed on: {}{}\n", style.red, times, why, style.reset);
+  if (d.in_flight > 0)
+    Put(out, "{}{:>12}  {} were unanswered when a connection ended{}\n", style.yellow, d.in_flight, calls, style.reset);
+}
+
+void PutTrafficJson(JsonWriter& json, std::string_view key, const RelayTraffic& t) {
+  json.Key(key).BeginObject().Member("calls", t.calls).Member("call_bytes", t.call_bytes);
+  json.Member("replies", t.replies).Member("reply_bytes", t.reply_bytes).Member("errors", t.errors).EndObject();
+}
+
+void PutDirectionJson(JsonWriter& json, const RelayDirection& d, std::string_view name) {
+  json.BeginObject().Member("type", "direction").Member("direction", name);
+  PutTrafficJson(json, "caller", d.caller);
+  PutTrafficJson(json, "answerer", d.answerer);
+  json.Member("credit_stalls", d.credit_stalls).Member("made_long", d.made_long).Member("refused", d.refused);
+  json.Member("in_flight", d.in_flight).Key("bad_replies").BeginObject();
+  for (const auto& [why, times] : d.bad_replies) json.AnyKey(why).Value(times);
+  json.EndObject().Member("no_memory", d.no_memory).Key("call_rest_ns");
+  PutLatencyJson(json, d.call_rest);
+  json.Key("reply_rest_ns");
+  PutLatencyJson(json, d.reply_rest);
+  json.EndObject().EndLine();
+}
+
+}  // namespace
+
+void PutRelayText(std::string& out, const RelayReport& report, std::span<const std::string> faults,
+                  const Style& style) {
+  for (size_t s = 0; s < 2; ++s)
+    Put(out, "{} side: {}: {} ended in order, {} broken\n", kSides[s], Count(report.side[s].connections, "connection"),
+        report.side[s].ended, report.side[s].broken);
+  if (report.rejected > 0) Put(out, "{} rejected\n", Count(report.rejected, "client"));
+  const RelayDirection &f = report.forward, &b = report.backward;
+  Put(out, "{}{:22}{:>10}{:>12}{:>10}{:>12}{:>12}{}\n", style.bold, "", "calls", "call bytes", "replies", "reply bytes",
+      "RDMA_ERROR", style.reset);
+  PutTraffic(out, "client side", f.caller);
+  PutTraffic(out, "server side", f.answerer);
+  if (Used(b)) {
+    PutTraffic(out, "callbacks, server side", b.caller);
+    PutTraffic(out, "callbacks, client side", b.answerer);
+  }
+  if (f.call_rest.count() + b.call_rest.count() > 0) {
+    Put(out, "{}{:20}", style.bold, "rested in the relay");
+    PutLatencyHeads(out);
+    Put(out, "{}\n", style.reset);
+    const auto row = [&out](std::string_view name, const replay::Histogram& rest) {
+      if (rest.count() == 0) return;
+      Put(out, "{:20}", name);
+      PutLatencyCells(out, rest);
+      Put(out, "\n");
+    };
+    row("calls", f.call_rest);
+    row("answers", f.reply_rest);
+    row("callbacks", b.call_rest);
+    row("answers to them", b.reply_rest);
+  }
+  PutExceptions(out, f, "calls", style);
+  PutExceptions(out, b, "callbacks", style);
+  for (size_t i = 0; i < faults.size(); ++i)
+    Put(out, "{:>12}  of {} disturbed by {}\n", report.faults[i].injected, Count(report.faults[i].meant, "call"),
+        faults[i]);
+  if (report.dropped > 0)
+    Put(out, "{:>12}  messages were dropped: too short, or nobody waited for them\n", report.dropped);
+  for (const auto& [text, times] : report.troubles)
+    Put(out, "{}{:>12}  {}{}\n", style.yellow, fmt::format("{} x", times), text, style.reset);
+}
+
+void PutRelayJsonl(std::string& out, const RelayReport& report, std::span<const std::string> faults) {
+  JsonWriter json(out);
+  PutDirectionJson(json, report.forward, "forward");
+  if (Used(report.backward)) PutDirectionJson(json, report.backward, "backward");
+  uint64_t injected = 0;
+  for (size_t i = 0; i < faults.size(); ++i) {
+    injected += report.faults[i].injected;
+    json.BeginObject().Member("type", "fault").Member("rule", faults[i]).Member("calls", report.faults[i].meant);
+    json.Member("injected", report.faults[i].injected).EndObject().EndLine();
+  }
+  PutTroublesJson(json, report.troubles);
+  for (size_t s = 0; s < 2; ++s) {
+    json.BeginObject().Member("type", "side").Member("side", kSides[s]);
+    json.Member("connections", report.side[s].connections).Member("ended", report.side[s].ended);
+    json.Member("broken", report.side[s].broken).EndObject().EndLine();
+  }
+  const RelayDirection &f = report.forward, &b = report.backward;
+  json.BeginObject().Member("type", "relayed");
+  json.Member("connections", report.side[replay::kClientSide].connections).Member("rejected", report.rejected);
+  json.Member("calls", f.caller.calls).Member("replies", f.caller.replies).Member("errors", f.caller.errors);
+  json.Member("callbacks", b.caller.calls).Member("in_flight", f.in_flight + b.in_flight);
+  json.Member("dropped", report.dropped).Member("faults", injected).EndObject().EndLine();
+}
+
+}  // namespace stag::cli

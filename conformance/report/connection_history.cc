@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/report/connection_history.h"
+
+#include <algorithm>
+
+namespace stag::conformance {
+
+namespace {
+
+using Kind = DiagramEvent::Kind;
+
+constexpr size_t kMaxWatches = 16;               // per connection
+constexpr uint32_t kPatience = 256;              // entries until a ladder is closed in any case
+constexpr uint32_t kPatienceAfterTheAnswer = 8;  // for a NAK or the end of the connection
+constexpr size_t kNeighbours = 4;                // entries before a finding that is about no RPC
+constexpr size_t kLookBack = 8;                  // operations that may come between two packets of one
+
+bool IsRdma(Kind kind) { return kind == Kind::kWrite || kind == Kind::kReadRequest || kind == Kind::kReadResponse; }
+
+// What may explain, or follow from, any RPC.
+bool IsUpheaval(Kind kind) { return kind == Kind::kNak || kind == Kind::kGap || kind == Kind::kClosed; }
+
+bool Answers(const DiagramEvent& entry) {
+  return entry.kind == Kind::kSend && (entry.role == session::Role::kReply || entry.role == session::Role::kError);
+}
+
+// Both directions of a connection may use one xid.
+bool IsOf(const DiagramEvent& entry, std::optional<uint32_t> xid, std::optional<bool> backward) {
+  return xid && entry.xid == xid && (!backward || !entry.backward || *entry.backward == *backward);
+}
+
+// Of an RDMA operation of the finding's transaction any packet may be the related one.
+bool Related(const DiagramEvent& entry, const Finding& finding) {
+  const auto& frames = finding.related_frames;
+  const auto first = std::ranges::lower_bound(frames, entry.first_frame);
+  if (first == frames.end() || *first > entry.frame.number) return false;
+  return *first == entry.first_frame || std::ranges::binary_search(frames, entry.frame.number) ||
+         (IsRdma(entry.kind) && entry.xid == finding.xid);
+}
+
+}  // namespace
+
+void ConnectionHistory::OnConnection(const session::Connection& connection, const fabric::Event& event) {
+  if (event.kind() == fabric::EventKind::kSetup) Record(connection, MakeSetupEvent(connection, event));
+}
+
+void ConnectionHistory::OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) {
+  Record(connection, MakeOtherEvent(connection, event));
+  closed_ = connection.info.id;  // the engine may yet find something
+}
+
+void ConnectionHistory::OnMessage(const session::Connection& connection, const session::Message& message,
+                                  const session::Transaction* transaction) {
+  Record(connection, MakeSendEvent(connection, message, transaction));
+}
+
+void ConnectionHistory::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
+  Record(connection, MakeRdmaEvent(connection, operation));
+}
+
+void ConnectionHistory::OnNak(const session::Connection& connection, const fabric::Event& event) {
+  Record(connection, MakeOtherEvent(connection, event));
+}
+
+void ConnectionHistory::OnGap(const session::Connection& connection, const fabric::Event& event) {
+  Record(connection, MakeOtherEvent(connection, event));
+}
+
+void ConnectionHistory::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
+  const auto it = timelines_.find(connection.info.id);
+  if (it == timelines_.end()) return;
+  std::deque<DiagramEvent>& entries = it->second.entries;
+  const auto call = std::find_if(entries.rbegin(), entries.rend(), [&](const DiagramEvent& entry) {
+    return entry.kind == Kind::kSend && entry.xid == transaction.xid &&
+           entry.frame.number == transaction.call.frame.number;
+  });
+  if (call == entries.rend()) return;
+  TakeOperations(*call, transaction);
+  for (const Watch& watch : it->second.watches) watch.ladder->Update(*call);
+}
+
+void ConnectionHistory::Record(const session::Connection& connection, DiagramEvent entry) {
+  if (closed_ != 0) Forget(closed_);
+  closed_ = 0;
+  const auto [it, fresh] = timelines_.try_emplace(connection.info.id);
+  Timeline& timeline = it->second;
+  if (fresh) {
+    timeline.age = by_age_.insert(by_age_.end(), connection.info.id);
+  } else {
+    by_age_.splice(by_age_.end(), by_age_, timeline.age);
+  }
+  const bool extended = Extend(timeline, entry);
+  if (!extended) {
+    entry.serial = ++serial_;
+    timeline.entries.push_back(std::move(entry));
+    ++entries_;
+  }
+  if (timeline.entries.size() > options_.entries_per_connection) {
+    timeline.entries.pop_front();
+    --entries_;
+    timeline.forgot = true;
+  }
+  Grow(timeline, timeline.entries.back(), extended);
+  while (entries_ > options_.entries && by_age_.front() != connection.info.id) Forget(by_age_.front());
+}
+
+// Whether the entry is a further packet of an operation; that one is the newest then.
+bool ConnectionHistory::Extend(Timeline& timeline, const DiagramEvent& entry) {
+  if (!IsRdma(entry.kind)) return false;
+  for (size_t back = 0; back < std::min(kLookBack, timeline.entries.size()); ++back) {
+    const auto at = timeline.entries.end() - 1 - static_cast<ptrdiff_t>(back);
+    if (at->kind != entry.kind || at->client_to_server != entry.client_to_server) continue;
+    if (at->last || at->handle != entry.handle || at->offset + at->length != entry.offset) return false;
+    at->length += entry.length;
+    at->frame = entry.frame;
+    at->now = entry.now;
+    at->last = entry.last;
+    at->overrun = at->overrun || entry.overrun;
+    std::rotate(at, at + 1, timeline.entries.end());
+    return true;
+  }
+  return false;
+}
+
+void ConnectionHistory::Grow(Timeline& timeline, const DiagramEvent& entry, bool extended) {
+  std::erase_if(timeline.watches, [&](Watch& watch) {
+    const bool belongs = watch.xid ? IsOf(entry, watch.xid, watch.backward) : entry.kind == Kind::kSetup;
+    const bool found = watch.frame != 0 && (entry.now == watch.frame || entry.frame.number == watch.frame);
+    if (extended) {
+      watch.ladder->Update(entry);
+    } else if (belongs || found || IsUpheaval(entry.kind)) {
+      watch.ladder->Add(entry, found ? Mark::kOffending : Mark::kNone);
+      if (found) watch.frame = 0;
+    }
+    if (belongs && Answers(entry)) watch.patience = std::min(watch.patience, kPatienceAfterTheAnswer);
+    return --watch.patience == 0 || entry.kind == Kind::kClosed;
+  });
+}
+
+void ConnectionHistory::Forget(fabric::ConnectionId id) {
+  const auto it = timelines_.find(id);
+  if (it == timelines_.end()) return;
+  entries_ -= it->second.entries.size();
+  by_age_.erase(it->second.age);
+  timelines_.erase(it);
+}
+
+// A finding that was kept back until another message proved it is about an earlier entry, or one that never came.
+std::pair<size_t, size_t> ConnectionHistory::Timeline::FindOffender(const Finding& finding) const {
+  size_t proof = entries.size();
+  for (size_t i = entries.size(); i-- > 0 && proof == entries.size();)
+    if (entries[i].now == finding.frame.number || entries[i].frame.number == finding.frame.number) proof = i;
+  if (proof == entries.size() || !finding.xid) return {proof, proof};
+  // A NAK or a set-up message is of no transaction, the end of a connection only proves.
+  const auto fits = [&](const DiagramEvent& a) {
+    return a.client_to_server == finding.client_to_server && a.kind != Kind::kClosed &&
+           (!a.xid || a.xid == finding.xid);
+  };
+  if (fits(entries[proof])) return {proof, proof};
+  for (size_t i = entries.size(); i-- > 0;)
+    if (fits(entries[i]) && entries[i].xid && Related(entries[i], finding)) return {i, proof};
+  return {entries[proof].xid == finding.xid ? proof : entries.size(), proof};
+}
+
+std::shared_ptr<const Ladder> ConnectionHistory::LadderOf(const Finding& finding) {
+  const auto it = timelines_.find(finding.connection);
+  if (it == timelines_.end()) return nullptr;
+  Timeline& timeline = it->second;
+  const std::deque<DiagramEvent>& entries = timeline.entries;
+  const auto [offender, proof] = timeline.FindOffender(finding);
+  const bool of_setup = !finding.xid && offender < entries.size() && entries[offender].kind == Kind::kSetup;
+
+  // The transaction's direction, from the newest entry that has it; and its Call.
+  std::optional<bool> backward;
+  size_t call = entries.size();
+  for (size_t i = entries.size(); i-- > 0;) {
+    if (!IsOf(entries[i], finding.xid, backward)) continue;
+    if (!backward) backward = entries[i].backward;
+    call = i;
+    if (entries[i].kind == Kind::kSend && entries[i].role == session::Role::kCall) break;
+  }
+
+  std::vector<std::pair<const DiagramEvent*, Mark>> chosen;
+  bool answered = false;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const DiagramEvent& entry = entries[i];
+    const Mark mark = i == offender             ? Mark::kOffending
+                      : i == proof              ? Mark::kProof
+                      : Related(entry, finding) ? Mark::kRelated
+                                                : Mark::kNone;
+    const bool belongs = i >= call && IsOf(entry, finding.xid, backward);
+    const bool neighbour = !finding.xid && !of_setup && i + kNeighbours >= proof;
+    answered = answered || (belongs && Answers(entry));
+    if (mark != Mark::kNone || belongs || neighbour || (of_setup && entry.kind == Kind::kSetup) ||
+        (!chosen.empty() && IsUpheaval(entry.kind)))
+      chosen.emplace_back(&entry, mark);
+  }
+  // What was held back for reordering stands where it was on the wire.
+  std::ranges::stable_sort(chosen, {}, [](const auto& choice) { return choice.first->frame.number; });
+  auto ladder = std::make_shared<Ladder>();
+  for (const auto& [entry, mark] : chosen) ladder->Add(*entry, mark);
+
+  const bool call_seen =
+      call < entries.size() && entries[call].kind == Kind::kSend && entries[call].role == session::Role::kCall;
+  if (finding.xid && !call_seen)
+    ladder->beginning = timeline.forgot ? Ladder::Beginning::kForgotten : Ladder::Beginning::kNotCaptured;
+
+  const bool over = !entries.empty() && entries.back().kind == Kind::kClosed;
+  if ((finding.xid || of_setup) && !over && timeline.watches.size() < kMaxWatches)
+    timeline.watches.push_back({ladder, finding.xid, backward, proof < entries.size() ? 0 : finding.frame.number,
+                                answered ? kPatienceAfterTheAnswer : kPatience});
+  return ladder;
+}
+
+}  // namespace stag::conformance
