@@ -47,7 +47,10 @@ class PacketQueue final : public PacketSink {
     bool skip = false;  // nothing more up to the end of the ring
   };
   static uint64_t Space(uint64_t captured) { return (sizeof(Header) + captured + 7) & ~uint64_t{7}; }
-  bool Empty() const { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_relaxed); }
+  // The receiving thread stores head_ and then loads sleeping_; the other stores sleeping_ and then loads head_. At
+  // least one of them must see the other's store, or the packet waits for the end of the sleep: that needs one total
+  // order of all four (sequential consistency). An acquire load of head_ could come before the store of sleeping_.
+  bool Empty() const { return head_.load(std::memory_order_seq_cst) == tail_.load(std::memory_order_relaxed); }
 
   const uint64_t size_;
   std::unique_ptr<std::byte[]> ring_;
