@@ -26,6 +26,7 @@ namespace {
 // Files that are mapped at once; more are read.
 std::array<MappedRange, 16> ranges;
 struct sigaction before {};
+std::atomic<bool> handled = false;
 
 constexpr uint64_t kHugePage = 2u << 20;
 
@@ -49,14 +50,6 @@ void OnBusError(int, siginfo_t* info, void*) {
   errno = error;
 }
 
-bool HandleBusErrors() {
-  struct sigaction action {};
-  action.sa_sigaction = OnBusError;
-  action.sa_flags = SA_SIGINFO;
-  sigemptyset(&action.sa_mask);
-  return ::sigaction(SIGBUS, &action, &before) == 0;
-}
-
 MappedRange* TakeRange() {
   for (MappedRange& range : ranges)
     if (!range.taken.exchange(true)) return &range;
@@ -65,8 +58,16 @@ MappedRange* TakeRange() {
 
 }  // namespace
 
+void MappedFile::HandleBusErrors() {
+  if (handled || ::sysconf(_SC_PAGESIZE) != static_cast<long>(kPage)) return;
+  struct sigaction action {};
+  action.sa_sigaction = OnBusError;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  handled = ::sigaction(SIGBUS, &action, &before) == 0;
+}
+
 std::shared_ptr<MappedFile> MappedFile::Make(int descriptor, uint64_t size) {
-  static const bool handled = ::sysconf(_SC_PAGESIZE) == static_cast<long>(kPage) && HandleBusErrors();
   if (!handled || size > std::numeric_limits<ptrdiff_t>::max()) return nullptr;
   MappedRange* const range = TakeRange();
   if (!range) return nullptr;

@@ -3,9 +3,9 @@
 // MappedFile: a regular file as memory, given out in pieces that bound how much of it is resident. What is not looked
 // at is not copied.
 //
-// A file that shrinks takes the pages behind its new end away, and who looks at them gets SIGBUS. The first MappedFile
-// sets a handler for that, of the whole process: pages that are gone become zeros, and shrunk() tells. A SIGBUS
-// elsewhere does what it did before.
+// When a file shrinks, the pages behind its new end are gone, and an access to them raises SIGBUS. A program that wants
+// files mapped installs a handler of SIGBUS (HandleBusErrors): pages that are gone become zeros, and shrunk() is true.
+// A library does not do that by itself: in other programs files are read.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,11 @@ struct MappedRange;  // what the handler knows of a file
 
 class MappedFile : public std::enable_shared_from_this<MappedFile> {
  public:
-  // `size`: of the file, not 0. Null when it cannot be mapped: it is to be read then. The descriptor stays the
-  // caller's, and open for as long as this.
+  // Installs the handler for the whole process, in which a SIGBUS elsewhere does what it did before. A program calls it
+  // once, before it opens captures.
+  static void HandleBusErrors();
+  // `size`: of the file, not 0. Null when it cannot be mapped, or there is no handler: it is to be read then. The
+  // descriptor stays the caller's, and open for as long as this.
   static std::shared_ptr<MappedFile> Make(int descriptor, uint64_t size);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -37,13 +38,26 @@ class Pages {
 
   static std::byte Content(size_t page) { return static_cast<std::byte>(page % 255 + 1); }
   int descriptor() const { return descriptor_; }
-  std::shared_ptr<MappedFile> Map() const { return MappedFile::Make(descriptor_, size_); }
+  std::shared_ptr<MappedFile> Map() const {
+    MappedFile::HandleBusErrors();
+    return MappedFile::Make(descriptor_, size_);
+  }
   void Shrink(uint64_t size) const { ASSERT_EQ(::ftruncate(descriptor_, static_cast<off_t>(size)), 0); }
 
  private:
   int descriptor_ = -1;
   uint64_t size_ = 0;
 };
+
+// In a process of its own, in which nobody has installed it.
+TEST(MappedFileDeathTest, NothingIsMappedWithoutTheHandler) {
+  const auto map = [] {
+    const Pages file(1);
+    std::exit(MappedFile::Make(file.descriptor(), kPage) ? 1 : 0);
+  };
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // a fresh process, whatever other tests did in this one
+  EXPECT_EXIT(map(), testing::ExitedWithCode(0), "");
+}
 
 TEST(MappedFile, ShowsTheFile) {
   const Pages file(1000);
