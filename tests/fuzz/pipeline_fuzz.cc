@@ -4,9 +4,9 @@
 // fabric, then actions of the two peers, which become packets with right checksums and sequence numbers (the scripts of
 // pcaps/generator); so that what is mutated is what the peers say, not how it is framed. Then the same packets are
 // analysed once more with some of them doubled and some neighbours swapped: no message may have other bytes, nothing
-// may be found that was not found before (but when packets of both peers change places: then it was another history),
-// and doubled packets change nothing at all. At the end the peers exchange some calls, so that nothing depends on who
-// was heard last.
+// may be found that was not found before (but when packets of both peers change places: then it was another story), and
+// doubled packets change nothing at all. At the end the peers exchange some calls, so that nothing depends on who was
+// heard last.
 #include <cstdio>
 #include <cstdlib>
 
@@ -31,10 +31,9 @@ constexpr size_t kEthernetIpUdp = 14 + 20 + 8;
 }
 
 // The two peers, as the input has them act.
-class ConnectionHistory {
+class Story {
  public:
-  ConnectionHistory(evidence::Fabric fabric, Cursor& in)
-      : fabric_(fabric), in_(in), script_(MakeScript(fabric, capture_)) {}
+  Story(evidence::Fabric fabric, Cursor& in) : fabric_(fabric), in_(in), script_(MakeScript(fabric, capture_)) {}
 
   Buffer Tell() {
     const uint8_t settings = in_.U8();
@@ -187,7 +186,7 @@ class ConnectionHistory {
 };
 
 std::vector<OwnedFrame> Load(Bytes file) {
-  auto reader = capture::Reader::Open(capture::MemorySource(file), "history");
+  auto reader = capture::Reader::Open(capture::MemorySource(file), "story");
   if (!reader) Give("a capture of our own cannot be opened");
   std::vector<OwnedFrame> frames;
   Frame frame;
@@ -229,16 +228,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Cursor in(std::as_bytes(std::span(data, size)));
   const uint8_t first = in.U8(), places = in.U8();
   const bool iwarp = first % 3 == 2;
-  ConnectionHistory history(iwarp ? evidence::Fabric::kIwarp : evidence::Fabric::kRoce, in);
-  std::vector<OwnedFrame> frames = Load(history.LadderOf());
-  if (history.size() == 0) return 0;
-  const size_t place = places % history.size(), next = place + 1;
-  const bool same_sender = next < history.size() && SourceOf(frames[place]) == SourceOf(frames[next]);
+  Story story(iwarp ? evidence::Fabric::kIwarp : evidence::Fabric::kRoce, in);
+  std::vector<OwnedFrame> frames = Load(story.Tell());
+  if (story.size() == 0) return 0;
+  const size_t place = places % story.size(), next = place + 1;
+  const bool same_sender = next < story.size() && SourceOf(frames[place]) == SourceOf(frames[next]);
   if (first % 3 == 1)
     for (OwnedFrame& frame : frames) ToInfiniBand(frame);
   const Analysis whole = Analyse(frames);
   Compare(Analyse(Duplicated(frames, place)), whole, true);
-  if (next >= history.size()) return 0;
+  if (next >= story.size()) return 0;
   Analysis swapped = Analyse(SwappedWithNext(frames, place));
   // Which of two peers was first is what some findings are about.
   if (!same_sender) swapped.findings = whole.findings;
