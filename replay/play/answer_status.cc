@@ -5,6 +5,9 @@
 #include <array>
 #include <string_view>
 
+#include "protocol/base/cursor.h"
+#include "protocol/nfs/nfs4_operations.h"
+
 namespace stag::replay {
 
 using Kind = AnswerStatus::Kind;
@@ -54,7 +57,31 @@ std::string Describe(const AnswerStatus& status, const RecordedRpc& rpc) {
   return "?";
 }
 
-bool IsRecordedReply(Bytes recorded, const Values& reply, Bytes message, std::span<const Bytes> chunks) {
+namespace {
+
+// Where a COMPOUND's reply repeats sequence, slot and highest slot of its SEQUENCE (RFC 8881 section 18.46.2): kEcho
+// bytes that go by the slot which the client chose. 0: nowhere.
+constexpr size_t kEcho = 12;
+size_t SequenceEcho(Bytes message) {
+  constexpr uint32_t kMaxTag = 1024, kSessionBytes = 16;
+  const rpc::ReplyHeader header = rpc::DecodeReply(message, message.size());
+  if (!header.success()) return 0;
+  Cursor cursor(message.subspan(header.length));
+  (void)cursor.U32();  // status
+  const uint32_t tag = cursor.U32();
+  if (tag > kMaxTag) return 0;
+  cursor.Skip(RoundUp4(tag));
+  const uint32_t count = cursor.U32(), op = cursor.U32(), status = cursor.U32();
+  cursor.Skip(kSessionBytes);
+  const size_t at = header.length + cursor.offset();
+  cursor.Skip(kEcho);
+  return cursor.ok() && count > 0 && op == nfs::kOpSequence && status == 0 ? at : 0;
+}
+
+}  // namespace
+
+bool IsRecordedReply(const RecordedRpc& rpc, const Values& reply, Bytes message, std::span<const Bytes> chunks) {
+  const Bytes recorded = rpc.reply.bytes;
   constexpr size_t kXid = 4;
   if (recorded.size() < kXid || message.size() < kXid) return false;
   Bytes rest = recorded.subspan(kXid);
@@ -64,6 +91,12 @@ bool IsRecordedReply(Bytes recorded, const Values& reply, Bytes message, std::sp
     return true;
   };
   size_t done = kXid;
+  const bool compound = rpc.program == nfs::kNfsProgram && rpc.version == 4;
+  if (const size_t echo = compound ? SequenceEcho(message) : 0; echo != 0 && echo == SequenceEcho(recorded)) {
+    if (!take(message.subspan(done, echo - done))) return false;
+    rest = rest.subspan(kEcho);
+    done = echo + kEcho;
+  }
   for (const FoundItem& item : reply.items()) {
     if (item.chunk == UINT32_MAX) continue;
     const Bytes data = chunks[item.chunk];

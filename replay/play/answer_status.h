@@ -37,8 +37,8 @@ bool PutOff(const AnswerStatus& live, const RecordedRpc& rpc);
 // "NFS3ERR_NOENT", "PROC_UNAVAIL", "ERR_CHUNK", "connection lost"; `rpc` says of which program.
 std::string Describe(const AnswerStatus& status, const RecordedRpc& rpc);
 
-// Whether a live Reply is, put together, the recorded one byte for byte, but for the xid. `reply`: the walk over
-// `message`.
-bool IsRecordedReply(Bytes recorded, const Values& reply, Bytes message, std::span<const Bytes> chunks);
+// Whether a live Reply is, put together, the recorded one byte for byte, but for the xid and for the slot that SEQUENCE
+// repeats: `rpc` has the recorded Reply, `reply` is the walk over `message`.
+bool IsRecordedReply(const RecordedRpc& rpc, const Values& reply, Bytes message, std::span<const Bytes> chunks);
 
 }  // namespace stag::replay

@@ -289,7 +289,7 @@ bool PlayLink::Take(uint32_t place, const Answer& answer) {
       const rpc::ReplyHeader header = rpc::DecodeReply(answer.message, answer.message.size());
       live_.OfReply(rpc::DecodeCall(recorded, recorded.size()), header, answer.message, answer.chunks);
       status = StatusOf(header, live_.walk());
-      identical = IsRecordedReply(call.rpc->reply.bytes, live_, answer.message, answer.chunks);
+      identical = IsRecordedReply(*call.rpc, live_, answer.message, answer.chunks);
       sequence_done = live_.sequence_done();
       if (MayComeAgain(entry, status)) {
         client_.values.Release(std::exchange(entry.rewritten.slot, {}), sequence_done);

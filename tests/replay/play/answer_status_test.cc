@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/play/answer_status.h"
 
+#include "protocol/base/writer.h"
 #include "tests/replay/plan/recorded.h"
 
 namespace stag::replay {
@@ -39,7 +40,11 @@ bool Same(const Buffer& recorded, const Buffer& live, const std::vector<Bytes>& 
   const Buffer call = ReadCall(1, 100);
   Values values;
   values.OfReply(rpc::DecodeCall(call, call.size()), rpc::DecodeReply(live, live.size()), live, chunks);
-  return IsRecordedReply(recorded, values, live, chunks);
+  RecordedRpc rpc;
+  rpc.program = nfs::kNfsProgram;
+  rpc.version = 3;
+  rpc.reply.bytes = recorded;
+  return IsRecordedReply(rpc, values, live, chunks);
 }
 
 TEST(IsRecordedReply, TheXidDoesNotMatter) {
@@ -57,6 +62,28 @@ TEST(IsRecordedReply, DataFromAWriteChunk) {
   EXPECT_FALSE(Same(recorded, ReadReply(1, 10, true), {other}));
   EXPECT_FALSE(Same(recorded, ReadReply(1, 10, true), {shorter}));
   EXPECT_TRUE(Same(recorded, ReadReply(1, 10, false), {Bytes{}})) << "a chunk that came back unused";
+}
+
+// RFC 8881 section 18.46: SEQUENCE's result repeats the slot, which the client chose.
+TEST(IsRecordedReply, TheSlotOfASequenceDoesNotMatter) {
+  const auto reply = [](uint32_t slot, uint32_t target) {
+    Buffer message = MakeReply(1, {});
+    Writer out(message);
+    for (const uint32_t word : {0u, 0u, 1u, 53u, 0u}) out.U32(word);  // status, tag, count, SEQUENCE, its status
+    out.Zeros(16);                                                    // session
+    for (const uint32_t word : {7 + slot, slot, 63u, target, 0u}) out.U32(word);
+    return message;
+  };
+  const auto same = [](uint32_t version, const Buffer& recorded, const Buffer& live) {
+    RecordedRpc rpc;
+    rpc.program = nfs::kNfsProgram;
+    rpc.version = version;
+    rpc.reply.bytes = recorded;
+    return IsRecordedReply(rpc, Values(), live, {});
+  };
+  EXPECT_TRUE(same(4, reply(0, 63), reply(1, 63)));
+  EXPECT_FALSE(same(4, reply(0, 63), reply(0, 62))) << "the server names the target slot";
+  EXPECT_FALSE(same(3, reply(0, 63), reply(1, 63))) << "no COMPOUND";
 }
 
 }  // namespace
