@@ -116,7 +116,7 @@ class VerbsSniffer final : public SnifferDevice {
     if (domain_.reset(ibv_alloc_pd(context_.get())); !domain_) return Trouble("a protection domain", errno);
     CreateCompletionQueue();
     if (!completions_) return Trouble("a completion queue", errno);
-    region_.reset(ibv_reg_mr(domain_.get(), memory_.get(), memory_.size(), IBV_ACCESS_LOCAL_WRITE));
+    region_.reset(ibv_reg_mr(domain_.get(), memory_.get(), memory_.size(), int{IBV_ACCESS_LOCAL_WRITE}));
     if (!region_) return Trouble("receive buffers", errno);
     return OpenQueuePair();
   }

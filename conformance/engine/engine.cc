@@ -154,26 +154,27 @@ Context Engine::Impl::MakeContext(const Connection& connection, RuleState& state
   return Context(connection, state, profile, undecided, surroundings);
 }
 
-// Asks a check about an event that it is asked about.
+// Asks a check about an event; to events that it is not asked about it does not apply.
+template <typename Asked, typename ContextType>
+Outcome AskOf(Check<Asked>* ask, ContextType& context) {
+  if constexpr (std::is_same_v<Asked, ArgumentsContext> && kIsAsked<Asked, ContextType>) {
+    const rpcrdma::Header& header = context.transaction.call.header;
+    const uint32_t proc = std::is_same_v<ContextType, CallContext> ? rpcrdma::kMsg : rpcrdma::kNomsg;
+    if (header.status != ParseStatus::kOk || header.proc != proc) return Outcome::kNotApplicable;
+    ArgumentsContext arguments(context, context.transaction);
+    const Outcome result = ask(arguments);
+    context.violation() = std::move(arguments.violation());
+    return result;
+  } else if constexpr (kIsAsked<Asked, ContextType>) {
+    return ask(context);
+  } else {
+    return Outcome::kNotApplicable;
+  }
+}
+
 template <typename ContextType>
 Outcome AskOf(const AnyCheck& check, ContextType& context) {
-  return std::visit(
-      [&context]<typename Asked>(Check<Asked>* ask) {
-        if constexpr (std::is_same_v<Asked, ArgumentsContext> && kIsAsked<Asked, ContextType>) {
-          const rpcrdma::Header& header = context.transaction.call.header;
-          const uint32_t proc = std::is_same_v<ContextType, CallContext> ? rpcrdma::kMsg : rpcrdma::kNomsg;
-          if (header.status != ParseStatus::kOk || header.proc != proc) return Outcome::kNotApplicable;
-          ArgumentsContext arguments(context, context.transaction);
-          const Outcome result = ask(arguments);
-          context.violation() = std::move(arguments.violation());
-          return result;
-        } else if constexpr (kIsAsked<Asked, ContextType>) {
-          return ask(context);
-        } else {
-          return Outcome::kNotApplicable;
-        }
-      },
-      check);
+  return std::visit([&context](auto* ask) { return AskOf(ask, context); }, check);
 }
 
 // The same, and keeps the violation.

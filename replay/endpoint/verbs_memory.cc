@@ -54,7 +54,7 @@ Pages::~Pages() {
 
 Result<void> VerbsMemory::Register(Entry& entry) {
   // iWARP: the peer's Read Responses come as tagged messages, so memory that is read into is open to the peer's Writes.
-  int access = IBV_ACCESS_LOCAL_WRITE;
+  unsigned access = IBV_ACCESS_LOCAL_WRITE;
   if (entry.access != Access::kRemoteRead && iwarp_) access |= IBV_ACCESS_REMOTE_WRITE;
   if (entry.access == Access::kRemoteRead) access |= IBV_ACCESS_REMOTE_READ;
   if (entry.access == Access::kRemoteWrite) access |= IBV_ACCESS_REMOTE_WRITE;

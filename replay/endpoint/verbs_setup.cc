@@ -132,7 +132,7 @@ Result<void> VerbsEndpoint::MakeQueuePair() {
   copies_.pages = Pages(work_.places() * kMaxInline);
   const MutableBytes copies = copies_.pages.bytes();
   if (copies.empty()) return Fail("no memory for small messages");
-  copies_.mr.reset(::ibv_reg_mr(pd_.get(), copies.data(), copies.size(), IBV_ACCESS_LOCAL_WRITE));
+  copies_.mr.reset(::ibv_reg_mr(pd_.get(), copies.data(), copies.size(), int{IBV_ACCESS_LOCAL_WRITE}));
   if (!copies_.mr) return Fail(WhyNoMemory(copies.size(), errno));
   epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
@@ -152,7 +152,7 @@ Result<void> VerbsEndpoint::AddReceives(uint32_t count) {
   arena.pages = Pages(size * count);
   const MutableBytes memory = arena.pages.bytes();
   if (memory.empty()) return Fail(fmt::format("no memory for {} receives of {} bytes", count, size));
-  arena.mr.reset(::ibv_reg_mr(pd_.get(), memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE));
+  arena.mr.reset(::ibv_reg_mr(pd_.get(), memory.data(), memory.size(), int{IBV_ACCESS_LOCAL_WRITE}));
   if (!arena.mr) return Fail(WhyNoMemory(memory.size(), errno));
   completions_.Extend(count);
   to_post_.Extend(count);

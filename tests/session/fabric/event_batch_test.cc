@@ -63,7 +63,7 @@ void AddSends(EventBatch& batch, Teller& direct, size_t count, size_t bytes) {
 
 TEST(EventBatch, KeepsOrderBytesAndConnections) {
   EventBatch batch;
-  for (const size_t bytes : {0, 1, 1000, 65536, 65537, 300000}) {
+  for (const size_t bytes : {0u, 1u, 1000u, 65536u, 65537u, 300000u}) {
     Teller direct, later;
     AddSends(batch, direct, 10, bytes);
     EXPECT_EQ(batch.size(), 14u);
