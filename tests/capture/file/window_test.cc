@@ -2,7 +2,6 @@
 //
 // Window: what it gave a view of stays as it was while somebody owns its memory, read or mapped, and memory that nobody
 // owns any more is used again.
-#include "capture/file/mapped_file.h"
 #include "capture/file/window.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +13,8 @@
 #include <memory>
 #include <set>
 #include <vector>
+
+#include "capture/file/mapped_file.h"
 
 namespace stag::capture {
 namespace {
