@@ -349,9 +349,9 @@ void AddNfs(CLI::App& command, GenerateArguments& o) {
       [&load](std::string& text) { return TakeHex(text, replay::nfs3::kHandleMax, load.directory); }, "HEX",
       "nfs3: its file handle; MOUNT is not asked");
   command
-      .add_option(
-          "--mount-port", load.mount_port,
-          "nfs3: TCP port of MOUNT (default: the portmapper tells it; without one,\nMOUNT is asked at HOST:PORT)")
+      .add_option("--mount-port", load.mount_port,
+                  "nfs3: TCP port of MOUNT (default: the portmapper of HOST names it; without a\nportmapper, MOUNT at "
+                  "HOST:PORT)")
       ->check(CLI::Range(1, 65535))
       ->type_name("PORT");
   command.add_option("--files", o.files, "How many files to make (default: --connections)")

@@ -219,7 +219,6 @@ template <typename ContextType, typename... About>
 void Engine::Impl::Run(Facts facts, const Connection& connection, ConnectionJudgement& judged, const About&... about) {
   const Profile profile = ProfileOf(judged.state);
   CheckSchedule::EventClass& event_class = schedule.ClassOf(profile, KindOf<ContextType>(), facts);
-  ++event_class.events;
   if (event_class.learned && event_class.asked.empty() && options.verify == Verify::kNo) return;
   ContextType context(MakeContext(connection, judged.state, profile), about...);
   staged.clear();

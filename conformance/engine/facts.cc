@@ -5,6 +5,7 @@
 
 #include "conformance/engine/reply_bounds.h"
 #include "conformance/engine/state.h"
+#include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/walk.h"
 
 namespace stag::conformance {
@@ -20,13 +21,6 @@ using session::Side;
 using session::Transaction;
 
 constexpr Facts If(bool condition, Facts facts) { return condition ? facts : 0; }
-
-bool IsSideProtocol(uint32_t program) {
-  return program == nfs::kMountProgram || program == nfs::kNlmProgram || program == nfs::kNsmProgram ||
-         program == nfs::kNfsAclProgram || nfs::IsCallbackProgram(program);
-}
-
-bool IsCcp(uint32_t program) { return program == rpcrdma::kCcpProgramDraft || program == rpcrdma::kCcpProgramRfc5666; }
 
 // A whole header of RDMA_MSG or RDMA_NOMSG.
 bool IsPlain(const Header& h) {
@@ -51,12 +45,9 @@ Facts FactsOfConnection(const Connection& c, const RuleState& s, Side from) {
          If(s.earlier_threshold[from] != 0, kEarlierThreshold);
 }
 
-bool IsCut(const session::Payload& payload) { return payload.present && payload.stream.size() < payload.stream_length; }
-
 Facts FactsOfProgram(const rpc::CallHeader& call) {
-  const bool is_nfs = call.program == nfs::kNfsProgram;
-  return If(is_nfs && call.version <= 3, fact::kNfs23) | If(is_nfs && call.version == 4, fact::kNfs4) |
-         If(IsSideProtocol(call.program), fact::kSideProtocol) | If(call.opaque_arguments(), fact::kOpaque) |
+  return If(nfs::IsNfs23(call), fact::kNfs23) | If(nfs::IsNfs4(call), fact::kNfs4) |
+         If(nfs::IsSideProtocol(call.program), fact::kSideProtocol) | If(call.opaque_arguments(), fact::kOpaque) |
          If(call.gss || call.credential.flavor == rpc::kRpcsecGss, fact::kGss);
 }
 
@@ -78,12 +69,6 @@ bool BeginsRight(Bytes stream, uint32_t xid, uint32_t type) {
   return stream.size() >= 8 && LoadBe32(stream.data()) == xid && LoadBe32(stream.data() + 4) == type;
 }
 
-uint64_t Sum(std::span<const Segment> segments) {
-  uint64_t sum = 0;
-  for (const Segment& segment : segments) sum += segment.length;
-  return sum;
-}
-
 // No segments, empty or wrapping ones, chunks of more than 4 GiB, two segments under one handle.
 bool HasOddSegments(const Transaction& t) {
   if (t.call.segments.empty()) return true;
@@ -103,9 +88,8 @@ bool HasOddSegments(const Transaction& t) {
 Facts FactsOfReadList(const Transaction& t) {
   const std::vector<session::ReadChunk>& chunks = t.call.read_chunks;
   if (t.call.header.proc == rpcrdma::kNomsg) {
-    constexpr uint64_t kSmallestCall = 40;  // RFC 5531 section 9, with empty credential and verifier
-    const bool fine =
-        chunks.size() == 1 && chunks[0].position == 0 && chunks[0].length >= kSmallestCall && chunks[0].length % 4 == 0;
+    const bool fine = chunks.size() == 1 && chunks[0].position == 0 && chunks[0].length >= rpc::kSmallestCall &&
+                      chunks[0].length % 4 == 0;
     return If(!fine, fact::kReadsOdd);
   }
   if (chunks.empty()) return 0;
@@ -125,7 +109,7 @@ Facts FactsOfWriteList(const Transaction& t) {
   uint64_t least = UINT64_MAX;
   for (const Chunk& chunk : h.write_chunks) {
     if (chunk.count == 0) facts |= kEmptyChunk | kWritesOdd;
-    least = std::min(least, Sum(h.Of(chunk)));
+    least = std::min(least, h.SizeOf(chunk));
   }
   if (h.proc == rpcrdma::kNomsg) return facts;
   const session::CallHalf& call = t.call;
@@ -145,7 +129,7 @@ Facts FactsOfReplyRoom(const Connection& c, const Transaction& t) {
   const bool inline_call = h.proc == rpcrdma::kMsg && !t.call.rpc.opaque_arguments();
   const ReplyBounds bounds = inline_call ? BoundsOf(t.call) : ReplyBounds{};
   Facts facts = 0;
-  if (h.reply_chunk && Sum(h.Of(*h.reply_chunk)) < bounds.chunk_at_least) facts |= kReplyChunkOdd;
+  if (h.reply_chunk && h.SizeOf(*h.reply_chunk) < bounds.chunk_at_least) facts |= kReplyChunkOdd;
   const auto threshold = c.threshold(Side(1 - t.requester));
   if (!inline_call || !threshold) return facts;
   if (bounds.largest > *threshold) facts |= kLargeReply | If(!h.reply_chunk, kReplyChunkOdd);
@@ -158,8 +142,8 @@ Facts FactsOfCall(const Connection& c, const RuleState& s, const Message& m, con
   using namespace fact;
   const Header& h = m.header;
   const bool inline_call = h.proc == rpcrdma::kMsg;
-  if (inline_call &&
-      (!BeginsRight(m.payload, h.xid, rpc::kCall) || m.call.status != ParseStatus::kOk || IsCcp(m.call.program)))
+  if (inline_call && (!BeginsRight(m.payload, h.xid, rpc::kCall) || m.call.status != ParseStatus::kOk ||
+                      rpcrdma::IsCcpProgram(m.call.program)))
     return kOdd;
   const session::CreditState& credits = c.credits[m.from];
   const uint32_t requested = std::max({h.credit, credits.request_limit, 1u});
@@ -229,7 +213,7 @@ Facts FactsOfItems(const Transaction& t, Facts facts) {
   const bool returns = (facts & kReturnsData) != 0;
   if (!reply.rpc.success()) return If(returns, kItemsOdd);
   const bool followed = t.call.eligibility.known && reply.walk.status == ParseStatus::kOk &&
-                        reply.defect == session::RebuildDefect::kNone && reply.items.size() <= 32;
+                        reply.defect == session::RebuildDefect::kNone && reply.items.size() <= kMaxReplyItems;
   if (!followed) return kItemsOdd;
   if (returns && (t.call.eligibility.result_items == 0 || reply.walk.offset != reply.stream_length)) return kItemsOdd;
   Facts odd = 0;
@@ -262,21 +246,18 @@ bool InvalidatesRight(const Connection& c, const OutstandingCall& call, const Me
 Facts FactsOfReply(const Connection& c, const RuleState& s, const Message& m, const Transaction& t) {
   using namespace fact;
   const OutstandingCall* call = s.Find(t);
-  if (!call || (call->facts & kOdd) != 0 || t.call.rpc.status != ParseStatus::kOk || IsCcp(t.call.rpc.program) ||
-      t.reply.rpc.status != ParseStatus::kOk || !m.header.reads.empty())
+  if (!call || (call->facts & kOdd) != 0 || t.call.rpc.status != ParseStatus::kOk ||
+      rpcrdma::IsCcpProgram(t.call.rpc.program) || t.reply.rpc.status != ParseStatus::kOk || !m.header.reads.empty())
     return kOdd;
   const bool inline_reply = m.header.proc == rpcrdma::kMsg;
   if (!BeginsRight(inline_reply ? m.payload : Bytes(t.reply.stream), m.header.xid, rpc::kReply)) return kOdd;
   const FlowState& flow = s.flow[t.requester];
   const bool nfs_failed = t.reply.walk.has_status && t.reply.walk.nfs_status != 0;
   const bool walked = t.reply.walk.status == ParseStatus::kOk;
-  const bool garbage = t.reply.rpc.reply_stat == rpc::kAccepted && t.reply.rpc.accept_stat == rpc::kGarbageArgs;
-  const uint64_t heard = s.heard[m.from];
-  const bool undisturbed = !c.disturbed && !t.disturbed;
-  const bool saw_responder = undisturbed && (c.setup_seen || (heard != 0 && heard < t.call.first_frame.number));
-  const bool cut = t.call.send_missing || t.reply.send_missing || IsCut(t.call) || IsCut(t.reply);
+  const bool garbage = t.reply.rpc.accepted(rpc::kGarbageArgs);
+  const bool cut = t.call.send_missing || t.reply.send_missing || t.call.cut() || t.reply.cut();
   Facts facts = FactsOfConnection(c, s, m.from) | FactsOfLists(m.header) | FactsOfProgram(t.call.rpc) |
-                If(!undisturbed, kDisturbed) | If(saw_responder, kSawResponder) | If(cut, kCut) |
+                If(c.disturbed || t.disturbed, kDisturbed) | If(SawResponder(c, s, t), kSawResponder) | If(cut, kCut) |
                 If((call->facts & kReads) != 0, kCallReads) | If((call->facts & kWrites) != 0, kCallWrites) |
                 If((call->facts & kReplyChunk) != 0, kCallReplyChunk) | (call->facts & (kReadsOdd | kSegmentsOdd)) |
                 If(t.call.eligibility.known, kKnown) | If(t.call.eligibility.result_items > 0, kEligibleResults) |
@@ -288,8 +269,8 @@ Facts FactsOfReply(const Connection& c, const RuleState& s, const Message& m, co
                 If(inline_reply ? m.payload_length % 4 != 0 : m.payload_length > 0, kPayloadOdd) |
                 If(walked && t.reply.walk.offset + 4 <= t.reply.stream_length, kTrailing) |
                 If(walked && t.reply.walk.nonzero_padding != 0, kPaddingOdd);
-  constexpr uint32_t kOpReadPlus = 68;  // RFC 7862: its result is not eligible
-  if ((facts & kNfs4) != 0 && HasOperation(t, kOpReadPlus)) facts |= kItemsOdd;
+  // The result of READ_PLUS (RFC 7862) is not eligible.
+  if ((facts & kNfs4) != 0 && HasOperation(t, nfs::kOpReadPlus)) facts |= kItemsOdd;
   if (m.invalidated) facts |= kInvalidates | If(!InvalidatesRight(c, *call, m), kInvalidatesOdd);
   if (t.call.header.has_chunks() || m.header.has_chunks()) {
     facts |= FactsOfReturn(t);
@@ -315,12 +296,11 @@ Facts FactsOf(const Connection& connection, const RuleState& state, const Transa
   const OutstandingCall* call = state.Find(t);
   if (!call || (call->facts & (kOdd | kNomsg)) != 0) return kOdd;
   const bool walked = t.call.walk.status == ParseStatus::kOk;
-  constexpr uint32_t kOpSetclientid = 35;
   return kAlways | (call->facts & (kReads | kReadsOdd)) | If(connection.lossy, kLossy) | If(walked, kWalked) |
-         If(t.call.present, kPresent) | If(t.call.send_missing || t.reply.send_missing || IsCut(t.call), kCut) |
+         If(t.call.present, kPresent) | If(t.call.send_missing || t.reply.send_missing || t.call.cut(), kCut) |
          If(walked && t.call.walk.offset + 4 <= t.call.stream_length, kTrailing) |
          If(walked && t.call.walk.nonzero_padding != 0, kPaddingOdd) |
-         If(HasOperation(t, kOpSetclientid), kSetclientid);
+         If(HasOperation(t, nfs::kOpSetclientid), kSetclientid);
 }
 
 Facts FactsOf(const Connection& connection, const RuleState& state, const session::RdmaOperation& operation) {

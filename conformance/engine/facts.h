@@ -18,6 +18,9 @@ struct RuleState;
 
 using Facts = uint64_t;
 
+// So many items of a Reply are paired with Write chunks.
+inline constexpr size_t kMaxReplyItems = 32;
+
 namespace fact {
 
 // --- Of the connection and what was captured of it. "Own" is the sender's set-up data, "peer" the receiver's.

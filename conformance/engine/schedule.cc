@@ -14,17 +14,21 @@ struct Kinds {
   uint32_t family = 0;  // they are of the family of those: to them the rule does not apply
 };
 
+template <typename Asked>
+constexpr bool kIsOfMessages = std::is_base_of_v<MessageContext, Asked> || std::is_same_v<Asked, ArgumentsContext>;
+
 template <typename Asked, typename Given>
-constexpr bool kIsOfFamily = kIsAsked<Asked, Given> ||
-                             ((std::is_base_of_v<MessageContext, Asked> ||
-                               std::is_same_v<Asked, ArgumentsContext>)&&std::is_base_of_v<MessageContext, Given>) ||
-                             (std::is_base_of_v<RdmaContext, Asked> && std::is_base_of_v<RdmaContext, Given>);
+constexpr bool IsOfFamily() {
+  if (kIsAsked<Asked, Given>) return true;
+  if (std::is_base_of_v<MessageContext, Given>) return kIsOfMessages<Asked>;
+  return std::is_base_of_v<RdmaContext, Given> && std::is_base_of_v<RdmaContext, Asked>;
+}
 
 template <typename Asked, size_t... kIndex>
 constexpr Kinds KindsOf(std::index_sequence<kIndex...>) {
   Kinds kinds;
   ((kinds.asked |= uint32_t{kIsAsked<Asked, std::tuple_element_t<kIndex, EventContexts>>} << kIndex), ...);
-  ((kinds.family |= uint32_t{kIsOfFamily<Asked, std::tuple_element_t<kIndex, EventContexts>>} << kIndex), ...);
+  ((kinds.family |= uint32_t{IsOfFamily<Asked, std::tuple_element_t<kIndex, EventContexts>>()} << kIndex), ...);
   return kinds;
 }
 
@@ -76,16 +80,17 @@ RuleTally& CheckSchedule::tally(const RuleInfo& rule) {
 }
 
 std::vector<RuleTally> CheckSchedule::Tallies() const {
-  std::vector<RuleState> rules = rules_;
+  std::vector<RuleEntry> rules = rules_;
   for (const auto& of_profile : classes_)
-    for (const ClassesOfKind& of : of_profile) {
-      for (const ScheduledCheck& other : of.others) rules[other.rule].tally[Outcome::kNotApplicable] += of.events;
-      for (const auto& [facts, event_class] : of.classes)
+    for (const ClassesOfKind& of : of_profile)
+      for (const auto& [facts, event_class] : of.classes) {
+        for (const ScheduledCheck& other : of.others)
+          rules[other.rule].tally[Outcome::kNotApplicable] += event_class.events;
         for (const KnownResult& known : event_class.known)
           rules[known.check.rule].tally[known.result] += event_class.events;
-    }
+      }
   std::vector<RuleTally> out;
-  for (const RuleState& rule : rules)
+  for (const RuleEntry& rule : rules)
     if (rule.selected && rule.tally.rule->implemented) out.push_back(rule.tally);
   return out;
 }

@@ -55,8 +55,8 @@ class CheckSchedule {
   struct EventClass {
     bool learned = false;               // else all checks are to be asked, and Learn called
     std::vector<ScheduledCheck> asked;  // of each event
-    std::vector<KnownResult> known;     // counted with `events`
-    uint64_t events = 0;                // to which `known` applies
+    std::vector<KnownResult> known;     // of every event
+    uint64_t events = 0;
   };
 
   // Of the rules that `options` select, under each profile those that are in force.
@@ -64,12 +64,13 @@ class CheckSchedule {
   CheckSchedule(const CheckSchedule&) = delete;
   CheckSchedule& operator=(const CheckSchedule&) = delete;
 
-  // The class of an event of a kind (KindOf). `profile`: not kAuto. Valid until the schedule goes.
+  // The class of an event of a kind (KindOf), with the event counted. `profile`: not kAuto. Valid until the schedule
+  // goes.
   EventClass& ClassOf(Profile profile, size_t kind, Facts facts) {
     ClassesOfKind& of = classes_[IndexOf(profile)][kind];
-    ++of.events;
     Recent& recent = of.recent[(facts * 0x9e3779b97f4a7c15u) >> (64 - kRecentBits)];
     if (recent.facts != facts) recent = {facts, &Find(of, profile, kind, facts)};
+    ++recent.event_class->events;
     return *recent.event_class;
   }
   // All checks that are asked about events of a kind, in the order of the table of checks.
@@ -94,9 +95,8 @@ class CheckSchedule {
     std::vector<ScheduledCheck> all, others;  // others: of events of the same family; not applicable to these
     std::unordered_map<Facts, EventClass> classes;
     std::array<Recent, size_t{1} << kRecentBits> recent{};
-    uint64_t events = 0;
   };
-  struct RuleState {
+  struct RuleEntry {
     bool selected = false;
     RuleTally tally;
   };
@@ -108,7 +108,7 @@ class CheckSchedule {
   EventClass& Find(ClassesOfKind& of, Profile profile, size_t kind, Facts facts);
   void Fill(ClassesOfKind& of, Profile profile, size_t kind);
 
-  std::vector<RuleState> rules_;  // parallel to Catalogue()
+  std::vector<RuleEntry> rules_;  // parallel to Catalogue()
   std::vector<Selected> selected_;
   std::array<std::array<ClassesOfKind, kEventKinds>, kProfiles> classes_;  // filled when needed first
 };

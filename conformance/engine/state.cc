@@ -21,8 +21,8 @@ constexpr size_t kMaxComparisons = size_t{1} << 18;  // of a Call's segments wit
 constexpr size_t kMaxAwaited = 64;
 
 bool SpeaksCcp(const rpc::CallHeader& call) {
-  return call.status == ParseStatus::kOk && call.procedure == rpcrdma::kCcpConfRdma && call.version == 1 &&
-         (call.program == rpcrdma::kCcpProgramDraft || call.program == rpcrdma::kCcpProgramRfc5666);
+  return call.status == ParseStatus::kOk && rpcrdma::IsCcpProgram(call.program) && call.version == 1 &&
+         call.procedure == rpcrdma::kCcpConfRdma;
 }
 
 void LearnSizes(const Transaction& t, RuleState& state) {
@@ -73,6 +73,12 @@ bool Overlap(const rpcrdma::Segment& s, const rpcrdma::Segment& t) {
 bool Overlap(const session::SegmentRecord& a, const session::SegmentRecord& b) {
   const bool writable = a.list != session::ListKind::kReadList || b.list != session::ListKind::kReadList;
   return writable && Overlap(a.segment, b.segment);
+}
+
+bool SawResponder(const Connection& connection, const RuleState& state, const Transaction& call) {
+  if (connection.disturbed || call.disturbed) return false;
+  const uint64_t heard = state.heard[1 - call.requester];
+  return connection.setup_seen || (heard != 0 && heard < call.call.first_frame.number);
 }
 
 uint64_t HashOf(Bytes bytes) {

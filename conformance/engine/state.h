@@ -185,6 +185,10 @@ inline bool RefusesAccess(const fabric::Nak& nak) {
   return nak.kind == fabric::NakKind::kRemoteAccess;
 }
 
+// What the responder did for this Call was seen: nothing was lost, and a capture joined mid-stream followed the
+// responder's direction before the Call came.
+bool SawResponder(const session::Connection& connection, const RuleState& state, const session::Transaction& call);
+
 // FNV-1a; tells whether a Call that came again is the same.
 uint64_t HashOf(Bytes bytes);
 

@@ -58,9 +58,7 @@ Arguments ArgumentsOf(const Transaction& t) {
 
 bool IsErrChunk(const Message& m) { return m.role == Role::kError && m.header.err == rpcrdma::kErrChunk; }
 bool IsGarbageArgs(const MessageContext& c) {
-  const rpc::ReplyHeader& reply = c.transaction->reply.rpc;
-  return c.message.role == Role::kReply && reply.status == ParseStatus::kOk && reply.reply_stat == rpc::kAccepted &&
-         reply.accept_stat == rpc::kGarbageArgs;
+  return c.message.role == Role::kReply && c.transaction->reply.rpc.accepted(rpc::kGarbageArgs);
 }
 bool IsSuccess(const MessageContext& c) {
   const Transaction& t = *c.transaction;

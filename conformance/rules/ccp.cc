@@ -11,8 +11,7 @@ namespace stag::conformance {
 namespace {
 
 bool IsCcp(const rpc::CallHeader& call) {
-  return call.status == ParseStatus::kOk &&
-         (call.program == rpcrdma::kCcpProgramDraft || call.program == rpcrdma::kCcpProgramRfc5666);
+  return call.status == ParseStatus::kOk && rpcrdma::IsCcpProgram(call.program);
 }
 bool IsConfRdma(const rpc::CallHeader& call) {
   return IsCcp(call) && call.version == 1 && call.procedure == rpcrdma::kCcpConfRdma;

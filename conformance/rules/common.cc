@@ -7,8 +7,6 @@ namespace {
 
 using fabric::Missing;
 
-bool IsCut(const session::Payload& payload) { return payload.present && payload.stream.size() < payload.stream_length; }
-
 }  // namespace
 
 const RecentSend* LastFromPeer(const MessageContext& c) {
@@ -44,8 +42,8 @@ Outcome Undecoded(const Context& c) {
   const auto& [message, transaction, event] = c.about;
   if (message && message->missing == Missing::kLost) return Outcome::kGap;
   if (message && message->missing == Missing::kTruncatedByCapture) return Outcome::kTruncated;
-  if (transaction && (transaction->call.send_missing || transaction->reply.send_missing || IsCut(transaction->call) ||
-                      IsCut(transaction->reply)))
+  if (transaction && (transaction->call.send_missing || transaction->reply.send_missing || transaction->call.cut() ||
+                      transaction->reply.cut()))
     return c.connection.lossy ? Outcome::kGap : Outcome::kTruncated;
   return Outcome::kUpperLayer;
 }

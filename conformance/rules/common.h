@@ -46,24 +46,12 @@ inline bool CanCompareLists(const ReplyContext& c) {
   return HasLists(c.message.header) && HasLists(c.transaction.call.header);
 }
 
-inline uint64_t Sum(const Header& h, const Chunk& chunk) {
-  uint64_t sum = 0;
-  for (const Segment& s : h.Of(chunk)) sum += s.length;
-  return sum;
-}
-
 // No bytes of this transaction, nor the messages that could explain it, are missing from the capture.
 inline bool Undisturbed(const Context& c) {
   return !c.connection.disturbed && !(c.about.transaction && c.about.transaction->disturbed);
 }
 
-// What the responder did for this Call was seen: nothing was lost, and a capture joined mid-stream followed the
-// responder's direction before the Call came.
-inline bool SawResponder(const ReplyContext& c) {
-  if (!Undisturbed(c)) return false;
-  const uint64_t heard = c.state.heard[1 - c.transaction.requester];
-  return c.connection.setup_seen || (heard != 0 && heard < c.transaction.call.first_frame.number);
-}
+inline bool SawResponder(const ReplyContext& c) { return SawResponder(c.connection, c.state, c.transaction); }
 
 // The capture has the connection from its set-up on and lost nothing of it: what was not seen was not sent.
 inline bool SawEverything(const Connection& connection) {

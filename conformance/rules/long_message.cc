@@ -8,8 +8,6 @@ namespace stag::conformance {
 
 namespace {
 
-constexpr uint64_t kSmallestCall = 40;  // RFC 5531 section 9, with empty credential and verifier
-
 bool IsNomsg(const Message& m) { return HasLists(m.header) && m.header.proc == rpcrdma::kNomsg; }
 
 uint64_t PositionZeroBytes(const Header& h, size_t& segments) {
@@ -80,9 +78,9 @@ Outcome LongCallIsWhole(CallContext& c) {
   size_t segments = 0;
   const uint64_t sum = PositionZeroBytes(m.header, segments);
   if (segments == 0) return Outcome::kNotApplicable;
-  if (sum >= kSmallestCall) return Outcome::kPass;
+  if (sum >= rpc::kSmallestCall) return Outcome::kPass;
   return c.Fail({.message = Text("The Position-zero chunk has ", sum, " bytes: less than any RPC Call"),
-                 .expected = Text("at least ", kSmallestCall, " bytes"),
+                 .expected = Text("at least ", rpc::kSmallestCall, " bytes"),
                  .actual = Count(sum, "byte")});
 }
 

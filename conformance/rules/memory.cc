@@ -171,8 +171,8 @@ Outcome SegmentsDoNotWrap(MessageContext& c) {
   for (const Segment& s : h.segments)
     if (Wraps(s)) return fail(s);
   uint64_t longest = 0;
-  for (const Chunk& chunk : h.write_chunks) longest = std::max(longest, Sum(h, chunk));
-  if (h.reply_chunk) longest = std::max(longest, Sum(h, *h.reply_chunk));
+  for (const Chunk& chunk : h.write_chunks) longest = std::max(longest, h.SizeOf(chunk));
+  if (h.reply_chunk) longest = std::max(longest, h.SizeOf(*h.reply_chunk));
   if (c.message.role == Role::kCall && c.transaction)
     for (const session::ReadChunk& chunk : c.transaction->call.read_chunks) longest = std::max(longest, chunk.length);
   if (longest <= UINT32_MAX) return Outcome::kPass;

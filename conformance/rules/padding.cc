@@ -65,7 +65,7 @@ class ChunksInOrder : public nfs::Visitor {
     const auto& returned = t_.reply.header.write_chunks;
     if (next_ >= offered.size() || next_ >= returned.size()) return false;
     const size_t chunk = next_++;
-    const uint64_t sum = Sum(t_.reply.header, returned[chunk]);
+    const uint64_t sum = t_.reply.header.SizeOf(returned[chunk]);
     if (offered[chunk].count == 0 || sum == 0 || item.length == 0) return false;
     fits = fits && (sum == item.length || sum == RoundUp4(item.length));
     if (size < items.size()) items[size++] = item;
@@ -75,7 +75,7 @@ class ChunksInOrder : public nfs::Visitor {
   bool UsedAll() const {
     const auto& returned = t_.reply.header.write_chunks;
     return std::none_of(returned.begin() + static_cast<ptrdiff_t>(std::min(next_, returned.size())), returned.end(),
-                        [&](const Chunk& chunk) { return Sum(t_.reply.header, chunk) > 0; });
+                        [&](const Chunk& chunk) { return t_.reply.header.SizeOf(chunk) > 0; });
   }
   std::array<nfs::Item, ReplyItems::kMax> items;
   size_t size = 0;
@@ -95,7 +95,7 @@ Outcome PaddingLeavesCall(ArgumentsContext& c) { return JudgeCallPadding(c, c.tr
 Outcome PaddingLeavesReply(ReplyContext& c) {
   if (!CanCompareLists(c) || !c.transaction.reply.rpc.success()) return Outcome::kNotApplicable;
   const Transaction& t = c.transaction;
-  const auto returns_data = [&](const Chunk& chunk) { return Sum(t.reply.header, chunk) > 0; };
+  const auto returns_data = [&](const Chunk& chunk) { return t.reply.header.SizeOf(chunk) > 0; };
   if (std::ranges::none_of(t.reply.header.write_chunks, returns_data)) return Outcome::kNotApplicable;
   if (EndsExactly(t.reply.walk, t.reply.stream_length)) return Outcome::kPass;
   if (t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);

@@ -93,11 +93,6 @@ Outcome JudgeEligibility(Context& c, const Transaction& t) {
   return unknown ? Undecoded(c) : Outcome::kPass;
 }
 
-bool IsSideProtocol(uint32_t program) {
-  return program == nfs::kMountProgram || program == nfs::kNlmProgram || program == nfs::kNsmProgram ||
-         program == nfs::kNfsAclProgram || nfs::IsCallbackProgram(program);
-}
-
 Outcome JudgeNoEligibleArgument(Context& c, const Transaction& t) {
   const Placements placements = Place(t);
   if (placements.size == 0) return Outcome::kNotApplicable;
@@ -115,9 +110,7 @@ template <typename Applies>
 Outcome JudgeBinding(Context& c, const Transaction& t, Applies applies) {
   return applies(t.call.rpc) ? JudgeEligibility(c, t) : Outcome::kNotApplicable;
 }
-bool IsNfs23(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version <= 3; }
-bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version == 4; }
-bool IsSide(const rpc::CallHeader& call) { return IsSideProtocol(call.program); }
+bool IsSide(const rpc::CallHeader& call) { return nfs::IsSideProtocol(call.program); }
 
 Outcome JudgeHeaderBytes(Context& c, const Transaction& t) {
   if (t.call.rpc.status != ParseStatus::kOk || t.call.read_chunks.empty()) return Outcome::kNotApplicable;
@@ -208,10 +201,10 @@ Outcome ArgumentIsEligible(ArgumentsContext& c) { return JudgeEligibility(c, c.t
 
 // ULB-001, ULB-002, ULB-004: the bindings' tables, for arguments.
 Outcome Nfs23Arguments(CallContext& c) {
-  return IsShortCall(c) ? JudgeBinding(c, c.transaction, IsNfs23) : Outcome::kNotApplicable;
+  return IsShortCall(c) ? JudgeBinding(c, c.transaction, nfs::IsNfs23) : Outcome::kNotApplicable;
 }
 Outcome Nfs4Arguments(CallContext& c) {
-  return IsShortCall(c) ? JudgeBinding(c, c.transaction, IsNfs4) : Outcome::kNotApplicable;
+  return IsShortCall(c) ? JudgeBinding(c, c.transaction, nfs::IsNfs4) : Outcome::kNotApplicable;
 }
 Outcome SideProtocolArguments(CallContext& c) {
   return IsShortCall(c) ? JudgeBinding(c, c.transaction, IsSide) : Outcome::kNotApplicable;

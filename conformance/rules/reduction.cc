@@ -7,15 +7,13 @@
 #include "conformance/rules/placements.h"
 #include "conformance/rules/reply_items.h"
 #include "conformance/rules/rules.h"
+#include "protocol/nfs/nfs4_operations.h"
 
 namespace stag::conformance {
 
 namespace {
 
-constexpr uint32_t kOpReadPlus = 68;  // RFC 7862
-constexpr uint32_t kTypeLink = 5;     // NF4LNK: the arm of createtype4 whose text is eligible (RFC 7530 section 16.4)
-
-bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version == 4; }
+constexpr uint32_t kTypeLink = 5;  // NF4LNK: the arm of createtype4 whose text is eligible (RFC 7530 section 16.4)
 
 // DDP-003: the chunk starts where the count of an eligible item should be.
 Outcome JudgeCountStays(Context& c, const Transaction& t) {
@@ -34,7 +32,7 @@ Outcome JudgeCountStays(Context& c, const Transaction& t) {
 
 // DDP-005: the chunk starts at a union's discriminant. NFSv4 CREATE has the only union with an eligible arm.
 Outcome JudgeUnion(Context& c, const Transaction& t) {
-  if (!IsNfs4(t.call.rpc)) return Outcome::kNotApplicable;
+  if (!nfs::IsNfs4(t.call.rpc)) return Outcome::kNotApplicable;
   const Placements placements = Place(t);
   for (size_t i = 0; i < placements.size; ++i) {
     const Placement& p = placements.at[i];
@@ -126,7 +124,7 @@ Outcome JudgeRest(Context& c, const Transaction& t) {
 // The chunks of a Reply that came back with data.
 size_t ChunksWithData(const Header& h) {
   return static_cast<size_t>(
-      std::ranges::count_if(h.write_chunks, [&](const Chunk& chunk) { return Sum(h, chunk) > 0; }));
+      std::ranges::count_if(h.write_chunks, [&](const Chunk& chunk) { return h.SizeOf(chunk) > 0; }));
 }
 
 // The one item that a Reply reduced, of any length: its count may be nonsense.
@@ -154,7 +152,7 @@ Outcome CountStaysInReply(ReplyContext& c) {
   if (t.reply.walk.status == ParseStatus::kOk && t.reply.walk.offset == t.reply.stream_length) return Outcome::kPass;
   if (t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
   uint64_t returned = 0;
-  for (const Chunk& chunk : t.reply.header.write_chunks) returned += Sum(t.reply.header, chunk);
+  for (const Chunk& chunk : t.reply.header.write_chunks) returned += t.reply.header.SizeOf(chunk);
   if (returned <= 4) return Outcome::kUpperLayer;
   FirstItem as_sent;
   const nfs::Walk walk = nfs::WalkReply(t.call.rpc, t.reply.rpc, t.reply.stream, t.reply.stream_length, as_sent);
@@ -200,7 +198,7 @@ Outcome ResultsDecode(ReplyContext& c) {
   const ReplyItems items = PairItems(t);
   if (!items.known || t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
   for (size_t i = 0; i < t.reply.header.write_chunks.size(); ++i)
-    if (Sum(t.reply.header, t.reply.header.write_chunks[i]) > 0 && !items.Uses(i)) return Outcome::kNotApplicable;
+    if (t.reply.header.SizeOf(t.reply.header.write_chunks[i]) > 0 && !items.Uses(i)) return Outcome::kNotApplicable;
   const nfs::Walk& walk = items.walk;
   if (walk.status == ParseStatus::kMalformed)
     return c.Fail({.message = "The Reply does not decode once its chunks are put back in",
@@ -223,7 +221,7 @@ Outcome ProgramHasBinding(CallContext& c) {
   const auto ordinary = [](const rpcrdma::ReadSegment& read) { return read.position > 0; };
   if (m.header.write_chunks.empty() && std::ranges::none_of(m.header.reads, ordinary)) return Outcome::kNotApplicable;
   if (m.call.opaque_arguments()) return Outcome::kNotApplicable;  // GSS-001, GSS-003
-  if (IsNfs4(m.call) || EligibilityOf(c.transaction).known) return Outcome::kPass;
+  if (nfs::IsNfs4(m.call) || EligibilityOf(c.transaction).known) return Outcome::kPass;
   if (c.state.profiles[m.from].HasUsedChunks(m.call.program, m.call.version)) return Outcome::kNotApplicable;
   return c.Fail({.message = Text("Program ", m.call.program, " version ", m.call.version,
                                  " uses chunks, and no upper-layer binding of it is known"),
@@ -234,10 +232,10 @@ Outcome ProgramHasBinding(CallContext& c) {
 // ULB-003: READ_PLUS returns nothing through Write chunks. Flagged when more chunks come back with data than READ and
 // READLINK could fill. A warning: RFC 8267 is not one of the documents that this catalogue was checked against.
 Outcome ReadPlusIsWhole(ReplyContext& c) {
-  if (!CanCompareLists(c) || !IsNfs4(c.transaction.call.rpc)) return Outcome::kNotApplicable;
+  if (!CanCompareLists(c) || !nfs::IsNfs4(c.transaction.call.rpc)) return Outcome::kNotApplicable;
   const Transaction& t = c.transaction;
   const bool read_plus = std::ranges::any_of(t.operations, [](const session::Operation& op) {
-    return op.op == kOpReadPlus && op.has_status && op.status == 0;
+    return op.op == nfs::kOpReadPlus && op.has_status && op.status == 0;
   });
   if (!read_plus || !t.reply.rpc.success()) return Outcome::kNotApplicable;
   const nfs::Eligibility eligibility = EligibilityOf(t);
@@ -252,7 +250,7 @@ Outcome ReadPlusIsWhole(ReplyContext& c) {
 
 namespace {
 Outcome JudgeComplexity(Context& c, const Transaction& t) {
-  if (!IsNfs4(t.call.rpc)) return Outcome::kNotApplicable;
+  if (!nfs::IsNfs4(t.call.rpc)) return Outcome::kNotApplicable;
   const auto ordinary = static_cast<size_t>(
       std::ranges::count_if(t.call.read_chunks, [](const session::ReadChunk& chunk) { return chunk.position > 0; }));
   const size_t writes = t.call.header.write_chunks.size();

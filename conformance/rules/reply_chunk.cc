@@ -54,7 +54,7 @@ Outcome ReplyChunkIsOffered(CallContext& c) {
 Outcome ReplyChunkIsLargeEnough(CallContext& c) {
   const Message& m = c.message;
   if (!HasLists(m.header) || !m.header.reply_chunk) return Outcome::kNotApplicable;
-  const uint64_t room = Sum(m.header, *m.header.reply_chunk);
+  const uint64_t room = m.header.SizeOf(*m.header.reply_chunk);
   ReplyBounds bounds;
   if (m.header.proc == rpcrdma::kMsg && m.call.status == ParseStatus::kOk && !m.call.opaque_arguments())
     bounds = BoundsOf(c.transaction.call);
@@ -78,7 +78,7 @@ Outcome ReplyChunkIsNeeded(CallContext& c) {
   if (!c.message.header.reply_chunk) return Outcome::kPass;
   return c.Fail({.message = "A Reply chunk for a procedure whose Reply always fits inline",
                  .expected = "no Reply chunk",
-                 .actual = Text(Sum(c.message.header, *c.message.header.reply_chunk), " bytes offered")});
+                 .actual = Text(c.message.header.SizeOf(*c.message.header.reply_chunk), " bytes offered")});
 }
 
 // REPLY-004: the Reply returns the Call's Reply chunk, used or not. A Short Reply that leaves it out is a warning.
@@ -148,7 +148,7 @@ Outcome ReplyChunkIsUsed(ReplyContext& c) {
 // REPLY-008: a Short Reply is allowed beside a Reply chunk, which then returns nothing.
 Outcome ShortReplyLeavesReplyChunk(ReplyContext& c) {
   if (!ReturnsReplyChunk(c) || c.message.header.proc == rpcrdma::kNomsg) return Outcome::kNotApplicable;
-  const uint64_t sum = Sum(c.message.header, *c.message.header.reply_chunk);
+  const uint64_t sum = c.message.header.SizeOf(*c.message.header.reply_chunk);
   if (sum == 0) return Outcome::kPass;
   return c.Fail({.message = Text("A Short Reply whose Reply chunk returns ", sum, " bytes"),
                  .expected = "all lengths 0",
@@ -165,7 +165,7 @@ Outcome SpecialChunksArePadded(MessageContext& c) {
     for (const rpcrdma::ReadSegment& read : m.header.reads)
       if (read.position == 0) sum += read.target.length;
   } else if (m.role == Role::kReply && m.header.reply_chunk) {
-    sum = Sum(m.header, *m.header.reply_chunk);
+    sum = m.header.SizeOf(*m.header.reply_chunk);
     reply_chunk = true;
   }
   if (sum == 0) return Outcome::kNotApplicable;
@@ -182,7 +182,7 @@ Outcome LongReplyFillsReplyChunk(AnyReplyContext& c) {
   const Message& m = c.message;
   if (!HasLists(m.header) || m.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
   if (!m.header.reads.empty()) return Outcome::kNotApplicable;  // RDLIST-001, or legal
-  const uint64_t sum = m.header.reply_chunk ? Sum(m.header, *m.header.reply_chunk) : 0;
+  const uint64_t sum = m.header.reply_chunk ? m.header.SizeOf(*m.header.reply_chunk) : 0;
   if (sum >= kSmallestReply) return Outcome::kPass;
   return c.Fail({.message = m.header.reply_chunk ? Text("A Long Reply whose Reply chunk returns ", sum, " bytes")
                                                  : Text("A Long Reply without a Reply chunk"),

@@ -40,7 +40,7 @@ class Pairing : public nfs::Visitor {
     entry.chunk = next_++;
     entry.offered = call.write_chunks[entry.chunk].count > 0;
     if (!entry.offered || in_read_chunk) return in_read_chunk;  // empty: inline, as asked
-    entry.returned = Sum(reply, reply.write_chunks[entry.chunk]);
+    entry.returned = reply.SizeOf(reply.write_chunks[entry.chunk]);
     if (item.length == 0) {
       entry.place = ItemPlace::kNothing;
       return false;
@@ -51,7 +51,7 @@ class Pairing : public nfs::Visitor {
     }
     // Unused though there is data: either the data stands inline, or it went into a later chunk.
     for (size_t i = next_; i < reply.write_chunks.size(); ++i) {
-      if (Sum(reply, reply.write_chunks[i]) != item.length) continue;
+      if (reply.SizeOf(reply.write_chunks[i]) != item.length) continue;
       entry.place = ItemPlace::kSkippedChunk;
       entry.later = i;
       next_ = i + 1;

@@ -7,6 +7,7 @@
 #include <array>
 #include <span>
 
+#include "conformance/engine/facts.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::conformance {
@@ -31,7 +32,7 @@ struct ReplyItem {
 };
 
 struct ReplyItems {
-  static constexpr size_t kMax = 32;
+  static constexpr size_t kMax = kMaxReplyItems;
   bool known = false;             // the upper layer is known and not hidden; `items` are the first of the Reply's
   bool complete = false;          // the whole result was walked
   uint32_t eligible_results = 0;  // of the procedure

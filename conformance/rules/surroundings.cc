@@ -5,6 +5,7 @@
 
 #include "conformance/rules/common.h"
 #include "conformance/rules/rules.h"
+#include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/walk.h"
 #include "protocol/rpcrdma/header.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 using fabric::Aside;
 
-constexpr uint32_t kOpSetclientid = 35;
 constexpr size_t kLongestShown = 64;
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
@@ -82,7 +82,7 @@ Outcome RpcbindNetids(OutOfBandContext& c) {
 // ... and in SETCLIENTID, where a client says how to call it back.
 Outcome CallbackNetid(CallCompleteContext& c) {
   const Transaction& t = c.transaction;
-  const auto is_setclientid = [](const session::Operation& o) { return o.op == kOpSetclientid; };
+  const auto is_setclientid = [](const session::Operation& o) { return o.op == nfs::kOpSetclientid; };
   if (std::ranges::none_of(t.operations, is_setclientid)) return Outcome::kNotApplicable;
   CallbackAddress address;
   (void)nfs::WalkCall(t.call.rpc, t.call.stream, t.call.stream_length, address);

@@ -14,12 +14,7 @@ namespace {
 const rpc::CallHeader& CallOf(const ReplyContext& c) { return c.transaction.call.rpc; }
 
 bool ReturnsData(const Header& h) {
-  return std::ranges::any_of(h.write_chunks, [&](const Chunk& chunk) { return Sum(h, chunk) > 0; });
-}
-
-bool IsSideProtocol(uint32_t program) {
-  return program == nfs::kMountProgram || program == nfs::kNlmProgram || program == nfs::kNsmProgram ||
-         program == nfs::kNfsAclProgram || nfs::IsCallbackProgram(program);
+  return std::ranges::any_of(h.write_chunks, [&](const Chunk& chunk) { return h.SizeOf(chunk) > 0; });
 }
 
 // A successful Reply that moved data through a Write chunk though its procedure has no eligible result.
@@ -83,7 +78,7 @@ Outcome Nfs4Results(ReplyContext& c) {
   return JudgeResults(c);
 }
 Outcome SideProtocolResults(ReplyContext& c) {
-  if (!IsSideProtocol(CallOf(c).program)) return Outcome::kNotApplicable;
+  if (!nfs::IsSideProtocol(CallOf(c).program)) return Outcome::kNotApplicable;
   return JudgeResults(c);
 }
 
@@ -91,7 +86,7 @@ Outcome SideProtocolResults(ReplyContext& c) {
 Outcome SideProtocolWriteList(CallContext& c) {
   const Message& m = c.message;
   if (!HasLists(m.header) || m.call.status != ParseStatus::kOk) return Outcome::kNotApplicable;
-  if (!IsSideProtocol(m.call.program)) return Outcome::kNotApplicable;
+  if (!nfs::IsSideProtocol(m.call.program)) return Outcome::kNotApplicable;
   const auto room = [](const Chunk& chunk) { return chunk.count > 0; };
   if (std::ranges::none_of(m.header.write_chunks, room)) return Outcome::kPass;
   return c.Fail({.message = "A Write list in a Call of a program that has no DDP-eligible items",

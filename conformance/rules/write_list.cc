@@ -37,7 +37,6 @@ std::optional<ReplyItems> Items(const ReplyContext& c) {
 }
 
 const rpc::CallHeader& CallOf(const ReplyContext& c) { return c.transaction.call.rpc; }
-bool IsNfs4(const rpc::CallHeader& call) { return call.program == nfs::kNfsProgram && call.version == 4; }
 
 // What the Call asks for, to judge the Write list it brings.
 class WantedData : public PlacedItems {
@@ -95,7 +94,7 @@ Outcome SegmentCountIsKept(ReplyContext& c) {
     return !call.empty() && call.size() != reply.size();
   });
   if (!wrong) return Outcome::kPass;
-  const bool emptied = returned == 0 && IsNfs4(CallOf(c));
+  const bool emptied = returned == 0 && nfs::IsNfs4(CallOf(c));
   return c.Fail({.message = Text(Name(at), " comes back with ", Count(returned, "segment"), ", offered with ", offered),
                  .expected = Count(offered, "segment"),
                  .actual = Text(returned),
@@ -184,7 +183,7 @@ Outcome ChunkLengthIsItemLength(ReplyContext& c) {
   }
   if (EligibilityOf(t).known || t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
   for (const Chunk& chunk : c.message.header.write_chunks) {
-    const uint64_t sum = Sum(c.message.header, chunk);
+    const uint64_t sum = c.message.header.SizeOf(chunk);
     if (sum == 0) continue;
     bool found = false;
     for (uint64_t at = t.reply.rpc.length; !found && at + 4 <= t.reply.stream.size(); at += 4)
@@ -226,17 +225,17 @@ Outcome UnusedChunkIsEmpty(ReplyContext& c) {
   if (t.reply.rpc.status != ParseStatus::kOk) return Undecoded(c);
   if (!t.reply.rpc.success()) {
     for (size_t i = 0; i < reply.write_chunks.size(); ++i)
-      if (Sum(reply, reply.write_chunks[i]) > 0)
+      if (reply.SizeOf(reply.write_chunks[i]) > 0)
         return c.Fail({.message = Text("An RPC error returns ", Name(i), " with data"),
                        .expected = "all lengths 0",
-                       .actual = Text(Sum(reply, reply.write_chunks[i]), " bytes")});
+                       .actual = Text(reply.SizeOf(reply.write_chunks[i]), " bytes")});
     return Outcome::kPass;
   }
   const auto items = Items(c);
   if (!items || !items->known || !items->complete) return Undecoded(c);
   if (items->eligible_results == 0) return Outcome::kNotApplicable;
   for (size_t i = 0; i < reply.write_chunks.size(); ++i) {
-    const uint64_t sum = Sum(reply, reply.write_chunks[i]);
+    const uint64_t sum = reply.SizeOf(reply.write_chunks[i]);
     if (sum == 0 || items->Uses(i)) continue;
     return c.Fail({.message = Text(Name(i), " comes back with data, but the Reply has no item for it"),
                    .expected = "all lengths 0",
@@ -347,7 +346,7 @@ Outcome ChunksAreUsedInOrder(ReplyContext& c) {
 
 // ULB-005: the same for NFSv4, whose binding pairs chunks with operations.
 Outcome Nfs4ChunksPairWithOperations(ReplyContext& c) {
-  if (!HasWriteChunks(c) || !IsNfs4(CallOf(c))) return Outcome::kNotApplicable;
+  if (!HasWriteChunks(c) || !nfs::IsNfs4(CallOf(c))) return Outcome::kNotApplicable;
   const Outcome order = ChunksAreUsedInOrder(c);
   return order == Outcome::kFail ? order : ChunkLengthIsItemLength(c);
 }
@@ -384,7 +383,7 @@ Outcome ChunkIsLargeEnough(CallContext& c) {
   const bool certain = view->eligibility.result_items == 1;
   for (size_t i = 0; i < h.write_chunks.size(); ++i) {
     if (h.write_chunks[i].count == 0) continue;
-    const uint64_t room = Sum(h, h.write_chunks[i]);
+    const uint64_t room = h.SizeOf(h.write_chunks[i]);
     if (room >= view->largest) continue;
     return c.Fail({.message = Text(Name(i), " has room for ", room, " bytes, the READ asks for ", view->largest),
                    .expected = Text("at least ", view->largest, " bytes"),
@@ -401,7 +400,7 @@ Outcome NoRoomForPadding(CallContext& c) {
   if (!view || view->reads != 1 || h.write_chunks.size() != 1) return Outcome::kNotApplicable;
   const uint32_t count = view->largest;
   if (count % 4 == 0) return Outcome::kNotApplicable;
-  if (Sum(h, h.write_chunks[0]) != RoundUp4(count)) return Outcome::kPass;
+  if (h.SizeOf(h.write_chunks[0]) != RoundUp4(count)) return Outcome::kPass;
   return c.Fail(
       {.message = Text("The Write chunk has room for padding: ", RoundUp4(count), " bytes for a READ of ", count),
        .expected = Count(count, "byte"),
@@ -456,7 +455,7 @@ Outcome OneChunkPerItem(ReplyContext& c) {
   const Header& reply = c.message.header;
   for (const ReplyItem& item : items->items()) {
     if (item.place != ItemPlace::kChunk || item.chunk + 1 >= reply.write_chunks.size()) continue;
-    const uint64_t next = Sum(reply, reply.write_chunks[item.chunk + 1]);
+    const uint64_t next = reply.SizeOf(reply.write_chunks[item.chunk + 1]);
     if (next == 0 || item.returned + next != item.length) continue;
     return c.Fail({.message = Text("A result of ", item.length, " bytes is split over two Write chunks"),
                    .expected = Text(item.length, " bytes in ", Name(item.chunk)),

@@ -19,6 +19,13 @@ namespace stag::nfs {
 inline constexpr uint32_t kNfsProgram = 100003, kMountProgram = 100005, kNlmProgram = 100021, kNsmProgram = 100024,
                           kNfsAclProgram = 100227;
 inline bool IsCallbackProgram(uint32_t program) { return program >= 0x40000000u && program < 0x60000000u; }
+// Programs beside NFS that have no DDP-eligible item (RFC 8267).
+inline bool IsSideProtocol(uint32_t program) {
+  return program == kMountProgram || program == kNlmProgram || program == kNsmProgram || program == kNfsAclProgram ||
+         IsCallbackProgram(program);
+}
+inline bool IsNfs23(const rpc::CallHeader& call) { return call.program == kNfsProgram && call.version <= 3; }
+inline bool IsNfs4(const rpc::CallHeader& call) { return call.program == kNfsProgram && call.version == 4; }
 
 enum class ItemKind : uint8_t { kWriteData, kReadData, kLinkText };
 

@@ -24,6 +24,9 @@ enum AcceptStat : uint32_t {
 enum GssProc : uint32_t { kGssData = 0, kGssInit = 1, kGssContinueInit = 2, kGssDestroy = 3 };
 enum GssService : uint32_t { kGssNone = 1, kGssIntegrity = 2, kGssPrivacy = 3 };
 
+// Bytes of the smallest Call: with an empty credential and verifier (RFC 5531 section 9).
+inline constexpr uint32_t kSmallestCall = 40;
+
 struct Auth {
   uint32_t flavor = 0;
   Bytes body;  // at most 400 bytes (RFC 5531 section 8.2)
@@ -57,7 +60,11 @@ struct ReplyHeader {
   uint32_t mismatch_low = 0, mismatch_high = 0;
   uint32_t reject_stat = 0, auth_stat = 0;  // when denied
   uint32_t length = 0;                      // bytes up to the results; valid when status is kOk
-  bool success() const { return status == ParseStatus::kOk && reply_stat == kAccepted && accept_stat == kSuccess; }
+  bool success() const { return accepted(kSuccess); }
+  // Accepted, with that accept_stat.
+  bool accepted(AcceptStat stat) const {
+    return status == ParseStatus::kOk && reply_stat == kAccepted && accept_stat == stat;
+  }
 };
 
 // `bytes`: the captured prefix of the RPC message; `length`: its bytes on the wire. A message of the other type is

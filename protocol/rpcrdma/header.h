@@ -86,6 +86,12 @@ struct Header {
   uint32_t bad_discriminator = 0;
 
   std::span<const Segment> Of(const Chunk& c) const { return {segments.data() + c.first, c.count}; }
+  // Bytes of its segments: offered in a Call, returned in a Reply.
+  uint64_t SizeOf(const Chunk& c) const {
+    uint64_t sum = 0;
+    for (const Segment& segment : Of(c)) sum += segment.length;
+    return sum;
+  }
   bool has_lists() const { return proc == kMsg || proc == kNomsg || proc == kMsgp; }
   bool has_chunks() const { return !reads.empty() || !write_chunks.empty() || reply_chunk.has_value(); }
   void Clear();
@@ -135,6 +141,7 @@ void Encode(const PrivateData& data, std::vector<std::byte>& out);  // 8 bytes
 
 // CCP, draft-08 section 6.2: program 100400 (100417 in the published RFC 5666), version 1, procedure CONF_RDMA.
 inline constexpr uint32_t kCcpProgramDraft = 100400, kCcpProgramRfc5666 = 100417, kCcpConfRdma = 1;
+inline bool IsCcpProgram(uint32_t program) { return program == kCcpProgramDraft || program == kCcpProgramRfc5666; }
 struct CcpArguments {
   uint32_t maxcall_sendsize = 0, maxreply_sendsize = 0, maxrdmaread = 0;
   friend bool operator==(const CcpArguments&, const CcpArguments&) = default;

@@ -19,7 +19,7 @@ namespace stag::replay {
 // within `patience`, something that is no RPC. From a reserved port where that is allowed: many servers ask for one.
 Result<std::vector<std::byte>> AskOverTcp(const HostPort& to, Bytes message, std::chrono::milliseconds patience);
 
-// The TCP port of MOUNT version 3, as the portmapper (version 2) tells it.
+// Asks the portmapper (version 2) for the TCP port of MOUNT version 3.
 Result<uint16_t> FindMountPort(const HostPort& portmap, const Credential& credential,
                                std::chrono::milliseconds patience);
 

@@ -28,15 +28,9 @@ bool IsCut(const Transaction& t) {
   return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
 }
 
-uint64_t Sum(std::span<const rpcrdma::Segment> segments) {
-  uint64_t sum = 0;
-  for (const rpcrdma::Segment& segment : segments) sum += segment.length;
-  return sum;
-}
-
 RecordedChunk Describe(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk, const rpcrdma::Header& reply,
                        const rpcrdma::Chunk* returned) {
-  return {chunk.count, Sum(call.Of(chunk)), returned ? Sum(reply.Of(*returned)) : 0};
+  return {chunk.count, call.SizeOf(chunk), returned ? reply.SizeOf(*returned) : 0};
 }
 
 }  // namespace

@@ -250,7 +250,7 @@ class WriteChunkVisitor : public nfs::Visitor {
     const rpcrdma::Header& reply = transaction_.reply.header;
     if (next_ < std::min(call.write_chunks.size(), reply.write_chunks.size())) {
       const size_t index = next_++;
-      const uint64_t returned = Returned(reply, reply.write_chunks[index]);
+      const uint64_t returned = reply.SizeOf(reply.write_chunks[index]);
       // An empty chunk, or one that came back unused, leaves its item inline.
       if (call.write_chunks[index].count > 0 && returned > 0 && item.length > 0) {
         out.reduced = true;
@@ -275,16 +275,11 @@ class WriteChunkVisitor : public nfs::Visitor {
     if (index < transaction_.operations.size()) transaction_.operations[index].backchannel = true;
   }
 
-  static uint64_t Returned(const rpcrdma::Header& reply, const rpcrdma::Chunk& chunk) {
-    uint64_t sum = 0;
-    for (const rpcrdma::Segment& segment : reply.Of(chunk)) sum += segment.length;
-    return sum;
-  }
   // Chunks with data that no item was paired with.
   bool LeftOver() const {
     const rpcrdma::Header& reply = transaction_.reply.header;
     for (size_t i = next_; i < reply.write_chunks.size(); ++i)
-      if (Returned(reply, reply.write_chunks[i]) > 0) return true;
+      if (reply.SizeOf(reply.write_chunks[i]) > 0) return true;
     return false;
   }
 

@@ -81,6 +81,9 @@ struct Payload {
   std::vector<DataItem> items;  // DDP-eligible items, in order, reduced or inline
   nfs::Walk walk;
 
+  // Bytes of the stream were not captured.
+  bool cut() const { return present && stream.size() < stream_length; }
+
   // Everything but the storage goes back to its first value; so do the other Clear below.
   void Clear();
 };

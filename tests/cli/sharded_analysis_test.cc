@@ -24,7 +24,7 @@ using fabric::ConnectionInfo;
 using fabric::Event;
 using fabric::EventKind;
 
-// Notes the number of each gap's packets and its connection; slow now and then, if it is told to be.
+// Notes the number of packets and the connection of each gap. With `spin` it sleeps at every 64th gap.
 struct Note {
   uint64_t gap = 0;
   fabric::ConnectionId connection = 0;
