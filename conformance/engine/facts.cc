@@ -313,8 +313,8 @@ Facts FactsOf(const Connection& connection, const RuleState& state, const sessio
     return kAlways | If(served.has_value(), kReadsServed);
   }
   const bool fits =
-      operation.transaction && operation.segment && !operation.overrun && !operation.retired &&
-      event.rdma().length > 0 && operation.transaction->requester != event.from &&
+      operation.transaction && operation.segment && !RunsOver(operation) && !operation.retired &&
+      !state.LeavesSegment(operation) && event.rdma().length > 0 && operation.transaction->requester != event.from &&
       (operation.segment->list == session::ListKind::kReadList) == (event.kind() == fabric::EventKind::kReadRequest);
   return fits ? kAlways : kOdd;
 }

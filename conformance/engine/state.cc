@@ -61,6 +61,13 @@ bool IsUnreadableError(const Message& message) {
 
 }  // namespace
 
+bool RunsOver(const session::RdmaOperation& operation) {
+  if (!operation.segment) return false;
+  const fabric::RdmaPacket& packet = operation.event->rdma();
+  return operation.overrun ||
+         (packet.first && packet.whole > operation.segment->segment.length - operation.segment_offset);
+}
+
 bool Wraps(const rpcrdma::Segment& segment) {
   return segment.length > 0 && segment.offset > UINT64_MAX - (segment.length - 1);
 }
@@ -300,9 +307,33 @@ void RuleState::Before(const session::RdmaOperation& operation) {
   if (event.kind() == fabric::EventKind::kReadResponse) reads[1 - event.from].OnResponse(event);
 }
 
+bool RuleState::LeavesSegment(const session::RdmaOperation& operation) const {
+  const fabric::RdmaPacket& packet = operation.event->rdma();
+  const WriteInProgress& write = writes[operation.event->from];
+  return operation.event->kind() == fabric::EventKind::kWrite && !packet.first && write.inside &&
+         write.handle == packet.handle && write.next == packet.offset &&
+         (!operation.segment || operation.segment_offset == 0);
+}
+
+void RuleState::NoteWrite(const session::RdmaOperation& operation) {
+  const fabric::RdmaPacket& packet = operation.event->rdma();
+  WriteInProgress& write = writes[operation.event->from];
+  const bool fits = operation.segment && operation.segment->list != session::ListKind::kReadList &&
+                    !RunsOver(operation) && !operation.retired && !LeavesSegment(operation);
+  if (packet.first) write = {};
+  write.outside = write.outside || !fits;
+  write.inside = !write.outside;
+  write.handle = packet.handle;
+  write.next = packet.offset + packet.length;
+  if (!operation.transaction) return;
+  write.xid = operation.transaction->xid;
+  write.call_frame = operation.transaction->call.frame.number;
+}
+
 void RuleState::After(const session::RdmaOperation& operation) {
   const fabric::Event& event = *operation.event;
   Heard(event.from, event.frame.number);
+  if (event.kind() == fabric::EventKind::kWrite) NoteWrite(operation);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
   if (event.kind() == fabric::EventKind::kReadResponse) return;
   RecentOperation recent;
@@ -343,6 +374,7 @@ void RuleState::Lost() {
   awaited.clear();
   for (FlowState& of : flow) of.granted = false, of.dones = 0;
   for (ReadQueue& queue : reads) queue.Clear();
+  for (WriteInProgress& write : writes) write.inside = false;
 }
 
 }  // namespace stag::conformance

@@ -47,6 +47,19 @@ struct RecentOperation {
   uint64_t call_frame = 0;
 };
 
+// The RDMA Write that a side has in progress: where its last packet went.
+struct WriteInProgress {
+  uint32_t handle = 0;
+  uint64_t next = 0;     // the offset behind that packet
+  bool inside = false;   // all of its packets so far went to one advertised segment ...
+  bool outside = false;  // ... or one of them did not
+  uint32_t xid = 0;      // of the Call that advertises the segment
+  uint64_t call_frame = 0;
+};
+
+// Whether an RDMA operation, all of it as far as its packet tells, goes past the end of the segment it begins in.
+bool RunsOver(const session::RdmaOperation& operation);
+
 // An outstanding Call, and what others advertise of the same memory.
 struct OutstandingCall {
   const session::Transaction* transaction = nullptr;  // until it has ended
@@ -126,10 +139,11 @@ struct RuleState {
 
   std::array<RequesterProfile, 2> profiles;  // by requesting side
   std::array<bool, 2> used_version1{};
-  std::array<FlowState, 2> flow;    // by requesting side
-  std::array<ReadQueue, 2> reads;   // by reading side
-  std::array<uint64_t, 2> heard{};  // the first frame with data from each side
-  bool forward_reply = false;       // the server has answered the client
+  std::array<FlowState, 2> flow;          // by requesting side
+  std::array<ReadQueue, 2> reads;         // by reading side
+  std::array<WriteInProgress, 2> writes;  // by writing side
+  std::array<uint64_t, 2> heard{};        // the first frame with data from each side
+  bool forward_reply = false;             // the server has answered the client
   // The upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION); nullopt: it may have, in
   // results that could not be followed.
   std::optional<bool> backchannel = false;
@@ -165,10 +179,13 @@ struct RuleState {
     if (heard[side] == 0) heard[side] = frame;
   }
   void Lost();  // packets are missing: what is owed cannot be told
+  // The packet continues an RDMA Write whose packets so far filled a segment to its end, which no packet before said.
+  bool LeavesSegment(const session::RdmaOperation& operation) const;
   // Null when it is not outstanding, or one of too many.
   const OutstandingCall* Find(const session::Transaction& transaction) const;
 
  private:
+  void NoteWrite(const session::RdmaOperation& operation);
   void Answered(session::Side requester, uint32_t xid);
   void NoteAwaited(const session::Message& message, const session::Transaction* transaction);
   void AddCall(const session::Message& message, const session::Transaction& transaction, Facts facts);

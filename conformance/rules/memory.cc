@@ -29,13 +29,15 @@ Outcome JudgeTarget(RdmaContext& c, EventKind kind, std::string_view what) {
   const bool reads = kind == EventKind::kReadRequest;
   if (op.transaction && op.transaction->requester == c.event.from)
     return Outcome::kNotApplicable;  // a Reply's memory: MODEL-001
-  const bool fits = op.segment && !op.overrun && (op.segment->list == ListKind::kReadList) == reads;
+  const fabric::RdmaPacket& packet = c.event.rdma();
+  const bool runs_over = RunsOver(op);
+  const bool fits = op.segment && !runs_over && (op.segment->list == ListKind::kReadList) == reads;
   if (fits) return Outcome::kPass;
-  if (op.segment && op.overrun && Undisturbed(c))
+  if (runs_over && Undisturbed(c))
     return c.Fail(
         {.message = Text(what, " goes past the end of the segment"),
          .expected = Text("at most ", op.segment->segment.length - op.segment_offset, " bytes at this offset"),
-         .actual = Count(c.event.rdma().length, "byte")});
+         .actual = Count(std::max(packet.length, packet.whole), "byte")});
   if (!KnowsAllMemory(c)) return Unseen(c);
   return c.Fail({.message = op.segment ? Text(what, " of memory that was advertised for the other direction")
                                        : Text(what, " of memory that no outstanding Call advertises"),
@@ -106,11 +108,23 @@ Outcome ResponderExposesNothing(ReplyContext& c) {
 // MEM-002: RDMA Reads stay inside the Read segments of outstanding Calls.
 Outcome ReadsStayInside(ReadRequestContext& c) { return JudgeTarget(c, EventKind::kReadRequest, "An RDMA Read"); }
 
-// MEM-003: RDMA Writes stay inside the Write and Reply segments of outstanding Calls. Judged for each packet's range; a
-// run of packets outside is one finding.
+// MEM-003: an RDMA Write stays inside one Write or Reply segment of an outstanding Call. One finding for an operation:
+// at its first packet when that says how long it is (RETH), else at the first packet that goes too far.
 Outcome WritesStayInside(WriteContext& c) {
   const RdmaOperation& op = c.operation;
-  if (c.event.kind() == EventKind::kWrite && !op.segment && !c.event.rdma().first) return Outcome::kNotApplicable;
+  const fabric::RdmaPacket& packet = c.event.rdma();
+  const WriteInProgress& write = c.state.writes[c.event.from];
+  if (c.state.LeavesSegment(op)) {
+    if (!Undisturbed(c)) return Unseen(c);
+    return c.Fail({.message = "An RDMA Write goes past the end of the segment",
+                   .expected = "no more bytes of this RDMA Write",
+                   .actual = Text("handle ", Hex{packet.handle}, ", offset ", Hex{packet.offset}, ", ", packet.length,
+                                  " bytes more"),
+                   .frames = {write.call_frame},
+                   .xid = write.xid});
+  }
+  const bool fits = op.segment && !op.overrun && op.segment->list != ListKind::kReadList;
+  if (!packet.first && !fits && (packet.whole != 0 || write.outside || !op.segment)) return Outcome::kNotApplicable;
   return JudgeTarget(c, EventKind::kWrite, "An RDMA Write");
 }
 

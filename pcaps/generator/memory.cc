@@ -52,6 +52,13 @@ constexpr Case kMemoryCases[] = {
        s.ReadRequest(kServer, 0x77, 0x1f00, 512);
        s.Expect("MEM-002");
      }},
+    {"MEM-002", kBreaks, "whole", "The segment has 4096 bytes, and the RETH of the Read Request says 4104.",
+     [](WireScript& s) {
+       s.Open();
+       CallWrite(s, kXid, {{0x77, 4096, 0x1000}});
+       s.ReadRequest(kServer, 0x77, 0x1000, 4104);
+       s.Expect("MEM-002");
+     }},
     {"MEM-002", kBreaks, "two-segments", "One RDMA Read of two segments, which are neighbours under one handle.",
      [](WireScript& s) {
        s.Open();
@@ -96,6 +103,31 @@ constexpr Case kMemoryCases[] = {
        s.Write(kServer, 0x88, 0x20000, Pattern(104));
        s.Expect("MEM-003");
      }},
+    {"MEM-003", kBreaks, "whole",
+     "The segment has 4096 bytes; the RETH of the first of five packets says 4104. The first four fit.",
+     [](WireScript& s) {
+       s.Open();
+       CallRead(s, kXid, {{0x88, 4096, 0x20000}}, 4096);
+       s.Write(kServer, 0x88, 0x20000, Pattern(4104));
+       s.ExpectAt(s.frame() - 4, "MEM-003");
+     }},
+    {"MEM-003", kBreaks, "boundary",
+     "The segment has 2800 bytes, which two DDP segments fill; a third of the same RDMA Write has 4 bytes more.",
+     [](WireScript& s) {
+       s.Open();
+       CallRead(s, kXid, {{0x88, 2800, 0x20000}}, 2800);
+       s.Write(kServer, 0x88, 0x20000, Pattern(2804));
+       s.Expect("MEM-003");
+     },
+     Fabric::kIwarp},
+    {"MEM-003", kBreaks, "two-segments",
+     "One RDMA Write of two segments, which are neighbours under one handle. Each packet is inside one of them.",
+     [](WireScript& s) {
+       s.Open();
+       CallRead(s, kXid, {{0x88, 2048, 0x20000}, {0x88, 2048, 0x20800}}, 4096);
+       s.Write(kServer, 0x88, 0x20000, Pattern(4096));
+       s.ExpectAt(s.frame() - 3, "MEM-003");
+     }},
     {"MEM-003", kBreaks, "iwarp",
      "The segment has 8192 bytes; the sixth DDP segment of the RDMA Write goes past its end.",
      [](WireScript& s) {
@@ -126,6 +158,23 @@ constexpr Case kMemoryCases[] = {
        s.Send(kServer,
               WithReplyChunk(WithChunks(Nomsg(kXid), {{{0x88, 100, 0x20000}}}), {{0x99, SizeOf(reply), 0x30000}}));
      }},
+    {"MEM-003", kNearMiss, "whole", "An RDMA Write of four packets fills its segment to the last byte.",
+     [](WireScript& s) {
+       s.Open();
+       CallRead(s, kXid, {{0x88, 4096, 0x20000}}, 4096);
+       s.Write(kServer, 0x88, 0x20000, Pattern(4096));
+       AnswerRead(s, kXid, {{0x88, 4096, 0x20000}}, 4096);
+     }},
+    {"MEM-003", kNearMiss, "boundary",
+     "Two segments are neighbours under one handle; each is filled by an RDMA Write of its own.",
+     [](WireScript& s) {
+       s.Open();
+       CallRead(s, kXid, {{0x88, 2800, 0x20000}, {0x88, 200, 0x20000 + 2800}}, 3000);
+       s.Write(kServer, 0x88, 0x20000, Pattern(2800));
+       s.Write(kServer, 0x88, 0x20000 + 2800, Pattern(200));
+       AnswerRead(s, kXid, {{0x88, 2800, 0x20000}, {0x88, 200, 0x20000 + 2800}}, 3000);
+     },
+     Fabric::kIwarp},
     {"MEM-003", kNearMiss, "unused",
      "The READ fails after the server wrote to its chunk, which comes back with length 0: it is unused, and may have "
      "been changed.",

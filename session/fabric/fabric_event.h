@@ -117,6 +117,7 @@ struct RdmaPacket : Content {
   bool last = false;                  // last packet of it
   uint32_t handle = 0;                // R_Key or STag of the memory that is written or read
   uint64_t offset = 0;                // virtual address or tagged offset of bytes[0]
+  uint64_t whole = 0;                 // bytes of the whole operation, as its first packet says (RETH); 0: it does not
   std::optional<uint32_t> immediate;  // Write: immediate data, host order
 };
 struct Write : RdmaPacket {};

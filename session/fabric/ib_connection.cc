@@ -268,6 +268,7 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
   if (p.data.size() < p.data_length) part.missing = Missing::kTruncatedByCapture;
   part.handle = write.handle;
   part.offset = write.offset + at;
+  part.whole = write.length;
   part.first = p.info->first;
   part.last = p.info->last;
   if (p.info->immediate) part.immediate = p.immediate;
@@ -309,7 +310,7 @@ void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
   ReadRequest request;
   request.handle = p.reth.key;
   request.offset = p.reth.address;
-  request.length = p.reth.length;
+  request.length = request.whole = p.reth.length;
   request.first = request.last = true;
   Emit(p.from, p.frame, p.frame, request);
 }

@@ -192,7 +192,7 @@ void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing mis
   ReadRequest wanted;
   wanted.handle = request.source_stag;
   wanted.offset = request.source_offset;
-  wanted.length = request.length;
+  wanted.length = wanted.whole = request.length;
   wanted.first = wanted.last = true;
   Emit(from, first, last, wanted);
 }
