@@ -115,6 +115,27 @@ Outcome BadHeaderGetsErrChunk(MessageContext& c) {
                  .severity = reply ? std::optional(Severity::kNote) : std::nullopt});
 }
 
+// ... nor had one when the connection was ended, though the responder went on with later Calls.
+Outcome BadHeaderIsNotIgnored(ClosedContext& c) {
+  const fabric::CloseReason reason = c.event.closed().reason;
+  if (reason != fabric::CloseReason::kDisconnect && reason != fabric::CloseReason::kReset)
+    return Outcome::kNotApplicable;
+  const Awaited* ignored = nullptr;
+  std::vector<uint64_t> frames;
+  for (const Awaited& a : c.state.awaited) {
+    if (a.owed != Owed::kErrChunk || a.due || a.later == 0) continue;
+    if (!ignored) ignored = &a;
+    frames.push_back(a.frame);
+  }
+  if (!ignored) return Outcome::kNotApplicable;
+  return c.Fail({.message = "A Call with a faulty header is not answered until the connection ends",
+                 .expected = "RDMA_ERROR with ERR_CHUNK",
+                 .actual = Text("no answer, though ", Count(ignored->later, "later Call"), " got one"),
+                 .frames = std::move(frames),
+                 .from = Side(1 - ignored->requester),
+                 .xid = ignored->xid});
+}
+
 // ERR-013: arguments that do not decode get GARBAGE_ARGS, in an RDMA_MSG. A note; silence is not judged. Not flagged:
 // items that may not be reduced, for which either answer will do (DDP-008).
 Outcome BadArgumentsGetGarbageArgs(MessageContext& c) {

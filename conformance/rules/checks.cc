@@ -170,6 +170,7 @@ constexpr CheckEntry kChecks[] = {
     {"ERR-006", VersionRange, kNothing},
     {"ERR-007", BadVersionGetsErrVers, kNothing},
     {"ERR-008", BadHeaderGetsErrChunk, kReadsOdd},
+    {"ERR-008", BadHeaderIsNotIgnored},
     {"ERR-009", MalformedReplyIsDropped, kNothing},
     {"ERR-010", ErrorLength, kNothing},
     {"ERR-011", ErrorIsFinal, kAfterError},

@@ -147,22 +147,28 @@ Outcome VersionRange(ErrorContext& c) {
 }
 
 // ERR-010: RDMA_ERROR has 20 bytes with ERR_CHUNK, 28 with ERR_VERS, whose layout is that of all versions (RFC 8166
-// section 7, EXT-002). Zeros after it are a note; draft-08 has 52 bytes for codes that it does not define.
+// section 7, EXT-002). Without its code, in less than 20 bytes, it says nothing: an error. Other lengths are a warning,
+// zeros behind it a note; draft-08 has 52 bytes for codes that it does not define.
 Outcome ErrorLength(ErrorContext& c) {
   const Message& m = c.message;
   if (!IsError(m) || !LengthKnown(m)) return Outcome::kNotApplicable;
-  if (m.bytes.size() < 20 && m.length >= 20) return Undecoded(c);
+  constexpr uint64_t kWithCode = 20;  // the fixed words and rdma_err
+  if (m.bytes.size() < kWithCode && m.length >= kWithCode) return Undecoded(c);
   if (m.header.vers != rpcrdma::kVersion1 && m.header.err != rpcrdma::kErrVers) return Outcome::kNotApplicable;
   const bool known = m.header.err == rpcrdma::kErrVers || m.header.err == rpcrdma::kErrChunk;
   if (!known && m.header.status == ParseStatus::kOk) return Outcome::kNotApplicable;
-  const uint64_t expected = m.header.err == rpcrdma::kErrVers ? 28 : 20;
+  const uint64_t expected = m.header.err == rpcrdma::kErrVers ? 28 : kWithCode;
   if (m.length == expected) return Outcome::kPass;
+  if (m.length < kWithCode)
+    return c.Fail({.message = Text("The RDMA_ERROR has ", m.length, " bytes: it ends before rdma_err"),
+                   .expected = Count(kWithCode, "byte"),
+                   .actual = Text(m.length)});
   bool zeros = m.length > expected && m.bytes.size() == m.length;
   for (uint64_t i = expected; zeros && i < m.bytes.size(); ++i) zeros = m.bytes[i] == std::byte{0};
   return c.Fail({.message = Text("The RDMA_ERROR has ", m.length, " bytes"),
                  .expected = Count(expected, "byte"),
                  .actual = Text(m.length),
-                 .severity = zeros ? std::optional(Severity::kNote) : std::nullopt});
+                 .severity = zeros ? Severity::kNote : Severity::kWarning});
 }
 
 }  // namespace stag::conformance

@@ -98,6 +98,7 @@ Check<AnswerContext> ErrorsAreNotAnswered;
 
 // answers.cc
 Check<MessageContext> BadVersionGetsErrVers, BadHeaderGetsErrChunk, BadArgumentsGetGarbageArgs;
+Check<ClosedContext> BadHeaderIsNotIgnored;
 Check<AnswerContext> FaultyCallsDoNotSucceed, IneligibleCallIsRefused, MissingPaddingIsSupplied,
     ProtectedCallHasReplyChunk;
 

@@ -83,6 +83,17 @@ constexpr Case kAnswersCases[] = {
        s.Expect("ERR-008", Severity::kNote);
      },
      Fabric::kIwarp},
+    {"ERR-008", kBreaks, "closed",
+     "A Call with 2 for a boolean is not answered, the next Call is; then the client disconnects.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.SendBytes(kClient, BadBooleanCall(kXid));
+       s.Expect("HDR-007");
+       GoOn(s, 1);
+       s.Close();
+       s.Expect("ERR-008", Severity::kWarning);
+     }},
     {"ERR-008", kNearMiss, "", "The RDMA_NOMSG without chunks is answered with ERR_CHUNK.",
      [](WireScript& s) {
        s.Open();
@@ -106,7 +117,17 @@ constexpr Case kAnswersCases[] = {
        s.Expect("HDR-005");
        GoOn(s, kSilence);
      }},
-    {"ERR-008", kNearMiss, "closed", "The connection ends before an answer.",
+    {"ERR-008", kNearMiss, "late", "The next Call is answered first; ERR_CHUNK comes before the client disconnects.",
+     [](WireScript& s) {
+       s.Open();
+       Greet(s);
+       s.SendBytes(kClient, BadBooleanCall(kXid));
+       s.Expect("HDR-007");
+       GoOn(s, 1);
+       s.Send(kServer, ErrChunk(kXid));
+       s.Close();
+     }},
+    {"ERR-008", kNearMiss, "closed", "The connection ends before an answer, of this Call or of a later one.",
      [](WireScript& s) {
        OpenAndCall(s, BadBooleanCall(kXid));
        s.Expect("HDR-007");

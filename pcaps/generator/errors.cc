@@ -239,6 +239,13 @@ constexpr Case kErrorsCases[] = {
        s.Expect("ERR-010", Severity::kWarning);
        s.Expect("HDR-003", Severity::kWarning);
      }},
+    {"ERR-010", kBreaks, "no-code", "The RDMA_ERROR ends behind rdma_proc, before it says what is wrong: an error.",
+     [](WireScript& s) {
+       OpenAndCall(s);
+       s.SendBytes(kServer, Error(kXid, {}));
+       s.Expect("ERR-010");
+     },
+     Fabric::kIwarp},
     {"ERR-010", kNearMiss, "", "ERR_CHUNK has 20 bytes, ERR_VERS 28.",
      [](WireScript& s) {
        OpenAndCall(s);
@@ -291,7 +298,7 @@ constexpr Case kErrorsCases[] = {
        Greet(s);
        CallGetattr(s);
        s.SendBytes(kServer, Error(kXid, {}));
-       s.Expect("ERR-010", Severity::kWarning);
+       s.Expect("ERR-010");
        s.Send(kClient, ErrChunk(kXid));
        GoOn(s, 1);
        s.Expect("ERR-012", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
@@ -302,7 +309,7 @@ constexpr Case kErrorsCases[] = {
        Greet(s);
        CallGetattr(s);
        s.SendBytes(kServer, Error(kXid, {}));
-       s.Expect("ERR-010", Severity::kWarning);
+       s.Expect("ERR-010");
        GoOn(s, 1);
      }},
 

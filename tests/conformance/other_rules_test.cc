@@ -86,6 +86,46 @@ TEST(Err, FormOfErrors) {
   EXPECT_EQ(ids(Error(5, rpcrdma::kErrChunk), Words({0, 0, 0}), true), Id{"ERR-010"});
 }
 
+TEST(Err, ShortErrorsAreErrors) {
+  const auto severity = [](const Buffer& error) {
+    Checker c;
+    c.script.Open();
+    Greet(c);
+    c.script.Send(kClient, Msg(5), GetattrCall(5));
+    c.script.SendBytes(kServer, error);
+    const Finding* found = c.Find("ERR-010");
+    return found ? std::optional(found->severity) : std::nullopt;
+  };
+  EXPECT_EQ(severity(Words({5, 1, 32, 4})), Severity::kError);
+  EXPECT_EQ(severity(Words({5, 1, 32, 4, rpcrdma::kErrChunk})), std::nullopt);
+  EXPECT_EQ(severity(Words({5, 1, 32, 4, rpcrdma::kErrVers, 2})), Severity::kWarning);
+}
+
+// Whatever makes the header unusable: four later Calls that are answered, or one of them and the end, are enough.
+TEST(Err, UnusableHeadersAreNotIgnored) {
+  const Buffer call = GetattrCall(5);
+  const std::vector<Buffer> unusable = {
+      Join({Words({5, 1, 32, 7, 0, 0, 0}), call}),           // rdma_proc
+      Join({Words({5, 1, 32, 0, 0, 0, 2}), call}),           // no boolean
+      Words({5, 1, 32, 0, 1, 0, 7, 100}),                    // the Read list is cut
+      Words({5, 1, 32, 0, 0, 1, 0xffffffff, 7, 100, 0, 0}),  // so is the Write list
+      Words({5, 1, 32, 0, 0, 0, 0}),                         // no payload
+      Words({5, 1, 32, 1, 0, 0, 0}),                         // nor chunks
+      Join({Words({5, 1, 32, 0, 0, 0, 0}), GetattrCall(6)}),
+  };
+  for (const Buffer& bytes : unusable)
+    for (const uint32_t later : {0u, 1u, 3u, 4u, 6u})
+      for (const bool ends : {false, true}) {
+        Checker c(Profile::kRfc8166, {"ERR-008"});
+        c.script.Open();
+        Greet(c);
+        c.script.SendBytes(kClient, bytes);
+        for (uint32_t i = 0; i < later; ++i) Greet(c, 0x200 + i);
+        if (ends) c.script.Close();
+        EXPECT_EQ(c.Ids(), later >= 4 || (later > 0 && ends) ? Id{"ERR-008"} : Id{}) << later << ends << bytes.size();
+      }
+}
+
 TEST(Err, AnswersToFaultyCalls) {
   Checker c;
   c.script.Open();
