@@ -240,6 +240,7 @@ void RecordStoreBuilder::OnMessage(const session::Connection& connection, const 
     } else if (message.role == Role::kReply || message.role == Role::kError) {
       record->outstanding = credits.outstanding - std::min(credits.outstanding, 1u);
       record->reply_form = transaction->reply.form;
+      record->phases = store_.arena().New<session::Phases>(session::PhasesOf(*transaction));
       shared.reply_shown_at = now;
       shared.reply_frame = message.frame;
     }

@@ -15,6 +15,7 @@
 
 #include "conformance/engine/finding.h"
 #include "protocol/rpcrdma/header.h"
+#include "session/rpcrdma/phases.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::plugin {
@@ -187,7 +188,8 @@ struct MessageRecord {
   uint32_t invalidated_segment = 0;  // kAllowed, kUnknown, kNotAgreed: of the Call, as in TransactionRecord::moves
   // Call, Reply and RDMA_ERROR: Calls of the requester without an answer, after this message.
   std::optional<uint32_t> outstanding;
-  std::optional<uint32_t> granted;  // Call: the credits that the requester was last granted
+  std::optional<uint32_t> granted;          // Call: the credits that the requester was last granted
+  const session::Phases* phases = nullptr;  // Reply and RDMA_ERROR of a Call: where the time since went
   HeaderRecord header;
 };
 

@@ -160,6 +160,13 @@ void AddDecodeStatus(const Scene& scene, proto_item* item, const MessageRecord& 
   }
 }
 
+void AddTime(proto_tree* tree, const Scene& scene, int field, int64_t ns) {
+  nstime_t time;
+  time.secs = static_cast<time_t>(ns / 1000000000);
+  time.nsecs = static_cast<int>(ns % 1000000000);
+  proto_item_set_generated(proto_tree_add_time(tree, field, scene.frame, 0, 0, &time));
+}
+
 void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
   const TransactionRecord* transaction = message.transaction;
   if (!transaction) return;
@@ -172,11 +179,11 @@ void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message
     AddFrameLink(tree, scene, hf.call_in, transaction->call_shown_at);
   }
   if (message.role == Role::kReply || message.role == Role::kError) {
-    const int64_t time = message.frame.time_ns - transaction->call_frame.time_ns;
-    nstime_t delta;
-    delta.secs = static_cast<time_t>(time / 1000000000);
-    delta.nsecs = static_cast<int>(time % 1000000000);
-    proto_item_set_generated(proto_tree_add_time(tree, hf.time, scene.frame, 0, 0, &delta));
+    if (const std::optional<int64_t> time = Elapsed(transaction->call_frame, message.frame))
+      AddTime(tree, scene, hf.time, *time);
+    if (!message.phases) return;
+    for (size_t i = 0; i < session::kPhases; ++i)
+      if (const std::optional<int64_t>& ns = message.phases->ns[i]) AddTime(tree, scene, hf.phases[i], *ns);
   }
 }
 

@@ -115,11 +115,12 @@ tap_packet_status Packet(void* tables, packet_info* pinfo, epan_dissect_t*, cons
   if (!answer || !reply->transaction) return TAP_PACKET_DONT_REDRAW;
   const TransactionRecord& transaction = *reply->transaction;
   // Wireshark takes the time from here to this frame; the Reply may have been sent in an earlier one.
-  const int64_t time = reply->frame.time_ns - transaction.call_frame.time_ns;
+  const std::optional<int64_t> time = Elapsed(transaction.call_frame, reply->frame);
+  if (!time) return TAP_PACKET_DONT_REDRAW;
   const int64_t now = int64_t{pinfo->abs_ts.secs} * 1000000000 + pinfo->abs_ts.nsecs;
   nstime_t call;
-  call.secs = static_cast<time_t>((now - time) / 1000000000);
-  call.nsecs = static_cast<int>((now - time) % 1000000000);
+  call.secs = static_cast<time_t>((now - *time) / 1000000000);
+  call.nsecs = static_cast<int>((now - *time) % 1000000000);
   GArray* array = static_cast<srt_data_t*>(tables)->srt_array;
   add_srt_table_data(g_array_index(array, srt_stat_table*, 0), static_cast<int>(RowOf(transaction)), &call, pinfo);
   add_srt_table_data(g_array_index(array, srt_stat_table*, 1), FormRow(transaction.call_form, reply->reply_form), &call,

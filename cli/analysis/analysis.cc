@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/analysis.h"
 
+#include "capture/file/aligned_reader.h"
 #include "cli/analysis/sharded_analysis.h"
 #include "text/put.h"
 
@@ -27,9 +28,38 @@ std::string DisplayName(const std::string& file) { return file == "-" ? "standar
 
 namespace {
 
+capture::Clocks ClocksOf(const CommonOptions& options) {
+  switch (options.clocks) {
+    case Clocks::kAlign: return capture::Clocks::kAlign;
+    case Clocks::kNull: return capture::Clocks::kNull;
+    case Clocks::kAuto: break;
+  }
+  return capture::Clocks::kAuto;
+}
+
+void ReportClocks(const std::string& name, uint64_t frames, const capture::TwoClocks& clocks,
+                  Diagnostics& diagnostics) {
+  std::string apart = "how far apart nothing shows";
+  if (clocks.bounded) {
+    const bool behind = clocks.offset_ns >= 0;
+    const uint64_t offset =
+        behind ? static_cast<uint64_t>(clocks.offset_ns) : 0 - static_cast<uint64_t>(clocks.offset_ns);
+    apart.clear();
+    Put(apart, "{}.{:09} s {} the other, known to within ", offset / 1'000'000'000, offset % 1'000'000'000,
+        behind ? "behind" : "ahead of");
+    PutDuration(apart, clocks.uncertainty_ns);
+  }
+  diagnostics.Complain("{}: two clocks: {} of {} are stamped by a second one, {}; {}", name, Grouped(clocks.frames),
+                       Count(frames, "frame"), apart,
+                       clocks.aligned ? "their times are aligned"
+                       : clocks.bounded
+                           ? "times between the two are left out (--clocks align: aligns them all the same)"
+                           : "times between the two are left out");
+}
+
 // Opens the file and lets `analyze` do the rest.
 template <typename Fn>
-FileOutcome WithReader(const std::string& file, Output& output, Fn analyze) {
+FileOutcome WithReader(const std::string& file, const CommonOptions& options, Output& output, Fn analyze) {
   auto opened = capture::Reader::Open(file);
   if (!opened) {
     FileOutcome outcome;
@@ -38,7 +68,13 @@ FileOutcome WithReader(const std::string& file, Output& output, Fn analyze) {
     output.diagnostics().ComplainText(outcome.trouble);
     return outcome;
   }
-  return analyze(**opened, DisplayName(file));
+  capture::AlignedReader reader(**opened, ClocksOf(options));
+  FileOutcome outcome = analyze(reader, DisplayName(file));
+  if (reader.two_clocks().found && !options.quiet && !output.closed()) {
+    output.Flush();
+    ReportClocks(DisplayName(file), outcome.frames, reader.two_clocks(), output.diagnostics());
+  }
+  return outcome;
 }
 
 session::SessionOptions SessionOptionsOf(const CommonOptions& options, bool keep_bulk) {
@@ -91,7 +127,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
 
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
                     std::vector<session::Observer*> observers) {
-  return WithReader(file, output, [&](capture::Reader& reader, const std::string& name) {
+  return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
     return Analyze(reader, name, options, keep_bulk, clock, output, std::move(observers));
   });
 }
@@ -112,7 +148,7 @@ FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool 
     Shard& alone = *shards.front();
     return Analyze(file, options, keep_bulk, alone.mutable_clock(), output, alone.Observers());
   }
-  return WithReader(file, output, [&](capture::Reader& reader, const std::string& name) {
+  return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
     ShardedAnalysis sink(SessionOptionsOf(options, keep_bulk), std::move(shards));
     return Run(reader, name, options, output, sink, [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); });
   });

@@ -95,6 +95,62 @@ void PutOperation(std::string& out, const Transaction& t, uint32_t op) {
   }
 }
 
+// Operations that prepare or end what a COMPOUND is about.
+static bool IsHousekeeping(uint32_t op, bool callback) {
+  constexpr uint32_t kOpCbSequence = 11;  // RFC 8881 section 20.9
+  if (callback) return op == kOpCbSequence;
+  switch (op) {
+    case nfs::kOpSequence:
+    case nfs::kOpPutfh:
+    case nfs::kOpPutrootfh:
+    case nfs::kOpPutpubfh:
+    case nfs::kOpSavefh:
+    case nfs::kOpRestorefh:
+    case nfs::kOpGetfh:
+    case nfs::kOpGetattr: return true;
+    default: return false;
+  }
+}
+
+void PutProgram(std::string& out, const rpc::CallHeader& call) {
+  if (const char* program = rpc::ProgramName(call.program, call.version)) {
+    Put(out, std::string_view(program));
+    out.push_back('v');
+    PutNumber(out, call.version);
+    out.push_back(' ');
+  } else {
+    Put(out, "program {} v{} ", call.program, call.version);
+  }
+}
+
+void PutSubject(std::string& out, const Transaction& t) {
+  if (!ProcedureKnown(t)) return Put(out, "?");
+  const rpc::CallHeader& call = t.call.rpc;
+  PutProgram(out, call);
+  if (IsCompound(t) && !t.operations.empty()) {
+    const bool callback = call.program != nfs::kNfsProgram;
+    uint32_t subject = t.operations.back().op;
+    bool found = false;
+    for (const session::Operation& operation : t.operations) {
+      if (!IsHousekeeping(operation.op, callback)) {
+        subject = operation.op;
+        found = true;
+        break;
+      }
+    }
+    if (!found && !callback) {
+      for (const session::Operation& operation : t.operations)
+        if (operation.op == nfs::kOpGetattr) subject = operation.op;
+    }
+    return PutOperation(out, t, subject);
+  }
+  if (const char* name = rpc::ProcedureName(call.program, call.version, call.procedure)) {
+    Put(out, std::string_view(name));
+  } else {
+    Put(out, "procedure {}", call.procedure);
+  }
+}
+
 uint64_t ChunkBytes(const rpcrdma::Header& header, const rpcrdma::Chunk& chunk) {
   uint64_t sum = 0;
   for (const rpcrdma::Segment& segment : header.Of(chunk)) sum += segment.length;

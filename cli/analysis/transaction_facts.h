@@ -25,6 +25,13 @@ bool OperationsKnown(const session::Transaction& t);
 // Appends the operation's name, or "OP_n" for one without a name.
 void PutOperation(std::string& out, const session::Transaction& t, uint32_t op);
 
+// Appends the program, its version and the procedure: "NFSv3 READ"; of a COMPOUND the operation that it is about, in
+// place of the procedure: the first that is none of SEQUENCE, PUTFH, PUTROOTFH, PUTPUBFH, SAVEFH, RESTOREFH, GETFH and
+// GETATTR; else GETATTR, else the last. "?" when the procedure is not known.
+void PutSubject(std::string& out, const session::Transaction& t);
+// Appends the program and its version, and a space.
+void PutProgram(std::string& out, const rpc::CallHeader& call);
+
 // Bytes that were written, by the Reply's lists, to Write chunk `i`, or to the Reply chunk; nullopt: no reply was seen,
 // or its lists could not be read.
 std::optional<uint64_t> ReturnedInWriteChunk(const session::Transaction& t, size_t i);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cli/analysis/transaction_facts.h"
+#include "session/rpcrdma/phases.h"
 #include "text/json.h"
 
 namespace stag::cli {
@@ -36,12 +37,10 @@ class JsonLister final : public TransactionLister {
     if (file_) json_.Member("file", *file_);
     json_.Member("connection", t.connection).Key("xid").Xid(t.xid).Member("backward", t.backward);
     json_.Member("call_frame", t.call.frame.number);
-    if (t.reply.frame.number != 0) {
-      json_.Member("reply_frame", t.reply.frame.number).Key("rtt_us");
-      json_.Thousandths(t.reply.frame.time_ns - t.call.frame.time_ns);
-    } else {
-      json_.Member("reply_frame", nullptr).Member("rtt_us", nullptr);
-    }
+    json_.Key("reply_frame");
+    t.reply.frame.number != 0 ? json_.Value(t.reply.frame.number) : json_.Value(nullptr);
+    json_.Key("rtt_us");
+    PutMicroseconds(session::RoundTrip(t));
     PutProcedure(t);
     if (t.call.header.status == ParseStatus::kOk) {
       json_.Member("call_form", CallFormName(t.call.form)).Member("reply_form", ReplyFormName(t.reply.form));
@@ -53,7 +52,26 @@ class JsonLister final : public TransactionLister {
     PutMessages(t);
     const bool has_status = t.reply.walk.has_status;
     json_.Member("status", has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt);
+    PutPhases(t);
     json_.EndObject().EndLine();
+  }
+
+  void PutMicroseconds(const std::optional<int64_t>& ns) { ns ? json_.Thousandths(*ns) : json_.Value(nullptr); }
+
+  void PutPhases(const Transaction& t) {
+    const session::Phases phases = session::PhasesOf(t);
+    json_.Key("phases_us");
+    if (session::RoundTrip(t)) {
+      json_.BeginObject();
+      for (size_t i = 0; i < session::kPhases; ++i) {
+        json_.Key(session::kPhaseNames[i]);
+        PutMicroseconds(phases.ns[i]);
+      }
+      json_.EndObject();
+    } else {
+      json_.Value(nullptr);
+    }
+    json_.Member("phases_complete", phases.complete);
   }
 
   void PutProcedure(const Transaction& t) {
@@ -129,12 +147,14 @@ class JsonLister final : public TransactionLister {
 
 class TextLister final : public TransactionLister {
  public:
-  TextLister(const Style& style, const Clock& clock, LineSink& lines) : TransactionLister(style, clock, lines) {}
+  TextLister(const Style& style, const Clock& clock, LineSink& lines, bool phases)
+      : TransactionLister(style, clock, lines), phases_(phases) {}
 
-  static std::string Heading(const Style& style) {
-    return fmt::format("{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}  {}{}\n", style.bold,
-                       "call", "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", "operation",
-                       style.reset);
+  static std::string Heading(const Style& style, bool phases) {
+    const std::string_view more = phases ? "  to read     pull  service     push   finish" : "";
+    return fmt::format("{}{:>8} {:>8} {:>12}  {:>4} {:<3}  {:<10}  {:<23} {:>9} {:>9} {:>8}{}  {}{}\n", style.bold,
+                       "call", "reply", "time", "conn", "dir", "xid", "form", "call B", "reply B", "rtt", more,
+                       "operation", style.reset);
   }
 
  private:
@@ -169,19 +189,36 @@ class TextLister final : public TransactionLister {
     out.push_back(' ');
     PutCell(out, t.reply.complete, t.reply.length, 9);
     out.push_back(' ');
-    PutRight(out, 8, [&] {
-      if (t.reply.frame.number != 0) {
-        PutDuration(out, t.reply.frame.time_ns - t.call.frame.time_ns);
-      } else {
-        out.push_back('-');
-      }
-    });
+    PutRight(out, 8, [&] { PutTime(out, session::RoundTrip(t)); });
+    if (phases_) PutPhases(out, t);
     Put(out, "  ");
     PutOperations(out, t, style_);
     PutStatus(out, t, style_);
     PutChunks(out, t, style_);
     PutTrouble(out, t, style_);
     out.push_back('\n');
+  }
+
+  static void PutTime(std::string& out, const std::optional<int64_t>& ns) {
+    if (ns) {
+      PutDuration(out, *ns);
+    } else {
+      out.push_back('-');
+    }
+  }
+
+  void PutPhases(std::string& out, const Transaction& t) {
+    const session::Phases phases = session::PhasesOf(t);
+    for (const std::optional<int64_t>& ns : phases.ns) {
+      out.push_back(' ');
+      PutRight(out, 8, [&] {
+        if (ns || phases.complete) {
+          if (ns) PutDuration(out, *ns);
+        } else {
+          out.push_back('?');
+        }
+      });
+    }
   }
 
   static void PutCell(std::string& out, bool known, uint64_t value, size_t width) {
@@ -216,14 +253,7 @@ class TextLister final : public TransactionLister {
     }
     const rpc::CallHeader& call = t.call.rpc;
     Put(out, style.cyan);
-    if (const char* program = rpc::ProgramName(call.program, call.version)) {
-      Put(out, std::string_view(program));
-      out.push_back('v');
-      PutNumber(out, call.version);
-      out.push_back(' ');
-    } else {
-      Put(out, "program {} v{} ", call.program, call.version);
-    }
+    PutProgram(out, call);
     if (IsCompound(t) && !t.operations.empty()) {
       for (size_t i = 0; i < t.operations.size(); ++i) {
         if (i > 0) out.push_back(' ');
@@ -311,18 +341,21 @@ class TextLister final : public TransactionLister {
     if (t.outcome == session::Outcome::kEvicted)
       Put(out, "  {}dropped for lack of memory{}", style.yellow, style.reset);
   }
+
+  const bool phases_;
 };
 
 }  // namespace
 
 std::unique_ptr<TransactionLister> TransactionLister::Make(Format format, const Style& style, const Clock& clock,
-                                                           LineSink& lines, std::optional<std::string> file) {
+                                                           LineSink& lines, std::optional<std::string> file,
+                                                           bool phases) {
   if (format == Format::kJsonl) return std::make_unique<JsonLister>(style, clock, lines, std::move(file));
-  return std::make_unique<TextLister>(style, clock, lines);
+  return std::make_unique<TextLister>(style, clock, lines, phases);
 }
 
-std::string TransactionLister::Heading(Format format, const Style& style) {
-  return format == Format::kJsonl ? std::string() : TextLister::Heading(style);
+std::string TransactionLister::Heading(Format format, const Style& style, bool phases) {
+  return format == Format::kJsonl ? std::string() : TextLister::Heading(style, phases);
 }
 
 void TransactionLister::OnMessage(const Connection&, const session::Message& message, const Transaction* t) {
@@ -336,6 +369,7 @@ void TransactionLister::OnTransaction(const Connection& connection, const Transa
     return lines_.Drop(t.call.frame.number, t.serial);
   }
   ++count_;
+  if (t.reply.frame.number != 0 && !session::PhasesOf(t).complete) ++phases_missing_;
   line_.clear();
   PutLine(t);
   lines_.Close(t.call.frame.number, t.serial, line_);

@@ -26,17 +26,20 @@ class LineSink {
 
 class TransactionLister : public session::Observer {
  public:
-  // kJsonl or kText. `file`: its name goes to every JSON line. The references must outlive the lister.
+  // kJsonl or kText. `file`: its name goes to every JSON line. `phases`: kText has columns for them. The references
+  // must outlive the lister.
   static std::unique_ptr<TransactionLister> Make(Format format, const Style& style, const Clock& clock, LineSink& lines,
-                                                 std::optional<std::string> file);
+                                                 std::optional<std::string> file, bool phases);
   // What stands above the lines; empty for kJsonl.
-  static std::string Heading(Format format, const Style& style);
+  static std::string Heading(Format format, const Style& style, bool phases);
 
   void OnMessage(const session::Connection&, const session::Message& message, const session::Transaction* t) override;
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override;
 
   uint64_t count() const { return count_; }
   uint64_t cut() const { return cut_; }  // left out, for the capture has too little of the Call
+  // Answered, but not all phases are known.
+  uint64_t phases_missing() const { return phases_missing_; }
 
  protected:
   TransactionLister(const Style& style, const Clock& clock, LineSink& lines)
@@ -50,7 +53,7 @@ class TransactionLister : public session::Observer {
 
  private:
   LineSink& lines_;
-  uint64_t count_ = 0, cut_ = 0;
+  uint64_t count_ = 0, cut_ = 0, phases_missing_ = 0;
 };
 
 // Lines as they come.

@@ -17,15 +17,17 @@ inline constexpr int kExitFine = 0;
 inline constexpr int kExitFindings = 1;
 inline constexpr int kExitTrouble = 2;  // usage, environment, damaged file
 
-enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml };
+enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml, kCsv };
 enum class Color : uint8_t { kAuto, kAlways, kNever };
+enum class Clocks : uint8_t { kAuto, kAlign, kNull };  // of a capture that has two (capture/file/aligned_reader.h)
 
 struct CommonOptions {
   Format format = Format::kText;
   Color color = Color::kAuto;
-  bool quiet = false;            // no diagnostics but errors
-  bool progress = false;         // a bar on stderr
-  bool mpi = false;              // on all ranks of a parallel job
+  bool quiet = false;     // no diagnostics but errors
+  bool progress = false;  // a bar on stderr
+  bool mpi = false;       // on all ranks of a parallel job
+  Clocks clocks = Clocks::kAuto;
   uint64_t memory = 256u << 20;  // bytes
   uint32_t jobs = 1;             // threads that analyse one capture, the one that reads it among them
   std::vector<std::string> files;

@@ -44,6 +44,10 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats
     choices.emplace_back("junit", Format::kJunit);
     description += "; junit, for continuous integration";
   }
+  if (formats == Formats::kTables) {
+    choices.emplace_back("csv", Format::kCsv);
+    description += "; csv, with a line of names";
+  }
   AddChoice<Format>(command, "--format", options.format, std::move(choices), description);
   AddChoice<Color>(command, "--color", options.color,
                    {{"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}},
@@ -59,6 +63,10 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
   AddOutputOptions(command, options, formats);
   command.add_flag("--progress", options.progress, "Show a bar on stderr when it is a terminal and the work is long");
   AddMemory(command, options);
+  AddChoice<Clocks>(command, "--clocks", options.clocks,
+                    {{"auto", Clocks::kAuto}, {"align", Clocks::kAlign}, {"null", Clocks::kNull}},
+                    "A capture with two clocks: align their times, null those of the second, or auto (default): align "
+                    "where cause and effect say to within a millisecond how far apart they are");
 }
 
 void AddOutputFile(CLI::App& command, CommonOptions& options) {

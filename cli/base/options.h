@@ -38,8 +38,8 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
 // An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
 CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
                        const std::string& type, const std::string& description);
-// What --format may be: what every command has, the reports of `stag check`, or JUnit's besides.
-enum class Formats : uint8_t { kLines, kReports, kTests };
+// What --format may be: what every command has, the reports of `stag check`, or JUnit's or CSV besides.
+enum class Formats : uint8_t { kLines, kReports, kTests, kTables };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
@@ -51,7 +51,7 @@ void AddOutputFile(CLI::App& command, CommonOptions& options);
 void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what);
 // Adds --jobs.
 void AddJobs(CLI::App& command, CommonOptions& options);
-// Adds FILE..., --progress, --memory and the output options.
+// Adds FILE..., --progress, --memory, --clocks and the output options.
 void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 
 // Declares one command under `app`; when it is the one on the command line, `run` is set to what does it, which returns

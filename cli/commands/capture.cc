@@ -264,8 +264,8 @@ int RunCapture(const CaptureArguments& options) {
     Clock clock;
     std::vector<session::Observer*> observers;
     if (checker) observers = checker->reporter->Observers();
-    LinesAtOnce lines(output, TransactionLister::Heading(options.format, output.style()));
-    const auto lister = TransactionLister::Make(options.format, output.style(), clock, lines, std::nullopt);
+    LinesAtOnce lines(output, TransactionLister::Heading(options.format, output.style(), false));
+    const auto lister = TransactionLister::Make(options.format, output.style(), clock, lines, std::nullopt, false);
     observers.push_back(&watch);
     if (options.transactions) observers.push_back(lister.get());
     if (judge) observers.push_back(&engine);

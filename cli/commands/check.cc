@@ -39,7 +39,8 @@ std::string CheckSelector(std::string& selector) {
 std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& options, Output& output) {
   switch (options.format) {
     case Format::kText:
-    case Format::kJsonl: break;
+    case Format::kJsonl:
+    case Format::kCsv: break;
     case Format::kJson: return conformance::MakeJsonReporter(WriteTo(output), STAG_VERSION);
     case Format::kSarif: return conformance::MakeSarifReporter(WriteTo(output), STAG_VERSION);
     case Format::kJunit: return conformance::MakeJunitReporter(WriteTo(output), options.fail_on);

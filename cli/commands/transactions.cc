@@ -13,6 +13,10 @@
 namespace stag::cli {
 namespace {
 
+struct TransactionsArguments : CommonOptions {
+  bool phases = false;
+};
+
 // What a lister did with its LineSink, for another one.
 struct LineResult {
   enum class Kind : uint8_t { kOpen, kClose, kDrop };
@@ -25,8 +29,9 @@ struct LineResult {
 class ListShard final : public ShardResults<LineResult>, public LineSink {
  public:
   // `lines` takes the lines in the reading thread, where `clock` is that of the line that it takes.
-  ListShard(Format format, const Style& style, std::optional<std::string> file, LineSink& lines, Clock& clock)
-      : lister_(TransactionLister::Make(format, style, this->clock(), *this, std::move(file))),
+  ListShard(const TransactionsArguments& options, const Style& style, std::optional<std::string> file, LineSink& lines,
+            Clock& clock)
+      : lister_(TransactionLister::Make(options.format, style, this->clock(), *this, std::move(file), options.phases)),
         lines_(lines),
         delivery_clock_(clock) {}
   std::vector<session::Observer*> Observers() override { return {lister_.get()}; }
@@ -62,19 +67,20 @@ class ListShard final : public ShardResults<LineResult>, public LineSink {
   Clock& delivery_clock_;
 };
 
-FileOutcome ListFile(const std::string& file, const CommonOptions& options, Output& output) {
+FileOutcome ListFile(const std::string& file, const TransactionsArguments& options, Output& output) {
   const bool json = options.format == Format::kJsonl;
   const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   Clock clock;
-  LinesByCall lines(output, clock, TransactionLister::Heading(options.format, output.style()));
+  LinesByCall lines(output, clock, TransactionLister::Heading(options.format, output.style(), options.phases));
   std::vector<std::unique_ptr<ListShard>> shards;
   while (shards.size() < options.jobs)
-    shards.push_back(std::make_unique<ListShard>(options.format, output.style(), name, lines, clock));
+    shards.push_back(std::make_unique<ListShard>(options, output.style(), name, lines, clock));
   FileOutcome outcome = Analyze(file, options, json, output, shards);
-  uint64_t count = 0, cut = 0;
+  uint64_t count = 0, cut = 0, phases_missing = 0;
   for (const auto& shard : shards) {
     count += shard->lister().count();
     cut += shard->lister().cut();
+    phases_missing += shard->lister().phases_missing();
   }
   lines.Finish();
   output.Flush();
@@ -85,6 +91,10 @@ FileOutcome ListFile(const std::string& file, const CommonOptions& options, Outp
       output.diagnostics().Complain("{}: {} left out: the capture has too little of the Calls (snap length)",
                                     DisplayName(file), Count(cut, "RPC"));
     }
+    if (phases_missing > 0 && (json || options.phases)) {
+      output.diagnostics().Complain("{}: phases of {} are not all known: packets are missing, or times go back",
+                                    DisplayName(file), Count(phases_missing, "RPC"));
+    }
     if (lines.given_up() > 0) {
       output.diagnostics().Complain("{}: up to {} out of order: the RPCs were unanswered for very long",
                                     DisplayName(file), Count(lines.given_up(), "line"));
@@ -93,7 +103,7 @@ FileOutcome ListFile(const std::string& file, const CommonOptions& options, Outp
   return outcome;
 }
 
-int RunTransactions(const CommonOptions& options, scale::Team* team) {
+int RunTransactions(const TransactionsArguments& options, scale::Team* team) {
   Output output = OutputOf(options, team);
   return ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
     return ListFile(file, options, of_file);
@@ -103,10 +113,11 @@ int RunTransactions(const CommonOptions& options, scale::Team* team) {
 }  // namespace
 
 void AddTransactions(CLI::App& app, Run& run) {
-  auto options = std::make_shared<CommonOptions>();
+  auto options = std::make_shared<TransactionsArguments>();
   CLI::App* command =
       app.add_subcommand("transactions", "A line per RPC: frames, procedure, chunks, sizes, time, status");
   AddCaptureOptions(*command, *options);
+  command->add_flag("--phases", options->phases, "As text: where the time between Call and Reply went, in columns");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the lines, the same as without");
@@ -114,8 +125,13 @@ void AddTransactions(CLI::App& app, Run& run) {
       "Every Call that was captured is listed, in order of its last packet; \"call\" and \"reply\" are frame numbers. "
       "Sizes are\n"
       "those of the rebuilt RPC messages, with the chunks put back; \"-\" where bytes were not captured.\n"
+      "Phases are the time from the Call to the first RDMA Read, that of the Reads, the server's own, that of the "
+      "RDMA\n"
+      "Writes, and the time from the last of them to the Reply; \"?\" where a packet is missing that begins or ends "
+      "it.\n"
       "\nExamples:\n"
       "  stag transactions mount.pcapng\n"
+      "  stag transactions --phases mount.pcapng\n"
       "  stag transactions --color always mount.pcapng | less -RS\n"
       "  stag transactions --format jsonl a.pcap b.pcap.gz > rpcs.jsonl\n"
       "  stag transactions --format jsonl --jobs 4 cluster.pcapng.zst > rpcs.jsonl\n"

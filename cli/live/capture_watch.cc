@@ -95,10 +95,10 @@ void CaptureWatch::OnTransaction(const session::Connection& connection, const se
   if (connection.proof != session::Proof::kRpcRdma) return;
   ++At(connection).transactions;
   if (transaction.reply.frame.number == 0) return;
-  const int64_t took = transaction.reply.frame.time_ns - transaction.call.frame.time_ns;
+  const std::optional<int64_t> took = Elapsed(transaction.call.frame, transaction.reply.frame);
   Fire(Trigger::On::kLatency, [&](const Trigger& trigger) {
     return took > trigger.longer_than_ns ? fmt::format("the RPC with xid 0x{:08x} on connection {} took {}",
-                                                       transaction.xid, connection.info.id, DurationText(took))
+                                                       transaction.xid, connection.info.id, DurationText(*took))
                                          : std::string{};
   });
 }

@@ -26,8 +26,8 @@ void Serialize(Archive& archive, const conformance::RuleInfo*& v) {
 
 template <typename Fn>
 void Members(FrameRef& v, Fn fn) {
-  auto& [number, time_ns] = v;
-  fn(number, time_ns);
+  auto& [number, time_ns, timed] = v;
+  fn(number, time_ns, timed);
 }
 template <typename Fn>
 void Members(Address& v, Fn fn) {

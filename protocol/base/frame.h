@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "protocol/base/bytes.h"
 
@@ -15,7 +16,18 @@ namespace stag {
 struct FrameRef {
   uint64_t number = 0;
   int64_t time_ns = 0;
+  // False: the frame was stamped by another clock than the capture's, and nobody knows when it was. `time_ns` is that
+  // of the last frame before it whose time is known.
+  bool timed = true;
 };
+
+// Nanoseconds from one frame to a later one; nullopt: one of them is not there (number 0) or has no time, or the clock
+// went back between them.
+inline std::optional<int64_t> Elapsed(const FrameRef& from, const FrameRef& to) {
+  if (from.number == 0 || to.number == 0 || !from.timed || !to.timed || to.time_ns < from.time_ns) return std::nullopt;
+  const uint64_t ns = static_cast<uint64_t>(to.time_ns) - static_cast<uint64_t>(from.time_ns);
+  return ns <= INT64_MAX ? std::optional(static_cast<int64_t>(ns)) : std::nullopt;
+}
 
 enum class LinkType : uint8_t {
   kUnsupported,

@@ -87,6 +87,31 @@ void Session::Impl::Store(TransactionEntry& entry, SegmentRecord& record, uint64
   record.captured.Add(at, end);
 }
 
+// `at`: where in the segment, which is one of the Call's, the packet begins.
+static void TakeFrames(RdmaFrames& frames, const Event& event, uint32_t segment, uint64_t at) {
+  const fabric::RdmaPacket& packet = event.rdma();
+  const FrameRef& first = event.first_frame.number != 0 ? event.first_frame : event.frame;
+  const uint64_t end = at + packet.length;
+  switch (event.kind()) {
+    case EventKind::kReadRequest:
+      if (packet.length == 0) return;
+      if (frames.first_read.number == 0) frames.first_read = first;
+      frames.read_segment = segment;
+      frames.read_end = end;
+      frames.reads_answered = false;
+      return;
+    case EventKind::kReadResponse:
+      frames.last_read = event.frame;
+      frames.reads_answered |= packet.last && segment == frames.read_segment && end == frames.read_end;
+      return;
+    case EventKind::kWrite:
+      if (frames.first_write.number == 0) frames.first_write = first;
+      frames.last_write = event.frame;
+      return;
+    default: return;
+  }
+}
+
 void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   const EventKind kind = event.kind();
@@ -121,6 +146,7 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
       if (record.first_frame.number == 0)
         record.first_frame = event.first_frame.number ? event.first_frame : event.frame;
       record.last_frame = event.frame;
+      if (!ref.of_reply) TakeFrames(ref.entry->rdma, event, ref.index, at);
       if (kind == EventKind::kReadRequest) {
         record.requested.Add(at, at + length);
       } else {

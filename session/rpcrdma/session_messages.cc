@@ -240,6 +240,7 @@ void Session::Impl::TakeSend(Half& half) const {
   half.header = message.header;
   half.send_length = message.length;
   half.send_missing = message.missing != fabric::Missing::kNothing;
+  half.end_missing = message.missing == fabric::Missing::kLost;
 }
 
 // The first records are those of the Read list, in list order.

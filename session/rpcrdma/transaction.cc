@@ -24,7 +24,7 @@ void Half::Clear() {
   frame = first_frame = {};
   header.Clear();
   send_length = 0;
-  send_missing = false;
+  send_missing = end_missing = false;
   segments.clear();
   read_chunks.clear();
 }
@@ -54,6 +54,7 @@ void Transaction::Clear() {
   outcome = Outcome::kOutstanding;
   call.Clear();
   reply.Clear();
+  rdma = {};
   operations.clear();
 }
 

@@ -114,6 +114,7 @@ struct Half : Payload {
   rpcrdma::Header header;
   uint64_t send_length = 0;   // bytes of the Send on the wire
   bool send_missing = false;  // bytes of the Send itself were not captured
+  bool end_missing = false;   // ... but lost, perhaps with its last packet: `frame` is that of the last known one
   // Memory that it advertises. A Call: the Read list's segments in list order, then each Write chunk's, then the Reply
   // chunk's. A Reply: the Read list's (legacy Read-Read).
   std::vector<SegmentRecord> segments;
@@ -150,6 +151,16 @@ struct ReplyHalf : Half {
   void Clear();
 };
 
+// When RDMA moved what: frames in the order of the wire protocol (number 0: none).
+struct RdmaFrames {
+  FrameRef first_read, last_read;    // the first RDMA Read Request for the Call's memory, the last Read Response packet
+  FrameRef first_write, last_write;  // packets of RDMA Writes to the Call's memory
+  // The newest Read Request: its segment and where it ends there; and whether its last response packet was captured.
+  uint32_t read_segment = 0;
+  uint64_t read_end = 0;
+  bool reads_answered = false;
+};
+
 struct Transaction {
   fabric::ConnectionId connection = 0;
   uint64_t serial = 0;  // counts from 1 over the capture, in order of the Calls
@@ -162,7 +173,8 @@ struct Transaction {
   bool disturbed = false;
 
   CallHalf call;
-  ReplyHalf reply;                    // or RDMA_ERROR
+  ReplyHalf reply;  // or RDMA_ERROR
+  RdmaFrames rdma;
   std::vector<Operation> operations;  // NFSv4 COMPOUND and CB_COMPOUND, with results when the reply was seen
   bool done_seen = false;             // RDMA_DONE
 

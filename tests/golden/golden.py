@@ -19,7 +19,7 @@ import tempfile
 CONTRACT = ["type", "connection", "xid", "backward", "call_frame", "reply_frame", "rtt_us", "program", "version",
             "procedure", "name", "ops", "call_form", "reply_form", "read_chunks", "write_chunks", "reply_chunk",
             "call_complete", "reply_complete", "call_bytes", "reply_bytes", "call_sha256", "reply_sha256",
-            "data_sha256", "data_bytes", "status"]
+            "data_sha256", "data_bytes", "status", "phases_us", "phases_complete"]
 
 
 def run(*command):

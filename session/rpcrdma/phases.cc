@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/rpcrdma/phases.h"
+
+#include <algorithm>
+
+namespace stag::session {
+namespace {
+
+// Something moved between two frames, or nothing did, or it is not known what.
+struct Moved {
+  bool any = false;
+  bool first_known = true, last_known = true;
+};
+
+// The responder cannot have answered like this without reading.
+bool MustHaveRead(const Transaction& t) {
+  if (t.reply.form == ReplyForm::kError || t.reply.form == ReplyForm::kNone) return false;
+  if (!t.call.read_chunks.empty() && t.call.read_chunks.front().position == 0) return true;
+  const bool refused = t.reply.rpc.status == ParseStatus::kOk && !t.reply.rpc.success();
+  const bool failed = t.reply.walk.has_status && t.reply.walk.nfs_status != 0;
+  return !refused && !failed;
+}
+
+Moved ReadsOf(const Transaction& t) {
+  Moved reads;
+  uint64_t offered = 0, requested = 0;
+  for (const SegmentRecord& record : t.call.segments) {
+    if (record.list != ListKind::kReadList) continue;
+    offered += record.segment.length;
+    requested += record.requested.total();
+  }
+  reads.any = t.rdma.first_read.number != 0;
+  if (reads.any) {
+    reads.first_known = requested == offered || !t.disturbed;
+    reads.last_known = reads.first_known && t.rdma.reads_answered;
+  } else if (offered > 0) {
+    reads.first_known = reads.last_known = !t.disturbed && !MustHaveRead(t);
+  }
+  return reads;
+}
+
+// Whether Writes moved all that the Reply says of a chunk of the Call's.
+bool IsAllThere(const Transaction& t, const rpcrdma::Chunk& offered, const rpcrdma::Chunk& returned) {
+  const auto segments = t.reply.header.Of(returned);
+  for (uint32_t i = 0; i < segments.size(); ++i) {
+    if (segments[i].length == 0) continue;
+    if (i >= offered.count || t.call.segments[t.SegmentIndex(offered, i)].moved.total() < segments[i].length)
+      return false;
+  }
+  return true;
+}
+
+Moved WritesOf(const Transaction& t) {
+  Moved writes;
+  writes.any = t.rdma.first_write.number != 0;
+  const rpcrdma::Header &call = t.call.header, &reply = t.reply.header;
+  if (call.write_chunks.empty() && !call.reply_chunk) return writes;
+  bool known = !t.disturbed;  // when the Reply does not say what was written
+  if (reply.has_lists() && reply.status == ParseStatus::kOk) {
+    known = true;
+    for (size_t i = 0; i < reply.write_chunks.size(); ++i)
+      known = known && i < call.write_chunks.size() && IsAllThere(t, call.write_chunks[i], reply.write_chunks[i]);
+    if (reply.reply_chunk) known = known && call.reply_chunk && IsAllThere(t, *call.reply_chunk, *reply.reply_chunk);
+  } else if (reply.status == ParseStatus::kTruncatedByCapture) {
+    known = false;
+  }
+  writes.first_known = writes.last_known = known;
+  return writes;
+}
+
+}  // namespace
+
+std::optional<int64_t> RoundTrip(const Transaction& t) { return Elapsed(t.call.frame, t.reply.frame); }
+
+Phases PhasesOf(const Transaction& t) {
+  Phases phases;
+  const FrameRef &t0 = t.call.frame, &t5 = t.reply.frame;
+  if (!RoundTrip(t) || t.call.header.status == ParseStatus::kTruncatedByCapture || t.call.end_missing ||
+      t.reply.end_missing)
+    return phases;
+  const Moved reads = ReadsOf(t), writes = WritesOf(t);
+  const FrameRef &t1 = t.rdma.first_read, &t2 = t.rdma.last_read, &t3 = t.rdma.first_write, &t4 = t.rdma.last_write;
+  const auto in_order = [](const FrameRef& a, const FrameRef& b) { return Elapsed(a, b).has_value(); };
+  const bool read_known = reads.any && reads.first_known, pull_known = reads.any && reads.last_known;
+  const bool push_known = writes.any && writes.last_known;
+  if (read_known && !(in_order(t0, t1) && in_order(t1, t5))) return phases;
+  if (pull_known && !(in_order(t1, t2) && in_order(t2, t5))) return phases;
+  if (push_known && !(in_order(t0, t3) && in_order(t3, t4) && in_order(t4, t5))) return phases;
+
+  const auto at = [&phases](Phase phase) -> std::optional<int64_t>& { return phases.ns[static_cast<size_t>(phase)]; };
+  if (read_known) at(Phase::kToFirstRead) = t1.time_ns - t0.time_ns;
+  if (pull_known) at(Phase::kPull) = t2.time_ns - t1.time_ns;
+  if (!reads.last_known || !writes.last_known) return phases;
+  phases.complete = true;
+  const int64_t begin = reads.any ? t2.time_ns : t0.time_ns;
+  if (!writes.any) {
+    at(Phase::kService) = t5.time_ns - begin;
+    return phases;
+  }
+  const int64_t first = std::max(t3.time_ns, begin), last = std::max(t4.time_ns, begin);
+  at(Phase::kService) = first - begin;
+  at(Phase::kPush) = last - first;
+  at(Phase::kFinish) = t5.time_ns - last;
+  return phases;
+}
+
+}  // namespace stag::session

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Phases: where the time of an RPC goes, from its Call to its Reply.
+//
+//     t0  the Call's Send        t1  first RDMA Read Request for the Call's segments     t3  first RDMA Write packet
+//     t5  the Reply's Send       t2  last packet of the last RDMA Read Response          t4  last RDMA Write packet
+//
+//     to_first_read  t1 - t0     | where something was read
+//     pull           t2 - t1     |
+//     service        from t2, or t0, to t3, or t5
+//     push           t4 - t3     | where something was written
+//     finish         t5 - t4     |
+//
+// Where Writes begin before t2, service is 0 and push begins at t2; where they also end before it, push is 0 and finish
+// begins at t2. No phase is negative, and together they are the round-trip time. Of a Send the last packet counts; of a
+// packet that was captured more than once the first copy. On iWARP t1 and t3 are the frames with the first byte of
+// their operation, t2 and t4 those that complete its last DDP segment.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "session/rpcrdma/transaction.h"
+
+namespace stag::session {
+
+enum class Phase : uint8_t { kToFirstRead, kPull, kService, kPush, kFinish };
+inline constexpr size_t kPhases = 5;
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"to_first_read", "pull", "service", "push",
+                                                                   "finish"};
+
+struct Phases {
+  // Nanoseconds by Phase; nullopt: the RPC does not have it, or, if not `complete`, one of its times was not captured.
+  std::array<std::optional<int64_t>, kPhases> ns;
+  // Every phase that the RPC has is known.
+  bool complete = false;
+
+  const std::optional<int64_t>& operator[](Phase phase) const { return ns[static_cast<size_t>(phase)]; }
+};
+
+// From Call to Reply or RDMA_ERROR; nullopt: there is none, or one of both has no time, or the clock went back.
+std::optional<int64_t> RoundTrip(const Transaction& t);
+
+// Of a transaction that has a Reply or RDMA_ERROR; else nothing is known. Phases are not known, either, where a packet
+// that begins or ends one was not captured; where the Reply shows bytes of a Write, or the Call was read, of which the
+// capture has nothing; and where times go back.
+Phases PhasesOf(const Transaction& t);
+
+}  // namespace stag::session
