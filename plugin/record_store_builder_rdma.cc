@@ -18,11 +18,12 @@ uint32_t Narrow(uint64_t length) {
 }
 
 // Index of `segment` in `all`, when it is in there.
-std::optional<size_t> IndexOf(const session::SegmentRecord* segment, const std::vector<session::SegmentRecord>& all) {
-  const auto begin = reinterpret_cast<uintptr_t>(all.data());
+std::optional<size_t> IndexOf(const session::SegmentRecord* segment,
+                              const session::Reused<session::SegmentRecord>& all) {
+  const auto begin = reinterpret_cast<uintptr_t>(all.begin());
   const auto at = reinterpret_cast<uintptr_t>(segment);
   if (all.empty() || at < begin || at - begin >= all.size() * sizeof(session::SegmentRecord)) return std::nullopt;
-  return static_cast<size_t>(segment - all.data());
+  return static_cast<size_t>(segment - all.begin());
 }
 
 // The first segment record of the list, or of the Write chunk, that `segment` is in.

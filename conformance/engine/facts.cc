@@ -86,7 +86,7 @@ bool HasOddSegments(const Transaction& t) {
 
 // The Read list of a Call: all of it at Position zero (RDMA_NOMSG), or one chunk that is one eligible argument.
 Facts FactsOfReadList(const Transaction& t) {
-  const std::vector<session::ReadChunk>& chunks = t.call.read_chunks;
+  const session::Reused<session::ReadChunk>& chunks = t.call.read_chunks;
   if (t.call.header.proc == rpcrdma::kNomsg) {
     const bool fine = chunks.size() == 1 && chunks[0].position == 0 && chunks[0].length >= rpc::kSmallestCall &&
                       chunks[0].length % 4 == 0;

@@ -276,7 +276,7 @@ void RuleState::AddCall(const Message& message, const Transaction& transaction, 
 }
 
 void RuleState::NoteSharing(OutstandingCall& call, bool repeated) {
-  const std::vector<session::SegmentRecord>& own = call.transaction->call.segments;
+  const session::Reused<session::SegmentRecord>& own = call.transaction->call.segments;
   size_t all = 0;
   for (const OutstandingCall& other : calls) all += other.transaction->call.segments.size();
   if (all * own.size() > kMaxComparisons) {

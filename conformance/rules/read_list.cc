@@ -269,7 +269,7 @@ Outcome PositionsAscend(MessageContext& c) {
 // RDLIST-010: the NFS bindings expect one reduced argument a Call. A note; servers may take more.
 Outcome FewReadChunks(CallContext& c) {
   if (!IsShortCall(c) || c.transaction.call.rpc.program != nfs::kNfsProgram) return Outcome::kNotApplicable;
-  const std::vector<ReadChunk>& chunks = c.transaction.call.read_chunks;
+  const session::Reused<ReadChunk>& chunks = c.transaction.call.read_chunks;
   const size_t ordinary = chunks.size() - (!chunks.empty() && chunks.front().position == 0 ? 1 : 0);
   if (ordinary == 0) return Outcome::kNotApplicable;
   if (ordinary == 1) return Outcome::kPass;

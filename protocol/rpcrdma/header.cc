@@ -119,16 +119,15 @@ class Decoder {
     return value == 1 ? Presence::kPresent : Presence::kAbsent;
   }
 
-  bool ReadSegmentTarget(Segment& s) {
-    if (cursor_.remaining() < kSegmentBytes) {  // to find which word is missing, and of what
-      for (int i = 0; i < 4; ++i) (void)cursor_.U32();
-      return false;
-    }
-    const Bytes words = cursor_.Take(kSegmentBytes);
-    s.handle = LoadBe32(&words[0]);
-    s.length = LoadBe32(&words[4]);
-    s.offset = LoadBe64(&words[8]);
-    return true;
+  // `words`: kSegmentBytes.
+  static Segment SegmentAt(const std::byte* words) {
+    return {LoadBe32(words), LoadBe32(words + 4), LoadBe64(words + 8)};
+  }
+
+  // A segment is cut: finds which of its words is missing, and of what.
+  ParseStatus SegmentIsCut(Defect overrun) {
+    for (int i = 0; i < 4; ++i) (void)cursor_.U32();
+    return Missing(overrun);
   }
 
   bool ReadList() {
@@ -137,7 +136,8 @@ class Decoder {
       if (more != Presence::kPresent) return more == Presence::kAbsent;
       ReadSegment segment;
       segment.position = cursor_.U32();
-      if (!ReadSegmentTarget(segment.target)) return Missing(Defect::kReadListOverrun), false;
+      if (cursor_.remaining() < kSegmentBytes) return SegmentIsCut(Defect::kReadListOverrun), false;
+      segment.target = SegmentAt(cursor_.Take(kSegmentBytes).data());
       h_.reads.push_back(segment);
     }
   }
@@ -149,11 +149,11 @@ class Decoder {
     if (!cursor_.ok()) return Missing(overrun), false;
     if (uint64_t{count} * kSegmentBytes > cursor_.wire_remaining()) return Malformed(overrun, at), false;
     chunk.first = static_cast<uint32_t>(h_.segments.size());
-    for (chunk.count = 0; chunk.count < count; ++chunk.count) {
-      Segment segment;
-      if (!ReadSegmentTarget(segment)) return Missing(overrun), false;
-      h_.segments.push_back(segment);
-    }
+    const auto captured = static_cast<uint32_t>(std::min<uint64_t>(count, cursor_.remaining() / kSegmentBytes));
+    const std::byte* segments = cursor_.Take(captured * kSegmentBytes).data();
+    for (chunk.count = 0; chunk.count < captured; ++chunk.count, segments += kSegmentBytes)
+      h_.segments.push_back(SegmentAt(segments));
+    if (captured < count) return SegmentIsCut(overrun), false;
     return true;
   }
 

@@ -28,6 +28,7 @@ void GrantWindow::Add(uint32_t grant, bool ends_call) {
 bool GrantWindow::Take(uint32_t outstanding) {
   // What the requester counts is more than the capture shows, by the answers that it has not had yet.
   uint64_t counted = uint64_t{outstanding} + answers_;
+  if (counted <= grant_) return true;
   size_t done = 0;
   while (counted > grant_ && done < size_) {
     Run& run = runs_[done];

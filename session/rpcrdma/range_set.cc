@@ -34,11 +34,10 @@ uint64_t RangeSet::Merge(uint64_t begin, uint64_t end) {
   return overlap;
 }
 
-uint64_t RangeSet::Prefix(uint64_t begin) const {
-  const std::span<const Range> all = ranges();
-  const auto it =
-      std::upper_bound(all.begin(), all.end(), begin, [](uint64_t value, const Range& r) { return value < r.end; });
-  return it != all.end() && it->begin <= begin ? it->end - begin : 0;
+uint64_t RangeSet::PrefixOfSeveral(uint64_t begin) const {
+  const auto it = std::upper_bound(several_.begin(), several_.end(), begin,
+                                   [](uint64_t value, const Range& r) { return value < r.end; });
+  return it != several_.end() && it->begin <= begin ? it->end - begin : 0;
 }
 
 }  // namespace stag::session

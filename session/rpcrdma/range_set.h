@@ -29,7 +29,10 @@ class RangeSet {
   }
   bool Covers(uint64_t begin, uint64_t end) const { return begin >= end || Prefix(begin) >= end - begin; }
   // Bytes from `begin` on that are there without a hole.
-  uint64_t Prefix(uint64_t begin) const;
+  uint64_t Prefix(uint64_t begin) const {
+    if (!several_.empty()) return PrefixOfSeveral(begin);
+    return one_.begin <= begin && begin < one_.end ? one_.end - begin : 0;
+  }
   uint64_t total() const { return total_; }
   bool empty() const { return total_ == 0; }
   // End of the last range (0 when empty).
@@ -40,12 +43,13 @@ class RangeSet {
   }
   void Clear() {
     one_ = {};
-    several_.clear();
+    if (several_.capacity() > 0) std::vector<Range>().swap(several_);
     total_ = 0;
   }
 
  private:
   uint64_t Merge(uint64_t begin, uint64_t end);
+  uint64_t PrefixOfSeveral(uint64_t begin) const;
 
   Range one_;                   // the only range, while there are not several
   std::vector<Range> several_;  // all of them

@@ -44,8 +44,7 @@ bool AppendToStream(const SegmentRecord& record, uint64_t length, Payload& paylo
 }
 
 // Appends `length` bytes of a Read chunk's content as pieces; returns whether all were captured.
-bool AddReadChunk(Payload& payload, const ReadChunk& chunk, const std::vector<SegmentRecord>& records,
-                  uint64_t length) {
+bool AddReadChunk(Payload& payload, const ReadChunk& chunk, const Reused<SegmentRecord>& records, uint64_t length) {
   bool complete = true;
   for (uint32_t index : chunk.segments) {
     const SegmentRecord& record = records[index];
@@ -59,8 +58,7 @@ bool AddReadChunk(Payload& payload, const ReadChunk& chunk, const std::vector<Se
 
 // Inserts Read chunks (Position > 0) into the stream, as protocol section 5 of RFC 8166 3.4.5 says: Position counts in
 // the unreduced stream; the inline count before it says how much of the chunk is the item.
-void InsertReadChunks(const std::vector<ReadChunk>& chunks, const std::vector<SegmentRecord>& records,
-                      Payload& payload) {
+void InsertReadChunks(const Reused<ReadChunk>& chunks, const Reused<SegmentRecord>& records, Payload& payload) {
   uint64_t cursor = 0;
   bool complete = StreamComplete(payload);
   for (const ReadChunk& chunk : chunks) {
@@ -94,7 +92,7 @@ void InsertReadChunks(const std::vector<ReadChunk>& chunks, const std::vector<Se
 }
 
 // Every byte of an item that a Read chunk holds was captured.
-bool IsCaptured(const DataItem& item, const ReadChunk& chunk, const std::vector<SegmentRecord>& records) {
+bool IsCaptured(const DataItem& item, const ReadChunk& chunk, const Reused<SegmentRecord>& records) {
   if (chunk.length < item.item.length) return false;
   uint64_t left = item.item.length;
   for (uint32_t index : chunk.segments) {
@@ -109,7 +107,7 @@ bool IsCaptured(const DataItem& item, const ReadChunk& chunk, const std::vector<
 // reduced when a chunk's Position is where its data would stand.
 class ReadChunkVisitor : public nfs::Visitor {
  public:
-  ReadChunkVisitor(const std::vector<ReadChunk>& chunks, const std::vector<SegmentRecord>& records, Payload& payload,
+  ReadChunkVisitor(const Reused<ReadChunk>& chunks, const Reused<SegmentRecord>& records, Payload& payload,
                    std::vector<Operation>& operations, bool call)
       : chunks_(chunks), records_(records), payload_(payload), operations_(operations), call_(call) {}
 
@@ -143,8 +141,8 @@ class ReadChunkVisitor : public nfs::Visitor {
   }
 
  private:
-  const std::vector<ReadChunk>& chunks_;
-  const std::vector<SegmentRecord>& records_;
+  const Reused<ReadChunk>& chunks_;
+  const Reused<SegmentRecord>& records_;
   Payload& payload_;
   std::vector<Operation>& operations_;
   const bool call_;
@@ -346,8 +344,7 @@ void TakeReplyChunk(Transaction& transaction) {
   if (reply.stream_length == 0) reply.present = false;
 }
 
-void TakePositionZero(const std::vector<ReadChunk>& chunks, const std::vector<SegmentRecord>& records,
-                      Payload& payload) {
+void TakePositionZero(const Reused<ReadChunk>& chunks, const Reused<SegmentRecord>& records, Payload& payload) {
   payload.stream.clear();
   payload.stream_length = 0;
   if (chunks.empty() || chunks.front().position != 0) {
@@ -360,11 +357,11 @@ void TakePositionZero(const std::vector<ReadChunk>& chunks, const std::vector<Se
 
 }  // namespace
 
-void GroupReadChunks(const std::vector<rpcrdma::ReadSegment>& reads, std::vector<ReadChunk>& chunks) {
+void GroupReadChunks(const std::vector<rpcrdma::ReadSegment>& reads, Reused<ReadChunk>& chunks) {
   chunks.clear();
   const auto add = [&](uint32_t index) {
     const rpcrdma::ReadSegment& read = reads[index];
-    if (chunks.empty() || chunks.back().position != read.position) chunks.push_back({read.position, 0, {}});
+    if (chunks.empty() || chunks.back().position != read.position) chunks.Add().position = read.position;
     chunks.back().length += read.target.length;
     chunks.back().segments.push_back(index);
   };

@@ -11,7 +11,7 @@
 namespace stag::session {
 
 // Groups `reads` (list order) by Position, ascending, into `chunks` (cleared first).
-void GroupReadChunks(const std::vector<rpcrdma::ReadSegment>& reads, std::vector<ReadChunk>& chunks);
+void GroupReadChunks(const std::vector<rpcrdma::ReadSegment>& reads, Reused<ReadChunk>& chunks);
 
 // Follows the arguments of a Call whose stream is there, into call.walk, items (but for DataItem::complete of reduced
 // ones), operations, asks and eligibility.

@@ -86,8 +86,7 @@ struct Session::Impl {
   void TakeGrant(CreditState& credits, bool ends_call) const;
   void TakeSend(Half& half) const;
   void TakeReply(TransactionEntry& entry, const fabric::Event& event);
-  void TakeReadList(const rpcrdma::Header& header, const std::vector<ReadChunk>& chunks,
-                    std::vector<SegmentRecord>& records) const;
+  void TakeReadList(Half& half) const;
   void End(ConnectionState& state, TransactionEntry& entry, Outcome outcome);
   void Forget(ConnectionState& state, TransactionEntry& entry);
   void Register(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);

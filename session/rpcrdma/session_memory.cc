@@ -17,7 +17,7 @@ using fabric::EventKind;
 constexpr uint32_t kMaxSearched = 4096;
 constexpr size_t kMaxRanges = 4096;
 
-std::vector<SegmentRecord>& RecordsOf(const SegmentRef& ref) {
+Reused<SegmentRecord>& RecordsOf(const SegmentRef& ref) {
   return ref.of_reply ? ref.entry->reply.segments : ref.entry->call.segments;
 }
 
@@ -168,11 +168,13 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
 }
 
 void Session::Impl::Register(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply) {
-  const std::vector<SegmentRecord>& records = of_reply ? entry.reply.segments : entry.call.segments;
+  const Reused<SegmentRecord>& records = of_reply ? entry.reply.segments : entry.call.segments;
+  if (records.empty()) return;
   std::vector<int32_t>& at = of_reply ? entry.reply_segments_at : entry.segments_at;
+  at.resize(records.size());
   for (uint32_t i = 0; i < records.size(); ++i)
-    at.push_back(state.memory[owner].Insert(records[i].segment.handle, SegmentRef{&entry, i, of_reply}));
-  if (!records.empty()) state.last_hit = {};
+    at[i] = state.memory[owner].Insert(records[i].segment.handle, SegmentRef{&entry, i, of_reply});
+  state.last_hit = {};
 }
 
 void Session::Impl::Unregister(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply) {

@@ -187,20 +187,18 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   entry.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
   TakeSend(entry.call);
 
-  GroupReadChunks(header.reads, entry.call.read_chunks);
+  TakeReadList(entry.call);
   const bool reduced = !entry.call.read_chunks.empty() && entry.call.read_chunks.back().position > 0;
   entry.call.form = header.proc == rpcrdma::kMsgp    ? CallForm::kMsgp
                     : header.proc == rpcrdma::kNomsg ? (reduced ? CallForm::kLongChunked : CallForm::kLong)
                     : reduced                        ? CallForm::kChunked
                                                      : CallForm::kShort;
 
-  entry.call.segments.resize(header.reads.size() + header.segments.size());
-  TakeReadList(header, entry.call.read_chunks, entry.call.segments);
-  for (const rpcrdma::ReadSegment& read : header.reads) entry.read_missing += read.target.length;
+  for (const ReadChunk& chunk : entry.call.read_chunks) entry.read_missing += chunk.length;
   const auto add_chunk = [&](const rpcrdma::Chunk& chunk, ListKind list, uint32_t number) {
-    for (uint32_t i = 0; i < chunk.count; ++i) {
-      SegmentRecord& record = entry.call.segments[entry.SegmentIndex(chunk, i)];
-      record.segment = header.segments[chunk.first + i];
+    for (const rpcrdma::Segment& segment : header.Of(chunk)) {
+      SegmentRecord& record = entry.call.segments.Add();
+      record.segment = segment;
       record.list = list;
       record.chunk = number;
       record.bytes_kept = options.keep_bulk || list == ListKind::kReplyChunk;
@@ -243,18 +241,18 @@ void Session::Impl::TakeSend(Half& half) const {
   half.end_missing = message.missing == fabric::Missing::kLost;
 }
 
-// The first records are those of the Read list, in list order.
-void Session::Impl::TakeReadList(const Header& header, const std::vector<ReadChunk>& chunks,
-                                 std::vector<SegmentRecord>& records) const {
-  for (size_t i = 0; i < header.reads.size(); ++i) {
-    SegmentRecord& record = records[i];
-    record.segment = header.reads[i].target;
+// The chunks of the Read list, and its segments in list order: the first records of the half.
+void Session::Impl::TakeReadList(Half& half) const {
+  GroupReadChunks(half.header.reads, half.read_chunks);
+  for (const rpcrdma::ReadSegment& read : half.header.reads) {
+    SegmentRecord& record = half.segments.Add();
+    record.segment = read.target;
     record.list = ListKind::kReadList;
-    record.position = header.reads[i].position;
-    record.bytes_kept = options.keep_bulk || record.position == 0;
+    record.position = read.position;
+    record.bytes_kept = options.keep_bulk || read.position == 0;
   }
-  for (uint32_t c = 0; c < chunks.size(); ++c)
-    for (uint32_t index : chunks[c].segments) records[index].chunk = c;
+  for (uint32_t c = 0; c < half.read_chunks.size(); ++c)
+    for (uint32_t index : half.read_chunks[c].segments) half.segments[index].chunk = c;
 }
 
 void Session::Impl::CompleteCall(ConnectionState& state, TransactionEntry& entry) {
@@ -324,10 +322,7 @@ void Session::Impl::TakeReply(TransactionEntry& entry, const Event& event) {
                                                 : rpc::DecodeReply(entry.reply.stream, entry.reply.stream_length);
     pool.Charge(&entry, entry.reply.stream.size());
   }
-  GroupReadChunks(header.reads, entry.reply.read_chunks);
-  entry.reply.segments.resize(header.reads.size());
-  TakeReadList(header, entry.reply.read_chunks, entry.reply.segments);
-
+  TakeReadList(entry.reply);
   bool reduced = !entry.reply.read_chunks.empty() && entry.reply.read_chunks.back().position > 0;
   for (const rpcrdma::Chunk& chunk : header.write_chunks)
     for (const rpcrdma::Segment& segment : header.Of(chunk)) reduced = reduced || segment.length > 0;

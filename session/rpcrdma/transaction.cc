@@ -9,6 +9,16 @@ namespace {
 constexpr std::byte kZeros[4] = {};
 }
 
+void SegmentRecord::Clear() {
+  segment = {};
+  list = ListKind::kReadList;
+  chunk = position = 0;
+  for (RangeSet* ranges : {&requested, &moved, &captured}) ranges->Clear();
+  bytes_kept = false;
+  data.clear();
+  first_frame = last_frame = {};
+}
+
 void Payload::Clear() {
   present = complete = false;
   length = stream_length = 0;
@@ -63,7 +73,7 @@ bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t leng
   if (!payload.complete || offset > payload.length || length > payload.length - offset) return false;
   // A legacy reply's pieces are in the memory that the reply advertised.
   const bool from_reply_segments = &payload == &reply && !reply.segments.empty();
-  const std::vector<SegmentRecord>& records = from_reply_segments ? reply.segments : call.segments;
+  const Reused<SegmentRecord>& records = from_reply_segments ? reply.segments : call.segments;
   for (const Piece& piece : payload.pieces) {
     if (length == 0) break;
     if (offset >= piece.length) {

@@ -15,6 +15,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "session/rpcrdma/message.h"
 #include "session/rpcrdma/range_set.h"
+#include "session/rpcrdma/reused.h"
 
 namespace stag::session {
 
@@ -33,6 +34,8 @@ struct SegmentRecord {
   bool bytes_kept = false;           // `data` holds the captured bytes (special chunks always; bulk data on request)
   std::vector<std::byte> data;       // by offset in the segment; as long as the last captured byte
   FrameRef first_frame, last_frame;  // frames of the first and last operation (number 0: none)
+
+  void Clear();
 };
 
 // All read segments of one Position, in list order (RFC 8166 section 3.4.5).
@@ -40,6 +43,12 @@ struct ReadChunk {
   uint32_t position = 0;
   uint64_t length = 0;             // sum of the declared segment lengths
   std::vector<uint32_t> segments;  // indices into the segment records
+
+  void Clear() {
+    position = 0;
+    length = 0;
+    segments.clear();
+  }
 };
 
 // A stretch of a rebuilt message.
@@ -117,8 +126,8 @@ struct Half : Payload {
   bool end_missing = false;   // ... but lost, perhaps with its last packet: `frame` is that of the last known one
   // Memory that it advertises. A Call: the Read list's segments in list order, then each Write chunk's, then the Reply
   // chunk's. A Reply: the Read list's (legacy Read-Read).
-  std::vector<SegmentRecord> segments;
-  std::vector<ReadChunk> read_chunks;  // by ascending Position; Position zero first
+  Reused<SegmentRecord> segments;
+  Reused<ReadChunk> read_chunks;  // by ascending Position; Position zero first
 
   void Clear();
 };

@@ -26,8 +26,10 @@ std::vector<std::byte> TransactionPool::Take(Buffers& spare) {
   return buffer;
 }
 
-void TransactionPool::Release(std::vector<std::byte> buffer, Buffers& spare) {
-  if (buffer.capacity() == 0 || spare_bytes_ + buffer.capacity() > kMaxSpareBytes || spare.size() >= kMaxSpare) return;
+void TransactionPool::Release(std::vector<std::byte>&& given, Buffers& spare) {
+  if (given.capacity() == 0) return;
+  std::vector<std::byte> buffer = std::move(given);
+  if (spare_bytes_ + buffer.capacity() > kMaxSpareBytes || spare.size() >= kMaxSpare) return;
   spare_bytes_ += buffer.capacity();
   buffer.clear();
   spare.push_back(std::move(buffer));
@@ -51,15 +53,11 @@ void TransactionPool::Retire(TransactionEntry* entry) {
   retired_.Push(entry);
   entry->retired = true;
   Uncharge(entry);
-  for (std::vector<SegmentRecord>* records : {&entry->call.segments, &entry->reply.segments})
-    for (SegmentRecord& record : *records) Release(std::move(record.data), spare_data_);
-  ReleasePayload(entry->call);
-  ReleasePayload(entry->reply);
-}
-
-void TransactionPool::ReleasePayload(Payload& payload) {
-  Release(std::move(payload.stream), spare_streams_);
-  payload.Clear();
+  for (Half* half : {static_cast<Half*>(&entry->call), static_cast<Half*>(&entry->reply)}) {
+    for (SegmentRecord& record : half->segments) Release(std::move(record.data), spare_data_);
+    Release(std::move(half->stream), spare_streams_);
+    half->present = half->complete = false;
+  }
 }
 
 void TransactionPool::Recycle(TransactionEntry* entry) {

@@ -79,8 +79,8 @@ class TransactionPool {
  private:
   using Buffers = std::vector<std::vector<std::byte>>;
   std::vector<std::byte> Take(Buffers& spare);
-  void Release(std::vector<std::byte> buffer, Buffers& spare);
-  void ReleasePayload(Payload& payload);
+  // Leaves `given` without storage.
+  void Release(std::vector<std::byte>&& given, Buffers& spare);
   void Uncharge(TransactionEntry* entry);
 
   std::vector<std::unique_ptr<TransactionEntry>> all_;

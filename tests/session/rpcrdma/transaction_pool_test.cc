@@ -17,7 +17,7 @@ constexpr size_t kMany = 100, kSize = 1u << 20;  // more than is kept for reuse
 TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   TransactionEntry* const entry = pool.Open();
   entry->reply.stream.resize(kSize);
-  entry->call.segments.resize(2);
+  for (int i = 0; i < 2; ++i) entry->call.segments.Add();
   entry->call.segments[1].data = pool.TakeData();
   entry->call.segments[1].data.resize(kSize);
   pool.Charge(entry, 2 * kSize);
