@@ -233,7 +233,7 @@ TEST_F(Files, GrowingWhileReadIsReadToItsEnd) {
   const ByteVector file = Capture(20000);
   for (const size_t size : {1'000'000u, 1u << 20, 24u, 30u}) {
     SCOPED_TRACE(size);
-    const std::string path = Save(ByteVector(file.begin(), file.begin() + size));
+    const std::string path = Save(ByteVector(file.begin(), file.begin() + static_cast<ptrdiff_t>(size)));
     auto reader = Reader::Open(path);
     ASSERT_TRUE(reader);
     std::ofstream(path, std::ios::binary | std::ios::app)

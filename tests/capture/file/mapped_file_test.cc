@@ -68,7 +68,7 @@ TEST(MappedFile, ShowsTheFile) {
     const FrameMemory piece = mapped->Piece(first * kPage, 300 * kPage);
     ASSERT_TRUE(piece.owner);
     ASSERT_EQ(piece.size, 300 * kPage);
-    for (size_t i = 0; i < piece.size; i += 512) EXPECT_EQ(piece.owner[i], Pages::Content(first + i / kPage));
+    for (size_t i = 0; i < piece.size; i += 512) EXPECT_EQ(piece.owner.get()[i], Pages::Content(first + i / kPage));
   }
   EXPECT_FALSE(mapped->shrunk());
 }
@@ -93,7 +93,7 @@ TEST(MappedFile, WhatNobodyOwnsIsNotResident) {
   FrameMemory first = mapped->Piece(0, 1024 * kPage);
   const std::byte* const begin = first.owner.get();
   unsigned sum = 0;
-  for (size_t i = 0; i < first.size; i += kPage) sum += static_cast<unsigned>(first.owner[i]);
+  for (size_t i = 0; i < first.size; i += kPage) sum += static_cast<unsigned>(first.owner.get()[i]);
   EXPECT_GT(sum, 0u);
   EXPECT_EQ(ResidentPages(begin, 1024 * kPage), 1024u);
   FrameMemory copy = first;
@@ -113,7 +113,7 @@ TEST(MappedFile, LittleIsLeftBehind) {
   size_t most = 0;
   for (size_t first = 255; first + 256 <= 16384; first += 255) {
     piece = mapped->Piece(first * kPage, 256 * kPage);
-    ASSERT_EQ(piece.owner[0], Pages::Content(first));
+    ASSERT_EQ(piece.owner.get()[0], Pages::Content(first));
     most = std::max(most, ResidentPages(begin, 16384 * kPage));
   }
   piece = {};
@@ -130,13 +130,13 @@ TEST(MappedFile, WhatIsGoneIsZeros) {
   file.Shrink(3 * kPage + 100);
   for (size_t page = 0; page < 10; ++page)
     for (size_t i = 0; i < kPage; i += 50)
-      EXPECT_EQ(piece.owner[page * kPage + i],
+      EXPECT_EQ(piece.owner.get()[page * kPage + i],
                 page * kPage + i < 3 * kPage + 100 ? Pages::Content(page) : std::byte{0});
   EXPECT_TRUE(mapped->shrunk());
   EXPECT_FALSE(mapped_other->shrunk());
-  for (size_t page = 0; page < 20; ++page) EXPECT_EQ(piece_other.owner[page * kPage], Pages::Content(page));
+  for (size_t page = 0; page < 20; ++page) EXPECT_EQ(piece_other.owner.get()[page * kPage], Pages::Content(page));
   const FrameMemory behind = mapped->Piece(10 * kPage, 10 * kPage);
-  for (size_t page = 0; page < 10; ++page) EXPECT_EQ(behind.owner[page * kPage], std::byte{0});
+  for (size_t page = 0; page < 10; ++page) EXPECT_EQ(behind.owner.get()[page * kPage], std::byte{0});
 }
 
 TEST(MappedFile, ShrinkingIsKnownWithoutAFault) {
