@@ -245,21 +245,15 @@ class PluginTest(unittest.TestCase):
         self.assertEqual(self.fields("rpcordma", "frame.number"), [])
 
     def test_reloading_starts_anew(self):
-        capture = str(self.wireshark.take(OPTIONS.capture))
-        requests = []
-        for _ in range(2):
-            requests.append({"method": "load", "params": {"file": capture}})
-            requests.append({"method": "frames", "params": {"filter": "rpcrdma", "column0": "frame.number:1",
-                                                            "column1": "rpcrdma.xid:0", "column2": "rpcrdma.finding:0",
-                                                            "column3": "rpc.xid:0"}})
-        lines = [json.dumps({"jsonrpc": "2.0", "id": number + 1, **request}) for number, request in enumerate(requests)]
-        output = self.wireshark.run("sharkd", "-", text_input="\n".join(lines) + "\n")
-        answers = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-        results = {answer["id"]: answer.get("result") for answer in answers if "id" in answer}
-        self.assertIsNotNone(results.get(2), output[-2000:])
-        self.assertEqual(results[2], results[4])
+        capture = self.wireshark.take(OPTIONS.capture)
+        frames = []
+        with self.wireshark.sharkd() as sharkd:
+            for _ in range(2):
+                sharkd.load(capture)
+                frames.append(sharkd.frames("rpcrdma", "frame.number", "rpcrdma.xid", "rpcrdma.finding", "rpc.xid"))
+        self.assertEqual(frames[0], frames[1])
         if self.expected:
-            self.assertTrue(results[2])
+            self.assertTrue(frames[0])
 
 
 def main():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The evidence of every rule through tshark with the plugin: it finds what `stag check` finds, at the same frames.
+"""The evidence of every rule through Wireshark with the plugin: it finds what `stag check` finds, at the same frames.
 
 rules_test.py PLUGIN WIRESHARK_VERSION STAG DIRECTORY
 
@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-from tshark import Wireshark
+from tshark import Wireshark, values
 
 
 def main():
@@ -24,7 +24,8 @@ def main():
     parser.add_argument("directory")
     options = parser.parse_args()
     problems, total, beside = [], 0, 0
-    with Wireshark(options.plugin, options.version, os.environ.get("STAG_PLUGIN_PRELOAD")) as wireshark:
+    with (Wireshark(options.plugin, options.version, os.environ.get("STAG_PLUGIN_PRELOAD")) as wireshark,
+          wireshark.sharkd() as sharkd):  # which looks again at what it has loaded, as Wireshark does
         for capture in sorted(pathlib.Path(options.directory).glob("*/*.pcap")):
             name = f"{capture.parent.name}-{capture.name}"
             done = subprocess.run([options.stag, "check", "--format", "jsonl", "--fail-on", "never", capture],
@@ -36,10 +37,10 @@ def main():
             copy = wireshark.directory / "captures" / name
             copy.write_bytes(capture.read_bytes())
             copy.chmod(0o644)
+            sharkd.load(copy)
             shown = collections.Counter()
-            for frame, rules in wireshark.fields(copy, "rpcrdma.finding", "frame.number", "rpcrdma.finding",
-                                                 options=["-2"]):
-                shown.update((int(frame[0]), rule) for rule in rules)
+            for number, tree in sharkd.trees("rpcrdma.finding"):
+                shown.update((number, rule) for rule in values(tree, "rpcrdma.finding"))
             if shown != expected:
                 problems.append(f"{name}: not shown {dict(expected - shown)}, shown too much {dict(shown - expected)}")
     if not total or not beside:

@@ -4,13 +4,23 @@
 Started by root they take plugins from the system's directory only, so then they are run as the user nobody. Either way they
 see a directory of their own with a copy of the plugin and of the captures."""
 import contextlib
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
 
 NOBODY = 65534
+
+
+def check(command, status, errors):
+    """Raises when a program failed, or complained of the dissection."""
+    complaints = [line for line in errors.splitlines()
+                  if "Dissector bug" in line or "ERROR" in line or "CRITICAL" in line or "runtime error" in line]
+    if status != 0 or complaints:
+        raise AssertionError(f"{' '.join(map(str, command))}: exit status {status}\n{errors[-4000:]}")
 
 
 class Wireshark:
@@ -65,19 +75,29 @@ class Wireshark:
             return command
         return ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command)
 
-    def run(self, *command, text_input=None):
-        """Standard output of one of Wireshark's programs; fails when it does, or when it complains of the dissection."""
+    def _how(self, program):
+        """How a program is started: its environment and the like."""
         environment = dict(self.environment)
-        if command[0] in ("tshark", "sharkd"):
+        if program in ("tshark", "sharkd"):
             environment |= self._sanitizers  # the others do not load the plugin
-        command = self.as_user(command)
-        done = subprocess.run(command, capture_output=True, env=environment, input=text_input, text=True,
-                              cwd=self.directory / "home", errors="replace")
-        complaints = [line for line in done.stderr.splitlines()
-                      if "Dissector bug" in line or "ERROR" in line or "CRITICAL" in line or "runtime error" in line]
-        if done.returncode != 0 or complaints:
-            raise AssertionError(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stderr[-4000:]}")
+        return {"env": environment, "text": True, "cwd": self.directory / "home", "errors": "replace"}
+
+    def run(self, *command):
+        """Standard output of one of Wireshark's programs; fails when it does, or when it complains of the dissection."""
+        done = subprocess.run(self.as_user(command), capture_output=True, **self._how(command[0]))
+        check(command, done.returncode, done.stderr)
         return done.stdout
+
+    @contextlib.contextmanager
+    def sharkd(self):
+        """A Sharkd with the plugin."""
+        with tempfile.TemporaryFile("w+") as errors:
+            with subprocess.Popen(self.as_user(("sharkd", "-")), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                                  **self._how("sharkd")) as process:
+                yield Sharkd(process)
+                process.stdin.close()
+            errors.seek(0)
+            check(("sharkd",), process.returncode, errors.read())
 
     def tshark(self, capture, *options):
         return self.run("tshark", "-n", "-r", str(self.take(capture)), *options)
@@ -87,3 +107,57 @@ class Wireshark:
         columns = [option for name in names for option in ("-e", name)]
         output = self.tshark(capture, *options, "-Y", display_filter, "-T", "fields", "-E", "aggregator=|", *columns)
         return [[cell.split("|") if cell else [] for cell in line.split("\t")] for line in output.splitlines()]
+
+
+class Sharkd:
+    """Looks at one capture after the other, as Wireshark does: in order when it is loaded, then again where it is asked. A tshark
+    for each capture would spend most of its time on its own start."""
+
+    def __init__(self, process):
+        self._process = process
+        self._filters = 0
+
+    def request(self, method, **params):
+        """The result of a method of sharkd's protocol."""
+        json.dump({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, self._process.stdin)
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            answer = json.loads(line) if line.startswith("{") else {}
+            if "id" not in answer:
+                continue
+            if "result" not in answer:
+                raise AssertionError(f"sharkd: {method} {params}: {answer}")
+            return answer["result"]
+        raise AssertionError(f"sharkd ended at {method} {params}")
+
+    def load(self, capture):
+        self.request("load", file=str(capture))
+
+    def frames(self, display_filter, *fields):
+        """A row for each frame that passes the filter: its number as `num`, the fields as `c`."""
+        columns = {f"column{number}": f"{field}:0" for number, field in enumerate(fields or ["frame.number"])}
+        # sharkd remembers what passed a filter, also when another file is loaded: so each has a text of its own.
+        self._filters += 1
+        return self.request("frames", filter=display_filter + " " * self._filters, **columns)
+
+    def trees(self, display_filter):
+        """Number and tree of each frame that passes the filter."""
+        for frame in self.frames(display_filter):
+            yield frame["num"], self.request("frame", frame=frame["num"], proto=True)["tree"]
+
+
+def values(tree, field):
+    """The values of a text field in a tree of Sharkd's."""
+    begin = field + ' == "'
+    for node in tree:
+        if node.get("f", "").startswith(begin):
+            yield re.sub(r"\\(.)", r"\1", node["f"][len(begin):-1])
+        yield from values(node.get("n", []), field)
+
+
+def labels(tree):
+    """The lines of a tree of Sharkd's."""
+    for node in tree:
+        yield node["l"]
+        yield from labels(node.get("n", []))
