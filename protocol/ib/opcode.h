@@ -46,6 +46,8 @@ inline constexpr uint8_t kSendFirst = 0x00, kSendMiddle = 0x01, kSendLast = 0x02
                          kAtomicAcknowledge = 0x12, kCompareSwap = 0x13, kFetchAdd = 0x14, kSendLastInvalidate = 0x16,
                          kSendOnlyInvalidate = 0x17;  // service RC
 inline constexpr uint8_t kUdSendOnly = 0x64;
+// Congestion notification packet (RoCEv2 annex A17.9.3); its destination QP is that of the packets it is about.
+inline constexpr uint8_t kCongestionNotification = 0x81;
 
 // Packet sequence numbers: 24 bits, modulo arithmetic.
 inline constexpr uint32_t kPsnMask = 0xffffff;

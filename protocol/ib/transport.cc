@@ -58,6 +58,14 @@ void ParseExtended(const std::byte* p, const OpcodeInfo& info, Transport& t) {
 
 }  // namespace
 
+int64_t RnrTimerNs(uint8_t syndrome) {
+  // In units of 10 us.
+  static constexpr std::array<uint32_t, 32> kTimers = {
+      65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
+      256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+  return int64_t{kTimers[syndrome & 31]} * 10'000;
+}
+
 void ParseTransport(Bytes captured, uint64_t wire_length, Transport& t) {
   t.data = {};
   t.data_length = 0;

@@ -57,6 +57,10 @@ enum class AethKind : uint8_t { kAck, kRnrNak, kReserved, kNak };
 constexpr AethKind KindOf(uint8_t syndrome) { return static_cast<AethKind>((syndrome >> 5) & 3); }
 inline constexpr uint8_t kNakSequence = 0, kNakInvalidRequest = 1, kNakRemoteAccess = 2, kNakRemoteOperation = 3;
 
+// The least time in nanoseconds that a requester waits after an RNR NAK with this syndrome (IBA section 9.7.5.2.8,
+// table 45: 10 us to 655.36 ms).
+int64_t RnrTimerNs(uint8_t syndrome);
+
 // The extended headers that `LookUpOpcode(bth.opcode)` names are filled, the others are zero.
 struct Transport {
   ParseStatus status = ParseStatus::kMalformed;  // of the headers

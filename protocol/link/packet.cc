@@ -209,6 +209,7 @@ class Decoding {
     p_.acknowledgment = LoadBe32(&fixed[8]);
     const uint64_t header = std::to_integer<uint64_t>(fixed[12] >> 4) * 4;
     p_.tcp_flags = std::to_integer<uint8_t>(fixed[13]);
+    p_.window = LoadBe16(&fixed[14]);
     if (header < 20 || header > length) return c_.Fail(ParseStatus::kMalformed);
     Skip(header - 20);
     Payload(length - header);
@@ -297,6 +298,7 @@ bool DecodePlain(const Frame& frame, Packet& p) {
     p.sequence = LoadBe32(at + kTransport + 4);
     p.acknowledgment = LoadBe32(at + kTransport + 8);
     p.tcp_flags = std::to_integer<uint8_t>(at[kTransport + 13]);
+    p.window = LoadBe16(at + kTransport + 14);
   } else {
     return false;
   }

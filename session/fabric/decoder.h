@@ -15,9 +15,12 @@ struct Packet;
 
 namespace stag::fabric {
 
+class PacketObserver;
+
 struct DecoderOptions {
   uint64_t memory_limit = 64u << 20;  // bytes for reassembly and reordering over all connections
   bool verify_crc = false;            // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
+  PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
 };
 
 struct DecoderStats {

@@ -65,10 +65,13 @@ void IbConnection::ExpectPsn(Side requester, uint32_t psn) {
   if (s.started) return;
   s.known = true;
   s.expected = psn;
+  if (context_.packets()) context_.packets()->OnFirstPsn(track_, requester, psn);
 }
 
 void IbConnection::SetPathMtu(uint32_t mtu) {
-  if (mtu != 0) LearnMtu(mtu);
+  if (mtu == 0) return;
+  if (context_.packets()) context_.packets()->OnPathMtu(track_, mtu);
+  LearnMtu(mtu);
 }
 
 // Every packet that is first or middle of a message carries a full path MTU.

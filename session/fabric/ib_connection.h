@@ -19,7 +19,8 @@ namespace stag::fabric {
 
 class IbConnection {
  public:
-  IbConnection(TrackerContext& context, HoldPool& pool) : context_(context), pool_(pool) {}
+  IbConnection(TrackerContext& context, HoldPool& pool)
+      : context_(context), pool_(pool), track_(context.packets() ? context.NewTrack() : 0) {}
   ~IbConnection();
   IbConnection(const IbConnection&) = delete;
   IbConnection& operator=(const IbConnection&) = delete;
@@ -36,6 +37,8 @@ class IbConnection {
   void EmitSetup(Side from, const FrameRef& frame, const Setup& setup);
   void Open(const FrameRef& frame);
   bool opened() const { return opened_; }
+  // 0: there is no PacketObserver.
+  PacketObserver::Track track() const { return track_; }
 
   void OnPacket(const RcPacket& packet);
   // Now and then, with the time of whatever was captured last: what waits does not wait longer for its connection's
@@ -153,6 +156,7 @@ class IbConnection {
 
   TrackerContext& context_;
   HoldPool& pool_;
+  const PacketObserver::Track track_;
   bool opened_ = false;
   uint32_t mtu_ = 0;  // bytes; 0: not known
   std::array<SideState, 2> side_;

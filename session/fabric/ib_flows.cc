@@ -91,9 +91,12 @@ void IbFlows::OnPacket(const FlowEnds& ends, RcPacket& p) {
   if (flow.state == Flow::State::kClosed) {
     if (flow.ignored < kMaxIgnored && p.frame.time_ns - flow.since_ns < kIgnoreNs) {
       ++flow.ignored;
+      p.from = flow.from;
+      if (flow.closed_track != 0) context_.packets()->OnPacket(flow.closed_track, p);
       return;
     }
     flow.state = Flow::State::kSearching;
+    flow.closed_track = 0;
     flow.since_ns = p.frame.time_ns;
     flow.fabric = ends.fabric;
     flow.source = {ends.shown_source, 0};
@@ -101,6 +104,32 @@ void IbFlows::OnPacket(const FlowEnds& ends, RcPacket& p) {
     searching_.push_back(&flow);
   }
   Search(flow, p);
+}
+
+void IbFlows::OnNotification(const FlowKey& key, const FrameRef& frame) {
+  const auto found = flows_.find(key);
+  if (found == flows_.end()) return;
+  Flow& flow = found->second;
+  if (flow.state == Flow::State::kSearching) {
+    if (flow.notifications.size() < kMaxHeld) flow.notifications.push_back(frame);
+  } else if (const PacketObserver::Track track = flow.link ? flow.link->connection.track() : flow.closed_track) {
+    context_.packets()->OnCongestionNotification(track, flow.from, frame);
+  }
+}
+
+void IbFlows::FeedNotifications(Flow& flow) {
+  for (const FrameRef& frame : flow.notifications)
+    context_.packets()->OnCongestionNotification(flow.link->connection.track(), flow.from, frame);
+  flow.notifications.clear();
+}
+
+void IbFlows::OnCutPacket(const FlowKey& key, RcPacket& p) {
+  const auto found = flows_.find(key);
+  if (found == flows_.end() || found->second.state == Flow::State::kSearching) return;
+  const Flow& flow = found->second;
+  p.from = flow.from;
+  if (const PacketObserver::Track track = flow.link ? flow.link->connection.track() : flow.closed_track)
+    context_.packets()->OnPacket(track, p);
 }
 
 // Null for lack of memory.
@@ -187,6 +216,7 @@ void IbFlows::Feed(IbLink& link) {
       flow->state = Flow::State::kPaired;
       flow->evidence.reset();
     }
+    FeedNotifications(*flow);
     // Frames may be out of order: the lowest PSN is the first.
     const RcPacket* first = nullptr;
     for (HeldPtr& held : flow->held) {
@@ -278,6 +308,7 @@ IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
   link->reserved = reserved ? kLinkCost : 0;
   link->connection.info = info;
   context_.OpenConnection(link->connection.info);
+  if (context_.packets()) context_.packets()->OnConnection(link->connection.track(), link->connection.info, 0);
   IbLink& result = *link;
   links_.emplace(result.connection.info.id, std::move(link));
   if (silent_.size() > 2 * links_.size() + kMaxForgotten) {
@@ -342,6 +373,7 @@ void IbFlows::Close(IbLink& link, CloseReason reason, const FrameRef& frame) {
     StopSearching(*flow);
     flow->state = Flow::State::kClosed;
     flow->link = nullptr;
+    flow->closed_track = link.connection.track();
     flow->evidence.reset();
     flow->since_ns = frame.time_ns;
     flow->ignored = 0;

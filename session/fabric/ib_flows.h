@@ -64,6 +64,9 @@ struct Flow {
   std::unique_ptr<Evidence> evidence;
   int64_t since_ns = 0;  // kSearching: time of the first packet; kClosed: when
   uint32_t ignored = 0;
+  // For a PacketObserver. kClosed: the connection that ended (0: none); kSearching: notifications that wait.
+  PacketObserver::Track closed_track = 0;
+  std::vector<FrameRef> notifications;
 };
 
 struct IbLink {
@@ -82,6 +85,10 @@ class IbFlows {
   // A packet of a reliable connection; `packet.from` is not read.
   void OnPacket(const FlowEnds& ends, RcPacket& packet);
   bool Knows(const FlowKey& key) const { return flows_.contains(key); }
+  // Packets that only a PacketObserver sees, if they are of a known flow: a congestion notification, or a packet of
+  // which the capture has a part of the headers.
+  void OnNotification(const FlowKey& key, const FrameRef& frame);
+  void OnCutPacket(const FlowKey& key, RcPacket& packet);
 
   // A new connection without flows; `info.id` is filled in.
   IbLink& NewLink(const ConnectionInfo& info);
@@ -106,6 +113,7 @@ class IbFlows {
   void GoAlone(Flow& flow);
   void Hold(Flow& flow, const RcPacket& packet);
   void Feed(IbLink& link);
+  void FeedNotifications(Flow& flow);
   void StopSearching(Flow& flow);
   void GiveUpOld(int64_t now_ns);
   bool MakeRoom();

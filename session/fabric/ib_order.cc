@@ -84,6 +84,7 @@ IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
 
 void IbConnection::OnPacket(const RcPacket& p) {
   last_frame_ = p.frame;
+  if (context_.packets()) context_.packets()->OnPacket(track_, p);
   if (p.info->response) {
     SideState& s = side_[p.requester()];
     if (!s.answered_known || PsnDistance(p.psn(), s.answered) > 0) s.answered = p.psn();

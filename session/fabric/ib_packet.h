@@ -16,6 +16,7 @@ namespace stag::fabric {
 struct RcPacket : ib::Transport {
   FrameRef frame;
   Side from = 0;
+  uint8_t ecn = 0;  // of the IP header (RFC 3168); only where a PacketObserver wants it
   const ib::OpcodeInfo* info = nullptr;
 
   uint32_t psn() const { return bth.psn; }

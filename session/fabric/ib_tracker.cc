@@ -22,6 +22,14 @@ Address Lid(const std::byte* bytes) {
   return a;
 }
 
+// The ECN field of the IP header that is in front of the UDP header (RFC 3168 section 5).
+uint8_t EcnOf(const link::Packet& packet) {
+  const Bytes ip = packet.icrc_headers;
+  if (packet.carrier != link::Carrier::kRoceV2 || ip.size() < 2) return 0;
+  const auto first = std::to_integer<unsigned>(ip[0]), second = std::to_integer<unsigned>(ip[1]);
+  return static_cast<uint8_t>((first >> 4 == 6 ? second >> 4 : second) & 3);
+}
+
 }  // namespace
 
 // False: the ICRC was checked and is wrong.
@@ -39,11 +47,9 @@ void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) {
     ++stats.truncated_frames;
   cm_.Tick(frame.time_ns);
   ib::ParseTransport(packet.payload, packet.wire_length, current_);
-  // Cut within the headers: the connection sees it as missing. Malformed: nobody would accept it.
-  if (current_.status != ParseStatus::kOk) return;
-  const ib::OpcodeInfo& info = ib::LookUpOpcode(current_.bth.opcode);
-  current_.info = &info;
+  current_.info = &ib::LookUpOpcode(current_.bth.opcode);
   current_.frame = frame;
+  if (context_.packets()) current_.ecn = EcnOf(packet);
 
   // With a GRH the addresses shown are GIDs; packets of one connection may come with and without, so flows go by LIDs.
   if (packet.carrier == link::Carrier::kInfiniBand && packet.icrc_headers.size() >= 8) {
@@ -53,8 +59,27 @@ void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   Route(packet, {packet.source, packet.destination, packet.source, packet.destination, FabricOf(packet.carrier)});
 }
 
+// True: only the PacketObserver wants to see `current_`.
+bool IbTracker::ShowOnly(const link::Packet& packet, const FlowEnds& ends) {
+  const FlowKey key{ends.source, ends.destination, current_.bth.destination_qp};
+  if (current_.status == ParseStatus::kOk && current_.bth.opcode == ib::kCongestionNotification) {
+    flows_.OnNotification(key, current_.frame);
+    return true;
+  }
+  if (current_.status == ParseStatus::kTruncatedByCapture && packet.payload.size() >= ib::kBthLength &&
+      current_.info->service == ib::Service::kRc) {
+    current_.data_length = 0;
+    flows_.OnCutPacket(key, current_);
+    return true;
+  }
+  return false;
+}
+
 // `current_`, which is the content of `packet`, to whoever follows its service.
 void IbTracker::Route(const link::Packet& packet, const FlowEnds& ends) {
+  if (context_.packets() && ShowOnly(packet, ends)) return;
+  // Cut within the headers: the connection sees it as missing. Malformed: nobody would accept it.
+  if (current_.status != ParseStatus::kOk) return;
   switch (current_.info->service) {
     case ib::Service::kUd: return OnDatagram(packet, ends);
     case ib::Service::kUc: return OnUnreliable(packet);

@@ -20,6 +20,7 @@ class IbTracker {
 
  private:
   bool Intact(const link::Packet& packet);
+  bool ShowOnly(const link::Packet& packet, const FlowEnds& ends);
   void Route(const link::Packet& packet, const FlowEnds& ends);
   void OnDatagram(const link::Packet& packet, const FlowEnds& ends);
   void OnUnreliable(const link::Packet& packet);

@@ -28,6 +28,7 @@ constexpr uint64_t kSearchWindow = 512u << 10;
 IwarpConnection::IwarpConnection(IwarpShared& shared, const std::array<Endpoint, 2>& ends)
     : shared_(shared),
       context_(shared.context),
+      track_(shared.context.packets() ? shared.context.NewTrack() : 0),
       ends_(ends),
       half_{Half(shared), Half(shared)},
       rdmap_(shared.context, info_) {}
@@ -62,6 +63,7 @@ void IwarpConnection::Follow(Direction active, bool roles_known) {
   const Direction passive = syn_sender_ ? *syn_sender_ ^ 1 : active ^ 1;
   info_.service_port = static_cast<uint16_t>(ends_[passive].number);
   context_.stats().truncated_frames += truncated_frames_;
+  if (context_.packets()) context_.packets()->OnConnection(track_, info_, active);
   half_[0].search_due = half_[1].search_due = true;
 }
 

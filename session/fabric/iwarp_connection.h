@@ -43,6 +43,8 @@ class IwarpConnection {
 
   // Proven to be iWARP: events have been given out.
   bool followed() const { return followed_; }
+  // 0: there is no PacketObserver.
+  PacketObserver::Track track() const { return track_; }
   // Nothing more comes from this connection: closed, or not iWARP at all.
   bool done() const { return done_; }
   bool reset_seen() const { return reset_frame_.has_value(); }
@@ -138,6 +140,7 @@ class IwarpConnection {
 
   IwarpShared& shared_;
   TrackerContext& context_;
+  const PacketObserver::Track track_;
   std::array<Endpoint, 2> ends_;
   ConnectionInfo info_;
   Direction active_ = 0;

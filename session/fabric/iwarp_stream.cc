@@ -217,6 +217,7 @@ void IwarpConnection::OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu,
     ++context_.stats().checked_crc;
     if (fpdu.crc_field != iwarp::ComputeFpduCrc(stream)) {
       ++context_.stats().bad_crc;
+      if (context_.packets()) context_.packets()->OnCrcError(track_, d, last);
       LoseBoundary(d, fpdu.size, last);
       return;
     }

@@ -23,6 +23,8 @@ constexpr size_t kOtherSets = 1024, kOtherWays = 4;  // connections remembered a
 constexpr uint64_t kConnectionCharge = sizeof(IwarpConnection) + 1536;  // with its empty containers
 // A RST closes its connection after this many further packets: one that it overtook in the capture still counts.
 constexpr uint32_t kResetDelay = 2;
+// Closed connections whose further packets a PacketObserver still sees.
+constexpr size_t kMaxClosed = 4096;
 
 // A connection's two ends in a fixed order, so that both directions find the same one.
 struct Key {
@@ -96,6 +98,8 @@ struct IwarpTracker::Impl {
   Entry* Find(const link::Packet& packet, Direction& from);
   Entry* Add(const Key& key);
   void Remove(Entry& entry);
+  void Show(const Entry* entry, Direction from, const link::Packet& packet, const FrameRef& frame);
+  void NoteGone(const Entry& entry);
   void Settle(Entry& entry);
   void CountResets();
   void EvictOldest(Entries& list);
@@ -113,11 +117,33 @@ struct IwarpTracker::Impl {
   std::vector<Entry*> resets;  // closing because of a RST
   KeyMemory others;
   Refusal refusal;
+  // For a PacketObserver: connections that closed, until their ports are used again.
+  std::unordered_map<Key, PacketObserver::Track, KeyHash> closed;
 };
+
+// What a PacketObserver sees: the packets of entries, and those that come after one was closed.
+void IwarpTracker::Impl::Show(const Entry* entry, Direction from, const link::Packet& packet, const FrameRef& frame) {
+  if (entry) return context.packets()->OnSegment(entry->connection.track(), from, packet, frame);
+  if (closed.empty()) return;
+  Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
+  if (key.ends[1] < key.ends[0]) std::swap(key.ends[0], key.ends[1]);
+  if (const auto found = closed.find(key); found != closed.end())
+    context.packets()->OnSegment(found->second, from, packet, frame);
+}
+
+// What of an entry that goes a PacketObserver needs to know.
+void IwarpTracker::Impl::NoteGone(const Entry& entry) {
+  const PacketObserver::Track track = entry.connection.track();
+  if (!entry.connection.followed()) return context.packets()->OnForgotten(track);
+  if (closed.size() >= kMaxClosed) closed.clear();
+  closed[entry.key] = track;
+}
 
 void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   Direction from = 0;
-  if (Entry* entry = Find(packet, from)) {
+  Entry* const entry = Find(packet, from);
+  if (context.packets()) Show(entry, from, packet, frame);
+  if (entry) {
     Entries& list = ListOf(*entry);
     if (&list.back() != entry) list.splice(list.end(), list, entry->self);
     IwarpConnection& connection = entry->connection;
@@ -181,11 +207,13 @@ Entry* IwarpTracker::Impl::Add(const Key& key) {
   Entry& entry = candidates.emplace_back(shared, key);
   entry.self = std::prev(candidates.end());
   table.emplace(key, &entry);
+  closed.erase(key);
   return &entry;
 }
 
 void IwarpTracker::Impl::Remove(Entry& entry) {
   std::erase(resets, &entry);
+  if (context.packets()) NoteGone(entry);
   table.erase(entry.key);
   if (Entry*& last = recent[PlaceOf(entry.key.ends[0].number, entry.key.ends[1].number)]; last == &entry)
     last = nullptr;

@@ -6,6 +6,7 @@
 
 #include "protocol/link/packet.h"
 #include "session/fabric/decoder.h"
+#include "session/fabric/packet_observer.h"
 
 namespace stag::fabric {
 
@@ -15,6 +16,9 @@ class TrackerContext {
 
   const DecoderOptions& options() const { return options_; }
   DecoderStats& stats() { return stats_; }
+  // Null: there is none.
+  PacketObserver* packets() const { return options_.packets; }
+  PacketObserver::Track NewTrack() { return ++last_track_; }
   // Names a new connection; CloseConnection when its kClosed was emitted.
   void OpenConnection(ConnectionInfo& info) {
     info.id = ++last_connection_;
@@ -48,6 +52,7 @@ class TrackerContext {
   Sink& sink_;
   DecoderStats stats_;
   ConnectionId last_connection_ = 0;
+  PacketObserver::Track last_track_ = 0;
   Slots slots_;
   FrameRef now_;
   uint64_t used_ = 0;

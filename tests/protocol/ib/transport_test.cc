@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/protocol/ib/real_frames.h"
 
@@ -34,6 +35,17 @@ TEST(Transport, RealAcknowledge) {
   EXPECT_EQ(t.aeth.msn, 1u);
   EXPECT_EQ(KindOf(t.aeth.syndrome), AethKind::kAck);
   EXPECT_EQ(t.data_length, 0u);
+}
+
+// IBA table 45, encoding of RNR NAK timers.
+TEST(Transport, RnrTimers) {
+  constexpr double kMilliseconds[] = {655.36, 0.01,  0.02,  0.03,  0.04,  0.06,   0.08,   0.12,   0.16,   0.24,  0.32,
+                                      0.48,   0.64,  0.96,  1.28,  1.92,  2.56,   3.84,   5.12,   7.68,   10.24, 15.36,
+                                      20.48,  30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52};
+  for (uint8_t timer = 0; timer < 32; ++timer) {
+    EXPECT_EQ(RnrTimerNs(timer), std::llround(kMilliseconds[timer] * 1e6)) << int{timer};
+    EXPECT_EQ(RnrTimerNs(static_cast<uint8_t>(0x20 | timer)), RnrTimerNs(timer));
+  }
 }
 
 TEST(Transport, RealNak) {
