@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/transport/rc_transport.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "protocol/base/crc.h"
+
+namespace stag::transport {
+namespace {
+
+using fabric::RcPacket;
+using ib::AethKind;
+using ib::Operation;
+
+constexpr size_t kMaxReads = 256;    // outstanding ones of a side: initiator depth has eight bits
+constexpr size_t kMaxFlight = 2048;  // packets in flight that are told apart
+constexpr uint64_t kFarAhead = uint64_t{1} << 16;
+constexpr uint64_t kLongestRead = uint64_t{1} << 13;  // packets, of a Read whose length was not captured
+constexpr uint32_t kSmallestMtu = 256, kLargestMtu = 4096;
+constexpr uint8_t kCongestionExperienced = 3;
+
+uint64_t PacketCount(uint64_t length, uint64_t mtu) { return length == 0 ? 1 : (length - 1) / mtu + 1; }
+
+// Of all that a copy of a request must repeat.
+uint32_t HashOf(const RcPacket& p) {
+  std::array<std::byte, 25> head{};
+  head[0] = static_cast<std::byte>(p.bth.opcode);
+  if (p.info->reth) {
+    StoreBe64(&head[1], p.reth.address);
+    StoreBe32(&head[9], p.reth.key);
+    StoreBe32(&head[13], p.reth.length);
+  }
+  if (p.info->immediate) StoreBe32(&head[17], p.immediate);
+  if (p.info->ieth) StoreBe32(&head[21], p.invalidated);
+  return Crc32c(Crc32c(0, head), p.data);
+}
+
+bool IsRnr(uint8_t syndrome) { return ib::KindOf(syndrome) == AethKind::kRnrNak; }
+
+void CountNak(Counters& counters, uint8_t syndrome) {
+  if (IsRnr(syndrome)) {
+    ++counters.nak_rnr;
+    return;
+  }
+  switch (syndrome & 31) {
+    case ib::kNakSequence: ++counters.nak_sequence; break;
+    case ib::kNakRemoteAccess: ++counters.nak_remote_access; break;
+    case ib::kNakRemoteOperation: ++counters.nak_remote_operation; break;
+    default: ++counters.nak_invalid_request; break;
+  }
+}
+
+}  // namespace
+
+// The position with this PSN that is nearest to the highest one of these requests.
+uint64_t RcTransport::Unwrap(Half& half, uint32_t psn) {
+  if (!half.referenced) {
+    half.referenced = true;
+    half.reference = (uint64_t{1} << 32) + psn;  // room below; a multiple of the PSN space
+    return half.reference;
+  }
+  const int64_t distance = ib::PsnDistance(psn, static_cast<uint32_t>(half.reference & ib::kPsnMask));
+  const uint64_t at = half.reference + static_cast<uint64_t>(distance);
+  half.reference = std::max(half.reference, at);
+  return at;
+}
+
+void RcTransport::OnFirstPsn(Side requester, uint32_t psn) {
+  Half& half = half_[requester];
+  if (!half.seen.started()) half.seen.Start(Unwrap(half, psn));
+}
+
+void RcTransport::OnPathMtu(uint32_t bytes) { LearnMtu(bytes); }
+
+// Every packet that is first or middle of a message carries a full path MTU.
+void RcTransport::LearnMtu(uint64_t bytes) {
+  if (bytes < kSmallestMtu || bytes > kLargestMtu || !std::has_single_bit(bytes) || bytes == mtu_) return;
+  mtu_ = static_cast<uint32_t>(bytes);
+  for (Half& half : half_)
+    if (half.open_until != 0 && half.open_length != 0 && !half.reads.empty())
+      CloseOpenRead(half, half.reads.back().begin + PacketCount(half.open_length, mtu_));
+}
+
+// The Read of unknown packet count takes the PSNs before `end`.
+void RcTransport::CloseOpenRead(Half& half, uint64_t end) {
+  half.open_until = 0;
+  if (half.reads.empty()) return;
+  Read& read = half.reads.back();
+  read.end = std::max(read.end, end);
+  half.seen.Add(read.begin, read.end);
+}
+
+void RcTransport::OnPacket(const RcPacket& p, Health& health, NoteSink* notes) {
+  Counters& counters = health.sent[p.from];
+  ++counters.packets;
+  counters.bytes += p.data_length;
+  counters.largest = std::max(counters.largest, static_cast<uint32_t>(p.data_length));
+  if (p.ecn == kCongestionExperienced) ++counters.ce;
+  if (p.bth.fecn) ++counters.fecn;
+  if (p.bth.becn) ++counters.becn;
+  if (p.info->data && !p.info->last) LearnMtu(p.data_length);
+  Note note;
+  note.from = p.from;
+  note.frame = p.frame;
+  if (!p.info->response) {
+    OnRequest(p, health, note);
+  } else if (p.Is(Operation::kReadResponse)) {
+    OnReadResponse(p, health, note);
+  } else {
+    OnAcknowledge(p, health, note);
+  }
+  if (!notes) return;
+  notes->OnNote(health.info, note);
+  if (note.kind != Note::Kind::kRnrEnd && note.duration_ns != 0) {
+    note.kind = Note::Kind::kRnrEnd;
+    notes->OnNote(health.info, note);
+  }
+  if (p.ecn == kCongestionExperienced || p.bth.fecn) {
+    note.kind = Note::Kind::kCongestion;
+    notes->OnNote(health.info, note);
+  }
+}
+
+void RcTransport::OnRequest(const RcPacket& p, Health& health, Note& note) {
+  Half& half = half_[p.from];
+  Counters& counters = health.sent[p.from];
+  const uint64_t at = Unwrap(half, p.psn());
+  // A first request nowhere near the PSN that the CM exchange promised: believe the request.
+  const bool promised = half.seen.started() && !half.any;
+  if (promised && (at < half.seen.next() || at - half.seen.next() > kFarAhead)) half.seen.Start(at);
+  if (!half.seen.started()) half.seen.Start(at);
+  if (half.open_until != 0 && at >= half.seen.next()) CloseOpenRead(half, std::min(at, half.open_until));
+  const bool is_top = at >= half.seen.next(), known = half.seen.Contains(at);
+  note.begin = at;
+  note.end = at + 1;
+  if (half.rnr && half.rnr->at == at) {
+    EndStall(half, p, health);
+    note.duration_ns = p.frame.time_ns - half.rnr->frame.time_ns;
+    note.syndrome = half.rnr->syndrome;
+    half.rnr.reset();
+  }
+  if (known) {
+    ++counters.retransmitted;
+    note.kind = Note::Kind::kRetransmission;
+    OnRepeat(half, p, at, health);
+  } else {
+    if (half.any && at < half.highest) {
+      ++counters.out_of_order;
+      note.kind = Note::Kind::kOutOfOrder;
+    }
+    EndRun(half, is_top, at);
+    half.seen.Add(at, at + 1);
+  }
+  if (p.Is(Operation::kReadRequest)) {
+    OnRead(half, p, at, known);
+    note.end = std::max(note.end, half.reads.empty() ? 0 : half.reads.back().end);
+  } else if (!known) {
+    Fly(half, at + 1, p.data_length, counters);
+  }
+  MakeRoom(half);
+  Remember(p, at, known, note);
+  if (note.changed) ++counters.changed;
+  half.highest = half.any ? std::max(half.highest, at) : at;
+  half.any = true;
+  half.last_request = p.frame;
+}
+
+// The packet that an RNR NAK asked for.
+void RcTransport::EndStall(Half& half, const RcPacket& p, Health& health) {
+  health.sent[p.from].rnr_stall_ns += std::max<int64_t>(p.frame.time_ns - half.rnr->frame.time_ns, 0);
+  if (Episode* episode = health.FindEpisode(half.stall)) episode->first = episode->last = p.frame;
+}
+
+// The number of PSNs of a Read is that of the packets of its answer.
+void RcTransport::OnRead(Half& half, const RcPacket& p, uint64_t at, bool known) {
+  const bool whole = p.status == ParseStatus::kOk;
+  uint64_t end = at + 1;
+  if (whole && (p.reth.length <= kSmallestMtu || mtu_ != 0)) {
+    end = at + PacketCount(p.reth.length, mtu_ != 0 ? mtu_ : kSmallestMtu);
+  } else if (!known) {
+    half.open_until = at + (whole ? PacketCount(p.reth.length, kSmallestMtu) : kLongestRead);
+    half.open_length = whole ? p.reth.length : 0;
+  }
+  half.seen.Add(at, end);
+  const auto asked = std::ranges::find_if(half.reads, [&](const Read& r) { return r.begin <= at && at < r.end; });
+  if (asked != half.reads.end()) {
+    asked->answered = std::min(asked->answered, at);
+    return;
+  }
+  if (known) return;  // all of it was answered
+  if (half.reads.size() == kMaxReads) {
+    half.lost_answers += half.answers.Missing(half.reads.front().begin, half.reads.front().answered);
+    half.reads.erase(half.reads.begin());
+  }
+  half.reads.push_back({at, end, at});
+}
+
+void RcTransport::OnRepeat(Half& half, const RcPacket& p, uint64_t at, Health& health) {
+  Counters& counters = health.sent[p.from];
+  if (half.nak && at <= half.nak->at) half.nak->obeyed = true;
+  const bool after_rnr = half.nak && IsRnr(half.nak->syndrome);
+  if (after_rnr) ++counters.after_rnr;
+  if (!half.running) {
+    half.running = true;
+    half.run = 0;
+    const bool go_back = half.nak && !after_rnr && (half.nak->syndrome & 31) == ib::kNakSequence;
+    if (go_back) ++counters.go_back_n;
+    if (!half.nak) ++counters.timeouts;
+    Episode episode;
+    episode.kind = go_back ? Episode::Kind::kGoBackN : half.nak ? Episode::Kind::kAfterNak : Episode::Kind::kTimeout;
+    episode.side = p.from;
+    episode.cause = half.nak ? half.nak->frame : half.last_request;
+    episode.first = p.frame;
+    episode.number = p.psn();
+    if (!after_rnr) half.run = health.AddEpisode(episode);
+  }
+  if (Episode* episode = health.FindEpisode(half.run)) {
+    episode->last = p.frame;
+    ++episode->packets;
+  }
+}
+
+// A new PSN, `is_top`: higher than all before.
+void RcTransport::EndRun(Half& half, bool is_top, uint64_t at) {
+  half.running = false;
+  if (!half.nak) return;
+  if (at <= half.nak->at) half.nak->obeyed = true;
+  // Packets that were on their way when the NAK came are sent again; what is sent after going back is not.
+  if (is_top && half.nak->obeyed && at > half.nak->at) half.nak.reset();
+}
+
+void RcTransport::OnReadResponse(const RcPacket& p, Health& health, Note& note) {
+  Half& half = half_[p.requester()];
+  Counters& counters = health.sent[p.from];
+  const uint64_t at = Unwrap(half, p.psn());
+  note.begin = at;
+  note.end = at + 1;
+  note.kind = Note::Kind::kResponse;
+  const bool known = half.answers.Contains(at), late = !known && half.answers.started() && at < half.answers.next();
+  if (known) {
+    ++counters.repeated_responses;
+    note.kind = Note::Kind::kRepeatedResponse;
+  } else if (late) {
+    ++counters.out_of_order;
+  }
+  half.answers.Add(at, at + 1);
+  if (half.answers.full()) half.answers.TakeOldest();
+  if (half.open_until != 0 && at < half.open_until && at >= half.reads.back().begin) {
+    half.reads.back().end = std::max(half.reads.back().end, at + 1);
+    half.seen.Add(half.reads.back().begin, half.reads.back().end);
+    if (p.info->last) half.open_until = 0;
+  }
+  Acknowledge(half, at + 1);
+  // Of a Read Request that was not captured only the PSN of the request itself is missing.
+  if (half.seen.started() && !p.info->first && at < half.seen.next() && !half.seen.Contains(at))
+    half.seen.Add(at, at + 1);
+  const auto read = std::ranges::find_if(half.reads, [&](const Read& r) { return r.begin <= at && at < r.end; });
+  if (read != half.reads.end() && (late || at + 1 == read->end) && half.open_until == 0 &&
+      half.answers.Missing(read->begin, read->end) == 0)
+    half.reads.erase(read);
+  Remember(p, at, known, note);
+}
+
+void RcTransport::OnAcknowledge(const RcPacket& p, Health& health, Note& note) {
+  Half& half = half_[p.requester()];
+  note.kind = Note::Kind::kAcknowledgment;
+  if (p.status != ParseStatus::kOk || !p.info->aeth) return;
+  const uint64_t at = Unwrap(half, p.psn());
+  const AethKind kind = ib::KindOf(p.aeth.syndrome);
+  const bool refuses = kind == AethKind::kNak || kind == AethKind::kRnrNak;
+  note.begin = refuses ? at : at + 1;
+  note.syndrome = p.aeth.syndrome;
+  Acknowledge(half, note.begin);
+  if (!refuses) return;
+  note.kind = Note::Kind::kNak;
+  CountNak(health.sent[p.from], p.aeth.syndrome);
+  half.nak = Nak{at, p.aeth.syndrome, p.frame, false};
+  // The same again without an attempt in between is the same wait.
+  if (kind != AethKind::kRnrNak || (half.rnr && half.rnr->at == at)) return;
+  half.rnr = half.nak;
+  Episode episode;
+  episode.kind = Episode::Kind::kRnr;
+  episode.side = p.requester();
+  episode.cause = p.frame;
+  episode.number = p.psn();
+  episode.syndrome = p.aeth.syndrome;
+  half.stall = health.AddEpisode(episode);
+}
+
+// The other side has all requests before `end`, and has answered them.
+void RcTransport::Acknowledge(Half& half, uint64_t end) {
+  if (!half.seen.started()) return;
+  if (end > half.seen.next() && half.open_until != 0) CloseOpenRead(half, std::min(end, half.open_until));
+  if (end > half.seen.next()) {
+    if (end - half.seen.next() > kFarAhead) return;
+    half.seen.PassOver(end);
+    MakeRoom(half);
+  }
+  half.acknowledged = std::max(half.acknowledged, end);
+  for (Read& read : half.reads)
+    if (read.answered < end) read.answered = std::min(end, read.end);
+  while (half.flight_size > 0 && half.flight[half.flight_head].end <= end) {
+    half.acknowledged_bytes = half.flight[half.flight_head].bytes;
+    half.flight_head = (half.flight_head + 1) % kMaxFlight;
+    --half.flight_size;
+  }
+}
+
+void RcTransport::MakeRoom(Half& half) {
+  while (half.seen.full()) {
+    const SeenRanges::Range oldest = half.seen.TakeOldest();
+    half.lost_requests += std::min(oldest.end, half.acknowledged) - std::min(oldest.begin, half.acknowledged);
+  }
+}
+
+void RcTransport::Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counters) {
+  if (bytes == 0) return;
+  if (half.flight.empty()) {
+    if (!shared_.Take(kMaxFlight * sizeof(Sent))) return;
+    half.flight.resize(kMaxFlight);
+  }
+  half.sent_bytes += bytes;
+  if (half.flight_size == kMaxFlight) {  // the newest two become one
+    half.flight[(half.flight_head + half.flight_size - 1) % kMaxFlight] = {end, half.sent_bytes};
+  } else {
+    half.flight[(half.flight_head + half.flight_size++) % kMaxFlight] = {end, half.sent_bytes};
+  }
+  counters.max_in_flight = std::max(counters.max_in_flight, half.sent_bytes - half.acknowledged_bytes);
+}
+
+void RcTransport::Remember(const RcPacket& p, uint64_t at, bool known, Note& note) {
+  const uint64_t stream = track_ * 4 + p.from * 2u + (p.info->response ? 1 : 0);
+  PacketMemory::Entry& entry = shared_.packets.At(stream, at);
+  const bool is_it = entry.stream == stream && entry.position == at;
+  const auto captured = static_cast<uint32_t>(p.data.size()), length = static_cast<uint32_t>(p.data_length);
+  if (known && is_it) {
+    note.original = entry.frame;
+    const bool comparable = p.status == ParseStatus::kOk && !p.info->response;
+    note.changed = comparable && (entry.length != length || (entry.captured == captured && entry.hash != HashOf(p)));
+    return;
+  }
+  entry = {stream, at, p.frame.number, p.info->response ? 0 : HashOf(p), captured, length};
+}
+
+uint64_t RcTransport::LostFromCapture(Side side) const {
+  const Half& requests = half_[side];
+  const Half& asked = half_[Other(side)];
+  uint64_t lost = requests.lost_requests + asked.lost_answers;
+  if (requests.seen.started())
+    lost += requests.seen.Missing(requests.seen.first(), std::min(requests.acknowledged, requests.seen.next()));
+  for (const Read& read : asked.reads) lost += asked.answers.Missing(read.begin, read.answered);
+  return lost;
+}
+
+}  // namespace stag::transport

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RcTransport: the packets of one reliable connection (InfiniBand, RoCE) in the order of the capture, counted. Each
+// side numbers its requests with PSNs of its own; answers carry the PSN of what they answer (IBA section 9.7).
+#pragma once
+
+#include <optional>
+
+#include "session/fabric/ib_packet.h"
+#include "session/transport/shared.h"
+#include "session/transport/transport.h"
+
+namespace stag::transport {
+
+class RcTransport {
+ public:
+  // `track` is the connection's own number.
+  RcTransport(uint64_t track, Shared& shared)
+      : track_(track), shared_(shared), half_{Half(shared.holes), Half(shared.holes)} {}
+
+  void OnFirstPsn(Side requester, uint32_t psn);
+  void OnPathMtu(uint32_t bytes);
+  // `notes` may be null.
+  void OnPacket(const fabric::RcPacket& packet, Health& health, NoteSink* notes);
+  // 0: not known.
+  uint32_t path_mtu() const { return mtu_; }
+  // Numbers that `side` sent and the capture has not.
+  uint64_t LostFromCapture(Side side) const;
+
+ private:
+  // An RDMA Read that is not answered in full.
+  struct Read {
+    uint64_t begin = 0, end = 0;
+    uint64_t answered = 0;  // answers before this were sent since it was asked for last
+  };
+  // Bytes of requests in flight: the number behind a packet, and all bytes sent up to it.
+  struct Sent {
+    uint64_t end = 0, bytes = 0;
+  };
+  struct Nak {
+    uint64_t at = 0;
+    uint8_t syndrome = 0;
+    FrameRef frame;
+    bool obeyed = false;  // its requester went back
+  };
+  // The requests of one side, and the answers to them.
+  struct Half {
+    explicit Half(HoleBudget& budget) : seen(budget), answers(budget) {}
+
+    bool referenced = false;
+    uint64_t reference = 0;  // near which PSNs are
+    SeenRanges seen;         // PSNs of requests, those of answers to Reads with the request
+    bool any = false;        // a request was seen
+    uint64_t highest = 0;    // the highest PSN of a request
+    uint64_t acknowledged = 0;
+    // The last request is a Read whose number of packets is not known: where it may end (0: it is none), its length.
+    uint64_t open_until = 0;
+    uint32_t open_length = 0;
+    SeenRanges answers;  // PSNs of Read Responses
+    std::vector<Read> reads;
+    uint64_t lost_requests = 0, lost_answers = 0;  // of what is no longer followed
+
+    std::optional<Nak> nak, rnr;
+    size_t stall = 0;      // the episode of `rnr`
+    bool running = false;  // the last request was a retransmission, of the episode `run`
+    size_t run = 0;
+    FrameRef last_request;
+
+    std::vector<Sent> flight;  // a ring
+    size_t flight_head = 0, flight_size = 0;
+    uint64_t sent_bytes = 0, acknowledged_bytes = 0;
+  };
+
+  static uint64_t Unwrap(Half& half, uint32_t psn);
+  static void Acknowledge(Half& half, uint64_t end);
+  static void CloseOpenRead(Half& half, uint64_t end);
+  static void MakeRoom(Half& half);
+  static void EndRun(Half& half, bool is_top, uint64_t at);
+  void Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counters);
+  void OnRequest(const fabric::RcPacket& p, Health& health, Note& note);
+  void OnReadResponse(const fabric::RcPacket& p, Health& health, Note& note);
+  void OnAcknowledge(const fabric::RcPacket& p, Health& health, Note& note);
+  void OnRead(Half& half, const fabric::RcPacket& p, uint64_t at, bool known);
+  void OnRepeat(Half& half, const fabric::RcPacket& p, uint64_t at, Health& health);
+  void LearnMtu(uint64_t bytes);
+  void EndStall(Half& half, const fabric::RcPacket& p, Health& health);
+  // Remembers the packet; says in `note` which the copy before was, and whether it differs.
+  void Remember(const fabric::RcPacket& p, uint64_t at, bool known, Note& note);
+
+  const uint64_t track_;
+  Shared& shared_;
+  uint32_t mtu_ = 0;
+  std::array<Half, 2> half_;  // by requester
+};
+
+}  // namespace stag::transport

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/transport/seen_ranges.h"
+
+#include <algorithm>
+
+namespace stag::transport {
+
+void SeenRanges::Start(uint64_t at) {
+  budget_.used -= holes_.size();
+  holes_.clear();
+  started_ = true;
+  first_ = next_ = at;
+}
+
+size_t SeenRanges::FirstHole(uint64_t at) const {
+  if (holes_.empty() || holes_.back().end <= at) return holes_.size();
+  const auto found =
+      std::upper_bound(holes_.begin(), holes_.end(), at, [](uint64_t n, const Range& hole) { return n < hole.end; });
+  return static_cast<size_t>(found - holes_.begin());
+}
+
+void SeenRanges::Insert(size_t index, Range hole) {
+  holes_.insert(holes_.begin() + static_cast<ptrdiff_t>(index), hole);
+  ++budget_.used;
+}
+
+bool SeenRanges::Contains(uint64_t at) const {
+  if (!started_ || at < first_ || at >= next_) return false;
+  const size_t i = FirstHole(at);
+  return i == holes_.size() || at < holes_[i].begin;
+}
+
+void SeenRanges::PassOver(uint64_t end) {
+  if (!started_ || end <= next_) return;
+  if (!holes_.empty() && holes_.back().end == next_) {
+    holes_.back().end = end;
+  } else {
+    Insert(holes_.size(), {next_, end});
+  }
+  next_ = end;
+}
+
+uint64_t SeenRanges::Add(uint64_t begin, uint64_t end) {
+  if (begin >= end) return 0;
+  if (!started_) Start(begin);
+  if (begin >= next_) {
+    PassOver(begin);
+    next_ = end;
+    return end - begin;
+  }
+  uint64_t added = 0;
+  if (begin < first_) {
+    const uint64_t until = std::min(end, first_);
+    if (until < first_) Insert(0, {until, first_});
+    added += until - begin;
+    first_ = begin;
+  }
+  size_t i = FirstHole(begin);
+  while (i < holes_.size() && holes_[i].begin < end) {
+    Range& hole = holes_[i];
+    const uint64_t from = std::max(hole.begin, begin), to = std::min(hole.end, end);
+    added += to - from;
+    if (from == hole.begin && to == hole.end) {
+      holes_.erase(holes_.begin() + static_cast<ptrdiff_t>(i));
+      --budget_.used;
+    } else if (from == hole.begin) {
+      hole.begin = to;
+      break;
+    } else {
+      const Range rest{to, hole.end};
+      hole.end = from;
+      ++i;
+      if (rest.begin < rest.end) Insert(i, rest);
+    }
+  }
+  if (end > next_) {
+    added += end - next_;
+    next_ = end;
+  }
+  return added;
+}
+
+uint64_t SeenRanges::Missing(uint64_t begin, uint64_t end) const {
+  if (begin >= end) return 0;
+  uint64_t seen = 0;
+  ForEachSeen(begin, end, [&](uint64_t from, uint64_t to) { seen += to - from; });
+  return end - begin - seen;
+}
+
+SeenRanges::Range SeenRanges::TakeOldest() {
+  const Range oldest = holes_.front();
+  holes_.erase(holes_.begin());
+  --budget_.used;
+  return oldest;
+}
+
+}  // namespace stag::transport

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// SeenRanges: which numbers of a sequence (PSNs, TCP bytes) were seen, from the lowest to the highest, as the few
+// ranges between them that were not. Positions have 64 bits; the caller unwraps what the wire has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace stag::transport {
+
+// How many holes all sets together have, which bounds what each may have.
+struct HoleBudget {
+  static constexpr size_t kMost = size_t{1} << 20;
+  size_t used = 0;
+};
+
+class SeenRanges {
+ public:
+  struct Range {
+    uint64_t begin = 0, end = 0;  // half open
+    uint64_t size() const { return end - begin; }
+  };
+
+  explicit SeenRanges(HoleBudget& budget) : budget_(budget) {}
+  ~SeenRanges() { budget_.used -= holes_.size(); }
+  SeenRanges(const SeenRanges&) = delete;
+  SeenRanges& operator=(const SeenRanges&) = delete;
+
+  // Nothing is seen yet; numbers from `at` on that are passed over are holes.
+  void Start(uint64_t at);
+  bool started() const { return started_; }
+  uint64_t first() const { return first_; }
+  // One past the highest number seen or passed over.
+  uint64_t next() const { return next_; }
+  bool Contains(uint64_t at) const;
+  // Returns how many were not seen before. Starts at `begin`, if it is the first.
+  uint64_t Add(uint64_t begin, uint64_t end);
+  // Numbers before `end` that are not seen are holes.
+  void PassOver(uint64_t end);
+  // How many of [begin, end) are not seen.
+  uint64_t Missing(uint64_t begin, uint64_t end) const;
+  // Calls fn(begin, end) for the parts of [begin, end) that are seen, in order.
+  template <typename Fn>
+  void ForEachSeen(uint64_t begin, uint64_t end, Fn fn) const {
+    if (!started_) return;
+    begin = begin < first_ ? first_ : begin;
+    end = end > next_ ? next_ : end;
+    for (size_t i = FirstHole(begin); begin < end; ++i) {
+      const bool more = i < holes_.size() && holes_[i].begin < end;
+      const uint64_t until = more ? holes_[i].begin : end;
+      if (begin < until) fn(begin, until);
+      if (!more) return;
+      begin = holes_[i].end;
+    }
+  }
+
+  // There are too many holes: the caller takes the oldest away, which then counts as seen.
+  bool full() const { return holes_.size() > (budget_.used > HoleBudget::kMost ? kFew : kMost); }
+  Range TakeOldest();
+
+ private:
+  static constexpr size_t kMost = 1024, kFew = 16;
+  size_t FirstHole(uint64_t at) const;  // index of the first hole that ends behind `at`
+  void Insert(size_t index, Range hole);
+
+  HoleBudget& budget_;
+  bool started_ = false;
+  uint64_t first_ = 0, next_ = 0;
+  std::vector<Range> holes_;  // ascending, within [first_, next_)
+};
+
+}  // namespace stag::transport

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// TcpTransport: the segments of one TCP connection (iWARP) in the order of the capture, counted (RFC 9293).
+#pragma once
+
+#include <optional>
+
+#include "protocol/link/packet.h"
+#include "session/transport/byte_history.h"
+#include "session/transport/transport.h"
+
+namespace stag::transport {
+
+class TcpTransport {
+ public:
+  explicit TcpTransport(Shared& shared) : half_{Half(shared), Half(shared)} {}
+
+  // End `end_of` sent it, which is `side` of `health`. `notes` may be null.
+  void OnSegment(Side end_of, Side side, const link::Packet& packet, const FrameRef& frame, Health& health,
+                 NoteSink* notes);
+  // Bytes that `end` sent and the capture has not.
+  uint64_t LostFromCapture(Side end) const;
+
+ private:
+  struct Half {
+    explicit Half(Shared& shared) : seen(shared.holes), history(shared) {}
+    SeenRanges seen;  // bytes of payload
+    ByteHistory history;
+    uint64_t acknowledged = 0;
+    uint64_t lost = 0;     // in holes that are no longer followed
+    bool running = false;  // the last segment was a retransmission, of the episode `run`
+    size_t run = 0;
+    bool closed = false;  // the window, in the episode `stall`
+    size_t stall = 0;
+    FrameRef last;
+  };
+
+  static uint64_t Unwrap(const Half& half, uint32_t sequence);
+  static void OnWindow(Half& half, const link::Packet& packet, Health& health, Note& note);
+
+  std::array<Half, 2> half_;  // by the end that sends
+};
+
+}  // namespace stag::transport
