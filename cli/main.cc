@@ -86,6 +86,7 @@ int main(int argc, char** argv) {
       "  stag connections mount.pcapng           who talked to whom, and on what terms\n"
       "  stag transactions mount.pcapng | less   every RPC\n"
       "  stag credits mount.pcapng               credits over time, and who overran them\n"
+      "  stag transport mount.pcapng             what the fabric lost, repeated and held up\n"
       "  stag check mount.pcapng                 which side broke which sentence of the specification\n"
       "  stag explain RDLIST-003                 what a rule asks, and why\n"
       "\nstag COMMAND --help tells more. Exit status: 0 fine, 1 findings, 2 usage or environment.");
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
   AddConnections(app, run);
   AddTransactions(app, run);
   AddCredits(app, run);
+  AddTransport(app, run);
   AddExtract(app, run);
   AddCheck(app, run);
   AddCapture(app, run);

@@ -88,11 +88,12 @@ session::SessionOptions SessionOptionsOf(const CommonOptions& options, bool keep
 // before each frame.
 template <typename Sink, typename Fn>
 FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOptions& options, Output& output,
-                Sink& sink, Fn before_frame) {
+                Sink& sink, fabric::PacketObserver* packets, Fn before_frame) {
   FileOutcome outcome;
   outcome.opened = true;
   fabric::DecoderOptions decoder_options;
   decoder_options.memory_limit = options.memory / 4;
+  decoder_options.packets = packets;
   fabric::Decoder decoder(decoder_options, sink);
 
   Progress progress(options.progress && !options.quiet, name);
@@ -100,7 +101,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
   while (!output.stopped() && (next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
-    ++outcome.frames;
+    if (outcome.frames++ == 0) outcome.first_time_ns = frame.ref.time_ns;
     before_frame(frame);
     decoder.OnFrame(frame);
     if (progress.active() && outcome.frames % 1024 == 0) {
@@ -126,31 +127,33 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
 }  // namespace
 
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
-                    std::vector<session::Observer*> observers) {
+                    std::vector<session::Observer*> observers, fabric::PacketObserver* packets) {
   return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
-    return Analyze(reader, name, options, keep_bulk, clock, output, std::move(observers));
+    return Analyze(reader, name, options, keep_bulk, clock, output, std::move(observers), packets);
   });
 }
 
 FileOutcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
-                    Clock& clock, Output& output, std::vector<session::Observer*> observers) {
+                    Clock& clock, Output& output, std::vector<session::Observer*> observers,
+                    fabric::PacketObserver* packets) {
   clock = Clock{};
   session::Session session(SessionOptionsOf(options, keep_bulk), std::move(observers));
-  return Run(reader, name, options, output, session, [&clock](const Frame& frame) {
+  return Run(reader, name, options, output, session, packets, [&clock](const Frame& frame) {
     if (clock.frame == 0) clock.first_time_ns = frame.ref.time_ns;
     clock.frame = frame.ref.number;
   });
 }
 
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
-                    std::vector<Shard*> shards) {
+                    std::vector<Shard*> shards, fabric::PacketObserver* packets) {
   if (shards.size() == 1) {
     Shard& alone = *shards.front();
-    return Analyze(file, options, keep_bulk, alone.mutable_clock(), output, alone.Observers());
+    return Analyze(file, options, keep_bulk, alone.mutable_clock(), output, alone.Observers(), packets);
   }
   return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
     ShardedAnalysis sink(SessionOptionsOf(options, keep_bulk), std::move(shards));
-    return Run(reader, name, options, output, sink, [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); });
+    return Run(reader, name, options, output, sink, packets,
+               [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); });
   });
 }
 

@@ -22,6 +22,7 @@ struct FileOutcome {
   bool damaged = false;
   std::string trouble;  // why it could not be opened or is damaged; empty: nothing
   uint64_t frames = 0;
+  int64_t first_time_ns = 0;  // of the first frame
   fabric::DecoderStats decoder;
   session::SessionStats session;
 };
@@ -29,21 +30,23 @@ struct FileOutcome {
 // Reads one file to its end, or to where it is damaged. Complaints (no such file, damage, memory) go to the diagnostics
 // of `output`. Stops early, quietly, when `output` is closed.
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
-                    std::vector<session::Observer*> observers);
+                    std::vector<session::Observer*> observers, fabric::PacketObserver* packets = nullptr);
 
 // The same for what `reader` gives; `name` is for messages.
 FileOutcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
-                    Clock& clock, Output& output, std::vector<session::Observer*> observers);
+                    Clock& clock, Output& output, std::vector<session::Observer*> observers,
+                    fabric::PacketObserver* packets = nullptr);
 
-// The same with one shard or several, in as many threads; at least one. They must outlive the call.
+// The same with one shard or several, in as many threads; at least one. They must outlive the call. `packets` sees the
+// packets of all connections, in the reading thread.
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
-                    std::vector<Shard*> shards);
+                    std::vector<Shard*> shards, fabric::PacketObserver* packets = nullptr);
 template <typename S>
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
-                    const std::vector<std::unique_ptr<S>>& shards) {
+                    const std::vector<std::unique_ptr<S>>& shards, fabric::PacketObserver* packets = nullptr) {
   std::vector<Shard*> all;
   for (const auto& shard : shards) all.push_back(shard.get());
-  return Analyze(file, options, keep_bulk, output, std::move(all));
+  return Analyze(file, options, keep_bulk, output, std::move(all), packets);
 }
 
 // "FILE" for messages and JSON: "-" is "standard input".

@@ -59,6 +59,7 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
 using Run = std::function<int()>;
 void AddConnections(CLI::App& app, Run& run);
 void AddTransactions(CLI::App& app, Run& run);
+void AddTransport(CLI::App& app, Run& run);
 void AddCredits(CLI::App& app, Run& run);
 void AddExtract(CLI::App& app, Run& run);
 void AddCapture(CLI::App& app, Run& run);

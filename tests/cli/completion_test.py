@@ -38,7 +38,7 @@ class Completion(unittest.TestCase):
 
     def test_bash(self):
         self.assertEqual(self.bash("stag", ""), sorted([*commands(), "--help", "--version"]))
-        self.assertEqual(self.bash("stag", "tran"), ["transactions"])
+        self.assertEqual(self.bash("stag", "trans"), ["transactions", "transport"])
         self.assertEqual(self.bash("stag", "check", "--prof"), ["--profile"])
         self.assertEqual(self.bash("stag", "check", "--profile", ""), ["auto", "rfc5666", "rfc5666bis", "rfc8166"])
         self.assertEqual(self.bash("stag", "check", "--profile", "rfc5"), ["rfc5666", "rfc5666bis"])
@@ -57,7 +57,7 @@ class Completion(unittest.TestCase):
                                       text=True, check=True, timeout=60, env=env)
                 return sorted(entry.split("\t")[0] for entry in done.stdout.splitlines())
 
-            self.assertEqual(ask("stag tran"), ["transactions"])
+            self.assertEqual(ask("stag transa"), ["transactions"])
             self.assertEqual(ask("stag check --profile "), ["auto", "rfc5666", "rfc5666bis", "rfc8166"])
             self.assertEqual(ask("stag check --prof"), ["--profile"])
 

@@ -11,7 +11,8 @@ import unittest
 from report_runs import Base, CAPTURE, CASES, REAL, ROOT, lines, stag
 
 RULES = sorted((ROOT / "pcaps" / "rules").glob("*/*.pcap"))
-COMMANDS = [["check", "--format", "jsonl"], ["check"], ["transactions"], ["transactions", "--format", "jsonl"]]
+COMMANDS = [["check", "--format", "jsonl"], ["check"], ["transactions"], ["transactions", "--format", "jsonl"],
+            ["transport"], ["transport", "--format", "jsonl"]]
 
 
 def frames(path):

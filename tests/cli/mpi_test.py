@@ -104,6 +104,11 @@ class Mpi(unittest.TestCase):
         self.assertEqual(lines.read_bytes(), run(STAG, "transactions", *CASES).stdout)
         self.same(2, "transactions", "--quiet", CAPTURES[0])
 
+    def test_transport(self):
+        for name in ("text", "jsonl"):
+            done = self.same(3, "transport", "--format", name, *CAPTURES, self.directory / "missing", *CASES, self.damaged())
+            self.assertEqual(done.returncode, 2)
+
     def generate(self, ranks, server, *arguments):
         done = run(*MPIRUN, "-n", ranks, STAG, "generate", "--mpi", "--to", server, "--format", "jsonl", *arguments)
         return done, [json.loads(line) for line in done.stdout.splitlines()]

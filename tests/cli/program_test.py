@@ -19,9 +19,9 @@ import unittest
 
 STAG = sys.argv.pop(1)
 CAPTURE = str(pathlib.Path(__file__).parents[2] / "pcaps" / "real" / "rxe-rdma_error.pcap")
-COMMANDS = ("connections", "transactions", "credits", "extract", "check", "rules", "explain", "devices", "serve", "generate",
+COMMANDS = ("connections", "transactions", "credits", "transport", "extract", "check", "rules", "explain", "devices", "serve", "generate",
             "replay", "relay", "probe")
-READERS = ("connections", "transactions", "credits", "check")
+READERS = ("connections", "transactions", "credits", "transport", "check")
 
 
 def stag(*arguments, data=None, env=None):
@@ -80,7 +80,7 @@ class Usage(Base):
 
 
     def test_mistyped(self):
-        for arguments, meant in ((["chekc", CAPTURE], "check"), (["trans"], "transactions"), (["--versoin"], "--version"),
+        for arguments, meant in ((["chekc", CAPTURE], "check"), (["transa"], "transactions"), (["--versoin"], "--version"),
                                  (["check", "--fromat", "json", CAPTURE], "--format"),
                                  (["check", "--fromat=json", CAPTURE], "--format"),
                                  (["generate", "--conections", "3"], "--connections")):

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What the fabric did to one connection, as JSON lines (one for each direction) and as text.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/base/output.h"
+#include "session/rpcrdma/connection.h"
+#include "session/transport/transport.h"
+
+namespace stag::cli {
+
+// Two lines: what the client sent, what the server sent. Members and their order are a contract with programs. `file`:
+// its name, where there are several.
+void PutTransportJson(std::string& out, const session::Connection& connection, const transport::Health& health,
+                      const std::optional<std::string>& file);
+
+// A block for people: head line, table, and sentences. `origin_ns`: time 0. `episodes`: how many of them, those that
+// cost the most (0: all).
+void PutTransportText(std::string& out, const session::Connection& connection, const transport::Health& health,
+                      int64_t origin_ns, size_t episodes, const Style& style);
+
+// What is wrong, a sentence each, as far as the counters tell; the worst first.
+std::vector<std::string> TransportTroubles(const session::Connection& connection, const transport::Health& health);
+
+}  // namespace stag::cli
