@@ -180,7 +180,7 @@ void PutEpisodes(std::string& out, const Connection& c, const Health& health, in
   }
   for (const Episode* episode : shown) {
     const FrameRef& when = episode->cause.number != 0 ? episode->cause : episode->first;
-    const int64_t since = std::max<int64_t>(when.time_ns - origin_ns, 0);
+    const int64_t since = Elapsed({1, origin_ns}, when).value_or(0);
     Put(out, "    {}{:>5}.{:06}{}  {}\n", style.cyan, since / 1'000'000'000, since % 1'000'000'000 / 1000, style.reset,
         Sentence(c, *episode));
   }

@@ -136,7 +136,7 @@ void RcTransport::OnRequest(const RcPacket& p, Health& health, Note& note) {
   note.end = at + 1;
   if (half.rnr && half.rnr->at == at) {
     EndStall(half, p, health);
-    note.duration_ns = p.frame.time_ns - half.rnr->frame.time_ns;
+    note.duration_ns = Elapsed(half.rnr->frame, p.frame).value_or(0);
     note.syndrome = half.rnr->syndrome;
     half.rnr.reset();
   }
@@ -168,7 +168,8 @@ void RcTransport::OnRequest(const RcPacket& p, Health& health, Note& note) {
 
 // The packet that an RNR NAK asked for.
 void RcTransport::EndStall(Half& half, const RcPacket& p, Health& health) {
-  health.sent[p.from].rnr_stall_ns += std::max<int64_t>(p.frame.time_ns - half.rnr->frame.time_ns, 0);
+  int64_t& sum = health.sent[p.from].rnr_stall_ns;
+  sum += std::min(Elapsed(half.rnr->frame, p.frame).value_or(0), INT64_MAX - sum);
   if (Episode* episode = health.FindEpisode(half.stall)) episode->first = episode->last = p.frame;
 }
 

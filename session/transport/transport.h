@@ -65,8 +65,7 @@ struct Episode {
   uint32_t number = 0;   // PSN (of a NAK: its own), or sequence number of the first
   uint8_t syndrome = 0;  // kRnr: with the timer
   int64_t cost_ns() const {
-    const FrameRef& end = last.number != 0 ? last : first;
-    return cause.number == 0 || end.number == 0 ? 0 : end.time_ns - cause.time_ns;
+    return Elapsed(cause, last.number != 0 ? last : first).value_or(0);
   }
 };
 
