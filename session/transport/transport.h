@@ -64,9 +64,7 @@ struct Episode {
   uint64_t packets = 0;  // sent again
   uint32_t number = 0;   // PSN (of a NAK: its own), or sequence number of the first
   uint8_t syndrome = 0;  // kRnr: with the timer
-  int64_t cost_ns() const {
-    return Elapsed(cause, last.number != 0 ? last : first).value_or(0);
-  }
+  int64_t cost_ns() const { return Elapsed(cause, last.number != 0 ? last : first).value_or(0); }
 };
 
 // One packet, for pictures and trees.
