@@ -2,7 +2,9 @@
 #include "cli/analysis/sharded_analysis.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace stag::cli {
 namespace {
@@ -10,9 +12,8 @@ namespace {
 // A round is sealed when it has so much, memory of frames that is kept included: that comes in pieces of up to 1 MiB.
 constexpr size_t kRoundEvents = 1024;
 constexpr uint64_t kRoundBytes = 2 << 20;
-// A period has so many events, the first one fewer; threads pay when at least one in so many of them is a Send.
-constexpr size_t kPeriodEvents = 4096, kFirstPeriodEvents = 64;
-constexpr size_t kEventsPerSend = 8;
+// After so many periods the way that took longer is tried again, for a period.
+constexpr unsigned kPeriodsUntilTrial = 32;
 // So many pairs of addresses are dealt out in turns; further ones by their hash.
 constexpr size_t kMaxPairs = 4096;
 
@@ -20,8 +21,13 @@ constexpr size_t kMaxPairs = 4096;
 
 size_t ShardedAnalysis::PairHash::operator()(const Pair& pair) const { return MixHash(MixHash(0, pair[0]), pair[1]); }
 
-ShardedAnalysis::ShardedAnalysis(const session::SessionOptions& options, std::vector<Shard*> shards, HandOver when)
-    : when_(when), parts_(shards.size()), period_length_(kFirstPeriodEvents) {
+int64_t ShardedAnalysis::SteadyNow() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+ShardedAnalysis::ShardedAnalysis(const session::SessionOptions& options, std::vector<Shard*> shards, HandOver when,
+                                 std::function<int64_t()> now_ns)
+    : when_(when), parts_(shards.size()), now_ns_(std::move(now_ns)), period_began_ns_(now_ns_()) {
   session::SessionOptions own = options;
   own.memory_limit = options.memory_limit / shards.size();
   for (size_t i = 0; i < shards.size(); ++i) {
@@ -55,7 +61,6 @@ void ShardedAnalysis::OnEvent(const fabric::Event& event) {
     connections_.erase(event.connection->id);
     last_connection_ = 0;
   }
-  period_sends_ += event.kind() == fabric::EventKind::kSend ? 1 : 0;
   const uint64_t number = next_number_++;
   if (handing_over_) {
     CountIn(part.batches[sealed_ % Shard::kRounds].Add(event, number, frame_ ? frame_->bytes : Bytes{}, *memory_));
@@ -83,15 +88,40 @@ void ShardedAnalysis::OnAside(const fabric::Aside& aside) {
 }
 
 void ShardedAnalysis::EndPeriod() {
-  const bool pays = period_sends_ * kEventsPerSend >= period_events_;
-  period_events_ = period_sends_ = 0;
-  period_length_ = kPeriodEvents;
-  if (when_ == HandOver::kAlways || pays == handing_over_) return;
-  if (pays) return BeginHandingOver();
+  period_events_ = 0;
+  if (when_ == HandOver::kAlways) return;
+  bool hand_over = !handing_over_;
+  if (period_length_ == kPeriodEvents) {
+    hand_over = Measure();
+  } else if (handing_over_) {
+    period_length_ = kPeriodEvents;
+  }
+  if (hand_over && !handing_over_) {
+    cost_ns_[1] = 0;
+    BeginHandingOver();
+  } else if (!hand_over && handing_over_) {
+    Drain();
+    handing_over_ = false;
+    for (const Part& part : parts_) part.shard->alone_ = true;
+  }
+  period_began_ns_ = now_ns_();
+}
+
+// At the end of a period: whether the next one is handed over.
+bool ShardedAnalysis::Measure() {
+  const bool first = cost_ns_[1] == 0;
+  // The first period that is handed over ends with the delivery of its results. Later ones deliver those of the period
+  // before.
+  if (handing_over_ && first) Drain();
+  cost_ns_[handing_over_ ? 1 : 0] = std::max<int64_t>(now_ns_() - period_began_ns_, 1);
+  const bool try_other = cost_ns_[1] == 0 || ++periods_ % kPeriodsUntilTrial == 0;
+  return try_other ? !handing_over_ : cost_ns_[1] < cost_ns_[0];
+}
+
+// Waits for the results of all events that were handed over.
+void ShardedAnalysis::Drain() {
   Seal(false);
   while (delivered_ < sealed_) DeliverOldest();
-  handing_over_ = false;
-  for (const Part& part : parts_) part.shard->alone_ = true;
 }
 
 void ShardedAnalysis::BeginHandingOver() {

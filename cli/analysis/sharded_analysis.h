@@ -13,9 +13,9 @@
 // free takes the oldest batch whose shard no other thread works on; the reading thread does so too when it is a few
 // rounds ahead, so that no thread waits while there is work. The memory cap is divided among the shards.
 //
-// Threads pay where there is much to analyse, which is where there are many Sends. Packets of bulk data are analysed in
-// less time than it takes to hand them over. So the events of a period are counted, and after one with few Sends the
-// reading thread does everything by itself, until there are many again.
+// Threads pay where an event takes longer to analyse than to hand over, and where a processor is free for them. Whether
+// they do is measured: the events of a period are handed over, those of another are analysed by the reading thread, and
+// further ones go the way that took less time. Now and then the other way is tried again.
 //
 // An exception in any thread ends the analysis: the reading thread gets it from OnEvent, OnAside or Finish.
 #pragma once
@@ -23,6 +23,7 @@
 #include <array>
 #include <condition_variable>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -38,10 +39,10 @@ namespace stag::cli {
 class ShardedAnalysis final : public fabric::Sink {
  public:
   // `options` are for all shards together; `shards` must outlive this. At least one; there are at most as many threads,
-  // the reading thread among them.
+  // the reading thread among them. `now_ns`: a clock in nanoseconds.
   enum class HandOver : uint8_t { kWhereItPays, kAlways };
   ShardedAnalysis(const session::SessionOptions& options, std::vector<Shard*> shards,
-                  HandOver when = HandOver::kWhereItPays);
+                  HandOver when = HandOver::kWhereItPays, std::function<int64_t()> now_ns = SteadyNow);
   ShardedAnalysis(const ShardedAnalysis&) = delete;
   ShardedAnalysis& operator=(const ShardedAnalysis&) = delete;
 
@@ -62,6 +63,9 @@ class ShardedAnalysis final : public fabric::Sink {
   bool handing_over() const { return handing_over_; }
   // After Finish: of all shards together.
   session::SessionStats stats() const;
+  static int64_t SteadyNow();
+  // The first two periods, one each way, are short and not measured: the threads are started.
+  static constexpr size_t kPeriodEvents = 16'384, kFirstPeriodEvents = 64;
 
  private:
   struct Part {
@@ -79,7 +83,9 @@ class ShardedAnalysis final : public fabric::Sink {
 
   size_t ShardOf(const fabric::ConnectionInfo& info);
   void EndPeriod();
+  bool Measure();
   void BeginHandingOver();
+  void Drain();
   void Help(const std::stop_token& stop);
   Part* Ready();
   bool WorkOnOldest(std::unique_lock<std::mutex>& lock);
@@ -100,7 +106,11 @@ class ShardedAnalysis final : public fabric::Sink {
   fabric::ConnectionId last_connection_ = 0;  // of ShardOf, and what it returned
   size_t last_shard_ = 0;
   bool handing_over_ = false;  // events go to batches; else to the Sessions, in the reading thread
-  size_t period_length_, period_events_ = 0, period_sends_ = 0;
+  const std::function<int64_t()> now_ns_;
+  size_t period_length_ = kFirstPeriodEvents, period_events_ = 0;
+  unsigned periods_ = 0;
+  int64_t period_began_ns_;
+  std::array<int64_t, 2> cost_ns_{};  // of the last period that was not handed over, and that was; 0: not known
   uint64_t next_number_ = 0;
   size_t round_events_ = 0;
   uint64_t round_bytes_ = 0;

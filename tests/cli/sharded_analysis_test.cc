@@ -221,9 +221,8 @@ TEST(ShardedAnalysis, WhatMayConcernAllGoesToAll) {
   }
 }
 
-// Sends and other events come in turns of many. Without Sends the reading thread does everything; the results are in
-// order across the changes.
-TEST(ShardedAnalysis, ThreadsWorkWhereThereAreSends) {
+// A clock shows which way takes less time, and events go that way; the results are in order across the changes.
+TEST(ShardedAnalysis, ThreadsWorkWhereTheyTakeLessTime) {
   class Counting final : public ShardResults<uint64_t>, public session::Observer {
    public:
     explicit Counting(std::vector<uint64_t>& all) : all_(all) {}
@@ -242,32 +241,46 @@ TEST(ShardedAnalysis, ThreadsWorkWhereThereAreSends) {
     const std::thread::id reader_ = std::this_thread::get_id();
     std::vector<uint64_t>& all_;
   };
-  for (const bool sends : {false, true}) {
-    std::vector<uint64_t> all;
-    Counting one(all), two(all);
-    ShardedAnalysis sink(session::SessionOptions{}, {&one, &two});
-    uint64_t gaps = 0, number = 0;
-    for (int turn = 0; turn < 6; ++turn) {
-      for (int i = 0; i < 20'000; ++i) {
-        const ConnectionInfo info =
-            InfoOf(static_cast<fabric::ConnectionId>(1 + number % 5), static_cast<int>(number % 5), 99);
-        const bool is_send = sends && turn % 2 == 1 && i % 2 == 0;
-        stag::test::EventFields fields;
-        fields.gap_size = is_send ? 0 : ++gaps;
-        Event event = stag::test::EventOf(is_send ? EventKind::kSend : EventKind::kGap, fields);
-        event.connection = &info;
-        event.now.number = ++number;
-        sink.OnEvent(event);
-      }
-      EXPECT_EQ(sink.handing_over(), sends && turn % 2 == 1);
+  std::vector<uint64_t> all;
+  Counting one(all), two(all);
+  int64_t now_ns = 0;
+  ShardedAnalysis sink(session::SessionOptions{}, {&one, &two}, ShardedAnalysis::HandOver::kWhereItPays,
+                       [&now_ns] { return now_ns; });
+  uint64_t number = 0;
+  // So many events, each of which takes the reading thread so long when it is alone, and with threads.
+  const auto run_events = [&](size_t events, int64_t alone, int64_t threads) {
+    for (size_t i = 0; i < events; ++i) {
+      const ConnectionInfo info =
+          InfoOf(static_cast<fabric::ConnectionId>(1 + number % 5), static_cast<int>(number % 5), 99);
+      stag::test::EventFields fields;
+      fields.gap_size = ++number;
+      Event event = stag::test::EventOf(EventKind::kGap, fields);
+      event.connection = &info;
+      event.now.number = number;
+      now_ns += sink.handing_over() ? threads : alone;
+      sink.OnEvent(event);
     }
-    sink.Finish();
-    ASSERT_EQ(all.size(), gaps);
-    for (uint64_t i = 0; i < gaps; ++i) ASSERT_EQ(all[i], i + 1);
-    if (!sends) {
-      EXPECT_EQ(one.other_threads + two.other_threads, 0u);
-    }
-  }
+  };
+  const auto run = [&](size_t periods, int64_t alone, int64_t threads) {
+    run_events(periods * ShardedAnalysis::kPeriodEvents, alone, threads);
+  };
+  run_events(ShardedAnalysis::kFirstPeriodEvents, 1, 2);
+  EXPECT_TRUE(sink.handing_over());
+  run_events(ShardedAnalysis::kFirstPeriodEvents, 1, 2);
+  run(1, 1, 2);
+  EXPECT_TRUE(sink.handing_over());  // to find out
+  run(1, 1, 2);
+  EXPECT_FALSE(sink.handing_over());
+  EXPECT_GT(one.other_threads + two.other_threads, 0u);
+  run(1, 1, 2);
+  EXPECT_FALSE(sink.handing_over());
+  run(33, 2, 1);  // it is tried again
+  EXPECT_TRUE(sink.handing_over());
+  run(1, 1, 2);
+  EXPECT_FALSE(sink.handing_over());
+  sink.Finish();
+  ASSERT_EQ(all.size(), number);
+  for (uint64_t i = 0; i < number; ++i) ASSERT_EQ(all[i], i + 1);
 }
 
 // Throws at the first event in one of the threads, whichever shard it is; the other thread waits for that.
