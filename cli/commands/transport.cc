@@ -8,6 +8,7 @@
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
+#include "cli/transport/transport_plot.h"
 #include "cli/transport/transport_report.h"
 #include "session/transport/transport_statistics.h"
 #include "text/put.h"
@@ -21,6 +22,7 @@ struct TransportArguments : CommonOptions {
   bool all = false;
   fabric::ConnectionId connection = 0;  // 0: all
   size_t episodes = 8;                  // 0: all
+  std::string svg;
 };
 
 // Connections as they were when they closed, in order of their numbers.
@@ -60,8 +62,30 @@ void ReportWhatIsMissing(const std::string& file, const TransportArguments& opti
   if (left_out > 0) diagnostics.Complain("{}: {} left out: there are too many", name, Count(left_out, "connection"));
 }
 
-FileOutcome ReportFile(const std::string& file, const TransportArguments& options, Output& output) {
-  transport::TransportStatistics statistics(options.memory / 4);
+// False, with a complaint, when the picture cannot be written.
+bool Draw(const std::string& file, const TransportArguments& options, const FileOutcome& outcome,
+          const TransportPlotter& plotter, Output& output) {
+  Diagnostics& diagnostics = output.diagnostics();
+  if (output.closed()) {
+    diagnostics.Complain("{} is not written: the output was closed before the capture was read to its end",
+                         options.svg);
+    return false;
+  }
+  if (plotter.empty()) {
+    if (!options.quiet) diagnostics.Complain("{} is not written: there is nothing to draw", options.svg);
+    return true;
+  }
+  if (!plotter.Write(options.svg, outcome.first_time_ns, DisplayName(file.substr(file.rfind('/') + 1)))) return false;
+  if (plotter.left_out() > 0 && !options.quiet) {
+    diagnostics.Complain("{} shows the first {} of {} connections; --connection N draws another", options.svg,
+                         TransportPlotter::kMost, TransportPlotter::kMost + plotter.left_out());
+  }
+  return true;
+}
+
+FileOutcome ReportFile(const std::string& file, const TransportArguments& options, Output& output, bool& drawn) {
+  TransportPlotter plotter(options.connection);
+  transport::TransportStatistics statistics(options.memory / 4, options.svg.empty() ? nullptr : &plotter);
   Connections ended;
   std::vector<std::unique_ptr<EndShard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<EndShard>(ended));
@@ -80,18 +104,25 @@ FileOutcome ReportFile(const std::string& file, const TransportArguments& option
     }
     ++listed;
     output.Commit();
+    if (!options.svg.empty()) plotter.Draw(connection, *health);
   }
   output.Flush();
   if (!options.quiet && outcome.opened && !output.closed())
     ReportWhatIsMissing(file, options, outcome, ended, listed, statistics.left_out(), output.diagnostics());
+  if (!options.svg.empty() && outcome.opened) drawn = Draw(file, options, outcome, plotter, output);
   return outcome;
 }
 
 int RunTransport(const TransportArguments& options, scale::Team* team) {
+  const bool several = options.files.size() > 1 || team != nullptr;
+  const std::string trouble = options.svg.empty() || !several ? "" : "--svg draws one capture, without --mpi";
+  if (!AllFine(team, trouble)) return kExitTrouble;
   Output output = OutputOf(options, team);
-  return ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
-    return ReportFile(file, options, of_file);
+  bool drawn = true;
+  const int status = ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
+    return ReportFile(file, options, of_file, drawn);
   });
+  return drawn ? status : kExitTrouble;
 }
 
 }  // namespace
@@ -129,6 +160,11 @@ void AddTransport(CLI::App& app, Run& run) {
           },
           ""))
       ->type_name("N|all");
+  command
+      ->add_option("--svg", options->svg,
+                   "Also draw it: an SVG file with PSNs (TCP: sequence numbers) over time for each side, "
+                   "retransmissions, NAKs and marks of congestion")
+      ->type_name("FILE");
   command->footer(
       "Every packet of a connection is counted in the row of the side that sent it, also NAKs; a wait for a receive "
       "(RNR) "
@@ -138,7 +174,7 @@ void AddTransport(CLI::App& app, Run& run) {
       "not the wire. What a side sent again was lost on the wire or at the receiver, or its acknowledgment was.\n"
       "\nExamples:\n"
       "  stag transport mount.pcapng\n"
-      "  stag transport --connection 2 --episodes all mount.pcapng\n"
+      "  stag transport --connection 2 --episodes all --svg psns.svg mount.pcapng\n"
       "  stag transport --format jsonl mount.pcapng | jq 'select(.retransmitted_packets>0)'\n"
       "  mpirun -n 8 stag transport --mpi --format jsonl /captures/*.pcap.zst > transport.jsonl");
   command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunTransport); }; });

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/credits/credit_plotter.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
+#include "cli/base/svg.h"
 #include "session/fabric/names.h"
 #include "text/put.h"
 
@@ -60,11 +57,7 @@ bool CreditPlotter::Write(const std::string& file, int64_t origin_ns, const std:
   for (const auto& [key, plot] : plots_) plots.push_back(&plot);
   std::string out;
   WriteSvg(out, plots, origin_ns, capture);
-  std::FILE* stream = std::fopen(file.c_str(), "wb");
-  const bool written = stream && std::fwrite(out.data(), 1, out.size(), stream) == out.size();
-  const bool closed = stream && std::fclose(stream) == 0;
-  if (!written || !closed) Complain("cannot write {}: {}", file, std::strerror(errno));
-  return written && closed;
+  return WriteSvgFile(file, out);
 }
 
 CreditPlot* CreditPlotter::Find(const Connection& c, Side requester) {

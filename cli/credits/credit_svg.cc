@@ -8,9 +8,10 @@
 #include <bit>
 #include <cmath>
 
+#include "cli/base/svg.h"
 #include "cli/credits/credit_plot.h"
+#include "text/markup.h"
 #include "text/put.h"
-#include "text/utf8.h"
 
 namespace stag::cli {
 namespace {
@@ -19,61 +20,23 @@ using Bin = CreditPlot::Bin;
 using Course = CreditPlot::Course;
 using Marks = CreditPlot::Marks;
 
-constexpr double kWidth = 960, kLeft = 92, kRight = 20, kPlot = kWidth - kLeft - kRight;
-constexpr double kHead = 74, kTitle = 44, kLane = 15, kHeight = 168, kAxis = 44;
+constexpr double kLeft = kSvgLeft, kPlot = kSvgPlot, kTitle = 44, kLane = 15, kHeight = 168, kAxis = 44;
 constexpr double kApart = 10;  // least distance of two marks in a lane
 
-constexpr std::string_view kStyle = R"(
-  svg { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
-  .ground { fill: #ffffff; } .text { fill: #1f2328; } .muted { fill: #59636e; } .strong { font-weight: 600; }
-  .title { font-size: 17px; font-weight: 600; }
-  .grid { stroke: #e4e8ec; } .frame { stroke: #818b98; fill: none; } .hatch { stroke: #b6bec7; }
-  .line { fill: none; stroke-linejoin: round; }
+// Colours on a light and on a dark ground.
+constexpr std::string_view kLight = R"(
   .granted { stroke: #0969da; stroke-width: 2; } .requested { stroke: #6e7781; stroke-dasharray: 6 4; }
   .outstanding { stroke: #bc4c00; stroke-width: 1.3; } .area { fill: #bc4c00; fill-opacity: .18; }
   .overrun { fill: #cf222e; stroke: #cf222e; } .nak { stroke: #8250df; stroke-width: 2.2; fill: none; }
   .zero { stroke: #9a6700; stroke-width: 2; fill: none; } .gap { fill: #59636e; }
   .lost { fill: #1f2328; stroke: #1f2328; }
   .fall { stroke-width: 1; stroke-opacity: .35; stroke-dasharray: 2 3; }
-  @media (prefers-color-scheme: dark) {
-    .ground { fill: #0d1117; } .text { fill: #f0f6fc; } .muted { fill: #9198a1; }
-    .grid { stroke: #262c36; } .frame { stroke: #656c76; } .hatch { stroke: #4b535d; }
-    .granted { stroke: #58a6ff; } .requested { stroke: #9198a1; }
+)";
+constexpr std::string_view kDark = R"(    .granted { stroke: #58a6ff; } .requested { stroke: #9198a1; }
     .outstanding { stroke: #f0883e; } .area { fill: #f0883e; fill-opacity: .22; }
     .overrun { fill: #ff7b72; stroke: #ff7b72; } .nak { stroke: #bc8cff; } .zero { stroke: #e3b341; }
     .gap { fill: #9198a1; } .lost { fill: #f0f6fc; stroke: #f0f6fc; }
-  }
 )";
-
-void PutXml(std::string& out, std::string_view text) {
-  while (!text.empty()) {
-    const size_t n = std::max<size_t>(Utf8Length(text), 1);
-    const char c = text[0];
-    if (c == '<' || c == '>' || c == '&' || c == '"') {
-      Put(out, "&#{};", static_cast<int>(c));
-    } else if (Utf8Length(text) == 0 || static_cast<unsigned char>(c) < 0x20) {
-      Put(out, "\xef\xbf\xbd");  // U+FFFD
-    } else {
-      Put(out, text.substr(0, n));
-    }
-    text.remove_prefix(n);
-  }
-}
-
-void PutText(std::string& out, double x, double y, std::string_view classes, std::string_view text,
-             std::string_view anchor = "start") {
-  Put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">", x, y, classes, anchor);
-  PutXml(out, text);
-  Put(out, "</text>\n");
-}
-
-// The least of 1, 2, 5 times a power of ten that is at least `value`.
-double NiceStep(double value) {
-  const double power = std::pow(10, std::floor(std::log10(value)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= value * 0.999) return factor * power;
-  return 10 * power;
-}
 
 // Numbers of Calls up the side: linear, or by powers of two where few are outstanding of many.
 class Scale {
@@ -147,9 +110,8 @@ class Panel {
       start = std::min(start, other->start_ns());
       end = std::max(end, other->end_ns());
     }
-    start_ = Seconds(origin_ns, start);
-    length_ = std::max(Seconds(start, end), 1e-6);
-    bins_start_ = Seconds(origin_ns, plot.start_ns());
+    axis_ = {SecondsBetween(origin_ns, start), std::max(SecondsBetween(start, end), 1e-6)};
+    bins_start_ = SecondsBetween(origin_ns, plot.start_ns());
     for (const Lane& lane : kLanes) lanes_ += Has(plot, lane);
     top_ = top + kTitle + kLane * static_cast<double>(lanes_);
   }
@@ -162,11 +124,11 @@ class Panel {
   void Write() {
     const double title = top_ - kLane * static_cast<double>(lanes_) - kTitle;
     Put(out_, "<text x=\"{}\" y=\"{:.1f}\"><tspan class=\"text strong\">", kLeft, title + 14);
-    PutXml(out_, plot_.title);
+    PutMarkup(out_, plot_.title);
     Put(out_, "</tspan><tspan class=\"muted\" dx=\"14\">");
-    PutXml(out_, plot_.ends);
+    PutMarkup(out_, plot_.ends);
     Put(out_, "</tspan></text>\n");
-    PutText(out_, kLeft, title + 31, "muted", plot_.figures);
+    PutSvgText(out_, kLeft, title + 31, "muted", plot_.figures);
     WriteAxes();
     WriteUnknown();
     WriteCourse(&Bin::requested, "requested", false);
@@ -178,11 +140,7 @@ class Panel {
   }
 
  private:
-  static double Seconds(int64_t from_ns, int64_t to_ns) {
-    return static_cast<double>(static_cast<int64_t>(static_cast<uint64_t>(to_ns) - static_cast<uint64_t>(from_ns))) /
-           1e9;
-  }
-  double X(double seconds) const { return kLeft + kPlot * std::clamp((seconds - start_) / length_, 0.0, 1.0); }
+  double X(double seconds) const { return axis_.X(seconds); }
   double BinX(size_t bin) const {
     return X(bins_start_ + static_cast<double>(bin) * static_cast<double>(plot_.bin_ns()) / 1e9);
   }
@@ -192,21 +150,13 @@ class Panel {
   void WriteAxes() {
     for (const uint32_t tick : scale_.ticks()) {
       Put(out_, "<path d=\"M{} {:.1f}h{}\" class=\"grid\"/>\n", kLeft, Y(tick), kPlot);
-      PutText(out_, kLeft - 8, Y(tick) + 4, "muted", fmt::format("{}", tick), "end");
+      PutSvgText(out_, kLeft - 8, Y(tick) + 4, "muted", fmt::format("{}", tick), "end");
     }
     Put(out_,
         "<text transform=\"translate(22 {:.1f}) rotate(-90)\" class=\"muted\" "
         "text-anchor=\"middle\">credits{}</text>\n",
         top_ + kHeight / 2, scale_.logarithmic() ? ", powers of two" : "");
-    const double step = NiceStep(length_ / 8);
-    const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-6)));
-    const double first = std::ceil(start_ / step - 1e-6) * step;
-    for (int i = 0; i < 20 && first + i * step <= start_ + length_ * 1.000001; ++i) {
-      const double tick = first + i * step;
-      Put(out_, "<path d=\"M{:.1f} {:.1f}v5\" class=\"frame\"/>\n", X(tick), bottom());
-      PutText(out_, X(tick), bottom() + 18, "muted", fmt::format("{:.{}f}", tick, decimals), "middle");
-    }
-    PutText(out_, kLeft + kPlot, bottom() + 33, "muted", "seconds since the first frame", "end");
+    axis_.Put(out_, bottom());
   }
 
   // Where the number of outstanding Calls is not known.
@@ -219,7 +169,7 @@ class Panel {
           "<title>outstanding: not known</title></rect>\n",
           from, top_, std::max(to - from, 1.0), kHeight);
       if (to - from > 130)
-        PutText(out_, (from + to) / 2, top_ + kHeight / 2, "muted", "outstanding: not known", "middle");
+        PutSvgText(out_, (from + to) / 2, top_ + kHeight / 2, "muted", "outstanding: not known", "middle");
       from = -1;
     };
     const auto& bins = plot_.bins();
@@ -265,7 +215,7 @@ class Panel {
       }
       if (course.unknown) stop(x);
     }
-    stop(X(start_ + length_));
+    stop(X(axis_.start + axis_.length));
     if (line.size() == 0) return;
     if (filled) Put(out_, "<path class=\"area\" d=\"{}\"/>\n", area);
     Put(out_, "<path class=\"line {}\" d=\"{}\"/>\n", classes, line);
@@ -275,7 +225,7 @@ class Panel {
     double y = top_ - kLane * (static_cast<double>(lanes_) - 0.5);
     for (const Lane& lane : kLanes) {
       if (!Has(plot_, lane)) continue;
-      PutText(out_, kLeft - 8, y + 4, "muted", lane.label, "end");
+      PutSvgText(out_, kLeft - 8, y + 4, "muted", lane.label, "end");
       Put(out_, "<g class=\"{}\">\n", lane.classes);
       Marks together;
       double at = 0;
@@ -308,9 +258,9 @@ class Panel {
   std::string& out_;
   const CreditPlot& plot_;
   const Scale scale_;
-  // In seconds since the first frame: of the panel, and of the first bin.
-  double start_ = 0, bins_start_ = 0;
-  double length_ = 1, top_ = 0;
+  SvgTimeAxis axis_;
+  double bins_start_ = 0;  // in seconds since the first frame
+  double top_ = 0;
   int lanes_ = 0;
 };
 
@@ -318,7 +268,7 @@ void PutLegend(std::string& out) {
   double x = kLeft;
   constexpr double kY = 52;
   const auto label = [&](std::string_view text) {
-    PutText(out, x + 34, kY + 4, "text", text);
+    PutSvgText(out, x + 34, kY + 4, "text", text);
     x += 34 + 7.2 * static_cast<double>(text.size()) + 22;
   };
   Put(out, "<path d=\"M{} {}h26\" class=\"line granted\"/>\n", x, kY);
@@ -336,30 +286,18 @@ void PutLegend(std::string& out) {
 
 void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
               const std::string& name) {
-  double height = kHead;
-  for (const CreditPlot* plot : plots) height += Panel::HeightOf(*plot);
-  Put(out,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
-      "aria-labelledby=\"title desc\">\n<title id=\"title\">Credits in ",
-      kWidth, height);
-  PutXml(out, name);
-  Put(out, "</title>\n<desc id=\"desc\">Requested and granted credits and outstanding Calls over time.");
+  double height = kSvgHead;
+  std::vector<std::string> description = {"Requested and granted credits and outstanding Calls over time."};
   for (const CreditPlot* plot : plots) {
-    Put(out, "\n");
-    PutXml(out, plot->title);
-    Put(out, ": ");
-    PutXml(out, plot->figures);
-    Put(out, ".");
+    height += Panel::HeightOf(*plot);
+    description.push_back(plot->title + ": " + plot->figures + ".");
   }
-  Put(out, "</desc>\n<style>");
-  Put(out, kStyle);
+  BeginSvg(out, height, "Credits: " + name, description, {kLight, kDark});
   Put(out,
-      "</style>\n<defs><pattern id=\"unknown\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
-      "patternTransform=\"rotate(45)\"><path d=\"M0 0v7\" class=\"hatch\" stroke-width=\"2\"/></pattern></defs>\n"
-      "<rect width=\"100%\" height=\"100%\" class=\"ground\"/>\n");
-  PutText(out, kLeft, 28, "text title", "Credits: " + name);
+      "<defs><pattern id=\"unknown\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
+      "patternTransform=\"rotate(45)\"><path d=\"M0 0v7\" class=\"hatch\" stroke-width=\"2\"/></pattern></defs>\n");
   PutLegend(out);
-  double top = kHead;
+  double top = kSvgHead;
   for (const CreditPlot* plot : plots) {
     Panel(out, *plot, plots, origin_ns, top).Write();
     top += Panel::HeightOf(*plot);

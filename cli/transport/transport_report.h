@@ -10,6 +10,7 @@
 #include "cli/base/output.h"
 #include "session/rpcrdma/connection.h"
 #include "session/transport/transport.h"
+#include "text/json.h"
 
 namespace stag::cli {
 
@@ -18,12 +19,20 @@ namespace stag::cli {
 void PutTransportJson(std::string& out, const session::Connection& connection, const transport::Health& health,
                       const std::optional<std::string>& file);
 
+// The same counters as a member "transport" of an object that has other things of the connection, too; null when they
+// are not known.
+void PutTransportMember(JsonWriter& json, const session::Connection& connection, const transport::Health* health);
+
 // A block for people: head line, table, and sentences. `origin_ns`: time 0. `episodes`: how many of them, those that
 // cost the most (0: all).
 void PutTransportText(std::string& out, const session::Connection& connection, const transport::Health& health,
                       int64_t origin_ns, size_t episodes, const Style& style);
 
-// What is wrong, a sentence each, as far as the counters tell; the worst first.
-std::vector<std::string> TransportTroubles(const session::Connection& connection, const transport::Health& health);
+// What is wrong, as far as the counters tell: a sentence, and a frame to look at (0: there is none). The worst first.
+struct TransportTrouble {
+  std::string text;
+  uint64_t frame = 0;
+};
+std::vector<TransportTrouble> TransportTroubles(const session::Connection& connection, const transport::Health& health);
 
 }  // namespace stag::cli

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <span>
 
 #include "cli/analysis/connection_head.h"
@@ -192,54 +193,73 @@ void PutEpisodes(std::string& out, const Connection& c, const Health& health, in
 
 }  // namespace
 
-std::vector<std::string> TransportTroubles(const Connection& c, const Health& health) {
-  std::vector<std::string> out;
+std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Health& health) {
+  using Kind = transport::Note::Kind;
+  std::vector<TransportTrouble> out;
   const bool iwarp = c.info.fabric == FabricKind::kIwarp;
   const std::string_view packet = iwarp ? "segment" : "packet";
+  // Calls tell(side, counters, who, the other).
   const auto for_each = [&](const auto& tell) {
     for (const Side side : {c.client, transport::Other(c.client)})
-      tell(health.sent[side], Who(c, side), Who(c, transport::Other(side)));
+      tell(side, health.sent[side], Who(c, side), Who(c, transport::Other(side)));
   };
-  for_each([&](const Counters& n, std::string_view who, std::string_view peer) {
+  // The first of the frames of `side` with a note of one of these kinds.
+  const auto first = [&](Side side, std::initializer_list<Kind> kinds) {
+    uint64_t frame = 0;
+    for (const Kind kind : kinds)
+      if (const uint64_t at = health.FirstOf(side, kind); at != 0 && (frame == 0 || at < frame)) frame = at;
+    return frame;
+  };
+  for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.rnr_stall_ns > 0)
-      out.push_back(fmt::format("The {} waited {} because the {} had no receive ready: it posts too few, or too late.",
-                                who, Duration(n.rnr_stall_ns), peer));
+      out.push_back({fmt::format("the {} waited {} because the {} had no receive ready: it posts too few, or too late.",
+                                 who, Duration(n.rnr_stall_ns), peer),
+                     first(side, {Kind::kRnrEnd})});
   });
-  for_each([&](const Counters& n, std::string_view who, std::string_view peer) {
+  for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     const uint64_t requests = n.retransmitted - n.after_rnr;
     if (requests + n.repeated_responses == 0) return;
-    std::string text = fmt::format("The {} sent {} again", who, Count(requests + n.repeated_responses, packet));
+    std::string text = fmt::format("the {} sent {} again", who, Count(requests + n.repeated_responses, packet));
     if (n.repeated_responses > 0)
       text += requests > 0 ? fmt::format(", {} of them Read Responses", n.repeated_responses)
                            : ", all of them Read Responses that were asked for again";
-    out.push_back(text + fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments.", peer));
+    out.push_back({text + fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments.", peer),
+                   first(side, {Kind::kRetransmission, Kind::kRepeatedResponse})});
   });
-  for_each([&](const Counters& n, std::string_view who, std::string_view peer) {
+  for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.zero_windows > 0)
-      out.push_back(fmt::format("The {} closed its TCP window {}: it did not take what the {} sent.", who,
-                                Count(n.zero_windows, "time"), peer));
+      out.push_back({fmt::format("the {} closed its TCP window {}: it did not take what the {} sent.", who,
+                                 Count(n.zero_windows, "time"), peer),
+                     first(side, {Kind::kZeroWindow})});
     if (n.crc_errors > 0)
-      out.push_back(fmt::format("{} of the {} arrived with a wrong CRC.", Count(n.crc_errors, "FPDU"), who));
-    if (n.resets > 0) out.push_back(fmt::format("The {} reset the TCP connection.", who));
+      out.push_back({fmt::format("{} of the {} arrived with a wrong CRC.", Count(n.crc_errors, "FPDU"), who),
+                     first(side, {Kind::kCrcError})});
+    if (n.resets > 0)
+      out.push_back({fmt::format("the {} reset the TCP connection.", who), first(side, {Kind::kReset})});
     if (n.nak_invalid_request + n.nak_remote_access + n.nak_remote_operation > 0)
-      out.push_back(fmt::format("The {} refused requests of the {}, which ends the connection.", who, peer));
+      out.push_back({fmt::format("the {} refused requests of the {}, which ends the connection.", who, peer),
+                     first(side, {Kind::kNak})});
     if (n.changed > 0)
-      out.push_back(
-          fmt::format("{} of the {} has other bytes than its first copy.", Count(n.changed, "retransmission"), who));
+      out.push_back({fmt::format("{} of the {} came with other bytes than the first copy.",
+                                 Count(n.changed, "retransmission"), who),
+                     first(side, {Kind::kRetransmission})});
   });
-  for_each([&](const Counters& n, std::string_view who, std::string_view) {
+  for_each([&](Side side, const Counters& n, std::string_view who, std::string_view) {
     if (n.ce + n.fecn > 0)
-      out.push_back(fmt::format("{} of the {} passed through congestion.", Count(n.ce + n.fecn, "packet"), who));
+      out.push_back({fmt::format("{} of the {} passed through congestion.", Count(n.ce + n.fecn, "packet"), who),
+                     first(side, {Kind::kCongestion})});
     if (n.cnp > 0)
-      out.push_back(fmt::format("The {} asked for a lower rate {} (congestion notification packets).", who,
-                                Count(n.cnp, "time")));
+      out.push_back({fmt::format("the {} asked for a lower rate {} (congestion notification packets).", who,
+                                 Count(n.cnp, "time")),
+                     first(side, {Kind::kNotification})});
   });
-  for_each([&](const Counters& n, std::string_view who, std::string_view peer) {
+  for_each([&](Side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.lost_from_capture > 0)
-      out.push_back(fmt::format(
-          "{} of the {} reached the {} and {} not in the capture: the capture lost them, not the "
-          "wire.",
-          Count(n.lost_from_capture, iwarp ? "byte" : "packet"), who, peer, n.lost_from_capture == 1 ? "is" : "are"));
+      out.push_back({fmt::format("{} of the {} reached the {} and {} not in the capture: the capture lost {}, not the "
+                                 "wire.",
+                                 Count(n.lost_from_capture, iwarp ? "byte" : "packet"), who, peer,
+                                 n.lost_from_capture == 1 ? "is" : "are", n.lost_from_capture == 1 ? "it" : "them"),
+                     0});
   });
   return out;
 }
@@ -250,8 +270,10 @@ void PutTransportText(std::string& out, const Connection& c, const Health& healt
   PutTable(out, c, health, style);
   PutFigures(out, c, health, style);
   PutEpisodes(out, c, health, origin_ns, episodes, style);
-  for (const std::string& sentence : TransportTroubles(c, health))
-    Put(out, "    {}{}{}\n", style.yellow, sentence, style.reset);
+  for (TransportTrouble& trouble : TransportTroubles(c, health)) {
+    if (trouble.text[0] >= 'a' && trouble.text[0] <= 'z') trouble.text[0] = static_cast<char>(trouble.text[0] - 32);
+    Put(out, "    {}{}{}\n", style.yellow, trouble.text, style.reset);
+  }
 }
 
 }  // namespace stag::cli

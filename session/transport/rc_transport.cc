@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "protocol/base/crc.h"
 
@@ -110,15 +111,19 @@ void RcTransport::OnPacket(const RcPacket& p, Health& health, NoteSink* notes) {
   } else {
     OnAcknowledge(p, health, note);
   }
-  if (!notes) return;
-  notes->OnNote(health.info, note);
-  if (note.kind != Note::Kind::kRnrEnd && note.duration_ns != 0) {
+  const std::optional<Nak> stall = p.info->response ? std::nullopt : std::exchange(half_[p.from].ended, std::nullopt);
+  health.Tell(note, notes);
+  if (stall) {
     note.kind = Note::Kind::kRnrEnd;
-    notes->OnNote(health.info, note);
+    note.syndrome = stall->syndrome;
+    note.original = stall->frame.number;
+    note.duration_ns = Elapsed(stall->frame, p.frame).value_or(0);
+    health.Tell(note, notes);
   }
   if (p.ecn == kCongestionExperienced || p.bth.fecn) {
     note.kind = Note::Kind::kCongestion;
-    notes->OnNote(health.info, note);
+    if (p.info->response) note.begin = note.end = 0;  // its place is among the requests of the other side
+    health.Tell(note, notes);
   }
 }
 
@@ -136,9 +141,7 @@ void RcTransport::OnRequest(const RcPacket& p, Health& health, Note& note) {
   note.end = at + 1;
   if (half.rnr && half.rnr->at == at) {
     EndStall(half, p, health);
-    note.duration_ns = Elapsed(half.rnr->frame, p.frame).value_or(0);
-    note.syndrome = half.rnr->syndrome;
-    half.rnr.reset();
+    half.ended = std::exchange(half.rnr, std::nullopt);
   }
   if (known) {
     ++counters.retransmitted;

@@ -60,9 +60,9 @@ class RcTransport {
     std::vector<Read> reads;
     uint64_t lost_requests = 0, lost_answers = 0;  // of what is no longer followed
 
-    std::optional<Nak> nak, rnr;
-    size_t stall = 0;      // the episode of `rnr`
-    bool running = false;  // the last request was a retransmission, of the episode `run`
+    std::optional<Nak> nak, rnr, ended;  // `ended`: the RNR NAK whose wait this packet ends
+    size_t stall = 0;                    // the episode of `rnr`
+    bool running = false;                // the last request was a retransmission, of the episode `run`
     size_t run = 0;
     FrameRef last_request;
 

@@ -26,7 +26,7 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
   note.frame = frame;
   const auto tell = [&](Note::Kind kind) {
     note.kind = kind;
-    if (notes) notes->OnNote(health.info, note);
+    health.Tell(note, notes);
   };
   if (packet.tcp_flags & link::kTcpRst) {
     ++counters.resets;

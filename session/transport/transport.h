@@ -83,6 +83,7 @@ struct Note {
     kZeroWindow,
     kReset,
     kCrcError,
+    kCount,
   };
   Kind kind = Kind::kNew;
   Side from = 0;
@@ -111,7 +112,17 @@ struct Health {
   uint32_t path_mtu = 0;          // InfiniBand and RoCE, bytes; 0: not known
   std::vector<Episode> episodes;  // in order of their beginnings
   uint64_t episodes_left_out = 0;
+  // By side and kind of note.
+  std::array<std::array<uint64_t, static_cast<size_t>(Note::Kind::kCount)>, 2> first_frames{};
 
+  // The first frame of `side` with such a note; 0: there is none.
+  uint64_t FirstOf(Side side, Note::Kind kind) const { return first_frames[side][static_cast<size_t>(kind)]; }
+  // Remembers the note, and gives it to `notes` (null: to nobody).
+  void Tell(const Note& note, NoteSink* notes) {
+    uint64_t& frame = first_frames[note.from][static_cast<size_t>(note.kind)];
+    if (frame == 0) frame = note.frame.number;
+    if (notes) notes->OnNote(info, note);
+  }
   // Its number, counted from 1; 0: there are too many.
   size_t AddEpisode(const Episode& episode) {
     if (episodes.size() == kMostEpisodes) {

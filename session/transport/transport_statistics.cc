@@ -68,6 +68,7 @@ void TransportStatistics::OnConnection(Track track, const fabric::ConnectionInfo
   if (first_end != 0) {
     followed->first_end = first_end;
     std::swap(followed->health.sent[0], followed->health.sent[1]);
+    std::swap(followed->health.first_frames[0], followed->health.first_frames[1]);
     for (Episode& episode : followed->health.episodes) episode.side = Other(episode.side);
   }
   for (Note& note : followed->waiting) {
@@ -125,12 +126,11 @@ void TransportStatistics::OnCrcError(Track track, Side from, const FrameRef& fra
 }
 
 void TransportStatistics::Tell(Followed& followed, Note::Kind kind, Side from, const FrameRef& frame) {
-  if (!notes_) return;
   Note note;
   note.kind = kind;
   note.from = from;
   note.frame = frame;
-  followed.OnNote(followed.health.info, note);
+  followed.health.Tell(note, followed.Sink());
 }
 
 }  // namespace stag::transport

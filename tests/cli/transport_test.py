@@ -8,6 +8,7 @@ import pathlib
 import re
 import struct
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 from report_runs import Base, REAL, ROOT, STAG, lines, stag
 from transport_count import differences
@@ -198,6 +199,59 @@ class Text(unittest.TestCase):
     def test_wrong_use(self):
         for arguments in (["--connection", "0"], ["--episodes", "0"], ["--episodes", "few"], ["--format", "sarif"]):
             done = stag("transport", str(RNR), *arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertTrue(done.stderr.startswith(b"stag: "), done.stderr)
+
+
+class Picture(Base):
+    SVG = "{http://www.w3.org/2000/svg}"
+
+    def draw(self, *arguments):
+        path = self.directory / "psns.svg"
+        done = stag("transport", "--svg", str(path), *arguments)
+        return done, ElementTree.parse(path).getroot() if path.exists() else None
+
+    def classes(self, svg):
+        return [path.get("class") for path in svg.iter(self.SVG + "path")]
+
+    def test_a_panel_for_each_side(self):
+        done, svg = self.draw(str(LOSS))
+        self.assertEqual(done.stdout, stag("transport", str(LOSS)).stdout)
+        self.assertIn("rxe-loss-nfs3.pcap.zst", svg.find(self.SVG + "title").text)
+        self.assertIn("Connection 1, PSNs of the server: 695 packets, 16 sent again, 2 NAKs by the other side.",
+                      svg.find(self.SVG + "desc").text)
+        classes = self.classes(svg)
+        for name in ("line sent", "line acknowledged"):
+            self.assertEqual(classes.count(name), 2 + 1, name)  # and the legend
+        self.assertEqual(classes.count("again"), 16 + 2 + 1)
+        self.assertEqual(classes.count("nak"), 2 + 1)
+        titles = [title.text for title in svg.iter(self.SVG + "title")]
+        self.assertIn("PSN 214517 sent again, frame 1018, first in frame 1013", titles)
+        self.assertEqual(len([title for title in titles if title.startswith("sequence NAK, PSN ")]), 2)
+
+    def test_waits(self):
+        _, svg = self.draw(str(RNR))
+        self.assertIn("wait", self.classes(svg))
+        titles = [title.text for title in svg.iter(self.SVG + "title")]
+        self.assertIn("PSN 3347985 waited for a receive: 430us, frame 12, first in frame 11", titles)
+
+    def test_tcp(self):
+        _, svg = self.draw(str(TCP_LOSS))
+        self.assertIn("Connection 1, TCP bytes of the client: 315 segments, 1 sent again.", svg.find(self.SVG + "desc").text)
+        self.assertEqual(self.classes(svg).count("again"), 1 + 4 + 1)
+
+    def test_names_are_escaped_and_nothing_is_drawn_of_nothing(self):
+        path = self.file("<a>&.pcap", QUIET.read_bytes())
+        _, svg = self.draw(path)
+        self.assertIn("<a>&.pcap", svg.find(self.SVG + "title").text)
+        (self.directory / "psns.svg").unlink()
+        done, svg = self.draw("--connection", "7", str(RNR))
+        self.assertIsNone(svg)
+        self.assertIn(b"is not written: there is nothing to draw", done.stderr)
+
+    def test_wrong_use(self):
+        for arguments in (["--svg", "/nonexistent/x.svg", str(RNR)], ["--svg", "x.svg", str(RNR), str(QUIET)]):
+            done = stag("transport", *arguments)
             self.assertEqual(done.returncode, 2)
             self.assertTrue(done.stderr.startswith(b"stag: "), done.stderr)
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/base/svg.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/base/diagnostics.h"
+#include "text/markup.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+constexpr std::string_view kLight = R"(
+  svg { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
+  .ground { fill: #ffffff; } .text { fill: #1f2328; } .muted { fill: #59636e; } .strong { font-weight: 600; }
+  .title { font-size: 17px; font-weight: 600; }
+  .grid { stroke: #e4e8ec; } .frame { stroke: #818b98; fill: none; } .hatch { stroke: #b6bec7; }
+  .line { fill: none; stroke-linejoin: round; }
+)";
+constexpr std::string_view kDark = R"(    .ground { fill: #0d1117; } .text { fill: #f0f6fc; } .muted { fill: #9198a1; }
+    .grid { stroke: #262c36; } .frame { stroke: #656c76; } .hatch { stroke: #4b535d; }
+)";
+
+}  // namespace
+
+void PutSvgText(std::string& out, double x, double y, std::string_view classes, std::string_view text,
+                std::string_view anchor) {
+  Put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">", x, y, classes, anchor);
+  PutMarkup(out, text);
+  Put(out, "</text>\n");
+}
+
+double NiceStep(double value) {
+  const double power = std::pow(10, std::floor(std::log10(value)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= value * 0.999) return factor * power;
+  return 10 * power;
+}
+
+double SecondsBetween(int64_t from_ns, int64_t to_ns) {
+  return static_cast<double>(static_cast<int64_t>(static_cast<uint64_t>(to_ns) - static_cast<uint64_t>(from_ns))) / 1e9;
+}
+
+double SvgTimeAxis::X(double seconds) const {
+  return kSvgLeft + kSvgPlot * std::clamp((seconds - start) / length, 0.0, 1.0);
+}
+
+void SvgTimeAxis::Put(std::string& out, double bottom) const {
+  const double step = NiceStep(length / 8);
+  const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-6)));
+  const double first = std::ceil(start / step - 1e-6) * step;
+  for (int i = 0; i < 20 && first + i * step <= start + length * 1.000001; ++i) {
+    const double tick = first + i * step;
+    stag::Put(out, "<path d=\"M{:.1f} {:.1f}v5\" class=\"frame\"/>\n", X(tick), bottom);
+    PutSvgText(out, X(tick), bottom + 18, "muted", fmt::format("{:.{}f}", tick, decimals), "middle");
+  }
+  PutSvgText(out, kSvgLeft + kSvgPlot, bottom + 33, "muted", "seconds since the first frame", "end");
+}
+
+void BeginSvg(std::string& out, double height, const std::string& title, const std::vector<std::string>& description,
+              std::pair<std::string_view, std::string_view> style) {
+  Put(out,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
+      "aria-labelledby=\"title desc\">\n<title id=\"title\">",
+      kSvgWidth, height);
+  PutMarkup(out, title);
+  Put(out, "</title>\n<desc id=\"desc\">");
+  std::string_view separator;
+  for (const std::string& line : description) {
+    Put(out, separator);
+    PutMarkup(out, line);
+    separator = "\n";
+  }
+  Put(out, "</desc>\n<style>");
+  Put(out, kLight);
+  Put(out, style.first);
+  Put(out, "  @media (prefers-color-scheme: dark) {\n");
+  Put(out, kDark);
+  Put(out, style.second);
+  Put(out, "  }\n</style>\n<rect width=\"100%\" height=\"100%\" class=\"ground\"/>\n");
+  PutSvgText(out, kSvgLeft, 28, "text title", title);
+}
+
+bool WriteSvgFile(const std::string& file, const std::string& document) {
+  std::FILE* const stream = std::fopen(file.c_str(), "wb");
+  const bool written = stream && std::fwrite(document.data(), 1, document.size(), stream) == document.size();
+  const bool closed = stream && std::fclose(stream) == 0;
+  if (!written || !closed) Complain("cannot write {}: {}", file, std::strerror(errno));
+  return written && closed;
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/transport/transport_plot.h"
+
+#include <algorithm>
+
+#include "cli/base/svg.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
+
+namespace stag::cli {
+
+using fabric::Side;
+using transport::Note;
+using Kind = transport::Note::Kind;
+
+namespace {
+
+// Notes of the side that answers, which are about the requests of the other.
+bool IsAnswer(Kind kind) {
+  return kind == Kind::kResponse || kind == Kind::kRepeatedResponse || kind == Kind::kAcknowledgment ||
+         kind == Kind::kNak || kind == Kind::kNotification || kind == Kind::kZeroWindow;
+}
+
+}  // namespace
+
+// The bin of that time; of an earlier one than the last, the last.
+TransportPlot::Bin& TransportPlot::At(int64_t time_ns) {
+  if (bins_.empty()) {
+    start_ns_ = end_ns_ = time_ns;
+    bins_.emplace_back();
+  }
+  end_ns_ = std::max(end_ns_, time_ns);
+  uint64_t index = (static_cast<uint64_t>(end_ns_) - static_cast<uint64_t>(start_ns_)) / bin_ns_;
+  while (index >= kBins) {
+    for (size_t i = 0; i < bins_.size(); i += 2) {
+      Bin bin = bins_[i];
+      if (i + 1 < bins_.size()) {
+        bin.begin = std::min(bin.begin, bins_[i + 1].begin);
+        bin.end = std::max(bin.end, bins_[i + 1].end);
+        bin.acknowledged = std::max(bin.acknowledged, bins_[i + 1].acknowledged);
+      }
+      bins_[i / 2] = bin;
+    }
+    bins_.resize((bins_.size() + 1) / 2);
+    bin_ns_ *= 2;
+    index /= 2;
+  }
+  if (index >= bins_.size()) bins_.resize(static_cast<size_t>(index) + 1);
+  return bins_[static_cast<size_t>(index)];
+}
+
+void TransportPlot::Add(const Note& note) {
+  const auto mark = [&] {
+    const uint64_t position = note.end != 0 ? note.begin : std::max(last_, uint64_t{1}) - 1;
+    if (marks_.size() == kMostMarks) {
+      ++marks_left_out_;
+    } else {
+      marks_.push_back({note, position});
+    }
+  };
+  Bin& bin = At(note.frame.time_ns);
+  switch (note.kind) {
+    case Kind::kOutOfOrder: mark(); [[fallthrough]];
+    case Kind::kNew:
+      bin.begin = std::min(bin.begin, note.begin);
+      bin.end = std::max(bin.end, note.end);
+      first_ = std::min(first_, note.begin);
+      last_ = std::max(last_, note.end);
+      return;
+    case Kind::kResponse: bin.acknowledged = std::max(bin.acknowledged, note.end); return;
+    case Kind::kAcknowledgment: bin.acknowledged = std::max(bin.acknowledged, note.begin); return;
+    default: mark();
+  }
+}
+
+void TransportPlotter::OnNote(const fabric::ConnectionInfo& info, const Note& note) {
+  if (only_ != 0 && info.id != only_) return;
+  const Side requester = IsAnswer(note.kind) ? transport::Other(note.from) : note.from;
+  auto plot = plots_.find({info.id, requester});
+  if (plot == plots_.end()) {
+    if (plots_.size() >= 2 * kMostKept) return;
+    plot = plots_.try_emplace({info.id, requester}).first;
+  }
+  plot->second.Add(note);
+}
+
+void TransportPlotter::Draw(const session::Connection& c, const transport::Health& health) {
+  const bool kept = plots_.contains({c.info.id, 0}) || plots_.contains({c.info.id, 1});
+  if (connections_ == kMost || !kept) {
+    left_out_ += health.sent[0].packets + health.sent[1].packets > 0 ? 1 : 0;
+    return;
+  }
+  ++connections_;
+  for (const Side side : {c.client, transport::Other(c.client)}) {
+    const auto found = plots_.find({c.info.id, side});
+    if (found == plots_.end() || found->second.first() > found->second.last()) continue;
+    TransportPlot& plot = found->second;
+    const transport::Counters& n = health.sent[side];
+    const bool iwarp = c.info.fabric == fabric::FabricKind::kIwarp;
+    plot.connection = c.info.id;
+    plot.bytes = iwarp;
+    plot.title = fmt::format("Connection {}, {} of the {}", c.info.id, iwarp ? "TCP bytes" : "PSNs",
+                             side == c.client ? "client" : "server");
+    plot.ends = fmt::format("{} {} \u2192 {}", fabric::FabricName(c.info.fabric),
+                            fabric::EndpointText(c.info.endpoint[side], c.info.fabric),
+                            fabric::EndpointText(c.info.endpoint[1 - side], c.info.fabric));
+    plot.figures = fmt::format("{}, {} sent again", Count(n.packets, iwarp ? "segment" : "packet"), n.retransmitted);
+    const uint64_t naks = health.sent[1 - side].naks();
+    if (naks > 0) plot.figures += fmt::format(", {} by the other side", Count(naks, "NAK"));
+    if (plot.marks_left_out() > 0)
+      plot.figures += fmt::format("; the last {} left out", Count(plot.marks_left_out(), "mark"));
+    drawn_.push_back(&plot);
+  }
+}
+
+bool TransportPlotter::Write(const std::string& file, int64_t origin_ns, const std::string& capture) const {
+  std::string out;
+  WriteTransportSvg(out, drawn_, origin_ns, capture);
+  return WriteSvgFile(file, out);
+}
+
+}  // namespace stag::cli
