@@ -21,7 +21,8 @@ namespace {
 // What to try first.
 constexpr char kFirst[] =
     "with a capture, try:\n"
-    "  stag mount.pcapng               who talked to whom, and on what terms\n"
+    "  stag mount.pcapng               what is wrong, and what there is, on one screen\n"
+    "  stag connections mount.pcapng   who talked to whom, and on what terms\n"
     "  stag check mount.pcapng         which side broke which sentence of the specification\n"
     "  stag transactions mount.pcapng  every RPC\n"
     "without one:\n"
@@ -83,6 +84,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", kVersionText, "Print the version and exit");
   app.footer(
       "Examples:\n"
+      "  stag summary mount.pcapng               what is wrong, on one screen; stag mount.pcapng does the same\n"
       "  stag connections mount.pcapng           who talked to whom, and on what terms\n"
       "  stag transactions mount.pcapng | less   every RPC\n"
       "  stag credits mount.pcapng               credits over time, and who overran them\n"
@@ -91,6 +93,7 @@ int main(int argc, char** argv) {
       "  stag explain RDLIST-003                 what a rule asks, and why\n"
       "\nstag COMMAND --help tells more. Exit status: 0 fine, 1 findings, 2 usage or environment.");
   Run run;
+  AddSummary(app, run);
   AddConnections(app, run);
   AddTransactions(app, run);
   AddCredits(app, run);
@@ -110,7 +113,7 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const bool file_alone = BeginsWithFile(app, words);
-  if (file_alone) words.insert(words.begin(), "connections");
+  if (file_alone) words.insert(words.begin(), "summary");
   try {
     std::vector<std::string> from_the_last(words.rbegin(), words.rend());
     app.parse(from_the_last);
@@ -123,8 +126,10 @@ int main(int argc, char** argv) {
   try {
     const int status = run();
     if (file_alone && status != kExitTrouble)
-      Complain("what else there is: stag check {0} (what breaks the specification), stag transactions {0} (every RPC)",
-               words[1]);
+      Complain(
+          "what else there is: stag check {0} (what breaks the specification), stag connections {0}, stag transactions "
+          "{0}",
+          words[1]);
     return status;
   } catch (const std::bad_alloc&) {
     Complain("out of memory; try a smaller --memory");

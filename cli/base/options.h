@@ -58,6 +58,7 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
 // the exit status.
 using Run = std::function<int()>;
 void AddConnections(CLI::App& app, Run& run);
+void AddSummary(CLI::App& app, Run& run);
 void AddTransactions(CLI::App& app, Run& run);
 void AddTransport(CLI::App& app, Run& run);
 void AddCredits(CLI::App& app, Run& run);

@@ -10,8 +10,10 @@
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/ordered_lines.h"
 #include "cli/base/options.h"
+#include "cli/transport/transport_report.h"
 #include "conformance/report/connection_json.h"
 #include "session/fabric/names.h"
+#include "session/transport/transport_statistics.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -30,7 +32,9 @@ Side Other(Side side) { return static_cast<Side>(1 - side); }
 
 class Lister : public session::Observer {
  public:
-  Lister(Output& output, const ConnectionsArguments& options) : output_(output), options_(options) {}
+  // `statistics`: what is known of the packets of connections.
+  Lister(Output& output, const ConnectionsArguments& options, const transport::TransportStatistics& statistics)
+      : output_(output), options_(options), statistics_(statistics) {}
 
   void OnConnection(const Connection& c, const fabric::Event&) override {
     if (c.info.id > last_id_) {
@@ -64,6 +68,7 @@ class Lister : public session::Observer {
 
   Output& output_;
   const ConnectionsArguments& options_;
+  const transport::TransportStatistics& statistics_;
 
  private:
   OrderedLines lines_;
@@ -76,14 +81,16 @@ class Lister : public session::Observer {
 
 class JsonLister final : public Lister {
  public:
-  JsonLister(Output& output, const ConnectionsArguments& options, std::optional<std::string> file)
-      : Lister(output, options), file_(std::move(file)) {}
+  JsonLister(Output& output, const ConnectionsArguments& options, const transport::TransportStatistics& statistics,
+             std::optional<std::string> file)
+      : Lister(output, options, statistics), file_(std::move(file)) {}
 
  private:
   void PutConnection(std::string& out, const Connection& c) override {
     JsonWriter json(out);
     json.BeginObject();
     conformance::PutConnectionMembers(json, c, file_);
+    PutTransportMember(json, c, statistics_.Find(c.info.id).get());
     json.EndObject().EndLine();
   }
 
@@ -112,6 +119,7 @@ class TextLister final : public Lister {
       PutTerms(out, c, client);
       PutTraffic(out, c, client, server);
       PutLosses(out, c, style);
+      PutTransport(out, c, style);
     }
   }
 
@@ -269,20 +277,37 @@ class TextLister final : public Lister {
     put(c.evicted_transactions, "dropped RPC");
     Put(out, "{}\n", style.reset);
   }
+
+  void PutTransport(std::string& out, const Connection& c, const Style& style) const {
+    const auto health = statistics_.Find(c.info.id);
+    if (!health) return;
+    const auto sum = [&](uint64_t transport::Counters::*which) {
+      return health->sent[0].*which + health->sent[1].*which;
+    };
+    const uint64_t again = sum(&transport::Counters::retransmitted) + sum(&transport::Counters::repeated_responses);
+    const uint64_t lost = sum(&transport::Counters::lost_from_capture);
+    if (again + lost == 0) return;
+    Label(out, "transport");
+    const bool iwarp = c.info.fabric == fabric::FabricKind::kIwarp;
+    Put(out, "{}{} sent again, {} not captured{}; stag transport says more\n", style.yellow,
+        Count(again, iwarp ? "segment" : "packet"), Count(lost, iwarp ? "byte" : "packet"), style.reset);
+  }
 };
 
 int RunConnections(const ConnectionsArguments& options) {
   Output output(options);
   return ForEachFile(options, output, [&](const std::string& file) {
     Clock clock;
+    transport::TransportStatistics statistics(options.memory / 8);
     std::unique_ptr<Lister> lister;
     if (options.format == Format::kJsonl) {
       lister = std::make_unique<JsonLister>(
-          output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
+          output, options, statistics,
+          options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
     } else {
-      lister = std::make_unique<TextLister>(output, options);
+      lister = std::make_unique<TextLister>(output, options, statistics);
     }
-    FileOutcome outcome = Analyze(file, options, false, clock, output, {lister.get()});
+    FileOutcome outcome = Analyze(file, options, false, clock, output, {lister.get()}, &statistics);
     lister->Finish();
     output.Flush();
     if (options.quiet || !outcome.opened || output.closed()) return outcome;

@@ -19,9 +19,9 @@ import unittest
 
 STAG = sys.argv.pop(1)
 CAPTURE = str(pathlib.Path(__file__).parents[2] / "pcaps" / "real" / "rxe-rdma_error.pcap")
-COMMANDS = ("connections", "transactions", "credits", "transport", "extract", "check", "rules", "explain", "devices", "serve", "generate",
+COMMANDS = ("summary", "connections", "transactions", "credits", "transport", "extract", "check", "rules", "explain", "devices", "serve", "generate",
             "replay", "relay", "probe")
-READERS = ("connections", "transactions", "credits", "transport", "check")
+READERS = ("summary", "connections", "transactions", "credits", "transport", "check")
 
 
 def stag(*arguments, data=None, env=None):
@@ -96,12 +96,12 @@ class Usage(Base):
 
     def test_a_file_alone(self):
         done = stag(CAPTURE)
-        want = stag("connections", CAPTURE)
+        want = stag("summary", CAPTURE)
         self.status(done, 0)
         self.assertEqual(done.stdout, want.stdout)
         self.assertIn(f"stag check {CAPTURE} ".encode(), done.stderr)
         done = stag(CAPTURE, "--format", "jsonl")
-        self.assertEqual(done.stdout, stag("connections", CAPTURE, "--format", "jsonl").stdout)
+        self.assertEqual(done.stdout, stag("summary", CAPTURE, "--format", "jsonl").stdout)
         self.status(stag(str(self.directory / "missing.pcap")), 2)
 
 
@@ -199,6 +199,11 @@ class Results(Base):
         self.assertEqual(line["server"]["address"], "10.0.0.1")
         self.assertEqual(line["service_port"], 20049)
         self.assertGreaterEqual(line["errors"], 2)
+        self.assertEqual(list(line)[-1], "transport")
+        for told in lines(stag("transport", "--format", "jsonl", CAPTURE)):
+            side = {"c2s": "client", "s2c": "server"}[told["direction"]]
+            self.assertEqual(line["transport"][side],
+                             {k: v for k, v in told.items() if k not in ("type", "connection", "direction", "fabric")})
 
     def test_several_files_each_on_its_own(self):
         for command in READERS:

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stag summary: says first what is wrong in captures of which that is known, and then what the other commands say.
+
+summary_test.py STAG    (runs as a unittest program)
+"""
+import unittest
+
+from report_runs import Base, CASES, REAL, ROOT, lines, stag
+
+RNR = str(ROOT / "pcaps" / "cases" / "034-rnr-at-client-roce.pcap")
+LOSS = str(ROOT / "pcaps" / "real" / "rxe-loss-nfs3.pcap.zst")
+REJECT = str(ROOT / "pcaps" / "real" / "rxe-reject.pcap")
+
+
+def summary(*arguments):
+    (line,) = lines(stag("summary", "--format", "jsonl", *arguments))
+    return line
+
+
+class Summary(Base):
+    def test_it_agrees_with_the_other_commands(self):
+        for path in map(str, CASES + REAL):
+            line = summary(path)
+            (checked,) = [found for found in lines(stag("check", "--fail-on", "never", "--format", "jsonl", path))
+                          if found["type"] == "summary"]
+            for member in ("frames", "findings", "transactions"):
+                self.assertEqual(line[member], checked[member], (path, member))
+            self.assertEqual(line["connections"], len(stag("connections", "--format", "jsonl", path).stdout.splitlines()))
+            for severity in ("error", "warning", "note"):
+                rules = [wrong for wrong in line["wrong"] if wrong["severity"] == severity]
+                self.assertEqual(rules != [], line["findings"][severity] > 0, (path, severity))
+            order = [("error", "trouble", "warning", "note").index(wrong["severity"]) for wrong in line["wrong"]]
+            self.assertEqual(order, sorted(order), path)
+
+    def test_members(self):
+        self.assertEqual(list(summary(LOSS)), ["type", "frames", "connections", "transactions", "wrong", "findings"])
+        for wrong in summary(LOSS)["wrong"]:
+            self.assertEqual(list(wrong), ["severity", "text", "frame"])
+        two = lines(stag("summary", "--format", "jsonl", RNR, LOSS))
+        self.assertEqual([line["file"] for line in two], [RNR, LOSS])
+
+    def wrong(self, path, severity="trouble"):
+        return [(wrong["text"], wrong["frame"]) for wrong in summary(path)["wrong"] if wrong["severity"] == severity]
+
+    def test_what_is_wrong(self):
+        self.assertIn(("Connection 1: the server waited 430us because the client had no receive ready: it posts too few, or "
+                       "too late.", 12), self.wrong(RNR))
+        self.assertIn(("Connection 1: the client sent 2 packets again: the wire or the adapter of the server lost some, or "
+                       "their acknowledgments.", 1018), self.wrong(LOSS))
+        rejected = self.wrong(REJECT)
+        self.assertEqual(rejected[0][0], "Connection 1: the server rejected it.")
+        self.assertEqual(len(rejected), len(lines(stag("connections", "--format", "jsonl", REJECT))))
+
+    def test_text(self):
+        text = stag("summary", LOSS).stdout.decode()
+        self.assertRegex(text, r"(?m)^\S+rxe-loss-nfs3\.pcap\.zst: 1322 frames, 1 connection, 220 RPCs, ")
+        self.assertRegex(text, r"(?m)^  trouble Connection 1: the client sent 2 packets again: .* Frame 1018\.$")
+        self.assertRegex(text, r"(?m)^  1   RoCEv2 10\.0\.0\.2 QP \S+ -> 10\.0\.0\.1 QP \S+: 220 calls, 220 replies, ")
+        self.assertRegex(text, r"(?m)^  1   1294 packets of .*, 18 sent again \(1\.4 %\), 2 NAKs, path MTU 1024$")
+        headings = [line for line in text.splitlines() if line and not line.startswith(" ")][1:]
+        self.assertEqual(headings, ["What is wrong", "Connections", "Transport", "Credits", "Findings"])
+        self.assertLess(len(text.splitlines()), 50)
+        calm = stag("summary", str(ROOT / "pcaps" / "cases" / "152-ok-rkey-reuse-iwarp.pcap")).stdout.decode()
+        self.assertIn("What is wrong\n  Nothing that the capture shows.\n", calm)
+
+
+if __name__ == "__main__":
+    unittest.main()
