@@ -199,6 +199,18 @@ void RegisterConnectionFields(std::vector<hf_register_info>& table) {
   add(&hf.nak, "Refused", "rpcrdma.nak", FT_UINT8, BASE_DEC, VALS(kNaks));
   add(&hf.nak_refused, "Refused frame", "rpcrdma.nak.frame", FT_FRAMENUM, BASE_NONE);
   add(&hf.gap, "Missing from the capture", "rpcrdma.gap", FT_UINT64, BASE_DEC);
+  add(&hf.retransmission, "Sent before", "rpcrdma.transport.retransmission", FT_BOOLEAN, BASE_NONE);
+  add(&hf.retransmission_of, "Sent before in frame", "rpcrdma.transport.retransmission_of", FT_FRAMENUM, BASE_NONE);
+  add(&hf.changed, "With other bytes than before", "rpcrdma.transport.changed", FT_BOOLEAN, BASE_NONE);
+  add(&hf.repeated_response, "RDMA Read Response sent before", "rpcrdma.transport.repeated_response", FT_BOOLEAN,
+      BASE_NONE);
+  add(&hf.repeated_response_of, "RDMA Read Response sent before in frame", "rpcrdma.transport.repeated_response_of",
+      FT_FRAMENUM, BASE_NONE);
+  add(&hf.transport_out_of_order, "Overtaken by later packets", "rpcrdma.transport.out_of_order", FT_BOOLEAN,
+      BASE_NONE);
+  add(&hf.rnr_timer, "RNR timer", "rpcrdma.transport.rnr_timer", FT_RELATIVE_TIME, BASE_NONE);
+  add(&hf.rnr_stall, "Waited for a receive (RNR)", "rpcrdma.transport.rnr_stall", FT_RELATIVE_TIME, BASE_NONE);
+  add(&hf.rnr_nak, "RNR NAK in frame", "rpcrdma.transport.rnr_nak", FT_FRAMENUM, BASE_NONE);
   add(&hf.finding, "Finding", "rpcrdma.finding", FT_STRING, BASE_NONE);
   add(&hf.finding_severity, "Severity", "rpcrdma.finding.severity", FT_UINT8, BASE_DEC, VALS(kSeverities));
   add(&hf.finding_message, "Message", "rpcrdma.finding.message", FT_STRING, BASE_NONE);

@@ -36,6 +36,8 @@ struct Fields {
       flags_reserved = -1, send_size = -1, receive_size = -1, send_bytes = -1, receive_bytes = -1;
   int client_to_server = -1, server_to_client = -1, remote_invalidation = -1;
   int nak = -1, nak_refused = -1, gap = -1;
+  int retransmission = -1, retransmission_of = -1, changed = -1, repeated_response = -1, repeated_response_of = -1,
+      transport_out_of_order = -1, rnr_timer = -1, rnr_stall = -1, rnr_nak = -1;
   int finding = -1, finding_severity = -1, finding_message = -1, finding_expected = -1, finding_actual = -1,
       finding_related = -1, finding_source = -1, finding_see_also = -1, finding_xid = -1;
 };
@@ -48,7 +50,8 @@ struct Subtrees {
 struct Experts {
   expert_field malformed = EI_INIT, unsupported = EI_INIT, truncated = EI_INIT, lost = EI_INIT, gap = EI_INIT,
                nak = EI_INIT, incomplete = EI_INIT, undecodable = EI_INIT, over_limit = EI_INIT, orphan = EI_INIT,
-               repeated = EI_INIT, out_of_order = EI_INIT, unknown_program = EI_INIT, no_segment = EI_INIT;
+               repeated = EI_INIT, out_of_order = EI_INIT, unknown_program = EI_INIT, no_segment = EI_INIT,
+               retransmission = EI_INIT, changed = EI_INIT, repeated_response = EI_INIT, rnr_stall = EI_INIT;
 };
 
 inline int protocol = -1;

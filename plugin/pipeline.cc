@@ -6,11 +6,13 @@
 #include "plugin/prefs.h"
 #include "plugin/record_store_builder.h"
 #include "session/fabric/decoder.h"
+#include "session/transport/transport_statistics.h"
 
 namespace stag::plugin {
 namespace {
 
 constexpr uint32_t kLastQueuePair = 0xffffff;
+constexpr uint64_t kTransportMemory = uint64_t{32} << 20;
 
 class Pipeline {
  public:
@@ -19,7 +21,8 @@ class Pipeline {
         builder_(store_, preferences.reassemble),
         engine_(EngineOptions(), builder_),
         session_(SessionOptions(), Observers()),
-        decoder_({}, session_) {
+        statistics_(kTransportMemory, &builder_),
+        decoder_(DecoderOptions(), session_) {
     Take(preferences.service_ports, ports_);
     Take(preferences.queue_pairs, queue_pairs_);
   }
@@ -28,9 +31,9 @@ class Pipeline {
     if (finished_ || frame.ref.number < last_) return;
     if (frame.ref.number == last_) store_.Forget(static_cast<uint32_t>(last_));
     last_ = frame.ref.number;
-    builder_.set_frame(frame.bytes);
+    builder_.set_frame(frame.ref.number, frame.bytes);
     decoder_.OnPacket(packet, frame.ref);
-    builder_.set_frame({});
+    builder_.set_frame(frame.ref.number, {});
   }
 
   void Finish() {
@@ -48,6 +51,11 @@ class Pipeline {
   static conformance::EngineOptions EngineOptions() {
     conformance::EngineOptions options;
     options.profile = static_cast<conformance::Profile>(preferences.profile);
+    return options;
+  }
+  fabric::DecoderOptions DecoderOptions() {
+    fabric::DecoderOptions options;
+    options.packets = &statistics_;
     return options;
   }
   session::SessionOptions SessionOptions() const {
@@ -69,6 +77,7 @@ class Pipeline {
   RecordStoreBuilder builder_;
   conformance::Engine engine_;
   session::Session session_;
+  transport::TransportStatistics statistics_;
   fabric::Decoder decoder_;
   uint64_t last_ = 0;  // number of the last frame fed
   bool finished_ = false;

@@ -35,6 +35,10 @@ class RecordStore {
   // no longer shown.
   void Forget(uint32_t frame);
   ConnectionRecord& Connection(ConnectionId id);
+  // nullptr: there is none.
+  const ConnectionRecord* FindConnection(ConnectionId id) const {
+    return id < by_connection_.size() ? by_connection_[id] : nullptr;
+  }
   uint32_t connections() const { return last_connection_; }  // the highest id
   TransactionRecord& Transaction(uint64_t serial);
   TransactionRecord* FindTransaction(uint64_t serial) {

@@ -64,6 +64,7 @@ Direction DirectionOf(const session::Connection& connection, Side from) {
 
 ConnectionRecord* RecordStoreBuilder::Remember(const session::Connection& connection) {
   ConnectionRecord& record = store_.Connection(connection.info.id);
+  if (connection.client_known) record.client = connection.client;
   if (record.id != 0) return &record;
   record.id = connection.info.id;
   record.fabric = connection.info.fabric;

@@ -14,12 +14,15 @@
 
 namespace stag::plugin {
 
-class RecordStoreBuilder final : public session::Observer, public conformance::FindingSink {
+class RecordStoreBuilder final : public session::Observer, public conformance::FindingSink, public transport::NoteSink {
  public:
   // `reassemble`: rebuild RPCs from chunks and from Sends of several packets.
   RecordStoreBuilder(RecordStore& store, bool reassemble) : store_(store), reassemble_(reassemble) {}
-  // The captured bytes of the frame being fed; valid until the next call.
-  void set_frame(Bytes frame) { frame_ = frame; }
+  // The frame being fed, and its captured bytes; valid until the next call.
+  void set_frame(uint64_t number, Bytes frame) {
+    number_ = number;
+    frame_ = frame;
+  }
 
   void OnConnection(const session::Connection&, const fabric::Event&) override;
   void OnMessage(const session::Connection&, const session::Message&, const session::Transaction*) override;
@@ -29,6 +32,7 @@ class RecordStoreBuilder final : public session::Observer, public conformance::F
   void OnCallComplete(const session::Connection&, const session::Transaction&) override;
   void OnTransaction(const session::Connection&, const session::Transaction&) override;
   void OnFinding(const conformance::Finding&) override;
+  void OnNote(const fabric::ConnectionInfo&, const transport::Note&) override;
 
  private:
   // The frame at which records are made now.
@@ -60,6 +64,7 @@ class RecordStoreBuilder final : public session::Observer, public conformance::F
 
   RecordStore& store_;
   bool reassemble_;
+  uint64_t number_ = 0;
   Bytes frame_;
   std::unordered_map<std::string, const std::string*, TextHash, std::equal_to<>> operation_names_;
   std::map<std::pair<const conformance::RuleInfo*, conformance::Profile>, std::span<const std::string* const>> sources_;

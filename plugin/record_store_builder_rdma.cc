@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "plugin/record_store_builder.h"
+#include "protocol/ib/transport.h"
 
 namespace stag::plugin {
 namespace {
@@ -133,6 +134,24 @@ void RecordStoreBuilder::OnGap(const session::Connection& connection, const fabr
   NoteRecord& record = AddNote(connection, event);
   record.gap = true;
   record.gap_size = event.gap().size;
+}
+
+// Of connections that are known to be RPC-over-RDMA; of packets that waited for others nothing is shown.
+void RecordStoreBuilder::OnNote(const fabric::ConnectionInfo& info, const transport::Note& note) {
+  using Kind = transport::Note::Kind;
+  const bool shown = note.kind == Kind::kRetransmission || note.kind == Kind::kRepeatedResponse ||
+                     note.kind == Kind::kOutOfOrder || note.kind == Kind::kRnrEnd ||
+                     (note.kind == Kind::kNak && ib::KindOf(note.syndrome) == ib::AethKind::kRnrNak);
+  if (!shown || note.frame.number != number_) return;
+  const ConnectionRecord* const connection = store_.FindConnection(info.id);
+  if (!connection || connection->id == 0) return;
+  TransportRecord* const record = store_.arena().New<TransportRecord>();
+  record->connection = connection;
+  record->from = note.from;
+  if (connection->client)
+    record->direction = *connection->client == note.from ? Direction::kClientToServer : Direction::kServerToClient;
+  record->note = note;
+  store_.RareAt(number_).transport.Append(record);
 }
 
 std::span<const std::string* const> RecordStoreBuilder::SpecificationsOf(const conformance::RuleInfo& rule,

@@ -17,6 +17,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "session/rpcrdma/phases.h"
 #include "session/rpcrdma/session.h"
+#include "session/transport/transport.h"
 
 namespace stag::plugin {
 
@@ -99,6 +100,7 @@ struct ConnectionRecord {
   std::array<uint32_t, 2> setup_frame{};             // by side: where its private data is shown; 0: not captured
   std::array<std::optional<uint32_t>, 2> threshold;  // by sending side: largest Send, bytes; as last known
   std::optional<bool> remote_invalidation;           // agreed on; as last known
+  std::optional<Side> client;                        // as last known
 };
 
 // As it was known when the record was made.
@@ -250,6 +252,15 @@ struct NoteRecord {
   uint64_t refused_frame = 0;
 };
 
+// What the fabric did to a packet, as its numbers show: it is there again, or ends a wait for a receive.
+struct TransportRecord {
+  TransportRecord* next = nullptr;  // of the same frame
+  const ConnectionRecord* connection = nullptr;
+  Side from = 0;
+  Direction direction = Direction::kUnknown;
+  transport::Note note;
+};
+
 struct FindingRecord {
   FindingRecord* next = nullptr;  // of the same frame
   const conformance::RuleInfo* rule = nullptr;
@@ -285,6 +296,7 @@ struct LaterRecord {
 struct RareRecords {
   List<SetupRecord> setups;
   List<NoteRecord> notes;
+  List<TransportRecord> transport;
   List<FindingRecord> findings;
   List<FileRecord> files;
   List<LaterRecord> shown_in;

@@ -41,8 +41,9 @@ void AddConnection(proto_tree* tree, const Scene& scene, const ConnectionRecord&
 
 // What stands in the Protocol column.
 inline constexpr char kColumn[] = "RPC-over-RDMA";
-const char* OperationName(fabric::EventKind kind);    // "RDMA Write"
-const char* SetupName(fabric::SetupMessage message);  // "Connection request"
+const char* OperationName(fabric::EventKind kind);      // "RDMA Write"
+const char* SetupName(fabric::SetupMessage message);    // "Connection request"
+const char* TransportName(transport::Note::Kind kind);  // "Retransmission"
 // "NFS V3 READ", "NFS V4 SEQUENCE PUTFH READ"; "an RPC" when that is not known. In pinfo->pool.
 const char* RpcName(const Scene& scene, const TransactionRecord* transaction);
 // "RDMA Write, part of NFS V3 READ, Call in frame 259: Write chunk 0, segment 1, bytes 0 to 1023". In pinfo->pool.
@@ -66,6 +67,7 @@ void AddMoves(const Scene& scene, proto_tree* tree, const TransactionRecord::Mov
 void RenderOperations(const Scene& scene, proto_tree* home, const FrameRecord& frame);
 void RenderSetup(const Scene& scene, proto_tree* home, const SetupRecord& setup);
 void RenderNote(const Scene& scene, proto_tree* home, const NoteRecord& note);
+void RenderTransport(const Scene& scene, proto_tree* home, const TransportRecord& record);
 void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& finding);
 // Gives the rebuilt RPC to Wireshark's rpc dissector, which adds it to the root, once for each dissection of the frame;
 // or shows why not. `send`: the bytes of the Send that holds it, when there is one.

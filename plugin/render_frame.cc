@@ -15,6 +15,7 @@ const char* Title(const Scene& scene, const FrameRecord& frame) {
   if (!frame.rpcs().empty()) return frame.rpcs().front().call ? "RPC Call" : "RPC Reply";
   if (!frame.operations.empty()) return OperationText(scene, frame.operations.front());
   if (!rare.notes.empty()) return rare.notes.front().gap ? "packets missing from the capture" : "refusal";
+  if (!rare.transport.empty()) return TransportName(rare.transport.front().note.kind);
   return rare.findings.empty() ? "message held back until earlier packets came" : "findings";
 }
 
@@ -181,6 +182,7 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
   }
   for (const LaterRecord& later : rare.shown_in) AddFrameLink(home, scene, hf.shown_in, later.frame);
   for (const NoteRecord& note : rare.notes) RenderNote(scene, home, note);
+  for (const TransportRecord& record : rare.transport) RenderTransport(scene, home, record);
   for (const FindingRecord& finding : rare.findings) RenderFinding(scene, home, finding);
   Tap(scene.pinfo, frame);
 }

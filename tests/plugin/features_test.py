@@ -49,6 +49,36 @@ class FeaturesTest(unittest.TestCase):
     def statistics(self, capture, *names):
         return self.wireshark.tshark(capture, "-q", *[option for name in names for option in ("-z", name)])
 
+    # Frames and the frames of first copies as `infiniband.bth.psn` of tshark shows them.
+    def test_transport(self):
+        capture = self.path("rxe-loss-nfs3")
+        seen, again = {}, {}
+        for frame, source, destination, opcode, psn in self.wireshark.fields(
+                capture, "infiniband.bth", "frame.number", "ip.src", "infiniband.bth.destqp", "infiniband.bth.opcode",
+                "infiniband.bth.psn"):
+            if int(opcode[0]) > 12 or int(destination[0], 0) == 1:
+                continue
+            key = (source[0], destination[0], psn[0])
+            if key in seen:
+                again[int(frame[0])] = seen[key]
+            else:
+                seen[key] = int(frame[0])
+        shown = {int(frame[0]): int(first[0]) for frame, first in self.wireshark.fields(
+            capture, "rpcrdma.transport.retransmission", "frame.number", "rpcrdma.transport.retransmission_of")}
+        self.assertEqual(len(shown), 18)
+        self.assertEqual(shown, again)
+        late = [int(frame[0]) for (frame,) in self.wireshark.fields(capture, "rpcrdma.transport.out_of_order", "frame.number")]
+        self.assertEqual(len(late), 2)
+
+    # Frame 11 is the NAK (timer code 1: 10 us), frame 12 the packet again, 430 us later.
+    def test_waits_for_receives(self):
+        capture = pathlib.Path(OPTIONS.captures).parent / "cases" / "034-rnr-at-client-roce.pcap"
+        (nak,) = self.wireshark.fields(capture, "rpcrdma.transport.rnr_timer", "frame.number", "rpcrdma.transport.rnr_timer")
+        self.assertEqual((int(nak[0][0]), float(nak[1][0])), (11, 0.00001))
+        (end,) = self.wireshark.fields(capture, "rpcrdma.transport.rnr_stall", "frame.number", "rpcrdma.transport.rnr_stall",
+                                       "rpcrdma.transport.rnr_nak")
+        self.assertEqual((int(end[0][0]), float(end[1][0]), int(end[2][0])), (12, 0.00043, 11))
+
     def test_segments_and_packets_are_linked_both_ways(self):
         for capture in self.captures():
             calls = {}

@@ -83,7 +83,7 @@ size_t AllocationsOfLastTime(std::vector<OwnedFrame> frames, bool with_records, 
     before = fabric::test::AllocationCount();
     blocks = store.arena().blocks();
     for (const OwnedFrame& frame : frames) {
-      builder.set_frame(frame.bytes);
+      builder.set_frame(frame.ref.number, frame.bytes);
       decoder.OnFrame(frame.view());
     }
   }
