@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
       "  stag summary mount.pcapng               what is wrong, on one screen; stag mount.pcapng does the same\n"
       "  stag connections mount.pcapng           who talked to whom, and on what terms\n"
       "  stag transactions mount.pcapng | less   every RPC\n"
+      "  stag latency mount.pcapng               where the time goes\n"
       "  stag credits mount.pcapng               credits over time, and who overran them\n"
       "  stag transport mount.pcapng             what the fabric lost, repeated and held up\n"
       "  stag check mount.pcapng                 which side broke which sentence of the specification\n"
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
   AddTransactions(app, run);
   AddCredits(app, run);
   AddTransport(app, run);
+  AddLatency(app, run);
   AddExtract(app, run);
   AddCheck(app, run);
   AddCapture(app, run);

@@ -74,6 +74,12 @@ std::string_view ReplyFormName(session::ReplyForm form) {
   return kNames[static_cast<size_t>(form)];
 }
 
+bool IsCut(const Transaction& t) {
+  const rpcrdma::Header& header = t.call.header;
+  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
+  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
+}
+
 bool ProcedureKnown(const Transaction& t) { return t.call.rpc.words >= 6; }
 
 bool IsCompound(const Transaction& t) {

@@ -16,6 +16,8 @@ namespace stag::cli {
 std::string_view CallFormName(session::CallForm form);    // "short", "chunked", ...
 std::string_view ReplyFormName(session::ReplyForm form);  // "short", ..., "error", "none"
 
+// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
+bool IsCut(const session::Transaction& t);
 // Program, version and procedure of the Call could be read.
 bool ProcedureKnown(const session::Transaction& t);
 // The procedure is NFSv4 COMPOUND or CB_COMPOUND.

@@ -14,13 +14,6 @@ namespace {
 using session::Connection;
 using session::Transaction;
 
-// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
-bool IsCut(const Transaction& t) {
-  const rpcrdma::Header& header = t.call.header;
-  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
-  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
-}
-
 // A later Call can come out of the trackers a little after an earlier one of another connection; lines wait this long.
 constexpr uint64_t kSlackFrames = 4096;
 

@@ -62,6 +62,7 @@ void AddSummary(CLI::App& app, Run& run);
 void AddTransactions(CLI::App& app, Run& run);
 void AddTransport(CLI::App& app, Run& run);
 void AddCredits(CLI::App& app, Run& run);
+void AddLatency(CLI::App& app, Run& run);
 void AddExtract(CLI::App& app, Run& run);
 void AddCapture(CLI::App& app, Run& run);
 void AddCheck(CLI::App& app, Run& run);

@@ -12,7 +12,7 @@ from report_runs import Base, CAPTURE, CASES, REAL, ROOT, lines, stag
 
 RULES = sorted((ROOT / "pcaps" / "rules").glob("*/*.pcap"))
 COMMANDS = [["check", "--format", "jsonl"], ["check"], ["transactions"], ["transactions", "--format", "jsonl"],
-            ["transport"], ["transport", "--format", "jsonl"]]
+            ["latency", "--by", "file", "--slowest", "20"], ["transport"], ["transport", "--format", "jsonl"]]
 
 
 def frames(path):

@@ -19,9 +19,9 @@ import unittest
 
 STAG = sys.argv.pop(1)
 CAPTURE = str(pathlib.Path(__file__).parents[2] / "pcaps" / "real" / "rxe-rdma_error.pcap")
-COMMANDS = ("summary", "connections", "transactions", "credits", "transport", "extract", "check", "rules", "explain", "devices", "serve", "generate",
-            "replay", "relay", "probe")
-READERS = ("summary", "connections", "transactions", "credits", "transport", "check")
+COMMANDS = ("summary", "connections", "transactions", "latency", "credits", "transport", "extract", "check", "rules", "explain",
+            "devices", "serve", "generate", "replay", "relay", "probe")
+READERS = ("summary", "connections", "transactions", "latency", "credits", "transport", "check")
 
 
 def stag(*arguments, data=None, env=None):

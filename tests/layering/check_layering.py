@@ -41,6 +41,7 @@ ALLOWED = {
     "cli/analysis": ["protocol", "text", "session", "conformance", "capture", "scale", "cli/base"],
     "cli/credits": ["protocol", "text", "session", "cli/base", "cli/analysis"],
     "cli/transport": ["protocol", "text", "session", "cli/base", "cli/analysis"],
+    "cli/latency": ["protocol", "text", "session", "cli/base", "cli/analysis"],
     "cli/live": ["protocol", "text", "session", "conformance", "capture", "replay", "scale", "cli/base",
                  "cli/analysis"],
     "cli": ["protocol", "text", "session", "conformance", "capture", "replay", "scale"],

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/latency/latency_sampler.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "cli/analysis/transaction_facts.h"
+#include "session/fabric/names.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using session::Connection;
+using session::Transaction;
+
+constexpr int64_t kSilent = 10'000;  // ns: shorter ones are not worth a place in the ring
+constexpr size_t kMaxNames = 65536;
+
+void PutHandle(std::string& out, Bytes handle) {
+  Put(out, "handle ");
+  PutHex(out, handle);
+}
+
+}  // namespace
+
+// A packet of the connection, and how long there was none before it.
+LatencySampler::Watch& LatencySampler::Seen(const Connection& connection, const FrameRef& frame) {
+  if (connection.info.slot >= watches_.size()) watches_.resize(connection.info.slot + 1);
+  Watch& watch = watches_[connection.info.slot];
+  if (!frame.timed) return watch;
+  if (watch.last_packet != kNever && frame.time_ns > watch.last_packet && frame.time_ns - watch.last_packet >= kSilent)
+    watch.silences[watch.next_silence++ % kSilences] = {watch.last_packet, frame.time_ns};
+  watch.last_packet = std::max(watch.last_packet, frame.time_ns);
+  return watch;
+}
+
+void LatencySampler::Note(const Connection& connection, const fabric::Event& event, Meanwhile what) {
+  Seen(connection, event.frame).last[static_cast<size_t>(what)] = event.frame.time_ns;
+}
+
+void LatencySampler::OnMessage(const Connection& connection, const session::Message& message, const Transaction* t) {
+  Watch& watch = Seen(connection, message.frame);
+  const auto used_up_at = [&] { watch.last[static_cast<size_t>(Meanwhile::kCredits)] = message.frame.time_ns; };
+  if (!t || t->backward) return;
+  // Credits are those from before this message; what was used up until now counts, too.
+  if (watch.used_up) used_up_at();
+  const session::CreditState& credits = connection.credits[t->requester];
+  if (message.role == session::Role::kCall) {
+    const uint32_t most = std::min(credits.granted.last, message.header.credit);
+    watch.used_up = credits.granted.any && credits.outstanding + 1 >= most;
+    if (watch.used_up) used_up_at();
+  } else {
+    watch.used_up = false;
+  }
+}
+
+void LatencySampler::OnRdma(const Connection& connection, const session::RdmaOperation& operation) {
+  Seen(connection, operation.event->frame);
+}
+
+void LatencySampler::OnNak(const Connection& connection, const fabric::Event& event) {
+  if (event.nak().kind == fabric::NakKind::kRnr) Note(connection, event, Meanwhile::kRnrNak);
+  if (event.nak().kind == fabric::NakKind::kSequence) Note(connection, event, Meanwhile::kSequenceNak);
+}
+
+void LatencySampler::OnGap(const Connection& connection, const fabric::Event& event) {
+  Note(connection, event, Meanwhile::kGap);
+}
+
+void LatencySampler::OnConnectionClosed(const Connection& connection, const fabric::Event&) {
+  if (connection.info.slot < watches_.size()) watches_[connection.info.slot] = {};
+}
+
+void LatencySampler::OnTransaction(const Connection& connection, const Transaction& t) {
+  if (connection.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0) return;
+  if (IsCut(t)) {
+    ++cut_;
+    return;
+  }
+  if (by_ == LatencyKey::kFile) accesses_.Collect(t);
+  const std::optional<int64_t> round_trip = session::RoundTrip(t);
+  if (!round_trip) {
+    ++untimed_;
+    return;
+  }
+  sample_.connection = t.connection;
+  sample_.xid = t.xid;
+  sample_.call_frame = t.call.frame.number;
+  sample_.reply_frame = t.reply.frame.number;
+  sample_.reply_ns = t.reply.frame.time_ns;
+  sample_.rtt_ns = *round_trip;
+  sample_.phases = session::PhasesOf(t);
+  if (!sample_.phases.complete) ++phases_missing_;
+  sample_.name.clear();
+  PutSubject(sample_.name, t);
+  TakeKey(connection, t);
+
+  const Watch& watch = watches_[connection.info.slot];  // its Reply was seen
+  const int64_t begin = t.call.frame.time_ns, end = t.reply.frame.time_ns;
+  for (size_t i = 0; i < kMeanwhiles; ++i) sample_.meanwhile[i] = watch.last[i] != kNever && watch.last[i] >= begin;
+  sample_.silence_ns = 0;
+  for (const Silence& silence : watch.silences)
+    sample_.silence_ns = std::max(sample_.silence_ns, std::min(silence.end, end) - std::max(silence.begin, begin));
+  OnSample(sample_);
+}
+
+void LatencySampler::TakeKey(const Connection& connection, const Transaction& t) {
+  std::string& key = sample_.key;
+  key.clear();
+  const auto put_address = [&](fabric::Side side) {
+    Put(key, connection.client_known ? fabric::AddressText(connection.info.endpoint[side].address) : std::string("?"));
+  };
+  switch (by_) {
+    case LatencyKey::kProcedure: key = sample_.name; break;
+    case LatencyKey::kConnection:
+      if (file_) Put(key, "{}:", *file_);
+      PutNumber(key, t.connection);
+      break;
+    case LatencyKey::kClient: put_address(connection.client); break;
+    case LatencyKey::kServer: put_address(fabric::Side(1 - connection.client)); break;
+    case LatencyKey::kFile: TakeFile(t); break;
+    case LatencyKey::kSize: TakeSize(t); break;
+  }
+}
+
+void LatencySampler::TakeFile(const Transaction& t) {
+  std::string& key = sample_.key;
+  for (const session::NamedHandle& named : accesses_.names()) {
+    if (named.handle.empty() || named.name.empty()) continue;
+    PutHandle(key, named.handle);
+    if (names_.size() < kMaxNames || names_.contains(key)) {
+      FileName& name = names_[key];
+      name.frame = t.reply.frame.number;
+      name.name.assign(reinterpret_cast<const char*>(named.name.data()), named.name.size());
+    }
+    key.clear();
+  }
+  if (accesses_.accesses().empty()) {
+    Put(key, "no file data");
+  } else if (const Bytes handle = accesses_.accesses().front().handle; handle.empty()) {
+    Put(key, "unknown file");
+  } else {
+    PutHandle(key, handle);
+  }
+}
+
+// By powers of two.
+void LatencySampler::TakeSize(const Transaction& t) {
+  std::string& key = sample_.key;
+  const DataSummary data = SummarizeData(t);
+  if (!data.known) return Put(key, "size not known");
+  if (!data.any || data.bytes == 0) return Put(key, "no data");
+  Put(key, sample_.name);
+  const uint64_t most = std::bit_ceil(std::max<uint64_t>(data.bytes, 512));
+  if (most < 1024) {
+    Put(key, ", up to {} B", most);
+  } else if (most < 1024 * 1024) {
+    Put(key, ", up to {} KiB", most / 1024);
+  } else {
+    Put(key, ", up to {} MiB", most / 1024 / 1024);
+  }
+}
+
+}  // namespace stag::cli

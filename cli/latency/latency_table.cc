@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/latency/latency_table.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace stag::cli {
+namespace {
+
+uint32_t EighthOf(uint64_t ns) {
+  const auto width = static_cast<unsigned>(std::bit_width(ns));
+  return width <= 4 ? static_cast<uint32_t>(ns) : (width << 3) + static_cast<uint32_t>(ns >> (width - 4) & 7);
+}
+
+// Orders of two RPCs: the slower one first, of equals the earlier.
+bool IsSlower(const LatencySample& a, const LatencySample& b) {
+  return a.rtt_ns != b.rtt_ns ? a.rtt_ns > b.rtt_ns : a.call_frame < b.call_frame;
+}
+
+}  // namespace
+
+std::optional<session::Phase> LatencySample::LongestPhase() const {
+  if (!phases.complete) return std::nullopt;
+  size_t longest = static_cast<size_t>(session::Phase::kService);
+  for (size_t i = 0; i < session::kPhases; ++i)
+    if (phases.ns[i].value_or(-1) > phases.ns[longest].value_or(-1)) longest = i;
+  return static_cast<session::Phase>(longest);
+}
+
+void LatencyProfile::Add(const LatencyProfile& other) {
+  count += other.count;
+  complete += other.complete;
+  for (size_t i = 0; i < phase_sums.size(); ++i) phase_sums[i] += other.phase_sums[i];
+  for (size_t i = 0; i < meanwhile.size(); ++i) meanwhile[i] += other.meanwhile[i];
+}
+
+void LatencyRow::Add(const LatencySample& sample) {
+  times[0].Record(static_cast<uint64_t>(sample.rtt_ns));
+  LatencyProfile& profile = profiles[EighthOf(static_cast<uint64_t>(sample.rtt_ns))];
+  ++profile.count;
+  profile.complete += sample.phases.complete ? 1 : 0;
+  for (size_t i = 0; i < session::kPhases; ++i) {
+    if (!sample.phases.ns[i]) continue;
+    const auto ns = static_cast<uint64_t>(*sample.phases.ns[i]);
+    times[i + 1].Record(ns);
+    if (sample.phases.complete) profile.phase_sums[i] += ns;
+  }
+  for (size_t i = 0; i < kMeanwhiles; ++i) profile.meanwhile[i] += sample.meanwhile[i] ? 1 : 0;
+}
+
+void LatencyRow::Merge(const LatencyRow& other) {
+  for (size_t i = 0; i < times.size(); ++i) times[i].Merge(other.times[i]);
+  for (const auto& [eighth, profile] : other.profiles) profiles[eighth].Add(profile);
+}
+
+LatencyProfile LatencyRow::Slowest() const {
+  LatencyProfile slowest;
+  const uint64_t wanted = (times[0].count() + 99) / 100;
+  for (auto at = profiles.rbegin(); at != profiles.rend() && slowest.count < wanted; ++at) slowest.Add(at->second);
+  return slowest;
+}
+
+void LatencyTable::Add(const LatencySample& sample) {
+  ++count_;
+  auto row = rows_.find(sample.key);
+  if (row == rows_.end() && rows_.size() < kMaxKeys) row = rows_.try_emplace(sample.key).first;
+  if (row == rows_.end()) {
+    ++left_out_;
+  } else {
+    row->second.Add(sample);
+  }
+  if (kept_ == 0) return;
+  if (slowest_.size() == kept_) {
+    if (!IsSlower(sample, slowest_.front())) return;
+    std::pop_heap(slowest_.begin(), slowest_.end(), IsSlower);
+    slowest_.pop_back();
+  }
+  slowest_.push_back(sample);
+  std::push_heap(slowest_.begin(), slowest_.end(), IsSlower);
+}
+
+void LatencyTable::Rename(const std::unordered_map<std::string, std::string>& names) {
+  for (const auto& [key, name] : names) {
+    auto row = rows_.extract(key);
+    if (row.empty()) continue;
+    const auto [known, is_new] = rows_.try_emplace(name);
+    if (is_new) {
+      known->second = std::move(row.mapped());
+    } else {
+      known->second.Merge(row.mapped());
+    }
+  }
+  for (LatencySample& sample : slowest_)
+    if (const auto name = names.find(sample.key); name != names.end()) sample.key = name->second;
+}
+
+std::vector<std::string> LatencyTable::Keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, row] : rows_) keys.push_back(key);
+  std::sort(keys.begin(), keys.end(), [this](const std::string& a, const std::string& b) {
+    const uint64_t of_a = rows_.at(a).times[0].sum(), of_b = rows_.at(b).times[0].sum();
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
+  return keys;
+}
+
+std::vector<LatencySample> LatencyTable::Slowest() const {
+  std::vector<LatencySample> sorted = slowest_;
+  std::sort(sorted.begin(), sorted.end(), IsSlower);
+  return sorted;
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// LatencyTable: the round-trip times of RPCs and their phases by a key: procedure, connection, client, ... Bounded: a
+// histogram for each time of a key, a profile of its slow RPCs, and so many keys at most.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/latency/time_histogram.h"
+#include "session/rpcrdma/phases.h"
+
+namespace stag::cli {
+
+// What happened on the connection while an RPC was under way.
+enum class Meanwhile : uint8_t {
+  kRnrNak,       // a receiver was not ready
+  kSequenceNak,  // packets were lost, and sent again
+  kGap,          // packets are missing from the capture
+  kCredits,      // all credits were used
+};
+inline constexpr size_t kMeanwhiles = 4;
+
+// One answered RPC.
+struct LatencySample {
+  std::string key;
+  std::string name;  // its procedure
+  uint32_t connection = 0;
+  uint32_t xid = 0;
+  uint64_t call_frame = 0, reply_frame = 0;
+  int64_t reply_ns = 0;  // when the Reply was sent
+  int64_t rtt_ns = 0;
+  session::Phases phases;
+  std::array<bool, kMeanwhiles> meanwhile{};
+  int64_t silence_ns = 0;  // the longest time within it without any packet on its connection
+
+  // The phase that took the longest, when all are known.
+  std::optional<session::Phase> LongestPhase() const;
+};
+
+// The times of the RPCs of one key: the round trip, then the phases.
+inline constexpr size_t kTimes = 1 + session::kPhases;
+inline constexpr std::array<std::string_view, kTimes> kTimeNames{"rtt",     "to_first_read", "pull",
+                                                                 "service", "push",          "finish"};
+
+// What RPCs with about the same round-trip time have in common.
+struct LatencyProfile {
+  uint64_t count = 0;
+  uint64_t complete = 0;                                // all phases are known ...
+  std::array<uint64_t, session::kPhases> phase_sums{};  // ... ns in each, of those
+  std::array<uint64_t, kMeanwhiles> meanwhile{};        // RPCs during which it happened
+  void Add(const LatencyProfile& other);
+};
+
+struct LatencyRow {
+  std::array<TimeHistogram, kTimes> times;
+  std::map<uint32_t, LatencyProfile> profiles;  // by eighths of a power of two of the round-trip time
+  void Add(const LatencySample& sample);
+  void Merge(const LatencyRow& other);
+  // Of the slowest RPCs: one in a hundred, and those that are about as slow as the fastest of these.
+  LatencyProfile Slowest() const;
+};
+
+class LatencyTable {
+ public:
+  static constexpr size_t kMaxKeys = 4096;
+
+  // `slowest`: how many RPCs to keep.
+  explicit LatencyTable(size_t slowest) : kept_(slowest) {}
+  void Add(const LatencySample& sample);
+  // Names for keys; rows that then have the same key become one.
+  void Rename(const std::unordered_map<std::string, std::string>& names);
+
+  const std::unordered_map<std::string, LatencyRow>& rows() const { return rows_; }
+  // Those that took the most time first.
+  std::vector<std::string> Keys() const;
+  std::vector<LatencySample> Slowest() const;
+  uint64_t count() const { return count_; }        // RPCs
+  uint64_t left_out() const { return left_out_; }  // RPCs of keys over the limit
+
+ private:
+  const size_t kept_;
+  std::unordered_map<std::string, LatencyRow> rows_;
+  std::vector<LatencySample> slowest_;  // a heap: the fastest first
+  uint64_t count_ = 0, left_out_ = 0;
+};
+
+}  // namespace stag::cli

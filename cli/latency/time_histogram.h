@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// TimeHistogram: how often which time came, in nanoseconds. The first 256 values are kept as they are. With more, every
+// power of two has 1,024 buckets, so that what a percentile says is within 0.05 % of the value that came; only buckets
+// that have values take memory. (replay::Histogram, for load as it runs, is coarser, and never allocates.)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace stag::cli {
+
+class TimeHistogram {
+ public:
+  using Bucket = std::pair<uint32_t, uint64_t>;  // index, count
+
+  void Record(uint64_t ns);
+  void Merge(const TimeHistogram& other);
+
+  uint64_t count() const { return count_; }
+  uint64_t sum() const { return sum_; }  // exact, as max is
+  uint64_t max() const { return max_; }
+  // By nearest rank: the smallest value that `thousandths` of a thousand values do not exceed. 0 when there is none.
+  uint64_t Percentile(uint64_t thousandths) const;
+  // The buckets in order: by index; the values of a bucket are as good as equal.
+  std::vector<Bucket> Buckets() const;
+
+ private:
+  static uint32_t IndexOf(uint64_t ns);
+  static uint64_t MiddleOf(uint32_t index);
+  void Sort();
+
+  uint64_t count_ = 0, sum_ = 0, max_ = 0;
+  std::vector<Bucket> buckets_;  // in order
+  std::vector<uint64_t> few_;    // values that are not in buckets_ yet
+};
+
+}  // namespace stag::cli
