@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
       "  stag connections mount.pcapng           who talked to whom, and on what terms\n"
       "  stag transactions mount.pcapng | less   every RPC\n"
       "  stag latency mount.pcapng               where the time goes\n"
+      "  stag limits mount.pcapng                what each connection is limited by\n"
       "  stag credits mount.pcapng               credits over time, and who overran them\n"
       "  stag transport mount.pcapng             what the fabric lost, repeated and held up\n"
       "  stag check mount.pcapng                 which side broke which sentence of the specification\n"
@@ -100,6 +101,7 @@ int main(int argc, char** argv) {
   AddCredits(app, run);
   AddTransport(app, run);
   AddLatency(app, run);
+  AddLimits(app, run);
   AddExtract(app, run);
   AddCheck(app, run);
   AddCapture(app, run);

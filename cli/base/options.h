@@ -63,6 +63,7 @@ void AddTransactions(CLI::App& app, Run& run);
 void AddTransport(CLI::App& app, Run& run);
 void AddCredits(CLI::App& app, Run& run);
 void AddLatency(CLI::App& app, Run& run);
+void AddLimits(CLI::App& app, Run& run);
 void AddExtract(CLI::App& app, Run& run);
 void AddCapture(CLI::App& app, Run& run);
 void AddCheck(CLI::App& app, Run& run);

@@ -25,6 +25,7 @@ ALLOWED = {
     "session/fabric": ["protocol"],
     "session/rpcrdma": ["protocol", "session/fabric"],
     "session/transport": ["protocol", "session/fabric"],
+    "session/limits": ["protocol", "session/fabric", "session/rpcrdma"],
     "session/files": ["protocol", "session/rpcrdma"],
     "conformance/engine": ["protocol", "session", "conformance/catalogue"],
     "conformance/catalogue": ["conformance/engine"],

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// ConnectionLimits: how the time of a connection is spent, from its first Call to its last Reply, or to its last frame
+// where a Call stays unanswered. At each moment the first of these that holds:
+//
+//     recovery        between an RNR NAK or sequence NAK and the packet that mends it
+//     idle            no Call is outstanding
+//     credit_limited  as many are as min(granted, requested), from the first Reply on
+//     moving_data     between an RPC's first and last RDMA Read, or its first and last RDMA Write
+//     server          the rest
+//
+// Calls of the server (RFC 8167) are left out. One pass: moments whose Reads and Writes are not over yet wait, so many
+// at most.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "session/fabric/packet_observer.h"
+#include "session/rpcrdma/session.h"
+
+namespace stag::session {
+
+enum class Limit : uint8_t { kIdle, kCreditLimited, kRecovery, kMovingData, kServer };
+inline constexpr size_t kLimits = 5;
+inline constexpr std::array<std::string_view, kLimits> kLimitNames{"idle", "credit_limited", "recovery", "moving_data",
+                                                                   "server"};
+
+struct ConnectionLimits {
+  std::array<int64_t, kLimits> ns{};  // by Limit; together they are the span
+  int64_t span_ns = 0;
+  uint64_t calls = 0, replies = 0;  // forward ones
+  // What is known to make mounts slow.
+  uint64_t quarter_pauses = 0;  // of about 250 ms without a packet, when all credits had just been used
+  uint64_t rnr_naks = 0;
+  int64_t longest_rnr_ns = 0;  // from an RNR NAK to the packet that mends it
+  uint64_t sequence_naks = 0;
+  bool one_credit = false;     // no Reply granted more than one
+  uint64_t put_off = 0;        // Replies with NFS4ERR_DELAY, NFS4ERR_GRACE or NFS3ERR_JUKEBOX
+  uint64_t copies = 0;         // COPY operations that went well ...
+  uint64_t offloads_done = 0;  // ... and CB_OFFLOADs, which end those that the server does later
+  bool unanswered = false;     // a Call is
+
+  // The part that the connection is limited by: recovery from a tenth of the time on that it is not idle, else the
+  // largest; nullopt: no Call was seen.
+  std::optional<Limit> verdict() const;
+};
+
+// Takes the limits of a connection when it closes.
+class LimitsSink {
+ public:
+  virtual ~LimitsSink() = default;
+  virtual void OnLimits(const Connection& connection, const ConnectionLimits& limits) = 0;
+};
+
+// Finds the limits of each RPC-over-RDMA connection. As a PacketObserver of the Decoder it sees what
+// mends a NAK; without, nothing is recovery.
+class LimitsObserver final : public Observer, public fabric::PacketObserver {
+ public:
+  // `sink` must outlive this.
+  explicit LimitsObserver(LimitsSink& sink) : sink_(sink) {}
+
+  void OnConnection(const Connection& connection, const fabric::Event& event) override;
+  void OnMessage(const Connection& connection, const Message& message, const Transaction* t) override;
+  void OnRdma(const Connection& connection, const RdmaOperation& operation) override;
+  void OnTransaction(const Connection& connection, const Transaction& t) override;
+  void OnConnectionClosed(const Connection& connection, const fabric::Event& event) override;
+
+  void OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side first_end) override;
+  void OnForgotten(Track track) override;
+  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
+  void OnPathMtu(Track, uint32_t) override {}
+  void OnPacket(Track track, const fabric::RcPacket& packet) override;
+  void OnCongestionNotification(Track, fabric::Side, const FrameRef&) override {}
+  void OnSegment(Track, fabric::Side, const link::Packet&, const FrameRef&) override {}
+  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
+
+ private:
+  struct Piece {
+    Limit what = Limit::kServer;  // kServer: or kMovingData
+    int64_t begin = 0, end = 0;
+  };
+  struct Mending {
+    bool waits = false, rnr = false;
+    uint32_t psn = 0;
+    int64_t since = 0;
+  };
+  struct State {
+    ConnectionLimits limits;
+    bool begun = false, replied = false;
+    int64_t now = 0;
+    uint32_t granted = 0, requested = 0;
+    std::map<uint64_t, int64_t> open;  // Calls outstanding: when each was sent, by serial
+    std::array<Mending, 2> mending;    // by requester
+    std::vector<Piece> tail;           // since the last Reply
+    std::deque<Piece> undecided;       // before it: those that may be kMovingData
+    int64_t last_packet = 0, last_full = INT64_MIN;
+  };
+
+  State& StateOf(fabric::ConnectionId id) { return states_[id]; }
+  Limit Now(const State& s) const;
+  void Advance(State& s, const FrameRef& frame);
+  void Commit(State& s);
+  void Move(State& s, const FrameRef& first, const FrameRef& last);
+  void Decide(State& s);
+  void Leave(State& s, const Transaction& t);
+  void TakeResults(State& s, const Transaction& t) const;
+  void Pause(State& s, const FrameRef& frame);
+
+  LimitsSink& sink_;
+  std::unordered_map<fabric::ConnectionId, State> states_;
+  std::unordered_map<Track, fabric::ConnectionId> tracks_;
+  size_t waiting_ = 0;  // Mending that waits
+};
+
+}  // namespace stag::session
