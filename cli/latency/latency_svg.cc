@@ -59,7 +59,7 @@ class Scale {
 // The percentiles that curves go through: half of what is left each time, as far as there are values.
 std::vector<uint64_t> Points(const TimeHistogram& times) {
   std::vector<uint64_t> points;
-  for (const uint64_t thousandths : {0, 100, 250, 500, 750, 900, 950, 975, 990, 995, 999, 1000})
+  for (const uint64_t thousandths : {0u, 100u, 250u, 500u, 750u, 900u, 950u, 975u, 990u, 995u, 999u, 1000u})
     if (thousandths <= 500 || times.count() * (1000 - thousandths) >= 1000 || thousandths == 1000)
       points.push_back(thousandths);
   return points;

@@ -45,6 +45,11 @@ void LimitsObserver::Advance(State& s, const FrameRef& frame) {
     s.tail.push_back({what, s.now, frame.time_ns});
   }
   s.now = frame.time_ns;
+  // Nobody answers for very long: what comes now counts, whatever becomes of it.
+  if (s.tail.size() >= kMaxUndecided) {
+    Commit(s);
+    Decide(s);
+  }
 }
 
 // What has come until now counts.
@@ -98,7 +103,7 @@ void LimitsObserver::Decide(State& s) {
 void LimitsObserver::Leave(State& s, const Transaction& t) {
   s.open.erase(t.serial);
   Commit(s);
-  if (t.rdma.reads_answered || t.rdma.last_read.number != 0) Move(s, t.rdma.first_read, t.rdma.last_read);
+  Move(s, t.rdma.first_read, t.rdma.last_read);
   Move(s, t.rdma.first_write, t.rdma.last_write);
   Decide(s);
 }

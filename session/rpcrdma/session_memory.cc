@@ -101,8 +101,10 @@ static void TakeFrames(RdmaFrames& frames, const Event& event, uint32_t segment,
       frames.reads_answered = false;
       return;
     case EventKind::kReadResponse:
+      // Others may come later, for the first time, when they were lost on the way to the capture.
+      if (!packet.last || segment != frames.read_segment || end != frames.read_end) return;
       frames.last_read = event.frame;
-      frames.reads_answered |= packet.last && segment == frames.read_segment && end == frames.read_end;
+      frames.reads_answered = true;
       return;
     case EventKind::kWrite:
       if (frames.first_write.number == 0) frames.first_write = first;

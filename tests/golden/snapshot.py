@@ -6,7 +6,7 @@
     snapshot.py compare BUILD DIR [--plugin-too] [CAPTURE...]   prints what differs from that; exit status 1 when anything does
 
 BUILD is a build directory, DIR where the output is kept. The commands are check in all formats and under all profiles,
-transactions, connections, credits and extract, serial and with --jobs 2 and 3 where there is the option; with --plugin-too
+transactions, connections, credits, latency, limits and extract, serial and with --jobs 2 and 3 where there is the option; with --plugin-too
 also one-pass and two-pass tshark with the plugin. Without CAPTURE: every capture of pcaps/, and of ../shared/captures and
 ../shared/cases where they are there. A difference is either meant, or a defect."""
 import concurrent.futures
@@ -36,7 +36,7 @@ def commands():
     for jobs in ("2", "3"):
         yield ("check", "--fail-on", "never", "--format", "jsonl", "--jobs", jobs)
         yield ("transactions", "--format", "jsonl", "--jobs", jobs)
-    for command in ("transactions", "connections", "credits"):
+    for command in ("transactions", "connections", "credits", "latency", "limits"):
         for form in ("text", "jsonl"):
             yield (command, "--format", form)
 

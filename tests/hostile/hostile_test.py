@@ -43,7 +43,8 @@ class Hostile(unittest.TestCase):
                     checked = [json.loads(line) for line in self.run_on(capture, "check", "--format", "jsonl")]
                     self.assertEqual(checked[-1]["type"], "summary")
                     self.assertEqual(checked[-1]["frames"], frames)
-                    for command in (["transactions", "--format", "jsonl"], ["connections", "--format", "jsonl"], ["credits"]):
+                    for command in (["transactions", "--format", "jsonl"], ["connections", "--format", "jsonl"], ["credits"],
+                                    ["latency", "--by", "file"], ["limits"]):
                         self.run_on(capture, *command)
                     shared = self.run_on(capture, "check", "--format", "jsonl", "--jobs", "2", beside=BESIDE + THREADS)
                     self.assertEqual(json.loads(shared[-1])["frames"], frames)

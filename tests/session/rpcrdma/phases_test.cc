@@ -154,6 +154,15 @@ TEST_F(PhasesTest, ALostResponseInTheMiddleChangesNothing) {
   Expect({1000, 3000, 1000, kNot, kNot}, true);
 }
 
+TEST_F(PhasesTest, ThePullEndsWithTheLastPacketOfTheResponse) {
+  Call({7}, {});
+  Request(7);
+  script.ReadResponse(0, 7, 8, Pattern(8));
+  script.ReadResponseBegins(0, 7, 0, Pattern(8));  // was lost on the way to the capture, and sent again
+  Reply();
+  Expect({1000, 1000, 2000, kNot, kNot}, true);
+}
+
 TEST_F(PhasesTest, ASendWhoseEndWasLost) {
   script.SendLost(0, MakeHeader(rpcrdma::kMsg, 1), MakeCall(1, kProgram, 3, 1, Opaque(Pattern(32))), 60);
   Reply();
