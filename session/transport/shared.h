@@ -3,6 +3,7 @@
 // What the statistics of all connections share: the memory of packets, and what bounds the memory that each may take.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "session/transport/seen_ranges.h"
@@ -19,18 +20,21 @@ class PacketMemory {
     uint32_t hash = 0;
     uint32_t captured = 0, length = 0;  // bytes of its content
   };
-  PacketMemory() : entries_(kEntries) {}
+  explicit PacketMemory(size_t entries) : entries_(entries) {}
   Entry& At(uint64_t stream, uint64_t position) {
-    return entries_[(stream * 0x9e3779b97f4a7c15u + position) % kEntries];
+    return entries_[(stream * 0x9e3779b97f4a7c15u + position) % entries_.size()];
   }
 
  private:
-  static constexpr size_t kEntries = size_t{1} << 16;
   std::vector<Entry> entries_;
 };
 
 struct Shared {
-  explicit Shared(uint64_t memory) : room(memory) {}
+  static constexpr uint64_t kFewPackets = 1 << 10, kMostPackets = 1 << 16, kPerPacket = 512;
+
+  // `memory`: bytes that buffers may take; a small part more is for packets.
+  explicit Shared(uint64_t memory)
+      : packets(static_cast<size_t>(std::clamp(memory / kPerPacket, kFewPackets, kMostPackets))), room(memory) {}
   // False: there is not so much left.
   bool Take(uint64_t bytes) {
     if (bytes > room) return false;

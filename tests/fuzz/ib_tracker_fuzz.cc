@@ -3,6 +3,7 @@
 // Fuzz target: the decoder fed with a sequence of frames. Input: one byte of options, then per frame two bytes of flags
 // and length (4 and 12 bits) and that many bytes. A frame is a link-layer frame, or (flag) only a transport packet,
 // which gets headers put in front so that mutations reach the tracker.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "protocol/ib/icrc.h"
 #include "protocol/link/encode.h"
 #include "session/fabric/decoder.h"
+#include "tests/fuzz/transport_check.h"
 #include "tests/support/event_fields.h"
 
 namespace {
@@ -30,10 +32,13 @@ class Checker : public fabric::Sink {
             f.missing == fabric::Missing::kLost);
     for (std::byte b : f.bytes) sum_ = sum_ + std::to_integer<unsigned>(b);  // every byte must be readable
     for (std::byte b : f.private_data) sum_ = sum_ + std::to_integer<unsigned>(b);
+    connections_ = std::max(connections_, e.connection->id);
   }
+  fabric::ConnectionId connections() const { return connections_; }
 
  private:
   volatile unsigned sum_ = 0;
+  fabric::ConnectionId connections_ = 0;
 };
 }  // namespace
 
@@ -42,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fabric::DecoderOptions options;
   options.verify_crc = (data[0] & 1) != 0;
   options.memory_limit = (data[0] & 2) != 0 ? 20'000 : 4u << 20;
+  transport::TransportStatistics statistics(uint64_t{1} << 20);
+  options.packets = &statistics;
   Checker sink;
   fabric::Decoder decoder(options, sink);
   Bytes rest = std::as_bytes(std::span(data + 1, size - 1));
@@ -68,5 +75,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                      static_cast<uint32_t>(bytes.size()) + cut});
   }
   decoder.Finish();
+  stag::test::CheckTransport(statistics, sink.connections());
   return 0;
 }

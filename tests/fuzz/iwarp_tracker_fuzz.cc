@@ -3,11 +3,13 @@
 // IwarpTracker on arbitrary TCP segments. The input is a list of segments of up to four connections: one byte of flags
 // (direction, connection, TCP flags, cut), sequence and acknowledgment numbers relative to what the stream would have
 // next, and a payload; so that mutation stays inside connections. Nothing may crash, leak budget or pass the limit.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "protocol/base/cursor.h"
 #include "session/fabric/iwarp_tracker.h"
+#include "tests/fuzz/transport_check.h"
 #include "tests/support/event_fields.h"
 
 namespace {
@@ -32,8 +34,10 @@ struct Check : Sink {
     bool& over = closed[e.connection->id % closed.size()];
     Require(!over || e.connection->id >= closed.size());
     over = e.kind() == EventKind::kClosed;
+    connections = std::max(connections, e.connection->id);
   }
   uint64_t sum = 0;
+  ConnectionId connections = 0;
 };
 
 }  // namespace
@@ -42,6 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check sink;
   DecoderOptions options;
   options.memory_limit = 1u << 20;
+  transport::TransportStatistics statistics(uint64_t{4} << 20);
+  options.packets = &statistics;
   TrackerContext context(options, sink);
   IwarpTracker tracker(context);
   Cursor in(std::as_bytes(std::span(data, size)));
@@ -73,5 +79,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   tracker.Finish();
   Require(context.used() == 0);
+  stag::test::CheckTransport(statistics, sink.connections);
   return 0;
 }
