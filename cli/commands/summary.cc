@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // stag summary: a capture on one screen: what is wrong first, in sentences with frames to look at; then connections,
-// transport, credits and findings. From one pass, in which everything of check, transport and credits is observed.
+// latency, transport, limits, credits and findings. From one pass, in which everything of check, latency, transport,
+// limits and credits is observed.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -13,9 +14,11 @@
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/transaction_facts.h"
 #include "cli/base/options.h"
+#include "cli/latency/latency_sampler.h"
 #include "cli/transport/transport_report.h"
 #include "conformance/engine/engine.h"
 #include "session/fabric/names.h"
+#include "session/limits/connection_limits.h"
 #include "session/rpcrdma/credit_history.h"
 #include "session/transport/transport_statistics.h"
 #include "text/json.h"
@@ -32,6 +35,7 @@ using session::CreditSummary;
 using session::Transaction;
 
 constexpr size_t kShown = 12;  // troubles, connections and rules, each
+constexpr size_t kProcedures = 6;
 constexpr size_t kMostConnections = 65536;
 
 // All findings of a rule by one side.
@@ -52,11 +56,15 @@ struct Wrong {
 };
 
 // Everything that the page tells of, gathered while the capture is read.
-class Gatherer final : public session::Observer, public session::CreditSink, public conformance::FindingSink {
+class Gatherer final : public session::Observer,
+                       public session::CreditSink,
+                       public session::LimitsSink,
+                       public conformance::FindingSink {
  public:
   struct Ended {
     Connection connection;
     std::optional<CreditSummary> credits;  // of the client's Calls
+    std::optional<session::ConnectionLimits> limits;
     uint64_t unanswered = 0;
     uint64_t first_unanswered = 0;  // frame
     std::string first_subject;
@@ -76,6 +84,9 @@ class Gatherer final : public session::Observer, public session::CreditSink, pub
   void OnChange(const Connection&, const session::CreditChange&) override {}
   void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
     if (Ended* const ended = Find(c.info.id); ended && requester == c.client) ended->credits = summary;
+  }
+  void OnLimits(const Connection& c, const session::ConnectionLimits& limits) override {
+    if (Ended* const ended = Find(c.info.id)) ended->limits = limits;
   }
   void OnTransaction(const Connection& c, const Transaction& t) override {
     if (t.outcome != session::Outcome::kUnanswered && t.outcome != session::Outcome::kReissued) return;
@@ -112,14 +123,59 @@ class Gatherer final : public session::Observer, public session::CreditSink, pub
   std::array<uint64_t, 3> findings_{};
 };
 
+// Shows packets to two observers.
+class BothSee final : public fabric::PacketObserver {
+ public:
+  BothSee(fabric::PacketObserver& a, fabric::PacketObserver& b) : observers_{&a, &b} {}
+  void OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) override {
+    for (auto* o : observers_) o->OnConnection(track, info, first_end);
+  }
+  void OnForgotten(Track track) override {
+    for (auto* o : observers_) o->OnForgotten(track);
+  }
+  void OnFirstPsn(Track track, Side requester, uint32_t psn) override {
+    for (auto* o : observers_) o->OnFirstPsn(track, requester, psn);
+  }
+  void OnPathMtu(Track track, uint32_t bytes) override {
+    for (auto* o : observers_) o->OnPathMtu(track, bytes);
+  }
+  void OnPacket(Track track, const fabric::RcPacket& packet) override {
+    for (auto* o : observers_) o->OnPacket(track, packet);
+  }
+  void OnCongestionNotification(Track track, Side from, const FrameRef& frame) override {
+    for (auto* o : observers_) o->OnCongestionNotification(track, from, frame);
+  }
+  void OnSegment(Track track, Side from, const link::Packet& packet, const FrameRef& frame) override {
+    for (auto* o : observers_) o->OnSegment(track, from, packet, frame);
+  }
+  void OnCrcError(Track track, Side from, const FrameRef& frame) override {
+    for (auto* o : observers_) o->OnCrcError(track, from, frame);
+  }
+
+ private:
+  std::array<fabric::PacketObserver*, 2> observers_;
+};
+
+// The round-trip times by procedure.
+class Times final : public LatencySampler {
+ public:
+  Times() : LatencySampler(LatencyKey::kProcedure, std::nullopt) {}
+  const LatencyTable& table() const { return table_; }
+
+ private:
+  void OnSample(const LatencySample& sample) override { table_.Add(sample); }
+
+  LatencyTable table_{0};
+};
+
 bool IsListed(const Connection& c) { return c.proof == session::Proof::kRpcRdma; }
 
 // The page of one file.
 class Page {
  public:
-  Page(const std::string& name, const FileOutcome& outcome, const Gatherer& gathered,
+  Page(const std::string& name, const FileOutcome& outcome, const Gatherer& gathered, const LatencyTable& times,
        const transport::TransportStatistics& statistics)
-      : name_(name), outcome_(outcome), gathered_(gathered) {
+      : name_(name), outcome_(outcome), gathered_(gathered), times_(times) {
     for (const auto& [id, ended] : gathered.connections()) {
       if (!IsListed(ended.connection)) continue;
       listed_.push_back(&ended);
@@ -142,7 +198,9 @@ class Page {
     Put(out, "\n\n");
     PutWrong(out, style);
     PutConnections(out, style);
+    PutLatency(out, style);
     PutTransport(out, style);
+    PutLimits(out, style);
     PutCredits(out, style);
     PutFindings(out, style);
   }
@@ -206,8 +264,27 @@ class Page {
       if (credits->granted.any && credits->granted.max == 1 && credits->calls > 1)
         add("the server grants one credit: one Call at a time.", 0);
     }
+    if (const auto& limits = ended.limits) {
+      const auto verdict = limits->verdict();
+      if (verdict == session::Limit::kCreditLimited)
+        add(fmt::format("all credits are used {:.0f} % of its time; stag limits says what to do.",
+                        Share(*limits, session::Limit::kCreditLimited)),
+            0);
+      if (limits->quarter_pauses > 0)
+        add(fmt::format("{} of about 250 ms with all credits used.", Count(limits->quarter_pauses, "pause")), 0);
+      if (limits->put_off > 0)
+        add(fmt::format("the server put off {} (NFS4ERR_DELAY, NFS4ERR_GRACE, NFS3ERR_JUKEBOX).",
+                        Count(limits->put_off, "Call")),
+            0);
+    }
     if (!health) return;
     for (TransportTrouble& trouble : TransportTroubles(c, *health)) add(std::move(trouble.text), trouble.frame);
+  }
+
+  // In percent.
+  static double Share(const session::ConnectionLimits& limits, session::Limit limit) {
+    const auto part = static_cast<double>(limits.ns[static_cast<size_t>(limit)]);
+    return limits.span_ns > 0 ? 100 * part / static_cast<double>(limits.span_ns) : 0;
   }
 
   static void Heading(std::string& out, std::string_view text, const Style& style) {
@@ -255,6 +332,29 @@ class Page {
     });
   }
 
+  // Of the procedures that took the most time.
+  void PutLatency(std::string& out, const Style& style) const {
+    if (times_.rows().empty()) return;
+    Put(out, "\n");
+    Heading(out, "Latency", style);
+    const std::vector<std::string> keys = times_.Keys();
+    for (size_t i = 0; i < std::min(keys.size(), kProcedures); ++i) {
+      const TimeHistogram& times = times_.rows().at(keys[i]).times[0];
+      Put(out, "  {:<24} {:>7}", keys[i], times.count());
+      const auto put = [&](std::string_view name, uint64_t ns, size_t width) {
+        std::string text;
+        PutDuration(text, static_cast<int64_t>(ns));
+        Put(out, "  {} {:<{}}", name, text, width);
+      };
+      put("p50", times.Percentile(500), 7);
+      put("p99", times.Percentile(990), 7);
+      put("max", times.max(), 0);
+      Put(out, "\n");
+    }
+    if (keys.size() > kProcedures)
+      Put(out, "  {}... and {} more: stag latency{}\n", style.dim, keys.size() - kProcedures, style.reset);
+  }
+
   void PutTransport(std::string& out, const Style& style) const {
     ForEachConnection(out, "Transport", style, [&](size_t i) {
       const Connection& c = listed_[i]->connection;
@@ -274,6 +374,28 @@ class Page {
       if (const uint64_t lost = client.lost_from_capture + server.lost_from_capture; lost > 0)
         Put(out, ", {} not captured", Count(lost, iwarp ? "byte" : "packet"));
       if (health_[i]->path_mtu != 0) Put(out, ", path MTU {}", health_[i]->path_mtu);
+    });
+  }
+
+  void PutLimits(std::string& out, const Style& style) const {
+    ForEachConnection(out, "Limits", style, [&](size_t i) {
+      const auto& limits = listed_[i]->limits;
+      const auto verdict = limits ? limits->verdict() : std::nullopt;
+      if (!verdict) return Put(out, "no Call was seen");
+      const auto name = [](session::Limit limit) {
+        std::string text(session::kLimitNames[static_cast<size_t>(limit)]);
+        std::ranges::replace(text, '_', ' ');
+        return text;
+      };
+      Put(out, "{}{}{}:", style.bold, name(*verdict), style.reset);
+      std::string_view separator = " ";
+      for (const session::Limit limit : {session::Limit::kServer, session::Limit::kMovingData, session::Limit::kIdle,
+                                         session::Limit::kCreditLimited, session::Limit::kRecovery}) {
+        const double share = Share(*limits, limit);
+        if (share <= 0) continue;
+        Put(out, "{}{} {:.2g} %", separator, name(limit), share);
+        separator = ", ";
+      }
     });
   }
 
@@ -306,6 +428,7 @@ class Page {
   const std::string& name_;
   const FileOutcome& outcome_;
   const Gatherer& gathered_;
+  const LatencyTable& times_;
   std::vector<const Gatherer::Ended*> listed_;
   std::vector<std::unique_ptr<transport::Health>> health_;  // of listed_
   std::vector<Wrong> wrong_;
@@ -316,12 +439,16 @@ FileOutcome SummarizeFile(const std::string& file, const CommonOptions& options,
   transport::TransportStatistics statistics(options.memory / 4);
   Gatherer gathered;
   session::CreditHistory credits(gathered);
+  session::LimitsObserver limits(gathered);
+  BothSee packets(statistics, limits);
   conformance::Engine engine({}, gathered);
+  Times times;
   Clock clock;
-  const FileOutcome outcome = Analyze(file, options, false, clock, output, {&engine, &credits, &gathered}, &statistics);
+  const FileOutcome outcome =
+      Analyze(file, options, false, clock, output, {&engine, &credits, &limits, &times, &gathered}, &packets);
   if (!outcome.opened) return outcome;
   const std::string name = DisplayName(file);
-  const Page page(name, outcome, gathered, statistics);
+  const Page page(name, outcome, gathered, times.table(), statistics);
   if (options.format == Format::kJsonl) {
     page.PutJson(output.buffer(), options.files.size() > 1 ? std::optional(name) : std::nullopt);
   } else {
@@ -343,7 +470,9 @@ int RunSummary(const CommonOptions& options, scale::Team* team) {
 void AddSummary(CLI::App& app, Run& run) {
   auto options = std::make_shared<CommonOptions>();
   CLI::App* command =
-      app.add_subcommand("summary", "One screen: what is wrong first, then connections, transport, credits, findings");
+      app.add_subcommand("summary",
+                         "One screen: what is wrong first, then connections, latency, transport, limits, "
+                         "credits, findings");
   AddCaptureOptions(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the summaries, the same as without");

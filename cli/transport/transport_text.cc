@@ -23,6 +23,8 @@ using transport::Counters;
 using transport::Episode;
 using transport::Health;
 
+constexpr int64_t kLongSilence = 10'000'000;  // ns before a retransmission, that is worth a word
+
 struct Column {
   std::string_view name;
   uint64_t (*value)(const Counters&);
@@ -223,8 +225,13 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
     if (n.repeated_responses > 0)
       text += requests > 0 ? fmt::format(", {} of them Read Responses", n.repeated_responses)
                            : ", all of them Read Responses that were asked for again";
-    out.push_back({text + fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments.", peer),
-                   first(side, {Kind::kRetransmission, Kind::kRepeatedResponse})});
+    text += fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments.", peer);
+    int64_t longest = 0;
+    for (const Episode& e : health.episodes)
+      if (e.side == side && (e.kind == Episode::Kind::kTimeout || e.kind == Episode::Kind::kSegments))
+        longest = std::max(longest, e.cost_ns());
+    if (longest >= kLongSilence) text += fmt::format(" It waited up to {} before it did.", Duration(longest));
+    out.push_back({text, first(side, {Kind::kRetransmission, Kind::kRepeatedResponse})});
   });
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.zero_windows > 0)

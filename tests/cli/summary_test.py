@@ -46,7 +46,7 @@ class Summary(Base):
         self.assertIn(("Connection 1: the server waited 430us because the client had no receive ready: it posts too few, or "
                        "too late.", 12), self.wrong(RNR))
         self.assertIn(("Connection 1: the client sent 2 packets again: the wire or the adapter of the server lost some, or "
-                       "their acknowledgments.", 1018), self.wrong(LOSS))
+                       "their acknowledgments. It waited up to 2.34s before it did.", 1018), self.wrong(LOSS))
         rejected = self.wrong(REJECT)
         self.assertEqual(rejected[0][0], "Connection 1: the server rejected it.")
         self.assertEqual(len(rejected), len(lines(stag("connections", "--format", "jsonl", REJECT))))
@@ -58,7 +58,10 @@ class Summary(Base):
         self.assertRegex(text, r"(?m)^  1   RoCEv2 10\.0\.0\.2 QP \S+ -> 10\.0\.0\.1 QP \S+: 220 calls, 220 replies, ")
         self.assertRegex(text, r"(?m)^  1   1294 packets of .*, 18 sent again \(1\.4 %\), 2 NAKs, path MTU 1024$")
         headings = [line for line in text.splitlines() if line and not line.startswith(" ")][1:]
-        self.assertEqual(headings, ["What is wrong", "Connections", "Transport", "Credits", "Findings"])
+        self.assertEqual(headings, ["What is wrong", "Connections", "Latency", "Transport", "Limits", "Credits", "Findings"])
+        self.assertRegex(text, r"(?m)^  NFSv3 \S+ +\d+  p50 \S+ +p99 \S+ +max \S+$")
+        (told,) = lines(stag("limits", "--format", "jsonl", LOSS))
+        self.assertRegex(text, rf"(?m)^  1   {told['verdict'].replace('_', ' ')}: .*\d %")
         self.assertLess(len(text.splitlines()), 50)
         calm = stag("summary", str(ROOT / "pcaps" / "cases" / "152-ok-rkey-reuse-iwarp.pcap")).stdout.decode()
         self.assertIn("What is wrong\n  Nothing that the capture shows.\n", calm)
