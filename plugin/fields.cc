@@ -71,6 +71,9 @@ const value_string kNaks[] = {{Value(fabric::NakKind::kRnr), "Receiver not ready
                               {Value(fabric::NakKind::kRemoteOperation), "Remote operational error"},
                               {Value(fabric::NakKind::kTerminate), "RDMAP Terminate"},
                               {0, nullptr}};
+const value_string kCertainties[] = {{Value(conformance::Certainty::kProven), "proven"},
+                                     {Value(conformance::Certainty::kPresumed), "presumed"},
+                                     {0, nullptr}};
 const value_string kSeverities[] = {{Value(conformance::Severity::kNote), "note"},
                                     {Value(conformance::Severity::kWarning), "warning"},
                                     {Value(conformance::Severity::kError), "error"},
@@ -213,6 +216,10 @@ void RegisterConnectionFields(std::vector<hf_register_info>& table) {
   add(&hf.rnr_nak, "RNR NAK in frame", "rpcrdma.transport.rnr_nak", FT_FRAMENUM, BASE_NONE);
   add(&hf.finding, "Finding", "rpcrdma.finding", FT_STRING, BASE_NONE);
   add(&hf.finding_severity, "Severity", "rpcrdma.finding.severity", FT_UINT8, BASE_DEC, VALS(kSeverities));
+  add(&hf.finding_certainty, "Certainty", "rpcrdma.finding.certainty", FT_UINT8, BASE_DEC, VALS(kCertainties));
+  add(&hf.finding_frame, "Frame that breaks the rule", "rpcrdma.finding.frame", FT_FRAMENUM, BASE_NONE);
+  add(&hf.finding_proven_frame, "Frame that proves it", "rpcrdma.finding.proven_frame", FT_FRAMENUM, BASE_NONE);
+  add(&hf.finding_proves, "Proves a finding in frame", "rpcrdma.finding.proves", FT_FRAMENUM, BASE_NONE);
   add(&hf.finding_message, "Message", "rpcrdma.finding.message", FT_STRING, BASE_NONE);
   add(&hf.finding_expected, "Expected", "rpcrdma.finding.expected", FT_STRING, BASE_NONE);
   add(&hf.finding_actual, "Actual", "rpcrdma.finding.actual", FT_STRING, BASE_NONE);

@@ -39,7 +39,8 @@ struct Fields {
   int retransmission = -1, retransmission_of = -1, changed = -1, repeated_response = -1, repeated_response_of = -1,
       transport_out_of_order = -1, rnr_timer = -1, rnr_stall = -1, rnr_nak = -1;
   int finding = -1, finding_severity = -1, finding_message = -1, finding_expected = -1, finding_actual = -1,
-      finding_related = -1, finding_source = -1, finding_see_also = -1, finding_xid = -1;
+      finding_certainty = -1, finding_frame = -1, finding_proven_frame = -1, finding_proves = -1, finding_related = -1,
+      finding_source = -1, finding_see_also = -1, finding_xid = -1;
 };
 
 struct Subtrees {

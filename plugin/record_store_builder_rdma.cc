@@ -171,16 +171,20 @@ void RecordStoreBuilder::OnFinding(const conformance::Finding& finding) {
   FindingRecord* record = store_.arena().New<FindingRecord>();
   record->rule = finding.rule;
   record->severity = finding.severity;
+  record->certainty = finding.certainty;
+  record->frame = static_cast<uint32_t>(finding.frame.number);
+  record->proven_frame = static_cast<uint32_t>(finding.proven.number);
   record->connection = finding.connection;
   record->client_to_server = finding.client_to_server;
   record->xid = finding.xid;
-  record->message = store_.Share(finding.message);
+  record->message = store_.Share(MessageText(finding));
   record->expected = store_.Share(finding.expected);
   record->actual = store_.Share(finding.actual);
   record->specifications = SpecificationsOf(*finding.rule, finding.profile);
   record->related_frames = store_.arena().Copy(finding.related_frames);
   record->see_also = store_.arena().Copy(finding.see_also);
-  store_.RareAt(finding.frame.number).findings.Append(record);
+  store_.RareAt(finding.proven.number).proven.Append(record);
+  store_.RareAt(finding.frame.number).offending.Append(record);
 }
 
 void RecordStoreBuilder::KeepContents(const session::Transaction& transaction, const session::FileAccess& access,

@@ -262,9 +262,12 @@ struct TransportRecord {
 };
 
 struct FindingRecord {
-  FindingRecord* next = nullptr;  // of the same frame
+  FindingRecord* next = nullptr;              // of those that one frame proves
+  FindingRecord* next_of_offender = nullptr;  // of those whose offender is in one frame
+  uint32_t frame = 0, proven_frame = 0;
   const conformance::RuleInfo* rule = nullptr;
   conformance::Severity severity = conformance::Severity::kNote;
+  conformance::Certainty certainty = conformance::Certainty::kProven;
   ConnectionId connection = 0;  // 0: of none
   bool client_to_server = true;
   std::optional<uint32_t> xid;
@@ -297,7 +300,8 @@ struct RareRecords {
   List<SetupRecord> setups;
   List<NoteRecord> notes;
   List<TransportRecord> transport;
-  List<FindingRecord> findings;
+  List<FindingRecord> proven;                                       // findings, at the frame that proves them ...
+  List<FindingRecord, &FindingRecord::next_of_offender> offending;  // ... and at the frame that breaks the rule
   List<FileRecord> files;
   List<LaterRecord> shown_in;
 };

@@ -69,6 +69,16 @@ void RenderSetup(const Scene& scene, proto_tree* home, const SetupRecord& setup)
 void RenderNote(const Scene& scene, proto_tree* home, const NoteRecord& note);
 void RenderTransport(const Scene& scene, proto_tree* home, const TransportRecord& record);
 void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& finding);
+// The findings that the frame shows: on its first visit those that it proves, for one pass knows no more of earlier
+// frames; later those whose offender it carries.
+template <typename Fn>
+void ForEachFinding(const packet_info* pinfo, const RareRecords& rare, Fn fn) {
+  if (!PINFO_FD_VISITED(pinfo)) {
+    for (const FindingRecord& finding : rare.proven) fn(finding);
+  } else {
+    for (const FindingRecord& finding : rare.offending) fn(finding);
+  }
+}
 // Gives the rebuilt RPC to Wireshark's rpc dissector, which adds it to the root, once for each dissection of the frame;
 // or shows why not. `send`: the bytes of the Send that holds it, when there is one.
 void RenderRpc(const Scene& scene, proto_tree* home, const RpcRecord& rpc, tvbuff_t* send);

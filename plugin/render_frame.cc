@@ -16,7 +16,7 @@ const char* Title(const Scene& scene, const FrameRecord& frame) {
   if (!frame.operations.empty()) return OperationText(scene, frame.operations.front());
   if (!rare.notes.empty()) return rare.notes.front().gap ? "packets missing from the capture" : "refusal";
   if (!rare.transport.empty()) return TransportName(rare.transport.front().note.kind);
-  return rare.findings.empty() ? "message held back until earlier packets came" : "findings";
+  return rare.proven.empty() && rare.offending.empty() ? "message held back until earlier packets came" : "findings";
 }
 
 // Several messages in a frame each get their line in the Info column: what is there is fenced off before the next.
@@ -148,6 +148,10 @@ void RenderFinding(const Scene& scene, proto_tree* home, const FindingRecord& fi
   AddGeneratedText(tree, scene, hf.finding_message, finding.message->c_str());
   if (!finding.expected->empty()) AddGeneratedText(tree, scene, hf.finding_expected, finding.expected->c_str());
   if (!finding.actual->empty()) AddGeneratedText(tree, scene, hf.finding_actual, finding.actual->c_str());
+  AddGenerated(tree, scene, hf.finding_certainty, static_cast<uint64_t>(finding.certainty));
+  if (finding.frame != scene.pinfo->num) AddFrameLink(tree, scene, hf.finding_frame, finding.frame);
+  if (finding.proven_frame != scene.pinfo->num)
+    AddFrameLink(tree, scene, hf.finding_proven_frame, finding.proven_frame);
   if (finding.xid) AddGenerated(tree, scene, hf.finding_xid, *finding.xid);
   for (const uint64_t frame : finding.related_frames) AddFrameLink(tree, scene, hf.finding_related, frame);
   for (const std::string* source : finding.specifications) {
@@ -183,7 +187,11 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
   for (const LaterRecord& later : rare.shown_in) AddFrameLink(home, scene, hf.shown_in, later.frame);
   for (const NoteRecord& note : rare.notes) RenderNote(scene, home, note);
   for (const TransportRecord& record : rare.transport) RenderTransport(scene, home, record);
-  for (const FindingRecord& finding : rare.findings) RenderFinding(scene, home, finding);
+  ForEachFinding(scene.pinfo, rare, [&](const FindingRecord& finding) { RenderFinding(scene, home, finding); });
+  if (PINFO_FD_VISITED(scene.pinfo))
+    for (const FindingRecord& finding : rare.proven)
+      if (finding.frame != finding.proven_frame && finding.certainty == conformance::Certainty::kProven)
+        AddFrameLink(home, scene, hf.finding_proves, finding.frame);
   Tap(scene.pinfo, frame);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/tap.h"
 
+#include "plugin/render.h"
+
 namespace stag::plugin {
 namespace {
 
@@ -61,7 +63,7 @@ void Tap(packet_info* pinfo, const FrameRecord& frame) {
     Queue(pinfo, operation.connection, operation.from)->operation = &operation;
   }
   for (const NoteRecord& note : rare.notes) Queue(pinfo, note.connection, note.from)->note = &note;
-  for (const FindingRecord& finding : rare.findings) Queue(pinfo, nullptr, 0)->finding = &finding;
+  ForEachFinding(pinfo, rare, [&](const FindingRecord& finding) { Queue(pinfo, nullptr, 0)->finding = &finding; });
 }
 
 void TapRpc(packet_info* pinfo, const RpcRecord& rpc, tvbuff_t* message) {

@@ -19,7 +19,7 @@ class OncePerHost final : public conformance::FindingSink {
   explicit OncePerHost(conformance::FindingSink& next) : next_(next) {}
   void OnFinding(const conformance::Finding& finding) override {
     if (waiting_ && finding.once_for == waiting_->once_for && finding.rule == waiting_->rule &&
-        finding.frame.number == waiting_->frame.number) {
+        finding.proven.number == waiting_->proven.number) {
       if (finding.related_frames < waiting_->related_frames) waiting_ = finding;
       return Drop(finding);
     }

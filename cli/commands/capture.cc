@@ -56,7 +56,7 @@ class FindingsNow final : public conformance::FindingSink {
       const Style& style = output_.style();
       const bool error = finding.severity == conformance::Severity::kError;
       Put(output_.buffer(), "{}{} {}{}: {} (frame {}, connection {})\n", error ? style.red : style.yellow,
-          conformance::SeverityName(finding.severity), finding.rule->id, style.reset, finding.message,
+          conformance::SeverityName(finding.severity), finding.rule->id, style.reset, MessageText(finding),
           finding.frame.number, finding.connection);
       output_.Commit();
     }

@@ -36,6 +36,8 @@ struct Violation {
   std::string actual = {};
   std::optional<Severity> severity = {};  // when the circumstances make it less than the catalogue's
   std::vector<uint64_t> frames = {};      // further frames of the story; the message's and the Call's are added
+  FrameRef at = {};                       // of the message or packet that breaks the rule, when not the one judged
+                                          // and not its transaction's Call or Reply by `from`
   std::optional<Side> from = {};          // who did it, when not the sender of the message or packet
   std::optional<uint32_t> xid = {};       // when not that of the message or transaction
   // That nothing came from this side before is part of the proof. It holds once the next thing from there shows that

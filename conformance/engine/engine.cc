@@ -79,6 +79,22 @@ std::optional<Procedure> ProcedureOf(const Context& context) {
   return Procedure{call.program, call.version, call.procedure};
 }
 
+// The frame of the message or packet that breaks the rule. What a message proves of the other side is about that side's
+// half of the transaction.
+FrameRef OffenderOf(const Context& context, const Violation& violation) {
+  const auto& [message, transaction, event] = context.about;
+  if (violation.at.number != 0) return violation.at;
+  if (transaction && violation.from && (!message || message->from != *violation.from)) {
+    const session::Half& half = *violation.from == transaction->requester
+                                    ? static_cast<const session::Half&>(transaction->call)
+                                    : transaction->reply;
+    if (!event && half.frame.number != 0) return half.frame;
+  }
+  if (message) return message->frame;
+  if (event) return event->frame;
+  return transaction ? transaction->call.frame : context.connection.now;
+}
+
 }  // namespace
 
 struct Engine::Impl {
@@ -291,7 +307,8 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   finding.profile = context.profile;
   finding.severity =
       violation.severity ? std::min(*violation.severity, finding.rule->severity) : finding.rule->severity;
-  finding.frame = context.connection.now;
+  finding.frame = OffenderOf(context, violation);
+  finding.proven = context.connection.now;
   finding.connection = context.connection.info.id;
   finding.message = std::move(violation.message);
   finding.expected = std::move(violation.expected);
@@ -326,8 +343,9 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   std::vector<uint64_t>& frames = violation.frames;
   std::ranges::sort(frames);
   frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
-  std::erase(frames, finding.frame.number);
-  std::erase(frames, 0);
+  std::erase_if(frames, [&](uint64_t frame) {
+    return frame == 0 || frame == finding.frame.number || frame == finding.proven.number;
+  });
   finding.related_frames = std::move(frames);
   return finding;
 }
@@ -377,12 +395,8 @@ void Engine::Impl::Heard(const Connection& connection, session::Side side, Conne
 }
 
 void Engine::Impl::Release(const Connection& connection, Held& held) {
-  if (held.finding.frame.number != connection.now.number) {
-    held.finding.related_frames.push_back(held.finding.frame.number);
-    std::ranges::sort(held.finding.related_frames);
-    std::erase(held.finding.related_frames, connection.now.number);
-    held.finding.frame = connection.now;
-  }
+  held.finding.proven = connection.now;
+  std::erase(held.finding.related_frames, connection.now.number);
   sink.OnFinding(held.finding);
 }
 

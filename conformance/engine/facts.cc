@@ -274,7 +274,7 @@ Facts FactsOfReply(const Connection& c, const RuleState& s, const Message& m, co
   if (m.invalidated) facts |= kInvalidates | If(!InvalidatesRight(c, *call, m), kInvalidatesOdd);
   if (t.call.header.has_chunks() || m.header.has_chunks()) {
     facts |= FactsOfReturn(t);
-    facts |= FactsOfItems(t, facts) | If(call->shared_frame != 0, kSegmentsOdd);
+    facts |= FactsOfItems(t, facts) | If(call->shared_frame.number != 0, kSegmentsOdd);
     if ((facts & kCallReads) != 0) facts |= If(call->shares_reads, kSharesReads) | If(!ReadsAreDone(t), kNotRead);
   }
   return facts;

@@ -46,6 +46,13 @@ std::string_view SeverityName(Severity severity) {
   return "";
 }
 
+std::string_view CertaintyName(Certainty certainty) { return certainty == Certainty::kProven ? "proven" : "presumed"; }
+
+std::string MessageText(const Finding& finding) {
+  if (finding.certainty == Certainty::kProven) return finding.message;
+  return finding.message + ". Presumed: " + finding.unseen;
+}
+
 std::string SourceText(const Source& source) {
   const Document* document = Find(source.document);
   std::string text(document ? document->text : source.document);

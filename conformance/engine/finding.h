@@ -79,6 +79,10 @@ std::span<const RuleInfo> FindGroup(std::string_view group);
 // The sentences that a finding of `rule` under `profile` rests on, as SourceText.
 std::vector<std::string> Specifications(const RuleInfo& rule, Profile profile);
 
+// Whether a finding is proven, or nothing more came that could prove or refute it.
+enum class Certainty : uint8_t { kProven, kPresumed };
+std::string_view CertaintyName(Certainty certainty);  // "proven", "presumed"
+
 struct Procedure {
   uint32_t program = 0, version = 0, procedure = 0;
   friend bool operator==(const Procedure&, const Procedure&) = default;
@@ -88,18 +92,24 @@ struct Finding {
   const RuleInfo* rule = nullptr;
   Profile profile = Profile::kRfc8166;  // that the connection was judged by; never kAuto
   Severity severity = Severity::kError;
-  FrameRef frame;                       // where the violation became provable
+  Certainty certainty = Certainty::kProven;
+  FrameRef frame;                       // of the message or packet that breaks the rule; of several packets the last
+  FrameRef proven;                      // where that became provable, or was given up; often the same
   fabric::ConnectionId connection = 0;  // 0: of none, a packet beside the connections
   bool client_to_server = true;         // direction of the offending message
   std::optional<uint32_t> xid;
   std::optional<Procedure> procedure;      // of the RPC, when its Call's header was seen
   std::string message;                     // one sentence
   std::string expected, actual;            // may be empty
-  std::vector<uint64_t> related_frames;    // ascending, without `frame`
+  std::string unseen;                      // kPresumed: what would have proven it, a clause
+  std::vector<uint64_t> related_frames;    // ascending, without `frame` and `proven`
   std::vector<std::string_view> see_also;  // ids of other rules that the same event breaks
   // The rule is found once for this host, whichever connections show it. One engine keeps that; who merges what several
   // found goes by it.
   std::optional<Address> once_for;
 };
+
+// What a finding says to people: its message and, where it is presumed, what could not be seen.
+std::string MessageText(const Finding& finding);
 
 }  // namespace stag::conformance

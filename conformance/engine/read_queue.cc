@@ -9,8 +9,8 @@ void ReadQueue::OnRequest(const fabric::Event& request) {
   const fabric::RdmaPacket& wanted = request.rdma();
   if (wanted.length == 0) return;
   if (reads_.size() == kMaxReads) reads_.pop_front();
-  reads_.push_back({wanted.handle, wanted.offset, wanted.length, request.frame.number});
-  last_frame_ = request.frame.number;
+  reads_.push_back({wanted.handle, wanted.offset, wanted.length, request.frame});
+  last_frame_ = request.frame;
 }
 
 void ReadQueue::OnResponse(const fabric::Event& event) {

@@ -24,17 +24,18 @@ class ReadQueue {
   // that follows it a moment too early.
   uint32_t in_flight() const { return in_flight_; }
   // The frame of the newest request.
-  uint64_t newest_frame() const { return reads_.empty() ? last_frame_ : reads_.back().frame; }
+  const FrameRef& newest_frame() const { return reads_.empty() ? last_frame_ : reads_.back().frame; }
 
  private:
   struct Read {
     uint32_t handle = 0;
-    uint64_t offset = 0, length = 0, frame = 0;
+    uint64_t offset = 0, length = 0;
+    FrameRef frame;
   };
   static constexpr size_t kMaxReads = 1024;
   std::deque<Read> reads_;
   uint32_t peak_ = 0, in_flight_ = 0;
-  uint64_t last_frame_ = 0;
+  FrameRef last_frame_;
 };
 
 }  // namespace stag::conformance

@@ -114,7 +114,7 @@ void RuleState::Answered(Side requester, uint32_t xid) {
                 [&](const Awaited& a) { return a.owed != Owed::kDone && a.requester == requester && a.xid == xid; });
 }
 
-void RuleState::Await(Owed owed, Side requester, uint32_t xid, uint64_t frame) {
+void RuleState::Await(Owed owed, Side requester, uint32_t xid, const FrameRef& frame) {
   if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame, newest_call});
 }
 
@@ -135,7 +135,7 @@ void RuleState::Before(const fabric::Event& event) {
     const RecentOperation& operation = operations.FromEnd(i);
     if (operation.from == event.from) continue;
     const bool same_memory = nak.length > 0 && operation.handle == nak.handle && operation.offset == nak.offset;
-    if ((frame != 0 && operation.frame == frame) || same_memory) {
+    if ((frame != 0 && operation.frame.number == frame) || same_memory) {
       refused_operation = &operation;
       return;
     }
@@ -221,15 +221,15 @@ void RuleState::After(const Connection& connection, const Message& message, cons
   if (message.role == Role::kCall && transaction) {
     profiles[message.from].AfterCall(*transaction);
     if (fault == Fault::kHeader || fault == Fault::kXid)
-      Await(Owed::kErrChunk, message.from, header.xid, message.frame.number);
-    if (fault == Fault::kVersion) Await(Owed::kErrVers, message.from, header.xid, message.frame.number);
-    if (fault == Fault::kNone && send.msgp) Await(Owed::kMsgpError, message.from, header.xid, message.frame.number);
+      Await(Owed::kErrChunk, message.from, header.xid, message.frame);
+    if (fault == Fault::kVersion) Await(Owed::kErrVers, message.from, header.xid, message.frame);
+    if (fault == Fault::kNone && send.msgp) Await(Owed::kMsgpError, message.from, header.xid, message.frame);
     if (exceeds_grant) flow[message.from].overrun_frame = message.frame.number;
     AddCall(message, *transaction, facts);
   }
   if (message.role == Role::kDone) {
     ++flow[message.from].dones;
-    Await(Owed::kDoneError, message.from, header.xid, message.frame.number);
+    Await(Owed::kDoneError, message.from, header.xid, message.frame);
   }
   if ((message.role == Role::kReply || message.role == Role::kError) && transaction) {
     if (!transaction->backward) forward_reply = true;
@@ -243,7 +243,7 @@ void RuleState::After(const Connection& connection, const Message& message, cons
     // Credits are those from before this message: the last one outstanding has just been answered.
     if (connection.credits[transaction->requester].outstanding <= 1) to.overrun_frame = 0;
     if (!transaction->reply.read_chunks.empty()) {
-      Await(Owed::kDone, transaction->requester, header.xid, message.frame.number);
+      Await(Owed::kDone, transaction->requester, header.xid, message.frame);
       ++to.unread;
       const auto call = std::ranges::find(calls, transaction, &OutstandingCall::transaction);
       if (call != calls.end()) call->answered = true;
@@ -292,8 +292,8 @@ void RuleState::NoteSharing(OutstandingCall& call, bool repeated) {
         if (repeated || !Overlap(mine.segment, theirs.segment)) continue;
         if (!Overlap(mine, theirs)) {
           call.shares_reads = other.shares_reads = true;
-        } else if (other.shared_frame == 0) {
-          other.shared_frame = call.transaction->call.frame.number;
+        } else if (other.shared_frame.number == 0) {
+          other.shared_frame = call.transaction->call.frame;
           other.shared_xid = call.transaction->xid;
           other.shared_handle = theirs.segment.handle;
         }
@@ -337,7 +337,7 @@ void RuleState::After(const session::RdmaOperation& operation) {
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
   if (event.kind() == fabric::EventKind::kReadResponse) return;
   RecentOperation recent;
-  recent.frame = event.frame.number;
+  recent.frame = event.frame;
   recent.kind = event.kind();
   recent.from = event.from;
   const fabric::RdmaPacket& packet = event.rdma();

@@ -37,7 +37,7 @@ struct RecentSend {
 };
 
 struct RecentOperation {
-  uint64_t frame = 0;
+  FrameRef frame;
   fabric::EventKind kind = fabric::EventKind::kWrite;
   session::Side from = 0;
   uint32_t handle = 0;
@@ -69,7 +69,7 @@ struct OutstandingCall {
   bool shares_reads = false;  // ... with Read chunks of the same memory: whose was read is not known
   // A later Call, sent while this one seemed outstanding, that advertises some of the same memory (frame 0: none). Only
   // the answer to this Call proves that it was.
-  uint64_t shared_frame = 0;
+  FrameRef shared_frame;
   uint32_t shared_xid = 0, shared_handle = 0;
 };
 
@@ -91,7 +91,7 @@ struct Awaited {
   Owed owed = Owed::kErrChunk;
   session::Side requester = 0;
   uint32_t xid = 0;
-  uint64_t frame = 0;
+  FrameRef frame;
   uint64_t newest_call = 0;  // Transaction::serial of the last Call before it; those after it are later Calls
   uint32_t later = 0;        // answers, since, to Calls sent later
   bool due = false;          // became overdue with the message that is being judged
@@ -192,7 +192,7 @@ struct RuleState {
   void NoteSharing(OutstandingCall& call, bool repeated);
   uint16_t& HandleCount(uint32_t handle) { return handle_counts_[(handle * 0x9e3779b1u) >> 22]; }
   std::array<uint16_t, 1024> handle_counts_{};  // of the segments of `calls`, by hash
-  void Await(Owed owed, session::Side requester, uint32_t xid, uint64_t frame);
+  void Await(Owed owed, session::Side requester, uint32_t xid, const FrameRef& frame);
 };
 
 // A NAK or Terminate that says: this memory may not be accessed (RFC 5040 section 4.8, RFC 5041 section 8: remote

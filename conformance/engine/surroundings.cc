@@ -45,14 +45,14 @@ void Surroundings::Before(const Aside& aside) {
 
 void Surroundings::After(const Aside& aside) {
   if (aside.kind == Aside::Kind::kRefused && aside.from.number == kNfsTcpPort && !RefusesNfs(aside.from.address))
-    refusing_.Add({aside.from.address, aside.frame.number, 0});
+    refusing_.Add({aside.from.address, aside.frame, 0});
 }
 
 void Surroundings::After(const session::Connection& connection, const session::Message& message,
                          const session::Transaction* transaction) {
   if (!IsGssNfsCall(message, transaction)) return;
   const Address& server = connection.info.endpoint[1 - message.from].address;
-  if (!ServesGss(server)) gss_.Add({server, message.frame.number, connection.info.id});
+  if (!ServesGss(server)) gss_.Add({server, message.frame, connection.info.id});
 }
 
 void Surroundings::TakeRpcbind(const Aside& aside) {

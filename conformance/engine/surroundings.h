@@ -23,7 +23,7 @@ class Surroundings {
  public:
   struct Host {
     Address address;
-    uint64_t frame = 0;
+    FrameRef frame;
     session::ConnectionId connection = 0;
   };
 

@@ -129,7 +129,7 @@ void ConnectionHistory::Grow(Timeline& timeline, const DiagramEvent& entry, bool
     if (extended) {
       watch.ladder->Update(entry);
     } else if (belongs || found || IsUpheaval(entry.kind)) {
-      watch.ladder->Add(entry, found ? Mark::kOffending : Mark::kNone);
+      watch.ladder->Add(entry, found ? watch.mark : Mark::kNone);
       if (found) watch.frame = 0;
     }
     if (belongs && Answers(entry)) watch.patience = std::min(watch.patience, kPatienceAfterTheAnswer);
@@ -145,21 +145,27 @@ void ConnectionHistory::Forget(fabric::ConnectionId id) {
   timelines_.erase(it);
 }
 
-// A finding that was kept back until another message proved it is about an earlier entry, or one that never came.
 std::pair<size_t, size_t> ConnectionHistory::Timeline::FindOffender(const Finding& finding) const {
-  size_t proof = entries.size();
-  for (size_t i = entries.size(); i-- > 0 && proof == entries.size();)
-    if (entries[i].now == finding.frame.number || entries[i].frame.number == finding.frame.number) proof = i;
-  if (proof == entries.size() || !finding.xid) return {proof, proof};
-  // A NAK or a set-up message is of no transaction, the end of a connection only proves.
-  const auto fits = [&](const DiagramEvent& a) {
-    return a.client_to_server == finding.client_to_server && a.kind != Kind::kClosed &&
-           (!a.xid || a.xid == finding.xid);
-  };
-  if (fits(entries[proof])) return {proof, proof};
-  for (size_t i = entries.size(); i-- > 0;)
-    if (fits(entries[i]) && entries[i].xid && Related(entries[i], finding)) return {i, proof};
-  return {entries[proof].xid == finding.xid ? proof : entries.size(), proof};
+  // A frame may hold several entries: the one of the finding's transaction and side is the offender's, else one of no
+  // transaction (a NAK, a set-up message), else any.
+  size_t offender = entries.size(), proof = entries.size();
+  int best = -1;
+  for (size_t i = entries.size(); i-- > 0;) {
+    const DiagramEvent& entry = entries[i];
+    const bool several = IsRdma(entry.kind) && entry.first_frame <= finding.frame.number;
+    if (entry.frame.number != finding.frame.number && !(several && entry.frame.number > finding.frame.number)) continue;
+    const int fit = (entry.client_to_server == finding.client_to_server ? 2 : 0) + (entry.xid == finding.xid ? 1 : 0);
+    if (fit <= best || (several && entry.client_to_server != finding.client_to_server)) continue;
+    offender = i;
+    best = fit;
+  }
+  if (finding.certainty == Certainty::kPresumed) return {offender, proof};
+  if (finding.proven.number == finding.frame.number) return {offender, offender};
+  for (size_t i = entries.size(); i-- > 0 && proof == entries.size();) {
+    const bool there = entries[i].now == finding.proven.number || entries[i].frame.number == finding.proven.number;
+    if (there && i != offender) proof = i;
+  }
+  return {offender, proof};
 }
 
 std::shared_ptr<const Ladder> ConnectionHistory::LadderOf(const Finding& finding) {
@@ -168,6 +174,7 @@ std::shared_ptr<const Ladder> ConnectionHistory::LadderOf(const Finding& finding
   Timeline& timeline = it->second;
   const std::deque<DiagramEvent>& entries = timeline.entries;
   const auto [offender, proof] = timeline.FindOffender(finding);
+  const size_t anchor = offender < entries.size() ? offender : proof;
   const bool of_setup = !finding.xid && offender < entries.size() && entries[offender].kind == Kind::kSetup;
 
   // The transaction's direction, from the newest entry that has it; and its Call.
@@ -189,7 +196,7 @@ std::shared_ptr<const Ladder> ConnectionHistory::LadderOf(const Finding& finding
                       : Related(entry, finding) ? Mark::kRelated
                                                 : Mark::kNone;
     const bool belongs = i >= call && IsOf(entry, finding.xid, backward);
-    const bool neighbour = !finding.xid && !of_setup && i + kNeighbours >= proof;
+    const bool neighbour = !finding.xid && !of_setup && i + kNeighbours >= anchor;
     answered = answered || (belongs && Answers(entry));
     if (mark != Mark::kNone || belongs || neighbour || (of_setup && entry.kind == Kind::kSetup) ||
         (!chosen.empty() && IsUpheaval(entry.kind)))
@@ -206,9 +213,16 @@ std::shared_ptr<const Ladder> ConnectionHistory::LadderOf(const Finding& finding
     ladder->beginning = timeline.forgot ? Ladder::Beginning::kForgotten : Ladder::Beginning::kNotCaptured;
 
   const bool over = !entries.empty() && entries.back().kind == Kind::kClosed;
-  if ((finding.xid || of_setup) && !over && timeline.watches.size() < kMaxWatches)
-    timeline.watches.push_back({ladder, finding.xid, backward, proof < entries.size() ? 0 : finding.frame.number,
+  if ((finding.xid || of_setup) && !over && timeline.watches.size() < kMaxWatches) {
+    // What is told before its own event is recorded comes yet.
+    const bool proven = finding.certainty == Certainty::kProven;
+    const Mark missing = offender == entries.size()          ? Mark::kOffending
+                         : proven && proof == entries.size() ? Mark::kProof
+                                                             : Mark::kNone;
+    const uint64_t frame = missing == Mark::kOffending ? finding.frame.number : finding.proven.number;
+    timeline.watches.push_back({ladder, finding.xid, backward, missing == Mark::kNone ? 0 : frame, missing,
                                 answered ? kPatienceAfterTheAnswer : kPatience});
+  }
   return ladder;
 }
 

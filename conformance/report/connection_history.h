@@ -43,11 +43,12 @@ class ConnectionHistory final : public session::Observer {
     std::shared_ptr<Ladder> ladder;
     std::optional<uint32_t> xid;  // nullopt: the set-up
     std::optional<bool> backward;
-    uint64_t frame = 0;  // of the finding, while no entry of it was seen; then 0
+    uint64_t frame = 0;       // that breaks the rule or proves it, while no entry of it was seen; then 0
+    Mark mark = Mark::kNone;  // of that frame
     uint32_t patience = 0;
   };
   struct Timeline {
-    // The entry that breaks the rule, and the one that proves it: indices; entries.size(): not among them.
+    // The entry that breaks the rule, and the one that proves it: indices; entries.size(): not among them, or presumed.
     std::pair<size_t, size_t> FindOffender(const Finding& finding) const;
 
     std::deque<DiagramEvent> entries;

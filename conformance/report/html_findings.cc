@@ -63,6 +63,11 @@ std::string WhereMarkup(const HtmlPage& page, const HtmlEntry& entry) {
   const Finding& finding = entry.finding;
   std::string out = Text("Frame ", finding.frame.number);
   if (page.several_files()) out.append(Text(" of <bdi>", Markup(page.files[entry.file].name), "</bdi>"));
+  if (finding.certainty == Certainty::kPresumed) {
+    out.append(" \u00b7 presumed");
+  } else if (finding.proven.number != finding.frame.number) {
+    out.append(Text(" \u00b7 proven by frame ", finding.proven.number));
+  }
   const std::string connection = Text("connection ", finding.connection);
   if (finding.connection == 0) {
     out.append(" \u00b7 outside of any connection");
@@ -148,7 +153,7 @@ void AppendEntry(std::string& out, const HtmlPage& page, const HtmlEntry& entry,
                   "-h\" data-severity=\"", severity, "\" data-rule=\"", rule.id, "\" data-connection=\"",
                   ConnectionKey(entry.file, finding.connection), "\">\n<h3 id=\"f", number, "-h\"><span class=\"badge ",
                   severity, "\">", severity, "</span><a href=\"#rule-", rule.id, "\">", rule.id, "</a> ",
-                  Markup(finding.message), "</h3>\n<p class=\"where\">", WhereMarkup(page, entry),
+                  Markup(MessageText(finding)), "</h3>\n<p class=\"where\">", WhereMarkup(page, entry),
                   "</p>\n<dl class=\"facts\">\n"));
   AppendFact(out, "Repeats", RepeatsMarkup(entry));
   AppendFact(out, "Expected", Markup(finding.expected));

@@ -29,9 +29,11 @@ void PutOutcomes(JsonWriter& json, const std::vector<RuleTally>& rules) {
 
 void PutFindingMembers(JsonWriter& json, const Finding& finding, std::string_view file) {
   json.Member("type", "finding").Member("rule", finding.rule->id).Member("severity", SeverityName(finding.severity));
-  json.Member("file", file).Member("frame", finding.frame.number).Key("time").Time(finding.frame.time_ns);
+  json.Member("certainty", CertaintyName(finding.certainty)).Member("file", file);
+  json.Member("frame", finding.frame.number).Member("proven_frame", finding.proven.number);
+  json.Key("time").Time(finding.frame.time_ns);
   json.Member("connection", finding.connection).Member("direction", finding.client_to_server ? "c2s" : "s2c");
-  json.Key("xid").Xid(finding.xid).Member("message", finding.message);
+  json.Key("xid").Xid(finding.xid).Member("message", MessageText(finding));
   PutList(json, "spec", Specifications(*finding.rule, finding.profile));
   PutList(json, "related_frames", finding.related_frames);
   PutList(json, "see_also", finding.see_also);

@@ -26,9 +26,11 @@ void AppendFinding(std::string& out, const Finding& finding) {
     PutMarkup(out, text);
     out.push_back('\n');
   };
-  line(Text(SeverityName(finding.severity), " in frame ", finding.frame.number, ", connection ", finding.connection,
+  const bool elsewhere = finding.certainty == Certainty::kProven && finding.proven.number != finding.frame.number;
+  line(Text(SeverityName(finding.severity), " in frame ", finding.frame.number,
+            elsewhere ? Text(", proven by frame ", finding.proven.number) : "", ", connection ", finding.connection,
             finding.client_to_server ? ", client to server" : ", server to client",
-            finding.xid ? Text(", xid ", Hex{*finding.xid}) : "", ": ", finding.message));
+            finding.xid ? Text(", xid ", Hex{*finding.xid}) : "", ": ", MessageText(finding)));
   if (!finding.expected.empty()) line(Text("    expected ", finding.expected));
   if (!finding.actual.empty()) line(Text("    actual ", finding.actual));
   std::string specification;
@@ -95,7 +97,7 @@ class JunitReporter final : public Reporter {
   void Show(const Finding& finding) override {
     Case& found = cases_[finding.rule];
     const bool fails = fail_on_ && finding.severity >= *fail_on_;
-    if (fails && found.failures == 0) found.first_failure = finding.message;
+    if (fails && found.failures == 0) found.first_failure = MessageText(finding);
     uint64_t& count = fails ? found.failures : found.others;
     if (++count <= kMaxShown) AppendFinding(fails ? found.failure_text : found.other_text, finding);
     for (const std::string_view id : finding.see_also)

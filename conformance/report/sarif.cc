@@ -103,22 +103,27 @@ class SarifReporter final : public Reporter {
     const RuleInfo& rule = *finding.rule;
     json_.NewLine().BeginObject().Member("ruleId", rule.id).Member("ruleIndex", IndexOf(rule));
     json_.Member("level", SeverityName(finding.severity));
-    std::string message = Text(finding.message, ".");
+    std::string message = Text(MessageText(finding), ".");
     if (!finding.expected.empty()) message.append(Text(" Expected: ", finding.expected, "."));
     if (!finding.actual.empty()) message.append(Text(" Actual: ", finding.actual, "."));
     PutMessage(json_, "message", message);
     json_.Key("locations").BeginArray().BeginObject();
     PutPlace(finding, finding.frame.number);
     json_.EndObject().EndArray().Key("relatedLocations").BeginArray();
-    for (size_t i = 0; i < finding.related_frames.size(); ++i) {
-      json_.BeginObject().Member("id", i);
-      PutPlace(finding, finding.related_frames[i]);
-      PutMessage(json_, "message", Text("Frame ", finding.related_frames[i]));
+    uint64_t id = 0;
+    const auto put_related = [&](uint64_t frame, std::string_view text) {
+      json_.BeginObject().Member("id", id++);
+      PutPlace(finding, frame);
+      PutMessage(json_, "message", text);
       json_.EndObject();
-    }
+    };
+    for (const uint64_t frame : finding.related_frames) put_related(frame, Text("Frame ", frame));
+    if (finding.certainty == Certainty::kProven && finding.proven.number != finding.frame.number)
+      put_related(finding.proven.number, Text("Proven by frame ", finding.proven.number));
     json_.EndArray().Key("partialFingerprints").BeginObject();
     json_.Member("stagFinding/v1", Fingerprint(finding)).EndObject().Key("properties").BeginObject();
-    json_.Member("frame", finding.frame.number).Key("time").Time(finding.frame.time_ns);
+    json_.Member("frame", finding.frame.number).Member("provenFrame", finding.proven.number);
+    json_.Member("certainty", CertaintyName(finding.certainty)).Key("time").Time(finding.frame.time_ns);
     json_.Member("connection", finding.connection).Member("direction", finding.client_to_server ? "c2s" : "s2c");
     json_.Key("xid").Xid(finding.xid).Member("profile", ProfileName(finding.profile));
     PutList(json_, "specification", Specifications(rule, finding.profile));

@@ -128,6 +128,11 @@ class TextReporter final : public Reporter {
     out.append(" ").append(
         Styled(Text(SeverityName(finding.severity), " ", finding.rule->id), StyleOf(finding.severity), color_));
     out.append(Text(": ", Printable(finding.message), "\n"));
+    if (finding.certainty == Certainty::kPresumed) {
+      Line(out, "presumed", finding.unseen);
+    } else if (finding.proven.number != finding.frame.number) {
+      out.append(Text("    ", Styled("proven by", TextStyle::kDim, color_), " frame ", finding.proven.number, "\n"));
+    }
     Line(out, "expected", finding.expected);
     Line(out, "actual", finding.actual);
     std::string spec;

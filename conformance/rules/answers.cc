@@ -76,7 +76,7 @@ Outcome BadVersionGetsErrVers(MessageContext& c) {
     return c.Fail({.message = "A Call of another version is not answered",
                    .expected = "RDMA_ERROR with ERR_VERS",
                    .actual = Text("no answer, though ", kPatience, " later Calls have one"),
-                   .frames = {due->frame},
+                   .at = due->frame,
                    .from = Side(1 - due->requester),
                    .xid = due->xid});
   if (!c.transaction || (m.role != Role::kError && m.role != Role::kReply)) return Outcome::kNotApplicable;
@@ -99,7 +99,7 @@ Outcome BadHeaderGetsErrChunk(MessageContext& c) {
     return c.Fail({.message = "A Call with a faulty header is not answered",
                    .expected = "RDMA_ERROR with ERR_CHUNK",
                    .actual = Text("no answer, though ", kPatience, " later Calls have one"),
-                   .frames = {due->frame},
+                   .at = due->frame,
                    .from = Side(1 - due->requester),
                    .xid = due->xid});
   if (!c.transaction || (m.role != Role::kError && m.role != Role::kReply)) return Outcome::kNotApplicable;
@@ -125,13 +125,14 @@ Outcome BadHeaderIsNotIgnored(ClosedContext& c) {
   for (const Awaited& a : c.state.awaited) {
     if (a.owed != Owed::kErrChunk || a.due || a.later == 0) continue;
     if (!ignored) ignored = &a;
-    frames.push_back(a.frame);
+    frames.push_back(a.frame.number);
   }
   if (!ignored) return Outcome::kNotApplicable;
   return c.Fail({.message = "A Call with a faulty header is not answered until the connection ends",
                  .expected = "RDMA_ERROR with ERR_CHUNK",
                  .actual = Text("no answer, though ", Count(ignored->later, "later Call"), " got one"),
                  .frames = std::move(frames),
+                 .at = ignored->frame,
                  .from = Side(1 - ignored->requester),
                  .xid = ignored->xid});
 }

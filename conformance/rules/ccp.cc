@@ -120,7 +120,7 @@ Outcome ReadsWithinMaximum(ReadResponseContext& c) {
       {.message = Text(Count(reads.in_flight(), "RDMA Read"), " in flight to a peer whose maxrdmaread is ", *most),
        .expected = Text("at most ", *most),
        .actual = Text(reads.in_flight()),
-       .frames = {reads.newest_frame()},
+       .at = reads.newest_frame(),
        .from = reader});
 }
 

@@ -30,6 +30,7 @@ Outcome NoRetransmissionLoop(NakContext& c) {
                  .expected = "RDMA_ERROR with ERR_CHUNK for the retransmitted Call",
                  .actual = "RDMA on the same segments again",
                  .frames = c.state.refusals,
+                 .at = c.state.refused_operation ? c.state.refused_operation->frame : FrameRef{},
                  .from = Side(1 - c.event.from),
                  .xid = c.state.refused_operation ? std::optional(c.state.refused_operation->xid) : std::nullopt});
 }

@@ -171,7 +171,8 @@ Outcome ReadsWithinDepth(ReadResponseContext& c) {
       {.message = Text(Count(reads.in_flight(), "RDMA Read"), " in flight to a peer that serves ", served, " at once"),
        .expected = Text("at most ", served),
        .actual = Text(reads.in_flight()),
-       .frames = {reads.newest_frame(), server.frame.number},
+       .frames = {server.frame.number},
+       .at = reads.newest_frame(),
        .from = reader});
 }
 

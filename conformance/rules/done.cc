@@ -36,7 +36,7 @@ Outcome DoneFollowsReads(MessageContext& c) {
     return c.Fail({.message = "No RDMA_DONE for a Reply with a Read list",
                    .expected = "RDMA_DONE once the data was read",
                    .actual = Text("none, though ", kPatience, " later Calls were answered"),
-                   .frames = {due->frame},
+                   .at = due->frame,
                    .from = due->requester,
                    .xid = due->xid});
   return PassIf(c.message.role == Role::kDone && c.transaction);
@@ -101,7 +101,7 @@ Outcome DoneGetsErrChunk(MessageContext& c) {
     return c.Fail({.message = "RDMA_DONE is not answered",
                    .expected = "RDMA_ERROR with ERR_CHUNK",
                    .actual = Text("no answer, though ", kPatience, " later Calls have one"),
-                   .frames = {due->frame},
+                   .at = due->frame,
                    .from = Side(1 - due->requester),
                    .xid = due->xid});
   return Outcome::kNotApplicable;

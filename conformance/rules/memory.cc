@@ -151,12 +151,12 @@ Outcome SegmentsDoNotOverlap(ReplyContext& c) {
   if (c.transaction.call.segments.empty()) return Outcome::kNotApplicable;
   if (c.connection.lossy) return Unseen(c);
   const OutstandingCall* call = c.state.Find(c.transaction);
-  if (!call || call->shared_frame == 0) return Outcome::kPass;
+  if (!call || call->shared_frame.number == 0) return Outcome::kPass;
   return c.Fail({.message = Text("Two outstanding Calls advertise the same memory: xid ", Hex{c.transaction.xid},
                                  " and ", Hex{call->shared_xid}),
                  .expected = "memory for one transaction at a time",
                  .actual = Text("handle ", Hex{call->shared_handle}, ", overlapping ranges"),
-                 .frames = {call->shared_frame},
+                 .at = call->shared_frame,
                  .from = c.transaction.requester});
 }
 

@@ -31,7 +31,7 @@ Outcome MsgpGetsErrChunk(MessageContext& c) {
     return c.Fail({.message = "An RDMA_MSGP Call is not answered",
                    .expected = "RDMA_ERROR with ERR_CHUNK",
                    .actual = Text("no answer, though ", kPatience, " later Calls have one"),
-                   .frames = {due->frame},
+                   .at = due->frame,
                    .from = Side(1 - due->requester),
                    .xid = due->xid});
   if (!c.transaction || (m.role != Role::kReply && m.role != Role::kError)) return Outcome::kNotApplicable;

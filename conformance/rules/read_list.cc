@@ -250,7 +250,7 @@ Outcome ReadChunkIsValid(NakContext& c) {
   return c.Fail({.message = "An RDMA Read inside an advertised segment is refused",
                  .expected = "memory that stays valid until the Reply",
                  .actual = Text("remote access error for handle ", Hex{op->handle}, ", ", op->length, " bytes"),
-                 .frames = {op->frame, op->call_frame},
+                 .frames = {op->frame.number, op->call_frame},
                  .xid = op->xid});
 }
 

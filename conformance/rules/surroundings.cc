@@ -56,11 +56,12 @@ class CallbackAddress : public nfs::Visitor {
   NetAddress found;
 };
 
-Violation NoTcp(const Address& server, uint64_t refused, uint64_t call) {
+Violation NoTcp(const Address& server, const FrameRef& refused, const FrameRef& call) {
   return {.message = "A server that serves NFS with RPCSEC_GSS over RDMA refuses NFS over TCP",
           .expected = "NFS over TCP on port 2049, for setting up contexts",
           .actual = "a RST answers the SYN to port 2049",
-          .frames = {refused, call},
+          .frames = {call.number},
+          .at = refused,
           .from = Side{1},
           .once_for = server};
 }
@@ -98,7 +99,7 @@ Outcome ServiceIdHoldsPort(MessageContext& c) {
   return c.Fail({.message = Text("RPC-over-RDMA under service id ", Hex{info.service_id}, ", which holds no port"),
                  .expected = "0x0000000001060000 and the port",
                  .actual = Text(Hex{info.service_id}),
-                 .frames = {c.connection.first_frame.number},
+                 .at = c.connection.setup[0].seen ? c.connection.setup[0].frame : c.connection.first_frame,
                  .from = Side{0}});
 }
 
@@ -131,7 +132,7 @@ Outcome TcpIsNotRefused(OutOfBandContext& c) {
   if (aside.kind != Aside::Kind::kRefused || aside.from.number != kNfsTcpPort) return Outcome::kNotApplicable;
   const Surroundings::Host* gss = c.hosts.ServesGss(aside.from.address);
   if (!gss || c.hosts.RefusesNfs(aside.from.address)) return Outcome::kNotApplicable;
-  return c.Fail(NoTcp(aside.from.address, aside.frame.number, gss->frame));
+  return c.Fail(NoTcp(aside.from.address, aside.frame, gss->frame));
 }
 
 // ... or with the first such Call after it.
@@ -140,7 +141,7 @@ Outcome TcpWasNotRefused(CallContext& c) {
   const Address& server = c.connection.info.endpoint[1 - c.message.from].address;
   const Surroundings::Host* refusing = c.hosts.RefusesNfs(server);
   if (!refusing || c.hosts.ServesGss(server)) return Outcome::kNotApplicable;
-  return c.Fail(NoTcp(server, refusing->frame, c.message.frame.number));
+  return c.Fail(NoTcp(server, refusing->frame, c.message.frame));
 }
 
 }  // namespace stag::conformance

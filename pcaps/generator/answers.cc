@@ -45,13 +45,13 @@ constexpr Case kAnswersCases[] = {
        s.SendBytes(kClient, Version2Call(kXid));
        s.Expect("HDR-003", Severity::kWarning);
        GoOn(s, kSilence);
-       s.Expect("ERR-007");
+       s.ExpectOf(8, "ERR-007");
      }},
     {"ERR-007", kNearMiss, "", "A Call of version 2 is answered with ERR_VERS.",
      [](WireScript& s) {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
     {"ERR-007", kNearMiss, "closed", "The server closes the connection instead of an answer.",
      [](WireScript& s) {
@@ -73,7 +73,7 @@ constexpr Case kAnswersCases[] = {
        s.SendBytes(kClient, BareNomsg(kXid));
        s.Expect("LONG-001", Severity::kError, {"LONG-002"});
        GoOn(s, kSilence);
-       s.Expect("ERR-008", Severity::kWarning);
+       s.ExpectOf(8, "ERR-008", Severity::kWarning);
      }},
     {"ERR-008", kBreaks, "reply", "A Call with 2 for a boolean is answered with an RPC Reply: a note.",
      [](WireScript& s) {
@@ -89,10 +89,11 @@ constexpr Case kAnswersCases[] = {
        s.Open();
        Greet(s);
        s.SendBytes(kClient, BadBooleanCall(kXid));
+       const uint64_t call = s.frame();
        s.Expect("HDR-007");
        GoOn(s, 1);
        s.Close();
-       s.Expect("ERR-008", Severity::kWarning);
+       s.ExpectOf(call, "ERR-008", Severity::kWarning);
      }},
     {"ERR-008", kNearMiss, "", "The RDMA_NOMSG without chunks is answered with ERR_CHUNK.",
      [](WireScript& s) {

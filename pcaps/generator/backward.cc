@@ -49,14 +49,14 @@ constexpr Case kBackwardCases[] = {
        Granted(s, 2);
        CallBack(s, kBackwardXid + 1, 3);
        s.Send(kClient, MakeHeader(rpcrdma::kMsg, kBackwardXid + 1, 2), MakeReply(kBackwardXid + 1));
-       s.Expect("BC-002");
+       s.ExpectOf(16, "BC-002");
      }},
     {"BC-002", kBreaks, "iwarp", "One is granted, and two are outstanding.",
      [](WireScript& s) {
        Granted(s, 1);
        CallBack(s, kBackwardXid + 1, 2);
        s.Send(kClient, MakeHeader(rpcrdma::kMsg, kBackwardXid + 1, 1), MakeReply(kBackwardXid + 1));
-       s.Expect("BC-002");
+       s.ExpectOf(11, "BC-002");
      },
      Fabric::kIwarp},
     {"BC-002", kNearMiss, "", "Two are granted, and two are outstanding; a third follows the first one's Reply.",
@@ -117,14 +117,14 @@ constexpr Case kBackwardCases[] = {
        s.Open();
        Greet(s);
        CallBackAndAnswer(s);
-       s.Expect("BC-005", Severity::kWarning);
+       s.ExpectOf(8, "BC-005", Severity::kWarning);
      }},
     {"BC-005", kBreaks, "flag", "CREATE_SESSION did not make the connection a backchannel: CONN_BACK_CHAN is not set.",
      [](WireScript& s) {
        s.Open();
        CreateSession(s, 0);
        CallBackAndAnswer(s);
-       s.Expect("BC-005", Severity::kWarning);
+       s.ExpectOf(8, "BC-005", Severity::kWarning);
      },
      Fabric::kIwarp},
     {"BC-005", kBreaks, "bound", "BIND_CONN_TO_SESSION made it a channel of the fore direction only.",
@@ -132,7 +132,7 @@ constexpr Case kBackwardCases[] = {
        s.Open();
        BindConnection(s, kForeOrBoth, kFore);
        CallBackAndAnswer(s);
-       s.Expect("BC-005", Severity::kWarning);
+       s.ExpectOf(8, "BC-005", Severity::kWarning);
      }},
     {"BC-005", kNearMiss, "", "CB_NULL after CREATE_SESSION with CONN_BACK_CHAN.",
      [](WireScript& s) {

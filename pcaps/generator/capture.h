@@ -16,9 +16,10 @@ namespace stag::evidence {
 using conformance::Severity;
 using test::Buffer;
 
-// A finding. `see_also`: rules that the same event breaks and that are named with it.
+// A finding: the frame that breaks the rule, and the one that proves it. `see_also`: rules that the same event breaks
+// and that are named with it.
 struct Expected {
-  uint64_t frame = 0;
+  uint64_t proven = 0, frame = 0;
   std::string rule;
   Severity severity = Severity::kError;
   std::vector<std::string> see_also = {};
@@ -46,7 +47,7 @@ class Capture {
   void Interleave(const std::function<void()>& a, const std::function<void()>& b);
 
   void Expect(Expected finding) { expected_.push_back(std::move(finding)); }
-  // In frame order.
+  // In the order of their proof.
   std::vector<Expected> expected() const;
 
   // The capture as a pcap file.

@@ -97,7 +97,7 @@ constexpr Case kCcpCases[] = {
        s.Send(kClient, Msg(7), GetattrCall(7));
        s.Send(kClient, Msg(kConf), Protected(kConf, Arguments(4096, 4096, 4)));
        s.Send(kServer, Msg(7), GetattrReply(7));
-       s.Expect("CRED-005", Severity::kError, {"CCP-004"});
+       s.ExpectOf(6, "CRED-005", Severity::kError, {"CCP-004"});
      },
      Fabric::kRoce, Profile::kRfc5666},
     {"CCP-004", kNearMiss, "", "It comes again later, beside another Call: the credits are known by then.",
@@ -150,7 +150,7 @@ constexpr Case kCcpCases[] = {
        s.ReadRequest(kServer, 0x72, 0x9000, 1000);
        s.ReadRequest(kServer, 0x73, 0xa000, 1000);
        s.ReadResponse(kClient, 0x71, 0x1000, Pattern(1000));
-       s.Expect("CCP-007", Severity::kWarning);
+       s.ExpectOf(12, "CCP-007", Severity::kWarning);
        s.ReadResponse(kClient, 0x72, 0x9000, Pattern(1000));
        s.ReadResponse(kClient, 0x73, 0xa000, Pattern(1000));
        s.Send(kServer, Msg(7), WriteReply(7, 3000));
@@ -221,7 +221,7 @@ constexpr Case kCcpCases[] = {
        s.Send(kClient, Msg(9), GetattrCall(9));
        s.Nak(kServer, fabric::NakKind::kRnr);
        s.Send(kServer, MakeHeader(rpcrdma::kMsg, 8, 1), GetattrReply(8));
-       s.Expect("CRED-003");
+       s.ExpectOf(10, "CRED-003");
      },
      Fabric::kRoce, Profile::kRfc5666},
 

@@ -43,9 +43,10 @@ void ThreeFailures(WireScript& first, const std::array<uint32_t, 3>& xids) {
   WireScript& third = second.Another();
   CallWrite(third, xids[2], 0x77);
   third.ReadRequest(kServer, 0x77, 0x10000, 512);
+  const uint64_t read = third.frame();
   third.Nak(kClient, fabric::NakKind::kRemoteAccess);
   third.Expect("RDLIST-008", Severity::kWarning);
-  if (xids[0] == xids[2]) third.Expect("CONN-005", Severity::kNote);
+  if (xids[0] == xids[2]) third.ExpectOf(read, "CONN-005", Severity::kNote);
 }
 
 constexpr Case kConnectionCases[] = {
@@ -54,7 +55,7 @@ constexpr Case kConnectionCases[] = {
        s.Open();
        s.Send(kServer, Msg(kBackwardXid), MakeCall(kBackwardXid, kSiteProgram, 1, 0));
        s.Send(kClient, Msg(kBackwardXid), MakeReply(kBackwardXid));
-       s.Expect("CONN-001", Severity::kWarning);
+       s.ExpectOf(4, "CONN-001", Severity::kWarning);
      }},
     {"CONN-001", kBreaks, "callback",
      "The same with a Call of the NFSv4 callback program, for which no session was created either (BC-005).",
@@ -62,8 +63,8 @@ constexpr Case kConnectionCases[] = {
        s.Open();
        s.Send(kServer, Msg(kBackwardXid), CallbackNull());
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
-       s.Expect("CONN-001", Severity::kWarning);
-       s.Expect("BC-005", Severity::kWarning);
+       s.ExpectOf(6, "CONN-001", Severity::kWarning);
+       s.ExpectOf(6, "BC-005", Severity::kWarning);
      },
      Fabric::kIwarp},
     {"CONN-001", kNearMiss, "", "The passive peer calls after CREATE_SESSION made the connection a backchannel.",

@@ -98,14 +98,14 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 2);
        Calls(s, kXid, 3);
        Grant(s, kXid, 2);
-       s.Expect("CRED-003");
+       s.ExpectOf(12, "CRED-003");
      }},
     {"CRED-003", kBreaks, "iwarp", "Two are outstanding, and one is granted.",
      [](WireScript& s) {
        BeginWith(s, 1);
        Calls(s, kXid, 2);
        Grant(s, kXid, 1);
-       s.Expect("CRED-003");
+       s.ExpectOf(9, "CRED-003");
      },
      Fabric::kIwarp},
     {"CRED-003", kNearMiss, "",
@@ -146,14 +146,14 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 32, 2);
        for (uint32_t i = 0; i < 3; ++i) CallFor(s, kXid + i, 2);
        Grant(s, kXid, 32);
-       s.Expect("CRED-004", Severity::kWarning);
+       s.ExpectOf(12, "CRED-004", Severity::kWarning);
      }},
     {"CRED-004", kBreaks, "iwarp", "It requests one, and two are outstanding.",
      [](WireScript& s) {
        BeginWith(s, 32, 1);
        for (uint32_t i = 0; i < 2; ++i) CallFor(s, kXid + i, 1);
        Grant(s, kXid, 32);
-       s.Expect("CRED-004", Severity::kWarning);
+       s.ExpectOf(9, "CRED-004", Severity::kWarning);
      },
      Fabric::kIwarp},
     {"CRED-004", kNearMiss, "", "The client lowers its request to two while three Calls are outstanding.",
@@ -169,7 +169,7 @@ constexpr Case kCreditsCases[] = {
        s.Open();
        Calls(s, kXid, 2);
        Grant(s, kXid, 32);
-       s.Expect("CRED-005");
+       s.ExpectOf(6, "CRED-005");
      }},
     {"CRED-005", kBreaks, "error", "A Call follows an RDMA_ERROR, before any Reply told of credits: a note.",
      [](WireScript& s) {
@@ -178,7 +178,7 @@ constexpr Case kCreditsCases[] = {
        s.Send(kServer, ErrChunk(kXid));
        CallFor(s, kXid + 1);
        Grant(s, kXid + 1, 32);
-       s.Expect("CRED-005", Severity::kNote);
+       s.ExpectOf(8, "CRED-005", Severity::kNote);
      },
      Fabric::kIwarp},
     {"CRED-005", kBreaks, "backward", "Two Calls of the server follow each other before the client answered any.",
@@ -187,7 +187,7 @@ constexpr Case kCreditsCases[] = {
        CreateSession(s);
        for (uint32_t i = 0; i < 2; ++i) s.Send(kServer, Msg(kBackwardXid + i), CallbackNull(kBackwardXid + i));
        s.Send(kClient, Msg(kBackwardXid), MakeReply(kBackwardXid));
-       s.Expect("CRED-005");
+       s.ExpectOf(10, "CRED-005");
      }},
     {"CRED-005", kNearMiss, "", "The packet of the first Call comes twice: the link repeated it.",
      [](WireScript& s) {
@@ -235,14 +235,14 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 32);
        Grant(s, kEarlierXid, 32);
        CallFor(s, kXid);
-       s.Expect("XID-004", Severity::kWarning, {"CRED-009"});
+       s.ExpectOf(8, "XID-004", Severity::kWarning, {"CRED-009"});
      }},
     {"CRED-009", kBreaks, "unknown", "A Reply comes to nobody's Call.",
      [](WireScript& s) {
        BeginWith(s, 32);
        Grant(s, kXid + 9, 32);
        CallFor(s, kXid);
-       s.Expect("XID-002", Severity::kWarning, {"CRED-009"});
+       s.ExpectOf(8, "XID-002", Severity::kWarning, {"CRED-009"});
      },
      Fabric::kIwarp},
     {"CRED-009", kNearMiss, "", "The server's Send, when no Call of the client is outstanding, is a Call of its own.",
@@ -258,7 +258,7 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 32);
        s.Send(kServer, ErrChunk(0));
        CallFor(s, kXid);
-       s.Expect("XID-002", Severity::kWarning, {"ERR-003"});
+       s.ExpectOf(8, "XID-002", Severity::kWarning, {"ERR-003"});
      },
      Fabric::kIwarp},
 

@@ -25,7 +25,7 @@ constexpr Case kErrorsCases[] = {
        ErrorAfterReply(s);
        CallGetattr(s, kXid + 1);
        s.Send(kServer, Msg(kXid + 1), GetattrReply(kXid + 1));
-       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+       s.ExpectOf(8, "ERR-001", Severity::kError, {"XID-002", "ERR-003"});
      }},
     {"ERR-001", kBreaks, "unasked", "The client sends RDMA_ERROR with an xid that nobody has used.",
      [](WireScript& s) {
@@ -34,7 +34,7 @@ constexpr Case kErrorsCases[] = {
        s.Send(kClient, ErrChunk(kXid + 7));
        CallGetattr(s);
        s.Send(kServer, Msg(kXid), GetattrReply(kXid));
-       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+       s.ExpectOf(8, "ERR-001", Severity::kError, {"XID-002", "ERR-003"});
      },
      Fabric::kIwarp},
     {"ERR-001", kNearMiss, "", "The client answers a Call of the server with RDMA_ERROR: there it is the responder.",
@@ -66,9 +66,9 @@ constexpr Case kErrorsCases[] = {
      [](WireScript& s) {
        ErrorAfterReply(s);
        s.Send(kServer, ErrChunk(kXid));
-       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+       s.ExpectOf(8, "ERR-001", Severity::kError, {"XID-002", "ERR-003"});
        CallGetattr(s, kXid + 1);
-       s.Expect("ERR-002", Severity::kError, {"XID-004"});
+       s.ExpectOf(10, "ERR-002", Severity::kError, {"XID-004"});
      }},
     {"ERR-002", kNearMiss, "", "The client sends RDMA_ERROR and then a Call with the same xid, which is answered.",
      [](WireScript& s) {
@@ -77,7 +77,7 @@ constexpr Case kErrorsCases[] = {
        s.Send(kClient, ErrChunk(kXid));
        CallGetattr(s);
        s.Send(kServer, Msg(kXid), GetattrReply(kXid));
-       s.Expect("ERR-001", Severity::kError, {"XID-002", "ERR-003"});
+       s.ExpectOf(8, "ERR-001", Severity::kError, {"XID-002", "ERR-003"});
        CallGetattr(s, kXid + 1);
      }},
 
@@ -90,7 +90,7 @@ constexpr Case kErrorsCases[] = {
        s.Send(kServer, ErrChunk(0));
        GoOn(s, 2);
        CallGetattr(s, kXid + 3);
-       s.Expect("XID-002", Severity::kWarning, {"ERR-003"});
+       s.ExpectOf(10, "XID-002", Severity::kWarning, {"ERR-003"});
      }},
     {"ERR-003", kNearMiss, "", "The RDMA_ERROR has the xid of its Call.",
      [](WireScript& s) {
@@ -112,7 +112,7 @@ constexpr Case kErrorsCases[] = {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, ErrVers(kXid, 1, 1, 1));
        s.Expect("ERR-004");
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
     {"ERR-004", kBreaks, "errchunk", "A Call of version 1 gets ERR_CHUNK in an RDMA_ERROR of version 2.",
      [](WireScript& s) {
@@ -125,13 +125,13 @@ constexpr Case kErrorsCases[] = {
      [](WireScript& s) {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
     {"ERR-004", kNearMiss, "rfc5666", "Under RFC 5666 the RDMA_ERROR has a version that its sender supports.",
      [](WireScript& s) {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, ErrVers(kXid, 1, 1, 1));
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      },
      Fabric::kRoce, Profile::kRfc5666},
 
@@ -166,7 +166,7 @@ constexpr Case kErrorsCases[] = {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, ErrVers(kXid, 2, 1, 2));
        s.Expect("ERR-006");
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
     {"ERR-006", kBreaks, "inside", "ERR_VERS rejects version 1 with the range 1 to 1.",
      [](WireScript& s) {
@@ -180,13 +180,13 @@ constexpr Case kErrorsCases[] = {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, ErrVers(kXid, 0, 1, 2));
        s.Expect("ERR-006", Severity::kNote);
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
     {"ERR-006", kNearMiss, "", "The range 1 to 1, for a Call of version 2.",
      [](WireScript& s) {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
 
     {"ERR-009", kBreaks, "", "The client answers a malformed Reply (2 for a boolean) with ERR_CHUNK.",
@@ -196,7 +196,7 @@ constexpr Case kErrorsCases[] = {
        s.Expect("HDR-007");
        s.Send(kClient, ErrChunk(kXid));
        GoOn(s, 1);
-       s.Expect("ERR-009", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
+       s.ExpectOf(8, "ERR-009", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
      }},
     {"ERR-009", kBreaks, "read-list", "The client answers a Reply that has a Read list with ERR_CHUNK.",
      [](WireScript& s) {
@@ -205,7 +205,7 @@ constexpr Case kErrorsCases[] = {
        s.Expect("RDLIST-001");
        s.Send(kClient, ErrChunk(kXid));
        GoOn(s, 1);
-       s.Expect("ERR-009", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
+       s.ExpectOf(8, "ERR-009", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
      },
      Fabric::kIwarp},
     {"ERR-009", kNearMiss, "", "The client drops the malformed Reply, and calls again on a new connection.",
@@ -237,7 +237,7 @@ constexpr Case kErrorsCases[] = {
        OpenAndCall(s, Version2Call(kXid));
        s.SendBytes(kServer, Error(kXid, {rpcrdma::kErrVers, 1}, 2));
        s.Expect("ERR-010", Severity::kWarning);
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
     {"ERR-010", kBreaks, "no-code", "The RDMA_ERROR ends behind rdma_proc, before it says what is wrong: an error.",
      [](WireScript& s) {
@@ -253,7 +253,7 @@ constexpr Case kErrorsCases[] = {
        WireScript& second = s.Another();
        OpenAndCall(second, Version2Call(kXid));
        second.SendBytes(kServer, ErrVers(kXid, 1, 1, 2));
-       second.Expect("HDR-003", Severity::kWarning);
+       second.ExpectOf(10, "HDR-003", Severity::kWarning);
      }},
     {"ERR-010", kNearMiss, "rfc5666", "The 52 bytes of draft-08's default arm, with a code that it does not define.",
      [](WireScript& s) {
@@ -269,7 +269,7 @@ constexpr Case kErrorsCases[] = {
        s.Send(kServer, ErrChunk(kXid));
        s.Send(kServer, Msg(kXid), GetattrReply(kXid));
        CallGetattr(s, kXid + 1);
-       s.Expect("XID-004", Severity::kWarning, {"ERR-011", "CRED-009"});
+       s.ExpectOf(8, "XID-004", Severity::kWarning, {"ERR-011", "CRED-009"});
      }},
     {"ERR-011", kBreaks, "again",
      "The client sends the same Call again on the same connection after RDMA_ERROR: a note.",
@@ -301,7 +301,7 @@ constexpr Case kErrorsCases[] = {
        s.Expect("ERR-010");
        s.Send(kClient, ErrChunk(kXid));
        GoOn(s, 1);
-       s.Expect("ERR-012", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
+       s.ExpectOf(12, "ERR-012", Severity::kError, {"ERR-001", "XID-002", "ERR-003"});
      }},
     {"ERR-012", kNearMiss, "", "The client ignores it, and goes on.",
      [](WireScript& s) {
@@ -319,7 +319,7 @@ constexpr Case kErrorsCases[] = {
        s.Send(kServer, ErrChunk(kXid));
        s.Send(kServer, ErrChunk(kXid));
        CallGetattr(s, kXid + 1);
-       s.Expect("XID-004", Severity::kWarning, {"ERR-017"});
+       s.ExpectOf(8, "XID-004", Severity::kWarning, {"ERR-017"});
      }},
     {"ERR-017", kNearMiss, "", "Two RDMA_ERRORs answer two Calls.",
      [](WireScript& s) {

@@ -32,7 +32,7 @@ constexpr Case kFrameXidCases[] = {
      [](WireScript& s) {
        s.Open();
        LongCall(s, Marked(GetattrCall(kXid)));
-       s.Expect("FRAME-001");
+       s.ExpectOf(4, "FRAME-001");
      }},
     {"FRAME-001", kNearMiss, "", "The RPC's xid happens to be what a record mark before its second word would be.",
      [](WireScript& s) {
@@ -118,7 +118,7 @@ constexpr Case kFrameXidCases[] = {
        s.Send(kServer, Msg(0x99), GetattrReply(0x99));
        s.Send(kServer, Msg(kXid), GetattrReply(kXid));
        s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
-       s.Expect("XID-002", Severity::kWarning);
+       s.ExpectOf(10, "XID-002", Severity::kWarning);
      }},
     {"XID-002", kNearMiss, "", "The Call of that Reply was sent, but the capture misses it.",
      [](WireScript& s) {
@@ -145,7 +145,7 @@ constexpr Case kFrameXidCases[] = {
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
        s.Send(kClient, Msg(kXid), ReadlinkCall(kXid));
        s.Send(kServer, Msg(kXid), ReadlinkReply(kXid, 8));
-       s.Expect("XID-003", Severity::kWarning);
+       s.ExpectOf(10, "XID-003", Severity::kWarning);
      }},
     {"XID-003", kBreaks, "same", "The same Call again on a live connection: no harm comes of it, a note.",
      [](WireScript& s) {
@@ -154,7 +154,7 @@ constexpr Case kFrameXidCases[] = {
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
        s.Send(kServer, Msg(kXid), GetattrReply(kXid));
-       s.Expect("XID-003", Severity::kNote);
+       s.ExpectOf(10, "XID-003", Severity::kNote);
      }},
     {"XID-003", kNearMiss, "", "The packet of the Call comes twice: the fabric repeated it, not the client.",
      [](WireScript& s) {
@@ -191,7 +191,7 @@ constexpr Case kFrameXidCases[] = {
        Getattr(s, kXid);
        s.Send(kServer, Msg(kXid), GetattrReply(kXid));
        s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
-       s.Expect("XID-004", Severity::kWarning);
+       s.ExpectOf(8, "XID-004", Severity::kWarning);
      }},
     {"XID-004", kBreaks, "error", "The same with an RDMA_ERROR behind the Reply.",
      [](WireScript& s) {
@@ -199,7 +199,7 @@ constexpr Case kFrameXidCases[] = {
        Getattr(s, kXid);
        s.Send(kServer, ErrChunk(kXid));
        s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
-       s.Expect("XID-004", Severity::kWarning);
+       s.ExpectOf(8, "XID-004", Severity::kWarning);
      }},
     {"XID-004", kNearMiss, "", "A later Call uses the xid again: two transactions, each with its Reply.",
      [](WireScript& s) {

@@ -98,7 +98,7 @@ constexpr Case kGssCases[] = {
        s.Open();
        s.Send(kClient, Msg(kXid), GssCall(kXid, 3, kRead, GssService::kPrivacy, ReadArguments(8000)));
        s.Send(kServer, ErrChunk(kXid));
-       s.Expect("GSS-004", Severity::kNote);
+       s.ExpectOf(4, "GSS-004", Severity::kNote);
      }},
     {"GSS-004", kNearMiss, "", "It is small, and answered.",
      [](WireScript& s) {
@@ -119,7 +119,7 @@ constexpr Case kGssCases[] = {
        Refused(s);
        s.Open();
        Getattr(s);
-       s.Expect("GSS-006", Severity::kNote);
+       s.ExpectOf(2, "GSS-006", Severity::kNote);
      }},
     {"GSS-006", kNearMiss, "", "TCP is refused, but nobody uses RPCSEC_GSS.",
      [](WireScript& s) {

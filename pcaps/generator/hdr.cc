@@ -77,7 +77,7 @@ constexpr Case kHdrCases[] = {
      [](WireScript& s) {
        OpenAndSend(s, Join({Words({kXid, 2, 32, 0, 0, 0, 0}), GetattrCall(kXid)}));
        s.SendBytes(kServer, Words({kXid, 2, 32, rpcrdma::kError, rpcrdma::kErrVers, 1, 1}));
-       s.Expect("HDR-003", Severity::kWarning);
+       s.ExpectOf(4, "HDR-003", Severity::kWarning);
      }},
     {"HDR-003", kNearMiss, "", "Both peers speak version 2 from the start: they break nothing of version 1.",
      [](WireScript& s) {
@@ -291,7 +291,7 @@ constexpr Case kHdrCases[] = {
      [](WireScript& s) {
        s.Open();
        LongCall(s, Join({Words({kXid, 2, 2, kNfs, 3, kGetattr, 0, 0, 0, 0}), FileHandle()}));
-       s.Expect("HDR-014");
+       s.ExpectOf(6, "HDR-014");
      },
      Fabric::kIwarp},
     {"HDR-014", kNearMiss, "", "A Reply's type is 1, and the reply_stat behind it 1, too: the RPC was denied.",

@@ -97,7 +97,7 @@ constexpr Case kLegacyCases[] = {
        s.Expect("MSGP-001");
        ErrChunk(s, kClient, 5);
        Exchanges(s, 6, 6);
-       s.Expect("MSGP-003");
+       s.ExpectOf(12, "MSGP-003");
      }},
     {"MSGP-003", kNearMiss, "", "The client drops it and goes on.",
      [](WireScript& s) {
@@ -192,7 +192,7 @@ constexpr Case kLegacyCases[] = {
        ReadByReadList(s, 1);
        Pull(s, 1);
        Exchanges(s, 2, 5);
-       s.Expect("DONE-003", Severity::kWarning);
+       s.ExpectOf(6, "DONE-003", Severity::kWarning);
      },
      Fabric::kRoce, Profile::kRfc5666},
     {"DONE-003", kNearMiss, "", "RDMA_DONE comes, but late.",
@@ -234,7 +234,7 @@ constexpr Case kLegacyCases[] = {
        Call(s, 2);
        Call(s, 3);
        Reply(s, 2, 2);
-       s.Expect("DONE-005", Severity::kWarning);
+       s.ExpectOf(14, "DONE-005", Severity::kWarning);
      },
      Fabric::kRoce, Profile::kRfc5666},
     {"DONE-005", kNearMiss, "", "The second Call waits for the first Reply, which frees what RDMA_DONE took.",
@@ -297,7 +297,7 @@ constexpr Case kLegacyCases[] = {
        Done(s, 1);
        s.Expect("DONE-001");
        Exchanges(s, 2, 5);
-       s.Expect("DONE-008", Severity::kNote);
+       s.ExpectOf(8, "DONE-008", Severity::kNote);
      },
      Fabric::kRoce, Profile::kRfc5666bis},
     {"DONE-008", kNearMiss, "", "It is answered ERR_CHUNK, as the draft of 2016 asks.",

@@ -63,7 +63,7 @@ constexpr Case kLongModelCases[] = {
     {"LONG-003", kBreaks, "", "The segments of a Long Call carry their offsets, 0 and 128, as Positions.",
      [](WireScript& s) {
        CallInTwoSegments(s, 128);
-       s.Expect("LONG-003", Severity::kError, {"RDLIST-005"});
+       s.ExpectOf(4, "LONG-003", Severity::kError, {"RDLIST-005"});
      }},
     {"LONG-003", kBreaks, "short", "A Position-zero chunk of 36 bytes: no RPC Call is that short.",
      [](WireScript& s) {
@@ -92,7 +92,7 @@ constexpr Case kLongModelCases[] = {
      [](WireScript& s) {
        s.Open();
        LongCall(s, GetattrReply(kXid));
-       s.Expect("LONG-005");
+       s.ExpectOf(4, "LONG-005");
      }},
     {"LONG-005", kNearMiss, "",
      "The capture kept only the first four bytes of the Position-zero chunk (snap length 62).",
@@ -126,7 +126,7 @@ constexpr Case kLongModelCases[] = {
      [](WireScript& s) {
        LongWrite(s, SizeOf(WriteCall(kXid, 256)) + 8);
        s.Read(kServer, 0x78, 0x20000, Pattern(256));
-       s.Expect("RDLIST-004", Severity::kError, {"LONG-007"});
+       s.ExpectOf(4, "RDLIST-004", Severity::kError, {"LONG-007"});
      }},
     {"LONG-007", kNearMiss, "", "The Position is the place of the data, counted from the start of the Call.",
      [](WireScript& s) {

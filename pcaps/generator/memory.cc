@@ -76,7 +76,7 @@ constexpr Case kMemoryCases[] = {
        s.Read(kServer, 0x79, 0x1000, Pattern(512));
        s.Send(kServer, Msg(kXid), FailedWriteReply(kXid, 5));
        s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
-       s.Expect("MEM-002");
+       s.ExpectOf(6, "MEM-002");
      }},
     {"MEM-002", kNearMiss, "", "Two RDMA Reads fetch one segment in parts; its first byte has the address 0.",
      [](WireScript& s) {
@@ -145,7 +145,7 @@ constexpr Case kMemoryCases[] = {
        s.Write(kServer, 0x77, 0x1000, Pattern(512));
        s.Send(kServer, Msg(kXid), FailedWriteReply(kXid, 5));
        s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
-       s.Expect("MEM-003");
+       s.ExpectOf(6, "MEM-003");
      }},
     {"MEM-003", kNearMiss, "", "The server writes to the Write chunk and to the Reply chunk.",
      [](WireScript& s) {
@@ -250,7 +250,7 @@ constexpr Case kMemoryCases[] = {
        CallRead(s, kXid + 1, {{0x88, 4096, 0x1800}});
        s.Write(kServer, 0x88, 0x1000, Pattern(100));
        AnswerRead(s, kXid, {{0x88, 100, 0x1000}});
-       s.Expect("MEM-005", Severity::kWarning);
+       s.ExpectOf(10, "MEM-005", Severity::kWarning);
      }},
     {"MEM-005", kBreaks, "one-call", "The Write chunk and the Reply chunk of one Call overlap.",
      [](WireScript& s) {

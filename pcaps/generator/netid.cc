@@ -113,7 +113,7 @@ constexpr Case kNetidCases[] = {
        s.setup.service_id = 0x1000000000000001;
        s.Open();
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
-       s.Expect("NETID-003", Severity::kNote);
+       s.ExpectOf(1, "NETID-003", Severity::kNote);
      }},
     {"NETID-003", kNearMiss, "", "Service id 0x0000000001064e52: port 20050, which is not NFS's own.",
      [](WireScript& s) { ConnectTo(s, 0x0000000001064e52); }},

@@ -44,7 +44,7 @@ constexpr Case kReceivesCases[] = {
        Calls(s, kXid, 2);
        s.Nak(kServer, fabric::NakKind::kRnr);
        Grant(s, kXid, 1);
-       s.Expect("CRED-003");
+       s.ExpectOf(10, "CRED-003");
      }},
     {"CRED-007", kNearMiss, "backward", "The client's Replies to Calls of the server take receives, too.",
      [](WireScript& s) {
@@ -85,7 +85,7 @@ constexpr Case kReceivesCases[] = {
        BeginWith(s, 32);
        Grant(s, kEarlierXid, 32);
        CallFor(s, kXid);
-       s.Expect("XID-004", Severity::kWarning, {"CRED-009"});
+       s.ExpectOf(8, "XID-004", Severity::kWarning, {"CRED-009"});
        Grant(s, kXid, 32);
        s.Nak(kClient, fabric::NakKind::kRnr);
      }},
@@ -107,13 +107,13 @@ constexpr Case kReceivesCases[] = {
        s.setup.responder_resources[kClient] = 2;
        s.Open();
        ReadAll(s, 4);
-       s.Expect("CRED-012", Severity::kWarning);
+       s.ExpectOf(9, "CRED-012", Severity::kWarning);
      }},
     {"CRED-012", kBreaks, "iwarp", "The MPA Request says an IRD of 4, and the server has six in flight.",
      [](WireScript& s) {
        s.Open();
        ReadAll(s, 6);
-       s.Expect("CRED-012", Severity::kWarning);
+       s.ExpectOf(12, "CRED-012", Severity::kWarning);
      },
      Fabric::kIwarp},
     {"CRED-012", kNearMiss, "", "The client serves four, and the server has four in flight.",

@@ -42,13 +42,19 @@ class WireScript : public test::Script {
   void Udp(Side from, Ports ports, const Buffer& payload);
   void Tcp(Side from, Ports ports, TcpFields fields, const Buffer& payload = {});
 
-  // A finding in the frame of the last action, or in another one. `see_also`: rules that the same event breaks.
+  // The last action breaks the rule; or an earlier one did, whose frame this is, and the last action proves it.
+  // `see_also`: rules that the same event breaks.
   void Expect(std::string rule, Severity severity = Severity::kError, std::vector<std::string> see_also = {}) {
     ExpectAt(frame(), std::move(rule), severity, std::move(see_also));
   }
+  void ExpectOf(uint64_t offender, std::string rule, Severity severity = Severity::kError,
+                std::vector<std::string> see_also = {}) {
+    capture_.Expect({frame(), offender, std::move(rule), severity, std::move(see_also)});
+  }
+  // Another frame breaks the rule, and proves it.
   void ExpectAt(uint64_t frame, std::string rule, Severity severity = Severity::kError,
                 std::vector<std::string> see_also = {}) {
-    capture_.Expect({frame, std::move(rule), severity, std::move(see_also)});
+    capture_.Expect({frame, frame, std::move(rule), severity, std::move(see_also)});
   }
 
   // What `actions` put on the wire is missing from the capture.

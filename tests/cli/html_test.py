@@ -131,15 +131,16 @@ class Text(Base):
                              for g in svg.findall(SVG + "g")]
                     culprits = [texts for classes, texts in rungs if "offending" in classes]
                     proofs = [texts for classes, texts in rungs if "proof" in classes]
-                    # The frame of the finding is marked, in words, too; what it proves is in a related frame.
-                    self.assertLessEqual(len(culprits), 1)
-                    (proof,) = proofs or culprits
-                    # What the capture shows late is told late: then the frame is an earlier one.
-                    self.assertLessEqual(int(re.match(r"\d+", proof[0])[0]), finding["frame"])
-                    self.assertTrue(any("proves it" in t or "breaks the rule" in t for t in proof))
-                    for texts in culprits:
-                        self.assertTrue(any("breaks the rule" in t for t in texts))
-                        self.assertTrue(texts is proof or int(texts[0]) in finding["related_frames"])
+                    # What breaks the rule is marked, in words, too; so is what proves it.
+                    (culprit,) = culprits
+                    first, *last = map(int, culprit[0].split("\u2013"))
+                    self.assertTrue(first <= finding["frame"] <= (last[0] if last else first))
+                    self.assertTrue(any("breaks the rule" in t for t in culprit))
+                    self.assertEqual(len(proofs), finding["proven_frame"] != finding["frame"], finding)
+                    for proof in proofs:
+                        # What the capture shows late is told late: then the frame is an earlier one.
+                        self.assertLessEqual(int(re.match(r"\d+", proof[0])[0]), finding["proven_frame"])
+                        self.assertTrue(any("proves it" in t for t in proof))
                     for classes, texts in rungs:
                         if "related" in classes:
                             first, *last = map(int, texts[0].split("\u2013"))

@@ -303,11 +303,12 @@ class Check(Base):
         for severity, count in summary["findings"].items():
             self.assertEqual(count, sum(finding["severity"] == severity for finding in findings))
         for finding in findings:
-            self.assertEqual(list(finding), ["type", "rule", "severity", "file", "frame", "time", "connection",
+            self.assertEqual(list(finding), ["type", "rule", "severity", "certainty", "file", "frame",
+                                             "proven_frame", "time", "connection",
                                              "direction", "xid", "message", "spec", "related_frames", "see_also",
                                              "fingerprint"])
             self.assertEqual(finding["file"], CAPTURE)
-        frames = [finding["frame"] for finding in findings]
+        frames = [finding["proven_frame"] for finding in findings]
         self.assertEqual(frames, sorted(frames))
 
     def test_exit_status_follows_fail_on(self):

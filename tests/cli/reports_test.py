@@ -117,7 +117,8 @@ class Sarif(Base):
                     names = [place["name"] for place in result["locations"][0]["logicalLocations"]]
                     self.assertEqual(names, [f"frame {finding['frame']}", f"connection {finding['connection']}"])
                     related = [location["logicalLocations"][0]["name"] for location in result["relatedLocations"]]
-                    self.assertEqual(related, [f"frame {frame}" for frame in finding["related_frames"]])
+                    proof = [finding["proven_frame"]] if finding["proven_frame"] != finding["frame"] else []
+                    self.assertEqual(related, [f"frame {frame}" for frame in finding["related_frames"] + proof])
 
     def test_rules_are_those_of_the_catalogue(self):
         catalogue = {rule["id"]: rule for rule in lines(stag("rules", "--format", "jsonl"))}

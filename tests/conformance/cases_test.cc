@@ -62,7 +62,7 @@ TEST_P(Case, FindsWhatItMust) {
       if (!Has(ids, finding.rule->id) || !Has(severities, SeverityName(finding.severity))) return false;
       if (expected["frames"].is_null()) return true;
       const auto frames = expected["frames"].get<std::set<uint64_t>>();
-      return frames.count(finding.frame.number) > 0 ||
+      return frames.count(finding.frame.number) > 0 || frames.count(finding.proven.number) > 0 ||
              std::ranges::any_of(finding.related_frames, [&](uint64_t frame) { return frames.count(frame) > 0; });
     };
     EXPECT_TRUE(std::ranges::any_of(findings, matches)) << expected.dump();
@@ -79,15 +79,19 @@ TEST_P(Case, FindsWhatItMust) {
   }
 }
 
-// Frames come in order, and a finding stands where it became provable: all of its story is before it.
+// Findings come in the order of their proof: all of their story is before it.
 TEST_P(Case, FindingsAreInFrameOrder) {
   uint64_t last = 0;
   for (const Finding& finding :
        Check(std::string(STAG_SOURCE_DIR "/pcaps/cases/") + GetParam() + ".pcap", Profile::kAuto)) {
-    EXPECT_GE(finding.frame.number, last);
-    last = finding.frame.number;
+    EXPECT_GE(finding.proven.number, last);
+    EXPECT_LE(finding.frame.number, finding.proven.number);
+    last = finding.proven.number;
     EXPECT_TRUE(std::ranges::is_sorted(finding.related_frames));
-    for (const uint64_t frame : finding.related_frames) EXPECT_LT(frame, finding.frame.number);
+    for (const uint64_t frame : finding.related_frames) {
+      EXPECT_LT(frame, finding.proven.number);
+      EXPECT_NE(frame, finding.frame.number);
+    }
     EXPECT_FALSE(finding.message.empty());
   }
 }

@@ -136,7 +136,8 @@ TEST(Profile, AutoReportsALoneLegacyElement) {
   for (uint32_t xid = 2; xid < 12; ++xid) Greet(c, xid);
   const Finding* finding = c.Find("RDLIST-001");
   ASSERT_NE(finding, nullptr);
-  EXPECT_TRUE(std::ranges::count(finding->related_frames, reply_frame) == 1);
+  EXPECT_EQ(finding->frame.number, reply_frame);
+  EXPECT_GT(finding->proven.number, reply_frame);
 }
 
 TEST(Profile, AutoStaysWithPrivateData) {
@@ -183,8 +184,9 @@ TEST(Engine, WhatRestsOnSilenceWaitsForTheOtherSide) {
       continue;
     }
     ASSERT_EQ(c.Ids(), Id{"CRED-005"});
-    EXPECT_EQ(c.findings.all[0].frame.number, second + 1);
-    EXPECT_EQ(c.findings.all[0].related_frames, (std::vector<uint64_t>{first, second}));
+    EXPECT_EQ(c.findings.all[0].frame.number, second);
+    EXPECT_EQ(c.findings.all[0].proven.number, second + 1);
+    EXPECT_EQ(c.findings.all[0].related_frames, std::vector<uint64_t>{first});
   }
 }
 

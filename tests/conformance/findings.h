@@ -13,7 +13,7 @@ inline conformance::Finding MakeFinding(std::string_view id, uint64_t frame = 12
   conformance::Finding finding;
   finding.rule = conformance::FindRule(id);
   finding.severity = finding.rule->severity;
-  finding.frame = {frame, 1709210096123456789};
+  finding.frame = finding.proven = {frame, 1709210096123456789};
   finding.connection = 3;
   finding.client_to_server = false;
   finding.xid = 0x1a2b3c4d;

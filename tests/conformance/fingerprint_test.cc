@@ -10,7 +10,7 @@ Finding MakeFinding() {
   Finding finding;
   finding.rule = FindRule("WRLIST-002");
   finding.severity = Severity::kError;
-  finding.frame = {12, 1709210096123456789};
+  finding.frame = finding.proven = {12, 1709210096123456789};
   finding.connection = 3;
   finding.client_to_server = false;
   finding.xid = 0x1a2b3c4d;
@@ -35,6 +35,9 @@ TEST(Fingerprint, SurvivesAnotherCapture) {
   const std::string before = Fingerprint(MakeFinding());
   Finding again = MakeFinding();
   again.frame = {7000, 1};
+  again.proven = {7001, 2};
+  again.certainty = Certainty::kPresumed;
+  again.unseen = "the capture ends";
   again.connection = 40;
   again.xid = 5;
   again.severity = Severity::kNote;

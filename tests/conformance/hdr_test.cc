@@ -63,7 +63,7 @@ TEST(Hdr, Hdr003Version) {
   const uint64_t call = c.script.frame();
   c.script.SendBytes(kServer, Bytes32({5, 2, 32, 4, 1, 1, 1}));
   ASSERT_EQ(c.Ids(), Id{"HDR-003"});
-  EXPECT_EQ(c.findings.all[0].related_frames, std::vector<uint64_t>{call});
+  EXPECT_EQ(c.findings.all[0].frame.number, call);
   EXPECT_TRUE(c.findings.all[0].client_to_server);
 }
 

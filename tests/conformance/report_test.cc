@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "conformance/catalogue/catalogue_data.h"
+#include "conformance/report/documents.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/reporter.h"
 #include "tests/conformance/findings.h"
@@ -45,12 +46,14 @@ TEST(Jsonl, FieldsInOrder) {
   std::istringstream lines(out);
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));
-  EXPECT_EQ(line,
-            R"({"type":"finding","rule":"WRLIST-006","severity":"error","file":"a \"b\".pcap","frame":12,)"
-            R"("time":"2024-02-29T12:34:56.123456789Z","connection":3,"direction":"s2c","xid":"0x1a2b3c4d",)"
-            R"("message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"],)"
-            R"("fingerprint":")" +
-                Fingerprint(MakeFinding("WRLIST-006", 12)) + R"("})");
+  EXPECT_EQ(
+      line,
+      R"({"type":"finding","rule":"WRLIST-006","severity":"error","certainty":"proven","file":"a \"b\".pcap","frame":12,)"
+      R"("proven_frame":12,)"
+      R"("time":"2024-02-29T12:34:56.123456789Z","connection":3,"direction":"s2c","xid":"0x1a2b3c4d",)"
+      R"("message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"],)"
+      R"("fingerprint":")" +
+          Fingerprint(MakeFinding("WRLIST-006", 12)) + R"("})");
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_EQ(
       line,
@@ -76,6 +79,69 @@ TEST(Jsonl, NoXid) {
   EXPECT_TRUE(json["xid"].is_null());
   EXPECT_EQ(json["direction"], "c2s");
   EXPECT_TRUE(json["related_frames"].empty() && json["related_frames"].is_array());
+}
+
+Finding Overrun() {
+  Finding finding = MakeFinding("WRLIST-006", 6);
+  finding.proven = {16, 1709210096123456790};
+  return finding;
+}
+
+Finding Presumed() {
+  Finding finding = Overrun();
+  finding.certainty = Certainty::kPresumed;
+  finding.severity = Severity::kWarning;
+  finding.unseen = "the capture ends before the server is heard again";
+  return finding;
+}
+
+std::string Written(const std::function<std::unique_ptr<Reporter>(Write)>& make, const Finding& finding) {
+  std::string out;
+  const auto reporter = make([&](std::string_view text) { out.append(text); });
+  reporter->BeginFile("a.pcap");
+  reporter->OnFinding(finding);
+  reporter->EndFile(MakeSummary(), "");
+  reporter->Finish({});
+  return out;
+}
+
+TEST(TextReport, StandsAtTheOffenderAndNamesTheProof) {
+  const auto make = [](Write write) { return MakeTextReporter(std::move(write), false, true); };
+  EXPECT_TRUE(
+      Written(make, Overrun()).starts_with("a.pcap:6: error WRLIST-006: A \"message\"\n    proven by frame 16\n"));
+  EXPECT_TRUE(Written(make, Presumed())
+                  .starts_with("a.pcap:6: warning WRLIST-006: A \"message\"\n"
+                               "    presumed       the capture ends before the server is heard again\n"));
+}
+
+TEST(Reports, SayWhatIsPresumed) {
+  const std::string sentence = "A \"message\". Presumed: the capture ends before the server is heard again";
+  const std::string lines = Written([](Write write) { return MakeJsonlReporter(std::move(write)); }, Presumed());
+  const auto jsonl = nlohmann::json::parse(lines.substr(0, lines.find('\n')));
+  EXPECT_EQ(jsonl["certainty"], "presumed");
+  EXPECT_EQ(jsonl["frame"], 6);
+  EXPECT_EQ(jsonl["proven_frame"], 16);
+  EXPECT_EQ(jsonl["message"], sentence);
+  EXPECT_EQ(jsonl["fingerprint"], Fingerprint(Overrun()));
+
+  const auto sarif =
+      nlohmann::json::parse(Written([](Write write) { return MakeSarifReporter(std::move(write), "1"); }, Presumed()));
+  const auto& presumed = sarif["runs"][0]["results"][0];
+  EXPECT_TRUE(presumed["message"]["text"].get<std::string>().starts_with(sentence));
+  EXPECT_EQ(presumed["properties"]["certainty"], "presumed");
+  EXPECT_EQ(presumed["relatedLocations"].size(), 2u);
+  const auto proven =
+      nlohmann::json::parse(Written([](Write write) { return MakeSarifReporter(std::move(write), "1"); }, Overrun()));
+  const auto& result = proven["runs"][0]["results"][0];
+  EXPECT_EQ(result["locations"][0]["logicalLocations"][0]["name"], "frame 6");
+  EXPECT_EQ(result["relatedLocations"][2]["message"]["text"], "Proven by frame 16");
+
+  const auto junit = [](Write write) { return MakeJunitReporter(std::move(write), Severity::kNote); };
+  EXPECT_NE(Written(junit, Overrun()).find("error in frame 6, proven by frame 16, connection 3"), std::string::npos);
+  EXPECT_NE(Written(junit, Presumed()).find("Presumed: the capture ends"), std::string::npos);
+  const auto html = [](Write write) { return MakeHtmlReporter(std::move(write), "1"); };
+  EXPECT_NE(Written(html, Overrun()).find("Frame 6 \u00b7 proven by frame 16"), std::string::npos);
+  EXPECT_NE(Written(html, Presumed()).find("Frame 6 \u00b7 presumed"), std::string::npos);
 }
 
 TEST(TextReport, FoldsRepeats) {

@@ -67,8 +67,9 @@ std::vector<Finding> Check(std::span<const test::OwnedFrame> frames, Profile pro
 }
 
 // One line for each finding, in a form that both sides of the comparison have.
-std::string Line(const std::string& rule, uint64_t frame, std::string_view severity) {
-  return "frame " + std::to_string(frame) + ": " + rule + " " + std::string(severity);
+std::string Line(const std::string& rule, uint64_t frame, uint64_t proven, std::string_view severity) {
+  return "frame " + std::to_string(frame) + ", proven by " + std::to_string(proven) + ": " + rule + " " +
+         std::string(severity);
 }
 
 class EvidenceTest : public testing::TestWithParam<Evidence> {};
@@ -77,11 +78,11 @@ TEST_P(EvidenceTest, GivesExactlyTheExpectedFindings) {
   const Evidence& evidence = GetParam();
   std::multiset<std::string> expected, found;
   for (const auto& f : evidence.findings)
-    expected.insert(Line(f["rule"], f["frame"], f["severity"].get<std::string>()));
+    expected.insert(Line(f["rule"], f["frame"], f["proven_frame"], f["severity"].get<std::string>()));
   std::string messages;
   const auto findings = Check(test::LoadFrames(evidence.path()), evidence.profile);
   for (const Finding& f : findings) {
-    const std::string line = Line(std::string(f.rule->id), f.frame.number, SeverityName(f.severity));
+    const std::string line = Line(std::string(f.rule->id), f.frame.number, f.proven.number, SeverityName(f.severity));
     found.insert(line);
     messages.append(line).append(": ").append(f.message).append("\n");
   }

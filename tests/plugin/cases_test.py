@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Small captures with one odd thing each: tshark with the plugin finds what `stag check` finds, at the same frames.
+"""Small captures with one odd thing each: tshark with the plugin finds what `stag check` finds: on the first
+pass at the frames that prove it, on the second at those that break the rule.
 
 cases_test.py PLUGIN WIRESHARK_VERSION STAG DIRECTORY [unittest options]
 
@@ -36,14 +37,15 @@ class CasesTest(unittest.TestCase):
                                capture], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
-        found = collections.Counter((line["frame"], line["rule"], line["message"])
-                                    for line in lines if line["type"] == "finding")
+        findings = [line for line in lines if line["type"] == "finding"]
+        found = [collections.Counter((line[frame], line["rule"], line["message"]) for line in findings)
+                 for frame in ("proven_frame", "frame")]
         return found, lines[-1]["frames"]
 
     def test_findings(self):
         total = 0
         for capture, profile in self.cases():
-            expected, last = self.expected(capture, profile)
+            (expected, _), last = self.expected(capture, profile)
             total += sum(expected.values())
             with self.subTest(capture=capture.stem):
                 shown = collections.Counter()
@@ -60,7 +62,7 @@ class CasesTest(unittest.TestCase):
         with self.wireshark.sharkd() as sharkd:
             for capture, profile in self.cases():
                 with self.subTest(capture=capture.stem):
-                    expected, _ = self.expected(capture, profile)
+                    (_, expected), _ = self.expected(capture, profile)
                     sharkd.request("setconf", name="rpcrdma.profile", value=profile)
                     sharkd.load(self.wireshark.take(capture))
                     shown, messages = collections.Counter(), 0
