@@ -173,7 +173,8 @@ void RecordStoreBuilder::NoteProcedure(const session::Transaction& transaction, 
 }
 
 void RecordStoreBuilder::RecordInvalidation(const session::Connection& connection,
-                                            const session::Transaction* transaction, MessageRecord& record) {
+                                            const session::Transaction* transaction, MessageRecord& record,
+                                            uint64_t frame) {
   if (!record.invalidated) return;
   if (record.role != Role::kReply && record.role != Role::kError) {
     record.invalidation = record.role == Role::kUnknown ? Invalidation::kNoCall : Invalidation::kOnCall;
@@ -193,13 +194,14 @@ void RecordStoreBuilder::RecordInvalidation(const session::Connection& connectio
   record.invalidation = !agreed ? Invalidation::kUnknown : *agreed ? Invalidation::kAllowed : Invalidation::kNotAgreed;
   record.invalidated_segment = static_cast<uint32_t>(found - transaction->call.segments.begin());
   TransactionRecord& shared = store_.Transaction(transaction->serial);
-  shared.invalidated_at = static_cast<uint32_t>(connection.now.number);
+  shared.invalidated_at = static_cast<uint32_t>(frame);
   shared.invalidated_segment = record.invalidated_segment;
 }
 
 void RecordStoreBuilder::OnMessage(const session::Connection& connection, const session::Message& message,
                                    const session::Transaction* transaction) {
   if (!IsOurs(connection)) return;
+  if (message.again && transaction) return Pair(connection, message, *transaction);
   MessageRecord* record = store_.arena().New<MessageRecord>();
   record->connection = Remember(connection);
   record->frame = message.frame;
@@ -215,51 +217,83 @@ void RecordStoreBuilder::OnMessage(const session::Connection& connection, const 
   record->threshold = connection.threshold(message.from);
   record->invalidated = message.invalidated;
   record->header = HeaderOf(message.header);
-  RecordInvalidation(connection, transaction, *record);
 
-  FrameRecord::Messages& frame = store_.MessagesAt(Now(connection));
-  const auto now = static_cast<uint32_t>(Now(connection));
+  const uint64_t now = Now(connection);
   if (transaction) {
-    TransactionRecord& shared = store_.Transaction(transaction->serial);
-    record->transaction = &shared;
-    record->backward = transaction->backward;
-    shared.xid = transaction->xid;
-    shared.backward = transaction->backward;
-    shared.call_frame = transaction->call.frame;
-    NoteProcedure(*transaction, shared);
-    const session::CreditState& credits = connection.credits[transaction->requester];
-    if (message.role == Role::kCall) {
-      record->outstanding = credits.outstanding + 1;
-      if (credits.granted.any) record->granted = credits.granted.last;
-      record->call_form = shared.call_form = transaction->call.form;
-      shared.call = record;
-      shared.call_shown_at = now;
-      // The Call may already have been given out as complete.
-      for (RpcRecord& rpc : frame.rpcs) {
-        if (rpc.call && rpc.transaction == &shared) rpc.message = record;
-      }
-    } else if (message.role == Role::kReply || message.role == Role::kError) {
-      record->outstanding = credits.outstanding - std::min(credits.outstanding, 1u);
-      record->reply_form = transaction->reply.form;
-      record->phases = store_.arena().New<session::Phases>(session::PhasesOf(*transaction));
-      shared.reply_shown_at = now;
-      shared.reply_frame = message.frame;
-    }
+    Link(connection, message, *transaction, *record, now);
+  } else {
+    RecordInvalidation(connection, nullptr, *record, now);
   }
   if (message.frame.number < now) {
-    store_.RareAt(message.frame.number).shown_in.Append(store_.arena().New<LaterRecord>(nullptr, now));
+    store_.RareAt(message.frame.number)
+        .shown_in.Append(store_.arena().New<LaterRecord>(nullptr, static_cast<uint32_t>(now)));
   }
-  frame.messages.Append(record);
-  if (message.role != Role::kReply) return;
+  store_.MessagesAt(now).messages.Append(record);
+  if (message.early) early_[connection.info.id] = {record, now};
+  if (message.role != Role::kReply || message.early) return;
   if (!transaction || !transaction->reply.present) {
-    RecordOrphan(connection, message, *record);
+    RecordOrphan(message, *record, now);
   } else if (transaction->reply.read_chunks.empty()) {
     RecordReply(connection, *transaction, record);
   }
 }
 
-void RecordStoreBuilder::RecordOrphan(const session::Connection& connection, const session::Message& message,
-                                      const MessageRecord& record) {
+void RecordStoreBuilder::Link(const session::Connection& connection, const session::Message& message,
+                              const session::Transaction& transaction, MessageRecord& record, uint64_t frame) {
+  RecordInvalidation(connection, &transaction, record, frame);
+  TransactionRecord& shared = store_.Transaction(transaction.serial);
+  record.transaction = &shared;
+  record.backward = transaction.backward;
+  shared.xid = transaction.xid;
+  shared.backward = transaction.backward;
+  shared.call_frame = transaction.call.frame;
+  NoteProcedure(transaction, shared);
+  const session::CreditState& credits = connection.credits[transaction.requester];
+  if (message.role == Role::kCall) {
+    record.outstanding = credits.outstanding + 1;
+    if (credits.granted.any) record.granted = credits.granted.last;
+    record.call_form = shared.call_form = transaction.call.form;
+    shared.call = &record;
+    shared.call_shown_at = static_cast<uint32_t>(frame);
+    // The Call may already have been given out as complete.
+    for (RpcRecord& rpc : store_.MessagesAt(frame).rpcs) {
+      if (rpc.call && rpc.transaction == &shared) rpc.message = &record;
+    }
+  } else if (message.role == Role::kReply || message.role == Role::kError) {
+    record.outstanding = credits.outstanding - std::min(credits.outstanding, 1u);
+    record.reply_form = transaction.reply.form;
+    record.phases = store_.arena().New<session::Phases>(session::PhasesOf(transaction));
+    shared.reply_shown_at = static_cast<uint32_t>(frame);
+    shared.reply_frame = message.frame;
+  }
+}
+
+// The message stays where it is. The rebuilt RPC stands behind its Call, where Wireshark's dissectors know that.
+void RecordStoreBuilder::Pair(const session::Connection& connection, const session::Message& message,
+                              const session::Transaction& transaction) {
+  const auto early = early_.find(connection.info.id);
+  if (early == early_.end()) return;
+  auto& [record, frame] = early->second;
+  record->orphan = false;
+  record->repeated = message.repeated;
+  Link(connection, message, transaction, *record, frame);
+  early_.erase(early);
+  if (message.role == Role::kReply && transaction.reply.present && transaction.reply.read_chunks.empty())
+    RecordReply(connection, transaction, nullptr);
+}
+
+void RecordStoreBuilder::OnOrphan(const session::Connection& connection, const session::Message& message) {
+  const auto early = early_.find(connection.info.id);
+  if (early == early_.end()) return;
+  if (message.role == Role::kReply) RecordOrphan(message, *early->second.first, early->second.second);
+  early_.erase(early);
+}
+
+void RecordStoreBuilder::OnConnectionClosed(const session::Connection& connection, const fabric::Event&) {
+  early_.erase(connection.info.id);
+}
+
+void RecordStoreBuilder::RecordOrphan(const session::Message& message, const MessageRecord& record, uint64_t frame) {
   RpcRecord* rpc = store_.arena().New<RpcRecord>();
   rpc->connection = record.connection;
   rpc->transaction = record.transaction;
@@ -276,7 +310,7 @@ void RecordStoreBuilder::RecordOrphan(const session::Connection& connection, con
     rpc->withheld = Withheld::kIncomplete;
     rpc->defect = session::RebuildDefect::kNoCall;
   }
-  store_.MessagesAt(Now(connection)).rpcs.Append(rpc);
+  store_.MessagesAt(frame).rpcs.Append(rpc);
 }
 
 void RecordStoreBuilder::RecordReply(const session::Connection& connection, const session::Transaction& transaction,

@@ -26,6 +26,8 @@ class RecordStoreBuilder final : public session::Observer, public conformance::F
 
   void OnConnection(const session::Connection&, const fabric::Event&) override;
   void OnMessage(const session::Connection&, const session::Message&, const session::Transaction*) override;
+  void OnOrphan(const session::Connection&, const session::Message&) override;
+  void OnConnectionClosed(const session::Connection&, const fabric::Event&) override;
   void OnRdma(const session::Connection&, const session::RdmaOperation&) override;
   void OnNak(const session::Connection&, const fabric::Event&) override;
   void OnGap(const session::Connection&, const fabric::Event&) override;
@@ -43,11 +45,16 @@ class RecordStoreBuilder final : public session::Observer, public conformance::F
   // "SEQUENCE PUTFH READ".
   const std::string* NamesOf(const std::vector<session::Operation>&, bool callback);
   void NoteProcedure(const session::Transaction&, TransactionRecord&);
-  void RecordInvalidation(const session::Connection&, const session::Transaction*, MessageRecord&);
+  void RecordInvalidation(const session::Connection&, const session::Transaction*, MessageRecord&, uint64_t frame);
   // The RPC Reply that came in `message`.
   void RecordReply(const session::Connection&, const session::Transaction&, const MessageRecord* message);
-  // A Reply whose Call is not known: what stands whole in the message.
-  void RecordOrphan(const session::Connection&, const session::Message&, const MessageRecord&);
+  // A Reply whose Call is not known, in a record of `frame`: what stands whole in the message.
+  void RecordOrphan(const session::Message&, const MessageRecord&, uint64_t frame);
+  // What the transaction shows of one of its messages, and the message of it; `frame`: which shows the message.
+  void Link(const session::Connection&, const session::Message&, const session::Transaction&, MessageRecord&,
+            uint64_t frame);
+  // The Call of an orphan came.
+  void Pair(const session::Connection&, const session::Message&, const session::Transaction&);
   // A copy of bytes of a rebuilt message; nullptr: not all were captured and kept, or the limit would be passed.
   const std::byte* Copy(const session::Transaction&, const session::Payload&, uint64_t offset, uint64_t length);
   // Finds or makes the bytes of the rebuilt `payload`.
@@ -66,6 +73,8 @@ class RecordStoreBuilder final : public session::Observer, public conformance::F
   bool reassemble_;
   uint64_t number_ = 0;
   Bytes frame_;
+  // Orphans whose Calls may yet come: by connection, the record, and the frame that shows it.
+  std::unordered_map<ConnectionId, std::pair<MessageRecord*, uint64_t>> early_;
   std::unordered_map<std::string, const std::string*, TextHash, std::equal_to<>> operation_names_;
   std::map<std::pair<const conformance::RuleInfo*, conformance::Profile>, std::span<const std::string* const>> sources_;
   session::FileAccesses files_;  // scratch

@@ -78,7 +78,7 @@ class Gatherer final : public session::Observer,
     broken.severity = std::max(broken.severity, finding.severity);
     if (broken.count++ == 0) {
       broken.first_frame = finding.frame.number;
-      broken.message = finding.message;
+      broken.message = MessageText(finding);
     }
   }
   void OnChange(const Connection&, const session::CreditChange&) override {}

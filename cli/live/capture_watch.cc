@@ -66,7 +66,7 @@ CaptureWatch::Counts& CaptureWatch::At(const session::Connection& connection) {
 void CaptureWatch::OnFinding(const conformance::Finding& finding) {
   if (const auto at = connections_.find(finding.connection); at != connections_.end()) ++at->second.findings;
   std::string text =
-      fmt::format("{} {}: {}", conformance::SeverityName(finding.severity), finding.rule->id, finding.message);
+      fmt::format("{} {}: {}", conformance::SeverityName(finding.severity), finding.rule->id, MessageText(finding));
   Say(text);
   Fire(Trigger::On::kFinding, [&](const Trigger&) { return text; });
   if (next_) next_->OnFinding(finding);
@@ -74,7 +74,7 @@ void CaptureWatch::OnFinding(const conformance::Finding& finding) {
 
 void CaptureWatch::OnMessage(const session::Connection& connection, const session::Message& message,
                              const session::Transaction* /*transaction*/) {
-  if (connection.proof != session::Proof::kRpcRdma) return;
+  if (connection.proof != session::Proof::kRpcRdma || message.again) return;
   At(connection);
   if (message.role == session::Role::kError) {
     Fire(Trigger::On::kError, [&](const Trigger&) {

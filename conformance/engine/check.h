@@ -40,8 +40,9 @@ struct Violation {
                                           // and not its transaction's Call or Reply by `from`
   std::optional<Side> from = {};          // who did it, when not the sender of the message or packet
   std::optional<uint32_t> xid = {};       // when not that of the message or transaction
-  // That nothing came from this side before is part of the proof. It holds once the next thing from there shows that
-  // the capture did not lose what came before it; until then the engine keeps the finding back.
+  // That nothing came from this side before is part of the proof. It holds once the capture is known not to have lost
+  // what came before: by the next thing from there, or by what the other side acknowledges. Until then the engine keeps
+  // the finding back, and presumes it at the end.
   std::optional<Side> absent_from = {};
   std::optional<Address> once_for = {};  // Finding::once_for
 };

@@ -42,13 +42,15 @@ enum class Until : uint8_t {
   kNothing,
   kAnswer,  // a use of the older protocol under Profile::kAuto: excused when the answer proves that both peers speak it
   kDone,    // likewise, by RDMA_DONE
-  kHeard,   // something from `side`, without a gap before it: then nothing was lost that could explain it away
+  kHeard,   // something from `side`, without a gap before it, or an acknowledgement of the other side that shows what
+            // it had received: then nothing was lost that could explain it away
 };
 
 struct Held {
   Finding finding;
   Until until = Until::kNothing;
-  session::Side side = 0;  // the requester; for kHeard who must be heard
+  session::Side side = 0;          // the requester; for kHeard who must be heard
+  std::optional<uint32_t> handle;  // of an RDMA operation: of the memory that it touches
 };
 
 struct ConnectionJudgement {
@@ -95,6 +97,12 @@ FrameRef OffenderOf(const Context& context, const Violation& violation) {
   return transaction ? transaction->call.frame : context.connection.now;
 }
 
+// Whether the offender's side, by what it acknowledged since, shows that it had received nothing from the other side
+// that the capture lost.
+bool ShowsReceipt(const Connection& connection, Side absent, const Finding& finding) {
+  return connection.info.acknowledged_in[1 - absent] >= finding.frame.number;
+}
+
 }  // namespace
 
 struct Engine::Impl {
@@ -119,10 +127,15 @@ struct Engine::Impl {
   void Report(Context& context, ConnectionJudgement& judged);
   void Merge();
   Finding MakeFinding(const Context& context, Staged& staged) const;
-  static Until HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation);
+  static Until HoldUntil(const Context& context, const Violation& violation, const Finding& finding);
   void Decide(const Connection& connection, const Message& message, ConnectionJudgement& judged);
+  template <typename Proves>
+  void Settle(const Connection& connection, ConnectionJudgement& judged, Proves proves);
+  void Acknowledged(const Connection& connection, ConnectionJudgement& judged);
   void Heard(const Connection& connection, session::Side side, ConnectionJudgement& judged);
+  void Refused(const Connection& connection, session::Side by, ConnectionJudgement& judged);
   void Release(const Connection& connection, Held& held);
+  void Presume(const Connection& connection, Held& held);
   void Drop(const Held& held, Outcome instead);
   void Remember(const Connection& connection);
   void Refuse(const Connection& connection, RuleState& state);
@@ -266,16 +279,25 @@ void Engine::Impl::Report(Context& context, ConnectionJudgement& judged) {
   std::ranges::stable_sort(staged, {}, &Staged::rule);
   for (Staged& one : staged) {
     if (one.merged) continue;
-    const Until until = HoldUntil(context, Catalogue()[one.rule], one.violation);
-    const Side side = until == Until::kHeard      ? *one.violation.absent_from
-                      : context.about.transaction ? context.about.transaction->requester
-                                                  : Side{0};
     Finding finding = MakeFinding(context, one);
+    const Until until = HoldUntil(context, one.violation, finding);
     if (until == Until::kNothing) {
       sink.OnFinding(finding);
-    } else if (judged.held.size() < kMaxHeld) {
-      judged.held.push_back({std::move(finding), until, side});
+      continue;
     }
+    Held held{std::move(finding), until, {}, {}};
+    if (until == Until::kHeard) {
+      held.side = *one.violation.absent_from;
+    } else if (context.about.transaction) {
+      held.side = context.about.transaction->requester;
+    }
+    if (const Event* event = context.about.event; event && event->content()) held.handle = event->rdma().handle;
+    // Of too many the oldest is given up.
+    if (judged.held.size() == kMaxHeld) {
+      Presume(context.connection, judged.held.front());
+      judged.held.erase(judged.held.begin());
+    }
+    judged.held.push_back(std::move(held));
   }
 }
 
@@ -352,18 +374,20 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
 
 // What breaks a rule that the catalogue holds may yet prove to be one of two peers that both speak RFC 5666. It is a
 // finding as soon as it can't.
-Until Engine::Impl::HoldUntil(const Context& context, const RuleInfo& rule, const Violation& violation) {
+Until Engine::Impl::HoldUntil(const Context& context, const Violation& violation, const Finding& finding) {
   const Message* message = context.about.message;
   if (context.may_be_legacy && message && context.about.transaction) {
-    if (rule.held_until == HeldUntil::kAnswer && message->role == Role::kCall) return Until::kAnswer;
-    if (rule.held_until == HeldUntil::kDone && message->role == Role::kReply) return Until::kDone;
+    if (finding.rule->held_until == HeldUntil::kAnswer && message->role == Role::kCall) return Until::kAnswer;
+    if (finding.rule->held_until == HeldUntil::kDone && message->role == Role::kReply) return Until::kDone;
   }
-  return violation.absent_from ? Until::kHeard : Until::kNothing;
+  if (!violation.absent_from) return Until::kNothing;
+  return ShowsReceipt(context.connection, *violation.absent_from, finding) ? Until::kNothing : Until::kHeard;
 }
 
 // What the message decides of the findings held back; after RuleState::Before.
 void Engine::Impl::Decide(const Connection& connection, const Message& message, ConnectionJudgement& judged) {
   if (judged.held.empty()) return;
+  Acknowledged(connection, judged);
   Heard(connection, message.from, judged);
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   std::erase_if(judged.held, [&](Held& held) {
@@ -386,18 +410,56 @@ void Engine::Impl::Decide(const Connection& connection, const Message& message, 
   });
 }
 
-void Engine::Impl::Heard(const Connection& connection, session::Side side, ConnectionJudgement& judged) {
+// Gives out what is proven of the findings that wait for a side to be heard.
+template <typename Proves>
+void Engine::Impl::Settle(const Connection& connection, ConnectionJudgement& judged, Proves proves) {
   std::erase_if(judged.held, [&](Held& held) {
-    const bool heard = held.until == Until::kHeard && held.side == side;
-    if (heard) Release(connection, held);
-    return heard;
+    const bool proven = held.until == Until::kHeard && proves(held);
+    if (proven) Release(connection, held);
+    return proven;
   });
+}
+
+void Engine::Impl::Heard(const Connection& connection, session::Side side, ConnectionJudgement& judged) {
+  Settle(connection, judged, [&](const Held& held) { return held.side == side; });
+}
+
+// By what was acknowledged before the event that comes now.
+void Engine::Impl::Acknowledged(const Connection& connection, ConnectionJudgement& judged) {
+  Settle(connection, judged, [&](const Held& held) { return ShowsReceipt(connection, held.side, held.finding); });
+}
+
+// The side whose memory an RDMA operation touches refuses it: whatever was lost, it did not allow it.
+void Engine::Impl::Refused(const Connection& connection, session::Side by, ConnectionJudgement& judged) {
+  const RecentOperation* operation = judged.state.refused_operation;
+  if (!operation) return;
+  Settle(connection, judged, [&](const Held& held) { return held.side == by && held.handle == operation->handle; });
 }
 
 void Engine::Impl::Release(const Connection& connection, Held& held) {
   held.finding.proven = connection.now;
   std::erase(held.finding.related_frames, connection.now.number);
   sink.OnFinding(held.finding);
+}
+
+// Nothing more comes that could prove or refute it.
+void Engine::Impl::Presume(const Connection& connection, Held& held) {
+  Finding& finding = held.finding;
+  finding.certainty = Certainty::kPresumed;
+  finding.severity = std::min(finding.severity, Severity::kWarning);
+  const std::string_view end = !connection.closed ? "more findings wait than are kept,"
+                               : connection.close_reason == fabric::CloseReason::kEvicted
+                                   ? "its connection is given up for lack of memory"
+                               : connection.close_reason == fabric::CloseReason::kEndOfCapture ? "the capture ends"
+                                                                                               : "the connection ends";
+  const std::string_view side = connection.IsClientToServer(held.side) ? "client" : "server";
+  switch (held.until) {
+    case Until::kHeard: finding.unseen = Text(end, " before the ", side, " is heard again"); break;
+    case Until::kAnswer: finding.unseen = Text(end, " before the answer, which may prove an older protocol"); break;
+    case Until::kDone: finding.unseen = Text(end, " before an RDMA_DONE, which may prove an older protocol"); break;
+    case Until::kNothing: break;
+  }
+  Release(connection, held);
 }
 
 // A finding that turned out to be none.
@@ -448,30 +510,44 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
   if (event.kind() != fabric::EventKind::kSetup) return;
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
+  const fabric::SetupMessage message = event.setup().message;
+  if (message == fabric::SetupMessage::kDisconnectRequest || message == fabric::SetupMessage::kDisconnectReply)
+    impl_->Heard(connection, event.from, *judged);
   impl_->Run<SetupContext>(fact::kOdd, connection, *judged, event);
   impl_->Remember(connection);
 }
 
 void Engine::OnConnectionClosed(const session::Connection& connection, const Event& event) {
   if (ConnectionJudgement* judged = impl_->Find(connection)) {
-    // Only what packets prove is a finding; the end of the capture proves nothing.
-    if (event.closed().reason != fabric::CloseReason::kEndOfCapture &&
-        event.closed().reason != fabric::CloseReason::kEvicted) {
+    impl_->Acknowledged(connection, *judged);
+    // Only what packets prove is proven; the end of the capture proves nothing.
+    const fabric::CloseReason reason = event.closed().reason;
+    if (reason != fabric::CloseReason::kEndOfCapture && reason != fabric::CloseReason::kEvicted) {
       impl_->Run<ClosedContext>(fact::kOdd, connection, *judged, event);
+      // The peers can no longer prove that they speak an older protocol. On TCP the end comes in its stream's order:
+      // with both FINs nothing of either side is missing, with a RST nothing of its sender's.
+      const bool in_order = connection.info.fabric == fabric::FabricKind::kIwarp;
       std::erase_if(judged->held, [&](Held& held) {
-        const bool decided = held.until != Until::kHeard;
+        const bool heard = in_order && (reason == fabric::CloseReason::kDisconnect ||
+                                        (reason == fabric::CloseReason::kReset && held.side == event.from));
+        const bool decided = held.until != Until::kHeard || heard;
         if (decided) impl_->Release(connection, held);
         return decided;
       });
     }
-    for (const Held& held : judged->held) impl_->Drop(held, Outcome::kGap);
+    for (Held& held : judged->held) impl_->Presume(connection, held);
   }
   impl_->connections.erase(connection.info.id);
   impl_->newest = nullptr;
 }
 
+void Engine::OnOrphan(const session::Connection& connection, const session::Message& message) {
+  OnMessage(connection, message, nullptr);
+}
+
 void Engine::OnMessage(const session::Connection& connection, const session::Message& message,
                        const session::Transaction* transaction) {
+  if (message.early) return;  // until its Call comes, or none can come
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(connection, message, transaction);
@@ -505,6 +581,7 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   // An InfiniBand Read Response has a packet sequence number of its reader's: it shows no gap on its sender's side.
   const bool in_sequence = operation.event->kind() != fabric::EventKind::kReadResponse ||
                            connection.info.fabric == fabric::FabricKind::kIwarp;
+  if (!judged->held.empty()) impl_->Acknowledged(connection, *judged);
   if (!judged->held.empty() && in_sequence) impl_->Heard(connection, operation.event->from, *judged);
   const Facts facts = FactsOf(connection, judged->state, operation);
   switch (operation.event->kind()) {
@@ -518,16 +595,21 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
 void Engine::OnNak(const session::Connection& connection, const Event& event) {
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
+  impl_->Acknowledged(connection, *judged);
   // A Terminate comes in its stream's order: nothing before it is missing.
   if (event.nak().kind == fabric::NakKind::kTerminate) impl_->Heard(connection, event.from, *judged);
   judged->state.Before(event);
-  if (RefusesAccess(event.nak())) impl_->Refuse(connection, judged->state);
+  if (RefusesAccess(event.nak())) {
+    impl_->Refused(connection, event.from, *judged);
+    impl_->Refuse(connection, judged->state);
+  }
   impl_->Run<NakContext>(fact::kOdd, connection, *judged, event);
 }
 
 void Engine::OnGap(const session::Connection& connection, const Event& event) {
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
+  impl_->Acknowledged(connection, *judged);
   judged->state.Lost();
   std::erase_if(judged->held, [&](const Held& held) {
     const bool lost = held.until == Until::kHeard && held.side == event.from;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Engine: the conformance checker. An Observer of a Session; gives findings to a FindingSink as they become provable.
-// Instance-based, no globals, prints nothing.
+// Engine: the conformance checker. An Observer of a Session; gives findings to a FindingSink as they become provable,
+// and what is not proven when its connection ends as presumed. Instance-based, no globals, prints nothing.
 #pragma once
 
 #include <memory>
@@ -46,6 +46,7 @@ class Engine final : public session::Observer {
   void OnConnection(const session::Connection&, const fabric::Event&) override;
   void OnConnectionClosed(const session::Connection&, const fabric::Event&) override;
   void OnMessage(const session::Connection&, const session::Message&, const session::Transaction*) override;
+  void OnOrphan(const session::Connection&, const session::Message&) override;
   void OnRdma(const session::Connection&, const session::RdmaOperation&) override;
   void OnNak(const session::Connection&, const fabric::Event&) override;
   void OnGap(const session::Connection&, const fabric::Event&) override;

@@ -147,7 +147,7 @@ Facts FactsOfCall(const Connection& c, const RuleState& s, const Message& m, con
     return kOdd;
   const session::CreditState& credits = c.credits[m.from];
   const uint32_t requested = std::max({h.credit, credits.request_limit, 1u});
-  const bool credit_odd = h.credit == 0 || s.exceeds_grant || credits.outstanding >= requested;
+  const bool credit_odd = h.credit == 0 || s.exceeds_grant || s.exceeds_received || credits.outstanding >= requested;
   Facts facts = FactsOfConnection(c, s, m.from) | FactsOfLists(h) | If(c.disturbed || t.disturbed, kDisturbed) |
                 If(credits.known, kCreditsKnown) | If(credits.granted.any, kGranted) |
                 If(!credits.replied || !s.forward_reply || s.sends.size() == 0, kBegins) | If(credit_odd, kCreditOdd) |

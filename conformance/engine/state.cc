@@ -164,6 +164,8 @@ void RuleState::Before(const Connection& connection, const Message& message, con
   if (message.role == Role::kCall && transaction) profiles[message.from].Before(*transaction);
   exceeds_grant = message.role == Role::kCall && transaction && !message.repeated &&
                   connection.credits[message.from].NextCallExceeds();
+  exceeds_received = message.role == Role::kCall && transaction && !message.repeated && !exceeds_grant &&
+                     connection.credits[message.from].NextCallExceedsReceived();
   if (message.role == Role::kReply && transaction) {
     FlowState& to = flow[transaction->requester];
     to.falling = to.granted && message.header.credit + 1 == to.grant ? to.falling + 1 : 0;
@@ -206,7 +208,7 @@ void RuleState::After(const Connection& connection, const Message& message, cons
   send.malformed = fault == Fault::kHeader || fault == Fault::kXid || reply_reads;
   send.msgp = header.words == 4 && header.proc == rpcrdma::kMsgp;
   send.unreadable_error = IsUnreadableError(message);
-  send.exceeds_grant = exceeds_grant;
+  send.exceeds_grant = exceeds_grant || exceeds_received;
   send.in_order = message.role == Role::kReply && transaction;
   send.invalidates = message.invalidated.has_value();
   if (message.invalidated && transaction)
@@ -224,7 +226,7 @@ void RuleState::After(const Connection& connection, const Message& message, cons
       Await(Owed::kErrChunk, message.from, header.xid, message.frame);
     if (fault == Fault::kVersion) Await(Owed::kErrVers, message.from, header.xid, message.frame);
     if (fault == Fault::kNone && send.msgp) Await(Owed::kMsgpError, message.from, header.xid, message.frame);
-    if (exceeds_grant) flow[message.from].overrun_frame = message.frame.number;
+    if (exceeds_grant || exceeds_received) flow[message.from].overrun_frame = message.frame.number;
     AddCall(message, *transaction, facts);
   }
   if (message.role == Role::kDone) {

@@ -158,7 +158,8 @@ struct RuleState {
   // What an earlier connection of the same peers allowed: [from]; 0: none known (PVT-014).
   std::array<uint32_t, 2> earlier_threshold{};
 
-  bool exceeds_grant = false;  // the message now being judged is a Call over the grant
+  // The message now being judged is a Call over the grant; or, if not, over what its sender's adapter has acknowledged.
+  bool exceeds_grant = false, exceeds_received = false;
 
   // The Send or RDMA operation that the NAK now being judged refuses, when it is known.
   const RecentSend* refused_send = nullptr;

@@ -51,7 +51,19 @@ void ConnectionHistory::OnConnectionClosed(const session::Connection& connection
 
 void ConnectionHistory::OnMessage(const session::Connection& connection, const session::Message& message,
                                   const session::Transaction* transaction) {
-  Record(connection, MakeSendEvent(connection, message, transaction));
+  DiagramEvent entry = MakeSendEvent(connection, message, transaction);
+  const auto it = timelines_.find(connection.info.id);
+  if (!message.again || it == timelines_.end()) return Record(connection, std::move(entry));
+  // Known before, as an orphan.
+  std::deque<DiagramEvent>& entries = it->second.entries;
+  const auto known = std::find_if(entries.rbegin(), entries.rend(), [&](const DiagramEvent& other) {
+    return other.kind == Kind::kSend && other.frame.number == message.frame.number && other.xid == entry.xid;
+  });
+  if (known == entries.rend()) return;
+  entry.serial = known->serial;
+  entry.now = known->now;
+  *known = std::move(entry);
+  for (const Watch& watch : it->second.watches) watch.ladder->Update(*known);
 }
 
 void ConnectionHistory::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {

@@ -97,10 +97,10 @@ void Members(session::MinMaxLast& v, Fn fn) {
   auto& [any, min, max, last] = v;
   fn(any, min, max, last);
 }
-// Without the window, which only a running session needs.
+// Without what only a running session needs.
 template <typename Fn>
 void Members(session::CreditState& v, Fn fn) {
-  auto& [requested, granted, outstanding, max_outstanding, known, replied, window, request_limit] = v;
+  auto& [requested, granted, outstanding, max_outstanding, known, replied, window, received, request_limit] = v;
   fn(requested, granted, outstanding, max_outstanding, known, replied, request_limit);
 }
 template <typename Fn>
@@ -110,10 +110,11 @@ void Members(session::SideCounters& v, Fn fn) {
   fn(messages, send_bytes, write_operations, write_bytes, read_operations, read_bytes, naks, gaps,
      send_with_invalidate);
 }
-// Without the slot, which means something only where its Session runs.
+// Without the slot and the acknowledgements, which mean something only where its Session runs.
 template <typename Fn>
 void Members(fabric::ConnectionInfo& v, Fn fn) {
-  auto& [id, slot, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden] = v;
+  auto& [id, slot, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden, acknowledged_in,
+         sends_received] = v;
   fn(id, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden);
 }
 template <typename Fn>

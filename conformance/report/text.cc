@@ -87,6 +87,8 @@ class TextReporter final : public Reporter {
     if (s.gaps > 0 || s.truncated_frames > 0)
       out.append(Text("incomplete: ", Count(s.gaps, "gap"), ", ", Count(s.truncated_frames, "truncated frame"),
                       "; rules that need what is missing were not applied\n"));
+    for (const auto& [why, times] : presumed_)
+      out.append(Text(Count(times, "finding"), times == 1 ? " is" : " are", " presumed: ", why, "\n"));
     if (suppressed.by_baseline + suppressed.by_list > 0)
       out.append(Text("suppressed: ", suppressed.by_baseline, " by the baseline, ", suppressed.by_list,
                       " by the list of suppressions\n"));
@@ -98,6 +100,7 @@ class TextReporter final : public Reporter {
 
  protected:
   void Show(const Finding& finding) override {
+    if (finding.certainty == Certainty::kPresumed) ++presumed_[finding.unseen];
     const auto [it, fresh] = index_.try_emplace({finding.connection, finding.rule}, entries_.size());
     if (!fresh && entries_[it->second].finding.severity == finding.severity) {
       Entry& entry = entries_[it->second];
@@ -160,6 +163,7 @@ class TextReporter final : public Reporter {
   const bool color_, quiet_;
   std::vector<Entry> entries_;
   std::map<std::pair<fabric::ConnectionId, const RuleInfo*>, size_t> index_;
+  std::map<std::string, uint64_t> presumed_;  // over all files: why, and how many
 };
 
 }  // namespace

@@ -32,6 +32,16 @@ Outcome JudgeGrant(CallContext& c) {
   const CreditState& credits = c.connection.credits[m.from];
   if (c.connection.setup_seen && !credits.granted.any) return Outcome::kNotApplicable;  // CRED-005
   if (!credits.known) return Unseen(c);
+  if (c.state.exceeds_received) {
+    const uint32_t granted = credits.received.grant();
+    return c.Fail({.message = Text("The Call makes ", credits.outstanding + 1,
+                                   " outstanding; its sender's adapter has ", "acknowledged a grant of ", granted),
+                   .expected = Text("at most ", granted, " outstanding"),
+                   .actual = Text(credits.outstanding + 1),
+                   .severity = Severity::kWarning,
+                   .frames = OutstandingFrames(c, m.from),
+                   .absent_from = Side(1 - m.from)});
+  }
   if (!c.state.exceeds_grant) return Outcome::kPass;
   const uint32_t granted = std::max(credits.granted.last, 1u);
   return c.Fail({.message = Text("The Call makes ", credits.outstanding + 1, " outstanding; ", granted,
@@ -89,7 +99,9 @@ Outcome LegacyGrantIsNotZero(ReplyContext& c) {
 
 // CRED-003: no more Calls outstanding than granted. Flags a Call that is too many whichever of the last Replies its
 // requester had; so not Calls that were outstanding when a smaller grant came, nor those that crossed it on their way.
-// Before the first grant CRED-005 says it. Replies of which nothing was captured: silent until all Calls are answered.
+// A Call that is too many by the Replies that its adapter acknowledged before is a warning: it may have been posted
+// before its sender looked at them. Before the first grant CRED-005 says it. Replies of which nothing was captured:
+// silent until all Calls are answered.
 Outcome CallsWithinGrant(CallContext& c) {
   if (c.transaction.backward) return Outcome::kNotApplicable;  // BC-002
   return JudgeGrant(c);

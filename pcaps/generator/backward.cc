@@ -56,7 +56,7 @@ constexpr Case kBackwardCases[] = {
        Granted(s, 1);
        CallBack(s, kBackwardXid + 1, 2);
        s.Send(kClient, MakeHeader(rpcrdma::kMsg, kBackwardXid + 1, 1), MakeReply(kBackwardXid + 1));
-       s.ExpectOf(11, "BC-002");
+       s.ExpectAt(11, "BC-002");
      },
      Fabric::kIwarp},
     {"BC-002", kNearMiss, "", "Two are granted, and two are outstanding; a third follows the first one's Reply.",
@@ -124,7 +124,7 @@ constexpr Case kBackwardCases[] = {
        s.Open();
        CreateSession(s, 0);
        CallBackAndAnswer(s);
-       s.ExpectOf(8, "BC-005", Severity::kWarning);
+       s.ExpectAt(8, "BC-005", Severity::kWarning);
      },
      Fabric::kIwarp},
     {"BC-005", kBreaks, "bound", "BIND_CONN_TO_SESSION made it a channel of the fore direction only.",

@@ -58,6 +58,8 @@ void Capture::Interleave(const std::function<void()>& a, const std::function<voi
 
 std::vector<Expected> Capture::expected() const {
   std::vector<Expected> sorted = expected_;
+  for (Expected& finding : sorted)
+    if (finding.presumed) finding.proven = size();
   std::ranges::sort(sorted);
   return sorted;
 }

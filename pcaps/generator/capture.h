@@ -23,6 +23,7 @@ struct Expected {
   std::string rule;
   Severity severity = Severity::kError;
   std::vector<std::string> see_also = {};
+  bool presumed = false;  // the end of the capture hides the proof
   friend auto operator<=>(const Expected&, const Expected&) = default;
 };
 

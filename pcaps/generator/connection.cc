@@ -63,8 +63,8 @@ constexpr Case kConnectionCases[] = {
        s.Open();
        s.Send(kServer, Msg(kBackwardXid), CallbackNull());
        s.Send(kClient, Msg(kXid), GetattrCall(kXid));
-       s.ExpectOf(6, "CONN-001", Severity::kWarning);
-       s.ExpectOf(6, "BC-005", Severity::kWarning);
+       s.ExpectAt(6, "CONN-001", Severity::kWarning);
+       s.ExpectAt(6, "BC-005", Severity::kWarning);
      },
      Fabric::kIwarp},
     {"CONN-001", kNearMiss, "", "The passive peer calls after CREATE_SESSION made the connection a backchannel.",

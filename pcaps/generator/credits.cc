@@ -105,7 +105,7 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 1);
        Calls(s, kXid, 2);
        Grant(s, kXid, 1);
-       s.ExpectOf(9, "CRED-003");
+       s.ExpectAt(9, "CRED-003");
      },
      Fabric::kIwarp},
     {"CRED-003", kNearMiss, "",
@@ -115,16 +115,42 @@ constexpr Case kCreditsCases[] = {
        Calls(s, kXid, 4);
        for (uint32_t i = 0; i < 4; ++i) Grant(s, kXid + i, 1);
      }},
-    {"CRED-003", kNearMiss, "crossing",
-     "The grant falls from 4 to 1, and three Calls more come at once: they may have passed the Reply on the way.",
+    {"CRED-003", kBreaks, "acknowledged",
+     "The grant falls from 4 to 1, and the client's adapter acknowledges that Reply. The second Call behind it makes "
+     "three outstanding: a warning, for it may have been posted before the client looked at the Reply. Of the first "
+     "the "
+     "capture may have swapped the frame with the acknowledgment.",
      [](WireScript& s) {
        BeginWith(s, 4);
-       CallFor(s, kXid);
+       Calls(s, kXid, 2);
        Grant(s, kXid, 1);
-       Calls(s, kXid + 1, 3);
+       Calls(s, kXid + 2, 2);
+       const uint64_t call = s.frame();
        Grant(s, kXid + 1, 1);
+       s.ExpectOf(call, "CRED-003", Severity::kWarning);
+     }},
+    {"CRED-003", kBreaks, "acknowledged-iwarp",
+     "The same; the TCP segment with the Call acknowledges the Reply, and that nothing else came from the server.",
+     [](WireScript& s) {
+       BeginWith(s, 4);
+       Calls(s, kXid, 2);
+       Grant(s, kXid, 1);
+       CallFor(s, kXid + 2);
+       s.Expect("CRED-003", Severity::kWarning);
      },
      Fabric::kIwarp},
+    {"CRED-003", kNearMiss, "crossing",
+     "The grant falls from 4 to 1, and a Call more comes before the Reply is acknowledged: it may have passed the "
+     "Reply "
+     "on the way.",
+     [](WireScript& s) {
+       BeginWith(s, 4);
+       Calls(s, kXid, 2);
+       Grant(s, kXid, 1);
+       CallFor(s, kXid + 2);
+       s.SwapLast();  // the acknowledgment and the Call
+       Grant(s, kXid + 1, 1);
+     }},
     {"CRED-003", kNearMiss, "repeated", "The packet of the second of two Calls comes again: the link repeated it.",
      [](WireScript& s) {
        BeginWith(s, 2);
@@ -153,7 +179,7 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 32, 1);
        for (uint32_t i = 0; i < 2; ++i) CallFor(s, kXid + i, 1);
        Grant(s, kXid, 32);
-       s.ExpectOf(9, "CRED-004", Severity::kWarning);
+       s.ExpectAt(9, "CRED-004", Severity::kWarning);
      },
      Fabric::kIwarp},
     {"CRED-004", kNearMiss, "", "The client lowers its request to two while three Calls are outstanding.",
@@ -178,7 +204,7 @@ constexpr Case kCreditsCases[] = {
        s.Send(kServer, ErrChunk(kXid));
        CallFor(s, kXid + 1);
        Grant(s, kXid + 1, 32);
-       s.ExpectOf(8, "CRED-005", Severity::kNote);
+       s.ExpectAt(8, "CRED-005", Severity::kNote);
      },
      Fabric::kIwarp},
     {"CRED-005", kBreaks, "backward", "Two Calls of the server follow each other before the client answered any.",
@@ -242,7 +268,7 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 32);
        Grant(s, kXid + 9, 32);
        CallFor(s, kXid);
-       s.ExpectOf(8, "XID-002", Severity::kWarning, {"CRED-009"});
+       s.ExpectAt(8, "XID-002", Severity::kWarning, {"CRED-009"});
      },
      Fabric::kIwarp},
     {"CRED-009", kNearMiss, "", "The server's Send, when no Call of the client is outstanding, is a Call of its own.",
@@ -258,7 +284,7 @@ constexpr Case kCreditsCases[] = {
        BeginWith(s, 32);
        s.Send(kServer, ErrChunk(0));
        CallFor(s, kXid);
-       s.ExpectOf(8, "XID-002", Severity::kWarning, {"ERR-003"});
+       s.ExpectAt(8, "XID-002", Severity::kWarning, {"ERR-003"});
      },
      Fabric::kIwarp},
 

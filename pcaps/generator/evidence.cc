@@ -48,6 +48,7 @@ std::string ExpectedJson(std::string_view rule, const std::vector<Played>& captu
       findings.push_back({{"rule", e.rule},
                           {"frame", e.frame},
                           {"proven_frame", e.proven},
+                          {"certainty", e.presumed ? "presumed" : "proven"},
                           {"severity", conformance::SeverityName(e.severity)}});
       if (!e.see_also.empty()) findings.back()["see_also"] = e.see_also;
     }
@@ -65,7 +66,10 @@ std::string FindingsText(const Played& capture) {
   for (const Expected& e : capture.expected) {
     if (&e != &capture.expected.front()) text += "; ";
     text.append(e.rule).append(" in frame ").append(std::to_string(e.frame));
-    if (e.proven != e.frame) text.append(", proven by frame ").append(std::to_string(e.proven));
+    if (e.presumed) {
+      text.append(", presumed");
+    } else if (e.proven != e.frame)
+      text.append(", proven by frame ").append(std::to_string(e.proven));
     text.append(" (").append(conformance::SeverityName(e.severity));
     for (const std::string& rule : e.see_also) text.append(", also ").append(rule);
     text.append(")");

@@ -124,6 +124,8 @@ constexpr Case kReplyChunkCases[] = {
        s.Open();
        s.Lost([&] { s.Send(kClient, WithReplyChunk(Msg(kXid), kOffer), ReadlinkCall(kXid)); });
        ShortReply(s, kUnused);
+       s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
+       s.Send(kServer, Msg(kXid + 1), GetattrReply(kXid + 1));
      }},
 
     {"REPLY-007", kBreaks, "",

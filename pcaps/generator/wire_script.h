@@ -51,6 +51,10 @@ class WireScript : public test::Script {
                 std::vector<std::string> see_also = {}) {
     capture_.Expect({frame(), offender, std::move(rule), severity, std::move(see_also)});
   }
+  // The capture ends before the proof could come.
+  void ExpectPresumed(uint64_t offender, std::string rule, Severity severity) {
+    capture_.Expect({0, offender, std::move(rule), severity, {}, true});
+  }
   // Another frame breaks the rule, and proves it.
   void ExpectAt(uint64_t frame, std::string rule, Severity severity = Severity::kError,
                 std::vector<std::string> see_also = {}) {

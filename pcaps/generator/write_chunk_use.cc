@@ -167,6 +167,8 @@ constexpr Case kWriteChunkUseCases[] = {
        s.Lost([&] { Call(s, {}); });
        Writes(s, {});
        Reply(s, {});
+       s.Send(kClient, Msg(kXid + 1), GetattrCall(kXid + 1));
+       s.Send(kServer, Msg(kXid + 1), GetattrReply(kXid + 1));
      }},
 
     {"WRLIST-021", kBreaks, "", "Two READs return 100 and 200 bytes, all of them in the first chunk.",

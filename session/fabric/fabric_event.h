@@ -44,6 +44,11 @@ struct ConnectionInfo {
   uint64_t service_id = 0;  // InfiniBand: of the CM REQ; 0 = not seen
   // RDMA Reads and Writes that this side issues are not seen: a live end whose device performs them by itself.
   std::array<bool, 2> rdma_hidden{};
+  // By side: the newest frame in which it acknowledged what it had received (InfiniBand AETH, TCP), where all that it
+  // acknowledged was given out, or is a gap that was. So when it sent that frame, it had received nothing else. 0: none.
+  std::array<uint64_t, 2> acknowledged_in{};
+  // By side: how many of the other side's Sends, in the order of their events, it has acknowledged: its adapter has them.
+  std::array<uint64_t, 2> sends_received{};
 };
 
 // In the order of the alternatives of Event::what.

@@ -134,8 +134,20 @@ void IbConnection::EmitGap(Side from, uint64_t size, const FrameRef& frame) {
 void IbConnection::Process(const RcPacket& p) {
   Open(p.frame);
   if (!p.info->response) return ProcessRequest(p);
+  if (!p.IsNak()) NoteReceipt(p);
   if (p.Is(Operation::kReadResponse)) ProcessReadResponse(p);
   if (p.Is(Operation::kAck) && p.IsNak()) ProcessNak(p);
+}
+
+// A response acknowledges all requests up to its own (IBA section 9.7.5.1.2). One that says no more than an earlier one
+// may be a late copy.
+void IbConnection::NoteReceipt(const RcPacket& p) {
+  SideState& s = side_[p.requester()];
+  if (s.acknowledged_known && PsnDistance(p.psn(), s.acknowledged) <= 0) return;
+  s.acknowledged_known = true;
+  s.acknowledged = p.psn();
+  info.acknowledged_in[p.from] = p.frame.number;
+  info.sends_received[p.from] = s.sends.Acknowledge([&p](uint32_t end) { return PsnDistance(p.psn(), end) >= 0; });
 }
 
 void IbConnection::ProcessRequest(const RcPacket& p) {
@@ -224,6 +236,7 @@ void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
   if (p.info->immediate) send.immediate = p.immediate;
   if (p.info->ieth) send.invalidated = p.invalidated;
   s.send.active = false;
+  s.sends.Add(p.psn());
   Emit(p.from, s.send.first_frame, p.frame, send);
 }
 
@@ -237,6 +250,7 @@ void IbConnection::AbandonSend(Side side) {
   send.length = s.send.length;
   send.missing = Missing::kLost;
   const FrameRef last = s.recent_next > 0 ? s.recent[(s.recent_next - 1) % kRecent].frame : s.send.first_frame;
+  s.sends.Add(s.expected);
   Emit(side, s.send.first_frame, last, send);
 }
 

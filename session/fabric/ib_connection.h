@@ -13,6 +13,7 @@
 #include <array>
 #include <vector>
 
+#include "session/fabric/acknowledged_sends.h"
 #include "session/fabric/ib_packet.h"
 
 namespace stag::fabric {
@@ -109,6 +110,9 @@ class IbConnection {
     uint32_t answered = 0;       // the highest PSN that a response carried
     std::vector<Recent> recent;  // ring
     size_t recent_next = 0;
+    AcknowledgedSends<uint32_t> sends;  // by the PSN of the last packet
+    bool acknowledged_known = false;
+    uint32_t acknowledged = 0;  // the highest PSN that a response acknowledged, of those processed
     bool request_since_nak = true;
     uint32_t nak_psn = 0;
     uint8_t nak_syndrome = 0;
@@ -142,6 +146,7 @@ class IbConnection {
   void ProcessReadRequest(const RcPacket& p, SideState& s);
   void ProcessReadResponse(const RcPacket& p);
   void ProcessNak(const RcPacket& p);
+  void NoteReceipt(const RcPacket& p);
   void AddRead(const RcPacket& p, SideState& s, uint32_t count);
   void RemoveRead(SideState& s, size_t index);
   void Remember(const RcPacket& p, SideState& s, uint32_t count);

@@ -179,6 +179,10 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
       piece.has_ack = other.tcp.NoteAcknowledged(piece.ack);
     }
   }
+  if (!carries && piece.has_ack && half.tcp.empty()) {
+    piece.frame = frame;
+    NoteReceipt(from, piece);
+  }
   if (carries) {
     piece.begin = half.tcp.Unwrap(packet.sequence);
     piece.end = piece.begin + wire + (fin ? 1 : 0);
@@ -256,7 +260,13 @@ void IwarpConnection::Deliver(Direction d) {
   Process(d, half_[d].tcp.Pop());
 }
 
+void IwarpConnection::NoteReceipt(Direction d, const TcpPiece& piece) {
+  if (!WaitsFor(d, piece)) info_.acknowledged_in[side(d)] = piece.frame.number;
+  info_.sends_received[side(d)] = peer(d).sends.Acknowledge([&piece](uint64_t end) { return piece.ack >= end; });
+}
+
 void IwarpConnection::Process(Direction d, const TcpPiece& piece) {
+  if (piece.has_ack) NoteReceipt(d, piece);
   const uint64_t wire = piece.data_end() - piece.begin;
   const uint64_t used = Consume(d, piece.bytes, wire, piece.frame);
   if (done_) return;

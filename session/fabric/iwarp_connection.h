@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "protocol/iwarp/fpdu.h"
+#include "session/fabric/acknowledged_sends.h"
 #include "session/fabric/iwarp_rdmap.h"
 #include "session/fabric/iwarp_records.h"
 #include "session/fabric/iwarp_search.h"
@@ -85,7 +86,8 @@ class IwarpConnection {
     bool fin = false;
     uint64_t searched_segments = 0, searched_bytes = 0;
     Partial partial;
-    RecordStream records;  // what came before the MPA frame
+    AcknowledgedSends<uint64_t> sends;  // by the place in the TCP stream, or a little behind it
+    RecordStream records;               // what came before the MPA frame
     BoundarySearch search;
   };
 
@@ -108,6 +110,7 @@ class IwarpConnection {
   bool DeliverOne();
   bool ReleaseOne(bool final);
   void Deliver(Direction d);
+  void NoteReceipt(Direction d, const TcpPiece& piece);
   void Process(Direction d, const TcpPiece& piece);
   void PutBack(Direction d, TcpPiece piece, uint64_t used);
   void Hold(Direction d, const TcpPiece& piece);

@@ -148,6 +148,7 @@ void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint6
                           const FrameRef& first, const FrameRef& last) {
   SideState& state = side_[from];
   state.recent_sends[header.sequence % state.recent_sends.size()] = {header.sequence, last};
+  ++state.sends;
   Send message;
   message.bytes = bytes;
   message.length = length;

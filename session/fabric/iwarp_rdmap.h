@@ -32,6 +32,8 @@ class RdmapLayer {
   // when it is a zero-length Write, Read Request or Send it is part of the set-up, not an operation. Where the set-up
   // was not seen, it may.
   void set_may_be_ready(Side from, bool may) { side_[from].may_be_ready = may; }
+  // How many Sends of this side were given out.
+  uint64_t sends(Side from) const { return side_[from].sends; }
 
  private:
   struct PendingRead {
@@ -46,6 +48,7 @@ class RdmapLayer {
   struct SideState {
     explicit SideState(TrackerContext& context) : send(context), reads(context) {}
     bool may_be_ready = true;
+    uint64_t sends = 0;
     // The Send being put together (RFC 5041 section 5.3: by MSN and MO).
     bool sending = false;
     bool send_headless = false;  // its start was lost: nothing can be given out

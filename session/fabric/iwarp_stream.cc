@@ -225,6 +225,7 @@ void IwarpConnection::OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu,
   }
   if (fpdu.ulpdu_length == 0) return;  // RFC 6581: a ready-to-receive indication can be an empty FPDU
   const bool understood = rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, missing, first, last);
+  while (half.sends.sent() < rdmap_.sends(side(d))) half.sends.Add(half.tcp.next());
   // A boundary that was found, not counted, may have been none.
   if (!understood && half.from_search) LoseBoundary(d, fpdu.size, last);
 }

@@ -55,7 +55,7 @@ void CreditHistory::OnConnection(const Connection& connection, const fabric::Eve
 
 void CreditHistory::OnMessage(const Connection& connection, const Message& message, const Transaction* transaction) {
   History* history = Find(connection);
-  if (!history) return;
+  if (!history || message.early) return;
   Heard(connection, *history, message.from);
   history->sent[history->sent_count++ % history->sent.size()] = {
       message.first_frame.number, message.frame.number, message.header.xid, message.role == Role::kCall, message.from};

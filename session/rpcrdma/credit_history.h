@@ -87,6 +87,9 @@ class CreditHistory final : public Observer {
 
   void OnConnection(const Connection&, const fabric::Event&) override;
   void OnMessage(const Connection&, const Message&, const Transaction*) override;
+  void OnOrphan(const Connection& connection, const Message& message) override {
+    OnMessage(connection, message, nullptr);
+  }
   void OnRdma(const Connection&, const RdmaOperation&) override;
   void OnNak(const Connection&, const fabric::Event&) override;
   void OnGap(const Connection&, const fabric::Event&) override;

@@ -9,20 +9,33 @@ void GrantWindow::Reset(uint32_t grant) {
   size_ = 0;
 }
 
-void GrantWindow::Add(uint32_t grant, bool ends_call) {
+void GrantWindow::Add(uint32_t grant, bool ends_call, uint64_t number) {
   grant = std::max(grant, 1u);
   const uint32_t answers = ends_call ? 1 : 0;
   answers_ += answers;
   if (size_ > 0 && runs_[size_ - 1].grant == grant) {
     runs_[size_ - 1].answers += answers;
+    runs_[size_ - 1].last = number;
     return;
   }
   if (size_ == kRuns) {
-    runs_[1] = {std::max(runs_[0].grant, runs_[1].grant), runs_[0].answers + runs_[1].answers};
+    runs_[1] = {std::max(runs_[0].grant, runs_[1].grant), runs_[0].answers + runs_[1].answers, runs_[0].first,
+                runs_[1].last};
     std::copy(runs_.begin() + 1, runs_.end(), runs_.begin());
     --size_;
   }
-  runs_[size_++] = {grant, answers};
+  runs_[size_++] = {grant, answers, number, number};
+}
+
+void GrantWindow::Arrive(uint64_t number) {
+  size_t done = 0;
+  for (; done < size_ && runs_[done].first <= number; ++done) {
+    grant_ = runs_[done].grant;
+    if (runs_[done].last > number) break;  // how many Calls the first of them end is not kept
+    answers_ -= runs_[done].answers;
+  }
+  std::copy(runs_.begin() + static_cast<ptrdiff_t>(done), runs_.begin() + static_cast<ptrdiff_t>(size_), runs_.begin());
+  size_ -= done;
 }
 
 bool GrantWindow::Take(uint32_t outstanding) {
@@ -47,9 +60,52 @@ bool GrantWindow::Take(uint32_t outstanding) {
   return counted <= grant_;
 }
 
+void ReceivedGrants::Reset(uint32_t grant) {
+  grant_ = std::max(grant, 1u);
+  answers_ = 0;
+  size_ = 0;
+  unsure_until_ = 0;
+}
+
+void ReceivedGrants::Add(uint32_t grant, bool ends_call, uint64_t number) {
+  if (size_ == kMost) {
+    size_ = 0;
+    answers_ = 0;
+    unsure_until_ = number;
+  }
+  if (unsure_until_ != 0) {
+    unsure_until_ = number;
+    grant_ = std::max(grant, 1u);
+    return;
+  }
+  messages_[(first_ + size_++) % kMost] = {number, std::max(grant, 1u), ends_call};
+  answers_ += ends_call;
+}
+
+void ReceivedGrants::Acknowledge(uint64_t number) {
+  if (unsure_until_ <= number) unsure_until_ = 0;
+  for (; size_ > 0 && messages_[first_].number <= number; first_ = (first_ + 1) % kMost, --size_) {
+    grant_ = messages_[first_].grant;
+    answers_ -= messages_[first_].ends_call;
+  }
+}
+
+bool ReceivedGrants::Allows(uint32_t outstanding) const {
+  if (unsure_until_ != 0) return true;
+  uint64_t counted = uint64_t{outstanding} + answers_;
+  if (counted <= grant_) return true;
+  for (size_t i = 0; i < size_; ++i) {
+    const Message& message = messages_[(first_ + i) % kMost];
+    counted -= message.ends_call;
+    if (counted <= message.grant) return true;
+  }
+  return false;
+}
+
 void CreditState::StartCounting(uint32_t grant) {
   known = true;
   window.Reset(grant);
+  received.Reset(grant);
   request_limit = requested.any ? requested.max : 0;
 }
 
@@ -60,9 +116,14 @@ void CreditState::OnCall(uint32_t request) {
   if (known) (void)window.Take(outstanding);
 }
 
-void CreditState::OnGrant(uint32_t grant, bool ends_call) {
+void CreditState::OnGrant(uint32_t grant, bool ends_call, uint64_t number) {
   granted.Add(grant);
-  if (known) window.Add(grant, ends_call);
+  if (known) Add(grant, ends_call, number);
+}
+
+void CreditState::Add(uint32_t grant, bool ends_call, uint64_t number) {
+  window.Add(grant, ends_call, number);
+  received.Add(grant, ends_call, number);
 }
 
 }  // namespace stag::session

@@ -32,6 +32,9 @@ struct Message {
   Role role = Role::kUnknown;
   // A reply or error whose xid no outstanding Call has (`transaction` is null in OnMessage then).
   bool orphan = false;
+  // An orphan whose Call may yet come: the capture may have swapped two frames. OnOrphan follows, or, with its Call,
+  // OnMessage once more, where `again` is set.
+  bool early = false, again = false;
   // It came again: same xid outstanding (Call) or just completed (Reply).
   bool repeated = false;
 

@@ -27,8 +27,15 @@ void Session::Impl::OnEvent(const Event& event) {
   connection.now = now = event.now;
   if (event.frame.number > connection.last_frame.number) connection.last_frame = event.frame;
 
+  connection.info.acknowledged_in = event.connection->acknowledged_in;
+
   const EventKind kind = event.kind();
-  if (state.early.waiting && kind != EventKind::kSend && --state.early.patience == 0) FlushEarly(state);
+  if (state.early.waiting) {
+    const Event& early = state.early.event;
+    const bool sure = connection.info.acknowledged_in[early.from] >= early.frame.number;
+    const bool ends = kind == EventKind::kSetup;  // a disconnect: no message comes behind it
+    if (sure || ends || (kind != EventKind::kSend && --state.early.patience == 0)) FlushEarly(state);
+  }
 
   switch (kind) {
     case EventKind::kSetup:
@@ -118,13 +125,6 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
 void Session::Impl::Close(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   const fabric::CloseReason reason = event.closed().reason;
-  if (reason == fabric::CloseReason::kEndOfCapture && state.early.waiting) {
-    // Only counted: what nothing but the end of the capture shows is not given out.
-    state.early.waiting = false;
-    ++connection.replies_without_call;
-    ++connection.counters[state.early.event.from].messages;
-    connection.counters[state.early.event.from].send_bytes += state.early.event.send().length;
-  }
   FlushEarly(state);
   while (TransactionEntry* entry = state.live.oldest())
     End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);

@@ -67,6 +67,8 @@ class Observer {
   // A Send. For a Call, `transaction` is the new transaction; for a Reply or RDMA_ERROR the one it ends, with the
   // reply's fields filled and its payload rebuilt; null when there is none. Credits are those from before this message.
   virtual void OnMessage(const Connection&, const Message&, const Transaction* /*transaction*/) {}
+  // No Call comes for a message that was given as an early orphan (Message::early).
+  virtual void OnOrphan(const Connection&, const Message&) {}
   virtual void OnRdma(const Connection&, const RdmaOperation&) {}
   virtual void OnNak(const Connection&, const fabric::Event&) {}
   virtual void OnGap(const Connection&, const fabric::Event&) {}

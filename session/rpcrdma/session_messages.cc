@@ -13,7 +13,7 @@ namespace {
 using fabric::Event;
 using rpcrdma::Header;
 
-// How many events of its connection an unexpected reply waits for its Call (frames swapped by the capture).
+// How many events of its connection an orphan waits for its Call (frames swapped by the capture).
 constexpr uint32_t kEarlyReplyPatience = 4;
 
 // A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser
@@ -61,7 +61,8 @@ bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
   message.missing = send.missing;
   message.invalidated = send.invalidated;
   message.role = Role::kUnknown;
-  message.orphan = message.repeated = false;
+  message.orphan = message.early = message.repeated = false;
+  message.again = &event == &state.early.event;
   message.payload = {};
   message.payload_length = 0;
   if (message.call.words > 0) message.call = {};
@@ -123,6 +124,7 @@ void Session::Impl::FindClient(ConnectionState& state) {
 void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   const bool was_proven = connection.proof == Proof::kRpcRdma;
+  const uint64_t own_number = &event == &state.early.event ? state.early.number : ++state.sends[event.from];
   if (!Decode(state, event)) {
     ++connection.other_messages;
     return;
@@ -134,13 +136,9 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
     (void)Decode(state, event);
     message.role = RoleOf(state);
   }
+  send_number = own_number;
   FindClient(state);
-  ++stats.messages;
-  SideCounters& counters = connection.counters[event.from];
-  ++counters.messages;
-  counters.send_bytes += message.length;
-  if (message.invalidated) ++counters.send_with_invalidate;
-  if (message.missing != fabric::Missing::kNothing) ++connection.truncated_messages;
+  if (!message.again) Count(connection);
 
   switch (message.role) {
     case Role::kCall: Call(state, event); break;
@@ -154,6 +152,15 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
       break;
   }
   if (state.early.waiting && --state.early.patience == 0) FlushEarly(state);
+}
+
+void Session::Impl::Count(Connection& connection) {
+  ++stats.messages;
+  SideCounters& counters = connection.counters[message.from];
+  ++counters.messages;
+  counters.send_bytes += message.length;
+  if (message.invalidated) ++counters.send_with_invalidate;
+  if (message.missing != fabric::Missing::kNothing) ++connection.truncated_messages;
 }
 
 void Session::Impl::Call(ConnectionState& state, const Event& event) {
@@ -220,7 +227,12 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   ++connection.calls;
   if (entry.backward) ++connection.backward_calls;
 
+  entry.call_number = send_number;
   CreditState& credits = connection.credits[requester];
+  // An acknowledgement in a frame of its own right before the Call may have come behind it: captures swap frames.
+  const fabric::ConnectionInfo& ends = *event.connection;
+  if (ends.acknowledged_in[requester] + 1 != message.first_frame.number)
+    credits.received.Acknowledge(ends.sends_received[requester]);
   const bool first = !credits.requested.any && !credits.granted.any;
   if (first && connection.setup_seen && !connection.lossy && !connection.unclear_messages)
     credits.StartCounting(1);  // RFC 8166 section 3.3.3
@@ -271,6 +283,7 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   state.outstanding[requester].Find(message.header.xid, [&](TransactionEntry* entry) { return found = entry, true; });
   if (!found) return Orphan(state, event);
 
+  if (message.again) --connection.replies_without_call;
   TransactionEntry& entry = *found;
   TakeSend(entry.reply);
   entry.reply.invalidated = message.invalidated;
@@ -279,7 +292,9 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
 
   Notify([&](Observer& o) { o.OnMessage(connection, message, &entry); });
   CreditState& credits = connection.credits[requester];
-  TakeGrant(credits, true);
+  TakeGrant(credits, true, send_number);
+  // Who answers has looked at the Call, and at all that came before it.
+  connection.credits[message.from].window.Arrive(entry.call_number);
   // Drained: but when the capture lost something before, a Call that was not seen may be outstanding still.
   const bool drained = credits.outstanding == 1 && !connection.disturbed;
   if (drained && !credits.known) credits.StartCounting(credits.granted.max);
@@ -297,14 +312,14 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
 }
 
 // What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.
-void Session::Impl::TakeGrant(CreditState& credits, bool ends_call) const {
+void Session::Impl::TakeGrant(CreditState& credits, bool ends_call, uint64_t of) const {
   const Header& header = message.header;
   if (message.role == Role::kReply) credits.replied = true;
   if (header.words < 3) return;
   if (message.role == Role::kReply || header.credit > 0) {
-    credits.OnGrant(header.credit, ends_call);
+    credits.OnGrant(header.credit, ends_call, of);
   } else if (credits.known) {
-    credits.window.Add(credits.granted.any ? credits.granted.last : 1, ends_call);
+    credits.Add(credits.granted.any ? credits.granted.last : 1, ends_call, of);
   }
 }
 
@@ -346,33 +361,39 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   for (const TransactionEntry* entry = state.retired.oldest(); entry; entry = entry->next)
     if (entry->xid == message.header.xid && entry->requester != message.from && entry->reply.frame.number != 0)
       message.repeated = true;
-  // On a connection followed from its start this is odd: perhaps the capture swapped two frames and the Call comes
-  // next.
-  const bool odd = connection.setup_seen && !connection.lossy && !message.repeated;
-  if (odd && !state.early.waiting && &event != &state.early.event) {
-    EarlyReply& early = state.early;
-    early.waiting = true;
-    early.xid = message.header.xid;
-    early.patience = kEarlyReplyPatience;
-    early.event = event;
-    early.bytes.assign(message.bytes.begin(), message.bytes.end());
-    std::get<fabric::Send>(early.event.what).bytes = early.bytes;
-    early.event.connection = &connection.info;
-    // Counted again when it is taken up.
-    --stats.messages;
-    SideCounters& counters = connection.counters[event.from];
-    --counters.messages;
-    counters.send_bytes -= message.length;
-    if (message.invalidated) --counters.send_with_invalidate;
-    if (message.missing != fabric::Missing::kNothing) --connection.truncated_messages;
-    return;
-  }
   message.orphan = true;
-  ++connection.replies_without_call;
-  Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
+  if (message.again) {
+    Notify([&](Observer& o) { o.OnOrphan(connection, message); });
+  } else {
+    ++connection.replies_without_call;
+    message.early = MayPrecedeItsCall(state);
+    if (message.early) Keep(state, event);
+    Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
+    if (message.early) return;
+  }
   CreditState& credits = connection.credits[1 - message.from];
-  TakeGrant(credits, false);
+  TakeGrant(credits, false, send_number);
   if (!connection.setup_seen || connection.lossy) credits.known = false;  // its Call was outstanding
+}
+
+// An orphan on a connection followed from its start is odd: perhaps the capture swapped two frames and the Call comes
+// next. Not when its sender shows that it had received nothing that was not seen.
+bool Session::Impl::MayPrecedeItsCall(const ConnectionState& state) const {
+  const Connection& connection = state.connection;
+  return connection.setup_seen && !connection.lossy && !message.repeated && !state.early.waiting &&
+         connection.info.acknowledged_in[message.from] < message.frame.number;
+}
+
+void Session::Impl::Keep(ConnectionState& state, const Event& event) {
+  EarlyReply& early = state.early;
+  early.waiting = true;
+  early.xid = message.header.xid;
+  early.patience = kEarlyReplyPatience;
+  early.number = send_number;
+  early.event = event;
+  early.bytes.assign(message.bytes.begin(), message.bytes.end());
+  std::get<fabric::Send>(early.event.what).bytes = early.bytes;
+  early.event.connection = &state.connection.info;
 }
 
 // No Call is to come for the reply that waits: the side that should have called sends something else. Only where it had

@@ -190,15 +190,107 @@ TEST(Engine, WhatRestsOnSilenceWaitsForTheOtherSide) {
   }
 }
 
-TEST(Engine, NothingIsFoundAtTheEndOfTheCapture) {
+// What waits for its proof when nothing more comes is presumed, a warning at most.
+TEST(Engine, WhatIsNotProvenAtTheEndIsPresumed) {
+  for (const auto& [reason, end] : {std::pair{fabric::CloseReason::kEndOfCapture, "the capture ends"},
+                                    {fabric::CloseReason::kReset, "the connection ends"}}) {
+    Checker c;
+    c.script.Open();
+    c.script.Send(kClient, Msg(1), GetattrCall(1));
+    c.script.Send(kClient, Msg(2), GetattrCall(2));
+    const uint64_t second = c.script.frame();
+    EXPECT_EQ(c.Ids(), Id{});
+    c.script.Close(reason);
+    ASSERT_EQ(c.Ids(), Id{"CRED-005"});
+    const Finding& finding = c.findings.all[0];
+    EXPECT_EQ(finding.certainty, conformance::Certainty::kPresumed);
+    EXPECT_EQ(finding.severity, Severity::kWarning);
+    EXPECT_EQ(finding.frame.number, second);
+    EXPECT_EQ(finding.proven.number, second + 1);
+    EXPECT_EQ(finding.unseen, std::string(end) + " before the server is heard again");
+  }
+}
+
+// A gap on the side that had to be heard may hide what would excuse it.
+TEST(Engine, WhatAGapMayHideIsNotPresumed) {
+  Checker c;
+  c.script.Open();
+  c.script.Send(kClient, Msg(1), GetattrCall(1));
+  c.script.Send(kClient, Msg(2), GetattrCall(2));
+  c.script.Gap(kServer);
+  c.script.Close(fabric::CloseReason::kEndOfCapture);
+  EXPECT_EQ(c.Ids(), Id{});
+}
+
+TEST(Engine, AnotherProtocolThatMayYetBeProvenIsPresumedAway) {
   Checker c(Profile::kAuto);
   c.script.Open(std::nullopt, std::nullopt);
   Greet(c);
   ReadReadReply(c, 1);
-  const size_t before = c.findings.all.size();
+  const uint64_t reply = c.script.frame() - 2;
+  EXPECT_EQ(c.Find("RDLIST-001"), nullptr);
   c.script.Close(fabric::CloseReason::kEndOfCapture);
-  c.session.Finish();
-  EXPECT_EQ(c.findings.all.size(), before);
+  ASSERT_NE(c.Find("RDLIST-001"), nullptr);
+  EXPECT_EQ(c.Find("RDLIST-001")->certainty, conformance::Certainty::kPresumed);
+  EXPECT_EQ(c.Find("RDLIST-001")->frame.number, reply);
+}
+
+// The offender's side acknowledges after the offence no more than what was seen: it had received nothing else.
+TEST(Engine, AnAcknowledgementProves) {
+  for (const bool with_it : {true, false}) {
+    Checker c;
+    c.script.Open();
+    c.script.Send(kClient, Msg(1), GetattrCall(1));
+    if (with_it) c.script.info().acknowledged_in[kClient] = c.script.frame() + 1;
+    c.script.Send(kClient, Msg(2), GetattrCall(2));
+    const uint64_t second = c.script.frame();
+    EXPECT_EQ(c.Ids(), with_it ? Id{"CRED-005"} : Id{});
+    c.script.info().acknowledged_in[kServer] = second + 1;  // that of the other side proves nothing
+    c.script.Send(kClient, Msg(3), GetattrCall(3));
+    EXPECT_EQ(c.findings.all.size(), with_it ? 1u : 0u);
+    c.script.info().acknowledged_in[kClient] = c.script.frame() + 1;
+    c.script.Gap(kServer);  // what is lost later does not matter
+    ASSERT_NE(c.Find("CRED-005"), nullptr);
+    EXPECT_EQ(c.Find("CRED-005")->certainty, conformance::Certainty::kProven);
+    EXPECT_EQ(c.Find("CRED-005")->severity, Severity::kError);
+    EXPECT_EQ(c.Find("CRED-005")->proven.number, with_it ? second : second + 2);
+  }
+}
+
+// A server reads memory that nobody advertised; the client refuses and the connection ends.
+TEST(Engine, ARefusalProves) {
+  Checker c(Profile::kRfc8166, {"MEM"});
+  c.script.Open();
+  Greet(c);
+  c.script.Send(kClient, Msg(1), GetattrCall(1));
+  c.script.ReadRequest(kServer, 0x99, 0x1000, 512);
+  const uint64_t read = c.script.frame();
+  EXPECT_EQ(c.Ids(), Id{});
+  c.script.Nak(kClient, fabric::NakKind::kRemoteAccess);
+  ASSERT_EQ(c.Ids(), Id{"MEM-002"});
+  EXPECT_EQ(c.findings.all[0].severity, Severity::kError);
+  EXPECT_EQ(c.findings.all[0].certainty, conformance::Certainty::kProven);
+  EXPECT_EQ(c.findings.all[0].frame.number, read);
+  EXPECT_EQ(c.findings.all[0].proven.number, read + 1);
+}
+
+// The side that had to be heard disconnects.
+TEST(Engine, ADisconnectProves) {
+  for (const fabric::Side by : {kClient, kServer}) {
+    Checker c;
+    c.script.Open();
+    Greet(c);
+    c.script.Send(kServer, Msg(7), GetattrReply(7));
+    EXPECT_EQ(c.Ids(), Id{});
+    fabric::Setup setup;
+    setup.message = fabric::SetupMessage::kDisconnectRequest;
+    const FrameRef now{c.script.frame() + 1, 0};
+    c.session.OnEvent({&c.script.info(), by, now, now, now, setup});
+    c.script.Close();
+    ASSERT_EQ(c.Ids(), Id{"XID-002"});
+    EXPECT_EQ(c.findings.all[0].certainty,
+              by == kClient ? conformance::Certainty::kProven : conformance::Certainty::kPresumed);
+  }
 }
 
 }  // namespace

@@ -68,6 +68,46 @@ TEST(Cred003, CallsThatCrossASmallerGrant) {
   EXPECT_EQ(c.Ids(true), Id{});
 }
 
+// Its adapter has acknowledged the Reply that lowers the grant: only what was posted before the requester looked at it
+// is excused.
+TEST(Cred003, AnAcknowledgedGrantIsReceived) {
+  for (const bool acknowledged : {false, true}) {
+    CreditChecker c;
+    c.Start(8);
+    c.Calls(1, 3);
+    c.Reply(1, 1);  // the server's second Send
+    c.script.info().sends_received[kClient] = acknowledged ? 2 : 1;
+    c.Call(4);
+    const uint64_t overrun = c.script.frame();
+    EXPECT_EQ(c.Ids(), Id{});
+    c.Reply(2, 1);
+    ASSERT_EQ(c.Ids(), acknowledged ? Id{"CRED-003"} : Id{});
+    if (!acknowledged) continue;
+    EXPECT_EQ(c.findings.all[0].severity, Severity::kWarning);
+    EXPECT_EQ(c.findings.all[0].frame.number, overrun);
+    EXPECT_EQ(c.findings.all[0].expected, "at most 1 outstanding");
+    EXPECT_EQ(c.findings.all[0].actual, "3");
+  }
+}
+
+// It answers a backward Call that came behind that Reply: so it has looked at both.
+TEST(Cred003, AGrantBeforeWhatIsAnsweredIsKnown) {
+  for (const bool answered : {false, true}) {
+    CreditChecker c;
+    c.Start(8);
+    c.Calls(1, 3);
+    c.Reply(1, 1);
+    c.Call(0x500, 8, kServer);
+    if (answered) c.Reply(0x500, 8, kClient);
+    c.Call(4);
+    c.Reply(2, 1);
+    ASSERT_EQ(c.Ids(), answered ? Id{"CRED-003"} : Id{});
+    if (answered) {
+      EXPECT_EQ(c.findings.all[0].severity, Severity::kError);
+    }
+  }
+}
+
 TEST(Cred003, ASmallerGrantIsNotIgnoredForEver) {
   CreditChecker c;
   c.Start(4);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -67,9 +68,10 @@ std::vector<Finding> Check(std::span<const test::OwnedFrame> frames, Profile pro
 }
 
 // One line for each finding, in a form that both sides of the comparison have.
-std::string Line(const std::string& rule, uint64_t frame, uint64_t proven, std::string_view severity) {
-  return "frame " + std::to_string(frame) + ", proven by " + std::to_string(proven) + ": " + rule + " " +
-         std::string(severity);
+std::string Line(const std::string& rule, uint64_t frame, uint64_t proven, std::string_view severity,
+                 std::string_view certainty) {
+  return "frame " + std::to_string(frame) + ", " + std::string(certainty) + " by " + std::to_string(proven) + ": " +
+         rule + " " + std::string(severity);
 }
 
 class EvidenceTest : public testing::TestWithParam<Evidence> {};
@@ -78,11 +80,13 @@ TEST_P(EvidenceTest, GivesExactlyTheExpectedFindings) {
   const Evidence& evidence = GetParam();
   std::multiset<std::string> expected, found;
   for (const auto& f : evidence.findings)
-    expected.insert(Line(f["rule"], f["frame"], f["proven_frame"], f["severity"].get<std::string>()));
+    expected.insert(Line(f["rule"], f["frame"], f["proven_frame"], f["severity"].get<std::string>(),
+                         f["certainty"].get<std::string>()));
   std::string messages;
   const auto findings = Check(test::LoadFrames(evidence.path()), evidence.profile);
   for (const Finding& f : findings) {
-    const std::string line = Line(std::string(f.rule->id), f.frame.number, f.proven.number, SeverityName(f.severity));
+    const std::string line = Line(std::string(f.rule->id), f.frame.number, f.proven.number, SeverityName(f.severity),
+                                  CertaintyName(f.certainty));
     found.insert(line);
     messages.append(line).append(": ").append(f.message).append("\n");
   }
@@ -119,7 +123,45 @@ TEST_P(EvidenceTest, HasRightCrcs) {
   EXPECT_GT(stats.checked_crc, 0U);
 }
 
-// Lost, repeated, swapped and cut frames hide findings; they never bring rules into play that nobody broke.
+// Right after the message or packet that offends, the finding is there: proven, or presumed with what was not seen. But
+// not of these rules, where what comes later makes the offence.
+const std::map<std::string_view, std::string_view> kNeedMore = {
+    {"CCP-007", "the answer to an RDMA Read shows how many were in flight at once"},
+    {"CONN-005", "the offence is that the last of three is refused, too"},
+    {"CRED-012", "the answer to an RDMA Read shows how many were in flight at once"},
+    {"DONE-003", "the offence is silence"},
+    {"DONE-008", "the offence is silence"},
+    {"ERR-007", "the offence is silence"},
+    {"ERR-008", "the offence is silence"},
+    {"FRAME-001", "the bytes of a Long Call come by RDMA Read"},
+    {"GSS-004", "the answer shows that the Reply did not fit"},
+    {"GSS-006", "the host may serve no NFS over RDMA at all"},
+    {"HDR-003", "another version breaks nothing until it is refused"},
+    {"HDR-014", "the bytes of a Long Call come by RDMA Read"},
+    {"LONG-003", "the bytes of a Long Call come by RDMA Read"},
+    {"LONG-005", "the bytes of a Long Call come by RDMA Read"},
+    {"MEM-005", "the first of the two Calls may have been answered"},
+    {"NETID-003", "nothing but the first message shows that the connection is RPC-over-RDMA"},
+    {"RDLIST-004", "the bytes of a Long Call come by RDMA Read"},
+};
+
+TEST_P(EvidenceTest, IsFoundWhenTheCaptureEndsWithTheOffence) {
+  const Evidence& evidence = GetParam();
+  const auto frames = test::LoadFrames(evidence.path());
+  for (const auto& f : evidence.findings) {
+    const size_t offence = f["frame"];
+    const auto found = Check(std::span(frames).first(offence), evidence.profile);
+    const bool there = std::ranges::any_of(found, [&](const Finding& finding) {
+      return finding.rule->id == f["rule"] && finding.frame.number == offence;
+    });
+    const bool later = f["proven_frame"] != f["frame"];
+    EXPECT_EQ(there, !(later && kNeedMore.contains(f["rule"].get<std::string>())))
+        << f["rule"] << " in frame " << offence;
+  }
+}
+
+// Lost, repeated, swapped and cut frames hide findings; they never bring rules into play that nobody broke. What is
+// presumed then says itself that it is not certain.
 TEST_P(EvidenceTest, DamageInventsNothing) {
   const Evidence& evidence = GetParam();
   const auto frames = test::LoadFrames(evidence.path());
@@ -130,7 +172,8 @@ TEST_P(EvidenceTest, DamageInventsNothing) {
   }
   const auto expect_nothing_new = [&](std::span<const test::OwnedFrame> damaged, const std::string& what) {
     for (const Finding& f : Check(damaged, evidence.profile))
-      EXPECT_TRUE(broken.contains(f.rule->id))
+      EXPECT_TRUE(broken.contains(f.rule->id) ||
+                  (f.certainty == Certainty::kPresumed && f.severity != Severity::kError))
           << what << ": frame " << f.frame.number << ": " << f.rule->id << ": " << f.message;
   };
   for (size_t i = 0; i < frames.size(); ++i) {

@@ -20,6 +20,7 @@ class Collector : public session::Observer, public conformance::FindingSink {
   }
   void OnFinding(const conformance::Finding& finding) override {
     if (finding.severity == conformance::Severity::kNote) return;
+    if (finding.certainty == conformance::Certainty::kPresumed) return void(++out_.presumed);
     ++out_.findings[{std::string(finding.rule->id), finding.xid ? std::to_string(*finding.xid) : "-"}];
   }
 

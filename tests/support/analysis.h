@@ -14,12 +14,13 @@
 
 namespace stag::test {
 
-// The content of every complete message by xid and kind, and how often each rule was broken by which xid (notes left
-// out).
+// The content of every complete message by xid and kind, and how often each rule was broken by which xid (notes and
+// what is presumed left out).
 struct Analysis {
   std::map<std::pair<uint32_t, char>, std::set<size_t>> contents;
   std::map<std::pair<std::string, std::string>, int> findings;
   size_t complete = 0;
+  size_t presumed = 0;  // findings
 };
 
 Analysis Analyse(std::span<const OwnedFrame> frames);

@@ -87,6 +87,44 @@ TEST(GrantWindow, AMessageThatEndsNoCallBringsItsGrant) {
   EXPECT_FALSE(window.Take(4));
 }
 
+TEST(GrantWindow, WhatTheRequesterReactedToHasArrived) {
+  GrantWindow window;
+  window.Reset(8);
+  for (uint32_t n = 1; n <= 4; ++n) EXPECT_TRUE(window.Take(n));
+  window.Add(8, true, 1);
+  window.Add(2, true, 2);
+  window.Add(1, true, 4);  // one outstanding
+  EXPECT_TRUE(window.Allows(2));
+  window.Arrive(1);
+  EXPECT_TRUE(window.Allows(5));  // with two answers on their way it may count seven
+  window.Arrive(3);
+  EXPECT_TRUE(window.Allows(1));
+  EXPECT_FALSE(window.Allows(2));
+}
+
+TEST(ReceivedGrants, OnlyWhatIsAcknowledgedCounts) {
+  ReceivedGrants received;
+  received.Reset(8);
+  EXPECT_TRUE(received.Allows(8));
+  EXPECT_FALSE(received.Allows(9));
+  received.Add(1, true, 5);
+  received.Add(1, true, 6);
+  EXPECT_TRUE(received.Allows(6));  // both may be on their way
+  EXPECT_FALSE(received.Allows(7));
+  received.Acknowledge(5);
+  EXPECT_EQ(received.grant(), 1u);
+  EXPECT_TRUE(received.Allows(1));
+  EXPECT_FALSE(received.Allows(2));
+  // Of very many nothing is said until the last of them is acknowledged.
+  for (uint64_t number = 7; number < 50; ++number) received.Add(2, true, number);
+  EXPECT_TRUE(received.Allows(100));
+  received.Acknowledge(48);
+  EXPECT_TRUE(received.Allows(100));
+  received.Acknowledge(49);
+  EXPECT_TRUE(received.Allows(2));
+  EXPECT_FALSE(received.Allows(3));
+}
+
 // Every number of messages that the requester may have had, tried one by one.
 class EveryArrival {
  public:

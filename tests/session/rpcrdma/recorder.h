@@ -33,11 +33,14 @@ struct Ended {
 class Recorder : public Observer {
  public:
   void OnMessage(const Connection&, const Message& message, const Transaction* transaction) override {
-    roles.push_back(message.role);
-    orphans += message.orphan;
-    repeated += message.repeated;
     matched += transaction != nullptr;
+    if (message.again) return;
+    roles.push_back(message.role);
+    early += message.early;
+    orphans += message.orphan && !message.early;
+    repeated += message.repeated;
   }
+  void OnOrphan(const Connection&, const Message& message) override { orphans += message.orphan; }
   void OnRdma(const Connection&, const RdmaOperation& operation) override {
     unresolved += operation.segment == nullptr;
     overruns += operation.overrun;
@@ -83,7 +86,7 @@ class Recorder : public Observer {
   std::vector<Ended> ended;
   std::vector<Connection> closed;
   Connection last;
-  int orphans = 0, repeated = 0, matched = 0, unresolved = 0, overruns = 0, late = 0, gaps = 0;
+  int orphans = 0, early = 0, repeated = 0, matched = 0, unresolved = 0, overruns = 0, late = 0, gaps = 0;
 };
 
 }  // namespace stag::session

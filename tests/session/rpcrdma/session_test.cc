@@ -104,10 +104,41 @@ TEST_F(SessionTest, OtherTrafficIsNotTaken) {
 TEST_F(SessionTest, SwappedCallAndReplyStillMatch) {
   script.Open();
   Reply(1);
+  EXPECT_EQ(recorder.roles, std::vector<Role>{Role::kReply});  // at once
+  EXPECT_EQ(recorder.early, 1);
   Call(1);
   ASSERT_EQ(recorder.ended.size(), 1u);
   EXPECT_EQ(recorder.ended[0].outcome, Outcome::kReplied);
+  EXPECT_EQ(recorder.ended[0].reply_frame + 1, recorder.ended[0].call_frame);
   EXPECT_EQ(recorder.orphans, 0);
+  script.Close();
+  EXPECT_EQ(recorder.closed[0].replies_without_call, 0u);
+  EXPECT_EQ(recorder.closed[0].counters[1].messages, 1u);
+}
+
+TEST_F(SessionTest, AnOrphanAtTheEndIsOne) {
+  script.Open();
+  Reply(7);
+  EXPECT_EQ(recorder.orphans, 0);
+  script.Close(fabric::CloseReason::kEndOfCapture);
+  EXPECT_EQ(recorder.orphans, 1);
+  EXPECT_EQ(recorder.closed[0].replies_without_call, 1u);
+  EXPECT_EQ(recorder.closed[0].counters[1].messages, 1u);
+}
+
+// Its sender acknowledges, with it or after it, that it had received nothing that was not seen.
+TEST_F(SessionTest, NoCallComesForAnOrphanThatAcknowledges) {
+  script.Open();
+  Call(1);
+  script.info().acknowledged_in[1] = script.frame() + 1;
+  Reply(7);
+  EXPECT_EQ(recorder.early, 0);
+  EXPECT_EQ(recorder.orphans, 1);
+  Reply(8);
+  EXPECT_EQ(recorder.early, 1);
+  script.info().acknowledged_in[1] = script.frame() + 1;
+  Reply(1);
+  EXPECT_EQ(recorder.orphans, 2);
 }
 
 TEST_F(SessionTest, ReplyMayOvertakeTwoCallsAmongOthers) {
