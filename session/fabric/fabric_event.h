@@ -45,10 +45,12 @@ struct ConnectionInfo {
   // RDMA Reads and Writes that this side issues are not seen: a live end whose device performs them by itself.
   std::array<bool, 2> rdma_hidden{};
   // By side: the newest frame in which it acknowledged what it had received (InfiniBand AETH, TCP), where all that it
-  // acknowledged was given out, or is a gap that was. So when it sent that frame, it had received nothing else. 0: none.
+  // acknowledged was given out, or is a gap that was. So when it sent that frame, it had received nothing else. 0:
+  // none.
   std::array<uint64_t, 2> acknowledged_in{};
-  // By side: how many of the other side's Sends, in the order of their events, it has acknowledged: its adapter has them.
-  std::array<uint64_t, 2> sends_received{};
+  // By side: how many of the other side's Sends, in the order of their events, it has acknowledged: its adapter has
+  // them.
+  std::array<uint32_t, 2> sends_received{};
 };
 
 // In the order of the alternatives of Event::what.

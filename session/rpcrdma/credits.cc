@@ -9,29 +9,28 @@ void GrantWindow::Reset(uint32_t grant) {
   size_ = 0;
 }
 
-void GrantWindow::Add(uint32_t grant, bool ends_call, uint64_t number) {
+void GrantWindow::Add(uint32_t grant, bool ends_call, uint32_t number) {
   grant = std::max(grant, 1u);
   const uint32_t answers = ends_call ? 1 : 0;
   answers_ += answers;
   if (size_ > 0 && runs_[size_ - 1].grant == grant) {
     runs_[size_ - 1].answers += answers;
-    runs_[size_ - 1].last = number;
     return;
   }
   if (size_ == kRuns) {
-    runs_[1] = {std::max(runs_[0].grant, runs_[1].grant), runs_[0].answers + runs_[1].answers, runs_[0].first,
-                runs_[1].last};
+    runs_[1] = {std::max(runs_[0].grant, runs_[1].grant), runs_[0].answers + runs_[1].answers, runs_[0].first};
     std::copy(runs_.begin() + 1, runs_.end(), runs_.begin());
     --size_;
   }
-  runs_[size_++] = {grant, answers, number, number};
+  runs_[size_++] = {grant, answers, number};
 }
 
-void GrantWindow::Arrive(uint64_t number) {
+void GrantWindow::Arrive(uint32_t number) {
   size_t done = 0;
   for (; done < size_ && runs_[done].first <= number; ++done) {
     grant_ = runs_[done].grant;
-    if (runs_[done].last > number) break;  // how many Calls the first of them end is not kept
+    // Of the run that holds it, or may: how many Calls its first messages end is not kept.
+    if (done + 1 == size_ || runs_[done + 1].first > number) break;
     answers_ -= runs_[done].answers;
   }
   std::copy(runs_.begin() + static_cast<ptrdiff_t>(done), runs_.begin() + static_cast<ptrdiff_t>(size_), runs_.begin());
@@ -67,7 +66,7 @@ void ReceivedGrants::Reset(uint32_t grant) {
   unsure_until_ = 0;
 }
 
-void ReceivedGrants::Add(uint32_t grant, bool ends_call, uint64_t number) {
+void ReceivedGrants::Add(uint32_t grant, bool ends_call, uint32_t number) {
   if (size_ == kMost) {
     size_ = 0;
     answers_ = 0;
@@ -82,7 +81,7 @@ void ReceivedGrants::Add(uint32_t grant, bool ends_call, uint64_t number) {
   answers_ += ends_call;
 }
 
-void ReceivedGrants::Acknowledge(uint64_t number) {
+void ReceivedGrants::Acknowledge(uint32_t number) {
   if (unsure_until_ <= number) unsure_until_ = 0;
   for (; size_ > 0 && messages_[first_].number <= number; first_ = (first_ + 1) % kMost, --size_) {
     grant_ = messages_[first_].grant;
@@ -116,12 +115,12 @@ void CreditState::OnCall(uint32_t request) {
   if (known) (void)window.Take(outstanding);
 }
 
-void CreditState::OnGrant(uint32_t grant, bool ends_call, uint64_t number) {
+void CreditState::OnGrant(uint32_t grant, bool ends_call, uint32_t number) {
   granted.Add(grant);
   if (known) Add(grant, ends_call, number);
 }
 
-void CreditState::Add(uint32_t grant, bool ends_call, uint64_t number) {
+void CreditState::Add(uint32_t grant, bool ends_call, uint32_t number) {
   window.Add(grant, ends_call, number);
   received.Add(grant, ends_call, number);
 }

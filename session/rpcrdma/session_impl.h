@@ -29,7 +29,7 @@ struct EarlyReply {
   bool waiting = false;
   uint32_t xid = 0;
   uint32_t patience = 0;
-  uint64_t number = 0;  // among its sender's Sends, from 1
+  uint32_t number = 0;  // among its sender's Sends, from 1
   fabric::Event event;
   std::vector<std::byte> bytes;
 };
@@ -40,7 +40,7 @@ struct ConnectionState {
   std::array<MultiMap<TransactionEntry*>, 2>
       reading;                                 // legacy replies whose Read list waits for RDMA_DONE, by requesting side
   std::array<MultiMap<SegmentRef>, 2> memory;  // by owning side: handle
-  std::array<uint64_t, 2> sends{};             // by side: Sends so far
+  std::array<uint32_t, 2> sends{};             // by side: Sends so far
   EarlyReply early;
   SegmentRef last_hit;      // the segment that the previous RDMA packet touched ...
   Side last_hit_owner = 0;  // ... and whose memory it is
@@ -88,7 +88,7 @@ struct Session::Impl {
   void FlushEarly(ConnectionState& state);
 
   void CompleteCall(ConnectionState& state, TransactionEntry& entry);
-  void TakeGrant(CreditState& credits, bool ends_call, uint64_t number) const;
+  void TakeGrant(CreditState& credits, bool ends_call, uint32_t number) const;
   void TakeSend(Half& half) const;
   void TakeReply(TransactionEntry& entry, const fabric::Event& event);
   void TakeReadList(Half& half) const;
@@ -110,7 +110,7 @@ struct Session::Impl {
   FrameRef now;                                               // of the event being processed
   Message message;
   uint64_t serial = 0;
-  uint64_t send_number = 0;  // of the message among its sender's Sends, from 1
+  uint32_t send_number = 0;  // of the message among its sender's Sends, from 1
 };
 
 }  // namespace stag::session

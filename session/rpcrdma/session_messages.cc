@@ -124,7 +124,7 @@ void Session::Impl::FindClient(ConnectionState& state) {
 void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   const bool was_proven = connection.proof == Proof::kRpcRdma;
-  const uint64_t own_number = &event == &state.early.event ? state.early.number : ++state.sends[event.from];
+  const uint32_t own_number = &event == &state.early.event ? state.early.number : ++state.sends[event.from];
   if (!Decode(state, event)) {
     ++connection.other_messages;
     return;
@@ -312,7 +312,7 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
 }
 
 // What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.
-void Session::Impl::TakeGrant(CreditState& credits, bool ends_call, uint64_t of) const {
+void Session::Impl::TakeGrant(CreditState& credits, bool ends_call, uint32_t of) const {
   const Header& header = message.header;
   if (message.role == Role::kReply) credits.replied = true;
   if (header.words < 3) return;

@@ -19,7 +19,7 @@ struct TransactionEntry : Transaction {
   TransactionEntry* newer = nullptr;
   TransactionEntry* previous = nullptr;  // on its connection
   TransactionEntry* next = nullptr;
-  uint64_t call_number = 0;   // of the Call among its sender's Sends, from 1
+  uint32_t call_number = 0;   // of the Call among its sender's Sends, from 1
   uint64_t bytes = 0;         // counted against the memory limit
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
   bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
