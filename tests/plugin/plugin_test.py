@@ -126,10 +126,10 @@ class PluginTest(unittest.TestCase):
         last = int(self.fields("frame", "frame.number")[-1][0][0])
 
         def rows(*options):
-            # What packets that never came held back until the end is known only to the second pass; and the frames of
-            # messages that are shown at later ones say so then.
-            return [row for row in self.fields("rpcrdma", *names, options=options)
-                    if int(row[0][0]) != last and any(row[1:])]
+            # What packets that never came held back until the end is known only to the second pass; and findings are at
+            # other frames then, where they name connection and xid, too.
+            return [row for row in self.fields("rpc || rpcrdma.direction", *names, options=[*options, "-E", "occurrence=f"])
+                    if int(row[0][0]) != last]
 
         self.assertEqual(rows(), rows("-2"))
 
