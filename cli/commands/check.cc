@@ -163,8 +163,10 @@ void AddCheck(CLI::App& app, Run& run) {
                    "Record all findings as accepted; the exit status is 0 then, if all files could be read")
       ->type_name("FILE");
   command->footer(
-      "What the capture does not show is not judged: lost and cut packets never make an error. A finding stands in the\n"
-      "frame of what breaks the rule; often a later frame proves it. What is not proven when the connection or the capture\n"
+      "What the capture does not show is not judged: lost and cut packets never make an error. A finding stands in "
+      "the\n"
+      "frame of what breaks the rule; often a later frame proves it. What is not proven when the connection or the "
+      "capture\n"
       "ends is presumed: a warning at most, with what could not be seen.\n"
       "The html report takes one thread, with any --jobs.\n"
       "\nIn junit a file is a suite and a rule is a case: findings at or above --fail-on are failures, lower ones go "
