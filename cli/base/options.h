@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <functional>
 #include <string>
 #include <utility>
@@ -38,6 +39,29 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
 // An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
 CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
                        const std::string& type, const std::string& description);
+// An option whose value is a number above 0; others get the complaint: their text and `complaint`. With `all`, the word
+// all is 0.
+template <typename T>
+void AddNumber(CLI::App& command, const std::string& name, T& value, bool all, const std::string& complaint,
+               const std::string& description) {
+  const auto take = [&value, all, complaint](std::string& text) {
+    if (all && text == "all") return value = 0, std::string{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool fine = error == std::errc{} && end == text.data() + text.size() && value > 0;
+    return fine ? std::string{} : text + complaint;
+  };
+  command
+      .add_option_function<std::string>(
+          name, [](const std::string&) {}, description)
+      ->check(CLI::Validator(take, ""))
+      ->type_name(all ? "N|all" : "N");
+}
+// Adds --connection.
+template <typename T>
+void AddConnectionNumber(CLI::App& command, T& value) {
+  AddNumber(command, "--connection", value, false, " is not the number of a connection",
+            "Only this connection, by its number in stag connections");
+}
 // What --format may be: what every command has, the reports of `stag check`, or JUnit's or CSV besides.
 enum class Formats : uint8_t { kLines, kReports, kTests, kTables };
 

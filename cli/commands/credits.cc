@@ -2,7 +2,6 @@
 //
 // stag credits: per connection and direction what was requested, granted and outstanding over time. As text figures and
 // a table of what changed; as JSON lines every change; and as a picture. All of it from session::CreditHistory.
-#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -304,29 +303,9 @@ void AddCredits(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "credits", "Credits over time: requested, granted, outstanding; overruns and what they explain");
   AddCaptureOptions(*command, *options);
-  const auto number = [](const std::string& text, auto& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size() && value > 0;
-  };
-  command
-      ->add_option_function<std::string>(
-          "--connection", [](const std::string&) {}, "Only this connection, by its number in stag connections")
-      ->check(CLI::Validator(
-          [=](std::string& text) {
-            return number(text, options->connection) ? std::string{} : text + " is not the number of a connection";
-          },
-          ""))
-      ->type_name("N");
-  command
-      ->add_option_function<std::string>(
-          "--rows", [](const std::string&) {}, "Rows of the table for each direction (default: 40), or all")
-      ->check(CLI::Validator(
-          [=](std::string& text) {
-            if (text == "all") return options->rows = 0, std::string{};
-            return number(text, options->rows) ? std::string{} : text + " is not a number of rows, nor all";
-          },
-          ""))
-      ->type_name("N|all");
+  AddConnectionNumber(*command, options->connection);
+  AddNumber(*command, "--rows", options->rows, true, " is not a number of rows, nor all",
+            "Rows of the table for each direction (default: 40), or all");
   command->add_option("--svg", options->svg, "Also draw it: an SVG file with a panel for each connection and direction")
       ->type_name("FILE");
   command->footer(

@@ -25,8 +25,7 @@ constexpr std::array<std::string_view, session::kLimits> kWords{"idle", "credits
 // What to do where most of the time is this.
 constexpr std::array<std::string_view, session::kLimits> kAdvice{
     "The client has no Call outstanding. The wire does not tell why: it has nothing to do, or its Calls wait for a "
-    "slot "
-    "of the session, for a thread, or for data. More parallel I/O shows which.",
+    "slot of the session, for a thread, or for data. More parallel I/O shows which.",
     "As many Calls are outstanding as the credits allow. Raise the smaller of the client's request (Linux: "
     "sunrpc.rdma_slot_table_entries) and the server's grant (Linux: sunrpc.svc_rdma.max_requests), mount with "
     "nconnect, or make the server answer sooner.",
@@ -37,7 +36,7 @@ constexpr std::array<std::string_view, session::kLimits> kAdvice{
     "The server has Calls that it does not answer and moves no data for. stag latency --slowest shows which. The wire "
     "does not tell its processors from its disks, nor a wait in front of its adapter."};
 
-// What is told of all connections of a file together.
+// A connection that has closed. The signatures of one look at all connections of its file.
 struct Ended {
   Connection connection;
   ConnectionLimits limits;
@@ -55,10 +54,6 @@ class Collector final : public session::LimitsSink {
 };
 
 int64_t Of(const ConnectionLimits& limits, Limit limit) { return limits.ns[static_cast<size_t>(limit)]; }
-
-double Share(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) * 100 : 0;
-}
 
 // Connections between the same client and server.
 bool ArePaired(const Connection& a, const Connection& b) {
@@ -123,7 +118,7 @@ class Signatures {
     // Halfway from a fair share to all.
     if (together < 2 || calls < 20 || 2 * limits.calls * together < calls * (together + 1)) return;
     Note("it carries {:.0f} % of the Calls of {} connections between the same addresses: nconnect does not spread them",
-         Share(static_cast<int64_t>(limits.calls), static_cast<int64_t>(calls)), together);
+         static_cast<double>(limits.calls) / static_cast<double>(calls) * 100, together);
   }
 
   // Told of the last of them.
@@ -161,7 +156,7 @@ void PutText(std::string& out, const Ended& one, const std::map<fabric::Connecti
   for (size_t i = 0; i < session::kLimits; ++i) {
     if (limits.ns[i] == 0) continue;
     label(kWords[i]);
-    Put(out, "{:5.1f} %  ", Share(limits.ns[i], limits.span_ns));
+    Put(out, "{:5.1f} %  ", limits.percent(static_cast<Limit>(i)));
     PutDuration(out, limits.ns[i]);
     Put(out, "\n");
   }

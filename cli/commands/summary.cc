@@ -268,7 +268,7 @@ class Page {
       const auto verdict = limits->verdict();
       if (verdict == session::Limit::kCreditLimited)
         add(fmt::format("all credits are used {:.0f} % of its time; stag limits says what to do.",
-                        Share(*limits, session::Limit::kCreditLimited)),
+                        limits->percent(session::Limit::kCreditLimited)),
             0);
       if (limits->quarter_pauses > 0)
         add(fmt::format("{} of about 250 ms with all credits used.", Count(limits->quarter_pauses, "pause")), 0);
@@ -279,12 +279,6 @@ class Page {
     }
     if (!health) return;
     for (TransportTrouble& trouble : TransportTroubles(c, *health)) add(std::move(trouble.text), trouble.frame);
-  }
-
-  // In percent.
-  static double Share(const session::ConnectionLimits& limits, session::Limit limit) {
-    const auto part = static_cast<double>(limits.ns[static_cast<size_t>(limit)]);
-    return limits.span_ns > 0 ? 100 * part / static_cast<double>(limits.span_ns) : 0;
   }
 
   static void Heading(std::string& out, std::string_view text, const Style& style) {
@@ -391,7 +385,7 @@ class Page {
       std::string_view separator = " ";
       for (const session::Limit limit : {session::Limit::kServer, session::Limit::kMovingData, session::Limit::kIdle,
                                          session::Limit::kCreditLimited, session::Limit::kRecovery}) {
-        const double share = Share(*limits, limit);
+        const double share = limits->percent(limit);
         if (share <= 0) continue;
         Put(out, "{}{} {:.2g} %", separator, name(limit), share);
         separator = ", ";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // stag transport: per connection and direction, what the fabric did: retransmissions, NAKs, waits, loss, congestion.
-#include <charconv>
 #include <map>
 #include <optional>
 
@@ -136,30 +135,9 @@ void AddTransport(CLI::App& app, Run& run) {
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
   command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
-  const auto number = [](const std::string& text, auto& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc{} && end == text.data() + text.size() && value > 0;
-  };
-  command
-      ->add_option_function<std::string>(
-          "--connection", [](const std::string&) {}, "Only this connection, by its number in stag connections")
-      ->check(CLI::Validator(
-          [=](std::string& text) {
-            return number(text, options->connection) ? std::string{} : text + " is not the number of a connection";
-          },
-          ""))
-      ->type_name("N");
-  command
-      ->add_option_function<std::string>(
-          "--episodes", [](const std::string&) {},
-          "How many episodes the text tells of a connection, those that cost the most time (default: 8), or all")
-      ->check(CLI::Validator(
-          [=](std::string& text) {
-            if (text == "all") return options->episodes = 0, std::string{};
-            return number(text, options->episodes) ? std::string{} : text + " is not a number of episodes, nor all";
-          },
-          ""))
-      ->type_name("N|all");
+  AddConnectionNumber(*command, options->connection);
+  AddNumber(*command, "--episodes", options->episodes, true, " is not a number of episodes, nor all",
+            "How many episodes the text tells of a connection, those that cost the most time (default: 8), or all");
   command
       ->add_option("--svg", options->svg,
                    "Also draw it: an SVG file with PSNs (TCP: sequence numbers) over time for each side, "

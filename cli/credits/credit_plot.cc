@@ -43,40 +43,19 @@ void CreditPlot::Marks::Append(const Marks& later) {
   count = all;
 }
 
-// The bin of that time; of an earlier one than the last, the last: events come in their order.
-CreditPlot::Bin& CreditPlot::At(int64_t time_ns) {
-  if (bins_.empty()) {
-    start_ns_ = end_ns_ = time_ns;
-    bins_.emplace_back();
-  }
-  end_ns_ = std::max(end_ns_, time_ns);
-  uint64_t index = (static_cast<uint64_t>(end_ns_) - static_cast<uint64_t>(start_ns_)) / bin_ns_;
-  while (index >= kBins) {
-    for (size_t i = 0; i < bins_.size(); i += 2) {
-      Bin bin = bins_[i];
-      if (i + 1 < bins_.size()) {
-        const Bin& later = bins_[i + 1];
-        bin.requested.Append(later.requested);
-        bin.granted.Append(later.granted);
-        bin.outstanding.Append(later.outstanding);
-        bin.overruns.Append(later.overruns);
-        bin.rnr_naks.Append(later.rnr_naks);
-        bin.zero_grants.Append(later.zero_grants);
-        bin.gaps.Append(later.gaps);
-        bin.lost.Append(later.lost);
-      }
-      bins_[i / 2] = bin;
-    }
-    bins_.resize((bins_.size() + 1) / 2);
-    bin_ns_ *= 2;
-    index /= 2;
-  }
-  if (index >= bins_.size()) bins_.resize(static_cast<size_t>(index) + 1);
-  return bins_[static_cast<size_t>(index)];
+void CreditPlot::Bin::Append(const Bin& later) {
+  requested.Append(later.requested);
+  granted.Append(later.granted);
+  outstanding.Append(later.outstanding);
+  overruns.Append(later.overruns);
+  rnr_naks.Append(later.rnr_naks);
+  zero_grants.Append(later.zero_grants);
+  gaps.Append(later.gaps);
+  lost.Append(later.lost);
 }
 
 void CreditPlot::Add(const CreditChange& change) {
-  Bin& bin = At(change.frame.time_ns);
+  Bin& bin = bins_.At(change.frame.time_ns);
   bin.requested.Add(change.requested);
   bin.granted.Add(change.granted);
   bin.outstanding.Add(change.outstanding);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/base/output.h"
+#include "cli/base/time_bins.h"
 #include "session/rpcrdma/credit_history.h"
 
 namespace stag::cli {
@@ -38,6 +39,7 @@ class CreditPlot {
   struct Bin {
     Course requested, granted, outstanding;
     Marks overruns, rnr_naks, zero_grants, gaps, lost;
+    void Append(const Bin& later);
   };
 
   void Add(const session::CreditChange& change);
@@ -47,18 +49,14 @@ class CreditPlot {
   fabric::ConnectionId connection = 0;
   std::string title, ends, figures;
 
-  bool empty() const { return bins_.empty(); }
-  int64_t start_ns() const { return start_ns_; }
-  int64_t end_ns() const { return end_ns_; }              // of the last change
-  uint64_t bin_ns() const { return bin_ns_; }             // width of a bin
-  const std::vector<Bin>& bins() const { return bins_; }  // from start_ns() on
+  bool empty() const { return bins_.bins().empty(); }
+  int64_t start_ns() const { return bins_.start_ns(); }
+  int64_t end_ns() const { return bins_.end_ns(); }              // of the last change
+  uint64_t bin_ns() const { return bins_.width_ns(); }           // width of a bin
+  const std::vector<Bin>& bins() const { return bins_.bins(); }  // from start_ns() on
 
  private:
-  Bin& At(int64_t time_ns);
-
-  std::vector<Bin> bins_;
-  int64_t start_ns_ = 0, end_ns_ = 0;
-  uint64_t bin_ns_ = 1000;
+  TimeBins<Bin, kBins> bins_;
 };
 
 // A whole SVG document. Times are shown from `origin_ns` on (the first frame of the capture). `name`: of the capture.

@@ -23,30 +23,10 @@ bool IsAnswer(Kind kind) {
 
 }  // namespace
 
-// The bin of that time; of an earlier one than the last, the last.
-TransportPlot::Bin& TransportPlot::At(int64_t time_ns) {
-  if (bins_.empty()) {
-    start_ns_ = end_ns_ = time_ns;
-    bins_.emplace_back();
-  }
-  end_ns_ = std::max(end_ns_, time_ns);
-  uint64_t index = (static_cast<uint64_t>(end_ns_) - static_cast<uint64_t>(start_ns_)) / bin_ns_;
-  while (index >= kBins) {
-    for (size_t i = 0; i < bins_.size(); i += 2) {
-      Bin bin = bins_[i];
-      if (i + 1 < bins_.size()) {
-        bin.begin = std::min(bin.begin, bins_[i + 1].begin);
-        bin.end = std::max(bin.end, bins_[i + 1].end);
-        bin.acknowledged = std::max(bin.acknowledged, bins_[i + 1].acknowledged);
-      }
-      bins_[i / 2] = bin;
-    }
-    bins_.resize((bins_.size() + 1) / 2);
-    bin_ns_ *= 2;
-    index /= 2;
-  }
-  if (index >= bins_.size()) bins_.resize(static_cast<size_t>(index) + 1);
-  return bins_[static_cast<size_t>(index)];
+void TransportPlot::Bin::Append(const Bin& later) {
+  begin = std::min(begin, later.begin);
+  end = std::max(end, later.end);
+  acknowledged = std::max(acknowledged, later.acknowledged);
 }
 
 void TransportPlot::Add(const Note& note) {
@@ -58,7 +38,7 @@ void TransportPlot::Add(const Note& note) {
       marks_.push_back({note, position});
     }
   };
-  Bin& bin = At(note.frame.time_ns);
+  Bin& bin = bins_.At(note.frame.time_ns);
   switch (note.kind) {
     case Kind::kOutOfOrder: mark(); [[fallthrough]];
     case Kind::kNew:

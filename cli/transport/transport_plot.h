@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/base/time_bins.h"
 #include "session/rpcrdma/connection.h"
 #include "session/transport/transport.h"
 
@@ -21,6 +22,7 @@ class TransportPlot {
   struct Bin {
     uint64_t begin = UINT64_MAX, end = 0;  // of what is new
     uint64_t acknowledged = 0;             // the highest
+    void Append(const Bin& later);
   };
   struct Mark {
     transport::Note note;
@@ -30,11 +32,11 @@ class TransportPlot {
   // A note about this side's requests, or about their answers.
   void Add(const transport::Note& note);
 
-  bool empty() const { return bins_.empty(); }
-  int64_t start_ns() const { return start_ns_; }
-  int64_t end_ns() const { return end_ns_; }
-  uint64_t bin_ns() const { return bin_ns_; }  // width of a bin
-  const std::vector<Bin>& bins() const { return bins_; }
+  bool empty() const { return bins_.bins().empty(); }
+  int64_t start_ns() const { return bins_.start_ns(); }
+  int64_t end_ns() const { return bins_.end_ns(); }
+  uint64_t bin_ns() const { return bins_.width_ns(); }  // width of a bin
+  const std::vector<Bin>& bins() const { return bins_.bins(); }
   const std::vector<Mark>& marks() const { return marks_; }
   uint64_t marks_left_out() const { return marks_left_out_; }
   uint64_t first() const { return first_; }  // the lowest position
@@ -46,13 +48,9 @@ class TransportPlot {
   bool bytes = false;  // positions are bytes, not PSNs
 
  private:
-  Bin& At(int64_t time_ns);
-
-  std::vector<Bin> bins_;
+  TimeBins<Bin, kBins> bins_;
   std::vector<Mark> marks_;
   uint64_t marks_left_out_ = 0;
-  int64_t start_ns_ = 0, end_ns_ = 0;
-  uint64_t bin_ns_ = 1000;
   uint64_t first_ = UINT64_MAX, last_ = 0;
 };
 

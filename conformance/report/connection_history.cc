@@ -226,7 +226,7 @@ std::shared_ptr<const Ladder> ConnectionHistory::LadderOf(const Finding& finding
 
   const bool over = !entries.empty() && entries.back().kind == Kind::kClosed;
   if ((finding.xid || of_setup) && !over && timeline.watches.size() < kMaxWatches) {
-    // What is told before its own event is recorded comes yet.
+    // The finding may come before the event that breaks the rule, or that proves it, is recorded.
     const bool proven = finding.certainty == Certainty::kProven;
     const Mark missing = offender == entries.size()          ? Mark::kOffending
                          : proven && proof == entries.size() ? Mark::kProof

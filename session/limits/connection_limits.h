@@ -45,6 +45,11 @@ struct ConnectionLimits {
   uint64_t offloads_done = 0;  // ... and CB_OFFLOADs, which end those that the server does later
   bool unanswered = false;     // a Call is
 
+  // How much of the span a part is, in percent.
+  double percent(Limit limit) const {
+    const auto part = static_cast<double>(ns[static_cast<size_t>(limit)]);
+    return span_ns > 0 ? part / static_cast<double>(span_ns) * 100 : 0;
+  }
   // The part that the connection is limited by: recovery from a tenth of the time on that it is not idle, else the
   // largest; nullopt: no Call was seen.
   std::optional<Limit> verdict() const;
