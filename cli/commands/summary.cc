@@ -387,7 +387,7 @@ class Page {
                                          session::Limit::kCreditLimited, session::Limit::kRecovery}) {
         const double share = limits->percent(limit);
         if (share <= 0) continue;
-        Put(out, "{}{} {:.2g} %", separator, name(limit), share);
+        Put(out, "{}{} {} %", separator, name(limit), share < 1 ? "under 1" : fmt::format("{:.0f}", share));
         separator = ", ";
       }
     });
