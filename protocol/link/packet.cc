@@ -30,7 +30,9 @@ Address MakeAddress(Address::Kind kind, std::span<const std::byte, kSize> bytes)
 // One frame on its way down. Every step reads from `c_` and either goes on to the next or sets the status and stops.
 class Decoding {
  public:
-  Decoding(const Frame& frame, Packet& packet) : all_(frame.bytes), c_(frame.bytes, frame.wire_length), p_(packet) {}
+  // `headers`: null where nobody asks for them.
+  Decoding(const Frame& frame, Packet& packet, std::vector<Header>* headers)
+      : all_(frame.bytes), c_(frame.bytes, frame.wire_length), p_(packet), headers_(headers) {}
 
   void Run(LinkType link) {
     p_.carrier = Carrier::kOther;
@@ -40,15 +42,11 @@ class Decoding {
     p_.wire_length = 0;
     switch (link) {
       case LinkType::kEthernet: Ethernet(); break;
-      case LinkType::kLinuxSll: Skip(14), Ethertype(c_.U16()); break;
-      case LinkType::kLinuxSll2: {
-        uint16_t type = c_.U16();
-        Skip(18), Ethertype(type);
-        break;
-      }
+      case LinkType::kLinuxSll: LinuxSll(); break;
+      case LinkType::kLinuxSll2: LinuxSll2(); break;
       case LinkType::kRawIp: RawIp(); break;
       case LinkType::kErf: Erf(); break;
-      case LinkType::kErfEthernet: Skip(2), Ethernet(); break;
+      case LinkType::kErfEthernet: ErfEthernet(); break;
       case LinkType::kErfInfiniBand:
       case LinkType::kInfiniBand: Lrh(); break;
       case LinkType::kUnsupported: break;
@@ -60,15 +58,39 @@ class Decoding {
  private:
   void Skip(uint64_t n) { c_.Skip(n); }
 
+  // The header that began at `begin` ends here; nothing is noted of one that could not be read.
+  void Note(HeaderKind kind, size_t begin) {
+    if (headers_ && c_.ok()) headers_->push_back({kind, origin_ + begin, c_.offset() - begin});
+  }
+
   void Ethernet() {
+    const size_t begin = c_.offset();
     Skip(12);
-    Ethertype(c_.U16());
+    const uint16_t type = c_.U16();
+    Note(HeaderKind::kEthernet, begin);
+    Ethertype(type);
+  }
+
+  void LinuxSll() {
+    Skip(14);
+    const uint16_t type = c_.U16();
+    Note(HeaderKind::kLinuxSll, 0);
+    Ethertype(type);
+  }
+
+  void LinuxSll2() {
+    const uint16_t type = c_.U16();
+    Skip(18);
+    Note(HeaderKind::kLinuxSll2, 0);
+    Ethertype(type);
   }
 
   void Ethertype(uint16_t type) {
     while (c_.ok() && IsVlan(type)) {
+      const size_t begin = c_.offset();
       Skip(2);
       type = c_.U16();
+      Note(HeaderKind::kVlan, begin);
     }
     if (!c_.ok()) return;
     if (type == kEthertypeIpv4) Ipv4();
@@ -101,17 +123,30 @@ class Decoding {
     }
     if (!c_.ok()) return;
     type &= 0x7f;
+    Note(HeaderKind::kErf, 0);
     bool ethernet = type == 2 || type == 11 || type == 16 || type == 20;
-    if (ethernet) Skip(2);
+    if (ethernet) ErfPadding();
     if (!c_.ok()) return;
     // The record's own wire length replaces that of the frame, which counts the record header and padding too.
     Bytes rest = c_.Rest();
     rest = rest.first(static_cast<size_t>(std::min<uint64_t>(rest.size(), wire)));
+    origin_ = c_.offset();
     all_ = rest;
     c_ = Cursor(rest, wire);
     if (ethernet) Ethernet();
     if (type == 21) Lrh();                  // InfiniBand
     if (type == 22 || type == 23) RawIp();  // IPv4, IPv6
+  }
+
+  void ErfPadding() {
+    const size_t begin = c_.offset();
+    Skip(2);
+    Note(HeaderKind::kErfPadding, begin);
+  }
+
+  void ErfEthernet() {
+    ErfPadding();
+    Ethernet();
   }
 
   void Ipv4() {
@@ -130,6 +165,7 @@ class Decoding {
     if (total == 0) total = wire_left;  // segmentation offload: the length did not fit or is filled in later
     if (total < header) return c_.Fail(ParseStatus::kMalformed);
     Skip(header - 20);
+    Note(HeaderKind::kIpv4, headers_begin_);
     if ((fragment & 0x3fff) != 0) return Fragment();
     Transport(protocol, total - header);
   }
@@ -146,8 +182,10 @@ class Decoding {
     p_.source = MakeAddress(Address::Kind::kIpv6, addresses.subspan<0, 16>());
     p_.destination = MakeAddress(Address::Kind::kIpv6, addresses.subspan<16, 16>());
     if (version != 6) return c_.Fail(ParseStatus::kMalformed);
+    Note(HeaderKind::kIpv6, headers_begin_);
     if (length == 0) length = wire_left - 40;  // segmentation offload, as for IPv4
     while (true) {
+      const size_t begin = c_.offset();
       uint64_t extension;
       if (next == kProtocolHopByHop || next == kProtocolRouting || next == kProtocolDestination) {
         next = c_.U8();
@@ -160,6 +198,7 @@ class Decoding {
         Skip(1);
         uint16_t fragment = c_.U16();
         Skip(4);
+        Note(HeaderKind::kIpv6Extension, begin);
         if (c_.ok() && (fragment & 0xfff9) != 0) return Fragment();
         if (length < 8) return c_.Fail(ParseStatus::kMalformed);
         length -= 8;
@@ -169,6 +208,7 @@ class Decoding {
       }
       Skip(extension - 2);
       if (!c_.ok()) return;
+      Note(HeaderKind::kIpv6Extension, begin);
       if (length < extension) return c_.Fail(ParseStatus::kMalformed);
       length -= extension;
     }
@@ -186,8 +226,10 @@ class Decoding {
   }
 
   void Udp(uint64_t length) {
+    const size_t begin = c_.offset();
     const Bytes header = c_.Take(8);
     if (header.empty()) return;
+    Note(HeaderKind::kUdp, begin);
     p_.source_port = LoadBe16(&header[0]);
     p_.destination_port = LoadBe16(&header[2]);
     uint64_t udp_length = LoadBe16(&header[4]);
@@ -201,6 +243,7 @@ class Decoding {
 
   void Tcp(uint64_t length) {
     p_.carrier = Carrier::kTcp;
+    const size_t begin = c_.offset();
     const Bytes fixed = c_.Take(20);
     if (fixed.empty()) return;
     p_.source_port = LoadBe16(&fixed[0]);
@@ -212,12 +255,14 @@ class Decoding {
     p_.window = LoadBe16(&fixed[14]);
     if (header < 20 || header > length) return c_.Fail(ParseStatus::kMalformed);
     Skip(header - 20);
+    Note(HeaderKind::kTcp, begin);
     Payload(length - header);
   }
 
   // GRH (InfiniBand Architecture volume 1, section 8.3); RoCEv1 puts it right behind the ethertype. Its PayLen counts
   // from the first byte behind it to the end of the ICRC.
   void Grh() {
+    const size_t begin = c_.offset();
     uint32_t version = c_.U32() >> 28;
     uint64_t length = c_.U16();
     uint8_t next = c_.U8();
@@ -227,6 +272,7 @@ class Decoding {
     p_.source = MakeAddress(Address::Kind::kGid, addresses.subspan<0, 16>());
     p_.destination = MakeAddress(Address::Kind::kGid, addresses.subspan<16, 16>());
     if (version != 6) return c_.Fail(ParseStatus::kMalformed);
+    Note(HeaderKind::kGrh, begin);
     if (next != kNextHeaderIba) {
       p_.carrier = Carrier::kOther;
       return;
@@ -245,6 +291,7 @@ class Decoding {
     p_.destination = MakeAddress(Address::Kind::kLid, rest.subspan<0, 2>());
     uint64_t length = uint64_t{LoadBe16(&rest[2]) & 0x07ffu} * 4;
     p_.source = MakeAddress(Address::Kind::kLid, rest.subspan<4, 2>());
+    Note(HeaderKind::kLrh, headers_begin_);
     if (lnh < 2) return;  // raw packets: no InfiniBand transport
     p_.carrier = Carrier::kInfiniBand;
     uint64_t wire = c_.wire_remaining() + 8;
@@ -266,6 +313,8 @@ class Decoding {
   Bytes all_;
   Cursor c_;
   Packet& p_;
+  std::vector<Header>* headers_;
+  size_t origin_ = 0;  // of `all_` within the frame
   size_t headers_begin_ = 0;
 };
 
@@ -316,7 +365,12 @@ bool DecodePlain(const Frame& frame, Packet& p) {
 }  // namespace
 
 void Decode(const Frame& frame, Packet& packet) {
-  if (!DecodePlain(frame, packet)) Decoding(frame, packet).Run(frame.link);
+  if (!DecodePlain(frame, packet)) Decoding(frame, packet, nullptr).Run(frame.link);
+}
+
+void Decode(const Frame& frame, Packet& packet, std::vector<Header>& headers) {
+  headers.clear();
+  Decoding(frame, packet, &headers).Run(frame.link);
 }
 
 }  // namespace stag::link

@@ -4,8 +4,11 @@
 // InfiniBand) or the TCP payload. Pure; all views point into the frame.
 #pragma once
 
+#include <vector>
+
 #include "protocol/base/address.h"
 #include "protocol/base/frame.h"
+#include "protocol/link/header.h"
 
 namespace stag::link {
 
@@ -50,6 +53,11 @@ inline constexpr uint16_t kRoceV1Ethertype = 0x8915;  // RoCE annex A16
 // Never fails hard: whatever cannot be followed is carrier kOther with the reason in `status`. `packet` may have been
 // used for another frame before; what `frame` does not have (addresses, ports, TCP fields) may then be left in it.
 void Decode(const Frame& frame, Packet& packet);
+// The same, and `headers` becomes the list of the headers on the way, outermost first: each begins where the one before
+// it ends. A header that is cut by the capture, or whose own fields contradict each other, ends the list before it;
+// what follows the last header is the payload of what it says, or what nobody here follows (another protocol, an IP
+// fragment).
+void Decode(const Frame& frame, Packet& packet, std::vector<Header>& headers);
 inline Packet Decode(const Frame& frame) {
   Packet packet;
   Decode(frame, packet);

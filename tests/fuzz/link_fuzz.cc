@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Fuzz target: link::Decode. The first byte chooses the link type, the second by how much the wire length exceeds what
-// was captured. Whatever comes out must lie within the input.
+// was captured. Whatever comes out must lie within the input, and is the same with a list of headers, which follow each
+// other without a gap up to the payload.
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 #include "protocol/link/packet.h"
 
@@ -26,5 +28,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(Within(p.payload, bytes) && Within(p.icrc_headers, bytes));
   Require(p.payload.size() <= p.wire_length);
   if (p.carrier == stag::link::Carrier::kOther) Require(p.payload.empty() || p.status != stag::ParseStatus::kOk);
+
+  stag::link::Packet listed;
+  std::vector<stag::link::Header> headers;
+  stag::link::Decode(frame, listed, headers);
+  Require(listed.carrier == p.carrier && listed.status == p.status && listed.payload.data() == p.payload.data() &&
+          listed.payload.size() == p.payload.size() && listed.icrc_headers.size() == p.icrc_headers.size());
+  size_t at = 0;
+  for (const stag::link::Header& header : headers) {
+    Require(header.offset == at && header.length > 0);
+    at = header.end();
+  }
+  Require(at <= bytes.size());
+  if (!p.payload.empty() && p.status == stag::ParseStatus::kOk) Require(p.payload.data() == bytes.data() + at);
   return 0;
 }

@@ -259,6 +259,90 @@ TEST(LinkDecode, PlainFramesAsTaggedOnes) {
   EXPECT_GT(plain, 10000u);
 }
 
+// kind and length of each header of a frame; they must follow each other without a gap.
+using Listed = std::vector<std::pair<HeaderKind, size_t>>;
+Listed List(LinkType link, const Buffer& frame, size_t wire = 0) {
+  Packet p;
+  std::vector<Header> headers(3);
+  Decode({{1, 0}, link, frame, static_cast<uint32_t>(std::max(wire, frame.size()))}, p, headers);
+  Listed listed;
+  size_t at = 0;
+  for (const Header& header : headers) {
+    EXPECT_EQ(header.offset, at);
+    at = header.end();
+    listed.emplace_back(header.kind, header.length);
+  }
+  EXPECT_LE(at, frame.size());
+  if (p.carrier != Carrier::kOther && p.status == ParseStatus::kOk) {
+    EXPECT_EQ(p.payload.data(), frame.data() + at);
+  }
+  return listed;
+}
+
+using Kind = HeaderKind;
+
+TEST(LinkHeaders, EachIsListed) {
+  const Buffer ip = Tail(kAck, kEthernet), bth = Tail(kAck, kEthernet + kIp + kUdp);
+  const Listed in_ip = {{Kind::kIpv4, 20}, {Kind::kUdp, 8}};
+  const auto expect = [](Listed first, const Listed& rest) {
+    first.insert(first.end(), rest.begin(), rest.end());
+    return first;
+  };
+  EXPECT_EQ(List(LinkType::kEthernet, kAck), expect({{Kind::kEthernet, 14}}, in_ip));
+  EXPECT_EQ(List(LinkType::kRawIp, ip), in_ip);
+  EXPECT_EQ(List(LinkType::kLinuxSll, Join(Hex("0000 0001 0006 525400000001 0000 0800"), ip)),
+            expect({{Kind::kLinuxSll, 16}}, in_ip));
+  EXPECT_EQ(List(LinkType::kLinuxSll2, Join(Hex("0800 0000 00000002 0001 00 06 525400000001 0000"), ip)),
+            expect({{Kind::kLinuxSll2, 20}}, in_ip));
+  EXPECT_EQ(List(LinkType::kEthernet, Join(Hex("525400000002525400000001 88a8 0007 8100 0008 0800"), ip)),
+            expect({{Kind::kEthernet, 14}, {Kind::kVlan, 4}, {Kind::kVlan, 4}}, in_ip));
+  EXPECT_EQ(List(LinkType::kErf, Join(Hex("0102030405060708 82 04 0050 0000 003e 03 00000000000000 0000"), kAck)),
+            expect({{Kind::kErf, 24}, {Kind::kErfPadding, 2}, {Kind::kEthernet, 14}}, in_ip));
+  EXPECT_EQ(List(LinkType::kErfEthernet, Join(Hex("0000"), kAck)),
+            expect({{Kind::kErfPadding, 2}, {Kind::kEthernet, 14}}, in_ip));
+  const Buffer grh = Hex("60000000 0014 1b 40 fe800000000000000000000000000001 fe800000000000000000000000000002");
+  EXPECT_EQ(List(LinkType::kEthernet, Join(Join(Hex("525400000002525400000001 8915"), grh), bth)),
+            (Listed{{Kind::kEthernet, 14}, {Kind::kGrh, 40}}));
+  EXPECT_EQ(List(LinkType::kInfiniBand, Join(Join(Hex("00 03 0018 0011 0008"), grh), bth)),
+            (Listed{{Kind::kLrh, 8}, {Kind::kGrh, 40}}));
+  const Buffer udp = Tail(kAck, kEthernet + kIp);
+  Buffer v6 = Hex("60000000 002c 00 40 fd000000000000000000000000000001 fd000000000000000000000000000002");
+  v6 = Join(v6, Hex("2c 00 000000000000 11 00 0000 00000001"));
+  EXPECT_EQ(List(LinkType::kRawIp, Join(v6, udp)),
+            (Listed{{Kind::kIpv6, 40}, {Kind::kIpv6Extension, 8}, {Kind::kIpv6Extension, 8}, {Kind::kUdp, 8}}));
+}
+
+TEST(LinkHeaders, OptionsBelongToTheirHeader) {
+  const Address a = Ipv4Address(10, 0, 0, 2), b = Ipv4Address(10, 0, 0, 1);
+  Buffer frame;
+  AppendTcpFrame(frame, {{}, a}, {{}, b}, {1000, 20049, 1, 2, kTcpAck}, Hex("0101 080a 00000001 00000002 aabb"));
+  frame[14 + 20 + 12] = std::byte{0x80};  // 12 bytes of options
+  EXPECT_EQ(List(LinkType::kEthernet, frame), (Listed{{Kind::kEthernet, 14}, {Kind::kIpv4, 20}, {Kind::kTcp, 32}}));
+}
+
+// Also of what is not followed: everything up to where it begins.
+TEST(LinkHeaders, OfOtherProtocols) {
+  const auto patched = [](size_t at, const char* hex) {
+    Buffer b = kAck;
+    std::ranges::copy(Hex(hex), b.begin() + static_cast<ptrdiff_t>(at));
+    return List(LinkType::kEthernet, b);
+  };
+  EXPECT_EQ(patched(12, "0806"), (Listed{{Kind::kEthernet, 14}}));                                      // ARP
+  EXPECT_EQ(patched(23, "01"), (Listed{{Kind::kEthernet, 14}, {Kind::kIpv4, 20}}));                     // ICMP
+  EXPECT_EQ(patched(20, "2000"), (Listed{{Kind::kEthernet, 14}, {Kind::kIpv4, 20}}));                   // a fragment
+  EXPECT_EQ(patched(36, "0035"), (Listed{{Kind::kEthernet, 14}, {Kind::kIpv4, 20}, {Kind::kUdp, 8}}));  // DNS
+  EXPECT_EQ(patched(14, "44"), (Listed{{Kind::kEthernet, 14}}));  // IPv4 contradicts itself
+}
+
+TEST(LinkHeaders, CutAnywhere) {
+  for (size_t n = 0; n < kAck.size(); ++n) {
+    const size_t headers = n >= 42 ? 3 : n >= 34 ? 2 : n >= 14 ? 1 : 0;
+    EXPECT_EQ(List(LinkType::kEthernet, Buffer(kAck.begin(), kAck.begin() + static_cast<ptrdiff_t>(n)), 62).size(),
+              headers)
+        << n;
+  }
+}
+
 TEST(LinkDecode, CutAnywhereIsTruncatedNotMalformed) {
   for (size_t n = 0; n < kAck.size(); ++n) {
     Buffer cut(kAck.begin(), kAck.begin() + static_cast<ptrdiff_t>(n));

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Header: where one header of a frame stands. Decode lists them for those who rewrite frames.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stag::link {
+
+// What stands in the bytes that a Header names.
+enum class HeaderKind : uint8_t {
+  kErf,            // ERF record header with its extension headers
+  kErfPadding,     // two bytes between an ERF record header and Ethernet
+  kLinuxSll,       // 16 bytes, with the protocol
+  kLinuxSll2,      // 20 bytes, with the protocol
+  kEthernet,       // 14 bytes, with the ethertype
+  kVlan,           // 4 bytes: tag control information and the ethertype behind it
+  kIpv4,           // with its options
+  kIpv6,           // 40 bytes
+  kIpv6Extension,  // one extension header
+  kUdp,            // 8 bytes
+  kTcp,            // with its options
+  kGrh,            // 40 bytes
+  kLrh,            // 8 bytes
+};
+
+struct Header {
+  HeaderKind kind{};
+  size_t offset = 0;  // within the frame's captured bytes
+  size_t length = 0;
+
+  size_t end() const { return offset + length; }
+};
+
+}  // namespace stag::link
