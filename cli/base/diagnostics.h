@@ -7,6 +7,8 @@
 #include <functional>
 #include <string_view>
 
+#include "cli/base/common_options.h"
+#include "protocol/base/result.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -36,6 +38,11 @@ inline void ComplainText(std::string_view text) { StderrDiagnostics().ComplainTe
 template <typename... Args>
 void Complain(fmt::format_string<Args...> format, Args&&... args) {
   ComplainText(fmt::format(format, std::forward<Args>(args)...));
+}
+// The error on stderr; returns the exit status that goes with it.
+inline int Trouble(const Error& error) {
+  ComplainText(error.message);
+  return kExitTrouble;
 }
 
 }  // namespace stag::cli

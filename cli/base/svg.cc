@@ -14,14 +14,14 @@
 namespace stag::cli {
 namespace {
 
-constexpr std::string_view kLight = R"(
+constexpr std::string_view kSharedLight = R"(
   svg { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
   .ground { fill: #ffffff; } .text { fill: #1f2328; } .muted { fill: #59636e; } .strong { font-weight: 600; }
   .title { font-size: 17px; font-weight: 600; }
   .grid { stroke: #e4e8ec; } .frame { stroke: #818b98; fill: none; } .hatch { stroke: #b6bec7; }
   .line { fill: none; stroke-linejoin: round; }
 )";
-constexpr std::string_view kDark = R"(    .ground { fill: #0d1117; } .text { fill: #f0f6fc; } .muted { fill: #9198a1; }
+constexpr std::string_view kSharedDark = R"(    .ground { fill: #0d1117; } .text { fill: #f0f6fc; } .muted { fill: #9198a1; }
     .grid { stroke: #262c36; } .frame { stroke: #656c76; } .hatch { stroke: #4b535d; }
 )";
 
@@ -76,10 +76,10 @@ void BeginSvg(std::string& out, double height, const std::string& title, const s
     separator = "\n";
   }
   Put(out, "</desc>\n<style>");
-  Put(out, kLight);
+  Put(out, kSharedLight);
   Put(out, style.first);
   Put(out, "  @media (prefers-color-scheme: dark) {\n");
-  Put(out, kDark);
+  Put(out, kSharedDark);
   Put(out, style.second);
   Put(out, "  }\n</style>\n<rect width=\"100%\" height=\"100%\" class=\"ground\"/>\n");
   PutSvgText(out, kSvgLeft, 28, "text title", title);

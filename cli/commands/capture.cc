@@ -214,17 +214,11 @@ int RunCapture(const CaptureArguments& options) {
   const Signals signals;
   std::string warning;
   auto source = OpenSource(options, warning);
-  if (!source) {
-    ComplainText(source.error().message);
-    return kExitTrouble;
-  }
+  if (!source) return Trouble(source.error());
   if (!warning.empty() && !options.quiet) ComplainText(warning);
 
   Keeper keeper(options, (*source)->link());
-  if (const auto opened = keeper.Open(); !opened) {
-    ComplainText(opened.error().message);
-    return kExitTrouble;
-  }
+  if (const auto opened = keeper.Open(); !opened) return Trouble(opened.error());
   conformance::FindingSink* findings = nullptr;
   std::optional<Checker> checker;
   if (options.check) checker.emplace(options, output, (*source)->name(), findings);

@@ -81,10 +81,7 @@ int Finish(int status, const CheckArguments& options, Output& output, conformanc
     return status;
   }
   if (!options.accept.write_baseline.empty()) {
-    if (const auto written = acceptance.WriteBaseline(); !written) {
-      ComplainText(written.error().message);
-      return kExitTrouble;
-    }
+    if (const auto written = acceptance.WriteBaseline(); !written) return Trouble(written.error());
   }
   return Failed(options, reporter) ? kExitFindings : kExitFine;
 }

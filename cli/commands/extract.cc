@@ -195,10 +195,7 @@ int RunExtract(const ExtractArguments& options) {
   int status = kExitFine;
   // With several captures, the directory that holds theirs must be empty, too.
   if (options.files.size() > 1) {
-    if (const auto top = FileStore::Open(options.out, options.force, {}); !top) {
-      ComplainText(top.error().message);
-      return kExitTrouble;
-    }
+    if (const auto top = FileStore::Open(options.out, options.force, {}); !top) return Trouble(top.error());
   }
   Directories directories(options);
   const int read = ForEachFile(options, output, [&](const std::string& file) {

@@ -72,10 +72,7 @@ int RunProbe(ProbeArguments options) {
   Output output(options);
   LiveMonitor monitor(options, options.server, output);
   const auto transport = replay::OpenTransport(options.transport);
-  if (!transport) {
-    ComplainText(transport.error().message);
-    return kExitTrouble;
-  }
+  if (!transport) return Trouble(transport.error());
   options.probe.crc = options.crc;
   options.probe.patience.stopped = [&signals] { return signals.caught(); };
   replay::probe::Runner runner(**transport, options.probe, monitor.log() ? &monitor : nullptr);

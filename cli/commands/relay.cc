@@ -41,11 +41,6 @@ void ReportListening(const RelayArguments& options, std::string_view transport, 
   output.Flush();
 }
 
-int Trouble(const Error& error) {
-  ComplainText(error.message);
-  return kExitTrouble;
-}
-
 int RunRelay(RelayArguments options) {
   const Signals signals;
   Output output(options);

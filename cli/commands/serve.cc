@@ -149,11 +149,6 @@ Result<void> Fill(replay::MemoryFs& fs, const ServeArguments& options) {
   return {};
 }
 
-int Trouble(const Error& error) {
-  ComplainText(error.message);
-  return kExitTrouble;
-}
-
 // What is served.
 class Content {
  public:

@@ -3,6 +3,7 @@
 // Latencies as the reports of live commands show them: columns of a table, and JSON.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 
@@ -10,6 +11,8 @@
 #include "text/json.h"
 
 namespace stag::cli {
+
+inline double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 // "min", percentiles from p50 to p99.99, "max": heads, and values, of nine characters each.
 void PutLatencyHeads(std::string& out);

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/live/live_monitor.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <filesystem>
 
 #include "cli/analysis/reporting.h"
 #include "cli/base/version.h"
@@ -17,56 +13,6 @@
 #include "text/put.h"
 
 namespace stag::cli {
-namespace {
-
-// Why a file cannot be created, or empty. It is reported now, not after an hour of traffic; nothing is created yet.
-std::string CannotCreate(const std::string& path) {
-  if (path == "-") return "standard output has the results: a file is needed";
-  const bool there = ::access(path.c_str(), F_OK) == 0;
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  std::error_code ignored;
-  if (there && std::filesystem::is_directory(path, ignored))
-    errno = EISDIR;
-  else if (::access(there ? path.c_str() : folder.c_str(), W_OK) == 0)
-    return {};
-  return fmt::format("cannot create {}: {}", path, std::strerror(errno));
-}
-
-}  // namespace
-
-void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway) {
-  options.command = "stag " + command.get_name();
-  command
-      .add_option("--transport", options.transport,
-                  "iwarp: software iWARP, on TCP; or an RDMA device; or auto (default), the first device that can be\n"
-                  "used, or iwarp: stag devices lists them")
-      ->type_name("NAME");
-  command.add_flag_callback(
-      "--no-crc", [&options] { options.crc = false; },
-      "Software iWARP: do not ask for a CRC (there is one all the same when the peer asks)");
-  if (!judges_anyway)
-    command.add_flag("--check", options.check,
-                     "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
-  command
-      .add_option("-w,--record", options.record,
-                  "Write what is sent and received as RoCEv2 or iWARP frames to a new pcapng file")
-      ->check([](const std::string& path) { return CannotCreate(path); })
-      ->type_name("FILE");
-}
-
-std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to) {
-  auto parsed = replay::ParseHostPort(text, default_port);
-  if (!parsed) return parsed.error().message;
-  to = *parsed;
-  return {};
-}
-
-std::string TakeServer(const std::string& text, replay::HostPort& to) {
-  std::string complaint = TakeAddress(text, 20049, to);
-  if (complaint.empty() && to.host.empty()) complaint = "\"" + text + "\": the host is missing";
-  return complaint;
-}
 
 Signals::Signals() {
   sigset_t set;

@@ -6,12 +6,12 @@
 
 #include <cstdio>
 
+#include "cli/live/latency_text.h"
+
 namespace stag::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{500};
-
-double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#include "cli/base/options.h"
+#include "cli/base/common_options.h"
 
 namespace stag::cli {
 namespace {

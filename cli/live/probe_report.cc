@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/live/probe_report.h"
 
+#include "cli/live/latency_text.h"
 #include "protocol/rpc/message.h"
 #include "text/json.h"
 #include "text/markup.h"
@@ -13,8 +14,6 @@ using replay::probe::Outcome;
 using replay::probe::Probe;
 using replay::probe::Verdict;
 using replay::probe::VerdictName;
-
-double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 void PutList(JsonWriter& json, std::string_view key, const auto& texts) {
   json.Key(key).BeginArray();

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/base/options.h"
+#include "cli/base/common_options.h"
 #include "cli/base/output.h"
 #include "replay/plan/recording.h"
 

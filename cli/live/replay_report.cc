@@ -27,7 +27,7 @@ std::string CallName(const RecordedRpc& rpc) {
 }
 
 double PerSecond(uint64_t n, const PlayReport& report) {
-  const double seconds = std::chrono::duration<double>(report.elapsed).count();
+  const double seconds = Seconds(report.elapsed);
   return seconds > 0 ? static_cast<double>(n) / seconds : 0;
 }
 
@@ -182,7 +182,7 @@ void PutPlayJsonl(std::string& out, const Plan& plan, const PlayReport& report, 
   json.Member("slot_stalls", report.slot_stalls).Member("backward_calls", report.backward_calls);
   json.Member("max_outstanding", report.max_outstanding).Member("sent_bytes", report.sent_bytes);
   json.Member("received_bytes", report.received_bytes).Key("seconds");
-  json.Fixed(std::chrono::duration<double>(report.elapsed).count(), 6).Key("calls_per_second");
+  json.Fixed(Seconds(report.elapsed), 6).Key("calls_per_second");
   json.Fixed(PerSecond(total.answered, report), 1).Member("stopped", report.stopped).EndObject().EndLine();
 }
 

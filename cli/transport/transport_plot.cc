@@ -9,11 +9,11 @@
 
 namespace stag::cli {
 
+namespace {
+
 using fabric::Side;
 using transport::Note;
 using Kind = transport::Note::Kind;
-
-namespace {
 
 // Notes of the side that answers, which are about the requests of the other.
 bool IsAnswer(Kind kind) {

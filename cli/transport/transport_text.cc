@@ -22,6 +22,7 @@ using session::Connection;
 using transport::Counters;
 using transport::Episode;
 using transport::Health;
+using Kind = transport::Note::Kind;
 
 constexpr int64_t kLongSilence = 10'000'000;  // ns before a retransmission, that is worth a word
 
@@ -196,7 +197,6 @@ void PutEpisodes(std::string& out, const Connection& c, const Health& health, in
 }  // namespace
 
 std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Health& health) {
-  using Kind = transport::Note::Kind;
   std::vector<TransportTrouble> out;
   const bool iwarp = c.info.fabric == FabricKind::kIwarp;
   const std::string_view packet = iwarp ? "segment" : "packet";
