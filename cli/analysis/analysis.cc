@@ -102,6 +102,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
   capture::Reader::Next next = capture::Reader::Next::kEnd;
   while (!output.stopped() && (next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
     if (outcome.frames++ == 0) outcome.first_time_ns = frame.ref.time_ns;
+    outcome.last_time_ns = frame.ref.time_ns;
     before_frame(frame);
     decoder.OnFrame(frame);
     if (progress.active() && outcome.frames % 1024 == 0) {

@@ -22,7 +22,7 @@ struct FileOutcome {
   bool damaged = false;
   std::string trouble;  // why it could not be opened or is damaged; empty: nothing
   uint64_t frames = 0;
-  int64_t first_time_ns = 0;  // of the first frame
+  int64_t first_time_ns = 0, last_time_ns = 0;  // of the first and the last frame
   fabric::DecoderStats decoder;
   session::SessionStats session;
 };

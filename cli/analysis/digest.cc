@@ -26,4 +26,13 @@ Sha256::Value Sha256::Finish() {
   return value;
 }
 
+std::string Base64(Bytes bytes) {
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // with the zero that OpenSSL puts behind it
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.resize(static_cast<size_t>(length));
+  return text;
+}
+
 }  // namespace stag::cli

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 
 #include "protocol/base/bytes.h"
 
@@ -29,5 +30,8 @@ class Sha256 {
   evp_md_st* algorithm_;
   evp_md_ctx_st* context_;
 };
+
+// The bytes in base64 (RFC 4648 section 4).
+std::string Base64(Bytes bytes);
 
 }  // namespace stag::cli

@@ -14,6 +14,8 @@
 namespace stag::cli {
 namespace {
 
+constexpr double kTitleHeight = 36;  // what a page leaves out, for it has headings
+
 constexpr std::string_view kSharedLight = R"(
   svg { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
   .ground { fill: #ffffff; } .text { fill: #1f2328; } .muted { fill: #59636e; } .strong { font-weight: 600; }
@@ -61,28 +63,61 @@ void SvgTimeAxis::Put(std::string& out, double bottom) const {
   PutSvgText(out, kSvgLeft + kSvgPlot, bottom + 33, "muted", "seconds since the first frame", "end");
 }
 
+std::string SvgPlace::Id(std::string_view name) const {
+  return kind.empty() ? std::string(name) : fmt::format("{}-{}-{}", name, kind, number);
+}
+
 void BeginSvg(std::string& out, double height, const std::string& title, const std::vector<std::string>& description,
-              std::pair<std::string_view, std::string_view> style) {
-  Put(out,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
-      "aria-labelledby=\"title desc\">\n<title id=\"title\">",
-      kSvgWidth, height);
+              const SvgStyle& style, const SvgPlace& place) {
+  const bool alone = place.kind.empty();
+  const double top = alone ? 0 : kTitleHeight;
+  if (alone) {
+    Put(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\"", kSvgWidth, height);
+  } else {
+    Put(out, "<svg class=\"picture {}\"", place.kind);
+  }
+  Put(out, " viewBox=\"0 {} {} {}\" role=\"img\" aria-labelledby=\"{} {}\">\n<title id=\"{}\">", top, kSvgWidth,
+      height - top, place.Id("title"), place.Id("desc"), place.Id("title"));
   PutMarkup(out, title);
-  Put(out, "</title>\n<desc id=\"desc\">");
+  Put(out, "</title>\n<desc id=\"{}\">", place.Id("desc"));
   std::string_view separator;
   for (const std::string& line : description) {
     Put(out, separator);
     PutMarkup(out, line);
     separator = "\n";
   }
-  Put(out, "</desc>\n<style>");
-  Put(out, kSharedLight);
-  Put(out, style.first);
-  Put(out, "  @media (prefers-color-scheme: dark) {\n");
-  Put(out, kSharedDark);
-  Put(out, style.second);
-  Put(out, "  }\n</style>\n<rect width=\"100%\" height=\"100%\" class=\"ground\"/>\n");
-  PutSvgText(out, kSvgLeft, 28, "text title", title);
+  Put(out, "</desc>\n");
+  if (alone) {
+    Put(out, "<style>");
+    Put(out, kSharedLight);
+    Put(out, style.first);
+    Put(out, "  @media (prefers-color-scheme: dark) {\n");
+    Put(out, kSharedDark);
+    Put(out, style.second);
+    Put(out, "  }\n</style>\n");
+  }
+  Put(out, "<rect y=\"{}\" width=\"{}\" height=\"{}\" class=\"ground\"/>\n", top, kSvgWidth, height - top);
+  if (alone) PutSvgText(out, kSvgLeft, 28, "text title", title);
+}
+
+void PutSvgStyle(std::string& out, std::string_view kind, const SvgStyle& style) {
+  const auto put = [&](std::string_view rules) {
+    while (!rules.empty()) {
+      const size_t end = std::min(rules.find('}'), rules.size() - 1) + 1;
+      std::string_view rule = rules.substr(0, end);
+      rules.remove_prefix(end);
+      rule.remove_prefix(std::min(rule.find_first_not_of(" \n"), rule.size()));
+      if (rule.empty()) continue;
+      const bool of_all = rule.starts_with("svg ");
+      Put(out, "svg.{}{}{}\n", kind, of_all ? "" : " ", of_all ? rule.substr(4) : rule);
+    }
+  };
+  put(kSharedLight);
+  put(style.first);
+  Put(out, "@media screen and (prefers-color-scheme: dark) {\n");
+  put(kSharedDark);
+  put(style.second);
+  Put(out, "}\n");
 }
 
 bool WriteSvgFile(const std::string& file, const std::string& document) {

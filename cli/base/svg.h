@@ -32,10 +32,25 @@ struct SvgTimeAxis {
   void Put(std::string& out, double bottom) const;
 };
 
-// Opens the document: title, description, styles, ground. `style`: more rules of CSS, the second for dark ones.
-// `description`: a line for each panel. The picture's title is drawn; the legend is not.
+// More rules of CSS for the pictures of a kind: one rule a line; the second for a dark ground.
+using SvgStyle = std::pair<std::string_view, std::string_view>;
+
+// Where a picture stands: in a file of its own, or in a page, whose style has the rules of its kind, and whose ids are
+// unique.
+struct SvgPlace {
+  std::string_view kind;  // class of the picture; empty: a file of its own
+  size_t number = 0;      // of the picture in the page
+  // "title-latency-1"; "title" in a file of its own.
+  std::string Id(std::string_view name) const;
+};
+
+// Opens the picture: title, description, ground; styles, in a file of its own. `description`: a line for each panel. The
+// title is drawn in a file of its own; the legend is not.
 void BeginSvg(std::string& out, double height, const std::string& title, const std::vector<std::string>& description,
-              std::pair<std::string_view, std::string_view> style);
+              const SvgStyle& style, const SvgPlace& place = {});
+
+// The rules that a page needs for pictures of that kind.
+void PutSvgStyle(std::string& out, std::string_view kind, const SvgStyle& style);
 
 // Writes the document; false, with a complaint, when the file cannot be written.
 bool WriteSvgFile(const std::string& file, const std::string& document);

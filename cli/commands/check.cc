@@ -2,7 +2,6 @@
 //
 // stag check: conformance. The engine observes the session and gives its findings to a reporter; the exit status is 1
 // when any is at or above --fail-on.
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 #include "cli/analysis/checked_capture.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/reporting.h"
+#include "cli/analysis/rule_options.h"
 #include "cli/base/options.h"
 #include "conformance/engine/engine.h"
 #include "conformance/report/documents.h"
@@ -27,14 +27,6 @@ struct CheckArguments : CommonOptions {
   std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
   AcceptanceOptions accept;
 };
-
-// Ids, groups, levels and documents, in any case, must name at least one rule.
-std::string CheckSelector(std::string& selector) {
-  std::ranges::transform(selector, selector.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  return conformance::IsSelector(selector) ? std::string{}
-                                           : fmt::format("{} names no rule; stag rules lists them", selector);
-}
 
 std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& options, Output& output) {
   switch (options.format) {
@@ -115,30 +107,13 @@ int RunCheck(const CheckArguments& options, scale::Team* team) {
 }  // namespace
 
 void AddCheck(CLI::App& app, Run& run) {
-  using conformance::Profile;
   auto options = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
   AddCaptureOptions(*command, *options, Formats::kReports);
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes one report, the same as without");
-  AddChoice<Profile>(*command, "--profile", options->engine.profile,
-                     {{"auto", Profile::kAuto},
-                      {"rfc8166", Profile::kRfc8166},
-                      {"rfc5666bis", Profile::kRfc5666bis},
-                      {"rfc5666", Profile::kRfc5666}},
-                     "Which document rules; auto (default): rfc8166, unless both peers prove to be legacy");
-  const auto add_selectors = [command](const std::string& name, std::vector<std::string>& to, const std::string& what) {
-    command->add_option(name, to, what)
-        ->delimiter(',')
-        ->allow_extra_args(false)  // what follows is a FILE
-        ->transform(CLI::Validator(CheckSelector, ""))
-        ->type_name("ID[,ID]");
-  };
-  add_selectors(
-      "--select", options->engine.select,
-      "Only these rules, separated by commas: ids, groups (WRLIST), levels (MUST), documents (RFC8797, RFC8166:4.3)");
-  add_selectors("--ignore", options->engine.ignore, "Not these rules");
+  AddRuleOptions(*command, options->engine);
   AddChoice<std::optional<Severity>>(*command, "--fail-on", options->fail_on,
                                      {{"error", Severity::kError},
                                       {"warning", Severity::kWarning},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/base/output.h"
+#include "cli/base/svg.h"
 #include "cli/base/time_bins.h"
 #include "session/rpcrdma/credit_history.h"
 
@@ -59,8 +60,9 @@ class CreditPlot {
   TimeBins<Bin, kBins> bins_;
 };
 
-// A whole SVG document. Times are shown from `origin_ns` on (the first frame of the capture). `name`: of the capture.
-void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
-              const std::string& name);
+// Times are shown from `origin_ns` on (the first frame of the capture). `name`: of the capture.
+void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns, const std::string& name,
+              const SvgPlace& place = {});
+extern const SvgStyle kCreditsStyle;
 
 }  // namespace stag::cli

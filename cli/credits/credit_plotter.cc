@@ -60,6 +60,14 @@ bool CreditPlotter::Write(const std::string& file, int64_t origin_ns, const std:
   return WriteSvgFile(file, out);
 }
 
+void CreditPlotter::Put(std::string& out, const std::set<fabric::ConnectionId>& connections, int64_t origin_ns,
+                        const std::string& capture, const SvgPlace& place) const {
+  std::vector<const CreditPlot*> plots;
+  for (const auto& [key, plot] : plots_)
+    if (connections.contains(key.first)) plots.push_back(&plot);
+  WriteSvg(out, plots, origin_ns, capture, place);
+}
+
 CreditPlot* CreditPlotter::Find(const Connection& c, Side requester) {
   const Key key{c.info.id, requester != c.client};
   if (const auto known = plots_.find(key); known != plots_.end()) return &known->second;

@@ -30,6 +30,11 @@ class CreditPlotter final : public session::CreditSink {
   // Writes the picture; false, with a complaint, when the file cannot be written. `origin_ns`: time 0. `capture`: its
   // name.
   bool Write(const std::string& file, int64_t origin_ns, const std::string& capture) const;
+  // The same picture in a page, of these connections alone.
+  void Put(std::string& out, const std::set<fabric::ConnectionId>& connections, int64_t origin_ns,
+           const std::string& capture, const SvgPlace& place) const;
+  // Whether Put draws it.
+  bool Has(fabric::ConnectionId connection) const { return connections_.contains(connection); }
 
  private:
   // Forward before backward.

@@ -102,8 +102,8 @@ bool Has(const CreditPlot& plot, const Lane& lane) {
 class Panel {
  public:
   Panel(std::string& out, const CreditPlot& plot, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
-        double top)
-      : out_(out), plot_(plot), scale_(plot) {
+        double top, const std::string& unknown)
+      : out_(out), plot_(plot), unknown_(unknown), scale_(plot) {
     int64_t start = plot.start_ns(), end = plot.end_ns();
     for (const CreditPlot* other : plots) {
       if (other->connection != plot.connection) continue;
@@ -165,9 +165,9 @@ class Panel {
     const auto put = [&](double to) {
       if (from < 0) return;
       Put(out_,
-          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" fill=\"url(#unknown)\">"
+          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" fill=\"url(#{})\">"
           "<title>outstanding: not known</title></rect>\n",
-          from, top_, std::max(to - from, 1.0), kHeight);
+          from, top_, std::max(to - from, 1.0), kHeight, unknown_);
       if (to - from > 130)
         PutSvgText(out_, (from + to) / 2, top_ + kHeight / 2, "muted", "outstanding: not known", "middle");
       from = -1;
@@ -257,6 +257,7 @@ class Panel {
 
   std::string& out_;
   const CreditPlot& plot_;
+  const std::string& unknown_;  // the id of the pattern of what is not known
   const Scale scale_;
   SvgTimeAxis axis_;
   double bins_start_ = 0;  // in seconds since the first frame
@@ -264,7 +265,7 @@ class Panel {
   int lanes_ = 0;
 };
 
-void PutLegend(std::string& out) {
+void PutLegend(std::string& out, const std::string& unknown) {
   double x = kLeft;
   constexpr double kY = 52;
   const auto label = [&](std::string_view text) {
@@ -278,28 +279,32 @@ void PutLegend(std::string& out) {
   Put(out, "<path d=\"M{} {}h26v8h-26z\" class=\"area\"/><path d=\"M{} {}h26\" class=\"line outstanding\"/>\n", x,
       kY - 3, x, kY - 3);
   label("outstanding");
-  Put(out, "<rect x=\"{}\" y=\"{}\" width=\"26\" height=\"11\" fill=\"url(#unknown)\"/>\n", x, kY - 5);
+  Put(out, "<rect x=\"{}\" y=\"{}\" width=\"26\" height=\"11\" fill=\"url(#{})\"/>\n", x, kY - 5, unknown);
   label("not known");
 }
 
 }  // namespace
 
-void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns,
-              const std::string& name) {
+const SvgStyle kCreditsStyle{kLight, kDark};
+
+void WriteSvg(std::string& out, const std::vector<const CreditPlot*>& plots, int64_t origin_ns, const std::string& name,
+              const SvgPlace& place) {
+  const std::string unknown = place.Id("unknown");
   double height = kSvgHead;
   std::vector<std::string> description = {"Requested and granted credits and outstanding Calls over time."};
   for (const CreditPlot* plot : plots) {
     height += Panel::HeightOf(*plot);
     description.push_back(plot->title + ": " + plot->figures + ".");
   }
-  BeginSvg(out, height, "Credits: " + name, description, {kLight, kDark});
+  BeginSvg(out, height, "Credits: " + name, description, kCreditsStyle, place);
   Put(out,
-      "<defs><pattern id=\"unknown\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
-      "patternTransform=\"rotate(45)\"><path d=\"M0 0v7\" class=\"hatch\" stroke-width=\"2\"/></pattern></defs>\n");
-  PutLegend(out);
+      "<defs><pattern id=\"{}\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
+      "patternTransform=\"rotate(45)\"><path d=\"M0 0v7\" class=\"hatch\" stroke-width=\"2\"/></pattern></defs>\n",
+      unknown);
+  PutLegend(out, unknown);
   double top = kSvgHead;
   for (const CreditPlot* plot : plots) {
-    Panel(out, *plot, plots, origin_ns, top).Write();
+    Panel(out, *plot, plots, origin_ns, top, unknown).Write();
     top += Panel::HeightOf(*plot);
   }
   Put(out, "</svg>\n");

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "cli/base/svg.h"
 #include "cli/latency/latency_table.h"
 
 namespace stag::cli {
@@ -30,6 +31,7 @@ class LatencyCourse {
 // Percentile curves of the round-trip times of the keys that took the most time, dashed those of `against` (null: there
 // is none); below, median, p99 and the longest over time. `name`: of the capture.
 void PutLatencySvg(std::string& out, const LatencyTable& table, const LatencyTable* against,
-                   const LatencyCourse& course, const std::string& name);
+                   const LatencyCourse& course, const std::string& name, const SvgPlace& place = {});
+extern const SvgStyle kLatencyStyle;
 
 }  // namespace stag::cli

@@ -25,7 +25,6 @@ constexpr std::array<Statistic, 6> kStatistics = {{
     {"sum_us", [](const TimeHistogram& h) { return h.sum(); }},
 }};
 
-constexpr std::array<std::string_view, kTimes> kTimeTexts{"round trip", "to read", "pull", "service", "push", "finish"};
 constexpr std::array<std::string_view, session::kPhases> kPhaseWords{"before the first RDMA Read", "in RDMA Reads",
                                                                      "in the server", "in RDMA Writes",
                                                                      "between the last RDMA Write and the Reply"};
@@ -58,6 +57,27 @@ void PutTimeCell(std::string& out, uint64_t ns) {
 }
 
 }  // namespace
+
+const std::array<std::string_view, kTimes> kTimeTexts{"round trip", "to read", "pull", "service", "push", "finish"};
+
+std::string SlowSentence(const LatencySample& sample) {
+  std::string out;
+  if (const auto longest = sample.LongestPhase()) {
+    const int64_t ns = *sample.phases[*longest];
+    stag::Put(out, "{:.0f} % {}", Percent(static_cast<double>(ns), static_cast<double>(sample.rtt_ns)),
+              kPhaseWords[static_cast<size_t>(*longest)]);
+  } else {
+    stag::Put(out, "not all of its phases are known");
+  }
+  for (size_t i = 0; i < kMeanwhiles; ++i)
+    if (sample.meanwhile[i]) stag::Put(out, "; {}", kMeanwhileWords[i]);
+  if (sample.silence_ns > 0) {
+    stag::Put(out, "; for ");
+    PutDuration(out, sample.silence_ns);
+    stag::Put(out, " no packet on its connection");
+  }
+  return out;
+}
 
 LatencyReport::LatencyReport(std::string_view by, const LatencyTable& table, const LatencyTable* against)
     : by_(by), table_(table), against_(against), keys_(table.Keys()) {
@@ -210,23 +230,8 @@ void LatencyReport::PutSlowest(std::string& out, const Style& style) const {
   for (const LatencySample& sample : slowest) {
     std::string rtt;
     PutDuration(rtt, sample.rtt_ns);
-    stag::Put(out, "{:>8}  {}{}{}, connection {}, frames {} to {}", rtt, style.cyan, sample.name, style.reset,
-              sample.connection, sample.call_frame, sample.reply_frame);
-    if (const auto longest = sample.LongestPhase()) {
-      const int64_t ns = *sample.phases[*longest];
-      stag::Put(out, ": {:.0f} % {}", Percent(static_cast<double>(ns), static_cast<double>(sample.rtt_ns)),
-                kPhaseWords[static_cast<size_t>(*longest)]);
-    } else {
-      stag::Put(out, ": not all of its phases are known");
-    }
-    for (size_t i = 0; i < kMeanwhiles; ++i)
-      if (sample.meanwhile[i]) stag::Put(out, "; {}", kMeanwhileWords[i]);
-    if (sample.silence_ns > 0) {
-      stag::Put(out, "; for ");
-      PutDuration(out, sample.silence_ns);
-      stag::Put(out, " no packet on its connection");
-    }
-    stag::Put(out, "\n");
+    stag::Put(out, "{:>8}  {}{}{}, connection {}, frames {} to {}: {}\n", rtt, style.cyan, sample.name, style.reset,
+              sample.connection, sample.call_frame, sample.reply_frame, SlowSentence(sample));
   }
 }
 

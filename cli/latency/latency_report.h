@@ -4,6 +4,8 @@
 // where the time of the slow ones went, and the difference to another table.
 #pragma once
 
+#include <array>
+#include <string>
 #include <string_view>
 
 #include "cli/base/output.h"
@@ -14,6 +16,11 @@ namespace stag::cli {
 // A difference is significant when the Mann-Whitney U test gives it a probability below this one by chance, corrected
 // for the number of tests (Holm), and it is not negligible (Cliff's delta of at least 0.147).
 inline constexpr double kSignificance = 0.01, kNegligible = 0.147;
+
+// What a table calls the round trip and each phase.
+extern const std::array<std::string_view, kTimes> kTimeTexts;
+// Which phase took the time of a slow RPC, and what happened meanwhile: "99 % in the server; for 111ms no packet ...".
+std::string SlowSentence(const LatencySample& sample);
 
 struct LatencyDifference {
   bool in_both = false;

@@ -162,11 +162,13 @@ void PutCourse(std::string& out, const LatencyCourse& course, double top) {
 
 }  // namespace
 
+const SvgStyle kLatencyStyle{kLight, kDark};
+
 void PutLatencySvg(std::string& out, const LatencyTable& table, const LatencyTable* against,
-                   const LatencyCourse& course, const std::string& name) {
+                   const LatencyCourse& course, const std::string& name, const SvgPlace& place) {
   BeginSvg(out, kSvgHead + 2 * (kHeight + kAxis + 24), "Latency: " + name,
            {"Percentiles of the round-trip times of " + Count(table.count(), "RPC") + ", and these over time."},
-           {kLight, kDark});
+           kLatencyStyle, place);
   PutSvgText(out, kLeft, kSvgHead - 8, "text strong", "Percentiles");
   PutCurves(out, table, against, kSvgHead);
   const double second = kSvgHead + kHeight + kAxis + 24;

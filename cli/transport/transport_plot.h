@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/base/svg.h"
 #include "cli/base/time_bins.h"
 #include "session/rpcrdma/connection.h"
 #include "session/transport/transport.h"
@@ -54,6 +55,11 @@ class TransportPlot {
   uint64_t first_ = UINT64_MAX, last_ = 0;
 };
 
+// Times are shown from `origin_ns` on (the first frame of the capture). `name`: of the capture.
+void WriteTransportSvg(std::string& out, const std::vector<const TransportPlot*>& plots, int64_t origin_ns,
+                       const std::string& name, const SvgPlace& place = {});
+extern const SvgStyle kTransportStyle;
+
 class TransportPlotter final : public transport::NoteSink {
  public:
   static constexpr size_t kMost = 20;  // connections
@@ -70,6 +76,10 @@ class TransportPlotter final : public transport::NoteSink {
   // Writes the picture; false, with a complaint, when the file cannot be written. `origin_ns`: time 0. `capture`: its
   // name.
   bool Write(const std::string& file, int64_t origin_ns, const std::string& capture) const;
+  // The same picture, in a page.
+  void Put(std::string& out, int64_t origin_ns, const std::string& capture, const SvgPlace& place) const {
+    WriteTransportSvg(out, drawn_, origin_ns, capture, place);
+  }
 
  private:
   using Key = std::pair<fabric::ConnectionId, fabric::Side>;
@@ -80,9 +90,5 @@ class TransportPlotter final : public transport::NoteSink {
   std::vector<const TransportPlot*> drawn_;
   uint64_t connections_ = 0, left_out_ = 0;
 };
-
-// A whole SVG document. Times are shown from `origin_ns` on (the first frame of the capture). `name`: of the capture.
-void WriteTransportSvg(std::string& out, const std::vector<const TransportPlot*>& plots, int64_t origin_ns,
-                       const std::string& name);
 
 }  // namespace stag::cli

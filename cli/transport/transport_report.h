@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/base/output.h"
@@ -27,6 +28,17 @@ void PutTransportMember(JsonWriter& json, const session::Connection& connection,
 // cost the most (0: all).
 void PutTransportText(std::string& out, const session::Connection& connection, const transport::Health& health,
                       int64_t origin_ns, size_t episodes, const Style& style);
+
+// A counter of a side, as tables show it.
+struct TransportColumn {
+  std::string_view name;
+  uint64_t (*value)(const transport::Counters&);
+  bool always;  // also when it is zero
+  bool bad;     // what is not zero is coloured
+};
+// Those that say something about the connection.
+std::vector<const TransportColumn*> TransportColumns(const session::Connection& connection,
+                                                     const transport::Health& health);
 
 // What is wrong, as far as the counters tell: a sentence, and a frame to look at (0: there is none). The worst first.
 struct TransportTrouble {

@@ -226,13 +226,15 @@ void PutLegend(std::string& out, const std::vector<const TransportPlot*>& plots)
 
 }  // namespace
 
+const SvgStyle kTransportStyle{kLight, kDark};
+
 void WriteTransportSvg(std::string& out, const std::vector<const TransportPlot*>& plots, int64_t origin_ns,
-                       const std::string& name) {
+                       const std::string& name, const SvgPlace& place) {
   std::vector<std::string> description = {
       "What each side sent over time, what was acknowledged of it, retransmissions, NAKs and marks of congestion."};
   for (const TransportPlot* plot : plots) description.push_back(plot->title + ": " + plot->figures + ".");
   BeginSvg(out, kSvgHead + kPanel * static_cast<double>(plots.size()), "Transport: " + name, description,
-           {kLight, kDark});
+           kTransportStyle, place);
   PutLegend(out, plots);
   double top = kSvgHead;
   for (const TransportPlot* plot : plots) {

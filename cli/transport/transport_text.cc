@@ -26,14 +26,7 @@ using Kind = transport::Note::Kind;
 
 constexpr int64_t kLongSilence = 10'000'000;  // ns before a retransmission, that is worth a word
 
-struct Column {
-  std::string_view name;
-  uint64_t (*value)(const Counters&);
-  bool always;  // also when it is zero
-  bool bad;     // what is not zero is coloured
-};
-
-constexpr Column kPackets[] = {
+constexpr TransportColumn kPackets[] = {
     {"sent again", [](const Counters& n) { return n.retransmitted; }, true, true},
     {"repeated responses", [](const Counters& n) { return n.repeated_responses; }, false, true},
     {"go-back-N", [](const Counters& n) { return n.go_back_n; }, false, true},
@@ -46,7 +39,7 @@ constexpr Column kPackets[] = {
     {"CNP", [](const Counters& n) { return n.cnp; }, false, true},
     {"changed", [](const Counters& n) { return n.changed; }, false, true},
 };
-constexpr Column kSegments[] = {
+constexpr TransportColumn kSegments[] = {
     {"sent again", [](const Counters& n) { return n.retransmitted; }, true, true},
     {"out of order", [](const Counters& n) { return n.out_of_order; }, false, false},
     {"bytes not captured", [](const Counters& n) { return n.lost_from_capture; }, true, false},
@@ -77,17 +70,14 @@ std::string Frames(const FrameRef& first, const FrameRef& last) {
 
 void PutTable(std::string& out, const Connection& c, const Health& health, const Style& style) {
   const bool iwarp = c.info.fabric == FabricKind::kIwarp;
-  const std::span<const Column> all = iwarp ? std::span<const Column>(kSegments) : std::span<const Column>(kPackets);
-  std::vector<const Column*> shown;
-  for (const Column& column : all)
-    if (column.always || column.value(health.sent[0]) + column.value(health.sent[1]) > 0) shown.push_back(&column);
+  const std::vector<const TransportColumn*> shown = TransportColumns(c, health);
   Put(out, "    {}{:<13}{:>9}  {:>9}", style.bold, "sent by", iwarp ? "segments" : "packets", "bytes");
-  for (const Column* column : shown) Put(out, "  {}", column->name);
+  for (const TransportColumn* column : shown) Put(out, "  {}", column->name);
   Put(out, "{}\n", style.reset);
   for (const Side side : {c.client, transport::Other(c.client)}) {
     const Counters& n = health.sent[side];
     Put(out, "    {:<13}{:>9}  {:>9}", Who(c, side), n.packets, Size(n.bytes));
-    for (const Column* column : shown) {
+    for (const TransportColumn* column : shown) {
       const uint64_t value = column->value(n);
       const std::string_view color = value == 0 ? std::string_view{} : column->bad ? style.red : style.yellow;
       Put(out, "  {}{:>{}}{}", color, value, column->name.size(), color.empty() ? std::string_view{} : style.reset);
@@ -195,6 +185,15 @@ void PutEpisodes(std::string& out, const Connection& c, const Health& health, in
 }
 
 }  // namespace
+
+std::vector<const TransportColumn*> TransportColumns(const Connection& c, const Health& health) {
+  const bool iwarp = c.info.fabric == FabricKind::kIwarp;
+  const auto all = iwarp ? std::span<const TransportColumn>(kSegments) : std::span<const TransportColumn>(kPackets);
+  std::vector<const TransportColumn*> shown;
+  for (const TransportColumn& column : all)
+    if (column.always || column.value(health.sent[0]) + column.value(health.sent[1]) > 0) shown.push_back(&column);
+  return shown;
+}
 
 std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Health& health) {
   std::vector<TransportTrouble> out;

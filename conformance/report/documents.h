@@ -4,6 +4,10 @@
 // not be read. Findings are written as they come where the format lets them. `version`: of stag.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "conformance/report/reporter.h"
 
 namespace stag::conformance {
@@ -18,7 +22,19 @@ std::unique_ptr<Reporter> MakeSarifReporter(Write write, std::string_view versio
 // (nullopt: none) are failures, others go to system-out; a rule that was not exercised is skipped, with the reason.
 std::unique_ptr<Reporter> MakeJunitReporter(Write write, std::optional<Severity> fail_on);
 
-// One page that needs nothing else: summary, findings with ladder diagrams, connections, rules.
-std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version);
+// What a page has besides what `stag check` reports (stag report). All but `title` is markup, in which everything that
+// does not come from this program is escaped.
+struct HtmlBesides {
+  std::string title;                                       // text; of the page, and its heading
+  std::string style, style_hash;                           // more CSS, and "sha256-..." of it
+  std::string first;                                       // in front of everything else
+  std::string connections;                                 // in front of the details of the connections
+  std::string sections;                                    // between the connections and the findings
+  std::vector<std::pair<std::string, std::string>> links;  // to `sections`: ids and names
+};
+
+// One page that needs nothing else: summary, findings with ladder diagrams, connections, rules. `besides` (nullptr:
+// nothing) is looked at in Finish.
+std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides = nullptr);
 
 }  // namespace stag::conformance

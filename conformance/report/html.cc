@@ -26,7 +26,10 @@ constexpr size_t kMaxConnections = 1000, kMaxShownConnections = 100;
 
 class HtmlReporter final : public Reporter {
  public:
-  HtmlReporter(Write write, std::string_view version) : Reporter(std::move(write)) { page_.version = version; }
+  HtmlReporter(Write write, std::string_view version, const HtmlBesides* besides) : Reporter(std::move(write)) {
+    page_.version = version;
+    page_.besides = besides;
+  }
 
   void BeginFile(std::string_view name) override {
     Reporter::BeginFile(name);
@@ -117,16 +120,22 @@ class HtmlReporter final : public Reporter {
   };
 
   void WritePage() {
+    const HtmlBesides* const besides = page_.besides;
     std::string text = Text(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; form-action "
         "'none'; "
         "style-src '",
-        kPageStyleHash, "'; script-src '", kPageScriptHash, "'\">\n<title>RPC-over-RDMA conformance",
-        page_.files.size() == 1 ? Text(": ", Markup(page_.files[0].name)) : "", "</title>\n<style>", kPageStyle,
-        "</style>\n</head>\n<body>\n");
+        kPageStyleHash, besides ? Text("' '", besides->style_hash) : "", "'; script-src '", kPageScriptHash,
+        "'\">\n<title>", Markup(page_.title()), page_.files.size() == 1 ? Text(": ", Markup(page_.files[0].name)) : "",
+        "</title>\n<style>", kPageStyle, "</style>\n", besides ? Text("<style>", besides->style, "</style>\n") : "",
+        "</head>\n<body>\n");
     AppendSummary(text, page_);
+    if (besides) {
+      AppendConnections(text, page_);
+      text.append(besides->sections);
+    }
     text.append("<h2 id=\"findings\">Findings</h2>\n");
     if (page_.entries.empty()) {
       text.append("<p class=\"panel\">None.</p>\n");
@@ -144,7 +153,7 @@ class HtmlReporter final : public Reporter {
       text.append(Text("<p class=\"panel\">", Grouped(page_.findings_left_out),
                        " further findings, on other connections, are left out of this page: <code>stag check --format "
                        "jsonl</code> lists all.</p>\n"));
-    AppendConnections(text, page_);
+    if (!besides) AppendConnections(text, page_);
     AppendRules(text, page_);
     text.append(Text("</main>\n<footer>stag ", Markup(page_.version),
                      ". What the capture does not show was not judged.</footer>\n<script>", kPageScript,
@@ -165,8 +174,8 @@ class HtmlReporter final : public Reporter {
 
 }  // namespace
 
-std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version) {
-  return std::make_unique<HtmlReporter>(std::move(write), version);
+std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides) {
+  return std::make_unique<HtmlReporter>(std::move(write), version, besides);
 }
 
 }  // namespace stag::conformance

@@ -214,23 +214,36 @@ std::string EndpointName(const HtmlPage& page, size_t file, fabric::ConnectionId
 }
 
 void AppendSummary(std::string& out, const HtmlPage& page) {
-  out.append(
-      Text("<a class=\"skip\" href=\"#findings\">Skip to the findings</a>\n<header class=\"top\">\n<h1>RPC-over-RDMA "
-           "conformance</h1>\n<p class=\"muted\">",
-           page.files.size() == 1 ? Text("<bdi>", Markup(page.files[0].name), "</bdi>")
-                                  : Count(page.files.size(), "capture"),
-           "</p>\n<nav aria-label=\"Parts of this page\"><ul><li><a href=\"#findings\">Findings</a></li><li><a "
-           "href=\"#connections\">Connections</a></li><li><a "
-           "href=\"#rules\">Rules</a></li></ul></nav>\n</header>\n<main>\n"));
+  out.append(Text("<a class=\"skip\" href=\"#findings\">Skip to the findings</a>\n<header class=\"top\">\n<h1><bdi>",
+                  Markup(page.title()), "</bdi></h1>\n<p class=\"muted\">",
+                  page.files.size() == 1 ? Text("<bdi>", Markup(page.files[0].name), "</bdi>")
+                                         : Count(page.files.size(), "capture"),
+                  "</p>\n<nav aria-label=\"Parts of this page\"><ul>"));
+  const auto link = [&](std::string_view id, std::string_view name) {
+    out.append(Text("<li><a href=\"#", id, "\">", name, "</a></li>"));
+  };
+  if (page.besides) {
+    link("connections", "Connections");
+    for (const auto& [id, name] : page.besides->links) link(id, name);
+    link("findings", "Findings");
+  } else {
+    link("findings", "Findings");
+    link("connections", "Connections");
+  }
+  link("rules", "Rules");
+  out.append("</ul></nav>\n</header>\n<main>\n");
+  if (page.besides) out.append(page.besides->first);
   AppendTiles(out, page);
   AppendRemarks(out, page);
-  AppendFiles(out, page);
+  if (!page.besides || page.several_files()) AppendFiles(out, page);
 }
 
 void AppendConnections(std::string& out, const HtmlPage& page) {
   out.append("<h2 id=\"connections\">Connections</h2>\n");
+  if (page.besides) out.append(page.besides->connections);
   if (page.connections.empty()) out.append("<p class=\"panel\">No RPC-over-RDMA connection.</p>\n");
-  for (size_t i = 0; i < page.connections.size(); ++i) AppendConnection(out, page, page.connections[i], i < 3);
+  for (size_t i = 0; i < page.connections.size(); ++i)
+    AppendConnection(out, page, page.connections[i], !page.besides && i < 3);
   if (page.connections_left_out > 0)
     out.append(Text("<p class=\"panel\">", Grouped(page.connections_left_out),
                     " further connections are left out: <code>stag connections</code> lists all.</p>\n"));

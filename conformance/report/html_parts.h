@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/report/documents.h"
 #include "conformance/report/ladder.h"
 #include "conformance/report/reporter.h"
 #include "session/rpcrdma/connection.h"
@@ -38,6 +39,7 @@ struct HtmlEntry {
 // What the parts of the page know of each other.
 struct HtmlPage {
   std::string version;
+  const HtmlBesides* besides = nullptr;  // may be null
   std::vector<HtmlFile> files;
   std::vector<HtmlConnection> connections;
   std::vector<HtmlEntry> entries;  // in the order of the page
@@ -47,6 +49,9 @@ struct HtmlPage {
   uint64_t findings_left_out = 0, connections_left_out = 0;
 
   bool several_files() const { return files.size() > 1; }
+  std::string_view title() const {
+    return besides ? std::string_view(besides->title) : std::string_view("RPC-over-RDMA conformance");
+  }
 };
 
 void AppendSummary(std::string& out, const HtmlPage& page);

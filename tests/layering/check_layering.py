@@ -43,6 +43,8 @@ ALLOWED = {
     "cli/credits": ["protocol", "text", "session", "cli/base", "cli/analysis"],
     "cli/transport": ["protocol", "text", "session", "cli/base", "cli/analysis"],
     "cli/latency": ["protocol", "text", "session", "cli/base", "cli/analysis"],
+    "cli/summary": ["protocol", "text", "session", "conformance", "cli/base", "cli/analysis", "cli/credits",
+                    "cli/latency", "cli/transport"],
     "cli/live": ["protocol", "text", "session", "conformance", "capture", "replay", "scale", "cli/base",
                  "cli/analysis"],
     "cli": ["protocol", "text", "session", "conformance", "capture", "replay", "scale"],

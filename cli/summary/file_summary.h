@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// FileSummary: a capture as stag summary and stag report show it, from one pass in which everything of check, latency,
+// transport, limits and credits is observed.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/analysis/analysis.h"
+#include "cli/credits/credit_plotter.h"
+#include "cli/latency/latency_course.h"
+#include "cli/latency/latency_table.h"
+#include "cli/summary/wrong.h"
+#include "cli/transport/transport_plot.h"
+#include "conformance/report/reporter.h"
+
+namespace stag::cli {
+
+struct SummaryOptions {
+  conformance::EngineOptions engine;
+  // Gets the file, its connections and findings, too; null: there is none.
+  conformance::Reporter* reporter = nullptr;
+  size_t slowest = 0;     // RPCs to keep
+  bool pictures = false;  // keep what pictures are drawn of
+};
+
+class FileSummary {
+ public:
+  static constexpr size_t kMostConnections = 65536;
+
+  // Reads the file.
+  FileSummary(const std::string& file, const CommonOptions& options, const SummaryOptions& wanted, Output& output);
+  ~FileSummary();
+  FileSummary(const FileSummary&) = delete;
+  FileSummary& operator=(const FileSummary&) = delete;
+
+  const std::string& name() const { return name_; }  // as the user gave it
+  const FileOutcome& outcome() const { return outcome_; }
+  // RPC-over-RDMA connections, in order of their numbers.
+  const std::vector<SummarizedConnection>& connections() const { return connections_; }
+  uint64_t connections_left_out() const;
+  const LatencyTable& latency() const;  // by procedure
+  const LatencyCourse& course() const;
+  // RPCs whose round-trip time, or not all phases, are known.
+  uint64_t untimed() const;
+  uint64_t phases_missing() const;
+  // The worst first.
+  const std::vector<Wrong>& wrong() const { return wrong_; }
+  uint64_t findings(conformance::Severity severity) const;
+  // What was broken, the worst first, then the most frequent.
+  std::vector<const BrokenRule*> broken() const;
+  // From the first to the last frame of the connections; nullopt: there is none.
+  std::optional<int64_t> span_ns() const { return span_ns_; }
+
+  // With SummaryOptions::pictures.
+  TransportPlotter& transport_plotter() { return transport_plotter_; }
+  const CreditPlotter& credit_plotter() const { return *credit_plotter_; }
+
+ private:
+  class Gatherer;
+  class Times;
+
+  std::string name_;
+  std::unique_ptr<Gatherer> gatherer_;
+  std::unique_ptr<Times> times_;
+  TransportPlotter transport_plotter_{0};
+  std::unique_ptr<CreditPlotter> credit_plotter_;
+  FileOutcome outcome_;
+  std::vector<SummarizedConnection> connections_;
+  std::vector<Wrong> wrong_;
+  std::optional<int64_t> span_ns_;
+};
+
+}  // namespace stag::cli

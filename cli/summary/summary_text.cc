@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// A FileSummary as one screen of text, and as a JSON line.
+#include "cli/summary/summary_text.h"
+
+#include <algorithm>
+
+#include "cli/transport/transport_report.h"
+#include "session/fabric/names.h"
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using conformance::Severity;
+using fabric::Side;
+using session::Connection;
+
+constexpr size_t kLines = 12;  // troubles and connections, each
+constexpr size_t kProcedures = 6;
+
+class Page {
+ public:
+  explicit Page(const FileSummary& summary) : summary_(summary), listed_(summary.connections()) {}
+
+  void PutPage(std::string& out, const Style& style) const {
+    Put(out, "{}{}{}: {}, {}, {}", style.bold, summary_.name(), style.reset, Count(summary_.outcome().frames, "frame"),
+        Count(listed_.size(), "connection"), Count(summary_.outcome().session.transactions, "RPC"));
+    if (const auto span = summary_.span_ns()) {
+      Put(out, ", ");
+      PutDuration(out, *span);
+    }
+    Put(out, "\n\n");
+    PutWrong(out, style);
+    PutConnections(out, style);
+    PutLatency(out, style);
+    PutTransport(out, style);
+    PutLimits(out, style);
+    PutCredits(out, style);
+    PutFindings(out, style);
+  }
+
+ private:
+  static void Heading(std::string& out, std::string_view text, const Style& style) {
+    Put(out, "{}{}{}\n", style.bold, text, style.reset);
+  }
+
+  void PutWrong(std::string& out, const Style& style) const {
+    Heading(out, "What is wrong", style);
+    if (summary_.wrong().empty()) Put(out, "  {}Nothing that the capture shows.{}\n", style.green, style.reset);
+    for (size_t i = 0; i < std::min(summary_.wrong().size(), kLines); ++i) {
+      const Wrong& wrong = summary_.wrong()[i];
+      const std::string_view color = wrong.rank == Wrong::Rank::kError     ? style.red
+                                     : wrong.rank == Wrong::Rank::kTrouble ? style.yellow
+                                                                           : style.cyan;
+      Put(out, "  {}{:<8}{}{}", color, RankName(wrong.rank), style.reset, wrong.text);
+      if (wrong.frame != 0) Put(out, " {}Frame {}.{}", style.dim, wrong.frame, style.reset);
+      Put(out, "\n");
+    }
+    if (summary_.wrong().size() > kLines)
+      Put(out, "  {}... and {} more{}\n", style.dim, summary_.wrong().size() - kLines, style.reset);
+  }
+
+  // A line for each of the first connections; `put` returns false where there is nothing to say.
+  template <typename Fn>
+  void ForEachConnection(std::string& out, std::string_view heading, const Style& style, Fn put) const {
+    if (listed_.empty()) return;
+    Put(out, "\n");
+    Heading(out, heading, style);
+    for (size_t i = 0; i < std::min(listed_.size(), kLines); ++i) {
+      Put(out, "  {:<3} ", listed_[i].connection.info.id);
+      put(i);
+      Put(out, "\n");
+    }
+    if (listed_.size() > kLines) Put(out, "  {}... and {} more{}\n", style.dim, listed_.size() - kLines, style.reset);
+  }
+
+  void PutConnections(std::string& out, const Style& style) const {
+    ForEachConnection(out, "Connections", style, [&](size_t i) {
+      const Connection& c = listed_[i].connection;
+      const Side client = c.client, server = transport::Other(client);
+      Put(out, "{} {} {} {}: ", fabric::FabricName(c.info.fabric),
+          fabric::EndpointText(c.info.endpoint[client], c.info.fabric), c.client_known ? "->" : "<->",
+          fabric::EndpointText(c.info.endpoint[server], c.info.fabric));
+      PutCount(out, c.calls, "call");
+      Put(out, ", {} repl{}, {}", c.replies, c.replies == 1 ? "y" : "ies", fabric::CloseName(c.close_reason));
+    });
+  }
+
+  // Of the procedures that took the most time.
+  void PutLatency(std::string& out, const Style& style) const {
+    if (summary_.latency().rows().empty()) return;
+    Put(out, "\n");
+    Heading(out, "Latency", style);
+    const std::vector<std::string> keys = summary_.latency().Keys();
+    for (size_t i = 0; i < std::min(keys.size(), kProcedures); ++i) {
+      const TimeHistogram& times = summary_.latency().rows().at(keys[i]).times[0];
+      Put(out, "  {:<24} {:>7}", keys[i], times.count());
+      const auto put = [&](std::string_view name, uint64_t ns, size_t width) {
+        std::string text;
+        PutDuration(text, static_cast<int64_t>(ns));
+        Put(out, "  {} {:<{}}", name, text, width);
+      };
+      put("p50", times.Percentile(500), 7);
+      put("p99", times.Percentile(990), 7);
+      put("max", times.max(), 0);
+      Put(out, "\n");
+    }
+    if (keys.size() > kProcedures)
+      Put(out, "  {}... and {} more: stag latency{}\n", style.dim, keys.size() - kProcedures, style.reset);
+  }
+
+  void PutTransport(std::string& out, const Style& style) const {
+    ForEachConnection(out, "Transport", style, [&](size_t i) {
+      const Connection& c = listed_[i].connection;
+      if (!listed_[i].health) return Put(out, "not counted: there are too many connections");
+      const transport::Counters &client = listed_[i].health->sent[c.client],
+                                &server = listed_[i].health->sent[transport::Other(c.client)];
+      const bool iwarp = c.info.fabric == fabric::FabricKind::kIwarp;
+      const uint64_t all = client.packets + server.packets;
+      const uint64_t again =
+          client.retransmitted + server.retransmitted + client.repeated_responses + server.repeated_responses;
+      PutCount(out, all, iwarp ? "segment" : "packet");
+      Put(out, " of ");
+      PutSize(out, client.bytes + server.bytes);
+      Put(out, ", {} sent again", again);
+      if (all > 0 && again > 0) Put(out, " ({:.2g} %)", 100 * static_cast<double>(again) / static_cast<double>(all));
+      if (const uint64_t naks = client.naks() + server.naks(); naks > 0) Put(out, ", {}", Count(naks, "NAK"));
+      if (const uint64_t lost = client.lost_from_capture + server.lost_from_capture; lost > 0)
+        Put(out, ", {} not captured", Count(lost, iwarp ? "byte" : "packet"));
+      if (listed_[i].health->path_mtu != 0) Put(out, ", path MTU {}", listed_[i].health->path_mtu);
+    });
+  }
+
+  void PutLimits(std::string& out, const Style& style) const {
+    ForEachConnection(out, "Limits", style, [&](size_t i) {
+      const auto& limits = listed_[i].limits;
+      const auto verdict = limits ? limits->verdict() : std::nullopt;
+      if (!verdict) return Put(out, "no Call was seen");
+      const auto name = [](session::Limit limit) {
+        std::string text(session::kLimitNames[static_cast<size_t>(limit)]);
+        std::ranges::replace(text, '_', ' ');
+        return text;
+      };
+      Put(out, "{}{}{}:", style.bold, name(*verdict), style.reset);
+      std::string_view separator = " ";
+      for (const session::Limit limit : {session::Limit::kServer, session::Limit::kMovingData, session::Limit::kIdle,
+                                         session::Limit::kCreditLimited, session::Limit::kRecovery}) {
+        const double share = limits->percent(limit);
+        if (share <= 0) continue;
+        Put(out, "{}{} {} %", separator, name(limit), share < 1 ? "under 1" : fmt::format("{:.0f}", share));
+        separator = ", ";
+      }
+    });
+  }
+
+  void PutCredits(std::string& out, const Style& style) const {
+    ForEachConnection(out, "Credits", style, [&](size_t i) {
+      const auto& credits = listed_[i].credits;
+      const auto range = [&](std::string_view what, const session::MinMaxLast& values) {
+        if (!values.any) return Put(out, "{} nothing", what);
+        if (values.min == values.max) return Put(out, "{} {}", what, values.last);
+        Put(out, "{} {} to {}", what, values.min, values.max);
+      };
+      if (!credits) return Put(out, "none seen");
+      range("requested", credits->requested);
+      range(", granted", credits->granted);
+      if (credits->any_known) Put(out, ", at most {} outstanding", credits->max_outstanding);
+    });
+  }
+
+  void PutFindings(std::string& out, const Style& style) const {
+    Put(out, "\n");
+    Heading(out, "Findings", style);
+    Put(out, "  {}, {}, {}", Count(summary_.findings(Severity::kError), "error"),
+        Count(summary_.findings(Severity::kWarning), "warning"), Count(summary_.findings(Severity::kNote), "note"));
+    const auto rules = summary_.broken();
+    if (!rules.empty())
+      Put(out, ": stag check shows them; stag explain {} tells of the first", rules.front()->rule->id);
+    Put(out, "\n");
+  }
+
+  const FileSummary& summary_;
+  const std::vector<SummarizedConnection>& listed_;
+};
+
+}  // namespace
+
+void PutSummaryText(std::string& out, const FileSummary& summary, const Style& style) {
+  Page(summary).PutPage(out, style);
+}
+
+void PutSummaryJson(std::string& out, const FileSummary& summary, const std::optional<std::string>& file) {
+  JsonWriter json(out);
+  json.BeginObject().Member("type", "summary");
+  if (file) json.Member("file", *file);
+  json.Member("frames", summary.outcome().frames).Member("connections", summary.connections().size());
+  json.Member("transactions", summary.outcome().session.transactions).Key("wrong").BeginArray();
+  for (const Wrong& wrong : summary.wrong()) {
+    json.BeginObject().Member("severity", RankName(wrong.rank)).Member("text", wrong.text);
+    json.Member("frame", wrong.frame != 0 ? std::optional(wrong.frame) : std::nullopt).EndObject();
+  }
+  json.EndArray().Key("findings").BeginObject().Member("error", summary.findings(Severity::kError));
+  json.Member("warning", summary.findings(Severity::kWarning));
+  json.Member("note", summary.findings(Severity::kNote)).EndObject();
+  json.EndObject().EndLine();
+}
+
+}  // namespace stag::cli

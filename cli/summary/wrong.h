@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What is wrong with a capture, in sentences with frames to look at: the source of text, JSON and HTML.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/engine/finding.h"
+#include "session/limits/connection_limits.h"
+#include "session/rpcrdma/credit_history.h"
+#include "session/transport/transport.h"
+
+namespace stag::cli {
+
+// All findings of a rule by one side.
+struct BrokenRule {
+  const conformance::RuleInfo* rule = nullptr;
+  conformance::Severity severity = conformance::Severity::kNote;
+  bool by_client = false;
+  uint64_t count = 0;
+  uint64_t first_frame = 0;
+  std::string message;  // of the first
+};
+
+// A connection as it was when it closed.
+struct SummarizedConnection {
+  session::Connection connection;
+  std::optional<session::CreditSummary> credits;  // of the client's Calls
+  std::optional<session::ConnectionLimits> limits;
+  std::unique_ptr<transport::Health> health;  // null: there are too many connections
+  uint64_t unanswered = 0;                    // Calls
+  uint64_t first_unanswered = 0;              // frame
+  std::string first_subject;                  // of that Call
+};
+
+// A sentence, how bad it is (findings: their severity; trouble of connections in between), and a frame to look at.
+struct Wrong {
+  enum class Rank : uint8_t { kError, kTrouble, kWarning, kNote } rank = Rank::kTrouble;
+  std::string text;
+  uint64_t frame = 0;                           // 0: none
+  const conformance::RuleInfo* rule = nullptr;  // of findings: the text begins with its id
+};
+std::string_view RankName(Wrong::Rank rank);  // "error", "trouble", "warning", "note"
+
+Wrong WhatBroke(const BrokenRule& broken);
+std::vector<Wrong> WhatIsWrongWith(const SummarizedConnection& connection);
+
+}  // namespace stag::cli
