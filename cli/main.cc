@@ -85,6 +85,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Examples:\n"
       "  stag summary mount.pcapng               what is wrong, on one screen; stag mount.pcapng does the same\n"
+      "  stag report mount.pcapng > report.html  all of it as one page, for a bug report\n"
       "  stag connections mount.pcapng           who talked to whom, and on what terms\n"
       "  stag transactions mount.pcapng | less   every RPC\n"
       "  stag latency mount.pcapng               where the time goes\n"
@@ -96,6 +97,7 @@ int main(int argc, char** argv) {
       "\nstag COMMAND --help tells more. Exit status: 0 fine, 1 findings, 2 usage or environment.");
   Run run;
   AddSummary(app, run);
+  AddReport(app, run);
   AddConnections(app, run);
   AddTransactions(app, run);
   AddCredits(app, run);

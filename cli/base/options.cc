@@ -29,7 +29,8 @@ static void AddValue(CLI::App& command, const std::string& name, std::function<s
       ->type_name(type);
 }
 
-void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats) {
+// Adds --format and --color.
+static void AddFormats(CLI::App& command, CommonOptions& options, Formats formats) {
   std::vector<std::pair<std::string, Format>> choices = {{"text", Format::kText}, {"jsonl", Format::kJsonl}};
   std::string description = "How results are written: text (default) or jsonl, one JSON object a line";
   if (formats == Formats::kReports) {
@@ -52,6 +53,10 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats
   AddChoice<Color>(command, "--color", options.color,
                    {{"auto", Color::kAuto}, {"always", Color::kAlways}, {"never", Color::kNever}},
                    "Colours in text: auto (default: on a terminal, unless NO_COLOR is set)");
+}
+
+void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats) {
+  if (formats != Formats::kNone) AddFormats(command, options, formats);
   command.add_flag("-q,--quiet", options.quiet, "Say nothing on stderr but errors");
   command.set_version_flag("--version", kVersionText, "Print the version and exit");
 }

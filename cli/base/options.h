@@ -62,8 +62,8 @@ void AddConnectionNumber(CLI::App& command, T& value) {
   AddNumber(command, "--connection", value, false, " is not the number of a connection",
             "Only this connection, by its number in stag connections");
 }
-// What --format may be: what every command has, the reports of `stag check`, or JUnit's or CSV besides.
-enum class Formats : uint8_t { kLines, kReports, kTests, kTables };
+// What --format may be: there is none (and no --color), what every command has, the reports of `stag check`, or JUnit's or CSV besides.
+enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kTables };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
@@ -83,6 +83,7 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
 using Run = std::function<int()>;
 void AddConnections(CLI::App& app, Run& run);
 void AddSummary(CLI::App& app, Run& run);
+void AddReport(CLI::App& app, Run& run);
 void AddTransactions(CLI::App& app, Run& run);
 void AddTransport(CLI::App& app, Run& run);
 void AddCredits(CLI::App& app, Run& run);

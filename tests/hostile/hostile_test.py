@@ -44,7 +44,8 @@ class Hostile(unittest.TestCase):
                     self.assertEqual(checked[-1]["type"], "summary")
                     self.assertEqual(checked[-1]["frames"], frames)
                     for command in (["transactions", "--format", "jsonl"], ["connections", "--format", "jsonl"], ["credits"],
-                                    ["latency", "--by", "file"], ["limits"], ["transport"], ["summary"]):
+                                    ["latency", "--by", "file"], ["limits"], ["transport"], ["summary"],
+                                    ["report"]):
                         self.run_on(capture, *command)
                     shared = self.run_on(capture, "check", "--format", "jsonl", "--jobs", "2", beside=BESIDE + THREADS)
                     self.assertEqual(json.loads(shared[-1])["frames"], frames)
