@@ -23,7 +23,8 @@ constexpr std::string_view kSharedLight = R"(
   .grid { stroke: #e4e8ec; } .frame { stroke: #818b98; fill: none; } .hatch { stroke: #b6bec7; }
   .line { fill: none; stroke-linejoin: round; }
 )";
-constexpr std::string_view kSharedDark = R"(    .ground { fill: #0d1117; } .text { fill: #f0f6fc; } .muted { fill: #9198a1; }
+constexpr std::string_view kSharedDark =
+    R"(    .ground { fill: #0d1117; } .text { fill: #f0f6fc; } .muted { fill: #9198a1; }
     .grid { stroke: #262c36; } .frame { stroke: #656c76; } .hatch { stroke: #4b535d; }
 )";
 

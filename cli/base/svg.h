@@ -44,8 +44,8 @@ struct SvgPlace {
   std::string Id(std::string_view name) const;
 };
 
-// Opens the picture: title, description, ground; styles, in a file of its own. `description`: a line for each panel. The
-// title is drawn in a file of its own; the legend is not.
+// Opens the picture: title, description, ground; styles, in a file of its own. `description`: a line for each panel.
+// The title is drawn in a file of its own; the legend is not.
 void BeginSvg(std::string& out, double height, const std::string& title, const std::vector<std::string>& description,
               const SvgStyle& style, const SvgPlace& place = {});
 

@@ -12,9 +12,6 @@
 
 #include "capture/live/file_set.h"
 #include "capture/live/live_reader.h"
-#include "capture/live/network.h"
-#include "capture/live/rdma_filter.h"
-#include "capture/live/rdma_sniffer.h"
 #include "capture/live/rewind.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/reporting.h"
@@ -22,6 +19,7 @@
 #include "cli/base/version.h"
 #include "cli/live/capture_devices.h"
 #include "cli/live/capture_watch.h"
+#include "cli/live/device_options.h"
 #include "cli/live/live_monitor.h"
 #include "text/json.h"
 #include "text/put.h"
@@ -33,11 +31,8 @@ using std::chrono::nanoseconds;
 
 struct CaptureArguments : CommonOptions {
   bool list = false;
-  capture::NetworkOptions network;
+  DeviceOptions device;
   std::vector<std::string> filter;  // words
-  bool rdma = false;
-  std::vector<uint16_t> ports{20049};
-  capture::LiveOptions live;
   capture::FileSetOptions file;
   bool raw = false, check = false, transactions = false;
   std::vector<Trigger> triggers;
@@ -135,37 +130,6 @@ class Keeper {
   bool failed_ = false, short_of_room_ = false;
 };
 
-Result<std::unique_ptr<capture::PacketSource>> OpenSource(const CaptureArguments& options, std::string& warning) {
-  if (!IsRdmaDevice(options.network.device)) {
-    capture::NetworkOptions network = options.network;
-    std::string words;
-    for (const std::string& word : options.filter) words += (words.empty() ? "" : " ") + word;
-    network.filter = words;
-    if (options.rdma) {
-      const std::string rdma = capture::RdmaFilter(options.ports, network.device != "any");
-      network.filter = words.empty() ? rdma : "(" + words + ") and (" + rdma + ")";
-    }
-    return capture::OpenNetwork(network, warning);
-  }
-  if (!options.filter.empty())
-    return Fail(options.network.device + " is an RDMA device, whose sniffer has no filters: leave out " +
-                options.filter.front());
-  capture::SnifferOptions sniffer;
-  sniffer.device = options.network.device;
-  sniffer.snaplen = options.network.snaplen;
-  sniffer.buffer = options.network.buffer;
-  auto device = capture::OpenVerbsSniffer(sniffer);
-  if (device) return capture::RdmaSniffer::Open(std::move(*device), sniffer);
-  // libpcap may have been built with a sniffer of its own.
-  capture::NetworkOptions network = options.network;
-  network.hardware_time = false;
-  if (auto source = capture::OpenNetwork(network, warning)) {
-    warning = device.error().message + "; libpcap's sniffer is used, which does not count losses";
-    return source;
-  }
-  return tl::unexpected(device.error());
-}
-
 // --check: the engine, and what its findings go through.
 struct Checker {
   Checker(const CaptureArguments& options, Output& output, const std::string& device, conformance::FindingSink*& sink) {
@@ -213,7 +177,7 @@ int RunCapture(const CaptureArguments& options) {
   }
   const Signals signals;
   std::string warning;
-  auto source = OpenSource(options, warning);
+  auto source = OpenSource(options.device, options.filter, warning);
   if (!source) return Trouble(source.error());
   if (!warning.empty() && !options.quiet) ComplainText(warning);
 
@@ -228,7 +192,7 @@ int RunCapture(const CaptureArguments& options) {
   CaptureWatch watch(options.triggers, judge, findings);
   conformance::Engine engine({}, watch);
 
-  capture::LiveOptions live = options.live;
+  capture::LiveOptions live = options.device.live;
   live.stop = signals.descriptor();
   capture::LiveReader* reader_now = nullptr;
   const auto after = [&](const Frame& frame) {
@@ -292,7 +256,7 @@ int RunCapture(const CaptureArguments& options) {
 // What contradicts itself on the command line; empty: nothing.
 std::string Contradiction(const CaptureArguments& o) {
   if (o.list) return {};
-  if (o.network.device.empty()) return "which device? -i DEVICE, or --list for what there is";
+  if (o.device.network.device.empty()) return "which device? -i DEVICE, or --list for what there is";
   const bool row = o.file.is_row();
   if (o.file.path.empty() && !o.watches_output())
     return "-w FILE, --check or --transactions: what is to become of the packets?";
@@ -334,48 +298,16 @@ void AddFileOptions(CLI::App& command, CaptureArguments& o) {
       "Compress with zstd, as files called .zst are anyway");
 }
 
-void AddDeviceOptions(CLI::App& command, CaptureArguments& o) {
-  command.add_option("-i,--interface", o.network.device, "Network device (any: all of them) or RDMA device")
-      ->type_name("DEVICE");
+void AddWhatToCapture(CLI::App& command, CaptureArguments& o) {
+  AddDeviceOptions(command, o.device);
   command.add_flag("--list", o.list, "What can be captured where, and why not");
-  command.add_flag("--rdma", o.rdma, "Only RoCE, iWARP on --port, and rpcbind");
-  command.add_option("--port", o.ports, "TCP ports of iWARP for --rdma (default: 20049)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1, 65535))
-      ->type_name("N[,N]");
   command.add_option("FILTER", o.filter, "What to capture, in the language of tcpdump (pcap-filter)")->type_name("");
-  const auto size = [&command](const std::string& name, auto set, uint64_t least, uint64_t most, std::string what) {
-    AddParsed(
-        command, name,
-        [set, least, most](std::string& text) {
-          const auto bytes = ParseSize(text);
-          if (!bytes || *bytes < least || *bytes > most)
-            return fmt::format("{} is not a size from {} to {}", text, least, most);
-          set(*bytes);
-          return std::string{};
-        },
-        "SIZE", what);
-  };
-  size(
-      "--snaplen", [&o](uint64_t n) { o.network.snaplen = static_cast<uint32_t>(n); }, 64, 262144,
-      "Bytes to keep of a packet (default: 256K); 256 or more keep the headers of RPC-over-RDMA");
-  size(
-      "--buffer", [&o](uint64_t n) { o.network.buffer = static_cast<uint32_t>(n); }, 1u << 20, 1u << 30,
-      "std::string between the device and stag, in the kernel or pinned (default: 64M)");
-  size(
-      "--queue", [&o](uint64_t n) { o.live.queue = n; }, 1u << 20, uint64_t{64} << 30,
-      "Queue between receiving and writing, in memory (default: 64M)");
-  command.add_flag_callback(
-      "--no-promiscuous", [&o] { o.network.promiscuous = false; }, "Not what is for other hosts");
-  command.add_flag("--hardware-time", o.network.hardware_time,
-                   "Times from the network device's clock (RDMA devices: always, where there is one)");
   AddParsed(
       command, "--count",
       [&o](std::string& text) {
         const auto n = ParseSize(text);
         if (!n || *n == 0) return text + " is not a number of packets";
-        o.live.packets = *n;
+        o.device.live.packets = *n;
         return std::string{};
       },
       "N", "End after so many packets");
@@ -384,7 +316,7 @@ void AddDeviceOptions(CLI::App& command, CaptureArguments& o) {
       [&o](std::string& text) {
         const auto time = ParseDuration(text);
         if (!time || *time == 0) return text + " is not a time, like 500ms, 30s, 10m or 1h";
-        o.live.duration = nanoseconds(*time);
+        o.device.live.duration = nanoseconds(*time);
         return std::string{};
       },
       "TIME", "End after this time");
@@ -433,7 +365,7 @@ void AddWatchOptions(CLI::App& command, CaptureArguments& o) {
 void AddCapture(CLI::App& app, Run& run) {
   auto options = std::make_shared<CaptureArguments>();
   CLI::App* command = app.add_subcommand("capture", "Live capture, of network and RDMA devices, with analysis");
-  AddDeviceOptions(*command, *options);
+  AddWhatToCapture(*command, *options);
   AddFileOptions(*command, *options);
   AddWatchOptions(*command, *options);
   AddOutputOptions(*command, *options);
@@ -456,7 +388,7 @@ void AddCapture(CLI::App& app, Run& run) {
         !file.path.ends_with(".zst"))
       file.path += ".zst";
     file.notes.application = std::string(kVersionText);
-    file.notes.interface_name = options->network.device;
+    file.notes.interface_name = options->device.network.device;
     if (std::string complaint = Contradiction(*options); !complaint.empty()) throw CLI::ValidationError(complaint);
     run = [options] { return RunCapture(*options); };
   });

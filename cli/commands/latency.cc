@@ -62,14 +62,14 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   while (shards.size() < options.jobs)
     shards.push_back(std::make_unique<LatencyShard>(options.by, name, table, course));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
-  std::unordered_map<std::string, LatencySampler::FileName> newest;
+  std::unordered_map<std::string, LatencyKeys::FileName> newest;
   uint64_t untimed = 0, phases_missing = 0, cut = 0;
   for (const auto& shard : shards) {
     untimed += shard->sampler().untimed();
     phases_missing += shard->sampler().phases_missing();
     cut += shard->sampler().cut();
     for (const auto& [key, name_of] : shard->sampler().names())
-      if (LatencySampler::FileName& known = newest[key]; name_of.frame >= known.frame) known = name_of;
+      if (LatencyKeys::FileName& known = newest[key]; name_of.frame >= known.frame) known = name_of;
   }
   std::unordered_map<std::string, std::string> names;
   for (const auto& [key, name_of] : newest) names.emplace(key, name_of.name);

@@ -2,10 +2,8 @@
 #include "cli/latency/latency_sampler.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "cli/analysis/transaction_facts.h"
-#include "session/fabric/names.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -15,12 +13,6 @@ using session::Connection;
 using session::Transaction;
 
 constexpr int64_t kSilent = 10'000;  // ns: shorter ones are not worth a place in the ring
-constexpr size_t kMaxNames = 65536;
-
-void PutHandle(std::string& out, Bytes handle) {
-  Put(out, "handle ");
-  PutHex(out, handle);
-}
 
 }  // namespace
 
@@ -78,7 +70,9 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
     ++cut_;
     return;
   }
-  if (by_ == LatencyKey::kFile) accesses_.Collect(t);
+  sample_.name.clear();
+  PutSubject(sample_.name, t);
+  keys_.Take(connection, t, sample_.name, sample_.key);  // also of those without a time: they may name files
   const std::optional<int64_t> round_trip = session::RoundTrip(t);
   if (!round_trip) {
     ++untimed_;
@@ -92,9 +86,6 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
   sample_.rtt_ns = *round_trip;
   sample_.phases = session::PhasesOf(t);
   if (!sample_.phases.complete) ++phases_missing_;
-  sample_.name.clear();
-  PutSubject(sample_.name, t);
-  TakeKey(connection, t);
 
   const Watch& watch = watches_[connection.info.slot];  // its Reply was seen
   const int64_t begin = t.call.frame.time_ns, end = t.reply.frame.time_ns;
@@ -103,63 +94,6 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
   for (const Silence& silence : watch.silences)
     sample_.silence_ns = std::max(sample_.silence_ns, std::min(silence.end, end) - std::max(silence.begin, begin));
   OnSample(sample_);
-}
-
-void LatencySampler::TakeKey(const Connection& connection, const Transaction& t) {
-  std::string& key = sample_.key;
-  key.clear();
-  const auto put_address = [&](fabric::Side side) {
-    Put(key, connection.client_known ? fabric::AddressText(connection.info.endpoint[side].address) : std::string("?"));
-  };
-  switch (by_) {
-    case LatencyKey::kProcedure: key = sample_.name; break;
-    case LatencyKey::kConnection:
-      if (file_) Put(key, "{}:", *file_);
-      PutNumber(key, t.connection);
-      break;
-    case LatencyKey::kClient: put_address(connection.client); break;
-    case LatencyKey::kServer: put_address(fabric::Side(1 - connection.client)); break;
-    case LatencyKey::kFile: TakeFile(t); break;
-    case LatencyKey::kSize: TakeSize(t); break;
-  }
-}
-
-void LatencySampler::TakeFile(const Transaction& t) {
-  std::string& key = sample_.key;
-  for (const session::NamedHandle& named : accesses_.names()) {
-    if (named.handle.empty() || named.name.empty()) continue;
-    PutHandle(key, named.handle);
-    if (names_.size() < kMaxNames || names_.contains(key)) {
-      FileName& name = names_[key];
-      name.frame = t.reply.frame.number;
-      name.name.assign(reinterpret_cast<const char*>(named.name.data()), named.name.size());
-    }
-    key.clear();
-  }
-  if (accesses_.accesses().empty()) {
-    Put(key, "no file data");
-  } else if (const Bytes handle = accesses_.accesses().front().handle; handle.empty()) {
-    Put(key, "unknown file");
-  } else {
-    PutHandle(key, handle);
-  }
-}
-
-// By powers of two.
-void LatencySampler::TakeSize(const Transaction& t) {
-  std::string& key = sample_.key;
-  const DataSummary data = SummarizeData(t);
-  if (!data.known) return Put(key, "size not known");
-  if (!data.any || data.bytes == 0) return Put(key, "no data");
-  Put(key, sample_.name);
-  const uint64_t most = std::bit_ceil(std::max<uint64_t>(data.bytes, 512));
-  if (most < 1024) {
-    Put(key, ", up to {} B", most);
-  } else if (most < 1024 * 1024) {
-    Put(key, ", up to {} KiB", most / 1024);
-  } else {
-    Put(key, ", up to {} MiB", most / 1024 / 1024);
-  }
 }
 
 }  // namespace stag::cli

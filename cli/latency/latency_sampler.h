@@ -9,24 +9,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/latency/latency_keys.h"
 #include "cli/latency/latency_table.h"
-#include "session/files/file_accesses.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::cli {
 
-enum class LatencyKey : uint8_t { kProcedure, kConnection, kClient, kServer, kFile, kSize };
-
 class LatencySampler : public session::Observer {
  public:
-  // A name that was seen for a file handle, and when.
-  struct FileName {
-    uint64_t frame = 0;
-    std::string name;
-  };
-
   // `file`: stands before the number of a connection when it is the key.
-  LatencySampler(LatencyKey by, std::optional<std::string> file) : by_(by), file_(std::move(file)) {}
+  LatencySampler(LatencyKey by, std::optional<std::string> file) : keys_(by, std::move(file)) {}
 
   void OnMessage(const session::Connection& connection, const session::Message& message,
                  const session::Transaction* t) override;
@@ -37,7 +29,7 @@ class LatencySampler : public session::Observer {
   void OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) override;
 
   // By the key that stands for the file.
-  const std::unordered_map<std::string, FileName>& names() const { return names_; }
+  const std::unordered_map<std::string, LatencyKeys::FileName>& names() const { return keys_.names(); }
   uint64_t untimed() const { return untimed_; }  // RPCs that have an answer, but no round-trip time
   uint64_t phases_missing() const { return phases_missing_; }
   uint64_t cut() const { return cut_; }  // left out, for the capture has too little of the Call
@@ -62,16 +54,10 @@ class LatencySampler : public session::Observer {
 
   Watch& Seen(const session::Connection& connection, const FrameRef& frame);
   void Note(const session::Connection& connection, const fabric::Event& event, Meanwhile what);
-  void TakeKey(const session::Connection& connection, const session::Transaction& t);
-  void TakeFile(const session::Transaction& t);
-  void TakeSize(const session::Transaction& t);
 
-  const LatencyKey by_;
-  const std::optional<std::string> file_;
-  LatencySample sample_;  // used again and again
-  session::FileAccesses accesses_;
+  LatencyKeys keys_;
+  LatencySample sample_;        // used again and again
   std::vector<Watch> watches_;  // by ConnectionInfo::slot
-  std::unordered_map<std::string, FileName> names_;
   uint64_t untimed_ = 0, phases_missing_ = 0, cut_ = 0;
 };
 
