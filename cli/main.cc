@@ -104,6 +104,7 @@ int main(int argc, char** argv) {
   AddTransport(app, run);
   AddLatency(app, run);
   AddLimits(app, run);
+  AddTop(app, run);
   AddExtract(app, run);
   AddCheck(app, run);
   AddCapture(app, run);

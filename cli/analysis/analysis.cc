@@ -85,10 +85,10 @@ session::SessionOptions SessionOptionsOf(const CommonOptions& options, bool keep
 }
 
 // Gives every frame to a Decoder, whose events go to `sink`: a Session or a ShardedAnalysis. Calls `before_frame`
-// before each frame.
-template <typename Sink, typename Fn>
+// before each frame, and `at_end` after the last.
+template <typename Sink, typename Fn, typename End>
 FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOptions& options, Output& output,
-                Sink& sink, fabric::PacketObserver* packets, Fn before_frame) {
+                Sink& sink, fabric::PacketObserver* packets, Fn before_frame, End at_end) {
   FileOutcome outcome;
   outcome.opened = true;
   fabric::DecoderOptions decoder_options;
@@ -109,6 +109,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
       progress.Update(reader.position(), reader.size(), outcome.frames);
     }
   }
+  at_end();
   decoder.Finish();
   sink.Finish();
   progress.Clear();
@@ -139,10 +140,11 @@ FileOutcome Analyze(capture::Reader& reader, const std::string& name, const Comm
                     fabric::PacketObserver* packets) {
   clock = Clock{};
   session::Session session(SessionOptionsOf(options, keep_bulk), std::move(observers));
-  return Run(reader, name, options, output, session, packets, [&clock](const Frame& frame) {
+  const auto before_frame = [&clock](const Frame& frame) {
     if (clock.frame == 0) clock.first_time_ns = frame.ref.time_ns;
     clock.frame = frame.ref.number;
-  });
+  };
+  return Run(reader, name, options, output, session, packets, before_frame, [&clock] { clock.over = true; });
 }
 
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
@@ -153,8 +155,8 @@ FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool 
   }
   return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
     ShardedAnalysis sink(SessionOptionsOf(options, keep_bulk), std::move(shards));
-    return Run(reader, name, options, output, sink, packets,
-               [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); });
+    const auto before_frame = [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); };
+    return Run(reader, name, options, output, sink, packets, before_frame, [] {});
   });
 }
 

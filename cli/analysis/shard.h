@@ -17,6 +17,7 @@ namespace stag::cli {
 struct Clock {
   uint64_t frame = 0;         // the frame being processed
   int64_t first_time_ns = 0;  // of the first frame of the file
+  bool over = false;          // the last frame was read: what comes now ends what is open
 };
 
 class Shard {

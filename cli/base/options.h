@@ -62,7 +62,8 @@ void AddConnectionNumber(CLI::App& command, T& value) {
   AddNumber(command, "--connection", value, false, " is not the number of a connection",
             "Only this connection, by its number in stag connections");
 }
-// What --format may be: there is none (and no --color), what every command has, the reports of `stag check`, or JUnit's or CSV besides.
+// What --format may be: there is none (and no --color), what every command has, the reports of `stag check`, or JUnit's
+// or CSV besides.
 enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kTables };
 
 // Adds --format, --color, --quiet, --version.
@@ -89,6 +90,7 @@ void AddTransport(CLI::App& app, Run& run);
 void AddCredits(CLI::App& app, Run& run);
 void AddLatency(CLI::App& app, Run& run);
 void AddLimits(CLI::App& app, Run& run);
+void AddTop(CLI::App& app, Run& run);
 void AddExtract(CLI::App& app, Run& run);
 void AddCapture(CLI::App& app, Run& run);
 void AddCheck(CLI::App& app, Run& run);

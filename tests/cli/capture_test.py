@@ -42,8 +42,8 @@ def jsonl(text):
 class Live:
     """A running capture."""
 
-    def __init__(self, *options):
-        self.process = subprocess.Popen([STAG, "capture", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def __init__(self, *options, command="capture"):
+        self.process = subprocess.Popen([STAG, command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stderr.readline()
         assert line.startswith("stag: capturing on"), line + self.process.stderr.read()
 
@@ -156,6 +156,22 @@ class Capture(unittest.TestCase):
         self.assertEqual(status, file.returncode, err)
         self.assertRegex(out, rf"(?m)^\w+ {rules[0]}: .* \(frame \d+, connection 1\)$")  # when it came
         self.assertRegex(out, rf"(?m)^right:\d+: \w+ {rules[0]}: ")                      # and in the report
+
+    def test_top(self):
+        source = REAL / "rxe-nfs4.1.pcap.zst"
+        answered = [t for t in self.transactions(source) if t[5] != "none"]
+        live = Live("-i", "right", "--rdma", "--interval", "200ms", "--format", "jsonl", command="top")
+        live.send(frames_of(source))
+        status, out, err = live.end(after=1)
+        self.assertEqual(status, 0, err)
+        rows = jsonl(out)
+        for kind in ("top", "top_total"):
+            self.assertEqual(sum(row["calls"] for row in rows if row["type"] == kind), len(answered), err)
+        self.assertGreater(rows[-1]["interval_us"], 1e6)  # from when it began
+        # A number of intervals, in the device's time: without a packet, too.
+        live = Live("-i", "right", "--interval", "100ms", "--count", "3", command="top")
+        out, err = live.process.communicate(timeout=60)
+        self.assertEqual((live.process.returncode, out.count(" 0 RPCs, 0.0/s, ")), (0, 3), err)
 
     def test_trigger(self):
         quiet, error = frames_of(REAL / "rxe-nfs3.pcap.zst"), frames_of(REAL / "rxe-rdma_error.pcap")

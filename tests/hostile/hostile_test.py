@@ -45,7 +45,7 @@ class Hostile(unittest.TestCase):
                     self.assertEqual(checked[-1]["frames"], frames)
                     for command in (["transactions", "--format", "jsonl"], ["connections", "--format", "jsonl"], ["credits"],
                                     ["latency", "--by", "file"], ["limits"], ["transport"], ["summary"],
-                                    ["report"]):
+                                    ["report"], ["top", "--by", "file", "--format", "jsonl"]):
                         self.run_on(capture, *command)
                     shared = self.run_on(capture, "check", "--format", "jsonl", "--jobs", "2", beside=BESIDE + THREADS)
                     self.assertEqual(json.loads(shared[-1])["frames"], frames)

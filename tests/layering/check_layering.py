@@ -45,6 +45,7 @@ ALLOWED = {
     "cli/latency": ["protocol", "text", "session", "cli/base", "cli/analysis"],
     "cli/summary": ["protocol", "text", "session", "conformance", "cli/base", "cli/analysis", "cli/credits",
                     "cli/latency", "cli/transport"],
+    "cli/top": ["protocol", "text", "session", "cli/base", "cli/analysis", "cli/latency"],
     "cli/live": ["protocol", "text", "session", "conformance", "capture", "replay", "scale", "cli/base",
                  "cli/analysis"],
     "cli": ["protocol", "text", "session", "conformance", "capture", "replay", "scale"],

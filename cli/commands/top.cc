@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag top: rates, latencies and outstanding Calls by connection, client, server, procedure or file, interval by
+// interval: of a device while it is captured from, and of captures in their own time.
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "cli/analysis/analysis.h"
+#include "cli/analysis/file_runner.h"
+#include "cli/base/options.h"
+#include "cli/live/device_options.h"
+#include "cli/live/live_monitor.h"
+#include "cli/top/top_writer.h"
+
+namespace stag::cli {
+namespace {
+
+struct TopArguments : CommonOptions {
+  DeviceOptions device;
+  LatencyKey by = LatencyKey::kProcedure;
+  int64_t interval_ns = 1'000'000'000;
+  size_t rows = 0;  // 0: not given
+  bool once = false;
+  TopView view;
+
+  bool live() const { return !device.network.device.empty(); }
+};
+
+constexpr std::array<std::pair<std::string_view, LatencyKey>, 5> kTopKeys = {{{"procedure", LatencyKey::kProcedure},
+                                                                              {"connection", LatencyKey::kConnection},
+                                                                              {"client", LatencyKey::kClient},
+                                                                              {"server", LatencyKey::kServer},
+                                                                              {"file", LatencyKey::kFile}}};
+
+TopView ViewOf(const TopArguments& options, bool refresh) {
+  TopView view = options.view;
+  for (const auto& [word, key] : kTopKeys)
+    if (key == options.by) view.by = word;
+  if (options.rows > 0) view.rows = options.rows;
+  const bool terminal = options.output.empty() && ::isatty(STDOUT_FILENO) == 1;
+  view.refresh = refresh && terminal && options.format == Format::kText;
+  return view;
+}
+
+FileOutcome ShowFile(const std::string& file, const TopArguments& options, Output& output) {
+  TopView view = ViewOf(options, file == "-");
+  view.only_whole = options.once;
+  const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
+  TopWriter writer(output, options.format, view, name);
+  Clock clock;
+  TopObserver observer(options.by, options.once ? 0 : options.interval_ns, clock, writer);
+  FileOutcome outcome = Analyze(file, options, false, clock, output, {&observer});
+  observer.Finish(outcome.last_time_ns);
+  if (!options.quiet && outcome.opened && !output.closed() && !observer.any())
+    output.diagnostics().Complain("{}: no RPC in {}", DisplayName(file), Count(outcome.frames, "frame"));
+  return outcome;
+}
+
+int ShowDevice(const TopArguments& options) {
+  using std::chrono::steady_clock;
+  Output output(options);
+  const Signals signals;
+  std::string warning;
+  const auto source = OpenSource(options.device, {}, warning);
+  if (!source) {
+    ComplainText(source.error().message);
+    return kExitTrouble;
+  }
+  if (!warning.empty() && !options.quiet) ComplainText(warning);
+  TopView view = ViewOf(options, true);
+  if (options.once) view.blocks = 1;
+  TopWriter writer(output, options.format, view, std::nullopt);
+  Clock clock;
+  TopObserver observer(options.by, options.interval_ns, clock, writer);
+
+  // The device's clock may not be the system's: between packets its time goes on from the last of them.
+  steady_clock::time_point then = steady_clock::now();
+  int64_t then_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  observer.Tick(then_ns);
+  capture::LiveReader* reader_now = nullptr;
+  const auto end_when_done = [&] {
+    if (output.stopped()) reader_now->End();
+  };
+  const auto after = [&](const Frame& frame) {
+    if (!frame.ref.timed) return;
+    then = steady_clock::now();
+    then_ns = frame.ref.time_ns;
+    observer.Tick(then_ns);
+    end_when_done();
+  };
+  const auto idle = [&] {
+    observer.Tick(then_ns + std::chrono::nanoseconds(steady_clock::now() - then).count());
+    output.Flush();
+    end_when_done();
+  };
+  capture::LiveOptions live = options.device.live;
+  live.stop = signals.descriptor();
+  if (!options.quiet) Complain("capturing on {}; Ctrl-C ends", (*source)->name());
+  capture::LiveReader reader(**source, live, after, idle);
+  reader_now = &reader;
+  const FileOutcome outcome = Analyze(reader, (*source)->name(), options, false, clock, output, {&observer});
+  observer.Finish(then_ns + std::chrono::nanoseconds(steady_clock::now() - then).count());
+  output.Flush();
+  const capture::LiveCounts counts = reader.counts();
+  const uint64_t lost = counts.source.dropped.value_or(0) + counts.source.dropped_on_wire.value_or(0);
+  if (lost + counts.queue_dropped > 0 && !options.quiet)
+    Complain("{} lost: {} by the device or the system, {} by stag", Count(lost + counts.queue_dropped, "packet"), lost,
+             counts.queue_dropped);
+  return outcome.damaged || output.failed() ? kExitTrouble : kExitFine;
+}
+
+int RunTop(const TopArguments& options) {
+  if (options.live()) return ShowDevice(options);
+  Output output(options);
+  return ForEachFile(options, output, [&](const std::string& file) { return ShowFile(file, options, output); });
+}
+
+}  // namespace
+
+void AddTop(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TopArguments>();
+  CLI::App* command =
+      app.add_subcommand("top", "Rates, latencies and outstanding Calls, interval by interval: live, or of captures");
+  AddCaptureOptions(*command, *options);
+  command->get_option("FILE")->required(false);
+  AddDeviceOptions(*command, options->device);
+  std::vector<std::pair<std::string, LatencyKey>> keys;
+  for (const auto& [word, key] : kTopKeys) keys.emplace_back(word, key);
+  AddChoice<LatencyKey>(*command, "--by", options->by, std::move(keys), "What has a row (default: procedure)");
+  AddParsed(
+      *command, "--interval",
+      [options](std::string& text) {
+        const auto time = ParseDuration(text);
+        if (!time || *time < 1'000'000) return text + " is not a time of at least 1ms, like 500ms or 10s";
+        options->interval_ns = *time;
+        return std::string{};
+      },
+      "TIME", "How long an interval is (default: 1s)");
+  AddChoice<TopSort>(*command, "--sort", options->view.sort,
+                     {{"calls", TopSort::kCalls},
+                      {"bytes", TopSort::kBytes},
+                      {"p50", TopSort::kP50},
+                      {"p99", TopSort::kP99},
+                      {"outstanding", TopSort::kOutstanding},
+                      {"errors", TopSort::kErrors},
+                      {"key", TopSort::kKey}},
+                     "Which rows come first: those with the most of it (default: calls)");
+  AddNumber(*command, "--rows", options->rows, false, " is not a number of rows",
+            "Rows of a block at most (default: 20 as text, or what the terminal has room for; all as jsonl)");
+  AddNumber(*command, "--count", options->view.blocks, false, " is not a number of intervals",
+            "End after so many intervals");
+  command->add_flag("--once", options->once, "One block: of a device the first interval, of a capture all of it");
+  AddOutputFile(*command, *options);
+  command->footer(
+      "An RPC counts in the interval of its Reply; MiB/s are those of file data; errors are RDMA_ERROR, RPCs that were "
+      "not\n"
+      "executed, and NFS statuses other than OK. Outstanding are Calls at the end of the interval. Of a capture time "
+      "is "
+      "its\n"
+      "own; intervals in which nothing happens are one block. The last block is all of it (jsonl: top_total).\n"
+      "On a terminal each block takes the place of the one before, of a device and of standard input.\n"
+      "\nExamples:\n"
+      "  stag top -i eth0 --rdma\n"
+      "  stag top -i mlx5_0 --by client --sort bytes --interval 5s\n"
+      "  stag top --by file mount.pcapng\n"
+      "  stag top --once mount.pcapng\n"
+      "  stag top --format jsonl --interval 100ms mount.pcapng | jq 'select(.p99_us>1000)'");
+  command->callback([options, &run] {
+    if (options->files.empty() && !options->live())
+      throw CLI::ValidationError("which captures, or which device? FILE..., or -i DEVICE");
+    if (!options->files.empty() && options->live()) throw CLI::ValidationError("-i DEVICE, or FILE...: not both");
+    run = [options] { return RunTop(*options); };
+  });
+}
+
+}  // namespace stag::cli

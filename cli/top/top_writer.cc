@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/top/top_writer.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "text/json.h"
+#include "text/put.h"
+#include "text/terminal.h"
+
+namespace stag::cli {
+namespace {
+
+constexpr size_t kRows = 20;
+constexpr size_t kLeastKey = 24, kMostKey = 48;  // columns
+
+bool ComesFirst(const TopRow& a, const TopRow& b, TopSort sort) {
+  const auto value = [sort](const TopRow& row) -> uint64_t {
+    switch (sort) {
+      case TopSort::kCalls: return row.counts.calls;
+      case TopSort::kBytes: return row.counts.bytes;
+      case TopSort::kP50: return row.counts.times.Percentile(500);
+      case TopSort::kP99: return row.counts.times.Percentile(990);
+      case TopSort::kOutstanding: return row.outstanding;
+      case TopSort::kErrors: return row.counts.errors;
+      case TopSort::kKey: break;
+    }
+    return 0;
+  };
+  const uint64_t of_a = value(a), of_b = value(b);
+  return of_a != of_b ? of_a > of_b : a.key < b.key;
+}
+
+double PerSecond(uint64_t n, int64_t length_ns) {
+  return static_cast<double>(n) * 1e9 / static_cast<double>(length_ns);
+}
+
+std::string Rate(uint64_t n, int64_t length_ns, double unit, int decimals) {
+  return length_ns > 0 ? fmt::format("{:.{}f}", PerSecond(n, length_ns) / unit, decimals) : std::string("?");
+}
+
+std::string Percentile(const TimeHistogram& times, uint64_t thousandths) {
+  std::string text;
+  times.count() > 0 ? PutDuration(text, static_cast<int64_t>(times.Percentile(thousandths))) : Put(text, "-");
+  return text;
+}
+
+}  // namespace
+
+void TopWriter::OnBlock(TopBlock&& block) {
+  if (output_.stopped()) return;
+  if (view_.only_whole && !block.whole) return;
+  std::sort(block.rows.begin(), block.rows.end(),
+            [this](const TopRow& a, const TopRow& b) { return ComesFirst(a, b, view_.sort); });
+  if (format_ == Format::kJsonl) {
+    PutLines(block);
+  } else {
+    PutText(block);
+  }
+  output_.Flush();
+  if (++blocks_ == view_.blocks) output_.Stop();
+}
+
+size_t TopWriter::RowsOf(const TopBlock& block) const {
+  size_t most = view_.rows.value_or(format_ == Format::kJsonl ? SIZE_MAX : kRows);
+  winsize size{};
+  if (!view_.rows && view_.refresh && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 6)
+    most = size.ws_row - 4u;
+  return std::min(most, block.rows.size());
+}
+
+void TopWriter::PutText(const TopBlock& block) {
+  std::string& out = output_.buffer();
+  const Style& style = output_.style();
+  if (view_.refresh && !block.whole) {
+    Put(out, "\x1b[H\x1b[2J");
+  } else if (any_) {
+    Put(out, "\n");
+  }
+  any_ = true;
+  TopCounts all;
+  for (const TopRow& row : block.rows) all.Merge(row.counts);
+  std::string time, length;
+  PutTime(time, block.start_ns);
+  PutDuration(length, block.length_ns);
+  Put(out, "{}{}{}{}, {}: {}, {}/s, {} MiB/s, {} outstanding, p50 {}, p99 {}, {}\n", style.bold,
+      block.whole ? "all, from " : "", time, style.reset, length, Count(all.calls, "RPC"),
+      Rate(all.calls, block.length_ns, 1, 1), Rate(all.bytes, block.length_ns, 1 << 20, 2), block.outstanding,
+      Percentile(all.times, 500), Percentile(all.times, 990), Count(all.errors, "error"));
+  const size_t shown = RowsOf(block);
+  if (shown == 0) return;
+  size_t width = kLeastKey;
+  for (size_t i = 0; i < shown; ++i) width = std::max(width, std::min(block.rows[i].key.size(), kMostKey));
+  Put(out, "{}{:<{}} {:>10} {:>9} {:>8} {:>8} {:>11} {:>7}{}\n", style.dim, view_.by, width, "calls/s", "MiB/s", "p50",
+      "p99", "outstanding", "errors", style.reset);
+  for (size_t i = 0; i < shown; ++i) {
+    const TopRow& row = block.rows[i];
+    Put(out, "{:<{}} {:>10} {:>9} {:>8} {:>8} {:>11} {}{:>7}{}\n", Printable(row.key), width,
+        Rate(row.counts.calls, block.length_ns, 1, 1), Rate(row.counts.bytes, block.length_ns, 1 << 20, 2),
+        Percentile(row.counts.times, 500), Percentile(row.counts.times, 990), row.outstanding,
+        row.counts.errors > 0 ? style.red : std::string_view{}, row.counts.errors,
+        row.counts.errors > 0 ? style.reset : std::string_view{});
+  }
+  if (shown < block.rows.size()) Put(out, "{}... and {} more{}\n", style.dim, block.rows.size() - shown, style.reset);
+}
+
+void TopWriter::PutLines(const TopBlock& block) {
+  JsonWriter json(output_.buffer());
+  const size_t shown = RowsOf(block);
+  for (size_t i = 0; i < shown; ++i) {
+    const TopRow& row = block.rows[i];
+    json.BeginObject().Member("type", block.whole && !view_.only_whole ? "top_total" : "top");
+    if (file_) json.Member("file", *file_);
+    json.Key("time").Time(block.start_ns).Key("interval_us").Thousandths(block.length_ns);
+    json.Member("by", view_.by).Member("key", row.key).Member("calls", row.counts.calls);
+    const auto rate = [&](std::string_view name, uint64_t n) {
+      json.Key(name);
+      block.length_ns > 0 ? json.Fixed(PerSecond(n, block.length_ns), 3) : json.Value(nullptr);
+    };
+    rate("calls_per_s", row.counts.calls);
+    rate("bytes_per_s", row.counts.bytes);
+    const auto percentile = [&](std::string_view name, uint64_t thousandths) {
+      const TimeHistogram& times = row.counts.times;
+      json.Key(name);
+      times.count() > 0 ? json.Thousandths(static_cast<int64_t>(times.Percentile(thousandths))) : json.Value(nullptr);
+    };
+    percentile("p50_us", 500);
+    percentile("p99_us", 990);
+    json.Member("outstanding", row.outstanding).Member("errors", row.counts.errors).EndObject().EndLine();
+  }
+}
+
+}  // namespace stag::cli
