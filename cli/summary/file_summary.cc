@@ -80,25 +80,50 @@ class FileSummary::Gatherer final : public session::Observer,
   conformance::FindingSink* const next_;
 };
 
-// The round-trip times by procedure.
-class FileSummary::Times final : public LatencySampler {
- public:
-  Times(size_t slowest, bool over_time)
-      : LatencySampler(LatencyKey::kProcedure, std::nullopt), table(slowest), over_time_(over_time) {}
+struct FileSummary::Times {
+  explicit Times(size_t slowest) : table(slowest) {}
 
   LatencyTable table;
   LatencyCourse course;
-
- private:
-  void OnSample(const LatencySample& sample) override {
-    table.Add(sample);
-    if (over_time_) course.Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
-  }
-
-  const bool over_time_;
+  uint64_t untimed = 0, phases_missing = 0;
 };
 
 namespace {
+
+// The round-trip times and nothing else, for a screen of text: that is much cheaper.
+class RoundTrips final : public session::Observer {
+ public:
+  explicit RoundTrips(LatencyTable& table) : table_(table) {}
+  void OnTransaction(const Connection& c, const Transaction& t) override {
+    if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || IsCut(t)) return;
+    const std::optional<int64_t> round_trip = session::RoundTrip(t);
+    if (!round_trip) return;
+    sample_.rtt_ns = *round_trip;
+    sample_.key.clear();
+    PutSubject(sample_.key, t);
+    table_.Add(sample_);
+  }
+
+ private:
+  LatencyTable& table_;
+  LatencySample sample_;
+};
+
+// All that is known of the times.
+class AllTimes final : public LatencySampler {
+ public:
+  AllTimes(LatencyTable& table, LatencyCourse& course)
+      : LatencySampler(LatencyKey::kProcedure, std::nullopt), table_(table), course_(course) {}
+
+ private:
+  void OnSample(const LatencySample& sample) override {
+    table_.Add(sample);
+    course_.Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
+  }
+
+  LatencyTable& table_;
+  LatencyCourse& course_;
+};
 
 // Shows packets to two observers.
 class BothSee final : public fabric::PacketObserver {
@@ -139,7 +164,7 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
                          Output& output)
     : name_(DisplayName(file)),
       gatherer_(std::make_unique<Gatherer>(wanted.reporter)),
-      times_(std::make_unique<Times>(wanted.slowest, wanted.pictures)),
+      times_(std::make_unique<Times>(wanted.slowest)),
       credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_)) {
   transport::TransportStatistics statistics(options.memory / 4, wanted.pictures ? &transport_plotter_ : nullptr);
   session::CreditHistory credits(wanted.pictures ? static_cast<session::CreditSink&>(*credit_plotter_) : *gatherer_);
@@ -151,9 +176,14 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
     wanted.reporter->BeginFile(name_);
     observers = wanted.reporter->Observers();
   }
-  observers.insert(observers.end(), {&engine, &credits, &limits, times_.get(), gatherer_.get()});
+  RoundTrips round_trips(times_->table);
+  AllTimes all_times(times_->table, times_->course);
+  session::Observer& times = wanted.pictures ? static_cast<session::Observer&>(all_times) : round_trips;
+  observers.insert(observers.end(), {&engine, &credits, &limits, &times, gatherer_.get()});
   Clock clock;
   outcome_ = Analyze(file, options, false, clock, output, std::move(observers), &packets);
+  times_->untimed = all_times.untimed();
+  times_->phases_missing = all_times.phases_missing();
   if (wanted.reporter) wanted.reporter->EndFile(Summarize(outcome_, engine.Tallies()), outcome_.trouble);
 
   for (const BrokenRule* one : broken()) wrong_.push_back(WhatBroke(*one));
@@ -175,8 +205,8 @@ FileSummary::~FileSummary() = default;
 uint64_t FileSummary::connections_left_out() const { return gatherer_->left_out; }
 const LatencyTable& FileSummary::latency() const { return times_->table; }
 const LatencyCourse& FileSummary::course() const { return times_->course; }
-uint64_t FileSummary::untimed() const { return times_->untimed(); }
-uint64_t FileSummary::phases_missing() const { return times_->phases_missing(); }
+uint64_t FileSummary::untimed() const { return times_->untimed; }
+uint64_t FileSummary::phases_missing() const { return times_->phases_missing; }
 uint64_t FileSummary::findings(Severity severity) const { return gatherer_->findings[static_cast<size_t>(severity)]; }
 
 std::vector<const BrokenRule*> FileSummary::broken() const {

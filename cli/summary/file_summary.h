@@ -24,8 +24,9 @@ struct SummaryOptions {
   conformance::EngineOptions engine;
   // Gets the file, its connections and findings, too; null: there is none.
   conformance::Reporter* reporter = nullptr;
-  size_t slowest = 0;     // RPCs to keep
-  bool pictures = false;  // keep what pictures are drawn of
+  // All of the times (else round-trip times alone), and what pictures are drawn of.
+  bool pictures = false;
+  size_t slowest = 0;  // RPCs to keep, with `pictures`
 };
 
 class FileSummary {
@@ -44,8 +45,8 @@ class FileSummary {
   const std::vector<SummarizedConnection>& connections() const { return connections_; }
   uint64_t connections_left_out() const;
   const LatencyTable& latency() const;  // by procedure
-  const LatencyCourse& course() const;
-  // RPCs whose round-trip time, or not all phases, are known.
+  const LatencyCourse& course() const;  // with SummaryOptions::pictures
+  // With SummaryOptions::pictures: RPCs whose round-trip time, or some phase, is not known.
   uint64_t untimed() const;
   uint64_t phases_missing() const;
   // The worst first.
@@ -62,7 +63,7 @@ class FileSummary {
 
  private:
   class Gatherer;
-  class Times;
+  struct Times;
 
   std::string name_;
   std::unique_ptr<Gatherer> gatherer_;

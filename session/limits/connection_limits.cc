@@ -184,6 +184,7 @@ void LimitsObserver::OnConnectionClosed(const Connection& connection, const fabr
   Decide(s);
   if (connection.proof == Proof::kRpcRdma) sink_.OnLimits(connection, s.limits);
   states_.erase(connection.info.id);
+  last_ = nullptr;
 }
 
 void LimitsObserver::OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side) {

@@ -106,7 +106,14 @@ class LimitsObserver final : public Observer, public fabric::PacketObserver {
     int64_t last_packet = 0, last_full = INT64_MIN;
   };
 
-  State& StateOf(fabric::ConnectionId id) { return states_[id]; }
+  // Events of a connection mostly come in runs.
+  State& StateOf(fabric::ConnectionId id) {
+    if (!last_ || last_id_ != id) {
+      last_ = &states_[id];
+      last_id_ = id;
+    }
+    return *last_;
+  }
   Limit Now(const State& s) const;
   void Advance(State& s, const FrameRef& frame);
   void Commit(State& s);
@@ -118,6 +125,8 @@ class LimitsObserver final : public Observer, public fabric::PacketObserver {
 
   LimitsSink& sink_;
   std::unordered_map<fabric::ConnectionId, State> states_;
+  State* last_ = nullptr;  // of StateOf
+  fabric::ConnectionId last_id_ = 0;
   std::unordered_map<Track, fabric::ConnectionId> tracks_;
   size_t waiting_ = 0;  // Mending that waits
 };
