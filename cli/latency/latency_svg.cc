@@ -166,7 +166,7 @@ const SvgStyle kLatencyStyle{kLight, kDark};
 
 void PutLatencySvg(std::string& out, const LatencyTable& table, const LatencyTable* against,
                    const LatencyCourse& course, const std::string& name, const SvgPlace& place) {
-  BeginSvg(out, kSvgHead + 2 * (kHeight + kAxis + 24), "Latency: " + name,
+  BeginSvg(out, kSvgHead + 2 * kHeight + kAxis + 72, "Latency: " + name,
            {"Percentiles of the round-trip times of " + Count(table.count(), "RPC") + ", and these over time."},
            kLatencyStyle, place);
   PutSvgText(out, kLeft, kSvgHead - 8, "text strong", "Percentiles");

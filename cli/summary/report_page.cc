@@ -271,10 +271,10 @@ void ReportPage::AddLatency(const FileSummary& summary) {
   BeginTable(out, "Round-trip times by procedure",
              {{"Procedure", ""},
               {"RPCs"},
-              {"p50"},
-              {"p90"},
-              {"p99"},
-              {"p99.9"},
+              {"Median"},
+              {"90 %"},
+              {"99 %"},
+              {"99.9 %"},
               {"Longest"},
               {"Together"},
               {"Where the time goes", "bar"}});
@@ -285,7 +285,7 @@ void ReportPage::AddLatency(const FileSummary& summary) {
     PutMarkup(out, keys[i]);
     Put(out, "</th>");
     PutCountCell(out, times.count());
-    for (const uint64_t thousandths : {500, 900, 990, 999, 1000})
+    for (const uint64_t thousandths : {500u, 900u, 990u, 999u, 1000u})
       PutNumberCell(out, Duration(static_cast<int64_t>(times.Percentile(thousandths))));
     PutNumberCell(out, Duration(static_cast<int64_t>(times.sum())));
     std::vector<Part> parts;
