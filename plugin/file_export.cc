@@ -105,7 +105,8 @@ bool Grow(export_object_entry_t& entry, uint64_t offset, uint64_t length) {
   return true;
 }
 
-tap_packet_status Packet(void* tap_data, packet_info* pinfo, epan_dissect_t*, const void* record_data, tap_flags_t) {
+tap_packet_status FilePacket(void* tap_data, packet_info* pinfo, epan_dissect_t*, const void* record_data,
+                             tap_flags_t) {
   auto* list = static_cast<export_object_list_t*>(tap_data);
   const FileRecord& record = *static_cast<const FileRecord*>(record_data);
   const std::string key = KeyOf(record);
@@ -137,6 +138,6 @@ tap_packet_status Packet(void* tap_data, packet_info* pinfo, epan_dissect_t*, co
 
 }  // namespace
 
-int RegisterFileExport() { return register_export_object(protocol, Packet, Forget); }
+int RegisterFileExport() { return register_export_object(protocol, FilePacket, Forget); }
 
 }  // namespace stag::plugin

@@ -40,7 +40,7 @@ void Reset(stat_tap_table* table) {
 
 const char* SeverityText(conformance::Severity severity) { return conformance::SeverityName(severity).data(); }
 
-tap_packet_status Packet(void* tables, packet_info* pinfo, epan_dissect_t*, const void* record, tap_flags_t) {
+tap_packet_status FindingPacket(void* tables, packet_info* pinfo, epan_dissect_t*, const void* record, tap_flags_t) {
   const FindingRecord* finding = static_cast<const TapData*>(record)->finding;
   if (!finding) return TAP_PACKET_DONT_REDRAW;
   auto* data = static_cast<stat_data_t*>(tables);
@@ -82,7 +82,7 @@ void RegisterFindingsTable() {
   ui.tap_name = kTap;
   ui.cli_string = "rpcrdma,findings";
   ui.stat_tap_init_cb = Init;
-  ui.packet_func = Packet;
+  ui.packet_func = FindingPacket;
   ui.stat_tap_reset_table_cb = Reset;
   ui.nfields = kColumns;
   ui.fields = columns;

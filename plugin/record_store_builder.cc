@@ -14,7 +14,6 @@ using session::ListKind;
 using session::Role;
 
 // Only what is known to be RPC-over-RDMA is shown.
-bool IsOurs(const session::Connection& connection) { return connection.proof == session::Proof::kRpcRdma; }
 
 // What most COMPOUNDs have beside the operation that they are about: SEQUENCE, PUTFH, GETFH and the like (RFC 8881
 // section 18, RFC 7530 section 16); CB_SEQUENCE.

@@ -14,6 +14,9 @@
 
 namespace stag::plugin {
 
+// Others carry RDMA, but not RPC.
+inline bool IsOurs(const session::Connection& connection) { return connection.proof == session::Proof::kRpcRdma; }
+
 class RecordStoreBuilder final : public session::Observer, public conformance::FindingSink, public transport::NoteSink {
  public:
   // `reassemble`: rebuild RPCs from chunks and from Sends of several packets.

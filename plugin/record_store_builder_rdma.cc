@@ -12,8 +12,6 @@ namespace {
 
 using session::ListKind;
 
-bool IsOurs(const session::Connection& connection) { return connection.proof == session::Proof::kRpcRdma; }
-
 uint32_t Narrow(uint64_t length) {
   return static_cast<uint32_t>(std::min<uint64_t>(length, std::numeric_limits<uint32_t>::max()));
 }

@@ -108,7 +108,7 @@ void Init(register_srt*, GArray* tables) {
   }
 }
 
-tap_packet_status Packet(void* tables, packet_info* pinfo, epan_dissect_t*, const void* record, tap_flags_t) {
+tap_packet_status TimedPacket(void* tables, packet_info* pinfo, epan_dissect_t*, const void* record, tap_flags_t) {
   const auto* data = static_cast<const TapData*>(record);
   const MessageRecord* reply = data->message;
   const bool answer = reply && (reply->role == session::Role::kReply || reply->role == session::Role::kError);
@@ -130,6 +130,6 @@ tap_packet_status Packet(void* tables, packet_info* pinfo, epan_dissect_t*, cons
 
 }  // namespace
 
-void RegisterResponseTimes() { register_srt_table(protocol, kTap, 2, Packet, Init, nullptr); }
+void RegisterResponseTimes() { register_srt_table(protocol, kTap, 2, TimedPacket, Init, nullptr); }
 
 }  // namespace stag::plugin

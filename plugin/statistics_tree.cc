@@ -134,7 +134,7 @@ const char* OperationText(fabric::EventKind kind) {
   }
 }
 
-tap_packet_status Packet(stats_tree* tree, packet_info*, epan_dissect_t*, const void* record, tap_flags_t) {
+tap_packet_status CountedPacket(stats_tree* tree, packet_info*, epan_dissect_t*, const void* record, tap_flags_t) {
   const auto* data = static_cast<const TapData*>(record);
   if (data->message) {
     AddMessage(tree, *data->message);
@@ -153,6 +153,6 @@ tap_packet_status Packet(stats_tree* tree, packet_info*, epan_dissect_t*, const 
 
 }  // namespace
 
-void RegisterTree() { stats_tree_register_plugin(kTap, "rpcrdma", "RPC-over-RDMA", 0, Packet, Init, nullptr); }
+void RegisterTree() { stats_tree_register_plugin(kTap, "rpcrdma", "RPC-over-RDMA", 0, CountedPacket, Init, nullptr); }
 
 }  // namespace stag::plugin

@@ -12,19 +12,16 @@
 
 #include "capture/file/format_reader.h"
 #include "capture/file/link_types.h"
+#include "capture/file/pcapng.h"
 
 namespace stag::capture {
 namespace {
 
-constexpr uint32_t kSectionHeader = 0x0a0d0d0a;
-constexpr uint32_t kInterfaceDescription = 1;
 constexpr uint32_t kPacket = 2;  // obsolete
 constexpr uint32_t kSimplePacket = 3;
-constexpr uint32_t kEnhancedPacket = 6;
 // No frames, but Wireshark numbers them as if they were.
 constexpr uint32_t kSystemdJournal = 9, kCustom = 0x00000bad, kCustomNotCopied = 0x40000bad;
 
-constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
 constexpr size_t kBlockHeader = 8;   // type and length
 constexpr size_t kBlockTrailer = 4;  // length again
 constexpr size_t kSectionHeaderBody = 16;

@@ -13,12 +13,13 @@
 
 #include "capture/file/format_reader.h"
 #include "capture/file/link_types.h"
+#include "capture/file/pcapng.h"
 
 namespace stag::capture {
 namespace {
 
 constexpr size_t kFlushAt = 256u << 10;
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 // Little-endian fields.
 class FieldWriter {
@@ -92,8 +93,6 @@ class Block : public FieldWriter {
   bool options_ = false;
 };
 
-constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterfaceDescription = 1, kInterfaceStatistics = 5,
-                   kEnhancedPacket = 6;
 constexpr uint16_t kComment = 1;
 
 void AppendPcapHeader(uint16_t linktype, std::vector<std::byte>& out) {
@@ -109,7 +108,7 @@ void AppendPcapHeader(uint16_t linktype, std::vector<std::byte>& out) {
 
 void AppendSectionHeader(const FileNotes& notes, std::vector<std::byte>& out) {
   Block block(kSectionHeader, out);
-  block.U32(0x1a2b3c4d);
+  block.U32(kByteOrderMagic);
   block.U16(1);
   block.U16(0);
   block.U32(0xffffffff);  // the section's length is not given
@@ -168,7 +167,7 @@ Result<size_t> FileEncoder::InterfaceFor(LinkType link, std::vector<std::byte>& 
 }
 
 Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out) {
-  const int64_t seconds = frame.ref.time_ns / kSecond;
+  const int64_t seconds = frame.ref.time_ns / kNsPerSecond;
   if (frame.bytes.size() > kMaxFrame) return Fail(fmt::format("a frame of {} bytes is too long", frame.bytes.size()));
   if (comment.size() > 0xffff) return Fail("a comment of more than 65535 bytes is too long");
   if (frame.ref.time_ns < 0 || (format_ == FileFormat::kPcap && seconds > std::numeric_limits<uint32_t>::max()))
@@ -184,7 +183,7 @@ Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, s
   }
   FieldWriter fields(out);
   fields.U32(static_cast<uint32_t>(seconds));
-  fields.U32(static_cast<uint32_t>(frame.ref.time_ns % kSecond));
+  fields.U32(static_cast<uint32_t>(frame.ref.time_ns % kNsPerSecond));
   fields.U32(frame.bytes.size());
   fields.U32(frame.wire_length);
   fields.Put(frame.bytes);

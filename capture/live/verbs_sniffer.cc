@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kSlot = 10240;  // the largest packet: MTU 9000 and headers; InfiniBand has 4096 and headers
 constexpr uint32_t kMaxSlots = 16384;
-constexpr size_t kBatch = 64;
+constexpr size_t kPolled = 64;
 
 template <auto destroy>
 struct Destroy {
@@ -95,8 +95,8 @@ class VerbsSniffer final : public SnifferDevice {
       : options_(options),
         slots_(std::clamp(options.buffer / kSlot, 64u, kMaxSlots)),
         memory_(size_t{slots_} * kSlot),
-        requests_(kBatch),
-        pieces_(kBatch) {}
+        requests_(kPolled),
+        pieces_(kPolled) {}
 
   Result<void> Open() {
     context_ = OpenDevice(options_.device);
@@ -127,7 +127,7 @@ class VerbsSniffer final : public SnifferDevice {
 
   Result<void> Post(std::span<const uint32_t> slots) override {
     while (!slots.empty()) {
-      const auto batch = slots.first(std::min(slots.size(), kBatch));
+      const auto batch = slots.first(std::min(slots.size(), kPolled));
       for (size_t i = 0; i < batch.size(); ++i) {
         pieces_[i] = {reinterpret_cast<uintptr_t>(memory_.get()) + uint64_t{batch[i]} * kSlot, kSlot, region_->lkey};
         requests_[i] = {batch[i], i + 1 < batch.size() ? &requests_[i + 1] : nullptr, &pieces_[i], 1};

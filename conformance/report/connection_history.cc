@@ -10,7 +10,7 @@ namespace {
 using Kind = DiagramEvent::Kind;
 
 constexpr size_t kMaxWatches = 16;               // per connection
-constexpr uint32_t kPatience = 256;              // entries until a ladder is closed in any case
+constexpr uint32_t kWatchPatience = 256;         // entries until a ladder is closed in any case
 constexpr uint32_t kPatienceAfterTheAnswer = 8;  // for a NAK or the end of the connection
 constexpr size_t kNeighbours = 4;                // entries before a finding that is about no RPC
 constexpr size_t kLookBack = 8;                  // operations that may come between two packets of one
@@ -233,7 +233,7 @@ std::shared_ptr<const Ladder> ConnectionHistory::LadderOf(const Finding& finding
                                                              : Mark::kNone;
     const uint64_t frame = missing == Mark::kOffending ? finding.frame.number : finding.proven.number;
     timeline.watches.push_back({ladder, finding.xid, backward, missing == Mark::kNone ? 0 : frame, missing,
-                                answered ? kPatienceAfterTheAnswer : kPatience});
+                                answered ? kPatienceAfterTheAnswer : kWatchPatience});
   }
   return ladder;
 }

@@ -13,7 +13,7 @@ namespace stag::conformance {
 
 namespace {
 
-constexpr size_t kMaxConnections = 10000;
+constexpr size_t kMaxConnectionsListed = 10000;
 
 class JsonReporter final : public Reporter {
  public:
@@ -75,7 +75,7 @@ class JsonReporter final : public Reporter {
     text_.clear();
   }
 
-  ConnectionList list_{kMaxConnections};
+  ConnectionList list_{kMaxConnectionsListed};
   std::string text_, connections_, files_;  // the document's next part; arrays that stand at its end
   JsonWriter json_{text_}, connections_json_{connections_}, files_json_{files_};
 };

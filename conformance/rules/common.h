@@ -21,6 +21,8 @@ inline bool IsVersion1(const Message& m) { return m.header.words == 4 && m.heade
 // A whole transport header with chunk lists.
 inline bool HasLists(const Header& h) { return h.status == ParseStatus::kOk && h.has_lists(); }
 
+inline const rpc::CallHeader& CallOf(const ReplyContext& c) { return c.transaction.call.rpc; }
+
 // The Send's length on the wire is known.
 inline bool LengthKnown(const Message& m) { return m.missing != fabric::Missing::kLost; }
 

@@ -11,8 +11,6 @@ namespace stag::conformance {
 
 namespace {
 
-const rpc::CallHeader& CallOf(const ReplyContext& c) { return c.transaction.call.rpc; }
-
 bool ReturnsData(const Header& h) {
   return std::ranges::any_of(h.write_chunks, [&](const Chunk& chunk) { return h.SizeOf(chunk) > 0; });
 }

@@ -36,8 +36,6 @@ std::optional<ReplyItems> Items(const ReplyContext& c) {
   return PairItems(c.transaction);
 }
 
-const rpc::CallHeader& CallOf(const ReplyContext& c) { return c.transaction.call.rpc; }
-
 // What the Call asks for, to judge the Write list it brings.
 class WantedData : public PlacedItems {
  public:

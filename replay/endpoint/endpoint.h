@@ -80,6 +80,8 @@ struct Completion {
   Bytes bytes;                          // kReceive: the message; valid until Release
   std::optional<uint32_t> invalidated;  // kReceive: a Send with Invalidate; the handle is invalid now
 };
+// How many of them users of an endpoint take at once.
+inline constexpr size_t kCompletions = 64;
 
 enum class State : uint8_t { kOpen, kClosed, kBroken };
 

@@ -21,7 +21,7 @@ using rpcrdma::Chunk;
 using rpcrdma::Header;
 using rpcrdma::Segment;
 
-constexpr size_t kCompletions = 64, kBackwardSends = 8;
+constexpr size_t kBackwardSends = 8;
 constexpr uint64_t kBackward = uint64_t{1} << 32;  // in the id of a backward Reply's Send
 constexpr uint32_t kNobody = UINT32_MAX;
 

@@ -24,7 +24,6 @@ using rpcrdma::Chunk;
 using rpcrdma::Header;
 using rpcrdma::Segment;
 
-constexpr size_t kCompletions = 64;
 constexpr uint32_t kLargestHeader = 16384;
 
 uint64_t Capacity(const Header& header, const Chunk& chunk) {

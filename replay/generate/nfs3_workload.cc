@@ -11,7 +11,7 @@
 namespace stag::replay {
 namespace {
 
-constexpr uint32_t kVersion = 3, kFillSize = 1 << 20, kListNames = 8192, kListBytes = 32768;
+constexpr uint32_t kVersion = 3, kListNames = 8192, kListBytes = 32768;
 
 std::string StatusText(uint32_t status) {
   const char* name = nfs::StatusName(kVersion, status);

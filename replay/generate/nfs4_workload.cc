@@ -13,7 +13,7 @@
 namespace stag::replay {
 namespace {
 
-constexpr uint32_t kFillSize = 1 << 20, kTypeRegular = 1;
+constexpr uint32_t kTypeRegular = 1;
 
 std::string Owner(uint32_t connection) {
   char host[256] = "";

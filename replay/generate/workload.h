@@ -13,6 +13,8 @@
 
 namespace stag::replay {
 
+inline constexpr uint32_t kFillSize = 1 << 20;  // bytes of a WRITE that fills a new file
+
 struct Verdict {
   std::string failure;               // empty: none. "NFS3ERR_STALE", or what cannot be true of the results
   bool wrong = false;                // the failure is not a status: the results are not what they have to be

@@ -12,6 +12,8 @@
 
 namespace stag::replay::probe {
 
+inline constexpr uint32_t kLong = 6000;  // bytes: more than any threshold that the probes offer
+
 struct ProbeOptions {
   HostPort to;
   // Whose NULL is called; none: the first of NFS versions 3 and 4 and ECHO (replay/serve/echo.h) that the server has.

@@ -9,8 +9,6 @@
 namespace stag::replay::probe {
 namespace {
 
-constexpr uint32_t kLong = 6000;  // more than any threshold that the probes offer
-
 // NULL as a Long Call in segments of these lengths; what is left of it goes into a last one.
 void LongNull(Bench& bench, std::vector<uint32_t> lengths) {
   Link& link = bench.Connect();

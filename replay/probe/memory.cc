@@ -11,8 +11,6 @@
 namespace stag::replay::probe {
 namespace {
 
-constexpr uint32_t kLong = 6000;
-
 // The server is given memory that it cannot reach: the connection ends, or an RDMA_ERROR comes, but no success.
 void ExpectNoSuccess(Bench& bench, Link& link, const Call& call) {
   link.AllowRefusal();

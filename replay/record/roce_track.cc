@@ -20,8 +20,8 @@ using ib::CmKind;
 using ib::CmMessage;
 
 constexpr uint32_t kMtu = 4096;
-constexpr size_t kMaxReads = 256;  // outstanding ones of a side: initiator depth has eight bits
-constexpr size_t kRecent = 16;     // operations of a side that a NAK can name
+constexpr size_t kInitiatorDepth = 256;   // Reads outstanding of a side: the field has eight bits
+constexpr size_t kRecentOperations = 16;  // operations of a side that a NAK can name
 
 std::array<std::byte, 16> GidOf(const Address& address) {
   std::array<std::byte, 16> gid = address.bytes;
@@ -99,7 +99,7 @@ class RoceTrack final : public Track {
     bool unacknowledged = false;
     std::vector<Read> reads;      // of this end, in order
     std::vector<std::byte> tail;  // of the responses to them: less than a packet, so far
-    std::array<Operation, kRecent> recent;
+    std::array<Operation, kRecentOperations> recent;
     bool disconnected = false;
   };
 
@@ -229,7 +229,7 @@ class RoceTrack final : public Track {
 
   void Remember(const Event& e, uint32_t handle = 0, uint64_t offset = 0) {
     End& end = end_[e.from];
-    end.recent[end.messages++ % kRecent] = {e.frame.number, end.psn, handle, offset};
+    end.recent[end.messages++ % kRecentOperations] = {e.frame.number, end.psn, handle, offset};
   }
   // `headers`: what its packets have beside their data and numbers.
   void Request(const Event& e, ib::MessageKind kind, bool solicited, const ib::Transport& headers) {
@@ -285,7 +285,7 @@ class RoceTrack final : public Track {
     Packet(e.from, t);
     const Read read{end.psn, packet.handle, length, packet.offset};
     end.psn = ib::PsnAdd(end.psn, ib::PacketCount(length, kMtu));
-    if (end.reads.size() == kMaxReads) end.reads.erase(end.reads.begin());
+    if (end.reads.size() == kInitiatorDepth) end.reads.erase(end.reads.begin());
     end.reads.push_back(read);
   }
   void ReadResponse(const Event& e) {
@@ -329,7 +329,7 @@ class RoceTrack final : public Track {
     const auto requester = Side(1 - e.from);
     const End& end = end_[requester];
     // By default what was sent last.
-    uint32_t psn = end.messages > 0 ? end.recent[(end.messages - 1) % kRecent].psn : end.psn;
+    uint32_t psn = end.messages > 0 ? end.recent[(end.messages - 1) % kRecentOperations].psn : end.psn;
     for (const Operation& operation : end.recent)
       if (operation.IsRefusedBy(e.nak())) psn = operation.psn;
     Acknowledge(requester, psn, SyndromeOf(e.nak().kind), end.messages > 0 ? end.messages - 1 : 0);

@@ -17,7 +17,6 @@ using rpcrdma::ReadSegment;
 using rpcrdma::Segment;
 
 constexpr uint32_t kLargestHeader = 16384;
-constexpr uint32_t kOtherBits = 0x5a5a5a5a;                                   // what a fault changes a handle by
 constexpr uint32_t kSegmentSize = 16, kReadSegmentSize = 24, kChunkHead = 4;  // bytes in a header
 
 uint64_t Rounded(uint64_t size) { return size == 0 ? 0 : std::bit_ceil(std::max<uint64_t>(size, 4096)); }

@@ -26,6 +26,8 @@
 
 namespace stag::replay {
 
+inline constexpr uint32_t kOtherBits = 0x5a5a5a5a;  // what a fault changes a handle or an xid by
+
 // One side of a relayed connection.
 struct RelaySide {
   std::unique_ptr<Endpoint> endpoint;

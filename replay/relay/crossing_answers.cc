@@ -14,8 +14,7 @@ using rpcrdma::Chunk;
 using rpcrdma::Header;
 using rpcrdma::Segment;
 
-constexpr size_t kCreditAt = 8;              // of rdma_credit in a header
-constexpr uint32_t kOtherBits = 0x5a5a5a5a;  // what a fault changes an xid by
+constexpr size_t kCreditAt = 8;  // of rdma_credit in a header
 
 // What of a chunk of a Reply cannot be said of the chunk that was offered, in the words of the other side.
 std::string_view Defect(const Header& call, const Chunk& offered, const Header& reply, const Chunk& returned) {

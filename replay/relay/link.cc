@@ -9,7 +9,6 @@ namespace stag::replay {
 
 namespace {
 
-constexpr size_t kCompletions = 64;
 constexpr uint32_t kSmallestReceive = 4096;  // what peers without private data have always sent (RFC 8797 section 5.1)
 constexpr uint32_t kWorksPerCall = 8;
 constexpr uint32_t kWorksOfOne = 1100;  // more than any one message needs: headers have at most 16384 bytes

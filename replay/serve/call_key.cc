@@ -4,18 +4,18 @@
 #include <algorithm>
 
 #include "protocol/base/cursor.h"
+#include "protocol/nfs/nfs4_operations.h"
 
 namespace stag::replay {
 namespace {
 
 using nfs::ValueKind;
 
-// RFC 8881 section 18, RFC 7530 section 16.
-constexpr uint32_t kClose = 4, kLock = 12, kLockt = 13, kLocku = 14, kOpen = 18, kOpenConfirm = 20, kOpenDowngrade = 21,
-                   kReleaseLockowner = 39, kCreateSession = 43, kSequence = 53;
 constexpr size_t kSessionSize = 16, kSequenceAndSlot = 8;
 
-bool HasOwner(uint32_t op) { return op == kOpen || op == kLock || op == kLockt || op == kReleaseLockowner; }
+bool HasOwner(uint32_t op) {
+  return op == nfs::kOpOpen || op == nfs::kOpLock || op == nfs::kOpLockt || op == nfs::kOpReleaseLockowner;
+}
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void CallKey::OnValue(const nfs::Value& value) {
       if (handle_.empty()) handle_ = bytes;
       return;
     case ValueKind::kSession:
-      if (op == kSequence && value.op_index == 0) session_ = bytes;
+      if (op == nfs::kOpSequence && value.op_index == 0) session_ = bytes;
       return LeaveOut(value.offset, value.length);
     case ValueKind::kSlot:
       if (value.op_index == 0) slot_ = bytes;
@@ -68,15 +68,16 @@ void CallKey::OnValue(const nfs::Value& value) {
       LeaveOut(value.offset, value.length);
       if (!HasOwner(op) || end + 4 > call_.size()) return;
       LeaveOut(end, 4 + RoundUp4(LoadBe32(call_.data() + end)));
-      if (op == kOpen && value.offset >= 12) LeaveOut(value.offset - 12, 4);  // its seqid, in front of the share modes
-      if (op == kLock && value.offset >= 4) LeaveOut(value.offset - 4, 4);    // the lock_seqid
+      if (op == nfs::kOpOpen && value.offset >= 12)
+        LeaveOut(value.offset - 12, 4);  // its seqid, in front of the share modes
+      if (op == nfs::kOpLock && value.offset >= 4) LeaveOut(value.offset - 4, 4);  // the lock_seqid
       return;
     }
     case ValueKind::kStateid: {
       // What an owner counts its requests with stands beside it (RFC 7530 sections 16.2 and 16.10 to 16.19); of LOCK in
       // front of it for a new owner, or else what says that there is none.
-      const bool front = op == kClose || op == kLock || op == kLocku;
-      const bool behind = op == kLock || op == kOpenConfirm || op == kOpenDowngrade;
+      const bool front = op == nfs::kOpClose || op == nfs::kOpLock || op == nfs::kOpLocku;
+      const bool behind = op == nfs::kOpLock || op == nfs::kOpOpenConfirm || op == nfs::kOpOpenDowngrade;
       if (front && value.offset >= 4) LeaveOut(value.offset - 4, 4);
       if (behind) LeaveOut(end, 4);
       return;
@@ -99,11 +100,12 @@ void CallKey::Fit(std::vector<std::byte>& reply) const {
   results.Skip(kSessionSize + kSequenceAndSlot);
   if (!results.ok() || count == 0 || status != 0) return;
   std::byte* const body = reply.data() + at;
-  if (op == kSequence && sequence) {
+  if (op == nfs::kOpSequence && sequence) {
     std::ranges::copy(session_, body);
     std::ranges::copy(slot_.first(kSequenceAndSlot), body + kSessionSize);
   }
-  if (op == kCreateSession && !client_sequence_.empty()) std::ranges::copy(client_sequence_, body + kSessionSize);
+  if (op == nfs::kOpCreateSession && !client_sequence_.empty())
+    std::ranges::copy(client_sequence_, body + kSessionSize);
 }
 
 }  // namespace stag::replay

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/walk.h"
 #include "replay/engine/xdr.h"
 
@@ -10,8 +11,7 @@ namespace stag::replay {
 namespace {
 
 constexpr uint32_t kNotSupported = 10004;  // NFS3ERR_NOTSUPP, NFS4ERR_NOTSUPP
-constexpr uint32_t kCompound = 1, kSetattr4 = 34, kSequence = 53;
-constexpr uint32_t kMaxTag = 1024, kMaxHandle = 64;
+constexpr uint32_t kCompound = 1, kMaxTag = 1024, kMaxHandleSize = 64;
 
 // Words of zeros (no attributes) behind the status of a failure, by procedure (RFC 1813 section 3.3).
 constexpr std::array<uint8_t, 22> kNfs3Failure{0, 0, 2, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 4, 3, 1, 1, 1, 1, 1, 2};
@@ -26,7 +26,7 @@ rpc::AcceptStat Compound(Cursor& in, Writer out) {
   in.Skip(4);  // minor version
   uint32_t count = in.U32(), op = count > 0 ? in.U32() : 0;
   Bytes session, slot;
-  if (op == kSequence) {
+  if (op == nfs::kOpSequence) {
     session = in.Take(16);
     slot = in.Take(12);
     in.Skip(4);
@@ -39,7 +39,7 @@ rpc::AcceptStat Compound(Cursor& in, Writer out) {
   out.Opaque(text);
   out.U32((sequence ? 1u : 0u) + (refused ? 1u : 0u));
   if (sequence) {
-    out.U32(kSequence);
+    out.U32(nfs::kOpSequence);
     out.U32(0);
     out.Put(session);
     out.Put(slot);                // sequence, slot, and the highest slot that is used
@@ -49,7 +49,7 @@ rpc::AcceptStat Compound(Cursor& in, Writer out) {
   if (refused) {
     out.U32(op);
     out.U32(kNotSupported);
-    if (op == kSetattr4) out.U32(0);  // no attribute was set
+    if (op == nfs::kOpSetattr) out.U32(0);  // no attribute was set
   }
   return rpc::kSuccess;
 }
@@ -61,7 +61,7 @@ rpc::AcceptStat NotRecordedProgram::OnProcedure(const rpc::CallHeader& call, Cur
   if (call.program != nfs::kNfsProgram) return rpc::kProcUnavail;
   if (call.version == 4 && call.procedure == kCompound) return Compound(arguments, out);
   if (call.version != 3 || call.procedure >= kNfs3Failure.size()) return rpc::kProcUnavail;
-  (void)GetOpaque(arguments, kMaxHandle);  // all of them begin with one
+  (void)GetOpaque(arguments, kMaxHandleSize);  // all of them begin with one
   if (!arguments.ok()) return rpc::kGarbageArgs;
   out.U32(kNotSupported);
   out.Zeros(size_t{4} * kNfs3Failure[call.procedure]);

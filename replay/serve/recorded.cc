@@ -14,7 +14,6 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr size_t kSamples = 64, kShown = 32;
-constexpr uint32_t kLastProcedure = 63;  // counted one by one up to here
 
 uint64_t HashOf(Bytes key) { return uint64_t{Crc32c(0, key)} << 32 | Crc32(0, key); }
 

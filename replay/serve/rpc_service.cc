@@ -7,7 +7,6 @@ namespace stag::replay {
 namespace {
 
 constexpr uint32_t kRpcMismatch = 0, kAuthError = 1, kAuthBadCredential = 1;  // RFC 5531 section 9
-constexpr uint32_t kLastProcedure = 63;                                       // counted one by one up to here
 
 }  // namespace
 

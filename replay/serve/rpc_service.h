@@ -16,6 +16,9 @@
 
 namespace stag::replay {
 
+// Procedures are counted one by one up to here, those behind it together.
+inline constexpr uint32_t kLastProcedure = 63;
+
 struct ProgramId {
   uint32_t number = 0, low = 0, high = 0;  // versions `low` to `high`
 };

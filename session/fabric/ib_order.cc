@@ -12,13 +12,13 @@ using ib::Operation;
 using ib::PsnAdd;
 using ib::PsnDistance;
 
-constexpr size_t kMaxWaiting = 1024;
+constexpr size_t kMaxPacketsWaiting = 1024;
 constexpr uint64_t kMaxWaitingBytes = uint64_t{4} << 20;
 constexpr int32_t kFarAhead = 1 << 16;
 constexpr int64_t kMaxWaitNs = 3'000'000'000;
 // Packets to let pass after the receiver proved that it has what the capture has not: frames may be captured out of
 // order, but not by that much. A Read's requester proves nothing until it asks again, hence more patience.
-constexpr uint32_t kPatience = 16, kReadPatience = 256;
+constexpr uint32_t kSendPatience = 16, kReadPatience = 256;
 
 uint32_t PacketCount(uint32_t length, uint32_t mtu) { return length == 0 ? 1 : (length - 1) / mtu + 1; }
 
@@ -167,10 +167,10 @@ void IbConnection::WatchBlock(const RcPacket* arrived) {
       receipt_proven_ =
           std::any_of(queue_.begin(), queue_.end(), [this](const HeldPtr& h) { return ProvesReceipt(h->packet); });
     }
-    bool full = queue_.size() > kMaxWaiting || queue_bytes_ > kMaxWaitingBytes;
+    bool full = queue_.size() > kMaxPacketsWaiting || queue_bytes_ > kMaxWaitingBytes;
     bool late = last_frame_.time_ns - blocked_since_ns_ > kMaxWaitNs;
     bool lost =
-        receipt_proven_ && packets_since_proof_ >= (block_.why == Block::Why::kRead ? kReadPatience : kPatience);
+        receipt_proven_ && packets_since_proof_ >= (block_.why == Block::Why::kRead ? kReadPatience : kSendPatience);
     if (!full && !late && !lost) return;
     GiveUp(block_, head);
     Drain();

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Numbers of the pcapng format that its reader and its writer share (draft-ietf-opsawg-pcapng sections 3 and 4).
+#pragma once
+
+#include <cstdint>
+
+namespace stag::capture {
+
+// Types of blocks.
+inline constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterfaceDescription = 1, kInterfaceStatistics = 5,
+                          kEnhancedPacket = 6;
+inline constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
+
+}  // namespace stag::capture
