@@ -113,8 +113,8 @@ bool IsInnermost(const link::Packet& packet, const packet_info* pinfo) {
   return packet.carrier != link::Carrier::kOther || CountIpHeaders(pinfo) == 1;
 }
 
-// The packet that the frame carries. link::Decode stops at the header of a tunnel; when Wireshark unwrapped the tunnel,
-// the packet is decoded from the inner header on.
+// The packet that the frame carries. Where Wireshark unwrapped a tunnel that link::Decode does not know, as by Decode
+// As, the packet is decoded from the inner header on.
 link::Packet PacketOf(const Frame& frame, const packet_info* pinfo) {
   const link::Packet packet = link::Decode(frame);
   if (packet.ip_fragment || IsInnermost(packet, pinfo)) return packet;

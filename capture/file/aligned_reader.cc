@@ -147,7 +147,7 @@ AlignedReader::Which AlignedReader::Nearest(int64_t time_ns) const {
 }
 
 void AlignedReader::Observe(const Frame& frame, Which clock) {
-  link::Decode(frame, packet_);
+  link::Decode(frame, packet_, ports_);
   const int64_t time = frame.ref.time_ns;
   switch (packet_.carrier) {
     case link::Carrier::kRoceV2:

@@ -39,7 +39,8 @@ struct TwoClocks {
 class AlignedReader final : public Reader {
  public:
   // `reader` must outlive this.
-  AlignedReader(Reader& reader, Clocks clocks) : reader_(reader), clocks_(clocks) {}
+  AlignedReader(Reader& reader, Clocks clocks, const link::TunnelPorts& ports = link::kTunnelPorts)
+      : reader_(reader), clocks_(clocks), ports_(ports) {}
 
   Next ReadFrame(Frame& frame) override;
   const FrameMemory& memory() const override { return copied_ ? none_ : reader_.memory(); }
@@ -78,6 +79,7 @@ class AlignedReader final : public Reader {
 
   Reader& reader_;
   const Clocks clocks_;
+  const link::TunnelPorts ports_;
   const FrameMemory none_{};
   bool copied_ = false;  // the frame that was read last is a copy
   TwoClocks found_;

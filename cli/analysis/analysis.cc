@@ -20,6 +20,10 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
     diagnostics.Complain("{}: {} with a fragment of an IP packet could not be followed", name,
                          Count(outcome.decoder.ip_fragments, "frame"));
   }
+  if (outcome.decoder.nested_too_deeply > 0) {
+    diagnostics.Complain("{}: {} with more than {} tunnels in each other could not be followed", name,
+                         Count(outcome.decoder.nested_too_deeply, "frame"), link::kTunnelDepth);
+  }
 }
 
 }  // namespace
@@ -36,6 +40,8 @@ capture::Clocks ClocksOf(const CommonOptions& options) {
   }
   return capture::Clocks::kAuto;
 }
+
+link::TunnelPorts TunnelPortsOf(const CommonOptions& options) { return {options.vxlan_ports, options.geneve_ports}; }
 
 void ReportClocks(const std::string& name, uint64_t frames, const capture::TwoClocks& clocks,
                   Diagnostics& diagnostics) {
@@ -68,7 +74,7 @@ FileOutcome WithReader(const std::string& file, const CommonOptions& options, Ou
     output.diagnostics().ComplainText(outcome.trouble);
     return outcome;
   }
-  capture::AlignedReader reader(**opened, ClocksOf(options));
+  capture::AlignedReader reader(**opened, ClocksOf(options), TunnelPortsOf(options));
   FileOutcome outcome = analyze(reader, DisplayName(file));
   if (reader.two_clocks().found && !options.quiet && !output.closed()) {
     output.Flush();
@@ -94,6 +100,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
   fabric::DecoderOptions decoder_options;
   decoder_options.memory_limit = options.memory / 4;
   decoder_options.packets = packets;
+  decoder_options.tunnel_ports = TunnelPortsOf(options);
   fabric::Decoder decoder(decoder_options, sink);
 
   Progress progress(options.progress && !options.quiet, name);

@@ -4,6 +4,7 @@
 // For the parser of the command line see options.h, which takes long to compile.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct CommonOptions {
   bool progress = false;  // a bar on stderr
   bool mpi = false;       // on all ranks of a parallel job
   Clocks clocks = Clocks::kAuto;
+  // UDP ports of tunnels; 0 is none.
+  std::array<uint16_t, 4> vxlan_ports = {4789}, geneve_ports = {6081};
   uint64_t memory = 256u << 20;  // bytes
   uint32_t jobs = 1;             // threads that analyse one capture, the one that reads it among them
   std::vector<std::string> files;

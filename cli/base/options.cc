@@ -61,6 +61,21 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats
   command.set_version_flag("--version", kVersionText, "Print the version and exit");
 }
 
+// An option with the UDP ports of a kind of tunnel, which replace the one that is known.
+static void AddPorts(CLI::App& command, const std::string& name, std::array<uint16_t, 4>& ports,
+                     const std::string& description) {
+  const auto take = [&ports, given = size_t{0}](std::string& text) mutable {
+    uint16_t port = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (error != std::errc{} || end != text.data() + text.size() || port == 0) return text + " is not a UDP port";
+    if (given == ports.size()) return text + " is one port too many: " + std::to_string(given) + " can be given";
+    if (given == 0) ports = {};
+    ports[given++] = port;
+    return std::string{};
+  };
+  AddParsed(command, name, take, "PORT", description);
+}
+
 void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats) {
   command.add_option("FILE", options.files, "Captures: pcap or pcapng, plain, .gz or .zst; - is standard input")
       ->required()
@@ -72,6 +87,8 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
                     {{"auto", Clocks::kAuto}, {"align", Clocks::kAlign}, {"null", Clocks::kNull}},
                     "A capture with two clocks: align their times, null those of the second, or auto (default): align "
                     "where cause and effect say to within a millisecond how far apart they are");
+  AddPorts(command, "--vxlan-port", options.vxlan_ports, "UDP port of VXLAN, in place of 4789; can be repeated");
+  AddPorts(command, "--geneve-port", options.geneve_ports, "UDP port of GENEVE, in place of 6081; can be repeated");
 }
 
 void AddOutputFile(CLI::App& command, CommonOptions& options) {

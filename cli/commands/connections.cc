@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // stag connections: what is known of each RPC-over-RDMA connection, in the order in which they appear. As text a block
-// for people; as JSON lines one object each.
+// for people; as JSON lines one object each. What was done with frames before is said at the end.
 #include <memory>
 #include <optional>
 
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
 #include "cli/analysis/file_runner.h"
+#include "cli/analysis/link_report.h"
 #include "cli/analysis/ordered_lines.h"
 #include "cli/base/options.h"
 #include "cli/transport/transport_report.h"
@@ -294,6 +295,24 @@ class TextLister final : public Lister {
   }
 };
 
+// Of the file as a whole, where there is something to say.
+void PutFile(Output& output, const FileOutcome& outcome, const ConnectionsArguments& options, const std::string& file) {
+  if (!HasLinkReport(outcome.decoder)) return;
+  std::string& out = output.buffer();
+  if (options.format == Format::kJsonl) {
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "summary");
+    if (options.files.size() > 1) json.Member("file", DisplayName(file));
+    json.Member("frames", outcome.frames);
+    PutLinkMembers(json, outcome.decoder);
+    json.EndObject().EndLine();
+  } else {
+    out.push_back('\n');
+    PutLinkReport(out, outcome.decoder);
+    out.push_back('\n');
+  }
+}
+
 int RunConnections(const ConnectionsArguments& options) {
   Output output(options);
   return ForEachFile(options, output, [&](const std::string& file) {
@@ -309,6 +328,7 @@ int RunConnections(const ConnectionsArguments& options) {
     }
     FileOutcome outcome = Analyze(file, options, false, clock, output, {lister.get()}, &statistics);
     lister->Finish();
+    PutFile(output, outcome, options, file);
     output.Flush();
     if (options.quiet || !outcome.opened || output.closed()) return outcome;
     if (lister->count() == 0 && lister->others() == 0) {
@@ -332,7 +352,10 @@ void AddConnections(CLI::App& app, Run& run) {
   command->footer(
       "Connections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where "
       "the set-up\n"
-      "was not captured, the side whose traffic shows it.\n"
+      "was not captured, the side whose traffic shows it. Packets are taken out of tunnels (VXLAN, GENEVE, GRE, "
+      "ERSPAN, "
+      "IP in\n"
+      "IP, MPLS, QinQ, PPPoE); how many frames were in which is said at the end.\n"
       "\nExamples:\n"
       "  stag connections mount.pcapng\n"
       "  stag connections --format jsonl mount.pcapng | jq .credits\n"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/analysis/link_report.h"
 #include "cli/transport/transport_report.h"
 #include "session/fabric/names.h"
 #include "text/json.h"
@@ -31,7 +32,12 @@ class Page {
       Put(out, ", ");
       PutDuration(out, *span);
     }
-    Put(out, "\n\n");
+    Put(out, "\n");
+    if (HasLinkReport(summary_.outcome().decoder)) {
+      PutLinkReport(out, summary_.outcome().decoder);
+      Put(out, "\n");
+    }
+    Put(out, "\n");
     PutWrong(out, style);
     PutConnections(out, style);
     PutLatency(out, style);
@@ -196,7 +202,9 @@ void PutSummaryJson(std::string& out, const FileSummary& summary, const std::opt
   json.BeginObject().Member("type", "summary");
   if (file) json.Member("file", *file);
   json.Member("frames", summary.outcome().frames).Member("connections", summary.connections().size());
-  json.Member("transactions", summary.outcome().session.transactions).Key("wrong").BeginArray();
+  json.Member("transactions", summary.outcome().session.transactions);
+  if (HasLinkReport(summary.outcome().decoder)) PutLinkMembers(json, summary.outcome().decoder);
+  json.Key("wrong").BeginArray();
   for (const Wrong& wrong : summary.wrong()) {
     json.BeginObject().Member("severity", RankName(wrong.rank)).Member("text", wrong.text);
     json.Member("frame", wrong.frame != 0 ? std::optional(wrong.frame) : std::nullopt).EndObject();

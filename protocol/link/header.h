@@ -23,6 +23,14 @@ enum class HeaderKind : uint8_t {
   kTcp,            // with its options
   kGrh,            // 40 bytes
   kLrh,            // 8 bytes
+  // Of tunnels:
+  kGre,              // with checksum, key and sequence number, where present
+  kVxlan,            // 8 bytes; also VXLAN-GPE
+  kGeneve,           // with its options
+  kErspan,           // of type II or III, with the platform specific subheader; type I has none
+  kMpls,             // the whole stack of labels
+  kMplsControlWord,  // 4 bytes between the labels and Ethernet
+  kPppoe,            // 8 bytes, with PPP's protocol
 };
 
 struct Header {

@@ -9,14 +9,22 @@
 namespace stag::link {
 namespace {
 
-constexpr uint16_t kEthertypeIpv4 = 0x0800, kEthertypeIpv6 = 0x86dd;
-constexpr uint8_t kProtocolHopByHop = 0, kProtocolTcp = 6, kProtocolUdp = 17, kProtocolRouting = 43,
-                  kProtocolFragment = 44, kProtocolAh = 51, kProtocolDestination = 60;
+constexpr uint16_t kEthertypeIpv4 = 0x0800, kEthertypeIpv6 = 0x86dd, kEthertypeMpls = 0x8847,
+                   kEthertypeMplsMulticast = 0x8848, kEthertypePppoe = 0x8864;
+constexpr uint16_t kEthernetInGre = 0x6558, kErspanInGre = 0x88be, kErspan3InGre = 0x22eb;  // also what GENEVE names
+constexpr uint16_t kPppIpv4 = 0x0021, kPppIpv6 = 0x0057, kPppMpls = 0x0281;
+constexpr uint8_t kProtocolHopByHop = 0, kProtocolIpv4 = 4, kProtocolTcp = 6, kProtocolUdp = 17, kProtocolIpv6 = 41,
+                  kProtocolRouting = 43, kProtocolFragment = 44, kProtocolGre = 47, kProtocolAh = 51,
+                  kProtocolDestination = 60;
 constexpr uint8_t kNextHeaderIba = 0x1b;  // GRH: the BTH follows (InfiniBand Architecture volume 1, section 8.3)
 constexpr size_t kVcrcLength = 2;
 
 bool IsVlan(uint16_t ethertype) {
   return ethertype == 0x8100 || ethertype == 0x88a8 || ethertype == 0x9100 || ethertype == 0x9200;
+}
+
+bool Contains(const std::array<uint16_t, 4>& ports, uint16_t port) {
+  return port != 0 && std::ranges::find(ports, port) != ports.end();
 }
 
 template <size_t kSize>
@@ -31,13 +39,14 @@ Address MakeAddress(Address::Kind kind, std::span<const std::byte, kSize> bytes)
 class Decoding {
  public:
   // `headers`: null where nobody asks for them.
-  Decoding(const Frame& frame, Packet& packet, std::vector<Header>* headers)
-      : all_(frame.bytes), c_(frame.bytes, frame.wire_length), p_(packet), headers_(headers) {}
+  Decoding(const Frame& frame, Packet& packet, const TunnelPorts& ports, std::vector<Header>* headers)
+      : all_(frame.bytes), c_(frame.bytes, frame.wire_length), p_(packet), ports_(ports), headers_(headers) {}
 
   void Run(LinkType link) {
     p_.carrier = Carrier::kOther;
     p_.status = ParseStatus::kUnsupported;
-    p_.ip_fragment = false;
+    p_.ip_fragment = p_.nested_too_deeply = false;
+    p_.tunnels = 0;
     p_.payload = p_.icrc_headers = {};
     p_.wire_length = 0;
     switch (link) {
@@ -86,19 +95,26 @@ class Decoding {
   }
 
   void Ethertype(uint16_t type) {
-    while (c_.ok() && IsVlan(type)) {
+    size_t tags = 0;
+    for (; c_.ok() && IsVlan(type); ++tags) {
       const size_t begin = c_.offset();
       Skip(2);
       type = c_.U16();
       Note(HeaderKind::kVlan, begin);
     }
     if (!c_.ok()) return;
-    if (type == kEthertypeIpv4) Ipv4();
-    if (type == kEthertypeIpv6) Ipv6();
-    if (type == kRoceV1Ethertype) {
-      p_.carrier = Carrier::kRoceV1;
-      headers_begin_ = c_.offset();
-      Grh();
+    if (tags > 1) Count(Tunnel::kQinq);
+    switch (type) {
+      case kEthertypeIpv4: return Ipv4();
+      case kEthertypeIpv6: return Ipv6();
+      case kEthertypeMpls:
+      case kEthertypeMplsMulticast: return Mpls();
+      case kEthertypePppoe: return Pppoe();
+      case kRoceV1Ethertype:
+        p_.carrier = Carrier::kRoceV1;
+        headers_begin_ = c_.offset();
+        return Grh();
+      default: return;
     }
   }
 
@@ -221,8 +237,18 @@ class Decoding {
   }
 
   void Transport(uint8_t protocol, uint64_t length) {
-    if (protocol == kProtocolUdp) Udp(length);
-    if (protocol == kProtocolTcp) Tcp(length);
+    switch (protocol) {
+      case kProtocolUdp: return Udp(length);
+      case kProtocolTcp: return Tcp(length);
+      case kProtocolGre: return Narrow(length), Gre();
+      case kProtocolIpv4:
+        if (Narrow(length), Enter(Tunnel::kIpInIp)) Ipv4();
+        return;
+      case kProtocolIpv6:
+        if (Narrow(length), Enter(Tunnel::kIpInIp)) Ipv6();
+        return;
+      default: return;
+    }
   }
 
   void Udp(uint64_t length) {
@@ -233,12 +259,17 @@ class Decoding {
     p_.source_port = LoadBe16(&header[0]);
     p_.destination_port = LoadBe16(&header[2]);
     uint64_t udp_length = LoadBe16(&header[4]);
-    const auto has_port = [&](uint16_t port) { return p_.destination_port == port || p_.source_port == port; };
-    if (!has_port(kRoceV2Port) && !has_port(kRpcbindPort)) return;
-    p_.carrier = has_port(kRoceV2Port) ? Carrier::kRoceV2 : Carrier::kRpcbind;
+    const uint16_t to = p_.destination_port;
+    const auto has_port = [&](uint16_t port) { return to == port || p_.source_port == port; };
+    const bool vxlan = Contains(ports_.vxlan, to) || to == kVxlanGpePort, geneve = Contains(ports_.geneve, to);
+    const bool tunnel = (vxlan || geneve) && to != kRoceV2Port;
+    if (!tunnel && !has_port(kRoceV2Port) && !has_port(kRpcbindPort)) return;
+    if (!tunnel) p_.carrier = has_port(kRoceV2Port) ? Carrier::kRoceV2 : Carrier::kRpcbind;
     if (udp_length == 0) udp_length = length;
     if (udp_length < 8 || udp_length > length) return c_.Fail(ParseStatus::kMalformed);
-    Payload(udp_length - 8);
+    if (!tunnel) return Payload(udp_length - 8);
+    Narrow(udp_length - 8);
+    return vxlan ? Vxlan(to == kVxlanGpePort) : Geneve();
   }
 
   void Tcp(uint64_t length) {
@@ -257,6 +288,154 @@ class Decoding {
     Skip(header - 20);
     Note(HeaderKind::kTcp, begin);
     Payload(length - header);
+  }
+
+  // What follows has `length` bytes at most: a header around it says so.
+  void Narrow(uint64_t length) {
+    if (length >= c_.wire_remaining()) return;
+    const size_t at = c_.offset();
+    all_ = all_.first(static_cast<size_t>(std::min<uint64_t>(all_.size(), at + length)));
+    c_ = Cursor(all_, at + length);
+    Skip(at);
+  }
+
+  void Count(Tunnel kind) { p_.tunnels |= static_cast<uint16_t>(1u << static_cast<unsigned>(kind)); }
+
+  // The header of a tunnel was read. False: there is nothing to go on with.
+  bool Enter(Tunnel kind) {
+    if (!c_.ok()) return false;
+    p_.nested_too_deeply = depth_ == kTunnelDepth;
+    if (p_.nested_too_deeply) return false;
+    ++depth_;
+    Count(kind);
+    return true;
+  }
+
+  void Vxlan(bool generic) {
+    const size_t begin = c_.offset();
+    const uint8_t flags = c_.U8();
+    Skip(2);
+    const uint8_t next = c_.U8();
+    Skip(4);
+    Note(HeaderKind::kVxlan, begin);
+    if (!Enter(Tunnel::kVxlan)) return;
+    if (!generic || (flags & 0x04) == 0) return Ethernet();  // no next protocol
+    switch (next) {
+      case 1: return Ipv4();
+      case 2: return Ipv6();
+      case 3: return Ethernet();
+      case 5: return Mpls();
+      default: return;
+    }
+  }
+
+  // What GRE and GENEVE carry.
+  void Inner(uint16_t type) { type == kEthernetInGre ? Ethernet() : Ethertype(type); }
+
+  void Geneve() {
+    const size_t begin = c_.offset();
+    const uint8_t first = c_.U8();
+    Skip(1);
+    const uint16_t type = c_.U16();
+    Skip(4);
+    if (first >> 6 != 0) return;  // another version
+    Skip(uint64_t{first & 0x3fu} * 4);
+    Note(HeaderKind::kGeneve, begin);
+    if (Enter(Tunnel::kGeneve)) Inner(type);
+  }
+
+  void Gre() {
+    constexpr uint16_t kChecksum = 0x8000, kRouting = 0x4000, kKey = 0x2000, kSequence = 0x1000, kVersion = 7;
+    const size_t begin = c_.offset();
+    const uint16_t flags = c_.U16(), type = c_.U16();
+    if ((flags & (kRouting | kVersion)) != 0) return;  // RFC 1701's source routes; PPTP
+    for (const uint16_t field : {kChecksum, kKey, kSequence}) {
+      if (flags & field) Skip(4);
+    }
+    Note(HeaderKind::kGre, begin);
+    const bool type1 = type == kErspanInGre && (flags & kSequence) == 0;
+    if (type1) {
+      if (Enter(Tunnel::kErspan)) Ethernet();
+    } else if (type == kErspanInGre || type == kErspan3InGre) {
+      Erspan();
+    } else if (Enter(Tunnel::kGre)) {
+      Inner(type);
+    }
+  }
+
+  // Types II (version 1) and III (version 2).
+  void Erspan() {
+    constexpr uint16_t kSubheader = 0x0001;
+    constexpr unsigned kEthernetFrame = 0, kIpPacket = 2;
+    const size_t begin = c_.offset();
+    const unsigned version = c_.U16() >> 12;
+    unsigned content = kEthernetFrame;
+    if (version == 1) {
+      Skip(6);
+    } else if (version == 2) {
+      Skip(8);
+      const uint16_t flags = c_.U16();
+      content = flags >> 10 & 0x1f;
+      if (flags & kSubheader) Skip(8);
+    } else {
+      return;
+    }
+    Note(HeaderKind::kErspan, begin);
+    if (!Enter(Tunnel::kErspan)) return;
+    if (content == kEthernetFrame) Ethernet();
+    if (content == kIpPacket) RawIp();
+  }
+
+  // The labels do not say what follows them. IP is told by its version (RFC 4928 section 3), but a MAC address may
+  // begin like it.
+  void Mpls() {
+    constexpr uint32_t kBottom = 0x100;
+    constexpr size_t kControlWord = 4;
+    const size_t begin = c_.offset();
+    while (c_.ok() && (c_.U32() & kBottom) == 0) {
+    }
+    Note(HeaderKind::kMpls, begin);
+    if (!Enter(Tunnel::kMpls)) return;
+    const Bytes rest = c_.Rest();
+    if (rest.size() < kEthernetHead + kControlWord) return Skip(kEthernetHead + kControlWord);
+    const unsigned first = std::to_integer<unsigned>(rest[0]) >> 4;
+    const uint64_t length = first == 4 ? LoadBe16(&rest[2]) : uint64_t{LoadBe16(&rest[4])} + 40;
+    if ((first == 4 || first == 6) && (!IsEthernet(rest) || length == c_.wire_remaining())) return RawIp();
+    // The control word begins with zeros; its length is zero but for frames below the shortest of Ethernet.
+    const bool zero = first == 0 && (LoadBe16(&rest[0]) == 0 || c_.wire_remaining() < kControlWord + 64);
+    if (zero && IsEthernet(rest.subspan(kControlWord))) {
+      const size_t word = c_.offset();
+      Skip(kControlWord);
+      Note(HeaderKind::kMplsControlWord, word);
+      return Ethernet();
+    }
+    if (IsEthernet(rest)) Ethernet();
+  }
+
+  // Whether an Ethernet header with something that we follow begins here.
+  static constexpr size_t kEthernetHead = 15;
+  static bool IsEthernet(Bytes bytes) {
+    if (bytes.size() < kEthernetHead) return false;
+    const uint16_t type = LoadBe16(&bytes[12]);
+    const unsigned version = std::to_integer<unsigned>(bytes[14]) >> 4;
+    return (type == kEthertypeIpv4 && version == 4) || (type == kEthertypeIpv6 && version == 6) || IsVlan(type) ||
+           type == kRoceV1Ethertype || type == kEthertypeMpls || type == kEthertypePppoe;
+  }
+
+  void Pppoe() {
+    const size_t begin = c_.offset();
+    const uint16_t version_type_code = c_.U16();
+    Skip(2);
+    const uint64_t length = c_.U16();
+    const uint16_t protocol = c_.U16();
+    if (!c_.ok() || version_type_code != 0x1100) return;
+    if (length < 2) return c_.Fail(ParseStatus::kMalformed);
+    Note(HeaderKind::kPppoe, begin);
+    Narrow(length - 2);
+    if (!Enter(Tunnel::kPppoe)) return;
+    if (protocol == kPppIpv4) Ipv4();
+    if (protocol == kPppIpv6) Ipv6();
+    if (protocol == kPppMpls) Mpls();
   }
 
   // GRH (InfiniBand Architecture volume 1, section 8.3); RoCEv1 puts it right behind the ethertype. Its PayLen counts
@@ -313,13 +492,15 @@ class Decoding {
   Bytes all_;
   Cursor c_;
   Packet& p_;
+  const TunnelPorts& ports_;
   std::vector<Header>* headers_;
   size_t origin_ = 0;  // of `all_` within the frame
   size_t headers_begin_ = 0;
+  unsigned depth_ = 0;  // tunnels around what is being read
 };
 
-// Nearly all frames: Ethernet without tags, IPv4 without options and not a fragment, RoCEv2 or TCP, with all headers
-// captured and lengths that agree. False: it is something else, and `p` is as it was.
+// Nearly all frames: Ethernet without tags, IPv4 without options and not a fragment, RoCEv2 to its port or TCP, with
+// all headers captured and lengths that agree. False: it is something else, and `p` is as it was.
 bool DecodePlain(const Frame& frame, Packet& p) {
   constexpr size_t kIp = 14, kTransport = kIp + 20, kUdpEnd = kTransport + 8, kTcpEnd = kTransport + 20;
   const std::byte* at = frame.bytes.data();
@@ -332,7 +513,7 @@ bool DecodePlain(const Frame& frame, Packet& p) {
   size_t begin = 0, length = 0;
   if (protocol == kProtocolUdp) {
     const size_t udp = LoadBe16(at + kTransport + 4);
-    if ((destination_port != kRoceV2Port && source_port != kRoceV2Port) || udp < 8 || udp + 20 > total) return false;
+    if (destination_port != kRoceV2Port || udp < 8 || udp + 20 > total) return false;
     begin = kUdpEnd;
     length = udp - 8;
     p.carrier = Carrier::kRoceV2;
@@ -353,6 +534,7 @@ bool DecodePlain(const Frame& frame, Packet& p) {
   }
   p.status = ParseStatus::kOk;
   p.ip_fragment = false;
+  p.tunnels = 0;
   p.source = MakeAddress(Address::Kind::kIpv4, std::span<const std::byte, 4>(at + kIp + 12, 4));
   p.destination = MakeAddress(Address::Kind::kIpv4, std::span<const std::byte, 4>(at + kIp + 16, 4));
   p.source_port = source_port;
@@ -364,13 +546,13 @@ bool DecodePlain(const Frame& frame, Packet& p) {
 
 }  // namespace
 
-void Decode(const Frame& frame, Packet& packet) {
-  if (!DecodePlain(frame, packet)) Decoding(frame, packet, nullptr).Run(frame.link);
+void Decode(const Frame& frame, Packet& packet, const TunnelPorts& ports) {
+  if (!DecodePlain(frame, packet)) Decoding(frame, packet, ports, nullptr).Run(frame.link);
 }
 
-void Decode(const Frame& frame, Packet& packet, std::vector<Header>& headers) {
+void Decode(const Frame& frame, Packet& packet, std::vector<Header>& headers, const TunnelPorts& ports) {
   headers.clear();
-  Decoding(frame, packet, &headers).Run(frame.link);
+  Decoding(frame, packet, ports, &headers).Run(frame.link);
 }
 
 }  // namespace stag::link

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Decode: one captured frame down to the first byte that the RDMA trackers care for: the BTH (RoCEv2, RoCEv1, native
-// InfiniBand) or the TCP payload. Pure; all views point into the frame.
+// Decode: one captured frame, out of all tunnels, down to the first byte that the RDMA trackers care for: the BTH
+// (RoCEv2, RoCEv1, native InfiniBand) or the TCP payload. Pure; all views point into the frame.
 #pragma once
 
 #include <vector>
@@ -9,6 +9,7 @@
 #include "protocol/base/address.h"
 #include "protocol/base/frame.h"
 #include "protocol/link/header.h"
+#include "protocol/link/tunnel.h"
 
 namespace stag::link {
 
@@ -26,17 +27,20 @@ struct Packet {
   // kOk; kTruncatedByCapture: cut before the payload began; kMalformed: headers contradict each other; kUnsupported:
   // not a link type or payload that we follow (carrier is kOther then).
   ParseStatus status = ParseStatus::kUnsupported;
+  // Addresses, ports and what follows are those of the innermost headers.
   Address source, destination;  // IP addresses; GIDs (RoCEv1, InfiniBand with GRH); LIDs (InfiniBand without)
   uint16_t source_port = 0, destination_port = 0;  // UDP or TCP
   bool ip_fragment = false;                        // an IP fragment: the payload is not interpreted (carrier kOther)
+  uint16_t tunnels = 0;                            // that the packet was in: bit 1 << kind for each Tunnel
+  bool nested_too_deeply = false;                  // where it was in tunnels: they go on (carrier kOther)
 
   // RoCE/InfiniBand: from the BTH to the end of the ICRC (VCRC, Ethernet padding and trailers removed).
   // TCP, rpcbind: the payload. `wire_length`: its bytes on the wire (from the length fields of IP, UDP or LRH).
   Bytes payload;
   uint64_t wire_length = 0;
 
-  // The headers that the ICRC covers, up to the BTH: from the IP header (RoCEv2), the GRH (RoCEv1) or the LRH
-  // (InfiniBand).
+  // The headers that the ICRC covers, up to the BTH: from the innermost IP header (RoCEv2), the GRH (RoCEv1) or the
+  // LRH (InfiniBand).
   Bytes icrc_headers;
 
   // TCP
@@ -52,12 +56,12 @@ inline constexpr uint16_t kRoceV1Ethertype = 0x8915;  // RoCE annex A16
 
 // Never fails hard: whatever cannot be followed is carrier kOther with the reason in `status`. `packet` may have been
 // used for another frame before; what `frame` does not have (addresses, ports, TCP fields) may then be left in it.
-void Decode(const Frame& frame, Packet& packet);
+void Decode(const Frame& frame, Packet& packet, const TunnelPorts& ports = kTunnelPorts);
 // The same, and `headers` becomes the list of the headers on the way, outermost first: each begins where the one before
 // it ends. A header that is cut by the capture, or whose own fields contradict each other, ends the list before it;
 // what follows the last header is the payload of what it says, or what nobody here follows (another protocol, an IP
 // fragment).
-void Decode(const Frame& frame, Packet& packet, std::vector<Header>& headers);
+void Decode(const Frame& frame, Packet& packet, std::vector<Header>& headers, const TunnelPorts& ports = kTunnelPorts);
 inline Packet Decode(const Frame& frame) {
   Packet packet;
   Decode(frame, packet);

@@ -10,6 +10,7 @@ struct Decoder::Impl {
   Impl(const DecoderOptions& options, Sink& sink) : context(options, sink), ib(context), iwarp(context) {}
 
   void OnRpcbind(const link::Packet& packet, const FrameRef& frame);
+  void CountTunnels(const link::Packet& packet);
 
   TrackerContext context;
   link::Packet current;  // of the frame being processed
@@ -29,11 +30,18 @@ void Decoder::Impl::OnRpcbind(const link::Packet& packet, const FrameRef& frame)
   context.Emit(aside);
 }
 
+void Decoder::Impl::CountTunnels(const link::Packet& packet) {
+  DecoderStats& stats = context.stats();
+  ++stats.tunneled;
+  if (packet.nested_too_deeply) ++stats.nested_too_deeply;
+  for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) stats.tunnels[kind] += packet.tunnels >> kind & 1;
+}
+
 Decoder::Decoder(const DecoderOptions& options, Sink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
 Decoder::~Decoder() = default;
 
 void Decoder::OnFrame(const Frame& frame) {
-  link::Decode(frame, impl_->current);
+  link::Decode(frame, impl_->current, impl_->context.options().tunnel_ports);
   OnPacket(impl_->current, frame.ref);
 }
 
@@ -41,6 +49,7 @@ void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   impl_->context.set_now(frame);
   ++impl_->context.stats().frames;
   if (packet.ip_fragment) ++impl_->context.stats().ip_fragments;
+  if (packet.tunnels != 0) impl_->CountTunnels(packet);
   switch (packet.carrier) {
     case link::Carrier::kRoceV2:
     case link::Carrier::kRoceV1:

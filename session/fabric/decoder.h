@@ -4,9 +4,11 @@
 // tracker or the iWARP tracker. One pass, bounded memory, no allocation per packet in the steady state.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "protocol/base/frame.h"
+#include "protocol/link/tunnel.h"
 #include "session/fabric/fabric_event.h"
 
 namespace stag::link {
@@ -20,6 +22,7 @@ class PacketObserver;
 struct DecoderOptions {
   uint64_t memory_limit = 64u << 20;  // bytes for reassembly and reordering over all connections
   bool verify_crc = false;            // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
+  link::TunnelPorts tunnel_ports;     // of OnFrame
   PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
 };
 
@@ -30,8 +33,11 @@ struct DecoderStats {
   uint64_t gaps = 0;              // kGap events
   uint64_t bad_crc = 0, checked_crc = 0;
   uint64_t ip_fragments = 0;
-  uint64_t dropped_for_memory = 0;  // bytes or packets given up to stay within memory_limit
-  uint64_t unreliable = 0;          // UD (not CM) and UC packets: not followed
+  std::array<uint64_t, link::kTunnelKinds> tunnels{};  // frames out of a link::Tunnel of each kind
+  uint64_t tunneled = 0;                               // frames out of any
+  uint64_t nested_too_deeply = 0;                      // of these: further tunnels in them were not followed
+  uint64_t dropped_for_memory = 0;                     // bytes or packets given up to stay within memory_limit
+  uint64_t unreliable = 0;                             // UD (not CM) and UC packets: not followed
 };
 
 class Decoder {

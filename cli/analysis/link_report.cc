@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/analysis/link_report.h"
+
+#include "text/put.h"
+
+namespace stag::cli {
+
+bool HasLinkReport(const fabric::DecoderStats& stats) { return stats.tunneled > 0; }
+
+void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
+  PutCount(out, stats.tunneled, "frame");
+  Put(out, " unwrapped: ");
+  std::string_view separator;
+  for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
+    if (stats.tunnels[kind] == 0) continue;
+    Put(out, "{}{} {}", separator, link::kTunnelNames[kind].name, stats.tunnels[kind]);
+    separator = ", ";
+  }
+}
+
+void PutLinkMembers(JsonWriter& json, const fabric::DecoderStats& stats) {
+  json.Key("tunnels").BeginObject();
+  for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
+    if (stats.tunnels[kind] > 0) json.Member(link::kTunnelNames[kind].key, stats.tunnels[kind]);
+  }
+  json.EndObject();
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Tunnels around a real RoCEv2 frame: each header with its fields as the specifications have them, nested, cut
+// anywhere, and with lengths that lie.
+#include "protocol/link/tunnel.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "protocol/ib/icrc.h"
+#include "protocol/link/encode.h"
+#include "protocol/link/packet.h"
+#include "tests/protocol/hex.h"
+#include "tests/protocol/ib/real_frames.h"
+
+namespace stag::link {
+namespace {
+
+using test::Hex;
+using Buffer = std::vector<std::byte>;
+using Kind = HeaderKind;
+
+const Buffer kFrame = Hex(test::kAckFrame);
+constexpr size_t kEthernetLength = 14;
+const Buffer kIp(kFrame.begin() + kEthernetLength, kFrame.end());
+// The acknowledgement's own headers.
+const std::vector<Kind> kInIp = {Kind::kIpv4, Kind::kUdp}, kInEthernet = {Kind::kEthernet, Kind::kIpv4, Kind::kUdp};
+
+Buffer Join(const Buffer& a, const Buffer& b) {
+  Buffer out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  return out;
+}
+Buffer InEthernet(uint16_t ethertype, const Buffer& payload) {
+  Buffer out;
+  AppendEthernet(out, {}, {}, {}, ethertype);
+  return Join(out, payload);
+}
+Buffer InIp(uint8_t protocol, const Buffer& payload) {
+  Buffer out;
+  AppendIpv4(out, Ipv4Address(192, 0, 2, 1), Ipv4Address(192, 0, 2, 2), protocol, payload.size());
+  return InEthernet(0x0800, Join(out, payload));
+}
+Buffer InIpv6(uint8_t protocol, const Buffer& payload) {
+  Buffer out, address = Hex("fd990000000000000000000000000001");
+  const Address a = Ipv6Address(std::span<const std::byte, 16>(address.data(), 16));
+  AppendIpv6(out, a, a, protocol, payload.size());
+  return InEthernet(0x86dd, Join(out, payload));
+}
+Buffer InUdp(uint16_t port, const Buffer& payload) {
+  Buffer out;
+  AppendUdp(out, 50000, port, payload.size());
+  return InIp(17, Join(out, payload));
+}
+
+struct Wrapped {
+  const char* name;
+  Buffer bytes;
+  uint16_t tunnels;
+  std::vector<Kind> outer;
+  const std::vector<Kind>* inner;
+};
+constexpr uint16_t Bit(Tunnel kind) { return static_cast<uint16_t>(1u << static_cast<unsigned>(kind)); }
+
+std::vector<Wrapped> All() {
+  const auto in_ethernet = [](const char* hex) { return Join(Hex(hex), kFrame); };
+  const auto in_ip = [](const char* hex) { return Join(Hex(hex), kIp); };
+  using enum Tunnel;
+  const std::vector<Kind> udp = {Kind::kEthernet, Kind::kIpv4, Kind::kUdp, Kind::kVxlan};
+  const std::vector<Kind> geneve = {Kind::kEthernet, Kind::kIpv4, Kind::kUdp, Kind::kGeneve};
+  const std::vector<Kind> gre = {Kind::kEthernet, Kind::kIpv4, Kind::kGre};
+  const std::vector<Kind> erspan = {Kind::kEthernet, Kind::kIpv4, Kind::kGre, Kind::kErspan};
+  return {
+      {"VXLAN", InUdp(4789, in_ethernet("08000000 00123400")), Bit(kVxlan), udp, &kInEthernet},
+      {"VXLAN-GPE, Ethernet", InUdp(4790, in_ethernet("0c000003 00123400")), Bit(kVxlan), udp, &kInEthernet},
+      {"VXLAN-GPE, IPv4", InUdp(4790, in_ip("0c000001 00123400")), Bit(kVxlan), udp, &kInIp},
+      {"GENEVE", InUdp(6081, in_ethernet("0000 6558 00123400")), Bit(kGeneve), geneve, &kInEthernet},
+      {"GENEVE, options", InUdp(6081, in_ip("0240 0800 00123400 01028001 deadbeef")), Bit(kGeneve), geneve, &kInIp},
+      {"GRE", InIp(47, in_ip("0000 0800")), Bit(kGre), gre, &kInIp},
+      {"GRE, checksum", InIp(47, in_ip("8000 0800 12340000")), Bit(kGre), gre, &kInIp},
+      {"GRE, key", InIp(47, in_ip("2000 0800 00000001")), Bit(kGre), gre, &kInIp},
+      {"GRE, all fields", InIp(47, in_ethernet("b000 6558 12340000 00000001 00000002")), Bit(kGre), gre, &kInEthernet},
+      {"ERSPAN I", InIp(47, in_ethernet("0000 88be")), Bit(kErspan), gre, &kInEthernet},
+      {"ERSPAN II", InIp(47, in_ethernet("1000 88be 00000001 1064100500000007")), Bit(kErspan), erspan, &kInEthernet},
+      {"ERSPAN III", InIp(47, in_ethernet("1000 22eb 00000001 20641005 01020304 0000 0004")), Bit(kErspan), erspan,
+       &kInEthernet},
+      {"ERSPAN III, no sequence, subheader",
+       InIp(47, in_ethernet("0000 22eb 20641005 01020304 0000 0005 1c000001 6553f100")), Bit(kErspan), erspan,
+       &kInEthernet},
+      {"ERSPAN III, IP", InIp(47, in_ip("1000 22eb 00000001 20641005 01020304 0000 0804")), Bit(kErspan), erspan,
+       &kInIp},
+      {"IPv4 in IPv4", InIp(4, kIp), Bit(kIpInIp), {Kind::kEthernet, Kind::kIpv4}, &kInIp},
+      {"IPv4 in IPv6", InIpv6(4, kIp), Bit(kIpInIp), {Kind::kEthernet, Kind::kIpv6}, &kInIp},
+      {"MPLS, IP", InEthernet(0x8847, in_ip("0006403f 0000717f")), Bit(kMpls), {Kind::kEthernet, Kind::kMpls}, &kInIp},
+      {"MPLS, Ethernet",
+       InEthernet(0x8847, in_ethernet("0000717f")),
+       Bit(kMpls),
+       {Kind::kEthernet, Kind::kMpls},
+       &kInEthernet},
+      {"MPLS, control word",
+       InEthernet(0x8848, in_ethernet("0000717f 00000001")),
+       Bit(kMpls),
+       {Kind::kEthernet, Kind::kMpls, Kind::kMplsControlWord},
+       &kInEthernet},
+      {"QinQ",
+       InEthernet(0x88a8, in_ip("0064 8100 00c8 0800")),
+       Bit(kQinq),
+       {Kind::kEthernet, Kind::kVlan, Kind::kVlan},
+       &kInIp},
+      {"PPPoE", InEthernet(0x8864, in_ip("1100 0001 0032 0021")), Bit(kPppoe), {Kind::kEthernet, Kind::kPppoe}, &kInIp},
+  };
+}
+
+Packet DecodeBytes(const Buffer& bytes, size_t wire, const TunnelPorts& ports = kTunnelPorts) {
+  Packet p;
+  Decode({{1, 0}, LinkType::kEthernet, bytes, static_cast<uint32_t>(std::max(wire, bytes.size()))}, p, ports);
+  return p;
+}
+
+void ExpectAck(const Packet& p, const std::string& name) {
+  EXPECT_EQ(p.status, ParseStatus::kOk) << name;
+  ASSERT_EQ(p.carrier, Carrier::kRoceV2) << name;
+  EXPECT_EQ(p.source, Ipv4Address(10, 0, 0, 1)) << name;
+  EXPECT_EQ(p.destination, Ipv4Address(10, 0, 0, 2)) << name;
+  EXPECT_EQ(p.source_port, 0xfafd) << name;
+  EXPECT_EQ(p.wire_length, 20u) << name;
+  EXPECT_EQ(p.icrc_headers.size(), 28u) << name;
+  EXPECT_EQ(ib::CheckIcrc(p), ib::IcrcStatus::kGood) << name;
+}
+
+std::vector<Kind> List(const Buffer& bytes, size_t wire) {
+  Packet p;
+  std::vector<Header> headers;
+  Decode({{1, 0}, LinkType::kEthernet, bytes, static_cast<uint32_t>(wire)}, p, headers);
+  std::vector<Kind> kinds;
+  size_t at = 0;
+  for (const Header& header : headers) {
+    EXPECT_EQ(header.offset, at);
+    at = header.end();
+    kinds.push_back(header.kind);
+  }
+  EXPECT_LE(at, bytes.size());
+  return kinds;
+}
+
+TEST(Tunnels, EachIsUnwrapped) {
+  for (const Wrapped& w : All()) {
+    const Packet p = DecodeBytes(w.bytes, 0);
+    ExpectAck(p, w.name);
+    EXPECT_EQ(p.tunnels, w.tunnels) << w.name;
+    EXPECT_FALSE(p.nested_too_deeply) << w.name;
+    std::vector<Kind> expected = w.outer;
+    expected.insert(expected.end(), w.inner->begin(), w.inner->end());
+    EXPECT_EQ(List(w.bytes, w.bytes.size()), expected) << w.name;
+    // A trailer of the outer frame belongs to nothing.
+    ExpectAck(DecodeBytes(Join(w.bytes, Buffer(12, std::byte{0xee})), 0), w.name);
+  }
+}
+
+TEST(Tunnels, CutAnywhereIsTruncatedNotMalformed) {
+  for (const Wrapped& w : All()) {
+    const size_t all = w.outer.size() + w.inner->size();
+    for (size_t n = 0; n < w.bytes.size(); ++n) {
+      const Buffer cut(w.bytes.begin(), w.bytes.begin() + static_cast<ptrdiff_t>(n));
+      const Packet p = DecodeBytes(cut, w.bytes.size());
+      const bool headers = List(cut, w.bytes.size()).size() == all;
+      EXPECT_EQ(p.status, headers ? ParseStatus::kOk : ParseStatus::kTruncatedByCapture) << w.name << " " << n;
+      if (headers) {
+        EXPECT_EQ(p.wire_length, 20u) << w.name << " " << n;
+        EXPECT_EQ(p.payload.size(), n + 20 - w.bytes.size()) << w.name << " " << n;
+      }
+    }
+  }
+}
+
+// Whatever a byte is, nothing is read that is not there, and what comes out lies within the frame.
+TEST(Tunnels, AnyByteOfAnyValue) {
+  size_t still = 0;
+  for (const Wrapped& w : All()) {
+    for (size_t at = 12; at < w.bytes.size(); ++at) {
+      Buffer damaged = w.bytes;
+      for (unsigned value = 0; value < 256; ++value) {
+        damaged[at] = static_cast<std::byte>(value);
+        const Packet p = DecodeBytes(damaged, 0);
+        still += p.carrier == Carrier::kRoceV2 ? 1 : 0;
+        if (p.payload.empty()) continue;
+        ASSERT_GE(p.payload.data(), damaged.data()) << w.name;
+        ASSERT_LE(p.payload.data() + p.payload.size(), damaged.data() + damaged.size()) << w.name;
+      }
+    }
+  }
+  EXPECT_GT(still, 100000u);
+}
+
+TEST(Tunnels, LengthsThatContradict) {
+  const auto patched = [](const Buffer& frame, size_t at, const char* hex) {
+    Buffer b = frame;
+    std::ranges::copy(Hex(hex), b.begin() + static_cast<ptrdiff_t>(at));
+    return DecodeBytes(b, 0);
+  };
+  const Buffer vxlan = InUdp(4789, Join(Hex("0800000000123400"), kFrame));
+  for (const char* udp_length : {"0007", "000f", "ffff"})  // below its own header, within VXLAN's, beyond IP
+    EXPECT_EQ(patched(vxlan, 38, udp_length).status, ParseStatus::kMalformed) << udp_length;
+  EXPECT_EQ(patched(vxlan, 38, "0000").carrier, Carrier::kRoceV2);  // as offload leaves it
+  EXPECT_EQ(patched(vxlan, 36, "12b6").carrier, Carrier::kRoceV2);  // GPE without the bit of a next protocol
+
+  const Buffer geneve = InUdp(6081, Join(Hex("3f00 6558 00123400"), kFrame));  // more options than there are bytes
+  EXPECT_EQ(DecodeBytes(geneve, 0).status, ParseStatus::kMalformed);
+  const Buffer labels = InEthernet(0x8847, Buffer(400, std::byte{0}));  // a stack without a bottom
+  EXPECT_EQ(DecodeBytes(labels, 0).status, ParseStatus::kMalformed);
+  EXPECT_EQ(DecodeBytes(labels, 500).status, ParseStatus::kTruncatedByCapture);
+  EXPECT_EQ(DecodeBytes(InEthernet(0x8864, Join(Hex("1100 0001 0001 0021"), kIp)), 0).status, ParseStatus::kMalformed);
+  const Buffer ipip = InIp(4, kIp);
+  EXPECT_EQ(patched(ipip, 16, "0020").status, ParseStatus::kMalformed);  // the inner header runs over the outer length
+}
+
+TEST(Tunnels, WhatIsNotFollowed) {
+  const std::pair<const char*, Buffer> cases[] = {
+      {"GRE source routes", InIp(47, Join(Hex("4000 0800 00000000"), kIp))},
+      {"PPTP", InIp(47, Join(Hex("3001 880b 00000000 00000000"), kIp))},
+      {"another version of GENEVE", InUdp(6081, Join(Hex("4000 6558 00123400"), kFrame))},
+      {"another version of ERSPAN", InIp(47, Join(Hex("1000 88be 00000001 3064100500000007"), kFrame))},
+      {"PPPoE discovery", InEthernet(0x8863, Join(Hex("1109 0000 0032 0021"), kIp))},
+      {"MPLS associated channel", InEthernet(0x8847, Join(Hex("0000717f 10000007"), kFrame))},
+      {"ICMP, which quotes", InIp(1, Join(Hex("0303000000000000"), kIp))},
+  };
+  for (const auto& [name, frame] : cases) {
+    const Packet p = DecodeBytes(frame, 0);
+    EXPECT_EQ(p.carrier, Carrier::kOther) << name;
+    EXPECT_EQ(p.status, ParseStatus::kUnsupported) << name;
+  }
+  Buffer fragment = InIp(47, Join(Hex("0000 0800"), kIp));
+  fragment[20] = std::byte{0x20};
+  EXPECT_TRUE(DecodeBytes(fragment, 0).ip_fragment);
+  EXPECT_EQ(DecodeBytes(fragment, 0).tunnels, 0);
+}
+
+TEST(Tunnels, NestedToABoundedDepth) {
+  Buffer frame = kFrame;
+  for (unsigned depth = 1; depth <= kTunnelDepth + 2; ++depth) {
+    frame = InUdp(4789, Join(Hex("0800000000123400"), frame));
+    const Packet p = DecodeBytes(frame, 0);
+    EXPECT_EQ(p.tunnels, Bit(Tunnel::kVxlan));
+    EXPECT_EQ(p.nested_too_deeply, depth > kTunnelDepth);
+    if (depth <= kTunnelDepth) {
+      ExpectAck(p, std::to_string(depth));
+    } else {
+      EXPECT_EQ(p.carrier, Carrier::kOther);
+      EXPECT_EQ(p.status, ParseStatus::kUnsupported);
+    }
+  }
+}
+
+TEST(Tunnels, PortsAreDestinations) {
+  TunnelPorts ports;
+  ports.vxlan = {8472, 14789};
+  for (const uint16_t port : ports.vxlan) {
+    const Buffer frame = InUdp(port == 0 ? 4789 : port, Join(Hex("0800000000123400"), kFrame));
+    EXPECT_EQ(DecodeBytes(frame, 0, ports).tunnels != 0, port != 0) << port;
+  }
+  EXPECT_EQ(DecodeBytes(InUdp(0, Join(Hex("0800000000123400"), kFrame)), 0, ports).tunnels, 0);
+  // From 4791, as any port may be drawn, to VXLAN: the destination tells.
+  Buffer from_roce = InUdp(4789, Join(Hex("0800000000123400"), kFrame));
+  std::ranges::copy(Hex("12b7"), from_roce.begin() + 34);
+  ExpectAck(DecodeBytes(from_roce, 0), "from 4791");
+}
+
+// An address may begin like IP does, or like a control word.
+TEST(Tunnels, EthernetInMplsWhoseAddressLooksLikeSomethingElse) {
+  for (const char* address : {"450000000001", "600000000001", "001122334455", "000000000001"}) {
+    Buffer frame = kFrame;
+    std::ranges::copy(Hex(address), frame.begin());
+    ExpectAck(DecodeBytes(InEthernet(0x8847, Join(Hex("0000717f"), frame)), 0), address);
+    ExpectAck(DecodeBytes(InEthernet(0x8847, Join(Hex("0000717f 00000007"), frame)), 0), address);
+  }
+}
+
+TEST(Tunnels, TcpAndRoceV1Within) {
+  Buffer tcp;
+  AppendTcpFrame(tcp, {{}, Ipv4Address(10, 0, 0, 2)}, {{}, Ipv4Address(10, 0, 0, 1)}, {1000, 20049, 5, 6, kTcpAck},
+                 Hex("010203"));
+  const Buffer in_vxlan = InUdp(4789, Join(Hex("0800000000123400"), tcp));
+  Packet p = DecodeBytes(in_vxlan, 0);
+  EXPECT_EQ(p.carrier, Carrier::kTcp);
+  EXPECT_EQ(p.sequence, 5u);
+  EXPECT_EQ(p.payload.size(), 3u);
+
+  const Buffer bth(kFrame.begin() + 42, kFrame.end());
+  const Buffer roce = Join(Hex("525400000002525400000001 8915 60000000 0014 1b 40"
+                               "fe800000000000000000000000000001 fe800000000000000000000000000002"),
+                           bth);
+  const Buffer in_gre = InIp(47, Join(Hex("0000 6558"), roce));
+  p = DecodeBytes(in_gre, 0);
+  EXPECT_EQ(p.carrier, Carrier::kRoceV1);
+  EXPECT_EQ(p.source.kind, Address::Kind::kGid);
+  EXPECT_EQ(p.icrc_headers.size(), 40u);
+}
+
+}  // namespace
+}  // namespace stag::link
