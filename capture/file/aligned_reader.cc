@@ -42,11 +42,11 @@ uint64_t TcpKey(const link::Packet& packet, bool forward, uint32_t sequence) {
 }  // namespace
 
 Reader::Next AlignedReader::ReadFrame(Frame& frame) {
-  if (next_held_ < held_.size()) {
-    Deliver(frame);
-    return Next::kFrame;
-  }
-  if (copied_) {
+  if (!held_.empty()) {
+    if (next_held_ < held_.size()) {
+      Deliver(frame);
+      return Next::kFrame;
+    }
     copied_ = false;
     held_ = {};
     bytes_ = {};

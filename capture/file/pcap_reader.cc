@@ -38,41 +38,68 @@ class PcapReader final : public FormatReader {
   PcapReader(Window window, FileOrder order, const Variant& variant, Bytes file_header)
       : FormatReader(std::move(window)),
         order_(order),
-        variant_(variant),
+        fraction_ns_(variant.fraction_ns),
+        record_header_(variant.record_header),
         link_(LinkTypeFromFile(order.Load32(file_header.data() + 20))),
         minor_(order.Load16(file_header.data() + 6)) {
     window_.Consume(kFileHeader);
   }
 
   Next ReadFrame(Frame& frame) override {
-    if (finished()) return verdict();
-    const uint64_t start = window_.offset();
-    const Bytes header = window_.Peek(variant_.record_header);
-    if (header.size() < variant_.record_header) return header.empty() ? AtEnd() : CutOff(start);
-    const auto seconds = int64_t{order_.Load32(header.data())};
-    const auto fraction = int64_t{order_.Load32(header.data() + 4)};
-    uint32_t captured = order_.Load32(header.data() + 8);
-    uint32_t on_wire = order_.Load32(header.data() + 12);
-    // Before version 2.3 the two lengths were the other way round, and in 2.3 they may be either.
-    if (minor_ < 3 || (minor_ == 3 && captured > on_wire)) std::swap(captured, on_wire);
-    if (captured > kMaxFrame)
-      return Damaged(fmt::format("{} claims {} captured bytes: the file is damaged there", Where(start), captured));
-    // What is gone from under the window reads as zeros.
-    if (captured == 0 && on_wire == 0 && !window_.error().empty()) return CutOff(start);
-    const Bytes record = window_.Peek(variant_.record_header + captured);
-    if (record.size() < variant_.record_header + captured) return CutOff(start);
-    window_.Consume(record.size());
-    frame.ref.number = ++frames_;
-    frame.ref.time_ns = seconds * 1'000'000'000 + fraction * variant_.fraction_ns;
-    frame.link = link_;
-    frame.bytes = record.subspan(variant_.record_header);
-    frame.wire_length = std::max(on_wire, captured);
-    return Next::kFrame;
+    const Bytes ahead = window_.AtHand();
+    if (finished() || ahead.size() < record_header_) return ReadOn(frame);
+    const Record record = RecordAt(ahead.data());
+    if (record.captured == 0 || record.captured > kMaxFrame || record.captured > ahead.size() - record_header_)
+      return ReadOn(frame);
+    return Give(record, ahead.first(record_header_ + record.captured), frame);
   }
 
  private:
-  FileOrder order_;
-  const Variant& variant_;
+  struct Record {
+    int64_t time_ns = 0;
+    uint32_t captured = 0, on_wire = 0;
+  };
+
+  Record RecordAt(const std::byte* header) const {
+    const auto seconds = int64_t{order_.Load32(header)}, fraction = int64_t{order_.Load32(header + 4)};
+    Record record{seconds * 1'000'000'000 + fraction * fraction_ns_, order_.Load32(header + 8),
+                  order_.Load32(header + 12)};
+    // Before version 2.3 the two lengths were the other way round, and in 2.3 they may be either.
+    if (minor_ < 3 || (minor_ == 3 && record.captured > record.on_wire)) std::swap(record.captured, record.on_wire);
+    return record;
+  }
+
+  // `bytes`: of the record, at the window's beginning.
+  Next Give(const Record& record, Bytes bytes, Frame& frame) {
+    window_.Consume(bytes.size());
+    frame.ref.number = ++frames_;
+    frame.ref.time_ns = record.time_ns;
+    frame.link = link_;
+    frame.bytes = bytes.subspan(record_header_);
+    frame.wire_length = std::max(record.on_wire, record.captured);
+    return Next::kFrame;
+  }
+
+  // A record that is not whole in the window yet, or odd.
+  [[gnu::noinline]] Next ReadOn(Frame& frame) {
+    if (finished()) return verdict();
+    const uint64_t start = window_.offset();
+    const Bytes header = window_.Peek(record_header_);
+    if (header.size() < record_header_) return header.empty() ? AtEnd() : CutOff(start);
+    const Record record = RecordAt(header.data());
+    if (record.captured > kMaxFrame)
+      return Damaged(
+          fmt::format("{} claims {} captured bytes: the file is damaged there", Where(start), record.captured));
+    // What is gone from under the window reads as zeros.
+    if (record.captured == 0 && record.on_wire == 0 && !window_.error().empty()) return CutOff(start);
+    const Bytes bytes = window_.Peek(record_header_ + record.captured);
+    if (bytes.size() < record_header_ + record.captured) return CutOff(start);
+    return Give(record, bytes, frame);
+  }
+
+  const FileOrder order_;
+  const int64_t fraction_ns_;
+  const size_t record_header_;
   LinkType link_;
   uint16_t minor_;
 };

@@ -24,6 +24,8 @@ class Window {
   // A view of the next `n` bytes (at most kMaxPeek), without consuming them; fewer at the end of the source or when it
   // failed. Valid until the next Peek or PeekSome.
   Bytes Peek(size_t n) { return n <= memory_.size - begin_ ? Bytes(bytes_ + begin_, n) : PeekSlow(n); }
+  // What Peek gives without looking for more.
+  Bytes AtHand() const { return {bytes_ + begin_, memory_.size - begin_}; }
   // Whatever is at hand, at least one byte unless the source is at its end.
   Bytes PeekSome();
   // What Peek gave a view of last. While it has another owner the window goes on in other memory.

@@ -19,7 +19,8 @@ struct Address {
   std::array<std::byte, 16> bytes{};  // IPv4: the first four; LID: the first two; the rest is zero
 
   friend bool operator==(const Address& a, const Address& b) {
-    return a.kind == b.kind && std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
+    return a.kind == b.kind && LoadBe64(a.bytes.data()) == LoadBe64(b.bytes.data()) &&
+           LoadBe64(a.bytes.data() + 8) == LoadBe64(b.bytes.data() + 8);
   }
   friend bool operator<(const Address& a, const Address& b) {
     if (a.kind != b.kind) return a.kind < b.kind;

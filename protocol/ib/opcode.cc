@@ -85,6 +85,10 @@ constexpr std::array<OpcodeInfo, 256> MakeTable() {
     i.extended = static_cast<uint8_t>((i.rdeth ? 4 : 0) + (i.deth ? 8 : 0) + (i.xrceth ? 4 : 0) + (i.reth ? 16 : 0) +
                                       (i.atomic ? 28 : 0) + (i.aeth ? 4 : 0) + (i.atomic_ack ? 8 : 0) +
                                       (i.immediate ? 4 : 0) + (i.ieth ? 4 : 0));
+    i.which = i.extended == 0              ? OpcodeInfo::Extended::kNone
+              : i.reth && i.extended == 16 ? OpcodeInfo::Extended::kReth
+              : i.aeth && i.extended == 4  ? OpcodeInfo::Extended::kAeth
+                                           : OpcodeInfo::Extended::kOthers;
   }
   return table;
 }

@@ -32,6 +32,8 @@ struct OpcodeInfo {
   bool rdeth = false, deth = false, xrceth = false;
   bool data = false;     // may carry data
   uint8_t extended = 0;  // bytes of headers behind the BTH
+  // Which headers these are, for a parser that goes by the most frequent ones first.
+  enum class Extended : uint8_t { kNone, kReth, kAeth, kOthers } which = Extended::kNone;
 };
 
 extern const std::array<OpcodeInfo, 256> kOpcodeTable;

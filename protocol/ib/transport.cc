@@ -25,8 +25,11 @@ void ParseBth(const std::byte* header, Bth& bth) {
   bth.psn = third & 0xffffff;
 }
 
-// `p`: info.extended bytes.
-void ParseExtended(const std::byte* p, const OpcodeInfo& info, Transport& t) {
+Reth RethAt(const std::byte* p) { return {LoadBe64(p), LoadBe32(p + 8), LoadBe32(p + 12)}; }
+Aeth AethAt(const std::byte* p) { return {std::to_integer<uint8_t>(*p), LoadBe32(p) & 0xffffff}; }
+
+[[gnu::noinline]] void ParseOthers(const std::byte* p, Transport& t) {
+  const OpcodeInfo& info = LookUpOpcode(t.bth.opcode);
   if (info.rdeth) p += 4;
   if (info.deth) {
     t.deth = {LoadBe32(p), LoadBe32(p + 4) & 0xffffff};
@@ -34,7 +37,7 @@ void ParseExtended(const std::byte* p, const OpcodeInfo& info, Transport& t) {
   }
   if (info.xrceth) p += 4;
   if (info.reth) {
-    t.reth = {LoadBe64(p), LoadBe32(p + 8), LoadBe32(p + 12)};
+    t.reth = RethAt(p);
     p += 16;
   }
   if (info.atomic) {
@@ -42,7 +45,7 @@ void ParseExtended(const std::byte* p, const OpcodeInfo& info, Transport& t) {
     p += 28;
   }
   if (info.aeth) {
-    t.aeth = {std::to_integer<uint8_t>(*p), LoadBe32(p) & 0xffffff};
+    t.aeth = AethAt(p);
     p += 4;
   }
   if (info.atomic_ack) {
@@ -56,6 +59,36 @@ void ParseExtended(const std::byte* p, const OpcodeInfo& info, Transport& t) {
   if (info.ieth) t.invalidated = LoadBe32(p);
 }
 
+// `p`: info.extended bytes; t.bth is filled.
+void ParseExtended(const std::byte* p, const OpcodeInfo& info, Transport& t) {
+  switch (info.which) {
+    case OpcodeInfo::Extended::kNone: return;
+    case OpcodeInfo::Extended::kReth: t.reth = RethAt(p); return;
+    case OpcodeInfo::Extended::kAeth: t.aeth = AethAt(p); return;
+    case OpcodeInfo::Extended::kOthers: return ParseOthers(p, t);
+  }
+}
+
+// Why the headers cannot be parsed.
+[[gnu::noinline]] void Refuse(Bytes captured, uint64_t wire_length, Transport& t) {
+  t.data = {};
+  t.data_length = 0;
+  const auto missing = [&](size_t end) {
+    return wire_length < end ? ParseStatus::kMalformed : ParseStatus::kTruncatedByCapture;
+  };
+  if (captured.size() < kBthLength) {
+    t.bth = {};
+    t.status = missing(kBthLength);
+    return;
+  }
+  const size_t begin = kBthLength + LookUpOpcode(t.bth.opcode).extended;
+  if (t.bth.version != 0) {
+    t.status = ParseStatus::kUnsupported;
+  } else {
+    t.status = captured.size() < begin ? missing(begin) : ParseStatus::kMalformed;
+  }
+}
+
 }  // namespace
 
 int64_t RnrTimerNs(uint8_t syndrome) {
@@ -67,32 +100,17 @@ int64_t RnrTimerNs(uint8_t syndrome) {
 }
 
 void ParseTransport(Bytes captured, uint64_t wire_length, Transport& t) {
-  t.data = {};
-  t.data_length = 0;
   wire_length = std::max<uint64_t>(wire_length, captured.size());
-  const auto missing = [&](size_t end) {
-    return wire_length < end ? ParseStatus::kMalformed : ParseStatus::kTruncatedByCapture;
-  };
-  if (captured.size() < kBthLength) {
-    t.bth = {};
-    t.status = missing(kBthLength);
-    return;
-  }
+  if (captured.size() < kBthLength) return Refuse(captured, wire_length, t);
   ParseBth(captured.data(), t.bth);
   const OpcodeInfo& info = LookUpOpcode(t.bth.opcode);
   const size_t begin = kBthLength + info.extended, tail = kIcrcLength + t.bth.pad;
-  if (t.bth.version != 0) {
-    t.status = ParseStatus::kUnsupported;
-  } else if (captured.size() < begin) {
-    t.status = missing(begin);
-  } else if (wire_length - begin < tail) {
-    t.status = ParseStatus::kMalformed;
-  } else {
-    t.status = ParseStatus::kOk;
-    ParseExtended(captured.data() + kBthLength, info, t);
-    t.data_length = wire_length - begin - tail;
-    t.data = captured.subspan(begin, static_cast<size_t>(std::min<uint64_t>(captured.size() - begin, t.data_length)));
-  }
+  if (t.bth.version != 0 || captured.size() < begin || wire_length - begin < tail)
+    return Refuse(captured, wire_length, t);
+  t.status = ParseStatus::kOk;
+  t.data_length = wire_length - begin - tail;
+  t.data = captured.subspan(begin, static_cast<size_t>(std::min<uint64_t>(captured.size() - begin, t.data_length)));
+  ParseExtended(captured.data() + kBthLength, info, t);
 }
 
 void AppendTransport(std::vector<std::byte>& out, const Transport& t) {

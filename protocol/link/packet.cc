@@ -35,6 +35,15 @@ Address MakeAddress(Address::Kind kind, std::span<const std::byte, kSize> bytes)
   return a;
 }
 
+// In place and in two whole words: whoever compares addresses loads them as such.
+void SetIpv4(Address& address, const std::byte* bytes) {
+  uint64_t first = 0;
+  std::memcpy(&first, bytes, 4);
+  address.kind = Address::Kind::kIpv4;
+  std::memcpy(address.bytes.data(), &first, 8);
+  std::memset(address.bytes.data() + 8, 0, 8);
+}
+
 // One frame on its way down. Every step reads from `c_` and either goes on to the next or sets the status and stops.
 class Decoding {
  public:
@@ -174,8 +183,8 @@ class Decoding {
     uint64_t total = LoadBe16(&fixed[2]);
     const uint16_t fragment = LoadBe16(&fixed[6]);
     const auto protocol = std::to_integer<uint8_t>(fixed[9]);
-    p_.source = MakeAddress(Address::Kind::kIpv4, fixed.subspan<12, 4>());
-    p_.destination = MakeAddress(Address::Kind::kIpv4, fixed.subspan<16, 4>());
+    SetIpv4(p_.source, &fixed[12]);
+    SetIpv4(p_.destination, &fixed[16]);
     uint64_t header = uint64_t{version_ihl & 0x0fu} * 4;
     if (version_ihl >> 4 != 4 || header < 20) return c_.Fail(ParseStatus::kMalformed);
     if (total == 0) total = wire_left;  // segmentation offload: the length did not fit or is filled in later
@@ -535,8 +544,8 @@ bool DecodePlain(const Frame& frame, Packet& p) {
   p.status = ParseStatus::kOk;
   p.ip_fragment = false;
   p.tunnels = 0;
-  p.source = MakeAddress(Address::Kind::kIpv4, std::span<const std::byte, 4>(at + kIp + 12, 4));
-  p.destination = MakeAddress(Address::Kind::kIpv4, std::span<const std::byte, 4>(at + kIp + 16, 4));
+  SetIpv4(p.source, at + kIp + 12);
+  SetIpv4(p.destination, at + kIp + 16);
   p.source_port = source_port;
   p.destination_port = destination_port;
   p.payload = frame.bytes.subspan(begin, std::min(length, frame.bytes.size() - begin));
@@ -544,15 +553,20 @@ bool DecodePlain(const Frame& frame, Packet& p) {
   return true;
 }
 
+[[gnu::noinline]] void DecodeAny(const Frame& frame, Packet& packet, const TunnelPorts& ports,
+                                 std::vector<Header>* headers) {
+  Decoding(frame, packet, ports, headers).Run(frame.link);
+}
+
 }  // namespace
 
 void Decode(const Frame& frame, Packet& packet, const TunnelPorts& ports) {
-  if (!DecodePlain(frame, packet)) Decoding(frame, packet, ports, nullptr).Run(frame.link);
+  if (!DecodePlain(frame, packet)) DecodeAny(frame, packet, ports, nullptr);
 }
 
 void Decode(const Frame& frame, Packet& packet, std::vector<Header>& headers, const TunnelPorts& ports) {
   headers.clear();
-  Decoding(frame, packet, ports, &headers).Run(frame.link);
+  DecodeAny(frame, packet, ports, &headers);
 }
 
 }  // namespace stag::link

@@ -132,7 +132,7 @@ void IbConnection::EmitGap(Side from, uint64_t size, const FrameRef& frame) {
 }
 
 void IbConnection::Process(const RcPacket& p) {
-  Open(p.frame);
+  if (!opened_) Open(p.frame);
   if (!p.info->response) return ProcessRequest(p);
   if (!p.IsNak()) NoteReceipt(p);
   if (p.Is(Operation::kReadResponse)) ProcessReadResponse(p);
@@ -153,7 +153,8 @@ void IbConnection::NoteReceipt(const RcPacket& p) {
 void IbConnection::ProcessRequest(const RcPacket& p) {
   SideState& s = side_[p.from];
   s.request_since_nak = true;
-  if (Ahead(s, p.psn()) < 0) {
+  const bool expected = s.known && !s.open_count && p.psn() == s.expected;
+  if (!expected && Ahead(s, p.psn()) < 0) {
     ++context_.stats().duplicates;
     return;
   }

@@ -130,6 +130,7 @@ class IbConnection {
   bool RequestSeen(const SideState& s, uint32_t psn) const;
   bool ContinuesLostRead(const SideState& s, const RcPacket& p) const;
   Block BlockOf(const RcPacket& p) const;
+  void Wait(const RcPacket& p);
   void Enqueue(const RcPacket& p);
   void Drain();
   void WatchBlock(const RcPacket* arrived);

@@ -14,7 +14,6 @@ constexpr uint64_t kMaxHeldBytes = 256 << 10;
 constexpr int64_t kMaxSearchNs = 10'000'000'000;
 constexpr size_t kMaxScan = 256 << 10;  // bytes of Sends searched for a handle, per packet
 constexpr size_t kMaxSearching = 1024, kMaxFlows = 65536;
-constexpr uint64_t kCheckEvery = 64, kCheckAllEvery = 1024;  // packets
 constexpr uint32_t kMaxIgnored = 256;
 constexpr int64_t kIgnoreNs = 10'000'000'000;
 constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * IbConnection::kRecentCost;
@@ -68,14 +67,18 @@ size_t FlowKeyHash::operator()(const FlowKey& key) const {
   return static_cast<size_t>(MixHash(MixHash(key.destination_qp, key.source), key.destination));
 }
 
+// Now and then, with the time of the newest packet.
+void IbFlows::Check(int64_t now_ns) {
+  GiveUpOld(now_ns);
+  if (packets_ % kCheckAllEvery != 0) return;
+  for (auto& [id, link] : links_) link->connection.CheckTime(now_ns);
+}
+
 void IbFlows::OnPacket(const FlowEnds& ends, RcPacket& p) {
-  if (++packets_ % kCheckEvery == 0) GiveUpOld(p.frame.time_ns);
-  if (packets_ % kCheckAllEvery == 0)
-    for (auto& [id, link] : links_) link->connection.CheckTime(p.frame.time_ns);
+  if (++packets_ % kCheckEvery == 0) Check(p.frame.time_ns);
   const uint32_t destination_qp = p.bth.destination_qp;
   Flow*& recent = recent_[PlaceOf(ends.source, destination_qp)];
-  if (!recent || recent->key.destination_qp != destination_qp || !(recent->key.source == ends.source) ||
-      !(recent->key.destination == ends.destination)) {
+  if (!recent || !recent->Is(ends.source, ends.destination, destination_qp)) {
     Flow* found = FindOrAdd({ends.source, ends.destination, destination_qp});
     if (!found) {
       ++context_.stats().dropped_for_memory;

@@ -67,6 +67,10 @@ struct Flow {
   // For a PacketObserver. kClosed: the connection that ended (0: none); kSearching: notifications that wait.
   PacketObserver::Track closed_track = 0;
   std::vector<FrameRef> notifications;
+
+  bool Is(const Address& from_source, const Address& to_destination, uint32_t destination_qp) const {
+    return key.destination_qp == destination_qp && key.source == from_source && key.destination == to_destination;
+  }
 };
 
 struct IbLink {
@@ -84,6 +88,19 @@ class IbFlows {
 
   // A packet of a reliable connection; `packet.from` is not read.
   void OnPacket(const FlowEnds& ends, RcPacket& packet);
+  // The same for most packets: of a flow that has its connection and was seen lately. False: it is another, and nothing
+  // was done.
+  bool OnFamiliar(const Address& source, const Address& destination, RcPacket& packet) {
+    const uint32_t destination_qp = packet.bth.destination_qp;
+    const Flow* flow = recent_[PlaceOf(source, destination_qp)];
+    if (!flow || flow->state != Flow::State::kPaired || (packets_ + 1) % kCheckEvery == 0 ||
+        !flow->Is(source, destination, destination_qp))
+      return false;
+    ++packets_;
+    packet.from = flow->from;
+    flow->link->connection.OnPacket(packet);
+    return true;
+  }
   bool Knows(const FlowKey& key) const { return flows_.contains(key); }
   // Packets that only a PacketObserver sees, if they are of a known flow: a congestion notification, or a packet of
   // which the capture has a part of the headers.
@@ -106,6 +123,8 @@ class IbFlows {
   void Finish();
 
  private:
+  static constexpr uint64_t kCheckEvery = 64, kCheckAllEvery = 1024;  // packets; the second a multiple of the first
+  void Check(int64_t now_ns);
   Flow* FindOrAdd(const FlowKey& key);
   void Search(Flow& flow, const RcPacket& packet);
   Flow* FindPartner(Flow& flow, const RcPacket& packet);

@@ -49,8 +49,14 @@ void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   ib::ParseTransport(packet.payload, packet.wire_length, current_);
   current_.info = &ib::LookUpOpcode(current_.bth.opcode);
   current_.frame = frame;
+  if (plain_ && current_.status == ParseStatus::kOk && current_.info->service == ib::Service::kRc &&
+      packet.carrier != link::Carrier::kInfiniBand && flows_.OnFamiliar(packet.source, packet.destination, current_))
+    return;
   if (context_.packets()) current_.ecn = EcnOf(packet);
+  RouteByAddresses(packet);
+}
 
+void IbTracker::RouteByAddresses(const link::Packet& packet) {
   // With a GRH the addresses shown are GIDs; packets of one connection may come with and without, so flows go by LIDs.
   if (packet.carrier == link::Carrier::kInfiniBand && packet.icrc_headers.size() >= 8) {
     const Address destination = Lid(packet.icrc_headers.data() + 2), source = Lid(packet.icrc_headers.data() + 6);

@@ -10,7 +10,11 @@ namespace stag::fabric {
 
 class IbTracker {
  public:
-  explicit IbTracker(TrackerContext& context) : context_(context), flows_(context), cm_(context, flows_) {}
+  explicit IbTracker(TrackerContext& context)
+      : context_(context),
+        plain_(!context.packets() && !context.options().verify_crc),
+        flows_(context),
+        cm_(context, flows_) {}
 
   // `packet.carrier` is kRoceV2, kRoceV1 or kInfiniBand. `frame` is the one that carried it. No bytes are kept past the
   // call.
@@ -22,10 +26,12 @@ class IbTracker {
   bool Intact(const link::Packet& packet);
   bool ShowOnly(const link::Packet& packet, const FlowEnds& ends);
   void Route(const link::Packet& packet, const FlowEnds& ends);
+  void RouteByAddresses(const link::Packet& packet);
   void OnDatagram(const link::Packet& packet, const FlowEnds& ends);
   void OnUnreliable(const link::Packet& packet);
 
   TrackerContext& context_;
+  const bool plain_;  // neither ICRCs nor a PacketObserver need to be looked after
   RcPacket current_;  // the packet being processed
   IbFlows flows_;
   IbCm cm_;
