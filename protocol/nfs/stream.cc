@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "protocol/nfs/stream.h"
 
-namespace stag::nfs {
+#include <bit>
 
-bool Stream::Bool() {
-  const uint32_t value = U32();
-  if (value > 1) Malformed();
-  return ok() && value == 1;
-}
+namespace stag::nfs {
 
 Bytes Stream::Opaque(uint32_t max) {
   const uint32_t size = U32();
@@ -40,9 +36,8 @@ void Stream::Attributes(Bytes name) {
   const Bytes values = Opaque();
   if (!ok() || !(first >> kFileHandle & 1)) return;
   Cursor value(values);
-  for (uint32_t number = 0; number < kFileHandle; ++number) {
-    if (!(first >> number & 1)) continue;
-    switch (number) {
+  for (uint32_t before = first & ((1u << kFileHandle) - 1); before != 0; before &= before - 1) {
+    switch (std::countr_zero(before)) {
       case 0: value.Skip(uint64_t{value.U32()} * 4); break;  // supported_attrs
       case 3:                                                // change
       case 4: value.Skip(8); break;                          // size
@@ -69,7 +64,7 @@ void Stream::CookieAndVerifier() {
   Report(ValueKind::kCookieVerifier, at + 8, 8);
 }
 
-void Stream::Padding(uint32_t size) {
+void Stream::PaddingOf(uint32_t size) {
   const uint64_t start = cursor_.offset();
   const Bytes padding = Take(RoundUp4(size) - size);
   if (nonzero_padding_ != 0) return;

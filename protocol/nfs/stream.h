@@ -27,7 +27,11 @@ class Stream {
   uint64_t U64() { return cursor_.U64(); }
   Bytes Take(uint64_t n) { return cursor_.Take(n); }
   void Skip(uint64_t n) { cursor_.Skip(n); }
-  bool Bool();
+  bool Bool() {
+    const uint32_t value = U32();
+    if (value > 1) Malformed();
+    return ok() && value == 1;
+  }
   // Variable-length opaque or string of at most `max` bytes, without its padding.
   Bytes Opaque(uint32_t max = 0xffffffffu);
   // The count of an array whose elements have at least `element_bytes` (not 0) bytes each. 0 when they cannot be there.
@@ -84,7 +88,10 @@ class Stream {
 
  private:
   // What follows an opaque of `size` bytes.
-  void Padding(uint32_t size);
+  void Padding(uint32_t size) {
+    if (size % 4 != 0) PaddingOf(size);
+  }
+  void PaddingOf(uint32_t size);
 
   Cursor cursor_;
   bool has_status_ = false;

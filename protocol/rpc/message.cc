@@ -39,6 +39,16 @@ Bytes ReadOpaque(Cursor& cursor, uint32_t limit) {
 }
 
 void ReadAuth(Cursor& cursor, Auth& auth) {
+  // At once where all of it is there.
+  const Bytes rest = cursor.Rest();
+  if (rest.size() >= 8) {
+    const uint32_t size = LoadBe32(&rest[4]);
+    const uint64_t whole = 8 + RoundUp4(size);
+    if (size <= kMaxAuthBytes && whole <= rest.size()) {
+      auth = {LoadBe32(&rest[0]), rest.subspan(8, size)};
+      return cursor.Skip(whole);
+    }
+  }
   auth.flavor = cursor.U32();
   auth.body = ReadOpaque(cursor, kMaxAuthBytes);
 }
@@ -96,7 +106,15 @@ CallHeader DecodeCall(Bytes bytes, uint64_t length) {
 ReplyHeader DecodeReply(Bytes bytes, uint64_t length) {
   ReplyHeader h;
   Cursor cursor(bytes, length);
-  h.words = ReadWords<3>(cursor, {&h.xid, &h.msg_type, &h.reply_stat});
+  if (bytes.size() >= 12) {
+    const Bytes words = cursor.Take(12);
+    h.xid = LoadBe32(&words[0]);
+    h.msg_type = LoadBe32(&words[4]);
+    h.reply_stat = LoadBe32(&words[8]);
+    h.words = 3;
+  } else {
+    h.words = ReadWords<3>(cursor, {&h.xid, &h.msg_type, &h.reply_stat});
+  }
   if (h.words >= 2 && h.msg_type != kReply) return h;  // kMalformed
   bool range = false;
   if (!cursor.ok()) {

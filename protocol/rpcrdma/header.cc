@@ -101,8 +101,17 @@ class Decoder {
       h_.thresh = cursor_.U32();
       if (!cursor_.ok()) return Missing(Defect::kTooShort);
     }
+    if (SkipEmptyLists()) return Done();
     if (!ReadList() || !WriteList() || !ReplyChunk()) return h_.status;
     return Done();
+  }
+
+  // Three lists without anything in them, as of most messages.
+  bool SkipEmptyLists() {
+    const Bytes rest = cursor_.Rest();
+    const bool empty = rest.size() >= 12 && LoadBe64(rest.data()) == 0 && LoadBe32(rest.data() + 8) == 0;
+    if (empty) cursor_.Skip(12);
+    return empty;
   }
 
   enum class Presence : uint8_t { kAbsent, kPresent, kStop };
@@ -150,9 +159,11 @@ class Decoder {
     if (uint64_t{count} * kSegmentBytes > cursor_.wire_remaining()) return Malformed(overrun, at), false;
     chunk.first = static_cast<uint32_t>(h_.segments.size());
     const auto captured = static_cast<uint32_t>(std::min<uint64_t>(count, cursor_.remaining() / kSegmentBytes));
-    const std::byte* segments = cursor_.Take(captured * kSegmentBytes).data();
-    for (chunk.count = 0; chunk.count < captured; ++chunk.count, segments += kSegmentBytes)
-      h_.segments.push_back(SegmentAt(segments));
+    const std::byte* from = cursor_.Take(captured * kSegmentBytes).data();
+    h_.segments.resize(chunk.first + captured);
+    Segment* to = h_.segments.data() + chunk.first;
+    for (uint32_t i = 0; i < captured; ++i) to[i] = SegmentAt(from + i * kSegmentBytes);
+    chunk.count = captured;
     if (captured < count) return SegmentIsCut(overrun), false;
     return true;
   }

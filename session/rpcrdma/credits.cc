@@ -37,6 +37,18 @@ void GrantWindow::Arrive(uint32_t number) {
   size_ -= done;
 }
 
+bool GrantWindow::Allows(uint32_t outstanding) const {
+  // As Take goes, but nothing is taken.
+  uint64_t counted = uint64_t{outstanding} + answers_;
+  uint32_t grant = grant_;
+  for (size_t i = 0; counted > grant && i < size_; ++i) {
+    grant = runs_[i].grant;
+    const uint64_t needed = counted > grant ? counted - grant : 0;
+    counted -= std::min<uint64_t>(std::max<uint64_t>(needed, 1), runs_[i].answers);
+  }
+  return counted <= grant;
+}
+
 bool GrantWindow::Take(uint32_t outstanding) {
   // What the requester counts is more than the capture shows, by the answers that it has not had yet.
   uint64_t counted = uint64_t{outstanding} + answers_;
@@ -54,8 +66,11 @@ bool GrantWindow::Take(uint32_t outstanding) {
     if (counted <= grant_) break;  // the rest of the run may still be on its way
     ++done;
   }
-  std::copy(runs_.begin() + static_cast<ptrdiff_t>(done), runs_.begin() + static_cast<ptrdiff_t>(size_), runs_.begin());
-  size_ -= done;
+  if (done > 0) {
+    std::copy(runs_.begin() + static_cast<ptrdiff_t>(done), runs_.begin() + static_cast<ptrdiff_t>(size_),
+              runs_.begin());
+    size_ -= done;
+  }
   return counted <= grant_;
 }
 

@@ -36,7 +36,7 @@ class GrantWindow {
   // The requester shows that it has had all messages up to that Send.
   void Arrive(uint32_t number);
   // Whether the requester may have `outstanding` Calls without an answer, as the capture shows it at this point.
-  bool Allows(uint32_t outstanding) const { return GrantWindow(*this).Take(outstanding); }
+  bool Allows(uint32_t outstanding) const;
   // A Call was sent that makes so many outstanding: the requester has had as few of the messages as make that right.
   // False: it is an overrun whatever it has had; then all of them count as arrived.
   bool Take(uint32_t outstanding);

@@ -17,15 +17,16 @@ class MultiMap {
   int32_t Insert(uint32_t key, Value value) {
     if (size_ >= buckets_.size()) Grow();
     int32_t index = free_;
-    if (index >= 0) {
-      free_ = entries_[At(index)].next;
-    } else {
+    if (index < 0) {
       index = static_cast<int32_t>(entries_.size());
       entries_.emplace_back();
+    } else {
+      free_ = entries_[At(index)].next;
     }
-    entries_[At(index)].key = key;
-    entries_[At(index)].value = value;
-    Link(index);
+    Entry& entry = entries_[At(index)];
+    entry.key = key;
+    entry.value = value;
+    Link(index, entry);
     ++size_;
     return index;
   }
@@ -60,10 +61,10 @@ class MultiMap {
   static size_t At(int32_t index) { return static_cast<size_t>(index); }
   size_t Bucket(uint32_t key) const { return (key * 0x9e3779b1u >> 7) & (buckets_.size() - 1); }
   // In front of its bucket.
-  void Link(int32_t index) {
-    int32_t& head = buckets_[Bucket(entries_[At(index)].key)];
-    entries_[At(index)].next = head;
-    entries_[At(index)].previous = -1;
+  void Link(int32_t index, Entry& entry) {
+    int32_t& head = buckets_[Bucket(entry.key)];
+    entry.next = head;
+    entry.previous = -1;
     if (head >= 0) entries_[At(head)].previous = index;
     head = index;
   }
@@ -81,7 +82,7 @@ class MultiMap {
       }
       while (reversed >= 0) {
         const int32_t next = entries_[At(reversed)].next;
-        Link(reversed);
+        Link(reversed, entries_[At(reversed)]);
         reversed = next;
       }
     }

@@ -42,6 +42,7 @@ class RangeSet {
     return {&one_, size_t{total_ > 0}};
   }
   void Clear() {
+    if (total_ == 0) return;  // as it was made
     one_ = {};
     if (several_.capacity() > 0) std::vector<Range>().swap(several_);
     total_ = 0;

@@ -7,6 +7,8 @@ namespace {
 // Buffers kept for reuse: few and not large, so that a burst of big transactions does not stay in memory.
 constexpr uint64_t kMaxSpareBytes = 16u << 20;
 constexpr size_t kMaxSpare = 4096;
+// Buffers of so many bytes stay with their transaction: to hand them on costs more than they are worth.
+constexpr size_t kSmallStream = 512;
 }  // namespace
 
 void TransactionEntry::Clear() {
@@ -27,7 +29,6 @@ std::vector<std::byte> TransactionPool::Take(Buffers& spare) {
 }
 
 void TransactionPool::Release(std::vector<std::byte>&& given, Buffers& spare) {
-  if (given.capacity() == 0) return;
   std::vector<std::byte> buffer = std::move(given);
   if (spare_bytes_ + buffer.capacity() > kMaxSpareBytes || spare.size() >= kMaxSpare) return;
   spare_bytes_ += buffer.capacity();
@@ -42,8 +43,8 @@ TransactionEntry* TransactionPool::Open() {
   }
   TransactionEntry* entry = free_.back();
   free_.pop_back();
-  entry->call.stream = Take(spare_streams_);
-  entry->reply.stream = Take(spare_streams_);
+  if (entry->call.stream.capacity() == 0) entry->call.stream = Take(spare_streams_);
+  if (entry->reply.stream.capacity() == 0) entry->reply.stream = Take(spare_streams_);
   ages_.Push(entry);
   return entry;
 }
@@ -54,8 +55,10 @@ void TransactionPool::Retire(TransactionEntry* entry) {
   entry->retired = true;
   Uncharge(entry);
   for (Half* half : {static_cast<Half*>(&entry->call), static_cast<Half*>(&entry->reply)}) {
-    for (SegmentRecord& record : half->segments) Release(std::move(record.data), spare_data_);
-    Release(std::move(half->stream), spare_streams_);
+    for (SegmentRecord& record : half->segments)
+      if (record.data.capacity() > 0) Release(std::move(record.data), spare_data_);
+    half->stream.clear();
+    if (half->stream.capacity() > kSmallStream) Release(std::move(half->stream), spare_streams_);
     half->present = half->complete = false;
   }
 }
