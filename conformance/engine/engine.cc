@@ -122,6 +122,9 @@ struct Engine::Impl {
   void Verify(ContextType& context, const CheckSchedule::EventClass& event_class);
   template <typename ContextType, typename... About>
   void Run(Facts facts, const Connection& connection, ConnectionJudgement& judged, const About&... about);
+  template <typename ContextType, typename... About>
+  void AskChecks(Facts facts, CheckSchedule::EventClass& event_class, Profile profile, const Connection& connection,
+                 ConnectionJudgement& judged, const About&... about);
   void RunMessage(Facts facts, const Connection& connection, ConnectionJudgement& judged, const Message& message,
                   const Transaction* transaction);
   void Report(Context& context, ConnectionJudgement& judged);
@@ -165,6 +168,7 @@ ConnectionJudgement* Engine::Impl::Find(const Connection& connection) {
     slot = std::make_unique<ConnectionJudgement>();
     for (const Peers& earlier : peers)
       if (earlier.address == AddressesOf(connection)) slot->state.earlier_threshold = earlier.threshold;
+    slot->state.TakeSetup(connection);
   }
   newest_id = connection.info.id;
   return newest = slot.get();
@@ -243,12 +247,20 @@ void Engine::Impl::Verify(ContextType& context, const CheckSchedule::EventClass&
   }
 }
 
-// One event: only when something is to be asked is its context made, from `about`.
+// One event.
 template <typename ContextType, typename... About>
 void Engine::Impl::Run(Facts facts, const Connection& connection, ConnectionJudgement& judged, const About&... about) {
   const Profile profile = ProfileOf(judged.state);
   CheckSchedule::EventClass& event_class = schedule.ClassOf(profile, KindOf<ContextType>(), facts);
   if (event_class.learned && event_class.asked.empty() && options.verify == Verify::kNo) return;
+  AskChecks<ContextType>(facts, event_class, profile, connection, judged, about...);
+}
+
+// Only when something is to be asked is the event's context made, from `about`.
+template <typename ContextType, typename... About>
+[[gnu::noinline]] void Engine::Impl::AskChecks(Facts facts, CheckSchedule::EventClass& event_class, Profile profile,
+                                               const Connection& connection, ConnectionJudgement& judged,
+                                               const About&... about) {
   ContextType context(MakeContext(connection, judged.state, profile), about...);
   staged.clear();
   if (!event_class.learned) {
@@ -507,9 +519,14 @@ Engine::Engine(const EngineOptions& options, FindingSink& sink) : impl_(std::mak
 Engine::~Engine() = default;
 
 void Engine::OnConnection(const session::Connection& connection, const Event& event) {
-  if (event.kind() != fabric::EventKind::kSetup) return;
+  if (event.kind() != fabric::EventKind::kSetup) {
+    const auto known = impl_->connections.find(connection.info.id);
+    if (known != impl_->connections.end()) known->second->state.TakeSetup(connection);
+    return;
+  }
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
+  judged->state.TakeSetup(connection);
   const fabric::SetupMessage message = event.setup().message;
   if (message == fabric::SetupMessage::kDisconnectRequest || message == fabric::SetupMessage::kDisconnectReply)
     impl_->Heard(connection, event.from, *judged);
@@ -589,7 +606,7 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
     case fabric::EventKind::kReadRequest: impl_->Run<ReadRequestContext>(facts, connection, *judged, operation); break;
     default: impl_->Run<ReadResponseContext>(facts, connection, *judged, operation); break;
   }
-  judged->state.After(operation);
+  judged->state.After(operation, facts);
 }
 
 void Engine::OnNak(const session::Connection& connection, const Event& event) {

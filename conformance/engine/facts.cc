@@ -37,12 +37,8 @@ Facts FactsOfLists(const Header& h) {
 // Of what was seen of the connection, for something that side `from` sent.
 Facts FactsOfConnection(const Connection& c, const RuleState& s, Side from) {
   using namespace fact;
-  const session::SetupData &own = c.setup[from], &peer = c.setup[1 - from];
-  return kAlways | If(c.setup_seen, kSetupSeen) | If(c.info.roles_known, kRolesKnown) | If(c.lossy, kLossy) |
-         If(c.evicted_transactions > 0, kEvicted) | If(c.truncated_messages > 0, kMessagesCut) |
-         If(c.info.rdma_hidden[0] || c.info.rdma_hidden[1], kRdmaHidden) | If(own.known(), kOwnKnown) |
-         If(own.has_data(), kOwnData) | If(peer.known(), kPeerKnown) | If(peer.has_data(), kPeerData) |
-         If(s.earlier_threshold[from] != 0, kEarlierThreshold);
+  return kAlways | s.setup_facts[from] | If(c.lossy, kLossy) | If(c.evicted_transactions > 0, kEvicted) |
+         If(c.truncated_messages > 0, kMessagesCut);
 }
 
 Facts FactsOfProgram(const rpc::CallHeader& call) {
@@ -55,14 +51,7 @@ bool HasOperation(const Transaction& t, uint32_t op) {
   return std::ranges::find(t.operations, op, &session::Operation::op) != t.operations.end();
 }
 
-// Sends that are longer than something allows.
-bool IsTooLong(const Connection& c, const RuleState& s, const Message& m) {
-  const session::SetupData& own = c.setup[m.from];
-  const uint32_t earlier = s.earlier_threshold[m.from];
-  const auto threshold = c.threshold(m.from);
-  if (threshold && (m.length > *threshold || earlier > *threshold)) return true;
-  return own.known() && own.has_data() && m.length > own.send_bytes();
-}
+bool IsTooLong(const RuleState& s, const Message& m) { return m.length >= s.too_long_from[m.from]; }
 
 // The RPC message begins with the xid of the transport header and `type`.
 bool BeginsRight(Bytes stream, uint32_t xid, uint32_t type) {
@@ -151,7 +140,7 @@ Facts FactsOfCall(const Connection& c, const RuleState& s, const Message& m, con
   Facts facts = FactsOfConnection(c, s, m.from) | FactsOfLists(h) | If(c.disturbed || t.disturbed, kDisturbed) |
                 If(credits.known, kCreditsKnown) | If(credits.granted.any, kGranted) |
                 If(!credits.replied || !s.forward_reply || s.sends.size() == 0, kBegins) | If(credit_odd, kCreditOdd) |
-                If(IsTooLong(c, s, m), kTooLong) | If(t.backward, kBackward) |
+                If(IsTooLong(s, m), kTooLong) | If(t.backward, kBackward) |
                 If(inline_call ? m.payload_length % 4 != 0 : m.payload_length > 0, kPayloadOdd) |
                 If(m.invalidated.has_value(), kInvalidatesOdd) | If(s.flow[m.from].dones != 0, kDone) |
                 If(s.errored[m.from].size() > 0, kAfterError) | FactsOfReplyRoom(c, t);
@@ -263,9 +252,8 @@ Facts FactsOfReply(const Connection& c, const RuleState& s, const Message& m, co
                 If(t.call.eligibility.known, kKnown) | If(t.call.eligibility.result_items > 0, kEligibleResults) |
                 If(t.reply.rpc.success(), kSuccess) | If(nfs_failed, kNfsFailed) | If(walked, kWalked) |
                 If(t.reply.present, kPresent) | If(t.backward, kBackward) | If(garbage, kAfterError) |
-                If(m.header.credit == 0 || flow.falling >= kFallingGrants, kCreditOdd) |
-                If(IsTooLong(c, s, m), kTooLong) | If(s.sends.size() == 0, kBegins) |
-                If(flow.unread != 0 || flow.dones != 0, kDone) |
+                If(m.header.credit == 0 || flow.falling >= kFallingGrants, kCreditOdd) | If(IsTooLong(s, m), kTooLong) |
+                If(s.sends.size() == 0, kBegins) | If(flow.unread != 0 || flow.dones != 0, kDone) |
                 If(inline_reply ? m.payload_length % 4 != 0 : m.payload_length > 0, kPayloadOdd) |
                 If(walked && t.reply.walk.offset + 4 <= t.reply.stream_length, kTrailing) |
                 If(walked && t.reply.walk.nonzero_padding != 0, kPaddingOdd);

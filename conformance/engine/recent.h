@@ -12,6 +12,8 @@ template <typename T, size_t N>
 class Recent {
  public:
   void Add(const T& value) { items_[count_++ % N] = value; }
+  // A new one, to be filled where it stays.
+  T& Add() { return items_[count_++ % N] = T{}; }
   size_t size() const { return count_ < N ? static_cast<size_t>(count_) : N; }
   // back == 0: the newest.
   const T& FromEnd(size_t back) const { return items_[(count_ - 1 - back) % N]; }

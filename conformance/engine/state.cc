@@ -114,6 +114,24 @@ void RuleState::Answered(Side requester, uint32_t xid) {
                 [&](const Awaited& a) { return a.owed != Owed::kDone && a.requester == requester && a.xid == xid; });
 }
 
+void RuleState::TakeSetup(const Connection& connection) {
+  using namespace fact;
+  const auto facts_if = [](bool condition, Facts facts) { return condition ? facts : 0; };
+  const fabric::ConnectionInfo& info = connection.info;
+  const Facts common = facts_if(connection.setup_seen, kSetupSeen) | facts_if(info.roles_known, kRolesKnown) |
+                       facts_if(info.rdma_hidden[0] || info.rdma_hidden[1], kRdmaHidden);
+  for (const Side from : {Side{0}, Side{1}}) {
+    const session::SetupData &own = connection.setup[from], &peer = connection.setup[1 - from];
+    setup_facts[from] = common | facts_if(own.known(), kOwnKnown) | facts_if(own.has_data(), kOwnData) |
+                        facts_if(peer.known(), kPeerKnown) | facts_if(peer.has_data(), kPeerData) |
+                        facts_if(earlier_threshold[from] != 0, kEarlierThreshold);
+    uint64_t& long_from = too_long_from[from] = UINT64_MAX;
+    if (own.known() && own.has_data()) long_from = uint64_t{own.send_bytes()} + 1;
+    if (const auto threshold = connection.threshold(from))
+      long_from = earlier_threshold[from] > *threshold ? 0 : std::min(long_from, uint64_t{*threshold} + 1);
+  }
+}
+
 void RuleState::Await(Owed owed, Side requester, uint32_t xid, const FrameRef& frame) {
   if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame, newest_call});
 }
@@ -195,7 +213,7 @@ void RuleState::After(const Connection& connection, const Message& message, cons
                       Facts facts) {
   const rpcrdma::Header& header = message.header;
   const Fault fault = FaultOf(message);
-  RecentSend send;
+  RecentSend& send = sends.Add();
   send.frame = message.frame.number;
   send.first_frame = message.first_frame.number;
   send.xid = header.xid;
@@ -215,7 +233,6 @@ void RuleState::After(const Connection& connection, const Message& message, cons
     send.invalidates_own = std::ranges::any_of(transaction->call.segments, [&](const session::SegmentRecord& s) {
       return s.segment.handle == *message.invalidated;
     });
-  sends.Add(send);
   Heard(message.from, message.first_frame.number);
 
   if (header.words >= 2 && header.vers == rpcrdma::kVersion1) used_version1[message.from] = true;
@@ -317,11 +334,12 @@ bool RuleState::LeavesSegment(const session::RdmaOperation& operation) const {
          (!operation.segment || operation.segment_offset == 0);
 }
 
-void RuleState::NoteWrite(const session::RdmaOperation& operation) {
+void RuleState::NoteWrite(const session::RdmaOperation& operation, Facts facts) {
   const fabric::RdmaPacket& packet = operation.event->rdma();
   WriteInProgress& write = writes[operation.event->from];
-  const bool fits = operation.segment && operation.segment->list != session::ListKind::kReadList &&
-                    !RunsOver(operation) && !operation.retired && !LeavesSegment(operation);
+  const bool fits =
+      facts == fact::kAlways || (operation.segment && operation.segment->list != session::ListKind::kReadList &&
+                                 !RunsOver(operation) && !operation.retired && !LeavesSegment(operation));
   if (packet.first) write = {};
   write.outside = write.outside || !fits;
   write.inside = !write.outside;
@@ -332,13 +350,13 @@ void RuleState::NoteWrite(const session::RdmaOperation& operation) {
   write.call_frame = operation.transaction->call.frame.number;
 }
 
-void RuleState::After(const session::RdmaOperation& operation) {
+void RuleState::After(const session::RdmaOperation& operation, Facts facts) {
   const fabric::Event& event = *operation.event;
   Heard(event.from, event.frame.number);
-  if (event.kind() == fabric::EventKind::kWrite) NoteWrite(operation);
+  if (event.kind() == fabric::EventKind::kWrite) NoteWrite(operation, facts);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
   if (event.kind() == fabric::EventKind::kReadResponse) return;
-  RecentOperation recent;
+  RecentOperation& recent = operations.Add();
   recent.frame = event.frame;
   recent.kind = event.kind();
   recent.from = event.from;
@@ -351,7 +369,6 @@ void RuleState::After(const session::RdmaOperation& operation) {
     recent.xid = operation.transaction->xid;
     recent.call_frame = operation.transaction->call.frame.number;
   }
-  operations.Add(recent);
 }
 
 void RuleState::Ended(const Transaction& transaction) {

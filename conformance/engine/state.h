@@ -158,6 +158,11 @@ struct RuleState {
   // What an earlier connection of the same peers allowed: [from]; 0: none known (PVT-014).
   std::array<uint32_t, 2> earlier_threshold{};
 
+  // What the set-up says of the sender's messages, by sender: facts, and from how many bytes on a Send is longer than
+  // something allows: a threshold, the sender's own, or an earlier connection's.
+  std::array<Facts, 2> setup_facts{};
+  std::array<uint64_t, 2> too_long_from{UINT64_MAX, UINT64_MAX};
+
   // The message now being judged is a Call over the grant; or, if not, over what its sender's adapter has acknowledged.
   bool exceeds_grant = false, exceeds_received = false;
 
@@ -167,6 +172,8 @@ struct RuleState {
   // How often, on this and earlier connections of the same peers, RDMA for this xid was refused; and in which frames.
   std::vector<uint64_t> refusals;
 
+  // Whenever the set-up may have changed, and first when the connection is new; `earlier_threshold` is set before.
+  void TakeSetup(const session::Connection& connection);
   void Before(const fabric::Event& event);
   void Before(const session::Connection& connection, const session::Message& message,
               const session::Transaction* transaction);
@@ -174,7 +181,8 @@ struct RuleState {
   // `facts`: of the message.
   void After(const session::Connection& connection, const session::Message& message,
              const session::Transaction* transaction, Facts facts);
-  void After(const session::RdmaOperation& operation);
+  // `facts`: of the operation.
+  void After(const session::RdmaOperation& operation, Facts facts);
   void Ended(const session::Transaction& transaction);
   void Heard(session::Side side, uint64_t frame) {
     if (heard[side] == 0) heard[side] = frame;
@@ -186,7 +194,7 @@ struct RuleState {
   const OutstandingCall* Find(const session::Transaction& transaction) const;
 
  private:
-  void NoteWrite(const session::RdmaOperation& operation);
+  void NoteWrite(const session::RdmaOperation& operation, Facts facts);
   void Answered(session::Side requester, uint32_t xid);
   void NoteAwaited(const session::Message& message, const session::Transaction* transaction);
   void AddCall(const session::Message& message, const session::Transaction& transaction, Facts facts);
