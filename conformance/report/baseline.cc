@@ -61,6 +61,7 @@ Result<void> Baseline::AddDocument(std::string_view text) {
 }
 
 void Baseline::OnFinding(const Finding& finding) {
+  if (!record_ && known_.empty()) return next_->OnFinding(finding);
   const std::string fingerprint = Fingerprint(finding);
   if (record_) {
     overflowed_ = overflowed_ || recorded_.size() == kMaxRecorded;
