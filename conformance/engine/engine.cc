@@ -11,6 +11,7 @@
 
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/check.h"
+#include "conformance/engine/held_findings.h"
 #include "conformance/engine/schedule.h"
 #include "protocol/base/check.h"
 
@@ -26,7 +27,6 @@ constexpr bool kDebug = false;
 constexpr bool kDebug = true;
 #endif
 
-constexpr size_t kMaxHeld = 1024;    // per connection
 constexpr size_t kMaxPeers = 256;    // pairs of peers remembered past their connections
 constexpr size_t kMaxRefused = 256;  // refused xids remembered past their connections
 
@@ -37,25 +37,9 @@ struct Staged {
   bool merged = false;  // into another
 };
 
-// What a finding that is kept back waits for.
-enum class Until : uint8_t {
-  kNothing,
-  kAnswer,  // a use of the older protocol under Profile::kAuto: excused when the answer proves that both peers speak it
-  kDone,    // likewise, by RDMA_DONE
-  kHeard,   // something from `side`, without a gap before it, or an acknowledgement of the other side that shows what
-            // it had received: then nothing was lost that could explain it away
-};
-
-struct Held {
-  Finding finding;
-  Until until = Until::kNothing;
-  session::Side side = 0;          // the requester; for kHeard who must be heard
-  std::optional<uint32_t> handle;  // of an RDMA operation: of the memory that it touches
-};
-
 struct ConnectionJudgement {
   RuleState state;
-  std::vector<Held> held;
+  HeldFindings held;
 };
 
 // What outlives a connection: its peers' thresholds, and xids for which RDMA was refused.
@@ -97,12 +81,6 @@ FrameRef OffenderOf(const Context& context, const Violation& violation) {
   return transaction ? transaction->call.frame : context.connection.now;
 }
 
-// Whether the offender's side, by what it acknowledged since, shows that it had received nothing from the other side
-// that the capture lost.
-bool ShowsReceipt(const Connection& connection, Side absent, const Finding& finding) {
-  return connection.info.acknowledged_in[1 - absent] >= finding.frame.number;
-}
-
 }  // namespace
 
 struct Engine::Impl {
@@ -130,16 +108,6 @@ struct Engine::Impl {
   void Report(Context& context, ConnectionJudgement& judged);
   void Merge();
   Finding MakeFinding(const Context& context, Staged& staged) const;
-  static Until HoldUntil(const Context& context, const Violation& violation, const Finding& finding);
-  void Decide(const Connection& connection, const Message& message, ConnectionJudgement& judged);
-  template <typename Proves>
-  void Settle(const Connection& connection, ConnectionJudgement& judged, Proves proves);
-  void Acknowledged(const Connection& connection, ConnectionJudgement& judged);
-  void Heard(const Connection& connection, session::Side side, ConnectionJudgement& judged);
-  void Refused(const Connection& connection, session::Side by, ConnectionJudgement& judged);
-  void Release(const Connection& connection, Held& held);
-  void Presume(const Connection& connection, Held& held);
-  void Drop(const Held& held, Outcome instead);
   void Remember(const Connection& connection);
   void Refuse(const Connection& connection, RuleState& state);
 
@@ -156,7 +124,7 @@ struct Engine::Impl {
   size_t next_peers = 0, next_refused = 0;
   Surroundings surroundings;
   Connection outside;  // stands for the connection of what belongs to none: number 0
-  ConnectionJudgement outside_judged;
+  ConnectionJudgement outside_judged{{}, {sink, schedule}};
 };
 
 // The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA.
@@ -165,7 +133,7 @@ ConnectionJudgement* Engine::Impl::Find(const Connection& connection) {
   if (connection.proof != session::Proof::kRpcRdma) return nullptr;
   std::unique_ptr<ConnectionJudgement>& slot = connections[connection.info.id];
   if (!slot) {
-    slot = std::make_unique<ConnectionJudgement>();
+    slot.reset(new ConnectionJudgement{{}, {sink, schedule}});
     for (const Peers& earlier : peers)
       if (earlier.address == AddressesOf(connection)) slot->state.earlier_threshold = earlier.threshold;
     slot->state.TakeSetup(connection);
@@ -292,24 +260,7 @@ void Engine::Impl::Report(Context& context, ConnectionJudgement& judged) {
   for (Staged& one : staged) {
     if (one.merged) continue;
     Finding finding = MakeFinding(context, one);
-    const Until until = HoldUntil(context, one.violation, finding);
-    if (until == Until::kNothing) {
-      sink.OnFinding(finding);
-      continue;
-    }
-    Held held{std::move(finding), until, {}, {}};
-    if (until == Until::kHeard) {
-      held.side = *one.violation.absent_from;
-    } else if (context.about.transaction) {
-      held.side = context.about.transaction->requester;
-    }
-    if (const Event* event = context.about.event; event && event->content()) held.handle = event->rdma().handle;
-    // Of too many the oldest is given up.
-    if (judged.held.size() == kMaxHeld) {
-      Presume(context.connection, judged.held.front());
-      judged.held.erase(judged.held.begin());
-    }
-    judged.held.push_back(std::move(held));
+    judged.held.Take(context, one.violation, std::move(finding));
   }
 }
 
@@ -384,103 +335,6 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   return finding;
 }
 
-// What breaks a rule that the catalogue holds may yet prove to be one of two peers that both speak RFC 5666. It is a
-// finding as soon as it can't.
-Until Engine::Impl::HoldUntil(const Context& context, const Violation& violation, const Finding& finding) {
-  const Message* message = context.about.message;
-  if (context.may_be_legacy && message && context.about.transaction) {
-    if (finding.rule->held_until == HeldUntil::kAnswer && message->role == Role::kCall) return Until::kAnswer;
-    if (finding.rule->held_until == HeldUntil::kDone && message->role == Role::kReply) return Until::kDone;
-  }
-  if (!violation.absent_from) return Until::kNothing;
-  return ShowsReceipt(context.connection, *violation.absent_from, finding) ? Until::kNothing : Until::kHeard;
-}
-
-// What the message decides of the findings held back; after RuleState::Before.
-void Engine::Impl::Decide(const Connection& connection, const Message& message, ConnectionJudgement& judged) {
-  if (judged.held.empty()) return;
-  Acknowledged(connection, judged);
-  Heard(connection, message.from, judged);
-  const bool answer = message.role == Role::kReply || message.role == Role::kError;
-  std::erase_if(judged.held, [&](Held& held) {
-    if (held.until == Until::kHeard) return false;
-    if (judged.state.legacy_proven) {
-      Drop(held, Outcome::kNotApplicable);
-      return true;
-    }
-    const bool same = held.finding.xid == message.header.xid;
-    const bool overdue = std::ranges::any_of(judged.state.awaited, [&](const Awaited& a) {
-      return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.side;
-    });
-    const bool decided = held.until == Until::kDone ? overdue : same && answer && message.from != held.side;
-    if (decided && held.until == Until::kAnswer && message.missing != fabric::Missing::kNothing) {
-      Drop(held, Outcome::kTruncated);  // what would tell whether the answer is success was not captured
-      return true;
-    }
-    if (decided) Release(connection, held);
-    return decided;
-  });
-}
-
-// Gives out what is proven of the findings that wait for a side to be heard.
-template <typename Proves>
-void Engine::Impl::Settle(const Connection& connection, ConnectionJudgement& judged, Proves proves) {
-  std::erase_if(judged.held, [&](Held& held) {
-    const bool proven = held.until == Until::kHeard && proves(held);
-    if (proven) Release(connection, held);
-    return proven;
-  });
-}
-
-void Engine::Impl::Heard(const Connection& connection, session::Side side, ConnectionJudgement& judged) {
-  Settle(connection, judged, [&](const Held& held) { return held.side == side; });
-}
-
-// By what was acknowledged before the event that comes now.
-void Engine::Impl::Acknowledged(const Connection& connection, ConnectionJudgement& judged) {
-  Settle(connection, judged, [&](const Held& held) { return ShowsReceipt(connection, held.side, held.finding); });
-}
-
-// The side whose memory an RDMA operation touches refuses it: whatever was lost, it did not allow it.
-void Engine::Impl::Refused(const Connection& connection, session::Side by, ConnectionJudgement& judged) {
-  const RecentOperation* operation = judged.state.refused_operation;
-  if (!operation) return;
-  Settle(connection, judged, [&](const Held& held) { return held.side == by && held.handle == operation->handle; });
-}
-
-void Engine::Impl::Release(const Connection& connection, Held& held) {
-  held.finding.proven = connection.now;
-  std::erase(held.finding.related_frames, connection.now.number);
-  sink.OnFinding(held.finding);
-}
-
-// Nothing more comes that could prove or refute it.
-void Engine::Impl::Presume(const Connection& connection, Held& held) {
-  Finding& finding = held.finding;
-  finding.certainty = Certainty::kPresumed;
-  finding.severity = std::min(finding.severity, Severity::kWarning);
-  const std::string_view end = !connection.closed ? "more findings wait than are kept,"
-                               : connection.close_reason == fabric::CloseReason::kEvicted
-                                   ? "its connection is given up for lack of memory"
-                               : connection.close_reason == fabric::CloseReason::kEndOfCapture ? "the capture ends"
-                                                                                               : "the connection ends";
-  const std::string_view side = connection.IsClientToServer(held.side) ? "client" : "server";
-  switch (held.until) {
-    case Until::kHeard: finding.unseen = Text(end, " before the ", side, " is heard again"); break;
-    case Until::kAnswer: finding.unseen = Text(end, " before the answer, which may prove an older protocol"); break;
-    case Until::kDone: finding.unseen = Text(end, " before an RDMA_DONE, which may prove an older protocol"); break;
-    case Until::kNothing: break;
-  }
-  Release(connection, held);
-}
-
-// A finding that turned out to be none.
-void Engine::Impl::Drop(const Held& held, Outcome instead) {
-  RuleTally& tally = schedule.tally(*held.finding.rule);
-  --tally[Outcome::kFail];
-  ++tally[instead];
-}
-
 void Engine::Impl::Remember(const Connection& connection) {
   const auto from0 = connection.threshold(0), from1 = connection.threshold(1);
   if (!from0 || !from1) return;
@@ -529,30 +383,21 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
   judged->state.TakeSetup(connection);
   const fabric::SetupMessage message = event.setup().message;
   if (message == fabric::SetupMessage::kDisconnectRequest || message == fabric::SetupMessage::kDisconnectReply)
-    impl_->Heard(connection, event.from, *judged);
+    judged->held.OnHeard(connection, event.from);
   impl_->Run<SetupContext>(fact::kOdd, connection, *judged, event);
   impl_->Remember(connection);
 }
 
 void Engine::OnConnectionClosed(const session::Connection& connection, const Event& event) {
   if (ConnectionJudgement* judged = impl_->Find(connection)) {
-    impl_->Acknowledged(connection, *judged);
+    judged->held.OnAcknowledged(connection);
     // Only what packets prove is proven; the end of the capture proves nothing.
     const fabric::CloseReason reason = event.closed().reason;
     if (reason != fabric::CloseReason::kEndOfCapture && reason != fabric::CloseReason::kEvicted) {
       impl_->Run<ClosedContext>(fact::kOdd, connection, *judged, event);
-      // The peers can no longer prove that they speak an older protocol. On TCP the end comes in its stream's order:
-      // with both FINs nothing of either side is missing, with a RST nothing of its sender's.
-      const bool in_order = connection.info.fabric == fabric::FabricKind::kIwarp;
-      std::erase_if(judged->held, [&](Held& held) {
-        const bool heard = in_order && (reason == fabric::CloseReason::kDisconnect ||
-                                        (reason == fabric::CloseReason::kReset && held.side == event.from));
-        const bool decided = held.until != Until::kHeard || heard;
-        if (decided) impl_->Release(connection, held);
-        return decided;
-      });
+      judged->held.OnClosed(connection, event);
     }
-    for (Held& held : judged->held) impl_->Presume(connection, held);
+    judged->held.PresumeAll(connection);
   }
   impl_->connections.erase(connection.info.id);
   impl_->newest = nullptr;
@@ -568,7 +413,7 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(connection, message, transaction);
-  if (!judged->held.empty()) impl_->Decide(connection, message, *judged);
+  if (!judged->held.empty()) judged->held.OnMessage(connection, message, judged->state);
   const Facts facts = FactsOf(connection, judged->state, message, transaction);
   impl_->RunMessage(facts, connection, *judged, message, transaction);
   judged->state.After(connection, message, transaction, facts);
@@ -595,11 +440,7 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   judged->state.Before(operation);
-  // An InfiniBand Read Response has a packet sequence number of its reader's: it shows no gap on its sender's side.
-  const bool in_sequence = operation.event->kind() != fabric::EventKind::kReadResponse ||
-                           connection.info.fabric == fabric::FabricKind::kIwarp;
-  if (!judged->held.empty()) impl_->Acknowledged(connection, *judged);
-  if (!judged->held.empty() && in_sequence) impl_->Heard(connection, operation.event->from, *judged);
+  if (!judged->held.empty()) judged->held.OnRdma(connection, operation);
   const Facts facts = FactsOf(connection, judged->state, operation);
   switch (operation.event->kind()) {
     case fabric::EventKind::kWrite: impl_->Run<WriteContext>(facts, connection, *judged, operation); break;
@@ -612,12 +453,13 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
 void Engine::OnNak(const session::Connection& connection, const Event& event) {
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
-  impl_->Acknowledged(connection, *judged);
+  judged->held.OnAcknowledged(connection);
   // A Terminate comes in its stream's order: nothing before it is missing.
-  if (event.nak().kind == fabric::NakKind::kTerminate) impl_->Heard(connection, event.from, *judged);
+  if (event.nak().kind == fabric::NakKind::kTerminate) judged->held.OnHeard(connection, event.from);
   judged->state.Before(event);
   if (RefusesAccess(event.nak())) {
-    impl_->Refused(connection, event.from, *judged);
+    if (const RecentOperation* operation = judged->state.refused_operation)
+      judged->held.OnRefused(connection, event.from, *operation);
     impl_->Refuse(connection, judged->state);
   }
   impl_->Run<NakContext>(fact::kOdd, connection, *judged, event);
@@ -626,13 +468,9 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
 void Engine::OnGap(const session::Connection& connection, const Event& event) {
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
-  impl_->Acknowledged(connection, *judged);
+  judged->held.OnAcknowledged(connection);
   judged->state.Lost();
-  std::erase_if(judged->held, [&](const Held& held) {
-    const bool lost = held.until == Until::kHeard && held.side == event.from;
-    if (lost) impl_->Drop(held, Outcome::kGap);
-    return lost;
-  });
+  judged->held.OnGap(event.from);
 }
 
 void Engine::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {

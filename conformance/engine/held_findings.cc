@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "conformance/engine/held_findings.h"
+
+#include <algorithm>
+
+#include "conformance/engine/text.h"
+
+namespace stag::conformance {
+
+namespace {
+
+constexpr size_t kMaxHeld = 1024;
+
+// Whether the offender's side, by what it acknowledged since, shows that it had received nothing from the other side
+// that the capture lost.
+bool ShowsReceipt(const Connection& connection, Side absent, const Finding& finding) {
+  return connection.info.acknowledged_in[1 - absent] >= finding.frame.number;
+}
+
+}  // namespace
+
+// What breaks a rule that the catalogue holds may yet prove to be one of two peers that both speak RFC 5666. It is a
+// finding as soon as it can't.
+HeldFindings::Until HeldFindings::UntilOf(const Context& context, const Violation& violation, const Finding& finding) {
+  const Message* message = context.about.message;
+  if (context.may_be_legacy && message && context.about.transaction) {
+    if (finding.rule->held_until == HeldUntil::kAnswer && message->role == Role::kCall) return Until::kAnswer;
+    if (finding.rule->held_until == HeldUntil::kDone && message->role == Role::kReply) return Until::kDone;
+  }
+  if (!violation.absent_from) return Until::kNothing;
+  return ShowsReceipt(context.connection, *violation.absent_from, finding) ? Until::kNothing : Until::kHeard;
+}
+
+void HeldFindings::Take(const Context& context, const Violation& violation, Finding finding) {
+  const Until until = UntilOf(context, violation, finding);
+  if (until == Until::kNothing) return sink_.OnFinding(finding);
+  Held held{std::move(finding), until, {}, {}};
+  if (until == Until::kHeard) {
+    held.side = *violation.absent_from;
+  } else if (context.about.transaction) {
+    held.side = context.about.transaction->requester;
+  }
+  if (const fabric::Event* event = context.about.event; event && event->content()) held.handle = event->rdma().handle;
+  // Of too many the oldest is given up.
+  if (held_.size() == kMaxHeld) {
+    Presume(context.connection, held_.front());
+    held_.erase(held_.begin());
+  }
+  held_.push_back(std::move(held));
+}
+
+void HeldFindings::OnMessage(const Connection& connection, const Message& message, const RuleState& state) {
+  OnAcknowledged(connection);
+  OnHeard(connection, message.from);
+  const bool answer = message.role == Role::kReply || message.role == Role::kError;
+  std::erase_if(held_, [&](Held& held) {
+    if (held.until == Until::kHeard) return false;
+    if (state.legacy_proven) {
+      Drop(held, Outcome::kNotApplicable);
+      return true;
+    }
+    const bool same = held.finding.xid == message.header.xid;
+    const bool overdue = std::ranges::any_of(state.awaited, [&](const Awaited& a) {
+      return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.side;
+    });
+    const bool decided = held.until == Until::kDone ? overdue : same && answer && message.from != held.side;
+    if (decided && held.until == Until::kAnswer && message.missing != fabric::Missing::kNothing) {
+      Drop(held, Outcome::kTruncated);  // what would tell whether the answer is success was not captured
+      return true;
+    }
+    if (decided) Release(connection, held);
+    return decided;
+  });
+}
+
+void HeldFindings::OnRdma(const Connection& connection, const RdmaOperation& operation) {
+  OnAcknowledged(connection);
+  // An InfiniBand Read Response has a packet sequence number of its reader's: it shows no gap on its sender's side.
+  const bool in_sequence = operation.event->kind() != fabric::EventKind::kReadResponse ||
+                           connection.info.fabric == fabric::FabricKind::kIwarp;
+  if (in_sequence) OnHeard(connection, operation.event->from);
+}
+
+// Gives out what is proven of the findings that wait for a side to be heard.
+template <typename Proves>
+void HeldFindings::Settle(const Connection& connection, Proves proves) {
+  std::erase_if(held_, [&](Held& held) {
+    const bool proven = held.until == Until::kHeard && proves(held);
+    if (proven) Release(connection, held);
+    return proven;
+  });
+}
+
+void HeldFindings::OnHeard(const Connection& connection, Side side) {
+  Settle(connection, [&](const Held& held) { return held.side == side; });
+}
+
+void HeldFindings::OnAcknowledged(const Connection& connection) {
+  Settle(connection, [&](const Held& held) { return ShowsReceipt(connection, held.side, held.finding); });
+}
+
+void HeldFindings::OnRefused(const Connection& connection, Side by, const RecentOperation& operation) {
+  Settle(connection, [&](const Held& held) { return held.side == by && held.handle == operation.handle; });
+}
+
+void HeldFindings::OnGap(Side side) {
+  std::erase_if(held_, [&](const Held& held) {
+    const bool lost = held.until == Until::kHeard && held.side == side;
+    if (lost) Drop(held, Outcome::kGap);
+    return lost;
+  });
+}
+
+// The peers can no longer prove that they speak an older protocol. On TCP the end comes in its stream's order: with
+// both FINs nothing of either side is missing, with a RST nothing of its sender's.
+void HeldFindings::OnClosed(const Connection& connection, const fabric::Event& event) {
+  const bool in_order = connection.info.fabric == fabric::FabricKind::kIwarp;
+  const fabric::CloseReason reason = event.closed().reason;
+  std::erase_if(held_, [&](Held& held) {
+    const bool heard = in_order && (reason == fabric::CloseReason::kDisconnect ||
+                                    (reason == fabric::CloseReason::kReset && held.side == event.from));
+    const bool decided = held.until != Until::kHeard || heard;
+    if (decided) Release(connection, held);
+    return decided;
+  });
+}
+
+void HeldFindings::PresumeAll(const Connection& connection) {
+  for (Held& held : held_) Presume(connection, held);
+  held_.clear();
+}
+
+void HeldFindings::Release(const Connection& connection, Held& held) {
+  held.finding.proven = connection.now;
+  std::erase(held.finding.related_frames, connection.now.number);
+  sink_.OnFinding(held.finding);
+}
+
+// Nothing more comes that could prove or refute it.
+void HeldFindings::Presume(const Connection& connection, Held& held) {
+  Finding& finding = held.finding;
+  finding.certainty = Certainty::kPresumed;
+  finding.severity = std::min(finding.severity, Severity::kWarning);
+  const std::string_view end = !connection.closed ? "more findings wait than are kept,"
+                               : connection.close_reason == fabric::CloseReason::kEvicted
+                                   ? "its connection is given up for lack of memory"
+                               : connection.close_reason == fabric::CloseReason::kEndOfCapture ? "the capture ends"
+                                                                                               : "the connection ends";
+  const std::string_view side = connection.IsClientToServer(held.side) ? "client" : "server";
+  switch (held.until) {
+    case Until::kHeard: finding.unseen = Text(end, " before the ", side, " is heard again"); break;
+    case Until::kAnswer: finding.unseen = Text(end, " before the answer, which may prove an older protocol"); break;
+    case Until::kDone: finding.unseen = Text(end, " before an RDMA_DONE, which may prove an older protocol"); break;
+    case Until::kNothing: break;
+  }
+  Release(connection, held);
+}
+
+// A finding that turned out to be none.
+void HeldFindings::Drop(const Held& held, Outcome instead) {
+  RuleTally& tally = schedule_.tally(*held.finding.rule);
+  --tally[Outcome::kFail];
+  ++tally[instead];
+}
+
+}  // namespace stag::conformance
