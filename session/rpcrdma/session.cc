@@ -53,18 +53,23 @@ void Session::Impl::OnEvent(const Event& event) {
 }
 
 // Creates it with its first event.
-ConnectionState& Session::Impl::Find(const Event& event) {
+inline ConnectionState& Session::Impl::Find(const Event& event) {
+  const fabric::ConnectionInfo& info = *event.connection;
+  ConnectionState* const known = info.slot < connections.size() ? connections[info.slot].get() : nullptr;
+  ConnectionState& state = known ? *known : Create(event);
+  STAG_CHECK(state.connection.info.id == info.id);
+  return state;
+}
+
+ConnectionState& Session::Impl::Create(const Event& event) {
   const fabric::ConnectionInfo& info = *event.connection;
   if (info.slot >= connections.size()) connections.resize(info.slot + 1);
   std::unique_ptr<ConnectionState>& state = connections[info.slot];
-  if (!state) {
-    state = std::make_unique<ConnectionState>();
-    state->connection.info.id = info.id;
-    state->connection.info.slot = info.slot;
-    state->connection.first_frame = event.first_frame.number ? event.first_frame : event.frame;
-    ++open;
-  }
-  STAG_CHECK(state->connection.info.id == info.id);
+  state = std::make_unique<ConnectionState>();
+  state->connection.info.id = info.id;
+  state->connection.info.slot = info.slot;
+  state->connection.first_frame = event.first_frame.number ? event.first_frame : event.frame;
+  ++open;
   return *state;
 }
 

@@ -66,6 +66,7 @@ struct Session::Impl {
 
   void OnEvent(const fabric::Event& event);
   ConnectionState& Find(const fabric::Event& event);
+  ConnectionState& Create(const fabric::Event& event);
   void OnSetup(ConnectionState& state, const fabric::Event& event);
   void OnSend(ConnectionState& state, const fabric::Event& event);
   void OnRdma(ConnectionState& state, const fabric::Event& event);

@@ -37,14 +37,18 @@ bool CanBe(EventKind kind, ListKind list) {
 
 }  // namespace
 
+// Whether the packet goes on in the segment that the one before it touched. While that is the newest under its handle:
+// Register forgets last_hit.
+static bool GoesOn(const ConnectionState& state, Side owner, EventKind kind, const fabric::RdmaPacket& packet) {
+  const SegmentRef& last = state.last_hit;
+  if (!last.entry || state.last_hit_owner != owner || last.entry->retired) return false;
+  const SegmentRecord& record = RecordsOf(last)[last.index];
+  return Holds(record, packet.handle, packet.offset) && CanBe(kind, record.list);
+}
+
 // `gave_up`: too many segments have this handle for all to be looked at.
 SegmentRef Session::Impl::Lookup(ConnectionState& state, Side owner, EventKind kind, const fabric::RdmaPacket& packet,
                                  bool& gave_up) {
-  if (state.last_hit.entry && state.last_hit_owner == owner && !state.last_hit.entry->retired) {
-    const SegmentRecord& record = RecordsOf(state.last_hit)[state.last_hit.index];
-    // Only while it is the newest under its handle: Register forgets last_hit.
-    if (Holds(record, packet.handle, packet.offset) && CanBe(kind, record.list)) return state.last_hit;
-  }
   SegmentRef fitting, other, retired;
   uint32_t looked_at = 0;
   gave_up = state.memory[owner].Find(packet.handle, [&](const SegmentRef& ref) {
@@ -130,7 +134,8 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
   }
 
   bool gave_up = false;
-  const SegmentRef ref = Lookup(state, owner, kind, packet, gave_up);
+  const SegmentRef ref =
+      GoesOn(state, owner, kind, packet) ? state.last_hit : Lookup(state, owner, kind, packet, gave_up);
   if (gave_up || (ref.entry && IsScattered(RecordsOf(ref)[ref.index])))  // not kept account of: as good as lost
     return OnGap(state, {event.connection, event.from, event.frame, event.first_frame, event.now, fabric::Gap{}});
   RdmaOperation operation;
