@@ -52,16 +52,20 @@ function(stag_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# stag_add_library(name [PURE] SOURCES ... [HEADERS ...] [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no
+# stag_add_library(name [PURE] [HOT] SOURCES ... [HEADERS ...] [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no
 # exceptions, no RTTI (protocol, session, conformance engine and rules); these are installed, too, for other programs
-# (StagPackage.cmake), with HEADERS: those that the programs include, and what these include in turn.
+# (StagPackage.cmake), with HEADERS: those that the programs include, and what these include in turn. HOT: every packet passes
+# through it; optimised builds take -O3, which saves `stag check` 2 to 3 % of its instructions.
 function(stag_add_library name)
-  cmake_parse_arguments(ARG "PURE" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "PURE;HOT" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
   target_link_libraries(${name}
     PUBLIC ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:stag_warnings> $<BUILD_INTERFACE:stag_sanitizers>)
+  if(ARG_HOT)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo,Release>:-O3>)
+  endif()
   if(ARG_PURE)
     target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti)
     target_sources(${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${ARG_HEADERS})
