@@ -41,6 +41,7 @@ struct Requester::Impl {
     Header call;
     Region send, readable, writable;  // the message; what Read chunks name; what Write and Reply chunks name
     bool readable_spent = false, writable_spent = false;  // need another handle before they are used again
+    bool readable_named = false, writable_named = false;  // the peer knows their handles
     uint64_t bytes = 0;                                   // of the RPC Call
   };
   struct BackwardSend {
@@ -65,6 +66,8 @@ struct Requester::Impl {
   Result<uint32_t> Send(const CallSpec& spec);
   Result<void> Fill(Slot& slot, const CallSpec& spec);
   Result<void> Room(Region& region, bool& spent, uint64_t size, Access access);
+  bool Invalidated(uint32_t handle, uint32_t index);
+  void Fence(Slot& slot);
   uint64_t Step(uint64_t length) const;  // bytes of a segment, of a chunk of `length`
   void AddReads(Header& header, uint32_t position, const Region& region, uint64_t at, uint64_t length) const;
   Chunk AddChunk(Header& header, const Region& region, uint64_t at, uint64_t length) const;
@@ -72,6 +75,7 @@ struct Requester::Impl {
   size_t Poll(std::chrono::microseconds wait);
   void OnCompletion(const Completion& completion);
   void OnMessage(const Completion& completion);
+  bool Readable() const;
   void OnBackward(Bytes message, uint32_t xid);
   std::string_view Take(Slot& slot, Bytes inline_payload, Answer& answer);
   void Finish(uint32_t index, Answer& answer);
@@ -119,7 +123,7 @@ Result<void> Requester::Impl::Room(Region& region, bool& spent, uint64_t size, A
     spent = false;
     return {};
   }
-  if (!spent && !(options.fresh_handles && access != Access::kLocal)) return {};
+  if (!spent) return {};
   spent = false;
   return endpoint->Renew(region);
 }
@@ -225,6 +229,8 @@ Result<uint32_t> Requester::Impl::Send(const CallSpec& spec) {
   if (auto ok = Fill(slot, spec); !ok) return tl::unexpected(ok.error());
   free.pop_back();
   slot.outstanding = slot.sending = true;
+  slot.readable_named |= !slot.call.reads.empty();
+  slot.writable_named |= !slot.call.segments.empty();
   table[slot.xid & (table.size() - 1)] = index;
   ++stats.calls;
   stats.sent_bytes += slot.bytes;
@@ -263,24 +269,24 @@ void Requester::Impl::OnCompletion(const Completion& c) {
 
 void Requester::Impl::OnMessage(const Completion& c) {
   rpcrdma::Decode(c.bytes, c.bytes.size(), reply);
-  if (reply.words < 4) {
-    ++stats.bad;
+  const uint32_t index = reply.words < 1 ? kNobody : table[reply.xid & (table.size() - 1)];
+  const bool expected = index != kNobody && slots[index].xid == reply.xid && slots[index].outstanding;
+  if (c.invalidated && !Invalidated(*c.invalidated, expected ? index : kNobody)) {
+    ++stats.discarded;
+    return endpoint->Disconnect();
+  }
+  if (!Readable()) {  // RFC 8166 sections 4.5 and 4.6: discarded silently
+    ++stats.discarded;
     return;
   }
-  const Bytes payload = reply.status == ParseStatus::kOk ? c.bytes.subspan(reply.length) : Bytes{};
-  if (reply.status == ParseStatus::kOk && reply.proc == rpcrdma::kMsg && payload.size() >= 8 &&
-      LoadBe32(payload.data() + 4) == rpc::kCall)
+  const Bytes payload = c.bytes.subspan(reply.length);
+  if (reply.proc == rpcrdma::kMsg && payload.size() >= 8 && LoadBe32(payload.data() + 4) == rpc::kCall)
     return OnBackward(payload, reply.xid);
-  const uint32_t index = table[reply.xid & (table.size() - 1)];
-  if (index == kNobody || slots[index].xid != reply.xid || !slots[index].outstanding) {
-    ++stats.bad;
+  if (!expected) {
+    ++stats.discarded;
     return;
   }
   Slot& slot = slots[index];
-  if (c.invalidated) {
-    slot.readable_spent |= *c.invalidated == slot.readable.handle;
-    slot.writable_spent |= *c.invalidated == slot.writable.handle;
-  }
   if (reply.proc != rpcrdma::kError || reply.credit > 0) stats.grant = std::max(reply.credit, 1u);
   Answer answer;
   chunks.clear();
@@ -289,17 +295,46 @@ void Requester::Impl::OnMessage(const Completion& c) {
   Finish(index, answer);
 }
 
+// Whether the transport header is one that a Requester takes.
+bool Requester::Impl::Readable() const {
+  if (reply.status != ParseStatus::kOk || reply.vers != rpcrdma::kVersion1) return false;
+  if (reply.proc == rpcrdma::kError) return reply.err == rpcrdma::kErrVers || reply.err == rpcrdma::kErrChunk;
+  return reply.proc == rpcrdma::kMsg || reply.proc == rpcrdma::kNomsg;
+}
+
+// A Send with Invalidate came, for the Call of slot `index`, or for none. False: it took memory from another Call that
+// is outstanding, which cannot be answered any more.
+bool Requester::Impl::Invalidated(uint32_t handle, uint32_t index) {
+  const auto spend = [=](Slot& slot) {
+    const bool readable = slot.readable.handle == handle && !slot.readable.bytes.empty();
+    const bool writable = slot.writable.handle == handle && !slot.writable.bytes.empty();
+    slot.readable_spent |= readable;
+    slot.writable_spent |= writable;
+    return readable || writable;
+  };
+  if (index != kNobody && spend(slots[index])) return true;
+  return std::ranges::none_of(slots, [&](Slot& slot) { return spend(slot) && slot.outstanding; });
+}
+
+// The memory of an answered Call is this side's alone (RFC 8166 section 4.4.1): its handles become invalid. When they
+// cannot, the connection ends (section 4.5.4).
+void Requester::Impl::Fence(Slot& slot) {
+  const auto fence = [&](Region& region, bool& named, bool spent) {
+    const bool open_to_peer = named && !spent;
+    named = false;
+    if (open_to_peer && !endpoint->Renew(region)) endpoint->Disconnect();
+  };
+  fence(slot.readable, slot.readable_named, slot.readable_spent);
+  fence(slot.writable, slot.writable_named, slot.writable_spent);
+}
+
 // What the answer brought, held against what the Call offered (RFC 8166 section 4.3). Returns what is wrong with it.
 std::string_view Requester::Impl::Take(Slot& slot, Bytes payload, Answer& answer) {
   const Header& call = slot.call;
   if (reply.proc == rpcrdma::kError) {
-    if (reply.err != rpcrdma::kErrVers && reply.err != rpcrdma::kErrChunk) return "an RDMA_ERROR with an unknown code";
     answer.kind = reply.err == rpcrdma::kErrVers ? AnswerKind::kErrVers : AnswerKind::kErrChunk;
     return {};
   }
-  if (reply.vers != rpcrdma::kVersion1) return "a Reply of another version";
-  if (reply.status != ParseStatus::kOk) return "a Reply whose transport header cannot be read";
-  if (reply.proc != rpcrdma::kMsg && reply.proc != rpcrdma::kNomsg) return "neither RDMA_MSG nor RDMA_NOMSG";
   if (!reply.reads.empty()) return "a Reply with a Read list";
   if (reply.write_chunks.size() != call.write_chunks.size()) return "a Reply with another number of Write chunks";
 
@@ -345,6 +380,7 @@ void Requester::Impl::Finish(uint32_t index, Answer& answer) {
   ++(answer.kind == AnswerKind::kLost ? stats.lost : answer.kind == AnswerKind::kBad ? stats.bad : stats.answers);
   stats.errors += answer.kind == AnswerKind::kErrVers || answer.kind == AnswerKind::kErrChunk;
   slot.outstanding = false;
+  if (options.fresh_handles && answer.kind != AnswerKind::kLost) Fence(slot);
   table[slot.xid & (table.size() - 1)] = kNobody;
   --outstanding;
   ++answered;

@@ -30,7 +30,7 @@ struct RequesterOptions {
   uint32_t segments = 1;            // ... and into so many at least, of equal length (in words), if they have the bytes
   bool remote_invalidation = true;  // the R flag
   bool send_private_data = true;
-  bool fresh_handles = false;    // a new handle for every segment of every Call
+  bool fresh_handles = false;    // every Call has new handles, which become invalid when it is answered (section 4.4.1)
   bool ignore_credits = false;   // on purpose
   bool pad_read_chunks = false;  // XDR padding as bytes of the Read chunk (RFC 8166 section 3.4.5.2 allows it)
 };
@@ -73,7 +73,9 @@ class AnswerSink {
 };
 
 struct RequesterStats {
-  uint64_t calls = 0, answers = 0, lost = 0, errors = 0, bad = 0, backward_calls = 0;
+  uint64_t calls = 0, answers = 0, lost = 0, errors = 0, backward_calls = 0;
+  uint64_t bad = 0;        // answers of AnswerKind::kBad
+  uint64_t discarded = 0;  // messages: with a header that cannot be read (section 4.5), or for no Call
   uint64_t sent_bytes = 0, received_bytes = 0;  // RPC messages, unreduced
   uint64_t credit_stalls = 0;                   // times that CanSend was false for lack of credits alone
   uint32_t grant = 1, max_outstanding = 0;

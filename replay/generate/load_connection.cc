@@ -300,6 +300,8 @@ void LoadConnection::NoteRequester() {
   const RequesterStats& stats = caller_.requester().stats();
   report_.max_outstanding = std::max(report_.max_outstanding, stats.max_outstanding);
   report_.backward_calls += stats.backward_calls;
+  if (stats.discarded > 0)
+    report_.Trouble("messages of the server were discarded: their headers cannot be read, or they answer no call");
   if (report_.grant == 0 || stats.grant < report_.grant) report_.grant = stats.grant;
 }
 
