@@ -4,53 +4,13 @@
 // right; a Fault sees what it is sent, and changes, drops or adds what goes out.
 #pragma once
 
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
 
-#include "protocol/rpcrdma/header.h"
 #include "replay/endpoint/soft_iwarp.h"
+#include "replay/probe/tamper.h"
 
 namespace stag::replay::probe::test {
-
-using Buffer = std::vector<std::byte>;
-
-// A message, taken apart.
-class Seen {
- public:
-  explicit Seen(Bytes message);
-  Buffer Encoded() const;          // of `header` and `rest`
-  uint32_t Word(size_t at) const;  // of `rest`; 0: it is not there
-  rpcrdma::Header header;
-  Buffer rest;  // what follows the header, or all of it when that cannot be read
-  size_t size = 0;
-
- private:
-  bool whole_header() const;
-};
-
-class BadEnd;
-
-// What a Fault knows of a connection, and can do besides.
-struct Scene {
-  BadEnd& end;
-  size_t ordinal;                       // of the connection, from 1
-  Bytes private_data;                   // of the client
-  size_t received = 0;                  // messages
-  std::map<uint32_t, Seen> calls = {};  // by xid, the last
-  std::multiset<uint32_t> times = {};   // xids that came
-  // Of the server: xids that came, with the connections and whether as RDMA_NOMSG.
-  std::multimap<uint32_t, std::pair<size_t, bool>>& all;
-  bool& dead;  // refuses all new connections
-
-  void Send(Buffer message);
-  void SendError(uint32_t xid, uint32_t err);
-  void SendSuccess(const Seen& call);  // of a Call without results, and without chunks
-  void Write(Buffer bytes, const rpcrdma::Segment& segment, uint64_t offset);  // by RDMA, `offset` behind its start
-  void HangUp();
-};
 
 struct Fault {
   std::string_view probe;  // that finds it, and ...
