@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// stag probe: active conformance tests of a live server.
+// stag probe: active conformance tests of a live server, and (--listen) of a client.
+#include "replay/probe/client/probe.h"
+
 #include <algorithm>
 #include <memory>
 #include <optional>
 
+#include "cli/live/client_probes.h"
 #include "cli/live/live_monitor.h"
 #include "cli/live/load_options.h"
 #include "cli/live/probe_report.h"
@@ -17,56 +20,103 @@ namespace stag::cli {
 namespace {
 
 using replay::probe::Probe;
+using replay::probe::client::ClientProbe;
 
 struct ProbeArguments : LiveOptions {
   replay::probe::ProbeOptions probe;
   std::string server;
+  bool listens = false;
+  ClientProbeOptions client;
+  std::optional<std::chrono::milliseconds> timeout, quiet;
   std::vector<std::string> select, ignore;
   bool list = false;
   std::string explain;
 };
 
-std::vector<const Probe*> Selected(const ProbeArguments& options) {
-  const auto named = [](const std::vector<std::string>& selectors, const Probe& probe) {
+bool Selected(const ProbeArguments& options, const Probe& probe) {
+  const auto named = [&](const std::vector<std::string>& selectors) {
     return std::ranges::any_of(selectors, [&](const std::string& s) { return replay::probe::Selects(s, probe); });
   };
+  return (options.select.empty() || named(options.select)) && !named(options.ignore);
+}
+
+std::vector<const Probe*> SelectedOfServers(const ProbeArguments& options) {
   std::vector<const Probe*> selected;
   for (const Probe& probe : replay::probe::Catalogue())
-    if ((options.select.empty() || named(options.select, probe)) && !named(options.ignore, probe))
+    if (Selected(options, probe)) selected.push_back(&probe);
+  return selected;
+}
+
+// Those that --dangerous names are selected, too.
+std::vector<const ClientProbe*> SelectedOfClients(const ProbeArguments& options) {
+  std::vector<const ClientProbe*> selected;
+  for (const ClientProbe& probe : replay::probe::client::ClientCatalogue())
+    if (Selected(options, probe.probe) ||
+        std::ranges::find(options.client.dangerous, probe.probe.id) != options.client.dangerous.end())
       selected.push_back(&probe);
   return selected;
 }
 
 // The complaint, or empty.
 std::string Settle(const ProbeArguments& options, size_t selected) {
-  if (selected == 0) return "--ignore leaves no probe of those selected";
+  if (selected == 0)
+    return "--select and --ignore leave no probe of a " + std::string(options.listens ? "client" : "server");
   if (options.list || !options.explain.empty())
     return options.format == Format::kJunit ? "--format junit is of probes that are run" : "";
-  if (options.server.empty()) return "which server? stag probe HOST[:PORT]; --list and --explain take none";
+  if (options.listens) {
+    if (!options.server.empty()) return "a server is probed, or with --listen a client: not both";
+    if (!options.probe.path.empty() || !options.probe.directory.empty() || options.probe.program)
+      return "--export, --handle and --program are for probes of a server";
+    return {};
+  }
+  if (options.server.empty())
+    return "which server? stag probe HOST[:PORT]; --listen is for clients; --list and --explain take none";
+  if (!options.client.command.empty() || !options.client.dangerous.empty())
+    return "--client-command and --dangerous are for --listen";
   if (!options.probe.path.empty() && !options.probe.directory.empty())
     return "--export and --handle exclude each other";
-  if (options.probe.mount_port && options.probe.path.empty()) return "--mount-port is for --export";
+  if (options.probe.mount_port && options.probe.path.empty()) return "--mount-port is for --export, and for --listen";
   if (options.probe.version && !options.probe.program) return "--program-version is for --program";
   return {};
 }
 
-int PutCatalogue(const ProbeArguments& options, std::span<const Probe* const> selected) {
+int PutCatalogue(const ProbeArguments& options) {
+  std::vector<ListedProbe> listed;
+  const auto add = [&](const Probe& probe, std::string_view peer, std::string_view danger) {
+    if (options.explain.empty() || options.explain == probe.id) listed.push_back({&probe, peer, danger});
+  };
+  if (!options.listens)
+    for (const Probe* probe : SelectedOfServers(options)) add(*probe, "server", {});
+  if (options.listens || listed.empty())
+    for (const ClientProbe* probe : SelectedOfClients(options)) add(probe->probe, "client", probe->danger);
   Output output(options);
   if (options.explain.empty())
-    PutProbeTable(output.buffer(), selected, options.format, output.style());
+    PutProbeTable(output.buffer(), listed, options.format, output.style());
   else
-    PutProbeExplanation(output.buffer(), *replay::probe::Find(options.explain), options.format, output.style());
+    PutProbeExplanation(output.buffer(), listed.at(0), options.format, output.style());
   output.Flush();
   return output.failed() ? kExitTrouble : kExitFine;
 }
 
 int RunProbe(ProbeArguments options) {
-  const std::vector<const Probe*> selected = Selected(options);
-  if (const std::string complaint = Settle(options, selected.size()); !complaint.empty()) {
+  const std::vector<const Probe*> selected = SelectedOfServers(options);
+  const std::vector<const ClientProbe*> of_clients = SelectedOfClients(options);
+  const bool explains = !options.explain.empty();
+  if (explains) options.select.clear(), options.ignore.clear();
+  const size_t count = explains ? 1 : options.listens ? of_clients.size() : selected.size();
+  if (const std::string complaint = Settle(options, count); !complaint.empty()) {
     ComplainText(complaint);
     return kExitTrouble;
   }
-  if (options.list || !options.explain.empty()) return PutCatalogue(options, selected);
+  if (options.list || explains) return PutCatalogue(options);
+  if (options.listens) {
+    options.client.timeout = options.timeout.value_or(options.client.timeout);
+    options.client.quiet = options.quiet.value_or(options.client.quiet);
+    options.client.mount_port = options.probe.mount_port;
+    return RunClientProbes(options, options.client, of_clients);
+  }
+  options.probe.patience.answer = options.timeout.value_or(options.probe.patience.answer);
+  options.probe.patience.quiet = options.quiet.value_or(options.probe.patience.quiet);
 
   const Signals signals;
   Output output(options);
@@ -103,15 +153,15 @@ void AddSelectors(CLI::App& command, const std::string& name, std::vector<std::s
   command.add_option(name, to, description)
       ->delimiter(',')
       ->check([](const std::string& selector) {
-        const auto all = replay::probe::Catalogue();
-        return std::ranges::any_of(all, [&](const Probe& p) { return replay::probe::Selects(selector, p); })
-                   ? std::string{}
-                   : selector + " names no probe and no topic; stag probe --list shows them";
+        const auto selects = [&](const Probe& p) { return replay::probe::Selects(selector, p); };
+        const bool known = std::ranges::any_of(replay::probe::Catalogue(), selects) ||
+                           std::ranges::any_of(replay::probe::client::ClientCatalogue(), selects, &ClientProbe::probe);
+        return known ? std::string{} : selector + " names no probe and no topic; stag probe --list shows them";
       })
       ->type_name("PROBE,...");
 }
 
-void AddTime(CLI::App& command, const std::string& name, std::chrono::milliseconds& time,
+void AddTime(CLI::App& command, const std::string& name, std::optional<std::chrono::milliseconds>& time,
              const std::string& description) {
   AddParsed(
       command, name,
@@ -138,20 +188,49 @@ void AddServerOptions(CLI::App& command, ProbeArguments& o) {
       command, "--handle",
       [&probe](std::string& text) { return TakeHex(text, replay::nfs3::kHandleMax, probe.directory); }, "HEX",
       "NFSv3: the directory's file handle; MOUNT is not asked");
-  command.add_option("--mount-port", probe.mount_port, "NFSv3: TCP port of MOUNT (default: the portmapper knows)")
-      ->check(CLI::Range(1, 65535))
+  command
+      .add_option("--mount-port", probe.mount_port,
+                  "NFSv3: TCP port of MOUNT (default: the portmapper knows); with --listen: serve MOUNT there (0: any)")
+      ->check(CLI::Range(0, 65535))
       ->type_name("PORT");
   command.add_option("--uid", probe.credential.uid, "AUTH_SYS user (default: 0)")->type_name("N");
   command.add_option("--gid", probe.credential.gid, "AUTH_SYS group (default: 0)")->type_name("N");
-  AddTime(command, "--timeout", probe.patience.answer, "How long to wait for what must come (default: 5s)");
-  AddTime(command, "--settle", probe.patience.quiet, "How long to look out for what must not come (default: 50ms)");
+  AddTime(command, "--timeout", o.timeout,
+          "How long to wait for what must come (default: 5s); with --listen: for the work of a probe (default: 30s)");
+  AddTime(command, "--settle", o.quiet, "How long to look out for what must not come (default: 50ms)");
+}
+
+void AddClientOptions(CLI::App& command, ProbeArguments& o) {
+  AddParsed(
+      command, "--listen",
+      [&o](std::string& text) {
+        o.listens = true;
+        const bool port_alone = text.find_first_not_of("0123456789") == std::string::npos;
+        return TakeAddress(port_alone ? ":" + text : text, 20049, o.client.listen);
+      },
+      "[ADDR:]PORT", "Probe a client: listen there, as NFSv3 in memory; port 0: any that is free");
+  command
+      .add_option("--client-command", o.client.command,
+                  "With --listen: what makes the client work, run by the shell for each probe (default: a load of\n"
+                  "stag generate); finds ADDR, PORT, MOUNT_PORT and PROBE in its environment; its exit status: 0 all\n"
+                  "is fine, 3 bytes were wrong, else something failed")
+      ->type_name("CMD");
+  command
+      .add_option("--dangerous", o.client.dangerous, "With --listen: also run these probes, which can harm a client")
+      ->delimiter(',')
+      ->check([](const std::string& id) {
+        const ClientProbe* probe = replay::probe::client::FindClientProbe(id);
+        return probe && !probe->danger.empty() ? std::string{}
+                                               : id + " is no dangerous probe; stag probe --list --listen 0 shows them";
+      })
+      ->type_name("PROBE,...");
 }
 
 }  // namespace
 
 void AddProbe(CLI::App& app, Run& run) {
   auto options = std::make_shared<ProbeArguments>();
-  CLI::App* command = app.add_subcommand("probe", "Active conformance tests of a live server");
+  CLI::App* command = app.add_subcommand("probe", "Active conformance tests of a live server, or of a client");
   command
       ->add_option_function<std::string>(
           "HOST[:PORT]", [](const std::string&) {}, "The server (default port: 20049)")
@@ -160,15 +239,18 @@ void AddProbe(CLI::App& app, Run& run) {
         return TakeServer(text, options->probe.to);
       })
       ->type_name("");
-  command->add_flag("--list", options->list, "List the probes (those of --select), and end");
+  command->add_flag("--list", options->list,
+                    "List the probes of servers, or with --listen 0 of clients (those of --select), and end");
   command->add_option("--explain", options->explain, "Tell what a probe does and asks, and end")
       ->check([](const std::string& id) {
-        return replay::probe::Find(id) ? std::string{} : id + " is no probe; stag probe --list shows them";
+        const bool known = replay::probe::Find(id) || replay::probe::client::FindClientProbe(id);
+        return known ? std::string{} : id + " is no probe; stag probe --list shows them";
       })
       ->type_name("PROBE");
   AddSelectors(*command, "--select", options->select, "Only these probes, or topics: header.version, chunk");
   AddSelectors(*command, "--ignore", options->ignore, "Not these");
   AddServerOptions(*command, *options);
+  AddClientOptions(*command, *options);
   AddLiveOptions(*command, *options, true);
   AddOutputOptions(*command, *options, Formats::kTests);
   command->footer(
@@ -181,13 +263,18 @@ void AddProbe(CLI::App& app, Run& run) {
       "warning is advice. A NULL on another connection after each probe tells whether the server lives; when it does "
       "not,\n"
       "that is the end. Probes send wrong messages on purpose: do not probe a server that others rely on.\n"
+      "With --listen the client is probed: it connects and works, and in each probe the server does one thing wrong, "
+      "late\n"
+      "or rarely. The client has to live, to get no wrong byte, and to do what the specification allows.\n"
       "More: docs/probe.md.\n"
-      "\nExit status: 0 nothing failed; 1 a probe failed; 2 usage, or no server.\n"
+      "\nExit status: 0 nothing failed; 1 a probe failed; 2 usage, no server, or a client that does not work.\n"
       "\nExamples:\n"
       "  stag probe server\n"
       "  stag probe server:20049 --export /srv --record probe.pcapng\n"
       "  stag probe server --select header,chunk.position --format junit > probe.xml\n"
-      "  stag probe --list; stag probe --explain header.version");
+      "  stag probe --list; stag probe --explain header.version\n"
+      "  stag probe --listen 20049 --mount-port 20048 --client-command ./mount-and-compare.sh\n"
+      "  stag probe --listen 127.0.0.1:0 --select error,remote; stag probe --list --listen 0");
   command->callback([options, &run] { run = [options] { return RunProbe(*options); }; });
 }
 

@@ -60,33 +60,52 @@ std::string ProgramText(const replay::probe::Target& target) {
 
 }  // namespace
 
-void PutProbeTable(std::string& out, std::span<const Probe* const> probes, Format format, const Style& style) {
+void PutProbeTable(std::string& out, std::span<const ListedProbe> probes, Format format, const Style& style) {
   if (format != Format::kJsonl)
-    Put(out, "{}{:<30}{}{}\n", style.bold, "PROBE", "WHAT THE SERVER IS TO DO", style.reset);
-  for (const Probe* probe : probes) {
+    Put(out, "{}{:<30}WHAT THE {} IS TO DO{}\n", style.bold, "PROBE",
+        !probes.empty() && probes[0].peer == "client" ? "CLIENT" : "SERVER", style.reset);
+  for (const ListedProbe& listed : probes) {
     if (format == Format::kJsonl) {
       JsonWriter json(out);
-      BeginProbe(json, *probe);
-      json.TextOrNull("asks", probe->asks).EndObject().EndLine();
+      BeginProbe(json, *listed.probe);
+      json.TextOrNull("asks", listed.probe->asks).Member("peer", listed.peer).TextOrNull("danger", listed.danger);
+      json.EndObject().EndLine();
     } else {
-      Put(out, "{:<30}{}\n", probe->id, probe->title);
+      Put(out, "{:<30}{}{}\n", listed.probe->id, listed.probe->title, listed.danger.empty() ? "" : " (--dangerous)");
     }
   }
   if (format != Format::kJsonl) Put(out, "{}; stag probe --explain PROBE tells more\n", Count(probes.size(), "probe"));
 }
 
-void PutProbeExplanation(std::string& out, const Probe& probe, Format format, const Style& style) {
-  const Probe* const one[] = {&probe};
-  if (format == Format::kJsonl) return PutProbeTable(out, one, format, style);
+void PutProbeExplanation(std::string& out, const ListedProbe& listed, Format format, const Style& style) {
+  if (format == Format::kJsonl) return PutProbeTable(out, {&listed, 1}, format, style);
   constexpr size_t kWidth = 100;
+  const Probe& probe = *listed.probe;
   Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title, Wrapped(probe.asks, 2, kWidth));
+  if (!listed.danger.empty())
+    Put(out, "{}\n",
+        Wrapped(fmt::format("It can harm a client: {}. --dangerous {} runs it.", listed.danger, probe.id), 2, kWidth));
+  Put(out, "  {}of a{}          {}\n", style.bold, style.reset, listed.peer);
   Put(out, "  {}specification{} {}\n", style.bold, style.reset, probe.sections);
   if (!probe.rules.empty())
     Put(out, "  {}rules{}         {}; stag explain RULE tells more\n", style.bold, style.reset, probe.rules);
 }
 
+void ProbeReport::BeginClient(const std::string& command, std::string_view transport, uint16_t port) {
+  peer_ = command.empty() ? "stag generate" : command;
+  std::string& out = output_.buffer();
+  if (options_.format == Format::kText && !options_.quiet)
+    Put(out, "{} by {}, port {}\n", Printable(peer_), transport, port);
+  if (options_.format == Format::kJsonl) {
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "client").TextOrNull("command", command).TextOrNull("transport", transport);
+    json.Member("port", port).EndObject().EndLine();
+  }
+  output_.Flush();
+}
+
 void ProbeReport::Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target) {
-  server_ = server;
+  peer_ = server;
   std::string& out = output_.buffer();
   if (options_.format == Format::kText && !options_.quiet)
     Put(out, "{} by {}: {}{}\n", Printable(server), transport, ProgramText(target),
@@ -170,7 +189,7 @@ void ProbeReport::Finish(size_t not_run, std::string_view why) {
       Put(out,
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"stag probe\">\n<testsuite name=\"{}\" "
           "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.6f}\">\n{}</testsuite>\n</testsuites>\n",
-          Markup(server_), run, failed, inconclusive + skipped, Seconds(time_), cases_);
+          Markup(peer_), run, failed, inconclusive + skipped, Seconds(time_), cases_);
       break;
     default:
       if (not_run > 0) Put(out, "{} not run: {}\n", Count(not_run, "probe"), why);

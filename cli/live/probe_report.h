@@ -11,10 +11,14 @@
 
 namespace stag::cli {
 
+// A probe as the catalogue has it. `peer`: "server" or "client". `danger`: what it can do to that; may be empty.
+struct ListedProbe {
+  const replay::probe::Probe* probe = nullptr;
+  std::string_view peer, danger = {};
+};
 // --list and --explain.
-void PutProbeTable(std::string& out, std::span<const replay::probe::Probe* const> probes, Format format,
-                   const Style& style);
-void PutProbeExplanation(std::string& out, const replay::probe::Probe& probe, Format format, const Style& style);
+void PutProbeTable(std::string& out, std::span<const ListedProbe> probes, Format format, const Style& style);
+void PutProbeExplanation(std::string& out, const ListedProbe& probe, Format format, const Style& style);
 
 class ProbeReport {
  public:
@@ -22,6 +26,8 @@ class ProbeReport {
   ProbeReport(Output& output, const CommonOptions& options) : output_(output), options_(options) {}
   // `server`: as the user gave it.
   void Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target);
+  // Of a client. `command`: as the user gave it; empty: a load of our own.
+  void BeginClient(const std::string& command, std::string_view transport, uint16_t port);
   void Add(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
   // `not_run`: probes that were selected; `why` they were not run.
   void Finish(size_t not_run, std::string_view why);
@@ -34,7 +40,7 @@ class ProbeReport {
 
   Output& output_;
   const CommonOptions& options_;
-  std::string server_;
+  std::string peer_;
   std::string cases_;  // JUnit: so far
   std::array<size_t, 4> counts_{};
   std::chrono::nanoseconds time_{0};

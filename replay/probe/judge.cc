@@ -16,7 +16,8 @@ void Judge::OnEvent(const fabric::Event& event) {
 }
 
 void Judge::OnFinding(const conformance::Finding& finding) {
-  if (finding.client_to_server || finding.severity == conformance::Severity::kNote) return;
+  if (finding.client_to_server != (judged_ == Judged::kClient) || finding.severity == conformance::Severity::kNote)
+    return;
   std::string text = fmt::format("{}: {}", finding.rule->id, finding.message);
   if (!finding.actual.empty()) text += fmt::format(" ({})", finding.actual);
   auto& to = finding.severity == conformance::Severity::kError ? found_.errors : found_.warnings;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Judge: the conformance engine on everything that the probes and the server do. What the server broke counts; what the
+// Judge: the conformance engine on everything that the probes and their peer do. What the peer broke counts; what the
 // probes break is theirs to break.
 #pragma once
 
@@ -12,10 +12,13 @@
 
 namespace stag::replay::probe {
 
+// Who is probed.
+enum class Judged : uint8_t { kServer, kClient };
+
 class Judge final : public fabric::Sink, conformance::FindingSink {
  public:
   // `also`: gets every event, too; nullptr: nobody.
-  explicit Judge(fabric::Sink* also) : also_(also) {}
+  explicit Judge(fabric::Sink* also, Judged judged = Judged::kServer) : also_(also), judged_(judged) {}
   // For EndpointOptions::events.
   EventLog* log() { return &log_; }
 
@@ -30,6 +33,7 @@ class Judge final : public fabric::Sink, conformance::FindingSink {
   void OnFinding(const conformance::Finding& finding) override;
 
   fabric::Sink* also_;
+  const Judged judged_;
   Found found_;
   conformance::Engine engine_{{.profile = conformance::Profile::kRfc8166, .select = {}, .ignore = {}}, *this};
   session::Session session_{{}, {&engine_}};

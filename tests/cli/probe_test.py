@@ -145,15 +145,88 @@ class Probe(unittest.TestCase):
         self.assertIn("credit.grant", some.stdout)
         self.assertNotIn("header.version", some.stdout)
 
+    def test_the_catalogue_of_clients(self):
+        rules = {line["id"] for line in lines(stag("rules", "--format", "jsonl"))}
+        servers = lines(stag("probe", "--list", "--format", "jsonl"))
+        clients = lines(stag("probe", "--list", "--listen", "0", "--format", "jsonl"))
+        self.assertEqual({line["peer"] for line in servers}, {"server"})
+        self.assertEqual({line["peer"] for line in clients}, {"client"})
+        ids = [line["id"] for line in servers + clients]
+        self.assertEqual(len(ids), len(set(ids)))
+        self.assertGreaterEqual(len(clients), 60)
+        for line in clients:
+            self.assertRegex(line["id"], r"^[a-z]+\.[a-z-]+$")
+            self.assertTrue(line["spec"])
+            for section in line["spec"]:
+                self.assertRegex(section, r"^RFC \d+ \d+(\.\d+)*$")
+            self.assertEqual(set(line["rules"]) - rules, set(), line["id"])
+        told = stag("probe", "--explain", "backward.garbage")
+        self.status(told, 0)
+        self.assertIn("It can harm a client", told.stdout)
+        table = stag("probe", "--list", "--listen", "0", "--select", "reject")
+        self.assertIn("WHAT THE CLIENT IS TO DO", table.stdout)
+        self.assertIn("reject.first", table.stdout)
+        self.assertNotIn("error.", table.stdout)
+
+    def test_our_own_client_passes(self):
+        done = probe("--listen", "127.0.0.1:0", "--format", "jsonl", "--dangerous", "backward.garbage", "--timeout", "20s")
+        self.status(done, 0)
+        self.assertEqual(done.stderr, "")
+        begin, probes, summary = lines_of(done)
+        self.assertEqual((begin["type"], begin["command"], begin["transport"]), ("client", None, "iwarp"))
+        self.assertEqual((summary["failed"], summary["skipped"], summary["not_run"]), (0, 0, 0))
+        self.assertEqual(len(probes), summary["probes"])
+        self.assertGreaterEqual(summary["passed"], summary["probes"] - 2)
+
+    def test_a_client_that_is_a_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            recording, seen = os.path.join(folder, "clients.pcapng"), os.path.join(folder, "seen")
+            command = (f"echo $PROBE >> {seen}; exec {STAG} generate --to $ADDR:$PORT --transport iwarp --mode nfs3 "
+                       "--mix read,write,getattr,readdirplus --calls 60 --depth 4 --size 1-20K --file-size 256K "
+                       "--verify --register per-call --reconnect 3 --mount-port $MOUNT_PORT --quiet")
+            done = probe("--listen", "127.0.0.1:0", "--mount-port", "0", "--client-command", command, "--format", "jsonl",
+                         "--select", "error.chunk,form.long-for-short,close.after-writes", "--record", recording)
+            self.status(done, 0)
+            begin, probes, summary = lines_of(done)
+            self.assertEqual(begin["command"], command)
+            self.assertEqual({line["verdict"] for line in probes.values()}, {"passed"}, done.stdout)
+            with open(seen, encoding="ascii") as file:
+                self.assertEqual(set(file.read().split()) - {"alive"}, {"begin", *probes})
+            rows = lines(stag("transactions", "--format", "jsonl", recording))
+            self.assertTrue(any(row.get("name") == "READ" for row in rows))
+
+    def test_what_a_command_says(self):
+        """The exit status of the command decides, and what it prints is shown."""
+        works = f"{STAG} generate --to $ADDR:$PORT --transport iwarp --calls 40 --quiet"
+        for ending, verdict, words in (("exit 3", "failed", "no byte is wrong"), ("exit 1", "failed", "the client's work succeeds"),
+                                       ("kill -9 $$", "failed", "a client that lives")):
+            command = f'{works}; [ $PROBE = answer.late ] || exit 0; echo it broke; {ending}'
+            done = probe("--listen", "127.0.0.1:0", "--client-command", command, "--select", "answer.late", "--format", "jsonl")
+            self.status(done, 1)
+            _, probes, _ = lines_of(done)
+            line = probes["answer.late"]
+            self.assertEqual((line["verdict"], line["expected"]), (verdict, words))
+            self.assertIn("it broke", line["came"])
+        done = probe("--listen", "127.0.0.1:0", "--client-command", "echo no mount; exit 1")
+        self.complains(done, "the client's work fails although nothing is wrong: no mount")
+        done = probe("--listen", "127.0.0.1:0", "--client-command", "true")
+        self.complains(done, "it did not connect")
+
     def test_usage(self):
         self.complains(stag("probe"), "which server?")
         self.complains(stag("probe", "host:0x"), '"0x" is no port')
         self.complains(stag("probe", "host", "--select", "foo"), "foo names no probe and no topic")
-        self.complains(stag("probe", "host", "--select", "xid", "--ignore", "xid"), "--ignore leaves no probe")
+        self.complains(stag("probe", "host", "--select", "xid", "--ignore", "xid"), "leave no probe of a server")
+        self.complains(stag("probe", "host", "--select", "close"), "leave no probe of a server")
+        self.complains(stag("probe", "--listen", "0", "--select", "xid"), "leave no probe of a client")
+        self.complains(stag("probe", "host", "--listen", "0"), "not both")
+        self.complains(stag("probe", "host", "--client-command", "true"), "are for --listen")
+        self.complains(stag("probe", "--listen", "0", "--dangerous", "close.often"), "close.often is no dangerous probe")
+        self.complains(stag("probe", "--listen", "0", "--export", "/"), "are for probes of a server")
         self.complains(stag("probe", "--explain", "foo"), "foo is no probe")
         self.complains(stag("probe", "--list", "--format", "junit"), "--format junit is of probes that are run")
         self.complains(stag("probe", "host", "--export", "/", "--handle", "00"), "exclude each other")
-        self.complains(stag("probe", "host", "--mount-port", "1"), "--mount-port is for --export")
+        self.complains(stag("probe", "host", "--mount-port", "1"), "--mount-port is for --export, and for --listen")
         self.complains(stag("probe", "host", "--program-version", "1"), "--program-version is for --program")
         self.complains(stag("probe", "host", "--timeout", "soon"), "soon is not a time")
 

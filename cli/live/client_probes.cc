@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/live/client_probes.h"
+
+#include <algorithm>
+
+#include "cli/live/probe_report.h"
+#include "replay/endpoint/transports.h"
+#include "replay/probe/client/files.h"
+#include "replay/probe/client/runner.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+using replay::probe::Outcome;
+using replay::probe::Verdict;
+using replay::probe::client::ClientProbe;
+
+constexpr uint64_t kMemory = 256 << 20;  // of the files that clients write
+
+int CannotProbe(const Error& error) {
+  ComplainText(error.message);
+  return kExitTrouble;
+}
+
+// What runs on this machine connects there.
+std::string AddressToConnect(const replay::HostPort& listen) {
+  const bool any = listen.host.empty() || listen.host == "0.0.0.0" || listen.host == "::";
+  return any ? "127.0.0.1" : listen.host;
+}
+
+Outcome Kept(const ClientProbe& probe) {
+  Outcome outcome;
+  outcome.verdict = Verdict::kSkipped;
+  outcome.why = fmt::format("it can harm a client: {}; --dangerous {} runs it", probe.danger, probe.probe.id);
+  return outcome;
+}
+
+}  // namespace
+
+int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
+                    const std::vector<const ClientProbe*>& selected) {
+  const Signals signals;
+  Output output(live);
+  replay::MemoryFs fs(kMemory);
+  if (auto made = replay::probe::client::Furnish(fs); !made) return CannotProbe(made.error());
+  const auto service = replay::MakeNfsMemoryService(fs);
+  const auto mount_service = replay::MakeMountService(fs);
+
+  const auto transport = replay::OpenTransport(live.transport);
+  if (!transport) return CannotProbe(transport.error());
+  if (options.command.empty() && (*transport)->name() != "iwarp") {
+    ComplainText("a client over an RDMA device is another machine's: give --client-command, or --transport iwarp");
+    return kExitTrouble;
+  }
+  const auto listener = (*transport)->Listen(options.listen);
+  if (!listener) return CannotProbe(listener.error());
+  const uint16_t port = (*listener)->port();
+  std::unique_ptr<replay::TcpRpc> mount;
+  if (options.mount_port) {
+    auto opened = replay::TcpRpc::Listen({options.listen.host, *options.mount_port}, *mount_service);
+    if (!opened) return CannotProbe(opened.error());
+    mount = std::move(*opened);
+  }
+  const std::string address = AddressToConnect(options.listen);
+  std::unique_ptr<replay::probe::client::ClientWork> work;
+  if (options.command.empty()) {
+    work = replay::probe::client::MakeGeneratorWork(
+        **transport, replay::probe::client::GeneratorLoad({address, port}, replay::probe::client::RootHandle(fs)));
+  } else {
+    std::vector<std::string> variables = {"ADDR=" + address, fmt::format("PORT={}", port)};
+    if (mount) variables.push_back(fmt::format("MOUNT_PORT={}", mount->port()));
+    work = replay::probe::client::MakeCommandWork(options.command, variables);
+  }
+
+  LiveMonitor monitor(live, fmt::format("port {}", port), output);
+  replay::probe::Patience patience{options.timeout, options.quiet, [&signals] { return signals.caught(); }};
+  replay::probe::client::ClientRunner runner(**listener, *service, mount.get(), *work, patience, live.crc,
+                                             monitor.log() ? &monitor : nullptr);
+  const Result<void> begun = runner.Begin();
+  if (!begun) ComplainText(begun.error().message);
+  bool failed = false;
+  if (begun) {
+    ProbeReport report(output, live);
+    report.BeginClient(options.command, (*transport)->name(), port);
+    size_t run = 0;
+    while (run < selected.size() && !runner.gone() && !signals.caught() && !output.stopped()) {
+      const ClientProbe& probe = *selected[run++];
+      const bool may =
+          probe.danger.empty() || std::ranges::find(options.dangerous, probe.probe.id) != options.dangerous.end();
+      report.Add(probe.probe, may ? runner.Run(probe) : Kept(probe));
+    }
+    report.Finish(selected.size() - run, runner.gone() ? "the client is gone" : "interrupted");
+    failed = report.count(Verdict::kFailed) > 0;
+  }
+  monitor.Finish();
+  output.Flush();
+  if (!begun || output.failed() || monitor.failed()) return kExitTrouble;
+  return failed ? kExitFindings : kExitFine;
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The NFSv3 export that clients are probed with.
+#pragma once
+
+#include <vector>
+
+#include "protocol/base/result.h"
+#include "replay/serve/nfs_memory.h"
+
+namespace stag::replay::probe::client {
+
+// Files of a pattern (AddPatternFile): twelve small ones, so that a listing is too large for a Reply of 1024 bytes and
+// not for one of 4096, and "data", of 1 MiB.
+Result<void> Furnish(MemoryFs& fs);
+// The file handle of the root directory.
+std::vector<std::byte> RootHandle(MemoryFs& fs);
+
+}  // namespace stag::replay::probe::client

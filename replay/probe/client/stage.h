@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Stage: the server of one run of a client: accepts connections, answers Calls from a Service, and plays a Trick.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "replay/engine/responder.h"
+#include "replay/probe/client/probe.h"
+#include "replay/serve/tcp_rpc.h"
+
+namespace stag::replay::probe::client {
+
+struct StageOptions {
+  EventLog* events = nullptr;
+  bool crc = true;
+  std::chrono::milliseconds quiet{50};
+};
+
+class Stage {
+ public:
+  // All must outlive it. `trick`: null: none. `mount`: served, too; nullptr: none.
+  Stage(Listener& listener, Service& service, TcpRpc* mount, const Trick* trick, const StageOptions& options);
+  ~Stage();
+
+  // Does what there is to do; waits a moment for the first. Throws Ended when the client does what ends the probe. The
+  // error is one of this machine.
+  Result<void> Step();
+  // Instead of Step: disconnects all, and rejects what comes.
+  void Refuse();
+  // Disconnects all that is left.
+  void End();
+  const Play& play() const { return play_; }
+
+ private:
+  struct Connection {
+    size_t ordinal = 0;
+    Tamper* end = nullptr;
+    std::unique_ptr<Service> service;  // its own, if it has one
+    std::unique_ptr<Responder> responder;
+  };
+  struct Late {
+    std::chrono::steady_clock::time_point due;
+    size_t ordinal = 0;
+    std::unique_ptr<Incoming> incoming;
+  };
+  Result<void> AcceptAll();
+  void Accept(Incoming& incoming, size_t ordinal);
+  bool PollAll();
+  void Sleep();
+  bool OnMessage(Seen& message, Scene& scene);
+  bool OnReply(Seen& message, const Seen* call, std::optional<uint32_t>& invalidate, Scene& scene);
+
+  Listener& listener_;
+  Service& service_;
+  TcpRpc* mount_;
+  const Trick* trick_;
+  const StageOptions options_;
+  Hooks hooks_;
+  SharedScene shared_;
+  Play play_;
+  std::multimap<size_t, uint32_t> picked_;  // xids by connection
+  std::vector<Late> late_;
+  std::vector<Connection> connections_;
+};
+
+}  // namespace stag::replay::probe::client

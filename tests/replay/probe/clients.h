@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What tests of client probes have in common: a server with files, and a client of our own in a thread.
+#pragma once
+
+#include "replay/probe/client/files.h"
+#include "replay/probe/client/runner.h"
+#include "tests/replay/probe/probing.h"
+
+namespace stag::replay::probe::test {
+
+inline Patience QuickPatience() {
+  Patience patience;
+  patience.answer = std::chrono::milliseconds{3000};
+  patience.quiet = std::chrono::milliseconds{8};
+  return patience;
+}
+
+// Probes a client of our own.
+class OwnClient {
+ public:
+  // `connects`: its transport, which must outlive this. `change`: of the load.
+  explicit OwnClient(Transport& connects, const std::function<void(LoadOptions&)>& change = {}) {
+    EXPECT_TRUE(client::Furnish(fs_));
+    LoadOptions load = client::GeneratorLoad({"127.0.0.1", listener_->port()}, RootHandle(fs_));
+    if (change) change(load);
+    work_ = client::MakeGeneratorWork(connects, load);
+    runner.emplace(*listener_, *service_, nullptr, *work_, QuickPatience());
+  }
+  std::optional<client::ClientRunner> runner;
+
+ private:
+  MemoryFs fs_{64 << 20};
+  const std::unique_ptr<RpcService> service_ = MakeNfsMemoryService(fs_);
+  const std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
+  const std::unique_ptr<Listener> listener_ = *transport_->Listen({"127.0.0.1", 0});
+  std::unique_ptr<client::ClientWork> work_;
+};
+
+}  // namespace stag::replay::probe::test

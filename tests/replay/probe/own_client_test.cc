@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// All client probes against Stag's own client, the load of `stag generate`: nothing fails, is skipped or merely
+// advised.
+#include "tests/replay/probe/clients.h"
+
+namespace stag::replay::probe::test {
+namespace {
+
+TEST(OwnClientTest, PassesAll) {
+  const auto transport = MakeSoftIwarp();
+  OwnClient client(*transport);
+  const auto begun = client.runner->Begin();
+  ASSERT_TRUE(begun) << begun.error().message;
+  for (const client::ClientProbe& probe : client::ClientCatalogue()) {
+    const Outcome outcome = client.runner->Run(probe);
+    EXPECT_EQ(outcome.verdict, Verdict::kPassed) << probe.probe.id << ": " << Text(outcome);
+    EXPECT_EQ(outcome.advice, std::vector<std::string>{}) << probe.probe.id;
+    ASSERT_FALSE(client.runner->gone()) << probe.probe.id;
+  }
+}
+
+}  // namespace
+}  // namespace stag::replay::probe::test
