@@ -188,9 +188,12 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
 
   for (const BrokenRule* one : broken()) wrong_.push_back(WhatBroke(*one));
   int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
-  for (auto& [id, one] : gatherer_->connections) {
+  // One by one, so that no connection takes memory twice.
+  for (auto at = gatherer_->connections.begin(); at != gatherer_->connections.end();
+       at = gatherer_->connections.erase(at)) {
+    SummarizedConnection& one = at->second;
     if (one.connection.proof != session::Proof::kRpcRdma) continue;
-    one.health = statistics.Find(id);
+    one.health = statistics.Find(at->first);
     start_ns = std::min(start_ns, one.connection.first_frame.time_ns);
     end_ns = std::max(end_ns, one.connection.last_frame.time_ns);
     std::ranges::move(WhatIsWrongWith(one), std::back_inserter(wrong_));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ class FileSummary {
   const std::string& name() const { return name_; }  // as the user gave it
   const FileOutcome& outcome() const { return outcome_; }
   // RPC-over-RDMA connections, in order of their numbers.
-  const std::vector<SummarizedConnection>& connections() const { return connections_; }
+  const std::deque<SummarizedConnection>& connections() const { return connections_; }
   uint64_t connections_left_out() const;
   const LatencyTable& latency() const;  // by procedure
   const LatencyCourse& course() const;  // with SummaryOptions::pictures
@@ -71,7 +72,7 @@ class FileSummary {
   TransportPlotter transport_plotter_{0};
   std::unique_ptr<CreditPlotter> credit_plotter_;
   FileOutcome outcome_;
-  std::vector<SummarizedConnection> connections_;
+  std::deque<SummarizedConnection> connections_;
   std::vector<Wrong> wrong_;
   std::optional<int64_t> span_ns_;
 };

@@ -188,7 +188,7 @@ class Page {
   }
 
   const FileSummary& summary_;
-  const std::vector<SummarizedConnection>& listed_;
+  const std::deque<SummarizedConnection>& listed_;
 };
 
 }  // namespace
