@@ -11,8 +11,8 @@ enum Procedure : uint32_t { kNull, kMnt, kDump, kUmnt, kUmntall, kExport, kExpor
 
 void Exports(Stream& s) {
   while (s.Bool()) {
-    s.Opaque();                   // directory
-    while (s.Bool()) s.Opaque();  // groups
+    s.Name();                   // directory
+    while (s.Bool()) s.Name();  // groups
   }
 }
 }  // namespace mount
@@ -40,7 +40,7 @@ void Handle(uint32_t version, Stream& s) {
 }
 
 void Attributes(uint32_t version, Stream& s) {
-  if (version == 2) return s.Skip(kNfs2AttributesBytes);
+  if (version == 2) return SkipNfs2Attributes(s);
   SkipPostOpAttributes(s);
 }
 
@@ -49,7 +49,7 @@ void SecurityAttributes(Stream& s) {
   s.Skip(4);
   for (int list = 0; list < 2; ++list) {
     s.Skip(4);
-    s.SkipArray(12);
+    s.SkipArray(12, "wuw");
   }
 }
 }  // namespace acl
@@ -59,7 +59,7 @@ void SecurityAttributes(Stream& s) {
 void WalkMountCall(uint32_t version, uint32_t procedure, Stream& s) {
   using namespace mount;
   if (procedure > (version == 3 ? kExport : kPathconf)) return s.Unsupported();
-  if (procedure == kMnt || procedure == kUmnt || procedure == kPathconf) s.Opaque();
+  if (procedure == kMnt || procedure == kUmnt || procedure == kPathconf) s.Name();
 }
 
 void WalkMountReply(uint32_t version, uint32_t procedure, Stream& s) {
@@ -73,11 +73,11 @@ void WalkMountReply(uint32_t version, uint32_t procedure, Stream& s) {
       const Bytes handle = version == 3 ? s.OpaqueValue(ValueKind::kHandle, kNfs3HandleMax)
                                         : s.Value(ValueKind::kHandle, kNfs2HandleBytes);
       if (s.ok()) s.visitor.OnHandle(0, handle);
-      if (version == 3) s.SkipArray(4);  // authentication flavors
+      if (version == 3) s.SkipWords();  // authentication flavors
       return;
     }
     case kDump:
-      while (s.Bool()) s.Fields("oo");
+      while (s.Bool()) s.Fields("NN");
       return;
     case kExport: return Exports(s);
     case kExportall: return version == 3 ? s.Unsupported() : Exports(s);
@@ -91,11 +91,11 @@ void WalkNsmCall(uint32_t procedure, Stream& s) {
   switch (procedure) {
     case kNull:
     case kSimuCrash: return;
-    case kStat: s.Opaque(); return;
-    case kMon: return s.Fields("oowwws");
-    case kUnmon: return s.Fields("oowww");
-    case kUnmonAll: return s.Fields("owww");
-    case kNotify: return s.Fields("ow");
+    case kStat: s.Name(); return;
+    case kMon: return s.Fields("NNwwws");
+    case kUnmon: return s.Fields("NNwww");
+    case kUnmonAll: return s.Fields("Nwww");
+    case kNotify: return s.Fields("Nw");
     default: return s.Unsupported();
   }
 }

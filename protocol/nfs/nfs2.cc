@@ -10,7 +10,6 @@ namespace {
 
 using enum nfs2::Procedure;
 
-constexpr uint64_t kSetAttributesBytes = 32;  // sattr
 constexpr uint32_t kMaxName = 255;
 
 Bytes Handle(Stream& s) { return s.Value(ValueKind::kHandle, kNfs2HandleBytes); }
@@ -18,16 +17,20 @@ Bytes Handle(Stream& s) { return s.Value(ValueKind::kHandle, kNfs2HandleBytes); 
 // diropargs of something whose handle the reply may give.
 void NamedTarget(Stream& s) {
   const Bytes directory = Handle(s);
-  const Bytes name = s.Opaque(kMaxName);
+  const Bytes name = s.Name(kMaxName);
   if (s.ok()) s.visitor.OnName(0, directory, name);
 }
 
 void DirectoryEntry(Stream& s) {
   Handle(s);
-  s.Opaque(kMaxName);
+  s.Name(kMaxName);
 }
 
+void SetAttributes(Stream& s) { s.Skip(32, "wuuudd"); }  // sattr
+
 }  // namespace
+
+void SkipNfs2Attributes(Stream& s) { s.Skip(68, "wwwuuuwuuuuddd"); }
 
 void WalkNfs2Call(uint32_t procedure, Stream& s) {
   switch (procedure) {
@@ -37,7 +40,7 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
     case kGetattr:
     case kReadlink:
     case kStatfs: Handle(s); return;
-    case kSetattr: Handle(s); return s.Skip(kSetAttributesBytes);
+    case kSetattr: Handle(s); return SetAttributes(s);
     case kLookup: return NamedTarget(s);
     case kRead: {
       const Bytes handle = Handle(s);
@@ -54,7 +57,7 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
       return s.Item(ItemKind::kWriteData, [&](uint32_t count) { s.visitor.OnWrite(0, handle, offset, count); });
     }
     case kCreate:
-    case kMkdir: NamedTarget(s); return s.Skip(kSetAttributesBytes);
+    case kMkdir: NamedTarget(s); return SetAttributes(s);
     case kRemove:
     case kRmdir: return DirectoryEntry(s);
     case kRename: DirectoryEntry(s); return DirectoryEntry(s);
@@ -62,7 +65,7 @@ void WalkNfs2Call(uint32_t procedure, Stream& s) {
     case kSymlink:
       DirectoryEntry(s);
       s.Item(ItemKind::kLinkText);
-      return s.Skip(kSetAttributesBytes);
+      return SetAttributes(s);
     case kReaddir: {
       Handle(s);
       const uint64_t at = s.offset();
@@ -82,29 +85,29 @@ void WalkNfs2Reply(uint32_t procedure, Stream& s) {
   switch (procedure) {
     case kGetattr:
     case kSetattr:
-    case kWrite: return s.Skip(kNfs2AttributesBytes);
+    case kWrite: return SkipNfs2Attributes(s);
     case kLookup:
     case kCreate:
     case kMkdir: {
       const Bytes handle = Handle(s);
       if (s.ok()) s.visitor.OnHandle(0, handle);
-      return s.Skip(kNfs2AttributesBytes);
+      return SkipNfs2Attributes(s);
     }
     case kReadlink: return s.Item(ItemKind::kLinkText);
     case kRead:
-      s.Skip(kNfs2AttributesBytes);
+      SkipNfs2Attributes(s);
       return s.Item(ItemKind::kReadData, [&](uint32_t count) { s.visitor.OnReadResult(0, count, false); });
     case kReaddir:
       while (s.Bool()) {
-        s.Skip(4);
-        const Bytes name = s.Opaque(kMaxName);
+        s.Skip(FieldKind::kNumber, 4);
+        const Bytes name = s.Name(kMaxName);
         const uint64_t at = s.offset();
-        s.Skip(4);
+        s.Skip(FieldKind::kOpaque, 4);
         s.Report(ValueKind::kCookie, at, 4, name);
       }
       s.Bool();  // eof
       return;
-    case kStatfs: return s.Skip(20);
+    case kStatfs: return s.Skip(20, "wwuuu");
     default: return;  // a status alone
   }
 }

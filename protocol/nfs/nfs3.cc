@@ -9,8 +9,13 @@ namespace {
 
 using enum nfs3::Procedure;
 
-constexpr uint64_t kAttributesBytes = 84;     // fattr3
-constexpr uint64_t kWccAttributesBytes = 24;  // wcc_attr
+struct Layout {
+  uint64_t bytes;
+  const char* fields;
+};
+constexpr Layout kAttributes{84, "wwwuuUUuuUUddd"};  // fattr3
+constexpr Layout kWccAttributes{24, "Udd"};          // wcc_attr
+constexpr Layout kWord{4, "w"}, kUser{4, "u"}, kSize{8, "U"}, kTimeOfFile{8, "d"};
 enum CreateMode : uint32_t { kUnchecked = 0, kGuarded = 1, kExclusive = 2 };
 enum FileType : uint32_t { kBlock = 3, kCharacter = 4, kSocket = 6, kFifo = 7 };
 
@@ -18,40 +23,40 @@ Bytes Handle(Stream& s) { return s.OpaqueValue(ValueKind::kHandle, kNfs3HandleMa
 
 void DirectoryEntry(Stream& s) {
   Handle(s);
-  s.Opaque();
+  s.Name();
 }
 
 // diropargs3 of something whose handle the reply may give.
 void NamedTarget(Stream& s) {
   const Bytes directory = Handle(s);
-  const Bytes name = s.Opaque();
+  const Bytes name = s.Name();
   if (s.ok()) s.visitor.OnName(0, directory, name);
 }
 
-void Optional(Stream& s, uint64_t bytes) {
-  if (s.Bool()) s.Skip(bytes);
+void Optional(Stream& s, const Layout& layout) {
+  if (s.Bool()) s.Skip(layout.bytes, layout.fields);
 }
 
 void SetTime(Stream& s) {
   constexpr uint32_t kSetToClientTime = 2;
   const uint32_t how = s.U32();
   if (how > kSetToClientTime) s.Malformed();
-  if (how == kSetToClientTime) s.Skip(8);
+  if (how == kSetToClientTime) s.Skip(FieldKind::kTime, 8);
 }
 
 // sattr3: mode, uid, gid, size, atime, mtime
 void SetAttributes(Stream& s) {
-  Optional(s, 4);
-  Optional(s, 4);
-  Optional(s, 4);
-  Optional(s, 8);
+  Optional(s, kWord);
+  Optional(s, kUser);
+  Optional(s, kUser);
+  Optional(s, kSize);
   SetTime(s);
   SetTime(s);
 }
 
 void CreateHow(Stream& s) {
   const uint32_t mode = s.U32();
-  if (mode == kExclusive) return s.Skip(8);
+  if (mode == kExclusive) return s.Skip(FieldKind::kOpaque, 8);
   if (mode > kExclusive) return s.Malformed();
   SetAttributes(s);
 }
@@ -60,14 +65,14 @@ void MknodData(Stream& s) {
   const uint32_t type = s.U32();
   if (type == kBlock || type == kCharacter) {
     SetAttributes(s);
-    s.Skip(8);
+    s.Fields("uu");
   } else if (type == kSocket || type == kFifo) {
     SetAttributes(s);
   }
 }
 
 void WccData(Stream& s) {
-  Optional(s, kWccAttributesBytes);
+  Optional(s, kWccAttributes);
   SkipPostOpAttributes(s);
 }
 
@@ -103,10 +108,10 @@ void Directory(Stream& s, bool plus) {
   SkipPostOpAttributes(s);
   s.Value(ValueKind::kCookieVerifier, 8);
   while (s.Bool()) {
-    s.Skip(8);
-    const Bytes name = s.Opaque();
+    s.Skip(FieldKind::kNumber, 8);
+    const Bytes name = s.Name();
     const uint64_t cookie_at = s.offset();
-    s.Skip(8);
+    s.Skip(FieldKind::kOpaque, 8);
     s.Report(ValueKind::kCookie, cookie_at, 8, name);
     if (!plus) continue;
     SkipPostOpAttributes(s);
@@ -121,7 +126,7 @@ void Directory(Stream& s, bool plus) {
 
 }  // namespace
 
-void SkipPostOpAttributes(Stream& s) { Optional(s, kAttributesBytes); }
+void SkipPostOpAttributes(Stream& s) { Optional(s, kAttributes); }
 
 void WalkNfs3Call(uint32_t procedure, Stream& s) {
   switch (procedure) {
@@ -134,7 +139,7 @@ void WalkNfs3Call(uint32_t procedure, Stream& s) {
     case kSetattr:
       Handle(s);
       SetAttributes(s);
-      return Optional(s, 8);  // guard
+      return Optional(s, kTimeOfFile);  // guard
     case kLookup: return NamedTarget(s);
     case kAccess: Handle(s); return s.Skip(4);
     case kRead: {
@@ -182,7 +187,7 @@ void WalkNfs3Reply(uint32_t procedure, Stream& s) {
   if (procedure == kNull) return;
   if (s.Status() != 0) return FailureBody(procedure, s);
   switch (procedure) {
-    case kGetattr: return s.Skip(kAttributesBytes);
+    case kGetattr: return s.Skip(kAttributes.bytes, kAttributes.fields);
     case kLookup: {
       const Bytes handle = Handle(s);
       if (s.ok()) s.visitor.OnHandle(0, handle);
@@ -197,17 +202,17 @@ void WalkNfs3Reply(uint32_t procedure, Stream& s) {
       const bool eof = s.Bool();
       return s.Item(ItemKind::kReadData, [&](uint32_t count) { s.visitor.OnReadResult(0, count, eof); });
     }
-    case kWrite: WccData(s); return s.Skip(16);  // count, committed, verifier
+    case kWrite: WccData(s); return s.Fields("wwy");  // count, committed, verifier
     case kCreate:
     case kMkdir:
     case kSymlink:
     case kMknod: return CreatedObject(s);
     case kReaddir:
     case kReaddirplus: return Directory(s, procedure == kReaddirplus);
-    case kFsstat: SkipPostOpAttributes(s); return s.Skip(52);
+    case kFsstat: SkipPostOpAttributes(s); return s.Skip(52, "UUUUUUw");
     case kFsinfo: SkipPostOpAttributes(s); return s.Skip(48);
     case kPathconf: SkipPostOpAttributes(s); return s.Skip(24);
-    case kCommit: WccData(s); return s.Skip(8);
+    case kCommit: WccData(s); return s.Skip(FieldKind::kOpaque, 8);
     default:  // SETATTR, REMOVE, RMDIR, RENAME, LINK: the same as after a failure
       return FailureBody(procedure, s);
   }

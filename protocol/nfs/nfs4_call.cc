@@ -18,8 +18,8 @@ void Create(Stream& s, Handles& handles) {
   enum : uint32_t { kBlock = 3, kCharacter = 4, kLink = 5 };
   const uint32_t type = s.U32();
   if (type == kLink) s.Item(ItemKind::kLinkText);
-  if (type == kBlock || type == kCharacter) s.Skip(8);
-  const Bytes name = s.Opaque();
+  if (type == kBlock || type == kCharacter) s.Fields("uu");
+  const Bytes name = s.Name();
   if (s.ok()) s.visitor.OnName(s.op_index, handles.current, name);
   s.Fields("f");
   handles.current = {};
@@ -32,7 +32,7 @@ void Lock(Stream& s) {
 }
 
 void Lookup(Stream& s, Handles& handles) {
-  const Bytes name = s.Opaque();
+  const Bytes name = s.Name();
   if (s.ok()) s.visitor.OnName(s.op_index, handles.current, name);
   handles.current = {};
 }
@@ -46,8 +46,8 @@ void OpenHow(Stream& s) {
   switch (s.U32()) {
     case kUnchecked:
     case kGuarded: return s.Fields("f");
-    case kExclusive: return s.Fields("h");
-    case kExclusive41: return s.Fields("hf");
+    case kExclusive: return s.Fields("y");
+    case kExclusive41: return s.Fields("yf");
     default: return s.Malformed();
   }
 }
@@ -104,8 +104,8 @@ void SecurityParameters(Stream& s) {
     switch (s.U32()) {
       case rpc::kAuthNone: break;
       case rpc::kAuthSys:
-        s.Fields("woww");
-        s.SkipArray(4);
+        s.Fields("uNuu");
+        s.SkipArray(4, "u");
         break;
       case rpc::kRpcsecGss: s.Fields("woo"); break;
       default: s.Unsupported();
@@ -148,7 +148,8 @@ void CreateSession(Stream& s) {
 void SetClientId(Stream& s) {
   ClientName(s);
   s.Skip(4);  // callback program
-  const Bytes netid = s.Opaque(), address = s.Opaque();
+  const Bytes netid = s.Opaque(0xffffffffu, FieldKind::kNetId);
+  const Bytes address = s.Opaque(0xffffffffu, FieldKind::kNetAddress);
   if (s.ok()) s.visitor.OnCallbackAddress(s.op_index, netid, address);
   s.Skip(4);
 }
@@ -199,7 +200,7 @@ void Arguments(uint32_t op, Stream& s, Handles& handles) {
     case kOpWantDelegation: return WantDelegation(s);
     case kOpCopy: s.Fields("iihhhbb"); return SkipNetLocations(s);
     case kOpCopyNotify: s.Fields("i"); return SkipNetLocation(s);
-    case kOpLayouterror: s.Fields("hhi"); return s.SkipArray(24);  // device_error4
+    case kOpLayouterror: s.Fields("hhi"); return s.SkipArray(24, "sww");  // device_error4
     default: return s.Unsupported();
   }
 }
@@ -222,8 +223,8 @@ void MoveHandles(uint32_t op, Handles& handles) {
 }  // namespace
 
 void WalkCompoundCall(Stream& s) {
-  s.Opaque();  // tag
-  s.Skip(4);   // minorversion
+  s.Name();   // tag
+  s.Skip(4);  // minorversion
   const uint32_t count = s.Count(4);
   Handles handles;
   for (s.op_index = 0; s.op_index < count; ++s.op_index) {

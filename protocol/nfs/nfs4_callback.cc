@@ -11,8 +11,8 @@ namespace {
 void LayoutRecall(Stream& s) {
   s.Fields("wwb");
   switch (s.U32()) {
-    case kScopeFile: return s.Fields("nhhs");
-    case kScopeFsid: return s.Skip(16);
+    case kScopeFile: return s.Fields("nhhS");
+    case kScopeFsid: return s.Fields("UU");
     case kScopeAll: return;
     default: return s.Unsupported();
   }
@@ -22,13 +22,13 @@ void Sequence(Stream& s) {
   s.Fields("swwwb");
   const uint32_t count = s.Count(20);  // referring_call_list4
   for (uint32_t i = 0; i < count && s.ok(); ++i) {
-    s.Skip(16);
-    s.SkipArray(8);
+    s.Fields("s");
+    s.SkipArray(8, "ww");
   }
 }
 
 void Offload(Stream& s) {
-  s.Fields("ns");
+  s.Fields("nS");
   if (s.U32() == kNfs4Ok) {
     SkipWriteResponse(s);
   } else {
@@ -39,7 +39,7 @@ void Offload(Stream& s) {
 void Arguments(uint32_t op, Stream& s) {
   switch (op) {
     case kCbLayoutrecall: return LayoutRecall(s);
-    case kCbNotify: s.Fields("sn"); return SkipNotifications(s);
+    case kCbNotify: s.Fields("Sn"); return SkipNotifications(s);
     case kCbPushDeleg: s.Fields("n"); return SkipOpenDelegation(s);
     case kCbSequence: return Sequence(s);
     case kCbNotifyDeviceid: return SkipNotifications(s);
@@ -51,8 +51,8 @@ void Arguments(uint32_t op, Stream& s) {
 }  // namespace
 
 void WalkCallbackCall(Stream& s) {
-  s.Opaque();  // tag
-  s.Skip(8);   // minorversion, callback_ident
+  s.Name();   // tag
+  s.Skip(8);  // minorversion, callback_ident
   const uint32_t count = s.Count(4);
   for (s.op_index = 0; s.op_index < count; ++s.op_index) {
     const uint32_t op = s.U32();
@@ -70,7 +70,7 @@ void WalkCallbackCall(Stream& s) {
 
 void WalkCallbackReply(Stream& s) {
   s.Status();
-  s.Opaque();  // tag
+  s.Name();  // tag
   const uint32_t count = s.Count(8);
   for (s.op_index = 0; s.op_index < count; ++s.op_index) {
     const uint32_t op = s.U32();

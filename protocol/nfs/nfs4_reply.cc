@@ -8,7 +8,7 @@
 namespace stag::nfs {
 namespace {
 
-void LockDenied(Stream& s) { s.Fields("hhwho"); }
+void LockDenied(Stream& s) { s.Fields("hhwyo"); }
 
 void Open(Stream& s) {
   s.Fields("icwm");
@@ -24,8 +24,8 @@ void ReadDirectory(Stream& s) {
   s.Value(ValueKind::kCookieVerifier, 8);
   while (s.Bool()) {
     const uint64_t at = s.offset();
-    s.Skip(8);
-    const Bytes name = s.Opaque();
+    s.Skip(FieldKind::kOpaque, 8);
+    const Bytes name = s.Name();
     s.Report(ValueKind::kCookie, at, 8, name);
     s.Attributes(name);
   }
@@ -50,22 +50,22 @@ void ExchangeId(Stream& s) {
     const uint32_t count = s.Count(4);  // GSS handles
     for (uint32_t i = 0; i < count && s.ok(); ++i) s.Opaque();
   }
-  s.Fields("hoo");  // server owner and scope
+  s.Fields("yoo");  // server owner and scope
   SkipImplementation(s);
 }
 
 void GetDirDelegation(Stream& s) {
   enum : uint32_t { kGranted = 0, kUnavailable = 1 };
   switch (s.U32()) {
-    case kGranted: return s.Fields("himmm");
+    case kGranted: return s.Fields("yimmm");
     case kUnavailable: s.Bool(); return;
     default: return s.Unsupported();
   }
 }
 
 void GetDeviceList(Stream& s) {
-  s.Fields("hh");
-  s.SkipArray(16);
+  s.Fields("yy");
+  s.SkipArray(16, "s");
   s.Bool();  // eof
 }
 
@@ -95,9 +95,9 @@ void ReadPlus(Stream& s) {
 }
 
 void ListExtendedAttributes(Stream& s) {
-  s.Skip(8);  // cookie
+  s.Fields("y");  // cookie
   const uint32_t count = s.Count(4);
-  for (uint32_t i = 0; i < count && s.ok(); ++i) s.Opaque();
+  for (uint32_t i = 0; i < count && s.ok(); ++i) s.Name();
   s.Bool();  // eof
 }
 
@@ -121,7 +121,7 @@ void CreateSession(Stream& s) {
   const bool back = (s.U32() & kConnBackChan) != 0;
   s.Fields("wwwww");  // of the fore channel: up to the number of operations
   s.Value(ValueKind::kSlotCount, 4);
-  s.SkipArray(4, 1);  // ca_rdma_ird<1>
+  s.SkipWords(1);  // ca_rdma_ird<1>
   SkipChannelAttributes(s);
   if (s.ok() && back) s.visitor.OnBackchannel(s.op_index);
 }
@@ -146,17 +146,17 @@ void SuccessBody(uint32_t op, Stream& s) {
     case kOpGetdeviceinfo: return s.Fields("wom");
     case kOpGetdevicelist: return GetDeviceList(s);
     case kOpLayoutcommit:
-      if (s.Bool()) s.Skip(8);  // newsize4
+      if (s.Bool()) s.Fields("U");  // newsize4
       return;
     case kOpLayoutget: return LayoutGet(s);
     case kOpLayoutreturn:
       if (s.Bool()) s.Fields("i");  // layoutreturn_stateid
       return;
-    case kOpTestStateid: return s.SkipArray(4);
+    case kOpTestStateid: return s.SkipArray(4, "w");
     case kOpWantDelegation: return SkipOpenDelegation(s);
     case kOpCopy: SkipWriteResponse(s); return s.Fields("bb");
     case kOpCopyNotify: return CopyNotify(s);
-    case kOpOffloadStatus: s.Skip(8); return s.SkipArray(4, 1);
+    case kOpOffloadStatus: s.Skip(8); return s.SkipWords(1);
     case kOpReadPlus: return ReadPlus(s);
     case kOpWriteSame: return SkipWriteResponse(s);
     case kOpListxattrs: return ListExtendedAttributes(s);
@@ -172,7 +172,7 @@ void FailureBody(uint32_t op, uint32_t status, Stream& s) {
       return;
     case kOpSetattr: return s.Fields("m");  // attrsset stands in every result
     case kOpSetclientid:
-      if (status == kNfs4ErrClidInUse) s.Fields("oo");
+      if (status == kNfs4ErrClidInUse) s.Fields("A");
       return;
     case kOpGetdeviceinfo:
       if (status == kNfs4ErrTooSmall) s.Skip(4);
@@ -191,7 +191,7 @@ void FailureBody(uint32_t op, uint32_t status, Stream& s) {
 
 void WalkCompoundReply(Stream& s) {
   s.Status();
-  s.Opaque();  // tag
+  s.Name();  // tag
   const uint32_t count = s.Count(8);
   for (s.op_index = 0; s.op_index < count; ++s.op_index) {
     const uint32_t op = s.U32();

@@ -10,13 +10,13 @@ void SkipOpenDelegation(Stream& s) {
   switch (s.U32()) {
     case kNone: return;
     case kRead:
-    case kReadAttributes: return s.Fields("ibwwwo");
+    case kReadAttributes: return s.Fields("ibwwwN");
     case kWrite:
     case kWriteAttributes: {
       s.Fields("ib");
       const uint32_t limit_by = s.U32();
       if (limit_by != kLimitSize && limit_by != kLimitBlocks) s.Malformed();
-      return s.Fields("hwwwo");
+      return s.Fields("hwwwN");
     }
     case kNoneExt: {
       const uint32_t why = s.U32();
@@ -29,19 +29,19 @@ void SkipOpenDelegation(Stream& s) {
 
 void SkipChannelAttributes(Stream& s) {
   s.Fields("wwwwww");
-  s.SkipArray(4, 1);  // ca_rdma_ird<1>
+  s.SkipWords(1);  // ca_rdma_ird<1>
 }
 
 void SkipImplementation(Stream& s) {
-  if (s.Count(4, 1) == 1) s.Fields("oot");
+  if (s.Count(4, 1) == 1) s.Fields("NNt");
 }
 
 void SkipNetLocation(Stream& s) {
   enum : uint32_t { kName = 1, kUrl = 2, kNetAddress = 3 };
   switch (s.U32()) {
     case kName:
-    case kUrl: return s.Fields("o");
-    case kNetAddress: return s.Fields("oo");
+    case kUrl: return s.Fields("N");
+    case kNetAddress: return s.Fields("A");
     default: return s.Unsupported();
   }
 }
@@ -53,7 +53,7 @@ void SkipNetLocations(Stream& s) {
 
 void SkipWriteResponse(Stream& s) {
   if (s.Count(16, 1) == 1) s.Fields("i");  // wr_callback_id<1>
-  s.Fields("hwh");
+  s.Fields("hwy");
 }
 
 void SkipNotifications(Stream& s) {

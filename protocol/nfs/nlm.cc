@@ -38,7 +38,7 @@ bool IsKnown(uint32_t procedure) { return procedure <= kGrantedRes || (procedure
 void Range(uint32_t version, Stream& s) { s.Skip(version == 4 ? 16 : 8); }
 
 void LockDescription(uint32_t version, Stream& s) {
-  s.Fields("ooow");  // caller name, file handle, owner, process id
+  s.Fields("Noou");  // caller name, file handle, owner, process id
   Range(version, s);
 }
 
@@ -46,7 +46,7 @@ void LockDescription(uint32_t version, Stream& s) {
 void Result(uint32_t version, bool test, bool report, Stream& s) {
   const uint32_t status = report ? s.Status() : s.U32();
   if (!test || status != kDenied) return;
-  s.Fields("bwo");  // the holder
+  s.Fields("buo");  // the holder
   Range(version, s);
 }
 
@@ -55,7 +55,7 @@ void Result(uint32_t version, bool test, bool report, Stream& s) {
 void WalkNlmCall(uint32_t version, uint32_t procedure, Stream& s) {
   if (!IsKnown(procedure)) return s.Unsupported();
   if (procedure == kNull) return;
-  if (procedure == kFreeAll) return s.Fields("ow");
+  if (procedure == kFreeAll) return s.Fields("Nw");
   s.Opaque();  // cookie
   switch (procedure) {
     case kTest:
@@ -73,7 +73,7 @@ void WalkNlmCall(uint32_t version, uint32_t procedure, Stream& s) {
     case kUnlock:
     case kUnlockMsg: return LockDescription(version, s);
     case kShare:
-    case kUnshare: return s.Fields("ooowwb");
+    case kUnshare: return s.Fields("Noowwb");
     default:  // the answers to _MSG calls are calls themselves
       return Result(version, procedure == kTestRes, false, s);
   }

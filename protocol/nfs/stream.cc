@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "protocol/nfs/stream.h"
 
-#include <bit>
+#include <algorithm>
 
 namespace stag::nfs {
 
-Bytes Stream::Opaque(uint32_t max) {
+Bytes Stream::Opaque(uint32_t max, FieldKind kind) {
   const uint32_t size = U32();
   if (size > max) Malformed();
-  const Bytes body = Take(size);
+  const Bytes body = cursor_.Take(size);
+  Mark(kind, size);
   Padding(size);
   return body;
 }
 
 Bytes Stream::Value(ValueKind kind, uint64_t size) {
   const uint64_t at = cursor_.offset();
-  const Bytes value = Take(size);
+  const Bytes value = cursor_.Take(size);
   Report(kind, at, size);
   return value;
 }
@@ -27,38 +28,9 @@ Bytes Stream::OpaqueValue(ValueKind kind, uint32_t max) {
   return value;
 }
 
-void Stream::Attributes(Bytes name) {
-  constexpr uint32_t kFileHandle = 19;  // RFC 8881 section 5.8: attributes stand in the order of their numbers
-  const uint32_t words = Count(4);
-  const uint32_t first = words > 0 ? U32() : 0;
-  if (words > 0) Skip(uint64_t{words - 1} * 4);
-  const uint64_t at = cursor_.offset() + 4;
-  const Bytes values = Opaque();
-  if (!ok() || !(first >> kFileHandle & 1)) return;
-  Cursor value(values);
-  for (uint32_t before = first & ((1u << kFileHandle) - 1); before != 0; before &= before - 1) {
-    switch (std::countr_zero(before)) {
-      case 0: value.Skip(uint64_t{value.U32()} * 4); break;  // supported_attrs
-      case 3:                                                // change
-      case 4: value.Skip(8); break;                          // size
-      case 8: value.Skip(16); break;                         // fsid
-      case 12:                                               // acl
-        for (uint32_t entries = value.U32(); entries > 0 && value.ok(); --entries) {
-          value.Skip(12);
-          value.Skip(RoundUp4(value.U32()));
-        }
-        break;
-      default: value.Skip(4); break;  // enumerations, booleans, lease_time, rdattr_error
-    }
-  }
-  const uint64_t handle_at = at + value.offset() + 4;
-  const Bytes handle = value.Take(value.U32());
-  if (value.ok()) Report(ValueKind::kHandle, handle_at, handle.size(), name);
-}
-
 void Stream::CookieAndVerifier() {
   const uint64_t at = cursor_.offset(), cookie = U64();
-  Skip(8);
+  Skip(FieldKind::kOpaque, 8);
   if (cookie == 0) return;
   Report(ValueKind::kCookie, at, 8);
   Report(ValueKind::kCookieVerifier, at + 8, 8);
@@ -66,12 +38,32 @@ void Stream::CookieAndVerifier() {
 
 void Stream::PaddingOf(uint32_t size) {
   const uint64_t start = cursor_.offset();
-  const Bytes padding = Take(RoundUp4(size) - size);
+  const Bytes padding = cursor_.Take(RoundUp4(size) - size);
+  Mark(FieldKind::kPadding, padding.size());
   if (nonzero_padding_ != 0) return;
   for (size_t i = 0; i < padding.size(); ++i) {
     if (padding[i] == std::byte{0}) continue;
     nonzero_padding_ = start + i;
     return;
+  }
+}
+
+void Stream::SkipWords(uint32_t max) {
+  const uint64_t bytes = uint64_t{Count(4, max)} * 4, plain = std::min<uint64_t>(bytes, 12);
+  Skip(plain);
+  cursor_.Skip(bytes - plain);
+}
+
+void Stream::MarkValue(ValueKind kind, uint64_t at, uint64_t size) {
+  constexpr uint64_t kStateidSequence = 4;
+  switch (kind) {
+    case ValueKind::kClientSequence:
+    case ValueKind::kSlot:
+    case ValueKind::kSlotCount: return visitor.OnField(FieldKind::kPlain, at, size);
+    case ValueKind::kStateid:
+      visitor.OnField(FieldKind::kPlain, at, kStateidSequence);
+      return visitor.OnField(FieldKind::kOpaque, at + kStateidSequence, size - kStateidSequence);
+    default: return visitor.OnField(FieldKind::kOpaque, at, size);
   }
 }
 
@@ -86,17 +78,28 @@ void Stream::Fields(const char* layout) {
     switch (*layout) {
       case 'w': Skip(4); break;
       case 'h': Skip(8); break;
-      case 's': Skip(16); break;
-      case 't': Skip(12); break;
-      case 'o': Opaque(); break;
-      case 'm': SkipArray(4); break;
-      case 'f':
-        SkipArray(4);
-        Opaque();
+      case 'u': Skip(FieldKind::kNumber, 4); break;
+      case 'U': Skip(FieldKind::kNumber, 8); break;
+      case 'y': Skip(FieldKind::kOpaque, 8); break;
+      case 's': Skip(FieldKind::kOpaque, 16); break;
+      case 'S':
+        Skip(4);
+        Skip(FieldKind::kOpaque, 12);
         break;
+      case 'd': Skip(FieldKind::kTime, 8); break;
+      case 't': Skip(FieldKind::kTime, 12); break;
+      case 'N': Name(); break;
+      case 'A':
+        Opaque(0xffffffffu, FieldKind::kNetId);
+        Opaque(0xffffffffu, FieldKind::kNetAddress);
+        break;
+      case 'o': Opaque(); break;
+      case 'm': SkipWords(); break;
+      case 'f': AttributeValues(); break;
       case 'c':
         Bool();
-        Skip(16);
+        Skip(FieldKind::kOpaque, 8);
+        Skip(FieldKind::kOpaque, 8);
         break;
       case 'b': Bool(); break;
       case 'n': Opaque(128); break;

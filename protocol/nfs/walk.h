@@ -55,6 +55,17 @@ enum class ValueKind : uint8_t {
   kClientVerifier,   // SETCLIENTID, EXCHANGE_ID: the instance of the client, 8 bytes
   kClientOwner       // SETCLIENTID, EXCHANGE_ID: the client; opaque
 };
+// What the bytes of a field tell, for who must not give it away.
+enum class FieldKind : uint8_t {
+  kPlain,       // counts, flags, enumerations, statuses, limits; offsets and lengths of what is read, written or locked
+  kPadding,     // of XDR
+  kName,        // text of a file, a link, a host, an owner, an extended attribute, an implementation
+  kOpaque,      // bytes whose meaning is their maker's: handles, cookies, verifiers, identifiers, tokens
+  kNumber,      // 4 or 8 bytes: a user, group, file or file system, or how large one is
+  kTime,        // of a file: seconds (4 or 8 bytes) and nanoseconds (4)
+  kNetId,       // netid of a netaddr4
+  kNetAddress,  // universal address of a netaddr4
+};
 struct Value {
   ValueKind kind = ValueKind::kHandle;
   uint32_t op_index = 0;  // of the COMPOUND operation; 0 in other programs and versions
@@ -97,6 +108,10 @@ class Visitor {
   virtual void OnEntry(Bytes /*name*/, Bytes /*handle*/) {}
   // In calls and replies; of callbacks only some.
   virtual void OnValue(const Value&) {}
+  // Asked once a walk: whether OnField is to be called: for every field but Items, in the order of the stream. A field
+  // that comes again is of the kind that comes last; bytes that no call names are not known.
+  virtual bool WantsFields() const { return false; }
+  virtual void OnField(FieldKind, uint64_t /*offset*/, uint64_t /*length*/) {}
   // READ reply: just before its Item; `count`: the Item's length. `eof` is false in NFSv2, which has none.
   virtual void OnReadResult(uint32_t /*op_index*/, uint32_t /*count*/, bool /*eof*/) {}
 };

@@ -25,9 +25,10 @@ void WalkNsmReply(uint32_t procedure, Stream& s);
 void WalkNfsAclCall(uint32_t version, uint32_t procedure, Stream& s);
 void WalkNfsAclReply(uint32_t version, uint32_t procedure, Stream& s);
 
-// Pieces of version 3 that NFSACL shares.
+// Pieces of versions 2 and 3 that NFSACL shares.
 inline constexpr uint32_t kNfs3HandleMax = 64;  // NFS3_FHSIZE
-inline constexpr uint32_t kNfs2HandleBytes = 32, kNfs2AttributesBytes = 68;
-void SkipPostOpAttributes(Stream& s);
+inline constexpr uint32_t kNfs2HandleBytes = 32;
+void SkipNfs2Attributes(Stream& s);    // fattr
+void SkipPostOpAttributes(Stream& s);  // post_op_attr
 
 }  // namespace stag::nfs
