@@ -125,8 +125,10 @@ class IwarpConnection {
   uint64_t ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame);
   uint64_t ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, const FrameRef& frame);
   void OnPartialComplete(Direction d, FrameRef last);
-  void OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing, const FrameRef& first,
-              const FrameRef& last);
+  // `begin`: its position in the TCP stream.
+  void OnFpdu(Direction d, uint64_t begin, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing,
+              const FrameRef& first, const FrameRef& last);
+  void ShowFpdu(Direction d, uint64_t begin, Bytes stream, const iwarp::Fpdu& fpdu) const;
   void OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameRef first, FrameRef last);
   void OnMpaReply(Direction d, bool crc, bool markers, bool ready_to_receive);
   void LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame);

@@ -85,6 +85,10 @@ uint64_t IwarpConnection::ConsumeMpa(Direction d, Bytes bytes, uint64_t wire, co
     }
     if (partial.needed > partial.wire) return n;
   }
+  if (context_.packets()) {
+    const StreamPart part{static_cast<uint32_t>(partial.begin), partial.needed, partial.bytes.view()};
+    context_.packets()->OnMpaFrame(track_, d, part);
+  }
   OnMpaFrame(d, partial.bytes.view(), partial.needed, partial.first, frame);
   partial.Clear();
   return n;
@@ -161,7 +165,7 @@ uint64_t IwarpConnection::ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, c
     if (fpdu.size != 0 && wire >= fpdu.size) {  // the common case: all of it in this segment
       half.tcp.Advance(fpdu.size);
       const Missing missing = status == ParseStatus::kOk ? Missing::kNothing : Missing::kTruncatedByCapture;
-      OnFpdu(d, Prefix(bytes, fpdu.size), fpdu, missing, frame, frame);
+      OnFpdu(d, begin, Prefix(bytes, fpdu.size), fpdu, missing, frame, frame);
       return fpdu.size;
     }
     partial.first = frame;
@@ -206,13 +210,21 @@ void IwarpConnection::OnPartialComplete(Direction d, FrameRef last) {
   const Bytes stream = partial.bytes.view();
   iwarp::Fpdu fpdu;
   iwarp::DecodeFpdu(stream, partial.needed, partial.begin - half.base, half.markers, shared_.plain, fpdu);
-  OnFpdu(d, stream, fpdu, partial.missing, partial.first, last);
+  OnFpdu(d, partial.begin, stream, fpdu, partial.missing, partial.first, last);
   partial.Clear();
 }
 
-void IwarpConnection::OnFpdu(Direction d, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing, const FrameRef& first,
-                             const FrameRef& last) {
+void IwarpConnection::ShowFpdu(Direction d, uint64_t begin, Bytes stream, const iwarp::Fpdu& fpdu) const {
+  if (!context_.packets()) return;
+  const Half& half = half_[d];
+  const StreamPart part{static_cast<uint32_t>(begin), fpdu.size, stream, begin - half.base, half.markers};
+  context_.packets()->OnFpdu(track_, d, part, fpdu);
+}
+
+void IwarpConnection::OnFpdu(Direction d, uint64_t begin, Bytes stream, const iwarp::Fpdu& fpdu, Missing missing,
+                             const FrameRef& first, const FrameRef& last) {
   Half& half = half_[d];
+  ShowFpdu(d, begin, stream, fpdu);
   if (fpdu.crc_captured && half.crc != CrcUse::kOff && (half.crc == CrcUse::kOn || fpdu.crc_field != 0)) {
     ++context_.stats().checked_crc;
     if (fpdu.crc_field != iwarp::ComputeFpduCrc(stream)) {
@@ -276,6 +288,7 @@ void IwarpConnection::SkipLost(Direction d, uint64_t to, FrameRef frame) {
     iwarp::Fpdu fpdu;
     iwarp::DecodeFpdu(partial.bytes.view(), partial.needed, partial.begin - half.base, half.markers, shared_.plain,
                       fpdu);
+    ShowFpdu(d, partial.begin, partial.bytes.view(), fpdu);
     rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, Missing::kLost, partial.first, frame);
   }
   partial.Clear();

@@ -9,10 +9,23 @@
 namespace stag::link {
 struct Packet;
 }
+namespace stag::iwarp {
+struct Fpdu;
+}
 
 namespace stag::fabric {
 
 struct RcPacket;
+
+// A stretch of one direction of a TCP connection.
+struct StreamPart {
+  uint32_t sequence = 0;  // of its first byte
+  uint32_t size = 0;      // bytes
+  Bytes bytes;            // the captured prefix
+  // FPDUs: where the first byte stands in the stream of FPDUs (protocol/iwarp/fpdu.h), and whether that has markers.
+  uint64_t position = 0;
+  bool markers = false;
+};
 
 class PacketObserver {
  public:
@@ -36,6 +49,10 @@ class PacketObserver {
 
   // iWARP: a TCP segment of end `from`, also one without payload; an FPDU whose CRC is wrong.
   virtual void OnSegment(Track track, Side from, const link::Packet& packet, const FrameRef& frame) = 0;
+  // A stretch of end `from`'s TCP stream that was understood, before its events: an MPA set-up frame; an FPDU, also one
+  // whose CRC is wrong.
+  virtual void OnMpaFrame(Track, Side /*from*/, const StreamPart&) {}
+  virtual void OnFpdu(Track, Side /*from*/, const StreamPart&, const iwarp::Fpdu&) {}
   virtual void OnCrcError(Track track, Side from, const FrameRef& frame) = 0;
 };
 
