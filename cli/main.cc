@@ -107,6 +107,7 @@ int main(int argc, char** argv) {
   AddTop(app, run);
   AddExtract(app, run);
   AddCheck(app, run);
+  AddScrub(app, run);
   AddCapture(app, run);
   AddRules(app, run);
   AddExplain(app, run);

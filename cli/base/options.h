@@ -98,6 +98,7 @@ void AddRules(CLI::App& app, Run& run);
 void AddExplain(CLI::App& app, Run& run);
 void AddDevices(CLI::App& app, Run& run);
 void AddCompletion(CLI::App& app, Run& run);
+void AddScrub(CLI::App& app, Run& run);
 void AddServe(CLI::App& app, Run& run);
 void AddGenerate(CLI::App& app, Run& run);
 void AddReplay(CLI::App& app, Run& run);

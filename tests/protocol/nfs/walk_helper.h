@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -116,6 +118,38 @@ class Recorder : public Visitor {
   std::set<size_t> reduced_;
 };
 
+// Which bytes of a message a walk gave a kind, or named as an item.
+class Covering final : public Visitor {
+ public:
+  Covering(size_t size, std::set<size_t> reduced) : kinds(size), reduced_(std::move(reduced)) {}
+  bool WantsFields() const override { return true; }
+  void OnField(FieldKind kind, uint64_t offset, uint64_t length) override {
+    ASSERT_LE(offset + length, kinds.size());
+    for (uint64_t i = 0; i < length; ++i) kinds[offset + i] = kind;
+  }
+  bool IsReduced(const Item& item) override {
+    const bool reduced = reduced_.count(items_++) != 0;
+    if (!reduced) OnField(FieldKind::kOpaque, item.offset, item.length);
+    return reduced;
+  }
+  // Of the bytes from `begin` to `end`, the first that has none; `end`: there is none.
+  uint64_t FirstUnknown(uint64_t begin, uint64_t end) const {
+    while (begin < end && kinds[begin]) ++begin;
+    return begin;
+  }
+  // The kinds of the bytes at `offset`: all the same.
+  FieldKind Kind(uint64_t offset, uint64_t length) const {
+    for (uint64_t i = 0; i < length; ++i) EXPECT_EQ(kinds[offset + i], kinds[offset]);
+    return kinds[offset].value_or(FieldKind::kPadding);
+  }
+
+  std::vector<std::optional<FieldKind>> kinds;
+
+ private:
+  std::set<size_t> reduced_;
+  size_t items_ = 0;
+};
+
 inline rpc::CallHeader Header(Bytes call) { return rpc::DecodeCall(call, call.size()); }
 
 // Walks `message` whole, then cut at every byte: by the capture and on the wire. What is reported of a cut message must
@@ -128,6 +162,12 @@ inline Walk WalkEverywhere(const rpc::CallHeader& call, const std::vector<std::b
   };
   recorder = Recorder(reduced);
   const Walk whole = walk(message, message.size(), recorder);
+  Covering covering(message.size(), reduced);
+  const Walk covered = walk(message, message.size(), covering);
+  EXPECT_EQ(covered.status, whole.status);
+  EXPECT_EQ(covered.offset, whole.offset);
+  const uint32_t begin = reply ? rpc::DecodeReply(message, message.size()).length : call.length;
+  EXPECT_EQ(covering.FirstUnknown(begin, whole.offset), std::max<uint64_t>(begin, whole.offset));
   for (size_t n = 0; n < whole.offset; ++n) {
     Recorder cut(reduced);
     const Walk truncated = walk(Bytes(message).first(n), message.size(), cut);

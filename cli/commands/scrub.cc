@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag scrub: a capture without its secrets: frames, lengths, times, chunks and credits stay, names, data and addresses
+// are replaced by values that a key tells. docs/security.md says what it promises.
+#include <memory>
+
+#include "capture/file/reader.h"
+#include "cli/analysis/analysis.h"
+#include "cli/base/options.h"
+#include "cli/base/output.h"
+#include "cli/scrub/key_file.h"
+#include "cli/scrub/scrubber.h"
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+namespace {
+
+struct ScrubArguments : CommonOptions {
+  std::string out, key;
+  KeptValues kept;
+};
+
+// False: it could not be read to its end.
+Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, ScrubbedFile& out,
+                       Pseudonyms& pseudonyms, Replaced& replaced) {
+  auto reader = capture::Reader::Open(file);
+  if (!reader) return tl::unexpected(reader.error());
+  const std::string name = DisplayName(file);
+  Scrubber scrubber(out, pseudonyms, replaced, options.kept, options.memory);
+  Progress progress(options.progress && !options.quiet, name);
+  Frame frame;
+  capture::Reader::Next next = capture::Reader::Next::kEnd;
+  while ((next = (*reader)->ReadFrame(frame)) == capture::Reader::Next::kFrame) {
+    if (auto done = scrubber.OnFrame(frame); !done) return Fail(fmt::format("{}: {}", name, done.error().message));
+    if (progress.active() && frame.ref.number % 1024 == 0)
+      progress.Update((*reader)->position(), (*reader)->size(), frame.ref.number);
+  }
+  progress.Clear();
+  scrubber.Finish();
+  if (next != capture::Reader::Next::kDamaged) return true;
+  Complain("{}: {}; what comes before is scrubbed", name, (*reader)->error());
+  return false;
+}
+
+void PutScrubSummary(const ScrubArguments& options, const Replaced& replaced, bool complete) {
+  if (options.format == Format::kJsonl && options.out != "-") {
+    Output output(options);
+    JsonWriter json(output.buffer());
+    json.BeginObject().Member("type", "scrub").Member("out", options.out).Member("complete", complete);
+    json.Member("frames", replaced.frames).Member("other_frames", replaced.other_frames);
+    json.Key("replaced").BeginObject();
+    json.Member("addresses", replaced.addresses).Member("names", replaced.names);
+    json.Member("identifiers", replaced.identifiers).Member("numbers", replaced.numbers);
+    json.Member("data_bytes", replaced.data_bytes).EndObject();
+    json.EndObject().EndLine();
+  } else if (!options.quiet) {
+    Complain(
+        "{}: {}; replaced {} addresses, {} names, {} identifiers, {} numbers and times, {} bytes of data; {} of "
+        "other protocols emptied",
+        options.out == "-" ? "standard output" : options.out, Count(replaced.frames, "frame"),
+        Grouped(replaced.addresses), Grouped(replaced.names), Grouped(replaced.identifiers), Grouped(replaced.numbers),
+        Grouped(replaced.data_bytes), Count(replaced.other_frames, "frame"));
+  }
+}
+
+int RunScrub(const ScrubArguments& options) {
+  bool made = false;
+  const auto key = options.key.empty() ? RandomKey() : KeyFromFile(options.key, made);
+  if (!key) return ComplainText(key.error().message), kExitTrouble;
+  if (!options.quiet && options.key.empty())
+    Complain("a random key is used, and forgotten: no other capture will match this one (--key FILE keeps it)");
+  if (!options.quiet && made) Complain("{} is a new key; keep it secret: who has it can test guesses", options.key);
+  auto out = ScrubbedFile::Create(options.out);
+  if (!out) return ComplainText(out.error().message), kExitTrouble;
+  Pseudonyms pseudonyms(*key);
+  Replaced replaced;
+  bool complete = true;
+  for (const std::string& file : options.files) {
+    const auto done = ScrubFile(options, file, **out, pseudonyms, replaced);
+    if (!done) return ComplainText(done.error().message), kExitTrouble;
+    complete = complete && *done;
+  }
+  if (const auto finished = (*out)->Finish(); !finished) return ComplainText(finished.error().message), kExitTrouble;
+  PutScrubSummary(options, replaced, complete);
+  return complete ? kExitFine : kExitTrouble;
+}
+
+std::string TakeKept(std::string& text, KeptValues& kept) {
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (word == "names") {
+      kept.names = true;
+    } else if (word == "addresses") {
+      kept.addresses = true;
+    } else if (word == "data-hash") {
+      kept.data_hash = true;
+    } else {
+      return word + " is not one of names, addresses, data-hash";
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddScrub(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ScrubArguments>();
+  CLI::App* command = app.add_subcommand("scrub", "The same capture without its secrets: data, names, addresses");
+  command->add_option("FILE", options->files, "Captures (pcap or pcapng, also compressed); - is standard input")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("-w,--write", options->out,
+                   "The capture to write: pcap when the name ends with .pcap, else pcapng; - is standard output")
+      ->required()
+      ->type_name("OUT");
+  command
+      ->add_option("--key", options->key, "The key, made when the file is not there: with the same key, captures match")
+      ->type_name("FILE");
+  AddParsed(
+      *command, "--keep", [options](std::string& text) { return TakeKept(text, options->kept); },
+      "names|addresses|data-hash", "What stays: names, addresses, or that equal data can be told to be equal");
+  command->add_flag("--progress", options->progress, "Show progress on stderr");
+  AddMemory(*command, *options);
+  AddOutputOptions(*command, *options);
+  command->footer(
+      "Frames, lengths, times, xids, RDMA handles, chunks and credits stay, so that stag finds in it what it finds in "
+      "the\n"
+      "original. What stag cannot decode becomes zeros. docs/security.md says what this promises, and what not.\n"
+      "\nExamples:\n"
+      "  stag scrub mount.pcapng -w public.pcapng\n"
+      "  stag scrub client.pcapng -w client-public.pcapng --key site.key\n"
+      "  stag scrub server.pcapng -w server-public.pcapng --key site.key   the same names and addresses as before\n"
+      "  stag scrub mount.pcapng -w public.pcapng --keep addresses");
+  command->callback([options, &run] { run = [options] { return RunScrub(*options); }; });
+}
+
+}  // namespace stag::cli

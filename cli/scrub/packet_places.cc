@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/scrub/packet_places.h"
+
+#include <algorithm>
+
+#include "protocol/iwarp/fpdu.h"
+#include "protocol/iwarp/mpa.h"
+#include "protocol/link/packet.h"
+#include "protocol/rpcrdma/header.h"
+#include "session/fabric/ib_packet.h"
+
+namespace stag::cli {
+namespace {
+
+using fabric::EventKind;
+using fabric::Side;
+
+constexpr size_t kMaxTracks = 8192;
+constexpr int32_t kWindow = 1 << 16;     // packets of a side that are remembered
+constexpr size_t kMaxPieces = 1u << 16;  // pieces of a stream that are
+
+// Calls fn(offset, size) for each stretch without a marker of [begin, begin + length) of an FPDU's bytes, which count
+// without markers from its length field on; offsets count from where the FPDU begins, markers included.
+template <typename Fn>
+void ForEachRun(uint64_t position, bool markers, uint64_t begin, uint64_t length, Fn fn) {
+  uint64_t offset = 0, logical = 0;
+  const uint64_t end = begin + length;
+  while (logical < end) {
+    if (markers && (position + offset) % iwarp::kMarkerInterval == 0) offset += iwarp::kMarkerSize;
+    const uint64_t room = markers ? iwarp::kMarkerInterval - (position + offset) % iwarp::kMarkerInterval : end;
+    const uint64_t n = std::min(room, end - logical);
+    const uint64_t from = std::max(begin, logical);
+    if (from < logical + n) fn(offset + (from - logical), logical + n - from);
+    offset += n;
+    logical += n;
+  }
+}
+
+}  // namespace
+
+void WritePlaces(ScrubbedFile& file, const std::vector<Place>& places, Bytes bytes) {
+  for (const Place& place : places) {
+    const size_t n = static_cast<size_t>(std::min<uint64_t>(place.length, bytes.size()));
+    file.Write({place.frame, place.offset, n}, bytes.first(n));
+    bytes = bytes.subspan(n);
+    if (bytes.empty()) return;
+  }
+}
+
+PacketPlaces::TrackState& PacketPlaces::Of(Track track) {
+  if (tracks_.size() >= kMaxTracks && !tracks_.contains(track)) tracks_.erase(tracks_.begin());
+  return tracks_[track];
+}
+
+void PacketPlaces::OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) {
+  connections_[info.id] = {track, first_end, info.fabric == fabric::FabricKind::kIwarp};
+}
+
+void PacketPlaces::OnPacket(Track track, const fabric::RcPacket& packet) {
+  if (!packet.info->data || packet.data_length == 0) return;
+  Packets& packets = Of(track).packets[packet.from][packet.info->response ? 1 : 0];
+  const uint64_t frame = first_ + packet.frame.number;
+  const auto [at, fresh] = packets.by_psn.try_emplace(packet.psn(), Packets::Seen{frame, packet.data_length});
+  if (!fresh) {
+    const uint64_t length = std::min(at->second.length, packet.data_length);
+    if (at->second.frame != frame) file_.CopyLater({at->second.frame, 0, length}, {frame, 0, length});
+    return;
+  }
+  if (packets.by_psn.size() == 1 || ib::PsnDistance(packet.psn(), packets.newest) > 0) packets.newest = packet.psn();
+  if (packets.by_psn.size() > 2 * static_cast<size_t>(kWindow))
+    std::erase_if(packets.by_psn, [&](const auto& seen) {
+      return ib::PsnDistance(packets.newest, seen.first) > kWindow || ib::PsnDistance(packets.newest, seen.first) < 0;
+    });
+}
+
+uint64_t PacketPlaces::Stream::Unwrap(uint32_t sequence) const {
+  const auto distance = static_cast<int32_t>(sequence - static_cast<uint32_t>(newest));
+  return newest + static_cast<uint64_t>(static_cast<int64_t>(distance));
+}
+
+void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet, const FrameRef& frame) {
+  if (packet.wire_length == 0) return;
+  Stream& stream = Of(track).streams[from];
+  if (!stream.started) {
+    stream.started = true;
+    stream.newest = (uint64_t{1} << 32) + packet.sequence;
+  }
+  const uint64_t begin = stream.Unwrap(packet.sequence), end = begin + packet.wire_length;
+  stream.newest = std::max(stream.newest, end);
+  const uint64_t number = first_ + frame.number;
+  auto next = stream.pieces.upper_bound(begin);
+  if (next != stream.pieces.begin() && std::prev(next)->second.end > begin) --next;
+  for (uint64_t at = begin; at < end;) {
+    if (next == stream.pieces.end() || next->first > at) {
+      const uint64_t until = next == stream.pieces.end() ? end : std::min(end, next->first);
+      stream.pieces.emplace_hint(next, at, Stream::Piece{until, number, at - begin});
+      at = until;
+      continue;
+    }
+    const Stream::Piece& piece = next->second;
+    const uint64_t n = std::min(end, piece.end) - at;
+    file_.CopyLater({piece.frame, piece.offset + (at - next->first), n}, {number, at - begin, n});
+    at += n;
+    ++next;
+  }
+  while (stream.pieces.size() > kMaxPieces) stream.pieces.erase(stream.pieces.begin());
+}
+
+// What was not captured is of frame 0, which does not exist.
+void PacketPlaces::FindStream(const Stream& stream, uint64_t begin, uint64_t length, std::vector<Place>& places) const {
+  const uint64_t end = begin + length;
+  auto next = stream.pieces.upper_bound(begin);
+  if (next != stream.pieces.begin() && std::prev(next)->second.end > begin) --next;
+  for (uint64_t at = begin; at < end;) {
+    if (next == stream.pieces.end() || next->first > at) {
+      const uint64_t until = next == stream.pieces.end() ? end : std::min(end, next->first);
+      places.push_back({0, 0, until - at});
+      at = until;
+      continue;
+    }
+    const uint64_t n = std::min(end, next->second.end) - at;
+    places.push_back({next->second.frame, next->second.offset + (at - next->first), n});
+    at += n;
+    ++next;
+  }
+}
+
+void PacketPlaces::WriteStream(const Stream& stream, uint64_t begin, Bytes bytes) {
+  scratch_.clear();
+  FindStream(stream, begin, bytes.size(), scratch_);
+  WritePlaces(file_, scratch_, bytes);
+}
+
+// Kept: the header, IRD and ORD, and an RFC 8797 message.
+void PacketPlaces::OnMpaFrame(Track track, Side from, const fabric::StreamPart& part) {
+  constexpr size_t kMessage = 8;
+  iwarp::MpaFrame mpa;
+  (void)iwarp::DecodeMpaFrame(part.bytes, part.size, mpa);
+  framing_.assign(part.bytes.size(), std::byte{0});
+  const auto keep = [&](size_t offset, size_t size) {
+    if (offset >= part.bytes.size()) return;
+    std::copy_n(part.bytes.begin() + static_cast<ptrdiff_t>(offset), std::min(size, part.bytes.size() - offset),
+                framing_.begin() + static_cast<ptrdiff_t>(offset));
+  };
+  keep(0, iwarp::kMpaHeaderSize + (mpa.enhanced ? iwarp::kEnhancedPrefixSize : 0));
+  const rpcrdma::PrivateDataSearch search = rpcrdma::FindPrivateData(mpa.private_data);
+  if (search.found != rpcrdma::PrivateDataSearch::Found::kNothing)
+    keep(static_cast<size_t>(mpa.private_data.data() - part.bytes.data()) + search.offset, kMessage);
+  const Stream& stream = Of(track).streams[from];
+  WriteStream(stream, stream.Unwrap(part.sequence), framing_);
+}
+
+void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part, const iwarp::Fpdu& fpdu) {
+  TrackState& state = Of(track);
+  const Stream& stream = state.streams[from];
+  const uint64_t begin = stream.Unwrap(part.sequence);
+  framing_.assign(part.bytes.size(), std::byte{0});
+  const auto keep = [&](uint64_t offset, uint64_t size) {
+    if (offset >= part.bytes.size()) return;
+    std::copy_n(part.bytes.begin() + static_cast<ptrdiff_t>(offset), std::min(size, part.bytes.size() - offset),
+                framing_.begin() + static_cast<ptrdiff_t>(offset));
+  };
+  const auto keep_run = [&](uint64_t from_byte, uint64_t size) {
+    ForEachRun(part.position, part.markers, from_byte, size, keep);
+  };
+  if (part.markers)
+    for (uint64_t at = (iwarp::kMarkerInterval - part.position % iwarp::kMarkerInterval) % iwarp::kMarkerInterval;
+         at < part.size; at += iwarp::kMarkerInterval)
+      keep(at, iwarp::kMarkerSize);
+  keep_run(0, iwarp::kUlpduLengthSize);
+  iwarp::DdpSegment segment;
+  state.payload[from].clear();
+  if (iwarp::DecodeDdpSegment(fpdu.ulpdu, fpdu.ulpdu_length, segment) == ParseStatus::kOk) {
+    const uint64_t data = iwarp::kUlpduLengthSize + segment.header.size();
+    keep_run(iwarp::kUlpduLengthSize, segment.header.size());
+    constexpr uint32_t kLongestTerminate = 4 + 2 + iwarp::kUntaggedHeaderSize + iwarp::kReadRequestSize;
+    if (!segment.header.tagged && segment.header.queue == iwarp::kReadRequestQueue)
+      keep_run(data, std::min(segment.payload_length, iwarp::kReadRequestSize));
+    if (!segment.header.tagged && segment.header.queue == iwarp::kTerminateQueue)
+      keep_run(data, std::min(segment.payload_length, kLongestTerminate));
+    ForEachRun(part.position, part.markers, data, segment.payload_length,
+               [&](uint64_t offset, uint64_t size) { FindStream(stream, begin + offset, size, state.payload[from]); });
+    if (!segment.header.tagged && iwarp::IsSend(segment.header.opcode)) {
+      Message& message = state.sending[from];
+      if (message.segments.empty() || message.sequence != segment.header.sequence) {
+        if (message.whole_start) state.previous[from] = std::move(message);
+        message = {segment.header.message_offset == 0, segment.header.sequence, {}};
+      }
+      message.segments.push_back({segment.header.message_offset, state.payload[from]});
+    }
+  }
+  WriteStream(stream, begin, framing_);
+  if (!fpdu.crc_captured || fpdu.crc_field == 0) return;
+  scratch_.clear();
+  FindStream(stream, begin, part.size, scratch_);
+  file_.SealLater(scratch_, fpdu.crc_field == iwarp::ComputeFpduCrc(part.bytes));
+}
+
+void PacketPlaces::Find(const fabric::Event& event, std::vector<Place>& places) {
+  places.clear();
+  const EventKind kind = event.kind();
+  if (kind != EventKind::kSend && kind != EventKind::kWrite && kind != EventKind::kReadResponse) return;
+  const auto named = connections_.find(event.connection->id);
+  if (named == connections_.end()) return;
+  TrackState& state = Of(named->second.track);
+  if (named->second.iwarp) {
+    const auto end = static_cast<Side>(event.from ^ named->second.first_end);
+    if (kind == EventKind::kSend) return TakeMessage(state, end, places);
+    places = state.payload[end];
+  } else if (kind == EventKind::kSend) {
+    FindSend(state, event.from, event, places);
+  } else {
+    places.push_back({first_ + event.frame.number, 0, event.rdma().length});
+  }
+}
+
+// Its packets have successive PSNs.
+void PacketPlaces::FindSend(TrackState& state, Side from, const fabric::Event& event, std::vector<Place>& places) {
+  const uint64_t first = first_ + event.first_frame.number;
+  const Packets& packets = state.packets[from][0];
+  uint32_t psn = file_.Psn(first);
+  for (uint64_t at = 0; at < event.send().length; psn = ib::PsnAdd(psn, 1)) {
+    const auto seen = packets.by_psn.find(psn);
+    if (seen == packets.by_psn.end()) return;
+    places.push_back({seen->second.frame, 0, seen->second.length});
+    at += seen->second.length;
+  }
+}
+
+// A Send that was not finished comes when the next one has begun.
+void PacketPlaces::TakeMessage(TrackState& state, Side end, std::vector<Place>& places) {
+  Message& message = state.previous[end].whole_start ? state.previous[end] : state.sending[end];
+  uint64_t at = 0;
+  for (const Segment& segment : message.segments) {
+    if (segment.message_offset > at) break;  // one is missing
+    uint64_t known = at - segment.message_offset;
+    for (Place place : segment.places) {
+      const uint64_t skipped = std::min(known, place.length);
+      known -= skipped;
+      place.offset += skipped;
+      place.length -= skipped;
+      at += place.length;
+      if (place.length > 0) places.push_back(place);
+    }
+  }
+  message = {};
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// PacketPlaces: where in the frames of a capture the bytes of an event are: of a Send, an RDMA Write or Read Response.
+// Packets are found by their sequence numbers, so that all copies and retransmissions of a byte become the same. Of
+// iWARP it also writes what frames the data: MPA, DDP and RDMAP headers.
+#pragma once
+
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/scrub/scrubbed_file.h"
+#include "protocol/iwarp/ddp.h"
+#include "session/fabric/fabric_event.h"
+#include "session/fabric/packet_observer.h"
+
+namespace stag::cli {
+
+class PacketPlaces final : public fabric::PacketObserver {
+ public:
+  // `first`: the frames of the capture follow that many others in the file, which must outlive this.
+  PacketPlaces(ScrubbedFile& file, uint64_t first) : file_(file), first_(first) {}
+
+  // The places of the content of a Send, Write or Read Response, one after the other; called while the event is given
+  // out.
+  void Find(const fabric::Event& event, std::vector<Place>& places);
+
+  // No more events of this connection come.
+  void Close(fabric::ConnectionId connection) { connections_.erase(connection); }
+
+  void OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side first_end) override;
+  void OnForgotten(Track track) override { tracks_.erase(track); }
+  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
+  void OnPathMtu(Track, uint32_t) override {}
+  void OnPacket(Track track, const fabric::RcPacket& packet) override;
+  void OnCongestionNotification(Track, fabric::Side, const FrameRef&) override {}
+  void OnSegment(Track track, fabric::Side from, const link::Packet& packet, const FrameRef& frame) override;
+  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
+  void OnMpaFrame(Track track, fabric::Side from, const fabric::StreamPart& part) override;
+  void OnFpdu(Track track, fabric::Side from, const fabric::StreamPart& part, const iwarp::Fpdu& fpdu) override;
+
+ private:
+  // Packets of one side that have the same PSNs: its requests, or its responses.
+  struct Packets {
+    struct Seen {
+      uint64_t frame = 0, length = 0;
+    };
+    std::unordered_map<uint32_t, Seen> by_psn;
+    uint32_t newest = 0;
+  };
+  // One direction of a TCP connection.
+  struct Stream {
+    struct Piece {
+      uint64_t end = 0;
+      uint64_t frame = 0, offset = 0;
+    };
+    bool started = false;
+    uint64_t newest = 0;
+    std::map<uint64_t, Piece> pieces;  // by position, without overlaps
+
+    uint64_t Unwrap(uint32_t sequence) const;
+  };
+  // The payload of a DDP segment.
+  struct Segment {
+    uint32_t message_offset = 0;
+    std::vector<Place> places;
+  };
+  struct Message {
+    bool whole_start = false;  // its first segment was seen
+    uint32_t sequence = 0;
+    std::vector<Segment> segments;
+  };
+  struct TrackState {
+    std::array<std::array<Packets, 2>, 2> packets;  // by sender; responses
+    std::array<Stream, 2> streams;                  // by end
+    std::array<std::vector<Place>, 2> payload;      // by end: of the FPDU that was shown last
+    std::array<Message, 2> previous, sending;       // by end: Sends
+  };
+  struct Named {
+    Track track = 0;
+    fabric::Side first_end = 0;
+    bool iwarp = false;
+  };
+
+  TrackState& Of(Track track);
+  void FindSend(TrackState& state, fabric::Side from, const fabric::Event& event, std::vector<Place>& places);
+  void TakeMessage(TrackState& state, fabric::Side end, std::vector<Place>& places);
+  void FindStream(const Stream& stream, uint64_t begin, uint64_t length, std::vector<Place>& places) const;
+  void WriteStream(const Stream& stream, uint64_t begin, Bytes bytes);
+
+  ScrubbedFile& file_;
+  const uint64_t first_;
+  std::map<Track, TrackState> tracks_;
+  std::unordered_map<fabric::ConnectionId, Named> connections_;
+  std::vector<Place> scratch_;
+  std::vector<std::byte> framing_;
+};
+
+// Writes `bytes` to `places`, one after the other.
+void WritePlaces(ScrubbedFile& file, const std::vector<Place>& places, Bytes bytes);
+
+}  // namespace stag::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// PlainRpc: ONC RPC over TCP, with record marks (RFC 5531 section 11), and over UDP: rpcbind, MOUNT, NLM, NFS and its
+// callbacks beside an RDMA mount. A record is scrubbed when its segments come in order and its Reply's Call was seen;
+// what does not is left as it is: zeros.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cli/scrub/packet_places.h"
+#include "cli/scrub/rpc_scrubber.h"
+#include "protocol/link/packet.h"
+
+namespace stag::cli {
+
+class PlainRpc {
+ public:
+  PlainRpc(ScrubbedFile& file, RpcScrubber& rpc) : file_(file), rpc_(rpc) {}
+
+  // A TCP segment, frame `frame` of the file.
+  void OnSegment(const link::Packet& packet, uint64_t frame);
+  // A UDP datagram of `length` bytes. False: it is nothing known.
+  bool OnDatagram(const link::Packet& packet, Bytes payload, uint64_t length, uint64_t frame);
+
+ private:
+  // One direction of a TCP connection.
+  struct Direction {
+    bool in_record = false;  // the next byte, `next`, is one of a record that has begun, or begins one
+    uint32_t next = 0;
+    std::vector<std::byte> bytes;  // not consumed yet
+    std::vector<Place> places;     // theirs
+  };
+  // A Call, for its Reply: without views of the message.
+  struct KnownCall {
+    rpc::CallHeader header;
+    std::vector<std::vector<std::byte>> handles;
+    std::vector<FileRange> reads;
+  };
+
+  bool Message(const std::string& from, const std::string& to, Bytes message, uint64_t length,
+               std::vector<std::byte>& out);
+  void Consume(const std::string& from, const std::string& to, Direction& direction);
+  void Drop(Direction& direction);
+
+  ScrubbedFile& file_;
+  RpcScrubber& rpc_;
+  std::unordered_map<std::string, Direction> directions_;  // by who sends, to whom
+  uint64_t waiting_ = 0;                                   // bytes in them
+  std::unordered_map<std::string, KnownCall> calls_;       // by who is to answer, whom, and xid
+  std::deque<std::string> oldest_;                         // of them
+};
+
+}  // namespace stag::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What a scrubbing replaced: values by kind.
+#pragma once
+
+#include <cstdint>
+
+namespace stag::cli {
+
+struct Replaced {
+  uint64_t frames = 0;
+  uint64_t addresses = 0;     // IP, GID, LID, MAC, GUID, universal addresses
+  uint64_t names = 0;         // of files, hosts, owners, links, attributes
+  uint64_t identifiers = 0;   // handles, stateids, sessions, clients, cookies, verifiers, tokens
+  uint64_t numbers = 0;       // users, groups, files, sizes, times of files
+  uint64_t data_bytes = 0;    // of files
+  uint64_t zeroed_bytes = 0;  // payload that nobody could tell apart
+  uint64_t other_frames = 0;  // of other protocols: emptied behind their headers
+};
+
+}  // namespace stag::cli

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/scrub/scrubbed_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "protocol/iwarp/fpdu.h"
+
+namespace stag::cli {
+namespace {
+
+constexpr size_t kFlushAt = 4u << 20;
+constexpr size_t kRecentRecords = 1u << 16;
+
+bool EndsWithPcap(const std::string& path) { return path.ends_with(".pcap"); }
+
+bool WriteAll(int fd, const std::byte* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t n = ::write(fd, bytes, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    bytes += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+template <typename T>
+bool Put(std::FILE* file, const T& value) {
+  return std::fwrite(&value, sizeof value, 1, file) == 1;
+}
+template <typename T>
+bool Get(std::FILE* file, T& value) {
+  return std::fread(&value, sizeof value, 1, file) == 1;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ScrubbedFile>> ScrubbedFile::Create(const std::string& path) {
+  const char* directory = std::getenv("TMPDIR");
+  std::string temporary = path == "-" ? fmt::format("{}/stag", directory && *directory ? directory : "/tmp") : path;
+  temporary += ".scrub-XXXXXX";
+  const int fd = ::mkstemp(temporary.data());
+  if (fd < 0) return stag::Fail(fmt::format("cannot create {}: {}", temporary, std::strerror(errno)));
+  std::unique_ptr<ScrubbedFile> file(new ScrubbedFile(path, temporary, fd));
+  if (!file->records_ || !file->copies_ || !file->seals_)
+    return stag::Fail(fmt::format("cannot create a temporary file: {}", std::strerror(errno)));
+  return file;
+}
+
+ScrubbedFile::ScrubbedFile(std::string path, std::string temporary, int fd)
+    : path_(std::move(path)),
+      temporary_(std::move(temporary)),
+      fd_(fd),
+      records_(std::tmpfile()),
+      copies_(std::tmpfile()),
+      seals_(std::tmpfile()) {}
+
+ScrubbedFile::~ScrubbedFile() {
+  ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void ScrubbedFile::Note(const std::string& trouble) {
+  if (trouble_.empty()) trouble_ = trouble;
+}
+
+Result<void> ScrubbedFile::Append(const Frame& frame, const FramePayload& payload, uint32_t states) {
+  if (!encoder_) {
+    auto encoder = capture::FileEncoder::Start(
+        EndsWithPcap(path_) ? capture::FileFormat::kPcap : capture::FileFormat::kPcapng, frame.link, buffer_);
+    if (!encoder) return tl::unexpected(encoder.error());
+    encoder_ = std::move(*encoder);
+  }
+  if (buffer_.size() >= kFlushAt) {
+    if (auto flushed = Flush(); !flushed) return flushed;
+  }
+  if (auto appended = encoder_->Append(frame, {}, buffer_); !appended) return appended;
+  // Behind the bytes: in pcap nothing, in pcapng the padding and the block's length.
+  const size_t behind = EndsWithPcap(path_) ? 0 : RoundUp4(frame.bytes.size()) - frame.bytes.size() + 4;
+  Record record;
+  record.at = written_ + buffer_.size() - behind - frame.bytes.size();
+  record.size = static_cast<uint32_t>(frame.bytes.size());
+  record.wire_length = frame.wire_length;
+  record.payload = static_cast<uint32_t>(payload.offset);
+  record.captured = static_cast<uint32_t>(payload.captured);
+  record.psn = payload.psn;
+  record.states = states;
+  record.link = static_cast<uint32_t>(frame.link);
+  recent_.push_back(record);
+  ++frames_;
+  if (recent_.size() < 2 * kRecentRecords) return {};
+  if (std::fseek(records_.get(), 0, SEEK_END) != 0 ||
+      std::fwrite(recent_.data(), sizeof(Record), kRecentRecords, records_.get()) != kRecentRecords)
+    return stag::Fail("cannot write a temporary file");
+  recent_.erase(recent_.begin(), recent_.begin() + kRecentRecords);
+  stored_ += kRecentRecords;
+  return {};
+}
+
+ScrubbedFile::Record ScrubbedFile::Find(uint64_t frame) {
+  if (frame == 0 || frame > frames_) return {};
+  const uint64_t index = frame - 1;
+  if (index >= stored_) return recent_[index - stored_];
+  Record record;
+  if (std::fseek(records_.get(), static_cast<long>(index * sizeof(Record)), SEEK_SET) != 0 ||
+      !Get(records_.get(), record)) {
+    Note("cannot read a temporary file");
+    return {};
+  }
+  return record;
+}
+
+uint64_t ScrubbedFile::Captured(uint64_t frame) { return Find(frame).captured; }
+uint32_t ScrubbedFile::Psn(uint64_t frame) { return Find(frame).psn; }
+
+void ScrubbedFile::Write(const Place& place, Bytes bytes) {
+  const Record record = Find(place.frame);
+  if (place.offset >= record.captured) return;
+  const uint64_t n = std::min({place.length, uint64_t{bytes.size()}, record.captured - place.offset});
+  const uint64_t at = record.at + record.payload + place.offset;
+  if (at >= written_) {
+    std::copy_n(bytes.begin(), n, buffer_.begin() + static_cast<ptrdiff_t>(at - written_));
+    return;
+  }
+  if (::pwrite(fd_, bytes.data(), n, static_cast<off_t>(at)) != static_cast<ssize_t>(n))
+    Note(fmt::format("cannot write {}: {}", temporary_, std::strerror(errno)));
+}
+
+void ScrubbedFile::CopyLater(const Place& from, const Place& to) {
+  if (!Put(copies_.get(), from) || !Put(copies_.get(), to)) Note("cannot write a temporary file");
+}
+
+void ScrubbedFile::SealLater(const std::vector<Place>& fpdu, bool right) {
+  const uint64_t head = fpdu.size() << 1 | (right ? 1 : 0);
+  bool fine = Put(seals_.get(), head);
+  for (const Place& place : fpdu) fine = fine && Put(seals_.get(), place);
+  if (!fine) Note("cannot write a temporary file");
+}
+
+Result<void> ScrubbedFile::Flush() {
+  if (!WriteAll(fd_, buffer_.data(), buffer_.size()))
+    return stag::Fail(fmt::format("cannot write {}: {}", temporary_, std::strerror(errno)));
+  written_ += buffer_.size();
+  buffer_.clear();
+  return {};
+}
+
+// The captured part of `place` in the mapped file.
+MutableBytes ScrubbedFile::At(MutableBytes file, const Place& place) {
+  const Record record = Find(place.frame);
+  if (place.offset >= record.captured) return {};
+  const uint64_t n = std::min(place.length, record.captured - place.offset);
+  return file.subspan(record.at + record.payload + place.offset, n);
+}
+
+void ScrubbedFile::SealFpdus(MutableBytes file) {
+  std::rewind(seals_.get());
+  std::vector<Place> places;
+  std::vector<std::byte> fpdu;
+  for (uint64_t head = 0; Get(seals_.get(), head);) {
+    fpdu.clear();
+    places.resize(head >> 1);
+    bool whole = true;
+    for (Place& place : places) {
+      if (!Get(seals_.get(), place)) return Note("cannot read a temporary file");
+      const Bytes part = At(file, place);
+      whole = whole && part.size() == place.length;
+      fpdu.insert(fpdu.end(), part.begin(), part.end());
+    }
+    if (!whole || fpdu.size() < iwarp::kCrcSize) continue;
+    uint32_t crc = __builtin_bswap32(iwarp::ComputeFpduCrc(fpdu));
+    if (!(head & 1)) crc = crc == 0x55555555u ? 0xaaaaaaaau : crc ^ 0x55555555u;
+    std::array<std::byte, iwarp::kCrcSize> field;
+    StoreBe32(field.data(), crc);
+    size_t left = field.size();
+    for (size_t i = places.size(); i-- > 0 && left > 0;) {
+      const MutableBytes part = At(file, places[i]);
+      const size_t n = std::min(left, part.size());
+      std::copy_n(field.begin() + static_cast<ptrdiff_t>(left - n), n, part.end() - static_cast<ptrdiff_t>(n));
+      left -= n;
+    }
+  }
+}
+
+void ScrubbedFile::CopyAll(MutableBytes file) {
+  std::rewind(copies_.get());
+  Place from, to;
+  while (Get(copies_.get(), from) && Get(copies_.get(), to)) {
+    const Bytes bytes = At(file, from);
+    const MutableBytes room = At(file, to);
+    std::copy_n(bytes.begin(), std::min(bytes.size(), room.size()), room.begin());
+  }
+}
+
+void ScrubbedFile::SealFrames(MutableBytes file) {
+  Checksums checksums;
+  for (uint64_t frame = 1; frame <= frames_; ++frame) {
+    const Record record = Find(frame);
+    checksums.Store(file.subspan(record.at, record.size), static_cast<LinkType>(record.link), record.wire_length,
+                    record.states);
+  }
+}
+
+Result<void> ScrubbedFile::Finish() {
+  if (!encoder_) {
+    auto encoder = capture::FileEncoder::Start(
+        EndsWithPcap(path_) ? capture::FileFormat::kPcap : capture::FileFormat::kPcapng, LinkType::kEthernet, buffer_);
+    if (!encoder) return tl::unexpected(encoder.error());
+    encoder_ = std::move(*encoder);
+  }
+  if (auto flushed = Flush(); !flushed) return flushed;
+  void* map = ::mmap(nullptr, written_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (map == MAP_FAILED) return stag::Fail(fmt::format("cannot map {}: {}", temporary_, std::strerror(errno)));
+  const MutableBytes file(static_cast<std::byte*>(map), written_);
+  SealFpdus(file);
+  CopyAll(file);
+  SealFrames(file);
+  ::munmap(map, written_);
+  if (!trouble_.empty()) return stag::Fail(trouble_);
+  return Deliver();
+}
+
+Result<void> ScrubbedFile::Deliver() {
+  if (path_ == "-") {
+    std::vector<std::byte> block(1u << 20);
+    ::lseek(fd_, 0, SEEK_SET);
+    for (;;) {
+      const ssize_t n = ::read(fd_, block.data(), block.size());
+      if (n < 0) return stag::Fail(fmt::format("cannot read {}: {}", temporary_, std::strerror(errno)));
+      if (n == 0) return {};
+      if (!WriteAll(STDOUT_FILENO, block.data(), static_cast<size_t>(n)))
+        return stag::Fail(fmt::format("cannot write standard output: {}", std::strerror(errno)));
+    }
+  }
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(fd_, 0666 & ~mask);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    return stag::Fail(fmt::format("cannot rename {} to {}: {}", temporary_, path_, std::strerror(errno)));
+  temporary_.clear();
+  return {};
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// ScrubbedFile: the capture that is written. Frames are appended with their payload zeroed, and what is known of it
+// later is put into its place; when all is known, checksums are set and the file gets its name. Until then it has
+// another one, beside it. What is kept of each frame is in a temporary file, so that memory does not grow.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/file/writer.h"
+#include "cli/scrub/checksums.h"
+#include "cli/scrub/frame_headers.h"
+
+namespace stag::cli {
+
+// A stretch of the payload of a frame.
+struct Place {
+  uint64_t frame = 0;
+  uint64_t offset = 0;  // in the payload
+  uint64_t length = 0;
+};
+
+class ScrubbedFile {
+ public:
+  // `path`: "-" is standard output. Written as pcap when it ends with .pcap, else as pcapng.
+  static Result<std::unique_ptr<ScrubbedFile>> Create(const std::string& path);
+  // Removes what was written, unless Finish gave it its name.
+  ~ScrubbedFile();
+  ScrubbedFile(const ScrubbedFile&) = delete;
+  ScrubbedFile& operator=(const ScrubbedFile&) = delete;
+
+  // Appends a frame that was scrubbed but for its payload, which is zero; `states`: of its checksums (checksums.h).
+  // Frames count from 1 over all captures.
+  Result<void> Append(const Frame& frame, const FramePayload& payload, uint32_t states);
+  uint64_t frames() const { return frames_; }
+
+  // Bytes of the payload of a frame; those that the capture does not have are left out.
+  void Write(const Place& place, Bytes bytes);
+  // The same stretch of two frames is the same bytes: `to` gets in Finish what `from` has then. Both are in order.
+  void CopyLater(const Place& from, const Place& to);
+  // An FPDU stands in these places, one after the other, whole; its CRC field becomes, in Finish, the right one or a
+  // wrong one.
+  void SealLater(const std::vector<Place>& fpdu, bool right);
+  // Payload bytes that the capture has of a frame.
+  uint64_t Captured(uint64_t frame);
+  uint32_t Psn(uint64_t frame);
+
+  // Sets checksums, writes everything out and gives the file its name.
+  Result<void> Finish();
+
+ private:
+  struct Record {
+    uint64_t at = 0;  // of the frame's bytes in the file
+    uint32_t size = 0, wire_length = 0;
+    uint32_t payload = 0, captured = 0;  // offset in the frame, bytes
+    uint32_t states = 0;
+    uint32_t psn = 0;
+    uint32_t link = 0, unused = 0;
+  };
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  using Temporary = std::unique_ptr<std::FILE, Close>;
+  ScrubbedFile(std::string path, std::string temporary, int fd);
+  Result<void> Flush();
+  Record Find(uint64_t frame);
+  void Note(const std::string& trouble);
+  void SealFpdus(MutableBytes file);
+  void CopyAll(MutableBytes file);
+  void SealFrames(MutableBytes file);
+  MutableBytes At(MutableBytes file, const Place& place);
+  Result<void> Deliver();
+
+  std::string path_, temporary_;
+  int fd_;
+  std::optional<capture::FileEncoder> encoder_;
+  std::vector<std::byte> buffer_;
+  uint64_t written_ = 0;  // bytes of the file before the buffer
+  uint64_t frames_ = 0;
+  std::string trouble_;         // the first failure to write
+  std::vector<Record> recent_;  // records behind those in the file
+  uint64_t stored_ = 0;         // records in the file
+  Temporary records_, copies_, seals_;
+};
+
+}  // namespace stag::cli

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Scrubber: captures in, one capture out that tells the same of RPC-over-RDMA and none of its secrets. Each frame goes
+// out at once with its headers scrubbed and its payload zero; what the session then finds out about the payload is put
+// into its place when it is known (scrubbed_file.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/file/reader.h"
+#include "cli/scrub/packet_places.h"
+#include "cli/scrub/plain_rpc.h"
+#include "cli/scrub/rpc_scrubber.h"
+#include "session/fabric/decoder.h"
+#include "session/rpcrdma/session.h"
+
+namespace stag::cli {
+
+class Scrubber final : private session::Observer {
+ public:
+  // One capture, whose frames are appended to `file`. `memory`: bytes that decoder and session may use. All must
+  // outlive this.
+  Scrubber(ScrubbedFile& file, Pseudonyms& pseudonyms, Replaced& replaced, const KeptValues& kept, uint64_t memory);
+  ~Scrubber() override;
+
+  // Fails when the frame cannot be scrubbed, or not be written.
+  Result<void> OnFrame(const Frame& frame);
+  // The end of the capture.
+  void Finish();
+
+ private:
+  // An RDMA packet that went to, or came from, memory of a transaction.
+  struct Moved {
+    bool of_reply = false;  // the reply advertised the memory
+    size_t segment = 0;     // index
+    uint64_t offset = 0, length = 0;
+    std::vector<Place> places;
+  };
+  // What is in a stretch of the memory of a transaction.
+  struct Extent {
+    size_t segment = 0;
+    uint64_t begin = 0, end = 0;  // in the segment
+    bool data = false;            // a data item from `offset` on; else bytes
+    nfs::ItemKind kind{};
+    FileRange range;
+    Bytes bytes;  // from `begin` on; of a data item, all of it, when it is known
+    uint64_t offset = 0;
+  };
+
+  // Finds the places of each event before the session sees it.
+  class Events final : public fabric::Sink {
+   public:
+    explicit Events(Scrubber& scrubber) : scrubber_(scrubber) {}
+    void OnEvent(const fabric::Event& event) override;
+    void OnAside(const fabric::Aside& aside) override;
+
+   private:
+    Scrubber& scrubber_;
+  };
+
+  // session::Observer
+  void OnMessage(const session::Connection&, const session::Message&, const session::Transaction*) override;
+  void OnRdma(const session::Connection&, const session::RdmaOperation&) override;
+  void OnTransaction(const session::Connection&, const session::Transaction&) override;
+  void OnConnectionClosed(const session::Connection&, const fabric::Event&) override;
+
+  void ScrubStream(const session::Message&, const session::Transaction*);
+  void AddStream(const session::Transaction& t, bool reply, std::vector<std::byte>& storage,
+                 std::vector<Extent>& extents);
+  void AddItems(const session::Transaction& t, bool reply, const std::vector<FileRange>& ranges,
+                std::vector<std::vector<std::byte>>& storage, std::vector<Extent>& extents);
+  void Put(const std::vector<Extent>& extents, const Moved& moved);
+
+  ScrubbedFile& file_;
+  Pseudonyms& pseudonyms_;
+  Replaced& replaced_;
+  const KeptValues kept_;
+  FrameHeaders headers_;
+  Checksums checksums_;
+  PacketPlaces places_;
+  RpcScrubber rpc_;
+  PlainRpc plain_;
+  session::Session session_;
+  Events events_;
+  fabric::Decoder decoder_;
+  std::vector<std::byte> frame_, stream_, send_;
+  std::vector<Place> current_;                                          // of the event being given out
+  std::unordered_map<fabric::ConnectionId, std::vector<Place>> early_;  // of a Reply whose Call may yet come
+  std::unordered_map<uint64_t, std::vector<Moved>> moved_;              // by serial of the transaction
+};
+
+}  // namespace stag::cli

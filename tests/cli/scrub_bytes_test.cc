@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What a Scrubber leaves of bytes that nobody can decode, of captures that are cut, and of packets that come again.
+#include <gtest/gtest.h>
+
+#include "protocol/link/encode.h"
+#include "protocol/rpcrdma/header.h"
+#include "tests/cli/scrubbed.h"
+#include "tests/support/nfs_messages.h"
+
+namespace stag::test {
+namespace {
+
+constexpr uint32_t kUnknownProgram = 0x20001234;
+const Buffer kSecret = Pattern(2000, 77);
+
+Buffer RpcRdma(const rpcrdma::Header& header, const Buffer& message = {}) {
+  Buffer out;
+  rpcrdma::Encode(header, out);
+  out.insert(out.end(), message.begin(), message.end());
+  return out;
+}
+
+// Frame `index` of a pcap file.
+std::string FrameOf(const std::string& file, size_t index) {
+  size_t at = 24;
+  for (;; --index) {
+    uint32_t size = 0;
+    std::memcpy(&size, file.data() + at + 8, 4);
+    if (index == 0) return file.substr(at + 16, size);
+    at += 16 + size;
+  }
+}
+
+// An NFSv3 READ by RDMA Write, with names and data in it.
+void Session(IbWire& wire) {
+  IbTalk talk(wire);
+  talk.Connect();
+  rpcrdma::Header lookup = Msg(1);
+  talk.Send(0, RpcRdma(lookup, MakeCall(1, kNfs, 3, 3, Join({FileHandle(), Opaque(Pattern(20, 5))}))));
+  talk.Send(1, RpcRdma(Msg(1), MakeReply(1, Join({Words({2}), Words({0})}))));
+  rpcrdma::Header read = Msg(2);
+  AddWriteChunk(read, {{0x77, 4000, 0x10000}});
+  talk.Send(0, RpcRdma(read, ReadCall(2, 4000)));
+  talk.Write(1, 0x77, 0x10000, Pattern(4000));
+  rpcrdma::Header answer = Msg(2);
+  AddWriteChunk(answer, {{0x77, 4000, 0x10000}});
+  talk.Send(1, RpcRdma(answer, ReadReply(2, 4000, true)));
+  talk.Disconnect();
+}
+
+TEST(ScrubBytes, KnownSecretsAreGone) {
+  IbWire wire;
+  Session(wire);
+  const std::string out = Scrubbed(wire.frames());
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(SecretsIn(out, Pattern(4000)), 0u);                                // the file
+  EXPECT_EQ(SecretsIn(out, Pattern(32)), 0u);                                  // its handle
+  EXPECT_EQ(SecretsIn(out, Pattern(20, 5)), 0u);                               // its name
+  EXPECT_EQ(out.find(std::string("\xc0\x00\x02\x01", 4)), std::string::npos);  // 192.0.2.1
+}
+
+TEST(ScrubBytes, ArgumentsOfUnknownProgramsAreZero) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, RpcRdma(Msg(1), MakeCall(1, kUnknownProgram, 1, 4, kSecret)));
+  talk.Send(1, RpcRdma(Msg(1), MakeReply(1, kSecret)));
+  const std::string out = Scrubbed(wire.frames());
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(SecretsIn(out, kSecret), 0u);
+  EXPECT_NE(out.find(std::string("\x20\x00\x12\x34", 4)), std::string::npos);  // the program stays
+}
+
+TEST(ScrubBytes, WhatIsNotOfATransactionIsZero) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, kSecret);                                 // no RPC-over-RDMA message
+  talk.Write(1, 0x99, 0x5000, kSecret);                  // memory that nobody offered
+  talk.Send(1, RpcRdma(Msg(9), MakeReply(9, kSecret)));  // a Reply without a Call
+  Buffer datagram;
+  const link::Host from{{std::byte{2}}, link::Ipv4Address(192, 0, 2, 1)};
+  link::AppendUdpFrame(datagram, from, from, 4444, 5555, kSecret);
+  wire.Add(datagram);
+  Buffer segment;
+  link::AppendTcpFrame(segment, from, from, {4444, 5555, 1, 1, link::kTcpAck}, kSecret);
+  wire.Add(segment);
+  Buffer unknown = Join({Buffer(12), Words({0x88b51234}), kSecret});
+  wire.Add(unknown);
+  const std::string out = Scrubbed(wire.frames());
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(SecretsIn(out, kSecret), 0u);
+}
+
+TEST(ScrubBytes, CutAtEveryByteNothingShows) {
+  IbWire wire;
+  Session(wire);
+  size_t longest = 0;
+  for (const WireFrame& frame : wire.frames()) longest = std::max(longest, frame.bytes.size());
+  const Secrets file(Pattern(4000)), name(Pattern(20, 5));
+  for (size_t snap = 0; snap < std::min<size_t>(longest, 340); ++snap) {
+    const std::string out = Scrubbed(wire.frames(), LinkType::kEthernet, snap);
+    ASSERT_FALSE(out.empty());
+    EXPECT_EQ(file.In(out), 0u) << snap;
+    EXPECT_EQ(name.In(out), 0u) << snap;
+  }
+}
+
+TEST(ScrubBytes, EveryCarrier) {
+  for (IbWire::Kind kind : {IbWire::Kind::kRoceV2, IbWire::Kind::kRoceV2Ip6, IbWire::Kind::kRoceV1,
+                            IbWire::Kind::kInfiniBand, IbWire::Kind::kInfiniBandGlobal}) {
+    IbWire wire(kind);
+    Session(wire);
+    const std::string out = Scrubbed(wire.frames(), wire.link());
+    ASSERT_FALSE(out.empty());
+    EXPECT_EQ(SecretsIn(out, Pattern(4000)), 0u);
+    size_t index = 0;
+    for (const WireFrame& frame : wire.frames()) {
+      const std::string scrubbed = FrameOf(out, index++);
+      ASSERT_EQ(scrubbed.size(), frame.bytes.size());
+      const Frame as_frame{
+          {1, 0}, wire.link(), std::as_bytes(std::span(scrubbed)), static_cast<uint32_t>(scrubbed.size())};
+      EXPECT_EQ(ib::CheckIcrc(link::Decode(as_frame)), ib::IcrcStatus::kGood);
+    }
+  }
+}
+
+TEST(ScrubBytes, ARetransmissionBecomesTheSameBytes) {
+  IbWire wire;
+  Session(wire);
+  std::vector<WireFrame> frames = wire.frames();
+  // The first packet of the RDMA Write, again, before the rest and at the end.
+  const size_t first = 7;
+  frames.insert(frames.begin() + first + 2, frames[first]);
+  frames.push_back(frames[first]);
+  const std::string out = Scrubbed(frames);
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(SecretsIn(out, Pattern(4000)), 0u);
+  EXPECT_EQ(FrameOf(out, first), FrameOf(out, first + 2));
+  EXPECT_EQ(FrameOf(out, first), FrameOf(out, frames.size() - 1));
+}
+
+// One end of a TCP connection, or of UDP.
+struct PlainPeer {
+  link::Host host;
+  uint16_t port;
+  uint32_t sequence;
+};
+
+Buffer Record(const Buffer& message) {
+  return Join({Words({0x80000000u | static_cast<uint32_t>(message.size())}), message});
+}
+
+// Sends `bytes` in two segments.
+void SendTcp(IbWire& wire, PlainPeer& from, PlainPeer& to, const Buffer& bytes) {
+  const size_t half = bytes.size() / 2;
+  for (const Bytes part : {Bytes(bytes).first(half), Bytes(bytes).subspan(half)}) {
+    Buffer frame;
+    link::AppendTcpFrame(frame, from.host, to.host, {from.port, to.port, from.sequence, to.sequence, link::kTcpAck},
+                         part);
+    from.sequence += static_cast<uint32_t>(part.size());
+    wire.Add(frame);
+  }
+}
+
+Buffer Text(std::string_view text) {
+  const Bytes bytes = std::as_bytes(std::span(text));
+  return Buffer(bytes.begin(), bytes.end());
+}
+
+TEST(ScrubBytes, MountOverTcp) {
+  IbWire wire;
+  PlainPeer client{{{std::byte{2}}, link::Ipv4Address(192, 0, 2, 1)}, 700, 1000};
+  PlainPeer server{{{std::byte{4}}, link::Ipv4Address(192, 0, 2, 2)}, 20048, 5000};
+  constexpr uint32_t kMount = 100005;
+  SendTcp(wire, client, server, Record(MakeCall(5, kMount, 3, 1, Opaque(Text("/export/payroll")))));
+  SendTcp(wire, server, client, Record(MakeReply(5, Join({Words({0}), Opaque(Pattern(32)), Words({1, 1})}))));
+  const std::string out = Scrubbed(wire.frames());
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(out.find("export"), std::string::npos);
+  EXPECT_EQ(out.find("payroll"), std::string::npos);
+  EXPECT_EQ(SecretsIn(out, Pattern(32)), 0u);
+  constexpr size_t kPayload = 14 + 20 + 20;
+  const std::string call = FrameOf(out, 0).substr(kPayload) + FrameOf(out, 1).substr(kPayload);
+  const size_t path = 4 + 40 + 4;
+  Buffer original = Record(MakeCall(5, kMount, 3, 1, Opaque(Text("/export/payroll"))));
+  EXPECT_EQ(call.substr(0, path), std::string(reinterpret_cast<const char*>(original.data()), path));
+  EXPECT_EQ(call[path], '/');
+  EXPECT_EQ(call[path + 7], '/');
+  EXPECT_NE(call[path + 1], '\0');
+}
+
+TEST(ScrubBytes, RpcbindOverUdp) {
+  IbWire wire;
+  const link::Host client{{std::byte{2}}, link::Ipv4Address(192, 0, 2, 1)};
+  const link::Host server{{std::byte{4}}, link::Ipv4Address(192, 0, 2, 2)};
+  const Buffer mapping =
+      Join({Words({100003, 3}), Opaque(Text("rdma")), Opaque(Text("192.0.2.2.78.81")), Opaque(Text("superuser"))});
+  Buffer call, reply;
+  link::AppendUdpFrame(call, client, server, 700, 111, MakeCall(6, 100000, 4, 3, mapping));
+  link::AppendUdpFrame(reply, server, client, 111, 700, MakeReply(6, Opaque(Text("192.0.2.2.78.81"))));
+  wire.Add(call);
+  wire.Add(reply);
+  const std::string out = Scrubbed(wire.frames());
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(out.find("192.0.2.2"), std::string::npos);
+  EXPECT_EQ(out.find("superuser"), std::string::npos);
+  EXPECT_NE(out.find("rdma"), std::string::npos);
+  // The same address in both, with its port.
+  const size_t first = out.find(".78.81");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_NE(out.find(out.substr(first - 9, 15), first), std::string::npos);
+}
+
+TEST(ScrubBytes, WrongChecksumsStayWrong) {
+  IbWire wire;
+  Session(wire);
+  Buffer& frame = wire.frames()[3].bytes;
+  frame.back() ^= std::byte{1};       // ICRC
+  frame[14 + 10] ^= std::byte{0xff};  // IPv4
+  const std::string out = FrameOf(Scrubbed(wire.frames()), 3);
+  const Bytes bytes = std::as_bytes(std::span(out));
+  const Frame scrubbed{{1, 0}, LinkType::kEthernet, bytes, static_cast<uint32_t>(bytes.size())};
+  EXPECT_EQ(ib::CheckIcrc(link::Decode(scrubbed)), ib::IcrcStatus::kBad);
+  EXPECT_NE(link::ChecksumFinish(link::ChecksumSum(0, bytes.subspan(14, 20))), 0);
+}
+
+}  // namespace
+}  // namespace stag::test
