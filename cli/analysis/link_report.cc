@@ -5,9 +5,13 @@
 
 namespace stag::cli {
 
-bool HasLinkReport(const fabric::DecoderStats& stats) { return stats.tunneled > 0; }
+bool HasLinkReport(const fabric::DecoderStats& stats) { return stats.tunneled + stats.copies > 0; }
 
 void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
+  if (stats.copies > 0)
+    Put(out, "{} {} of packets left out{}", stats.copies, stats.copies == 1 ? "copy" : "copies",
+        stats.tunneled > 0 ? "; " : "");
+  if (stats.tunneled == 0) return;
   PutCount(out, stats.tunneled, "frame");
   Put(out, " unwrapped: ");
   std::string_view separator;
@@ -23,7 +27,7 @@ void PutLinkMembers(JsonWriter& json, const fabric::DecoderStats& stats) {
   for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
     if (stats.tunnels[kind] > 0) json.Member(link::kTunnelNames[kind].key, stats.tunnels[kind]);
   }
-  json.EndObject();
+  json.EndObject().Member("copies", stats.copies);
 }
 
 }  // namespace stag::cli

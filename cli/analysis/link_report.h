@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What had to be done with the frames of a capture before their packets could be followed: tunnels unwrapped.
+// What had to be done with the frames of a capture before their packets could be followed: tunnels unwrapped, copies
+// left out.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace stag::cli {
 bool HasLinkReport(const fabric::DecoderStats& stats);
 // A sentence without its end.
 void PutLinkReport(std::string& out, const fabric::DecoderStats& stats);
-// Members of an object: "tunnels" with a member for each kind that was met.
+// Members of an object: "tunnels" with a member for each kind that was met, and "copies".
 void PutLinkMembers(JsonWriter& json, const fabric::DecoderStats& stats);
 
 }  // namespace stag::cli

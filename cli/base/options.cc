@@ -87,6 +87,10 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
                     {{"auto", Clocks::kAuto}, {"align", Clocks::kAlign}, {"null", Clocks::kNull}},
                     "A capture with two clocks: align their times, null those of the second, or auto (default): align "
                     "where cause and effect say to within a millisecond how far apart they are");
+  AddChoice<bool>(
+      command, "--copies", options.keep_copies, {{"auto", false}, {"keep", true}},
+      "A packet that was captured more than once, as by a mirror of both sides: auto (default), its first copy "
+      "counts; keep, each does");
   AddPorts(command, "--vxlan-port", options.vxlan_ports, "UDP port of VXLAN, in place of 4789; can be repeated");
   AddPorts(command, "--geneve-port", options.geneve_ports, "UDP port of GENEVE, in place of 6081; can be repeated");
 }

@@ -2,6 +2,7 @@
 #include "protocol/link/packet.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 
 #include "protocol/base/cursor.h"
@@ -55,7 +56,8 @@ class Decoding {
     p_.carrier = Carrier::kOther;
     p_.status = ParseStatus::kUnsupported;
     p_.ip_fragment = p_.nested_too_deeply = false;
-    p_.tunnels = 0;
+    p_.tunnels = p_.ip_id = 0;
+    p_.way = 0;
     p_.payload = p_.icrc_headers = {};
     p_.wire_length = 0;
     switch (link) {
@@ -76,6 +78,12 @@ class Decoding {
  private:
   void Skip(uint64_t n) { c_.Skip(n); }
 
+  // Makes `value`, or some bytes, part of the way that the packet took.
+  void MixWay(uint64_t value) { p_.way = ((p_.way << 23 | p_.way >> 41) ^ value) * 0x9e3779b97f4a7c15; }
+  void MixWay(Bytes bytes) {
+    for (; bytes.size() >= 4; bytes = bytes.subspan(4)) MixWay(LoadBe32(bytes.data()));
+  }
+
   // The header that began at `begin` ends here; nothing is noted of one that could not be read.
   void Note(HeaderKind kind, size_t begin) {
     if (headers_ && c_.ok()) headers_->push_back({kind, origin_ + begin, c_.offset() - begin});
@@ -83,14 +91,14 @@ class Decoding {
 
   void Ethernet() {
     const size_t begin = c_.offset();
-    Skip(12);
+    MixWay(c_.Take(12));
     const uint16_t type = c_.U16();
     Note(HeaderKind::kEthernet, begin);
     Ethertype(type);
   }
 
   void LinuxSll() {
-    Skip(14);
+    MixWay(c_.Take(14));
     const uint16_t type = c_.U16();
     Note(HeaderKind::kLinuxSll, 0);
     Ethertype(type);
@@ -98,7 +106,7 @@ class Decoding {
 
   void LinuxSll2() {
     const uint16_t type = c_.U16();
-    Skip(18);
+    MixWay(c_.Take(18));
     Note(HeaderKind::kLinuxSll2, 0);
     Ethertype(type);
   }
@@ -107,7 +115,7 @@ class Decoding {
     size_t tags = 0;
     for (; c_.ok() && IsVlan(type); ++tags) {
       const size_t begin = c_.offset();
-      Skip(2);
+      MixWay(c_.U16() & 0x0fff);
       type = c_.U16();
       Note(HeaderKind::kVlan, begin);
     }
@@ -183,6 +191,9 @@ class Decoding {
     uint64_t total = LoadBe16(&fixed[2]);
     const uint16_t fragment = LoadBe16(&fixed[6]);
     const auto protocol = std::to_integer<uint8_t>(fixed[9]);
+    p_.ip_id = LoadBe16(&fixed[4]);
+    MixWay(std::to_integer<uint64_t>(fixed[8]));
+    MixWay(fixed.subspan<12, 8>());
     SetIpv4(p_.source, &fixed[12]);
     SetIpv4(p_.destination, &fixed[16]);
     uint64_t header = uint64_t{version_ihl & 0x0fu} * 4;
@@ -201,9 +212,11 @@ class Decoding {
     uint32_t version = c_.U32() >> 28;
     uint64_t length = c_.U16();
     uint8_t next = c_.U8();
-    Skip(1);
+    MixWay(c_.U8());
     const Bytes addresses = c_.Take(32);
     if (!c_.ok()) return;
+    p_.ip_id = 0;
+    MixWay(addresses);
     p_.source = MakeAddress(Address::Kind::kIpv6, addresses.subspan<0, 16>());
     p_.destination = MakeAddress(Address::Kind::kIpv6, addresses.subspan<16, 16>());
     if (version != 6) return c_.Fail(ParseStatus::kMalformed);
@@ -317,6 +330,7 @@ class Decoding {
     if (p_.nested_too_deeply) return false;
     ++depth_;
     Count(kind);
+    MixWay(static_cast<uint64_t>(kind));
     return true;
   }
 
@@ -454,7 +468,7 @@ class Decoding {
     uint32_t version = c_.U32() >> 28;
     uint64_t length = c_.U16();
     uint8_t next = c_.U8();
-    Skip(1);
+    MixWay(c_.U8());
     const Bytes addresses = c_.Take(32);
     if (!c_.ok()) return;
     p_.source = MakeAddress(Address::Kind::kGid, addresses.subspan<0, 16>());
@@ -543,6 +557,9 @@ bool DecodePlain(const Frame& frame, Packet& p) {
   }
   p.status = ParseStatus::kOk;
   p.ip_fragment = false;
+  p.ip_id = LoadBe16(at + kIp + 4);
+  std::memcpy(&p.way, at + 4, sizeof p.way);
+  p.way ^= std::to_integer<uint64_t>(at[kIp + 8]);  // who sent it on, and its time to live
   p.tunnels = 0;
   SetIpv4(p.source, at + kIp + 12);
   SetIpv4(p.destination, at + kIp + 16);

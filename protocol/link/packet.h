@@ -31,8 +31,12 @@ struct Packet {
   Address source, destination;  // IP addresses; GIDs (RoCEv1, InfiniBand with GRH); LIDs (InfiniBand without)
   uint16_t source_port = 0, destination_port = 0;  // UDP or TCP
   bool ip_fragment = false;                        // an IP fragment: the payload is not interpreted (carrier kOther)
-  uint16_t tunnels = 0;                            // that the packet was in: bit 1 << kind for each Tunnel
-  bool nested_too_deeply = false;                  // where it was in tunnels: they go on (carrier kOther)
+  uint16_t ip_id = 0;                              // IPv4: identification; IPv6: 0
+  // The way that the packet took to where it was captured: a hash of link-layer addresses, VLANs, times to live, and
+  // tunnels with their ends. Copies of a packet that were captured at other places differ in it.
+  uint64_t way = 0;
+  uint16_t tunnels = 0;            // that the packet was in: bit 1 << kind for each Tunnel
+  bool nested_too_deeply = false;  // where it was in tunnels: they go on (carrier kOther)
 
   // RoCE/InfiniBand: from the BTH to the end of the ICRC (VCRC, Ethernet padding and trailers removed).
   // TCP, rpcbind: the payload. `wire_length`: its bytes on the wire (from the length fields of IP, UDP or LRH).

@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/fabric/decoder.h"
 
+#include <optional>
+
+#include "session/fabric/copies.h"
 #include "session/fabric/ib_tracker.h"
 #include "session/fabric/iwarp_tracker.h"
 
 namespace stag::fabric {
 
 struct Decoder::Impl {
-  Impl(const DecoderOptions& options, Sink& sink) : context(options, sink), ib(context), iwarp(context) {}
+  Impl(const DecoderOptions& options, Sink& sink) : context(options, sink), ib(context), iwarp(context) {
+    if (!options.keep_copies) copies.emplace();
+  }
 
   void OnRpcbind(const link::Packet& packet, const FrameRef& frame);
   void CountTunnels(const link::Packet& packet);
+  bool IsCopy(const link::Packet& packet, const FrameRef& frame) {
+    if (!copies || !copies->IsCopy(packet, frame)) return false;
+    ++context.stats().copies;
+    return true;
+  }
 
   TrackerContext context;
-  link::Packet current;  // of the frame being processed
+  std::optional<Copies> copies;  // none: they are kept
+  link::Packet current;          // of the frame being processed
   IbTracker ib;
   IwarpTracker iwarp;
 };
@@ -53,9 +64,11 @@ void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   switch (packet.carrier) {
     case link::Carrier::kRoceV2:
     case link::Carrier::kRoceV1:
-    case link::Carrier::kInfiniBand: return impl_->ib.OnPacket(packet, frame);
+    case link::Carrier::kInfiniBand:
+      if (impl_->IsCopy(packet, frame)) return;
+      return impl_->ib.OnPacket(packet, frame);
     case link::Carrier::kTcp:
-      if (packet.status != ParseStatus::kOk) return;
+      if (packet.status != ParseStatus::kOk || impl_->IsCopy(packet, frame)) return;
       if (packet.source_port == link::kRpcbindPort || packet.destination_port == link::kRpcbindPort)
         impl_->OnRpcbind(packet, frame);
       return impl_->iwarp.OnPacket(packet, frame);

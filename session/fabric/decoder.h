@@ -23,6 +23,7 @@ struct DecoderOptions {
   uint64_t memory_limit = 64u << 20;  // bytes for reassembly and reordering over all connections
   bool verify_crc = false;            // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
   link::TunnelPorts tunnel_ports;     // of OnFrame
+  bool keep_copies = false;           // take copies of a packet (copies.h) for packets of their own
   PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
 };
 
@@ -34,6 +35,7 @@ struct DecoderStats {
   uint64_t bad_crc = 0, checked_crc = 0;
   uint64_t ip_fragments = 0;
   std::array<uint64_t, link::kTunnelKinds> tunnels{};  // frames out of a link::Tunnel of each kind
+  uint64_t copies = 0;                                 // of packets that were captured before: dropped
   uint64_t tunneled = 0;                               // frames out of any
   uint64_t nested_too_deeply = 0;                      // of these: further tunnels in them were not followed
   uint64_t dropped_for_memory = 0;                     // bytes or packets given up to stay within memory_limit

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Which packets are copies of others, and which were sent again.
+#include "session/fabric/copies.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "protocol/link/encode.h"
+
+namespace stag::fabric {
+namespace {
+
+constexpr int64_t kUs = 1000;
+
+// A packet and the bytes that it is of.
+struct Made {
+  std::vector<std::byte> bytes;
+  link::Packet packet;
+
+  Made() = default;
+  Made(const Made& other) : bytes(other.bytes), packet(other.packet) { packet.payload = bytes; }
+  Made& operator=(const Made&) = delete;
+  Made With(uint64_t way) const {
+    Made made = *this;
+    made.packet.way = way;
+    return made;
+  }
+};
+
+Made Roce(uint32_t psn, uint16_t ip_id, size_t captured = 32) {
+  Made made;
+  made.bytes.resize(32);
+  StoreBe32(&made.bytes[8], psn);
+  StoreBe32(&made.bytes[28], psn * 0x01010101u ^ ip_id);  // in place of the ICRC, which covers both
+  made.bytes.resize(captured);
+  made.packet.carrier = link::Carrier::kRoceV2;
+  made.packet.status = ParseStatus::kOk;
+  made.packet.source = link::Ipv4Address(10, 0, 0, 1);
+  made.packet.destination = link::Ipv4Address(10, 0, 0, 2);
+  made.packet.wire_length = 32;
+  made.packet.ip_id = ip_id;
+  made.packet.payload = made.bytes;
+  return made;
+}
+
+Made Tcp(uint32_t sequence, uint16_t ip_id) {
+  Made made = Roce(0, ip_id);
+  made.packet.carrier = link::Carrier::kTcp;
+  made.packet.sequence = sequence;
+  return made;
+}
+
+class CopiesTest : public testing::Test {
+ protected:
+  bool IsCopy(const Made& made, int64_t time_ns) { return copies_.IsCopy(made.packet, {++frame_, time_ns}); }
+
+  Copies copies_;
+  uint64_t frame_ = 0;
+};
+
+TEST_F(CopiesTest, AnotherWay) {
+  for (const Made& made : {Roce(1, 7), Roce(2, 0), Tcp(3, 8), Tcp(4, 0), Roce(5, 9, 20), Roce(6, 0, 12)}) {
+    EXPECT_FALSE(IsCopy(made, 0));
+    EXPECT_TRUE(IsCopy(made.With(1), 3 * kUs));
+    EXPECT_TRUE(IsCopy(made.With(2), 5 * kUs));
+    EXPECT_TRUE(IsCopy(made.With(3), 9'999 * kUs));
+  }
+}
+
+TEST_F(CopiesTest, AnotherWayButTooLate) {
+  EXPECT_FALSE(IsCopy(Roce(1, 7), 0));
+  EXPECT_FALSE(IsCopy(Roce(1, 7).With(1), 10'001 * kUs));
+  EXPECT_TRUE(IsCopy(Roce(1, 7), 10'003 * kUs));  // of the second
+}
+
+TEST_F(CopiesTest, CopiesMayHaveEarlierTimes) {
+  EXPECT_FALSE(IsCopy(Roce(1, 7), 1000 * kUs));
+  EXPECT_TRUE(IsCopy(Roce(1, 7).With(1), 990 * kUs));
+}
+
+// Without an identification the same way says: sent again. Its copy is one of the second.
+TEST_F(CopiesTest, SentAgainAndBothTwice) {
+  for (const Made& made : {Roce(1, 0), Tcp(1, 0)}) {
+    EXPECT_FALSE(IsCopy(made, 0));
+    EXPECT_TRUE(IsCopy(made.With(1), 2 * kUs));
+    EXPECT_FALSE(IsCopy(made, 20 * kUs));
+    EXPECT_TRUE(IsCopy(made.With(1), 22 * kUs));
+    EXPECT_FALSE(IsCopy(made, 40 * kUs));
+  }
+}
+
+TEST_F(CopiesTest, SameWaySameIdentification) {
+  for (uint16_t n = 1; n < 10; ++n) {
+    EXPECT_FALSE(IsCopy(Roce(n, n), n * 10 * kUs));
+    EXPECT_FALSE(IsCopy(Tcp(n, static_cast<uint16_t>(100 + n)), n * 10 * kUs));
+    EXPECT_TRUE(IsCopy(Roce(n, n), (n * 10 + 2) * kUs));
+    EXPECT_TRUE(IsCopy(Tcp(n, static_cast<uint16_t>(100 + n)), (n * 10 + 2) * kUs));
+  }
+  EXPECT_FALSE(IsCopy(Roce(9, 9), 191 * kUs));  // too late
+  EXPECT_FALSE(IsCopy(Roce(8, 99), 90 * kUs));  // sent again, with an identification of its own
+}
+
+// A sender that always uses the same identification: it says nothing.
+TEST_F(CopiesTest, SameWayConstantIdentification) {
+  EXPECT_FALSE(IsCopy(Roce(1, 5), 0));
+  EXPECT_FALSE(IsCopy(Roce(2, 5), 1 * kUs));
+  EXPECT_FALSE(IsCopy(Roce(1, 5), 2 * kUs));
+  EXPECT_FALSE(IsCopy(Roce(2, 5), 3 * kUs));
+}
+
+TEST_F(CopiesTest, OtherPacketsAreNone) {
+  EXPECT_FALSE(IsCopy(Roce(1, 7), 0));
+  EXPECT_FALSE(IsCopy(Roce(2, 7).With(1), 0));
+  Made other = Roce(1, 7).With(1);
+  std::swap(other.packet.source, other.packet.destination);
+  EXPECT_FALSE(IsCopy(other, 0));
+  EXPECT_FALSE(IsCopy(Roce(1, 7, 11), 0));  // no whole BTH
+  EXPECT_FALSE(IsCopy(Roce(1, 7, 11).With(1), 0));
+}
+
+TEST_F(CopiesTest, MarksOfCongestionMayDiffer) {
+  Made marked = Roce(1, 7).With(1);
+  marked.bytes[4] |= std::byte{0x40};
+  marked.packet.payload = marked.bytes;
+  EXPECT_FALSE(IsCopy(Roce(1, 7), 0));
+  EXPECT_TRUE(IsCopy(marked, 1));
+}
+
+TEST_F(CopiesTest, AmongTheLastPackets) {
+  const auto number = [](uint32_t n) { return Roce(n, static_cast<uint16_t>(n)); };
+  for (uint32_t round = 0; round < 5; ++round) {
+    const uint32_t base = round * 10'000;
+    for (uint32_t n = 1; n <= Copies::kRemembered; ++n) ASSERT_FALSE(IsCopy(number(base + n), 0));
+    for (uint32_t n = 1; n <= Copies::kRemembered; ++n) ASSERT_TRUE(IsCopy(number(base + n).With(1), 1)) << n;
+    ASSERT_FALSE(IsCopy(number(base + 5000), 0));
+    ASSERT_FALSE(IsCopy(number(base + 1).With(2), 0));
+    ASSERT_TRUE(IsCopy(number(base + 3).With(2), 0));
+  }
+}
+
+}  // namespace
+}  // namespace stag::fabric
