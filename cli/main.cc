@@ -109,6 +109,7 @@ int main(int argc, char** argv) {
   AddCheck(app, run);
   AddScrub(app, run);
   AddCapture(app, run);
+  AddSlice(app, run);
   AddRules(app, run);
   AddExplain(app, run);
   AddDevices(app, run);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/analysis.h"
 
-#include "capture/file/aligned_reader.h"
 #include "cli/analysis/sharded_analysis.h"
 #include "text/put.h"
 
@@ -30,8 +29,6 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
 
 std::string DisplayName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
-namespace {
-
 capture::Clocks ClocksOf(const CommonOptions& options) {
   switch (options.clocks) {
     case Clocks::kAlign: return capture::Clocks::kAlign;
@@ -42,6 +39,8 @@ capture::Clocks ClocksOf(const CommonOptions& options) {
 }
 
 link::TunnelPorts TunnelPortsOf(const CommonOptions& options) { return {options.vxlan_ports, options.geneve_ports}; }
+
+namespace {
 
 void ReportClocks(const std::string& name, uint64_t frames, const capture::TwoClocks& clocks,
                   Diagnostics& diagnostics) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/file/aligned_reader.h"
 #include "capture/file/reader.h"
 #include "cli/analysis/shard.h"
 #include "cli/base/common_options.h"
@@ -48,6 +49,11 @@ FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool 
   for (const auto& shard : shards) all.push_back(shard.get());
   return Analyze(file, options, keep_bulk, output, std::move(all), packets);
 }
+
+// How the capture's clocks are to be taken.
+capture::Clocks ClocksOf(const CommonOptions& options);
+// The UDP ports of tunnels.
+link::TunnelPorts TunnelPortsOf(const CommonOptions& options);
 
 // "FILE" for messages and JSON: "-" is "standard input".
 std::string DisplayName(const std::string& file);

@@ -93,6 +93,7 @@ void AddLimits(CLI::App& app, Run& run);
 void AddTop(CLI::App& app, Run& run);
 void AddExtract(CLI::App& app, Run& run);
 void AddCapture(CLI::App& app, Run& run);
+void AddSlice(CLI::App& app, Run& run);
 void AddCheck(CLI::App& app, Run& run);
 void AddRules(CLI::App& app, Run& run);
 void AddExplain(CLI::App& app, Run& run);

@@ -19,7 +19,7 @@ import unittest
 
 STAG = sys.argv.pop(1)
 CAPTURE = str(pathlib.Path(__file__).parents[2] / "pcaps" / "real" / "rxe-rdma_error.pcap")
-COMMANDS = ("summary", "report", "connections", "transactions", "latency", "limits", "top", "credits", "transport", "extract", "check", "scrub", "rules",
+COMMANDS = ("summary", "report", "connections", "transactions", "latency", "limits", "top", "credits", "transport", "extract", "check", "scrub", "slice", "rules",
             "explain", "devices", "serve", "generate", "replay", "relay", "probe")
 READERS = ("summary", "connections", "transactions", "latency", "limits", "credits", "transport", "check")
 

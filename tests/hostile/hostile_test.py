@@ -50,6 +50,8 @@ class Hostile(unittest.TestCase):
                     shared = self.run_on(capture, "check", "--format", "jsonl", "--jobs", "2", beside=BESIDE + THREADS)
                     self.assertEqual(json.loads(shared[-1])["frames"], frames)
                     self.run_on(capture, "extract", "--out", str(pathlib.Path(directory) / kind))
+                    for selector in (["--slowest", "5"], ["--connection", "1"], ["--frames", "500-600"], ["--snap", "headers"]):
+                        self.run_on(capture, "slice", "-w", str(pathlib.Path(directory) / "slice.pcapng"), *selector)
 
     def test_what_is_dropped_is_said(self):
         with tempfile.TemporaryDirectory() as directory:

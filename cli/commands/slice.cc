@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// stag slice: the packets that matter, in a capture of their own. Which those are is found in several passes over each
+// file (cli/slice/slicer.h), another copies them (cli/slice/slice_writer.h).
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "cli/base/options.h"
+#include "cli/slice/slice_writer.h"
+#include "text/json.h"
+
+namespace stag::cli {
+namespace {
+
+struct SliceArguments : CommonOptions {
+  Selection selection;
+  SliceTarget target;
+  bool cut_payload = false;
+};
+
+// What contradicts itself on the command line; empty: nothing.
+std::string Contradiction(const SliceArguments& o) {
+  const Selection& s = o.selection;
+  if (s.empty() && !o.target.merge && !o.cut_payload)
+    return "nothing is selected: --connection, --xid, --procedure, --slowest, --finding, --frames, --time or --around "
+           "say what the slice is to have; --merge and --snap take all there is";
+  if (!s.findings.empty() && (s.slowest != 0 || s.around != 0 || !s.procedures.empty()))
+    return "--finding goes with --connection, --xid, --frames and --time, which say where the finding is, not with "
+           "--procedure, --slowest or --around";
+  if (o.target.path.ends_with(".gz"))
+    return "slices are not compressed with gzip: name the file .pcapng or .pcapng.zst";
+  if (o.target.path == "-" && o.format == Format::kJsonl) return "-w - leaves no place for --format jsonl";
+  struct stat out {
+  }, in{};
+  if (o.target.path == "-" || ::stat(o.target.path.c_str(), &out) != 0) return {};
+  for (const std::string& file : o.files)
+    if (::stat(file.c_str(), &in) == 0 && S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+      return fmt::format("{} is what is to be sliced: -w would overwrite it", file);
+  return {};
+}
+
+void PutConnections(std::string& out, const std::vector<uint32_t>& connections, std::string_view what) {
+  if (connections.empty()) return;
+  Put(out, "    {} {} {}: less does not show all that was asked for\n", what,
+      connections.size() == 1 ? "connection" : "connections", fmt::join(connections, ", "));
+}
+
+void PutText(std::string& out, const SliceSource& source) {
+  const Sliced& sliced = source.sliced;
+  Put(out, "{}: {} of {}", source.input.name(), Grouped(source.written), Count(sliced.read, "frame"));
+  if (sliced.rpcs > 0) Put(out, ", {}", Count(sliced.rpcs, "RPC"));
+  if (sliced.findings > 0) Put(out, ", {}", Count(sliced.findings, "finding"));
+  out.push_back('\n');
+  PutConnections(out, sliced.stretched, "without gaps:");
+  PutConnections(out, sliced.whole, "whole:");
+}
+
+void PutJson(std::string& out, const SliceSource& source) {
+  const Sliced& sliced = source.sliced;
+  {
+    JsonWriter json(out);
+    json.BeginObject().Member("type", "slice").Member("file", source.input.name()).Member("frames", sliced.read);
+    json.Member("written", source.written).Member("transactions", sliced.rpcs).Member("findings", sliced.findings);
+    for (const auto& [key, connections] : {std::pair("without_gaps", &sliced.stretched), {"whole", &sliced.whole}}) {
+      json.Key(key).BeginArray();
+      for (const uint32_t connection : *connections) json.Value(connection);
+      json.EndArray();
+    }
+    json.EndObject();
+  }
+  out.push_back('\n');
+}
+
+int RunSlice(const SliceArguments& options) {
+  if (options.target.path == "-" && isatty(STDOUT_FILENO)) {
+    Complain("a capture does not go to a terminal: -w FILE, or a pipe behind -w -");
+    return kExitTrouble;
+  }
+  Output output(options);
+  Diagnostics& diagnostics = output.diagnostics();
+  bool trouble = false, fits = false;
+  std::vector<SliceSource> sources;
+  sources.reserve(options.files.size());
+  for (const std::string& file : options.files) {
+    auto input = SliceInput::Open(file);
+    if (!input) {
+      diagnostics.ComplainText(input.error().message);
+      trouble = true;
+      continue;
+    }
+    Sliced sliced = SliceCapture(*input, options.selection, options.cut_payload, options, output);
+    trouble |= !sliced.opened;
+    fits |= sliced.opened && sliced.nothing.empty();
+    if (!sliced.nothing.empty() && !options.quiet) diagnostics.ComplainText(sliced.nothing);
+    sources.push_back({std::move(*input), std::move(sliced), 0});
+  }
+  if (!fits) return trouble ? kExitTrouble : kExitFindings;
+  if (const auto written = WriteSlice(sources, options.target, diagnostics); !written) {
+    diagnostics.ComplainText(written.error().message);
+    return kExitTrouble;
+  }
+  uint64_t frames = 0;
+  for (const SliceSource& source : sources) {
+    frames += source.written;
+    trouble |= !source.sliced.opened || source.sliced.damaged;
+    if (!source.sliced.opened || !source.sliced.nothing.empty()) continue;
+    options.format == Format::kJsonl ? PutJson(output.buffer(), source) : PutText(output.buffer(), source);
+  }
+  if (frames == 0) {
+    if (!trouble) diagnostics.ComplainText("there are no frames to write");
+    return trouble ? kExitTrouble : kExitFindings;
+  }
+  if (options.target.path != "-") {
+    if (options.format == Format::kText && sources.size() > 1)
+      Put(output.buffer(), "{}: {}\n", options.target.path, Count(frames, "frame"));
+    output.Flush();
+  } else {
+    output.buffer().clear();
+  }
+  return trouble || output.failed() ? kExitTrouble : kExitFine;
+}
+
+// An option that can be repeated, whose values, separated by commas, `parse` makes.
+template <typename T, typename Parse>
+void AddList(CLI::App& command, const std::string& name, std::vector<T>& to, Parse parse, const std::string& complaint,
+             const std::string& type, const std::string& description) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          name, [](const std::vector<std::string>&) {}, description)
+      ->delimiter(',')
+      ->allow_extra_args(false)  // what follows is a FILE
+      ->check(CLI::Validator(
+          [&to, parse, complaint](std::string& text) {
+            const auto value = parse(text);
+            if (!value) return text + complaint;
+            to.push_back(*value);
+            return std::string{};
+          },
+          ""))
+      ->type_name(type);
+}
+
+std::optional<uint32_t> ParseConnection(std::string_view text) {
+  const auto number = text.starts_with("0x") ? std::nullopt : ParseXid(text);
+  return number && *number > 0 ? number : std::nullopt;
+}
+
+std::optional<std::string> ParseProcedure(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+void AddSelectors(CLI::App& command, Selection& selection) {
+  AddList(command, "--connection", selection.connections, ParseConnection, " is not the number of a connection",
+          "N[,N]", "Of these connections, by their numbers in stag connections; alone: all of their packets");
+  AddList(command, "--xid", selection.xids, ParseXid, " is not an xid, such as 0x1a2b3c4d", "XID[,XID]",
+          "RPCs with these xids");
+  AddList(command, "--procedure", selection.procedures, ParseProcedure, "", "NAME[,NAME]",
+          "RPCs of these procedures: READ, 'NFSv3 READ', a number; a COMPOUND by any of its operations");
+  AddNumber(command, "--slowest", selection.slowest, false, " is not a number of RPCs",
+            "So many RPCs with the longest round-trip times, of those that fit the rest");
+  AddList(command, "--finding", selection.findings, ParseWantedRule,
+          " is not a rule, such as RDLIST-003, or its Nth finding, RDLIST-003#2 (stag rules lists the rules)",
+          "RULE[#N]", "What shows the findings of a rule in stag check, or the Nth of them");
+  AddList(command, "--frames", selection.frames, ParseFrameRange,
+          " is not a range of frames, such as 100-200, 100- or 100", "A-B[,A-B]", "These frames, both ends included");
+  AddList(command, "--time", selection.times, ParseTimeRange,
+          " is not a range of times, such as 1.5..2, 200ms.. or 2024-01-31T12:00:00..2024-01-31T12:00:05", "A..B",
+          "The frames from A to B: seconds since the first frame, or UTC; A or B may be left out");
+  AddNumber(command, "--around", selection.around, false, " is not the number of a frame",
+            "Frame N, and the RPCs that were under way on its connection then");
+}
+
+}  // namespace
+
+void AddSlice(CLI::App& app, Run& run) {
+  auto options = std::make_shared<SliceArguments>();
+  CLI::App* command =
+      app.add_subcommand("slice", "A capture of the packets that matter: of connections, RPCs, findings, times");
+  AddCaptureOptions(*command, *options);
+  command->add_option("-w,--write", options->target.path, "The slice, as pcapng; .zst: compressed; -: standard output")
+      ->required()
+      ->type_name("OUT");
+  AddSelectors(*command, options->selection);
+  command->add_flag("--merge", options->target.merge,
+                    "The frames of several captures by time, not capture after capture");
+  AddChoice<bool>(*command, "--snap", options->cut_payload, {{"headers", true}},
+                  "Cut away what RDMA Writes and Reads carry, but for RPC headers; lengths on the wire stay");
+  command->footer(
+      "What is given of one kind is united (--xid 0x1,0x2), different kinds intersect (--connection 2 --procedure "
+      "READ).\n"
+      "--frames, --time and --connection alone select packets; with any of the others, or one another, they say which "
+      "of\n"
+      "those: RPCs with a packet there, findings in those frames. With several captures, each is searched.\n"
+      "\nAn RPC comes with all of its packets: Sends, RDMA Reads and Writes, acknowledgments, retransmissions. So does "
+      "an\n"
+      "RPC that has a packet in --frames or --time. With them comes what is needed to understand them: the set-up of "
+      "their\n"
+      "connections, the Calls that were outstanding, and the Replies that granted the credits. Then the slice is "
+      "checked:\n"
+      "where stag check or stag transactions would not show in it what was asked for, it gets more of the connection, "
+      "and\n"
+      "says so. A finding that is proven in the whole may be presumed in the slice.\n"
+      "\nEach frame keeps its time, and has a comment with its number in the capture that it comes from. Standard "
+      "input "
+      "is\n"
+      "copied to a temporary file (TMPDIR). Exit status 1: nothing fits, and no file is written.\n"
+      "\nExamples:\n"
+      "  stag slice mount.pcapng --finding RDLIST-003#1 -w finding.pcapng\n"
+      "  stag slice mount.pcapng --procedure READ --slowest 3 -w slow.pcapng\n"
+      "  stag slice mount.pcapng --connection 2 --xid 0x1a2b3c4d -w rpc.pcapng\n"
+      "  stag slice mount.pcapng --frames 1000-2000 -w part.pcapng\n"
+      "  stag slice mount.pcapng --time 2024-01-31T12:00:00..2024-01-31T12:00:05 -w part.pcapng\n"
+      "  stag slice mount.pcapng --around 4711 -w around.pcapng\n"
+      "  stag slice client.pcap server.pcap --merge -w both.pcapng\n"
+      "  stag slice huge.pcapng.zst --snap headers -w small.pcapng.zst\n"
+      "  stag slice mount.pcapng --finding CRED-001 -w - | stag check -");
+  command->callback([options, &run] {
+    options->target.progress = options->progress && !options->quiet;
+    if (std::string complaint = Contradiction(*options); !complaint.empty()) throw CLI::ValidationError(complaint);
+    run = [options] { return RunSlice(*options); };
+  });
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/slice/input.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "capture/file/aligned_reader.h"
+
+namespace stag::cli {
+namespace {
+
+// Frames of a reader for which `wants` is true, with the numbers that they have.
+class SomeFrames final : public capture::Reader {
+ public:
+  SomeFrames(capture::Reader& reader, std::function<bool(const Frame&)> wants)
+      : reader_(reader), wants_(std::move(wants)) {}
+  Next ReadFrame(Frame& frame) override {
+    for (;;) {
+      const Next next = reader_.ReadFrame(frame);
+      if (next != Next::kFrame || !wants_ || wants_(frame)) return next;
+    }
+  }
+  const FrameMemory& memory() const override { return reader_.memory(); }
+  const std::string& error() const override { return reader_.error(); }
+  uint64_t position() const override { return reader_.position(); }
+  uint64_t size() const override { return reader_.size(); }
+
+ private:
+  capture::Reader& reader_;
+  std::function<bool(const Frame&)> wants_;
+};
+
+Result<int> TemporaryFile() {
+  const char* directory = std::getenv("TMPDIR");
+  std::string path = fmt::format("{}/stag-slice-XXXXXX", directory && *directory ? directory : "/tmp");
+  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+  if (descriptor < 0) return Fail(fmt::format("cannot create a temporary file {}: {}", path, std::strerror(errno)));
+  ::unlink(path.c_str());
+  return descriptor;
+}
+
+// All that can be read of `from`.
+Result<void> Copy(int from, int to, const std::string& name) {
+  std::vector<char> buffer(size_t{1} << 20);
+  for (;;) {
+    const ssize_t got = ::read(from, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Fail(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+    if (got == 0) return {};
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t n = ::write(to, buffer.data() + done, static_cast<size_t>(got - done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0)
+        return Fail(
+            fmt::format("{} is read several times, but cannot be copied to a temporary file: {}; TMPDIR names "
+                        "the folder",
+                        name, std::strerror(errno)));
+      done += n;
+    }
+  }
+}
+
+}  // namespace
+
+Result<SliceInput> SliceInput::Open(const std::string& file) {
+  const std::string name = DisplayName(file);
+  struct stat status {};
+  if (file != "-" && (::stat(file.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)))
+    return SliceInput(name, file, -1);  // what cannot be opened is reported by who reads it
+  const int from = file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) return Fail(fmt::format("cannot open {}: {}", file, std::strerror(errno)));
+  const auto to = TemporaryFile();
+  const auto copied = to ? Copy(from, *to, name) : Result<void>(tl::unexpected(to.error()));
+  if (from != STDIN_FILENO) ::close(from);
+  if (!copied) {
+    if (to) ::close(*to);
+    return tl::unexpected(copied.error());
+  }
+  return SliceInput(name, fmt::format("/proc/self/fd/{}", *to), *to);
+}
+
+SliceInput::SliceInput(SliceInput&& other) noexcept
+    : name_(std::move(other.name_)), path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+SliceInput::~SliceInput() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Result<std::unique_ptr<capture::Reader>> SliceInput::Frames() const {
+  auto source = capture::OpenByteSource(path_);
+  if (!source) return tl::unexpected(source.error());
+  return capture::Reader::Open(std::move(*source), name_);
+}
+
+FileOutcome SliceInput::Analyze(const CommonOptions& options, Clock& clock, Output& output,
+                                std::vector<session::Observer*> observers, fabric::PacketObserver* packets,
+                                std::function<bool(const Frame&)> wants) const {
+  const auto reader = Frames();
+  if (!reader) {
+    FileOutcome outcome;
+    outcome.trouble = reader.error().message;
+    output.diagnostics().ComplainText(outcome.trouble);
+    return outcome;
+  }
+  capture::AlignedReader aligned(**reader, ClocksOf(options), TunnelPortsOf(options));
+  SomeFrames some(aligned, std::move(wants));
+  return cli::Analyze(some, name_, options, false, clock, output, std::move(observers), packets);
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/slice/slice_writer.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/file/writer.h"
+#include "cli/base/version.h"
+
+namespace stag::cli {
+namespace {
+
+// The frames of one source that are to be written, one at a time.
+class Cursor {
+ public:
+  Cursor(SliceSource& source, Diagnostics& diagnostics) : source_(&source), diagnostics_(&diagnostics) {}
+  const Frame& frame() const { return frame_; }
+  SliceSource& source() const { return *source_; }
+  const capture::Reader* reader() const { return reader_.get(); }
+
+  // False: there are no more.
+  bool Next() {
+    if (!opened_) {
+      opened_ = true;
+      auto reader = source_->input.Frames();
+      if (!reader) {
+        if (source_->sliced.opened) diagnostics_->ComplainText(reader.error().message);
+        source_->sliced.opened = false;
+        return false;
+      }
+      reader_ = std::move(*reader);
+    }
+    while (reader_) {
+      const capture::Reader::Next next = reader_->ReadFrame(frame_);
+      if (next == capture::Reader::Next::kFrame) {
+        if (source_->sliced.all) source_->sliced.read = std::max(source_->sliced.read, frame_.ref.number);
+        if (source_->sliced.Has(frame_.ref.number)) return true;
+        continue;
+      }
+      if (next == capture::Reader::Next::kDamaged && !source_->sliced.damaged) {
+        source_->sliced.damaged = true;
+        diagnostics_->Complain("{}: {}", source_->input.name(), reader_->error());
+      }
+      reader_.reset();
+    }
+    return false;
+  }
+
+ private:
+  SliceSource* source_;
+  Diagnostics* diagnostics_;
+  bool opened_ = false;
+  std::unique_ptr<capture::Reader> reader_;
+  Frame frame_;
+};
+
+class SliceWriter {
+ public:
+  SliceWriter(const SliceTarget& target, bool several)
+      : target_(target), several_(several), progress_(target.progress, target.path) {}
+
+  Result<void> Write(Cursor& cursor) {
+    Frame frame = cursor.frame();
+    SliceSource& source = cursor.source();
+    if (!writer_) {
+      capture::FileNotes notes;
+      notes.application = kVersionText;
+      const auto compression =
+          target_.path.ends_with(".zst") ? capture::Compression::kZstd : capture::Compression::kNone;
+      auto created =
+          capture::FileWriter::Create(target_.path, capture::FileFormat::kPcapng, frame.link, notes, compression);
+      if (!created) return Refused(source, frame, created.error());
+      writer_ = std::move(*created);
+    }
+    if (source.sliced.cutter) frame.bytes = frame.bytes.first(source.sliced.cutter->Keep(frame));
+    comment_.clear();
+    Put(comment_, "frame {}", frame.ref.number);
+    if (several_) Put(comment_, " of {}", source.input.name());
+    const auto written = writer_->Write(frame, comment_);
+    if (!written) return Refused(source, frame, written.error());
+    ++source.written;
+    if (progress_.active() && ++written_ % 1024 == 0)
+      progress_.Update(cursor.reader()->position(), cursor.reader()->size(), written_);
+    return {};
+  }
+  Result<void> Close() { return writer_ ? writer_->Close() : Result<void>{}; }
+  // The file is not whole: it goes.
+  void Discard() {
+    if (!writer_) return;
+    (void)writer_->Close();
+    struct stat status {};
+    if (target_.path != "-" && ::stat(target_.path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+      ::unlink(target_.path.c_str());
+  }
+
+ private:
+  static Result<void> Refused(const SliceSource& source, const Frame& frame, const Error& error) {
+    return Fail(fmt::format("{}, frame {}: {}", source.input.name(), frame.ref.number, error.message));
+  }
+
+  const SliceTarget& target_;
+  const bool several_;
+  Progress progress_;
+  std::unique_ptr<capture::FileWriter> writer_;
+  std::string comment_;
+  uint64_t written_ = 0;
+};
+
+// The first of the frames that come next; with `merge`, the earliest; of equals, that of the first source.
+std::vector<Cursor>::iterator Following(std::vector<Cursor>& cursors, bool merge) {
+  if (!merge) return cursors.begin();
+  return std::ranges::min_element(cursors, {}, [](const Cursor& cursor) { return cursor.frame().ref.time_ns; });
+}
+
+}  // namespace
+
+Result<void> WriteSlice(std::vector<SliceSource>& sources, const SliceTarget& target, Diagnostics& diagnostics) {
+  SliceWriter writer(target, sources.size() > 1);
+  std::vector<Cursor> waiting;
+  for (SliceSource& source : sources) {
+    if (!source.sliced.opened || !source.sliced.nothing.empty()) continue;
+    waiting.emplace_back(source, diagnostics);
+  }
+  // Without --merge a source is opened when its turn comes.
+  std::vector<Cursor> cursors;
+  for (size_t next = 0; next < waiting.size() || !cursors.empty();) {
+    while (next < waiting.size() && (target.merge || cursors.empty())) {
+      Cursor cursor = std::move(waiting[next++]);
+      if (cursor.Next()) cursors.push_back(std::move(cursor));
+    }
+    if (cursors.empty()) break;
+    const auto cursor = Following(cursors, target.merge);
+    if (const auto written = writer.Write(*cursor); !written) {
+      writer.Discard();
+      return written;
+    }
+    if (!cursor->Next()) cursors.erase(cursor);
+  }
+  const auto closed = writer.Close();
+  if (!closed) writer.Discard();
+  return closed;
+}
+
+}  // namespace stag::cli
