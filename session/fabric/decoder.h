@@ -22,7 +22,7 @@ class PacketObserver;
 struct DecoderOptions {
   uint64_t memory_limit = 64u << 20;  // bytes for reassembly and reordering over all connections
   bool verify_crc = false;            // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
-  link::TunnelPorts tunnel_ports;     // of OnFrame
+  link::TunnelPorts tunnel_ports{};   // of OnFrame
   bool keep_copies = false;           // take copies of a packet (copies.h) for packets of their own
   PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
 };
