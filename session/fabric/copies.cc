@@ -33,10 +33,10 @@ uint64_t OtherKeyOf(const link::Packet& packet) {
   if (packet.carrier == link::Carrier::kTcp) {
     const uint64_t ports = uint64_t{packet.source_port} << 32 | uint64_t{packet.destination_port} << 16 | packet.window;
     const uint64_t rest = packet.wire_length << 24 | uint64_t{packet.tcp_flags} << 16 | packet.ip_id;
-    return Mix(Mix(ports * kOdd, uint64_t{packet.sequence} << 32 | packet.acknowledgment), rest);
+    return Mix(Mix(Mix(ports * kOdd, uint64_t{packet.sequence} << 32 | packet.acknowledgment), rest), FlowOf(packet));
   }
   if (payload.size() < ib::kBthLength) return 0;
-  uint64_t key = Mix(LoadBe32(payload.data()), packet.wire_length << 16 | packet.ip_id);
+  uint64_t key = Mix(LoadBe32(payload.data()) ^ FlowOf(packet), packet.wire_length << 16 | packet.ip_id);
   const Bytes rest = payload.subspan(5, std::min<size_t>(payload.size() - 5, 48) & ~size_t{7});
   for (size_t at = 0; at < rest.size(); at += 8) key = Mix(key, Load64(&rest[at]));
   return key;
@@ -79,36 +79,21 @@ inline bool Copies::Remember(uint64_t key, const link::Packet& packet, const Fra
   uint32_t& bucket = BucketOf(key);
   Seen& seen = At(next_);
   seen.key = key;
-  seen.flow = FlowOf(packet);
   seen.time_ns = frame.time_ns;
   seen.way = packet.way;
   seen.before = bucket;
-  seen.ip_id = packet.ip_id;
   seen.other_ways_used = 0;
   bucket = next_++;
   return false;
 }
 
 bool Copies::IsCopyOf(Seen& first, const link::Packet& packet, const FrameRef& frame) {
-  if (first.flow != FlowOf(packet)) return false;
+  const auto others = first.other_ways.begin(), others_end = others + first.other_ways_used;
+  if (packet.way == first.way || std::find(others, others_end, packet.way) != others_end) return false;
   const uint64_t a = static_cast<uint64_t>(first.time_ns), b = static_cast<uint64_t>(frame.time_ns);
   const uint64_t apart = first.time_ns < frame.time_ns ? b - a : a - b;
-  const auto others = first.other_ways.begin(), others_end = others + first.other_ways_used;
-  if (packet.way == first.way || std::find(others, others_end, packet.way) != others_end)
-    return apart <= static_cast<uint64_t>(kSameWay) && first.ip_id != 0 && first.ip_id == packet.ip_id &&
-           CountsIds(first);
-  if (apart > static_cast<uint64_t>(kOtherWay)) return false;
+  if (apart > static_cast<uint64_t>(kWindow)) return false;
   if (first.other_ways_used < first.other_ways.size()) first.other_ways[first.other_ways_used++] = packet.way;
-  return true;
-}
-
-// Whether the last packets of the same flow have other identifications.
-bool Copies::CountsIds(const Seen& packet) const {
-  constexpr uint32_t kLookedAt = 64;
-  for (uint32_t back = 1; back <= kLookedAt; ++back) {
-    const Seen& other = seen_[(next_ - back) % kRemembered];
-    if (other.flow == packet.flow && other.key != packet.key) return other.ip_id != packet.ip_id;
-  }
   return true;
 }
 

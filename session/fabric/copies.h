@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Copies: finds packets that a capture holds more than once, as from a mirror of both sides of a switch or from several
-// interfaces of a host. A copy has the same innermost packet, but for what routers change. It is told from a packet
-// that was sent again:
-// - It took another way: link-layer addresses, VLANs, time to live, tunnels or their ends differ, and it comes at most
-//   kOtherWay after the first copy. Who sends again sends the same way.
-// - Or it took the same way within kSameWay and has the same IPv4 identification, other than zero, where the sender
-//   gives each packet one of its own (RFC 6864 section 4.3 has this of any source that may be fragmented; Linux does so
-//   always). Who sends again gives a new one.
-// What took the same way and has no such identification is never a copy: nothing tells.
+// Copies: finds packets that a capture holds more than once, as from a mirror of both sides of a switch. A copy has the
+// same innermost packet, but for what routers change, and took another way: link-layer addresses, VLANs, time to live,
+// tunnels or their ends differ. It comes at most kWindow before or after the first copy. Who sends again sends the same
+// way: what differs in nothing counts as sent again, whatever its identification.
 #pragma once
 
 #include <array>
@@ -22,8 +17,8 @@ namespace stag::fabric {
 
 class Copies {
  public:
-  static constexpr int64_t kOtherWay = 10'000'000, kSameWay = 100'000;  // ns
-  static constexpr uint32_t kRemembered = 1024;                         // packets, copies not counted
+  static constexpr int64_t kWindow = 10'000'000;  // ns
+  static constexpr uint32_t kRemembered = 1024;   // packets, copies not counted
 
   Copies();
   // A RoCE, InfiniBand or TCP packet. True: it is a copy of one of the last; false: it is remembered.
@@ -32,12 +27,10 @@ class Copies {
  private:
   struct alignas(64) Seen {
     uint64_t key = 0;
-    uint64_t flow = 0;  // its addresses
     int64_t time_ns = 0;
     uint64_t way = 0;
     uint32_t before = 0;  // the one before it in the same bucket
-    uint16_t ip_id = 0;
-    uint16_t other_ways_used = 0;
+    uint32_t other_ways_used = 0;
     std::array<uint64_t, 2> other_ways{};
   };
   static constexpr unsigned kBucketBits = 13;
@@ -49,7 +42,6 @@ class Copies {
   [[gnu::noinline]] bool LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame);
   bool Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame);
   bool IsCopyOf(Seen& first, const link::Packet& packet, const FrameRef& frame);
-  bool CountsIds(const Seen& packet) const;
 
   // Packets are numbered; the numbers go round.
   std::vector<Seen> seen_;
