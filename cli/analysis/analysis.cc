@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/analysis.h"
 
+#include "capture/file/erspan_reader.h"
 #include "cli/analysis/sharded_analysis.h"
 #include "text/put.h"
 
@@ -73,8 +74,15 @@ FileOutcome WithReader(const std::string& file, const CommonOptions& options, Ou
     output.diagnostics().ComplainText(outcome.trouble);
     return outcome;
   }
-  capture::AlignedReader reader(**opened, ClocksOf(options), TunnelPortsOf(options));
+  capture::ErspanReader stamped(**opened, TunnelPortsOf(options));
+  capture::Reader& frames = options.erspan_time ? static_cast<capture::Reader&>(stamped) : **opened;
+  capture::AlignedReader reader(frames, ClocksOf(options), TunnelPortsOf(options));
   FileOutcome outcome = analyze(reader, DisplayName(file));
+  if (options.erspan_time && !options.quiet && !output.closed()) {
+    output.Flush();
+    output.diagnostics().Complain("{}: {} of {} have the time that ERSPAN gives them", DisplayName(file),
+                                  stamped.stamped(), Count(outcome.frames, "frame"));
+  }
   if (reader.two_clocks().found && !options.quiet && !output.closed()) {
     output.Flush();
     ReportClocks(DisplayName(file), outcome.frames, reader.two_clocks(), output.diagnostics());

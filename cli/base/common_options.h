@@ -29,6 +29,7 @@ struct CommonOptions {
   bool progress = false;  // a bar on stderr
   bool mpi = false;       // on all ranks of a parallel job
   Clocks clocks = Clocks::kAuto;
+  bool erspan_time = false;  // times of ERSPAN, where frames have one
   bool keep_copies = false;  // of packets that were captured more than once
   // UDP ports of tunnels; 0 is none.
   std::array<uint16_t, 4> vxlan_ports = {4789}, geneve_ports = {6081};

@@ -88,6 +88,10 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
                     "A capture with two clocks: align their times, null those of the second, or auto (default): align "
                     "where cause and effect say to within a millisecond how far apart they are");
   AddChoice<bool>(
+      command, "--time", options.erspan_time, {{"capture", false}, {"erspan", true}},
+      "The time of a frame: that of the capture (default), or that which ERSPAN type III gives it, where it "
+      "has one");
+  AddChoice<bool>(
       command, "--copies", options.keep_copies, {{"auto", false}, {"keep", true}},
       "A packet that was captured more than once, as by a mirror of both sides: auto (default), its first copy "
       "counts; keep, each does");
