@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/rule_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace stag::cli {

@@ -16,6 +16,7 @@
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/reporting.h"
 #include "cli/analysis/transaction_lister.h"
+#include "cli/base/options.h"
 #include "cli/base/version.h"
 #include "cli/live/capture_devices.h"
 #include "cli/live/capture_watch.h"

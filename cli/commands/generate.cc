@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "cli/base/options.h"
 #include "cli/live/generate_report.h"
 #include "cli/live/live_monitor.h"
 #include "cli/live/live_progress.h"

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/base/options.h"
 #include "cli/live/client_probes.h"
 #include "cli/live/live_monitor.h"
 #include "cli/live/load_options.h"

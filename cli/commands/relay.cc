@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "cli/base/options.h"
 #include "cli/live/fault_rule.h"
 #include "cli/live/live_monitor.h"
 #include "cli/live/relay_report.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "cli/base/options.h"
 #include "cli/live/live_monitor.h"
 #include "cli/live/live_progress.h"
 #include "cli/live/load_options.h"

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/analysis/analysis.h"
+#include "cli/base/options.h"
 #include "cli/live/latency_text.h"
 #include "cli/live/live_monitor.h"
 #include "cli/live/recording.h"

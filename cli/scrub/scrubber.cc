@@ -45,7 +45,6 @@ uint64_t KnownHeader(const rpcrdma::Header& header, uint64_t size) {
 Scrubber::Scrubber(ScrubbedFile& file, Pseudonyms& pseudonyms, Replaced& replaced, const KeptValues& kept,
                    uint64_t memory)
     : file_(file),
-      pseudonyms_(pseudonyms),
       replaced_(replaced),
       kept_(kept),
       headers_(pseudonyms, replaced, kept.addresses),

@@ -75,7 +75,6 @@ class Scrubber final : private session::Observer {
   void Put(const std::vector<Extent>& extents, const Moved& moved);
 
   ScrubbedFile& file_;
-  Pseudonyms& pseudonyms_;
   Replaced& replaced_;
   const KeptValues kept_;
   FrameHeaders headers_;
