@@ -42,11 +42,18 @@ bool Get(std::FILE* file, T& value) {
   return std::fread(&value, sizeof value, 1, file) == 1;
 }
 
+// Standard output, a pipe or a device gets the bytes; only a regular file is replaced.
+bool IsReplaced(const std::string& path) {
+  struct stat there {};
+  return path != "-" && (::stat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ScrubbedFile>> ScrubbedFile::Create(const std::string& path) {
   const char* directory = std::getenv("TMPDIR");
-  std::string temporary = path == "-" ? fmt::format("{}/stag", directory && *directory ? directory : "/tmp") : path;
+  std::string temporary =
+      !IsReplaced(path) ? fmt::format("{}/stag", directory && *directory ? directory : "/tmp") : path;
   temporary += ".scrub-XXXXXX";
   const int fd = ::mkstemp(temporary.data());
   if (fd < 0) return stag::Fail(fmt::format("cannot create {}: {}", temporary, std::strerror(errno)));
@@ -230,16 +237,21 @@ Result<void> ScrubbedFile::Finish() {
 }
 
 Result<void> ScrubbedFile::Deliver() {
-  if (path_ == "-") {
+  if (!IsReplaced(path_)) {
+    const int to = path_ == "-" ? ::dup(STDOUT_FILENO) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     std::vector<std::byte> block(1u << 20);
     ::lseek(fd_, 0, SEEK_SET);
-    for (;;) {
-      const ssize_t n = ::read(fd_, block.data(), block.size());
-      if (n < 0) return stag::Fail(fmt::format("cannot read {}: {}", temporary_, std::strerror(errno)));
-      if (n == 0) return {};
-      if (!WriteAll(STDOUT_FILENO, block.data(), static_cast<size_t>(n)))
-        return stag::Fail(fmt::format("cannot write standard output: {}", std::strerror(errno)));
-    }
+    ssize_t n = 0;
+    bool written = to >= 0;
+    while (written && (n = ::read(fd_, block.data(), block.size())) > 0)
+      written = WriteAll(to, block.data(), static_cast<size_t>(n));
+    const int reason = errno;
+    if (to >= 0) ::close(to);
+    if (n < 0) return stag::Fail(fmt::format("cannot read {}: {}", temporary_, std::strerror(reason)));
+    if (!written)
+      return stag::Fail(
+          fmt::format("cannot write {}: {}", path_ == "-" ? "standard output" : path_, std::strerror(reason)));
+    return {};
   }
   const mode_t mask = ::umask(0);
   ::umask(mask);

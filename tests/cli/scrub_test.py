@@ -260,6 +260,16 @@ class Use(Base):
         (self.directory / "piped.pcapng").write_bytes(done.stdout)
         self.assertEqual(told(self.directory / "piped.pcapng", "transactions"), told(NFS41, "transactions"))
 
+    def test_a_pipe_is_written_to_and_not_replaced(self):
+        pipe = self.directory / "pipe.pcapng"
+        os.mkfifo(pipe)
+        with open(self.directory / "read.pcapng", "wb") as out, subprocess.Popen(["cat", pipe], stdout=out) as reader:
+            done = run(STAG, "scrub", NFS41, "-w", pipe, "--key", self.key, "--quiet")
+            reader.wait(60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertTrue(stat.S_ISFIFO(pipe.stat().st_mode))
+        self.assertEqual(told(self.directory / "read.pcapng", "transactions"), told(NFS41, "transactions"))
+
     def test_unknown_link_type_is_refused(self):
         (self.directory / "in.pcap").write_bytes(struct.pack("<IHHIIIIIIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 147, 0, 0, 4, 4) + b"abcd")
         done = run(STAG, "scrub", self.directory / "in.pcap", "-w", self.directory / "out.pcap")
