@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocol/base/sequence.h"
 #include "protocol/iwarp/fpdu.h"
 #include "protocol/iwarp/mpa.h"
 #include "protocol/link/packet.h"
@@ -73,17 +74,14 @@ void PacketPlaces::OnPacket(Track track, const fabric::RcPacket& packet) {
     });
 }
 
-uint64_t PacketPlaces::Stream::Unwrap(uint32_t sequence) const {
-  const auto distance = static_cast<int32_t>(sequence - static_cast<uint32_t>(newest));
-  return newest + static_cast<uint64_t>(static_cast<int64_t>(distance));
-}
+uint64_t PacketPlaces::Stream::Unwrap(uint32_t sequence) const { return NearestPosition<32>(newest, sequence); }
 
 void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet, const FrameRef& frame) {
   if (packet.wire_length == 0) return;
   Stream& stream = Of(track).streams[from];
   if (!stream.started) {
     stream.started = true;
-    stream.newest = (uint64_t{1} << 32) + packet.sequence;
+    stream.newest = FirstPosition(packet.sequence);
   }
   const uint64_t begin = stream.Unwrap(packet.sequence), end = begin + packet.wire_length;
   stream.newest = std::max(stream.newest, end);

@@ -3,13 +3,9 @@
 
 #include <algorithm>
 
+#include "protocol/base/sequence.h"
+
 namespace stag::cli {
-namespace {
-
-constexpr uint64_t kRoomBelow = uint64_t{1} << 32;  // so that positions in front of the first one seen do not wrap
-
-}  // namespace
-
 std::array<PacketPositions::Space, 2>& PacketPositions::SpacesOf(Track track) {
   while (spaces_.size() > kMostTracks) spaces_.erase(oldest_++);
   return spaces_[track];
@@ -21,10 +17,9 @@ PacketPosition PacketPositions::OnPacket(Track track, const fabric::RcPacket& pa
   Space& order = SpacesOf(track)[space];
   if (!order.started) {
     order.started = true;
-    order.reference = kRoomBelow + packet.psn();
+    order.reference = FirstPosition(packet.psn());
   }
-  const int64_t distance = ib::PsnDistance(packet.psn(), static_cast<uint32_t>(order.reference & ib::kPsnMask));
-  const uint64_t at = order.reference + static_cast<uint64_t>(distance);
+  const uint64_t at = NearestPosition<24>(order.reference, packet.psn());
   order.reference = std::max(order.reference, at);
   const PacketPosition place{track, space, at, at + 1};
   Remember(packet.frame.number, place);
@@ -37,10 +32,9 @@ PacketPositions::Segment PacketPositions::OnSegment(Track track, fabric::Side fr
   const auto unwrap = [](Space& order, uint32_t sequence) {
     if (!order.started) {
       order.started = true;
-      order.reference = kRoomBelow + sequence;
+      order.reference = FirstPosition(sequence);
     }
-    const auto distance = static_cast<int32_t>(sequence - static_cast<uint32_t>(order.reference));
-    return order.reference + static_cast<uint64_t>(static_cast<int64_t>(distance));
+    return NearestPosition<32>(order.reference, sequence);
   };
   Segment segment;
   segment.place.track = track;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/base/sequence.h"
+
 namespace stag::fabric {
 namespace {
 
@@ -44,14 +46,11 @@ void PiecePool::Give(std::vector<std::byte> storage) {
 
 void TcpStream::Start(uint32_t sequence) {
   started_ = true;
-  next_ = (uint64_t{1} << 32) + sequence;  // room below, so that older positions do not wrap
+  next_ = FirstPosition(sequence);
   acknowledged_ = 0;
 }
 
-uint64_t TcpStream::Unwrap(uint32_t sequence) const {
-  const auto distance = static_cast<int32_t>(sequence - static_cast<uint32_t>(next_));
-  return next_ + static_cast<uint64_t>(static_cast<int64_t>(distance));
-}
+uint64_t TcpStream::Unwrap(uint32_t sequence) const { return NearestPosition<32>(next_, sequence); }
 
 bool TcpStream::NoteAcknowledged(uint64_t position) {
   if (position > next_ + kMaxAhead) return false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "protocol/base/crc.h"
+#include "protocol/base/sequence.h"
 
 namespace stag::transport {
 namespace {
@@ -58,11 +59,10 @@ void CountNak(Counters& counters, uint8_t syndrome) {
 uint64_t RcTransport::Unwrap(Half& half, uint32_t psn) {
   if (!half.referenced) {
     half.referenced = true;
-    half.reference = (uint64_t{1} << 32) + psn;  // room below; a multiple of the PSN space
+    half.reference = FirstPosition(psn);
     return half.reference;
   }
-  const int64_t distance = ib::PsnDistance(psn, static_cast<uint32_t>(half.reference & ib::kPsnMask));
-  const uint64_t at = half.reference + static_cast<uint64_t>(distance);
+  const uint64_t at = NearestPosition<24>(half.reference, psn);
   half.reference = std::max(half.reference, at);
   return at;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/base/sequence.h"
+
 namespace stag::transport {
 namespace {
 
@@ -13,8 +15,7 @@ constexpr uint64_t kMaxAhead = uint64_t{64} << 20;
 
 // The position of a sequence number that is nearest to the highest one seen (RFC 9293 section 3.4).
 uint64_t TcpTransport::Unwrap(const Half& half, uint32_t sequence) {
-  const auto distance = static_cast<int32_t>(sequence - static_cast<uint32_t>(half.seen.next()));
-  return half.seen.next() + static_cast<uint64_t>(static_cast<int64_t>(distance));
+  return NearestPosition<32>(half.seen.next(), sequence);
 }
 
 void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet, const FrameRef& frame, Health& health,
