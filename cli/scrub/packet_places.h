@@ -31,12 +31,8 @@ class PacketPlaces final : public fabric::PacketObserver {
 
   void OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side first_end) override;
   void OnForgotten(Track track) override { tracks_.erase(track); }
-  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
-  void OnPathMtu(Track, uint32_t) override {}
   void OnPacket(Track track, const fabric::RcPacket& packet) override;
-  void OnCongestionNotification(Track, fabric::Side, const FrameRef&) override {}
   void OnSegment(Track track, fabric::Side from, const link::Packet& packet, const FrameRef& frame) override;
-  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
   void OnMpaFrame(Track track, fabric::Side from, const fabric::StreamPart& part) override;
   void OnFpdu(Track track, fabric::Side from, const fabric::StreamPart& part, const iwarp::Fpdu& fpdu) override;
 

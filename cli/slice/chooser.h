@@ -82,15 +82,10 @@ class RpcChooser final : public session::Observer, public fabric::PacketObserver
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override;
 
   void OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side) override;
-  void OnForgotten(Track) override {}
-  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
-  void OnPathMtu(Track, uint32_t) override {}
   void OnPacket(Track track, const fabric::RcPacket& packet) override { LookAt(track, packet.frame); }
-  void OnCongestionNotification(Track, fabric::Side, const FrameRef&) override {}
   void OnSegment(Track track, fabric::Side, const link::Packet&, const FrameRef& frame) override {
     LookAt(track, frame);
   }
-  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
 
  private:
   struct Ranked {

@@ -44,12 +44,8 @@ class Gatherer final : public session::Observer, public fabric::PacketObserver {
 
   void OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side) override;
   void OnForgotten(Track track) override;
-  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
-  void OnPathMtu(Track, uint32_t) override {}
   void OnPacket(Track track, const fabric::RcPacket& packet) override;
-  void OnCongestionNotification(Track, fabric::Side, const FrameRef&) override {}
   void OnSegment(Track track, fabric::Side from, const link::Packet& packet, const FrameRef& frame) override;
-  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
 
  private:
   // The packets of a message or operation: first and last frame, and the places from one to the other, if known.

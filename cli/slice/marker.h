@@ -14,14 +14,10 @@ class Marker final : public fabric::PacketObserver {
   Marker(const Selection& selection, const Choice& choice, const TrackSlices& tracks, FrameSet& frames)
       : selection_(selection), choice_(choice), tracks_(tracks), frames_(frames) {}
 
-  void OnConnection(Track, const fabric::ConnectionInfo&, fabric::Side) override {}
   void OnForgotten(Track track) override;
-  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
-  void OnPathMtu(Track, uint32_t) override {}
   void OnPacket(Track track, const fabric::RcPacket& packet) override;
   void OnCongestionNotification(Track track, fabric::Side from, const FrameRef& frame) override;
   void OnSegment(Track track, fabric::Side from, const link::Packet& packet, const FrameRef& frame) override;
-  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
 
  private:
   struct Progress {

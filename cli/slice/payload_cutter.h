@@ -20,17 +20,10 @@ class PayloadCutter final : public session::Observer, public fabric::PacketObser
   size_t Keep(const Frame& frame) const;
 
   void OnRdma(const session::Connection&, const session::RdmaOperation& operation) override;
-  using session::Observer::OnConnection;
-  void OnConnection(Track, const fabric::ConnectionInfo&, fabric::Side) override {}
   void OnForgotten(Track track) override { places_.Forget(track); }
-  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
-  void OnPathMtu(Track, uint32_t) override {}
-  void OnPacket(Track, const fabric::RcPacket&) override {}
-  void OnCongestionNotification(Track, fabric::Side, const FrameRef&) override {}
   void OnSegment(Track track, fabric::Side from, const link::Packet& packet, const FrameRef& frame) override {
     places_.OnSegment(track, from, packet, frame);
   }
-  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
   void OnFpdu(Track track, fabric::Side from, const fabric::StreamPart& part, const iwarp::Fpdu&) override {
     fpdu_ = {track, from, part.sequence, part.size};
   }

@@ -153,6 +153,12 @@ class BothSee final : public fabric::PacketObserver {
   void OnCrcError(Track track, Side from, const FrameRef& frame) override {
     for (auto* o : observers_) o->OnCrcError(track, from, frame);
   }
+  void OnMpaFrame(Track track, Side from, const fabric::StreamPart& part) override {
+    for (auto* o : observers_) o->OnMpaFrame(track, from, part);
+  }
+  void OnFpdu(Track track, Side from, const fabric::StreamPart& part, const iwarp::Fpdu& fpdu) override {
+    for (auto* o : observers_) o->OnFpdu(track, from, part, fpdu);
+  }
 
  private:
   std::array<fabric::PacketObserver*, 2> observers_;

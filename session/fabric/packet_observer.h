@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // PacketObserver: sees the packets of connections as the capture has them: in its order, with acknowledgments, copies
-// and retransmissions, which events leave out. For statistics of the fabric; a Decoder without one does nothing for it.
+// and retransmissions, which events leave out. A Decoder without one does nothing for it. What an observer does not
+// override, it passes over.
 #pragma once
 
 #include "session/fabric/fabric_event.h"
@@ -36,24 +37,24 @@ class PacketObserver {
 
   // The track is this connection, whose side 0 is end `first_end` of the packets. InfiniBand and RoCE: comes before its
   // packets, and the end is 0. iWARP: comes when the TCP connection proves to be iWARP.
-  virtual void OnConnection(Track track, const ConnectionInfo& info, Side first_end) = 0;
+  virtual void OnConnection(Track, const ConnectionInfo&, Side /*first_end*/) {}
   // The track is no RDMA connection: nothing more comes of it.
-  virtual void OnForgotten(Track track) = 0;
+  virtual void OnForgotten(Track) {}
 
   // InfiniBand and RoCE: what the CM exchange says, the first PSN of a side's requests and the path MTU in bytes; a
   // packet, whose status is kOk, or kTruncatedByCapture behind the BTH; a congestion notification packet.
-  virtual void OnFirstPsn(Track track, Side requester, uint32_t psn) = 0;
-  virtual void OnPathMtu(Track track, uint32_t bytes) = 0;
-  virtual void OnPacket(Track track, const RcPacket& packet) = 0;
-  virtual void OnCongestionNotification(Track track, Side from, const FrameRef& frame) = 0;
+  virtual void OnFirstPsn(Track, Side /*requester*/, uint32_t /*psn*/) {}
+  virtual void OnPathMtu(Track, uint32_t /*bytes*/) {}
+  virtual void OnPacket(Track, const RcPacket&) {}
+  virtual void OnCongestionNotification(Track, Side /*from*/, const FrameRef&) {}
 
   // iWARP: a TCP segment of end `from`, also one without payload; an FPDU whose CRC is wrong.
-  virtual void OnSegment(Track track, Side from, const link::Packet& packet, const FrameRef& frame) = 0;
+  virtual void OnSegment(Track, Side /*from*/, const link::Packet&, const FrameRef&) {}
+  virtual void OnCrcError(Track, Side /*from*/, const FrameRef&) {}
   // A stretch of end `from`'s TCP stream that was understood, before its events: an MPA set-up frame; an FPDU, also one
   // whose CRC is wrong.
   virtual void OnMpaFrame(Track, Side /*from*/, const StreamPart&) {}
   virtual void OnFpdu(Track, Side /*from*/, const StreamPart&, const iwarp::Fpdu&) {}
-  virtual void OnCrcError(Track track, Side from, const FrameRef& frame) = 0;
 };
 
 }  // namespace stag::fabric

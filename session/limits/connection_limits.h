@@ -77,12 +77,7 @@ class LimitsObserver final : public Observer, public fabric::PacketObserver {
 
   void OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side first_end) override;
   void OnForgotten(Track track) override;
-  void OnFirstPsn(Track, fabric::Side, uint32_t) override {}
-  void OnPathMtu(Track, uint32_t) override {}
   void OnPacket(Track track, const fabric::RcPacket& packet) override;
-  void OnCongestionNotification(Track, fabric::Side, const FrameRef&) override {}
-  void OnSegment(Track, fabric::Side, const link::Packet&, const FrameRef&) override {}
-  void OnCrcError(Track, fabric::Side, const FrameRef&) override {}
 
  private:
   struct Piece {
