@@ -76,7 +76,7 @@ static void AddPorts(CLI::App& command, const std::string& name, std::array<uint
   AddParsed(command, name, take, "PORT", description);
 }
 
-void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats) {
+void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats) {
   command.add_option("FILE", options.files, "Captures: pcap or pcapng, plain, .gz or .zst; - is standard input")
       ->required()
       ->type_name("");
@@ -88,15 +88,19 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
                     "A capture with two clocks: align their times, null those of the second, or auto (default): align "
                     "where cause and effect say to within a millisecond how far apart they are");
   AddChoice<bool>(
-      command, "--time", options.erspan_time, {{"capture", false}, {"erspan", true}},
-      "The time of a frame: that of the capture (default), or that which ERSPAN type III gives it, where it "
-      "has one");
-  AddChoice<bool>(
       command, "--copies", options.keep_copies, {{"auto", false}, {"keep", true}},
       "A packet that was captured more than once, as by a mirror of both sides: auto (default), its first copy "
       "counts; keep, each does");
   AddPorts(command, "--vxlan-port", options.vxlan_ports, "UDP port of VXLAN, in place of 4789; can be repeated");
   AddPorts(command, "--geneve-port", options.geneve_ports, "UDP port of GENEVE, in place of 6081; can be repeated");
+}
+
+void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats) {
+  AddCaptureInput(command, options, formats);
+  AddChoice<bool>(
+      command, "--time", options.erspan_time, {{"capture", false}, {"erspan", true}},
+      "The time of a frame: that of the capture (default), or that which ERSPAN type III gives it, where it "
+      "has one");
 }
 
 void AddOutputFile(CLI::App& command, CommonOptions& options) {

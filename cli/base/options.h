@@ -76,7 +76,9 @@ void AddOutputFile(CLI::App& command, CommonOptions& options);
 void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what);
 // Adds --jobs.
 void AddJobs(CLI::App& command, CommonOptions& options);
-// Adds FILE..., --progress, --memory, --clocks, --time, --copies, the ports of tunnels and the output options.
+// Adds FILE..., --progress, --memory, --clocks, --copies, the ports of tunnels and the output options.
+void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
+// The same, and --time.
 void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 
 // Declares one command under `app`; when it is the one on the command line, `run` is set to what does it, which returns

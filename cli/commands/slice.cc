@@ -180,8 +180,7 @@ void AddSlice(CLI::App& app, Run& run) {
   auto options = std::make_shared<SliceArguments>();
   CLI::App* command =
       app.add_subcommand("slice", "A capture of the packets that matter: of connections, RPCs, findings, times");
-  AddCaptureOptions(*command, *options);
-  command->remove_option(command->get_option("--time"));  // here it selects frames
+  AddCaptureInput(*command, *options);  // --time selects frames
   command->add_option("-w,--write", options->target.path, "The slice, as pcapng; .zst: compressed; -: standard output")
       ->required()
       ->type_name("OUT");

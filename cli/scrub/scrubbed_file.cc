@@ -52,20 +52,21 @@ bool IsReplaced(const std::string& path) {
 
 Result<std::unique_ptr<ScrubbedFile>> ScrubbedFile::Create(const std::string& path) {
   const char* directory = std::getenv("TMPDIR");
-  std::string temporary =
-      !IsReplaced(path) ? fmt::format("{}/stag", directory && *directory ? directory : "/tmp") : path;
+  const bool replaces = IsReplaced(path);
+  std::string temporary = !replaces ? fmt::format("{}/stag", directory && *directory ? directory : "/tmp") : path;
   temporary += ".scrub-XXXXXX";
   const int fd = ::mkstemp(temporary.data());
   if (fd < 0) return stag::Fail(fmt::format("cannot create {}: {}", temporary, std::strerror(errno)));
-  std::unique_ptr<ScrubbedFile> file(new ScrubbedFile(path, temporary, fd));
+  std::unique_ptr<ScrubbedFile> file(new ScrubbedFile(path, temporary, replaces, fd));
   if (!file->records_ || !file->copies_ || !file->seals_)
     return stag::Fail(fmt::format("cannot create a temporary file: {}", std::strerror(errno)));
   return file;
 }
 
-ScrubbedFile::ScrubbedFile(std::string path, std::string temporary, int fd)
+ScrubbedFile::ScrubbedFile(std::string path, std::string temporary, bool replaces, int fd)
     : path_(std::move(path)),
       temporary_(std::move(temporary)),
+      replaces_(replaces),
       fd_(fd),
       records_(std::tmpfile()),
       copies_(std::tmpfile()),
@@ -237,7 +238,7 @@ Result<void> ScrubbedFile::Finish() {
 }
 
 Result<void> ScrubbedFile::Deliver() {
-  if (!IsReplaced(path_)) {
+  if (!replaces_) {
     const int to = path_ == "-" ? ::dup(STDOUT_FILENO) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     std::vector<std::byte> block(1u << 20);
     ::lseek(fd_, 0, SEEK_SET);

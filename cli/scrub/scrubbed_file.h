@@ -65,7 +65,7 @@ class ScrubbedFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   using Temporary = std::unique_ptr<std::FILE, Close>;
-  ScrubbedFile(std::string path, std::string temporary, int fd);
+  ScrubbedFile(std::string path, std::string temporary, bool replaces, int fd);
   Result<void> Flush();
   Record Find(uint64_t frame);
   void Note(const std::string& trouble);
@@ -76,6 +76,7 @@ class ScrubbedFile {
   Result<void> Deliver();
 
   std::string path_, temporary_;
+  const bool replaces_;  // what stands at the path, if anything; else the bytes go into that
   int fd_;
   std::optional<capture::FileEncoder> encoder_;
   std::vector<std::byte> buffer_;
