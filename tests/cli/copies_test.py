@@ -5,17 +5,11 @@ copies_test.py STAG CAPTURE
 """
 import collections
 import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
 import wrap
+from rewritten import CAPTURE, Rewritten
 
-STAG, CAPTURE = map(os.path.abspath, sys.argv[1:3])
-del sys.argv[1:]
 DELAY = 3_000  # ns
 FRAMES = ("call_frame", "reply_frame", "frame", "proven_frame")
 
@@ -46,23 +40,7 @@ def followed(data):
     return protocol == 6 or (protocol == 17 and ports == b"\x12\xb7")
 
 
-class Copies(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.TemporaryDirectory()
-        cls.home = pathlib.Path(cls.directory.name)
-        cls.records = list(wrap.read(CAPTURE))
-        wrap.write(cls.home / "capture.pcap", cls.records)
-        cls.expected = cls.results()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.directory.cleanup()
-
-    @classmethod
-    def run_stag(cls, *arguments):
-        return subprocess.run([STAG, *arguments, "capture.pcap"], cwd=cls.home, capture_output=True, timeout=600)
-
+class Copies(Rewritten):
     @classmethod
     def results(cls, *options):
         out = []

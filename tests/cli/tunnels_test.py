@@ -4,19 +4,13 @@
 tunnels_test.py STAG CAPTURE [all]    all: each tunnel by itself, too, else some and the nested ones
 """
 import json
-import os
 import pathlib
-import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
 import wrap
-
-STAG, CAPTURE = map(os.path.abspath, sys.argv[1:3])
-ALL = sys.argv[3:] == ["all"]
-del sys.argv[1:]
+from rewritten import ALL, CAPTURE, Rewritten
 
 NESTED = {
     "erspan-3 in qinq": (["erspan-3-sequence-subheader", "qinq"], {"erspan", "qinq"}),
@@ -28,26 +22,9 @@ NESTED = {
 TOO_DEEP = ["vxlan"] * 9
 
 
-class Tunnels(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.TemporaryDirectory()
-        cls.home = pathlib.Path(cls.directory.name)
-        cls.records = list(wrap.read(CAPTURE))
-        wrap.write(cls.home / "capture.pcap", cls.records)
-        cls.expected = cls.results()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.directory.cleanup()
-
-    @classmethod
-    def run_stag(cls, *arguments):
-        return subprocess.run([STAG, *arguments, "capture.pcap"], cwd=cls.home, capture_output=True, timeout=600)
-
+class Tunnels(Rewritten):
     @classmethod
     def results(cls, *options):
-        """Of the same name, so that files that are named in results are no difference."""
         return [(run.returncode, run.stdout, run.stderr) for run in
                 (cls.run_stag(command, "--format", "jsonl", *options) for command in ("transactions", "check"))]
 
@@ -95,7 +72,6 @@ FIELDS = ["infiniband.bth.psn", "infiniband.bth.opcode", "tcp.seq_raw", "tcp.len
 NOT_BY_WIRESHARK = {"vxlan-gpe-ip", "mpls-pseudowire", "mpls-pseudowire-control-word", "mpls-in-gre", "erspan-3-ip"}
 
 
-@unittest.skipUnless(ALL and shutil.which("tshark"), "all, and a tshark")
 class Witness(unittest.TestCase):
     """Wireshark finds the same packets in the wrapped frames: the wrapper is right."""
 
@@ -119,6 +95,9 @@ class Witness(unittest.TestCase):
                     wrap.write(path, wrap.wrapped(records, wrapper)[0])
                     self.assertEqual(self.fields(path), expected)
 
+
+if not ALL:
+    del Witness
 
 if __name__ == "__main__":
     unittest.main()
