@@ -409,8 +409,8 @@ class Decoding {
     if (content == kIpPacket) RawIp();
   }
 
-  // The labels do not say what follows them. IP is told by its version (RFC 4928 section 3), but a MAC address may
-  // begin like it.
+  // No field of a label names the protocol behind the stack. The first four bits of an IP packet are its version (RFC
+  // 4928 section 3), but the first four bits of a MAC address may be the same.
   void Mpls() {
     constexpr uint32_t kBottom = 0x100;
     constexpr size_t kControlWord = 4;
