@@ -9,6 +9,7 @@
 
 #include "cli/base/options.h"
 #include "cli/base/output.h"
+#include "cli/live/probe_selectors.h"
 
 namespace stag::cli {
 namespace {
@@ -51,8 +52,10 @@ Option Describe(const CLI::Option& declared) {
   option.description = Plain(declared.get_description());
   option.takes_value = declared.get_items_expected_max() > 0;
   // AddChoice makes "text|jsonl" the type.
-  if (const std::string type = declared.get_type_name(); type.find('|') != std::string::npos)
-    option.words = Split(type, '|');
+  const std::string type = declared.get_type_name();
+  if (type.find('|') != std::string::npos) option.words = Split(type, '|');
+  if (type.starts_with("PROBE")) option.words = ProbeIds();
+  if (type.starts_with("SELECTOR")) option.words = ProbeSelectors();
   return option;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/live/live_monitor.h"
 #include "cli/live/load_options.h"
 #include "cli/live/probe_report.h"
+#include "cli/live/probe_selectors.h"
 #include "replay/endpoint/transports.h"
 #include "replay/generate/nfs3_calls.h"
 #include "replay/probe/runner.h"
@@ -61,7 +62,9 @@ std::vector<const ClientProbe*> SelectedOfClients(const ProbeArguments& options)
 // The complaint, or empty.
 std::string Settle(const ProbeArguments& options, size_t selected) {
   if (selected == 0)
-    return "--select and --ignore leave no probe of a " + std::string(options.listens ? "client" : "server");
+    return fmt::format("--select and --ignore leave no probe of a {}; {} is for probes of a {}",
+                       options.listens ? "client" : "server", options.listens ? "HOST" : "--listen",
+                       options.listens ? "server" : "client");
   if (options.list || !options.explain.empty())
     return options.format == Format::kJunit ? "--format junit is of probes that are run" : "";
   if (options.listens) {
@@ -153,13 +156,8 @@ void AddSelectors(CLI::App& command, const std::string& name, std::vector<std::s
                   const std::string& description) {
   command.add_option(name, to, description)
       ->delimiter(',')
-      ->check([](const std::string& selector) {
-        const auto selects = [&](const Probe& p) { return replay::probe::Selects(selector, p); };
-        const bool known = std::ranges::any_of(replay::probe::Catalogue(), selects) ||
-                           std::ranges::any_of(replay::probe::client::ClientCatalogue(), selects, &ClientProbe::probe);
-        return known ? std::string{} : selector + " names no probe and no topic; stag probe --list shows them";
-      })
-      ->type_name("PROBE,...");
+      ->check([](const std::string& selector) { return WhyNoSelector(selector); })
+      ->type_name("SELECTOR,...");
 }
 
 void AddTime(CLI::App& command, const std::string& name, std::optional<std::chrono::milliseconds>& time,
@@ -248,7 +246,8 @@ void AddProbe(CLI::App& app, Run& run) {
         return known ? std::string{} : id + " is no probe; stag probe --list shows them";
       })
       ->type_name("PROBE");
-  AddSelectors(*command, "--select", options->select, "Only these probes, or topics: header.version, chunk");
+  AddSelectors(*command, "--select", options->select,
+               "Only these: probes, topics, or sections with all below them:\nheader.version, chunk, rfc8166-4.4");
   AddSelectors(*command, "--ignore", options->ignore, "Not these");
   AddServerOptions(*command, *options);
   AddClientOptions(*command, *options);
@@ -273,6 +272,7 @@ void AddProbe(CLI::App& app, Run& run) {
       "  stag probe server\n"
       "  stag probe server:20049 --export /srv --record probe.pcapng\n"
       "  stag probe server --select header,chunk.position --format junit > probe.xml\n"
+      "  stag probe server --select rfc8166-4.4,rfc8797\n"
       "  stag probe --list; stag probe --explain header.version\n"
       "  stag probe --listen 20049 --mount-port 20048 --client-command ./mount-and-compare.sh\n"
       "  stag probe --listen 127.0.0.1:0 --select error,remote; stag probe --list --listen 0");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+
 #include "replay/probe/probe.h"
 
 namespace stag::replay::probe {
@@ -30,8 +32,33 @@ const Probe* Find(std::string_view id) {
   return nullptr;
 }
 
+std::optional<SectionSelector> ParseSection(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (text.size() < 4 || (text.substr(0, 3) != "rfc" && text.substr(0, 3) != "RFC")) return {};
+  text.remove_prefix(3);
+  const size_t end = std::min(text.find_first_not_of(kDigits), text.size());
+  if (end == 0) return {};
+  SectionSelector selector{"RFC " + std::string(text.substr(0, end)), {}};
+  if (end == text.size()) return selector;
+  selector.section = text.substr(end + 1);
+  bool number = false;  // a number was before
+  for (const char c : selector.section) {
+    const bool digit = kDigits.find(c) != std::string_view::npos;
+    if (!digit && (c != '.' || !number)) return {};
+    number = digit;
+  }
+  if (!number || (text[end] != '-' && text[end] != ':')) return {};
+  return selector;
+}
+
 bool Selects(std::string_view selector, const Probe& probe) {
-  return selector == probe.id || selector == probe.id.substr(0, probe.id.find('.'));
+  if (selector == probe.id || selector == probe.id.substr(0, probe.id.find('.'))) return true;
+  const auto wanted = ParseSection(selector);
+  if (!wanted) return false;
+  const std::string exact = wanted->document + (wanted->section.empty() ? "" : " " + wanted->section);
+  const std::string below = exact + (wanted->section.empty() ? " " : ".");
+  return std::ranges::any_of(Parts(probe.sections),
+                             [&](std::string_view section) { return section == exact || section.starts_with(below); });
 }
 
 std::vector<std::string_view> Parts(std::string_view text) {

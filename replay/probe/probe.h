@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,13 @@ struct Probe {
 // All of them, in the order in which they run; one by its id (nullptr: there is none).
 std::span<const Probe> Catalogue();
 const Probe* Find(std::string_view id);
-// Whether `selector` is the probe's id or topic.
+// Of a specification: "RFC 8166", or a section of it with all below it: "RFC 8166", "4.4".
+struct SectionSelector {
+  std::string document, section;  // section: may be empty
+};
+// From "rfc8166" or "rfc8166-4.4", with a colon for the hyphen and letters of either case; nullopt: it is none.
+std::optional<SectionSelector> ParseSection(std::string_view text);
+// Whether `selector` is the probe's id or topic, or the probe tests a section that it stands for.
 bool Selects(std::string_view selector, const Probe& probe);
 // The parts of `text`, separated by ", ".
 std::vector<std::string_view> Parts(std::string_view text);

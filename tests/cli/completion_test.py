@@ -42,6 +42,10 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("stag", "check", "--prof"), ["--profile"])
         self.assertEqual(self.bash("stag", "check", "--profile", ""), ["auto", "rfc5666", "rfc5666bis", "rfc8166"])
         self.assertEqual(self.bash("stag", "check", "--profile", "rfc5"), ["rfc5666", "rfc5666bis"])
+        self.assertEqual(self.bash("stag", "probe", "--select", "header.ver"), ["header.version"])
+        self.assertIn("chunk", self.bash("stag", "probe", "--ignore", "chunk"))
+        self.assertEqual(self.bash("stag", "probe", "--select", "rfc8797-5"), ["rfc8797-5", "rfc8797-5.1", "rfc8797-5.2"])
+        self.assertEqual(self.bash("stag", "probe", "--explain", "rfc8797"), [])
         self.assertEqual(self.bash("stag", "check", "moun"), [])  # files: the shell's own
         for command in commands():
             self.assertEqual(self.bash("stag", command, "-"), options(command), command)

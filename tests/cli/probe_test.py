@@ -168,6 +168,38 @@ class Probe(unittest.TestCase):
         self.assertIn("reject.first", table.stdout)
         self.assertNotIn("error.", table.stdout)
 
+    def test_sections_are_selectors(self):
+        """A section selects what tests it or a section below it, of servers and of clients; a document all of its own."""
+        def below(spec, document, section):
+            return any(s == f"RFC {document} {section}" or s.startswith(f"RFC {document} {section}.") for s in spec)
+
+        for peer in ([], ["--listen", "0"]):
+            every = lines(stag("probe", "--list", *peer, "--format", "jsonl"))
+            for selector, document, section in (("rfc8166-4", 8166, "4"), ("rfc8166-4.5", 8166, "4.5"),
+                                                ("RFC8166:4.5.3", 8166, "4.5.3"), ("rfc8797-4", 8797, "4")):
+                wanted = [line["id"] for line in every if below(line["spec"], document, section)]
+                listed = lines(stag("probe", "--list", *peer, "--select", selector, "--format", "jsonl"))
+                self.assertEqual([line["id"] for line in listed], wanted)
+                self.assertTrue(0 < len(wanted) < len(every), selector)
+                left = lines(stag("probe", "--list", *peer, "--ignore", selector, "--format", "jsonl"))
+                self.assertEqual(sorted(wanted + [line["id"] for line in left]), sorted(line["id"] for line in every))
+            of_8797 = [line["id"] for line in every if any(s.startswith("RFC 8797 ") for s in line["spec"])]
+            listed = lines(stag("probe", "--list", *peer, "--select", "rfc8797", "--format", "jsonl"))
+            self.assertEqual([line["id"] for line in listed], of_8797)
+        with serve("--mode", "null") as server:
+            done = probe(server.to, "--select", "rfc8166-4.5.1", "--format", "jsonl")
+        self.status(done, 0)
+        self.assertEqual(set(lines_of(done)[1]), {"header.version"})
+        # 4.1 is not the beginning of 4.10, and a section is not that of another document.
+        self.complains(stag("probe", "host", "--select", "rfc8166-4.55"), "no probe tests section 4.55 of RFC 8166; there are some of")
+        self.complains(stag("probe", "host", "--select", "rfc8166-4.10"), "no probe tests section 4.10 of RFC 8166")
+        self.complains(stag("probe", "host", "--select", "rfc9999"), "no probe tests RFC 9999; there are some of RFC 5531, RFC 8166")
+        for wrong in ("rfc8166-", "rfc8166-4.", "rfc8166-.4", "rfc8166-4..4", "rfc8166 4", "rfc", "rfc8166-4x"):
+            self.complains(stag("probe", "host", "--select", wrong), "is no section as in rfc8166-4.4")
+        self.complains(stag("probe", "host", "--select", "heder.version"), "did you mean header.version?")
+        self.complains(stag("probe", "host", "--select", "rfc8166_4.5"), "did you mean rfc8166-4.5?")
+        self.complains(stag("probe", "host", "--select", "rfc8167"), "leave no probe of a server; --listen is for probes of a client")
+
     def test_our_own_client_passes(self):
         done = probe("--listen", "127.0.0.1:0", "--format", "jsonl", "--dangerous", "backward.garbage", "--timeout", "20s")
         self.status(done, 0)
