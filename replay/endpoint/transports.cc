@@ -2,6 +2,7 @@
 #include "replay/endpoint/transports.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -64,6 +65,11 @@ TransportInfo Describe(const fs::path& device) {
 }
 
 }  // namespace
+
+std::string DevicesFolder() {
+  const char* const sys = std::getenv("SYSFS_PATH");
+  return std::string(sys ? sys : "/sys") + "/class/infiniband";
+}
 
 TransportList ListTransports(const std::string& devices) {
   TransportList list;

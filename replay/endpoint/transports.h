@@ -23,8 +23,10 @@ struct TransportList {
   std::string why;
 };
 
-// `devices`: where the kernel lists RDMA devices.
-TransportList ListTransports(const std::string& devices = "/sys/class/infiniband");
+// Where the kernel lists RDMA devices. As with libibverbs, the environment variable SYSFS_PATH stands for /sys.
+std::string DevicesFolder();
+
+TransportList ListTransports(const std::string& devices = DevicesFolder());
 
 // The transport called `name`; "auto": what ListTransports says. The error says why there is none.
 Result<std::unique_ptr<Transport>> OpenTransport(std::string_view name);

@@ -82,6 +82,8 @@ inline void BothWaysAtOnce(Pair& pair) {
                 Registered(peer, Buffer(kSize * 2), Access::kLocal)};
   };
   Side client = make(pair.client, 7), server = make(pair.server, 8);
+  // Each side sends as many messages as there are receives: all of them are to be posted.
+  for (Peer* const peer : {&pair.client, &pair.server}) (*peer)->Flush();
   for (const auto& [own, other] : {std::pair(&client, &server), std::pair(&server, &client)}) {
     std::memcpy(own->local.bytes.data(), Pattern(kSize, 9).data(), kSize);
     for (size_t i = 0; i < kRounds; ++i) {
