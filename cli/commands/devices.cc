@@ -13,8 +13,8 @@
 namespace stag::cli {
 namespace {
 
-using replay::TransportInfo;
-using replay::TransportList;
+using endpoint::TransportInfo;
+using endpoint::TransportList;
 
 void PutJsonl(std::string& out, const TransportList& list) {
   for (size_t i = 0; i < list.all.size(); ++i) {
@@ -43,7 +43,7 @@ void PutText(std::string& out, const TransportList& list, const Style& style) {
 }
 
 int RunDevices(const CommonOptions& options) {
-  const TransportList list = replay::ListTransports();
+  const TransportList list = endpoint::ListTransports();
   Output output(options);
   if (options.format == Format::kJsonl) {
     PutJsonl(output.buffer(), list);

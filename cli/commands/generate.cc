@@ -25,12 +25,12 @@
 namespace stag::cli {
 namespace {
 
-using replay::LoadMode;
-using replay::Operation;
+using generate::LoadMode;
+using generate::Operation;
 
 struct GenerateArguments : LiveOptions {
-  replay::LoadOptions load;
-  std::optional<replay::Mix> mix;
+  generate::LoadOptions load;
+  std::optional<generate::Mix> mix;
   std::optional<uint32_t> threads, depth, credits, files;
   std::optional<uint64_t> seed;
 };
@@ -52,44 +52,44 @@ std::vector<Operation> OperationsOf(LoadMode mode) {
 
 // The complaint, or empty.
 std::string SettleMix(GenerateArguments& options) {
-  replay::LoadOptions& load = options.load;
+  generate::LoadOptions& load = options.load;
   const std::vector<Operation> known = OperationsOf(load.mode);
-  replay::Mix& mix = load.jobs.mix;
+  generate::Mix& mix = load.jobs.mix;
   if (options.mix) {
     mix = *options.mix;
   } else if (known.size() == 1) {
-    replay::Weight(mix, known[0]) = 1;
+    generate::Weight(mix, known[0]) = 1;
   } else {
-    replay::Weight(mix, Operation::kRead) = 70;
-    replay::Weight(mix, Operation::kWrite) = 20;
-    replay::Weight(mix, Operation::kGetattr) = 10;
+    generate::Weight(mix, Operation::kRead) = 70;
+    generate::Weight(mix, Operation::kWrite) = 20;
+    generate::Weight(mix, Operation::kGetattr) = 10;
   }
-  for (size_t i = 0; i < replay::kOperations; ++i) {
+  for (size_t i = 0; i < generate::kOperations; ++i) {
     const auto operation = static_cast<Operation>(i);
     if (mix[i] > 0 && std::ranges::find(known, operation) == known.end())
-      return fmt::format("this --mode has no {}", replay::OperationName(operation));
+      return fmt::format("this --mode has no {}", generate::OperationName(operation));
   }
   return {};
 }
 
 // Memory that --verify may need to know what is where: for each WRITE whose bytes are still there, two entries at most.
-uint64_t VerifyCost(const replay::LoadOptions& load) {
+uint64_t VerifyCost(const generate::LoadOptions& load) {
   uint64_t step = 4096;
-  for (const replay::SizeRange& range : load.jobs.sizes)
+  for (const generate::SizeRange& range : load.jobs.sizes)
     if (load.jobs.sequential) step = std::min<uint64_t>(step, range.low);
   return load.files * (load.file_size / step + 1) * 128;
 }
 
 std::string SettleFiles(GenerateArguments& options) {
-  replay::LoadOptions& load = options.load;
-  const replay::Mix& mix = load.jobs.mix;
-  const auto has = [&mix](Operation operation) { return replay::Weight(mix, operation) > 0; };
+  generate::LoadOptions& load = options.load;
+  const generate::Mix& mix = load.jobs.mix;
+  const auto has = [&mix](Operation operation) { return generate::Weight(mix, operation) > 0; };
   const bool needed =
       has(Operation::kGetattr) || has(Operation::kLookup) || has(Operation::kRead) || has(Operation::kWrite);
   load.files = needed ? options.files.value_or(load.connections) : 0;
   if (has(Operation::kRead) || has(Operation::kWrite)) {
-    const uint64_t largest = replay::LargestSize(load.jobs);
-    const uint64_t part = replay::ShareOf(0, load.connections, load.files, load.file_size)[0].length;
+    const uint64_t largest = generate::LargestSize(load.jobs);
+    const uint64_t part = generate::ShareOf(0, load.connections, load.files, load.file_size)[0].length;
     if (largest > part)
       return fmt::format(
           "a --size of {} does not fit into what each connection has of a file, {} bytes: give more "
@@ -103,14 +103,14 @@ std::string SettleFiles(GenerateArguments& options) {
 }
 
 std::string Settle(GenerateArguments& options) {
-  replay::LoadOptions& load = options.load;
+  generate::LoadOptions& load = options.load;
   if (auto complaint = SettleMix(options); !complaint.empty()) return complaint;
   if (auto complaint = SettleFiles(options); !complaint.empty()) return complaint;
   if (load.rate > 0 && load.bandwidth > 0) return "--rate and --bandwidth exclude each other";
   if (load.bandwidth > 0) {
-    const replay::Mix& mix = load.jobs.mix;
-    if (replay::Weight(mix, Operation::kRead) + replay::Weight(mix, Operation::kWrite) +
-            replay::Weight(mix, Operation::kEcho) ==
+    const generate::Mix& mix = load.jobs.mix;
+    if (generate::Weight(mix, Operation::kRead) + generate::Weight(mix, Operation::kWrite) +
+            generate::Weight(mix, Operation::kEcho) ==
         0)
       return "--bandwidth is of data, and the mix has none: give --rate";
   }
@@ -133,7 +133,7 @@ std::string Settle(GenerateArguments& options) {
 // ------------------------------------------------------------------------------------------------------------- running
 
 // Runs the generator in a thread of its own, and meanwhile looks for signals and shows how it goes.
-Result<void> RunGenerator(replay::Generator& generator, const Signals& signals, bool progress_wanted) {
+Result<void> RunGenerator(generate::Generator& generator, const Signals& signals, bool progress_wanted) {
   const int finished = ::eventfd(0, EFD_CLOEXEC);
   Result<void> ran;
   std::exception_ptr thrown;
@@ -154,7 +154,7 @@ Result<void> RunGenerator(replay::Generator& generator, const Signals& signals, 
       waiting[1].fd = -1;  // once is enough
     }
     if (!progress.due()) continue;
-    const replay::Generator::Counts counts = generator.counts();
+    const generate::Generator::Counts counts = generator.counts();
     progress.Update({counts.answers, counts.bytes, counts.outstanding, counts.failures});
   }
   runner.join();
@@ -164,7 +164,7 @@ Result<void> RunGenerator(replay::Generator& generator, const Signals& signals, 
 }
 
 // Each rank sends the whole load, with a seed of its own: so calls, files and NFSv4 clients differ.
-void Join(scale::Team& team, replay::LoadOptions& load) {
+void Join(scale::Team& team, generate::LoadOptions& load) {
   load.jobs.seed = std::stoull(scale::Broadcast(team, std::to_string(load.jobs.seed))) + team.rank();
   load.ready = [&team](const std::string& trouble) -> std::optional<std::chrono::steady_clock::time_point> {
     if (!AllFine(&team, trouble)) return std::nullopt;
@@ -184,9 +184,9 @@ int RunGenerate(GenerateArguments options, scale::Team* team) {
     return kExitTrouble;
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
   options.load.threads = monitor.log() ? 1 : options.threads.value_or(std::min(options.load.connections, processors));
-  const auto transport = replay::OpenTransport(options.transport);
+  const auto transport = endpoint::OpenTransport(options.transport);
   if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
-  replay::Generator generator(**transport, options.load, monitor.log());
+  generate::Generator generator(**transport, options.load, monitor.log());
   const Result<void> ran = RunGenerator(generator, signals, !options.quiet);
   if (!ran) {
     if (!team) ComplainText(ran.error().message);  // in a team `ready` has
@@ -194,7 +194,7 @@ int RunGenerate(GenerateArguments options, scale::Team* team) {
     return kExitTrouble;
   }
   bool fine = !team || monitor.Finish();  // in a team before the reports are merged
-  replay::LoadReport report = generator.report();
+  generate::LoadReport report = generator.report();
   int status = MergeReports(team, monitor.failed() ? kExitTrouble : kExitFine, report);
   const std::string name = (*transport)->name();
   const LoadContext context{options.load, name, team ? team->size() : 1};
@@ -228,7 +228,7 @@ void AddSize(CLI::App& command, const std::string& name, T& value, uint64_t low,
 }
 
 void AddWhat(CLI::App& command, GenerateArguments& o) {
-  replay::LoadOptions& load = o.load;
+  generate::LoadOptions& load = o.load;
   AddParsed(
       command, "--to", [&](std::string& text) { return TakeServer(text, load.to); }, "HOST[:PORT]",
       "The server (default port: 20049)")
@@ -254,7 +254,7 @@ void AddWhat(CLI::App& command, GenerateArguments& o) {
 }
 
 void AddWhen(CLI::App& command, GenerateArguments& o) {
-  replay::LoadOptions& load = o.load;
+  generate::LoadOptions& load = o.load;
   const auto time = [&command](const std::string& name, auto take, const std::string& description) {
     AddParsed(command, name, take, "TIME", description);
   };
@@ -306,8 +306,8 @@ void AddWhen(CLI::App& command, GenerateArguments& o) {
 }
 
 void AddHow(CLI::App& command, GenerateArguments& o) {
-  replay::LoadOptions& load = o.load;
-  replay::RequesterOptions& requester = load.requester;
+  generate::LoadOptions& load = o.load;
+  rpcrdma::RequesterOptions& requester = load.requester;
   const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
   command.add_option("--credits", o.credits, "To ask for in each call (default: --depth)")
       ->check(CLI::Range(1, 4096))
@@ -343,11 +343,11 @@ void AddHow(CLI::App& command, GenerateArguments& o) {
 }
 
 void AddNfs(CLI::App& command, GenerateArguments& o) {
-  replay::LoadOptions& load = o.load;
+  generate::LoadOptions& load = o.load;
   command.add_option("--export", load.path, "Directory on the server to make files in (default: /)")->type_name("PATH");
   AddParsed(
       command, "--handle",
-      [&load](std::string& text) { return TakeHex(text, replay::nfs3::kHandleMax, load.directory); }, "HEX",
+      [&load](std::string& text) { return TakeHex(text, nfs_client::nfs3::kHandleMax, load.directory); }, "HEX",
       "nfs3: its file handle; MOUNT is not asked");
   command
       .add_option("--mount-port", load.mount_port,
@@ -360,11 +360,11 @@ void AddNfs(CLI::App& command, GenerateArguments& o) {
       ->type_name("N");
   AddSize(command, "--file-size", load.file_size, 1, uint64_t{1} << 50, "Bytes of each (default: 16M)");
   command.add_flag("--keep", load.keep, "Leave the files there");
-  AddChoice<replay::nfs3::Stable>(command, "--stable", load.stable,
-                                  {{"unstable", replay::nfs3::kUnstable},
-                                   {"data-sync", replay::nfs3::kDataSync},
-                                   {"file-sync", replay::nfs3::kFileSync}},
-                                  "How WRITEs are to be kept (default: unstable)");
+  AddChoice<nfs_client::nfs3::Stable>(command, "--stable", load.stable,
+                                      {{"unstable", nfs_client::nfs3::kUnstable},
+                                       {"data-sync", nfs_client::nfs3::kDataSync},
+                                       {"file-sync", nfs_client::nfs3::kFileSync}},
+                                      "How WRITEs are to be kept (default: unstable)");
   command.add_option("--uid", load.credential.uid, "AUTH_SYS user (default: 0)")->type_name("N");
   command.add_option("--gid", load.credential.gid, "AUTH_SYS group (default: 0)")->type_name("N");
 }

@@ -14,18 +14,18 @@
 #include "cli/live/probe_report.h"
 #include "cli/live/probe_selectors.h"
 #include "replay/endpoint/transports.h"
-#include "replay/generate/nfs3_calls.h"
+#include "replay/nfs_client/nfs3_calls.h"
 #include "replay/probe/runner.h"
 #include "text/put.h"
 
 namespace stag::cli {
 namespace {
 
-using replay::probe::Probe;
-using replay::probe::client::ClientProbe;
+using probe::Probe;
+using probe::client::ClientProbe;
 
 struct ProbeArguments : LiveOptions {
-  replay::probe::ProbeOptions probe;
+  probe::ProbeOptions probe;
   std::string server;
   bool listens = false;
   ClientProbeOptions client;
@@ -37,14 +37,14 @@ struct ProbeArguments : LiveOptions {
 
 bool Selected(const ProbeArguments& options, const Probe& probe) {
   const auto named = [&](const std::vector<std::string>& selectors) {
-    return std::ranges::any_of(selectors, [&](const std::string& s) { return replay::probe::Selects(s, probe); });
+    return std::ranges::any_of(selectors, [&](const std::string& s) { return probe::Selects(s, probe); });
   };
   return (options.select.empty() || named(options.select)) && !named(options.ignore);
 }
 
 std::vector<const Probe*> SelectedOfServers(const ProbeArguments& options) {
   std::vector<const Probe*> selected;
-  for (const Probe& probe : replay::probe::Catalogue())
+  for (const Probe& probe : probe::Catalogue())
     if (Selected(options, probe)) selected.push_back(&probe);
   return selected;
 }
@@ -52,7 +52,7 @@ std::vector<const Probe*> SelectedOfServers(const ProbeArguments& options) {
 // Those that --dangerous names are selected, too.
 std::vector<const ClientProbe*> SelectedOfClients(const ProbeArguments& options) {
   std::vector<const ClientProbe*> selected;
-  for (const ClientProbe& probe : replay::probe::client::ClientCatalogue())
+  for (const ClientProbe& probe : probe::client::ClientCatalogue())
     if (Selected(options, probe.probe) ||
         std::ranges::find(options.client.dangerous, probe.probe.id) != options.client.dangerous.end())
       selected.push_back(&probe);
@@ -125,11 +125,11 @@ int RunProbe(ProbeArguments options) {
   const Signals signals;
   Output output(options);
   LiveMonitor monitor(options, options.server, output);
-  const auto transport = replay::OpenTransport(options.transport);
+  const auto transport = endpoint::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
   options.probe.crc = options.crc;
   options.probe.patience.stopped = [&signals] { return signals.caught(); };
-  replay::probe::Runner runner(**transport, options.probe, monitor.log() ? &monitor : nullptr);
+  probe::Runner runner(**transport, options.probe, monitor.log() ? &monitor : nullptr);
   const Result<void> begun = runner.Begin();
   if (!begun) ComplainText(begun.error().message);
   bool failed = false;
@@ -142,7 +142,7 @@ int RunProbe(ProbeArguments options) {
       report.Add(probe, runner.Run(probe));
     }
     report.Finish(selected.size() - run, runner.gone() ? "the server is gone" : "interrupted");
-    failed = report.count(replay::probe::Verdict::kFailed) > 0;
+    failed = report.count(probe::Verdict::kFailed) > 0;
   }
   const Result<void> finished = runner.Finish();
   if (!finished) ComplainText(finished.error().message);
@@ -174,7 +174,7 @@ void AddTime(CLI::App& command, const std::string& name, std::optional<std::chro
 }
 
 void AddServerOptions(CLI::App& command, ProbeArguments& o) {
-  replay::probe::ProbeOptions& probe = o.probe;
+  probe::ProbeOptions& probe = o.probe;
   command
       .add_option("--program", probe.program,
                   "Call NULL of this RPC program (default: NFS, or ECHO of stag serve, whichever is there)")
@@ -185,7 +185,7 @@ void AddServerOptions(CLI::App& command, ProbeArguments& o) {
       ->type_name("PATH");
   AddParsed(
       command, "--handle",
-      [&probe](std::string& text) { return TakeHex(text, replay::nfs3::kHandleMax, probe.directory); }, "HEX",
+      [&probe](std::string& text) { return TakeHex(text, nfs_client::nfs3::kHandleMax, probe.directory); }, "HEX",
       "NFSv3: the directory's file handle; MOUNT is not asked");
   command
       .add_option("--mount-port", probe.mount_port,
@@ -218,7 +218,7 @@ void AddClientOptions(CLI::App& command, ProbeArguments& o) {
       .add_option("--dangerous", o.client.dangerous, "With --listen: also run these probes, which can harm a client")
       ->delimiter(',')
       ->check([](const std::string& id) {
-        const ClientProbe* probe = replay::probe::client::FindClientProbe(id);
+        const ClientProbe* probe = probe::client::FindClientProbe(id);
         return probe && !probe->danger.empty() ? std::string{}
                                                : id + " is no dangerous probe; stag probe --list --listen 0 shows them";
       })
@@ -242,7 +242,7 @@ void AddProbe(CLI::App& app, Run& run) {
                     "List the probes of servers, or with --listen 0 of clients (those of --select), and end");
   command->add_option("--explain", options->explain, "Tell what a probe does and asks, and end")
       ->check([](const std::string& id) {
-        const bool known = replay::probe::Find(id) || replay::probe::client::FindClientProbe(id);
+        const bool known = probe::Find(id) || probe::client::FindClientProbe(id);
         return known ? std::string{} : id + " is no probe; stag probe --list shows them";
       })
       ->type_name("PROBE");

@@ -19,12 +19,12 @@ namespace {
 constexpr int kNotices = 100;  // printed as they come
 
 struct RelayArguments : LiveOptions {
-  replay::HostPort listen;
-  replay::RelayOptions relay;
+  endpoint::HostPort listen;
+  relay::RelayOptions relay;
   std::vector<std::string> faults;  // as given
 };
 
-std::string AddressText(const replay::HostPort& at) {
+std::string AddressText(const endpoint::HostPort& at) {
   const bool v6 = at.host.find(':') != std::string::npos;
   return fmt::format("{}{}{}:{}", v6 ? "[" : "", at.host, v6 ? "]" : "", at.port);
 }
@@ -45,7 +45,7 @@ void ReportListening(const RelayArguments& options, std::string_view transport, 
 int RunRelay(RelayArguments options) {
   const Signals signals;
   Output output(options);
-  auto transport = replay::OpenTransport(options.transport);
+  auto transport = endpoint::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
   auto listener = (*transport)->Listen(options.listen);
   if (!listener) return Trouble(listener.error());
@@ -61,7 +61,7 @@ int RunRelay(RelayArguments options) {
       if (said++ < kNotices) ComplainText(text);
       if (said == kNotices) ComplainText("what else happens to clients is only counted");
     };
-  replay::Relay relay(**listener, **transport, options.relay);
+  relay::Relay relay(**listener, **transport, options.relay);
   const Result<void> ran = relay.Run();
   if (options.format == Format::kJsonl) {
     PutRelayJsonl(output.buffer(), relay.report(), options.faults);
@@ -83,11 +83,11 @@ std::string TakeFault(const std::string& text, RelayArguments& options) {
   return {};
 }
 
-void AddTerms(CLI::App& command, const std::string& name, replay::RelayTerms& terms, const std::string& description) {
+void AddTerms(CLI::App& command, const std::string& name, relay::RelayTerms& terms, const std::string& description) {
   AddParsed(
       command, name,
       [&terms](std::string& text) {
-        auto parsed = replay::ParseRelayTerms(text);
+        auto parsed = relay::ParseRelayTerms(text);
         if (!parsed) return parsed.error().message;
         terms = *parsed;
         return std::string{};

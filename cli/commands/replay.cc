@@ -13,9 +13,9 @@
 #include "cli/live/replay_report.h"
 #include "cli/live/team_load.h"
 #include "replay/endpoint/transports.h"
-#include "replay/generate/tcp_client.h"
-#include "replay/play/player.h"
-#include "replay/play/report_carry.h"
+#include "replay/nfs_client/tcp_client.h"
+#include "replay/replay/player.h"
+#include "replay/replay/report_carry.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -56,7 +56,7 @@ std::string FindRoot(ReplayArguments& options, const replay::Plan& plan) {
     return options.plan.root.empty() ? "no call has an NFSv3 or NFSv2 file handle that a root could replace"
                                      : "no call that is sent has the file handle of --recorded-root";
   if (options.exported.empty()) return {};
-  auto root = replay::Mount(options.play.to.host, options.mount_port, options.exported, {}, options.play.timeout);
+  auto root = nfs_client::Mount(options.play.to.host, options.mount_port, options.exported, {}, options.play.timeout);
   if (!root) return root.error().message;
   options.play.root = std::move(*root);
   return {};
@@ -69,10 +69,10 @@ void Join(scale::Team& team, replay::PlayOptions& play) {
   play.ready = [&team] { return BeginTogether(team); };
 }
 
-int Play(ReplayArguments& options, const replay::Recording& recording, const replay::Plan& plan, Output& output,
+int Play(ReplayArguments& options, const recording::Recording& recording, const replay::Plan& plan, Output& output,
          scale::Team* team) {
   if (!AllFine(team, FindRoot(options, plan))) return kExitTrouble;
-  auto transport = replay::OpenTransport(options.transport);
+  auto transport = endpoint::OpenTransport(options.transport);
   if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
   if (team) Join(*team, options.play);
   const Signals signals;

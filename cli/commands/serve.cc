@@ -12,7 +12,7 @@
 #include "cli/live/recording.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/transports.h"
-#include "replay/serve/echo.h"
+#include "replay/rpcrdma/echo_program.h"
 #include "replay/serve/nfs_memory.h"
 #include "replay/serve/recorded.h"
 #include "replay/serve/server.h"
@@ -22,7 +22,7 @@
 namespace stag::cli {
 namespace {
 
-using replay::RpcService;
+using serve::RpcService;
 
 enum class Mode : uint8_t { kUnsaid, kNull, kEcho, kNfsMemory, kRecorded };
 
@@ -33,13 +33,13 @@ struct PatternFile {
 
 struct ServeArguments : LiveOptions {
   std::string file;
-  replay::HostPort listen;
+  endpoint::HostPort listen;
   Mode mode = Mode::kUnsaid;
-  replay::ServerOptions server;
+  serve::ServerOptions server;
   double delay_ms = 0;
   std::vector<PatternFile> files_to_make;
   std::string exported;
-  std::optional<replay::HostPort> mount;
+  std::optional<endpoint::HostPort> mount;
 };
 
 std::string_view ModeName(Mode mode) {
@@ -53,7 +53,7 @@ std::string_view ModeName(Mode mode) {
   return "";
 }
 
-void ReportListening(const ServeArguments& options, std::string_view transport, const replay::TcpRpc* mount,
+void ReportListening(const ServeArguments& options, std::string_view transport, const serve::TcpRpc* mount,
                      Output& output) {
   std::string& out = output.buffer();
   if (options.format == Format::kJsonl) {
@@ -73,16 +73,16 @@ void ReportListening(const ServeArguments& options, std::string_view transport, 
 
 std::string ProcedureText(const RpcService::Procedure& p) {
   if (p == RpcService::Procedure{}) return "other programs, versions or procedures";
-  const bool echo = p.program == replay::kEchoProgram;
+  const bool echo = p.program == rpcrdma::kEchoProgram;
   const char* program = echo ? "ECHO" : rpc::ProgramName(p.program, p.version);
   const char* procedure =
-      echo && p.procedure == replay::kEchoProcedure ? "ECHO" : rpc::ProcedureName(p.program, p.version, p.procedure);
+      echo && p.procedure == rpcrdma::kEchoProcedure ? "ECHO" : rpc::ProcedureName(p.program, p.version, p.procedure);
   return fmt::format("{}v{} {}", program ? program : std::to_string(p.program), p.version,
                      procedure ? procedure : std::to_string(p.procedure));
 }
 
-void PutText(std::string& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
-  const replay::ResponderStats& s = report.stats;
+void PutText(std::string& out, const serve::ServerReport& report, const serve::ProcedureCounts& procedures) {
+  const rpcrdma::ResponderStats& s = report.stats;
   Put(out, "{}: {} ended in order, {} broken; {} rejected\n", Count(report.connections, "connection"), report.ended,
       report.broken, report.rejected);
   Put(out, "{} (", Count(s.calls, "call"));
@@ -98,7 +98,7 @@ void PutText(std::string& out, const replay::ServerReport& report, const replay:
   for (const auto& [text, times] : report.troubles) Put(out, "{:>12}  {}\n", fmt::format("{} x", times), text);
 }
 
-void PutJsonl(std::string& out, const replay::ServerReport& report, const replay::ProcedureCounts& procedures) {
+void PutJsonl(std::string& out, const serve::ServerReport& report, const serve::ProcedureCounts& procedures) {
   JsonWriter json(out);
   for (const auto& [procedure, counts] : procedures) {
     json.BeginObject().Member("type", "procedure").Member("program", procedure.program);
@@ -107,7 +107,7 @@ void PutJsonl(std::string& out, const replay::ServerReport& report, const replay
     json.EndObject().EndLine();
   }
   PutTroublesJson(json, report.troubles);
-  const replay::ResponderStats& s = report.stats;
+  const rpcrdma::ResponderStats& s = report.stats;
   json.BeginObject().Member("type", "served").Member("connections", report.connections).Member("ended", report.ended);
   json.Member("broken", report.broken).Member("rejected", report.rejected).Member("calls", s.calls);
   json.Member("replies", s.replies).Member("err_vers", s.err_vers).Member("err_chunk", s.err_chunk);
@@ -115,8 +115,8 @@ void PutJsonl(std::string& out, const replay::ServerReport& report, const replay
   json.EndObject().EndLine();
 }
 
-void PutText(std::string& out, const replay::RecordedService& service) {
-  const replay::RecordedService::Stats& s = service.stats();
+void PutText(std::string& out, const serve::RecordedService& service) {
+  const serve::RecordedService::Stats& s = service.stats();
   Put(out, "{} answered from the recording", Count(s.matched, "call"));
   if (s.repeated > 0) Put(out, " ({} with the last reply again)", s.repeated);
   Put(out, ", {} not in it\n", s.unmatched);
@@ -127,7 +127,7 @@ void PutText(std::string& out, const replay::RecordedService& service) {
   }
 }
 
-void PutJsonl(std::string& out, const replay::RecordedService& service) {
+void PutJsonl(std::string& out, const serve::RecordedService& service) {
   JsonWriter json(out);
   for (const auto& [kind, sample] : service.samples())
     json.BeginObject()
@@ -136,17 +136,17 @@ void PutJsonl(std::string& out, const replay::RecordedService& service) {
         .Member("times", sample.times)
         .EndObject()
         .EndLine();
-  const replay::RecordedService::Stats& s = service.stats();
+  const serve::RecordedService::Stats& s = service.stats();
   json.BeginObject().Member("type", "recorded").Member("matched", s.matched).Member("repeated", s.repeated);
   json.Member("unmatched", s.unmatched).Member("answers", service.answers()).Member("unusable", service.unusable());
   json.EndObject().EndLine();
 }
 
-Result<void> Fill(replay::MemoryFs& fs, const ServeArguments& options) {
+Result<void> Fill(serve::MemoryFs& fs, const ServeArguments& options) {
   if (!options.exported.empty())
-    if (auto added = replay::AddDirectory(fs, options.exported); !added) return added;
+    if (auto added = serve::AddDirectory(fs, options.exported); !added) return added;
   for (const PatternFile& file : options.files_to_make)
-    if (auto added = replay::AddPatternFile(fs, file.name, file.size); !added) return added;
+    if (auto added = serve::AddPatternFile(fs, file.name, file.size); !added) return added;
   return {};
 }
 
@@ -156,18 +156,18 @@ class Content {
   explicit Content(uint64_t memory) : fs_(memory) {}
   // False: the trouble was complained about.
   bool Open(const ServeArguments& options, Output& output);
-  replay::Service& service() { return recorded_ ? static_cast<replay::Service&>(*recorded_) : *rpc_; }
-  replay::Service& mount() { return *mount_; }
-  const replay::RecordedService* recorded() const { return recorded_.get(); }
-  const replay::ProcedureCounts& counts() const { return recorded_ ? recorded_->counts() : rpc_->counts(); }
+  rpcrdma::Service& service() { return recorded_ ? static_cast<rpcrdma::Service&>(*recorded_) : *rpc_; }
+  rpcrdma::Service& mount() { return *mount_; }
+  const serve::RecordedService* recorded() const { return recorded_.get(); }
+  const serve::ProcedureCounts& counts() const { return recorded_ ? recorded_->counts() : rpc_->counts(); }
   bool damaged() const { return recording_.damaged; }
 
  private:
   bool OpenRecording(const ServeArguments& options, Output& output);
 
-  replay::MemoryFs fs_;
+  serve::MemoryFs fs_;
   LoadedRecording recording_;
-  std::unique_ptr<replay::RecordedService> recorded_;
+  std::unique_ptr<serve::RecordedService> recorded_;
   std::unique_ptr<RpcService> rpc_, mount_;
 };
 
@@ -176,10 +176,10 @@ bool Content::Open(const ServeArguments& options, Output& output) {
   if (auto filled = Fill(fs_, options); !filled) return Trouble(filled.error()), false;
   const uint32_t largest = options.server.responder.max_message;
   rpc_ = options.mode == Mode::kNfsMemory
-             ? replay::MakeNfsMemoryService(fs_, std::min(replay::kLargestTransfer, (largest - 4096) & ~4095u))
-         : options.mode == Mode::kEcho ? replay::MakeEchoService()
-                                       : replay::MakeNullService();
-  mount_ = replay::MakeMountService(fs_);
+             ? serve::MakeNfsMemoryService(fs_, std::min(serve::kLargestTransfer, (largest - 4096) & ~4095u))
+         : options.mode == Mode::kEcho ? serve::MakeEchoService()
+                                       : serve::MakeNullService();
+  mount_ = serve::MakeMountService(fs_);
   return true;
 }
 
@@ -190,7 +190,7 @@ bool Content::OpenRecording(const ServeArguments& options, Output& output) {
     return false;
   }
   recording_ = std::move(*loaded);
-  recorded_ = std::make_unique<replay::RecordedService>(recording_.recording);
+  recorded_ = std::make_unique<serve::RecordedService>(recording_.recording);
   if (recorded_->answers() == 0) {
     Complain("{}: none of its {} has a whole reply to answer with", DisplayName(options.file),
              Count(recorded_->unusable() + recording_.recording.cut, "call"));
@@ -200,7 +200,7 @@ bool Content::OpenRecording(const ServeArguments& options, Output& output) {
     Complain("{}: no NFSv3 call names a file handle that --mount-port could give", DisplayName(options.file));
     return false;
   }
-  mount_ = replay::MakeMountService(recorded_->root());
+  mount_ = serve::MakeMountService(recorded_->root());
   if (!options.quiet && recorded_->unusable() + recording_.recording.cut > 0)
     Complain("{}: {} without a whole reply: a client that makes one gets an error", DisplayName(options.file),
              Count(recorded_->unusable() + recording_.recording.cut, "call"));
@@ -230,14 +230,14 @@ int RunServe(ServeArguments options) {
   Content content(options.memory);
   if (!content.Open(options, output)) return kExitTrouble;
 
-  auto transport = replay::OpenTransport(options.transport);
+  auto transport = endpoint::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
   auto listener = (*transport)->Listen(options.listen);
   if (!listener) return Trouble(listener.error());
   options.listen.port = (*listener)->port();
-  std::unique_ptr<replay::TcpRpc> mount;
+  std::unique_ptr<serve::TcpRpc> mount;
   if (options.mount) {
-    auto opened = replay::TcpRpc::Listen(*options.mount, content.mount());
+    auto opened = serve::TcpRpc::Listen(*options.mount, content.mount());
     if (!opened) return Trouble(opened.error());
     mount = std::move(*opened);
   }
@@ -248,7 +248,7 @@ int RunServe(ServeArguments options) {
   options.server.events = monitor.log();
   options.server.crc = options.crc;
   options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
-  replay::Server server(**listener, content.service(), mount.get(), options.server);
+  serve::Server server(**listener, content.service(), mount.get(), options.server);
   const Result<void> ran = server.Run();
   if (options.format == Format::kJsonl) {
     if (content.recorded()) PutJsonl(output.buffer(), *content.recorded());
@@ -272,7 +272,7 @@ std::string TakeFile(const std::string& text, PatternFile& to) {
   return {};
 }
 
-void AddResponderOptions(CLI::App& command, replay::ResponderOptions& responder) {
+void AddResponderOptions(CLI::App& command, rpcrdma::ResponderOptions& responder) {
   const CLI::Range credits(1, 4096), thresholds(1024, 262144);  // RFC 8797 section 4
   command.add_option("--credits", responder.credits, "Credits to grant (default: 64)")->check(credits)->type_name("N");
   command.add_option("--send-size", responder.send_size, "Inline threshold for Replies, bytes (default: 4096)")
@@ -329,7 +329,7 @@ void AddServe(CLI::App& app, Run& run) {
   AddParsed(
       *command, "--mount-port",
       [o](std::string& text) {
-        replay::HostPort at;
+        endpoint::HostPort at;
         std::string complaint = TakeAddress(":" + text, 0, at);
         if (complaint.empty()) o->mount = at;
         return complaint;
@@ -369,7 +369,7 @@ void AddServe(CLI::App& app, Run& run) {
       "  stag serve capture.pcapng --listen :20049\n"
       "  stag serve --mode nfs-memory --file data=256M --memory 1G --mount-port 20048\n"
       "  mount -t nfs -o vers=3,proto=rdma,port=20049,mountproto=tcp,mountport=20048,nolock SERVER:/ /mnt",
-      replay::kEchoProgram));
+      rpcrdma::kEchoProgram));
   command->callback([options, &run] {
     if (options->mount) options->mount->host = options->listen.host;
     run = [options] { return RunServe(*options); };

@@ -28,8 +28,8 @@ bool IsSoftware(const std::string& rdma_device) {
 }
 
 // What an RDMA device on this network device means for captures there.
-std::string RemarkOn(const capture::NetworkDevice& device, const std::vector<replay::TransportInfo>& rdma) {
-  for (const replay::TransportInfo& info : rdma) {
+std::string RemarkOn(const capture::NetworkDevice& device, const std::vector<endpoint::TransportInfo>& rdma) {
+  for (const endpoint::TransportInfo& info : rdma) {
     if (info.netdev != device.name) continue;
     if (!IsSoftware(info.name))
       return fmt::format("what {} offloads does not pass here: capture on {}", info.name, info.name);
@@ -41,7 +41,7 @@ std::string RemarkOn(const capture::NetworkDevice& device, const std::vector<rep
 
 std::vector<Row> Rows() {
   std::vector<Row> rows;
-  const std::vector<replay::TransportInfo> rdma = replay::ListTransports().all;
+  const std::vector<endpoint::TransportInfo> rdma = endpoint::ListTransports().all;
   if (const auto devices = capture::ListNetworkDevices()) {
     for (const capture::NetworkDevice& device : *devices) {
       // libpcap lists other things, too: USB, the netfilter log, RDMA devices by its own sniffer.

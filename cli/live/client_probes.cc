@@ -12,9 +12,9 @@
 namespace stag::cli {
 namespace {
 
-using replay::probe::Outcome;
-using replay::probe::Verdict;
-using replay::probe::client::ClientProbe;
+using probe::Outcome;
+using probe::Verdict;
+using probe::client::ClientProbe;
 
 constexpr uint64_t kMemory = 256 << 20;  // of the files that clients write
 
@@ -24,7 +24,7 @@ int CannotProbe(const Error& error) {
 }
 
 // What runs on this machine connects there.
-std::string AddressToConnect(const replay::HostPort& listen) {
+std::string AddressToConnect(const endpoint::HostPort& listen) {
   const bool any = listen.host.empty() || listen.host == "0.0.0.0" || listen.host == "::";
   return any ? "127.0.0.1" : listen.host;
 }
@@ -42,12 +42,12 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
                     const std::vector<const ClientProbe*>& selected) {
   const Signals signals;
   Output output(live);
-  replay::MemoryFs fs(kMemory);
-  if (auto made = replay::probe::client::Furnish(fs); !made) return CannotProbe(made.error());
-  const auto service = replay::MakeNfsMemoryService(fs);
-  const auto mount_service = replay::MakeMountService(fs);
+  serve::MemoryFs fs(kMemory);
+  if (auto made = probe::client::Furnish(fs); !made) return CannotProbe(made.error());
+  const auto service = serve::MakeNfsMemoryService(fs);
+  const auto mount_service = serve::MakeMountService(fs);
 
-  const auto transport = replay::OpenTransport(live.transport);
+  const auto transport = endpoint::OpenTransport(live.transport);
   if (!transport) return CannotProbe(transport.error());
   if (options.command.empty() && (*transport)->name() != "iwarp") {
     ComplainText("a client over an RDMA device is another machine's: give --client-command, or --transport iwarp");
@@ -56,27 +56,27 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
   const auto listener = (*transport)->Listen(options.listen);
   if (!listener) return CannotProbe(listener.error());
   const uint16_t port = (*listener)->port();
-  std::unique_ptr<replay::TcpRpc> mount;
+  std::unique_ptr<serve::TcpRpc> mount;
   if (options.mount_port) {
-    auto opened = replay::TcpRpc::Listen({options.listen.host, *options.mount_port}, *mount_service);
+    auto opened = serve::TcpRpc::Listen({options.listen.host, *options.mount_port}, *mount_service);
     if (!opened) return CannotProbe(opened.error());
     mount = std::move(*opened);
   }
   const std::string address = AddressToConnect(options.listen);
-  std::unique_ptr<replay::probe::client::ClientWork> work;
+  std::unique_ptr<probe::client::ClientWork> work;
   if (options.command.empty()) {
-    work = replay::probe::client::MakeGeneratorWork(
-        **transport, replay::probe::client::GeneratorLoad({address, port}, replay::probe::client::RootHandle(fs)));
+    work = probe::client::MakeGeneratorWork(
+        **transport, probe::client::GeneratorLoad({address, port}, probe::client::RootHandle(fs)));
   } else {
     std::vector<std::string> variables = {"ADDR=" + address, fmt::format("PORT={}", port)};
     if (mount) variables.push_back(fmt::format("MOUNT_PORT={}", mount->port()));
-    work = replay::probe::client::MakeCommandWork(options.command, variables);
+    work = probe::client::MakeCommandWork(options.command, variables);
   }
 
   LiveMonitor monitor(live, fmt::format("port {}", port), output);
-  replay::probe::Patience patience{options.timeout, options.quiet, [&signals] { return signals.caught(); }};
-  replay::probe::client::ClientRunner runner(**listener, *service, mount.get(), *work, patience, live.crc,
-                                             monitor.log() ? &monitor : nullptr);
+  probe::Patience patience{options.timeout, options.quiet, [&signals] { return signals.caught(); }};
+  probe::client::ClientRunner runner(**listener, *service, mount.get(), *work, patience, live.crc,
+                                     monitor.log() ? &monitor : nullptr);
   const Result<void> begun = runner.Begin();
   if (!begun) ComplainText(begun.error().message);
   bool failed = false;

@@ -13,7 +13,7 @@
 namespace stag::cli {
 
 struct ClientProbeOptions {
-  replay::HostPort listen;
+  endpoint::HostPort listen;
   std::optional<uint16_t> mount_port;  // MOUNT on this TCP port; 0: any
   std::string command;                 // empty: a load of our own
   std::chrono::milliseconds timeout{30'000}, quiet{50};
@@ -22,6 +22,6 @@ struct ClientProbeOptions {
 
 // The probes that run: `selected`, in order.
 int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
-                    const std::vector<const replay::probe::client::ClientProbe*>& selected);
+                    const std::vector<const probe::client::ClientProbe*>& selected);
 
 }  // namespace stag::cli

@@ -13,8 +13,8 @@ namespace stag::cli {
 
 namespace {
 
-using replay::FaultKind;
-using replay::FaultRule;
+using relay::FaultKind;
+using relay::FaultRule;
 
 struct Word {
   std::string_view text;

@@ -12,6 +12,6 @@ namespace stag::cli {
 
 // KIND[:VALUE]@PROCEDURE[/PERCENT], PROCEDURE being any, a name or PROGRAM:PROCEDURE: "delay:20ms@READ/5". The error
 // says what is wrong.
-Result<replay::FaultRule> ParseFaultRule(std::string_view text);
+Result<relay::FaultRule> ParseFaultRule(std::string_view text);
 
 }  // namespace stag::cli

@@ -7,9 +7,9 @@
 namespace stag::cli {
 namespace {
 
-using replay::LoadReport;
-using replay::Operation;
-using replay::OperationReport;
+using generate::LoadReport;
+using generate::Operation;
+using generate::OperationReport;
 
 double PerSecond(uint64_t n, double seconds) { return seconds > 0 ? static_cast<double>(n) / seconds : 0; }
 
@@ -33,19 +33,19 @@ void PutTable(std::string& out, const LoadReport& report, const OperationReport&
   PutLatencyHeads(out);
   Put(out, "{}\n", style.reset);
   size_t rows = 0;
-  for (size_t i = 0; i < replay::kOperations; ++i) {
+  for (size_t i = 0; i < generate::kOperations; ++i) {
     if (report.operations[i].calls == 0) continue;
-    PutRow(out, replay::OperationName(static_cast<Operation>(i)), report.operations[i]);
+    PutRow(out, generate::OperationName(static_cast<Operation>(i)), report.operations[i]);
     ++rows;
   }
   if (rows != 1) PutRow(out, "all", total);
 }
 
 void PutFailures(std::string& out, const LoadReport& report, const Style& style) {
-  for (size_t i = 0; i < replay::kOperations; ++i) {
+  for (size_t i = 0; i < generate::kOperations; ++i) {
     for (const auto& [what, failure] : report.operations[i].failures)
       Put(out, "{}{:>12}  {} {}{}, the first: {}\n", style.red, fmt::format("{} x", failure.calls),
-          replay::OperationName(static_cast<Operation>(i)), what, style.reset, failure.sample);
+          generate::OperationName(static_cast<Operation>(i)), what, style.reset, failure.sample);
   }
   for (const auto& [text, times] : report.troubles)
     Put(out, "{}{:>12}  {}{}\n", style.yellow, fmt::format("{} x", times), text, style.reset);
@@ -94,10 +94,10 @@ void PutLoadText(std::string& out, const LoadContext& context, const LoadReport&
 
 void PutLoadJsonl(std::string& out, const LoadContext& context, const LoadReport& report) {
   JsonWriter json(out);
-  for (size_t i = 0; i < replay::kOperations; ++i) {
+  for (size_t i = 0; i < generate::kOperations; ++i) {
     const OperationReport& row = report.operations[i];
     if (row.calls == 0) continue;
-    json.BeginObject().Member("type", "operation").Member("name", replay::OperationName(static_cast<Operation>(i)));
+    json.BeginObject().Member("type", "operation").Member("name", generate::OperationName(static_cast<Operation>(i)));
     json.Member("calls", row.calls).Member("ok", row.ok).Member("bytes", row.bytes).Key("latency_ns");
     PutLatencyJson(json, row.latency);
     json.Key("failures").BeginArray();

@@ -10,12 +10,12 @@
 namespace stag::cli {
 
 struct LoadContext {
-  const replay::LoadOptions& options;
+  const generate::LoadOptions& options;
   std::string_view transport;
   size_t ranks = 1;  // of the team, whose reports were merged
 };
 
-void PutLoadText(std::string& out, const LoadContext& context, const replay::LoadReport& report, const Style& style);
-void PutLoadJsonl(std::string& out, const LoadContext& context, const replay::LoadReport& report);
+void PutLoadText(std::string& out, const LoadContext& context, const generate::LoadReport& report, const Style& style);
+void PutLoadJsonl(std::string& out, const LoadContext& context, const generate::LoadReport& report);
 
 }  // namespace stag::cli

@@ -27,13 +27,13 @@ void PutLatencyHeads(std::string& out) {
   Put(out, "{:>9}", "max");
 }
 
-void PutLatencyCells(std::string& out, const replay::Histogram& latency) {
+void PutLatencyCells(std::string& out, const rpcrdma::Histogram& latency) {
   PutCell(out, latency.min());
   for (const Percentile& p : kPercentiles) PutCell(out, latency.Percentile(p.percent));
   PutCell(out, latency.max());
 }
 
-void PutLatencyJson(JsonWriter& json, const replay::Histogram& latency) {
+void PutLatencyJson(JsonWriter& json, const rpcrdma::Histogram& latency) {
   json.BeginObject().Member("min", latency.min()).Key("mean").Fixed(latency.mean(), 0);
   for (const Percentile& p : kPercentiles) json.Member(p.name, latency.Percentile(p.percent));
   json.Member("max", latency.max()).EndObject();

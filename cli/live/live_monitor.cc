@@ -75,7 +75,7 @@ class LiveMonitor::Check {
 LiveMonitor::LiveMonitor(const LiveOptions& options, const std::string& name, Output& output) : log_(*this) {
   if (options.check) check_ = std::make_unique<Check>(options, name, output);
   if (options.record.empty()) return;
-  auto recorder = replay::FrameRecorder::Create(options.record, kVersionText, options.command);
+  auto recorder = record::FrameRecorder::Create(options.record, kVersionText, options.command);
   if (recorder) {
     recorder_ = std::move(*recorder);
   } else {
@@ -85,7 +85,7 @@ LiveMonitor::LiveMonitor(const LiveOptions& options, const std::string& name, Ou
 }
 LiveMonitor::~LiveMonitor() = default;
 
-replay::EventLog* LiveMonitor::log() { return check_ || recorder_ ? &log_ : nullptr; }
+endpoint::EventLog* LiveMonitor::log() { return check_ || recorder_ ? &log_ : nullptr; }
 
 void LiveMonitor::OnEvent(const fabric::Event& event) {
   if (check_) check_->OnEvent(event);

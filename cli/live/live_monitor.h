@@ -36,7 +36,7 @@ class LiveMonitor final : public fabric::Sink {
   LiveMonitor(const LiveOptions& options, const std::string& name, Output& output);
   ~LiveMonitor() override;
   // For EndpointOptions::events of all connections, which are used by one thread; nullptr: no event is needed.
-  replay::EventLog* log();
+  endpoint::EventLog* log();
   // After the last event: reports, and closes the recording. Whether there is no error among the findings.
   bool Finish();
   // Whether not all could be recorded: the command ends with kExitTrouble. The reason was reported.
@@ -49,8 +49,8 @@ class LiveMonitor final : public fabric::Sink {
   void ReportTrouble();
 
   std::unique_ptr<Check> check_;
-  std::unique_ptr<replay::FrameRecorder> recorder_;
-  replay::EventLog log_;
+  std::unique_ptr<record::FrameRecorder> recorder_;
+  endpoint::EventLog log_;
   bool failed_ = false;
 };
 

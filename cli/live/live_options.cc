@@ -49,14 +49,14 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway)
       ->type_name("FILE");
 }
 
-std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to) {
-  auto parsed = replay::ParseHostPort(text, default_port);
+std::string TakeAddress(const std::string& text, uint16_t default_port, endpoint::HostPort& to) {
+  auto parsed = endpoint::ParseHostPort(text, default_port);
   if (!parsed) return parsed.error().message;
   to = *parsed;
   return {};
 }
 
-std::string TakeServer(const std::string& text, replay::HostPort& to) {
+std::string TakeServer(const std::string& text, endpoint::HostPort& to) {
   std::string complaint = TakeAddress(text, 20049, to);
   if (complaint.empty() && to.host.empty()) complaint = "\"" + text + "\": the host is missing";
   return complaint;

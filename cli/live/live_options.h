@@ -27,8 +27,8 @@ struct LiveOptions : CommonOptions {
 void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway = false);
 
 // For AddParsed: HOST[:PORT] or [ADDR]:PORT.
-std::string TakeAddress(const std::string& text, uint16_t default_port, replay::HostPort& to);
+std::string TakeAddress(const std::string& text, uint16_t default_port, endpoint::HostPort& to);
 // The same for a server to connect to: the host must be there, the port is that of NFS/RDMA by default.
-std::string TakeServer(const std::string& text, replay::HostPort& to);
+std::string TakeServer(const std::string& text, endpoint::HostPort& to);
 
 }  // namespace stag::cli

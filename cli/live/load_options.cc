@@ -10,7 +10,7 @@
 namespace stag::cli {
 namespace {
 
-using replay::Operation;
+using generate::Operation;
 
 constexpr uint32_t kMostWeight = 1'000'000, kMostSize = 64u << 20;
 
@@ -33,23 +33,23 @@ std::optional<uint32_t> ParseWeight(std::string_view text) {
 
 std::optional<Operation> FindOperation(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  for (size_t i = 0; i < replay::kOperations; ++i)
-    if (name == replay::OperationName(static_cast<Operation>(i))) return static_cast<Operation>(i);
+  for (size_t i = 0; i < generate::kOperations; ++i)
+    if (name == generate::OperationName(static_cast<Operation>(i))) return static_cast<Operation>(i);
   return {};
 }
 
 // "4K" or "4K-1M".
-std::optional<replay::SizeRange> ParseRange(std::string_view text) {
+std::optional<generate::SizeRange> ParseRange(std::string_view text) {
   const size_t dash = text.find('-');
   const auto low = ParseSize(text.substr(0, dash));
   const auto high = dash == std::string_view::npos ? low : ParseSize(text.substr(dash + 1));
   if (!low || !high || *low == 0 || *low > *high || *high > kMostSize) return {};
-  return replay::SizeRange{static_cast<uint32_t>(*low), static_cast<uint32_t>(*high), 1};
+  return generate::SizeRange{static_cast<uint32_t>(*low), static_cast<uint32_t>(*high), 1};
 }
 
 }  // namespace
 
-std::string TakeMix(const std::string& text, replay::Mix& mix) {
+std::string TakeMix(const std::string& text, generate::Mix& mix) {
   mix = {};
   uint64_t sum = 0;
   for (const std::string_view part : Split(text, ',')) {
@@ -57,13 +57,13 @@ std::string TakeMix(const std::string& text, replay::Mix& mix) {
     const auto operation = FindOperation(std::string(part.substr(0, equals)));
     const auto weight = equals == std::string_view::npos ? 1 : ParseWeight(part.substr(equals + 1));
     if (!operation || !weight) return text + " is not a mix of operations like read=70,write=20,getattr=10";
-    replay::Weight(mix, *operation) += *weight;
+    generate::Weight(mix, *operation) += *weight;
     sum += *weight;
   }
   return sum > 0 ? "" : text + " has no operation with a weight";
 }
 
-std::string TakeSizes(const std::string& text, std::vector<replay::SizeRange>& sizes) {
+std::string TakeSizes(const std::string& text, std::vector<generate::SizeRange>& sizes) {
   sizes.clear();
   uint64_t sum = 0;
   for (const std::string_view part : Split(text, ',')) {

@@ -11,9 +11,9 @@
 namespace stag::cli {
 
 // "read=70,write=20,getattr=10": relative weights, 0 to 1000000, one positive at least. A name without a number has 1.
-std::string TakeMix(const std::string& text, replay::Mix& mix);
+std::string TakeMix(const std::string& text, generate::Mix& mix);
 // "4K", "4K-1M" (uniform), "4K:50,64K:50" (with weights), "512-4K:9,1M:1". 1 byte to 64M.
-std::string TakeSizes(const std::string& text, std::vector<replay::SizeRange>& sizes);
+std::string TakeSizes(const std::string& text, std::vector<generate::SizeRange>& sizes);
 // "10", "10s", "1.5m", "250ms", "1h": more than 0, at most 365 days; a number alone is seconds.
 std::string TakeDuration(const std::string& text, std::chrono::nanoseconds& duration);
 // An even number of hexadecimal digits.

@@ -10,10 +10,10 @@
 namespace stag::cli {
 namespace {
 
-using replay::probe::Outcome;
-using replay::probe::Probe;
-using replay::probe::Verdict;
-using replay::probe::VerdictName;
+using probe::Outcome;
+using probe::Probe;
+using probe::Verdict;
+using probe::VerdictName;
 
 void PutList(JsonWriter& json, std::string_view key, const auto& texts) {
   json.Key(key).BeginArray();
@@ -24,8 +24,8 @@ void PutList(JsonWriter& json, std::string_view key, const auto& texts) {
 // Begins an object with what a probe is.
 void BeginProbe(JsonWriter& json, const Probe& probe) {
   json.BeginObject().Member("type", "probe").Member("id", probe.id).TextOrNull("title", probe.title);
-  PutList(json, "spec", replay::probe::Parts(probe.sections));
-  PutList(json, "rules", replay::probe::Parts(probe.rules));
+  PutList(json, "spec", probe::Parts(probe.sections));
+  PutList(json, "rules", probe::Parts(probe.rules));
 }
 
 std::string_view ColorOf(Verdict verdict, const Style& style) {
@@ -51,7 +51,7 @@ void PutDetails(std::string& out, const Outcome& outcome, std::string_view inden
   for (const std::string& advice : outcome.advice) line("advice", advice);
 }
 
-std::string ProgramText(const replay::probe::Target& target) {
+std::string ProgramText(const probe::Target& target) {
   if (!target.known) return "no program known";
   if (target.echo) return "ECHO";
   const char* name = rpc::ProgramName(target.program, target.version);
@@ -104,7 +104,7 @@ void ProbeReport::BeginClient(const std::string& command, std::string_view trans
   output_.Flush();
 }
 
-void ProbeReport::Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target) {
+void ProbeReport::Begin(const std::string& server, std::string_view transport, const probe::Target& target) {
   peer_ = server;
   std::string& out = output_.buffer();
   if (options_.format == Format::kText && !options_.quiet)

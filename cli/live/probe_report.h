@@ -13,7 +13,7 @@ namespace stag::cli {
 
 // A probe as the catalogue has it. `peer`: "server" or "client". `danger`: what it can do to that; may be empty.
 struct ListedProbe {
-  const replay::probe::Probe* probe = nullptr;
+  const probe::Probe* probe = nullptr;
   std::string_view peer, danger = {};
 };
 // --list and --explain.
@@ -25,18 +25,18 @@ class ProbeReport {
   // `output` must outlive this.
   ProbeReport(Output& output, const CommonOptions& options) : output_(output), options_(options) {}
   // `server`: as the user gave it.
-  void Begin(const std::string& server, std::string_view transport, const replay::probe::Target& target);
+  void Begin(const std::string& server, std::string_view transport, const probe::Target& target);
   // Of a client. `command`: as the user gave it; empty: a load of our own.
   void BeginClient(const std::string& command, std::string_view transport, uint16_t port);
-  void Add(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
+  void Add(const probe::Probe& probe, const probe::Outcome& outcome);
   // `not_run`: probes that were selected; `why` they were not run.
   void Finish(size_t not_run, std::string_view why);
-  size_t count(replay::probe::Verdict verdict) const { return counts_[static_cast<size_t>(verdict)]; }
+  size_t count(probe::Verdict verdict) const { return counts_[static_cast<size_t>(verdict)]; }
 
  private:
-  void PutText(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
-  void PutJsonl(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
-  void PutJunit(const replay::probe::Probe& probe, const replay::probe::Outcome& outcome);
+  void PutText(const probe::Probe& probe, const probe::Outcome& outcome);
+  void PutJsonl(const probe::Probe& probe, const probe::Outcome& outcome);
+  void PutJunit(const probe::Probe& probe, const probe::Outcome& outcome);
 
   Output& output_;
   const CommonOptions& options_;

@@ -15,13 +15,13 @@
 namespace stag::cli {
 namespace {
 
-using replay::probe::Probe;
-using replay::probe::client::ClientProbe;
+using probe::Probe;
+using probe::client::ClientProbe;
 
 std::vector<const Probe*> All() {
   std::vector<const Probe*> all;
-  for (const Probe& probe : replay::probe::Catalogue()) all.push_back(&probe);
-  for (const ClientProbe& probe : replay::probe::client::ClientCatalogue()) all.push_back(&probe.probe);
+  for (const Probe& probe : probe::Catalogue()) all.push_back(&probe);
+  for (const ClientProbe& probe : probe::client::ClientCatalogue()) all.push_back(&probe.probe);
   return all;
 }
 
@@ -44,7 +44,7 @@ using Sections = std::map<std::string, std::set<std::string, ByNumber>>;  // by 
 Sections TestedSections() {
   Sections sections;
   for (const Probe* probe : All())
-    for (const std::string_view part : replay::probe::Parts(probe->sections)) {
+    for (const std::string_view part : probe::Parts(probe->sections)) {
       const size_t space = part.rfind(' ');
       sections[std::string(part.substr(0, space))].emplace(part.substr(space + 1));
     }
@@ -84,9 +84,8 @@ std::vector<std::string> ProbeSelectors() {
 }
 
 std::string WhyNoSelector(const std::string& selector) {
-  if (std::ranges::any_of(All(), [&](const Probe* probe) { return replay::probe::Selects(selector, *probe); }))
-    return {};
-  const auto wanted = replay::probe::ParseSection(selector);
+  if (std::ranges::any_of(All(), [&](const Probe* probe) { return probe::Selects(selector, *probe); })) return {};
+  const auto wanted = probe::ParseSection(selector);
   if (!wanted)
     return fmt::format("{} names no probe and no topic, and is no section as in rfc8166-4.4; {}", selector,
                        Hint(selector));

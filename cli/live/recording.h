@@ -7,12 +7,12 @@
 
 #include "cli/base/common_options.h"
 #include "cli/base/output.h"
-#include "replay/plan/recording.h"
+#include "replay/recording/recording.h"
 
 namespace stag::cli {
 
 struct LoadedRecording {
-  replay::Recording recording;
+  recording::Recording recording;
   bool damaged = false;  // the file could not be read to its end (which was complained about)
 };
 

@@ -7,9 +7,9 @@
 namespace stag::cli {
 namespace {
 
-using replay::RelayDirection;
-using replay::RelayReport;
-using replay::RelayTraffic;
+using relay::RelayDirection;
+using relay::RelayReport;
+using relay::RelayTraffic;
 
 constexpr std::string_view kSides[] = {"client", "server"};
 
@@ -85,7 +85,7 @@ void PutRelayText(std::string& out, const RelayReport& report, std::span<const s
     Put(out, "{}{:20}", style.bold, "rested in the relay");
     PutLatencyHeads(out);
     Put(out, "{}\n", style.reset);
-    const auto row = [&out](std::string_view name, const replay::Histogram& rest) {
+    const auto row = [&out](std::string_view name, const rpcrdma::Histogram& rest) {
       if (rest.count() == 0) return;
       Put(out, "{:20}", name);
       PutLatencyCells(out, rest);
@@ -125,7 +125,7 @@ void PutRelayJsonl(std::string& out, const RelayReport& report, std::span<const 
   }
   const RelayDirection &f = report.forward, &b = report.backward;
   json.BeginObject().Member("type", "relayed");
-  json.Member("connections", report.side[replay::kClientSide].connections).Member("rejected", report.rejected);
+  json.Member("connections", report.side[relay::kClientSide].connections).Member("rejected", report.rejected);
   json.Member("calls", f.caller.calls).Member("replies", f.caller.replies).Member("errors", f.caller.errors);
   json.Member("callbacks", b.caller.calls).Member("in_flight", f.in_flight + b.in_flight);
   json.Member("dropped", report.dropped).Member("faults", injected).EndObject().EndLine();

@@ -12,9 +12,9 @@
 namespace stag::cli {
 
 // `faults`: the rules as they were given.
-void PutRelayText(std::string& out, const replay::RelayReport& report, std::span<const std::string> faults,
+void PutRelayText(std::string& out, const relay::RelayReport& report, std::span<const std::string> faults,
                   const Style& style);
 // A line for each side, direction that was used, fault and trouble; the last one has type "relayed".
-void PutRelayJsonl(std::string& out, const replay::RelayReport& report, std::span<const std::string> faults);
+void PutRelayJsonl(std::string& out, const relay::RelayReport& report, std::span<const std::string> faults);
 
 }  // namespace stag::cli

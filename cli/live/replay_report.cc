@@ -11,13 +11,13 @@
 namespace stag::cli {
 namespace {
 
+using recording::RecordedRpc;
+using recording::Recording;
 using replay::Difference;
 using replay::Plan;
 using replay::PlannedCall;
 using replay::PlayReport;
 using replay::ProcedureReport;
-using replay::RecordedRpc;
-using replay::Recording;
 
 constexpr size_t kShown = 20;  // differences and refusals that text shows one by one
 
@@ -49,7 +49,7 @@ void PutCountsJson(JsonWriter& json, const ProcedureReport& row) {
 
 void PutPlanText(std::string& out, const Recording& recording, const Plan& plan, const Style& style) {
   for (const replay::PlannedLink& link : plan.links) {
-    const replay::RecordedConnection& connection = recording.connections[link.connection];
+    const recording::RecordedConnection& connection = recording.connections[link.connection];
     Put(out, "{}connection {}{}: {} {} > {}, {} to send\n", style.bold, connection.id, style.reset,
         fabric::FabricName(connection.fabric), fabric::EndpointText(connection.client, connection.fabric),
         fabric::EndpointText(connection.server, connection.fabric), Count(link.calls.size(), "call"));

@@ -4,14 +4,14 @@
 #pragma once
 
 #include "cli/base/output.h"
-#include "replay/plan/plan.h"
-#include "replay/play/report.h"
+#include "replay/replay/plan.h"
+#include "replay/replay/report.h"
 
 namespace stag::cli {
 
-void PutPlanText(std::string& out, const replay::Recording& recording, const replay::Plan& plan, const Style& style);
+void PutPlanText(std::string& out, const recording::Recording& recording, const replay::Plan& plan, const Style& style);
 // A line per forward Call that was selected, in order, and one in all.
-void PutPlanJsonl(std::string& out, const replay::Recording& recording, const replay::Plan& plan);
+void PutPlanJsonl(std::string& out, const recording::Recording& recording, const replay::Plan& plan);
 
 // `ranks`: of the team, whose reports were merged.
 void PutPlayText(std::string& out, const replay::Plan& plan, const replay::PlayReport& report, size_t ranks,

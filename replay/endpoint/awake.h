@@ -9,7 +9,7 @@
 
 #include <chrono>
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 class Awake {
  public:
@@ -36,4 +36,4 @@ class Awake {
   std::chrono::steady_clock::time_point since_{};
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -27,7 +27,7 @@
 #include "replay/endpoint/event_log.h"
 #include "session/fabric/fabric_event.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // "nfs.example.org:20049", "10.0.0.1:20049", "[2001:db8::1]:20049".
 struct HostPort {
@@ -213,4 +213,4 @@ class Transport {
   virtual Result<std::unique_ptr<Listener>> Listen(const HostPort& at) = 0;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -10,7 +10,7 @@
 
 #include "session/fabric/fabric_event.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 class EventLog final : public fabric::Sink {
  public:
@@ -39,4 +39,4 @@ class EventLog final : public fabric::Sink {
   fabric::Slots slots_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -3,7 +3,7 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 Result<HostPort> ParseHostPort(std::string_view text, uint16_t default_port) {
   HostPort out;
@@ -34,4 +34,4 @@ Result<HostPort> ParseHostPort(std::string_view text, uint16_t default_port) {
   return out;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

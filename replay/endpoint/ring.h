@@ -9,7 +9,7 @@
 
 #include "protocol/base/check.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 template <typename T>
 class Ring {
@@ -52,4 +52,4 @@ class Ring {
   size_t first_ = 0, size_ = 0;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -10,7 +10,7 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 struct SoftIwarpOptions {
   uint8_t revision = 2;       // of MPA: 2 with enhanced set-up (RFC 6581), or 1
@@ -27,4 +27,4 @@ struct SoftIwarpOptions {
 
 std::unique_ptr<Transport> MakeSoftIwarp(const SoftIwarpOptions& options = {});
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 constexpr uint32_t kOwnItems = 1;  // the ready-to-receive indication
@@ -308,4 +308,4 @@ void SoftIwarpEndpoint::End(State state, fabric::CloseReason reason, fabric::Sid
   if (events_) events_->OnClosed(reason, from);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

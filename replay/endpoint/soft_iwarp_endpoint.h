@@ -18,7 +18,7 @@
 #include "replay/endpoint/soft_iwarp_send.h"
 #include "replay/endpoint/soft_iwarp_setup.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
  public:
@@ -193,4 +193,4 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   Ring<Completion> completions_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

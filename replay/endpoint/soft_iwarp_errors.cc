@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/endpoint/soft_iwarp_errors.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 struct Row {
@@ -53,4 +53,4 @@ std::string_view Meaning(const TerminateCode& code) {
   return "an error that no document names";
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 struct TerminateCode {
   uint8_t layer = 0, type = 0, code = 0;
@@ -32,4 +32,4 @@ inline constexpr TerminateCode kMpaCrc{2, 0, 0x02}, kMpaLength{2, 0, 0x03}, kMpa
 // "remote protection error, base or bounds violation".
 std::string_view Meaning(const TerminateCode& code);
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/endpoint/soft_iwarp_events.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 using fabric::SetupMessage;
 
@@ -61,4 +61,4 @@ void SoftIwarpEvents::OnSegment(fabric::Side from, const iwarp::DdpHeader& heade
 
 void SoftIwarpEvents::OnClosed(fabric::CloseReason reason, fabric::Side from) { Emit(from, fabric::Closed{reason}); }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -8,7 +8,7 @@
 #include "replay/endpoint/event_log.h"
 #include "session/fabric/iwarp_rdmap.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 class SoftIwarpEvents {
  public:
@@ -32,4 +32,4 @@ class SoftIwarpEvents {
   std::vector<std::byte> scratch_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -6,7 +6,7 @@
 
 #include "replay/endpoint/soft_iwarp_endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 using iwarp::DdpHeader;
 using iwarp::Opcode;
@@ -279,4 +279,4 @@ void SoftIwarpEndpoint::StopArriving(uint32_t handle) {
          segment->header, segment->payload_length);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

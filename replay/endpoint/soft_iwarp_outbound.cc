@@ -6,7 +6,7 @@
 
 #include "replay/endpoint/soft_iwarp_endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 using iwarp::DdpHeader;
 using iwarp::Opcode;
@@ -254,4 +254,4 @@ bool SoftIwarpEndpoint::nothing_to_send() {
   return sender_.empty() && current_ == Current::kNone && responses_.empty() && (posted_.empty() || stuck);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 constexpr size_t kOnce = 128u << 10;  // received at a time
@@ -129,4 +129,4 @@ bool FpduReceiver::MarkersPointBack(Bytes fpdu) const {
   return true;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

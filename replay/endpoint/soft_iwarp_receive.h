@@ -11,7 +11,7 @@
 #include "protocol/iwarp/fpdu.h"
 #include "replay/endpoint/soft_iwarp_stream.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 class FpduReceiver {
  public:
@@ -63,4 +63,4 @@ class FpduReceiver {
   std::vector<std::byte> scratch_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -3,7 +3,7 @@
 
 #include <sys/random.h>
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 bool Contains(MutableBytes region, Bytes memory) {
@@ -160,4 +160,4 @@ RegionTable::Verdict RegionTable::Invalidate(uint32_t handle) {
   return Verdict::kFine;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -11,7 +11,7 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 class RegionTable {
  public:
@@ -73,4 +73,4 @@ class RegionTable {
   size_t random_left_ = 0;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

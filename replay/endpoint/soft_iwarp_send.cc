@@ -6,7 +6,7 @@
 #include "protocol/base/check.h"
 #include "protocol/base/crc.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 constexpr uint64_t kFraming = iwarp::kUlpduLengthSize + iwarp::kCrcSize;
@@ -177,4 +177,4 @@ void FpduSender::Clear() {
   iov_begin_ = iov_end_ = fpdus_ = stored_ = 0;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

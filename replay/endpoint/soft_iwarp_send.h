@@ -12,7 +12,7 @@
 #include "protocol/iwarp/fpdu.h"
 #include "replay/endpoint/soft_iwarp_stream.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 class FpduSender {
  public:
@@ -69,4 +69,4 @@ class FpduSender {
   std::vector<std::byte> copy_, ulpdu_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

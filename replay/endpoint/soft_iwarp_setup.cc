@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using iwarp::EnhancedSetup;
@@ -134,4 +134,4 @@ SetupReader::Status SetupReader::Receive(ByteStream& stream) {
   return Status::kDone;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -11,7 +11,7 @@
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/endpoint/soft_iwarp_stream.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 struct Terms {
   // The first FPDU in peer-to-peer mode, from the initiator (RFC 6581 section 4).
@@ -59,4 +59,4 @@ class SetupReader {
   std::string why_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

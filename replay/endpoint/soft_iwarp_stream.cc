@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 void SetOption(int fd, int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); }
@@ -85,4 +85,4 @@ SocketEnds TcpStream::ends() const {
   return ends;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -11,7 +11,7 @@
 
 #include "replay/endpoint/system.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 struct Transfer {
   enum class Io : uint8_t { kDone, kAgain, kEnd, kFailed };
@@ -56,4 +56,4 @@ class TcpStream final : public ByteStream {
   Descriptor socket_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -11,7 +11,7 @@
 #include "replay/endpoint/soft_iwarp_endpoint.h"
 #include "session/fabric/names.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -328,4 +328,4 @@ std::unique_ptr<Transport> MakeSoftIwarp(const SoftIwarpOptions& options) {
   return std::make_unique<SoftIwarpTransport>(options);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

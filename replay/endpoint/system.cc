@@ -10,7 +10,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   std::swap(fd_, other.fd_);
@@ -71,4 +71,4 @@ std::string Hex(Bytes bytes) {
   return text;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

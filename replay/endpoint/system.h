@@ -16,7 +16,7 @@
 #include "protocol/base/result.h"
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // A file descriptor with an owner.
 class Descriptor {
@@ -55,4 +55,4 @@ std::string ErrorText(int error);
 // Two lowercase digits for each byte.
 std::string Hex(Bytes bytes);
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -9,7 +9,7 @@
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/endpoint/verbs.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ Result<std::unique_ptr<Transport>> OpenTransport(std::string_view name) {
   return Fail("there is no transport \"" + std::string(name) + "\"; `stag devices` lists them");
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

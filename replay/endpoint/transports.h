@@ -6,7 +6,7 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 struct TransportInfo {
   std::string name;    // "iwarp" (software), or of the device: "mlx5_0"
@@ -31,4 +31,4 @@ TransportList ListTransports(const std::string& devices = DevicesFolder());
 // The transport called `name`; "auto": what ListTransports says. The error says why there is none.
 Result<std::unique_ptr<Transport>> OpenTransport(std::string_view name);
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -17,7 +17,7 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // Whether this program was built with the verbs libraries.
 bool VerbsBuilt();
@@ -26,4 +26,4 @@ bool VerbsBuilt();
 // device. The error says why the device cannot be used.
 Result<std::unique_ptr<Transport>> MakeVerbs(const std::string& device);
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

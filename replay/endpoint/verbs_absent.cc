@@ -3,7 +3,7 @@
 // In place of the other verbs_*.cc where libibverbs and librdmacm were not found.
 #include "replay/endpoint/verbs.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 bool VerbsBuilt() { return false; }
 
@@ -11,4 +11,4 @@ Result<std::unique_ptr<Transport>> MakeVerbs(const std::string& device) {
   return Fail(device + " cannot be used: this stag was built without libibverbs and librdmacm");
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

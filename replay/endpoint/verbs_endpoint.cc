@@ -7,7 +7,7 @@
 
 #include "replay/endpoint/verbs_trouble.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using std::chrono::milliseconds;
@@ -265,4 +265,4 @@ void VerbsEndpoint::End(State state, fabric::CloseReason reason, bool by_peer) {
   if (events_) events_->OnClosed(reason, by_peer);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -20,7 +20,7 @@
 #include "replay/endpoint/verbs_memory.h"
 #include "replay/endpoint/verbs_work.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // What a device can do.
 struct VerbsDevice {
@@ -185,4 +185,4 @@ class VerbsEndpoint final : public Endpoint {
   std::optional<VerbsEvents> events_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

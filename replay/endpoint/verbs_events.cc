@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/endpoint/verbs_events.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 using fabric::SetupMessage;
 
@@ -99,4 +99,4 @@ void VerbsEvents::OnClosed(fabric::CloseReason reason, bool by_peer) {
   Emit(fabric::Closed{reason}, by_peer ? peer() : own_);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

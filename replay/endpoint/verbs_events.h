@@ -11,7 +11,7 @@
 
 #include "replay/endpoint/event_log.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // A side's part of the set-up.
 struct VerbsSetup {
@@ -50,4 +50,4 @@ class VerbsEvents {
   std::vector<std::byte> scratch_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

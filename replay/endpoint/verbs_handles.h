@@ -9,7 +9,7 @@
 
 #include <memory>
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 struct VerbsCloser {
   void operator()(ibv_context* p) const { (void)::ibv_close_device(p); }
@@ -48,4 +48,4 @@ inline Owned<rdma_cm_event> NextCmEvent(rdma_event_channel* channel) {
   return Owned<rdma_cm_event>(::rdma_get_cm_event(channel, &event) == 0 ? event : nullptr);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

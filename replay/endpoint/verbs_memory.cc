@@ -9,7 +9,7 @@
 #include "replay/endpoint/system.h"
 #include "replay/endpoint/verbs_trouble.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 constexpr size_t kPage = 4096, kHugePage = 2u << 20;
@@ -127,4 +127,4 @@ const uint32_t* VerbsMemory::Find(Bytes memory, bool read_target) {
   return nullptr;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -9,7 +9,7 @@
 #include "replay/endpoint/endpoint.h"
 #include "replay/endpoint/verbs_handles.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // Zeroed pages: huge ones for large sizes where the system has some to give, ordinary ones otherwise.
 class Pages {
@@ -58,4 +58,4 @@ class VerbsMemory {
   uint64_t last_cookie_ = 0;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -9,7 +9,7 @@
 #include "replay/endpoint/verbs_endpoint.h"
 #include "replay/endpoint/verbs_trouble.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // ------------------------------------------------------------------------------------------------------------- memory
 
@@ -188,4 +188,4 @@ void VerbsEndpoint::HandOver() {
   if (error != 0) Break({Trouble::Kind::kLocal, "the device takes no work: " + ErrorText(error)});
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

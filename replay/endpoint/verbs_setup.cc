@@ -12,7 +12,7 @@
 #include "replay/endpoint/verbs_endpoint.h"
 #include "replay/endpoint/verbs_trouble.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 constexpr uint32_t kSpareReceives = 128;  // for Receive()
@@ -257,4 +257,4 @@ void VerbsEndpoint::Opened(const VerbsSetup& request, const VerbsSetup& reply) {
   events_->OnSetup(request, reply);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

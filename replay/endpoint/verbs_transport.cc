@@ -14,7 +14,7 @@
 #include "replay/endpoint/verbs_trouble.h"
 #include "session/fabric/names.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -299,4 +299,4 @@ Result<std::unique_ptr<Transport>> MakeVerbs(const std::string& device) {
                   device));
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

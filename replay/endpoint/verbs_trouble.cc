@@ -8,7 +8,7 @@
 
 #include "replay/endpoint/system.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using Kind = Trouble::Kind;
@@ -143,4 +143,4 @@ std::string WhyNoChannel(int error) {
   }
 }
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

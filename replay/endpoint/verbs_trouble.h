@@ -10,7 +10,7 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 // A failed work request of this side. kNone: it was flushed, and something else says why.
 Trouble TroubleOfWork(ibv_wc_status status, Work work, bool iwarp);
@@ -27,4 +27,4 @@ std::string WhyNotConnected(rdma_cm_event_type event, int status, Bytes private_
 std::string WhyNoMemory(size_t bytes, int error);
 std::string WhyNoChannel(int error);
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

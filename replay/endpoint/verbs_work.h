@@ -15,7 +15,7 @@
 
 #include "protocol/base/check.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 
 template <typename Item>
 class WorkRing {
@@ -96,4 +96,4 @@ class WorkRing {
   uint64_t posted_ = 0, handed_ = 0, completed_ = 0;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::endpoint

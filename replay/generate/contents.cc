@@ -5,7 +5,7 @@
 
 #include "protocol/base/check.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 // The eight bytes at 8 * `index`, in the order of memory of a little-endian machine.
@@ -108,4 +108,4 @@ void InFlight::Remove(uint32_t part, uint64_t offset, uint64_t length, bool writ
   ranges_.pop_back();
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

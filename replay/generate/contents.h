@@ -11,7 +11,7 @@
 
 #include "protocol/base/bytes.h"
 
-namespace stag::replay {
+namespace stag::generate {
 
 // The bytes of `file` from `offset` on.
 void FillPattern(MutableBytes bytes, uint32_t file, uint64_t offset, uint32_t generation);
@@ -60,4 +60,4 @@ class InFlight {
   std::vector<Range> ranges_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::generate

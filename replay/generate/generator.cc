@@ -8,7 +8,7 @@
 #include "replay/endpoint/system.h"
 #include "replay/generate/mount.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 using Clock = Job::Clock;
@@ -23,8 +23,8 @@ constexpr milliseconds kWithoutDescriptor{1};  // likewise, for an endpoint that
 // The connections of one thread.
 class Generator::Group {
  public:
-  LoadConnection& Add(const LoadOptions& options, uint32_t index, Transport& transport, EventLog* events,
-                      const std::atomic<bool>& stop) {
+  LoadConnection& Add(const LoadOptions& options, uint32_t index, endpoint::Transport& transport,
+                      endpoint::EventLog* events, const std::atomic<bool>& stop) {
     connections_.push_back(std::make_unique<LoadConnection>(options, index, transport, events, stop, report_));
     return *connections_.back();
   }
@@ -86,17 +86,17 @@ class Generator::Group {
         until = std::min(until, Clock::now() + kWithoutDescriptor);
       }
     }
-    (void)WaitFor(descriptors_, until - Clock::now());
+    (void)endpoint::WaitFor(descriptors_, until - Clock::now());
   }
 
   std::vector<std::unique_ptr<LoadConnection>> connections_;
   std::vector<pollfd> descriptors_;
-  Awake awake_;
+  endpoint::Awake awake_;
   LoadReport report_;
   std::atomic<uint64_t> answers_{0}, bytes_{0}, outstanding_{0}, failures_{0};
 };
 
-Generator::Generator(Transport& transport, LoadOptions options, EventLog* events)
+Generator::Generator(endpoint::Transport& transport, LoadOptions options, endpoint::EventLog* events)
     : transport_(transport), options_(std::move(options)), events_(events) {
   for (uint32_t i = 0; i < options_.threads; ++i) groups_.push_back(std::make_unique<Group>());
 }
@@ -146,4 +146,4 @@ Generator::Counts Generator::counts() const {
   return counts;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

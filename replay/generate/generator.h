@@ -10,12 +10,12 @@
 
 #include "replay/generate/load_connection.h"
 
-namespace stag::replay {
+namespace stag::generate {
 
 class Generator {
  public:
   // `events`: of all connections, used by one thread at a time: only with one thread. Both must outlive it.
-  Generator(Transport& transport, LoadOptions options, EventLog* events);
+  Generator(endpoint::Transport& transport, LoadOptions options, endpoint::EventLog* events);
   ~Generator();
 
   // Connects, makes the files, sends the load, cleans up. The error says why it could not begin, and is empty when
@@ -34,12 +34,12 @@ class Generator {
   class Group;
   Result<void> Begin();
 
-  Transport& transport_;
+  endpoint::Transport& transport_;
   LoadOptions options_;
-  EventLog* events_;
+  endpoint::EventLog* events_;
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<Group>> groups_;
   LoadReport report_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::generate

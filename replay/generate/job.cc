@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 constexpr uint64_t kAlignment = 4096;  // of random offsets, where there is room for it
@@ -80,4 +80,4 @@ Job JobSource::Next() {
   return job;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stag::replay {
+namespace stag::generate {
 
 enum class Operation : uint8_t { kNull, kEcho, kGetattr, kLookup, kRead, kWrite, kReaddirplus };
 inline constexpr size_t kOperations = 7;
@@ -91,4 +91,4 @@ class JobSource {
   uint32_t generation_ = 0;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::generate

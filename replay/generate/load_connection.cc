@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 using std::chrono::milliseconds;
@@ -21,14 +21,15 @@ std::unique_ptr<Workload> MakeWorkload(const LoadOptions& options, uint32_t inde
   return MakePlainWorkload(options);
 }
 
-CallerOptions OfCaller(const LoadOptions& options, EventLog* events, const std::atomic<bool>& stop) {
+nfs_client::CallerOptions OfCaller(const LoadOptions& options, endpoint::EventLog* events,
+                                   const std::atomic<bool>& stop) {
   return {options.to, options.requester, options.timeout, events, options.crc, &stop};
 }
 
 }  // namespace
 
-LoadConnection::LoadConnection(const LoadOptions& options, uint32_t index, Transport& transport, EventLog* events,
-                               const std::atomic<bool>& stop, LoadReport& report)
+LoadConnection::LoadConnection(const LoadOptions& options, uint32_t index, endpoint::Transport& transport,
+                               endpoint::EventLog* events, const std::atomic<bool>& stop, LoadReport& report)
     : options_(options),
       index_(index),
       stop_(stop),
@@ -142,7 +143,7 @@ bool LoadConnection::MaySend(Clock::time_point now) {
     return false;
   }
   if (!workload_->Ready()) return false;
-  Requester& requester = caller_.requester();
+  rpcrdma::Requester& requester = caller_.requester();
   const uint64_t stalls = requester.stats().credit_stalls;
   const bool can = requester.CanSend();
   const bool stalled = requester.stats().credit_stalls != stalls;
@@ -166,7 +167,7 @@ bool LoadConnection::SendPending() {
   Job& job = *pending_;
   const auto now = Clock::now();
   if (job.sends == 0 && !schedule_) job.intended = now;
-  CallSpec call;
+  rpcrdma::CallSpec call;
   call.position_zero = job.position_zero;
   call.cookie = free_.back();
   workload_->Encode(job, call);
@@ -192,13 +193,13 @@ bool LoadConnection::SendPending() {
 
 // ------------------------------------------------------------------------------------------------------------ answers
 
-void LoadConnection::OnAnswer(const Answer& answer) {
+void LoadConnection::OnAnswer(const rpcrdma::Answer& answer) {
   const auto index = static_cast<uint32_t>(answer.cookie);
   const Job job = flights_[index].job;
   flights_[index].busy = false;
   free_.push_back(index);
   --busy_;
-  if (answer.kind == AnswerKind::kLost) {
+  if (answer.kind == rpcrdma::AnswerKind::kLost) {
     workload_->Drop(job);
     again_.push_back(job);
     return;
@@ -210,19 +211,19 @@ void LoadConnection::OnAnswer(const Answer& answer) {
   Judge(job, answer);
 }
 
-void LoadConnection::Judge(const Job& job, const Answer& answer) {
+void LoadConnection::Judge(const Job& job, const rpcrdma::Answer& answer) {
   std::string failure;
   Bytes results;
-  if (answer.kind == AnswerKind::kReply) {
-    RpcResults taken = TakeResults(answer.message);
+  if (answer.kind == rpcrdma::AnswerKind::kReply) {
+    nfs_client::RpcResults taken = nfs_client::TakeResults(answer.message);
     results = taken.bytes;
     failure = std::move(taken.failure);
   } else {
-    failure = AnswerText(answer);
+    failure = nfs_client::AnswerText(answer);
   }
   if (failure.empty()) return Take(job, workload_->Judge(job, results, answer.chunks));
   workload_->Drop(job);
-  Failed(job, failure, answer.kind == AnswerKind::kBad);
+  Failed(job, failure, answer.kind == rpcrdma::AnswerKind::kBad);
 }
 
 void LoadConnection::Take(const Job& job, const Verdict& verdict) {
@@ -297,7 +298,7 @@ void LoadConnection::CheckTimes(Clock::time_point now) {
 }
 
 void LoadConnection::NoteRequester() {
-  const RequesterStats& stats = caller_.requester().stats();
+  const rpcrdma::RequesterStats& stats = caller_.requester().stats();
   report_.max_outstanding = std::max(report_.max_outstanding, stats.max_outstanding);
   report_.backward_calls += stats.backward_calls;
   if (stats.discarded > 0)
@@ -394,4 +395,4 @@ void LoadConnection::End() {
   caller_.Disconnect();
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -13,13 +13,13 @@
 #include "replay/generate/schedule.h"
 #include "replay/generate/workload.h"
 
-namespace stag::replay {
+namespace stag::generate {
 
-class LoadConnection final : public AnswerSink {
+class LoadConnection final : public rpcrdma::AnswerSink {
  public:
   using Clock = Job::Clock;
   // `index` from 0. All must outlive it; `report` is its thread's.
-  LoadConnection(const LoadOptions& options, uint32_t index, Transport& transport, EventLog* events,
+  LoadConnection(const LoadOptions& options, uint32_t index, endpoint::Transport& transport, endpoint::EventLog* events,
                  const std::atomic<bool>& stop, LoadReport& report);
 
   // Connects, and gets all ready.
@@ -42,7 +42,7 @@ class LoadConnection final : public AnswerSink {
   uint64_t failures() const { return failures_; }
   uint32_t outstanding() const { return busy_; }
 
-  void OnAnswer(const Answer& answer) override;
+  void OnAnswer(const rpcrdma::Answer& answer) override;
 
  private:
   struct Flight {
@@ -59,7 +59,7 @@ class LoadConnection final : public AnswerSink {
   bool Finishing(Clock::time_point now) const { return stop_.load(std::memory_order_relaxed) || now >= end_; }
   void CountUnsent(Clock::time_point now);
   // Answers.
-  void Judge(const Job& job, const Answer& answer);
+  void Judge(const Job& job, const rpcrdma::Answer& answer);
   void Take(const Job& job, const Verdict& verdict);
   std::string Verify(const Job& job, const Verdict& verdict);
   void Failed(const Job& job, const std::string& what, bool wrong);
@@ -79,7 +79,7 @@ class LoadConnection final : public AnswerSink {
   const uint32_t index_;
   const std::atomic<bool>& stop_;
   LoadReport& report_;
-  Caller caller_;
+  nfs_client::Caller caller_;
   JobSource source_;
   std::unique_ptr<Workload> workload_;
   std::vector<Contents> contents_;  // by part, with --verify
@@ -103,4 +103,4 @@ class LoadConnection final : public AnswerSink {
   uint64_t answers_ = 0, bytes_ = 0, failures_ = 0;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::generate

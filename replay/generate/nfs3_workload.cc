@@ -8,7 +8,7 @@
 #include "protocol/nfs/walk.h"
 #include "replay/generate/workload.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 constexpr uint32_t kVersion = 3, kListNames = 8192, kListBytes = 32768;
@@ -27,7 +27,7 @@ class Nfs3Workload final : public Workload {
         planner_(options),
         data_(std::max(LargestSize(options.jobs), share_.empty() ? 0 : kFillSize)) {}
 
-  Result<void> Begin(Caller& caller, bool again) override {
+  Result<void> Begin(nfs_client::Caller& caller, bool again) override {
     planner_.Begin(caller.requester());
     if (again) return {};
     if (auto fine = CheckSizes(caller); !fine) return fine;
@@ -36,48 +36,48 @@ class Nfs3Workload final : public Workload {
     return {};
   }
 
-  Result<void> End(Caller& caller) override {
+  Result<void> End(nfs_client::Caller& caller) override {
     if (options_.keep) return {};
     for (; !made_.empty(); made_.pop_back()) {
-      Start(nfs3::kRemove);
-      nfs3::PutName(arguments_, options_.directory, made_.back());
+      Start(nfs_client::nfs3::kRemove);
+      nfs_client::nfs3::PutName(arguments_, options_.directory, made_.back());
       const auto results = caller.Ask({.message = message_}, true);
       if (!results) return Fail(fmt::format("{} stays on the server: {}", made_.back(), results.error().message));
-      const nfs3::Status removed = nfs3::DecodeRemove(*results);
+      const nfs_client::nfs3::Status removed = nfs_client::nfs3::DecodeRemove(*results);
       if (removed.status != 0) return Fail(fmt::format("REMOVE of {}: {}", made_.back(), StatusText(removed.status)));
     }
     return {};
   }
 
-  void Encode(Job& job, CallSpec& call) override {
+  void Encode(Job& job, rpcrdma::CallSpec& call) override {
     const Bytes handle = job.part < files_.size() ? Bytes(files_[job.part]) : Bytes{};
     uint64_t results = 0;
     switch (job.operation) {
       case Operation::kGetattr:
-        Start(nfs3::kGetattr);
-        nfs3::PutHandle(arguments_, handle);
-        results = nfs3::kGetattrSize;
+        Start(nfs_client::nfs3::kGetattr);
+        nfs_client::nfs3::PutHandle(arguments_, handle);
+        results = nfs_client::nfs3::kGetattrSize;
         break;
       case Operation::kLookup:
-        Start(nfs3::kLookup);
-        nfs3::PutName(arguments_, options_.directory, Name(job.part));
-        results = nfs3::kLookupSize;
+        Start(nfs_client::nfs3::kLookup);
+        nfs_client::nfs3::PutName(arguments_, options_.directory, Name(job.part));
+        results = nfs_client::nfs3::kLookupSize;
         break;
       case Operation::kRead:
-        Start(nfs3::kRead);
-        nfs3::PutRead(arguments_, handle, job.offset, job.size);
-        results = nfs3::kReadSize;
+        Start(nfs_client::nfs3::kRead);
+        nfs_client::nfs3::PutRead(arguments_, handle, job.offset, job.size);
+        results = nfs_client::nfs3::kReadSize;
         break;
       case Operation::kWrite:
-        Start(nfs3::kWrite);
-        nfs3::PutWrite(arguments_, handle, job.offset, job.size, options_.stable);
+        Start(nfs_client::nfs3::kWrite);
+        nfs_client::nfs3::PutWrite(arguments_, handle, job.offset, job.size, options_.stable);
         if (options_.verify) FillPattern(data_.data(job.size), share_[job.part].file, job.offset, job.generation);
         call.message = data_.Join(message_, job.size);
-        planner_.PlanReply(call, nfs3::kWriteSize);
+        planner_.PlanReply(call, nfs_client::nfs3::kWriteSize);
         return planner_.PlanData(call, job.size);
       case Operation::kReaddirplus:
-        Start(nfs3::kReaddirplus);
-        nfs3::PutReaddirplus(arguments_, options_.directory, kListNames, kListBytes);
+        Start(nfs_client::nfs3::kReaddirplus);
+        nfs_client::nfs3::PutReaddirplus(arguments_, options_.directory, kListNames, kListBytes);
         results = 4 + kListBytes;
         break;
       default: Start(0);
@@ -90,20 +90,20 @@ class Nfs3Workload final : public Workload {
     Verdict verdict;
     switch (job.operation) {
       case Operation::kGetattr: {
-        const nfs3::GetattrResult got = nfs3::DecodeGetattr(results);
+        const nfs_client::nfs3::GetattrResult got = nfs_client::nfs3::DecodeGetattr(results);
         if (Fine(got, verdict) &&
-            (got.attributes.type != nfs3::kTypeRegular || got.attributes.size != options_.file_size))
+            (got.attributes.type != nfs_client::nfs3::kTypeRegular || got.attributes.size != options_.file_size))
           Wrong(verdict, "attributes of another file");
         break;
       }
       case Operation::kLookup: {
-        const nfs3::HandleResult got = nfs3::DecodeLookup(results);
+        const nfs_client::nfs3::HandleResult got = nfs_client::nfs3::DecodeLookup(results);
         if (Fine(got, verdict) && !std::ranges::equal(got.handle, files_[job.part]))
           Wrong(verdict, "the handle of another file");
         break;
       }
       case Operation::kRead: {
-        const nfs3::ReadResult got = nfs3::DecodeRead(results, chunks);
+        const nfs_client::nfs3::ReadResult got = nfs_client::nfs3::DecodeRead(results, chunks);
         if (!Fine(got, verdict)) break;
         if (got.data.size() > job.size) Wrong(verdict, "more data than was asked for");
         verdict.data = got.data;
@@ -111,14 +111,14 @@ class Nfs3Workload final : public Workload {
         break;
       }
       case Operation::kWrite: {
-        const nfs3::WriteResult got = nfs3::DecodeWrite(results);
+        const nfs_client::nfs3::WriteResult got = nfs_client::nfs3::DecodeWrite(results);
         if (!Fine(got, verdict)) break;
         if (got.count > job.size) Wrong(verdict, "more was written than was sent");
         verdict.written = std::min(got.count, job.size);
         verdict.verifier = got.verifier;
         break;
       }
-      case Operation::kReaddirplus: Fine(nfs3::DecodeReaddirplus(results), verdict); break;
+      case Operation::kReaddirplus: Fine(nfs_client::nfs3::DecodeReaddirplus(results), verdict); break;
       default: break;
     }
     return verdict;
@@ -135,7 +135,7 @@ class Nfs3Workload final : public Workload {
     verdict.failure = what;
     verdict.wrong = true;
   }
-  static bool Fine(const nfs3::Status& result, Verdict& verdict) {
+  static bool Fine(const nfs_client::nfs3::Status& result, Verdict& verdict) {
     if (!result.ok) {
       Wrong(verdict, "results that cannot be read");
     } else if (result.status != 0) {
@@ -144,12 +144,12 @@ class Nfs3Workload final : public Workload {
     return verdict.failure.empty();
   }
 
-  Result<void> CheckSizes(Caller& caller) {
-    Start(nfs3::kFsinfo);
-    nfs3::PutHandle(arguments_, options_.directory);
+  Result<void> CheckSizes(nfs_client::Caller& caller) {
+    Start(nfs_client::nfs3::kFsinfo);
+    nfs_client::nfs3::PutHandle(arguments_, options_.directory);
     const auto results = caller.Ask({.message = message_});
     if (!results) return Fail("FSINFO: " + results.error().message);
-    const nfs3::FsinfoResult info = nfs3::DecodeFsinfo(*results);
+    const nfs_client::nfs3::FsinfoResult info = nfs_client::nfs3::DecodeFsinfo(*results);
     if (!info.ok) return Fail("FSINFO: results that cannot be read");
     if (info.status != 0)
       return Fail(fmt::format("the directory's file handle is not good: FSINFO says {}", StatusText(info.status)));
@@ -165,12 +165,12 @@ class Nfs3Workload final : public Workload {
   }
 
   // CREATE, which cuts a file that is there; LOOKUP when it gives no handle; contents.
-  Result<void> Make(Caller& caller, uint32_t part) {
-    Start(nfs3::kCreate);
-    nfs3::PutCreate(arguments_, options_.directory, Name(part));
+  Result<void> Make(nfs_client::Caller& caller, uint32_t part) {
+    Start(nfs_client::nfs3::kCreate);
+    nfs_client::nfs3::PutCreate(arguments_, options_.directory, Name(part));
     const auto results = caller.Ask({.message = message_});
     if (!results) return Fail(fmt::format("CREATE of {}: {}", Name(part), results.error().message));
-    const nfs3::HandleResult made = nfs3::DecodeCreate(*results);
+    const nfs_client::nfs3::HandleResult made = nfs_client::nfs3::DecodeCreate(*results);
     if (!made.ok) return Fail("CREATE: results that cannot be read");
     if (made.status != 0)
       return Fail(fmt::format("cannot make files in {}: CREATE of {} says {}", options_.path, Name(part),
@@ -184,12 +184,12 @@ class Nfs3Workload final : public Workload {
     return FillFile(*this, caller, options_, part, fill_size_);
   }
 
-  Result<void> Find(Caller& caller, uint32_t part) {
-    Start(nfs3::kLookup);
-    nfs3::PutName(arguments_, options_.directory, Name(part));
+  Result<void> Find(nfs_client::Caller& caller, uint32_t part) {
+    Start(nfs_client::nfs3::kLookup);
+    nfs_client::nfs3::PutName(arguments_, options_.directory, Name(part));
     const auto results = caller.Ask({.message = message_});
     if (!results) return Fail(fmt::format("LOOKUP of {}: {}", Name(part), results.error().message));
-    const nfs3::HandleResult found = nfs3::DecodeLookup(*results);
+    const nfs_client::nfs3::HandleResult found = nfs_client::nfs3::DecodeLookup(*results);
     if (!found.ok) return Fail("LOOKUP: results that cannot be read");
     if (found.status != 0) return Fail(fmt::format("LOOKUP of {}: {}", Name(part), StatusText(found.status)));
     files_.emplace_back(found.handle.begin(), found.handle.end());
@@ -198,7 +198,7 @@ class Nfs3Workload final : public Workload {
 
   const LoadOptions& options_;
   const std::vector<Part> share_;
-  const RpcCalls calls_;
+  const nfs_client::RpcCalls calls_;
   Planner planner_;
   DataMessage data_;
   std::vector<std::byte> message_;
@@ -214,4 +214,4 @@ std::unique_ptr<Workload> MakeNfs3Workload(const LoadOptions& options, std::vect
   return std::make_unique<Nfs3Workload>(options, std::move(share));
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "protocol/nfs/walk.h"
-#include "replay/generate/nfs4_session.h"
 #include "replay/generate/workload.h"
+#include "replay/nfs_client/nfs4_session.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 constexpr uint32_t kTypeRegular = 1;
@@ -40,7 +40,7 @@ class Nfs4Workload final : public Workload {
         data_(largest_),
         session_(calls_, Owner(connection), options.depth, largest_) {}
 
-  Result<void> Begin(Caller& caller, bool again) override {
+  Result<void> Begin(nfs_client::Caller& caller, bool again) override {
     planner_.Begin(caller.requester());
     if (auto begun = session_.Begin(caller); !begun) return begun;
     const uint32_t largest = LargestSize(options_.jobs);
@@ -62,18 +62,19 @@ class Nfs4Workload final : public Workload {
     return {};
   }
 
-  Result<void> End(Caller& caller) override {
+  Result<void> End(nfs_client::Caller& caller) override {
     for (const File& file : files_) {
       auto closed = session_.Ask(
-          caller, "CLOSE", [&](nfs4::Compound& c) { c.PutHandle(file.handle).Close(file.state); },
-          [](nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpClose); }, true);
+          caller, "CLOSE", [&](nfs_client::nfs4::Compound& c) { c.PutHandle(file.handle).Close(file.state); },
+          [](nfs_client::nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpClose); }, true);
       if (!closed) return closed;
     }
     files_.clear();
     for (; !options_.keep && !made_.empty(); made_.pop_back()) {
       auto removed = session_.Ask(
-          caller, "REMOVE of " + made_.back(), [&](nfs4::Compound& c) { c.PutHandle(directory_).Remove(made_.back()); },
-          [](nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpRemove); }, true);
+          caller, "REMOVE of " + made_.back(),
+          [&](nfs_client::nfs4::Compound& c) { c.PutHandle(directory_).Remove(made_.back()); },
+          [](nfs_client::nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpRemove); }, true);
       if (!removed) return removed;
     }
     return session_.End(caller);
@@ -81,11 +82,11 @@ class Nfs4Workload final : public Workload {
 
   bool Ready() const override { return session_.Ready(); }
 
-  void Encode(Job& job, CallSpec& call) override {
-    const nfs4::Sequence sequence = session_.Take();
+  void Encode(Job& job, rpcrdma::CallSpec& call) override {
+    const nfs_client::nfs4::Sequence sequence = session_.Take();
     job.slot = sequence.slot;
     message_.clear();
-    nfs4::Compound compound(calls_, message_);
+    nfs_client::nfs4::Compound compound(calls_, message_);
     compound.Put(sequence);
     if (job.part < files_.size()) compound.PutHandle(files_[job.part].handle);
     switch (job.operation) {
@@ -95,17 +96,17 @@ class Nfs4Workload final : public Workload {
         compound.Write(files_[job.part].state, job.offset, job.size, options_.stable);
         if (options_.verify) FillPattern(data_.data(job.size), share_[job.part].file, job.offset, job.generation);
         call.message = data_.Join(message_, job.size);
-        planner_.PlanReply(call, nfs4::kResultsSize);
+        planner_.PlanReply(call, nfs_client::nfs4::kResultsSize);
         return planner_.PlanData(call, job.size);
       default: break;
     }
     call.message = message_;
-    planner_.PlanReply(call, nfs4::kResultsSize, job.operation == Operation::kRead ? job.size : 0);
+    planner_.PlanReply(call, nfs_client::nfs4::kResultsSize, job.operation == Operation::kRead ? job.size : 0);
   }
 
   Verdict Judge(const Job& job, Bytes bytes, std::span<const Bytes> chunks) override {
     Verdict verdict;
-    nfs4::CompoundResults results(bytes);
+    nfs_client::nfs4::CompoundResults results(bytes);
     const bool sequenced = results.Sequence();
     session_.Release(job.slot, sequenced);
     bool fine = sequenced && results.Plain(nfs::kOpPutfh);
@@ -125,7 +126,7 @@ class Nfs4Workload final : public Workload {
       if (fine) verdict.written = std::min(count, job.size), verdict.verifier = verifier;
     }
     if (!fine) {
-      verdict.failure = FailureText(results);
+      verdict.failure = nfs_client::FailureText(results);
       verdict.wrong = !results.ok();
       verdict.over = results.ok() && EndsSession(results.status());
     }
@@ -137,7 +138,7 @@ class Nfs4Workload final : public Workload {
  private:
   struct File {
     std::vector<std::byte> handle;
-    nfs4::StateId state{};
+    nfs_client::nfs4::StateId state{};
   };
 
   static void Wrong(Verdict& verdict, std::string_view what) {
@@ -145,7 +146,7 @@ class Nfs4Workload final : public Workload {
     verdict.wrong = true;
   }
 
-  Result<void> FindDirectory(Caller& caller) {
+  Result<void> FindDirectory(nfs_client::Caller& caller) {
     std::vector<std::string> names;
     for (size_t at = 0; at < options_.path.size();) {
       const size_t end = std::min(options_.path.find('/', at), options_.path.size());
@@ -153,32 +154,34 @@ class Nfs4Workload final : public Workload {
       at = end + 1;
     }
     // A component at a time: the session allows few operations in a COMPOUND.
-    const auto take = [this](nfs4::CompoundResults& r) {
+    const auto take = [this](nfs_client::nfs4::CompoundResults& r) {
       Bytes handle;
       if (!r.GetHandle(handle)) return false;
       directory_.assign(handle.begin(), handle.end());
       return true;
     };
     auto found = session_.Ask(
-        caller, "PUTROOTFH", [](nfs4::Compound& c) { c.PutRootHandle().GetHandle(); },
-        [&](nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutrootfh) && take(r); });
+        caller, "PUTROOTFH", [](nfs_client::nfs4::Compound& c) { c.PutRootHandle().GetHandle(); },
+        [&](nfs_client::nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutrootfh) && take(r); });
     for (size_t i = 0; found && i < names.size(); ++i)
       found = session_.Ask(
           caller, fmt::format("{} in {}", names[i], options_.path),
-          [&](nfs4::Compound& c) { c.PutHandle(directory_).Lookup(names[i]).GetHandle(); },
-          [&](nfs4::CompoundResults& r) { return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpLookup) && take(r); });
+          [&](nfs_client::nfs4::Compound& c) { c.PutHandle(directory_).Lookup(names[i]).GetHandle(); },
+          [&](nfs_client::nfs4::CompoundResults& r) {
+            return r.Plain(nfs::kOpPutfh) && r.Plain(nfs::kOpLookup) && take(r);
+          });
     return found;
   }
 
-  Result<void> Open(Caller& caller, uint32_t part, bool create) {
+  Result<void> Open(nfs_client::Caller& caller, uint32_t part, bool create) {
     const std::string name = FileName(options_, share_[part].file);
     File file;
     auto opened = session_.Ask(
         caller, fmt::format("OPEN of {} in {}", name, options_.path),
-        [&](nfs4::Compound& c) {
+        [&](nfs_client::nfs4::Compound& c) {
           c.PutHandle(directory_).Open(session_.client(), session_.owner(), name, create).GetHandle();
         },
-        [&](nfs4::CompoundResults& r) {
+        [&](nfs_client::nfs4::CompoundResults& r) {
           Bytes handle;
           if (!r.Plain(nfs::kOpPutfh) || !r.Open(file.state) || !r.GetHandle(handle)) return false;
           file.handle.assign(handle.begin(), handle.end());
@@ -190,11 +193,11 @@ class Nfs4Workload final : public Workload {
 
   const LoadOptions& options_;
   const std::vector<Part> share_;
-  const RpcCalls calls_;
+  const nfs_client::RpcCalls calls_;
   Planner planner_;
   const uint32_t largest_;
   DataMessage data_;
-  Nfs4Session session_;
+  nfs_client::Nfs4Session session_;
   std::vector<std::byte> message_, directory_;
   std::vector<File> files_;  // by part
   std::vector<std::string> made_;
@@ -206,4 +209,4 @@ std::unique_ptr<Workload> MakeNfs4Workload(const LoadOptions& options, uint32_t 
   return std::make_unique<Nfs4Workload>(options, connection, std::move(share));
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

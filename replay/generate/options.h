@@ -9,21 +9,21 @@
 #include <string>
 #include <vector>
 
-#include "replay/engine/requester.h"
 #include "replay/generate/job.h"
-#include "replay/generate/nfs3_calls.h"
-#include "replay/generate/rpc_calls.h"
+#include "replay/nfs_client/nfs3_calls.h"
+#include "replay/nfs_client/rpc_calls.h"
+#include "replay/rpcrdma/requester.h"
 
-namespace stag::replay {
+namespace stag::generate {
 
 enum class LoadMode : uint8_t { kNull, kEcho, kNfs3, kNfs4 };
 
 struct LoadOptions {
   LoadMode mode = LoadMode::kNull;
-  HostPort to;
-  JobOptions jobs;             // the mix has only operations of the mode, and one at least
-  RequesterOptions requester;  // `credits`: at least `depth`
-  bool crc = true;             // see EndpointOptions
+  endpoint::HostPort to;
+  JobOptions jobs;                      // the mix has only operations of the mode, and one at least
+  rpcrdma::RequesterOptions requester;  // `credits`: at least `depth`
+  bool crc = true;                      // see EndpointOptions
   uint32_t connections = 1, threads = 1;
 
   // When: in a closed loop, `depth` Calls are outstanding on each connection. With a rate, they are sent at their
@@ -47,7 +47,7 @@ struct LoadOptions {
   std::function<std::optional<Job::Clock::time_point>(const std::string& trouble)> ready;
 
   uint32_t program = 100003, version = 3;  // of NULL
-  Credential credential;
+  nfs_client::Credential credential;
 
   std::string path = "/";  // of the directory that the files are made in: exported (MOUNT), or below the root (NFSv4)
   std::vector<std::byte> directory;    // its NFSv3 file handle; empty: from MOUNT
@@ -55,11 +55,11 @@ struct LoadOptions {
   uint32_t files = 1;                  // 0 only where the mix needs none
   uint64_t file_size = 16 << 20;
   bool keep = false;  // the files
-  nfs3::Stable stable = nfs3::kUnstable;
+  nfs_client::nfs3::Stable stable = nfs_client::nfs3::kUnstable;
 };
 
 inline std::string FileName(const LoadOptions& options, uint32_t file) {
   return "stag-generate." + std::to_string(options.jobs.seed) + "." + std::to_string(file);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // NULL of any program, and ECHO of `stag serve --mode echo`.
-#include "replay/engine/xdr.h"
 #include "replay/generate/workload.h"
-#include "replay/serve/echo.h"
+#include "replay/rpcrdma/echo_program.h"
+#include "replay/rpcrdma/xdr.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 class PlainWorkload final : public Workload {
  public:
   explicit PlainWorkload(const LoadOptions& options)
       : verify_(options.verify),
-        calls_(options.mode == LoadMode::kEcho ? kEchoProgram : options.program,
-               options.mode == LoadMode::kEcho ? kEchoVersion : options.version, options.credential),
+        calls_(options.mode == LoadMode::kEcho ? rpcrdma::kEchoProgram : options.program,
+               options.mode == LoadMode::kEcho ? rpcrdma::kEchoVersion : options.version, options.credential),
         planner_(options) {
     if (options.mode == LoadMode::kEcho) data_ = DataMessage(LargestSize(options.jobs));
   }
 
-  Result<void> Begin(Caller& caller, bool) override {
+  Result<void> Begin(nfs_client::Caller& caller, bool) override {
     planner_.Begin(caller.requester());
     return {};
   }
-  Result<void> End(Caller&) override { return {}; }
+  Result<void> End(nfs_client::Caller&) override { return {}; }
 
-  void Encode(Job& job, CallSpec& call) override {
+  void Encode(Job& job, rpcrdma::CallSpec& call) override {
     head_.clear();
     const bool echo = job.operation == Operation::kEcho;
-    calls_.Begin(echo ? kEchoProcedure : 0, head_);
+    calls_.Begin(echo ? rpcrdma::kEchoProcedure : 0, head_);
     call.message = head_;
     if (echo) {
       Writer(head_).U32(job.size);
@@ -41,7 +41,7 @@ class PlainWorkload final : public Workload {
     Verdict verdict;
     if (job.operation != Operation::kEcho) return verdict;
     Cursor in(results);
-    verdict.data = GetOpaque(in);
+    verdict.data = rpcrdma::GetOpaque(in);
     if (!in.ok() || verdict.data.size() != job.size) {
       verdict.failure = "an echo of another length";
       verdict.wrong = true;
@@ -51,7 +51,7 @@ class PlainWorkload final : public Workload {
 
  private:
   const bool verify_;
-  const RpcCalls calls_;
+  const nfs_client::RpcCalls calls_;
   Planner planner_;
   DataMessage data_;
   std::vector<std::byte> head_;
@@ -63,4 +63,4 @@ std::unique_ptr<Workload> MakePlainWorkload(const LoadOptions& options) {
   return std::make_unique<PlainWorkload>(options);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 constexpr size_t kKinds = 64;  // of failures of an operation, and of troubles, that are told apart
@@ -67,4 +67,4 @@ bool LoadReport::fine() const {
          std::ranges::all_of(operations, [](const OperationReport& o) { return o.failures.empty(); });
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
-#include "replay/engine/histogram.h"
 #include "replay/generate/job.h"
+#include "replay/rpcrdma/histogram.h"
 
-namespace stag::replay {
+namespace stag::generate {
 
 struct Failure {
   uint64_t calls = 0;
@@ -22,7 +22,7 @@ struct OperationReport {
   uint64_t ok = 0;
   uint64_t bytes = 0;                       // of data that moved, of those that are ok
   std::map<std::string, Failure> failures;  // by status, or what was wrong
-  Histogram latency;                        // of the answered ones
+  rpcrdma::Histogram latency;               // of the answered ones
   void Fail(const std::string& what, std::string sample);
 };
 
@@ -56,4 +56,4 @@ struct LoadReport {
   bool fine() const;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::generate

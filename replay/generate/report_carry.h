@@ -3,23 +3,23 @@
 // A LoadReport, as protocol/base/carry.h carries it.
 #pragma once
 
-#include "replay/engine/carry.h"
 #include "replay/generate/report.h"
+#include "replay/rpcrdma/carry.h"
 
 namespace stag {
 
 template <typename Fn>
-void Members(replay::Failure& v, Fn fn) {
+void Members(generate::Failure& v, Fn fn) {
   auto& [calls, sample] = v;
   fn(calls, sample);
 }
 template <typename Fn>
-void Members(replay::OperationReport& v, Fn fn) {
+void Members(generate::OperationReport& v, Fn fn) {
   auto& [calls, ok, bytes, failures, latency] = v;
   fn(calls, ok, bytes, failures, latency);
 }
 template <typename Fn>
-void Members(replay::LoadReport& v, Fn fn) {
+void Members(generate::LoadReport& v, Fn fn) {
   auto& [operations, lost, resent, unsent, wrong, short_transfers, verified_bytes, unknown_bytes, range_waits,
          credit_stalls, credit_stalled, max_outstanding, grant, connections, connections_lost, reconnects, abandoned,
          backward_calls, troubles, seconds, interrupted] = v;

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace stag::replay {
+namespace stag::generate {
 
 class Schedule {
  public:
@@ -33,4 +33,4 @@ class Schedule {
   bool first_ = true;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::generate

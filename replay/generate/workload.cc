@@ -5,10 +5,10 @@
 
 #include "protocol/base/check.h"
 
-namespace stag::replay {
+namespace stag::generate {
 
-void Planner::PlanReply(CallSpec& call, uint64_t results, uint32_t data) {
-  uint64_t size = kTransportHeader + kReplyHeaderSize + results;
+void Planner::PlanReply(rpcrdma::CallSpec& call, uint64_t results, uint32_t data) {
+  uint64_t size = kTransportHeader + nfs_client::kReplyHeaderSize + results;
   if (data > 0 && (options_.always_chunks || size + RoundUp4(data) > reply_threshold_)) {
     offered_ = data;
     call.write_chunks = {&offered_, 1};
@@ -18,7 +18,7 @@ void Planner::PlanReply(CallSpec& call, uint64_t results, uint32_t data) {
   if (options_.reply_chunk || size > reply_threshold_) call.reply_chunk = static_cast<uint32_t>(size);
 }
 
-void Planner::PlanData(CallSpec& call, uint32_t data) const {
+void Planner::PlanData(rpcrdma::CallSpec& call, uint32_t data) const {
   constexpr uint64_t kReplyChunk = 4 + 16;  // in the header, when it has one segment
   const uint64_t inline_size = kTransportHeader + (call.reply_chunk > 0 ? kReplyChunk : 0) + call.message.size();
   if (data == 0 || (!options_.always_chunks && inline_size <= call_threshold_)) return;
@@ -44,14 +44,15 @@ uint32_t LargestSize(const JobOptions& options) {
   return largest;
 }
 
-Result<void> FillFile(Workload& workload, Caller& caller, const LoadOptions& options, uint32_t part, uint32_t piece) {
+Result<void> FillFile(Workload& workload, nfs_client::Caller& caller, const LoadOptions& options, uint32_t part,
+                      uint32_t piece) {
   for (uint64_t at = 0; at < options.file_size;) {
     Job job;
     job.operation = Operation::kWrite;
     job.part = part;
     job.offset = at;
     job.size = static_cast<uint32_t>(std::min<uint64_t>(piece, options.file_size - at));
-    CallSpec call;
+    rpcrdma::CallSpec call;
     workload.Encode(job, call);
     const auto results = caller.Ask(call);
     if (!results) {
@@ -66,4 +67,4 @@ Result<void> FillFile(Workload& workload, Caller& caller, const LoadOptions& opt
   return {};
 }
 
-}  // namespace stag::replay
+}  // namespace stag::generate

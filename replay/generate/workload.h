@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "replay/generate/caller.h"
 #include "replay/generate/contents.h"
 #include "replay/generate/options.h"
+#include "replay/nfs_client/caller.h"
 
-namespace stag::replay {
+namespace stag::generate {
 
 inline constexpr uint32_t kFillSize = 1 << 20;  // bytes of a WRITE that fills a new file
 
@@ -29,13 +29,13 @@ class Workload {
  public:
   virtual ~Workload() = default;
   // On a new connection, with nothing outstanding. The first time (`again` false) files are made.
-  virtual Result<void> Begin(Caller& caller, bool again) = 0;
+  virtual Result<void> Begin(nfs_client::Caller& caller, bool again) = 0;
   // Removes the files, unless they are to be kept, and ends the session.
-  virtual Result<void> End(Caller& caller) = 0;
+  virtual Result<void> End(nfs_client::Caller& caller) = 0;
   // Whether the protocol allows another Call now.
   virtual bool Ready() const { return true; }
   // What `call` points to is valid until the next call. May take a session slot.
-  virtual void Encode(Job& job, CallSpec& call) = 0;
+  virtual void Encode(Job& job, rpcrdma::CallSpec& call) = 0;
   // `results`: of a successful RPC Reply; `chunks`: what came in the Write chunks. Valid as long as these.
   virtual Verdict Judge(const Job& job, Bytes results, std::span<const Bytes> chunks) = 0;
   // The Job ended without results (`called`: the Call may have been executed).
@@ -50,14 +50,14 @@ std::unique_ptr<Workload> MakeNfs4Workload(const LoadOptions& options, uint32_t 
 class Planner {
  public:
   explicit Planner(const LoadOptions& options) : options_(options) {}
-  void Begin(const Requester& requester) {
+  void Begin(const rpcrdma::Requester& requester) {
     call_threshold_ = requester.call_threshold();
     reply_threshold_ = requester.reply_threshold();
   }
   // For results of at most `results` bytes, and `data` of a READ: which chunks the Call offers.
-  void PlanReply(CallSpec& call, uint64_t results, uint32_t data = 0);
+  void PlanReply(rpcrdma::CallSpec& call, uint64_t results, uint32_t data = 0);
   // The data of a WRITE are the last `data` bytes of the message, before the padding.
-  void PlanData(CallSpec& call, uint32_t data) const;
+  void PlanData(rpcrdma::CallSpec& call, uint32_t data) const;
 
  private:
   static constexpr uint64_t kTransportHeader = 28;  // without chunks
@@ -84,6 +84,7 @@ class DataMessage {
 uint32_t LargestSize(const JobOptions& options);
 
 // Writes a new file from begin to end as generation 0, in pieces of at most `piece` bytes.
-Result<void> FillFile(Workload& workload, Caller& caller, const LoadOptions& options, uint32_t part, uint32_t piece);
+Result<void> FillFile(Workload& workload, nfs_client::Caller& caller, const LoadOptions& options, uint32_t part,
+                      uint32_t piece);
 
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -7,11 +7,11 @@
 #include <random>
 
 #include "protocol/nfs/walk.h"
-#include "replay/engine/settings.h"
-#include "replay/generate/nfs3_calls.h"
-#include "replay/serve/echo.h"
+#include "replay/nfs_client/nfs3_calls.h"
+#include "replay/rpcrdma/echo_program.h"
+#include "replay/rpcrdma/settings.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 constexpr uint32_t kThreshold = 4096;  // that the probes offer, both ways
@@ -24,14 +24,15 @@ uint32_t NewXid() {
 
 }  // namespace
 
-Bench::Bench(Transport& transport, const ProbeOptions& options, const Target& target, EventLog* log)
+Bench::Bench(endpoint::Transport& transport, const ProbeOptions& options, const Target& target, endpoint::EventLog* log)
     : transport_(transport), options_(options), target_(target), log_(log) {}
 
 Link& Bench::Connect(const Terms& terms) {
-  EndpointOptions end;
+  endpoint::EndpointOptions end;
   end.receives = terms.receives;
   end.receive_size = terms.receive_size;
-  end.private_data = terms.private_data.value_or(EncodeSettings(kThreshold, kThreshold, terms.remote_invalidation));
+  end.private_data =
+      terms.private_data.value_or(rpcrdma::EncodeSettings(kThreshold, kThreshold, terms.remote_invalidation));
   end.crc = options_.crc;
   end.events = log_;
   end.connect_timeout = options_.patience.answer;
@@ -46,7 +47,7 @@ Call Bench::Make(uint32_t program, uint32_t version, uint32_t procedure, Bytes a
   call.header.vers = rpcrdma::kVersion1;
   call.header.credit = kCredits;
   call.header.proc = rpcrdma::kMsg;
-  RpcCalls(program, version, options_.credential).Begin(procedure, call.rpc);
+  nfs_client::RpcCalls(program, version, options_.credential).Begin(procedure, call.rpc);
   StoreBe32(call.rpc.data(), call.header.xid);
   call.rpc.insert(call.rpc.end(), arguments.begin(), arguments.end());
   return call;
@@ -57,17 +58,17 @@ Call Bench::Long(Link& link, uint32_t size) {
   Writer out(arguments);
   if (target_.echo) {
     out.Opaque(Pattern(size));
-    Call call = Make(kEchoProgram, kEchoVersion, kEchoProcedure, arguments);
+    Call call = Make(rpcrdma::kEchoProgram, rpcrdma::kEchoVersion, rpcrdma::kEchoProcedure, arguments);
     link.MakeLong(call);
     return call;
   }
   if (target_.file.empty()) Skipped("a Call with a long Reply is needed: give --export, or stag serve --mode echo");
-  nfs3::PutRead(out, target_.file, 0, size);
-  return Make(nfs::kNfsProgram, 3, nfs3::kRead, arguments);
+  nfs_client::nfs3::PutRead(out, target_.file, 0, size);
+  return Make(nfs::kNfsProgram, 3, nfs_client::nfs3::kRead, arguments);
 }
 
 void Bench::ExpectLong(Bytes reply, uint32_t size) {
-  const std::string status = TakeResults(reply).failure;
+  const std::string status = nfs_client::TakeResults(reply).failure;
   if (!status.empty()) Failed("an RPC Reply (SUCCESS)", fmt::format("an RPC Reply ({})", status));
   if (reply.size() < size || !std::ranges::equal(reply.last(size), Pattern(size)))
     Failed(fmt::format("a Reply that ends with the {} bytes that were asked for", size),
@@ -76,7 +77,7 @@ void Bench::ExpectLong(Bytes reply, uint32_t size) {
 
 std::string Bench::Status(Link& link, const Call& call, const Message& answer) {
   const std::vector<std::byte> reply = link.RpcReply(call, answer);
-  std::string failure = TakeResults(reply).failure;
+  std::string failure = nfs_client::TakeResults(reply).failure;
   return failure.empty() ? "SUCCESS" : failure;
 }
 
@@ -121,4 +122,4 @@ void Bench::Disconnect() {
   for (const auto& link : links_) link->Disconnect();
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

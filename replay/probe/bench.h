@@ -7,22 +7,23 @@
 #include <optional>
 #include <vector>
 
-#include "replay/generate/rpc_calls.h"
+#include "replay/nfs_client/rpc_calls.h"
 #include "replay/probe/link.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 inline constexpr uint32_t kLong = 6000;  // bytes: more than any threshold that the probes offer
 
 struct ProbeOptions {
-  HostPort to;
-  // Whose NULL is called; none: the first of NFS versions 3 and 4 and ECHO (replay/serve/echo.h) that the server has.
+  endpoint::HostPort to;
+  // Whose NULL is called; none: the first of NFS versions 3 and 4 and ECHO (replay/rpcrdma/echo_program.h) that the
+  // server has.
   std::optional<uint32_t> program, version;
   // NFSv3: the exported directory, and the port of MOUNT (none: the portmapper knows); or the directory's file handle.
   std::string path;
   std::optional<uint16_t> mount_port;
   std::vector<std::byte> directory;
-  Credential credential;
+  nfs_client::Credential credential;
   Patience patience;
   bool crc = true;
 };
@@ -48,10 +49,10 @@ struct Terms {
 class Bench {
  public:
   // All must outlive the Bench. `log`: nullptr: nobody listens.
-  Bench(Transport& transport, const ProbeOptions& options, const Target& target, EventLog* log);
+  Bench(endpoint::Transport& transport, const ProbeOptions& options, const Target& target, endpoint::EventLog* log);
   const ProbeOptions& options() const { return options_; }
   const Target& target() const { return target_; }
-  const Transport& transport() const { return transport_; }
+  const endpoint::Transport& transport() const { return transport_; }
 
   // Lives until the end of the Bench. Ends the probe when the server refuses.
   Link& Connect(const Terms& terms = {});
@@ -90,13 +91,13 @@ class Bench {
   void Disconnect();
 
  private:
-  Transport& transport_;
+  endpoint::Transport& transport_;
   const ProbeOptions& options_;
   const Target& target_;
-  EventLog* log_;
+  endpoint::EventLog* log_;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::string> advice_;
   std::string case_;
 };
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "protocol/rpc/message.h"
-#include "replay/generate/rpc_calls.h"
+#include "replay/nfs_client/rpc_calls.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 constexpr size_t kGuard = 64;          // bytes before, between and behind segments
@@ -50,7 +50,7 @@ std::string Describe(const Message& message) {
   const Bytes payload = message.payload();
   if (rpc::DecodeReply(payload, payload.size()).status != ParseStatus::kOk)
     return fmt::format("an RDMA_MSG whose {} bytes are no RPC Reply", payload.size());
-  const std::string failure = TakeResults(payload).failure;
+  const std::string failure = nfs_client::TakeResults(payload).failure;
   return fmt::format("an RPC Reply ({})", failure.empty() ? "SUCCESS" : failure);
 }
 
@@ -113,4 +113,4 @@ std::vector<std::byte> Pattern(size_t n) {
   return bytes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -11,7 +11,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 struct Call {
   rpcrdma::Header header;      // what a Requester would send, until the probe changes it
@@ -47,7 +47,7 @@ class Offered {
   bool guarded() const;
 
   std::vector<std::byte> storage;
-  Region region;  // covers all of the storage
+  endpoint::Region region;  // covers all of the storage
   bool registered = false;
 
  private:
@@ -65,4 +65,4 @@ void SetReply(Call& call, const Offered& memory);
 // `n` bytes that differ from place to place; what long answers and files hold.
 std::vector<std::byte> Pattern(size_t n);
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -3,7 +3,7 @@
 
 #include "replay/probe/probe.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 std::string_view VerdictName(Verdict verdict) {
   switch (verdict) {
@@ -71,4 +71,4 @@ std::vector<std::string_view> Parts(std::string_view text) {
   return parts;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

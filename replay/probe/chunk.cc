@@ -6,7 +6,7 @@
 
 #include "replay/probe/bench.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 // NULL as a Long Call in segments of these lengths; what is left of it goes into a last one.
@@ -40,15 +40,15 @@ void ExpectUnused(Bench& bench, Link& link, const Call& call) {
 void UnusedWriteChunk(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Null();
-  AddWrite(call, link.Offer({100, 4096, 33}, Access::kRemoteWrite));
+  AddWrite(call, link.Offer({100, 4096, 33}, endpoint::Access::kRemoteWrite));
   ExpectUnused(bench, link, call);
 }
 
 void UnusedWriteChunks(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Null();
-  AddWrite(call, link.Offer({64}, Access::kRemoteWrite));
-  AddWrite(call, link.Offer({4, 8}, Access::kRemoteWrite));
+  AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
+  AddWrite(call, link.Offer({4, 8}, endpoint::Access::kRemoteWrite));
   ExpectUnused(bench, link, call);
 }
 
@@ -62,7 +62,7 @@ void EmptyWriteChunk(Bench& bench) {
 void EmptySegments(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Null();
-  AddWrite(call, link.Offer({0, 64, 0, 0, 8}, Access::kRemoteWrite));
+  AddWrite(call, link.Offer({0, 64, 0, 0, 8}, endpoint::Access::kRemoteWrite));
   bench.Case("a Write chunk with three such segments");
   ExpectUnused(bench, link, call);
   bench.Case("a Position Zero Read chunk with three such segments");
@@ -84,7 +84,7 @@ void EmptyReplyChunk(Bench& bench) {
 void UnusedReplyChunk(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Null();
-  SetReply(call, link.Offer({512, 512}, Access::kRemoteWrite));
+  SetReply(call, link.Offer({512, 512}, endpoint::Access::kRemoteWrite));
   const Message answer = link.Ask(call);
   bench.ExpectNull(link, call, answer);
   if (answer.header.proc != rpcrdma::kMsg) return;  // allowed: the responder chooses
@@ -98,8 +98,8 @@ void AllChunks(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Null();
   link.MakeLong(call, {12, static_cast<uint32_t>(call.rpc.size()) - 12});
-  AddWrite(call, link.Offer({256}, Access::kRemoteWrite));
-  SetReply(call, link.Offer({512}, Access::kRemoteWrite));
+  AddWrite(call, link.Offer({256}, endpoint::Access::kRemoteWrite));
+  SetReply(call, link.Offer({512}, endpoint::Access::kRemoteWrite));
   ExpectUnused(bench, link, call);
 }
 
@@ -107,7 +107,7 @@ void AllChunks(Bench& bench) {
 void LongReply(Bench& bench, const std::vector<uint32_t>& lengths) {
   Link& link = bench.Connect();
   Call call = bench.Long(link, kLong);
-  SetReply(call, link.Offer(lengths, Access::kRemoteWrite));
+  SetReply(call, link.Offer(lengths, endpoint::Access::kRemoteWrite));
   const Message answer = link.Ask(call, "RDMA_NOMSG, with the Reply in the Reply chunk");
   if (answer.header.proc != rpcrdma::kNomsg) Failed("RDMA_NOMSG, with the Reply in the Reply chunk", Describe(answer));
   if (!answer.payload().empty())
@@ -139,7 +139,7 @@ void NoReplyChunk(Bench& bench) {
 void SmallReplyChunk(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Long(link, kLong);
-  SetReply(call, link.Offer({1000, 1000}, Access::kRemoteWrite));
+  SetReply(call, link.Offer({1000, 1000}, endpoint::Access::kRemoteWrite));
   ExpectNoRoom(bench, link, call);
 }
 
@@ -149,7 +149,7 @@ void WrongPosition(Bench& bench) {
     bench.Case(fmt::format("Position {}", position));
     Link& link = bench.Connect();
     Call call = bench.Null();
-    AddRead(call, position, link.Offer({64}, Access::kRemoteRead));
+    AddRead(call, position, link.Offer({64}, endpoint::Access::kRemoteRead));
     const Message answer = link.Ask(call, "RDMA_ERROR ERR_CHUNK");
     if (answer.header.proc == rpcrdma::kError) {
       Bench::ExpectError(call, answer, rpcrdma::kErrChunk);
@@ -214,4 +214,4 @@ std::span<const Probe> ChunkProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

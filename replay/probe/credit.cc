@@ -9,7 +9,7 @@
 
 #include "replay/probe/bench.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 constexpr uint32_t kMost = 48;  // Calls under way at once; receives are posted for that
@@ -124,4 +124,4 @@ std::span<const Probe> CreditProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -9,7 +9,7 @@
 #include "protocol/rpc/message.h"
 #include "replay/probe/bench.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 using rpcrdma::ErrorCode;
@@ -224,4 +224,4 @@ std::span<const Probe> HeaderProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 Judge::Found Judge::Take() { return std::exchange(found_, {}); }
 
@@ -24,4 +24,4 @@ void Judge::OnFinding(const conformance::Finding& finding) {
   if (std::ranges::find(to, text) == to.end()) to.push_back(std::move(text));
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -10,7 +10,7 @@
 #include "conformance/engine/engine.h"
 #include "replay/endpoint/event_log.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 // Who is probed.
 enum class Judged : uint8_t { kServer, kClient };
@@ -20,7 +20,7 @@ class Judge final : public fabric::Sink, conformance::FindingSink {
   // `also`: gets every event, too; nullptr: nobody.
   explicit Judge(fabric::Sink* also, Judged judged = Judged::kServer) : also_(also), judged_(judged) {}
   // For EndpointOptions::events.
-  EventLog* log() { return &log_; }
+  endpoint::EventLog* log() { return &log_; }
 
   struct Found {
     std::vector<std::string> errors, warnings;  // "REPLY-004: what it is"; each once
@@ -37,7 +37,7 @@ class Judge final : public fabric::Sink, conformance::FindingSink {
   Found found_;
   conformance::Engine engine_{{.profile = conformance::Profile::kRfc8166, .select = {}, .ignore = {}}, *this};
   session::Session session_{{}, {&engine_}};
-  EventLog log_{*this};
+  endpoint::EventLog log_{*this};
 };
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -7,9 +7,9 @@
 #include <array>
 
 #include "protocol/rpc/message.h"
-#include "replay/engine/settings.h"
+#include "replay/rpcrdma/settings.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -44,9 +44,9 @@ void Skipped(std::string why) {
   throw Ended{std::move(outcome)};
 }
 
-Link::Link(std::unique_ptr<Endpoint> endpoint, const Patience& patience, Bytes private_data)
+Link::Link(std::unique_ptr<endpoint::Endpoint> endpoint, const Patience& patience, Bytes private_data)
     : endpoint_(std::move(endpoint)), patience_(patience) {
-  const Settings settings = Agree(private_data, endpoint_->peer_private_data());
+  const rpcrdma::Settings settings = rpcrdma::Agree(private_data, endpoint_->peer_private_data());
   call_threshold_ = settings.send_threshold;
   reply_threshold_ = settings.receive_threshold;
 }
@@ -58,7 +58,7 @@ std::string Link::trouble() const {
   return "the connection ended" + (text.empty() ? text : ": " + text);
 }
 
-Offered& Link::Offer(std::span<const uint32_t> lengths, Access access, Bytes content) {
+Offered& Link::Offer(std::span<const uint32_t> lengths, endpoint::Access access, Bytes content) {
   Offered& memory = offered_.emplace_back(lengths, content);
   auto region = endpoint_->Register(MutableBytes(memory.storage), access);
   if (!region) Inconclusive("no memory could be registered: " + region.error().message);
@@ -74,7 +74,8 @@ void Link::Fence(Offered& memory) {
 
 void Link::MakeLong(Call& call, std::span<const uint32_t> lengths) {
   const auto whole = static_cast<uint32_t>(call.rpc.size());
-  const Offered& memory = Offer(lengths.empty() ? std::span(&whole, 1) : lengths, Access::kRemoteRead, call.rpc);
+  const Offered& memory =
+      Offer(lengths.empty() ? std::span(&whole, 1) : lengths, endpoint::Access::kRemoteRead, call.rpc);
   call.header.proc = rpcrdma::kNomsg;
   call.inline_rpc = false;
   AddRead(call, 0, memory);
@@ -82,7 +83,7 @@ void Link::MakeLong(Call& call, std::span<const uint32_t> lengths) {
 
 bool Link::TrySend(Bytes message) {
   sent_.emplace_back(message.begin(), message.end());
-  auto region = endpoint_->Register(MutableBytes(sent_.back()), Access::kLocal);
+  auto region = endpoint_->Register(MutableBytes(sent_.back()), endpoint::Access::kLocal);
   const Bytes piece = region ? Bytes(region->bytes) : Bytes{};
   const Result<void> posted = region ? endpoint_->Send({&piece, 1}, 0) : tl::unexpected(region.error());
   if (posted) {
@@ -97,11 +98,11 @@ bool Link::TrySend(Bytes message) {
 }
 
 size_t Link::Poll(milliseconds wait) {
-  std::array<Completion, 16> completions;
+  std::array<endpoint::Completion, 16> completions;
   const size_t n = endpoint_->Poll(completions, wait);
   for (size_t i = 0; i < n; ++i) {
-    const Completion& c = completions[i];
-    if (c.work != Work::kReceive || c.outcome != replay::Outcome::kOk) continue;
+    const endpoint::Completion& c = completions[i];
+    if (c.work != endpoint::Work::kReceive || c.outcome != endpoint::Outcome::kOk) continue;
     Message& message = received_.emplace_back();
     message.bytes.assign(c.bytes.begin(), c.bytes.end());
     message.invalidated = c.invalidated;
@@ -201,7 +202,7 @@ void Link::Settle() {
     const auto until = Clock::now() + patience_.quiet;
     while (open() && Clock::now() < until) Poll(std::chrono::ceil<milliseconds>(until - Clock::now()));
   }
-  if (!open() && endpoint_->trouble().kind == Trouble::Kind::kLocalAccess && !refusal_allowed_)
+  if (!open() && endpoint_->trouble().kind == endpoint::Trouble::Kind::kLocalAccess && !refusal_allowed_)
     Failed("only memory that a Call under way offers is touched", trouble());
   for (const Offered& memory : offered_)
     if (!memory.guarded())
@@ -216,4 +217,4 @@ void Link::Disconnect() {
   while (open() && Clock::now() < until) Poll(kSlice);
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

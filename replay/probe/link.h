@@ -12,7 +12,7 @@
 #include "replay/probe/call.h"
 #include "replay/probe/probe.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 // How a probe ends early.
 struct Ended {
@@ -30,10 +30,10 @@ struct Patience {
 
 class Link {
  public:
-  Link(std::unique_ptr<Endpoint> endpoint, const Patience& patience, Bytes private_data);
+  Link(std::unique_ptr<endpoint::Endpoint> endpoint, const Patience& patience, Bytes private_data);
   ~Link();
-  Endpoint& endpoint() { return *endpoint_; }
-  bool open() const { return endpoint_->state() == State::kOpen; }
+  endpoint::Endpoint& endpoint() { return *endpoint_; }
+  bool open() const { return endpoint_->state() == endpoint::State::kOpen; }
   // Why the connection ended.
   std::string trouble() const;
   // The largest Send of each direction, by the private data of both sides.
@@ -41,8 +41,8 @@ class Link {
   uint32_t reply_threshold() const { return reply_threshold_; }
 
   // Memory with segments of these lengths. kRemoteRead: `content` is in it.
-  Offered& Offer(std::span<const uint32_t> lengths, Access access, Bytes content = {});
-  Offered& Offer(std::initializer_list<uint32_t> lengths, Access access, Bytes content = {}) {
+  Offered& Offer(std::span<const uint32_t> lengths, endpoint::Access access, Bytes content = {});
+  Offered& Offer(std::initializer_list<uint32_t> lengths, endpoint::Access access, Bytes content = {}) {
     return Offer(std::span(lengths.begin(), lengths.size()), access, content);
   }
   // Its handle becomes invalid.
@@ -90,7 +90,7 @@ class Link {
  private:
   size_t Poll(std::chrono::milliseconds wait);
 
-  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<endpoint::Endpoint> endpoint_;
   const Patience& patience_;
   uint32_t call_threshold_, reply_threshold_;
   std::deque<Offered> offered_;
@@ -99,4 +99,4 @@ class Link {
   bool refusal_allowed_ = false;
 };
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -8,7 +8,7 @@
 
 #include "replay/probe/bench.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 // The server is given memory that it cannot reach: the connection ends, or an RDMA_ERROR comes, but no success.
@@ -36,7 +36,7 @@ void LongNullWith(Bench& bench, Change change) {
 
 // The handle of memory that was offered once and is not any more.
 uint32_t StaleHandle(Link& link) {
-  Offered& memory = link.Offer({8192}, Access::kRemoteWrite);
+  Offered& memory = link.Offer({8192}, endpoint::Access::kRemoteWrite);
   const uint32_t handle = memory.region.handle;
   link.Fence(memory);
   return handle;
@@ -49,7 +49,7 @@ void StaleRead(Bench& bench) {
 void StaleWrite(Bench& bench) {
   Link& link = bench.Connect();
   Call call = bench.Long(link, kLong);
-  SetReply(call, link.Offer({8192}, Access::kRemoteWrite));
+  SetReply(call, link.Offer({8192}, endpoint::Access::kRemoteWrite));
   call.header.segments.back().handle = StaleHandle(link);
   ExpectNoSuccess(bench, link, call);
 }
@@ -72,8 +72,8 @@ void Fences(Bench& bench) {
   for (int i = 0; i < 4; ++i) {
     Call call = bench.Null();
     link.MakeLong(call);
-    Offered& write = link.Offer({128}, Access::kRemoteWrite);
-    Offered& reply = link.Offer({512}, Access::kRemoteWrite);
+    Offered& write = link.Offer({128}, endpoint::Access::kRemoteWrite);
+    Offered& reply = link.Offer({512}, endpoint::Access::kRemoteWrite);
     AddWrite(call, write);
     SetReply(call, reply);
     bench.AskNull(link, call);
@@ -92,7 +92,7 @@ void Invalidation(Bench& bench) {
   Call calls[2] = {bench.Null(), bench.Null()};
   for (Call& call : calls) {
     link.MakeLong(call);
-    AddWrite(call, link.Offer({64}, Access::kRemoteWrite));
+    AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
   }
   for (const Call& call : calls) link.Send(call);
   for (int i = 0; i < 2; ++i) {
@@ -117,7 +117,7 @@ void NoInvalidation(Bench& bench) {
     if (i == 0)
       link.MakeLong(call);
     else
-      AddWrite(call, link.Offer({64}, Access::kRemoteWrite));
+      AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
     const Message answer = link.Ask(call, "a plain Send, for the R flag is clear");
     if (answer.invalidated) Failed("a plain Send, for the R flag is clear", "a Send with Invalidate");
     bench.ExpectNull(link, call, answer);
@@ -157,4 +157,4 @@ std::span<const Probe> MemoryProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -10,10 +10,10 @@
 #include <numeric>
 
 #include "protocol/nfs/walk.h"
-#include "replay/generate/nfs3_calls.h"
+#include "replay/nfs_client/nfs3_calls.h"
 #include "replay/probe/bench.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 using Data = std::vector<std::byte>;
@@ -35,25 +35,27 @@ Call Make(Bench& bench, uint32_t procedure, Put put) {
 }
 
 Call ReadCall(Bench& bench, uint64_t offset, uint32_t count) {
-  return Make(bench, nfs3::kRead, [&](Writer& out) { nfs3::PutRead(out, bench.target().file, offset, count); });
+  return Make(bench, nfs_client::nfs3::kRead,
+              [&](Writer& out) { nfs_client::nfs3::PutRead(out, bench.target().file, offset, count); });
 }
 
 // Up to the count of the data.
 Call WriteCall(Bench& bench, uint64_t offset, size_t count) {
-  return Make(bench, nfs3::kWrite, [&](Writer& out) {
-    nfs3::PutWrite(out, bench.target().file, offset, static_cast<uint32_t>(count), nfs3::kFileSync);
+  return Make(bench, nfs_client::nfs3::kWrite, [&](Writer& out) {
+    nfs_client::nfs3::PutWrite(out, bench.target().file, offset, static_cast<uint32_t>(count),
+                               nfs_client::nfs3::kFileSync);
   });
 }
 
 // The results of a Reply that succeeds.
 Data Results(Link& link, const Call& call, const Message& answer) {
   const Data reply = link.RpcReply(call, answer);
-  const RpcResults results = TakeResults(reply);
+  const nfs_client::RpcResults results = nfs_client::TakeResults(reply);
   if (!results.failure.empty()) Failed("an RPC Reply (SUCCESS)", fmt::format("an RPC Reply ({})", results.failure));
   return {results.bytes.begin(), results.bytes.end()};
 }
 
-void ExpectStatus(const nfs3::Status& result, std::string_view what) {
+void ExpectStatus(const nfs_client::nfs3::Status& result, std::string_view what) {
   if (!result.ok) Failed(fmt::format("{} with results that can be read", what), "results that cannot");
   if (result.status == 0) return;
   const char* name = nfs::StatusName(3, result.status);
@@ -75,7 +77,7 @@ Data ReadInline(Bench& bench, Link& link, uint64_t offset, size_t size) {
     const auto count = static_cast<uint32_t>(std::min<size_t>(kInline, size - all.size()));
     const Call call = ReadCall(bench, offset + all.size(), count);
     const Data results = Results(link, call, link.Ask(call));
-    const nfs3::ReadResult result = nfs3::DecodeRead(results, {});
+    const nfs_client::nfs3::ReadResult result = nfs_client::nfs3::DecodeRead(results, {});
     ExpectStatus(result, "a READ");
     if (result.data.empty()) break;
     all.insert(all.end(), result.data.begin(), result.data.end());
@@ -84,7 +86,7 @@ Data ReadInline(Bench& bench, Link& link, uint64_t offset, size_t size) {
 }
 
 void ExpectWritten(Link& link, const Call& call, const Message& answer, size_t count) {
-  const nfs3::WriteResult result = nfs3::DecodeWrite(Results(link, call, answer));
+  const nfs_client::nfs3::WriteResult result = nfs_client::nfs3::DecodeWrite(Results(link, call, answer));
   ExpectStatus(result, "a WRITE");
   if (result.count != count)
     Failed(fmt::format("a WRITE of {} bytes", count), fmt::format("{} bytes written", result.count));
@@ -115,7 +117,7 @@ void WriteReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengt
   chunk.resize(Sum(lengths));
   const auto position = static_cast<uint32_t>(call.rpc.size());
   if (long_call) link.MakeLong(call);
-  AddRead(call, position, link.Offer(lengths, Access::kRemoteRead, chunk));
+  AddRead(call, position, link.Offer(lengths, endpoint::Access::kRemoteRead, chunk));
   ExpectWritten(link, call, link.Ask(call), count);
   Data expected = data;
   expected.insert(expected.end(), behind.begin(), behind.end());
@@ -171,8 +173,8 @@ void WriteLongReduced(Bench& bench) {
 void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool reply_chunk = false) {
   bench.Case(SizeText(count, lengths));
   Call call = ReadCall(bench, 0, count);
-  AddWrite(call, link.Offer(lengths, Access::kRemoteWrite));
-  if (reply_chunk) SetReply(call, link.Offer({8192}, Access::kRemoteWrite));
+  AddWrite(call, link.Offer(lengths, endpoint::Access::kRemoteWrite));
+  if (reply_chunk) SetReply(call, link.Offer({8192}, endpoint::Access::kRemoteWrite));
   const Message answer = link.Ask(call);
   const Data results = Results(link, call, answer);
   const Data chunk = link.Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]);
@@ -181,7 +183,7 @@ void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& length
     Failed(fmt::format("a Write chunk with {} bytes, the length of the item", count),
            fmt::format("{} bytes", chunk.size()));
   const Bytes chunks[] = {chunk};
-  const nfs3::ReadResult result = nfs3::DecodeRead(results, chunks);
+  const nfs_client::nfs3::ReadResult result = nfs_client::nfs3::DecodeRead(results, chunks);
   ExpectStatus(result, "a READ");
   ExpectSame(result.data, Pattern(count), "bytes of the file");
 }
@@ -219,7 +221,7 @@ void ReadEmptyChunk(Bench& bench) {
   Link& link = bench.Connect();
   Call call = ReadCall(bench, 0, kInline);
   call.header.write_chunks.push_back({0, 0});
-  const nfs3::ReadResult result = nfs3::DecodeRead(Results(link, call, link.Ask(call)), {});
+  const nfs_client::nfs3::ReadResult result = nfs_client::nfs3::DecodeRead(Results(link, call, link.Ask(call)), {});
   ExpectStatus(result, "a READ");
 }
 
@@ -236,17 +238,18 @@ void ReadNothing(Bench& bench) {
   };
   bench.Case("beyond the end of the file");
   Call end = ReadCall(bench, uint64_t{1} << 40, 4096);
-  AddWrite(end, link.Offer({4096}, Access::kRemoteWrite));
+  AddWrite(end, link.Offer({4096}, endpoint::Access::kRemoteWrite));
   const Data results = ask(end, "the READ is beyond the end of the file");
-  const nfs3::ReadResult result = nfs3::DecodeRead(results, {});
+  const nfs_client::nfs3::ReadResult result = nfs_client::nfs3::DecodeRead(results, {});
   ExpectStatus(result, "a READ beyond the end");
   if (!result.data.empty()) Failed("no data beyond the end of the file", fmt::format("{} bytes", result.data.size()));
 
   bench.Case("a file that does not exist");
   const Data nobody(32, std::byte{0xee});
-  Call stale = Make(bench, nfs3::kRead, [&](Writer& out) { nfs3::PutRead(out, nobody, 0, 4096); });
-  AddWrite(stale, link.Offer({2048, 2048}, Access::kRemoteWrite));
-  if (nfs3::DecodeRead(ask(stale, "there is no such file"), {}).status == 0)
+  Call stale =
+      Make(bench, nfs_client::nfs3::kRead, [&](Writer& out) { nfs_client::nfs3::PutRead(out, nobody, 0, 4096); });
+  AddWrite(stale, link.Offer({2048, 2048}, endpoint::Access::kRemoteWrite));
+  if (nfs_client::nfs3::DecodeRead(ask(stale, "there is no such file"), {}).status == 0)
     Failed("a READ that fails, for there is no such file", "NFS3_OK");
 }
 
@@ -255,9 +258,10 @@ void NotEligible(Bench& bench) {
   NeedFile(bench);
   Link& link = bench.Connect();
   const Bytes handle = bench.target().file;
-  Call call = Make(bench, nfs3::kGetattr, [&](Writer& out) { out.U32(static_cast<uint32_t>(handle.size())); });
+  Call call =
+      Make(bench, nfs_client::nfs3::kGetattr, [&](Writer& out) { out.U32(static_cast<uint32_t>(handle.size())); });
   const auto position = static_cast<uint32_t>(call.rpc.size());
-  AddRead(call, position, link.Offer({static_cast<uint32_t>(handle.size())}, Access::kRemoteRead, handle));
+  AddRead(call, position, link.Offer({static_cast<uint32_t>(handle.size())}, endpoint::Access::kRemoteRead, handle));
   const Message answer = link.Ask(call, "RDMA_ERROR ERR_CHUNK, or GARBAGE_ARGS");
   if (answer.header.proc == rpcrdma::kError) return Bench::ExpectError(call, answer, rpcrdma::kErrChunk);
   if (const std::string status = Bench::Status(link, call, answer); status != "GARBAGE_ARGS")
@@ -308,4 +312,4 @@ std::span<const Probe> Nfs3Probes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 class Bench;
 
@@ -62,4 +62,4 @@ std::span<const Probe> MemoryProbes();
 std::span<const Probe> XidProbes();
 std::span<const Probe> Nfs3Probes();
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

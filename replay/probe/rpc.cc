@@ -6,11 +6,11 @@
 
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
-#include "replay/generate/nfs3_calls.h"
+#include "replay/nfs_client/nfs3_calls.h"
 #include "replay/probe/bench.h"
-#include "replay/serve/echo.h"
+#include "replay/rpcrdma/echo_program.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 constexpr uint32_t kNobodysProgram = 0x2fffff11, kNoVersion = 77, kNoProcedure = 9999;
@@ -83,8 +83,8 @@ void GarbageArgs(Bench& bench) {
   const Target& target = bench.target();
   if (!target.echo && (target.program != nfs::kNfsProgram || target.version != 3))
     Skipped("what arguments the program's procedures take is not known");
-  const Call call =
-      bench.Make(target.program, target.version, target.echo ? uint32_t{kEchoProcedure} : nfs3::kGetattr, kTooLong);
+  const Call call = bench.Make(target.program, target.version,
+                               target.echo ? uint32_t{rpcrdma::kEchoProcedure} : nfs_client::nfs3::kGetattr, kTooLong);
   Link& link = bench.Connect();
   const Message answer = link.Ask(call);
   if (answer.header.proc == rpcrdma::kError) {
@@ -123,4 +123,4 @@ std::span<const Probe> RpcProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

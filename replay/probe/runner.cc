@@ -6,19 +6,19 @@
 #include <random>
 
 #include "protocol/nfs/walk.h"
-#include "replay/generate/caller.h"
-#include "replay/generate/nfs3_calls.h"
-#include "replay/generate/tcp_client.h"
-#include "replay/serve/echo.h"
+#include "replay/nfs_client/caller.h"
+#include "replay/nfs_client/nfs3_calls.h"
+#include "replay/nfs_client/tcp_client.h"
+#include "replay/rpcrdma/echo_program.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
-struct Nobody final : AnswerSink {
-  void OnAnswer(const Answer&) override {}
+struct Nobody final : rpcrdma::AnswerSink {
+  void OnAnswer(const rpcrdma::Answer&) override {}
 };
 
-Result<void> Succeeded(const nfs3::Status& status, std::string_view procedure) {
+Result<void> Succeeded(const nfs_client::nfs3::Status& status, std::string_view procedure) {
   if (!status.ok) return Fail(fmt::format("{}: results that cannot be read", procedure));
   if (status.status != 0) return Fail(fmt::format("{}: NFS3ERR {}", procedure, status.status));
   return {};
@@ -29,27 +29,28 @@ Result<void> Succeeded(const nfs3::Status& status, std::string_view procedure) {
 // The file that probes read, made and removed by an ordinary client.
 class Runner::Files {
  public:
-  Files(Transport& transport, const ProbeOptions& options, EventLog* log)
+  Files(endpoint::Transport& transport, const ProbeOptions& options, endpoint::EventLog* log)
       : caller_(transport, Options(options, log), nobody_), calls_(nfs::kNfsProgram, 3, options.credential) {}
 
   Result<void> Make(Target& target) {
     directory_ = target.directory;
     if (auto connected = caller_.Connect(); !connected) return connected;
-    auto created = Ask(nfs3::kCreate, [this](Writer& out) { nfs3::PutCreate(out, directory_, name_); });
+    auto created =
+        Ask(nfs_client::nfs3::kCreate, [this](Writer& out) { nfs_client::nfs3::PutCreate(out, directory_, name_); });
     if (!created) return tl::unexpected(created.error());
-    const nfs3::HandleResult file = nfs3::DecodeCreate(*created);
+    const nfs_client::nfs3::HandleResult file = nfs_client::nfs3::DecodeCreate(*created);
     if (auto ok = Succeeded(file, "CREATE"); !ok) return ok;
     made_ = true;
     target.file.assign(file.handle.begin(), file.handle.end());
     if (target.file.empty()) return Fail("CREATE gave no file handle");
     const std::vector<std::byte> content = Pattern(kFileSize);
     for (uint32_t at = 0; at < kFileSize; at += kStep) {
-      auto written = Ask(nfs3::kWrite, [&](Writer& out) {
-        nfs3::PutWrite(out, target.file, at, kStep, nfs3::kFileSync);
+      auto written = Ask(nfs_client::nfs3::kWrite, [&](Writer& out) {
+        nfs_client::nfs3::PutWrite(out, target.file, at, kStep, nfs_client::nfs3::kFileSync);
         out.Put(Bytes(content).subspan(at, kStep));
       });
       if (!written) return tl::unexpected(written.error());
-      const nfs3::WriteResult result = nfs3::DecodeWrite(*written);
+      const nfs_client::nfs3::WriteResult result = nfs_client::nfs3::DecodeWrite(*written);
       if (auto ok = Succeeded(result, "WRITE"); !ok) return ok;
       if (result.count != kStep) return Fail("WRITE wrote less than it was given");
     }
@@ -67,8 +68,8 @@ class Runner::Files {
  private:
   static constexpr uint32_t kStep = 512;  // goes inline
 
-  static CallerOptions Options(const ProbeOptions& options, EventLog* log) {
-    CallerOptions caller;
+  static nfs_client::CallerOptions Options(const ProbeOptions& options, endpoint::EventLog* log) {
+    nfs_client::CallerOptions caller;
     caller.to = options.to;
     caller.requester.credits = 1;
     caller.requester.remote_invalidation = false;
@@ -79,9 +80,10 @@ class Runner::Files {
   }
   Result<void> TryToRemove() {
     if (auto connected = caller_.Connect(); !connected) return connected;
-    auto removed = Ask(nfs3::kRemove, [this](Writer& out) { nfs3::PutName(out, directory_, name_); });
+    auto removed =
+        Ask(nfs_client::nfs3::kRemove, [this](Writer& out) { nfs_client::nfs3::PutName(out, directory_, name_); });
     if (!removed) return tl::unexpected(removed.error());
-    auto ok = Succeeded(nfs3::DecodeRemove(*removed), "REMOVE");
+    auto ok = Succeeded(nfs_client::nfs3::DecodeRemove(*removed), "REMOVE");
     caller_.Disconnect();
     return ok;
   }
@@ -95,14 +97,14 @@ class Runner::Files {
   }
 
   Nobody nobody_;
-  Caller caller_;
-  const RpcCalls calls_;
+  nfs_client::Caller caller_;
+  const nfs_client::RpcCalls calls_;
   const std::string name_ = fmt::format("stag-probe.{:08x}", std::random_device{}());
   std::vector<std::byte> directory_, message_;
   bool made_ = false;
 };
 
-Runner::Runner(Transport& transport, ProbeOptions options, fabric::Sink* also)
+Runner::Runner(endpoint::Transport& transport, ProbeOptions options, fabric::Sink* also)
     : transport_(transport), options_(std::move(options)), judge_(also) {}
 Runner::~Runner() = default;
 
@@ -119,8 +121,8 @@ Result<void> Runner::Begin() {
   if (options_.path.empty() && options_.directory.empty()) return {};
   target_.directory = options_.directory;
   if (target_.directory.empty()) {
-    auto handle =
-        Mount(options_.to.host, options_.mount_port, options_.path, options_.credential, options_.patience.answer);
+    auto handle = nfs_client::Mount(options_.to.host, options_.mount_port, options_.path, options_.credential,
+                                    options_.patience.answer);
     if (!handle) return tl::unexpected(handle.error());
     target_.directory = std::move(*handle);
   }
@@ -134,7 +136,8 @@ void Runner::FindProgram() {
   struct Candidate {
     uint32_t program, version;
   };
-  std::vector<Candidate> candidates = {{nfs::kNfsProgram, 3}, {nfs::kNfsProgram, 4}, {kEchoProgram, kEchoVersion}};
+  std::vector<Candidate> candidates = {
+      {nfs::kNfsProgram, 3}, {nfs::kNfsProgram, 4}, {rpcrdma::kEchoProgram, rpcrdma::kEchoVersion}};
   if (options_.program) candidates = {{*options_.program, options_.version.value_or(3)}};
   Bench bench(transport_, options_, target_, judge_.log());
   Link& link = bench.Connect();
@@ -143,7 +146,7 @@ void Runner::FindProgram() {
   for (const Candidate& candidate : candidates) {
     const Call call = bench.Make(candidate.program, candidate.version, 0);
     if (Bench::Status(link, call, link.Ask(call)) != "SUCCESS") continue;
-    target_ = {candidate.program, candidate.version, true, candidate.program == kEchoProgram, {}, {}};
+    target_ = {candidate.program, candidate.version, true, candidate.program == rpcrdma::kEchoProgram, {}, {}};
     break;
   }
   bench.Disconnect();
@@ -217,4 +220,4 @@ Result<void> Runner::Finish() {
   return files_->Remove();
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -10,12 +10,12 @@
 #include "replay/probe/bench.h"
 #include "replay/probe/judge.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 class Runner {
  public:
   // `transport` and `also`, which gets every fabric event (nullptr: nobody), must outlive the Runner.
-  Runner(Transport& transport, ProbeOptions options, fabric::Sink* also = nullptr);
+  Runner(endpoint::Transport& transport, ProbeOptions options, fabric::Sink* also = nullptr);
   ~Runner();
 
   // Whether there is a server that answers, and what it has. With an export: makes a file there. The error says why
@@ -37,7 +37,7 @@ class Runner {
   // Why the server does not; empty: it does.
   std::string WhyNotAlive();
 
-  Transport& transport_;
+  endpoint::Transport& transport_;
   const ProbeOptions options_;
   Judge judge_;
   Target target_;
@@ -45,4 +45,4 @@ class Runner {
   bool gone_ = false;
 };
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

@@ -7,7 +7,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "replay/probe/bench.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 using Data = std::vector<std::byte>;
@@ -26,13 +26,13 @@ void ExpectDefaults(Bench& bench, Data private_data) {
   Link& link = bench.Connect({.private_data = std::move(private_data)});
   bench.AskNull(link);
   Call call = bench.Null();
-  AddWrite(call, link.Offer({64}, Access::kRemoteWrite));
+  AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
   const Message answer = link.Ask(call);
   bench.ExpectNull(link, call, answer);
   if (answer.invalidated) Failed("a plain Send, for the R flag was not sent", "a Send with Invalidate");
   if (!bench.has_long()) return;
   Call longer = bench.Long(link, 1500);
-  SetReply(longer, link.Offer({4096}, Access::kRemoteWrite));
+  SetReply(longer, link.Offer({4096}, endpoint::Access::kRemoteWrite));
   const Message reply = link.Ask(longer);
   if (reply.bytes.size() > rpcrdma::kDefaultThreshold)
     Failed("at most 1024 bytes in a Send", fmt::format("{} bytes", reply.bytes.size()));
@@ -60,7 +60,7 @@ void UnknownVersion(Bench& bench) {
 void ReservedBits(Bench& bench) {
   Link& link = bench.Connect({.private_data = Encoded({.flags = 0xfe, .send_size = 3, .receive_size = 3})});
   Call call = bench.Null();
-  AddWrite(call, link.Offer({64}, Access::kRemoteWrite));
+  AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
   const Message answer = link.Ask(call);
   bench.ExpectNull(link, call, answer);
   if (answer.invalidated) Failed("a plain Send, for the R flag is clear", "a Send with Invalidate");
@@ -101,14 +101,14 @@ Call CallOf1024(Bench& bench, Link& link) {
   constexpr std::string_view kMachine = "stag-probe-of-16";
   constexpr uint32_t kSegments = 57;
   std::vector<std::byte> body;
-  const Credential& user = bench.options().credential;
+  const nfs_client::Credential& user = bench.options().credential;
   rpc::EncodeAuthSys(0, std::as_bytes(std::span(kMachine)), user.uid, user.gid, {}, body);
   Call call = bench.Null();
   rpc::CallHeader header = rpc::DecodeCall(call.rpc, call.rpc.size());
   header.credential = {rpc::kAuthSys, body};
   call.rpc.clear();
   rpc::Encode(header, call.rpc);
-  AddWrite(call, link.Offer(std::vector<uint32_t>(kSegments, 4), Access::kRemoteWrite));
+  AddWrite(call, link.Offer(std::vector<uint32_t>(kSegments, 4), endpoint::Access::kRemoteWrite));
   return call;
 }
 
@@ -169,4 +169,4 @@ std::span<const Probe> SetupProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

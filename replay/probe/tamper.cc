@@ -5,7 +5,7 @@
 
 #include "protocol/base/writer.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 constexpr uint64_t kOwn = uint64_t{1} << 63;  // in the ids of work that the engine did not post
@@ -81,7 +81,7 @@ void Scene::After(std::chrono::milliseconds time, std::function<void(Scene&)> wh
 void Scene::HangUp() { end.Disconnect(); }
 bool Scene::open() const { return end.takes_work(); }
 
-Tamper::Tamper(std::unique_ptr<Endpoint> inner, const Hooks& hooks, SharedScene& shared, size_t ordinal)
+Tamper::Tamper(std::unique_ptr<endpoint::Endpoint> inner, const Hooks& hooks, SharedScene& shared, size_t ordinal)
     : hooks_(hooks),
       scene_{*this, ordinal, inner->peer_private_data(), 0, {}, {}, shared.all, shared.dead},
       inner_(std::move(inner)) {
@@ -100,7 +100,7 @@ Result<void> Tamper::Send(std::span<const Bytes> pieces, uint64_t id, std::optio
   const auto call = scene_.calls.find(message.header.xid);
   const Seen* const answered = call == scene_.calls.end() ? nullptr : &call->second;
   if (!hooks_.send(message, answered, invalidate, scene_)) {
-    believed_.push_back({Work::kSend, replay::Outcome::kOk, id, {}, {}});
+    believed_.push_back({endpoint::Work::kSend, endpoint::Outcome::kOk, id, {}, {}});
     return {};
   }
   return Post(message.Encoded(), id, invalidate);
@@ -108,7 +108,7 @@ Result<void> Tamper::Send(std::span<const Bytes> pieces, uint64_t id, std::optio
 
 Result<void> Tamper::Write(Bytes from, uint32_t handle, uint64_t offset, uint64_t id) {
   if (hooks_.write && !hooks_.write(from, handle, offset, scene_)) {
-    believed_.push_back({Work::kWrite, replay::Outcome::kOk, id, {}, {}});
+    believed_.push_back({endpoint::Work::kWrite, endpoint::Outcome::kOk, id, {}, {}});
     return {};
   }
   return inner_->Write(from, handle, offset, id);
@@ -119,13 +119,13 @@ Result<void> Tamper::Post(Buffer message, uint64_t id, std::optional<uint32_t> i
   return inner_->Send({&piece, 1}, id, invalidate);
 }
 
-Region Tamper::Keep(Buffer bytes) {
+endpoint::Region Tamper::Keep(Buffer bytes) {
   kept_.push_back(std::move(bytes));
-  const auto region = inner_->Register(MutableBytes(kept_.back()), Access::kLocal);
-  return region ? *region : Region{};
+  const auto region = inner_->Register(MutableBytes(kept_.back()), endpoint::Access::kLocal);
+  return region ? *region : endpoint::Region{};
 }
 
-size_t Tamper::Poll(std::span<Completion> out, std::chrono::microseconds wait) {
+size_t Tamper::Poll(std::span<endpoint::Completion> out, std::chrono::microseconds wait) {
   RunTimers();
   if (!believed_.empty()) {
     const size_t n = std::min(out.size(), believed_.size());
@@ -136,10 +136,10 @@ size_t Tamper::Poll(std::span<Completion> out, std::chrono::microseconds wait) {
   size_t kept = 0;
   const size_t n = inner_->Poll(out, wait);
   for (size_t i = 0; i < n; ++i) {
-    if (out[i].work != Work::kReceive && (out[i].id & kOwn) != 0) {
-      const bool fine = out[i].outcome == replay::Outcome::kOk;
-      scene_.own_reads += fine && out[i].work == Work::kRead;
-      scene_.own_failures += !fine && out[i].work != Work::kSend;
+    if (out[i].work != endpoint::Work::kReceive && (out[i].id & kOwn) != 0) {
+      const bool fine = out[i].outcome == endpoint::Outcome::kOk;
+      scene_.own_reads += fine && out[i].work == endpoint::Work::kRead;
+      scene_.own_failures += !fine && out[i].work != endpoint::Work::kSend;
       continue;
     }
     if (Received(out[i])) out[kept++] = out[i];
@@ -148,14 +148,14 @@ size_t Tamper::Poll(std::span<Completion> out, std::chrono::microseconds wait) {
   return kept;
 }
 
-void Tamper::Release(const Completion& completion) {
+void Tamper::Release(const endpoint::Completion& completion) {
   changed_.erase(completion.id);
   inner_->Release(completion);
 }
 
 // Whether the engine sees it.
-bool Tamper::Received(Completion& completion) {
-  if (completion.work != Work::kReceive || completion.outcome != replay::Outcome::kOk) return true;
+bool Tamper::Received(endpoint::Completion& completion) {
+  if (completion.work != endpoint::Work::kReceive || completion.outcome != endpoint::Outcome::kOk) return true;
   Seen message(completion.bytes);
   message.invalidated = completion.invalidated;
   const uint32_t xid = message.header.xid;
@@ -181,4 +181,4 @@ void Tamper::RunTimers() {
   }
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

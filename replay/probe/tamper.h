@@ -16,7 +16,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 
 using Buffer = std::vector<std::byte>;
 
@@ -79,22 +79,26 @@ struct Hooks {
   std::function<bool(Bytes from, uint32_t handle, uint64_t offset, Scene&)> write = {};
 };
 
-class Tamper final : public Endpoint {
+class Tamper final : public endpoint::Endpoint {
  public:
   // `hooks` and `shared` must outlive it. `ordinal`: of the connection.
-  Tamper(std::unique_ptr<Endpoint> inner, const Hooks& hooks, SharedScene& shared, size_t ordinal);
+  Tamper(std::unique_ptr<endpoint::Endpoint> inner, const Hooks& hooks, SharedScene& shared, size_t ordinal);
   Scene& scene() { return scene_; }
   // The engine takes this for the peer's private data.
   void Believe(Buffer private_data) { peer_private_data_ = std::move(private_data); }
 
-  State state() const override { return inner_->state(); }
+  endpoint::State state() const override { return inner_->state(); }
   bool takes_work() const override { return inner_->takes_work(); }
-  const Trouble& trouble() const override { return inner_->trouble(); }
+  const endpoint::Trouble& trouble() const override { return inner_->trouble(); }
   bool can_invalidate() const override { return inner_->can_invalidate(); }
-  Result<Region> Register(size_t size, Access access) override { return inner_->Register(size, access); }
-  Result<Region> Register(MutableBytes memory, Access access) override { return inner_->Register(memory, access); }
-  void Deregister(Region& region) override { inner_->Deregister(region); }
-  Result<void> Renew(Region& region) override { return inner_->Renew(region); }
+  Result<endpoint::Region> Register(size_t size, endpoint::Access access) override {
+    return inner_->Register(size, access);
+  }
+  Result<endpoint::Region> Register(MutableBytes memory, endpoint::Access access) override {
+    return inner_->Register(memory, access);
+  }
+  void Deregister(endpoint::Region& region) override { inner_->Deregister(region); }
+  Result<void> Renew(endpoint::Region& region) override { return inner_->Renew(region); }
   Result<void> Send(std::span<const Bytes> pieces, uint64_t id, std::optional<uint32_t> invalidate) override;
   Result<void> Read(MutableBytes into, uint32_t handle, uint64_t offset, uint64_t id) override {
     return inner_->Read(into, handle, offset, id);
@@ -103,9 +107,9 @@ class Tamper final : public Endpoint {
   size_t max_inline() const override { return inner_->max_inline(); }
   size_t max_pieces() const override { return inner_->max_pieces(); }
   Result<void> Receive(uint32_t count) override { return inner_->Receive(count); }
-  void Release(const Completion& completion) override;
+  void Release(const endpoint::Completion& completion) override;
   void Flush() override { inner_->Flush(); }
-  size_t Poll(std::span<Completion> out, std::chrono::microseconds wait) override;
+  size_t Poll(std::span<endpoint::Completion> out, std::chrono::microseconds wait) override;
   int descriptor() override { return inner_->descriptor(); }
   void Disconnect() override { inner_->Disconnect(); }
 
@@ -113,17 +117,17 @@ class Tamper final : public Endpoint {
   friend struct Scene;
   using Clock = std::chrono::steady_clock;
   Result<void> Post(Buffer message, uint64_t id, std::optional<uint32_t> invalidate);
-  Region Keep(Buffer bytes);
-  bool Received(Completion& completion);
+  endpoint::Region Keep(Buffer bytes);
+  bool Received(endpoint::Completion& completion);
   void RunTimers();
 
   const Hooks& hooks_;
   Scene scene_;
-  std::deque<Buffer> kept_;             // registered, until the endpoint goes
-  std::map<uint64_t, Buffer> changed_;  // messages that the engine has
-  std::vector<Completion> believed_;    // work that the engine believes done
+  std::deque<Buffer> kept_;                     // registered, until the endpoint goes
+  std::map<uint64_t, Buffer> changed_;          // messages that the engine has
+  std::vector<endpoint::Completion> believed_;  // work that the engine believes done
   std::multimap<Clock::time_point, std::function<void(Scene&)>> timers_;
-  std::unique_ptr<Endpoint> inner_;  // goes before the memory that is registered with it
+  std::unique_ptr<endpoint::Endpoint> inner_;  // goes before the memory that is registered with it
 };
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

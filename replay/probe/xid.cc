@@ -3,7 +3,7 @@
 // Probes of xids over several connections, and of Calls that are sent again (RFC 8166 sections 4.2.1 and 4.5.5).
 #include "replay/probe/bench.h"
 
-namespace stag::replay::probe {
+namespace stag::probe {
 namespace {
 
 void TwoConnections(Bench& bench) {
@@ -39,7 +39,7 @@ void AfterReconnect(Bench& bench) {
 void AfterFailure(Bench& bench) {
   Call call = bench.Null();
   Link& first = bench.Connect();
-  Offered& memory = first.Offer({static_cast<uint32_t>(call.rpc.size())}, Access::kRemoteRead, call.rpc);
+  Offered& memory = first.Offer({static_cast<uint32_t>(call.rpc.size())}, endpoint::Access::kRemoteRead, call.rpc);
   first.AllowRefusal();
   Call broken = call;
   broken.header.proc = rpcrdma::kNomsg;
@@ -75,4 +75,4 @@ std::span<const Probe> XidProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe
+}  // namespace stag::probe

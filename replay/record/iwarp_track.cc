@@ -11,7 +11,7 @@
 #include "protocol/link/packet.h"
 #include "replay/record/tape.h"
 
-namespace stag::replay {
+namespace stag::record {
 namespace {
 
 using fabric::Event;
@@ -284,4 +284,4 @@ std::unique_ptr<Track> MakeIwarpTrack(Tape& tape, const fabric::ConnectionInfo& 
   return std::make_unique<IwarpTrack>(tape, info);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::record

@@ -3,7 +3,7 @@
 
 #include "replay/record/tape.h"
 
-namespace stag::replay {
+namespace stag::record {
 
 Result<std::unique_ptr<FrameRecorder>> FrameRecorder::Create(const std::string& path, const std::string& made_by,
                                                              const std::string& what) {
@@ -44,4 +44,4 @@ uint64_t FrameRecorder::frames() const { return tape_->frames(); }
 uint64_t FrameRecorder::lost() const { return tape_->lost(); }
 uint64_t FrameRecorder::left_out() const { return tape_->left_out(); }
 
-}  // namespace stag::replay
+}  // namespace stag::record

@@ -14,7 +14,7 @@
 #include "protocol/base/result.h"
 #include "session/fabric/fabric_event.h"
 
-namespace stag::replay {
+namespace stag::record {
 
 class Tape;
 class Track;
@@ -45,4 +45,4 @@ class FrameRecorder final : public fabric::Sink {
   std::unordered_map<fabric::ConnectionId, std::unique_ptr<Track>> tracks_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::record

@@ -9,7 +9,7 @@
 #include "protocol/ib/packets.h"
 #include "replay/record/tape.h"
 
-namespace stag::replay {
+namespace stag::record {
 namespace {
 
 using fabric::Event;
@@ -355,4 +355,4 @@ std::unique_ptr<Track> MakeRoceTrack(Tape& tape, const fabric::ConnectionInfo& i
   return std::make_unique<RoceTrack>(tape, info);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::record

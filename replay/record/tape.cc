@@ -3,7 +3,7 @@
 
 #include <optional>
 
-namespace stag::replay {
+namespace stag::record {
 namespace {
 
 // Of ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2).
@@ -66,4 +66,4 @@ PayloadPart PartOf(Bytes bytes, uint64_t at, size_t size, std::vector<std::byte>
   return {scratch, size - known.size()};
 }
 
-}  // namespace stag::replay
+}  // namespace stag::record

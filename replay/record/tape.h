@@ -13,7 +13,7 @@
 #include "protocol/link/encode.h"
 #include "session/fabric/fabric_event.h"
 
-namespace stag::replay {
+namespace stag::record {
 
 class Tape {
  public:
@@ -76,4 +76,4 @@ struct PayloadPart {
 };
 PayloadPart PartOf(Bytes bytes, uint64_t at, size_t size, std::vector<std::byte>& scratch);
 
-}  // namespace stag::replay
+}  // namespace stag::record

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace stag::replay {
+namespace stag::relay {
 
 namespace {
 
@@ -113,20 +113,20 @@ bool Crossing::Afford(const Job& job, uint64_t readable, uint64_t writable) {
   return memory_ + Rounded(readable) + Rounded(writable) <= options_.memory || free_.size() == jobs_.size();
 }
 
-bool Crossing::Room(Region& region, size_t size, Endpoint& endpoint) {
+bool Crossing::Room(endpoint::Region& region, size_t size, endpoint::Endpoint& endpoint) {
   if (region.bytes.size() >= size) return true;
   if (!region.bytes.empty()) endpoint.Deregister(region);
-  Result<Region> larger = endpoint.Register(Rounded(size), Access::kLocal);
-  region = larger ? *larger : Region{};
+  Result<endpoint::Region> larger = endpoint.Register(Rounded(size), endpoint::Access::kLocal);
+  region = larger ? *larger : endpoint::Region{};
   if (!larger) report_.no_memory = larger.error().message;
   return larger.has_value();
 }
 
 bool Crossing::Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message) {
-  Endpoint &near = *caller_.endpoint, &far = *answerer_.endpoint;
+  endpoint::Endpoint &near = *caller_.endpoint, &far = *answerer_.endpoint;
   memory_ -= job.readable.size() + job.writable.size();
-  Result<void> there = job.readable.Prepare(Rounded(readable), near, far, Access::kRemoteRead);
-  if (there) there = job.writable.Prepare(Rounded(writable), near, far, Access::kRemoteWrite);
+  Result<void> there = job.readable.Prepare(Rounded(readable), near, far, endpoint::Access::kRemoteRead);
+  if (there) there = job.writable.Prepare(Rounded(writable), near, far, endpoint::Access::kRemoteWrite);
   memory_ += job.readable.size() + job.writable.size();
   if (!there) report_.no_memory = there.error().message;
   return there && Room(job.message, message, far);
@@ -250,10 +250,10 @@ bool Crossing::Count(RelaySide& side, Job& job, const Result<void>& posted) {
   return posted.has_value();
 }
 
-void Crossing::OnCompletion(const Completion& c) {
+void Crossing::OnCompletion(const endpoint::Completion& c) {
   Job& job = jobs_[static_cast<size_t>(c.id >> 1)];
   --job.works;
-  if (c.outcome != Outcome::kOk) job.failed = true;
+  if (c.outcome != endpoint::Outcome::kOk) job.failed = true;
   if (job.state == State::kPulling && job.works == 0) return Ready(job);
   Recycle(job);
 }
@@ -283,4 +283,4 @@ uint64_t Crossing::unanswered() const {
       jobs_, [](const Job& job) { return job.state != State::kFree && job.state != State::kDone; }));
 }
 
-}  // namespace stag::replay
+}  // namespace stag::relay

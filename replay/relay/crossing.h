@@ -19,19 +19,19 @@
 
 #include "protocol/rpcrdma/header.h"
 #include "replay/endpoint/endpoint.h"
-#include "replay/engine/settings.h"
 #include "replay/relay/faults.h"
 #include "replay/relay/report.h"
 #include "replay/relay/shared_memory.h"
+#include "replay/rpcrdma/settings.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 inline constexpr uint32_t kOtherBits = 0x5a5a5a5a;  // what a fault changes a handle or an xid by
 
 // One side of a relayed connection.
 struct RelaySide {
-  std::unique_ptr<Endpoint> endpoint;
-  Settings settings;               // from the private data of the relay and of the peer
+  std::unique_ptr<endpoint::Endpoint> endpoint;
+  rpcrdma::Settings settings;      // from the private data of the relay and of the peer
   uint32_t posted = 0, limit = 0;  // work requests: not completed, and how many may be
   bool Takes(size_t works) const { return posted + works <= limit; }
 };
@@ -60,7 +60,7 @@ class Crossing {
   bool TakeAnswer(const rpcrdma::Header& header, Bytes payload, std::optional<uint32_t> invalidated,
                   Clock::time_point now);
   // Of work whose id has this crossing's number.
-  void OnCompletion(const Completion& completion);
+  void OnCompletion(const endpoint::Completion& completion);
   // Sends what waited for credits, for its time, or for room to post it.
   void Run();
   // When there is something to Run that no completion shows: an answer is delayed until then.
@@ -80,13 +80,13 @@ class Crossing {
   struct Job {
     State state = State::kFree;
     bool failed = false;
-    uint32_t works = 0;               // posted and not completed
-    rpcrdma::Header call, onward;     // as it came, and as it goes on: with the relay's handles
-    uint32_t own_reply = 0;           // bytes of the Reply chunk that the relay offers by itself
-    uint64_t bytes = 0;               // of the Call, chunks included
-    uint64_t answer_bytes = 0;        // likewise
-    SharedMemory readable, writable;  // for Read chunks; for Write and Reply chunks
-    Region message, answer;           // what is sent: to the answerer, and to the caller
+    uint32_t works = 0;                // posted and not completed
+    rpcrdma::Header call, onward;      // as it came, and as it goes on: with the relay's handles
+    uint32_t own_reply = 0;            // bytes of the Reply chunk that the relay offers by itself
+    uint64_t bytes = 0;                // of the Call, chunks included
+    uint64_t answer_bytes = 0;         // likewise
+    SharedMemory readable, writable;   // for Read chunks; for Write and Reply chunks
+    endpoint::Region message, answer;  // what is sent: to the answerer, and to the caller
     size_t header_size = 0, message_size = 0, answer_size = 0;
     bool error = false;  // the answer is an RDMA_ERROR
     std::vector<Push> pushes;
@@ -98,7 +98,7 @@ class Crossing {
   uint64_t IdOf(const Job& job) const { return static_cast<uint64_t>(&job - jobs_.data()) << 1 | options_.number; }
   uint32_t OwnReply(const rpcrdma::Header& call) const;
   bool Afford(const Job& job, uint64_t readable, uint64_t writable);
-  bool Room(Region& region, size_t size, Endpoint& endpoint);
+  bool Room(endpoint::Region& region, size_t size, endpoint::Endpoint& endpoint);
   bool Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message);
   void Translate(Job& job, uint32_t position_zero);
   void Pull(Job& job);
@@ -137,4 +137,4 @@ class Crossing {
   std::vector<std::byte> bytes_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::relay

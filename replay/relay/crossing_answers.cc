@@ -6,7 +6,7 @@
 
 #include "replay/relay/crossing.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 namespace {
 
@@ -207,7 +207,7 @@ void Crossing::Finish(Job& job) {
 void Crossing::SendAnswers() {
   while (!answers_.empty() && caller_.Takes(jobs_[answers_.front()].pushes.size() + 1)) {
     Job& job = jobs_[answers_.front()];
-    Endpoint& endpoint = *caller_.endpoint;
+    endpoint::Endpoint& endpoint = *caller_.endpoint;
     for (const Push& push : job.pushes)
       if (!Count(caller_, job, endpoint.Write(push.from, push.handle, push.offset, IdOf(job)))) return;
     const Bytes whole = job.answer.bytes.first(job.answer_size);
@@ -220,4 +220,4 @@ void Crossing::SendAnswers() {
   }
 }
 
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -12,12 +12,13 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 class Dialling {
  public:
   // `transport` must outlive this. `bell`: an eventfd that becomes readable when the answer is there.
-  Dialling(Transport& transport, const HostPort& to, const EndpointOptions& options, int bell)
+  Dialling(endpoint::Transport& transport, const endpoint::HostPort& to, const endpoint::EndpointOptions& options,
+           int bell)
       : private_data_(options.private_data), thread_([this, &transport, to, options, bell] {
           outgoing_ = transport.Dial(to, options);
           done_ = true;
@@ -34,7 +35,7 @@ class Dialling {
   // What was sent.
   const std::vector<std::byte>& private_data() const { return private_data_; }
   // Once, when it is done.
-  Result<std::unique_ptr<Endpoint>> Take() {
+  Result<std::unique_ptr<endpoint::Endpoint>> Take() {
     thread_.join();
     return outgoing_->Finish();
   }
@@ -42,8 +43,8 @@ class Dialling {
  private:
   const std::vector<std::byte> private_data_;
   std::atomic<bool> done_{false};
-  std::unique_ptr<Outgoing> outgoing_;
+  std::unique_ptr<endpoint::Outgoing> outgoing_;
   std::thread thread_;  // the last, so that all it uses is there
 };
 
-}  // namespace stag::replay
+}  // namespace stag::relay

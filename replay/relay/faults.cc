@@ -6,7 +6,7 @@
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 namespace {
 
@@ -80,4 +80,4 @@ const FaultRule* Faults::Take(FaultKind kind, const std::vector<uint32_t>& hit) 
   return nullptr;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -13,7 +13,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "replay/relay/report.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 enum class FaultKind : uint8_t {
   kDrop,        // the Call is not passed on
@@ -60,4 +60,4 @@ class Faults {
   std::vector<uint64_t> meant_;  // Calls so far, for each rule
 };
 
-}  // namespace stag::replay
+}  // namespace stag::relay

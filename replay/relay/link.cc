@@ -5,7 +5,7 @@
 
 #include "protocol/rpc/message.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 namespace {
 
@@ -36,7 +36,7 @@ Faults FaultsOf(const RelayLinkOptions& options, uint64_t direction, RelayReport
 
 }  // namespace
 
-void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, EndpointOptions& endpoint) {
+void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, endpoint::EndpointOptions& endpoint) {
   endpoint.receives = options.credits + kBackwardCredits;
   endpoint.receive_size = std::max(receive_size, kSmallestReceive);
   endpoint.sends = std::max({endpoint.sends, endpoint.receives * kWorksPerCall, kWorksOfOne});
@@ -46,11 +46,11 @@ RelayLink::RelayLink(End client, End server, const RelayLinkOptions& options, Re
     : report_(report),
       crossing_{Crossing(side_[0], side_[1], Forward(options), FaultsOf(options, 0, report), report.forward),
                 Crossing(side_[1], side_[0], Backward(options), FaultsOf(options, 1, report), report.backward)} {
-  EndpointOptions prepared;
+  endpoint::EndpointOptions prepared;
   Prepare(options, 0, prepared);
   const auto fill = [&](RelaySide& side, End& end) {
     side.endpoint = std::move(end.endpoint);
-    side.settings = Agree(end.private_data, side.endpoint->peer_private_data());
+    side.settings = rpcrdma::Agree(end.private_data, side.endpoint->peer_private_data());
     side.limit = prepared.sends;
   };
   fill(side_[0], client);
@@ -77,12 +77,12 @@ bool RelayLink::Poll() {
 }
 
 size_t RelayLink::PollSide(size_t s) {
-  Endpoint& endpoint = *side_[s].endpoint;
-  std::array<Completion, kCompletions> completions;
+  endpoint::Endpoint& endpoint = *side_[s].endpoint;
+  std::array<endpoint::Completion, endpoint::kCompletions> completions;
   const size_t n = endpoint.Poll(completions, std::chrono::microseconds{0});
   if (n > 0) now_ = Crossing::Clock::now();
-  for (const Completion& c : std::span(completions).first(n)) {
-    if (c.work == Work::kReceive) {
+  for (const endpoint::Completion& c : std::span(completions).first(n)) {
+    if (c.work == endpoint::Work::kReceive) {
       OnMessage(s, c);
     } else {
       --side_[s].posted;
@@ -92,15 +92,15 @@ size_t RelayLink::PollSide(size_t s) {
   return n;
 }
 
-void RelayLink::OnMessage(size_t s, const Completion& c) {
-  if (c.outcome != Outcome::kOk) return;
+void RelayLink::OnMessage(size_t s, const endpoint::Completion& c) {
+  if (c.outcome != endpoint::Outcome::kOk) return;
   if (held_[s].empty() && Take(s, c)) return side_[s].endpoint->Release(c);
   held_[s].push_back(c);
 }
 
 // RFC 8166 section 4.5: what is shorter than a header, and answers that nobody waits for, are dropped. False: a Call
 // for which there is no room.
-bool RelayLink::Take(size_t s, const Completion& c) {
+bool RelayLink::Take(size_t s, const endpoint::Completion& c) {
   rpcrdma::Decode(c.bytes, c.bytes.size(), header_);
   const bool fine = header_.status == ParseStatus::kOk;
   const bool too_short = header_.words < 4 || header_.defect == rpcrdma::Defect::kTooShort;
@@ -125,11 +125,11 @@ std::optional<Crossing::Clock::time_point> RelayLink::due() const {
 void RelayLink::Disconnect() {
   ending_ = true;
   for (const RelaySide& side : side_)
-    if (side.endpoint->state() == State::kOpen) side.endpoint->Disconnect();
+    if (side.endpoint->state() == endpoint::State::kOpen) side.endpoint->Disconnect();
 }
 
 void RelayLink::SeeEnds() {
-  const auto open = [this](size_t s) { return side_[s].endpoint->state() == State::kOpen; };
+  const auto open = [this](size_t s) { return side_[s].endpoint->state() == endpoint::State::kOpen; };
   if (open(0) && open(1)) return;
   // What the one that went has still brought goes to the other before that ends, too.
   for (size_t s = 0; s < 2; ++s)
@@ -143,11 +143,11 @@ void RelayLink::Retire() {
   report_.forward.in_flight += crossing_[0].unanswered() + held_[0].size();
   report_.backward.in_flight += crossing_[1].unanswered() + held_[1].size();
   for (size_t s = 0; s < 2; ++s) {
-    const Endpoint& endpoint = *side_[s].endpoint;
-    const bool broken = endpoint.state() == State::kBroken;
+    const endpoint::Endpoint& endpoint = *side_[s].endpoint;
+    const bool broken = endpoint.state() == endpoint::State::kBroken;
     ++(broken ? report_.side[s].broken : report_.side[s].ended);
     if (broken) report_.Trouble((s == kClientSide ? "client: " : "server: ") + endpoint.trouble().text);
   }
 }
 
-}  // namespace stag::replay
+}  // namespace stag::relay

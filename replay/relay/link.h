@@ -9,7 +9,7 @@
 
 #include "replay/relay/crossing.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 struct RelayLinkOptions {
   uint32_t credits = 128;           // the most that the client is granted, and the server is asked for
@@ -24,10 +24,10 @@ class RelayLink {
   static constexpr uint32_t kBackwardCredits = 32;
   // Fills what `options` says of receives and work requests into the options of an endpoint of a link, whose peer is
   // told to send at most `receive_size` bytes.
-  static void Prepare(const RelayLinkOptions& options, uint32_t receive_size, EndpointOptions& endpoint);
+  static void Prepare(const RelayLinkOptions& options, uint32_t receive_size, endpoint::EndpointOptions& endpoint);
 
   struct End {
-    std::unique_ptr<Endpoint> endpoint;
+    std::unique_ptr<endpoint::Endpoint> endpoint;
     std::vector<std::byte> private_data;  // what the relay sent
   };
   // `options` and `report` must outlive the link. The report has a count for
@@ -45,22 +45,22 @@ class RelayLink {
   void Abandon() { Retire(); }
   // Neither of them is left. What came of them is in the report then.
   bool over() const { return over_; }
-  Endpoint& endpoint(int side) const { return *side_[static_cast<size_t>(side)].endpoint; }
+  endpoint::Endpoint& endpoint(int side) const { return *side_[static_cast<size_t>(side)].endpoint; }
 
  private:
   size_t PollSide(size_t s);
-  void OnMessage(size_t s, const Completion& completion);
-  bool Take(size_t s, const Completion& completion);
+  void OnMessage(size_t s, const endpoint::Completion& completion);
+  bool Take(size_t s, const endpoint::Completion& completion);
   void SeeEnds();
   void Retire();
 
   RelayReport& report_;
   std::array<RelaySide, 2> side_;
-  std::array<std::deque<Completion>, 2> held_;  // Calls for which there was no room
-  std::array<Crossing, 2> crossing_;            // of the client's Calls, and of the server's
+  std::array<std::deque<endpoint::Completion>, 2> held_;  // Calls for which there was no room
+  std::array<Crossing, 2> crossing_;                      // of the client's Calls, and of the server's
   rpcrdma::Header header_;
   Crossing::Clock::time_point now_;
   bool ending_ = false, over_ = false;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -5,7 +5,7 @@
 
 #include "replay/endpoint/system.h"
 
-namespace stag::replay {
+namespace stag::relay {
 namespace {
 
 using std::chrono::microseconds;
@@ -20,7 +20,7 @@ constexpr milliseconds kGoodbye{2000};         // for the ends of all connection
 
 }  // namespace
 
-Relay::Relay(Listener& listener, Transport& transport, const RelayOptions& options)
+Relay::Relay(endpoint::Listener& listener, endpoint::Transport& transport, const RelayOptions& options)
     : listener_(listener), transport_(transport), options_(options), bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   report_.faults.resize(options.link.faults.rules.size());
 }
@@ -77,15 +77,15 @@ bool Relay::FinishOne() {
   return true;
 }
 
-void Relay::Reject(Incoming& incoming, const std::string& name, const std::string& why) {
+void Relay::Reject(endpoint::Incoming& incoming, const std::string& name, const std::string& why) {
   incoming.Reject({});
   ++report_.rejected;
   report_.Trouble(why);
   options_.notice("client " + name + " is rejected: " + why);
 }
 
-EndpointOptions Relay::OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const {
-  EndpointOptions out;
+endpoint::EndpointOptions Relay::OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const {
+  endpoint::EndpointOptions out;
   out.events = options_.events;
   out.crc = options_.crc;
   out.connect_timeout = options_.connect_timeout;
@@ -98,7 +98,7 @@ Result<std::unique_ptr<RelayLink>> Relay::Link(const Waiting& waiting) {
   auto server = waiting.dialling->Take();
   if (!server) return Fail("no connection to the server: " + server.error().message);
   ++report_.side[kServerSide].connections;
-  const EndpointOptions to_client = OptionsFor(options_.to_client, (*server)->peer_private_data(), true);
+  const endpoint::EndpointOptions to_client = OptionsFor(options_.to_client, (*server)->peer_private_data(), true);
   auto client = waiting.incoming->Accept(to_client);
   if (!client) {
     (*server)->Disconnect();
@@ -126,7 +126,7 @@ bool Relay::PollAll() {
 void Relay::TellEnd(const Client& client) {
   const RelayLink& link = *client.link;
   for (const int side : {kClientSide, kServerSide})
-    if (link.endpoint(side).state() == State::kBroken)
+    if (link.endpoint(side).state() == endpoint::State::kBroken)
       options_.notice("client " + client.name + ": the connection " +
                       (side == kClientSide ? "with it broke: " : "to the server broke: ") +
                       link.endpoint(side).trouble().text);
@@ -149,7 +149,7 @@ void Relay::Sleep(microseconds longest) {
       if (descriptor < 0) longest = std::min<microseconds>(longest, kWithoutDescriptor);
     }
   }
-  (void)WaitFor(polled_, longest);
+  (void)endpoint::WaitFor(polled_, longest);
   stopped_ |= polled_[0].revents != 0;
   eventfd_t rings = 0;
   if (polled_[2].revents != 0) (void)::eventfd_read(bell_.get(), &rings);
@@ -171,4 +171,4 @@ void Relay::End() {
   clients_.clear();
 }
 
-}  // namespace stag::replay
+}  // namespace stag::relay

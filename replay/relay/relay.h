@@ -20,16 +20,16 @@
 #include "replay/relay/link.h"
 #include "replay/relay/terms.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 struct RelayOptions {
-  HostPort to;
+  endpoint::HostPort to;
   RelayLinkOptions link;
   RelayTerms to_server, to_client;
-  EventLog* events = nullptr;      // of all connections; see EndpointOptions
-  bool crc = true;                 // likewise
-  uint32_t max_connections = 256;  // clients at a time; more are rejected
-  bool once = false;               // ends when the first client has
+  endpoint::EventLog* events = nullptr;  // of all connections; see EndpointOptions
+  bool crc = true;                       // likewise
+  uint32_t max_connections = 256;        // clients at a time; more are rejected
+  bool once = false;                     // ends when the first client has
   std::chrono::milliseconds connect_timeout{5'000};
   int stop = -1;  // a descriptor: once it is readable, the relay ends; -1: none
   std::function<void(const std::string&)> notice = [](const std::string&) {};  // what people should know now
@@ -38,7 +38,7 @@ struct RelayOptions {
 class Relay {
  public:
   // Both must outlive the Relay. `transport`: for the connections to the server.
-  Relay(Listener& listener, Transport& transport, const RelayOptions& options);
+  Relay(endpoint::Listener& listener, endpoint::Transport& transport, const RelayOptions& options);
   ~Relay();
   // Until options.stop or options.once ends it; then all connections are disconnected. The error is one of this
   // machine: nothing can be accepted any more.
@@ -52,29 +52,29 @@ class Relay {
   };
   // A client for whom a connection to the server is being made.
   struct Waiting {
-    std::unique_ptr<Incoming> incoming;
+    std::unique_ptr<endpoint::Incoming> incoming;
     std::unique_ptr<Dialling> dialling;
   };
-  EndpointOptions OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const;
+  endpoint::EndpointOptions OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const;
   Result<bool> AcceptOne();
   bool FinishOne();
   Result<std::unique_ptr<RelayLink>> Link(const Waiting& waiting);
-  void Reject(Incoming& incoming, const std::string& name, const std::string& why);
+  void Reject(endpoint::Incoming& incoming, const std::string& name, const std::string& why);
   bool PollAll();
   void TellEnd(const Client& client);
   void Sleep(std::chrono::microseconds longest);
   void End();
 
-  Listener& listener_;
-  Transport& transport_;
+  endpoint::Listener& listener_;
+  endpoint::Transport& transport_;
   RelayOptions options_;
   RelayReport report_;
   std::vector<Waiting> waiting_;
-  Descriptor bell_;  // one of them is done
+  endpoint::Descriptor bell_;  // one of them is done
   std::vector<Client> clients_;
   std::vector<pollfd> polled_;
-  Awake awake_;
+  endpoint::Awake awake_;
   bool stopped_ = false;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "replay/engine/histogram.h"
+#include "replay/rpcrdma/histogram.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 // Messages between the relay and one of its peers; bytes are those of the RPC messages, chunks included.
 struct RelayTraffic {
@@ -28,10 +28,10 @@ struct RelayDirection {
   uint64_t made_long = 0;         // Calls and Replies that were inline on one side and too long for that on the other
   uint64_t refused = 0;           // Calls that the relay itself answered with RDMA_ERROR: bad headers, too large
   std::map<std::string_view, uint64_t>
-      bad_replies;                  // why they cannot be passed on (the caller gets ERR_CHUNK); how often
-  std::string no_memory;            // why there was none for a message, the last time; empty: there always was
-  uint64_t in_flight = 0;           // Calls without a Reply when the connection of either side ended
-  Histogram call_rest, reply_rest;  // nanoseconds from receiving a message whole to sending it on
+      bad_replies;                           // why they cannot be passed on (the caller gets ERR_CHUNK); how often
+  std::string no_memory;                     // why there was none for a message, the last time; empty: there always was
+  uint64_t in_flight = 0;                    // Calls without a Reply when the connection of either side ended
+  rpcrdma::Histogram call_rest, reply_rest;  // nanoseconds from receiving a message whole to sending it on
 };
 
 struct RelaySideReport {
@@ -61,4 +61,4 @@ struct RelayReport {
   }
 };
 
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -8,7 +8,7 @@
 
 #include "replay/endpoint/endpoint.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 class SharedMemory {
  public:
@@ -22,7 +22,7 @@ class SharedMemory {
   void Invalidated(uint32_t handle) { spent_ |= size() > 0 && handle == far_.handle; }
   // Makes sure of a valid handle, and of `size` bytes (what it held goes if it has to grow). `near`: pulls into it and
   // pushes from it; `far`: its peer has `access`.
-  Result<void> Prepare(size_t size, Endpoint& near, Endpoint& far, Access access) {
+  Result<void> Prepare(size_t size, endpoint::Endpoint& near, endpoint::Endpoint& far, endpoint::Access access) {
     if (size <= this->size()) {
       if (!spent_) return {};
       spent_ = false;
@@ -31,16 +31,16 @@ class SharedMemory {
     Drop(near, far);
     memory_ = std::make_unique<std::byte[]>(size);
     const MutableBytes all(memory_.get(), size);
-    Result<Region> near_region = near.Register(all, Access::kLocal);
+    Result<endpoint::Region> near_region = near.Register(all, endpoint::Access::kLocal);
     if (!near_region) return tl::unexpected(near_region.error());
     near_ = *near_region;
-    Result<Region> far_region = far.Register(all, access);
+    Result<endpoint::Region> far_region = far.Register(all, access);
     if (!far_region) return Drop(near, far), tl::unexpected(far_region.error());
     far_ = *far_region;
     return {};
   }
   // Nothing that was posted may name it.
-  void Drop(Endpoint& near, Endpoint& far) {
+  void Drop(endpoint::Endpoint& near, endpoint::Endpoint& far) {
     if (!near_.bytes.empty()) near.Deregister(near_);
     if (!far_.bytes.empty()) far.Deregister(far_);
     near_ = far_ = {};
@@ -50,8 +50,8 @@ class SharedMemory {
 
  private:
   std::unique_ptr<std::byte[]> memory_;
-  Region near_, far_;
+  endpoint::Region near_, far_;
   bool spent_ = false;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::relay

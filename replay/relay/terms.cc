@@ -5,9 +5,9 @@
 #include <string>
 
 #include "protocol/rpcrdma/header.h"
-#include "replay/engine/settings.h"
+#include "replay/rpcrdma/settings.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 namespace {
 
@@ -41,7 +41,7 @@ Result<RelayTerms> ParseRelayTerms(std::string_view text) {
 std::vector<std::byte> RelayPrivateData(const RelayTerms& terms, Bytes theirs, size_t limit, bool may_invalidate) {
   if (terms.kind == RelayTerms::Kind::kNone) return {};
   if (terms.kind == RelayTerms::Kind::kOwn)
-    return EncodeSettings(terms.send_size, terms.receive_size, terms.remote_invalidation && may_invalidate);
+    return rpcrdma::EncodeSettings(terms.send_size, terms.receive_size, terms.remote_invalidation && may_invalidate);
   const rpcrdma::PrivateDataSearch search = rpcrdma::FindPrivateData(theirs);
   const bool known = search.found == Found::kData;
   if (theirs.size() > limit) theirs = known ? theirs.subspan(search.offset, kMessageSize) : Bytes{};
@@ -55,4 +55,4 @@ uint32_t ToldReceiveSize(Bytes private_data) {
   return search.found == Found::kData ? search.data.receive_bytes() : rpcrdma::kDefaultThreshold;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -9,7 +9,7 @@
 #include "protocol/base/bytes.h"
 #include "protocol/base/result.h"
 
-namespace stag::replay {
+namespace stag::relay {
 
 struct RelayTerms {
   enum class Kind : uint8_t { kPass, kNone, kOwn };
@@ -28,4 +28,4 @@ std::vector<std::byte> RelayPrivateData(const RelayTerms& terms, Bytes theirs, s
 // Bytes of the largest Send that the peer may make who is told this.
 uint32_t ToldReceiveSize(Bytes private_data);
 
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -6,7 +6,7 @@
 #include "protocol/base/cursor.h"
 #include "protocol/nfs/nfs4_operations.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using nfs::ValueKind;
@@ -108,4 +108,4 @@ void CallKey::Fit(std::vector<std::byte>& reply) const {
     std::ranges::copy(client_sequence_, body + kSessionSize);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

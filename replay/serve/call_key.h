@@ -11,7 +11,7 @@
 
 #include "protocol/nfs/walk.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 // Reuse the object: it keeps its storage.
 class CallKey final : private nfs::Visitor {
@@ -45,4 +45,4 @@ class CallKey final : private nfs::Visitor {
   Bytes handle_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -13,7 +13,7 @@
 
 #include "replay/serve/nfs_memory.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 namespace files = std::filesystem;
@@ -105,4 +105,4 @@ Result<void> AddPatternFile(MemoryFs& fs, std::string_view name, uint64_t size) 
 
 Result<void> AddDirectory(MemoryFs& fs, const std::string& directory) { return CopyEntries(fs, fs.root(), directory); }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

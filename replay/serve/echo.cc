@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/serve/echo.h"
-
+#include "replay/rpcrdma/echo_program.h"
 #include "replay/serve/rpc_service.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 class EchoProgram final : public RpcProgram {
  public:
-  EchoProgram() : RpcProgram({kEchoProgram, kEchoVersion, kEchoVersion}) {}
-  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) override {
-    if (call.procedure != kEchoProcedure) return rpc::kProcUnavail;
+  EchoProgram() : RpcProgram({rpcrdma::kEchoProgram, rpcrdma::kEchoVersion, rpcrdma::kEchoVersion}) {}
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) override {
+    if (call.procedure != rpcrdma::kEchoProcedure) return rpc::kProcUnavail;
     const uint32_t size = arguments.U32();
     const Bytes bytes = arguments.Take(size);
     arguments.Skip(RoundUp4(size) - size);
@@ -28,4 +27,4 @@ std::unique_ptr<RpcService> MakeEchoService() {
   return std::make_unique<RpcService>(std::move(programs));
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace stag::replay {
+namespace stag::serve {
 
 namespace {
 
@@ -264,4 +264,4 @@ FileTime MemoryFs::Now() {
   return {static_cast<uint32_t>(last_time_ / 1'000'000'000), static_cast<uint32_t>(last_time_ % 1'000'000'000)};
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -16,7 +16,7 @@
 
 #include "protocol/base/writer.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 // nfsstat3 (RFC 1813 section 2.6), those that are used.
 enum class NfsStatus : uint32_t {
@@ -137,4 +137,4 @@ class MemoryFs {
   std::unordered_map<uint64_t, std::unique_ptr<Node>> nodes_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::serve

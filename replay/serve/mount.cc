@@ -8,7 +8,7 @@
 #include "replay/serve/nfs3.h"
 #include "replay/serve/nfs_memory.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 constexpr uint32_t kMaxMountPath = 1024;  // MNTPATHLEN
@@ -20,19 +20,19 @@ class MountProgram final : public RpcProgram {
  public:
   explicit MountProgram(FindDirectory find) : RpcProgram({nfs::kMountProgram, 3, 3}), find_(std::move(find)) {}
 
-  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) override {
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) override {
     enum : uint32_t { kMnt = 1, kDump = 2, kUmnt = 3, kUmntall = 4, kExport = 5 };
     Writer out(reply.message);
     switch (call.procedure) {
       case kMnt: Mount(arguments, out); break;
-      case kDump: PutBool(out, false); break;
-      case kUmnt: (void)GetOpaque(arguments, kMaxMountPath); break;
+      case kDump: rpcrdma::PutBool(out, false); break;
+      case kUmnt: (void)rpcrdma::GetOpaque(arguments, kMaxMountPath); break;
       case kUmntall: break;
       case kExport:
-        PutBool(out, true);
-        PutString(out, "/");
-        PutBool(out, false);  // for everybody
-        PutBool(out, false);
+        rpcrdma::PutBool(out, true);
+        rpcrdma::PutString(out, "/");
+        rpcrdma::PutBool(out, false);  // for everybody
+        rpcrdma::PutBool(out, false);
         break;
       default: return rpc::kProcUnavail;
     }
@@ -41,7 +41,7 @@ class MountProgram final : public RpcProgram {
 
  private:
   void Mount(Cursor& in, Writer& out) {
-    const Bytes path = GetOpaque(in, kMaxMountPath);
+    const Bytes path = rpcrdma::GetOpaque(in, kMaxMountPath);
     if (!in.ok()) return;
     std::vector<std::byte> handle;
     Writer to(handle);
@@ -96,4 +96,4 @@ std::unique_ptr<RpcService> MakeNfsMemoryService(MemoryFs& fs, uint32_t max_tran
   return std::make_unique<RpcService>(std::move(programs));
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -5,7 +5,7 @@
 
 #include "protocol/nfs/walk.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 const Nfs3Program::Procedure Nfs3Program::kProcedures[] = {nullptr,  // NULL is answered by RpcService
                                                            &Nfs3Program::Getattr,
@@ -33,7 +33,7 @@ const Nfs3Program::Procedure Nfs3Program::kProcedures[] = {nullptr,  // NULL is 
 Nfs3Program::Nfs3Program(MemoryFs& fs, uint32_t max_transfer)
     : RpcProgram({nfs::kNfsProgram, 3, 3}), fs_(fs), max_transfer_(std::max(max_transfer, 4096u)) {}
 
-rpc::AcceptStat Nfs3Program::OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) {
+rpc::AcceptStat Nfs3Program::OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) {
   if (call.procedure >= std::size(kProcedures)) return rpc::kProcUnavail;
   Context context{arguments, Writer(reply.message), reply};
   if (call.credential.flavor == rpc::kAuthSys) {
@@ -57,7 +57,7 @@ void Nfs3Program::Getattr(Context& c) {
 void Nfs3Program::Setattr(Context& c) {
   const Bytes handle = GetHandle(c.in);
   const NewAttributes attributes = GetNewAttributes(c.in);
-  const bool guarded = GetBool(c.in);
+  const bool guarded = rpcrdma::GetBool(c.in);
   FileTime guard;
   if (guarded) {
     guard.seconds = c.in.U32();
@@ -96,7 +96,7 @@ void Nfs3Program::Readlink(Context& c) {
   PutPostAttributes(c.out, fs_, node);
   if (status != NfsStatus::kOk) return;
   c.reply.items.push_back({c.out.size() + 4, static_cast<uint32_t>(node->target.size())});
-  PutString(c.out, node->target);
+  rpcrdma::PutString(c.out, node->target);
 }
 
 void Nfs3Program::Read(Context& c) {
@@ -114,7 +114,7 @@ void Nfs3Program::Read(Context& c) {
   const auto count = static_cast<uint32_t>(std::min<uint64_t>({left, wanted, max_transfer_}));
   PutPostAttributes(c.out, fs_, node);
   c.out.U32(count);
-  PutBool(c.out, count == left);
+  rpcrdma::PutBool(c.out, count == left);
   c.out.U32(count);
   c.reply.items.push_back({c.out.size(), count});
   fs_.Read(*node, offset, count, c.out);
@@ -127,7 +127,7 @@ void Nfs3Program::Write(Context& c) {
   const uint64_t offset = c.in.U64();
   const uint32_t count = c.in.U32();
   const uint32_t stable = c.in.U32();
-  Bytes data = GetOpaque(c.in);
+  Bytes data = rpcrdma::GetOpaque(c.in);
   if (stable > kFileSync || count > data.size()) c.in.Fail(ParseStatus::kMalformed);
   if (!c.in.ok()) return;
   data = data.first(std::min(count, max_transfer_));
@@ -190,7 +190,7 @@ void Nfs3Program::Pathconf(Context& c) {
   c.out.U32(MemoryFs::kMaxName);
   for (const bool value :
        {true /*no_trunc*/, false /*chown_restricted*/, false /*case_insensitive*/, true /*preserved*/})
-    PutBool(c.out, value);
+    rpcrdma::PutBool(c.out, value);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -7,19 +7,19 @@
 #include "replay/serve/nfs3_xdr.h"
 #include "replay/serve/rpc_service.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 class Nfs3Program final : public RpcProgram {
  public:
   Nfs3Program(MemoryFs& fs, uint32_t max_transfer);
-  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) override;
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) override;
 
  private:
   using Node = MemoryFs::Node;
   struct Context {
     Cursor& in;
     Writer out;  // appends to reply.message
-    ServiceReply& reply;
+    rpcrdma::ServiceReply& reply;
     uint32_t uid = 0, gid = 0;  // who makes a node
   };
   using Procedure = void (Nfs3Program::*)(Context&);
@@ -71,4 +71,4 @@ class Nfs3Program final : public RpcProgram {
   const uint32_t max_transfer_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::serve

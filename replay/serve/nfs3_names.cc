@@ -5,11 +5,11 @@
 
 #include "replay/serve/nfs3.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 Nfs3Program::Place Nfs3Program::GetPlace(Cursor& in) {
   const Bytes directory = GetHandle(in);
-  return {directory, GetString(in)};
+  return {directory, rpcrdma::GetString(in)};
 }
 
 void Nfs3Program::Lookup(Context& c) {
@@ -40,7 +40,7 @@ NfsStatus Nfs3Program::Furnish(const Context& c, Node& directory, std::string_vi
 void Nfs3Program::PutMade(Context& c, NfsStatus status, const Wcc& before, const Node* directory, const Node* made) {
   PutStatus(c.out, status);
   if (status == NfsStatus::kOk) {
-    PutBool(c.out, true);
+    rpcrdma::PutBool(c.out, true);
     PutHandle(c.out, fs_, *made);
     PutPostAttributes(c.out, fs_, made);
   }
@@ -96,7 +96,7 @@ void Nfs3Program::Mkdir(Context& c) {
 void Nfs3Program::Symlink(Context& c) {
   const Place place = GetPlace(c.in);
   const NewAttributes attributes = GetNewAttributes(c.in);
-  const std::string_view target = GetString(c.in);
+  const std::string_view target = rpcrdma::GetString(c.in);
   if (!c.in.ok()) return;
   Node *directory = nullptr, *made = nullptr;
   NfsStatus status = Resolve(fs_, place.directory, directory);
@@ -224,24 +224,24 @@ void Nfs3Program::List(Context& c, const Position& from, uint64_t name_bytes, ui
     PutStatus(c.out, NfsStatus::kTooSmall);
     return PutPostAttributes(c.out, fs_, directory);
   }
-  PutBool(c.out, false);
-  PutBool(c.out, !full);  // eof
+  rpcrdma::PutBool(c.out, false);
+  rpcrdma::PutBool(c.out, !full);  // eof
 }
 
 bool Nfs3Program::PutEntry(Writer& out, const Node& node, std::string_view name, uint64_t cookie, uint64_t room,
                            bool plus) const {
   const uint64_t size = 4 + 8 + 4 + RoundUp4(name.size()) + 8 + (plus ? kPostAttributesSize + 4 + 4 + kHandleSize : 0);
   if (size > room) return false;
-  PutBool(out, true);
+  rpcrdma::PutBool(out, true);
   out.U64(node.id);
-  PutString(out, name);
+  rpcrdma::PutString(out, name);
   out.U64(cookie);
   if (plus) {
     PutPostAttributes(out, fs_, &node);
-    PutBool(out, true);
+    rpcrdma::PutBool(out, true);
     PutHandle(out, fs_, node);
   }
   return true;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

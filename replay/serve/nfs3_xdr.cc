@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/serve/nfs3_xdr.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 using Node = MemoryFs::Node;
 
@@ -23,10 +23,10 @@ void GetTime(Cursor& in, std::optional<FileTime>& time, bool& now) {
 
 NewAttributes GetNewAttributes(Cursor& in) {
   NewAttributes a;
-  if (GetBool(in)) a.mode = in.U32();
-  if (GetBool(in)) a.uid = in.U32();
-  if (GetBool(in)) a.gid = in.U32();
-  if (GetBool(in)) a.size = in.U64();
+  if (rpcrdma::GetBool(in)) a.mode = in.U32();
+  if (rpcrdma::GetBool(in)) a.uid = in.U32();
+  if (rpcrdma::GetBool(in)) a.gid = in.U32();
+  if (rpcrdma::GetBool(in)) a.size = in.U64();
   GetTime(in, a.atime, a.atime_now);
   GetTime(in, a.mtime, a.mtime_now);
   return a;
@@ -51,7 +51,7 @@ void PutAttributes(Writer& out, const MemoryFs& fs, const Node& node) {
 }
 
 void PutPostAttributes(Writer& out, const MemoryFs& fs, const Node* node) {
-  PutBool(out, node != nullptr);
+  rpcrdma::PutBool(out, node != nullptr);
   if (node) PutAttributes(out, fs, *node);
 }
 
@@ -63,7 +63,7 @@ Wcc::Wcc(const Node* before) : known_(before != nullptr) {
 }
 
 void Wcc::Put(Writer& out, const MemoryFs& fs, const Node* after) const {
-  PutBool(out, known_);
+  rpcrdma::PutBool(out, known_);
   if (known_) {
     out.U64(size_);
     PutTime(out, mtime_);
@@ -87,4 +87,4 @@ NfsStatus Resolve(MemoryFs& fs, Bytes handle, Node*& node) {
   return NfsStatus::kOk;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -4,10 +4,10 @@
 // that meets what the type does not allow fails the Cursor.
 #pragma once
 
-#include "replay/engine/xdr.h"
+#include "replay/rpcrdma/xdr.h"
 #include "replay/serve/memory_fs.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 NewAttributes GetNewAttributes(Cursor& in);  // sattr3
 
@@ -31,8 +31,8 @@ class Wcc {
 
 // nfs_fh3: the file system's instance, the node's id, its generation; 64 bits each.
 inline constexpr uint32_t kMaxHandle = 64, kHandleSize = 24;
-inline Bytes GetHandle(Cursor& in) { return GetOpaque(in, kMaxHandle); }
+inline Bytes GetHandle(Cursor& in) { return rpcrdma::GetOpaque(in, kMaxHandle); }
 void PutHandle(Writer& out, const MemoryFs& fs, const MemoryFs::Node& node);
 NfsStatus Resolve(MemoryFs& fs, Bytes handle, MemoryFs::Node*& node);
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -8,7 +8,7 @@
 #include "replay/serve/memory_fs.h"
 #include "replay/serve/rpc_service.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 inline constexpr uint32_t kLargestTransfer = 1 << 20;
 
@@ -25,4 +25,4 @@ Result<void> AddPatternFile(MemoryFs& fs, std::string_view name, uint64_t size);
 // What is below `directory` of this machine: directories, regular files, symbolic links; anything else is left out.
 Result<void> AddDirectory(MemoryFs& fs, const std::string& directory);
 
-}  // namespace stag::replay
+}  // namespace stag::serve

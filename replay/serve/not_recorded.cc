@@ -5,9 +5,9 @@
 
 #include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/walk.h"
-#include "replay/engine/xdr.h"
+#include "replay/rpcrdma/xdr.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 constexpr uint32_t kNotSupported = 10004;  // NFS3ERR_NOTSUPP, NFS4ERR_NOTSUPP
@@ -56,16 +56,17 @@ rpc::AcceptStat Compound(Cursor& in, Writer out) {
 
 }  // namespace
 
-rpc::AcceptStat NotRecordedProgram::OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) {
+rpc::AcceptStat NotRecordedProgram::OnProcedure(const rpc::CallHeader& call, Cursor& arguments,
+                                                rpcrdma::ServiceReply& reply) {
   Writer out(reply.message);
   if (call.program != nfs::kNfsProgram) return rpc::kProcUnavail;
   if (call.version == 4 && call.procedure == kCompound) return Compound(arguments, out);
   if (call.version != 3 || call.procedure >= kNfs3Failure.size()) return rpc::kProcUnavail;
-  (void)GetOpaque(arguments, kMaxHandleSize);  // all of them begin with one
+  (void)rpcrdma::GetOpaque(arguments, kMaxHandleSize);  // all of them begin with one
   if (!arguments.ok()) return rpc::kGarbageArgs;
   out.U32(kNotSupported);
   out.Zeros(size_t{4} * kNfs3Failure[call.procedure]);
   return rpc::kSuccess;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -7,12 +7,12 @@
 
 #include "replay/serve/rpc_service.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 class NotRecordedProgram final : public RpcProgram {
  public:
   using RpcProgram::RpcProgram;
-  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) override;
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) override;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -4,13 +4,15 @@
 #include "protocol/nfs/walk.h"
 #include "replay/serve/rpc_service.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 class NullProgram final : public RpcProgram {
  public:
   using RpcProgram::RpcProgram;
-  rpc::AcceptStat OnProcedure(const rpc::CallHeader&, Cursor&, ServiceReply&) override { return rpc::kProcUnavail; }
+  rpc::AcceptStat OnProcedure(const rpc::CallHeader&, Cursor&, rpcrdma::ServiceReply&) override {
+    return rpc::kProcUnavail;
+  }
 };
 
 }  // namespace
@@ -24,4 +26,4 @@ std::unique_ptr<RpcService> MakeNullService() {
   return std::make_unique<RpcService>(std::move(programs));
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -9,7 +9,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "replay/serve/not_recorded.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
@@ -39,13 +39,13 @@ std::string Describe(const rpc::CallHeader& header, std::span<const uint32_t> op
 }  // namespace
 
 // One live connection.
-class RecordedService::Link final : public Service {
+class RecordedService::Link final : public rpcrdma::Service {
  public:
   explicit Link(RecordedService& service) : service_(service) {}
   ~Link() override {
     if (bound_ != kNone) --service_.uses_[bound_].now;
   }
-  void OnCall(Bytes call, ServiceReply& reply) override { service_.Answer(*this, call, reply); }
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override { service_.Answer(*this, call, reply); }
 
   // Of groups with the same key: one with answers, if there is one. `bind`: the connection goes by its recorded one
   // from now on.
@@ -75,10 +75,10 @@ class RecordedService::Link final : public Service {
   std::unordered_map<uint32_t, uint32_t> given_;
 };
 
-RecordedService::RecordedService(const Recording& recording)
+RecordedService::RecordedService(const recording::Recording& recording)
     : uses_(recording.connections.size()), own_(std::make_unique<Link>(*this)) {
   std::map<uint32_t, ProgramId> programs;
-  for (const RecordedRpc* rpc : recording.rpcs) {
+  for (const recording::RecordedRpc* rpc : recording.rpcs) {
     if (rpc->backward) continue;  // asked by the server
     if (rpc->known) {
       ProgramId& id =
@@ -95,7 +95,7 @@ RecordedService::RecordedService(const Recording& recording)
 }
 RecordedService::~RecordedService() = default;
 
-void RecordedService::Add(const RecordedRpc& rpc) {
+void RecordedService::Add(const recording::RecordedRpc& rpc) {
   const bool refused = rpc.reply_form == session::ReplyForm::kError && rpc.rdma_error == rpcrdma::kErrChunk;
   const bool usable = refused || !rpc.reply.bytes.empty();
   usable ? ++answers_ : ++unusable_;
@@ -130,11 +130,11 @@ RecordedService::Key* RecordedService::Find(Bytes key) {
   return nullptr;
 }
 
-std::unique_ptr<Service> RecordedService::NewConnection() { return std::make_unique<Link>(*this); }
+std::unique_ptr<rpcrdma::Service> RecordedService::NewConnection() { return std::make_unique<Link>(*this); }
 
-void RecordedService::OnCall(Bytes call, ServiceReply& reply) { own_->OnCall(call, reply); }
+void RecordedService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) { own_->OnCall(call, reply); }
 
-void RecordedService::Answer(Link& link, Bytes call, ServiceReply& reply) {
+void RecordedService::Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply) {
   const rpc::CallHeader header = HeaderOf(call);
   const Key* key = IsReadable(header) ? Find(live_.Of(header, call)) : nullptr;
   std::string_view why = IsReadable(header) ? "no such Call" : "its arguments cannot be read";
@@ -143,7 +143,7 @@ void RecordedService::Answer(Link& link, Bytes call, ServiceReply& reply) {
     const Group& group = groups_[index];
     if (!group.answers.empty()) {
       const size_t next = link.Next(index);
-      const RecordedRpc& rpc = *group.answers[std::min(next, group.answers.size() - 1)];
+      const recording::RecordedRpc& rpc = *group.answers[std::min(next, group.answers.size() - 1)];
       ++stats_.matched;
       stats_.repeated += next >= group.answers.size();
       ++counts_[{header.program, header.version, header.procedure}].calls;
@@ -152,7 +152,7 @@ void RecordedService::Answer(Link& link, Bytes call, ServiceReply& reply) {
         return;
       }
       reply.message.assign(rpc.reply.bytes.begin(), rpc.reply.bytes.end());
-      for (const RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
+      for (const recording::RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
       live_.Fit(reply.message);
       return;
     }
@@ -161,7 +161,8 @@ void RecordedService::Answer(Link& link, Bytes call, ServiceReply& reply) {
   Refuse(header, call, why, reply);
 }
 
-void RecordedService::Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why, ServiceReply& reply) {
+void RecordedService::Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why,
+                             rpcrdma::ServiceReply& reply) {
   otherwise_->OnCall(call, reply);
   const bool known = header.words == 6 && header.procedure <= kLastProcedure && otherwise_->Has(header.program);
   ProcedureCounts::mapped_type& counts =
@@ -191,4 +192,4 @@ void RecordedService::Refuse(const rpc::CallHeader& header, Bytes call, std::str
   samples_.emplace(kind, Sample{std::move(text), 1});
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -14,21 +14,21 @@
 #include <unordered_map>
 #include <vector>
 
-#include "replay/plan/recording.h"
+#include "replay/recording/recording.h"
 #include "replay/serve/call_key.h"
 #include "replay/serve/rpc_service.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
-class RecordedService final : public Service {
+class RecordedService final : public rpcrdma::Service {
  public:
   // `recording` must outlive this.
-  explicit RecordedService(const Recording& recording);
+  explicit RecordedService(const recording::Recording& recording);
   ~RecordedService() override;
 
-  std::unique_ptr<Service> NewConnection() override;
+  std::unique_ptr<rpcrdma::Service> NewConnection() override;
   // As for one connection of its own.
-  void OnCall(Bytes call, ServiceReply& reply) override;
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override;
 
   // Recorded Replies that can be given, and recorded Calls without one.
   uint64_t answers() const { return answers_; }
@@ -57,18 +57,18 @@ class RecordedService final : public Service {
   // The Calls of one recorded connection with one key.
   struct Group {
     uint32_t connection = 0;
-    std::vector<const RecordedRpc*> answers;
+    std::vector<const recording::RecordedRpc*> answers;
     std::string_view why;  // there is none; static
   };
   struct Key {
-    const RecordedRpc* first = nullptr;
+    const recording::RecordedRpc* first = nullptr;
     std::vector<uint32_t> groups;
   };
-  void Add(const RecordedRpc& rpc);
+  void Add(const recording::RecordedRpc& rpc);
   // Of keys_; nullptr: there is none.
   Key* Find(Bytes key);
-  void Answer(Link& link, Bytes call, ServiceReply& reply);
-  void Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why, ServiceReply& reply);
+  void Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply);
+  void Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why, rpcrdma::ServiceReply& reply);
 
   std::vector<Group> groups_;
   std::vector<Key> keys_;
@@ -89,4 +89,4 @@ class RecordedService final : public Service {
   std::map<std::string, Sample> samples_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 constexpr uint32_t kRpcMismatch = 0, kAuthError = 1, kAuthBadCredential = 1;  // RFC 5531 section 9
@@ -14,7 +14,7 @@ bool RpcService::Has(uint32_t program) const {
   return std::ranges::any_of(programs_, [program](const auto& p) { return p->id().number == program; });
 }
 
-void RpcService::OnCall(Bytes call, ServiceReply& reply) {
+void RpcService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) {
   const rpc::CallHeader header = rpc::DecodeCall(call, call.size());
   rpc::ReplyHeader answer;
   answer.xid = header.xid;
@@ -62,4 +62,4 @@ void RpcService::OnCall(Bytes call, ServiceReply& reply) {
   rpc::Encode(answer, reply.message);
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -12,9 +12,9 @@
 #include "protocol/base/cursor.h"
 #include "protocol/base/writer.h"
 #include "protocol/rpc/message.h"
-#include "replay/engine/responder.h"
+#include "replay/rpcrdma/responder.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 // Procedures are counted one by one up to here, those behind it together.
 inline constexpr uint32_t kLastProcedure = 63;
@@ -30,16 +30,16 @@ class RpcProgram {
   const ProgramId& id() const { return id_; }
   // A procedure but NULL. Appends the results to `reply.message` and names their eligible items; kProcUnavail: there is
   // no such procedure; kGarbageArgs: `arguments` could not be decoded. Without kSuccess what was appended is dropped.
-  virtual rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, ServiceReply& reply) = 0;
+  virtual rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) = 0;
 
  private:
   ProgramId id_;
 };
 
-class RpcService final : public Service {
+class RpcService final : public rpcrdma::Service {
  public:
   explicit RpcService(std::vector<std::unique_ptr<RpcProgram>> programs) : programs_(std::move(programs)) {}
-  void OnCall(Bytes call, ServiceReply& reply) override;
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override;
 
   struct Procedure {
     uint32_t program = 0, version = 0, procedure = 0;
@@ -64,4 +64,4 @@ std::unique_ptr<RpcService> MakeNullService();
 // ECHO (echo.h).
 std::unique_ptr<RpcService> MakeEchoService();
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -5,7 +5,7 @@
 
 #include "replay/endpoint/system.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using std::chrono::microseconds;
@@ -18,7 +18,7 @@ constexpr milliseconds kWithoutDescriptor{1};  // likewise, for an endpoint that
 constexpr milliseconds kGoodbye{2000};         // for the ends of all connections
 constexpr size_t kTroubles = 64;               // different ones that are kept
 
-void Add(const ResponderStats& from, ResponderStats& to) {
+void Add(const rpcrdma::ResponderStats& from, rpcrdma::ResponderStats& to) {
   to.calls += from.calls;
   to.replies += from.replies;
   to.err_vers += from.err_vers;
@@ -30,7 +30,7 @@ void Add(const ResponderStats& from, ResponderStats& to) {
 
 }  // namespace
 
-Server::Server(Listener& listener, Service& service, TcpRpc* tcp, const ServerOptions& options)
+Server::Server(endpoint::Listener& listener, rpcrdma::Service& service, TcpRpc* tcp, const ServerOptions& options)
     : listener_(listener), service_(service), tcp_(tcp), options_(options) {}
 Server::~Server() = default;
 
@@ -60,10 +60,10 @@ Result<void> Server::AcceptAll() {
       ++report_.rejected;
       continue;
     }
-    EndpointOptions endpoint;
+    endpoint::EndpointOptions endpoint;
     endpoint.events = options_.events;
     endpoint.crc = options_.crc;
-    Responder::Prepare(options_.responder, endpoint);
+    rpcrdma::Responder::Prepare(options_.responder, endpoint);
     auto accepted = (*incoming)->Accept(endpoint);
     if (!accepted) {
       Trouble(accepted.error().message);
@@ -72,8 +72,8 @@ Result<void> Server::AcceptAll() {
     ++report_.connections;
     Connection& connection = connections_.emplace_back();
     connection.service = service_.NewConnection();
-    connection.responder = std::make_unique<Responder>(std::move(*accepted), options_.responder,
-                                                       connection.service ? *connection.service : service_);
+    connection.responder = std::make_unique<rpcrdma::Responder>(std::move(*accepted), options_.responder,
+                                                                connection.service ? *connection.service : service_);
   }
 }
 
@@ -90,10 +90,10 @@ bool Server::PollAll() {
   return worked;
 }
 
-void Server::Retire(const Responder& responder) {
+void Server::Retire(const rpcrdma::Responder& responder) {
   Add(responder.stats(), report_.stats);
-  const Endpoint& endpoint = const_cast<Responder&>(responder).endpoint();
-  if (endpoint.state() == State::kBroken) {
+  const endpoint::Endpoint& endpoint = const_cast<rpcrdma::Responder&>(responder).endpoint();
+  if (endpoint.state() == endpoint::State::kBroken) {
     ++report_.broken;
     Trouble(endpoint.trouble().text);
   } else {
@@ -119,7 +119,7 @@ void Server::Sleep(microseconds at_most) {
     if (descriptor < 0) at_most = std::min<microseconds>(at_most, kWithoutDescriptor);
   }
   if (tcp_) tcp_->AddTo(all);
-  (void)WaitFor(all, at_most);
+  (void)endpoint::WaitFor(all, at_most);
   stopped_ |= options_.stop >= 0 && all.front().revents != 0;
 }
 
@@ -138,4 +138,4 @@ void Server::End() {
   connections_.clear();
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

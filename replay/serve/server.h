@@ -12,32 +12,32 @@
 #include <vector>
 
 #include "replay/endpoint/awake.h"
-#include "replay/engine/responder.h"
+#include "replay/rpcrdma/responder.h"
 #include "replay/serve/tcp_rpc.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 struct ServerOptions {
-  ResponderOptions responder;
-  EventLog* events = nullptr;      // of all connections; see EndpointOptions
-  bool crc = true;                 // likewise
-  uint32_t max_connections = 256;  // at a time; more are rejected
-  bool once = false;               // ends when the first connection has
-  int stop = -1;                   // a descriptor: once it is readable, the server ends; -1: none
+  rpcrdma::ResponderOptions responder;
+  endpoint::EventLog* events = nullptr;  // of all connections; see EndpointOptions
+  bool crc = true;                       // likewise
+  uint32_t max_connections = 256;        // at a time; more are rejected
+  bool once = false;                     // ends when the first connection has
+  int stop = -1;                         // a descriptor: once it is readable, the server ends; -1: none
 };
 
 struct ServerReport {
   uint64_t connections = 0, rejected = 0;
   uint64_t ended = 0;   // in order, by either side
   uint64_t broken = 0;  // otherwise
-  ResponderStats stats;
+  rpcrdma::ResponderStats stats;
   std::map<std::string, uint64_t> troubles;  // why connections broke or could not be accepted, and how often
 };
 
 class Server {
  public:
   // All must outlive the Server. `tcp`: served, too; nullptr: none.
-  Server(Listener& listener, Service& service, TcpRpc* tcp, const ServerOptions& options);
+  Server(endpoint::Listener& listener, rpcrdma::Service& service, TcpRpc* tcp, const ServerOptions& options);
   ~Server();
   // Until options.stop or options.once ends it; then all connections are disconnected. The error is one of this
   // machine: nothing can be accepted any more.
@@ -46,24 +46,24 @@ class Server {
 
  private:
   struct Connection {
-    std::unique_ptr<Service> service;  // its own, if it has one
-    std::unique_ptr<Responder> responder;
+    std::unique_ptr<rpcrdma::Service> service;  // its own, if it has one
+    std::unique_ptr<rpcrdma::Responder> responder;
   };
   Result<void> AcceptAll();
   bool PollAll();
-  void Retire(const Responder& responder);
+  void Retire(const rpcrdma::Responder& responder);
   void Sleep(std::chrono::microseconds at_most);
   void Trouble(std::string text);
   void End();
 
-  Listener& listener_;
-  Service& service_;
+  endpoint::Listener& listener_;
+  rpcrdma::Service& service_;
   TcpRpc* tcp_;
   ServerOptions options_;
   ServerReport report_;
   std::vector<Connection> connections_;
-  Awake awake_;
+  endpoint::Awake awake_;
   bool stopped_ = false;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -12,7 +12,7 @@
 #include "protocol/base/writer.h"
 #include "replay/endpoint/system.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -55,7 +55,8 @@ struct TcpRpc::Peer {
   std::vector<std::byte> in, record, out;  // received; fragments of the record so far; not sent yet
 };
 
-Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const HostPort& at, Service& service, std::chrono::milliseconds idle) {
+Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const endpoint::HostPort& at, rpcrdma::Service& service,
+                                               std::chrono::milliseconds idle) {
   const auto list = Resolve(at, true);
   if (!list) return tl::unexpected(list.error());
   int socket = -1;
@@ -67,7 +68,7 @@ Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const HostPort& at, Service& serv
   return std::unique_ptr<TcpRpc>(new TcpRpc(socket, PortOf(socket), service, idle));
 }
 
-TcpRpc::TcpRpc(int socket, uint16_t port, Service& service, std::chrono::milliseconds idle)
+TcpRpc::TcpRpc(int socket, uint16_t port, rpcrdma::Service& service, std::chrono::milliseconds idle)
     : socket_(socket), port_(port), service_(service), idle_(idle) {}
 TcpRpc::~TcpRpc() { ::close(socket_); }
 
@@ -135,4 +136,4 @@ bool TcpRpc::Answer(Peer& peer) {
   return true;
 }
 
-}  // namespace stag::replay
+}  // namespace stag::serve

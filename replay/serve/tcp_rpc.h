@@ -13,15 +13,15 @@
 
 #include "protocol/base/result.h"
 #include "replay/endpoint/endpoint.h"
-#include "replay/engine/responder.h"
+#include "replay/rpcrdma/responder.h"
 
-namespace stag::replay {
+namespace stag::serve {
 
 class TcpRpc {
  public:
   // Errors: the address cannot be had. `service` must outlive it. `idle`: a connection without a whole Call for longer
   // is ended.
-  static Result<std::unique_ptr<TcpRpc>> Listen(const HostPort& at, Service& service,
+  static Result<std::unique_ptr<TcpRpc>> Listen(const endpoint::HostPort& at, rpcrdma::Service& service,
                                                 std::chrono::milliseconds idle = std::chrono::minutes(1));
   ~TcpRpc();
   uint16_t port() const { return port_; }
@@ -31,17 +31,17 @@ class TcpRpc {
 
  private:
   struct Peer;
-  TcpRpc(int socket, uint16_t port, Service& service, std::chrono::milliseconds idle);
+  TcpRpc(int socket, uint16_t port, rpcrdma::Service& service, std::chrono::milliseconds idle);
   void AcceptAll();
   bool Serve(Peer& peer);
   bool Answer(Peer& peer);
 
   const int socket_;
   const uint16_t port_;
-  Service& service_;
+  rpcrdma::Service& service_;
   const std::chrono::milliseconds idle_;
-  ServiceReply reply_;
+  rpcrdma::ServiceReply reply_;
   std::vector<std::unique_ptr<Peer>> peers_;
 };
 
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -5,7 +5,7 @@
 #include "replay/endpoint/soft_iwarp.h"
 #include "tests/bench/one_way.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using namespace stag::bench;
@@ -71,9 +71,9 @@ void Run() {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::endpoint
 
 int main() {
-  stag::replay::Run();
+  stag::endpoint::Run();
   return 0;
 }

@@ -12,21 +12,21 @@
 #include "replay/serve/server.h"
 #include "tests/bench/beside_tcp.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 using namespace stag::bench;
 
 // What the load costs, both ends together, the making of files included in the CPU time.
-Cost Load(Service& service, LoadOptions load, bool crc) {
-  const auto transport = MakeSoftIwarp();
+Cost Load(rpcrdma::Service& service, LoadOptions load, bool crc) {
+  const auto transport = endpoint::MakeSoftIwarp();
   auto listener = transport->Listen({"127.0.0.1", 0});
   Require(listener.has_value(), "listen");
-  ServerOptions options;
+  serve::ServerOptions options;
   options.crc = crc;
   options.responder.receive_size = options.responder.send_size = 8192;
   options.stop = ::eventfd(0, EFD_CLOEXEC);
-  Server server(**listener, service, nullptr, options);
+  serve::Server server(**listener, service, nullptr, options);
   std::thread serving([&] { Require(server.Run().has_value(), "serve"); });
   load.crc = crc;
   load.to = {"127.0.0.1", (*listener)->port()};
@@ -49,7 +49,7 @@ Cost Null(bool crc) {
   Weight(load.jobs.mix, Operation::kNull) = 1;
   load.files = 0;
   load.calls = kMessages;
-  return Load(*MakeNullService(), load, crc);
+  return Load(*serve::MakeNullService(), load, crc);
 }
 
 Cost Echo(bool crc) {
@@ -59,11 +59,11 @@ Cost Echo(bool crc) {
   load.jobs.sizes = {{kMessage, kMessage, 1}};
   load.files = 0;
   load.calls = kMessages;
-  return Load(*MakeEchoService(), load, crc);
+  return Load(*serve::MakeEchoService(), load, crc);
 }
 
 Cost Nfs(Operation operation, bool crc) {
-  MemoryFs fs(uint64_t{64} << 20);
+  serve::MemoryFs fs(uint64_t{64} << 20);
   LoadOptions load;
   load.mode = LoadMode::kNfs3;
   Weight(load.jobs.mix, operation) = 1;
@@ -72,9 +72,9 @@ Cost Nfs(Operation operation, bool crc) {
   load.calls = kBulks;
   std::vector<std::byte> handle;
   Writer out(handle);
-  PutHandle(out, fs, fs.root());
+  serve::PutHandle(out, fs, fs.root());
   load.directory.assign(handle.begin() + 4, handle.end());  // without its count
-  return Load(*MakeNfsMemoryService(fs), load, crc);
+  return Load(*serve::MakeNfsMemoryService(fs), load, crc);
 }
 
 void Run(std::string_view only) {
@@ -97,9 +97,9 @@ void Run(std::string_view only) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::generate
 
 int main(int argc, char** argv) {
-  stag::replay::Run(argc > 1 ? argv[1] : "");
+  stag::generate::Run(argc > 1 ? argv[1] : "");
   return 0;
 }

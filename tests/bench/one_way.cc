@@ -23,8 +23,8 @@ uint64_t Number(std::string_view text) {
   return n;
 }
 
-std::unique_ptr<stag::replay::Transport> Open(std::string_view name) {
-  auto opened = stag::replay::OpenTransport(name);
+std::unique_ptr<stag::endpoint::Transport> Open(std::string_view name) {
+  auto opened = stag::endpoint::OpenTransport(name);
   Require(opened.has_value(), opened ? "" : opened.error().message.c_str());
   return std::move(*opened);
 }
@@ -32,13 +32,13 @@ std::unique_ptr<stag::replay::Transport> Open(std::string_view name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using stag::replay::Work;
+  using stag::endpoint::Work;
   Require(argc == 9, "one_way CLIENT SERVER ADDRESS send|write|read SIZE DEPTH CONNECTIONS COUNT");
   const std::map<std::string, Work> works = {{"send", Work::kSend}, {"write", Work::kWrite}, {"read", Work::kRead}};
   const auto work = works.find(argv[4]);
   Require(work != works.end(), "send, write or read");
   const stag::bench::Load load{work->second, Number(argv[5]), Number(argv[6]), Number(argv[8]), true};
-  stag::replay::EndpointOptions options;
+  stag::endpoint::EndpointOptions options;
   options.sends = static_cast<uint32_t>(2 * load.depth);
   options.receive_size = static_cast<uint32_t>(load.work == Work::kSend ? load.size : 1);
   options.receives = stag::bench::ReceivesFor(load);

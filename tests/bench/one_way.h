@@ -15,10 +15,10 @@
 namespace stag::bench {
 
 struct EndpointPair {
-  std::unique_ptr<replay::Endpoint> client, server;
+  std::unique_ptr<endpoint::Endpoint> client, server;
 
-  EndpointPair(replay::Transport& from, replay::Transport& to, const std::string& address,
-               const replay::EndpointOptions& options) {
+  EndpointPair(endpoint::Transport& from, endpoint::Transport& to, const std::string& address,
+               const endpoint::EndpointOptions& options) {
     auto listener = to.Listen({address, 0});
     Require(listener.has_value(), listener ? "" : listener.error().message.c_str());
     std::thread accept([&] {
@@ -37,21 +37,21 @@ struct EndpointPair {
 
 // Polls until `done` says so of a completion. `busy`: never sleeps.
 template <typename Done>
-void Drive(std::span<replay::Endpoint* const> endpoints, Done done, bool busy = false) {
+void Drive(std::span<endpoint::Endpoint* const> endpoints, Done done, bool busy = false) {
   constexpr int kPatience = 10'000;  // ms
-  std::array<replay::Completion, 64> out;
+  std::array<endpoint::Completion, 64> out;
   std::vector<pollfd> sleep;
-  for (replay::Endpoint* const e : endpoints) sleep.push_back({busy ? -1 : e->descriptor(), POLLIN, 0});
+  for (endpoint::Endpoint* const e : endpoints) sleep.push_back({busy ? -1 : e->descriptor(), POLLIN, 0});
   for (auto last = Clock::now();;) {
     bool any = false;
     for (size_t e = 0; e < endpoints.size(); ++e) {
-      replay::Endpoint& endpoint = *endpoints[e];
+      endpoint::Endpoint& endpoint = *endpoints[e];
       const bool waits = !busy && endpoints.size() == 1;
       const size_t n = endpoint.Poll(out, std::chrono::milliseconds(waits ? kPatience : 0));
-      if (n == 0 && endpoint.state() != replay::State::kOpen) Require(false, endpoint.trouble().text.c_str());
+      if (n == 0 && endpoint.state() != endpoint::State::kOpen) Require(false, endpoint.trouble().text.c_str());
       any |= n > 0;
       for (size_t i = 0; i < n; ++i) {
-        Require(out[i].outcome == replay::Outcome::kOk, endpoint.trouble().text.c_str());
+        Require(out[i].outcome == endpoint::Outcome::kOk, endpoint.trouble().text.c_str());
         if (done(e, out[i])) return;
       }
     }
@@ -61,17 +61,17 @@ void Drive(std::span<replay::Endpoint* const> endpoints, Done done, bool busy = 
   }
 }
 template <typename Done>
-void Drive(replay::Endpoint& endpoint, Done done) {
-  replay::Endpoint* const one = &endpoint;
-  Drive(std::span(&one, 1), [&](size_t, const replay::Completion& c) { return done(c); });
+void Drive(endpoint::Endpoint& endpoint, Done done) {
+  endpoint::Endpoint* const one = &endpoint;
+  Drive(std::span(&one, 1), [&](size_t, const endpoint::Completion& c) { return done(c); });
 }
 
 struct Load {
-  replay::Work work = replay::Work::kSend;  // kSend, kWrite, kRead
-  size_t size = 4096;                       // bytes of each
-  uint64_t depth = 32;                      // works under way on a connection
-  uint64_t count = 1000;                    // works on each connection
-  bool busy = false;                        // the client, and who is sent to, poll and never sleep
+  endpoint::Work work = endpoint::Work::kSend;  // kSend, kWrite, kRead
+  size_t size = 4096;                           // bytes of each
+  uint64_t depth = 32;                          // works under way on a connection
+  uint64_t count = 1000;                        // works on each connection
+  bool busy = false;                            // the client, and who is sent to, poll and never sleep
 };
 
 // Receives that each side needs: a Send finds one posted, however late the server comes to release them, because it
@@ -79,14 +79,14 @@ struct Load {
 inline uint32_t ReceivesFor(const Load& load) { return static_cast<uint32_t>(3 * load.depth); }
 
 inline Cost OneWay(std::vector<EndpointPair>& pairs, const Load& load) {
-  using replay::Access, replay::Completion, replay::Work;
+  using endpoint::Access, endpoint::Completion, endpoint::Work;
   struct State {
-    replay::Region local, offered;
+    endpoint::Region local, offered;
     uint64_t posted = 0, completed = 0, allowed = 0, received = 0;
     bool ended = false;
   };
   std::vector<State> states(pairs.size());
-  std::vector<replay::Endpoint*> clients, servers;
+  std::vector<endpoint::Endpoint*> clients, servers;
   for (size_t i = 0; i < pairs.size(); ++i) {
     auto local = pairs[i].client->Register(load.size, Access::kLocal);
     auto offered =
@@ -117,7 +117,7 @@ inline Cost OneWay(std::vector<EndpointPair>& pairs, const Load& load) {
   const auto request = [&] {
     const auto post = [&](size_t e) {
       State& s = states[e];
-      replay::Endpoint& client = *clients[e];
+      endpoint::Endpoint& client = *clients[e];
       while (s.posted < s.allowed && s.posted - s.completed < load.depth) {
         const Bytes bytes(s.local.bytes);
         const bool ok = load.work == Work::kSend ? client.Send(std::span(&bytes, 1), 1).has_value()

@@ -8,7 +8,7 @@
 namespace stag::cli {
 namespace {
 
-using replay::FaultKind;
+using relay::FaultKind;
 
 TEST(FaultRule, KindsAndValues) {
   const auto kind = [](std::string_view text) {

@@ -13,7 +13,7 @@
 #include "replay/endpoint/soft_iwarp_endpoint.h"
 #include "tests/support/event_fields.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 void Require(bool condition) {
@@ -327,14 +327,14 @@ void PlaySetup(Cursor& in) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::endpoint
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   stag::Cursor in(std::as_bytes(std::span(data, size)));
   if (in.U8() & 1) {
-    stag::replay::PlaySetup(in);
+    stag::endpoint::PlaySetup(in);
   } else {
-    stag::replay::Game(in).Play();
+    stag::endpoint::Game(in).Play();
   }
   return 0;
 }

@@ -2,13 +2,13 @@
 //
 // A hostile server's results for every operation of a load. The input: a byte for which, two for how much of the rest
 // came in the Write chunk, that and the results. What is taken for good lies in the input.
-#include "replay/generate/nfs3_calls.h"
-#include "replay/generate/nfs4_calls.h"
+#include "replay/nfs_client/nfs3_calls.h"
+#include "replay/nfs_client/nfs4_calls.h"
 
 namespace {
 
 using namespace stag;
-using namespace stag::replay;
+using namespace stag::nfs_client;
 
 void Require(bool condition) {
   if (!condition) __builtin_trap();
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     }
     case 7: (void)nfs3::DecodeFsinfo(results); break;
-    case 8: Inside(TakeResults(results).bytes, all); break;
+    case 8: Inside(nfs_client::TakeResults(results).bytes, all); break;
     default: Nfs4(static_cast<uint8_t>((what & 0x7f) - 9), results, chunks, all);
   }
   return 0;

@@ -18,11 +18,11 @@ void Require(bool condition) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace stag;
-  replay::MemoryFs fs(256 << 10);
-  const auto service = replay::MakeNfsMemoryService(fs, 16384);
+  serve::MemoryFs fs(256 << 10);
+  const auto service = serve::MakeNfsMemoryService(fs, 16384);
   Cursor input(std::as_bytes(std::span(data, size)));
   std::vector<std::byte> call;
-  replay::ServiceReply reply;
+  rpcrdma::ServiceReply reply;
   for (int calls = 0; calls < 200 && input.remaining() > 0; ++calls) {
     const uint8_t what = input.U8();
     const Bytes raw = input.Take(std::min<size_t>(input.U16(), input.remaining()));
@@ -38,15 +38,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Cursor arguments(raw);
     while (arguments.remaining() >= 4) {
       const uint32_t word = arguments.U32();
-      replay::MemoryFs::Node* const node = word >> 16 == 0xfeed ? fs.Find(word & 0xffff) : nullptr;
-      node ? replay::PutHandle(out, fs, *node) : out.U32(word);
+      serve::MemoryFs::Node* const node = word >> 16 == 0xfeed ? fs.Find(word & 0xffff) : nullptr;
+      node ? serve::PutHandle(out, fs, *node) : out.U32(word);
     }
     out.Put(arguments.Rest());
     reply.Clear();
     service->OnCall(call, reply);
     Require(rpc::DecodeReply(reply.message, reply.message.size()).status == ParseStatus::kOk);
     Require(reply.message.size() < 20000 && reply.message.size() % 4 == 0 && fs.used() <= fs.capacity());
-    for (const replay::ResultItem& item : reply.items)
+    for (const rpcrdma::ResultItem& item : reply.items)
       Require(item.offset + RoundUp4(item.length) <= reply.message.size());
   }
   return 0;

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "protocol/base/cursor.h"
-#include "replay/plan/live_values.h"
+#include "replay/replay/live_values.h"
 
 namespace {
 
@@ -61,7 +61,7 @@ void Play(const replay::Plan& plan, std::span<const LiveReply> replies) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  replay::Recorder recorder(1 << 20);
+  recording::Recorder recorder(1 << 20);
   session::Session session({}, {&recorder});
   fabric::ConnectionInfo info;
   info.id = 1;

@@ -6,7 +6,7 @@
 #include "tests/replay/endpoint/fabric.h"
 #include "tests/replay/endpoint/pair.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 namespace {
 
 using Kind = Trouble::Kind;
@@ -54,4 +54,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& p) { return std::string(p.param.name); });
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

@@ -6,7 +6,7 @@
 #include "replay/probe/client/picks.h"
 #include "replay/probe/link.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 Buffer Encoded(const rpcrdma::PrivateData& data) {
@@ -28,7 +28,7 @@ void AtMost(Trick& trick, size_t bytes, size_t first = 1) {
 // Private data that have to be taken as none: both thresholds are 1024 bytes.
 void AsNone(Trick& trick, Buffer data) {
   trick.in_terms = true;
-  trick.terms = [data](size_t, ResponderOptions& options) {
+  trick.terms = [data](size_t, rpcrdma::ResponderOptions& options) {
     options.send_private_data = false;
     return std::optional(data);
   };
@@ -48,9 +48,9 @@ void ForeignOnly(Trick& trick) { AsNone(trick, Foreign(16)); }
 
 void ForeignBefore(Trick& trick) {
   trick.in_terms = true;
-  trick.terms = [](size_t, ResponderOptions& options) {
+  trick.terms = [](size_t, rpcrdma::ResponderOptions& options) {
     Buffer data = Foreign(5);
-    const Buffer ours = Responder::PrivateData(options);
+    const Buffer ours = rpcrdma::Responder::PrivateData(options);
     data.insert(data.end(), ours.begin(), ours.end());
     return std::optional(data);
   };
@@ -58,7 +58,7 @@ void ForeignBefore(Trick& trick) {
 
 void Raw(Trick& trick, const rpcrdma::PrivateData& data) {
   trick.in_terms = true;
-  trick.terms = [data](size_t, ResponderOptions& options) {
+  trick.terms = [data](size_t, rpcrdma::ResponderOptions& options) {
     options.send_size = data.send_bytes();
     options.receive_size = data.receive_bytes();
     options.remote_invalidation = data.remote_invalidation();
@@ -74,7 +74,7 @@ void SmallestSizes(Trick& trick) {
 
 // The first connection ends after some Calls; the thresholds of the next ones are others.
 void Changes(Trick& trick, bool shrinks) {
-  trick.terms = [=](size_t ordinal, ResponderOptions& options) -> std::optional<Buffer> {
+  trick.terms = [=](size_t ordinal, rpcrdma::ResponderOptions& options) -> std::optional<Buffer> {
     options.send_private_data = (ordinal == 1) == shrinks;
     return {};
   };
@@ -228,4 +228,4 @@ std::span<const ClientProbe> AcceptProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

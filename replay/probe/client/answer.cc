@@ -4,7 +4,7 @@
 #include "replay/probe/client/holder.h"
 #include "replay/probe/client/picks.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 constexpr uint32_t kOther = 0x80000000;  // far from the xids that a client uses
@@ -162,4 +162,4 @@ std::span<const ClientProbe> AnswerProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -5,7 +5,7 @@
 #include "replay/probe/client/holder.h"
 #include "replay/probe/client/picks.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 constexpr uint32_t kCallback = 0x40000000;  // the program that NFSv4 clients choose most often
@@ -184,4 +184,4 @@ std::span<const ClientProbe> BackwardProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/probe/client/probe.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 std::span<const ClientProbe> ClientCatalogue() {
   static const std::vector<ClientProbe> all = [] {
@@ -20,4 +20,4 @@ const ClientProbe* FindClientProbe(std::string_view id) {
   return nullptr;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -4,7 +4,7 @@
 // section 4.5.5).
 #include "replay/probe/client/picks.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 void AfterAccept(Trick& trick) {
@@ -166,4 +166,4 @@ std::span<const ClientProbe> CloseProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -3,7 +3,7 @@
 // RDMA_ERROR instead of a Reply, or beside it (RFC 8166 section 4.5).
 #include "replay/probe/client/picks.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 Buffer ErrorTo(const Turn& turn, uint32_t err, uint32_t low = 1, uint32_t high = 1) {
@@ -196,4 +196,4 @@ std::span<const ClientProbe> ErrorProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -8,12 +8,12 @@
 #include "protocol/base/result.h"
 #include "replay/serve/nfs_memory.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 // Files of a pattern (AddPatternFile): twelve small ones, so that a listing is too large for a Reply of 1024 bytes and
 // not for one of 4096, and "data", of 1 MiB.
-Result<void> Furnish(MemoryFs& fs);
+Result<void> Furnish(serve::MemoryFs& fs);
 // The file handle of the root directory.
-std::vector<std::byte> RootHandle(MemoryFs& fs);
+std::vector<std::byte> RootHandle(serve::MemoryFs& fs);
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

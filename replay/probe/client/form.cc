@@ -4,7 +4,7 @@
 // the Call offered.
 #include "replay/probe/client/picks.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 using rpcrdma::Chunk;
@@ -412,4 +412,4 @@ std::span<const ClientProbe> FormProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

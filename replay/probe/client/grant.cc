@@ -9,7 +9,7 @@
 #include "replay/probe/client/picks.h"
 #include "replay/probe/link.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -194,4 +194,4 @@ std::span<const ClientProbe> GrantProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -8,7 +8,7 @@
 
 #include "replay/probe/client/probe.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 struct Held {
   Seen reply;
@@ -51,4 +51,4 @@ inline void HoldReplies(Trick& trick, size_t count,
   };
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -5,7 +5,7 @@
 #include "protocol/base/writer.h"
 #include "replay/probe/client/picks.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 constexpr size_t kFixedWords = 16;  // bytes of xid, version, credit, procedure
@@ -267,4 +267,4 @@ std::span<const ClientProbe> MessageProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

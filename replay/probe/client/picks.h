@@ -6,7 +6,7 @@
 #include "protocol/rpc/message.h"
 #include "replay/probe/client/probe.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 inline bool IsCall(const Seen& message) {
   if (message.header.proc == rpcrdma::kNomsg) return !message.header.reads.empty();
@@ -42,4 +42,4 @@ inline void PickPlain(Trick& trick) {
   trick.needs = "Call without chunks";
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "replay/endpoint/endpoint.h"
-#include "replay/engine/responder.h"
 #include "replay/probe/probe.h"
 #include "replay/probe/tamper.h"
+#include "replay/rpcrdma/responder.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 // What a trick does when a client asks for a connection.
 enum class Greeting : uint8_t {
@@ -68,11 +68,11 @@ struct Turn {
 };
 
 struct Trick {
-  ResponderOptions responder;  // of the server: credits 32, thresholds of 4096 bytes, R set
-  Buffer reject_data;          // of Greeting::kReject
+  rpcrdma::ResponderOptions responder;  // of the server: credits 32, thresholds of 4096 bytes, R set
+  Buffer reject_data;                   // of Greeting::kReject
   // Of connection `ordinal`, from 1: changes the options, and gives private data that are sent instead of what they
   // say; nullopt: as they say.
-  std::function<std::optional<Buffer>(size_t ordinal, ResponderOptions&)> terms = {};
+  std::function<std::optional<Buffer>(size_t ordinal, rpcrdma::ResponderOptions&)> terms = {};
   // Whether the terms alone are the trick: it is done with the first connection.
   bool in_terms = false;
   std::function<Greeting(size_t ordinal, Play&)> greet = {};
@@ -122,4 +122,4 @@ std::span<const ClientProbe> RemoteProbes();
 std::span<const ClientProbe> BackwardProbes();
 std::span<const ClientProbe> CloseProbes();
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

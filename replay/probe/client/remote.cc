@@ -8,7 +8,7 @@
 #include "replay/probe/client/picks.h"
 #include "replay/probe/link.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 using rpcrdma::Segment;
@@ -313,4 +313,4 @@ std::span<const ClientProbe> RemoteProbes() {
   return probes;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

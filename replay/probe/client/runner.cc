@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -20,8 +20,8 @@ std::string Seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-ClientRunner::ClientRunner(Listener& listener, Service& service, TcpRpc* mount, ClientWork& work,
-                           const Patience& patience, bool crc, fabric::Sink* also)
+ClientRunner::ClientRunner(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount,
+                           ClientWork& work, const Patience& patience, bool crc, fabric::Sink* also)
     : listener_(listener),
       service_(service),
       mount_(mount),
@@ -166,4 +166,4 @@ Outcome ClientRunner::Run(const ClientProbe& probe) {
   return outcome;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -12,13 +12,13 @@
 #include "replay/probe/judge.h"
 #include "replay/probe/link.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 class ClientRunner {
  public:
   // All must outlive it. `patience.answer`: for a whole run of the work. `mount`, `also`: may be null.
-  ClientRunner(Listener& listener, Service& service, TcpRpc* mount, ClientWork& work, const Patience& patience,
-               bool crc = true, fabric::Sink* also = nullptr);
+  ClientRunner(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount, ClientWork& work,
+               const Patience& patience, bool crc = true, fabric::Sink* also = nullptr);
 
   // The work without any trick. The error says why there is nothing to probe.
   Result<void> Begin();
@@ -34,9 +34,9 @@ class ClientRunner {
   void Judge(const ClientProbe& probe, const Trick& trick, const Worked& worked, client::Play& play);
   void CheckAlive();
 
-  Listener& listener_;
-  Service& service_;
-  TcpRpc* mount_;
+  endpoint::Listener& listener_;
+  rpcrdma::Service& service_;
+  serve::TcpRpc* mount_;
   ClientWork& work_;
   const Patience patience_;
   const bool crc_;
@@ -44,4 +44,4 @@ class ClientRunner {
   bool gone_ = false;
 };
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -6,7 +6,7 @@
 #include "replay/endpoint/system.h"
 #include "replay/probe/client/picks.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -46,7 +46,8 @@ bool Turn::WrongFirst(Buffer wrong) const {
   return false;
 }
 
-Stage::Stage(Listener& listener, Service& service, TcpRpc* mount, const Trick* trick, const StageOptions& options)
+Stage::Stage(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount, const Trick* trick,
+             const StageOptions& options)
     : listener_(listener), service_(service), mount_(mount), trick_(trick), options_(options) {
   play_.quiet = options.quiet;
   play_.late = options.quiet * 4;
@@ -97,14 +98,14 @@ Result<void> Stage::AcceptAll() {
   }
 }
 
-void Stage::Accept(Incoming& incoming, size_t ordinal) {
-  ResponderOptions responder = trick_ ? trick_->responder : Trick{}.responder;
+void Stage::Accept(endpoint::Incoming& incoming, size_t ordinal) {
+  rpcrdma::ResponderOptions responder = trick_ ? trick_->responder : Trick{}.responder;
   std::optional<Buffer> instead;
   if (trick_ && trick_->terms) instead = trick_->terms(ordinal, responder);
-  EndpointOptions end;
+  endpoint::EndpointOptions end;
   end.events = options_.events;
   end.crc = options_.crc;
-  Responder::Prepare(responder, end);
+  rpcrdma::Responder::Prepare(responder, end);
   end.receive_size = std::max(end.receive_size, kReceiveSize);
   end.receives = std::min(kReceives, kReceiveMemory / end.receive_size + responder.credits);
   if (instead) end.private_data = std::move(*instead);
@@ -117,8 +118,8 @@ void Stage::Accept(Incoming& incoming, size_t ordinal) {
   connection.ordinal = ordinal;
   connection.end = tamper.get();
   connection.service = service_.NewConnection();
-  connection.responder =
-      std::make_unique<Responder>(std::move(tamper), responder, connection.service ? *connection.service : service_);
+  connection.responder = std::make_unique<rpcrdma::Responder>(std::move(tamper), responder,
+                                                              connection.service ? *connection.service : service_);
 }
 
 // Whether anything came.
@@ -129,8 +130,8 @@ bool Stage::PollAll() {
     worked |= connection.responder->rest() == microseconds{0};
     if (connection.responder->open()) return play_.killed.contains(connection.ordinal);
     if (play_.fired > 0 && connection.ordinal == play_.fired_on) {
-      const Trouble& trouble = connection.end->trouble();
-      play_.broke |= connection.end->state() == State::kBroken;
+      const endpoint::Trouble& trouble = connection.end->trouble();
+      play_.broke |= connection.end->state() == endpoint::State::kBroken;
       play_.trouble = trouble.text;
     }
     return true;
@@ -146,7 +147,7 @@ void Stage::Sleep() {
   add(listener_.descriptor());
   for (const Connection& connection : connections_) add(connection.end->descriptor());
   if (mount_) mount_->AddTo(all);
-  (void)WaitFor(all, kNap);
+  (void)endpoint::WaitFor(all, kNap);
 }
 
 bool Stage::OnMessage(Seen& message, Scene& scene) {
@@ -193,4 +194,4 @@ void Stage::End() {
   connections_.clear();
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "replay/engine/responder.h"
 #include "replay/probe/client/probe.h"
+#include "replay/rpcrdma/responder.h"
 #include "replay/serve/tcp_rpc.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 struct StageOptions {
-  EventLog* events = nullptr;
+  endpoint::EventLog* events = nullptr;
   bool crc = true;
   std::chrono::milliseconds quiet{50};
 };
@@ -21,7 +21,8 @@ struct StageOptions {
 class Stage {
  public:
   // All must outlive it. `trick`: null: none. `mount`: served, too; nullptr: none.
-  Stage(Listener& listener, Service& service, TcpRpc* mount, const Trick* trick, const StageOptions& options);
+  Stage(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount, const Trick* trick,
+        const StageOptions& options);
   ~Stage();
 
   // Does what there is to do; waits a moment for the first. Throws Ended when the client does what ends the probe. The
@@ -37,24 +38,24 @@ class Stage {
   struct Connection {
     size_t ordinal = 0;
     Tamper* end = nullptr;
-    std::unique_ptr<Service> service;  // its own, if it has one
-    std::unique_ptr<Responder> responder;
+    std::unique_ptr<rpcrdma::Service> service;  // its own, if it has one
+    std::unique_ptr<rpcrdma::Responder> responder;
   };
   struct Late {
     std::chrono::steady_clock::time_point due;
     size_t ordinal = 0;
-    std::unique_ptr<Incoming> incoming;
+    std::unique_ptr<endpoint::Incoming> incoming;
   };
   Result<void> AcceptAll();
-  void Accept(Incoming& incoming, size_t ordinal);
+  void Accept(endpoint::Incoming& incoming, size_t ordinal);
   bool PollAll();
   void Sleep();
   bool OnMessage(Seen& message, Scene& scene);
   bool OnReply(Seen& message, const Seen* call, std::optional<uint32_t>& invalidate, Scene& scene);
 
-  Listener& listener_;
-  Service& service_;
-  TcpRpc* mount_;
+  endpoint::Listener& listener_;
+  rpcrdma::Service& service_;
+  serve::TcpRpc* mount_;
   const Trick* trick_;
   const StageOptions options_;
   Hooks hooks_;
@@ -65,4 +66,4 @@ class Stage {
   std::vector<Connection> connections_;
 };
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

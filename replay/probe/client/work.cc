@@ -14,7 +14,7 @@
 #include "replay/endpoint/system.h"
 #include "replay/generate/generator.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 namespace {
 
 constexpr size_t kText = 2000;  // bytes of what a command prints last that are kept
@@ -29,9 +29,9 @@ class CommandWork final : public ClientWork {
     Kill();
     printed_.clear();
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return Fail("no pipe: " + ErrorText(errno));
-    output_ = Descriptor(ends[0]);
-    const Descriptor theirs(ends[1]);
+    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return Fail("no pipe: " + endpoint::ErrorText(errno));
+    output_ = endpoint::Descriptor(ends[0]);
+    const endpoint::Descriptor theirs(ends[1]);
     // All that the child needs is made before it begins.
     std::vector<std::string> environment = variables_;
     environment.push_back("PROBE=" + probe);
@@ -42,7 +42,7 @@ class CommandWork final : public ClientWork {
     std::string shell = "sh", option = "-c";
     char* const arguments[] = {shell.data(), option.data(), command_.data(), nullptr};
     process_ = ::fork();
-    if (process_ < 0) return Fail("no process: " + ErrorText(errno));
+    if (process_ < 0) return Fail("no process: " + endpoint::ErrorText(errno));
     if (process_ > 0) return {};
     ::setpgid(0, 0);
     sigset_t none;
@@ -64,7 +64,7 @@ class CommandWork final : public ClientWork {
     if (::waitpid(process_, &status, WNOHANG) != process_) return std::nullopt;
     process_ = -1;
     Drain();
-    output_ = Descriptor();
+    output_ = endpoint::Descriptor();
     Worked worked;
     worked.text = printed_;
     while (!worked.text.empty() && worked.text.back() == '\n') worked.text.pop_back();
@@ -102,20 +102,21 @@ class CommandWork final : public ClientWork {
 
   std::string command_;
   const std::vector<std::string> variables_;
-  Descriptor output_;
+  endpoint::Descriptor output_;
   pid_t process_ = -1;
   std::string printed_;
 };
 
 class GeneratorWork final : public ClientWork {
  public:
-  GeneratorWork(Transport& transport, LoadOptions load) : transport_(transport), load_(std::move(load)) {}
+  GeneratorWork(endpoint::Transport& transport, generate::LoadOptions load)
+      : transport_(transport), load_(std::move(load)) {}
   ~GeneratorWork() override { Join(); }
 
   Result<void> Start(const std::string&) override {
     Join();
     ended_.store(false);
-    generator_ = std::make_unique<Generator>(transport_, load_, nullptr);
+    generator_ = std::make_unique<generate::Generator>(transport_, load_, nullptr);
     thread_ = std::thread([this] {
       ran_ = generator_->Run();
       ended_.store(true);
@@ -128,10 +129,10 @@ class GeneratorWork final : public ClientWork {
     if (thread_.joinable()) thread_.join();
     Worked worked;
     if (!ran_) return Worked{Worked::How::kFailed, ran_.error().message};
-    LoadReport report = generator_->report();
+    generate::LoadReport report = generator_->report();
     if (report.fine() && report.abandoned == 0) return worked;
     worked.how = Worked::How::kFailed;
-    for (const OperationReport& operation : report.operations) {
+    for (const generate::OperationReport& operation : report.operations) {
       for (const auto& [what, failure] : operation.failures) {
         if (!worked.text.empty()) worked.text += "; ";
         worked.text += failure.sample + ": " + what;
@@ -153,9 +154,9 @@ class GeneratorWork final : public ClientWork {
     if (thread_.joinable()) thread_.join();
   }
 
-  Transport& transport_;
-  const LoadOptions load_;
-  std::unique_ptr<Generator> generator_;
+  endpoint::Transport& transport_;
+  const generate::LoadOptions load_;
+  std::unique_ptr<generate::Generator> generator_;
   std::thread thread_;
   std::atomic<bool> ended_{false};
   Result<void> ran_;
@@ -167,20 +168,20 @@ std::unique_ptr<ClientWork> MakeCommandWork(std::string command, std::vector<std
   return std::make_unique<CommandWork>(std::move(command), std::move(variables));
 }
 
-std::unique_ptr<ClientWork> MakeGeneratorWork(Transport& transport, LoadOptions load) {
+std::unique_ptr<ClientWork> MakeGeneratorWork(endpoint::Transport& transport, generate::LoadOptions load) {
   return std::make_unique<GeneratorWork>(transport, std::move(load));
 }
 
-LoadOptions GeneratorLoad(const HostPort& to, std::vector<std::byte> directory) {
-  LoadOptions load;
-  load.mode = LoadMode::kNfs3;
+generate::LoadOptions GeneratorLoad(const endpoint::HostPort& to, std::vector<std::byte> directory) {
+  generate::LoadOptions load;
+  load.mode = generate::LoadMode::kNfs3;
   load.to = to;
   load.directory = std::move(directory);
-  Weight(load.jobs.mix, Operation::kRead) = 4;
-  Weight(load.jobs.mix, Operation::kWrite) = 4;
-  Weight(load.jobs.mix, Operation::kGetattr) = 2;
-  Weight(load.jobs.mix, Operation::kLookup) = 1;
-  Weight(load.jobs.mix, Operation::kReaddirplus) = 1;
+  generate::Weight(load.jobs.mix, generate::Operation::kRead) = 4;
+  generate::Weight(load.jobs.mix, generate::Operation::kWrite) = 4;
+  generate::Weight(load.jobs.mix, generate::Operation::kGetattr) = 2;
+  generate::Weight(load.jobs.mix, generate::Operation::kLookup) = 1;
+  generate::Weight(load.jobs.mix, generate::Operation::kReaddirplus) = 1;
   load.jobs.sizes = {{1, 3000, 1}, {8000, 20000, 1}};
   load.requester.credits = 16;
   load.requester.segments = 2;
@@ -194,4 +195,4 @@ LoadOptions GeneratorLoad(const HostPort& to, std::vector<std::byte> directory) 
   return load;
 }
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

@@ -10,7 +10,7 @@
 #include "protocol/base/result.h"
 #include "replay/generate/options.h"
 
-namespace stag::replay::probe::client {
+namespace stag::probe::client {
 
 // How the work of a client ended.
 struct Worked {
@@ -41,8 +41,8 @@ inline constexpr int kWrongStatus = 3;
 std::unique_ptr<ClientWork> MakeCommandWork(std::string command, std::vector<std::string> variables);
 
 // A Generator over `transport`, which must outlive it, with `load`.
-std::unique_ptr<ClientWork> MakeGeneratorWork(Transport& transport, LoadOptions load);
+std::unique_ptr<ClientWork> MakeGeneratorWork(endpoint::Transport& transport, generate::LoadOptions load);
 // READs, WRITEs and others of NFSv3 at `to`, by every kind of chunk, with all data verified: what all probes need.
-LoadOptions GeneratorLoad(const HostPort& to, std::vector<std::byte> directory);
+generate::LoadOptions GeneratorLoad(const endpoint::HostPort& to, std::vector<std::byte> directory);
 
-}  // namespace stag::replay::probe::client
+}  // namespace stag::probe::client

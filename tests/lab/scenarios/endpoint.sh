@@ -14,5 +14,5 @@ devices $device
 export STAG_TEST_CLIENT=$client STAG_TEST_SERVER=$server STAG_TEST_ADDRESS=$SERVER
 say "$client connects to $server"
 must /build/tests/replay/endpoint/endpoint_test --gtest_brief=1 --gtest_filter="${2:-*AnyFabric*}"
-must /build/tests/replay/engine/replay_engine_test --gtest_brief=1 --gtest_filter="${3:-Engine.*}"
+must /build/tests/replay/rpcrdma/replay_rpcrdma_test --gtest_brief=1 --gtest_filter="${3:-Engine.*}"
 finish

@@ -8,7 +8,7 @@
 #include "tests/replay/endpoint/exercises.h"
 #include "tests/replay/endpoint/fabric.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 namespace {
 
 class FabricPair : public Pair {
@@ -403,4 +403,4 @@ INSTANTIATE_TEST_SUITE_P(Depths, AnyFabricReads, testing::Values(uint16_t{1}, ui
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

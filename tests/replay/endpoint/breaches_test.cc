@@ -4,7 +4,7 @@
 // figure 11; RFC 5041 section 7; RFC 5044 section 8), and no memory is touched that was not offered.
 #include "tests/replay/endpoint/offering.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 namespace {
 
 DdpHeader Tagged(Opcode opcode, uint32_t stag, uint64_t offset) {
@@ -244,4 +244,4 @@ TEST(Hostile, WrongMarker) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

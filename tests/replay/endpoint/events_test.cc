@@ -10,7 +10,7 @@
 #include "tests/support/event_fields.h"
 #include "tests/support/script.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 namespace {
 
 using fabric::Event;
@@ -264,4 +264,4 @@ TEST(Events, NothingIsAllocatedPerMessage) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

@@ -6,7 +6,7 @@
 
 #include "tests/replay/endpoint/pair.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 
 inline constexpr size_t kReceiveSize = 1u << 18, kReceives = 16;
 inline constexpr size_t kSizes[] = {0,     1,     3,     4,     255,   256,   257,   4095,   4096,  4097,
@@ -108,4 +108,4 @@ inline void BothWaysAtOnce(Pair& pair) {
   }
 }
 
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

@@ -13,7 +13,7 @@
 
 #include "replay/endpoint/transports.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 
 class FabricUnderTest {
  public:
@@ -63,4 +63,4 @@ inline FabricUnderTest& Fabric() {
   return fabric;
 }
 
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

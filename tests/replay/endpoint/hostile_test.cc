@@ -4,7 +4,7 @@
 #include "replay/endpoint/soft_iwarp_errors.h"
 #include "tests/replay/endpoint/offering.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 namespace {
 
 // Everything that is right, a byte at a time.
@@ -201,4 +201,4 @@ TEST(Hostile, WrongReadResponses) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

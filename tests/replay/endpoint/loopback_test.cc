@@ -5,7 +5,7 @@
 
 #include "tests/replay/endpoint/exercises.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 namespace {
 
 struct Framing {
@@ -206,4 +206,4 @@ TEST(SoftIwarp, Ipv6) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

@@ -5,7 +5,7 @@
 
 #include "tests/replay/endpoint/raw_peer.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 
 using iwarp::DdpHeader;
 using iwarp::Opcode;
@@ -79,4 +79,4 @@ inline DdpHeader Untagged(Opcode opcode, uint32_t queue, uint32_t sequence) {
   return header;
 }
 
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

@@ -14,7 +14,7 @@
 #include "replay/endpoint/soft_iwarp.h"
 #include "tests/support/messages.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 
 using stag::test::Pattern;
 using Buffer = std::vector<std::byte>;
@@ -122,4 +122,4 @@ inline Region Registered(Peer& peer, const Buffer& content, Access access) {
 
 inline Buffer Content(MutableBytes bytes) { return Buffer(bytes.begin(), bytes.end()); }
 
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

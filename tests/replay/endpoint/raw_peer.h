@@ -16,7 +16,7 @@
 #include "tests/replay/endpoint/pair.h"
 #include "tests/support/iwarp_wire.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 
 using fabric::test::Conversation;
 using iwarp::MpaFrame;
@@ -140,4 +140,4 @@ class RawListener {
   uint16_t port_ = 0;
 };
 
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

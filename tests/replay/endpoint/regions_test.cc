@@ -7,7 +7,7 @@
 
 #include "replay/endpoint/soft_iwarp_regions.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using Verdict = RegionTable::Verdict;
@@ -102,4 +102,4 @@ TEST(RegionTable, AgreesWithAMap) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::endpoint

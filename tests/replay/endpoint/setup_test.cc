@@ -6,7 +6,7 @@
 
 #include "tests/replay/endpoint/raw_peer.h"
 
-namespace stag::replay::test {
+namespace stag::endpoint::test {
 namespace {
 
 using iwarp::EnhancedSetup;
@@ -381,4 +381,4 @@ TEST(HostPort, Forms) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::endpoint::test

@@ -11,7 +11,7 @@
 
 #include "replay/endpoint/verbs.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 class Transports : public testing::Test {
@@ -85,4 +85,4 @@ TEST_F(Transports, OpensByName) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -10,7 +10,7 @@
 #include "tests/support/finding_sinks.h"
 #include "tests/support/nfs_messages.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using namespace stag::test;
@@ -70,4 +70,4 @@ TEST(VerbsEvents, WhatIsHiddenIsNotMissing) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -8,7 +8,7 @@
 
 #include "tests/support/messages.h"
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 using Kind = Trouble::Kind;
@@ -77,4 +77,4 @@ TEST(VerbsTrouble, SaysWhichLimitToRaise) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace stag::replay {
+namespace stag::endpoint {
 namespace {
 
 struct Item {
@@ -136,4 +136,4 @@ TEST(WorkRing, EveryWorkEndsOnce) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::endpoint

@@ -7,7 +7,7 @@
 
 #include "replay/generate/job.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 std::vector<std::byte> Made(size_t size, uint32_t file, uint64_t offset, uint32_t generation) {
@@ -100,4 +100,4 @@ TEST(InFlight, OnlyReadsMayOverlap) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::generate

@@ -5,11 +5,11 @@
 
 #include "tests/replay/generate/loads.h"
 
-namespace stag::replay::test {
+namespace stag::generate::test {
 namespace {
 
 TEST(Generator, Null) {
-  const auto service = MakeNullService();
+  const auto service = serve::MakeNullService();
   Running running(*service);
   const Ran ran(To(running.port(), LoadMode::kNull, 1000));
   EXPECT_EQ(ran.error, "");
@@ -21,7 +21,7 @@ TEST(Generator, Null) {
 }
 
 TEST(Generator, BeginsWhenItIsLet) {
-  const auto service = MakeNullService();
+  const auto service = serve::MakeNullService();
   Running running(*service);
   LoadOptions load = To(running.port(), LoadMode::kNull, 10);
   int asked = 0;
@@ -36,7 +36,7 @@ TEST(Generator, BeginsWhenItIsLet) {
 }
 
 TEST(Generator, DoesNotBeginWhenItIsNotLet) {
-  const auto service = MakeNullService();
+  const auto service = serve::MakeNullService();
   Running running(*service);
   LoadOptions load = To(running.port(), LoadMode::kNull, 10);
   std::string said;
@@ -44,7 +44,7 @@ TEST(Generator, DoesNotBeginWhenItIsNotLet) {
     said = trouble;
     return std::nullopt;
   };
-  const auto transport = MakeSoftIwarp();
+  const auto transport = endpoint::MakeSoftIwarp();
   Generator other(*transport, load, nullptr);
   const auto ran = other.Run();
   ASSERT_FALSE(ran);
@@ -60,7 +60,7 @@ TEST(Generator, DoesNotBeginWhenItIsNotLet) {
 }
 
 TEST(Generator, EchoOfAllSizesByAllWays) {
-  const auto service = MakeEchoService();
+  const auto service = serve::MakeEchoService();
   Running running(*service);
   LoadOptions load = To(running.port(), LoadMode::kEcho, 300);
   load.jobs.sizes = {{1, 9000, 1}, {100'000, 120'000, 1}};
@@ -75,7 +75,7 @@ TEST(Generator, EchoOfAllSizesByAllWays) {
 }
 
 TEST(Generator, OpenLoopLatencyCountsFromTheIntendedTime) {
-  const auto service = MakeEchoService();
+  const auto service = serve::MakeEchoService();
   // 2 ms for each Call, one at a time: 500 a second, and 1000 are wanted.
   Running running(*service, {.responder = {.credits = 1, .delay = milliseconds(2)}});
   LoadOptions load = To(running.port(), LoadMode::kEcho, 100);
@@ -90,7 +90,7 @@ TEST(Generator, OpenLoopLatencyCountsFromTheIntendedTime) {
 }
 
 TEST(Generator, WhatWasDueAndNotSentIsCounted) {
-  const auto service = MakeEchoService();
+  const auto service = serve::MakeEchoService();
   Running running(*service, {.responder = {.credits = 1, .delay = milliseconds(10)}});
   LoadOptions load = To(running.port(), LoadMode::kEcho, 0);
   load.duration = milliseconds(300);
@@ -101,10 +101,10 @@ TEST(Generator, WhatWasDueAndNotSentIsCounted) {
 }
 
 TEST(Generator, StopsWhenTold) {
-  const auto service = MakeNullService();
+  const auto service = serve::MakeNullService();
   Running running(*service);
   LoadOptions load = To(running.port(), LoadMode::kNull, 0);
-  const auto transport = MakeSoftIwarp();
+  const auto transport = endpoint::MakeSoftIwarp();
   Generator generator(*transport, load, nullptr);
   std::thread stop([&] {
     while (generator.counts().answers < 100) std::this_thread::yield();
@@ -118,7 +118,7 @@ TEST(Generator, StopsWhenTold) {
 }
 
 TEST(Generator, Threads) {
-  const auto service = MakeNullService();
+  const auto service = serve::MakeNullService();
   Running running(*service);
   LoadOptions load = To(running.port(), LoadMode::kNull, 1001);
   load.connections = 7;
@@ -135,4 +135,4 @@ TEST(Generator, NobodyThere) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::generate::test

@@ -10,7 +10,7 @@
 
 #include "replay/generate/schedule.h"
 
-namespace stag::replay {
+namespace stag::generate {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -159,4 +159,4 @@ TEST(Schedule, ConnectionsTakeTurns) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::generate

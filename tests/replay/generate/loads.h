@@ -15,18 +15,18 @@
 #include "tests/replay/serve/server_thread.h"
 #include "tests/support/finding_sinks.h"
 
-namespace stag::replay::test {
+namespace stag::generate::test {
 
 using namespace stag::test;
 using std::chrono::milliseconds;
 
 // A server over software iWARP.
 struct Running {
-  explicit Running(Service& service, const ServerOptions& options = {}, uint16_t port = 0)
+  explicit Running(rpcrdma::Service& service, const serve::ServerOptions& options = {}, uint16_t port = 0)
       : thread(*transport, service, options, port) {}
   uint16_t port() const { return thread.port(); }
-  std::unique_ptr<Transport> transport = MakeSoftIwarp();
-  ServerThread thread;
+  std::unique_ptr<endpoint::Transport> transport = endpoint::MakeSoftIwarp();
+  serve::test::ServerThread thread;
 };
 
 inline LoadOptions To(uint16_t port, LoadMode mode, uint64_t calls) {
@@ -55,8 +55,8 @@ struct Ran {
     FindingTexts findings;
     conformance::Engine engine({}, findings);
     session::Session session({}, {&engine});
-    EventLog log(session);
-    const auto transport = MakeSoftIwarp();
+    endpoint::EventLog log(session);
+    const auto transport = endpoint::MakeSoftIwarp();
     Generator generator(*transport, load, judged ? &log : nullptr);
     const auto ran = generator.Run();
     error = ran ? "" : ran.error().message;
@@ -70,4 +70,4 @@ struct Ran {
   std::string error, troubles;
 };
 
-}  // namespace stag::replay::test
+}  // namespace stag::generate::test

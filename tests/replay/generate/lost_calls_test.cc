@@ -3,7 +3,7 @@
 // Loads on connections that break, and Calls that are never answered.
 #include "tests/replay/generate/loads.h"
 
-namespace stag::replay::test {
+namespace stag::generate::test {
 namespace {
 
 // Accepts connections, one after the other, and hangs up on each after so many of its Calls.
@@ -12,16 +12,16 @@ class HangsUp {
   explicit HangsUp(std::vector<uint64_t> answers) : answers_(std::move(answers)) {
     listener_ = std::move(*transport_->Listen({"127.0.0.1", 0}));
     thread_ = std::thread([this] {
-      const auto service = MakeEchoService();
+      const auto service = serve::MakeEchoService();
       for (const uint64_t most : answers_) {
         auto incoming = listener_->Wait(milliseconds(20'000));
         ASSERT_TRUE(incoming && *incoming);
-        ResponderOptions options;
-        EndpointOptions end;
-        Responder::Prepare(options, end);
+        rpcrdma::ResponderOptions options;
+        endpoint::EndpointOptions end;
+        rpcrdma::Responder::Prepare(options, end);
         auto endpoint = (*incoming)->Accept(end);
         ASSERT_TRUE(endpoint);
-        Responder responder(std::move(*endpoint), options, *service);
+        rpcrdma::Responder responder(std::move(*endpoint), options, *service);
         while (responder.open() && responder.stats().replies < most) responder.Poll(milliseconds(100));
       }
     });
@@ -31,8 +31,8 @@ class HangsUp {
 
  private:
   const std::vector<uint64_t> answers_;
-  std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
-  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<endpoint::Transport> transport_ = endpoint::MakeSoftIwarp();
+  std::unique_ptr<endpoint::Listener> listener_;
   std::thread thread_;
 };
 
@@ -62,9 +62,9 @@ TEST(Generator, NoneLostWhenItMayReconnect) {
 }
 
 // Never answers.
-class Silent : public Service {
+class Silent : public rpcrdma::Service {
  public:
-  void OnCall(Bytes, ServiceReply&) override {}
+  void OnCall(Bytes, rpcrdma::ServiceReply&) override {}
 };
 
 TEST(Generator, CallsWithoutAnswerAreLost) {
@@ -79,4 +79,4 @@ TEST(Generator, CallsWithoutAnswerAreLost) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::generate::test

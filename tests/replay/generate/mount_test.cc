@@ -9,14 +9,14 @@
 #include "replay/serve/rpc_service.h"
 #include "tests/replay/generate/loads.h"
 
-namespace stag::replay::test {
+namespace stag::generate::test {
 namespace {
 
 constexpr uint16_t kNoPortmapper = 1;  // TCP port 1: nothing listens
 
-Result<std::vector<std::byte>> Find(Service& service, const std::string& path) {
+Result<std::vector<std::byte>> Find(rpcrdma::Service& service, const std::string& path) {
   Running running(service);
-  const auto transport = MakeSoftIwarp();
+  const auto transport = endpoint::MakeSoftIwarp();
   LoadOptions load = To(running.port(), LoadMode::kNfs3, 1);
   load.path = path;
   const std::atomic<bool> stop{false};
@@ -24,17 +24,17 @@ Result<std::vector<std::byte>> Find(Service& service, const std::string& path) {
 }
 
 TEST(FindDirectory, MountAtThePortOfNfs) {
-  MemoryFs fs(1 << 20);
-  const auto service = MakeNfsMemoryService(fs);
+  serve::MemoryFs fs(1 << 20);
+  const auto service = serve::MakeNfsMemoryService(fs);
   const auto handle = Find(*service, "/");
   ASSERT_TRUE(handle) << handle.error().message;
-  MemoryFs::Node* node = nullptr;
-  EXPECT_EQ(Resolve(fs, *handle, node), NfsStatus::kOk);
+  serve::MemoryFs::Node* node = nullptr;
+  EXPECT_EQ(serve::Resolve(fs, *handle, node), serve::NfsStatus::kOk);
   EXPECT_EQ(node, &fs.root());
 }
 
 TEST(FindDirectory, NoMountAtAllBlamesThePortmapper) {
-  const auto service = MakeEchoService();
+  const auto service = serve::MakeEchoService();
   const auto handle = Find(*service, "/");
   ASSERT_FALSE(handle);
   EXPECT_NE(handle.error().message.find("the portmapper of 127.0.0.1 does not tell where MOUNT is"), std::string::npos)
@@ -42,12 +42,12 @@ TEST(FindDirectory, NoMountAtAllBlamesThePortmapper) {
 }
 
 TEST(FindDirectory, NoSuchDirectoryIsNamed) {
-  MemoryFs fs(1 << 20);
-  const auto service = MakeNfsMemoryService(fs);
+  serve::MemoryFs fs(1 << 20);
+  const auto service = serve::MakeNfsMemoryService(fs);
   const auto handle = Find(*service, "/none");
   ASSERT_FALSE(handle);
   EXPECT_EQ(handle.error().message, "127.0.0.1 has no directory /none (MNT3ERR_NOENT)");
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::generate::test

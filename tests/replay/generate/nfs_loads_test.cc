@@ -8,7 +8,7 @@
 #include "tests/replay/generate/loads.h"
 #include "tests/replay/generate/scripted_nfs4.h"
 
-namespace stag::replay::test {
+namespace stag::generate::test {
 namespace {
 
 class Nfs3 : public testing::Test {
@@ -17,12 +17,12 @@ class Nfs3 : public testing::Test {
     LoadOptions load = To(running.port(), LoadMode::kNfs3, calls);
     std::vector<std::byte> handle;
     Writer out(handle);
-    PutHandle(out, fs, fs.root());
+    serve::PutHandle(out, fs, fs.root());
     load.directory.assign(handle.begin() + 4, handle.end());
     return load;
   }
-  MemoryFs fs{64 << 20};
-  std::unique_ptr<RpcService> service = MakeNfsMemoryService(fs);
+  serve::MemoryFs fs{64 << 20};
+  std::unique_ptr<serve::RpcService> service = serve::MakeNfsMemoryService(fs);
   Running running{*service};
 };
 
@@ -67,8 +67,8 @@ TEST_F(Nfs3, FilesAreKept) {
   load.keep = true;
   load.jobs.seed = 12;
   EXPECT_TRUE(Ran(load).report->fine());
-  MemoryFs::Node* file = nullptr;
-  EXPECT_EQ(fs.Lookup(fs.root(), "stag-generate.12.0", file), NfsStatus::kOk);
+  serve::MemoryFs::Node* file = nullptr;
+  EXPECT_EQ(fs.Lookup(fs.root(), "stag-generate.12.0", file), serve::NfsStatus::kOk);
   EXPECT_EQ(file->size, load.file_size);
   EXPECT_TRUE(Ran(load).report->fine());  // and taken over
 }
@@ -88,23 +88,24 @@ TEST_F(Nfs3, StaleHandleAndNoSpace) {
 }
 
 // A server that gives a wrong byte in one READ, or spoils the WRITEs from one on.
-class Faulty : public Service {
+class Faulty : public rpcrdma::Service {
  public:
-  explicit Faulty(Service& honest) : honest_(honest) {}
-  void OnCall(Bytes call, ServiceReply& reply) override {
+  explicit Faulty(rpcrdma::Service& honest) : honest_(honest) {}
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override {
     const uint32_t procedure = rpc::DecodeCall(call, call.size()).procedure;
-    if (procedure == nfs3::kWrite && ++writes >= lost_from) {
+    if (procedure == nfs_client::nfs3::kWrite && ++writes >= lost_from) {
       std::vector<std::byte> other(call.begin(), call.end());
       for (size_t i = other.size() - 600; i < other.size(); ++i) other[i] ^= std::byte{0xff};
       return honest_.OnCall(other, reply);
     }
     honest_.OnCall(call, reply);
-    if (procedure == nfs3::kRead && ++reads == wrong_read) reply.message[reply.items[0].offset + 7] ^= std::byte{1};
+    if (procedure == nfs_client::nfs3::kRead && ++reads == wrong_read)
+      reply.message[reply.items[0].offset + 7] ^= std::byte{1};
   }
   int reads = 0, writes = 0, wrong_read = 0, lost_from = INT_MAX;
 
  private:
-  Service& honest_;
+  rpcrdma::Service& honest_;
 };
 
 TEST_F(Nfs3, OneWrongByteIsFound) {
@@ -185,4 +186,4 @@ TEST(Generator, Nfs4NoSuchDirectory) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::generate::test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stag::replay::test {
+namespace stag::generate::test {
 namespace {
 
 TEST(LoadReport, GoesToAnotherProcessWhole) {
@@ -35,4 +35,4 @@ TEST(LoadReport, GoesToAnotherProcessWhole) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::generate::test

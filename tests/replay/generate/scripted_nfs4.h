@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "replay/engine/responder.h"
-#include "replay/engine/xdr.h"
+#include "replay/rpcrdma/responder.h"
+#include "replay/rpcrdma/xdr.h"
 #include "tests/support/messages.h"
 
 namespace stag::test {
 
-class ScriptedNfs4 : public replay::Service {
+class ScriptedNfs4 : public rpcrdma::Service {
  public:
   // What may be told to it.
   uint32_t slots = 8;
@@ -26,12 +26,12 @@ class ScriptedNfs4 : public replay::Service {
   uint32_t sequences = 0, sessions_made = 0, highest_slot_used = 0;
   size_t clients = 0, open_sessions = 0, open_states = 0;
 
-  void OnCall(Bytes call, replay::ServiceReply& reply) override {
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override {
     const rpc::CallHeader header = rpc::DecodeCall(call, call.size());
     Expect(header.status == ParseStatus::kOk && header.program == 100003 && header.version == 4, "the RPC header");
     reply.message = MakeReply(header.xid);
     Cursor in(call.subspan(header.length));
-    (void)replay::GetOpaque(in);
+    (void)rpcrdma::GetOpaque(in);
     Expect(in.U32() == 1, "the minor version");
     const uint32_t count = in.U32();
     Buffer results;
@@ -68,7 +68,7 @@ class ScriptedNfs4 : public replay::Service {
   void Expect(bool fine, const char* what) {
     if (!fine) complaints.emplace_back(what);
   }
-  std::string GetText(Cursor& in) { return std::string(replay::GetString(in)); }
+  std::string GetText(Cursor& in) { return std::string(rpcrdma::GetString(in)); }
 
   uint32_t Execute(uint32_t op, Cursor& in, Writer& out, std::vector<std::pair<size_t, uint32_t>>& items) {
     switch (op) {
@@ -81,8 +81,8 @@ class ScriptedNfs4 : public replay::Service {
         out.U32(0x10000);
         out.U32(0);
         out.U64(0);
-        replay::PutString(out, "major");
-        replay::PutString(out, "scope");
+        rpcrdma::PutString(out, "major");
+        rpcrdma::PutString(out, "scope");
         out.U32(0);
         ++clients;
         return 0;
@@ -131,11 +131,11 @@ class ScriptedNfs4 : public replay::Service {
         for (const uint32_t word : {sequence, slot, highest, slots - 1, 0u}) out.U32(word);
         return 0;
       }
-      case 58: Expect(in.U32() == 0, "one_fs"); return 0;   // RECLAIM_COMPLETE
-      case 24: current_ = "/"; return 0;                    // PUTROOTFH
-      case 22: current_ = GetText(in); return 0;            // PUTFH
-      case 10: replay::PutString(out, current_); return 0;  // GETFH
-      case 15: {                                            // LOOKUP: the root has one directory
+      case 58: Expect(in.U32() == 0, "one_fs"); return 0;    // RECLAIM_COMPLETE
+      case 24: current_ = "/"; return 0;                     // PUTROOTFH
+      case 22: current_ = GetText(in); return 0;             // PUTFH
+      case 10: rpcrdma::PutString(out, current_); return 0;  // GETFH
+      case 15: {                                             // LOOKUP: the root has one directory
         const std::string name = GetText(in);
         if (current_ != "/" || name != "export") return kNoEnt;
         current_ = "/export/";
@@ -177,7 +177,7 @@ class ScriptedNfs4 : public replay::Service {
         if (std::to_integer<uint8_t>(in.Take(16)[0]) != 0x55) return kBadStateId;
         const uint64_t offset = in.U64();
         in.U32();
-        const Bytes data = replay::GetOpaque(in);
+        const Bytes data = rpcrdma::GetOpaque(in);
         Buffer& file = files[current_];
         if (file.size() < offset + data.size()) file.resize(offset + data.size());
         std::ranges::copy(data, file.begin() + static_cast<std::ptrdiff_t>(offset));
@@ -200,7 +200,7 @@ class ScriptedNfs4 : public replay::Service {
       Expect(in.U32() == 0, "UNCHECKED4");
       const uint32_t words = in.U32();
       in.Skip(words * 4);
-      (void)replay::GetOpaque(in);
+      (void)rpcrdma::GetOpaque(in);
     }
     Expect(in.U32() == 0, "CLAIM_NULL");
     const std::string name = current_ + GetText(in);

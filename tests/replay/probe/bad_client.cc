@@ -3,7 +3,7 @@
 
 #include "replay/endpoint/soft_iwarp.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 namespace {
 
 struct Past {
@@ -11,11 +11,11 @@ struct Past {
   size_t asked = 0, refused = 0;
 };
 
-class BadOutgoing final : public Outgoing {
+class BadOutgoing final : public endpoint::Outgoing {
  public:
-  BadOutgoing(std::unique_ptr<Outgoing> inner, const ClientFault& fault, const Hooks& hooks, Past& past)
+  BadOutgoing(std::unique_ptr<endpoint::Outgoing> inner, const ClientFault& fault, const Hooks& hooks, Past& past)
       : inner_(std::move(inner)), fault_(fault), hooks_(hooks), past_(past) {}
-  Result<std::unique_ptr<Endpoint>> Finish() override {
+  Result<std::unique_ptr<endpoint::Endpoint>> Finish() override {
     auto endpoint = inner_->Finish();
     if (!endpoint) {
       ++past_.refused;
@@ -34,18 +34,18 @@ class BadOutgoing final : public Outgoing {
   }
 
  private:
-  std::unique_ptr<Outgoing> inner_;
+  std::unique_ptr<endpoint::Outgoing> inner_;
   const ClientFault& fault_;
   const Hooks& hooks_;
   Past& past_;
 };
 
-class NoConnection final : public Outgoing {
+class NoConnection final : public endpoint::Outgoing {
  public:
-  Result<std::unique_ptr<Endpoint>> Finish() override { return Fail("this client is dead"); }
+  Result<std::unique_ptr<endpoint::Endpoint>> Finish() override { return Fail("this client is dead"); }
 };
 
-class BadClient final : public Transport {
+class BadClient final : public endpoint::Transport {
  public:
   explicit BadClient(const ClientFault& fault) : fault_(fault), hooks_{fault.receive, {}, {}} {
     if (fault.send)
@@ -55,18 +55,21 @@ class BadClient final : public Transport {
   }
   std::string name() const override { return inner_->name(); }
   size_t max_private_data() const override { return inner_->max_private_data(); }
-  std::unique_ptr<Outgoing> Dial(const HostPort& to, const EndpointOptions& options) override {
+  std::unique_ptr<endpoint::Outgoing> Dial(const endpoint::HostPort& to,
+                                           const endpoint::EndpointOptions& options) override {
     if (past_.shared.dead || past_.asked >= fault_.most_connections || past_.refused >= fault_.most_refused)
       return std::make_unique<NoConnection>();
-    EndpointOptions changed = options;
+    endpoint::EndpointOptions changed = options;
     if (fault_.connect) fault_.connect(changed, past_.asked + 1);
     ++past_.asked;
     return std::make_unique<BadOutgoing>(inner_->Dial(to, changed), fault_, hooks_, past_);
   }
-  Result<std::unique_ptr<Listener>> Listen(const HostPort& at) override { return inner_->Listen(at); }
+  Result<std::unique_ptr<endpoint::Listener>> Listen(const endpoint::HostPort& at) override {
+    return inner_->Listen(at);
+  }
 
  private:
-  std::unique_ptr<Transport> inner_ = MakeSoftIwarp();
+  std::unique_ptr<endpoint::Transport> inner_ = endpoint::MakeSoftIwarp();
   const ClientFault& fault_;
   Hooks hooks_;
   Past past_;
@@ -74,6 +77,8 @@ class BadClient final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> MakeBadClient(const ClientFault& fault) { return std::make_unique<BadClient>(fault); }
+std::unique_ptr<endpoint::Transport> MakeBadClient(const ClientFault& fault) {
+  return std::make_unique<BadClient>(fault);
+}
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

@@ -7,7 +7,7 @@
 #include "replay/generate/options.h"
 #include "replay/probe/tamper.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 
 struct ClientFault {
   std::string_view probe;  // that finds it, and ...
@@ -17,11 +17,11 @@ struct ClientFault {
   // A Call goes out, and may be changed; false: it does not.
   std::function<bool(Seen&, Scene&)> send = {};
   // Before a connection is asked for.
-  std::function<void(EndpointOptions&, size_t ordinal)> connect = {};
+  std::function<void(endpoint::EndpointOptions&, size_t ordinal)> connect = {};
   // The server's private data came: what the client makes of them; false: it dies.
   std::function<bool(Buffer& data, size_t ordinal)> accepted = {};
   // The load, and what it asks of the Requester.
-  std::function<void(LoadOptions&)> load = {};
+  std::function<void(generate::LoadOptions&)> load = {};
   // Its transport never asks for another connection once this many were asked for, or refused.
   size_t most_connections = SIZE_MAX;
   size_t most_refused = SIZE_MAX;
@@ -30,6 +30,6 @@ struct ClientFault {
 std::vector<ClientFault> AllClientFaults();
 
 // Connects with a fault, which must outlive it.
-std::unique_ptr<Transport> MakeBadClient(const ClientFault& fault);
+std::unique_ptr<endpoint::Transport> MakeBadClient(const ClientFault& fault);
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

@@ -6,7 +6,7 @@
 #include "tests/replay/probe/bad_client.h"
 #include "tests/replay/probe/clients.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 
 std::ostream& operator<<(std::ostream& out, const ClientFault& fault) { return out << fault.probe; }
 
@@ -19,7 +19,7 @@ TEST_P(BadClients, FailTheirProbe) {
   const client::ClientProbe* const probe = client::FindClientProbe(fault.probe);
   ASSERT_NE(probe, nullptr);
   const auto connects = MakeBadClient(fault);
-  OwnClient client(*connects, [&](LoadOptions& load) {
+  OwnClient client(*connects, [&](generate::LoadOptions& load) {
     load.reconnects = 2;
     if (fault.load) fault.load(load);
   });
@@ -48,4 +48,4 @@ TEST(ClientFaults, EachProbeHasOne) {
 }
 
 }  // namespace
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

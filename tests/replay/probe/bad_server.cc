@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/replay/probe/bad_server.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 namespace {
 
 Hooks HooksOf(const Fault& fault) {
@@ -13,15 +13,15 @@ Hooks HooksOf(const Fault& fault) {
   return hooks;
 }
 
-class BadIncoming final : public Incoming {
+class BadIncoming final : public endpoint::Incoming {
  public:
-  BadIncoming(std::unique_ptr<Incoming> inner, const Fault& fault, const Hooks& hooks, SharedScene& shared)
+  BadIncoming(std::unique_ptr<endpoint::Incoming> inner, const Fault& fault, const Hooks& hooks, SharedScene& shared)
       : inner_(std::move(inner)), fault_(fault), hooks_(hooks), shared_(shared) {}
   Bytes private_data() const override { return inner_->private_data(); }
   std::string peer() const override { return inner_->peer(); }
-  Result<std::unique_ptr<Endpoint>> Accept(const EndpointOptions& options) override {
+  Result<std::unique_ptr<endpoint::Endpoint>> Accept(const endpoint::EndpointOptions& options) override {
     ++shared_.connections;
-    EndpointOptions changed = options;
+    endpoint::EndpointOptions changed = options;
     if (fault_.accept) fault_.accept(changed, shared_.connections);
     auto accepted = inner_->Accept(changed);
     if (!accepted) return accepted;
@@ -30,56 +30,59 @@ class BadIncoming final : public Incoming {
   void Reject(Bytes data) override { inner_->Reject(data); }
 
  private:
-  std::unique_ptr<Incoming> inner_;
+  std::unique_ptr<endpoint::Incoming> inner_;
   const Fault& fault_;
   const Hooks& hooks_;
   SharedScene& shared_;
 };
 
-class BadListener final : public Listener {
+class BadListener final : public endpoint::Listener {
  public:
-  BadListener(std::unique_ptr<Listener> inner, const Fault& fault)
+  BadListener(std::unique_ptr<endpoint::Listener> inner, const Fault& fault)
       : inner_(std::move(inner)), fault_(fault), hooks_(HooksOf(fault)) {}
   uint16_t port() const override { return inner_->port(); }
   int descriptor() const override { return inner_->descriptor(); }
-  Result<std::unique_ptr<Incoming>> Wait(std::chrono::milliseconds wait) override {
+  Result<std::unique_ptr<endpoint::Incoming>> Wait(std::chrono::milliseconds wait) override {
     auto incoming = inner_->Wait(wait);
     if (!incoming || !*incoming) return incoming;
     if (shared_.dead) {
       (*incoming)->Reject({});
-      return std::unique_ptr<Incoming>();
+      return std::unique_ptr<endpoint::Incoming>();
     }
     return std::make_unique<BadIncoming>(std::move(*incoming), fault_, hooks_, shared_);
   }
 
  private:
-  std::unique_ptr<Listener> inner_;
+  std::unique_ptr<endpoint::Listener> inner_;
   const Fault& fault_;
   const Hooks hooks_;
   SharedScene shared_;
 };
 
-class BadTransport final : public Transport {
+class BadTransport final : public endpoint::Transport {
  public:
   explicit BadTransport(const Fault& fault) : fault_(fault) {}
   std::string name() const override { return inner_->name(); }
   size_t max_private_data() const override { return inner_->max_private_data(); }
-  std::unique_ptr<Outgoing> Dial(const HostPort& to, const EndpointOptions& options) override {
+  std::unique_ptr<endpoint::Outgoing> Dial(const endpoint::HostPort& to,
+                                           const endpoint::EndpointOptions& options) override {
     return inner_->Dial(to, options);
   }
-  Result<std::unique_ptr<Listener>> Listen(const HostPort& at) override {
+  Result<std::unique_ptr<endpoint::Listener>> Listen(const endpoint::HostPort& at) override {
     auto listener = inner_->Listen(at);
     if (!listener) return listener;
     return std::make_unique<BadListener>(std::move(*listener), fault_);
   }
 
  private:
-  std::unique_ptr<Transport> inner_ = MakeSoftIwarp();
+  std::unique_ptr<endpoint::Transport> inner_ = endpoint::MakeSoftIwarp();
   const Fault& fault_;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> MakeBadTransport(const Fault& fault) { return std::make_unique<BadTransport>(fault); }
+std::unique_ptr<endpoint::Transport> MakeBadTransport(const Fault& fault) {
+  return std::make_unique<BadTransport>(fault);
+}
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

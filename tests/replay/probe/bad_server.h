@@ -10,13 +10,13 @@
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/probe/tamper.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 
 struct Fault {
   std::string_view probe;  // that finds it, and ...
   std::string_view words;  // ... says so
   // Before the connection is accepted.
-  std::function<void(EndpointOptions&, size_t ordinal)> accept = {};
+  std::function<void(endpoint::EndpointOptions&, size_t ordinal)> accept = {};
   // A message came, and may be changed; false: the server does not see it.
   std::function<bool(Seen&, Scene&)> receive = {};
   // One that answers `call` goes out, and may be changed; false: it does not.
@@ -27,6 +27,6 @@ struct Fault {
 };
 
 // Listens with a Fault. `fault` must outlive it.
-std::unique_ptr<Transport> MakeBadTransport(const Fault& fault);
+std::unique_ptr<endpoint::Transport> MakeBadTransport(const Fault& fault);
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

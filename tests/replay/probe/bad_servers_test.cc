@@ -9,7 +9,7 @@
 #include "tests/replay/probe/faults.h"
 #include "tests/replay/probe/probing.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 
 std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << fault.probe; }
 
@@ -22,10 +22,10 @@ TEST_P(BadServers, FailOneProbe) {
   const Probe* const probe = Find(fault.probe);
   ASSERT_NE(probe, nullptr);
   const std::string_view topic = fault.probe.substr(0, fault.probe.find('.'));
-  MemoryFs fs{64 << 20};
-  const auto service = topic == "nfs3" ? MakeNfsMemoryService(fs) : MakeEchoService();
-  const auto listens = MakeBadTransport(fault), connects = MakeSoftIwarp();
-  const replay::test::ServerThread serving(*listens, *service);
+  serve::MemoryFs fs{64 << 20};
+  const auto service = topic == "nfs3" ? serve::MakeNfsMemoryService(fs) : serve::MakeEchoService();
+  const auto listens = MakeBadTransport(fault), connects = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *service);
   ProbeOptions options = To(serving.port());
   if (topic == "nfs3") options.directory = RootHandle(fs);
   Runner runner(*connects, options);
@@ -63,9 +63,9 @@ TEST(Faults, OnceIsInconclusive) {
     if (scene.ordinal == 2) scene.HangUp();
     return scene.ordinal != 2;
   };
-  const auto service = MakeNullService();
-  const auto listens = MakeBadTransport(once), connects = MakeSoftIwarp();
-  const replay::test::ServerThread serving(*listens, *service);
+  const auto service = serve::MakeNullService();
+  const auto listens = MakeBadTransport(once), connects = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *service);
   Runner runner(*connects, To(serving.port()));
   ASSERT_TRUE(runner.Begin());
   const Outcome outcome = runner.Run(*Find("rpc.null"));
@@ -91,9 +91,9 @@ TEST(Faults, NonsenseIsSurvived) {
     if (!bytes.empty()) scene.Send(std::move(bytes));
     return false;
   };
-  const auto service = MakeEchoService();
-  const auto listens = MakeBadTransport(nonsense), connects = MakeSoftIwarp();
-  const replay::test::ServerThread serving(*listens, *service);
+  const auto service = serve::MakeEchoService();
+  const auto listens = MakeBadTransport(nonsense), connects = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *service);
   ProbeOptions options = To(serving.port());
   options.patience.answer = std::chrono::milliseconds{40};
   Runner runner(*connects, options);
@@ -110,4 +110,4 @@ TEST(Faults, ThereIsOneForEachProbe) {
 }
 
 }  // namespace
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

@@ -5,7 +5,7 @@
 
 #include "tests/replay/probe/faults.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 namespace {
 
 using Invalidate = std::optional<uint32_t>;
@@ -270,4 +270,4 @@ std::vector<Fault> ChunkFaults() {
   return faults;
 }
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

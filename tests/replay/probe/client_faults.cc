@@ -7,10 +7,10 @@
 #include <set>
 
 #include "protocol/rpc/message.h"
-#include "replay/engine/settings.h"
+#include "replay/rpcrdma/settings.h"
 #include "tests/replay/probe/bad_client.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 namespace {
 
 using rpcrdma::Defect;
@@ -51,7 +51,7 @@ ClientFault Stays(std::string_view probe, size_t connections = 1, std::string_vi
 ClientFault Believes(std::string_view probe, std::function<bool(Bytes, size_t ordinal)> is) {
   ClientFault fault{.probe = probe, .words = "Sends of at most 1024 bytes"};
   fault.accepted = [is = std::move(is)](Buffer& data, size_t ordinal) {
-    if (is(data, ordinal)) data = EncodeSettings(4096, 4096, true);
+    if (is(data, ordinal)) data = rpcrdma::EncodeSettings(4096, 4096, true);
     return true;
   };
   return fault;
@@ -63,7 +63,7 @@ ClientFault DiesOfData(std::string_view probe, std::function<bool(Bytes)> fatal)
   return fault;
 }
 
-ClientFault WithLoad(std::string_view probe, std::string_view words, std::function<void(LoadOptions&)> load) {
+ClientFault WithLoad(std::string_view probe, std::string_view words, std::function<void(generate::LoadOptions&)> load) {
   return {.probe = probe, .words = words, .load = std::move(load)};
 }
 
@@ -103,12 +103,14 @@ void AddAccept(std::vector<ClientFault>& faults) {
                             [](Bytes data, size_t) { return data.size() == 8 && data[7] == std::byte{0}; }));
   faults.push_back(Believes("accept.size-shrinks", size_is(0)));
   // The receives of a new connection are as small as those of the old one.
-  faults.push_back({.probe = "accept.size-grows", .words = kWork, .connect = [](EndpointOptions& options, size_t n) {
-                      if (n > 2) options.receive_size = 1024;
-                    }});
-  faults.push_back({.probe = "accept.late", .words = kWork, .connect = [](EndpointOptions& options, size_t n) {
-                      if (n > 1) options.connect_timeout = std::chrono::milliseconds{4};
-                    }});
+  faults.push_back(
+      {.probe = "accept.size-grows", .words = kWork, .connect = [](endpoint::EndpointOptions& options, size_t n) {
+         if (n > 2) options.receive_size = 1024;
+       }});
+  faults.push_back(
+      {.probe = "accept.late", .words = kWork, .connect = [](endpoint::EndpointOptions& options, size_t n) {
+         if (n > 1) options.connect_timeout = std::chrono::milliseconds{4};
+       }});
   for (const std::string_view probe : {"reject.first", "reject.private-data", "reject.no-answer", "reject.reconnect"})
     faults.push_back({.probe = probe, .words = kDead, .most_refused = 1});
 }
@@ -143,10 +145,10 @@ void AddError(std::vector<ClientFault>& faults) {
 }
 
 void AddGrant(std::vector<ClientFault>& faults) {
-  const auto ignore = [](LoadOptions& load) { load.requester.ignore_credits = true; };
+  const auto ignore = [](generate::LoadOptions& load) { load.requester.ignore_credits = true; };
   faults.push_back(WithLoad("grant.one", "at most 1 outstanding", ignore));
   faults.push_back(WithLoad("grant.grows", "outstanding, as granted", ignore));
-  faults.push_back(WithLoad("grant.shrinks", "1 is granted", [](LoadOptions& load) {
+  faults.push_back(WithLoad("grant.shrinks", "1 is granted", [](generate::LoadOptions& load) {
     load.requester.ignore_credits = true;
     load.calls = 4000;
   }));
@@ -185,9 +187,9 @@ void AddAnswer(std::vector<ClientFault>& faults) {
   }));
   faults.push_back(Dies("answer.header-xid-differs", kWork, nobody));
   // Goes by the transport header alone.
-  ClientFault swapped = WithLoad("answer.swapped", "no byte is wrong", [](LoadOptions& load) {
+  ClientFault swapped = WithLoad("answer.swapped", "no byte is wrong", [](generate::LoadOptions& load) {
     load.jobs.mix = {};
-    Weight(load.jobs.mix, Operation::kRead) = 1;
+    generate::Weight(load.jobs.mix, generate::Operation::kRead) = 1;
     load.jobs.sizes = {{200, 200, 1}};
   });
   swapped.receive = [](Seen& message, Scene&) {
@@ -197,9 +199,9 @@ void AddAnswer(std::vector<ClientFault>& faults) {
   faults.push_back(swapped);
   // Wants Replies in the order of its Calls.
   auto order = std::make_shared<std::map<size_t, std::vector<uint32_t>>>();
-  ClientFault reversed = WithLoad("answer.reversed", kWork, [](LoadOptions& load) {
+  ClientFault reversed = WithLoad("answer.reversed", kWork, [](generate::LoadOptions& load) {
     load.jobs.mix = {};
-    Weight(load.jobs.mix, Operation::kGetattr) = 1;
+    generate::Weight(load.jobs.mix, generate::Operation::kGetattr) = 1;
   });
   reversed.send = [order](Seen& message, Scene& scene) {
     (*order)[scene.ordinal].push_back(message.header.xid);
@@ -283,7 +285,7 @@ void AddForm(std::vector<ClientFault>& faults) {
   }));
   ClientFault large = Dies("form.above-threshold", kDead,
                            [](const Seen& message, const Seen*, Scene&) { return message.size > 262144; });
-  large.connect = [](EndpointOptions& options, size_t) { options.receive_size = 300000; };
+  large.connect = [](endpoint::EndpointOptions& options, size_t) { options.receive_size = 300000; };
   faults.push_back(large);
 }
 
@@ -346,10 +348,10 @@ void AddMessage(std::vector<ClientFault>& faults) {
 void AddRemote(std::vector<ClientFault>& faults) {
   for (const std::string_view probe :
        {"remote.write-after-reply", "remote.write-after-error", "remote.read-after-reply", "remote.read-after-error"})
-    faults.push_back(WithLoad(probe, "a refusal", [](LoadOptions& load) {
+    faults.push_back(WithLoad(probe, "a refusal", [](generate::LoadOptions& load) {
       load.requester.fresh_handles = false;
       load.depth = 1;
-      Weight(load.jobs.mix, Operation::kReaddirplus) = 0;
+      generate::Weight(load.jobs.mix, generate::Operation::kReaddirplus) = 0;
       load.jobs.sizes = {{16000, 16000, 1}};  // one size: the memory of a slot stays the same
     }));
   for (const std::string_view probe :
@@ -359,7 +361,7 @@ void AddRemote(std::vector<ClientFault>& faults) {
     faults.push_back(Stays(probe));
   ClientFault unasked = Dies("remote.invalidate-unasked", kDead,
                              [](const Seen& message, const Seen*, Scene&) { return message.invalidated.has_value(); });
-  unasked.load = [](LoadOptions& load) { load.requester.remote_invalidation = false; };
+  unasked.load = [](generate::LoadOptions& load) { load.requester.remote_invalidation = false; };
   faults.push_back(unasked);
   faults.push_back(Dies("remote.invalidate-never", kWork, [](const Seen& message, const Seen* call, Scene&) {
     return call && call->header.has_chunks() && message.header.proc != kError && !message.invalidated;
@@ -423,4 +425,4 @@ std::vector<ClientFault> AllClientFaults() {
   return faults;
 }
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

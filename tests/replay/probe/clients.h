@@ -7,7 +7,7 @@
 #include "replay/probe/client/runner.h"
 #include "tests/replay/probe/probing.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 
 inline Patience QuickPatience() {
   Patience patience;
@@ -20,9 +20,9 @@ inline Patience QuickPatience() {
 class OwnClient {
  public:
   // `connects`: its transport, which must outlive this. `change`: of the load.
-  explicit OwnClient(Transport& connects, const std::function<void(LoadOptions&)>& change = {}) {
+  explicit OwnClient(endpoint::Transport& connects, const std::function<void(generate::LoadOptions&)>& change = {}) {
     EXPECT_TRUE(client::Furnish(fs_));
-    LoadOptions load = client::GeneratorLoad({"127.0.0.1", listener_->port()}, RootHandle(fs_));
+    generate::LoadOptions load = client::GeneratorLoad({"127.0.0.1", listener_->port()}, RootHandle(fs_));
     if (change) change(load);
     work_ = client::MakeGeneratorWork(connects, load);
     runner.emplace(*listener_, *service_, nullptr, *work_, QuickPatience());
@@ -30,11 +30,11 @@ class OwnClient {
   std::optional<client::ClientRunner> runner;
 
  private:
-  MemoryFs fs_{64 << 20};
-  const std::unique_ptr<RpcService> service_ = MakeNfsMemoryService(fs_);
-  const std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
-  const std::unique_ptr<Listener> listener_ = *transport_->Listen({"127.0.0.1", 0});
+  serve::MemoryFs fs_{64 << 20};
+  const std::unique_ptr<serve::RpcService> service_ = serve::MakeNfsMemoryService(fs_);
+  const std::unique_ptr<endpoint::Transport> transport_ = endpoint::MakeSoftIwarp();
+  const std::unique_ptr<endpoint::Listener> listener_ = *transport_->Listen({"127.0.0.1", 0});
   std::unique_ptr<client::ClientWork> work_;
 };
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

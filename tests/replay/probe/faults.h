@@ -5,7 +5,7 @@
 
 #include "tests/replay/probe/bad_server.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 
 std::vector<Fault> MessageFaults();  // setup, rpc, header, credit, xid
 std::vector<Fault> ChunkFaults();    // chunk, memory, nfs3
@@ -16,4 +16,4 @@ inline std::vector<Fault> AllFaults() {
   return all;
 }
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

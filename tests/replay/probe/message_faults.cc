@@ -5,7 +5,7 @@
 
 #include "tests/replay/probe/faults.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 namespace {
 
 using Invalidate = std::optional<uint32_t>;
@@ -49,10 +49,11 @@ Fault Invalidates(std::string_view probe, Like like) {
 uint8_t At(Bytes data, size_t at) { return at < data.size() ? static_cast<uint8_t>(data[at]) : 0; }
 
 void AddSetup(std::vector<Fault>& faults) {
-  faults.push_back(
-      {.probe = "setup.private-data", .words = "PVT-003", .accept = [](EndpointOptions& options, size_t ordinal) {
-         if (ordinal == 2) options.private_data[5] |= std::byte{0x80};  // 1: what finds the program
-       }});
+  faults.push_back({.probe = "setup.private-data",
+                    .words = "PVT-003",
+                    .accept = [](endpoint::EndpointOptions& options, size_t ordinal) {
+                      if (ordinal == 2) options.private_data[5] |= std::byte{0x80};  // 1: what finds the program
+                    }});
   faults.push_back(Invalidates("setup.no-private-data", [](Bytes data) { return data.empty(); }));
   faults.push_back(Invalidates("setup.unknown-version", [](Bytes data) { return At(data, 4) == 2; }));
   faults.push_back(Invalidates("setup.reserved-bits", [](Bytes data) { return At(data, 5) == 0xfe; }));
@@ -234,4 +235,4 @@ std::vector<Fault> MessageFaults() {
   return faults;
 }
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

@@ -4,11 +4,11 @@
 // advised.
 #include "tests/replay/probe/clients.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 namespace {
 
 TEST(OwnClientTest, PassesAll) {
-  const auto transport = MakeSoftIwarp();
+  const auto transport = endpoint::MakeSoftIwarp();
   OwnClient client(*transport);
   const auto begun = client.runner->Begin();
   ASSERT_TRUE(begun) << begun.error().message;
@@ -21,4 +21,4 @@ TEST(OwnClientTest, PassesAll) {
 }
 
 }  // namespace
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

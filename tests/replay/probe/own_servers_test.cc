@@ -4,14 +4,15 @@
 // or cannot be concluded is what needs more than the mode has.
 #include "tests/replay/probe/probing.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 namespace {
 
 using Expected = std::map<std::string_view, Verdict>;
 
-void ExpectAllBut(Service& service, ProbeOptions options, const ServerOptions& server, const Expected& others) {
-  const auto transport = MakeSoftIwarp();
-  const replay::test::ServerThread serving(*transport, service, server);
+void ExpectAllBut(rpcrdma::Service& service, ProbeOptions options, const serve::ServerOptions& server,
+                  const Expected& others) {
+  const auto transport = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*transport, service, server);
   options.to.port = serving.port();
   Runner runner(*transport, options);
   const auto begun = runner.Begin();
@@ -38,7 +39,7 @@ Expected WithoutFiles(Expected others) {
 }
 
 TEST(OwnServers, Null) {
-  const auto service = MakeNullService();
+  const auto service = serve::MakeNullService();
   ExpectAllBut(*service, To(0), {},
                WithoutFiles({{"setup.foreign-before", kInconclusive},
                              {"rpc.garbage-args", kInconclusive},
@@ -50,13 +51,13 @@ TEST(OwnServers, Null) {
 }
 
 TEST(OwnServers, Echo) {
-  const auto service = MakeEchoService();
+  const auto service = serve::MakeEchoService();
   ExpectAllBut(*service, To(0), {}, WithoutFiles({}));
 }
 
 TEST(OwnServers, NfsMemory) {
-  MemoryFs fs{64 << 20};
-  const auto service = MakeNfsMemoryService(fs);
+  serve::MemoryFs fs{64 << 20};
+  const auto service = serve::MakeNfsMemoryService(fs);
   ProbeOptions options = To(0);
   options.directory = RootHandle(fs);
   ExpectAllBut(*service, options, {}, {});
@@ -64,4 +65,4 @@ TEST(OwnServers, NfsMemory) {
 }
 
 }  // namespace
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

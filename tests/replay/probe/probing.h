@@ -12,13 +12,13 @@
 #include "replay/serve/nfs_memory.h"
 #include "tests/replay/serve/server_thread.h"
 
-namespace stag::replay::probe::test {
+namespace stag::probe::test {
 
 // The NFSv3 handle of the root.
-inline std::vector<std::byte> RootHandle(MemoryFs& fs) {
+inline std::vector<std::byte> RootHandle(serve::MemoryFs& fs) {
   std::vector<std::byte> handle;
   Writer out(handle);
-  PutHandle(out, fs, fs.root());
+  serve::PutHandle(out, fs, fs.root());
   return {handle.begin() + 4, handle.end()};  // without its length
 }
 
@@ -41,4 +41,4 @@ inline std::string Text(const Outcome& outcome) {
   return text;
 }
 
-}  // namespace stag::replay::probe::test
+}  // namespace stag::probe::test

@@ -12,7 +12,7 @@
 #include "tests/session/fabric/allocation_count.h"
 #include "tests/support/event_script.h"
 
-namespace stag::replay::test {
+namespace stag::record::test {
 namespace {
 
 using fabric::FabricKind;
@@ -166,4 +166,4 @@ TEST(FrameRecorder, AllocatesNothingPerEvent) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::record::test

@@ -16,7 +16,7 @@
 #include "tests/session/fabric/recorder.h"
 #include "tests/support/run_capture.h"
 
-namespace stag::replay::test {
+namespace stag::record::test {
 
 using EventList = stag::test::Recorder;
 
@@ -123,4 +123,4 @@ struct Both : fabric::Sink {
   fabric::Sink &a, &b;
 };
 
-}  // namespace stag::replay::test
+}  // namespace stag::record::test

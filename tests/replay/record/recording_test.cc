@@ -7,11 +7,12 @@
 #include "tests/replay/endpoint/pair.h"
 #include "tests/support/event_script.h"
 
-namespace stag::replay::test {
+namespace stag::record::test {
 namespace {
 
 using fabric::EventKind;
 using fabric::FabricKind;
+using stag::test::Buffer;
 using stag::test::EventScript;
 
 class RealCapture : public testing::TestWithParam<const char*> {};
@@ -36,8 +37,8 @@ INSTANTIATE_TEST_SUITE_P(Real, RealCapture,
                          testing::Values("rxe-nfs4.1.pcap.zst", "siw-nfs4.1.pcap.zst", "rxe-rdma_error.pcap",
                                          "siw-rdma_error.pcap"));
 
-Ends Reported(EventLog& log) {
-  Ends ends;
+endpoint::test::Ends Reported(endpoint::EventLog& log) {
+  endpoint::test::Ends ends;
   ends.client.events = &log;
   ends.client.private_data = Pattern(12, 1);
   ends.server.private_data = Pattern(12, 2);
@@ -48,20 +49,20 @@ TEST(LiveConnection, ComesBack) {
   EventList original;
   Recording recording;
   Both both(original, *recording.recorder);
-  EventLog log(both);
+  endpoint::EventLog log(both);
   for (const char* host : {"127.0.0.1", "::1"}) {
-    Pair pair(Reported(log), host);
-    Region source = Registered(pair.client, Pattern(300'000), Access::kRemoteRead);
-    Region target = Registered(pair.client, Buffer(200'000), Access::kRemoteWrite);
-    Region local = Registered(pair.server, Buffer(300'000), Access::kLocal);
+    endpoint::test::Pair pair(Reported(log), host);
+    endpoint::Region source = endpoint::test::Registered(pair.client, Pattern(300'000), endpoint::Access::kRemoteRead);
+    endpoint::Region target = endpoint::test::Registered(pair.client, Buffer(200'000), endpoint::Access::kRemoteWrite);
+    endpoint::Region local = endpoint::test::Registered(pair.server, Buffer(300'000), endpoint::Access::kLocal);
     const Bytes message = Bytes(source.bytes).first(4000);
     ASSERT_TRUE(pair.client->Send(std::span(&message, 1), 1, {}));
     ASSERT_TRUE(pair.Drive([&] { return pair.server.messages.size() == 1; }));
     ASSERT_TRUE(pair.server->Read(local.bytes, source.handle, source.offset, 1));
     ASSERT_TRUE(pair.server->Read(local.bytes.first(7), source.handle, source.offset + 11, 2));
-    ASSERT_TRUE(pair.Drive([&] { return pair.server.Count(Work::kRead) == 2; }));
+    ASSERT_TRUE(pair.Drive([&] { return pair.server.Count(endpoint::Work::kRead) == 2; }));
     ASSERT_TRUE(pair.server->Write(local.bytes.first(200'000), target.handle, target.offset, 3));
-    ASSERT_TRUE(Send(pair.server, Pattern(50, 2), 4, source.handle));
+    ASSERT_TRUE(endpoint::test::Send(pair.server, Pattern(50, 2), 4, source.handle));
     ASSERT_TRUE(pair.Drive([&] { return pair.client.messages.size() == 1; }));
     pair.client->Disconnect();
     ASSERT_TRUE(pair.DriveToEnd());
@@ -79,11 +80,11 @@ TEST(LiveConnection, ItsTerminateComesBack) {
   EventList original;
   Recording recording;
   Both both(original, *recording.recorder);
-  EventLog log(both);
-  Pair write(Reported(log)), read(Reported(log));
+  endpoint::EventLog log(both);
+  endpoint::test::Pair write(Reported(log)), read(Reported(log));
   ASSERT_TRUE(write.client->Write(Pattern(10), 0x1234, 77, 1));
   ASSERT_TRUE(write.DriveToEnd());
-  Region local = Registered(read.client, Buffer(100), Access::kLocal);
+  endpoint::Region local = endpoint::test::Registered(read.client, Buffer(100), endpoint::Access::kLocal);
   ASSERT_TRUE(read.client->Read(local.bytes, 0x1234, 78, 1));
   ASSERT_TRUE(read.DriveToEnd());
   const EventList again = recording.ReadBack();
@@ -227,4 +228,4 @@ TEST(FrameRecorder, OtherBeginningsAndEnds) {
 }
 
 }  // namespace
-}  // namespace stag::replay::test
+}  // namespace stag::record::test

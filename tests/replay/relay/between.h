@@ -4,19 +4,21 @@
 // send is made by hand.
 #pragma once
 
-#include "replay/engine/settings.h"
 #include "replay/relay/link.h"
+#include "replay/rpcrdma/settings.h"
 #include "tests/replay/endpoint/pair.h"
 
-namespace stag::replay::test {
+namespace stag::relay::test {
 
+using endpoint::test::Content;
 using rpcrdma::Header;
+using std::chrono::milliseconds;
 using namespace stag::test;
 
 // Private data of the four: what each side of each connection says.
 struct Said {
-  Buffer client = EncodeSettings(4096, 4096, true), to_client = EncodeSettings(4096, 4096, true);
-  Buffer server = EncodeSettings(4096, 4096, true), to_server = EncodeSettings(4096, 4096, true);
+  Buffer client = rpcrdma::EncodeSettings(4096, 4096, true), to_client = rpcrdma::EncodeSettings(4096, 4096, true);
+  Buffer server = rpcrdma::EncodeSettings(4096, 4096, true), to_server = rpcrdma::EncodeSettings(4096, 4096, true);
 };
 
 class Between {
@@ -36,7 +38,7 @@ class Between {
   // Until `done`; false when that took too long.
   template <typename Done>
   bool Drive(Done done) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const auto end = std::chrono::steady_clock::now() + endpoint::test::kPatience;
     while (!done()) {
       if (std::chrono::steady_clock::now() > end) return false;
       client.Poll({});
@@ -54,7 +56,7 @@ class Between {
     }
   }
   // The next message that `peer` gets, its header decoded to `header`; the payload.
-  Buffer Next(Peer& peer, Header& header) {
+  Buffer Next(endpoint::test::Peer& peer, Header& header) {
     const size_t n = taken_[&peer]++;
     if (!Drive([&] { return peer.messages.size() > n; })) {
       ADD_FAILURE() << "no message came";
@@ -69,16 +71,16 @@ class Between {
   RelayReport report;
 
  private:
-  static Ends Client(const RelayLinkOptions& options, const Said& said, uint32_t receive_size) {
-    Ends ends;
+  static endpoint::test::Ends Client(const RelayLinkOptions& options, const Said& said, uint32_t receive_size) {
+    endpoint::test::Ends ends;
     ends.client.private_data = said.client;
     ends.server.private_data = said.to_client;
     ends.client.receive_size = receive_size;
     RelayLink::Prepare(options, receive_size, ends.server);
     return ends;
   }
-  static Ends Server(const RelayLinkOptions& options, const Said& said, uint32_t receive_size) {
-    Ends ends;
+  static endpoint::test::Ends Server(const RelayLinkOptions& options, const Said& said, uint32_t receive_size) {
+    endpoint::test::Ends ends;
     ends.client.private_data = said.to_server;
     ends.server.private_data = said.server;
     ends.server.receive_size = receive_size;
@@ -87,17 +89,17 @@ class Between {
   }
 
   const RelayLinkOptions options_;
-  Pair client_pair_, server_pair_;
-  std::map<const Peer*, size_t> taken_;
+  endpoint::test::Pair client_pair_, server_pair_;
+  std::map<const endpoint::test::Peer*, size_t> taken_;
 
  public:
-  Peer &client, &server;
+  endpoint::test::Peer &client, &server;
   std::unique_ptr<RelayLink> link;
 };
 
 // Of any length: from memory that is registered and kept.
-inline Result<void> Post(Peer& from, const Buffer& message, std::optional<uint32_t> invalidate = {}) {
-  const Bytes piece(Registered(from, message, Access::kLocal).bytes);
+inline Result<void> Post(endpoint::test::Peer& from, const Buffer& message, std::optional<uint32_t> invalidate = {}) {
+  const Bytes piece(endpoint::test::Registered(from, message, endpoint::Access::kLocal).bytes);
   return from->Send(std::span(&piece, 1), 0, invalidate);
 }
 
@@ -112,7 +114,7 @@ inline constexpr uint32_t kProgram = 100003;
 
 inline Buffer NullCall(uint32_t xid) { return MakeCall(xid, kProgram, 3, 0); }
 inline Header Call(uint32_t xid, uint32_t credit = 32) { return MakeHeader(rpcrdma::kMsg, xid, credit); }
-inline rpcrdma::Segment SegmentOf(const Region& region) {
+inline rpcrdma::Segment SegmentOf(const endpoint::Region& region) {
   return {region.handle, static_cast<uint32_t>(region.bytes.size()), region.offset};
 }
 // RDMA_MSG or RDMA_NOMSG with the chunks of `call`, whose segments return `lengths`.
@@ -128,4 +130,4 @@ inline bool IsError(const Header& header, uint32_t xid, uint32_t err) {
   return header.status == ParseStatus::kOk && header.proc == rpcrdma::kError && header.xid == xid && header.err == err;
 }
 
-}  // namespace stag::replay::test
+}  // namespace stag::relay::test

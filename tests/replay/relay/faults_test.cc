@@ -9,7 +9,7 @@
 
 #include "tests/support/nfs_messages.h"
 
-namespace stag::replay {
+namespace stag::relay {
 namespace {
 
 using namespace stag::test;
@@ -96,4 +96,4 @@ TEST(Faults, TheSameAgainWithTheSameSeed) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -3,7 +3,7 @@
 // Every kind of fault, on the messages of a RelayLink.
 #include "tests/replay/relay/between.h"
 
-namespace stag::replay {
+namespace stag::relay {
 namespace {
 
 using namespace test;
@@ -108,32 +108,32 @@ TEST(RelayFaults, Disconnect) {
   ASSERT_TRUE(Post(f.between.client, Message(Call(5), NullCall(5))));
   ASSERT_TRUE(f.between.Drive([&] { return f.between.client.over() && f.between.server.over(); }));
   EXPECT_TRUE(f.between.server.messages.empty());
-  EXPECT_EQ(f.between.client->state(), State::kClosed);
+  EXPECT_EQ(f.between.client->state(), endpoint::State::kClosed);
   ASSERT_TRUE(f.between.Drive([&] { return f.between.link->over(); }));
   EXPECT_EQ(f.between.report.forward.in_flight, 1u);
 }
 
 TEST(RelayFaults, BadHandle) {
   Faulty f({.kind = FaultKind::kBadHandle});
-  const Region read = Registered(f.between.client, Pattern(100), Access::kRemoteRead);
+  const endpoint::Region read = Registered(f.between.client, Pattern(100), endpoint::Access::kRemoteRead);
   f.Exchange(4);  // without chunks nothing is wrong
   Header call = Call(5);
   AddRead(call, 40, SegmentOf(read));
   AddRead(call, 40, SegmentOf(read));
   const Header onward = f.Forward(call);
   EXPECT_NE(onward.reads[0].target.handle, onward.reads[1].target.handle);
-  Region pulled = Registered(f.between.server, Buffer(100), Access::kLocal);
+  endpoint::Region pulled = Registered(f.between.server, Buffer(100), endpoint::Access::kLocal);
   const auto& [handle, length, offset] = onward.reads[0].target;
   ASSERT_TRUE(f.between.server->Read(pulled.bytes, handle, offset, 0));
   ASSERT_TRUE(f.between.Drive([&] { return f.between.client.over() && f.between.server.over(); }));
-  EXPECT_EQ(f.between.server->trouble().kind, Trouble::Kind::kRemoteAccess);
-  EXPECT_EQ(f.between.client->state(), State::kClosed);
+  EXPECT_EQ(f.between.server->trouble().kind, endpoint::Trouble::Kind::kRemoteAccess);
+  EXPECT_EQ(f.between.client->state(), endpoint::State::kClosed);
 }
 
 TEST(RelayFaults, ShortChunk) {
   Faulty f({.kind = FaultKind::kShortChunk});
   f.expected = 2;
-  Region write = Registered(f.between.client, Buffer(4096), Access::kRemoteWrite);
+  endpoint::Region write = Registered(f.between.client, Buffer(4096), endpoint::Access::kRemoteWrite);
   f.Exchange(4);
   Header call = Call(5);
   AddWriteChunk(call, {});
@@ -167,4 +167,4 @@ TEST(RelayFaults, OfACallback) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::relay

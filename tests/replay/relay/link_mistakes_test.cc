@@ -4,7 +4,7 @@
 // of RFC 8166.
 #include "tests/replay/relay/between.h"
 
-namespace stag::replay {
+namespace stag::relay {
 namespace {
 
 using namespace test;
@@ -59,7 +59,7 @@ TEST(RelayLink, ErrorsOfTheServerArePassedOn) {
 // Nothing is pushed that was not offered; the client gets ERR_CHUNK.
 TEST(RelayLink, RepliesThatDoNotFitTheirCall) {
   Between between;
-  Region write = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  endpoint::Region write = Registered(between.client, Buffer(4096), endpoint::Access::kRemoteWrite);
   Header call = Call(5), onward;
   AddWriteChunk(call, {{write.handle, 2048, write.offset}, {write.handle, 2048, write.offset + 2048}});
   const auto exchange = [&](const std::function<void(Header&)>& spoil) {
@@ -90,7 +90,7 @@ TEST(RelayLink, RepliesThatDoNotFitTheirCall) {
 // What is wrong in a way that can be told to the client is for the client to see.
 TEST(RelayLink, MistakesThatArePassedOn) {
   Between between;
-  Region write = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  endpoint::Region write = Registered(between.client, Buffer(4096), endpoint::Access::kRemoteWrite);
   Header call = Call(5), onward;
   AddWriteChunk(call, {{write.handle, 2048, write.offset}, {write.handle, 2048, write.offset + 2048}});
   const auto exchange = [&](const std::function<void(Header&)>& spoil) {
@@ -125,8 +125,8 @@ TEST(RelayLink, WhenOneSideEnds) {
     between.Settle();
     (by_client ? between.client : between.server)->Disconnect();
     ASSERT_TRUE(between.Drive([&] { return between.client.over() && between.server.over() && between.link->over(); }));
-    EXPECT_EQ(between.client->state(), State::kClosed);
-    EXPECT_EQ(between.server->state(), State::kClosed);
+    EXPECT_EQ(between.client->state(), endpoint::State::kClosed);
+    EXPECT_EQ(between.server->state(), endpoint::State::kClosed);
     EXPECT_EQ(between.report.forward.in_flight, 2u);
     EXPECT_EQ(between.report.side[0].ended + between.report.side[1].ended, 2u);
   }
@@ -152,7 +152,7 @@ TEST(RelayLink, ABadHandleOfTheClient) {
   AddRead(call, 40, {0x1234, 100, 0});
   ASSERT_TRUE(Post(between.client, Message(call, NullCall(1))));
   ASSERT_TRUE(between.Drive([&] { return between.link->over() && between.server.over(); }));
-  EXPECT_EQ(between.server->state(), State::kClosed);
+  EXPECT_EQ(between.server->state(), endpoint::State::kClosed);
   EXPECT_TRUE(between.server.messages.empty());
   EXPECT_EQ(between.report.side[kClientSide].broken, 1u);
   EXPECT_EQ(between.report.side[kServerSide].ended, 1u);
@@ -162,4 +162,4 @@ TEST(RelayLink, ABadHandleOfTheClient) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -4,7 +4,7 @@
 // RFC 8166.
 #include "tests/replay/relay/between.h"
 
-namespace stag::replay {
+namespace stag::relay {
 namespace {
 
 using namespace test;
@@ -34,9 +34,9 @@ TEST(RelayLink, ShortCallAndReply) {
 TEST(RelayLink, ChunksCrossWithOtherHandles) {
   Between between;
   const Buffer data = Pattern(10'001, 3), result = Pattern(5'003, 4), rest = Pattern(300, 5);
-  const Region read = Registered(between.client, data, Access::kRemoteRead);
-  Region write = Registered(between.client, Buffer(8192), Access::kRemoteWrite);
-  Region reply_chunk = Registered(between.client, Buffer(1000), Access::kRemoteWrite);
+  const endpoint::Region read = Registered(between.client, data, endpoint::Access::kRemoteRead);
+  endpoint::Region write = Registered(between.client, Buffer(8192), endpoint::Access::kRemoteWrite);
+  endpoint::Region reply_chunk = Registered(between.client, Buffer(1000), endpoint::Access::kRemoteWrite);
   Header call = Call(9);
   AddRead(call, 48, {read.handle, 4000, read.offset});
   AddRead(call, 48, {read.handle, 6001, read.offset + 4000});
@@ -54,13 +54,13 @@ TEST(RelayLink, ChunksCrossWithOtherHandles) {
   EXPECT_EQ(onward.write_chunks, call.write_chunks);
   EXPECT_EQ(onward.reply_chunk, call.reply_chunk);
   // The server pulls what the client offered, and writes results.
-  Region pulled = Registered(between.server, Buffer(10'001), Access::kLocal);
+  endpoint::Region pulled = Registered(between.server, Buffer(10'001), endpoint::Access::kLocal);
   for (size_t i = 0, at = 0; i < 2; at += onward.reads[i++].target.length)
     ASSERT_TRUE(between.server->Read(pulled.bytes.subspan(at, onward.reads[i].target.length),
                                      onward.reads[i].target.handle, onward.reads[i].target.offset, i));
-  ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == 2; }));
+  ASSERT_TRUE(between.Drive([&] { return between.server.Count(endpoint::Work::kRead) == 2; }));
   EXPECT_EQ(Content(pulled.bytes), data);
-  const Region source = Registered(between.server, Join({result, rest}), Access::kLocal);
+  const endpoint::Region source = Registered(between.server, Join({result, rest}), endpoint::Access::kLocal);
   const auto write_to = [&](size_t segment, size_t from, size_t size) {
     const Segment& s = onward.segments[segment];
     ASSERT_TRUE(between.server->Write(source.bytes.subspan(from, size), s.handle, s.offset, 0));
@@ -87,10 +87,10 @@ TEST(RelayLink, ChunksCrossWithOtherHandles) {
 // The server takes 1024 bytes, the client sends 3000: a Position-zero Read chunk. Other chunks keep their Positions.
 TEST(RelayLink, CallBecomesLong) {
   Said said;
-  said.server = EncodeSettings(4096, 1024, true);
+  said.server = rpcrdma::EncodeSettings(4096, 1024, true);
   Between between({}, said);
   const Buffer data = Pattern(500), payload = Join({NullCall(5), Pattern(2960)});
-  const Region read = Registered(between.client, data, Access::kRemoteRead);
+  const endpoint::Region read = Registered(between.client, data, endpoint::Access::kRemoteRead);
   Header call = Call(5);
   AddRead(call, 40, SegmentOf(read));
   ASSERT_TRUE(Post(between.client, Message(call, payload)));
@@ -104,9 +104,9 @@ TEST(RelayLink, CallBecomesLong) {
     const size_t done = index;
     const Segment& s = onward.reads[index].target;
     ASSERT_EQ(s.length, expected.size());
-    Region pulled = Registered(between.server, Buffer(s.length), Access::kLocal);
+    endpoint::Region pulled = Registered(between.server, Buffer(s.length), endpoint::Access::kLocal);
     ASSERT_TRUE(between.server->Read(pulled.bytes, s.handle, s.offset, index));
-    ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == done + 1; }));
+    ASSERT_TRUE(between.Drive([&] { return between.server.Count(endpoint::Work::kRead) == done + 1; }));
     EXPECT_EQ(Content(pulled.bytes), expected);
   }
   EXPECT_EQ(between.report.forward.made_long, 1u);
@@ -115,9 +115,9 @@ TEST(RelayLink, CallBecomesLong) {
 // The client takes 1024 bytes, the server sends 2000 inline: they go to the Reply chunk; without one, ERR_CHUNK.
 TEST(RelayLink, ReplyBecomesLong) {
   Said said;
-  said.client = EncodeSettings(4096, 1024, true);
+  said.client = rpcrdma::EncodeSettings(4096, 1024, true);
   Between between({}, said);
-  Region chunk = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  endpoint::Region chunk = Registered(between.client, Buffer(4096), endpoint::Access::kRemoteWrite);
   const Buffer payload = Join({MakeReply(5), Pattern(1976)});
   for (const bool offered : {true, false}) {
     Header call = Call(5), header;
@@ -143,7 +143,7 @@ TEST(RelayLink, ReplyBecomesLong) {
 // The client takes 4096 bytes inline, the server may send 1024: it is offered a Reply chunk that the client did not.
 TEST(RelayLink, OffersAReplyChunkOfItsOwn) {
   Said said;
-  said.to_server = EncodeSettings(4096, 1024, true);
+  said.to_server = rpcrdma::EncodeSettings(4096, 1024, true);
   Between between({}, said);
   const Buffer payload = Join({MakeReply(5), Pattern(2976)});
   for (const bool used : {true, false}) {
@@ -154,7 +154,7 @@ TEST(RelayLink, OffersAReplyChunkOfItsOwn) {
     ASSERT_EQ(onward.segments.size(), 1u);
     EXPECT_EQ(onward.segments[0].length, 4096u - rpcrdma::kMinimumHeader);
     if (used) {
-      const Region source = Registered(between.server, payload, Access::kLocal);
+      const endpoint::Region source = Registered(between.server, payload, endpoint::Access::kLocal);
       ASSERT_TRUE(between.server->Write(source.bytes, onward.segments[0].handle, onward.segments[0].offset, 0));
       ASSERT_TRUE(Post(between.server, Message(ReplyTo(onward, rpcrdma::kNomsg, {3000}))));
     } else {
@@ -211,7 +211,7 @@ TEST(RelayLink, CallbacksCross) {
 // RFC 8167 section 5: there is no Long Call in that direction.
 TEST(RelayLink, CallbackThatIsTooLong) {
   Said said;
-  said.client = EncodeSettings(4096, 1024, true);
+  said.client = rpcrdma::EncodeSettings(4096, 1024, true);
   Between between({}, said);
   Header header;
   ASSERT_TRUE(Post(between.client, Message(Call(1), NullCall(1))));  // RFC 5044 section 7.1: the initiator sends first
@@ -224,8 +224,8 @@ TEST(RelayLink, CallbackThatIsTooLong) {
 
 TEST(RelayLink, InvalidatesWhatTheServerInvalidated) {
   Between between;
-  const Region read = Registered(between.client, Pattern(100), Access::kRemoteRead);
-  Region write = Registered(between.client, Buffer(100), Access::kRemoteWrite);
+  const endpoint::Region read = Registered(between.client, Pattern(100), endpoint::Access::kRemoteRead);
+  endpoint::Region write = Registered(between.client, Buffer(100), endpoint::Access::kRemoteWrite);
   Header call = Call(5), onward, reply;
   AddRead(call, 40, SegmentOf(read));
   AddWriteChunk(call, {SegmentOf(write)});
@@ -246,18 +246,18 @@ TEST(RelayLink, InvalidatesWhatTheServerInvalidated) {
 
 TEST(RelayLink, NoInvalidationForAClientThatDoesNotAllowIt) {
   Said said;
-  said.client = EncodeSettings(4096, 4096, false);
+  said.client = rpcrdma::EncodeSettings(4096, 4096, false);
   Between between({}, said);
-  const Region read = Registered(between.client, Pattern(100), Access::kRemoteRead);
+  const endpoint::Region read = Registered(between.client, Pattern(100), endpoint::Access::kRemoteRead);
   Header call = Call(5), onward, reply;
   AddRead(call, 40, SegmentOf(read));
   for (size_t i = 0; i < 3; ++i) {  // and the relay's memory is used again
     ASSERT_TRUE(Post(between.client, Message(call, NullCall(5))));
     between.Next(between.server, onward);
     const Segment& s = onward.reads[0].target;
-    Region pulled = Registered(between.server, Buffer(100), Access::kLocal);
+    endpoint::Region pulled = Registered(between.server, Buffer(100), endpoint::Access::kLocal);
     ASSERT_TRUE(between.server->Read(pulled.bytes, s.handle, s.offset, 1));
-    ASSERT_TRUE(between.Drive([&] { return between.server.Count(Work::kRead) == i + 1; }));
+    ASSERT_TRUE(between.Drive([&] { return between.server.Count(endpoint::Work::kRead) == i + 1; }));
     ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, 5), MakeReply(5)), s.handle));
     between.Next(between.client, reply);
     EXPECT_EQ(between.client.receives.back().invalidated, std::nullopt);
@@ -267,8 +267,8 @@ TEST(RelayLink, NoInvalidationForAClientThatDoesNotAllowIt) {
 
 TEST(RelayLink, TooMuchForOneCall) {
   Between between({.max_message = 10'000});
-  const Region read = Registered(between.client, Buffer(6000), Access::kRemoteRead);
-  Region write = Registered(between.client, Buffer(6000), Access::kRemoteWrite);
+  const endpoint::Region read = Registered(between.client, Buffer(6000), endpoint::Access::kRemoteRead);
+  endpoint::Region write = Registered(between.client, Buffer(6000), endpoint::Access::kRemoteWrite);
   Header call = Call(5), header;
   AddRead(call, 40, SegmentOf(read));
   AddWriteChunk(call, {SegmentOf(write)});
@@ -282,9 +282,9 @@ TEST(RelayLink, TooMuchForOneCall) {
 TEST(RelayLink, ManySegments) {
   Said said;
   for (Buffer* data : {&said.client, &said.to_client, &said.server, &said.to_server})
-    *data = EncodeSettings(65536, 65536, true);
+    *data = rpcrdma::EncodeSettings(65536, 65536, true);
   Between between({.credits = 1}, said, 65536);
-  Region write = Registered(between.client, Buffer(4096), Access::kRemoteWrite);
+  endpoint::Region write = Registered(between.client, Buffer(4096), endpoint::Access::kRemoteWrite);
   for (const uint32_t count : {1000u, 1100u}) {
     Header call = Call(count), onward, reply;
     std::vector<Segment> segments;
@@ -298,7 +298,7 @@ TEST(RelayLink, ManySegments) {
     }
     between.Next(between.server, onward);
     ASSERT_EQ(onward.segments.size(), count);
-    const Region source = Registered(between.server, Pattern(count), Access::kLocal);
+    const endpoint::Region source = Registered(between.server, Pattern(count), endpoint::Access::kLocal);
     ASSERT_TRUE(between.server->Write(source.bytes, onward.segments[0].handle, onward.segments[0].offset, 0));
     ASSERT_TRUE(
         Post(between.server, Message(ReplyTo(onward, rpcrdma::kMsg, std::vector(count, 1u)), MakeReply(count))));
@@ -318,7 +318,7 @@ TEST(RelayLink, CallsWaitForMemory) {
     ASSERT_TRUE(Post(between.server, Message(MakeHeader(rpcrdma::kMsg, xid), MakeReply(xid))));
     between.Next(between.client, header);
   }
-  Region write = Registered(between.client, Buffer(8192), Access::kRemoteWrite);
+  endpoint::Region write = Registered(between.client, Buffer(8192), endpoint::Access::kRemoteWrite);
   for (uint32_t xid = 3; xid <= 6; ++xid) {
     Header call = Call(xid);
     AddWriteChunk(call, {SegmentOf(write)});
@@ -336,4 +336,4 @@ TEST(RelayLink, CallsWaitForMemory) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::relay

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "replay/engine/settings.h"
+#include "replay/rpcrdma/settings.h"
 #include "tests/support/messages.h"
 
-namespace stag::replay {
+namespace stag::relay {
 namespace {
 
 using namespace stag::test;
@@ -27,23 +27,24 @@ TEST(RelayTerms, Parse) {
 }
 
 TEST(RelayTerms, WhatIsSaid) {
-  const Buffer message = EncodeSettings(2048, 8192, true);
+  const Buffer message = rpcrdma::EncodeSettings(2048, 8192, true);
   const Buffer theirs = Join({Words({1, 2}), message, Words({3})});
   EXPECT_EQ(RelayPrivateData({}, theirs, 100, true), theirs);
   Buffer without = theirs;
   without[8 + 5] = std::byte{0};  // the R flag (RFC 8797 section 4)
   EXPECT_EQ(RelayPrivateData({}, theirs, 100, false), without);
   EXPECT_EQ(RelayPrivateData({}, theirs, 19, true), message);
-  EXPECT_EQ(RelayPrivateData({}, theirs, 19, false), EncodeSettings(2048, 8192, false));
+  EXPECT_EQ(RelayPrivateData({}, theirs, 19, false), rpcrdma::EncodeSettings(2048, 8192, false));
   EXPECT_EQ(RelayPrivateData({}, Words({1, 2, 3}), 12, false), Words({1, 2, 3}));
   EXPECT_EQ(RelayPrivateData({}, Words({1, 2, 3}), 11, false), Buffer{});
   EXPECT_EQ(RelayPrivateData({}, {}, 100, true), Buffer{});
   EXPECT_EQ(RelayPrivateData(*ParseRelayTerms("none"), theirs, 100, true), Buffer{});
   EXPECT_EQ(RelayPrivateData(*ParseRelayTerms("2048/8192/R"), {}, 100, true), message);
-  EXPECT_EQ(RelayPrivateData(*ParseRelayTerms("2048/8192/R"), {}, 100, false), EncodeSettings(2048, 8192, false));
+  EXPECT_EQ(RelayPrivateData(*ParseRelayTerms("2048/8192/R"), {}, 100, false),
+            rpcrdma::EncodeSettings(2048, 8192, false));
   EXPECT_EQ(ToldReceiveSize(theirs), 8192u);
   EXPECT_EQ(ToldReceiveSize({}), 1024u);
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::relay

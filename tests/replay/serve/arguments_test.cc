@@ -4,10 +4,10 @@
 // wrong. The answer is GARBAGE_ARGS, and nothing has happened.
 #include <gtest/gtest.h>
 
-#include "replay/serve/echo.h"
+#include "replay/rpcrdma/echo_program.h"
 #include "tests/replay/serve/nfs_client.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using namespace stag::test;
@@ -111,13 +111,14 @@ TEST(Arguments, OfEcho) {
   const auto service = MakeEchoService();
   const Buffer whole = Opaque(Pattern(13));
   for (size_t size = 0; size <= whole.size(); ++size) {
-    ServiceReply reply;
-    service->OnCall(MakeCall(5, kEchoProgram, 1, 1, Buffer(whole.begin(), whole.begin() + static_cast<long>(size))),
-                    reply);
+    rpcrdma::ServiceReply reply;
+    service->OnCall(
+        MakeCall(5, rpcrdma::kEchoProgram, 1, 1, Buffer(whole.begin(), whole.begin() + static_cast<long>(size))),
+        reply);
     EXPECT_EQ(reply.message, size == whole.size() ? MakeReply(5, whole) : MakeReply(5, {}, rpc::kGarbageArgs));
     EXPECT_TRUE(reply.items.empty());
   }
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::serve

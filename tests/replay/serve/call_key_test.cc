@@ -10,7 +10,7 @@
 
 #include "tests/support/messages.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using namespace stag::test;
@@ -139,4 +139,4 @@ TEST(CallKey, FitsRepliesToTheCall) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -96,7 +96,7 @@ inline std::string GetName(Cursor& in) {
 
 // A Call and its Reply, taken apart.
 struct Asked {
-  Asked(replay::Service& service, uint32_t program, uint32_t procedure, const Buffer& arguments) {
+  Asked(rpcrdma::Service& service, uint32_t program, uint32_t procedure, const Buffer& arguments) {
     service.OnCall(MakeCall(77, program, 3, procedure, arguments), reply);
     header = rpc::DecodeReply(reply.message, reply.message.size());
     EXPECT_EQ(header.status, ParseStatus::kOk);
@@ -105,14 +105,14 @@ struct Asked {
   }
   // The results were read to their end.
   bool done() const { return in.ok() && in.remaining() == 0; }
-  replay::ServiceReply reply;
+  rpcrdma::ServiceReply reply;
   rpc::ReplyHeader header;
   Cursor in{Bytes{}};
 };
 
 class NfsClient {
  public:
-  explicit NfsClient(replay::Service& service) : service_(service) {
+  explicit NfsClient(rpcrdma::Service& service) : service_(service) {
     Asked mnt(service_, kMount3, 1, Text("/"));
     EXPECT_EQ(mnt.in.U32(), 0u);
     root = Opaque(GetBytes(mnt.in));
@@ -146,7 +146,7 @@ class NfsClient {
   Buffer root;
 
  private:
-  replay::Service& service_;
+  rpcrdma::Service& service_;
 };
 
 }  // namespace stag::test

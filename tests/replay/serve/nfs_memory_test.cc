@@ -10,7 +10,7 @@
 
 #include "tests/replay/serve/nfs_client.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using namespace stag::test;
@@ -436,4 +436,4 @@ TEST_F(NfsMemory, Contents) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -8,13 +8,13 @@
 #include "tests/replay/serve/running.h"
 #include "tests/support/event_script.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using namespace test;
 
-Recording Load(const std::string& name) {
-  Recorder recorder(64 << 20);
+recording::Recording Load(const std::string& name) {
+  recording::Recorder recorder(64 << 20);
   (void)Run(LoadFrames(STAG_SOURCE_DIR "/pcaps/real/" + name), {}, {}, {&recorder});
   auto recording = recorder.Finish();
   EXPECT_TRUE(recording);
@@ -23,25 +23,26 @@ Recording Load(const std::string& name) {
 
 // The Call as it was sent then, with chunks of the recorded sizes.
 struct Again {
-  explicit Again(const RecordedRpc& rpc) {
+  explicit Again(const recording::RecordedRpc& rpc) {
     spec.message = rpc.call.bytes;
     spec.position_zero = !rpc.read_chunks.empty() && rpc.read_chunks[0].position == 0;
-    for (const RecordedItem& item : rpc.call.items)
+    for (const recording::RecordedItem& item : rpc.call.items)
       if (item.reduced) spec.item_offset = item.offset, spec.item_length = item.length;
-    for (const RecordedChunk& chunk : rpc.write_chunks) offered.push_back(static_cast<uint32_t>(chunk.offered));
+    for (const recording::RecordedChunk& chunk : rpc.write_chunks)
+      offered.push_back(static_cast<uint32_t>(chunk.offered));
     spec.write_chunks = offered;
     if (rpc.reply_chunk) spec.reply_chunk = static_cast<uint32_t>(rpc.reply_chunk->offered);
   }
-  CallSpec spec;
+  rpcrdma::CallSpec spec;
   std::vector<uint32_t> offered;
 };
 
 // The unreduced Reply: what came in chunks is put in its place. With the recorded xid.
-Buffer Whole(const Client& client, const RecordedRpc& rpc) {
+Buffer Whole(const Client& client, const recording::RecordedRpc& rpc) {
   Buffer whole;
   auto rest = client.message.begin();
   size_t chunk = 0;
-  for (const RecordedItem& item : rpc.reply.items) {
+  for (const recording::RecordedItem& item : rpc.reply.items) {
     if (chunk == client.chunks.size()) break;
     const Buffer& bytes = client.chunks[chunk++];
     if (bytes.empty()) continue;
@@ -59,19 +60,19 @@ Buffer Whole(const Client& client, const RecordedRpc& rpc) {
 class RealRecording : public testing::TestWithParam<const char*> {};
 
 TEST_P(RealRecording, EveryReplyIsTheRecordedOne) {
-  const Recording recording = Load(GetParam());
+  const recording::Recording recording = Load(GetParam());
   RecordedService service(recording);
   Running running(service);
   size_t asked = 0;
-  for (const RecordedConnection& connection : recording.connections) {
+  for (const recording::RecordedConnection& connection : recording.connections) {
     Client client(running, {.credits = 4, .fresh_handles = true});
     for (const uint32_t index : connection.rpcs) {
-      const RecordedRpc& rpc = *recording.rpcs[index];
+      const recording::RecordedRpc& rpc = *recording.rpcs[index];
       if (rpc.backward || rpc.reply.bytes.empty()) continue;
       ++asked;
       const Again again(rpc);
       client.Exchange(again.spec);
-      ASSERT_EQ(client.kind, AnswerKind::kReply) << rpc.call_frame.number;
+      ASSERT_EQ(client.kind, rpcrdma::AnswerKind::kReply) << rpc.call_frame.number;
       const Buffer whole = Whole(client, rpc);
       ASSERT_TRUE(std::ranges::equal(whole, rpc.reply.bytes)) << rpc.call_frame.number;
     }
@@ -91,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Real, RealRecording,
 
 // Recordings that are made.
 struct Made : testing::Test {
-  Recorder recorder{1 << 20};
+  recording::Recorder recorder{1 << 20};
   session::Session session{session::SessionOptions{}, {&recorder}};
   uint32_t xid = 0;
 
@@ -101,7 +102,7 @@ struct Made : testing::Test {
     script.Send(0, MakeHeader(0, xid), MakeCall(xid, kNfs3, version, procedure, arguments));
     script.Send(1, MakeHeader(0, xid), MakeReply(xid, results));
   }
-  Recording Finish() {
+  recording::Recording Finish() {
     session.Finish();
     auto recording = recorder.Finish();
     EXPECT_TRUE(recording);
@@ -112,8 +113,8 @@ struct Made : testing::Test {
 Buffer Handle(uint32_t n) { return Opaque(Words({n, n})); }
 
 // The results of a Call, or nothing when it is not accepted.
-Buffer Results(Service& service, const Buffer& call) {
-  ServiceReply reply;
+Buffer Results(rpcrdma::Service& service, const Buffer& call) {
+  rpcrdma::ServiceReply reply;
   service.OnCall(call, reply);
   const rpc::ReplyHeader header = rpc::DecodeReply(reply.message, reply.message.size());
   EXPECT_EQ(header.xid, LoadBe32(call.data()));
@@ -131,9 +132,9 @@ TEST_F(Made, RepeatedCallsGetTheirRepliesInOrder) {
   Rpc(script, kLookup, At(Handle(1), "b"), Words({5, 0}));
   Rpc(script, kLookup, At(Handle(1), "a"), Words({13, 0}));
   script.Close();
-  const Recording recording = Finish();
+  const recording::Recording recording = Finish();
   RecordedService service(recording);
-  const std::unique_ptr<Service> one = service.NewConnection(), two = service.NewConnection();
+  const std::unique_ptr<rpcrdma::Service> one = service.NewConnection(), two = service.NewConnection();
   EXPECT_EQ(Results(*one, Lookup(70, 1, "a")), Words({2, 0}));
   EXPECT_EQ(Results(*one, Lookup(71, 1, "a")), Words({13, 0}));
   EXPECT_EQ(Results(*two, Lookup(70, 1, "a")), Words({2, 0})) << "each connection begins anew";
@@ -155,11 +156,11 @@ TEST_F(Made, ConnectionsGoByRecordedOnes) {
   ++xid;
   first.Send(0, MakeHeader(0, xid), MakeCall(xid, kNfs3, 3, kGetattr, Handle(2)));  // without a reply
   for (EventScript* script : {&first, &second}) script->Close();
-  const Recording recording = Finish();
+  const recording::Recording recording = Finish();
   RecordedService service(recording);
   const auto getattr = [](uint32_t handle) { return MakeCall(9, kNfs3, 3, kGetattr, Handle(handle)); };
-  const std::unique_ptr<Service> a = service.NewConnection();
-  std::unique_ptr<Service> b = service.NewConnection();
+  const std::unique_ptr<rpcrdma::Service> a = service.NewConnection();
+  std::unique_ptr<rpcrdma::Service> b = service.NewConnection();
   EXPECT_EQ(Results(*b, MakeCall(1, kNfs3, 3, 0)), Buffer{});
   EXPECT_EQ(Results(*a, getattr(1)), Words({1}));
   EXPECT_EQ(Results(*b, getattr(1)), Words({2})) << "the other one";
@@ -178,10 +179,10 @@ TEST_F(Made, ConnectionsOneAfterTheOther) {
     Rpc(*script, kGetattr, Handle(1), Words({script == &first ? 1u : 2u}));
     script->Close();
   }
-  const Recording recording = Finish();
+  const recording::Recording recording = Finish();
   RecordedService service(recording);
   for (const uint32_t expected : {1u, 2u, 1u}) {
-    const std::unique_ptr<Service> connection = service.NewConnection();
+    const std::unique_ptr<rpcrdma::Service> connection = service.NewConnection();
     EXPECT_EQ(Results(*connection, MakeCall(9, kNfs3, 3, kGetattr, Handle(1))), Words({expected}));
   }
 }
@@ -198,7 +199,7 @@ TEST_F(Made, RdmaErrorsAreAnswersToo) {
     script.Send(1, error);
   }
   script.Close();
-  const Recording recording = Finish();
+  const recording::Recording recording = Finish();
   RecordedService service(recording);
   EXPECT_EQ(service.answers(), 1u);
   Running running(service);
@@ -207,7 +208,7 @@ TEST_F(Made, RdmaErrorsAreAnswersToo) {
   EXPECT_EQ(client.Ask({.message = null}), Buffer{});
   const Buffer call = MakeCall(0, kNfs3, 3, kGetattr, Handle(rpcrdma::kErrChunk));
   client.Exchange({.message = call});
-  EXPECT_EQ(client.kind, AnswerKind::kErrChunk);
+  EXPECT_EQ(client.kind, rpcrdma::AnswerKind::kErrChunk);
   const Buffer other = MakeCall(0, kNfs3, 3, kGetattr, Handle(rpcrdma::kErrVers));  // nobody sends another version
   EXPECT_EQ(client.Ask({.message = other}), Words({10004}));
 }
@@ -220,7 +221,7 @@ TEST_F(Made, WhatIsNotRecordedIsRefused) {
   ++xid;
   script.Send(0, MakeHeader(0, xid), MakeCall(xid, kNfs3, 3, kGetattr, Handle(7)));  // without a reply
   script.Close();
-  const Recording recording = Finish();
+  const recording::Recording recording = Finish();
   RecordedService service(recording);
   EXPECT_EQ(service.answers(), 2u);
   EXPECT_EQ(service.unusable(), 1u);
@@ -243,7 +244,7 @@ TEST_F(Made, WhatIsNotRecordedIsRefused) {
       Results(service, MakeCall(1, kNfs3, 4, 1, Words({0, 1, 2, 53, 1, 2, 3, 4, 5, 6, 7, 0, 34, 0, 0, 0, 0, 0, 0}))),
       Words({10004, 0, 2, 53, 0, 1, 2, 3, 4, 5, 6, 7, 7, 0, 34, 10004, 0}));
   // Programs, versions and procedures that there are none of.
-  ServiceReply reply;
+  rpcrdma::ServiceReply reply;
   const auto accept_stat = [&](const Buffer& call) {
     reply.Clear();
     service.OnCall(call, reply);
@@ -266,4 +267,4 @@ TEST_F(Made, WhatIsNotRecordedIsRefused) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::serve

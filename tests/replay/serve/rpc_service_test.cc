@@ -5,16 +5,16 @@
 
 #include <gtest/gtest.h>
 
-#include "replay/serve/echo.h"
+#include "replay/rpcrdma/echo_program.h"
 #include "tests/support/messages.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using namespace stag::test;
 
-Buffer Ask(Service& service, const Buffer& call) {
-  ServiceReply reply;
+Buffer Ask(rpcrdma::Service& service, const Buffer& call) {
+  rpcrdma::ServiceReply reply;
   service.OnCall(call, reply);
   return reply.message;
 }
@@ -26,7 +26,7 @@ TEST(RpcService, NullAnswersNullOnly) {
   EXPECT_EQ(Ask(*service, MakeCall(3, 100003, 3, 1, Words({0}))), MakeReply(3, {}, rpc::kProcUnavail));
   EXPECT_EQ(Ask(*service, MakeCall(4, 100099, 3, 0)), MakeReply(4, {}, rpc::kProgUnavail));
   EXPECT_EQ(Ask(*service, MakeCall(5, 100003, 5, 0)), MakeReply(5, Words({2, 4}), rpc::kProgMismatch));
-  EXPECT_EQ(Ask(*service, MakeCall(6, kEchoProgram, 1, 0)), MakeReply(6, {}, rpc::kProgUnavail));
+  EXPECT_EQ(Ask(*service, MakeCall(6, rpcrdma::kEchoProgram, 1, 0)), MakeReply(6, {}, rpc::kProgUnavail));
 }
 
 TEST(RpcService, CallsAreCounted) {
@@ -62,4 +62,4 @@ TEST(RpcService, HeadersThatAreCut) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::serve

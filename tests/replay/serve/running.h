@@ -12,24 +12,24 @@
 #include "conformance/engine/engine.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/soft_iwarp.h"
-#include "replay/engine/requester.h"
 #include "replay/record/recorder.h"
+#include "replay/rpcrdma/requester.h"
 #include "tests/replay/serve/server_thread.h"
 #include "tests/session/rpcrdma/recorder.h"
 #include "tests/support/finding_sinks.h"
 #include "tests/support/messages.h"
 #include "tests/support/run_capture.h"
 
-namespace stag::replay::test {
+namespace stag::serve::test {
 
 using namespace stag::test;
 
 // The server in a thread of its own, until Stop.
 class Running : fabric::Sink {
  public:
-  explicit Running(Service& service, ServerOptions options = {})
+  explicit Running(rpcrdma::Service& service, ServerOptions options = {})
       : engine_({}, findings), session_({}, {&engine_, &seen_}), log_(*this) {
-    recorder_ = std::move(*FrameRecorder::Create(path_, "stag test", "a server"));
+    recorder_ = std::move(*record::FrameRecorder::Create(path_, "stag test", "a server"));
     options.events = &log_;
     thread_.emplace(*transport_, service, options);
   }
@@ -47,9 +47,9 @@ class Running : fabric::Sink {
     Finish();
   }
   const ServerReport& report() const { return thread_->report(); }
-  auto Connect(RequesterOptions options) {
-    EndpointOptions end;
-    Requester::Prepare(*transport_, options, end);
+  auto Connect(rpcrdma::RequesterOptions options) {
+    endpoint::EndpointOptions end;
+    rpcrdma::Requester::Prepare(*transport_, options, end);
     return transport_->Connect({"127.0.0.1", thread_->port()}, end);
   }
 
@@ -90,15 +90,15 @@ class Running : fabric::Sink {
   conformance::Engine engine_;
   session::Session session_;
   const std::string path_ = testing::TempDir() + "stag_server_" + std::to_string(::getpid()) + ".pcapng";
-  std::unique_ptr<FrameRecorder> recorder_;
-  EventLog log_;
-  std::unique_ptr<Transport> transport_ = MakeSoftIwarp();
+  std::unique_ptr<record::FrameRecorder> recorder_;
+  endpoint::EventLog log_;
+  std::unique_ptr<endpoint::Transport> transport_ = endpoint::MakeSoftIwarp();
   std::optional<ServerThread> thread_;
 };
 
-class Client : public AnswerSink {
+class Client : public rpcrdma::AnswerSink {
  public:
-  explicit Client(Running& running, const RequesterOptions& options = {}) {
+  explicit Client(Running& running, const rpcrdma::RequesterOptions& options = {}) {
     auto connected = running.Connect(options);
     if (!connected) {
       ADD_FAILURE() << connected.error().message;
@@ -107,7 +107,7 @@ class Client : public AnswerSink {
     requester.emplace(std::move(*connected), options, *this);
   }
   // Sends it and waits for the answer: `kind`, `message` and `chunks`.
-  void Exchange(const CallSpec& call) {
+  void Exchange(const rpcrdma::CallSpec& call) {
     kind.reset();
     const auto sent = requester->Send(call);
     if (!sent) ADD_FAILURE() << sent.error().message;
@@ -115,23 +115,23 @@ class Client : public AnswerSink {
     while (!kind && std::chrono::steady_clock::now() < end) requester->Poll(std::chrono::milliseconds(10));
   }
   // The results.
-  Buffer Ask(const CallSpec& call) {
+  Buffer Ask(const rpcrdma::CallSpec& call) {
     Exchange(call);
-    EXPECT_EQ(kind, AnswerKind::kReply);
+    EXPECT_EQ(kind, rpcrdma::AnswerKind::kReply);
     const rpc::ReplyHeader header = rpc::DecodeReply(message, message.size());
     EXPECT_TRUE(header.success());
     return {message.begin() + static_cast<std::ptrdiff_t>(header.length), message.end()};
   }
-  void OnAnswer(const Answer& a) override {
+  void OnAnswer(const rpcrdma::Answer& a) override {
     kind = a.kind;
     message.assign(a.message.begin(), a.message.end());
     chunks.clear();
     for (const Bytes chunk : a.chunks) chunks.emplace_back(chunk.begin(), chunk.end());
   }
-  std::optional<Requester> requester;
-  std::optional<AnswerKind> kind;
+  std::optional<rpcrdma::Requester> requester;
+  std::optional<rpcrdma::AnswerKind> kind;
   Buffer message;
   std::vector<Buffer> chunks;
 };
 
-}  // namespace stag::replay::test
+}  // namespace stag::serve::test

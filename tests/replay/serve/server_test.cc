@@ -4,11 +4,11 @@
 // engine, on the server's side, finds nothing; and what is recorded there, read again, gives the same transactions.
 #include "replay/serve/server.h"
 
-#include "replay/serve/echo.h"
+#include "replay/rpcrdma/echo_program.h"
 #include "tests/replay/serve/nfs_client.h"
 #include "tests/replay/serve/running.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using namespace test;
@@ -76,7 +76,7 @@ TEST(Server, EchoInlineAndByReplyChunk) {
   Client client(running);
   for (const uint32_t size : {0u, 5u, 3000u, 100'001u}) {
     const Buffer whole = Opaque(Pattern(size));
-    const Buffer call = MakeCall(0, kEchoProgram, 1, 1, whole);
+    const Buffer call = MakeCall(0, rpcrdma::kEchoProgram, 1, 1, whole);
     EXPECT_EQ(client.Ask({.message = call, .reply_chunk = size < 3500 ? 0 : 200'000u}), whole);
   }
 }
@@ -113,4 +113,4 @@ TEST(Server, Once) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::serve

@@ -13,12 +13,13 @@
 
 #include "replay/serve/server.h"
 
-namespace stag::replay::test {
+namespace stag::serve::test {
 
 class ServerThread {
  public:
   // The transport and the service must outlive this. `port`: 0 for any.
-  ServerThread(Transport& transport, Service& service, ServerOptions options = {}, uint16_t port = 0) {
+  ServerThread(endpoint::Transport& transport, rpcrdma::Service& service, ServerOptions options = {},
+               uint16_t port = 0) {
     listener_ = std::move(*transport.Listen({"127.0.0.1", port}));
     options.stop = stop_;
     server_.emplace(*listener_, service, nullptr, options);
@@ -45,9 +46,9 @@ class ServerThread {
 
  private:
   const int stop_ = ::eventfd(0, EFD_CLOEXEC);
-  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<endpoint::Listener> listener_;
   std::optional<Server> server_;
   std::thread thread_;
 };
 
-}  // namespace stag::replay::test
+}  // namespace stag::serve::test

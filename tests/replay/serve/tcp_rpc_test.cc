@@ -12,7 +12,7 @@
 
 #include "tests/replay/serve/nfs_client.h"
 
-namespace stag::replay {
+namespace stag::serve {
 namespace {
 
 using namespace stag::test;
@@ -57,7 +57,7 @@ struct TcpMount : ::testing::Test {
 
 TEST_F(TcpMount, Records) {
   const Buffer call = MakeCall(9, kMount3, 3, 1, Text("/"));
-  ServiceReply expected;
+  rpcrdma::ServiceReply expected;
   service->OnCall(call, expected);
   const Buffer reply = Record(expected.message);
   Peer peer(server->port());
@@ -113,4 +113,4 @@ TEST_F(TcpMount, ThePortIsTaken) {
 }
 
 }  // namespace
-}  // namespace stag::replay
+}  // namespace stag::serve

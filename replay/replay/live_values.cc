@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/replay/live_values.h"
+
+#include <algorithm>
+
+namespace stag::replay {
+
+namespace {
+
+using nfs::ValueKind;
+
+constexpr uint32_t kMaxSlots = 1024;
+constexpr size_t kMaxOwner = 1024;  // NFS4_OPAQUE_LIMIT
+
+Bytes AsBytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+void Append(std::vector<std::byte>& out, Bytes bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
+
+void AppendWord(std::string& out, uint32_t value) {
+  std::byte word[4];
+  StoreBe32(word, value);
+  out.append(reinterpret_cast<const char*>(word), sizeof word);
+}
+
+}  // namespace
+
+LiveValues::LiveValues(const Plan& plan, ClientIdentity identity)
+    : plan_(plan), identity_(std::move(identity)), live_(plan.values) {}
+
+LiveValues::Session* LiveValues::FindSession(uint32_t value) {
+  const auto it = std::ranges::find(sessions_, value, &Session::value);
+  return value == kNoValue || it == sessions_.end() ? nullptr : &*it;
+}
+
+bool LiveValues::TakeSlot(Session& session, uint32_t value, Bytes recorded, HeldSlot& held) {
+  std::vector<Slot>& slots = session.slots;
+  size_t slot = LoadBe32(recorded.data() + 4);
+  if (slot >= slots.size() || slots[slot].taken) {
+    slot = static_cast<size_t>(std::ranges::find(slots, false, &Slot::taken) - slots.begin());
+    if (slot == slots.size()) return false;
+  }
+  slots[slot].taken = true;
+  held = {value, static_cast<uint32_t>(slot)};
+  size_t highest = slots.size() - 1;
+  while (!slots[highest].taken) --highest;
+  made_.clear();
+  AppendWord(made_, slots[slot].sequence);
+  AppendWord(made_, static_cast<uint32_t>(slot));
+  AppendWord(made_, static_cast<uint32_t>(highest));
+  return true;
+}
+
+Bytes LiveValues::Replacement(const Use& use, Bytes recorded) {
+  switch (use.kind) {
+    case ValueKind::kClientVerifier: {
+      made_.clear();
+      AppendWord(made_, static_cast<uint32_t>(identity_.verifier >> 32));
+      AppendWord(made_, static_cast<uint32_t>(identity_.verifier));
+      return AsBytes(made_);
+    }
+    case ValueKind::kClientOwner: {
+      const size_t kept = std::min(recorded.size(), kMaxOwner - identity_.owner_suffix.size());
+      made_.assign(reinterpret_cast<const char*>(recorded.data()), kept);
+      made_ += identity_.owner_suffix;
+      return AsBytes(made_);
+    }
+    case ValueKind::kClientSequence: {  // the live value is a distance
+      const std::string& distance = live_[use.value];
+      if (distance.empty()) return {};
+      made_.clear();
+      AppendWord(made_, LoadBe32(recorded.data()) + LoadBe32(AsBytes(distance).data()));
+      return AsBytes(made_);
+    }
+    default: return use.value == kNoValue ? Bytes{} : AsBytes(live_[use.value]);
+  }
+}
+
+bool LiveValues::Rewrite(const PlannedCall& call, RewrittenCall& out) {
+  const Bytes recorded = call.rpc->call.bytes;
+  out.message.clear();
+  out.slot = {};
+  out.item_offset = call.item ? call.item->offset : 0;
+  Session* session = FindSession(call.session);
+  size_t copied = 0;
+  bool unknown = false;
+  for (uint32_t i = 0; i < call.uses; ++i) {
+    const Use& use = plan_.uses[call.first_use + i];
+    const Bytes old = recorded.subspan(static_cast<size_t>(use.offset), use.length);
+    Bytes value;
+    if (use.kind == ValueKind::kSlot) {
+      if (!session || out.slot.session != kNoValue) continue;
+      if (!TakeSlot(*session, call.session, old, out.slot)) return false;
+      value = AsBytes(made_);
+    } else {
+      value = Replacement(use, old);
+      unknown |= value.empty() && !use.secondary();
+    }
+    const bool counted =
+        use.kind == ValueKind::kClientOwner || (use.kind == ValueKind::kHandle && call.rpc->version > 2);
+    if (value.empty() || (value.size() != old.size() && !counted)) continue;
+    Append(out.message, recorded.subspan(copied, static_cast<size_t>(use.offset) - copied));
+    if (value.size() == old.size()) {
+      Append(out.message, value);
+      copied = static_cast<size_t>(use.offset) + use.length;
+      continue;
+    }
+    StoreBe32(out.message.data() + out.message.size() - 4, static_cast<uint32_t>(value.size()));
+    Append(out.message, value);
+    out.message.resize(out.message.size() + (RoundUp4(value.size()) - value.size()));
+    copied = static_cast<size_t>(use.offset + RoundUp4(use.length));
+    if (call.item && use.offset < call.item->offset)
+      out.item_offset += RoundUp4(value.size()) - RoundUp4(use.length);  // modulo 2^64
+  }
+  Append(out.message, recorded.subspan(copied));
+  unknown_ += unknown;
+  return true;
+}
+
+void LiveValues::Learn(const PlannedCall& call, const Values& reply) {
+  const recording::RecordedRpc& rpc = *call.rpc;
+  if (!call.gives) return;
+  const rpc::CallHeader header = rpc::DecodeCall(rpc.call.bytes, rpc.call.bytes.size());
+  recorded_.OfReply(header, rpc::DecodeReply(rpc.reply.bytes, rpc.reply.bytes.size()), rpc.reply.bytes);
+  call_.OfCall(header, rpc.call.bytes);
+  const std::span<const FoundValue> live = reply.found();
+  Match(recorded_.found(), live, matches_);
+  ForEachKey(recorded_.found(), call_.found(), [&](const KeyedValue& value) {
+    const size_t match = matches_[value.index];
+    const uint32_t id = match == SIZE_MAX ? kNoValue : plan_.Find(value.key);
+    if (id == kNoValue) return;
+    const FoundValue& found = live[match];
+    if (value.kind == ValueKind::kClientSequence) {
+      std::byte distance[4];
+      StoreBe32(distance, LoadBe32(found.bytes.data()) - LoadBe32(value.bytes.data()));
+      return Set(id, distance);
+    }
+    const uint64_t from = value.offset - recorded_.found()[value.index].offset;
+    Set(id, value.kind == ValueKind::kStateid ? found.bytes.subspan(static_cast<size_t>(from), value.bytes.size())
+                                              : found.bytes);
+    if (value.kind != ValueKind::kSession) return;
+    const auto count = std::ranges::find_if(
+        live, [&](const FoundValue& v) { return v.kind == ValueKind::kSlotCount && v.op_index == found.op_index; });
+    if (count == live.end()) return;
+    if (!FindSession(id)) sessions_.push_back({id, {}});
+    FindSession(id)->slots.assign(std::clamp(LoadBe32(count->bytes.data()), 1u, kMaxSlots), Slot{});
+  });
+}
+
+void LiveValues::Release(const HeldSlot& held, bool done) {
+  Session* session = FindSession(held.session);
+  if (!session || held.slot >= session->slots.size()) return;
+  Slot& slot = session->slots[held.slot];
+  slot.taken = false;
+  if (done) ++slot.sequence;
+}
+
+}  // namespace stag::replay
