@@ -6,31 +6,18 @@
 #include <cstring>
 
 #include "cli/base/output.h"
+#include "cli/base/whole_file.h"
 #include "text/terminal.h"
 
 namespace stag::cli {
 namespace {
 
-constexpr size_t kMaxFileBytes = 256u << 20;
 constexpr size_t kMaxUnusedShown = 10;
 
 struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, Closer>;
-
-Result<std::string> ReadWhole(const std::string& path) {
-  const File file(std::fopen(path.c_str(), "rb"));
-  std::string text;
-  char block[65536];
-  size_t n = 0;
-  while (file && (n = std::fread(block, 1, sizeof block, file.get())) > 0) {
-    text.append(block, n);
-    if (text.size() > kMaxFileBytes) return Fail(fmt::format("{} is too large", path));
-  }
-  if (!file || std::ferror(file.get())) return Fail(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  return text;
-}
 
 template <typename Add>
 Result<void> ReadAll(const std::vector<std::string>& paths, Add add) {

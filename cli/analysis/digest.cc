@@ -3,6 +3,7 @@
 
 #include <openssl/evp.h>
 
+#include <span>
 #include <stdexcept>
 
 namespace stag::cli {
@@ -33,6 +34,13 @@ std::string Base64(Bytes bytes) {
                       reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   text.resize(static_cast<size_t>(length));
   return text;
+}
+
+std::string SourceHash(std::string_view text) {
+  Sha256 sha;
+  sha.Start();
+  sha.Update(std::as_bytes(std::span(text)));
+  return "sha256-" + Base64(sha.Finish());
 }
 
 }  // namespace stag::cli

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "protocol/base/bytes.h"
 
@@ -33,5 +34,7 @@ class Sha256 {
 
 // The bytes in base64 (RFC 4648 section 4).
 std::string Base64(Bytes bytes);
+// "sha256-..." of the text, as a Content-Security-Policy names a style or a script.
+std::string SourceHash(std::string_view text);
 
 }  // namespace stag::cli

@@ -43,7 +43,8 @@ static void AddFormats(CLI::App& command, CommonOptions& options, Formats format
   }
   if (formats == Formats::kTests) {
     choices.emplace_back("junit", Format::kJunit);
-    description += "; junit, for continuous integration";
+    choices.emplace_back("html", Format::kHtml);
+    description += "; junit, for continuous integration; html, one page";
   }
   if (formats == Formats::kTables) {
     choices.emplace_back("csv", Format::kCsv);

@@ -11,6 +11,7 @@
 #include "cli/live/client_probes.h"
 #include "cli/live/live_monitor.h"
 #include "cli/live/load_options.h"
+#include "cli/live/probe_comparison.h"
 #include "cli/live/probe_report.h"
 #include "cli/live/probe_selectors.h"
 #include "replay/endpoint/transports.h"
@@ -33,6 +34,7 @@ struct ProbeArguments : LiveOptions {
   std::vector<std::string> select, ignore;
   bool list = false;
   std::string explain;
+  std::vector<std::string> compare, names;  // files, and what the runs in them are called
 };
 
 bool Selected(const ProbeArguments& options, const Probe& probe) {
@@ -61,12 +63,17 @@ std::vector<const ClientProbe*> SelectedOfClients(const ProbeArguments& options)
 
 // The complaint, or empty.
 std::string Settle(const ProbeArguments& options, size_t selected) {
+  if (!options.compare.empty())
+    return options.format == Format::kJunit ? "--format junit is of probes that are run" : "";
+  if (!options.names.empty()) return "--name is for --compare";
   if (selected == 0)
     return fmt::format("--select and --ignore leave no probe of a {}; {} is for probes of a {}",
                        options.listens ? "client" : "server", options.listens ? "HOST" : "--listen",
                        options.listens ? "server" : "client");
   if (options.list || !options.explain.empty())
-    return options.format == Format::kJunit ? "--format junit is of probes that are run" : "";
+    return options.format == Format::kJunit  ? "--format junit is of probes that are run"
+           : options.format == Format::kHtml ? "--format html is of probes that are run, or compared"
+                                             : "";
   if (options.listens) {
     if (!options.server.empty()) return "a server is probed, or with --listen a client: not both";
     if (!options.probe.path.empty() || !options.probe.directory.empty() || options.probe.program)
@@ -112,6 +119,7 @@ int RunProbe(ProbeArguments options) {
     ComplainText(complaint);
     return kExitTrouble;
   }
+  if (!options.compare.empty()) return RunProbeComparison(options, options.compare, options.names);
   if (options.list || explains) return PutCatalogue(options);
   if (options.listens) {
     options.client.timeout = options.timeout.value_or(options.client.timeout);
@@ -225,6 +233,22 @@ void AddClientOptions(CLI::App& command, ProbeArguments& o) {
       ->type_name("PROBE,...");
 }
 
+// Last: all options but its own and those of the output are of runs.
+void AddComparison(CLI::App& command, ProbeArguments& o) {
+  CLI::Option* const compare = command.add_option(
+      "--compare", o.compare,
+      "Put the results of several runs side by side, which --format jsonl wrote to these files: as text,\n"
+      "jsonl or html; what differs comes first");
+  compare->type_name("FILE");
+  for (CLI::Option* const other : command.get_options())
+    if (other != compare && !other->check_name("--format") && !other->check_name("--color") &&
+        !other->check_name("--quiet") && !other->check_name("--help") && !other->check_name("--version"))
+      compare->excludes(other);
+  command.add_option("--name", o.names, "With --compare: what the runs are called (default: as their files)")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+}
+
 }  // namespace
 
 void AddProbe(CLI::App& app, Run& run) {
@@ -253,6 +277,7 @@ void AddProbe(CLI::App& app, Run& run) {
   AddClientOptions(*command, *options);
   AddLiveOptions(*command, *options, true);
   AddOutputOptions(*command, *options, Formats::kTests);
+  AddComparison(*command, *options);
   command->footer(
       "Each probe uses connections of its own, and lists what it tests: sections of the specification, and rules of "
       "stag\n"
@@ -274,6 +299,7 @@ void AddProbe(CLI::App& app, Run& run) {
       "  stag probe server --select header,chunk.position --format junit > probe.xml\n"
       "  stag probe server --select rfc8166-4.4,rfc8797\n"
       "  stag probe --list; stag probe --explain header.version\n"
+      "  stag probe --compare knfsd-6.1.jsonl knfsd-7.3.jsonl ganesha.jsonl --format html > servers.html\n"
       "  stag probe --listen 20049 --mount-port 20048 --client-command ./mount-and-compare.sh\n"
       "  stag probe --listen 127.0.0.1:0 --select error,remote; stag probe --list --listen 0");
   command->callback([options, &run] { run = [options] { return RunProbe(*options); }; });

@@ -2,6 +2,7 @@
 #include "cli/live/probe_report.h"
 
 #include "cli/live/latency_text.h"
+#include "cli/live/probe_comparison.h"
 #include "protocol/rpc/message.h"
 #include "text/json.h"
 #include "text/markup.h"
@@ -15,27 +16,11 @@ using probe::Probe;
 using probe::Verdict;
 using probe::VerdictName;
 
-void PutList(JsonWriter& json, std::string_view key, const auto& texts) {
-  json.Key(key).BeginArray();
-  for (const auto& text : texts) json.Value(text);
-  json.EndArray();
-}
-
 // Begins an object with what a probe is.
 void BeginProbe(JsonWriter& json, const Probe& probe) {
   json.BeginObject().Member("type", "probe").Member("id", probe.id).TextOrNull("title", probe.title);
-  PutList(json, "spec", probe::Parts(probe.sections));
-  PutList(json, "rules", probe::Parts(probe.rules));
-}
-
-std::string_view ColorOf(Verdict verdict, const Style& style) {
-  switch (verdict) {
-    case Verdict::kPassed: return style.green;
-    case Verdict::kFailed: return style.red;
-    case Verdict::kInconclusive: return style.yellow;
-    case Verdict::kSkipped: break;
-  }
-  return style.dim;
+  PutTexts(json, "spec", probe::Parts(probe.sections));
+  PutTexts(json, "rules", probe::Parts(probe.rules));
 }
 
 // The details of an outcome, in lines that begin with their names.
@@ -92,10 +77,12 @@ void PutProbeExplanation(std::string& out, const ListedProbe& listed, Format for
 }
 
 void ProbeReport::BeginClient(const std::string& command, std::string_view transport, uint16_t port) {
-  peer_ = command.empty() ? "stag generate" : command;
+  run_.of_client = true;
+  run_.peer = command.empty() ? "stag generate" : command;
+  run_.transport = transport;
   std::string& out = output_.buffer();
   if (options_.format == Format::kText && !options_.quiet)
-    Put(out, "{} by {}, port {}\n", Printable(peer_), transport, port);
+    Put(out, "{} by {}, port {}\n", Printable(run_.peer), transport, port);
   if (options_.format == Format::kJsonl) {
     JsonWriter json(out);
     json.BeginObject().Member("type", "client").TextOrNull("command", command).TextOrNull("transport", transport);
@@ -105,7 +92,8 @@ void ProbeReport::BeginClient(const std::string& command, std::string_view trans
 }
 
 void ProbeReport::Begin(const std::string& server, std::string_view transport, const probe::Target& target) {
-  peer_ = server;
+  run_.peer = server;
+  run_.transport = transport;
   std::string& out = output_.buffer();
   if (options_.format == Format::kText && !options_.quiet)
     Put(out, "{} by {}: {}{}\n", Printable(server), transport, ProgramText(target),
@@ -125,9 +113,19 @@ void ProbeReport::Add(const Probe& probe, const Outcome& outcome) {
   switch (options_.format) {
     case Format::kJsonl: PutJsonl(probe, outcome); break;
     case Format::kJunit: PutJunit(probe, outcome); break;
+    case Format::kHtml: Keep(probe, outcome); break;
     default: PutText(probe, outcome);
   }
   output_.Flush();
+}
+
+void ProbeReport::Keep(const Probe& probe, const Outcome& outcome) {
+  const auto texts = [](std::string_view parts) {
+    const auto views = probe::Parts(parts);
+    return std::vector<std::string>(views.begin(), views.end());
+  };
+  run_.results.push_back(
+      {std::string(probe.id), std::string(probe.title), texts(probe.sections), texts(probe.rules), outcome});
 }
 
 void ProbeReport::PutText(const Probe& probe, const Outcome& outcome) {
@@ -143,11 +141,9 @@ void ProbeReport::PutText(const Probe& probe, const Outcome& outcome) {
 void ProbeReport::PutJsonl(const Probe& probe, const Outcome& outcome) {
   JsonWriter json(output_.buffer());
   BeginProbe(json, probe);
-  json.Member("verdict", VerdictName(outcome.verdict)).TextOrNull("expected", outcome.expected);
-  json.TextOrNull("came", outcome.came).TextOrNull("case", outcome.during).TextOrNull("why", outcome.why);
-  PutList(json, "findings", outcome.findings);
-  PutList(json, "advice", outcome.advice);
-  json.Key("seconds").Fixed(Seconds(outcome.time), 6).EndObject().EndLine();
+  json.Member("verdict", VerdictName(outcome.verdict));
+  PutOutcome(json, outcome);
+  json.EndObject().EndLine();
 }
 
 void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
@@ -189,7 +185,14 @@ void ProbeReport::Finish(size_t not_run, std::string_view why) {
       Put(out,
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"stag probe\">\n<testsuite name=\"{}\" "
           "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.6f}\">\n{}</testsuite>\n</testsuites>\n",
-          Markup(peer_), run, failed, inconclusive + skipped, Seconds(time_), cases_);
+          Markup(run_.peer), run, failed, inconclusive + skipped, Seconds(time_), cases_);
+      break;
+    case Format::kHtml:
+      run_.name = run_.peer;
+      run_.not_run = not_run;
+      run_.why_not_run = why;
+      run_.ended = true;
+      PutProbePage(out, {run_});
       break;
     default:
       if (not_run > 0) Put(out, "{} not run: {}\n", Count(not_run, "probe"), why);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The output of stag probe: the catalogue, and each probe as it ends, as text, JSON lines or JUnit's XML.
+// The output of stag probe: the catalogue, and each probe as it ends, as text, JSON lines, JUnit's XML or a page of
+// HTML.
 #pragma once
 
 #include <array>
 #include <string>
 
 #include "cli/base/output.h"
+#include "cli/live/probe_run.h"
 #include "replay/probe/runner.h"
 
 namespace stag::cli {
@@ -34,13 +36,14 @@ class ProbeReport {
   size_t count(probe::Verdict verdict) const { return counts_[static_cast<size_t>(verdict)]; }
 
  private:
+  void Keep(const probe::Probe& probe, const probe::Outcome& outcome);
   void PutText(const probe::Probe& probe, const probe::Outcome& outcome);
   void PutJsonl(const probe::Probe& probe, const probe::Outcome& outcome);
   void PutJunit(const probe::Probe& probe, const probe::Outcome& outcome);
 
   Output& output_;
   const CommonOptions& options_;
-  std::string peer_;
+  ProbeRun run_;       // with results for HTML only
   std::string cases_;  // JUnit: so far
   std::array<size_t, 4> counts_{};
   std::chrono::nanoseconds time_{0};

@@ -533,10 +533,7 @@ void ReportPage::PutSentence(std::string& out, const Sentence& sentence) const {
 void ReportPage::Finish(const About& about, conformance::HtmlBesides& page) const {
   page.title = about.title;
   page.style = ReportStyle();
-  Sha256 sha;
-  sha.Start();
-  sha.Update(std::as_bytes(std::span(page.style)));
-  page.style_hash = "sha256-" + Base64(sha.Finish());
+  page.style_hash = SourceHash(page.style);
 
   std::string& out = page.first;
   Put(out, "<h2 id=\"wrong\">What is wrong</h2>\n");

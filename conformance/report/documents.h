@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,5 +37,10 @@ struct HtmlBesides {
 // One page that needs nothing else: summary, findings with ladder diagrams, connections, rules. `besides` (nullptr:
 // nothing) is looked at in Finish.
 std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides = nullptr);
+
+// What stands around the body of any page that needs nothing else. `title` and `style` (CSS besides that of all pages;
+// may be empty) are text, `style_hash` is "sha256-..." of it; `footer` is markup.
+std::string PageBegin(std::string_view title, std::string_view style, std::string_view style_hash);
+std::string PageEnd(std::string_view footer);
 
 }  // namespace stag::conformance

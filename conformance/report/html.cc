@@ -121,16 +121,9 @@ class HtmlReporter final : public Reporter {
 
   void WritePage() {
     const HtmlBesides* const besides = page_.besides;
-    std::string text = Text(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; form-action "
-        "'none'; "
-        "style-src '",
-        kPageStyleHash, besides ? Text("' '", besides->style_hash) : "", "'; script-src '", kPageScriptHash,
-        "'\">\n<title>", Markup(page_.title()), page_.files.size() == 1 ? Text(": ", Markup(page_.files[0].name)) : "",
-        "</title>\n<style>", kPageStyle, "</style>\n", besides ? Text("<style>", besides->style, "</style>\n") : "",
-        "</head>\n<body>\n");
+    std::string text =
+        PageBegin(page_.files.size() == 1 ? Text(page_.title(), ": ", page_.files[0].name) : std::string(page_.title()),
+                  besides ? besides->style : "", besides ? besides->style_hash : "");
     AppendSummary(text, page_);
     if (besides) {
       AppendConnections(text, page_);
@@ -155,9 +148,7 @@ class HtmlReporter final : public Reporter {
                        "jsonl</code> lists all.</p>\n"));
     if (!besides) AppendConnections(text, page_);
     AppendRules(text, page_);
-    text.append(Text("</main>\n<footer>stag ", Markup(page_.version),
-                     ". What the capture does not show was not judged.</footer>\n<script>", kPageScript,
-                     "</script>\n</body>\n</html>\n"));
+    text.append(PageEnd(Text("stag ", Markup(page_.version), ". What the capture does not show was not judged.")));
     Put(text);
   }
 
@@ -173,6 +164,21 @@ class HtmlReporter final : public Reporter {
 };
 
 }  // namespace
+
+std::string PageBegin(std::string_view title, std::string_view style, std::string_view style_hash) {
+  return Text(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; base-uri 'none'; form-action 'none'; "
+      "style-src '",
+      kPageStyleHash, style.empty() ? "" : Text("' '", style_hash), "'; script-src '", kPageScriptHash, "'\">\n<title>",
+      Markup(title), "</title>\n<style>", kPageStyle, "</style>\n",
+      style.empty() ? "" : Text("<style>", style, "</style>\n"), "</head>\n<body>\n");
+}
+
+std::string PageEnd(std::string_view footer) {
+  return Text("</main>\n<footer>", footer, "</footer>\n<script>", kPageScript, "</script>\n</body>\n</html>\n");
+}
 
 std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides) {
   return std::make_unique<HtmlReporter>(std::move(write), version, besides);
