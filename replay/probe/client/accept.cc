@@ -106,6 +106,11 @@ void RejectWithData(Trick& trick) {
   First(trick, Greeting::kReject);
   trick.reject_data = Foreign(24);
 }
+// More than any fabric has room for.
+void RejectWithMost(Trick& trick) {
+  First(trick, Greeting::kReject);
+  trick.reject_data = Foreign(1024);
+}
 // Twice: over iWARP, a client may take the first time for a sign that the server knows only MPA revision 1 (RFC 6581
 // section 10).
 void NoAnswer(Trick& trick) { First(trick, Greeting::kHangUp, 2); }
@@ -122,6 +127,17 @@ void RejectAgain(Trick& trick) {
     *refused = true;
     return Greeting::kReject;
   };
+}
+
+// The refusal in between has private data with the largest sizes; the connection behind it is accepted without any.
+void RejectWithTerms(Trick& trick) {
+  RejectAgain(trick);
+  trick.reject_data = Encoded({.version = 1, .flags = 1, .send_size = 255, .receive_size = 255});
+  trick.terms = [](size_t ordinal, rpcrdma::ResponderOptions& options) -> std::optional<Buffer> {
+    options.send_private_data = ordinal == 1;
+    return {};
+  };
+  AtMost(trick, rpcrdma::kDefaultThreshold, 2);
 }
 
 constexpr std::string_view kAbsent = "RFC 8797 5.1, RFC 8797 5.2, RFC 8166 3.3.3";
@@ -210,6 +226,20 @@ std::span<const ClientProbe> AcceptProbes() {
        kAllowed,
        kAllowed,
        RejectWithData},
+      {{"reject.largest-data", "A client that is rejected with much private data lives",
+        "The first connection is rejected with as many bytes of private data as there is room for. The work may fail; "
+        "the client can connect again.",
+        "RFC 8166 4.5.5, RFC 8797 4", "", nullptr},
+       kAllowed,
+       kAllowed,
+       RejectWithMost},
+      {{"reject.rpcrdma-data", "Private data of a refusal are no terms",
+        "A connection ends in the midst of the work, the next one is rejected with private data of the largest sizes, "
+        "and a third is accepted without any. No Send on that is larger than 1024 bytes.",
+        "RFC 8797 4, RFC 8797 5.1", "PVT-011, PVT-014, THRESH-001", nullptr},
+       kAdvice,
+       kAllowed,
+       RejectWithTerms},
       {{"reject.no-answer", "A client that gets no answer lives",
         "The first two requests for a connection end without an answer. The work may fail; the client can connect "
         "again.",

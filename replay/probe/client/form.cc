@@ -2,6 +2,8 @@
 //
 // Forms of a Reply (RFC 8166 sections 3.5 and 4.3): allowed ones that are rare, and chunk lists that contradict what
 // the Call offered.
+#include <algorithm>
+
 #include "replay/probe/client/picks.h"
 
 namespace stag::probe::client {
@@ -215,6 +217,33 @@ void Unwritten(Trick& trick) {
     return true;
   };
 }
+// Other bytes than the file has are written to the Write chunk, which comes back unused.
+void WrittenUnused(Trick& trick) {
+  PickRead(trick);
+  auto chunk = std::make_shared<std::vector<Segment>>();  // of the READ that was picked, while it is outstanding
+  trick.call = [chunk](Seen& call, Scene&, Play&) {
+    const Chunk& offered = call.header.write_chunks[0];
+    const auto first = call.header.segments.begin() + offered.first;
+    chunk->assign(first, first + offered.count);
+    return true;
+  };
+  trick.write = [chunk](Bytes from, uint32_t handle, uint64_t offset, Scene& scene, Play&) {
+    const auto holds = [&](const Segment& segment) {
+      return segment.handle == handle && offset >= segment.offset && offset - segment.offset < segment.length;
+    };
+    if (std::ranges::none_of(*chunk, holds)) return true;
+    Buffer other(from.begin(), from.end());
+    for (std::byte& byte : other) byte = ~byte;
+    const auto size = static_cast<uint32_t>(other.size());
+    scene.Write(std::move(other), {handle, size, offset});
+    return false;
+  };
+  trick.reply = [chunk](Turn& turn) {
+    chunk->clear();
+    if (CountOf(turn) > 0) ShortRead(turn, 0);
+    return true;
+  };
+}
 // The data inline, as far as they fit, though there is a Write chunk; the chunk comes back unused.
 void Unused(Trick& trick) {
   PickRead(trick);
@@ -389,6 +418,14 @@ std::span<const ClientProbe> FormProbes() {
        kAllowed,
        kFault,
        Unwritten},
+      {{"form.written-unused", "What is in an unused Write chunk is no data",
+        "Other bytes than the file's are written to the Write chunk of a READ, which then reads no bytes: the chunk "
+        "comes "
+        "back unused. The work succeeds, or that READ fails, and no byte is wrong.",
+        "RFC 8166 4.3.2", "WRLIST-019", nullptr},
+       kAllowed,
+       kFault,
+       WrittenUnused},
       {{"form.data-inline", "Data come inline though there is a Write chunk",
         "A short READ with its data inline; the Write chunk comes back unused. The data are taken, or the READ fails; "
         "no byte is wrong.",

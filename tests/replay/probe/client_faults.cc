@@ -111,7 +111,9 @@ void AddAccept(std::vector<ClientFault>& faults) {
       {.probe = "accept.late", .words = kWork, .connect = [](endpoint::EndpointOptions& options, size_t n) {
          if (n > 1) options.connect_timeout = std::chrono::milliseconds{4};
        }});
-  for (const std::string_view probe : {"reject.first", "reject.private-data", "reject.no-answer", "reject.reconnect"})
+  faults.push_back(Believes("reject.rpcrdma-data", size_is(0)));
+  for (const std::string_view probe :
+       {"reject.first", "reject.private-data", "reject.largest-data", "reject.no-answer", "reject.reconnect"})
     faults.push_back({.probe = probe, .words = kDead, .most_refused = 1});
 }
 
@@ -227,6 +229,26 @@ void AddAnswer(std::vector<ClientFault>& faults) {
   faults.push_back(late);
 }
 
+// Takes what is in the memory of a Write chunk for the data although the chunk comes back unused.
+ClientFault TakesUnused() {
+  auto sent = std::make_shared<std::map<uint32_t, Seen>>();
+  ClientFault fault{.probe = "form.written-unused", .words = "no byte is wrong"};
+  fault.send = [sent](Seen& message, Scene&) {
+    sent->insert_or_assign(message.header.xid, message);
+    return true;
+  };
+  fault.receive = [sent](Seen& message, Scene&) {
+    const auto call = sent->find(message.header.xid);
+    if (call == sent->end() || !AnswersWriteChunk(message, &call->second) || Returned(message) > 0) return true;
+    const auto all = static_cast<uint32_t>(Returned(call->second));
+    message.header.segments = call->second.header.segments;
+    StoreBe32(message.rest.data() + message.rest.size() - 12, all);
+    StoreBe32(message.rest.data() + message.rest.size() - 4, all);
+    return true;
+  };
+  return fault;
+}
+
 void AddForm(std::vector<ClientFault>& faults) {
   const Fatal long_reply = [](const Seen& message, const Seen*, Scene&) { return message.header.proc == kNomsg; };
   faults.push_back(Dies("form.long-for-short", kWork, long_reply));
@@ -279,6 +301,7 @@ void AddForm(std::vector<ClientFault>& faults) {
   faults.push_back(Dies("form.partly", kWork, partly));
   faults.push_back(Dies("form.first-segment", kWork, partly));
   faults.push_back(Dies("form.nothing-read", kDead, partly));
+  faults.push_back(TakesUnused());
   faults.push_back(Dies("form.data-inline", kDead, partly));
   faults.push_back(Dies("form.count-above", kDead, [](const Seen& message, const Seen* call, Scene&) {
     return AnswersWriteChunk(message, call) && message.Word(message.rest.size() - 12) > Returned(*call);
