@@ -10,9 +10,10 @@
 // as one list, of which the last is signalled (and one in 16, or 4 of few); receives are posted as lists from one
 // registered arena (huge pages if there are some); small messages go inline; completions are polled 32 at a time. RNR
 // NAKs are final, as with the Linux client and server. Send with Invalidate goes out where the device has memory
-// management extensions; handles of this side cannot be invalidated by the peer (Transport::remote_invalidation; the
-// Requester clears the R flag then): a program has no memory regions that can be, and memory windows of type 2 could
-// not be tried on any device that tells when it happened.
+// management extensions. Where it has memory windows of type 2, the peer reaches memory through them: another handle is
+// a work request, not a registration, and the peer may invalidate it. Without, or with rxe, which does not tell of it,
+// handles of this side cannot be invalidated (Transport::remote_invalidation; the Requester clears the R flag then): a
+// program has no memory regions that can be.
 #pragma once
 
 #include "replay/endpoint/endpoint.h"

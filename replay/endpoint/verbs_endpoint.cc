@@ -2,6 +2,7 @@
 #include "replay/endpoint/verbs_endpoint.h"
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 
@@ -14,7 +15,6 @@ using std::chrono::milliseconds;
 
 constexpr int kBatch = 32;
 constexpr uint32_t kSpins = 64;           // looks at the queue before a wait
-constexpr uint32_t kLookEvery = 256;      // idle polls of somebody who never waits, until the channels are looked at
 constexpr milliseconds kGoodbye{5'000};   // for the peer's part in a disconnect
 constexpr milliseconds kFlushing{2'000};  // for what was posted to come back, and for the reason of a break
 constexpr uint32_t kAcknowledge = 64;     // events of the notifier, at a time: each time takes a lock
@@ -29,6 +29,10 @@ VerbsEndpoint::~VerbsEndpoint() {
 // -------------------------------------------------------------------------------------------------------- completions
 
 void VerbsEndpoint::Complete(const Item& item, Outcome outcome) {
+  if (item.own) {
+    --own_works_;
+    return;
+  }
   Completion completion;
   completion.work = item.work;
   completion.outcome = outcome;
@@ -68,7 +72,7 @@ void VerbsEndpoint::OnWork(const ibv_wc& wc) {
   (void)work_.Complete(wc.wr_id, [&](const Item& item, bool last) {
     if (!last || wc.status == IBV_WC_SUCCESS) return Complete(item, Outcome::kOk);
     Complete(item, refused ? Outcome::kRefused : Outcome::kFlushed);
-    trouble = TroubleOfWork(wc.status, item.work, device_.iwarp);
+    trouble = item.own ? TroubleOfWindow(wc.status) : TroubleOfWork(wc.status, item.work, device_.iwarp);
     if (!events_ || !refused) return;
     const bool rdma = item.work != Work::kSend;
     events_->OnNak(*NakOf(wc.status), rdma ? item.wr.wr.rdma.rkey : 0, rdma ? item.wr.wr.rdma.remote_addr : 0,
@@ -91,7 +95,10 @@ void VerbsEndpoint::OnReceive(const ibv_wc& wc) {
   completion.work = Work::kReceive;
   completion.id = i;
   completion.bytes = Bytes(buffer.at, wc.opcode == IBV_WC_RECV ? wc.byte_len : 0);
-  if (wc.wc_flags & IBV_WC_WITH_INV) completion.invalidated = wc.invalidated_rkey;
+  if (wc.wc_flags & IBV_WC_WITH_INV) {
+    completion.invalidated = wc.invalidated_rkey;
+    memory_->Invalidated(wc.invalidated_rkey);
+  }
   completions_.Push(completion);
   if (events_) events_->OnReceived(completion.bytes, completion.invalidated);
 }
@@ -153,6 +160,8 @@ void VerbsEndpoint::LookAtChannels() {
       unacknowledged_ = 0;
     }
   }
+  eventfd_t rung = 0;
+  if (device_.windows) (void)::eventfd_read(bell_.get(), &rung);
   while (const auto event = NextCmEvent(channel_.get())) OnCmEvent(*event);
 }
 

@@ -26,6 +26,7 @@ namespace stag::endpoint {
 struct VerbsDevice {
   bool iwarp = false;
   bool send_with_invalidate = false;
+  bool windows = false;  // memory windows of type 2; and programs are told which handles the peer invalidated
   uint32_t max_work = 0, max_pieces = 0, max_completions = 0;
   uint8_t max_inbound_reads = 0, max_outbound_reads = 0;
 
@@ -75,6 +76,9 @@ class VerbsEndpoint final : public Endpoint {
  private:
   static constexpr size_t kMaxPieces = 16;
   static constexpr size_t kMaxInline = 256;
+  static constexpr uint32_t kWindowWorks = 64;  // works for memory windows under way, besides those of the caller
+  static constexpr uint32_t kLookEvery =
+      256;  // idle polls of somebody who never waits, until the channels are looked at
   static constexpr uint64_t kReceiveId = uint64_t{1} << 63;
 
   // A work request, linked into a list when it is handed over.
@@ -85,6 +89,7 @@ class VerbsEndpoint final : public Endpoint {
     uint64_t id = 0;
     uint64_t length = 0;
     const std::byte* into = nullptr;  // of an RDMA Read
+    bool own = false;                 // of a memory window: no work of the caller
   };
   struct Buffer {
     std::byte* at = nullptr;
@@ -114,6 +119,10 @@ class VerbsEndpoint final : public Endpoint {
   void DescribeConnection();
 
   // verbs_post.cc
+  void PostOwn(const ibv_send_wr& wr);
+  void Bind(Region& region);
+  Result<Region> Offered(Result<Region> region);
+  bool AwaitOwn(uint32_t most);
   Result<Item*> NewItem(Work work, uint64_t id);
   Result<void> Gather(Item& item, std::span<const Bytes> pieces, bool may_copy);
   void PostReceives();
@@ -151,10 +160,11 @@ class VerbsEndpoint final : public Endpoint {
   std::vector<Arena> arenas_;
   Arena copies_;  // kMaxInline bytes for each place in work_
   OwnedQueuePair pair_;
-  Descriptor epoll_;
+  Descriptor epoll_, bell_;
 
   WorkRing<Item> work_;
   uint32_t uncompleted_ = 0;  // posted by the caller, and their completions not taken
+  uint32_t own_works_ = 0;    // posted for memory windows, and not completed
   uint32_t inline_room_ = 0;  // of the device: a work request holds so many bytes itself
   std::vector<Buffer> buffers_;
   uint32_t receive_room_ = 0;  // receives that the queue pair takes

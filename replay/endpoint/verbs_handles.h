@@ -15,6 +15,7 @@ struct VerbsCloser {
   void operator()(ibv_context* p) const { (void)::ibv_close_device(p); }
   void operator()(ibv_pd* p) const { (void)::ibv_dealloc_pd(p); }
   void operator()(ibv_mr* p) const { (void)::ibv_dereg_mr(p); }
+  void operator()(ibv_mw* p) const { (void)::ibv_dealloc_mw(p); }
   void operator()(ibv_comp_channel* p) const { (void)::ibv_destroy_comp_channel(p); }
   void operator()(ibv_cq* p) const { (void)::ibv_destroy_cq(p); }
   void operator()(rdma_event_channel* p) const { ::rdma_destroy_event_channel(p); }

@@ -14,6 +14,9 @@ namespace {
 
 constexpr size_t kPage = 4096, kHugePage = 2u << 20;
 
+// A new handle of a window differs in its low 8 bits (IBA section 10.6.7.2).
+constexpr uint32_t WindowOf(uint32_t handle) { return handle >> 8; }
+
 constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
 
 }  // namespace
@@ -56,13 +59,21 @@ Result<void> VerbsMemory::Register(Entry& entry) {
   // iWARP: the peer's Read Responses come as tagged messages, so memory that is read into is open to the peer's Writes.
   unsigned access = IBV_ACCESS_LOCAL_WRITE;
   if (entry.access != Access::kRemoteRead && iwarp_) access |= IBV_ACCESS_REMOTE_WRITE;
-  if (entry.access == Access::kRemoteRead) access |= IBV_ACCESS_REMOTE_READ;
-  if (entry.access == Access::kRemoteWrite) access |= IBV_ACCESS_REMOTE_WRITE;
+  const bool windowed = windows_ && entry.access != Access::kLocal;
+  if (windowed) access |= IBV_ACCESS_MW_BIND;
+  if (!windowed && entry.access == Access::kRemoteRead) access |= IBV_ACCESS_REMOTE_READ;
+  if (!windowed && entry.access == Access::kRemoteWrite) access |= IBV_ACCESS_REMOTE_WRITE;
   // No device registers nothing.
   const MutableBytes memory = entry.bytes.empty() ? entry.pages.bytes() : entry.bytes;
   Owned<ibv_mr> mr(::ibv_reg_mr(pd_, memory.data(), memory.size(), access));
   if (!mr) return Fail(WhyNoMemory(memory.size(), errno));
+  if (windowed) {
+    entry.window.reset(::ibv_alloc_mw(pd_, IBV_MW_TYPE_2));
+    if (!entry.window) return Fail("no memory window: " + ErrorText(errno));
+    bound_[WindowOf(entry.window->rkey)] = false;
+  }
   entry.mr = std::move(mr);  // the old one goes last: no two registrations in a row have the same handle
+  entry.handle = windowed ? entry.window->rkey : entry.mr->rkey;
   return {};
 }
 
@@ -80,14 +91,62 @@ Result<Region> VerbsMemory::Add(MutableBytes memory, Access access, Pages pages)
 }
 
 void VerbsMemory::Remove(const Region& region) {
-  const auto it = std::ranges::find(entries_, region.cookie, &Entry::cookie);
+  const auto it = Locate(region);
   if (it == entries_.end()) return;
+  if (it->window) bound_.erase(WindowOf(it->handle));
+  it->window.reset();
   it->mr.reset();
   entries_.erase(it);
 }
 
+std::vector<VerbsMemory::Entry>::iterator VerbsMemory::Locate(const Region& region) {
+  auto it = std::ranges::lower_bound(entries_, region.bytes.data(), std::less<>(),
+                                     [](const Entry& e) { return e.bytes.data(); });
+  while (it != entries_.end() && it->bytes.data() == region.bytes.data() && it->cookie != region.cookie) ++it;
+  return it != entries_.end() && it->cookie == region.cookie ? it : entries_.end();
+}
+
+bool VerbsMemory::HasWindow(const Region& region) {
+  const auto it = Locate(region);
+  return it != entries_.end() && it->window;
+}
+
+bool VerbsMemory::Bound(const Region& region) const {
+  const auto it = bound_.find(WindowOf(region.handle));
+  return it != bound_.end() && it->second;
+}
+
+ibv_send_wr VerbsMemory::Unbind(const Region& region) {
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_LOCAL_INV;
+  wr.invalidate_rkey = region.handle;
+  bound_[WindowOf(region.handle)] = false;
+  return wr;
+}
+
+ibv_send_wr VerbsMemory::NextBind(Region& region) {
+  const auto it = Locate(region);
+  STAG_CHECK(it != entries_.end() && it->window);
+  it->handle = ::ibv_inc_rkey(it->handle);
+  ibv_send_wr wr{};
+  wr.opcode = IBV_WR_BIND_MW;
+  wr.bind_mw.mw = it->window.get();
+  wr.bind_mw.rkey = it->handle;
+  wr.bind_mw.bind_info = {
+      it->mr.get(), reinterpret_cast<uintptr_t>(it->mr->addr), it->mr->length,
+      it->access == Access::kRemoteRead ? unsigned{IBV_ACCESS_REMOTE_READ} : unsigned{IBV_ACCESS_REMOTE_WRITE}};
+  bound_[WindowOf(it->handle)] = true;
+  region = RegionOf(*it);
+  return wr;
+}
+
+void VerbsMemory::Invalidated(uint32_t handle) {
+  const auto it = bound_.find(WindowOf(handle));
+  if (it != bound_.end()) it->second = false;
+}
+
 Result<void> VerbsMemory::Renew(Region& region) {
-  const auto it = std::ranges::find(entries_, region.cookie, &Entry::cookie);
+  const auto it = Locate(region);
   if (it == entries_.end()) return Fail("the region is not registered with this endpoint");
   if (auto registered = Register(*it); !registered) return registered;
   region = RegionOf(*it);
@@ -97,7 +156,7 @@ Result<void> VerbsMemory::Renew(Region& region) {
 Region VerbsMemory::RegionOf(const Entry& entry) {
   Region region;
   region.bytes = entry.bytes;
-  region.handle = entry.mr->rkey;
+  region.handle = entry.handle;
   region.offset = reinterpret_cast<uintptr_t>(entry.mr->addr);
   region.access = entry.access;
   region.cookie = entry.cookie;

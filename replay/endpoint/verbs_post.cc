@@ -2,6 +2,7 @@
 //
 // Registering memory, posting work and handing it over.
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,17 +18,61 @@ Result<Region> VerbsEndpoint::Register(size_t size, Access access) {
   Pages pages(size);
   if (pages.bytes().empty()) return Fail(fmt::format("no memory for a region of {} bytes", size));
   const MutableBytes memory = pages.bytes().first(size);
-  return memory_->Add(memory, access, std::move(pages));
+  return Offered(memory_->Add(memory, access, std::move(pages)));
 }
 
-Result<Region> VerbsEndpoint::Register(MutableBytes memory, Access access) { return memory_->Add(memory, access, {}); }
+Result<Region> VerbsEndpoint::Register(MutableBytes memory, Access access) {
+  return Offered(memory_->Add(memory, access, {}));
+}
+
+// The region once the peer can reach it, if it may.
+Result<Region> VerbsEndpoint::Offered(Result<Region> region) {
+  if (!region || !memory_->HasWindow(*region)) return region;
+  Bind(*region);
+  (void)AwaitOwn(0);
+  return region;
+}
 
 void VerbsEndpoint::Deregister(Region& region) {
+  if (memory_->HasWindow(region)) (void)AwaitOwn(0);
   memory_->Remove(region);
   region = {};
 }
 
-Result<void> VerbsEndpoint::Renew(Region& region) { return memory_->Renew(region); }
+Result<void> VerbsEndpoint::Renew(Region& region) {
+  if (!memory_->HasWindow(region)) return memory_->Renew(region);
+  if (memory_->Bound(region)) {
+    // The old handle is invalid when this returns; the new one is valid before anything that is posted later.
+    PostOwn(memory_->Unbind(region));
+    if (!AwaitOwn(0)) return Fail("the connection is not open");
+  }
+  Bind(region);
+  return {};
+}
+
+// Gives the region, which has a window, a handle that is valid before anything that is posted from now on is done.
+void VerbsEndpoint::Bind(Region& region) { PostOwn(memory_->NextBind(region)); }
+
+// A work for a memory window.
+void VerbsEndpoint::PostOwn(const ibv_send_wr& wr) {
+  if (!AwaitOwn(kWindowWorks - 1)) return;
+  Item& item = work_.Post();
+  item.wr = wr;
+  item.work = Work::kSend;  // of the send queue
+  item.own = true;
+  ++own_works_;
+}
+
+// Until at most so many works for memory windows are under way; false: the connection ended before.
+bool VerbsEndpoint::AwaitOwn(uint32_t most) {
+  while (phase_ == Phase::kOpen && own_works_ > most) {
+    Flush();
+    if (!PollQueue() && ++idle_ % kLookEvery == 0) LookAtChannels();
+  }
+  // What came meanwhile is for Poll: whoever waits for the descriptor is to call it.
+  if (watched_ && !completions_.empty()) (void)::eventfd_write(bell_.get(), 1);
+  return phase_ == Phase::kOpen;
+}
 
 // ------------------------------------------------------------------------------------------------------------ posting
 
@@ -38,6 +83,7 @@ Result<VerbsEndpoint::Item*> VerbsEndpoint::NewItem(Work work, uint64_t id) {
   // Posted by work_.Post(), once nothing can be wrong with it any more.
   Item& item = work_[work_.posted()];
   item.wr = {};
+  item.own = false;
   item.work = work;
   item.id = id;
   item.length = 0;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +19,8 @@ namespace {
 constexpr uint32_t kSpareReceives = 128;  // for Receive()
 // The Linux driver siw keeps Send with Invalidate from user-space programs.
 constexpr uint32_t kSiwVendor = 0x626d74;
+// The Linux driver rxe invalidates a window, and does not tell programs which one.
+constexpr uint32_t kRxeVendor = 0xffffff;
 // RNR NAKs are final, as with the Linux client and server: credits are there to prevent them.
 constexpr uint8_t kRnrRetries = 0, kRetries = 7;
 
@@ -33,6 +36,12 @@ fabric::FabricKind FabricOf(ibv_context* context, const ibv_qp_attr& attr, bool 
       gid.gid_type == IBV_GID_TYPE_ROCE_V1)
     return fabric::FabricKind::kRoceV1;
   return fabric::FabricKind::kRoceV2;
+}
+
+// What a device says that it has, it may keep from programs.
+bool WindowsFor(ibv_context* context) {
+  const Owned<ibv_pd> pd(::ibv_alloc_pd(context));
+  return pd && Owned<ibv_mw>(::ibv_alloc_mw(pd.get(), IBV_MW_TYPE_2));
 }
 
 std::vector<std::byte> Padded(Bytes bytes, size_t size) {
@@ -53,6 +62,9 @@ Result<VerbsDevice> VerbsDevice::Of(ibv_context* context) {
   device.iwarp = context->device->node_type == IBV_NODE_RNIC;
   device.send_with_invalidate =
       (attr.device_cap_flags & IBV_DEVICE_MEM_MGT_EXTENSIONS) != 0 && attr.vendor_id != kSiwVendor;
+  constexpr unsigned kWindows = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+  device.windows =
+      !device.iwarp && (attr.device_cap_flags & kWindows) != 0 && attr.vendor_id != kRxeVendor && WindowsFor(context);
   device.max_work = count(attr.max_qp_wr);
   device.max_pieces = count(attr.max_sge);
   device.max_completions = count(attr.max_cqe);
@@ -68,7 +80,7 @@ VerbsEndpoint::VerbsEndpoint(Owned<rdma_event_channel> channel, Owned<rdma_cm_id
       device_(device),
       channel_(std::move(channel)),
       id_(std::move(id)),
-      work_(std::max(options.sends, 1u), depth),
+      work_(std::max(options.sends, 1u) + (device.windows ? kWindowWorks : 0), depth),
       to_post_(0),
       completions_(options.sends) {
   device_.max_pieces = std::min<uint32_t>(device_.max_pieces, kMaxPieces);
@@ -124,20 +136,21 @@ Result<void> VerbsEndpoint::MakeQueuePair() {
   notifier_.reset(::ibv_create_comp_channel(context));
   if (!notifier_ || !DoNotBlock(notifier_->fd)) return fail("completion channel");
   receive_room_ = std::min(options_.receives + kSpareReceives, device_.max_work);
-  const uint32_t completions = options_.sends + receive_room_ + 1;
+  const uint32_t completions = options_.sends + kWindowWorks + receive_room_ + 1;
   queue_.reset(::ibv_create_cq(context, static_cast<int>(std::min(completions, device_.max_completions)), nullptr,
                                notifier_.get(), 0));
   if (!queue_) return fail("completion queue");
-  memory_.emplace(pd_.get(), device_.iwarp);
+  memory_.emplace(pd_.get(), device_.iwarp, device_.windows);
   copies_.pages = Pages(work_.places() * kMaxInline);
   const MutableBytes copies = copies_.pages.bytes();
   if (copies.empty()) return Fail("no memory for small messages");
   copies_.mr.reset(::ibv_reg_mr(pd_.get(), copies.data(), copies.size(), int{IBV_ACCESS_LOCAL_WRITE}));
   if (!copies_.mr) return Fail(WhyNoMemory(copies.size(), errno));
   epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  bell_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   epoll_event event{};
   event.events = EPOLLIN;
-  for (const int fd : {notifier_->fd, channel_->fd})
+  for (const int fd : {notifier_->fd, channel_->fd, bell_.get()})
     if (!epoll_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return fail("descriptor to wait with");
   (void)DoNotBlock(context->async_fd);
   return {};

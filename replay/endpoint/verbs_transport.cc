@@ -157,9 +157,8 @@ class VerbsTransport final : public Transport {
 
   std::string name() const override { return device_; }
   size_t max_private_data() const override { return abilities_.request_room(); }
-  // No user-space program can make a memory region that a Send with Invalidate may invalidate; a memory window could
-  // be, but rxe, where it could be tried, does not tell of it.
-  bool remote_invalidation() const override { return false; }
+  // No user-space program can make a memory region that a Send with Invalidate may invalidate; a window can be.
+  bool remote_invalidation() const override { return abilities_.windows; }
 
   std::unique_ptr<Outgoing> Dial(const HostPort& to, const EndpointOptions& options) override {
     auto outgoing = std::make_unique<VerbsOutgoing>();

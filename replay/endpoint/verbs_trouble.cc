@@ -64,6 +64,12 @@ Trouble TroubleOfWork(ibv_wc_status status, Work work, bool iwarp) {
   }
 }
 
+Trouble TroubleOfWindow(ibv_wc_status status) {
+  if (status == IBV_WC_WR_FLUSH_ERR) return {};
+  return {Kind::kLocal,
+          fmt::format("a memory window could not be bound or invalidated ({})", ibv_wc_status_str(status))};
+}
+
 std::optional<fabric::NakKind> NakOf(ibv_wc_status status) {
   switch (status) {
     case IBV_WC_REM_ACCESS_ERR: return fabric::NakKind::kRemoteAccess;

@@ -14,7 +14,9 @@ namespace stag::endpoint {
 
 // A failed work request of this side. kNone: it was flushed, and something else says why.
 Trouble TroubleOfWork(ibv_wc_status status, Work work, bool iwarp);
-// The same as a refusal of the peer, where it is one that shows on the wire.
+// A failed work for a memory window of this side; kNone: as above.
+Trouble TroubleOfWindow(ibv_wc_status status);
+// A work's failure as a refusal of the peer, where it is one that shows on the wire.
 std::optional<fabric::NakKind> NakOf(ibv_wc_status status);
 // A receive that failed: what the peer sent was refused.
 Trouble TroubleOfReceive(ibv_wc_status status);

@@ -15,7 +15,7 @@ import time
 import unittest
 
 import live_runs
-from live_runs import STAG, fine, lines, stag
+from live_runs import STAG, fine, lines, popen, stag
 
 
 def generate(*arguments):
@@ -131,7 +131,7 @@ class Generate(unittest.TestCase):
         """Only on a terminal, and gone at the end."""
         leader, follower = pty.openpty()
         with serve("--mode", "null") as server:
-            with subprocess.Popen([STAG, "generate", "--to", server.to, "--rate", "100", "--duration", "1200ms"],
+            with popen([STAG, "generate", "--to", server.to, "--rate", "100", "--duration", "1200ms"],
                                   stdout=subprocess.PIPE, stderr=follower) as client:
                 client.communicate(timeout=60)
         os.close(follower)
@@ -174,7 +174,7 @@ class Generate(unittest.TestCase):
 
     def test_server_gone(self):
         with serve("--mode", "echo", expect=-signal.SIGKILL) as server, \
-                subprocess.Popen([STAG, "generate", "--to", server.to, "--mode", "echo", "--format", "jsonl"],
+                popen([STAG, "generate", "--to", server.to, "--mode", "echo", "--format", "jsonl"],
                                  stdout=subprocess.PIPE, text=True) as client:
             time.sleep(0.5)
             server.end(signal.SIGKILL)
@@ -189,7 +189,7 @@ class Generate(unittest.TestCase):
     def test_signal(self):
         with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
             for number in (signal.SIGINT, signal.SIGTERM):
-                with subprocess.Popen([STAG, "generate", "--to", server.to, "--mode", "nfs3", "--mount-port",
+                with popen([STAG, "generate", "--to", server.to, "--mode", "nfs3", "--mount-port",
                                        server.mount_port, "--duration", "1h", "--format", "jsonl"],
                                       stdout=subprocess.PIPE, text=True) as client:
                     time.sleep(0.5)

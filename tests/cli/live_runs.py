@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What tests of the live commands share: the program, which the first argument names, runs of it, and servers on loopback."""
+"""What tests of the live commands share: the program, which the first argument names, runs of it, and servers on loopback.
+They run by software iWARP; where STAG_TEST_NULL_VERBS names the library of tests/null_verbs, over verbs on its device."""
+import functools
 import json
 import os
 import pathlib
@@ -7,13 +9,23 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 
 STAG = os.path.abspath(sys.argv.pop(1))
 REAL = pathlib.Path(__file__).resolve().parents[2] / "pcaps" / "real"
+TRANSPORT, ENVIRONMENT = "iwarp", dict(os.environ)
+if "STAG_TEST_NULL_VERBS" in os.environ:
+    _fabric = tempfile.NamedTemporaryFile(prefix="stag-fabric-")
+    TRANSPORT = "null0"
+    ENVIRONMENT |= {"LD_PRELOAD": os.environ["STAG_TEST_NULL_VERBS"], "STAG_NULL_VERBS": _fabric.name,
+                    "SYSFS_PATH": str(REAL.parents[1] / "tests" / "null_verbs" / "sys"),
+                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
+popen = functools.partial(subprocess.Popen, env=ENVIRONMENT)
 
 
-def stag(*arguments):
-    return subprocess.run([STAG, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+def stag(*arguments, **variables):
+    return subprocess.run([STAG, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False,
+                          env=ENVIRONMENT | variables)
 
 
 def fine(*arguments):
@@ -29,14 +41,15 @@ def lines(done):
 
 class Running:
     """stag serve or stag relay on a free port, until the end of the block; then `status`, which must be the expected one,
-    `lines` and `err`. `prepare` is called in the process before it begins."""
+    `lines` and `err`. `prepare` is called in the process before it begins; `variables` are of its environment."""
 
-    def __init__(self, command, *arguments, expect=0, prepare=None):
+    def __init__(self, command, *arguments, expect=0, prepare=None, variables=None):
         self.arguments, self.expect, self.prepare = [command, *map(str, arguments)], expect, prepare
+        self.variables = variables or {}
 
     def __enter__(self):
-        self.process = subprocess.Popen([STAG, *self.arguments, "--listen", "127.0.0.1:0", "--transport", "iwarp",
-                                         "--format", "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([STAG, *self.arguments, "--listen", "127.0.0.1:0", "--transport", TRANSPORT,
+                                         "--format", "jsonl"], env=ENVIRONMENT | self.variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         preexec_fn=self.prepare)
         self.listening = json.loads(self.process.stdout.readline())
         self.port, self.mount_port = self.listening["port"], str(self.listening.get("mount_port"))

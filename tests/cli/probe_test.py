@@ -15,9 +15,9 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from live_runs import REAL, STAG, lines, serve, stag
+from live_runs import REAL, STAG, TRANSPORT, lines, popen, serve, stag
 
-QUICK = ("--transport", "iwarp", "--settle", "5ms", "--timeout", "5s")
+QUICK = ("--transport", TRANSPORT, "--settle", "5ms", "--timeout", "5s")
 
 
 def probe(*arguments):
@@ -47,7 +47,7 @@ class Probe(unittest.TestCase):
             self.status(done, 0)
             self.assertEqual(done.stderr, "")
             begin, probes, summary = lines_of(done)
-            self.assertEqual((begin["to"], begin["transport"], begin["program"]), (server.to, "iwarp", program))
+            self.assertEqual((begin["to"], begin["transport"], begin["program"]), (server.to, TRANSPORT, program))
             self.assertTrue(begin["program_known"])
             self.assertEqual(summary["probes"], known)
             self.assertEqual(len(probes), known)
@@ -92,7 +92,7 @@ class Probe(unittest.TestCase):
             quiet = probe(server.to, "--select", "header", "--quiet")
         self.status(done, 0)
         text = done.stdout.splitlines()
-        self.assertEqual(text[0], f"{server.to} by iwarp: NFS version 3")
+        self.assertEqual(text[0], f"{server.to} by {TRANSPORT}: NFS version 3")
         self.assertIn("passed       header.version                Another version gets ERR_VERS", text)
         self.assertIn("passed       xid.again ", done.stdout)
         self.assertNotIn("header.short", done.stdout)
@@ -205,7 +205,7 @@ class Probe(unittest.TestCase):
         self.status(done, 0)
         self.assertEqual(done.stderr, "")
         begin, probes, summary = lines_of(done)
-        self.assertEqual((begin["type"], begin["command"], begin["transport"]), ("client", None, "iwarp"))
+        self.assertEqual((begin["type"], begin["command"], begin["transport"]), ("client", None, TRANSPORT))
         self.assertEqual((summary["failed"], summary["skipped"], summary["not_run"]), (0, 0, 0))
         self.assertEqual(len(probes), summary["probes"])
         self.assertGreaterEqual(summary["passed"], summary["probes"] - 2)
@@ -213,7 +213,7 @@ class Probe(unittest.TestCase):
     def test_a_client_that_is_a_command(self):
         with tempfile.TemporaryDirectory() as folder:
             recording, seen = os.path.join(folder, "clients.pcapng"), os.path.join(folder, "seen")
-            command = (f"echo $PROBE >> {seen}; exec {STAG} generate --to $ADDR:$PORT --transport iwarp --mode nfs3 "
+            command = (f"echo $PROBE >> {seen}; exec {STAG} generate --to $ADDR:$PORT --transport {TRANSPORT} --mode nfs3 "
                        "--mix read,write,getattr,readdirplus --calls 60 --depth 4 --size 1-20K --file-size 256K "
                        "--verify --register per-call --reconnect 3 --mount-port $MOUNT_PORT --quiet")
             done = probe("--listen", "127.0.0.1:0", "--mount-port", "0", "--client-command", command, "--format", "jsonl",
@@ -229,7 +229,7 @@ class Probe(unittest.TestCase):
 
     def test_what_a_command_says(self):
         """The exit status of the command decides, and what it prints is shown."""
-        works = f"{STAG} generate --to $ADDR:$PORT --transport iwarp --calls 40 --quiet"
+        works = f"{STAG} generate --to $ADDR:$PORT --transport {TRANSPORT} --calls 40 --quiet"
         for ending, verdict, words in (("exit 3", "failed", "no byte is wrong"), ("exit 1", "failed", "the client's work succeeds"),
                                        ("kill -9 $$", "failed", "a client that lives")):
             command = f'{works}; [ $PROBE = answer.late ] || exit 0; echo it broke; {ending}'
@@ -286,7 +286,7 @@ class Probe(unittest.TestCase):
     def test_interrupted(self):
         """SIGINT while a server keeps still: what there is comes, and the end at once."""
         with serve("--mode", "null", "--delay", "500") as server:
-            process = subprocess.Popen([STAG, "probe", server.to, "--transport", "iwarp", "--select", "rpc", "--format", "jsonl"],
+            process = popen([STAG, "probe", server.to, "--transport", TRANSPORT, "--select", "rpc", "--format", "jsonl"],
                                        stdout=subprocess.PIPE, text=True)
             process.stdout.readline()  # the server was found
             process.send_signal(signal.SIGINT)

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 from iwarp_client import Client
-from live_runs import REAL, STAG, connections, established, fine, lines, relay, serve, stag, taken, wait_for
+from live_runs import REAL, STAG, TRANSPORT, connections, established, fine, lines, popen, relay, serve, stag, taken, wait_for
 
 
 class Relay(unittest.TestCase):
@@ -105,7 +105,7 @@ class Relay(unittest.TestCase):
 
     def test_several_clients(self):
         with serve("--mode", "echo") as server, relay(server.to, "--check", "--max-connections", 3) as middle:
-            clients = [subprocess.Popen([STAG, "generate", "--to", middle.to, "--mode", "echo", "--calls", "300", "--verify"],
+            clients = [popen([STAG, "generate", "--to", middle.to, "--mode", "echo", "--calls", "300", "--verify"],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(3)]
             for client in clients:
                 out, _ = client.communicate(timeout=60)
@@ -216,10 +216,10 @@ class Relay(unittest.TestCase):
 
     def test_text(self):
         with serve("--mode", "null") as server:
-            process = subprocess.Popen([STAG, "relay", "--listen", "127.0.0.1:0", "--to", server.to, "--once"],
+            process = popen([STAG, "relay", "--listen", "127.0.0.1:0", "--to", server.to, "--once"],
                                        stdout=subprocess.PIPE, text=True)
             first = process.stdout.readline()
-            self.assertRegex(first, rf"listening on 127.0.0.1:\d+ by iwarp for {server.to}\n")
+            self.assertRegex(first, rf"listening on 127.0.0.1:\d+ by {TRANSPORT} for {server.to}\n")
             fine("generate", "--to", first.split()[2], "--calls", 20)
             out, _ = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 0)

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import unittest
 
-from live_runs import REAL, Running, STAG, lines, stag
+from live_runs import REAL, Running, STAG, lines, popen, stag
 
 FURTHER = pathlib.Path(__file__).parents[3] / "shared" / "captures"  # larger ones, used where they are
 NFS3 = str(REAL / "rxe-nfs3.pcap.zst")
@@ -235,7 +235,7 @@ class Live(Base):
 
     def test_interrupted(self):
         with Server("null") as server:
-            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.to, "--rate", "0.5", "--format", "jsonl"],
+            process = popen([STAG, "replay", NFS3, "--to", server.to, "--rate", "0.5", "--format", "jsonl"],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             while process.poll() is None and not self.connected(process.pid):
                 pass
@@ -258,7 +258,7 @@ class Live(Base):
     # The accounts: every Call is sent or not, and every sent one ends once.
     def test_the_account_when_the_server_goes(self):
         with Server("null", "--delay", 20, expect=-signal.SIGKILL) as server:
-            process = subprocess.Popen([STAG, "replay", NFS3, "--to", server.to, "--format", "jsonl"],
+            process = popen([STAG, "replay", NFS3, "--to", server.to, "--format", "jsonl"],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             while process.poll() is None and not self.connected(process.pid):
                 pass
