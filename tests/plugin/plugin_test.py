@@ -30,6 +30,15 @@ def known(program):
     return program in KNOWN_PROGRAMS or 0x40000000 <= program < 0x60000000
 
 
+# Compared between one pass and two.
+BOTH = ["rpc.xid", "rpc.msgtyp", "rpc.program", "rpc.procedure", "nfs.procedure_v3", "nfs.opcode", "nfs.status", "nfs.data",
+        "nfs.fh.hash", "rpcrdma.xid", "rpcrdma.proc", "rpcrdma.role", "rpcrdma.connection", "rpcrdma.direction",
+        "rpcrdma.segment.handle", "rpcrdma.segment.length", "rpcrdma.rdma.segment_offset", "rpcrdma.call_in", "rpcrdma.time"]
+# Of every frame in one run of tshark: it spends most of its time on its own start.
+FIELDS = ["frame.number", "frame.time_epoch", "_ws.malformed", "rpc", "rpcrdma", "rpcordma", "rpc.dup", "rpc.time", "nfs.count3",
+          "rpcrdma.sent_in", "rpcrdma.finding", "rpcrdma.finding.severity", *BOTH]
+
+
 class Later(dict):
     """Frames that a Send may be shown at; its own when nothing else is known."""
 
@@ -48,8 +57,24 @@ class PluginTest(unittest.TestCase):
                 cls.expected = [json.loads(line) for line in file]
 
     @classmethod
-    def fields(cls, display_filter, *names, options=()):
-        return cls.wireshark.fields(OPTIONS.capture, display_filter, *names, options=options)
+    @functools.cache
+    def frames(cls, *options):
+        """Of each frame the values of FIELDS, and of each rule that has findings its field, by name."""
+        names = [*FIELDS, *(f"rpcrdma.rule.{rule.lower()}" for rule in cls.rules())]
+        return [dict(zip(names, row)) for row in
+                cls.wireshark.fields(OPTIONS.capture, "frame", *names, options=options)]
+
+    @classmethod
+    @functools.cache
+    def checked(cls):
+        """What `stag check` says of the capture, line by line."""
+        done = subprocess.run([OPTIONS.stag, "check", "--format", "jsonl", "--fail-on", "never", OPTIONS.capture],
+                              capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    @classmethod
+    def rules(cls):
+        return sorted({line["rule"] for line in cls.checked() if line["type"] == "finding"})
 
     @classmethod
     @functools.cache
@@ -77,9 +102,9 @@ class PluginTest(unittest.TestCase):
     def shown_at(cls):
         """Frame of a Send -> the frames at which it is shown: its own, or a later one when it was held back."""
         frames = collections.defaultdict(set)
-        for shown, sent in cls.fields("rpcrdma.sent_in", "frame.number", "rpcrdma.sent_in"):
-            for frame in sent:
-                frames[int(frame)].add(int(shown[0]))
+        for shown in cls.frames():
+            for frame in shown["rpcrdma.sent_in"]:
+                frames[int(frame)].add(int(shown["frame.number"][0]))
         return Later(frames)
 
     def test_every_rpc_is_shown_once_and_byte_for_byte(self):
@@ -119,38 +144,29 @@ class PluginTest(unittest.TestCase):
 
     def test_two_passes_show_the_same(self):
         self.assertEqual(self.messages(), self.messages("-2"))
-        names = ["frame.number", "rpc.xid", "rpc.msgtyp", "rpc.program", "rpc.procedure", "nfs.procedure_v3", "nfs.opcode",
-                 "nfs.status", "nfs.data", "nfs.fh.hash", "rpcrdma.xid", "rpcrdma.proc", "rpcrdma.role",
-                 "rpcrdma.connection", "rpcrdma.direction", "rpcrdma.segment.handle", "rpcrdma.segment.length",
-                 "rpcrdma.rdma.segment_offset", "rpcrdma.call_in", "rpcrdma.time"]
-        last = int(self.fields("frame", "frame.number")[-1][0][0])
 
         def rows(*options):
             # What packets that never came held back until the end is known only to the second pass; and findings are at
             # other frames then, where they name connection and xid, too.
-            return [row for row in self.fields("rpc || rpcrdma.direction", *names, options=[*options, "-E", "occurrence=f"])
-                    if int(row[0][0]) != last]
+            return [(frame["frame.number"], [frame[name][:1] for name in BOTH]) for frame in self.frames(*options)[:-1]
+                    if frame["rpc"] or frame["rpcrdma.direction"]]
 
         self.assertEqual(rows(), rows("-2"))
 
     def test_nothing_is_malformed(self):
-        if OPTIONS.damaged:
-            # Where the capture lost bytes, Wireshark's own dissectors may stumble; on what we give them they must not.
-            malformed = self.fields("_ws.malformed && rpc && rpcrdma", "frame.number")
-        else:
-            malformed = self.fields("_ws.malformed", "frame.number", "_ws.malformed")
+        # Where the capture lost bytes, Wireshark's own dissectors may stumble; on what we give them they must not.
+        malformed = [frame["frame.number"] for frame in self.frames() if frame["_ws.malformed"] and
+                     (not OPTIONS.damaged or (frame["rpc"] and frame["rpcrdma"]))]
         self.assertEqual(malformed, [])
 
     def test_file_data_of_read_replies(self):
         want = {(line["reply_frame"], line["xid"]): line for line in self.expected
                 if line["name"] == "READ" and line["version"] == 3 and line["program"] == 100003
                 and line["reply_complete"]}
-        rows = self.fields("nfs.procedure_v3 == 6 && rpc.msgtyp == 1 && rpcrdma", "frame.number", "rpc.xid", "nfs.data",
-                           "nfs.count3")
         seen = {}
-        for frame, xids, data, counts in rows:
-            if len(xids) == 1:
-                seen[int(frame[0]), xids[0]] = (data, counts)
+        for frame in self.frames():
+            if "6" in frame["nfs.procedure_v3"] and "1" in frame["rpc.msgtyp"] and frame["rpcrdma"] and len(frame["rpc.xid"]) == 1:
+                seen[int(frame["frame.number"][0]), frame["rpc.xid"][0]] = (frame["nfs.data"], frame["nfs.count3"])
         for key, line in want.items():
             if key not in seen:
                 continue
@@ -164,8 +180,11 @@ class PluginTest(unittest.TestCase):
         expected = {(line["reply_frame"], line["xid"]): line["call_frame"] for line in self.expected
                     if line["reply_frame"]}
         checked = 0
-        for frame, xids, calls in self.fields("rpcrdma.role == 2", "frame.number", "rpcrdma.xid", "rpcrdma.call_in"):
-            key = int(frame[0]), xids[0]
+        for frame in self.frames():
+            if "2" not in frame["rpcrdma.role"]:
+                continue
+            xids, calls = frame["rpcrdma.xid"], frame["rpcrdma.call_in"]
+            key = int(frame["frame.number"][0]), xids[0]
             if len(set(xids)) == 1 and len(set(calls)) == 1 and key in expected:
                 self.assertLessEqual(expected[key], int(calls[0]))
                 checked += 1
@@ -173,56 +192,56 @@ class PluginTest(unittest.TestCase):
             self.assertGreater(checked, len(self.expected) // 4)
         # Wireshark's own matching agrees: no reply of a known Call is one of "V0 proc-0".
         if self.expected and not OPTIONS.damaged:
-            self.assertEqual(self.fields("rpcrdma && rpc.msgtyp == 1 && !rpc.program", "frame.number"), [])
-            self.assertEqual(self.fields("rpcrdma && rpc.dup", "frame.number"), [])
+            ours = [frame for frame in self.frames() if frame["rpcrdma"]]
+            self.assertEqual([frame["frame.number"] for frame in ours
+                              if "1" in frame["rpc.msgtyp"] and not frame["rpc.program"]], [])
+            self.assertEqual([frame["frame.number"] for frame in ours if frame["rpc.dup"]], [])
 
     def test_response_time_is_that_of_the_sends(self):
-        times = {int(frame[0]): float(time[0]) for frame, time in
-                 self.fields("frame", "frame.number", "frame.time_epoch")}
+        times = {int(frame["frame.number"][0]): float(frame["frame.time_epoch"][0]) for frame in self.frames()}
         expected = {line["reply_frame"]: line["call_frame"] for line in self.expected if line["reply_frame"]}
-        for frame, ours, rpc in self.fields("rpcrdma.role == 2 && rpc.time", "frame.number", "rpcrdma.time", "rpc.time"):
-            number = int(frame[0])
-            if len(ours) != 1 or len(rpc) != 1 or number not in expected:
+        for frame in self.frames():
+            number, ours, rpc = int(frame["frame.number"][0]), frame["rpcrdma.time"], frame["rpc.time"]
+            if "2" not in frame["rpcrdma.role"] or len(ours) != 1 or len(rpc) != 1 or number not in expected:
                 continue
             time = times[number] - times[expected[number]]
             self.assertAlmostEqual(float(ours[0]), time, delta=2e-6)
             self.assertAlmostEqual(float(rpc[0]), time, delta=2e-6)
 
     def test_findings_equal_those_of_stag_check(self):
-        done = subprocess.run([OPTIONS.stag, "check", "--format", "jsonl", "--fail-on", "never", OPTIONS.capture],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
         severities = {"note": 0, "warning": 1, "error": 2}
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        lines = self.checked()
         # One pass shows a finding at the frame that proves it, a second one at the frame that breaks the rule.
         passes = [collections.Counter((line[frame], line["rule"], severities[line["severity"]])
                                       for line in lines if line["type"] == "finding")
                   for frame in ("proven_frame", "frame")]
         for options, expected in zip(([], ["-2"]), passes):
             shown = collections.Counter()
-            for frame, rules, levels in self.fields("rpcrdma.finding", "frame.number", "rpcrdma.finding",
-                                                    "rpcrdma.finding.severity", options=options):
-                shown.update((int(frame[0]), rule, int(level)) for rule, level in zip(rules, levels, strict=True))
+            for frame in self.frames(*options):
+                shown.update((int(frame["frame.number"][0]), rule, int(level)) for rule, level in
+                             zip(frame["rpcrdma.finding"], frame["rpcrdma.finding.severity"], strict=True))
             if not options:
                 # The end of the capture, and what was held back until then, is known to the second pass only.
                 last = lines[-1]["frames"]
                 shown += collections.Counter({key: n for key, n in (expected - shown).items() if key[0] == last})
             self.assertEqual(shown, expected, options)
-        for rule in sorted({rule for _, rule, _ in expected}):
-            frames = [int(row[0][0])
-                      for row in self.fields(f"rpcrdma.rule.{rule.lower()}", "frame.number", options=["-2"])]
+        for rule in self.rules():
+            frames = [int(frame["frame.number"][0]) for frame in self.frames("-2") if frame[f"rpcrdma.rule.{rule.lower()}"]]
             self.assertEqual(frames, sorted({frame for frame, other, _ in expected if other == rule}), rule)
+        if self.rules():  # one of them as a filter
+            rule = self.rules()[0]
+            rows = self.wireshark.fields(OPTIONS.capture, f"rpcrdma.rule.{rule.lower()}", "frame.number", options=["-2"])
+            self.assertEqual([int(row[0][0]) for row in rows], sorted({frame for frame, other, _ in expected if other == rule}))
 
     def test_every_output_of_tshark(self):
         tree = self.wireshark.tshark(OPTIONS.capture, "-V", "-Y", "rpcrdma")
         self.assertNotIn("Dissector bug", tree)
         json.loads(self.wireshark.tshark(OPTIONS.capture, "-T", "json", "-Y", "rpcrdma", "-c", "200") or "[]")
         self.wireshark.tshark(OPTIONS.capture, "-T", "ek", "-Y", "rpcrdma", "-c", "200")
-        hierarchy = self.wireshark.tshark(OPTIONS.capture, "-q", "-z", "io,phs")
+        hierarchy = self.wireshark.tshark(OPTIONS.capture, "-q", "-z", "io,phs", "-z", "expert")
         self.assertNotIn("rpcordma", hierarchy)
         if self.expected:
             self.assertIn("rpcrdma", hierarchy)
-        self.wireshark.tshark(OPTIONS.capture, "-q", "-z", "expert")
 
     def test_service_response_times(self):
         table = self.wireshark.tshark(OPTIONS.capture, "-q", "-z", "rpc,srt,100003,3", "-Y", "rpcrdma")
@@ -240,11 +259,11 @@ class PluginTest(unittest.TestCase):
     def test_preferences(self):
         options = ["-o", "rpcrdma.replace_builtin:FALSE", "-o", "rpcrdma.check_conformance:FALSE",
                    "-o", "rpcrdma.reassemble:FALSE"]
-        self.assertEqual(self.fields("rpcrdma.finding", "frame.number", options=options), [])
-        builtin = self.fields("rpcordma", "frame.number", options=options)
+        rows = self.wireshark.fields(OPTIONS.capture, "rpcordma || rpcrdma.finding", "rpcordma", "rpcrdma.finding", options=options)
+        self.assertEqual([row for row in rows if row[1]], [])
         if self.expected and not OPTIONS.damaged:
-            self.assertNotEqual(builtin, [])
-        self.assertEqual(self.fields("rpcordma", "frame.number"), [])
+            self.assertNotEqual(rows, [])
+        self.assertEqual([frame["frame.number"] for frame in self.frames() if frame["rpcordma"]], [])
 
     def test_reloading_starts_anew(self):
         capture = self.wireshark.take(OPTIONS.capture)
