@@ -15,7 +15,7 @@ import unittest
 import urllib.request
 import xml.etree.ElementTree
 
-from report_runs import Base, CASES, NAMES, REAL, ROOT, check, lines
+from report_runs import ALL_CASES, Base, CASES, NAMES, REAL, ROOT, check, lines
 
 MANY = str(ROOT / "pcaps" / "real" / "rxe-nfs4.1.pcap.zst")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -267,7 +267,7 @@ class InABrowser(Base):
         return self.browser.run("return document.getElementById('shown').textContent")
 
     def test_shows_every_finding_without_complaint(self):
-        self.show(*map(str, CASES))
+        self.show(*map(str, ALL_CASES))
         count = self.browser.run("return document.querySelectorAll('article.finding').length")
         self.assertGreater(count, 50)
         self.assertEqual(len(self.shown()), count)
@@ -280,7 +280,7 @@ class InABrowser(Base):
                            self.browser.run(width, "svg .send:not(.offending) .line"))
 
     def test_the_filter(self):
-        self.show(*map(str, CASES))
+        self.show(*map(str, ALL_CASES))
         cards = self.browser.run("return [...document.querySelectorAll('article.finding')]"
                                  ".map((a) => ({id: a.id, ...a.dataset, text: a.textContent}))")
         change = ("const [selector, value] = arguments; const field = document.querySelector('#filter ' + selector);"
@@ -380,7 +380,7 @@ class InABrowser(Base):
         self.assertGreaterEqual(contrast(color, "#ffffff"), 7)
 
     def test_without_script_all_can_be_read(self):
-        path = self.file("report.html", check("--format", "html", *map(str, CASES)).stdout)
+        path = self.file("report.html", check("--format", "html", *map(str, ALL_CASES)).stdout)
         self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
         self.addCleanup(self.browser.devtools, "Emulation.setScriptExecutionDisabled", value=False)
         self.browser.open(os.fsdecode(path))
@@ -388,7 +388,7 @@ class InABrowser(Base):
         self.assertFalse(self.browser.run("return document.getElementById('filter').checkVisibility()"))
 
     def test_all_is_printed(self):
-        self.show(*map(str, CASES))
+        self.show(*map(str, ALL_CASES))
         self.browser.run("document.querySelectorAll('article').forEach((a) => { a.hidden = true; });"
                          "document.querySelectorAll('details').forEach((d) => { d.open = false; })")
         self.browser.devtools("Emulation.setEmulatedMedia", media="print")

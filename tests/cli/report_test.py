@@ -11,7 +11,7 @@ import sys
 import unittest
 
 from html_test import Browser, Page, contrast, expect_whole, pictures
-from report_runs import Base, CASES, NAMES, REAL, ROOT, lines, stag
+from report_runs import ALL_CASES, Base, CASES, NAMES, REAL, ROOT, lines, stag
 
 sys.path.insert(0, str(ROOT / "tests" / "hostile"))
 import captures  # noqa: E402
@@ -148,7 +148,7 @@ class Text(Base):
             self.assertEqual(len([tag for tag, _ in page.elements if tag == "script"]), 1)
 
     def test_several_files_and_bounds(self):
-        some = [str(path) for path in CASES[:25]]
+        some = [str(path) for path in ALL_CASES[:25]]
         text = page_of(*some)
         self.assertEqual(len(cells(text, "The captures")), 25)
         self.assertIn("5 further files left out of the sections", text)

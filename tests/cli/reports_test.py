@@ -12,7 +12,7 @@ import xml.etree.ElementTree
 
 import jsonschema
 
-from report_runs import Base, CAPTURE, CASES, NAMES, REAL, ROOT, STAG, check, lines, stag
+from report_runs import ALL_CASES, Base, CAPTURE, CASES, NAMES, REAL, ROOT, STAG, check, lines, stag
 
 
 class Json(Base):
@@ -122,7 +122,7 @@ class Sarif(Base):
 
     def test_rules_are_those_of_the_catalogue(self):
         catalogue = {rule["id"]: rule for rule in lines(stag("rules", "--format", "jsonl"))}
-        run = self.run_of(*map(str, CASES))
+        run = self.run_of(*map(str, ALL_CASES))
         for rule in run["tool"]["driver"]["rules"]:
             entry = catalogue[rule["id"]]
             self.assertEqual(rule["shortDescription"]["text"], entry["title"] + ".")

@@ -15,10 +15,10 @@ import struct
 import subprocess
 import unittest
 
-from report_runs import Base, CASES, REAL, ROOT, check, lines, stag
+from report_runs import Base, CASES, REAL, ROOT, SANITIZED, check, lines, sample, stag
 
 LAB = sorted((ROOT / "pcaps" / "real" / "lab").glob("*.pcap*"))
-RULES = sorted((ROOT / "pcaps" / "rules").rglob("*.pcap*"))
+RULES = sample(sorted((ROOT / "pcaps" / "rules").rglob("*.pcap*")), 8)
 NFS = ROOT / "pcaps" / "real" / "rxe-nfs4.1.pcap.zst"
 IWARP = ROOT / "pcaps" / "real" / "siw-nfs4.1.pcap.zst"
 LOSS = ROOT / "pcaps" / "real" / "siw-loss-nfs3.pcap.zst"
@@ -28,7 +28,7 @@ EDITCAP = shutil.which("editcap")
 MERGECAP = shutil.which("mergecap")
 # Of a transaction, what says where in the capture it is, and nothing of the RPC.
 PLACE = ("connection", "call_frame", "reply_frame", "file")
-SAMPLES = 6  # RPCs of a capture; STAG_SLICE_ALL=1 in the environment: all
+SAMPLES = 4 if SANITIZED else 6  # RPCs of a capture; STAG_SLICE_ALL=1 in the environment: all
 
 
 def content(path):
@@ -136,8 +136,8 @@ class Findings(Slices):
                         self.assertIn(finding[member], [f[member] for f in again])
                     count += 1
                     smaller += len(origin) < done["frames"]
-        self.assertGreater(count, 500)
-        self.assertGreater(smaller, 150)
+        self.assertGreater(count, 50 if SANITIZED else 500)
+        self.assertGreater(smaller, 15 if SANITIZED else 150)
 
     def test_all_of_a_rule(self):
         for path in (NFS, IWARP):

@@ -41,8 +41,8 @@ std::vector<Capture> Captures() {
     }
   };
   const bool thorough = std::getenv("STAG_THOROUGH") != nullptr;
-  add(fs::path(STAG_SOURCE_DIR) / "pcaps" / "real", thorough ? 100000 : 150);
-  add(fs::path(STAG_SOURCE_DIR) / ".." / "shared" / "captures", thorough ? 400 : 12);
+  add(fs::path(STAG_SOURCE_DIR) / "pcaps" / "real", thorough ? 100000 : 150 / test::kStride);
+  add(fs::path(STAG_SOURCE_DIR) / ".." / "shared" / "captures", thorough ? 400 : 12 / test::kStride);
   std::sort(out.begin(), out.end(), [](const Capture& a, const Capture& b) { return a.path < b.path; });
   return out;
 }
@@ -94,7 +94,7 @@ TEST_P(Damage, StartingLate) {
 }
 
 TEST_P(Damage, SnapLength) {
-  for (size_t snap = 1; snap < 400; snap += 3)
+  for (size_t snap = 1; snap < 400; snap += 3 * test::kStride)
     ExpectNothingNew(whole_, Analyse(test::Snapped(frames_, snap)), "cut to " + std::to_string(snap) + " bytes");
 }
 

@@ -24,6 +24,14 @@ struct OwnedFrame {
   Frame view() const { return {ref, link, bytes, wire_length}; }
 };
 
+// Tests that damage a capture at each of many places do so at every kStride-th with sanitizers, which take five times
+// as long.
+#ifdef STAG_SANITIZED
+inline constexpr size_t kStride = 5;
+#else
+inline constexpr size_t kStride = 1;
+#endif
+
 // All frames of a capture file that can be read. A file that cannot be opened, or is damaged, ends the test program
 // with a message: tests of damaged files use capture::Reader itself.
 std::vector<OwnedFrame> LoadFrames(const std::string& path);
