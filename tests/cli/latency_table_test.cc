@@ -115,7 +115,7 @@ TEST(LatencyTableTest, KeepsTheSlowest) {
 
 TEST(LatencyTableTest, OfEqualTimesTheFirst) {
   LatencyTable table(2);
-  for (const uint64_t frame : {5, 3, 9, 1}) table.Add(Sample("a", 10, frame));
+  for (const uint64_t frame : {5u, 3u, 9u, 1u}) table.Add(Sample("a", 10, frame));
   EXPECT_EQ(table.Slowest()[0].call_frame, 1u);
   EXPECT_EQ(table.Slowest()[1].call_frame, 3u);
 }

@@ -5,8 +5,8 @@
     tidy.py [--changed] [--seconds N] [--jobs N] BUILD
 
 BUILD has compile_commands.json, with a command for each source. --changed: only sources that differ from the last release, which
-is the last tag v* (all where there is none). --seconds: begins with no further source after that time; the last line tells how
-many were left out. Exit status 1: findings."""
+is the last tag v* (all where there is none). --seconds: begins with no further source after that time; the last line, which is
+BUILD/tidy.txt, too, has how many were left out. Exit status 1: findings."""
 import argparse
 import concurrent.futures
 import json
@@ -65,8 +65,11 @@ def main():
             elif result[1] != 0:
                 findings += 1
                 print(f"{result[0]}:\n{result[2]}", flush=True)
-    print(f"clang-tidy: {len(sources) - left_out} sources, {findings} with findings" +
-          (f"; time was up before {left_out} others, which ./dev lint looks at" if left_out else ""))
+    last = f"clang-tidy: {len(sources) - left_out} sources, {findings} with findings"
+    if left_out:
+        last += f"; time was up before {left_out} others, which ./dev lint looks at"
+    print(last)
+    (arguments.build / "tidy.txt").write_text(last + "\n")
     return 1 if findings else 0
 
 
