@@ -29,7 +29,7 @@ constexpr size_t kInterfaceBody = 8;
 constexpr size_t kPacketBody = 20;  // of an enhanced or an obsolete packet, before the frame
 constexpr size_t kSimplePacketBody = 4;
 
-constexpr uint16_t kOptionEnd = 0, kOptionTimeResolution = 9, kOptionTimeOffset = 14;
+constexpr uint16_t kOptionEnd = 0, kOptionComment = 1, kOptionTimeResolution = 9, kOptionTimeOffset = 14;
 
 // Enough for any real file; keeps a file made of nothing but interfaces from filling the memory.
 constexpr size_t kMaxInterfaces = 65536;
@@ -59,6 +59,7 @@ class PcapngReader final : public FormatReader {
   explicit PcapngReader(Window window) : FormatReader(std::move(window)) {}
 
   Next ReadFrame(Frame& frame) override {
+    options_ = {};
     while (!finished()) {
       if (!FinishBlock()) break;
       block_start_ = window_.offset();
@@ -87,6 +88,21 @@ class PcapngReader final : public FormatReader {
       }
     }
     return verdict();
+  }
+
+  std::string comment() const override {
+    std::string text;
+    for (Bytes left = options_; left.size() >= 4;) {
+      const uint16_t code = order_.Load16(left.data()), length = order_.Load16(left.data() + 2);
+      left = left.subspan(4);
+      if (code == kOptionEnd || length > left.size()) break;
+      if (code == kOptionComment) {
+        if (!text.empty()) text += '\0';
+        text.append(reinterpret_cast<const char*>(left.data()), length);
+      }
+      left = left.subspan(std::min<size_t>(left.size(), static_cast<size_t>(RoundUp4(length))));
+    }
+    return text;
   }
 
   // The section header at the window's start; with its verdict the file is opened or not.
@@ -187,6 +203,13 @@ class PcapngReader final : public FormatReader {
     const uint32_t on_wire = order_.Load32(p + 16);
     if (!CheckInterface(interface)) return false;
     frame.ref.time_ns = Nanoseconds(interfaces_[interface], time);
+    const uint64_t padded = RoundUp4(captured);
+    if (captured > kMaxFrame || body_left_ <= padded || body_left_ > Window::kMaxPeek)
+      return Deliver(interface, captured, on_wire, frame);
+    // Frame and options together, that both stay where they are.
+    const size_t body_size = static_cast<size_t>(body_left_);
+    if (const Bytes all = window_.Peek(body_size); all.size() == body_size)
+      options_ = all.subspan(static_cast<size_t>(padded));
     return Deliver(interface, captured, on_wire, frame);
   }
 
@@ -231,6 +254,7 @@ class PcapngReader final : public FormatReader {
 
   FileOrder order_;
   std::vector<Interface> interfaces_;
+  Bytes options_;  // of the packet that was read last
   int64_t last_time_ns_ = 0;
   uint64_t block_start_ = 0;
   uint32_t block_length_ = 0;  // of the block that is being read; 0 between blocks

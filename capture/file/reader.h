@@ -30,6 +30,9 @@ class Reader {
   // What the bytes of the frame that was read last are in.
   virtual const FrameMemory& memory() const = 0;
   virtual const std::string& error() const = 0;
+  // The comments that a pcapng file has on the frame that was read last, with a NUL between them. Only readers of files
+  // know them.
+  virtual std::string comment() const { return {}; }
 
   // For progress: bytes taken from the file as it is on disk (read ahead by up to 1 MiB), and its size (0 when unknown:
   // standard input).

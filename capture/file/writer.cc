@@ -136,7 +136,11 @@ void AppendEnhancedPacket(const Frame& frame, size_t interface, std::string_view
   block.U32(frame.bytes.size());
   block.U32(frame.wire_length);
   block.PutPadded(frame.bytes);
-  block.TextOption(kComment, comment);
+  for (size_t begin = 0; begin < comment.size();) {
+    const size_t end = std::min(comment.find('\0', begin), comment.size());
+    block.TextOption(kComment, comment.substr(begin, end - begin));
+    begin = end + 1;
+  }
 }
 
 }  // namespace

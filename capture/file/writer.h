@@ -46,9 +46,9 @@ class FileEncoder {
   static Result<FileEncoder> Start(FileFormat format, LinkType link, std::vector<std::byte>& out,
                                    const FileNotes& notes = {});
 
-  // Appends a frame. The number is not stored: a frame's number is its place in the file. `comment` (UTF-8, at most
-  // 65535 bytes) is kept in pcapng files only. Fails, appending nothing, for a link type or a time that the format
-  // cannot hold, and for frames over 1 MiB, which Reader would not believe.
+  // Appends a frame; its number is its place in the file. `comment` (UTF-8, at most 65535 bytes; a NUL parts them) is
+  // kept in pcapng files only. Fails, appending nothing, for a link type or a time that the format cannot hold, and
+  // for frames over 1 MiB, which Reader would not believe.
   Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out);
 
   // Appends, for each interface of a pcapng file, how many frames were appended and of what time, and that `lost` of

@@ -49,7 +49,7 @@ void PutConnections(std::string& out, const std::vector<uint32_t>& connections, 
 
 void PutText(std::string& out, const SliceSource& source) {
   const Sliced& sliced = source.sliced;
-  Put(out, "{}: {} of {}", source.input.name(), Grouped(source.written), Count(sliced.read, "frame"));
+  Put(out, "{}: {} of {}", source.input.name(), source.written, Count(sliced.read, "frame"));
   if (sliced.rpcs > 0) Put(out, ", {}", Count(sliced.rpcs, "RPC"));
   if (sliced.findings > 0) Put(out, ", {}", Count(sliced.findings, "finding"));
   out.push_back('\n');
@@ -204,10 +204,8 @@ void AddSlice(CLI::App& app, Run& run) {
       "where stag check or stag transactions would not show in it what was asked for, it gets more of the connection, "
       "and\n"
       "says so. A finding that is proven in the whole may be presumed in the slice.\n"
-      "\nEach frame keeps its time, and has a comment with its number in the capture that it comes from. Standard "
-      "input "
-      "is\n"
-      "copied to a temporary file (TMPDIR). Exit status 1: nothing fits, and no file is written.\n"
+      "\nEach frame keeps its time and comments, and has one more with its number in the capture that it comes from.\n"
+      "Standard input is copied to a temporary file (TMPDIR). Exit status 1: nothing fits, and no file is written.\n"
       "\nExamples:\n"
       "  stag slice mount.pcapng --finding RDLIST-003#1 -w finding.pcapng\n"
       "  stag slice mount.pcapng --procedure READ --slowest 3 -w slow.pcapng\n"

@@ -5,11 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/file/link_types.h"
 #include "capture/file/writer.h"
 #include "cli/base/version.h"
 
 namespace stag::cli {
 namespace {
+
+// Bytes of the comments that a frame has already: pcapng knows 65535, and one more follows.
+constexpr size_t kMaxComment = 0xf000;
 
 // The frames of one source that are to be written, one at a time.
 class Cursor {
@@ -70,11 +74,14 @@ class SliceWriter {
           target_.path.ends_with(".zst") ? capture::Compression::kZstd : capture::Compression::kNone;
       auto created =
           capture::FileWriter::Create(target_.path, capture::FileFormat::kPcapng, frame.link, notes, compression);
-      if (!created) return Refused(source, frame, created.error());
+      if (!created && !capture::LinkTypeToFile(frame.link)) return Refused(source, frame, created.error());
+      if (!created) return tl::unexpected(created.error());
       writer_ = std::move(*created);
     }
     if (source.sliced.cutter) frame.bytes = frame.bytes.first(source.sliced.cutter->Keep(frame));
-    comment_.clear();
+    comment_ = cursor.reader()->comment();
+    if (comment_.size() > kMaxComment) comment_.clear();
+    if (!comment_.empty()) comment_ += '\0';
     Put(comment_, "frame {}", frame.ref.number);
     if (several_) Put(comment_, " of {}", source.input.name());
     const auto written = writer_->Write(frame, comment_);

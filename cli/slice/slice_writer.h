@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The last pass: copies the frames of slices to one pcapng file, each with its time and a comment that has its number
-// in the file that it comes from.
+// in the file that it comes from, behind those that it had.
 #pragma once
 
 #include "cli/slice/slicer.h"

@@ -319,6 +319,19 @@ class Frames(Slices):
             seconds, part = time.split(".")
             self.assertEqual(int(seconds) * 10**9 + int(part.ljust(9, "0")), whole[int(comment.split()[1]) - 1].ns)
 
+    def test_comments_of_the_capture_stay(self):
+        self.slice(NFS, "--slowest", 2)
+        first, again = self.out.read_bytes(), self.directory / "again.pcapng"
+        (self.directory / "first.pcapng").write_bytes(first)
+        self.slice(self.directory / "first.pcapng", "--slowest", 1, out=again)
+        done = subprocess.run([TSHARK, "-n", "-r", again, "-T", "fields", "-E", "aggregator=;", "-e", "frame.comment"],
+                              capture_output=True, text=True, check=True)
+        was = origins(self.directory / "first.pcapng")
+        rows = [row.split(";") for row in done.stdout.splitlines()]
+        self.assertTrue(rows)
+        for old, new in rows:
+            self.assertEqual(old, f"frame {was[int(new.split()[1]) - 1]}")
+
     def test_no_malformed_frames(self):
         """tshark finds none that it does not find in the whole capture."""
         for path in (NFS, IWARP, LOSS, ROOT / "pcaps" / "real" / "rxe-midstream-nfs3.pcap.zst"):

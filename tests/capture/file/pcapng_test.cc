@@ -94,6 +94,36 @@ TEST_P(PcapngOrder, CutAnywhereGivesWhatWasThere) {
   }
 }
 
+// epb_flags between two comments, then what stands behind the end of the options.
+TEST_P(PcapngOrder, Comments) {
+  FileBytes file(GetParam());
+  file.Section().Interface(1).Enhanced(0, 1, Pattern(9), 9);
+  const auto text = [](std::string_view words) {
+    const Bytes bytes = std::as_bytes(std::span(words));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  FileBytes body = file.Body();
+  body.U32(0).U32(0).U32(2).U32(7).U32(7).Put(Pattern(7)).Pad();
+  body.U16(1).U16(5).Put(text("first")).Pad();
+  body.U16(2).U16(4).U32(0);
+  body.U16(1).U16(6).Put(text("second")).Pad();
+  body.U16(0).U16(0).U16(1).U16(4).Put(text("none"));
+  file.Block(6, body).Enhanced(0, 3, Pattern(8), 8);
+  for (size_t cut = 0; cut <= file.bytes().size(); ++cut) {
+    auto opened = Reader::Open(MemorySource(Bytes(file.bytes()).first(cut)), "a test");
+    if (!opened) continue;
+    Frame frame;
+    std::vector<std::string> comments;
+    while ((*opened)->ReadFrame(frame) == Reader::Next::kFrame) comments.push_back((*opened)->comment());
+    const std::string both("first\0second", 12);
+    if (cut == file.bytes().size()) {
+      EXPECT_EQ(comments, (std::vector<std::string>{"", both, ""}));
+    } else if (comments.size() > 1) {
+      EXPECT_TRUE(comments[1].empty() || comments[1] == both) << cut;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(BothOrders, PcapngOrder, testing::Bool(),
                          [](const auto& tested) { return tested.param ? "Big" : "Little"; });
 
