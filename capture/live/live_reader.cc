@@ -43,6 +43,11 @@ bool LiveReader::Over() const {
 }
 
 Reader::Next LiveReader::ReadFrame(Frame& frame) {
+  for (;;)
+    if (const auto next = Poll(frame)) return *next;
+}
+
+std::optional<Reader::Next> LiveReader::Poll(Frame& frame) {
   if (current_) {
     after_(*current_);
     current_.reset();
@@ -53,17 +58,17 @@ Reader::Next LiveReader::ReadFrame(Frame& frame) {
     Finish();
     return Next::kEnd;
   }
-  for (;;) {
-    if (const auto packet = queue_.Front(kIdle)) {
-      ++frames_;
-      bytes_ += packet->wire_length;
-      current_ = Frame{{frames_, packet->time_ns}, packet->link, packet->bytes, packet->wire_length};
-      frame = *current_;
-      return Next::kFrame;
-    }
-    if (queue_.finished()) break;
+  if (const auto packet = queue_.Front(kIdle)) {
+    ++frames_;
+    bytes_ += packet->wire_length;
+    current_ = Frame{{frames_, packet->time_ns}, packet->link, packet->bytes, packet->wire_length};
+    frame = *current_;
+    return Next::kFrame;
+  }
+  if (!queue_.finished()) {
     if (Over()) End();
     idle_();
+    return std::nullopt;
   }
   Finish();
   error_ = source_error_;

@@ -44,6 +44,8 @@ class LiveReader final : public Reader {
   // Waits for a packet. kEnd: the limits of the options, or End(); what was in the queue then still came. kDamaged: the
   // device failed.
   Next ReadFrame(Frame& frame) override;
+  // The same, but waits for about 100 ms at most: nullopt, nothing came.
+  std::optional<Next> Poll(Frame& frame);
   const FrameMemory& memory() const override { return memory_; }
   const std::string& error() const override { return error_; }
   uint64_t position() const override { return 0; }

@@ -92,6 +92,10 @@ void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats)
       command, "--copies", options.keep_copies, {{"auto", false}, {"keep", true}},
       "A packet that was captured more than once, as by a mirror of both sides: auto (default), its first copy "
       "counts; keep, each does");
+  AddTunnelPorts(command, options);
+}
+
+void AddTunnelPorts(CLI::App& command, CommonOptions& options) {
   AddPorts(command, "--vxlan-port", options.vxlan_ports, "UDP port of VXLAN, in place of 4789; can be repeated");
   AddPorts(command, "--geneve-port", options.geneve_ports, "UDP port of GENEVE, in place of 6081; can be repeated");
 }

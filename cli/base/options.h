@@ -68,6 +68,8 @@ enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kTables };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
+// Adds --vxlan-port and --geneve-port.
+void AddTunnelPorts(CLI::App& command, CommonOptions& options);
 // Adds --memory.
 void AddMemory(CLI::App& command, CommonOptions& options);
 // Adds --output.

@@ -22,6 +22,9 @@
 #include "cli/live/capture_watch.h"
 #include "cli/live/device_options.h"
 #include "cli/live/live_monitor.h"
+#include "cli/scrub/key_file.h"
+#include "cli/scrub/scrubbed_reader.h"
+#include "cli/slice/held_frames.h"
 #include "text/json.h"
 #include "text/put.h"
 
@@ -35,7 +38,8 @@ struct CaptureArguments : CommonOptions {
   DeviceOptions device;
   std::vector<std::string> filter;  // words
   capture::FileSetOptions file;
-  bool raw = false, check = false, transactions = false;
+  bool raw = false, check = false, transactions = false, cut_payload = false;
+  std::string scrub_key;  // a file; empty: nothing is scrubbed
   std::vector<Trigger> triggers;
   int64_t before_ns = 10'000'000'000, after_ns = 5'000'000'000;
   uint64_t rewind = 256u << 20;  // bytes
@@ -79,7 +83,7 @@ class Keeper {
   }
 
   // False: nothing more is wanted.
-  bool Keep(const Frame& frame, std::string_view comment, const std::optional<std::string>& fired) {
+  bool Keep(const Frame& frame, std::string_view comment, bool fired) {
     if (rewind_ && !end_ns_) {
       rewind_->Put(frame, comment);
       if (fired) Fire(frame);
@@ -143,8 +147,24 @@ struct Checker {
   std::optional<FindingsNow> now;
 };
 
+// --scrub: what turns packets into those that may be seen.
+struct Scrubbing {
+  Scrubbing(const Pseudonyms::Key& key, bool made) : pseudonyms(key), new_key(made) {}
+  Pseudonyms pseudonyms;
+  const bool new_key;
+  Replaced replaced;
+};
+Result<void> StartScrubbing(const CaptureArguments& options, std::optional<Scrubbing>& scrubbing) {
+  if (options.scrub_key.empty()) return {};
+  bool made = false;
+  const auto key = KeyFromFile(options.scrub_key, made);
+  if (!key) return tl::unexpected(key.error());
+  scrubbing.emplace(*key, made);
+  return {};
+}
+
 void PutSummary(std::string& out, const CaptureArguments& options, const capture::LiveCounts& counts,
-                const Keeper& keeper, const std::optional<std::string>& fired) {
+                const Keeper& keeper, const std::optional<std::string>& fired, const Replaced* replaced) {
   const capture::FileSet* const files = keeper.files();
   if (options.format == Format::kJsonl) {
     JsonWriter json(out);
@@ -153,7 +173,9 @@ void PutSummary(std::string& out, const CaptureArguments& options, const capture
     json.Member("dropped_by_stag", counts.queue_dropped).Member("not_written", keeper.lost());
     json.Member("queue_high_water", counts.queue_high_water).Member("trigger", fired).Key("files").BeginArray();
     for (size_t i = 0; files && i < files->names().size(); ++i) json.Value(files->names()[i]);
-    json.EndArray().EndObject().EndLine();
+    json.EndArray();
+    if (replaced) PutReplaced(json, *replaced);
+    json.EndObject().EndLine();
     return;
   }
   const auto number = [](const std::optional<uint64_t>& n) { return n ? std::to_string(*n) : std::string("unknown"); };
@@ -161,6 +183,7 @@ void PutSummary(std::string& out, const CaptureArguments& options, const capture
   PutSize(out, counts.bytes);
   Put(out, "); lost: {} by the device, {} by the system, {} by stag, {} not written\n",
       number(counts.source.dropped_on_wire), number(counts.source.dropped), counts.queue_dropped, keeper.lost());
+  if (replaced) Put(out, "scrubbed: {}\n", ReplacedText(*replaced));
   if (fired) Put(out, "trigger: {}\n", *fired);
   if (keeper.short_of_room()) Put(out, "the time before the trigger is not whole: --rewind was too small for it\n");
   if (!options.triggers.empty() && !fired) Put(out, "no trigger fired: nothing was written\n");
@@ -182,6 +205,8 @@ int RunCapture(const CaptureArguments& options) {
   if (!source) return Trouble(source.error());
   if (!warning.empty() && !options.quiet) ComplainText(warning);
 
+  std::optional<Scrubbing> scrubbing;
+  if (const auto started = StartScrubbing(options, scrubbing); !started) return Trouble(started.error());
   Keeper keeper(options, (*source)->link());
   if (const auto opened = keeper.Open(); !opened) return Trouble(opened.error());
   conformance::FindingSink* findings = nullptr;
@@ -196,19 +221,35 @@ int RunCapture(const CaptureArguments& options) {
   capture::LiveOptions live = options.device.live;
   live.stop = signals.descriptor();
   capture::LiveReader* reader_now = nullptr;
-  const auto after = [&](const Frame& frame) {
-    const bool go_on = keeper.Keep(frame, watch.TakeComment(), watch.fired());
+  PayloadCutter cutter(TunnelPortsOf(options));
+  HeldFrames held(cutter);
+  const auto keep = [&](const Frame& frame, std::string_view comment, bool fired) {
+    const bool go_on = keeper.Keep(frame, comment, fired);
     if (!go_on || (keeper.failed() && !options.watches_output())) reader_now->End();
+  };
+  const auto after = [&](const Frame& frame) {
+    const bool fired = watch.fired().has_value();
+    if (options.cut_payload) {
+      held.Put(frame, watch.TakeComment(), fired);
+      held.Release(frame.ref.time_ns, keep);
+    } else {
+      keep(frame, watch.TakeComment(), fired);
+    }
     if (frame.ref.number % 1024 == 0) output.Flush();
   };
   const auto idle = [&] {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    if (!keeper.Idle(std::chrono::duration_cast<nanoseconds>(now).count())) reader_now->End();
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    const int64_t now = std::chrono::duration_cast<nanoseconds>(since).count();
+    held.Release(now, keep);
+    if (!keeper.Idle(now)) reader_now->End();
     output.Flush();
     if (output.stopped()) reader_now->End();
   };
   if (!options.quiet) Complain("capturing on {}; Ctrl-C ends", (*source)->name());
-  capture::LiveReader reader(**source, live, after, idle);
+  if (!options.quiet && scrubbing && scrubbing->new_key) ComplainText(NewKeyText(options.scrub_key));
+  std::function<void(const Frame&)> after_packet = after;
+  if (scrubbing) after_packet = [](const Frame&) {};
+  capture::LiveReader reader(**source, live, std::move(after_packet), idle);
   reader_now = &reader;
 
   bool failed = false;
@@ -229,7 +270,16 @@ int RunCapture(const CaptureArguments& options) {
     if (options.transactions) observers.push_back(lister.get());
     if (judge) observers.push_back(&engine);
     const bool hash = options.transactions && options.format == Format::kJsonl;
-    const FileOutcome outcome = Analyze(reader, (*source)->name(), options, hash, clock, output, std::move(observers));
+    if (options.cut_payload) observers.push_back(&cutter);
+    std::optional<ScrubbedReader> scrubbed;
+    if (scrubbing) {
+      const ScrubOptions scrub{{}, options.memory, TunnelPortsOf(options)};
+      scrubbed.emplace(reader, scrubbing->pseudonyms, scrubbing->replaced, scrub, after);
+    }
+    const FileOutcome outcome =
+        Analyze(scrubbed ? static_cast<capture::Reader&>(*scrubbed) : reader, (*source)->name(), options, hash, clock,
+                output, std::move(observers), options.cut_payload ? &cutter : nullptr);
+    held.ReleaseAll(keep);
     failed = outcome.damaged;
     if (checker) {
       checker->reporter->EndFile(Summarize(outcome, engine.Tallies()), outcome.trouble);
@@ -242,12 +292,13 @@ int RunCapture(const CaptureArguments& options) {
                 .dropped_by_system = counts.source.dropped,
                 .dropped_by_us = counts.queue_dropped,
                 .comment = std::string(watch.TakeComment())});
+  const Replaced* const replaced = scrubbing ? &scrubbing->replaced : nullptr;
   if (options.file.path == "-") {
     std::string text;
-    PutSummary(text, options, counts, keeper, watch.fired());
+    PutSummary(text, options, counts, keeper, watch.fired(), replaced);
     if (!options.quiet) ComplainText(std::string_view(text.data(), text.size() - 1));
   } else if (!options.quiet || options.format == Format::kJsonl) {
-    PutSummary(output.buffer(), options, counts, keeper, watch.fired());
+    PutSummary(output.buffer(), options, counts, keeper, watch.fired(), replaced);
   }
   output.Flush();
   if (failed || keeper.failed() || output.failed()) return kExitTrouble;
@@ -261,14 +312,15 @@ std::string Contradiction(const CaptureArguments& o) {
   const bool row = o.file.is_row();
   if (o.file.path.empty() && !o.watches_output())
     return "-w FILE, --check or --transactions: what is to become of the packets?";
-  if (o.file.path.empty() && (row || !o.triggers.empty() || o.file.compression != capture::Compression::kNone))
-    return "--rotate-size, --rotate-time, --trigger and --compress are for -w FILE";
+  if (o.file.path.empty() && (row || !o.triggers.empty() || o.file.compression != capture::Compression::kNone ||
+                              o.cut_payload || !o.scrub_key.empty()))
+    return "--rotate-size, --rotate-time, --trigger, --compress, --snap and --scrub are for -w FILE";
   if (o.file.path == "-" && (row || o.watches_output()))
     return "-w - is for a single file, and leaves no room for what --check or --transactions print";
   if (o.file.path == "-" && o.format == Format::kJsonl) return "-w - leaves no room for --format jsonl";
   if (o.file.keep > 0 && !row) return "--keep is for --rotate-size or --rotate-time";
-  if (o.raw && (o.watches_output() || !o.triggers.empty()))
-    return "--raw only writes: it excludes --check, --transactions and --trigger";
+  if (o.raw && (o.watches_output() || !o.triggers.empty() || o.cut_payload || !o.scrub_key.empty()))
+    return "--raw only writes: it excludes --check, --transactions, --trigger, --snap and --scrub";
   return {};
 }
 
@@ -297,6 +349,14 @@ void AddFileOptions(CLI::App& command, CaptureArguments& o) {
   command.add_flag_callback(
       "--compress", [&o] { o.file.compression = capture::Compression::kZstd; },
       "Compress with zstd, as files called .zst are anyway");
+  AddChoice<bool>(command, "--snap", o.cut_payload, {{"headers", true}},
+                  "Cut away what RDMA Writes and Reads carry, but for RPC headers, as stag slice does; lengths on the "
+                  "wire stay");
+  command
+      .add_option("--scrub", o.scrub_key,
+                  "Scrub with the key of this file, made when it is not there, as stag scrub does: no secret reaches "
+                  "the\ndisk, or what is printed")
+      ->type_name("KEY");
 }
 
 void AddWhatToCapture(CLI::App& command, CaptureArguments& o) {
@@ -369,11 +429,14 @@ void AddCapture(CLI::App& app, Run& run) {
   AddWhatToCapture(*command, *options);
   AddFileOptions(*command, *options);
   AddWatchOptions(*command, *options);
+  AddTunnelPorts(*command, *options);
   AddOutputOptions(*command, *options);
   command->footer(
       "Files are pcapng with times in nanoseconds; connections, findings and triggers are comments on packets, losses\n"
       "stand in the statistics. Receiving never waits for the disk: what the queue cannot hold is lost, and counted.\n"
       "Traffic that an RDMA adapter offloads does not pass the network device: capture on the RDMA device (mlx5_0).\n"
+      "With --snap a packet waits up to 1 s, with --scrub up to 5 s, for what becomes known of its payload; what is\n"
+      "known later stays whole with --snap, and zero with --scrub (an RPC that takes longer loses its data).\n"
       "SIGINT and SIGTERM end with a summary.\n"
       "\nExamples:\n"
       "  stag capture --list\n"
@@ -381,6 +444,7 @@ void AddCapture(CLI::App& app, Run& run) {
       "  stag capture -i mlx5_0 -w mount.pcapng.zst --rotate-size 1G --keep 8\n"
       "  stag capture -i eth0 --rdma --check --transactions\n"
       "  stag capture -i eth0 --rdma --trigger rnr --trigger 'latency>1s' --before 30s -w incident.pcapng\n"
+      "  stag capture -i eth0 --rdma --snap headers --scrub site.key -w public.pcapng.zst\n"
       "  stag capture -i eth0 -w - udp port 4791 | stag check -");
   command->callback([options, &run] {
     capture::FileSetOptions& file = options->file;

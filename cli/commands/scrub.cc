@@ -9,6 +9,7 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/scrub/key_file.h"
+#include "cli/scrub/scrubbed_file.h"
 #include "cli/scrub/scrubber.h"
 #include "text/json.h"
 #include "text/put.h"
@@ -27,7 +28,7 @@ Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, S
   auto reader = capture::Reader::Open(file);
   if (!reader) return tl::unexpected(reader.error());
   const std::string name = DisplayName(file);
-  Scrubber scrubber(out, pseudonyms, replaced, options.kept, options.memory);
+  Scrubber scrubber(out, pseudonyms, replaced, {options.kept, options.memory, TunnelPortsOf(options)});
   Progress progress(options.progress && !options.quiet, name);
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
@@ -49,18 +50,10 @@ void PutScrubSummary(const ScrubArguments& options, const Replaced& replaced, bo
     JsonWriter json(output.buffer());
     json.BeginObject().Member("type", "scrub").Member("out", options.out).Member("complete", complete);
     json.Member("frames", replaced.frames).Member("other_frames", replaced.other_frames);
-    json.Key("replaced").BeginObject();
-    json.Member("addresses", replaced.addresses).Member("names", replaced.names);
-    json.Member("identifiers", replaced.identifiers).Member("numbers", replaced.numbers);
-    json.Member("data_bytes", replaced.data_bytes).EndObject();
+    PutReplaced(json, replaced);
     json.EndObject().EndLine();
   } else if (!options.quiet) {
-    Complain(
-        "{}: {}; replaced {} addresses, {} names, {} identifiers, {} numbers and times, {} bytes of data; {} of "
-        "other protocols emptied",
-        options.out == "-" ? "standard output" : options.out, Count(replaced.frames, "frame"),
-        Grouped(replaced.addresses), Grouped(replaced.names), Grouped(replaced.identifiers), Grouped(replaced.numbers),
-        Grouped(replaced.data_bytes), Count(replaced.other_frames, "frame"));
+    Complain("{}: {}", options.out == "-" ? "standard output" : options.out, ReplacedText(replaced));
   }
 }
 
@@ -70,8 +63,8 @@ int RunScrub(const ScrubArguments& options) {
   if (!key) return ComplainText(key.error().message), kExitTrouble;
   if (!options.quiet && options.key.empty())
     Complain("a random key is used, and forgotten: no other capture will match this one (--key FILE keeps it)");
-  if (!options.quiet && made) Complain("{} is a new key; keep it secret: who has it can test guesses", options.key);
-  auto out = ScrubbedFile::Create(options.out);
+  if (!options.quiet && made) ComplainText(NewKeyText(options.key));
+  auto out = ScrubbedFile::Create(options.out, TunnelPortsOf(options));
   if (!out) return ComplainText(out.error().message), kExitTrouble;
   Pseudonyms pseudonyms(*key);
   Replaced replaced;
@@ -114,7 +107,8 @@ void AddScrub(CLI::App& app, Run& run) {
       ->type_name("");
   command
       ->add_option("-w,--write", options->out,
-                   "The capture to write: pcap when the name ends with .pcap, else pcapng; - is standard output")
+                   "The capture to write: pcap when the name ends with .pcap, else pcapng, and .zst compresses; - is "
+                   "standard output")
       ->required()
       ->type_name("OUT");
   command
@@ -125,6 +119,7 @@ void AddScrub(CLI::App& app, Run& run) {
       "names|addresses|data-hash", "What stays: names, addresses, or that equal data can be told to be equal");
   command->add_flag("--progress", options->progress, "Show progress on stderr");
   AddMemory(*command, *options);
+  AddTunnelPorts(*command, *options);
   AddOutputOptions(*command, *options);
   command->footer(
       "Frames, lengths, times, xids, RDMA handles, chunks and credits stay, so that stag finds in it what it finds in "
@@ -135,7 +130,12 @@ void AddScrub(CLI::App& app, Run& run) {
       "  stag scrub client.pcapng -w client-public.pcapng --key site.key\n"
       "  stag scrub server.pcapng -w server-public.pcapng --key site.key   the same names and addresses as before\n"
       "  stag scrub mount.pcapng -w public.pcapng --keep addresses");
-  command->callback([options, &run] { run = [options] { return RunScrub(*options); }; });
+  command->callback([options, &run] {
+    if (options->out.ends_with(".gz"))
+      throw CLI::ValidationError(
+          "scrubbed captures are not compressed with gzip: name the file .pcapng or .pcapng.zst");
+    run = [options] { return RunScrub(*options); };
+  });
 }
 
 }  // namespace stag::cli

@@ -34,7 +34,7 @@ struct IpLayer {
 
 template <typename Fn>
 void Checksums::ForEach(const Frame& frame, Fn fn) {
-  link::Decode(frame, packet_, headers_);
+  link::Decode(frame, packet_, headers_, ports_);
   const Bytes in = frame.bytes;
   const bool rdma = packet_.status == ParseStatus::kOk &&
                     (packet_.carrier == link::Carrier::kRoceV2 || packet_.carrier == link::Carrier::kRoceV1 ||

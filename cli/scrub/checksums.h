@@ -14,6 +14,7 @@ namespace stag::cli {
 
 class Checksums {
  public:
+  explicit Checksums(const link::TunnelPorts& ports = link::kTunnelPorts) : ports_(ports) {}
   // The states of the checksums of a frame as it was captured: right, wrong, zero, or not to be told because the
   // capture cut what they cover.
   uint32_t Judge(const Frame& frame);
@@ -28,6 +29,7 @@ class Checksums {
   template <typename Fn>
   void ForEach(const Frame& frame, Fn fn);
 
+  link::TunnelPorts ports_;
   link::Packet packet_;
   std::vector<link::Header> headers_;
 };

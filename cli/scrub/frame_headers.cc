@@ -25,7 +25,7 @@ void FrameHeaders::Scrub(const Frame& frame, std::vector<std::byte>& out) {
   ethertype_ = 0;
   next_ = 0;
   ip_ = datagram_ = other_ = false;
-  link::Decode(frame, packet_, headers_);
+  link::Decode(frame, packet_, headers_, ports_);
   for (const link::Header& header : headers_) Header(header);
   const bool whole = packet_.status == ParseStatus::kOk && packet_.carrier != link::Carrier::kOther;
   if (whole && packet_.carrier != link::Carrier::kTcp && packet_.carrier != link::Carrier::kRpcbind) return Rdma();

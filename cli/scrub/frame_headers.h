@@ -24,9 +24,9 @@ struct FramePayload {
 
 class FrameHeaders {
  public:
-  // `keep_addresses`: addresses stay. Both must outlive this.
-  FrameHeaders(Pseudonyms& pseudonyms, Replaced& replaced, bool keep_addresses)
-      : pseudonyms_(pseudonyms), replaced_(replaced), keep_addresses_(keep_addresses) {}
+  // `keep_addresses`: addresses stay. `ports`: of tunnels. The references must outlive this.
+  FrameHeaders(Pseudonyms& pseudonyms, Replaced& replaced, bool keep_addresses, const link::TunnelPorts& ports)
+      : pseudonyms_(pseudonyms), replaced_(replaced), keep_addresses_(keep_addresses), ports_(ports) {}
 
   // `out` becomes as long as the frame's captured bytes; checksums in it are zero.
   void Scrub(const Frame& frame, std::vector<std::byte>& out);
@@ -66,6 +66,7 @@ class FrameHeaders {
   Pseudonyms& pseudonyms_;
   Replaced& replaced_;
   const bool keep_addresses_;
+  const link::TunnelPorts ports_;
   Bytes in_;
   std::vector<std::byte>* out_ = nullptr;
   link::Packet packet_;

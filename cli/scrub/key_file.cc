@@ -44,6 +44,10 @@ Result<Pseudonyms::Key> RandomKey() {
   return key;
 }
 
+std::string NewKeyText(const std::string& path) {
+  return path + " is a new key; keep it secret: who has it can test guesses";
+}
+
 Result<Pseudonyms::Key> KeyFromFile(const std::string& path, bool& made) {
   made = false;
   if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) {

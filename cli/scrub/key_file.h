@@ -13,5 +13,7 @@ namespace stag::cli {
 Result<Pseudonyms::Key> RandomKey();
 // The key in the file; where there is no such file, it is made, with mode 0600 and a random key, and `made` is set.
 Result<Pseudonyms::Key> KeyFromFile(const std::string& path, bool& made);
+// What is to be known of a key that was made.
+std::string NewKeyText(const std::string& path);
 
 }  // namespace stag::cli

@@ -39,15 +39,6 @@ void ForEachRun(uint64_t position, bool markers, uint64_t begin, uint64_t length
 
 }  // namespace
 
-void WritePlaces(ScrubbedFile& file, const std::vector<Place>& places, Bytes bytes) {
-  for (const Place& place : places) {
-    const size_t n = static_cast<size_t>(std::min<uint64_t>(place.length, bytes.size()));
-    file.Write({place.frame, place.offset, n}, bytes.first(n));
-    bytes = bytes.subspan(n);
-    if (bytes.empty()) return;
-  }
-}
-
 PacketPlaces::TrackState& PacketPlaces::Of(Track track) {
   if (tracks_.size() >= kMaxTracks && !tracks_.contains(track)) tracks_.erase(tracks_.begin());
   return tracks_[track];
@@ -64,7 +55,7 @@ void PacketPlaces::OnPacket(Track track, const fabric::RcPacket& packet) {
   const auto [at, fresh] = packets.by_psn.try_emplace(packet.psn(), Packets::Seen{frame, packet.data_length});
   if (!fresh) {
     const uint64_t length = std::min(at->second.length, packet.data_length);
-    if (at->second.frame != frame) file_.CopyLater({at->second.frame, 0, length}, {frame, 0, length});
+    if (at->second.frame != frame) frames_.CopyLater({at->second.frame, 0, length}, {frame, 0, length});
     return;
   }
   if (packets.by_psn.size() == 1 || ib::PsnDistance(packet.psn(), packets.newest) > 0) packets.newest = packet.psn();
@@ -97,7 +88,7 @@ void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet,
     }
     const Stream::Piece& piece = next->second;
     const uint64_t n = std::min(end, piece.end) - at;
-    file_.CopyLater({piece.frame, piece.offset + (at - next->first), n}, {number, at - begin, n});
+    frames_.CopyLater({piece.frame, piece.offset + (at - next->first), n}, {number, at - begin, n});
     at += n;
     ++next;
   }
@@ -126,7 +117,7 @@ void PacketPlaces::FindStream(const Stream& stream, uint64_t begin, uint64_t len
 void PacketPlaces::WriteStream(const Stream& stream, uint64_t begin, Bytes bytes) {
   scratch_.clear();
   FindStream(stream, begin, bytes.size(), scratch_);
-  WritePlaces(file_, scratch_, bytes);
+  WritePlaces(frames_, scratch_, bytes);
 }
 
 // Kept: the header, IRD and ORD, and an RFC 8797 message.
@@ -191,7 +182,7 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
   if (!fpdu.crc_captured || fpdu.crc_field == 0) return;
   scratch_.clear();
   FindStream(stream, begin, part.size, scratch_);
-  file_.SealLater(scratch_, fpdu.crc_field == iwarp::ComputeFpduCrc(part.bytes));
+  frames_.SealLater(scratch_, fpdu.crc_field == iwarp::ComputeFpduCrc(part.bytes));
 }
 
 void PacketPlaces::Find(const fabric::Event& event, std::vector<Place>& places) {
@@ -216,7 +207,9 @@ void PacketPlaces::Find(const fabric::Event& event, std::vector<Place>& places) 
 void PacketPlaces::FindSend(TrackState& state, Side from, const fabric::Event& event, std::vector<Place>& places) {
   const uint64_t first = first_ + event.first_frame.number;
   const Packets& packets = state.packets[from][0];
-  uint32_t psn = file_.Psn(first);
+  const auto first_psn = frames_.Psn(first);
+  if (!first_psn) return;
+  uint32_t psn = *first_psn;
   for (uint64_t at = 0; at < event.send().length; psn = ib::PsnAdd(psn, 1)) {
     const auto seen = packets.by_psn.find(psn);
     if (seen == packets.by_psn.end()) return;

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/scrub/scrubbed_file.h"
+#include "cli/scrub/scrubbed_frames.h"
 #include "protocol/iwarp/ddp.h"
 #include "session/fabric/fabric_event.h"
 #include "session/fabric/packet_observer.h"
@@ -19,8 +19,8 @@ namespace stag::cli {
 
 class PacketPlaces final : public fabric::PacketObserver {
  public:
-  // `first`: the frames of the capture follow that many others in the file, which must outlive this.
-  PacketPlaces(ScrubbedFile& file, uint64_t first) : file_(file), first_(first) {}
+  // `first`: the frames of the capture follow that many others in `frames`, which must outlive this.
+  PacketPlaces(ScrubbedFrames& frames, uint64_t first) : frames_(frames), first_(first) {}
 
   // The places of the content of a Send, Write or Read Response, one after the other; called while the event is given
   // out.
@@ -85,15 +85,12 @@ class PacketPlaces final : public fabric::PacketObserver {
   void FindStream(const Stream& stream, uint64_t begin, uint64_t length, std::vector<Place>& places) const;
   void WriteStream(const Stream& stream, uint64_t begin, Bytes bytes);
 
-  ScrubbedFile& file_;
+  ScrubbedFrames& frames_;
   const uint64_t first_;
   std::map<Track, TrackState> tracks_;
   std::unordered_map<fabric::ConnectionId, Named> connections_;
   std::vector<Place> scratch_;
   std::vector<std::byte> framing_;
 };
-
-// Writes `bytes` to `places`, one after the other.
-void WritePlaces(ScrubbedFile& file, const std::vector<Place>& places, Bytes bytes);
 
 }  // namespace stag::cli

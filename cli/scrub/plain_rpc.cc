@@ -75,7 +75,7 @@ void PlainRpc::Consume(const std::string& from, const std::string& to, Direction
     const Bytes record = Bytes(direction.bytes).first(size);
     if (!Message(from, to, record.subspan(kMark), size - kMark, out)) return Drop(direction);
     out.insert(out.begin(), record.begin(), record.begin() + kMark);
-    WritePlaces(file_, direction.places, out);
+    WritePlaces(frames_, direction.places, out);
     direction.bytes.erase(direction.bytes.begin(), direction.bytes.begin() + static_cast<ptrdiff_t>(size));
     waiting_ -= size;
     uint64_t left = size;
@@ -96,7 +96,7 @@ bool PlainRpc::OnDatagram(const link::Packet& packet, Bytes payload, uint64_t le
   if (!Message(Name(packet.source, packet.source_port), Name(packet.destination, packet.destination_port), payload,
                length, out))
     return false;
-  file_.Write({frame, 0, out.size()}, out);
+  frames_.Write({frame, 0, out.size()}, out);
   return true;
 }
 

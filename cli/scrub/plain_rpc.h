@@ -10,17 +10,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/scrub/packet_places.h"
 #include "cli/scrub/rpc_scrubber.h"
+#include "cli/scrub/scrubbed_frames.h"
 #include "protocol/link/packet.h"
 
 namespace stag::cli {
 
 class PlainRpc {
  public:
-  PlainRpc(ScrubbedFile& file, RpcScrubber& rpc) : file_(file), rpc_(rpc) {}
+  PlainRpc(ScrubbedFrames& frames, RpcScrubber& rpc) : frames_(frames), rpc_(rpc) {}
 
-  // A TCP segment, frame `frame` of the file.
+  // A TCP segment, frame `frame` of them.
   void OnSegment(const link::Packet& packet, uint64_t frame);
   // A UDP datagram of `length` bytes. False: it is nothing known.
   bool OnDatagram(const link::Packet& packet, Bytes payload, uint64_t length, uint64_t frame);
@@ -45,7 +45,7 @@ class PlainRpc {
   void Consume(const std::string& from, const std::string& to, Direction& direction);
   void Drop(Direction& direction);
 
-  ScrubbedFile& file_;
+  ScrubbedFrames& frames_;
   RpcScrubber& rpc_;
   std::unordered_map<std::string, Direction> directions_;  // by who sends, to whom
   uint64_t waiting_ = 0;                                   // bytes in them

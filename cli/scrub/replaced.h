@@ -4,6 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+
+namespace stag {
+class JsonWriter;
+}
 
 namespace stag::cli {
 
@@ -17,5 +22,10 @@ struct Replaced {
   uint64_t zeroed_bytes = 0;  // payload that nobody could tell apart
   uint64_t other_frames = 0;  // of other protocols: emptied behind their headers
 };
+
+// "10 frames; replaced 20 addresses, ..."
+std::string ReplacedText(const Replaced& replaced);
+// The member "replaced".
+void PutReplaced(JsonWriter& json, const Replaced& replaced);
 
 }  // namespace stag::cli

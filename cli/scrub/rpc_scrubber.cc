@@ -65,6 +65,39 @@ class RangeVisitor : public nfs::Visitor {
   size_t next_ = 0;
 };
 
+// Bytes of arguments or results under RPCSEC_GSS integrity (RFC 2203 section 5.3.2.2) before what is wrapped: the
+// length of the body, the sequence number.
+constexpr uint32_t kIntegrityHead = 8;
+
+bool IsIntegrity(const rpc::CallHeader& call) {
+  return call.gss && call.gss_proc == rpc::kGssData && call.gss_service == rpc::kGssIntegrity;
+}
+
+// Where the wrapped arguments or results end that begin at `begin`; 0: they do not.
+uint64_t IntegrityEnd(Bytes stream, uint64_t length, uint64_t begin) {
+  if (begin + kIntegrityHead > stream.size()) return 0;
+  const uint32_t body = LoadBe32(&stream[static_cast<size_t>(begin)]);
+  return body >= 4 && begin + 4 + body <= length ? begin + 4 + body : 0;
+}
+
+// What can be walked of a Call: under integrity, its arguments as if they were not wrapped.
+struct Walkable {
+  rpc::CallHeader header;
+  Bytes stream;
+  uint64_t length = 0;
+};
+Walkable Unwrapped(const rpc::CallHeader& header, Bytes stream, uint64_t length) {
+  Walkable inner{header, stream, length};
+  if (!IsIntegrity(header)) return inner;
+  const uint64_t end = IntegrityEnd(stream, length, header.length);
+  if (end == 0) return inner;
+  inner.header.gss_service = rpc::kGssNone;
+  inner.header.length += kIntegrityHead;
+  inner.stream = stream.first(static_cast<size_t>(std::min<uint64_t>(end, stream.size())));
+  inner.length = end;
+  return inner;
+}
+
 FileRange RangeOf(const std::vector<FileRange>& ranges, uint32_t op_index) {
   for (const FileRange& range : ranges)
     if (range.op_index == op_index) return range;
@@ -110,7 +143,8 @@ void RpcScrubber::Ranges(const rpc::CallHeader& header, Bytes stream, uint64_t l
                          const std::vector<session::DataItem>& items, std::vector<FileRange>& reads,
                          std::vector<FileRange>& writes) {
   RangeVisitor visitor(items, reads, writes);
-  (void)nfs::WalkCall(header, stream, length, visitor);
+  const Walkable inner = Unwrapped(header, stream, length);
+  (void)nfs::WalkCall(inner.header, inner.stream, inner.length, visitor);
 }
 
 void RpcScrubber::Data(nfs::ItemKind kind, const FileRange& range, Bytes content, uint64_t at, MutableBytes out) {
@@ -148,8 +182,10 @@ void RpcScrubber::Field(FieldKind kind, Bytes in, MutableBytes out) {
     case FieldKind::kTime: ++replaced_.numbers; return pseudonyms_.Time(in, out);
     case FieldKind::kNetId: {
       const std::string_view text(reinterpret_cast<const char*>(in.data()), in.size());
+      // Also in a wrong spelling.
+      const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
       for (std::string_view known : {"tcp", "tcp6", "udp", "udp6", "rdma", "rdma6", "ticlts", "ticots", "ticotsord"})
-        if (text == known) return Copy(in, out);
+        if (std::ranges::equal(text, known, same)) return Copy(in, out);
       ++replaced_.names;
       return pseudonyms_.Name(in, out);
     }
@@ -263,6 +299,38 @@ bool RpcScrubber::ReplyHead(Bytes stream, MutableBytes out) {
   return c.ok();
 }
 
+// The arguments or results of a Call under RPCSEC_GSS, from `begin` on, but for what integrity wraps (RFC 2203): tokens
+// and checksums are replaced, lengths stay; of privacy nothing else.
+void RpcScrubber::Gss(const rpc::CallHeader& call, bool reply, Bytes stream, uint64_t length, uint32_t begin,
+                      MutableBytes out) {
+  const auto cursor = [&](uint64_t at) {
+    return KeepingCursor(stream.subspan(static_cast<size_t>(at)), out.subspan(static_cast<size_t>(at)));
+  };
+  const auto opaque = [this](KeepingCursor& c) {
+    const uint32_t size = c.U32();
+    Bytes in;
+    MutableBytes to;
+    if (c.Take(size, in, to)) Field(FieldKind::kOpaque, in, to);
+    c.Skip(RoundUp4(size) - size);
+  };
+  KeepingCursor head = cursor(begin);
+  if (call.gss_proc == rpc::kGssInit || call.gss_proc == rpc::kGssContinueInit) {
+    if (reply) {
+      opaque(head);                                           // handle
+      for (int word = 0; word < 3; ++word) (void)head.U32();  // major and minor status, sequence window
+    }
+    return opaque(head);  // token
+  }
+  if (call.gss_proc != rpc::kGssData) return;
+  if (call.gss_service == rpc::kGssPrivacy) return (void)head.U32();
+  const uint64_t end = IntegrityEnd(stream, length, begin);
+  if (call.gss_service != rpc::kGssIntegrity || end == 0) return;
+  (void)head.U32(), (void)head.U32();
+  if (RoundUp4(end) > stream.size()) return;
+  KeepingCursor checksum = cursor(RoundUp4(end));
+  opaque(checksum);
+}
+
 void RpcScrubber::Call(Bytes stream, uint64_t length, const std::vector<session::DataItem>& items,
                        std::vector<std::byte>& out) {
   out.assign(stream.size(), std::byte{0});
@@ -276,12 +344,15 @@ void RpcScrubber::Call(Bytes stream, uint64_t length, const std::vector<session:
   }
   if (header.program == rpc::kRpcbindProgram)
     return Rpcbind(header, false, stream.subspan(header.length), MutableBytes(out).subspan(header.length));
+  if (header.opaque_arguments()) Gss(header, false, stream, length, header.length, out);
   std::vector<FileRange> reads, writes;
   Ranges(header, stream, length, items, reads, writes);
-  Fields fields(*this, stream, items, writes, out);
+  const Walkable inner = Unwrapped(header, stream, length);
+  Fields fields(*this, inner.stream, items, writes, out);
   // In a malformed message no field is sure to be what it was taken for.
-  if (nfs::WalkCall(header, stream, length, fields).status == ParseStatus::kMalformed)
-    std::fill(out.begin() + header.length, out.end(), std::byte{0});
+  if (nfs::WalkCall(inner.header, inner.stream, inner.length, fields).status == ParseStatus::kMalformed)
+    std::fill(out.begin() + inner.header.length, out.begin() + static_cast<ptrdiff_t>(inner.stream.size()),
+              std::byte{0});
 }
 
 void RpcScrubber::Reply(const rpc::CallHeader& call, const std::vector<FileRange>& reads, Bytes stream, uint64_t length,
@@ -297,11 +368,22 @@ void RpcScrubber::Reply(const rpc::CallHeader& call, const std::vector<FileRange
   }
   if (call.program == rpc::kRpcbindProgram && header.success())
     return Rpcbind(call, true, stream.subspan(header.length), MutableBytes(out).subspan(header.length));
+  rpc::CallHeader asked = call;
+  rpc::ReplyHeader inner = header;
+  if (header.success() && call.opaque_arguments()) {
+    Gss(call, true, stream, length, header.length, out);
+    if (const uint64_t end = IsIntegrity(call) ? IntegrityEnd(stream, length, header.length) : 0; end != 0) {
+      asked.gss_service = rpc::kGssNone;
+      inner.length += kIntegrityHead;
+      length = end;
+      stream = stream.first(static_cast<size_t>(std::min<uint64_t>(end, stream.size())));
+    }
+  }
   Fields fields(*this, stream, items, reads, out);
   constexpr size_t kStatus = 4;
-  if (nfs::WalkReply(call, header, stream, length, fields).status == ParseStatus::kMalformed)
-    std::fill(out.begin() + static_cast<ptrdiff_t>(std::min(out.size(), header.length + kStatus)), out.end(),
-              std::byte{0});
+  if (nfs::WalkReply(asked, inner, stream, length, fields).status == ParseStatus::kMalformed)
+    std::fill(out.begin() + static_cast<ptrdiff_t>(std::min(stream.size(), inner.length + kStatus)),
+              out.begin() + static_cast<ptrdiff_t>(stream.size()), std::byte{0});
 }
 
 void RpcScrubber::Call(Bytes stream, std::vector<std::byte>& out) {

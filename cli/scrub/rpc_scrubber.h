@@ -53,6 +53,7 @@ class RpcScrubber {
   bool CallHead(Bytes stream, MutableBytes out);
   bool ReplyHead(Bytes stream, MutableBytes out);
   void Credential(uint32_t flavor, Bytes body, MutableBytes out);
+  void Gss(const rpc::CallHeader& call, bool reply, Bytes stream, uint64_t length, uint32_t begin, MutableBytes out);
   void Rpcbind(const rpc::CallHeader& call, bool reply, Bytes in, MutableBytes out);
   void Field(nfs::FieldKind kind, Bytes in, MutableBytes out);
 

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "protocol/iwarp/fpdu.h"
+#include "capture/file/reader.h"
 
 namespace stag::cli {
 namespace {
@@ -20,7 +20,11 @@ namespace {
 constexpr size_t kFlushAt = 4u << 20;
 constexpr size_t kRecentRecords = 1u << 16;
 
-bool EndsWithPcap(const std::string& path) { return path.ends_with(".pcap"); }
+bool IsCompressed(const std::string& path) { return path.ends_with(".zst"); }
+bool IsPcap(const std::string& path) { return path.ends_with(".pcap") || path.ends_with(".pcap.zst"); }
+capture::FileFormat FormatOf(const std::string& path) {
+  return IsPcap(path) ? capture::FileFormat::kPcap : capture::FileFormat::kPcapng;
+}
 
 bool WriteAll(int fd, const std::byte* bytes, size_t size) {
   while (size > 0) {
@@ -50,23 +54,25 @@ bool IsReplaced(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<ScrubbedFile>> ScrubbedFile::Create(const std::string& path) {
+Result<std::unique_ptr<ScrubbedFile>> ScrubbedFile::Create(const std::string& path, const link::TunnelPorts& ports) {
   const char* directory = std::getenv("TMPDIR");
   const bool replaces = IsReplaced(path);
   std::string temporary = !replaces ? fmt::format("{}/stag", directory && *directory ? directory : "/tmp") : path;
   temporary += ".scrub-XXXXXX";
   const int fd = ::mkstemp(temporary.data());
   if (fd < 0) return stag::Fail(fmt::format("cannot create {}: {}", temporary, std::strerror(errno)));
-  std::unique_ptr<ScrubbedFile> file(new ScrubbedFile(path, temporary, replaces, fd));
+  std::unique_ptr<ScrubbedFile> file(new ScrubbedFile(path, temporary, replaces, fd, ports));
   if (!file->records_ || !file->copies_ || !file->seals_)
     return stag::Fail(fmt::format("cannot create a temporary file: {}", std::strerror(errno)));
   return file;
 }
 
-ScrubbedFile::ScrubbedFile(std::string path, std::string temporary, bool replaces, int fd)
+ScrubbedFile::ScrubbedFile(std::string path, std::string temporary, bool replaces, int fd,
+                           const link::TunnelPorts& ports)
     : path_(std::move(path)),
       temporary_(std::move(temporary)),
       replaces_(replaces),
+      ports_(ports),
       fd_(fd),
       records_(std::tmpfile()),
       copies_(std::tmpfile()),
@@ -83,8 +89,7 @@ void ScrubbedFile::Note(const std::string& trouble) {
 
 Result<void> ScrubbedFile::Append(const Frame& frame, const FramePayload& payload, uint32_t states) {
   if (!encoder_) {
-    auto encoder = capture::FileEncoder::Start(
-        EndsWithPcap(path_) ? capture::FileFormat::kPcap : capture::FileFormat::kPcapng, frame.link, buffer_);
+    auto encoder = capture::FileEncoder::Start(FormatOf(path_), frame.link, buffer_);
     if (!encoder) return tl::unexpected(encoder.error());
     encoder_ = std::move(*encoder);
   }
@@ -93,7 +98,7 @@ Result<void> ScrubbedFile::Append(const Frame& frame, const FramePayload& payloa
   }
   if (auto appended = encoder_->Append(frame, {}, buffer_); !appended) return appended;
   // Behind the bytes: in pcap nothing, in pcapng the padding and the block's length.
-  const size_t behind = EndsWithPcap(path_) ? 0 : RoundUp4(frame.bytes.size()) - frame.bytes.size() + 4;
+  const size_t behind = IsPcap(path_) ? 0 : RoundUp4(frame.bytes.size()) - frame.bytes.size() + 4;
   Record record;
   record.at = written_ + buffer_.size() - behind - frame.bytes.size();
   record.size = static_cast<uint32_t>(frame.bytes.size());
@@ -127,8 +132,9 @@ ScrubbedFile::Record ScrubbedFile::Find(uint64_t frame) {
   return record;
 }
 
-uint64_t ScrubbedFile::Captured(uint64_t frame) { return Find(frame).captured; }
-uint32_t ScrubbedFile::Psn(uint64_t frame) { return Find(frame).psn; }
+std::optional<uint32_t> ScrubbedFile::Psn(uint64_t frame) {
+  return frame == 0 || frame > frames_ ? std::nullopt : std::optional(Find(frame).psn);
+}
 
 void ScrubbedFile::Write(const Place& place, Bytes bytes) {
   const Record record = Find(place.frame);
@@ -172,30 +178,17 @@ MutableBytes ScrubbedFile::At(MutableBytes file, const Place& place) {
 
 void ScrubbedFile::SealFpdus(MutableBytes file) {
   std::rewind(seals_.get());
-  std::vector<Place> places;
-  std::vector<std::byte> fpdu;
+  std::vector<MutableBytes> parts;
   for (uint64_t head = 0; Get(seals_.get(), head);) {
-    fpdu.clear();
-    places.resize(head >> 1);
+    parts.clear();
     bool whole = true;
-    for (Place& place : places) {
+    for (uint64_t left = head >> 1; left > 0; --left) {
+      Place place;
       if (!Get(seals_.get(), place)) return Note("cannot read a temporary file");
-      const Bytes part = At(file, place);
-      whole = whole && part.size() == place.length;
-      fpdu.insert(fpdu.end(), part.begin(), part.end());
+      parts.push_back(At(file, place));
+      whole = whole && parts.back().size() == place.length;
     }
-    if (!whole || fpdu.size() < iwarp::kCrcSize) continue;
-    uint32_t crc = __builtin_bswap32(iwarp::ComputeFpduCrc(fpdu));
-    if (!(head & 1)) crc = crc == 0x55555555u ? 0xaaaaaaaau : crc ^ 0x55555555u;
-    std::array<std::byte, iwarp::kCrcSize> field;
-    StoreBe32(field.data(), crc);
-    size_t left = field.size();
-    for (size_t i = places.size(); i-- > 0 && left > 0;) {
-      const MutableBytes part = At(file, places[i]);
-      const size_t n = std::min(left, part.size());
-      std::copy_n(field.begin() + static_cast<ptrdiff_t>(left - n), n, part.end() - static_cast<ptrdiff_t>(n));
-      left -= n;
-    }
+    if (whole) StoreFpduCrc(parts, (head & 1) != 0);
   }
 }
 
@@ -210,7 +203,7 @@ void ScrubbedFile::CopyAll(MutableBytes file) {
 }
 
 void ScrubbedFile::SealFrames(MutableBytes file) {
-  Checksums checksums;
+  Checksums checksums(ports_);
   for (uint64_t frame = 1; frame <= frames_; ++frame) {
     const Record record = Find(frame);
     checksums.Store(file.subspan(record.at, record.size), static_cast<LinkType>(record.link), record.wire_length,
@@ -220,8 +213,7 @@ void ScrubbedFile::SealFrames(MutableBytes file) {
 
 Result<void> ScrubbedFile::Finish() {
   if (!encoder_) {
-    auto encoder = capture::FileEncoder::Start(
-        EndsWithPcap(path_) ? capture::FileFormat::kPcap : capture::FileFormat::kPcapng, LinkType::kEthernet, buffer_);
+    auto encoder = capture::FileEncoder::Start(FormatOf(path_), LinkType::kEthernet, buffer_);
     if (!encoder) return tl::unexpected(encoder.error());
     encoder_ = std::move(*encoder);
   }
@@ -237,7 +229,37 @@ Result<void> ScrubbedFile::Finish() {
   return Deliver();
 }
 
+// The temporary file gives way to one that is compressed.
+Result<void> ScrubbedFile::Compress() {
+  std::string packed = temporary_ + "-XXXXXX";
+  const int fd = ::mkstemp(packed.data());
+  if (fd < 0) return stag::Fail(fmt::format("cannot create {}: {}", packed, std::strerror(errno)));
+  const auto copy = [&]() -> Result<void> {
+    auto reader = capture::Reader::Open(temporary_);
+    if (!reader) return tl::unexpected(reader.error());
+    Frame frame;
+    const bool any = (*reader)->ReadFrame(frame) == capture::Reader::Next::kFrame;
+    auto writer = capture::FileWriter::Create(packed, FormatOf(path_), any ? frame.link : LinkType::kEthernet, {},
+                                              capture::Compression::kZstd);
+    if (!writer) return tl::unexpected(writer.error());
+    bool more = any;
+    while (more) {
+      if (auto written = (*writer)->Write(frame); !written) return written;
+      more = (*reader)->ReadFrame(frame) == capture::Reader::Next::kFrame;
+    }
+    return (*writer)->Close();
+  };
+  const auto copied = copy();
+  ::unlink(copied ? temporary_.c_str() : packed.c_str());
+  ::close(copied ? std::exchange(fd_, fd) : fd);
+  if (copied) temporary_ = std::move(packed);
+  return copied;
+}
+
 Result<void> ScrubbedFile::Deliver() {
+  if (IsCompressed(path_)) {
+    if (auto compressed = Compress(); !compressed) return compressed;
+  }
   if (!replaces_) {
     const int to = path_ == "-" ? ::dup(STDOUT_FILENO) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     std::vector<std::byte> block(1u << 20);

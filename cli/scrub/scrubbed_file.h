@@ -13,41 +13,27 @@
 
 #include "capture/file/writer.h"
 #include "cli/scrub/checksums.h"
-#include "cli/scrub/frame_headers.h"
+#include "cli/scrub/scrubbed_frames.h"
 
 namespace stag::cli {
 
-// A stretch of the payload of a frame.
-struct Place {
-  uint64_t frame = 0;
-  uint64_t offset = 0;  // in the payload
-  uint64_t length = 0;
-};
-
-class ScrubbedFile {
+class ScrubbedFile final : public ScrubbedFrames {
  public:
-  // `path`: "-" is standard output. Written as pcap when it ends with .pcap, else as pcapng.
-  static Result<std::unique_ptr<ScrubbedFile>> Create(const std::string& path);
+  // `path`: "-" is standard output. Written as pcap when it ends with .pcap, else as pcapng; compressed with zstd when
+  // .zst follows. `ports`: of tunnels.
+  static Result<std::unique_ptr<ScrubbedFile>> Create(const std::string& path,
+                                                      const link::TunnelPorts& ports = link::kTunnelPorts);
   // Removes what was written, unless Finish gave it its name.
-  ~ScrubbedFile();
+  ~ScrubbedFile() override;
   ScrubbedFile(const ScrubbedFile&) = delete;
   ScrubbedFile& operator=(const ScrubbedFile&) = delete;
 
-  // Appends a frame that was scrubbed but for its payload, which is zero; `states`: of its checksums (checksums.h).
-  // Frames count from 1 over all captures.
-  Result<void> Append(const Frame& frame, const FramePayload& payload, uint32_t states);
-  uint64_t frames() const { return frames_; }
-
-  // Bytes of the payload of a frame; those that the capture does not have are left out.
-  void Write(const Place& place, Bytes bytes);
-  // The same stretch of two frames is the same bytes: `to` gets in Finish what `from` has then. Both are in order.
-  void CopyLater(const Place& from, const Place& to);
-  // An FPDU stands in these places, one after the other, whole; its CRC field becomes, in Finish, the right one or a
-  // wrong one.
-  void SealLater(const std::vector<Place>& fpdu, bool right);
-  // Payload bytes that the capture has of a frame.
-  uint64_t Captured(uint64_t frame);
-  uint32_t Psn(uint64_t frame);
+  Result<void> Append(const Frame& frame, const FramePayload& payload, uint32_t states) override;
+  uint64_t frames() const override { return frames_; }
+  void Write(const Place& place, Bytes bytes) override;
+  void CopyLater(const Place& from, const Place& to) override;
+  void SealLater(const std::vector<Place>& fpdu, bool right) override;
+  std::optional<uint32_t> Psn(uint64_t frame) override;
 
   // Sets checksums, writes everything out and gives the file its name.
   Result<void> Finish();
@@ -65,7 +51,7 @@ class ScrubbedFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   using Temporary = std::unique_ptr<std::FILE, Close>;
-  ScrubbedFile(std::string path, std::string temporary, bool replaces, int fd);
+  ScrubbedFile(std::string path, std::string temporary, bool replaces, int fd, const link::TunnelPorts& ports);
   Result<void> Flush();
   Record Find(uint64_t frame);
   void Note(const std::string& trouble);
@@ -73,10 +59,12 @@ class ScrubbedFile {
   void CopyAll(MutableBytes file);
   void SealFrames(MutableBytes file);
   MutableBytes At(MutableBytes file, const Place& place);
+  Result<void> Compress();
   Result<void> Deliver();
 
   std::string path_, temporary_;
   const bool replaces_;  // what stands at the path, if anything; else the bytes go into that
+  const link::TunnelPorts ports_;
   int fd_;
   std::optional<capture::FileEncoder> encoder_;
   std::vector<std::byte> buffer_;

@@ -21,9 +21,11 @@ session::SessionOptions SessionOptionsOf(uint64_t memory) {
   return options;
 }
 
-fabric::DecoderOptions DecoderOptionsOf(uint64_t memory, fabric::PacketObserver& packets) {
+fabric::DecoderOptions DecoderOptionsOf(const ScrubOptions& scrub, fabric::PacketObserver& packets) {
   fabric::DecoderOptions options;
-  options.memory_limit = memory / 4;
+  options.memory_limit = scrub.memory / 4;
+  options.tunnel_ports = scrub.tunnel_ports;
+  options.keep_copies = true;  // a copy becomes what the first one does
   options.packets = &packets;
   return options;
 }
@@ -42,18 +44,18 @@ uint64_t KnownHeader(const rpcrdma::Header& header, uint64_t size) {
 
 }  // namespace
 
-Scrubber::Scrubber(ScrubbedFile& file, Pseudonyms& pseudonyms, Replaced& replaced, const KeptValues& kept,
-                   uint64_t memory)
-    : file_(file),
+Scrubber::Scrubber(ScrubbedFrames& frames, Pseudonyms& pseudonyms, Replaced& replaced, const ScrubOptions& options)
+    : frames_(frames),
       replaced_(replaced),
-      kept_(kept),
-      headers_(pseudonyms, replaced, kept.addresses),
-      places_(file, file.frames()),
-      rpc_(pseudonyms, replaced, kept),
-      plain_(file, rpc_),
-      session_(SessionOptionsOf(memory), {this}),
+      kept_(options.kept),
+      headers_(pseudonyms, replaced, options.kept.addresses, options.tunnel_ports),
+      checksums_(options.tunnel_ports),
+      places_(frames, frames.frames()),
+      rpc_(pseudonyms, replaced, options.kept),
+      plain_(frames, rpc_),
+      session_(SessionOptionsOf(options.memory), {this}),
       events_(*this),
-      decoder_(DecoderOptionsOf(memory, places_), events_) {}
+      decoder_(DecoderOptionsOf(options, places_), events_) {}
 
 Scrubber::~Scrubber() = default;
 
@@ -67,7 +69,7 @@ Result<void> Scrubber::OnFrame(const Frame& frame) {
   headers_.Scrub(frame, frame_);
   Frame scrubbed = frame;
   scrubbed.bytes = frame_;
-  if (auto appended = file_.Append(scrubbed, headers_.payload(), checksums_.Judge(frame)); !appended) return appended;
+  if (auto appended = frames_.Append(scrubbed, headers_.payload(), checksums_.Judge(frame)); !appended) return appended;
   const link::Packet& packet = headers_.packet();
   if (headers_.is_datagram() || packet.carrier == link::Carrier::kRpcbind) {
     const FramePayload& payload = headers_.payload();
@@ -76,11 +78,11 @@ Result<void> Scrubber::OnFrame(const Frame& frame) {
     const uint64_t length = packet.carrier == link::Carrier::kRpcbind ? packet.wire_length
                             : cut ? uint64_t{payload.captured} + (frame.wire_length - frame.bytes.size())
                                   : payload.captured;
-    if (!plain_.OnDatagram(packet, datagram, length, file_.frames()) && headers_.is_other()) ++replaced_.other_frames;
+    if (!plain_.OnDatagram(packet, datagram, length, frames_.frames()) && headers_.is_other()) ++replaced_.other_frames;
   } else if (headers_.is_other()) {
     ++replaced_.other_frames;
   } else if (packet.carrier == link::Carrier::kTcp) {
-    plain_.OnSegment(packet, file_.frames());
+    plain_.OnSegment(packet, frames_.frames());
   }
   decoder_.OnPacket(packet, frame.ref);
   return {};
@@ -113,10 +115,10 @@ void Scrubber::OnMessage(const Connection& connection, const Message& message, c
   }
   const auto early = early_.find(connection.info.id);
   if (message.again && early != early_.end()) {
-    WritePlaces(file_, early->second, send_);
+    WritePlaces(frames_, early->second, send_);
     early_.erase(early);
   } else if (!message.again) {
-    WritePlaces(file_, current_, send_);
+    WritePlaces(frames_, current_, send_);
   }
 }
 
@@ -252,7 +254,7 @@ void Scrubber::Put(const std::vector<Extent>& extents, const Moved& moved) {
     }
   }
   replaced_.zeroed_bytes += moved.length - known;
-  WritePlaces(file_, moved.places, send_);
+  WritePlaces(frames_, moved.places, send_);
 }
 
 void Scrubber::OnTransaction(const Connection&, const Transaction& t) {

@@ -2,7 +2,7 @@
 //
 // Scrubber: captures in, one capture out that tells the same of RPC-over-RDMA and none of its secrets. Each frame goes
 // out at once with its headers scrubbed and its payload zero; what the session then finds out about the payload is put
-// into its place when it is known (scrubbed_file.h).
+// into its place when it is known (scrubbed_frames.h).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/file/reader.h"
 #include "cli/scrub/packet_places.h"
 #include "cli/scrub/plain_rpc.h"
 #include "cli/scrub/rpc_scrubber.h"
@@ -19,11 +18,16 @@
 
 namespace stag::cli {
 
+struct ScrubOptions {
+  KeptValues kept;
+  uint64_t memory = 256u << 20;  // bytes that decoder and session may use
+  link::TunnelPorts tunnel_ports;
+};
+
 class Scrubber final : private session::Observer {
  public:
-  // One capture, whose frames are appended to `file`. `memory`: bytes that decoder and session may use. All must
-  // outlive this.
-  Scrubber(ScrubbedFile& file, Pseudonyms& pseudonyms, Replaced& replaced, const KeptValues& kept, uint64_t memory);
+  // One capture, whose frames are appended to `frames`. The references must outlive this.
+  Scrubber(ScrubbedFrames& frames, Pseudonyms& pseudonyms, Replaced& replaced, const ScrubOptions& options);
   ~Scrubber() override;
 
   // Fails when the frame cannot be scrubbed, or not be written.
@@ -74,7 +78,7 @@ class Scrubber final : private session::Observer {
                 std::vector<std::vector<std::byte>>& storage, std::vector<Extent>& extents);
   void Put(const std::vector<Extent>& extents, const Moved& moved);
 
-  ScrubbedFile& file_;
+  ScrubbedFrames& frames_;
   Replaced& replaced_;
   const KeptValues kept_;
   FrameHeaders headers_;

@@ -12,9 +12,17 @@ constexpr uint32_t kFpduHead = 2 + 14 + 2 * 4;
 }  // namespace
 
 void PayloadCutter::Set(uint64_t frame, uint16_t value) {
-  const auto index = static_cast<size_t>(frame);
-  if (index >= keep_.size()) keep_.resize(std::max(index + 1, keep_.size() * 2), kWhole);
+  if (frame <= forgotten_) return;
+  const auto index = static_cast<size_t>(frame - forgotten_ - 1);
+  if (index >= keep_.size()) keep_.resize(index + 1, kWhole);
   keep_[index] = value;
+}
+
+void PayloadCutter::Forget(uint64_t frame) {
+  if (frame <= forgotten_) return;
+  const auto n = static_cast<size_t>(std::min<uint64_t>(frame - forgotten_, keep_.size()));
+  keep_.erase(keep_.begin(), keep_.begin() + static_cast<ptrdiff_t>(n));
+  forgotten_ = frame;
 }
 
 void PayloadCutter::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
@@ -44,7 +52,8 @@ void PayloadCutter::CutFpdu(uint64_t first, uint64_t last) {
 }
 
 size_t PayloadCutter::Keep(const Frame& frame) const {
-  const uint16_t value = frame.ref.number < keep_.size() ? keep_[static_cast<size_t>(frame.ref.number)] : kWhole;
+  const uint64_t index = frame.ref.number - forgotten_ - 1;
+  const uint16_t value = index < keep_.size() ? keep_[static_cast<size_t>(index)] : kWhole;
   // The header of an ERF record says how long the record is.
   if (value == kWhole || frame.link == LinkType::kErf) return frame.bytes.size();
   link::Packet packet;

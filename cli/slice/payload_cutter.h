@@ -5,7 +5,7 @@
 // so do Reply chunks and Position-zero Read chunks, which hold RPC headers.
 #pragma once
 
-#include <vector>
+#include <deque>
 
 #include "cli/slice/packet_positions.h"
 #include "session/rpcrdma/session.h"
@@ -18,6 +18,8 @@ class PayloadCutter final : public session::Observer, public fabric::PacketObser
 
   // The bytes of the frame that are to be kept, from its start.
   size_t Keep(const Frame& frame) const;
+  // Of frames up to this one nobody asks again.
+  void Forget(uint64_t frame);
 
   void OnRdma(const session::Connection&, const session::RdmaOperation& operation) override;
   void OnForgotten(Track track) override { places_.Forget(track); }
@@ -41,8 +43,9 @@ class PayloadCutter final : public session::Observer, public fabric::PacketObser
 
   const link::TunnelPorts tunnel_ports_;
   PacketPositions places_;
-  Fpdu fpdu_;  // the one that events come of
-  std::vector<uint16_t> keep_;
+  Fpdu fpdu_;                  // the one that events come of
+  std::deque<uint16_t> keep_;  // of the frames behind forgotten_
+  uint64_t forgotten_ = 0;
 };
 
 }  // namespace stag::cli

@@ -214,6 +214,84 @@ class Capture(unittest.TestCase):
         self.assertGreater(kept, 0)
         self.assertLess(kept, len(frames))
 
+    def test_snap(self):
+        """Of each frame as much as stag slice keeps of it; whatever the capture shows but data stays."""
+        for name in ["rxe-nfs3.pcap.zst", "siw-nfs4.1.pcap.zst"]:
+            with self.subTest(name):
+                source, target, sliced = REAL / name, self.at / "out.pcapng", self.at / "sliced.pcapng"
+                frames = frames_of(source)
+                live = Live("-i", "right", "-w", str(target), "--snap", "headers", "--queue", "1G", "--buffer", "256M")
+                live.send(frames)
+                status, _, err = live.end(1)
+                self.assertEqual(status, 0, err)
+                subprocess.run([STAG, "slice", str(source), "--snap", "headers", "-w", str(sliced)], check=True, capture_output=True)
+                self.assertEqual(self.lengths(target), self.lengths(sliced))
+                self.assertNotEqual(self.lengths(target), self.lengths(source))
+
+    def lengths(self, capture):
+        return subprocess.run(["tshark", "-r", str(capture), "-T", "fields", "-e", "frame.len", "-e", "frame.cap_len"], check=True,
+                              capture_output=True, text=True).stdout
+
+    def test_scrub(self):
+        """What stag scrub makes of the same packets, frame by frame, in a row of files; nothing else reaches the disk or the output."""
+        for name in ["rxe-nfs3.pcap.zst", "siw-nfs4.1.pcap.zst"]:
+            with self.subTest(name):
+                source, key, home = REAL / name, self.at / "site.key", self.at / name
+                home.mkdir()
+                frames = frames_of(source)
+                live = Live("-i", "right", "-w", str(home / "a.pcapng"), "--rotate-size", "256K", "--compress", "--scrub", str(key),
+                            "--transactions", "--format", "jsonl", "--queue", "1G", "--buffer", "256M")
+                live.send(frames)
+                status, out, err = live.end(2)
+                self.assertEqual(status, 0, err)
+                captured = jsonl(out)[-1]
+                self.assertEqual(captured["frames"], len(frames))
+                self.assertGreater(min(captured["replaced"].values()), 0)
+                scrubbed = self.at / "scrubbed.pcap"
+                subprocess.run([STAG, "scrub", str(source), "-w", str(scrubbed), "--key", str(key)], check=True, capture_output=True)
+                expected = frames_of(scrubbed)
+                got = [frame for file in captured["files"] for frame in self.packets(file)]
+                self.assertEqual(len(got), len(expected))
+                self.assertEqual([i for i, (a, b) in enumerate(zip(got, expected)) if a != b], [])
+                rpcs = [line for line in jsonl(out) if line["type"] == "transaction"]
+                was = {(t[1], t[9]) for t in self.transactions(source)}
+                self.assertTrue(all((line["xid"], str(line["call_complete"])) in was for line in rpcs))
+                hidden = {line["call_sha256"] for line in rpcs if line["procedure"] != 0} & {t[11] for t in self.transactions(source)}
+                self.assertEqual(hidden - {None}, set())
+                texts = b"".join(subprocess.run(["zstd", "-dcq", file], check=True, capture_output=True).stdout
+                                 for file in captured["files"])
+                addresses = subprocess.run(["tshark", "-r", str(source), "-T", "fields", "-e", "ip.src"], check=True,
+                                           capture_output=True, text=True).stdout.split()
+                self.assertTrue(addresses)
+                for address in set(addresses):
+                    self.assertNotIn(address.encode(), texts)
+                    self.assertNotIn(address, out)
+
+    def packets(self, pcapng):
+        data = subprocess.run(["zstd", "-dcq", str(pcapng)], check=True, capture_output=True).stdout
+        at = 0
+        while at < len(data):
+            kind, length = struct.unpack_from("<II", data, at)
+            if kind == 6:
+                yield data[at + 28:at + 28 + struct.unpack_from("<I", data, at + 20)[0]]
+            at += length
+
+    def test_scrub_and_snap_after_a_trigger(self):
+        target, key = self.at / "out.pcapng", str(self.at / "site.key")
+        frames = frames_of(REAL / "rxe-rdma_error.pcap")
+        live = Live("-i", "right", "--trigger", "error", "--after", "100ms", "--scrub", key, "--snap", "headers", "-w", str(target))
+        live.send(frames)
+        status, out, err = live.end()
+        self.assertEqual(status, 0, err)
+        self.assertIn("is a new key", err)
+        self.assertRegex(out, r"(?m)^scrubbed: [\d,]+ frames; replaced [\d,]+ addresses")
+        self.assertRegex(out, r"(?m)^trigger: RDMA_ERROR ")
+        rules = [[line["rule"] for line in jsonl(subprocess.run([STAG, "check", "--format", "jsonl", str(path)], capture_output=True,
+                                                                text=True).stdout) if line["type"] == "finding"]
+                 for path in (REAL / "rxe-rdma_error.pcap", target)]
+        self.assertEqual(rules[0], rules[1])
+        self.assertTrue(rules[0])
+
     def test_standard_output(self):
         frames = frames_of(REAL / "rxe-nfs3.pcap.zst")
         out = self.at / "out.pcapng"
@@ -273,6 +351,11 @@ class Capture(unittest.TestCase):
                               (["-i", "right", "--check", "--keep", "3"], "--keep is for"),
                               (["-i", "right", "-w", "-", "--check"], "leaves no room"),
                               (["-i", "right", "-w", file, "--raw", "--check"], "--raw only writes"),
+                              (["-i", "right", "-w", file, "--raw", "--snap", "headers"], "--raw only writes"),
+                              (["-i", "right", "-w", file, "--raw", "--scrub", "k"], "--raw only writes"),
+                              (["-i", "right", "--check", "--scrub", "k"], "are for -w FILE"),
+                              (["-i", "right", "-w", file, "--snap", "all"], "all is not one of headers"),
+                              (["-i", "right", "-w", file, "--scrub", "/dev/null"], "is no key"),
                               (["-i", "right", "-w", file, "--trigger", "latency"], "is not finding, error, rnr or latency>TIME"),
                               (["-i", "right", "-w", file, "--trigger", "latency>x"], "is not finding, error, rnr or latency>TIME"),
                               (["-i", "right", "-w", file, "--rotate-time", "1ms"], "is not a time of at least 1s"),

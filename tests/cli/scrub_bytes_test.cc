@@ -3,7 +3,11 @@
 // What a Scrubber leaves of bytes that nobody can decode, of captures that are cut, and of packets that come again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "protocol/link/encode.h"
+#include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
 #include "tests/cli/scrubbed.h"
 #include "tests/support/nfs_messages.h"
@@ -30,6 +34,11 @@ std::string FrameOf(const std::string& file, size_t index) {
     if (index == 0) return file.substr(at + 16, size);
     at += 16 + size;
   }
+}
+
+Buffer Text(std::string_view text) {
+  const Bytes bytes = std::as_bytes(std::span(text));
+  return Buffer(bytes.begin(), bytes.end());
 }
 
 // An NFSv3 READ by RDMA Write, with names and data in it.
@@ -141,6 +150,122 @@ TEST(ScrubBytes, ARetransmissionBecomesTheSameBytes) {
   EXPECT_EQ(FrameOf(out, first), FrameOf(out, frames.size() - 1));
 }
 
+// What is held long enough is the same as in a file, what is not has no secret, either, and is checksummed as well.
+TEST(ScrubBytes, LiveAsFromAFile) {
+  const Secrets secrets(Pattern(4000));
+  for (IbWire::Kind kind : {IbWire::Kind::kRoceV2, IbWire::Kind::kInfiniBandGlobal}) {
+    IbWire wire(kind);
+    Session(wire);
+    std::vector<WireFrame> frames = wire.frames();
+    const size_t first = 7;  // of the RDMA Write
+    frames.insert(frames.begin() + first + 2, frames[first]);
+    frames.push_back(frames[first]);
+    const std::string file = Scrubbed(frames, wire.link());
+    const std::vector<Buffer> held = ScrubbedLive(frames, {}, wire.link());
+    ASSERT_EQ(held.size(), frames.size());
+    for (size_t i = 0; i < held.size(); ++i) {
+      const std::string expected = FrameOf(file, i);
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(held[i].data()), held[i].size()), expected) << i;
+    }
+    for (const cli::WindowSize size :
+         {cli::WindowSize{0, 1u << 20}, {INT64_MAX, 0}, {INT64_MAX, 1000}, {INT64_MAX, 3000}, {5000, 1u << 20}}) {
+      const std::vector<Buffer> out = ScrubbedLive(frames, size, wire.link());
+      ASSERT_EQ(out.size(), frames.size());
+      for (size_t i = 0; i < out.size(); ++i) {
+        ASSERT_EQ(out[i].size(), frames[i].bytes.size());
+        EXPECT_EQ(secrets.In(std::string(reinterpret_cast<const char*>(out[i].data()), out[i].size())), 0u);
+        const Frame as_frame{{1, 0}, wire.link(), out[i], static_cast<uint32_t>(out[i].size())};
+        EXPECT_EQ(ib::CheckIcrc(link::Decode(as_frame)), ib::IcrcStatus::kGood) << i;
+      }
+    }
+  }
+}
+
+// RPCSEC_GSS (RFC 2203 section 5): the credential, then the verifier, of 28 bytes as Kerberos has it.
+Buffer GssCall(uint32_t xid, uint32_t procedure, uint32_t gss_procedure, uint32_t service, const Buffer& arguments) {
+  return Join({Words({xid, 0, 2, kNfs, 3, procedure, 6}),
+               Opaque(Join({Words({1, gss_procedure, 7, service}), Opaque(Pattern(16, 61))})), Words({6}),
+               Opaque(Pattern(28, 62)), arguments});
+}
+Buffer GssReply(uint32_t xid, const Buffer& results) {
+  return Join({Words({xid, 1, 0, 6}), Opaque(Pattern(28, 63)), Words({0}), results});
+}
+// rpc_gss_integ_data.
+Buffer Integrity(const Buffer& body) { return Join({Opaque(Join({Words({7}), body})), Opaque(Pattern(28, 64))}); }
+
+// The inline part of the Send that is frame `index`, without its RPC-over-RDMA header of 28 bytes.
+std::string MessageOf(const std::string& file, size_t index) {
+  constexpr size_t kHeaders = 14 + 20 + 8 + 12 + 28, kIcrc = 4;
+  const std::string frame = FrameOf(file, index);
+  return frame.substr(kHeaders, frame.size() - kHeaders - kIcrc);
+}
+
+TEST(ScrubBytes, Gss) {
+  const auto lookup = Join({FileHandle(), Opaque(Text("salaries.xls"))});
+  const Buffer result = Join({Words({0}), Opaque(Pattern(24, 65)), Words({0, 0})});
+  struct Case {
+    uint32_t service;
+    Buffer arguments, results;
+    bool readable;
+  };
+  for (const Case& c : {Case{1, lookup, result, true}, Case{2, Integrity(lookup), Integrity(result), true},
+                        Case{3, Opaque(Pattern(80, 66)), Opaque(Pattern(60, 67)), false}}) {
+    SCOPED_TRACE(c.service);
+    IbWire wire;
+    IbTalk talk(wire);
+    talk.Connect();
+    const size_t first = wire.frames().size();
+    talk.Send(0, RpcRdma(Msg(1), GssCall(1, 3, 0, c.service, c.arguments)));
+    talk.Send(1, RpcRdma(Msg(1), GssReply(1, c.results)));
+    const std::string out = Scrubbed(wire.frames());
+    ASSERT_FALSE(out.empty());
+    for (uint32_t seed : {61u, 62u, 63u, 64u, 65u, 66u, 67u}) EXPECT_EQ(SecretsIn(out, Pattern(60, seed)), 0u) << seed;
+    EXPECT_EQ(SecretsIn(out, Pattern(32)), 0u);
+    EXPECT_EQ(out.find("salaries"), std::string::npos);
+    // As long as before, and each value where it was, if it can be told.
+    const Buffer call = GssCall(1, 3, 0, c.service, c.arguments);
+    const std::string scrubbed = MessageOf(out, first);
+    ASSERT_EQ(scrubbed.substr(0, 24), std::string(reinterpret_cast<const char*>(call.data()), 24));
+    const rpc::CallHeader header = rpc::DecodeCall(std::as_bytes(std::span(scrubbed)), scrubbed.size());
+    ASSERT_EQ(header.status, ParseStatus::kOk);
+    EXPECT_EQ(header.gss_service, c.service);
+    EXPECT_EQ(header.gss_sequence, 7u);
+    const std::string arguments = scrubbed.substr(header.length);
+    const size_t skipped = c.service == 2 ? 8 : 0;  // the length of the body, and the sequence number
+    if (!c.readable) {
+      EXPECT_EQ(arguments.substr(4, 80), std::string(80, '\0'));
+      continue;
+    }
+    EXPECT_EQ(arguments.substr(skipped, 4), std::string("\0\0\0\x20", 4));  // of the handle
+    EXPECT_NE(arguments.substr(skipped + 4, 32), std::string(32, '\0'));
+    EXPECT_EQ(arguments.substr(skipped + 36, 4), std::string("\0\0\0\x0c", 4));
+    const std::string name = arguments.substr(skipped + 40, 12);
+    EXPECT_TRUE(std::all_of(name.begin(), name.end(), [](unsigned char ch) { return std::isalnum(ch); })) << name;
+    if (c.service == 2) {
+      EXPECT_EQ(arguments.substr(4, 4), std::string("\0\0\0\7", 4));
+      EXPECT_EQ(arguments.substr(8 + 52, 4), std::string("\0\0\0\x1c", 4));  // of the checksum
+      EXPECT_NE(arguments.substr(8 + 56, 28), std::string(28, '\0'));
+    }
+  }
+}
+
+TEST(ScrubBytes, GssTokens) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  const size_t first = wire.frames().size();
+  talk.Send(0, RpcRdma(Msg(1), GssCall(1, 0, 1, 1, Opaque(Pattern(300, 71)))));
+  talk.Send(
+      1, RpcRdma(Msg(1), GssReply(1, Join({Opaque(Pattern(16, 72)), Words({0, 0, 128}), Opaque(Pattern(100, 73))}))));
+  const std::string out = Scrubbed(wire.frames());
+  for (uint32_t seed : {71u, 72u, 73u}) EXPECT_EQ(SecretsIn(out, Pattern(300, seed)), 0u) << seed;
+  const std::string reply = MessageOf(out, first + 1).substr(4 * 4 + 32 + 4);
+  EXPECT_EQ(reply.substr(0, 4), std::string("\0\0\0\x10", 4));
+  EXPECT_EQ(reply.substr(20, 12), std::string("\0\0\0\0\0\0\0\0\0\0\0\x80", 12));
+  EXPECT_EQ(reply.substr(32, 4), std::string("\0\0\0\x64", 4));
+  EXPECT_NE(reply.substr(36, 16), std::string(16, '\0'));
+}
+
 // One end of a TCP connection, or of UDP.
 struct PlainPeer {
   link::Host host;
@@ -162,11 +287,6 @@ void SendTcp(IbWire& wire, PlainPeer& from, PlainPeer& to, const Buffer& bytes) 
     from.sequence += static_cast<uint32_t>(part.size());
     wire.Add(frame);
   }
-}
-
-Buffer Text(std::string_view text) {
-  const Bytes bytes = std::as_bytes(std::span(text));
-  return Buffer(bytes.begin(), bytes.end());
 }
 
 TEST(ScrubBytes, MountOverTcp) {

@@ -190,6 +190,27 @@ class Tunnels(Base):
                         self.assertNotIn(addresses, out.read_bytes())
 
 
+    def test_other_ports(self):
+        """Tunnels on ports that only the options name."""
+        ports = {"vxlan": ("--vxlan-port", 8472, 4789), "geneve": ("--geneve-port", 7777, 6081)}
+        records = list(wrap.read(REAL / "rxe-rdma_error.pcap"))
+        for name, (option, port, usual) in ports.items():
+            with self.subTest(name):
+                path, out = self.directory / "wrapped.pcap", self.directory / "out.pcap"
+                made = [(ns, data.replace(struct.pack(">H", usual), struct.pack(">H", port), 1), wire)
+                        for ns, data, wire in wrap.wrapped(records, wrap.WRAPPERS[name])[0]]
+                wrap.write(path, made)
+                plain = self.scrub(path)
+                self.assertNotEqual(told(path, "transactions"), told(REAL / "rxe-rdma_error.pcap", "transactions"))
+                self.assertEqual(told(plain, "transactions"), told(path, "transactions"))
+                out = self.scrub(path, keep=(option, port))
+                for analysis in ("transactions", "check"):
+                    lines = [run(STAG, analysis, "--format", "jsonl", option, port, capture).stdout.splitlines() for capture in (path, out)]
+                    lines = [[without_replaced(json.loads(line)) for line in capture] for capture in lines]
+                    self.assertEqual(lines[0], lines[1])
+                    self.assertTrue(lines[0])
+
+
 def names_in(capture, directory):
     out = directory / "extracted"
     done = run(STAG, "extract", "--format", "jsonl", capture, "--out", out)
@@ -254,6 +275,15 @@ class Use(Base):
         self.assertEqual(summary["frames"], len(tshark(NFS3)) + len(tshark(NFS41)))
         self.assertEqual(summary["frames"], len(tshark(out)))
         self.assertGreater(min(summary["replaced"].values()), 0)
+
+    def test_compressed(self):
+        plain = self.scrub(NFS41, name="plain.pcap").read_bytes()
+        packed = self.scrub(NFS41, name="packed.pcap.zst")
+        self.assertEqual(run("zstd", "-dcq", packed).stdout, plain)
+        self.assertEqual(told(packed, "transactions"), told(NFS41, "transactions"))
+        self.assertEqual({path.name for path in self.directory.iterdir()}, {"plain.pcap", "packed.pcap.zst", "site.key"})
+        done = run(STAG, "scrub", NFS41, "-w", self.directory / "out.pcap.gz")
+        self.assertEqual((done.returncode, b"not compressed with gzip" in done.stderr), (2, True))
 
     def test_standard_output(self):
         done = run(STAG, "scrub", "-", "-w", "-", "--key", self.key, "--quiet", input=self.scrub(NFS41).read_bytes())

@@ -12,6 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "cli/scrub/scrubbed_file.h"
+#include "cli/scrub/scrubbed_window.h"
 #include "cli/scrub/scrubber.h"
 #include "tests/support/ib_wire.h"
 
@@ -28,7 +30,7 @@ inline std::string Scrubbed(const std::vector<WireFrame>& frames, LinkType link 
   cli::Pseudonyms pseudonyms(kScrubKey);
   cli::Replaced replaced;
   {
-    cli::Scrubber scrubber(**file, pseudonyms, replaced, kept, 32u << 20);
+    cli::Scrubber scrubber(**file, pseudonyms, replaced, {kept, 32u << 20, {}});
     uint64_t number = 0;
     for (const WireFrame& frame : frames) {
       const Bytes bytes = Bytes(frame.bytes).first(std::min(snap, frame.bytes.size()));
@@ -41,6 +43,32 @@ inline std::string Scrubbed(const std::vector<WireFrame>& frames, LinkType link 
   std::ifstream in(path, std::ios::binary);
   std::string out((std::istreambuf_iterator<char>(in)), {});
   ::unlink(path.c_str());
+  return out;
+}
+
+// The same frames by way of a live capture, which holds them as long as `window` says.
+inline std::vector<Buffer> ScrubbedLive(const std::vector<WireFrame>& frames, const cli::WindowSize& size,
+                                        LinkType link = LinkType::kEthernet) {
+  cli::Pseudonyms pseudonyms(kScrubKey);
+  cli::Replaced replaced;
+  cli::ScrubbedWindow window({}, size);
+  cli::Scrubber scrubber(window, pseudonyms, replaced, {{}, 32u << 20, {}});
+  std::vector<Buffer> out;
+  const auto take = [&] {
+    while (const auto frame = window.Front()) {
+      out.emplace_back(frame->bytes.begin(), frame->bytes.end());
+      window.Pop();
+    }
+  };
+  uint64_t number = 0;
+  for (const WireFrame& frame : frames) {
+    if (!scrubber.OnFrame({{++number, frame.time_ns}, link, frame.bytes, static_cast<uint32_t>(frame.bytes.size())}))
+      return {};
+    take();
+  }
+  scrubber.Finish();
+  window.Release();
+  take();
   return out;
 }
 

@@ -57,7 +57,7 @@ ALLOWED = {
     "cli/summary": ["protocol", "text", "session", "conformance", "cli/base", "cli/analysis", "cli/credits",
                     "cli/latency", "cli/transport"],
     "cli/top": ["protocol", "text", "session", "cli/base", "cli/analysis", "cli/latency"],
-    "cli/scrub": ["protocol", "session", "capture/file"],
+    "cli/scrub": ["protocol", "text", "session", "capture/file", "capture/live"],
     "cli/live": ["protocol", "text", "session", "conformance", "capture", "replay", "scale", "cli/base",
                  "cli/analysis"],
     "cli": ["protocol", "text", "session", "conformance", "capture", "replay", "scale"],

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/scrub/replaced.h"
+
+#include "text/json.h"
+#include "text/put.h"
+
+namespace stag::cli {
+
+std::string ReplacedText(const Replaced& replaced) {
+  const auto frames = [](uint64_t n) { return Grouped(n) + (n == 1 ? " frame" : " frames"); };
+  return fmt::format(
+      "{}; replaced {} addresses, {} names, {} identifiers, {} numbers and times, {} bytes of data; {} of other "
+      "protocols emptied",
+      frames(replaced.frames), Grouped(replaced.addresses), Grouped(replaced.names), Grouped(replaced.identifiers),
+      Grouped(replaced.numbers), Grouped(replaced.data_bytes), frames(replaced.other_frames));
+}
+
+void PutReplaced(JsonWriter& json, const Replaced& replaced) {
+  json.Key("replaced").BeginObject();
+  json.Member("addresses", replaced.addresses).Member("names", replaced.names);
+  json.Member("identifiers", replaced.identifiers).Member("numbers", replaced.numbers);
+  json.Member("data_bytes", replaced.data_bytes).EndObject();
+}
+
+}  // namespace stag::cli

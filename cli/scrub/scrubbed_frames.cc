@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/scrub/scrubbed_frames.h"
+
+#include <algorithm>
+#include <array>
+
+#include "protocol/iwarp/fpdu.h"
+
+namespace stag::cli {
+
+void WritePlaces(ScrubbedFrames& frames, const std::vector<Place>& places, Bytes bytes) {
+  for (const Place& place : places) {
+    const size_t n = static_cast<size_t>(std::min<uint64_t>(place.length, bytes.size()));
+    frames.Write({place.frame, place.offset, n}, bytes.first(n));
+    bytes = bytes.subspan(n);
+    if (bytes.empty()) return;
+  }
+}
+
+void StoreFpduCrc(const std::vector<MutableBytes>& parts, bool right) {
+  std::vector<std::byte> fpdu;
+  for (const MutableBytes part : parts) fpdu.insert(fpdu.end(), part.begin(), part.end());
+  if (fpdu.size() < iwarp::kCrcSize) return;
+  uint32_t crc = __builtin_bswap32(iwarp::ComputeFpduCrc(fpdu));
+  if (!right) crc = crc == 0x55555555u ? 0xaaaaaaaau : crc ^ 0x55555555u;
+  std::array<std::byte, iwarp::kCrcSize> field;
+  StoreBe32(field.data(), crc);
+  size_t left = field.size();
+  for (size_t i = parts.size(); i-- > 0 && left > 0;) {
+    const size_t n = std::min(left, parts[i].size());
+    std::copy_n(field.begin() + static_cast<ptrdiff_t>(left - n), n, parts[i].end() - static_cast<ptrdiff_t>(n));
+    left -= n;
+  }
+}
+
+}  // namespace stag::cli
