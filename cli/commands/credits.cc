@@ -10,6 +10,7 @@
 #include "cli/analysis/connection_head.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/ordered_lines.h"
+#include "cli/analysis/picture.h"
 #include "cli/base/options.h"
 #include "cli/credits/credit_plotter.h"
 #include "cli/credits/credit_table.h"
@@ -275,22 +276,11 @@ int RunCredits(const CreditsArguments& options) {
     writer->Finish();
     output.Flush();
     if (!outcome.opened) return outcome;
-    if (!options.svg.empty() && output.closed()) {
-      Complain("{} is not written: the output was closed before the capture was read to its end", options.svg);
-      drawn = false;
-    } else if (!options.svg.empty() && !plotter.empty()) {
-      drawn = plotter.Write(options.svg, clock.first_time_ns, DisplayName(file.substr(file.rfind('/') + 1)));
-    }
+    if (!options.svg.empty()) drawn = WritePicture(options.svg, plotter, file, outcome, options.quiet, output);
     if (options.quiet || output.closed()) return outcome;
     const std::string what = options.connection == 0 ? "RPC-over-RDMA connection"
                                                      : fmt::format("RPC-over-RDMA connection {}", options.connection);
-    if (writer->count() == 0) {
-      Complain("{}: no {} in {}{}", DisplayName(file), what, Count(outcome.frames, "frame"),
-               options.svg.empty() ? "" : fmt::format("; {} is not written", options.svg));
-    } else if (plotter.left_out() > 0) {
-      Complain("{} shows the first {} of {} connections; --connection N draws another", options.svg,
-               CreditPlotter::kMost, CreditPlotter::kMost + plotter.left_out());
-    }
+    if (writer->count() == 0) Complain("{}: no {} in {}", DisplayName(file), what, Count(outcome.frames, "frame"));
     return outcome;
   });
   return drawn ? status : kExitTrouble;

@@ -6,6 +6,8 @@
 
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/file_runner.h"
+#include "cli/analysis/link_report.h"
+#include "cli/analysis/picture.h"
 #include "cli/base/options.h"
 #include "cli/transport/transport_plot.h"
 #include "cli/transport/transport_report.h"
@@ -61,27 +63,6 @@ void ReportWhatIsMissing(const std::string& file, const TransportArguments& opti
   if (left_out > 0) diagnostics.Complain("{}: {} left out: there are too many", name, Count(left_out, "connection"));
 }
 
-// False, with a complaint, when the picture cannot be written.
-bool Draw(const std::string& file, const TransportArguments& options, const FileOutcome& outcome,
-          const TransportPlotter& plotter, Output& output) {
-  Diagnostics& diagnostics = output.diagnostics();
-  if (output.closed()) {
-    diagnostics.Complain("{} is not written: the output was closed before the capture was read to its end",
-                         options.svg);
-    return false;
-  }
-  if (plotter.empty()) {
-    if (!options.quiet) diagnostics.Complain("{} is not written: there is nothing to draw", options.svg);
-    return true;
-  }
-  if (!plotter.Write(options.svg, outcome.first_time_ns, DisplayName(file.substr(file.rfind('/') + 1)))) return false;
-  if (plotter.left_out() > 0 && !options.quiet) {
-    diagnostics.Complain("{} shows the first {} of {} connections; --connection N draws another", options.svg,
-                         TransportPlotter::kMost, TransportPlotter::kMost + plotter.left_out());
-  }
-  return true;
-}
-
 FileOutcome ReportFile(const std::string& file, const TransportArguments& options, Output& output, bool& drawn) {
   TransportPlotter plotter(options.connection);
   transport::TransportStatistics statistics(options.memory / 4, options.svg.empty() ? nullptr : &plotter);
@@ -105,10 +86,16 @@ FileOutcome ReportFile(const std::string& file, const TransportArguments& option
     output.Commit();
     if (!options.svg.empty()) plotter.Draw(connection, *health);
   }
+  if (options.format == Format::kText && options.connection == 0 && HasLinkReport(outcome.decoder)) {
+    if (listed > 0) output.buffer().push_back('\n');
+    PutLinkReport(output.buffer(), outcome.decoder);
+    output.buffer().push_back('\n');
+  }
   output.Flush();
   if (!options.quiet && outcome.opened && !output.closed())
     ReportWhatIsMissing(file, options, outcome, ended, listed, statistics.left_out(), output.diagnostics());
-  if (!options.svg.empty() && outcome.opened) drawn = Draw(file, options, outcome, plotter, output);
+  if (!options.svg.empty() && outcome.opened)
+    drawn = WritePicture(options.svg, plotter, file, outcome, options.quiet, output);
   return outcome;
 }
 
@@ -149,7 +136,11 @@ void AddTransport(CLI::App& app, Run& run) {
       "in\n"
       "the row of the side that waits. \"Not captured\" are packets that arrived, as later ones show: the capture lost "
       "them,\n"
-      "not the wire. What a side sent again was lost on the wire or at the receiver, or its acknowledgment was.\n"
+      "not the wire. What a side sent again was lost on the wire or at the receiver, or its acknowledgment was. Copies "
+      "of a\n"
+      "packet, as a mirror of both sides of a switch makes them, are left out and counted: they differ in the way that "
+      "they\n"
+      "took, or agree in all, also in an IPv4 identification that the sender counts up for each packet.\n"
       "\nExamples:\n"
       "  stag transport mount.pcapng\n"
       "  stag transport --connection 2 --episodes all --svg psns.svg mount.pcapng\n"

@@ -42,9 +42,15 @@ uint64_t OtherKeyOf(const link::Packet& packet) {
   return key;
 }
 
+// The low bits of the PSN or the TCP sequence number.
+uint16_t PositionOf(const link::Packet& packet) {
+  if (packet.carrier == link::Carrier::kTcp) return static_cast<uint16_t>(packet.sequence);
+  return packet.payload.size() >= ib::kBthLength ? LoadBe16(packet.payload.data() + 10) : uint16_t{0};
+}
+
 }  // namespace
 
-Copies::Copies() : seen_(kRemembered), buckets_(size_t{1} << kBucketBits) {}
+Copies::Copies() : seen_(kRemembered), buckets_(size_t{1} << kBucketBits), flows_(size_t{1} << kFlowBits) {}
 
 // The key is of what does not change on the way. The ICRC stands for all of a RoCE or InfiniBand packet; the byte of
 // congestion notification, the BTH's fifth, changes. Nearly all packets are whole, and are no copies: they leave here.
@@ -68,7 +74,7 @@ bool Copies::IsOtherCopy(const link::Packet& packet, const FrameRef& frame) {
 bool Copies::LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame) {
   for (uint32_t number = BucketOf(key); Holds(number); number = At(number).before) {
     if (At(number).key != key) continue;
-    if (IsCopyOf(At(number), packet, frame)) return true;
+    if (IsCopyOf(number, packet, frame)) return true;
     break;
   }
   return Remember(key, packet, frame);
@@ -83,18 +89,46 @@ inline bool Copies::Remember(uint64_t key, const link::Packet& packet, const Fra
   seen.way = packet.way;
   seen.before = bucket;
   seen.other_ways_used = 0;
+  seen.ip_id = packet.ip_id;
+  if (packet.ip_id != 0) {
+    seen.flow = FlowOf(packet);
+    seen.position = PositionOf(packet);
+  }
   bucket = next_++;
   return false;
 }
 
-bool Copies::IsCopyOf(Seen& first, const link::Packet& packet, const FrameRef& frame) {
-  const auto others = first.other_ways.begin(), others_end = others + first.other_ways_used;
-  if (packet.way == first.way || std::find(others, others_end, packet.way) != others_end) return false;
+bool Copies::IsCopyOf(uint32_t number, const link::Packet& packet, const FrameRef& frame) {
+  Seen& first = At(number);
   const uint64_t a = static_cast<uint64_t>(first.time_ns), b = static_cast<uint64_t>(frame.time_ns);
   const uint64_t apart = first.time_ns < frame.time_ns ? b - a : a - b;
   if (apart > static_cast<uint64_t>(kWindow)) return false;
+  const auto others = first.other_ways.begin(), others_end = others + first.other_ways_used;
+  if (packet.way == first.way || std::find(others, others_end, packet.way) != others_end) return IsMirrored(number);
   if (first.other_ways_used < first.other_ways.size()) first.other_ways[first.other_ways_used++] = packet.way;
   return true;
+}
+
+// A packet like this one came the same way. (It has the same identification: the key has that in it, or an ICRC that
+// covers it.) Whether the sender gives each packet an identification of its own: one of the last had another, and it
+// does not follow what a packet that is sent again has in common with the first; and whether its packets come twice.
+bool Copies::IsMirrored(uint32_t number) {
+  const Seen& first = At(number);
+  if (first.ip_id == 0) return false;
+  Flow& flow = flows_[first.flow >> (64 - kFlowBits)];
+  if (flow.key != first.flow) flow = {first.flow, 0, false};
+  if (flow.counting && flow.twins >= kTwins) return true;
+  bool follows = true;
+  for (uint32_t n = next_ - 1; Holds(n) && next_ - n <= kLookedAt; --n) {
+    const Seen& other = At(n);
+    if (other.ip_id == 0 || other.flow != first.flow) continue;
+    follows = follows && next_ - n >= next_ - number;
+    if (other.ip_id != first.ip_id &&
+        static_cast<uint16_t>(other.ip_id - other.position) != static_cast<uint16_t>(first.ip_id - first.position))
+      flow.counting = true;
+  }
+  flow.twins += follows && next_ - number <= kLookedAt ? 1 : 0;
+  return false;
 }
 
 }  // namespace stag::fabric

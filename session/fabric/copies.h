@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Copies: finds packets that a capture holds more than once, as from a mirror of both sides of a switch. A copy has the
-// same innermost packet, but for what routers change, and took another way: link-layer addresses, VLANs, time to live,
-// tunnels or their ends differ. It comes at most kWindow before or after the first copy. Who sends again sends the same
-// way: what differs in nothing counts as sent again, whatever its identification.
+// same innermost packet, but for what routers change, and comes at most kWindow before or after the first one. Most
+// took another way: link-layer addresses, VLANs, time to live, tunnels or their ends differ. Who sends again sends the
+// same way, but as an IPv4 packet of its own: a packet that came the same way is a copy when it has the same
+// identification, its sender is one that counts packets with it, not PSNs or bytes, and some packets of that sender
+// came twice, one after the other, before. Otherwise it was sent again.
 #pragma once
 
 #include <array>
@@ -29,11 +31,15 @@ class Copies {
     uint64_t key = 0;
     int64_t time_ns = 0;
     uint64_t way = 0;
-    uint32_t before = 0;  // the one before it in the same bucket
-    uint32_t other_ways_used = 0;
+    uint64_t flow = 0;                 // of the addresses, where there is an identification
+    uint32_t before = 0;               // the one before it in the same bucket
+    uint16_t ip_id = 0, position = 0;  // the identification; the low bits of its PSN or TCP sequence number
+    uint8_t other_ways_used = 0;
     std::array<uint64_t, 2> other_ways{};
   };
   static constexpr unsigned kBucketBits = 13;
+
+  static constexpr uint32_t kLookedAt = 64;  // of the last packets, for what a sender counts
 
   bool Holds(uint32_t number) const { return next_ - number <= kRemembered; }
   Seen& At(uint32_t number) { return seen_[number % kRemembered]; }
@@ -41,12 +47,22 @@ class Copies {
   [[gnu::noinline]] bool IsOtherCopy(const link::Packet& packet, const FrameRef& frame);
   [[gnu::noinline]] bool LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame);
   bool Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame);
-  bool IsCopyOf(Seen& first, const link::Packet& packet, const FrameRef& frame);
+  bool IsCopyOf(uint32_t number, const link::Packet& packet, const FrameRef& frame);
+  bool IsMirrored(uint32_t number);
 
   // Packets are numbered; the numbers go round.
   std::vector<Seen> seen_;
   std::vector<uint32_t> buckets_;  // the last number of each
   uint32_t next_ = kRemembered + 1;
+  // From one host to another, by a part of its hash.
+  struct Flow {
+    uint64_t key = 0;
+    uint32_t twins = 0;     // packets that were followed by the same one, before another of the flow
+    bool counting = false;  // packets, with the identification
+  };
+  static constexpr unsigned kFlowBits = 10;
+  static constexpr uint32_t kTwins = 4;  // show a mirror: who sends again sends a packet more often, or several
+  std::vector<Flow> flows_;
 };
 
 }  // namespace stag::fabric

@@ -91,12 +91,79 @@ TEST_F(CopiesTest, SentAgainAndBothTwice) {
   }
 }
 
-// What differs in nothing was sent again, also with the same identification.
+// Nothing shows yet that the sender counts its packets.
 TEST_F(CopiesTest, TheSameWay) {
   EXPECT_FALSE(IsCopy(Roce(1, 7), 0));
   EXPECT_FALSE(IsCopy(Roce(1, 7), 0));
-  EXPECT_FALSE(IsCopy(Tcp(1, 8), 0));
-  EXPECT_FALSE(IsCopy(Tcp(1, 8), 0));
+  Made segment = Tcp(1, 8);
+  std::swap(segment.packet.source, segment.packet.destination);
+  EXPECT_FALSE(IsCopy(segment, 0));
+  EXPECT_FALSE(IsCopy(segment, 0));
+}
+
+// Four packets come twice, one after the other; then it is known for a mirror.
+class MirroredTest : public CopiesTest {
+ protected:
+  void SetUp() override {
+    for (uint16_t n = 0; n < 4; ++n) {
+      EXPECT_FALSE(IsCopy(Roce(1 + 50u * n, 1 + n), 0));
+      EXPECT_FALSE(IsCopy(Roce(1 + 50u * n, 1 + n), 1)) << n;
+    }
+  }
+};
+
+TEST_F(MirroredTest, TheSameWayAndIdentification) {
+  for (const Made& made : {Roce(2, 9), Tcp(300, 10), Roce(3, 11, 20)}) {
+    EXPECT_FALSE(IsCopy(made, 0));
+    EXPECT_TRUE(IsCopy(made, 3 * kUs));
+    EXPECT_TRUE(IsCopy(made, 5 * kUs));
+    EXPECT_TRUE(IsCopy(made.With(1), 6 * kUs));
+    EXPECT_TRUE(IsCopy(made.With(1), 7 * kUs));
+    EXPECT_FALSE(IsCopy(made, 10'001 * kUs));  // too late
+  }
+}
+
+// A long burst, in which the identification grows with the PSN, and whose copies come behind it.
+TEST_F(MirroredTest, Bursts) {
+  for (uint16_t n = 0; n < 500; ++n) EXPECT_FALSE(IsCopy(Roce(2000u + n, 9 + n), 2));
+  for (uint16_t n = 0; n < 500; ++n) EXPECT_TRUE(IsCopy(Roce(2000u + n, 9 + n), 3));
+}
+
+// Sent again, as Linux does it: the same PSN, another identification.
+TEST_F(MirroredTest, SentAgainWithAnotherIdentification) {
+  EXPECT_FALSE(IsCopy(Roce(1001, 7), 0));
+  EXPECT_FALSE(IsCopy(Roce(1002, 8), 0));
+  EXPECT_FALSE(IsCopy(Roce(1001, 9), 10 * kUs));
+  EXPECT_FALSE(IsCopy(Roce(1002, 10), 10 * kUs));
+  EXPECT_TRUE(IsCopy(Roce(1002, 10), 11 * kUs));
+}
+
+// Several packets that are sent again one after the other, even if their identifications are those of before: no mirror
+// is so late that none of its copies comes before the next packet.
+TEST_F(CopiesTest, ARunIsSentAgain) {
+  for (int round = 0; round < 3; ++round)
+    for (uint16_t n = 0; n < 30; ++n) EXPECT_FALSE(IsCopy(Roce(1 + 50u * n, 1 + n), round));
+}
+
+// Identifications that are the same for all packets, none, or another only of another host: a packet that is sent again
+// may have the same.
+TEST_F(CopiesTest, IdentificationsThatTellNothing) {
+  for (uint16_t ip_id : {uint16_t{0}, uint16_t{1}}) {
+    for (uint32_t psn = 1; psn < 5; ++psn) {
+      EXPECT_FALSE(IsCopy(Roce(psn, ip_id), 0));
+      EXPECT_FALSE(IsCopy(Roce(psn, ip_id), 1));
+    }
+  }
+  Made other = Roce(50, 900);
+  std::swap(other.packet.source, other.packet.destination);
+  EXPECT_FALSE(IsCopy(other, 2));
+}
+
+TEST_F(CopiesTest, IdentificationsThatFollowThePsn) {
+  for (uint16_t n = 10; n < 100; ++n) {
+    EXPECT_FALSE(IsCopy(Roce(n, n + 77), 0));
+    EXPECT_FALSE(IsCopy(Roce(n, n + 77), 1));
+  }
 }
 
 TEST_F(CopiesTest, OtherPacketsAreNone) {
