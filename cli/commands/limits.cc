@@ -39,7 +39,7 @@ class Collector final : public session::LimitsSink {
 
 int64_t Of(const ConnectionLimits& limits, Limit limit) { return limits.ns[static_cast<size_t>(limit)]; }
 
-void PutText(std::string& out, const Ended& one, const std::vector<LimitedConnection>& all, const Style& style) {
+void PutText(std::string& out, const Ended& one, const std::vector<std::string>& signatures, const Style& style) {
   const ConnectionLimits& limits = one.limits;
   PutConnectionHead(out, one.connection, style);
   const auto label = [&](std::string_view text) { Put(out, "    {}{:<16}{}", style.dim, text, style.reset); };
@@ -58,7 +58,7 @@ void PutText(std::string& out, const Ended& one, const std::vector<LimitedConnec
     label("verdict");
     Put(out, "{}{}{}: {}\n", style.bold, LimitWord(*verdict), style.reset, LimitAdvice(*verdict));
   }
-  for (const std::string& seen : LimitSignatures({&one.connection, &limits}, all)) {
+  for (const std::string& seen : signatures) {
     label("seen");
     Put(out, "{}{}{}\n", style.yellow, seen, style.reset);
   }
@@ -88,15 +88,16 @@ FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Ou
   const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   std::vector<LimitedConnection> all;
   for (const auto& [id, one] : collector.ended()) all.push_back({&one.connection, &one.limits});
-  bool first = true;
+  const LimitSignatures signatures(std::move(all));
+  size_t index = 0;
   for (const auto& [id, one] : collector.ended()) {
     if (options.format == Format::kJsonl) {
       PutJson(output.buffer(), one, name);
     } else {
-      if (!first) output.buffer().push_back('\n');
-      PutText(output.buffer(), one, all, output.style());
+      if (index > 0) output.buffer().push_back('\n');
+      PutText(output.buffer(), one, signatures.Of(index), output.style());
     }
-    first = false;
+    ++index;
     output.Commit();
   }
   output.Flush();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "text/put.h"
@@ -30,11 +31,6 @@ constexpr std::array<std::string_view, session::kLimits> kAdvice{
     "The server has Calls that it does not answer and moves no data for. stag latency --slowest shows which. The wire "
     "does not tell its processors from its disks, nor a wait in front of its adapter."};
 
-// Connections between the same client and server.
-bool ArePaired(const Connection& a, const Connection& b) {
-  return a.info.endpoint[a.client].address == b.info.endpoint[b.client].address &&
-         a.info.endpoint[1 - a.client].address == b.info.endpoint[1 - b.client].address;
-}
 // For at least half of the frames of `a`.
 bool Overlap(const Connection& a, const Connection& b) {
   const uint64_t begin = std::max(a.first_frame.number, b.first_frame.number);
@@ -44,7 +40,8 @@ bool Overlap(const Connection& a, const Connection& b) {
 
 class Signatures {
  public:
-  explicit Signatures(const std::vector<LimitedConnection>& all) : all_(all) {}
+  // `pair`: the connections of the same client and server, in order of their beginnings.
+  explicit Signatures(const std::vector<const LimitedConnection*>& pair) : pair_(pair) {}
 
   void Find(const Connection& c, const ConnectionLimits& limits) {
     if (limits.quarter_pauses > 0) {
@@ -85,10 +82,11 @@ class Signatures {
   // One connection of several at a time carries most of the Calls.
   void FindUneven(const Connection& c, const ConnectionLimits& limits) {
     uint64_t calls = 0, together = 0;
-    for (const LimitedConnection& other : all_) {
-      if (!ArePaired(c, *other.connection) || !Overlap(c, *other.connection)) continue;
+    for (const LimitedConnection* other : pair_) {
+      if (!Overlap(c, *other->connection)) continue;
       ++together;
-      calls += other.limits->calls;
+      calls += other->limits->calls;
+      if (calls >= 2 * limits.calls) return;  // whatever else there is
     }
     // Halfway from a fair share to all.
     if (together < 2 || calls < 20 || 2 * limits.calls * together < calls * (together + 1)) return;
@@ -98,12 +96,10 @@ class Signatures {
 
   // Told of the last of them.
   void FindReconnects(const Connection& c) {
-    size_t before = 0;
-    for (const LimitedConnection& other : all_) {
-      if (other.connection->info.id == c.info.id || !ArePaired(c, *other.connection)) continue;
-      if (other.connection->first_frame.number > c.first_frame.number) return;
-      before += other.connection->last_frame.number < c.first_frame.number ? 1 : 0;
-    }
+    if (pair_.back()->connection->first_frame.number > c.first_frame.number) return;
+    const auto before = std::ranges::count_if(pair_, [&](const LimitedConnection* other) {
+      return other->connection->last_frame.number < c.first_frame.number;
+    });
     if (before >= 3)
       Note("the client connects again and again: {} ended before this one; stag connections says how", before);
   }
@@ -113,7 +109,7 @@ class Signatures {
     found_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  const std::vector<LimitedConnection>& all_;
+  const std::vector<const LimitedConnection*>& pair_;
   std::vector<std::string> found_;
 };
 
@@ -123,9 +119,24 @@ std::string_view LimitWord(Limit limit) { return kWords[static_cast<size_t>(limi
 
 std::string_view LimitAdvice(Limit limit) { return kAdvice[static_cast<size_t>(limit)]; }
 
-std::vector<std::string> LimitSignatures(const LimitedConnection& one, const std::vector<LimitedConnection>& all) {
-  Signatures signatures(all);
-  signatures.Find(*one.connection, *one.limits);
+LimitSignatures::LimitSignatures(std::vector<LimitedConnection> all) : all_(std::move(all)) {
+  std::map<std::pair<Address, Address>, size_t> known;  // client, server
+  for (const LimitedConnection& one : all_) {
+    const Connection& c = *one.connection;
+    const auto [at, fresh] =
+        known.try_emplace({c.info.endpoint[c.client].address, c.info.endpoint[1 - c.client].address}, pairs_.size());
+    if (fresh) pairs_.emplace_back();
+    pairs_[at->second].push_back(&one);
+    pair_of_.push_back(at->second);
+  }
+  for (Pair& pair : pairs_)
+    std::ranges::stable_sort(pair, {},
+                             [](const LimitedConnection* one) { return one->connection->first_frame.number; });
+}
+
+std::vector<std::string> LimitSignatures::Of(size_t index) const {
+  Signatures signatures(pairs_[pair_of_[index]]);
+  signatures.Find(*all_[index].connection, *all_[index].limits);
   return signatures.Take();
 }
 

@@ -20,7 +20,24 @@ struct LimitedConnection {
   const session::Connection* connection = nullptr;
   const session::ConnectionLimits* limits = nullptr;
 };
-// What is known to make mounts slow, as far as `one` shows it. `all`: the connections of its file, with itself.
-std::vector<std::string> LimitSignatures(const LimitedConnection& one, const std::vector<LimitedConnection>& all);
+// The connections of a file, and what is known to make mounts slow, as far as they show it.
+class LimitSignatures {
+ public:
+  // What they refer to must outlive this.
+  explicit LimitSignatures(std::vector<LimitedConnection> all);
+  LimitSignatures(const LimitSignatures&) = delete;
+  LimitSignatures& operator=(const LimitSignatures&) = delete;
+
+  // Of the connection with this index.
+  std::vector<std::string> Of(size_t index) const;
+
+ private:
+  // Connections between the same client and server, in order of their beginnings.
+  using Pair = std::vector<const LimitedConnection*>;
+
+  std::vector<LimitedConnection> all_;
+  std::vector<Pair> pairs_;
+  std::vector<size_t> pair_of_;
+};
 
 }  // namespace stag::cli

@@ -420,6 +420,7 @@ void ReportPage::AddLimits(const FileSummary& summary) {
   std::vector<LimitedConnection> all;
   for (const SummarizedConnection& one : summary.connections())
     if (one.limits) all.push_back({&one.connection, &*one.limits});
+  const LimitSignatures signatures(all);
   std::array<std::vector<fabric::ConnectionId>, session::kLimits> limited;
   std::string told;
   for (size_t i = 0; i < std::min(all.size(), kRows); ++i) {
@@ -437,7 +438,7 @@ void ReportPage::AddLimits(const FileSummary& summary) {
       PutNumberCell(out, fmt::format("{:.1f} %", part.share * 100), part.share > 0 ? "" : "zero");
     PutNumberCell(out, Duration(limits.span_ns));
     Put(out, "</tr>\n");
-    for (const std::string& seen : LimitSignatures(all[i], all)) {
+    for (const std::string& seen : signatures.Of(i)) {
       Put(told, "<li>Connection {}: ", id);
       PutMarkup(told, seen);
       Put(told, ".</li>\n");

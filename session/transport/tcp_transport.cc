@@ -43,7 +43,7 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
     if (end > other.seen.next() + 1 && end - other.seen.next() <= kMaxAhead) other.seen.PassOver(end);
     other.acknowledged = std::max(other.acknowledged, std::min(end, other.seen.next()));
     note.begin = note.end = end;
-    if (packet.wire_length == 0) tell(Note::Kind::kAcknowledgment);
+    tell(Note::Kind::kAcknowledgment);
   }
   if (packet.wire_length == 0) return;
   if (!half.seen.started()) half.seen.Start(base + packet.sequence);

@@ -75,7 +75,7 @@ struct Note {
     kRetransmission,
     kResponse,  // an RDMA Read Response
     kRepeatedResponse,
-    kAcknowledgment,  // `begin`: one past what is acknowledged
+    kAcknowledgment,  // `begin`: one past what is acknowledged; iWARP: segments with payload have such a note, too
     kNak,             // `syndrome`
     kRnrEnd,          // the packet that an RNR NAK asked for, `duration_ns` after it
     kCongestion,      // CE, FECN
