@@ -9,7 +9,7 @@ namespace stag::cli {
 Result<LoadedRecording> LoadRecording(const std::string& file, const CommonOptions& options, Output& output) {
   CommonOptions half = options;  // the other half is for what is kept
   half.memory = options.memory / 2;
-  recording::Recorder recorder(options.memory - half.memory);
+  recording::RecordingBuilder recorder(options.memory - half.memory);
   Clock clock;
   const FileOutcome outcome = Analyze(file, half, true, clock, output, {&recorder});
   if (!outcome.opened) return Fail({});

@@ -7,7 +7,7 @@
 namespace stag::cli {
 namespace {
 
-using relay::RelayDirection;
+using relay::RelayDirectionReport;
 using relay::RelayReport;
 using relay::RelayTraffic;
 
@@ -28,10 +28,10 @@ void PutTraffic(std::string& out, std::string_view name, const RelayTraffic& t) 
   Put(out, "{:>12}\n", t.errors);
 }
 
-bool Used(const RelayDirection& d) { return d.caller.calls + d.answerer.calls > 0; }
+bool Used(const RelayDirectionReport& d) { return d.caller.calls + d.answerer.calls > 0; }
 
 // What did not go as usual.
-void PutExceptions(std::string& out, const RelayDirection& d, std::string_view calls, const Style& style) {
+void PutExceptions(std::string& out, const RelayDirectionReport& d, std::string_view calls, const Style& style) {
   if (d.credit_stalls > 0) Put(out, "{:>12}  {} waited in the relay for a credit\n", d.credit_stalls, calls);
   if (d.made_long > 0)
     Put(out, "{:>12}  messages were inline on one side and too long for that on the other\n", d.made_long);
@@ -50,7 +50,7 @@ void PutTrafficJson(JsonWriter& json, std::string_view key, const RelayTraffic& 
   json.Member("replies", t.replies).Member("reply_bytes", t.reply_bytes).Member("errors", t.errors).EndObject();
 }
 
-void PutDirectionJson(JsonWriter& json, const RelayDirection& d, std::string_view name) {
+void PutDirectionJson(JsonWriter& json, const RelayDirectionReport& d, std::string_view name) {
   json.BeginObject().Member("type", "direction").Member("direction", name);
   PutTrafficJson(json, "caller", d.caller);
   PutTrafficJson(json, "answerer", d.answerer);
@@ -72,7 +72,7 @@ void PutRelayText(std::string& out, const RelayReport& report, std::span<const s
     Put(out, "{} side: {}: {} ended in order, {} broken\n", kSides[s], Count(report.side[s].connections, "connection"),
         report.side[s].ended, report.side[s].broken);
   if (report.rejected > 0) Put(out, "{} rejected\n", Count(report.rejected, "client"));
-  const RelayDirection &f = report.forward, &b = report.backward;
+  const RelayDirectionReport &f = report.forward, &b = report.backward;
   Put(out, "{}{:22}{:>10}{:>12}{:>10}{:>12}{:>12}{}\n", style.bold, "", "calls", "call bytes", "replies", "reply bytes",
       "RDMA_ERROR", style.reset);
   PutTraffic(out, "client side", f.caller);
@@ -123,7 +123,7 @@ void PutRelayJsonl(std::string& out, const RelayReport& report, std::span<const 
     json.Member("connections", report.side[s].connections).Member("ended", report.side[s].ended);
     json.Member("broken", report.side[s].broken).EndObject().EndLine();
   }
-  const RelayDirection &f = report.forward, &b = report.backward;
+  const RelayDirectionReport &f = report.forward, &b = report.backward;
   json.BeginObject().Member("type", "relayed");
   json.Member("connections", report.side[relay::kClientSide].connections).Member("rejected", report.rejected);
   json.Member("calls", f.caller.calls).Member("replies", f.caller.replies).Member("errors", f.caller.errors);

@@ -67,7 +67,7 @@ struct Region {
 };
 
 enum class Work : uint8_t { kSend, kReceive, kRead, kWrite };
-enum class Outcome : uint8_t {
+enum class CompletionStatus : uint8_t {
   kOk,
   kRefused,  // the peer said no (remote access, remote operation, invalid request); the connection is broken
   kFlushed,  // the connection broke or closed before; whether the peer saw it is not known
@@ -75,7 +75,7 @@ enum class Outcome : uint8_t {
 
 struct Completion {
   Work work = Work::kSend;
-  Outcome outcome = Outcome::kOk;
+  CompletionStatus outcome = CompletionStatus::kOk;
   uint64_t id = 0;                      // as given when posted; of a receive: for Release
   Bytes bytes;                          // kReceive: the message; valid until Release
   std::optional<uint32_t> invalidated;  // kReceive: a Send with Invalidate; the handle is invalid now

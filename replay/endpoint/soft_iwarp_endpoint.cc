@@ -122,7 +122,7 @@ void SoftIwarpEndpoint::Release(const Completion& completion) {
 
 // ------------------------------------------------------------------------------------------------------- completions
 
-void SoftIwarpEndpoint::Complete(Item& item, Outcome outcome) {
+void SoftIwarpEndpoint::Complete(Item& item, CompletionStatus outcome) {
   if (item.own) {
     --uncompleted_;
   } else {
@@ -279,11 +279,11 @@ void SoftIwarpEndpoint::CheckEnd() {
 }
 
 void SoftIwarpEndpoint::FlushReads() {
-  while (!reads_.empty()) Complete(items_[reads_.Pop()], Outcome::kFlushed);
+  while (!reads_.empty()) Complete(items_[reads_.Pop()], CompletionStatus::kFlushed);
   for (size_t left = posted_.size(); left > 0; --left) {
     const uint32_t i = posted_.Pop();
     if (items_[i].work == Work::kRead) {
-      Complete(items_[i], Outcome::kFlushed);
+      Complete(items_[i], CompletionStatus::kFlushed);
     } else {
       posted_.Push(i);
     }
@@ -291,9 +291,9 @@ void SoftIwarpEndpoint::FlushReads() {
 }
 
 void SoftIwarpEndpoint::FlushWork() {
-  while (!encoded_.empty()) Complete(items_[encoded_.Pop()], Outcome::kFlushed);
-  while (!reads_.empty()) Complete(items_[reads_.Pop()], Outcome::kFlushed);
-  while (!posted_.empty()) Complete(items_[posted_.Pop()], Outcome::kFlushed);
+  while (!encoded_.empty()) Complete(items_[encoded_.Pop()], CompletionStatus::kFlushed);
+  while (!reads_.empty()) Complete(items_[reads_.Pop()], CompletionStatus::kFlushed);
+  while (!posted_.empty()) Complete(items_[posted_.Pop()], CompletionStatus::kFlushed);
   responses_.Clear();
   current_ = Current::kNone;
 }

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "replay/endpoint/awake.h"
 #include "replay/endpoint/ring.h"
 #include "replay/endpoint/soft_iwarp_errors.h"
 #include "replay/endpoint/soft_iwarp_events.h"
@@ -17,6 +16,7 @@
 #include "replay/endpoint/soft_iwarp_regions.h"
 #include "replay/endpoint/soft_iwarp_send.h"
 #include "replay/endpoint/soft_iwarp_setup.h"
+#include "replay/endpoint/spin_then_sleep.h"
 
 namespace stag::endpoint {
 
@@ -138,7 +138,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   void FlushReads();
   void FlushWork();
   void End(State state, fabric::CloseReason reason, fabric::Side from);
-  void Complete(Item& item, Outcome outcome);
+  void Complete(Item& item, CompletionStatus outcome);
   size_t Take(std::span<Completion> out);
   void WatchDescriptor();
   bool receiving() const { return (phase_ == Phase::kOpen || phase_ == Phase::kEnding) && !peer_finished_; }
@@ -163,7 +163,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   bool expects_ready_ = false;  // that may be a ready-to-receive indication
   bool blocked_ = false;        // TCP takes no more
   bool looked_ = true;          // the last Poll received
-  Awake awake_;
+  SpinThenSleep awake_;
   int send_error_ = 0;                         // TCP takes nothing any more; what came before that is still read
   std::optional<Clock::time_point> deadline_;  // of the end
   Descriptor epoll_;

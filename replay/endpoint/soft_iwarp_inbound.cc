@@ -194,7 +194,7 @@ void SoftIwarpEndpoint::OnReadResponsePlaced(const DdpHeader& header, uint32_t l
   read.done += length;
   if (!header.last) return;
   (void)reads_.Pop();
-  Complete(read, Outcome::kOk);
+  Complete(read, CompletionStatus::kOk);
 }
 
 std::optional<SoftIwarpEndpoint::Refusal> SoftIwarpEndpoint::OnReadRequest(Bytes payload, uint32_t sequence) {
@@ -235,7 +235,8 @@ void SoftIwarpEndpoint::OnTerminate(Bytes payload) {
   // The Reads before the one that is refused were not refused.
   for (size_t i = 0; names_read && i < reads_.size(); ++i) {
     if (items_[reads_[i]].sequence != said.ddp->sequence) continue;
-    for (size_t n = 0; n <= i; ++n) Complete(items_[reads_.Pop()], n < i ? Outcome::kFlushed : Outcome::kRefused);
+    for (size_t n = 0; n <= i; ++n)
+      Complete(items_[reads_.Pop()], n < i ? CompletionStatus::kFlushed : CompletionStatus::kRefused);
     break;
   }
   End(State::kBroken, fabric::CloseReason::kDisconnect, peer_side());

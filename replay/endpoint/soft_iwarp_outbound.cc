@@ -246,7 +246,7 @@ void SoftIwarpEndpoint::EncodeResponse() {
 
 void SoftIwarpEndpoint::CompleteSent() {
   while (!encoded_.empty() && items_[encoded_.front()].end <= sender_.sent())
-    Complete(items_[encoded_.Pop()], Outcome::kOk);
+    Complete(items_[encoded_.Pop()], CompletionStatus::kOk);
 }
 
 bool SoftIwarpEndpoint::nothing_to_send() {

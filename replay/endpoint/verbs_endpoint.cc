@@ -28,7 +28,7 @@ VerbsEndpoint::~VerbsEndpoint() {
 
 // -------------------------------------------------------------------------------------------------------- completions
 
-void VerbsEndpoint::Complete(const Item& item, Outcome outcome) {
+void VerbsEndpoint::Complete(const Item& item, CompletionStatus outcome) {
   if (item.own) {
     --own_works_;
     return;
@@ -38,7 +38,7 @@ void VerbsEndpoint::Complete(const Item& item, Outcome outcome) {
   completion.outcome = outcome;
   completion.id = item.id;
   completions_.Push(completion);
-  if (!events_ || item.work != Work::kRead || outcome != Outcome::kOk) return;
+  if (!events_ || item.work != Work::kRead || outcome != CompletionStatus::kOk) return;
   events_->OnReadResponse(Bytes(item.into, item.length), item.wr.wr.rdma.rkey, item.wr.wr.rdma.remote_addr);
 }
 
@@ -70,8 +70,8 @@ void VerbsEndpoint::OnWork(const ibv_wc& wc) {
   const bool refused = NakOf(wc.status).has_value();
   Trouble trouble;
   (void)work_.Complete(wc.wr_id, [&](const Item& item, bool last) {
-    if (!last || wc.status == IBV_WC_SUCCESS) return Complete(item, Outcome::kOk);
-    Complete(item, refused ? Outcome::kRefused : Outcome::kFlushed);
+    if (!last || wc.status == IBV_WC_SUCCESS) return Complete(item, CompletionStatus::kOk);
+    Complete(item, refused ? CompletionStatus::kRefused : CompletionStatus::kFlushed);
     trouble = item.own ? TroubleOfWindow(wc.status) : TroubleOfWork(wc.status, item.work, device_.iwarp);
     if (!events_ || !refused) return;
     const bool rdma = item.work != Work::kSend;
@@ -270,7 +270,7 @@ void VerbsEndpoint::End(State state, fabric::CloseReason reason, bool by_peer) {
   phase_ = Phase::kOver;
   state_ = state;
   deadline_.reset();
-  work_.Abandon([&](const Item& item) { Complete(item, Outcome::kFlushed); });
+  work_.Abandon([&](const Item& item) { Complete(item, CompletionStatus::kFlushed); });
   if (events_) events_->OnClosed(reason, by_peer);
 }
 

@@ -144,7 +144,7 @@ class VerbsEndpoint final : public Endpoint {
   void ReadDeviceEvents();
   void CheckEnd();
   void End(State state, fabric::CloseReason reason, bool by_peer);
-  void Complete(const Item& item, Outcome outcome);
+  void Complete(const Item& item, CompletionStatus outcome);
   size_t Take(std::span<Completion> out);
 
   const bool active_;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "replay/endpoint/awake.h"
+#include "replay/endpoint/spin_then_sleep.h"
 #include "replay/endpoint/system.h"
 #include "replay/generate/mount.h"
 
@@ -91,7 +91,7 @@ class Generator::Group {
 
   std::vector<std::unique_ptr<LoadConnection>> connections_;
   std::vector<pollfd> descriptors_;
-  endpoint::Awake awake_;
+  endpoint::SpinThenSleep awake_;
   LoadReport report_;
   std::atomic<uint64_t> answers_{0}, bytes_{0}, outstanding_{0}, failures_{0};
 };

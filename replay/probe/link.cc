@@ -102,7 +102,7 @@ size_t Link::Poll(milliseconds wait) {
   const size_t n = endpoint_->Poll(completions, wait);
   for (size_t i = 0; i < n; ++i) {
     const endpoint::Completion& c = completions[i];
-    if (c.work != endpoint::Work::kReceive || c.outcome != endpoint::Outcome::kOk) continue;
+    if (c.work != endpoint::Work::kReceive || c.outcome != endpoint::CompletionStatus::kOk) continue;
     Message& message = received_.emplace_back();
     message.bytes.assign(c.bytes.begin(), c.bytes.end());
     message.invalidated = c.invalidated;

@@ -100,7 +100,7 @@ Result<void> Tamper::Send(std::span<const Bytes> pieces, uint64_t id, std::optio
   const auto call = scene_.calls.find(message.header.xid);
   const Seen* const answered = call == scene_.calls.end() ? nullptr : &call->second;
   if (!hooks_.send(message, answered, invalidate, scene_)) {
-    believed_.push_back({endpoint::Work::kSend, endpoint::Outcome::kOk, id, {}, {}});
+    believed_.push_back({endpoint::Work::kSend, endpoint::CompletionStatus::kOk, id, {}, {}});
     return {};
   }
   return Post(message.Encoded(), id, invalidate);
@@ -108,7 +108,7 @@ Result<void> Tamper::Send(std::span<const Bytes> pieces, uint64_t id, std::optio
 
 Result<void> Tamper::Write(Bytes from, uint32_t handle, uint64_t offset, uint64_t id) {
   if (hooks_.write && !hooks_.write(from, handle, offset, scene_)) {
-    believed_.push_back({endpoint::Work::kWrite, endpoint::Outcome::kOk, id, {}, {}});
+    believed_.push_back({endpoint::Work::kWrite, endpoint::CompletionStatus::kOk, id, {}, {}});
     return {};
   }
   return inner_->Write(from, handle, offset, id);
@@ -137,7 +137,7 @@ size_t Tamper::Poll(std::span<endpoint::Completion> out, std::chrono::microsecon
   const size_t n = inner_->Poll(out, wait);
   for (size_t i = 0; i < n; ++i) {
     if (out[i].work != endpoint::Work::kReceive && (out[i].id & kOwn) != 0) {
-      const bool fine = out[i].outcome == endpoint::Outcome::kOk;
+      const bool fine = out[i].outcome == endpoint::CompletionStatus::kOk;
       scene_.own_reads += fine && out[i].work == endpoint::Work::kRead;
       scene_.own_failures += !fine && out[i].work != endpoint::Work::kSend;
       continue;
@@ -155,7 +155,7 @@ void Tamper::Release(const endpoint::Completion& completion) {
 
 // Whether the engine sees it.
 bool Tamper::Received(endpoint::Completion& completion) {
-  if (completion.work != endpoint::Work::kReceive || completion.outcome != endpoint::Outcome::kOk) return true;
+  if (completion.work != endpoint::Work::kReceive || completion.outcome != endpoint::CompletionStatus::kOk) return true;
   Seen message(completion.bytes);
   message.invalidated = completion.invalidated;
   const uint32_t xid = message.header.xid;

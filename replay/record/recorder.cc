@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/record/recorder.h"
 
-#include "replay/record/tape.h"
+#include "replay/record/packet_synthesizer.h"
 
 namespace stag::record {
 
@@ -17,31 +17,32 @@ Result<std::unique_ptr<FrameRecorder>> FrameRecorder::Create(const std::string& 
       .interface_description = "Operations of live endpoints"};
   auto writer = capture::FileWriter::Create(path, capture::FileFormat::kPcapng, LinkType::kEthernet, notes);
   if (!writer) return tl::unexpected(writer.error());
-  return std::unique_ptr<FrameRecorder>(new FrameRecorder(std::make_unique<Tape>(std::move(*writer))));
+  return std::unique_ptr<FrameRecorder>(new FrameRecorder(std::make_unique<FrameWriter>(std::move(*writer))));
 }
 
-FrameRecorder::FrameRecorder(std::unique_ptr<Tape> tape) : tape_(std::move(tape)) {}
+FrameRecorder::FrameRecorder(std::unique_ptr<FrameWriter> writer) : writer_(std::move(writer)) {}
 FrameRecorder::~FrameRecorder() { Finish(); }
 
 void FrameRecorder::OnEvent(const fabric::Event& event) {
   const fabric::ConnectionInfo& info = *event.connection;
-  tape_->set_time(event.now.time_ns);
-  std::unique_ptr<Track>& track = tracks_[info.id];
-  if (!track)
-    track = info.fabric == fabric::FabricKind::kIwarp ? MakeIwarpTrack(*tape_, info) : MakeRoceTrack(*tape_, info);
-  track->OnEvent(event);
-  if (event.kind() == fabric::EventKind::kClosed) tracks_.erase(info.id);
+  writer_->set_time(event.now.time_ns);
+  std::unique_ptr<PacketSynthesizer>& packets = packets_[info.id];
+  if (!packets)
+    packets =
+        info.fabric == fabric::FabricKind::kIwarp ? MakeIwarpPackets(*writer_, info) : MakeRocePackets(*writer_, info);
+  packets->OnEvent(event);
+  if (event.kind() == fabric::EventKind::kClosed) packets_.erase(info.id);
 }
 
 void FrameRecorder::Finish() {
-  for (auto& [id, track] : tracks_) track->Finish();
-  tracks_.clear();
-  tape_->Close();
+  for (auto& [id, packets] : packets_) packets->Finish();
+  packets_.clear();
+  writer_->Close();
 }
 
-const std::string& FrameRecorder::trouble() const { return tape_->trouble(); }
-uint64_t FrameRecorder::frames() const { return tape_->frames(); }
-uint64_t FrameRecorder::lost() const { return tape_->lost(); }
-uint64_t FrameRecorder::left_out() const { return tape_->left_out(); }
+const std::string& FrameRecorder::trouble() const { return writer_->trouble(); }
+uint64_t FrameRecorder::frames() const { return writer_->frames(); }
+uint64_t FrameRecorder::lost() const { return writer_->lost(); }
+uint64_t FrameRecorder::left_out() const { return writer_->left_out(); }
 
 }  // namespace stag::record

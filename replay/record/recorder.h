@@ -16,8 +16,8 @@
 
 namespace stag::record {
 
-class Tape;
-class Track;
+class FrameWriter;
+class PacketSynthesizer;
 
 class FrameRecorder final : public fabric::Sink {
  public:
@@ -39,10 +39,10 @@ class FrameRecorder final : public fabric::Sink {
   uint64_t left_out() const;
 
  private:
-  explicit FrameRecorder(std::unique_ptr<Tape> tape);
+  explicit FrameRecorder(std::unique_ptr<FrameWriter> writer);
 
-  std::unique_ptr<Tape> tape_;
-  std::unordered_map<fabric::ConnectionId, std::unique_ptr<Track>> tracks_;
+  std::unique_ptr<FrameWriter> writer_;
+  std::unordered_map<fabric::ConnectionId, std::unique_ptr<PacketSynthesizer>> packets_;
 };
 
 }  // namespace stag::record

@@ -35,15 +35,15 @@ RecordedChunk Describe(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
 
 }  // namespace
 
-Recorder::Recorder(uint64_t memory) { recording_.store = std::make_unique<PayloadStore>(memory); }
+RecordingBuilder::RecordingBuilder(uint64_t memory) { recording_.store = std::make_unique<PayloadStore>(memory); }
 
-RecordedConnection& Recorder::Find(const session::Connection& connection) {
+RecordedConnection& RecordingBuilder::Find(const session::Connection& connection) {
   const auto [it, added] = index_.try_emplace(connection.info.id, static_cast<uint32_t>(recording_.connections.size()));
   if (added) recording_.connections.emplace_back().id = connection.info.id;
   return recording_.connections[it->second];
 }
 
-RecordedMessage Recorder::Take(const Transaction& t, const session::Payload& payload) {
+RecordedMessage RecordingBuilder::Take(const Transaction& t, const session::Payload& payload) {
   RecordedMessage message;
   message.present = payload.present;
   if (!payload.present) return message;
@@ -70,7 +70,7 @@ RecordedMessage Recorder::Take(const Transaction& t, const session::Payload& pay
   return message;
 }
 
-void Recorder::OnTransaction(const session::Connection& connection, const Transaction& t) {
+void RecordingBuilder::OnTransaction(const session::Connection& connection, const Transaction& t) {
   if (connection.proof != session::Proof::kRpcRdma) return;
   if (IsCut(t)) {
     ++recording_.cut;
@@ -132,7 +132,7 @@ void Recorder::OnTransaction(const session::Connection& connection, const Transa
   if (!kept.empty()) recording_.rpcs.push_back(reinterpret_cast<const RecordedRpc*>(kept.data()));
 }
 
-void Recorder::OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) {
+void RecordingBuilder::OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) {
   if (connection.proof != session::Proof::kRpcRdma) return;
   RecordedConnection& out = Find(connection);
   const session::Side client = connection.client, server = client ^ 1;
@@ -157,7 +157,7 @@ void Recorder::OnConnectionClosed(const session::Connection& connection, const f
   index_.erase(connection.info.id);
 }
 
-Result<Recording> Recorder::Finish() {
+Result<Recording> RecordingBuilder::Finish() {
   if (!recording_.store->error().empty()) return Fail(recording_.store->error());
   std::ranges::sort(recording_.rpcs, {}, &RecordedRpc::serial);
   for (size_t i = 0; i < recording_.rpcs.size(); ++i)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Recording: the RPCs of a capture, whole, for `stag replay` and `stag serve --mode recorded`: both messages unreduced,
-// where their DDP-eligible items are, what chunks there were, when, and how it ended. Recorder, a session::Observer,
-// makes one.
+// where their DDP-eligible items are, what chunks there were, when, and how it ended. RecordingBuilder, a
+// session::Observer, makes one.
 //
 // What the capture does not show is never made up: a message without all of its bytes has none here, and a text says
 // why. All that a Recording holds but an index of 8 bytes per RPC lies in its PayloadStore.
@@ -102,10 +102,10 @@ struct Recording {
   std::unique_ptr<PayloadStore> store;
 };
 
-class Recorder final : public session::Observer {
+class RecordingBuilder final : public session::Observer {
  public:
   // `memory`: bytes that are kept in memory; what is more goes to a temporary file.
-  explicit Recorder(uint64_t memory);
+  explicit RecordingBuilder(uint64_t memory);
 
   void OnTransaction(const session::Connection& connection, const session::Transaction& transaction) override;
   void OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) override;

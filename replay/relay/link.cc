@@ -13,8 +13,8 @@ constexpr uint32_t kSmallestReceive = 4096;  // what peers without private data 
 constexpr uint32_t kWorksPerCall = 8;
 constexpr uint32_t kWorksOfOne = 1100;  // more than any one message needs: headers have at most 16384 bytes
 
-CrossingOptions Forward(const RelayLinkOptions& options) {
-  CrossingOptions out;
+RelayDirectionOptions Forward(const RelayLinkOptions& options) {
+  RelayDirectionOptions out;
   out.credits = options.credits;
   out.jobs = options.credits;
   out.max_message = options.max_message;
@@ -22,8 +22,8 @@ CrossingOptions Forward(const RelayLinkOptions& options) {
   return out;
 }
 
-CrossingOptions Backward(const RelayLinkOptions& options) {
-  CrossingOptions out = Forward(options);
+RelayDirectionOptions Backward(const RelayLinkOptions& options) {
+  RelayDirectionOptions out = Forward(options);
   out.number = 1;
   out.credits = out.jobs = RelayLink::kBackwardCredits;
   out.may_be_long = false;
@@ -44,8 +44,8 @@ void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, 
 
 RelayLink::RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report)
     : report_(report),
-      crossing_{Crossing(side_[0], side_[1], Forward(options), FaultsOf(options, 0, report), report.forward),
-                Crossing(side_[1], side_[0], Backward(options), FaultsOf(options, 1, report), report.backward)} {
+      direction_{RelayDirection(side_[0], side_[1], Forward(options), FaultsOf(options, 0, report), report.forward),
+                 RelayDirection(side_[1], side_[0], Backward(options), FaultsOf(options, 1, report), report.backward)} {
   endpoint::EndpointOptions prepared;
   Prepare(options, 0, prepared);
   const auto fill = [&](RelaySide& side, End& end) {
@@ -68,10 +68,10 @@ bool RelayLink::Poll() {
   for (size_t s = 0; s < 2; ++s) {
     for (; !held_[s].empty() && Take(s, held_[s].front()); held_[s].pop_front())
       side_[s].endpoint->Release(held_[s].front());
-    crossing_[s].Run();
+    direction_[s].Run();
   }
   for (const RelaySide& side : side_) side.endpoint->Flush();
-  if (!ending_ && (crossing_[0].wants_end() || crossing_[1].wants_end())) Disconnect();
+  if (!ending_ && (direction_[0].wants_end() || direction_[1].wants_end())) Disconnect();
   SeeEnds();
   return n > 0;
 }
@@ -80,20 +80,20 @@ size_t RelayLink::PollSide(size_t s) {
   endpoint::Endpoint& endpoint = *side_[s].endpoint;
   std::array<endpoint::Completion, endpoint::kCompletions> completions;
   const size_t n = endpoint.Poll(completions, std::chrono::microseconds{0});
-  if (n > 0) now_ = Crossing::Clock::now();
+  if (n > 0) now_ = RelayDirection::Clock::now();
   for (const endpoint::Completion& c : std::span(completions).first(n)) {
     if (c.work == endpoint::Work::kReceive) {
       OnMessage(s, c);
     } else {
       --side_[s].posted;
-      crossing_[c.id & 1].OnCompletion(c);
+      direction_[c.id & 1].OnCompletion(c);
     }
   }
   return n;
 }
 
 void RelayLink::OnMessage(size_t s, const endpoint::Completion& c) {
-  if (c.outcome != endpoint::Outcome::kOk) return;
+  if (c.outcome != endpoint::CompletionStatus::kOk) return;
   if (held_[s].empty() && Take(s, c)) return side_[s].endpoint->Release(c);
   held_[s].push_back(c);
 }
@@ -109,16 +109,16 @@ bool RelayLink::Take(size_t s, const endpoint::Completion& c) {
   const uint32_t type = inlined ? LoadBe32(payload.data() + 4) : UINT32_MAX;
   const bool is_call = type == rpc::kCall || (fine && header_.proc == rpcrdma::kNomsg && !header_.reads.empty());
   // What is not clearly a Call is the answer that is waited for, if one is with its xid.
-  if (!too_short && !is_call && crossing_[1 - s].TakeAnswer(header_, payload, c.invalidated, now_)) return true;
+  if (!too_short && !is_call && direction_[1 - s].TakeAnswer(header_, payload, c.invalidated, now_)) return true;
   const bool says_answer = type == rpc::kReply || header_.proc == rpcrdma::kError ||
                            (fine && header_.proc == rpcrdma::kDone) ||
                            (fine && header_.proc == rpcrdma::kNomsg && !is_call && s == kServerSide);
   if (too_short || says_answer) return ++report_.dropped, true;
-  return crossing_[s].TakeCall(header_, payload, now_);
+  return direction_[s].TakeCall(header_, payload, now_);
 }
 
-std::optional<Crossing::Clock::time_point> RelayLink::due() const {
-  const auto a = crossing_[0].due(), b = crossing_[1].due();
+std::optional<RelayDirection::Clock::time_point> RelayLink::due() const {
+  const auto a = direction_[0].due(), b = direction_[1].due();
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
@@ -140,8 +140,8 @@ void RelayLink::SeeEnds() {
 
 void RelayLink::Retire() {
   over_ = true;
-  report_.forward.in_flight += crossing_[0].unanswered() + held_[0].size();
-  report_.backward.in_flight += crossing_[1].unanswered() + held_[1].size();
+  report_.forward.in_flight += direction_[0].unanswered() + held_[0].size();
+  report_.backward.in_flight += direction_[1].unanswered() + held_[1].size();
   for (size_t s = 0; s < 2; ++s) {
     const endpoint::Endpoint& endpoint = *side_[s].endpoint;
     const bool broken = endpoint.state() == endpoint::State::kBroken;

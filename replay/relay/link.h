@@ -7,7 +7,7 @@
 #include <array>
 #include <deque>
 
-#include "replay/relay/crossing.h"
+#include "replay/relay/relay_direction.h"
 
 namespace stag::relay {
 
@@ -38,7 +38,7 @@ class RelayLink {
   // Does what there is to do, without waiting. False: there was nothing.
   bool Poll();
   // When to Poll although no descriptor shows anything.
-  std::optional<Crossing::Clock::time_point> due() const;
+  std::optional<RelayDirection::Clock::time_point> due() const;
   // Ends both connections in order.
   void Disconnect();
   // Does not wait for that any longer.
@@ -57,9 +57,9 @@ class RelayLink {
   RelayReport& report_;
   std::array<RelaySide, 2> side_;
   std::array<std::deque<endpoint::Completion>, 2> held_;  // Calls for which there was no room
-  std::array<Crossing, 2> crossing_;                      // of the client's Calls, and of the server's
+  std::array<RelayDirection, 2> direction_;               // of the client's Calls, and of the server's
   rpcrdma::Header header_;
-  Crossing::Clock::time_point now_;
+  RelayDirection::Clock::time_point now_;
   bool ending_ = false, over_ = false;
 };
 

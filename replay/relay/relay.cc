@@ -54,16 +54,16 @@ Result<bool> Relay::AcceptOne() {
     return true;
   }
   // The server first: what it says is passed to the client.
-  auto dialling = std::make_unique<Dialling>(
+  auto pending = std::make_unique<PendingConnect>(
       transport_, options_.to,
       OptionsFor(options_.to_server, (*incoming)->private_data(), transport_.remote_invalidation()), bell_.get());
-  waiting_.push_back({std::move(*incoming), std::move(dialling)});
+  waiting_.push_back({std::move(*incoming), std::move(pending)});
   return true;
 }
 
 // Likewise, of those whose server has answered.
 bool Relay::FinishOne() {
-  const auto it = std::ranges::find_if(waiting_, [](const Waiting& waiting) { return waiting.dialling->done(); });
+  const auto it = std::ranges::find_if(waiting_, [](const Waiting& waiting) { return waiting.pending->done(); });
   if (it == waiting_.end()) return false;
   const Waiting waiting = std::move(*it);
   waiting_.erase(it);
@@ -95,7 +95,7 @@ endpoint::EndpointOptions Relay::OptionsFor(const RelayTerms& terms, Bytes their
 }
 
 Result<std::unique_ptr<RelayLink>> Relay::Link(const Waiting& waiting) {
-  auto server = waiting.dialling->Take();
+  auto server = waiting.pending->Take();
   if (!server) return Fail("no connection to the server: " + server.error().message);
   ++report_.side[kServerSide].connections;
   const endpoint::EndpointOptions to_client = OptionsFor(options_.to_client, (*server)->peer_private_data(), true);
@@ -107,8 +107,8 @@ Result<std::unique_ptr<RelayLink>> Relay::Link(const Waiting& waiting) {
   }
   ++report_.side[kClientSide].connections;
   return std::make_unique<RelayLink>(RelayLink::End{std::move(*client), to_client.private_data},
-                                     RelayLink::End{std::move(*server), waiting.dialling->private_data()},
-                                     options_.link, report_);
+                                     RelayLink::End{std::move(*server), waiting.pending->private_data()}, options_.link,
+                                     report_);
 }
 
 // Whether anything came.

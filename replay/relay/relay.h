@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "protocol/base/result.h"
-#include "replay/endpoint/awake.h"
+#include "replay/endpoint/spin_then_sleep.h"
 #include "replay/endpoint/system.h"
-#include "replay/relay/dialling.h"
 #include "replay/relay/link.h"
+#include "replay/relay/pending_connect.h"
 #include "replay/relay/terms.h"
 
 namespace stag::relay {
@@ -53,7 +53,7 @@ class Relay {
   // A client for whom a connection to the server is being made.
   struct Waiting {
     std::unique_ptr<endpoint::Incoming> incoming;
-    std::unique_ptr<Dialling> dialling;
+    std::unique_ptr<PendingConnect> pending;
   };
   endpoint::EndpointOptions OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const;
   Result<bool> AcceptOne();
@@ -73,7 +73,7 @@ class Relay {
   endpoint::Descriptor bell_;  // one of them is done
   std::vector<Client> clients_;
   std::vector<pollfd> polled_;
-  endpoint::Awake awake_;
+  endpoint::SpinThenSleep awake_;
   bool stopped_ = false;
 };
 

@@ -22,7 +22,7 @@ struct RelayTraffic {
 };
 
 // Calls in one direction: of the client (forward), or of the server (backward, RFC 8167).
-struct RelayDirection {
+struct RelayDirectionReport {
   RelayTraffic caller, answerer;  // between the relay and who calls; and who answers
   uint64_t credit_stalls = 0;     // Calls that had to wait in the relay for a credit of who answers
   uint64_t made_long = 0;         // Calls and Replies that were inline on one side and too long for that on the other
@@ -51,7 +51,7 @@ struct RelayReport {
   std::array<RelaySideReport, 2> side;
   uint64_t rejected = 0;  // clients: too many, or there was no server for them
   uint64_t dropped = 0;   // messages that nobody waited for, or too short for a header
-  RelayDirection forward, backward;
+  RelayDirectionReport forward, backward;
   std::vector<FaultCount> faults;            // by rule
   std::map<std::string, uint64_t> troubles;  // why connections broke or were not made, and how often
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What a relay tells each side by private data (RFC 8797): what the other side told it, or something of its own. Pure.
+// RelayTerms: the private data (RFC 8797) that a relay sends to each side: that of the other side, or its own. Pure.
 #pragma once
 
 #include <string_view>
@@ -25,7 +25,7 @@ Result<RelayTerms> ParseRelayTerms(std::string_view text);
 // only RFC 8797's part is passed. `may_invalidate`: false clears the R flag.
 std::vector<std::byte> RelayPrivateData(const RelayTerms& terms, Bytes theirs, size_t limit, bool may_invalidate);
 
-// Bytes of the largest Send that the peer may make who is told this.
+// The largest Send, in bytes, of a peer that receives this private data.
 uint32_t ToldReceiveSize(Bytes private_data);
 
 }  // namespace stag::relay

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "replay/endpoint/awake.h"
+#include "replay/endpoint/spin_then_sleep.h"
 #include "replay/endpoint/system.h"
 #include "replay/replay/play_link.h"
 
@@ -67,7 +67,7 @@ struct Player::Impl {
   PlayCounts finished;  // of clients that are gone
   PlayClock::time_point start, now, next_send, next_tick, next_due;
   PlayClock::time_point give_up_at = PlayClock::time_point::max();
-  endpoint::Awake awake;
+  endpoint::SpinThenSleep awake;
   bool stopping = false;
 };
 

@@ -254,7 +254,7 @@ size_t Requester::Impl::Poll(std::chrono::microseconds wait) {
 
 void Requester::Impl::OnCompletion(const endpoint::Completion& c) {
   if (c.work == endpoint::Work::kReceive) {
-    if (c.outcome != endpoint::Outcome::kOk) return;
+    if (c.outcome != endpoint::CompletionStatus::kOk) return;
     OnMessage(c);
     return endpoint->Release(c);
   }

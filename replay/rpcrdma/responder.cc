@@ -122,14 +122,14 @@ size_t Responder::Impl::Poll(std::chrono::microseconds wait) {
 
 void Responder::Impl::OnCompletion(const endpoint::Completion& c) {
   if (c.work == endpoint::Work::kReceive) {
-    if (c.outcome != endpoint::Outcome::kOk) return;
+    if (c.outcome != endpoint::CompletionStatus::kOk) return;
     if (free.empty()) return waiting.push_back(c);
     OnMessage(c.bytes);
     return endpoint->Release(c);
   }
   const size_t index = JobOf(c.id);
   Job& job = jobs[index];
-  if (c.outcome != endpoint::Outcome::kOk) job.failed = true;
+  if (c.outcome != endpoint::CompletionStatus::kOk) job.failed = true;
   if (c.work == endpoint::Work::kRead && --job.reads == 0) return job.failed ? Done(index) : Ready(index);
   if (c.work == endpoint::Work::kWrite) --job.writes;
   if (c.work == endpoint::Work::kSend) job.sending = false;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/endpoint/awake.h"
+#include "replay/endpoint/spin_then_sleep.h"
 #include "replay/rpcrdma/responder.h"
 #include "replay/serve/tcp_rpc.h"
 
@@ -62,7 +62,7 @@ class Server {
   ServerOptions options_;
   ServerReport report_;
   std::vector<Connection> connections_;
-  endpoint::Awake awake_;
+  endpoint::SpinThenSleep awake_;
   bool stopped_ = false;
 };
 

@@ -51,7 +51,7 @@ void Drive(std::span<endpoint::Endpoint* const> endpoints, Done done, bool busy 
       if (n == 0 && endpoint.state() != endpoint::State::kOpen) Require(false, endpoint.trouble().text.c_str());
       any |= n > 0;
       for (size_t i = 0; i < n; ++i) {
-        Require(out[i].outcome == endpoint::Outcome::kOk, endpoint.trouble().text.c_str());
+        Require(out[i].outcome == endpoint::CompletionStatus::kOk, endpoint.trouble().text.c_str());
         if (done(e, out[i])) return;
       }
     }

@@ -61,7 +61,7 @@ void Play(const replay::Plan& plan, std::span<const LiveReply> replies) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  recording::Recorder recorder(1 << 20);
+  recording::RecordingBuilder recorder(1 << 20);
   session::Session session({}, {&recorder});
   fabric::ConnectionInfo info;
   info.id = 1;

@@ -39,7 +39,7 @@ TEST_P(NullVerbsFaults, EndTheConnection) {
   EXPECT_EQ(pair.server->trouble().kind, GetParam().server) << pair.server->trouble().text;
   ASSERT_EQ(pair.client.work.size(), 6u);
   size_t refused = 0;
-  for (const Completion& c : pair.client.work) refused += c.outcome == Outcome::kRefused;
+  for (const Completion& c : pair.client.work) refused += c.outcome == CompletionStatus::kRefused;
   EXPECT_EQ(refused, GetParam().refused);
 }
 

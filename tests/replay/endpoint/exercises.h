@@ -26,7 +26,7 @@ inline void SendsOfEverySize(Pair& pair) {
         [&] { return !pair.client.messages.empty() && !pair.client.work.empty() && !pair.server.work.empty(); }));
     EXPECT_EQ(pair.client.messages.back(), reply) << size;
     EXPECT_EQ(pair.client.work.back().id, size);
-    EXPECT_EQ(pair.client.work.back().outcome, Outcome::kOk);
+    EXPECT_EQ(pair.client.work.back().outcome, CompletionStatus::kOk);
     pair.client.messages.clear();
     pair.server.messages.clear();
     pair.client.work.clear();

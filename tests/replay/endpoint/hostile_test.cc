@@ -83,7 +83,7 @@ TEST(Hostile, EndsBetweenMessages) {
   EXPECT_EQ(r.peer.messages.size(), 1u);
   // What was posted before goes out; what needs an answer will have none.
   EXPECT_EQ(r.peer.Count(Work::kSend), 1u);
-  EXPECT_EQ(r.peer.Count(Work::kRead, Outcome::kFlushed), 1u);
+  EXPECT_EQ(r.peer.Count(Work::kRead, CompletionStatus::kFlushed), 1u);
 }
 
 TEST(Hostile, Resets) {
@@ -96,7 +96,7 @@ TEST(Hostile, Resets) {
   r.raw.Reset();
   ASSERT_TRUE(r.RunToEnd());
   EXPECT_EQ(r.peer->trouble().kind, Kind::kPeerVanished) << r.peer->trouble().text;
-  EXPECT_EQ(r.peer.Count(Work::kRead, Outcome::kFlushed), 1u);
+  EXPECT_EQ(r.peer.Count(Work::kRead, CompletionStatus::kFlushed), 1u);
 }
 
 TEST(Hostile, DoesNotCloseWhenAskedTo) {
@@ -147,7 +147,7 @@ TEST(Hostile, TerminatesAreUnderstood) {
     EXPECT_EQ(r.peer->state(), State::kBroken);
     EXPECT_EQ(r.peer->trouble().kind, said.kind) << r.peer->trouble().text;
     EXPECT_NE(r.peer->trouble().text.find(Meaning(said.code)), std::string::npos) << r.peer->trouble().text;
-    EXPECT_EQ(r.peer.Count(Work::kSend, Outcome::kFlushed), 1u);
+    EXPECT_EQ(r.peer.Count(Work::kSend, CompletionStatus::kFlushed), 1u);
     // A Terminate is not answered.
     r.peer.endpoint.reset();
     EXPECT_TRUE(r.raw.AtEnd());
@@ -171,7 +171,7 @@ TEST(Hostile, ATerminateRefusesTheReadThatItNames) {
   ASSERT_TRUE(r.RunToEnd());
   ASSERT_EQ(r.peer.work.size(), 3u);
   for (const Completion& c : r.peer.work)
-    EXPECT_EQ(c.outcome, c.id == 2 ? Outcome::kRefused : Outcome::kFlushed) << c.id;
+    EXPECT_EQ(c.outcome, c.id == 2 ? CompletionStatus::kRefused : CompletionStatus::kFlushed) << c.id;
 }
 
 // Responses that are none: other bytes than those that were asked for.
@@ -189,7 +189,7 @@ TEST(Hostile, WrongReadResponses) {
     EXPECT_TRUE(r.RunUntil([&] { return r.peer.over() || r.peer.Count(Work::kRead) == 1; }));
     if (!r.peer.over()) return true;
     EXPECT_EQ(r.peer->trouble().kind, Kind::kPeerProtocol);
-    EXPECT_EQ(r.peer.Count(Work::kRead, Outcome::kFlushed), 1u);
+    EXPECT_EQ(r.peer.Count(Work::kRead, CompletionStatus::kFlushed), 1u);
     EXPECT_EQ(Content(r.offered.local.bytes), Buffer(kRegion));
     return false;
   };

@@ -107,7 +107,7 @@ TEST(SoftIwarp, InvalidatesHandles) {
   ASSERT_TRUE(pair.Drive([&] { return pair.server.Count(Work::kRead) == 2; }));
   ASSERT_TRUE(pair.server->Read(local.bytes, first, region.offset, 4));
   ASSERT_TRUE(pair.DriveToEnd());
-  EXPECT_EQ(pair.server.Count(Work::kRead, Outcome::kRefused), 1u);
+  EXPECT_EQ(pair.server.Count(Work::kRead, CompletionStatus::kRefused), 1u);
   EXPECT_EQ(pair.server->trouble().kind, Trouble::Kind::kRemoteAccess);
   EXPECT_EQ(pair.client->trouble().kind, Trouble::Kind::kLocalAccess);
   EXPECT_EQ(pair.client->state(), State::kBroken);
@@ -164,7 +164,7 @@ TEST(SoftIwarp, DeregisteredMemoryIsNotNeededAnyMore) {
   // What TCP has not taken must not be taken from memory that is gone, and the rest of the Read is refused.
   pair.server->Deregister(source);
   ASSERT_TRUE(pair.DriveToEnd());
-  EXPECT_EQ(pair.client.Count(Work::kRead, Outcome::kRefused), 1u);
+  EXPECT_EQ(pair.client.Count(Work::kRead, CompletionStatus::kRefused), 1u);
   EXPECT_EQ(pair.client->trouble().kind, Trouble::Kind::kRemoteAccess);
 }
 

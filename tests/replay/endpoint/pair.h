@@ -45,7 +45,7 @@ struct Peer {
     return n;
   }
   // How many works of a kind ended in a way.
-  size_t Count(Work kind, Outcome outcome = Outcome::kOk) const {
+  size_t Count(Work kind, CompletionStatus outcome = CompletionStatus::kOk) const {
     size_t n = 0;
     for (const Completion& c : work) n += c.work == kind && c.outcome == outcome;
     return n;

@@ -33,7 +33,7 @@ class RecordingMaker {
     return std::move(*recording);
   }
 
-  Recorder recorder{1 << 20};
+  RecordingBuilder recorder{1 << 20};
   session::Session session{session::SessionOptions{}, {&recorder}};
   EventScript script{session};
 };

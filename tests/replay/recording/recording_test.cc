@@ -16,7 +16,7 @@ using rpcrdma::kMsg;
 using rpcrdma::kNomsg;
 
 struct RecordingTest : testing::Test {
-  Recorder recorder{1 << 20};
+  RecordingBuilder recorder{1 << 20};
   session::Session session{session::SessionOptions{}, {&recorder}};
   EventScript script{session};
 
@@ -144,8 +144,8 @@ TEST_F(RecordingTest, WhatWasNotCapturedHasNoBytesAndAReason) {
   EXPECT_EQ(recording.rpcs[1]->rdma_error, rpcrdma::kErrVers);
 }
 
-TEST(Recorder, WhatTheSessionGaveUpIsNotTakenForWhole) {
-  Recorder recorder(0);  // all of it in a file
+TEST(RecordingBuilder, WhatTheSessionGaveUpIsNotTakenForWhole) {
+  RecordingBuilder recorder(0);  // all of it in a file
   session::SessionOptions options;
   options.keep_bulk = false;
   session::Session session(options, {&recorder});

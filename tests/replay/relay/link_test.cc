@@ -22,7 +22,7 @@ TEST(RelayLink, ShortCallAndReply) {
   EXPECT_EQ(between.Next(between.client, header), MakeReply(7));
   EXPECT_EQ(header.xid, 7u);
   EXPECT_EQ(header.credit, 20u);  // what the server grants
-  const RelayDirection& d = between.report.forward;
+  const RelayDirectionReport& d = between.report.forward;
   EXPECT_EQ(d.caller.calls, 1u);
   EXPECT_EQ(d.answerer.call_bytes, NullCall(7).size());
   EXPECT_EQ(d.caller.replies, 1u);

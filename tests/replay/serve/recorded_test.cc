@@ -14,7 +14,7 @@ namespace {
 using namespace test;
 
 recording::Recording Load(const std::string& name) {
-  recording::Recorder recorder(64 << 20);
+  recording::RecordingBuilder recorder(64 << 20);
   (void)Run(LoadFrames(STAG_SOURCE_DIR "/pcaps/real/" + name), {}, {}, {&recorder});
   auto recording = recorder.Finish();
   EXPECT_TRUE(recording);
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Real, RealRecording,
 
 // Recordings that are made.
 struct Made : testing::Test {
-  recording::Recorder recorder{1 << 20};
+  recording::RecordingBuilder recorder{1 << 20};
   session::Session session{session::SessionOptions{}, {&recorder}};
   uint32_t xid = 0;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Awake: whether who polls should look again rather than sleep. What follows work usually comes within microseconds,
-// and to be woken costs more than that; so a loop stays awake for a short time after its last work, and lets others run
-// between its looks.
+// SpinThenSleep: whether a loop that polls looks again or sleeps. After work, more usually follows within microseconds,
+// and a wake-up costs more than that. So the loop polls for 50 microseconds after its last work, and yields the
+// processor between two looks; then it sleeps.
 #pragma once
 
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 namespace stag::endpoint {
 
-class Awake {
+class SpinThenSleep {
  public:
   // Something came.
   void Worked() { worked_ = true; }
@@ -20,7 +20,7 @@ class Awake {
     const auto now = std::chrono::steady_clock::now();
     if (worked_) since_ = now;
     worked_ = false;
-    if (now - since_ >= kAwake) return false;
+    if (now - since_ >= kSpin) return false;
     ::sched_yield();
     return true;
   }
@@ -31,7 +31,7 @@ class Awake {
   }
 
  private:
-  static constexpr std::chrono::microseconds kAwake{50};
+  static constexpr std::chrono::microseconds kSpin{50};
   bool worked_ = false;
   std::chrono::steady_clock::time_point since_{};
 };

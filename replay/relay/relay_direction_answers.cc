@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Crossing: what comes back. TakeAnswer finds the Job of an answer, Convert makes the caller's message of it, and
+// RelayDirection: what comes back. TakeAnswer finds the Job of an answer, Convert makes the caller's message of it, and
 // SendAnswers pushes what was written, and sends it.
 #include <algorithm>
 
-#include "replay/relay/crossing.h"
+#include "replay/relay/relay_direction.h"
 
 namespace stag::relay {
 
@@ -27,8 +27,8 @@ std::string_view Defect(const Header& call, const Chunk& offered, const Header& 
 
 }  // namespace
 
-bool Crossing::TakeAnswer(const Header& header, Bytes payload, std::optional<uint32_t> invalidated,
-                          Clock::time_point now) {
+bool RelayDirection::TakeAnswer(const Header& header, Bytes payload, std::optional<uint32_t> invalidated,
+                                Clock::time_point now) {
   const auto it = std::ranges::find_if(sent_, [&](size_t index) { return jobs_[index].call.xid == header.xid; });
   if (it == sent_.end()) return false;
   Job& job = jobs_[*it];
@@ -53,7 +53,7 @@ bool Crossing::TakeAnswer(const Header& header, Bytes payload, std::optional<uin
 }
 
 // What the answerer invalidated here is what will be invalidated there; if it may not, the relay may all the same.
-void Crossing::NoteInvalidated(Job& job, std::optional<uint32_t> invalidated) {
+void RelayDirection::NoteInvalidated(Job& job, std::optional<uint32_t> invalidated) {
   job.invalidate.reset();
   const bool may = caller_.settings.remote_invalidation && caller_.endpoint->can_invalidate();
   const bool mirror = answerer_.settings.remote_invalidation;
@@ -67,7 +67,7 @@ void Crossing::NoteInvalidated(Job& job, std::optional<uint32_t> invalidated) {
 }
 
 // Makes the caller's message of an answer; returns what is wrong with it (RFC 8166 section 4.3).
-std::string_view Crossing::Convert(Job& job, const Header& reply, Bytes payload) {
+std::string_view RelayDirection::Convert(Job& job, const Header& reply, Bytes payload) {
   if (reply.status == ParseStatus::kUnsupported) return "a Reply of another version";
   if (reply.status != ParseStatus::kOk) return "a Reply whose transport header cannot be read";
   if (reply.proc != rpcrdma::kMsg && reply.proc != rpcrdma::kNomsg) return "neither RDMA_MSG nor RDMA_NOMSG";
@@ -125,7 +125,7 @@ std::string_view Crossing::Convert(Job& job, const Header& reply, Bytes payload)
 }
 
 // A returned chunk, for the caller: its segments with the lengths that came back. What was written is to be pushed.
-Chunk Crossing::Return(Job& job, const Chunk& offered, std::span<const Segment> returned) {
+Chunk RelayDirection::Return(Job& job, const Chunk& offered, std::span<const Segment> returned) {
   const Chunk chunk{static_cast<uint32_t>(scratch_.segments.size()), static_cast<uint32_t>(returned.size())};
   for (uint32_t i = 0; i < chunk.count; ++i) {
     const Segment &theirs = job.call.segments[offered.first + i], &ours = job.onward.segments[offered.first + i];
@@ -138,7 +138,7 @@ Chunk Crossing::Return(Job& job, const Chunk& offered, std::span<const Segment> 
 }
 
 // An inline Reply becomes one by the caller's Reply chunk. False: there is none, or it is too small.
-bool Crossing::MakeLong(Job& job, Header& to, uint64_t payload) {
+bool RelayDirection::MakeLong(Job& job, Header& to, uint64_t payload) {
   if (!job.call.reply_chunk) return false;
   if (to.reply_chunk) to.segments.resize(to.reply_chunk->first);  // it came back unused
   to.proc = rpcrdma::kNomsg;
@@ -154,12 +154,12 @@ bool Crossing::MakeLong(Job& job, Header& to, uint64_t payload) {
   return payload == 0;
 }
 
-void Crossing::Refuse(Job& job, uint32_t err) {
+void RelayDirection::Refuse(Job& job, uint32_t err) {
   ++report_.refused;
   SendError(job, err);
 }
 
-void Crossing::SendError(Job& job, uint32_t err) {
+void RelayDirection::SendError(Job& job, uint32_t err) {
   Header& error = scratch_;
   error.Clear();
   error.xid = job.call.xid;
@@ -170,7 +170,7 @@ void Crossing::SendError(Job& job, uint32_t err) {
   SendError(job, error);
 }
 
-void Crossing::SendError(Job& job, const Header& error) {
+void RelayDirection::SendError(Job& job, const Header& error) {
   job.pushes.clear();
   job.invalidate.reset();
   bytes_.clear();
@@ -183,7 +183,7 @@ void Crossing::SendError(Job& job, const Header& error) {
   SendAnswer(job, true);
 }
 
-void Crossing::SendAnswer(Job& job, bool error) {
+void RelayDirection::SendAnswer(Job& job, bool error) {
   job.error = error;
   job.state = State::kAnswering;
   const auto index = static_cast<size_t>(&job - jobs_.data());
@@ -199,12 +199,12 @@ void Crossing::SendAnswer(Job& job, bool error) {
 }
 
 // There is no answer for the caller, or none any more.
-void Crossing::Finish(Job& job) {
+void RelayDirection::Finish(Job& job) {
   job.state = State::kDone;
   Recycle(job);
 }
 
-void Crossing::SendAnswers() {
+void RelayDirection::SendAnswers() {
   while (!answers_.empty() && caller_.Takes(jobs_[answers_.front()].pushes.size() + 1)) {
     Job& job = jobs_[answers_.front()];
     endpoint::Endpoint& endpoint = *caller_.endpoint;

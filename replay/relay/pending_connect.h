@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Dialling: a connection to the server that is being made, on a thread of its own: what that waits for, nobody else
-// does.
+// PendingConnect: a connection to the server that is being made. It has a thread of its own, so that only this thread
+// waits.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -14,22 +14,22 @@
 
 namespace stag::relay {
 
-class Dialling {
+class PendingConnect {
  public:
   // `transport` must outlive this. `bell`: an eventfd that becomes readable when the answer is there.
-  Dialling(endpoint::Transport& transport, const endpoint::HostPort& to, const endpoint::EndpointOptions& options,
-           int bell)
+  PendingConnect(endpoint::Transport& transport, const endpoint::HostPort& to, const endpoint::EndpointOptions& options,
+                 int bell)
       : private_data_(options.private_data), thread_([this, &transport, to, options, bell] {
           outgoing_ = transport.Dial(to, options);
           done_ = true;
           (void)::eventfd_write(bell, 1);
         }) {}
   // Waits until it is done.
-  ~Dialling() {
+  ~PendingConnect() {
     if (thread_.joinable()) thread_.join();
   }
-  Dialling(const Dialling&) = delete;
-  Dialling& operator=(const Dialling&) = delete;
+  PendingConnect(const PendingConnect&) = delete;
+  PendingConnect& operator=(const PendingConnect&) = delete;
 
   bool done() const { return done_; }
   // What was sent.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Crossing: the Calls that one side of a relay makes, and the answers of the other: RPC-over-RDMA messages (RFC 8166)
-// that keep their xid, payload and chunk lists, with handles of the relay's own in place of the caller's. Read chunks
-// are pulled into memory that is offered on; Write and Reply chunks are provided from memory whose content, once the
-// answerer wrote it, is pushed on. Knows nothing of the RPC programs.
+// RelayDirection: the Calls that one side of a relay makes, and the answers of the other: RPC-over-RDMA messages (RFC
+// 8166) that keep their xid, payload and chunk lists, with handles of the relay's own in place of the caller's. Read
+// chunks are pulled into memory that is offered on; Write and Reply chunks are provided from memory whose content, once
+// the answerer wrote it, is pushed on. Knows nothing of the RPC programs.
 //
 // A message that is longer than the inline threshold of the side it goes to becomes Long there: a Call by a
 // Position-zero Read chunk, a Reply by the Reply chunk; and when the answerer could send less inline than the caller
@@ -36,7 +36,7 @@ struct RelaySide {
   bool Takes(size_t works) const { return posted + works <= limit; }
 };
 
-struct CrossingOptions {
+struct RelayDirectionOptions {
   uint32_t number = 0;              // the lowest bit of the ids of its work
   uint32_t credits = 128;           // the most that are granted, and asked for
   uint32_t jobs = 128;              // Calls that can be under way; more wait in their receive buffers
@@ -45,13 +45,13 @@ struct CrossingOptions {
   uint64_t memory = 256u << 20;     // bytes for the chunks of all Calls under way; more wait
 };
 
-class Crossing {
+class RelayDirection {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // All must outlive the Crossing, but its memory must outlive the endpoints: destroy them before it.
-  Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions& options, Faults faults,
-           RelayDirection& report);
+  // All must outlive the RelayDirection, but its memory must outlive the endpoints: destroy them before it.
+  RelayDirection(RelaySide& caller, RelaySide& answerer, const RelayDirectionOptions& options, Faults faults,
+                 RelayDirectionReport& report);
 
   // A message of the caller that is no answer, as decoded, good or bad. False: there is no room for it now; keep it and
   // try again after the next Run.
@@ -59,7 +59,7 @@ class Crossing {
   // A message of the answerer that answers the Call with its xid, if there is one; false: there is none.
   bool TakeAnswer(const rpcrdma::Header& header, Bytes payload, std::optional<uint32_t> invalidated,
                   Clock::time_point now);
-  // Of work whose id has this crossing's number.
+  // Of work whose id has this direction's number.
   void OnCompletion(const endpoint::Completion& completion);
   // Sends what waited for credits, for its time, or for room to post it.
   void Run();
@@ -120,8 +120,8 @@ class Crossing {
   void Recycle(Job& job);
 
   RelaySide &caller_, &answerer_;
-  const CrossingOptions options_;
-  RelayDirection& report_;
+  const RelayDirectionOptions options_;
+  RelayDirectionReport& report_;
   std::vector<Job> jobs_;
   std::vector<size_t> free_;
   std::deque<size_t> queue_;    // Calls that are whole and wait for a credit

@@ -9,7 +9,7 @@
 #include "protocol/iwarp/mpa.h"
 #include "protocol/iwarp/segments.h"
 #include "protocol/link/packet.h"
-#include "replay/record/tape.h"
+#include "replay/record/packet_synthesizer.h"
 
 namespace stag::record {
 namespace {
@@ -26,9 +26,9 @@ constexpr uint32_t kWindow = 0xffff;
 constexpr size_t kMaxReads = 1024;  // outstanding ones of a side
 constexpr size_t kRecent = 16;      // Sends of a side that a Terminate can name
 
-class IwarpTrack final : public Track {
+class IwarpPackets final : public PacketSynthesizer {
  public:
-  IwarpTrack(Tape& tape, const fabric::ConnectionInfo& info) : tape_(tape), hosts_(HostsOf(info)) {
+  IwarpPackets(FrameWriter& writer, const fabric::ConnectionInfo& info) : writer_(writer), hosts_(HostsOf(info)) {
     for (const Side side : {Side{0}, Side{1}}) {
       const auto port = static_cast<uint16_t>(info.endpoint[side].number);
       end_[side].port = port != 0 ? port : static_cast<uint16_t>(0xc000 | (info.id * 2 + side) % 0x4000);
@@ -80,7 +80,7 @@ class IwarpTrack final : public Track {
     frame_.clear();
     link::AppendTcpFrame(frame_, hosts_[from], hosts_[1 - from],
                          {sender.port, peer.port, sender.next, ack ? peer.next : 0, flags}, payload);
-    tape_.Put(frame_, cut);
+    writer_.Put(frame_, cut);
     if (ack) peer.unacknowledged = 0;
     sender.next += static_cast<uint32_t>(payload.size()) + ((flags & (link::kTcpSyn | link::kTcpFin)) != 0 ? 1 : 0);
     sender.unacknowledged += static_cast<uint32_t>(payload.size());
@@ -216,7 +216,7 @@ class IwarpTrack final : public Track {
       return r.request.source_stag == packet.handle && r.request.source_offset + r.answered == packet.offset &&
              packet.length <= r.request.length - r.answered;
     });
-    if (read == reads.end()) return tape_.Leave();
+    if (read == reads.end()) return writer_.Leave();
     Tagged(e.from, packet, iwarp::Opcode::kReadResponse, read->request.sink_stag, read->answered);
     read->answered += packet.length;
     if (!packet.last) return;
@@ -271,7 +271,7 @@ class IwarpTrack final : public Track {
     Ddp(e.from, Untagged(iwarp::Opcode::kTerminate, iwarp::kTerminateQueue, 1), scratch_);
   }
 
-  Tape& tape_;
+  FrameWriter& writer_;
   std::array<link::Host, 2> hosts_;
   std::array<End, 2> end_;
   bool connected_ = false, rejected_ = false;
@@ -280,8 +280,8 @@ class IwarpTrack final : public Track {
 
 }  // namespace
 
-std::unique_ptr<Track> MakeIwarpTrack(Tape& tape, const fabric::ConnectionInfo& info) {
-  return std::make_unique<IwarpTrack>(tape, info);
+std::unique_ptr<PacketSynthesizer> MakeIwarpPackets(FrameWriter& writer, const fabric::ConnectionInfo& info) {
+  return std::make_unique<IwarpPackets>(writer, info);
 }
 
 }  // namespace stag::record

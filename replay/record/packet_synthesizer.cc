@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/record/tape.h"
+#include "replay/record/packet_synthesizer.h"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The main flow: TakeCall takes a Job, whose header Translate gives the relay's handles, and pulls its Read chunks;
-// Ready queues it, SendQueued sends it on. What then comes back: crossing_answers.cc.
-#include "replay/relay/crossing.h"
+// Ready queues it, SendQueued sends it on. What then comes back: relay_direction_answers.cc.
+#include "replay/relay/relay_direction.h"
 
 #include <algorithm>
 #include <bit>
@@ -34,8 +34,8 @@ bool Usable(const Header& call) {
 
 }  // namespace
 
-Crossing::Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions& options, Faults faults,
-                   RelayDirection& report)
+RelayDirection::RelayDirection(RelaySide& caller, RelaySide& answerer, const RelayDirectionOptions& options,
+                               Faults faults, RelayDirectionReport& report)
     : caller_(caller),
       answerer_(answerer),
       options_(options),
@@ -46,7 +46,7 @@ Crossing::Crossing(RelaySide& caller, RelaySide& answerer, const CrossingOptions
 }
 
 // What to offer so that the answerer can send whatever the caller takes inline; 0: nothing has to be.
-uint32_t Crossing::OwnReply(const Header& call) const {
+uint32_t RelayDirection::OwnReply(const Header& call) const {
   const uint32_t takes = caller_.settings.send_threshold;
   if (call.reply_chunk || takes <= answerer_.settings.receive_threshold || !options_.may_be_long) return 0;
   uint32_t header = rpcrdma::kMinimumHeader;
@@ -54,7 +54,7 @@ uint32_t Crossing::OwnReply(const Header& call) const {
   return takes > header ? (takes - header) & ~3u : 0;
 }
 
-bool Crossing::TakeCall(const Header& header, Bytes payload, Clock::time_point now) {
+bool RelayDirection::TakeCall(const Header& header, Bytes payload, Clock::time_point now) {
   const bool usable = Usable(header);
   if (free_.empty() || !caller_.Takes(usable ? header.reads.size() : 0)) return false;
   Job& job = jobs_[free_.back()];
@@ -99,7 +99,7 @@ bool Crossing::TakeCall(const Header& header, Bytes payload, Clock::time_point n
 }
 
 // Whether there is memory for the chunks; what no Call uses is given up for it.
-bool Crossing::Afford(const Job& job, uint64_t readable, uint64_t writable) {
+bool RelayDirection::Afford(const Job& job, uint64_t readable, uint64_t writable) {
   const auto held = [](const Job& j) { return j.readable.size() + j.writable.size(); };
   const uint64_t more =
       std::max(Rounded(readable), job.readable.size()) + std::max(Rounded(writable), job.writable.size()) - held(job);
@@ -113,7 +113,7 @@ bool Crossing::Afford(const Job& job, uint64_t readable, uint64_t writable) {
   return memory_ + Rounded(readable) + Rounded(writable) <= options_.memory || free_.size() == jobs_.size();
 }
 
-bool Crossing::Room(endpoint::Region& region, size_t size, endpoint::Endpoint& endpoint) {
+bool RelayDirection::Room(endpoint::Region& region, size_t size, endpoint::Endpoint& endpoint) {
   if (region.bytes.size() >= size) return true;
   if (!region.bytes.empty()) endpoint.Deregister(region);
   Result<endpoint::Region> larger = endpoint.Register(Rounded(size), endpoint::Access::kLocal);
@@ -122,7 +122,7 @@ bool Crossing::Room(endpoint::Region& region, size_t size, endpoint::Endpoint& e
   return larger.has_value();
 }
 
-bool Crossing::Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message) {
+bool RelayDirection::Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message) {
   endpoint::Endpoint &near = *caller_.endpoint, &far = *answerer_.endpoint;
   memory_ -= job.readable.size() + job.writable.size();
   Result<void> there = job.readable.Prepare(Rounded(readable), near, far, endpoint::Access::kRemoteRead);
@@ -134,7 +134,7 @@ bool Crossing::Prepare(Job& job, uint64_t readable, uint64_t writable, size_t me
 
 // The Call's header with the relay's memory in place of the caller's. `position_zero`: bytes of the payload that goes
 // behind what is pulled; 0: it stays inline.
-void Crossing::Translate(Job& job, uint32_t position_zero) {
+void RelayDirection::Translate(Job& job, uint32_t position_zero) {
   const Header& call = job.call;
   Header& onward = job.onward;
   onward.Clear();
@@ -162,7 +162,7 @@ void Crossing::Translate(Job& job, uint32_t position_zero) {
   onward.segments.push_back({job.writable.handle(), job.own_reply, at});
 }
 
-void Crossing::Pull(Job& job) {
+void RelayDirection::Pull(Job& job) {
   std::byte* to = job.readable.bytes().data();
   for (const ReadSegment& read : job.call.reads) {
     const Segment& from = read.target;
@@ -178,7 +178,7 @@ void Crossing::Pull(Job& job) {
 }
 
 // All of the Call is here.
-void Crossing::Ready(Job& job) {
+void RelayDirection::Ready(Job& job) {
   if (job.failed) return;  // so its connection is over: it stays unanswered
   if (Disturb(job)) return;
   job.state = State::kQueued;
@@ -188,7 +188,7 @@ void Crossing::Ready(Job& job) {
 }
 
 // The reduced Payload stream, as far as it stands in one place.
-Bytes Crossing::Stream(const Job& job) const {
+Bytes RelayDirection::Stream(const Job& job) const {
   const Header& onward = job.onward;
   if (onward.proc == rpcrdma::kMsg) return job.message.bytes.first(job.message_size).subspan(job.header_size);
   Bytes stream;
@@ -203,7 +203,7 @@ Bytes Crossing::Stream(const Job& job) const {
 }
 
 // Carries out what the rules say of a Call. True: it is not to be passed on.
-bool Crossing::Disturb(Job& job) {
+bool RelayDirection::Disturb(Job& job) {
   faults_.Choose(job.call, Stream(job), job.faults);
   if (job.faults.empty()) return false;
   if (faults_.Take(FaultKind::kDisconnect, job.faults)) return wants_end_ = true;
@@ -227,7 +227,7 @@ bool Crossing::Disturb(Job& job) {
   return false;
 }
 
-void Crossing::SendQueued() {
+void RelayDirection::SendQueued() {
   while (!queue_.empty() && sent_.size() < grant_ && answerer_.Takes(1)) {
     Job& job = jobs_[queue_.front()];
     const Bytes whole = job.message.bytes.first(job.message_size);
@@ -244,27 +244,27 @@ void Crossing::SendQueued() {
 // --------------------------------------------------------------------------------------------------------- completions
 
 // Whether it was posted. If not, the connection is over: the Call stays where it is, unanswered.
-bool Crossing::Count(RelaySide& side, Job& job, const Result<void>& posted) {
+bool RelayDirection::Count(RelaySide& side, Job& job, const Result<void>& posted) {
   side.posted += posted.has_value();
   job.works += posted.has_value();
   return posted.has_value();
 }
 
-void Crossing::OnCompletion(const endpoint::Completion& c) {
+void RelayDirection::OnCompletion(const endpoint::Completion& c) {
   Job& job = jobs_[static_cast<size_t>(c.id >> 1)];
   --job.works;
-  if (c.outcome != endpoint::Outcome::kOk) job.failed = true;
+  if (c.outcome != endpoint::CompletionStatus::kOk) job.failed = true;
   if (job.state == State::kPulling && job.works == 0) return Ready(job);
   Recycle(job);
 }
 
-void Crossing::Recycle(Job& job) {
+void RelayDirection::Recycle(Job& job) {
   if (job.state != State::kDone || job.works > 0) return;
   job.state = State::kFree;
   free_.push_back(static_cast<size_t>(&job - jobs_.data()));
 }
 
-void Crossing::Run() {
+void RelayDirection::Run() {
   while (!delayed_.empty() && delayed_.begin()->first <= Clock::now()) {
     answers_.push_back(delayed_.begin()->second);
     delayed_.erase(delayed_.begin());
@@ -273,12 +273,12 @@ void Crossing::Run() {
   SendAnswers();
 }
 
-std::optional<Crossing::Clock::time_point> Crossing::due() const {
+std::optional<RelayDirection::Clock::time_point> RelayDirection::due() const {
   if (delayed_.empty()) return std::nullopt;
   return delayed_.begin()->first;
 }
 
-uint64_t Crossing::unanswered() const {
+uint64_t RelayDirection::unanswered() const {
   return static_cast<uint64_t>(std::ranges::count_if(
       jobs_, [](const Job& job) { return job.state != State::kFree && job.state != State::kDone; }));
 }

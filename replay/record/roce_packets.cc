@@ -7,7 +7,7 @@
 // come as several events become Writes of their own, as the length of the whole is known too late.
 #include "protocol/ib/cm.h"
 #include "protocol/ib/packets.h"
-#include "replay/record/tape.h"
+#include "replay/record/packet_synthesizer.h"
 
 namespace stag::record {
 namespace {
@@ -45,9 +45,10 @@ uint8_t SyndromeOf(fabric::NakKind kind) {
 }
 constexpr uint8_t kAckSyndrome = 0x1f;  // no credit count
 
-class RoceTrack final : public Track {
+class RocePackets final : public PacketSynthesizer {
  public:
-  RoceTrack(Tape& tape, const fabric::ConnectionInfo& info) : tape_(tape), hosts_(HostsOf(info)), info_(info) {
+  RocePackets(FrameWriter& writer, const fabric::ConnectionInfo& info)
+      : writer_(writer), hosts_(HostsOf(info)), info_(info) {
     for (const Side side : {Side{0}, Side{1}}) {
       End& end = end_[side];
       end.qp = (0x800000u + info.id * 2 + side) & 0xffffff;
@@ -130,7 +131,7 @@ class RoceTrack final : public Track {
     const auto udp_source = static_cast<uint16_t>(0xc000 | (end_[from].qp & 0x3fff));
     ib::AppendRoceFrame(frame_, hosts_[from], hosts_[1 - from], udp_source, t);
     const auto pad = static_cast<size_t>(RoundUp4(t.data.size())) - t.data.size();
-    tape_.Put(frame_, cut == 0 ? 0 : cut + pad + ib::kIcrcLength);
+    writer_.Put(frame_, cut == 0 ? 0 : cut + pad + ib::kIcrcLength);
   }
   ib::Transport Start(Side from, uint8_t opcode, uint32_t psn) const {
     ib::Transport t;
@@ -297,7 +298,7 @@ class RoceTrack final : public Track {
     });
     if (read == reader.reads.end() || read->received - read->answered != reader.tail.size() ||
         packet.bytes.size() < packet.length)
-      return tape_.Leave();
+      return writer_.Leave();
     read->received += packet.length;
     if (read->length == 0) Response(e.from, *read, {});
     for (Bytes rest = packet.bytes; !rest.empty();) {
@@ -341,7 +342,7 @@ class RoceTrack final : public Track {
     Packet(from, t);
   }
 
-  Tape& tape_;
+  FrameWriter& writer_;
   std::array<link::Host, 2> hosts_;
   const fabric::ConnectionInfo info_;
   std::array<End, 2> end_;
@@ -351,8 +352,8 @@ class RoceTrack final : public Track {
 
 }  // namespace
 
-std::unique_ptr<Track> MakeRoceTrack(Tape& tape, const fabric::ConnectionInfo& info) {
-  return std::make_unique<RoceTrack>(tape, info);
+std::unique_ptr<PacketSynthesizer> MakeRocePackets(FrameWriter& writer, const fabric::ConnectionInfo& info) {
+  return std::make_unique<RocePackets>(writer, info);
 }
 
 }  // namespace stag::record
