@@ -216,6 +216,8 @@ std::string_view ServeContradiction(const ServeArguments& options) {
   if (!nfs && (!options.exported.empty() || !options.files_to_make.empty()))
     return "--file and --export are for --mode nfs-memory";
   if (!nfs && !recorded && options.mount) return "--mount-port is for --mode nfs-memory and recorded";
+  if (options.server.threads > 1 && (options.check || !options.record.empty()))
+    return "--check and --record see what goes over the connections from one thread: --threads 1";
   return {};
 }
 
@@ -316,6 +318,9 @@ void AddServe(CLI::App& app, Run& run) {
   command->add_option("--delay", o->delay_ms, "Wait so long before each Reply (default: 0)")
       ->check(CLI::Range(0.0, 60'000.0))
       ->type_name("MS");
+  command->add_option("--threads", o->server.threads, "Deal connections out over so many threads (default: 1)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   command->add_option("--max-connections", o->server.max_connections, "More at a time are rejected (default: 256)")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");

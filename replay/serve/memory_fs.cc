@@ -26,7 +26,8 @@ MemoryFs::MemoryFs(uint64_t capacity) : capacity_(std::max(capacity, kNodeCost))
   root->type = FileType::kDirectory;
   root->mode = 0755;
   root->links = 2;
-  root->atime = root->mtime = root->ctime = Now();
+  root->mtime = root->ctime = Now();
+  root->atime = root->mtime;
   nodes_.emplace(kRoot, std::move(root));
 }
 
@@ -72,7 +73,8 @@ NfsStatus MemoryFs::Make(Node& directory, std::string_view name, FileType type, 
   node->generation = Random();
   node->type = type;
   node->links = 0;
-  node->atime = node->mtime = node->ctime = Now();
+  node->mtime = node->ctime = Now();
+  node->atime = node->mtime;
   made = node.get();
   nodes_.emplace(node->id, std::move(node));
   Enter(directory, name, *made);
@@ -252,16 +254,21 @@ void MemoryFs::Read(Node& file, uint64_t offset, uint64_t count, Writer& to) {
 }
 
 bool MemoryFs::Charge(uint64_t bytes) {
-  if (bytes > capacity_ - used_) return false;
-  used_ += bytes;
+  uint64_t used = used_.load();
+  do {
+    if (bytes > capacity_ - used) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes));
   return true;
 }
 
 // Strictly increasing, so that every change shows in the times (weak cache consistency).
 FileTime MemoryFs::Now() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  last_time_ = std::max<int64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), last_time_ + 1);
-  return {static_cast<uint32_t>(last_time_ / 1'000'000'000), static_cast<uint32_t>(last_time_ % 1'000'000'000)};
+  const auto clock = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock).count();
+  int64_t last = last_time_.load(), next = 0;
+  do next = std::max(now, last + 1);
+  while (!last_time_.compare_exchange_weak(last, next));
+  return {static_cast<uint32_t>(next / 1'000'000'000), static_cast<uint32_t>(next % 1'000'000'000)};
 }
 
 }  // namespace stag::serve

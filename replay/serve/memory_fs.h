@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // MemoryFs: a file system in memory, with the semantics of NFSv3 (RFC 1813) and nothing of its encoding. Everybody may
-// do everything: permissions are kept, not enforced. Memory is bounded by `capacity`. One thread at a time.
+// do everything: permissions are kept, not enforced. Memory is bounded by `capacity`.
+//
+// Threads: who calls anything holds `tree()`: alone for what changes names, nodes or attributes, shared for Find,
+// Lookup, Read and Write. With a shared `tree()`, regular files may change: their attributes are looked at with a
+// shared `Node::lock`, Read needs that, too, and Write holds it alone. Nobody holds two such locks at a time.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,6 +68,25 @@ struct NewAttributes {
   bool atime_now = false, mtime_now = false;
 };
 
+// A shared mutex that readers cannot keep from who wants it alone: who waits for that lets no more readers in.
+class FairSharedMutex {
+ public:
+  void lock() {
+    const std::scoped_lock gate(gate_);
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+  void lock_shared() {
+    const std::scoped_lock gate(gate_);
+    mutex_.lock_shared();
+  }
+  void unlock_shared() { mutex_.unlock_shared(); }
+
+ private:
+  std::mutex gate_;
+  std::shared_mutex mutex_;
+};
+
 class MemoryFs {
  public:
   static constexpr size_t kMaxName = 255, kMaxPath = 4096;
@@ -77,7 +103,8 @@ class MemoryFs {
     uint32_t mode = 0, links = 1, uid = 0, gid = 0;
     uint32_t device_major = 0, device_minor = 0;
     uint64_t size = 0, used = 0;  // bytes; `used`: of memory
-    FileTime atime, mtime, ctime;
+    std::atomic<FileTime> atime;  // READs with a shared lock set it
+    FileTime mtime, ctime;
     std::optional<uint64_t> exclusive;  // verifier of the EXCLUSIVE CREATE that made it (section 3.3.8)
 
     std::string target;                 // kLink
@@ -85,10 +112,12 @@ class MemoryFs {
     std::map<uint64_t, Entry> entries;  // by cookie: in order of their making, a cookie is never used again
     std::map<std::string, uint64_t, std::less<>> cookies;               // by name
     std::unordered_map<uint64_t, std::unique_ptr<std::byte[]>> blocks;  // kRegular; a missing one is a hole
+    mutable std::shared_mutex lock;
   };
 
   // `capacity`: bytes that contents, names and nodes may take.
   explicit MemoryFs(uint64_t capacity);
+  FairSharedMutex& tree() { return tree_; }
 
   Node& root() { return *nodes_.at(kRoot); }
   Node* Find(uint64_t id);  // nullptr: there is none (any more)
@@ -130,8 +159,10 @@ class MemoryFs {
   uint64_t Random() { return uint64_t{entropy_()} << 32 | entropy_(); }
 
   const uint64_t capacity_;
-  uint64_t used_ = 0, last_id_ = kRoot, last_cookie_ = kFirstCookie;
-  int64_t last_time_ = 0;
+  FairSharedMutex tree_;
+  std::atomic<uint64_t> used_ = 0;
+  uint64_t last_id_ = kRoot, last_cookie_ = kFirstCookie;
+  std::atomic<int64_t> last_time_ = 0;
   std::random_device entropy_;
   const uint64_t instance_ = Random();
   std::unordered_map<uint64_t, std::unique_ptr<Node>> nodes_;

@@ -56,6 +56,7 @@ class MountProgram final : public RpcProgram {
 };
 
 NfsStatus FindIn(MemoryFs& fs, std::string_view path, Writer& handle) {
+  const std::shared_lock lock(fs.tree());
   MemoryFs::Node* node = &fs.root();
   NfsStatus status = NfsStatus::kOk;
   while (!path.empty() && status == NfsStatus::kOk) {

@@ -7,28 +7,30 @@
 
 namespace stag::serve {
 
-const Nfs3Program::Procedure Nfs3Program::kProcedures[] = {nullptr,  // NULL is answered by RpcService
-                                                           &Nfs3Program::Getattr,
-                                                           &Nfs3Program::Setattr,
-                                                           &Nfs3Program::Lookup,
-                                                           &Nfs3Program::Access,
-                                                           &Nfs3Program::Readlink,
-                                                           &Nfs3Program::Read,
-                                                           &Nfs3Program::Write,
-                                                           &Nfs3Program::Create,
-                                                           &Nfs3Program::Mkdir,
-                                                           &Nfs3Program::Symlink,
-                                                           &Nfs3Program::Mknod,
-                                                           &Nfs3Program::Remove,
-                                                           &Nfs3Program::Rmdir,
-                                                           &Nfs3Program::Rename,
-                                                           &Nfs3Program::Link,
-                                                           &Nfs3Program::Readdir,
-                                                           &Nfs3Program::Readdirplus,
-                                                           &Nfs3Program::Fsstat,
-                                                           &Nfs3Program::Fsinfo,
-                                                           &Nfs3Program::Pathconf,
-                                                           &Nfs3Program::Commit};
+const Nfs3Program::Procedure Nfs3Program::kProcedures[] = {
+    {},  // NULL is answered by RpcService
+    {&Nfs3Program::Getattr},
+    {&Nfs3Program::Setattr, true},
+    {&Nfs3Program::Lookup},
+    {&Nfs3Program::Access},
+    {&Nfs3Program::Readlink},
+    {&Nfs3Program::Read},
+    {&Nfs3Program::Write},
+    {&Nfs3Program::Create, true},
+    {&Nfs3Program::Mkdir, true},
+    {&Nfs3Program::Symlink, true},
+    {&Nfs3Program::Mknod, true},
+    {&Nfs3Program::Remove, true},
+    {&Nfs3Program::Rmdir, true},
+    {&Nfs3Program::Rename, true},
+    {&Nfs3Program::Link, true},
+    {&Nfs3Program::Readdir},
+    {&Nfs3Program::Readdirplus},
+    {&Nfs3Program::Fsstat},
+    {&Nfs3Program::Fsinfo},
+    {&Nfs3Program::Pathconf},
+    {&Nfs3Program::Commit},
+};
 
 Nfs3Program::Nfs3Program(MemoryFs& fs, uint32_t max_transfer)
     : RpcProgram({nfs::kNfsProgram, 3, 3}), fs_(fs), max_transfer_(std::max(max_transfer, 4096u)) {}
@@ -41,8 +43,21 @@ rpc::AcceptStat Nfs3Program::OnProcedure(const rpc::CallHeader& call, Cursor& ar
     context.uid = auth.uid;
     context.gid = auth.gid;
   }
-  (this->*kProcedures[call.procedure])(context);
+  const Procedure& procedure = kProcedures[call.procedure];
+  if (procedure.alone) {
+    const std::unique_lock lock(fs_.tree());
+    (this->*procedure.run)(context);
+  } else {
+    const std::shared_lock lock(fs_.tree());
+    (this->*procedure.run)(context);
+  }
   return arguments.ok() ? rpc::kSuccess : rpc::kGarbageArgs;
+}
+
+void Nfs3Program::PutPresent(Writer& out, const Node* node) const {
+  std::shared_lock<std::shared_mutex> lock;
+  if (node) lock = std::shared_lock(node->lock);
+  PutPostAttributes(out, fs_, node);
 }
 
 void Nfs3Program::Getattr(Context& c) {
@@ -51,7 +66,9 @@ void Nfs3Program::Getattr(Context& c) {
   Node* node = nullptr;
   const NfsStatus status = Resolve(fs_, handle, node);
   PutStatus(c.out, status);
-  if (node) PutAttributes(c.out, fs_, *node);
+  if (!node) return;
+  const std::shared_lock lock(node->lock);
+  PutAttributes(c.out, fs_, *node);
 }
 
 void Nfs3Program::Setattr(Context& c) {
@@ -80,7 +97,7 @@ void Nfs3Program::Access(Context& c) {
   if (!c.in.ok()) return;
   Node* node = nullptr;
   PutStatus(c.out, Resolve(fs_, handle, node));
-  PutPostAttributes(c.out, fs_, node);
+  PutPresent(c.out, node);
   if (!node) return;
   const bool directory = node->type == FileType::kDirectory;
   c.out.U32(wanted & (kRead | kModify | kExtend | (directory ? kLookup | kDelete : kExecute)));
@@ -93,7 +110,7 @@ void Nfs3Program::Readlink(Context& c) {
   NfsStatus status = Resolve(fs_, handle, node);
   if (status == NfsStatus::kOk && node->type != FileType::kLink) status = NfsStatus::kInval;
   PutStatus(c.out, status);
-  PutPostAttributes(c.out, fs_, node);
+  PutPresent(c.out, node);
   if (status != NfsStatus::kOk) return;
   c.reply.items.push_back({c.out.size() + 4, static_cast<uint32_t>(node->target.size())});
   rpcrdma::PutString(c.out, node->target);
@@ -109,7 +126,8 @@ void Nfs3Program::Read(Context& c) {
   if (status == NfsStatus::kOk && node->type != FileType::kRegular)
     status = node->type == FileType::kDirectory ? NfsStatus::kIsDir : NfsStatus::kInval;
   PutStatus(c.out, status);
-  if (status != NfsStatus::kOk) return PutPostAttributes(c.out, fs_, node);
+  if (status != NfsStatus::kOk) return PutPresent(c.out, node);
+  const std::shared_lock lock(node->lock);
   const uint64_t left = node->size - std::min(offset, node->size);
   const auto count = static_cast<uint32_t>(std::min<uint64_t>({left, wanted, max_transfer_}));
   PutPostAttributes(c.out, fs_, node);
@@ -133,6 +151,8 @@ void Nfs3Program::Write(Context& c) {
   data = data.first(std::min(count, max_transfer_));
   Node* node = nullptr;
   NfsStatus status = Resolve(fs_, handle, node);
+  std::unique_lock<std::shared_mutex> lock;
+  if (node) lock = std::unique_lock(node->lock);
   const Wcc before(node);
   if (node) status = fs_.Write(*node, offset, data);
   PutStatus(c.out, status);
@@ -151,6 +171,8 @@ void Nfs3Program::Commit(Context& c) {
   NfsStatus status = Resolve(fs_, handle, node);
   if (status == NfsStatus::kOk && node->type != FileType::kRegular) status = NfsStatus::kInval;
   PutStatus(c.out, status);
+  std::shared_lock<std::shared_mutex> lock;
+  if (node) lock = std::shared_lock(node->lock);
   Wcc(node).Put(c.out, fs_, node);
   if (status == NfsStatus::kOk) c.out.U64(fs_.instance());
 }
@@ -160,7 +182,7 @@ bool Nfs3Program::About(Context& c) {
   if (!c.in.ok()) return false;
   Node* node = nullptr;
   PutStatus(c.out, Resolve(fs_, handle, node));
-  PutPostAttributes(c.out, fs_, node);
+  PutPresent(c.out, node);
   return node != nullptr;
 }
 

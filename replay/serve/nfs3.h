@@ -22,7 +22,10 @@ class Nfs3Program final : public RpcProgram {
     rpcrdma::ServiceReply& reply;
     uint32_t uid = 0, gid = 0;  // who makes a node
   };
-  using Procedure = void (Nfs3Program::*)(Context&);
+  struct Procedure {
+    void (Nfs3Program::*run)(Context&) = nullptr;
+    bool alone = false;  // needs the whole file system for itself: it changes names, nodes or attributes
+  };
   static const Procedure kProcedures[];
 
   void Getattr(Context&);
@@ -54,6 +57,8 @@ class Nfs3Program final : public RpcProgram {
   };
   static Place GetPlace(Cursor& in);
 
+  // Attributes of a node that another thread may be writing to.
+  void PutPresent(Writer& out, const Node* node) const;
   // The common form of FSSTAT, FSINFO and PATHCONF: a handle in; status and attributes out. False: that is all.
   bool About(Context& c);
   void RemoveFrom(Context& c, NfsStatus (MemoryFs::*how)(Node&, std::string_view));

@@ -21,9 +21,9 @@ void Nfs3Program::Lookup(Context& c) {
   PutStatus(c.out, status);
   if (status == NfsStatus::kOk) {
     PutHandle(c.out, fs_, *found);
-    PutPostAttributes(c.out, fs_, found);
+    PutPresent(c.out, found);
   }
-  PutPostAttributes(c.out, fs_, directory);
+  PutPresent(c.out, directory);
 }
 
 NfsStatus Nfs3Program::Furnish(const Context& c, Node& directory, std::string_view name, Node& made,
@@ -200,7 +200,7 @@ void Nfs3Program::List(Context& c, const Position& from, uint64_t name_bytes, ui
   if (status == NfsStatus::kOk && all_bytes < kFrame) status = NfsStatus::kTooSmall;
   const size_t start = c.out.size();
   PutStatus(c.out, status);
-  PutPostAttributes(c.out, fs_, directory);
+  PutPresent(c.out, directory);
   if (status != NfsStatus::kOk) return;
   c.out.U64(0);
 
@@ -222,7 +222,7 @@ void Nfs3Program::List(Context& c, const Position& from, uint64_t name_bytes, ui
   if (full && !any) {
     c.reply.message.resize(start);
     PutStatus(c.out, NfsStatus::kTooSmall);
-    return PutPostAttributes(c.out, fs_, directory);
+    return PutPresent(c.out, directory);
   }
   rpcrdma::PutBool(c.out, false);
   rpcrdma::PutBool(c.out, !full);  // eof
@@ -237,7 +237,7 @@ bool Nfs3Program::PutEntry(Writer& out, const Node& node, std::string_view name,
   rpcrdma::PutString(out, name);
   out.U64(cookie);
   if (plus) {
-    PutPostAttributes(out, fs_, &node);
+    PutPresent(out, &node);
     rpcrdma::PutBool(out, true);
     PutHandle(out, fs_, node);
   }

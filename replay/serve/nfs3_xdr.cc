@@ -47,7 +47,7 @@ void PutAttributes(Writer& out, const MemoryFs& fs, const Node& node) {
   out.U32(node.device_minor);
   out.U64(fs.instance());
   out.U64(node.id);
-  for (const FileTime& time : {node.atime, node.mtime, node.ctime}) PutTime(out, time);
+  for (const FileTime& time : {node.atime.load(), node.mtime, node.ctime}) PutTime(out, time);
 }
 
 void PutPostAttributes(Writer& out, const MemoryFs& fs, const Node* node) {

@@ -43,13 +43,17 @@ class RecordedService::Link final : public rpcrdma::Service {
  public:
   explicit Link(RecordedService& service) : service_(service) {}
   ~Link() override {
-    if (bound_ != kNone) --service_.uses_[bound_].now;
+    if (bound_ == kNone) return;
+    const std::scoped_lock lock(service_.mutex_);
+    --service_.uses_[bound_].now;
   }
   void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override { service_.Answer(*this, call, reply); }
 
   // Of groups with the same key: one with answers, if there is one. `bind`: the connection goes by its recorded one
   // from now on.
   uint32_t Choose(std::span<const uint32_t> found, bool bind) {
+    std::unique_lock<std::mutex> lock;  // of uses, which are of interest as long as it is not bound
+    if (bound_ == kNone) lock = std::unique_lock(service_.mutex_);
     std::vector<Use>& uses = service_.uses_;
     const auto connection = [this](uint32_t group) { return service_.groups_[group].connection; };
     uint32_t best = kNone;
@@ -69,6 +73,8 @@ class RecordedService::Link final : public rpcrdma::Service {
   // How many answers of a group this connection got; counts one more.
   size_t Next(uint32_t group) { return given_[group]++; }
 
+  CallKey live, recorded;  // of the Call that is answered now, and of a recorded one
+
  private:
   RecordedService& service_;
   uint32_t bound_ = kNone;
@@ -76,7 +82,7 @@ class RecordedService::Link final : public rpcrdma::Service {
 };
 
 RecordedService::RecordedService(const recording::Recording& recording)
-    : uses_(recording.connections.size()), own_(std::make_unique<Link>(*this)) {
+    : own_(std::make_unique<Link>(*this)), uses_(recording.connections.size()) {
   std::map<uint32_t, ProgramId> programs;
   for (const recording::RecordedRpc* rpc : recording.rpcs) {
     if (rpc->backward) continue;  // asked by the server
@@ -104,13 +110,15 @@ void RecordedService::Add(const recording::RecordedRpc& rpc) {
     if (usable) --answers_, ++unusable_;
     return;
   }
-  const Bytes bytes = live_.Of(header, rpc.call.bytes);
-  if (root_.empty() && header.program == nfs::kNfsProgram && header.version < 4) root_ = live_.handle();
-  Key* key = Find(bytes);
-  if (!key) {
-    index_.emplace(HashOf(bytes), static_cast<uint32_t>(keys_.size()));
-    key = &keys_.emplace_back(Key{&rpc, {}});
+  const Bytes bytes = own_->live.Of(header, rpc.call.bytes);
+  if (root_.empty() && header.program == nfs::kNfsProgram && header.version < 4) root_ = own_->live.handle();
+  uint32_t at = Find(bytes, own_->recorded);
+  if (at == kNone) {
+    at = static_cast<uint32_t>(keys_.size());
+    index_.emplace(HashOf(bytes), at);
+    keys_.push_back({&rpc, {}});
   }
+  Key* const key = &keys_[at];
   auto index = std::ranges::find(key->groups, rpc.connection, [this](uint32_t g) { return groups_[g].connection; });
   if (index == key->groups.end()) {
     index = key->groups.insert(index, static_cast<uint32_t>(groups_.size()));
@@ -120,14 +128,13 @@ void RecordedService::Add(const recording::RecordedRpc& rpc) {
   groups_[*index].why = rpc.reply_frame.number == 0 ? "it was not answered" : "its Reply was not captured whole";
 }
 
-RecordedService::Key* RecordedService::Find(Bytes key) {
+uint32_t RecordedService::Find(Bytes key, CallKey& scratch) const {
   const auto [begin, end] = index_.equal_range(HashOf(key));
   for (auto it = begin; it != end; ++it) {
-    Key& candidate = keys_[it->second];
-    const Bytes call = candidate.first->call.bytes;
-    if (std::ranges::equal(recorded_.Of(HeaderOf(call), call), key)) return &candidate;
+    const Bytes call = keys_[it->second].first->call.bytes;
+    if (std::ranges::equal(scratch.Of(HeaderOf(call), call), key)) return it->second;
   }
-  return nullptr;
+  return kNone;
 }
 
 std::unique_ptr<rpcrdma::Service> RecordedService::NewConnection() { return std::make_unique<Link>(*this); }
@@ -136,33 +143,37 @@ void RecordedService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) { own_->O
 
 void RecordedService::Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply) {
   const rpc::CallHeader header = HeaderOf(call);
-  const Key* key = IsReadable(header) ? Find(live_.Of(header, call)) : nullptr;
+  const uint32_t found = IsReadable(header) ? Find(link.live.Of(header, call), link.recorded) : kNone;
   std::string_view why = IsReadable(header) ? "no such Call" : "its arguments cannot be read";
-  if (key) {
-    const uint32_t index = link.Choose(key->groups, header.procedure != 0);
+  if (found != kNone) {
+    const uint32_t index = link.Choose(keys_[found].groups, header.procedure != 0);
     const Group& group = groups_[index];
     if (!group.answers.empty()) {
       const size_t next = link.Next(index);
       const recording::RecordedRpc& rpc = *group.answers[std::min(next, group.answers.size() - 1)];
-      ++stats_.matched;
-      stats_.repeated += next >= group.answers.size();
-      ++counts_[{header.program, header.version, header.procedure}].calls;
+      {
+        const std::scoped_lock lock(mutex_);
+        ++stats_.matched;
+        stats_.repeated += next >= group.answers.size();
+        ++counts_[{header.program, header.version, header.procedure}].calls;
+      }
       if (rpc.reply.bytes.empty()) {
         reply.refused = true;
         return;
       }
       reply.message.assign(rpc.reply.bytes.begin(), rpc.reply.bytes.end());
       for (const recording::RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
-      live_.Fit(reply.message);
+      link.live.Fit(reply.message);
       return;
     }
     why = group.why;
   }
-  Refuse(header, call, why, reply);
+  Refuse(link, header, call, why, reply);
 }
 
-void RecordedService::Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why,
+void RecordedService::Refuse(Link& link, const rpc::CallHeader& header, Bytes call, std::string_view why,
                              rpcrdma::ServiceReply& reply) {
+  const std::scoped_lock lock(mutex_);
   otherwise_->OnCall(call, reply);
   const bool known = header.words == 6 && header.procedure <= kLastProcedure && otherwise_->Has(header.program);
   ProcedureCounts::mapped_type& counts =
@@ -175,7 +186,7 @@ void RecordedService::Refuse(const rpc::CallHeader& header, Bytes call, std::str
   const bool readable = IsReadable(header);
   const std::string kind =
       fmt::format("{}: {}",
-                  header.words == 6 ? Describe(header, readable ? live_.operations() : std::vector<uint32_t>{})
+                  header.words == 6 ? Describe(header, readable ? link.live.operations() : std::vector<uint32_t>{})
                                     : "what is no RPC Call",
                   why);
   const auto sample = samples_.find(kind);

@@ -4,11 +4,12 @@
 // the same Call again gets the next recorded Reply to it, and after the last that one again. This is counted for each
 // live connection, which goes first by one recorded connection: the one that its first Call but NULL is found in (of
 // several, the one that fewest go by, and fewest have gone by). What is not in the recording is answered with an error
-// (not_recorded.h) and counted.
+// (not_recorded.h) and counted. Connections may be on different threads.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -65,10 +66,11 @@ class RecordedService final : public rpcrdma::Service {
     std::vector<uint32_t> groups;
   };
   void Add(const recording::RecordedRpc& rpc);
-  // Of keys_; nullptr: there is none.
-  Key* Find(Bytes key);
+  // An index of keys_; UINT32_MAX: there is none.
+  uint32_t Find(Bytes key, CallKey& scratch) const;
   void Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply);
-  void Refuse(const rpc::CallHeader& header, Bytes call, std::string_view why, rpcrdma::ServiceReply& reply);
+  void Refuse(Link& link, const rpc::CallHeader& header, Bytes call, std::string_view why,
+              rpcrdma::ServiceReply& reply);
 
   std::vector<Group> groups_;
   std::vector<Key> keys_;
@@ -78,12 +80,13 @@ class RecordedService final : public rpcrdma::Service {
     uint32_t now = 0, ever = 0;
     auto operator<=>(const Use&) const = default;
   };
-  std::vector<Use> uses_;  // by recorded connection
-  CallKey live_, recorded_;
-  std::unique_ptr<RpcService> otherwise_;
   std::unique_ptr<Link> own_;
   uint64_t answers_ = 0, unusable_ = 0;
   Bytes root_;
+
+  std::mutex mutex_;       // of all below
+  std::vector<Use> uses_;  // by recorded connection
+  std::unique_ptr<RpcService> otherwise_;
   Stats stats_;
   ProcedureCounts counts_;
   std::map<std::string, Sample> samples_;

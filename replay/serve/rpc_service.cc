@@ -14,7 +14,27 @@ bool RpcService::Has(uint32_t program) const {
   return std::ranges::any_of(programs_, [program](const auto& p) { return p->id().number == program; });
 }
 
-void RpcService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) {
+class RpcService::Connection final : public rpcrdma::Service {
+ public:
+  explicit Connection(RpcService& service) : service_(service) {}
+  ~Connection() override {
+    const std::scoped_lock lock(service_.mutex_);
+    for (const auto& [procedure, counts] : counts_) {
+      Counts& sum = service_.counts_[procedure];
+      sum.calls += counts.calls;
+      sum.refused += counts.refused;
+    }
+  }
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override { service_.Answer(call, reply, counts_); }
+
+ private:
+  RpcService& service_;
+  ProcedureCounts counts_;
+};
+
+std::unique_ptr<rpcrdma::Service> RpcService::NewConnection() { return std::make_unique<Connection>(*this); }
+
+void RpcService::Answer(Bytes call, rpcrdma::ServiceReply& reply, ProcedureCounts& all) {
   const rpc::CallHeader header = rpc::DecodeCall(call, call.size());
   rpc::ReplyHeader answer;
   answer.xid = header.xid;
@@ -25,7 +45,7 @@ void RpcService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) {
     answer.reply_stat = rpc::kDenied;
     answer.reject_stat = kRpcMismatch;
     answer.mismatch_low = answer.mismatch_high = 2;
-    ++counts_[{}].calls, ++counts_[{}].refused;
+    ++all[{}].calls, ++all[{}].refused;
     return rpc::Encode(answer, reply.message);
   }
   if (header.words < 6) return;
@@ -33,7 +53,7 @@ void RpcService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) {
   const auto program = std::ranges::find_if(programs_, [&](const auto& p) { return p->id().number == header.program; });
   const bool known = program != programs_.end() && header.version >= (*program)->id().low &&
                      header.version <= (*program)->id().high && header.procedure <= kLastProcedure;
-  Counts& counts = counts_[known ? Procedure{header.program, header.version, header.procedure} : Procedure{}];
+  Counts& counts = all[known ? Procedure{header.program, header.version, header.procedure} : Procedure{}];
   ++counts.calls;
 
   if (header.status == ParseStatus::kOk && header.credential.flavor != rpc::kAuthNone &&

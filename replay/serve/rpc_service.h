@@ -2,11 +2,12 @@
 //
 // RpcService: RPC programs behind the Service interface. Decodes the Call's header, finds the program, and answers what
 // no program takes as RFC 5531 section 9 asks: RPC_MISMATCH, AUTH_ERROR, PROG_UNAVAIL, PROG_MISMATCH, PROC_UNAVAIL,
-// GARBAGE_ARGS. Counts the Calls.
+// GARBAGE_ARGS. Counts the Calls. Connections (NewConnection) may be on different threads when the programs allow that.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "protocol/base/cursor.h"
@@ -39,7 +40,9 @@ class RpcProgram {
 class RpcService final : public rpcrdma::Service {
  public:
   explicit RpcService(std::vector<std::unique_ptr<RpcProgram>> programs) : programs_(std::move(programs)) {}
-  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override;
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override { Answer(call, reply, counts_); }
+  // One that counts for itself; at its end its counts are added to those of the service.
+  std::unique_ptr<rpcrdma::Service> NewConnection() override;
 
   struct Procedure {
     uint32_t program = 0, version = 0, procedure = 0;
@@ -49,12 +52,16 @@ class RpcService final : public rpcrdma::Service {
     uint64_t calls = 0, refused = 0;  // `refused`: answered with another accept_stat than SUCCESS, or denied
   };
   bool Has(uint32_t program) const;
-  // Of the programs that this service has; all others together are under Procedure{}.
+  // Of the programs that this service has; all others together are under Procedure{}. Not of connections that are open.
   const std::map<Procedure, Counts>& counts() const { return counts_; }
 
  private:
+  class Connection;
+  void Answer(Bytes call, rpcrdma::ServiceReply& reply, std::map<Procedure, Counts>& counts);
+
   std::vector<std::unique_ptr<RpcProgram>> programs_;
-  std::map<Procedure, Counts> counts_;
+  std::mutex mutex_;
+  std::map<Procedure, Counts> counts_;  // with mutex_ where connections end
 };
 
 using ProcedureCounts = std::map<RpcService::Procedure, RpcService::Counts>;

@@ -2,51 +2,64 @@
 #include "replay/serve/server.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "replay/endpoint/system.h"
 
 namespace stag::serve {
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
 
-constexpr int kTurns = 32;                     // of the connections, before others are looked after
-constexpr milliseconds kLongest{1000};         // sleep, when nothing is connected
-constexpr milliseconds kWithoutDescriptor{1};  // likewise, for an endpoint that has none
-constexpr milliseconds kGoodbye{2000};         // for the ends of all connections
-constexpr size_t kTroubles = 64;               // different ones that are kept
-
-void Add(const rpcrdma::ResponderStats& from, rpcrdma::ResponderStats& to) {
-  to.calls += from.calls;
-  to.replies += from.replies;
-  to.err_vers += from.err_vers;
-  to.err_chunk += from.err_chunk;
-  to.dropped += from.dropped;
-  to.received_bytes += from.received_bytes;
-  to.sent_bytes += from.sent_bytes;
-}
+constexpr milliseconds kLongest{1000};  // sleep, when nothing is connected
 
 }  // namespace
 
 Server::Server(endpoint::Listener& listener, rpcrdma::Service& service, TcpRpc* tcp, const ServerOptions& options)
-    : listener_(listener), service_(service), tcp_(tcp), options_(options) {}
+    : listener_(listener), tcp_(tcp), options_(options) {
+  for (uint32_t i = 0; i < std::max(options.threads, 1u); ++i)
+    groups_.push_back(std::make_unique<ConnectionGroup>(service, options.responder));
+}
 Server::~Server() = default;
 
 Result<void> Server::Run() {
-  while (!stopped_) {
-    if (auto accepted = AcceptAll(); !accepted) {
-      End();
-      return accepted;
-    }
+  // What another thread throws (no memory) ends the server, and is thrown here.
+  std::vector<std::exception_ptr> thrown(groups_.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < groups_.size(); ++i)
+    threads.emplace_back([this, i, &thrown] {
+      try {
+        groups_[i]->Run(ending_);
+      } catch (...) {
+        thrown[i] = std::current_exception();
+        ending_ = true;
+      }
+    });
+  Result<void> served;
+  try {
+    served = Serve();
+  } catch (...) {
+    thrown[0] = std::current_exception();
+  }
+  ending_ = true;
+  for (const auto& group : groups_) group->Wake();
+  if (!thrown[0]) groups_[0]->End();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& exception : thrown)
+    if (exception) std::rethrow_exception(exception);
+  for (const auto& group : groups_) report_.Add(group->report());
+  return served;
+}
+
+Result<void> Server::Serve() {
+  ConnectionGroup& own = *groups_[0];
+  while (!stopped_ && !ending_) {
+    if (auto accepted = AcceptAll(); !accepted) return accepted;
     if (tcp_) tcp_->Poll();
-    bool stay = true;
-    for (int turn = 0; turn < kTurns && stay; ++turn) stay = awake_.Again(PollAll());
-    if (options_.once && connections_.empty() && report_.ended + report_.broken > 0) break;
+    const bool stay = own.Poll();
+    if (options_.once && report_.connections > 0 && connections() == 0) break;
     Sleep(stay ? milliseconds{0} : kLongest);
   }
-  End();
   return {};
 }
 
@@ -55,7 +68,7 @@ Result<void> Server::AcceptAll() {
     auto incoming = listener_.Wait(milliseconds{0});
     if (!incoming) return Fail(incoming.error().message);
     if (!*incoming) return {};
-    if (connections_.size() >= options_.max_connections || (options_.once && report_.connections > 0)) {
+    if (connections() >= options_.max_connections || (options_.once && report_.connections > 0)) {
       (*incoming)->Reject({});
       ++report_.rejected;
       continue;
@@ -66,76 +79,35 @@ Result<void> Server::AcceptAll() {
     rpcrdma::Responder::Prepare(options_.responder, endpoint);
     auto accepted = (*incoming)->Accept(endpoint);
     if (!accepted) {
-      Trouble(accepted.error().message);
+      report_.Trouble(accepted.error().message);
       continue;
     }
     ++report_.connections;
-    Connection& connection = connections_.emplace_back();
-    connection.service = service_.NewConnection();
-    connection.responder = std::make_unique<rpcrdma::Responder>(std::move(*accepted), options_.responder,
-                                                                connection.service ? *connection.service : service_);
+    Fewest().Give(std::move(*accepted));
   }
 }
 
-// Whether anything came.
-bool Server::PollAll() {
-  bool worked = false;
-  std::erase_if(connections_, [&](const Connection& connection) {
-    connection.responder->Poll(microseconds{0});
-    worked |= connection.responder->rest() == microseconds{0};
-    if (connection.responder->open()) return false;
-    Retire(*connection.responder);
-    return true;
-  });
-  return worked;
+ConnectionGroup& Server::Fewest() {
+  return **std::ranges::min_element(groups_, {}, [](const auto& group) { return group->size(); });
 }
 
-void Server::Retire(const rpcrdma::Responder& responder) {
-  Add(responder.stats(), report_.stats);
-  const endpoint::Endpoint& endpoint = const_cast<rpcrdma::Responder&>(responder).endpoint();
-  if (endpoint.state() == endpoint::State::kBroken) {
-    ++report_.broken;
-    Trouble(endpoint.trouble().text);
-  } else {
-    ++report_.ended;
-  }
+size_t Server::connections() const {
+  size_t sum = 0;
+  for (const auto& group : groups_) sum += group->size();
+  return sum;
 }
 
-void Server::Trouble(std::string text) {
-  if (report_.troubles.size() < kTroubles || report_.troubles.contains(text)) ++report_.troubles[std::move(text)];
-}
-
-void Server::Sleep(microseconds at_most) {
-  std::vector<pollfd> all;
-  const auto add = [&all](int descriptor) {
-    if (descriptor >= 0) all.push_back({descriptor, POLLIN, 0});
+void Server::Sleep(std::chrono::microseconds at_most) {
+  polled_.clear();
+  const auto add = [this](int descriptor) {
+    if (descriptor >= 0) polled_.push_back({descriptor, POLLIN, 0});
   };
   add(options_.stop);
   add(listener_.descriptor());
-  for (const Connection& connection : connections_) {
-    const int descriptor = connection.responder->endpoint().descriptor();
-    add(descriptor);
-    at_most = std::min(at_most, connection.responder->rest());
-    if (descriptor < 0) at_most = std::min<microseconds>(at_most, kWithoutDescriptor);
-  }
-  if (tcp_) tcp_->AddTo(all);
-  (void)endpoint::WaitFor(all, at_most);
-  stopped_ |= options_.stop >= 0 && all.front().revents != 0;
-}
-
-void Server::End() {
-  for (const Connection& connection : connections_) connection.responder->endpoint().Disconnect();
-  const auto until = Clock::now() + kGoodbye;
-  while (!connections_.empty() && Clock::now() < until) {
-    PollAll();
-    options_.stop = -1;
-    if (!connections_.empty()) Sleep(milliseconds{50});
-  }
-  for (const Connection& connection : connections_) {
-    Retire(*connection.responder);
-    Trouble("a peer did not end its connection in time");
-  }
-  connections_.clear();
+  groups_[0]->AddTo(polled_, at_most);
+  if (tcp_) tcp_->AddTo(polled_);
+  (void)endpoint::WaitFor(polled_, at_most);
+  stopped_ |= options_.stop >= 0 && polled_.front().revents != 0;
 }
 
 }  // namespace stag::serve

@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Server: accepts RDMA connections and answers their Calls, all in one thread: poll(2) over the listener, every
-// endpoint's descriptor, and what else is to be served meanwhile.
+// Server: accepts RDMA connections and answers their Calls, on one thread or several. A connection belongs to one
+// thread, the one with the fewest when it is accepted. The thread of Run accepts, serves TCP, and has connections of
+// its own.
 #pragma once
 
-#include <chrono>
+#include <atomic>
 #include <cstdint>
-#include <map>
+#include <exception>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "replay/endpoint/spin_then_sleep.h"
 #include "replay/rpcrdma/responder.h"
+#include "replay/serve/connection_group.h"
 #include "replay/serve/tcp_rpc.h"
 
 namespace stag::serve {
 
 struct ServerOptions {
   rpcrdma::ResponderOptions responder;
-  endpoint::EventLog* events = nullptr;  // of all connections; see EndpointOptions
+  endpoint::EventLog* events = nullptr;  // of all connections; needs `threads` 1; see EndpointOptions
   bool crc = true;                       // likewise
+  uint32_t threads = 1;                  // the service is used by all of them at the same time
   uint32_t max_connections = 256;        // at a time; more are rejected
   bool once = false;                     // ends when the first connection has
   int stop = -1;                         // a descriptor: once it is readable, the server ends; -1: none
-};
-
-struct ServerReport {
-  uint64_t connections = 0, rejected = 0;
-  uint64_t ended = 0;   // in order, by either side
-  uint64_t broken = 0;  // otherwise
-  rpcrdma::ResponderStats stats;
-  std::map<std::string, uint64_t> troubles;  // why connections broke or could not be accepted, and how often
 };
 
 class Server {
@@ -42,28 +35,24 @@ class Server {
   // Until options.stop or options.once ends it; then all connections are disconnected. The error is one of this
   // machine: nothing can be accepted any more.
   Result<void> Run();
+  // Complete once Run has returned.
   const ServerReport& report() const { return report_; }
 
  private:
-  struct Connection {
-    std::unique_ptr<rpcrdma::Service> service;  // its own, if it has one
-    std::unique_ptr<rpcrdma::Responder> responder;
-  };
+  Result<void> Serve();
   Result<void> AcceptAll();
-  bool PollAll();
-  void Retire(const rpcrdma::Responder& responder);
+  ConnectionGroup& Fewest();
+  size_t connections() const;
   void Sleep(std::chrono::microseconds at_most);
-  void Trouble(std::string text);
-  void End();
 
   endpoint::Listener& listener_;
-  rpcrdma::Service& service_;
   TcpRpc* tcp_;
   ServerOptions options_;
   ServerReport report_;
-  std::vector<Connection> connections_;
-  endpoint::SpinThenSleep awake_;
+  std::vector<std::unique_ptr<ConnectionGroup>> groups_;  // by thread; the first is that of Run
+  std::vector<pollfd> polled_;
   bool stopped_ = false;
+  std::atomic<bool> ending_{false};
 };
 
 }  // namespace stag::serve

@@ -121,12 +121,28 @@ class Live(unittest.TestCase):
             sent = [(t[0], t[2], t[4], t[5], t[6]) for t in played[0]]
             self.assertEqual([(t[0], t[2], t[4], t[5], t[6]) for t in played[1]], sent, name)
 
+    def test_threads(self):
+        """In every mode, connections on several threads, with all their calls in the account."""
+        for mode in (["--mode", "null"], ["--mode", "nfs-memory"], [REAL / "rxe-nfs3.pcap.zst"]):
+            with serve(*mode, "--threads", 3) as server:
+                clients = [Client(server.port) for _ in range(5)]
+                for xid in range(4):
+                    for client in clients:
+                        self.assertEqual(client.call(xid), struct.pack(">6I", xid, 1, 0, 0, 0, 0))
+                for client in clients:
+                    client.socket.close()
+            self.assertEqual(server.err, "")
+            served = server.of("served")[0]
+            self.assertEqual((served["connections"], served["calls"], served["replies"]), (5, 20, 20), mode)
+            self.assertEqual(sum(line["calls"] for line in server.of("procedure")), 20, mode)
+
     def test_options_that_contradict(self):
         for arguments, why in (([], "--mode is needed"), (["--mode", "recorded"], "needs a FILE"),
                                (["x", "--mode", "echo"], "is for --mode recorded"),
                                (["/nowhere/x"], "No such file"),
                                (["x", "--export", "/tmp"], "are for --mode nfs-memory"),
-                               (["--mode", "null", "--mount-port", "0"], "is for --mode nfs-memory and recorded")):
+                               (["--mode", "null", "--mount-port", "0"], "is for --mode nfs-memory and recorded"),
+                               (["--mode", "null", "--check", "--threads", "2"], "from one thread: --threads 1")):
             done = stag("serve", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
             self.assertIn(why, done.stderr)

@@ -47,6 +47,39 @@ TEST_F(Nfs3, EveryByteVerified) {
   EXPECT_TRUE(fs.root().entries.empty());  // cleaned up
 }
 
+// Connections on several threads of both ends.
+TEST(Nfs3OnThreads, EveryByteVerified) {
+  serve::MemoryFs fs{64 << 20};
+  const auto service = serve::MakeNfsMemoryService(fs);
+  Running running(*service, {.responder = {}, .threads = 3});
+  LoadOptions load = To(running.port(), LoadMode::kNfs3, 900);
+  std::vector<std::byte> handle;
+  Writer out(handle);
+  serve::PutHandle(out, fs, fs.root());
+  load.directory.assign(handle.begin() + 4, handle.end());
+  load.jobs.sizes = {{1, 5000, 3}, {65536, 65536, 1}};
+  Weight(load.jobs.mix, Operation::kLookup) = 1;
+  Weight(load.jobs.mix, Operation::kReaddirplus) = 1;
+  load.connections = 6;
+  load.threads = 2;
+  load.files = 2;
+  const Ran ran(load, false);
+  EXPECT_EQ(ran.error, "");
+  EXPECT_TRUE(ran.report->fine()) << ran.troubles;
+  EXPECT_EQ(ran.report->verified_bytes, ran.of(Operation::kRead).bytes);
+  EXPECT_EQ(ran.report->unknown_bytes, 0u);
+  EXPECT_TRUE(fs.root().entries.empty());
+  running.thread.Stop();
+  const serve::ServerReport& report = running.thread.report();
+  EXPECT_EQ(report.connections, 6u);
+  EXPECT_EQ(report.ended, 6u);
+  EXPECT_EQ(report.broken, 0u);
+  EXPECT_EQ(report.stats.calls, report.stats.replies);
+  uint64_t calls = 0;
+  for (const auto& [procedure, counts] : service->counts()) calls += counts.calls;
+  EXPECT_EQ(calls, report.stats.calls);
+}
+
 TEST_F(Nfs3, ChunkLayouts) {
   LoadOptions load = Load(200);
   load.jobs.sizes = {{1, 9999, 1}};
