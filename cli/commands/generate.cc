@@ -188,6 +188,7 @@ int RunGenerate(GenerateArguments options, scale::Team* team) {
   if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
   generate::Generator generator(**transport, options.load, monitor.log());
   const Result<void> ran = RunGenerator(generator, signals, !options.quiet);
+  monitor.Drain();
   if (!ran) {
     if (!team) ComplainText(ran.error().message);  // in a team `ready` has
     monitor.Finish();

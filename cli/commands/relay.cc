@@ -63,6 +63,7 @@ int RunRelay(RelayArguments options) {
     };
   relay::Relay relay(**listener, **transport, options.relay);
   const Result<void> ran = relay.Run();
+  monitor.Drain();
   if (options.format == Format::kJsonl) {
     PutRelayJsonl(output.buffer(), relay.report(), options.faults);
   } else {

@@ -87,6 +87,7 @@ int Play(ReplayArguments& options, const recording::Recording& recording, const 
   replay::Player player(recording, plan, **transport, options.play);
   const Result<void> played = player.Run();
   progress.Clear();
+  monitor.Drain();
   if (!AllFine(team, played ? "" : played.error().message)) return kExitTrouble;
   bool fine = !team || monitor.Finish();  // in a team before the reports are merged
   replay::PlayReport report = player.report();

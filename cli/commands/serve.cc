@@ -252,6 +252,7 @@ int RunServe(ServeArguments options) {
   options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
   serve::Server server(**listener, content.service(), mount.get(), options.server);
   const Result<void> ran = server.Run();
+  monitor.Drain();
   if (options.format == Format::kJsonl) {
     if (content.recorded()) PutJsonl(output.buffer(), *content.recorded());
     PutJsonl(output.buffer(), server.report(), content.counts());

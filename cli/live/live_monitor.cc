@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
 #include "cli/analysis/reporting.h"
 #include "cli/base/version.h"
@@ -13,6 +14,12 @@
 #include "text/put.h"
 
 namespace stag::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kWorthSaying{50};  // of waiting
+
+}  // namespace
 
 Signals::Signals() {
   sigset_t set;
@@ -72,7 +79,8 @@ class LiveMonitor::Check {
   session::Session session_;
 };
 
-LiveMonitor::LiveMonitor(const LiveOptions& options, const std::string& name, Output& output) : log_(*this) {
+LiveMonitor::LiveMonitor(const LiveOptions& options, const std::string& name, Output& output)
+    : queue_(*this), log_(queue_) {
   if (options.check) check_ = std::make_unique<Check>(options, name, output);
   if (options.record.empty()) return;
   auto recorder = record::FrameRecorder::Create(options.record, kVersionText, options.command);
@@ -100,7 +108,19 @@ void LiveMonitor::ReportTrouble() {
   Complain("{}: no more is recorded", recorder_->trouble());
 }
 
+void LiveMonitor::Drain() {
+  if (std::exchange(drained_, true)) return;
+  queue_.Finish();
+  if (queue_.waited() < kWorthSaying) return;
+  Complain("{} slower than the traffic, which waited {:.1f} s for it",
+           check_ && recorder_ ? "checking and recording were"
+           : check_            ? "checking was"
+                               : "recording was",
+           std::chrono::duration<double>(queue_.waited()).count());
+}
+
 bool LiveMonitor::Finish() {
+  Drain();
   if (recorder_) {
     recorder_->Finish();
     ReportTrouble();

@@ -10,6 +10,7 @@
 #include "cli/base/output.h"
 #include "cli/live/live_options.h"
 #include "replay/endpoint/event_log.h"
+#include "replay/record/event_queue.h"
 #include "replay/record/recorder.h"
 
 namespace stag::cli {
@@ -29,7 +30,8 @@ class Signals {
 };
 
 // Gets every fabric event of the connections, as from a capture, and checks (--check) and records (--record) them.
-// Without either option, no event is made.
+// Without either option, no event is made. What comes by log() is checked and recorded on a thread of its own; when
+// that is slower than the traffic, the traffic waits.
 class LiveMonitor final : public fabric::Sink {
  public:
   // `name` stands where reports name a file. `output` must outlive this.
@@ -37,7 +39,10 @@ class LiveMonitor final : public fabric::Sink {
   ~LiveMonitor() override;
   // For EndpointOptions::events of all connections, which are used by one thread; nullptr: no event is needed.
   endpoint::EventLog* log();
-  // After the last event: reports, and closes the recording. Whether there is no error among the findings.
+  // After the last event of log(): returns when all are checked and recorded, so that others may write to `output`.
+  // Complains if the traffic had to wait.
+  void Drain();
+  // Drains; reports, and closes the recording. Whether there is no error among the findings.
   bool Finish();
   // Whether not all could be recorded: the command ends with kExitTrouble. The reason was reported.
   bool failed() const { return failed_; }
@@ -50,8 +55,9 @@ class LiveMonitor final : public fabric::Sink {
 
   std::unique_ptr<Check> check_;
   std::unique_ptr<record::FrameRecorder> recorder_;
+  record::EventQueue queue_;  // to OnEvent
   endpoint::EventLog log_;
-  bool failed_ = false;
+  bool failed_ = false, drained_ = false;
 };
 
 }  // namespace stag::cli

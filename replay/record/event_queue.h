@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// EventQueue: takes fabric events on the thread that moves messages, and gives them to a sink on a thread of its own,
+// in order and with copies of their bytes. It is bounded: when the sink is slower than the traffic, OnEvent waits. No
+// event is lost.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "session/fabric/fabric_event.h"
+
+namespace stag::record {
+
+class EventQueue final : public fabric::Sink {
+ public:
+  static constexpr size_t kMostBytes = 32 << 20, kMostEvents = 65536;
+
+  // `sink` must outlive this. At most `most_bytes` of payload (but one event more than that) and `most_events` are
+  // held, twice: of the events that wait, and of those that the sink is being given.
+  explicit EventQueue(fabric::Sink& sink, size_t most_bytes = kMostBytes, size_t most_events = kMostEvents);
+  ~EventQueue() override;
+
+  // By one thread at a time. The first one starts the thread.
+  void OnEvent(const fabric::Event& event) override;
+  // Returns when the sink has had all events; throws what it threw. No event may come after.
+  void Finish();
+  // How often OnEvent has waited for the sink, or waits now. For any thread.
+  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
+  // And how long altogether. For the thread that calls OnEvent.
+  std::chrono::nanoseconds waited() const { return waited_; }
+
+ private:
+  struct Item {
+    fabric::Event event;
+    fabric::ConnectionInfo connection;
+    size_t at = 0, size = 0;  // its bytes
+  };
+  struct Batch {
+    std::vector<Item> items;
+    std::vector<std::byte> bytes;
+  };
+  void Run();
+  void Give(Batch& batch);
+  bool Full(size_t bytes) const;
+
+  fabric::Sink& sink_;
+  const size_t most_bytes_, most_events_;
+  std::atomic<uint64_t> waits_ = 0;
+  std::chrono::nanoseconds waited_{0};
+  // Of the thread: the sink may keep a connection's address until it is closed.
+  std::unordered_map<fabric::ConnectionId, std::unique_ptr<fabric::ConnectionInfo>> connections_;
+  std::thread thread_;
+
+  std::mutex mutex_;  // of all below
+  std::condition_variable filled_, taken_;
+  Batch waiting_;
+  bool idle_ = false;  // the thread waits for `filled_`
+  bool finishing_ = false;
+  std::exception_ptr thrown_;
+};
+
+}  // namespace stag::record
