@@ -16,8 +16,14 @@ def table(lines):
     rows = [line.split("\t") for line in lines]
     jobs = sorted({row[3] for row in rows})
     text = f"| step | on the clock, {' or '.join(jobs)} jobs | processor time |\n|---|---|---|\n"
+    totals = {}  # of each command
     for name, clock, processor, _, outcome in rows:
-        text += f"| {name} | {minutes(clock)} | {minutes(processor)} |" + ("" if outcome == "passed" else f" {outcome}") + "\n"
+        text += f"| {name}{'' if outcome == 'passed' else f' ({outcome})'} | {minutes(clock)} | {minutes(processor)} |\n"
+        total = totals.setdefault(name.partition(":")[0], [0, 0])
+        total[0] += int(clock)
+        total[1] += int(processor)
+    for command, (clock, processor) in totals.items():
+        text += f"| all of `./dev {command}` | {minutes(clock)} | {minutes(processor)} |\n"
     return text
 
 

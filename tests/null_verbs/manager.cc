@@ -259,7 +259,9 @@ int BindSocket(NullId& id) {
   const bool any = PortOf(address) == 0;
   id.socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   for (int tries = 0; id.socket >= 0 && tries < 1000; ++tries) {
-    if (any) PortOf(address) = htons(static_cast<uint16_t>(32768 + (Self() * 31 + std::rand()) % 28000));
+    if (any)
+      PortOf(address) =
+          htons(static_cast<uint16_t>(32768 + (Self() * 31 + static_cast<uint32_t>(std::rand())) % 28000));
     sockaddr_un name;
     const socklen_t size = Name(address.ss_family, ntohs(PortOf(address)), name);
     if (::bind(id.socket, reinterpret_cast<const sockaddr*>(&name), size) == 0) return 0;
