@@ -5,6 +5,7 @@
     lab.py build                      makes the image, unless it is there and up to date
     lab.py list                       the scenarios
     lab.py run SCENARIO [WORD...]     runs one, in the machine that is up or in one of its own
+    lab.py matrix [SCENARIO...]       runs what tests/lab/results has, on each kernel (or that of --kernel), and writes it anew
     lab.py up | down                  a machine that stays
     lab.py shell                      commands for it, line by line
 
@@ -12,7 +13,10 @@ A scenario is tests/lab/scenarios/SCENARIO.sh, a shell script that runs in the m
 status is that of the run. What it leaves in /share/keep is looked at by SCENARIO.after.py, where there is one: on this
 side, with that folder, the build and the WORDs as arguments; and goes to the folder that --keep names.
 
-Everything is in .cache/lab of the repository: images by their inputs, and for each machine a folder, which is its /share.
+What it finds broken in a peer (rules, in the captures that it leaves; probes) is compared with tests/lab/results.
+
+Everything is in .cache/lab of the repository: images by their kernels and inputs, and for each machine a folder, which is
+its /share.
 A machine of a run's own ends with the run, however that ends; one that is up stays; one that lingers (--linger) is for the
 runs that come soon after each other, and ends itself when none does, or when one failed."""
 import argparse
@@ -27,10 +31,17 @@ import subprocess
 import sys
 import time
 
+import results
+
 LAB = pathlib.Path(__file__).resolve().parent
 ROOT = LAB.parent.parent
 CACHE = ROOT / ".cache/lab"
 IMAGE_INPUTS = ["build.sh", "init", "modules", "packages"]
+KERNELS = ["6.1", "6.12", "7.3"]  # series of Debian's packages, the first for what is not asked for otherwise
+# What the matrix runs on each kernel; and with peers in user space, on the first kernel only.
+MATRIX = ["nfs rxe", "nfs siw", "replay rxe", "replay siw", "probe rxe", "probe siw", "probe siw-soft", "probe-client rxe",
+          "probe-client siw", "faults rxe", "faults siw"]
+USER_SPACE = ["ganesha rxe", "ganesha siw"]
 CANNOT = 3  # exit status: nothing is wrong, but here there can be no machine
 BOOT_PATIENCE = 600  # seconds: emulated, on a machine that may be busy
 
@@ -50,26 +61,33 @@ def need(*programs):
         fail(f"missing: {', '.join(missing)}. ./dev lab installs them (qemu-system-x86, mmdebstrap, cpio, kmod)")
 
 
-def image():
-    """The folder of the image for this state of tests/lab/image; made when it is not there."""
+def image(kernel):
+    """The folder of the image with this kernel, for this state of tests/lab/image; made when it is not there."""
     digest = hashlib.sha256()
     for name in IMAGE_INPUTS:
         digest.update((LAB / "image" / name).read_bytes())
-    folder = CACHE / f"image-{digest.hexdigest()[:16]}"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # somebody else may be making it
-        if not (folder / "root.cpio").exists():
-            make_image(folder)
+    folder = CACHE / f"image-{kernel}-{digest.hexdigest()[:16]}"
+    made(folder / "root.cpio", lambda: make_image(folder, kernel))
     return folder
 
 
-def make_image(folder):
+def made(file, make):
+    """The file is there: another program may be making it just now."""
+    if not file.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with open(CACHE / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not file.exists():
+                make()
+    return file
+
+
+def make_image(folder, kernel):
     need("mmdebstrap", "cpio", "depmod", "make", "gcc", "xz")
     if os.geteuid() != 0:
         fail("the image of the machine can only be made by root (mmdebstrap): sudo ./dev lab build", CANNOT)
     say(f"making the image in {folder.relative_to(ROOT)}: a minute or two, once")
-    build = subprocess.Popen([LAB / "image/build.sh", folder])
+    build = subprocess.Popen([LAB / "image/build.sh", folder, kernel])
     try:
         status = build.wait()
     except SystemExit:
@@ -80,15 +98,30 @@ def make_image(folder):
         fail("the image of the machine cannot be made: no packages from Debian's mirror", CANNOT)
     if status != 0:
         fail("the image of the machine could not be made")
-    for other in CACHE.glob("image-*"):
-        if other != folder:
+    for other in CACHE.glob(f"image-{kernel}-*"):
+        if other.is_dir() and other != folder:
             shutil.rmtree(other)
+
+
+def extra(name):
+    """The archive that image/NAME.sh makes, for the scenario of that name: a peer that is not in the image."""
+    script = LAB / f"image/{name}.sh"
+    file = CACHE / f"{name}-{hashlib.sha256(script.read_bytes()).hexdigest()[:16]}.tar"
+    return made(file, lambda: make_extra(script, file))
+
+
+def make_extra(script, file):
+    say(f"making {file.relative_to(ROOT)}: some minutes, once")
+    status = subprocess.run([script, file]).returncode
+    if status != 0:
+        fail(f"{script.stem} could not be built", CANNOT if status == 3 else 1)
 
 
 class Machine:
     """A machine, by the folder that it shares with this program."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, kernel):
+        self.kernel = kernel
         self.folder = pathlib.Path(folder).resolve()
         self.count = 0
         self.cancel = None
@@ -97,11 +130,12 @@ class Machine:
     def start(self, build, own=False, linger=None):
         """own: it ends with this program, even by SIGKILL. linger: it ends after so many seconds without orders."""
         need("qemu-system-x86_64", "setpriv")
-        files = image()
+        files = image(self.kernel)
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         (self.folder / "build").write_text(str(build))
+        shutil.copy(files / "version", self.folder)
         shares = {"share": self.folder, "src": ROOT, "build": build}
         command = ["setpriv", "--pdeathsig", "KILL"] if own else []
         kernel = "console=ttyS0 rdinit=/init mitigations=off nokaslr tsc=reliable audit=0 panic=-1"
@@ -225,6 +259,7 @@ def own_folder():
 
 
 def machine_for_run(standing, build, linger):
+    """The one that is up, or one that ends with this program, or lingers."""
     if linger:
         standing.parent = os.getppid()
     if standing.is_up():
@@ -232,7 +267,7 @@ def machine_for_run(standing, build, linger):
             fail(f"the machine that is up has the build {standing.build()}: ./dev lab down ends it")
         atexit.register(standing.leave)
         return standing
-    machine = standing if linger else Machine(own_folder())
+    machine = standing if linger else Machine(own_folder(), standing.kernel)
     if not linger:
         atexit.register(machine.stop)
     machine.start(build, own=not linger, linger=linger)
@@ -240,25 +275,66 @@ def machine_for_run(standing, build, linger):
     return machine
 
 
-def run(machine, build, options):
-    name, *words = options.words
+def run(machine, build, words, options):
+    """Returns whether the scenario passed, and what it came to, where that can be told."""
+    name = words[0]
     begin = time.monotonic()
     kept, after = machine.folder / "keep", LAB / f"scenarios/{name}.after.py"
     shutil.rmtree(kept, ignore_errors=True)
-    arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words)
+    if (LAB / f"image/{name}.sh").exists():
+        shutil.copy(extra(name), machine.folder / f"{name}.tar")
+    arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words[1:])
     status = machine.run(f"exec bash /src/tests/lab/scenarios/{name}.sh {arguments}", options.patience)
     if after.exists() and kept.exists():
-        status |= subprocess.run([after, kept, build, *words]).returncode
+        status |= subprocess.run([after, kept, build, *words[1:]]).returncode
+    result = results.of_run(build / "cli/stag", status, kept)
     if options.keep and kept.exists():
         shutil.copytree(kept, options.keep, dirs_exist_ok=True)
-    say(f"{' '.join(options.words)}: {'fine' if status == 0 else f'failed ({status})'}, "
-        f"{time.monotonic() - begin:.0f} s")
+    say(f"{' '.join(words)}: {'fine' if status == 0 else f'failed ({status})'}, {time.monotonic() - begin:.0f} s")
     if machine.is_up() and machine.is_broken():
         say("the kernel of this machine is broken: it is not used again")
         machine.stop()
     if status != 0 and options.linger:
         machine.stop()
-    return 0 if status == 0 else 1
+    return status == 0, result
+
+
+def peer_of(machine):
+    """The name of the peer, and that of its results: what the scenario left in keep/peer, or the kernel."""
+    name = machine.folder / "keep/peer"
+    if name.exists():
+        text = name.read_text().strip()
+        return text, text.removeprefix("nfs-").replace(" ", "-")
+    return f"Linux {(machine.folder / 'version').read_text().split('-')[0]}", f"linux-{machine.kernel}"
+
+
+def run_one(standing, build, options):
+    machine = machine_for_run(standing, build, options.linger)
+    passed, result = run(machine, build, options.words, options)
+    of = " ".join(options.words[:2])  # what is asked for besides is a part
+    if of in MATRIX + USER_SPACE:
+        for line in results.differences(peer_of(machine)[1], of, result):
+            say(line)
+            passed = False
+    return 0 if passed else 1
+
+
+def matrix(build, options):
+    failures = 0
+    for kernel in [options.kernel] if options.kernel else KERNELS:
+        machine = Machine(own_folder(), kernel)
+        atexit.register(machine.stop)
+        for words in MATRIX + (USER_SPACE if kernel == KERNELS[0] else []):
+            if options.words and words.split()[0] not in options.words and words not in options.words:
+                continue
+            if not machine.is_up():
+                machine.start(build, own=True)
+            passed, result = run(machine, build, words.split(), options)
+            failures += not passed
+            name, peer = peer_of(machine)
+            results.save(peer, name, words, result)
+        machine.stop()
+    return results.main(["--write"]) or min(failures, 1)
 
 
 def main():
@@ -267,28 +343,32 @@ def main():
     parser.add_argument("--build", default="build/ci", help="the build whose programs are used (%(default)s)")
     parser.add_argument("--patience", type=int, default=1800, help="seconds that a scenario may take (%(default)s)")
     parser.add_argument("--keep", metavar="DIR", help="where what the scenario leaves in /share/keep goes")
-    parser.add_argument("--machine", metavar="DIR", default=CACHE / "share", help="the folder of the machine that stays")
+    parser.add_argument("--machine", metavar="DIR", help="the folder of the machine that stays")
+    parser.add_argument("--kernel", choices=KERNELS, metavar="SERIES", help=f"{', '.join(KERNELS)} (default: {KERNELS[0]})")
     parser.add_argument("--linger", metavar="SECONDS", type=int,
                         help="run: starts that machine when it is not up, and lets it wait so long for another run")
-    parser.add_argument("command", choices=["build", "list", "run", "up", "down", "shell"])
+    parser.add_argument("command", choices=["build", "list", "run", "matrix", "up", "down", "shell"])
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))  # by way of what is registered with atexit
+    kernel = options.kernel or KERNELS[0]
     if options.command == "list":
         for name, what in scenarios().items():
             print(f"{name:12} {what}")
         return 0
     if options.command == "build":
-        say(f"the image is in {image().relative_to(ROOT)}")
+        say(f"the image is in {image(kernel).relative_to(ROOT)}")
         return 0
-    standing = Machine(options.machine)
+    standing = Machine(options.machine or CACHE / f"share-{kernel}", kernel)
     if options.command == "down":
         standing.stop()
         return 0
     build = (ROOT / options.build).resolve()
     if not (build / "cli/stag").exists():
         fail(f"{options.build} holds no cli/stag: build first, or name another build with --build")
+    if options.command == "matrix":
+        return matrix(build, options)
     if options.command == "up":
         if standing.is_up():
             fail("a machine is up already")
@@ -306,7 +386,7 @@ def main():
         return 0
     if not options.words or options.words[0] not in scenarios():
         fail(f"run which scenario? {', '.join(scenarios())}")
-    return run(machine_for_run(standing, build, options.linger), build, options)
+    return run_one(standing, build, options)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ begin() {
   if mountpoint -q /proc/fs/nfsd; then
     rpc.nfsd 0
     exportfs -ua
-    ! mountpoint -q /export || umount -R /export
   fi
+  ! mountpoint -q /export || umount -R /export
   rm -rf /tmp/* /share/keep
   dmesg -C
   sysctl -qw fs.leases-enable=1
@@ -51,6 +51,24 @@ listening() {
     ! grep -q '^listening' "$2" && kill -0 "$1" 2> /dev/null || break
     sleep 0.1
   done
+}
+
+# record FILTER..., recorded FILE: what the wire carries between them, in the file.
+record() {
+  rm -f /tmp/tcpdump
+  tcpdump -i v0 -B 131072 --time-stamp-precision=nano -w /tmp/wire.pcap "$@" 2> /tmp/tcpdump &
+  tcpdump=$!
+  for _ in $(seq 300); do
+    ! grep -qs 'listening on' /tmp/tcpdump || break
+    sleep 0.1
+  done
+}
+recorded() {
+  sleep 1
+  kill $tcpdump
+  wait $tcpdump
+  grep -q '^0 packets dropped' /tmp/tcpdump || fail "tcpdump: $(cat /tmp/tcpdump)"
+  mv /tmp/wire.pcap "$1"
 }
 
 # route: what a link loses when it goes down.
@@ -116,19 +134,25 @@ devices() {
   die "the $1 devices do not become active"
 }
 
-# fresh_knfsd: the kernel's server, with an empty /export, over RDMA at port 20049; in place of one that runs.
-fresh_knfsd() {
-  modprobe -a loop xfs nfsd rpcrdma || die "no kernel modules for knfsd"
-  mkdir -p /export /run/rpcbind /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
-  mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
-  mountpoint -q /var/lib/nfs/rpc_pipefs || mount -t rpc_pipefs pipes /var/lib/nfs/rpc_pipefs
-  rpc.nfsd 0
-  exportfs -ua
+# fresh_export: an empty file system at /export.
+fresh_export() {
+  modprobe -a loop xfs || die "no kernel modules for xfs"
+  mkdir -p /export /run/rpcbind
   ! mountpoint -q /export || umount /export || die "/export is in use"
   rm -f /tmp/export.xfs
   truncate -s 1500M /tmp/export.xfs
   mkfs.xfs -q /tmp/export.xfs && mount -o loop /tmp/export.xfs /export || die "no file system to export"
   chmod 777 /export
+}
+# fresh_knfsd: the kernel's server, with an empty /export, over RDMA at port 20049; in place of one that runs.
+fresh_knfsd() {
+  modprobe -a nfsd rpcrdma || die "no kernel modules for knfsd"
+  mkdir -p /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
+  mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd
+  mountpoint -q /var/lib/nfs/rpc_pipefs || mount -t rpc_pipefs pipes /var/lib/nfs/rpc_pipefs
+  rpc.nfsd 0
+  exportfs -ua
+  fresh_export
   echo '/export *(rw,no_root_squash,no_subtree_check,insecure,fsid=0,async)' > /etc/exports
   pidof -q rpcbind || rpcbind -w || die "rpcbind does not start"
   pidof -q rpc.mountd || rpc.mountd || die "rpc.mountd does not start"

@@ -11,20 +11,6 @@ mkdir -p $files $mnt $keep
 # What every file holds, as far as it goes; tests/golden/known.py makes the same.
 for size in 100 5000 40000; do seq -f '%08.0f steering tag' 10000 | head -c $size > $files/lines$size; done
 
-# record NAME, recorded: what the wire carries between them, as $keep/NAME.pcap.
-record() {
-  name=$keep/$kind-$1.pcap
-  tcpdump -i v0 -B 65536 --time-stamp-precision=nano -w /tmp/wire.pcap "${@:2}" 2> /tmp/tcpdump &
-  tcpdump=$!
-  sleep 1.5
-}
-recorded() {
-  sleep 1
-  kill $tcpdump
-  wait $tcpdump
-  grep -q '^0 packets dropped' /tmp/tcpdump || fail "tcpdump: $(cat /tmp/tcpdump)"
-  mv /tmp/wire.pcap $name
-}
 # mount_nfs VERSION ADDRESS PORT
 mount_nfs() {
   local options=vers=$1,proto=rdma,port=$3,rsize=32768,wsize=32768 root=/
@@ -64,16 +50,16 @@ workload() {
 for version in 3 4.2; do
   say "NFSv$version"
   start_server
-  record small-nfs$version udp port 4791 or tcp port 20049
+  record udp port 4791 or tcp port 20049
   mount_nfs $version $SERVER 20049
   workload
   must umount $mnt
-  recorded
+  recorded $keep/$kind-small-nfs$version.pcap
 done
 
 say "NFSv4.1 through stag relay; a delegation is recalled"
 start_server
-record relay-nfs4.1 udp port 4791 or tcp port 20049 or tcp port 20050
+record udp port 4791 or tcp port 20049 or tcp port 20050
 start_relay
 mount_nfs 4.1 $CLIENT 20050
 must cat $mnt/lines100 > /dev/null
@@ -85,19 +71,19 @@ must cmp $mnt/lines5000 /export/lines5000
 must umount $mnt
 kill -INT $relay
 wait $relay || fail "stag relay ended with $?: $(cat /tmp/out)"
-recorded
+recorded $keep/$kind-relay-nfs4.1.pcap
 grep -qE '^callbacks, server side +[1-9]' /tmp/out || fail "no callback crossed"
 
 say "NFSv3 through stag relay, which spoils handles"
 start_server
-record handles-nfs3 udp port 4791 or tcp port 20049 or tcp port 20050
+record udp port 4791 or tcp port 20049 or tcp port 20050
 start_relay --fault bad-handle@READ/30
 mount_nfs 3 $CLIENT 20050
 for size in 100 5000 40000; do must cmp $files/lines$size $mnt/lines$size; done
 must umount $mnt
 kill -INT $relay
 wait $relay || fail "stag relay ended with $?: $(cat /tmp/out)"
-recorded
+recorded $keep/$kind-handles-nfs3.pcap
 grep -E ' disturbed by ' /tmp/out
 ls -l $keep
 finish

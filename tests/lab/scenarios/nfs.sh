@@ -72,17 +72,11 @@ for version in "${versions[@]}"; do
   # While the server waits for clients of an earlier life, it gives no delegations.
   for _ in $(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done 2> /dev/null
   sleep 4
-  tcpdump -i v0 -B 131072 --time-stamp-precision=nano -w /tmp/wire.pcap 2> /tmp/tcpdump &
-  tcpdump=$!
-  sleep 1.5
+  record
   mount_nfs $version || die "mount failed"
   workload
   must umount $mnt
-  sleep 1
-  kill $tcpdump
-  wait $tcpdump
-  grep -q '^0 packets dropped' /tmp/tcpdump || fail "tcpdump: $(cat /tmp/tcpdump)"
-  mv /tmp/wire.pcap $capture
+  recorded $capture
   tree /export > /tmp/tree.recorded
   rm -rf /tmp/recorded /tmp/extracted
   cp -a /export /tmp/recorded

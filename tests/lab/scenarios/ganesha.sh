@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# KIND [PART...]: nfs-ganesha serves files that are there already: the kernel mounts it; stag generate, relay, probe; rxe, siw
+. /src/tests/lab/guest/common.sh
+kind=${1:-rxe}
+parts=("${@:2}")
+[ ${#parts[@]} -gt 0 ] || parts=(mount relay load probe)
+wire
+devices $kind
+[ -x /usr/bin/ganesha.nfsd ] || tar -C / --keep-directory-symlink -xf /share/ganesha.tar
+ldconfig
+fresh_export
+modprobe -a nfs nfsv3 nfsv4
+files=/tmp/files mnt=/tmp/mnt keep=/share/keep
+mkdir -p $files $mnt $keep /var/lib/nfs/ganesha /var/run/ganesha
+echo "nfs-ganesha $(cat /ganesha-version)" > $keep/peer
+say "$(cat $keep/peer)"
+cat > /tmp/ganesha.conf << 'END'
+NFS_CORE_PARAM {
+  Protocols = 3, 4, NFSRDMA;
+  NFS_RDMA_Port = 20049;
+  NFS_RDMA_Protocol_Versions = ALL;
+  MNT_Port = 20048;
+  Enable_NLM = false;
+  Enable_RQUOTA = false;
+}
+NFSV4 { Graceless = true; RecoveryBackend = fs; }
+EXPORT {
+  Export_Id = 1;
+  Path = /export;
+  Pseudo = /export;
+  Access_Type = RW;
+  Squash = No_Root_Squash;
+  Protocols = 3, 4;
+  Transports = TCP;
+  SecType = sys;
+  FSAL { Name = VFS; }
+}
+END
+# start_ganesha, end_ganesha: it listens; it is killed, if it has not died by itself.
+start_ganesha() {
+  /usr/bin/ganesha.nfsd -F -f /tmp/ganesha.conf -N NIV_WARN -L $keep/ganesha.log -p /tmp/ganesha.pid > /tmp/ganesha.out 2>&1 &
+  ganesha=$!
+  for _ in $(seq 300); do
+    ! rdma resource show cm_id | grep -q 'LISTEN.*:20049' || return 0
+    kill -0 $ganesha 2> /dev/null || break
+    sleep 0.2
+  done
+  die "nfs-ganesha does not listen: $(cat /tmp/ganesha.out; tail -n 20 $keep/ganesha.log)"
+}
+alive() { kill -0 $ganesha 2> /dev/null; }
+# must_live WHEN: else it is started again.
+must_live() {
+  alive && return 0
+  fail "nfs-ganesha died: $1: $(tail -n 5 $keep/ganesha.log)"
+  start_ganesha
+}
+mount_ganesha() { # VERSION [ADDRESS PORT]
+  local options=vers=$1,proto=rdma,port=${3:-20049},rsize=65536,wsize=65536,soft,timeo=100,retrans=2,retry=0
+  [ $1 != 3 ] || options+=,nolock,mountproto=tcp,mountport=20048
+  timeout 120 mount -t nfs -o $options ${2:-$SERVER}:/export $mnt
+}
+sizes="0 1 3 1000 4097 65536 100001 1000003"
+# What it serves. A Call that makes or changes a file gets no Reply of nfs-ganesha 6.5 over RDMA, and no other Call after it
+# (docs/divergences.md): nothing is written here.
+for size in $sizes; do head -c $size /dev/urandom > $files/f$size && cp $files/f$size /export; done
+mkdir /export/many
+for i in $(seq 100); do : > /export/many/$(printf 'n%.0s' $(seq 100))$i; done
+ln -s "$(printf 't%.0s' {1..900})" /export/link900
+workload() {
+  for size in $sizes; do must cmp $files/f$size $mnt/f$size; done
+  must dd if=$mnt/f1000003 of=/dev/null bs=5001 skip=3 count=3 iflag=direct status=none
+  [ "$(ls $mnt/many | wc -l)" = 100 ] || fail "a directory of 100 long names has $(ls $mnt/many | wc -l)"
+  [ "$(readlink $mnt/link900 | wc -c)" = 901 ] || fail "a link of 900 bytes is another one"
+}
+pidof -q rpcbind || rpcbind -w || die "rpcbind does not start"
+start_ganesha
+for part in "${parts[@]}"; do
+  case $part in
+    mount)
+      for version in 3 4.0; do # it refuses 4.1 over RDMA
+        say "the kernel's client, NFSv$version"
+        record
+        if mount_ganesha $version; then
+          workload
+          timeout 60 umount -f $mnt || umount -l $mnt
+        else
+          fail "NFSv$version is not mounted"
+        fi
+        recorded $keep/$kind-ganesha-nfs$version.pcap
+        must_live "while it was mounted with NFSv$version"
+      done
+      ;;
+    relay)
+      say "the kernel's client through stag relay"
+      $STAG relay --transport ${kind}0 --listen $CLIENT:20050 --to $SERVER:20049 --check > /tmp/relay.out 2>&1 &
+      relay=$!
+      listening $relay /tmp/relay.out
+      if mount_ganesha 4.0 $CLIENT 20050; then
+        workload
+        timeout 60 umount -f $mnt || umount -l $mnt
+      else
+        fail "not mounted through stag relay"
+      fi
+      kill -INT $relay
+      wait $relay || fail "stag relay ended with $?: $(cat /tmp/relay.out)"
+      grep -E '^(client|server)|errors, |^calls|^answers' /tmp/relay.out
+      must_live "behind stag relay"
+      ;;
+    load)
+      say "stag generate"
+      $STAG generate --to $SERVER:20049 --transport ${kind}0 --mode null --calls 400 --depth 8 --check > /tmp/load 2>&1 ||
+        fail "stag generate ($?): $(cat /tmp/load)"
+      grep -E '^all | of load | errors, ' /tmp/load
+      must_live "under stag generate"
+      ;;
+    probe)
+      say "stag probe"
+      # It keeps 55 MiB of each connection that ended: a new server for every few probes, or the machine has no memory. It takes
+      # seconds to accept a connection, too.
+      $STAG probe --list | awk '/^[a-z0-9]+\.[a-z0-9-]+ / && !/^nfs3/ { print $1 }' | paste -sd ',,,,,\n' > /tmp/probes
+      : > $keep/probe.jsonl
+      while read -r few; do
+        kill -9 $ganesha
+        wait $ganesha 2> /dev/null
+        start_ganesha
+        $STAG probe $SERVER:20049 --transport ${kind}0 --timeout 30s --format jsonl --select "$few" > /tmp/probe.jsonl 2> /tmp/err
+        [ $? -le 1 ] || fail "stag probe --select $few: $(cat /tmp/err)"
+        grep '"type":"probe"' /tmp/probe.jsonl >> $keep/probe.jsonl
+        alive || echo "nfs-ganesha died: $(tail -n 1 $keep/probe.jsonl)"
+      done < /tmp/probes
+      ;;
+  esac
+done
+kill $ganesha
+finish
