@@ -128,6 +128,11 @@ class Endpoint {
   virtual void Deregister(Region& region) = 0;
   // Gives a region another handle (the old one becomes invalid), as after a remote invalidation.
   virtual Result<void> Renew(Region& region) = 0;
+  // Gives a region this handle, which no other valid region of the endpoint has, and this offset. Fails where the
+  // fabric chooses them.
+  virtual Result<void> Rename(Region& /*region*/, uint32_t /*handle*/, uint64_t /*offset*/) {
+    return Fail("the fabric chooses handles and offsets");
+  }
 
   // The pieces one after the other make the message; each lies in registered memory of this endpoint, or is at most
   // max_inline() bytes in all (copied at once). `invalidate`: a Send with Invalidate of that handle of the peer's. At

@@ -95,6 +95,12 @@ Result<void> SoftIwarpEndpoint::Renew(Region& region) {
   return {};
 }
 
+Result<void> SoftIwarpEndpoint::Rename(Region& region, uint32_t handle, uint64_t offset) {
+  StopArriving(region.handle);
+  if (!regions_.Rename(region, handle, offset)) return Fail("the region cannot have that handle and offset");
+  return {};
+}
+
 void SoftIwarpEndpoint::AddReceives(uint32_t count) {
   if (count == 0) return;
   arenas_.push_back(std::make_unique<std::byte[]>(size_t{count} * receive_size_ + 1));

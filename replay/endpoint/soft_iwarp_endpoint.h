@@ -35,6 +35,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   Result<Region> Register(MutableBytes memory, Access access) override;
   void Deregister(Region& region) override;
   Result<void> Renew(Region& region) override;
+  Result<void> Rename(Region& region, uint32_t handle, uint64_t offset) override;
   Result<void> Send(std::span<const Bytes> pieces, uint64_t id, std::optional<uint32_t> invalidate) override;
   Result<void> Read(MutableBytes into, uint32_t handle, uint64_t offset, uint64_t id) override;
   Result<void> Write(Bytes from, uint32_t handle, uint64_t offset, uint64_t id) override;

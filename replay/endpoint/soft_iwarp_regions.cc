@@ -68,16 +68,35 @@ bool RegionTable::Renew(Region& region) {
   return true;
 }
 
+bool RegionTable::Rename(Region& region, uint32_t handle, uint64_t offset) {
+  Entry* entry = EntryOf(region);
+  if (!entry || region.bytes.size() > ~offset) return false;
+  if (const Entry* other = Lookup(handle); other && other != entry) return false;
+  Forget(*entry);
+  Insert(static_cast<uint32_t>(region.cookie), handle);
+  region.handle = handle;
+  region.offset = entry->offset = offset;
+  return true;
+}
+
 void RegionTable::AssignHandle(uint32_t entry) {
-  if ((named_ + 1) * 2 > cells_.size()) Grow();
   uint32_t handle = 0;
   while (handle == 0 || handle == entries_[entry].handle || Lookup(handle)) handle = Random();
+  Insert(entry, handle);
+}
+
+void RegionTable::Insert(uint32_t entry, uint32_t handle) {
+  entries_[entry].handle = handle;
+  entries_[entry].valid = true;
+  if (handle == 0) {
+    zero_ = entry;
+    return;
+  }
+  if ((named_ + 1) * 2 > cells_.size()) Grow();
   size_t at = Home(handle);
   while (cells_[at].handle != 0) at = Home(static_cast<uint32_t>(at) + 1);
   cells_[at] = {handle, entry};
   ++named_;
-  entries_[entry].handle = handle;
-  entries_[entry].valid = true;
 }
 
 void RegionTable::Grow() {
@@ -95,6 +114,10 @@ void RegionTable::Grow() {
 void RegionTable::Forget(Entry& entry) {
   if (!entry.valid) return;
   entry.valid = false;
+  if (entry.handle == 0) {
+    zero_.reset();
+    return;
+  }
   --named_;
   const size_t mask = cells_.size() - 1;
   size_t hole = Home(entry.handle);
@@ -108,7 +131,7 @@ void RegionTable::Forget(Entry& entry) {
 }
 
 const RegionTable::Entry* RegionTable::Lookup(uint32_t handle) const {
-  if (handle == 0) return nullptr;
+  if (handle == 0) return zero_ ? &entries_[*zero_] : nullptr;
   size_t at = Home(handle);
   while (cells_[at].handle != handle) {
     if (cells_[at].handle == 0) return nullptr;

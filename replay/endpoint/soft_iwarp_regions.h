@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "replay/endpoint/endpoint.h"
@@ -28,6 +29,8 @@ class RegionTable {
   // False: `region` is none of this table's.
   bool Remove(const Region& region);
   bool Renew(Region& region);
+  // False: also when another region has the handle, or the range would wrap.
+  bool Rename(Region& region, uint32_t handle, uint64_t offset);
 
   // Memory of registered regions, whether their handles are valid or not.
   bool Holds(Bytes memory) const { return Find(memory, false) != nullptr; }
@@ -50,7 +53,7 @@ class RegionTable {
     bool valid = false;  // the handle
     Storage storage;
   };
-  // Of an open hash table by handle; 0 is no handle.
+  // Of an open hash table by handle, where 0 is an empty cell; `zero_` is the region whose handle is 0.
   struct Cell {
     uint32_t handle = 0, entry = 0;
   };
@@ -59,6 +62,7 @@ class RegionTable {
   const Entry* Lookup(uint32_t handle) const;
   Entry* EntryOf(const Region& region);
   void AssignHandle(uint32_t entry);
+  void Insert(uint32_t entry, uint32_t handle);
   void Forget(Entry& entry);
   void Grow();
   uint32_t Random();
@@ -68,6 +72,7 @@ class RegionTable {
   std::vector<uint32_t> unused_;
   std::vector<Cell> cells_ = std::vector<Cell>(64);
   size_t named_ = 0;
+  std::optional<uint32_t> zero_;
   mutable size_t last_found_ = 0;
   std::array<uint32_t, 64> random_{};
   size_t random_left_ = 0;

@@ -99,6 +99,9 @@ class Tamper final : public endpoint::Endpoint {
   }
   void Deregister(endpoint::Region& region) override { inner_->Deregister(region); }
   Result<void> Renew(endpoint::Region& region) override { return inner_->Renew(region); }
+  Result<void> Rename(endpoint::Region& region, uint32_t handle, uint64_t offset) override {
+    return inner_->Rename(region, handle, offset);
+  }
   Result<void> Send(std::span<const Bytes> pieces, uint64_t id, std::optional<uint32_t> invalidate) override;
   Result<void> Read(MutableBytes into, uint32_t handle, uint64_t offset, uint64_t id) override {
     return inner_->Read(into, handle, offset, id);

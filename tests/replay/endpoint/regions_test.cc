@@ -55,6 +55,29 @@ TEST(RegionTable, StaleRegionsAreNotThisTables) {
   EXPECT_FALSE(table.Remove(first));
 }
 
+TEST(RegionTable, HandlesAndOffsetsThatAreChosen) {
+  std::vector<std::byte> memory(100), other(10);
+  RegionTable table;
+  Region region = table.Add(memory, Access::kRemoteRead, nullptr);
+  Region second = table.Add(other, Access::kRemoteRead, nullptr);
+  std::byte* at = nullptr;
+  const uint32_t old = region.handle;
+  for (const uint32_t handle : {0u, UINT32_MAX, 7u, 7u, 0u}) {
+    ASSERT_TRUE(table.Rename(region, handle, uint64_t{1} << 63));
+    EXPECT_EQ(table.Check(handle, (uint64_t{1} << 63) + 99, 1, Access::kRemoteRead, at), Verdict::kFine);
+    EXPECT_EQ(at, &memory[99]);
+    EXPECT_FALSE(table.IsValid(old));
+    EXPECT_FALSE(table.Rename(second, handle, 0));  // somebody has it
+  }
+  EXPECT_FALSE(table.IsValid(7));
+  EXPECT_FALSE(table.Rename(region, 1, UINT64_MAX - 50));  // wraps
+  EXPECT_TRUE(table.Remove(region));
+  EXPECT_FALSE(table.IsValid(0));
+  EXPECT_TRUE(table.Rename(second, 0, 0));
+  EXPECT_TRUE(table.Renew(second));
+  EXPECT_FALSE(table.IsValid(0));
+}
+
 // Against the plainest model: a map. Many regions come, are invalidated, renewed and go.
 TEST(RegionTable, AgreesWithAMap) {
   std::mt19937 random(1);
