@@ -3,16 +3,12 @@
 // Credits that are granted (RFC 8166 section 3.3.1): few, none, more, and too many.
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "replay/probe/client/holder.h"
 #include "replay/probe/client/picks.h"
 #include "replay/probe/link.h"
 
 namespace stag::probe::client {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // What each connection has outstanding, and may have.
 struct Account {
@@ -68,32 +64,38 @@ void Huge(Trick& trick) {
   };
 }
 
-// Of several outstanding Calls one is answered, with a grant of 1, and so are those that come then: no Call comes until
-// the others are answered.
+// Every Reply grants four, until four Calls are outstanding, which is all that may be. One is answered then, with a
+// grant of one, as every later Reply has it: a Call that comes while one is outstanding was sent in spite of that.
 void Shrinks(Trick& trick) {
+  constexpr uint32_t kBefore = 4;
   struct State {
-    std::optional<Clock::time_point> from;  // when what was under way has come
-    size_t on = 0, others = 0;              // connection; Calls that are held
+    bool shrunk = false;
+    size_t on = 0, outstanding = 0;  // connection; Calls that are not answered
   };
   auto state = std::make_shared<State>();
-  HoldReplies(trick, 4, [state](const std::shared_ptr<HeldReplies>& held, Scene& scene, Play& play) {
+  HoldReplies(trick, kBefore, [state](const std::shared_ptr<HeldReplies>& held, Scene& scene, Play& play) {
     for (Held& each : *held) each.reply.header.credit = 1;
+    *state = {true, scene.ordinal, held->size() - 1};
     held->front().Send(scene);
-    state->from = Clock::now() + play.late;
-    state->on = scene.ordinal;
-    state->others = held->size() - 1;
-    scene.After(play.late + play.quiet * 2, [state, held](Scene& later) {
-      state->from.reset();
+    scene.After(play.quiet * 2, [state, held](Scene& later) {
       for (size_t i = 1; i < held->size(); ++i) (*held)[i].Send(later);
+      state->outstanding -= held->size() - 1;
     });
   });
+  trick.after = 0;  // nothing else was granted before
   trick.reply = [state, hold = trick.reply](Turn& turn) {
-    if (state->from) turn.reply.header.credit = 1;
+    const bool after = state->shrunk && turn.scene.ordinal == state->on;
+    turn.reply.header.credit = after ? 1 : kBefore;
+    if (after) --state->outstanding;
     return hold(turn);
   };
   trick.watch = [state](const Seen& message, Scene& scene, Play&) {
-    if (state->from && Clock::now() > *state->from && scene.ordinal == state->on && IsCall(message))
-      Failed(fmt::format("no Call, for {} are outstanding and 1 is granted", state->others), "a Call");
+    if (!state->shrunk || scene.ordinal != state->on || !IsCall(message)) return;
+    if (state->outstanding > 0)
+      Failed(
+          fmt::format("no Call, for {} outstanding and 1 is granted", state->outstanding == 1 ? "1 is" : "others are"),
+          "a Call");
+    ++state->outstanding;
   };
 }
 
@@ -172,7 +174,8 @@ std::span<const ClientProbe> GrantProbes() {
        kFault,
        Huge},
       {{"grant.shrinks", "A smaller grant is kept while more is outstanding",
-        "Of four outstanding Calls one is answered, with a grant of one. No Call comes until the others are answered.",
+        "Four are granted, and four Calls are outstanding. One is answered, with a grant of one, as every later Reply "
+        "has it. No Call comes while another is outstanding.",
         "RFC 8166 3.3.1, RFC 8166 4.2.3", "CRED-003", nullptr},
        kFault,
        kFault,
