@@ -37,11 +37,13 @@ struct ProbeArguments : LiveOptions {
   std::vector<std::string> compare, names;  // files, and what the runs in them are called
 };
 
+// Those that --dangerous names are selected, too.
 bool Selected(const ProbeArguments& options, const Probe& probe) {
   const auto named = [&](const std::vector<std::string>& selectors) {
     return std::ranges::any_of(selectors, [&](const std::string& s) { return probe::Selects(s, probe); });
   };
-  return (options.select.empty() || named(options.select)) && !named(options.ignore);
+  return ((options.select.empty() || named(options.select)) && !named(options.ignore)) ||
+         std::ranges::find(options.client.dangerous, probe.id) != options.client.dangerous.end();
 }
 
 std::vector<const Probe*> SelectedOfServers(const ProbeArguments& options) {
@@ -51,13 +53,10 @@ std::vector<const Probe*> SelectedOfServers(const ProbeArguments& options) {
   return selected;
 }
 
-// Those that --dangerous names are selected, too.
 std::vector<const ClientProbe*> SelectedOfClients(const ProbeArguments& options) {
   std::vector<const ClientProbe*> selected;
   for (const ClientProbe& probe : probe::client::ClientCatalogue())
-    if (Selected(options, probe.probe) ||
-        std::ranges::find(options.client.dangerous, probe.probe.id) != options.client.dangerous.end())
-      selected.push_back(&probe);
+    if (Selected(options, probe.probe)) selected.push_back(&probe);
   return selected;
 }
 
@@ -76,14 +75,14 @@ std::string Settle(const ProbeArguments& options, size_t selected) {
                                              : "";
   if (options.listens) {
     if (!options.server.empty()) return "a server is probed, or with --listen a client: not both";
-    if (!options.probe.path.empty() || !options.probe.directory.empty() || options.probe.program)
-      return "--export, --handle and --program are for probes of a server";
+    if (!options.probe.path.empty() || !options.probe.directory.empty() || options.probe.program ||
+        !options.probe.nfs4_path.empty())
+      return "--export, --nfs4-export, --handle and --program are for probes of a server";
     return {};
   }
   if (options.server.empty())
     return "which server? stag probe HOST[:PORT]; --listen is for clients; --list and --explain take none";
-  if (!options.client.command.empty() || !options.client.dangerous.empty())
-    return "--client-command and --dangerous are for --listen";
+  if (!options.client.command.empty()) return "--client-command is for --listen";
   if (!options.probe.path.empty() && !options.probe.directory.empty())
     return "--export and --handle exclude each other";
   if (options.probe.mount_port && options.probe.path.empty()) return "--mount-port is for --export, and for --listen";
@@ -93,13 +92,13 @@ std::string Settle(const ProbeArguments& options, size_t selected) {
 
 int PutCatalogue(const ProbeArguments& options) {
   std::vector<ListedProbe> listed;
-  const auto add = [&](const Probe& probe, std::string_view peer, std::string_view danger) {
-    if (options.explain.empty() || options.explain == probe.id) listed.push_back({&probe, peer, danger});
+  const auto add = [&](const Probe& probe, std::string_view peer) {
+    if (options.explain.empty() || options.explain == probe.id) listed.push_back({&probe, peer});
   };
   if (!options.listens)
-    for (const Probe* probe : SelectedOfServers(options)) add(*probe, "server", {});
+    for (const Probe* probe : SelectedOfServers(options)) add(*probe, "server");
   if (options.listens || listed.empty())
-    for (const ClientProbe* probe : SelectedOfClients(options)) add(probe->probe, "client", probe->danger);
+    for (const ClientProbe* probe : SelectedOfClients(options)) add(probe->probe, "client");
   Output output(options);
   if (options.explain.empty())
     PutProbeTable(output.buffer(), listed, options.format, output.style());
@@ -147,7 +146,8 @@ int RunProbe(ProbeArguments options) {
     size_t run = 0;
     while (run < selected.size() && !runner.gone() && !signals.caught() && !output.stopped()) {
       const Probe& probe = *selected[run++];
-      report.Add(probe, runner.Run(probe));
+      const auto kept = KeptBack(probe, "server", options.client.dangerous);
+      report.Add(probe, kept ? *kept : runner.Run(probe));
     }
     report.Finish(selected.size() - run, runner.gone() ? "the server is gone" : "interrupted");
     failed = report.count(probe::Verdict::kFailed) > 0;
@@ -191,6 +191,10 @@ void AddServerOptions(CLI::App& command, ProbeArguments& o) {
   command
       .add_option("--export", probe.path, "NFSv3: make a file in this exported directory, for the probes that need one")
       ->type_name("PATH");
+  command
+      .add_option("--nfs4-export", probe.nfs4_path,
+                  "NFSv4.1: make files in this directory, a path from the server's root, for the probes nfs4.*")
+      ->type_name("PATH");
   AddParsed(
       command, "--handle",
       [&probe](std::string& text) { return TakeHex(text, nfs_client::nfs3::kHandleMax, probe.directory); }, "HEX",
@@ -222,13 +226,14 @@ void AddClientOptions(CLI::App& command, ProbeArguments& o) {
                   "stag generate); finds ADDR, PORT, MOUNT_PORT and PROBE in its environment; its exit status: 0 all\n"
                   "is fine, 3 bytes were wrong, else something failed")
       ->type_name("CMD");
-  command
-      .add_option("--dangerous", o.client.dangerous, "With --listen: also run these probes, which can harm a client")
+  command.add_option("--dangerous", o.client.dangerous, "Also run these probes, which can harm what is probed")
       ->delimiter(',')
       ->check([](const std::string& id) {
-        const ClientProbe* probe = probe::client::FindClientProbe(id);
-        return probe && !probe->danger.empty() ? std::string{}
-                                               : id + " is no dangerous probe; stag probe --list --listen 0 shows them";
+        const ClientProbe* of_clients = probe::client::FindClientProbe(id);
+        const Probe* probe = of_clients ? &of_clients->probe : probe::Find(id);
+        return probe && !probe->danger.empty()
+                   ? std::string{}
+                   : id + " is no dangerous probe; stag probe --list and --list --listen 0 show them";
       })
       ->type_name("PROBE,...");
 }

@@ -12,7 +12,6 @@
 namespace stag::cli {
 namespace {
 
-using probe::Outcome;
 using probe::Verdict;
 using probe::client::ClientProbe;
 
@@ -27,13 +26,6 @@ int CannotProbe(const Error& error) {
 std::string AddressToConnect(const endpoint::HostPort& listen) {
   const bool any = listen.host.empty() || listen.host == "0.0.0.0" || listen.host == "::";
   return any ? "127.0.0.1" : listen.host;
-}
-
-Outcome Kept(const ClientProbe& probe) {
-  Outcome outcome;
-  outcome.verdict = Verdict::kSkipped;
-  outcome.why = fmt::format("it can harm a client: {}; --dangerous {} runs it", probe.danger, probe.probe.id);
-  return outcome;
 }
 
 }  // namespace
@@ -86,9 +78,8 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
     size_t run = 0;
     while (run < selected.size() && !runner.gone() && !signals.caught() && !output.stopped()) {
       const ClientProbe& probe = *selected[run++];
-      const bool may =
-          probe.danger.empty() || std::ranges::find(options.dangerous, probe.probe.id) != options.dangerous.end();
-      report.Add(probe.probe, may ? runner.Run(probe) : Kept(probe));
+      const auto kept = KeptBack(probe.probe, "client", options.dangerous);
+      report.Add(probe.probe, kept ? *kept : runner.Run(probe));
     }
     report.Finish(selected.size() - run, runner.gone() ? "the client is gone" : "interrupted");
     failed = report.count(Verdict::kFailed) > 0;

@@ -17,7 +17,7 @@ struct ClientProbeOptions {
   std::optional<uint16_t> mount_port;  // MOUNT on this TCP port; 0: any
   std::string command;                 // empty: a load of our own
   std::chrono::milliseconds timeout{30'000}, quiet{50};
-  std::vector<std::string> dangerous;  // ids that may run although they can harm a client
+  std::vector<std::string> dangerous;  // ids that may run although they can harm their peer
 };
 
 // The probes that run: `selected`, in order.

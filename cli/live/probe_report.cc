@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/live/probe_report.h"
 
+#include <algorithm>
+
 #include "cli/live/latency_text.h"
 #include "cli/live/probe_comparison.h"
 #include "protocol/rpc/message.h"
@@ -45,6 +47,14 @@ std::string ProgramText(const probe::Target& target) {
 
 }  // namespace
 
+std::optional<Outcome> KeptBack(const Probe& probe, std::string_view peer, const std::vector<std::string>& dangerous) {
+  if (probe.danger.empty() || std::ranges::find(dangerous, probe.id) != dangerous.end()) return {};
+  Outcome outcome;
+  outcome.verdict = Verdict::kSkipped;
+  outcome.why = fmt::format("it can harm a {}: {}; --dangerous {} runs it", peer, probe.danger, probe.id);
+  return outcome;
+}
+
 void PutProbeTable(std::string& out, std::span<const ListedProbe> probes, Format format, const Style& style) {
   if (format != Format::kJsonl)
     Put(out, "{}{:<30}WHAT THE {} IS TO DO{}\n", style.bold, "PROBE",
@@ -53,10 +63,13 @@ void PutProbeTable(std::string& out, std::span<const ListedProbe> probes, Format
     if (format == Format::kJsonl) {
       JsonWriter json(out);
       BeginProbe(json, *listed.probe);
-      json.TextOrNull("asks", listed.probe->asks).Member("peer", listed.peer).TextOrNull("danger", listed.danger);
+      json.TextOrNull("asks", listed.probe->asks)
+          .Member("peer", listed.peer)
+          .TextOrNull("danger", listed.probe->danger);
       json.EndObject().EndLine();
     } else {
-      Put(out, "{:<30}{}{}\n", listed.probe->id, listed.probe->title, listed.danger.empty() ? "" : " (--dangerous)");
+      Put(out, "{:<30}{}{}\n", listed.probe->id, listed.probe->title,
+          listed.probe->danger.empty() ? "" : " (--dangerous)");
     }
   }
   if (format != Format::kJsonl) Put(out, "{}; stag probe --explain PROBE tells more\n", Count(probes.size(), "probe"));
@@ -67,9 +80,10 @@ void PutProbeExplanation(std::string& out, const ListedProbe& listed, Format for
   constexpr size_t kWidth = 100;
   const Probe& probe = *listed.probe;
   Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title, Wrapped(probe.asks, 2, kWidth));
-  if (!listed.danger.empty())
+  if (!probe.danger.empty())
     Put(out, "{}\n",
-        Wrapped(fmt::format("It can harm a client: {}. --dangerous {} runs it.", listed.danger, probe.id), 2, kWidth));
+        Wrapped(fmt::format("It can harm a {}: {}. --dangerous {} runs it.", listed.peer, probe.danger, probe.id), 2,
+                kWidth));
   Put(out, "  {}of a{}          {}\n", style.bold, style.reset, listed.peer);
   Put(out, "  {}specification{} {}\n", style.bold, style.reset, probe.sections);
   if (!probe.rules.empty())

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/base/output.h"
 #include "cli/live/probe_run.h"
@@ -13,10 +15,15 @@
 
 namespace stag::cli {
 
-// A probe as the catalogue has it. `peer`: "server" or "client". `danger`: what it can do to that; may be empty.
+// The outcome of a probe that can harm its peer and is not named in `dangerous`; nullopt: it may run. `peer`: "server"
+// or "client".
+std::optional<probe::Outcome> KeptBack(const probe::Probe& probe, std::string_view peer,
+                                       const std::vector<std::string>& dangerous);
+
+// A probe as the catalogue has it.
 struct ListedProbe {
   const probe::Probe* probe = nullptr;
-  std::string_view peer, danger = {};
+  std::string_view peer;
 };
 // --list and --explain.
 void PutProbeTable(std::string& out, std::span<const ListedProbe> probes, Format format, const Style& style);

@@ -130,7 +130,7 @@ Compound& Compound::Put(const nfs4::Sequence& sequence) {
   out.U32(sequence.sequence);
   out.U32(sequence.slot);
   out.U32(sequence.highest_slot);
-  rpcrdma::PutBool(out, false);
+  rpcrdma::PutBool(out, sequence.cache);
   return *this;
 }
 

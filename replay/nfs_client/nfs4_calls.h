@@ -29,6 +29,7 @@ struct Channel {
 struct Sequence {
   SessionId session{};
   uint32_t sequence = 0, slot = 0, highest_slot = 0;
+  bool cache = false;  // sa_cachethis
 };
 
 class Compound {
@@ -43,7 +44,7 @@ class Compound {
   Compound& DestroySession(const SessionId& session);
   Compound& DestroyClientId(uint64_t client);
   Compound& ReclaimComplete();
-  Compound& Put(const Sequence& sequence);  // SEQUENCE, sa_cachethis false
+  Compound& Put(const Sequence& sequence);  // SEQUENCE
   Compound& PutRootHandle();
   Compound& PutHandle(Bytes handle);
   Compound& GetHandle();
@@ -57,10 +58,12 @@ class Compound {
   Compound& Read(const StateId& state, uint64_t offset, uint32_t count);
   // Up to the count of the data, which follow, and nothing else.
   Compound& Write(const StateId& state, uint64_t offset, uint32_t count, uint32_t stable);
+  // Any other operation; its arguments are to be put there.
+  Writer& Operation(uint32_t op);
+  // Bytes of the Call so far.
+  size_t size() const { return out_.size(); }
 
  private:
-  Writer& Operation(uint32_t op);
-
   std::vector<std::byte>& bytes_;
   Writer out_;
   size_t count_at_;

@@ -80,7 +80,7 @@ nfs4::Sequence Nfs4Session::Take() {
   free_.pop_back();
   taken_[slot] = true;
   const auto highest = std::ranges::find(taken_.rbegin(), taken_.rend(), true);
-  return {session_, sequences_[slot], slot, static_cast<uint32_t>(taken_.rend() - highest - 1)};
+  return {session_, sequences_[slot], slot, static_cast<uint32_t>(taken_.rend() - highest - 1), false};
 }
 
 void Nfs4Session::Release(uint32_t slot, bool executed) {

@@ -28,6 +28,14 @@ Bench::Bench(endpoint::Transport& transport, const ProbeOptions& options, const 
     : transport_(transport), options_(options), target_(target), log_(log) {}
 
 Link& Bench::Connect(const Terms& terms) {
+  Result<Link*> link = Dial(terms);
+  if (!link) Failed("a connection", link.error().message);
+  return **link;
+}
+
+Link* Bench::TryConnect(const Terms& terms) { return Dial(terms).value_or(nullptr); }
+
+Result<Link*> Bench::Dial(const Terms& terms) {
   endpoint::EndpointOptions end;
   end.receives = terms.receives;
   end.receive_size = terms.receive_size;
@@ -37,8 +45,12 @@ Link& Bench::Connect(const Terms& terms) {
   end.events = log_;
   end.connect_timeout = options_.patience.answer;
   auto connected = transport_.Connect(options_.to, end);
-  if (!connected) Failed("a connection", connected.error().message);
-  return *links_.emplace_back(std::make_unique<Link>(std::move(*connected), options_.patience, end.private_data));
+  if (!connected) return tl::unexpected(connected.error());
+  return links_.emplace_back(std::make_unique<Link>(std::move(*connected), options_.patience, end.private_data)).get();
+}
+
+void Bench::Vanish(Link& link) {
+  std::erase_if(links_, [&link](const auto& each) { return each.get() == &link; });
 }
 
 Call Bench::Make(uint32_t program, uint32_t version, uint32_t procedure, Bytes arguments) {
@@ -91,6 +103,30 @@ void Bench::ExpectNull(Link& link, const Call& call, const Message& answer) cons
     ExpectStatus(link, call, answer, "SUCCESS");
   else
     (void)Status(link, call, answer);
+}
+
+void Bench::AskUnused(Link& link, const Call& call) {
+  const Message answer = link.Ask(call);
+  if (answer.header.proc == rpcrdma::kError && call.header.write_chunks.size() > 1)
+    Inconclusive(fmt::format("the server does not take more than one Write chunk ({}), which a binding may say",
+                             Describe(answer)));
+  if (std::ranges::any_of(call.header.write_chunks, [](const auto& chunk) { return chunk.count == 0; }) &&
+      RefusedEmpty(call, answer))
+    return;
+  ExpectNull(link, call, answer);
+  for (const rpcrdma::Chunk& chunk : answer.header.write_chunks)
+    for (const rpcrdma::Segment& segment : answer.header.Of(chunk))
+      if (segment.length > 0)
+        Failed("an unused Write chunk: all lengths zero", fmt::format("a segment of {} bytes", segment.length));
+}
+
+bool Bench::RefusedEmpty(const Call& call, const Message& answer) {
+  if (answer.header.proc != rpcrdma::kError) return false;
+  ExpectError(call, answer, rpcrdma::kErrChunk);
+  Advise(
+      "a chunk without segments gets ERR_CHUNK: RFC 8166 section 3.4.6 defines the empty Write chunk, and by section "
+      "4.3.2 it comes back; developers of the Linux kernel read the RFC as giving such chunks no meaning");
+  return true;
 }
 
 void Bench::ExpectMore(Link& link) {

@@ -23,6 +23,8 @@ struct ProbeOptions {
   std::string path;
   std::optional<uint16_t> mount_port;
   std::vector<std::byte> directory;
+  // NFSv4: the directory, from the server's root: "/", "/srv"; empty: there is none.
+  std::string nfs4_path;
   nfs_client::Credential credential;
   Patience patience;
   bool crc = true;
@@ -57,6 +59,10 @@ class Bench {
   // Lives until the end of the Bench. Ends the probe when the server refuses.
   Link& Connect(const Terms& terms = {});
   bool connected() const { return !links_.empty(); }
+  // nullptr: the server refuses.
+  Link* TryConnect(const Terms& terms = {});
+  // The connection ends without a word.
+  void Vanish(Link& link);
 
   // Calls with a new xid and AUTH_SYS.
   Call Make(uint32_t program, uint32_t version, uint32_t procedure, Bytes arguments = {});
@@ -67,6 +73,8 @@ class Bench {
   bool has_long() const { return target_.echo || !target_.file.empty(); }
   // Ends the probe when `reply` does not end with that.
   static void ExpectLong(Bytes reply, uint32_t size);
+  // A Call of Long() for kLong bytes, answered.
+  void AskLong(Link& link, const Call& call) { ExpectLong(link.RpcReply(call, link.Ask(call)), kLong); }
 
   // "SUCCESS", "PROG_UNAVAIL", ... of the RPC Reply that `answer` must be.
   static std::string Status(Link& link, const Call& call, const Message& answer);
@@ -75,6 +83,11 @@ class Bench {
   void ExpectNull(Link& link, const Call& call, const Message& answer) const;
   void AskNull(Link& link) { AskNull(link, Null()); }
   void AskNull(Link& link, const Call& call) { ExpectNull(link, call, link.Ask(call)); }
+  // A NULL with Write chunks, which come back unused.
+  void AskUnused(Link& link, const Call& call);
+  // Whether ERR_CHUNK answers a Call with a Write chunk or Reply chunk that has no segments. It is advice: the field is
+  // not of one mind about them.
+  bool RefusedEmpty(const Call& call, const Message& answer);
   // After what was refused: a NULL is answered; when the connection ends instead, that is advice.
   void ExpectMore(Link& link);
   // An RDMA_ERROR, with xid and version of the Call (RFC 8166 section 4.5).
@@ -91,6 +104,8 @@ class Bench {
   void Disconnect();
 
  private:
+  Result<Link*> Dial(const Terms& terms);
+
   endpoint::Transport& transport_;
   const ProbeOptions& options_;
   const Target& target_;

@@ -19,7 +19,8 @@ std::span<const Probe> Catalogue() {
   static const std::vector<Probe> all = [] {
     std::vector<Probe> probes;
     for (const auto topic : {SetupProbes(), RpcProbes(), HeaderProbes(), ChunkProbes(), CreditProbes(), MemoryProbes(),
-                             XidProbes(), Nfs3Probes()})
+                             XidProbes(), RegionProbes(), ConnectionProbes(), Nfs3Probes(), AgainProbes(),
+                             SessionProbes(), Nfs4Probes(), CallbackProbes()})
       probes.insert(probes.end(), topic.begin(), topic.end());
     return probes;
   }();

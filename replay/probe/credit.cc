@@ -29,6 +29,9 @@ uint32_t Grant(Bench& bench, Link& link, uint32_t credits) {
   return answer.header.credit;
 }
 
+// How many Calls may be under way.
+size_t WindowOf(Bench& bench, Link& link) { return std::min(Grant(bench, link, kMost), kMost); }
+
 void NeverZero(Bench& bench) {
   Link& link = bench.Connect();
   for (const uint32_t credits : {1u, 8u, 1000u, UINT32_MAX, 1u}) Grant(bench, link, credits);
@@ -60,15 +63,16 @@ void AfterErrors(Bench& bench) {
   bench.AskNull(link);
 }
 
-// Sends `count` NULLs, at most `window` under way, and takes their answers, in any order. What ends it all is no
-// failure when `may_break`.
-void Exchange(Bench& bench, Link& link, size_t count, size_t window, bool may_break) {
+// Sends `count` Calls of `make`, at most `window` under way, and takes their answers, in any order, which `expect`
+// judges. What ends it all is no failure when `may_break`.
+template <typename MakeCall, typename Expect>
+void Exchange(Bench& bench, Link& link, size_t count, size_t window, bool may_break, MakeCall make, Expect expect) {
   std::vector<Call> calls;
   std::set<uint32_t> under_way;
   for (size_t sent = 0, answered = 0; answered < count;) {
     while (sent < count && under_way.size() < window) {
       if (may_break && !link.open()) return;
-      calls.push_back(Request(bench, kMost));
+      calls.push_back(make(sent));
       under_way.insert(calls.back().header.xid);
       link.Send(calls.back());
       ++sent;
@@ -81,16 +85,23 @@ void Exchange(Bench& bench, Link& link, size_t count, size_t window, bool may_br
     const auto call = std::ranges::find(calls, answer->header.xid, [](const Call& c) { return c.header.xid; });
     if (call == calls.end() || under_way.erase(answer->header.xid) == 0)
       Failed(expected, fmt::format("{} for no Call that is under way", Describe(*answer)));
-    if (answer->header.proc != rpcrdma::kError || !may_break) bench.ExpectNull(link, *call, *answer);
+    if (answer->header.proc != rpcrdma::kError || !may_break) expect(*call, *answer);
     ++answered;
   }
   if (!may_break) link.ExpectQuiet("one answer to each Call");
 }
 
+// NULLs.
+void Exchange(Bench& bench, Link& link, size_t count, size_t window, bool may_break = false) {
+  Exchange(
+      bench, link, count, window, may_break, [&](size_t) { return Request(bench, kMost); },
+      [&](const Call& call, const Message& answer) { bench.ExpectNull(link, call, answer); });
+}
+
 void FullWindow(Bench& bench) {
   Link& link = bench.Connect();
-  const size_t window = std::min(Grant(bench, link, kMost), kMost);
-  Exchange(bench, link, window * 4, window, false);
+  const size_t window = WindowOf(bench, link);
+  Exchange(bench, link, window * 4, window);
 }
 
 void Overrun(Bench& bench) {
@@ -100,6 +111,66 @@ void Overrun(Bench& bench) {
   if (granted + uint64_t{kExcess} > kReceives)
     Inconclusive(fmt::format("{} credits are granted: more than this probe sends", granted));
   Exchange(bench, link, granted + kExcess, granted + kExcess, true);
+}
+
+void LongWindow(Bench& bench) {
+  Link& link = bench.Connect();
+  Exchange(bench, link, 2000, WindowOf(bench, link));
+}
+
+void WindowOfLongCalls(Bench& bench) {
+  Link& link = bench.Connect();
+  const size_t window = WindowOf(bench, link);
+  Exchange(
+      bench, link, window * 3, window, false,
+      [&](size_t i) {
+        Call call = Request(bench, kMost);
+        link.MakeLong(call, {static_cast<uint32_t>(i % 7 + 1), static_cast<uint32_t>(call.rpc.size() - i % 7 - 1)});
+        return call;
+      },
+      [&](const Call& call, const Message& answer) { bench.ExpectNull(link, call, answer); });
+}
+
+void WindowOfLongReplies(Bench& bench) {
+  Link& link = bench.Connect();
+  const size_t window = WindowOf(bench, link);
+  Exchange(
+      bench, link, window * 2, window, false,
+      [&](size_t) {
+        Call call = bench.Long(link, kLong);
+        call.header.credit = kMost;
+        SetReply(call, link.Offer({3000, 5000}, endpoint::Access::kRemoteWrite));
+        return call;
+      },
+      [&](const Call& call, const Message& answer) { Bench::ExpectLong(link.RpcReply(call, answer), kLong); });
+}
+
+void WindowWithErrors(Bench& bench) {
+  Link& link = bench.Connect();
+  const size_t window = WindowOf(bench, link);
+  Exchange(
+      bench, link, window * 4, window, false,
+      [&](size_t i) {
+        Call call = Request(bench, kMost);
+        if (i % 2 == 1) call.header.vers = 99;
+        return call;
+      },
+      [&](const Call& call, const Message& answer) {
+        if (call.header.vers != rpcrdma::kVersion1) return Bench::ExpectError(call, answer, rpcrdma::kErrVers);
+        bench.ExpectNull(link, call, answer);
+      });
+}
+
+// Each request brings a grant, and as many Calls as that and the request allow.
+void RequestChanges(Bench& bench) {
+  Link& link = bench.Connect();
+  for (const uint32_t credits : {1u, 48u, 2u, 32u, 3u, 48u, 1u}) {
+    bench.Case(fmt::format("a request of {}", credits));
+    const size_t window = std::min(Grant(bench, link, credits), credits);
+    Exchange(
+        bench, link, window * 2, window, false, [&](size_t) { return Request(bench, credits); },
+        [&](const Call& call, const Message& answer) { bench.ExpectNull(link, call, answer); });
+  }
 }
 
 }  // namespace
@@ -120,6 +191,23 @@ std::span<const Probe> CreditProbes() {
        "16 NULLs more than are granted, at once. Answers, silence and the end of the connection are all allowed; the "
        "server lives on.",
        "RFC 8166 3.3.1", "CRED-003, CRED-013", Overrun},
+      {"credit.long-window", "A window stays full for long",
+       "2000 NULLs, as many at a time as are granted (at most 48): each is answered once.", "RFC 8166 3.3.1",
+       "CRED-001, CRED-007, CRED-010, XID-004", LongWindow},
+      {"credit.window-of-long-calls", "A window of Long Calls is answered",
+       "As many Long Calls of two segments at a time as are granted, three times over.",
+       "RFC 8166 3.3.1, RFC 8166 3.5.3", "CRED-007, LONG-002, MEM-002", WindowOfLongCalls},
+      {"credit.window-of-long-replies", "A window of Long Replies is answered",
+       "As many Calls with a Reply chunk at a time as are granted, twice over; each Reply is in its own chunk (needs "
+       "--export, or ECHO).",
+       "RFC 8166 3.3.1, RFC 8166 3.5.3", "CRED-007, REPLY-007, MEM-003", WindowOfLongReplies},
+      {"credit.window-with-errors", "Refusals in a full window are answers like others",
+       "As many Calls at a time as are granted, every other of version 99: each gets its own answer.",
+       "RFC 8166 3.3.1, RFC 8166 4.5", "CRED-007, CRED-010, ERR-003", WindowWithErrors},
+      {"credit.request-changes", "Requests that grow and shrink are followed",
+       "NULLs that request 1, 48, 2, 32, 3, 48 and 1 credits, with as many at a time as the request and the grant "
+       "allow.",
+       "RFC 8166 3.3.1", "CRED-001, CRED-002, CRED-006", RequestChanges},
   };
   return probes;
 }

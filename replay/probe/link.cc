@@ -64,6 +64,10 @@ Offered& Link::Offer(std::span<const uint32_t> lengths, endpoint::Access access,
   if (!region) Inconclusive("no memory could be registered: " + region.error().message);
   memory.region = *region;
   memory.registered = true;
+  if (name_) {
+    const auto [handle, offset] = *std::exchange(name_, {});
+    if (auto named = endpoint_->Rename(memory.region, handle, offset); !named) Skipped(named.error().message);
+  }
   return memory;
 }
 
@@ -72,13 +76,13 @@ void Link::Fence(Offered& memory) {
   memory.registered = false;
 }
 
-void Link::MakeLong(Call& call, std::span<const uint32_t> lengths) {
+Offered& Link::MakeLong(Call& call, std::span<const uint32_t> lengths) {
   const auto whole = static_cast<uint32_t>(call.rpc.size());
-  const Offered& memory =
-      Offer(lengths.empty() ? std::span(&whole, 1) : lengths, endpoint::Access::kRemoteRead, call.rpc);
+  Offered& memory = Offer(lengths.empty() ? std::span(&whole, 1) : lengths, endpoint::Access::kRemoteRead, call.rpc);
   call.header.proc = rpcrdma::kNomsg;
   call.inline_rpc = false;
   AddRead(call, 0, memory);
+  return memory;
 }
 
 bool Link::TrySend(Bytes message) {
@@ -103,27 +107,34 @@ size_t Link::Poll(milliseconds wait) {
   for (size_t i = 0; i < n; ++i) {
     const endpoint::Completion& c = completions[i];
     if (c.work != endpoint::Work::kReceive || c.outcome != endpoint::CompletionStatus::kOk) continue;
-    Message& message = received_.emplace_back();
+    Message message;
     message.bytes.assign(c.bytes.begin(), c.bytes.end());
     message.invalidated = c.invalidated;
     rpcrdma::Decode(message.bytes, message.bytes.size(), message.header);
     endpoint_->Release(c);
+    const Bytes payload = message.payload();
+    const bool backward = takes_backward_ && payload.size() >= 8 && LoadBe32(payload.data() + 4) == rpc::kCall;
+    (backward ? backward_ : received_).push_back(std::move(message));
   }
   return n;
 }
 
-std::optional<Message> Link::Next(milliseconds wait) {
+std::optional<Message> Link::Next(milliseconds wait) { return Take(received_, wait); }
+std::optional<Message> Link::NextBackward(milliseconds wait) { return Take(backward_, wait); }
+
+std::optional<Message> Link::Take(std::deque<Message>& from, milliseconds wait) {
   const auto until = Clock::now() + wait;
   for (;;) {
-    if (!received_.empty()) {
-      Message message = std::move(received_.front());
-      received_.pop_front();
+    if (!from.empty()) {
+      Message message = std::move(from.front());
+      from.pop_front();
       return message;
     }
     if (patience_.stopped && patience_.stopped()) Inconclusive("interrupted");
     const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
     const bool over = !open();
-    if (Poll(std::clamp(left, milliseconds{0}, kSlice)) == 0 && (over || left.count() <= 0)) return {};
+    const size_t came = Poll(std::clamp(left, milliseconds{0}, kSlice));
+    if (from.empty() && (left.count() <= 0 || (over && came == 0))) return {};
   }
 }
 

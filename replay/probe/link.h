@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "replay/probe/call.h"
 #include "replay/probe/probe.h"
@@ -45,13 +46,16 @@ class Link {
   Offered& Offer(std::initializer_list<uint32_t> lengths, endpoint::Access access, Bytes content = {}) {
     return Offer(std::span(lengths.begin(), lengths.size()), access, content);
   }
+  // The memory that is offered next has this handle, and its region this offset. Offer skips the probe where the fabric
+  // chooses them.
+  void NameNext(uint32_t handle, uint64_t offset) { name_ = {handle, offset}; }
   // Its handle becomes invalid.
   void Fence(Offered& memory);
   // Makes a Long Call of it (RFC 8166 section 3.5.3), with a Position Zero Read chunk of segments of these lengths; one
   // segment when there are none.
-  void MakeLong(Call& call, std::span<const uint32_t> lengths = {});
-  void MakeLong(Call& call, std::initializer_list<uint32_t> lengths) {
-    MakeLong(call, std::span(lengths.begin(), lengths.size()));
+  Offered& MakeLong(Call& call, std::span<const uint32_t> lengths = {});
+  Offered& MakeLong(Call& call, std::initializer_list<uint32_t> lengths) {
+    return MakeLong(call, std::span(lengths.begin(), lengths.size()));
   }
 
   // False: the connection has ended.
@@ -63,6 +67,9 @@ class Link {
   void Send(const Call& call) { Send(call.Encoded()); }
   // The next message; nullopt: none in that time, or none any more.
   std::optional<Message> Next(std::chrono::milliseconds wait);
+  // Calls of the server (RFC 8167) do not come with Next any more, but here.
+  void TakeBackwardCalls() { takes_backward_ = true; }
+  std::optional<Message> NextBackward(std::chrono::milliseconds wait);
   // The message that answers `call`, which was sent and is the only one under way. `expected`: in words, for when
   // nothing comes.
   Message Answer(const Call& call, std::string_view expected = "an RPC Reply");
@@ -89,13 +96,16 @@ class Link {
 
  private:
   size_t Poll(std::chrono::milliseconds wait);
+  std::optional<Message> Take(std::deque<Message>& from, std::chrono::milliseconds wait);
 
   std::unique_ptr<endpoint::Endpoint> endpoint_;
   const Patience& patience_;
   uint32_t call_threshold_, reply_threshold_;
   std::deque<Offered> offered_;
   std::deque<std::vector<std::byte>> sent_;  // registered, until the endpoint goes
-  std::deque<Message> received_;
+  std::deque<Message> received_, backward_;
+  bool takes_backward_ = false;
+  std::optional<std::pair<uint32_t, uint64_t>> name_;
   bool refusal_allowed_ = false;
 };
 

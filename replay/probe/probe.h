@@ -36,6 +36,8 @@ struct Probe {
   // may be none.
   std::string_view sections, rules;
   void (*run)(Bench&);  // returns: passed; otherwise throws Ended (bench.h)
+  // What it can do to its peer; such a probe runs only where it is named.
+  std::string_view danger = {};
 };
 
 // All of them, in the order in which they run; one by its id (nullptr: there is none).
@@ -60,6 +62,12 @@ std::span<const Probe> ChunkProbes();
 std::span<const Probe> CreditProbes();
 std::span<const Probe> MemoryProbes();
 std::span<const Probe> XidProbes();
+std::span<const Probe> RegionProbes();
+std::span<const Probe> ConnectionProbes();
 std::span<const Probe> Nfs3Probes();
+std::span<const Probe> AgainProbes();
+std::span<const Probe> SessionProbes();
+std::span<const Probe> Nfs4Probes();
+std::span<const Probe> CallbackProbes();
 
 }  // namespace stag::probe

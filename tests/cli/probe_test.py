@@ -71,10 +71,14 @@ class Probe(unittest.TestCase):
             recording = os.path.join(folder, "probe.pcapng")
             with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
                 done = probe(server.to, "--export", "/", "--mount-port", server.mount_port, "--record", recording,
-                             "--format", "jsonl")
+                             "--format", "jsonl", "--dangerous",
+                             ",".join(line["id"] for line in lines(stag("probe", "--list", "--format", "jsonl")) if line["danger"]))
                 self.status(done, 0)
                 _, probes, summary = lines_of(done)
-                self.assertEqual(summary["passed"], summary["probes"], done.stdout)
+                # There is no NFSv4 in it.
+                without = {line["id"] for line in probes.values() if line["verdict"] == "skipped"}
+                self.assertEqual({name.split(".")[0] for name in without}, {"session", "nfs4", "callback"})
+                self.assertEqual(summary["passed"] + len(without), summary["probes"], done.stdout)
                 # What was recorded shows the WRITEs, and the wrong headers of the probes and none of the server.
                 rows = lines(stag("transactions", "--format", "jsonl", recording))
                 self.assertGreater(sum(row.get("name") == "WRITE" for row in rows), 100)
@@ -101,6 +105,16 @@ class Probe(unittest.TestCase):
         self.assertRegex(text[-1], r"^13 probes: 12 passed, 0 failed, 0 inconclusive, 1 skipped; \d+\.\d s$")
         self.status(quiet, 0)
         self.assertEqual(quiet.stdout, "")
+
+    def test_a_dangerous_probe(self):
+        with serve("--mode", "null") as server:
+            kept = probe(server.to, "--select", "chunk.empty-segments", "--format", "jsonl")
+            run = probe(server.to, "--select", "rpc.null", "--dangerous", "chunk.empty-segments", "--format", "jsonl")
+        [line] = lines_of(kept)[1].values()
+        self.assertEqual(line["verdict"], "skipped")
+        self.assertIn("it can harm a server: Linux 6.1 loses a thread", line["why"])
+        self.assertEqual({line["id"]: line["verdict"] for line in lines_of(run)[1].values()},
+                         {"rpc.null": "passed", "chunk.empty-segments": "passed"})
 
     def test_junit(self):
         with serve("--mode", "null") as server:
@@ -136,11 +150,14 @@ class Probe(unittest.TestCase):
             for section in line["spec"]:
                 self.assertRegex(section, r"^RFC \d+ \d+(\.\d+)*$")
             self.assertEqual(set(line["rules"]) - rules, set(), line["id"])
-            self.assertRegex(table.stdout, rf"(?m)^{re.escape(line['id'])} +{re.escape(line['title'])}$")
+            mark = r" \(--dangerous\)" if line["danger"] else ""
+            self.assertRegex(table.stdout, rf"(?m)^{re.escape(line['id'])} +{re.escape(line['title'])}{mark}$")
         told = stag("probe", "--explain", "header.version")
         self.status(told, 0)
         for text in ("header.version: Another version gets ERR_VERS", "RFC 8166 4.5.1", "ERR-007"):
             self.assertIn(text, told.stdout)
+        told = stag("probe", "--explain", "chunk.empty-segments")
+        self.assertIn("It can harm a server", told.stdout)
         some = stag("probe", "--list", "--select", "credit")
         self.assertIn("credit.grant", some.stdout)
         self.assertNotIn("header.version", some.stdout)
@@ -193,12 +210,12 @@ class Probe(unittest.TestCase):
         # 4.1 is not the beginning of 4.10, and a section is not that of another document.
         self.complains(stag("probe", "host", "--select", "rfc8166-4.55"), "no probe tests section 4.55 of RFC 8166; there are some of")
         self.complains(stag("probe", "host", "--select", "rfc8166-4.10"), "no probe tests section 4.10 of RFC 8166")
-        self.complains(stag("probe", "host", "--select", "rfc9999"), "no probe tests RFC 9999; there are some of RFC 5531, RFC 8166")
+        self.complains(stag("probe", "host", "--select", "rfc9999"), "no probe tests RFC 9999; there are some of RFC 1813, RFC 5531, RFC 7862")
         for wrong in ("rfc8166-", "rfc8166-4.", "rfc8166-.4", "rfc8166-4..4", "rfc8166 4", "rfc", "rfc8166-4x"):
             self.complains(stag("probe", "host", "--select", wrong), "is no section as in rfc8166-4.4")
         self.complains(stag("probe", "host", "--select", "heder.version"), "did you mean header.version?")
         self.complains(stag("probe", "host", "--select", "rfc8166_4.5"), "did you mean rfc8166-4.5?")
-        self.complains(stag("probe", "host", "--select", "rfc8167"), "leave no probe of a server; --listen is for probes of a client")
+        self.complains(stag("probe", "host", "--select", "rfc8167-5"), "leave no probe of a server; --listen is for probes of a client")
 
     def test_our_own_client_passes(self):
         done = probe("--listen", "127.0.0.1:0", "--format", "jsonl", "--dangerous", "backward.garbage", "--timeout", "20s")
@@ -252,9 +269,11 @@ class Probe(unittest.TestCase):
         self.complains(stag("probe", "host", "--select", "close"), "leave no probe of a server")
         self.complains(stag("probe", "--listen", "0", "--select", "xid"), "leave no probe of a client")
         self.complains(stag("probe", "host", "--listen", "0"), "not both")
-        self.complains(stag("probe", "host", "--client-command", "true"), "are for --listen")
+        self.complains(stag("probe", "host", "--client-command", "true"), "is for --listen")
+        self.complains(stag("probe", "host", "--dangerous", "header.version"), "header.version is no dangerous probe")
         self.complains(stag("probe", "--listen", "0", "--dangerous", "close.often"), "close.often is no dangerous probe")
         self.complains(stag("probe", "--listen", "0", "--export", "/"), "are for probes of a server")
+        self.complains(stag("probe", "--listen", "0", "--nfs4-export", "/"), "are for probes of a server")
         self.complains(stag("probe", "--explain", "foo"), "foo is no probe")
         self.complains(stag("probe", "--list", "--format", "junit"), "--format junit is of probes that are run")
         self.complains(stag("probe", "host", "--export", "/", "--handle", "00"), "exclude each other")

@@ -175,11 +175,11 @@ std::span<const ClientProbe> BackwardProbes() {
        UnderLoad},
       {{"backward.garbage", "What only looks like a Call of the server is discarded",
         "RDMA_MSG with xid 1 and five words whose message type is CALL, then the Reply. The work succeeds.",
-        "RFC 8166 4.5", "BC-001, BC-005", nullptr},
+        "RFC 8166 4.5", "BC-001, BC-005", nullptr,
+        "Linux clients without the fix of MUS-029 (docs/museum.md) crash on it when the mount has no callback service"},
        kFault,
        kAdvice,
-       Garbage,
-       "Linux clients without the fix of MUS-029 (docs/museum.md) crash on it when the mount has no callback service"},
+       Garbage},
   };
   return probes;
 }

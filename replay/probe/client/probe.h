@@ -105,7 +105,6 @@ struct ClientProbe {
   Taken failing = Taken::kFault;  // some of the client's work fails
   Taken ending = Taken::kFault;   // the connection ends
   void (*make)(Trick&) = nullptr;
-  std::string_view danger = {};  // what it can do to clients; such a probe runs only where it is named
 };
 
 std::span<const ClientProbe> ClientCatalogue();

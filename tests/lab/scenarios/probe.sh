@@ -3,7 +3,7 @@
 # KIND [PROBE...]: stag probe judges the kernel's NFS server; rxe, siw, siw-soft (software iWARP asks)
 . /src/tests/lab/guest/common.sh
 kind=${1:-rxe}
-select=()
+select=(--dangerous chunk.empty-segments)
 [ $# -lt 2 ] || select=(--select "$(IFS=, && echo "${*:2}")")
 wire
 devices "${kind%-soft}"

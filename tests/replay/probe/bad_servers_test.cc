@@ -6,7 +6,8 @@
 #include <random>
 
 #include "tests/replay/probe/bad_server.h"
-#include "tests/replay/probe/faults.h"
+#include "tests/replay/probe/fault_tools.h"
+#include "tests/replay/probe/nfs4_server.h"
 #include "tests/replay/probe/probing.h"
 
 namespace stag::probe::test {
@@ -23,11 +24,16 @@ TEST_P(BadServers, FailOneProbe) {
   ASSERT_NE(probe, nullptr);
   const std::string_view topic = fault.probe.substr(0, fault.probe.find('.'));
   serve::MemoryFs fs{64 << 20};
-  const auto service = topic == "nfs3" ? serve::MakeNfsMemoryService(fs) : serve::MakeEchoService();
+  const bool needs_files = topic == "nfs3" || topic == "again";
+  const std::unique_ptr<rpcrdma::Service> service =
+      topic == "session" || topic == "nfs4" || topic == "callback" ? std::make_unique<Nfs4Server>()
+      : needs_files ? std::unique_ptr<rpcrdma::Service>(serve::MakeNfsMemoryService(fs))
+                    : serve::MakeEchoService();
   const auto listens = MakeBadTransport(fault), connects = endpoint::MakeSoftIwarp();
   const serve::test::ServerThread serving(*listens, *service);
   ProbeOptions options = To(serving.port());
-  if (topic == "nfs3") options.directory = RootHandle(fs);
+  options.nfs4_path = "/";
+  if (needs_files) options.directory = RootHandle(fs);
   Runner runner(*connects, options);
   const auto begun = runner.Begin();
   ASSERT_TRUE(begun) << begun.error().message;
@@ -73,6 +79,28 @@ TEST(Faults, OnceIsInconclusive) {
   EXPECT_TRUE(
       outcome.why.starts_with("it failed first, and then passed: expected an RPC Reply; came the connection ended"))
       << outcome.why;
+}
+
+// A chunk without segments may be refused: that is advice, and says why.
+TEST(Faults, RefusingAnEmptyChunkIsAdvice) {
+  const Fault refuses = On(
+      "chunk.empty-write-chunk", "", [](const Seen& m) { return WriteLike(m.header, {}) || ReplyLike(m.header, {}); },
+      kRefuse);
+  serve::MemoryFs fs{64 << 20};
+  const auto service = serve::MakeNfsMemoryService(fs);
+  const auto listens = MakeBadTransport(refuses), connects = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *service);
+  ProbeOptions options = To(serving.port());
+  options.directory = RootHandle(fs);
+  Runner runner(*connects, options);
+  ASSERT_TRUE(runner.Begin());
+  for (const char* id : {"chunk.empty-write-chunk", "chunk.empty-reply-chunk", "nfs3.read-empty-chunk"}) {
+    const Outcome outcome = runner.Run(*Find(id));
+    EXPECT_EQ(outcome.verdict, Verdict::kPassed) << id << ": " << Text(outcome);
+    ASSERT_EQ(outcome.advice.size(), 1u) << id << ": " << Text(outcome);
+    EXPECT_NE(outcome.advice[0].find("section 3.4.6 defines the empty Write chunk"), std::string::npos);
+  }
+  EXPECT_TRUE(runner.Finish());
 }
 
 // A server whose messages have wrong bits, are cut and are doubled: probes end, whatever comes.

@@ -1,83 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Faults with chunks, with the client's memory, and with the data of NFS.
-#include <algorithm>
-
-#include "tests/replay/probe/faults.h"
+#include "tests/replay/probe/fault_tools.h"
 
 namespace stag::probe::test {
 namespace {
 
-using Invalidate = std::optional<uint32_t>;
-using Lengths = std::vector<uint32_t>;
-using rpcrdma::Chunk;
-using rpcrdma::Header;
-using rpcrdma::kErrChunk;
-
 constexpr size_t kProcedure = 20, kCount = 100, kWriteCount = 108, kGetattr = 1, kRead = 6;  // NFSv3, in our Calls
 
-bool Refuse(const Seen& message, Scene& scene) {
-  scene.SendError(message.header.xid, kErrChunk);
-  return false;
-}
-
-bool Succeed(const Seen& message, Scene& scene) {
-  scene.SendSuccess(message);
-  return false;
-}
-
-Lengths ReadLengths(const Header& header) {
-  Lengths lengths;
-  for (const rpcrdma::ReadSegment& read : header.reads) lengths.push_back(read.target.length);
-  return lengths;
-}
-
-Lengths ChunkLengths(const Header& header, const Chunk& chunk) {
-  Lengths lengths;
-  for (const rpcrdma::Segment& segment : header.Of(chunk)) lengths.push_back(segment.length);
-  return lengths;
-}
-
-bool WriteLike(const Header& header, const Lengths& lengths) {
-  return header.write_chunks.size() == 1 && ChunkLengths(header, header.write_chunks[0]) == lengths;
-}
-
-bool ReplyLike(const Header& header, const Lengths& lengths) {
-  return header.reply_chunk && ChunkLengths(header, *header.reply_chunk) == lengths;
-}
-
-// Calls that are `like` are answered in place of the server.
-template <typename Like, typename Then>
-Fault On(std::string_view probe, std::string_view words, Like like, Then then) {
-  return {.probe = probe, .words = words, .receive = [=](Seen& message, Scene& scene) {
-            return like(message) ? then(message, scene) : true;
-          }};
-}
-
-// Replies to Calls that are `like` are changed.
-template <typename Like, typename Change>
-Fault Changes(std::string_view probe, std::string_view words, Like like, Change change) {
-  return {.probe = probe, .words = words, .send = [=](Seen& message, const Seen& call, Invalidate&, Scene&) {
-            if (like(call)) change(message.header, call);
-            return true;
-          }};
-}
-
 void AddChunk(std::vector<Fault>& faults) {
-  const auto refuse = [](Seen& message, Scene& scene) { return Refuse(message, scene); };
-  constexpr std::string_view kRefused = "expected an RPC Reply; came RDMA_ERROR ERR_CHUNK";
   faults.push_back(On(
       "chunk.long-call", kRefused,
-      [](const Seen& m) { return m.header.reads.size() == 1 && m.header.reads[0].target.length == 64; }, refuse));
+      [](const Seen& m) { return m.header.reads.size() == 1 && m.header.reads[0].target.length == 64; }, kRefuse));
   faults.back().alone = true;
   faults.push_back(On(
       "chunk.long-call-segments", kRefused,
       [](const Seen& m) {
         return ReadLengths(m.header) == Lengths{4, 20, 8, 4, 28};
       },
-      refuse));
+      kRefuse));
   faults.push_back(On(
-      "chunk.long-call-odd-segments", kRefused, [](const Seen& m) { return m.header.reads.size() == 6; }, refuse));
+      "chunk.long-call-odd-segments", kRefused, [](const Seen& m) { return m.header.reads.size() == 6; }, kRefuse));
   faults.push_back(Changes(
       "chunk.unused-write-chunk", "expected an unused Write chunk: all lengths zero; came a segment of 100 bytes",
       [](const Seen& call) {
@@ -224,11 +167,11 @@ void AddNfs3(std::vector<Fault>& faults) {
                       }));
   faults.push_back(On(
       "nfs3.write-long", "expected an RPC Reply; came RDMA_ERROR ERR_CHUNK",
-      [](const Seen& m) { return m.header.reads.size() == 2 && m.header.reads[1].position == 0; }, Refuse));
+      [](const Seen& m) { return m.header.reads.size() == 2 && m.header.reads[1].position == 0; }, kRefuse));
   faults.push_back(On(
       "nfs3.write-long-reduced",
       "expected an RPC Reply; came RDMA_ERROR ERR_CHUNK; during 4097 bytes, in segments of 4000, 97",
-      [](const Seen& m) { return m.header.reads.size() == 3 && m.header.reads[2].target.length == 97; }, Refuse));
+      [](const Seen& m) { return m.header.reads.size() == 3 && m.header.reads[2].target.length == 97; }, kRefuse));
   faults.push_back({.probe = "nfs3.read",
                     .words = "the bytes of the file as they are; came another byte at offset 1024",
                     .write = [](Bytes from, uint32_t handle, uint64_t offset, Scene& scene) {

@@ -7,12 +7,20 @@
 
 namespace stag::probe::test {
 
-std::vector<Fault> MessageFaults();  // setup, rpc, header, credit, xid
-std::vector<Fault> ChunkFaults();    // chunk, memory, nfs3
+std::vector<Fault> MessageFaults();     // setup, rpc, header, credit, xid
+std::vector<Fault> ChunkFaults();       // chunk, memory, nfs3
+std::vector<Fault> ConnectionFaults();  // connection, region, the rest of credit
+std::vector<Fault> AgainFaults();       // again
+std::vector<Fault> SessionFaults();     // session
+std::vector<Fault> Nfs4Faults();        // nfs4
+std::vector<Fault> CallbackFaults();    // callback
+Fault CallsBack();                      // none: it calls once on a new back channel
 
 inline std::vector<Fault> AllFaults() {
-  std::vector<Fault> all = MessageFaults();
-  for (Fault& fault : ChunkFaults()) all.push_back(std::move(fault));
+  std::vector<Fault> all;
+  for (const auto faults :
+       {MessageFaults, ChunkFaults, ConnectionFaults, AgainFaults, SessionFaults, Nfs4Faults, CallbackFaults})
+    for (Fault& fault : faults()) all.push_back(std::move(fault));
   return all;
 }
 

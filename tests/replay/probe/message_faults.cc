@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Faults in the set-up, in headers, in credits, in RPC Replies, and with xids.
-#include <algorithm>
-
-#include "tests/replay/probe/faults.h"
+#include "tests/replay/probe/fault_tools.h"
 
 namespace stag::probe::test {
 namespace {
-
-using Invalidate = std::optional<uint32_t>;
-using rpcrdma::kErrChunk;
-using rpcrdma::kErrVers;
 
 // Places in an RPC Call, and of accept_stat in a Reply.
 constexpr size_t kRpcVersion = 8, kProgram = 12, kVersion = 16, kProcedure = 20, kFlavor = 24, kArguments = 64;
 constexpr size_t kAcceptStat = 20;
 
-bool HangUp(Scene& scene) {
-  scene.HangUp();
-  return false;
-}
-
-bool Refuse(const Seen& message, Scene& scene, uint32_t err = kErrChunk) {
-  scene.SendError(message.header.xid, err);
-  return false;
-}
-
 // Hangs up on the first Call of connections with such private data.
 template <typename Like>
 Fault HangsUpOn(std::string_view probe, Like like) {
-  return {.probe = probe, .words = "the connection ended", .receive = [like](Seen&, Scene& scene) {
-            return like(scene.private_data) ? HangUp(scene) : true;
+  return {.probe = probe, .words = "the connection ended", .receive = [like](Seen& message, Scene& scene) {
+            return like(scene.private_data) ? HangUp(message, scene) : true;
           }};
 }
 
@@ -66,9 +50,10 @@ void AddSetup(std::vector<Fault>& faults) {
                       return Refuse(call, scene);
                     }});
   faults.push_back(HangsUpOn("setup.largest-sizes", [](Bytes data) { return At(data, 4) == 1 && At(data, 6) == 255; }));
-  faults.push_back({.probe = "setup.call-of-1024",
-                    .words = "the connection ended",
-                    .receive = [](Seen& message, Scene& scene) { return message.size != 1024 || HangUp(scene); }});
+  faults.push_back(
+      {.probe = "setup.call-of-1024", .words = "the connection ended", .receive = [](Seen& message, Scene& scene) {
+         return message.size != 1024 || HangUp(message, scene);
+       }});
   faults.push_back(Invalidates("setup.reconnect",
                                [](Bytes data) { return data.size() == 8 && At(data, 6) == 0 && At(data, 5) == 0; }));
 }
@@ -112,30 +97,20 @@ void AddRpc(std::vector<Fault>& faults) {
   faults.push_back(Accepts("rpc.garbage-args", kArguments, 0x7ffffff0, kSuccess));
 }
 
-// Does `then` with messages that are `like`.
-template <typename Like, typename Then>
-Fault OnMessage(std::string_view probe, std::string_view words, Like like, Then then) {
-  return {.probe = probe, .words = words, .receive = [=](Seen& message, Scene& scene) {
-            return like(message) ? then(message, scene) : true;
-          }};
-}
-
 void AddHeader(std::vector<Fault>& faults) {
   faults.push_back({.probe = "header.version",
                     .words = "expected RDMA_ERROR ERR_VERS with the Call's version, 2; came version 1",
                     .send = [](Seen&, const Seen& call, Invalidate&, Scene& scene) {
                       return call.header.vers != 2 || Refuse(call, scene, kErrVers);
                     }});
-  const auto refuse = [](Seen& message, Scene& scene) { return Refuse(message, scene); };
-  const auto hang_up = [](Seen&, Scene& scene) { return HangUp(scene); };
   const auto proc = [](uint32_t value) { return [value](const Seen& m) { return m.header.proc == value; }; };
-  faults.push_back(OnMessage("header.unknown-proc", "expected RDMA_ERROR ERR_CHUNK; came RDMA_ERROR ERR_VERS", proc(9),
-                             [](Seen& message, Scene& scene) { return Refuse(message, scene, kErrVers); }));
-  faults.push_back(OnMessage("header.msgp", "the connection ended", proc(rpcrdma::kMsgp), hang_up));
-  faults.push_back(OnMessage("header.done", "came RDMA_ERROR ERR_CHUNK", proc(rpcrdma::kDone), refuse));
-  faults.push_back(OnMessage("header.error-message", "came RDMA_ERROR ERR_CHUNK", proc(rpcrdma::kError), refuse));
-  faults.push_back(OnMessage("header.nomsg-without-chunks", "the connection ended", proc(rpcrdma::kNomsg), hang_up));
-  faults.push_back(OnMessage(
+  faults.push_back(On("header.unknown-proc", "expected RDMA_ERROR ERR_CHUNK; came RDMA_ERROR ERR_VERS", proc(9),
+                      [](Seen& message, Scene& scene) { return Refuse(message, scene, kErrVers); }));
+  faults.push_back(On("header.msgp", "the connection ended", proc(rpcrdma::kMsgp), HangUp));
+  faults.push_back(On("header.done", "came RDMA_ERROR ERR_CHUNK", proc(rpcrdma::kDone), kRefuse));
+  faults.push_back(On("header.error-message", "came RDMA_ERROR ERR_CHUNK", proc(rpcrdma::kError), kRefuse));
+  faults.push_back(On("header.nomsg-without-chunks", "the connection ended", proc(rpcrdma::kNomsg), HangUp));
+  faults.push_back(On(
       "header.xid-mismatch", "expected RDMA_ERROR ERR_CHUNK; came an RPC Reply (SUCCESS)",
       [](const Seen& m) {
         return m.header.proc == rpcrdma::kMsg && m.header.status == ParseStatus::kOk && m.Word(0) != m.header.xid;
@@ -144,24 +119,24 @@ void AddHeader(std::vector<Fault>& faults) {
         scene.SendSuccess(message);
         return false;
       }));
-  faults.push_back(OnMessage(
-      "header.short", "came RDMA_ERROR ERR_CHUNK", [](const Seen& m) { return m.size == 15; }, refuse));
-  faults.push_back(OnMessage(
+  faults.push_back(On(
+      "header.short", "came RDMA_ERROR ERR_CHUNK", [](const Seen& m) { return m.size == 15; }, kRefuse));
+  faults.push_back(On(
       "header.discriminator", "the connection ended",
-      [](const Seen& m) { return m.header.defect == rpcrdma::Defect::kBadDiscriminator; }, hang_up));
-  faults.push_back(OnMessage(
+      [](const Seen& m) { return m.header.defect == rpcrdma::Defect::kBadDiscriminator; }, HangUp));
+  faults.push_back(On(
       "header.list-overrun", "expected RDMA_ERROR ERR_CHUNK; came an RPC Reply (SUCCESS)",
       [](const Seen& m) { return m.header.defect == rpcrdma::Defect::kReplyChunkOverrun; },
       [](Seen& message, Scene& scene) {
         scene.SendSuccess(message);
         return false;
       }));
-  faults.push_back(OnMessage(
+  faults.push_back(On(
       "header.read-list-overrun", "the connection ended",
-      [](const Seen& m) { return m.header.defect == rpcrdma::Defect::kReadListOverrun; }, hang_up));
-  faults.push_back(OnMessage(
+      [](const Seen& m) { return m.header.defect == rpcrdma::Defect::kReadListOverrun; }, HangUp));
+  faults.push_back(On(
       "header.xid-values", "the connection ended", [](const Seen& m) { return m.size >= 16 && m.header.xid == 0; },
-      hang_up));
+      HangUp));
 }
 
 void AddCredit(std::vector<Fault>& faults) {
@@ -174,20 +149,25 @@ void AddCredit(std::vector<Fault>& faults) {
   };
   faults.push_back(grants_none("credit.grant", 1000));
   faults.push_back(grants_none("credit.zero-request", 0));
-  faults.push_back(
-      {.probe = "credit.after-errors", .words = "the connection ended", .receive = [](Seen& message, Scene& scene) {
-         return message.header.vers != 99 || scene.received < 64 || HangUp(scene);
-       }});
+  faults.push_back({.probe = "credit.after-errors",
+                    .words = "the connection ended",
+                    .receive =
+                        [](Seen& message, Scene& scene) {
+                          return message.header.vers != 99 || scene.received < 64 || HangUp(message, scene);
+                        },
+                    .alone = true});
   faults.push_back({.probe = "credit.full-window",
                     .words = "for no Call that is under way",
-                    .send = [](Seen& message, const Seen& call, Invalidate&, Scene& scene) {
-                      const bool whole_window =
-                          std::ranges::none_of(scene.calls, [](const auto& c) { return c.second.header.credit == 4; });
-                      if (whole_window && call.header.credit == 48 && call.header.vers == 1 && scene.received > 1 &&
-                          call.header.xid % 64 == 0)
-                        scene.Send(message.Encoded());
-                      return true;
-                    }});
+                    .send =
+                        [](Seen& message, const Seen& call, Invalidate&, Scene& scene) {
+                          const bool whole_window = std::ranges::none_of(
+                              scene.calls, [](const auto& c) { return c.second.header.credit == 4; });
+                          if (whole_window && call.header.credit == 48 && call.header.vers == 1 && scene.received > 1 &&
+                              call.header.xid % 64 == 0)
+                            scene.Send(message.Encoded());
+                          return true;
+                        },
+                    .alone = true});
   faults.push_back({.probe = "credit.overrun",
                     .words = "expected a server that lives on; came the server is gone",
                     .receive = [](Seen&, Scene& scene) {
@@ -208,18 +188,20 @@ void AddXid(std::vector<Fault>& faults) {
   faults.push_back(
       {.probe = "xid.two-connections",
        .words = "the connection ended",
-       .receive = [=](Seen& message, Scene& scene) { return !elsewhere(message, scene, false) || HangUp(scene); },
+       .receive = [=](Seen& message,
+                      Scene& scene) { return !elsewhere(message, scene, false) || HangUp(message, scene); },
        .alone = true});
   faults.push_back({.probe = "xid.again", .words = "the connection ended", .receive = [](Seen& message, Scene& scene) {
-                      return scene.times.count(message.header.xid) < 3 || HangUp(scene);
+                      return scene.times.count(message.header.xid) < 3 || HangUp(message, scene);
                     }});
   faults.push_back(
       {.probe = "xid.reconnect", .words = "the connection ended", .receive = [=](Seen& message, Scene& scene) {
-         return scene.times.count(message.header.xid) != 2 || !elsewhere(message, scene, false) || HangUp(scene);
+         return scene.times.count(message.header.xid) != 2 || !elsewhere(message, scene, false) ||
+                HangUp(message, scene);
        }});
   faults.push_back(
       {.probe = "xid.after-failure", .words = "the connection ended", .receive = [=](Seen& message, Scene& scene) {
-         return !elsewhere(message, scene, true) || HangUp(scene);
+         return !elsewhere(message, scene, true) || HangUp(message, scene);
        }});
 }
 
