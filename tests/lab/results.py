@@ -56,7 +56,7 @@ def save(peer, name, run, result):
 
 
 def differences(peer, run, result):
-    """Lines about what is worse or better now than what is known: rules that are broken, probes that fail."""
+    """Lines about what is worse now than what is known: rules that are broken, probes that fail."""
     runs = load(peer)["runs"]
     others = [known for other, known in runs.items() if other.split()[0] == run.split()[0]]  # over another fabric
     known = runs.get(run) or (others[0] if others else None)
@@ -67,9 +67,6 @@ def differences(peer, run, result):
         for probe in result["probes"]["failed"]:
             if probe not in known["probes"]["failed"] + known["probes"]["inconclusive"]:
                 lines.append(f"{probe} fails, and did not")
-        for probe in known["probes"]["failed"]:
-            if probe in result["probes"]["passed"]:
-                lines.append(f"{probe} passes, and did not")
     return lines
 
 
