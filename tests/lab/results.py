@@ -61,7 +61,7 @@ def differences(peer, run, result):
     others = [known for other, known in runs.items() if other.split()[0] == run.split()[0]]  # over another fabric
     known = runs.get(run) or (others[0] if others else None)
     if known is None:
-        return [f"no results are known of {run} for {peer}: ./dev lab matrix"]
+        return []
     lines = [f"{rule} was not found before" for rule in result.get("rules", {}) if rule not in known.get("rules", {})]
     if "probes" in result:
         for probe in result["probes"]["failed"]:
