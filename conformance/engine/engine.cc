@@ -383,7 +383,7 @@ void Engine::OnConnection(const session::Connection& connection, const Event& ev
   judged->state.TakeSetup(connection);
   const fabric::SetupMessage message = event.setup().message;
   if (message == fabric::SetupMessage::kDisconnectRequest || message == fabric::SetupMessage::kDisconnectReply)
-    judged->held.OnHeard(connection, event.from);
+    judged->held.OnDisconnect(event.from);
   impl_->Run<SetupContext>(fact::kOdd, connection, *judged, event);
   impl_->Remember(connection);
 }
@@ -397,7 +397,7 @@ void Engine::OnConnectionClosed(const session::Connection& connection, const Eve
       impl_->Run<ClosedContext>(fact::kOdd, connection, *judged, event);
       judged->held.OnClosed(connection, event);
     }
-    judged->held.PresumeAll(connection);
+    judged->held.OnEnd(connection);
   }
   impl_->connections.erase(connection.info.id);
   impl_->newest = nullptr;

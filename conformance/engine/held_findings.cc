@@ -125,7 +125,12 @@ void HeldFindings::OnClosed(const Connection& connection, const fabric::Event& e
   });
 }
 
-void HeldFindings::PresumeAll(const Connection& connection) {
+// A CM message has no packet sequence number, which would show that something is missing in front of it. It counts
+// where nothing else of the connection is missing.
+void HeldFindings::OnEnd(const Connection& connection) {
+  const bool whole = connection.setup_seen && !connection.lossy;
+  if (whole && connection.close_reason != fabric::CloseReason::kEvicted)
+    Settle(connection, [&](const Held& held) { return disconnected_[held.side]; });
   for (Held& held : held_) Presume(connection, held);
   held_.clear();
 }

@@ -4,6 +4,7 @@
 // or refutes them. What neither happens to is presumed when the connection ends.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "conformance/engine/check.h"
@@ -32,10 +33,12 @@ class HeldFindings {
   void OnRefused(const Connection& connection, Side by, const RecentOperation& operation);
   // Packets of `side` are missing.
   void OnGap(Side side);
+  // `side` asks by CM to disconnect, or agrees to.
+  void OnDisconnect(Side side) { disconnected_[side] = true; }
   // A connection that ends by what packets say, never by the end of the capture.
   void OnClosed(const Connection& connection, const fabric::Event& event);
-  // Nothing more comes of the connection.
-  void PresumeAll(const Connection& connection);
+  // Nothing more comes of the connection: what is not proven by then is presumed.
+  void OnEnd(const Connection& connection);
 
  private:
   // What a finding waits for.
@@ -64,6 +67,7 @@ class HeldFindings {
   FindingSink& sink_;
   CheckSchedule& schedule_;
   std::vector<Held> held_;
+  std::array<bool, 2> disconnected_{};
 };
 
 }  // namespace stag::conformance
