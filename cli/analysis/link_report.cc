@@ -5,12 +5,16 @@
 
 namespace stag::cli {
 
-bool HasLinkReport(const fabric::DecoderStats& stats) { return stats.tunneled + stats.copies > 0; }
+bool HasLinkReport(const fabric::DecoderStats& stats) { return stats.tunneled + stats.copies + stats.bad_crc > 0; }
 
 void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
   if (stats.copies > 0)
     Put(out, "{} {} of packets left out{}", stats.copies, stats.copies == 1 ? "copy" : "copies",
-        stats.tunneled > 0 ? "; " : "");
+        stats.tunneled + stats.bad_crc > 0 ? "; " : "");
+  if (stats.bad_crc > 0) {
+    PutCount(out, stats.bad_crc, "packet");
+    Put(out, " with a wrong checksum left out{}", stats.tunneled > 0 ? "; " : "");
+  }
   if (stats.tunneled == 0) return;
   PutCount(out, stats.tunneled, "frame");
   Put(out, " unwrapped: ");
@@ -27,7 +31,7 @@ void PutLinkMembers(JsonWriter& json, const fabric::DecoderStats& stats) {
   for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
     if (stats.tunnels[kind] > 0) json.Member(link::kTunnelNames[kind].key, stats.tunnels[kind]);
   }
-  json.EndObject().Member("copies", stats.copies);
+  json.EndObject().Member("copies", stats.copies).Member("bad_checksums", stats.bad_crc);
 }
 
 }  // namespace stag::cli

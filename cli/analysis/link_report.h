@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // What had to be done with the frames of a capture before their packets could be followed: tunnels unwrapped, copies
-// left out.
+// and damaged packets left out.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace stag::cli {
 bool HasLinkReport(const fabric::DecoderStats& stats);
 // A sentence without its end.
 void PutLinkReport(std::string& out, const fabric::DecoderStats& stats);
-// Members of an object: "tunnels" with a member for each kind that was met, and "copies".
+// Members of an object: "tunnels" with a member for each kind that was met, "copies", and "bad_checksums": packets
+// with a wrong ICRC, FPDUs with a wrong CRC.
 void PutLinkMembers(JsonWriter& json, const fabric::DecoderStats& stats);
 
 }  // namespace stag::cli

@@ -44,6 +44,8 @@ struct Violation {
   // what came before: by the next thing from there, or by what the other side acknowledges. Until then the engine keeps
   // the finding back, and presumes it at the end.
   std::optional<Side> absent_from = {};
+  // What would have proven it, a clause: nothing that may yet come does. It is presumed at once.
+  std::string unseen = {};
   std::optional<Address> once_for = {};  // Finding::once_for
 };
 
@@ -92,6 +94,14 @@ struct ClosedContext : Context {
 struct NakContext : Context {
   NakContext(const Context& c, const fabric::Event& e) : Context(c), event(e) { about.event = &e; }
   const fabric::Event& event;
+};
+// What packets do against the protocol of their fabric.
+struct AnomalyContext : Context {
+  AnomalyContext(const Context& c, const fabric::Event& e) : Context(c), event(e), anomaly(e.anomaly()) {
+    about.event = &e;
+  }
+  const fabric::Event& event;
+  const fabric::Anomaly& anomaly;
 };
 // A packet of no connection that is followed.
 struct OutOfBandContext : Context {
@@ -166,11 +176,11 @@ template <typename ContextType>
 using Check = Outcome(ContextType&);
 
 // A check, by what it is asked about.
-using AnyCheck =
-    std::variant<Check<SetupContext>*, Check<ClosedContext>*, Check<NakContext>*, Check<OutOfBandContext>*,
-                 Check<RdmaContext>*, Check<WriteContext>*, Check<ReadRequestContext>*, Check<ReadResponseContext>*,
-                 Check<MessageContext>*, Check<CallContext>*, Check<AnswerContext>*, Check<ErrorContext>*,
-                 Check<AnyReplyContext>*, Check<ReplyContext>*, Check<ArgumentsContext>*, Check<CallCompleteContext>*>;
+using AnyCheck = std::variant<Check<SetupContext>*, Check<ClosedContext>*, Check<NakContext>*, Check<AnomalyContext>*,
+                              Check<OutOfBandContext>*, Check<RdmaContext>*, Check<WriteContext>*,
+                              Check<ReadRequestContext>*, Check<ReadResponseContext>*, Check<MessageContext>*,
+                              Check<CallContext>*, Check<AnswerContext>*, Check<ErrorContext>*, Check<AnyReplyContext>*,
+                              Check<ReplyContext>*, Check<ArgumentsContext>*, Check<CallCompleteContext>*>;
 
 // A row of the table of checks. Of an event without any of `suspicions` the check has the result that it had of the
 // first event with equal facts, and that is no failure.

@@ -296,6 +296,11 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   finding.proven = context.connection.now;
   finding.connection = context.connection.info.id;
   finding.message = std::move(violation.message);
+  finding.unseen = std::move(violation.unseen);
+  if (!finding.unseen.empty()) {
+    finding.certainty = Certainty::kPresumed;
+    finding.severity = std::min(finding.severity, Severity::kWarning);
+  }
   finding.expected = std::move(violation.expected);
   finding.actual = std::move(violation.actual);
   finding.see_also = std::move(one.see_also);
@@ -471,6 +476,11 @@ void Engine::OnGap(const session::Connection& connection, const Event& event) {
   judged->held.OnAcknowledged(connection);
   judged->state.Lost();
   judged->held.OnGap(event.from);
+}
+
+void Engine::OnAnomaly(const session::Connection& connection, const Event& event) {
+  if (ConnectionJudgement* judged = impl_->Find(connection))
+    impl_->Run<AnomalyContext>(fact::kOdd, connection, *judged, event);
 }
 
 void Engine::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {

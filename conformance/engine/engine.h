@@ -50,6 +50,7 @@ class Engine final : public session::Observer {
   void OnRdma(const session::Connection&, const session::RdmaOperation&) override;
   void OnNak(const session::Connection&, const fabric::Event&) override;
   void OnGap(const session::Connection&, const fabric::Event&) override;
+  void OnAnomaly(const session::Connection&, const fabric::Event&) override;
   void OnCallComplete(const session::Connection&, const session::Transaction&) override;
   void OnTransaction(const session::Connection&, const session::Transaction&) override;
   void OnAside(const fabric::Aside&) override;

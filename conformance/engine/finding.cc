@@ -7,7 +7,7 @@ namespace {
 
 struct Document {
   std::string_view name, text;
-  Profile profile;
+  std::optional<Profile> profile;  // nullopt: all of them
 };
 // RFC 8797 updates RFC 8166; RFC 8167 and RFC 8267 build on it.
 constexpr Document kDocuments[] = {
@@ -17,6 +17,11 @@ constexpr Document kDocuments[] = {
     {"RFC8267(own knowledge)", "RFC 8267", Profile::kRfc8166},
     {"rfc5666bis", "rfc5666bis", Profile::kRfc5666bis},
     {"RFC5666(draft-08)", "RFC 5666 (draft-08)", Profile::kRfc5666},
+    // What carries RPC-over-RDMA is the same whatever its version.
+    {"IBA", "InfiniBand Architecture volume 1", std::nullopt},
+    {"RFC5040", "RFC 5040", std::nullopt},
+    {"RFC5044", "RFC 5044", std::nullopt},
+    {"RFC793", "RFC 793", std::nullopt},
 };
 
 const Document* Find(std::string_view name) {
@@ -62,7 +67,7 @@ std::string SourceText(const Source& source) {
 
 bool InForce(const Source& source, Profile profile) {
   const Document* document = Find(source.document);
-  return document && document->profile == profile;
+  return document && document->profile.value_or(profile) == profile;
 }
 
 std::vector<std::string> Specifications(const RuleInfo& rule, Profile profile) {

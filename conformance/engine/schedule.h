@@ -22,7 +22,7 @@ namespace stag::conformance {
 // A MessageContext alone is a message of unknown role, or RDMA_DONE.
 using EventContexts = std::tuple<SetupContext, ClosedContext, NakContext, OutOfBandContext, WriteContext,
                                  ReadRequestContext, ReadResponseContext, MessageContext, CallContext, ErrorContext,
-                                 AnyReplyContext, ReplyContext, CallCompleteContext>;
+                                 AnyReplyContext, ReplyContext, CallCompleteContext, AnomalyContext>;
 inline constexpr size_t kEventKinds = std::tuple_size_v<EventContexts>;
 
 template <typename ContextType, size_t kIndex = 0>

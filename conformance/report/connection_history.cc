@@ -78,6 +78,10 @@ void ConnectionHistory::OnGap(const session::Connection& connection, const fabri
   Record(connection, MakeOtherEvent(connection, event));
 }
 
+void ConnectionHistory::OnAnomaly(const session::Connection& connection, const fabric::Event& event) {
+  Record(connection, MakeOtherEvent(connection, event));
+}
+
 void ConnectionHistory::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
   const auto it = timelines_.find(connection.info.id);
   if (it == timelines_.end()) return;

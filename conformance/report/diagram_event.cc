@@ -194,9 +194,10 @@ DiagramEvent MakeRdmaEvent(const Connection& connection, const session::RdmaOper
 }
 
 DiagramEvent MakeOtherEvent(const Connection& connection, const Event& event) {
-  const Kind kind = event.kind() == EventKind::kNak   ? Kind::kNak
-                    : event.kind() == EventKind::kGap ? Kind::kGap
-                                                      : Kind::kClosed;
+  const Kind kind = event.kind() == EventKind::kNak       ? Kind::kNak
+                    : event.kind() == EventKind::kGap     ? Kind::kGap
+                    : event.kind() == EventKind::kAnomaly ? Kind::kAnomaly
+                                                          : Kind::kClosed;
   DiagramEvent entry = Begin(connection, kind, event.from, event.frame, event.first_frame);
   if (kind == Kind::kNak) {
     const fabric::Nak& nak = event.nak();
@@ -204,6 +205,8 @@ DiagramEvent MakeOtherEvent(const Connection& connection, const Event& event) {
     entry.terminate = {nak.terminate_layer, nak.terminate_type, nak.terminate_code};
   } else if (kind == Kind::kGap) {
     entry.length = event.gap().size;
+  } else if (kind == Kind::kAnomaly) {
+    entry.anomaly = event.anomaly().kind;
   } else {
     entry.close_reason = event.closed().reason;
   }
@@ -222,6 +225,7 @@ std::string EventTitle(const DiagramEvent& entry) {
     case Kind::kReadResponse: return Text("RDMA Read response, ", ByteCount(entry.length));
     case Kind::kNak: return NakName(entry);
     case Kind::kGap: return "The capture lost packets here";
+    case Kind::kAnomaly: return std::string(fabric::AnomalyName(entry.anomaly));
     case Kind::kClosed:
       if (entry.close_reason == fabric::CloseReason::kEndOfCapture) return "The capture ends here";
       return Text("End of the connection: ", fabric::CloseName(entry.close_reason));
@@ -239,6 +243,7 @@ std::string EventDetail(const DiagramEvent& entry) {
       return entry.setup == fabric::SetupMessage::kReject ? Text("reason ", entry.reject_reason) : entry.private_data;
     case Kind::kNak:
     case Kind::kGap:
+    case Kind::kAnomaly:
     case Kind::kClosed: return "";
   }
   return "";

@@ -15,7 +15,7 @@
 namespace stag::conformance {
 
 struct DiagramEvent {
-  enum class Kind : uint8_t { kSetup, kSend, kWrite, kReadRequest, kReadResponse, kNak, kGap, kClosed };
+  enum class Kind : uint8_t { kSetup, kSend, kWrite, kReadRequest, kReadResponse, kNak, kGap, kClosed, kAnomaly };
 
   uint64_t serial = 0;  // counts the entries of a file
   Kind kind = Kind::kSend;
@@ -50,7 +50,8 @@ struct DiagramEvent {
   uint32_t chunk = 0;
   uint64_t segment_offset = 0;
 
-  // kSetup, kNak, kClosed
+  // kSetup, kNak, kClosed, kAnomaly
+  fabric::AnomalyKind anomaly = fabric::AnomalyKind::kChangedRequest;
   fabric::SetupMessage setup = fabric::SetupMessage::kRequest;
   fabric::NakKind nak = fabric::NakKind::kSequence;
   std::array<uint8_t, 3> terminate{};  // layer, type, code
@@ -65,7 +66,8 @@ DiagramEvent MakeSendEvent(const session::Connection& connection, const session:
 // What is known of a Call once it is complete: the procedure of a Long Call, the operations of a COMPOUND.
 void TakeOperations(DiagramEvent& entry, const session::Transaction& transaction);
 DiagramEvent MakeRdmaEvent(const session::Connection& connection, const session::RdmaOperation& operation);
-DiagramEvent MakeOtherEvent(const session::Connection& connection, const fabric::Event& event);  // kNak, kGap, kClosed
+DiagramEvent MakeOtherEvent(const session::Connection& connection,
+                            const fabric::Event& event);  // kNak, kGap, kClosed, kAnomaly
 
 // What it is, in a few words: "Call NFSv3 READ", "RDMA Write, 4,096 bytes", "NAK: remote access error".
 std::string EventTitle(const DiagramEvent& entry);

@@ -66,11 +66,11 @@ void Members(conformance::DiagramEvent& v, Fn fn) {
   auto& [serial, kind, client_to_server, frame, first_frame, now, length, last, xid, backward, role, words, proc,
          version, credit, error, read_segments, write_chunks, read_bytes, write_bytes, reply_bytes, reply_chunk, cut,
          invalidated, procedure, operations, operation_count, handle, offset, in_segment, overrun, retired, list, chunk,
-         segment_offset, setup, nak, terminate, reject_reason, close_reason, private_data] = v;
+         segment_offset, anomaly, setup, nak, terminate, reject_reason, close_reason, private_data] = v;
   fn(serial, kind, client_to_server, frame, first_frame, now, length, last, xid, backward, role, words, proc, version,
      credit, error, read_segments, write_chunks, read_bytes, write_bytes, reply_bytes, reply_chunk, cut, invalidated,
      procedure, operations, operation_count, handle, offset, in_segment, overrun, retired, list, chunk, segment_offset,
-     setup, nak, terminate, reject_reason, close_reason, private_data);
+     anomaly, setup, nak, terminate, reject_reason, close_reason, private_data);
 }
 template <typename Fn>
 void Members(conformance::DiagramRow& v, Fn fn) {

@@ -28,7 +28,7 @@ std::string FileUri(std::string_view path) {
 
 std::string SpecificationUri(const Source& source) {
   const std::string text = SourceText({source.document, ""});  // "RFC 8166"
-  if (!text.starts_with("RFC ") || text.size() != 8) return {};
+  if (!text.starts_with("RFC ") || text.size() > 8) return {};
   std::string uri = "https://www.rfc-editor.org/rfc/rfc" + text.substr(4);
   if (source.section.empty()) return uri;
   return uri.append(IsDigit(source.section.front()) ? "#section-" : "#appendix-").append(source.section);

@@ -247,6 +247,13 @@ constexpr CheckEntry kChecks[] = {
     {"BC-002", BackwardCallsWithinGrant, kBackward},
     {"BC-003", BackwardMessagesHaveNoChunks, kBackward},
     {"BC-005", BackchannelIsSetUp, kBackward},
+
+    {"FABRIC-001", RetransmissionIsTheSame},
+    {"FABRIC-002", ReadResponseIsTheSame},
+    {"FABRIC-003", LengthsAddUp},
+    {"FABRIC-003", LengthsAreJudged, kNothing},
+    {"FABRIC-004", OnlyWhatWasSentIsAcknowledged},
+    {"FABRIC-005", ChecksumIsRight},
 };
 
 constexpr NoCheckEntry kReasons[] = {

@@ -136,6 +136,11 @@ Check<CallContext> SideProtocolWriteList, BackchannelIsSetUp;
 Check<ArgumentsContext> ProtectedCallIsWhole, GssControlIsWhole;
 Check<MessageContext> BackwardMessagesHaveNoChunks;
 
+// fabric.cc
+Check<AnomalyContext> RetransmissionIsTheSame, ReadResponseIsTheSame, LengthsAddUp, OnlyWhatWasSentIsAcknowledged,
+    ChecksumIsRight;
+Check<RdmaContext> LengthsAreJudged;
+
 // surroundings.cc
 Check<OutOfBandContext> RpcbindNetids, ServiceIsReliable, TcpIsNotRefused;
 Check<CallCompleteContext> CallbackNetid;

@@ -31,6 +31,8 @@ class Capture {
  public:
   // An Ethernet frame, 10 microseconds after the one before it.
   void Add(Buffer bytes);
+  // The bytes of the last frame.
+  Buffer& Last() { return frames_.back().bytes; }
   // The number of the last frame.
   uint64_t size() const { return frames_.size(); }
 

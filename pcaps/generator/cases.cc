@@ -9,7 +9,7 @@ std::vector<std::span<const Case>> AllCases() {
       ReplyChunkCases(),   LongModelCases(), ThresholdCases(), ConnectionCases(), PrivateDataCases(),
       InvalidationCases(), CreditCases(),    ReceiveCases(),   BackwardCases(),   ErrorCases(),
       AnswerCases(),       MemoryCases(),    NetidCases(),     LegacyCases(),     CcpCases(),
-      PaddingCases(),      ReductionCases(), GssCases(),
+      PaddingCases(),      ReductionCases(), GssCases(),       FabricCases(),
   };
 }
 

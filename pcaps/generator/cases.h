@@ -52,6 +52,7 @@ std::span<const Case> CcpCases();
 std::span<const Case> PaddingCases();
 std::span<const Case> ReductionCases();
 std::span<const Case> GssCases();
+std::span<const Case> FabricCases();
 
 // All of them.
 std::vector<std::span<const Case>> AllCases();

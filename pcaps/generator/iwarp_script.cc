@@ -38,7 +38,8 @@ IwarpScript::IwarpScript(Capture& capture, uint32_t number)
     : WireScript(capture),
       number_(number),
       conversation_(OptionsOf(number)),
-      next_sequence_{conversation_.options().initial[0] + 1, conversation_.options().initial[1] + 1} {}
+      next_sequence_{conversation_.options().initial[0] + 1, conversation_.options().initial[1] + 1},
+      last_sequence_(next_sequence_) {}
 
 void IwarpScript::Segment(Side from, uint8_t flags, Bytes payload) {
   const auto to = Side(1 - from);
@@ -48,6 +49,19 @@ void IwarpScript::Segment(Side from, uint8_t flags, Bytes payload) {
                          flags};
   next_sequence_[from] += static_cast<uint32_t>(payload.size()) + ((flags & link::kTcpFin) != 0 ? 1 : 0);
   capture_.Add(TcpFrame(from, {ports[from], ports[to]}, fields, payload));
+}
+
+void IwarpScript::Rewind(Side from) {
+  Settle();
+  next_sequence_[from] = last_sequence_[from];
+}
+
+void IwarpScript::SendDamaged(Side from, const Buffer& bytes) {
+  Begin();
+  conversation_.Send(from, bytes);
+  conversation_.Damage(iwarp::kUlpduLengthSize + iwarp::kUntaggedHeaderSize + bytes.size() - 1);  // the last byte
+  Flush();
+  End();
 }
 
 void IwarpScript::Flush() {
@@ -114,6 +128,7 @@ WireScript& IwarpScript::Another() {
 
 void IwarpScript::SendMessage(Side from, const Buffer& bytes, std::optional<uint32_t> invalidated) {
   Begin();
+  last_sequence_[from] = next_sequence_[from];
   conversation_.Send(from, bytes, invalidated ? iwarp::Opcode::kSendInvalidate : iwarp::Opcode::kSend,
                      invalidated.value_or(0));
   Flush();
@@ -122,6 +137,7 @@ void IwarpScript::SendMessage(Side from, const Buffer& bytes, std::optional<uint
 
 void IwarpScript::Write(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) {
   Begin();
+  last_sequence_[from] = next_sequence_[from];
   conversation_.Tagged(from, iwarp::Opcode::kWrite, handle, offset, bytes);
   Flush();
   End();

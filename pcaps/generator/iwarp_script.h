@@ -29,7 +29,10 @@ class IwarpScript : public WireScript {
   // A Terminate with the error of RFC 5040 and RFC 5041 that comes nearest.
   void Nak(Side from, fabric::NakKind kind) override;
   void Settle() override;
+  void Rewind(Side from) override;
 
+  // A Send in one FPDU, whose CRC32C is wrong.
+  void SendDamaged(Side from, const Buffer& bytes);
   // Bytes of the TCP stream in front of the MPA exchange: another protocol. The first opens the TCP connection.
   void Before(Side from, const Buffer& bytes);
 
@@ -43,7 +46,7 @@ class IwarpScript : public WireScript {
 
   uint32_t number_;
   fabric::test::Conversation conversation_;
-  std::array<uint32_t, 2> next_sequence_{};
+  std::array<uint32_t, 2> next_sequence_{}, last_sequence_{};  // last: where the last action of a side began
   bool connected_ = false;
   std::vector<iwarp::ReadRequest> reads_[2];  // by reader
   std::unique_ptr<IwarpScript> next_;

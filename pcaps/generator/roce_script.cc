@@ -161,6 +161,37 @@ void RoceScript::Nak(Side from, fabric::NakKind kind) {
   End();
 }
 
+void RoceScript::Rewind(Side from) {
+  Settle();
+  talk_.Rewind(from, last_psn_[from]);
+}
+
+void RoceScript::WriteStating(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes, uint32_t stated) {
+  Begin();
+  last_psn_[from] = talk_.psn(from);
+  const uint32_t count = talk_.Packets(bytes.size());
+  for (uint32_t k = 0; k < count; ++k) {
+    const size_t at = size_t{k} * path_mtu_;
+    const Bytes part = Bytes(bytes).subspan(at, std::min<size_t>(path_mtu_, bytes.size() - at));
+    const uint8_t opcode = ib::OpcodeOf(ib::MessageKind::kWrite, k == 0, k + 1 == count);
+    wire_.Rc(from, talk_.qp(Side(1 - from)), opcode, talk_.psn(from), part, {offset, handle, stated});
+    talk_.set_psn(from, ib::PsnAdd(talk_.psn(from), 1));
+  }
+  Flush();
+  End();
+}
+
+void RoceScript::AcknowledgeAhead(Side from, uint32_t packets) {
+  Begin();
+  const auto requester = Side(1 - from);
+  talk_.Acknowledge(requester, ib::PsnAdd(talk_.psn(requester), packets - 1), 0x1f);
+  Flush();
+  End();
+}
+
+void RoceScript::BreakIcrc() { capture_.Last().back() ^= std::byte{1}; }
+void RoceScript::ClearIcrc() { std::fill_n(capture_.Last().rbegin(), ib::kIcrcLength, std::byte{0}); }
+
 void RoceScript::Unreliable(Side from, uint8_t opcode, const Buffer& bytes) {
   Begin();
   ib::Transport t;

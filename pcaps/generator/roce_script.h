@@ -28,9 +28,17 @@ class RoceScript : public WireScript {
   void ReadResponse(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) override;
   void Nak(Side from, fabric::NakKind kind) override;
   void Settle() override;
+  void Rewind(Side from) override;
 
   // One packet of a Send on an unreliable service (UD or UC), beside the connection.
   void Unreliable(Side from, uint8_t opcode, const Buffer& bytes);
+  // An RDMA Write whose RETH states another length than that of its bytes.
+  void WriteStating(Side from, uint32_t handle, uint64_t offset, const Buffer& bytes, uint32_t stated);
+  // Acknowledges so many packets more than the other side has sent.
+  void AcknowledgeAhead(Side from, uint32_t packets);
+  // The ICRC of the last packet is wrong; without one, all zeros.
+  void BreakIcrc();
+  void ClearIcrc();
   // One packet of the connection with this opcode, whatever went before.
   void Packet(Side from, uint8_t opcode, const Buffer& bytes);
 

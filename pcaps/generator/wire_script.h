@@ -51,6 +51,10 @@ class WireScript : public test::Script {
                 std::vector<std::string> see_also = {}) {
     capture_.Expect({frame(), offender, std::move(rule), severity, std::move(see_also)});
   }
+  // One frame breaks the rule, and another one proves it.
+  void ExpectProven(uint64_t offender, uint64_t proof, std::string rule) {
+    capture_.Expect({proof, offender, std::move(rule)});
+  }
   // The capture ends before the proof could come.
   void ExpectPresumed(uint64_t offender, std::string rule, Severity severity) {
     capture_.Expect({0, offender, std::move(rule), severity, {}, true});
@@ -65,6 +69,8 @@ class WireScript : public test::Script {
   void Lost(const std::function<void()>& actions);
   // So is the last packet of the last action.
   void DropLast();
+  // What `from` sends next has the PSNs, or the sequence numbers, of its last action: it sends that again.
+  virtual void Rewind(Side from) = 0;
   // The last action's packets come a second time, as their sender or the link repeats them.
   void Repeat();
   // So do these frames.

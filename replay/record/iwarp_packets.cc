@@ -51,6 +51,7 @@ class IwarpPackets final : public PacketSynthesizer {
       case EventKind::kReadResponse: return ReadResponse(e);
       case EventKind::kNak: return Terminate(e);
       case EventKind::kGap: end_[e.from].next += static_cast<uint32_t>(std::max<uint64_t>(e.gap().size, 1)); return;
+      case EventKind::kAnomaly: return;
     }
   }
 

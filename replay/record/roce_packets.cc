@@ -70,6 +70,7 @@ class RocePackets final : public PacketSynthesizer {
       case EventKind::kReadRequest: return ReadRequest(e);
       case EventKind::kReadResponse: return ReadResponse(e);
       case EventKind::kNak: return Nak(e);
+      case EventKind::kAnomaly: return;
       case EventKind::kGap:
         end_[e.from].psn = ib::PsnAdd(end_[e.from].psn, static_cast<uint32_t>(std::max<uint64_t>(e.gap().size, 1)));
         return;

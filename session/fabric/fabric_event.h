@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Event: what any RDMA fabric lets an observer learn about a connection: whose it is, when, and one of nine kinds.
+// Event: what any RDMA fabric lets an observer learn about a connection: whose it is, when, and one of ten kinds.
 // Captures (ib_tracker, iwarp_tracker), live endpoints and the Wireshark plugin all produce these; session/rpcrdma
 // consumes them and knows nothing of the fabric.
 //
@@ -54,7 +54,18 @@ struct ConnectionInfo {
 };
 
 // In the order of the alternatives of Event::what.
-enum class EventKind : uint8_t { kSetup, kOpened, kClosed, kSend, kWrite, kReadRequest, kReadResponse, kNak, kGap };
+enum class EventKind : uint8_t {
+  kSetup,
+  kOpened,
+  kClosed,
+  kSend,
+  kWrite,
+  kReadRequest,
+  kReadResponse,
+  kNak,
+  kGap,
+  kAnomaly
+};
 
 enum class SetupMessage : uint8_t { kRequest, kReply, kReady, kReject, kDisconnectRequest, kDisconnectReply };
 
@@ -146,6 +157,27 @@ struct Gap {
   uint64_t size = 0;  // packets (InfiniBand) or bytes (TCP) missing; 0 when the number cannot be told
 };
 
+enum class AnomalyKind : uint8_t {
+  kChangedRequest,   // a request packet (InfiniBand) repeats a PSN, or a TCP segment sequence numbers, with other bytes
+  kChangedResponse,  // a packet of an RDMA Read Response comes again with other bytes
+  kWrongLength,      // the packets of an RDMA operation do not add up to the length that it states
+  kEarlyAck,         // a PSN is acknowledged before it is sent
+  kBadChecksum,      // the ICRC or the CRC32C of the MPA is wrong, though the frame is whole
+};
+
+// What a packet does that the fabric's own protocol does not allow or expect. The event's frame is that of the packet.
+// It comes when it is seen: its place among the other events says nothing.
+struct Anomaly {
+  AnomalyKind kind = AnomalyKind::kChangedRequest;
+  // The number of the frame that it is held against: which had the PSN or sequence numbers first (kChanged...), in
+  // which the operation began (kWrongLength), which sends the PSN (kEarlyAck); 0: none.
+  uint64_t other_frame = 0;
+  uint32_t number = 0;                     // the PSN; iWARP: the first sequence number whose byte changed
+  uint64_t expected = 0, actual = 0;       // kWrongLength: bytes; kBadChecksum: what it should be and is
+  EventKind operation = EventKind::kSend;  // kWrongLength: kWrite or kReadResponse
+  bool unverified = false;                 // no checksum shows that nothing was damaged on the way
+};
+
 // The head says who and when, `what` the rest.
 struct Event {
   const ConnectionInfo* connection = nullptr;  // never null in OnEvent
@@ -153,7 +185,7 @@ struct Event {
   FrameRef frame;                              // the frame that carried it; of several packets, the last
   FrameRef first_frame;                        // the frame of its first packet
   FrameRef now;  // the frame being processed: later than `frame` when packets were held back for reordering
-  std::variant<Setup, Opened, Closed, Send, Write, ReadRequest, ReadResponse, Nak, Gap> what;
+  std::variant<Setup, Opened, Closed, Send, Write, ReadRequest, ReadResponse, Nak, Gap, Anomaly> what;
 
   EventKind kind() const { return static_cast<EventKind>(what.index()); }
   // Each only of its own kind; rdma() of the three kinds of RDMA packets.
@@ -162,6 +194,7 @@ struct Event {
   const Send& send() const { return std::get<Send>(what); }
   const Nak& nak() const { return std::get<Nak>(what); }
   const Gap& gap() const { return std::get<Gap>(what); }
+  const Anomaly& anomaly() const { return std::get<Anomaly>(what); }
   const RdmaPacket& rdma() const {
     if (const auto* write = std::get_if<Write>(&what)) return *write;
     if (const auto* response = std::get_if<ReadResponse>(&what)) return *response;
@@ -176,8 +209,8 @@ struct Event {
   Content* content() { return const_cast<Content*>(std::as_const(*this).content()); }
 };
 
-static_assert(
-    std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EventKind::kGap), decltype(Event::what)>, Gap>);
+static_assert(std::is_same_v<
+              std::variant_alternative_t<static_cast<size_t>(EventKind::kAnomaly), decltype(Event::what)>, Anomaly>);
 
 // What a packet outside of the followed connections tells about a host that may have some.
 struct Aside {

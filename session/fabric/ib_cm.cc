@@ -147,7 +147,7 @@ bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
   info.service_port = ib::IpCmPort(m.service_id);
   info.service_id = m.service_id;
   link->connection.SetPathMtu(m.path_mtu);
-  link->connection.ExpectPsn(1, m.starting_psn);
+  link->connection.ExpectPsn(1, m.starting_psn, true);
   Add({seen.source, seen.destination, m.local_id}, {info.id, 0, m.qp, m.starting_psn});
   exchanges_[info.id].request = true;
   const FlowKey key{seen.destination, seen.source, m.qp};
@@ -179,7 +179,7 @@ bool IbCm::OnReply(const CmMessage& m, const Seen& seen, bool wait) {
   exchange.reply = true;
   IbLink& link = *flows_.FindLink(id);
   Add({seen.source, seen.destination, m.local_id}, {id, 1, m.qp, m.starting_psn});
-  link.connection.ExpectPsn(0, m.starting_psn);
+  link.connection.ExpectPsn(0, m.starting_psn, true);
   if (link.connection.info.endpoint[1].number == 0) link.connection.info.endpoint[1].number = m.qp;
   const FlowKey key{seen.destination, seen.source, m.qp};
   flows_.Vacate(key, link, 0, seen.frame);

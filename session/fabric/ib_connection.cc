@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IbConnection, second half: what packets mean, once they are in order.
+// IbConnection, second part: what packets mean, once they are in order.
 #include "session/fabric/ib_connection.h"
 
 #include <algorithm>
@@ -60,12 +60,13 @@ uint32_t IbConnection::Read::Missing(uint32_t until) const {
   return until - seen;
 }
 
-void IbConnection::ExpectPsn(Side requester, uint32_t psn) {
+void IbConnection::ExpectPsn(Side requester, uint32_t psn, bool from_setup) {
   SideState& s = side_[requester];
   if (s.started) return;
   s.known = true;
   s.expected = psn;
   if (context_.packets()) context_.packets()->OnFirstPsn(track_, requester, psn);
+  s.from_setup = from_setup;
 }
 
 void IbConnection::SetPathMtu(uint32_t mtu) {
@@ -120,12 +121,6 @@ void IbConnection::ReportMissingResponses() {
   }
 }
 
-template <typename Kind>
-void IbConnection::Emit(Side from, const FrameRef& first, const FrameRef& frame, const Kind& what) {
-  Event event{&info, from, frame, first, {}, what};
-  context_.Emit(event);
-}
-
 void IbConnection::EmitGap(Side from, uint64_t size, const FrameRef& frame) {
   Open(frame);
   Emit(from, frame, frame, Gap{size});
@@ -156,12 +151,14 @@ void IbConnection::ProcessRequest(const RcPacket& p) {
   const bool expected = s.known && !s.open_count && p.psn() == s.expected;
   if (!expected && Ahead(s, p.psn()) < 0) {
     ++context_.stats().duplicates;
+    if (p.Is(Operation::kReadRequest)) DoubtRead(p, s);
     return;
   }
   s.known = s.started = true;
   s.open_count = s.lost_read = false;
   s.expected = PsnAdd(p.psn(), 1);
   if (!p.Is(Operation::kSend) && s.send.active) AbandonSend(p.from);
+  if (s.write.active && (p.info->first || !p.Is(Operation::kWrite))) EndWrite(p, s);
   if (!p.info->last && (p.Is(Operation::kSend) || p.Is(Operation::kWrite))) LearnMtu(p.data_length);
   switch (p.info->operation) {
     case Operation::kSend: ProcessSend(p, s); break;
@@ -261,6 +258,9 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
   if (p.info->first) {
     write.active = true;
     write.after_gap = false;
+    write.whole = true;
+    write.verified = p.info->last || p.verified;
+    write.bytes = 0;
     write.handle = p.reth.key;
     write.offset = p.reth.address;
     write.length = p.reth.length;
@@ -279,6 +279,12 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
       return;
     }
     write.after_gap = false;
+  }
+  write.bytes += p.data_length;
+  if (!p.info->last && p.data_length != write.mtu) write.verified = write.verified && Verify(p);
+  if (write.whole && (write.bytes > write.length || (p.info->last && write.bytes != write.length))) {
+    NoteLength(p, write.verified, p.from, write.first_frame, EventKind::kWrite, write.length, write.bytes);
+    write.whole = false;
   }
   Write part;
   part.bytes = p.data;
@@ -307,6 +313,14 @@ void IbConnection::AddRead(const RcPacket& p, SideState& s, uint32_t count) {
   read.handle = p.reth.key;
   read.offset = p.reth.address;
   read.length = p.reth.length;
+  read.frame = p.frame;
+  read.verified = true;  // a request that is answered was not damaged
+}
+
+// A Read Request that is sent again: the first one may have been damaged.
+void IbConnection::DoubtRead(const RcPacket& p, SideState& s) {
+  for (Read& read : s.reads)
+    if (read.psn == p.psn()) read.verified = false;
 }
 
 void IbConnection::RemoveRead(SideState& s, size_t index) {
@@ -350,7 +364,17 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
     uint64_t at = uint64_t{k} * mtu_;
     if (mtu_ == 0 && k > 0)
       at = p.info->last && p.data_length <= read.length ? read.length - p.data_length : read.length;
-    if (read.Seen(k) || at > read.length || p.data_length > read.length - at) break;
+    if (read.Seen(k)) break;
+    // All packets before it were seen.
+    const bool next = k == read.received && read.beyond.empty();
+    const uint64_t bytes = read.bytes + p.data_length;
+    if (!p.info->last && p.data_length != mtu_) read.verified = read.verified && Verify(p);
+    if (next && !read.judged && (bytes > read.length || (p.info->last && bytes != read.length))) {
+      read.judged = true;
+      NoteLength(p, read.verified, p.from, read.frame, EventKind::kReadResponse, read.length, bytes);
+    }
+    if (at > read.length || p.data_length > read.length - at) break;
+    read.bytes = bytes;
     ReadResponse part;
     part.handle = read.handle;
     part.offset = read.offset + at;

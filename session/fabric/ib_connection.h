@@ -13,23 +13,25 @@
 #include <array>
 #include <vector>
 
+#include "protocol/ib/icrc.h"
 #include "session/fabric/acknowledged_sends.h"
+#include "session/fabric/ib_originals.h"
 #include "session/fabric/ib_packet.h"
 
 namespace stag::fabric {
 
 class IbConnection {
  public:
-  IbConnection(TrackerContext& context, HoldPool& pool)
-      : context_(context), pool_(pool), track_(context.packets() ? context.NewTrack() : 0) {}
+  IbConnection(TrackerContext& context, HoldPool& pool, IbOriginals& originals)
+      : context_(context), pool_(pool), originals_(originals), track_(context.packets() ? context.NewTrack() : 0) {}
   ~IbConnection();
   IbConnection(const IbConnection&) = delete;
   IbConnection& operator=(const IbConnection&) = delete;
 
   ConnectionInfo info;
 
-  // From the CM exchange: the first PSN that `requester` will use; bytes of path MTU (0: not known).
-  void ExpectPsn(Side requester, uint32_t psn);
+  // The first PSN that `requester` will use, `from_setup` by the CM exchange; bytes of path MTU (0: not known).
+  void ExpectPsn(Side requester, uint32_t psn, bool from_setup = false);
   void SetPathMtu(uint32_t mtu);
   bool KnowsPsn(Side requester) const { return side_[requester].known; }
   // Could a request with this PSN be among the first of that side?
@@ -41,7 +43,7 @@ class IbConnection {
   // 0: there is no PacketObserver.
   PacketObserver::Track track() const { return track_; }
 
-  void OnPacket(const RcPacket& packet);
+  void OnPacket(RcPacket& packet);
   // Now and then, with the time of whatever was captured last: what waits does not wait longer for its connection's
   // silence.
   void CheckTime(int64_t now_ns);
@@ -67,7 +69,11 @@ class IbConnection {
     uint32_t received = 0;      // packets 0 to received - 1 were seen
     std::vector<Range> beyond;  // seen out of order
     static constexpr size_t kMaxRanges = 16;
-    static constexpr uint64_t kCost = 192;  // of the memory budget
+    uint64_t bytes = 0;                     // in the packets seen
+    bool judged = false;                    // they were found not to add up
+    bool verified = false;                  // neither the request nor they are damaged in what counts here
+    FrameRef frame;                         // of the request
+    static constexpr uint64_t kCost = 240;  // of the memory budget
     bool Seen(uint32_t k) const;
     void Mark(uint32_t k);
     uint32_t Missing(uint32_t until) const;  // how many of packets 0 to until - 1 were not seen
@@ -82,6 +88,17 @@ class IbConnection {
   };
   static constexpr size_t kRecent = 64;
   static_assert(kRecent * sizeof(Recent) <= kRecentCost);
+
+  // An acknowledgement of PSNs that were not sent yet, as far as the capture shows: from `begin`, the first of them, to
+  // `psn`. That they are sent after it proves little, for frames may be captured out of order; that the responder
+  // completes messages of them after it does: a responder never goes back.
+  struct EarlyAck {
+    bool active = false, sent = false;  // sent: `begin` was, behind the acknowledgement
+    bool followed = false;              // a later one went further
+    uint32_t begin = 0, psn = 0, messages = 0;
+    FrameRef frame;
+    uint64_t sent_frame = 0;
+  };
 
   struct SideState {
     bool known = false;       // `expected` is
@@ -101,8 +118,10 @@ class IbConnection {
     } send;
     struct {
       bool active = false, after_gap = false;
+      bool whole = false;     // all packets so far were seen, and do not break the length
+      bool verified = false;  // none of them is damaged in what counts here
       uint32_t handle = 0, psn = 0, mtu = 0, length = 0;
-      uint64_t offset = 0;
+      uint64_t offset = 0, bytes = 0;
       FrameRef first_frame;
     } write;
     std::vector<Read> reads;
@@ -113,6 +132,8 @@ class IbConnection {
     AcknowledgedSends<uint32_t> sends;  // by the PSN of the last packet
     bool acknowledged_known = false;
     uint32_t acknowledged = 0;  // the highest PSN that a response acknowledged, of those processed
+    bool from_setup = false;    // the first PSN that it sends is known
+    EarlyAck early;
     bool request_since_nak = true;
     uint32_t nak_psn = 0;
     uint8_t nak_syndrome = 0;
@@ -149,6 +170,7 @@ class IbConnection {
   void ProcessNak(const RcPacket& p);
   void NoteReceipt(const RcPacket& p);
   void AddRead(const RcPacket& p, SideState& s, uint32_t count);
+  void DoubtRead(const RcPacket& p, SideState& s);
   void RemoveRead(SideState& s, size_t index);
   void Remember(const RcPacket& p, SideState& s, uint32_t count);
   void AppendSend(SideState& s, const RcPacket& p);
@@ -158,14 +180,35 @@ class IbConnection {
   void ReportMissingResponses();
   void EmitGap(Side from, uint64_t size, const FrameRef& frame);
   template <typename Kind>
-  void Emit(Side from, const FrameRef& first, const FrameRef& frame, const Kind& what);
+  void Emit(Side from, const FrameRef& first, const FrameRef& frame, const Kind& what) {
+    Event event{&info, from, frame, first, {}, what};
+    context_.Emit(event);
+  }
+
+  // Anomalies
+  bool Inspect(RcPacket& p, bool in_order);
+  bool PassesIcrc(RcPacket& p);
+  static bool Verify(const RcPacket& p);
+  void OnRepeat(const RcPacket& p, const IbOriginal& original);
+  void NoteSent(const RcPacket& p, SideState& s);
+  void NoteAck(const RcPacket& p, SideState& s);
+  bool MayBeDamage(const RcPacket& p, bool verified) const;
+  void NoteLength(const RcPacket& p, bool verified, Side from, const FrameRef& first, EventKind operation,
+                  uint64_t expected, uint64_t actual);
+  void EndWrite(const RcPacket& p, SideState& s);
 
   TrackerContext& context_;
   HoldPool& pool_;
+  IbOriginals& originals_;
   const PacketObserver::Track track_;
   bool opened_ = false;
   uint32_t mtu_ = 0;  // bytes; 0: not known
   std::array<SideState, 2> side_;
+  struct IcrcRecord {
+    uint32_t left = 16;  // of the first packets of a side the ICRC is looked at
+    bool right = false;  // one was right
+  };
+  std::array<IcrcRecord, 2> icrc_;  // by sender
   FrameRef last_frame_;
 
   std::vector<HeldPtr> queue_;  // waiting, in the order in which they will be processed

@@ -307,7 +307,7 @@ void IbFlows::EvictOne() {
 IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
   bool reserved = context_.Reserve(kLinkCost);
   for (; !reserved && !links_.empty(); reserved = context_.Reserve(kLinkCost)) EvictOne();
-  auto link = std::make_unique<IbLink>(context_, pool_);
+  auto link = std::make_unique<IbLink>(context_, pool_, originals_);
   link->reserved = reserved ? kLinkCost : 0;
   link->connection.info = info;
   context_.OpenConnection(link->connection.info);

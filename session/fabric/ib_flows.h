@@ -74,7 +74,7 @@ struct Flow {
 };
 
 struct IbLink {
-  IbLink(TrackerContext& context, HoldPool& pool) : connection(context, pool) {}
+  IbLink(TrackerContext& context, HoldPool& pool, IbOriginals& originals) : connection(context, pool, originals) {}
   IbConnection connection;
   std::array<Flow*, 2> flow{};
   bool disconnecting = false;
@@ -140,6 +140,7 @@ class IbFlows {
 
   TrackerContext& context_;
   HoldPool pool_;
+  IbOriginals originals_;
   std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
   std::map<ConnectionId, std::unique_ptr<IbLink>> links_;  // ordered: closed in this order at the end
   // Each connection, with a frame after which it may have been silent: a heap, the earliest on top. What is outdated is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// IbConnection, first half: in which order packets are processed, and when a missing one is given up.
+// IbConnection, first part: in which order packets are processed, and when a missing one is given up.
 #include <algorithm>
 
 #include "session/fabric/ib_connection.h"
@@ -89,18 +89,40 @@ static bool IsNext(bool known, uint32_t expected, bool awaits_read, const RcPack
   return p.psn() == expected && !(awaits_read && BeginsSend(p));
 }
 
-void IbConnection::OnPacket(const RcPacket& p) {
+void IbConnection::OnPacket(RcPacket& p) {
   last_frame_ = p.frame;
   if (context_.packets()) context_.packets()->OnPacket(track_, p);
   SideState& s = side_[p.requester()];
+  const bool known = s.known && !s.open_count;
+  const bool next = queue_.empty() && IsNext(known, s.expected, !s.reads.empty(), p);
+  if (p.wire && !Inspect(p, next || (known && !p.info->response && p.psn() == s.expected))) return;
   if (p.info->response) {
+    if (s.from_setup && (s.early.active || !next) && p.Is(Operation::kAck)) NoteAck(p, s);
     if (!s.answered_known || PsnDistance(p.psn(), s.answered) > 0) s.answered = p.psn();
     s.answered_known = true;
+  } else if (s.early.active) {
+    NoteSent(p, s);
   }
-  if (queue_.empty() &&
-      (IsNext(s.known && !s.open_count, s.expected, !s.reads.empty(), p) || BlockOf(p).why == Block::Why::kNone))
-    return Process(p);
+  if (next || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) return Process(p);
   Wait(p);
+}
+
+// Looks at a packet as it was captured; false: it is not to be followed. The ICRCs of the first packets are checked; of
+// those that come in another order than they were sent in, which repeat something, or something is missing, or their
+// headers are damaged; and of those that say how long an RDMA Write of several packets is.
+inline bool IbConnection::Inspect(RcPacket& p, bool in_order) {
+  const bool check = !in_order || (p.info->reth && !p.info->last) || icrc_[p.from].left > 0;
+  if (p.Is(Operation::kAck) || !IbOriginals::IsWhole(*p.wire)) return !check || PassesIcrc(p);
+  const uint64_t key = IbOriginals::KeyOf(info.id, p);
+  IbOriginal& original = originals_.At(key);
+  const bool again = original.key == key;
+  if ((check || again) && !PassesIcrc(p)) return false;
+  if (again) {
+    OnRepeat(p, original);
+  } else {
+    IbOriginals::Remember(key, p, original);
+  }
+  return true;
 }
 
 // It has to wait, or others do.
@@ -221,6 +243,7 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
   EmitGap(block.requester, static_cast<uint64_t>(std::max(missing, 1)), waiting.frame);
   AbandonSend(block.requester);
   s.write.after_gap = true;
+  s.write.whole = false;
   s.lost_read = waiting.Is(Operation::kReadResponse) && PsnDistance(next, waiting.psn()) == 1;
   if (s.lost_read) next = waiting.psn();  // that response is the first to continue the lost Read
   s.open_count = false;

@@ -18,6 +18,8 @@ struct RcPacket : ib::Transport {
   Side from = 0;
   uint8_t ecn = 0;  // of the IP header (RFC 3168); only where a PacketObserver wants it
   const ib::OpcodeInfo* info = nullptr;
+  const link::Packet* wire = nullptr;  // what it was parsed from; null once it had to wait
+  bool verified = false;               // its ICRC was computed, and is right
 
   uint32_t psn() const { return bth.psn; }
   // The side whose requests psn() counts.
@@ -50,6 +52,7 @@ class HoldPool {
       free_.pop_back();
     }
     held->packet = packet;
+    held->packet.wire = nullptr;
     held->storage.assign(packet.data.begin(), packet.data.end());
     held->packet.data = held->storage;
     return held;

@@ -49,6 +49,8 @@ void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   ib::ParseTransport(packet.payload, packet.wire_length, current_);
   current_.info = &ib::LookUpOpcode(current_.bth.opcode);
   current_.frame = frame;
+  current_.wire = &packet;
+  current_.verified = false;
   if (plain_ && current_.status == ParseStatus::kOk && current_.info->service == ib::Service::kRc &&
       packet.carrier != link::Carrier::kInfiniBand && flows_.OnFamiliar(packet.source, packet.destination, current_))
     return;

@@ -195,6 +195,7 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
       half.tcp.StartEarlier(piece.begin);
       StartSearch(from, true);
     }
+    if (followed_ && piece.begin < half.tcp.next()) NoteRepeat(from, piece);
     const bool reads = half.phase == Phase::kMpa || half.phase == Phase::kFpdu;
     if (reads && half.tcp.empty() && piece.begin == half.tcp.next() && !WaitsFor(from, piece)) {
       Process(from, piece);
@@ -210,6 +211,32 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
     }
   }
   if (!done_ && !IsQuiet()) Drain();
+}
+
+// A segment that repeats sequence numbers: FPDUs that are whole in it are held against what came first. They begin at
+// multiples of four from each other.
+void IwarpConnection::NoteRepeat(Direction d, const TcpPiece& piece) {
+  constexpr uint64_t kStep = 4;
+  const uint64_t end = piece.begin + piece.bytes.size();
+  uint64_t at = piece.begin + (half_[d].last_fpdu - piece.begin) % kStep;
+  while (at + iwarp::kUlpduLengthSize + iwarp::kCrcSize <= end) {
+    const IwarpOriginal* original = shared_.originals.Find(stream(d), at);
+    if (!original) {
+      at += kStep;
+      continue;
+    }
+    if (original->size > end - at) return;
+    const FpduRepeat repeat =
+        HoldAgainst(*original, piece.bytes.subspan(static_cast<size_t>(at - piece.begin), original->size));
+    if (repeat != FpduRepeat::kSame) {
+      return Emit(d, piece.frame, piece.frame,
+                  Anomaly{.kind = AnomalyKind::kChangedRequest,
+                          .other_frame = original->frame,
+                          .number = static_cast<uint32_t>(at),
+                          .unverified = repeat == FpduRepeat::kUnverified});
+    }
+    at += original->size;
+  }
 }
 
 void IwarpConnection::Hold(Direction d, const TcpPiece& piece) {

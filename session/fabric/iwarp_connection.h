@@ -9,6 +9,7 @@
 
 #include "protocol/iwarp/fpdu.h"
 #include "session/fabric/acknowledged_sends.h"
+#include "session/fabric/iwarp_originals.h"
 #include "session/fabric/iwarp_rdmap.h"
 #include "session/fabric/iwarp_records.h"
 #include "session/fabric/iwarp_search.h"
@@ -23,6 +24,7 @@ struct IwarpShared {
   PiecePool pool;
   BoundarySearch::Scratch search;
   std::vector<std::byte> plain;  // FPDUs without their markers
+  IwarpOriginals originals;
 };
 
 // The two ends are numbered by the tracker (`Direction` 0: packets from end 0); which of them is the active side of the
@@ -78,7 +80,8 @@ class IwarpConnection {
     Phase phase = Phase::kSearch;
     bool markers = false;
     bool markers_known = false;
-    uint64_t base = 0;  // TCP position of the first byte of full operation
+    uint64_t base = 0;       // TCP position of the first byte of full operation
+    uint64_t last_fpdu = 0;  // likewise of the last FPDU
     CrcUse crc = CrcUse::kUnknown;
     bool from_search = false;  // the boundaries were found, not counted from the set-up
     bool search_due = false;   // something has changed since the last search
@@ -92,6 +95,7 @@ class IwarpConnection {
   };
 
   Half& peer(Direction d) { return half_[d ^ 1]; }
+  uint64_t stream(Direction d) const { return uint64_t{info_.id} << 1 | d; }
   Side side(Direction d) const { return static_cast<Side>(d ^ active_); }
   template <typename Kind>
   void Emit(Direction from, const FrameRef& first, const FrameRef& last, const Kind& what) {
@@ -114,6 +118,7 @@ class IwarpConnection {
   void Process(Direction d, const TcpPiece& piece);
   void PutBack(Direction d, TcpPiece piece, uint64_t used);
   void Hold(Direction d, const TcpPiece& piece);
+  void NoteRepeat(Direction d, const TcpPiece& piece);
   bool MakeRoom(Direction d);
   void GiveUpHole(Direction d, bool final);
   bool Search(Direction d, bool final);
@@ -131,6 +136,7 @@ class IwarpConnection {
   void ShowFpdu(Direction d, uint64_t begin, Bytes stream, const iwarp::Fpdu& fpdu) const;
   void OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameRef first, FrameRef last);
   void OnMpaReply(Direction d, bool crc, bool markers, bool ready_to_receive);
+  void Remember(Direction d, uint64_t begin, Bytes fpdu, std::optional<uint32_t> crc, const FrameRef& last);
   void LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame);
   void SkipLost(Direction d, uint64_t to, FrameRef frame);
   void StartSearch(Direction d, bool expected);

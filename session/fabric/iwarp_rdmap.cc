@@ -82,6 +82,7 @@ void RdmapLayer::OnLost(Side from) {
   if (state.sending) EmitUnfinishedSend(from);
   state.writing = false;
   state.write_unknown = true;
+  state.reads_known = false;
 }
 
 void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
@@ -186,10 +187,17 @@ void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing mis
   if (status == ParseStatus::kTruncatedByCapture && missing == Missing::kTruncatedByCapture) {
     Emit(from, first, last, Gap{segment.payload_length});
   }
-  if (status != ParseStatus::kOk) return;
-  if (state.reads.size() >= kMaxPendingReads) state.reads.DropFront(1);
+  if (status != ParseStatus::kOk) {
+    state.reads_known = false;
+    return;
+  }
+  if (state.reads.size() >= kMaxPendingReads) {
+    state.reads.DropFront(1);
+    state.reads_known = false;
+  }
   const PendingRead pending{request, segment.header.sequence, last};
-  (void)state.reads.Append(std::span(&pending, 1));  // without it the response cannot be placed; it is left out then
+  // Without it the response cannot be placed; it is left out then.
+  if (!state.reads.Append(std::span(&pending, 1))) state.reads_known = false;
   ReadRequest wanted;
   wanted.handle = request.source_stag;
   wanted.offset = request.source_offset;
@@ -214,6 +222,10 @@ void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing mi
   const uint64_t at = header.offset - read.request.sink_offset;
   // Responses come in the order of the requests: those before it have been answered, unseen.
   reads.DropFront(i + (header.last ? 1 : 0));
+  const uint64_t end = at + segment.payload_length;
+  if (header.last && end != read.request.length && side_[from ^ 1].reads_known)
+    Emit(from, first, last,
+         Anomaly{AnomalyKind::kWrongLength, read.frame.number, 0, read.request.length, end, EventKind::kReadResponse});
   if (read.request.length == 0) return;
   ReadResponse part;
   part.handle = read.request.source_stag;

@@ -49,6 +49,7 @@ class RdmapLayer {
     explicit SideState(TrackerContext& context) : send(context), reads(context) {}
     bool may_be_ready = true;
     uint32_t sends = 0;
+    bool reads_known = true;  // all Read Requests of this side are, or were, in `reads`
     // The Send being put together (RFC 5041 section 5.3: by MSN and MO).
     bool sending = false;
     bool send_headless = false;  // its start was lost: nothing can be given out

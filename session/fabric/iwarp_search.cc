@@ -14,7 +14,7 @@ namespace {
 // of 2, a chain that starts with a TCP segment where iWARP is likely has 1 more. So three FPDUs in a row are always
 // enough.
 constexpr uint32_t kProof = 3;
-constexpr size_t kMaxCandidates = 64;
+constexpr size_t kMaxPlaces = 64;
 // A marker, the length field, the larger header, and a marker in the middle of them.
 constexpr size_t kPeek = iwarp::kMarkerSize + iwarp::kUlpduLengthSize + iwarp::kUntaggedHeaderSize + iwarp::kMarkerSize;
 
@@ -32,7 +32,7 @@ void BoundarySearch::Reset(uint64_t from, bool expected) {
 }
 
 void BoundarySearch::Consider(uint64_t position, bool at_segment) {
-  if (candidates_.size() >= kMaxCandidates) {
+  if (candidates_.size() >= kMaxPlaces) {
     if (!at_segment) return;
     // Segment starts are worth more than other offsets: the youngest of those makes room.
     const auto victim =

@@ -225,21 +225,33 @@ void IwarpConnection::OnFpdu(Direction d, uint64_t begin, Bytes stream, const iw
                              const FrameRef& first, const FrameRef& last) {
   Half& half = half_[d];
   ShowFpdu(d, begin, stream, fpdu);
+  std::optional<uint32_t> crc;
   if (fpdu.crc_captured && half.crc != CrcUse::kOff && (half.crc == CrcUse::kOn || fpdu.crc_field != 0)) {
     ++context_.stats().checked_crc;
-    if (fpdu.crc_field != iwarp::ComputeFpduCrc(stream)) {
+    if (const uint32_t right = iwarp::ComputeFpduCrc(stream); fpdu.crc_field != right) {
       ++context_.stats().bad_crc;
       if (context_.packets()) context_.packets()->OnCrcError(track_, d, last);
+      // Where CRCs were not agreed on, and none was right yet, it may be none; nor is there one behind no boundary.
+      if (half.crc == CrcUse::kOn && !half.from_search)
+        Emit(d, first, last, Anomaly{.kind = AnomalyKind::kBadChecksum, .expected = right, .actual = fpdu.crc_field});
       LoseBoundary(d, fpdu.size, last);
       return;
     }
     half.crc = CrcUse::kOn;
+    crc = fpdu.crc_field;
   }
+  if (missing == Missing::kNothing) Remember(d, begin, stream, crc, last);
   if (fpdu.ulpdu_length == 0) return;  // RFC 6581: a ready-to-receive indication can be an empty FPDU
   const bool understood = rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, missing, first, last);
   while (half.sends.sent() < rdmap_.sends(side(d))) half.sends.Add(half.tcp.next());
   // A boundary that was found, not counted, may have been none.
   if (!understood && half.from_search) LoseBoundary(d, fpdu.size, last);
+}
+
+void IwarpConnection::Remember(Direction d, uint64_t begin, Bytes fpdu, std::optional<uint32_t> crc,
+                               const FrameRef& last) {
+  half_[d].last_fpdu = begin;
+  shared_.originals.Remember(stream(d), begin, fpdu, crc, last.number);
 }
 
 void IwarpConnection::LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame) {

@@ -51,6 +51,17 @@ std::string_view NakName(NakKind nak) {
   return "?";
 }
 
+std::string_view AnomalyName(AnomalyKind kind) {
+  switch (kind) {
+    case AnomalyKind::kChangedRequest: return "Sent again with other bytes";
+    case AnomalyKind::kChangedResponse: return "RDMA Read response again, with other bytes";
+    case AnomalyKind::kWrongLength: return "Packets do not add up to the length that was stated";
+    case AnomalyKind::kEarlyAck: return "Acknowledgment of what was not sent";
+    case AnomalyKind::kBadChecksum: return "Wrong checksum";
+  }
+  return "?";
+}
+
 std::string_view CloseName(CloseReason reason) {
   switch (reason) {
     case CloseReason::kDisconnect: return "disconnect";

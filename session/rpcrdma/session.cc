@@ -49,6 +49,7 @@ void Session::Impl::OnEvent(const Event& event) {
       ++connection.counters[event.from].naks;
       return Notify([&](Observer& o) { o.OnNak(connection, event); });
     case EventKind::kGap: return OnGap(state, event);
+    case EventKind::kAnomaly: return Notify([&](Observer& o) { o.OnAnomaly(connection, event); });
   }
 }
 

@@ -72,6 +72,7 @@ class Observer {
   virtual void OnRdma(const Connection&, const RdmaOperation&) {}
   virtual void OnNak(const Connection&, const fabric::Event&) {}
   virtual void OnGap(const Connection&, const fabric::Event&) {}
+  virtual void OnAnomaly(const Connection&, const fabric::Event&) {}
   // The unreduced Call is as complete as it will be: at its Send, at the last Read Response, or at the Reply.
   virtual void OnCallComplete(const Connection&, const Transaction&) {}
   // What a packet outside of the followed connections tells.

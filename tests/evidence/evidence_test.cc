@@ -112,14 +112,17 @@ TEST_P(EvidenceTest, IsWhatItsNameSays) {
   EXPECT_EQ(broken, evidence.breaks());
 }
 
-// Fabric CRCs are right: Wireshark shows no complaint, and the decoder leaves nothing out.
+// Fabric CRCs are right, but where that is the subject: Wireshark shows no complaint, and the decoder leaves nothing
+// out.
 TEST_P(EvidenceTest, HasRightCrcs) {
   const auto frames = test::LoadFrames(GetParam().path());
   struct : fabric::Sink {
     void OnEvent(const fabric::Event&) override {}
   } sink;
   const auto stats = test::Decode(frames, {.verify_crc = true}, sink);
-  EXPECT_EQ(stats.bad_crc, 0U);
+  if (GetParam().rule != "FABRIC-005") {
+    EXPECT_EQ(stats.bad_crc, 0U);
+  }
   EXPECT_GT(stats.checked_crc, 0U);
 }
 
@@ -133,6 +136,7 @@ const std::map<std::string_view, std::string_view> kNeedMore = {
     {"DONE-008", "the offence is silence"},
     {"ERR-007", "the offence is silence"},
     {"ERR-008", "the offence is silence"},
+    {"FABRIC-004", "captures show requests behind their acknowledgement; that they are completed later proves it"},
     {"FRAME-001", "the bytes of a Long Call come by RDMA Read"},
     {"GSS-004", "the answer shows that the Reply did not fit"},
     {"GSS-006", "the host may serve no NFS over RDMA at all"},

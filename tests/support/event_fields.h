@@ -17,6 +17,7 @@ struct EventFields {
   std::optional<uint32_t> invalidated, immediate;
   fabric::Setup setup;
   fabric::Nak nak;
+  fabric::Anomaly anomaly;
   fabric::CloseReason close_reason = fabric::CloseReason::kEndOfCapture;
 };
 
@@ -55,6 +56,7 @@ inline EventFields FieldsOf(const fabric::Event& event) {
       f.length = f.nak.length;
       break;
     case fabric::EventKind::kGap: f.gap_size = event.gap().size; break;
+    case fabric::EventKind::kAnomaly: f.anomaly = event.anomaly(); break;
   }
   return f;
 }
@@ -86,6 +88,7 @@ inline fabric::Event EventOf(fabric::EventKind kind, const EventFields& f = {}) 
     case fabric::EventKind::kReadResponse: event.what = packet(fabric::ReadResponse{}); break;
     case fabric::EventKind::kNak: event.what = f.nak; break;
     case fabric::EventKind::kGap: event.what = fabric::Gap{f.gap_size}; break;
+    case fabric::EventKind::kAnomaly: event.what = f.anomaly; break;
   }
   return event;
 }

@@ -209,6 +209,11 @@ class IbTalk {
 
   uint32_t qp(fabric::Side side) const { return qp_[side]; }
   uint32_t psn(fabric::Side side) const { return psn_[side]; }
+  // The last operation of that side, which began with `psn`, is going to be sent again.
+  void Rewind(fabric::Side side, uint32_t psn) {
+    psn_[side] = psn;
+    --messages_[side];
+  }
   void set_psn(fabric::Side side, uint32_t psn) { psn_[side] = psn; }
   uint32_t Packets(size_t length) const { return ib::PacketCount(length, mtu_); }
 

@@ -44,6 +44,7 @@ inline std::string Line(const stag::test::Recorded& r) {
     case fabric::EventKind::kOpened: return text + "opened";
     case fabric::EventKind::kClosed: return text + "closed " + n(f.close_reason);
     case fabric::EventKind::kGap: return text + "gap " + n(e.from);
+    case fabric::EventKind::kAnomaly: return text + "anomaly " + n(e.from) + n(f.anomaly.kind);
     case fabric::EventKind::kNak:
       return text + "nak " + n(e.from) + n(f.nak.kind) + n(f.nak.terminate_layer) + n(f.nak.terminate_type) +
              n(f.nak.terminate_code) + n(f.handle) + n(f.offset) + n(f.length);

@@ -34,7 +34,7 @@ struct Log : Sink {
 
   void OnEvent(const Event& e) override {
     static constexpr const char* kNames[] = {"setup",        "opened",        "closed", "send", "write",
-                                             "read-request", "read-response", "nak",    "gap"};
+                                             "read-request", "read-response", "nak",    "gap",  "anomaly"};
     const stag::test::EventFields f = stag::test::FieldsOf(e);
     char text[256];
     std::snprintf(

@@ -162,7 +162,10 @@ TEST(IwarpTracker, DuplicatesChangeNothing) {
       Segment copy = segments[i];
       for (std::byte& b : copy.payload) b ^= std::byte{0xff};  // the first copy counts
       twice.insert(twice.begin() + static_cast<ptrdiff_t>(std::min(i + later, segments.size())), copy);
-      EXPECT_EQ(Track(twice, c.options()).Texts(), reference.Texts()) << i;
+      Log log = Track(twice, c.options());
+      // That it has other bytes is told.
+      std::erase_if(log.lines, [](const Log::Line& line) { return line.kind == EventKind::kAnomaly; });
+      EXPECT_EQ(log.Texts(), reference.Texts()) << i;
     }
   }
   EXPECT_EQ(reference.stats.duplicates, 0u);
