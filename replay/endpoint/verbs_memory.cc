@@ -172,15 +172,15 @@ bool VerbsMemory::Holds(const Entry& entry, Bytes memory, bool read_target) cons
 }
 
 const uint32_t* VerbsMemory::Find(Bytes memory, bool read_target) {
-  if (last_found_ < entries_.size() && Holds(entries_[last_found_], memory, read_target))
-    return &entries_[last_found_].mr->lkey;
+  uint32_t& found = found_[reinterpret_cast<uintptr_t>(memory.data()) / kPage % found_.size()];
+  if (found < entries_.size() && Holds(entries_[found], memory, read_target)) return &entries_[found].mr->lkey;
   auto it = std::ranges::upper_bound(entries_, memory.data(), std::less<>(),
                                      [](const Entry& e) -> const std::byte* { return e.bytes.data(); });
   // The last that begins at or before it; earlier ones only when regions overlap.
   while (it != entries_.begin()) {
     --it;
     if (!Holds(*it, memory, read_target)) continue;
-    last_found_ = static_cast<size_t>(it - entries_.begin());
+    found = static_cast<uint32_t>(it - entries_.begin());
     return &it->mr->lkey;
   }
   return nullptr;

@@ -6,6 +6,7 @@
 // peer's may invalidate it.
 #pragma once
 
+#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -73,7 +74,7 @@ class VerbsMemory {
   const bool iwarp_, windows_;
   std::vector<Entry> entries_;                // by address
   std::unordered_map<uint32_t, bool> bound_;  // windows, by what stays of their handles
-  size_t last_found_ = 0;
+  std::array<uint32_t, 64> found_{};          // places in entries_ where memory was found, by its page; may be outdated
   uint64_t last_cookie_ = 0;
 };
 

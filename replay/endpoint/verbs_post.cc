@@ -82,7 +82,10 @@ Result<VerbsEndpoint::Item*> VerbsEndpoint::NewItem(Work work, uint64_t id) {
     return Fail(fmt::format("{} works are posted and not completed: no more is allowed", uncompleted_));
   // Posted by work_.Post(), once nothing can be wrong with it any more.
   Item& item = work_[work_.posted()];
-  item.wr = {};
+  // HandOver and who posts it fill in the rest.
+  item.wr.sg_list = nullptr;
+  item.wr.num_sge = 0;
+  item.wr.send_flags = 0;
   item.own = false;
   item.work = work;
   item.id = id;

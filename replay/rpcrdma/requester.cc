@@ -97,6 +97,7 @@ struct Requester::Impl {
   std::vector<std::byte> bytes;  // scratch
   std::vector<Bytes> chunks;
   size_t answered = 0;
+  Clock::time_point arrived;  // of what the present Poll works on
 };
 
 // RFC 8166 section 3.3: one Call until the first Reply tells how many are granted.
@@ -242,12 +243,14 @@ size_t Requester::Impl::Poll(std::chrono::microseconds wait) {
   answered = 0;
   std::array<endpoint::Completion, endpoint::kCompletions> completions;
   size_t n = endpoint->Poll(completions, wait);
+  if (n > 0) arrived = Clock::now();
   for (size_t i = 0; i < n; ++i) OnCompletion(completions[i]);
   if (endpoint->state() == endpoint::State::kOpen) return answered;
   while (n > 0) {  // what is left of it: there is nothing to wait for
     n = endpoint->Poll(completions, std::chrono::microseconds{0});
     for (size_t i = 0; i < n; ++i) OnCompletion(completions[i]);
   }
+  arrived = Clock::now();
   LoseAll();
   return answered;
 }
@@ -374,7 +377,7 @@ void Requester::Impl::Finish(uint32_t index, Answer& answer) {
   answer.cookie = slot.cookie;
   answer.xid = slot.xid;
   answer.chunks = chunks;
-  answer.latency = Clock::now() - slot.sent;
+  answer.latency = arrived - slot.sent;
   stats.received_bytes += answer.message.size();
   for (const Bytes chunk : chunks) stats.received_bytes += chunk.size();
   ++(answer.kind == AnswerKind::kLost ? stats.lost : answer.kind == AnswerKind::kBad ? stats.bad : stats.answers);

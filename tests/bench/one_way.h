@@ -18,13 +18,16 @@ struct EndpointPair {
   std::unique_ptr<endpoint::Endpoint> client, server;
 
   EndpointPair(endpoint::Transport& from, endpoint::Transport& to, const std::string& address,
-               const endpoint::EndpointOptions& options) {
+               const endpoint::EndpointOptions& options)
+      : EndpointPair(from, to, address, options, options) {}
+  EndpointPair(endpoint::Transport& from, endpoint::Transport& to, const std::string& address,
+               const endpoint::EndpointOptions& options, const endpoint::EndpointOptions& server_options) {
     auto listener = to.Listen({address, 0});
     Require(listener.has_value(), listener ? "" : listener.error().message.c_str());
     std::thread accept([&] {
       auto incoming = (*listener)->Wait(std::chrono::milliseconds(10'000));
       Require(incoming && *incoming, "nobody connects");
-      auto endpoint = (*incoming)->Accept(options);
+      auto endpoint = (*incoming)->Accept(server_options);
       Require(endpoint.has_value(), endpoint ? "" : endpoint.error().message.c_str());
       server = std::move(*endpoint);
     });

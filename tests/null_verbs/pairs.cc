@@ -44,7 +44,10 @@ Receive* NextReceive(Pair& pair) {
   const uint64_t next = pair.taken_receives.load(std::memory_order_relaxed);
   return next == pair.given_receives.load() ? nullptr : &ReceiveAt(pair, next);
 }
-void TakeReceive(Pair& pair) { pair.taken_receives.fetch_add(1, std::memory_order_release); }
+void TakeReceive(Pair& pair) {
+  const uint64_t taken = pair.taken_receives.load(std::memory_order_relaxed);  // written under the lock alone
+  pair.taken_receives.store(taken + 1, std::memory_order_release);
+}
 
 void FlushReceives(Pair& pair) {
   const std::lock_guard lock(pair.taking);
