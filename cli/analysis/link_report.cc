@@ -13,7 +13,7 @@ void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
         stats.tunneled + stats.bad_crc > 0 ? "; " : "");
   if (stats.bad_crc > 0) {
     PutCount(out, stats.bad_crc, "packet");
-    Put(out, " with a wrong checksum left out{}", stats.tunneled > 0 ? "; " : "");
+    Put(out, " with a wrong checksum, left out unless the receiver acknowledged it{}", stats.tunneled > 0 ? "; " : "");
   }
   if (stats.tunneled == 0) return;
   PutCount(out, stats.tunneled, "frame");

@@ -204,7 +204,7 @@ void ReportPage::AddFile(const FileSummary& summary, std::optional<uint64_t> siz
   };
   add(outcome.decoder.gaps, "gap", ": packets are missing from the capture; what they could change is not judged");
   add(outcome.decoder.truncated_frames, "RDMA frame", " cut by the snap length");
-  add(outcome.decoder.bad_crc, "packet", " with a wrong checksum: left out, as its receiver leaves it out");
+  add(outcome.decoder.bad_crc, "packet", " with a wrong checksum: left out, unless its receiver acknowledged it");
   add(summary.untimed(), "RPC", " without a round-trip time: the clock went back, or there are two clocks");
   add(summary.phases_missing(), "RPC", " with phases that are not all known: packets are missing, or times go back");
   add(summary.connections_left_out(), "connection", " more than this page has room for");

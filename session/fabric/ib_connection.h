@@ -140,9 +140,9 @@ class IbConnection {
   };
 
   struct Block {
-    enum class Why : uint8_t { kNone, kRequest, kRead } why = Why::kNone;
-    Side requester = 0;  // whose requests, or whose Reads' responses, are missing
-    uint32_t psn = 0;    // the first PSN missing
+    enum class Why : uint8_t { kNone, kRequest, kRead, kDoubt } why = Why::kNone;
+    Side requester = 0;  // whose requests, or whose Reads' responses, are missing; whose request is doubtful
+    uint32_t psn = 0;    // the first PSN missing, or the doubtful one
     friend bool operator==(const Block&, const Block&) = default;
   };
 
@@ -155,7 +155,9 @@ class IbConnection {
   void Enqueue(const RcPacket& p);
   void Drain();
   void WatchBlock(const RcPacket* arrived);
-  bool ProvesReceipt(const RcPacket& p) const;
+  bool ProvesReceipt(const Block& block, const RcPacket& p) const;
+  bool ReceiptIsProven(const Block& block) const;
+  void SettleDoubt();
   void GiveUp(const Block& block, const RcPacket& waiting);
   void Force(const RcPacket& p);
   void Flush();
@@ -187,6 +189,7 @@ class IbConnection {
 
   // Anomalies
   bool Inspect(RcPacket& p, bool in_order);
+  bool IsDoubtful(RcPacket& p);
   bool PassesIcrc(RcPacket& p);
   static bool Verify(const RcPacket& p);
   void OnRepeat(const RcPacket& p, const IbOriginal& original);

@@ -19,6 +19,8 @@ constexpr int64_t kMaxWaitNs = 3'000'000'000;
 // Packets to let pass after the receiver proved that it has what the capture has not: frames may be captured out of
 // order, but not by that much. A Read's requester proves nothing until it asks again, hence more patience.
 constexpr uint32_t kSendPatience = 16, kReadPatience = 256;
+// A request with a wrong ICRC waits if its PSN is at most so far ahead. Else the damage may be in the PSN.
+constexpr int32_t kMostDoubted = 64;
 
 uint32_t PacketCount(uint32_t length, uint32_t mtu) { return length == 0 ? 1 : (length - 1) / mtu + 1; }
 
@@ -74,6 +76,7 @@ IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
   }
   int32_t ahead = Ahead(s, p.psn());
   if (ahead > 0) return {Block::Why::kRequest, requester, s.expected};
+  if (ahead == 0 && p.doubtful) return {Block::Why::kDoubt, requester, p.psn()};
   if (ahead == 0 && BeginsSend(p)) {
     for (const Read& read : s.reads)
       if (!read.waived && PsnDistance(read.psn, p.psn()) < 0)
@@ -103,26 +106,37 @@ void IbConnection::OnPacket(RcPacket& p) {
   } else if (s.early.active) {
     NoteSent(p, s);
   }
-  if (next || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) return Process(p);
+  if ((next && !p.doubtful) || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) return Process(p);
   Wait(p);
 }
 
 // Looks at a packet as it was captured; false: it is not to be followed. The ICRCs of the first packets are checked; of
 // those that come in another order than they were sent in, which repeat something, or something is missing, or their
 // headers are damaged; and of those that say how long an RDMA Write of several packets is.
+//
+// A receiver drops a packet whose ICRC is wrong (IBA section 9.6), and its sender sends it again. A request that is not
+// sent again and that the receiver acknowledges was changed in the capture alone: it waits until that is known.
 inline bool IbConnection::Inspect(RcPacket& p, bool in_order) {
   const bool check = !in_order || (p.info->reth && !p.info->last) || icrc_[p.from].left > 0;
-  if (p.Is(Operation::kAck) || !IbOriginals::IsWhole(*p.wire)) return !check || PassesIcrc(p);
+  if (p.Is(Operation::kAck) || !IbOriginals::IsWhole(*p.wire)) return !check || PassesIcrc(p) || IsDoubtful(p);
   const uint64_t key = IbOriginals::KeyOf(info.id, p);
   IbOriginal& original = originals_.At(key);
   const bool again = original.key == key;
-  if ((check || again) && !PassesIcrc(p)) return false;
+  if ((check || again) && !PassesIcrc(p)) return IsDoubtful(p);
   if (again) {
     OnRepeat(p, original);
   } else {
     IbOriginals::Remember(key, p, original);
   }
   return true;
+}
+
+// Whether a packet with a wrong ICRC waits for the proof that its receiver has it.
+bool IbConnection::IsDoubtful(RcPacket& p) {
+  if (p.info->response) return false;
+  const int32_t ahead = Ahead(side_[p.from], p.psn());
+  p.doubtful = ahead >= 0 && ahead <= kMostDoubted;
+  return p.doubtful;
 }
 
 // It has to wait, or others do.
@@ -148,7 +162,12 @@ void IbConnection::Enqueue(const RcPacket& p) {
       if (q.requester() != requester) continue;
       if (request && !q.info->response && q.psn() == p.psn()) {
         ++context_.stats().duplicates;
-        return;
+        if (!q.doubtful || p.doubtful) return;
+        queue_bytes_ -= HoldPool::Cost(q);
+        pool_.Release(std::move(queue_[i]));
+        queue_.erase(queue_.begin() + static_cast<ptrdiff_t>(i));
+        place = i;
+        break;
       }
       bool builds_on =
           request ? (q.info->response ? PsnDistance(Needed(q), p.psn()) >= 0 : PsnDistance(q.psn(), p.psn()) > 0)
@@ -181,9 +200,13 @@ void IbConnection::Drain() {
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(done));
 }
 
-// Does a response show that its receiver's peer has all that block_ misses?
-bool IbConnection::ProvesReceipt(const RcPacket& p) const {
-  return p.info->response && p.requester() == block_.requester && PsnDistance(Acknowledged(p), block_.psn) >= 0;
+// Does a response show that its receiver's peer has all that `block` misses or doubts?
+bool IbConnection::ProvesReceipt(const Block& block, const RcPacket& p) const {
+  return p.info->response && p.requester() == block.requester && PsnDistance(Acknowledged(p), block.psn) >= 0;
+}
+
+bool IbConnection::ReceiptIsProven(const Block& block) const {
+  return std::any_of(queue_.begin(), queue_.end(), [&](const HeldPtr& h) { return ProvesReceipt(block, h->packet); });
 }
 
 // Called with packets waiting, after one arrived: gives up what is missing when it is time to.
@@ -193,24 +216,39 @@ void IbConnection::WatchBlock(const RcPacket* arrived) {
     Block block = BlockOf(head);
     if (block == block_ && arrived != nullptr) {
       if (receipt_proven_) ++packets_since_proof_;
-      receipt_proven_ = receipt_proven_ || ProvesReceipt(*arrived);
+      receipt_proven_ = receipt_proven_ || ProvesReceipt(block_, *arrived);
     } else if (!(block == block_)) {
       block_ = block;
       blocked_since_ns_ = last_frame_.time_ns;
       packets_since_proof_ = 0;
-      receipt_proven_ =
-          std::any_of(queue_.begin(), queue_.end(), [this](const HeldPtr& h) { return ProvesReceipt(h->packet); });
+      receipt_proven_ = ReceiptIsProven(block_);
     }
     bool full = queue_.size() > kMaxPacketsWaiting || queue_bytes_ > kMaxWaitingBytes;
     bool late = last_frame_.time_ns - blocked_since_ns_ > kMaxWaitNs;
-    bool lost =
-        receipt_proven_ && packets_since_proof_ >= (block_.why == Block::Why::kRead ? kReadPatience : kSendPatience);
+    const uint32_t patience = block_.why == Block::Why::kRead      ? kReadPatience
+                              : block_.why == Block::Why::kRequest ? kSendPatience
+                                                                   : 0;
+    bool lost = receipt_proven_ && packets_since_proof_ >= patience;
     if (!full && !late && !lost) return;
-    GiveUp(block_, head);
+    if (block_.why == Block::Why::kDoubt) {
+      SettleDoubt();
+    } else {
+      GiveUp(block_, head);
+    }
     Drain();
     arrived = nullptr;
   }
   block_ = {};
+}
+
+// The first packet that waits is doubtful: it counts if its receiver has it, and else is dropped.
+void IbConnection::SettleDoubt() {
+  RcPacket& head = queue_.front()->packet;
+  head.doubtful = false;
+  if (receipt_proven_) return;
+  queue_bytes_ -= HoldPool::Cost(head);
+  pool_.Release(std::move(queue_.front()));
+  queue_.erase(queue_.begin());
 }
 
 // Lets `waiting` go on without what `block` names. Afterwards that block is gone.
@@ -256,7 +294,13 @@ void IbConnection::CheckTime(int64_t now_ns) {
 
 // Processes a packet now, giving up whatever it would have to wait for.
 void IbConnection::Force(const RcPacket& p) {
-  for (Block block = BlockOf(p); block.why != Block::Why::kNone; block = BlockOf(p)) GiveUp(block, p);
+  for (Block block = BlockOf(p); block.why != Block::Why::kNone; block = BlockOf(p)) {
+    if (block.why == Block::Why::kDoubt) {
+      if (!ReceiptIsProven(block)) return;
+      break;
+    }
+    GiveUp(block, p);
+  }
   Process(p);
 }
 

@@ -49,7 +49,8 @@ uint32_t IcrcDifference(const Differences& d, const link::Packet& wire) {
 // Whether a difference of ICRCs that nothing explains is that of one damaged bit of the first copy's headers, or of a
 // few neighbouring ones of its ICRC. Damage elsewhere leaves no difference: the ICRC stays as it was sent.
 bool IsDamage(uint32_t difference, const link::Packet& wire) {
-  if (std::bit_width(difference) - std::countr_zero(difference) <= static_cast<int>(kBurst)) return true;
+  if (static_cast<int>(std::bit_width(difference)) - std::countr_zero(difference) <= static_cast<int>(kBurst))
+    return true;
   for (size_t bit = 0; bit < 8 * sizeof Differences::headers; ++bit) {
     Differences one;
     one.headers[bit / 8] = std::byte{1} << (bit % 8);

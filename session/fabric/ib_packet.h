@@ -20,6 +20,7 @@ struct RcPacket : ib::Transport {
   const ib::OpcodeInfo* info = nullptr;
   const link::Packet* wire = nullptr;  // what it was parsed from; null once it had to wait
   bool verified = false;               // its ICRC was computed, and is right
+  bool doubtful = false;               // its ICRC is wrong: it counts when its receiver acknowledges it
 
   uint32_t psn() const { return bth.psn; }
   // The side whose requests psn() counts.

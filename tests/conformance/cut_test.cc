@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Real captures that end early: after each of their first frames, the large ones after frames spread over them. What
-// the end hides is presumed at most, and the whole captures have nothing that is only presumed.
+// the end hides is presumed at most, and the whole captures have nothing that is only presumed, but what kPresumed
+// argues.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "conformance/engine/engine.h"
 #include "tests/support/finding_sinks.h"
@@ -20,6 +22,10 @@ namespace fs = std::filesystem;
 
 constexpr size_t kEvery = 500;  // captures of so many frames are cut after every one
 constexpr size_t kCuts = 100;   // of a larger one
+
+// What is presumed of a whole capture. The client sends a second Call before the first Reply, and the connection ends
+// before the server is heard again.
+const std::set<std::string> kPresumed = {"rxe-ganesha-open-nfs4.0.pcap.zst CRED-005 in frame 216"};
 
 std::vector<std::string> RealCaptures() {
   std::vector<std::string> found;
@@ -42,7 +48,9 @@ TEST_P(Cut, InventsNoError) {
   const auto frames = test::LoadFrames(GetParam());
   std::map<std::string_view, size_t> errors;
   for (const Finding& finding : Check(frames)) {
-    EXPECT_EQ(finding.certainty, Certainty::kProven) << finding.rule->id << " in frame " << finding.frame.number;
+    const std::string what = fs::path(GetParam()).filename().string() + " " + std::string(finding.rule->id) +
+                             " in frame " + std::to_string(finding.frame.number);
+    EXPECT_TRUE(finding.certainty == Certainty::kProven || kPresumed.contains(what)) << what;
     if (finding.severity == Severity::kError) ++errors[finding.rule->id];
   }
   std::map<std::string, size_t> presumed;
@@ -55,7 +63,7 @@ TEST_P(Cut, InventsNoError) {
       if (finding.certainty == Certainty::kPresumed) {
         ++presumed[std::string(finding.rule->id) + ", " + finding.unseen];
         EXPECT_NE(finding.severity, Severity::kError);
-        EXPECT_EQ(finding.proven.number, end);
+        EXPECT_LE(finding.proven.number, end);  // the end of the capture, or of the connection
       } else if (finding.severity == Severity::kError) {
         EXPECT_LE(++found[finding.rule->id], errors[finding.rule->id])
             << "after " << end << " frames: " << finding.rule->id << " in frame " << finding.frame.number;

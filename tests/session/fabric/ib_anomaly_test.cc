@@ -131,6 +131,35 @@ TEST(IbAnomaly, DamageIsNoChange) {
     }
 }
 
+// A Send whose ICRC is wrong, and that its receiver acknowledges although it is not sent again, was changed in the
+// capture alone. One that nobody acknowledges is dropped.
+TEST(IbAnomaly, WhatTheReceiverAcknowledgesIsFollowed) {
+  for (const IbWire::Kind kind : kKinds)
+    for (const bool acknowledged : {false, true})
+      for (const unsigned behind : {0u, 1u, 30u}) {
+        if (!acknowledged && behind > 0) continue;
+        IbWire wire(kind);
+        IbTalk talk(wire);
+        talk.Connect();
+        talk.Send(0, Message(1, 50));
+        talk.Send(1, Message(1, 50));
+        talk.Ack(0);
+        talk.Send(0, Message(2, 50));
+        Buffer& bytes = wire.frames().back().bytes;
+        bytes[bytes.size() - 10] ^= std::byte{1};
+        if (acknowledged) talk.Ack(0);
+        for (unsigned i = 0; i < behind; ++i) {
+          talk.Send(0, Message(3 + i, 50));
+          talk.Ack(0);
+        }
+        Recorder recorder;
+        Play(wire, recorder);
+        EXPECT_EQ(recorder.Count(EventKind::kSend), 2 + acknowledged + behind);
+        EXPECT_EQ(recorder.Count(EventKind::kGap), 0u);
+        EXPECT_EQ(AnomaliesOf(wire), Kinds{AnomalyKind::kBadChecksum});
+      }
+}
+
 // The last packets are remembered.
 TEST(IbAnomaly, LongRetransmissions) {
   for (const uint32_t packets : {60u, 500u, 4000u}) {
