@@ -534,7 +534,8 @@ void ReadPlus(Bench& bench) {
   if (!file.link().Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]).empty())
     Failed("an unused Write chunk, for READ_PLUS has nothing that is DDP-eligible", "one with data");
   const Data expected = Expected({0, kCount});
-  if (std::ranges::search(came.bytes, expected).empty()) Failed("the bytes of the file, in the Reply", "others");
+  if (std::search(came.bytes.begin(), came.bytes.end(), expected.begin(), expected.end()) == came.bytes.end())
+    Failed("the bytes of the file, in the Reply", "others");
 }
 
 // COPY to another place of the file, which is done when it is answered.

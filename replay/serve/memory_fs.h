@@ -55,7 +55,7 @@ enum class FileType : uint32_t {
   kFifo = 7
 };
 
-struct FileTime {
+struct alignas(8) FileTime {  // aligned: an atomic one needs no lock
   uint32_t seconds = 0, nanoseconds = 0;
   bool operator==(const FileTime&) const = default;
 };
