@@ -255,7 +255,8 @@ void ShardedAnalysis::Work(Part& part, bool last) {
 
 void ShardedAnalysis::Finish() {
   if (last_) return;
-  for (const Part& part : parts_) part.shard->alone_ = false;
+  if (!handing_over_)  // else threads read it
+    for (const Part& part : parts_) part.shard->alone_ = false;
   Seal(true);
   while (delivered_ < sealed_) DeliverOldest();
   helpers_.clear();
