@@ -208,8 +208,8 @@ class IbConnection {
   uint32_t mtu_ = 0;  // bytes; 0: not known
   std::array<SideState, 2> side_;
   struct IcrcRecord {
-    uint32_t left = 1024;  // of the first packets of a side the ICRC is looked at
-    bool right = false;    // one was right
+    uint32_t left = 16;  // of the first packets of a side the ICRC is looked at
+    bool right = false;  // one was right
   };
   std::array<IcrcRecord, 2> icrc_;  // by sender
   FrameRef last_frame_;

@@ -99,7 +99,7 @@ TEST(IbAnomaly, DamagedCopiesAndMissingIcrcs) {
 // again as it was.
 TEST(IbAnomaly, DamageIsNoChange) {
   for (const IbWire::Kind kind : kKinds)
-    for (const unsigned before : {1u, 1100u}) {
+    for (const unsigned before : {1u, 30u}) {
       IbWire wire(kind);
       IbTalk talk(wire);
       talk.Connect();
@@ -117,8 +117,7 @@ TEST(IbAnomaly, DamageIsNoChange) {
       talk.Send(0, Message(100, 40));
       talk.Ack(0);
       ASSERT_EQ(AnomaliesOf(wire), Kinds{});
-      const size_t step = before == 1 ? 1 : 11;
-      for (size_t bit = 0; bit < 8 * sent.bytes.size(); bit += step) {
+      for (size_t bit = 0; bit < 8 * sent.bytes.size(); ++bit) {
         wire.frames()[place] = sent;
         wire.frames()[place].bytes[bit / 8] ^= std::byte{1} << (bit % 8);
         Recorder recorder;
