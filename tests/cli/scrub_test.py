@@ -25,6 +25,8 @@ REAL = pathlib.Path(__file__).parents[2] / "pcaps" / "real"
 NTH = 3 if os.environ.get("STAG_SANITIZED") else 1  # of the captures and of the tunnels: sanitizers take five times as long
 CAPTURES = sorted(path for path in REAL.iterdir() if ".pcap" in path.name)[::NTH]
 NFS3, NFS41, SIW41 = (REAL / f"{name}.pcap.zst" for name in ("rxe-nfs3", "rxe-nfs4.1", "siw-nfs4.1"))
+# Fixed keys: what a random one gives may by chance be what it replaces, the shorter the likelier.
+KEY, OTHER_KEY = ("".join(f"{byte * step % 256:02x}" for byte in range(1, 33)) + "\n" for step in (7, 11))
 # What differs by design: digests of what was replaced, names of capture files, addresses.
 REPLACED = {"call_sha256", "reply_sha256", "data_sha256", "file", "address"}
 ANALYSES = ("connections", "transactions", "credits", "latency", "limits", "transport", "check")
@@ -88,6 +90,7 @@ class Base(unittest.TestCase):
         self.directory = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.directory)
         self.key = self.directory / "site.key"
+        self.key.write_text(KEY)
 
     def scrub(self, *captures, name="out.pcap", key=None, keep=()):
         out = self.directory / name
@@ -226,13 +229,20 @@ class Keys(Base):
         self.assertEqual([len(names) for names in scrubbed], [len(first), len(second)])
         self.assertEqual(len(scrubbed[0] & scrubbed[1]), len(first & second))
         self.assertEqual(self.scrub(NFS41, name="a.pcap").read_bytes(), self.scrub(NFS41, name="b.pcap").read_bytes())
-        other = names_in(self.scrub(NFS41, key=self.directory / "other.key"), self.directory)
+        another = self.directory / "other.key"
+        another.write_text(OTHER_KEY)
+        other = names_in(self.scrub(NFS41, key=another), self.directory)
         self.assertFalse(other & scrubbed[0])
 
     def test_key_files(self):
-        self.scrub(NFS41)
-        self.assertEqual(stat.S_IMODE(self.key.stat().st_mode), 0o600)
-        self.assertRegex(self.key.read_text(), "^[0-9a-f]{64}\n$")
+        keys = [self.directory / "made.key", self.directory / "also.key"]
+        outs = [self.scrub(NFS41, name=key.stem + ".pcap", key=key).read_bytes() for key in keys]
+        for key in keys:
+            self.assertEqual(stat.S_IMODE(key.stat().st_mode), 0o600)
+            self.assertRegex(key.read_text(), "^[0-9a-f]{64}\n$")
+        self.assertNotEqual(*(key.read_text() for key in keys))
+        self.assertNotEqual(*outs)
+        self.assertEqual(self.scrub(NFS41, name="again.pcap", key=keys[0]).read_bytes(), outs[0])
         self.key.write_text("x" * 64)
         done = run(STAG, "scrub", NFS41, "-w", self.directory / "none.pcap", "--key", self.key)
         self.assertEqual(done.returncode, 2)
@@ -306,7 +316,7 @@ class Use(Base):
         done = run(STAG, "scrub", self.directory / "in.pcap", "-w", self.directory / "out.pcap")
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"link type", done.stderr)
-        self.assertEqual([path.name for path in self.directory.iterdir()], ["in.pcap"])
+        self.assertEqual({path.name for path in self.directory.iterdir()}, {"in.pcap", "site.key"})
 
     def test_damaged_captures(self):
         whole = self.scrub(NFS41).read_bytes()
