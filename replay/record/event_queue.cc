@@ -6,11 +6,10 @@
 namespace stag::record {
 namespace {
 
-// The view of an event; nullptr: its kind has none.
-Bytes* ViewOf(fabric::Event& event) {
-  if (auto* setup = std::get_if<fabric::Setup>(&event.what)) return &setup->private_data;
-  if (fabric::Content* content = event.content()) return &content->bytes;
-  return nullptr;
+size_t SizeOf(const fabric::Event& event) {
+  if (const auto* setup = std::get_if<fabric::Setup>(&event.what)) return setup->private_data.size();
+  const fabric::Content* const content = event.content();
+  return content ? content->bytes.size() : 0;
 }
 
 }  // namespace
@@ -27,29 +26,23 @@ EventQueue::~EventQueue() {
 }
 
 bool EventQueue::Full(size_t bytes) const {
-  return !waiting_.items.empty() &&
-         (waiting_.items.size() >= most_events_ || waiting_.bytes.size() + bytes > most_bytes_);
+  return waiting_.size() > 0 && (waiting_.size() >= most_events_ || waiting_.bytes() + bytes > most_bytes_);
 }
 
 void EventQueue::OnEvent(const fabric::Event& event) {
-  Item item{event, *event.connection};
-  const Bytes* const view = ViewOf(item.event);
-  const Bytes bytes = view ? *view : Bytes{};
+  const size_t bytes = SizeOf(event);
   bool wake = false;
   {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
-    if (Full(bytes.size())) {
+    if (Full(bytes)) {
       waits_.fetch_add(1, std::memory_order_relaxed);
       const auto since = std::chrono::steady_clock::now();
-      taken_.wait(lock, [&] { return !Full(bytes.size()) || thrown_; });
+      taken_.wait(lock, [&] { return !Full(bytes) || thrown_; });
       waited_ += std::chrono::steady_clock::now() - since;
     }
     if (thrown_) return;  // Finish throws it
-    item.at = waiting_.bytes.size();
-    item.size = bytes.size();
-    waiting_.bytes.insert(waiting_.bytes.end(), bytes.begin(), bytes.end());
-    waiting_.items.push_back(std::move(item));
+    waiting_.Add(event, 0, {}, {});
     wake = std::exchange(idle_, false);
   }
   if (wake) filled_.notify_one();
@@ -66,23 +59,22 @@ void EventQueue::Finish() {
 }
 
 void EventQueue::Run() {
-  Batch batch;
+  fabric::EventBatch batch;
   try {
     for (;;) {
-      batch.items.clear();
-      batch.bytes.clear();
+      batch.Clear();
       {
         std::unique_lock lock(mutex_);
-        while (waiting_.items.empty() && !finishing_) {
+        while (waiting_.size() == 0 && !finishing_) {
           idle_ = true;
           filled_.wait(lock);
         }
         idle_ = false;
-        if (waiting_.items.empty()) return;
+        if (waiting_.size() == 0) return;
         std::swap(batch, waiting_);
       }
       taken_.notify_one();
-      Give(batch);
+      batch.Give(sink_, [](uint64_t, const FrameRef&) {});
     }
   } catch (...) {
     {
@@ -93,16 +85,15 @@ void EventQueue::Run() {
   }
 }
 
-void EventQueue::Give(Batch& batch) {
-  for (Item& item : batch.items) {
-    auto& connection = connections_[item.connection.id];
-    if (!connection) connection = std::make_unique<fabric::ConnectionInfo>();
-    *connection = item.connection;
-    item.event.connection = connection.get();
-    if (Bytes* const view = ViewOf(item.event)) *view = Bytes(batch.bytes).subspan(item.at, item.size);
-    sink_.OnEvent(item.event);
-    if (item.event.kind() == fabric::EventKind::kClosed) connections_.erase(item.connection.id);
-  }
+void EventQueue::WithConnections::OnEvent(const fabric::Event& event) {
+  const fabric::ConnectionId id = event.connection->id;
+  auto& connection = connections_[id];
+  if (!connection) connection = std::make_unique<fabric::ConnectionInfo>();
+  *connection = *event.connection;
+  fabric::Event given = event;
+  given.connection = connection.get();
+  sink_.OnEvent(given);
+  if (event.kind() == fabric::EventKind::kClosed) connections_.erase(id);
 }
 
 }  // namespace stag::record

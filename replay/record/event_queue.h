@@ -13,9 +13,8 @@
 #include <mutex>
 #include <thread>
 #include <unordered_map>
-#include <vector>
 
-#include "session/fabric/fabric_event.h"
+#include "session/fabric/event_batch.h"
 
 namespace stag::record {
 
@@ -38,30 +37,28 @@ class EventQueue final : public fabric::Sink {
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:
-  struct Item {
-    fabric::Event event;
-    fabric::ConnectionInfo connection;
-    size_t at = 0, size = 0;  // its bytes
-  };
-  struct Batch {
-    std::vector<Item> items;
-    std::vector<std::byte> bytes;
+  // Gives events on, with connections whose addresses stay until they are closed: the sink may keep them.
+  class WithConnections final : public fabric::Sink {
+   public:
+    explicit WithConnections(fabric::Sink& sink) : sink_(sink) {}
+    void OnEvent(const fabric::Event& event) override;
+
+   private:
+    fabric::Sink& sink_;
+    std::unordered_map<fabric::ConnectionId, std::unique_ptr<fabric::ConnectionInfo>> connections_;
   };
   void Run();
-  void Give(Batch& batch);
   bool Full(size_t bytes) const;
 
-  fabric::Sink& sink_;
+  WithConnections sink_;  // of the thread
   const size_t most_bytes_, most_events_;
   std::atomic<uint64_t> waits_ = 0;
   std::chrono::nanoseconds waited_{0};
-  // Of the thread: the sink may keep a connection's address until it is closed.
-  std::unordered_map<fabric::ConnectionId, std::unique_ptr<fabric::ConnectionInfo>> connections_;
   std::thread thread_;
 
   std::mutex mutex_;  // of all below
   std::condition_variable filled_, taken_;
-  Batch waiting_;
+  fabric::EventBatch waiting_;
   bool idle_ = false;  // the thread waits for `filled_`
   bool finishing_ = false;
   std::exception_ptr thrown_;
