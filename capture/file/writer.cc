@@ -31,7 +31,7 @@ class FieldWriter {
   }
   void U32(size_t v) {
     out_.resize(out_.size() + 4);
-    StoreBe32(out_.data() + out_.size() - 4, __builtin_bswap32(static_cast<uint32_t>(v)));
+    StoreLe32(out_.data() + out_.size() - 4, static_cast<uint32_t>(v));
   }
   void Put(Bytes bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
   void PutPadded(Bytes bytes) {
@@ -53,7 +53,7 @@ class Block : public FieldWriter {
   ~Block() {
     if (options_) U32(0);  // end of options
     const size_t length = out_.size() - begin_ + 4;
-    StoreBe32(out_.data() + begin_ + 4, __builtin_bswap32(static_cast<uint32_t>(length)));
+    StoreLe32(out_.data() + begin_ + 4, static_cast<uint32_t>(length));
     U32(length);
   }
   Block(const Block&) = delete;

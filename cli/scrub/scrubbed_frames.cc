@@ -21,10 +21,10 @@ void StoreFpduCrc(const std::vector<MutableBytes>& parts, bool right) {
   std::vector<std::byte> fpdu;
   for (const MutableBytes part : parts) fpdu.insert(fpdu.end(), part.begin(), part.end());
   if (fpdu.size() < iwarp::kCrcSize) return;
-  uint32_t crc = __builtin_bswap32(iwarp::ComputeFpduCrc(fpdu));
+  uint32_t crc = iwarp::ComputeFpduCrc(fpdu);
   if (!right) crc = crc == 0x55555555u ? 0xaaaaaaaau : crc ^ 0x55555555u;
   std::array<std::byte, iwarp::kCrcSize> field;
-  StoreBe32(field.data(), crc);
+  StoreLe32(field.data(), crc);
   size_t left = field.size();
   for (size_t i = parts.size(); i-- > 0 && left > 0;) {
     const size_t n = std::min(left, parts[i].size());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The types every decoder and encoder shares: a view of bytes, the verdict of a parse, and big-endian loads and stores.
+// The types every decoder and encoder shares: a view of bytes, the verdict of a parse, and loads and stores: big-endian
+// ones, and little-endian ones, as an ICRC and the CRC of an FPDU stand.
 // A `Bytes` never owns; it is valid as long as whoever handed it over says so (for frames: until the next frame).
 #pragma once
 
@@ -33,6 +34,11 @@ inline uint64_t LoadBe64(const std::byte* p) {
   std::memcpy(&v, p, sizeof v);
   return std::endian::native == std::endian::little ? __builtin_bswap64(v) : v;
 }
+inline uint32_t LoadLe32(const std::byte* p) {
+  uint32_t v;
+  std::memcpy(&v, p, sizeof v);
+  return std::endian::native == std::endian::little ? v : __builtin_bswap32(v);
+}
 inline void StoreBe16(std::byte* p, uint16_t v) {
   v = std::endian::native == std::endian::little ? __builtin_bswap16(v) : v;
   std::memcpy(p, &v, sizeof v);
@@ -43,6 +49,10 @@ inline void StoreBe32(std::byte* p, uint32_t v) {
 }
 inline void StoreBe64(std::byte* p, uint64_t v) {
   v = std::endian::native == std::endian::little ? __builtin_bswap64(v) : v;
+  std::memcpy(p, &v, sizeof v);
+}
+inline void StoreLe32(std::byte* p, uint32_t v) {
+  v = std::endian::native == std::endian::little ? v : __builtin_bswap32(v);
   std::memcpy(p, &v, sizeof v);
 }
 

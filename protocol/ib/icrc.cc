@@ -32,8 +32,6 @@ void Mask(link::Carrier carrier, std::span<std::byte> h) {
   if (h.size() >= 8) h[h.size() - 2] = h[h.size() - 1] = kOnes;                            // UDP checksum
 }
 
-uint32_t LoadLe32(Bytes b) { return __builtin_bswap32(LoadBe32(b.data())); }
-
 }  // namespace
 
 uint32_t ComputeIcrc(link::Carrier carrier, Bytes headers, Bytes transport) {
@@ -57,9 +55,8 @@ IcrcStatus CheckIcrc(const link::Packet& packet) {
   if (packet.payload.size() < packet.wire_length || packet.payload.size() < kBthLength + kIcrcLength)
     return IcrcStatus::kAbsent;
   Bytes transport = packet.payload.first(packet.payload.size() - kIcrcLength);
-  return ComputeIcrc(packet.carrier, packet.icrc_headers, transport) == LoadLe32(packet.payload.last(kIcrcLength))
-             ? IcrcStatus::kGood
-             : IcrcStatus::kBad;
+  const uint32_t field = LoadLe32(packet.payload.last(kIcrcLength).data());
+  return ComputeIcrc(packet.carrier, packet.icrc_headers, transport) == field ? IcrcStatus::kGood : IcrcStatus::kBad;
 }
 
 void AppendIcrc(std::vector<std::byte>& out, link::Carrier carrier, size_t headers_offset, size_t bth_offset) {
@@ -67,7 +64,7 @@ void AppendIcrc(std::vector<std::byte>& out, link::Carrier carrier, size_t heade
   uint32_t icrc =
       ComputeIcrc(carrier, all.subspan(headers_offset, bth_offset - headers_offset), all.subspan(bth_offset));
   std::array<std::byte, kIcrcLength> bytes;
-  StoreBe32(bytes.data(), __builtin_bswap32(icrc));
+  StoreLe32(bytes.data(), icrc);
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 

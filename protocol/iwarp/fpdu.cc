@@ -18,8 +18,6 @@ uint32_t PlainSize(uint16_t ulpdu_length) {
   return kUlpduLengthSize + ulpdu_length + PaddingOf(ulpdu_length) + kCrcSize;
 }
 
-uint32_t LoadLe32(const std::byte* p) { return __builtin_bswap32(LoadBe32(p)); }
-
 // Copies what was captured of an FPDU without its markers.
 void TakeOutMarkers(Bytes captured, uint64_t position, std::vector<std::byte>& out) {
   out.clear();
@@ -112,7 +110,9 @@ uint32_t EncodeFpdu(Bytes ulpdu, uint64_t position, bool markers, bool crc, std:
   put(Bytes(padding, PaddingOf(length)));
   put_marker();  // one that is due between the padding and the CRC is covered by the CRC
   const uint32_t value = crc ? Crc32c(0, Bytes(out).subspan(begin)) : 0;
-  writer.U32(__builtin_bswap32(value));
+  std::byte crc_field[kCrcSize];
+  StoreLe32(crc_field, value);
+  writer.Put(crc_field);
   STAG_CHECK(out.size() - begin == size);
   return size;
 }

@@ -83,7 +83,7 @@ void FpduSender::Add(const iwarp::DdpHeader& header, std::span<const Bytes> payl
   const uint32_t padding = (4 - (iwarp::kUlpduLengthSize + length) % 4) % 4;
   std::byte* trailer = Store(padding + iwarp::kCrcSize);
   std::memset(trailer, 0, padding + iwarp::kCrcSize);
-  if (crc_) StoreBe32(trailer + padding, __builtin_bswap32(Crc32c(crc, Bytes(trailer, padding))));
+  if (crc_) StoreLe32(trailer + padding, Crc32c(crc, Bytes(trailer, padding)));
   Finish(static_cast<uint32_t>(head) - header.size() + length + padding + iwarp::kCrcSize);
 }
 
@@ -94,7 +94,7 @@ void FpduSender::AddEmpty() {
   }
   std::byte* at = Store(8);  // length 0, two bytes of padding, CRC
   std::memset(at, 0, 8);
-  if (crc_) StoreBe32(at + 4, __builtin_bswap32(Crc32c(0, Bytes(at, 4))));
+  if (crc_) StoreLe32(at + 4, Crc32c(0, Bytes(at, 4)));
   Finish(8);
 }
 

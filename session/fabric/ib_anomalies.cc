@@ -12,9 +12,7 @@ using ib::PsnDistance;
 
 constexpr int32_t kMostAhead = 1 << 16;
 
-uint32_t IcrcOf(const link::Packet& wire) {
-  return __builtin_bswap32(LoadBe32(wire.payload.last(ib::kIcrcLength).data()));
-}
+uint32_t IcrcOf(const link::Packet& wire) { return LoadLe32(wire.payload.last(ib::kIcrcLength).data()); }
 
 }  // namespace
 

@@ -90,10 +90,8 @@ Repeat HoldAgainst(const IbOriginal& before, const RcPacket& p) {
   std::transform(before.headers.begin(), before.headers.end(), now.headers.begin(), d.headers.begin(),
                  [](std::byte a, std::byte b) { return a ^ b; });
   if (!p.info->aeth) std::fill(d.headers.begin() + kAeth, d.headers.end(), std::byte{});  // there are data
-  // On the wire the bytes of an ICRC stand least significant first.
-  const uint32_t unexplained = __builtin_bswap32(LoadBe32(reinterpret_cast<const std::byte*>(&before.check)) ^
-                                                 LoadBe32(reinterpret_cast<const std::byte*>(&now.check))) ^
-                               IcrcDifference(d, wire);
+  const uint32_t difference = before.check ^ now.check;
+  const uint32_t unexplained = LoadLe32(reinterpret_cast<const std::byte*>(&difference)) ^ IcrcDifference(d, wire);
   if (unexplained == 0) return same_opcode ? Repeat::kSame : Repeat::kChanged;
   return !before.verified && IsDamage(unexplained, wire) ? Repeat::kUnknown : Repeat::kChanged;
 }

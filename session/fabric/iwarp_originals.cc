@@ -16,8 +16,7 @@ void IwarpOriginals::Remember(uint64_t stream, uint64_t begin, Bytes fpdu, std::
 FpduRepeat HoldAgainst(const IwarpOriginal& before, Bytes fpdu) {
   if (!before.has_crc) return Crc32c(0, fpdu) == before.check ? FpduRepeat::kSame : FpduRepeat::kUnverified;
   const uint32_t crc = iwarp::ComputeFpduCrc(fpdu);
-  // The field stands least significant byte first.
-  const bool intact = crc == __builtin_bswap32(LoadBe32(fpdu.last(iwarp::kCrcSize).data()));
+  const bool intact = crc == LoadLe32(fpdu.last(iwarp::kCrcSize).data());
   return intact && crc != before.check ? FpduRepeat::kChanged : FpduRepeat::kSame;
 }
 
