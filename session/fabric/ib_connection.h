@@ -153,6 +153,7 @@ class IbConnection {
   Block BlockOf(const RcPacket& p) const;
   void Wait(const RcPacket& p);
   void Enqueue(const RcPacket& p);
+  HeldPtr Take(size_t place);
   void Drain();
   void WatchBlock(const RcPacket* arrived);
   bool ProvesReceipt(const Block& block, const RcPacket& p) const;
@@ -189,7 +190,7 @@ class IbConnection {
 
   // Anomalies
   bool Inspect(RcPacket& p, bool in_order);
-  bool IsDoubtful(RcPacket& p);
+  bool Doubt(RcPacket& p);
   bool PassesIcrc(RcPacket& p);
   static bool Verify(const RcPacket& p);
   void OnRepeat(const RcPacket& p, const IbOriginal& original);

@@ -118,11 +118,11 @@ void IbConnection::OnPacket(RcPacket& p) {
 // sent again and that the receiver acknowledges was changed in the capture alone: it waits until that is known.
 inline bool IbConnection::Inspect(RcPacket& p, bool in_order) {
   const bool check = !in_order || (p.info->reth && !p.info->last) || icrc_[p.from].left > 0;
-  if (p.Is(Operation::kAck) || !IbOriginals::IsWhole(*p.wire)) return !check || PassesIcrc(p) || IsDoubtful(p);
+  if (p.Is(Operation::kAck) || !IbOriginals::IsWhole(*p.wire)) return !check || PassesIcrc(p) || Doubt(p);
   const uint64_t key = IbOriginals::KeyOf(info.id, p);
   IbOriginal& original = originals_.At(key);
   const bool again = original.key == key;
-  if ((check || again) && !PassesIcrc(p)) return IsDoubtful(p);
+  if ((check || again) && !PassesIcrc(p)) return Doubt(p);
   if (again) {
     OnRepeat(p, original);
   } else {
@@ -131,8 +131,9 @@ inline bool IbConnection::Inspect(RcPacket& p, bool in_order) {
   return true;
 }
 
-// Whether a packet with a wrong ICRC waits for the proof that its receiver has it.
-bool IbConnection::IsDoubtful(RcPacket& p) {
+// Marks a packet with a wrong ICRC as doubtful, where it may wait for the proof that its receiver has it; false: it may
+// not.
+bool IbConnection::Doubt(RcPacket& p) {
   if (p.info->response) return false;
   const int32_t ahead = Ahead(side_[p.from], p.psn());
   p.doubtful = ahead >= 0 && ahead <= kMostDoubted;
@@ -163,9 +164,7 @@ void IbConnection::Enqueue(const RcPacket& p) {
       if (request && !q.info->response && q.psn() == p.psn()) {
         ++context_.stats().duplicates;
         if (!q.doubtful || p.doubtful) return;
-        queue_bytes_ -= HoldPool::Cost(q);
-        pool_.Release(std::move(queue_[i]));
-        queue_.erase(queue_.begin() + static_cast<ptrdiff_t>(i));
+        pool_.Release(Take(i));
         place = i;
         break;
       }
@@ -187,6 +186,13 @@ void IbConnection::Enqueue(const RcPacket& p) {
   }
   queue_bytes_ += HoldPool::Cost(p);
   queue_.insert(queue_.begin() + static_cast<ptrdiff_t>(place), std::move(held));
+}
+
+HeldPtr IbConnection::Take(size_t place) {
+  HeldPtr held = std::move(queue_[place]);
+  queue_.erase(queue_.begin() + static_cast<ptrdiff_t>(place));
+  queue_bytes_ -= HoldPool::Cost(held->packet);
+  return held;
 }
 
 void IbConnection::Drain() {
@@ -243,12 +249,11 @@ void IbConnection::WatchBlock(const RcPacket* arrived) {
 
 // The first packet that waits is doubtful: it counts if its receiver has it, and else is dropped.
 void IbConnection::SettleDoubt() {
-  RcPacket& head = queue_.front()->packet;
-  head.doubtful = false;
-  if (receipt_proven_) return;
-  queue_bytes_ -= HoldPool::Cost(head);
-  pool_.Release(std::move(queue_.front()));
-  queue_.erase(queue_.begin());
+  if (receipt_proven_) {
+    queue_.front()->packet.doubtful = false;
+  } else {
+    pool_.Release(Take(0));
+  }
 }
 
 // Lets `waiting` go on without what `block` names. Afterwards that block is gone.
@@ -306,9 +311,7 @@ void IbConnection::Force(const RcPacket& p) {
 
 void IbConnection::Flush() {
   while (!queue_.empty()) {
-    HeldPtr held = std::move(queue_.front());
-    queue_.erase(queue_.begin());
-    queue_bytes_ -= HoldPool::Cost(held->packet);
+    HeldPtr held = Take(0);
     Force(held->packet);
     pool_.Release(std::move(held));
   }
