@@ -150,11 +150,6 @@ void SymlinkAgain(Bench& bench) { Repeat(bench, kSymlink, kExist, {}); }
 void RenameAgain(Bench& bench) { Repeat(bench, kRename, kNoEnt, {kCreate}); }
 void LinkAgain(Bench& bench) { Repeat(bench, kLink, kExist, {}); }
 
-void TakeXid(Call& call, const Call& of) {
-  call.header.xid = of.header.xid;
-  StoreBe32(call.rpc.data(), of.header.xid);
-}
-
 // The xid of a REMOVE that is done, on another connection: another procedure is not answered in its stead.
 void OtherProcedure(Bench& bench) {
   Names names(bench);
@@ -165,7 +160,7 @@ void OtherProcedure(Bench& bench) {
     Link& second = bench.Connect();
     Call getattr = MakeNfs3(bench, nfs_client::nfs3::kGetattr,
                             [&](Writer& out) { nfs_client::nfs3::PutHandle(out, bench.target().file); });
-    TakeXid(getattr, remove);
+    SetXid(getattr, remove.header.xid);
     const Data results = Results(second, getattr, second.Ask(getattr));
     const nfs_client::nfs3::GetattrResult result = nfs_client::nfs3::DecodeGetattr(results);
     ExpectStatus(result, "a GETATTR");
@@ -183,7 +178,7 @@ void OtherArguments(Bench& bench) {
     ExpectStatus({true, names.Ask(first, remove)}, "a REMOVE");
     Link& second = bench.Connect();
     Call other = names.Make(kRemoveOther);
-    TakeXid(other, remove);
+    SetXid(other, remove.header.xid);
     ExpectStatus({true, names.Ask(second, other)}, "a REMOVE of another file");
     if (names.Ask(second, names.Make(kLookupOther)) != kNoEnt)
       Failed("the other file is removed, for it is another Call", "it is still there");
@@ -244,7 +239,7 @@ void WriteAgain(Bench& bench, bool long_call) {
     Call again = head;
     if (long_call && i > 0) {
       again.rpc = whole.rpc;
-      TakeXid(again, head);
+      SetXid(again, head.header.xid);
       link.MakeLong(again);
     } else {
       AddRead(again, static_cast<uint32_t>(again.rpc.size()),

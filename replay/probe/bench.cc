@@ -55,12 +55,11 @@ void Bench::Vanish(Link& link) {
 
 Call Bench::Make(uint32_t program, uint32_t version, uint32_t procedure, Bytes arguments) {
   Call call;
-  call.header.xid = NewXid();
   call.header.vers = rpcrdma::kVersion1;
   call.header.credit = kCredits;
   call.header.proc = rpcrdma::kMsg;
   nfs_client::RpcCalls(program, version, options_.credential).Begin(procedure, call.rpc);
-  StoreBe32(call.rpc.data(), call.header.xid);
+  SetXid(call, NewXid());
   call.rpc.insert(call.rpc.end(), arguments.begin(), arguments.end());
   return call;
 }

@@ -29,6 +29,11 @@ std::vector<std::byte> Call::Encoded() const {
   return out;
 }
 
+void SetXid(Call& call, uint32_t xid) {
+  call.header.xid = xid;
+  StoreBe32(call.rpc.data(), xid);
+}
+
 Bytes Message::payload() const {
   return header.status == ParseStatus::kOk ? Bytes(bytes).subspan(header.length) : Bytes{};
 }

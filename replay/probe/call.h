@@ -19,6 +19,8 @@ struct Call {
   bool inline_rpc = true;      // sent behind the header; false: a chunk has it
   std::vector<std::byte> Encoded() const;
 };
+// Of the header and of the RPC Call.
+void SetXid(Call& call, uint32_t xid);
 
 struct Message {
   std::vector<std::byte> bytes;

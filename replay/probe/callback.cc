@@ -143,8 +143,7 @@ void SameXid(Bench& bench) {
   Nfs4 client(bench, kWithBackChannel);
   const Message callback = FirstCallback(client);
   Call call = client.Make(AddRoot);
-  call.header.xid = callback.header.xid;
-  StoreBe32(call.rpc.data(), call.header.xid);
+  SetXid(call, callback.header.xid);
   Nfs4::Expect(client.Ask(call), nfs::kNfs4Ok, "a COMPOUND with the callback's xid");
   client.link().Send(Answered(callback, bench));
   ExpectForward(client, "a COMPOUND behind the callback");

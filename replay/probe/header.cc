@@ -178,8 +178,7 @@ void Xids(Bench& bench) {
   for (const uint32_t xid : {0u, 1u, 0x80000000u, UINT32_MAX}) {
     bench.Case(fmt::format("xid 0x{:08x}", xid));
     Call call = bench.Null();
-    call.header.xid = xid;
-    StoreBe32(call.rpc.data(), xid);
+    SetXid(call, xid);
     bench.AskNull(link, call);
   }
 }

@@ -83,7 +83,7 @@ Call Nfs4::Bare(const Add& add) {
   call.rpc.clear();
   nfs_client::nfs4::Compound compound(Calls(bench_), call.rpc);
   add(compound);
-  StoreBe32(call.rpc.data(), call.header.xid);
+  SetXid(call, call.header.xid);
   return call;
 }
 
