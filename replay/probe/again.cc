@@ -217,7 +217,7 @@ void OtherChunk(Bench& bench) {
     AddWrite(again, link.Offer({2000, 4000}, endpoint::Access::kRemoteWrite));
     const Message answer = link.Ask(again);
     const Data results = Results(link, again, answer);
-    const Data chunk = link.Collect(again, again.header.write_chunks[0], answer, answer.header.write_chunks[0]);
+    const Data chunk = link.Collect(again, answer, 0);
     const Bytes chunks[] = {chunk};
     const nfs_client::nfs3::ReadResult result = nfs_client::nfs3::DecodeRead(results, chunks);
     ExpectStatus(result, "a READ");

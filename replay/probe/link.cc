@@ -162,8 +162,7 @@ std::vector<std::byte> Link::RpcReply(const Call& call, const Message& answer) {
            fmt::format("Write chunks: {}", header.write_chunks.size()));
   if (header.reply_chunk && !call.header.reply_chunk) Failed("a Reply without a Reply chunk", "a Reply with one");
   if (!header.reply_chunk && call.header.reply_chunk) Failed("the Call's Reply chunk", "a Reply without it");
-  for (size_t i = 0; i < header.write_chunks.size(); ++i)
-    Collect(call, call.header.write_chunks[i], answer, header.write_chunks[i]);
+  for (size_t i = 0; i < header.write_chunks.size(); ++i) Collect(call, answer, i);
   const Bytes payload = answer.payload();
   std::vector<std::byte> reply(payload.begin(), payload.end());
   if (call.header.reply_chunk) {

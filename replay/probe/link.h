@@ -83,9 +83,10 @@ class Link {
   // The RPC Reply in `answer`, inline or from the Reply chunk. Ends the probe when there is none with the Call's xid,
   // or what the answer says of the chunks is not what the Call offered.
   std::vector<std::byte> RpcReply(const Call& call, const Message& answer);
-  // What a chunk of the answer brought. `offered`, `returned`: of the Call and of the answer.
-  std::vector<std::byte> Collect(const Call& call, const rpcrdma::Chunk& offered, const Message& answer,
-                                 const rpcrdma::Chunk& returned);
+  // What Write chunk `i`, counted from 0, brought with an answer that RpcReply took.
+  std::vector<std::byte> Collect(const Call& call, const Message& answer, size_t i) {
+    return Collect(call, call.header.write_chunks[i], answer, answer.header.write_chunks[i]);
+  }
 
   // The end of a probe: fences all memory, and ends the probe when the server touched any that it was not, or no more,
   // offered. Then disconnects.
@@ -95,6 +96,9 @@ class Link {
   void AllowRefusal() { refusal_allowed_ = true; }
 
  private:
+  // What a chunk brought. `offered`, `returned`: of the Call and of the answer.
+  std::vector<std::byte> Collect(const Call& call, const rpcrdma::Chunk& offered, const Message& answer,
+                                 const rpcrdma::Chunk& returned);
   size_t Poll(std::chrono::milliseconds wait);
   std::optional<Message> Take(std::deque<Message>& from, std::chrono::milliseconds wait);
 

@@ -89,7 +89,7 @@ void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& length
   if (reply_chunk) SetReply(call, link.Offer({8192}, endpoint::Access::kRemoteWrite));
   const Message answer = link.Ask(call);
   const Data results = Results(link, call, answer);
-  const Data chunk = link.Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]);
+  const Data chunk = link.Collect(call, answer, 0);
   if (chunk.empty()) Failed("the data in the Write chunk", "an unused Write chunk");
   if (chunk.size() != count)
     Failed(fmt::format("a Write chunk with {} bytes, the length of the item", count),
@@ -146,7 +146,7 @@ void ReadNothing(Bench& bench) {
   const auto ask = [&](const Call& call, std::string_view what) {
     const Message answer = link.Ask(call);
     Data results = Results(link, call, answer);
-    if (!link.Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]).empty())
+    if (!link.Collect(call, answer, 0).empty())
       Failed(fmt::format("an unused Write chunk, for {}", what), "one with data");
     return results;
   };

@@ -160,8 +160,7 @@ bool ReadsOf(File& file, const std::vector<Range>& ranges, const std::vector<Siz
   nfs_client::nfs4::CompoundResults results = File::Behind(came);
   for (size_t i = 0; i < std::max(ranges.size(), chunks.size()); ++i) {
     Data chunk;
-    if (i < chunks.size())
-      chunk = link.Collect(call, call.header.write_chunks[i], answer, answer.header.write_chunks[i]);
+    if (i < chunks.size()) chunk = link.Collect(call, answer, i);
     if (i >= ranges.size()) {
       if (!chunk.empty()) Failed("an unused Write chunk, for there is no such READ", "one with data");
       continue;
@@ -246,11 +245,8 @@ void ReadFails(Bench& bench) {
   if (RefusedSeveral(bench, call, answer)) return;
   const Compounded came = Nfs4::Take(link, call, answer);
   if (came.status == nfs::kNfs4Ok) Failed("a COMPOUND that fails at its second PUTFH or READ", "NFS4_OK");
-  const auto collect = [&](size_t i) {
-    return link.Collect(call, call.header.write_chunks[i], answer, answer.header.write_chunks[i]);
-  };
-  ExpectSame(collect(0), Expected({0, 1000}), "bytes of the file");
-  if (!collect(1).empty()) Failed("an unused Write chunk for the READ that failed", "one with data");
+  ExpectSame(link.Collect(call, answer, 0), Expected({0, 1000}), "bytes of the file");
+  if (!link.Collect(call, answer, 1).empty()) Failed("an unused Write chunk for the READ that failed", "one with data");
 }
 
 // A READ that is answered from the slot's cache, with a Write chunk of its own each time.
@@ -268,8 +264,7 @@ void ReadAgain(Bench& bench) {
     const Compounded came = Nfs4::Take(link, call, answer);
     if (i > 0 && (came.status == kErrUncached || came.status == kErrRepTooBigToCache)) continue;
     Nfs4::Expect(came, nfs::kNfs4Ok, "READ");
-    ExpectSame(link.Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]),
-               Expected({3, kCount}), "bytes of the file");
+    ExpectSame(link.Collect(call, answer, 0), Expected({3, kCount}), "bytes of the file");
   }
 }
 
@@ -491,7 +486,7 @@ void ReadLink(Bench& bench) {
   AddWrite(call, file.link().Offer({200, 200}, endpoint::Access::kRemoteWrite));
   const Message answer = file.link().Ask(call);
   Nfs4::Expect(Nfs4::Take(file.link(), call, answer), nfs::kNfs4Ok, "READLINK");
-  const Data chunk = file.link().Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]);
+  const Data chunk = file.link().Collect(call, answer, 0);
   ExpectSame(chunk, std::as_bytes(std::span(text)), "bytes of the link");
 }
 
@@ -507,7 +502,7 @@ void ReadDirectory4(Bench& bench) {
   const Message answer = file.link().Ask(call);
   const Compounded came = Nfs4::Take(file.link(), call, answer);
   Nfs4::Expect(came, nfs::kNfs4Ok, "READDIR");
-  if (!file.link().Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]).empty())
+  if (!file.link().Collect(call, answer, 0).empty())
     Failed("an unused Write chunk, for READDIR has nothing that is DDP-eligible", "one with data");
   const std::string_view all(reinterpret_cast<const char*>(came.bytes.data()), came.bytes.size());
   if (all.find(file.name()) == std::string_view::npos) Failed("the name of the file", "a directory without it");
@@ -531,7 +526,7 @@ void ReadPlus(Bench& bench) {
   if (came.status == kNotSupported || came.status == kErrOpIllegal || came.status == kErrMinorVersion)
     Skipped(fmt::format("the server has no READ_PLUS: {}", Nfs4StatusText(came.status)));
   Nfs4::Expect(came, nfs::kNfs4Ok, "READ_PLUS");
-  if (!file.link().Collect(call, call.header.write_chunks[0], answer, answer.header.write_chunks[0]).empty())
+  if (!file.link().Collect(call, answer, 0).empty())
     Failed("an unused Write chunk, for READ_PLUS has nothing that is DDP-eligible", "one with data");
   const Data expected = Expected({0, kCount});
   if (std::search(came.bytes.begin(), came.bytes.end(), expected.begin(), expected.end()) == came.bytes.end())
