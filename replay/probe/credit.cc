@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "replay/probe/bench.h"
+#include "replay/probe/exchange.h"
 
 namespace stag::probe {
 namespace {
@@ -63,45 +62,16 @@ void AfterErrors(Bench& bench) {
   bench.AskNull(link);
 }
 
-// Sends `count` Calls of `make`, at most `window` under way, and takes their answers, in any order, which `expect`
-// judges. What ends it all is no failure when `may_break`.
-template <typename MakeCall, typename Expect>
-void Exchange(Bench& bench, Link& link, size_t count, size_t window, bool may_break, MakeCall make, Expect expect) {
-  std::vector<Call> calls;
-  std::set<uint32_t> under_way;
-  for (size_t sent = 0, answered = 0; answered < count;) {
-    while (sent < count && under_way.size() < window) {
-      if (may_break && !link.open()) return;
-      calls.push_back(make(sent));
-      under_way.insert(calls.back().header.xid);
-      link.Send(calls.back());
-      ++sent;
-    }
-    const auto answer = link.Next(bench.options().patience.answer);
-    if (!answer && may_break) return;
-    const std::string expected = fmt::format("an answer to each of {} Calls, {} at a time", count, window);
-    if (!answer)
-      Failed(expected, fmt::format("{} answers, then {}", answered, link.open() ? "nothing" : link.trouble()));
-    const auto call = std::ranges::find(calls, answer->header.xid, [](const Call& c) { return c.header.xid; });
-    if (call == calls.end() || under_way.erase(answer->header.xid) == 0)
-      Failed(expected, fmt::format("{} for no Call that is under way", Describe(*answer)));
-    if (answer->header.proc != rpcrdma::kError || !may_break) expect(*call, *answer);
-    ++answered;
-  }
-  if (!may_break) link.ExpectQuiet("one answer to each Call");
-}
-
-// NULLs.
-void Exchange(Bench& bench, Link& link, size_t count, size_t window, bool may_break = false) {
+void ExchangeNulls(Bench& bench, Link& link, const Window& window, uint32_t credits = kMost) {
   Exchange(
-      bench, link, count, window, may_break, [&](size_t) { return Request(bench, kMost); },
+      bench, link, window, [&](size_t) { return Request(bench, credits); },
       [&](const Call& call, const Message& answer) { bench.ExpectNull(link, call, answer); });
 }
 
 void FullWindow(Bench& bench) {
   Link& link = bench.Connect();
   const size_t window = WindowOf(bench, link);
-  Exchange(bench, link, window * 4, window);
+  ExchangeNulls(bench, link, {.calls = window * 4, .under_way = window});
 }
 
 void Overrun(Bench& bench) {
@@ -110,19 +80,19 @@ void Overrun(Bench& bench) {
   const uint32_t granted = Grant(bench, link, 4);
   if (granted + uint64_t{kExcess} > kReceives)
     Inconclusive(fmt::format("{} credits are granted: more than this probe sends", granted));
-  Exchange(bench, link, granted + kExcess, granted + kExcess, true);
+  ExchangeNulls(bench, link, {.calls = granted + kExcess, .under_way = granted + kExcess, .may_break = true});
 }
 
 void LongWindow(Bench& bench) {
   Link& link = bench.Connect();
-  Exchange(bench, link, 2000, WindowOf(bench, link));
+  ExchangeNulls(bench, link, {.calls = 2000, .under_way = WindowOf(bench, link)});
 }
 
 void WindowOfLongCalls(Bench& bench) {
   Link& link = bench.Connect();
   const size_t window = WindowOf(bench, link);
   Exchange(
-      bench, link, window * 3, window, false,
+      bench, link, {.calls = window * 3, .under_way = window},
       [&](size_t i) {
         Call call = Request(bench, kMost);
         link.MakeLong(call, {static_cast<uint32_t>(i % 7 + 1), static_cast<uint32_t>(call.rpc.size() - i % 7 - 1)});
@@ -135,7 +105,7 @@ void WindowOfLongReplies(Bench& bench) {
   Link& link = bench.Connect();
   const size_t window = WindowOf(bench, link);
   Exchange(
-      bench, link, window * 2, window, false,
+      bench, link, {.calls = window * 2, .under_way = window},
       [&](size_t) {
         Call call = bench.Long(link, kLong);
         call.header.credit = kMost;
@@ -149,7 +119,7 @@ void WindowWithErrors(Bench& bench) {
   Link& link = bench.Connect();
   const size_t window = WindowOf(bench, link);
   Exchange(
-      bench, link, window * 4, window, false,
+      bench, link, {.calls = window * 4, .under_way = window},
       [&](size_t i) {
         Call call = Request(bench, kMost);
         if (i % 2 == 1) call.header.vers = 99;
@@ -167,9 +137,7 @@ void RequestChanges(Bench& bench) {
   for (const uint32_t credits : {1u, 48u, 2u, 32u, 3u, 48u, 1u}) {
     bench.Case(fmt::format("a request of {}", credits));
     const size_t window = std::min(Grant(bench, link, credits), credits);
-    Exchange(
-        bench, link, window * 2, window, false, [&](size_t) { return Request(bench, credits); },
-        [&](const Call& call, const Message& answer) { bench.ExpectNull(link, call, answer); });
+    ExchangeNulls(bench, link, {.calls = window * 2, .under_way = window}, credits);
   }
 }
 

@@ -4,9 +4,7 @@
 // invalidation (RFC 8166 sections 4.4, 4.5.3 and 8.1; RFC 8797 section 4.1).
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "replay/probe/bench.h"
+#include "replay/probe/exchange.h"
 
 namespace stag::probe {
 namespace {
@@ -94,19 +92,16 @@ void Invalidation(Bench& bench) {
     link.MakeLong(call);
     AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
   }
-  for (const Call& call : calls) link.Send(call);
-  for (int i = 0; i < 2; ++i) {
-    const auto answer = link.Next(bench.options().patience.answer);
-    if (!answer) Failed("two answers", link.open() ? "fewer" : link.trouble());
-    const auto call = std::ranges::find(calls, answer->header.xid, [](const Call& c) { return c.header.xid; });
-    if (call == std::end(calls)) Failed("two answers", fmt::format("{} for no Call", Describe(*answer)));
-    bench.ExpectNull(link, *call, *answer);
-    if (!answer->invalidated) continue;
-    const uint32_t handle = *answer->invalidated;
-    if (handle != call->header.reads.front().target.handle && handle != call->header.segments.front().handle)
+  const auto judge = [&](const Call& call, const Message& answer) {
+    bench.ExpectNull(link, call, answer);
+    if (!answer.invalidated) return;
+    const uint32_t handle = *answer.invalidated;
+    if (handle != call.header.reads.front().target.handle && handle != call.header.segments.front().handle)
       Failed("a Send with Invalidate of a handle of its own Call",
              fmt::format("one of handle 0x{:08x}, which is none", handle));
-  }
+  };
+  Exchange(
+      bench, link, {.calls = 2, .under_way = 2}, [&](size_t i) { return calls[i]; }, judge);
   bench.AskNull(link);
 }
 

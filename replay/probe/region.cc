@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-#include "replay/probe/bench.h"
+#include "replay/probe/exchange.h"
 
 namespace stag::probe {
 namespace {
@@ -120,15 +120,10 @@ void Shared(Bench& bench) {
     calls[i].header.proc = rpcrdma::kNomsg;
     calls[i].inline_rpc = false;
     calls[i].header.reads = {{0, memory.segment(i)}};
-    link.Send(calls[i]);
   }
-  for (size_t answered = 0; answered < calls.size(); ++answered) {
-    const auto answer = link.Next(bench.options().patience.answer);
-    if (!answer) Failed("two answers", link.open() ? "fewer" : link.trouble());
-    const auto call = std::ranges::find(calls, answer->header.xid, [](const Call& c) { return c.header.xid; });
-    if (call == calls.end()) Failed("two answers", fmt::format("{} for no Call", Describe(*answer)));
-    bench.ExpectNull(link, *call, *answer);
-  }
+  Exchange(
+      bench, link, {.calls = calls.size(), .under_way = calls.size()}, [&](size_t i) { return calls[i]; },
+      [&](const Call& call, const Message& answer) { bench.ExpectNull(link, call, answer); });
 }
 
 // The segments of a Reply chunk lie in memory in the opposite order. They are filled in the order of the list.

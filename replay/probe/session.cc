@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "replay/probe/exchange.h"
 #include "replay/probe/nfs4_bench.h"
 
 namespace stag::probe {
@@ -171,24 +172,19 @@ void HighestChanges(Bench& bench) {
 }
 
 // A COMPOUND on each slot at once.
-void Window(Bench& bench) {
+void EachSlot(Bench& bench) {
   Nfs4 client(bench);
   Link& link = client.link();
   for (int round = 0; round < 3; ++round) {
-    std::vector<Call> calls;
-    for (uint32_t slot = 0; slot < client.slots(); ++slot) {
-      nfs_client::nfs4::Sequence sequence = client.Next(slot);
+    const auto make = [&](size_t slot) {
+      nfs_client::nfs4::Sequence sequence = client.Next(static_cast<uint32_t>(slot));
       sequence.highest_slot = client.slots() - 1;
-      calls.push_back(client.At(sequence, AddRoot));
-      link.Send(calls.back());
-    }
-    for (size_t left = calls.size(); left > 0; --left) {
-      const auto answer = link.Next(bench.options().patience.answer);
-      if (!answer) Failed("an answer on each slot", link.open() ? "fewer" : link.trouble());
-      const auto call = std::ranges::find(calls, answer->header.xid, [](const Call& c) { return c.header.xid; });
-      if (call == calls.end()) Failed("an answer on each slot", fmt::format("{} for no Call", Describe(*answer)));
-      Nfs4::Expect(Nfs4::Take(link, *call, *answer), nfs::kNfs4Ok, "a COMPOUND");
-    }
+      return client.At(sequence, AddRoot);
+    };
+    Exchange(bench, link, {.calls = client.slots(), .under_way = client.slots()}, make,
+             [&](const Call& call, const Message& answer) {
+               Nfs4::Expect(Nfs4::Take(link, call, answer), nfs::kNfs4Ok, "a COMPOUND");
+             });
   }
 }
 
@@ -383,7 +379,7 @@ std::span<const Probe> SessionProbes() {
        "RFC 8881 2.10.6.1, RFC 8881 18.46.3", "", HighestChanges},
       {"session.window", "Each slot has its COMPOUND under way",
        "As many COMPOUNDs at once as there are slots (at most 16), three times over: each is answered once.",
-       "RFC 8881 2.10.6.1, RFC 8166 3.3.1", "CRED-007, XID-004", Window},
+       "RFC 8881 2.10.6.1, RFC 8166 3.3.1", "CRED-007, XID-004", EachSlot},
       {"session.two-connections", "A session may have two connections",
        "COMPOUNDs of one slot on two connections, by turns.", "RFC 8881 2.10.3.1, RFC 8881 2.10.5", "XID-002",
        TwoConnections4},

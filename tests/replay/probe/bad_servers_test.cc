@@ -3,6 +3,7 @@
 // A probe that cannot fail is no probe: for each of them a server that does one thing wrong, which it finds and says,
 // and which no other probe of its topic takes for a fault.
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "tests/replay/probe/bad_server.h"
@@ -79,6 +80,26 @@ TEST(Faults, OnceIsInconclusive) {
   EXPECT_TRUE(
       outcome.why.starts_with("it failed first, and then passed: expected an RPC Reply; came the connection ended"))
       << outcome.why;
+}
+
+// Of two Calls under way one is answered twice, and the other not.
+TEST(Faults, TwoAnswersToOneCallAreNoAnswersToTwo) {
+  std::map<size_t, Buffer> first;  // answer to a Long Call, of each connection
+  Fault twice{.probe = "region.shared", .words = ""};
+  twice.send = [&first](Seen& message, const Seen& call, std::optional<uint32_t>&, Scene& scene) {
+    if (call.header.reads.empty()) return true;
+    const auto [answer, is_first] = first.try_emplace(scene.ordinal, message.Encoded());
+    if (!is_first) scene.Send(answer->second);
+    return is_first;
+  };
+  const auto service = serve::MakeNullService();
+  const auto listens = MakeBadTransport(twice), connects = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *service);
+  Runner runner(*connects, To(serving.port()));
+  ASSERT_TRUE(runner.Begin());
+  const Outcome outcome = runner.Run(*Find("region.shared"));
+  EXPECT_EQ(outcome.verdict, Verdict::kFailed);
+  EXPECT_NE(Text(outcome).find("for no Call that is under way"), std::string::npos) << Text(outcome);
 }
 
 // A chunk without segments may be refused: that is advice, and says why.

@@ -78,7 +78,7 @@ std::vector<Fault> SessionFaults() {
       On("session.slots", kEnded, UsesSlot(5), HangUp),
       On("session.highest-changes", kEnded, UsesSlot(3), HangUp),
       {.probe = "session.window",
-       .words = "expected an answer on each slot; came fewer",
+       .words = "answers, then nothing",
        .send = [](Seen&, const Seen& call, Invalidate&, Scene&) { return !UsesSlot(3)(call); }},
       On(
           "session.two-connections", kEnded,
