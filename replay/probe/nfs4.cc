@@ -461,11 +461,6 @@ void WriteAgain4(Bench& bench) {
   ExpectAll(file, {written});
 }
 
-void SetMinor2(Call& call, const Bench& bench) {
-  const size_t header = nfs_client::RpcCalls(nfs::kNfsProgram, 4, bench.options().credential).size();
-  StoreBe32(call.rpc.data() + header + 4, 2);  // behind the empty tag
-}
-
 void ReadLink(Bench& bench) {
   constexpr uint32_t kLink = 5, kMode = 1u << 1;
   const std::string text(301, 't');
@@ -518,7 +513,7 @@ void ReadPlus(Bench& bench) {
     out.U64(0);
     out.U32(kCount);
   });
-  SetMinor2(call, bench);
+  file.client().SetMinorVersion(call, 2);
   AddWrite(call, file.link().Offer({kCount}, endpoint::Access::kRemoteWrite));
   SetReply(call, file.link().Offer({16384}, endpoint::Access::kRemoteWrite));
   const Message answer = file.link().Ask(call);
@@ -545,7 +540,7 @@ void Copy4(Bench& bench) {
     for (const uint64_t word : {uint64_t{100}, kBehind, kCount}) out.U64(word);
     for (const uint32_t word : {1u, 1u, 0u}) out.U32(word);  // consecutive, synchronous, of this server
   });
-  SetMinor2(call, bench);
+  file.client().SetMinorVersion(call, 2);
   const Compounded came = file.client().Ask(call);
   if (came.status == kNotSupported || came.status == kErrOpIllegal || came.status == kErrMinorVersion)
     Skipped(fmt::format("the server has no COPY: {}", Nfs4StatusText(came.status)));

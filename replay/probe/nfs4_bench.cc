@@ -91,6 +91,10 @@ Call Nfs4::At(const nfs_client::nfs4::Sequence& sequence, const Add& add) {
   return Bare([&](nfs_client::nfs4::Compound& c) { add(c.Put(sequence)); });
 }
 
+void Nfs4::SetMinorVersion(Call& call, uint32_t version) const {
+  StoreBe32(call.rpc.data() + Calls(bench_).size() + 4, version);  // behind the empty tag
+}
+
 Call Nfs4::CreateSession(uint64_t client, uint32_t sequence, const nfs_client::nfs4::Channel& fore, bool back_channel) {
   const nfs_client::nfs4::Channel back{4096, 4096, 0, 2, 1};
   size_t flags = 0;

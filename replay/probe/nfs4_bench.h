@@ -81,6 +81,9 @@ class Nfs4 {
   Call At(const nfs_client::nfs4::Sequence& sequence, const Add& add);
   Call Make(const Add& add, uint32_t slot = 0) { return At(Next(slot), add); }
 
+  // Of a COMPOUND, which has minor version 1.
+  void SetMinorVersion(Call& call, uint32_t version) const;
+
   static Compounded Take(Link& link, const Call& call, const Message& answer);
   Compounded Ask(const Call& call) { return Take(*link_, call, link_->Ask(call)); }
   // Ends the probe when the COMPOUND has another status. `what`: in words.

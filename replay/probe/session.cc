@@ -301,9 +301,7 @@ void ClientBusy(Bench& bench) {
 void MinorVersion(Bench& bench) {
   Nfs4 client(bench);
   Call call = client.At(client.Next(), AddRoot);
-  const size_t minor =
-      bench.Make(nfs::kNfsProgram, 4, nfs_client::nfs4::kCompound).rpc.size() + 4;  // behind the empty tag
-  StoreBe32(call.rpc.data() + minor, 77);
+  client.SetMinorVersion(call, 77);
   const Compounded came = client.Ask(call);
   Nfs4::Expect(came, kErrMinorVersion, "minor version 77");
   if (came.count != 0) Failed("no results", fmt::format("{}", came.count));
