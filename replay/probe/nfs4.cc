@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <random>
 
-#include "replay/probe/nfs4_bench.h"
+#include "replay/probe/nfs4_file.h"
 #include "replay/rpcrdma/xdr.h"
 
 namespace stag::probe {
@@ -15,105 +14,14 @@ namespace {
 
 using Sizes = std::vector<uint32_t>;
 
-constexpr uint32_t kContent = 16384;        // bytes of the file
+constexpr uint32_t kContent = Nfs4File::kContent;
 constexpr uint64_t kBehind = 4 * kContent;  // where WRITEs go
-constexpr uint32_t kStable = 2;             // FILE_SYNC4
-constexpr uint32_t kGrace = 10013, kNotSupported = 10004;
 
 uint32_t Total(const Sizes& sizes) {
   uint32_t sum = 0;
   for (const uint32_t size : sizes) sum += size;
   return sum;
 }
-
-// A file with Pattern(kContent), of a client of its own; both go at the end.
-class File {
- public:
-  explicit File(Bench& bench)
-      : client_(Needed(bench)), name_(fmt::format("stag-probe.{:08x}", std::random_device{}())) {
-    const Compounded came = client_.Ask(client_.Make([&](nfs_client::nfs4::Compound& c) {
-      Directory(c).Open(client_.client(), client_.owner(), name_, true).GetHandle();
-    }));
-    if (came.status == kGrace) Inconclusive("the server is in its grace period");
-    Nfs4::Expect(came, nfs::kNfs4Ok, "OPEN of a new file");
-    nfs_client::nfs4::CompoundResults results = came.results();
-    Bytes handle;
-    bool good = results.Sequence() && results.Plain(nfs::kOpPutrootfh);
-    for (size_t i = 0; good && i < path_.size(); ++i) good = results.Plain(nfs::kOpLookup);
-    if (!good || !results.Open(state_) || !results.GetHandle(handle)) Failed("results of OPEN and GETFH", "others");
-    handle_.assign(handle.begin(), handle.end());
-    Call call = Make([this](nfs_client::nfs4::Compound& c) { c.Write(state_, 0, kContent, kStable); });
-    AddRead(call, static_cast<uint32_t>(call.rpc.size()),
-            link().Offer({kContent}, endpoint::Access::kRemoteRead, Pattern(kContent)));
-    Nfs4::Expect(client_.Ask(call), nfs::kNfs4Ok, "WRITE");
-  }
-  ~File() {
-    const uint32_t slot = client_.slots() - 1;  // the first may have been left in disorder
-    const auto ask = [&](const Nfs4::Add& add) {
-      if (link().open()) (void)client_.Ask(client_.Make(add, slot));
-    };
-    try {
-      ask([this](nfs_client::nfs4::Compound& c) { c.PutHandle(handle_).Close(state_); });
-      for (const std::string& name : {name_, name_ + ".link"})
-        ask([&](nfs_client::nfs4::Compound& c) { Directory(c).Remove(name); });
-    } catch (const Ended&) {  // it stays; the probe says what is wrong
-    }
-  }
-
-  Nfs4& client() { return client_; }
-  Link& link() { return client_.link(); }
-  const nfs_client::nfs4::StateId& state() const { return state_; }
-  const Data& handle() const { return handle_; }
-  const std::string& name() const { return name_; }
-  // SEQUENCE, PUTFH, and what `add` adds.
-  Call Make(const Nfs4::Add& add, bool cache = false) {
-    return client_.At(client_.Next(0, cache), [&](nfs_client::nfs4::Compound& c) { add(c.PutHandle(handle_)); });
-  }
-  nfs_client::nfs4::Compound& Directory(nfs_client::nfs4::Compound& c) {
-    c.PutRootHandle();
-    for (const std::string& name : path_) c.Lookup(name);
-    return c;
-  }
-  // Behind SEQUENCE and PUTFH.
-  static nfs_client::nfs4::CompoundResults Behind(const Compounded& came) {
-    nfs_client::nfs4::CompoundResults results = came.results();
-    if (!results.Sequence() || !results.Plain(nfs::kOpPutfh)) Failed("results of SEQUENCE and PUTFH", "others");
-    return results;
-  }
-  void ExpectBytes(uint64_t offset, Bytes expected) {
-    Data all;
-    while (all.size() < expected.size()) {
-      const auto count = static_cast<uint32_t>(std::min<size_t>(1024, expected.size() - all.size()));
-      const Compounded came =
-          client_.Ask(Make([&](nfs_client::nfs4::Compound& c) { c.Read(state_, offset + all.size(), count); }));
-      Nfs4::Expect(came, nfs::kNfs4Ok, "READ");
-      nfs_client::nfs4::CompoundResults results = Behind(came);
-      Bytes data;
-      bool eof = false;
-      if (!results.Read({}, data, eof) || data.empty()) break;
-      all.insert(all.end(), data.begin(), data.end());
-    }
-    ExpectSame(all, expected, "bytes of the file");
-  }
-
- private:
-  Bench& Needed(Bench& bench) {
-    std::string_view path = bench.options().nfs4_path;
-    if (path.empty()) Skipped("a directory of NFSv4 is needed: give --nfs4-export");
-    while (!path.empty()) {
-      const size_t end = std::min(path.find('/'), path.size());
-      if (end > 0) path_.emplace_back(path.substr(0, end));
-      path.remove_prefix(std::min(end + 1, path.size()));
-    }
-    return bench;
-  }
-
-  std::vector<std::string> path_;  // before client_, which fills it
-  Nfs4 client_;
-  const std::string name_;
-  nfs_client::nfs4::StateId state_{};
-  Data handle_;
-};
 
 struct Range {
   uint64_t offset = 0;
@@ -138,7 +46,8 @@ bool RefusedSeveral(Bench& bench, const Call& call, const Message& answer) {
 
 // READs in a COMPOUND, and its Write list, one chunk for each READ in order; an empty one, or none, is for data inline.
 // False: the server refuses so many chunks.
-bool ReadsOf(File& file, const std::vector<Range>& ranges, const std::vector<Sizes>& chunks, uint32_t reply_chunk = 0) {
+bool ReadsOf(Nfs4File& file, const std::vector<Range>& ranges, const std::vector<Sizes>& chunks,
+             uint32_t reply_chunk = 0) {
   Bench& bench = file.client().bench();
   Link& link = file.link();
   Call call = file.Make([&](nfs_client::nfs4::Compound& c) {
@@ -157,7 +66,7 @@ bool ReadsOf(File& file, const std::vector<Range>& ranges, const std::vector<Siz
   if (chunks.size() > 1 && RefusedSeveral(bench, call, answer)) return false;
   const Compounded came = Nfs4::Take(link, call, answer);
   Nfs4::Expect(came, nfs::kNfs4Ok, "READ");
-  nfs_client::nfs4::CompoundResults results = File::Behind(came);
+  nfs_client::nfs4::CompoundResults results = Nfs4File::Behind(came);
   for (size_t i = 0; i < std::max(ranges.size(), chunks.size()); ++i) {
     Data chunk;
     if (i < chunks.size()) chunk = link.Collect(call, answer, i);
@@ -188,7 +97,7 @@ struct ReadCase {
 };
 
 void ReadCases(Bench& bench, std::initializer_list<ReadCase> cases) {
-  File file(bench);
+  Nfs4File file(bench);
   size_t number = 0;
   for (const ReadCase& each : cases) {
     bench.Case(fmt::format("COMPOUND {} of {}", ++number, cases.size()));
@@ -234,7 +143,7 @@ void ReadsEndBetween(Bench& bench) {
 
 // The second READ fails, for there is no such stateid; its chunk is not used, and that of the first is.
 void ReadFails(Bench& bench) {
-  File file(bench);
+  Nfs4File file(bench);
   Link& link = file.link();
   nfs_client::nfs4::StateId wrong;
   wrong.fill(std::byte{0x77});
@@ -252,7 +161,7 @@ void ReadFails(Bench& bench) {
 // A READ that is answered from the slot's cache, with a Write chunk of its own each time.
 void ReadAgain(Bench& bench) {
   constexpr uint32_t kCount = 1001;
-  File file(bench);
+  Nfs4File file(bench);
   const Call first = file.Make([&](nfs_client::nfs4::Compound& c) { c.Read(file.state(), 3, kCount); }, true);
   for (int i = 0; i < 3; ++i) {
     bench.Case(fmt::format("time {}", i + 1));
@@ -287,12 +196,12 @@ struct Reduced {
   std::vector<uint32_t> positions;
 };
 Reduced WritesOf(
-    File& file, const std::vector<Written>& all, const Nfs4::Add& behind = [](nfs_client::nfs4::Compound&) {}) {
+    Nfs4File& file, const std::vector<Written>& all, const Nfs4::Add& behind = [](nfs_client::nfs4::Compound&) {}) {
   Reduced reduced;
   uint64_t moved = 0;
   reduced.call = file.Make([&](nfs_client::nfs4::Compound& c) {
     for (const Written& each : all) {
-      c.Write(file.state(), each.offset, each.count, kStable);
+      file.PutWrite(c, each.offset, each.count);
       reduced.positions.push_back(static_cast<uint32_t>(c.size() + moved));
       moved += RoundUp4(each.count);
     }
@@ -301,12 +210,12 @@ Reduced WritesOf(
   return reduced;
 }
 
-void ExpectAll(File& file, const std::vector<Written>& all) {
+void ExpectAll(Nfs4File& file, const std::vector<Written>& all) {
   for (const Written& each : all) file.ExpectBytes(each.offset, DataOf(each));
 }
 
 // Adds the Read chunks, in order.
-void AddChunks(File& file, Reduced& reduced, const std::vector<Written>& all) {
+void AddChunks(Nfs4File& file, Reduced& reduced, const std::vector<Written>& all) {
   for (size_t i = 0; i < all.size(); ++i) {
     Data chunk = DataOf(all[i]);
     chunk.resize(Total(all[i].chunk));
@@ -315,7 +224,7 @@ void AddChunks(File& file, Reduced& reduced, const std::vector<Written>& all) {
 }
 
 // False: the server refuses so many chunks.
-bool WritesInOrder(File& file, const std::vector<Written>& all) {
+bool WritesInOrder(Nfs4File& file, const std::vector<Written>& all) {
   Reduced reduced = WritesOf(file, all);
   AddChunks(file, reduced, all);
   const Message answer = file.link().Ask(reduced.call);
@@ -326,7 +235,7 @@ bool WritesInOrder(File& file, const std::vector<Written>& all) {
 }
 
 void WriteCases(Bench& bench, std::initializer_list<std::vector<Written>> cases) {
-  File file(bench);
+  Nfs4File file(bench);
   size_t number = 0;
   for (const std::vector<Written>& each : cases) {
     bench.Case(fmt::format("COMPOUND {} of {}", ++number, cases.size()));
@@ -347,7 +256,7 @@ void WritesAscending(Bench& bench) {
 }
 
 // What a responder may refuse, for a list is to be in ascending order, or do right; but nothing else.
-void RefusedOrRight(File& file, Reduced& reduced, const std::vector<Written>& all, std::string_view what) {
+void RefusedOrRight(Nfs4File& file, Reduced& reduced, const std::vector<Written>& all, std::string_view what) {
   Bench& bench = file.client().bench();
   Link& link = file.link();
   const Message answer = link.Ask(reduced.call, "an RPC Reply, or RDMA_ERROR ERR_CHUNK");
@@ -360,7 +269,7 @@ void RefusedOrRight(File& file, Reduced& reduced, const std::vector<Written>& al
 }
 
 void WritesDescending(Bench& bench) {
-  File file(bench);
+  Nfs4File file(bench);
   const std::vector<Written> all = {{kBehind, 1000, {1000}}, {kBehind + 8192, 3001, {3001}}};
   Reduced reduced = WritesOf(file, all);
   for (size_t i = all.size(); i-- > 0;)
@@ -371,7 +280,7 @@ void WritesDescending(Bench& bench) {
 
 // The segments of a chunk, which have the same Position, with another chunk between them.
 void WritesEqual(Bench& bench) {
-  File file(bench);
+  Nfs4File file(bench);
   const std::vector<Written> all = {{kBehind, 1000, {600, 400}}, {kBehind + 8192, 500, {500}}};
   Reduced reduced = WritesOf(file, all);
   const Offered& first = file.link().Offer(all[0].chunk, endpoint::Access::kRemoteRead, DataOf(all[0]));
@@ -384,7 +293,7 @@ void WritesEqual(Bench& bench) {
 
 // Positions that contradict each other, or the stream: nothing is executed.
 void WrongPositions(Bench& bench, uint32_t (*spoil)(const std::vector<uint32_t>& positions)) {
-  File file(bench);
+  Nfs4File file(bench);
   Link& link = file.link();
   const std::vector<Written> all = {{kBehind, 1000, {1000}}, {kBehind + 8192, 500, {500}}};
   Reduced reduced = WritesOf(file, all);
@@ -407,11 +316,10 @@ void WritesWrapping(Bench& bench) {
 }
 
 void WriteLong4(Bench& bench) {
-  File file(bench);
+  Nfs4File file(bench);
   for (const uint32_t count : {5000u, 5u}) {
     const Written written{kBehind, count};
-    Call call =
-        file.Make([&](nfs_client::nfs4::Compound& c) { c.Write(file.state(), written.offset, count, kStable); });
+    Call call = file.Write(written.offset, count);
     Writer out(call.rpc);
     out.Put(DataOf(written));
     out.Zeros(static_cast<size_t>(RoundUp4(count) - count));
@@ -423,7 +331,7 @@ void WriteLong4(Bench& bench) {
 
 // Operations behind the Read chunk, inline: they are found and executed.
 void WriteThenMore(Bench& bench) {
-  File file(bench);
+  Nfs4File file(bench);
   for (const uint32_t count : {4096u, 4093u}) {
     const std::vector<Written> all = {{kBehind, count, {count}}};
     Reduced reduced =
@@ -431,7 +339,7 @@ void WriteThenMore(Bench& bench) {
     AddChunks(file, reduced, all);
     const Compounded came = file.client().Ask(reduced.call);
     Nfs4::Expect(came, nfs::kNfs4Ok, "WRITE, GETATTR and READ");
-    nfs_client::nfs4::CompoundResults results = File::Behind(came);
+    nfs_client::nfs4::CompoundResults results = Nfs4File::Behind(came);
     uint32_t written = 0, type = 0;
     uint64_t verifier = 0, size = 0;
     Bytes data;
@@ -445,11 +353,10 @@ void WriteThenMore(Bench& bench) {
 
 // A WRITE that is sent again, while its memory has other bytes by now: it is not executed again.
 void WriteAgain4(Bench& bench) {
-  File file(bench);
+  Nfs4File file(bench);
   const Written written{kBehind, 2000};
   const auto position = [](const Call& call) { return static_cast<uint32_t>(call.rpc.size()); };
-  const Call first = file.Make(
-      [&](nfs_client::nfs4::Compound& c) { c.Write(file.state(), written.offset, written.count, kStable); }, true);
+  const Call first = file.Write(written.offset, written.count, true);
   for (const bool again : {false, true}) {
     Call call = first;
     const Data data = again ? Data(written.count, std::byte{0x99}) : DataOf(written);
@@ -464,10 +371,10 @@ void WriteAgain4(Bench& bench) {
 void ReadLink(Bench& bench) {
   constexpr uint32_t kLink = 5, kMode = 1u << 1;
   const std::string text(301, 't');
-  File file(bench);
+  Nfs4File file(bench);
   Nfs4& client = file.client();
   const auto make = [&](const Nfs4::Add& add) {
-    return client.Make([&](nfs_client::nfs4::Compound& c) { add(file.Directory(c)); });
+    return client.Make([&](nfs_client::nfs4::Compound& c) { add(file.PutDirectory(c)); });
   };
   Nfs4::Expect(client.Ask(make([&](nfs_client::nfs4::Compound& c) {
     Writer& out = c.Operation(nfs::kOpCreate);
@@ -487,9 +394,9 @@ void ReadLink(Bench& bench) {
 
 // READDIR has nothing that is eligible: with a Write chunk and a Reply chunk, the entries are in the latter, or inline.
 void ReadDirectory4(Bench& bench) {
-  File file(bench);
+  Nfs4File file(bench);
   Call call = file.client().Make([&](nfs_client::nfs4::Compound& c) {
-    Writer& out = file.Directory(c).Operation(nfs::kOpReaddir);
+    Writer& out = file.PutDirectory(c).Operation(nfs::kOpReaddir);
     for (const uint32_t word : {0u, 0u, 0u, 0u, 8192u, 8192u, 1u, (1u << 1) | (1u << 3) | (1u << 4)}) out.U32(word);
   });
   AddWrite(call, file.link().Offer({8192}, endpoint::Access::kRemoteWrite));
@@ -503,10 +410,16 @@ void ReadDirectory4(Bench& bench) {
   if (all.find(file.name()) == std::string_view::npos) Failed("the name of the file", "a directory without it");
 }
 
-// The same holds for READ_PLUS.
+// Skips the probe when the server does not have the operation of NFSv4.2.
+void NeedOperation(const Compounded& came, std::string_view name) {
+  if (came.status == kErrNotSupported || came.status == kErrOpIllegal || came.status == kErrMinorVersion)
+    Skipped(fmt::format("the server has no {}: {}", name, Nfs4StatusText(came.status)));
+}
+
+// READ_PLUS has nothing that is eligible, as READDIR.
 void ReadPlus(Bench& bench) {
   constexpr uint32_t kCount = 6000;
-  File file(bench);
+  Nfs4File file(bench);
   Call call = file.Make([&](nfs_client::nfs4::Compound& c) {
     Writer& out = c.Operation(nfs::kOpReadPlus);
     out.Put(file.state());
@@ -518,8 +431,7 @@ void ReadPlus(Bench& bench) {
   SetReply(call, file.link().Offer({16384}, endpoint::Access::kRemoteWrite));
   const Message answer = file.link().Ask(call);
   const Compounded came = Nfs4::Take(file.link(), call, answer);
-  if (came.status == kNotSupported || came.status == kErrOpIllegal || came.status == kErrMinorVersion)
-    Skipped(fmt::format("the server has no READ_PLUS: {}", Nfs4StatusText(came.status)));
+  NeedOperation(came, "READ_PLUS");
   Nfs4::Expect(came, nfs::kNfs4Ok, "READ_PLUS");
   if (!file.link().Collect(call, answer, 0).empty())
     Failed("an unused Write chunk, for READ_PLUS has nothing that is DDP-eligible", "one with data");
@@ -531,7 +443,7 @@ void ReadPlus(Bench& bench) {
 // COPY to another place of the file, which is done when it is answered.
 void Copy4(Bench& bench) {
   constexpr uint64_t kCount = 3000;
-  File file(bench);
+  Nfs4File file(bench);
   Call call = file.Make([&](nfs_client::nfs4::Compound& c) {
     c.Operation(nfs::kOpSavefh);
     Writer& out = c.Operation(nfs::kOpCopy);
@@ -542,8 +454,7 @@ void Copy4(Bench& bench) {
   });
   file.client().SetMinorVersion(call, 2);
   const Compounded came = file.client().Ask(call);
-  if (came.status == kNotSupported || came.status == kErrOpIllegal || came.status == kErrMinorVersion)
-    Skipped(fmt::format("the server has no COPY: {}", Nfs4StatusText(came.status)));
+  NeedOperation(came, "COPY");
   Nfs4::Expect(came, nfs::kNfs4Ok, "COPY");
   constexpr size_t kThree = 3 * 8;  // PUTFH, SAVEFH and the status of COPY
   const Bytes behind = came.behind_sequence();

@@ -16,6 +16,8 @@ namespace stag::probe {
 
 // Statuses that probes ask for (RFC 8881 section 15.1).
 enum Nfs4Status : uint32_t {
+  kErrNotSupported = 10004,
+  kErrGrace = 10013,
   kErrMinorVersion = 10021,
   kErrStaleClient = 10022,
   kErrOpIllegal = 10044,
