@@ -102,8 +102,7 @@ constexpr Case kConnectionCases[] = {
      }},
     {"CONN-002", kNearMiss, "",
      "A datagram that could be read as a header of version 1, but the RPC message of its xid is not behind it. The "
-     "MADs "
-     "that set up the connection are of service UD, too.",
+     "MADs that set up the connection are of service UD, too.",
      [](WireScript& s) {
        s.Open();
        Datagram(s, kClient, ib::kUdSendOnly, kXid, GetattrCall(kXid + 1));

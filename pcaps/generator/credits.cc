@@ -118,8 +118,7 @@ constexpr Case kCreditsCases[] = {
     {"CRED-003", kBreaks, "acknowledged",
      "The grant falls from 4 to 1, and the client's adapter acknowledges that Reply. The second Call behind it makes "
      "three outstanding: a warning, for it may have been posted before the client looked at the Reply. Of the first "
-     "the "
-     "capture may have swapped the frame with the acknowledgment.",
+     "the capture may have swapped the frame with the acknowledgment.",
      [](WireScript& s) {
        BeginWith(s, 4);
        Calls(s, kXid, 2);
@@ -141,8 +140,7 @@ constexpr Case kCreditsCases[] = {
      Fabric::kIwarp},
     {"CRED-003", kNearMiss, "crossing",
      "The grant falls from 4 to 1, and a Call more comes before the Reply is acknowledged: it may have passed the "
-     "Reply "
-     "on the way.",
+     "Reply on the way.",
      [](WireScript& s) {
        BeginWith(s, 4);
        Calls(s, kXid, 2);

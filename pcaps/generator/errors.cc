@@ -83,8 +83,7 @@ constexpr Case kErrorsCases[] = {
 
     {"ERR-003", kBreaks, "",
      "The xid of an RDMA_ERROR is 0. Known with the server's next message: it acknowledged the client's Call before, "
-     "and "
-     "nothing between.",
+     "and nothing between.",
      [](WireScript& s) {
        s.Open();
        Greet(s);

@@ -104,8 +104,7 @@ constexpr Case kFabricCases[] = {
      }},
     {"FABRIC-001", kNearMiss, "cut-call",
      "A Call comes again with another xid, in a capture of the first 96 bytes of each frame: without ICRCs a change "
-     "cannot "
-     "be told from damage on the way.",
+     "cannot be told from damage on the way.",
      [](WireScript& s) {
        s.Snap(96);
        OpenAndGreet(s);

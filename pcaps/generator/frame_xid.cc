@@ -109,8 +109,7 @@ constexpr Case kFrameXidCases[] = {
 
     {"XID-002", kBreaks, "",
      "While one Call is outstanding a Reply comes for an xid that nobody used. It is known when the client, heard "
-     "again "
-     "without a gap, has not sent such a Call.",
+     "again without a gap, has not sent such a Call.",
      [](WireScript& s) {
        s.Open();
        Greet(s);

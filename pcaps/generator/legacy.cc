@@ -87,8 +87,7 @@ constexpr Case kLegacyCases[] = {
 
     {"MSGP-003", kBreaks, "",
      "A Reply comes as RDMA_MSGP, and the client answers it with RDMA_ERROR. That no Call of the server is meant is "
-     "known "
-     "when the server is heard again.",
+     "known when the server is heard again.",
      [](WireScript& s) {
        s.Open();
        Exchanges(s, 1, 1);

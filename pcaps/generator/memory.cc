@@ -242,8 +242,7 @@ constexpr Case kMemoryCases[] = {
 
     {"MEM-005", kBreaks, "",
      "Two outstanding Calls have Write chunks that overlap: 4096 bytes from 0x1000 and from 0x1800. Known when the "
-     "first "
-     "is answered.",
+     "first is answered.",
      [](WireScript& s) {
        OpenAndGreet(s);
        CallRead(s, kXid, {{0x88, 4096, 0x1000}});

@@ -115,8 +115,7 @@ constexpr Case kReadListCases[] = {
      }},
     {"RDLIST-004", kNearMiss, "",
      "The same with the Position in the unreduced stream, beyond the end of what is inline. Two Read chunks in one "
-     "Call are "
-     "what RDLIST-010 notes.",
+     "Call are what RDLIST-010 notes.",
      [](WireScript& s) {
        s.Open();
        TwoWrites(s, SecondAt());

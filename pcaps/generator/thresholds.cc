@@ -67,8 +67,7 @@ constexpr Case kThresholdsCases[] = {
      }},
     {"THRESH-001", kBreaks, "no-private-data",
      "Neither side sent private data, and a Call has 2048 bytes. A warning: the peers may know of larger buffers by "
-     "other "
-     "means.",
+     "other means.",
      [](WireScript& s) {
        CallOnly(s, std::nullopt, std::nullopt, 2048);
        s.Expect("THRESH-001", Severity::kWarning, {"THRESH-003", "THRESH-006", "PVT-011"});

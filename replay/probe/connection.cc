@@ -246,16 +246,14 @@ std::span<const Probe> ConnectionProbes() {
        "RFC 8166 4.5.5, RFC 8166 4.5.3", "CONN-003", VanishLongCall},
       {"connection.vanish-long-reply", "A client that goes while its Reply is written harms nobody",
        "12 connections that end without a word behind a Call with a Reply chunk; then another one works (needs "
-       "--export, "
-       "or ECHO).",
+       "--export, or ECHO).",
        "RFC 8166 4.5.5, RFC 8166 4.5.3", "CONN-003", VanishLongReply},
       {"connection.close-with-calls", "A client that disconnects with Calls under way harms nobody",
        "Four connections that are disconnected in order with eight NULLs under way; then another one works.",
        "RFC 8166 4.5.5", "CONN-003", CloseWithCalls},
       {"connection.many", "Many connections are served at a time",
        "As many connections as the server takes, at most 1000, for at most 10 seconds, each with a NULL; the first, "
-       "the "
-       "one in the middle and the last with another.",
+       "the one in the middle and the last with another.",
        "RFC 8166 3.1", "", Many},
       {"connection.churn", "Connections that come and go leave nothing behind",
        "60 connections one after the other, each with a NULL.", "RFC 8166 3.1, RFC 8166 4.5.5", "", Churn},

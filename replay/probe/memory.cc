@@ -138,13 +138,11 @@ std::span<const Probe> MemoryProbes() {
        "RFC 8166 8.1, RFC 8166 4.5.3", "MEM-011, ERR-014", Huge},
       {"memory.fence", "Memory is left alone after the answer",
        "Long Calls with Write chunk and Reply chunk, whose handles become invalid with each answer. The connection "
-       "must not "
-       "break by a late RDMA operation.",
+       "must not break by a late RDMA operation.",
        "RFC 8166 4.4.1, RFC 8166 3.4.6", "MEM-004, WRLIST-017", Fences},
       {"memory.invalidate", "Send with Invalidate names a handle of its own Call",
        "Two Long Calls at once with R set. Where the server uses Send with Invalidate, it invalidates a handle of the "
-       "Call "
-       "that it answers.",
+       "Call that it answers.",
        "RFC 8797 4.1", "PVT-005, PVT-007", Invalidation},
       {"memory.no-invalidate", "Without R there is no Send with Invalidate",
        "A Long Call and a Call with a Write chunk, with R clear.", "RFC 8797 4.1", "PVT-006", NoInvalidation},

@@ -216,8 +216,7 @@ std::span<const Probe> Nfs3Probes() {
        "REPLY-009, REPLY-013, WRLIST-010", ReadBothChunks},
       {"nfs3.read-empty-chunk", "An empty Write chunk brings the data inline",
        "A READ with a Write chunk of no segments: the data come inline. ERR_CHUNK is advice, for the field is not of "
-       "one "
-       "mind about such chunks.",
+       "one mind about such chunks.",
        "RFC 8166 4.3.2", "WRLIST-011", ReadEmptyChunk},
       {"nfs3.read-nothing", "A Write chunk without data comes back unused",
        "READs beyond the end of the file, and of a file that does not exist.", "RFC 8166 4.3.2",

@@ -498,8 +498,7 @@ std::span<const Probe> Nfs4Probes() {
        "RFC 8881 2.10.6.1.3, RFC 8166 4.5.5", "MEM-003, WRLIST-006", ReadAgain},
       {"nfs4.reads", "Each READ of a COMPOUND has its Write chunk",
        "COMPOUNDs of two and three READs with as many Write chunks. That a server refuses more than one chunk in a "
-       "list is "
-       "advice, here and in the next ones.",
+       "list is advice, here and in the next ones.",
        kPairing, "WRLIST-012, WRLIST-021, ULB-005", ReadsEach},
       {"nfs4.reads-fewer-chunks", "READs beyond the Write list bring their data inline",
        "COMPOUNDs of two and three READs with one Write chunk less.", kPairing, "WRLIST-012, ULB-005", ReadsFewer},
@@ -529,8 +528,7 @@ std::span<const Probe> Nfs4Probes() {
        "RFC 8881 2.10.6.1.3, RFC 8166 4.5.5", "RDLIST-007", WriteAgain4},
       {"nfs4.writes", "Each WRITE of a COMPOUND has its Read chunk",
        "COMPOUNDs of two and three WRITEs with as many Read chunks, at ascending Positions. That a server refuses more "
-       "than "
-       "one is advice.",
+       "than one is advice.",
        "RFC 8166 3.4.5, RFC 8267 6.1", "RDLIST-003, RDLIST-004, RDLIST-009", WritesAscending},
       {"nfs4.writes-descending", "Read chunks at descending Positions harm nobody",
        "Two WRITEs whose Read chunks stand in the opposite order: done right, or ERR_CHUNK, which is advice.",

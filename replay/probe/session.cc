@@ -308,13 +308,11 @@ std::span<const Probe> SessionProbes() {
   static const Probe probes[] = {
       {"session.create", "A session is made and used",
        "EXCHANGE_ID, CREATE_SESSION and a SEQUENCE, whose result has its session, sequence number and slot (NFSv4.1, "
-       "as "
-       "all of session).",
+       "as all of session).",
        "RFC 8881 18.35.3, RFC 8881 18.36.3, RFC 8881 18.46.3", "", Create},
       {"session.again-cached", "A COMPOUND that is sent again is answered from the slot's cache",
        "A SEQUENCE with sa_cachethis and a RECLAIM_COMPLETE, which succeeds once, three times with one xid: the "
-       "results "
-       "are the same.",
+       "results are the same.",
        kReplay, "", AgainCached},
       {"session.again-uncached", "A COMPOUND that was not to be cached is not executed again",
        "The same without sa_cachethis: the results of the first time, or NFS4ERR_RETRY_UNCACHED_REP.", kReplay, "",
@@ -336,8 +334,7 @@ std::span<const Probe> SessionProbes() {
        AgainLongCall},
       {"session.again-other", "What is no repetition is not executed in one's stead",
        "The slot and sequence number of a COMPOUND that was answered, with other operations: NFS4ERR_SEQ_FALSE_RETRY, "
-       "or "
-       "the results of the first time.",
+       "or the results of the first time.",
        "RFC 8881 2.10.6.1.3.1, RFC 8881 18.46.3", "", AgainOther},
       {"session.ahead", "A sequence number that is too large by one is refused",
        "NFS4ERR_SEQ_MISORDERED; then the right one succeeds.", "RFC 8881 2.10.6.1, RFC 8881 18.46.3", "", Ahead},

@@ -420,8 +420,7 @@ std::span<const ClientProbe> FormProbes() {
        Unwritten},
       {{"form.written-unused", "What is in an unused Write chunk is no data",
         "Other bytes than the file's are written to the Write chunk of a READ, which then reads no bytes: the chunk "
-        "comes "
-        "back unused. The work succeeds, or that READ fails, and no byte is wrong.",
+        "comes back unused. The work succeeds, or that READ fails, and no byte is wrong.",
         "RFC 8166 4.3.2", "WRLIST-019", nullptr},
        kAllowed,
        kFault,
