@@ -374,7 +374,7 @@ void RemoveDevice() {
     for (const auto& [number, own] : Mine().pairs) BreakPair(*own->pair);
     for (const NullContext* const context : Mine().contexts) Post(context->mailbox, {IBV_EVENT_DEVICE_FATAL, 0});
   }
-  TellOfRemoval();
+  ReportRemoval();
 }
 
 }  // namespace stag::null_verbs

@@ -14,12 +14,12 @@ ibv_context* ManagerContext();
 void ConnectPair(ibv_qp* qp, uint32_t peer, uint32_t rnr_retries, uint32_t reads_served);
 // It takes no work any more; what was posted comes back.
 void StopPair(ibv_qp* qp);
-// The device is gone: its queue pairs stop, and each context is told.
+// The device is gone: its queue pairs stop, and each context gets IBV_EVENT_DEVICE_FATAL.
 void RemoveDevice();
 
-// Of the connection manager, for faults: the connection of a queue pair ends as if the peer had ended it; each id is
-// told that the device goes.
+// Of the connection manager, for faults: the connection of a queue pair ends as if the peer had ended it; each id gets
+// RDMA_CM_EVENT_DEVICE_REMOVAL.
 void CutConnection(const ibv_qp* qp);
-void TellOfRemoval();
+void ReportRemoval();
 
 }  // namespace stag::null_verbs

@@ -59,9 +59,10 @@ struct NullId {
   rdma_cm_id id{};
   State state = State::kIdle;
   int socket = -1;
-  bool hidden = false;  // the program does not know of it yet
-  bool left = false, told = false;
-  Message request;  // of the peer
+  bool hidden = false;               // the program does not know of it yet
+  bool left = false;                 // the program has disconnected
+  bool disconnect_reported = false;  // to the program
+  Message request;                   // of the peer
 };
 
 std::mutex& Guard() {
@@ -130,7 +131,8 @@ void Unwatch(NullId& id) {
 
 // ---------------------------------------------------------------------------------------------------- events, messages
 
-Event& Tell(NullId& id, rdma_cm_event_type type, int status = 0) {
+// Adds an event to the id's channel.
+Event& Report(NullId& id, rdma_cm_event_type type, int status = 0) {
   Channel& channel = Of(id.id.channel);
   auto event = std::make_unique<Event>();
   event->event.id = &id.id;
@@ -140,8 +142,9 @@ Event& Tell(NullId& id, rdma_cm_event_type type, int status = 0) {
   if (channel.events.size() == 1) (void)::eventfd_write(channel.wake, 1);
   return *channel.events.back();
 }
-Event& Tell(NullId& id, rdma_cm_event_type type, int status, const Message& message, size_t room) {
-  Event& event = Tell(id, type, status);
+// With the private data of `message`, padded to `room` bytes.
+Event& Report(NullId& id, rdma_cm_event_type type, int status, const Message& message, size_t room) {
+  Event& event = Report(id, type, status);
   event.private_data = message.private_data;
   rdma_conn_param& conn = event.event.param.conn;
   conn.private_data = event.private_data.data();
@@ -153,9 +156,9 @@ Event& Tell(NullId& id, rdma_cm_event_type type, int status, const Message& mess
   conn.qp_num = message.pair;
   return event;
 }
-void TellOnce(NullId& id) {
-  if (!id.told) Tell(id, RDMA_CM_EVENT_DISCONNECTED);
-  id.told = true;
+void ReportDisconnect(NullId& id) {
+  if (!id.disconnect_reported) Report(id, RDMA_CM_EVENT_DISCONNECTED);
+  id.disconnect_reported = true;
 }
 
 void Send(NullId& id, const Message& message) { (void)::send(id.socket, &message, sizeof message, MSG_NOSIGNAL); }
@@ -205,27 +208,27 @@ void OnMessage(NullId& id, const Message& message) {
       Attach(id);
       id.id.route.addr.src_storage = message.to;
       id.id.route.addr.dst_storage = message.from;
-      Tell(id, RDMA_CM_EVENT_CONNECT_REQUEST, 0, message, kRequestRoom);
+      Report(id, RDMA_CM_EVENT_CONNECT_REQUEST, 0, message, kRequestRoom);
       return;
     case Kind::kReply:
       if (id.state != State::kAsking) return;
       id.state = State::kConnected;
       if (id.id.qp) ConnectPair(id.id.qp, message.pair, message.rnr_retries, id.request.responder_resources);
       Send(id, Kind::kReady);
-      Tell(id, RDMA_CM_EVENT_ESTABLISHED, 0, message, kReplyRoom);
+      Report(id, RDMA_CM_EVENT_ESTABLISHED, 0, message, kReplyRoom);
       return;
     case Kind::kReject:
       if (id.state != State::kAsking) return;
       id.state = State::kOver;
-      Tell(id, RDMA_CM_EVENT_REJECTED, kRefused, message, kRejectRoom);
+      Report(id, RDMA_CM_EVENT_REJECTED, kRefused, message, kRejectRoom);
       return;
     case Kind::kReady:
       if (id.state != State::kAccepted) return;
       id.state = State::kConnected;
-      Tell(id, RDMA_CM_EVENT_ESTABLISHED);
+      Report(id, RDMA_CM_EVENT_ESTABLISHED);
       return;
     case Kind::kDisconnect:
-    case Kind::kDisconnectReply: TellOnce(id); return;
+    case Kind::kDisconnectReply: ReportDisconnect(id); return;
   }
 }
 
@@ -237,9 +240,9 @@ void OnEnd(NullId& id) {
       (void)::close(id.socket);
       delete &id;
       return;
-    case State::kAsking: Tell(id, RDMA_CM_EVENT_REJECTED, kRefused, {}, kRejectRoom); break;
-    case State::kAccepted: Tell(id, RDMA_CM_EVENT_REJECTED, kTimeout, {}, kRejectRoom); break;
-    case State::kConnected: TellOnce(id); break;
+    case State::kAsking: Report(id, RDMA_CM_EVENT_REJECTED, kRefused, {}, kRejectRoom); break;
+    case State::kAccepted: Report(id, RDMA_CM_EVENT_REJECTED, kTimeout, {}, kRejectRoom); break;
+    case State::kConnected: ReportDisconnect(id); break;
     default: break;
   }
   if (id.state != State::kAnswering) id.state = State::kOver;
@@ -277,14 +280,14 @@ void CutConnection(const ibv_qp* qp) {
   for (NullId* const id : Ids()) {
     if (id->id.qp != qp) continue;
     (void)::shutdown(id->socket, SHUT_RDWR);
-    TellOnce(*id);
+    ReportDisconnect(*id);
   }
 }
 
-void TellOfRemoval() {
+void ReportRemoval() {
   const std::lock_guard lock(Guard());
   for (NullId* const id : Ids())
-    if (!id->hidden && id->id.verbs) Tell(*id, RDMA_CM_EVENT_DEVICE_REMOVAL);
+    if (!id->hidden && id->id.verbs) Report(*id, RDMA_CM_EVENT_DEVICE_REMOVAL);
 }
 
 }  // namespace stag::null_verbs
@@ -359,7 +362,7 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* to, int) {
   const std::lock_guard lock(Guard());
   id->route.addr.dst_storage = Stored(*to);
   if (!IsLoopback(id->route.addr.dst_storage)) {
-    Tell(own, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
+    Report(own, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
     return 0;
   }
   if (source) id->route.addr.src_storage = Stored(*source);
@@ -371,13 +374,13 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* to, int) {
   }
   if (PortOf(from) == 0) PortOf(from) = htons(static_cast<uint16_t>(32768 + std::rand() % 28000));
   Attach(own);
-  Tell(own, RDMA_CM_EVENT_ADDR_RESOLVED);
+  Report(own, RDMA_CM_EVENT_ADDR_RESOLVED);
   return 0;
 }
 
 int rdma_resolve_route(rdma_cm_id* id, int) {
   const std::lock_guard lock(Guard());
-  Tell(Of(id), RDMA_CM_EVENT_ROUTE_RESOLVED);
+  Report(Of(id), RDMA_CM_EVENT_ROUTE_RESOLVED);
   return 0;
 }
 
@@ -418,9 +421,9 @@ int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
     own.state = State::kOver;
     const bool full = errno == EAGAIN;
     if (full)
-      Tell(own, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+      Report(own, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
     else
-      Tell(own, RDMA_CM_EVENT_REJECTED, kNoListener, {}, kRejectRoom);
+      Report(own, RDMA_CM_EVENT_REJECTED, kNoListener, {}, kRejectRoom);
     return 0;
   }
   own.state = State::kAsking;
@@ -460,7 +463,7 @@ int rdma_disconnect(rdma_cm_id* id) {
   if (id->qp) StopPair(id->qp);
   if (own.left) return 0;
   own.left = true;
-  Send(own, own.told ? Kind::kDisconnectReply : Kind::kDisconnect);
+  Send(own, own.disconnect_reported ? Kind::kDisconnectReply : Kind::kDisconnect);
   return 0;
 }
 
@@ -470,7 +473,7 @@ int rdma_notify(rdma_cm_id* id, ibv_event_type event) {
   if (event != IBV_EVENT_COMM_EST) return Fail(EINVAL);
   if (own.state != State::kAccepted) return 0;
   own.state = State::kConnected;
-  Tell(own, RDMA_CM_EVENT_ESTABLISHED);
+  Report(own, RDMA_CM_EVENT_ESTABLISHED);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The verbs endpoint on the null device with faults on demand: who is told what, and that every work ends once.
+// The verbs endpoint on the null device with faults on demand: what trouble each side has, and that every work ends
+// once.
 #include <cstdlib>
 
 #include "tests/replay/endpoint/fabric.h"
@@ -43,7 +44,7 @@ TEST_P(NullVerbsFaults, EndTheConnection) {
   EXPECT_EQ(refused, GetParam().refused);
 }
 
-// A Send that a peer leaves without an answer is flushed; only what was refused is told so.
+// A Send that a peer leaves without an answer is flushed; only the one that it refused completes as refused.
 INSTANTIATE_TEST_SUITE_P(
     Faults, NullVerbsFaults,
     testing::Values(FaultCase{"Rnr", "rnr@3", Kind::kNoReceive, Kind::kPeerClosed, 1},

@@ -19,7 +19,6 @@ int64_t Now() {
 
 bool Broken(const Pair& pair) { return pair.state.load() == IBV_QPS_ERR; }
 
-// Sends that wait: those of the pair come back.
 ibv_wc Completion(const Pair& pair, uint64_t id, ibv_wc_status status, ibv_wc_opcode opcode, uint32_t length) {
   ibv_wc wc{};
   wc.wr_id = id;
@@ -290,7 +289,7 @@ int Posting::Send(const Request& request) {
     Region& window = RegionOf(request.word);
     const bool theirs = Pin(request.word) && window.window && window.domain == peer_->domain &&
                         window.pair == peer_->number.load(std::memory_order_relaxed);
-    // A responder's error of class J (IBA section 9.9.3): its side alone is told.
+    // A responder's error of class J (IBA section 9.9.3): its side alone has an error.
     if (!theirs || !Invalidate(window)) {
       (void)fail(IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR, 0);
       LeavePeer();

@@ -63,7 +63,7 @@ std::string NameOf(const testing::TestParamInfo<Fault>& fault) {
 
 INSTANTIATE_TEST_SUITE_P(Faults, BadServers, testing::ValuesIn(AllFaults()), NameOf);
 
-// What happens once may have had another cause than the server: it is told, and the server is not blamed.
+// What happens once may have had another cause than the server: the outcome has it, and the server is not blamed.
 TEST(Faults, OnceIsInconclusive) {
   Fault once{.probe = "rpc.null", .words = ""};
   once.receive = [](Seen&, Scene& scene) {

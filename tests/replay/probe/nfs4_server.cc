@@ -118,7 +118,7 @@ void Nfs4Server::OnCall(Bytes call, rpcrdma::ServiceReply& reply) {
   if (c.slot) {
     c.slot->last = whole;
     c.slot->operations.assign(c.behind.begin(), c.behind.end());
-    if (!c.cache && done > 1) {  // what comes again is told so by the second operation
+    if (!c.cache && done > 1) {  // again: NFS4ERR_RETRY_UNCACHED_REP from the second operation on
       Cached& last = c.slot->last;
       last.items.clear();
       last.results.resize(12 + 44);

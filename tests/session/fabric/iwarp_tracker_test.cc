@@ -163,7 +163,7 @@ TEST(IwarpTracker, DuplicatesChangeNothing) {
       for (std::byte& b : copy.payload) b ^= std::byte{0xff};  // the first copy counts
       twice.insert(twice.begin() + static_cast<ptrdiff_t>(std::min(i + later, segments.size())), copy);
       Log log = Track(twice, c.options());
-      // That it has other bytes is told.
+      // The other bytes are an anomaly.
       std::erase_if(log.lines, [](const Log::Line& line) { return line.kind == EventKind::kAnomaly; });
       EXPECT_EQ(log.Texts(), reference.Texts()) << i;
     }
