@@ -240,10 +240,8 @@ void FrameHeaders::Rdma() {
   Keep(begin + ib::kBthLength, std::min(kept, packet_.payload.size() - ib::kBthLength));
   if (transport_.status != ParseStatus::kOk || !info.data) return;
   const size_t data = begin + ib::kBthLength + info.extended;
-  if (info.service == ib::Service::kUd) {
-    if (transport_.bth.destination_qp == ib::kGsiQp) Management(data, transport_.data, transport_.data_length);
-    return;
-  }
+  if (info.service == ib::Service::kUd && transport_.bth.destination_qp == ib::kGsiQp)
+    return Management(data, transport_.data, transport_.data_length);
   payload_.there = true;
   payload_.offset = data;
   payload_.captured = transport_.data.size();

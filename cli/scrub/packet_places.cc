@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocol/base/crc.h"
 #include "protocol/base/sequence.h"
 #include "protocol/iwarp/fpdu.h"
 #include "protocol/iwarp/mpa.h"
@@ -19,6 +20,7 @@ using fabric::Side;
 constexpr size_t kMaxTracks = 8192;
 constexpr int32_t kWindow = 1 << 16;     // packets of a side that are remembered
 constexpr size_t kMaxPieces = 1u << 16;  // pieces of a stream that are
+constexpr size_t kMaxFpdus = 1u << 12;   // FPDUs of a stream that are
 
 // Calls fn(offset, size) for each stretch without a marker of [begin, begin + length) of an FPDU's bytes, which count
 // without markers from its length field on; offsets count from where the FPDU begins, markers included.
@@ -52,10 +54,16 @@ void PacketPlaces::OnPacket(Track track, const fabric::RcPacket& packet) {
   if (!packet.info->data || packet.data_length == 0) return;
   Packets& packets = Of(track).packets[packet.from][packet.info->response ? 1 : 0];
   const uint64_t frame = first_ + packet.frame.number;
-  const auto [at, fresh] = packets.by_psn.try_emplace(packet.psn(), Packets::Seen{frame, packet.data_length});
+  const size_t captured = packet.data.size();
+  const uint32_t check = Crc32c(0, packet.data);
+  const auto [at, fresh] =
+      packets.by_psn.try_emplace(packet.psn(), Packets::Seen{frame, packet.data_length, captured, check});
   if (!fresh) {
-    const uint64_t length = std::min(at->second.length, packet.data_length);
-    if (at->second.frame != frame) frames_.CopyLater({at->second.frame, 0, length}, {frame, 0, length});
+    const Packets::Seen& first = at->second;
+    const uint64_t length = std::min(first.length, packet.data_length);
+    if (first.frame == frame) return;
+    frames_.CopyLater({first.frame, 0, length}, {frame, 0, length});
+    if (first.captured == captured && first.check != check) frames_.ChangeLater({frame, 0, captured}, false);
     return;
   }
   if (packets.by_psn.size() == 1 || ib::PsnDistance(packet.psn(), packets.newest) > 0) packets.newest = packet.psn();
@@ -77,6 +85,8 @@ void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet,
   const uint64_t begin = stream.Unwrap(packet.sequence), end = begin + packet.wire_length;
   stream.newest = std::max(stream.newest, end);
   const uint64_t number = first_ + frame.number;
+  stream.last_frame = number;
+  stream.last_begin = begin;
   auto next = stream.pieces.upper_bound(begin);
   if (next != stream.pieces.begin() && std::prev(next)->second.end > begin) --next;
   for (uint64_t at = begin; at < end;) {
@@ -141,8 +151,10 @@ void PacketPlaces::OnMpaFrame(Track track, Side from, const fabric::StreamPart& 
 
 void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part, const iwarp::Fpdu& fpdu) {
   TrackState& state = Of(track);
-  const Stream& stream = state.streams[from];
+  Stream& stream = state.streams[from];
   const uint64_t begin = stream.Unwrap(part.sequence);
+  stream.fpdus.insert_or_assign(begin, part.size);
+  if (stream.fpdus.size() > kMaxFpdus) stream.fpdus.erase(stream.fpdus.begin());
   framing_.assign(part.bytes.size(), std::byte{0});
   const auto keep = [&](uint64_t offset, uint64_t size) {
     if (offset >= part.bytes.size()) return;
@@ -183,6 +195,19 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
   scratch_.clear();
   FindStream(stream, begin, part.size, scratch_);
   frames_.SealLater(scratch_, fpdu.crc_field == iwarp::ComputeFpduCrc(part.bytes));
+}
+
+// Packets of InfiniBand are compared when they come (OnPacket). An anomaly of iWARP comes with the segment.
+void PacketPlaces::Note(const fabric::Event& event) {
+  const auto named = connections_.find(event.connection->id);
+  if (named == connections_.end() || !named->second.iwarp) return;
+  if (event.anomaly().kind != fabric::AnomalyKind::kChangedRequest) return;
+  const Stream& stream = Of(named->second.track).streams[event.from ^ named->second.first_end];
+  const uint64_t frame = first_ + event.frame.number;
+  const uint64_t begin = stream.Unwrap(static_cast<uint32_t>(event.anomaly().number));
+  const auto fpdu = stream.fpdus.find(begin);
+  if (stream.last_frame != frame || begin < stream.last_begin || fpdu == stream.fpdus.end()) return;
+  frames_.ChangeLater({frame, begin - stream.last_begin, fpdu->second}, true);
 }
 
 void PacketPlaces::Find(const fabric::Event& event, std::vector<Place>& places) {

@@ -26,6 +26,9 @@ class PacketPlaces final : public fabric::PacketObserver {
   // out.
   void Find(const fabric::Event& event, std::vector<Place>& places);
 
+  // An anomaly: a packet or segment that repeats other bytes with a change stays one.
+  void Note(const fabric::Event& event);
+
   // No more events of this connection come.
   void Close(fabric::ConnectionId connection) { connections_.erase(connection); }
 
@@ -41,6 +44,8 @@ class PacketPlaces final : public fabric::PacketObserver {
   struct Packets {
     struct Seen {
       uint64_t frame = 0, length = 0;
+      size_t captured = 0;
+      uint32_t check = 0;  // of what was captured
     };
     std::unordered_map<uint32_t, Seen> by_psn;
     uint32_t newest = 0;
@@ -53,7 +58,9 @@ class PacketPlaces final : public fabric::PacketObserver {
     };
     bool started = false;
     uint64_t newest = 0;
-    std::map<uint64_t, Piece> pieces;  // by position, without overlaps
+    std::map<uint64_t, Piece> pieces;         // by position, without overlaps
+    std::map<uint64_t, uint32_t> fpdus;       // the last ones: size, by position
+    uint64_t last_frame = 0, last_begin = 0;  // of the newest segment
 
     uint64_t Unwrap(uint32_t sequence) const;
   };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "protocol/iwarp/mpa.h"
+
 namespace stag::cli {
 namespace {
 
@@ -51,6 +53,8 @@ void PlainRpc::OnSegment(const link::Packet& packet, uint64_t frame) {
     waiting_ = 0;
   }
   Direction& direction = directions_[from + to];
+  const Bytes key = packet.payload.first(std::min(packet.payload.size(), iwarp::kMpaKeySize));
+  if (iwarp::RecogniseMpaKey(key) != iwarp::MpaKey::kNone) return Drop(direction);  // no RPC in record marks any more
   const bool continues = direction.in_record && packet.sequence == direction.next;
   if (!continues) {
     Drop(direction);
@@ -71,7 +75,8 @@ void PlainRpc::Consume(const std::string& from, const std::string& to, Direction
   while (direction.bytes.size() >= kMark + kSmallestReply) {
     if (!BeginsRecord(direction.bytes)) return Drop(direction);
     const size_t size = kMark + (LoadBe32(direction.bytes.data()) & ~kLastFragment);
-    if (direction.bytes.size() < size) return;
+    if (direction.bytes.size() < size)  // it may never be whole: what a record begins with
+      return WritePlaces(frames_, direction.places, Bytes(direction.bytes).first(kMark + kSmallestReply));
     const Bytes record = Bytes(direction.bytes).first(size);
     if (!Message(from, to, record.subspan(kMark), size - kMark, out)) return Drop(direction);
     out.insert(out.begin(), record.begin(), record.begin() + kMark);

@@ -65,6 +65,20 @@ class RangeVisitor : public nfs::Visitor {
   size_t next_ = 0;
 };
 
+// Finds where the first item of at least so many bytes ends.
+class LongItem : public nfs::Visitor {
+ public:
+  explicit LongItem(uint32_t threshold) : threshold_(threshold) {}
+  bool IsReduced(const nfs::Item& item) override {
+    if (end == UINT64_MAX && item.length >= threshold_) end = item.offset + item.length;
+    return false;
+  }
+  uint64_t end = UINT64_MAX;
+
+ private:
+  const uint32_t threshold_;
+};
+
 // Bytes of arguments or results under RPCSEC_GSS integrity (RFC 2203 section 5.3.2.2) before what is wrapped: the
 // length of the body, the sequence number.
 constexpr uint32_t kIntegrityHead = 8;
@@ -349,10 +363,7 @@ void RpcScrubber::Call(Bytes stream, uint64_t length, const std::vector<session:
   Ranges(header, stream, length, items, reads, writes);
   const Walkable inner = Unwrapped(header, stream, length);
   Fields fields(*this, inner.stream, items, writes, out);
-  // In a malformed message no field is sure to be what it was taken for.
-  if (nfs::WalkCall(inner.header, inner.stream, inner.length, fields).status == ParseStatus::kMalformed)
-    std::fill(out.begin() + inner.header.length, out.begin() + static_cast<ptrdiff_t>(inner.stream.size()),
-              std::byte{0});
+  (void)nfs::WalkCall(inner.header, inner.stream, inner.length, fields);
 }
 
 void RpcScrubber::Reply(const rpc::CallHeader& call, const std::vector<FileRange>& reads, Bytes stream, uint64_t length,
@@ -380,10 +391,16 @@ void RpcScrubber::Reply(const rpc::CallHeader& call, const std::vector<FileRange
     }
   }
   Fields fields(*this, stream, items, reads, out);
-  constexpr size_t kStatus = 4;
-  if (nfs::WalkReply(asked, inner, stream, length, fields).status == ParseStatus::kMalformed)
-    std::fill(out.begin() + static_cast<ptrdiff_t>(std::min(stream.size(), inner.length + kStatus)),
-              out.begin() + static_cast<ptrdiff_t>(stream.size()), std::byte{0});
+  (void)nfs::WalkReply(asked, inner, stream, length, fields);
+}
+
+void RpcScrubber::PaddedCall(Bytes stream, uint64_t length, uint32_t threshold, std::vector<std::byte>& out) {
+  static const std::vector<session::DataItem> kInline;
+  Call(stream, length, kInline, out);
+  LongItem item(threshold);
+  const nfs::Walk walk = nfs::WalkCall(rpc::DecodeCall(stream, length), stream, length, item);
+  if (walk.status == ParseStatus::kOk && walk.offset == length) return;
+  if (item.end < out.size()) std::fill(out.begin() + static_cast<ptrdiff_t>(item.end), out.end(), std::byte{0});
 }
 
 void RpcScrubber::Call(Bytes stream, std::vector<std::byte>& out) {

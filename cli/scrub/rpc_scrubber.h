@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // RpcScrubber: RPC messages without their secrets. What a decoder knows to be no secret is kept, what it knows to be
-// one is replaced, and every other byte is zero.
+// one is replaced, and every other byte is zero: of a malformed message what comes behind the word that is wrong.
 #pragma once
 
 #include <vector>
@@ -35,6 +35,9 @@ class RpcScrubber {
   // `reads`: what the Call reads (Reads).
   void Reply(const rpc::CallHeader& call, const std::vector<FileRange>& reads, Bytes stream, uint64_t length,
              const std::vector<session::DataItem>& items, std::vector<std::byte>& out);
+  // A Call with the padding of RDMA_MSGP, whose place is not certain: what comes behind the first data item of at least
+  // `threshold` bytes is zero, unless the arguments end with the stream, as without padding.
+  void PaddedCall(Bytes stream, uint64_t length, uint32_t threshold, std::vector<std::byte>& out);
   // Of a message whose arguments or results nobody can follow: its header.
   void Call(Bytes stream, std::vector<std::byte>& out);
   void Reply(Bytes stream, std::vector<std::byte>& out);

@@ -62,7 +62,7 @@ Result<std::unique_ptr<ScrubbedFile>> ScrubbedFile::Create(const std::string& pa
   const int fd = ::mkstemp(temporary.data());
   if (fd < 0) return stag::Fail(fmt::format("cannot create {}: {}", temporary, std::strerror(errno)));
   std::unique_ptr<ScrubbedFile> file(new ScrubbedFile(path, temporary, replaces, fd, ports));
-  if (!file->records_ || !file->copies_ || !file->seals_)
+  if (!file->records_ || !file->copies_ || !file->changes_ || !file->seals_)
     return stag::Fail(fmt::format("cannot create a temporary file: {}", std::strerror(errno)));
   return file;
 }
@@ -76,6 +76,7 @@ ScrubbedFile::ScrubbedFile(std::string path, std::string temporary, bool replace
       fd_(fd),
       records_(std::tmpfile()),
       copies_(std::tmpfile()),
+      changes_(std::tmpfile()),
       seals_(std::tmpfile()) {}
 
 ScrubbedFile::~ScrubbedFile() {
@@ -153,6 +154,10 @@ void ScrubbedFile::CopyLater(const Place& from, const Place& to) {
   if (!Put(copies_.get(), from) || !Put(copies_.get(), to)) Note("cannot write a temporary file");
 }
 
+void ScrubbedFile::ChangeLater(const Place& place, bool fpdu) {
+  if (!Put(changes_.get(), place) || !Put(changes_.get(), fpdu)) Note("cannot write a temporary file");
+}
+
 void ScrubbedFile::SealLater(const std::vector<Place>& fpdu, bool right) {
   const uint64_t head = fpdu.size() << 1 | (right ? 1 : 0);
   bool fine = Put(seals_.get(), head);
@@ -202,6 +207,13 @@ void ScrubbedFile::CopyAll(MutableBytes file) {
   }
 }
 
+void ScrubbedFile::ChangeAll(MutableBytes file) {
+  std::rewind(changes_.get());
+  Place place;
+  bool fpdu = false;
+  while (Get(changes_.get(), place) && Get(changes_.get(), fpdu)) ChangeRepeat(At(file, place), fpdu);
+}
+
 void ScrubbedFile::SealFrames(MutableBytes file) {
   Checksums checksums(ports_);
   for (uint64_t frame = 1; frame <= frames_; ++frame) {
@@ -223,6 +235,7 @@ Result<void> ScrubbedFile::Finish() {
   const MutableBytes file(static_cast<std::byte*>(map), written_);
   SealFpdus(file);
   CopyAll(file);
+  ChangeAll(file);
   SealFrames(file);
   ::munmap(map, written_);
   if (!trouble_.empty()) return stag::Fail(trouble_);

@@ -32,6 +32,7 @@ class ScrubbedFile final : public ScrubbedFrames {
   uint64_t frames() const override { return frames_; }
   void Write(const Place& place, Bytes bytes) override;
   void CopyLater(const Place& from, const Place& to) override;
+  void ChangeLater(const Place& place, bool fpdu) override;
   void SealLater(const std::vector<Place>& fpdu, bool right) override;
   std::optional<uint32_t> Psn(uint64_t frame) override;
 
@@ -57,6 +58,7 @@ class ScrubbedFile final : public ScrubbedFrames {
   void Note(const std::string& trouble);
   void SealFpdus(MutableBytes file);
   void CopyAll(MutableBytes file);
+  void ChangeAll(MutableBytes file);
   void SealFrames(MutableBytes file);
   MutableBytes At(MutableBytes file, const Place& place);
   Result<void> Compress();
@@ -73,7 +75,7 @@ class ScrubbedFile final : public ScrubbedFrames {
   std::string trouble_;         // the first failure to write
   std::vector<Record> recent_;  // records behind those in the file
   uint64_t stored_ = 0;         // records in the file
-  Temporary records_, copies_, seals_;
+  Temporary records_, copies_, changes_, seals_;
 };
 
 }  // namespace stag::cli

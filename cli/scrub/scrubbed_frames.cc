@@ -8,6 +8,15 @@
 
 namespace stag::cli {
 
+void SkipPlaces(std::vector<Place>& places, uint64_t length) {
+  for (Place& place : places) {
+    const uint64_t n = std::min(length, place.length);
+    place.offset += n;
+    place.length -= n;
+    length -= n;
+  }
+}
+
 void WritePlaces(ScrubbedFrames& frames, const std::vector<Place>& places, Bytes bytes) {
   for (const Place& place : places) {
     const size_t n = static_cast<size_t>(std::min<uint64_t>(place.length, bytes.size()));
@@ -31,6 +40,13 @@ void StoreFpduCrc(const std::vector<MutableBytes>& parts, bool right) {
     std::copy_n(field.begin() + static_cast<ptrdiff_t>(left - n), n, parts[i].end() - static_cast<ptrdiff_t>(n));
     left -= n;
   }
+}
+
+void ChangeRepeat(MutableBytes bytes, bool fpdu) {
+  const size_t behind = fpdu ? iwarp::kCrcSize : 0;
+  if (bytes.size() <= behind) return;
+  bytes[bytes.size() - behind - 1] ^= std::byte{1};
+  if (fpdu && LoadBe32(bytes.last(iwarp::kCrcSize).data()) != 0) StoreFpduCrc({bytes}, true);
 }
 
 }  // namespace stag::cli

@@ -32,6 +32,9 @@ class ScrubbedFrames {
   virtual void Write(const Place& place, Bytes bytes) = 0;
   // The same stretch of two frames is the same bytes: `to` gets at the end what `from` has then. Both are in order.
   virtual void CopyLater(const Place& from, const Place& to) = 0;
+  // `place` repeats other bytes with a change: a byte of it becomes another at the end, when all is copied. `fpdu`: it
+  // is one, whole, whose CRC stays right.
+  virtual void ChangeLater(const Place& place, bool fpdu) = 0;
   // An FPDU stands in these places, one after the other, whole; its CRC field becomes, at the end, the right one or a
   // wrong one.
   virtual void SealLater(const std::vector<Place>& fpdu, bool right) = 0;
@@ -39,10 +42,16 @@ class ScrubbedFrames {
   virtual std::optional<uint32_t> Psn(uint64_t frame) = 0;
 };
 
+// Takes the first `length` bytes away.
+void SkipPlaces(std::vector<Place>& places, uint64_t length);
+
 // Writes `bytes` to `places`, one after the other.
 void WritePlaces(ScrubbedFrames& frames, const std::vector<Place>& places, Bytes bytes);
 
 // Sets the CRC of the FPDU that stands in `parts`, one after the other, whole.
 void StoreFpduCrc(const std::vector<MutableBytes>& parts, bool right);
+
+// Changes a byte of what repeats other bytes; of an FPDU, whose CRC is set again unless it is zero, one before it.
+void ChangeRepeat(MutableBytes bytes, bool fpdu);
 
 }  // namespace stag::cli

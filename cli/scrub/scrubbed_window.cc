@@ -75,6 +75,8 @@ void ScrubbedWindow::Finish(Entry& entry) {
     if (whole) StoreFpduCrc(parts, seal.right);
   }
   entry.seals.clear();
+  for (const Change& change : entry.changes) ChangeRepeat(At(entry, change.place), change.fpdu);
+  entry.changes.clear();
   checksums_.Store(entry.bytes, entry.link, entry.wire_length, entry.states);
 }
 
@@ -87,6 +89,10 @@ void ScrubbedWindow::Write(const Place& place, Bytes bytes) {
 
 void ScrubbedWindow::CopyLater(const Place& from, const Place& to) {
   if (Entry* const entry = Find(to.frame); entry && !entry->final) entry->copies.push_back({from, to});
+}
+
+void ScrubbedWindow::ChangeLater(const Place& place, bool fpdu) {
+  if (Entry* const entry = Find(place.frame); entry && !entry->final) entry->changes.push_back({place, fpdu});
 }
 
 void ScrubbedWindow::SealLater(const std::vector<Place>& fpdu, bool right) {

@@ -33,12 +33,17 @@ class ScrubbedWindow final : public ScrubbedFrames {
   uint64_t frames() const override { return before_ + entries_.size(); }
   void Write(const Place& place, Bytes bytes) override;
   void CopyLater(const Place& from, const Place& to) override;
+  void ChangeLater(const Place& place, bool fpdu) override;
   void SealLater(const std::vector<Place>& fpdu, bool right) override;
   std::optional<uint32_t> Psn(uint64_t frame) override;
 
  private:
   struct Copy {
     Place from, to;
+  };
+  struct Change {
+    Place place;
+    bool fpdu = false;
   };
   struct Seal {
     std::vector<Place> fpdu;
@@ -50,9 +55,10 @@ class ScrubbedWindow final : public ScrubbedFrames {
     uint32_t wire_length = 0, states = 0;
     FramePayload payload;
     std::vector<std::byte> bytes;
-    std::vector<Copy> copies;  // into it
-    std::vector<Seal> seals;   // whose CRC begins in it
-    bool final = false;        // its payload does not change any more
+    std::vector<Copy> copies;     // into it
+    std::vector<Change> changes;  // of it
+    std::vector<Seal> seals;      // whose CRC begins in it
+    bool final = false;           // its payload does not change any more
   };
   Entry* Find(uint64_t frame) {
     return frame > before_ && frame <= frames() ? &entries_[static_cast<size_t>(frame - before_ - 1)] : nullptr;

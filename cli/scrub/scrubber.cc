@@ -42,6 +42,41 @@ uint64_t KnownHeader(const rpcrdma::Header& header, uint64_t size) {
   return std::min(std::max(known, 4 * kWord), size);
 }
 
+// Keeps the word before each Read chunk when it is the chunk's length: what the Read list says.
+void KeepChunkLengths(const session::Half& call, Bytes payload, MutableBytes out) {
+  constexpr uint64_t kWord = 4;
+  uint64_t at = 0, length = 0;  // in the stream, in the message
+  for (const session::ReadChunk& chunk : call.read_chunks) {
+    if (chunk.position == 0) continue;
+    if (chunk.position < length || chunk.position - length > payload.size() - at) return;
+    at += chunk.position - length;
+    if (at < kWord) return;
+    const uint32_t count = LoadBe32(&payload[static_cast<size_t>(at - kWord)]);
+    if (chunk.length != count && chunk.length != RoundUp4(count)) return;
+    StoreBe32(&out[static_cast<size_t>(at - kWord)], count);
+    length = chunk.position + RoundUp4(count);
+  }
+}
+
+// A Read chunk of the Call is not where its arguments have a data item.
+bool HasMisplacedChunk(const Transaction& t) {
+  const auto chunks = std::count_if(t.call.read_chunks.begin(), t.call.read_chunks.end(),
+                                    [](const session::ReadChunk& chunk) { return chunk.position > 0; });
+  return chunks > std::count_if(t.call.items.begin(), t.call.items.end(), [](const DataItem& i) { return i.reduced; });
+}
+
+// The items of a Reply. Where results cannot be followed behind one that is not there, it is in another Write chunk
+// than its own, if one came back with as many bytes.
+std::vector<DataItem> ItemsOf(const session::ReplyHalf& reply) {
+  std::vector<DataItem> items = reply.items;
+  if (items.empty() || items.back().reduced) return items;
+  const uint64_t length = items.back().item.length;
+  if (items.back().item.offset + length <= reply.stream_length) return items;
+  items.back().reduced = std::any_of(reply.header.write_chunks.begin(), reply.header.write_chunks.end(),
+                                     [&](const rpcrdma::Chunk& chunk) { return reply.header.SizeOf(chunk) == length; });
+  return items;
+}
+
 }  // namespace
 
 Scrubber::Scrubber(ScrubbedFrames& frames, Pseudonyms& pseudonyms, Replaced& replaced, const ScrubOptions& options)
@@ -50,6 +85,7 @@ Scrubber::Scrubber(ScrubbedFrames& frames, Pseudonyms& pseudonyms, Replaced& rep
       kept_(options.kept),
       headers_(pseudonyms, replaced, options.kept.addresses, options.tunnel_ports),
       checksums_(options.tunnel_ports),
+      first_(frames.frames()),
       places_(frames, frames.frames()),
       rpc_(pseudonyms, replaced, options.kept),
       plain_(frames, rpc_),
@@ -94,12 +130,30 @@ void Scrubber::Finish() {
 }
 
 void Scrubber::Events::OnEvent(const fabric::Event& event) {
+  if (event.kind() == fabric::EventKind::kAnomaly) scrubber_.places_.Note(event);
   scrubber_.places_.Find(event, scrubber_.current_);
   scrubber_.session_.OnEvent(event);
   if (event.kind() == fabric::EventKind::kClosed) scrubber_.places_.Close(event.connection->id);
 }
 
-void Scrubber::Events::OnAside(const fabric::Aside& aside) { scrubber_.session_.OnAside(aside); }
+void Scrubber::Events::OnAside(const fabric::Aside& aside) {
+  if (aside.kind == fabric::Aside::Kind::kUnreliable) scrubber_.ScrubUnreliable(aside);
+  scrubber_.session_.OnAside(aside);
+}
+
+void Scrubber::ScrubUnreliable(const fabric::Aside& aside) {
+  rpcrdma::Header header;
+  if (rpcrdma::Decode(aside.bytes, aside.length, header) != ParseStatus::kOk || header.proc != rpcrdma::kMsg ||
+      header.vers != rpcrdma::kVersion1)
+    return;
+  constexpr size_t kType = 8;
+  const Bytes payload = aside.bytes.subspan(header.length);
+  if (payload.size() < kType || LoadBe32(payload.data()) != header.xid) return;
+  LoadBe32(&payload[4]) == rpc::kCall ? rpc_.Call(payload, stream_) : rpc_.Reply(payload, stream_);
+  send_.assign(aside.bytes.begin(), aside.bytes.begin() + static_cast<ptrdiff_t>(header.length));
+  send_.insert(send_.end(), stream_.begin(), stream_.end());
+  frames_.Write({first_ + aside.frame.number, 0, send_.size()}, send_);
+}
 
 void Scrubber::OnMessage(const Connection& connection, const Message& message, const Transaction* t) {
   if (message.early) early_[connection.info.id] = current_;
@@ -114,6 +168,13 @@ void Scrubber::OnMessage(const Connection& connection, const Message& message, c
                 send_.begin() + static_cast<ptrdiff_t>(at));
   }
   const auto early = early_.find(connection.info.id);
+  // What is behind an RDMA_ERROR is nothing, or something.
+  if (message.header.proc == rpcrdma::kError && header < send_.size() &&
+      std::any_of(message.bytes.begin() + static_cast<ptrdiff_t>(header), message.bytes.end(),
+                  [](std::byte b) { return b != std::byte{0}; }))
+    send_.back() = std::byte{1};
+  if (t && message.role == Role::kCall && message.header.proc == rpcrdma::kMsg && HasMisplacedChunk(*t))
+    misplaced_[t->serial] = {current_, message.bytes.size() - message.payload.size(), message.payload.size()};
   if (message.again && early != early_.end()) {
     WritePlaces(frames_, early->second, send_);
     early_.erase(early);
@@ -126,15 +187,23 @@ void Scrubber::OnMessage(const Connection& connection, const Message& message, c
 void Scrubber::ScrubStream(const Message& message, const Transaction* t) {
   const Bytes payload = message.payload;
   const uint64_t length = message.missing == fabric::Missing::kLost ? uint64_t{1} << 32 : message.payload_length;
-  if (message.header.proc == rpcrdma::kNomsg) return;
-  static const std::vector<DataItem> kNone;
-  // Where padding is in it is not certain.
-  if (message.role == Role::kCall && message.header.proc == rpcrdma::kMsgp) return rpc_.Call(payload, stream_);
-  if (message.role == Role::kCall && t) return rpc_.Call(payload, length, t->call.items, stream_);
+  constexpr size_t kWord = 4;
+  if (message.header.proc == rpcrdma::kNomsg) {  // nothing belongs there; an xid tells that it is a message
+    stream_.assign(payload.size(), std::byte{0});
+    if (payload.size() >= kWord && LoadBe32(payload.data()) == message.header.xid)
+      StoreBe32(stream_.data(), message.header.xid);
+    return;
+  }
+  if (message.role == Role::kCall && message.header.proc == rpcrdma::kMsgp)
+    return rpc_.PaddedCall(payload, length, message.header.thresh, stream_);
+  if (message.role == Role::kCall && t) {
+    rpc_.Call(payload, length, t->call.items, stream_);
+    return KeepChunkLengths(t->call, payload, stream_);
+  }
   if (message.role == Role::kReply && t && message.header.proc != rpcrdma::kMsgp) {
     std::vector<FileRange> reads, writes;
     RpcScrubber::Ranges(t->call.rpc, t->call.stream, t->call.stream_length, t->call.items, reads, writes);
-    return rpc_.Reply(t->call.rpc, reads, payload, length, t->reply.items, stream_);
+    return rpc_.Reply(t->call.rpc, reads, payload, length, ItemsOf(t->reply), stream_);
   }
   if (message.role == Role::kReply) return rpc_.Reply(payload, stream_);
 }
@@ -179,7 +248,7 @@ void Scrubber::AddStream(const Transaction& t, bool reply, std::vector<std::byte
     extents.push_back(extent);
     at += length;
   };
-  if (!reply) {
+  if (!reply || !half.read_chunks.empty()) {
     if (half.read_chunks.empty() || half.read_chunks.front().position != 0) return;
     for (uint32_t index : half.read_chunks.front().segments) add(index, half.segments[index].segment.length);
     return;
@@ -235,6 +304,33 @@ void Scrubber::AddItems(const Transaction& t, bool reply, const std::vector<File
   }
 }
 
+void Scrubber::ScrubWhole(const Transaction& t, const Inline& send, std::vector<std::byte>& storage,
+                          std::vector<Extent>& extents) {
+  static const std::vector<DataItem> kInline;
+  std::vector<std::byte> whole;
+  if (!t.CopyTo(t.call, whole)) return;
+  rpc_.Call(whole, whole.size(), kInline, storage);
+  std::vector<std::byte> stream(send.size);
+  uint64_t at = 0;
+  for (const session::Piece& piece : t.call.pieces) {
+    const Bytes bytes = Bytes(storage).subspan(static_cast<size_t>(at), static_cast<size_t>(piece.length));
+    at += piece.length;
+    if (piece.source == session::Piece::Source::kStream) {
+      std::copy(bytes.begin(), bytes.end(), stream.begin() + static_cast<ptrdiff_t>(piece.offset));
+    } else if (piece.source == session::Piece::Source::kSegment) {
+      Extent extent;
+      extent.segment = piece.segment;
+      extent.begin = piece.offset;
+      extent.end = piece.offset + piece.length;
+      extent.bytes = bytes;
+      extents.push_back(extent);
+    }
+  }
+  std::vector<Place> places = send.places;
+  SkipPlaces(places, send.header);
+  WritePlaces(frames_, places, stream);
+}
+
 void Scrubber::Put(const std::vector<Extent>& extents, const Moved& moved) {
   send_.assign(moved.length, std::byte{0});
   uint64_t known = 0;
@@ -259,17 +355,19 @@ void Scrubber::Put(const std::vector<Extent>& extents, const Moved& moved) {
 
 void Scrubber::OnTransaction(const Connection&, const Transaction& t) {
   const auto found = moved_.find(t.serial);
+  const auto misplaced = misplaced_.extract(t.serial);
   if (found == moved_.end()) return;
   std::vector<FileRange> reads, writes;
   RpcScrubber::Ranges(t.call.rpc, t.call.stream, t.call.stream_length, t.call.items, reads, writes);
-  std::vector<std::byte> call_stream, reply_stream;
+  std::vector<std::byte> call_stream, reply_stream, whole;
   std::vector<std::vector<std::byte>> storage;
   storage.reserve(t.call.items.size() + t.reply.items.size());
   // Memory of the Call, and, of legacy peers, of the Reply.
   std::vector<Extent> extents, legacy;
   AddStream(t, false, call_stream, extents);
   AddItems(t, false, writes, storage, extents);
-  AddStream(t, true, reply_stream, extents);
+  if (misplaced) ScrubWhole(t, misplaced.mapped(), whole, extents);
+  AddStream(t, true, reply_stream, t.reply.read_chunks.empty() ? extents : legacy);
   AddItems(t, true, reads, storage, t.reply.read_chunks.empty() ? extents : legacy);
   for (const Moved& moved : found->second) Put(moved.of_reply ? legacy : extents, moved);
   moved_.erase(found);

@@ -43,6 +43,12 @@ class Scrubber final : private session::Observer {
     uint64_t offset = 0, length = 0;
     std::vector<Place> places;
   };
+  // The payload stream of a Send, and its places.
+  struct Inline {
+    std::vector<Place> places;
+    size_t header = 0;  // bytes of the Send before the stream
+    size_t size = 0;    // of the stream
+  };
   // What is in a stretch of the memory of a transaction.
   struct Extent {
     size_t segment = 0;
@@ -71,7 +77,12 @@ class Scrubber final : private session::Observer {
   void OnTransaction(const session::Connection&, const session::Transaction&) override;
   void OnConnectionClosed(const session::Connection&, const fabric::Event&) override;
 
+  // What an unreliable service carries, if it is RPC-over-RDMA.
+  void ScrubUnreliable(const fabric::Aside& aside);
   void ScrubStream(const session::Message&, const session::Transaction*);
+  // Of a Call whose Read chunks are not where data items would be: what its message is with them put back in.
+  void ScrubWhole(const session::Transaction& t, const Inline& send, std::vector<std::byte>& storage,
+                  std::vector<Extent>& extents);
   void AddStream(const session::Transaction& t, bool reply, std::vector<std::byte>& storage,
                  std::vector<Extent>& extents);
   void AddItems(const session::Transaction& t, bool reply, const std::vector<FileRange>& ranges,
@@ -83,6 +94,7 @@ class Scrubber final : private session::Observer {
   const KeptValues kept_;
   FrameHeaders headers_;
   Checksums checksums_;
+  const uint64_t first_;  // frames of other captures before
   PacketPlaces places_;
   RpcScrubber rpc_;
   PlainRpc plain_;
@@ -93,6 +105,7 @@ class Scrubber final : private session::Observer {
   std::vector<Place> current_;                                          // of the event being given out
   std::unordered_map<fabric::ConnectionId, std::vector<Place>> early_;  // of a Reply whose Call may yet come
   std::unordered_map<uint64_t, std::vector<Moved>> moved_;              // by serial of the transaction
+  std::unordered_map<uint64_t, Inline> misplaced_;                      // Calls for ScrubWhole, by the same
 };
 
 }  // namespace stag::cli

@@ -150,6 +150,47 @@ TEST(ScrubBytes, ARetransmissionBecomesTheSameBytes) {
   EXPECT_EQ(FrameOf(out, first), FrameOf(out, frames.size() - 1));
 }
 
+// It still differs, in one byte of what stands for the data.
+TEST(ScrubBytes, ARetransmissionWithOtherBytesStaysOne) {
+  IbWire wire;
+  Session(wire);
+  std::vector<WireFrame> frames = wire.frames();
+  const size_t first = 7;
+  WireFrame again = frames[first];
+  const Buffer other = Pattern(1000, 9);
+  std::copy(other.begin(), other.end(), again.bytes.end() - 4 - 1000);
+  frames.insert(frames.begin() + first + 2, again);
+  const std::string out = Scrubbed(frames);
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(SecretsIn(out, Pattern(4000)) + SecretsIn(out, other), 0u);
+  const std::string one = FrameOf(out, first), two = FrameOf(out, first + 2);
+  ASSERT_EQ(one.size(), two.size());
+  size_t different = 0;
+  for (size_t i = 0; i + 4 < one.size(); ++i) different += one[i] != two[i];
+  EXPECT_EQ(different, 1u);
+  EXPECT_NE(one[one.size() - 5], two[two.size() - 5]);
+}
+
+// Up to the word that is wrong it is scrubbed like any other: here the length of a name, which cannot be.
+TEST(ScrubBytes, BehindWhatIsWrongAMessageIsZero) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  const size_t first = wire.frames().size();
+  const Buffer call = MakeCall(1, kNfs, 3, 3, Join({FileHandle(), Words({5000}), kSecret}));
+  talk.Send(0, RpcRdma(Msg(1), call));
+  const std::string out = Scrubbed(wire.frames());
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(SecretsIn(out, kSecret) + SecretsIn(out, Pattern(32)), 0u);
+  constexpr size_t kHeaders = 14 + 20 + 8 + 12 + 28;
+  const size_t secret = kHeaders + call.size() - kSecret.size();
+  const std::string frame = FrameOf(out, first);
+  EXPECT_EQ(frame.substr(secret - 4, 4), std::string("\0\0\x13\x88", 4));
+  EXPECT_NE(frame.substr(secret - 4 - 32, 32), std::string(32, '\0'));  // a handle
+  const size_t behind = frame.size() - 4 - secret;                      // the ICRC ends the packet
+  EXPECT_EQ(frame.substr(secret, behind), std::string(behind, '\0'));
+}
+
 // What is held long enough is the same as in a file, what is not has no secret, either, and is checksummed as well.
 TEST(ScrubBytes, LiveAsFromAFile) {
   const Secrets secrets(Pattern(4000));
