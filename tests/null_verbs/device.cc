@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
-#include <string_view>
 #include <vector>
+
+#include "tests/null_verbs/works.h"
 
 #undef ibv_query_port
 #undef ibv_reg_mr
@@ -23,38 +23,6 @@
 
 namespace stag::null_verbs {
 namespace {
-
-constexpr uint32_t kMaxPieces = 16, kMaxInline = 512;
-
-enum class Demand : uint8_t { kNone, kRnr, kProtection, kSilence, kDisconnect, kRemoval };
-
-struct NullContext {
-  Mailbox mailbox;
-  verbs_context verbs;
-};
-struct NullChannel {
-  ibv_comp_channel channel;
-  Mailbox mailbox;
-};
-struct NullQueue {
-  ibv_cq cq;
-  uint32_t index, number;
-  uint32_t events;  // given to the program
-  std::atomic<uint32_t> acknowledged;
-};
-struct NullPair {
-  ibv_qp qp;
-  Pair* pair;
-  uint32_t number;
-  Demand demand;
-  uint64_t at, works;  // the demand is for its `at`-th work
-  uint32_t events;
-  std::atomic<uint32_t> acknowledged;
-};
-struct NullDomain {
-  ibv_pd pd;
-  uint32_t number;
-};
 
 // What this process has made.
 struct Own {
@@ -72,14 +40,6 @@ template <typename T>
 T* Make() {
   return static_cast<T*>(std::calloc(1, sizeof(T)));
 }
-NullContext& Of(ibv_context* context) {
-  verbs_context* const verbs =
-      reinterpret_cast<verbs_context*>(reinterpret_cast<std::byte*>(context) - offsetof(verbs_context, context));
-  return *reinterpret_cast<NullContext*>(reinterpret_cast<std::byte*>(verbs) - offsetof(NullContext, verbs));
-}
-NullQueue& Of(ibv_cq* cq) { return *reinterpret_cast<NullQueue*>(cq); }
-NullPair& Of(ibv_qp* qp) { return *reinterpret_cast<NullPair*>(qp); }
-uint32_t DomainOf(ibv_pd* pd) { return reinterpret_cast<NullDomain*>(pd)->number; }
 
 template <typename Object>
 void AwaitAcknowledgements(const Object& object) {
@@ -180,128 +140,6 @@ int PollQueue(ibv_cq* cq, int count, ibv_wc* wc) {
 int ArmQueue(ibv_cq* cq, int solicited_only) {
   QueueAt(Of(cq).index).armed.store(solicited_only ? 2 : 1);
   return 0;
-}
-
-// --------------------------------------------------------------------------------------------------------------- works
-
-Demand WantedOf(std::string_view name) {
-  constexpr std::pair<std::string_view, Demand> kNames[] = {{"rnr", Demand::kRnr},
-                                                            {"protection", Demand::kProtection},
-                                                            {"silence", Demand::kSilence},
-                                                            {"disconnect", Demand::kDisconnect},
-                                                            {"removal", Demand::kRemoval}};
-  for (const auto& [known, demand] : kNames)
-    if (known == name) return demand;
-  Stop("STAG_NULL_FAULT is rnr, protection, silence, disconnect or removal, then @ and a number");
-}
-
-void ReadDemand(NullPair& pair) {
-  const char* const text = std::getenv("STAG_NULL_FAULT");
-  if (!text || !*text) return;
-  const std::string_view all(text);
-  const size_t at = all.find('@');
-  pair.demand = WantedOf(all.substr(0, at));
-  pair.at = at == std::string_view::npos ? 0 : std::strtoull(text + at + 1, nullptr, 10);
-  if (pair.at == 0) Stop("STAG_NULL_FAULT names the work request at which it is to happen, counted from 1");
-}
-
-// False: the device has no such work.
-bool Understand(const Pair& pair, const ibv_send_wr& wr, Request& request, std::array<std::byte, kMaxInline>& bytes) {
-  if (wr.num_sge < 0 || static_cast<uint32_t>(wr.num_sge) > pair.send_pieces) return false;
-  request.id = wr.wr_id;
-  request.opcode = wr.opcode;
-  request.flags = wr.send_flags;
-  request.pieces = static_cast<uint32_t>(wr.num_sge);
-  request.sge = wr.sg_list;
-  switch (wr.opcode) {
-    case IBV_WR_SEND: break;
-    case IBV_WR_SEND_WITH_IMM: request.word = wr.imm_data; break;
-    case IBV_WR_SEND_WITH_INV: request.word = wr.invalidate_rkey; break;
-    case IBV_WR_RDMA_READ:
-    case IBV_WR_RDMA_WRITE:
-      request.handle = wr.wr.rdma.rkey;
-      request.address = wr.wr.rdma.remote_addr;
-      break;
-    case IBV_WR_LOCAL_INV:
-      request.word = wr.invalidate_rkey;
-      request.pieces = 0;
-      return true;
-    case IBV_WR_BIND_MW:
-      if (!wr.bind_mw.mw || !wr.bind_mw.bind_info.mr) return false;
-      request.pieces = 0;
-      request.bind = {wr.bind_mw.mw->handle << 8,           wr.bind_mw.rkey,           wr.bind_mw.bind_info.mr->lkey,
-                      wr.bind_mw.bind_info.mw_access_flags, wr.bind_mw.bind_info.addr, wr.bind_mw.bind_info.length};
-      return true;
-    default: return false;
-  }
-  if (!(wr.send_flags & IBV_SEND_INLINE)) return true;
-  if (wr.opcode == IBV_WR_RDMA_READ) return false;
-  uint64_t length = 0;
-  for (int i = 0; i < wr.num_sge; ++i) length += wr.sg_list[i].length;
-  if (length > pair.inline_room) return false;
-  request.inline_size = static_cast<uint32_t>(length);
-  request.bytes = wr.num_sge == 1 ? reinterpret_cast<const std::byte*>(wr.sg_list[0].addr) : bytes.data();
-  if (wr.num_sge > 1) {
-    std::byte* to = bytes.data();
-    for (int i = 0; i < wr.num_sge; ++i) {
-      std::memcpy(to, reinterpret_cast<const void*>(wr.sg_list[i].addr), wr.sg_list[i].length);
-      to += wr.sg_list[i].length;
-    }
-  }
-  if (length == 0) request.pieces = 0;
-  return true;
-}
-
-int PostSend(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
-  NullPair& own = Of(qp);
-  Pair& pair = *own.pair;
-  const uint32_t state = pair.state.load();
-  int error = 0;
-  Demand demand = Demand::kNone;
-  {
-    Posting posting(pair);
-    for (; wr; wr = wr->next) {
-      Request request;
-      std::array<std::byte, kMaxInline> bytes;
-      if (state != IBV_QPS_RTS && state != IBV_QPS_ERR)
-        error = EINVAL;
-      else if (posting.full())
-        error = ENOMEM;
-      else if (!Understand(pair, *wr, request, bytes))
-        error = EINVAL;
-      if (error != 0) break;
-      if (own.demand != Demand::kNone && ++own.works == own.at) {
-        demand = own.demand;
-        request.fault = demand == Demand::kRnr          ? Fault::kRnr
-                        : demand == Demand::kProtection ? Fault::kProtection
-                        : demand == Demand::kSilence    ? Fault::kSilence
-                                                        : Fault::kNone;
-      }
-      posting.Add(request);
-    }
-  }
-  *bad = wr;
-  if (demand == Demand::kDisconnect) CutConnection(qp);
-  if (demand == Demand::kRemoval) RemoveDevice();
-  return error;
-}
-
-int PostReceive(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-  Pair& pair = *Of(qp).pair;
-  int error = pair.state.load() == IBV_QPS_RESET ? EINVAL : 0;
-  if (error == 0) {
-    Giving giving(pair);
-    for (; wr; wr = wr->next) {
-      if (giving.full())
-        error = ENOMEM;
-      else if (wr->num_sge < 0 || static_cast<uint32_t>(wr->num_sge) > pair.receive_pieces)
-        error = EINVAL;
-      if (error != 0) break;
-      giving.Add(*wr);
-    }
-  }
-  *bad = wr;
-  return error;
 }
 
 // -------------------------------------------------------------------------------------------------------------- device
