@@ -66,6 +66,16 @@ ibv_wc_opcode OpcodeOf(uint32_t opcode) {
   }
 }
 
+uint64_t LengthOf(std::span<const ibv_sge> pieces) {
+  uint64_t length = 0;
+  for (const ibv_sge& piece : pieces) length += piece.length;
+  return length;
+}
+// What a Send, RDMA Read or RDMA Write moves.
+uint64_t LengthOf(const Request& request) {
+  return request.inline_size > 0 ? request.inline_size : LengthOf(std::span(request.sge, request.pieces));
+}
+
 // Whether memory of a pair's own may be used so.
 bool MayUse(const Pin& pin, const Pair& pair, const ibv_sge& sge, bool write) {
   return pin && !pin->window && pin->domain == pair.domain && Covers(*pin.operator->(), sge.addr, sge.length) &&
@@ -154,9 +164,7 @@ void Posting::Finish(const Request& request, ibv_wc_status status) {
     pair_.state = IBV_QPS_ERR;
     own_broken_ = true;
   }
-  uint32_t length = 0;
-  if (request.opcode == IBV_WR_RDMA_READ)
-    for (uint32_t i = 0; i < request.pieces; ++i) length += request.sge[i].length;
+  const uint32_t length = request.opcode == IBV_WR_RDMA_READ ? static_cast<uint32_t>(LengthOf(request)) : 0;
   Complete(pair_.send_queue,
            {Completion(pair_, request.id, status, OpcodeOf(request.opcode), length),
             pair_.number.load(std::memory_order_relaxed), 0, request.number},
@@ -228,32 +236,13 @@ int Posting::Execute(const Request& request) {
   }
 }
 
-int Posting::Send(const Request& request) {
-  Receive* receive = NextReceive(*peer_);
-  if (!receive) {
-    if (pair_.rnr_retries != 7 && pair_.tries >= pair_.rnr_retries) return IBV_WC_RNR_RETRY_EXC_ERR;
-    Wait(Waiting::kForReceive);
-    receive = NextReceive(*peer_);
-    if (!receive) return kWait;
-  }
-  uint64_t length = request.inline_size, room = 0;
-  if (request.inline_size == 0)
-    for (uint32_t i = 0; i < request.pieces; ++i) length += request.sge[i].length;
-  for (uint32_t i = 0; i < receive->pieces; ++i) room += receive->sge[i].length;
-  const auto fail = [&](ibv_wc_status theirs, ibv_event_type event, int ours) {
-    CompleteReceive(*peer_, *receive, Completion(*peer_, 0, theirs, IBV_WC_RECV, 0), false);
-    TakeReceive(*peer_);
-    BreakPeer(event);
-    return ours;
-  };
-  if (length > room) return fail(IBV_WC_LOC_LEN_ERR, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
-
-  // From the pieces of one list to those of the other.
+// The bytes of a Send, from the pieces of one list to those of the other.
+int Posting::MoveSend(const Request& request, const Receive& receive) {
   uint32_t into = 0;
   uint64_t at = 0;
   const auto put = [&](const Memory& from, uint64_t bytes) {
     for (uint64_t done = 0; done < bytes;) {
-      const ibv_sge& sge = receive->sge[into];
+      const ibv_sge& sge = receive.sge[into];
       if (at == sge.length) {
         ++into;
         at = 0;
@@ -268,17 +257,38 @@ int Posting::Send(const Request& request) {
     }
     return true;
   };
-  bool taken = true;
-  if (request.inline_size > 0) {
-    taken = put({Self(), reinterpret_cast<uintptr_t>(request.bytes)}, request.inline_size);
-  } else {
-    for (uint32_t i = 0; taken && i < request.pieces; ++i) {
-      const Pin pin(request.sge[i].lkey);
-      if (!MayUse(pin, pair_, request.sge[i], false)) return IBV_WC_LOC_PROT_ERR;
-      taken = put({pair_.pid, request.sge[i].addr}, request.sge[i].length);
-    }
+  if (request.inline_size > 0)
+    return put({Self(), reinterpret_cast<uintptr_t>(request.bytes)}, request.inline_size) ? IBV_WC_SUCCESS
+                                                                                          : IBV_WC_REM_OP_ERR;
+  for (uint32_t i = 0; i < request.pieces; ++i) {
+    const Pin pin(request.sge[i].lkey);
+    if (!MayUse(pin, pair_, request.sge[i], false)) return IBV_WC_LOC_PROT_ERR;
+    if (!put({pair_.pid, request.sge[i].addr}, request.sge[i].length)) return IBV_WC_REM_OP_ERR;
   }
-  if (!taken) return fail(IBV_WC_LOC_PROT_ERR, IBV_EVENT_QP_FATAL, IBV_WC_REM_OP_ERR);
+  return IBV_WC_SUCCESS;
+}
+
+int Posting::Send(const Request& request) {
+  Receive* receive = NextReceive(*peer_);
+  if (!receive) {
+    if (pair_.rnr_retries != 7 && pair_.tries >= pair_.rnr_retries) return IBV_WC_RNR_RETRY_EXC_ERR;
+    Wait(Waiting::kForReceive);
+    receive = NextReceive(*peer_);
+    if (!receive) return kWait;
+  }
+  const auto fail = [&](ibv_wc_status theirs, ibv_event_type event, int ours) {
+    CompleteReceive(*peer_, *receive, Completion(*peer_, 0, theirs, IBV_WC_RECV, 0), false);
+    TakeReceive(*peer_);
+    BreakPeer(event);
+    return ours;
+  };
+  const uint64_t length = LengthOf(request);
+  if (length > LengthOf(std::span(receive->sge, receive->pieces)))
+    return fail(IBV_WC_LOC_LEN_ERR, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+
+  const int moved = MoveSend(request, *receive);
+  if (moved == IBV_WC_LOC_PROT_ERR) return moved;
+  if (moved != IBV_WC_SUCCESS) return fail(IBV_WC_LOC_PROT_ERR, IBV_EVENT_QP_FATAL, moved);
 
   ibv_wc wc = Completion(*peer_, 0, IBV_WC_SUCCESS, IBV_WC_RECV, static_cast<uint32_t>(length));
   if (request.opcode == IBV_WR_SEND_WITH_IMM) {
@@ -307,9 +317,7 @@ int Posting::Send(const Request& request) {
 }
 
 int Posting::Write(const Request& request) {
-  uint64_t length = request.inline_size;
-  if (request.inline_size == 0)
-    for (uint32_t i = 0; i < request.pieces; ++i) length += request.sge[i].length;
+  const uint64_t length = LengthOf(request);
   if (length == 0) return IBV_WC_SUCCESS;
   const Pin target(request.handle);
   if (!MayReach(target, *peer_, request.address, length, IBV_ACCESS_REMOTE_WRITE)) {
@@ -331,12 +339,11 @@ int Posting::Write(const Request& request) {
 }
 
 int Posting::Read(const Request& request) {
-  uint64_t length = 0;
-  for (uint32_t i = 0; i < request.pieces; ++i) length += request.sge[i].length;
   if (peer_->reads_served == 0) {
     BreakPeer(IBV_EVENT_QP_REQ_ERR);
     return IBV_WC_REM_INV_REQ_ERR;
   }
+  const uint64_t length = LengthOf(request);
   if (length == 0) return IBV_WC_SUCCESS;
   const Pin source(request.handle);
   if (!MayReach(source, *peer_, request.address, length, IBV_ACCESS_REMOTE_READ)) {

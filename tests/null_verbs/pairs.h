@@ -31,6 +31,12 @@ struct Request {
   const std::byte* bytes = nullptr;  // inline_size of them, in the memory of who does the work
 };
 
+struct Receive {
+  uint64_t id;
+  uint32_t pieces, unused;
+  ibv_sge sge[1];  // as many as the queue pair has
+};
+
 // Posts works of this process's pair: those that can be done are. Takes `pair.sending`.
 class Posting {
  public:
@@ -53,6 +59,7 @@ class Posting {
   void Wait(Waiting what);
   int Execute(const Request& request);
   int Send(const Request& request);
+  int MoveSend(const Request& request, const Receive& receive);
   int Read(const Request& request);
   int Write(const Request& request);
   int Bind(const Request& request);
@@ -70,11 +77,6 @@ void Advance(Pair& pair, bool looked);
 // From any state: what was posted comes back.
 void BreakPair(Pair& pair);
 
-struct Receive {
-  uint64_t id;
-  uint32_t pieces, unused;
-  ibv_sge sge[1];  // as many as the queue pair has
-};
 // Posts receives. Takes `pair.giving`; they count when it goes.
 class Giving {
  public:
