@@ -22,6 +22,10 @@ uint32_t NewXid() {
   return next++;
 }
 
+std::string ExpectedOf(std::string_view discarded) {
+  return fmt::format("{} is discarded, and the Call behind it is answered", discarded);
+}
+
 }  // namespace
 
 Bench::Bench(endpoint::Transport& transport, const ProbeOptions& options, const Target& target, endpoint::EventLog* log)
@@ -126,6 +130,24 @@ bool Bench::RefusedEmpty(const Call& call, const Message& answer) {
       "a chunk without segments gets ERR_CHUNK: RFC 8166 section 3.4.6 defines the empty Write chunk, and by section "
       "4.3.2 it comes back; developers of the Linux kernel read the RFC as giving such chunks no meaning");
   return true;
+}
+
+bool Bench::Discards(Link& link, Bytes message, std::string_view what) {
+  link.Send(message);
+  const Call null = Null();
+  if (link.open()) (void)link.TrySend(null.Encoded());
+  const auto answer = link.Next(options_.patience.answer);
+  if (!answer && !link.open()) return false;
+  const std::string expected = ExpectedOf(what);
+  if (!answer) Failed(expected, "nothing");
+  if (answer->header.words < 1 || answer->header.xid != null.header.xid) Failed(expected, Describe(*answer));
+  ExpectNull(link, null, *answer);
+  link.ExpectQuiet(expected);
+  return true;
+}
+
+void Bench::ExpectDiscarded(Link& link, Bytes message, std::string_view what) {
+  if (!Discards(link, message, what)) Failed(ExpectedOf(what), link.trouble());
 }
 
 void Bench::ExpectMore(Link& link) {

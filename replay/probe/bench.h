@@ -88,6 +88,11 @@ class Bench {
   // Whether ERR_CHUNK answers a Call with a Write chunk or Reply chunk that has no segments. It is advice: the field is
   // not of one mind about them.
   bool RefusedEmpty(const Call& call, const Message& answer);
+  // Whether the server discards `message` silently: the NULL behind it is the only Call that is answered.
+  // False: the connection ends. `what`: in words. Ends the probe when another answer comes, or none.
+  bool Discards(Link& link, Bytes message, std::string_view what);
+  // The end of the connection ends the probe, too.
+  void ExpectDiscarded(Link& link, Bytes message, std::string_view what);
   // After what was refused: a NULL is answered; when the connection ends instead, that is advice.
   void ExpectMore(Link& link);
   // An RDMA_ERROR, with xid and version of the Call (RFC 8166 section 4.5).

@@ -4,8 +4,6 @@
 // NFSv4.1 session, as far as the server calls on its own.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "protocol/rpc/message.h"
 #include "replay/probe/nfs4_bench.h"
 
@@ -24,23 +22,11 @@ Call ReplyTo(uint32_t xid, Bench& bench) {
 
 constexpr uint32_t kNobodysXid = 0x5eed0001;
 
-// `message` answers no Call: it is discarded, and the NULL behind it is answered.
-void ExpectDiscarded(Bench& bench, Link& link, const Call& message, std::string_view what) {
-  link.Send(message);
-  const Call null = bench.Null();
-  if (link.open()) link.Send(null);
-  const auto answer = link.Next(bench.options().patience.answer);
-  const std::string expected = fmt::format("{} is discarded, and the Call behind it is answered", what);
-  if (!answer) Failed(expected, link.open() ? "nothing" : link.trouble());
-  if (answer->header.words < 1 || answer->header.xid != null.header.xid) Failed(expected, Describe(*answer));
-  bench.ExpectNull(link, null, *answer);
-  link.ExpectQuiet(expected);
-}
-
 void UnaskedReply(Bench& bench) {
   Link& link = bench.Connect();
   bench.AskNull(link);
-  for (uint32_t i = 0; i < 3; ++i) ExpectDiscarded(bench, link, ReplyTo(kNobodysXid + i, bench), "an RPC Reply");
+  for (uint32_t i = 0; i < 3; ++i)
+    bench.ExpectDiscarded(link, ReplyTo(kNobodysXid + i, bench).Encoded(), "an RPC Reply");
 }
 
 void UnaskedReplyChunks(Bench& bench) {
@@ -48,7 +34,7 @@ void UnaskedReplyChunks(Bench& bench) {
   bench.AskNull(link);
   Call reply = ReplyTo(kNobodysXid, bench);
   AddWrite(reply, link.Offer({64, 64}, endpoint::Access::kRemoteWrite));
-  ExpectDiscarded(bench, link, reply, "an RPC Reply with a Write chunk");
+  bench.ExpectDiscarded(link, reply.Encoded(), "an RPC Reply with a Write chunk");
 }
 
 void UnaskedReplyShort(Bench& bench) {
@@ -58,7 +44,7 @@ void UnaskedReplyShort(Bench& bench) {
     bench.Case(fmt::format("its first {} words", words));
     Call reply = ReplyTo(kNobodysXid, bench);
     reply.rpc.resize(words * 4);
-    ExpectDiscarded(bench, link, reply, "the beginning of an RPC Reply");
+    bench.ExpectDiscarded(link, reply.Encoded(), "the beginning of an RPC Reply");
   }
 }
 

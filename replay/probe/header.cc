@@ -22,19 +22,6 @@ void ExpectErrorAndMore(Bench& bench, Link& link, const Call& call, ErrorCode co
   bench.ExpectMore(link);
 }
 
-// `call` is discarded: the NULL behind it is the only Call that is answered.
-void ExpectSilence(Bench& bench, Link& link, Bytes message, std::string_view what) {
-  link.Send(message);
-  const Call null = bench.Null();
-  link.Send(null);
-  const auto answer = link.Next(bench.options().patience.answer);
-  const std::string expected = fmt::format("{} is discarded silently, and the Call behind it is answered", what);
-  if (!answer) Failed(expected, link.open() ? "nothing" : link.trouble());
-  if (answer->header.words < 1 || answer->header.xid != null.header.xid) Failed(expected, Describe(*answer));
-  bench.ExpectNull(link, null, *answer);
-  link.ExpectQuiet(expected);
-}
-
 void Version(Bench& bench) {
   for (const uint32_t version : {0u, 2u, 99u}) {
     bench.Case(fmt::format("version {}", version));
@@ -83,7 +70,7 @@ void Done(Bench& bench) {
   Call call = bench.Null();
   call.header.proc = rpcrdma::kDone;
   call.inline_rpc = false;
-  ExpectSilence(bench, link, call.Encoded(), "RDMA_DONE");
+  bench.ExpectDiscarded(link, call.Encoded(), "RDMA_DONE");
 }
 
 void ErrorMessage(Bench& bench) {
@@ -93,7 +80,7 @@ void ErrorMessage(Bench& bench) {
   call.header.proc = rpcrdma::kError;
   call.header.err = rpcrdma::kErrChunk;
   call.inline_rpc = false;
-  ExpectSilence(bench, link, call.Encoded(), "an RDMA_ERROR of the client");
+  bench.ExpectDiscarded(link, call.Encoded(), "an RDMA_ERROR of the client");
 }
 
 void NomsgWithoutChunks(Bench& bench) {
@@ -117,23 +104,11 @@ void ShortMessage(Bench& bench) {
     Link& link = bench.Connect();
     bench.AskNull(link);
     const std::vector<std::byte> message = bench.Null().Encoded();
-    const Call null = bench.Null();
-    link.Send(Bytes(message).first(size));
-    // Who ends the connection has not answered either; the Call behind goes with it.
-    if (link.open()) link.Send(null);
-    const auto answer = link.Next(bench.options().patience.answer);
-    const std::string expected = fmt::format("a message of {} bytes is discarded silently", size);
-    if (!answer && link.open()) Failed(expected + ", and the Call behind it is answered", "nothing");
-    if (!answer) {
+    if (!bench.Discards(link, Bytes(message).first(size), fmt::format("a message of {} bytes", size)))
       bench.Advise(
           fmt::format("the connection ends with a message of {} bytes; it MUST be discarded silently "
                       "(RFC 8166 section 4.5)",
                       size));
-      continue;
-    }
-    if (answer->header.words < 1 || answer->header.xid != null.header.xid) Failed(expected, Describe(*answer));
-    bench.ExpectNull(link, null, *answer);
-    link.ExpectQuiet(expected);
   }
 }
 
