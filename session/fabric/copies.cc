@@ -15,6 +15,12 @@ uint64_t Load64(const std::byte* p) {
   return v;
 }
 
+uint32_t Load32(const std::byte* p) {
+  uint32_t v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
 constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
 
 uint64_t Mix(uint64_t h, uint64_t v) { return ((h << 23 | h >> 41) ^ v) * kOdd; }
@@ -42,10 +48,14 @@ uint64_t OtherKeyOf(const link::Packet& packet) {
   return key;
 }
 
-// The low bits of the PSN or the TCP sequence number.
-uint16_t PositionOf(const link::Packet& packet) {
-  if (packet.carrier == link::Carrier::kTcp) return static_cast<uint16_t>(packet.sequence);
-  return packet.payload.size() >= ib::kBthLength ? LoadBe16(packet.payload.data() + 10) : uint16_t{0};
+// The IPv4 addresses, in their order.
+uint64_t Ipv4FlowOf(const link::Packet& packet) {
+  return uint64_t{Load32(packet.source.bytes.data())} << 32 | Load32(packet.destination.bytes.data());
+}
+
+// Of a packet that is long enough: the low bits of the PSN or the TCP sequence number.
+uint16_t PositionOf(const link::Packet& packet, bool tcp) {
+  return tcp ? static_cast<uint16_t>(packet.sequence) : LoadBe16(packet.payload.data() + 10);
 }
 
 }  // namespace
@@ -53,16 +63,17 @@ uint16_t PositionOf(const link::Packet& packet) {
 Copies::Copies() : seen_(kRemembered), buckets_(size_t{1} << kBucketBits), flows_(size_t{1} << kFlowBits) {}
 
 // The key is of what does not change on the way. The ICRC stands for all of a RoCE or InfiniBand packet; the byte of
-// congestion notification, the BTH's fifth, changes. Nearly all packets are whole, and are no copies: they leave here.
+// congestion notification, the BTH's fifth, changes: the seven behind it have the queue pair and the PSN. Nearly all
+// packets are whole, and are no copies: they leave here, at a few instructions each.
 bool Copies::IsCopy(const link::Packet& packet, const FrameRef& frame) {
   const Bytes payload = packet.payload;
   if (packet.carrier == link::Carrier::kTcp || payload.size() != packet.wire_length ||
       payload.size() < ib::kBthLength + ib::kIcrcLength)
     return IsOtherCopy(packet, frame);
   const uint64_t key =
-      Mix((LoadBe64(payload.data() + 4) << 8) * kOdd, LoadBe32(payload.data() + payload.size() - ib::kIcrcLength));
+      (LoadBe64(payload.data() + 4) << 8) * kOdd ^ Load32(payload.data() + payload.size() - ib::kIcrcLength);
   if (Holds(BucketOf(key))) return LookUp(key, packet, frame);
-  return Remember(key, packet, frame);
+  return Remember(key, packet, frame, false);
 }
 
 bool Copies::IsOtherCopy(const link::Packet& packet, const FrameRef& frame) {
@@ -77,11 +88,11 @@ bool Copies::LookUp(uint64_t key, const link::Packet& packet, const FrameRef& fr
     if (IsCopyOf(number, packet, frame)) return true;
     break;
   }
-  return Remember(key, packet, frame);
+  return Remember(key, packet, frame, packet.carrier == link::Carrier::kTcp);
 }
 
 // False.
-inline bool Copies::Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame) {
+inline bool Copies::Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame, bool tcp) {
   uint32_t& bucket = BucketOf(key);
   Seen& seen = At(next_);
   seen.key = key;
@@ -91,8 +102,8 @@ inline bool Copies::Remember(uint64_t key, const link::Packet& packet, const Fra
   seen.other_ways_used = 0;
   seen.ip_id = packet.ip_id;
   if (packet.ip_id != 0) {
-    seen.flow = FlowOf(packet);
-    seen.position = PositionOf(packet);
+    seen.flow = Ipv4FlowOf(packet);
+    seen.position = PositionOf(packet, tcp);
   }
   bucket = next_++;
   return false;
@@ -115,7 +126,7 @@ bool Copies::IsCopyOf(uint32_t number, const link::Packet& packet, const FrameRe
 bool Copies::IsMirrored(uint32_t number) {
   const Seen& first = At(number);
   if (first.ip_id == 0) return false;
-  Flow& flow = flows_[first.flow >> (64 - kFlowBits)];
+  Flow& flow = flows_[first.flow * kOdd >> (64 - kFlowBits)];
   if (flow.key != first.flow) flow = {first.flow, 0, false};
   if (flow.counting && flow.twins >= kTwins) return true;
   bool follows = true;

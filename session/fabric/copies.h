@@ -31,7 +31,7 @@ class Copies {
     uint64_t key = 0;
     int64_t time_ns = 0;
     uint64_t way = 0;
-    uint64_t flow = 0;                 // of the addresses, where there is an identification
+    uint64_t flow = 0;                 // both addresses, where there is an identification: IPv4
     uint32_t before = 0;               // the one before it in the same bucket
     uint16_t ip_id = 0, position = 0;  // the identification; the low bits of its PSN or TCP sequence number
     uint8_t other_ways_used = 0;
@@ -46,7 +46,7 @@ class Copies {
   uint32_t& BucketOf(uint64_t key) { return buckets_[key >> (64 - kBucketBits)]; }
   [[gnu::noinline]] bool IsOtherCopy(const link::Packet& packet, const FrameRef& frame);
   [[gnu::noinline]] bool LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame);
-  bool Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame);
+  bool Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame, bool tcp);
   bool IsCopyOf(uint32_t number, const link::Packet& packet, const FrameRef& frame);
   bool IsMirrored(uint32_t number);
 
@@ -54,7 +54,7 @@ class Copies {
   std::vector<Seen> seen_;
   std::vector<uint32_t> buckets_;  // the last number of each
   uint32_t next_ = kRemembered + 1;
-  // From one host to another, by a part of its hash.
+  // From one host to another, in the place that a hash of the addresses says.
   struct Flow {
     uint64_t key = 0;
     uint32_t twins = 0;     // packets that were followed by the same one, before another of the flow
