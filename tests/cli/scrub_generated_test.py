@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""stag scrub on all generated captures of pcaps/: the scrubbed one tells the same, findings of broken messages included.
+"""stag scrub on all generated captures of pcaps/, and those of the lab: the scrubbed one tells the same, findings of broken messages
+included.
 
 scrub_generated_test.py STAG SCRUB_MANY    (runs as a unittest program)
 """
@@ -16,7 +17,7 @@ import unittest
 STAG, SCRUB_MANY = sys.argv.pop(1), sys.argv.pop(1)
 PCAPS = pathlib.Path(__file__).parents[2] / "pcaps"
 NTH = 7 if os.environ.get("STAG_SANITIZED") else 1
-CAPTURES = sorted(path for folder in ("cases", "rules", "mirror") for path in (PCAPS / folder).rglob("*")
+CAPTURES = sorted(path for folder in ("cases", "rules", "mirror", "real/lab") for path in (PCAPS / folder).rglob("*")
                   if path.name.endswith((".pcap", ".pcapng", ".zst")))[::NTH]
 # What differs by design: digests and addresses; private data other than RFC 8797's, of which zeros are left.
 # And how often a rule passed, or had nothing to judge: memory that holds what nobody can follow is zeros.
