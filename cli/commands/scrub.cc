@@ -8,6 +8,7 @@
 #include "cli/analysis/analysis.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
+#include "cli/base/same_file.h"
 #include "cli/scrub/key_file.h"
 #include "cli/scrub/scrubbed_file.h"
 #include "cli/scrub/scrubber.h"
@@ -134,6 +135,11 @@ void AddScrub(CLI::App& app, Run& run) {
     if (options->out.ends_with(".gz"))
       throw CLI::ValidationError(
           "scrubbed captures are not compressed with gzip: name the file .pcapng or .pcapng.zst");
+    for (const std::string& file : options->files)
+      if (IsSameFile(file, options->out))
+        throw CLI::ValidationError(fmt::format("{} is what is to be scrubbed: -w would overwrite it", file));
+    if (IsSameFile(options->key, options->out))
+      throw CLI::ValidationError(fmt::format("{} is the key: -w would overwrite it", options->key));
     run = [options] { return RunScrub(*options); };
   });
 }

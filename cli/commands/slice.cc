@@ -2,12 +2,12 @@
 //
 // stag slice: the packets that matter, in a capture of their own. Which those are is found in several passes over each
 // file (cli/slice/slicer.h), another copies them (cli/slice/slice_writer.h).
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
 
 #include "cli/base/options.h"
+#include "cli/base/same_file.h"
 #include "cli/slice/slice_writer.h"
 #include "text/json.h"
 
@@ -32,12 +32,9 @@ std::string Contradiction(const SliceArguments& o) {
   if (o.target.path.ends_with(".gz"))
     return "slices are not compressed with gzip: name the file .pcapng or .pcapng.zst";
   if (o.target.path == "-" && o.format == Format::kJsonl) return "-w - leaves no place for --format jsonl";
-  struct stat out {
-  }, in{};
-  if (o.target.path == "-" || ::stat(o.target.path.c_str(), &out) != 0) return {};
+  if (o.target.path == "-") return {};
   for (const std::string& file : o.files)
-    if (::stat(file.c_str(), &in) == 0 && S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-      return fmt::format("{} is what is to be sliced: -w would overwrite it", file);
+    if (IsSameFile(file, o.target.path)) return fmt::format("{} is what is to be sliced: -w would overwrite it", file);
   return {};
 }
 

@@ -333,6 +333,15 @@ class Use(Base):
             yield at
             at += 16 + struct.unpack_from("<I", data, at + 8)[0]
 
+    def test_what_is_read_is_not_overwritten(self):
+        capture = self.directory / "in.pcap"
+        shutil.copy(REAL / "rxe-rdma_error.pcap", capture)
+        for out in (capture, self.key):
+            before = out.read_bytes()
+            done = run(STAG, "scrub", capture, "-w", out, "--key", self.key)
+            self.assertEqual((done.returncode, b"would overwrite it" in done.stderr), (2, True))
+            self.assertEqual(out.read_bytes(), before)
+
     def test_no_directory_to_write_to(self):
         done = run(STAG, "scrub", NFS41, "-w", self.directory / "none" / "out.pcap")
         self.assertEqual(done.returncode, 2)
