@@ -7,13 +7,14 @@
 #include "protocol/ib/icrc.h"
 #include "protocol/ib/transport.h"
 #include "protocol/link/encode.h"
+#include "protocol/link/ip_protocol.h"
 
 namespace stag::cli {
 namespace {
 
 using link::HeaderKind;
 
-constexpr uint8_t kIcmp = 1, kIgmp = 2, kTcp = 6, kUdp = 17, kIcmpv6 = 58;
+using link::kProtocolIcmp, link::kProtocolIcmpv6, link::kProtocolIgmp, link::kProtocolTcp, link::kProtocolUdp;
 constexpr unsigned kBits = 2;  // of a state
 
 // The Internet checksum of `bytes`, whose field at `field` counts as zero.
@@ -78,21 +79,21 @@ void Checksums::ForEach(const Frame& frame, Fn fn) {
     uint32_t sum = 0;
     if (pseudo) sum = ip.pseudo_header + ip.next + static_cast<uint32_t>(segment.size());
     uint32_t value = InternetChecksum(sum, segment, field);
-    if (ip.next == kUdp && value == 0) value = 0xffff;
+    if (ip.next == kProtocolUdp && value == 0) value = 0xffff;
     fn(begin + field, size_t{2}, value);
   };
   if (!headers_.empty() && layers.back()) {  // nothing that was followed: ICMP and IGMP have checksums, too
     const IpLayer& ip = *layers.back();
     const size_t begin = headers_.back().end();
-    if (ip.next == kIcmp || ip.next == kIgmp) transport(ip, begin, ip.end, 2, false);
-    if (ip.next == kIcmpv6) transport(ip, begin, ip.end, 2, true);
+    if (ip.next == kProtocolIcmp || ip.next == kProtocolIgmp) transport(ip, begin, ip.end, 2, false);
+    if (ip.next == kProtocolIcmpv6) transport(ip, begin, ip.end, 2, true);
   }
   for (size_t i = headers_.size(); i-- > 0;) {
     const link::Header& header = headers_[i];
     const IpLayer* below = i > 0 && layers[i - 1] ? &*layers[i - 1] : nullptr;
-    if (header.kind == HeaderKind::kTcp && below && below->next == kTcp)
+    if (header.kind == HeaderKind::kTcp && below && below->next == kProtocolTcp)
       transport(*below, header.offset, below->end, 16, true);
-    if (header.kind == HeaderKind::kUdp && below && below->next == kUdp) {
+    if (header.kind == HeaderKind::kUdp && below && below->next == kProtocolUdp) {
       const size_t length = LoadBe16(in.data() + header.offset + 4);
       if (length >= 8 && header.offset + length <= below->end)
         transport(*below, header.offset, header.offset + length, 6, true);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "protocol/ib/cm.h"
+#include "protocol/link/ip_protocol.h"
 #include "protocol/rpcrdma/header.h"
 
 namespace stag::cli {
@@ -12,7 +13,6 @@ namespace {
 using link::HeaderKind;
 
 constexpr uint16_t kEthertypeArp = 0x0806;
-constexpr uint8_t kIcmp = 1, kIgmp = 2, kRouting = 43, kFragment = 44, kIcmpv6 = 58;
 constexpr size_t kMacSize = 6, kIpv4Size = 4, kIpv6Size = 16;
 
 }  // namespace
@@ -118,8 +118,8 @@ void FrameHeaders::Geneve(const link::Header& header) {
 
 // Kept: what is behind it, and how long it is; zeros are padding where there are options.
 void FrameHeaders::Ipv6Extension(const link::Header& header) {
-  Keep(header.offset, next_ == kFragment ? 8 : next_ == kRouting ? 4 : 2);
-  ip_ = next_ != kFragment || (LoadBe16(&in_[header.offset + 2]) & 0xfff8) == 0;
+  Keep(header.offset, next_ == link::kProtocolFragment ? 8 : next_ == link::kProtocolRouting ? 4 : 2);
+  ip_ = next_ != link::kProtocolFragment || (LoadBe16(&in_[header.offset + 2]) & 0xfff8) == 0;
   next_ = std::to_integer<uint8_t>(in_[header.offset]);
 }
 
@@ -151,13 +151,13 @@ void FrameHeaders::TcpOptions(const link::Header& header) {
 void FrameHeaders::Behind(size_t at) {
   if (ethertype_ == kEthertypeArp) return Arp(at);
   if (!ip_ || !Has(at, 1)) return;
-  if (next_ == kIcmp) {
+  if (next_ == link::kProtocolIcmp) {
     const auto type = std::to_integer<uint8_t>(in_[at]);
     Keep(at, 2);
     if (type == 0 || type == 8) Keep(at + 4, 4);  // echo: identifier and sequence number
-  } else if (next_ == kIgmp) {
+  } else if (next_ == link::kProtocolIgmp) {
     Keep(at, 1);
-  } else if (next_ == kIcmpv6) {
+  } else if (next_ == link::kProtocolIcmpv6) {
     Icmpv6(at);
   }
 }

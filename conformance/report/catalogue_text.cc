@@ -6,21 +6,16 @@
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/text.h"
 #include "conformance/report/json_parts.h"
+#include "conformance/report/severity_style.h"
 #include "text/terminal.h"
 
 namespace stag::conformance {
 
 namespace {
 
-constexpr size_t kWidth = 110;
+constexpr size_t kColumns = 110;
 
 std::string Status(const RuleInfo& rule) { return rule.implemented ? "checked" : std::string(rule.not_checked); }
-
-TextStyle StyleOf(Severity severity) {
-  return severity == Severity::kError     ? TextStyle::kError
-         : severity == Severity::kWarning ? TextStyle::kWarning
-                                          : TextStyle::kNote;
-}
 
 void AppendColumn(std::string& out, std::string_view text, size_t width) {
   out.append(text);
@@ -29,14 +24,14 @@ void AppendColumn(std::string& out, std::string_view text, size_t width) {
 
 void Section(std::string& out, std::string_view title, std::string_view text, bool color) {
   if (text.empty()) return;
-  out.append("\n").append(Styled(title, TextStyle::kBold, color)).append("\n").append(Wrapped(text, 2, kWidth));
+  out.append("\n").append(Styled(title, TextStyle::kBold, color)).append("\n").append(Wrapped(text, 2, kColumns));
 }
 
 // The example in a sentence, and its bytes as they stand.
 void Example(std::string& out, const RuleInfo& rule, bool color) {
   if (rule.example.empty() && rule.bytes.empty()) return;
   out.append("\n").append(Styled("Example", TextStyle::kBold, color)).append("\n");
-  if (!rule.example.empty()) out.append(Wrapped(rule.example, 2, kWidth));
+  if (!rule.example.empty()) out.append(Wrapped(rule.example, 2, kColumns));
   if (!rule.example.empty() && !rule.bytes.empty()) out.append("\n");
   std::string_view rest = rule.bytes;
   while (!rest.empty()) {
@@ -98,7 +93,7 @@ std::string RulesTable(std::span<const RuleInfo> rules, bool color) {
     AppendColumn(out, rule.id, 12);
     std::string severity;
     AppendColumn(severity, SeverityName(rule.severity), 10);
-    out.append(Styled(severity, StyleOf(rule.severity), color));
+    out.append(Styled(severity, SeverityStyle(rule.severity), color));
     AppendColumn(out, rule.level, 13);
     AppendColumn(out, rule.title, title_width);
     out.append(rule.implemented ? Status(rule) : Styled(Status(rule), TextStyle::kDim, color)).append("\n");
@@ -125,8 +120,8 @@ std::string RulesJsonl(std::span<const RuleInfo> rules) {
 
 std::string Explanation(const RuleInfo& rule, bool color) {
   std::string out = Styled(Text(rule.id, "  ", rule.title), TextStyle::kBold, color);
-  out.append(Text("\n  ", rule.level, ", ", Styled(SeverityName(rule.severity), StyleOf(rule.severity), color), ", ",
-                  Status(rule), "\n"));
+  out.append(Text("\n  ", rule.level, ", ", Styled(SeverityName(rule.severity), SeverityStyle(rule.severity), color),
+                  ", ", Status(rule), "\n"));
   Section(out, "What it asks", rule.requirement, color);
   Section(out, "Why it matters", rule.matters, color);
   Section(out, "Specification", Sources(rule), color);

@@ -15,8 +15,6 @@ constexpr uint32_t kPatienceAfterTheAnswer = 8;  // for a NAK or the end of the 
 constexpr size_t kNeighbours = 4;                // entries before a finding that is about no RPC
 constexpr size_t kLookBack = 8;                  // operations that may come between two packets of one
 
-bool IsRdma(Kind kind) { return kind == Kind::kWrite || kind == Kind::kReadRequest || kind == Kind::kReadResponse; }
-
 // What may explain, or follow from, any RPC.
 bool IsUpheaval(Kind kind) { return kind == Kind::kNak || kind == Kind::kGap || kind == Kind::kClosed; }
 

@@ -60,6 +60,12 @@ struct DiagramEvent {
   std::string private_data;  // kSetup: for people; empty: none
 };
 
+// An RDMA operation.
+inline bool IsRdma(DiagramEvent::Kind kind) {
+  using enum DiagramEvent::Kind;
+  return kind == kWrite || kind == kReadRequest || kind == kReadResponse;
+}
+
 DiagramEvent MakeSetupEvent(const session::Connection& connection, const fabric::Event& event);
 DiagramEvent MakeSendEvent(const session::Connection& connection, const session::Message& message,
                            const session::Transaction* transaction);

@@ -16,7 +16,6 @@ constexpr int kWidth = 1000, kFrameEnd = 92, kTimeEnd = 178, kClient = 200, kSer
 constexpr int kMiddle = (kClient + kServer) / 2, kHeadHeight = 34, kLineHeight = 15;
 constexpr size_t kDetailColumns = 104;  // letters that fit between the lines
 
-bool IsRdma(Kind kind) { return kind == Kind::kWrite || kind == Kind::kReadRequest || kind == Kind::kReadResponse; }
 bool IsEvent(Kind kind) { return kind == Kind::kGap || kind == Kind::kClosed; }
 
 std::string Title(const DiagramRow& row) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "conformance/report/reporter.h"
+#include "conformance/report/severity_style.h"
 #include "text/terminal.h"
 
 namespace stag::conformance {
@@ -15,14 +16,8 @@ namespace stag::conformance {
 namespace {
 
 // Entries that are kept for folding; a file with more (many connections with many rules broken) has the rest unfolded.
-constexpr size_t kMaxEntries = 20000;
-constexpr size_t kMaxFrames = 12;  // related frames shown
-
-TextStyle StyleOf(Severity severity) {
-  return severity == Severity::kError     ? TextStyle::kError
-         : severity == Severity::kWarning ? TextStyle::kWarning
-                                          : TextStyle::kNote;
-}
+constexpr size_t kMaxFolded = 20000;
+constexpr size_t kMaxShownFrames = 12;  // related frames shown
 
 // The rules for which `text` returns something, under a heading with their number, as "HDR 001:12 002:12, XID 001:3".
 template <typename Fn>
@@ -109,7 +104,7 @@ class TextReporter final : public Reporter {
       return;
     }
     it->second = entries_.size();
-    if (entries_.size() < kMaxEntries) {
+    if (entries_.size() < kMaxFolded) {
       entries_.push_back({finding, 0, 0});
     } else {
       index_.erase(it);
@@ -129,7 +124,7 @@ class TextReporter final : public Reporter {
     const Finding& finding = entry.finding;
     std::string out = Styled(Text(Printable(file()), ":", finding.frame.number, ":"), TextStyle::kBold, color_);
     out.append(" ").append(
-        Styled(Text(SeverityName(finding.severity), " ", finding.rule->id), StyleOf(finding.severity), color_));
+        Styled(Text(SeverityName(finding.severity), " ", finding.rule->id), SeverityStyle(finding.severity), color_));
     out.append(Text(": ", Printable(finding.message), "\n"));
     if (finding.certainty == Certainty::kPresumed) {
       Line(out, "presumed", finding.unseen);
@@ -147,10 +142,10 @@ class TextReporter final : public Reporter {
     if (finding.xid) where.append(Text(", xid ", Hex{*finding.xid}));
     Line(out, "where", where);
     std::string frames;
-    for (size_t i = 0; i < finding.related_frames.size() && i < kMaxFrames; ++i)
+    for (size_t i = 0; i < finding.related_frames.size() && i < kMaxShownFrames; ++i)
       frames.append(Text(i ? ", " : "", finding.related_frames[i]));
-    if (finding.related_frames.size() > kMaxFrames)
-      frames.append(Text(", and ", finding.related_frames.size() - kMaxFrames, " more"));
+    if (finding.related_frames.size() > kMaxShownFrames)
+      frames.append(Text(", and ", finding.related_frames.size() - kMaxShownFrames, " more"));
     Line(out, "related frames", frames);
     std::string also;
     for (const std::string_view id : finding.see_also) also.append(also.empty() ? "" : ", ").append(id);

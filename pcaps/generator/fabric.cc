@@ -18,11 +18,6 @@ IwarpScript& Iwarp(WireScript& s) { return static_cast<IwarpScript&>(s); }
 
 void AnswerGetattr(WireScript& s, uint32_t xid = kXid) { s.Send(kServer, Msg(xid), GetattrReply(xid)); }
 
-void OpenAndGreet(WireScript& s) {
-  s.Open();
-  Greet(s);
-}
-
 // A READ of so many bytes into one Write chunk.
 void CallRead(WireScript& s, uint32_t size) {
   s.Send(kClient, WithChunks(Msg(kXid), {{{0x88, size, 0x20000}}}), ReadCall(kXid, size));

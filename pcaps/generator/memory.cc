@@ -29,11 +29,6 @@ void AnswerRead(WireScript& s, uint32_t xid, const Segments& segments, uint32_t 
   s.Send(kServer, WithChunks(Msg(xid), {segments}), ReadReply(xid, count, true));
 }
 
-void OpenAndGreet(WireScript& s) {
-  s.Open();
-  Greet(s);
-}
-
 // READs that fail, each with its own offsets. `handle` gives the handle of the n-th.
 void ManyReads(WireScript& s, uint32_t (*handle)(uint32_t)) {
   s.Open();

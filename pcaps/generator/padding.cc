@@ -14,7 +14,6 @@ const Buffer& ThreeZeros() {
   static const Buffer zeros(3);
   return zeros;
 }
-uint32_t DataAt() { return SizeOf(WriteCall(kXid, 0)); }
 
 // WRITE of `count` bytes whose data goes by these segments at its Position; what follows the count inline.
 void SendWrite(WireScript& s, uint32_t count, std::initializer_list<uint32_t> lengths, const Buffer& rest = {}) {

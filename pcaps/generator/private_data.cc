@@ -12,8 +12,6 @@ using rpcrdma::PrivateData;
 
 namespace {
 
-constexpr PrivateData k1024{1, 1, 0, 0}, k4096{1, 1, 3, 3}, k8192{1, 1, 7, 7};
-
 Buffer Data(std::initializer_list<uint8_t> bytes) {
   Buffer out;
   for (const uint8_t byte : bytes) out.push_back(std::byte{byte});

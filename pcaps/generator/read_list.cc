@@ -10,9 +10,6 @@ using namespace test;
 
 namespace {
 
-// Where the data of a WRITE belongs: behind its count, at the end of the Call.
-uint32_t DataAt() { return SizeOf(WriteCall(kXid, 0)); }
-
 // A COMPOUND of two WRITEs of 256 bytes, whose data is at `first` and `second` of the unreduced stream.
 const Buffer& TwoWrites() {
   static const Buffer call = CompoundCall(kXid, {PutRootFh(), Write4(256), Write4(256)});

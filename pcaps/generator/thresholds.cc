@@ -15,8 +15,6 @@ using rpcrdma::PrivateData;
 namespace {
 
 // RFC 8797 sizes in units of 1024 bytes, less one.
-constexpr PrivateData k1024{1, 1, 0, 0}, k4096{1, 1, 3, 3}, k8192{1, 1, 7, 7};
-
 // A WRITE whose data is inline, and the Reply to a READLINK, in a Send of `size` bytes.
 Buffer CallOf(size_t size) {
   const auto data = static_cast<uint32_t>(size - rpcrdma::kMinimumHeader - WriteCall(kXid, 0).size());

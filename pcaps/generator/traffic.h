@@ -14,6 +14,9 @@ namespace stag::evidence {
 // The xid of the RPC that a case is about, and of the one in front of it.
 inline constexpr uint32_t kXid = 0x1a2b3c4d, kEarlierXid = 0x1a2b3c4c;
 
+// RDMA-CM private data that offer inline thresholds of 1024, 4096 and 8192 bytes in both directions (RFC 8797 4.1).
+inline constexpr rpcrdma::PrivateData k1024{1, 1, 0, 0}, k4096{1, 1, 3, 3}, k8192{1, 1, 7, 7};
+
 using Segments = std::vector<rpcrdma::Segment>;  // handle, length, offset
 using Chunks = std::vector<Segments>;
 
@@ -33,6 +36,9 @@ inline rpcrdma::Header WithReplyChunk(rpcrdma::Header header, const Segments& se
 
 inline uint32_t SizeOf(const Buffer& bytes) { return static_cast<uint32_t>(bytes.size()); }
 
+// The Position of the data of an NFSv3 WRITE: behind its count, at the end of the Call.
+inline uint32_t DataAt() { return SizeOf(test::WriteCall(kXid, 0)); }
+
 // RDMA_ERROR with ERR_CHUNK.
 inline rpcrdma::Header ErrChunk(uint32_t xid) {
   rpcrdma::Header header = test::MakeHeader(rpcrdma::kError, xid);
@@ -44,6 +50,12 @@ inline rpcrdma::Header ErrChunk(uint32_t xid) {
 inline void Greet(WireScript& s, uint32_t xid = kEarlierXid) {
   s.Send(test::kClient, test::Msg(xid), test::MakeCall(xid, test::kNfs, 3, 0));
   s.Send(test::kServer, test::Msg(xid), test::MakeReply(xid));
+}
+
+// A connection, and NULL on it.
+inline void OpenAndGreet(WireScript& s) {
+  s.Open();
+  Greet(s);
 }
 
 // A Long Call whose Position-zero chunk holds `content`, and the Read that fetches it.

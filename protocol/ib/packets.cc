@@ -3,11 +3,11 @@
 
 #include "protocol/ib/icrc.h"
 #include "protocol/ib/mad.h"
+#include "protocol/link/ip_protocol.h"
 
 namespace stag::ib {
 namespace {
 
-constexpr uint8_t kUdp = 17;
 constexpr size_t kEthernetHeader = 14, kUdpHeader = 8;
 
 struct Opcodes {
@@ -51,7 +51,7 @@ void AppendRoceFrame(std::vector<std::byte>& out, const link::Host& from, const 
     link::AppendEthernet(out, to.mac, from.mac, {}, link::kRoceV1Ethertype);
     link::AppendGrh(out, from.address, to.address, length);
   } else {
-    link::AppendIpHeaders(out, from, to, kUdp, length + kUdpHeader);
+    link::AppendIpHeaders(out, from, to, link::kProtocolUdp, length + kUdpHeader);
     link::AppendUdp(out, udp_source, link::kRoceV2Port, length);
   }
   const size_t bth = out.size();

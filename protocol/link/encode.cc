@@ -5,11 +5,11 @@
 
 #include "protocol/base/check.h"
 #include "protocol/base/writer.h"
+#include "protocol/link/ip_protocol.h"
 
 namespace stag::link {
 namespace {
 
-constexpr uint8_t kTcp = 6, kUdp = 17;
 constexpr size_t kTcpHeader = 20, kUdpHeader = 8;
 
 Bytes AddressBytes(const Address& a) {
@@ -41,7 +41,7 @@ void Seal(std::vector<std::byte>& out, size_t transport_offset, size_t field, ui
   std::byte* checksum = out.data() + transport_offset + field;
   StoreBe16(checksum, 0);
   uint16_t value = TransportChecksum(Bytes(out).subspan(transport_offset), protocol, source, destination);
-  if (protocol == kUdp && value == 0) value = 0xffff;  // zero means "none" in UDP
+  if (protocol == kProtocolUdp && value == 0) value = 0xffff;  // zero means "none" in UDP
   StoreBe16(checksum, value);
 }
 
@@ -134,11 +134,11 @@ void AppendTcp(std::vector<std::byte>& out, uint16_t source_port, uint16_t desti
 }
 
 void SealUdp(std::vector<std::byte>& out, size_t transport_offset, const Address& source, const Address& destination) {
-  Seal(out, transport_offset, 6, kUdp, source, destination);
+  Seal(out, transport_offset, 6, kProtocolUdp, source, destination);
 }
 
 void SealTcp(std::vector<std::byte>& out, size_t transport_offset, const Address& source, const Address& destination) {
-  Seal(out, transport_offset, 16, kTcp, source, destination);
+  Seal(out, transport_offset, 16, kProtocolTcp, source, destination);
 }
 
 void AppendIpHeaders(std::vector<std::byte>& out, const Host& from, const Host& to, uint8_t protocol, size_t length) {
@@ -150,7 +150,7 @@ void AppendIpHeaders(std::vector<std::byte>& out, const Host& from, const Host& 
 
 void AppendTcpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, const TcpFields& fields,
                     Bytes payload) {
-  AppendIpHeaders(out, from, to, kTcp, kTcpHeader + payload.size());
+  AppendIpHeaders(out, from, to, kProtocolTcp, kTcpHeader + payload.size());
   const size_t tcp = out.size();
   AppendTcp(out, fields.source_port, fields.destination_port, fields.sequence, fields.acknowledgment, fields.flags,
             0xffff);
@@ -160,7 +160,7 @@ void AppendTcpFrame(std::vector<std::byte>& out, const Host& from, const Host& t
 
 void AppendUdpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, uint16_t source_port,
                     uint16_t destination_port, Bytes payload) {
-  AppendIpHeaders(out, from, to, kUdp, kUdpHeader + payload.size());
+  AppendIpHeaders(out, from, to, kProtocolUdp, kUdpHeader + payload.size());
   const size_t udp = out.size();
   AppendUdp(out, source_port, destination_port, payload.size());
   out.insert(out.end(), payload.begin(), payload.end());

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "protocol/base/cursor.h"
+#include "protocol/link/ip_protocol.h"
 
 namespace stag::link {
 namespace {
@@ -14,9 +15,6 @@ constexpr uint16_t kEthertypeIpv4 = 0x0800, kEthertypeIpv6 = 0x86dd, kEthertypeM
                    kEthertypeMplsMulticast = 0x8848, kEthertypePppoe = 0x8864;
 constexpr uint16_t kEthernetInGre = 0x6558, kErspanInGre = 0x88be, kErspan3InGre = 0x22eb;  // also what GENEVE names
 constexpr uint16_t kPppIpv4 = 0x0021, kPppIpv6 = 0x0057, kPppMpls = 0x0281;
-constexpr uint8_t kProtocolHopByHop = 0, kProtocolIpv4 = 4, kProtocolTcp = 6, kProtocolUdp = 17, kProtocolIpv6 = 41,
-                  kProtocolRouting = 43, kProtocolFragment = 44, kProtocolGre = 47, kProtocolAh = 51,
-                  kProtocolDestination = 60;
 constexpr uint8_t kNextHeaderIba = 0x1b;  // GRH: the BTH follows (InfiniBand Architecture volume 1, section 8.3)
 constexpr size_t kVcrcLength = 2;
 

@@ -26,7 +26,7 @@ microseconds Until(Clock::time_point deadline) {
   return std::max(std::chrono::ceil<microseconds>(deadline - Clock::now()), microseconds(0));
 }
 
-std::string WhyNotConnected(int error) {
+std::string WhyNotReached(int error) {
   if (error == ECONNREFUSED) return "nothing listens there (connection refused)";
   if (error == EINPROGRESS || error == ETIMEDOUT) return "no answer in time";
   return ErrorText(error);
@@ -247,7 +247,7 @@ class SoftIwarpOutgoing final : public Outgoing {
       } else if (error == 0) {
         return std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
       }
-      why += (why.empty() ? "" : "; ") + Name(EndOf(*a)) + ": " + WhyNotConnected(error);
+      why += (why.empty() ? "" : "; ") + Name(EndOf(*a)) + ": " + WhyNotReached(error);
     }
     return Fail(why);
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/nfs_client/caller.h"
 
-#include <algorithm>
-
 #include "replay/nfs_client/rpc_calls.h"
 
 namespace stag::nfs_client {
@@ -11,8 +9,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSlice{100};     // between looks at `stop`
-constexpr milliseconds kGoodbye{2000};  // for an answer or an end, once all is to stop
+constexpr milliseconds kSlice{100};  // between looks at `stop`
+constexpr milliseconds kGoodbye{2000};
 
 }  // namespace
 
@@ -44,8 +42,7 @@ Result<void> Caller::Connect() {
 
 Result<Bytes> Caller::Ask(const rpcrdma::CallSpec& call, bool although_stopped) {
   const auto stopped = [&] { return !although_stopped && options_.stop && options_.stop->load(); };
-  auto deadline = Clock::now() + options_.timeout;
-  if (stopped()) return Fail("interrupted");
+  const auto deadline = Clock::now() + options_.timeout;
   asking_ = true;
   answered_ = false;
   failure_.clear();
@@ -56,12 +53,7 @@ Result<Bytes> Caller::Ask(const rpcrdma::CallSpec& call, bool although_stopped) 
     const std::string why = trouble();
     return Fail(why.empty() ? sent.error().message : why);
   }
-  // What is under way when all is to stop is awaited: the connection is needed for cleaning up.
-  for (bool stopping = false; !answered_ && Clock::now() < deadline; requester_->Poll(kSlice)) {
-    if (stopping || !stopped()) continue;
-    stopping = true;
-    deadline = std::min(deadline, Clock::now() + kGoodbye);
-  }
+  while (!answered_ && !stopped() && Clock::now() < deadline) requester_->Poll(kSlice);
   asking_ = false;
   if (!answered_) {
     requester_->endpoint().Disconnect();  // what is left is not to be taken for the answer to another Call

@@ -59,7 +59,7 @@ const Step kRename{nfs_client::nfs3::kRename, [](Writer& out, const Place& p) {
                      PutName(out, p.directory, p.a);
                      PutName(out, p.directory, p.b);
                    }};
-const Step kLink{nfs_client::nfs3::kLink, [](Writer& out, const Place& p) {
+const Step kLinkAgain{nfs_client::nfs3::kLink, [](Writer& out, const Place& p) {
                    nfs_client::nfs3::PutHandle(out, p.file);
                    PutName(out, p.directory, p.a);
                  }};
@@ -148,7 +148,7 @@ void MkdirAgain(Bench& bench) { Repeat(bench, kMkdir, kExist, {}); }
 void RmdirAgain(Bench& bench) { Repeat(bench, kRmdir, kNoEnt, {kMkdir}); }
 void SymlinkAgain(Bench& bench) { Repeat(bench, kSymlink, kExist, {}); }
 void RenameAgain(Bench& bench) { Repeat(bench, kRename, kNoEnt, {kCreate}); }
-void LinkAgain(Bench& bench) { Repeat(bench, kLink, kExist, {}); }
+void LinkAgain(Bench& bench) { Repeat(bench, kLinkAgain, kExist, {}); }
 
 // The xid of a REMOVE that is done, on another connection: another procedure is not answered in its stead.
 void OtherProcedure(Bench& bench) {

@@ -9,7 +9,7 @@ namespace stag::probe {
 namespace {
 
 constexpr uint64_t kOwn = uint64_t{1} << 63;  // in the ids of work that the engine did not post
-constexpr uint32_t kCredits = 8;              // of messages that a Scene makes
+constexpr uint32_t kSceneCredits = 8;         // of messages that a Scene makes
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void Scene::SendError(uint32_t xid, uint32_t err) {
   rpcrdma::Header header;
   header.xid = xid;
   header.vers = rpcrdma::kVersion1;
-  header.credit = kCredits;
+  header.credit = kSceneCredits;
   header.proc = rpcrdma::kError;
   header.err = err;
   header.vers_low = header.vers_high = 1;
@@ -55,7 +55,7 @@ void Scene::SendSuccess(const Seen& call) {
   rpcrdma::Header header;
   header.xid = call.header.xid;
   header.vers = rpcrdma::kVersion1;
-  header.credit = kCredits;
+  header.credit = kSceneCredits;
   header.proc = rpcrdma::kMsg;
   Buffer out;
   rpcrdma::Encode(header, out);

@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLongest{1000};  // sleep, when nothing is connected
+constexpr milliseconds kLongestSleep{1000};  // sleep, when nothing is connected
 
 }  // namespace
 
@@ -58,7 +58,7 @@ Result<void> Server::Serve() {
     if (tcp_) tcp_->Poll();
     const bool stay = own.Poll();
     if (options_.once && report_.connections > 0 && connections() == 0) break;
-    Sleep(stay ? milliseconds{0} : kLongest);
+    Sleep(stay ? milliseconds{0} : kLongestSleep);
   }
   return {};
 }

@@ -8,9 +8,9 @@
 namespace stag::fabric {
 namespace {
 
-constexpr uint64_t kMaxHeldBytes = 4u << 20;  // per direction
-constexpr size_t kMaxHeldPieces = 4096;       // per direction
-constexpr uint64_t kPieceOverhead = 160;      // bookkeeping, counted against the budget
+constexpr uint64_t kMaxPieceBytes = 4u << 20;  // per direction
+constexpr size_t kMaxPieces = 4096;            // per direction
+constexpr uint64_t kPieceOverhead = 160;       // bookkeeping, counted against the budget
 constexpr size_t kMaxSpare = 64;
 constexpr size_t kMaxSpareCapacity = 64u << 10;
 // An acknowledgment further ahead than this is taken for a packet of another connection.
@@ -66,7 +66,7 @@ size_t TcpStream::Find(uint64_t position) const {
 
 bool TcpStream::Insert(size_t index, const TcpPiece& piece) {
   const uint64_t charge = piece.bytes.size() + kPieceOverhead;
-  if (held_.size() >= kMaxHeldPieces || held_bytes_ + piece.bytes.size() > kMaxHeldBytes || !context_.Reserve(charge))
+  if (held_.size() >= kMaxPieces || held_bytes_ + piece.bytes.size() > kMaxPieceBytes || !context_.Reserve(charge))
     return false;
   Stored stored{piece, pool_.Take(), charge};
   stored.storage.assign(piece.bytes.begin(), piece.bytes.end());

@@ -5,20 +5,20 @@
 
 namespace stag::session {
 
-using Event = CreditChange::Event;
+using Cause = CreditChange::Event;
 
 std::string_view EventName(CreditChange::Event event) {
   switch (event) {
-    case Event::kJoined: return "joined";
-    case Event::kCall: return "call";
-    case Event::kReply: return "reply";
-    case Event::kError: return "error";
-    case Event::kDone: return "done";
-    case Event::kUnclear: return "unclear";
-    case Event::kRnrNak: return "rnr_nak";
-    case Event::kTerminate: return "terminate";
-    case Event::kGap: return "gap";
-    case Event::kClosed: return "closed";
+    case Cause::kJoined: return "joined";
+    case Cause::kCall: return "call";
+    case Cause::kReply: return "reply";
+    case Cause::kError: return "error";
+    case Cause::kDone: return "done";
+    case Cause::kUnclear: return "unclear";
+    case Cause::kRnrNak: return "rnr_nak";
+    case Cause::kTerminate: return "terminate";
+    case Cause::kGap: return "gap";
+    case Cause::kClosed: return "closed";
   }
   return "?";
 }
@@ -29,8 +29,8 @@ CreditHistory::History* CreditHistory::Find(const Connection& connection) {
 }
 
 // What is known before the event; the caller changes what the event changes.
-CreditChange CreditHistory::Change(const Connection& connection, const History& history, Side requester, Event event,
-                                   const FrameRef& frame) const {
+CreditChange CreditHistory::Change(const Connection& connection, const History& history, Side requester,
+                                   CreditChange::Event event, const FrameRef& frame) const {
   const CreditState& credits = connection.credits[requester];
   const Direction& direction = history.direction[requester];
   CreditChange change;
@@ -48,7 +48,7 @@ void CreditHistory::Begin(const Connection& connection, History& history, Side r
   Direction& direction = history.direction[requester];
   if (direction.active) return;
   direction.active = true;
-  if (!connection.setup_seen) Tell(connection, history, Change(connection, history, requester, Event::kJoined, frame));
+  if (!connection.setup_seen) Tell(connection, history, Change(connection, history, requester, Cause::kJoined, frame));
 }
 
 void CreditHistory::OnConnection(const Connection& connection, const fabric::Event&) { (void)Find(connection); }
@@ -64,7 +64,7 @@ void CreditHistory::OnMessage(const Connection& connection, const Message& messa
   if (message.role == Role::kUnknown) {
     for (const Side requester : {Side{0}, Side{1}}) {
       if (!history->direction[requester].active) continue;
-      CreditChange change = Change(connection, *history, requester, Event::kUnclear, message.frame);
+      CreditChange change = Change(connection, *history, requester, Cause::kUnclear, message.frame);
       change.from = message.from;
       change.outstanding.reset();
       Tell(connection, *history, change);
@@ -77,18 +77,18 @@ void CreditHistory::OnMessage(const Connection& connection, const Message& messa
   Begin(connection, *history, requester, message.frame);
   Direction& direction = history->direction[requester];
   const CreditState& credits = connection.credits[requester];
-  CreditChange change = Change(connection, *history, requester, Event::kDone, message.frame);
+  CreditChange change = Change(connection, *history, requester, Cause::kDone, message.frame);
   change.from = message.from;
   change.xid = message.header.xid;
 
   if (message.role == Role::kCall && transaction) {
-    change.event = Event::kCall;
+    change.event = Cause::kCall;
     change.requested = direction.requested = message.header.credit;
     if (credits.known) change.outstanding = credits.outstanding + 1;
     change.overrun = !message.repeated && credits.NextCallExceeds();
     if (change.overrun) direction.overrun_frame = message.frame.number;
   } else if (answer) {
-    change.event = message.role == Role::kReply ? Event::kReply : Event::kError;
+    change.event = message.role == Role::kReply ? Cause::kReply : Cause::kError;
     if (message.role == Role::kReply || message.header.credit > 0)
       change.granted = direction.granted = message.header.credit;
     if (transaction) {
@@ -127,7 +127,7 @@ void CreditHistory::OnNak(const Connection& connection, const fabric::Event& eve
   const Side requester = refused ? (refused->call ? refused->from : event.from) : connection.client;
   const bool by_responder = requester != event.from;
   CreditChange change = Change(connection, *history, requester,
-                               nak.kind == fabric::NakKind::kRnr ? Event::kRnrNak : Event::kTerminate, event.frame);
+                               nak.kind == fabric::NakKind::kRnr ? Cause::kRnrNak : Cause::kTerminate, event.frame);
   change.from = event.from;
   if (refused) change.xid = refused->xid;
   if (by_responder) change.explained_by = history->direction[requester].overrun_frame;
@@ -157,7 +157,7 @@ void CreditHistory::OnGap(const Connection& connection, const fabric::Event& eve
     if (!direction.active) continue;
     direction.requested.reset();
     direction.granted.reset();
-    CreditChange change = Change(connection, *history, requester, Event::kGap, event.frame);
+    CreditChange change = Change(connection, *history, requester, Cause::kGap, event.frame);
     change.from = event.from;
     change.outstanding.reset();
     Tell(connection, *history, change);
@@ -178,7 +178,7 @@ void CreditHistory::OnConnectionClosed(const Connection& connection, const fabri
   for (const Side requester : {client, server}) {
     const Direction& direction = history->direction[requester];
     if (!direction.active) continue;
-    CreditChange change = Change(connection, *history, requester, Event::kClosed, event.frame);
+    CreditChange change = Change(connection, *history, requester, Cause::kClosed, event.frame);
     change.from = event.from;
     change.outstanding = direction.outstanding;  // the Session has ended its Calls
     change.close_reason = event.closed().reason;
@@ -222,28 +222,28 @@ void CreditHistory::Give(const Connection& connection, History& history, const C
 
 void CreditHistory::Add(CreditSummary& summary, const CreditChange& change) {
   switch (change.event) {
-    case Event::kCall:
+    case Cause::kCall:
       ++summary.calls;
       summary.requested.Add(change.requested.value_or(0));
       break;
-    case Event::kReply:
-    case Event::kError:
-      ++(change.event == Event::kReply ? summary.replies : summary.errors);
-      if (change.event == Event::kReply || !change.zero_grant) summary.granted.Add(change.granted.value_or(0));
+    case Cause::kReply:
+    case Cause::kError:
+      ++(change.event == Cause::kReply ? summary.replies : summary.errors);
+      if (change.event == Cause::kReply || !change.zero_grant) summary.granted.Add(change.granted.value_or(0));
       if (change.zero_grant && summary.zero_grants++ == 0) summary.first_zero_grant = change.frame;
       break;
-    case Event::kRnrNak:
+    case Cause::kRnrNak:
       ++summary.rnr_naks;
       summary.rnr_naks_explained += change.explained_by != 0;
       break;
-    case Event::kGap: ++summary.gaps; break;
-    case Event::kTerminate: summary.loss.terminated = true; break;
-    case Event::kClosed:
+    case Cause::kGap: ++summary.gaps; break;
+    case Cause::kTerminate: summary.loss.terminated = true; break;
+    case Cause::kClosed:
       summary.loss = {change.lost, summary.loss.terminated, change.frame, change.explained_by};
       break;
-    case Event::kJoined:
-    case Event::kDone:
-    case Event::kUnclear: break;
+    case Cause::kJoined:
+    case Cause::kDone:
+    case Cause::kUnclear: break;
   }
   if (change.overrun && summary.overruns++ == 0) summary.first_overrun = change.frame;
   if (!change.outstanding) {

@@ -7,7 +7,7 @@ namespace stag::cli {
 namespace {
 
 using session::CreditChange;
-using Event = CreditChange::Event;
+using Cause = CreditChange::Event;
 
 CreditChange At(int64_t time_ns, std::optional<uint32_t> granted, std::optional<uint32_t> outstanding) {
   CreditChange change;
@@ -96,16 +96,16 @@ TEST(CreditSvg, EveryKindOfMarkHasItsLaneAndShape) {
   change.overrun = true;
   plot.Add(change);
   change = At(2'000'000, 4, 5);
-  change.event = Event::kRnrNak;
+  change.event = Cause::kRnrNak;
   plot.Add(change);
   change = At(3'000'000, 0, 4);
   change.zero_grant = true;
   plot.Add(change);
   change = At(4'000'000, std::nullopt, std::nullopt);
-  change.event = Event::kGap;
+  change.event = Cause::kGap;
   plot.Add(change);
   change = At(5'000'000, std::nullopt, std::nullopt);
-  change.event = Event::kClosed;
+  change.event = Cause::kClosed;
   change.lost = true;
   plot.Add(change);
   const std::string svg = Svg({&plot});

@@ -9,11 +9,11 @@ namespace stag::cli {
 namespace {
 
 using session::CreditChange;
-using Event = CreditChange::Event;
+using Cause = CreditChange::Event;
 
 struct Script {
   explicit Script(size_t rows, size_t most = 1000) : budget(most), table(rows, budget) {}
-  void Add(Event event, std::optional<uint32_t> requested, std::optional<uint32_t> granted,
+  void Add(Cause event, std::optional<uint32_t> requested, std::optional<uint32_t> granted,
            std::optional<uint32_t> outstanding, bool overrun = false) {
     CreditChange change;
     change.event = event;
@@ -49,15 +49,15 @@ using Rows = std::vector<std::string>;
 
 TEST(CreditTable, OnlyWhatChanges) {
   Script s(40);
-  s.Add(Event::kCall, 128, std::nullopt, 1);
-  s.Add(Event::kReply, 128, 8, 0);
-  s.Add(Event::kCall, 128, 8, 1);
-  s.Add(Event::kReply, 128, 8, 0);
-  s.Add(Event::kCall, 16, 8, 1);
-  s.Add(Event::kCall, 16, 8, 2);
-  s.Add(Event::kCall, 16, 8, 3);  // takes the place of the one before
-  s.Add(Event::kReply, 16, 8, 2);
-  s.Add(Event::kReply, 16, 4, 1);
+  s.Add(Cause::kCall, 128, std::nullopt, 1);
+  s.Add(Cause::kReply, 128, 8, 0);
+  s.Add(Cause::kCall, 128, 8, 1);
+  s.Add(Cause::kReply, 128, 8, 0);
+  s.Add(Cause::kCall, 16, 8, 1);
+  s.Add(Cause::kCall, 16, 8, 2);
+  s.Add(Cause::kCall, 16, 8, 3);  // takes the place of the one before
+  s.Add(Cause::kReply, 16, 8, 2);
+  s.Add(Cause::kReply, 16, 4, 1);
   EXPECT_EQ(s.Rows(), (Rows{"0.001000 1 call 0x00000001 128 - 1", "0.002000 2 reply 0x00000002 128 8 0",
                             "0.005000 5 call 0x00000005 16 8 1", "0.007000 7 call 0x00000007 16 8 3",
                             "0.009000 9 reply 0x00000009 16 4 1"}));
@@ -65,10 +65,10 @@ TEST(CreditTable, OnlyWhatChanges) {
 
 TEST(CreditTable, OverrunsAndUnknownHistory) {
   Script s(40);
-  s.Add(Event::kJoined, std::nullopt, std::nullopt, std::nullopt);
-  s.Add(Event::kReply, std::nullopt, 2, std::nullopt);
-  s.Add(Event::kCall, 8, 2, 1);
-  s.Add(Event::kCall, 8, 2, 3, true);
+  s.Add(Cause::kJoined, std::nullopt, std::nullopt, std::nullopt);
+  s.Add(Cause::kReply, std::nullopt, 2, std::nullopt);
+  s.Add(Cause::kCall, 8, 2, 1);
+  s.Add(Cause::kCall, 8, 2, 3, true);
   EXPECT_EQ(s.Rows(), (Rows{"0.001000 1 set-up not captured, history not known 0x00000001 ? ? ?",
                             "0.002000 2 reply 0x00000002 ? 2 ?", "0.003000 3 call, known from here on 0x00000003 8 2 1",
                             "0.004000 4 call over the grant 0x00000004 8 2 3"}));
@@ -76,7 +76,7 @@ TEST(CreditTable, OverrunsAndUnknownHistory) {
 
 TEST(CreditTable, TheFirstAndTheLastRowsStay) {
   Script s(4);
-  for (uint32_t i = 0; i < 10; ++i) s.Add(Event::kReply, 8, 10 + i, 1);
+  for (uint32_t i = 0; i < 10; ++i) s.Add(Cause::kReply, 8, 10 + i, 1);
   const Rows rows = s.Rows();
   ASSERT_EQ(rows.size(), 5u);
   EXPECT_EQ(rows[1], "0.002000 2 reply 0x00000002 8 11 1");
@@ -84,13 +84,13 @@ TEST(CreditTable, TheFirstAndTheLastRowsStay) {
   EXPECT_EQ(rows[3], "0.009000 9 reply 0x00000009 8 18 1");
 
   Script all(0);
-  for (uint32_t i = 0; i < 500; ++i) all.Add(Event::kReply, 8, 10 + i, 1);
+  for (uint32_t i = 0; i < 500; ++i) all.Add(Cause::kReply, 8, 10 + i, 1);
   EXPECT_EQ(all.Rows().size(), 500u);
 }
 
 TEST(CreditTable, AllTablesTogetherAreBounded) {
   Script s(0, 100);
-  for (uint32_t i = 0; i < 500; ++i) s.Add(Event::kReply, 8, 10 + i, 1);
+  for (uint32_t i = 0; i < 500; ++i) s.Add(Cause::kReply, 8, 10 + i, 1);
   const Rows rows = s.Rows();
   EXPECT_EQ(rows.size(), 101u);
   EXPECT_EQ(rows.back(), "... 400 rows left out");

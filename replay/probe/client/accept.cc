@@ -89,7 +89,7 @@ void Shrinks(Trick& trick) {
 }
 void Grows(Trick& trick) { Changes(trick, false); }
 
-void Late(Trick& trick) {
+void LateAccept(Trick& trick) {
   trick.in_terms = true;
   trick.greet = [](size_t ordinal, Play&) { return ordinal == 1 ? Greeting::kAcceptLate : Greeting::kAccept; };
 }
@@ -212,7 +212,7 @@ std::span<const ClientProbe> AcceptProbes() {
         "", nullptr},
        kFault,
        kFault,
-       Late},
+       LateAccept},
       {{"reject.first", "A client that is rejected lives",
         "The first connection is rejected. The work may fail; the client can connect again.", "RFC 8166 4.5.5", "",
         nullptr},

@@ -15,7 +15,7 @@ Buffer WithXids(Seen reply, uint32_t header, uint32_t rpc) {
   return reply.Encoded();
 }
 
-void UnknownXid(Trick& trick) {
+void ReplyForNoCall(Trick& trick) {
   PickPlain(trick);
   trick.reply = [](Turn& turn) {
     const uint32_t nobody = turn.call.header.xid ^ kOther;
@@ -90,7 +90,7 @@ void Reversed(Trick& trick) {
   });
 }
 
-void Late(Trick& trick) {
+void LateReply(Trick& trick) {
   trick.reply = [](Turn& turn) {
     turn.Later(turn.play.late);
     return false;
@@ -108,7 +108,7 @@ std::span<const ClientProbe> AnswerProbes() {
         "XID-002, ERR-009", nullptr},
        kFault,
        kAdvice,
-       UnknownXid},
+       ReplyForNoCall},
       {{"answer.twice", "A second Reply is discarded", "The Reply to a Call, twice. The work succeeds.",
         "RFC 8166 4.2.1", "XID-004", nullptr},
        kFault,
@@ -157,7 +157,7 @@ std::span<const ClientProbe> AnswerProbes() {
         "RFC 8166 4.5.5", "", nullptr},
        kFault,
        kFault,
-       Late},
+       LateReply},
   };
   return probes;
 }

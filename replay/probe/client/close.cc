@@ -23,7 +23,7 @@ void AtCall(Trick& trick, bool in_order) {
     return false;
   };
 }
-void FirstCall(Trick& trick) {
+void CloseAtFirstCall(Trick& trick) {
   trick.after = 0;
   AtCall(trick, true);
 }
@@ -102,7 +102,7 @@ std::span<const ClientProbe> CloseProbes() {
         kAgain, "CONN-006", nullptr},
        kAllowed,
        kAllowed,
-       FirstCall},
+       CloseAtFirstCall},
       {{"close.before-reads", "A connection that ends before the server reads",
         "The connection ends in order before anything of a Read chunk is read. The Calls come again, and no byte is "
         "wrong.",

@@ -26,24 +26,24 @@ bool Instead(const Turn& turn, Buffer error) {
   return false;
 }
 
-void Chunk(Trick& trick) {
+void ErrorChunk(Trick& trick) {
   trick.reply = [](Turn& turn) { return Instead(turn, ErrorTo(turn, rpcrdma::kErrChunk)); };
 }
 void ChunkPlain(Trick& trick) {
   PickPlain(trick);
-  Chunk(trick);
+  ErrorChunk(trick);
 }
 void ChunkWrite(Trick& trick) {
   PickWriteChunk(trick);
-  Chunk(trick);
+  ErrorChunk(trick);
 }
 void ChunkRead(Trick& trick) {
   PickReadChunk(trick);
-  Chunk(trick);
+  ErrorChunk(trick);
 }
 void ChunkReply(Trick& trick) {
   PickReplyChunk(trick);
-  Chunk(trick);
+  ErrorChunk(trick);
 }
 void Vers(Trick& trick) {
   trick.reply = [](Turn& turn) { return Instead(turn, ErrorTo(turn, rpcrdma::kErrVers)); };
@@ -53,7 +53,7 @@ void VersOther(Trick& trick) {
 }
 void Many(Trick& trick) {
   PickPlain(trick);
-  Chunk(trick);
+  ErrorChunk(trick);
   trick.times = 24;
 }
 void NoCredit(Trick& trick) {
@@ -79,7 +79,7 @@ void AfterReply(Trick& trick) {
 void UnknownCode(Trick& trick) {
   trick.reply = [](Turn& turn) { return turn.WrongFirst(ErrorTo(turn, 77)); };
 }
-void UnknownXid(Trick& trick) {
+void ErrorForNoCall(Trick& trick) {
   trick.reply = [](Turn& turn) {
     Buffer error = ErrorTo(turn, rpcrdma::kErrChunk);
     StoreBe32(error.data(), turn.call.header.xid ^ 0x80000000);
@@ -179,7 +179,7 @@ std::span<const ClientProbe> ErrorProbes() {
         "RFC 8166 4.5, RFC 8166 4.2.1", "XID-002, ERR-012", nullptr},
        kFault,
        kAdvice,
-       UnknownXid},
+       ErrorForNoCall},
       {{"error.no-code", "An RDMA_ERROR without a code is discarded",
         "The 16 bytes of an RDMA_ERROR without rdma_err, then the Reply to the same Call. The work succeeds.",
         "RFC 8166 4.5", "ERR-010, ERR-012", nullptr},

@@ -46,7 +46,7 @@ void One(Trick& trick) {
 void AlwaysZero(Trick& trick) {
   GrantsOf(trick, [](size_t) { return 0; });
 }
-void Grows(Trick& trick) {
+void GrantGrows(Trick& trick) {
   GrantsOf(trick, [](size_t n) { return 1 + static_cast<uint32_t>(n / 10); });
 }
 void OnceZero(Trick& trick) {
@@ -66,7 +66,7 @@ void Huge(Trick& trick) {
 
 // Every Reply grants four, until four Calls are outstanding, which is all that may be. One is answered then, with a
 // grant of one, as every later Reply has it: a Call that comes while one is outstanding was sent in spite of that.
-void Shrinks(Trick& trick) {
+void GrantShrinks(Trick& trick) {
   constexpr uint32_t kBefore = 4;
   struct State {
     bool shrunk = false;
@@ -120,7 +120,7 @@ void OneBefore(Trick& trick, size_t from) {
   };
 }
 
-void FirstCall(Trick& trick) {
+void GrantOfFirstReply(Trick& trick) {
   trick.after = 0;
   trick.times = SIZE_MAX;
   OneBefore(trick, 1);
@@ -153,7 +153,7 @@ std::span<const ClientProbe> GrantProbes() {
         "RFC 8166 3.3.1, RFC 8166 4.2.3", "CRED-003, CRED-010", nullptr},
        kFault,
        kFault,
-       Grows},
+       GrantGrows},
       {{"grant.zero-once", "One grant of zero does not stop the client",
         "One Reply grants nothing, which no server may. The work succeeds, or the client ends the connection.",
         "RFC 8166 3.3.1", "CRED-002", nullptr},
@@ -179,13 +179,13 @@ std::span<const ClientProbe> GrantProbes() {
         "RFC 8166 3.3.1, RFC 8166 4.2.3", "CRED-003", nullptr},
        kFault,
        kFault,
-       Shrinks},
+       GrantShrinks},
       {{"grant.first-call", "One Call is sent before the first Reply",
         "The first Reply on a connection comes late. Until then one Call is outstanding.", "RFC 8166 3.3.3", "CRED-005",
         nullptr},
        kFault,
        kFault,
-       FirstCall},
+       GrantOfFirstReply},
       {{"grant.reconnect", "One Call is sent before the first Reply of a new connection",
         "A connection ends with Calls outstanding, and the first Reply on the next one comes late. Until then one Call "
         "is outstanding there.",

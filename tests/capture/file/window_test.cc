@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <set>
@@ -24,12 +26,15 @@ constexpr size_t kSize = 20u << 20, kRecord = 1000;
 // Each byte tells which record it is of.
 std::vector<std::byte> Records() {
   std::vector<std::byte> bytes(kSize);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i / kRecord % 251);
+  for (size_t at = 0; at < kSize; at += kRecord)
+    std::memset(&bytes[at], static_cast<int>(at / kRecord % 251), std::min(kRecord, kSize - at));
   return bytes;
 }
 
 bool IsRecord(Bytes bytes, size_t record) {
-  return std::ranges::all_of(bytes, [&](std::byte b) { return b == static_cast<std::byte>(record % 251); });
+  std::array<std::byte, kRecord> expected;
+  std::memset(expected.data(), static_cast<int>(record % 251), kRecord);
+  return bytes.size() == kRecord && std::memcmp(bytes.data(), expected.data(), kRecord) == 0;
 }
 
 // Goes through the records of `source` while it owns the memory of the last `kept`. Returns how many memories it saw.

@@ -15,8 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kNoon = 1'769'860'800 * kSecond;  // 2026-01-31 12:00:00 UTC
+constexpr int64_t kNoon = 1'769'860'800'000'000'000;  // 2026-01-31 12:00:00 UTC
 
 class FileSetTest : public testing::Test {
  protected:
@@ -32,9 +31,11 @@ class FileSetTest : public testing::Test {
     ASSERT_TRUE(set);
     for (uint64_t i = 0; i < count; ++i) {
       const std::vector<std::byte> bytes(size, static_cast<std::byte>(i));
-      ASSERT_TRUE((*set)->Write(
-          {{i + 1, kNoon + static_cast<int64_t>(i) * kSecond}, LinkType::kEthernet, bytes, static_cast<uint32_t>(size)},
-          ""));
+      ASSERT_TRUE((*set)->Write({{i + 1, kNoon + static_cast<int64_t>(i) * 1'000'000'000},
+                                 LinkType::kEthernet,
+                                 bytes,
+                                 static_cast<uint32_t>(size)},
+                                ""));
     }
     ASSERT_TRUE((*set)->Close({}));
     EXPECT_EQ((*set)->lost(), 0u);

@@ -11,16 +11,16 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kApart = 1'000'000'000;  // ns between packets
 
-std::vector<std::byte> Content(uint64_t number, size_t size) {
+std::vector<std::byte> Filled(uint64_t number, size_t size) {
   std::vector<std::byte> bytes(size);
   for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(number * 7 + i);
   return bytes;
 }
 
 void Put(Rewind& rewind, uint64_t number, int64_t time_ns, size_t size) {
-  const auto bytes = Content(number, size);
+  const auto bytes = Filled(number, size);
   rewind.Put({{number, time_ns}, LinkType::kEthernet, bytes, static_cast<uint32_t>(size)},
              number % 2 == 0 ? "even" : "");
 }
@@ -31,14 +31,14 @@ std::vector<uint64_t> Drain(Rewind& rewind) {
   rewind.Drain([&](const Frame& frame, std::string_view comment) {
     numbers.push_back(frame.ref.number);
     EXPECT_EQ(comment, frame.ref.number % 2 == 0 ? "even" : "");
-    EXPECT_TRUE(std::ranges::equal(frame.bytes, Content(frame.ref.number, frame.bytes.size()))) << frame.ref.number;
+    EXPECT_TRUE(std::ranges::equal(frame.bytes, Filled(frame.ref.number, frame.bytes.size()))) << frame.ref.number;
   });
   return numbers;
 }
 
 TEST(Rewind, KeepsTheLastSeconds) {
   Rewind rewind(seconds(2), 1 << 20);
-  for (uint64_t i = 1; i <= 10; ++i) Put(rewind, i, static_cast<int64_t>(i) * kSecond, 100);
+  for (uint64_t i = 1; i <= 10; ++i) Put(rewind, i, static_cast<int64_t>(i) * kApart, 100);
   EXPECT_FALSE(rewind.short_of_room());
   EXPECT_EQ(Drain(rewind), (std::vector<uint64_t>{8, 9, 10}));
   EXPECT_EQ(rewind.frames(), 0u);

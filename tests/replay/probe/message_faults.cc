@@ -7,7 +7,7 @@ namespace stag::probe::test {
 namespace {
 
 // Places in an RPC Call, and of accept_stat in a Reply.
-constexpr size_t kRpcVersion = 8, kProgram = 12, kVersion = 16, kProcedure = 20, kFlavor = 24, kArguments = 64;
+constexpr size_t kRpcVersion = 8, kProgram = 12, kVersion = 16, kProcedureNumber = 20, kFlavor = 24, kArguments = 64;
 constexpr size_t kAcceptStat = 20;
 
 // Hangs up on the first Call of connections with such private data.
@@ -87,7 +87,7 @@ void AddRpc(std::vector<Fault>& faults) {
                     }});
   constexpr std::string_view kSuccess = "came an RPC Reply (SUCCESS)";
   faults.push_back(Accepts("rpc.prog-mismatch", kVersion, 77, kSuccess));
-  faults.push_back(Accepts("rpc.proc-unavail", kProcedure, 9999, kSuccess));
+  faults.push_back(Accepts("rpc.proc-unavail", kProcedureNumber, 9999, kSuccess));
   faults.push_back(Accepts("rpc.rpc-mismatch", kRpcVersion, 3, kSuccess));
   faults.push_back({.probe = "rpc.auth-error",
                     .words = "expected an RPC Reply; came RDMA_ERROR ERR_CHUNK",

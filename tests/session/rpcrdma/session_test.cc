@@ -11,9 +11,7 @@ namespace {
 
 using namespace test;
 
-constexpr uint32_t kNfs = nfs::kNfsProgram;
-
-Buffer Getattr(uint32_t xid) { return MakeCall(xid, kNfs, 3, 1, Opaque(Pattern(32))); }
+Buffer Getattr(uint32_t xid) { return MakeCall(xid, nfs::kNfsProgram, 3, 1, Opaque(Pattern(32))); }
 Buffer Stale(uint32_t xid) { return MakeReply(xid, Words({70})); }
 
 struct Fixture : testing::Test {
@@ -225,7 +223,7 @@ TEST_F(SessionTest, HandleOfALaterCallBelongsToTheLaterCall) {
   for (uint32_t xid : {1u, 2u}) {
     rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, xid);
     AddWriteChunk(call, {{5, 16, 100}});
-    script.Send(0, call, MakeCall(xid, kNfs, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
+    script.Send(0, call, MakeCall(xid, nfs::kNfsProgram, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
     const Buffer data = Pattern(16, static_cast<uint8_t>(xid));
     script.Write(1, 5, 100, data);
     script.Send(1, call, MakeReply(xid, Words({0, 0, 16, 1, 16})));
@@ -242,7 +240,7 @@ TEST_F(SessionTest, WriteBeyondASegmentIsCutAtItsEnd) {
   script.Open();
   rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, 1);
   AddWriteChunk(call, {{5, 16, 100}});
-  script.Send(0, call, MakeCall(1, kNfs, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
+  script.Send(0, call, MakeCall(1, nfs::kNfsProgram, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
   script.Write(1, 5, 108, Pattern(16));
   EXPECT_EQ(recorder.overruns, 1);
   script.Close();
@@ -258,7 +256,7 @@ TEST_F(SessionTest, WithoutBulkBytesItemsAreStillComplete) {
   play.Open();
   rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, 1);
   AddWriteChunk(call, {{5, 16, 100}});
-  play.Send(0, call, MakeCall(1, kNfs, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
+  play.Send(0, call, MakeCall(1, nfs::kNfsProgram, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
   play.Write(1, 5, 100, Pattern(16));
   play.Send(1, call, MakeReply(1, Words({0, 0, 16, 1, 16})));
   ASSERT_EQ(lean.ended.size(), 1u);
@@ -371,7 +369,7 @@ TEST_F(SessionTest, MemoryLimitEvictsTheOldest) {
   for (uint32_t xid = 1; xid <= 1000; ++xid) {
     rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, xid);
     AddWriteChunk(call, {{xid, 0xffffffff, 0}});
-    play.Send(0, call, MakeCall(xid, kNfs, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
+    play.Send(0, call, MakeCall(xid, nfs::kNfsProgram, 3, 6, Join({Opaque(Pattern(32)), Words({0, 0, 16})})));
     play.Write(1, xid, 0, Pattern(4096));
     play.Write(1, xid, 0xf0000000, Pattern(4096));  // a hole of 3.75 GiB is not memory
   }
