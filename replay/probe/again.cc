@@ -60,9 +60,9 @@ const Step kRename{nfs_client::nfs3::kRename, [](Writer& out, const Place& p) {
                      PutName(out, p.directory, p.b);
                    }};
 const Step kLinkAgain{nfs_client::nfs3::kLink, [](Writer& out, const Place& p) {
-                   nfs_client::nfs3::PutHandle(out, p.file);
-                   PutName(out, p.directory, p.a);
-                 }};
+                        nfs_client::nfs3::PutHandle(out, p.file);
+                        PutName(out, p.directory, p.a);
+                      }};
 
 // The names, and that none of them is left.
 class Names {
