@@ -18,9 +18,8 @@ using fabric::EventKind;
 using fabric::Side;
 
 constexpr size_t kMaxTracks = 8192;
-constexpr int32_t kWindow = 1 << 16;     // packets of a side that are remembered
-constexpr size_t kMaxPieces = 1u << 16;  // pieces of a stream that are
-constexpr size_t kMaxFpdus = 1u << 12;   // FPDUs of a stream that are
+// What is remembered of one side of a connection, and of all: packets, pieces of a stream, FPDUs.
+constexpr size_t kLargestWindow = 1u << 16, kSmallestWindow = 32, kMaxFpdus = 1u << 12, kMaxRemembered = 1u << 18;
 
 // Calls fn(offset, size) for each stretch without a marker of [begin, begin + length) of an FPDU's bytes, which count
 // without markers from its length field on; offsets count from where the FPDU begins, markers included.
@@ -46,6 +45,10 @@ PacketPlaces::TrackState& PacketPlaces::Of(Track track) {
   return tracks_[track];
 }
 
+size_t PacketPlaces::Window() const {
+  return std::clamp(kMaxRemembered / std::max<size_t>(tracks_.size(), 1), kSmallestWindow, kLargestWindow);
+}
+
 void PacketPlaces::OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) {
   connections_[info.id] = {track, first_end, info.fabric == fabric::FabricKind::kIwarp};
 }
@@ -67,9 +70,11 @@ void PacketPlaces::OnPacket(Track track, const fabric::RcPacket& packet) {
     return;
   }
   if (packets.by_psn.size() == 1 || ib::PsnDistance(packet.psn(), packets.newest) > 0) packets.newest = packet.psn();
-  if (packets.by_psn.size() > 2 * static_cast<size_t>(kWindow))
+  const size_t window = Window();
+  if (packets.by_psn.size() > 2 * window)
     std::erase_if(packets.by_psn, [&](const auto& seen) {
-      return ib::PsnDistance(packets.newest, seen.first) > kWindow || ib::PsnDistance(packets.newest, seen.first) < 0;
+      const int32_t behind = ib::PsnDistance(packets.newest, seen.first);
+      return behind > static_cast<int32_t>(window) || behind < 0;
     });
 }
 
@@ -102,7 +107,7 @@ void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet,
     at += n;
     ++next;
   }
-  while (stream.pieces.size() > kMaxPieces) stream.pieces.erase(stream.pieces.begin());
+  while (stream.pieces.size() > Window()) stream.pieces.erase(stream.pieces.begin());
 }
 
 // What was not captured is of frame 0, which does not exist.
@@ -154,7 +159,7 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
   Stream& stream = state.streams[from];
   const uint64_t begin = stream.Unwrap(part.sequence);
   stream.fpdus.insert_or_assign(begin, part.size);
-  if (stream.fpdus.size() > kMaxFpdus) stream.fpdus.erase(stream.fpdus.begin());
+  while (stream.fpdus.size() > std::min(Window(), kMaxFpdus)) stream.fpdus.erase(stream.fpdus.begin());
   framing_.assign(part.bytes.size(), std::byte{0});
   const auto keep = [&](uint64_t offset, uint64_t size) {
     if (offset >= part.bytes.size()) return;

@@ -87,6 +87,8 @@ class PacketPlaces final : public fabric::PacketObserver {
   };
 
   TrackState& Of(Track track);
+  // How much is remembered of each side: the more connections there are, the less.
+  size_t Window() const;
   void FindSend(TrackState& state, fabric::Side from, const fabric::Event& event, std::vector<Place>& places);
   void TakeMessage(TrackState& state, fabric::Side end, std::vector<Place>& places);
   void FindStream(const Stream& stream, uint64_t begin, uint64_t length, std::vector<Place>& places) const;

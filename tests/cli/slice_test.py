@@ -18,6 +18,7 @@ import unittest
 from report_runs import Base, CASES, REAL, ROOT, SANITIZED, check, lines, sample, stag
 
 LAB = sorted((ROOT / "pcaps" / "real" / "lab").glob("*.pcap*"))
+MIRROR = sorted((ROOT / "pcaps" / "mirror").glob("*.pcap*"))
 RULES = sample(sorted((ROOT / "pcaps" / "rules").rglob("*.pcap*")), 8)
 NFS = ROOT / "pcaps" / "real" / "rxe-nfs4.1.pcap.zst"
 IWARP = ROOT / "pcaps" / "real" / "siw-nfs4.1.pcap.zst"
@@ -119,7 +120,7 @@ class Findings(Slices):
     def test_every_finding_of_every_capture(self):
         """As the Nth of its rule; what it says stays the same, unless it is only presumed in the slice."""
         count, smaller = 0, 0
-        for path in CASES + REAL + LAB + RULES:
+        for path in CASES + REAL + LAB + MIRROR + RULES:
             numbers = collections.Counter()
             for finding in findings(path):
                 numbers[finding["rule"]] += 1

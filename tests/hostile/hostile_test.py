@@ -52,6 +52,7 @@ class Hostile(unittest.TestCase):
                     self.run_on(capture, "extract", "--out", str(pathlib.Path(directory) / kind))
                     for selector in (["--slowest", "5"], ["--connection", "1"], ["--frames", "500-600"], ["--snap", "headers"]):
                         self.run_on(capture, "slice", "-w", str(pathlib.Path(directory) / "slice.pcapng"), *selector)
+                    self.run_on(capture, "scrub", "-w", str(pathlib.Path(directory) / "scrubbed.pcapng"))
 
     def test_what_is_dropped_is_said(self):
         with tempfile.TemporaryDirectory() as directory:
