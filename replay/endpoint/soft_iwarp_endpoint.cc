@@ -169,12 +169,12 @@ size_t SoftIwarpEndpoint::Poll(std::span<Completion> out, std::chrono::microseco
     if (!until) until = now + wait;
     if (now >= *until) break;
     look = true;
-    if (moved || awake_.Stay()) continue;
+    if (moved || spin_.Stay()) continue;
     const Clock::time_point end = deadline_ ? std::min(*until, *deadline_) : *until;
     const auto left = std::chrono::ceil<std::chrono::microseconds>(end - now);
     (void)stream_->Wait(receiving(), blocked_, left);
   }
-  if (n > 0) awake_.Worked();
+  if (n > 0) spin_.Worked();
   WatchDescriptor();
   return n;
 }

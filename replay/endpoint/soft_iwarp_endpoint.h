@@ -58,7 +58,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   // A posted Send, Write or Read.
   struct Item {
     Work work = Work::kSend;
-    bool own = false;  // the ready-to-receive indication: nobody is told of its completion
+    bool own = false;  // the ready-to-receive indication: its completion is not reported
     uint8_t pieces = 0;
     uint64_t id = 0;
     uint32_t length = 0;
@@ -164,7 +164,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   bool expects_ready_ = false;  // that may be a ready-to-receive indication
   bool blocked_ = false;        // TCP takes no more
   bool looked_ = true;          // the last Poll received
-  SpinThenSleep awake_;
+  SpinThenSleep spin_;
   int send_error_ = 0;                         // TCP takes nothing any more; what came before that is still read
   std::optional<Clock::time_point> deadline_;  // of the end
   Descriptor epoll_;

@@ -59,7 +59,7 @@ class FpduSender {
   const bool crc_, markers_;
   uint32_t max_ulpdu_;
   uint64_t queued_ = 0, sent_ = 0;
-  uint64_t batch_begin_ = 0;  // position of the first FPDU that ends_ tells of
+  uint64_t batch_begin_ = 0;  // position of the first FPDU of ends_
   std::array<iovec, kMaxIov> iov_;
   size_t iov_begin_ = 0, iov_end_ = 0;
   std::array<uint64_t, kMaxFpdus> ends_;  // positions

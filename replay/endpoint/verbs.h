@@ -11,7 +11,7 @@
 // registered arena (huge pages if there are some); small messages go inline; completions are polled 32 at a time. RNR
 // NAKs are final, as with the Linux client and server. Send with Invalidate goes out where the device has memory
 // management extensions. Where it has memory windows of type 2, the peer reaches memory through them: another handle is
-// a work request, not a registration, and the peer may invalidate it. Without, or with rxe, which does not tell of it,
+// a work request, not a registration, and the peer may invalidate it. Without, or with rxe, which does not report it,
 // handles of this side cannot be invalidated (Transport::remote_invalidation; the Requester clears the R flag then): a
 // program has no memory regions that can be.
 #pragma once

@@ -26,7 +26,7 @@ namespace stag::endpoint {
 struct VerbsDevice {
   bool iwarp = false;
   bool send_with_invalidate = false;
-  bool windows = false;  // memory windows of type 2; and programs are told which handles the peer invalidated
+  bool windows = false;  // memory windows of type 2; and completions have the handle that the peer invalidated
   uint32_t max_work = 0, max_pieces = 0, max_completions = 0;
   uint8_t max_inbound_reads = 0, max_outbound_reads = 0;
 
@@ -183,8 +183,8 @@ class VerbsEndpoint final : public Endpoint {
   } answer_;  // to Ask; and peer_private_data_
   bool established_ = false;
   bool disconnecting_ = false;   // Disconnect was called
-  bool disconnected_ = false;    // the connection manager said so
-  bool left_ = false;            // this side told it
+  bool disconnected_ = false;    // the connection manager reported it
+  bool left_ = false;            // rdma_disconnect was called
   bool by_peer_ = false;         // the peer ended it
   bool watched_ = false;         // somebody waits for descriptor()
   bool armed_ = false;           // the next completion makes the notifier readable

@@ -43,7 +43,7 @@ class VerbsMemory {
   // Whether the peer reaches the region through a window; then its handle is valid once a work was done that NextBind
   // makes. Remove waits for nothing: what was posted for its window must be done.
   bool HasWindow(const Region& region);
-  // Whether the handle is valid, as far as works were made and the peer told of invalidations.
+  // Whether the handle is valid, as far as works were made and the peer's invalidations were reported.
   bool Bound(const Region& region) const;
   // Works to be posted in this order: the window's handle becomes invalid; the window gets another one, which is the
   // region's.

@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t kSpareReceives = 128;  // for Receive()
 // The Linux driver siw keeps Send with Invalidate from user-space programs.
 constexpr uint32_t kSiwVendor = 0x626d74;
-// The Linux driver rxe invalidates a window, and does not tell programs which one.
+// The Linux driver rxe invalidates a window, and does not report which one.
 constexpr uint32_t kRxeVendor = 0xffffff;
 // RNR NAKs are final, as with the Linux client and server: credits are there to prevent them.
 constexpr uint8_t kRnrRetries = 0, kRetries = 7;

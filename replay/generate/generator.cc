@@ -39,7 +39,7 @@ class Generator::Group {
         happened += connection->Pump(alone ? microseconds(kLongest) : microseconds{0});
         done &= connection->done();
       }
-      const bool again = alone ? happened > 0 : awake_.Again(happened > 0);
+      const bool again = alone ? happened > 0 : spin_.Again(happened > 0);
       if (!done && !again) Sleep(alone);
     }
     report_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -91,7 +91,7 @@ class Generator::Group {
 
   std::vector<std::unique_ptr<LoadConnection>> connections_;
   std::vector<pollfd> descriptors_;
-  endpoint::SpinThenSleep awake_;
+  endpoint::SpinThenSleep spin_;
   LoadReport report_;
   std::atomic<uint64_t> answers_{0}, bytes_{0}, outstanding_{0}, failures_{0};
 };

@@ -173,7 +173,7 @@ bool LoadConnection::SendPending() {
   workload_->Encode(job, call);
   if (const auto sent = caller_.requester().Send(call); !sent) {
     workload_->Drop(job);
-    if (caller_.requester().ending()) return false;  // Poll will tell
+    if (caller_.requester().ending()) return false;  // Poll sees to that
     // The options ask for what the server's threshold does not allow: no other Job would do better.
     report_.Trouble(std::string(OperationName(job.operation)) + " cannot be sent: " + sent.error().message);
     GiveUp();

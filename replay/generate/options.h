@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // What the load is to be. Whoever fills it in keeps to what is said here; Generator::Run finds out what only the server
-// can tell.
+// knows.
 #pragma once
 
 #include <functional>

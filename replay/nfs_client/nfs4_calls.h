@@ -75,7 +75,7 @@ class CompoundResults {
   explicit CompoundResults(Bytes results);
 
   // Each reads the result of the next operation, which must be that one. False: it failed, or cannot be read, or one
-  // before did; status() and failed() tell.
+  // before did: see status() and failed().
   bool ExchangeId(uint64_t& client, uint32_t& sequence);
   bool CreateSession(SessionId& session, Channel& fore);
   bool Sequence();

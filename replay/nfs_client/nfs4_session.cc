@@ -40,7 +40,7 @@ Result<void> Nfs4Session::Begin(Caller& caller) {
   uint32_t sequence = 0;
   if (!exchanged->ExchangeId(client_, sequence)) return Fail("EXCHANGE_ID: " + FailureText(*exchanged));
 
-  // There is no backchannel; a server wants to be told all the same what one would be like.
+  // There is no backchannel; CREATE_SESSION has the attributes of one all the same.
   const nfs4::Channel back{4096, 4096, 0, 2, 1};
   message_.clear();
   nfs4::Compound(calls_, message_).CreateSession(client_, sequence, wanted_, back);

@@ -98,7 +98,7 @@ class Bench {
   // An RDMA_ERROR, with xid and version of the Call (RFC 8166 section 4.5).
   static void ExpectError(const Call& call, const Message& answer, rpcrdma::ErrorCode code);
 
-  // Which of several cases comes next: told when the probe fails.
+  // Which of several cases comes next: Outcome::during, when the probe fails.
   void Case(std::string text) { case_ = std::move(text); }
   const std::string& current_case() const { return case_; }
   // What is allowed and not as it should be.

@@ -35,7 +35,7 @@ void AfterReconnect(Bench& bench) {
   bench.AskNull(second, call);
 }
 
-// After a failed RDMA operation, the same Call again: ERR_CHUNK tells that no reply is possible.
+// After a failed RDMA operation, the same Call again: ERR_CHUNK means that no Reply is possible.
 void AfterFailure(Bench& bench) {
   Call call = bench.Null();
   Link& first = bench.Connect();

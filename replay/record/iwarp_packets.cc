@@ -198,7 +198,7 @@ class IwarpPackets final : public PacketSynthesizer {
     end.reads.push_back(read);
     AnswerEmpty(e.from);
   }
-  // No event tells of the response to a Read of nothing. It comes in its turn (RFC 5040 section 5.5).
+  // The response to a Read of nothing has no event. It comes in its turn (RFC 5040 section 5.5).
   void AnswerEmpty(Side reader) {
     std::vector<Read>& reads = end_[reader].reads;
     while (!reads.empty() && reads.front().request.length == 0) {

@@ -35,7 +35,7 @@ class FrameRecorder final : public fabric::Sink {
   const std::string& trouble() const;
   uint64_t frames() const;  // in the file
   uint64_t lost() const;    // frames that could not be written
-  // Events that frames cannot tell: Read Responses without their request.
+  // Events that have no form as frames: Read Responses without their request.
   uint64_t left_out() const;
 
  private:

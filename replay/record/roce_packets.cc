@@ -96,7 +96,7 @@ class RocePackets final : public PacketSynthesizer {
   };
   struct End {
     uint32_t qp = 0, id = 0, first_psn = 0, psn = 0;
-    bool told = false;      // the number of the queue pair
+    bool fixed = false;     // `qp` is known, or in frames already
     uint32_t messages = 0;  // as requester
     bool unacknowledged = false;
     std::vector<Read> reads;      // of this end, in order
@@ -105,14 +105,14 @@ class RocePackets final : public PacketSynthesizer {
     bool disconnected = false;
   };
 
-  // Queue pair numbers, as long as none was made up that frames have told: the passive side's may come with its reply.
+  // Queue pair numbers, until one that was made up is in a frame: the passive side's may come with its reply.
   void LearnNumbers(const Event& e) {
     const bool request = e.kind() == EventKind::kSetup && e.setup().message == SetupMessage::kRequest;
     for (const Side side : {Side{0}, Side{1}}) {
       End& end = end_[side];
       const uint32_t number = e.connection->endpoint[side].number & 0xffffff;
-      if (!end.told && number > ib::kGsiQp) end.qp = number;
-      end.told = end.told || number > ib::kGsiQp || !request || side == e.from;
+      if (!end.fixed && number > ib::kGsiQp) end.qp = number;
+      end.fixed = end.fixed || number > ib::kGsiQp || !request || side == e.from;
     }
   }
 

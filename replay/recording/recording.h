@@ -98,7 +98,7 @@ struct RecordedConnection {
 struct Recording {
   std::vector<RecordedConnection> connections;
   std::vector<const RecordedRpc*> rpcs;  // in order of the Calls
-  uint64_t cut = 0;  // Calls that the capture cut so short that nothing of them can be told; not in `rpcs`
+  uint64_t cut = 0;  // Calls that the capture cut so short that nothing of them is known; not in `rpcs`
   std::unique_ptr<PayloadStore> store;
 };
 

@@ -22,8 +22,8 @@ class RelayLink {
  public:
   // Callbacks that can be under way.
   static constexpr uint32_t kBackwardCredits = 32;
-  // Fills what `options` says of receives and work requests into the options of an endpoint of a link, whose peer is
-  // told to send at most `receive_size` bytes.
+  // Fills what `options` says of receives and work requests into the options of an endpoint of a link, whose peer sends
+  // at most `receive_size` bytes.
   static void Prepare(const RelayLinkOptions& options, uint32_t receive_size, endpoint::EndpointOptions& endpoint);
 
   struct End {

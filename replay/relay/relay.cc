@@ -29,7 +29,7 @@ Relay::~Relay() = default;
 Result<void> Relay::Run() {
   while (!stopped_) {
     bool stay = true;
-    for (int turn = 0; turn < kTurns && stay; ++turn) stay = awake_.Again(PollAll());
+    for (int turn = 0; turn < kTurns && stay; ++turn) stay = spin_.Again(PollAll());
     const Result<bool> somebody = AcceptOne();
     if (!somebody) {
       End();

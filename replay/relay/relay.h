@@ -73,7 +73,7 @@ class Relay {
   endpoint::Descriptor bell_;  // one of them is done
   std::vector<Client> clients_;
   std::vector<pollfd> polled_;
-  endpoint::SpinThenSleep awake_;
+  endpoint::SpinThenSleep spin_;
   bool stopped_ = false;
 };
 

@@ -100,7 +100,7 @@ struct Requester::Impl {
   Clock::time_point arrived;  // of what the present Poll works on
 };
 
-// RFC 8166 section 3.3: one Call until the first Reply tells how many are granted.
+// RFC 8166 section 3.3: one Call until the first Reply has a grant.
 bool Requester::Impl::CanSend() {
   if (endpoint->state() != endpoint::State::kOpen || free.empty()) return false;
   if (options.ignore_credits || outstanding < std::min(stats.grant, options.credits)) return true;

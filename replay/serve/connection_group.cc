@@ -72,7 +72,7 @@ void ConnectionGroup::TakeGiven() {
 bool ConnectionGroup::Poll() {
   TakeGiven();
   bool stay = true;
-  for (int turn = 0; turn < kTurns && stay; ++turn) stay = awake_.Again(PollAll());
+  for (int turn = 0; turn < kTurns && stay; ++turn) stay = spin_.Again(PollAll());
   return stay;
 }
 

@@ -69,7 +69,7 @@ class ConnectionGroup {
   const rpcrdma::ResponderOptions options_;
   ServerReport report_;
   std::vector<Connection> connections_;
-  endpoint::SpinThenSleep awake_;
+  endpoint::SpinThenSleep spin_;
   const endpoint::Descriptor bell_;
 
   std::atomic<size_t> size_{0};
