@@ -180,6 +180,52 @@ NullContext* OpenContext() {
   return context;
 }
 
+// A queue pair of the fabric, in the state RESET.
+Pair& TakePair(ibv_pd& pd, const ibv_qp_init_attr& init) {
+  const ibv_qp_cap& cap = init.cap;
+  const uint32_t send_pieces = std::max(cap.max_send_sge, 1u), receive_pieces = std::max(cap.max_recv_sge, 1u);
+  const auto send_stride = static_cast<uint32_t>(
+      (sizeof(Request) + std::max<size_t>(send_pieces * sizeof(ibv_sge), cap.max_inline_data) + 63) / 64 * 64);
+  const auto receive_stride = static_cast<uint32_t>(sizeof(Receive) + (receive_pieces - 1) * sizeof(ibv_sge));
+  const uint32_t max_sends = std::max(cap.max_send_wr, 1u), max_receives = std::max(cap.max_recv_wr, 1u);
+  const uint64_t sends = Allocate(uint64_t{max_sends} * send_stride);
+  const uint64_t receives = Allocate(uint64_t{max_receives} * receive_stride);
+  Shared& fabric = Fabric();
+  const std::lock_guard lock(fabric.lock);
+  const uint32_t index = TakeEntry(fabric.pairs, fabric.last_pair);
+  Pair& pair = fabric.pairs[index];
+  const std::lock_guard taking(pair.taking);
+  pair.send_stride = send_stride;
+  pair.receive_stride = receive_stride;
+  pair.sends = sends;
+  pair.receives = receives;
+  pair.pid = Self();
+  pair.domain = DomainOf(&pd);
+  pair.signal_all = init.sq_sig_all != 0;
+  pair.send_queue = Of(init.send_cq).index;
+  pair.receive_queue = Of(init.recv_cq).index;
+  pair.max_sends = max_sends;
+  pair.max_receives = max_receives;
+  pair.send_pieces = send_pieces;
+  pair.receive_pieces = receive_pieces;
+  pair.inline_room = cap.max_inline_data;
+  pair.rnr_retries = pair.reads_served = 0;
+  pair.device = Of(pd.context).mailbox;
+  pair.state = IBV_QPS_RESET;
+  pair.peer = kNobody;
+  pair.waiting = Waiting::kNo;
+  pair.posted = pair.first = pair.last = 0;
+  pair.tries = 0;
+  pair.deadline = 0;
+  pair.retired = 0;
+  pair.taken_receives = pair.given_receives = 0;
+  pair.taken_seen = 0;
+  // 24 bits: the low ones are the index, the others differ from those of what had it before.
+  static_assert(kPairs == 1u << 10);
+  pair.number = (++fabric.pair_generation % 0x3fff + 1) * kPairs + index;
+  return pair;
+}
+
 void Put(Pair& pair, ibv_qp& qp, ibv_qp_state state) {
   pair.state = state;
   qp.state = state;
@@ -418,50 +464,8 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* init) {
   }
   NullPair* const own = Make<NullPair>();
   ReadDemand(*own);
-  const uint32_t send_pieces = std::max(cap.max_send_sge, 1u), receive_pieces = std::max(cap.max_recv_sge, 1u);
-  const auto send_stride = static_cast<uint32_t>(
-      (sizeof(Request) + std::max<size_t>(send_pieces * sizeof(ibv_sge), cap.max_inline_data) + 63) / 64 * 64);
-  const auto receive_stride = static_cast<uint32_t>(sizeof(Receive) + (receive_pieces - 1) * sizeof(ibv_sge));
-  const uint32_t max_sends = std::max(cap.max_send_wr, 1u), max_receives = std::max(cap.max_recv_wr, 1u);
-  const uint64_t sends = Allocate(uint64_t{max_sends} * send_stride);
-  const uint64_t receives = Allocate(uint64_t{max_receives} * receive_stride);
-  Pair* pair = nullptr;
-  {
-    Shared& fabric = Fabric();
-    const std::lock_guard lock(fabric.lock);
-    const uint32_t index = TakeEntry(fabric.pairs, fabric.last_pair);
-    pair = own->pair = &fabric.pairs[index];
-    const std::lock_guard taking(pair->taking);
-    pair->send_stride = send_stride;
-    pair->receive_stride = receive_stride;
-    pair->sends = sends;
-    pair->receives = receives;
-    pair->pid = Self();
-    pair->domain = DomainOf(pd);
-    pair->signal_all = init->sq_sig_all != 0;
-    pair->send_queue = Of(init->send_cq).index;
-    pair->receive_queue = Of(init->recv_cq).index;
-    pair->max_sends = max_sends;
-    pair->max_receives = max_receives;
-    pair->send_pieces = send_pieces;
-    pair->receive_pieces = receive_pieces;
-    pair->inline_room = cap.max_inline_data;
-    pair->rnr_retries = pair->reads_served = 0;
-    pair->device = Of(pd->context).mailbox;
-    pair->state = IBV_QPS_RESET;
-    pair->peer = kNobody;
-    pair->waiting = Waiting::kNo;
-    pair->posted = pair->first = pair->last = 0;
-    pair->tries = 0;
-    pair->deadline = 0;
-    pair->retired = 0;
-    pair->taken_receives = pair->given_receives = 0;
-    pair->taken_seen = 0;
-    // 24 bits: the low ones are the index, the others differ from those of what had it before.
-    static_assert(kPairs == 1u << 10);
-    own->number = (++fabric.pair_generation % 0x3fff + 1) * kPairs + index;
-    pair->number = own->number;
-  }
+  own->pair = &TakePair(*pd, *init);
+  own->number = own->pair->number.load();
   own->qp.context = pd->context;
   own->qp.qp_context = init->qp_context;
   own->qp.pd = pd;
