@@ -37,6 +37,8 @@ enum : uint32_t {
 };
 
 constexpr uint32_t kSlots = 8, kReplyHeader = 24;
+constexpr size_t kCompoundHeader = 12,
+                 kSequenceResult = 44;  // bytes: status, empty tag, count; with operation and status
 constexpr std::string_view kRoot = "/";
 
 bool IsSessionless(uint32_t op) {
@@ -78,32 +80,9 @@ void Nfs4Server::OnCall(Bytes call, rpcrdma::ServiceReply& reply) {
   const uint32_t minor = c.in.U32();
   c.operations = c.in.U32();
   uint32_t status = minor == 1 || minor == 2 ? kOk : kMinorVersion, done = 0;
-  const size_t limits_from = kReplyHeader + 12;
   for (; done < c.operations && status == kOk; ++done) {
-    const uint32_t op = c.in.U32();
-    Writer results(c.results);
-    const size_t at = c.results.size();
-    const size_t items = c.items.size();
-    results.U32(nfs::FindOperation(op) ? op : nfs::kOpIllegal);
-    results.U32(0);
-    status = Execute(op, done == 0, c, results);
-    if (!c.in.ok()) status = kBadXdr;
-    if (c.repeats) {
-      Put(reply, c.slot->last.results, c.slot->last.items);
-      return;
-    }
-    if (status == kOk && c.session && done > 0) {
-      const size_t size = limits_from + c.results.size();
-      if (size > c.session->fore.response_bytes)
-        status = kRepTooBig;
-      else if (c.cache && size > c.session->fore.cached_bytes)
-        status = kRepTooBigToCache;
-    }
-    if (status != kOk) {
-      c.results.resize(at + 8);
-      c.items.resize(items);
-    }
-    StoreBe32(c.results.data() + at + 4, status);
+    status = ExecuteNext(done, c);
+    if (c.repeats) return Put(reply, c.slot->last);
   }
   Cached whole;
   Writer results(whole.results);
@@ -115,26 +94,54 @@ void Nfs4Server::OnCall(Bytes call, rpcrdma::ServiceReply& reply) {
     whole.items.push_back(item);
   }
   results.Put(c.results);
-  if (c.slot) {
-    c.slot->last = whole;
-    c.slot->operations.assign(c.behind.begin(), c.behind.end());
-    if (!c.cache && done > 1) {  // again: NFS4ERR_RETRY_UNCACHED_REP from the second operation on
-      Cached& last = c.slot->last;
-      last.items.clear();
-      last.results.resize(12 + 44);
-      Writer uncached(last.results);
-      uncached.U32(LoadBe32(c.results.data() + 44));
-      uncached.U32(kUncached);
-      StoreBe32(last.results.data(), kUncached);
-      StoreBe32(last.results.data() + 8, 2);
-    }
-  }
-  Put(reply, whole.results, whole.items);
+  Put(reply, whole);
+  if (c.slot) Keep(c, done, std::move(whole));
 }
 
-void Nfs4Server::Put(rpcrdma::ServiceReply& reply, Bytes results, const std::vector<rpcrdma::ResultItem>& items) {
-  reply.message.insert(reply.message.end(), results.begin(), results.end());
-  reply.items = items;
+// Executes the next operation, and puts its result behind the others.
+uint32_t Nfs4Server::ExecuteNext(uint32_t number, Compound& c) {
+  const uint32_t op = c.in.U32();
+  Writer results(c.results);
+  const size_t at = c.results.size(), items = c.items.size();
+  results.U32(nfs::FindOperation(op) ? op : nfs::kOpIllegal);
+  results.U32(0);
+  uint32_t status = Execute(op, number == 0, c, results);
+  if (!c.in.ok()) status = kBadXdr;
+  if (c.repeats) return status;
+  if (status == kOk && c.session && number > 0) {
+    const size_t size = kReplyHeader + kCompoundHeader + c.results.size();
+    if (size > c.session->fore.response_bytes)
+      status = kRepTooBig;
+    else if (c.cache && size > c.session->fore.cached_bytes)
+      status = kRepTooBigToCache;
+  }
+  if (status != kOk) {
+    c.results.resize(at + 8);
+    c.items.resize(items);
+  }
+  StoreBe32(c.results.data() + at + 4, status);
+  return status;
+}
+
+// Puts the Reply of a COMPOUND of `done` operations into its slot.
+void Nfs4Server::Keep(const Compound& c, uint32_t done, Cached whole) {
+  Cached& last = c.slot->last;
+  last = std::move(whole);
+  c.slot->operations.assign(c.behind.begin(), c.behind.end());
+  if (c.cache || done <= 1) return;
+  // Uncached: the result of SEQUENCE, and NFS4ERR_RETRY_UNCACHED_REP for the operation behind it.
+  last.items.clear();
+  last.results.resize(kCompoundHeader + kSequenceResult);
+  Writer uncached(last.results);
+  uncached.U32(LoadBe32(c.results.data() + kSequenceResult));
+  uncached.U32(kUncached);
+  StoreBe32(last.results.data(), kUncached);
+  StoreBe32(last.results.data() + 8, 2);
+}
+
+void Nfs4Server::Put(rpcrdma::ServiceReply& reply, const Cached& from) {
+  reply.message.insert(reply.message.end(), from.results.begin(), from.results.end());
+  reply.items = from.items;
 }
 
 uint32_t Nfs4Server::Execute(uint32_t op, bool first, Compound& c, Writer& out) {

@@ -59,7 +59,9 @@ class Nfs4Server final : public rpcrdma::Service {
     Bytes behind = {};  // the operations after the first
   };
 
+  uint32_t ExecuteNext(uint32_t number, Compound& c);
   uint32_t Execute(uint32_t op, bool first, Compound& c, Writer& out);
+  static void Keep(const Compound& c, uint32_t done, Cached whole);
   uint32_t Sequence(Compound& c, Writer& out);
   uint32_t CreateSession(Compound& c, Writer& out);
   uint32_t Open(Compound& c, Writer& out);
@@ -68,7 +70,7 @@ class Nfs4Server final : public rpcrdma::Service {
   uint32_t ReadDirectory(Compound& c, Writer& out);
   uint32_t Copy(Compound& c, Writer& out);
   Buffer* FileOf(const std::string& handle);
-  static void Put(rpcrdma::ServiceReply& reply, Bytes results, const std::vector<rpcrdma::ResultItem>& items);
+  static void Put(rpcrdma::ServiceReply& reply, const Cached& from);
 
   std::map<uint64_t, Client> clients_;
   std::map<uint32_t, Session> sessions_;
