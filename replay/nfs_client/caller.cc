@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/nfs_client/caller.h"
 
+#include <algorithm>
+
 #include "replay/nfs_client/rpc_calls.h"
 
 namespace stag::nfs_client {
@@ -9,8 +11,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSlice{100};  // between looks at `stop`
-constexpr milliseconds kGoodbye{2000};
+constexpr milliseconds kSlice{100};     // between looks at `stop`
+constexpr milliseconds kGoodbye{2000};  // for an answer or an end, once all is to stop
 
 }  // namespace
 
@@ -42,7 +44,8 @@ Result<void> Caller::Connect() {
 
 Result<Bytes> Caller::Ask(const rpcrdma::CallSpec& call, bool although_stopped) {
   const auto stopped = [&] { return !although_stopped && options_.stop && options_.stop->load(); };
-  const auto deadline = Clock::now() + options_.timeout;
+  auto deadline = Clock::now() + options_.timeout;
+  if (stopped()) return Fail("interrupted");
   asking_ = true;
   answered_ = false;
   failure_.clear();
@@ -53,7 +56,12 @@ Result<Bytes> Caller::Ask(const rpcrdma::CallSpec& call, bool although_stopped) 
     const std::string why = trouble();
     return Fail(why.empty() ? sent.error().message : why);
   }
-  while (!answered_ && !stopped() && Clock::now() < deadline) requester_->Poll(kSlice);
+  // What is under way when all is to stop is awaited: the connection is needed for cleaning up.
+  for (bool stopping = false; !answered_ && Clock::now() < deadline; requester_->Poll(kSlice)) {
+    if (stopping || !stopped()) continue;
+    stopping = true;
+    deadline = std::min(deadline, Clock::now() + kGoodbye);
+  }
   asking_ = false;
   if (!answered_) {
     requester_->endpoint().Disconnect();  // what is left is not to be taken for the answer to another Call

@@ -34,7 +34,8 @@ class Caller final : public rpcrdma::AnswerSink {
   const CallerOptions& options() const { return options_; }
 
   // Sends one Call, with nothing else outstanding, and waits for the results of its Reply, which are valid until the
-  // next one. The error says why there are none. `although_stopped`: for cleaning up.
+  // next one. The error says why there are none. Once `stop` of the options is set nothing is sent, and what was is
+  // awaited for two seconds at most; `although_stopped`: for cleaning up.
   Result<Bytes> Ask(const rpcrdma::CallSpec& call, bool although_stopped = false);
   // In order; waits for the other side a moment.
   void Disconnect();

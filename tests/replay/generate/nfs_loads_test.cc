@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Loads of NFS version 3 and 4: every byte is verified, and what goes wrong is found.
+#include <atomic>
 #include <climits>
 
 #include "replay/serve/nfs3_xdr.h"
@@ -163,6 +164,47 @@ TEST_F(Nfs3, WritesThatWereNotKeptAreFound) {
   load.jobs.sizes = {{1000, 1000, 1}};
   faulty.lost_from = 10;
   EXPECT_GT(Ran(load).report->wrong, 0u);
+}
+
+// Stops a load while it fills its first file.
+class Interrupting final : public rpcrdma::Service {
+ public:
+  explicit Interrupting(rpcrdma::Service& inner) : inner_(inner) {}
+  void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override {
+    if (call.size() > 100'000) generator_.load()->Stop();
+    inner_.OnCall(call, reply);
+  }
+  // Runs the load, which has nothing to say but that it was interrupted.
+  void Interrupt(LoadOptions load) {
+    Running running(*this);
+    load.to.port = running.port();
+    load.file_size = 8 << 20;
+    const auto transport = endpoint::MakeSoftIwarp();
+    Generator generator(*transport, load, nullptr);
+    generator_ = &generator;
+    EXPECT_TRUE(generator.Run());
+    EXPECT_TRUE(generator.report().interrupted);
+    EXPECT_TRUE(generator.report().troubles.empty());
+    EXPECT_EQ(generator.report().Total().calls, 0u);
+  }
+
+ private:
+  rpcrdma::Service& inner_;
+  std::atomic<Generator*> generator_ = nullptr;
+};
+
+TEST_F(Nfs3, InterruptedWhileFillingLeavesNothing) {
+  Interrupting(*service).Interrupt(Load(100));
+  EXPECT_TRUE(fs.root().entries.empty());
+}
+
+TEST(Generator, Nfs4InterruptedWhileFillingLeavesNothing) {
+  ScriptedNfs4 server;
+  LoadOptions load = To(0, LoadMode::kNfs4, 100);
+  load.path = "/export";
+  Interrupting(server).Interrupt(load);
+  EXPECT_EQ(server.complaints, std::vector<std::string>{});
+  EXPECT_EQ(server.clients + server.open_sessions + server.open_states + server.files.size(), 0u);
 }
 
 TEST(Generator, Nfs4) {
