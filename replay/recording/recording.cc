@@ -33,6 +33,16 @@ RecordedChunk Describe(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
   return {chunk.count, call.SizeOf(chunk), returned ? reply.SizeOf(*returned) : 0};
 }
 
+void TakeAnswer(const Transaction& t, RecordedRpc& rpc) {
+  if (rpc.reply_form == session::ReplyForm::kError) rpc.rdma_error = t.reply.header.err;
+  rpc.replied = t.reply.present && t.reply.rpc.status == ParseStatus::kOk;
+  if (!rpc.replied) return;
+  rpc.denied = t.reply.rpc.reply_stat == rpc::kDenied;
+  rpc.accept_stat = t.reply.rpc.accept_stat;
+  rpc.has_status = t.reply.walk.has_status;
+  rpc.status = t.reply.walk.nfs_status;
+}
+
 }  // namespace
 
 RecordingBuilder::RecordingBuilder(uint64_t memory) { recording_.store = std::make_unique<PayloadStore>(memory); }
@@ -70,6 +80,26 @@ RecordedMessage RecordingBuilder::Take(const Transaction& t, const session::Payl
   return message;
 }
 
+// The chunk lists of the Call, and what of them the Reply used.
+void RecordingBuilder::TakeChunks(const Transaction& t, RecordedRpc& rpc) {
+  const rpcrdma::Header& call = t.call.header;
+  const rpcrdma::Header& reply = t.reply.header;
+  read_chunks_.clear();
+  for (const session::ReadChunk& chunk : t.call.read_chunks)
+    read_chunks_.push_back({chunk.position, static_cast<uint32_t>(chunk.segments.size()), chunk.length});
+  rpc.read_chunks = recording_.store->Keep(read_chunks_);
+  const bool lists = t.reply.present && reply.status == ParseStatus::kOk;
+  write_chunks_.clear();
+  for (size_t i = 0; i < call.write_chunks.size(); ++i) {
+    const bool known = lists && i < reply.write_chunks.size();
+    write_chunks_.push_back(Describe(call, call.write_chunks[i], reply, known ? &reply.write_chunks[i] : nullptr));
+  }
+  rpc.write_chunks = recording_.store->Keep(write_chunks_);
+  if (call.reply_chunk)
+    rpc.reply_chunk =
+        Describe(call, *call.reply_chunk, reply, lists && reply.reply_chunk ? &*reply.reply_chunk : nullptr);
+}
+
 void RecordingBuilder::OnTransaction(const session::Connection& connection, const Transaction& t) {
   if (connection.proof != session::Proof::kRpcRdma) return;
   if (IsCut(t)) {
@@ -87,6 +117,10 @@ void RecordingBuilder::OnTransaction(const session::Connection& connection, cons
   rpc.reply_frame = t.reply.frame;
   rpc.call = Take(t, t.call);
   rpc.call.present = true;
+  const ParseStatus status = t.call.header.status;
+  if (status == ParseStatus::kMalformed) rpc.call.missing = "its transport header is malformed";
+  if (status == ParseStatus::kUnsupported) rpc.call.missing = "its RPC-over-RDMA version is not 1";
+  if (status != ParseStatus::kOk) rpc.call.bytes = {};
   rpc.reply = Take(t, t.reply);
   rpc.known = t.call.rpc.words >= 6;
   if (rpc.known) {
@@ -98,35 +132,8 @@ void RecordingBuilder::OnTransaction(const session::Connection& connection, cons
   rpc.call_form = t.call.form;
   rpc.reply_form = t.reply.form;
 
-  const rpcrdma::Header& call = t.call.header;
-  const rpcrdma::Header& reply = t.reply.header;
-  if (call.status == ParseStatus::kMalformed) rpc.call.missing = "its transport header is malformed";
-  if (call.status == ParseStatus::kUnsupported) rpc.call.missing = "its RPC-over-RDMA version is not 1";
-  if (call.status != ParseStatus::kOk) rpc.call.bytes = {};
-  read_chunks_.clear();
-  for (const session::ReadChunk& chunk : t.call.read_chunks)
-    read_chunks_.push_back({chunk.position, static_cast<uint32_t>(chunk.segments.size()), chunk.length});
-  rpc.read_chunks = recording_.store->Keep(read_chunks_);
-  const bool lists = t.reply.present && reply.status == ParseStatus::kOk;
-  write_chunks_.clear();
-  for (size_t i = 0; i < call.write_chunks.size(); ++i) {
-    const bool known = lists && i < reply.write_chunks.size();
-    write_chunks_.push_back(Describe(call, call.write_chunks[i], reply, known ? &reply.write_chunks[i] : nullptr));
-  }
-  rpc.write_chunks = recording_.store->Keep(write_chunks_);
-  if (call.reply_chunk)
-    rpc.reply_chunk =
-        Describe(call, *call.reply_chunk, reply, lists && reply.reply_chunk ? &*reply.reply_chunk : nullptr);
-
-  if (rpc.reply_form == session::ReplyForm::kError) rpc.rdma_error = reply.err;
-  rpc.replied = t.reply.present && t.reply.rpc.status == ParseStatus::kOk;
-  if (rpc.replied) {
-    rpc.denied = t.reply.rpc.reply_stat == rpc::kDenied;
-    rpc.accept_stat = t.reply.rpc.accept_stat;
-    rpc.has_status = t.reply.walk.has_status;
-    rpc.status = t.reply.walk.nfs_status;
-  }
-
+  TakeChunks(t, rpc);
+  TakeAnswer(t, rpc);
   static_assert(std::is_trivially_copyable_v<RecordedRpc> && alignof(RecordedRpc) <= 8);
   const Bytes kept = recording_.store->Keep(std::as_bytes(std::span(&rpc, 1)));
   if (!kept.empty()) recording_.rpcs.push_back(reinterpret_cast<const RecordedRpc*>(kept.data()));

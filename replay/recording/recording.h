@@ -116,6 +116,7 @@ class RecordingBuilder final : public session::Observer {
  private:
   RecordedConnection& Find(const session::Connection& connection);
   RecordedMessage Take(const session::Transaction& t, const session::Payload& payload);
+  void TakeChunks(const session::Transaction& t, RecordedRpc& rpc);
 
   Recording recording_;
   std::map<fabric::ConnectionId, uint32_t> index_;  // of those that are not closed yet
