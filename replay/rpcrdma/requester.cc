@@ -64,7 +64,14 @@ struct Requester::Impl {
 
   bool CanSend();
   Result<uint32_t> Send(const CallSpec& spec);
+  // Of a Call's bytes.
+  struct Parts {
+    uint64_t item_chunk = 0;  // in the Read chunk of the reduced argument
+    uint64_t rest = 0;        // in the reduced stream
+  };
   Result<void> Fill(Slot& slot, const CallSpec& spec);
+  void MakeHeader(Slot& slot, const CallSpec& spec, const Parts& parts, bool long_call);
+  void CopyIn(Slot& slot, const CallSpec& spec, const Parts& parts, bool long_call);
   Result<void> Room(endpoint::Region& region, bool& spent, uint64_t size, endpoint::Access access);
   bool Invalidated(uint32_t handle, uint32_t index);
   void Fence(Slot& slot);
@@ -155,66 +162,70 @@ Chunk Requester::Impl::AddChunk(Header& header, const endpoint::Region& region, 
   return chunk;
 }
 
-Result<void> Requester::Impl::Fill(Slot& slot, const CallSpec& spec) {
+// The header of a Call goes into `slot.call`, and encoded into `bytes`.
+void Requester::Impl::MakeHeader(Slot& slot, const CallSpec& spec, const Parts& parts, bool long_call) {
+  Header& header = slot.call;
+  header.Clear();
+  header.xid = slot.xid;
+  header.vers = rpcrdma::kVersion1;
+  header.credit = options.credits;
+  header.proc = long_call ? rpcrdma::kNomsg : rpcrdma::kMsg;
+  if (long_call) AddReads(header, 0, slot.readable, 0, parts.rest);
+  AddReads(header, static_cast<uint32_t>(spec.item_offset), slot.readable, long_call ? RoundUp4(parts.rest) : 0,
+           parts.item_chunk);
+  uint64_t at = 0;
+  for (const uint32_t offered : spec.write_chunks) {
+    header.write_chunks.push_back(AddChunk(header, slot.writable, at, offered));
+    at += RoundUp4(offered);
+  }
+  if (spec.reply_chunk > 0) header.reply_chunk = AddChunk(header, slot.writable, at, spec.reply_chunk);
+  bytes.clear();
+  rpcrdma::Encode(header, bytes);
+}
+
+// The bytes of a Call: what goes by Send behind the header, or at Position Zero; the item behind it.
+void Requester::Impl::CopyIn(Slot& slot, const CallSpec& spec, const Parts& parts, bool long_call) {
+  std::byte* const stream = long_call ? slot.readable.bytes.data() : slot.send.bytes.data() + bytes.size();
+  std::ranges::copy(bytes, slot.send.bytes.begin());
+  const uint64_t before = spec.item_length > 0 ? spec.item_offset : spec.message.size();
+  std::memcpy(stream, spec.message.data(), before);
+  StoreBe32(stream, slot.xid);
+  if (spec.item_length == 0) return;
   const uint64_t item_end = spec.item_offset + RoundUp4(spec.item_length);
+  std::memcpy(stream + before, spec.message.data() + item_end, spec.message.size() - item_end);
+  std::memcpy(slot.readable.bytes.data() + (long_call ? RoundUp4(parts.rest) : 0),
+              spec.message.data() + spec.item_offset, parts.item_chunk);
+}
+
+Result<void> Requester::Impl::Fill(Slot& slot, const CallSpec& spec) {
+  const uint64_t item = spec.item_length, padded = RoundUp4(item);
   if (spec.message.size() < kSmallestCall) return Fail("an RPC Call has 40 bytes at least");
-  if (spec.item_length > 0 &&
-      (spec.item_offset % 4 != 0 || spec.item_offset < kSmallestCall || item_end > spec.message.size()))
+  if (item > 0 && (spec.item_offset % 4 != 0 || spec.item_offset < kSmallestCall ||
+                   spec.item_offset + padded > spec.message.size()))
     return Fail("the reduced argument is not inside the Call");
-  const uint64_t item = spec.item_length;
-  const uint64_t item_chunk = options.pad_read_chunks ? RoundUp4(item) : item;
-  const uint64_t rest = spec.message.size() - (item > 0 ? RoundUp4(item) : 0);  // the reduced stream
+  const Parts parts{options.pad_read_chunks ? padded : item, spec.message.size() - padded};
 
   uint64_t writable = spec.reply_chunk;
   for (const uint32_t bytes_offered : spec.write_chunks) writable += RoundUp4(bytes_offered);
   if (auto ok = Room(slot.writable, slot.writable_spent, writable, endpoint::Access::kRemoteWrite); !ok) return ok;
 
   // The lists first: their size decides whether the rest fits behind them.
-  Header& header = slot.call;
-  const auto make = [&](bool long_call) {
-    header.Clear();
-    header.xid = slot.xid;
-    header.vers = rpcrdma::kVersion1;
-    header.credit = options.credits;
-    header.proc = long_call ? rpcrdma::kNomsg : rpcrdma::kMsg;
-    if (long_call) AddReads(header, 0, slot.readable, 0, rest);
-    AddReads(header, static_cast<uint32_t>(spec.item_offset), slot.readable, long_call ? RoundUp4(rest) : 0,
-             item_chunk);
-    uint64_t at = 0;
-    for (const uint32_t offered : spec.write_chunks) {
-      header.write_chunks.push_back(AddChunk(header, slot.writable, at, offered));
-      at += RoundUp4(offered);
-    }
-    if (spec.reply_chunk > 0) header.reply_chunk = AddChunk(header, slot.writable, at, spec.reply_chunk);
-    bytes.clear();
-    rpcrdma::Encode(header, bytes);
+  const auto make_readable = [&](uint64_t size) {
+    return Room(slot.readable, slot.readable_spent, size, endpoint::Access::kRemoteRead);
   };
-  if (auto ok = Room(slot.readable, slot.readable_spent, item > 0 ? item_chunk : 0, endpoint::Access::kRemoteRead); !ok)
-    return ok;
-  make(false);
-  const bool long_call = spec.position_zero || bytes.size() + rest > settings.send_threshold;
+  if (auto ok = make_readable(parts.item_chunk); !ok) return ok;
+  MakeHeader(slot, spec, parts, false);
+  const bool long_call = spec.position_zero || bytes.size() + parts.rest > settings.send_threshold;
   if (long_call) {
-    const uint64_t readable = RoundUp4(rest) + item_chunk;
-    if (auto ok = Room(slot.readable, slot.readable_spent, readable, endpoint::Access::kRemoteRead); !ok) return ok;
-    make(true);
+    if (auto ok = make_readable(RoundUp4(parts.rest) + parts.item_chunk); !ok) return ok;
+    MakeHeader(slot, spec, parts, true);
   }
-  if (bytes.size() + (long_call ? 0 : rest) > settings.send_threshold)
-    return Fail("the chunk lists alone are larger than the inline threshold");
+  const uint64_t size = bytes.size() + (long_call ? 0 : parts.rest);
+  if (size > settings.send_threshold) return Fail("the chunk lists alone are larger than the inline threshold");
   bool never = false;
-  if (auto ok = Room(slot.send, never, bytes.size() + rest, endpoint::Access::kLocal); !ok) return ok;
-
-  // The bytes: what goes by Send behind the header, or at Position zero; the item behind it.
-  std::byte* const stream = long_call ? slot.readable.bytes.data() : slot.send.bytes.data() + bytes.size();
-  std::ranges::copy(bytes, slot.send.bytes.begin());
-  const uint64_t before = item > 0 ? spec.item_offset : spec.message.size();
-  std::memcpy(stream, spec.message.data(), before);
-  StoreBe32(stream, slot.xid);
-  if (item > 0) {
-    std::memcpy(stream + before, spec.message.data() + item_end, spec.message.size() - item_end);
-    std::memcpy(slot.readable.bytes.data() + (long_call ? RoundUp4(rest) : 0), spec.message.data() + spec.item_offset,
-                item_chunk);
-  }
-  const Bytes whole = slot.send.bytes.first(bytes.size() + (long_call ? 0 : rest));
+  if (auto ok = Room(slot.send, never, bytes.size() + parts.rest, endpoint::Access::kLocal); !ok) return ok;
+  CopyIn(slot, spec, parts, long_call);
+  const Bytes whole = slot.send.bytes.first(size);
   return endpoint->Send({&whole, 1}, static_cast<uint64_t>(&slot - slots.data()));
 }
 
