@@ -123,6 +123,26 @@ void Bench::AskUnused(Link& link, const Call& call) {
         Failed("an unused Write chunk: all lengths zero", fmt::format("a segment of {} bytes", segment.length));
 }
 
+bool Bench::Invalidates(Link& link) {
+  Call call = Null();
+  AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
+  const Message answer = link.Ask(call);
+  ExpectNull(link, call, answer);
+  return answer.invalidated.has_value();
+}
+
+void Bench::ExpectTerms(Link& link, bool may_invalidate, uint32_t threshold) {
+  constexpr uint32_t kMiddling = 1500;  // fits 4096 bytes, and not 1024
+  if (Invalidates(link) && !may_invalidate) Failed("a plain Send, for the R flag is not set", "a Send with Invalidate");
+  if (!has_long()) return;
+  Call call = Long(link, kMiddling);
+  SetReply(call, link.Offer({4096}, endpoint::Access::kRemoteWrite));
+  const Message reply = link.Ask(call);
+  if (reply.bytes.size() > threshold)
+    Failed(fmt::format("at most {} bytes in a Send", threshold), fmt::format("{} bytes", reply.bytes.size()));
+  ExpectLong(link.RpcReply(call, reply), kMiddling);
+}
+
 bool Bench::RefusedEmpty(const Call& call, const Message& answer) {
   if (answer.header.proc != rpcrdma::kError) return false;
   ExpectError(call, answer, rpcrdma::kErrChunk);

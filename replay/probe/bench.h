@@ -85,6 +85,11 @@ class Bench {
   void AskNull(Link& link, const Call& call) { ExpectNull(link, call, link.Ask(call)); }
   // A NULL with Write chunks, which come back unused.
   void AskUnused(Link& link, const Call& call);
+  // Whether the answer to a NULL with a Write chunk is a Send with Invalidate.
+  bool Invalidates(Link& link);
+  // A Send with Invalidate comes only where `may_invalidate`, and no Send of more than `threshold` bytes, for a long
+  // Reply, either, where one is known.
+  void ExpectTerms(Link& link, bool may_invalidate, uint32_t threshold);
   // Whether ERR_CHUNK answers a Call with a Write chunk or Reply chunk that has no segments. It is advice: the field is
   // not of one mind about them.
   bool RefusedEmpty(const Call& call, const Message& answer);

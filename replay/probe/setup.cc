@@ -25,18 +25,7 @@ Data Foreign(size_t n) { return Data(n, std::byte{0x5c}); }
 void ExpectDefaults(Bench& bench, Data private_data) {
   Link& link = bench.Connect({.private_data = std::move(private_data)});
   bench.AskNull(link);
-  Call call = bench.Null();
-  AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
-  const Message answer = link.Ask(call);
-  bench.ExpectNull(link, call, answer);
-  if (answer.invalidated) Failed("a plain Send, for the R flag was not sent", "a Send with Invalidate");
-  if (!bench.has_long()) return;
-  Call longer = bench.Long(link, 1500);
-  SetReply(longer, link.Offer({4096}, endpoint::Access::kRemoteWrite));
-  const Message reply = link.Ask(longer);
-  if (reply.bytes.size() > rpcrdma::kDefaultThreshold)
-    Failed("at most 1024 bytes in a Send", fmt::format("{} bytes", reply.bytes.size()));
-  Bench::ExpectLong(link.RpcReply(longer, reply), 1500);
+  bench.ExpectTerms(link, false, rpcrdma::kDefaultThreshold);
 }
 
 void PrivateData(Bench& bench) {
@@ -59,11 +48,7 @@ void UnknownVersion(Bench& bench) {
 
 void ReservedBits(Bench& bench) {
   Link& link = bench.Connect({.private_data = Encoded({.flags = 0xfe, .send_size = 3, .receive_size = 3})});
-  Call call = bench.Null();
-  AddWrite(call, link.Offer({64}, endpoint::Access::kRemoteWrite));
-  const Message answer = link.Ask(call);
-  bench.ExpectNull(link, call, answer);
-  if (answer.invalidated) Failed("a plain Send, for the R flag is clear", "a Send with Invalidate");
+  if (bench.Invalidates(link)) Failed("a plain Send, for the R flag is clear", "a Send with Invalidate");
 }
 
 void TooShort(Bench& bench) {
