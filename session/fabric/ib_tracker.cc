@@ -50,7 +50,7 @@ void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   current_.info = &ib::LookUpOpcode(current_.bth.opcode);
   current_.frame = frame;
   current_.wire = &packet;
-  current_.verified = false;
+  current_.verified = current_.doubtful = false;
   if (plain_ && current_.status == ParseStatus::kOk && current_.info->service == ib::Service::kRc &&
       packet.carrier != link::Carrier::kInfiniBand && flows_.OnFamiliar(packet.source, packet.destination, current_))
     return;

@@ -160,6 +160,29 @@ TEST(IbAnomaly, WhatTheReceiverAcknowledgesIsFollowed) {
       }
 }
 
+// A Send is damaged on the way and sent again: what its receiver acknowledges is the second one.
+TEST(IbAnomaly, WhatIsSentAgainIsNotInDoubt) {
+  for (const IbWire::Kind kind : kKinds) {
+    IbWire wire(kind);
+    IbTalk talk(wire);
+    talk.Connect();
+    talk.Send(0, Message(1, 50));
+    talk.Send(1, Message(1, 50));
+    talk.Ack(0);
+    talk.Send(0, Message(2, 50));
+    const WireFrame sent = wire.frames().back();
+    Buffer& bytes = wire.frames().back().bytes;
+    bytes[bytes.size() - 10] ^= std::byte{1};
+    wire.frames().push_back(sent);
+    talk.Ack(0);
+    Recorder recorder;
+    Play(wire, recorder);
+    ASSERT_EQ(recorder.Count(EventKind::kSend), 3u);
+    EXPECT_EQ(recorder.Of(EventKind::kSend).back()->bytes, Message(2, 50));
+    EXPECT_EQ(AnomaliesOf(wire), Kinds{AnomalyKind::kBadChecksum});
+  }
+}
+
 // The last packets are remembered.
 TEST(IbAnomaly, LongRetransmissions) {
   for (const uint32_t packets : {60u, 500u, 4000u}) {
