@@ -25,6 +25,7 @@ class ErspanReader final : public Reader {
 
   Next ReadFrame(Frame& frame) override;
   const FrameMemory& memory() const override { return reader_.memory(); }
+  Bytes lasting() const override { return reader_.lasting(); }
   const std::string& error() const override { return reader_.error(); }
   uint64_t position() const override { return reader_.position(); }
   uint64_t size() const override { return reader_.size(); }

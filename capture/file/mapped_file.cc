@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -29,6 +30,7 @@ struct sigaction before {};
 std::atomic<bool> handled = false;
 
 constexpr uint64_t kHugePage = 2u << 20;
+constexpr uint64_t kSweep = 32u << 20;
 
 static_assert(std::atomic<uintptr_t>::is_always_lock_free);
 
@@ -105,9 +107,12 @@ FrameMemory MappedFile::Piece(uint64_t begin, size_t size) {
 
 // Not each piece by itself: all threads are told of pages that go. What another piece shares comes back when it is
 // looked at, with what the system keeps with it, at most a huge page: that is let go again.
+// Now and then so are those that somebody came back to.
 void MappedFile::LetGo(uint64_t end) {
   if (end < kept_from_ + kHugePage) return;
-  ::madvise(bytes_ + kept_from_, end - kept_from_, MADV_DONTNEED);
+  const bool sweep = end / kSweep != kept_from_ / kSweep;
+  const uint64_t from = sweep ? kept_from_ - std::min(kept_from_, 2 * kSweep) : kept_from_;
+  ::madvise(bytes_ + from, end - from, MADV_DONTNEED);
   kept_from_ = end / kHugePage * kHugePage;
 }
 

@@ -32,6 +32,8 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   // The file from `begin`, a multiple of kPage, to `begin + size`, which is at most its size. May overlap others. Its
   // pages go when nobody owns it any more, or soon afterwards.
   FrameMemory Piece(uint64_t begin, size_t size);
+  // All of it. Pages that went come back when they are looked at, and go again some time later.
+  Bytes bytes() const { return {bytes_, static_cast<size_t>(size_)}; }
   // Bytes, when it was opened.
   uint64_t size() const { return size_; }
   // Whether it has become shorter, or could not be read somewhere: then some of what was seen may have been zeros.

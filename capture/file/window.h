@@ -30,6 +30,8 @@ class Window {
   Bytes PeekSome();
   // What Peek gave a view of last. While it has another owner the window goes on in other memory.
   const FrameMemory& memory() const { return memory_; }
+  // The file, where it is mapped.
+  Bytes lasting() const { return mapped_ ? mapped_->bytes() : Bytes{}; }
   // Moves on by `n` bytes, at most as many as the last Peek gave.
   void Consume(size_t n) {
     begin_ += n;

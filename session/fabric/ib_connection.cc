@@ -168,18 +168,17 @@ void IbConnection::ProcessRequest(const RcPacket& p) {
   }
 }
 
-void IbConnection::Remember(const RcPacket& p, SideState& s, uint32_t count) {
+[[gnu::always_inline]] inline void IbConnection::Remember(const RcPacket& p, SideState& s, uint32_t count) {
   if (s.recent.empty()) s.recent.resize(kRecent);
   Recent& r = s.recent[s.recent_next++ % kRecent];
-  r = {};
   r.psn = p.psn();
   r.count = count;
   r.frame = p.frame;
+  r.rdma = p.Is(Operation::kReadRequest) || (p.Is(Operation::kWrite) && s.write.active);
+  if (!r.rdma) return;
   if (p.Is(Operation::kReadRequest)) {
-    r.rdma = true;
     r.handle = p.reth.key, r.offset = p.reth.address, r.length = p.reth.length;
-  } else if (p.Is(Operation::kWrite) && s.write.active) {
-    r.rdma = true;
+  } else {
     r.handle = s.write.handle, r.offset = s.write.offset, r.length = s.write.length;
   }
 }
@@ -225,7 +224,8 @@ void IbConnection::AppendSend(SideState& s, const RcPacket& p) {
 }
 
 void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
-  Send send;
+  EventOf<Send> event(info, p.from, s.send.first_frame, p.frame);
+  Send& send = event.rest();
   send.bytes = s.send.active ? Bytes(s.send.bytes) : p.data;
   send.length = s.send.length;
   send.missing = s.send.missing;
@@ -235,7 +235,7 @@ void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
   if (p.info->ieth) send.invalidated = p.invalidated;
   s.send.active = false;
   s.sends.Add(p.psn());
-  Emit(p.from, s.send.first_frame, p.frame, send);
+  context_.Emit(event);
 }
 
 // Packets of a Send are missing: what came before them is all that can be told of it.
@@ -286,7 +286,8 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
     NoteLength(p, write.verified, p.from, write.first_frame, EventKind::kWrite, write.length, write.bytes);
     write.whole = false;
   }
-  Write part;
+  EventOf<Write> event(info, p.from, write.first_frame, p.frame);
+  Write& part = event.rest();
   part.bytes = p.data;
   part.length = p.data_length;
   if (p.data.size() < p.data_length) part.missing = Missing::kTruncatedByCapture;
@@ -297,7 +298,7 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
   part.last = p.info->last;
   if (p.info->immediate) part.immediate = p.immediate;
   if (p.info->last) write.active = false;
-  Emit(p.from, write.first_frame, p.frame, part);
+  context_.Emit(event);
 }
 
 void IbConnection::AddRead(const RcPacket& p, SideState& s, uint32_t count) {
@@ -375,7 +376,8 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
     }
     if (at > read.length || p.data_length > read.length - at) break;
     read.bytes = bytes;
-    ReadResponse part;
+    EventOf<ReadResponse> event(info, p.from, p.frame, p.frame);
+    ReadResponse& part = event.rest();
     part.handle = read.handle;
     part.offset = read.offset + at;
     part.bytes = p.data;
@@ -386,7 +388,7 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
     read.Mark(k);
     if (read.count == 0 && part.last) read.count = k + 1;
     if (read.count != 0 && read.received == read.count) RemoveRead(s, i);
-    return Emit(p.from, p.frame, p.frame, part);
+    return context_.Emit(event);
   }
   if (s.known) ++context_.stats().duplicates;  // else it answers a request from before the capture
 }

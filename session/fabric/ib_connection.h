@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <vector>
 
 #include "protocol/ib/icrc.h"
@@ -44,6 +45,8 @@ class IbConnection {
   PacketObserver::Track track() const { return track_; }
 
   void OnPacket(RcPacket& packet);
+  // The same for one that was held back (HoldPool).
+  void OnHeldPacket(RcPacket& packet);
   // Now and then, with the time of whatever was captured last: what waits does not wait longer for its connection's
   // silence.
   void CheckTime(int64_t now_ns);
@@ -100,12 +103,14 @@ class IbConnection {
     uint64_t sent_frame = 0;
   };
 
-  struct SideState {
+  // As long as a power of two: which side's it is, is found for each packet.
+  struct alignas(128) SideState {
     bool known = false;       // `expected` is
     bool started = false;     // a request was seen
     uint32_t expected = 0;    // PSN of the next request
     bool open_count = false;  // the last request was a Read whose number of PSNs depends on the unknown path MTU
     uint32_t open_psn = 0, open_length = 0;
+    IbOriginals::Stream requests, responses;  // responses to them
     bool lost_read = false;  // a Read Request is missing whose responses are at hand: they have no address
 
     struct {
@@ -139,6 +144,8 @@ class IbConnection {
     uint8_t nak_syndrome = 0;
   };
 
+  static_assert(std::has_single_bit(sizeof(SideState)));
+
   struct Block {
     enum class Why : uint8_t { kNone, kRequest, kRead, kDoubt } why = Why::kNone;
     Side requester = 0;  // whose requests, or whose Reads' responses, are missing; whose request is doubtful
@@ -147,6 +154,10 @@ class IbConnection {
   };
 
   // Order
+  bool IsPlainRequest(const RcPacket& p);
+  bool IsPlainResponse(const RcPacket& p);
+  [[gnu::noinline]] void OnOddPacket(RcPacket& p);
+  static void NoteAnswered(const RcPacket& p, SideState& s);
   int32_t Ahead(const SideState& s, uint32_t psn) const;
   bool RequestSeen(const SideState& s, uint32_t psn) const;
   bool ContinuesLostRead(const SideState& s, const RcPacket& p) const;
@@ -213,6 +224,9 @@ class IbConnection {
     bool right = false;  // one was right
   };
   std::array<IcrcRecord, 2> icrc_;  // by sender
+  // Packets that are next have to be looked at: others wait, these are the first of a side, an acknowledgement came
+  // early, or there is a PacketObserver.
+  bool attentive_ = true;
   FrameRef last_frame_;
 
   std::vector<HeldPtr> queue_;  // waiting, in the order in which they will be processed

@@ -237,7 +237,7 @@ void IbFlows::Feed(IbLink& link) {
   std::stable_sort(all.begin(), all.end(),
                    [](const HeldPtr& a, const HeldPtr& b) { return a->packet.frame.number < b->packet.frame.number; });
   for (HeldPtr& held : all) {
-    link.connection.OnPacket(held->packet);
+    link.connection.OnHeldPacket(held->packet);
     pool_.Release(std::move(held));
   }
 }

@@ -86,28 +86,71 @@ IbConnection::Block IbConnection::BlockOf(const RcPacket& p) const {
 }
 
 // Whether nothing has to come before it: nearly every packet of a capture that lost nothing. False: BlockOf tells.
-static bool IsNext(bool known, uint32_t expected, bool awaits_read, const RcPacket& p) {
-  if (!known) return false;
-  if (p.info->response) return PsnDistance(Needed(p), expected) < 0;
+static bool IsNextRequest(uint32_t expected, bool awaits_read, const RcPacket& p) {
   return p.psn() == expected && !(awaits_read && BeginsSend(p));
 }
+static bool IsNextResponse(uint32_t expected, const RcPacket& p) { return PsnDistance(Needed(p), expected) < 0; }
 
 void IbConnection::OnPacket(RcPacket& p) {
   last_frame_ = p.frame;
+  if (!attentive_ && (p.info->response ? IsPlainResponse(p) : IsPlainRequest(p))) return Process(p);
+  OnOddPacket(p);
+}
+
+void IbConnection::OnHeldPacket(RcPacket& p) {
+  last_frame_ = p.frame;
+  OnOddPacket(p);
+}
+
+// Whether a packet is the next, and there is nothing else to be looked at in it, as in nearly all. It is remembered
+// then, if it was captured whole.
+inline bool IbConnection::IsPlainRequest(const RcPacket& p) {
+  SideState& s = side_[p.from];
+  if (!s.known || s.open_count || !IsNextRequest(s.expected, !s.reads.empty(), p)) return false;
+  if (!IbOriginals::IsWhole(*p.wire)) return true;
+  if (p.bth.opcode == ib::kWriteFirst) return false;
+  return IbOriginals::RememberPlain(s.requests.KeyOf(p.psn()), p, originals_.At(s.requests, p.psn()));
+}
+
+inline bool IbConnection::IsPlainResponse(const RcPacket& p) {
+  SideState& s = side_[1 - p.from];
+  if (!s.known || s.open_count || !IsNextResponse(s.expected, p)) return false;
+  if (!p.Is(Operation::kAck) && IbOriginals::IsWhole(*p.wire)) {
+    const uint64_t key = s.responses.KeyOf(p.psn());
+    IbOriginal& original = originals_.At(s.responses, p.psn());
+    if (original.key == key || !IbOriginals::RememberPlain(key, p, original)) return false;
+  }
+  NoteAnswered(p, s);
+  return true;
+}
+
+inline void IbConnection::NoteAnswered(const RcPacket& p, SideState& s) {
+  if (!s.answered_known || PsnDistance(p.psn(), s.answered) > 0) s.answered = p.psn();
+  s.answered_known = true;
+}
+
+void IbConnection::OnOddPacket(RcPacket& p) {
   if (context_.packets()) context_.packets()->OnPacket(track_, p);
   SideState& s = side_[p.requester()];
   const bool known = s.known && !s.open_count;
-  const bool next = queue_.empty() && IsNext(known, s.expected, !s.reads.empty(), p);
-  if (p.wire && !Inspect(p, next || (known && !p.info->response && p.psn() == s.expected))) return;
-  if (p.info->response) {
-    if (s.from_setup && (s.early.active || !next) && p.Is(Operation::kAck)) NoteAck(p, s);
-    if (!s.answered_known || PsnDistance(p.psn(), s.answered) > 0) s.answered = p.psn();
-    s.answered_known = true;
-  } else if (s.early.active) {
-    NoteSent(p, s);
+  const bool next = known && queue_.empty() &&
+                    (p.info->response ? IsNextResponse(s.expected, p) : IsNextRequest(s.expected, !s.reads.empty(), p));
+  const bool in_order = next || (known && !p.info->response && p.psn() == s.expected);
+  if (!p.wire || Inspect(p, in_order)) {
+    if (p.info->response) {
+      if (s.from_setup && (s.early.active || !next) && p.Is(Operation::kAck)) NoteAck(p, s);
+      NoteAnswered(p, s);
+    } else if (s.early.active) {
+      NoteSent(p, s);
+    }
+    if ((next && !p.doubtful) || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) {
+      Process(p);
+    } else {
+      Wait(p);
+    }
   }
-  if ((next && !p.doubtful) || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) return Process(p);
-  Wait(p);
+  attentive_ = context_.packets() || !queue_.empty() || icrc_[0].left > 0 || icrc_[1].left > 0 ||
+               side_[0].early.active || side_[1].early.active;
 }
 
 // Looks at a packet as it was captured; false: it is not to be followed. The ICRCs of the first packets are checked; of
@@ -116,11 +159,18 @@ void IbConnection::OnPacket(RcPacket& p) {
 //
 // A receiver drops a packet whose ICRC is wrong (IBA section 9.6), and its sender sends it again. A request that is not
 // sent again and that the receiver acknowledges was changed in the capture alone: it waits until that is known.
-inline bool IbConnection::Inspect(RcPacket& p, bool in_order) {
+bool IbConnection::Inspect(RcPacket& p, bool in_order) {
+  SideState& s = side_[p.requester()];
+  if (s.requests.key == 0) {
+    originals_.Prepare();
+    s.requests = IbOriginals::StreamOf(info.id, p.requester(), false);
+    s.responses = IbOriginals::StreamOf(info.id, static_cast<Side>(1 - p.requester()), true);
+  }
   const bool check = !in_order || (p.info->reth && !p.info->last) || icrc_[p.from].left > 0;
   if (p.Is(Operation::kAck) || !IbOriginals::IsWhole(*p.wire)) return !check || PassesIcrc(p) || Doubt(p);
-  const uint64_t key = IbOriginals::KeyOf(info.id, p);
-  IbOriginal& original = originals_.At(key);
+  const IbOriginals::Stream& stream = p.info->response ? s.responses : s.requests;
+  const uint64_t key = stream.KeyOf(p.psn());
+  IbOriginal& original = originals_.At(stream, p.psn());
   const bool again = original.key == key;
   if ((check || again) && !PassesIcrc(p)) return Doubt(p);
   if (again) {

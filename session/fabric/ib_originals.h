@@ -30,40 +30,60 @@ struct alignas(64) IbOriginal {
 
 class IbOriginals {
  public:
-  IbOriginals() : originals_(kRemembered) {}
-
-  // Whether a packet can be remembered: it was captured whole.
+  // Once before the others are called; costs something the first time only.
+  void Prepare() { originals_.resize(kRemembered); }
+  // Whether a packet whose headers are right (ParseTransport) can be remembered: it was captured whole.
   static bool IsWhole(const link::Packet& wire) {
-    return wire.payload.size() == wire.wire_length && wire.payload.size() >= ib::kBthLength + ib::kIcrcLength &&
-           wire.icrc_headers.size() >= IbOriginal::kBefore &&
-           wire.icrc_headers.data() + wire.icrc_headers.size() == wire.payload.data();
+    return wire.payload.size() == wire.wire_length && wire.icrc_headers.size() >= IbOriginal::kBefore;
   }
-  static uint64_t KeyOf(ConnectionId connection, const RcPacket& p) {
-    return uint64_t{connection} << 26 | uint64_t{p.from} << 25 | uint64_t{p.info->response} << 24 | p.psn();
+  // The requests of a sender, or its responses.
+  struct Stream {
+    uint64_t key = 0;    // of PSN 0
+    uint64_t place = 0;  // likewise; of PSN n, n behind it
+    uint64_t KeyOf(uint32_t psn) const { return key | psn; }
+  };
+  static Stream StreamOf(ConnectionId connection, Side from, bool responses) {
+    const uint64_t number = uint64_t{connection} << 2 | uint64_t{from} << 1 | uint64_t{responses};
+    return {number << 24, number * 0x9e3779b97f4a7c15u};
   }
   // Where a packet is remembered; another one may be there.
-  IbOriginal& At(uint64_t key) {
-    return originals_[((key >> 24) * 0x9e3779b97f4a7c15u + (key & ib::kPsnMask)) % kRemembered];
-  }
+  IbOriginal& At(const Stream& stream, uint32_t psn) { return originals_[(stream.place + psn) % kRemembered]; }
   // The packet is whole.
   static void Remember(uint64_t key, const RcPacket& p, IbOriginal& original) {
-    const link::Packet& wire = *p.wire;
-    const std::byte* bth = wire.payload.data();
-    original.key = key;
-    original.frame = p.frame.number;
+    const uint32_t icrc = IcrcOf(*p.wire);
+    Write(key, p, original, icrc != 0 ? icrc : CheckOf(*p.wire), icrc != 0);
     original.verified = p.verified;
-    std::memcpy(original.headers.data(), bth - IbOriginal::kBefore, original.headers.size());
-    std::memcpy(&original.identification, wire.icrc_headers.data() + 4, sizeof original.identification);
-    std::memcpy(&original.check, bth + wire.payload.size() - ib::kIcrcLength, sizeof original.check);
-    original.length = static_cast<uint32_t>(wire.payload.size());
-    original.before = static_cast<uint8_t>(wire.icrc_headers.size());
-    original.has_icrc = original.check != 0;
-    if (!original.has_icrc) original.check = CheckOf(wire);
+  }
+  // The same, for a packet that was not verified. False: it has no ICRC, and is not remembered.
+  static bool RememberPlain(uint64_t key, const RcPacket& p, IbOriginal& original) {
+    const uint32_t icrc = IcrcOf(*p.wire);
+    if (icrc == 0) return false;
+    Write(key, p, original, icrc, true);
+    original.verified = false;
+    return true;
   }
 
  private:
   static constexpr size_t kRemembered = 4096;
   static uint32_t CheckOf(const link::Packet& wire);
+  // As it stands.
+  static uint32_t IcrcOf(const link::Packet& wire) {
+    uint32_t icrc;
+    std::memcpy(&icrc, wire.payload.data() + wire.payload.size() - ib::kIcrcLength, sizeof icrc);
+    return icrc;
+  }
+  static void Write(uint64_t key, const RcPacket& p, IbOriginal& original, uint32_t check, bool has_icrc) {
+    const std::byte* bth = p.wire->payload.data();
+    const size_t length = p.wire->payload.size(), before = p.wire->icrc_headers.size();
+    original.key = key;
+    original.frame = p.frame.number;
+    std::memcpy(original.headers.data(), bth - IbOriginal::kBefore, original.headers.size());
+    std::memcpy(&original.identification, bth - before + 4, sizeof original.identification);
+    original.check = check;
+    original.length = static_cast<uint32_t>(length);
+    original.before = static_cast<uint8_t>(before);
+    original.has_icrc = has_icrc;
+  }
 
   std::vector<IbOriginal> originals_;
 };

@@ -57,6 +57,7 @@ void IwarpConnection::Follow(Direction active, bool roles_known) {
   followed_ = true;
   active_ = active;
   context_.OpenConnection(info_);
+  shared_.originals.Prepare();
   info_.fabric = FabricKind::kIwarp;
   info_.endpoint = {ends_[active], ends_[active ^ 1]};
   info_.roles_known = roles_known;
@@ -226,8 +227,8 @@ void IwarpConnection::NoteRepeat(Direction d, const TcpPiece& piece) {
       continue;
     }
     if (original->size > end - at) return;
-    const FpduRepeat repeat =
-        HoldAgainst(*original, piece.bytes.subspan(static_cast<size_t>(at - piece.begin), original->size));
+    const FpduRepeat repeat = shared_.originals.HoldAgainst(
+        *original, piece.bytes.subspan(static_cast<size_t>(at - piece.begin), original->size));
     if (repeat != FpduRepeat::kSame) {
       return Emit(d, piece.frame, piece.frame,
                   Anomaly{.kind = AnomalyKind::kChangedRequest,

@@ -19,7 +19,7 @@ namespace stag::fabric {
 
 // What the connections of one tracker share.
 struct IwarpShared {
-  explicit IwarpShared(TrackerContext& c) : context(c) {}
+  explicit IwarpShared(TrackerContext& c) : context(c), originals(c.options().lasting) {}
   TrackerContext& context;
   PiecePool pool;
   BoundarySearch::Scratch search;
@@ -136,7 +136,6 @@ class IwarpConnection {
   void ShowFpdu(Direction d, uint64_t begin, Bytes stream, const iwarp::Fpdu& fpdu) const;
   void OnMpaFrame(Direction d, Bytes bytes, uint64_t wire, FrameRef first, FrameRef last);
   void OnMpaReply(Direction d, bool crc, bool markers, bool ready_to_receive);
-  void Remember(Direction d, uint64_t begin, Bytes fpdu, std::optional<uint32_t> crc, const FrameRef& last);
   void LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame);
   void SkipLost(Direction d, uint64_t to, FrameRef frame);
   void StartSearch(Direction d, bool expected);

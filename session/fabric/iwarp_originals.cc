@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/fabric/iwarp_originals.h"
 
+#include <algorithm>
+
 #include "protocol/base/crc.h"
 #include "protocol/iwarp/fpdu.h"
 
 namespace stag::fabric {
 
-void IwarpOriginals::Remember(uint64_t stream, uint64_t begin, Bytes fpdu, std::optional<uint32_t> crc,
-                              uint64_t frame) {
-  const uint32_t check = crc ? *crc : Crc32c(0, fpdu);
-  originals_[PlaceOf(stream, begin)] = {stream, begin,          frame, static_cast<uint32_t>(fpdu.size()),
-                                        check,  crc.has_value()};
+void IwarpOriginals::RememberCrc(IwarpOriginal& original, Bytes fpdu, const std::optional<uint32_t>& crc) {
+  original.what = crc ? IwarpOriginal::What::kCrc : IwarpOriginal::What::kOurCrc;
+  original.crc = crc ? *crc : Crc32c(0, fpdu);
 }
 
-FpduRepeat HoldAgainst(const IwarpOriginal& before, Bytes fpdu) {
-  if (!before.has_crc) return Crc32c(0, fpdu) == before.check ? FpduRepeat::kSame : FpduRepeat::kUnverified;
-  const uint32_t crc = iwarp::ComputeFpduCrc(fpdu);
-  const bool intact = crc == LoadLe32(fpdu.last(iwarp::kCrcSize).data());
-  return intact && crc != before.check ? FpduRepeat::kChanged : FpduRepeat::kSame;
+FpduRepeat IwarpOriginals::HoldAgainst(const IwarpOriginal& before, Bytes fpdu) const {
+  switch (before.what) {
+    case IwarpOriginal::What::kCrc: {
+      const uint32_t crc = iwarp::ComputeFpduCrc(fpdu);
+      const bool intact = crc == LoadLe32(fpdu.last(iwarp::kCrcSize).data());
+      return intact && crc != before.crc ? FpduRepeat::kChanged : FpduRepeat::kSame;
+    }
+    case IwarpOriginal::What::kOurCrc:
+      return Crc32c(0, fpdu) == before.crc ? FpduRepeat::kSame : FpduRepeat::kUnverified;
+    case IwarpOriginal::What::kBytes: break;
+  }
+  if (Lasts(fpdu) && fpdu.data() - before.bytes > kLookBack) return FpduRepeat::kSame;
+  return std::equal(fpdu.begin(), fpdu.end(), before.bytes) ? FpduRepeat::kSame : FpduRepeat::kUnverified;
 }
 
 }  // namespace stag::fabric

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // IwarpOriginals: the last FPDUs of all streams, as far as it takes to tell whether one of them is sent again with
-// other bytes. Its CRC stands for the bytes; where the peers use none, a CRC of ours does.
+// other bytes. Its CRC stands for the bytes. Where the peers use none, it is looked at again where it lasts, else a CRC
+// of ours stands for it.
 #pragma once
 
 #include <optional>
@@ -16,39 +17,57 @@ struct IwarpOriginal {
   uint64_t begin = 0;   // position in the TCP stream
   uint64_t frame = 0;   // number of the one with its last byte
   uint32_t size = 0;
-  uint32_t check = 0;    // the CRC field, which is right; else ours
-  bool has_crc = false;  // the CRC field is one
+  enum class What : uint8_t { kBytes, kCrc, kOurCrc } what = What::kBytes;  // what there is of it
+  uint32_t crc = 0;                                                         // kCrc: the CRC field, which is right
+  const std::byte* bytes = nullptr;                                         // kBytes: where they last
+};
+
+enum class FpduRepeat : uint8_t {
+  kSame,  // or damaged, or too long ago
+  kChanged,
+  kUnverified,  // changed, or damaged on the way: there are no CRCs
 };
 
 class IwarpOriginals {
  public:
-  IwarpOriginals() : originals_(kRemembered) {}
+  // `lasting`: DecoderOptions::lasting.
+  explicit IwarpOriginals(Bytes lasting)
+      : lasting_(reinterpret_cast<uintptr_t>(lasting.data())), lasting_size_(lasting.size()) {}
 
+  // Once before the others are called; costs something the first time only.
+  void Prepare() { originals_.resize(kRemembered); }
   // An FPDU that was captured whole. `crc`: its CRC field, nullopt: it has none.
-  void Remember(uint64_t stream, uint64_t begin, Bytes fpdu, std::optional<uint32_t> crc, uint64_t frame);
+  void Remember(uint64_t stream, uint64_t begin, Bytes fpdu, const std::optional<uint32_t>& crc, uint64_t frame) {
+    IwarpOriginal& original = originals_[PlaceOf(stream, begin)];
+    original.stream = stream;
+    original.begin = begin;
+    original.frame = frame;
+    original.size = static_cast<uint32_t>(fpdu.size());
+    if (crc || !Lasts(fpdu)) return RememberCrc(original, fpdu, crc);
+    original.what = IwarpOriginal::What::kBytes;
+    original.bytes = fpdu.data();
+  }
   // Null: not remembered.
   const IwarpOriginal* Find(uint64_t stream, uint64_t begin) const {
     const IwarpOriginal& original = originals_[PlaceOf(stream, begin)];
     return original.stream == stream && original.begin == begin ? &original : nullptr;
   }
+  // How an FPDU of the same size repeats `before`.
+  FpduRepeat HoldAgainst(const IwarpOriginal& before, Bytes fpdu) const;
 
  private:
   static constexpr size_t kRemembered = 4096;
+  static constexpr ptrdiff_t kLookBack = ptrdiff_t{8} << 20;  // bytes
   static size_t PlaceOf(uint64_t stream, uint64_t begin) {
     return static_cast<size_t>((begin ^ stream << 40) * 0x9e3779b97f4a7c15u >> 52);
   }
   static_assert(kRemembered == size_t{1} << (64 - 52));
+  bool Lasts(Bytes fpdu) const { return reinterpret_cast<uintptr_t>(fpdu.data()) - lasting_ < lasting_size_; }
+  static void RememberCrc(IwarpOriginal& original, Bytes fpdu, const std::optional<uint32_t>& crc);
 
   std::vector<IwarpOriginal> originals_;
+  const uintptr_t lasting_;
+  const size_t lasting_size_;
 };
-
-enum class FpduRepeat : uint8_t {
-  kSame,  // or damaged
-  kChanged,
-  kUnverified,  // changed, or damaged on the way: there are no CRCs
-};
-
-// How an FPDU of the same size repeats `before`.
-FpduRepeat HoldAgainst(const IwarpOriginal& before, Bytes fpdu);
 
 }  // namespace stag::fabric

@@ -150,13 +150,14 @@ void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint6
   SideState& state = side_[from];
   state.recent_sends[header.sequence % state.recent_sends.size()] = {header.sequence, last};
   ++state.sends;
-  Send message;
+  EventOf<Send> event(info_, from, first, last);
+  Send& message = event.rest();
   message.bytes = bytes;
   message.length = length;
   message.missing = missing;
   message.solicited = iwarp::IsSolicited(header.opcode);
   if (iwarp::IsInvalidate(header.opcode)) message.invalidated = header.invalidate_stag;
-  Emit(from, first, last, message);
+  context_.Emit(event);
 }
 
 void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
@@ -164,7 +165,8 @@ void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, 
   SideState& state = side_[from];
   const DdpHeader& header = segment.header;
   const bool continues = state.writing && state.write_stag == header.stag && state.write_next == header.offset;
-  Write part;
+  EventOf<Write> event(info_, from, first, last);
+  Write& part = event.rest();
   part.handle = header.stag;
   part.offset = header.offset;
   part.bytes = segment.payload;
@@ -176,7 +178,7 @@ void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, 
   state.writing = !header.last;
   state.write_stag = header.stag;
   state.write_next = header.offset + segment.payload_length;
-  Emit(from, first, last, part);
+  context_.Emit(event);
 }
 
 void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing missing, const FrameRef& first,
@@ -227,7 +229,8 @@ void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing mi
     Emit(from, first, last,
          Anomaly{AnomalyKind::kWrongLength, read.frame.number, 0, read.request.length, end, EventKind::kReadResponse});
   if (read.request.length == 0) return;
-  ReadResponse part;
+  EventOf<ReadResponse> event(info_, from, first, last);
+  ReadResponse& part = event.rest();
   part.handle = read.request.source_stag;
   part.offset = read.request.source_offset + at;
   part.bytes = segment.payload;
@@ -235,7 +238,7 @@ void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing mi
   part.missing = missing;
   part.first = at == 0;
   part.last = header.last;
-  Emit(from, first, last, part);
+  context_.Emit(event);
 }
 
 void RdmapLayer::OnTerminate(Side from, const DdpSegment& segment, const FrameRef& first, const FrameRef& last) {

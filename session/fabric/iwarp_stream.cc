@@ -240,18 +240,15 @@ void IwarpConnection::OnFpdu(Direction d, uint64_t begin, Bytes stream, const iw
     half.crc = CrcUse::kOn;
     crc = fpdu.crc_field;
   }
-  if (missing == Missing::kNothing) Remember(d, begin, stream, crc, last);
+  if (missing == Missing::kNothing) {
+    half.last_fpdu = begin;
+    shared_.originals.Remember(this->stream(d), begin, stream, crc, last.number);
+  }
   if (fpdu.ulpdu_length == 0) return;  // RFC 6581: a ready-to-receive indication can be an empty FPDU
   const bool understood = rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, missing, first, last);
   while (half.sends.sent() < rdmap_.sends(side(d))) half.sends.Add(half.tcp.next());
   // A boundary that was found, not counted, may have been none.
   if (!understood && half.from_search) LoseBoundary(d, fpdu.size, last);
-}
-
-void IwarpConnection::Remember(Direction d, uint64_t begin, Bytes fpdu, std::optional<uint32_t> crc,
-                               const FrameRef& last) {
-  half_[d].last_fpdu = begin;
-  shared_.originals.Remember(stream(d), begin, fpdu, crc, last.number);
 }
 
 void IwarpConnection::LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame) {

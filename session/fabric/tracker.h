@@ -10,6 +10,14 @@
 
 namespace stag::fabric {
 
+// An Event whose rest is filled in where it is.
+template <typename Kind>
+struct EventOf : Event {
+  EventOf(const ConnectionInfo& info, Side from_side, const FrameRef& first, const FrameRef& last)
+      : Event{&info, from_side, last, first, {}, decltype(Event::what)(std::in_place_type<Kind>)} {}
+  Kind& rest() { return *std::get_if<Kind>(&what); }
+};
+
 class TrackerContext {
  public:
   TrackerContext(const DecoderOptions& options, Sink& sink) : options_(options), sink_(sink) {}

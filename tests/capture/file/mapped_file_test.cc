@@ -103,6 +103,21 @@ TEST(MappedFile, WhatNobodyOwnsIsNotResident) {
   EXPECT_EQ(ResidentPages(begin, 1024 * kPage), 0u);
 }
 
+// As a file is gone through, and what is a few MiB back is looked at again.
+TEST(MappedFile, WhatSomebodyComesBackToGoesAgain) {
+  constexpr size_t kPages = 24576, kPiece = 256, kBack = 768;
+  const Pages file(kPages);
+  const auto mapped = file.Map();
+  ASSERT_TRUE(mapped);
+  for (size_t first = 0; first < kPages; first += kPiece) {
+    const FrameMemory piece = mapped->Piece(first * kPage, kPiece * kPage);
+    if (first < kBack) continue;
+    const size_t back = first - kBack;
+    EXPECT_EQ(mapped->bytes()[back * kPage], Pages::Content(back));
+  }
+  EXPECT_LT(ResidentPages(mapped->bytes().data(), mapped->size()), 512u);
+}
+
 // As a file is gone through: each piece shares a page with the one before.
 TEST(MappedFile, LittleIsLeftBehind) {
   const Pages file(16384);

@@ -163,7 +163,8 @@ Segments EightSends(const Options& options, size_t changed) {
   return c.Cut(1448);
 }
 
-// An FPDU that comes again whole is compared, wherever its segment begins and ends. A CRC tells a change from damage.
+// An FPDU that comes again whole is compared, wherever its segment begins and ends, and wherever frames are. A CRC
+// tells a change from damage.
 TEST(IwarpCases, ChangedRetransmissionsAreFound) {
   const auto of_end_0 = [](const Segments& segments) {
     std::vector<Segment> payloads;
@@ -171,46 +172,46 @@ TEST(IwarpCases, ChangedRetransmissionsAreFound) {
       if (s.from == 0 && !s.payload.empty() && (s.flags & link::kTcpSyn) == 0) payloads.push_back(s);
     return payloads;
   };
-  for (const bool crc : {true, false})
-    for (const bool markers : {false, true}) {
-      const Options options{.markers = markers, .crc = crc};
-      const Segments sent = EightSends(options, SIZE_MAX);
-      // What comes again of the third to fifth Send, behind the fourth of which `changed` is another byte.
-      const auto repeat = [&](size_t changed, size_t before, size_t behind) {
-        const std::vector<Segment> payloads = of_end_0(EightSends(options, changed));
-        const size_t fourth = payloads.size() - 5;
-        Segment again = payloads[fourth];
-        const auto& last = payloads[fourth - 1].payload;
-        const auto& next = payloads[fourth + 1].payload;
-        again.payload.insert(again.payload.begin(), last.end() - static_cast<ptrdiff_t>(before), last.end());
-        again.payload.insert(again.payload.end(), next.begin(), next.begin() + static_cast<ptrdiff_t>(behind));
-        again.sequence -= static_cast<uint32_t>(before);
-        again.wire_length = again.payload.size();
-        return again;
-      };
-      const auto anomalies = [&](const Segment& again) {
-        Segments segments = sent;
-        segments.insert(segments.end() - 3, again);
-        return Track(segments, options).Count(EventKind::kAnomaly);
-      };
-      for (const size_t before : {0u, 1u, 50u, 200u})
-        for (const size_t behind : {0u, 3u, 100u}) {
-          EXPECT_EQ(anomalies(repeat(SIZE_MAX, before, behind)), 0u) << before << " " << behind;
-          for (const size_t changed : {0u, 201u, 411u})
-            EXPECT_EQ(anomalies(repeat(changed, before, behind)), 1u) << before << " " << behind << " " << changed;
-        }
-      Segment cut = repeat(100, 0, 0);
-      cut.payload.pop_back();  // by the capture
-      EXPECT_EQ(anomalies(cut), 0u);
-      Segment damaged = repeat(SIZE_MAX, 0, 0);
-      damaged.payload[100] ^= std::byte{1};
-      EXPECT_EQ(anomalies(damaged), crc ? 0u : 1u);
-      Segment keepalive = repeat(SIZE_MAX, 0, 0);
-      keepalive.payload.resize(1);
-      keepalive.payload[0] ^= std::byte{1};
-      keepalive.wire_length = 1;
-      EXPECT_EQ(anomalies(keepalive), 0u);
-    }
+  for (const unsigned ways : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u}) {
+    const bool crc = ways & 1, markers = ways & 2, lasting = ways & 4;
+    const Options options{.markers = markers, .crc = crc};
+    const Segments sent = EightSends(options, SIZE_MAX);
+    // What comes again of the third to fifth Send, behind the fourth of which `changed` is another byte.
+    const auto repeat = [&](size_t changed, size_t before, size_t behind) {
+      const std::vector<Segment> payloads = of_end_0(EightSends(options, changed));
+      const size_t fourth = payloads.size() - 5;
+      Segment again = payloads[fourth];
+      const auto& last = payloads[fourth - 1].payload;
+      const auto& next = payloads[fourth + 1].payload;
+      again.payload.insert(again.payload.begin(), last.end() - static_cast<ptrdiff_t>(before), last.end());
+      again.payload.insert(again.payload.end(), next.begin(), next.begin() + static_cast<ptrdiff_t>(behind));
+      again.sequence -= static_cast<uint32_t>(before);
+      again.wire_length = again.payload.size();
+      return again;
+    };
+    const auto anomalies = [&](const Segment& again) {
+      Segments segments = sent;
+      segments.insert(segments.end() - 3, again);
+      return Track(segments, options, {}, lasting).Count(EventKind::kAnomaly);
+    };
+    for (const size_t before : {0u, 1u, 50u, 200u})
+      for (const size_t behind : {0u, 3u, 100u}) {
+        EXPECT_EQ(anomalies(repeat(SIZE_MAX, before, behind)), 0u) << before << " " << behind;
+        for (const size_t changed : {0u, 201u, 411u})
+          EXPECT_EQ(anomalies(repeat(changed, before, behind)), 1u) << before << " " << behind << " " << changed;
+      }
+    Segment cut = repeat(100, 0, 0);
+    cut.payload.pop_back();  // by the capture
+    EXPECT_EQ(anomalies(cut), 0u);
+    Segment damaged = repeat(SIZE_MAX, 0, 0);
+    damaged.payload[100] ^= std::byte{1};
+    EXPECT_EQ(anomalies(damaged), crc ? 0u : 1u);
+    Segment keepalive = repeat(SIZE_MAX, 0, 0);
+    keepalive.payload.resize(1);
+    keepalive.payload[0] ^= std::byte{1};
+    keepalive.wire_length = 1;
+    EXPECT_EQ(anomalies(keepalive), 0u);
+  }
 }
 
 TEST(IwarpCases, WrongCrcIsAnAnomaly) {

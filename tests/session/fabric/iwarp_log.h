@@ -101,17 +101,24 @@ inline link::Packet ToPacket(const Segment& s, const Options& options) {
   return p;
 }
 
-// Frame numbers count from 1 in the order of `segments`.
-inline Log Track(const Segments& segments, const Options& options, const DecoderOptions& decoder = {}) {
+// Frame numbers count from 1 in the order of `segments`. `lasting`: their bytes are in memory that lasts.
+inline Log Track(const Segments& segments, const Options& options, DecoderOptions decoder = {}, bool lasting = false) {
+  std::vector<std::byte> all;
+  for (const Segment& s : segments) all.insert(all.end(), s.payload.begin(), s.payload.end());
+  if (lasting) decoder.lasting = all;
   Log log;
   TrackerContext context(decoder, log);
   {
     IwarpTracker tracker(context);
     Frame frame;
+    size_t at = 0;
     for (const Segment& s : segments) {
       ++frame.ref.number;
       context.set_now(frame.ref);
-      tracker.OnPacket(ToPacket(s, options), frame.ref);
+      link::Packet packet = ToPacket(s, options);
+      if (lasting) packet.payload = Bytes(all).subspan(at, s.payload.size());
+      at += s.payload.size();
+      tracker.OnPacket(packet, frame.ref);
     }
     tracker.Finish();
   }
