@@ -125,12 +125,17 @@ void HeldFindings::OnClosed(const Connection& connection, const fabric::Event& e
   });
 }
 
-// A CM message has no packet sequence number, which would show that something is missing in front of it. It counts
-// where nothing else of the connection is missing.
+// A CM message has no packet sequence number, which would show that something is missing in front of it: a message may
+// be lost together with its acknowledgement. So it proves only that an RDMA operation was not allowed, where nothing
+// else of the connection is missing, and the side whose memory it touches disconnects instead of performing it.
 void HeldFindings::OnEnd(const Connection& connection) {
   const bool whole = connection.setup_seen && !connection.lossy;
-  if (whole && connection.close_reason != fabric::CloseReason::kEvicted)
-    Settle(connection, [&](const Held& held) { return disconnected_[held.side]; });
+  if (whole && connection.close_reason != fabric::CloseReason::kEvicted) {
+    Settle(connection, [&](const Held& held) {
+      const bool performed = connection.info.acknowledged_in[held.side] >= held.finding.frame.number;
+      return disconnected_[held.side] && held.handle && !performed;
+    });
+  }
   for (Held& held : held_) Presume(connection, held);
   held_.clear();
 }
