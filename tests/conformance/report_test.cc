@@ -144,6 +144,22 @@ TEST(Reports, SayWhatIsPresumed) {
   EXPECT_NE(Written(html, Presumed()).find("Frame 6 \u00b7 presumed"), std::string::npos);
 }
 
+TEST(TextReport, EndsWithWhatIsPresumed) {
+  const auto end_of = [](const std::vector<Finding>& findings) {
+    std::string out;
+    const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false);
+    reporter->BeginFile("a.pcap");
+    for (const Finding& finding : findings) reporter->OnFinding(finding);
+    reporter->EndFile(MakeSummary(), "");
+    reporter->Finish({});
+    return out;
+  };
+  const std::string why = " presumed: the capture ends before the server is heard again\n";
+  EXPECT_NE(end_of({Presumed()}).find("\n1 finding is" + why), std::string::npos);
+  EXPECT_NE(end_of({Presumed(), Overrun(), Presumed()}).find("\n2 findings are" + why), std::string::npos);
+  EXPECT_EQ(end_of({Overrun()}).find("presumed"), std::string::npos);
+}
+
 TEST(TextReport, FoldsRepeats) {
   std::string out;
   const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false);
