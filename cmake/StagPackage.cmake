@@ -5,7 +5,7 @@
 # Open MPI), wireshark (the plugin and its profile), development (libraries for programs that decode and check RPC-over-RDMA themselves, with headers, a CMake package and a pkg-config file).
 set(documents "${CMAKE_INSTALL_DOCDIR}")
 install(FILES README.md LICENSE DESTINATION "${documents}" COMPONENT tools)
-install(DIRECTORY docs/ DESTINATION "${documents}" COMPONENT tools)
+install(DIRECTORY docs/ DESTINATION "${documents}" COMPONENT tools PATTERN "*.py" EXCLUDE PATTERN "*.yaml" EXCLUDE)
 
 # Completion, from the program itself.
 set(completions "${PROJECT_BINARY_DIR}/completion")
