@@ -46,6 +46,7 @@ template <typename S>
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Output& output,
                     const std::vector<std::unique_ptr<S>>& shards, fabric::PacketObserver* packets = nullptr) {
   std::vector<Shard*> all;
+  all.reserve(shards.size());
   for (const auto& shard : shards) all.push_back(shard.get());
   return Analyze(file, options, keep_bulk, output, std::move(all), packets);
 }

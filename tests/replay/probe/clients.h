@@ -11,7 +11,11 @@ namespace stag::probe::test {
 
 inline Patience QuickPatience() {
   Patience patience;
-  patience.answer = std::chrono::milliseconds{3000};
+#ifdef STAG_SANITIZED  // what a client does takes so much longer
+  patience.answer = std::chrono::seconds{12};
+#else
+  patience.answer = std::chrono::seconds{3};
+#endif
   patience.quiet = std::chrono::milliseconds{8};
   return patience;
 }
