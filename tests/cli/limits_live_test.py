@@ -4,6 +4,7 @@
 limits_live_test.py STAG    (runs as a unittest program)
 """
 import pathlib
+import statistics
 import tempfile
 import unittest
 
@@ -65,12 +66,9 @@ class Live(unittest.TestCase):
                 phases.setdefault((rpc["connection"], rpc["name"]), []).append(rpc["phases_us"])
         self.assertEqual(len(phases), 4)
         ((slow, _),) = [key for key, found in phases.items() if min(p["service"] for p in found) > DELAY * 900]
-        for key, found in phases.items():
-            for p in found:
-                if key != (slow, "READ"):
-                    self.assertLess(p["service"], DELAY * 500, key)
-                for phase in OTHERS:
-                    self.assertLess(p[phase] or 0, DELAY * 500, (key, phase))
+        for key, found in phases.items():  # a machine that is busy may make one RPC wait anywhere, but not half of them
+            for phase in OTHERS if key == (slow, "READ") else ("service", *OTHERS):
+                self.assertLess(statistics.median(p[phase] or 0 for p in found), DELAY * 500, (key, phase))
 
 
 if __name__ == "__main__":
