@@ -17,6 +17,11 @@ bool ShowsReceipt(const Connection& connection, Side absent, const Finding& find
   return connection.info.acknowledged_in[1 - absent] >= finding.frame.number;
 }
 
+bool Advertises(const rpcrdma::Header& header, uint32_t handle) {
+  return std::ranges::any_of(header.reads, [&](const auto& read) { return read.target.handle == handle; }) ||
+         std::ranges::any_of(header.segments, [&](const auto& segment) { return segment.handle == handle; });
+}
+
 }  // namespace
 
 // What breaks a rule that the catalogue holds may yet prove to be one of two peers that both speak RFC 5666. It is a
@@ -51,6 +56,14 @@ void HeldFindings::Take(const Context& context, const Violation& violation, Find
 
 void HeldFindings::OnMessage(const Connection& connection, const Message& message, const RuleState& state) {
   OnAcknowledged(connection);
+  // An RDMA operation on memory that is advertised only now is no proof of a fault: the message is sent again, and
+  // takes the place of a first one in sequence that the capture lost.
+  std::erase_if(held_, [&](const Held& held) {
+    const bool repeat = held.until == Until::kHeard && held.side == message.from && held.handle &&
+                        Advertises(message.header, *held.handle);
+    if (repeat) Drop(held, Outcome::kGap);
+    return repeat;
+  });
   OnHeard(connection, message.from);
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   std::erase_if(held_, [&](Held& held) {

@@ -19,7 +19,7 @@ from report_runs import Base, CASES, REAL, ROOT, SANITIZED, check, lines, sample
 
 LAB = sorted((ROOT / "pcaps" / "real" / "lab").glob("*.pcap*"))
 MIRROR = sorted((ROOT / "pcaps" / "mirror").glob("*.pcap*"))
-RULES = sample(sorted((ROOT / "pcaps" / "rules").rglob("*.pcap*")), 8)
+RULES = sample(sorted((ROOT / "pcaps" / "rules").rglob("*.pcap*")), 24)
 NFS = ROOT / "pcaps" / "real" / "rxe-nfs4.1.pcap.zst"
 IWARP = ROOT / "pcaps" / "real" / "siw-nfs4.1.pcap.zst"
 LOSS = ROOT / "pcaps" / "real" / "siw-loss-nfs3.pcap.zst"

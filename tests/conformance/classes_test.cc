@@ -62,9 +62,12 @@ TEST_P(Classes, DecideWhatChecksSay) {
 }
 
 std::string NameOf(const testing::TestParamInfo<Profile>& info) { return std::string(ProfileName(info.param)); }
-INSTANTIATE_TEST_SUITE_P(AllProfiles, Classes,
-                         testing::Values(Profile::kAuto, Profile::kRfc8166, Profile::kRfc5666bis, Profile::kRfc5666),
-                         NameOf);
+#ifdef STAG_SANITIZED  // each takes a quarter of a minute then
+const auto kProfiles = testing::Values(Profile::kAuto);
+#else
+const auto kProfiles = testing::Values(Profile::kAuto, Profile::kRfc8166, Profile::kRfc5666bis, Profile::kRfc5666);
+#endif
+INSTANTIATE_TEST_SUITE_P(AllProfiles, Classes, kProfiles, NameOf);
 
 }  // namespace
 }  // namespace stag::conformance

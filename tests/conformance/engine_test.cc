@@ -274,6 +274,23 @@ TEST(Engine, ARefusalProves) {
   EXPECT_EQ(c.findings.all[0].proven.number, read + 1);
 }
 
+// The capture lost a Call. The client sends it again, and it takes the place of the first one in sequence.
+TEST(Engine, ACallThatIsSentAgainProvesNothing) {
+  for (const bool again : {true, false}) {
+    Checker c(Profile::kRfc8166, {"MEM"});
+    c.script.Open();
+    Greet(c);
+    rpcrdma::Header call = Msg(1);
+    AddWriteChunk(call, {{again ? 0x99u : 0x98u, 512, 0x1000}});
+    c.script.Write(kServer, 0x99, 0x1000, Buffer(512));
+    EXPECT_EQ(c.Ids(), Id{});
+    c.script.Send(kClient, call, ReadCall(1, 512));
+    EXPECT_EQ(c.Ids(), again ? Id{} : Id{"MEM-003"});
+    c.script.Close();
+    EXPECT_EQ(c.Ids(), again ? Id{} : Id{"MEM-003"});
+  }
+}
+
 // The side that had to be heard disconnects. CM messages have no sequence numbers: where the capture is known to have
 // lost something of the connection, they prove nothing.
 TEST(Engine, ADisconnectProves) {
