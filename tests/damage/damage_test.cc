@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <string>
 
+#include "protocol/ib/opcode.h"
+#include "protocol/link/packet.h"
 #include "tests/support/analysis.h"
 
 namespace stag {
@@ -72,12 +74,20 @@ TEST_P(Damage, DuplicatingAFrame) {
   }
 }
 
+// A RoCE packet with that opcode.
+bool IsRoce(const test::OwnedFrame& frame, uint8_t opcode) {
+  const link::Packet packet = link::Decode(frame.view());
+  return packet.status == ParseStatus::kOk && packet.carrier == link::Carrier::kRoceV2 && !packet.payload.empty() &&
+         packet.payload[0] == std::byte{opcode};
+}
+
 TEST_P(Damage, SwappingNeighbours) {
   for (size_t i = 0; i + 1 < frames_.size(); i += step_) {
     const Analysis damaged = Analyse(test::SwappedWithNext(frames_, i));
     ExpectNothingNew(whole_, damaged, "frames " + std::to_string(i + 1) + " and " + std::to_string(i + 2) + " swapped");
     // At the very start of a capture that joins mid-stream nothing tells a reply without its Call from a swapped one.
-    if (i > 0) {
+    // An RDMA Write in front of the Call that advertises its memory belongs to no RPC: that one is not complete then.
+    if (i > 0 && !(IsRoce(frames_[i], ib::kSendOnly) && IsRoce(frames_[i + 1], ib::kWriteOnly))) {
       EXPECT_EQ(damaged.complete, whole_.complete) << "frames " << i + 1 << " and " << i + 2 << " swapped";
     }
   }
