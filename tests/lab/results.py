@@ -56,17 +56,16 @@ def save(peer, name, run, result):
 
 
 def differences(peer, run, result):
-    """Lines about what is worse now than what is known: rules that are broken, probes that fail."""
+    """Lines about what is worse now than what is known: rules that are broken, probes that passed and fail."""
     runs = load(peer)["runs"]
     others = [known for other, known in runs.items() if other.split()[0] == run.split()[0]]  # over another fabric
     known = runs.get(run) or (others[0] if others else None)
-    if known is None:
-        return []
-    lines = [f"{rule} was not found before" for rule in result.get("rules", {}) if rule not in known.get("rules", {})]
-    if "probes" in result:
-        for probe in result["probes"]["failed"]:
-            if probe not in known["probes"]["failed"] + known["probes"]["inconclusive"]:
-                lines.append(f"{probe} fails, and did not")
+    lines = []
+    if known is not None:
+        lines = [f"{rule} was not found before" for rule in result.get("rules", {}) if rule not in known.get("rules", {})]
+    if run in runs and "probes" in result:  # what a probe comes to over one fabric is not known of another
+        passed = runs[run].get("probes", {}).get("passed", [])
+        lines += [f"{probe} fails, and did not" for probe in result["probes"]["failed"] if probe in passed]
     return lines
 
 

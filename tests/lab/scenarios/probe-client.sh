@@ -39,7 +39,7 @@ for i in 1 2 3; do same /tmp/small /tmp/mnt/file-$i; done
 same /tmp/pattern /tmp/mnt/data
 try dd if=/tmp/part of=/tmp/mnt/copy bs=64K conv=fsync status=none
 try dd if=/tmp/small of=/tmp/mnt/small conv=fsync status=none
-try ln -s a-target /tmp/mnt/link
+try ln -sfn a-target /tmp/mnt/link # may be there: the work is done again
 sync
 echo 3 > /proc/sys/vm/drop_caches
 same /tmp/part /tmp/mnt/copy
