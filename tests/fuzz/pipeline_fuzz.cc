@@ -4,9 +4,9 @@
 // fabric, then actions of the two peers, which become packets with right checksums and sequence numbers (the scripts of
 // pcaps/generator); so that what is mutated is what the peers say, not how it is framed. Then the same packets are
 // analysed once more with some of them doubled and some neighbours swapped: no message may have other bytes, nothing
-// may be found that was not found before (but when packets of both peers change places: then it was another story), and
-// doubled packets change nothing at all. At the end the peers exchange some calls, so that nothing depends on who was
-// heard last.
+// may be found that was not found before (but when packets of both peers change places, or an acknowledgement and a
+// request: then it was another story), and doubled packets change nothing at all. At the end the peers exchange some
+// calls, so that nothing depends on who was heard last.
 #include <cstdio>
 #include <cstdlib>
 
@@ -24,6 +24,7 @@ using namespace stag::test;
 constexpr int kMaxActions = 24;
 constexpr uint32_t kFarewells = 10;  // more than any check waits for
 constexpr size_t kEthernetIpUdp = 14 + 20 + 8;
+constexpr std::byte kAcknowledge{17};  // opcode of the BTH
 
 [[noreturn]] void Give(const char* what) {
   std::fprintf(stderr, "%s\n", what);
@@ -52,8 +53,8 @@ class Story {
   uint64_t size() const { return size_; }
 
  private:
-  struct Read {
-    fabric::Side reader;
+  struct Operation {
+    fabric::Side from;
     uint32_t handle;
     uint64_t offset;
     uint32_t length;
@@ -78,28 +79,36 @@ class Story {
       case 3:
       case 4:
       case 5: return Reply(side);
-      case 6: return script_->Write(side, Handle(), Offset(), Pattern(Length()));
+      case 6: {
+        const Operation target = Target(side);
+        return script_->Write(side, target.handle, target.offset, Pattern(target.length));
+      }
       case 7: {
-        reads_.push_back({side, Handle(), Offset(), Length() + 1});
+        reads_.push_back(Target(side));
+        ++reads_.back().length;
         return script_->ReadRequest(side, reads_.back().handle, reads_.back().offset, reads_.back().length);
       }
       case 8: {
         if (reads_.empty()) return;
-        const Read read = reads_.front();  // they are answered in their order
+        const Operation read = reads_.front();  // they are answered in their order
         reads_.erase(reads_.begin());
-        return script_->ReadResponse(fabric::Side(1 - read.reader), read.handle, read.offset, Pattern(read.length));
+        return script_->ReadResponse(fabric::Side(1 - read.from), read.handle, read.offset, Pattern(read.length));
       }
       case 9: {
-        rpcrdma::Header header = MakeHeader(rpcrdma::kError, Xid(), in_.U8());
+        rpcrdma::Header header = Header(rpcrdma::kError);
         header.err = in_.U8() & 3;
         header.vers_low = header.vers_high = in_.U8() & 3;
         return Send(side, header, {});
       }
       case 10: {
-        const Bytes bytes = in_.Take(std::min<uint64_t>(in_.U8(), in_.remaining()));
+        const uint64_t size = in_.U8();
+        const Bytes bytes = in_.Take(std::min<uint64_t>(size, in_.remaining()));
         return script_->SendBytes(side, {bytes.begin(), bytes.end()});
       }
-      case 11: return Send(side, MakeHeader(in_.U8() & 7, Xid(), in_.U8()), Pattern(Length()));
+      case 11: {
+        const rpcrdma::Header header = Header(in_.U8() & 7);
+        return Send(side, header, Pattern(Length()));
+      }
       case 12:  // the packets of a refusal need something to refuse
         if (sent_[1 - side] && fabric_ == evidence::Fabric::kRoce)
           script_->Nak(side, static_cast<fabric::NakKind>(in_.U8() % 5));
@@ -117,6 +126,12 @@ class Story {
   uint64_t Offset() { return uint64_t{in_.U8()} << 6; }
   uint32_t Length() { return in_.U8() * uint32_t{8}; }
   uint32_t Xid() { return in_.U8() & 15; }
+  // Braces, and a statement for each call: what is read from the input must not depend on the compiler.
+  Operation Target(fabric::Side side) { return {side, Handle(), Offset(), Length()}; }
+  rpcrdma::Header Header(uint32_t proc) {
+    const uint32_t xid = Xid();
+    return MakeHeader(proc, xid, in_.U8());
+  }
   std::vector<rpcrdma::Segment> Segments(uint8_t count) {
     std::vector<rpcrdma::Segment> all(count & 3);
     for (rpcrdma::Segment& s : all) s = {Handle(), Length(), Offset()};
@@ -135,7 +150,7 @@ class Story {
   void Call(fabric::Side side) {
     const uint32_t xid = Xid();
     const uint8_t kind = in_.U8();
-    const uint32_t count = Length();
+    const uint32_t count = Length(), program = 100'000u + in_.U8(), procedure = in_.U8();
     const Buffer calls[] = {GetattrCall(xid),
                             ReadCall(xid, count),
                             WriteCall(xid, count),
@@ -143,7 +158,7 @@ class Story {
                             CompoundCall(xid, {PutRootFh(), Read4(count)}),
                             CompoundCall(xid, {PutRootFh(), Write4(count)}),
                             ReaddirCall(xid, count),
-                            MakeCall(xid, in_.U8() + 100'000u, 3, in_.U8(), Pattern(count))};
+                            MakeCall(xid, program, 3, procedure, Pattern(count))};
     const bool nomsg = kind & 8;
     Send(side, Lists(nomsg ? rpcrdma::kNomsg : rpcrdma::kMsg, xid), nomsg ? Buffer{} : calls[kind & 7]);
   }
@@ -179,7 +194,7 @@ class Story {
   Cursor& in_;
   evidence::Capture capture_;
   std::unique_ptr<evidence::WireScript> script_;
-  std::vector<Read> reads_;
+  std::vector<Operation> reads_;
   std::array<bool, 2> sent_{};
   bool closed_ = false;
   uint64_t size_ = 0;
@@ -232,15 +247,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<OwnedFrame> frames = Load(story.Tell());
   if (story.size() == 0) return 0;
   const size_t place = places % story.size(), next = place + 1;
-  const bool same_sender = next < story.size() && SourceOf(frames[place]) == SourceOf(frames[next]);
+  const auto acknowledges = [&](const OwnedFrame& frame) {
+    return !iwarp && frame.bytes[kEthernetIpUdp] == kAcknowledge;
+  };
+  const bool same_story = next < story.size() && SourceOf(frames[place]) == SourceOf(frames[next]) &&
+                          acknowledges(frames[place]) == acknowledges(frames[next]);
   if (first % 3 == 1)
     for (OwnedFrame& frame : frames) ToInfiniBand(frame);
   const Analysis whole = Analyse(frames);
   Compare(Analyse(Duplicated(frames, place)), whole, true);
   if (next >= story.size()) return 0;
   Analysis swapped = Analyse(SwappedWithNext(frames, place));
-  // Which of two peers was first is what some findings are about.
-  if (!same_sender) swapped.findings = whole.findings;
+  // Which of two peers was first is what some findings are about, and what a peer had received when it sent something.
+  if (!same_story) swapped.findings = whole.findings;
   Compare(swapped, whole, false);
   return 0;
 }
