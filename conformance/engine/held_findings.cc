@@ -58,11 +58,8 @@ void HeldFindings::OnMessage(const Connection& connection, const Message& messag
   OnAcknowledged(connection);
   // An RDMA operation on memory that is advertised only now is no proof of a fault: the message is sent again, and
   // takes the place of a first one in sequence that the capture lost.
-  std::erase_if(held_, [&](const Held& held) {
-    const bool repeat = held.until == Until::kHeard && held.side == message.from && held.handle &&
-                        Advertises(message.header, *held.handle);
-    if (repeat) Drop(held, Outcome::kGap);
-    return repeat;
+  Excuse([&](const Held& held) {
+    return held.side == message.from && held.handle && Advertises(message.header, *held.handle);
   });
   OnHeard(connection, message.from);
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
@@ -104,6 +101,16 @@ void HeldFindings::Settle(const Connection& connection, Proves proves) {
   });
 }
 
+// Drops those that wait for a side to be heard, and that a loss may explain.
+template <typename Explains>
+void HeldFindings::Excuse(Explains explains) {
+  std::erase_if(held_, [&](const Held& held) {
+    const bool lost = held.until == Until::kHeard && explains(held);
+    if (lost) Drop(held, Outcome::kGap);
+    return lost;
+  });
+}
+
 void HeldFindings::OnHeard(const Connection& connection, Side side) {
   Settle(connection, [&](const Held& held) { return held.side == side; });
 }
@@ -117,11 +124,7 @@ void HeldFindings::OnRefused(const Connection& connection, Side by, const Recent
 }
 
 void HeldFindings::OnGap(Side side) {
-  std::erase_if(held_, [&](const Held& held) {
-    const bool lost = held.until == Until::kHeard && held.side == side;
-    if (lost) Drop(held, Outcome::kGap);
-    return lost;
-  });
+  Excuse([&](const Held& held) { return held.side == side; });
 }
 
 // The peers can no longer prove that they speak an older protocol. On TCP the end comes in its stream's order: with

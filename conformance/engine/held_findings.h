@@ -60,6 +60,8 @@ class HeldFindings {
   static Until UntilOf(const Context& context, const Violation& violation, const Finding& finding);
   template <typename Proves>
   void Settle(const Connection& connection, Proves proves);
+  template <typename Explains>
+  void Excuse(Explains explains);
   void Release(const Connection& connection, Held& held);
   void Presume(const Connection& connection, Held& held);
   void Drop(const Held& held, Outcome instead);

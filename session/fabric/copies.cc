@@ -15,12 +15,6 @@ uint64_t Load64(const std::byte* p) {
   return v;
 }
 
-uint32_t Load32(const std::byte* p) {
-  uint32_t v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
 constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
 
 uint64_t Mix(uint64_t h, uint64_t v) { return ((h << 23 | h >> 41) ^ v) * kOdd; }
@@ -50,7 +44,7 @@ uint64_t OtherKeyOf(const link::Packet& packet) {
 
 // The IPv4 addresses, in their order.
 uint64_t Ipv4FlowOf(const link::Packet& packet) {
-  return uint64_t{Load32(packet.source.bytes.data())} << 32 | Load32(packet.destination.bytes.data());
+  return uint64_t{LoadLe32(packet.source.bytes.data())} << 32 | LoadLe32(packet.destination.bytes.data());
 }
 
 // Of a packet that is long enough: the low bits of the PSN or the TCP sequence number.
@@ -71,7 +65,7 @@ bool Copies::IsCopy(const link::Packet& packet, const FrameRef& frame) {
       payload.size() < ib::kBthLength + ib::kIcrcLength)
     return IsOtherCopy(packet, frame);
   const uint64_t key =
-      (LoadBe64(payload.data() + 4) << 8) * kOdd ^ Load32(payload.data() + payload.size() - ib::kIcrcLength);
+      (LoadBe64(payload.data() + 4) << 8) * kOdd ^ LoadLe32(payload.data() + payload.size() - ib::kIcrcLength);
   if (Holds(BucketOf(key))) return LookUp(key, packet, frame);
   return Remember(key, packet, frame, false);
 }

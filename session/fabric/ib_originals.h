@@ -68,9 +68,7 @@ class IbOriginals {
   static uint32_t CheckOf(const link::Packet& wire);
   // As it stands.
   static uint32_t IcrcOf(const link::Packet& wire) {
-    uint32_t icrc;
-    std::memcpy(&icrc, wire.payload.data() + wire.payload.size() - ib::kIcrcLength, sizeof icrc);
-    return icrc;
+    return LoadLe32(wire.payload.data() + wire.payload.size() - ib::kIcrcLength);
   }
   static void Write(uint64_t key, const RcPacket& p, IbOriginal& original, uint32_t check, bool has_icrc) {
     const std::byte* bth = p.wire->payload.data();

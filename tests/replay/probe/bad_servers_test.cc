@@ -63,6 +63,16 @@ std::string NameOf(const testing::TestParamInfo<Fault>& fault) {
 
 INSTANTIATE_TEST_SUITE_P(Faults, BadServers, testing::ValuesIn(AllFaults()), NameOf);
 
+// What `fault.probe` comes to on a server of NULL with the fault.
+Outcome OutcomeWith(const Fault& fault) {
+  const auto service = serve::MakeNullService();
+  const auto listens = MakeBadTransport(fault), connects = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *service);
+  Runner runner(*connects, To(serving.port()));
+  EXPECT_TRUE(runner.Begin());
+  return runner.Run(*Find(fault.probe));
+}
+
 // What happens once may have had another cause than the server: the outcome has it, and the server is not blamed.
 TEST(Faults, OnceIsInconclusive) {
   Fault once{.probe = "rpc.null", .words = ""};
@@ -70,12 +80,7 @@ TEST(Faults, OnceIsInconclusive) {
     if (scene.ordinal == 2) scene.HangUp();
     return scene.ordinal != 2;
   };
-  const auto service = serve::MakeNullService();
-  const auto listens = MakeBadTransport(once), connects = endpoint::MakeSoftIwarp();
-  const serve::test::ServerThread serving(*listens, *service);
-  Runner runner(*connects, To(serving.port()));
-  ASSERT_TRUE(runner.Begin());
-  const Outcome outcome = runner.Run(*Find("rpc.null"));
+  const Outcome outcome = OutcomeWith(once);
   EXPECT_EQ(outcome.verdict, Verdict::kInconclusive);
   EXPECT_TRUE(
       outcome.why.starts_with("it failed first, and then passed: expected an RPC Reply; came the connection ended"))
@@ -92,12 +97,7 @@ TEST(Faults, TwoAnswersToOneCallAreNoAnswersToTwo) {
     if (!is_first) scene.Send(answer->second);
     return is_first;
   };
-  const auto service = serve::MakeNullService();
-  const auto listens = MakeBadTransport(twice), connects = endpoint::MakeSoftIwarp();
-  const serve::test::ServerThread serving(*listens, *service);
-  Runner runner(*connects, To(serving.port()));
-  ASSERT_TRUE(runner.Begin());
-  const Outcome outcome = runner.Run(*Find("region.shared"));
+  const Outcome outcome = OutcomeWith(twice);
   EXPECT_EQ(outcome.verdict, Verdict::kFailed);
   EXPECT_NE(Text(outcome).find("for no Call that is under way"), std::string::npos) << Text(outcome);
 }

@@ -131,6 +131,19 @@ TEST(IbAnomaly, DamageIsNoChange) {
     }
 }
 
+// Each side sends a message; then `talk` sends another, which is damaged. Returns it as it was.
+WireFrame SendDamaged(IbWire& wire, IbTalk& talk) {
+  talk.Connect();
+  talk.Send(0, Message(1, 50));
+  talk.Send(1, Message(1, 50));
+  talk.Ack(0);
+  talk.Send(0, Message(2, 50));
+  const WireFrame sent = wire.frames().back();
+  Buffer& bytes = wire.frames().back().bytes;
+  bytes[bytes.size() - 10] ^= std::byte{1};
+  return sent;
+}
+
 // A Send whose ICRC is wrong, and that its receiver acknowledges although it is not sent again, was changed in the
 // capture alone. One that nobody acknowledges is dropped.
 TEST(IbAnomaly, WhatTheReceiverAcknowledgesIsFollowed) {
@@ -140,13 +153,7 @@ TEST(IbAnomaly, WhatTheReceiverAcknowledgesIsFollowed) {
         if (!acknowledged && behind > 0) continue;
         IbWire wire(kind);
         IbTalk talk(wire);
-        talk.Connect();
-        talk.Send(0, Message(1, 50));
-        talk.Send(1, Message(1, 50));
-        talk.Ack(0);
-        talk.Send(0, Message(2, 50));
-        Buffer& bytes = wire.frames().back().bytes;
-        bytes[bytes.size() - 10] ^= std::byte{1};
+        SendDamaged(wire, talk);
         if (acknowledged) talk.Ack(0);
         for (unsigned i = 0; i < behind; ++i) {
           talk.Send(0, Message(3 + i, 50));
@@ -165,15 +172,7 @@ TEST(IbAnomaly, WhatIsSentAgainIsNotInDoubt) {
   for (const IbWire::Kind kind : kKinds) {
     IbWire wire(kind);
     IbTalk talk(wire);
-    talk.Connect();
-    talk.Send(0, Message(1, 50));
-    talk.Send(1, Message(1, 50));
-    talk.Ack(0);
-    talk.Send(0, Message(2, 50));
-    const WireFrame sent = wire.frames().back();
-    Buffer& bytes = wire.frames().back().bytes;
-    bytes[bytes.size() - 10] ^= std::byte{1};
-    wire.frames().push_back(sent);
+    wire.frames().push_back(SendDamaged(wire, talk));
     talk.Ack(0);
     Recorder recorder;
     Play(wire, recorder);
