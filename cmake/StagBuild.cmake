@@ -11,10 +11,10 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()
 
-# Compilers' results are kept over builds where ccache is installed.
+# Compilers' results are kept over builds where ccache is installed, also of sources that begin with a precompiled header.
 find_program(STAG_CCACHE ccache)
 if(STAG_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${STAG_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${STAG_CCACHE}")
 endif()
 
 option(STAG_WERROR "Treat warnings as errors" OFF)
