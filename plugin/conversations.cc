@@ -41,6 +41,12 @@ const char* EndpointFilterName(endpoint_item_t* item, conv_filter_type_e filter)
 ct_dissector_info_t conversation_info = {ConversationFilterName};
 et_dissector_info_t endpoint_info = {EndpointFilterName};
 
+// Of a capture with two clocks: by one of them.
+nstime_t Shifted(const nstime_t& time, int64_t ns) {
+  const int64_t shifted = int64_t{time.secs} * 1000000000 + time.nsecs + ns;
+  return {static_cast<time_t>(shifted / 1000000000), static_cast<int>(shifted % 1000000000)};
+}
+
 tap_packet_status AddConversation(void* table, packet_info* pinfo, epan_dissect_t*, const void* record,
                                   tap_flags_t flags) {
   const auto* data = static_cast<const TapData*>(record);
@@ -52,8 +58,10 @@ tap_packet_status AddConversation(void* table, packet_info* pinfo, epan_dissect_
   address source, destination;
   SetAddress(&source, from.address);
   SetAddress(&destination, to.address);
+  const int64_t shift = Times().ShiftOf(pinfo->num);
+  nstime_t relative = Shifted(pinfo->rel_ts, shift - Times().ShiftOf(1)), absolute = Shifted(pinfo->abs_ts, shift);
   add_conversation_table_data_with_conv_id(hash, &source, &destination, from.number, to.number, data->connection->id, 1,
-                                           static_cast<int>(pinfo->fd->pkt_len), &pinfo->rel_ts, &pinfo->abs_ts,
+                                           static_cast<int>(pinfo->fd->pkt_len), &relative, &absolute,
                                            &conversation_info, CONVERSATION_IBQP);
   return TAP_PACKET_REDRAW;
 }

@@ -85,6 +85,7 @@ void RegisterExperts() {
       Expert(&ei.out_of_order, "rpcrdma.out_of_order", PI_SEQUENCE, PI_CHAT, "Held back until earlier packets came"),
       Expert(&ei.unknown_program, "rpcrdma.unknown_program", PI_UNDECODED, PI_CHAT,
              "Wireshark does not know the RPC program"),
+      Expert(&ei.two_clocks, "rpcrdma.two_clocks", PI_SEQUENCE, PI_NOTE, "The capture has two clocks"),
       Expert(&ei.no_segment, "rpcrdma.no_segment", PI_SEQUENCE, PI_CHAT, "No known segment holds these bytes"),
   };
   expert_module_t* module = expert_register_protocol(protocol);

@@ -52,7 +52,8 @@ struct Experts {
   expert_field malformed = EI_INIT, unsupported = EI_INIT, truncated = EI_INIT, lost = EI_INIT, gap = EI_INIT,
                nak = EI_INIT, incomplete = EI_INIT, undecodable = EI_INIT, over_limit = EI_INIT, orphan = EI_INIT,
                repeated = EI_INIT, out_of_order = EI_INIT, unknown_program = EI_INIT, no_segment = EI_INIT,
-               retransmission = EI_INIT, changed = EI_INIT, repeated_response = EI_INIT, rnr_stall = EI_INIT;
+               retransmission = EI_INIT, changed = EI_INIT, repeated_response = EI_INIT, rnr_stall = EI_INIT,
+               two_clocks = EI_INIT;
 };
 
 inline int protocol = -1;

@@ -27,18 +27,25 @@ class Pipeline {
     Take(preferences.queue_pairs, queue_pairs_);
   }
 
-  void Feed(const Frame& frame, const link::Packet& packet) {
+  void Feed(const Frame& captured, const link::Packet& packet) {
+    Frame frame = captured;
     if (finished_ || frame.ref.number < last_) return;
     if (frame.ref.number == last_) store_.Forget(static_cast<uint32_t>(last_));
     last_ = frame.ref.number;
+    times_.Take(frame);
     builder_.set_frame(frame.ref.number, frame.bytes);
     decoder_.OnPacket(packet, frame.ref);
     builder_.set_frame(frame.ref.number, {});
+    const FrameRecord* record = store_.Find(static_cast<uint32_t>(last_));
+    if (record && !record->messages().empty()) last_message_ = last_;
+    if (!told_ && times_.two() && last_message_ == last_) TellClocks();
   }
 
   void Finish() {
     if (finished_) return;
     finished_ = true;
+    times_.Finish();
+    if (!told_ && times_.two() && last_message_ != 0) TellClocks();
     decoder_.Finish();
     session_.Finish();
   }
@@ -46,8 +53,10 @@ class Pipeline {
   void NamePort(uint32_t port) { ports_.push_back({port, port}); }
   void NameAllQueuePairs() { queue_pairs_.assign(1, {1, kLastQueuePair}); }
   const RecordStore& store() const { return store_; }
+  const FrameTimes& times() const { return times_; }
 
  private:
+  void TellClocks() { store_.RareAt(last_message_).two_clocks = told_ = true; }
   static conformance::EngineOptions EngineOptions() {
     conformance::EngineOptions options;
     options.profile = static_cast<conformance::Profile>(preferences.profile);
@@ -79,7 +88,10 @@ class Pipeline {
   session::Session session_;
   transport::TransportStatistics statistics_;
   fabric::Decoder decoder_;
-  uint64_t last_ = 0;  // number of the last frame fed
+  FrameTimes times_;
+  uint64_t last_ = 0;          // number of the last frame fed
+  uint64_t last_message_ = 0;  // and of the last one that shows a message
+  bool told_ = false;          // that there are two clocks
   bool finished_ = false;
 };
 
@@ -96,6 +108,7 @@ void Feed(const Frame& frame, const link::Packet& packet) {
   if (pipeline) pipeline->Feed(frame, packet);
 }
 const FrameRecord* RecordOf(uint32_t frame) { return pipeline ? pipeline->store().Find(frame) : nullptr; }
+const FrameTimes& Times() { return pipeline->times(); }
 void NamePort(uint32_t port) {
   if (pipeline) pipeline->NamePort(port);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "plugin/frame_times.h"
 #include "plugin/records.h"
 #include "protocol/base/frame.h"
 #include "protocol/link/packet.h"
@@ -28,6 +29,10 @@ void NameAllQueuePairs();
 void Feed(const Frame& frame, const link::Packet& packet);
 // What is shown at a frame that was fed; nullptr: nothing.
 const FrameRecord* RecordOf(uint32_t frame);
+// The times of the frames that were fed; only while a file is open.
+const FrameTimes& Times();
+// The frame with its time as it is known now.
+inline FrameRef TimeOf(const FrameRef& frame) { return Times().Of(frame); }
 // How many connections there are; they count from 1.
 uint32_t ConnectionCount();
 

@@ -190,8 +190,8 @@ struct MessageRecord {
   uint32_t invalidated_segment = 0;  // kAllowed, kUnknown, kNotAgreed: of the Call, as in TransactionRecord::moves
   // Call, Reply and RDMA_ERROR: Calls of the requester without an answer, after this message.
   std::optional<uint32_t> outstanding;
-  std::optional<uint32_t> granted;          // Call: the credits that the requester was last granted
-  const session::Phases* phases = nullptr;  // Reply and RDMA_ERROR of a Call: where the time since went
+  std::optional<uint32_t> granted;               // Call: the credits that the requester was last granted
+  const session::PhaseFrames* phases = nullptr;  // Reply and RDMA_ERROR of a Call: where the time since went
   HeaderRecord header;
 };
 
@@ -304,6 +304,7 @@ struct RareRecords {
   List<FindingRecord, &FindingRecord::next_of_offender> offending;  // ... and at the frame that breaks the rule
   List<FileRecord> files;
   List<LaterRecord> shown_in;
+  bool two_clocks = false;  // it is told here that the capture has two clocks
 };
 
 // Most frames have an operation and nothing else: small.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Everything that a frame shows, in its order; findings; and what the other render files build on.
+#include <cinttypes>
+
 #include "plugin/fields.h"
+#include "plugin/pipeline.h"
 #include "plugin/render.h"
 #include "plugin/tap.h"
 
@@ -60,6 +63,25 @@ proto_tree* RenderMessages(const Scene& scene, const FrameRecord& frame, Lines& 
     }
   }
   return first;
+}
+
+void TellClocks(const Scene& scene, proto_tree* home) {
+  if (!Times().two()) return;  // a clock that was set, as later frames showed
+  const clocks::TwoClocks& two = Times().clocks();
+  proto_item* item = proto_tree_get_parent(home);
+  if (!two.bounded) {
+    expert_add_info_format(scene.pinfo, item, &ei.two_clocks,
+                           "The capture has two clocks: times between them are left out%s",
+                           two.found ? "" : " until it is known how far they are apart");
+    return;
+  }
+  const auto offset = static_cast<uint64_t>(two.offset_ns);
+  const uint64_t apart = two.offset_ns < 0 ? 0 - offset : offset;
+  expert_add_info_format(scene.pinfo, item, &ei.two_clocks,
+                         "The capture has two clocks, %" PRIu64 ".%09" PRIu64 " s apart, known to within %" PRId64
+                         " ns: times between them are %s",
+                         apart / 1000000000, apart % 1000000000, two.uncertainty_ns,
+                         two.aligned ? "aligned" : "left out");
 }
 
 }  // namespace
@@ -185,6 +207,7 @@ void RenderFrame(const Scene& scene, const FrameRecord& frame) {
     RenderRpc(scene, home, rpc, nullptr);
   }
   for (const LaterRecord& later : rare.shown_in) AddFrameLink(home, scene, hf.shown_in, later.frame);
+  if (rare.two_clocks) TellClocks(scene, home);
   for (const NoteRecord& note : rare.notes) RenderNote(scene, home, note);
   for (const TransportRecord& record : rare.transport) RenderTransport(scene, home, record);
   ForEachFinding(scene.pinfo, rare, [&](const FindingRecord& finding) { RenderFinding(scene, home, finding); });

@@ -5,6 +5,7 @@
 #include <cinttypes>
 
 #include "plugin/fields.h"
+#include "plugin/pipeline.h"
 #include "plugin/render.h"
 
 namespace stag::plugin {
@@ -179,11 +180,16 @@ void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message
     AddFrameLink(tree, scene, hf.call_in, transaction->call_shown_at);
   }
   if (message.role == Role::kReply || message.role == Role::kError) {
-    if (const std::optional<int64_t> time = Elapsed(transaction->call_frame, message.frame))
+    if (const std::optional<int64_t> time = Elapsed(TimeOf(transaction->call_frame), TimeOf(message.frame)))
       AddTime(tree, scene, hf.time, *time);
     if (!message.phases) return;
+    session::PhaseFrames frames = *message.phases;
+    for (FrameRef* frame :
+         {&frames.call, &frames.first_read, &frames.last_read, &frames.first_write, &frames.last_write, &frames.reply})
+      *frame = TimeOf(*frame);
+    const session::Phases phases = session::PhasesOf(frames);
     for (size_t i = 0; i < session::kPhases; ++i)
-      if (const std::optional<int64_t>& ns = message.phases->ns[i]) AddTime(tree, scene, hf.phases[i], *ns);
+      if (const std::optional<int64_t>& ns = phases.ns[i]) AddTime(tree, scene, hf.phases[i], *ns);
   }
 }
 

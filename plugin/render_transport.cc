@@ -2,6 +2,7 @@
 //
 // What the fabric did to the packet of a frame: it was there before, others overtook it, it had to wait.
 #include "plugin/fields.h"
+#include "plugin/pipeline.h"
 #include "plugin/render.h"
 #include "protocol/ib/transport.h"
 
@@ -48,7 +49,8 @@ void RenderTransport(const Scene& scene, proto_tree* home, const TransportRecord
       return;
     case Kind::kOutOfOrder: AddGenerated(tree, scene, hf.transport_out_of_order, 1); return;
     case Kind::kRnrEnd:
-      AddDuration(tree, scene, hf.rnr_stall, note.duration_ns);
+      if (const std::optional<int64_t> ns = Elapsed(TimeOf(note.since), TimeOf(note.frame)))
+        AddDuration(tree, scene, hf.rnr_stall, *ns);
       AddFrameLink(tree, scene, hf.rnr_nak, note.original);
       expert_add_info(scene.pinfo, item, &ei.rnr_stall);
       return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugin/fields.h"
+#include "plugin/pipeline.h"
 #include "plugin/tap.h"
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
@@ -115,7 +116,7 @@ tap_packet_status TimedPacket(void* tables, packet_info* pinfo, epan_dissect_t*,
   if (!answer || !reply->transaction) return TAP_PACKET_DONT_REDRAW;
   const TransactionRecord& transaction = *reply->transaction;
   // Wireshark takes the time from here to this frame; the Reply may have been sent in an earlier one.
-  const std::optional<int64_t> time = Elapsed(transaction.call_frame, reply->frame);
+  const std::optional<int64_t> time = Elapsed(TimeOf(transaction.call_frame), TimeOf(reply->frame));
   if (!time) return TAP_PACKET_DONT_REDRAW;
   const int64_t now = int64_t{pinfo->abs_ts.secs} * 1000000000 + pinfo->abs_ts.nsecs;
   nstime_t call;

@@ -7,6 +7,7 @@
 #include <epan/dissectors/packet-rpc.h>
 
 #include "plugin/fields.h"
+#include "plugin/pipeline.h"
 #include "plugin/render.h"
 #include "plugin/tap.h"
 
@@ -18,6 +19,15 @@ dissector_handle_t rpc_dissector = nullptr;
 // Queue pair numbers have 24 bits: no queue pair that Wireshark itself makes conversations for can have these.
 constexpr uint32_t kFirstPort = 1u << 24;
 uint32_t PortOf(const ConnectionRecord& connection, Side side) { return kFirstPort + 2 * connection.id + side; }
+
+bool ProgramKnown(const TransactionRecord& transaction) {
+  return !transaction.rpc_known || g_hash_table_lookup(rpc_progs, GUINT_TO_POINTER(transaction.program)) != nullptr;
+}
+
+// Whether the rpc dissector was given the Call that this Reply answers; without it, it calls every Reply "V0 proc-0".
+bool CallKnown(const RpcRecord& rpc) {
+  return rpc.call || (rpc.transaction && rpc.transaction->rpc_call_frame != 0 && ProgramKnown(*rpc.transaction));
+}
 
 // What is replaced in packet_info.
 struct Saved {
@@ -42,10 +52,14 @@ void Replace(packet_info* pinfo, const RpcRecord& rpc, Saved& saved) {
   pinfo->ptype = PT_IBQP;
   pinfo->srcport = PortOf(connection, rpc.from);
   pinfo->destport = PortOf(connection, to);
-  if (rpc.sent.number != pinfo->num) {
-    pinfo->abs_ts.secs = static_cast<time_t>(rpc.sent.time_ns / 1000000000);
-    pinfo->abs_ts.nsecs = static_cast<int>(rpc.sent.time_ns % 1000000000);
+  // What is known of the time from Call to Reply may have changed since the Call was given; 0: nothing is.
+  int64_t time = rpc.sent.time_ns;
+  if (!rpc.call && CallKnown(rpc)) {
+    const FrameRef& call = rpc.transaction->call_frame;
+    time = call.time_ns + Elapsed(TimeOf(call), TimeOf(rpc.sent)).value_or(0);
   }
+  pinfo->abs_ts.secs = static_cast<time_t>(time / 1000000000);
+  pinfo->abs_ts.nsecs = static_cast<int>(time % 1000000000);
 }
 
 void Restore(packet_info* pinfo, const Saved& saved) {
@@ -62,15 +76,6 @@ void EnsureConversation(packet_info* pinfo) {
   if (!find_conversation(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP, pinfo->srcport, pinfo->destport, 0)) {
     conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_IBQP, pinfo->srcport, pinfo->destport, 0);
   }
-}
-
-bool ProgramKnown(const TransactionRecord& transaction) {
-  return !transaction.rpc_known || g_hash_table_lookup(rpc_progs, GUINT_TO_POINTER(transaction.program)) != nullptr;
-}
-
-// Whether the rpc dissector was given the Call that this Reply answers; without it, it calls every Reply "V0 proc-0".
-bool CallKnown(const RpcRecord& rpc) {
-  return rpc.call || (rpc.transaction && rpc.transaction->rpc_call_frame != 0 && ProgramKnown(*rpc.transaction));
 }
 
 #ifdef __clang__

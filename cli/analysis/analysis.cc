@@ -30,21 +30,22 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
 
 std::string DisplayName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
-capture::Clocks ClocksOf(const CommonOptions& options) {
+clocks::Policy ClocksOf(const CommonOptions& options) {
   switch (options.clocks) {
-    case Clocks::kAlign: return capture::Clocks::kAlign;
-    case Clocks::kNull: return capture::Clocks::kNull;
+    case Clocks::kAlign: return clocks::Policy::kAlign;
+    case Clocks::kNull: return clocks::Policy::kNull;
     case Clocks::kAuto: break;
   }
-  return capture::Clocks::kAuto;
+  return clocks::Policy::kAuto;
 }
 
 link::TunnelPorts TunnelPortsOf(const CommonOptions& options) { return {options.vxlan_ports, options.geneve_ports}; }
 
 namespace {
 
-void ReportClocks(const std::string& name, uint64_t frames, const capture::TwoClocks& clocks,
+void ReportClocks(const std::string& name, uint64_t frames, const capture::AlignedReader& reader,
                   Diagnostics& diagnostics) {
+  const clocks::TwoClocks& clocks = reader.two_clocks();
   std::string apart = "how far apart nothing shows";
   if (clocks.bounded) {
     const bool behind = clocks.offset_ns >= 0;
@@ -55,8 +56,8 @@ void ReportClocks(const std::string& name, uint64_t frames, const capture::TwoCl
         behind ? "behind" : "ahead of");
     PutDuration(apart, clocks.uncertainty_ns);
   }
-  diagnostics.Complain("{}: two clocks: {} of {} are stamped by a second one, {}; {}", name, Grouped(clocks.frames),
-                       Count(frames, "frame"), apart,
+  diagnostics.Complain("{}: two clocks: {} of {} are stamped by a second one, {}; {}", name,
+                       Grouped(reader.of_second_clock()), Count(frames, "frame"), apart,
                        clocks.aligned ? "their times are aligned"
                        : clocks.bounded
                            ? "times between the two are left out (--clocks align: aligns them all the same)"
@@ -85,7 +86,7 @@ FileOutcome WithReader(const std::string& file, const CommonOptions& options, Ou
   }
   if (reader.two_clocks().found && !options.quiet && !output.closed()) {
     output.Flush();
-    ReportClocks(DisplayName(file), outcome.frames, reader.two_clocks(), output.diagnostics());
+    ReportClocks(DisplayName(file), outcome.frames, reader, output.diagnostics());
   }
   return outcome;
 }

@@ -52,7 +52,7 @@ FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool 
 }
 
 // How the capture's clocks are to be taken.
-capture::Clocks ClocksOf(const CommonOptions& options);
+clocks::Policy ClocksOf(const CommonOptions& options);
 // The UDP ports of tunnels.
 link::TunnelPorts TunnelPortsOf(const CommonOptions& options);
 

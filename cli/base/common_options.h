@@ -20,7 +20,7 @@ inline constexpr int kExitTrouble = 2;  // usage, environment, damaged file
 
 enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml, kCsv };
 enum class Color : uint8_t { kAuto, kAlways, kNever };
-enum class Clocks : uint8_t { kAuto, kAlign, kNull };  // of a capture that has two (capture/file/aligned_reader.h)
+enum class Clocks : uint8_t { kAuto, kAlign, kNull };  // of a capture that has two (session/clocks/clock_finder.h)
 
 struct CommonOptions {
   Format format = Format::kText;

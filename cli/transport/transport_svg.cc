@@ -78,7 +78,7 @@ std::string TitleOf(const Mark& mark, bool bytes) {
     case Kind::kNak: text = fmt::format("{}, {}", NakName(note.syndrome), what); break;
     case Kind::kRnrEnd: {
       text = fmt::format("{} waited for a receive: ", what);
-      PutDuration(text, note.duration_ns);
+      PutDuration(text, note.duration_ns());
       break;
     }
     case Kind::kNotification:
@@ -183,7 +183,7 @@ class Panel {
     const double x = X(mark.note.frame.time_ns), y = Y(mark.position);
     Put(out_, "<path class=\"{}\" d=\"M{:.1f} {:.1f}", shape->classes, x, y);
     if (mark.note.kind == Kind::kRnrEnd) {
-      const double from = X(mark.note.frame.time_ns - std::min(mark.note.duration_ns, mark.note.frame.time_ns));
+      const double from = X(mark.note.frame.time_ns - std::min(mark.note.duration_ns(), mark.note.frame.time_ns));
       Put(out_, "H{:.1f}", from);
     } else {
       Put(out_, shape->path);

@@ -72,28 +72,44 @@ Moved WritesOf(const Transaction& t) {
 
 std::optional<int64_t> RoundTrip(const Transaction& t) { return Elapsed(t.call.frame, t.reply.frame); }
 
-Phases PhasesOf(const Transaction& t) {
-  Phases phases;
-  const FrameRef &t0 = t.call.frame, &t5 = t.reply.frame;
-  if (!RoundTrip(t) || t.call.header.status == ParseStatus::kTruncatedByCapture || t.call.end_missing ||
-      t.reply.end_missing)
-    return phases;
+PhaseFrames PhaseFramesOf(const Transaction& t) {
+  PhaseFrames f;
+  f.call = t.call.frame;
+  f.reply = t.reply.frame;
+  f.whole = f.call.number != 0 && f.reply.number != 0 && t.call.header.status != ParseStatus::kTruncatedByCapture &&
+            !t.call.end_missing && !t.reply.end_missing;
+  if (!f.whole) return f;
   const Moved reads = ReadsOf(t), writes = WritesOf(t);
-  const FrameRef &t1 = t.rdma.first_read, &t2 = t.rdma.last_read, &t3 = t.rdma.first_write, &t4 = t.rdma.last_write;
+  f.first_read = t.rdma.first_read;
+  f.last_read = t.rdma.last_read;
+  f.first_write = t.rdma.first_write;
+  f.last_write = t.rdma.last_write;
+  f.reads = reads.any;
+  f.writes = writes.any;
+  f.first_read_known = reads.first_known;
+  f.reads_known = reads.last_known;
+  f.writes_known = writes.last_known;
+  return f;
+}
+
+Phases PhasesOf(const PhaseFrames& f) {
+  Phases phases;
+  const FrameRef &t0 = f.call, &t1 = f.first_read, &t2 = f.last_read, &t3 = f.first_write, &t4 = f.last_write,
+                 &t5 = f.reply;
   const auto in_order = [](const FrameRef& a, const FrameRef& b) { return Elapsed(a, b).has_value(); };
-  const bool read_known = reads.any && reads.first_known, pull_known = reads.any && reads.last_known;
-  const bool push_known = writes.any && writes.last_known;
+  if (!f.whole || !in_order(t0, t5)) return phases;
+  const bool read_known = f.reads && f.first_read_known, pull_known = f.reads && f.reads_known;
   if (read_known && !(in_order(t0, t1) && in_order(t1, t5))) return phases;
   if (pull_known && !(in_order(t1, t2) && in_order(t2, t5))) return phases;
-  if (push_known && !(in_order(t0, t3) && in_order(t3, t4) && in_order(t4, t5))) return phases;
+  if (f.writes && f.writes_known && !(in_order(t0, t3) && in_order(t3, t4) && in_order(t4, t5))) return phases;
 
   const auto at = [&phases](Phase phase) -> std::optional<int64_t>& { return phases.ns[static_cast<size_t>(phase)]; };
   if (read_known) at(Phase::kToFirstRead) = t1.time_ns - t0.time_ns;
   if (pull_known) at(Phase::kPull) = t2.time_ns - t1.time_ns;
-  if (!reads.last_known || !writes.last_known) return phases;
+  if (!f.reads_known || !f.writes_known) return phases;
   phases.complete = true;
-  const int64_t begin = reads.any ? t2.time_ns : t0.time_ns;
-  if (!writes.any) {
+  const int64_t begin = f.reads ? t2.time_ns : t0.time_ns;
+  if (!f.writes) {
     at(Phase::kService) = t5.time_ns - begin;
     return phases;
   }

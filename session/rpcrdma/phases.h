@@ -39,12 +39,22 @@ struct Phases {
   const std::optional<int64_t>& operator[](Phase phase) const { return ns[static_cast<size_t>(phase)]; }
 };
 
+// The frames that begin and end the phases of an RPC, as far as they were captured: what phases are computed from.
+struct PhaseFrames {
+  FrameRef call, first_read, last_read, first_write, last_write, reply;  // t0 to t5
+  bool whole = false;                                                    // Call and Reply were captured to their ends
+  bool reads = false, writes = false;                                    // something was read, or written
+  bool first_read_known = false, reads_known = false, writes_known = false;
+};
+PhaseFrames PhaseFramesOf(const Transaction& t);
+
 // From Call to Reply or RDMA_ERROR; nullopt: there is none, or one of both has no time, or the clock went back.
 std::optional<int64_t> RoundTrip(const Transaction& t);
 
 // Of a transaction that has a Reply or RDMA_ERROR; else nothing is known. Phases are not known, either, where a packet
 // that begins or ends one was not captured; where the Reply shows bytes of a Write, or the Call was read, of which the
 // capture has nothing; and where times go back.
-Phases PhasesOf(const Transaction& t);
+Phases PhasesOf(const PhaseFrames& frames);
+inline Phases PhasesOf(const Transaction& t) { return PhasesOf(PhaseFramesOf(t)); }
 
 }  // namespace stag::session

@@ -117,7 +117,7 @@ void RcTransport::OnPacket(const RcPacket& p, Health& health, NoteSink* notes) {
     note.kind = Note::Kind::kRnrEnd;
     note.syndrome = stall->syndrome;
     note.original = stall->frame.number;
-    note.duration_ns = Elapsed(stall->frame, p.frame).value_or(0);
+    note.since = stall->frame;
     health.Tell(note, notes);
   }
   if (p.ecn == kCongestionExperienced || p.bth.fecn) {

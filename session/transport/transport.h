@@ -77,7 +77,7 @@ struct Note {
     kRepeatedResponse,
     kAcknowledgment,  // `begin`: one past what is acknowledged; iWARP: segments with payload have such a note, too
     kNak,             // `syndrome`
-    kRnrEnd,          // the packet that an RNR NAK asked for, `duration_ns` after it
+    kRnrEnd,          // the packet that an RNR NAK asked for, after `since`
     kCongestion,      // CE, FECN
     kNotification,    // a congestion notification packet
     kZeroWindow,
@@ -92,8 +92,9 @@ struct Note {
   uint8_t syndrome = 0;
   bool changed = false;   // kRetransmission: with other bytes
   uint64_t original = 0;  // kRetransmission, kRepeatedResponse: the frame of the copy before; kRnrEnd: of the NAK
-  int64_t duration_ns = 0;
+  FrameRef since;         // kRnrEnd: the NAK
   FrameRef frame;
+  int64_t duration_ns() const { return Elapsed(since, frame).value_or(0); }  // kRnrEnd
 };
 
 // Gets the notes of a connection, in the order of the capture.

@@ -197,7 +197,7 @@ TEST_F(Rc, ReceiverNotReady) {
   EXPECT_EQ(health.episodes[0].syndrome, kRnr096);
   const auto ends = notes.Of(Note::Kind::kRnrEnd);
   ASSERT_EQ(ends.size(), 2u);
-  EXPECT_EQ(ends[0].duration_ns, 1'501'000);
+  EXPECT_EQ(ends[0].duration_ns(), 1'501'000);
 }
 
 TEST_F(Rc, AStallThatDoesNotEnd) {
