@@ -178,12 +178,8 @@ int RunGenerate(GenerateArguments options, scale::Team* team) {
   const Signals signals;
   Output output = OutputOf(options, team);
   LiveMonitor monitor(options, options.load.to.host, output);
-  if (!AllFine(team, monitor.log() && options.threads.value_or(1) > 1
-                         ? "what goes over the connections is seen by one thread: --threads 1"
-                         : ""))
-    return kExitTrouble;
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
-  options.load.threads = monitor.log() ? 1 : options.threads.value_or(std::min(options.load.connections, processors));
+  options.load.threads = options.threads.value_or(std::min(options.load.connections, processors));
   const auto transport = endpoint::OpenTransport(options.transport);
   if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
   generate::Generator generator(**transport, options.load, monitor.log());
@@ -262,7 +258,11 @@ void AddWhen(CLI::App& command, GenerateArguments& o) {
   command.add_option("--connections", load.connections, "Each with its own client (default: 1)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  command.add_option("--threads", o.threads, "That share the connections (default: as many as there are processors)")
+  command
+      .add_option("--threads", o.threads,
+                  "That share the connections (default: as many as there are processors); --check and\n"
+                  "--record have one of their own, and the others wait when that is slower (stderr says\n"
+                  "how long)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command

@@ -37,7 +37,7 @@ class LiveMonitor final : public fabric::Sink {
   // `name` stands where reports name a file. `output` must outlive this.
   LiveMonitor(const LiveOptions& options, const std::string& name, Output& output);
   ~LiveMonitor() override;
-  // For EndpointOptions::events of all connections, which are used by one thread; nullptr: no event is needed.
+  // For EndpointOptions::events of all connections, on any threads; nullptr: no event is needed.
   endpoint::EventLog* log();
   // After the last event of log(): returns when all are checked and recorded, so that others may write to `output`.
   // Complains if the traffic had to wait.

@@ -47,7 +47,8 @@ struct EndpointOptions {
   std::chrono::milliseconds connect_timeout{10'000};
   // Gets every fabric event of the connection, as a capture of it would give them: both sides' set-up, Sends, RDMA
   // operations and refusals (over verbs without the peer's RDMA operations: ConnectionInfo::rdma_hidden). Called on the
-  // thread that uses the endpoint; must outlive it. nullptr: nobody listens, and no event is made.
+  // thread that uses the endpoint; endpoints on several threads may share it. Must outlive them. nullptr: nobody
+  // listens, and no event is made.
   EventLog* events = nullptr;
 };
 

@@ -24,8 +24,7 @@ SoftIwarpEvents::SoftIwarpEvents(EventLog& log, const fabric::ConnectionInfo& in
 
 template <typename Kind>
 void SoftIwarpEvents::Emit(fabric::Side from, const Kind& what) {
-  const FrameRef frame = log_.NextFrame();
-  log_.OnEvent({&info_, from, frame, frame, frame, what});
+  log_.InFrame([&](const FrameRef& frame) { log_.OnEvent({&info_, from, frame, frame, frame, what}); });
 }
 
 void SoftIwarpEvents::OnSetup(const iwarp::MpaFrame& frame) {
@@ -54,9 +53,10 @@ void SoftIwarpEvents::OnSegment(fabric::Side from, const iwarp::DdpHeader& heade
     for (const Bytes piece : payload) scratch_.insert(scratch_.end(), piece.begin(), piece.end());
     segment.payload = scratch_;
   }
-  const FrameRef frame = log_.NextFrame();
-  context_.set_now(frame);
-  rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
+  log_.InFrame([&](const FrameRef& frame) {
+    context_.set_now(frame);
+    rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
+  });
 }
 
 void SoftIwarpEvents::OnClosed(fabric::CloseReason reason, fabric::Side from) { Emit(from, fabric::Closed{reason}); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// EventQueue: takes fabric events on the thread that moves messages, and gives them to a sink on a thread of its own,
+// EventQueue: takes fabric events on the threads that move messages, and gives them to a sink on a thread of its own,
 // in order and with copies of their bytes. It is bounded: when the sink is slower than the traffic, OnEvent waits. No
 // event is lost.
 #pragma once
@@ -27,13 +27,13 @@ class EventQueue final : public fabric::Sink {
   explicit EventQueue(fabric::Sink& sink, size_t most_bytes = kMostBytes, size_t most_events = kMostEvents);
   ~EventQueue() override;
 
-  // By one thread at a time. The first one starts the thread.
+  // By one thread at a time (endpoint::EventLog sees to that). The first event starts the thread.
   void OnEvent(const fabric::Event& event) override;
   // Returns when the sink has had all events; throws what it threw. No event may come after.
   void Finish();
   // How often OnEvent has waited for the sink, or waits now. For any thread.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
-  // And how long altogether. For the thread that calls OnEvent.
+  // And how long altogether. Once no thread calls OnEvent any more.
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:

@@ -19,7 +19,7 @@ namespace stag::serve {
 
 struct ServerOptions {
   rpcrdma::ResponderOptions responder;
-  endpoint::EventLog* events = nullptr;  // of all connections; needs `threads` 1; see EndpointOptions
+  endpoint::EventLog* events = nullptr;  // of all connections; see EndpointOptions
   bool crc = true;                       // likewise
   uint32_t threads = 1;                  // the service is used by all of them at the same time
   uint32_t max_connections = 256;        // at a time; more are rejected

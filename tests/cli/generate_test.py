@@ -127,6 +127,38 @@ class Generate(unittest.TestCase):
             if operation["name"] != "GETATTR":
                 self.assertEqual(sum(t["data_bytes"] for t in mine if t not in filling), operation["bytes"])
 
+    def test_threads(self):
+        """Two connections on two threads, at both ends: what these check and record has every call of each, in its order."""
+        with tempfile.TemporaryDirectory() as folder:
+            client, theirs = os.path.join(folder, "client.pcapng"), os.path.join(folder, "server.pcapng")
+            with serve("--mode", "nfs-memory", "--mount-port", "0", "--threads", 2, "--record", theirs) as server:
+                done = generate("--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", 600,
+                                "--size", "1-9K", "--file-size", "256K", "--verify", "--connections", 2, "--threads", 2,
+                                "--check", "--record", client, "--format", "jsonl")
+                server.end()
+                self.assertEqual(server.err, "")
+            self.fine(done)
+            listed = [lines(fine("transactions", file, "--format", "jsonl")) for file in (client, theirs)]
+            again = fine("check", theirs, "--format", "jsonl")
+        rows = [{n: [(t["xid"], t["name"], t["call_form"]) for t in sorted(part, key=lambda t: t["call_frame"])
+                     if t["connection"] == n] for n in (1, 2)} for part in listed]
+        # The connections are numbered as each side has them, in the order in which they were made: one after the other.
+        self.assertEqual(rows[0], rows[1])
+        self.assertEqual(sum(map(len, rows[1].values())), len(listed[1]))
+        self.assertTrue(all(rows[1].values()))
+        # An adapter does not report to the client what the server does by RDMA (replay/record/README.md).
+        self.assertTrue(all(t["call_complete"] and t["reply_complete"] for t in listed[1]))
+        self.assertEqual(len(listed[1]), server.of("served")[0]["calls"])
+        said = lines_of(done)
+        for name, count in ((line["name"], line["calls"]) for line in said["operation"]):
+            self.assertGreaterEqual(sum(t["name"] == name for t in listed[1]), count)
+        live, file = server.of("summary")[0], lines_of(again)["summary"]
+        for summary in (live, file, said["summary"]):
+            self.assertEqual((summary["connections"], summary["transactions"]), (2, len(listed[1])))
+            self.assertEqual(summary["findings"]["error"], 0)
+        self.assertEqual(*[{rule: counts for rule, counts in summary["outcomes"].items() if rule.startswith("HDR")}
+                           for summary in (live, file)])
+
     def test_progress_line(self):
         """Only on a terminal, and gone at the end."""
         leader, follower = pty.openpty()
@@ -224,7 +256,6 @@ class Generate(unittest.TestCase):
                 (["--to", "x", "--verify"], "nothing to --verify"),
                 (["--to", "x", "--depth", "9", "--credits", "8"], "more than --credits"),
                 (["--to", "x", "--threads", "2"], "1 connection"),
-                (["--to", "x", "--threads", "2", "--connections", "2", "--check"], "--threads 1"),
                 (["--to", "x", "--mode", "nfs3", "--size", "1M", "--file-size", "64K"], "does not fit"),
                 (["--to", "x", "--mode", "nfs3", "--handle", "abc"], "hexadecimal"),
                 (["--to", "x", "--handle", "abcd"], "nfs3")):

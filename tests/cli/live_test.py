@@ -122,27 +122,49 @@ class Live(unittest.TestCase):
             self.assertEqual([(t[0], t[2], t[4], t[5], t[6]) for t in played[1]], sent, name)
 
     def test_threads(self):
-        """In every mode, connections on several threads, with all their calls in the account."""
-        for mode in (["--mode", "null"], ["--mode", "nfs-memory"], [REAL / "rxe-nfs3.pcap.zst"]):
-            with serve(*mode, "--threads", 3) as server:
-                clients = [Client(server.port) for _ in range(5)]
-                for xid in range(4):
+        """In every mode, connections on several threads, with all their calls in the account; all are checked and
+        recorded when that is wanted, and the recording is checked with the same result."""
+        for mode, program in ((["--mode", "null"], 100003), (["--mode", "echo"], ECHO),
+                              (["--mode", "nfs-memory"], 100003), ([REAL / "rxe-nfs3.pcap.zst"], 100003)):
+            for watch in ([], ["--check", "--record", self.file]):
+                with self.subTest(mode=mode, watch=watch), serve(*mode, "--threads", 3, *watch,
+                                                                 expect=1 if watch else 0) as server:
+                    clients = [Client(server.port) for _ in range(5)]
+                    for xid in range(4):
+                        for client in clients:
+                            self.assertEqual(client.call(xid, program, 1 if program == ECHO else 3),
+                                             struct.pack(">6I", xid, 1, 0, 0, 0, 0))
+                    for xid, client in enumerate(clients, 4):
+                        client.send(struct.pack(">7I", xid, 1, 32, 9, 0, 0, 0))  # there is no rdma_proc 9
+                        self.assertEqual(struct.unpack(">5I", client.receive()[:20])[3:], (4, 2))  # ERR_CHUNK
                     for client in clients:
-                        self.assertEqual(client.call(xid), struct.pack(">6I", xid, 1, 0, 0, 0, 0))
-                for client in clients:
-                    client.socket.close()
-            self.assertEqual(server.err, "")
-            served = server.of("served")[0]
-            self.assertEqual((served["connections"], served["calls"], served["replies"]), (5, 20, 20), mode)
-            self.assertEqual(sum(line["calls"] for line in server.of("procedure")), 20, mode)
+                        client.socket.close()
+                    server.end()
+                    self.assertEqual(server.err, "")
+                    served = server.of("served")[0]
+                    self.assertEqual((served["connections"], served["calls"], served["replies"]), (5, 20, 20))
+                    self.assertEqual(served["err_chunk"], 5)
+                    self.assertEqual(sum(line["calls"] for line in server.of("procedure")), 20)
+                    if not watch:
+                        continue
+                    listed = lines(fine("transactions", "--format", "jsonl", self.file))
+                    answered = [(t["connection"], t["xid"]) for t in listed if t["reply_complete"]]
+                    self.assertEqual(sorted(answered), [(c, f"0x{x:08x}") for c in range(1, 6) for x in range(4)])
+                    again = stag("check", "--format", "jsonl", self.file)
+                    self.assertEqual((again.returncode, again.stderr), (1, ""))
+                    found = [sorted((line["connection"], line["rule"], line["xid"], line["severity"], line["certainty"],
+                                     line["message"]) for line in part if line["type"] == "finding")
+                             for part in (server.lines, lines(again))]
+                    self.assertEqual(found[0], found[1])
+                    self.assertEqual([line[:3] for line in found[0] if line[1] == "HDR-004"],
+                                     [(n, "HDR-004", f"0x{n + 3:08x}") for n in range(1, 6)])
 
     def test_options_that_contradict(self):
         for arguments, why in (([], "--mode is needed"), (["--mode", "recorded"], "needs a FILE"),
                                (["x", "--mode", "echo"], "is for --mode recorded"),
                                (["/nowhere/x"], "No such file"),
                                (["x", "--export", "/tmp"], "are for --mode nfs-memory"),
-                               (["--mode", "null", "--mount-port", "0"], "is for --mode nfs-memory and recorded"),
-                               (["--mode", "null", "--check", "--threads", "2"], "from one thread: --threads 1")):
+                               (["--mode", "null", "--mount-port", "0"], "is for --mode nfs-memory and recorded")):
             done = stag("serve", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
             self.assertIn(why, done.stderr)

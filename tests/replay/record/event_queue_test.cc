@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// EventQueue: every event arrives as it was, in order, also when the sink is slow and the queue small; and what the
-// sink throws.
+// EventQueue: every event arrives as it was, in order, also when the sink is slow, the queue small and the events those
+// of several threads with one EventLog; and what the sink throws.
 #include "replay/record/event_queue.h"
 
 #include <atomic>
 #include <stdexcept>
+#include <vector>
 
+#include "replay/endpoint/event_log.h"
 #include "tests/replay/record/recording.h"
 #include "tests/support/event_script.h"
 
@@ -75,6 +77,72 @@ TEST(EventQueue, ATrafficThatIsFasterWaits) {
     queue.Finish();
     EXPECT_GT(queue.waited().count(), 0);
     EXPECT_EQ(test::Lines(sink.events), Played(300));
+  }
+}
+
+// Reports the events of one connection as an endpoint does.
+class Reporter : public fabric::Sink {
+ public:
+  explicit Reporter(endpoint::EventLog& log) : log_(log) { log_.OpenConnection(info_); }
+  uint32_t id() const { return info_.id; }
+  void OnEvent(const fabric::Event& event) override {
+    log_.InFrame([&](const FrameRef& frame) {
+      fabric::Event own = event;
+      own.connection = &info_;
+      own.frame = own.first_frame = own.now = frame;
+      log_.OnEvent(own);
+    });
+  }
+
+ private:
+  endpoint::EventLog& log_;
+  fabric::ConnectionInfo info_;
+};
+
+// What goes over connection `id`: nothing of it goes over another.
+void PlayOne(fabric::Sink& sink, uint32_t id, uint32_t rounds) {
+  EventScript script(sink, id);
+  script.OpenWith(stag::test::Pattern(8, id), {});
+  for (uint32_t i = 0; i < rounds; ++i) {
+    script.Send(0, MakeHeader(0, i), stag::test::Pattern(40 + i % 7, id + i));
+    script.Write(1, id, i * 4096, stag::test::Pattern(3000, id * i));
+    script.Send(1, MakeHeader(0, i), {});
+  }
+  script.Close();
+}
+
+TEST(EventQueue, ThreadsThatShareALog) {
+  constexpr uint32_t kThreads = 4, kRounds = 200;
+  Slow sink;
+  EventQueue queue(sink, 100'000, 100);
+  endpoint::EventLog log(queue);
+  std::vector<std::unique_ptr<Reporter>> reporters;
+  for (uint32_t i = 0; i < kThreads; ++i) reporters.push_back(std::make_unique<Reporter>(log));
+  std::atomic<uint32_t> over = 0;
+  std::vector<std::thread> threads;
+  for (const auto& reporter : reporters)
+    threads.emplace_back([&over, &reporter] {
+      PlayOne(*reporter, reporter->id(), kRounds);
+      ++over;
+    });
+  while (!sink.started || queue.waits() == 0) std::this_thread::yield();
+  EXPECT_EQ(over, 0u);  // each has more events than the queue holds
+  sink.go = true;
+  for (std::thread& thread : threads) thread.join();
+  queue.Finish();
+  EXPECT_GT(queue.waited().count(), 0);
+
+  uint64_t frame = 0;
+  std::vector<test::EventList> of(kThreads + 1);
+  for (const stag::test::Recorded& event : sink.events.events) {
+    EXPECT_EQ(event.event.frame.number, ++frame);
+    ASSERT_TRUE(event.connection.id >= 1 && event.connection.id <= kThreads);
+    of[event.connection.id].events.push_back(event);
+  }
+  for (uint32_t id = 1; id <= kThreads; ++id) {
+    test::EventList alone;
+    PlayOne(alone, id, kRounds);
+    EXPECT_EQ(test::Lines(of[id]), test::Lines(alone));
   }
 }
 
