@@ -77,7 +77,10 @@ class ResultStreamReader {
         output_.diagnostics().ComplainText(what);
         break;
       case 'r': take_(what); break;
-      default: outcome_.opened = what.at(0) == '1'; outcome_.damaged = what.at(1) == '1';
+      default:
+        outcome_.opened = what.at(0) == '1';
+        outcome_.damaged = what.at(1) == '1';
+        if (what.at(2) == '1') output_.Stop();
     }
   }
 
@@ -133,8 +136,8 @@ void ResultStream::Put(char kind, std::string_view what) {
   append_(what);
 }
 
-void ResultStream::End(const FileOutcome& outcome) {
-  const char what[] = {outcome.opened ? '1' : '0', outcome.damaged ? '1' : '0'};
+void ResultStream::End(const FileOutcome& outcome, bool stopped) {
+  const char what[] = {outcome.opened ? '1' : '0', outcome.damaged ? '1' : '0', stopped ? '1' : '0'};
   Put('e', {what, sizeof what});
 }
 
@@ -168,12 +171,14 @@ int ForEachFile(scale::Team* team, const CommonOptions& options, Output& output,
         ResultStream stream([&](std::string_view bytes) { made.Append(bytes); });
         Diagnostics to_leader([&](std::string_view text) { stream.Complaint(text); });
         FileOutcome outcome;
+        bool stopped = false;
         {
           Output of_file(
               options, [&](std::string_view text) { stream.Text(text); }, to_leader);
           outcome = analyze(options.files[index], of_file, &stream);
+          stopped = of_file.stopped();
         }
-        stream.End(outcome);
+        stream.End(outcome, stopped);
       });
     });
   };

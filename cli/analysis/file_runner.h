@@ -52,7 +52,8 @@ class ResultStream {
   void Text(std::string_view text) { Put('t', text); }        // for stdout
   void Complaint(std::string_view text) { Put('c', text); }   // for stderr
   void Record(std::string_view record) { Put('r', record); }  // for the command
-  void End(const FileOutcome& outcome);                       // opened and damaged of it
+  // Opened and damaged of the outcome; and whether the command wants nothing more (Output::Stop).
+  void End(const FileOutcome& outcome, bool stopped);
 
  private:
   void Put(char kind, std::string_view what);

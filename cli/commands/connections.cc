@@ -313,9 +313,9 @@ void PutFile(Output& output, const FileOutcome& outcome, const ConnectionsArgume
   }
 }
 
-int RunConnections(const ConnectionsArguments& options) {
-  Output output(options);
-  return ForEachFile(options, output, [&](const std::string& file) {
+int RunConnections(const ConnectionsArguments& options, scale::Team* team) {
+  Output output_of_all = OutputOf(options, team);
+  return ForEachFile(team, options, output_of_all, [&](const std::string& file, Output& output, ResultStream*) {
     Clock clock;
     transport::TransportStatistics statistics(options.memory / 8);
     std::unique_ptr<Lister> lister;
@@ -332,10 +332,11 @@ int RunConnections(const ConnectionsArguments& options) {
     output.Flush();
     if (options.quiet || !outcome.opened || output.closed()) return outcome;
     if (lister->count() == 0 && lister->others() == 0) {
-      Complain("{}: no RDMA connection in {}", DisplayName(file), Count(outcome.frames, "frame"));
+      output.diagnostics().Complain("{}: no RDMA connection in {}", DisplayName(file), Count(outcome.frames, "frame"));
     } else if (lister->others() > 0 && !options.all) {
-      Complain("{}: {} without RPC-over-RDMA; --all lists {}", DisplayName(file),
-               Count(lister->others(), "other RDMA connection"), lister->others() == 1 ? "it" : "them");
+      output.diagnostics().Complain("{}: {} without RPC-over-RDMA; --all lists {}", DisplayName(file),
+                                    Count(lister->others(), "other RDMA connection"),
+                                    lister->others() == 1 ? "it" : "them");
     }
     return outcome;
   });
@@ -349,6 +350,8 @@ void AddConnections(CLI::App& app, Run& run) {
       app.add_subcommand("connections", "Each connection: endpoints, set-up, thresholds, credits, traffic, losses");
   AddCaptureOptions(*command, *options);
   command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
+  AddOutputFile(*command, *options);
+  AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
   command->footer(
       "Connections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where "
       "the set-up\n"
@@ -360,7 +363,7 @@ void AddConnections(CLI::App& app, Run& run) {
       "  stag connections mount.pcapng\n"
       "  stag connections --format jsonl mount.pcapng | jq .credits\n"
       "  zcat huge.pcap.gz | stag connections --all -");
-  command->callback([options, &run] { run = [options] { return RunConnections(*options); }; });
+  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunConnections); }; });
 }
 
 }  // namespace stag::cli

@@ -253,14 +253,13 @@ class TextWriter final : public Writer {
   fabric::ConnectionId last_id_ = 0;
 };
 
-int RunCredits(const CreditsArguments& options) {
-  if (!options.svg.empty() && options.files.size() > 1) {
-    Complain("--svg draws one capture; there are {}", options.files.size());
+int RunCredits(const CreditsArguments& options, scale::Team* team) {
+  const bool several = options.files.size() > 1 || team != nullptr;
+  if (!AllFine(team, options.svg.empty() || !several ? "" : "--svg draws one capture, without --mpi"))
     return kExitTrouble;
-  }
-  Output output(options);
+  Output output_of_all = OutputOf(options, team);
   bool drawn = true;
-  const int status = ForEachFile(options, output, [&](const std::string& file) {
+  const auto show = [&](const std::string& file, Output& output, ResultStream*) {
     Clock clock;
     std::unique_ptr<Writer> writer;
     if (options.format == Format::kJsonl) {
@@ -280,9 +279,11 @@ int RunCredits(const CreditsArguments& options) {
     if (options.quiet || output.closed()) return outcome;
     const std::string what = options.connection == 0 ? "RPC-over-RDMA connection"
                                                      : fmt::format("RPC-over-RDMA connection {}", options.connection);
-    if (writer->count() == 0) Complain("{}: no {} in {}", DisplayName(file), what, Count(outcome.frames, "frame"));
+    if (writer->count() == 0)
+      output.diagnostics().Complain("{}: no {} in {}", DisplayName(file), what, Count(outcome.frames, "frame"));
     return outcome;
-  });
+  };
+  const int status = ForEachFile(team, options, output_of_all, show);
   return drawn ? status : kExitTrouble;
 }
 
@@ -298,6 +299,8 @@ void AddCredits(CLI::App& app, Run& run) {
             "Rows of the table for each direction (default: 40), or all");
   command->add_option("--svg", options->svg, "Also draw it: an SVG file with a panel for each connection and direction")
       ->type_name("FILE");
+  AddOutputFile(*command, *options);
+  AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
   command->footer(
       "The table has a row where a request or grant changes, more Calls than before are outstanding, a Call is over "
       "the\n"
@@ -306,7 +309,7 @@ void AddCredits(CLI::App& app, Run& run) {
       "  stag credits mount.pcapng\n"
       "  stag credits --connection 2 --svg credits.svg mount.pcapng\n"
       "  stag credits --format jsonl mount.pcapng | jq 'select(.type==\"credit_summary\" and .overruns>0)'");
-  command->callback([options, &run] { run = [options] { return RunCredits(*options); }; });
+  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunCredits); }; });
 }
 
 }  // namespace stag::cli

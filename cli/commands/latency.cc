@@ -5,12 +5,15 @@
 #include <charconv>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
 #include "cli/base/svg.h"
 #include "cli/latency/latency_course.h"
+#include "cli/latency/latency_record.h"
 #include "cli/latency/latency_report.h"
 #include "cli/latency/latency_sampler.h"
 #include "text/put.h"
@@ -32,52 +35,109 @@ constexpr std::array<std::pair<std::string_view, LatencyKey>, 6> kKeys = {{{"pro
                                                                            {"file", LatencyKey::kFile},
                                                                            {"size", LatencyKey::kSize}}};
 
-class LatencyShard final : public ShardResults<LatencySample>, private LatencySampler {
+// Takes the samples of files, in order, and at the end of each the names that its file handles have.
+class LatencySink {
+ public:
+  virtual ~LatencySink() = default;
+  virtual void OnSample(const LatencySample& sample) = 0;
+  virtual void OnEnd(const LatencyNames& names) = 0;
+};
+
+// Puts them into tables: those of the first `files` files into one, those of a further file into the other.
+class ToTables final : public LatencySink {
  public:
   // `course`: null where it is not wanted.
-  LatencyShard(LatencyKey by, std::optional<std::string> file, LatencyTable& table, LatencyCourse* course)
-      : LatencySampler(by, std::move(file)), table_(table), course_(course) {}
+  ToTables(size_t files, LatencyTable& table, LatencyTable& others, LatencyCourse* course)
+      : left_(files), table_(table), others_(others), course_(course) {}
+  void OnSample(const LatencySample& sample) override {
+    Table().Add(sample);
+    if (course_ && left_ > 0) course_->Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
+  }
+  void OnEnd(const LatencyNames& names) override {
+    Table().Rename({names.begin(), names.end()});
+    if (left_ > 0) --left_;
+  }
+  // What ToRecords wrote. False: it is none.
+  bool Take(std::string_view record) {
+    if (record.empty()) return false;
+    const auto kind = static_cast<LatencyRecord>(record.front());
+    record.remove_prefix(1);
+    if (kind == LatencyRecord::kSample) {
+      LatencySample sample;
+      if (!Unpack(record, sample)) return false;
+      OnSample(sample);
+      return true;
+    }
+    LatencyNames names;
+    if (kind != LatencyRecord::kEnd || !Unpack(record, names)) return false;
+    OnEnd(names);
+    return true;
+  }
+
+ private:
+  LatencyTable& Table() { return left_ > 0 ? table_ : others_; }
+
+  size_t left_;  // files, the current one among them
+  LatencyTable& table_;
+  LatencyTable& others_;
+  LatencyCourse* const course_;
+};
+
+// Writes them for the rank that has the tables.
+class ToRecords final : public LatencySink {
+ public:
+  explicit ToRecords(ResultStream& stream) : stream_(stream) {}
+  void OnSample(const LatencySample& sample) override { stream_.Record(Pack(LatencyRecord::kSample, sample)); }
+  void OnEnd(const LatencyNames& names) override { stream_.Record(Pack(LatencyRecord::kEnd, names)); }
+
+ private:
+  ResultStream& stream_;
+};
+
+class LatencyShard final : public ShardResults<LatencySample>, private LatencySampler {
+ public:
+  LatencyShard(LatencyKey by, std::optional<std::string> file, LatencySink& sink)
+      : LatencySampler(by, std::move(file)), sink_(sink) {}
   std::vector<session::Observer*> Observers() override { return {this}; }
   const LatencySampler& sampler() const { return *this; }
+  uint64_t count() const { return count_; }  // samples
 
  private:
   void OnSample(const LatencySample& sample) override {
     Emit([&](LatencySample& result) { result = sample; });
   }
   void Deliver(LatencySample& sample) override {
-    table_.Add(sample);
-    if (course_) course_->Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
+    ++count_;
+    sink_.OnSample(sample);
   }
 
-  LatencyTable& table_;
-  LatencyCourse* const course_;
+  LatencySink& sink_;
+  uint64_t count_ = 0;
 };
 
-// Adds the RPCs of a file to `table`.
+// Gives the RPCs of a file to `sink`.
 FileOutcome Collect(const std::string& file, const LatencyArguments& options, bool several, Output& output,
-                    LatencyTable& table, LatencyCourse* course) {
+                    LatencySink& sink) {
   const auto name = several ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
-  const uint64_t before = table.count();
   std::vector<std::unique_ptr<LatencyShard>> shards;
-  while (shards.size() < options.jobs)
-    shards.push_back(std::make_unique<LatencyShard>(options.by, name, table, course));
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LatencyShard>(options.by, name, sink));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
   std::unordered_map<std::string, LatencyKeys::FileName> newest;
-  uint64_t untimed = 0, phases_missing = 0, cut = 0;
+  uint64_t count = 0, untimed = 0, phases_missing = 0, cut = 0;
   for (const auto& shard : shards) {
+    count += shard->count();
     untimed += shard->sampler().untimed();
     phases_missing += shard->sampler().phases_missing();
     cut += shard->sampler().cut();
     for (const auto& [key, name_of] : shard->sampler().names())
       if (LatencyKeys::FileName& known = newest[key]; name_of.frame >= known.frame) known = name_of;
   }
-  std::unordered_map<std::string, std::string> names;
+  LatencyNames names;
   for (const auto& [key, name_of] : newest) names.emplace(key, name_of.name);
-  table.Rename(names);
+  sink.OnEnd(names);
   if (options.quiet || !outcome.opened || output.closed()) return outcome;
   Diagnostics& diagnostics = output.diagnostics();
-  if (table.count() == before)
-    diagnostics.Complain("{}: no answered RPC in {}", DisplayName(file), Count(outcome.frames, "frame"));
+  if (count == 0) diagnostics.Complain("{}: no answered RPC in {}", DisplayName(file), Count(outcome.frames, "frame"));
   if (cut > 0) {
     diagnostics.Complain("{}: {} left out: the capture has too little of the Calls (snap length)", DisplayName(file),
                          Count(cut, "RPC"));
@@ -93,17 +153,27 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   return outcome;
 }
 
-int RunLatency(const LatencyArguments& options) {
-  Output output(options);
+// In a team each rank sends the samples of its files; rank 0 has the tables.
+int RunLatency(const LatencyArguments& options, scale::Team* team) {
+  LatencyArguments all = options;
+  if (!options.against.empty()) all.files.push_back(options.against);
+  if (team && !AllFine(team, StandardInputTrouble(all))) return kExitTrouble;
+  Output output = OutputOf(options, team);
   LatencyTable table(options.slowest), others(0);
-  int status = kExitFine;
-  const auto take = [&](const FileOutcome& outcome) {
-    if (!outcome.opened || outcome.damaged) status = kExitTrouble;
-  };
   LatencyCourse course;
-  for (const std::string& file : options.files)
-    take(Collect(file, options, options.files.size() > 1, output, table, options.svg.empty() ? nullptr : &course));
-  if (!options.against.empty()) take(Collect(options.against, options, false, output, others, nullptr));
+  ToTables tables(options.files.size(), table, others, options.svg.empty() ? nullptr : &course);
+  const auto analyze = [&](const std::string& file, Output& of_file, ResultStream* stream) {
+    const bool other = !options.against.empty() && &file == &all.files.back();
+    const bool several = options.files.size() > 1 && !other;
+    if (!stream) return Collect(file, options, several, of_file, tables);
+    ToRecords records(*stream);
+    return Collect(file, options, several, of_file, records);
+  };
+  const auto take = [&](std::string_view record) {
+    if (!tables.Take(record)) throw std::runtime_error("another rank sent what is no record of RPCs");
+  };
+  const int status = ForEachFile(team, all, output, analyze, take, Headings::kNo);
+  if (team && !team->leads()) return kExitFine;
   if (table.count() + others.count() == 0 && status == kExitTrouble) return status;
 
   std::string_view by;
@@ -168,6 +238,7 @@ void AddLatency(CLI::App& app, Run& run) {
       ->type_name("FILE");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
+  AddMpi(*command, *options, "the captures are spread over the ranks; rank 0 writes the results, the same as without");
   command->footer(
       "Percentiles are by nearest rank, to within 0.1 %. A phase has a row where RPCs have it: the time from the Call "
       "to\n"
@@ -181,8 +252,9 @@ void AddLatency(CLI::App& app, Run& run) {
       "  stag latency --slowest 10 --by connection mount.pcapng\n"
       "  stag latency --format jsonl mount.pcapng | jq 'select(.phase==\"service\")'\n"
       "  stag latency --svg latency.svg mount.pcapng\n"
-      "  stag latency after.pcapng --against before.pcapng --fail-on-slower 10%");
-  command->callback([options, &run] { run = [options] { return RunLatency(*options); }; });
+      "  stag latency after.pcapng --against before.pcapng --fail-on-slower 10%\n"
+      "  mpirun -n 8 stag latency --mpi --by client /captures/*.pcap.zst");
+  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunLatency); }; });
 }
 
 }  // namespace stag::cli

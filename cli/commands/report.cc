@@ -90,6 +90,7 @@ void AddReport(CLI::App& app, Run& run) {
       "addresses, file handles of findings, and the command line; no file data.\n"
       "What there is much of is bounded, and what was left out is said. Of several files each has its own part of a "
       "section.\n"
+      "The captures are read in turn, by one thread.\n"
       "The exit status is 0, also with findings; 2 when a file cannot be read to its end.\n"
       "\nExamples:\n"
       "  stag report mount.pcapng > report.html\n"

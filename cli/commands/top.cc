@@ -112,10 +112,12 @@ int ShowDevice(const TopArguments& options) {
   return outcome.damaged || output.failed() ? kExitTrouble : kExitFine;
 }
 
-int RunTop(const TopArguments& options) {
+int RunTop(const TopArguments& options, scale::Team* team) {
   if (options.live()) return ShowDevice(options);
-  Output output(options);
-  return ForEachFile(options, output, [&](const std::string& file) { return ShowFile(file, options, output); });
+  Output output = OutputOf(options, team);
+  return ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
+    return ShowFile(file, options, of_file);
+  });
 }
 
 }  // namespace
@@ -154,6 +156,7 @@ void AddTop(CLI::App& app, Run& run) {
             "End after so many intervals");
   command->add_flag("--once", options->once, "One block: of a device the first interval, of a capture all of it");
   AddOutputFile(*command, *options);
+  AddMpi(*command, *options, "the captures are spread over the ranks; rank 0 writes the blocks, the same as without");
   command->footer(
       "An RPC counts in the interval of its Reply; MiB/s are those of file data; errors are RDMA_ERROR, RPCs that were "
       "not\n"
@@ -172,7 +175,8 @@ void AddTop(CLI::App& app, Run& run) {
     if (options->files.empty() && !options->live())
       throw CLI::ValidationError("which captures, or which device? FILE..., or -i DEVICE");
     if (!options->files.empty() && options->live()) throw CLI::ValidationError("-i DEVICE, or FILE...: not both");
-    run = [options] { return RunTop(*options); };
+    if (options->mpi && options->live()) throw CLI::ValidationError("--mpi reads captures: -i DEVICE is not one");
+    run = [options] { return RunOverFiles(*options, RunTop); };
   });
 }
 

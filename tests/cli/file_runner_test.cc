@@ -70,6 +70,26 @@ TEST(FileRunner, AFileThatCannotBeReadIsTroubleOnWhicheverRank) {
   }
 }
 
+TEST(FileRunner, WhatIsStoppedOnOneRankEndsWithThatFile) {
+  CommonOptions options;
+  options.files = {"1", "2", "3"};
+  std::string text;
+  test::OnEveryRank(3, [&](scale::Team& team) {
+    Output output(options, [&](std::string_view bytes) {
+      if (team.leads()) text.append(bytes);
+    });
+    const auto analyze = [&](const std::string& file, Output& of_file, ResultStream*) {
+      Put(of_file.buffer(), "text {}\n", file);
+      if (file == "2") of_file.Stop();
+      FileOutcome outcome;
+      outcome.opened = true;
+      return outcome;
+    };
+    EXPECT_EQ(ForEachFile(&team, options, output, analyze, nullptr, Headings::kNo), kExitFine);
+  });
+  EXPECT_EQ(text, "text 1\ntext 2\n");
+}
+
 TEST(FileRunner, WithoutATeamTheCommandWrites) {
   CommonOptions options;
   options.files = {"1", "2"};

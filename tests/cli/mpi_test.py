@@ -110,6 +110,37 @@ class Mpi(unittest.TestCase):
             done = self.same(3, "transport", "--format", name, *CAPTURES, self.directory / "missing", *CASES, self.damaged())
             self.assertEqual(done.returncode, 2)
 
+    def test_what_a_capture_is_about(self):
+        files = [*CAPTURES[::NTH], self.directory / "missing", *CASES, self.damaged()]
+        for command in (["connections"], ["connections", "--format", "jsonl"], ["credits"], ["credits", "--format", "jsonl"],
+                        ["limits", "--format", "jsonl"], ["top", "--interval", "50ms"], ["top", "--once", "--format", "jsonl"]):
+            with self.subTest(command=command):
+                done = self.same(3, *command, *files)
+                self.assertEqual(done.returncode, 2)
+                self.assertGreater(len(done.stdout), 5000)
+        # The blocks that are asked for end with the first file.
+        blocks = self.same(2, "top", "--interval", "1ms", "--count", "3", *CAPTURES[:3]).stdout
+        self.assertEqual(blocks.count(b"outstanding, p50"), 3)
+        picture = run(*MPIRUN, "-n", 2, STAG, "credits", "--mpi", "--svg", self.directory / "credits.svg", CASES[0])
+        self.assertEqual((picture.returncode, len(complaints(picture))), (2, 1))
+        self.assertFalse((self.directory / "credits.svg").exists())
+
+    def test_latency(self):
+        against = CAPTURES[1]
+        for command in (["--slowest", "50"], ["--by", "connection", "--format", "jsonl"], ["--by", "file", "--format", "csv"],
+                        ["--by", "connection", "--against", against], ["--by", "size", "--against", against, "--fail-on-slower", "0%"]):
+            with self.subTest(command=command):
+                done = self.same(3, "latency", *command, *CAPTURES[::NTH], *CASES)
+                self.assertGreater(len(done.stdout), 500)
+        self.same(2, "latency", CASES[0], self.directory / "missing", CAPTURES[0], self.damaged())
+        self.assertEqual(self.same(3, "latency", CAPTURES[0], "--against", self.directory / "missing").returncode, 2)
+        pictures = [self.directory / name for name in ("alone.svg", "team.svg")]
+        run(STAG, "latency", "--svg", pictures[0], *CAPTURES[:3], "--against", against)
+        run(*MPIRUN, "-n", 3, STAG, "latency", "--mpi", "--svg", pictures[1], *CAPTURES[:3], "--against", against)
+        self.assertEqual(pictures[0].read_bytes(), pictures[1].read_bytes())
+        done = run(*MPIRUN, "-n", 2, STAG, "latency", "--mpi", CASES[0], "--against", "-")
+        self.assertEqual((done.returncode, done.stdout, len(complaints(done))), (2, b"", 1))
+
     def generate(self, ranks, server, *arguments):
         done = run(*MPIRUN, "-n", ranks, STAG, "generate", "--mpi", "--to", server, "--format", "jsonl", *arguments)
         return done, [json.loads(line) for line in done.stdout.splitlines()]
