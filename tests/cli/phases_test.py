@@ -88,6 +88,44 @@ class Real(unittest.TestCase):
                         self.assertLessEqual(known, line["rtt_us"])
 
 
+class Delayed(unittest.TestCase):
+    """A real capture whose frames come 50 us later from some frame on: wherever that is between Call and Reply, one phase of the
+    RPC has the delay, that in which the definitions put the frame, and none of the others."""
+
+    def test_a_delay_shows_in_one_phase_only(self):
+        read, written = ("to_first_read", "pull"), ("push", "finish")
+        for name, kinds in (("rxe-nfs4.1.pcap.zst", (read, written)), ("siw-nfs4.1.pcap.zst", (written,))):
+            data, whole = wire.load(REAL / name), wire.Capture(REAL / name)
+            listed = transactions(REAL / name)[0]
+            delayed = set()
+            for wanted in kinds:
+                line = next(line for line in listed if line["phases_us"] and not line["backward"] and
+                            all(line["phases_us"][phase] for phase in wanted))
+                call, reply = line["call_frame"], line["reply_frame"]
+                before = expected(whole, call, reply)
+                for frame in sorted({*range(call + 1, min(call + 5, reply)), *range(max(call + 1, reply - 3), reply + 1)}):
+                    with self.subTest(capture=name, call=call, frame=frame):
+                        after = dict(zip(PHASES, self.phases(data, line, frame)))
+                        grown = {phase for phase in PHASES if after[phase] != before[phase]}
+                        self.assertEqual(len(grown), 1)
+                        phase = grown.pop()
+                        self.assertEqual(after[phase] - before[phase], 50_000)
+                        delayed.add(phase)
+                        if frame == reply:
+                            self.assertEqual(phase, "finish" if "finish" in wanted else "service")
+            self.assertEqual(delayed, {"service"}.union(*kinds), name)
+
+    def phases(self, data, line, late):
+        """In nanoseconds, of the RPC of `line`, where the frames from `late` on come 50 us later."""
+        out = [data[:24]]
+        for number, (ns, packet) in enumerate(wire.records(data), 1):
+            ns += 50_000 if number >= late else 0
+            out.append(struct.pack("<IIII", ns // 10**9, ns % 10**9, len(packet), len(packet)) + packet)
+        same = next(other for other in transactions("-", input=b"".join(out))[0] if other["call_frame"] == line["call_frame"])
+        self.assertTrue(same["phases_complete"])
+        return [None if value is None else int(value * 1000) for value in same["phases_us"].values()]
+
+
 class Missing(unittest.TestCase):
     """A capture with frames taken out, or with other times."""
 
