@@ -205,8 +205,7 @@ void AddLatency(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "latency", "Percentiles of round-trip times and their phases; the slowest RPCs; before and after");
   AddCaptureOptions(*command, *options, Formats::kTables);
-  std::vector<std::pair<std::string, LatencyKey>> keys;
-  for (const auto& [word, key] : kKeys) keys.emplace_back(word, key);
+  std::vector<std::pair<std::string, LatencyKey>> keys(kKeys.begin(), kKeys.end());
   AddChoice<LatencyKey>(*command, "--by", options->by, std::move(keys), "What has a row (default: procedure)");
   AddParsed(
       *command, "--slowest",

@@ -129,8 +129,7 @@ void AddTop(CLI::App& app, Run& run) {
   AddCaptureOptions(*command, *options);
   command->get_option("FILE")->required(false);
   AddDeviceOptions(*command, options->device);
-  std::vector<std::pair<std::string, LatencyKey>> keys;
-  for (const auto& [word, key] : kTopKeys) keys.emplace_back(word, key);
+  std::vector<std::pair<std::string, LatencyKey>> keys(kTopKeys.begin(), kTopKeys.end());
   AddChoice<LatencyKey>(*command, "--by", options->by, std::move(keys), "What has a row (default: procedure)");
   AddParsed(
       *command, "--interval",

@@ -34,14 +34,15 @@ class Scale {
  public:
   Scale(double top, uint64_t least, uint64_t most)
       : top_(top),
-        low_(std::floor(std::log10(std::max<double>(static_cast<double>(least), 1)))),
-        high_(std::max(std::ceil(std::log10(std::max<double>(static_cast<double>(most), 1))), low_ + 1)) {}
+        low_(static_cast<int>(std::floor(std::log10(std::max<double>(static_cast<double>(least), 1))))),
+        high_(std::max(static_cast<int>(std::ceil(std::log10(std::max<double>(static_cast<double>(most), 1)))),
+                       low_ + 1)) {}
   double Y(uint64_t ns) const {
     const double at = (std::log10(std::max<double>(static_cast<double>(ns), 1)) - low_) / (high_ - low_);
     return top_ + kHeight * (1 - std::clamp(at, 0.0, 1.0));
   }
   void Put(std::string& out) const {
-    for (double power = low_; power <= high_; ++power) {
+    for (int power = low_; power <= high_; ++power) {
       const auto ns = static_cast<uint64_t>(std::llround(std::pow(10, power)));
       std::string label;
       PutDuration(label, static_cast<int64_t>(ns));
@@ -53,7 +54,8 @@ class Scale {
   }
 
  private:
-  double top_, low_, high_;
+  double top_;
+  int low_, high_;  // powers of ten
 };
 
 // The percentiles that curves go through: half of what is left each time, as far as there are values.

@@ -11,7 +11,7 @@
 #include "capture/live/network.h"
 #include "protocol/base/result.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): of the library
 class App;
 }
 

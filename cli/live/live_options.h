@@ -8,7 +8,7 @@
 #include "cli/base/common_options.h"
 #include "replay/endpoint/endpoint.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): of the library
 class App;
 }
 

@@ -136,7 +136,8 @@ class Panel {
 
   void WriteAxes() {
     const double step = std::max(NiceStep(range_ / 6), 1.0);
-    for (double tick = 0; tick <= range_ * 1.000001; tick += step) {
+    for (int i = 0; i * step <= range_ * 1.000001; ++i) {
+      const double tick = i * step;
       const double y = Y(plot_.first() + static_cast<uint64_t>(tick));
       Put(out_, "<path d=\"M{} {:.1f}h{}\" class=\"grid\"/>\n", kSvgLeft, y, kSvgPlot);
       PutSvgText(out_, kSvgLeft - 8, y + 4, "muted", Grouped(static_cast<uint64_t>(tick)), "end");

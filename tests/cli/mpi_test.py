@@ -16,7 +16,7 @@ import unittest
 from live_runs import REAL, STAG, serve
 
 CAPTURES = [str(path) for path in sorted(REAL.glob("*.pcap*"))]
-NTH = 4 if os.environ.get("STAG_SANITIZED") else 1  # of the captures in each format: sanitizers take five times as long
+NTH = 4 if os.environ.get("STAG_SANITIZED") else 2  # of the captures; sanitizers take five times as long
 CASES = [str(path) for path in sorted((REAL.parent / "cases").glob("*.pcap"))[:12]]
 FORMATS = ["text", "jsonl", "json", "sarif", "junit", "html"]
 # More ranks than processors, and nothing of the machine but itself.
@@ -95,9 +95,9 @@ class Mpi(unittest.TestCase):
     def test_transactions(self):
         for ranks, name in ((2, "text"), (4, "jsonl")):
             with self.subTest(format=name):
-                done = self.same(ranks, "transactions", "--format", name, *CAPTURES, self.directory / "missing", *CASES, self.damaged())
+                done = self.same(ranks, "transactions", "--format", name, *CAPTURES[::NTH], self.directory / "missing", *CASES, self.damaged())
                 self.assertEqual(done.returncode, 2)
-                self.assertGreater(len(done.stdout), 100000)
+                self.assertGreater(len(done.stdout), 20000)
         self.same(2, "transactions", "--color", "always", *CASES)
         lines = self.directory / "lines.txt"
         done = run(*MPIRUN, "-n", 2, STAG, "transactions", "--mpi", "--output", lines, *CASES)
@@ -107,7 +107,7 @@ class Mpi(unittest.TestCase):
 
     def test_transport(self):
         for name in ("text", "jsonl"):
-            done = self.same(3, "transport", "--format", name, *CAPTURES, self.directory / "missing", *CASES, self.damaged())
+            done = self.same(3, "transport", "--format", name, *CAPTURES[::NTH], self.directory / "missing", *CASES, self.damaged())
             self.assertEqual(done.returncode, 2)
 
     def test_what_a_capture_is_about(self):
@@ -117,7 +117,7 @@ class Mpi(unittest.TestCase):
             with self.subTest(command=command):
                 done = self.same(3, *command, *files)
                 self.assertEqual(done.returncode, 2)
-                self.assertGreater(len(done.stdout), 5000)
+                self.assertGreater(len(done.stdout), 2000)
         # The blocks that are asked for end with the first file.
         blocks = self.same(2, "top", "--interval", "1ms", "--count", "3", *CAPTURES[:3]).stdout
         self.assertEqual(blocks.count(b"outstanding, p50"), 3)

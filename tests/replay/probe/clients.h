@@ -13,10 +13,11 @@ inline Patience QuickPatience() {
   Patience patience;
 #ifdef STAG_SANITIZED  // what a client does takes so much longer
   patience.answer = std::chrono::seconds{12};
+  patience.quiet = std::chrono::milliseconds{32};
 #else
   patience.answer = std::chrono::seconds{3};
-#endif
   patience.quiet = std::chrono::milliseconds{8};
+#endif
   return patience;
 }
 
