@@ -66,7 +66,10 @@ void ShardedAnalysis::OnEvent(const fabric::Event& event) {
     CountIn(part.batches[sealed_ % Shard::kRounds].Add(event, number, frame_ ? frame_->bytes : Bytes{}, *memory_));
   } else {
     part.shard->clock_ = {event.now.number, first_time_ns_};
+    const bool timed = number % kTimedEvery == 0;
+    if (timed) timed_ns_ -= now_ns_();
     part.session->OnEvent(event);
+    if (timed) timed_ns_ += now_ns_();
   }
   if (++period_events_ == period_length_) EndPeriod();
 }
@@ -90,12 +93,8 @@ void ShardedAnalysis::OnAside(const fabric::Aside& aside) {
 void ShardedAnalysis::EndPeriod() {
   period_events_ = 0;
   if (when_ == HandOver::kAlways) return;
-  bool hand_over = !handing_over_;
-  if (period_length_ == kPeriodEvents) {
-    hand_over = Measure();
-  } else if (handing_over_) {
-    period_length_ = kPeriodEvents;
-  }
+  const bool hand_over = Measure();
+  period_length_ = kPeriodEvents;
   if (hand_over && !handing_over_) {
     cost_ns_[1] = 0;
     BeginHandingOver();
@@ -104,6 +103,7 @@ void ShardedAnalysis::EndPeriod() {
     handing_over_ = false;
     for (const Part& part : parts_) part.shard->alone_ = true;
   }
+  timed_ns_ = 0;
   period_began_ns_ = now_ns_();
 }
 
@@ -113,7 +113,10 @@ bool ShardedAnalysis::Measure() {
   // The first period that is handed over ends with the delivery of its results. Later ones deliver those of the period
   // before.
   if (handing_over_ && first) Drain();
-  cost_ns_[handing_over_ ? 1 : 0] = std::max<int64_t>(now_ns_() - period_began_ns_, 1);
+  const int64_t took_ns = std::max<int64_t>(now_ns_() - period_began_ns_, 1);
+  cost_ns_[handing_over_ ? 1 : 0] = took_ns * static_cast<int64_t>(kPeriodEvents / period_length_);
+  const bool analysis_is_half = timed_ns_ * static_cast<int64_t>(2 * kTimedEvery) >= took_ns;
+  if (!handing_over_ && !analysis_is_half) return false;
   const bool try_other = cost_ns_[1] == 0 || ++periods_ % kPeriodsUntilTrial == 0;
   return try_other ? !handing_over_ : cost_ns_[1] < cost_ns_[0];
 }

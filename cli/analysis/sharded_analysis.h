@@ -14,8 +14,9 @@
 // rounds ahead, so that no thread waits while there is work. The memory cap is divided among the shards.
 //
 // Threads pay where an event takes longer to analyse than to hand over, and where a processor is free for them. Whether
-// they do is measured: the events of a period are handed over, those of another are analysed by the reading thread, and
-// further ones go the way that took less time. Now and then the other way is tried again.
+// they do is measured, period by period. The reading thread analyses the events of the first one, and finds how much of
+// the time that takes; while it is less than half, threads are not tried. Else the events of a period are handed over,
+// and further ones go the way that took less time. Now and then the other way is tried again.
 //
 // An exception in any thread ends the analysis: the reading thread gets it from OnEvent, OnAside or Finish.
 #pragma once
@@ -64,8 +65,10 @@ class ShardedAnalysis final : public fabric::Sink {
   // After Finish: of all shards together.
   session::SessionStats stats() const;
   static int64_t SteadyNow();
-  // The first two periods, one each way, are short and not measured: the threads are started.
-  static constexpr size_t kPeriodEvents = 16'384, kFirstPeriodEvents = 64;
+  static constexpr size_t kPeriodEvents = 16'384, kFirstPeriodEvents = 4'096;
+  // Of the events that the reading thread analyses, every so many is timed. Not a power of two, as the number of
+  // packets of an RDMA operation often is.
+  static constexpr uint64_t kTimedEvery = 31;
 
  private:
   struct Part {
@@ -110,7 +113,9 @@ class ShardedAnalysis final : public fabric::Sink {
   size_t period_length_ = kFirstPeriodEvents, period_events_ = 0;
   unsigned periods_ = 0;
   int64_t period_began_ns_;
-  std::array<int64_t, 2> cost_ns_{};  // of the last period that was not handed over, and that was; 0: not known
+  int64_t timed_ns_ = 0;  // that the events took that were timed in this period
+  // Of kPeriodEvents events, by the last period that was not handed over, and that was; 0: not known.
+  std::array<int64_t, 2> cost_ns_{};
   uint64_t next_number_ = 0;
   size_t round_events_ = 0;
   uint64_t round_bytes_ = 0;

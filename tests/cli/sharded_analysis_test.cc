@@ -222,12 +222,14 @@ TEST(ShardedAnalysis, WhatMayConcernAllGoesToAll) {
 }
 
 // A clock shows which way takes less time, and events go that way; the results are in order across the changes.
-TEST(ShardedAnalysis, ThreadsWorkWhereTheyTakeLessTime) {
+class WhereItPays : public testing::Test {
+ protected:
   class Counting final : public ShardResults<uint64_t>, public session::Observer {
    public:
-    explicit Counting(std::vector<uint64_t>& all) : all_(all) {}
+    explicit Counting(WhereItPays& test) : test_(test) {}
     std::vector<session::Observer*> Observers() override { return {this}; }
     void OnGap(const session::Connection&, const Event& event) override {
+      if (alone()) test_.now_ns += test_.analysis_ns;
       other_threads += std::this_thread::get_id() != reader_ ? 1 : 0;
       Emit([&](uint64_t& result) { result = event.gap().size; });
     }
@@ -236,19 +238,16 @@ TEST(ShardedAnalysis, ThreadsWorkWhereTheyTakeLessTime) {
    private:
     void Deliver(uint64_t& result) override {
       EXPECT_EQ(std::this_thread::get_id(), reader_);
-      all_.push_back(result);
+      test_.all.push_back(result);
     }
     const std::thread::id reader_ = std::this_thread::get_id();
-    std::vector<uint64_t>& all_;
+    WhereItPays& test_;
   };
-  std::vector<uint64_t> all;
-  Counting one(all), two(all);
-  int64_t now_ns = 0;
-  ShardedAnalysis sink(session::SessionOptions{}, {&one, &two}, ShardedAnalysis::HandOver::kWhereItPays,
-                       [&now_ns] { return now_ns; });
-  uint64_t number = 0;
-  // So many events, each of which takes the reading thread so long when it is alone, and with threads.
-  const auto run_events = [&](size_t events, int64_t alone, int64_t threads) {
+
+  // So many events. Each takes the reading thread so long to read, and so long to analyse when it is alone; with
+  // threads it takes so long in all.
+  void RunEvents(size_t events, int64_t reading, int64_t analysis, int64_t threads) {
+    analysis_ns = analysis;
     for (size_t i = 0; i < events; ++i) {
       const ConnectionInfo info =
           InfoOf(static_cast<fabric::ConnectionId>(1 + number % 5), static_cast<int>(number % 5), 99);
@@ -257,30 +256,52 @@ TEST(ShardedAnalysis, ThreadsWorkWhereTheyTakeLessTime) {
       Event event = stag::test::EventOf(EventKind::kGap, fields);
       event.connection = &info;
       event.now.number = number;
-      now_ns += sink.handing_over() ? threads : alone;
+      now_ns += sink.handing_over() ? threads : reading;
       sink.OnEvent(event);
     }
-  };
-  const auto run = [&](size_t periods, int64_t alone, int64_t threads) {
-    run_events(periods * ShardedAnalysis::kPeriodEvents, alone, threads);
-  };
-  run_events(ShardedAnalysis::kFirstPeriodEvents, 1, 2);
-  EXPECT_TRUE(sink.handing_over());
-  run_events(ShardedAnalysis::kFirstPeriodEvents, 1, 2);
-  run(1, 1, 2);
+  }
+  void Run(size_t periods, int64_t reading, int64_t analysis, int64_t threads) {
+    RunEvents(periods * ShardedAnalysis::kPeriodEvents, reading, analysis, threads);
+  }
+  void ExpectAllInOrder() {
+    sink.Finish();
+    ASSERT_EQ(all.size(), number);
+    for (uint64_t i = 0; i < number; ++i) ASSERT_EQ(all[i], i + 1);
+  }
+
+  std::vector<uint64_t> all;
+  int64_t now_ns = 0, analysis_ns = 0;
+  uint64_t number = 0;
+  Counting one{*this}, two{*this};
+  ShardedAnalysis sink{
+      session::SessionOptions{}, {&one, &two}, ShardedAnalysis::HandOver::kWhereItPays, [this] { return now_ns; }};
+};
+
+TEST_F(WhereItPays, ThreadsWorkWhereTheyTakeLessTime) {
+  RunEvents(ShardedAnalysis::kFirstPeriodEvents, 1, 2, 4);
   EXPECT_TRUE(sink.handing_over());  // to find out
-  run(1, 1, 2);
+  Run(1, 1, 2, 4);
   EXPECT_FALSE(sink.handing_over());
   EXPECT_GT(one.other_threads + two.other_threads, 0u);
-  run(1, 1, 2);
+  Run(1, 1, 2, 4);
   EXPECT_FALSE(sink.handing_over());
-  run(33, 2, 1);  // it is tried again
+  Run(33, 1, 2, 2);  // it is tried again
   EXPECT_TRUE(sink.handing_over());
-  run(1, 1, 2);
+  Run(1, 1, 2, 4);
   EXPECT_FALSE(sink.handing_over());
-  sink.Finish();
-  ASSERT_EQ(all.size(), number);
-  for (uint64_t i = 0; i < number; ++i) ASSERT_EQ(all[i], i + 1);
+  ExpectAllInOrder();
+}
+
+TEST_F(WhereItPays, ThreadsAreNotTriedWhereAnalysisIsLessThanHalf) {
+  RunEvents(ShardedAnalysis::kFirstPeriodEvents, 3, 2, 1);
+  Run(70, 3, 2, 1);
+  EXPECT_FALSE(sink.handing_over());
+  EXPECT_EQ(one.other_threads + two.other_threads, 0u);
+  Run(1, 2, 3, 1);  // other traffic
+  EXPECT_TRUE(sink.handing_over());
+  Run(1, 2, 3, 1);
+  EXPECT_TRUE(sink.handing_over());
+  ExpectAllInOrder();
 }
 
 // Throws at the first event in one of the threads, whichever shard it is; the other thread waits for that.
