@@ -107,27 +107,30 @@ bool LoadConnection::HaveNext(Clock::time_point now) {
   }
   // What was lost with a connection goes before a new Job, which may have to wait for its range.
   if (pending_ && pending_->sends == 0 && !again_.empty()) std::swap(*pending_, again_.front());
-  if (finishing_ && pending_ && pending_->sends == 0) CountUnsent(now);
+  if (finishing_ && !(pending_ && pending_->sends > 0)) CountUnsent(now);
   if (pending_) return true;
   if (finishing_) return false;
   waits_ = false;
+  return TakeNext();
+}
+
+// A new Job is pending, if there is one.
+bool LoadConnection::TakeNext() {
+  if (budget_ == 0) return false;
   --budget_;
   pending_ = source_.Next();
   if (schedule_) pending_->intended = schedule_->Next(options_.rate > 0 ? 1 : pending_->size);
   return true;
 }
 
-// Open loop: what was due before the end; it will not be sent.
+// No new Job is sent any more. Open loop: counts those that were due before the end, once.
 void LoadConnection::CountUnsent(Clock::time_point now) {
   const auto end = std::min(now, end_);
-  Job job = *pending_;
-  pending_.reset();
-  while (schedule_ && job.intended < end) {
-    ++report_.unsent;
-    if (budget_-- == 0) break;
-    job = source_.Next();
-    job.intended = schedule_->Next(options_.rate > 0 ? 1 : job.size);
+  if (schedule_ && !unsent_counted_) {
+    for (; (pending_ || TakeNext()) && pending_->intended < end; pending_.reset()) ++report_.unsent;
   }
+  unsent_counted_ = true;
+  pending_.reset();
 }
 
 bool LoadConnection::MaySend(Clock::time_point now) {

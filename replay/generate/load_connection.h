@@ -57,6 +57,7 @@ class LoadConnection final : public rpcrdma::AnswerSink {
   size_t SendDue(Clock::time_point now);
   bool SendPending();
   bool Finishing(Clock::time_point now) const { return stop_.load(std::memory_order_relaxed) || now >= end_; }
+  bool TakeNext();
   void CountUnsent(Clock::time_point now);
   // Answers.
   void Judge(const Job& job, const rpcrdma::Answer& answer);
@@ -98,7 +99,7 @@ class LoadConnection final : public rpcrdma::AnswerSink {
   Clock::time_point end_, next_, next_check_, retry_at_, stalled_since_, stopped_at_;
   std::chrono::milliseconds pause_{0};
   uint32_t attempts_ = 0;  // to reconnect, since the last answer
-  bool stalled_ = false, broken_ = false, useless_ = false, finishing_ = false, done_ = false;
+  bool stalled_ = false, broken_ = false, useless_ = false, finishing_ = false, unsent_counted_ = false, done_ = false;
   bool reached_ = false;  // once, at least
   uint64_t answers_ = 0, bytes_ = 0, failures_ = 0;
 };

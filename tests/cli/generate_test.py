@@ -15,7 +15,7 @@ import time
 import unittest
 
 import live_runs
-from live_runs import STAG, fine, lines, popen, stag
+from live_runs import STAG, await_blocked, fine, lines, popen, stag
 
 
 def generate(*arguments):
@@ -232,6 +232,7 @@ class Generate(unittest.TestCase):
                 with popen([STAG, "generate", "--to", server.to, "--mode", "nfs3", "--mount-port",
                                        server.mount_port, "--duration", "1h", "--format", "jsonl"],
                                       stdout=subprocess.PIPE, text=True) as client:
+                    await_blocked(client, number)
                     time.sleep(0.5)
                     client.send_signal(number)
                     out, _ = client.communicate(timeout=60)

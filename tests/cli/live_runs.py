@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -37,6 +38,14 @@ def fine(*arguments):
 
 def lines(done):
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def await_blocked(process, number):
+    """Until the program takes the signal by a descriptor, or has ended: the signal does not kill it any more."""
+    while process.poll() is None:
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        if int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16) >> (number - 1) & 1:
+            return
 
 
 class Running:

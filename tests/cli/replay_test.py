@@ -226,10 +226,13 @@ class Live(Base):
         self.assertGreaterEqual(total["seconds"], (total["sent"] - 1) / 20)
 
     def test_a_duration_ends_it(self):
-        with Server("null") as server:
-            said = self.replay(server, NFS3, "--select", "procedure=NULL", "--duration", "300ms")
-        total = next(line for line in said if line["type"] == "replayed")
-        self.assertTrue(total["stopped"])
+        for seconds in (0.3, 3, 30):  # on a busy machine the first may be over too early
+            with Server("null") as server:
+                said = self.replay(server, NFS3, "--select", "procedure=NULL", "--duration", f"{seconds:g}s")
+            total = next(line for line in said if line["type"] == "replayed")
+            self.assertTrue(total["stopped"])
+            if total["loops"] > 1:
+                break
         self.assertGreater(total["loops"], 1)
         self.assertEqual(total["sent"], total["answered"])
 
