@@ -5,6 +5,7 @@
 // once.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,7 +38,7 @@ class Output {
     if (buffer_.size() >= kBlock) Flush();
   }
   void Flush();
-  // Nothing more is wanted: reading stops, what is in the buffer still goes out.
+  // Nothing more is wanted: reading stops, what is in the buffer still goes out. By any thread.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_ || closed_; }
   bool closed() const { return closed_; }  // nobody reads any more, or writing failed
@@ -56,7 +57,8 @@ class Output {
   std::function<void(std::string_view)> write_;
   int descriptor_;
   bool terminal_ = false;
-  bool stopped_ = false, closed_ = false, failed_ = false;
+  std::atomic<bool> stopped_ = false;
+  bool closed_ = false, failed_ = false;
 };
 
 // A bar on stderr: nothing is shown unless it was asked for, stderr is a terminal and the work takes longer than half a

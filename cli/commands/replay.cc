@@ -9,7 +9,7 @@
 #include "cli/live/live_monitor.h"
 #include "cli/live/live_progress.h"
 #include "cli/live/load_options.h"
-#include "cli/live/recording.h"
+#include "cli/live/plan_reader.h"
 #include "cli/live/replay_report.h"
 #include "cli/live/team_load.h"
 #include "replay/endpoint/transports.h"
@@ -46,15 +46,22 @@ std::string Contradiction(const ReplayArguments& options) {
   return {};
 }
 
+constexpr std::string_view kNoCall = "there is no call that can be sent; --dry-run says why";
+
+// Whether a live root stands for the recorded one.
+bool RootIsWanted(const ReplayArguments& options) { return !options.play.root.empty() || !options.exported.empty(); }
+
+std::string NoRoot(const ReplayArguments& options) {
+  return options.plan.root.empty() ? "no call has an NFSv3 or NFSv2 file handle that a root could replace"
+                                   : "no call that is sent has the file handle of --recorded-root";
+}
+
 // The live root for the recorded one, where one is wanted: the complaint, or empty.
-std::string FindRoot(ReplayArguments& options, const replay::Plan& plan) {
-  const bool wanted = !options.play.root.empty() || !options.exported.empty();
-  if (!options.plan.root.empty() && !wanted)
+std::string FindRoot(ReplayArguments& options, replay::PlanQueue& plan) {
+  if (!options.plan.root.empty() && !RootIsWanted(options))
     return "--recorded-root says which file handle is replaced: give --export or --root-handle, too";
-  if (!wanted) return {};
-  if (plan.root_value == replay::kNoValue)
-    return options.plan.root.empty() ? "no call has an NFSv3 or NFSv2 file handle that a root could replace"
-                                     : "no call that is sent has the file handle of --recorded-root";
+  if (!RootIsWanted(options)) return {};
+  if (!plan.WaitForRoot()) return NoRoot(options);
   if (options.exported.empty()) return {};
   auto root = nfs_client::Mount(options.play.to.host, options.mount_port, options.exported, {}, options.play.timeout);
   if (!root) return root.error().message;
@@ -69,9 +76,26 @@ void Join(scale::Team& team, replay::PlayOptions& play) {
   play.ready = [&team] { return BeginTogether(team); };
 }
 
-int Play(ReplayArguments& options, const recording::Recording& recording, const replay::Plan& plan, Output& output,
-         scale::Team* team) {
-  if (!AllFine(team, FindRoot(options, plan))) return kExitTrouble;
+// What the reading of the recording complained of, once it is over, and what of it was not played. The exit status.
+int Complaints(const ReplayArguments& options, PlanReader& plans, const replay::PlayReport& report, scale::Team* team) {
+  const PlanOutcome& outcome = plans.Finish();
+  if (!team || team->leads()) {
+    for (const std::string& text : plans.complaints()) ComplainText(text);
+    const replay::PlanTotals& totals = outcome.totals;
+    if (!options.quiet && totals.refused + totals.cut > 0)
+      Complain("{} cannot be sent; --dry-run says why", Count(totals.refused + totals.cut, "call"));
+    if (totals.late > 0)
+      Complain(
+          "{} got the recorded answer so late that it was neither waited for nor compared; --memory raises the cap",
+          Count(totals.late, "call"));
+    if (report.forgotten > 0)
+      Complain("{} of the live server forgotten; --memory raises the cap", Count(report.forgotten, "value"));
+  }
+  return outcome.file.damaged ? kExitTrouble : kExitFine;
+}
+
+int Play(ReplayArguments& options, PlanReader& plans, replay::PlanQueue& first, Output& output, scale::Team* team) {
+  if (!AllFine(team, FindRoot(options, first))) return kExitTrouble;
   auto transport = endpoint::OpenTransport(options.transport);
   if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
   if (team) Join(*team, options.play);
@@ -81,26 +105,30 @@ int Play(ReplayArguments& options, const recording::Recording& recording, const 
   options.play.events = monitor.log();
   options.play.crc = options.crc;
   options.play.stop = signals.descriptor();
+  options.play.values_memory = ReplayMemory(options.memory).values;
   options.play.progress = [&progress](const replay::PlayCounts& counts) {
     if (progress.due()) progress.Update({counts.answers, counts.bytes, counts.outstanding, counts.errors});
   };
-  replay::Player player(recording, plan, **transport, options.play);
+  replay::Player player(plans, **transport, options.play);
   const Result<void> played = player.Run();
   progress.Clear();
   monitor.Drain();
   if (!AllFine(team, played ? "" : played.error().message)) return kExitTrouble;
   bool fine = !team || monitor.Finish();  // in a team before the reports are merged
   replay::PlayReport report = player.report();
-  int status = MergeReports(team, monitor.failed() ? kExitTrouble : kExitFine, report);
+  const bool rootless = RootIsWanted(options) && !report.stopped && !report.rooted;
+  int status = MergeReports(team, monitor.failed() || rootless ? kExitTrouble : kExitFine, report);
   const size_t ranks = team ? team->size() : 1;
   if (options.format == Format::kJsonl) {
-    PutPlayJsonl(output.buffer(), plan, report, ranks);
+    PutPlayJsonl(output.buffer(), report, ranks);
   } else {
-    PutPlayText(output.buffer(), plan, report, ranks, output.style());
+    PutPlayText(output.buffer(), report, ranks, output.style());
   }
   if (!team) fine = monitor.Finish();
   output.Flush();
   if (monitor.failed()) status = kExitTrouble;
+  if (rootless && (!team || team->leads())) ComplainText(NoRoot(options));
+  status = std::max(status, Complaints(options, plans, report, team));
   const replay::ProcedureReport total = report.Total();
   fine = fine && total.lost == 0 && total.not_sent == 0;
   if (options.expected && (!team || team->leads()) && report.MatchPercent() < *options.expected) {
@@ -111,48 +139,43 @@ int Play(ReplayArguments& options, const recording::Recording& recording, const 
   return fine ? status : std::max(status, kExitFindings);
 }
 
-// Every rank reads the file; rank 0 reports its trouble.
-Result<LoadedRecording> Load(const ReplayArguments& options, Output& output, scale::Team* team) {
-  if (!team) return LoadRecording(options.files.front(), options, output);
-  std::vector<std::string> messages;
-  Diagnostics kept([&messages](std::string_view text) { messages.emplace_back(text); });
-  Output unseen(
-      options, [](std::string_view) {}, kept);
-  auto loaded = LoadRecording(options.files.front(), options, unseen);
-  if (!loaded && loaded.error().message.empty() && !messages.empty()) return Fail(messages.back());
-  for (const std::string& text : messages)
-    if (team->leads()) ComplainText(text);
-  return loaded;
+int DryRun(const ReplayArguments& options) {
+  Output output(options);
+  PlanReport report(output, options.format, ReplayMemory(options.memory).values);
+  const PlanOutcome outcome = ReadPlan(options.files.front(), options, options.plan, output, report);
+  if (!outcome.file.opened) return kExitTrouble;
+  if (const std::string nothing = outcome.Nothing(DisplayName(options.files.front())); !nothing.empty()) {
+    ComplainText(nothing);
+    return kExitTrouble;
+  }
+  report.Finish(outcome.totals);
+  output.Flush();
+  return output.failed() || outcome.file.damaged ? kExitTrouble : kExitFine;
+}
+
+// Why there is nothing to play: the complaints that were not made yet.
+std::string NothingToPlay(const ReplayArguments& options, PlanReader& plans, scale::Team* team) {
+  const PlanOutcome& outcome = plans.Finish();
+  if (!outcome.file.opened) return outcome.file.trouble;
+  if (!team || team->leads())
+    for (const std::string& text : plans.complaints()) ComplainText(text);
+  const std::string nothing = outcome.Nothing(DisplayName(options.files.front()));
+  return nothing.empty() ? std::string(kNoCall) : nothing;
 }
 
 int RunReplay(ReplayArguments options, scale::Team* team) {
   if (!AllFine(team, Contradiction(options))) return kExitTrouble;
   Settle(options);
-  Output output = OutputOf(options, team);
-  auto loaded = Load(options, output, team);
-  if (!team && !loaded && loaded.error().message.empty()) return kExitTrouble;  // it was reported
-  if (!AllFine(team, loaded ? "" : loaded.error().message)) return kExitTrouble;
-  options.plan.memory = options.memory / 2;
+  options.plan.window = ReplayMemory(options.memory).window;
   options.plan.largest = options.memory / 4;
-  const Result<replay::Plan> plan = MakePlan(loaded->recording, options.plan);
-  if (!AllFine(team, plan ? "" : plan.error().message)) return kExitTrouble;
-  int status = kExitFine;
-  if (options.dry_run) {
-    if (options.format == Format::kJsonl) {
-      PutPlanJsonl(output.buffer(), loaded->recording, *plan);
-    } else {
-      PutPlanText(output.buffer(), loaded->recording, *plan, output.style());
-    }
-  } else if (!AllFine(team, plan->calls.empty() ? "there is no call that can be sent; --dry-run says why" : "")) {
-    return kExitTrouble;
-  } else {
-    if (!options.quiet && !plan->refused.empty() && (!team || team->leads()))
-      Complain("{} cannot be sent; --dry-run says why", Count(plan->refused.size() + loaded->recording.cut, "call"));
-    status = Play(options, loaded->recording, *plan, output, team);
-  }
+  if (options.dry_run) return DryRun(options);
+  Output output = OutputOf(options, team);
+  PlanReader plans(options.files.front(), options, options.plan, options.play.loops != 1);
+  replay::PlanQueue& first = plans.Start(options.play.clients);
+  if (!AllFine(team, first.WaitForCall() ? "" : NothingToPlay(options, plans, team))) return kExitTrouble;
+  const int status = Play(options, plans, first, output, team);
   output.Flush();
-  if (output.failed() || loaded->damaged) return kExitTrouble;
-  return status;
+  return output.failed() ? kExitTrouble : status;
 }
 
 void AddWhat(CLI::App& command, ReplayArguments& o) {
@@ -300,9 +323,11 @@ void AddReplay(CLI::App& app, Run& run) {
   command->footer(
       "File handles, cookies, stateids, sessions and whatever else the live server gives are put in the place of the\n"
       "recorded ones; NFSv4 clients get names of their own. A call is sent once all those are answered that had their\n"
-      "answer when it was recorded. RPCSEC_GSS cannot be replayed. Exit status 1: calls were lost or could not be "
-      "sent,\n"
-      "--expect-match is not reached, or --check found errors.\n"
+      "answer when it was recorded. RPCSEC_GSS cannot be replayed. The recording is read while it is played: whatever "
+      "its\n"
+      "size, it takes no more than --memory. Exit status 1: calls were lost or could not be sent, --expect-match is "
+      "not\n"
+      "reached, or --check found errors.\n"
       "\nExamples:\n"
       "  stag replay mount.pcapng --dry-run\n"
       "  stag replay mount.pcapng --to server --check\n"

@@ -191,6 +191,10 @@ bool Content::OpenRecording(const ServeArguments& options, Output& output) {
   }
   recording_ = std::move(*loaded);
   recorded_ = std::make_unique<serve::RecordedService>(recording_.recording);
+  if (const recording::PayloadStore& store = *recording_.recording.store; !options.quiet)
+    Complain("{}: {} in {:.1f} MiB of memory and {:.1f} MiB of a temporary file", DisplayName(options.file),
+             Count(recording_.recording.rpcs.size(), "call"), static_cast<double>(store.in_memory()) / (1 << 20),
+             static_cast<double>(store.in_file()) / (1 << 20));
   if (recorded_->answers() == 0) {
     Complain("{}: none of its {} has a whole reply to answer with", DisplayName(options.file),
              Count(recorded_->unusable() + recording_.recording.cut, "call"));

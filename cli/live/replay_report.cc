@@ -12,9 +12,7 @@ namespace stag::cli {
 namespace {
 
 using recording::RecordedRpc;
-using recording::Recording;
 using replay::Difference;
-using replay::Plan;
 using replay::PlannedCall;
 using replay::PlayReport;
 using replay::ProcedureReport;
@@ -47,88 +45,93 @@ void PutCountsJson(JsonWriter& json, const ProcedureReport& row) {
 
 }  // namespace
 
-void PutPlanText(std::string& out, const Recording& recording, const Plan& plan, const Style& style) {
-  for (const replay::PlannedLink& link : plan.links) {
-    const recording::RecordedConnection& connection = recording.connections[link.connection];
-    Put(out, "{}connection {}{}: {} {} > {}, {} to send\n", style.bold, connection.id, style.reset,
-        fabric::FabricName(connection.fabric), fabric::EndpointText(connection.client, connection.fabric),
-        fabric::EndpointText(connection.server, connection.fabric), Count(link.calls.size(), "call"));
+void PlanReport::OnPlanned(replay::PlannedCallPtr planned) {
+  const PlannedCall& call = *planned;
+  const RecordedRpc& rpc = call.rpc;
+  const bool send = call.what == PlannedCall::What::kCall;
+  if (!send && call.what != PlannedCall::What::kRefused) return;
+  account_.Add(call);
+  const std::string name = send ? call.procedure.Name() : CallName(rpc);
+  if (!send && refused_.size() < kShown) refused_.push_back({rpc.call_frame.number, name, call.reason});
+  if (format_ != Format::kJsonl) return;
+  JsonWriter json(output_.buffer());
+  json.BeginObject().Member("type", "call").Member("frame", rpc.call_frame.number);
+  json.Member("connection", call.connection->id).Key("xid").Xid(rpc.xid);
+  json.Member("name", name).Member("send", send).Member("bytes", rpc.call.bytes.size());
+  json.Member("after", call.after).Member("values", call.uses.size()).Key("reason");
+  send ? json.Value(nullptr) : json.Value(call.reason);
+  json.EndObject().EndLine();
+  output_.Commit();
+}
+
+void PlanReport::Finish(const replay::PlanTotals& totals) {
+  format_ == Format::kJsonl ? PutJsonl(totals) : PutText(totals);
+}
+
+void PlanReport::PutText(const replay::PlanTotals& totals) {
+  std::string& out = output_.buffer();
+  const Style& style = output_.style();
+  for (const auto& [recorded, calls] : account_.connections()) {
+    Put(out, "{}connection {}{}: {} {} > {}, {} to send\n", style.bold, recorded->id, style.reset,
+        fabric::FabricName(recorded->fabric), fabric::EndpointText(recorded->client, recorded->fabric),
+        fabric::EndpointText(recorded->server, recorded->fabric), Count(calls, "call"));
   }
   std::map<std::string, uint64_t> procedures;
-  for (const PlannedCall& call : plan.calls) ++procedures[plan.procedures[call.procedure].Name()];
+  for (const auto& [procedure, calls] : account_.procedures()) procedures[procedure.Name()] += calls;
   for (const auto& [name, calls] : procedures) Put(out, "{:>9}  {}\n", calls, name);
 
-  size_t shown = 0;
-  for (const Plan::Refused& refused : plan.refused) {
-    if (shown++ == kShown) break;
-    Put(out, "{}cannot be sent{}: frame {}, {}: {}\n", style.yellow, style.reset, refused.rpc->call_frame.number,
-        CallName(*refused.rpc), refused.reason);
-  }
-  if (plan.refused.size() > kShown)
-    Put(out, "cannot be sent: {} more; --format jsonl lists all\n", plan.refused.size() - kShown);
-  if (recording.cut > 0)
+  for (const Refused& refused : refused_)
+    Put(out, "{}cannot be sent{}: frame {}, {}: {}\n", style.yellow, style.reset, refused.frame, refused.name,
+        refused.reason);
+  if (totals.refused > refused_.size())
+    Put(out, "cannot be sent: {} more; --format jsonl lists all\n", totals.refused - refused_.size());
+  if (totals.cut > 0)
     Put(out, "cannot be sent: {} cut so short by the capture that nothing can be told of them\n",
-        Count(recording.cut, "call"));
-  for (const Plan::Unknown& unknown : plan.unknown)
+        Count(totals.cut, "call"));
+  for (const replay::PlanAccount::Unknown& unknown : account_.unknown())
     Put(out, "{}sent as recorded{}: {} that no earlier reply gives, in {}, first in frame {}\n", style.yellow,
         style.reset, Count(unknown.values, replay::ValueName(unknown.kind)), Count(unknown.calls, "call"),
-        unknown.first->call_frame.number);
-  if (plan.root_value != replay::kNoValue) {
-    Put(out, "root: the file handle of frame {}, ", plan.root_user->call_frame.number);
-    PutHex(out, plan.root);
+        unknown.first_frame);
+  if (!account_.root().empty()) {
+    Put(out, "root: the file handle of frame {}, ", account_.root_frame());
+    PutHex(out, account_.root());
     Put(out, ", is what --export or --root-handle replaces\n");
   }
   Put(out, "{} to send on {}, {} cannot be sent, {} not selected; {} without a recorded answer\n",
-      Count(plan.calls.size(), "call"), Count(plan.links.size(), "connection"), plan.refused.size() + recording.cut,
-      plan.not_selected, plan.calls.size() - plan.answers);
+      Count(totals.calls, "call"), Count(account_.connections().size(), "connection"), totals.refused + totals.cut,
+      totals.not_selected, totals.unanswered);
 }
 
-void PutPlanJsonl(std::string& out, const Recording& recording, const Plan& plan) {
-  std::vector<std::pair<const RecordedRpc*, const PlannedCall*>> calls;
-  for (const PlannedCall& call : plan.calls) calls.emplace_back(call.rpc, &call);
-  for (const Plan::Refused& refused : plan.refused) calls.emplace_back(refused.rpc, nullptr);
-  std::ranges::sort(calls, {}, [](const auto& call) { return call.first->serial; });
-  auto refused = plan.refused.begin();
-  JsonWriter json(out);
-  for (const auto& [rpc, call] : calls) {
-    json.BeginObject().Member("type", "call").Member("frame", rpc->call_frame.number);
-    json.Member("connection", recording.connections[rpc->connection].id).Key("xid").Xid(rpc->xid);
-    json.Member("name", call ? plan.procedures[call->procedure].Name() : CallName(*rpc));
-    json.Member("send", call != nullptr).Member("bytes", rpc->call.bytes.size());
-    json.Member("after", call ? call->after : 0).Member("values", call ? call->uses : 0).Key("reason");
-    call ? json.Value(nullptr) : json.Value(refused++->reason);  // refused ones are in order, too
-    json.EndObject().EndLine();
-  }
-  for (const Plan::Unknown& unknown : plan.unknown) {
+void PlanReport::PutJsonl(const replay::PlanTotals& totals) {
+  JsonWriter json(output_.buffer());
+  for (const replay::PlanAccount::Unknown& unknown : account_.unknown()) {
     json.BeginObject().Member("type", "unknown_values").Member("kind", replay::ValueName(unknown.kind));
     json.Member("values", unknown.values).Member("calls", unknown.calls);
-    json.Member("first_frame", unknown.first->call_frame.number).EndObject().EndLine();
+    json.Member("first_frame", unknown.first_frame).EndObject().EndLine();
   }
-  json.BeginObject().Member("type", "plan").Member("connections", plan.links.size());
-  json.Member("calls", plan.calls.size()).Member("refused", plan.refused.size()).Member("cut", recording.cut);
-  json.Member("not_selected", plan.not_selected).Key("root");
-  plan.root_value != replay::kNoValue ? json.Hex(plan.root) : json.Value(nullptr);
+  json.BeginObject().Member("type", "plan").Member("connections", account_.connections().size());
+  json.Member("calls", totals.calls).Member("refused", totals.refused).Member("cut", totals.cut);
+  json.Member("not_selected", totals.not_selected).Key("root");
+  account_.root().empty() ? json.Value(nullptr) : json.Hex(account_.root());
   json.EndObject().EndLine();
 }
 
-void PutPlayText(std::string& out, const Plan& plan, const PlayReport& report, size_t ranks, const Style& style) {
+void PutPlayText(std::string& out, const PlayReport& report, size_t ranks, const Style& style) {
   const ProcedureReport total = report.Total();
   Put(out, "{}{}{:24}{:>9}{:>9}{:>9}{:>9}", report.stopped ? "stopped before the end\n" : "", style.bold, "procedure",
       "sent", "answered", "as rec.", "differ");
   PutLatencyHeads(out);
   Put(out, "{}\n", style.reset);
-  for (size_t i = 0; i < report.procedures.size(); ++i)
-    if (report.procedures[i].sent + report.procedures[i].not_sent > 0)
-      PutRow(out, plan.procedures[i].Name(), report.procedures[i]);
+  for (const auto& [procedure, row] : report.procedures)
+    if (row.sent + row.not_sent > 0) PutRow(out, procedure.Name(), row);
   if (report.procedures.size() != 1) PutRow(out, "all", total);
 
   size_t shown = 0;
   for (const Difference& difference : report.differences) {
     if (shown++ == kShown) break;
-    const RecordedRpc& rpc = *plan.calls[difference.call].rpc;
-    Put(out, "{}differs{}: frame {}, {}: {} recorded, {} now", style.red, style.reset, rpc.call_frame.number,
-        plan.procedures[difference.procedure].Name(), Describe(replay::StatusOf(rpc), rpc),
-        Describe(difference.live, rpc));
+    const replay::PlannedProcedure& procedure = difference.procedure;
+    Put(out, "{}differs{}: frame {}, {}: {} recorded, {} now", style.red, style.reset, difference.frame,
+        procedure.Name(), Describe(difference.recorded, procedure), Describe(difference.live, procedure));
     if (difference.client > 1) Put(out, " (client {})", difference.client);
     Put(out, "\n");
   }
@@ -155,21 +158,21 @@ void PutPlayText(std::string& out, const Plan& plan, const PlayReport& report, s
   Put(out, "\n");
 }
 
-void PutPlayJsonl(std::string& out, const Plan& plan, const PlayReport& report, size_t ranks) {
+void PutPlayJsonl(std::string& out, const PlayReport& report, size_t ranks) {
   JsonWriter json(out);
-  for (size_t i = 0; i < report.procedures.size(); ++i) {
-    const replay::PlannedProcedure& procedure = plan.procedures[i];
+  for (const auto& [procedure, row] : report.procedures) {
     json.BeginObject().Member("type", "procedure").Member("program", procedure.program);
     json.Member("version", procedure.version).Member("procedure", procedure.procedure);
     json.Member("name", procedure.Name());
-    PutCountsJson(json, report.procedures[i]);
+    PutCountsJson(json, row);
     json.EndObject().EndLine();
   }
   for (const Difference& difference : report.differences) {
-    const RecordedRpc& rpc = *plan.calls[difference.call].rpc;
-    json.BeginObject().Member("type", "difference").Member("frame", rpc.call_frame.number).Key("xid").Xid(rpc.xid);
-    json.Member("client", difference.client).Member("name", plan.procedures[difference.procedure].Name());
-    json.Member("recorded", Describe(replay::StatusOf(rpc), rpc)).Member("live", Describe(difference.live, rpc));
+    const replay::PlannedProcedure& procedure = difference.procedure;
+    json.BeginObject().Member("type", "difference").Member("frame", difference.frame).Key("xid").Xid(difference.xid);
+    json.Member("client", difference.client).Member("name", procedure.Name());
+    json.Member("recorded", Describe(difference.recorded, procedure));
+    json.Member("live", Describe(difference.live, procedure));
     json.EndObject().EndLine();
   }
   PutTroublesJson(json, report.troubles);

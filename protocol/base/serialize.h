@@ -124,9 +124,9 @@ void Serialize(Archive& archive, std::pair<First, Second>& v) {
   Serialize(archive, v.first);
   Serialize(archive, v.second);
 }
-template <typename Archive, typename T>
-void Serialize(Archive& archive, std::map<std::string, T>& v) {
-  std::vector<std::pair<std::string, T>> entries(v.begin(), v.end());
+template <typename Archive, typename Key, typename T>
+void Serialize(Archive& archive, std::map<Key, T>& v) {
+  std::vector<std::pair<Key, T>> entries(v.begin(), v.end());
   Serialize(archive, entries);
   v = {entries.begin(), entries.end()};
 }

@@ -2,50 +2,13 @@
 #include "replay/recording/recording.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stag::recording {
 
-namespace {
-
-using session::Transaction;
-
-std::string_view Describe(session::RebuildDefect defect) {
-  switch (defect) {
-    case session::RebuildDefect::kNone: break;
-    case session::RebuildDefect::kNoCall: return "its Call was not captured";
-    case session::RebuildDefect::kPositionOutside: return "a Read chunk's Position is outside of the message";
-    case session::RebuildDefect::kLengthMismatch: return "a chunk and the data in it do not have the same length";
-    case session::RebuildDefect::kUndecodable: return "the place of what went by RDMA is not known";
-    case session::RebuildDefect::kPadding: return "RDMA_MSGP, and the place of its padding is not known";
-  }
-  return "bytes of it were not captured";
+RecordingBuilder::RecordingBuilder(uint64_t memory) : most_(std::max<uint64_t>(memory / kIndexed, 1)) {
+  recording_.store = std::make_unique<PayloadStore>(memory);
 }
-
-// The capture cut the Call before anything could be learnt of it.
-bool IsCut(const Transaction& t) {
-  const rpcrdma::Header& header = t.call.header;
-  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
-  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
-}
-
-RecordedChunk Describe(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk, const rpcrdma::Header& reply,
-                       const rpcrdma::Chunk* returned) {
-  return {chunk.count, call.SizeOf(chunk), returned ? reply.SizeOf(*returned) : 0};
-}
-
-void TakeAnswer(const Transaction& t, RecordedRpc& rpc) {
-  if (rpc.reply_form == session::ReplyForm::kError) rpc.rdma_error = t.reply.header.err;
-  rpc.replied = t.reply.present && t.reply.rpc.status == ParseStatus::kOk;
-  if (!rpc.replied) return;
-  rpc.denied = t.reply.rpc.reply_stat == rpc::kDenied;
-  rpc.accept_stat = t.reply.rpc.accept_stat;
-  rpc.has_status = t.reply.walk.has_status;
-  rpc.status = t.reply.walk.nfs_status;
-}
-
-}  // namespace
-
-RecordingBuilder::RecordingBuilder(uint64_t memory) { recording_.store = std::make_unique<PayloadStore>(memory); }
 
 RecordedConnection& RecordingBuilder::Find(const session::Connection& connection) {
   const auto [it, added] = index_.try_emplace(connection.info.id, static_cast<uint32_t>(recording_.connections.size()));
@@ -53,87 +16,20 @@ RecordedConnection& RecordingBuilder::Find(const session::Connection& connection
   return recording_.connections[it->second];
 }
 
-RecordedMessage RecordingBuilder::Take(const Transaction& t, const session::Payload& payload) {
-  RecordedMessage message;
-  message.present = payload.present;
-  if (!payload.present) return message;
-  if (!payload.complete) {
-    message.missing = t.outcome == session::Outcome::kEvicted ? "it was given up for lack of memory; see --memory"
-                                                              : Describe(payload.defect);
-    return message;
-  }
-  const MutableBytes kept = recording_.store->Allocate(payload.length);
-  uint64_t done = 0;
-  t.ForEach(payload, 0, payload.length, [&](Bytes bytes, uint64_t) {
-    if (done + bytes.size() <= kept.size()) std::ranges::copy(bytes, kept.begin() + static_cast<ptrdiff_t>(done));
-    done += bytes.size();
-  });
-  if (done != payload.length) {
-    message.missing = "what RDMA moved was given up for lack of memory; see --memory";
-    return message;
-  }
-  message.bytes = kept;
-  items_.clear();
-  for (const session::DataItem& item : payload.items)
-    items_.push_back({item.unreduced_offset, item.item.length, item.item.op_index, item.item.kind, item.reduced});
-  message.items = recording_.store->Keep(items_);
-  return message;
-}
-
-// The chunk lists of the Call, and what of them the Reply used.
-void RecordingBuilder::TakeChunks(const Transaction& t, RecordedRpc& rpc) {
-  const rpcrdma::Header& call = t.call.header;
-  const rpcrdma::Header& reply = t.reply.header;
-  read_chunks_.clear();
-  for (const session::ReadChunk& chunk : t.call.read_chunks)
-    read_chunks_.push_back({chunk.position, static_cast<uint32_t>(chunk.segments.size()), chunk.length});
-  rpc.read_chunks = recording_.store->Keep(read_chunks_);
-  const bool lists = t.reply.present && reply.status == ParseStatus::kOk;
-  write_chunks_.clear();
-  for (size_t i = 0; i < call.write_chunks.size(); ++i) {
-    const bool known = lists && i < reply.write_chunks.size();
-    write_chunks_.push_back(Describe(call, call.write_chunks[i], reply, known ? &reply.write_chunks[i] : nullptr));
-  }
-  rpc.write_chunks = recording_.store->Keep(write_chunks_);
-  if (call.reply_chunk)
-    rpc.reply_chunk =
-        Describe(call, *call.reply_chunk, reply, lists && reply.reply_chunk ? &*reply.reply_chunk : nullptr);
-}
-
-void RecordingBuilder::OnTransaction(const session::Connection& connection, const Transaction& t) {
+void RecordingBuilder::OnTransaction(const session::Connection& connection, const session::Transaction& t) {
   if (connection.proof != session::Proof::kRpcRdma) return;
   if (IsCut(t)) {
     ++recording_.cut;
     return;
   }
+  if (recording_.rpcs.size() >= most_) {
+    full_ = true;
+    return;
+  }
   Find(connection);
   RecordedRpc rpc;
   rpc.connection = index_.at(connection.info.id);
-  rpc.xid = t.xid;
-  rpc.serial = t.serial;
-  rpc.backward = t.backward;
-  rpc.outcome = t.outcome;
-  rpc.call_frame = t.call.frame;
-  rpc.reply_frame = t.reply.frame;
-  rpc.call = Take(t, t.call);
-  rpc.call.present = true;
-  const ParseStatus status = t.call.header.status;
-  if (status == ParseStatus::kMalformed) rpc.call.missing = "its transport header is malformed";
-  if (status == ParseStatus::kUnsupported) rpc.call.missing = "its RPC-over-RDMA version is not 1";
-  if (status != ParseStatus::kOk) rpc.call.bytes = {};
-  rpc.reply = Take(t, t.reply);
-  rpc.known = t.call.rpc.words >= 6;
-  if (rpc.known) {
-    rpc.program = t.call.rpc.program;
-    rpc.version = t.call.rpc.version;
-    rpc.procedure = t.call.rpc.procedure;
-  }
-  rpc.credits = t.call.header.credit;
-  rpc.call_form = t.call.form;
-  rpc.reply_form = t.reply.form;
-
-  TakeChunks(t, rpc);
-  TakeAnswer(t, rpc);
+  recorder_.TakeAll(t, *recording_.store, rpc);
   static_assert(std::is_trivially_copyable_v<RecordedRpc> && alignof(RecordedRpc) <= 8);
   const Bytes kept = recording_.store->Keep(std::as_bytes(std::span(&rpc, 1)));
   if (!kept.empty()) recording_.rpcs.push_back(reinterpret_cast<const RecordedRpc*>(kept.data()));
@@ -142,30 +38,16 @@ void RecordingBuilder::OnTransaction(const session::Connection& connection, cons
 void RecordingBuilder::OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) {
   if (connection.proof != session::Proof::kRpcRdma) return;
   RecordedConnection& out = Find(connection);
-  const session::Side client = connection.client, server = client ^ 1;
-  out.fabric = connection.info.fabric;
-  out.client = connection.info.endpoint[client];
-  out.server = connection.info.endpoint[server];
-  const auto private_data = [&](session::Side side) -> std::optional<std::vector<std::byte>> {
-    const session::SetupData& setup = connection.setup[side];
-    if (!setup.known()) return {};
-    const Bytes bytes = setup.meaningful();
-    return std::vector<std::byte>(bytes.begin(), bytes.end());
-  };
-  out.client_private_data = private_data(client);
-  out.server_private_data = private_data(server);
-  const session::CreditState& credits = connection.credits[client];
-  if (credits.requested.any) out.max_requested = credits.requested.max;
-  if (credits.granted.any) out.max_granted = credits.granted.max;
-  out.first_time_ns = connection.first_frame.time_ns;
-  out.last_time_ns = connection.last_frame.time_ns;
-  out.lossy = connection.lossy;
+  out = Describe(connection);
   out.closed = event.closed().reason != fabric::CloseReason::kEndOfCapture;
   index_.erase(connection.info.id);
 }
 
 Result<Recording> RecordingBuilder::Finish() {
   if (!recording_.store->error().empty()) return Fail(recording_.store->error());
+  if (full_)
+    return Fail("the index of more than " + std::to_string(most_) +
+                " calls takes more than half of --memory: raise it, or take a part of the capture");
   std::ranges::sort(recording_.rpcs, {}, &RecordedRpc::serial);
   for (size_t i = 0; i < recording_.rpcs.size(); ++i)
     recording_.connections[recording_.rpcs[i]->connection].rpcs.push_back(static_cast<uint32_t>(i));

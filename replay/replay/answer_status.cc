@@ -34,15 +34,15 @@ bool PutOff(const AnswerStatus& live, const recording::RecordedRpc& rpc) {
                           : rpc.version == 3 && live.code == nfs::kErrDelay;
 }
 
-std::string Describe(const AnswerStatus& status, const recording::RecordedRpc& rpc) {
+std::string Describe(const AnswerStatus& status, const PlannedProcedure& of) {
   constexpr std::array<const char*, 6> kAccept = {"SUCCESS",      "PROG_UNAVAIL", "PROG_MISMATCH",
                                                   "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};
   switch (status.kind) {
     case Kind::kNone: return "no answer recorded";
     case Kind::kStatus: {
-      if (rpc.procedure == 0) return "success";
-      const bool nfs = rpc.program == nfs::kNfsProgram || rpc.program == nfs::kNfsAclProgram;
-      const char* name = nfs ? nfs::StatusName(rpc.version, status.code) : nullptr;
+      if (of.procedure == 0) return "success";
+      const bool nfs = of.program == nfs::kNfsProgram || of.program == nfs::kNfsAclProgram;
+      const char* name = nfs ? nfs::StatusName(of.version, status.code) : nullptr;
       return name ? name : "status " + std::to_string(status.code);
     }
     case Kind::kAccepted:

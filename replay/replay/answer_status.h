@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "replay/recording/recording.h"
-#include "replay/replay/values.h"
+#include "replay/recording/recorded_rpc.h"
+#include "replay/replay/plan.h"
 
 namespace stag::replay {
 
@@ -34,8 +34,8 @@ AnswerStatus StatusOf(const rpc::ReplyHeader& header, const nfs::Walk& walk);
 // Whether a server that gives `live` to a Call that once went well asks to send it again later: NFS3ERR_JUKEBOX,
 // NFS4ERR_DELAY, NFS4ERR_GRACE.
 bool PutOff(const AnswerStatus& live, const recording::RecordedRpc& rpc);
-// "NFS3ERR_NOENT", "PROC_UNAVAIL", "ERR_CHUNK", "connection lost"; `rpc` says of which program.
-std::string Describe(const AnswerStatus& status, const recording::RecordedRpc& rpc);
+// "NFS3ERR_NOENT", "PROC_UNAVAIL", "ERR_CHUNK", "connection lost".
+std::string Describe(const AnswerStatus& status, const PlannedProcedure& procedure);
 
 // Whether a live Reply is, put together, the recorded one byte for byte, but for the xid and for the slot that SEQUENCE
 // repeats: `rpc` has the recorded Reply, `reply` is the walk over `message`.

@@ -10,6 +10,8 @@ namespace stag::replay {
 
 namespace {
 
+constexpr size_t kMostStatuses = 4096;  // of one operation that wait for a live Call
+
 enum Status : uint32_t { kOk = 0, kBadHandle = 10001, kNotSupported = 10004, kNoMatchingLayout = 10060 };
 
 uint32_t Default(uint32_t op) {
@@ -36,14 +38,16 @@ class Operations final : public nfs::Visitor {
 
 }  // namespace
 
-Callbacks::Callbacks(std::span<const recording::RecordedRpc* const> backward) {
-  for (const recording::RecordedRpc* rpc : backward) {
-    const Bytes call = rpc->call.bytes, reply = rpc->reply.bytes;
-    if (call.empty() || reply.empty() || rpc->procedure != 1) continue;
-    Operations operations;
-    nfs::WalkReply(rpc::DecodeCall(call, call.size()), rpc::DecodeReply(reply, reply.size()), reply, reply.size(),
-                   operations);
-    for (const auto& [op, status] : operations.results) recorded_[op].push_back(status);
+void Callbacks::Add(const recording::RecordedRpc& backward) {
+  const Bytes call = backward.call.bytes, reply = backward.reply.bytes;
+  if (call.empty() || reply.empty() || backward.procedure != 1) return;
+  Operations operations;
+  nfs::WalkReply(rpc::DecodeCall(call, call.size()), rpc::DecodeReply(reply, reply.size()), reply, reply.size(),
+                 operations);
+  for (const auto& [op, status] : operations.results) {
+    std::deque<uint32_t>& statuses = recorded_[op];
+    if (statuses.size() == kMostStatuses) statuses.pop_front();
+    statuses.push_back(status);
   }
 }
 

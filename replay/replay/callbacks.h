@@ -8,17 +8,16 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <span>
 #include <vector>
 
-#include "replay/recording/recording.h"
+#include "replay/recording/recorded_rpc.h"
 
 namespace stag::replay {
 
 class Callbacks {
  public:
-  // `backward`: the recorded Calls of servers, with the answers to them.
-  explicit Callbacks(std::span<const recording::RecordedRpc* const> backward);
+  // A recorded Call of the server, with the answer to it: in recorded order.
+  void Add(const recording::RecordedRpc& backward);
   // `call`: an RPC Call as it came. `reply`: the whole RPC Reply; empty when it is no Call that can be answered.
   void Answer(Bytes call, std::vector<std::byte>& reply);
 

@@ -10,6 +10,7 @@ namespace {
 using nfs::ValueKind;
 
 constexpr uint32_t kMaxSlots = 1024;
+constexpr size_t kMaxSessions = 1024;
 constexpr size_t kMaxOwner = 1024;  // NFS4_OPAQUE_LIMIT
 
 Bytes AsBytes(const std::string& text) { return std::as_bytes(std::span(text)); }
@@ -24,15 +25,21 @@ void AppendWord(std::string& out, uint32_t value) {
 
 }  // namespace
 
-LiveValues::LiveValues(const Plan& plan, ClientIdentity identity)
-    : plan_(plan), identity_(std::move(identity)), live_(plan.values) {}
-
-LiveValues::Session* LiveValues::FindSession(uint32_t value) {
-  const auto it = std::ranges::find(sessions_, value, &Session::value);
-  return value == kNoValue || it == sessions_.end() ? nullptr : &*it;
+LiveValues::Session* LiveValues::FindSession(std::string_view key) {
+  const auto it = std::ranges::find(sessions_, key, &Session::key);
+  return key.empty() || it == sessions_.end() ? nullptr : &*it;
 }
 
-bool LiveValues::TakeSlot(Session& session, uint32_t value, Bytes recorded, HeldSlot& held) {
+LiveValues::Session& LiveValues::AddSession(std::string_view key) {
+  if (sessions_.size() >= kMaxSessions) {
+    const auto idle =
+        std::ranges::find_if(sessions_, [](const Session& s) { return std::ranges::none_of(s.slots, &Slot::taken); });
+    sessions_.erase(idle == sessions_.end() ? sessions_.begin() : idle);
+  }
+  return sessions_.emplace_back(std::string(key));
+}
+
+bool LiveValues::TakeSlot(Session& session, Bytes recorded, HeldSlot& held) {
   std::vector<Slot>& slots = session.slots;
   size_t slot = LoadBe32(recorded.data() + 4);
   if (slot >= slots.size() || slots[slot].taken) {
@@ -40,7 +47,7 @@ bool LiveValues::TakeSlot(Session& session, uint32_t value, Bytes recorded, Held
     if (slot == slots.size()) return false;
   }
   slots[slot].taken = true;
-  held = {value, static_cast<uint32_t>(slot)};
+  held = {session.key, static_cast<uint32_t>(slot)};
   size_t highest = slots.size() - 1;
   while (!slots[highest].taken) --highest;
   made_.clear();
@@ -65,38 +72,37 @@ Bytes LiveValues::Replacement(const Use& use, Bytes recorded) {
       return AsBytes(made_);
     }
     case ValueKind::kClientSequence: {  // the live value is a distance
-      const std::string& distance = live_[use.value];
+      const Bytes distance = live_.Find(use.key);
       if (distance.empty()) return {};
       made_.clear();
-      AppendWord(made_, LoadBe32(recorded.data()) + LoadBe32(AsBytes(distance).data()));
+      AppendWord(made_, LoadBe32(recorded.data()) + LoadBe32(distance.data()));
       return AsBytes(made_);
     }
-    default: return use.value == kNoValue ? Bytes{} : AsBytes(live_[use.value]);
+    default: return use.key.empty() ? Bytes{} : live_.Find(use.key);
   }
 }
 
 bool LiveValues::Rewrite(const PlannedCall& call, RewrittenCall& out) {
-  const Bytes recorded = call.rpc->call.bytes;
+  const Bytes recorded = call.rpc.call.bytes;
   out.message.clear();
   out.slot = {};
   out.item_offset = call.item ? call.item->offset : 0;
   Session* session = FindSession(call.session);
   size_t copied = 0;
   bool unknown = false;
-  for (uint32_t i = 0; i < call.uses; ++i) {
-    const Use& use = plan_.uses[call.first_use + i];
+  for (const Use& use : call.uses) {
     const Bytes old = recorded.subspan(static_cast<size_t>(use.offset), use.length);
     Bytes value;
     if (use.kind == ValueKind::kSlot) {
-      if (!session || out.slot.session != kNoValue) continue;
-      if (!TakeSlot(*session, call.session, old, out.slot)) return false;
+      if (!session || !out.slot.session.empty()) continue;
+      if (!TakeSlot(*session, old, out.slot)) return false;
       value = AsBytes(made_);
     } else {
       value = Replacement(use, old);
       unknown |= value.empty() && !use.secondary();
     }
     const bool counted =
-        use.kind == ValueKind::kClientOwner || (use.kind == ValueKind::kHandle && call.rpc->version > 2);
+        use.kind == ValueKind::kClientOwner || (use.kind == ValueKind::kHandle && call.rpc.version > 2);
     if (value.empty() || (value.size() != old.size() && !counted)) continue;
     Append(out.message, recorded.subspan(copied, static_cast<size_t>(use.offset) - copied));
     if (value.size() == old.size()) {
@@ -117,7 +123,7 @@ bool LiveValues::Rewrite(const PlannedCall& call, RewrittenCall& out) {
 }
 
 void LiveValues::Learn(const PlannedCall& call, const Values& reply) {
-  const recording::RecordedRpc& rpc = *call.rpc;
+  const recording::RecordedRpc& rpc = call.rpc;
   if (!call.gives) return;
   const rpc::CallHeader header = rpc::DecodeCall(rpc.call.bytes, rpc.call.bytes.size());
   recorded_.OfReply(header, rpc::DecodeReply(rpc.reply.bytes, rpc.reply.bytes.size()), rpc.reply.bytes);
@@ -126,23 +132,24 @@ void LiveValues::Learn(const PlannedCall& call, const Values& reply) {
   Match(recorded_.found(), live, matches_);
   ForEachKey(recorded_.found(), call_.found(), [&](const KeyedValue& value) {
     const size_t match = matches_[value.index];
-    const uint32_t id = match == SIZE_MAX ? kNoValue : plan_.Find(value.key);
-    if (id == kNoValue) return;
+    if (match == SIZE_MAX) return;
     const FoundValue& found = live[match];
     if (value.kind == ValueKind::kClientSequence) {
       std::byte distance[4];
       StoreBe32(distance, LoadBe32(found.bytes.data()) - LoadBe32(value.bytes.data()));
-      return Set(id, distance);
+      return Set(value.key, distance);
     }
     const uint64_t from = value.offset - recorded_.found()[value.index].offset;
-    Set(id, value.kind == ValueKind::kStateid ? found.bytes.subspan(static_cast<size_t>(from), value.bytes.size())
-                                              : found.bytes);
+    Set(value.key, value.kind == ValueKind::kStateid
+                       ? found.bytes.subspan(static_cast<size_t>(from), value.bytes.size())
+                       : found.bytes);
     if (value.kind != ValueKind::kSession) return;
     const auto count = std::ranges::find_if(
         live, [&](const FoundValue& v) { return v.kind == ValueKind::kSlotCount && v.op_index == found.op_index; });
     if (count == live.end()) return;
-    if (!FindSession(id)) sessions_.push_back({id, {}});
-    FindSession(id)->slots.assign(std::clamp(LoadBe32(count->bytes.data()), 1u, kMaxSlots), Slot{});
+    Session* session = FindSession(value.key);
+    if (!session) session = &AddSession(value.key);
+    session->slots.assign(std::clamp(LoadBe32(count->bytes.data()), 1u, kMaxSlots), Slot{});
   });
 }
 

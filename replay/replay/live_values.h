@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replay/replay/plan.h"
+#include "replay/replay/value_table.h"
 
 namespace stag::replay {
 
@@ -21,7 +22,7 @@ struct ClientIdentity {
 
 // A slot that a Call holds until its answer.
 struct HeldSlot {
-  uint32_t session = kNoValue;  // which value; kNoValue: none
+  std::string session;  // its key; empty: none
   uint32_t slot = 0;
 };
 
@@ -33,11 +34,11 @@ struct RewrittenCall {
 
 class LiveValues {
  public:
-  // `plan` must outlive it.
-  LiveValues(const Plan& plan, ClientIdentity identity);
+  // `memory`: bytes that values may take; what was not used for the longest time is forgotten.
+  LiveValues(ClientIdentity identity, uint64_t memory) : identity_(std::move(identity)), live_(memory) {}
 
-  // The live handle of the recorded root.
-  void SetRoot(Bytes handle) { Set(plan_.root_value, handle); }
+  // The live value for the recorded one with this key.
+  void Set(std::string_view key, Bytes value) { live_.Set(key, value); }
   // False: all slots of the call's session are taken; try again after an answer. What no live reply gave stays as
   // recorded. `out`: storage is reused.
   bool Rewrite(const PlannedCall& call, RewrittenCall& out);
@@ -47,6 +48,8 @@ class LiveValues {
   void Release(const HeldSlot& slot, bool done);
   // How many Calls were rewritten with a value missing.
   uint64_t unknown() const { return unknown_; }
+  // How many values there was no memory for any more.
+  uint64_t forgotten() const { return live_.forgotten(); }
 
  private:
   struct Slot {
@@ -54,21 +57,19 @@ class LiveValues {
     bool taken = false;
   };
   struct Session {
-    uint32_t value = kNoValue;
+    std::string key;
     std::vector<Slot> slots;
   };
-  void Set(uint32_t value, Bytes bytes) {
-    if (value < live_.size()) live_[value].assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  Session* FindSession(uint32_t value);
+  Session* FindSession(std::string_view key);
+  // The session with this key, without slots; the oldest that is not in use goes when there are too many.
+  Session& AddSession(std::string_view key);
   // False: all are taken. made_: the three words.
-  bool TakeSlot(Session& session, uint32_t value, Bytes recorded, HeldSlot& held);
+  bool TakeSlot(Session& session, Bytes recorded, HeldSlot& held);
   // The bytes that stand for a use; empty: the recorded ones stay.
   Bytes Replacement(const Use& use, Bytes recorded);
 
-  const Plan& plan_;
   const ClientIdentity identity_;
-  std::vector<std::string> live_;  // by value; empty: not known
+  ValueTable live_;
   std::vector<Session> sessions_;
   Values recorded_, call_;
   std::vector<size_t> matches_;

@@ -40,7 +40,8 @@ struct PlayOptions {
   bool ignore_credits = false;
   uint32_t segment_size = 1 << 20;
 
-  std::vector<std::byte> root;  // live handle of the recorded root; empty: none
+  std::vector<std::byte> root;         // live handle of the recorded root; empty: none
+  uint64_t values_memory = 32u << 20;  // bytes for the live values of all clients
   endpoint::EventLog* events = nullptr;
   bool crc = true;  // see EndpointOptions
   // Called when all is ready: waits for the moment to begin, and returns it. Empty: begin at once.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Plan: what of a recording is played, in which order, and which values of the calls have to be exchanged for those of
-// the live server. Pure.
+// Plan: what of a recording is played, in which order, and which values of the Calls have to be exchanged for those of
+// the live server. A plan is never there as a whole: it is a stream of PlannedCalls in the order of the Calls, made by
+// a PlanBuilder as the capture is read, each freed once it was played.
 //
 // Order: a Call is sent after the Calls before it on its connection, and once all those are answered whose answers the
 // recorded client had when it sent this one. So there is never more under way than was recorded, and every value that a
@@ -9,25 +10,24 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
-#include "replay/recording/recording.h"
+#include "replay/recording/recorded_rpc.h"
 #include "replay/replay/selection.h"
 #include "replay/replay/values.h"
 
 namespace stag::replay {
 
-inline constexpr uint32_t kNoValue = UINT32_MAX, kUnanswered = UINT32_MAX;
+inline constexpr uint64_t kUnanswered = UINT64_MAX;
 
 // A place in a Call that is exchanged before it is sent.
 struct Use {
-  uint64_t offset = 0;  // in the recorded Call
+  uint64_t offset = 0;   // in the recorded Call
+  std::string_view key;  // of the value (ForEachKey); empty: made (kSlot, kClientVerifier, kClientOwner)
   uint32_t length = 0;
-  uint32_t value = kNoValue;  // which one; kNoValue: made (kSlot, kClientVerifier, kClientOwner)
   nfs::ValueKind kind = nfs::ValueKind::kHandle;
   // Goes along with another value; without a live one the recorded one is as good.
   bool secondary() const {
@@ -44,66 +44,58 @@ struct PlannedProcedure {
 };
 
 struct PlannedCall {
-  const recording::RecordedRpc* rpc = nullptr;
-  uint32_t link = 0;              // index in Plan::links
-  uint32_t procedure = 0;         // index in Plan::procedures
-  uint32_t after = 0;             // how many answers, of those that are played and in recorded order, must have come
-  uint32_t answer = kUnanswered;  // its place in that order
-  uint32_t first_use = 0, uses = 0;
+  enum class What : uint8_t {
+    kCall,         // is sent
+    kRefused,      // cannot be: `reason`
+    kNotSelected,  // by the Selection
+    kBackward,     // the server called (RFC 8167)
+    kClosed        // no Call: the recorded connection ended here, before the capture did
+  };
+  What what = What::kCall;
+  recording::RecordedRpc rpc;
+  std::shared_ptr<const recording::RecordedConnection> connection;
+  PlannedProcedure procedure;
+  std::string_view reason;        // static
+  uint64_t after = 0;             // how many answers, of those that are played and in recorded order, must have come
+  uint64_t answer = kUnanswered;  // its place in that order
+  std::span<const Use> uses;      // by offset
   const recording::RecordedItem* item = nullptr;  // the argument that goes by a Read chunk: the largest that did
-  uint32_t session = kNoValue;                    // NFSv4.1 and later: whose slot it takes
-  bool gives = false;                             // its recorded reply gives values that calls use
+  std::string_view session;                       // NFSv4.1 and later: the key of that whose slot it takes; empty: none
+  // The key of the file handle that a live root replaces; empty but in the first Call that uses it. It is the handle
+  // first used in a Call of NFSv3 or v2, or the one of PlanOptions::root.
+  std::string_view root;
+  bool gives = false;  // its recorded reply gives values
+
+  recording::PayloadStore store{UINT64_MAX, 512};  // what the views above show
+  // What it takes in memory.
+  uint64_t bytes() const { return sizeof *this + store.in_memory(); }
 };
+using PlannedCallPtr = std::shared_ptr<const PlannedCall>;
 
-// A recorded connection of which Calls are played.
-struct PlannedLink {
-  uint32_t connection = 0;      // index in Recording::connections
-  std::vector<uint32_t> calls;  // indices in Plan::calls
-};
-
-struct Plan {
-  struct Refused {
-    const recording::RecordedRpc* rpc = nullptr;
-    std::string_view reason;  // static
-  };
-  // Values that calls use and no earlier answer that is played gives.
-  struct Unknown {
-    nfs::ValueKind kind = nfs::ValueKind::kHandle;
-    const recording::RecordedRpc* first = nullptr;  // that uses it
-    uint64_t calls = 0;                             // that use one
-    uint64_t values = 0;                            // how many different ones
-  };
-
-  std::vector<PlannedCall> calls;  // in the order in which they are sent
-  std::vector<PlannedLink> links;
-  std::vector<PlannedProcedure> procedures;
-  std::vector<Use> uses;
-  uint32_t values = 0;   // that are exchanged: 0 to values-1
-  uint32_t answers = 0;  // that are waited for
-  std::vector<Refused> refused;
-  std::vector<Unknown> unknown;  // by kind
-  uint64_t not_selected = 0;     // forward Calls
-  std::vector<const recording::RecordedRpc*> backward;
-  // The file handle that the mapping of the root takes for it: the one first used in a Call of NFSv3 or v2; and which
-  // value it is (kNoValue: none is used).
-  Bytes root;
-  uint32_t root_value = kNoValue;
-  const recording::RecordedRpc* root_user = nullptr;
-
-  // The value that a key (ForEachKey) names; kNoValue: no Call uses it.
-  uint32_t Find(std::string_view key) const;
-
-  std::unordered_map<std::string, uint32_t> keys;
+// Takes a plan, Call by Call.
+class PlanSink {
+ public:
+  virtual ~PlanSink() = default;
+  virtual void OnPlanned(PlannedCallPtr planned) = 0;
 };
 
 struct PlanOptions {
   Selection selection;
   std::vector<std::byte> root;    // the recorded handle of the root, if it is not the one first used
-  uint64_t memory = 256u << 20;   // bytes that the plan itself may take
+  uint64_t window = 32u << 20;    // bytes that Calls may take which wait for their answers or those before them
   uint64_t largest = 256u << 20;  // bytes that a Call may have, or offer in its chunks
+  // How far the capture is looked at beyond a Call before the Call's turn comes: frames that are held back for
+  // reordering have come by then.
+  uint64_t slack = 4096;
 };
 
-// `recording` must outlive the plan. The error is for people: the plan takes more than options.memory.
-Result<Plan> MakePlan(const recording::Recording& recording, const PlanOptions& options);
+// Forward Calls of the recording, each in one of the first four.
+struct PlanTotals {
+  uint64_t calls = 0;  // to be sent
+  uint64_t refused = 0, not_selected = 0;
+  uint64_t cut = 0;         // cut so short by the capture that nothing of them is known
+  uint64_t unanswered = 0;  // of `calls`: without a recorded answer
+  uint64_t late = 0;        // of `unanswered` and `refused`: the answer came when the window had been full
+};
 
 }  // namespace stag::replay

@@ -63,17 +63,27 @@ endpoint::EndpointOptions LinkEndpoint(const recording::RecordedConnection& reco
   return out;
 }
 
-PlayClient::PlayClient(const Plan& p, uint32_t n, ClientIdentity identity, PlayReport& r)
-    : plan(p), number(n), values(p, std::move(identity)), report(r), answered_(p.answers) {}
+PlayClient::PlayClient(uint32_t n, ClientIdentity identity, const PlayOptions& options, PlayReport& r)
+    : number(n), values(std::move(identity), options.values_memory / options.clients), report(r) {}
 
 void PlayClient::Done(const PlannedCall& call) {
   if (call.answer == kUnanswered) return;
-  answered_[call.answer] = true;
-  while (prefix_ < answered_.size() && answered_[prefix_]) ++prefix_;
+  const uint64_t at = call.answer - prefix_;
+  if (at >= answered_.size()) answered_.resize(at + 1);
+  answered_[at] = true;
+  for (; !answered_.empty() && answered_.front(); ++prefix_) answered_.pop_front();
+}
+
+ProcedureReport& PlayClient::Of(const PlannedCall& call) {
+  if (!last_report_ || last_ != call.procedure) {
+    last_ = call.procedure;
+    last_report_ = &report.Of(call.procedure);
+  }
+  return *last_report_;
 }
 
 void PlayClient::Compare(const PlannedCall& call, const AnswerStatus& live, bool identical) {
-  const AnswerStatus recorded = StatusOf(*call.rpc);
+  const AnswerStatus recorded = StatusOf(call.rpc);
   if (recorded.kind == Kind::kNone) return;
   ProcedureReport& procedure = Of(call);
   ++procedure.compared;
@@ -84,24 +94,19 @@ void PlayClient::Compare(const PlannedCall& call, const AnswerStatus& live, bool
   }
   ++counts.errors;
   if (report.differences.size() < kDifferences) {
-    report.differences.push_back({static_cast<uint32_t>(&call - plan.calls.data()), call.procedure, number, live});
+    report.differences.push_back({call.rpc.call_frame.number, call.rpc.xid, call.procedure, number, recorded, live});
   } else {
     ++report.more_differences;
   }
 }
 
-PlayLink::PlayLink(const recording::Recording& recording, const PlannedLink& planned, endpoint::Transport& transport,
+PlayLink::PlayLink(std::shared_ptr<const recording::RecordedConnection> recorded, endpoint::Transport& transport,
                    const PlayOptions& options, PlayClient& client)
-    : recorded_(recording.connections[planned.connection]),
-      planned_(planned),
-      transport_(transport),
-      options_(options),
-      client_(client),
-      callbacks_(client.plan.backward) {}
+    : recorded_(std::move(recorded)), transport_(transport), options_(options), client_(client) {}
 
 const PlannedCall* PlayLink::next() const {
-  if (!again_.empty()) return in_flight_[again_.front()].call;
-  return next_ < planned_.calls.size() ? &client_.plan.calls[planned_.calls[next_]] : nullptr;
+  if (!again_.empty()) return in_flight_[again_.front()].call.get();
+  return queue_.empty() ? nullptr : queue_.front().get();
 }
 
 void PlayLink::Trouble(std::string text) {
@@ -112,12 +117,12 @@ void PlayLink::Trouble(std::string text) {
 // Ends a Call that was under way, or was to be again.
 void PlayLink::Free(uint32_t place) {
   InFlight& entry = in_flight_[place];
-  const PlannedCall& call = *entry.call;
+  const PlannedCallPtr call = std::move(entry.call);
   entry.call = nullptr;
   free_.push_back(place);
   --waiting_;
-  extra_ -= call.answer == kUnanswered;
-  client_.Done(call);
+  extra_ -= call->answer == kUnanswered;
+  client_.Done(*call);
 }
 
 void PlayLink::Lose(uint32_t place) {
@@ -144,8 +149,8 @@ void PlayLink::Refuse(const PlannedCall& call) {
 bool PlayLink::Connect() {
   const auto now = PlayClock::now();
   if (now < not_before_) return false;
-  rpcrdma::RequesterOptions options = LinkOptions(recorded_, options_);
-  auto endpoint = transport_.Connect(options_.to, LinkEndpoint(recorded_, options_, options, transport_));
+  rpcrdma::RequesterOptions options = LinkOptions(*recorded_, options_);
+  auto endpoint = transport_.Connect(options_.to, LinkEndpoint(*recorded_, options_, options, transport_));
   if (endpoint) {
     requester_ = std::make_unique<rpcrdma::Requester>(std::move(*endpoint), options, *this);
     ++client_.report.connections;
@@ -163,7 +168,7 @@ PlayLink::Sent PlayLink::SendNext() {
   if (!requester_ && !gone_ && !Connect() && !gone_) return Sent::kLater;
   if (gone_) {
     for (; !again_.empty(); again_.pop_front()) Lose(again_.front());
-    while (next_ < planned_.calls.size()) Refuse(client_.plan.calls[planned_.calls[next_++]]);
+    for (; !queue_.empty(); queue_.pop_front()) Refuse(*queue_.front());
     return Sent::kGone;
   }
   const PlannedCall& call = *next();
@@ -186,8 +191,8 @@ PlayLink::Sent PlayLink::SendNext() {
     free_.push_back(place);
     return Stall(call, slotless_, client_.report.slot_stalls);
   }
-  ++next_;
-  entry.call = &call;
+  entry.call = std::move(queue_.front());
+  queue_.pop_front();
   entry.tries = entry.put_off = 0;
   entry.resume_at = {};
   ++waiting_;
@@ -195,9 +200,9 @@ PlayLink::Sent PlayLink::SendNext() {
   return Transmit(call, place);
 }
 
-PlayLink::Sent PlayLink::Stall(const PlannedCall& call, const PlannedCall*& counted, uint64_t& stalls) {
-  stalls += counted != &call;
-  counted = &call;
+PlayLink::Sent PlayLink::Stall(const PlannedCall& call, uint64_t& counted, uint64_t& stalls) {
+  stalls += counted != call.rpc.serial;
+  counted = call.rpc.serial;
   if (stuck_since_ == PlayClock::time_point{}) stuck_since_ = PlayClock::now();
   return Sent::kLater;
 }
@@ -213,7 +218,7 @@ uint32_t PlayLink::Place() {
 }
 
 PlayLink::Sent PlayLink::Transmit(const PlannedCall& call, uint32_t place) {
-  const recording::RecordedRpc& rpc = *call.rpc;
+  const recording::RecordedRpc& rpc = call.rpc;
   InFlight& entry = in_flight_[place];
   rpcrdma::CallSpec spec;
   spec.message = entry.rewritten.message;
@@ -264,12 +269,12 @@ void PlayLink::OnAnswer(const rpcrdma::Answer& answer) {
 // An NFSv4.0 server answers a second request with the same open_seqid or lock_seqid as it did the first (RFC 7530
 // section 9.1.9), unless the owner is new to it, as all are while it is in its grace period.
 bool PlayLink::MayComeAgain(const InFlight& entry, const AnswerStatus& status) const {
-  if (!PutOff(status, *entry.call->rpc) || closing_) return false;
+  if (!PutOff(status, entry.call->rpc) || closing_) return false;
   if (entry.put_off > 0 && PlayClock::now() - entry.put_off_since >= options_.put_off) return false;
   constexpr std::array<uint32_t, 6> kSequenced = {nfs::kOpClose, nfs::kOpLock,        nfs::kOpLocku,
                                                   nfs::kOpOpen,  nfs::kOpOpenConfirm, nfs::kOpOpenDowngrade};
-  const uint32_t op = client_.plan.procedures[entry.call->procedure].op;
-  const bool owner = entry.call->session == kNoValue && std::ranges::find(kSequenced, op) != kSequenced.end();
+  const uint32_t op = entry.call->procedure.op;
+  const bool owner = entry.call->session.empty() && std::ranges::find(kSequenced, op) != kSequenced.end();
   return options_.put_off.count() > 0 && !(owner && status.code == nfs::kErrDelay);
 }
 
@@ -286,11 +291,11 @@ bool PlayLink::Take(uint32_t place, const rpcrdma::Answer& answer) {
     case rpcrdma::AnswerKind::kErrVers: status = {Kind::kRdmaError, rpcrdma::kErrVers}; break;
     case rpcrdma::AnswerKind::kErrChunk: status = {Kind::kRdmaError, rpcrdma::kErrChunk}; break;
     case rpcrdma::AnswerKind::kReply: {
-      const Bytes recorded = call.rpc->call.bytes;
+      const Bytes recorded = call.rpc.call.bytes;
       const rpc::ReplyHeader header = rpc::DecodeReply(answer.message, answer.message.size());
       live_.OfReply(rpc::DecodeCall(recorded, recorded.size()), header, answer.message, answer.chunks);
       status = StatusOf(header, live_.walk());
-      identical = IsRecordedReply(*call.rpc, live_, answer.message, answer.chunks);
+      identical = IsRecordedReply(call.rpc, live_, answer.message, answer.chunks);
       sequence_done = live_.sequence_done();
       if (MayComeAgain(entry, status)) {
         client_.values.Release(std::exchange(entry.rewritten.slot, {}), sequence_done);
@@ -338,7 +343,7 @@ void PlayLink::Resume(PlayClock::time_point now, bool stop) {
 
 void PlayLink::OnBackwardCall(Bytes message, std::vector<std::byte>& reply) {
   ++client_.report.backward_calls;
-  callbacks_.Answer(message, reply);
+  client_.callbacks.Answer(message, reply);
 }
 
 size_t PlayLink::Poll() {
@@ -361,15 +366,14 @@ void PlayLink::GiveUp(PlayClock::time_point now, bool all) {
   for (uint32_t place = 0; place < in_flight_.size(); ++place) {
     InFlight& entry = in_flight_[place];
     if (!entry.call) continue;
-    const PlannedCall& call = *entry.call;
-    if (entry.deadline > now && !(all && call.answer == kUnanswered)) continue;
-    ++client_.Of(call).timed_out;
-    client_.Compare(call, {Kind::kTimeout, 0}, false);
-    entry.call = nullptr;
+    if (entry.deadline > now && !(all && entry.call->answer == kUnanswered)) continue;
+    const PlannedCallPtr call = std::exchange(entry.call, nullptr);
+    ++client_.Of(*call).timed_out;
+    client_.Compare(*call, {Kind::kTimeout, 0}, false);
     if (std::erase(again_, place) > 0) free_.push_back(place);
     --waiting_;
-    extra_ -= call.answer == kUnanswered;
-    client_.Done(call);
+    extra_ -= call->answer == kUnanswered;
+    client_.Done(*call);
   }
   // What was given up holds its credit and slot for good: perhaps all of them.
   if (stuck_since_ == PlayClock::time_point{} || gone_ || waiting_ > 0 || now - stuck_since_ < options_.timeout) return;

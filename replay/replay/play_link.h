@@ -28,29 +28,37 @@ endpoint::EndpointOptions LinkEndpoint(const recording::RecordedConnection& reco
 // What the links of a client share, and of all clients the report.
 class PlayClient {
  public:
-  PlayClient(const Plan& plan, uint32_t number, ClientIdentity identity, PlayReport& report);
+  PlayClient(uint32_t number, ClientIdentity identity, const PlayOptions& options, PlayReport& report);
   bool Ready(const PlannedCall& call) const { return prefix_ >= call.after; }
   // The Call ended, however it did: nothing waits for its answer any more.
   void Done(const PlannedCall& call);
   // Counts `live` against what was recorded.
   void Compare(const PlannedCall& call, const AnswerStatus& live, bool identical);
-  ProcedureReport& Of(const PlannedCall& call) { return report.procedures[call.procedure]; }
+  ProcedureReport& Of(const PlannedCall& call);
 
-  const Plan& plan;
   const uint32_t number;
   LiveValues values;
+  Callbacks callbacks;
   PlayReport& report;
   PlayCounts counts;
 
  private:
-  std::vector<bool> answered_;
-  uint32_t prefix_ = 0;  // answers that have come, without a hole, in recorded order
+  uint64_t prefix_ = 0;        // answers that have come, without a hole, in recorded order
+  std::deque<bool> answered_;  // whether that of prefix_ has come, the next one ...
+  PlannedProcedure last_;      // of Of
+  ProcedureReport* last_report_ = nullptr;
 };
 
 class PlayLink final : public rpcrdma::AnswerSink {
  public:
-  PlayLink(const recording::Recording& recording, const PlannedLink& planned, endpoint::Transport& transport,
+  // All must outlive it, but for `recorded`.
+  PlayLink(std::shared_ptr<const recording::RecordedConnection> recorded, endpoint::Transport& transport,
            const PlayOptions& options, PlayClient& client);
+
+  // The next Call of the connection.
+  void Add(PlannedCallPtr call) { queue_.push_back(std::move(call)); }
+  // The recorded connection ended after the Calls before.
+  void AddEnd() { ends_ = true; }
 
   enum class Sent : uint8_t {
     kSent,
@@ -71,6 +79,8 @@ class PlayLink final : public rpcrdma::AnswerSink {
   // Nothing to send, nothing to wait for (but what the recording has no answer for: `quiet`).
   bool finished() const { return !next() && waiting_ == 0; }
   bool quiet() const { return !next() && waiting_ == extra_; }
+  // It played all of a recorded connection that ended.
+  bool through() const { return ends_ && finished(); }
   // Disconnects; Poll until it is over.
   void Close();
   bool connected() const { return requester_ != nullptr; }
@@ -80,7 +90,7 @@ class PlayLink final : public rpcrdma::AnswerSink {
 
  private:
   struct InFlight {
-    const PlannedCall* call = nullptr;  // nullptr: free, or given up
+    PlannedCallPtr call;  // nullptr: free, or given up
     RewrittenCall rewritten;
     PlayClock::time_point deadline;
     uint32_t tries = 0;
@@ -102,28 +112,27 @@ class PlayLink final : public rpcrdma::AnswerSink {
   bool MayComeAgain(const InFlight& entry, const AnswerStatus& status) const;
   void Conclude(const PlannedCall& call, const AnswerStatus& status, bool identical);
   uint32_t Place();
-  Sent Stall(const PlannedCall& call, const PlannedCall*& counted, uint64_t& stalls);
+  Sent Stall(const PlannedCall& call, uint64_t& counted, uint64_t& stalls);
   Sent Transmit(const PlannedCall& call, uint32_t place);
 
-  const recording::RecordedConnection& recorded_;
-  const PlannedLink& planned_;
+  const std::shared_ptr<const recording::RecordedConnection> recorded_;
   endpoint::Transport& transport_;
   const PlayOptions& options_;
   PlayClient& client_;
-  Callbacks callbacks_;
   Values live_;
   std::unique_ptr<rpcrdma::Requester> requester_;
-  size_t next_ = 0;  // in planned_.calls
+  std::deque<PlannedCallPtr> queue_;  // that are not under way yet
+  bool ends_ = false;                 // after these
   std::vector<InFlight> in_flight_;
   std::vector<uint32_t> free_;
-  std::deque<uint32_t> again_;            // in_flight_ places that are to be sent again
-  std::vector<uint32_t> paused_;          // that are put off
-  uint32_t waiting_ = 0, extra_ = 0;      // Calls under way; of them without a recorded answer
-  uint32_t attempts_ = 0;                 // connections made
-  PlayClock::time_point not_before_;      // of the next attempt
-  PlayClock::time_point stuck_since_;     // without a credit or slot; the epoch: it is not
-  const PlannedCall* stalled_ = nullptr;  // that was counted as one
-  const PlannedCall* slotless_ = nullptr;
+  std::deque<uint32_t> again_;         // in_flight_ places that are to be sent again
+  std::vector<uint32_t> paused_;       // that are put off
+  uint32_t waiting_ = 0, extra_ = 0;   // Calls under way; of them without a recorded answer
+  uint32_t attempts_ = 0;              // connections made
+  PlayClock::time_point not_before_;   // of the next attempt
+  PlayClock::time_point stuck_since_;  // without a credit or slot; the epoch: it is not
+  uint64_t stalled_ = 0;               // serial of the Call that was counted as one
+  uint64_t slotless_ = 0;
   std::vector<uint32_t> write_chunks_;  // scratch
   bool gone_ = false, closing_ = false;
 };

@@ -14,9 +14,13 @@ void ProcedureReport::Merge(const ProcedureReport& other) {
   latency.Merge(other.latency);
 }
 
+ProcedureReport& PlayReport::Of(const PlannedProcedure& procedure) {
+  const bool room = procedures.size() < kProcedures || procedures.contains(procedure);
+  return procedures[room ? procedure : PlannedProcedure{}];
+}
+
 void PlayReport::Merge(const PlayReport& other) {
-  procedures.resize(std::max(procedures.size(), other.procedures.size()));
-  for (size_t i = 0; i < other.procedures.size(); ++i) procedures[i].Merge(other.procedures[i]);
+  for (const auto& [procedure, of_it] : other.procedures) Of(procedure).Merge(of_it);
   more_differences += other.more_differences;
   for (const Difference& difference : other.differences) {
     if (differences.size() < kDifferences) {
@@ -28,23 +32,24 @@ void PlayReport::Merge(const PlayReport& other) {
   for (const auto& [text, times] : other.troubles) troubles[text] += times;
   for (uint64_t PlayReport::*count :
        {&PlayReport::connections, &PlayReport::reconnects, &PlayReport::loops, &PlayReport::unknown,
-        &PlayReport::credit_stalls, &PlayReport::slot_stalls, &PlayReport::backward_calls, &PlayReport::sent_bytes,
-        &PlayReport::received_bytes})
+        &PlayReport::forgotten, &PlayReport::credit_stalls, &PlayReport::slot_stalls, &PlayReport::backward_calls,
+        &PlayReport::sent_bytes, &PlayReport::received_bytes})
     this->*count += other.*count;
   max_outstanding = std::max(max_outstanding, other.max_outstanding);
   stopped |= other.stopped;
+  rooted |= other.rooted;
   elapsed = std::max(elapsed, other.elapsed);
 }
 
 ProcedureReport PlayReport::Total() const {
   ProcedureReport total;
-  for (const ProcedureReport& one : procedures) total.Merge(one);
+  for (const auto& [procedure, one] : procedures) total.Merge(one);
   return total;
 }
 
 double PlayReport::MatchPercent() const {
   uint64_t compared = 0, matched = 0;
-  for (const ProcedureReport& one : procedures) compared += one.compared, matched += one.matched;
+  for (const auto& [procedure, one] : procedures) compared += one.compared, matched += one.matched;
   return compared == 0 ? 100 : 100.0 * static_cast<double>(matched) / static_cast<double>(compared);
 }
 

@@ -27,27 +27,32 @@ struct ProcedureReport {
 };
 
 struct Difference {
-  uint32_t call = 0;       // in Plan::calls
-  uint32_t procedure = 0;  // in PlayReport::procedures
+  uint64_t frame = 0;  // of the Call
+  uint32_t xid = 0;
+  PlannedProcedure procedure;
   uint32_t client = 0;
-  AnswerStatus live;
+  AnswerStatus recorded, live;
 };
 
 struct PlayReport {
-  std::vector<ProcedureReport> procedures;  // as in Plan::procedures
-  std::vector<Difference> differences;      // the first ones, see kDifferences
+  std::map<PlannedProcedure, ProcedureReport> procedures;
+  std::vector<Difference> differences;  // the first ones, see kDifferences
   uint64_t more_differences = 0;
   std::map<std::string, uint64_t> troubles;  // why connections could not be made or ended, and Calls not be sent
   uint64_t connections = 0, reconnects = 0;
   uint64_t loops = 0;                           // played to their end, over all clients
   uint64_t unknown = 0;                         // Calls sent with a value that no live answer gave
+  uint64_t forgotten = 0;                       // live values that there was no memory for any more
   uint64_t credit_stalls = 0, slot_stalls = 0;  // Calls that waited for a credit, for a slot of the session
   uint64_t backward_calls = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;  // RPC messages, unreduced
   uint32_t max_outstanding = 0;                 // on one connection
   bool stopped = false;                         // before all was played: by the descriptor or the duration
+  bool rooted = false;                          // a Call had the file handle that the live root replaces
   std::chrono::nanoseconds elapsed{0};
 
+  // The row of a procedure. What comes after kProcedures of them shares the row PlannedProcedure{}.
+  ProcedureReport& Of(const PlannedProcedure& procedure);
   // Adds what came of playing the same plan elsewhere, at the same time.
   void Merge(const PlayReport& other);
   // Over all procedures.
@@ -56,6 +61,6 @@ struct PlayReport {
   // whose live answer has its status; 100 when there are none.
   double MatchPercent() const;
 };
-inline constexpr size_t kDifferences = 1000;
+inline constexpr size_t kDifferences = 1000, kProcedures = 1000;
 
 }  // namespace stag::replay

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "protocol/base/result.h"
-#include "replay/recording/recording.h"
+#include "replay/recording/recorded_rpc.h"
 
 namespace stag::replay {
 

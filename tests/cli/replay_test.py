@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 from live_runs import REAL, Running, STAG, lines, popen, stag
@@ -276,6 +277,79 @@ class Live(Base):
         self.assertEqual(total["sent"] + total["not_sent"], 457)
         self.assertEqual(total["sent"], total["answered"] + total["lost"] + total["timed_out"])
         self.assertTrue([line for line in said if line["type"] == "trouble"])
+
+
+class Streams(Base):
+    """A recording is played while it is read: what it takes in memory does not grow with the file."""
+
+    def recorded(self, calls):
+        """NULL Calls, eight at a time."""
+        capture = self.directory / f"{calls}.pcapng"
+        with Server("null") as server:
+            done = stag("generate", "--to", server.to, "--calls", calls, "--depth", 8, "--threads", 1, "--record", capture)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        return capture
+
+    def total(self, out, sent):
+        total = json.loads(out.splitlines()[-1])
+        self.assertEqual((total["sent"], total["matched"]), (sent, sent))
+        return total
+
+    def test_memory_is_flat(self):
+        most = {}
+        for calls in (20_000, 120_000):
+            capture = self.recorded(calls)
+            with Server("null") as server:
+                process = popen([STAG, "replay", capture, "--to", server.to, "--format", "jsonl", "--memory", "16M"],
+                                stdout=subprocess.PIPE, text=True)
+                out = process.stdout.read()
+                process.stdout.close()
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            self.total(out, calls)
+            most[calls] = usage.ru_maxrss
+        # 100 thousand Calls take 40 MB when they are all there at once. Sanitizers keep what was freed for a while.
+        if "STAG_SANITIZED" not in os.environ:
+            self.assertLess(most[120_000], most[20_000] + 8000, "KiB")
+
+    def test_begins_before_the_recording_is_read(self):
+        capture, again = self.recorded(50_000), self.directory / "again.pcapng"
+        whole = capture.read_bytes()
+        with Server("null") as server:
+            process = popen([STAG, "replay", "-", "--to", server.to, "--format", "jsonl", "--record", again],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            process.stdin.write(whole[:len(whole) // 2])
+            process.stdin.flush()
+            while process.poll() is None and not (again.exists() and again.stat().st_size > 100_000):
+                time.sleep(0.01)
+            self.assertIsNone(process.poll(), "it plays, and waits for the rest")
+            out, _ = process.communicate(whole[len(whole) // 2:])
+            self.assertEqual(process.returncode, 0)
+        self.total(out, 50_000)
+
+    def test_loops_read_the_file_again(self):
+        capture = self.recorded(5000)
+        for memory in ("256M", "2M"):
+            with Server("null") as server:
+                done = stag("replay", capture, "--to", server.to, "--format", "jsonl", "--memory", memory, "--loop", 3,
+                            "--connections", 2)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            total = self.total(done.stdout, 30_000)
+            self.assertEqual((total["loops"], total["connections"]), (6, 6))
+
+    def test_standard_input_is_read_once(self):
+        capture = self.recorded(5000)
+        for memory, status in (("256M", 0), ("2M", 2)):
+            with Server("null") as server, open(capture, "rb") as file:
+                process = popen([STAG, "replay", "-", "--to", server.to, "--format", "jsonl", "--memory", memory,
+                                 "--loop", "2"], stdin=file, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                out, err = process.communicate()
+            self.assertEqual(process.returncode, status, err)
+            if status == 0:
+                self.total(out, 10_000)
+            else:
+                self.assertIn("standard input cannot be read twice", err)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@
 
 #include "protocol/base/cursor.h"
 #include "replay/replay/live_values.h"
+#include "replay/replay/plan_account.h"
+#include "replay/replay/plan_builder.h"
 
 namespace {
 
@@ -19,27 +21,39 @@ struct LiveReply {
   bool chunk = false;
 };
 
+class Collected final : public replay::PlanSink {
+ public:
+  void OnPlanned(replay::PlannedCallPtr planned) override {
+    if (planned->what == replay::PlannedCall::What::kCall) calls.push_back(std::move(planned));
+  }
+  std::vector<replay::PlannedCallPtr> calls;
+};
+
 // Calls in order, each with the answers it waits for: no Call waits for one that comes after it.
-void CheckOrder(const replay::Plan& plan) {
-  std::vector<size_t> asked(plan.answers, SIZE_MAX);
-  for (size_t i = 0; i < plan.calls.size(); ++i)
-    if (plan.calls[i].answer != replay::kUnanswered) asked[plan.calls[i].answer] = i;
-  for (size_t i = 0; i < plan.calls.size(); ++i)
-    for (uint32_t rank = 0; rank < plan.calls[i].after; ++rank)
+void CheckOrder(std::span<const replay::PlannedCallPtr> plan) {
+  std::vector<size_t> asked(plan.size(), SIZE_MAX);
+  for (size_t i = 0; i < plan.size(); ++i) {
+    if (plan[i]->answer == replay::kUnanswered) continue;
+    if (plan[i]->answer >= asked.size()) std::abort();
+    asked[plan[i]->answer] = i;
+  }
+  for (size_t i = 0; i < plan.size(); ++i)
+    for (uint64_t rank = 0; rank < plan[i]->after; ++rank)
       if (asked[rank] >= i) std::abort();
 }
 
-void Play(const replay::Plan& plan, std::span<const LiveReply> replies) {
-  replay::LiveValues values(plan, {"/fuzz", 1});
+void Play(std::span<const replay::PlannedCallPtr> plan, std::span<const LiveReply> replies) {
+  replay::LiveValues values({"/fuzz", 1}, 1 << 16);
   const std::byte root[64] = {};
-  values.SetRoot(root);
   replay::RewrittenCall call;
   replay::Values reply;
   size_t next = 0;
-  for (const replay::PlannedCall& planned : plan.calls) {
+  for (const replay::PlannedCallPtr& one : plan) {
+    const replay::PlannedCall& planned = *one;
+    if (!planned.root.empty()) values.Set(planned.root, root);
     if (!values.Rewrite(planned, call)) continue;
     // No value grows by more than its largest form.
-    if (call.message.size() > planned.rpc->call.bytes.size() + size_t{planned.uses} * 1024) std::abort();
+    if (call.message.size() > planned.rpc.call.bytes.size() + planned.uses.size() * 1024) std::abort();
     if (planned.item && call.item_offset + planned.item->length > call.message.size()) std::abort();
     if (next == replies.size()) continue;
     const LiveReply& live = replies[next++];
@@ -50,7 +64,7 @@ void Play(const replay::Plan& plan, std::span<const LiveReply> replies) {
     std::vector<std::byte> message;
     rpc::Encode(header, message);
     message.insert(message.end(), live.body.begin() + static_cast<ptrdiff_t>(data.size()), live.body.end());
-    const Bytes recorded = planned.rpc->call.bytes;
+    const Bytes recorded = planned.rpc.call.bytes;
     reply.OfReply(rpc::DecodeCall(recorded, recorded.size()), rpc::DecodeReply(message, message.size()), message,
                   chunks);
     values.Learn(planned, reply);
@@ -61,8 +75,13 @@ void Play(const replay::Plan& plan, std::span<const LiveReply> replies) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  recording::RecordingBuilder recorder(1 << 20);
-  session::Session session({}, {&recorder});
+  replay::PlanOptions options;
+  options.window = 1 << 16;
+  options.largest = 1 << 20;
+  options.slack = 8;
+  Collected plan;
+  replay::PlanBuilder builder(options, plan);
+  session::Session session({}, {&builder});
   fabric::ConnectionInfo info;
   info.id = 1;
   info.service_port = 20049;
@@ -80,14 +99,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     session.OnEvent({&info, what, now, now, now, fabric::Send{{bytes, bytes.size()}, false, {}, {}}});
   }
   session.Finish();
-  const auto recording = recorder.Finish();
-  if (!recording) return 0;
-  replay::PlanOptions options;
-  options.memory = 1 << 20;
-  options.largest = 1 << 20;
-  const auto plan = replay::MakePlan(*recording, options);
-  if (!plan) return 0;
-  CheckOrder(*plan);
-  Play(*plan, replies);
+  builder.Finish();
+  CheckOrder(plan.calls);
+  replay::PlanAccount account(1 << 16);
+  for (const replay::PlannedCallPtr& call : plan.calls) account.Add(*call);
+  Play(plan.calls, replies);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <utility>
 
 #include "replay/recording/recording.h"
 #include "tests/support/event_script.h"
@@ -15,27 +16,37 @@ namespace stag::recording::test {
 
 using namespace stag::test;
 
-class RecordingMaker {
+// A connection whose events a Session gives to `Recorder`.
+template <typename Recorder>
+class Maker {
  public:
-  RecordingMaker() { script.Open(); }
-  RecordingMaker& Call(const Buffer& message) {
+  template <typename... Arguments>
+  explicit Maker(Arguments&&... arguments) : recorder(std::forward<Arguments>(arguments)...) {
+    script.Open();
+  }
+  Maker& Call(const Buffer& message) {
     script.Send(0, MakeHeader(rpcrdma::kMsg, LoadBe32(message.data())), message);
     return *this;
   }
-  RecordingMaker& Reply(const Buffer& message) {
+  Maker& Reply(const Buffer& message) {
     script.Send(1, MakeHeader(rpcrdma::kMsg, LoadBe32(message.data())), message);
     return *this;
   }
+
+  Recorder recorder;
+  session::Session session{session::SessionOptions{}, {&recorder}};
+  EventScript script{session};
+};
+
+class RecordingMaker : public Maker<RecordingBuilder> {
+ public:
+  RecordingMaker() : Maker(uint64_t{1} << 20) {}
   Recording Finish() {
     session.Finish();
     auto recording = recorder.Finish();
     EXPECT_TRUE(recording);
     return std::move(*recording);
   }
-
-  RecordingBuilder recorder{1 << 20};
-  session::Session session{session::SessionOptions{}, {&recorder}};
-  EventScript script{session};
 };
 
 // NFSv3 with handles of the caller's.

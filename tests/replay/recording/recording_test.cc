@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/support/event_script.h"
-#include "tests/support/nfs_messages.h"
+#include "tests/replay/recording/recorded.h"
 
 namespace stag::recording {
 namespace {
@@ -164,6 +163,19 @@ TEST(RecordingBuilder, WhatTheSessionGaveUpIsNotTakenForWhole) {
   EXPECT_TRUE(recording->rpcs[0]->call.bytes.empty());
   EXPECT_NE(recording->rpcs[0]->call.missing.find("--memory"), std::string_view::npos);
   EXPECT_TRUE(Same(recording->rpcs[0]->reply.bytes, WriteReply(1, 12)));
+}
+
+TEST(Recording, ItsIndexHasACap) {
+  for (const uint64_t calls : {4u, 5u}) {
+    Maker<RecordingBuilder> maker(4 * RecordingBuilder::kIndexed);
+    for (uint32_t xid = 1; xid <= calls; ++xid) maker.Call(GetattrCall(xid)).Reply(GetattrReply(xid));
+    maker.session.Finish();
+    const auto recording = maker.recorder.Finish();
+    ASSERT_EQ(recording.has_value(), calls == 4);
+    if (!recording) {
+      EXPECT_NE(recording.error().message.find("--memory"), std::string::npos);
+    }
+  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(AnswerStatus, OfRecordings) {
   EXPECT_EQ(of(2), (AnswerStatus{Kind::kAccepted, rpc::kProcUnavail}));
   EXPECT_EQ(of(3), (AnswerStatus{Kind::kRdmaError, rpcrdma::kErrChunk}));
   EXPECT_EQ(of(4).kind, Kind::kNone);
-  const auto text = [&](size_t i) { return Describe(of(i), *recording.rpcs[i]); };
+  const auto text = [&](size_t i) { return Describe(of(i), {100003, 3, recording.rpcs[i]->procedure, 0}); };
   EXPECT_EQ(text(0), "NFS3_OK");
   EXPECT_EQ(text(1), "NFS3ERR_STALE");
   EXPECT_EQ(text(2), "PROC_UNAVAIL");

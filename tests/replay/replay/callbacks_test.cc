@@ -31,7 +31,7 @@ Buffer Answer(Callbacks& callbacks, const Buffer& call) {
 }
 
 TEST(Callbacks, WithoutARecording) {
-  Callbacks callbacks({});
+  Callbacks callbacks;
   EXPECT_EQ(Answer(callbacks, MakeCall(1, kProgram, 1, 0)), MakeReply(1));
   EXPECT_EQ(Answer(callbacks, Call(2, {CbSequence(1), Recall()})), Results(2, 0, {CbSequenceResult(1), Words({4, 0})}));
   // CB_GETATTR of a file that it knows nothing of, which ends the rest.
@@ -52,14 +52,15 @@ TEST(Callbacks, TheRecordedStatusesInTheirOrder) {
   }
   const recording::Recording recording = maker.Finish();
   ASSERT_EQ(recording.rpcs.size(), 2u);
-  Callbacks callbacks(recording.rpcs);
+  Callbacks callbacks;
+  for (const recording::RecordedRpc* rpc : recording.rpcs) callbacks.Add(*rpc);
   for (const uint32_t status : {10001u, 0u, 0u})
     EXPECT_EQ(Answer(callbacks, Call(9, {CbSequence(2), Recall()})),
               Results(9, status, {CbSequenceResult(2), Words({4, status})}));
 }
 
 TEST(Callbacks, CutAnywhere) {
-  Callbacks callbacks({});
+  Callbacks callbacks;
   const Buffer call = Call(2, {CbSequence(1), Recall()});
   for (size_t n = 0; n < call.size(); ++n) {
     const Buffer reply = Answer(callbacks, Buffer(call.begin(), call.begin() + static_cast<ptrdiff_t>(n)));

@@ -5,26 +5,25 @@
 
 #include <algorithm>
 
-#include "tests/replay/recording/recorded.h"
+#include "tests/replay/replay/planned.h"
 
 namespace stag::replay {
 namespace {
 
-using namespace recording::test;
+using namespace test;
 
-// A recording and one client that plays it.
+// A plan and one client that plays it.
 class Replay {
  public:
-  explicit Replay(RecordingMaker& maker)
-      : recording_(maker.Finish()), plan_(*MakePlan(recording_, {})), values(plan_, {"/live", 0x1122334455667788}) {}
-  const PlannedCall& call(size_t i) const { return plan_.calls[i]; }
+  explicit Replay(PlanMaker& maker) : calls_(Sent(maker.Finish())), values({"/live", 0x1122334455667788}, 1 << 20) {}
+  const PlannedCall& call(size_t i) const { return *calls_[i]; }
   // The Call as it would be sent.
-  Buffer Sent(size_t i) {
+  Buffer Call(size_t i) {
     EXPECT_TRUE(values.Rewrite(call(i), rewritten));
     return {rewritten.message.begin(), rewritten.message.end()};
   }
   void Answer(size_t i, const Buffer& reply, std::span<const Bytes> chunks = {}) {
-    const Bytes recorded = call(i).rpc->call.bytes;
+    const Bytes recorded = call(i).rpc.call.bytes;
     Values found;
     found.OfReply(rpc::DecodeCall(recorded, recorded.size()), rpc::DecodeReply(reply, reply.size()), reply, chunks);
     values.Learn(call(i), found);
@@ -32,8 +31,7 @@ class Replay {
   }
 
  private:
-  recording::Recording recording_;
-  Plan plan_;
+  std::vector<PlannedCallPtr> calls_;
 
  public:
   LiveValues values;
@@ -42,26 +40,26 @@ class Replay {
 
 TEST(LiveValues, HandlesOfAnySize) {
   const Buffer root = Handle(1), file = Handle(2, 28), live_root = Handle(11, 8), live_file = Handle(12, 61);
-  RecordingMaker maker;
+  PlanMaker maker;
   maker.Call(LookupCall(1, root, Name("file"))).Reply(LookupReply(1, file));
   maker.Call(MakeCall(2, kNfs, 3, 15, Join({Opaque(file), Opaque(root), Opaque(Name("link"))})));
   Replay replay(maker);
-  replay.values.SetRoot(live_root);
-  EXPECT_EQ(replay.Sent(0), LookupCall(1, live_root, Name("file")));
+  replay.values.Set(replay.call(0).root, live_root);
+  EXPECT_EQ(replay.Call(0), LookupCall(1, live_root, Name("file")));
   replay.Answer(0, LookupReply(1, live_file));
-  EXPECT_EQ(replay.Sent(1),
+  EXPECT_EQ(replay.Call(1),
             MakeCall(2, kNfs, 3, 15, Join({Opaque(live_file), Opaque(live_root), Opaque(Name("link"))})));
   EXPECT_EQ(replay.values.unknown(), 0u);
 }
 
 TEST(LiveValues, WithoutALiveValueTheRecordedOneStays) {
-  RecordingMaker maker;
+  PlanMaker maker;
   maker.Call(LookupCall(1, Handle(1), Name("file"))).Reply(LookupReply(1, Handle(2)));
   maker.Call(GetattrOf(2, Handle(2)));
   Replay replay(maker);
-  EXPECT_EQ(replay.Sent(0), LookupCall(1, Handle(1), Name("file")));
+  EXPECT_EQ(replay.Call(0), LookupCall(1, Handle(1), Name("file")));
   replay.Answer(0, MakeReply(1, Words({2, 0})));  // NFS3ERR_NOENT
-  EXPECT_EQ(replay.Sent(1), GetattrOf(2, Handle(2)));
+  EXPECT_EQ(replay.Call(1), GetattrOf(2, Handle(2)));
   EXPECT_EQ(replay.values.unknown(), 2u);
 }
 
@@ -71,7 +69,7 @@ TEST(LiveValues, DataBehindAHandle) {
   const auto write = [&](const Buffer& handle, const Buffer& payload) {
     return MakeCall(2, kNfs, 3, kWrite, Join({Opaque(handle), Words({0, 0, 10, 2}), payload}));
   };
-  RecordingMaker maker;
+  PlanMaker maker;
   maker.Call(LookupCall(1, Handle(1), Name("f"))).Reply(LookupReply(1, file));
   const Buffer reduced = write(file, Words({10}));
   rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, 2);
@@ -82,7 +80,7 @@ TEST(LiveValues, DataBehindAHandle) {
   Replay replay(maker);
   replay.Answer(0, LookupReply(1, live));
   const Buffer expected = write(live, Opaque(data));
-  EXPECT_EQ(replay.Sent(1), expected);
+  EXPECT_EQ(replay.Call(1), expected);
   EXPECT_EQ(replay.rewritten.item_offset, expected.size() - 12);
 }
 
@@ -109,25 +107,25 @@ Buffer ReaddirplusReply(uint32_t xid, uint32_t verifier, const std::vector<Entry
 // Entries belong together by name, in whatever order the live server lists them; cookies count in their directory only.
 TEST(LiveValues, DirectoryEntriesByName) {
   const Buffer a = Handle(1), b = Handle(2);
-  RecordingMaker maker;
+  PlanMaker maker;
   maker.Call(Readdirplus(1, a, 0, 0)).Reply(ReaddirplusReply(1, 0, {{"x", 1, Handle(21)}, {"y", 2, Handle(22)}}));
   maker.Call(Readdirplus(2, b, 0, 0)).Reply(ReaddirplusReply(2, 0, {{"x", 2, Handle(23)}}));
   maker.Call(Readdirplus(3, a, 2, 0)).Call(Readdirplus(4, b, 2, 0)).Call(GetattrOf(5, Handle(21)));
   maker.Call(GetattrOf(6, Handle(23)));
   Replay replay(maker);
-  EXPECT_EQ(replay.Sent(0), Readdirplus(1, a, 0, 0)) << "from the start: no cookie, and its verifier as it is";
+  EXPECT_EQ(replay.Call(0), Readdirplus(1, a, 0, 0)) << "from the start: no cookie, and its verifier as it is";
   replay.Answer(0, ReaddirplusReply(1, 77, {{"new", 300, Handle(30)}, {"y", 301, Handle(31)}, {"x", 302, Handle(32)}}));
   replay.Answer(1, ReaddirplusReply(2, 78, {{"x", 400, Handle(33)}}));
-  EXPECT_EQ(replay.Sent(2), Readdirplus(3, a, 301, 77)) << "the verifier of 0 was one, too";
-  EXPECT_EQ(replay.Sent(3), Readdirplus(4, b, 400, 78));
-  EXPECT_EQ(replay.Sent(4), GetattrOf(5, Handle(32)));
-  EXPECT_EQ(replay.Sent(5), GetattrOf(6, Handle(33)));
+  EXPECT_EQ(replay.Call(2), Readdirplus(3, a, 301, 77)) << "the verifier of 0 was one, too";
+  EXPECT_EQ(replay.Call(3), Readdirplus(4, b, 400, 78));
+  EXPECT_EQ(replay.Call(4), GetattrOf(5, Handle(32)));
+  EXPECT_EQ(replay.Call(5), GetattrOf(6, Handle(33)));
 }
 
 // --- NFSv4
 
 struct Sessions : testing::Test {
-  RecordingMaker maker;
+  PlanMaker maker;
   void Establish() {
     maker.Call(Compound(1, {ExchangeId(5, Name("client"))})).Reply(CompoundReply(1, {ExchangeIdResult(7, 1)}));
     maker.Call(Compound(2, {CreateSession(7, 1)})).Reply(CompoundReply(2, {CreateSessionResult(Session(1), 1, 64)}));
@@ -135,7 +133,7 @@ struct Sessions : testing::Test {
   // The live server: client 99 that counts from 40, and a session with `slots`.
   void Answer(Replay& replay, uint32_t slots) {
     replay.Answer(0, CompoundReply(1, {ExchangeIdResult(99, 40)}));
-    EXPECT_EQ(replay.Sent(1), Compound(2, {CreateSession(99, 40)}));
+    EXPECT_EQ(replay.Call(1), Compound(2, {CreateSession(99, 40)}));
     replay.Answer(1, CompoundReply(2, {CreateSessionResult(Session(9), 40, slots)}));
   }
 };
@@ -143,7 +141,7 @@ struct Sessions : testing::Test {
 TEST_F(Sessions, ClientsGetNamesOfTheirOwn) {
   Establish();
   Replay replay(maker);
-  EXPECT_EQ(replay.Sent(0), Compound(1, {ExchangeId(0x1122334455667788, Name("client/live"))}));
+  EXPECT_EQ(replay.Call(0), Compound(1, {ExchangeId(0x1122334455667788, Name("client/live"))}));
   Answer(replay, 64);
 }
 
@@ -153,17 +151,17 @@ TEST_F(Sessions, SlotsCountForThemselves) {
     maker.Call(Compound(xid, {Sequence(Session(1), 500 + xid, 2, 2), PutRootFh()}));
   Replay replay(maker);
   Answer(replay, 2);
-  EXPECT_EQ(replay.Sent(2), Compound(3, {Sequence(Session(9), 1, 0, 0), PutRootFh()})) << "there is no slot 2";
+  EXPECT_EQ(replay.Call(2), Compound(3, {Sequence(Session(9), 1, 0, 0), PutRootFh()})) << "there is no slot 2";
   const HeldSlot first = replay.rewritten.slot;
-  EXPECT_EQ(replay.Sent(3), Compound(4, {Sequence(Session(9), 1, 1, 1), PutRootFh()}));
+  EXPECT_EQ(replay.Call(3), Compound(4, {Sequence(Session(9), 1, 1, 1), PutRootFh()}));
   const HeldSlot second = replay.rewritten.slot;
   RewrittenCall none;
   EXPECT_FALSE(replay.values.Rewrite(replay.call(4), none)) << "both slots are taken";
   replay.values.Release(first, true);
-  EXPECT_EQ(replay.Sent(4), Compound(5, {Sequence(Session(9), 2, 0, 1), PutRootFh()})) << "its second request";
+  EXPECT_EQ(replay.Call(4), Compound(5, {Sequence(Session(9), 2, 0, 1), PutRootFh()})) << "its second request";
   replay.values.Release(replay.rewritten.slot, false);
   replay.values.Release(second, true);
-  EXPECT_EQ(replay.Sent(4), Compound(5, {Sequence(Session(9), 2, 0, 0), PutRootFh()})) << "2 was not used up";
+  EXPECT_EQ(replay.Call(4), Compound(5, {Sequence(Session(9), 2, 0, 0), PutRootFh()})) << "2 was not used up";
 }
 
 // RFC 8881 section 2.10.6.2: a slot goes on only when SEQUENCE was done.
@@ -172,17 +170,17 @@ TEST_F(Sessions, TheAnswerSaysWhetherASlotGoesOn) {
   for (const uint32_t xid : {3u, 4u, 5u}) maker.Call(Compound(xid, {Sequence(Session(1), xid, 0, 0), PutRootFh()}));
   Replay replay(maker);
   Answer(replay, 1);
-  EXPECT_EQ(replay.Sent(2), Compound(3, {Sequence(Session(9), 1, 0, 0), PutRootFh()}));
+  EXPECT_EQ(replay.Call(2), Compound(3, {Sequence(Session(9), 1, 0, 0), PutRootFh()}));
   replay.Answer(2, CompoundReply(3, {SequenceResult(Session(9), 1, 0, 10008)}, 10008));  // NFS4ERR_DELAY
-  EXPECT_EQ(replay.Sent(3), Compound(4, {Sequence(Session(9), 1, 0, 0), PutRootFh()}));
+  EXPECT_EQ(replay.Call(3), Compound(4, {Sequence(Session(9), 1, 0, 0), PutRootFh()}));
   replay.Answer(3, CompoundReply(4, {SequenceResult(Session(9), 1, 0), Words({24, 10001})}, 10001));
-  EXPECT_EQ(replay.Sent(4), Compound(5, {Sequence(Session(9), 2, 0, 0), PutRootFh()}));
+  EXPECT_EQ(replay.Call(4), Compound(5, {Sequence(Session(9), 2, 0, 0), PutRootFh()}));
 }
 
 TEST_F(Sessions, AnUnknownSessionStaysAsItIs) {
   maker.Call(Compound(3, {Sequence(Session(1), 503, 2, 2), PutRootFh()}));
   Replay replay(maker);
-  EXPECT_EQ(replay.Sent(0), Compound(3, {Sequence(Session(1), 503, 2, 2), PutRootFh()}));
+  EXPECT_EQ(replay.Call(0), Compound(3, {Sequence(Session(1), 503, 2, 2), PutRootFh()}));
 }
 
 Buffer Stateid(uint32_t seqid, uint32_t seed) { return Join({Words({seqid}), Pattern(12, seed)}); }
@@ -191,7 +189,7 @@ Buffer ReadWith(const Buffer& stateid) { return Join({Words({25}), stateid, Word
 
 // RFC 8881 section 8.2.2: what names the state stays, the seqid counts its changes; 0 means the newest.
 TEST(LiveValues, Stateids) {
-  RecordingMaker maker;
+  PlanMaker maker;
   const auto confirmed = [](uint32_t xid, const Buffer& stateid) {
     return CompoundReply(xid, {PutRootFhResult(), Join({Words({20, 0}), stateid})});
   };
@@ -201,15 +199,15 @@ TEST(LiveValues, Stateids) {
   maker.Call(Compound(4, {PutRootFh(), ReadWith(Words({0, 0, 0, 0}))}, 0));
   Replay replay(maker);
   replay.Answer(0, confirmed(1, Stateid(6, 8)));
-  EXPECT_EQ(replay.Sent(1), Compound(2, {PutRootFh(), ReadWith(Stateid(6, 8))}, 0));
-  EXPECT_EQ(replay.Sent(2), Compound(3, {PutRootFh(), ReadWith(Stateid(0, 8))}, 0));
-  EXPECT_EQ(replay.Sent(3), Compound(4, {PutRootFh(), ReadWith(Words({0, 0, 0, 0}))}, 0));
+  EXPECT_EQ(replay.Call(1), Compound(2, {PutRootFh(), ReadWith(Stateid(6, 8))}, 0));
+  EXPECT_EQ(replay.Call(2), Compound(3, {PutRootFh(), ReadWith(Stateid(0, 8))}, 0));
+  EXPECT_EQ(replay.Call(3), Compound(4, {PutRootFh(), ReadWith(Words({0, 0, 0, 0}))}, 0));
   EXPECT_EQ(replay.values.unknown(), 0u);
 }
 
 // NFSv4.0: RFC 7530 section 16.33.
 TEST(LiveValues, ClientIdsAndTheirConfirmation) {
-  RecordingMaker maker;
+  PlanMaker maker;
   const auto set = [](uint64_t verifier, const Buffer& owner) {
     return Join({Words({35}), Verifier(verifier), Opaque(owner), Words({0x40000000}), Opaque(Name("tcp")),
                  Opaque(Name("10.0.0.1.8.1")), Words({1})});
@@ -223,15 +221,15 @@ TEST(LiveValues, ClientIdsAndTheirConfirmation) {
   maker.Call(Compound(1, {set(3, Name("me"))}, 0)).Reply(result(1000, 2000)).Call(confirm(1000, 2000));
   maker.Call(Compound(3, {Join({Words({30}), Verifier(1000)})}, 0));  // RENEW
   Replay replay(maker);
-  EXPECT_EQ(replay.Sent(0), Compound(1, {set(0x1122334455667788, Name("me/live"))}, 0));
+  EXPECT_EQ(replay.Call(0), Compound(1, {set(0x1122334455667788, Name("me/live"))}, 0));
   replay.Answer(0, result(5, 6));
-  EXPECT_EQ(replay.Sent(1), confirm(5, 6));
-  EXPECT_EQ(replay.Sent(2), Compound(3, {Join({Words({30}), Verifier(5)})}, 0));
+  EXPECT_EQ(replay.Call(1), confirm(5, 6));
+  EXPECT_EQ(replay.Call(2), Compound(3, {Join({Words({30}), Verifier(5)})}, 0));
 }
 
 // A live reply whose results came in a Write chunk is walked past them.
 TEST(LiveValues, BehindReducedResults) {
-  RecordingMaker maker;
+  PlanMaker maker;
   const auto confirm_result = [](const Buffer& stateid) { return Join({Words({20, 0}), stateid}); };
   maker.Call(Compound(1, {PutRootFh(), Read4(10), OpenConfirm(Stateid(1, 1))}, 0));
   maker.Reply(CompoundReply(1, {PutRootFhResult(), Read4Result(10, false), confirm_result(Stateid(2, 1))}));
@@ -240,7 +238,7 @@ TEST(LiveValues, BehindReducedResults) {
   const Buffer data = Pattern(10);
   const std::vector<Bytes> chunks = {data};
   replay.Answer(0, CompoundReply(1, {PutRootFhResult(), Read4Result(10, true), confirm_result(Stateid(3, 4))}), chunks);
-  EXPECT_EQ(replay.Sent(1), Compound(2, {PutRootFh(), ReadWith(Stateid(3, 4))}, 0));
+  EXPECT_EQ(replay.Call(1), Compound(2, {PutRootFh(), ReadWith(Stateid(3, 4))}, 0));
 }
 
 }  // namespace

@@ -11,12 +11,12 @@
 
 #include "replay/endpoint/soft_iwarp.h"
 #include "replay/rpcrdma/responder.h"
-#include "tests/replay/recording/recorded.h"
+#include "tests/replay/replay/planned.h"
 
 namespace stag::replay {
 namespace {
 
-using namespace recording::test;
+using namespace test;
 using std::chrono::milliseconds;
 using Handler = std::function<void(Bytes call, const rpc::CallHeader& header, rpcrdma::ServiceReply& reply)>;
 
@@ -83,7 +83,7 @@ struct Played {
 };
 
 struct PlayerTest : testing::Test {
-  RecordingMaker maker;
+  PlanMaker maker;
   PlayOptions options;
 
   // Three Calls one after the other, then three at once.
@@ -93,23 +93,19 @@ struct PlayerTest : testing::Test {
     for (const uint32_t xid : {4u, 5u, 6u}) maker.Reply(GetattrReply(xid));
   }
   std::unique_ptr<Played> Play(LiveServer& server) {
-    if (plan.calls.empty()) {
-      recording = maker.Finish();
-      plan = std::move(*MakePlan(recording, {}));
-    }
+    if (!plans) plans.emplace(maker.Finish());
     options.to = server.address();
-    Player player(recording, plan, *transport, options);
+    Player player(*plans, *transport, options);
     const auto ran = player.Run();
     EXPECT_TRUE(ran) << ran.error().message;
     auto played = std::make_unique<Played>(Played{player.report(), player.report().Total()});
     const ProcedureReport& total = played->total;
     EXPECT_EQ(total.sent, total.answered + total.lost + total.timed_out);
-    EXPECT_EQ(total.sent + total.not_sent, plan.calls.size() * played->report.loops);
+    EXPECT_EQ(total.sent + total.not_sent, plans->calls() * played->report.loops);
     return played;
   }
 
-  recording::Recording recording;
-  Plan plan;
+  std::optional<MadePlans> plans;
   std::unique_ptr<endpoint::Transport> transport = endpoint::MakeSoftIwarp();
 };
 
@@ -301,10 +297,9 @@ TEST_F(PlayerTest, WhatIsPutOffEndsWithAStop) {
   LiveServer server([&](Bytes, const rpc::CallHeader& header, rpcrdma::ServiceReply& reply) {
     reply.message = MakeReply(header.xid, Words({kDelay}));
   });
-  recording = maker.Finish();
-  plan = std::move(*MakePlan(recording, {}));
+  plans.emplace(maker.Finish());
   options.to = server.address();
-  Player player(recording, plan, *transport, options);
+  Player player(*plans, *transport, options);
   ASSERT_TRUE(player.Run());
   const ProcedureReport total = player.report().Total();
   EXPECT_EQ(total.sent, 1u);
