@@ -138,7 +138,9 @@ TEST_F(FileStoreTest, ManyFilesWithFewDescriptors) {
     EXPECT_EQ(file.path.substr(0, 3), "fh-");
     EXPECT_EQ(file.path.substr(file.path.size() - 4), ".bin");
     const std::string number = std::to_string(10 + std::stoi(file.handle.substr(1)));
-    EXPECT_EQ(Content(file.path), number + number + number);
+    std::string content;
+    for (int i = 0; i < 3; ++i) content += number;
+    EXPECT_EQ(Content(file.path), content);
   }
 }
 
