@@ -27,6 +27,7 @@ class Arena {
   std::span<T> NewArray(size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
     if (count == 0) return {};
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer.
     T* first = static_cast<T*>(Allocate(count * sizeof(T), alignof(T)));
     std::uninitialized_value_construct_n(first, count);
     return {first, count};

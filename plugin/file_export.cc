@@ -95,7 +95,7 @@ bool Grow(export_object_entry_t& entry, uint64_t offset, uint64_t length) {
   const uint64_t limit = uint64_t{preferences.memory_mib} << 20;
   if (offset > limit || length > limit) return false;
   const uint64_t end = offset + length;
-  if (end <= entry.payload_len) return true;
+  if (end <= entry.payload_len) return entry.payload_data != nullptr;
   const uint64_t more = end - entry.payload_len;
   if (more > limit - std::min(limit, files.bytes)) return false;
   entry.payload_data = static_cast<uint8_t*>(g_realloc(entry.payload_data, static_cast<gsize>(end)));
