@@ -108,6 +108,8 @@ void Stream::AttributeValues() {
 
 void Stream::Attributes(Bytes name) {
   constexpr uint32_t kFileHandle = 19;  // RFC 8881 section 5.8: attributes stand in the order of their numbers
+  // Of those before it, supported_attrs and acl have any length, change, size and fsid more than one word.
+  constexpr uint32_t kAnyLength = 1u << 0 | 1u << 12;
   if (wants_fields_) return AttributeValues();
   const uint32_t words = Count(4);
   const uint32_t first = words > 0 ? U32() : 0;
@@ -116,7 +118,13 @@ void Stream::Attributes(Bytes name) {
   const Bytes values = Opaque();
   if (!ok() || !(first >> kFileHandle & 1)) return;
   Cursor value(values);
-  for (uint32_t before = first & ((1u << kFileHandle) - 1); before != 0; before &= before - 1) {
+  uint32_t before = first & ((1u << kFileHandle) - 1);
+  if ((before & kAnyLength) == 0) {
+    const uint32_t more = (before >> 3 & 1) + (before >> 4 & 1) + 3 * (before >> 8 & 1);
+    value.Skip(4 * (static_cast<uint64_t>(std::popcount(before)) + more));
+    before = 0;
+  }
+  for (; before != 0; before &= before - 1) {
     switch (std::countr_zero(before)) {
       case 0: value.Skip(uint64_t{value.U32()} * 4); break;  // supported_attrs
       case 3:                                                // change
