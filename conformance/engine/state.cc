@@ -61,13 +61,6 @@ bool IsUnreadableError(const Message& message) {
 
 }  // namespace
 
-bool RunsOver(const session::RdmaOperation& operation) {
-  if (!operation.segment) return false;
-  const fabric::RdmaPacket& packet = operation.event->rdma();
-  return operation.overrun ||
-         (packet.first && packet.whole > operation.segment->segment.length - operation.segment_offset);
-}
-
 bool Wraps(const rpcrdma::Segment& segment) {
   return segment.length > 0 && segment.offset > UINT64_MAX - (segment.length - 1);
 }
@@ -356,19 +349,18 @@ void RuleState::After(const session::RdmaOperation& operation, Facts facts) {
   if (event.kind() == fabric::EventKind::kWrite) NoteWrite(operation, facts);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
   if (event.kind() == fabric::EventKind::kReadResponse) return;
-  RecentOperation& recent = operations.Add();
-  recent.frame = event.frame;
-  recent.kind = event.kind();
-  recent.from = event.from;
   const fabric::RdmaPacket& packet = event.rdma();
-  recent.handle = packet.handle;
-  recent.offset = packet.offset;
-  recent.length = packet.length;
-  recent.inside = operation.segment && !operation.overrun && !operation.retired;
-  if (operation.transaction) {
-    recent.xid = operation.transaction->xid;
-    recent.call_frame = operation.transaction->call.frame.number;
-  }
+  operations.Add({
+      .frame = event.frame,
+      .kind = event.kind(),
+      .from = event.from,
+      .handle = packet.handle,
+      .offset = packet.offset,
+      .length = packet.length,
+      .inside = operation.segment && !operation.overrun && !operation.retired,
+      .xid = operation.transaction ? operation.transaction->xid : 0,
+      .call_frame = operation.transaction ? operation.transaction->call.frame.number : 0,
+  });
 }
 
 void RuleState::Ended(const Transaction& transaction) {

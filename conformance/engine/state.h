@@ -58,7 +58,12 @@ struct WriteInProgress {
 };
 
 // Whether an RDMA operation, all of it as far as its packet tells, goes past the end of the segment it begins in.
-bool RunsOver(const session::RdmaOperation& operation);
+inline bool RunsOver(const session::RdmaOperation& operation) {
+  if (!operation.segment) return false;
+  const fabric::RdmaPacket& packet = operation.event->rdma();
+  return operation.overrun ||
+         (packet.first && packet.whole > operation.segment->segment.length - operation.segment_offset);
+}
 
 // An outstanding Call, and what others advertise of the same memory.
 struct OutstandingCall {
