@@ -239,7 +239,7 @@ Facts FactsOfReply(const Connection& c, const RuleState& s, const Message& m, co
       rpcrdma::IsCcpProgram(t.call.rpc.program) || t.reply.rpc.status != ParseStatus::kOk || !m.header.reads.empty())
     return kOdd;
   const bool inline_reply = m.header.proc == rpcrdma::kMsg;
-  if (!BeginsRight(inline_reply ? m.payload : Bytes(t.reply.stream), m.header.xid, rpc::kReply)) return kOdd;
+  if (!BeginsRight(inline_reply ? m.payload : t.reply.stream, m.header.xid, rpc::kReply)) return kOdd;
   const FlowState& flow = s.flow[t.requester];
   const bool nfs_failed = t.reply.walk.has_status && t.reply.walk.nfs_status != 0;
   const bool walked = t.reply.walk.status == ParseStatus::kOk;

@@ -39,7 +39,7 @@ Outcome JudgeCallPadding(Context& c, const Transaction& t) {
   const PlacedWalk as_sent = WalkPlaced(t, placements);
   if (EndsExactly(as_sent.walk, t.call.stream_length)) return Outcome::kPass;
   if (placements.partial || t.call.stream.size() < t.call.stream_length) return Undecoded(c);
-  std::vector<std::byte> stream = t.call.stream;
+  std::vector<std::byte> stream(t.call.stream.begin(), t.call.stream.end());
   bool removed = false;
   for (const Placement& p : placements) {
     if (p.insertion < 0 || (p.chunk->length != p.count && p.chunk->length != RoundUp4(p.count)))
@@ -99,7 +99,7 @@ Outcome PaddingLeavesReply(ReplyContext& c) {
   if (std::ranges::none_of(t.reply.header.write_chunks, returns_data)) return Outcome::kNotApplicable;
   if (EndsExactly(t.reply.walk, t.reply.stream_length)) return Outcome::kPass;
   if (t.reply.stream.size() < t.reply.stream_length) return Undecoded(c);
-  std::vector<std::byte> stream = t.reply.stream;
+  std::vector<std::byte> stream(t.reply.stream.begin(), t.reply.stream.end());
   bool removed = false;
   for (size_t n = 0; n < ReplyItems::kMax; ++n) {
     ChunksInOrder items(t);

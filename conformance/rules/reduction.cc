@@ -157,7 +157,7 @@ Outcome CountStaysInReply(ReplyContext& c) {
   FirstItem as_sent;
   const nfs::Walk walk = nfs::WalkReply(t.call.rpc, t.reply.rpc, t.reply.stream, t.reply.stream_length, as_sent);
   const uint64_t at = as_sent.seen ? as_sent.first.offset - 4 : walk.offset;
-  std::vector<std::byte> stream = t.reply.stream;
+  std::vector<std::byte> stream(t.reply.stream.begin(), t.reply.stream.end());
   if (at > stream.size()) return Outcome::kUpperLayer;
   std::array<std::byte, 4> count;
   StoreBe32(count.data(), static_cast<uint32_t>(returned - 4));

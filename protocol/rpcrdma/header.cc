@@ -160,9 +160,7 @@ class Decoder {
     chunk.first = static_cast<uint32_t>(h_.segments.size());
     const auto captured = static_cast<uint32_t>(std::min<uint64_t>(count, cursor_.remaining() / kSegmentBytes));
     const std::byte* from = cursor_.Take(captured * kSegmentBytes).data();
-    h_.segments.resize(chunk.first + captured);
-    Segment* to = h_.segments.data() + chunk.first;
-    for (uint32_t i = 0; i < captured; ++i) to[i] = SegmentAt(from + i * kSegmentBytes);
+    for (uint32_t i = 0; i < captured; ++i) h_.segments.push_back(SegmentAt(from + i * kSegmentBytes));
     chunk.count = captured;
     if (captured < count) return SegmentIsCut(overrun), false;
     return true;

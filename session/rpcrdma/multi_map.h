@@ -15,15 +15,13 @@ class MultiMap {
  public:
   // Returns where the entry is, for EraseAt: it stays there.
   int32_t Insert(uint32_t key, Value value) {
-    if (size_ >= buckets_.size()) Grow();
-    int32_t index = free_;
-    if (index < 0) {
-      index = static_cast<int32_t>(entries_.size());
-      entries_.emplace_back();
-    } else {
-      free_ = entries_[At(index)].next;
-    }
+    if (size_ >= buckets_.size()) [[unlikely]]
+      Grow();
+    if (free_ < 0) [[unlikely]]
+      MakeFree();
+    const int32_t index = free_;
     Entry& entry = entries_[At(index)];
+    free_ = entry.next;
     entry.key = key;
     entry.value = value;
     Link(index, entry);
@@ -68,7 +66,11 @@ class MultiMap {
     if (head >= 0) entries_[At(head)].previous = index;
     head = index;
   }
-  void Grow() {
+  [[gnu::noinline]] void MakeFree() {
+    free_ = static_cast<int32_t>(entries_.size());
+    entries_.emplace_back();
+  }
+  [[gnu::noinline]] void Grow() {
     std::vector<int32_t> old(buckets_.empty() ? 16 : buckets_.size() * 2, -1);
     old.swap(buckets_);
     for (int32_t head : old) {

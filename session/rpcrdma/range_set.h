@@ -35,6 +35,7 @@ class RangeSet {
   }
   uint64_t total() const { return total_; }
   bool empty() const { return total_ == 0; }
+  size_t count() const { return several_.empty() ? size_t{total_ > 0} : several_.size(); }  // of ranges
   // End of the last range (0 when empty).
   uint64_t end() const { return several_.empty() ? one_.end : several_.back().end; }
   std::span<const Range> ranges() const {

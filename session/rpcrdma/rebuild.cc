@@ -34,13 +34,20 @@ void AddPadding(Payload& payload, uint64_t length) {
   AddPiece(payload, Piece::Source::kZero, 0, 0, RoundUp4(length) - length);
 }
 
-// Appends the captured start of segment `record`, `length` bytes of it; false when some are missing.
-bool AppendToStream(const SegmentRecord& record, uint64_t length, Payload& payload) {
+// Appends the captured start of segment `record`, `length` bytes of it. They stay where they are as long as they are
+// the whole stream.
+void AppendToStream(const SegmentRecord& record, uint64_t length, Payload& payload) {
   payload.stream_length += length;
-  if (payload.stream.size() + length != payload.stream_length) return false;  // a hole came before
-  const uint64_t have = std::min({length, record.captured.Prefix(0), uint64_t{record.data.size()}});
-  payload.stream.insert(payload.stream.end(), record.data.begin(), record.data.begin() + static_cast<ptrdiff_t>(have));
-  return have == length;
+  if (payload.stream.size() + length != payload.stream_length) return;  // a hole came before
+  const auto have = std::min({length, record.captured.Prefix(0), uint64_t{record.data.size()}});
+  const Bytes bytes = Bytes(record.data).first(static_cast<size_t>(have));
+  if (payload.stream.empty()) {
+    payload.stream = bytes;
+    return;
+  }
+  if (payload.storage.empty()) payload.KeepStream();
+  payload.storage.insert(payload.storage.end(), bytes.begin(), bytes.end());
+  payload.stream = payload.storage;
 }
 
 // Appends `length` bytes of a Read chunk's content as pieces; returns whether all were captured.
@@ -202,7 +209,7 @@ void WalkArguments(Transaction& transaction) {
   call.followed = true;
 }
 
-bool WalksExactly(const rpc::CallHeader& header, const std::vector<std::byte>& stream) {
+bool WalksExactly(const rpc::CallHeader& header, Bytes stream) {
   nfs::Visitor ignore;
   const nfs::Walk walk = nfs::WalkCall(header, stream, stream.size(), ignore);
   return walk.status == ParseStatus::kOk && walk.offset == stream.size();
@@ -215,7 +222,7 @@ void RemoveMsgpPadding(Transaction& transaction) {
   constexpr uint32_t kMaxItems = 16;
   // The origin of "current position" is not fixed by the document: the payload's start, or the Send's.
   for (const uint64_t base : {uint64_t{0}, uint64_t{header.length}}) {
-    std::vector<std::byte> stream = call.stream;
+    std::vector<std::byte> stream(call.stream.begin(), call.stream.end());
     for (uint32_t n = 0; n < kMaxItems && header.align > 1; ++n) {
       FirstLongItem visitor(header.thresh, n);
       (void)nfs::WalkCall(rpc::DecodeCall(stream, stream.size()), stream, stream.size(), visitor);
@@ -225,7 +232,8 @@ void RemoveMsgpPadding(Transaction& transaction) {
       const auto at = stream.begin() + static_cast<ptrdiff_t>(visitor.offset);
       stream.erase(at, at + static_cast<ptrdiff_t>(pad));
       if (WalksExactly(rpc::DecodeCall(stream, stream.size()), stream)) {
-        call.stream = std::move(stream);
+        call.storage = std::move(stream);
+        call.stream = call.storage;
         call.stream_length = call.stream.size();
         transaction.call.rpc = rpc::DecodeCall(call.stream, call.stream_length);
         return;
@@ -325,7 +333,8 @@ void InsertWriteChunks(Transaction& transaction, Payload& payload) {
 // The content of the Call's Reply chunk, as long as the Reply says (RFC 8166 section 4.3.3).
 void TakeReplyChunk(Transaction& transaction) {
   Payload& reply = transaction.reply;
-  reply.stream.clear();
+  reply.stream = {};
+  reply.storage.clear();
   reply.stream_length = 0;
   const auto& offered = transaction.call.header.reply_chunk;
   const auto& returned = transaction.reply.header.reply_chunk;
@@ -335,24 +344,26 @@ void TakeReplyChunk(Transaction& transaction) {
   }
   const auto lengths = transaction.reply.header.Of(*returned);
   for (uint32_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i].length == 0) continue;
     if (i >= offered->count) {
-      if (lengths[i].length > 0) reply.stream_length += lengths[i].length;  // memory that was never offered
+      reply.stream_length += lengths[i].length;  // memory that was never offered
       continue;
     }
-    (void)AppendToStream(transaction.call.segments[transaction.SegmentIndex(*offered, i)], lengths[i].length, reply);
+    AppendToStream(transaction.call.segments[transaction.SegmentIndex(*offered, i)], lengths[i].length, reply);
   }
   if (reply.stream_length == 0) reply.present = false;
 }
 
 void TakePositionZero(const Reused<ReadChunk>& chunks, const Reused<SegmentRecord>& records, Payload& payload) {
-  payload.stream.clear();
+  payload.stream = {};
+  payload.storage.clear();
   payload.stream_length = 0;
   if (chunks.empty() || chunks.front().position != 0) {
     payload.present = false;
     return;
   }
-  for (uint32_t index : chunks.front().segments)
-    (void)AppendToStream(records[index], records[index].segment.length, payload);
+  for (uint32_t index : chunks.front().segments) AppendToStream(records[index], records[index].segment.length, payload);
+  if (payload.storage.empty()) payload.KeepStream();  // RDMA may go on
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ class Reused {
  public:
   // One more element, at the end.
   T& Add() {
-    if (size_ == elements_.size()) elements_.emplace_back();
+    if (size_ == made_) [[unlikely]]
+      Make();
     T& added = elements_[size_++];
     added.Clear();
     return added;
@@ -35,8 +36,13 @@ class Reused {
   const T* end() const { return elements_.data() + size_; }
 
  private:
+  [[gnu::noinline]] void Make() {
+    elements_.emplace_back();
+    made_ = elements_.size();
+  }
+
   std::vector<T> elements_;
-  size_t size_ = 0;
+  size_t size_ = 0, made_ = 0;  // made_: elements_.size(), which takes a division
 };
 
 }  // namespace stag::session

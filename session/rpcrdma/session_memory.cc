@@ -28,7 +28,7 @@ bool Holds(const SegmentRecord& record, uint32_t handle, uint64_t offset) {
 }
 
 bool IsScattered(const SegmentRecord& record) {
-  return record.moved.ranges().size() >= kMaxRanges || record.requested.ranges().size() >= kMaxRanges;
+  return record.moved.count() >= kMaxRanges || record.requested.count() >= kMaxRanges;
 }
 
 bool CanBe(EventKind kind, ListKind list) {
@@ -85,9 +85,11 @@ void Session::Impl::Store(TransactionEntry& entry, SegmentRecord& record, uint64
     }
     pool.Charge(&entry, more);
     if (record.data.capacity() < end) record.data.reserve(static_cast<size_t>(room));
-    record.data.resize(static_cast<size_t>(end));
+    if (record.data.size() < at) record.data.resize(static_cast<size_t>(at));  // a hole
   }
-  std::copy(bytes.begin(), bytes.end(), record.data.begin() + static_cast<ptrdiff_t>(at));
+  const auto over = static_cast<ptrdiff_t>(std::min<uint64_t>(record.data.size() - at, bytes.size()));
+  std::copy_n(bytes.begin(), over, record.data.begin() + static_cast<ptrdiff_t>(at));
+  record.data.insert(record.data.end(), bytes.begin() + over, bytes.end());
   record.captured.Add(at, end);
 }
 
@@ -175,19 +177,16 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
 }
 
 void Session::Impl::Register(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply) {
-  const Reused<SegmentRecord>& records = of_reply ? entry.reply.segments : entry.call.segments;
+  Reused<SegmentRecord>& records = of_reply ? entry.reply.segments : entry.call.segments;
   if (records.empty()) return;
-  std::vector<int32_t>& at = of_reply ? entry.reply_segments_at : entry.segments_at;
-  at.resize(records.size());
   for (uint32_t i = 0; i < records.size(); ++i)
-    at[i] = state.memory[owner].Insert(records[i].segment.handle, SegmentRef{&entry, i, of_reply});
+    records[i].place = state.memory[owner].Insert(records[i].segment.handle, SegmentRef{&entry, i, of_reply});
   state.last_hit = {};
 }
 
 void Session::Impl::Unregister(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply) {
-  std::vector<int32_t>& at = of_reply ? entry.reply_segments_at : entry.segments_at;
-  for (int32_t& each : at) Unlist(state.memory[owner], each);
-  at.clear();
+  for (SegmentRecord& record : of_reply ? entry.reply.segments : entry.call.segments)
+    Unlist(state.memory[owner], record.place);
   if (state.last_hit.entry == &entry) state.last_hit = {};
 }
 

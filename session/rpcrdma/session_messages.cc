@@ -215,7 +215,8 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (header.reply_chunk) add_chunk(*header.reply_chunk, ListKind::kReplyChunk, 0);
 
   if (header.proc == rpcrdma::kMsg || header.proc == rpcrdma::kMsgp) {
-    entry.call.stream.assign(message.payload.begin(), message.payload.end());
+    entry.call.stream = message.payload;
+    entry.call.KeepStream();
     entry.call.stream_length = message.payload_length + LostTail(event.send());
     entry.call.rpc = message.call.words > 0 ? rpc::OfCopy(message.call, message.payload, entry.call.stream)
                                             : rpc::DecodeCall(entry.call.stream, entry.call.stream_length);
@@ -253,8 +254,9 @@ void Session::Impl::TakeSend(Half& half) const {
   half.end_missing = message.missing == fabric::Missing::kLost;
 }
 
-// The chunks of the Read list, and its segments in list order: the first records of the half.
+// The chunks of the Read list, and its segments in list order: the first records of the half, which has none yet.
 void Session::Impl::TakeReadList(Half& half) const {
+  if (half.header.reads.empty()) return;
   GroupReadChunks(half.header.reads, half.read_chunks);
   for (const rpcrdma::ReadSegment& read : half.header.reads) {
     SegmentRecord& record = half.segments.Add();
@@ -329,13 +331,16 @@ void Session::Impl::TakeReply(TransactionEntry& entry, const Event& event) {
     entry.reply.form = ReplyForm::kError;
     return;
   }
+  const auto returned = header.reply_chunk ? header.Of(*header.reply_chunk) : std::span<const rpcrdma::Segment>();
+  const bool put_together = (returned.size() > 1 && returned[1].length > 0) || !header.reads.empty();
+  if (put_together && entry.reply.storage.capacity() == 0) entry.reply.storage = pool.TakeStream();
   if (header.proc != rpcrdma::kNomsg) {
-    entry.reply.stream.assign(message.payload.begin(), message.payload.end());
+    entry.reply.stream = message.payload;
     entry.reply.stream_length = message.payload_length + LostTail(event.send());
+    if (!header.reads.empty()) entry.reply.KeepStream();  // beyond this event
     if (header.status == ParseStatus::kOk)
       entry.reply.rpc = message.reply.words > 0 ? rpc::OfCopy(message.reply, message.payload, entry.reply.stream)
                                                 : rpc::DecodeReply(entry.reply.stream, entry.reply.stream_length);
-    pool.Charge(&entry, entry.reply.stream.size());
   }
   TakeReadList(entry.reply);
   bool reduced = !entry.reply.read_chunks.empty() && entry.reply.read_chunks.back().position > 0;
@@ -345,7 +350,7 @@ void Session::Impl::TakeReply(TransactionEntry& entry, const Event& event) {
                      : reduced                      ? ReplyForm::kChunked
                                                     : ReplyForm::kShort;
   RebuildReply(entry);
-  if (header.proc == rpcrdma::kNomsg) pool.Charge(&entry, entry.reply.stream.size());
+  pool.Charge(&entry, entry.reply.storage.size());
 }
 
 void Session::Impl::Done(ConnectionState& state) {

@@ -9,21 +9,12 @@ namespace {
 constexpr std::byte kZeros[4] = {};
 }
 
-void SegmentRecord::Clear() {
-  segment = {};
-  list = ListKind::kReadList;
-  chunk = position = 0;
-  for (RangeSet* ranges : {&requested, &moved, &captured}) ranges->Clear();
-  bytes_kept = false;
-  data.clear();
-  first_frame = last_frame = {};
-}
-
 void Payload::Clear() {
   present = complete = false;
   length = stream_length = 0;
   defect = RebuildDefect::kNone;
-  stream.clear();
+  stream = {};
+  storage.clear();
   pieces.clear();
   items.clear();
   walk = {};
@@ -84,7 +75,7 @@ bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t leng
     const uint64_t at = piece.offset + offset;
     switch (piece.source) {
       case Piece::Source::kStream:
-        fn(Bytes(payload.stream).subspan(static_cast<size_t>(at), static_cast<size_t>(n)), n);
+        fn(payload.stream.subspan(static_cast<size_t>(at), static_cast<size_t>(n)), n);
         break;
       case Piece::Source::kZero: fn(Bytes(kZeros).first(static_cast<size_t>(n)), n); break;
       case Piece::Source::kSegment: {

@@ -32,10 +32,23 @@ struct SegmentRecord {
   RangeSet moved;                    // moved on the wire: by Read Responses (Read list) or Writes
   RangeSet captured;                 // ... and the bytes were in the capture
   bool bytes_kept = false;           // `data` holds the captured bytes (special chunks always; bulk data on request)
+  int32_t place = -1;                // the Session's: in its table of handles; -1: not in there
   std::vector<std::byte> data;       // by offset in the segment; as long as the last captured byte
   FrameRef first_frame, last_frame;  // frames of the first and last operation (number 0: none)
 
-  void Clear();
+  // Everything but the storage goes back to its first value; so do the other Clear below.
+  void Clear() {
+    segment = {};
+    list = ListKind::kReadList;
+    chunk = position = 0;
+    requested.Clear();
+    moved.Clear();
+    captured.Clear();
+    bytes_kept = false;
+    place = -1;
+    data.clear();
+    first_frame = last_frame = {};
+  }
 };
 
 // All read segments of one Position, in list order (RFC 8166 section 3.4.5).
@@ -84,16 +97,23 @@ struct Payload {
   bool complete = false;  // every byte of the unreduced message was captured
   uint64_t length = 0;    // bytes of the unreduced message; valid when `complete`
   RebuildDefect defect = RebuildDefect::kNone;
-  std::vector<std::byte> stream;  // captured prefix of the reduced stream (inline payload or special chunk)
-  uint64_t stream_length = 0;     // of it on the wire; far beyond stream.size() when the end of the Send was lost
+  // Captured prefix of the reduced stream (inline payload or special chunk): in `storage`; of a Reply that ends its
+  // transaction where it came, in the event's bytes or in the Reply chunk's only segment that has any.
+  Bytes stream;
+  uint64_t stream_length = 0;  // of it on the wire; far beyond stream.size() when the end of the Send was lost
+  std::vector<std::byte> storage;
   std::vector<Piece> pieces;
   std::vector<DataItem> items;  // DDP-eligible items, in order, reduced or inline
   nfs::Walk walk;
 
   // Bytes of the stream were not captured.
   bool cut() const { return present && stream.size() < stream_length; }
+  // The stream, which is elsewhere, goes to `storage`.
+  void KeepStream() {
+    storage.assign(stream.begin(), stream.end());
+    stream = storage;
+  }
 
-  // Everything but the storage goes back to its first value; so do the other Clear below.
   void Clear();
 };
 

@@ -16,8 +16,6 @@ void TransactionEntry::Clear() {
   bytes = read_missing = 0;
   retired = false;
   outstanding_at = reading_at = -1;
-  segments_at.clear();
-  reply_segments_at.clear();
 }
 
 std::vector<std::byte> TransactionPool::Take(Buffers& spare) {
@@ -43,8 +41,7 @@ TransactionEntry* TransactionPool::Open() {
   }
   TransactionEntry* entry = free_.back();
   free_.pop_back();
-  if (entry->call.stream.capacity() == 0) entry->call.stream = Take(spare_streams_);
-  if (entry->reply.stream.capacity() == 0) entry->reply.stream = Take(spare_streams_);
+  if (entry->call.storage.capacity() == 0) entry->call.storage = TakeStream();
   ages_.Push(entry);
   return entry;
 }
@@ -57,8 +54,9 @@ void TransactionPool::Retire(TransactionEntry* entry) {
   for (Half* half : {static_cast<Half*>(&entry->call), static_cast<Half*>(&entry->reply)}) {
     for (SegmentRecord& record : half->segments)
       if (record.data.capacity() > 0) Release(std::move(record.data), spare_data_);
-    half->stream.clear();
-    if (half->stream.capacity() > kSmallStream) Release(std::move(half->stream), spare_streams_);
+    half->stream = {};
+    half->storage.clear();
+    if (half->storage.capacity() > kSmallStream) Release(std::move(half->storage), spare_streams_);
     half->present = half->complete = false;
   }
 }

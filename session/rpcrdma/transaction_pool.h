@@ -23,9 +23,8 @@ struct TransactionEntry : Transaction {
   uint64_t bytes = 0;         // counted against the memory limit
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
   bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
-  // Where the connection's tables have it: -1 for not in there. The segments' are of the Call and of the Reply.
+  // Where the connection's tables have it; -1: not in there.
   int32_t outstanding_at = -1, reading_at = -1;
-  std::vector<int32_t> segments_at, reply_segments_at;
 
   // Everything but the storage goes back to its first value. The entry is in no list and in no table.
   void Clear();
@@ -68,8 +67,9 @@ class TransactionPool {
   void Retire(TransactionEntry* entry);
   void Recycle(TransactionEntry* entry);
 
-  // For the bytes of a segment record: empty, with the storage of one that was given up.
+  // For the bytes of a segment record, and for a stream: empty, with the storage of one that was given up.
   std::vector<std::byte> TakeData() { return Take(spare_data_); }
+  std::vector<std::byte> TakeStream() { return Take(spare_streams_); }
   void Charge(TransactionEntry* entry, uint64_t bytes);
   uint64_t used() const { return used_; }
   TransactionEntry* oldest() const { return ages_.oldest(); }

@@ -16,7 +16,8 @@ constexpr size_t kMany = 100, kSize = 1u << 20;  // more than is kept for reuse
 
 TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   TransactionEntry* const entry = pool.Open();
-  entry->reply.stream.resize(kSize);
+  entry->reply.storage = pool.TakeStream();
+  entry->reply.storage.resize(kSize);
   for (int i = 0; i < 2; ++i) entry->call.segments.Add();
   entry->call.segments[1].data = pool.TakeData();
   entry->call.segments[1].data.resize(kSize);
@@ -33,7 +34,7 @@ TEST(TransactionPool, WhatIsRetiredHoldsNoPayload) {
   EXPECT_EQ(pool.used(), 0u);
   EXPECT_EQ(pool.retired(), kMany);
   for (const TransactionEntry* entry : all) {
-    EXPECT_EQ(entry->reply.stream.capacity(), 0u);
+    EXPECT_EQ(entry->reply.storage.capacity(), 0u);
     ASSERT_EQ(entry->call.segments.size(), 2u);
     EXPECT_EQ(entry->call.segments[1].data.capacity(), 0u);
   }
@@ -44,7 +45,7 @@ TEST(TransactionPool, StorageIsUsedAgain) {
   std::set<const std::byte*> streams, data;
   for (size_t i = 0; i < kMany; ++i) {
     TransactionEntry* const entry = OpenWithPayload(pool);
-    streams.insert(entry->reply.stream.data());
+    streams.insert(entry->reply.storage.data());
     data.insert(entry->call.segments[1].data.data());
     pool.Retire(entry);
     if (i % 2 == 1) pool.Recycle(pool.oldest_retired());
