@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# KIND [FAULT...]: what stag transport counts, beside the kernel's counters; nothing loss reorder duplicate corrupt; rxe, siw
+. /src/tests/lab/guest/common.sh
+kind=${1:-rxe}
+faults=("${@:2}")
+[ ${#faults[@]} -gt 0 ] || faults=(nothing loss reorder duplicate corrupt)
+modprobe -a sch_netem nfs nfsv3
+files=/tmp/files mnt=/mnt/transport keep=/share/keep
+umount -f $mnt 2> /dev/null
+rm -rf $keep
+mkdir -p $files $mnt $keep
+head -c 3000000 /dev/urandom > $files/data
+
+# What the switch does to the packets of both directions, behind the places where they are captured: v0 and v1 show all that
+# their side sends, and of the other side what arrives.
+declare -A disturb=([nothing]="" [loss]="loss 0.5%" [reorder]="delay 2ms reorder 97%" [duplicate]="duplicate 2%"
+  [corrupt]="corrupt 0.5%")
+netem() {
+  for s in s0 s1; do
+    tc qdisc delete dev $s root 2> /dev/null
+    [ $# = 0 ] || must tc qdisc add dev $s root netem limit 10000 "$@"
+  done
+}
+# counters FILE: of the devices, and of the TCP connections of iWARP.
+counters() {
+  for device in ${kind}0 ${kind}1; do
+    for counter in /sys/class/infiniband/$device/ports/1/hw_counters/*; do
+      echo "$device ${counter##*/} $(cat $counter)"
+    done
+  done > $1
+  [ $kind = rxe ] || ss -tinH "( sport = :20049 or dport = :20049 )" > $1.ss
+}
+workload() {
+  must cp $files/data $mnt/data
+  sync
+  echo 3 > /proc/sys/vm/drop_caches
+  must cmp $files/data $mnt/data
+}
+
+for fault in "${faults[@]}"; do
+  say "$fault: ${disturb[$fault]:-undisturbed}"
+  wire 1500 switch
+  devices $kind
+  fresh_knfsd
+  counters $keep/$fault.before
+  for v in v0 v1; do
+    tcpdump -i $v -B 65536 --time-stamp-precision=nano -w $keep/$fault-$v.pcap udp port 4791 or tcp port 20049 2> /tmp/tcpdump.$v &
+  done
+  for v in v0 v1; do
+    for _ in $(seq 300); do ! grep -qs 'listening on' /tmp/tcpdump.$v || break; sleep 0.1; done
+  done
+  timeout 120 mount -t nfs -o vers=3,proto=rdma,port=20049,rsize=16384,wsize=16384,nolock,mountproto=tcp $SERVER:/export $mnt ||
+    die "mount failed"
+  # shellcheck disable=SC2086 # words
+  [ -z "${disturb[$fault]}" ] || netem ${disturb[$fault]}
+  workload
+  netem
+  sleep 3
+  counters $keep/$fault.after
+  pkill -INT -x tcpdump
+  wait $(jobs -p)
+  for v in v0 v1; do
+    grep -q '^0 packets dropped' /tmp/tcpdump.$v || fail "tcpdump: $(cat /tmp/tcpdump.$v)"
+  done
+  must umount $mnt
+  rpc.nfsd 0
+done
+ls -l $keep
+finish
