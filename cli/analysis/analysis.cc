@@ -173,7 +173,7 @@ FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool 
   return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
     ShardedAnalysis sink(SessionOptionsOf(options, keep_bulk), std::move(shards));
     const auto before_frame = [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); };
-    return Run(reader, name, options, output, sink, packets, before_frame, [] {});
+    return Run(reader, name, options, output, sink, packets, before_frame, [&sink] { sink.EndOfCapture(); });
   });
 }
 

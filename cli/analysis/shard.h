@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "session/rpcrdma/session.h"
@@ -86,6 +87,20 @@ class ShardResults : public Shard {
   };
   std::array<std::vector<Numbered>, kRounds> results_;
   std::array<size_t, kRounds> used_{};
+};
+
+// A shard whose results are calls, of what takes them in the reading thread.
+class CallingShard : public ShardResults<std::function<void()>> {
+ protected:
+  // Calls `fn` with `args`: with copies of them, in the reading thread and in order, unless this is that thread.
+  template <typename Fn, typename... Args>
+  void Tell(Fn fn, const Args&... args) {
+    if (alone()) return fn(args...);
+    Emit([&](std::function<void()>& call) { call = [fn, ... copies = args] { fn(copies...); }; });
+  }
+
+ private:
+  void Deliver(std::function<void()>& call) final { call(); }
 };
 
 }  // namespace stag::cli

@@ -65,7 +65,7 @@ void ShardedAnalysis::OnEvent(const fabric::Event& event) {
   if (handing_over_) {
     CountIn(part.batches[sealed_ % Shard::kRounds].Add(event, number, frame_ ? frame_->bytes : Bytes{}, *memory_));
   } else {
-    part.shard->clock_ = {event.now.number, first_time_ns_};
+    part.shard->clock_ = {event.now.number, first_time_ns_, number >= over_from_};
     const bool timed = number % kTimedEvery == 0;
     if (timed) timed_ns_ -= now_ns_();
     part.session->OnEvent(event);
@@ -83,11 +83,25 @@ void ShardedAnalysis::OnAside(const fabric::Aside& aside) {
     if (handing_over_) {
       copied += part.batches[sealed_ % Shard::kRounds].Add(aside, number);
     } else {
-      part.shard->clock_ = {aside.frame.number, first_time_ns_};
+      part.shard->clock_ = {aside.frame.number, first_time_ns_, false};
       part.session->OnAside(aside);
     }
   }
   if (handing_over_) CountIn(copied);
+}
+
+void ShardedAnalysis::OnRecovery(const fabric::Recovery& recovery) {
+  const auto known = connections_.find(recovery.connection);
+  if (known == connections_.end()) return;  // of a connection without any event
+  Part& part = parts_[known->second];
+  const uint64_t number = next_number_++;
+  if (handing_over_) {
+    part.batches[sealed_ % Shard::kRounds].Add(recovery, number);
+    CountIn(0);
+  } else {
+    part.shard->clock_ = {recovery.frame.number, first_time_ns_, false};
+    part.session->OnRecovery(recovery);
+  }
 }
 
 void ShardedAnalysis::EndPeriod() {
@@ -247,9 +261,10 @@ bool ShardedAnalysis::WorkOnOldest(std::unique_lock<std::mutex>& lock) {
 void ShardedAnalysis::Work(Part& part, bool last) {
   Shard& shard = *part.shard;
   shard.round_ = part.next % Shard::kRounds;
-  part.batches[shard.round_].Give(*part.session, [&shard](uint64_t number, const FrameRef& now) {
+  part.batches[shard.round_].Give(*part.session, [this, &shard](uint64_t number, const FrameRef& now) {
     shard.number_ = number;
     shard.clock_.frame = now.number;
+    shard.clock_.over = number >= over_from_;
   });
   if (!last) return;
   shard.number_ = UINT64_MAX;

@@ -18,10 +18,11 @@
 // the time that takes; while it is less than half, threads are not tried. Else the events of a period are handed over,
 // and further ones go the way that took less time. Now and then the other way is tried again.
 //
-// An exception in any thread ends the analysis: the reading thread gets it from OnEvent, OnAside or Finish.
+// An exception in any thread ends the analysis: the reading thread gets it from OnEvent, OnAside, OnRecovery or Finish.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
@@ -55,6 +56,9 @@ class ShardedAnalysis final : public fabric::Sink {
   }
   void OnEvent(const fabric::Event& event) override;
   void OnAside(const fabric::Aside& aside) override;
+  void OnRecovery(const fabric::Recovery& recovery) override;
+  // The last frame was read: what comes now is Decoder::Finish, and ends what is open (Clock::over).
+  void EndOfCapture() { over_from_ = next_number_; }
   // Whether it goes to every shard: a host that refuses NFS over TCP may serve connections of any. Others go to the
   // first.
   static bool IsForAll(const fabric::Aside& aside) { return aside.kind == fabric::Aside::Kind::kRefused; }
@@ -117,6 +121,7 @@ class ShardedAnalysis final : public fabric::Sink {
   // Of kPeriodEvents events, by the last period that was not handed over, and that was; 0: not known.
   std::array<int64_t, 2> cost_ns_{};
   uint64_t next_number_ = 0;
+  std::atomic<uint64_t> over_from_ = UINT64_MAX;  // the number of the first event after the last frame
   size_t round_events_ = 0;
   uint64_t round_bytes_ = 0;
   const std::byte* counted_ = nullptr;  // memory of frames that is part of round_bytes_

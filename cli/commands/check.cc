@@ -53,9 +53,11 @@ bool Failed(const CheckArguments& options, const conformance::Reporter& reporter
 FileOutcome CheckFile(const std::string& file, const CheckArguments& options, Output& output,
                       conformance::Reporter& reporter, conformance::FindingSink& sink) {
   reporter.BeginFile(DisplayName(file));
-  std::vector<conformance::RuleTally> tallies;
-  FileOutcome outcome = CheckCapture(file, options, options.engine, reporter.Observers(), sink, output, tallies);
-  reporter.EndFile(Summarize(outcome, std::move(tallies)), outcome.trouble);
+  CheckedFile checked(options.engine, &reporter, sink, options.jobs);
+  std::vector<std::unique_ptr<EngineShard>> shards;
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<EngineShard>(checked));
+  const FileOutcome outcome = Analyze(file, options, false, output, shards);
+  reporter.EndFile(Summarize(outcome, checked.Finish(shards)), outcome.trouble);
   return outcome;
 }
 
@@ -140,7 +142,6 @@ void AddCheck(CLI::App& app, Run& run) {
       "frame of what breaks the rule; often a later frame proves it. What is not proven when the connection or the "
       "capture\n"
       "ends is presumed: a warning at most, with what could not be seen.\n"
-      "The html report takes one thread, with any --jobs.\n"
       "\nIn junit a file is a suite and a rule is a case: findings at or above --fail-on are failures, lower ones go "
       "to\n"
       "system-out, and a rule that this traffic did not exercise is skipped, with the reason.\n"

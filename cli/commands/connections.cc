@@ -31,20 +31,21 @@ struct ConnectionsArguments : CommonOptions {
 
 Side Other(Side side) { return static_cast<Side>(1 - side); }
 
-class Lister : public session::Observer {
+class Lister {
  public:
   // `statistics`: what is known of the packets of connections.
   Lister(Output& output, const ConnectionsArguments& options, const transport::TransportStatistics& statistics)
       : output_(output), options_(options), statistics_(statistics) {}
+  virtual ~Lister() = default;
 
-  void OnConnection(const Connection& c, const fabric::Event&) override {
-    if (c.info.id > last_id_) {
-      last_id_ = c.info.id;
-      lines_.Open(c.info.id, c.info.id);
+  // Something of a connection was seen; it ended.
+  void Begin(fabric::ConnectionId id) {
+    if (id > last_id_) {
+      last_id_ = id;
+      lines_.Open(id, id);
     }
   }
-
-  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+  void End(const Connection& c) {
     if (c.proof != session::Proof::kRpcRdma) {
       ++others_;
       if (!options_.all) {
@@ -76,6 +77,22 @@ class Lister : public session::Observer {
   std::string line_;
   fabric::ConnectionId last_id_ = 0;
   uint64_t count_ = 0, others_ = 0;
+};
+
+class ConnectionShard final : public CallingShard, private session::Observer {
+ public:
+  explicit ConnectionShard(Lister& lister) : lister_(lister) {}
+  std::vector<session::Observer*> Observers() override { return {this}; }
+
+ private:
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
+  }
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    Tell([this](const Connection& closed) { lister_.End(closed); }, c);
+  }
+
+  Lister& lister_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------- JSON
@@ -316,8 +333,9 @@ void PutFile(Output& output, const FileOutcome& outcome, const ConnectionsArgume
 int RunConnections(const ConnectionsArguments& options, scale::Team* team) {
   Output output_of_all = OutputOf(options, team);
   return ForEachFile(team, options, output_of_all, [&](const std::string& file, Output& output, ResultStream*) {
-    Clock clock;
-    transport::TransportStatistics statistics(options.memory / 8);
+    // What is late would depend on when a line is written.
+    transport::TransportStatistics statistics(options.memory / 8, nullptr,
+                                              transport::TransportStatistics::Late::kLeave);
     std::unique_ptr<Lister> lister;
     if (options.format == Format::kJsonl) {
       lister = std::make_unique<JsonLister>(
@@ -326,7 +344,9 @@ int RunConnections(const ConnectionsArguments& options, scale::Team* team) {
     } else {
       lister = std::make_unique<TextLister>(output, options, statistics);
     }
-    FileOutcome outcome = Analyze(file, options, false, clock, output, {lister.get()}, &statistics);
+    std::vector<std::unique_ptr<ConnectionShard>> shards;
+    while (shards.size() < options.jobs) shards.push_back(std::make_unique<ConnectionShard>(*lister));
+    FileOutcome outcome = Analyze(file, options, false, output, shards, &statistics);
     lister->Finish();
     PutFile(output, outcome, options, file);
     output.Flush();
@@ -350,6 +370,7 @@ void AddConnections(CLI::App& app, Run& run) {
       app.add_subcommand("connections", "Each connection: endpoints, set-up, thresholds, credits, traffic, losses");
   AddCaptureOptions(*command, *options);
   command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
+  AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
   command->footer(

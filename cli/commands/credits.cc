@@ -35,9 +35,12 @@ struct CreditsArguments : CommonOptions {
 };
 
 // Writes the changes of connections, and counts connections.
-class Writer : public session::CreditSink, public session::Observer {
+class Writer : public session::CreditSink {
  public:
   Writer(Output& output, const CreditsArguments& options) : output_(output), options_(options) {}
+  // Something of a connection was seen; it ended, behind its summaries. `origin_ns`: of the first frame.
+  virtual void Begin(fabric::ConnectionId, int64_t /*origin_ns*/) {}
+  virtual void End(fabric::ConnectionId) {}
   virtual void Finish() {}
   uint64_t count() const { return count_; }
 
@@ -56,6 +59,34 @@ class Writer : public session::CreditSink, public session::Observer {
   uint64_t count_ = 0;
 };
 
+class CreditShard final : public CallingShard, private session::Observer, private session::CreditSink {
+ public:
+  // `sink` passes on to `writer`.
+  CreditShard(fabric::ConnectionId only, session::CreditSink& sink, Writer& writer)
+      : history_(*this, only), sink_(sink), writer_(writer) {}
+  std::vector<session::Observer*> Observers() override { return {&history_, this}; }
+
+ private:
+  void OnChange(const CreditChange& change) override {
+    Tell([this](const CreditChange& told) { sink_.OnChange(told); }, change);
+  }
+  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
+    Tell([this](const Connection& of, Side by, const CreditSummary& told) { sink_.OnSummary(of, by, told); }, c,
+         requester, summary);
+  }
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    Tell([this](fabric::ConnectionId id, int64_t origin_ns) { writer_.Begin(id, origin_ns); }, c.info.id,
+         clock().first_time_ns);
+  }
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    Tell([this](fabric::ConnectionId id) { writer_.End(id); }, c.info.id);
+  }
+
+  session::CreditHistory history_;
+  session::CreditSink& sink_;
+  Writer& writer_;
+};
+
 // ---------------------------------------------------------------------------------------------------------------- JSON
 
 class JsonLines final : public Writer {
@@ -63,24 +94,24 @@ class JsonLines final : public Writer {
   JsonLines(Output& output, const CreditsArguments& options, std::optional<std::string> file)
       : Writer(output, options), file_(std::move(file)), json_(output.buffer()) {}
 
-  void OnChange(const Connection& c, const CreditChange& change) override {
+  void OnChange(const CreditChange& change) override {
     const bool by_nobody = change.event == CreditChange::Event::kClosed || change.event == CreditChange::Event::kJoined;
-    PutHead("credits", c, change.requester);
+    PutHead("credits", change.connection, change.client, change.requester);
     json_.Member("frame", change.frame.number).Key("time").Time(change.frame.time_ns);
     json_.Member("event", EventName(change.event));
-    json_.TextOrNull("by", by_nobody ? "" : change.from == c.client ? "client" : "server");
+    json_.TextOrNull("by", by_nobody ? "" : change.from == change.client ? "client" : "server");
     json_.Key("xid").Xid(change.xid).Member("requested", change.requested).Member("granted", change.granted);
     json_.Member("outstanding", change.outstanding).Member("known", change.outstanding.has_value());
     json_.Member("overrun", change.overrun);
     PutFrame("explained_by", change.explained_by);
     if (change.event == CreditChange::Event::kClosed)
       json_.Member("closed", fabric::CloseName(change.close_reason)).Member("lost", change.lost);
-    End();
+    EndLine();
   }
 
  private:
   void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
-    PutHead("credit_summary", c, requester);
+    PutHead("credit_summary", c.info.id, c.client, requester);
     json_.Member("calls", s.calls).Member("replies", s.replies).Member("errors", s.errors);
     PutRange("requested", s.requested);
     PutRange("granted", s.granted);
@@ -103,15 +134,15 @@ class JsonLines final : public Writer {
     } else {
       json_.Value(nullptr);
     }
-    End();
+    EndLine();
   }
 
-  void PutHead(std::string_view type, const Connection& c, Side requester) {
+  void PutHead(std::string_view type, fabric::ConnectionId connection, Side client, Side requester) {
     json_.BeginObject().Member("type", type);
     if (file_) json_.Member("file", *file_);
-    json_.Member("connection", c.info.id).Member("direction", DirectionName(c, requester));
+    json_.Member("connection", connection).Member("direction", DirectionName(client, requester));
   }
-  void End() {
+  void EndLine() {
     json_.EndObject().EndLine();
     output_.Commit();
   }
@@ -139,25 +170,25 @@ class JsonLines final : public Writer {
 
 class TextWriter final : public Writer {
  public:
-  TextWriter(Output& output, const CreditsArguments& options, const Clock& clock)
-      : Writer(output, options), clock_(clock) {}
+  using Writer::Writer;
 
-  void OnConnection(const Connection& c, const fabric::Event&) override {
-    if (c.info.id <= last_id_) return;
-    last_id_ = c.info.id;
-    lines_.Open(c.info.id, c.info.id);
+  void Begin(fabric::ConnectionId id, int64_t origin_ns) override {
+    origin_ns_ = origin_ns;
+    if (id <= last_id_) return;
+    last_id_ = id;
+    lines_.Open(id, id);
   }
 
-  void OnChange(const Connection& c, const CreditChange& change) override {
-    auto [table, is_new] = tables_.try_emplace({c.info.id, change.requester}, options_.rows, budget_);
-    table->second.Add(change, c.client);
+  void OnChange(const CreditChange& change) override {
+    auto [table, is_new] = tables_.try_emplace({change.connection, change.requester}, options_.rows, budget_);
+    table->second.Add(change);
   }
 
-  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+  void End(fabric::ConnectionId id) override {
     if (text_.size() > 0) {
-      lines_.Close(c.info.id, c.info.id, text_);
+      lines_.Close(id, id, text_);
     } else {
-      lines_.Drop(c.info.id, c.info.id);
+      lines_.Drop(id, id);
     }
     text_.clear();
     lines_.Release(~uint64_t{0}, output_.buffer());
@@ -167,14 +198,14 @@ class TextWriter final : public Writer {
   void Finish() override { lines_.Finish(output_.buffer()); }
 
  private:
-  // Both directions come just before OnConnectionClosed.
+  // Both directions come just before End.
   void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
     const Style& style = output_.style();
     if (requester == c.client) {
       if (count() > 1) text_.push_back('\n');
       PutConnectionHead(text_, c, style);
     }
-    Label(DirectionName(c, requester));
+    Label(DirectionName(c.client, requester));
     PutCount(text_, s.calls, "call");
     Put(text_, ", {} repl{}", s.replies, s.replies == 1 ? "y" : "ies");
     if (s.errors > 0) Put(text_, ", {} RDMA_ERROR", s.errors);
@@ -183,7 +214,7 @@ class TextWriter final : public Writer {
     PutTrouble(c, s, style);
     const auto table = tables_.find({c.info.id, requester});
     if (table == tables_.end()) return;
-    table->second.Put(text_, clock_.first_time_ns, style, !style.reset.empty());
+    table->second.Put(text_, origin_ns_, style, !style.reset.empty());
     tables_.erase(table);
   }
 
@@ -195,7 +226,7 @@ class TextWriter final : public Writer {
       Put(text_, "at most {}{}", s.max_outstanding, s.any_unknown ? " while known" : "");
       if (s.max_outstanding > 0) {
         Put(text_, " (frame {}, ", s.max_frame.number);
-        PutDuration(text_, s.max_frame.time_ns - clock_.first_time_ns);
+        PutDuration(text_, s.max_frame.time_ns - origin_ns_);
         Put(text_, ")");
       }
     } else {
@@ -245,7 +276,7 @@ class TextWriter final : public Writer {
     Put(text_, "    {}{:<13}{}", style.dim, label, style.reset);
   }
 
-  const Clock& clock_;
+  int64_t origin_ns_ = 0;
   OrderedLines lines_;
   std::string text_;                 // of the connection that is closing
   size_t budget_ = size_t{1} << 18;  // rows
@@ -260,18 +291,19 @@ int RunCredits(const CreditsArguments& options, scale::Team* team) {
   Output output_of_all = OutputOf(options, team);
   bool drawn = true;
   const auto show = [&](const std::string& file, Output& output, ResultStream*) {
-    Clock clock;
     std::unique_ptr<Writer> writer;
     if (options.format == Format::kJsonl) {
       writer = std::make_unique<JsonLines>(
           output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
     } else {
-      writer = std::make_unique<TextWriter>(output, options, clock);
+      writer = std::make_unique<TextWriter>(output, options);
     }
     CreditPlotter plotter(*writer);
     session::CreditSink& sink = options.svg.empty() ? static_cast<session::CreditSink&>(*writer) : plotter;
-    session::CreditHistory history(sink, options.connection);
-    FileOutcome outcome = Analyze(file, options, false, clock, output, {&history, writer.get()});
+    std::vector<std::unique_ptr<CreditShard>> shards;
+    while (shards.size() < options.jobs)
+      shards.push_back(std::make_unique<CreditShard>(options.connection, sink, *writer));
+    FileOutcome outcome = Analyze(file, options, false, output, shards);
     writer->Finish();
     output.Flush();
     if (!outcome.opened) return outcome;
@@ -299,6 +331,7 @@ void AddCredits(CLI::App& app, Run& run) {
             "Rows of the table for each direction (default: 40), or all");
   command->add_option("--svg", options->svg, "Also draw it: an SVG file with a panel for each connection and direction")
       ->type_name("FILE");
+  AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
   command->footer(

@@ -122,7 +122,7 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   std::vector<std::unique_ptr<LatencyShard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<LatencyShard>(options.by, name, sink));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
-  std::unordered_map<std::string, LatencyKeys::FileName> newest;
+  std::unordered_map<std::string, FileNames::Name> newest;
   uint64_t count = 0, untimed = 0, phases_missing = 0, cut = 0;
   for (const auto& shard : shards) {
     count += shard->count();
@@ -130,7 +130,7 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
     phases_missing += shard->sampler().phases_missing();
     cut += shard->sampler().cut();
     for (const auto& [key, name_of] : shard->sampler().names())
-      if (LatencyKeys::FileName& known = newest[key]; name_of.frame >= known.frame) known = name_of;
+      if (FileNames::Name& known = newest[key]; name_of.frame >= known.frame) known = name_of;
   }
   LatencyNames names;
   for (const auto& [key, name_of] : newest) names.emplace(key, name_of.name);

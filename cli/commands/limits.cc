@@ -3,6 +3,7 @@
 // stag limits: per connection, what its time is spent on, and what to do about it.
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
@@ -26,15 +27,20 @@ struct Ended {
   ConnectionLimits limits;
 };
 
-class Collector final : public session::LimitsSink {
+using AllEnded = std::map<fabric::ConnectionId, Ended>;
+
+class LimitsShard final : public CallingShard, private session::LimitsSink {
  public:
-  const std::map<fabric::ConnectionId, Ended>& ended() const { return ended_; }
+  explicit LimitsShard(AllEnded& ended) : ended_(ended) {}
+  std::vector<session::Observer*> Observers() override { return {&observer_}; }
 
  private:
   void OnLimits(const Connection& connection, const ConnectionLimits& limits) override {
-    ended_.insert_or_assign(connection.info.id, Ended{connection, limits});
+    Tell([this](const Ended& one) { ended_.insert_or_assign(one.connection.info.id, one); }, Ended{connection, limits});
   }
-  std::map<fabric::ConnectionId, Ended> ended_;
+
+  session::LimitsObserver observer_{*this};
+  AllEnded& ended_;
 };
 
 int64_t Of(const ConnectionLimits& limits, Limit limit) { return limits.ns[static_cast<size_t>(limit)]; }
@@ -81,16 +87,16 @@ void PutJson(std::string& out, const Ended& one, const std::optional<std::string
 }
 
 FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Output& output) {
-  Collector collector;
-  session::LimitsObserver observer(collector);
-  Clock clock;
-  FileOutcome outcome = Analyze(file, options, false, clock, output, {&observer}, &observer);
+  AllEnded ended;
+  std::vector<std::unique_ptr<LimitsShard>> shards;
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LimitsShard>(ended));
+  FileOutcome outcome = Analyze(file, options, false, output, shards);
   const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   std::vector<LimitedConnection> all;
-  for (const auto& [id, one] : collector.ended()) all.push_back({&one.connection, &one.limits});
+  for (const auto& [id, one] : ended) all.push_back({&one.connection, &one.limits});
   const LimitSignatures signatures(std::move(all));
   size_t index = 0;
-  for (const auto& [id, one] : collector.ended()) {
+  for (const auto& [id, one] : ended) {
     if (options.format == Format::kJsonl) {
       PutJson(output.buffer(), one, name);
     } else {
@@ -101,7 +107,7 @@ FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Ou
     output.Commit();
   }
   output.Flush();
-  if (!options.quiet && outcome.opened && !output.closed() && collector.ended().empty())
+  if (!options.quiet && outcome.opened && !output.closed() && ended.empty())
     output.diagnostics().Complain("{}: no RPC-over-RDMA in {}", DisplayName(file), Count(outcome.frames, "frame"));
   return outcome;
 }
@@ -121,6 +127,7 @@ void AddLimits(CLI::App& app, Run& run) {
       "limits",
       "What each connection's time is spent on: idle, credits, recovery, data, the server; what to do about it");
   AddCaptureOptions(*command, *options);
+  AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
   command->footer(

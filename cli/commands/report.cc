@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/reporting.h"
@@ -12,6 +13,7 @@
 #include "cli/base/command_line.h"
 #include "cli/base/options.h"
 #include "cli/summary/report_page.h"
+#include "conformance/report/transcript.h"
 
 namespace stag::cli {
 namespace {
@@ -35,39 +37,67 @@ std::optional<uint64_t> SizeOf(const std::string& file) {
   return error ? std::nullopt : std::optional<uint64_t>(size);
 }
 
-int RunReport(const ReportArguments& options) {
+// What the analysis of a file sends to the rank that has the page: the first byte of a record.
+constexpr char kPart = 'p', kTranscript = 't';
+
+// Reads a file. `reporter` gets its findings.
+ReportPart MakePart(const std::string& file, const ReportArguments& options, size_t number, bool pictures,
+                    conformance::Reporter& reporter, Output& output, FileOutcome& outcome) {
   // What is said while a file is read stands in the page, too, also with --quiet.
   std::vector<std::string> remarks;
   Diagnostics keep([&remarks](std::string_view text) { remarks.emplace_back(text); });
-  Output output(options, nullptr, keep);
   CommonOptions reading = options;
   reading.progress = options.progress && !options.quiet;
   reading.quiet = false;
-  conformance::HtmlBesides besides;
-  const auto reporter = conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION, &besides);
-  ReportPage page(options.files.size() > 1);
+  Output unused(
+      reading, [](std::string_view) {}, keep);
   SummaryOptions wanted;
   wanted.engine = options.engine;
-  wanted.reporter = reporter.get();
+  wanted.reporter = &reporter;
   wanted.slowest = ReportPage::kSlowest;
   wanted.pictures = true;
-  const int status = ForEachFile(
-      options, output,
-      [&](const std::string& file) {
-        remarks.clear();
-        FileSummary summary(file, reading, wanted, output);
-        for (const std::string& remark : remarks)
-          if (!options.quiet || remark == summary.outcome().trouble) ComplainText(remark);
-        std::erase(remarks, summary.outcome().trouble);  // the page has it elsewhere
-        page.Add(summary, SizeOf(file), remarks);
-        return summary.outcome();
-      },
-      Headings::kNo);
+  FileSummary summary(file, reading, wanted, unused);
+  outcome = summary.outcome();
+  for (const std::string& remark : remarks)
+    if (!options.quiet || remark == outcome.trouble) output.diagnostics().ComplainText(remark);
+  std::erase(remarks, outcome.trouble);  // the page has it elsewhere
+  return MakeReportPart(summary, number, options.files.size() > 1, pictures, SizeOf(file), remarks);
+}
+
+// In a team each rank makes the parts and the transcripts of its files; rank 0 has the page.
+int RunReport(const ReportArguments& options, scale::Team* team) {
+  Output output = OutputOf(options, team);
+  conformance::HtmlBesides besides;
+  const auto reporter = conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION, &besides);
+  conformance::Playback playback(*reporter, *reporter);
+  ReportPage page(options.files.size() > 1);
+  const auto analyze = [&](const std::string& file, Output& of_file, ResultStream* stream) {
+    const auto number = static_cast<size_t>(&file - options.files.data());
+    FileOutcome outcome;
+    if (!stream) {
+      page.Add(MakePart(file, options, number, page.pictures(), *reporter, of_file, outcome));
+      return outcome;
+    }
+    const auto write = [stream](std::string_view record) { stream->Record(kTranscript + std::string(record)); };
+    const auto all = [](conformance::FindingSink& next) -> conformance::FindingSink& { return next; };
+    conformance::TranscriptWriter writer(write, reporter->wants(), all);
+    const ReportPart part = MakePart(file, options, number, true, writer, of_file, outcome);
+    stream->Record(kPart + Pack(part));
+    return outcome;
+  };
+  const auto take = [&](std::string_view record) {
+    ReportPart part;
+    const char kind = record.empty() ? ' ' : record.front();
+    const std::string_view rest = record.substr(std::min<size_t>(record.size(), 1));
+    const bool fine = kind == kPart ? Unpack(rest, part) : kind == kTranscript && playback.Take(rest);
+    if (!fine) throw std::runtime_error("another rank sent what is no part of a report");
+    if (kind == kPart) page.Add(part);
+  };
+  const int status = ForEachFile(team, options, output, analyze, take, Headings::kNo);
+  if (team && !team->leads()) return kExitFine;
   page.Finish({options.title, CommandLine(), RulesText(options.engine)}, besides);
   reporter->Finish({});
-  remarks.clear();
   output.Flush();
-  for (const std::string& remark : remarks) ComplainText(remark);  // why the page could not be written
   return output.failed() ? kExitTrouble : status;
 }
 
@@ -79,10 +109,12 @@ void AddReport(CLI::App& app, Run& run) {
                                          "One page of HTML: what is wrong first, then connections, latency, transport, "
                                          "limits, credits, findings with ladders");
   AddCaptureOptions(*command, *options, Formats::kNone);
+  AddJobs(*command, *options);
   command->add_option("-o,--output,--out", options->output, "Write the page to this file, not to stdout")
       ->type_name("FILE");
   command->add_option("--title", options->title, "The heading of the page (default: RPC-over-RDMA report)")
       ->type_name("TEXT");
+  AddMpi(*command, *options, "the captures are spread over the ranks; rank 0 writes the page, the same as without");
   AddRuleOptions(*command, options->engine);
   command->footer(
       "The page needs no network and no other file: attach it to a bug report. It has the names and sizes of the "
@@ -90,13 +122,13 @@ void AddReport(CLI::App& app, Run& run) {
       "addresses, file handles of findings, and the command line; no file data.\n"
       "What there is much of is bounded, and what was left out is said. Of several files each has its own part of a "
       "section.\n"
-      "The captures are read in turn, by one thread.\n"
       "The exit status is 0, also with findings; 2 when a file cannot be read to its end.\n"
       "\nExamples:\n"
       "  stag report mount.pcapng > report.html\n"
       "  stag report --title 'Bug 4711: mount hangs' client.pcapng server.pcapng -o report.html\n"
-      "  zstdcat mount.pcapng.zst | stag report - > report.html");
-  command->callback([options, &run] { run = [options] { return RunReport(*options); }; });
+      "  zstdcat mount.pcapng.zst | stag report - > report.html\n"
+      "  mpirun -n 8 stag report --mpi /captures/*.pcap.zst > report.html");
+  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunReport); }; });
 }
 
 }  // namespace stag::cli

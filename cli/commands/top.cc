@@ -50,11 +50,13 @@ FileOutcome ShowFile(const std::string& file, const TopArguments& options, Outpu
   view.only_whole = options.once;
   const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   TopWriter writer(output, options.format, view, name);
-  Clock clock;
-  TopObserver observer(options.by, options.once ? 0 : options.interval_ns, clock, writer);
-  FileOutcome outcome = Analyze(file, options, false, clock, output, {&observer});
-  observer.Finish(outcome.last_time_ns);
-  if (!options.quiet && outcome.opened && !output.closed() && !observer.any())
+  TopIntervals intervals(options.once ? 0 : options.interval_ns, writer);
+  std::vector<std::unique_ptr<TopShard>> shards;
+  while (shards.size() < options.jobs)
+    shards.push_back(std::make_unique<TopShard>(options.by, shards.size(), intervals));
+  FileOutcome outcome = Analyze(file, options, false, output, shards);
+  intervals.Finish(outcome.last_time_ns);
+  if (!options.quiet && outcome.opened && !output.closed() && !intervals.any())
     output.diagnostics().Complain("{}: no RPC in {}", DisplayName(file), Count(outcome.frames, "frame"));
   return outcome;
 }
@@ -73,13 +75,13 @@ int ShowDevice(const TopArguments& options) {
   TopView view = ViewOf(options, true);
   if (options.once) view.blocks = 1;
   TopWriter writer(output, options.format, view, std::nullopt);
-  Clock clock;
-  TopObserver observer(options.by, options.interval_ns, clock, writer);
+  TopIntervals intervals(options.interval_ns, writer);
+  TopShard shard(options.by, 0, intervals);
 
   // The device's clock may not be the system's: between packets its time goes on from the last of them.
   steady_clock::time_point then = steady_clock::now();
   int64_t then_ns = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  observer.Tick(then_ns);
+  intervals.Tick(then_ns);
   capture::LiveReader* reader_now = nullptr;
   const auto end_when_done = [&] {
     if (output.stopped()) reader_now->End();
@@ -88,11 +90,11 @@ int ShowDevice(const TopArguments& options) {
     if (!frame.ref.timed) return;
     then = steady_clock::now();
     then_ns = frame.ref.time_ns;
-    observer.Tick(then_ns);
+    intervals.Tick(then_ns);
     end_when_done();
   };
   const auto idle = [&] {
-    observer.Tick(then_ns + std::chrono::nanoseconds(steady_clock::now() - then).count());
+    intervals.Tick(then_ns + std::chrono::nanoseconds(steady_clock::now() - then).count());
     output.Flush();
     end_when_done();
   };
@@ -101,8 +103,9 @@ int ShowDevice(const TopArguments& options) {
   if (!options.quiet) Complain("capturing on {}; Ctrl-C ends", (*source)->name());
   capture::LiveReader reader(**source, live, after, idle);
   reader_now = &reader;
-  const FileOutcome outcome = Analyze(reader, (*source)->name(), options, false, clock, output, {&observer});
-  observer.Finish(then_ns + std::chrono::nanoseconds(steady_clock::now() - then).count());
+  const FileOutcome outcome =
+      Analyze(reader, (*source)->name(), options, false, shard.mutable_clock(), output, shard.Observers());
+  intervals.Finish(then_ns + std::chrono::nanoseconds(steady_clock::now() - then).count());
   output.Flush();
   const capture::LiveCounts counts = reader.counts();
   const uint64_t lost = counts.source.dropped.value_or(0) + counts.source.dropped_on_wire.value_or(0);
@@ -154,6 +157,7 @@ void AddTop(CLI::App& app, Run& run) {
   AddNumber(*command, "--count", options->view.blocks, false, " is not a number of intervals",
             "End after so many intervals");
   command->add_flag("--once", options->once, "One block: of a device the first interval, of a capture all of it");
+  AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the captures are spread over the ranks; rank 0 writes the blocks, the same as without");
   command->footer(

@@ -33,19 +33,17 @@ std::string Figures(const CreditSummary& s) {
 
 }  // namespace
 
-std::string_view DirectionName(const Connection& c, Side requester) {
-  return requester == c.client ? "forward" : "backward";
-}
+std::string_view DirectionName(Side client, Side requester) { return requester == client ? "forward" : "backward"; }
 
-void CreditPlotter::OnChange(const Connection& c, const session::CreditChange& change) {
-  if (CreditPlot* plot = Find(c, change.requester)) plot->Add(change);
-  next_.OnChange(c, change);
+void CreditPlotter::OnChange(const session::CreditChange& change) {
+  if (CreditPlot* plot = Find({change.connection, change.requester != change.client})) plot->Add(change);
+  next_.OnChange(change);
 }
 
 void CreditPlotter::OnSummary(const Connection& c, Side requester, const CreditSummary& summary) {
-  if (CreditPlot* plot = Find(c, requester)) {
+  if (CreditPlot* plot = Find({c.info.id, requester != c.client})) {
     plot->connection = c.info.id;
-    plot->title = fmt::format("Connection {}, {}", c.info.id, DirectionName(c, requester));
+    plot->title = fmt::format("Connection {}, {}", c.info.id, DirectionName(c.client, requester));
     plot->ends = Ends(c);
     plot->figures = Figures(summary);
   }
@@ -68,14 +66,13 @@ void CreditPlotter::Put(std::string& out, const std::set<fabric::ConnectionId>& 
   WriteSvg(out, plots, origin_ns, capture, place);
 }
 
-CreditPlot* CreditPlotter::Find(const Connection& c, Side requester) {
-  const Key key{c.info.id, requester != c.client};
+CreditPlot* CreditPlotter::Find(const Key& key) {
   if (const auto known = plots_.find(key); known != plots_.end()) return &known->second;
-  if (!connections_.contains(c.info.id) && connections_.size() >= kMost) {
-    if (left_out_.size() < kMostCounted) left_out_.insert(c.info.id);
+  if (!connections_.contains(key.first) && connections_.size() >= kMost) {
+    if (left_out_.size() < kMostCounted) left_out_.insert(key.first);
     return nullptr;
   }
-  connections_.insert(c.info.id);
+  connections_.insert(key.first);
   return &plots_[key];
 }
 

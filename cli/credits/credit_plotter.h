@@ -13,7 +13,7 @@
 namespace stag::cli {
 
 // "forward" or "backward": whose Calls these are.
-std::string_view DirectionName(const session::Connection& connection, fabric::Side requester);
+std::string_view DirectionName(fabric::Side client, fabric::Side requester);
 
 class CreditPlotter final : public session::CreditSink {
  public:
@@ -21,7 +21,7 @@ class CreditPlotter final : public session::CreditSink {
 
   explicit CreditPlotter(session::CreditSink& next) : next_(next) {}
 
-  void OnChange(const session::Connection& c, const session::CreditChange& change) override;
+  void OnChange(const session::CreditChange& change) override;
   void OnSummary(const session::Connection& c, fabric::Side requester, const session::CreditSummary& summary) override;
 
   bool empty() const { return plots_.empty(); }
@@ -41,7 +41,7 @@ class CreditPlotter final : public session::CreditSink {
   using Key = std::pair<fabric::ConnectionId, bool>;
   static constexpr size_t kMostCounted = 100000;
 
-  CreditPlot* Find(const session::Connection& c, fabric::Side requester);
+  CreditPlot* Find(const Key& key);
 
   session::CreditSink& next_;
   std::map<Key, CreditPlot> plots_;

@@ -18,10 +18,10 @@ bool IsMessage(Event event) {
 
 }  // namespace
 
-void CreditTable::Add(const CreditChange& change, session::Side client) {
+void CreditTable::Add(const CreditChange& change) {
   Row row;
   row.change = change;
-  row.by_client = change.from == client;
+  row.by_client = change.from == change.client;
   row.changed =
       any_ && ((change.requested && change.requested != requested_) || (change.granted && change.granted != granted_));
   row.most = change.outstanding && *change.outstanding > most_ && change.event == Event::kCall;

@@ -26,7 +26,7 @@ class CreditTable {
   CreditTable(const CreditTable&) = delete;
   CreditTable& operator=(const CreditTable&) = delete;
 
-  void Add(const session::CreditChange& change, session::Side client);
+  void Add(const session::CreditChange& change);
   bool empty() const { return head_.empty(); }
   // The table, with its head line. `origin_ns`: time 0. `bars`: draws outstanding Calls.
   void Put(std::string& out, int64_t origin_ns, const Style& style, bool bars) const;

@@ -14,8 +14,6 @@ namespace {
 using session::Connection;
 using session::Transaction;
 
-constexpr size_t kMaxNames = 65536;
-
 void PutHandle(std::string& out, Bytes handle) {
   Put(out, "handle ");
   PutHex(out, handle);
@@ -23,7 +21,8 @@ void PutHandle(std::string& out, Bytes handle) {
 
 }  // namespace
 
-void LatencyKeys::Take(const Connection& connection, const Transaction& t, std::string_view subject, std::string& key) {
+void LatencyKeys::Take(const Connection& connection, const Transaction& t, std::string_view subject, std::string& key,
+                       const OnName& on_name) {
   key.clear();
   const auto put_address = [&](fabric::Side side) {
     Put(key, connection.client_known ? fabric::AddressText(connection.info.endpoint[side].address) : std::string("?"));
@@ -36,21 +35,17 @@ void LatencyKeys::Take(const Connection& connection, const Transaction& t, std::
       break;
     case LatencyKey::kClient: put_address(connection.client); break;
     case LatencyKey::kServer: put_address(fabric::Side(1 - connection.client)); break;
-    case LatencyKey::kFile: TakeFile(t, key); break;
+    case LatencyKey::kFile: TakeFile(t, key, on_name); break;
     case LatencyKey::kSize: TakeSize(t, subject, key); break;
   }
 }
 
-void LatencyKeys::TakeFile(const Transaction& t, std::string& key) {
+void LatencyKeys::TakeFile(const Transaction& t, std::string& key, const OnName& on_name) {
   accesses_.Collect(t);
   for (const session::NamedHandle& named : accesses_.names()) {
     if (named.handle.empty() || named.name.empty()) continue;
     PutHandle(key, named.handle);
-    if (names_.size() < kMaxNames || names_.contains(key)) {
-      FileName& name = names_[key];
-      name.frame = t.reply.frame.number;
-      name.name.assign(reinterpret_cast<const char*>(named.name.data()), named.name.size());
-    }
+    on_name(key, {t.reply.frame.number, {reinterpret_cast<const char*>(named.name.data()), named.name.size()}});
     key.clear();
   }
   if (accesses_.accesses().empty()) {

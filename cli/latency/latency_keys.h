@@ -3,6 +3,7 @@
 // LatencyKeys: which row of a table an RPC belongs to.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,32 +16,40 @@ namespace stag::cli {
 
 enum class LatencyKey : uint8_t { kProcedure, kConnection, kClient, kServer, kFile, kSize };
 
-class LatencyKeys {
+// The names that were seen for file handles, by the keys that stand for the files. Bounded.
+class FileNames {
  public:
-  // A name that was seen for a file handle, and when.
-  struct FileName {
-    uint64_t frame = 0;
+  struct Name {
+    uint64_t frame = 0;  // where it was seen
     std::string name;
   };
+  void Take(const std::string& key, Name&& name) {
+    if (names_.size() < kMost || names_.contains(key)) names_[key] = std::move(name);
+  }
+  const std::unordered_map<std::string, Name>& all() const { return names_; }
 
+ private:
+  static constexpr size_t kMost = 65536;
+  std::unordered_map<std::string, Name> names_;
+};
+
+class LatencyKeys {
+ public:
   // `file`: stands before the number of a connection when it is the key.
   LatencyKeys(LatencyKey by, std::optional<std::string> file) : by_(by), file_(std::move(file)) {}
 
-  // `subject`: what PutSubject makes of the RPC. Into `key`, whatever was there.
+  // `subject`: what PutSubject makes of the RPC. Into `key`, whatever was there. `on_name` gets what the RPC names.
+  using OnName = std::function<void(const std::string& key, FileNames::Name&& name)>;
   void Take(const session::Connection& connection, const session::Transaction& t, std::string_view subject,
-            std::string& key);
-
-  // By the key that stands for the file.
-  const std::unordered_map<std::string, FileName>& names() const { return names_; }
+            std::string& key, const OnName& on_name);
 
  private:
-  void TakeFile(const session::Transaction& t, std::string& key);
+  void TakeFile(const session::Transaction& t, std::string& key, const OnName& on_name);
   void TakeSize(const session::Transaction& t, std::string_view subject, std::string& key);
 
   const LatencyKey by_;
   const std::optional<std::string> file_;
   session::FileAccesses accesses_;
-  std::unordered_map<std::string, FileName> names_;
 };
 
 }  // namespace stag::cli

@@ -72,7 +72,9 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
   }
   sample_.name.clear();
   PutSubject(sample_.name, t);
-  keys_.Take(connection, t, sample_.name, sample_.key);  // also of those without a time: they may name files
+  // Also of those without a time: they may name files.
+  keys_.Take(connection, t, sample_.name, sample_.key,
+             [this](const std::string& key, FileNames::Name&& name) { names_.Take(key, std::move(name)); });
   const std::optional<int64_t> round_trip = session::RoundTrip(t);
   if (!round_trip) {
     ++untimed_;

@@ -29,7 +29,7 @@ class LatencySampler : public session::Observer {
   void OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) override;
 
   // By the key that stands for the file.
-  const std::unordered_map<std::string, LatencyKeys::FileName>& names() const { return keys_.names(); }
+  const std::unordered_map<std::string, FileNames::Name>& names() const { return names_.all(); }
   uint64_t untimed() const { return untimed_; }  // RPCs that have an answer, but no round-trip time
   uint64_t phases_missing() const { return phases_missing_; }
   uint64_t cut() const { return cut_; }  // left out, for the capture has too little of the Call
@@ -56,6 +56,7 @@ class LatencySampler : public session::Observer {
   void Note(const session::Connection& connection, const fabric::Event& event, Meanwhile what);
 
   LatencyKeys keys_;
+  FileNames names_;
   LatencySample sample_;        // used again and again
   std::vector<Watch> watches_;  // by ConnectionInfo::slot
   uint64_t untimed_ = 0, phases_missing_ = 0, cut_ = 0;

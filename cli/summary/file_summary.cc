@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/analysis/checked_capture.h"
 #include "cli/analysis/reporting.h"
 #include "cli/analysis/transaction_facts.h"
 #include "cli/latency/latency_sampler.h"
@@ -21,11 +22,8 @@ using session::Connection;
 using session::CreditSummary;
 using session::Transaction;
 
-// What the observers find, by connection and by rule.
-class FileSummary::Gatherer final : public session::Observer,
-                                    public session::CreditSink,
-                                    public session::LimitsSink,
-                                    public conformance::FindingSink {
+// What the shards find, by connection and by rule; in the reading thread.
+class FileSummary::Gatherer final : public session::CreditSink, public conformance::FindingSink {
  public:
   // `next` gets the findings, too; null: nobody.
   explicit Gatherer(conformance::FindingSink* next) : next_(next) {}
@@ -42,22 +40,20 @@ class FileSummary::Gatherer final : public session::Observer,
     }
     if (next_) next_->OnFinding(finding);
   }
-  void OnChange(const Connection&, const session::CreditChange&) override {}
+  void OnChange(const session::CreditChange&) override {}
   void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
     if (SummarizedConnection* const one = Find(c.info.id); one && requester == c.client) one->credits = summary;
   }
-  void OnLimits(const Connection& c, const session::ConnectionLimits& limits) override {
-    if (SummarizedConnection* const one = Find(c.info.id)) one->limits = limits;
+  void TakeLimits(fabric::ConnectionId id, const session::ConnectionLimits& limits) {
+    if (SummarizedConnection* const one = Find(id)) one->limits = limits;
   }
-  void OnTransaction(const Connection& c, const Transaction& t) override {
-    if (t.outcome != session::Outcome::kUnanswered && t.outcome != session::Outcome::kReissued) return;
-    SummarizedConnection* const one = Find(c.info.id);
+  void TakeUnanswered(fabric::ConnectionId id, uint64_t call_frame, const std::string& subject) {
+    SummarizedConnection* const one = Find(id);
     if (!one || one->unanswered++ > 0) return;
-    one->first_unanswered = t.call.frame.number;
-    PutSubject(one->first_subject, t);
+    one->first_unanswered = call_frame;
+    one->first_subject = subject;
   }
-  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
-    if (c.proof != session::Proof::kRpcRdma) return;
+  void TakeConnection(const Connection& c) {
     if (SummarizedConnection* const one = Find(c.info.id)) {
       one->connection = c;
     } else {
@@ -88,83 +84,106 @@ struct FileSummary::Times {
   uint64_t untimed = 0, phases_missing = 0;
 };
 
-namespace {
-
-// The round-trip times and nothing else, for a screen of text: that is much cheaper.
-class RoundTrips final : public session::Observer {
+// Observes some of the connections, or all.
+class FileSummary::Shard final : public EngineShard, private session::CreditSink, private session::LimitsSink {
  public:
-  explicit RoundTrips(LatencyTable& table) : table_(table) {}
-  void OnTransaction(const Connection& c, const Transaction& t) override {
-    if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || IsCut(t)) return;
-    const std::optional<int64_t> round_trip = session::RoundTrip(t);
-    if (!round_trip) return;
-    sample_.rtt_ns = *round_trip;
-    sample_.key.clear();
-    PutSubject(sample_.key, t);
-    table_.Add(sample_);
-  }
+  Shard(CheckedFile& file, FileSummary& summary, bool pictures)
+      : EngineShard(file), summary_(summary), pictures_(pictures) {}
+  const LatencySampler& sampler() const { return all_times_; }
 
  private:
-  LatencyTable& table_;
-  LatencySample sample_;
+  // The round-trip times and nothing else, for a screen of text: that is much cheaper.
+  class RoundTrips final : public session::Observer {
+   public:
+    explicit RoundTrips(Shard& shard) : shard_(shard) {}
+    void OnTransaction(const Connection& c, const Transaction& t) override {
+      if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || IsCut(t)) return;
+      const std::optional<int64_t> round_trip = session::RoundTrip(t);
+      if (!round_trip) return;
+      sample_.rtt_ns = *round_trip;
+      sample_.key.clear();
+      PutSubject(sample_.key, t);
+      const auto take = [times = shard_.summary_.times_.get()](const LatencySample& one) { times->table.Add(one); };
+      shard_.Tell(take, sample_);
+    }
+
+   private:
+    Shard& shard_;
+    LatencySample sample_;
+  };
+  // All that is known of the times.
+  class AllTimes final : public LatencySampler {
+   public:
+    explicit AllTimes(Shard& shard) : LatencySampler(LatencyKey::kProcedure, std::nullopt), shard_(shard) {}
+
+   private:
+    void OnSample(const LatencySample& sample) override {
+      const auto take = [times = shard_.summary_.times_.get()](const LatencySample& one) {
+        times->table.Add(one);
+        times->course.Add(one.reply_ns, static_cast<uint64_t>(one.rtt_ns));
+      };
+      shard_.Tell(take, sample);
+    }
+    Shard& shard_;
+  };
+  class Ends final : public session::Observer {
+   public:
+    explicit Ends(Shard& shard) : shard_(shard) {}
+    void OnTransaction(const Connection& c, const Transaction& t) override {
+      if (t.outcome != session::Outcome::kUnanswered && t.outcome != session::Outcome::kReissued) return;
+      subject_.clear();
+      PutSubject(subject_, t);
+      const auto take = [to = shard_.summary_.gatherer_.get()](fabric::ConnectionId id, uint64_t frame,
+                                                               const std::string& subject) {
+        to->TakeUnanswered(id, frame, subject);
+      };
+      shard_.Tell(take, c.info.id, t.call.frame.number, subject_);
+    }
+    void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+      if (c.proof != session::Proof::kRpcRdma) return;
+      const auto take = [to = shard_.summary_.gatherer_.get()](const Connection& one) { to->TakeConnection(one); };
+      shard_.Tell(take, c);
+    }
+
+   private:
+    Shard& shard_;
+    std::string subject_;
+  };
+
+  std::vector<session::Observer*> Further() override {
+    session::Observer& times = pictures_ ? static_cast<session::Observer&>(all_times_) : round_trips_;
+    return {&credits_, &limits_, &times, &ends_};
+  }
+  void OnChange(const session::CreditChange& change) override {
+    if (!pictures_) return;
+    Tell([to = summary_.credit_plotter_.get()](const session::CreditChange& one) { to->OnChange(one); }, change);
+  }
+  // The plotter passes it on to the gatherer.
+  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
+    const auto take = [to = summary_.credit_plotter_.get()](const Connection& of, Side by, const CreditSummary& one) {
+      to->OnSummary(of, by, one);
+    };
+    if (pictures_) return Tell(take, c, requester, summary);
+    const auto only = [to = summary_.gatherer_.get()](const Connection& of, Side by, const CreditSummary& one) {
+      to->OnSummary(of, by, one);
+    };
+    Tell(only, c, requester, summary);
+  }
+  void OnLimits(const Connection& c, const session::ConnectionLimits& limits) override {
+    const auto take = [to = summary_.gatherer_.get()](fabric::ConnectionId id, const session::ConnectionLimits& one) {
+      to->TakeLimits(id, one);
+    };
+    Tell(take, c.info.id, limits);
+  }
+
+  FileSummary& summary_;
+  const bool pictures_;
+  session::CreditHistory credits_{*this};
+  session::LimitsObserver limits_{*this};
+  RoundTrips round_trips_{*this};
+  AllTimes all_times_{*this};
+  Ends ends_{*this};
 };
-
-// All that is known of the times.
-class AllTimes final : public LatencySampler {
- public:
-  AllTimes(LatencyTable& table, LatencyCourse& course)
-      : LatencySampler(LatencyKey::kProcedure, std::nullopt), table_(table), course_(course) {}
-
- private:
-  void OnSample(const LatencySample& sample) override {
-    table_.Add(sample);
-    course_.Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
-  }
-
-  LatencyTable& table_;
-  LatencyCourse& course_;
-};
-
-// Shows packets to two observers.
-class BothSee final : public fabric::PacketObserver {
- public:
-  BothSee(fabric::PacketObserver& a, fabric::PacketObserver& b) : observers_{&a, &b} {}
-  void OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) override {
-    for (auto* o : observers_) o->OnConnection(track, info, first_end);
-  }
-  void OnForgotten(Track track) override {
-    for (auto* o : observers_) o->OnForgotten(track);
-  }
-  void OnFirstPsn(Track track, Side requester, uint32_t psn) override {
-    for (auto* o : observers_) o->OnFirstPsn(track, requester, psn);
-  }
-  void OnPathMtu(Track track, uint32_t bytes) override {
-    for (auto* o : observers_) o->OnPathMtu(track, bytes);
-  }
-  void OnPacket(Track track, const fabric::RcPacket& packet) override {
-    for (auto* o : observers_) o->OnPacket(track, packet);
-  }
-  void OnCongestionNotification(Track track, Side from, const FrameRef& frame) override {
-    for (auto* o : observers_) o->OnCongestionNotification(track, from, frame);
-  }
-  void OnSegment(Track track, Side from, const link::Packet& packet, const FrameRef& frame) override {
-    for (auto* o : observers_) o->OnSegment(track, from, packet, frame);
-  }
-  void OnCrcError(Track track, Side from, const FrameRef& frame) override {
-    for (auto* o : observers_) o->OnCrcError(track, from, frame);
-  }
-  void OnMpaFrame(Track track, Side from, const fabric::StreamPart& part) override {
-    for (auto* o : observers_) o->OnMpaFrame(track, from, part);
-  }
-  void OnFpdu(Track track, Side from, const fabric::StreamPart& part, const iwarp::Fpdu& fpdu) override {
-    for (auto* o : observers_) o->OnFpdu(track, from, part, fpdu);
-  }
-
- private:
-  std::array<fabric::PacketObserver*, 2> observers_;
-};
-
-}  // namespace
 
 FileSummary::FileSummary(const std::string& file, const CommonOptions& options, const SummaryOptions& wanted,
                          Output& output)
@@ -173,24 +192,17 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
       times_(std::make_unique<Times>(wanted.slowest)),
       credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_)) {
   transport::TransportStatistics statistics(options.memory / 4, wanted.pictures ? &transport_plotter_ : nullptr);
-  session::CreditHistory credits(wanted.pictures ? static_cast<session::CreditSink&>(*credit_plotter_) : *gatherer_);
-  session::LimitsObserver limits(*gatherer_);
-  BothSee packets(statistics, limits);
-  conformance::Engine engine(wanted.engine, *gatherer_);
-  std::vector<session::Observer*> observers;
-  if (wanted.reporter) {
-    wanted.reporter->BeginFile(name_);
-    observers = wanted.reporter->Observers();
+  if (wanted.reporter) wanted.reporter->BeginFile(name_);
+  CheckedFile checked(wanted.engine, wanted.reporter, *gatherer_, options.jobs);
+  std::vector<std::unique_ptr<Shard>> shards;
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<Shard>(checked, *this, wanted.pictures));
+  outcome_ = Analyze(file, options, false, output, shards, &statistics);
+  for (const auto& shard : shards) {
+    times_->untimed += shard->sampler().untimed();
+    times_->phases_missing += shard->sampler().phases_missing();
   }
-  RoundTrips round_trips(times_->table);
-  AllTimes all_times(times_->table, times_->course);
-  session::Observer& times = wanted.pictures ? static_cast<session::Observer&>(all_times) : round_trips;
-  observers.insert(observers.end(), {&engine, &credits, &limits, &times, gatherer_.get()});
-  Clock clock;
-  outcome_ = Analyze(file, options, false, clock, output, std::move(observers), &packets);
-  times_->untimed = all_times.untimed();
-  times_->phases_missing = all_times.phases_missing();
-  if (wanted.reporter) wanted.reporter->EndFile(Summarize(outcome_, engine.Tallies()), outcome_.trouble);
+  const std::vector<conformance::RuleTally> tallies = checked.Finish(shards);
+  if (wanted.reporter) wanted.reporter->EndFile(Summarize(outcome_, tallies), outcome_.trouble);
 
   for (const BrokenRule* one : broken()) wrong_.push_back(WhatBroke(*one));
   int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;

@@ -64,6 +64,7 @@ class FileSummary {
 
  private:
   class Gatherer;
+  class Shard;
   struct Times;
 
   std::string name_;

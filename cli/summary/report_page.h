@@ -6,11 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/summary/file_summary.h"
+#include "cli/summary/report_part.h"
 #include "conformance/report/documents.h"
 
 namespace stag::cli {
@@ -28,8 +27,10 @@ class ReportPage {
   // `several`: files.
   explicit ReportPage(bool several) : several_(several) {}
 
-  // `size`: of the file, in bytes. `remarks`: what was said on stderr while it was read.
-  void Add(FileSummary& summary, std::optional<uint64_t> size, const std::vector<std::string>& remarks);
+  // The next file.
+  void Add(const ReportPart& part);
+  // Whether pictures of the next file are wanted.
+  bool pictures() const { return pictures_ < kPictures; }
 
   struct About {
     std::string title, command, rules;
@@ -37,24 +38,13 @@ class ReportPage {
   void Finish(const About& about, conformance::HtmlBesides& page) const;
 
  private:
-  struct File {
-    std::string name, row, dropped;  // name: as text
-  };
   struct Sentence {
     Wrong wrong;
     size_t file = 0;
   };
 
-  void AddWrong(const FileSummary& summary);
-  void AddFile(const FileSummary& summary, std::optional<uint64_t> size, const std::vector<std::string>& remarks);
-  void AddConnections(const FileSummary& summary);
-  void AddLatency(const FileSummary& summary);
-  void AddTransport(FileSummary& summary);
-  void AddLimits(const FileSummary& summary);
-  void AddCredits(const FileSummary& summary);
-  void BeginPart(std::string& out) const;
+  void AddWrong(const std::vector<Wrong>& all);
   void PutSentence(std::string& out, const Sentence& sentence) const;
-  std::string Frame(uint64_t number, size_t file) const;
 
   const bool several_;
   std::vector<std::string> names_;  // of all files

@@ -22,51 +22,71 @@ bool Failed(const Transaction& t) {
 
 }  // namespace
 
-void TopObserver::OnMessage(const Connection& c, const session::Message& message, const Transaction* t) {
-  if (message.frame.timed) Tick(message.frame.time_ns);
+void TopShard::OnMessage(const Connection& c, const session::Message& message, const Transaction* t) {
+  if (message.frame.timed) {
+    Tell([this](int64_t now_ns, int64_t first_ns) { intervals_.Tick(now_ns, first_ns); }, message.frame.time_ns,
+         clock().first_time_ns);
+  }
   if (t && message.role == session::Role::kCall) Assign(c, *t);
 }
 
-void TopObserver::OnCallComplete(const Connection& c, const Transaction& t) { Assign(c, t); }
+void TopShard::OnCallComplete(const Connection& c, const Transaction& t) { Assign(c, t); }
 
 // Which row an outstanding Call belongs to may show late.
-void TopObserver::Assign(const Connection& c, const Transaction& t) {
+void TopShard::Assign(const Connection& c, const Transaction& t) {
   if (c.proof != session::Proof::kRpcRdma) return;
-  const auto known = open_.find(t.serial);
-  if (known == open_.end() && open_.size() == kMostOpen) return;
-  subject_.clear();
-  PutSubject(subject_, t);
-  keys_.Take(c, t, subject_, key_);
-  const TopTable::Key key = table_.Find(key_);
-  if (known == open_.end()) {
-    open_.emplace(t.serial, key);
-    table_.Begin(key);
-  } else if (known->second != key) {
-    table_.End(known->second);
-    table_.Begin(key);
-    known->second = key;
-  }
+  Tell([this](uint64_t call, const std::string& key) { intervals_.Open(call, key); }, CallOf(t), KeyOf(c, t));
 }
 
-void TopObserver::OnTransaction(const Connection& c, const Transaction& t) {
+void TopShard::OnTransaction(const Connection& c, const Transaction& t) {
   const bool answered = t.reply.frame.number != 0;
   // What the capture's end leaves open stays outstanding.
-  if (const auto known = open_.find(t.serial); known != open_.end() && (answered || !clock_.over)) {
-    table_.End(known->second);
-    open_.erase(known);
-  }
+  if (answered || !clock().over) Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
   if (!answered || IsCut(t) || c.proof != session::Proof::kRpcRdma) return;
-  subject_.clear();
-  PutSubject(subject_, t);
-  keys_.Take(c, t, subject_, key_);
   const DataSummary data = SummarizeData(t);
-  table_.Add(table_.Find(key_), session::RoundTrip(t), data.known ? data.bytes : 0, Failed(t));
+  Tell([this](const std::string& key, std::optional<int64_t> rtt_ns, uint64_t bytes,
+              bool failed) { intervals_.Add(key, rtt_ns, bytes, failed); },
+       KeyOf(c, t), session::RoundTrip(t), data.known ? data.bytes : 0, Failed(t));
 }
 
-void TopObserver::Tick(int64_t now_ns) {
+const std::string& TopShard::KeyOf(const Connection& c, const Transaction& t) {
+  subject_.clear();
+  PutSubject(subject_, t);
+  keys_.Take(c, t, subject_, key_, [this](const std::string& key, FileNames::Name&& name) {
+    Tell([this](const std::string& of, FileNames::Name told) { intervals_.Name(of, std::move(told)); }, key, name);
+  });
+  return key_;
+}
+
+void TopIntervals::Open(uint64_t call, const std::string& key) {
+  const auto known = open_.find(call);
+  if (known == open_.end() && open_.size() == kMostOpen) return;
+  const TopTable::Key row = table_.Find(key);
+  if (known == open_.end()) {
+    open_.emplace(call, row);
+    table_.Begin(row);
+  } else if (known->second != row) {
+    table_.End(known->second);
+    table_.Begin(row);
+    known->second = row;
+  }
+}
+
+void TopIntervals::Close(uint64_t call) {
+  const auto known = open_.find(call);
+  if (known == open_.end()) return;
+  table_.End(known->second);
+  open_.erase(known);
+}
+
+void TopIntervals::Add(const std::string& key, std::optional<int64_t> rtt_ns, uint64_t data, bool failed) {
+  table_.Add(table_.Find(key), rtt_ns, data, failed);
+}
+
+void TopIntervals::Tick(int64_t now_ns, std::optional<int64_t> first_ns) {
   if (!begun_) {
     begun_ = true;
-    first_ns_ = start_ns_ = latest_ns_ = clock_.frame > 0 ? std::min(clock_.first_time_ns, now_ns) : now_ns;
+    first_ns_ = start_ns_ = latest_ns_ = std::min(first_ns.value_or(now_ns), now_ns);
   }
   latest_ns_ = std::max(latest_ns_, now_ns);
   if (interval_ns_ == 0 || now_ns <= start_ns_) return;
@@ -78,7 +98,7 @@ void TopObserver::Tick(int64_t now_ns) {
     Give(static_cast<int64_t>(std::min<uint64_t>(quiet * length, INT64_MAX / length * length)));
 }
 
-void TopObserver::Give(int64_t length_ns) {
+void TopIntervals::Give(int64_t length_ns) {
   TopBlock block;
   block.start_ns = start_ns_;
   block.length_ns = length_ns;
@@ -88,7 +108,7 @@ void TopObserver::Give(int64_t length_ns) {
   sink_.OnBlock(std::move(block));
 }
 
-void TopObserver::Finish(int64_t last_ns) {
+void TopIntervals::Finish(int64_t last_ns) {
   if (!begun_) return;
   latest_ns_ = std::max(latest_ns_, last_ns);
   const auto until = [&](int64_t from) {
@@ -109,12 +129,12 @@ void TopObserver::Finish(int64_t last_ns) {
 }
 
 // Files have names in place of handles, where they are known; those with the same name become one row.
-std::vector<TopRow> TopObserver::Named(std::vector<TopRow> rows) const {
-  if (keys_.names().empty()) return rows;
+std::vector<TopRow> TopIntervals::Named(std::vector<TopRow> rows) const {
+  if (names_.all().empty()) return rows;
   std::vector<TopRow> named;
   std::unordered_map<std::string, size_t> at;
   for (TopRow& row : rows) {
-    if (const auto name = keys_.names().find(row.key); name != keys_.names().end()) row.key = name->second.name;
+    if (const auto name = names_.all().find(row.key); name != names_.all().end()) row.key = name->second.name;
     const auto [known, is_new] = at.try_emplace(row.key, named.size());
     if (is_new) {
       named.push_back(std::move(row));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// TopObserver: an Observer that cuts the time of a capture into intervals, and gives a block of rows for each: an RPC
-// counts in the interval in which its Reply was sent. Time is the capture's own, and does not go back. Intervals in
-// which nothing happens are given as one.
+// TopIntervals cuts the time of a capture into intervals, and gives a block of rows for each: an RPC counts in the
+// interval in which its Reply was sent. Time is the capture's own, and does not go back. Intervals in which nothing
+// happens are given as one. TopShard observes what counts.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,38 +31,60 @@ class TopSink {
   virtual void OnBlock(TopBlock&& block) = 0;
 };
 
-class TopObserver final : public session::Observer {
+// The intervals, and what counts in them; in order of the events.
+class TopIntervals {
  public:
-  // `interval_ns` 0: everything is one interval. `clock`: of the analysis. `sink`, `clock` must outlive this.
-  TopObserver(LatencyKey by, int64_t interval_ns, const Clock& clock, TopSink& sink)
-      : keys_(by, std::nullopt), interval_ns_(interval_ns), clock_(clock), sink_(sink) {}
+  // `interval_ns` 0: everything is one interval. `sink` must outlive this.
+  TopIntervals(int64_t interval_ns, TopSink& sink) : interval_ns_(interval_ns), sink_(sink) {}
 
-  void OnMessage(const session::Connection& c, const session::Message& message, const session::Transaction* t) override;
-  void OnCallComplete(const session::Connection& c, const session::Transaction& t) override;
-  void OnTransaction(const session::Connection& c, const session::Transaction& t) override;
+  // It is so late now: intervals that are over are given. `first_ns`: of the first frame, where one was seen.
+  void Tick(int64_t now_ns, std::optional<int64_t> first_ns = std::nullopt);
+  // The Call `call`, a number of its own, is outstanding, in this row, as far as is known.
+  void Open(uint64_t call, const std::string& key);
+  void Close(uint64_t call);
+  // An RPC was answered.
+  void Add(const std::string& key, std::optional<int64_t> rtt_ns, uint64_t data, bool failed);
+  void Name(const std::string& key, FileNames::Name&& name) { names_.Take(key, std::move(name)); }
+  // After the last frame. The current interval, which may be shorter, and all of them as a whole.
+  void Finish(int64_t last_ns);
 
   // Whether any RPC was seen.
   bool any() const { return begun_; }
-  // It is so late now: intervals that are over are given.
-  void Tick(int64_t now_ns);
-  // After the last frame. The current interval, which may be shorter, and all of them as a whole.
-  void Finish(int64_t last_ns);
 
  private:
   static constexpr size_t kMostOpen = 1u << 20;
 
-  void Assign(const session::Connection& c, const session::Transaction& t);
   void Give(int64_t length_ns);
   std::vector<TopRow> Named(std::vector<TopRow> rows) const;
 
-  LatencyKeys keys_;
   const int64_t interval_ns_;
-  const Clock& clock_;
   TopSink& sink_;
   TopTable table_;
-  std::unordered_map<uint64_t, TopTable::Key> open_;  // outstanding Calls, by serial
+  FileNames names_;
+  std::unordered_map<uint64_t, TopTable::Key> open_;  // outstanding Calls
   bool begun_ = false;
   int64_t first_ns_ = 0, start_ns_ = 0, latest_ns_ = 0;  // of all, of the interval; the latest time that was seen
+};
+
+// Observes some of the connections, or all.
+class TopShard final : public CallingShard, private session::Observer {
+ public:
+  // `number`: of this one among the shards. `intervals` must outlive this.
+  TopShard(LatencyKey by, size_t number, TopIntervals& intervals)
+      : keys_(by, std::nullopt), first_call_(uint64_t{number} << 58), intervals_(intervals) {}
+  std::vector<session::Observer*> Observers() override { return {this}; }
+
+ private:
+  void OnMessage(const session::Connection& c, const session::Message& message, const session::Transaction* t) override;
+  void OnCallComplete(const session::Connection& c, const session::Transaction& t) override;
+  void OnTransaction(const session::Connection& c, const session::Transaction& t) override;
+  void Assign(const session::Connection& c, const session::Transaction& t);
+  const std::string& KeyOf(const session::Connection& c, const session::Transaction& t);
+  uint64_t CallOf(const session::Transaction& t) const { return first_call_ + t.serial; }
+
+  LatencyKeys keys_;
+  const uint64_t first_call_;  // serials of transactions are those of a shard
+  TopIntervals& intervals_;
   std::string subject_, key_;
 };
 

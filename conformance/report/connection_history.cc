@@ -38,24 +38,64 @@ bool Related(const DiagramEvent& entry, const Finding& finding) {
 
 }  // namespace
 
-void ConnectionHistory::OnConnection(const session::Connection& connection, const fabric::Event& event) {
-  if (event.kind() == fabric::EventKind::kSetup) Record(connection, MakeSetupEvent(connection, event));
+void HistorySteps::OnConnection(const session::Connection& c, const fabric::Event& event) {
+  if (event.kind() == fabric::EventKind::kSetup)
+    OnStep({HistoryStep::Kind::kEntry, c.info.id, MakeSetupEvent(c, event)});
 }
 
-void ConnectionHistory::OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) {
-  Record(connection, MakeOtherEvent(connection, event));
-  closed_ = connection.info.id;  // the engine may yet find something
+void HistorySteps::OnConnectionClosed(const session::Connection& c, const fabric::Event& event) {
+  OnStep({HistoryStep::Kind::kEntry, c.info.id, MakeOtherEvent(c, event)});
 }
 
-void ConnectionHistory::OnMessage(const session::Connection& connection, const session::Message& message,
-                                  const session::Transaction* transaction) {
-  DiagramEvent entry = MakeSendEvent(connection, message, transaction);
-  const auto it = timelines_.find(connection.info.id);
-  if (!message.again || it == timelines_.end()) return Record(connection, std::move(entry));
-  // Known before, as an orphan.
+void HistorySteps::OnMessage(const session::Connection& c, const session::Message& message,
+                             const session::Transaction* transaction) {
+  OnStep({message.again ? HistoryStep::Kind::kAgain : HistoryStep::Kind::kEntry, c.info.id,
+          MakeSendEvent(c, message, transaction)});
+}
+
+void HistorySteps::OnRdma(const session::Connection& c, const session::RdmaOperation& operation) {
+  OnStep({HistoryStep::Kind::kEntry, c.info.id, MakeRdmaEvent(c, operation)});
+}
+
+void HistorySteps::OnNak(const session::Connection& c, const fabric::Event& event) {
+  OnStep({HistoryStep::Kind::kEntry, c.info.id, MakeOtherEvent(c, event)});
+}
+
+void HistorySteps::OnGap(const session::Connection& c, const fabric::Event& event) {
+  OnStep({HistoryStep::Kind::kEntry, c.info.id, MakeOtherEvent(c, event)});
+}
+
+void HistorySteps::OnAnomaly(const session::Connection& c, const fabric::Event& event) {
+  OnStep({HistoryStep::Kind::kEntry, c.info.id, MakeOtherEvent(c, event)});
+}
+
+void HistorySteps::OnCallComplete(const session::Connection& c, const session::Transaction& transaction) {
+  HistoryStep step{HistoryStep::Kind::kOperations, c.info.id, {}};
+  step.entry.xid = transaction.xid;
+  step.entry.frame = transaction.call.frame;
+  TakeOperations(step.entry, transaction);
+  OnStep(std::move(step));
+}
+
+void ConnectionHistory::OnStep(HistoryStep&& step) {
+  switch (step.kind) {
+    case HistoryStep::Kind::kEntry: {
+      const bool closes = step.entry.kind == Kind::kClosed;
+      Record(step.connection, std::move(step.entry));
+      if (closes) closed_ = step.connection;  // the engine may yet find something
+      return;
+    }
+    case HistoryStep::Kind::kAgain: return Again(step.connection, std::move(step.entry));
+    case HistoryStep::Kind::kOperations: return TakeOperations(step.connection, step.entry);
+  }
+}
+
+void ConnectionHistory::Again(fabric::ConnectionId connection, DiagramEvent&& entry) {
+  const auto it = timelines_.find(connection);
+  if (it == timelines_.end()) return Record(connection, std::move(entry));
   std::deque<DiagramEvent>& entries = it->second.entries;
   const auto known = std::find_if(entries.rbegin(), entries.rend(), [&](const DiagramEvent& other) {
-    return other.kind == Kind::kSend && other.frame.number == message.frame.number && other.xid == entry.xid;
+    return other.kind == Kind::kSend && other.frame.number == entry.frame.number && other.xid == entry.xid;
   });
   if (known == entries.rend()) return;
   entry.serial = known->serial;
@@ -64,42 +104,27 @@ void ConnectionHistory::OnMessage(const session::Connection& connection, const s
   for (const Watch& watch : it->second.watches) watch.ladder->Update(*known);
 }
 
-void ConnectionHistory::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
-  Record(connection, MakeRdmaEvent(connection, operation));
-}
-
-void ConnectionHistory::OnNak(const session::Connection& connection, const fabric::Event& event) {
-  Record(connection, MakeOtherEvent(connection, event));
-}
-
-void ConnectionHistory::OnGap(const session::Connection& connection, const fabric::Event& event) {
-  Record(connection, MakeOtherEvent(connection, event));
-}
-
-void ConnectionHistory::OnAnomaly(const session::Connection& connection, const fabric::Event& event) {
-  Record(connection, MakeOtherEvent(connection, event));
-}
-
-void ConnectionHistory::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
-  const auto it = timelines_.find(connection.info.id);
+void ConnectionHistory::TakeOperations(fabric::ConnectionId connection, const DiagramEvent& call) {
+  const auto it = timelines_.find(connection);
   if (it == timelines_.end()) return;
   std::deque<DiagramEvent>& entries = it->second.entries;
-  const auto call = std::find_if(entries.rbegin(), entries.rend(), [&](const DiagramEvent& entry) {
-    return entry.kind == Kind::kSend && entry.xid == transaction.xid &&
-           entry.frame.number == transaction.call.frame.number;
+  const auto known = std::find_if(entries.rbegin(), entries.rend(), [&](const DiagramEvent& entry) {
+    return entry.kind == Kind::kSend && entry.xid == call.xid && entry.frame.number == call.frame.number;
   });
-  if (call == entries.rend()) return;
-  TakeOperations(*call, transaction);
-  for (const Watch& watch : it->second.watches) watch.ladder->Update(*call);
+  if (known == entries.rend()) return;
+  known->operations = call.operations;
+  known->operation_count = call.operation_count;
+  if (call.procedure) known->procedure = call.procedure;
+  for (const Watch& watch : it->second.watches) watch.ladder->Update(*known);
 }
 
-void ConnectionHistory::Record(const session::Connection& connection, DiagramEvent entry) {
+void ConnectionHistory::Record(fabric::ConnectionId connection, DiagramEvent&& entry) {
   if (closed_ != 0) Forget(closed_);
   closed_ = 0;
-  const auto [it, fresh] = timelines_.try_emplace(connection.info.id);
+  const auto [it, fresh] = timelines_.try_emplace(connection);
   Timeline& timeline = it->second;
   if (fresh) {
-    timeline.age = by_age_.insert(by_age_.end(), connection.info.id);
+    timeline.age = by_age_.insert(by_age_.end(), connection);
   } else {
     by_age_.splice(by_age_.end(), by_age_, timeline.age);
   }
@@ -115,7 +140,7 @@ void ConnectionHistory::Record(const session::Connection& connection, DiagramEve
     timeline.forgot = true;
   }
   Grow(timeline, timeline.entries.back(), extended);
-  while (entries_ > options_.entries && by_age_.front() != connection.info.id) Forget(by_age_.front());
+  while (entries_ > options_.entries && by_age_.front() != connection) Forget(by_age_.front());
 }
 
 // Whether the entry is a further packet of an operation; that one is the newest then.

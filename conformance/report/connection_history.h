@@ -20,10 +20,21 @@ struct ConnectionHistoryOptions {
   size_t entries = 1u << 16;  // over all connections
 };
 
-class ConnectionHistory final : public session::Observer {
- public:
-  explicit ConnectionHistory(const ConnectionHistoryOptions& options = {}) : options_(options) {}
+// What an event of a connection changes in its history.
+struct HistoryStep {
+  enum class Kind : uint8_t {
+    kEntry,       // a new one
+    kAgain,       // an orphan that was an entry before: it was an answer
+    kOperations,  // a Call is complete: of `entry` the xid, the frame, operations and the procedure count
+  };
+  Kind kind = Kind::kEntry;
+  fabric::ConnectionId connection = 0;
+  DiagramEvent entry;
+};
 
+// Makes the steps of all events; who keeps the history may be elsewhere.
+class HistorySteps : public session::Observer {
+ public:
   void OnConnection(const session::Connection&, const fabric::Event&) override;
   void OnConnectionClosed(const session::Connection&, const fabric::Event&) override;
   void OnMessage(const session::Connection&, const session::Message&, const session::Transaction*) override;
@@ -33,6 +44,16 @@ class ConnectionHistory final : public session::Observer {
   void OnAnomaly(const session::Connection&, const fabric::Event&) override;
 
   void OnCallComplete(const session::Connection&, const session::Transaction&) override;
+
+ protected:
+  virtual void OnStep(HistoryStep&& step) = 0;
+};
+
+class ConnectionHistory final : public HistorySteps {
+ public:
+  explicit ConnectionHistory(const ConnectionHistoryOptions& options = {}) : options_(options) {}
+
+  void OnStep(HistoryStep&& step) override;
 
   // What happened around the finding that was made just now; null for a finding outside of any connection. The ladder
   // grows for a while: until the RPC was answered and a little more, or the connection ended.
@@ -58,7 +79,9 @@ class ConnectionHistory final : public session::Observer {
     std::list<fabric::ConnectionId>::iterator age;
   };
 
-  void Record(const session::Connection& connection, DiagramEvent entry);
+  void Record(fabric::ConnectionId connection, DiagramEvent&& entry);
+  void Again(fabric::ConnectionId connection, DiagramEvent&& entry);
+  void TakeOperations(fabric::ConnectionId connection, const DiagramEvent& call);
   bool Extend(Timeline& timeline, const DiagramEvent& entry);
   void Grow(Timeline& timeline, const DiagramEvent& entry, bool extended);
   void Forget(fabric::ConnectionId id);

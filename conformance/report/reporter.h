@@ -47,9 +47,9 @@ class Reporter : public FindingSink {
   virtual void BeginFile(std::string_view file) { file_ = file; }
   // Observers of the file's Session; they come before the engine.
   virtual std::vector<session::Observer*> Observers() { return {}; }
-  // A file that is analysed by another process (transcript.h) has no Observers here. Wants says which of their data the
-  // other process sends instead: connections, given to OnConnection as they close, and ladders. A LadderSource, set
-  // after BeginFile, returns the ladder of the finding that is being reported.
+  // A file that is analysed by another process (transcript.h), or by several threads, has no Observers here. Wants says
+  // which of their data is given instead: connections, given to OnConnection as they close, and ladders. A
+  // LadderSource, set after BeginFile, returns the ladder of the finding that is being reported.
   struct Wants {
     bool connections = false, ladders = false;
   };

@@ -16,7 +16,10 @@ TranscriptWriter::TranscriptWriter(Write write, Wants wants, const Filter& filte
 
 void TranscriptWriter::BeginFile(std::string_view file) {
   Reporter::BeginFile(file);
-  if (wants_.ladders) history_ = std::make_unique<ConnectionHistory>();
+  if (wants_.ladders) {
+    history_ = std::make_unique<ConnectionHistory>();
+    source_ = [this](const Finding& finding) { return history_->LadderOf(finding); };
+  }
   choice_ = {};
   ladders_.clear();
   Put(Pack(Record::kBeginFile, std::string(file)));
@@ -30,7 +33,7 @@ std::vector<session::Observer*> TranscriptWriter::Observers() {
 }
 
 void TranscriptWriter::Asker::OnFinding(const Finding& finding) {
-  if (writer.choice_.Takes(finding)) writer.ladder_ = writer.history_->LadderOf(finding);
+  if (writer.choice_.Takes(finding)) writer.ladder_ = writer.source_(finding);
 }
 
 void TranscriptWriter::Closings::OnConnectionClosed(const session::Connection& connection, const fabric::Event&) {

@@ -35,6 +35,7 @@ class TranscriptWriter final : public Reporter {
   std::vector<session::Observer*> Observers() override;
   Wants wants() const override { return wants_; }
   void OnConnection(const session::Connection& connection) override;
+  void SetLadderSource(const LadderSource& tell) override { source_ = tell; }
   void EndFile(const Summary& summary, std::string_view trouble) override;
   void Finish(const Suppressed&) override {}
 
@@ -59,6 +60,7 @@ class TranscriptWriter final : public Reporter {
   Closings closings_{*this};
   FindingSink& shown_;
   std::unique_ptr<ConnectionHistory> history_;
+  LadderSource source_;  // of the file: history_, unless another one is set
   LadderChoice choice_;
   std::shared_ptr<const Ladder> ladder_;                // of the finding that is being written
   std::vector<std::shared_ptr<const Ladder>> ladders_;  // of the file

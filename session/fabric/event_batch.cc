@@ -60,14 +60,17 @@ size_t EventBatch::Add(const Event& event, uint64_t number, Bytes frame, const F
 }
 
 size_t EventBatch::Add(const Aside& aside, uint64_t number) {
-  asides_.push_back({number, events_used_, aside});
-  asides_.back().aside.bytes = Copy(aside.bytes);
+  Aside copied = aside;
+  copied.bytes = Copy(aside.bytes);
+  others_.push_back({number, events_used_, copied});
   return aside.bytes.size();
 }
 
+void EventBatch::Add(const Recovery& recovery, uint64_t number) { others_.push_back({number, events_used_, recovery}); }
+
 void EventBatch::Clear() {
   events_used_ = 0;
-  asides_.clear();
+  others_.clear();
   block_ = used_ = 0;
   large_.clear();
   kept_.clear();

@@ -227,6 +227,17 @@ struct Aside {
   uint64_t length = 0;  // of it on the wire
 };
 
+// A requester is to send packets again, or has: an RNR NAK or a sequence NAK, each of them; or the packet that mends
+// it. It comes when the packet is seen: its place among the events says nothing.
+struct Recovery {
+  ConnectionId connection = 0;
+  uint32_t slot = 0;  // ConnectionInfo::slot
+  Side requester = 0;
+  bool rnr = false;     // an RNR NAK
+  bool mended = false;  // no NAK: the packet
+  FrameRef frame;
+};
+
 // Gives out ConnectionInfo::slot, for one producer of events. A slot is given back when its connection is closed and
 // then given out again, so that there are never more than there were open connections at one time.
 class Slots {
@@ -249,6 +260,7 @@ class Sink {
   virtual ~Sink() = default;
   virtual void OnEvent(const Event& event) = 0;
   virtual void OnAside(const Aside&) {}
+  virtual void OnRecovery(const Recovery&) {}
 };
 
 }  // namespace stag::fabric

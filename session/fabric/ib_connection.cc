@@ -103,6 +103,7 @@ void IbConnection::Open(const FrameRef& frame) {
 void IbConnection::Close(CloseReason reason, const FrameRef& frame) {
   Flush();
   ReportMissingResponses();
+  if (context_.packets()) context_.packets()->OnClosed(track_);
   Emit(0, frame, frame, Closed{reason});
 }
 

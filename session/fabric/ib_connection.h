@@ -18,6 +18,7 @@
 #include "session/fabric/acknowledged_sends.h"
 #include "session/fabric/ib_originals.h"
 #include "session/fabric/ib_packet.h"
+#include "session/fabric/ib_recovery.h"
 
 namespace stag::fabric {
 
@@ -224,8 +225,9 @@ class IbConnection {
     bool right = false;  // one was right
   };
   std::array<IcrcRecord, 2> icrc_;  // by sender
+  IbRecovery recovery_;
   // Packets that are next have to be looked at: others wait, these are the first of a side, an acknowledgement came
-  // early, or there is a PacketObserver.
+  // early, or one of them mends a NAK.
   bool attentive_ = true;
   FrameRef last_frame_;
 

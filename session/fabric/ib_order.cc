@@ -93,12 +93,14 @@ static bool IsNextResponse(uint32_t expected, const RcPacket& p) { return PsnDis
 
 void IbConnection::OnPacket(RcPacket& p) {
   last_frame_ = p.frame;
+  if (context_.packets()) context_.packets()->OnPacket(track_, p);
   if (!attentive_ && (p.info->response ? IsPlainResponse(p) : IsPlainRequest(p))) return Process(p);
   OnOddPacket(p);
 }
 
 void IbConnection::OnHeldPacket(RcPacket& p) {
   last_frame_ = p.frame;
+  if (context_.packets()) context_.packets()->OnPacket(track_, p);
   OnOddPacket(p);
 }
 
@@ -115,7 +117,9 @@ inline bool IbConnection::IsPlainRequest(const RcPacket& p) {
 inline bool IbConnection::IsPlainResponse(const RcPacket& p) {
   SideState& s = side_[1 - p.from];
   if (!s.known || s.open_count || !IsNextResponse(s.expected, p)) return false;
-  if (!p.Is(Operation::kAck) && IbOriginals::IsWhole(*p.wire)) {
+  if (p.Is(Operation::kAck)) {
+    if (p.IsNak()) return false;
+  } else if (IbOriginals::IsWhole(*p.wire)) {
     const uint64_t key = s.responses.KeyOf(p.psn());
     IbOriginal& original = originals_.At(s.responses, p.psn());
     if (original.key == key || !IbOriginals::RememberPlain(key, p, original)) return false;
@@ -130,7 +134,8 @@ inline void IbConnection::NoteAnswered(const RcPacket& p, SideState& s) {
 }
 
 void IbConnection::OnOddPacket(RcPacket& p) {
-  if (context_.packets()) context_.packets()->OnPacket(track_, p);
+  if (recovery_.waits() || IbRecovery::Begins(p))
+    recovery_.OnPacket(p, info, [this](const Recovery& recovery) { context_.Emit(recovery); });
   SideState& s = side_[p.requester()];
   const bool known = s.known && !s.open_count;
   const bool next = known && queue_.empty() &&
@@ -149,8 +154,8 @@ void IbConnection::OnOddPacket(RcPacket& p) {
       Wait(p);
     }
   }
-  attentive_ = context_.packets() || !queue_.empty() || icrc_[0].left > 0 || icrc_[1].left > 0 ||
-               side_[0].early.active || side_[1].early.active;
+  attentive_ = !queue_.empty() || icrc_[0].left > 0 || icrc_[1].left > 0 || side_[0].early.active ||
+               side_[1].early.active || recovery_.waits();
 }
 
 // Looks at a packet as it was captured; false: it is not to be followed. The ICRCs of the first packets are checked; of

@@ -12,7 +12,9 @@ class IbTracker {
  public:
   explicit IbTracker(TrackerContext& context)
       : context_(context),
-        plain_(!context.packets() && !context.options().verify_crc),
+        plain_(!context.options().verify_crc),
+        lasting_(reinterpret_cast<uintptr_t>(context.options().lasting.data())),
+        lasting_size_(context.options().lasting.size()),
         flows_(context),
         cm_(context, flows_) {}
 
@@ -31,7 +33,9 @@ class IbTracker {
   void OnUnreliable(const link::Packet& packet);
 
   TrackerContext& context_;
-  const bool plain_;  // neither ICRCs nor a PacketObserver need to be looked after
+  const bool plain_;  // ICRCs need not be looked after
+  const uintptr_t lasting_;
+  const size_t lasting_size_;
   RcPacket current_;  // the packet being processed
   IbFlows flows_;
   IbCm cm_;

@@ -47,6 +47,7 @@ void IwarpConnection::End(CloseReason why, Direction from, FrameRef frame) {
   if (done_) return;
   done_ = true;
   if (!followed_) return;
+  if (context_.packets()) context_.packets()->OnClosed(track_);
   Emit(from, frame, frame, Closed{why});
   context_.CloseConnection(info_);
 }

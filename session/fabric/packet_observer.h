@@ -38,6 +38,8 @@ class PacketObserver {
   // The track is this connection, whose side 0 is end `first_end` of the packets. InfiniBand and RoCE: comes before its
   // packets, and the end is 0. iWARP: comes when the TCP connection proves to be iWARP.
   virtual void OnConnection(Track, const ConnectionInfo&, Side /*first_end*/) {}
+  // The connection was closed (EventKind::kClosed): packets that come yet are late.
+  virtual void OnClosed(Track) {}
   // The track is no RDMA connection: nothing more comes of it.
   virtual void OnForgotten(Track) {}
 

@@ -47,6 +47,7 @@ class TrackerContext {
   }
 
   void Emit(const Aside& aside) { sink_.OnAside(aside); }
+  void Emit(const Recovery& recovery) { sink_.OnRecovery(recovery); }
 
   // The budget over all connections. Reserve returns false (and counts nothing) when `bytes` more would pass the limit.
   bool Reserve(uint64_t bytes) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "protocol/nfs/nfs4_operations.h"
-#include "session/fabric/ib_packet.h"
 
 namespace stag::session {
 namespace {
@@ -70,19 +69,19 @@ void LimitsObserver::Move(State& s, const FrameRef& first, const FrameRef& last)
   const std::optional<int64_t> length = Elapsed(first, last);
   if (!length || *length == 0) return;
   const int64_t begin = first.time_ns, end = last.time_ns;
-  std::deque<Piece> left;
+  left_.clear();  // the last first
   int64_t moved = 0;
   while (!s.undecided.empty() && s.undecided.back().end > begin) {
     const Piece piece = s.undecided.back();
     s.undecided.pop_back();
-    if (piece.end > end) left.push_front({piece.what, std::max(piece.begin, end), piece.end});
+    if (piece.end > end) left_.push_back({piece.what, std::max(piece.begin, end), piece.end});
     moved += std::max<int64_t>(std::min(piece.end, end) - std::max(piece.begin, begin), 0);
     if (piece.begin < begin) {
-      left.push_front({piece.what, piece.begin, begin});
+      left_.push_back({piece.what, piece.begin, begin});
       break;
     }
   }
-  s.undecided.insert(s.undecided.end(), left.begin(), left.end());
+  s.undecided.insert(s.undecided.end(), left_.rbegin(), left_.rend());
   s.limits.ns[static_cast<size_t>(Limit::kMovingData)] += moved;
 }
 
@@ -91,7 +90,7 @@ void LimitsObserver::Decide(State& s) {
   int64_t until = INT64_MAX;
   if (!s.open.empty()) {
     // Serials are in order of the Calls, and so, but for frames out of order, are times.
-    until = s.open.begin()->second;
+    until = s.open.front().sent;
   }
   while (!s.undecided.empty() && (s.undecided.front().end <= until || s.undecided.size() > kMaxUndecided)) {
     s.limits.ns[static_cast<size_t>(Limit::kServer)] += s.undecided.front().end - s.undecided.front().begin;
@@ -99,9 +98,15 @@ void LimitsObserver::Decide(State& s) {
   }
 }
 
+std::vector<LimitsObserver::Outstanding>::iterator LimitsObserver::Find(State& s, const Transaction& t) {
+  const auto at = std::ranges::lower_bound(s.open, t.serial, {}, &Outstanding::serial);
+  return at != s.open.end() && at->serial == t.serial ? at : s.open.end();
+}
+
 // A Call is no longer outstanding.
 void LimitsObserver::Leave(State& s, const Transaction& t) {
-  s.open.erase(t.serial);
+  const auto open = Find(s, t);
+  if (open != s.open.end()) s.open.erase(open);
   Commit(s);
   Move(s, t.rdma.first_read, t.rdma.last_read);
   Move(s, t.rdma.first_write, t.rdma.last_write);
@@ -130,7 +135,7 @@ void LimitsObserver::OnMessage(const Connection& connection, const Message& mess
       s.now = message.frame.time_ns;
     }
     Advance(s, message.frame);
-    s.open.emplace(t->serial, s.now);
+    if (s.open.empty() || s.open.back().serial < t->serial) s.open.push_back({t->serial, s.now});
     s.requested = message.header.credit;
     ++s.limits.calls;
   } else if (message.role == Role::kReply || message.role == Role::kError) {
@@ -166,7 +171,7 @@ void LimitsObserver::OnTransaction(const Connection& connection, const Transacti
     for (const Operation& operation : t.operations) s.limits.offloads_done += operation.op == kOpCbOffload ? 1 : 0;
     return;
   }
-  if (!s.open.contains(t.serial)) return;
+  if (Find(s, t) == s.open.end()) return;
   if (t.outcome == Outcome::kUnanswered) {
     s.limits.unanswered = true;
     Advance(s, connection.last_frame);
@@ -176,10 +181,7 @@ void LimitsObserver::OnTransaction(const Connection& connection, const Transacti
 
 void LimitsObserver::OnConnectionClosed(const Connection& connection, const fabric::Event&) {
   State& s = StateOf(connection.info.id);
-  for (Mending& mending : s.mending) {
-    waiting_ -= mending.waits ? 1 : 0;
-    mending.waits = false;
-  }
+  s.mending = {};
   s.open.clear();
   Decide(s);
   if (connection.proof == Proof::kRpcRdma) sink_.OnLimits(connection, s.limits);
@@ -187,43 +189,22 @@ void LimitsObserver::OnConnectionClosed(const Connection& connection, const fabr
   last_ = nullptr;
 }
 
-void LimitsObserver::OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side) {
-  if (info.fabric != fabric::FabricKind::kIwarp) tracks_[track] = info.id;
-}
-
-void LimitsObserver::OnForgotten(Track track) { tracks_.erase(track); }
-
-void LimitsObserver::OnPacket(Track track, const fabric::RcPacket& packet) {
-  if (packet.status != ParseStatus::kOk) return;
-  const bool nak = packet.Is(ib::Operation::kAck) && packet.IsNak();
-  const bool rnr = nak && ib::KindOf(packet.aeth.syndrome) == ib::AethKind::kRnrNak;
-  if (nak && !rnr && !packet.IsSequenceNak()) return;
-  if (!nak && waiting_ == 0) return;
-  const auto at = tracks_.find(track);
-  if (at == tracks_.end()) return;
-  const auto found = states_.find(at->second);
+void LimitsObserver::OnRecovery(const Connection& connection, const fabric::Recovery& recovery) {
+  const auto found = states_.find(connection.info.id);
   if (found == states_.end()) return;
   State& s = found->second;
-  Mending& mending = s.mending[packet.requester()];
-  if (nak) {
-    ++(rnr ? s.limits.rnr_naks : s.limits.sequence_naks);
-    Advance(s, packet.frame);
-    if (!mending.waits) {
-      ++waiting_;
-      mending = {true, rnr, packet.psn(), packet.frame.time_ns};
-    }
-    mending.psn = packet.psn();
+  Mending& mending = s.mending[recovery.requester];
+  if (!recovery.mended) {
+    ++(recovery.rnr ? s.limits.rnr_naks : s.limits.sequence_naks);
+    Advance(s, recovery.frame);
+    if (!mending.waits) mending = {true, recovery.rnr, recovery.frame.time_ns};
     return;
   }
   if (!mending.waits) return;
-  // The packet itself, or, when the capture misses it, an answer to it or to a later one.
-  const int32_t ahead = ib::PsnDistance(packet.psn(), mending.psn);
-  if (packet.info->response ? ahead < 0 : ahead != 0) return;
-  Advance(s, packet.frame);
+  Advance(s, recovery.frame);
   mending.waits = false;
-  --waiting_;
-  if (mending.rnr && packet.frame.timed)
-    s.limits.longest_rnr_ns = std::max(s.limits.longest_rnr_ns, packet.frame.time_ns - mending.since);
+  if (mending.rnr && recovery.frame.timed)
+    s.limits.longest_rnr_ns = std::max(s.limits.longest_rnr_ns, recovery.frame.time_ns - mending.since);
 }
 
 }  // namespace stag::session

@@ -15,12 +15,10 @@
 
 #include <array>
 #include <deque>
-#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "session/fabric/packet_observer.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::session {
@@ -62,9 +60,8 @@ class LimitsSink {
   virtual void OnLimits(const Connection& connection, const ConnectionLimits& limits) = 0;
 };
 
-// Finds the limits of each RPC-over-RDMA connection. As a PacketObserver of the Decoder it sees what
-// mends a NAK; without, nothing is recovery.
-class LimitsObserver final : public Observer, public fabric::PacketObserver {
+// Finds the limits of each RPC-over-RDMA connection.
+class LimitsObserver final : public Observer {
  public:
   // `sink` must outlive this.
   explicit LimitsObserver(LimitsSink& sink) : sink_(sink) {}
@@ -74,10 +71,7 @@ class LimitsObserver final : public Observer, public fabric::PacketObserver {
   void OnRdma(const Connection& connection, const RdmaOperation& operation) override;
   void OnTransaction(const Connection& connection, const Transaction& t) override;
   void OnConnectionClosed(const Connection& connection, const fabric::Event& event) override;
-
-  void OnConnection(Track track, const fabric::ConnectionInfo& info, fabric::Side first_end) override;
-  void OnForgotten(Track track) override;
-  void OnPacket(Track track, const fabric::RcPacket& packet) override;
+  void OnRecovery(const Connection& connection, const fabric::Recovery& recovery) override;
 
  private:
   struct Piece {
@@ -86,18 +80,21 @@ class LimitsObserver final : public Observer, public fabric::PacketObserver {
   };
   struct Mending {
     bool waits = false, rnr = false;
-    uint32_t psn = 0;
     int64_t since = 0;
+  };
+  struct Outstanding {
+    uint64_t serial = 0;
+    int64_t sent = 0;
   };
   struct State {
     ConnectionLimits limits;
     bool begun = false, replied = false;
     int64_t now = 0;
     uint32_t granted = 0, requested = 0;
-    std::map<uint64_t, int64_t> open;  // Calls outstanding: when each was sent, by serial
-    std::array<Mending, 2> mending;    // by requester
-    std::vector<Piece> tail;           // since the last Reply
-    std::deque<Piece> undecided;       // before it: those that may be kMovingData
+    std::vector<Outstanding> open;   // Calls, in order of their serials
+    std::array<Mending, 2> mending;  // by requester
+    std::vector<Piece> tail;         // since the last Reply
+    std::deque<Piece> undecided;     // before it: those that may be kMovingData
     int64_t last_packet = 0, last_full = INT64_MIN;
   };
 
@@ -114,16 +111,16 @@ class LimitsObserver final : public Observer, public fabric::PacketObserver {
   void Commit(State& s);
   void Move(State& s, const FrameRef& first, const FrameRef& last);
   void Decide(State& s);
+  static std::vector<Outstanding>::iterator Find(State& s, const Transaction& t);
   void Leave(State& s, const Transaction& t);
   void TakeResults(State& s, const Transaction& t) const;
   void Pause(State& s, const FrameRef& frame);
 
   LimitsSink& sink_;
   std::unordered_map<fabric::ConnectionId, State> states_;
-  State* last_ = nullptr;  // of StateOf
+  std::vector<Piece> left_;  // of Move
+  State* last_ = nullptr;    // of StateOf
   fabric::ConnectionId last_id_ = 0;
-  std::unordered_map<Track, fabric::ConnectionId> tracks_;
-  size_t waiting_ = 0;  // Mending that waits
 };
 
 }  // namespace stag::session

@@ -25,7 +25,11 @@ std::string_view EventName(CreditChange::Event event) {
 
 CreditHistory::History* CreditHistory::Find(const Connection& connection) {
   if (connection.proof != Proof::kRpcRdma || (only_ != 0 && connection.info.id != only_)) return nullptr;
-  return &histories_[connection.info.id];
+  if (!last_ || last_id_ != connection.info.id) {
+    last_ = &histories_[connection.info.id];
+    last_id_ = connection.info.id;
+  }
+  return last_;
 }
 
 // What is known before the event; the caller changes what the event changes.
@@ -35,6 +39,7 @@ CreditChange CreditHistory::Change(const Connection& connection, const History& 
   const Direction& direction = history.direction[requester];
   CreditChange change;
   change.event = event;
+  change.connection = connection.info.id;
   change.frame = frame;
   change.requester = requester;
   change.requested = direction.requested;
@@ -191,6 +196,7 @@ void CreditHistory::OnConnectionClosed(const Connection& connection, const fabri
     if (history->direction[requester].active)
       sink_.OnSummary(connection, requester, history->direction[requester].summary);
   histories_.erase(connection.info.id);
+  last_ = nullptr;
 }
 
 // --- What is held back, and what is given out
@@ -215,9 +221,10 @@ void CreditHistory::Flush(const Connection& connection, History& history) {
   history.held.clear();
 }
 
-void CreditHistory::Give(const Connection& connection, History& history, const CreditChange& change) {
+void CreditHistory::Give(const Connection& connection, History& history, CreditChange change) {
+  change.client = connection.client;
   Add(history.direction[change.requester].summary, change);
-  sink_.OnChange(connection, change);
+  sink_.OnChange(change);
 }
 
 void CreditHistory::Add(CreditSummary& summary, const CreditChange& change) {

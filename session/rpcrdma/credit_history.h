@@ -33,6 +33,8 @@ struct CreditChange {
     kClosed,     // see `close_reason`
   };
   Event event = Event::kCall;
+  ConnectionId connection = 0;
+  Side client = 0;  // of the connection, as far as is known when this is given
   FrameRef frame;
   Side requester = 0;  // whose Calls these are
   Side from = 0;       // who sent what changed something
@@ -74,7 +76,7 @@ class CreditSink {
  public:
   virtual ~CreditSink() = default;
   // In the order of the events of a connection.
-  virtual void OnChange(const Connection& connection, const CreditChange& change) = 0;
+  virtual void OnChange(const CreditChange& change) = 0;
   // Once for each direction that had a message; for the forward direction of a connection without any, too. After this
   // nothing more comes of it. The forward direction first.
   virtual void OnSummary(const Connection& connection, Side requester, const CreditSummary& summary) = 0;
@@ -124,7 +126,7 @@ class CreditHistory final : public Observer {
                       const FrameRef& frame) const;
   void Begin(const Connection& connection, History& history, Side requester, const FrameRef& frame);
   void Tell(const Connection& connection, History& history, const CreditChange& change);
-  void Give(const Connection& connection, History& history, const CreditChange& change);
+  void Give(const Connection& connection, History& history, CreditChange change);
   static void Add(CreditSummary& summary, const CreditChange& change);
   void Heard(const Connection& connection, History& history, Side side);
   void Flush(const Connection& connection, History& history);
@@ -132,6 +134,8 @@ class CreditHistory final : public Observer {
   CreditSink& sink_;
   ConnectionId only_;
   std::unordered_map<ConnectionId, History> histories_;
+  History* last_ = nullptr;  // of Find: events of a connection mostly come in runs
+  ConnectionId last_id_ = 0;
 };
 
 }  // namespace stag::session

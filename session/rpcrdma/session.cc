@@ -196,6 +196,13 @@ void Session::Impl::MakeRoom(uint64_t bytes, const TransactionEntry* except) {
 Session::Session(const SessionOptions& options, std::vector<Observer*> observers)
     : impl_(std::make_unique<Impl>(options, std::move(observers))) {}
 Session::~Session() = default;
+void Session::OnRecovery(const fabric::Recovery& recovery) {
+  if (recovery.slot >= impl_->connections.size() || !impl_->connections[recovery.slot]) return;
+  const Connection& connection = impl_->connections[recovery.slot]->connection;
+  if (connection.info.id == recovery.connection)
+    impl_->Notify([&](Observer& o) { o.OnRecovery(connection, recovery); });
+}
+
 void Session::OnAside(const fabric::Aside& aside) {
   impl_->Notify([&](Observer& o) { o.OnAside(aside); });
 }

@@ -75,6 +75,8 @@ class Observer {
   virtual void OnAnomaly(const Connection&, const fabric::Event&) {}
   // The unreduced Call is as complete as it will be: at its Send, at the last Read Response, or at the Reply.
   virtual void OnCallComplete(const Connection&, const Transaction&) {}
+  // Packets are to be sent again, or were; also of a connection that is not proven yet.
+  virtual void OnRecovery(const Connection&, const fabric::Recovery&) {}
   // What a packet outside of the followed connections tells.
   virtual void OnAside(const fabric::Aside&) {}
   // The transaction ended (see outcome); after this it is recycled.
@@ -91,6 +93,7 @@ class Session final : public fabric::Sink {
 
   void OnEvent(const fabric::Event& event) override;
   void OnAside(const fabric::Aside& aside) override;
+  void OnRecovery(const fabric::Recovery& recovery) override;
   // End of capture, after Decoder::Finish: outstanding transactions end as kUnanswered.
   void Finish();
   const SessionStats& stats() const;

@@ -22,7 +22,11 @@ void InRing(uint64_t begin, Bytes bytes, Fn fn) {
 }  // namespace
 
 bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
-  if (bytes.size() >= kBytes || bytes.empty()) return false;
+  if (bytes.size() >= kBytes || bytes.empty() || closed_) return false;
+  if (!ring_ && !shared_.rings.empty()) {
+    ring_ = std::move(shared_.rings.back());
+    shared_.rings.pop_back();
+  }
   if (!ring_) {
     if (!shared_.Take(kBytes)) return false;
     ring_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(kBytes));
@@ -45,6 +49,11 @@ bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
   known_.Add(begin, end);
   if (known_.full()) known_.Start(end);  // what was captured of them is forgotten
   return differs;
+}
+
+void ByteHistory::Close() {
+  if (ring_) shared_.rings.push_back(std::move(ring_));
+  closed_ = true;
 }
 
 void ByteHistory::Write(uint64_t begin, Bytes bytes) {

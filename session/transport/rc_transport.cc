@@ -38,6 +38,14 @@ uint32_t HashOf(const RcPacket& p) {
   return Crc32c(Crc32c(0, head), p.data);
 }
 
+uint32_t HashOf(const PacketMemory::Entry& entry) {
+  if (!entry.lasting) return entry.hash;
+  RcPacket p;
+  ib::ParseTransport({entry.lasting, entry.size}, entry.whole, p);
+  p.info = &ib::LookUpOpcode(p.bth.opcode);
+  return HashOf(p);
+}
+
 bool IsRnr(uint8_t syndrome) { return ib::KindOf(syndrome) == AethKind::kRnrNak; }
 
 void CountNak(Counters& counters, uint8_t syndrome) {
@@ -72,6 +80,15 @@ void RcTransport::OnFirstPsn(Side requester, uint32_t psn) {
   if (!half.seen.started()) half.seen.Start(Unwrap(half, psn));
 }
 
+void RcTransport::OnClosed() {
+  for (Half& half : half_) {
+    if (!half.flight.empty()) shared_.room += kMaxFlight * sizeof(Sent);
+    half.flight = {};
+    half.flight_size = 0;
+    half.closed = true;
+  }
+}
+
 void RcTransport::OnPathMtu(uint32_t bytes) { LearnMtu(bytes); }
 
 // Every packet that is first or middle of a message carries a full path MTU.
@@ -100,7 +117,8 @@ void RcTransport::OnPacket(const RcPacket& p, Health& health, NoteSink* notes) {
   if (p.ecn == kCongestionExperienced) ++counters.ce;
   if (p.bth.fecn) ++counters.fecn;
   if (p.bth.becn) ++counters.becn;
-  if (p.info->data && !p.info->last) LearnMtu(p.data_length);
+  if (p.info->data && !p.info->last && p.data_length != mtu_) LearnMtu(p.data_length);
+  if (!notes && p.ecn != kCongestionExperienced && !p.bth.fecn && IsPlain(p)) return OnPlain(p, health);
   Note note;
   note.from = p.from;
   note.frame = p.frame;
@@ -111,13 +129,13 @@ void RcTransport::OnPacket(const RcPacket& p, Health& health, NoteSink* notes) {
   } else {
     OnAcknowledge(p, health, note);
   }
-  const std::optional<Nak> stall = p.info->response ? std::nullopt : std::exchange(half_[p.from].ended, std::nullopt);
   health.Tell(note, notes);
-  if (stall) {
+  if (std::optional<Nak>& ended = half_[p.from].ended; ended && !p.info->response) {
     note.kind = Note::Kind::kRnrEnd;
-    note.syndrome = stall->syndrome;
-    note.original = stall->frame.number;
-    note.since = stall->frame;
+    note.syndrome = ended->syndrome;
+    note.original = ended->frame.number;
+    note.since = ended->frame;
+    ended.reset();
     health.Tell(note, notes);
   }
   if (p.ecn == kCongestionExperienced || p.bth.fecn) {
@@ -125,6 +143,29 @@ void RcTransport::OnPacket(const RcPacket& p, Health& health, NoteSink* notes) {
     if (p.info->response) note.begin = note.end = 0;  // its place is among the requests of the other side
     health.Tell(note, notes);
   }
+}
+
+// Whether it is the next request, as nearly all are, no Read, and nothing else is going on.
+bool RcTransport::IsPlain(const RcPacket& p) const {
+  if (p.info->response || p.Is(Operation::kReadRequest)) return false;
+  const Half& half = half_[p.from];
+  const uint64_t next = half.seen.next();
+  return half.any && half.open_until == 0 && !half.nak && !half.rnr && !half.running && half.highest < next &&
+         next - half.highest <= kFarAhead && half.reference <= next && (next & ib::kPsnMask) == p.psn();
+}
+
+// The same as OnRequest makes of it.
+void RcTransport::OnPlain(const RcPacket& p, Health& health) {
+  Half& half = half_[p.from];
+  const uint64_t at = half.seen.next();
+  half.reference = half.highest = at;
+  half.seen.Add(at, at + 1);
+  Fly(half, at + 1, p.data_length, health.sent[p.from]);
+  Note none;
+  Remember(p, at, false, none);
+  half.last_request = p.frame;
+  uint64_t& first = health.first_frames[p.from][static_cast<size_t>(Note::Kind::kNew)];
+  if (first == 0) first = p.frame.number;
 }
 
 void RcTransport::OnRequest(const RcPacket& p, Health& health, Note& note) {
@@ -319,7 +360,7 @@ void RcTransport::MakeRoom(Half& half) {
 }
 
 void RcTransport::Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counters) {
-  if (bytes == 0) return;
+  if (bytes == 0 || half.closed) return;
   if (half.flight.empty()) {
     if (!shared_.Take(kMaxFlight * sizeof(Sent))) return;
     half.flight.resize(kMaxFlight);
@@ -341,10 +382,18 @@ void RcTransport::Remember(const RcPacket& p, uint64_t at, bool known, Note& not
   if (known && is_it) {
     note.original = entry.frame;
     const bool comparable = p.status == ParseStatus::kOk && !p.info->response;
-    note.changed = comparable && (entry.length != length || (entry.captured == captured && entry.hash != HashOf(p)));
+    note.changed = comparable && (entry.length != length || (entry.captured == captured && HashOf(entry) != HashOf(p)));
     return;
   }
-  entry = {stream, at, p.frame.number, p.info->response ? 0 : HashOf(p), captured, length};
+  entry = {stream, at, p.frame.number, nullptr, 0, 0, 0, captured, length};
+  if (p.info->response) return;
+  if (p.lasting && p.wire) {
+    entry.lasting = p.wire->payload.data();
+    entry.size = static_cast<uint32_t>(p.wire->payload.size());
+    entry.whole = static_cast<uint32_t>(p.wire->wire_length);
+  } else {
+    entry.hash = HashOf(p);
+  }
 }
 
 uint64_t RcTransport::LostFromCapture(Side side) const {

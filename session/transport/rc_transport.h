@@ -22,6 +22,8 @@ class RcTransport {
   void OnPathMtu(uint32_t bytes);
   // `notes` may be null.
   void OnPacket(const fabric::RcPacket& packet, Health& health, NoteSink* notes);
+  // Packets that come yet are late, and no longer in flight.
+  void OnClosed();
   // 0: not known.
   uint32_t path_mtu() const { return mtu_; }
   // Numbers that `side` sent and the capture has not.
@@ -66,6 +68,7 @@ class RcTransport {
     size_t run = 0;
     FrameRef last_request;
 
+    bool closed = false;
     std::vector<Sent> flight;  // a ring
     size_t flight_head = 0, flight_size = 0;
     uint64_t sent_bytes = 0, acknowledged_bytes = 0;
@@ -77,6 +80,8 @@ class RcTransport {
   static void MakeRoom(Half& half);
   static void EndRun(Half& half, bool is_top, uint64_t at);
   void Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counters);
+  bool IsPlain(const fabric::RcPacket& p) const;
+  void OnPlain(const fabric::RcPacket& p, Health& health);
   void OnRequest(const fabric::RcPacket& p, Health& health, Note& note);
   void OnReadResponse(const fabric::RcPacket& p, Health& health, Note& note);
   void OnAcknowledge(const fabric::RcPacket& p, Health& health, Note& note);

@@ -24,8 +24,7 @@ void SeenRanges::Insert(size_t index, Range hole) {
   ++budget_.used;
 }
 
-bool SeenRanges::Contains(uint64_t at) const {
-  if (!started_ || at < first_ || at >= next_) return false;
+bool SeenRanges::IsNoHole(uint64_t at) const {
   const size_t i = FirstHole(at);
   return i == holes_.size() || at < holes_[i].begin;
 }
@@ -40,7 +39,7 @@ void SeenRanges::PassOver(uint64_t end) {
   next_ = end;
 }
 
-uint64_t SeenRanges::Add(uint64_t begin, uint64_t end) {
+uint64_t SeenRanges::AddAnywhere(uint64_t begin, uint64_t end) {
   if (begin >= end) return 0;
   if (!started_) Start(begin);
   if (begin >= next_) {

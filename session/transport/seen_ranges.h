@@ -34,9 +34,13 @@ class SeenRanges {
   uint64_t first() const { return first_; }
   // One past the highest number seen or passed over.
   uint64_t next() const { return next_; }
-  bool Contains(uint64_t at) const;
+  bool Contains(uint64_t at) const { return at < next_ && at >= first_ && started_ && IsNoHole(at); }
   // Returns how many were not seen before. Starts at `begin`, if it is the first.
-  uint64_t Add(uint64_t begin, uint64_t end);
+  uint64_t Add(uint64_t begin, uint64_t end) {
+    if (begin != next_ || !started_ || begin >= end) return AddAnywhere(begin, end);
+    next_ = end;
+    return end - begin;
+  }
   // Numbers before `end` that are not seen are holes.
   void PassOver(uint64_t end);
   // How many of [begin, end) are not seen.
@@ -62,6 +66,8 @@ class SeenRanges {
 
  private:
   static constexpr size_t kMost = 1024, kFew = 16;
+  bool IsNoHole(uint64_t at) const;
+  uint64_t AddAnywhere(uint64_t begin, uint64_t end);
   size_t FirstHole(uint64_t at) const;  // index of the first hole that ends behind `at`
   void Insert(size_t index, Range hole);
 

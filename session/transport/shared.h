@@ -4,8 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <memory>
 #include <vector>
 
+#include "protocol/base/check.h"
 #include "session/transport/seen_ranges.h"
 
 namespace stag::transport {
@@ -15,18 +19,26 @@ namespace stag::transport {
 class PacketMemory {
  public:
   struct Entry {
-    uint64_t stream = 0, position = 0;  // of which packet it is; stream 0: of none
-    uint64_t frame = 0;
-    uint32_t hash = 0;
-    uint32_t captured = 0, length = 0;  // bytes of its content
+    uint64_t stream, position;  // of which packet it is; stream 0: of none
+    uint64_t frame;
+    const std::byte* lasting;   // the packet, where that stays as it is (RcPacket::lasting), else null ...
+    uint32_t size, whole;       // ... and its bytes that were captured, and on the wire
+    uint32_t hash;              // else its hash
+    uint32_t captured, length;  // bytes of its content
   };
-  explicit PacketMemory(size_t entries) : entries_(entries) {}
+  // Memory that is zero, and is taken when it is used.
+  explicit PacketMemory(size_t entries)
+      : mask_(std::bit_floor(entries) - 1),
+        entries_(static_cast<Entry*>(std::calloc(mask_ + 1, sizeof(Entry))), &std::free) {
+    STAG_CHECK(entries_ != nullptr);
+  }
   Entry& At(uint64_t stream, uint64_t position) {
-    return entries_[(stream * 0x9e3779b97f4a7c15u + position) % entries_.size()];
+    return entries_.get()[((stream * 0x9e3779b97f4a7c15u >> 32) + position) & mask_];
   }
 
  private:
-  std::vector<Entry> entries_;
+  size_t mask_;
+  std::unique_ptr<Entry, decltype(&std::free)> entries_;
 };
 
 struct Shared {
@@ -43,6 +55,7 @@ struct Shared {
   }
 
   PacketMemory packets;
+  std::vector<std::unique_ptr<std::byte[]>> rings;  // of ByteHistory, that nobody uses
   HoleBudget holes;
   uint64_t room;  // bytes that buffers may still take
 };

@@ -18,6 +18,10 @@ class TcpTransport {
   // End `end_of` sent it, which is `side` of `health`. `notes` may be null.
   void OnSegment(Side end_of, Side side, const link::Packet& packet, const FrameRef& frame, Health& health,
                  NoteSink* notes);
+  // Segments that come yet are late: whether they change bytes is not looked at.
+  void OnClosed() {
+    for (Half& half : half_) half.history.Close();
+  }
   // Bytes that `end` sent and the capture has not.
   uint64_t LostFromCapture(Side end) const;
 

@@ -24,14 +24,14 @@ struct TransportStatistics::Followed final : NoteSink {
   NoteSink* notes;
   Health health;
   Side first_end = 0;
-  bool named = false;
+  bool named = false, over = false;
   std::vector<Note> waiting;
   std::unique_ptr<RcTransport> rc;
   std::unique_ptr<TcpTransport> tcp;
 };
 
-TransportStatistics::TransportStatistics(uint64_t memory, NoteSink* notes)
-    : shared_(std::make_unique<Shared>(memory)), notes_(notes) {}
+TransportStatistics::TransportStatistics(uint64_t memory, NoteSink* notes, Late late)
+    : shared_(std::make_unique<Shared>(memory)), notes_(notes), late_(late) {}
 TransportStatistics::~TransportStatistics() = default;
 
 std::unique_ptr<Health> TransportStatistics::Find(fabric::ConnectionId connection) const {
@@ -47,11 +47,12 @@ std::unique_ptr<Health> TransportStatistics::Find(fabric::ConnectionId connectio
   return health;
 }
 
-// Null when there is no room.
+// Null when there is no room, or it is over.
 TransportStatistics::Followed* TransportStatistics::Get(Track track) {
   if (track == last_track_) return last_;
   last_track_ = track;
-  if (const auto found = tracks_.find(track); found != tracks_.end()) return last_ = found->second.get();
+  if (const auto found = tracks_.find(track); found != tracks_.end())
+    return last_ = found->second->over ? nullptr : found->second.get();
   if (tracks_.size() >= kMostTracks) return last_ = nullptr;
   return last_ = tracks_.emplace(track, std::make_unique<Followed>(notes_)).first->second.get();
 }
@@ -76,6 +77,16 @@ void TransportStatistics::OnConnection(Track track, const fabric::ConnectionInfo
     notes_->OnNote(info, note);
   }
   followed->waiting = {};
+}
+
+void TransportStatistics::OnClosed(Track track) {
+  const auto found = tracks_.find(track);
+  if (found == tracks_.end()) return;
+  Followed& followed = *found->second;
+  if (followed.rc) followed.rc->OnClosed();
+  if (followed.tcp) followed.tcp->OnClosed();
+  followed.over = late_ == Late::kLeave;
+  if (last_track_ == track) last_track_ = 0;
 }
 
 void TransportStatistics::OnForgotten(Track track) {

@@ -15,8 +15,10 @@ namespace stag::transport {
 
 class TransportStatistics final : public fabric::PacketObserver {
  public:
-  // `memory`: bytes that buffers may take. `notes`: gets a note for each packet, or is null.
-  explicit TransportStatistics(uint64_t memory, NoteSink* notes = nullptr);
+  // `memory`: bytes that buffers may take. `notes`: gets a note for each packet, or is null. `late`: whether packets
+  // count that come when their connection was closed.
+  enum class Late : uint8_t { kCount, kLeave };
+  explicit TransportStatistics(uint64_t memory, NoteSink* notes = nullptr, Late late = Late::kCount);
   ~TransportStatistics() override;
 
   // What is known of the connection now; null when nothing is.
@@ -25,6 +27,7 @@ class TransportStatistics final : public fabric::PacketObserver {
   uint64_t left_out() const { return left_out_; }
 
   void OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) override;
+  void OnClosed(Track track) override;
   void OnForgotten(Track track) override;
   void OnFirstPsn(Track track, Side requester, uint32_t psn) override;
   void OnPathMtu(Track track, uint32_t bytes) override;
@@ -40,6 +43,7 @@ class TransportStatistics final : public fabric::PacketObserver {
 
   std::unique_ptr<struct Shared> shared_;
   NoteSink* notes_;
+  const Late late_;
   std::unordered_map<Track, std::unique_ptr<Followed>> tracks_;
   std::unordered_map<fabric::ConnectionId, Track> connections_;
   Track last_track_ = 0;  // of Get, and what it returned

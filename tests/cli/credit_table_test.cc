@@ -23,7 +23,7 @@ struct Script {
     change.outstanding = outstanding;
     change.overrun = overrun;
     change.xid = static_cast<uint32_t>(frame);
-    table.Add(change, 0);
+    table.Add(change);
   }
   // The words of each row, without the head line.
   std::vector<std::string> Rows() const {
@@ -98,7 +98,7 @@ TEST(CreditTable, AllTablesTogetherAreBounded) {
   {
     CreditTable one(0, budget);
     CreditChange change;
-    one.Add(change, 0);
+    one.Add(change);
     EXPECT_EQ(budget, 9u);
   }
   EXPECT_EQ(budget, 10u);

@@ -44,7 +44,9 @@ class Mpi(unittest.TestCase):
         alone = run(STAG, *arguments)
         team = run(*MPIRUN, "-n", ranks, STAG, *arguments, "--mpi")
         self.assertEqual((team.returncode, complaints(team)), (alone.returncode, complaints(alone)), team.stderr)
-        self.assertTrue(team.stdout == alone.stdout, arguments)
+        # A report names its command line.
+        written = team.stdout.replace(b" --mpi", b"") if arguments[0] == "report" else team.stdout
+        self.assertTrue(written == alone.stdout, arguments)
         return alone
 
     def damaged(self):
@@ -124,6 +126,17 @@ class Mpi(unittest.TestCase):
         picture = run(*MPIRUN, "-n", 2, STAG, "credits", "--mpi", "--svg", self.directory / "credits.svg", CASES[0])
         self.assertEqual((picture.returncode, len(complaints(picture))), (2, 1))
         self.assertFalse((self.directory / "credits.svg").exists())
+
+    def test_report(self):
+        files = [*CAPTURES[::NTH], self.directory / "missing", *CASES, self.damaged()]
+        done = self.same(3, "report", *files)
+        self.assertEqual((done.returncode, len(complaints(done))), (2, 2))
+        self.assertEqual(done.stdout.count(b"<details class=\"panel\" open><summary>Credits over time"), 4)
+        self.same(2, "report", "--quiet", "--select", "PVT", "--title", "two", CAPTURES[0], self.damaged())
+        page = self.directory / "page.html"
+        done = run(*MPIRUN, "-n", 2, STAG, "report", "--mpi", "--output", page, *CASES[:3])
+        self.assertEqual((done.returncode, done.stdout), (0, b""))
+        self.assertIn(b"</html>", page.read_bytes())
 
     def test_latency(self):
         against = CAPTURES[1]

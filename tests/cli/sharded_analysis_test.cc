@@ -45,11 +45,16 @@ class NotingShard final : public ShardResults<Note>, public session::Observer {
   void OnAside(const fabric::Aside& aside) override {
     Emit([&](Note& note) { note = {aside.length, 0, index_, std::this_thread::get_id()}; });
   }
+  void OnRecovery(const session::Connection& connection, const fabric::Recovery& recovery) override {
+    Emit([&](Note& note) { note = {recovery.frame.number, connection.info.id, index_, std::this_thread::get_id()}; });
+  }
   void OnConnectionClosed(const session::Connection& connection, const Event&) override {
     closed.insert(connection.info.id);
+    over += clock().over ? 1 : 0;
   }
 
   std::set<fabric::ConnectionId> closed;
+  size_t over = 0;  // of them, after the last frame
 
  private:
   void Deliver(Note& note) override { all_.push_back(note); }
@@ -127,6 +132,38 @@ TEST(ShardedAnalysis, ResultsComeInOrderWhicheverShardIsSlow) {
     for (const auto& shard : rig.shards) closed += shard->closed.size();
     EXPECT_EQ(closed, kConnections);  // by the Finish of the sessions: nothing else has closed them
   }
+}
+
+// Recoveries are numbered among the events, and go where their connection is; those of none that is known, nowhere.
+TEST(ShardedAnalysis, RecoveriesAreInOrder) {
+  Rig rig(3);
+  for (fabric::ConnectionId id = 1; id <= 6; ++id) rig.Tell(EventKind::kOpened, id, static_cast<int>(id), 99);
+  for (fabric::ConnectionId i = 0; i < 3000; ++i) {
+    const fabric::ConnectionId id = 1 + i % 7;
+    fabric::Recovery recovery;
+    recovery.connection = recovery.slot = id;
+    recovery.frame.number = ++rig.frame;
+    rig.sink->OnRecovery(recovery);
+    if (id <= 6) rig.Tell(EventKind::kGap, id, static_cast<int>(id), 99);
+  }
+  rig.sink->Finish();
+  ASSERT_GT(rig.notes.size(), 5000u);
+  for (size_t i = 1; i < rig.notes.size(); ++i) {
+    EXPECT_LT(rig.notes[i - 1].gap, rig.notes[i].gap);
+    EXPECT_LE(rig.notes[i].connection, 6u);
+  }
+}
+
+// Clock::over tells what the last frame closed from what its end did.
+TEST(ShardedAnalysis, TheEndOfTheCapture) {
+  Rig rig(2);
+  for (fabric::ConnectionId id = 1; id <= 4; ++id) rig.Tell(EventKind::kOpened, id, static_cast<int>(id), 99);
+  rig.Tell(EventKind::kClosed, 1, 1, 99);
+  rig.sink->EndOfCapture();
+  for (fabric::ConnectionId id = 2; id <= 4; ++id) rig.Tell(EventKind::kClosed, id, static_cast<int>(id), 99);
+  rig.sink->Finish();
+  EXPECT_EQ(rig.shards[0]->closed.size() + rig.shards[1]->closed.size(), 4u);
+  EXPECT_EQ(rig.shards[0]->over + rig.shards[1]->over, 3u);
 }
 
 TEST(ShardedAnalysis, ConnectionsOfTwoHostsStayTogether) {

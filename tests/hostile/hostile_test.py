@@ -49,6 +49,8 @@ class Hostile(unittest.TestCase):
                         self.run_on(capture, *command)
                     shared = self.run_on(capture, "check", "--format", "jsonl", "--jobs", "2", beside=BESIDE + THREADS)
                     self.assertEqual(json.loads(shared[-1])["frames"], frames)
+                    for command in (["report"], ["top", "--by", "file"]):
+                        self.run_on(capture, *command, "--jobs", "2", beside=BESIDE + THREADS)
                     self.run_on(capture, "extract", "--out", str(pathlib.Path(directory) / kind))
                     for selector in (["--slowest", "5"], ["--connection", "1"], ["--frames", "500-600"], ["--snap", "headers"]):
                         self.run_on(capture, "slice", "-w", str(pathlib.Path(directory) / "slice.pcapng"), *selector)

@@ -31,6 +31,9 @@ class Teller : public Recorder {
     told.push_back("aside " + std::to_string(aside.frame.number) + ' ' + std::to_string(aside.bytes.size()) + ' ' +
                    std::to_string(aside.bytes.empty() ? 0 : std::to_integer<int>(aside.bytes.front())));
   }
+  void OnRecovery(const Recovery& recovery) override {
+    told.push_back("recovery " + std::to_string(recovery.frame.number) + (recovery.mended ? " mended" : ""));
+  }
   std::vector<std::string> told;
 };
 
@@ -58,6 +61,13 @@ void AddSends(EventBatch& batch, Teller& direct, size_t count, size_t bytes) {
       batch.Add(aside, 100 + i);
       direct.OnAside(aside);
     }
+    if (i % 5 == 0) {
+      Recovery recovery;
+      recovery.frame.number = i + 1;
+      recovery.mended = i > 0;
+      batch.Add(recovery, 100 + i);
+      direct.OnRecovery(recovery);
+    }
   }
 }
 
@@ -66,7 +76,7 @@ TEST(EventBatch, KeepsOrderBytesAndConnections) {
   for (const size_t bytes : {0u, 1u, 1000u, 65536u, 65537u, 300000u}) {
     Teller direct, later;
     AddSends(batch, direct, 10, bytes);
-    EXPECT_EQ(batch.size(), 14u);
+    EXPECT_EQ(batch.size(), 16u);
     EXPECT_EQ(batch.bytes(), 10 * bytes + 4 * 7);
     std::vector<uint64_t> numbers, frames;
     batch.Give(later, [&](uint64_t number, const FrameRef& now) {
@@ -74,7 +84,7 @@ TEST(EventBatch, KeepsOrderBytesAndConnections) {
       frames.push_back(now.number);
     });
     EXPECT_EQ(later.told, direct.told) << bytes;
-    ASSERT_EQ(numbers.size(), 14u);
+    ASSERT_EQ(numbers.size(), 16u);
     EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
     for (size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], frames[i] + 99);
     batch.Clear();

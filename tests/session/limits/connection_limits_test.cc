@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "session/fabric/ib_packet.h"
+#include "session/fabric/ib_recovery.h"
 #include "tests/support/event_script.h"
 
 namespace stag::session {
@@ -28,12 +28,9 @@ struct LimitsTest : testing::Test {
   LimitsObserver observer{found};
   Session session{SessionOptions{}, {&observer}};
   EventScript script{session};
-  fabric::PacketObserver& packets = observer;
+  fabric::IbRecovery naks;
 
-  LimitsTest() {
-    packets.OnConnection(1, script.info(), 0);
-    script.Open();
-  }
+  LimitsTest() { script.Open(); }
 
   void Call(uint32_t xid, uint32_t credit = 32, std::initializer_list<uint32_t> reads = {},
             std::initializer_list<uint32_t> writes = {}) {
@@ -49,7 +46,7 @@ struct LimitsTest : testing::Test {
   void Wait(int frames) {
     for (int i = 0; i < frames; ++i) script.Nak(1, fabric::NakKind::kInvalidRequest);
   }
-  // A packet that only a PacketObserver sees, at the time of the last frame and so much.
+  // A packet that gives no event, at the time of the last frame and so much.
   void Packet(fabric::Side from, uint8_t opcode, uint32_t psn, int64_t after_ns, uint8_t syndrome = 0) {
     fabric::RcPacket packet;
     packet.status = ParseStatus::kOk;
@@ -59,7 +56,7 @@ struct LimitsTest : testing::Test {
     packet.aeth.syndrome = syndrome;
     packet.info = &ib::LookUpOpcode(opcode);
     packet.frame = {script.frame(), static_cast<int64_t>(script.frame()) * 1000 + after_ns};
-    packets.OnPacket(1, packet);
+    naks.OnPacket(packet, script.info(), [&](const fabric::Recovery& told) { session.OnRecovery(told); });
   }
   void Expect(int64_t idle, int64_t credits, int64_t recovery, int64_t moving, int64_t server) {
     script.Close();

@@ -22,8 +22,8 @@ struct Log : CreditSink {
   std::vector<CreditSummary> summaries;
   std::vector<Side> of;
 
-  void OnChange(const Connection& connection, const CreditChange& c) override {
-    std::string line = c.requester == connection.client ? "f " : "b ";
+  void OnChange(const CreditChange& c) override {
+    std::string line = c.requester == c.client ? "f " : "b ";
     line += std::to_string(c.frame.number) + " " + std::string(EventName(c.event));
     if (c.xid) line += " " + std::to_string(*c.xid);
     line += ": " + Number(c.requested) + " " + Number(c.granted) + " " + Number(c.outstanding);

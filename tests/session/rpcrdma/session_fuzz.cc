@@ -28,7 +28,7 @@ class Copier : public session::Observer {
 };
 
 struct Ignore : session::CreditSink {
-  void OnChange(const session::Connection&, const session::CreditChange&) override {}
+  void OnChange(const session::CreditChange&) override {}
   void OnSummary(const session::Connection&, session::Side, const session::CreditSummary& summary) override {
     if (summary.rnr_naks_explained > summary.rnr_naks || summary.overruns > summary.calls) std::abort();
   }
