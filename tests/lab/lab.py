@@ -37,7 +37,7 @@ LAB = pathlib.Path(__file__).resolve().parent
 ROOT = LAB.parent.parent
 CACHE = ROOT / ".cache/lab"
 IMAGE_INPUTS = ["build.sh", "init", "modules", "packages"]
-KERNELS = ["6.1", "6.12", "7.3"]  # series of Debian's packages, the first for what is not asked for otherwise
+KERNELS = ["6.1", "6.12", "7.2", "7.3"]  # series of Debian's packages, the first for what is not asked for otherwise
 # What the matrix runs on each kernel; and with peers in user space, on the first kernel only.
 MATRIX = ["nfs rxe", "nfs siw", "replay rxe", "replay siw", "probe rxe", "probe siw", "probe siw-soft", "probe-client rxe",
           "probe-client siw", "faults rxe", "faults siw"]
