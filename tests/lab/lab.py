@@ -42,6 +42,7 @@ KERNELS = ["6.1", "6.12", "7.2", "7.3"]  # series of Debian's packages, the firs
 MATRIX = ["nfs rxe", "nfs siw", "replay rxe", "replay siw", "probe rxe", "probe siw", "probe siw-soft", "probe-client rxe",
           "probe-client siw", "faults rxe", "faults siw"]
 USER_SPACE = ["ganesha rxe", "ganesha siw"]
+APART = ["apart"]  # client and server in machines of their own
 CANNOT = 3  # exit status: nothing is wrong, but here there can be no machine
 BOOT_PATIENCE = 600  # seconds: emulated, on a machine that may be busy
 
@@ -120,15 +121,17 @@ def make_extra(script, file):
 class Machine:
     """A machine, by the folder that it shares with this program."""
 
-    def __init__(self, folder, kernel):
+    def __init__(self, folder, kernel, wire=None):
         self.kernel = kernel
+        self.wire = wire  # which end of a wire between two machines it has, 1 or 2; None: it is alone
         self.folder = pathlib.Path(folder).resolve()
         self.count = 0
         self.cancel = None
         self.parent = None  # the process that is waited for no longer than it lives
 
-    def start(self, build, own=False, linger=None):
-        """own: it ends with this program, even by SIGKILL. linger: it ends after so many seconds without orders."""
+    def start(self, build, own=False, linger=None, other=None):
+        """own: it ends with this program, even by SIGKILL. linger: it ends after so many seconds without orders. other: a
+        machine that a wire leads to; this one can give it orders, too."""
         need("qemu-system-x86_64", "setpriv")
         files = image(self.kernel)
         self.stop()
@@ -137,6 +140,8 @@ class Machine:
         (self.folder / "build").write_text(str(build))
         shutil.copy(files / "version", self.folder)
         shares = {"share": self.folder, "src": ROOT, "build": build}
+        if other:
+            shares["peer"] = other.folder
         command = ["setpriv", "--pdeathsig", "KILL"] if own else []
         kernel = "console=ttyS0 rdinit=/init mitigations=off nokaslr tsc=reliable audit=0 panic=-1"
         if linger:
@@ -145,8 +150,12 @@ class Machine:
                     "-kernel", files / "vmlinuz", "-initrd", files / "root.cpio", "-append", kernel,
                     "-display", "none", "-nodefaults", "-no-reboot", "-monitor", "none",
                     "-serial", f"file:{self.folder}/console"]
+        if self.wire:
+            ends = [self.folder.parent / f"wire{end}" for end in (self.wire, 3 - self.wire)]
+            command += ["-netdev", f"dgram,id=wire,local.type=unix,local.path={ends[0]},remote.type=unix,remote.path={ends[1]}",
+                        "-device", f"virtio-net-pci,netdev=wire,mac=52:54:00:00:00:0{self.wire}"]
         for tag, path in shares.items():
-            read_only = ",readonly=on" if tag != "share" else ""
+            read_only = ",readonly=on" if tag not in ("share", "peer") else ""
             command += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap{read_only}"]
         log = open(self.folder / "qemu.log", "w")
         begin = time.monotonic()
@@ -308,8 +317,23 @@ def peer_of(machine):
     return f"Linux {(machine.folder / 'version').read_text().split('-')[0]}", f"linux-{machine.kernel}"
 
 
+def two_machines(build, kernel, client_kernel):
+    """Joined by a wire; they end with this program. Returns that of the client, where scenarios run."""
+    folder = own_folder()
+    server, client = Machine(folder / "server", kernel, 2), Machine(folder / "client", client_kernel, 1)
+    for machine in (server, client):
+        atexit.register(machine.stop)
+    server.start(build, own=True)
+    client.start(build, own=True, other=server)
+    atexit.register(client.leave)
+    return client
+
+
 def run_one(standing, build, options):
-    machine = machine_for_run(standing, build, options.linger)
+    if options.words[0] in APART:
+        machine = two_machines(build, standing.kernel, options.client_kernel or standing.kernel)
+    else:
+        machine = machine_for_run(standing, build, options.linger)
     passed, result = run(machine, build, options.words, options)
     of = " ".join(options.words[:2])  # what is asked for besides is a part
     if of in MATRIX + USER_SPACE:
@@ -345,6 +369,8 @@ def main():
     parser.add_argument("--keep", metavar="DIR", help="where what the scenario leaves in /share/keep goes")
     parser.add_argument("--machine", metavar="DIR", help="the folder of the machine that stays")
     parser.add_argument("--kernel", choices=KERNELS, metavar="SERIES", help=f"{', '.join(KERNELS)} (default: {KERNELS[0]})")
+    parser.add_argument("--client-kernel", choices=KERNELS, metavar="SERIES",
+                        help=f"the client's, where it has a machine of its own ({', '.join(APART)})")
     parser.add_argument("--linger", metavar="SECONDS", type=int,
                         help="run: starts that machine when it is not up, and lets it wait so long for another run")
     parser.add_argument("command", choices=["build", "list", "run", "matrix", "up", "down", "shell"])
@@ -386,6 +412,8 @@ def main():
         return 0
     if not options.words or options.words[0] not in scenarios():
         fail(f"run which scenario? {', '.join(scenarios())}")
+    if options.client_kernel and options.words[0] not in APART:
+        fail(f"--client-kernel is for scenarios whose client has a machine of its own: {', '.join(APART)}")
     return run_one(standing, build, options)
 
 

@@ -5,7 +5,8 @@
 # on them say can be captured on v0. The client side is 10.9.0.1, the server side 10.9.0.2.
 set -uo pipefail
 CLIENT=10.9.0.1 SERVER=10.9.0.2
-STAG=/build/cli/stag
+CLIENT6=fd09::1 SERVER6=fd09::2
+STAG=/build/cli/stag WIRE=v0
 failures=0
 
 # begin: ends what is left of the scenario before: its processes, mounts and files, and the kernel's NFS server.
@@ -53,10 +54,15 @@ listening() {
   done
 }
 
+# forget: what is asked of the server from here on is not what the client remembers.
+forget() {
+  sync
+  echo 3 > /proc/sys/vm/drop_caches
+}
 # record FILTER..., recorded FILE: what the wire carries between them, in the file.
 record() {
   rm -f /tmp/tcpdump
-  tcpdump -i v0 -B 131072 --time-stamp-precision=nano -w /tmp/wire.pcap "$@" 2> /tmp/tcpdump &
+  tcpdump -i $WIRE -B 131072 --time-stamp-precision=nano -w /tmp/wire.pcap "$@" 2> /tmp/tcpdump &
   tcpdump=$!
   for _ in $(seq 300); do
     ! grep -qs 'listening on' /tmp/tcpdump || break
@@ -115,6 +121,25 @@ wire() {
   ip rule add pref 100 lookup local
   ip rule delete pref 0 2> /dev/null
   ping -q -c 1 -W 5 -I $CLIENT $SERVER > /dev/null || die "the wire does not work"
+}
+
+# wire6: IPv6 on the wire as well.
+wire6() {
+  for v in v0 v1; do sysctl -qw net.ipv6.conf.$v.disable_ipv6=0 net.ipv6.conf.$v.accept_ra=0; done
+  for pref in 1 2 3 4 100; do ip -6 rule delete pref $pref 2> /dev/null; done
+  ip -6 addr add $CLIENT6/128 dev v0 nodad
+  ip -6 addr add $SERVER6/128 dev v1 nodad
+  ip -6 neigh replace $SERVER6 lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent
+  ip -6 neigh replace $CLIENT6 lladdr "$(cat /sys/class/net/v0/address)" dev v1 nud permanent
+  ip -6 route replace $SERVER6/128 dev v0 src $CLIENT6 table 101
+  ip -6 route replace $CLIENT6/128 dev v1 src $SERVER6 table 102
+  ip -6 rule add pref 1 iif v0 lookup local
+  ip -6 rule add pref 2 iif v1 lookup local
+  ip -6 rule add pref 3 to $SERVER6 lookup 101
+  ip -6 rule add pref 4 to $CLIENT6 lookup 102
+  ip -6 rule add pref 100 lookup local
+  ip -6 rule delete pref 0 2> /dev/null
+  ping -q -c 1 -W 5 -I $CLIENT6 $SERVER6 > /dev/null || die "the wire does not work with IPv6"
 }
 
 # cables down|up: pulled out of the switch, or in again; the devices see their links go.

@@ -17,10 +17,6 @@ mount_nfs() {
   [ $1 != 3 ] || root=/export options+=,nolock,mountproto=tcp
   timeout 120 mount -t nfs -o $options $2:$root $mnt || die "mount failed"
 }
-forget() {
-  sync
-  echo 3 > /proc/sys/vm/drop_caches
-}
 start_server() {
   fresh_knfsd
   for _ in $(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done 2> /dev/null

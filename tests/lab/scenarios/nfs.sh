@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# KIND [VERSION...]: the kernel's client and server, captured, checked, extracted, replayed and served again; rxe, siw
+# KIND [VERSION or VARIANT...]: the kernel's client and server, captured, checked, replayed, served again; rxe, siw
 . /src/tests/lab/guest/common.sh
+. /src/tests/lab/guest/variants.sh
 kind=${1:-rxe}
-versions=("${@:2}")
-[ ${#versions[@]} -gt 0 ] || versions=(3 4.0 4.1 4.2)
+parts=("${@:2}")
+[ ${#parts[@]} -gt 0 ] || parts=(3 4.0 4.1 4.2 "${VARIANTS[@]}")
 wire
+[[ " ${parts[*]} " != *" ipv6 "* ]] || wire6
 devices $kind
 modprobe -a nfs nfsv3 nfsv4
 files=/tmp/files mnt=/mnt/nfs keep=/share/keep
@@ -28,10 +30,6 @@ mount_nfs() {
   local options=vers=$1,proto=rdma,port=20049,rsize=65536,wsize=65536,actimeo=600${2:+,$2} root=/
   [ $1 != 3 ] || root=/export options+=,nolock,mountproto=tcp
   timeout 120 mount -t nfs -o $options $SERVER:$root $mnt
-}
-forget() {
-  sync
-  echo 3 > /proc/sys/vm/drop_caches
 }
 # What a user does, the same each time: read, list, write, read again, rename, link, remove.
 workload() {
@@ -62,7 +60,9 @@ tree() {
 # extracted FILE: a file with these contents was extracted, whatever its name: that of a READDIR entry is not known.
 extracted() { grep -q "^$(sha256sum < $1 | cut -d ' ' -f 1) " /tmp/sums || fail "$1 was not extracted"; }
 
-for version in "${versions[@]}"; do
+# session VERSION: recorded, checked and extracted, replayed, and served from the recording.
+session() {
+  local version=$1
   capture=$keep/$kind-nfs$version.pcap
   say "NFSv$version, recorded"
   fresh_knfsd
@@ -116,5 +116,12 @@ for version in "${versions[@]}"; do
   kill -INT $serve
   wait $serve || fail "stag serve ended with $?: $(cat /tmp/serve)"
   grep -E " x |calls|errors, " /tmp/serve
+}
+
+for part in "${parts[@]}"; do
+  case $part in
+    [34]*) session $part ;;
+    *) variant $part ;;
+  esac
 done
 finish

@@ -26,10 +26,6 @@ end_relay() {
   wait $relay || fail "stag relay ended with $?: $(cat /tmp/relay.out /tmp/relay.err)"
   [ ! -s /tmp/relay.err ] || fail "$(cat /tmp/relay.err)"
 }
-forget() {
-  sync
-  echo 3 > /proc/sys/vm/drop_caches
-}
 
 # workload FOLDER: on the mount; its contents are compared with what the server has.
 workload() {

@@ -23,11 +23,6 @@ modprobe -a rpcrdma nfs nfsv3
 timeout 120 mount -t nfs -o vers=3,proto=rdma,port=20050,mountport=20048,mountproto=tcp,nolock $SERVER:/ $mnt ||
   die "mount failed: $(cat /tmp/serve.out)"
 say "$(grep " $mnt " /proc/mounts)"
-# What is asked of the server, and not of what the client remembers.
-forget() {
-  sync
-  echo 3 > /proc/sys/vm/drop_caches
-}
 
 say "a file that the server had: the byte at offset i is i mod 251"
 for i in $(seq 0 250); do printf "\\x$(printf %02x $i)"; done > $files/data

@@ -1,0 +1,1 @@
+nfs.after.py
