@@ -46,28 +46,36 @@ void SkipAce(Cursor& in) {
   (void)rpcrdma::GetOpaque(in);
 }
 
-// open_delegation4.
-void SkipDelegation(Cursor& in) {
+// open_delegation4. Returns the stateid of one that is given, or zeros.
+StateId TakeDelegation(Cursor& in) {
   enum : uint32_t { kNone = 0, kRead = 1, kWrite = 2, kNoneExt = 3 };
   enum : uint32_t { kLimitSize = 1, kLimitBlocks = 2 };
   enum : uint32_t { kContention = 1, kResource = 2 };
+  StateId given{};
   switch (in.U32()) {
-    case kNone: return;
-    case kRead: in.Skip(16 + 4); return SkipAce(in);
+    case kNone: break;
+    case kRead:
+      GetFixed(in, given);
+      in.Skip(4);
+      SkipAce(in);
+      break;
     case kWrite: {
-      in.Skip(16 + 4);
+      GetFixed(in, given);
+      in.Skip(4);
       const uint32_t limit = in.U32();
       if (limit != kLimitSize && limit != kLimitBlocks) in.Fail(ParseStatus::kMalformed);
       in.Skip(8);
-      return SkipAce(in);
+      SkipAce(in);
+      break;
     }
     case kNoneExt: {
       const uint32_t why = in.U32();
       if (why == kContention || why == kResource) in.Skip(4);
-      return;
+      break;
     }
     default: in.Fail(ParseStatus::kMalformed);
   }
+  return given;
 }
 
 }  // namespace
@@ -178,6 +186,23 @@ Compound& Compound::Open(uint64_t client, std::string_view owner, std::string_vi
   return *this;
 }
 
+Compound& Compound::OpenDelegated(uint64_t client, std::string_view owner, std::string_view name) {
+  constexpr uint32_t kShareRead = 1, kWantReadDelegation = 0x0100, kDenyNone = 0;
+  Writer& out = Operation(nfs::kOpOpen);
+  for (const uint32_t word : {0u, kShareRead | kWantReadDelegation, kDenyNone}) out.U32(word);
+  out.U64(client);
+  rpcrdma::PutString(out, owner);
+  out.U32(0);  // OPEN4_NOCREATE
+  out.U32(0);  // CLAIM_NULL
+  rpcrdma::PutString(out, name);
+  return *this;
+}
+
+Compound& Compound::ReturnDelegation(const StateId& delegation) {
+  Operation(nfs::kOpDelegreturn).Put(delegation);
+  return *this;
+}
+
 Compound& Compound::Close(const StateId& state) {
   Writer& out = Operation(nfs::kOpClose);
   out.U32(0);  // seqid, not used in version 4.1
@@ -265,12 +290,13 @@ bool CompoundResults::GetHandle(Bytes& handle) {
   return End();
 }
 
-bool CompoundResults::Open(StateId& state) {
+bool CompoundResults::Open(StateId& state, StateId* delegation) {
   if (!Begin(nfs::kOpOpen)) return false;
   GetFixed(in_, state);
   in_.Skip(4 + 8 + 8 + 4);  // change_info4, rflags
   SkipBitmap(in_);
-  SkipDelegation(in_);
+  const StateId given = TakeDelegation(in_);
+  if (delegation) *delegation = given;
   return End();
 }
 

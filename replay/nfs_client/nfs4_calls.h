@@ -52,6 +52,9 @@ class Compound {
   // The file of that name in the current directory, to read and write, no delegation wanted. `create`: made when it is
   // not there (UNCHECKED4), and cut to size 0.
   Compound& Open(uint64_t client, std::string_view owner, std::string_view name, bool create);
+  // The file of that name in the current directory, to read, with a delegation if the server gives one.
+  Compound& OpenDelegated(uint64_t client, std::string_view owner, std::string_view name);
+  Compound& ReturnDelegation(const StateId& delegation);
   Compound& Close(const StateId& state);
   Compound& Remove(std::string_view name);
   Compound& GetAttributes();  // type, change, size
@@ -80,7 +83,8 @@ class CompoundResults {
   bool CreateSession(SessionId& session, Channel& fore);
   bool Sequence();
   bool GetHandle(Bytes& handle);
-  bool Open(StateId& state);
+  // `delegation`: of zeros when none was given.
+  bool Open(StateId& state, StateId* delegation = nullptr);
   bool GetAttributes(uint32_t& type, uint64_t& size);
   // `chunks`: what came in the Write chunks of the Call.
   bool Read(std::span<const Bytes> chunks, Bytes& data, bool& eof);

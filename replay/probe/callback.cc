@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Probes of the backward direction (RFC 8167): what a client answers that nobody asked, and the back channel of an
-// NFSv4.1 session, as far as the server calls on its own.
+// NFSv4.1 session, on which the server calls by itself or to recall a delegation.
 #include <fmt/format.h>
 
 #include "protocol/rpc/message.h"
-#include "replay/probe/nfs4_bench.h"
+#include "replay/probe/recall.h"
 
 namespace stag::probe {
 namespace {
-
-// An RPC Reply of the client's, SUCCESS without results.
-Call ReplyTo(uint32_t xid, Bench& bench) {
-  Call reply = bench.Null();
-  reply.header.xid = xid;
-  reply.rpc.clear();
-  Writer out(reply.rpc);
-  for (const uint32_t word : {xid, uint32_t{rpc::kReply}, 0u, 0u, 0u, 0u}) out.U32(word);
-  return reply;
-}
 
 constexpr uint32_t kNobodysXid = 0x5eed0001;
 
@@ -62,92 +52,62 @@ void UnaskedReplyInUse(Bench& bench) {
   link.ExpectQuiet("one answer to each Call");
 }
 
-// What a server sends of its own on the back channel of a new session: Linux looks with CB_NULL whether it works.
-Message FirstCallback(Nfs4& client) {
-  Bench& bench = client.bench();
-  if (!client.has_back_channel()) Inconclusive("the server takes no back channel on the connection of CREATE_SESSION");
-  auto message = client.link().NextBackward(bench.options().patience.answer);
-  if (!message) Inconclusive("the server calls nothing on a new back channel, which is its choice");
-  return std::move(*message);
-}
-
-uint32_t Word(const Message& message, size_t at) {
-  const Bytes rpc = message.payload();
-  return at + 4 <= rpc.size() ? LoadBe32(rpc.data() + at) : 0;
-}
-
-// CB_NULL succeeds; of a CB_COMPOUND that is not CB_NULL, the first operation is not there.
-Call Answered(const Message& callback, Bench& bench) {
-  constexpr size_t kProcedure = 20;
-  Call reply = ReplyTo(callback.header.xid, bench);
-  if (Word(callback, kProcedure) == 0) return reply;
-  Writer out(reply.rpc);
-  for (const uint32_t word : {uint32_t{kErrOpIllegal}, 0u, 0u}) out.U32(word);
-  return reply;
-}
-
-constexpr Nfs4Terms kWithBackChannel{.back_channel = true};
-
 void ExpectForward(Nfs4& client, std::string_view what) {
   for (int i = 0; i < 3; ++i) Nfs4::Expect(client.Ask(client.Make(AddRoot)), nfs::kNfs4Ok, what);
 }
 
 void Form(Bench& bench) {
-  constexpr size_t kRpcVersion = 8, kProgram = 12;
-  Nfs4 client(bench, kWithBackChannel);
-  const Message callback = FirstCallback(client);
+  Recall recall(bench);
+  const Message& callback = recall.callback();
   const rpcrdma::Header& header = callback.header;
   if (header.proc != rpcrdma::kMsg || !header.reads.empty() || !header.write_chunks.empty() || header.reply_chunk)
     Failed("an RDMA_MSG without chunks, which were not agreed on", "another form");
   if (header.credit == 0) Failed("a request of one credit at least", "a request of 0");
-  if (Word(callback, 0) != header.xid) Failed("one xid in the header and in the RPC Call", "two");
-  if (Word(callback, kRpcVersion) != 2 || Word(callback, kProgram) != kCallbackProgram)
-    Failed("an RPC Call of the program that CREATE_SESSION named", fmt::format("program {}", Word(callback, kProgram)));
-  client.link().Send(Answered(callback, bench));
-  ExpectForward(client, "a COMPOUND behind the callback");
+  const rpc::CallHeader call = rpc::DecodeCall(callback.payload(), callback.payload().size());
+  if (call.xid != header.xid) Failed("one xid in the header and in the RPC Call", "two");
+  if (call.status != ParseStatus::kOk || call.program != kCallbackProgram)
+    Failed("an RPC Call of the program that CREATE_SESSION named", fmt::format("program {}", call.program));
+  recall.Answer();
+  ExpectForward(recall.client(), "a COMPOUND behind the callback");
 }
 
 void Unanswered(Bench& bench) {
-  Nfs4 client(bench, kWithBackChannel);
-  (void)FirstCallback(client);
-  ExpectForward(client, "a COMPOUND beside a callback that is not answered");
+  Recall recall(bench);
+  ExpectForward(recall.client(), "a COMPOUND beside a callback that is not answered");
 }
 
 // One credit is granted by each message of the client, and none of its messages is a Reply: one Call is outstanding.
 void Credits(Bench& bench) {
-  Nfs4 client(bench, kWithBackChannel);
-  const Message first = FirstCallback(client);
-  ExpectForward(client, "a COMPOUND beside the callback");
-  if (client.link().NextBackward(bench.options().patience.quiet))
+  Recall recall(bench);
+  ExpectForward(recall.client(), "a COMPOUND beside the callback");
+  if (recall.client().link().NextBackward(bench.options().patience.quiet))
     Failed("one backward Call until the first backward Reply", "two");
-  client.link().Send(Answered(first, bench));
-  ExpectForward(client, "a COMPOUND behind the callback");
+  recall.Answer();
+  ExpectForward(recall.client(), "a COMPOUND behind the callback");
 }
 
 // A forward Call has the xid of the backward Call that is outstanding.
 void SameXid(Bench& bench) {
-  Nfs4 client(bench, kWithBackChannel);
-  const Message callback = FirstCallback(client);
-  Call call = client.Make(AddRoot);
-  SetXid(call, callback.header.xid);
-  Nfs4::Expect(client.Ask(call), nfs::kNfs4Ok, "a COMPOUND with the callback's xid");
-  client.link().Send(Answered(callback, bench));
-  ExpectForward(client, "a COMPOUND behind the callback");
+  Recall recall(bench);
+  Call call = recall.client().Make(AddRoot);
+  SetXid(call, recall.callback().header.xid);
+  Nfs4::Expect(recall.client().Ask(call), nfs::kNfs4Ok, "a COMPOUND with the callback's xid");
+  recall.Answer();
+  ExpectForward(recall.client(), "a COMPOUND behind the callback");
 }
 
 // The callback is answered twice: the second Reply is one that nobody asked for.
 void AnsweredTwice(Bench& bench) {
-  Nfs4 client(bench, kWithBackChannel);
-  const Message callback = FirstCallback(client);
-  for (int i = 0; i < 2; ++i) client.link().Send(Answered(callback, bench));
-  ExpectForward(client, "a COMPOUND behind a callback that was answered twice");
+  Recall recall(bench);
+  for (int i = 0; i < 2; ++i) recall.Answer();
+  ExpectForward(recall.client(), "a COMPOUND behind a callback that was answered twice");
 }
 
 // The callback is refused: the forward direction goes on, or the connection ends, and another works.
 void RefusedCallback(Bench& bench) {
-  Nfs4 client(bench, kWithBackChannel);
-  const Message callback = FirstCallback(client);
-  Call error = ReplyTo(callback.header.xid, bench);
+  Recall recall(bench);
+  Nfs4& client = recall.client();
+  Call error = ReplyTo(recall.callback().header.xid, bench);
   error.header.proc = rpcrdma::kError;
   error.header.err = rpcrdma::kErrChunk;
   error.inline_rpc = false;
@@ -192,7 +152,8 @@ std::span<const Probe> CallbackProbes() {
        "BC-005", NoneWithout},
       {"callback.form", "A callback is an RDMA_MSG without chunks",
        "A session with a back channel: the first callback has one xid, a credit, no chunks, and the program that was "
-       "named (NFSv4.1; inconclusive where the server calls nothing on a new back channel, as in the next ones).",
+       "named. It is what the server sends on a new back channel, or, with --nfs4-export, CB_RECALL of a delegation "
+       "(NFSv4.1; inconclusive where it does neither, as in the next ones).",
        "RFC 8167 4, RFC 8881 18.36.3", "BC-003, XID-001, CRED-001", Form},
       {"callback.unanswered", "A callback that is not answered stops nobody",
        "The first callback is not answered; COMPOUNDs are.", "RFC 8167 4, RFC 8881 2.10.3.1", "BC-002", Unanswered},

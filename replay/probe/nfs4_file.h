@@ -25,6 +25,7 @@ class Nfs4File {
   Link& link() { return client_.link(); }
   const nfs_client::nfs4::StateId& state() const { return state_; }
   const std::string& name() const { return name_; }
+  size_t depth() const { return path_.size(); }  // LOOKUPs from the root to the directory
 
   // SEQUENCE, PUTFH, and what `add` adds.
   Call Make(const Nfs4::Add& add, bool cache = false);
@@ -33,6 +34,8 @@ class Nfs4File {
     return Make([&](nfs_client::nfs4::Compound& c) { PutWrite(c, offset, count); }, cache);
   }
   void PutWrite(nfs_client::nfs4::Compound& c, uint64_t offset, uint32_t count) const;
+  // PUTFH of the file; returns `c`.
+  nfs_client::nfs4::Compound& Put(nfs_client::nfs4::Compound& c) const { return c.PutHandle(handle_); }
   // PUTROOTFH and LOOKUPs of the directory; returns `c`.
   nfs_client::nfs4::Compound& PutDirectory(nfs_client::nfs4::Compound& c) const;
   // What is behind the results of SEQUENCE and PUTFH.

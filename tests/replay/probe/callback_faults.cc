@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Faults with the backward direction, of servers that call on a new back channel and of others.
+// Faults with the backward direction, of servers that call on a new back channel, or to recall a delegation.
+#include <memory>
+
 #include "tests/replay/probe/fault_tools.h"
 
 namespace stag::probe::test {
@@ -20,6 +22,19 @@ Buffer Callback(uint32_t xid, uint32_t credit, uint32_t program) {
   rpcrdma::Encode(header, out);
   Writer words(out);
   for (const uint32_t word : {xid, 0u, 2u, program, 1u, 0u, 0u, 0u, 0u, 0u}) words.U32(word);
+  return out;
+}
+
+// CB_SEQUENCE and CB_RECALL.
+Buffer RecallCallback(uint32_t credit) {
+  Buffer out = Callback(kCallbackXid, credit, 0x40000000);
+  StoreBe32(out.data() + 28 + 20, 1);  // behind the header without chunks: CB_COMPOUND
+  Writer words(out);
+  for (const uint32_t word : {0u, 1u, 0u, 2u, 11u}) words.U32(word);
+  words.Zeros(16);
+  for (const uint32_t word : {1u, 0u, 0u, 0u, 0u, 4u}) words.U32(word);
+  words.Zeros(16 + 4);
+  for (const uint32_t word : {4u, 0x66696c65u}) words.U32(word);  // the file's handle
   return out;
 }
 
@@ -47,8 +62,46 @@ Fault CallsBackThen(std::string_view probe, std::string_view words, Receive rece
   return fault;
 }
 
+// Gives the client that has a back channel a delegation, and recalls it when another client opens the file.
+Fault RecallsThen(std::string_view probe, std::string_view words, uint32_t credit = 1) {
+  constexpr size_t kThirdOperationAt = kFirstOperationAt + 36 + 4;
+  constexpr uint32_t kOpenNumber = 18, kReadDelegation = 1;
+  struct State {
+    Scene* back = nullptr;
+    bool given = false;
+  };
+  const auto state = std::make_shared<State>();
+  Fault fault{.probe = probe, .words = words};
+  fault.send = [=](Seen& reply, const Seen& call, Invalidate&, Scene& scene) {
+    if (AsksForBackChannel(call)) *state = {&scene};
+    if (!state->back || call.Word(kThirdOperationAt) != kOpenNumber) return true;
+    if (state->back == &scene) {
+      state->given = true;
+      reply.rest.resize(reply.rest.size() - 4);  // no delegation
+      Writer delegation(reply.rest);
+      delegation.U32(kReadDelegation);
+      delegation.Put(Buffer(16, std::byte{0x66}));
+      delegation.Zeros(4 + 12 + 4);  // not recalled yet; an ACE
+    } else if (state->given) {
+      state->back->After(std::chrono::milliseconds{0}, [=](Scene& later) { later.Send(RecallCallback(credit)); });
+    }
+    return true;
+  };
+  // A callback that is answered at all is answered with two results that succeeded.
+  fault.receive = [](Seen& m, Scene& scene) {
+    constexpr size_t kStatus = 24, kCount = 32, kLastStatus = 80;
+    if (m.header.xid == kCallbackXid && IsReply(m) &&
+        (m.Word(kStatus) != 0 || m.Word(kCount) != 2 || m.Word(kLastStatus) != 0))
+      return HangUp(m, scene);
+    return true;
+  };
+  fault.alone = true;
+  return fault;
+}
+
 }  // namespace
 
+Fault Recalls() { return RecallsThen("callback.form", ""); }
 Fault CallsBack() { return CallsBackThen("callback.form", ""); }
 
 std::vector<Fault> CallbackFaults() {
@@ -69,7 +122,7 @@ std::vector<Fault> CallbackFaults() {
       On(
           "callback.reply-xid-in-use", kEnded,
           [](const Seen& m, const Scene& scene) { return IsReply(m) && scene.times.count(m.header.xid) > 1; }, HangUp),
-      CallsBackThen("callback.form", "expected a request of one credit at least; came a request of 0", {}, 0),
+      RecallsThen("callback.form", "expected a request of one credit at least; came a request of 0", 0),
       CallsBackThen("callback.credits", "expected one backward Call until the first backward Reply; came two", {}, 1,
                     2),
       CallsBackThen("callback.unanswered", kForward,

@@ -14,7 +14,8 @@ std::vector<Fault> AgainFaults();       // again
 std::vector<Fault> SessionFaults();     // session
 std::vector<Fault> Nfs4Faults();        // nfs4
 std::vector<Fault> CallbackFaults();    // callback
-Fault CallsBack();                      // none: it calls once on a new back channel
+Fault CallsBack();
+Fault Recalls();  // none: it calls once on a new back channel
 
 inline std::vector<Fault> AllFaults() {
   std::vector<Fault> all;

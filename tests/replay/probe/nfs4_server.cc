@@ -206,6 +206,7 @@ uint32_t Nfs4Server::Execute(uint32_t op, bool first, Compound& c, Writer& out) 
       c.in.Skip(20);
       out.Zeros(16);
       return kOk;
+    case kOpDelegreturn: c.in.Skip(16); return kOk;
     case kOpCreate: {  // NF4LNK alone
       if (c.in.U32() != 5) return kInvalid;
       const std::string_view text = rpcrdma::GetString(c.in);

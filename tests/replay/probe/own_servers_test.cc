@@ -107,5 +107,24 @@ TEST(ServersOfTests, Nfs4) {
   EXPECT_TRUE(service.links.empty());
 }
 
+// A server that calls back when a delegation is to be recalled only.
+TEST(ServersOfTests, Recall) {
+  Nfs4Server service;
+  const Fault recalls = Recalls();
+  const auto listens = MakeBadTransport(recalls), transport = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, service);
+  ProbeOptions options = To(serving.port());
+  options.nfs4_path = "/";
+  Runner runner(*transport, options);
+  ASSERT_TRUE(runner.Begin());
+  for (const Probe& probe : Catalogue()) {
+    if (!Selects("callback", probe)) continue;
+    const Outcome outcome = runner.Run(probe);
+    EXPECT_EQ(outcome.verdict, Verdict::kPassed) << probe.id << ": " << Text(outcome);
+  }
+  EXPECT_EQ(service.clients(), 0u);
+  EXPECT_TRUE(service.files.empty());
+}
+
 }  // namespace
 }  // namespace stag::probe::test
