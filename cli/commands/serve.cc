@@ -119,6 +119,7 @@ void PutText(std::string& out, const serve::RecordedService& service) {
   const serve::RecordedService::Stats& s = service.stats();
   Put(out, "{} answered from the recording", Count(s.matched, "call"));
   if (s.repeated > 0) Put(out, " ({} with the last reply again)", s.repeated);
+  if (s.other_stateid > 0) Put(out, " ({} with another stateid)", s.other_stateid);
   Put(out, ", {} not in it\n", s.unmatched);
   for (const auto& [kind, sample] : service.samples()) {
     Put(out, "{:>12}  ", fmt::format("{} x", sample.times));
@@ -138,6 +139,7 @@ void PutJsonl(std::string& out, const serve::RecordedService& service) {
         .EndLine();
   const serve::RecordedService::Stats& s = service.stats();
   json.BeginObject().Member("type", "recorded").Member("matched", s.matched).Member("repeated", s.repeated);
+  json.Member("other_stateid", s.other_stateid);
   json.Member("unmatched", s.unmatched).Member("answers", service.answers()).Member("unusable", service.unusable());
   json.EndObject().EndLine();
 }
@@ -368,7 +370,8 @@ void AddServe(CLI::App& app, Run& run) {
       "\n"
       "recorded gives the reply that the capture has to the same call. Calls are the same when program, procedure and\n"
       "arguments are; xid, credentials, NFSv4 sessions, slots, owners and client names may differ, and the reply is\n"
-      "fitted to them. The same call again gets the next recorded reply to it, and after the last that one again; "
+      "fitted to them; stateids, too, where no call has the same. The same call again gets the next recorded reply to "
+      "it, and after the last that one again; "
       "each\n"
       "connection begins anew. A call that is not in the capture gets NFS3ERR_NOTSUPP, NFS4ERR_NOTSUPP or an RPC "
       "error\n"

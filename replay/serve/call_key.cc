@@ -19,11 +19,13 @@ bool HasOwner(uint32_t op) {
 
 }  // namespace
 
-Bytes CallKey::Of(const rpc::CallHeader& header, Bytes call) {
+Bytes CallKey::Of(const rpc::CallHeader& header, Bytes call, Stateids stateids) {
   call_ = call;
   xid_ = header.xid;
   operations_.clear();
   ranges_.clear();
+  stateids_ = stateids;
+  has_stateid_ = false;
   session_ = slot_ = client_sequence_ = handle_ = {};
   (void)nfs::WalkCall(header, call, call.size(), *this);
   std::ranges::sort(ranges_, {}, &Range::begin);
@@ -74,6 +76,8 @@ void CallKey::OnValue(const nfs::Value& value) {
       return;
     }
     case ValueKind::kStateid: {
+      has_stateid_ = true;
+      if (stateids_ == Stateids::kLeftOut) LeaveOut(value.offset, value.length);
       // What an owner counts its requests with stands beside it (RFC 7530 sections 16.2 and 16.10 to 16.19); of LOCK in
       // front of it for a new owner, or else what says that there is none.
       const bool front = op == nfs::kOpClose || op == nfs::kOpLock || op == nfs::kOpLocku;

@@ -13,13 +13,18 @@
 
 namespace stag::serve {
 
+// A Call may name a file by another state than the recorded one did: a client that still has a delegation reads with
+// that.
+enum class Stateids : uint8_t { kKept, kLeftOut };
+
 // Reuse the object: it keeps its storage.
 class CallKey final : private nfs::Visitor {
  public:
   // `call`: unreduced, and `header` its own, with status kOk. Valid until the next call: program, version, procedure,
   // and the arguments but for what is left out.
-  Bytes Of(const rpc::CallHeader& header, Bytes call);
+  Bytes Of(const rpc::CallHeader& header, Bytes call, Stateids stateids = Stateids::kKept);
 
+  bool has_stateid() const { return has_stateid_; }
   // Of the last call, which must still be there: the operations of a COMPOUND.
   const std::vector<uint32_t>& operations() const { return operations_; }
   // The first file handle in it; empty: none.
@@ -43,6 +48,8 @@ class CallKey final : private nfs::Visitor {
   // SEQUENCE: session, sequence number, slot; CREATE_SESSION: the sequence number.
   Bytes session_, slot_, client_sequence_;
   Bytes handle_;
+  Stateids stateids_ = Stateids::kKept;
+  bool has_stateid_ = false;
 };
 
 }  // namespace stag::serve

@@ -99,7 +99,8 @@ RecordedService::RecordedService(const recording::Recording& recording)
   for (const auto& [number, id] : programs) all.push_back(std::make_unique<NotRecordedProgram>(id));
   otherwise_ = std::make_unique<RpcService>(std::move(all));
 }
-RecordedService::~RecordedService() = default;
+// Its own link counts itself out of uses_.
+RecordedService::~RecordedService() { own_.reset(); }
 
 void RecordedService::Add(const recording::RecordedRpc& rpc) {
   const bool refused = rpc.reply_form == session::ReplyForm::kError && rpc.rdma_error == rpcrdma::kErrChunk;
@@ -110,15 +111,18 @@ void RecordedService::Add(const recording::RecordedRpc& rpc) {
     if (usable) --answers_, ++unusable_;
     return;
   }
-  const Bytes bytes = own_->live.Of(header, rpc.call.bytes);
+  AddTo(exact_, header, rpc, usable);
   if (root_.empty() && header.program == nfs::kNfsProgram && header.version < 4) root_ = own_->live.handle();
-  uint32_t at = Find(bytes, own_->recorded);
-  if (at == kNone) {
-    at = static_cast<uint32_t>(keys_.size());
-    index_.emplace(HashOf(bytes), at);
-    keys_.push_back({&rpc, {}});
+  if (own_->live.has_stateid()) AddTo(but_for_stateids_, header, rpc, usable);
+}
+
+void RecordedService::AddTo(Keys& keys, const rpc::CallHeader& header, const recording::RecordedRpc& rpc, bool usable) {
+  const Bytes bytes = own_->live.Of(header, rpc.call.bytes, keys.stateids);
+  Key* key = keys.Find(bytes, own_->recorded);
+  if (!key) {
+    keys.index.emplace(HashOf(bytes), static_cast<uint32_t>(keys.all.size()));
+    key = &keys.all.emplace_back(Key{&rpc, {}});
   }
-  Key* const key = &keys_[at];
   auto index = std::ranges::find(key->groups, rpc.connection, [this](uint32_t g) { return groups_[g].connection; });
   if (index == key->groups.end()) {
     index = key->groups.insert(index, static_cast<uint32_t>(groups_.size()));
@@ -128,13 +132,13 @@ void RecordedService::Add(const recording::RecordedRpc& rpc) {
   groups_[*index].why = rpc.reply_frame.number == 0 ? "it was not answered" : "its Reply was not captured whole";
 }
 
-uint32_t RecordedService::Find(Bytes key, CallKey& scratch) const {
-  const auto [begin, end] = index_.equal_range(HashOf(key));
+RecordedService::Key* RecordedService::Keys::Find(Bytes key, CallKey& scratch) {
+  const auto [begin, end] = index.equal_range(HashOf(key));
   for (auto it = begin; it != end; ++it) {
-    const Bytes call = keys_[it->second].first->call.bytes;
-    if (std::ranges::equal(scratch.Of(HeaderOf(call), call), key)) return it->second;
+    const Bytes call = all[it->second].first->call.bytes;
+    if (std::ranges::equal(scratch.Of(HeaderOf(call), call, stateids), key)) return &all[it->second];
   }
-  return kNone;
+  return nullptr;
 }
 
 std::unique_ptr<rpcrdma::Service> RecordedService::NewConnection() { return std::make_unique<Link>(*this); }
@@ -143,32 +147,41 @@ void RecordedService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) { own_->O
 
 void RecordedService::Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply) {
   const rpc::CallHeader header = HeaderOf(call);
-  const uint32_t found = IsReadable(header) ? Find(link.live.Of(header, call), link.recorded) : kNone;
-  std::string_view why = IsReadable(header) ? "no such Call" : "its arguments cannot be read";
-  if (found != kNone) {
-    const uint32_t index = link.Choose(keys_[found].groups, header.procedure != 0);
-    const Group& group = groups_[index];
-    if (!group.answers.empty()) {
-      const size_t next = link.Next(index);
-      const recording::RecordedRpc& rpc = *group.answers[std::min(next, group.answers.size() - 1)];
-      {
-        const std::scoped_lock lock(mutex_);
-        ++stats_.matched;
-        stats_.repeated += next >= group.answers.size();
-        ++counts_[{header.program, header.version, header.procedure}].calls;
-      }
-      if (rpc.reply.bytes.empty()) {
-        reply.refused = true;
-        return;
-      }
-      reply.message.assign(rpc.reply.bytes.begin(), rpc.reply.bytes.end());
-      for (const recording::RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
-      link.live.Fit(reply.message);
-      return;
+  std::string_view why = "its arguments cannot be read";
+  if (IsReadable(header)) {
+    why = "no such Call";
+    for (Keys* const keys : {&exact_, &but_for_stateids_}) {
+      const Bytes bytes = link.live.Of(header, call, keys->stateids);
+      if (keys->stateids == Stateids::kLeftOut && !link.live.has_stateid()) break;
+      const Key* const key = keys->Find(bytes, link.recorded);
+      if (!key) continue;
+      const uint32_t group = link.Choose(key->groups, header.procedure != 0);
+      if (!groups_[group].answers.empty()) return Give(link, header, group, keys->stateids, reply);
+      why = groups_[group].why;
     }
-    why = group.why;
   }
   Refuse(link, header, call, why, reply);
+}
+
+void RecordedService::Give(Link& link, const rpc::CallHeader& header, uint32_t group, Stateids how,
+                           rpcrdma::ServiceReply& reply) {
+  const std::vector<const recording::RecordedRpc*>& answers = groups_[group].answers;
+  const size_t next = link.Next(group);
+  const recording::RecordedRpc& rpc = *answers[std::min(next, answers.size() - 1)];
+  {
+    const std::scoped_lock lock(mutex_);
+    ++stats_.matched;
+    stats_.repeated += next >= answers.size();
+    stats_.other_stateid += how == Stateids::kLeftOut;
+    ++counts_[{header.program, header.version, header.procedure}].calls;
+  }
+  if (rpc.reply.bytes.empty()) {
+    reply.refused = true;
+    return;
+  }
+  reply.message.assign(rpc.reply.bytes.begin(), rpc.reply.bytes.end());
+  for (const recording::RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
+  link.live.Fit(reply.message);
 }
 
 void RecordedService::Refuse(Link& link, const rpc::CallHeader& header, Bytes call, std::string_view why,

@@ -39,9 +39,10 @@ class RecordedService final : public rpcrdma::Service {
   Bytes root() const { return root_; }
 
   struct Stats {
-    uint64_t matched = 0;    // answered from the recording
-    uint64_t repeated = 0;   // of these, with a Reply that the connection had got before
-    uint64_t unmatched = 0;  // answered with an error
+    uint64_t matched = 0;        // answered from the recording
+    uint64_t repeated = 0;       // of these, with a Reply that the connection had got before
+    uint64_t other_stateid = 0;  // of these, with the Reply to a Call that differs in its stateids
+    uint64_t unmatched = 0;      // answered with an error
   };
   const Stats& stats() const { return stats_; }
   // By procedure; `refused`: not matched.
@@ -65,16 +66,25 @@ class RecordedService final : public rpcrdma::Service {
     const recording::RecordedRpc* first = nullptr;
     std::vector<uint32_t> groups;
   };
+  struct Keys {
+    explicit Keys(Stateids how) : stateids(how) {}
+    // Of `all`; null: there is none.
+    Key* Find(Bytes key, CallKey& scratch);
+
+    Stateids stateids;
+    std::vector<Key> all;
+    std::unordered_multimap<uint64_t, uint32_t> index;  // of `all`, by their hashes
+  };
   void Add(const recording::RecordedRpc& rpc);
-  // An index of keys_; UINT32_MAX: there is none.
-  uint32_t Find(Bytes key, CallKey& scratch) const;
+  void AddTo(Keys& keys, const rpc::CallHeader& header, const recording::RecordedRpc& rpc, bool usable);
   void Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply);
+  // With the next Reply of a group that has some.
+  void Give(Link& link, const rpc::CallHeader& header, uint32_t group, Stateids how, rpcrdma::ServiceReply& reply);
   void Refuse(Link& link, const rpc::CallHeader& header, Bytes call, std::string_view why,
               rpcrdma::ServiceReply& reply);
 
   std::vector<Group> groups_;
-  std::vector<Key> keys_;
-  std::unordered_multimap<uint64_t, uint32_t> index_;  // of keys_, by their hashes
+  Keys exact_{Stateids::kKept}, but_for_stateids_{Stateids::kLeftOut};
   // How many live connections go by a recorded one, and how many have ever.
   struct Use {
     uint32_t now = 0, ever = 0;

@@ -187,6 +187,32 @@ TEST_F(Made, ConnectionsOneAfterTheOther) {
   }
 }
 
+// A client that kept a delegation, which the recorded one had returned, reads with its stateid.
+TEST_F(Made, AnotherStateidGetsTheReplyIfNoCallHasTheSame) {
+  const auto read = [](uint32_t stateid, uint32_t offset) {  // PUTFH, READ of 4 bytes
+    return Words({0, 1, 2, 22, 4, 1, 25, stateid, 0, 0, 0, 0, offset, 4});
+  };
+  const auto result = [](uint32_t data) { return Words({0, 0, 2, 22, 0, 25, 0, 1, 4, data}); };
+  EventScript script(session);
+  script.Open();
+  Rpc(script, 1, read(5, 0), result(100), 4);
+  Rpc(script, 1, read(6, 0), result(200), 4);
+  script.Close();
+  const recording::Recording recording = Finish();
+  RecordedService service(recording);
+  const auto ask = [&](uint32_t stateid, uint32_t offset) {
+    return Results(service, MakeCall(1, kNfs3, 4, 1, read(stateid, offset)));
+  };
+  EXPECT_EQ(ask(6, 0), result(200));
+  EXPECT_EQ(service.stats().other_stateid, 0u);
+  EXPECT_EQ(ask(7, 0), result(100));
+  EXPECT_EQ(ask(8, 0), result(200)) << "the next Reply to such a Call";
+  EXPECT_EQ(service.stats().other_stateid, 2u);
+  EXPECT_EQ(service.stats().unmatched, 0u);
+  EXPECT_EQ(ask(7, 4), Words({10004, 0, 1, 22, 10004})) << "other arguments";
+  EXPECT_EQ(service.stats().unmatched, 1u);
+}
+
 TEST_F(Made, RdmaErrorsAreAnswersToo) {
   EventScript script(session);
   script.Open();
