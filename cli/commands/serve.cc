@@ -121,6 +121,7 @@ void PutText(std::string& out, const serve::RecordedService& service) {
   if (s.repeated > 0) Put(out, " ({} with the last reply again)", s.repeated);
   if (s.other_stateid > 0) Put(out, " ({} with another stateid)", s.other_stateid);
   Put(out, ", {} not in it\n", s.unmatched);
+  if (s.callbacks > 0) Put(out, "{} made again\n", Count(s.callbacks, "recorded callback"));
   for (const auto& [kind, sample] : service.samples()) {
     Put(out, "{:>12}  ", fmt::format("{} x", sample.times));
     Put(out, std::string_view(sample.text));
@@ -139,7 +140,7 @@ void PutJsonl(std::string& out, const serve::RecordedService& service) {
         .EndLine();
   const serve::RecordedService::Stats& s = service.stats();
   json.BeginObject().Member("type", "recorded").Member("matched", s.matched).Member("repeated", s.repeated);
-  json.Member("other_stateid", s.other_stateid);
+  json.Member("other_stateid", s.other_stateid).Member("callbacks", s.callbacks);
   json.Member("unmatched", s.unmatched).Member("answers", service.answers()).Member("unusable", service.unusable());
   json.EndObject().EndLine();
 }
@@ -375,7 +376,7 @@ void AddServe(CLI::App& app, Run& run) {
       "each\n"
       "connection begins anew. A call that is not in the capture gets NFS3ERR_NOTSUPP, NFS4ERR_NOTSUPP or an RPC "
       "error\n"
-      "and is reported. Calls of the server (callbacks) are not made.\n"
+      "and is reported. Calls of the server (callbacks) are made behind the replies that they followed.\n"
       "\nExamples:\n"
       "  stag serve --mode null --listen :20049\n"
       "  stag serve --mode echo --listen 127.0.0.1:0 --once --check\n"

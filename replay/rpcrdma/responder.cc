@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <deque>
+#include <iterator>
 
 #include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
@@ -25,6 +26,7 @@ using rpcrdma::Header;
 using rpcrdma::Segment;
 
 constexpr uint32_t kLargestHeader = 16384;
+constexpr uint32_t kCallbacks = 4;  // backward Calls that may be under way
 
 uint64_t Capacity(const Header& header, const Chunk& chunk) {
   uint64_t sum = 0;
@@ -68,8 +70,9 @@ struct Responder::Impl {
   void Reply(size_t index);
   bool Place(Job& job, size_t index);
   bool WriteChunk(Job& job, size_t index, const Chunk& offered, Bytes bytes, Chunk& returned);
+  void CallBack();
   void Error(size_t index, uint32_t err);
-  void Send(size_t index);
+  bool Send(size_t index);
   void Done(size_t index);
   bool Room(endpoint::Region& region, size_t size);
   bool Cover(Job& job);
@@ -84,6 +87,8 @@ struct Responder::Impl {
   std::deque<size_t> due;  // Calls that are whole and wait for `delay`
   std::deque<endpoint::Completion>
       waiting;  // messages for which no job was free: the peer sends more than it was granted
+  std::deque<std::vector<std::byte>> callbacks;            // that are still to be sent
+  uint32_t callbacks_under_way = 0, callback_credits = 1;  // as the peer granted (RFC 8167 section 4)
   Header scratch;
   size_t answered = 0;
   bool idle = false;  // the last Poll found nothing
@@ -116,6 +121,7 @@ size_t Responder::Impl::Poll(std::chrono::microseconds wait) {
     OnMessage(message.bytes);
     endpoint->Release(message);
   }
+  CallBack();
   endpoint->Flush();
   return answered;
 }
@@ -163,7 +169,12 @@ void Responder::Impl::OnMessage(Bytes bytes) {
 void Responder::Impl::Start(size_t index, Bytes payload) {
   Job& job = jobs[index];
   if (job.call.proc == rpcrdma::kMsg && payload.size() >= 8 && LoadBe32(payload.data() + 4) == rpc::kReply) {
-    ++stats.dropped;  // an answer to a backward Call; this side makes none
+    if (callbacks_under_way == 0) {
+      ++stats.dropped;
+    } else {
+      --callbacks_under_way;
+      callback_credits = std::clamp<uint32_t>(job.call.credit, 1, kCallbacks);
+    }
     return Done(index);
   }
   if (!LayOut(job.call, payload.size(), options.max_message, job.layout)) return Error(index, rpcrdma::kErrChunk);
@@ -229,7 +240,40 @@ void Responder::Impl::Reply(size_t index) {
     return Error(index, rpcrdma::kErrChunk);
   ++stats.replies;
   stats.sent_bytes += job.answer.message.size();
-  Send(index);
+  std::ranges::move(job.answer.callbacks, std::back_inserter(callbacks));
+  answered += Send(index);
+}
+
+// As many backward Calls as the peer has credits for.
+void Responder::Impl::CallBack() {
+  while (!callbacks.empty() && callbacks_under_way < callback_credits && !free.empty()) {
+    const size_t index = free.back();
+    free.pop_back();
+    Job& job = jobs[index];
+    job.busy = true;
+    job.failed = job.sending = false;
+    job.reads = job.writes = 0;
+    job.call.Clear();
+    job.answer.Clear();
+    job.answer.message = std::move(callbacks.front());
+    callbacks.pop_front();
+    job.reply.Clear();
+    job.reply.xid = LoadBe32(job.answer.message.data());
+    job.reply.vers = rpcrdma::kVersion1;
+    job.reply.credit = kCallbacks;
+    job.reply.proc = rpcrdma::kMsg;
+    job.header.clear();
+    rpcrdma::Encode(job.reply, job.header);
+    job.pieces.assign(1, MutableBytes(job.answer.message));
+    if (job.header.size() + job.answer.message.size() > settings.send_threshold ||
+        !Room(job.header_region, kLargestHeader) || !Cover(job)) {
+      ++stats.dropped;
+      Done(index);
+    } else if (Send(index)) {
+      ++callbacks_under_way;
+      ++stats.callbacks;
+    }
+  }
 }
 
 // Puts the Reply together: items in their Write chunks, the rest behind the header or in the Reply chunk. False: it
@@ -323,10 +367,11 @@ void Responder::Impl::Error(size_t index, uint32_t err) {
   job.header.clear();
   rpcrdma::Encode(reply, job.header);
   if (!Room(job.header_region, kLargestHeader)) return Done(index);
-  Send(index);
+  answered += Send(index);
 }
 
-void Responder::Impl::Send(size_t index) {
+// False: the connection is over.
+bool Responder::Impl::Send(size_t index) {
   Job& job = jobs[index];
   std::ranges::copy(job.header, job.header_region.bytes.begin());
   job.pieces.insert(job.pieces.begin(), job.header_region.bytes.first(job.header.size()));
@@ -337,10 +382,10 @@ void Responder::Impl::Send(size_t index) {
   }
   if (endpoint->Send(job.pieces, IdOf(index, endpoint::Work::kSend), invalidate)) {
     job.sending = true;
-    ++answered;
-  } else if (job.writes == 0) {
-    Done(index);
+    return true;
   }
+  if (job.writes == 0) Done(index);
+  return false;
 }
 
 void Responder::Impl::Done(size_t index) {
@@ -375,7 +420,7 @@ std::vector<std::byte> Responder::PrivateData(const ResponderOptions& options) {
 }
 
 void Responder::Prepare(const ResponderOptions& options, endpoint::EndpointOptions& endpoint) {
-  endpoint.receives = options.credits;
+  endpoint.receives = options.credits + kCallbacks;  // their Replies come besides
   endpoint.receive_size = options.receive_size;
   // A Reply is a Send and a Write for each segment; what does not fit waits inside the endpoint's limits.
   endpoint.sends = std::max(endpoint.sends, options.credits * 20);

@@ -39,7 +39,10 @@ struct ServiceReply {
   std::vector<std::byte> message;
   std::vector<ResultItem> items;
   bool refused = false;  // ERR_CHUNK instead (RFC 8166 section 4.5.3)
-  void Clear() { message.clear(), items.clear(), refused = false; }
+  // RPC Calls that are made in the backward direction (RFC 8167) behind it; what the peer replies to them is discarded.
+  // They go inline; what does not fit is left out, and counted as dropped.
+  std::vector<std::vector<std::byte>> callbacks;
+  void Clear() { message.clear(), items.clear(), callbacks.clear(), refused = false; }
 };
 
 class Service {
@@ -53,7 +56,7 @@ class Service {
 };
 
 struct ResponderStats {
-  uint64_t calls = 0, replies = 0, err_vers = 0, err_chunk = 0, dropped = 0;
+  uint64_t calls = 0, replies = 0, err_vers = 0, err_chunk = 0, dropped = 0, callbacks = 0;
   uint64_t received_bytes = 0, sent_bytes = 0;  // RPC messages, unreduced
 };
 

@@ -34,6 +34,7 @@ void ServerReport::Add(const ServerReport& other) {
   stats.err_vers += other.stats.err_vers;
   stats.err_chunk += other.stats.err_chunk;
   stats.dropped += other.stats.dropped;
+  stats.callbacks += other.stats.callbacks;
   stats.received_bytes += other.stats.received_bytes;
   stats.sent_bytes += other.stats.sent_bytes;
   for (const auto& [text, times] : other.troubles) Trouble(text, times);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "protocol/base/crc.h"
 #include "protocol/rpcrdma/header.h"
@@ -13,7 +14,7 @@ namespace stag::serve {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr size_t kSamples = 64, kShown = 32;
+constexpr size_t kSamples = 64, kShown = 32, kCallHeaderAtLeast = 40;
 
 uint64_t HashOf(Bytes key) { return uint64_t{Crc32c(0, key)} << 32 | Crc32(0, key); }
 
@@ -73,12 +74,16 @@ class RecordedService::Link final : public rpcrdma::Service {
   // How many answers of a group this connection got; counts one more.
   size_t Next(uint32_t group) { return given_[group]++; }
 
+  // Whether it is the first time that the connection gets this recorded Reply.
+  bool IsFirst(const recording::RecordedRpc& rpc) { return followed_.insert(&rpc).second; }
+
   CallKey live, recorded;  // of the Call that is answered now, and of a recorded one
 
  private:
   RecordedService& service_;
   uint32_t bound_ = kNone;
   std::unordered_map<uint32_t, uint32_t> given_;
+  std::unordered_set<const recording::RecordedRpc*> followed_;  // by callbacks
 };
 
 RecordedService::RecordedService(const recording::Recording& recording)
@@ -94,6 +99,7 @@ RecordedService::RecordedService(const recording::Recording& recording)
     }
     Add(*rpc);
   }
+  AddCallbacks(recording);
   std::vector<std::unique_ptr<RpcProgram>> all;
   all.reserve(programs.size());
   for (const auto& [number, id] : programs) all.push_back(std::make_unique<NotRecordedProgram>(id));
@@ -101,6 +107,21 @@ RecordedService::RecordedService(const recording::Recording& recording)
 }
 // Its own link counts itself out of uses_.
 RecordedService::~RecordedService() { own_.reset(); }
+
+void RecordedService::AddCallbacks(const recording::Recording& recording) {
+  for (const recording::RecordedConnection& connection : recording.connections) {
+    std::map<uint64_t, const recording::RecordedRpc*> replied;  // by the frames of the Replies
+    for (const uint32_t i : connection.rpcs)
+      if (const recording::RecordedRpc* const rpc = recording.rpcs[i]; !rpc->backward && rpc->reply_frame.number != 0)
+        replied[rpc->reply_frame.number] = rpc;
+    for (const uint32_t i : connection.rpcs) {
+      const recording::RecordedRpc* const rpc = recording.rpcs[i];
+      if (!rpc->backward || rpc->call.bytes.size() < kCallHeaderAtLeast) continue;
+      const auto behind = replied.lower_bound(rpc->call_frame.number);
+      if (behind != replied.begin()) callbacks_[std::prev(behind)->second].push_back(rpc);
+    }
+  }
+}
 
 void RecordedService::Add(const recording::RecordedRpc& rpc) {
   const bool refused = rpc.reply_form == session::ReplyForm::kError && rpc.rdma_error == rpcrdma::kErrChunk;
@@ -182,6 +203,12 @@ void RecordedService::Give(Link& link, const rpc::CallHeader& header, uint32_t g
   reply.message.assign(rpc.reply.bytes.begin(), rpc.reply.bytes.end());
   for (const recording::RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
   link.live.Fit(reply.message);
+  const auto callbacks = callbacks_.find(&rpc);
+  if (callbacks == callbacks_.end() || !link.IsFirst(rpc)) return;
+  for (const recording::RecordedRpc* const callback : callbacks->second)
+    reply.callbacks.emplace_back(callback->call.bytes.begin(), callback->call.bytes.end());
+  const std::scoped_lock lock(mutex_);
+  stats_.callbacks += callbacks->second.size();
 }
 
 void RecordedService::Refuse(Link& link, const rpc::CallHeader& header, Bytes call, std::string_view why,

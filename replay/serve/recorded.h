@@ -43,6 +43,7 @@ class RecordedService final : public rpcrdma::Service {
     uint64_t repeated = 0;       // of these, with a Reply that the connection had got before
     uint64_t other_stateid = 0;  // of these, with the Reply to a Call that differs in its stateids
     uint64_t unmatched = 0;      // answered with an error
+    uint64_t callbacks = 0;      // Calls of the recorded server, which were made again
   };
   const Stats& stats() const { return stats_; }
   // By procedure; `refused`: not matched.
@@ -76,6 +77,7 @@ class RecordedService final : public rpcrdma::Service {
     std::unordered_multimap<uint64_t, uint32_t> index;  // of `all`, by their hashes
   };
   void Add(const recording::RecordedRpc& rpc);
+  void AddCallbacks(const recording::Recording& recording);
   void AddTo(Keys& keys, const rpc::CallHeader& header, const recording::RecordedRpc& rpc, bool usable);
   void Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply);
   // With the next Reply of a group that has some.
@@ -90,6 +92,8 @@ class RecordedService final : public rpcrdma::Service {
     uint32_t now = 0, ever = 0;
     auto operator<=>(const Use&) const = default;
   };
+  // The Calls that the recorded server made behind a Reply and before the next.
+  std::unordered_map<const recording::RecordedRpc*, std::vector<const recording::RecordedRpc*>> callbacks_;
   std::unique_ptr<Link> own_;
   uint64_t answers_ = 0, unusable_ = 0;
   Bytes root_;

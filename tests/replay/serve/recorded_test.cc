@@ -110,6 +110,8 @@ struct Made : testing::Test {
   }
 };
 
+using Buffers = std::vector<Buffer>;
+
 Buffer Handle(uint32_t n) { return Opaque(Words({n, n})); }
 
 // The results of a Call, or nothing when it is not accepted.
@@ -211,6 +213,46 @@ TEST_F(Made, AnotherStateidGetsTheReplyIfNoCallHasTheSame) {
   EXPECT_EQ(service.stats().unmatched, 0u);
   EXPECT_EQ(ask(7, 4), Words({10004, 0, 1, 22, 10004})) << "other arguments";
   EXPECT_EQ(service.stats().unmatched, 1u);
+}
+
+// The second waits for the credit that the answer to the first brings.
+TEST_F(Made, CallbacksAreMadeBehindTheirReplies) {
+  const Buffer channel = Words({0, 4096, 4096, 4096, 8, 8, 0});
+  const Buffer create = Join({Words({0, 1, 1, 43, 0, 7, 1, 2}), channel, channel, Words({0x40000000, 1, 0})});
+  const Buffer created = Join({Words({0, 0, 1, 43, 0, 1, 2, 3, 4, 1, 2}), channel, channel});
+  EventScript script(session);
+  script.Open();
+  Rpc(script, 1, create, created, 4);
+  Buffers recorded;
+  for (const uint32_t backward : {0xcb1u, 0xcb2u}) {
+    recorded.push_back(MakeCall(backward, 0x40000000, 1, 0));  // CB_NULL
+    script.Send(1, MakeHeader(0, backward), recorded.back());
+    script.Send(0, MakeHeader(0, backward), MakeReply(backward));
+  }
+  Rpc(script, kGetattr, Handle(2), Words({2}));
+  script.Close();
+  const recording::Recording recording = Finish();
+  RecordedService service(recording);
+  Running running(service);
+  struct Called : Client {
+    using Client::Client;
+    void OnBackwardCall(Bytes call, Buffer& reply) override {
+      calls.emplace_back(call.begin(), call.end());
+      reply = MakeReply(LoadBe32(call.data()));
+    }
+    Buffers calls;
+  } client(running);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(client.Ask({.message = MakeCall(0, kNfs3, 4, 1, create)}), created);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (client.calls.size() < 2 && std::chrono::steady_clock::now() < end)
+    client.requester->Poll(std::chrono::milliseconds(10));
+  EXPECT_EQ(client.Ask({.message = MakeCall(0, kNfs3, 3, kGetattr, Handle(2))}), Words({2}));
+  EXPECT_EQ(client.calls, recorded) << "once";
+  client.requester.reset();
+  running.Stop();
+  EXPECT_EQ(service.stats().callbacks, 2u);
+  EXPECT_EQ(running.report().stats.callbacks, 2u);
+  EXPECT_EQ(running.report().stats.dropped, 0u);
 }
 
 TEST_F(Made, RdmaErrorsAreAnswersToo) {
