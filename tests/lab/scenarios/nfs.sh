@@ -109,7 +109,7 @@ session() {
   listening $serve /tmp/serve
   if mount_nfs $version "$([ $version != 3 ] || echo mountport=20048)"; then
     workload
-    must umount $mnt
+    timeout 120 umount $mnt || { fail "umount ($?)"; umount -l $mnt; }
   else
     fail "mount failed: $(cat /tmp/serve)"
   fi
