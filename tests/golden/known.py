@@ -10,16 +10,18 @@ import json
 import subprocess
 import sys
 
-LINES = b"".join(b"%08d steering tag\n" % i for i in range(1, 10001))
+LINES = b"".join(b"%08d steering tag\n" % i for i in range(1, 40001))
 FIELDS = ["frame.number", "rpcordma.xid", "rpc.msgtyp", "rpc.program", "rpc.programversion", "rpc.procedure", "nfs.opcode",
-          "nfs.cb.operation", "nfs.offset3", "nfs.offset4", "nfs.count3"]
+          "nfs.cb.operation", "nfs.offset3", "nfs.offset4", "nfs.count3", "rpc.authgss.service"]
 # RFC 7530, 8881, 7862.
-OPERATIONS = {3: "ACCESS", 4: "CLOSE", 5: "COMMIT", 6: "CREATE", 8: "DELEGRETURN", 9: "GETATTR", 10: "GETFH", 15: "LOOKUP",
-              18: "OPEN", 22: "PUTFH", 24: "PUTROOTFH", 25: "READ", 26: "READDIR", 27: "READLINK", 28: "REMOVE", 32: "SAVEFH",
-              34: "SETATTR", 38: "WRITE", 42: "EXCHANGE_ID", 43: "CREATE_SESSION", 44: "DESTROY_SESSION", 45: "FREE_STATEID",
+OPERATIONS = {3: "ACCESS", 4: "CLOSE", 5: "COMMIT", 6: "CREATE", 8: "DELEGRETURN", 9: "GETATTR", 10: "GETFH", 11: "LINK",
+              15: "LOOKUP", 18: "OPEN", 22: "PUTFH", 24: "PUTROOTFH", 25: "READ", 26: "READDIR", 27: "READLINK",
+              28: "REMOVE", 29: "RENAME", 31: "RESTOREFH", 32: "SAVEFH", 34: "SETATTR", 38: "WRITE",
+              41: "BIND_CONN_TO_SESSION", 42: "EXCHANGE_ID", 43: "CREATE_SESSION", 44: "DESTROY_SESSION", 45: "FREE_STATEID",
               52: "SECINFO_NO_NAME", 53: "SEQUENCE", 55: "TEST_STATEID", 57: "DESTROY_CLIENTID", 58: "RECLAIM_COMPLETE",
-              59: "ALLOCATE", 60: "COPY", 61: "COPY_NOTIFY", 62: "DEALLOCATE", 68: "READ_PLUS", 69: "SEEK", 71: "CLONE"}
-CALLBACKS = {3: "CB_GETATTR", 4: "CB_RECALL", 8: "CB_RECALL_ANY", 10: "CB_RECALL_SLOT", 11: "CB_SEQUENCE"}
+              59: "ALLOCATE", 60: "COPY", 61: "COPY_NOTIFY", 62: "DEALLOCATE", 68: "READ_PLUS", 69: "SEEK", 71: "CLONE",
+              72: "GETXATTR", 73: "SETXATTR", 74: "LISTXATTRS", 75: "REMOVEXATTR"}
+CALLBACKS = {3: "CB_GETATTR", 4: "CB_RECALL", 8: "CB_RECALL_ANY", 10: "CB_RECALL_SLOT", 11: "CB_SEQUENCE", 15: "CB_OFFLOAD"}
 
 
 def table(capture):
@@ -65,7 +67,9 @@ def main():
         known = {**frames, "program": program, "version": version, "procedure": procedure, "backward": callback}
         ops = numbers(call["nfs.cb.operation" if callback else "nfs.opcode"])
         ops = ops[:len(ops) // len(numbers(call["rpc.msgtyp"]))]  # it lists some messages twice
-        if procedure == 1 and (callback or (program, version) == (100003, 4)):
+        if set(numbers(call["rpc.authgss.service"])) & {2, 3}:
+            pass  # integrity and privacy wrap the operations: stag shows none
+        elif procedure == 1 and (callback or (program, version) == (100003, 4)):
             known["ops"] = [(CALLBACKS if callback else OPERATIONS)[op] for op in ops]
         elif program == 100003 and version == 3:
             known |= moved(call, reply, procedure)
