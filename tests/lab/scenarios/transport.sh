@@ -14,7 +14,7 @@ head -c 3000000 /dev/urandom > $files/data
 
 # What the switch does to the packets of both directions, behind the places where they are captured: v0 and v1 show all that
 # their side sends, and of the other side what arrives.
-declare -A disturb=([nothing]="" [loss]="loss 0.5%" [reorder]="delay 2ms reorder 97%" [duplicate]="duplicate 2%"
+declare -A disturb=([nothing]="" [loss]="loss 0.5%" [reorder]="delay 1ms reorder 99%" [duplicate]="duplicate 2%"
   [corrupt]="corrupt 0.5%")
 netem() {
   for s in s0 s1; do
@@ -22,14 +22,14 @@ netem() {
     [ $# = 0 ] || must tc qdisc add dev $s root netem limit 10000 "$@"
   done
 }
-# counters FILE: of the devices, and of the TCP connections of iWARP.
+# counters FILE: of the devices, and of TCP, on which iWARP stands.
 counters() {
   for device in ${kind}0 ${kind}1; do
     for counter in /sys/class/infiniband/$device/ports/1/hw_counters/*; do
       echo "$device ${counter##*/} $(cat $counter)"
     done
   done > $1
-  [ $kind = rxe ] || ss -tinH "( sport = :20049 or dport = :20049 )" > $1.ss
+  grep ^Tcp: /proc/net/snmp > $1.tcp
 }
 workload() {
   must cp $files/data $mnt/data
