@@ -138,9 +138,7 @@ TEST_F(FileStoreTest, ManyFilesWithFewDescriptors) {
     EXPECT_EQ(file.path.substr(0, 3), "fh-");
     EXPECT_EQ(file.path.substr(file.path.size() - 4), ".bin");
     const std::string number = std::to_string(10 + std::stoi(file.handle.substr(1)));
-    std::string content;
-    for (int i = 0; i < 3; ++i) content += number;
-    EXPECT_EQ(Content(file.path), content);
+    EXPECT_EQ(Content(file.path), number + number + number);
   }
 }
 
