@@ -3,7 +3,7 @@
 # Of the scenario nfs: less common ways to mount, and what NFSv4.1 and 4.2 alone can do. Each variant has a function of its
 # name, which mounts and works on $mnt while the wire is recorded; one with the prefix before_ prepares what is not recorded.
 # Files hold lines whose contents are known (tests/golden/known.py), so that captures are small, and tell nothing.
-VARIANTS=(large credits nconnect ipv6 krb5i krb5p callbacks copy xattrs)
+VARIANTS=(large credits nconnect ipv6 callbacks copy xattrs krb5i krb5p)
 
 # lines SIZE: the first bytes of `00000001 steering tag` and so on.
 lines() { seq -f '%08.0f steering tag' 500000 | head -c "$1"; }
