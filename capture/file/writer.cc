@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -52,13 +53,15 @@ class Block : public FieldWriter {
   }
   ~Block() {
     if (options_) U32(0);  // end of options
-    const size_t length = out_.size() - begin_ + 4;
+    const size_t length = out_.size() - begin_ + elsewhere_ + 4;
     StoreLe32(out_.data() + begin_ + 4, static_cast<uint32_t>(length));
     U32(length);
   }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
+  // Bytes of the block that are not in the vector.
+  void Elsewhere(size_t bytes) { elsewhere_ += bytes; }
   // The high half first, as times are stored.
   void HighLow(uint64_t v) {
     U32(static_cast<uint32_t>(v >> 32));
@@ -89,7 +92,7 @@ class Block : public FieldWriter {
   }
 
  private:
-  size_t begin_;
+  size_t begin_, elsewhere_ = 0;
   bool options_ = false;
 };
 
@@ -129,13 +132,36 @@ void AppendInterface(uint16_t linktype, std::string_view name, std::string_view 
   block.Option(9, std::span(&resolution, 1));
 }
 
-void AppendEnhancedPacket(const Frame& frame, size_t interface, std::string_view comment, std::vector<std::byte>& out) {
+size_t SizeOf(std::span<const Bytes> pieces) {
+  size_t size = 0;
+  for (const Bytes piece : pieces) size += piece.size();
+  return size;
+}
+
+// Returns the bytes that went to `views`.
+size_t PutPieces(std::span<const Bytes> pieces, std::vector<std::byte>& out, std::vector<FileEncoder::View>* views) {
+  size_t viewed = 0;
+  for (const Bytes piece : pieces) {
+    if (views && piece.size() >= FileEncoder::kViewed) {
+      views->push_back({out.size(), piece});
+      viewed += piece.size();
+    } else {
+      out.insert(out.end(), piece.begin(), piece.end());
+    }
+  }
+  return viewed;
+}
+
+void AppendEnhancedPacket(const Frame& frame, std::span<const Bytes> pieces, size_t interface, std::string_view comment,
+                          std::vector<std::byte>& out, std::vector<FileEncoder::View>* views) {
+  const size_t size = SizeOf(pieces);
   Block block(kEnhancedPacket, out);
   block.U32(interface);
   block.HighLow(static_cast<uint64_t>(frame.ref.time_ns));
-  block.U32(frame.bytes.size());
+  block.U32(size);
   block.U32(frame.wire_length);
-  block.PutPadded(frame.bytes);
+  block.Elsewhere(PutPieces(pieces, out, views));
+  out.resize(out.size() + static_cast<size_t>(RoundUp4(size)) - size);
   for (size_t begin = 0; begin < comment.size();) {
     const size_t end = std::min(comment.find('\0', begin), comment.size());
     block.TextOption(kComment, comment.substr(begin, end - begin));
@@ -171,8 +197,14 @@ Result<size_t> FileEncoder::InterfaceFor(LinkType link, std::vector<std::byte>& 
 }
 
 Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out) {
+  return Append(frame, std::span(&frame.bytes, 1), comment, out, nullptr);
+}
+
+Result<void> FileEncoder::Append(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment,
+                                 std::vector<std::byte>& out, std::vector<View>* views) {
+  const size_t size = SizeOf(pieces);
   const int64_t seconds = frame.ref.time_ns / kNsPerSecond;
-  if (frame.bytes.size() > kMaxFrame) return Fail(fmt::format("a frame of {} bytes is too long", frame.bytes.size()));
+  if (size > kMaxFrame) return Fail(fmt::format("a frame of {} bytes is too long", size));
   if (comment.size() > 0xffff) return Fail("a comment of more than 65535 bytes is too long");
   if (frame.ref.time_ns < 0 || (format_ == FileFormat::kPcap && seconds > std::numeric_limits<uint32_t>::max()))
     return Fail("the time of a frame is out of the range that the file can hold");
@@ -182,15 +214,15 @@ Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, s
   if (interface.frames++ == 0) interface.first_ns = frame.ref.time_ns;
   interface.last_ns = frame.ref.time_ns;
   if (format_ == FileFormat::kPcapng) {
-    AppendEnhancedPacket(frame, *index, comment, out);
+    AppendEnhancedPacket(frame, pieces, *index, comment, out, views);
     return {};
   }
   FieldWriter fields(out);
   fields.U32(static_cast<uint32_t>(seconds));
   fields.U32(static_cast<uint32_t>(frame.ref.time_ns % kNsPerSecond));
-  fields.U32(frame.bytes.size());
+  fields.U32(size);
   fields.U32(frame.wire_length);
-  fields.Put(frame.bytes);
+  (void)PutPieces(pieces, out, views);
   return {};
 }
 
@@ -246,14 +278,26 @@ FileWriter::~FileWriter() { (void)Close(); }
 
 Result<void> FileWriter::Write(const Frame& frame, std::string_view comment) {
   auto appended = encoder_.Append(frame, comment, buffer_);
-  if (!appended) return appended;
+  return appended ? Appended() : appended;
+}
+
+Result<void> FileWriter::WritePieces(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment) {
+  auto appended = encoder_.Append(frame, pieces, comment, buffer_, zstd_ ? nullptr : &views_);
+  return appended ? Appended() : appended;
+}
+
+// A frame was appended to the buffer. What it views lasts no longer than the call.
+Result<void> FileWriter::Appended() {
   if (!trouble_.empty()) {  // counted, no more
     ++lost_;
     buffer_.clear();
+    views_.clear();
     return Fail(trouble_);
   }
-  ends_.push_back(buffer_.size());
-  return buffer_.size() < kFlushAt ? Result<void>{} : Flush();
+  size_t end = buffer_.size();
+  for (const FileEncoder::View& view : views_) end += view.bytes.size();
+  ends_.push_back(end);
+  return end < kFlushAt && views_.empty() ? Result<void>{} : Flush();
 }
 
 // The buffer as a zstd frame of its own.
@@ -266,12 +310,33 @@ Bytes FileWriter::Compressed() {
 Result<void> FileWriter::Flush() {
   if (buffer_.empty()) return {};
   const Bytes bytes = zstd_ ? Compressed() : Bytes(buffer_);
+  std::vector<iovec>& pieces = pieces_;
+  pieces.clear();
+  const auto add = [&pieces](Bytes piece) {
+    if (!piece.empty()) pieces.push_back({const_cast<std::byte*>(piece.data()), piece.size()});
+  };
+  size_t at = 0;
+  for (const FileEncoder::View& view : views_) {
+    add(bytes.subspan(at, view.at - at));
+    add(view.bytes);
+    at = view.at;
+  }
+  add(bytes.subspan(at));
+  views_.clear();
   size_t written = 0;
-  while (written < bytes.size()) {
-    const ssize_t n = ::write(fd_, bytes.data() + written, bytes.size() - written);
+  for (size_t first = 0; first < pieces.size();) {
+    const ssize_t n =
+        ::writev(fd_, pieces.data() + first, static_cast<int>(std::min<size_t>(pieces.size() - first, 64)));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Failed(written);
     written += static_cast<size_t>(n);
+    for (auto left = static_cast<size_t>(n); left > 0;) {
+      iovec& piece = pieces[first];
+      const size_t taken = std::min(left, piece.iov_len);
+      piece = {static_cast<std::byte*>(piece.iov_base) + taken, piece.iov_len - taken};
+      left -= taken;
+      first += piece.iov_len == 0;
+    }
   }
   buffer_.clear();
   ends_.clear();

@@ -5,9 +5,12 @@
 // and read again, is the same. In the steady state nothing is allocated per frame.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +54,17 @@ class FileEncoder {
   // for frames over 1 MiB, which Reader would not believe.
   Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out);
 
+  // Bytes that are not appended, but belong behind the first `at` bytes of the vector.
+  struct View {
+    size_t at = 0;
+    Bytes bytes;
+  };
+  // The same for a frame whose bytes are `pieces`, one after the other; `frame.bytes` is not looked at. With `views`,
+  // pieces of at least kViewed bytes go there.
+  static constexpr size_t kViewed = 16384;
+  Result<void> Append(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment,
+                      std::vector<std::byte>& out, std::vector<View>* views);
+
   // Appends, for each interface of a pcapng file, how many frames were appended and of what time, and that `lost` of
   // them did not get into the file; with such, for the first interface only, as others may be missing, too. `counts`
   // are the first interface's.
@@ -84,6 +98,9 @@ class FileWriter {
   // See FileEncoder::Append. Output is buffered. After a failure to write (a full disk) the file ends with the last
   // frame that is whole in it, and stays readable; nothing more is written, and each Write fails.
   Result<void> Write(const Frame& frame, std::string_view comment = {});
+  // The same for a frame whose bytes are `pieces` one after the other: large ones are written from where they lie, not
+  // copied. `frame.bytes` is not looked at.
+  Result<void> WritePieces(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment = {});
   // Writes out what is buffered. Of a compressed file that is a part that can be decompressed by itself.
   Result<void> Flush();
   // The same, then statistics (pcapng), and closes the file. No Write after it. Fails when anything could not be
@@ -97,6 +114,7 @@ class FileWriter {
   FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header, Compression compression);
   Result<void> Failed(size_t written);
   Bytes Compressed();
+  Result<void> Appended();
 
   std::string path_;
   int fd_;
@@ -107,7 +125,9 @@ class FileWriter {
   };
   std::unique_ptr<ZSTD_CCtx_s, FreeZstd> zstd_;  // null: not compressed
   std::vector<std::byte> packed_;
-  std::vector<size_t> ends_;  // of the header and of the frames in the buffer
+  std::vector<FileEncoder::View> views_;  // of the last frame in the buffer
+  std::vector<iovec> pieces_;             // of what is written: scratch
+  std::vector<size_t> ends_;              // of the header and of the frames in the buffer
   bool header_buffered_ = true;
   std::string trouble_;  // why nothing more is written
   bool whole_ = true;    // after trouble: the file ends with a whole frame

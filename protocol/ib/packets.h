@@ -29,5 +29,8 @@ Transport ManagementPacket(Bytes mad);
 // `udp_source`: the source port of RoCEv2.
 void AppendRoceFrame(std::vector<std::byte>& out, const link::Host& from, const link::Host& to, uint16_t udp_source,
                      const Transport& transport);
+// The same but for the data: what stands before them, and the padding and ICRC behind them.
+void AppendRoceEnds(std::vector<std::byte>& head, std::vector<std::byte>& tail, const link::Host& from,
+                    const link::Host& to, uint16_t udp_source, const Transport& transport);
 
 }  // namespace stag::ib

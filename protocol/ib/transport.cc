@@ -113,7 +113,7 @@ void ParseTransport(Bytes captured, uint64_t wire_length, Transport& t) {
   ParseExtended(captured.data() + kBthLength, info, t);
 }
 
-void AppendTransport(std::vector<std::byte>& out, const Transport& t) {
+void AppendTransportHeaders(std::vector<std::byte>& out, const Transport& t) {
   const OpcodeInfo& info = LookUpOpcode(t.bth.opcode);
   size_t pad = static_cast<size_t>(RoundUp4(t.data.size()) - t.data.size());
   Writer w(out);
@@ -149,8 +149,13 @@ void AppendTransport(std::vector<std::byte>& out, const Transport& t) {
   if (info.atomic_ack) w.U64(t.atomic_result);
   if (info.immediate) w.U32(t.immediate);
   if (info.ieth) w.U32(t.invalidated);
+}
+
+void AppendTransport(std::vector<std::byte>& out, const Transport& t) {
+  AppendTransportHeaders(out, t);
+  Writer w(out);
   w.Put(t.data);
-  w.Zeros(pad);
+  w.Zeros(static_cast<size_t>(RoundUp4(t.data.size()) - t.data.size()));
 }
 
 }  // namespace stag::ib

@@ -92,6 +92,8 @@ inline Transport ParseTransport(Bytes captured, uint64_t wire_length) {
 // Appends headers, `transport.data` and pad to `out`, without the ICRC (see icrc.h). Which extended headers are written
 // follows from the opcode; PadCnt is computed, `bth.pad`, `status` and `data_length` are not read.
 void AppendTransport(std::vector<std::byte>& out, const Transport& transport);
+// The same without the data and their padding, which the headers speak of.
+void AppendTransportHeaders(std::vector<std::byte>& out, const Transport& transport);
 
 inline constexpr size_t kBthLength = 12, kIcrcLength = 4;
 

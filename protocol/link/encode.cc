@@ -2,6 +2,7 @@
 #include "protocol/link/encode.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "protocol/base/check.h"
 #include "protocol/base/writer.h"
@@ -11,6 +12,7 @@ namespace stag::link {
 namespace {
 
 constexpr size_t kTcpHeader = 20, kUdpHeader = 8;
+constexpr size_t kTcpChecksum = 16;  // where it stands in the header
 
 Bytes AddressBytes(const Address& a) {
   switch (a.kind) {
@@ -28,11 +30,14 @@ Address MakeAddress(Address::Kind kind, Bytes bytes) {
 }
 
 // The pseudo headers of RFC 768, RFC 9293 and RFC 8200 section 8.1 have the same sum: addresses, protocol, length.
-uint16_t TransportChecksum(Bytes segment, uint8_t protocol, const Address& source, const Address& destination) {
+uint32_t PseudoHeaderSum(size_t size, uint8_t protocol, const Address& source, const Address& destination) {
   uint32_t sum = ChecksumSum(0, AddressBytes(source));
   sum = ChecksumSum(sum, AddressBytes(destination));
-  sum += protocol + static_cast<uint32_t>(segment.size() >> 16) + static_cast<uint32_t>(segment.size() & 0xffff);
-  return ChecksumFinish(ChecksumSum(sum, segment));
+  return sum + protocol + static_cast<uint32_t>(size >> 16) + static_cast<uint32_t>(size & 0xffff);
+}
+
+uint16_t TransportChecksum(Bytes segment, uint8_t protocol, const Address& source, const Address& destination) {
+  return ChecksumFinish(ChecksumSum(PseudoHeaderSum(segment.size(), protocol, source, destination), segment));
 }
 
 void Seal(std::vector<std::byte>& out, size_t transport_offset, size_t field, uint8_t protocol, const Address& source,
@@ -138,7 +143,7 @@ void SealUdp(std::vector<std::byte>& out, size_t transport_offset, const Address
 }
 
 void SealTcp(std::vector<std::byte>& out, size_t transport_offset, const Address& source, const Address& destination) {
-  Seal(out, transport_offset, 16, kProtocolTcp, source, destination);
+  Seal(out, transport_offset, kTcpChecksum, kProtocolTcp, source, destination);
 }
 
 void AppendIpHeaders(std::vector<std::byte>& out, const Host& from, const Host& to, uint8_t protocol, size_t length) {
@@ -150,12 +155,28 @@ void AppendIpHeaders(std::vector<std::byte>& out, const Host& from, const Host& 
 
 void AppendTcpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, const TcpFields& fields,
                     Bytes payload) {
-  AppendIpHeaders(out, from, to, kProtocolTcp, kTcpHeader + payload.size());
+  AppendTcpHeaders(out, from, to, fields, std::span(&payload, 1));
+  out.insert(out.end(), payload.begin(), payload.end());
+}
+
+void AppendTcpHeaders(std::vector<std::byte>& out, const Host& from, const Host& to, const TcpFields& fields,
+                      std::span<const Bytes> payload) {
+  size_t size = kTcpHeader;
+  for (const Bytes piece : payload) size += piece.size();
+  AppendIpHeaders(out, from, to, kProtocolTcp, size);
   const size_t tcp = out.size();
   AppendTcp(out, fields.source_port, fields.destination_port, fields.sequence, fields.acknowledgment, fields.flags,
             0xffff);
-  out.insert(out.end(), payload.begin(), payload.end());
-  SealTcp(out, tcp, from.address, to.address);
+  uint32_t sum = PseudoHeaderSum(size, kProtocolTcp, from.address, to.address);
+  sum = ChecksumSum(sum, Bytes(out).subspan(tcp));
+  bool odd = false;
+  for (const Bytes piece : payload) {
+    const uint32_t of_piece = ChecksumSum(0, piece);
+    // Behind an odd number of bytes what is a high byte is added as a low one.
+    sum += odd ? (of_piece & 0xff) << 8 | of_piece >> 8 : of_piece;
+    odd ^= piece.size() % 2 == 1;
+  }
+  StoreBe16(out.data() + tcp + kTcpChecksum, ChecksumFinish(sum));
 }
 
 void AppendUdpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, uint16_t source_port,
@@ -183,8 +204,22 @@ void AppendLrh(std::vector<std::byte>& out, const Address& source, const Address
 }
 
 uint32_t ChecksumSum(uint32_t sum, Bytes bytes) {
-  uint64_t wide = sum;
+  // In the machine's order, which gives the sum with its bytes exchanged (RFC 1071 section 2B), and in parts that do
+  // not wait for each other.
+  constexpr size_t kStep = 16;
+  uint64_t parts[4] = {};
   size_t i = 0;
+  for (; i + kStep <= bytes.size(); i += kStep) {
+    uint32_t words[4];
+    std::memcpy(words, bytes.data() + i, kStep);
+    for (size_t k = 0; k < 4; ++k) parts[k] += words[k];
+  }
+  uint64_t swapped = 0;
+  for (const uint64_t part : parts) swapped += (part & 0xffffffff) + (part >> 32);
+  while (swapped >> 16 != 0) swapped = (swapped & 0xffff) + (swapped >> 16);
+  std::byte both[2];
+  std::memcpy(both, &swapped, 2);  // little-endian machines
+  uint64_t wide = sum + uint64_t{LoadBe16(both)};
   for (; i + 2 <= bytes.size(); i += 2) wide += LoadBe16(bytes.data() + i);
   if (i < bytes.size()) wide += std::to_integer<uint32_t>(bytes[i]) << 8;
   while (wide >> 16 != 0) wide = (wide & 0xffff) + (wide >> 16);

@@ -67,6 +67,9 @@ struct TcpFields {
 // Whole Ethernet frames, with their checksums. The payload of TCP is at most kMaxTcpPayload bytes.
 void AppendTcpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, const TcpFields& fields,
                     Bytes payload);
+// The same without the payload, whose pieces are to follow: at most kMaxTcpPayload bytes.
+void AppendTcpHeaders(std::vector<std::byte>& out, const Host& from, const Host& to, const TcpFields& fields,
+                      std::span<const Bytes> payload);
 void AppendUdpFrame(std::vector<std::byte>& out, const Host& from, const Host& to, uint16_t source_port,
                     uint16_t destination_port, Bytes payload);
 inline constexpr size_t kMaxTcpPayload = 65535 - 20 - 20;

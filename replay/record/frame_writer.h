@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "capture/file/writer.h"
 
@@ -18,14 +22,28 @@ class FrameWriter {
   // Of the frames that follow. Time never goes back.
   void set_time(int64_t time_ns) { time_ns_ = std::max(time_ns_, time_ns); }
 
+  // Of the next frame. A view of what lasts.
+  void set_comment(std::string_view comment) { comment_ = comment; }
+
   // An Ethernet frame, of which the last `cut` bytes are not known. Nothing but a count comes of it once writing
   // failed.
-  void Put(Bytes frame, size_t cut = 0) {
+  void Put(Bytes frame, size_t cut = 0) { Put(std::span(&frame, 1), cut); }
+  // The same of its pieces, one after the other. Large ones are not copied.
+  void Put(std::span<const Bytes> pieces, size_t cut = 0) {
     ++frames_;
-    const auto written = writer_->Write({{frames_, time_ns_},
-                                         LinkType::kEthernet,
-                                         frame.first(frame.size() - cut),
-                                         static_cast<uint32_t>(frame.size())});
+    size_t size = 0;
+    for (const Bytes piece : pieces) size += piece.size();
+    pieces_.assign(pieces.begin(), pieces.end());
+    for (size_t left = cut; left > 0;) {
+      Bytes& last = pieces_.back();
+      const size_t n = std::min(left, last.size());
+      last = last.first(last.size() - n);
+      left -= n;
+      if (last.empty()) pieces_.pop_back();
+    }
+    const auto written =
+        writer_->WritePieces({{frames_, time_ns_}, LinkType::kEthernet, {}, static_cast<uint32_t>(size)}, pieces_,
+                             std::exchange(comment_, {}));
     if (!written && trouble_.empty()) trouble_ = written.error().message;
   }
   // Part of an event has no form as frames.
@@ -44,6 +62,8 @@ class FrameWriter {
   std::unique_ptr<capture::FileWriter> writer_;
   int64_t time_ns_ = 0;
   uint64_t frames_ = 0, left_out_ = 0;
+  std::string_view comment_;
+  std::vector<Bytes> pieces_;  // scratch
   std::string trouble_;
 };
 

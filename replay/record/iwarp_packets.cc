@@ -5,6 +5,7 @@
 //
 // What events do not say is made up and then kept to: TCP sequence numbers, ports that are unknown, the sinks of RDMA
 // Reads. Data acknowledges data, and an empty segment does where a window of 64 KiB would be full.
+#include "protocol/base/crc.h"
 #include "protocol/iwarp/fpdu.h"
 #include "protocol/iwarp/mpa.h"
 #include "protocol/iwarp/segments.h"
@@ -75,25 +76,40 @@ class IwarpPackets final : public PacketSynthesizer {
   };
 
   // `cut`: bytes at the end of the payload that are not known.
-  void Tcp(Side from, uint8_t flags, Bytes payload = {}, size_t cut = 0) {
+  void Tcp(Side from, uint8_t flags, std::span<const Bytes> payload = {}, size_t cut = 0) {
     End &sender = end_[from], &peer = end_[1 - from];
     const bool ack = (flags & link::kTcpAck) != 0;
-    frame_.clear();
-    link::AppendTcpFrame(frame_, hosts_[from], hosts_[1 - from],
-                         {sender.port, peer.port, sender.next, ack ? peer.next : 0, flags}, payload);
+    headers_.clear();
+    link::AppendTcpHeaders(headers_, hosts_[from], hosts_[1 - from],
+                           {sender.port, peer.port, sender.next, ack ? peer.next : 0, flags}, payload);
+    frame_.assign(1, headers_);
+    frame_.insert(frame_.end(), payload.begin(), payload.end());
     writer_.Put(frame_, cut);
+    uint32_t size = 0;
+    for (const Bytes piece : payload) size += static_cast<uint32_t>(piece.size());
     if (ack) peer.unacknowledged = 0;
-    sender.next += static_cast<uint32_t>(payload.size()) + ((flags & (link::kTcpSyn | link::kTcpFin)) != 0 ? 1 : 0);
-    sender.unacknowledged += static_cast<uint32_t>(payload.size());
+    sender.next += size + ((flags & (link::kTcpSyn | link::kTcpFin)) != 0 ? 1 : 0);
+    sender.unacknowledged += size;
   }
-  void Stream(Side from, Bytes bytes, size_t cut = 0) {
-    while (!bytes.empty()) {
-      const size_t n = std::min(kMaxFrame, bytes.size());
+  // The pieces of a stretch of the stream.
+  void Stream(Side from, std::span<const Bytes> pieces, size_t cut = 0) {
+    size_t left = 0;
+    for (const Bytes piece : pieces) left += piece.size();
+    Bytes rest = pieces.empty() ? Bytes{} : pieces.front();
+    while (left > 0) {
+      const size_t n = std::min(kMaxFrame, left);
       if (end_[from].unacknowledged + n > kWindow) Tcp(Side(1 - from), link::kTcpAck);
-      const size_t known = bytes.size() - cut;
+      const size_t known = left - cut;
       const size_t unknown = known < n ? n - known : 0;
-      Tcp(from, link::kTcpAck | kPush, bytes.first(n), unknown);
-      bytes = bytes.subspan(n);
+      payload_.clear();
+      for (size_t wanted = n; wanted > 0;) {
+        for (; rest.empty(); rest = pieces.front()) pieces = pieces.subspan(1);
+        payload_.push_back(rest.first(std::min(wanted, rest.size())));
+        rest = rest.subspan(payload_.back().size());
+        wanted -= payload_.back().size();
+      }
+      Tcp(from, link::kTcpAck | kPush, payload_, unknown);
+      left -= n;
       cut -= unknown;
     }
   }
@@ -119,9 +135,10 @@ class IwarpPackets final : public PacketSynthesizer {
       frame.enhanced = iwarp::EnhancedSetup{.ird = setup.reads_served.value_or(iwarp::kReadsNotNegotiated),
                                             .ord = setup.reads_issued.value_or(iwarp::kReadsNotNegotiated)};
     }
-    fpdu_.clear();
-    iwarp::EncodeMpaFrame(frame, fpdu_);
-    Stream(e.from, fpdu_);
+    head_.clear();
+    iwarp::EncodeMpaFrame(frame, head_);
+    const Bytes whole = head_;
+    Stream(e.from, std::span(&whole, 1));
   }
   void Close(const Event& e) {
     const fabric::CloseReason reason = e.closed().reason;
@@ -137,12 +154,18 @@ class IwarpPackets final : public PacketSynthesizer {
 
   // `unknown`: bytes at the end of the payload; pad and CRC behind them are not known, either.
   void Ddp(Side from, const iwarp::DdpHeader& header, Bytes payload, size_t unknown = 0) {
-    ulpdu_.clear();
-    iwarp::EncodeDdpSegment(header, payload, ulpdu_);
-    fpdu_.clear();
-    iwarp::EncodeFpdu(ulpdu_, 0, false, true, fpdu_);
-    const size_t known = iwarp::kUlpduLengthSize + ulpdu_.size() - unknown;
-    Stream(from, fpdu_, unknown == 0 ? 0 : fpdu_.size() - known);
+    std::vector<std::byte>& head = head_;
+    head.resize(iwarp::kUlpduLengthSize + header.size());
+    const size_t length = header.size() + payload.size();
+    StoreBe16(head.data(), static_cast<uint16_t>(length));
+    iwarp::StoreDdpHeader(header, head.data() + iwarp::kUlpduLengthSize);
+    // RFC 5044 section 4.3: padding to a multiple of four bytes, then the CRC over all of it.
+    const size_t padding = (4 - (iwarp::kUlpduLengthSize + length) % 4) % 4;
+    std::array<std::byte, 3 + iwarp::kCrcSize> trailer{};
+    const uint32_t crc = Crc32c(Crc32c(0, head), payload);
+    StoreLe32(trailer.data() + padding, Crc32c(crc, Bytes(trailer).first(padding)));
+    const std::array<Bytes, 3> fpdu = {head, payload, Bytes(trailer).first(padding + iwarp::kCrcSize)};
+    Stream(from, fpdu, unknown == 0 ? 0 : unknown + fpdu.back().size());
   }
   void Segments(Side from, const fabric::Content& content, const iwarp::DdpHeader& header) {
     iwarp::ForEachSegment(header, content.length, kMaxUlpdu - header.size(),
@@ -276,7 +299,8 @@ class IwarpPackets final : public PacketSynthesizer {
   std::array<link::Host, 2> hosts_;
   std::array<End, 2> end_;
   bool connected_ = false, rejected_ = false;
-  std::vector<std::byte> frame_, ulpdu_, fpdu_, scratch_;
+  std::vector<std::byte> headers_, head_, scratch_;
+  std::vector<Bytes> frame_, payload_;  // the pieces of a frame, and of its payload
 };
 
 }  // namespace

@@ -128,11 +128,12 @@ class RocePackets final : public PacketSynthesizer {
 
   // `cut`: bytes at the end of the data that are not known; pad and ICRC behind them are not, either.
   void Packet(Side from, const ib::Transport& t, size_t cut = 0) {
-    frame_.clear();
+    head_.clear();
+    tail_.clear();
     const auto udp_source = static_cast<uint16_t>(0xc000 | (end_[from].qp & 0x3fff));
-    ib::AppendRoceFrame(frame_, hosts_[from], hosts_[1 - from], udp_source, t);
-    const auto pad = static_cast<size_t>(RoundUp4(t.data.size())) - t.data.size();
-    writer_.Put(frame_, cut == 0 ? 0 : cut + pad + ib::kIcrcLength);
+    ib::AppendRoceEnds(head_, tail_, hosts_[from], hosts_[1 - from], udp_source, t);
+    const std::array<Bytes, 3> frame = {head_, t.data, tail_};
+    writer_.Put(frame, cut == 0 ? 0 : cut + tail_.size());
   }
   ib::Transport Start(Side from, uint8_t opcode, uint32_t psn) const {
     ib::Transport t;
@@ -348,7 +349,7 @@ class RocePackets final : public PacketSynthesizer {
   const fabric::ConnectionInfo info_;
   std::array<End, 2> end_;
   bool replied_ = false, ready_ = false, rejected_ = false;
-  std::vector<std::byte> frame_, mad_, scratch_;
+  std::vector<std::byte> head_, tail_, mad_, scratch_;
 };
 
 }  // namespace

@@ -103,6 +103,73 @@ TEST(FileWriter, WritesFiles) {
   std::filesystem::remove_all(directory);
 }
 
+// Small pieces are buffered, large ones are written from where they lie: the file is the same.
+TEST(FileWriter, FramesInPieces) {
+  char name[] = "/tmp/stag_writer_XXXXXX";
+  const std::string directory = ::mkdtemp(name);
+  const size_t large = FileEncoder::kViewed;
+  for (const FileFormat format : kFormats) {
+    for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+      ByteVector files[2];
+      for (const bool whole : {false, true}) {
+        const std::string path = directory + "/out";
+        auto writer = FileWriter::Create(path, format, LinkType::kEthernet, {}, compression);
+        ASSERT_TRUE(writer);
+        for (const size_t size : {size_t{0}, size_t{7}, large - 1, large, large + 1, 3 * large}) {
+          const ByteVector head = Pattern(54, 1), data = Pattern(size, 2), tail = Pattern(5, 3);
+          ByteVector all = head;
+          all.insert(all.end(), data.begin(), data.end());
+          all.insert(all.end(), tail.begin(), tail.end());
+          all.insert(all.end(), data.begin(), data.end());
+          const std::array<Bytes, 4> pieces = {head, data, tail, data};
+          const Frame frame{{0, 5}, LinkType::kEthernet, all, static_cast<uint32_t>(all.size())};
+          const std::string_view comment = format == FileFormat::kPcapng && size == 7 ? "a comment" : "";
+          ASSERT_TRUE(whole ? (*writer)->Write(frame, comment) : (*writer)->WritePieces(frame, pieces, comment));
+        }
+        ASSERT_TRUE((*writer)->Close());
+        const ReadBack read = ReadAll(Reader::Open(path));
+        EXPECT_EQ(read.error, "");
+        EXPECT_EQ(read.frames.size(), 6u);
+        for (const ReadBack::Item& item : read.frames) {
+          files[whole].insert(files[whole].end(), item.bytes.begin(), item.bytes.end());
+          EXPECT_EQ(item.bytes.size(), item.wire_length);
+        }
+      }
+      EXPECT_EQ(files[0], files[1]);
+    }
+  }
+  std::filesystem::remove_all(directory);
+}
+
+// ... and when the disk is full in the midst of a large piece, it ends with the frame before.
+TEST(FileWriter, AFullDiskInALargePiece) {
+  char name[] = "/tmp/stag_writer_XXXXXX";
+  const std::string directory = ::mkdtemp(name);
+  const std::string path = directory + "/out";
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const ByteVector small = Pattern(100), large = Pattern(2 * FileEncoder::kViewed);
+  const std::array<Bytes, 2> pieces = {small, large};
+  const auto size = static_cast<uint32_t>(small.size() + large.size());
+  for (const FileFormat format : kFormats) {
+    auto writer = FileWriter::Create(path, format, LinkType::kEthernet);
+    ASSERT_TRUE(writer);
+    const rlimit limit{2 * FileEncoder::kViewed, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ASSERT_TRUE((*writer)->Write({{0, 1}, LinkType::kEthernet, small, 100}));
+    EXPECT_FALSE((*writer)->WritePieces({{0, 2}, LinkType::kEthernet, {}, size}, pieces));
+    EXPECT_FALSE((*writer)->WritePieces({{0, 3}, LinkType::kEthernet, {}, size}, pieces));
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_FALSE((*writer)->Close());
+    const ReadBack read = ReadAll(Reader::Open(path));
+    EXPECT_EQ(read.end, Reader::Next::kEnd) << read.error;
+    EXPECT_EQ(read.frames.size(), 1u);
+    EXPECT_EQ((*writer)->lost(), 2u);
+  }
+  std::filesystem::remove_all(directory);
+}
+
 TEST(FileWriter, FullDiskIsSaid) {
   auto writer = FileWriter::Create("/dev/full", FileFormat::kPcap, LinkType::kEthernet);
   ASSERT_TRUE(writer);

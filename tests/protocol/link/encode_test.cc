@@ -36,6 +36,39 @@ TEST(LinkEncode, Rfc1071Example) {
   EXPECT_EQ(ChecksumSum(0, Hex("010203")), 0x0102u + 0x0300u);
 }
 
+// By section 4.1's loop, for any length and start.
+TEST(LinkEncode, ChecksumsOfAnyLength) {
+  Buffer bytes(100);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 151 + 7 + (i % 3 == 0 ? 0xf0 : 0));
+  for (size_t begin = 0; begin < 5; ++begin) {
+    for (size_t size = 0; begin + size <= bytes.size(); ++size) {
+      uint32_t sum = 0xffff;
+      for (size_t i = 0; i < size; ++i) sum += std::to_integer<uint32_t>(bytes[begin + i]) << (i % 2 == 0 ? 8 : 0);
+      while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+      EXPECT_EQ(ChecksumSum(0xffff, Bytes(bytes).subspan(begin, size)), sum) << begin << '+' << size;
+    }
+  }
+}
+
+// The payload in pieces of any lengths: the same frame.
+TEST(LinkEncode, TcpHeadersOfPieces) {
+  const Host from{{}, Ipv4Address(192, 0, 2, 1)}, to{{}, Ipv4Address(192, 0, 2, 2)};
+  Buffer payload(61);
+  for (size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i * 151 + 7);
+  Buffer whole;
+  AppendTcpFrame(whole, from, to, {1, 2, 3, 4, kTcpAck}, payload);
+  for (size_t first = 0; first <= 20; ++first) {
+    for (size_t second = 0; second <= 20; ++second) {
+      const Bytes all(payload);
+      const std::array<Bytes, 3> pieces = {all.first(first), all.subspan(first, second), all.subspan(first + second)};
+      Buffer headers;
+      AppendTcpHeaders(headers, from, to, {1, 2, 3, 4, kTcpAck}, pieces);
+      headers.insert(headers.end(), payload.begin(), payload.end());
+      EXPECT_EQ(headers, whole) << first << ',' << second;
+    }
+  }
+}
+
 // A segment with its checksum in place sums up to ffff with its pseudo header.
 TEST(LinkEncode, SealedSegmentsVerify) {
   Address v4[] = {Ipv4Address(192, 0, 2, 1), Ipv4Address(192, 0, 2, 200)};
