@@ -64,7 +64,13 @@ RelayLink::~RelayLink() {
 
 bool RelayLink::Poll() {
   if (over_) return false;
-  const size_t n = PollSide(0) + PollSide(1);
+  // What came from one side is on its way to the other before that is asked: an answer to it can be there no earlier.
+  size_t n = PollSide(next_);
+  if (n > 0) {
+    next_ = 1 - next_;
+  } else {
+    n = PollSide(1 - next_);
+  }
   for (size_t s = 0; s < 2; ++s) {
     for (; !held_[s].empty() && Take(s, held_[s].front()); held_[s].pop_front())
       side_[s].endpoint->Release(held_[s].front());

@@ -60,6 +60,7 @@ class RelayLink {
   std::array<RelayDirection, 2> direction_;               // of the client's Calls, and of the server's
   rpcrdma::Header header_;
   RelayDirection::Clock::time_point now_;
+  size_t next_ = 0;  // the side that is asked first: not the one that brought something last
   bool ending_ = false, over_ = false;
 };
 

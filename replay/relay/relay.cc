@@ -29,7 +29,12 @@ Relay::~Relay() = default;
 Result<void> Relay::Run() {
   while (!stopped_) {
     bool stay = true;
-    for (int turn = 0; turn < kTurns && stay; ++turn) stay = spin_.Again(PollAll());
+    // After work, too, the processor is offered to others: who is to answer may wait for it, and cannot have done so
+    // yet.
+    for (int turn = 0; turn < kTurns && stay; ++turn) {
+      if (PollAll()) spin_.Worked();
+      stay = spin_.Stay();
+    }
     const Result<bool> somebody = AcceptOne();
     if (!somebody) {
       End();
