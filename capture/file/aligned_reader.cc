@@ -33,7 +33,7 @@ Reader::Next AlignedReader::ReadFrame(Frame& frame) {
 void AlignedReader::Hold(const Frame& first, unsigned clock) {
   Frame frame = first;
   const auto hold = [&] {
-    held_.push_back({frame, bytes_.size(), clock});
+    held_.push_back({frame, bytes_.size(), clock, reader_.comment()});
     bytes_.insert(bytes_.end(), frame.bytes.begin(), frame.bytes.end());
   };
   hold();

@@ -22,6 +22,7 @@ class AlignedReader final : public Reader {
   const FrameMemory& memory() const override { return copied_ ? none_ : reader_.memory(); }
   Bytes lasting() const override { return reader_.lasting(); }
   const std::string& error() const override { return reader_.error(); }
+  std::string comment() const override { return copied_ ? held_[next_held_ - 1].comment : reader_.comment(); }
   uint64_t position() const override { return reader_.position(); }
   uint64_t size() const override { return reader_.size(); }
 
@@ -33,6 +34,7 @@ class AlignedReader final : public Reader {
     Frame frame;
     size_t at = 0;  // of its bytes
     unsigned clock = 0;
+    std::string comment;
   };
 
   void Hold(const Frame& first, unsigned clock);

@@ -27,6 +27,7 @@ class ErspanReader final : public Reader {
   const FrameMemory& memory() const override { return reader_.memory(); }
   Bytes lasting() const override { return reader_.lasting(); }
   const std::string& error() const override { return reader_.error(); }
+  std::string comment() const override { return reader_.comment(); }
   uint64_t position() const override { return reader_.position(); }
   uint64_t size() const override { return reader_.size(); }
 

@@ -2,6 +2,7 @@
 #include "cli/analysis/analysis.h"
 
 #include "capture/file/erspan_reader.h"
+#include "cli/analysis/hidden_rdma.h"
 #include "cli/analysis/sharded_analysis.h"
 #include "text/put.h"
 
@@ -111,7 +112,8 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
   decoder_options.packets = packets;
   decoder_options.keep_copies = options.keep_copies;
   decoder_options.tunnel_ports = TunnelPortsOf(options);
-  fabric::Decoder decoder(decoder_options, sink);
+  HiddenRdma hidden(sink);
+  fabric::Decoder decoder(decoder_options, hidden);
 
   Progress progress(options.progress && !options.quiet, name);
   output.set_before_write([&progress] { progress.Clear(); });
@@ -121,6 +123,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
     if (outcome.frames++ == 0) outcome.first_time_ns = frame.ref.time_ns;
     outcome.last_time_ns = frame.ref.time_ns;
     before_frame(frame);
+    hidden.OnComment(reader.comment());
     decoder.OnFrame(frame);
     if (progress.active() && outcome.frames % 1024 == 0) {
       progress.Update(reader.position(), reader.size(), outcome.frames);

@@ -2,6 +2,7 @@
 #include "replay/record/recorder.h"
 
 #include "replay/record/packet_synthesizer.h"
+#include "session/fabric/hidden_rdma.h"
 
 namespace stag::record {
 
@@ -27,9 +28,12 @@ void FrameRecorder::OnEvent(const fabric::Event& event) {
   const fabric::ConnectionInfo& info = *event.connection;
   writer_->set_time(event.now.time_ns);
   std::unique_ptr<PacketSynthesizer>& packets = packets_[info.id];
-  if (!packets)
+  if (!packets) {
     packets =
         info.fabric == fabric::FabricKind::kIwarp ? MakeIwarpPackets(*writer_, info) : MakeRocePackets(*writer_, info);
+    for (const fabric::Side side : {fabric::Side{0}, fabric::Side{1}})
+      if (info.rdma_hidden[side]) writer_->set_comment(fabric::kHiddenRdma[side]);
+  }
   packets->OnEvent(event);
   if (event.kind() == fabric::EventKind::kClosed) packets_.erase(info.id);
 }

@@ -69,6 +69,24 @@ class NullVerbs(unittest.TestCase):
                 else:
                     self.assertGreaterEqual(len(writes), 200)
 
+    def test_a_recording_of_a_client_is_no_evidence_against_the_server(self):
+        """It lacks what the server's adapter did by RDMA, and says so: nothing of that is taken for missing."""
+        with serve("--mode", "nfs-memory", "--mount-port", "0") as server:
+            fine("generate", "--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", 200,
+                 "--always-chunks", "--verify", "--record", self.file)
+        tshark = subprocess.run(["tshark", "-n", "-r", self.file, "-Y", "frame.comment", "-T", "fields", "-e", "frame.number",
+                                 "-e", "frame.comment"], capture_output=True, text=True, check=True)
+        self.assertEqual(len(tshark.stdout.splitlines()), 1)
+        self.assertIn("RDMA by the passive side", tshark.stdout)
+        checked = lines(fine("check", "--format", "jsonl", self.file))
+        self.assertEqual([line for line in checked if line.get("severity") == "error"], [])
+        # Without the comment, as a capture of the wire, it is: READs without Writes, Read lists that nobody pulls.
+        plain = self.file + ".pcap"
+        subprocess.run(["tshark", "-r", self.file, "-F", "nsecpcap", "-w", plain], capture_output=True, check=True)
+        done = stag("check", "--format", "jsonl", plain)
+        self.assertEqual(done.returncode, 1)
+        self.assertLessEqual({"RDLIST-007", "WRLIST-009"}, {line.get("rule") for line in lines(done)})
+
     def test_faults(self):
         """Whatever ends a connection, on either side: both say so, and every call is answered on a later one."""
         says = {"rnr": "no receive posted (RNR)", "protection": "the peer's memory may not be accessed so",
