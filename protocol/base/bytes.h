@@ -16,6 +16,12 @@ namespace stag {
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;
 
+// Whether all of `part` lies in `whole`. An empty part lies where it points to.
+inline bool Contains(Bytes whole, Bytes part) {
+  const auto begin = reinterpret_cast<uintptr_t>(whole.data()), at = reinterpret_cast<uintptr_t>(part.data());
+  return at >= begin && at - begin <= whole.size() && part.size() <= whole.size() - (at - begin);
+}
+
 // What a parser found. "Truncated by the capture" (the wire had the bytes, the file does not) is never "malformed".
 enum class ParseStatus : uint8_t { kOk, kTruncatedByCapture, kMalformed, kUnsupported };
 

@@ -226,11 +226,16 @@ void Header::Clear() {
 ParseStatus Decode(Bytes bytes, uint64_t length, Header& header) { return Decoder(bytes, length, header).Run(); }
 
 void Encode(const Header& header, std::vector<std::byte>& out) {
+  const bool plain = header.proc == kMsg && !header.has_chunks();  // as most messages
+  const size_t at = out.size();
+  out.resize(at + (plain ? kMinimumHeader : 16));
+  std::byte* const words = out.data() + at;
+  StoreBe32(words, header.xid);
+  StoreBe32(words + 4, header.vers);
+  StoreBe32(words + 8, header.credit);
+  StoreBe32(words + 12, header.proc);
+  if (plain) return;  // three lists without anything in them
   Writer w(out);
-  w.U32(header.xid);
-  w.U32(header.vers);
-  w.U32(header.credit);
-  w.U32(header.proc);
   if (header.proc == kError) {
     w.U32(header.err);
     if (header.err == kErrVers) {

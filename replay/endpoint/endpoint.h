@@ -54,6 +54,7 @@ struct EndpointOptions {
 
 enum class Access : uint8_t {
   kLocal,       // source of Sends and Writes, target of Reads
+  kSource,      // source of Sends and Writes, and nothing is written there
   kRemoteRead,  // and the peer may read it (a Read chunk)
   kRemoteWrite  // and the peer may write it (a Write or Reply chunk)
 };
@@ -121,6 +122,10 @@ class Endpoint {
   virtual const Trouble& trouble() const = 0;
   // Whether this end can Send with Invalidate.
   virtual bool can_invalidate() const { return true; }
+  // Whether the peer cannot write to memory because it is, or was, the target of an RDMA Read: false for iWARP
+  // adapters, where the sink of a Read is open to the peer's RDMA Writes as long as it is registered (RFC 5040
+  // section 5.5).
+  virtual bool reads_are_private() const { return true; }
 
   // Memory of `size` bytes, zeroed, or `memory` of the caller's, which must outlive the registration.
   virtual Result<Region> Register(size_t size, Access access) = 0;
@@ -135,9 +140,9 @@ class Endpoint {
     return Fail("the fabric chooses handles and offsets");
   }
 
-  // The pieces one after the other make the message; each lies in registered memory of this endpoint, or is at most
-  // max_inline() bytes in all (copied at once). `invalidate`: a Send with Invalidate of that handle of the peer's. At
-  // most max_pieces().
+  // The pieces one after the other make the message; each lies in registered memory of this endpoint or in a received
+  // message that is not released, or they are at most max_inline() bytes in all (copied at once). `invalidate`: a Send
+  // with Invalidate of that handle of the peer's. At most max_pieces().
   virtual Result<void> Send(std::span<const Bytes> pieces, uint64_t id, std::optional<uint32_t> invalidate = {}) = 0;
   // Reads `into.size()` bytes of the peer's memory to `into`, which lies in a region with a valid handle. Posted Reads
   // beyond outbound_reads() wait their turn, and what is posted after them waits, too.

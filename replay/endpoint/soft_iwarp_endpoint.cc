@@ -35,7 +35,6 @@ SoftIwarpEndpoint::SoftIwarpEndpoint(std::unique_ptr<ByteStream> stream, const S
       encoded_(items_.size()),
       reads_(items_.size()),
       responses_(std::max<size_t>(terms.inbound_reads, expects_ready_ ? 1 : 0)),
-      receives_(0),
       completions_(items_.size()) {
   inbound_reads_ = terms.inbound_reads;
   outbound_reads_ = terms.outbound_reads;
@@ -103,12 +102,13 @@ Result<void> SoftIwarpEndpoint::Rename(Region& region, uint32_t handle, uint64_t
 
 void SoftIwarpEndpoint::AddReceives(uint32_t count) {
   if (count == 0) return;
-  arenas_.push_back(std::make_unique<std::byte[]>(size_t{count} * receive_size_ + 1));
+  const size_t size = size_t{count} * receive_size_;
+  arenas_.push_back({std::make_unique<std::byte[]>(size + 1), size});
   completions_.Extend(count);
-  receives_.Extend(count);
+  receives_.reserve(buffers_.size() + count);
   for (uint32_t i = 0; i < count; ++i) {
-    receives_.Push(static_cast<uint32_t>(buffers_.size()));
-    buffers_.push_back({arenas_.back().get() + size_t{i} * receive_size_, false});
+    receives_.push_back(static_cast<uint32_t>(buffers_.size()));
+    buffers_.push_back({arenas_.back().storage.get() + size_t{i} * receive_size_, false});
   }
 }
 
@@ -123,7 +123,7 @@ void SoftIwarpEndpoint::Release(const Completion& completion) {
   STAG_CHECK(ours);
   if (!ours) return;
   buffers_[i].given = false;
-  receives_.Push(static_cast<uint32_t>(i));
+  receives_.push_back(static_cast<uint32_t>(i));
 }
 
 // ------------------------------------------------------------------------------------------------------- completions

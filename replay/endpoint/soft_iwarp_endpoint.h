@@ -96,6 +96,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
 
   // Posting and sending: soft_iwarp_outbound.cc.
   Result<void> CheckPost(uint64_t length, std::span<const Bytes> pieces) const;
+  bool MaySend(Bytes piece) const;
   Item& NewItem(Work work, uint64_t id, uint64_t length);
   void Gather(Item& item, std::span<const Bytes> pieces);
   void Submit(Item& item) { posted_.Push(static_cast<uint32_t>(&item - items_.data())); }
@@ -183,9 +184,13 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
     std::byte* at = nullptr;
     bool given = false;  // to the caller
   };
-  std::vector<std::unique_ptr<std::byte[]>> arenas_;
+  struct Arena {
+    std::unique_ptr<std::byte[]> storage;
+    size_t size = 0;
+  };
+  std::vector<Arena> arenas_;
   std::vector<Buffer> buffers_;
-  Ring<uint32_t> receives_;          // posted
+  std::vector<uint32_t> receives_;   // posted; the one that was used last is the next: it is in the cache
   std::optional<uint32_t> filling_;  // the receive that a Send is arriving in
   uint32_t filled_ = 0;
   uint32_t expected_send_ = 1, expected_read_ = 1;  // MSN

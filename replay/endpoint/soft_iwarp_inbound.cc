@@ -113,7 +113,8 @@ std::optional<SoftIwarpEndpoint::Refusal> SoftIwarpEndpoint::ExamineSend(const D
   if (!filling_) {
     if (receives_.empty())
       return Refusal{kUntaggedNoBuffer, Kind::kNoReceive, "sends a message, and no receive is posted here", {}};
-    filling_ = receives_.Pop();
+    filling_ = receives_.back();
+    receives_.pop_back();
   }
   if (length > receive_size_ - filled_)
     return Refusal{kUntaggedTooLong,
@@ -174,7 +175,7 @@ std::optional<SoftIwarpEndpoint::Refusal> SoftIwarpEndpoint::OnSendPlaced(const 
   if (iwarp::IsInvalidate(header.opcode)) {
     const Verdict verdict = regions_.Invalidate(header.invalidate_stag);
     if (verdict != Verdict::kFine) {
-      receives_.Push(buffer);
+      receives_.push_back(buffer);
       const bool known = verdict == Verdict::kNoAccess;
       return Refusal{known ? kRdmapCannotInvalidate : kRdmapInvalidStag,
                      Kind::kLocalAccess,

@@ -34,8 +34,14 @@ Result<void> SoftIwarpEndpoint::CheckPost(uint64_t length, std::span<const Bytes
   if (pieces.size() > FpduSender::kMaxPieces) return Fail("a message has too many pieces");
   if (length <= kMaxInline) return {};
   for (const Bytes piece : pieces)
-    if (!piece.empty() && !regions_.Holds(piece)) return Fail("what is to be sent does not lie in registered memory");
+    if (!piece.empty() && !MaySend(piece)) return Fail("what is to be sent does not lie in registered memory");
   return {};
+}
+
+// Registered memory, or a received message.
+bool SoftIwarpEndpoint::MaySend(Bytes piece) const {
+  const auto holds = [piece](const Arena& arena) { return Contains({arena.storage.get(), arena.size}, piece); };
+  return std::ranges::any_of(arenas_, holds) || regions_.Holds(piece);
 }
 
 SoftIwarpEndpoint::Item& SoftIwarpEndpoint::NewItem(Work work, uint64_t id, uint64_t length) {

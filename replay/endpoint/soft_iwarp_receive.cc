@@ -9,10 +9,12 @@ namespace {
 
 constexpr size_t kOnce = 128u << 10;  // received at a time
 constexpr size_t kStaging = kOnce + iwarp::kMaxFpduSize;
-// Of a payload of which so much is missing the kernel brings the rest where it belongs, and little of what follows: the
-// next header, so that the next payload can go its way, too.
-constexpr uint32_t kLong = 16u << 10;
-constexpr size_t kBehindLong = 512;
+// Of a payload of which so much is missing the kernel brings the rest where it belongs, and of what follows the next
+// header only, so that the next payload can go its way, too. After a long segment the next ones are expected to be
+// long.
+constexpr uint32_t kLong = 16u << 10, kExpectedLong = 16;
+constexpr size_t kLongHead = iwarp::kUlpduLengthSize + iwarp::kUntaggedHeaderSize;
+constexpr int kSegmentsOnce = 16;
 
 constexpr uint8_t kCrcError = 0x02, kLengthError = 0x03;  // RFC 5044 section 8
 
@@ -23,6 +25,27 @@ uint32_t TrailerSize(uint32_t ulpdu_length) { return iwarp::kCrcSize + (4 - (ulp
 FpduReceiver::FpduReceiver(bool crc, bool markers) : crc_(crc), markers_(markers), staging_(kStaging) {}
 
 Transfer FpduReceiver::Receive(ByteStream& stream, Handler& handler) {
+  Transfer all = ReceiveOnce(stream, handler);
+  // A long segment's header came alone: its payload is likely there, too.
+  for (int i = 0;
+       i < kSegmentsOnce && all.io == Transfer::Io::kDone && !drained_ && left_ > 0 && expect_long_ > 0 && !refused_;
+       ++i) {
+    const Transfer more = ReceiveOnce(stream, handler);
+    if (more.io == Transfer::Io::kAgain) break;
+    if (more.io != Transfer::Io::kDone) return more;
+    all.bytes += more.bytes;
+  }
+  return all;
+}
+
+// How much is received into staging_ behind what is missing of a payload.
+size_t FpduReceiver::Wanted() const {
+  if (crc_ || markers_ || expect_long_ == 0) return kOnce;
+  const size_t wanted = (in_segment_ ? trailer_ : 0) + kLongHead;
+  return wanted > staged() ? wanted - staged() : kOnce;
+}
+
+Transfer FpduReceiver::ReceiveOnce(ByteStream& stream, Handler& handler) {
   if (begin_ == end_) {
     begin_ = end_ = 0;
   } else if (staging_.size() - end_ < kOnce) {
@@ -36,7 +59,7 @@ Transfer FpduReceiver::Receive(ByteStream& stream, Handler& handler) {
     into[n++] = {to_ + (segment_.payload_length - left_), left_};
     asked = left_;
   }
-  into[n] = {staging_.data() + end_, left_ >= kLong ? kBehindLong : kOnce};
+  into[n] = {staging_.data() + end_, Wanted()};
   asked += into[n++].iov_len;
   Transfer transfer = stream.Receive(std::span(into).first(n));
   drained_ = transfer.bytes < asked;
@@ -44,7 +67,7 @@ Transfer FpduReceiver::Receive(ByteStream& stream, Handler& handler) {
   const auto placed = static_cast<uint32_t>(std::min<size_t>(transfer.bytes, left_));
   left_ -= placed;
   end_ += transfer.bytes - placed;
-  (void)Parse(handler);
+  refused_ = !Parse(handler);
   return transfer;
 }
 
@@ -89,6 +112,7 @@ bool FpduReceiver::ParseHead(Handler& handler, bool& found) {
   if (!handler.OnSegment(segment_.header, segment_.payload_length, to_)) return false;
   found = in_segment_ = true;
   left_ = segment_.payload_length;
+  expect_long_ = left_ >= kLong ? kExpectedLong : expect_long_ - std::min(expect_long_, 1u);
   trailer_ = TrailerSize(length);
   return true;
 }

@@ -32,8 +32,8 @@ class FpduReceiver {
 
   FpduReceiver(bool crc, bool markers);
 
-  // Receives once and hands over everything that is complete. kAgain: nothing was there; kDone also when something was
-  // refused.
+  // Receives what is there, or a part, and hands over everything that is complete. kAgain: nothing was there; kDone
+  // also when something was refused.
   Transfer Receive(ByteStream& stream, Handler& handler);
   // The last Receive took all that was there.
   bool drained() const { return drained_; }
@@ -43,6 +43,8 @@ class FpduReceiver {
   const iwarp::DdpSegment* arriving() const { return in_segment_ ? &segment_ : nullptr; }
 
  private:
+  Transfer ReceiveOnce(ByteStream& stream, Handler& handler);
+  size_t Wanted() const;
   size_t staged() const { return end_ - begin_; }
   bool Parse(Handler& handler);
   bool ParseHead(Handler& handler, bool& found);
@@ -57,9 +59,11 @@ class FpduReceiver {
   bool in_segment_ = false;
   iwarp::DdpSegment segment_;
   std::byte* to_ = nullptr;
-  uint32_t left_ = 0;      // of the payload
-  uint32_t trailer_ = 0;   // padding and CRC
-  uint64_t position_ = 0;  // with markers: in the stream, of begin_
+  uint32_t left_ = 0;     // of the payload
+  uint32_t trailer_ = 0;  // padding and CRC
+  bool refused_ = false;
+  uint32_t expect_long_ = 0;  // short segments until long ones are not expected any more
+  uint64_t position_ = 0;     // with markers: in the stream, of begin_
   std::vector<std::byte> scratch_;
 };
 

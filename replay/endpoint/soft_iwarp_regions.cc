@@ -4,14 +4,6 @@
 #include <sys/random.h>
 
 namespace stag::endpoint {
-namespace {
-
-bool Contains(MutableBytes region, Bytes memory) {
-  const auto begin = reinterpret_cast<uintptr_t>(region.data()), at = reinterpret_cast<uintptr_t>(memory.data());
-  return at >= begin && at - begin <= region.size() && memory.size() <= region.size() - (at - begin);
-}
-
-}  // namespace
 
 uint32_t RegionTable::Random() {
   while (random_left_ == 0) {
@@ -144,11 +136,11 @@ const RegionTable::Entry* RegionTable::Find(Bytes memory, bool with_handle) cons
   const auto fits = [&](const Entry& e) {
     return e.registered && (e.valid || !with_handle) && Contains(e.bytes, memory);
   };
-  // Most work comes from the same few arenas.
-  if (last_found_ < entries_.size() && fits(entries_[last_found_])) return &entries_[last_found_];
-  for (size_t i = 0; i < entries_.size(); ++i) {
+  uint32_t& found = found_[reinterpret_cast<uintptr_t>(memory.data()) / 4096 % found_.size()];
+  if (found < entries_.size() && fits(entries_[found])) return &entries_[found];
+  for (uint32_t i = 0; i < entries_.size(); ++i) {
     if (!fits(entries_[i])) continue;
-    last_found_ = i;
+    found = i;
     return &entries_[i];
   }
   return nullptr;
@@ -156,7 +148,7 @@ const RegionTable::Entry* RegionTable::Find(Bytes memory, bool with_handle) cons
 
 bool RegionTable::Name(Bytes memory, uint32_t& handle, uint64_t& offset) const {
   const Entry* entry = Find(memory, true);
-  if (!entry) return false;
+  if (!entry || entry->access == Access::kSource) return false;
   handle = entry->handle;
   offset = entry->offset + static_cast<uint64_t>(memory.data() - entry->bytes.data());
   return true;
@@ -178,7 +170,7 @@ RegionTable::Verdict RegionTable::Check(uint32_t handle, uint64_t offset, uint64
 RegionTable::Verdict RegionTable::Invalidate(uint32_t handle) {
   const Entry* entry = Lookup(handle);
   if (!entry) return Verdict::kInvalidHandle;
-  if (entry->access == Access::kLocal) return Verdict::kNoAccess;
+  if (entry->access != Access::kRemoteRead && entry->access != Access::kRemoteWrite) return Verdict::kNoAccess;
   Forget(entries_[static_cast<size_t>(entry - entries_.data())]);
   return Verdict::kFine;
 }

@@ -34,7 +34,8 @@ class RegionTable {
 
   // Memory of registered regions, whether their handles are valid or not.
   bool Holds(Bytes memory) const { return Find(memory, false) != nullptr; }
-  // The handle and offset by which the peer may know `memory`; false: none, or the handle is invalid.
+  // The handle and offset by which the peer may know `memory`, to answer an RDMA Read with it; false: none, or the
+  // handle is invalid, or nothing is to be written there.
   bool Name(Bytes memory, uint32_t& handle, uint64_t& offset) const;
   bool IsValid(uint32_t handle) const { return Lookup(handle) != nullptr; }
 
@@ -73,7 +74,7 @@ class RegionTable {
   std::vector<Cell> cells_ = std::vector<Cell>(64);
   size_t named_ = 0;
   std::optional<uint32_t> zero_;
-  mutable size_t last_found_ = 0;
+  mutable std::array<uint32_t, 64> found_{};  // of entries_, where memory was found, by its page; may be outdated
   std::array<uint32_t, 64> random_{};
   size_t random_left_ = 0;
 };

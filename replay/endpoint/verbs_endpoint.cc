@@ -90,6 +90,7 @@ void VerbsEndpoint::OnReceive(const ibv_wc& wc) {
   if (wc.status != IBV_WC_SUCCESS) return Break(TroubleOfReceive(wc.status));
   // The first message may overtake the last message of the set-up, or replace it.
   if (!established_ && !active_) (void)::rdma_notify(id_.get(), IBV_EVENT_COMM_EST);
+  established_ = true;
   buffer.given = true;
   Completion completion;
   completion.work = Work::kReceive;

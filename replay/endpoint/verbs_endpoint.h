@@ -57,6 +57,7 @@ class VerbsEndpoint final : public Endpoint {
   bool takes_work() const override { return phase_ == Phase::kOpen; }
   const Trouble& trouble() const override { return trouble_; }
   bool can_invalidate() const override { return device_.send_with_invalidate; }
+  bool reads_are_private() const override { return !device_.iwarp; }
   Result<Region> Register(size_t size, Access access) override;
   Result<Region> Register(MutableBytes memory, Access access) override;
   void Deregister(Region& region) override;
@@ -125,6 +126,7 @@ class VerbsEndpoint final : public Endpoint {
   bool AwaitOwn(uint32_t most);
   Result<Item*> NewItem(Work work, uint64_t id);
   Result<void> Gather(Item& item, std::span<const Bytes> pieces, bool may_copy);
+  const uint32_t* KeyOf(Bytes memory);
   void PostReceives();
   void HandOver();
 

@@ -57,9 +57,10 @@ Pages::~Pages() {
 
 Result<void> VerbsMemory::Register(Entry& entry) {
   // iWARP: the peer's Read Responses come as tagged messages, so memory that is read into is open to the peer's Writes.
-  unsigned access = IBV_ACCESS_LOCAL_WRITE;
-  if (entry.access != Access::kRemoteRead && iwarp_) access |= IBV_ACCESS_REMOTE_WRITE;
-  const bool windowed = windows_ && entry.access != Access::kLocal;
+  unsigned access = entry.access == Access::kSource ? 0 : IBV_ACCESS_LOCAL_WRITE;
+  const bool offered = entry.access == Access::kRemoteRead || entry.access == Access::kRemoteWrite;
+  if (entry.access == Access::kLocal && iwarp_) access |= IBV_ACCESS_REMOTE_WRITE;
+  const bool windowed = windows_ && offered;
   if (windowed) access |= IBV_ACCESS_MW_BIND;
   if (!windowed && entry.access == Access::kRemoteRead) access |= IBV_ACCESS_REMOTE_READ;
   if (!windowed && entry.access == Access::kRemoteWrite) access |= IBV_ACCESS_REMOTE_WRITE;
@@ -164,11 +165,8 @@ Region VerbsMemory::RegionOf(const Entry& entry) {
 }
 
 bool VerbsMemory::Holds(const Entry& entry, Bytes memory, bool read_target) const {
-  const std::byte* const at = entry.bytes.data();
-  if (std::less<>()(memory.data(), at)) return false;
-  const auto before = static_cast<size_t>(memory.data() - at);
-  if (before > entry.bytes.size() || memory.size() > entry.bytes.size() - before) return false;
-  return !(read_target && iwarp_ && entry.access == Access::kRemoteRead);
+  if (!Contains(entry.bytes, memory)) return false;
+  return !read_target || (entry.access != Access::kSource && !(iwarp_ && entry.access == Access::kRemoteRead));
 }
 
 const uint32_t* VerbsMemory::Find(Bytes memory, bool read_target) {

@@ -93,6 +93,14 @@ Result<VerbsEndpoint::Item*> VerbsEndpoint::NewItem(Work work, uint64_t id) {
   return &item;
 }
 
+// The local key for what is to be sent: registered memory, or a received message.
+const uint32_t* VerbsEndpoint::KeyOf(Bytes memory) {
+  if (const uint32_t* const key = memory_->Find(memory)) return key;
+  const auto holds = [memory](const Arena& arena) { return Contains(arena.pages.bytes(), memory); };
+  const auto arena = std::ranges::find_if(arenas_, holds);
+  return arena == arenas_.end() ? nullptr : &arena->mr->lkey;
+}
+
 // The pieces as a gather list. Those that lie in no registered memory are copied, all of them, when that is allowed.
 Result<void> VerbsEndpoint::Gather(Item& item, std::span<const Bytes> pieces, bool may_copy) {
   if (pieces.size() > device_.max_pieces) return Fail(fmt::format("at most {} pieces", device_.max_pieces));
@@ -104,7 +112,7 @@ Result<void> VerbsEndpoint::Gather(Item& item, std::span<const Bytes> pieces, bo
   item.wr.num_sge = 0;
   for (const Bytes piece : pieces) {
     if (piece.empty()) continue;
-    const uint32_t* const key = memory_->Find(piece);
+    const uint32_t* const key = KeyOf(piece);
     if (!key) {
       if (!may_copy || length > kMaxInline) return Fail("the bytes are not in registered memory");
       const size_t place = static_cast<size_t>(&item - &work_[0]);

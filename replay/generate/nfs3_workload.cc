@@ -24,8 +24,7 @@ class Nfs3Workload final : public Workload {
       : options_(options),
         share_(std::move(share)),
         calls_(nfs::kNfsProgram, kVersion, options.credential),
-        planner_(options),
-        data_(std::max(LargestSize(options.jobs), share_.empty() ? 0 : kFillSize)) {}
+        planner_(options) {}
 
   Result<void> Begin(nfs_client::Caller& caller, bool again) override {
     planner_.Begin(caller.requester());
@@ -71,10 +70,9 @@ class Nfs3Workload final : public Workload {
       case Operation::kWrite:
         Start(nfs_client::nfs3::kWrite);
         nfs_client::nfs3::PutWrite(arguments_, handle, job.offset, job.size, options_.stable);
-        if (options_.verify) FillPattern(data_.data(job.size), share_[job.part].file, job.offset, job.generation);
-        call.message = data_.Join(message_, job.size);
+        call.message = message_;
         planner_.PlanReply(call, nfs_client::nfs3::kWriteSize);
-        return planner_.PlanData(call, job.size);
+        return planner_.PutData(call, job, share_[job.part].file, job.offset, true);
       case Operation::kReaddirplus:
         Start(nfs_client::nfs3::kReaddirplus);
         nfs_client::nfs3::PutReaddirplus(arguments_, options_.directory, kListNames, kListBytes);
@@ -200,7 +198,6 @@ class Nfs3Workload final : public Workload {
   const std::vector<Part> share_;
   const nfs_client::RpcCalls calls_;
   Planner planner_;
-  DataMessage data_;
   std::vector<std::byte> message_;
   Writer arguments_{message_};
   std::vector<std::vector<std::byte>> files_;  // handles, by part

@@ -37,7 +37,6 @@ class Nfs4Workload final : public Workload {
         calls_(nfs::kNfsProgram, 4, options.credential),
         planner_(options),
         largest_(std::max(LargestSize(options.jobs), share_.empty() ? 0 : kFillSize)),
-        data_(largest_),
         session_(calls_, Owner(connection), options.depth, largest_) {}
 
   Result<void> Begin(nfs_client::Caller& caller, bool again) override {
@@ -94,10 +93,9 @@ class Nfs4Workload final : public Workload {
       case Operation::kRead: compound.Read(files_[job.part].state, job.offset, job.size); break;
       case Operation::kWrite:
         compound.Write(files_[job.part].state, job.offset, job.size, options_.stable);
-        if (options_.verify) FillPattern(data_.data(job.size), share_[job.part].file, job.offset, job.generation);
-        call.message = data_.Join(message_, job.size);
+        call.message = message_;
         planner_.PlanReply(call, nfs_client::nfs4::kResultsSize);
-        return planner_.PlanData(call, job.size);
+        return planner_.PutData(call, job, share_[job.part].file, job.offset, true);
       default: break;
     }
     call.message = message_;
@@ -196,7 +194,6 @@ class Nfs4Workload final : public Workload {
   const nfs_client::RpcCalls calls_;
   Planner planner_;
   const uint32_t largest_;
-  DataMessage data_;
   nfs_client::Nfs4Session session_;
   std::vector<std::byte> message_, directory_;
   std::vector<File> files_;  // by part

@@ -11,12 +11,9 @@ namespace {
 class PlainWorkload final : public Workload {
  public:
   explicit PlainWorkload(const LoadOptions& options)
-      : verify_(options.verify),
-        calls_(options.mode == LoadMode::kEcho ? rpcrdma::kEchoProgram : options.program,
+      : calls_(options.mode == LoadMode::kEcho ? rpcrdma::kEchoProgram : options.program,
                options.mode == LoadMode::kEcho ? rpcrdma::kEchoVersion : options.version, options.credential),
-        planner_(options) {
-    if (options.mode == LoadMode::kEcho) data_ = DataMessage(LargestSize(options.jobs));
-  }
+        planner_(options) {}
 
   Result<void> Begin(nfs_client::Caller& caller, bool) override {
     planner_.Begin(caller.requester());
@@ -28,13 +25,10 @@ class PlainWorkload final : public Workload {
     head_.clear();
     const bool echo = job.operation == Operation::kEcho;
     calls_.Begin(echo ? rpcrdma::kEchoProcedure : 0, head_);
+    if (echo) Writer(head_).U32(job.size);
     call.message = head_;
-    if (echo) {
-      Writer(head_).U32(job.size);
-      if (verify_) FillPattern(data_.data(job.size), 0, 0, job.generation);
-      call.message = data_.Join(head_, job.size);
-    }
     planner_.PlanReply(call, echo ? 4 + RoundUp4(job.size) : 0);
+    if (echo) planner_.PutData(call, job, 0, 0, false);
   }
 
   Verdict Judge(const Job& job, Bytes results, std::span<const Bytes>) override {
@@ -50,10 +44,8 @@ class PlainWorkload final : public Workload {
   }
 
  private:
-  const bool verify_;
   const nfs_client::RpcCalls calls_;
   Planner planner_;
-  DataMessage data_;
   std::vector<std::byte> head_;
 };
 

@@ -3,39 +3,35 @@
 
 #include <algorithm>
 
-#include "protocol/base/check.h"
-
 namespace stag::generate {
 
+Planner::Planner(const LoadOptions& options) : options_(options), largest_(LargestSize(options.jobs)) {}
+
 void Planner::PlanReply(rpcrdma::CallSpec& call, uint64_t results, uint32_t data) {
+  const uint32_t threshold = requester_->reply_threshold();
   uint64_t size = kTransportHeader + nfs_client::kReplyHeaderSize + results;
-  if (data > 0 && (options_.always_chunks || size + RoundUp4(data) > reply_threshold_)) {
+  if (data > 0 && (options_.always_chunks || size + RoundUp4(data) > threshold)) {
     offered_ = data;
     call.write_chunks = {&offered_, 1};
   } else {
     size += RoundUp4(data);
   }
-  if (options_.reply_chunk || size > reply_threshold_) call.reply_chunk = static_cast<uint32_t>(size);
+  if (options_.reply_chunk || size > threshold) call.reply_chunk = static_cast<uint32_t>(size);
 }
 
-void Planner::PlanData(rpcrdma::CallSpec& call, uint32_t data) const {
+void Planner::PutData(rpcrdma::CallSpec& call, const Job& job, uint32_t file, uint64_t offset, bool reduce) const {
+  if (job.size == 0) return;
   constexpr uint64_t kReplyChunk = 4 + 16;  // in the header, when it has one segment
-  const uint64_t inline_size = kTransportHeader + (call.reply_chunk > 0 ? kReplyChunk : 0) + call.message.size();
-  if (data == 0 || (!options_.always_chunks && inline_size <= call_threshold_)) return;
-  call.item_offset = call.message.size() - RoundUp4(data);
-  call.item_length = data;
-}
-
-DataMessage::DataMessage(uint32_t largest) : buffer_(kHeadroom + static_cast<size_t>(RoundUp4(largest))) {
-  FillPattern(MutableBytes(buffer_).subspan(kHeadroom), 0, 0, 0);
-}
-
-Bytes DataMessage::Join(Bytes head, uint32_t size) {
-  STAG_CHECK(head.size() <= kHeadroom && kHeadroom + RoundUp4(size) <= buffer_.size());
-  std::byte* const start = buffer_.data() + kHeadroom - head.size();
-  std::ranges::copy(head, start);
-  std::fill_n(buffer_.data() + kHeadroom + size, RoundUp4(size) - size, std::byte{0});
-  return {start, head.size() + static_cast<size_t>(RoundUp4(size))};
+  const uint64_t inline_size =
+      kTransportHeader + (call.reply_chunk > 0 ? kReplyChunk : 0) + call.message.size() + RoundUp4(job.size);
+  const rpcrdma::Requester::Room room = requester_->ItemRoom(std::max(job.size, largest_));
+  if (room.fresh) FillPattern(room.bytes, 0, 0, 0);
+  call.item_offset = call.message.size();
+  if (room.bytes.empty() || (reduce && (options_.always_chunks || inline_size > requester_->call_threshold())))
+    call.item_length = job.size;  // without room Send says that there is no argument
+  if (room.bytes.empty()) return;
+  call.item = room.bytes.first(job.size);
+  if (options_.verify) FillPattern(room.bytes.first(job.size), file, offset, job.generation);
 }
 
 uint32_t LargestSize(const JobOptions& options) {
@@ -53,6 +49,7 @@ Result<void> FillFile(Workload& workload, nfs_client::Caller& caller, const Load
     job.offset = at;
     job.size = static_cast<uint32_t>(std::min<uint64_t>(piece, options.file_size - at));
     rpcrdma::CallSpec call;
+    caller.AwaitCredit();
     workload.Encode(job, call);
     const auto results = caller.Ask(call);
     if (!results) {

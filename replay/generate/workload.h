@@ -46,38 +46,23 @@ std::unique_ptr<Workload> MakePlainWorkload(const LoadOptions& options);  // NUL
 std::unique_ptr<Workload> MakeNfs3Workload(const LoadOptions& options, std::vector<Part> share);
 std::unique_ptr<Workload> MakeNfs4Workload(const LoadOptions& options, uint32_t connection, std::vector<Part> share);
 
-// Lays out Calls for the inline thresholds of a connection.
+// Lays out Calls for the inline thresholds of a connection, and puts data where they go out from without being copied.
 class Planner {
  public:
-  explicit Planner(const LoadOptions& options) : options_(options) {}
-  void Begin(const rpcrdma::Requester& requester) {
-    call_threshold_ = requester.call_threshold();
-    reply_threshold_ = requester.reply_threshold();
-  }
+  explicit Planner(const LoadOptions& options);
+  void Begin(rpcrdma::Requester& requester) { requester_ = &requester; }
   // For results of at most `results` bytes, and `data` of a READ: which chunks the Call offers.
   void PlanReply(rpcrdma::CallSpec& call, uint64_t results, uint32_t data = 0);
-  // The data of a WRITE are the last `data` bytes of the message, before the padding.
-  void PlanData(rpcrdma::CallSpec& call, uint32_t data) const;
+  // The data of a WRITE or ECHO, which end the Call, behind the message: job.size bytes that are those of `file` from
+  // `offset` on with --verify, otherwise any. `reduce`: they may go by a Read chunk.
+  void PutData(rpcrdma::CallSpec& call, const Job& job, uint32_t file, uint64_t offset, bool reduce) const;
 
  private:
   static constexpr uint64_t kTransportHeader = 28;  // without chunks
   const LoadOptions& options_;
-  uint32_t call_threshold_ = 1024, reply_threshold_ = 1024;
+  const uint32_t largest_;
+  rpcrdma::Requester* requester_ = nullptr;
   uint32_t offered_ = 0;
-};
-
-// A Call that ends with data: they stay in place, the rest is put before them.
-class DataMessage {
- public:
-  DataMessage() = default;
-  explicit DataMessage(uint32_t largest);
-  MutableBytes data(uint32_t size) { return MutableBytes(buffer_).subspan(kHeadroom, size); }
-  // `head`, `size` bytes of data, padding.
-  Bytes Join(Bytes head, uint32_t size);
-
- private:
-  static constexpr size_t kHeadroom = 1024;
-  std::vector<std::byte> buffer_;
 };
 
 // The largest data of any Job.

@@ -42,15 +42,20 @@ Result<void> Caller::Connect() {
   return {};
 }
 
+void Caller::AwaitCredit(bool although_stopped) {
+  const auto deadline = Clock::now() + options_.timeout;
+  while (!requester_->CanSend() && requester_->open() && !Stopped(although_stopped) && Clock::now() < deadline)
+    requester_->Poll(kSlice);
+}
+
 Result<Bytes> Caller::Ask(const rpcrdma::CallSpec& call, bool although_stopped) {
-  const auto stopped = [&] { return !although_stopped && options_.stop && options_.stop->load(); };
-  auto deadline = Clock::now() + options_.timeout;
+  const auto stopped = [&] { return Stopped(although_stopped); };
   if (stopped()) return Fail("interrupted");
   asking_ = true;
   answered_ = false;
   failure_.clear();
-  while (!requester_->CanSend() && requester_->open() && !stopped() && Clock::now() < deadline)
-    requester_->Poll(kSlice);
+  AwaitCredit(although_stopped);
+  auto deadline = Clock::now() + options_.timeout;
   if (const auto sent = requester_->Send(call); !sent) {
     asking_ = false;
     const std::string why = trouble();

@@ -33,6 +33,8 @@ class Caller final : public rpcrdma::AnswerSink {
   rpcrdma::Requester& requester() { return *requester_; }
   const CallerOptions& options() const { return options_; }
 
+  // Waits until Ask can send at once: before an argument is put in the Requester's memory.
+  void AwaitCredit(bool although_stopped = false);
   // Sends one Call, with nothing else outstanding, and waits for the results of its Reply, which are valid until the
   // next one. The error says why there are none. Once `stop` of the options is set nothing is sent, and what was is
   // awaited for two seconds at most; `although_stopped`: for cleaning up.
@@ -47,6 +49,8 @@ class Caller final : public rpcrdma::AnswerSink {
   void OnAnswer(const rpcrdma::Answer& answer) override;
 
  private:
+  bool Stopped(bool although_stopped) const { return !although_stopped && options_.stop && options_.stop->load(); }
+
   endpoint::Transport& transport_;
   CallerOptions options_;
   rpcrdma::AnswerSink& answers_;

@@ -91,6 +91,7 @@ class Tamper final : public endpoint::Endpoint {
   bool takes_work() const override { return inner_->takes_work(); }
   const endpoint::Trouble& trouble() const override { return inner_->trouble(); }
   bool can_invalidate() const override { return inner_->can_invalidate(); }
+  bool reads_are_private() const override { return inner_->reads_are_private(); }
   Result<endpoint::Region> Register(size_t size, endpoint::Access access) override {
     return inner_->Register(size, access);
   }

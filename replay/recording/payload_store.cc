@@ -59,10 +59,19 @@ Bytes PayloadStore::Keep(Bytes bytes) {
   return kept;
 }
 
+MutableBytes PayloadStore::MemoryOf(Bytes kept) const {
+  const auto next = memory_.upper_bound(kept.data());
+  if (next == memory_.begin()) return {};
+  const auto& [at, size] = *std::prev(next);
+  const MutableBytes memory(const_cast<std::byte*>(at), size);  // which this store owns
+  return Contains(memory, kept) ? memory : MutableBytes{};
+}
+
 MutableBytes PayloadStore::NewBlock(uint64_t size) {
   if (size > limit_ || in_memory_ > limit_ - size) return NewMapping((size + kPage - 1) / kPage * kPage);
   blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
   in_memory_ += size;
+  memory_.emplace(blocks_.back().get(), size);
   return {blocks_.back().get(), size};
 }
 
@@ -84,6 +93,7 @@ MutableBytes PayloadStore::NewMapping(uint64_t size) {
   }
   in_file_ += size;
   mappings_.push_back({static_cast<std::byte*>(at), size});
+  memory_.emplace(mappings_.back().at, size);
   return {mappings_.back().at, size};
 }
 

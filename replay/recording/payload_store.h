@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,9 @@ class PayloadStore {
     return {reinterpret_cast<const T*>(kept.data()), kept.size() / sizeof(T)};
   }
 
+  // The memory that kept bytes lie in, as it was taken from the system: it has bytes of this store alone.
+  MutableBytes MemoryOf(Bytes kept) const;
+
   uint64_t in_memory() const { return in_memory_; }
   uint64_t in_file() const { return in_file_; }
   // Why something could not be kept, for people; empty: all is there. It stays.
@@ -52,6 +56,7 @@ class PayloadStore {
   uint64_t in_memory_ = 0, in_file_ = 0;
   MutableBytes free_;  // the rest of the last block
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::map<const std::byte*, uint64_t> memory_;  // of blocks_ and mappings_: where, and how much
   std::vector<Mapping> mappings_;
   int file_ = -1;
   std::string error_;

@@ -9,6 +9,7 @@ namespace {
 
 using nfs::ValueKind;
 
+constexpr uint32_t kWorthAView = 16384;  // less is copied
 constexpr uint32_t kMaxSlots = 1024;
 constexpr size_t kMaxSessions = 1024;
 constexpr size_t kMaxOwner = 1024;  // NFS4_OPAQUE_LIMIT
@@ -87,6 +88,17 @@ bool LiveValues::Rewrite(const PlannedCall& call, RewrittenCall& out) {
   out.message.clear();
   out.slot = {};
   out.item_offset = call.item ? call.item->offset : 0;
+  out.item = {};
+  if (call.item && call.item->length >= kWorthAView)
+    out.item = recorded.subspan(static_cast<size_t>(call.item->offset), call.item->length);
+  const size_t item_begin = out.item.empty() ? recorded.size() : static_cast<size_t>(call.item->offset);
+  const size_t item_end = std::min(recorded.size(), item_begin + static_cast<size_t>(RoundUp4(out.item.size())));
+  // What is recorded from `from` to `to`, but for the item.
+  const auto put = [&](size_t from, size_t to) {
+    const size_t before = std::clamp(to, from, std::max(from, item_begin)), behind = std::max(from, item_end);
+    Append(out.message, recorded.subspan(from, before - from));
+    if (to > behind) Append(out.message, recorded.subspan(behind, to - behind));
+  };
   Session* session = FindSession(call.session);
   size_t copied = 0;
   bool unknown = false;
@@ -104,7 +116,7 @@ bool LiveValues::Rewrite(const PlannedCall& call, RewrittenCall& out) {
     const bool counted =
         use.kind == ValueKind::kClientOwner || (use.kind == ValueKind::kHandle && call.rpc.version > 2);
     if (value.empty() || (value.size() != old.size() && !counted)) continue;
-    Append(out.message, recorded.subspan(copied, static_cast<size_t>(use.offset) - copied));
+    put(copied, static_cast<size_t>(use.offset));
     if (value.size() == old.size()) {
       Append(out.message, value);
       copied = static_cast<size_t>(use.offset) + use.length;
@@ -117,7 +129,7 @@ bool LiveValues::Rewrite(const PlannedCall& call, RewrittenCall& out) {
     if (call.item && use.offset < call.item->offset)
       out.item_offset += RoundUp4(value.size()) - RoundUp4(use.length);  // modulo 2^64
   }
-  Append(out.message, recorded.subspan(copied));
+  put(copied, recorded.size());
   unknown_ += unknown;
   return true;
 }

@@ -28,7 +28,8 @@ struct HeldSlot {
 
 struct RewrittenCall {
   std::vector<std::byte> message;
-  uint64_t item_offset = 0;  // where PlannedCall::item is in it
+  uint64_t item_offset = 0;  // where PlannedCall::item is in it, or would be
+  Bytes item;                // a large one is not in the message, nor is its padding: where it is recorded
   HeldSlot slot;
 };
 

@@ -225,6 +225,8 @@ PlayLink::Sent PlayLink::Transmit(const PlannedCall& call, uint32_t place) {
   if (call.item) {
     spec.item_offset = entry.rewritten.item_offset;
     spec.item_length = call.item->length;
+    spec.item = entry.rewritten.item;
+    entry.lent = entry.call;
   }
   spec.position_zero = rpc.call_form == session::CallForm::kLong || rpc.call_form == session::CallForm::kLongChunked;
   write_chunks_.clear();
@@ -238,8 +240,9 @@ PlayLink::Sent PlayLink::Transmit(const PlannedCall& call, uint32_t place) {
     stuck_since_ = {};
     entry.deadline = PlayClock::now() + options_.timeout;
     client_.Of(call).sent += entry.tries++ == 0;
-    client_.report.sent_bytes += spec.message.size();
-    client_.counts.bytes += spec.message.size();
+    const uint64_t bytes = spec.message.size() + RoundUp4(spec.item.size());
+    client_.report.sent_bytes += bytes;
+    client_.counts.bytes += bytes;
     client_.report.max_outstanding = std::max(client_.report.max_outstanding, requester_->outstanding());
     return Sent::kSent;
   }
@@ -258,6 +261,7 @@ void PlayLink::OnAnswer(const rpcrdma::Answer& answer) {
   const auto place = static_cast<uint32_t>(answer.cookie);
   InFlight& entry = in_flight_[place];
   stuck_since_ = {};
+  entry.lent = nullptr;
   if (!entry.call) return free_.push_back(place);  // nobody waits for it any more
   if (answer.kind == rpcrdma::AnswerKind::kLost) {
     const bool again = attempts_ <= options_.reconnects && entry.tries < kTries && !closing_;

@@ -91,6 +91,7 @@ class PlayLink final : public rpcrdma::AnswerSink {
  private:
   struct InFlight {
     PlannedCallPtr call;  // nullptr: free, or given up
+    PlannedCallPtr lent;  // what the server may read the argument of
     RewrittenCall rewritten;
     PlayClock::time_point deadline;
     uint32_t tries = 0;
@@ -120,10 +121,10 @@ class PlayLink final : public rpcrdma::AnswerSink {
   const PlayOptions& options_;
   PlayClient& client_;
   Values live_;
-  std::unique_ptr<rpcrdma::Requester> requester_;
   std::deque<PlannedCallPtr> queue_;  // that are not under way yet
   bool ends_ = false;                 // after these
   std::vector<InFlight> in_flight_;
+  std::unique_ptr<rpcrdma::Requester> requester_;  // goes before the arguments that its peer may read
   std::vector<uint32_t> free_;
   std::deque<uint32_t> again_;         // in_flight_ places that are to be sent again
   std::vector<uint32_t> paused_;       // that are put off

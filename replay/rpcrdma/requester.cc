@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "protocol/rpc/message.h"
 #include "replay/rpcrdma/settings.h"
@@ -25,6 +27,8 @@ constexpr size_t kBackwardSends = 8;
 constexpr uint64_t kBackward = uint64_t{1} << 32;  // in the id of a backward Reply's Send
 constexpr uint32_t kNobody = UINT32_MAX;
 
+// Registering less costs more than copying it.
+constexpr size_t kWorthRegistering = 16384;
 // The header of an RPC Call is ten words at least.
 constexpr size_t kSmallestCall = 40;
 
@@ -33,16 +37,25 @@ constexpr size_t kSmallestCall = 40;
 void AnswerSink::OnBackwardCall(Bytes, std::vector<std::byte>&) {}
 
 struct Requester::Impl {
+  // Memory that the peer may be told of.
+  struct Memory {
+    endpoint::Region region;
+    bool fresh = true;   // nothing was put there yet
+    bool spent = false;  // needs another handle before it is used again
+    bool named = false;  // the peer knows its handle
+  };
   struct Slot {
     uint32_t xid = 0;
     uint64_t cookie = 0;
     bool outstanding = false, sending = false;
     Clock::time_point sent;
     Header call;
-    endpoint::Region send, readable, writable;  // the message; what Read chunks name; what Write and Reply chunks name
-    bool readable_spent = false, writable_spent = false;  // need another handle before they are used again
-    bool readable_named = false, writable_named = false;  // the peer knows their handles
-    uint64_t bytes = 0;                                   // of the RPC Call
+    endpoint::Region send;  // the message
+    // What Read chunks name: the message at Position Zero, the argument in ItemRoom or copied, the argument where the
+    // caller has it (registered until the answer); and what Write and Reply chunks name.
+    Memory stream, item, lent, writable;
+    uint64_t bytes = 0;  // of the RPC Call
+    std::array<Memory*, 4> named() { return {&stream, &item, &lent, &writable}; }
   };
   struct BackwardSend {
     endpoint::Region region;
@@ -64,17 +77,28 @@ struct Requester::Impl {
 
   bool CanSend();
   Result<uint32_t> Send(const CallSpec& spec);
-  // Of a Call's bytes.
+  // The unreduced Call in three parts, and how it goes.
   struct Parts {
-    uint64_t item_chunk = 0;  // in the Read chunk of the reduced argument
-    uint64_t rest = 0;        // in the reduced stream
+    Bytes head, item, tail;  // `tail`: what follows the item and its padding
+    uint32_t padding = 0;    // of the item
+    bool reduced = false;    // the item has a Read chunk of its own
+    Memory* at = nullptr;    // where the item lies; nullptr: it goes with head and tail
+    uint64_t chunk() const { return reduced ? item.size() : 0; }
+    uint64_t stream() const { return head.size() + tail.size() + (reduced ? 0 : item.size() + padding); }
+    // What of the stream is put together, at() being named by itself.
+    uint64_t rest() const { return stream() - (reduced || !at ? 0 : item.size()); }
   };
+  Result<Parts> Divide(const CallSpec& spec) const;
+  Result<void> PlaceItem(Slot& slot, const CallSpec& spec, Parts& parts, bool named);
   Result<void> Fill(Slot& slot, const CallSpec& spec);
   void MakeHeader(Slot& slot, const CallSpec& spec, const Parts& parts, bool long_call);
-  void CopyIn(Slot& slot, const CallSpec& spec, const Parts& parts, bool long_call);
-  Result<void> Room(endpoint::Region& region, bool& spent, uint64_t size, endpoint::Access access);
+  Bytes PutStream(const Slot& slot, const Parts& parts, std::byte* to);
+  Result<void> Ensure(Memory& memory, uint64_t size, endpoint::Access access);
+  Result<void> Room(endpoint::Region& region, uint64_t size, endpoint::Access access);
+  Requester::Room ItemRoom(uint32_t size);
   bool Invalidated(uint32_t handle, uint32_t index);
   void Fence(Slot& slot);
+  void Unlend(Slot& slot);
   uint64_t Step(uint64_t length) const;  // bytes of a segment, of a chunk of `length`
   void AddReads(Header& header, uint32_t position, const endpoint::Region& region, uint64_t at, uint64_t length) const;
   Chunk AddChunk(Header& header, const endpoint::Region& region, uint64_t at, uint64_t length) const;
@@ -104,7 +128,8 @@ struct Requester::Impl {
   std::vector<std::byte> bytes;  // scratch
   std::vector<Bytes> chunks;
   size_t answered = 0;
-  Clock::time_point arrived;  // of what the present Poll works on
+  std::optional<Clock::time_point> batch;  // when the first Call since the last Poll was sent
+  Clock::time_point arrived;               // of what the present Poll works on
 };
 
 // RFC 8166 section 3.3: one Call until the first Reply has a grant.
@@ -120,20 +145,34 @@ uint32_t Requester::Impl::NewXid() {
   return next_xid++;
 }
 
-Result<void> Requester::Impl::Room(endpoint::Region& region, bool& spent, uint64_t size, endpoint::Access access) {
+Result<void> Requester::Impl::Room(endpoint::Region& region, uint64_t size, endpoint::Access access) {
+  if (region.bytes.size() >= size) return {};
+  if (!region.bytes.empty()) endpoint->Deregister(region);
+  region = {};
+  Result<endpoint::Region> larger = endpoint->Register(std::bit_ceil(std::max<uint64_t>(size, 4096)), access);
+  if (!larger) return tl::unexpected(larger.error());
+  region = *larger;
+  return {};
+}
+
+// At least `size` bytes, with a valid handle.
+Result<void> Requester::Impl::Ensure(Memory& memory, uint64_t size, endpoint::Access access) {
   if (size == 0) return {};
-  if (region.bytes.size() < size) {
-    if (!region.bytes.empty()) endpoint->Deregister(region);
-    region = {};
-    Result<endpoint::Region> larger = endpoint->Register(std::bit_ceil(std::max<uint64_t>(size, 4096)), access);
-    if (!larger) return tl::unexpected(larger.error());
-    region = *larger;
-    spent = false;
-    return {};
+  if (memory.region.bytes.size() < size) {
+    memory.spent = false;
+    memory.fresh = true;
+    return Room(memory.region, size, access);
   }
-  if (!spent) return {};
-  spent = false;
-  return endpoint->Renew(region);
+  if (!memory.spent) return {};
+  memory.spent = false;
+  return endpoint->Renew(memory.region);
+}
+
+Requester::Room Requester::Impl::ItemRoom(uint32_t size) {
+  if (free.empty() || endpoint->state() != endpoint::State::kOpen) return {};
+  Memory& memory = slots[free.back()].item;
+  if (!Ensure(memory, RoundUp4(size), endpoint::Access::kRemoteRead)) return {};
+  return {memory.region.bytes.first(size), std::exchange(memory.fresh, false)};
 }
 
 uint64_t Requester::Impl::Step(uint64_t length) const {
@@ -170,63 +209,134 @@ void Requester::Impl::MakeHeader(Slot& slot, const CallSpec& spec, const Parts& 
   header.vers = rpcrdma::kVersion1;
   header.credit = options.credits;
   header.proc = long_call ? rpcrdma::kNomsg : rpcrdma::kMsg;
-  if (long_call) AddReads(header, 0, slot.readable, 0, parts.rest);
-  AddReads(header, static_cast<uint32_t>(spec.item_offset), slot.readable, long_call ? RoundUp4(parts.rest) : 0,
-           parts.item_chunk);
+  const uint64_t in_item = parts.at ? static_cast<uint64_t>(parts.item.data() - parts.at->region.bytes.data()) : 0;
+  if (long_call) {
+    const bool apart = parts.at && !parts.reduced;
+    const uint64_t first = apart ? parts.head.size() : parts.rest();
+    AddReads(header, 0, slot.stream.region, 0, first);
+    if (apart) {
+      AddReads(header, 0, parts.at->region, in_item, parts.item.size());
+      AddReads(header, 0, slot.stream.region, first, parts.rest() - first);
+    }
+  }
+  if (parts.reduced)
+    AddReads(header, static_cast<uint32_t>(spec.item_offset), parts.at->region, in_item,
+             parts.item.size() + (options.pad_read_chunks ? parts.padding : 0));
   uint64_t at = 0;
   for (const uint32_t offered : spec.write_chunks) {
-    header.write_chunks.push_back(AddChunk(header, slot.writable, at, offered));
+    header.write_chunks.push_back(AddChunk(header, slot.writable.region, at, offered));
     at += RoundUp4(offered);
   }
-  if (spec.reply_chunk > 0) header.reply_chunk = AddChunk(header, slot.writable, at, spec.reply_chunk);
+  if (spec.reply_chunk > 0) header.reply_chunk = AddChunk(header, slot.writable.region, at, spec.reply_chunk);
   bytes.clear();
   rpcrdma::Encode(header, bytes);
 }
 
-// The bytes of a Call: what goes by Send behind the header, or at Position Zero; the item behind it.
-void Requester::Impl::CopyIn(Slot& slot, const CallSpec& spec, const Parts& parts, bool long_call) {
-  std::byte* const stream = long_call ? slot.readable.bytes.data() : slot.send.bytes.data() + bytes.size();
-  std::ranges::copy(bytes, slot.send.bytes.begin());
-  const uint64_t before = spec.item_length > 0 ? spec.item_offset : spec.message.size();
-  std::memcpy(stream, spec.message.data(), before);
-  StoreBe32(stream, slot.xid);
-  if (spec.item_length == 0) return;
-  const uint64_t item_end = spec.item_offset + RoundUp4(spec.item_length);
-  std::memcpy(stream + before, spec.message.data() + item_end, spec.message.size() - item_end);
-  std::memcpy(slot.readable.bytes.data() + (long_call ? RoundUp4(parts.rest) : 0),
-              spec.message.data() + spec.item_offset, parts.item_chunk);
+Result<Requester::Impl::Parts> Requester::Impl::Divide(const CallSpec& spec) const {
+  Parts parts;
+  const bool apart = !spec.item.empty();
+  const uint64_t item = apart ? spec.item.size() : spec.item_length, padded = RoundUp4(item);
+  const uint64_t size = spec.message.size() + (apart ? padded : 0);
+  if (size < kSmallestCall) return Fail("an RPC Call has 40 bytes at least");
+  const bool inside =
+      spec.item_offset % 4 == 0 && spec.item_offset >= kSmallestCall && spec.item_offset + padded <= size;
+  if (item > 0 && (!inside || (apart && spec.item_length != 0 && spec.item_length != item)))
+    return Fail("the reduced argument is not inside the Call");
+  parts.reduced = spec.item_length > 0;
+  parts.head = item > 0 ? spec.message.first(static_cast<size_t>(spec.item_offset)) : spec.message;
+  if (item == 0) return parts;
+  parts.item = apart ? spec.item : spec.message.subspan(static_cast<size_t>(spec.item_offset), spec.item_length);
+  parts.tail = spec.message.subspan(static_cast<size_t>(spec.item_offset + (apart ? 0 : padded)));
+  parts.padding = static_cast<uint32_t>(padded - item);
+  return parts;
+}
+
+// Where the item goes out from: where it lies, if that is worth it, or memory of the slot's; nothing: with the rest.
+// `named`: by a Read chunk or at Position Zero.
+Result<void> Requester::Impl::PlaceItem(Slot& slot, const CallSpec& spec, Parts& parts, bool named) {
+  const size_t padded = parts.item.size() + parts.padding;
+  const MutableBytes room = slot.item.region.bytes;
+  const bool in_room = !room.empty() && parts.item.data() == room.data() && padded <= room.size();
+  // What goes by Send may be read again after the Answer, when the network lost its acknowledgment.
+  const bool lend = named && spec.item.size() >= kWorthRegistering && !(options.pad_read_chunks && parts.padding > 0);
+  if (!in_room && lend) {
+    // Only for the peer to read: nobody writes there.
+    auto* const at = const_cast<std::byte*>(spec.item.data());
+    auto lent = endpoint->Register(MutableBytes(at, spec.item.size()), endpoint::Access::kRemoteRead);
+    if (!lent) return tl::unexpected(lent.error());
+    slot.lent.region = *lent;
+    parts.at = &slot.lent;
+    return {};
+  }
+  if (!in_room && !parts.reduced) return {};
+  if (auto ok = Ensure(slot.item, padded, endpoint::Access::kRemoteRead); !ok) return ok;
+  std::byte* const at = slot.item.region.bytes.data();
+  if (!in_room) {
+    std::ranges::copy(parts.item, at);
+    slot.item.fresh = true;
+    parts.item = {at, parts.item.size()};
+  }
+  std::memset(at + parts.item.size(), 0, parts.padding);
+  parts.at = &slot.item;
+  return {};
+}
+
+// What is put together of the Call: by Send behind the header, or at Position Zero. Returns what follows the item.
+Bytes Requester::Impl::PutStream(const Slot& slot, const Parts& parts, std::byte* to) {
+  std::byte* const begin = to;
+  const auto put = [&to](Bytes piece) {
+    if (!piece.empty()) std::memcpy(to, piece.data(), piece.size());
+    to += piece.size();
+  };
+  put(parts.head);
+  StoreBe32(begin, slot.xid);
+  const std::byte* const behind = to;
+  if (!parts.reduced) {
+    if (!parts.at) put(parts.item);
+    std::memset(to, 0, parts.padding);
+    to += parts.padding;
+  }
+  put(parts.tail);
+  return {behind, to};
 }
 
 Result<void> Requester::Impl::Fill(Slot& slot, const CallSpec& spec) {
-  const uint64_t item = spec.item_length, padded = RoundUp4(item);
-  if (spec.message.size() < kSmallestCall) return Fail("an RPC Call has 40 bytes at least");
-  if (item > 0 && (spec.item_offset % 4 != 0 || spec.item_offset < kSmallestCall ||
-                   spec.item_offset + padded > spec.message.size()))
-    return Fail("the reduced argument is not inside the Call");
-  const Parts parts{options.pad_read_chunks ? padded : item, spec.message.size() - padded};
+  Result<Parts> divided = Divide(spec);
+  if (!divided) return tl::unexpected(divided.error());
+  Parts& parts = *divided;
 
   uint64_t writable = spec.reply_chunk;
   for (const uint32_t bytes_offered : spec.write_chunks) writable += RoundUp4(bytes_offered);
-  if (auto ok = Room(slot.writable, slot.writable_spent, writable, endpoint::Access::kRemoteWrite); !ok) return ok;
+  if (auto ok = Ensure(slot.writable, writable, endpoint::Access::kRemoteWrite); !ok) return ok;
+  if (parts.reduced)
+    if (auto ok = PlaceItem(slot, spec, parts, true); !ok) return ok;
 
   // The lists first: their size decides whether the rest fits behind them.
-  const auto make_readable = [&](uint64_t size) {
-    return Room(slot.readable, slot.readable_spent, size, endpoint::Access::kRemoteRead);
-  };
-  if (auto ok = make_readable(parts.item_chunk); !ok) return ok;
   MakeHeader(slot, spec, parts, false);
-  const bool long_call = spec.position_zero || bytes.size() + parts.rest > settings.send_threshold;
+  const bool long_call = spec.position_zero || bytes.size() + parts.stream() > settings.send_threshold;
+  if (!parts.reduced && !spec.item.empty())
+    if (auto ok = PlaceItem(slot, spec, parts, long_call); !ok) return ok;
   if (long_call) {
-    if (auto ok = make_readable(RoundUp4(parts.rest) + parts.item_chunk); !ok) return ok;
+    if (auto ok = Ensure(slot.stream, parts.rest(), endpoint::Access::kRemoteRead); !ok) return ok;
     MakeHeader(slot, spec, parts, true);
   }
-  const uint64_t size = bytes.size() + (long_call ? 0 : parts.rest);
-  if (size > settings.send_threshold) return Fail("the chunk lists alone are larger than the inline threshold");
-  bool never = false;
-  if (auto ok = Room(slot.send, never, bytes.size() + parts.rest, endpoint::Access::kLocal); !ok) return ok;
-  CopyIn(slot, spec, parts, long_call);
-  const Bytes whole = slot.send.bytes.first(size);
-  return endpoint->Send({&whole, 1}, static_cast<uint64_t>(&slot - slots.data()));
+  if (bytes.size() + (long_call ? 0 : parts.stream()) > settings.send_threshold)
+    return Fail("the chunk lists alone are larger than the inline threshold");
+  if (auto ok = Room(slot.send, bytes.size() + (long_call ? 0 : parts.rest()), endpoint::Access::kLocal); !ok)
+    return ok;
+  std::byte* const send = slot.send.bytes.data();
+  std::memcpy(send, bytes.data(), bytes.size());
+  const Bytes behind = PutStream(slot, parts, long_call ? slot.stream.region.bytes.data() : send + bytes.size());
+  slot.stream.named |= long_call;
+  if (parts.at) parts.at->named |= parts.reduced || long_call;
+  slot.writable.named |= writable > 0;
+  const auto id = static_cast<uint64_t>(&slot - slots.data());
+  if (long_call || !parts.at || parts.reduced) {
+    const Bytes whole = slot.send.bytes.first(bytes.size() + (long_call ? 0 : static_cast<size_t>(parts.rest())));
+    return endpoint->Send({&whole, 1}, id);
+  }
+  const std::array<Bytes, 3> pieces{Bytes(send, behind.data()), parts.item, behind};
+  return endpoint->Send(pieces, id);
 }
 
 Result<uint32_t> Requester::Impl::Send(const CallSpec& spec) {
@@ -236,13 +346,16 @@ Result<uint32_t> Requester::Impl::Send(const CallSpec& spec) {
   Slot& slot = slots[index];
   slot.xid = NewXid();
   slot.cookie = spec.cookie;
-  slot.bytes = spec.message.size();
-  slot.sent = Clock::now();
-  if (auto ok = Fill(slot, spec); !ok) return tl::unexpected(ok.error());
+  slot.bytes = spec.message.size() + RoundUp4(spec.item.size());
+  // Calls of one batch go out together, when it is flushed.
+  if (!batch) batch = Clock::now();
+  slot.sent = *batch;
+  if (auto ok = Fill(slot, spec); !ok) {
+    Unlend(slot);
+    return tl::unexpected(ok.error());
+  }
   free.pop_back();
   slot.outstanding = slot.sending = true;
-  slot.readable_named |= !slot.call.reads.empty();
-  slot.writable_named |= !slot.call.segments.empty();
   table[slot.xid & (table.size() - 1)] = index;
   ++stats.calls;
   stats.sent_bytes += slot.bytes;
@@ -253,6 +366,7 @@ Result<uint32_t> Requester::Impl::Send(const CallSpec& spec) {
 size_t Requester::Impl::Poll(std::chrono::microseconds wait) {
   answered = 0;
   std::array<endpoint::Completion, endpoint::kCompletions> completions;
+  batch.reset();
   size_t n = endpoint->Poll(completions, wait);
   if (n > 0) arrived = Clock::now();
   for (size_t i = 0; i < n; ++i) OnCompletion(completions[i]);
@@ -320,11 +434,13 @@ bool Requester::Impl::Readable() const {
 // is outstanding, which cannot be answered any more.
 bool Requester::Impl::Invalidated(uint32_t handle, uint32_t index) {
   const auto spend = [=](Slot& slot) {
-    const bool readable = slot.readable.handle == handle && !slot.readable.bytes.empty();
-    const bool writable = slot.writable.handle == handle && !slot.writable.bytes.empty();
-    slot.readable_spent |= readable;
-    slot.writable_spent |= writable;
-    return readable || writable;
+    bool found = false;
+    for (Memory* const memory : slot.named()) {
+      const bool spent = memory->region.handle == handle && !memory->region.bytes.empty();
+      memory->spent |= spent;
+      found |= spent;
+    }
+    return found;
   };
   if (index != kNobody && spend(slots[index])) return true;
   return std::ranges::none_of(slots, [&](Slot& slot) { return spend(slot) && slot.outstanding; });
@@ -333,13 +449,17 @@ bool Requester::Impl::Invalidated(uint32_t handle, uint32_t index) {
 // The memory of an answered Call is this side's alone (RFC 8166 section 4.4.1): its handles become invalid. When they
 // cannot, the connection ends (section 4.5.4).
 void Requester::Impl::Fence(Slot& slot) {
-  const auto fence = [&](endpoint::Region& region, bool& named, bool spent) {
-    const bool open_to_peer = named && !spent;
-    named = false;
-    if (open_to_peer && !endpoint->Renew(region)) endpoint->Disconnect();
-  };
-  fence(slot.readable, slot.readable_named, slot.readable_spent);
-  fence(slot.writable, slot.writable_named, slot.writable_spent);
+  for (Memory* const memory : slot.named()) {
+    const bool open_to_peer = memory->named && !memory->spent && !memory->region.bytes.empty();
+    memory->named = false;
+    if (open_to_peer && !endpoint->Renew(memory->region)) endpoint->Disconnect();
+  }
+}
+
+// The caller may use its memory again.
+void Requester::Impl::Unlend(Slot& slot) {
+  if (!slot.lent.region.bytes.empty()) endpoint->Deregister(slot.lent.region);
+  slot.lent = {};
 }
 
 // What the answer brought, held against what the Call offered (RFC 8166 section 4.3). Returns what is wrong with it.
@@ -364,7 +484,10 @@ std::string_view Requester::Impl::Take(Slot& slot, Bytes payload, Answer& answer
       ended = r.length < o.length;
       sum += r.length;
     }
-    if (sum > 0) out = slot.writable.bytes.subspan(call.segments[offered.first].offset - slot.writable.offset, sum);
+    if (sum > 0) {
+      const endpoint::Region& region = slot.writable.region;
+      out = region.bytes.subspan(call.segments[offered.first].offset - region.offset, sum);
+    }
     return {};
   };
   for (size_t i = 0; i < call.write_chunks.size(); ++i) {
@@ -394,6 +517,7 @@ void Requester::Impl::Finish(uint32_t index, Answer& answer) {
   ++(answer.kind == AnswerKind::kLost ? stats.lost : answer.kind == AnswerKind::kBad ? stats.bad : stats.answers);
   stats.errors += answer.kind == AnswerKind::kErrVers || answer.kind == AnswerKind::kErrChunk;
   slot.outstanding = false;
+  Unlend(slot);
   if (options.fresh_handles && answer.kind != AnswerKind::kLost) Fence(slot);
   table[slot.xid & (table.size() - 1)] = kNobody;
   --outstanding;
@@ -432,9 +556,7 @@ void Requester::Impl::OnBackward(Bytes message, uint32_t xid) {
   bytes.clear();
   rpcrdma::Encode(header, bytes);
   bytes.insert(bytes.end(), out.begin(), out.end());
-  bool never = false;
-  if (bytes.size() > settings.send_threshold || !Room(it->region, never, bytes.size(), endpoint::Access::kLocal))
-    return;
+  if (bytes.size() > settings.send_threshold || !Room(it->region, bytes.size(), endpoint::Access::kLocal)) return;
   std::ranges::copy(bytes, it->region.bytes.begin());
   const Bytes whole = it->region.bytes.first(bytes.size());
   if (endpoint->Send({&whole, 1}, kBackward | static_cast<uint64_t>(it - backward.begin()))) it->busy = true;
@@ -458,6 +580,7 @@ Requester::Requester(std::unique_ptr<endpoint::Endpoint> endpoint, const Request
 Requester::~Requester() = default;
 
 bool Requester::CanSend() { return impl_->CanSend(); }
+Requester::Room Requester::ItemRoom(uint32_t size) { return impl_->ItemRoom(size); }
 Result<uint32_t> Requester::Send(const CallSpec& call) { return impl_->Send(call); }
 size_t Requester::Poll(std::chrono::microseconds wait) { return impl_->Poll(wait); }
 bool Requester::open() const { return impl_->endpoint->state() == endpoint::State::kOpen; }

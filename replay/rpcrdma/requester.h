@@ -35,12 +35,16 @@ struct RequesterOptions {
   bool pad_read_chunks = false;  // XDR padding as bytes of the Read chunk (RFC 8166 section 3.4.5.2 allows it)
 };
 
-// How a Call is sent. All bytes are the caller's and are copied by Send.
+// How a Call is sent. All bytes are the caller's and are copied by Send, but for `item`.
 struct CallSpec {
-  Bytes message;               // the whole, unreduced RPC Call, XDR padding included; its xid is replaced
-  uint64_t item_offset = 0;    // of the argument that goes by a Read chunk, just behind its count; 0: none
-  uint32_t item_length = 0;    // without padding
-  bool position_zero = false;  // a Long Call although it might fit (it is one anyway when it does not)
+  Bytes message;             // the whole, unreduced RPC Call, XDR padding included; its xid is replaced
+  uint64_t item_offset = 0;  // of the argument that goes by a Read chunk, just behind its count; 0: none
+  uint32_t item_length = 0;  // without padding; 0: no Read chunk
+  // The argument, when `message` has neither it nor its padding: it goes out from where it lies, by a Read chunk,
+  // inline or at Position Zero. In ItemRoom(), or in memory that stays as it is until the Answer (or the Requester's
+  // end), and that the peer may read until then: it is registered for this Call alone.
+  Bytes item = {};
+  bool position_zero = false;                   // a Long Call although it might fit (it is one anyway when it does not)
   std::span<const uint32_t> write_chunks = {};  // bytes that each Write chunk offers
   uint32_t reply_chunk = 0;                     // bytes that the Reply chunk offers; 0: none
   uint64_t cookie = 0;                          // comes back with the Answer
@@ -95,6 +99,13 @@ class Requester {
 
   // Whether credits and slots allow a Call now.
   bool CanSend();
+  // Registered memory for the argument of the Call that is sent next. What was put there stays for the Calls that use
+  // it later. Empty: there is none (CanSend is false, or no memory).
+  struct Room {
+    MutableBytes bytes;
+    bool fresh = false;  // nothing was put there yet
+  };
+  Room ItemRoom(uint32_t size);
   // The xid that the Call got. Errors: no credit or slot (CanSend says so before), a CallSpec that contradicts itself,
   // the connection is not open.
   Result<uint32_t> Send(const CallSpec& call);

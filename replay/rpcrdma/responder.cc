@@ -9,6 +9,8 @@
 #include <bit>
 #include <deque>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
@@ -28,77 +30,147 @@ using rpcrdma::Segment;
 constexpr uint32_t kLargestHeader = 16384;
 constexpr uint32_t kCallbacks = 4;  // backward Calls that may be under way
 
+// Memory of a Service's that one connection may register: more of it is copied from.
+constexpr uint64_t kMostLent = uint64_t{1} << 30;
+// Received messages that replies may hold beside the receives that credits need.
+constexpr uint32_t kMostHeld = 128;
+
 uint64_t Capacity(const Header& header, const Chunk& chunk) {
   uint64_t sum = 0;
   for (const Segment& s : header.Of(chunk)) sum += s.length;
   return sum;
 }
 
+// Works that may be posted and not completed.
+uint32_t WorksFor(uint32_t credits) { return std::max(256u, credits * 20); }
+
+// The unreduced Reply from its first byte to its last.
+class ReplyStream {
+ public:
+  explicit ReplyStream(const ServiceReply& reply) : reply_(reply) {}
+  // The next `n` bytes, in as many pieces as they lie in.
+  void Take(uint64_t n, std::vector<Bytes>& out) {
+    while (n > 0) {
+      const bool view = view_ < reply_.views.size() && reply_.views[view_].at == in_message_;
+      const uint64_t end = view_ < reply_.views.size() ? reply_.views[view_].at : reply_.message.size();
+      const Bytes left = view ? reply_.views[view_].bytes.subspan(in_view_)
+                              : Bytes(reply_.message).subspan(in_message_, static_cast<size_t>(end) - in_message_);
+      if (!view && left.empty()) return;
+      const size_t taken = static_cast<size_t>(std::min<uint64_t>(n, left.size()));
+      if (taken > 0) out.push_back(left.first(taken));
+      n -= taken;
+      if (!view) {
+        in_message_ += taken;
+      } else if (in_view_ += taken; taken == left.size()) {
+        ++view_;
+        in_view_ = 0;
+      }
+    }
+  }
+
+ private:
+  const ServiceReply& reply_;
+  size_t view_ = 0, in_view_ = 0, in_message_ = 0;
+};
+
 }  // namespace
 
 struct Responder::Impl {
+  // An RDMA Write.
+  struct Put {
+    Bytes from;
+    uint32_t handle = 0;
+    uint64_t offset = 0;
+  };
+  enum class Stage : uint8_t {
+    kPulling,   // RDMA Reads of what the Call names
+    kDelayed,   // the Call is whole
+    kReplying,  // RDMA Writes, then the Send
+  };
   // A Call that is being worked on. Kept with its memory for the next one.
   struct Job {
     Header call, reply;
     CallLayout layout;
-    Bytes message;                                               // the unreduced Call: as it came, or in call_region
+    Bytes message;                                               // the unreduced Call: as it came, or where it landed
     endpoint::Region call_region, header_region, answer_region;  // answer_region: the storage of `answer`
-    uint32_t reads = 0, writes = 0;                              // posted and not completed
-    bool sending = false, busy = false, failed = false;
+    Landing landing;                                             // instead of call_region
+    std::optional<endpoint::Completion> held;                    // the receive, which the answer has views of
+    Stage stage = Stage::kPulling;
+    size_t next = 0;         // of the extents to be pulled, or of `writes`
+    uint32_t under_way = 0;  // works posted and not completed
+    bool stalled = false, sent = false, failed = false;
+    bool callback = false;  // a backward Call of this side's
     Clock::time_point due;
     ServiceReply answer;
     std::vector<std::byte> header;
-    std::vector<Bytes> pieces;
+    std::vector<Put> writes;
+    std::vector<Bytes> pieces;  // of the Send
+  };
+  struct Lent {
+    MutableBytes memory;
+    endpoint::Region region;  // no bytes: it could not be registered
   };
 
   Impl(std::unique_ptr<endpoint::Endpoint> e, const ResponderOptions& o, Service& s)
-      : endpoint(std::move(e)), options(o), service(s), jobs(std::max(o.credits, 1u)) {
+      : endpoint(std::move(e)), options(o), service(s), most_works(WorksFor(o.credits)), jobs(std::max(o.credits, 1u)) {
     settings = Agree(o.send_private_data ? PrivateData(o) : std::vector<std::byte>{}, endpoint->peer_private_data());
     for (size_t i = jobs.size(); i-- > 0;) free.push_back(i);
   }
 
-  // The answers, which are registered, outlive the endpoint.
+  // The answers and what was lent, which are registered, outlive the endpoint.
   ~Impl() { endpoint.reset(); }
 
   size_t Poll(std::chrono::microseconds wait);
   void OnCompletion(const endpoint::Completion& completion);
+  void TakeMessage(const endpoint::Completion& completion);
   void OnMessage(Bytes bytes);
   void Start(size_t index, Bytes payload);
+  Landing Land(const Job& job);
   void Pull(size_t index, Bytes payload);
   void Ready(size_t index);
   void Answer(size_t index);
   void Reply(size_t index);
-  bool Place(Job& job, size_t index);
-  bool WriteChunk(Job& job, size_t index, const Chunk& offered, Bytes bytes, Chunk& returned);
+  bool Reachable(Job& job);
+  bool Arrange(Job& job);
+  bool ToChunk(Job& job, std::span<const Bytes> pieces, const Chunk& offered, Chunk& returned);
   void CallBack();
   void Error(size_t index, uint32_t err);
-  bool Send(size_t index);
+  void Advance(size_t index);
+  bool PostReads(Job& job, size_t index);
+  bool PostReply(Job& job, size_t index);
+  bool Send(Job& job, size_t index);
   void Done(size_t index);
   bool Room(endpoint::Region& region, size_t size);
   bool Cover(Job& job);
+  bool Borrow(MutableBytes memory);
+  bool Hold(Job& job);
+  void Flatten(ServiceReply& answer) { stats.copied_bytes += answer.Flatten(); }
 
   std::unique_ptr<endpoint::Endpoint> endpoint;
   ResponderOptions options;
   Service& service;
   Settings settings;
   ResponderStats stats;
+  const uint32_t most_works;
+  uint32_t works = 0, reading = 0;  // posted and not completed
+  std::vector<Lent> lent;
+  size_t last_lent = 0;
+  uint64_t lent_bytes = 0;
+  const endpoint::Completion* current = nullptr;  // the received message that is worked on, unless a job holds it
+  uint32_t held = 0, may_hold = 0;
+  bool asked_for_more = false;  // receives, for those that are held
   std::vector<Job> jobs;
   std::vector<size_t> free;
-  std::deque<size_t> due;  // Calls that are whole and wait for `delay`
+  std::deque<size_t> due;      // Calls that are whole and wait for `delay`
+  std::deque<size_t> stalled;  // jobs that wait until other works are completed
+  std::vector<Bytes> taken;    // scratch
   std::deque<endpoint::Completion>
       waiting;  // messages for which no job was free: the peer sends more than it was granted
   std::deque<std::vector<std::byte>> callbacks;            // that are still to be sent
   uint32_t callbacks_under_way = 0, callback_credits = 1;  // as the peer granted (RFC 8167 section 4)
-  Header scratch;
   size_t answered = 0;
   bool idle = false;  // the last Poll found nothing
 };
-
-// Work ids: the job, and what was posted for it.
-namespace {
-constexpr uint64_t IdOf(size_t job, endpoint::Work work) { return (uint64_t{job} << 2) | static_cast<uint64_t>(work); }
-constexpr size_t JobOf(uint64_t id) { return static_cast<size_t>(id >> 2); }
-}  // namespace
 
 size_t Responder::Impl::Poll(std::chrono::microseconds wait) {
   answered = 0;
@@ -115,11 +187,15 @@ size_t Responder::Impl::Poll(std::chrono::microseconds wait) {
     due.pop_front();
     Answer(index);
   }
+  for (size_t left = stalled.size(); left > 0 && works < most_works; --left) {
+    const size_t index = stalled.front();
+    stalled.pop_front();
+    Advance(index);
+  }
   while (!waiting.empty() && !free.empty()) {
     const endpoint::Completion message = waiting.front();
     waiting.pop_front();
-    OnMessage(message.bytes);
-    endpoint->Release(message);
+    TakeMessage(message);
   }
   CallBack();
   endpoint->Flush();
@@ -130,35 +206,36 @@ void Responder::Impl::OnCompletion(const endpoint::Completion& c) {
   if (c.work == endpoint::Work::kReceive) {
     if (c.outcome != endpoint::CompletionStatus::kOk) return;
     if (free.empty()) return waiting.push_back(c);
-    OnMessage(c.bytes);
-    return endpoint->Release(c);
+    return TakeMessage(c);
   }
-  const size_t index = JobOf(c.id);
+  const size_t index = static_cast<size_t>(c.id);
   Job& job = jobs[index];
+  --works;
+  if (c.work == endpoint::Work::kRead) --reading;
   if (c.outcome != endpoint::CompletionStatus::kOk) job.failed = true;
-  if (c.work == endpoint::Work::kRead && --job.reads == 0) return job.failed ? Done(index) : Ready(index);
-  if (c.work == endpoint::Work::kWrite) --job.writes;
-  if (c.work == endpoint::Work::kSend) job.sending = false;
-  if (c.work != endpoint::Work::kRead && job.writes == 0 && !job.sending) Done(index);
+  if (--job.under_way == 0 && !job.stalled) Advance(index);
+}
+
+void Responder::Impl::TakeMessage(const endpoint::Completion& c) {
+  current = &c;
+  OnMessage(c.bytes);
+  if (current) endpoint->Release(c);
+  current = nullptr;
 }
 
 // RFC 8166 section 4.5: what is shorter than a header, and what answers something, is dropped; another version and what
 // cannot be read gets an RDMA_ERROR.
 void Responder::Impl::OnMessage(Bytes bytes) {
-  rpcrdma::Decode(bytes, bytes.size(), scratch);
-  const bool too_short = scratch.words < 4 || (scratch.defect == rpcrdma::Defect::kTooShort);
-  if (too_short || scratch.proc == rpcrdma::kError || (scratch.vers == 1 && scratch.proc == rpcrdma::kDone)) {
+  const size_t index = free.back();
+  Job& job = jobs[index];
+  rpcrdma::Decode(bytes, bytes.size(), job.call);
+  const bool too_short = job.call.words < 4 || (job.call.defect == rpcrdma::Defect::kTooShort);
+  if (too_short || job.call.proc == rpcrdma::kError || (job.call.vers == 1 && job.call.proc == rpcrdma::kDone)) {
     ++stats.dropped;
     return;
   }
-  const size_t index = free.back();
   free.pop_back();
-  Job& job = jobs[index];
-  std::swap(job.call, scratch);
-  job.busy = true;
-  job.failed = false;
-  job.reads = job.writes = 0;
-  job.sending = false;
+  job.failed = job.sent = job.callback = false;
   if (job.call.vers != rpcrdma::kVersion1) return Error(index, rpcrdma::kErrVers);
   const bool usable =
       job.call.status == ParseStatus::kOk && (job.call.proc == rpcrdma::kMsg || job.call.proc == rpcrdma::kNomsg);
@@ -177,40 +254,97 @@ void Responder::Impl::Start(size_t index, Bytes payload) {
     }
     return Done(index);
   }
-  if (!LayOut(job.call, payload.size(), options.max_message, job.layout)) return Error(index, rpcrdma::kErrChunk);
-  const bool at_hand = job.call.reads.empty() && job.layout.length == payload.size();
+  const bool at_hand =
+      job.call.proc == rpcrdma::kMsg && job.call.reads.empty() && payload.size() <= options.max_message;
   if (at_hand && options.delay.count() == 0) {
     job.message = payload;
     return Answer(index);
   }
-  if (!Room(job.call_region, static_cast<size_t>(job.layout.length))) return Error(index, rpcrdma::kErrChunk);
-  job.message = job.call_region.bytes.first(static_cast<size_t>(job.layout.length));
+  if (!LayOut(job.call, payload.size(), options.max_message, job.layout)) return Error(index, rpcrdma::kErrChunk);
+  job.landing = Land(job);
+  if (!job.landing && !Room(job.call_region, static_cast<size_t>(job.layout.length)))
+    return Error(index, rpcrdma::kErrChunk);
+  const MutableBytes memory = job.landing ? job.landing.call() : job.call_region.bytes;
+  job.message = memory.first(static_cast<size_t>(job.layout.length));
   Pull(index, payload);
+}
+
+// Memory of the Service's for a Call with one Read chunk.
+Landing Responder::Impl::Land(const Job& job) {
+  const auto& reads = job.call.reads;
+  // Memory that an adapter leaves open to the peer is never shared.
+  if (reads.empty() || !endpoint->reads_are_private()) return {};
+  const uint32_t position = reads.front().position;
+  uint64_t item = 0;
+  for (const rpcrdma::ReadSegment& read : reads) {
+    if (read.position != position || position == 0) return {};
+    item += read.target.length;
+  }
+  Landing landing = service.Land(position, item, job.layout.length - position - item);
+  if (landing && !Borrow(landing.memory())) landing.Return();
+  return landing;
 }
 
 void Responder::Impl::Pull(size_t index, Bytes payload) {
   Job& job = jobs[index];
-  std::byte* const to = job.call_region.bytes.data();
+  const MutableBytes memory = job.landing ? job.landing.call() : job.call_region.bytes;
   for (const Extent& e : job.layout.extents) {
-    const MutableBytes into(to + e.to, static_cast<size_t>(e.length));
-    if (e.from == Extent::From::kInline) {
-      std::memcpy(into.data(), payload.data() + e.offset, into.size());
-    } else if (e.from == Extent::From::kZero) {
-      std::memset(into.data(), 0, into.size());
-    } else {
-      const Segment& segment = job.call.reads[e.segment].target;
-      if (!endpoint->Read(into, segment.handle, segment.offset + e.offset, IdOf(index, endpoint::Work::kRead))) {
-        job.failed = true;  // the connection is over
-        break;
-      }
-      ++job.reads;
-    }
+    const MutableBytes into = memory.subspan(static_cast<size_t>(e.to), static_cast<size_t>(e.length));
+    if (e.from == Extent::From::kInline) std::memcpy(into.data(), payload.data() + e.offset, into.size());
+    if (e.from == Extent::From::kZero) std::memset(into.data(), 0, into.size());
   }
-  if (job.reads == 0) job.failed ? Done(index) : Ready(index);
+  job.stage = Stage::kPulling;
+  job.next = 0;
+  Advance(index);
+}
+
+// Posts what the job needs next. Once that is completed, it goes on.
+void Responder::Impl::Advance(size_t index) {
+  Job& job = jobs[index];
+  if (job.stage == Stage::kDelayed) return;
+  const bool posted = job.failed || (job.stage == Stage::kPulling ? PostReads(job, index) : PostReply(job, index));
+  job.stalled = !posted;
+  if (!posted) return stalled.push_back(index);
+  if (job.under_way > 0) return;
+  if (job.failed || job.stage == Stage::kReplying) return Done(index);
+  Ready(index);
+}
+
+// False: there is no room for all of them. The connection may be over: then the job has failed.
+bool Responder::Impl::PostReads(Job& job, size_t index) {
+  const MutableBytes memory = job.landing ? job.landing.call() : job.call_region.bytes;
+  for (; job.next < job.layout.extents.size(); ++job.next) {
+    const Extent& e = job.layout.extents[job.next];
+    if (e.from != Extent::From::kSegment) continue;
+    // Reads that wait inside the endpoint would hold up what is posted after them.
+    if (works == most_works || reading == std::max<uint32_t>(endpoint->outbound_reads(), 1)) return false;
+    const MutableBytes into = memory.subspan(static_cast<size_t>(e.to), static_cast<size_t>(e.length));
+    const Segment& segment = job.call.reads[e.segment].target;
+    job.failed = !endpoint->Read(into, segment.handle, segment.offset + e.offset, index);
+    if (job.failed) return true;
+    ++job.under_way, ++works, ++reading;
+  }
+  return true;
+}
+
+bool Responder::Impl::PostReply(Job& job, size_t index) {
+  for (; job.next < job.writes.size(); ++job.next) {
+    const Put& put = job.writes[job.next];
+    if (works == most_works) return false;
+    job.failed = !endpoint->Write(put.from, put.handle, put.offset, index);
+    if (job.failed) return true;
+    ++job.under_way, ++works;
+  }
+  if (job.sent) return true;
+  if (works == most_works) return false;
+  job.sent = true;
+  job.failed = !Send(job, index);
+  return true;
 }
 
 void Responder::Impl::Ready(size_t index) {
   if (options.delay.count() == 0) return Answer(index);
+  jobs[index].stage = Stage::kDelayed;
   jobs[index].due = Clock::now() + options.delay;
   due.push_back(index);
 }
@@ -224,7 +358,6 @@ void Responder::Impl::Answer(size_t index) {
   if (call.size() < 8 || LoadBe32(call.data()) != job.call.xid || LoadBe32(call.data() + 4) != rpc::kCall)
     return Error(index, rpcrdma::kErrChunk);
   if (!ReducesOnlyEligible(job.call, call)) return Error(index, rpcrdma::kErrChunk);  // section 6.1
-  job.answer.Clear();
   service.OnCall(call, job.answer);
   if (job.answer.refused) return Error(index, rpcrdma::kErrChunk);
   if (job.answer.message.empty()) {
@@ -236,12 +369,19 @@ void Responder::Impl::Answer(size_t index) {
 
 void Responder::Impl::Reply(size_t index) {
   Job& job = jobs[index];
-  if (!Room(job.header_region, kLargestHeader) || !Cover(job) || !Place(job, index))
-    return Error(index, rpcrdma::kErrChunk);
+  const uint64_t size = job.answer.size();
+  if (!Reachable(job)) Flatten(job.answer);
+  bool arranged = Room(job.header_region, kLargestHeader) && Cover(job) && Arrange(job);
+  if (arranged && job.pieces.size() >= endpoint->max_pieces()) {
+    Flatten(job.answer);
+    arranged = Cover(job) && Arrange(job);
+  }
+  if (!arranged) return Error(index, rpcrdma::kErrChunk);
   ++stats.replies;
-  stats.sent_bytes += job.answer.message.size();
-  std::ranges::move(job.answer.callbacks, std::back_inserter(callbacks));
-  answered += Send(index);
+  stats.sent_bytes += size;
+  job.stage = Stage::kReplying;
+  job.next = 0;
+  Advance(index);
 }
 
 // As many backward Calls as the peer has credits for.
@@ -250,11 +390,9 @@ void Responder::Impl::CallBack() {
     const size_t index = free.back();
     free.pop_back();
     Job& job = jobs[index];
-    job.busy = true;
-    job.failed = job.sending = false;
-    job.reads = job.writes = 0;
+    job.callback = true;
+    job.failed = job.sent = false;
     job.call.Clear();
-    job.answer.Clear();
     job.answer.message = std::move(callbacks.front());
     callbacks.pop_front();
     job.reply.Clear();
@@ -264,21 +402,66 @@ void Responder::Impl::CallBack() {
     job.reply.proc = rpcrdma::kMsg;
     job.header.clear();
     rpcrdma::Encode(job.reply, job.header);
-    job.pieces.assign(1, MutableBytes(job.answer.message));
+    job.writes.clear();
+    job.pieces.assign(1, Bytes(job.answer.message));
     if (job.header.size() + job.answer.message.size() > settings.send_threshold ||
         !Room(job.header_region, kLargestHeader) || !Cover(job)) {
       ++stats.dropped;
       Done(index);
-    } else if (Send(index)) {
-      ++callbacks_under_way;
-      ++stats.callbacks;
+      continue;
     }
+    ++callbacks_under_way;
+    job.stage = Stage::kReplying;
+    job.next = 0;
+    Advance(index);
   }
+}
+
+// Whether the views of the answer can be sent from where they are.
+bool Responder::Impl::Reachable(Job& job) {
+  for (const ReplyView& view : job.answer.views) {
+    if (!view.memory.empty() ? Borrow(view.memory) : Hold(job)) continue;
+    return false;
+  }
+  return true;
+}
+
+// Keeps the Call's bytes until the Reply is sent.
+bool Responder::Impl::Hold(Job& job) {
+  if (!current || job.held || !Contains(current->bytes, job.message)) return true;
+  if (!asked_for_more) {
+    asked_for_more = true;
+    const uint32_t more = std::min(options.credits, kMostHeld);
+    if (endpoint->Receive(more)) may_hold = more;
+  }
+  if (held == may_hold) return false;
+  ++held;
+  job.held = *std::exchange(current, nullptr);
+  return true;
+}
+
+// Memory of the Service's, registered with this connection.
+bool Responder::Impl::Borrow(MutableBytes memory) {
+  const auto is = [memory](const Lent& l) {
+    return l.memory.data() == memory.data() && l.memory.size() == memory.size();
+  };
+  if (last_lent < lent.size() && is(lent[last_lent])) return !lent[last_lent].region.bytes.empty();
+  const auto found = std::ranges::find_if(lent, is);
+  last_lent = static_cast<size_t>(found - lent.begin());
+  if (found != lent.end()) return !found->region.bytes.empty();
+  Lent& added = lent.emplace_back(Lent{memory, {}});
+  if (memory.size() > kMostLent - lent_bytes) return false;
+  const auto access = endpoint->reads_are_private() ? endpoint::Access::kLocal : endpoint::Access::kSource;
+  const auto region = endpoint->Register(memory, access);
+  if (!region) return false;
+  added.region = *region;
+  lent_bytes += memory.size();
+  return true;
 }
 
 // Puts the Reply together: items in their Write chunks, the rest behind the header or in the Reply chunk. False: it
 // does not fit what the Call offers.
-bool Responder::Impl::Place(Job& job, size_t index) {
+bool Responder::Impl::Arrange(Job& job) {
   const Header& call = job.call;
   Header& reply = job.reply;
   reply.Clear();
@@ -291,44 +474,52 @@ bool Responder::Impl::Place(Job& job, size_t index) {
   reply.write_chunks = call.write_chunks;
   reply.reply_chunk = call.reply_chunk;
 
-  const MutableBytes message(job.answer.message);
   // Which pieces of the message stay. An item goes into the next chunk; an empty chunk keeps its item inline (4.3.2).
+  job.writes.clear();
   job.pieces.clear();
-  uint64_t at = 0, rest = 0;
+  const uint64_t size = job.answer.size();
+  ReplyStream stream(job.answer);
+  uint64_t at = 0, rest = size;
   size_t chunk = 0;
-  const auto keep = [&](uint64_t end) {
-    if (end > at) job.pieces.push_back(message.subspan(static_cast<size_t>(at), static_cast<size_t>(end - at)));
-    rest += end - at;
-    at = end;
-  };
-  for (const ResultItem& item : job.answer.items) {
+  for (const ResultItem& result : job.answer.items) {
     if (chunk == call.write_chunks.size()) break;
     const Chunk& offered = call.write_chunks[chunk];
     Chunk& returned = reply.write_chunks[chunk];
     ++chunk;
-    if (offered.count == 0 || item.length == 0) continue;
-    if (item.length > Capacity(call, offered)) return false;
-    keep(item.offset);
-    const Bytes bytes = message.subspan(static_cast<size_t>(item.offset), item.length);
-    if (!WriteChunk(job, index, offered, bytes, returned)) return false;
-    at = item.offset + RoundUp4(item.length);
+    if (offered.count == 0 || result.length == 0) continue;
+    if (result.length > Capacity(call, offered)) return false;
+    stream.Take(result.offset - at, job.pieces);
+    taken.clear();
+    stream.Take(result.length, taken);
+    if (!ToChunk(job, taken, offered, returned)) return false;
+    taken.clear();
+    stream.Take(RoundUp4(result.length) - result.length, taken);  // padding, which goes nowhere
+    at = result.offset + RoundUp4(result.length);
+    rest -= RoundUp4(result.length);
   }
-  keep(message.size());
+  if (rest == size && job.answer.views.empty()) {
+    job.pieces.assign(1, Bytes(job.answer.message));
+  } else {
+    stream.Take(size - at, job.pieces);
+  }
 
   job.header.clear();
   rpcrdma::Encode(reply, job.header);
-  const bool fits = job.header.size() + rest <= settings.send_threshold && job.pieces.size() < endpoint->max_pieces();
-  if (!fits) {
+  const bool few = job.pieces.size() < endpoint->max_pieces() || !job.answer.views.empty();
+  if (job.header.size() + rest > settings.send_threshold || !few) {
     if (!call.reply_chunk || Capacity(call, *call.reply_chunk) < rest) return false;
-    // One run of bytes, for the RDMA Writes.
-    std::byte* to = message.data();
-    for (const Bytes piece : job.pieces) {
-      std::memmove(to, piece.data(), piece.size());
-      to += piece.size();
+    if (job.answer.views.empty() && job.pieces.size() > 1) {
+      // One run of bytes: an RDMA Write costs more than moving what is left without items.
+      std::byte* const begin = job.answer.message.data();
+      std::byte* to = begin;
+      for (const Bytes piece : job.pieces) {
+        std::memmove(to, piece.data(), piece.size());
+        to += piece.size();
+      }
+      job.pieces.assign(1, Bytes(begin, to));
     }
+    if (!ToChunk(job, job.pieces, *call.reply_chunk, *reply.reply_chunk)) return false;
     job.pieces.clear();
-    if (!WriteChunk(job, index, *call.reply_chunk, message.first(static_cast<size_t>(rest)), *reply.reply_chunk))
-      return false;
     reply.proc = rpcrdma::kNomsg;
     job.header.clear();
     rpcrdma::Encode(reply, job.header);
@@ -337,19 +528,22 @@ bool Responder::Impl::Place(Job& job, size_t index) {
   return job.header.size() <= kLargestHeader;
 }
 
-// RDMA Writes of `bytes` to the segments of a chunk, in order; says in the Reply's segments how much each got.
-bool Responder::Impl::WriteChunk(Job& job, size_t index, const Chunk& offered, Bytes bytes, Chunk& returned) {
-  for (uint32_t i = 0; i < offered.count && !bytes.empty(); ++i) {
-    const Segment& segment = job.call.segments[offered.first + i];
-    const size_t n = std::min<size_t>(bytes.size(), segment.length);
-    if (n == 0) continue;
-    if (!endpoint->Write(bytes.first(n), segment.handle, segment.offset, IdOf(index, endpoint::Work::kWrite)))
-      return false;
-    ++job.writes;
-    job.reply.segments[returned.first + i].length = static_cast<uint32_t>(n);
-    bytes = bytes.subspan(n);
+// RDMA Writes of the pieces to the segments of a chunk, in order; says in the Reply's segments how much each gets.
+bool Responder::Impl::ToChunk(Job& job, std::span<const Bytes> pieces, const Chunk& offered, Chunk& returned) {
+  uint32_t i = 0;
+  for (Bytes piece : pieces) {
+    while (!piece.empty()) {
+      if (i == offered.count) return false;
+      const Segment& segment = job.call.segments[offered.first + i];
+      uint32_t& filled = job.reply.segments[returned.first + i].length;
+      const size_t n = std::min<size_t>(piece.size(), segment.length - filled);
+      if (n > 0) job.writes.push_back({piece.first(n), segment.handle, segment.offset + filled});
+      filled += static_cast<uint32_t>(n);
+      piece = piece.subspan(n);
+      if (filled == segment.length) ++i;
+    }
   }
-  return bytes.empty();
+  return true;
 }
 
 void Responder::Impl::Error(size_t index, uint32_t err) {
@@ -362,17 +556,19 @@ void Responder::Impl::Error(size_t index, uint32_t err) {
   reply.proc = rpcrdma::kError;
   reply.err = err;
   reply.vers_low = reply.vers_high = rpcrdma::kVersion1;
+  job.answer.callbacks.clear();  // they follow a Reply
   ++(err == rpcrdma::kErrVers ? stats.err_vers : stats.err_chunk);
   job.pieces.clear();
+  job.writes.clear();
   job.header.clear();
   rpcrdma::Encode(reply, job.header);
   if (!Room(job.header_region, kLargestHeader)) return Done(index);
-  answered += Send(index);
+  job.stage = Stage::kReplying;
+  job.next = 0;
+  Advance(index);
 }
 
-// False: the connection is over.
-bool Responder::Impl::Send(size_t index) {
-  Job& job = jobs[index];
+bool Responder::Impl::Send(Job& job, size_t index) {
   std::ranges::copy(job.header, job.header_region.bytes.begin());
   job.pieces.insert(job.pieces.begin(), job.header_region.bytes.first(job.header.size()));
   std::optional<uint32_t> invalidate;
@@ -380,16 +576,27 @@ bool Responder::Impl::Send(size_t index) {
     if (!job.call.segments.empty()) invalidate = job.call.segments.front().handle;
     if (!job.call.reads.empty()) invalidate = job.call.reads.front().target.handle;
   }
-  if (endpoint->Send(job.pieces, IdOf(index, endpoint::Work::kSend), invalidate)) {
-    job.sending = true;
-    return true;
+  if (!endpoint->Send(job.pieces, index, invalidate)) return false;
+  ++job.under_way, ++works;
+  if (job.callback) {
+    ++stats.callbacks;
+  } else {
+    ++answered;
+    std::ranges::move(job.answer.callbacks, std::back_inserter(callbacks));
+    job.answer.callbacks.clear();
   }
-  if (job.writes == 0) Done(index);
-  return false;
+  return true;
 }
 
 void Responder::Impl::Done(size_t index) {
-  jobs[index].busy = false;
+  Job& job = jobs[index];
+  job.answer.Clear();
+  job.landing.Return();
+  if (job.held) {
+    endpoint->Release(*job.held);
+    job.held.reset();
+    --held;
+  }
   free.push_back(index);
 }
 
@@ -423,7 +630,7 @@ void Responder::Prepare(const ResponderOptions& options, endpoint::EndpointOptio
   endpoint.receives = options.credits + kCallbacks;  // their Replies come besides
   endpoint.receive_size = options.receive_size;
   // A Reply is a Send and a Write for each segment; what does not fit waits inside the endpoint's limits.
-  endpoint.sends = std::max(endpoint.sends, options.credits * 20);
+  endpoint.sends = std::max(endpoint.sends, WorksFor(options.credits));
   endpoint.private_data = options.send_private_data ? PrivateData(options) : std::vector<std::byte>{};
 }
 

@@ -14,6 +14,7 @@
 
 #include "protocol/base/bytes.h"
 #include "replay/endpoint/endpoint.h"
+#include "replay/rpcrdma/service.h"
 
 namespace stag::rpcrdma {
 
@@ -27,37 +28,10 @@ struct ResponderOptions {
   std::chrono::microseconds delay{0};  // before each Reply
 };
 
-// A result that may go by a Write chunk (RFC 8267): `length` bytes at `offset` of the Reply, just behind its count,
-// padding not included.
-struct ResultItem {
-  uint64_t offset = 0;
-  uint32_t length = 0;
-};
-
-// One Reply: an unreduced RPC message, XDR padding included, and its eligible results in order.
-struct ServiceReply {
-  std::vector<std::byte> message;
-  std::vector<ResultItem> items;
-  bool refused = false;  // ERR_CHUNK instead (RFC 8166 section 4.5.3)
-  // RPC Calls that are made in the backward direction (RFC 8167) behind it; what the peer replies to them is discarded.
-  // They go inline; what does not fit is left out, and counted as dropped.
-  std::vector<std::vector<std::byte>> callbacks;
-  void Clear() { message.clear(), items.clear(), callbacks.clear(), refused = false; }
-};
-
-class Service {
- public:
-  virtual ~Service() = default;
-  // `call`: the unreduced RPC Call; valid during the call. Fills `reply` (handed over empty, its storage is reused);
-  // left empty, and not refused: the Call is not answered.
-  virtual void OnCall(Bytes call, ServiceReply& reply) = 0;
-  // What answers a new connection, when connections have a state of their own; nullptr: this one. Must not outlive it.
-  virtual std::unique_ptr<Service> NewConnection() { return nullptr; }
-};
-
 struct ResponderStats {
   uint64_t calls = 0, replies = 0, err_vers = 0, err_chunk = 0, dropped = 0, callbacks = 0;
   uint64_t received_bytes = 0, sent_bytes = 0;  // RPC messages, unreduced
+  uint64_t copied_bytes = 0;  // of views that could not go out from where they lie: not registered, too many pieces
 };
 
 class Responder {

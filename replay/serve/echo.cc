@@ -5,6 +5,8 @@
 namespace stag::serve {
 namespace {
 
+constexpr uint32_t kWorthAView = 1024;
+
 class EchoProgram final : public RpcProgram {
  public:
   EchoProgram() : RpcProgram({rpcrdma::kEchoProgram, rpcrdma::kEchoVersion, rpcrdma::kEchoVersion}) {}
@@ -14,7 +16,15 @@ class EchoProgram final : public RpcProgram {
     const Bytes bytes = arguments.Take(size);
     arguments.Skip(RoundUp4(size) - size);
     if (!arguments.ok()) return rpc::kGarbageArgs;
-    Writer(reply.message).Opaque(bytes);
+    // Large ones go out from where they came.
+    Writer out(reply.message);
+    if (size < kWorthAView) {
+      out.Opaque(bytes);
+    } else {
+      out.U32(size);
+      reply.views.push_back({out.size(), bytes, {}});
+      out.Zeros(static_cast<size_t>(RoundUp4(size) - size));
+    }
     return rpc::kSuccess;
   }
 };

@@ -18,7 +18,9 @@ NfsStatus CheckName(std::string_view name) {
 
 }  // namespace
 
-MemoryFs::MemoryFs(uint64_t capacity) : capacity_(std::max(capacity, kNodeCost)) {
+// Address space: for blocks, and as much for frames that are still in use when a block takes another, and for landings.
+MemoryFs::MemoryFs(uint64_t capacity)
+    : capacity_(std::max(capacity, kNodeCost)), frames_(2 * std::min(capacity_, UINT64_MAX / 4) + kLanding) {
   (void)Charge(kNodeCost);
   auto root = std::make_unique<Node>();
   root->id = root->parent = kRoot;
@@ -179,6 +181,7 @@ void MemoryFs::Leave(Node& directory, std::string_view name) {
 
 void MemoryFs::Drop(Node& node) {
   used_ -= node.used + kNodeCost;
+  for (const auto& [number, block] : node.blocks) frames_.Return({block, kBlock});
   nodes_.erase(node.id);
 }
 
@@ -203,17 +206,32 @@ NfsStatus MemoryFs::Set(Node& node, const NewAttributes& a) {
 NfsStatus MemoryFs::Resize(Node& file, uint64_t size) {
   if (size > kMaxFileSize) return NfsStatus::kFileTooBig;
   if (size < file.size) {
+    if (const auto last = file.blocks.find(size / kBlock); size % kBlock != 0 && last != file.blocks.end()) {
+      std::byte* const own = Own(last->second);
+      if (!own) return NfsStatus::kNoSpace;
+      last->second = own;
+      std::fill(own + size % kBlock, own + kBlock, std::byte{});
+    }
     std::erase_if(file.blocks, [&](const auto& block) {
       if (block.first * kBlock < size) return false;
+      frames_.Return({block.second, kBlock});
       file.used -= kBlock;
       used_ -= kBlock;
       return true;
     });
-    if (const auto last = file.blocks.find(size / kBlock); last != file.blocks.end())
-      std::fill(last->second.get() + size % kBlock, last->second.get() + kBlock, std::byte{});
   }
   file.size = size;
   return NfsStatus::kOk;
+}
+
+// The block, or a copy in its place when somebody else uses it; nullptr: no memory.
+std::byte* MemoryFs::Own(std::byte* block) {
+  if (!frames_.shared(block)) return block;
+  std::byte* const copy = frames_.Take(1).data();
+  if (!copy) return nullptr;
+  std::memcpy(copy, block, kBlock);
+  frames_.Return({block, kBlock});
+  return copy;
 }
 
 NfsStatus MemoryFs::Write(Node& file, uint64_t offset, Bytes data) {
@@ -225,12 +243,30 @@ NfsStatus MemoryFs::Write(Node& file, uint64_t offset, Bytes data) {
   uint64_t missing = 0;
   for (uint64_t block = offset / kBlock; block * kBlock < end; ++block) missing += file.blocks.contains(block) ? 0 : 1;
   if (!Charge(missing * kBlock)) return NfsStatus::kNoSpace;
-  file.used += missing * kBlock;
+  const bool landed = frames_.Has(data);
   for (uint64_t at = offset; at < end;) {
-    std::unique_ptr<std::byte[]>& block = file.blocks[at / kBlock];
-    if (!block) block = std::make_unique<std::byte[]>(kBlock);
-    const uint64_t n = std::min(end - at, kBlock - at % kBlock);
-    std::memcpy(block.get() + at % kBlock, data.data() + (at - offset), static_cast<size_t>(n));
+    std::byte*& block = file.blocks[at / kBlock];
+    const bool hole = !block;
+    const auto n = static_cast<size_t>(std::min(end - at, kBlock - at % kBlock));
+    const Bytes part = data.subspan(static_cast<size_t>(at - offset), n);
+    if (landed && n == kBlock && frames_.IsWhole(part)) {
+      frames_.Share(part);
+      if (block) frames_.Return({block, kBlock});
+      // Those who lent it read it, at most.
+      block = const_cast<std::byte*>(part.data());
+    } else {
+      std::byte* const own = block ? Own(block) : frames_.Take(1).data();
+      if (!own) {  // the machine has less memory than it was told
+        if (!block) file.blocks.erase(at / kBlock);
+        used_ -= missing * kBlock;
+        return NfsStatus::kNoSpace;
+      }
+      if (!block) std::memset(own, 0, at % kBlock), std::memset(own + at % kBlock + n, 0, kBlock - at % kBlock - n);
+      block = own;
+      std::memcpy(block + at % kBlock, part.data(), n);
+    }
+    file.used += hole ? kBlock : 0;
+    missing -= hole ? 1 : 0;
     at += n;
   }
   file.size = std::max(file.size, end);
@@ -238,19 +274,10 @@ NfsStatus MemoryFs::Write(Node& file, uint64_t offset, Bytes data) {
   return NfsStatus::kOk;
 }
 
-void MemoryFs::Read(Node& file, uint64_t offset, uint64_t count, Writer& to) {
-  const uint64_t end = offset + count;
-  for (uint64_t at = offset; at < end;) {
-    const auto block = file.blocks.find(at / kBlock);
-    const auto n = static_cast<size_t>(std::min(end - at, kBlock - at % kBlock));
-    if (block == file.blocks.end()) {
-      to.Zeros(n);
-    } else {
-      to.Put({block->second.get() + at % kBlock, n});
-    }
-    at += n;
-  }
-  file.atime = Now();
+MutableBytes MemoryFs::Land(uint64_t bytes) {
+  // As much as all files may have stays for them.
+  return frames_.Take(static_cast<size_t>((bytes + kBlock - 1) / kBlock),
+                      std::min(capacity_, UINT64_MAX / 4) + kLanding);
 }
 
 bool MemoryFs::Charge(uint64_t bytes) {

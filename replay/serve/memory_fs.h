@@ -5,9 +5,11 @@
 //
 // Threads: who calls anything holds `tree()`: alone for what changes names, nodes or attributes, shared for Find,
 // Lookup, Read and Write. With a shared `tree()`, regular files may change: their attributes are looked at with a
-// shared `Node::lock`, Read needs that, too, and Write holds it alone. Nobody holds two such locks at a time.
+// shared `Node::lock`, Read needs that, too, and Write holds it alone. Nobody holds two such locks at a time. What Read
+// gave is used without any lock: Write puts other frames in the place of those that somebody else uses.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -21,7 +23,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "protocol/base/writer.h"
+#include "replay/serve/frames.h"
 
 namespace stag::serve {
 
@@ -110,8 +112,8 @@ class MemoryFs {
     std::string target;                 // kLink
     uint64_t parent = 0;                // kDirectory
     std::map<uint64_t, Entry> entries;  // by cookie: in order of their making, a cookie is never used again
-    std::map<std::string, uint64_t, std::less<>> cookies;               // by name
-    std::unordered_map<uint64_t, std::unique_ptr<std::byte[]>> blocks;  // kRegular; a missing one is a hole
+    std::map<std::string, uint64_t, std::less<>> cookies;  // by name
+    std::unordered_map<uint64_t, std::byte*> blocks;       // kRegular; frames. A missing one is a hole
     mutable std::shared_mutex lock;
   };
 
@@ -140,13 +142,29 @@ class MemoryFs {
   NfsStatus Rename(Node& from, std::string_view from_name, Node& to, std::string_view to_name);
 
   NfsStatus Set(Node& node, const NewAttributes& attributes);
+  // Data that fill a block and have a frame of frames() for themselves become the block; others are copied.
   NfsStatus Write(Node& file, uint64_t offset, Bytes data);
-  // Appends `count` bytes from `offset` on, all within the file.
-  void Read(Node& file, uint64_t offset, uint64_t count, Writer& to);
+  // `count` bytes from `offset` on, all within the file, in order: put(bytes, 0) for bytes that stay where they are,
+  // valid as long as the lock, or until frames().Return once they are given to frames().Share; put({}, n) for n zeros.
+  template <typename Fn>
+  void Read(Node& file, uint64_t offset, uint64_t count, Fn put) {
+    const uint64_t end = offset + count;
+    for (uint64_t at = offset, n = 0; at < end; at += n) {
+      n = std::min(end - at, kBlock - at % kBlock);
+      const auto block = file.blocks.find(at / kBlock);
+      const bool hole = block == file.blocks.end();
+      put(hole ? Bytes{} : Bytes(block->second + at % kBlock, static_cast<size_t>(n)), hole ? n : 0);
+    }
+    file.atime = Now();
+  }
+  // Memory that the contents of files are in.
+  Frames& frames() { return frames_; }
+  // Memory for `bytes` of a Call's: what WRITEs bring may become a file's blocks. Empty: too much is under way.
+  MutableBytes Land(uint64_t bytes);
 
  private:
   static constexpr uint64_t kRoot = 1, kFirstCookie = 3;  // cookies 1 and 2 are those of "." and ".."
-  static constexpr uint64_t kBlock = 16384, kNodeCost = 1024, kEntryCost = 512;
+  static constexpr uint64_t kBlock = Frames::kFrame, kLanding = uint64_t{64} << 20, kNodeCost = 1024, kEntryCost = 512;
 
   NfsStatus Resize(Node& file, uint64_t size);
   NfsStatus CheckNew(const Node& directory, std::string_view name) const;
@@ -154,6 +172,7 @@ class MemoryFs {
   void Enter(Node& directory, std::string_view name, Node& node);
   void Leave(Node& directory, std::string_view name);
   void Drop(Node& node);
+  std::byte* Own(std::byte* block);
   bool Charge(uint64_t bytes);
   FileTime Now();
   uint64_t Random() { return uint64_t{entropy_()} << 32 | entropy_(); }
@@ -166,6 +185,7 @@ class MemoryFs {
   std::random_device entropy_;
   const uint64_t instance_ = Random();
   std::unordered_map<uint64_t, std::unique_ptr<Node>> nodes_;
+  Frames frames_;
 };
 
 }  // namespace stag::serve

@@ -135,8 +135,38 @@ void Nfs3Program::Read(Context& c) {
   rpcrdma::PutBool(c.out, count == left);
   c.out.U32(count);
   c.reply.items.push_back({c.out.size(), count});
-  fs_.Read(*node, offset, count, c.out);
+  PutContents(c, *node, offset, count);
   c.out.Zeros(static_cast<size_t>(RoundUp4(count) - count));
+}
+
+// Large contents stay where they are: the Reply has views of them.
+void Nfs3Program::PutContents(Context& c, Node& file, uint64_t offset, uint32_t count) {
+  constexpr uint32_t kWorthAView = 4096;
+  std::vector<rpcrdma::ReplyView>& views = c.reply.views;
+  fs_.Read(file, offset, count, [&](Bytes bytes, uint64_t zeros) {
+    if (zeros > 0) return c.out.Zeros(static_cast<size_t>(zeros));
+    if (count < kWorthAView) return c.out.Put(bytes);
+    fs_.frames().Share(bytes);
+    c.reply.lender = &fs_.frames();
+    const MutableBytes slab = fs_.frames().slab(bytes.data());
+    const bool goes_on = !views.empty() && views.back().at == c.out.size() &&
+                         views.back().bytes.data() + views.back().bytes.size() == bytes.data() &&
+                         views.back().memory.data() == slab.data();
+    if (!goes_on) return views.push_back({c.out.size(), bytes, slab});
+    views.back().bytes = {views.back().bytes.data(), views.back().bytes.size() + bytes.size()};
+  });
+}
+
+// The data of a WRITE that fill blocks land in frames, which become the blocks; the Call before them in the frame
+// before.
+rpcrdma::Landing Nfs3Program::Land(uint64_t before, uint64_t item, uint64_t after) {
+  constexpr uint64_t kFrame = Frames::kFrame;
+  if (item < kFrame || before > kFrame || before + item + after > Frames::kSlab) return {};
+  const MutableBytes taken = fs_.Land(kFrame + item + after);
+  if (taken.empty()) return {};
+  const auto skip = static_cast<size_t>(kFrame - before);
+  const MutableBytes call = taken.subspan(skip, static_cast<size_t>(before + item + after));
+  return {call, fs_.frames().slab(taken.data()), fs_.frames()};
 }
 
 void Nfs3Program::Write(Context& c) {

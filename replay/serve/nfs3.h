@@ -13,6 +13,7 @@ class Nfs3Program final : public RpcProgram {
  public:
   Nfs3Program(MemoryFs& fs, uint32_t max_transfer);
   rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) override;
+  rpcrdma::Landing Land(uint64_t before, uint64_t item, uint64_t after) override;
 
  private:
   using Node = MemoryFs::Node;
@@ -57,6 +58,7 @@ class Nfs3Program final : public RpcProgram {
   };
   static Place GetPlace(Cursor& in);
 
+  void PutContents(Context& c, Node& file, uint64_t offset, uint32_t count);
   // Attributes of a node that another thread may be writing to.
   void PutPresent(Writer& out, const Node* node) const;
   // The common form of FSSTAT, FSINFO and PATHCONF: a handle in; status and attributes out. False: that is all.

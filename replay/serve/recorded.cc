@@ -87,7 +87,7 @@ class RecordedService::Link final : public rpcrdma::Service {
 };
 
 RecordedService::RecordedService(const recording::Recording& recording)
-    : own_(std::make_unique<Link>(*this)), uses_(recording.connections.size()) {
+    : store_(*recording.store), own_(std::make_unique<Link>(*this)), uses_(recording.connections.size()) {
   std::map<uint32_t, ProgramId> programs;
   for (const recording::RecordedRpc* rpc : recording.rpcs) {
     if (rpc->backward) continue;  // asked by the server
@@ -162,6 +162,26 @@ RecordedService::Key* RecordedService::Keys::Find(Bytes key, CallKey& scratch) {
   return nullptr;
 }
 
+// Large items stay where they are kept.
+void RecordedService::PutRecorded(const recording::RecordedMessage& recorded, rpcrdma::ServiceReply& reply) const {
+  constexpr uint32_t kWorthAView = 4096;
+  uint64_t at = 0;
+  const auto put = [&](uint64_t end) {
+    reply.message.insert(reply.message.end(), recorded.bytes.begin() + static_cast<ptrdiff_t>(at),
+                         recorded.bytes.begin() + static_cast<ptrdiff_t>(end));
+    at = end;
+  };
+  for (const recording::RecordedItem& item : recorded.items) {
+    reply.items.push_back({item.offset, item.length});
+    if (item.length < kWorthAView) continue;
+    put(item.offset);
+    const Bytes bytes = recorded.bytes.subspan(static_cast<size_t>(item.offset), item.length);
+    reply.views.push_back({reply.message.size(), bytes, store_.MemoryOf(bytes)});
+    at += item.length;
+  }
+  put(recorded.bytes.size());
+}
+
 std::unique_ptr<rpcrdma::Service> RecordedService::NewConnection() { return std::make_unique<Link>(*this); }
 
 void RecordedService::OnCall(Bytes call, rpcrdma::ServiceReply& reply) { own_->OnCall(call, reply); }
@@ -200,8 +220,7 @@ void RecordedService::Give(Link& link, const rpc::CallHeader& header, uint32_t g
     reply.refused = true;
     return;
   }
-  reply.message.assign(rpc.reply.bytes.begin(), rpc.reply.bytes.end());
-  for (const recording::RecordedItem& item : rpc.reply.items) reply.items.push_back({item.offset, item.length});
+  PutRecorded(rpc.reply, reply);
   link.live.Fit(reply.message);
   const auto callbacks = callbacks_.find(&rpc);
   if (callbacks == callbacks_.end() || !link.IsFirst(rpc)) return;

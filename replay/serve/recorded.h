@@ -79,12 +79,14 @@ class RecordedService final : public rpcrdma::Service {
   void Add(const recording::RecordedRpc& rpc);
   void AddCallbacks(const recording::Recording& recording);
   void AddTo(Keys& keys, const rpc::CallHeader& header, const recording::RecordedRpc& rpc, bool usable);
+  void PutRecorded(const recording::RecordedMessage& recorded, rpcrdma::ServiceReply& reply) const;
   void Answer(Link& link, Bytes call, rpcrdma::ServiceReply& reply);
   // With the next Reply of a group that has some.
   void Give(Link& link, const rpc::CallHeader& header, uint32_t group, Stateids how, rpcrdma::ServiceReply& reply);
   void Refuse(Link& link, const rpc::CallHeader& header, Bytes call, std::string_view why,
               rpcrdma::ServiceReply& reply);
 
+  const recording::PayloadStore& store_;
   std::vector<Group> groups_;
   Keys exact_{Stateids::kKept}, but_for_stateids_{Stateids::kLeftOut};
   // How many live connections go by a recorded one, and how many have ever.

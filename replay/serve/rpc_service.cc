@@ -26,11 +26,20 @@ class RpcService::Connection final : public rpcrdma::Service {
     }
   }
   void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override { service_.Answer(call, reply, counts_); }
+  rpcrdma::Landing Land(uint64_t before, uint64_t item, uint64_t after) override {
+    return service_.Land(before, item, after);
+  }
 
  private:
   RpcService& service_;
   ProcedureCounts counts_;
 };
+
+rpcrdma::Landing RpcService::Land(uint64_t before, uint64_t item, uint64_t after) {
+  for (const std::unique_ptr<RpcProgram>& program : programs_)
+    if (rpcrdma::Landing landing = program->Land(before, item, after)) return landing;
+  return {};
+}
 
 std::unique_ptr<rpcrdma::Service> RpcService::NewConnection() { return std::make_unique<Connection>(*this); }
 

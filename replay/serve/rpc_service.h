@@ -29,9 +29,12 @@ class RpcProgram {
   explicit RpcProgram(ProgramId id) : id_(id) {}
   virtual ~RpcProgram() = default;
   const ProgramId& id() const { return id_; }
-  // A procedure but NULL. Appends the results to `reply.message` and names their eligible items; kProcUnavail: there is
-  // no such procedure; kGarbageArgs: `arguments` could not be decoded. Without kSuccess what was appended is dropped.
+  // A procedure but NULL. Appends the results to `reply.message`, or has views of them, and names their eligible items;
+  // kProcUnavail: there is no such procedure; kGarbageArgs: `arguments` could not be decoded. Without kSuccess what was
+  // appended is dropped.
   virtual rpc::AcceptStat OnProcedure(const rpc::CallHeader& call, Cursor& arguments, rpcrdma::ServiceReply& reply) = 0;
+  // As Service::Land.
+  virtual rpcrdma::Landing Land(uint64_t /*before*/, uint64_t /*item*/, uint64_t /*after*/) { return {}; }
 
  private:
   ProgramId id_;
@@ -41,6 +44,8 @@ class RpcService final : public rpcrdma::Service {
  public:
   explicit RpcService(std::vector<std::unique_ptr<RpcProgram>> programs) : programs_(std::move(programs)) {}
   void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override { Answer(call, reply, counts_); }
+  // The first that a program has: what it is for is not known before the Call is there.
+  rpcrdma::Landing Land(uint64_t before, uint64_t item, uint64_t after) override;
   // One that counts for itself; at its end its counts are added to those of the service.
   std::unique_ptr<rpcrdma::Service> NewConnection() override;
 

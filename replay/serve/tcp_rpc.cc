@@ -127,6 +127,7 @@ bool TcpRpc::Answer(Peer& peer) {
     peer.since = Clock::now();
     reply_.Clear();
     if (peer.record.size() >= 8 && LoadBe32(peer.record.data() + 4) == 0) service_.OnCall(peer.record, reply_);
+    (void)reply_.Flatten();
     peer.record.clear();
     if (reply_.message.empty()) continue;
     Writer out(peer.out);

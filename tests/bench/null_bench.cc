@@ -3,7 +3,8 @@
 // What our code costs where the device costs next to nothing: Requester, Responder and verbs endpoint on the device of
 // tests/null_verbs, which is to be preloaded. One thread plays both sides in turns, so that nobody waits for anybody;
 // the times are CPU times of each side, the device's included, so that other work of the machine does not count.
-// null_bench [NAME]: only the lines with that name (calls ...), for a profile. See docs/line-rate.md.
+// null_bench [NAME [N]]: only the lines with that name (calls ...), and an N-th of the work, for a profile. See
+// docs/line-rate.md.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -11,14 +12,18 @@
 #include <string_view>
 
 #include "replay/endpoint/transports.h"
+#include "replay/nfs_client/nfs3_calls.h"
+#include "replay/nfs_client/rpc_calls.h"
 #include "replay/rpcrdma/requester.h"
 #include "replay/rpcrdma/responder.h"
+#include "replay/serve/nfs3_xdr.h"
+#include "replay/serve/nfs_memory.h"
 #include "tests/bench/one_way.h"
 
 namespace stag::bench {
 namespace {
 
-constexpr uint32_t kSmall = 128, kLarge = 1u << 20;
+constexpr uint32_t kNfsProgram = 100003, kSmall = 128, kLarge = 1u << 20, kFile = 8 * kLarge;
 
 // CPU time of the turns of one side.
 class Turns {
@@ -51,34 +56,14 @@ class Turns {
   uint64_t ns_ = 0, turns_ = 0;
 };
 
-std::vector<std::byte> Message(std::initializer_list<uint32_t> words, size_t size) {
-  std::vector<std::byte> out(size);
-  std::byte* at = out.data();
-  for (const uint32_t word : words) {
-    StoreBe32(at, word);
-    at += 4;
-  }
-  return out;
-}
-
-// NFSv3 READ and WRITE of 1 MiB, where the Call offers or names so much; other Calls get a Reply of kSmall bytes.
-class Service : public rpcrdma::Service {
+// Replies of kSmall bytes, whatever the Call.
+class Small : public rpcrdma::Service {
  public:
-  explicit Service(bool reads) : reads_(reads) {}
   void OnCall(Bytes call, rpcrdma::ServiceReply& reply) override {
-    constexpr uint32_t kHead = 24 + 20;  // the RPC header; status, no attributes, count, end of file, length
-    if (reads_) {
-      reply.message.resize(kHead + kLarge);
-      reply.items.push_back({kHead, kLarge});
-    } else {
-      reply.message.resize(kSmall);
-    }
+    reply.message.resize(kSmall);
     StoreBe32(reply.message.data(), LoadBe32(call.data()));
     StoreBe32(reply.message.data() + 4, 1);
   }
-
- private:
-  const bool reads_;
 };
 
 struct Answers : rpcrdma::AnswerSink {
@@ -103,27 +88,52 @@ void Calls(const char* name, Kind kind, uint32_t depth, uint64_t count) {
   rpcrdma::Responder::Prepare(answers, theirs);
   EndpointPair pair(**transport, **transport, "127.0.0.1", ours, theirs);
   Answers sink;
-  Service service(kind == Kind::kRead);
+  // READ and WRITE: of a file of `stag serve --mode nfs-memory`, from its begin to its end and again.
+  Small small;
+  serve::MemoryFs fs(uint64_t{64} << 20);
+  const auto files = serve::MakeNfsMemoryService(fs);
+  rpcrdma::Service& service = kind == Kind::kNull ? static_cast<rpcrdma::Service&>(small) : *files;
   rpcrdma::Requester requester(std::move(pair.client), asks, sink);
   rpcrdma::Responder responder(std::move(pair.server), answers, service);
-
-  // NFSv3 NULL, READ or WRITE of a handle of 8 bytes.
-  const uint32_t procedure = kind == Kind::kNull ? 0 : kind == Kind::kRead ? 6 : 7;
-  constexpr uint32_t kItem = 40 + 12 + 8 + 12;
-  const auto message = Message({0, 0, 2, 100003, 3, procedure, 0, 0, 0, 0, 8, 0, 0, 0, 0, kLarge, 2, kLarge},
-                               kind == Kind::kWrite ? kItem + kLarge : kSmall);
-  rpcrdma::CallSpec call;
-  call.message = message;
+  serve::MemoryFs::Node* file = nullptr;
+  Require(fs.Make(fs.root(), "file", serve::FileType::kRegular, file) == serve::NfsStatus::kOk, "file");
+  Require(fs.Write(*file, 0, std::vector<std::byte>(kFile)) == serve::NfsStatus::kOk, "contents");
+  std::vector<std::byte> handle;
+  Writer to(handle);
+  serve::PutHandle(to, fs, *file);
+  const Bytes named = Bytes(handle).subspan(4);  // without its count
+  const nfs_client::RpcCalls rpc(kNfsProgram, 3, {});
+  std::vector<std::byte> message;
+  Writer arguments(message);
   constexpr uint32_t kOffered[] = {kLarge};
-  if (kind == Kind::kRead) call.write_chunks = kOffered;
-  if (kind == Kind::kWrite) call.item_offset = kItem, call.item_length = kLarge;
+  uint64_t offset = 0;
+  const auto send = [&] {
+    rpcrdma::CallSpec call;
+    message.clear();
+    if (kind == Kind::kNull) {
+      rpc.Begin(0, message);
+      message.resize(kSmall);
+    } else if (kind == Kind::kRead) {
+      rpc.Begin(nfs_client::nfs3::kRead, message);
+      nfs_client::nfs3::PutRead(arguments, named, offset, kLarge);
+      call.write_chunks = kOffered;
+    } else {
+      rpc.Begin(nfs_client::nfs3::kWrite, message);
+      nfs_client::nfs3::PutWrite(arguments, named, offset, kLarge, nfs_client::nfs3::kFileSync);
+      call.item_offset = message.size();
+      call.item_length = kLarge;
+      call.item = requester.ItemRoom(kLarge).bytes;
+    }
+    call.message = message;
+    offset = (offset + kLarge) % kFile;
+    Require(requester.Send(call).has_value(), "send");
+  };
 
   Turns client, server;
   const auto run = [&](uint64_t until) {
     while (sink.count < until) {
       (void)client.Take([&] {
-        while (requester.CanSend() && requester.outstanding() < depth)
-          Require(requester.Send(call).has_value(), "send");
+        while (requester.CanSend() && requester.outstanding() < depth) send();
         requester.endpoint().Flush();
         return 0;
       });
@@ -188,24 +198,24 @@ void Works(const char* name, endpoint::Work work, uint32_t size, uint64_t count)
     fmt::print("                      {:6.0f} GB/s a thread\n", size / client.Each(count));
 }
 
-void Run(std::string_view only) {
+void Run(std::string_view only, uint64_t part) {
   const char* const copies = std::getenv("STAG_NULL_COPIES");
   fmt::print("CPU time of each side for each; RDMA {} bytes\n",
              copies && std::string_view(copies) == "free" ? "moves no" : "copies");
   const auto wanted = [&](std::string_view name) { return only.empty() || only == name; };
-  if (wanted("calls")) Calls("calls of 128 bytes, 32", Kind::kNull, 32, 2'000'000);
-  if (wanted("one")) Calls("calls of 128 bytes, 1", Kind::kNull, 1, 300'000);
-  if (wanted("sends")) Works("Sends of 128 bytes, 32", endpoint::Work::kSend, kSmall, 3'000'000);
-  if (wanted("writes")) Works("RDMA Writes of 1 MiB, 32", endpoint::Work::kWrite, kLarge, 300'000);
-  if (wanted("reads")) Works("RDMA Reads of 1 MiB, 32", endpoint::Work::kRead, kLarge, 300'000);
-  if (wanted("READ")) Calls("NFS READ of 1 MiB, 8", Kind::kRead, 8, 4'000);
-  if (wanted("WRITE")) Calls("NFS WRITE of 1 MiB, 8", Kind::kWrite, 8, 4'000);
+  if (wanted("calls")) Calls("calls of 128 bytes, 32", Kind::kNull, 32, 2'000'000 / part);
+  if (wanted("one")) Calls("calls of 128 bytes, 1", Kind::kNull, 1, 300'000 / part);
+  if (wanted("sends")) Works("Sends of 128 bytes, 32", endpoint::Work::kSend, kSmall, 3'000'000 / part);
+  if (wanted("writes")) Works("RDMA Writes of 1 MiB, 32", endpoint::Work::kWrite, kLarge, 300'000 / part);
+  if (wanted("reads")) Works("RDMA Reads of 1 MiB, 32", endpoint::Work::kRead, kLarge, 300'000 / part);
+  if (wanted("READ")) Calls("NFS READ of 1 MiB, 8", Kind::kRead, 8, 20'000 / part);
+  if (wanted("WRITE")) Calls("NFS WRITE of 1 MiB, 8", Kind::kWrite, 8, 20'000 / part);
 }
 
 }  // namespace
 }  // namespace stag::bench
 
 int main(int argc, char** argv) {
-  stag::bench::Run(argc > 1 ? argv[1] : "");
+  stag::bench::Run(argc > 1 ? argv[1] : "", argc > 2 ? std::max(std::strtoull(argv[2], nullptr, 10), 1ull) : 1);
   return 0;
 }

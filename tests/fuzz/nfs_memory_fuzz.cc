@@ -44,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     out.Put(arguments.Rest());
     reply.Clear();
     service->OnCall(call, reply);
+    (void)reply.Flatten();
     Require(rpc::DecodeReply(reply.message, reply.message.size()).status == ParseStatus::kOk);
     Require(reply.message.size() < 20000 && reply.message.size() % 4 == 0 && fs.used() <= fs.capacity());
     for (const rpcrdma::ResultItem& item : reply.items)

@@ -54,7 +54,8 @@ void Play(std::span<const replay::PlannedCallPtr> plan, std::span<const LiveRepl
     if (!values.Rewrite(planned, call)) continue;
     // No value grows by more than its largest form.
     if (call.message.size() > planned.rpc.call.bytes.size() + planned.uses.size() * 1024) std::abort();
-    if (planned.item && call.item_offset + planned.item->length > call.message.size()) std::abort();
+    const uint64_t size = call.message.size() + RoundUp4(call.item.size());
+    if (planned.item && call.item_offset + planned.item->length > size) std::abort();
     if (next == replies.size()) continue;
     const LiveReply& live = replies[next++];
     const Bytes data = live.chunk ? live.body.first(live.body.size() / 2) : Bytes{};

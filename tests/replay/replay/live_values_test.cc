@@ -63,25 +63,28 @@ TEST(LiveValues, WithoutALiveValueTheRecordedOneStays) {
   EXPECT_EQ(replay.values.unknown(), 2u);
 }
 
-// The place of data behind a handle of another size moves along.
+// The place of data behind a handle of another size moves along. Large ones stay where they are recorded.
 TEST(LiveValues, DataBehindAHandle) {
-  const Buffer file = Handle(2), live = Handle(12, 40), data = Pattern(10);
-  const auto write = [&](const Buffer& handle, const Buffer& payload) {
-    return MakeCall(2, kNfs, 3, kWrite, Join({Opaque(handle), Words({0, 0, 10, 2}), payload}));
-  };
-  PlanMaker maker;
-  maker.Call(LookupCall(1, Handle(1), Name("f"))).Reply(LookupReply(1, file));
-  const Buffer reduced = write(file, Words({10}));
-  rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, 2);
-  AddRead(header, static_cast<uint32_t>(reduced.size()), {7, 10, 0});
-  maker.script.Send(0, header, reduced);
-  maker.script.Read(1, 7, 0, data);
-  maker.Reply(WriteReply(2, 10));
-  Replay replay(maker);
-  replay.Answer(0, LookupReply(1, live));
-  const Buffer expected = write(live, Opaque(data));
-  EXPECT_EQ(replay.Call(1), expected);
-  EXPECT_EQ(replay.rewritten.item_offset, expected.size() - 12);
+  for (const uint32_t size : {10u, 30'001u}) {
+    const Buffer file = Handle(2), live = Handle(12, 40), data = Pattern(size);
+    const auto write = [&](const Buffer& handle, const Buffer& payload) {
+      return MakeCall(2, kNfs, 3, kWrite, Join({Opaque(handle), Words({0, 0, size, 2}), payload}));
+    };
+    PlanMaker maker;
+    maker.Call(LookupCall(1, Handle(1), Name("f"))).Reply(LookupReply(1, file));
+    const Buffer reduced = write(file, Words({size}));
+    rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, 2);
+    AddRead(header, static_cast<uint32_t>(reduced.size()), {7, size, 0});
+    maker.script.Send(0, header, reduced);
+    maker.script.Read(1, 7, 0, data);
+    maker.Reply(WriteReply(2, size));
+    Replay replay(maker);
+    replay.Answer(0, LookupReply(1, live));
+    const bool apart = size > 10;
+    EXPECT_EQ(replay.Call(1), write(live, apart ? Words({size}) : Opaque(data)));
+    EXPECT_EQ(replay.rewritten.item_offset, write(live, Opaque(data)).size() - RoundUp4(size));
+    EXPECT_TRUE(std::ranges::equal(replay.rewritten.item, apart ? data : Buffer{}));
+  }
 }
 
 Buffer Readdirplus(uint32_t xid, const Buffer& directory, uint64_t cookie, uint64_t verifier) {

@@ -87,7 +87,8 @@ struct Judge {
 // Client and server, driven by one thread; what they do is judged.
 class Link {
  public:
-  explicit Link(RequesterOptions client = {}, ResponderOptions server = {}) {
+  // `other`: answers in place of `service`.
+  explicit Link(RequesterOptions client = {}, ResponderOptions server = {}, Service* other = nullptr) {
     endpoint::EndpointOptions client_end, server_end;
     Requester::Prepare(Fabric().client(), client, client_end);
     Responder::Prepare(server, server_end);
@@ -100,7 +101,7 @@ class Link {
     auto answer = accepted.get();
     EXPECT_TRUE(connected && answer);
     requester = std::make_unique<Requester>(std::move(*connected), client, answers);
-    responder = std::make_unique<Responder>(std::move(*answer), server, service);
+    responder = std::make_unique<Responder>(std::move(*answer), server, other ? *other : service);
   }
   ~Link() {
     requester->endpoint().Disconnect();
@@ -191,6 +192,102 @@ TEST(Engine, LongCalls) {
   const Write inline_write(Pattern(900));
   EXPECT_EQ(link.Ask({.message = inline_write.message}).kind, AnswerKind::kReply);
   EXPECT_EQ(link.service.content, Pattern(900));
+}
+
+// Arguments that are not in the message: reduced, inline and in a Long Call, made in the Requester's memory, or lying
+// where the caller has them. A handle of those is good for one Call.
+TEST(Engine, ArgumentsThatLieElsewhere) {
+  for (const bool fresh : {false, true}) {
+    Link link({.segment_size = 50'000, .fresh_handles = fresh});
+    for (const uint32_t size : kSizes) {
+      const Buffer data = Pattern(size, size);
+      const Write write(data);
+      const Buffer head(write.message.begin(), write.message.begin() + static_cast<ptrdiff_t>(write.item));
+      for (const bool reduced : {true, false}) {
+        for (const bool made : {true, false}) {
+          CallSpec call{.message = head, .item_offset = write.item, .item_length = reduced ? size : 0, .item = data};
+          if (made) {
+            const Requester::Room room = link.requester->ItemRoom(size);
+            ASSERT_EQ(room.bytes.size(), size);
+            std::ranges::copy(data, room.bytes.begin());
+            call.item = room.bytes;
+          }
+          EXPECT_EQ(link.Ask(call).kind, AnswerKind::kReply);
+          EXPECT_EQ(link.service.content, data);
+          EXPECT_EQ(link.service.calls.back(), WithXid(write.message, link.service.calls.back()));
+        }
+      }
+    }
+    const Requester::Room room = link.requester->ItemRoom(1000);
+    EXPECT_FALSE(room.fresh);
+    EXPECT_EQ(link.requester->stats().sent_bytes % 4, 0u);
+  }
+}
+
+// More RDMA operations than may be posted at a time: they wait for each other, and none is left out.
+TEST(Engine, MoreOperationsThanMayBePosted) {
+  constexpr uint32_t kCalls = 8, kSize = 300'001;
+  Link link({.credits = kCalls, .send_size = 16384, .receive_size = 16384, .segment_size = 1024},
+            {.credits = kCalls, .send_size = 16384, .receive_size = 16384});
+  const Write write(Pattern(kSize));
+  const auto ask = [&](const CallSpec& call) {
+    for (uint32_t i = 0; i < kCalls; ++i) {
+      ASSERT_TRUE(link.Drive([&] { return link.requester->CanSend(); }));
+      ASSERT_TRUE(link.requester->Send(call));
+    }
+    ASSERT_TRUE(link.Drive([&] { return link.answers.all.size() == kCalls; }));
+    for (const Got& got : link.answers.all) EXPECT_EQ(got.kind, AnswerKind::kReply) << got.text;
+  };
+  ask({.message = write.message, .item_offset = write.item, .item_length = kSize});
+  EXPECT_EQ(link.service.content, Pattern(kSize));
+  link.answers.all.clear();
+  const Buffer read = MakeCall(0, kNfs, 3, kRead, Join({FileHandle(), Words({0, 0, kSize})}));
+  constexpr uint32_t kOffered[] = {kSize};
+  ask({.message = read, .write_chunks = kOffered});
+  for (const Got& got : link.answers.all) EXPECT_EQ(got.chunks.at(0), Pattern(kSize));
+}
+
+// Results that stay where they are go out whole in every form of Reply, and are given back once.
+TEST(Engine, RepliesWithViews) {
+  struct Lends final : Service, Lender {
+    void OnCall(Bytes call, ServiceReply& reply) override {
+      // READ: `pieces` views of what there is, in the order of the file.
+      const uint32_t xid = LoadBe32(call.data()), count = LoadBe32(call.data() + call.size() - 4);
+      reply.message = MakeReply(xid, Words({0, 0, count, 1, count}));
+      reply.items.push_back({reply.message.size(), count});
+      for (uint32_t i = 0, at = 0; i < pieces; ++i) {
+        const uint32_t n = i + 1 < pieces ? count / pieces : count - at;
+        reply.views.push_back({reply.message.size(), Bytes(memory).subspan(at, n), memory});
+        at += n;
+      }
+      reply.lender = this;
+      lent += pieces;
+      reply.message.resize(reply.message.size() + (RoundUp4(count) - count));
+    }
+    void Return(Bytes) override { ++returned; }
+    Buffer memory = Pattern(100'000);
+    uint32_t pieces = 1, lent = 0, returned = 0;
+  };
+  Lends lends;
+  {
+    Link link({}, {}, &lends);
+    for (const uint32_t pieces : {1u, 2u, 7u, 100u}) {
+      lends.pieces = pieces;
+      for (const uint32_t size : {101u, 900u, 4000u, 99'999u}) {
+        const Buffer read = MakeCall(0, kNfs, 3, kRead, Join({FileHandle(), Words({0, 0, size})}));
+        const Buffer expected(lends.memory.begin(), lends.memory.begin() + size);
+        const uint32_t offered[] = {size};
+        EXPECT_EQ(link.Ask({.message = read, .write_chunks = offered}).chunks.at(0), expected);
+        const Buffer whole = MakeReply(0, Join({Words({0, 0, size, 1}), Opaque(expected)}));
+        const Got got = link.Ask({.message = read, .reply_chunk = static_cast<uint32_t>(whole.size())});
+        EXPECT_EQ(got.message, WithXid(whole, got.message)) << pieces << ' ' << size;
+      }
+    }
+    // Only of a Reply inline with more pieces than a Send takes.
+    EXPECT_LE(link.responder->stats().copied_bytes, 101u + 900u + 4000u);
+  }
+  EXPECT_EQ(lends.lent, 2 * 4 * (1u + 2u + 7u + 100u));
+  EXPECT_EQ(lends.returned, lends.lent);
 }
 
 TEST(Engine, WriteChunks) {

@@ -98,6 +98,7 @@ inline std::string GetName(Cursor& in) {
 struct Asked {
   Asked(rpcrdma::Service& service, uint32_t program, uint32_t procedure, const Buffer& arguments) {
     service.OnCall(MakeCall(77, program, 3, procedure, arguments), reply);
+    (void)reply.Flatten();
     header = rpc::DecodeReply(reply.message, reply.message.size());
     EXPECT_EQ(header.status, ParseStatus::kOk);
     EXPECT_EQ(header.xid, 77u);

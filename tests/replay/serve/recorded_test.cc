@@ -118,6 +118,7 @@ Buffer Handle(uint32_t n) { return Opaque(Words({n, n})); }
 Buffer Results(rpcrdma::Service& service, const Buffer& call) {
   rpcrdma::ServiceReply reply;
   service.OnCall(call, reply);
+  (void)reply.Flatten();
   const rpc::ReplyHeader header = rpc::DecodeReply(reply.message, reply.message.size());
   EXPECT_EQ(header.xid, LoadBe32(call.data()));
   if (!header.success()) return {};
