@@ -53,7 +53,7 @@ std::string_view ModeName(Mode mode) {
   return "";
 }
 
-void ReportListening(const ServeArguments& options, std::string_view transport, const serve::TcpRpc* mount,
+void ReportListening(const ServeArguments& options, std::string_view transport, const rpcrdma::TcpRpc* mount,
                      Output& output) {
   std::string& out = output.buffer();
   if (options.format == Format::kJsonl) {
@@ -242,9 +242,9 @@ int RunServe(ServeArguments options) {
   auto listener = (*transport)->Listen(options.listen);
   if (!listener) return Trouble(listener.error());
   options.listen.port = (*listener)->port();
-  std::unique_ptr<serve::TcpRpc> mount;
+  std::unique_ptr<rpcrdma::TcpRpc> mount;
   if (options.mount) {
-    auto opened = serve::TcpRpc::Listen(*options.mount, content.mount());
+    auto opened = rpcrdma::TcpRpc::Listen(*options.mount, content.mount());
     if (!opened) return Trouble(opened.error());
     mount = std::move(*opened);
   }

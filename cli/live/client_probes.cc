@@ -48,9 +48,9 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
   const auto listener = (*transport)->Listen(options.listen);
   if (!listener) return CannotProbe(listener.error());
   const uint16_t port = (*listener)->port();
-  std::unique_ptr<serve::TcpRpc> mount;
+  std::unique_ptr<rpcrdma::TcpRpc> mount;
   if (options.mount_port) {
-    auto opened = serve::TcpRpc::Listen({options.listen.host, *options.mount_port}, *mount_service);
+    auto opened = rpcrdma::TcpRpc::Listen({options.listen.host, *options.mount_port}, *mount_service);
     if (!opened) return CannotProbe(opened.error());
     mount = std::move(*opened);
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "protocol/nfs/nfs4_operations.h"
+
 namespace stag::replay {
 
 namespace {
@@ -72,13 +74,15 @@ void CallPlanner::Choose(PlannedCall& call, fabric::ConnectionId connection) {
 }
 
 void CallPlanner::FindValues(PlannedCall& call) {
+  const Bytes message = call.rpc.call.bytes;
+  call_values_.OfCall(rpc::DecodeCall(message, message.size()), message);
+  const bool replied = WalkReply(call);
   FindUses(call);
-  call.gives = Gives(call);
+  if (replied && !reply_values_.found().empty())
+    ForEachKey(reply_values_.found(), call_values_.found(), [&](const KeyedValue&) { call.gives = true; });
 }
 
 void CallPlanner::FindUses(PlannedCall& call) {
-  const Bytes message = call.rpc.call.bytes;
-  call_values_.OfCall(rpc::DecodeCall(message, message.size()), message);
   const std::span<const FoundValue> found = call_values_.found();
   uses_.clear();
   ForEachKey(found, found, [&](const KeyedValue& value) {
@@ -101,22 +105,44 @@ void CallPlanner::FindUses(PlannedCall& call) {
     uses_.push_back({value.offset, {}, static_cast<uint32_t>(value.bytes.size()), value.kind});
   }
   if (!slot) call.session = {};
+  FindMade(call);
   for (const recording::RecordedItem& item : call.rpc.call.items)
     if (item.reduced && item.length > 0 && (!call.item || item.length > call.item->length)) call.item = &item;
   std::ranges::sort(uses_, {}, &Use::offset);
   call.uses = call.store.Keep(uses_);
 }
 
-// Whether its recorded reply gives values that a Call can name.
-bool CallPlanner::Gives(const PlannedCall& call) {
+void CallPlanner::FindMade(PlannedCall& call) {
+  const auto add = [&](Bytes place, Made made) {
+    const auto offset = static_cast<uint64_t>(place.data() - call.rpc.call.bytes.data());
+    uses_.push_back({offset, {}, static_cast<uint32_t>(place.size()), {}, made});
+  };
+  if (!call_values_.callback_netid().empty() && !call_values_.callback_address().empty()) {
+    add(call_values_.callback_netid(), Made::kCallbackNetid);
+    add(call_values_.callback_address(), Made::kCallbackAddress);
+    call.calls_back = true;
+  }
+  if (call.session.empty()) return;
+  // OPEN: seqid, share_access, share_deny, and its owner's client id. What it gives: the stateid of the open file, and
+  // that of a delegation.
+  constexpr size_t kBeforeClient = 8, kWord = 4;
+  for (const FoundValue& value : call_values_.found()) {
+    if (value.kind != ValueKind::kClientId || call_values_.op(value.op_index) != nfs::kOpOpen) continue;
+    const auto stateids = std::ranges::count_if(reply_values_.found(), [&](const FoundValue& given) {
+      return given.kind == ValueKind::kStateid && given.op_index == value.op_index;
+    });
+    if (stateids == 1) add(Bytes(value.bytes.data() - kBeforeClient, kWord), Made::kNoDelegation);
+  }
+}
+
+// Whether there is a recorded reply that is waited for; reply_values_ are its values, or none.
+bool CallPlanner::WalkReply(const PlannedCall& call) {
   const recording::RecordedRpc& rpc = call.rpc;
-  if (call.answer == kUnanswered || rpc.reply.bytes.empty()) return false;
+  const bool replied = call.answer != kUnanswered && !rpc.reply.bytes.empty();
+  const Bytes reply = replied ? rpc.reply.bytes : Bytes{};
   const rpc::CallHeader header = rpc::DecodeCall(rpc.call.bytes, rpc.call.bytes.size());
-  reply_values_.OfReply(header, rpc::DecodeReply(rpc.reply.bytes, rpc.reply.bytes.size()), rpc.reply.bytes);
-  bool gives = false;
-  if (!reply_values_.found().empty())
-    ForEachKey(reply_values_.found(), call_values_.found(), [&](const KeyedValue&) { gives = true; });
-  return gives;
+  reply_values_.OfReply(header, rpc::DecodeReply(reply, reply.size()), reply);
+  return replied;
 }
 
 }  // namespace stag::replay

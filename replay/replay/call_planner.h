@@ -19,7 +19,8 @@ class CallPlanner {
 
  private:
   void FindUses(PlannedCall& call);
-  bool Gives(const PlannedCall& call);
+  void FindMade(PlannedCall& call);
+  bool WalkReply(const PlannedCall& call);
 
   const PlanOptions& options_;
   bool root_found_ = false;

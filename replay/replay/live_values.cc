@@ -58,7 +58,25 @@ bool LiveValues::TakeSlot(Session& session, Bytes recorded, HeldSlot& held) {
   return true;
 }
 
+Bytes LiveValues::Make(Made made, Bytes recorded) {
+  switch (made) {
+    case Made::kNo: break;
+    case Made::kCallbackNetid: return AsBytes(callback_netid_);
+    case Made::kCallbackAddress: return AsBytes(callback_address_);
+    case Made::kNoDelegation: {
+      // OPEN4_SHARE_ACCESS_WANT_NO_DELEG, where the recorded client did not say what it wants.
+      constexpr uint32_t kWants = 0xff00, kWantsNone = 0x0400;
+      const uint32_t access = LoadBe32(recorded.data());
+      made_.clear();
+      AppendWord(made_, (access & kWants) == 0 ? access | kWantsNone : access);
+      return AsBytes(made_);
+    }
+  }
+  return {};
+}
+
 Bytes LiveValues::Replacement(const Use& use, Bytes recorded) {
+  if (use.made != Made::kNo) return Make(use.made, recorded);
   switch (use.kind) {
     case ValueKind::kClientVerifier: {
       made_.clear();
@@ -105,16 +123,17 @@ bool LiveValues::Rewrite(const PlannedCall& call, RewrittenCall& out) {
   for (const Use& use : call.uses) {
     const Bytes old = recorded.subspan(static_cast<size_t>(use.offset), use.length);
     Bytes value;
-    if (use.kind == ValueKind::kSlot) {
+    if (use.made == Made::kNo && use.kind == ValueKind::kSlot) {
       if (!session || !out.slot.session.empty()) continue;
       if (!TakeSlot(*session, old, out.slot)) return false;
       value = AsBytes(made_);
     } else {
       value = Replacement(use, old);
-      unknown |= value.empty() && !use.secondary();
+      unknown |= value.empty() && !use.secondary() && use.made == Made::kNo;
     }
-    const bool counted =
-        use.kind == ValueKind::kClientOwner || (use.kind == ValueKind::kHandle && call.rpc.version > 2);
+    const bool counted = use.made == Made::kCallbackNetid || use.made == Made::kCallbackAddress ||
+                         use.kind == ValueKind::kClientOwner ||
+                         (use.kind == ValueKind::kHandle && call.rpc.version > 2);
     if (value.empty() || (value.size() != old.size() && !counted)) continue;
     put(copied, static_cast<size_t>(use.offset));
     if (value.size() == old.size()) {

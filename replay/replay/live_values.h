@@ -47,6 +47,11 @@ class LiveValues {
   void Learn(const PlannedCall& call, const Values& reply);
   // The Call that held the slot was answered; `done`: its SEQUENCE was, so the slot goes on to the next number.
   void Release(const HeldSlot& slot, bool done);
+  // Where the server can call back (RFC 5665: netid and universal address); without it, where the recording says.
+  void SetCallback(std::string netid, std::string address) {
+    callback_netid_ = std::move(netid);
+    callback_address_ = std::move(address);
+  }
   // How many Calls were rewritten with a value missing.
   uint64_t unknown() const { return unknown_; }
   // How many values there was no memory for any more.
@@ -68,8 +73,10 @@ class LiveValues {
   bool TakeSlot(Session& session, Bytes recorded, HeldSlot& held);
   // The bytes that stand for a use; empty: the recorded ones stay.
   Bytes Replacement(const Use& use, Bytes recorded);
+  Bytes Make(Made made, Bytes recorded);
 
   const ClientIdentity identity_;
+  std::string callback_netid_, callback_address_;
   ValueTable live_;
   std::vector<Session> sessions_;
   Values recorded_, call_;

@@ -23,12 +23,21 @@ namespace stag::replay {
 
 inline constexpr uint64_t kUnanswered = UINT64_MAX;
 
+// What a client makes beside the values that nfs::ValueKind names.
+enum class Made : uint8_t {
+  kNo,
+  kCallbackNetid,  // SETCLIENTID's r_netid and r_addr (RFC 7530 section 2.2.9): where the server is to call back
+  kCallbackAddress,
+  kNoDelegation  // OPEN's share_access (RFC 8881 section 18.16): no delegation is wanted, as none was given
+};
+
 // A place in a Call that is exchanged before it is sent.
 struct Use {
   uint64_t offset = 0;   // in the recorded Call
-  std::string_view key;  // of the value (ForEachKey); empty: made (kSlot, kClientVerifier, kClientOwner)
+  std::string_view key;  // of the value (ForEachKey); empty: made (kSlot, kClientVerifier, kClientOwner, `made`)
   uint32_t length = 0;
-  nfs::ValueKind kind = nfs::ValueKind::kHandle;
+  nfs::ValueKind kind = nfs::ValueKind::kHandle;  // where it is not `made`
+  Made made = Made::kNo;
   // Goes along with another value; without a live one the recorded one is as good.
   bool secondary() const {
     return kind == nfs::ValueKind::kClientSequence || (kind == nfs::ValueKind::kStateid && length == 4);
@@ -64,7 +73,8 @@ struct PlannedCall {
   // The key of the file handle that a live root replaces; empty but in the first Call that uses it. It is the handle
   // first used in a Call of NFSv3 or v2, or the one of PlanOptions::root.
   std::string_view root;
-  bool gives = false;  // its recorded reply gives values
+  bool gives = false;       // its recorded reply gives values
+  bool calls_back = false;  // it says where the server is to call back
 
   recording::PayloadStore store{UINT64_MAX, 512};  // what the views above show
   // What it takes in memory.

@@ -18,7 +18,7 @@ constexpr uint32_t kMaxCredits = 1024, kMinSize = 1024, kMaxSize = 262144;  // R
 constexpr uint32_t kTries = 3;  // of a Call whose connection is lost each time
 constexpr milliseconds kFirstPause{100}, kLongestPause{2000};
 constexpr milliseconds kFirstPutOff{100}, kLongestPutOff{2000};
-constexpr size_t kTroubles = 64;  // different texts
+constexpr milliseconds kCallbackPatience{3000}, kCallbackSettles{100};
 
 uint32_t Size(std::optional<uint32_t> wanted, uint32_t recorded) {
   return std::clamp(wanted.value_or(recorded), kMinSize, kMaxSize);
@@ -66,6 +66,34 @@ endpoint::EndpointOptions LinkEndpoint(const recording::RecordedConnection& reco
 PlayClient::PlayClient(uint32_t n, ClientIdentity identity, const PlayOptions& options, PlayReport& r)
     : number(n), values(std::move(identity), options.values_memory / options.clients), report(r) {}
 
+void PlayClient::ListenForCallbacks(const endpoint::HostPort& server) {
+  if (std::exchange(listened_, true)) return;
+  auto listener = CallbackListener::Listen(server, callbacks);
+  if (!listener) {
+    report.Trouble("the server cannot call back: " + listener.error().message);
+    return;
+  }
+  listener_ = std::move(*listener);
+  values.SetCallback(listener_->netid(), listener_->address());
+}
+
+void PlayClient::HoldForCallback(PlayClock::time_point now) {
+  held_ = listener_ != nullptr;
+  held_until_ = now + kCallbackPatience;
+}
+
+bool PlayClient::PollCallbacks(PlayClock::time_point now) {
+  if (!listener_) return false;
+  listener_->Poll();
+  const uint64_t calls = listener_->calls();
+  report.backward_calls += calls - called_;
+  // It has called: a moment for it to see the answer.
+  if (held_ && calls != called_) held_until_ = std::min(held_until_, now + kCallbackSettles);
+  called_ = calls;
+  if (held_ && now >= held_until_) held_ = false;
+  return held_;
+}
+
 void PlayClient::Done(const PlannedCall& call) {
   if (call.answer == kUnanswered) return;
   const uint64_t at = call.answer - prefix_;
@@ -109,10 +137,7 @@ const PlannedCall* PlayLink::next() const {
   return queue_.empty() ? nullptr : queue_.front().get();
 }
 
-void PlayLink::Trouble(std::string text) {
-  auto& troubles = client_.report.troubles;
-  if (troubles.size() < kTroubles || troubles.contains(text)) ++troubles[std::move(text)];
-}
+void PlayLink::Trouble(std::string text) { client_.report.Trouble(std::move(text)); }
 
 // Ends a Call that was under way, or was to be again.
 void PlayLink::Free(uint32_t place) {
@@ -315,6 +340,8 @@ bool PlayLink::Take(uint32_t place, const rpcrdma::Answer& answer) {
         return false;
       }
       client_.values.Learn(call, live_);
+      if (call.procedure.op == nfs::kOpSetclientidConfirm && status == AnswerStatus{Kind::kStatus, 0})
+        client_.HoldForCallback(PlayClock::now());
       break;
     }
     default: Trouble("no answer to the Call: " + std::string(answer.text)); break;

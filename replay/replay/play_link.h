@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "replay/replay/callback_listener.h"
 #include "replay/replay/callbacks.h"
 #include "replay/replay/live_values.h"
 #include "replay/replay/options.h"
@@ -29,7 +30,14 @@ endpoint::EndpointOptions LinkEndpoint(const recording::RecordedConnection& reco
 class PlayClient {
  public:
   PlayClient(uint32_t number, ClientIdentity identity, const PlayOptions& options, PlayReport& report);
-  bool Ready(const PlannedCall& call) const { return prefix_ >= call.after; }
+  bool Ready(const PlannedCall& call) const { return prefix_ >= call.after && !held_; }
+  // A place for the server to call back at (NFSv4.0), unless there is one.
+  void ListenForCallbacks(const endpoint::HostPort& server);
+  // The server knows that place now: nothing more is sent until it has tried to call, for a while. Servers give
+  // delegations only to clients that they can call.
+  void HoldForCallback(PlayClock::time_point now);
+  // Answers what the server calls; to be called now and then. Whether Calls are held.
+  bool PollCallbacks(PlayClock::time_point now);
   // The Call ended, however it did: nothing waits for its answer any more.
   void Done(const PlannedCall& call);
   // Counts `live` against what was recorded.
@@ -45,7 +53,12 @@ class PlayClient {
  private:
   uint64_t prefix_ = 0;        // answers that have come, without a hole, in recorded order
   std::deque<bool> answered_;  // whether that of prefix_ has come, the next one ...
-  PlannedProcedure last_;      // of Of
+  std::unique_ptr<CallbackListener> listener_;
+  bool listened_ = false;  // it was tried
+  bool held_ = false;
+  PlayClock::time_point held_until_;
+  uint64_t called_ = 0;    // by the server, as counted in the report
+  PlannedProcedure last_;  // of Of
   ProcedureReport* last_report_ = nullptr;
 };
 

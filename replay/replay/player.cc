@@ -165,6 +165,7 @@ void Player::Impl::Add(Play& play, PlannedCallPtr planned) {
     default: break;
   }
   if (!play.first_ns) play.first_ns = planned->rpc.call_frame.time_ns;
+  if (planned->calls_back) play.client->ListenForCallbacks(options.to);
   report.rooted |= !planned->root.empty();
   if (!planned->root.empty() && !options.root.empty()) play.client->values.Set(planned->root, options.root);
   PlayLink*& link = play.by_connection[id];
@@ -268,6 +269,7 @@ void Player::Impl::Tick() {
       counts.outstanding += link->outstanding();
     }
     if (!play.client) continue;
+    play.client->PollCallbacks(now);
     counts.answers += play.client->counts.answers;
     counts.bytes += play.client->counts.bytes;
     counts.errors += play.client->counts.errors;

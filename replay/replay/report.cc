@@ -19,6 +19,10 @@ ProcedureReport& PlayReport::Of(const PlannedProcedure& procedure) {
   return procedures[room ? procedure : PlannedProcedure{}];
 }
 
+void PlayReport::Trouble(std::string text) {
+  if (troubles.size() < kTroubles || troubles.contains(text)) ++troubles[std::move(text)];
+}
+
 void PlayReport::Merge(const PlayReport& other) {
   for (const auto& [procedure, of_it] : other.procedures) Of(procedure).Merge(of_it);
   more_differences += other.more_differences;

@@ -51,6 +51,8 @@ struct PlayReport {
   bool rooted = false;                          // a Call had the file handle that the live root replaces
   std::chrono::nanoseconds elapsed{0};
 
+  // Counts one; of at most kTroubles different ones.
+  void Trouble(std::string text);
   // The row of a procedure. What comes after kProcedures of them shares the row PlannedProcedure{}.
   ProcedureReport& Of(const PlannedProcedure& procedure);
   // Adds what came of playing the same plan elsewhere, at the same time.
@@ -61,6 +63,6 @@ struct PlayReport {
   // whose live answer has its status; 100 when there are none.
   double MatchPercent() const;
 };
-inline constexpr size_t kDifferences = 1000, kProcedures = 1000;
+inline constexpr size_t kDifferences = 1000, kProcedures = 1000, kTroubles = 64;
 
 }  // namespace stag::replay

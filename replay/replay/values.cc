@@ -58,6 +58,8 @@ void ForEachMatchKey(std::span<const FoundValue> values, Fn fn) {
 }  // namespace
 
 void Values::OfCall(const rpc::CallHeader& header, Bytes message) {
+  ops_.clear();
+  callback_netid_ = callback_address_ = {};
   found_.clear();
   items_.clear();
   chunks_ = {};
@@ -86,6 +88,16 @@ bool Values::IsReduced(const nfs::Item& item) {
 void Values::OnValue(const nfs::Value& value) {
   found_.push_back({value.kind, value.op_index, value.offset,
                     message_.subspan(static_cast<size_t>(value.offset), value.length), value.name});
+}
+
+void Values::OnOperation(uint32_t op_index, uint32_t op) {
+  ops_.resize(std::max<size_t>(ops_.size(), size_t{op_index} + 1));
+  ops_[op_index] = op;
+}
+
+void Values::OnCallbackAddress(uint32_t, Bytes netid, Bytes address) {
+  callback_netid_ = netid;
+  callback_address_ = address;
 }
 
 void Values::OnOperationResult(uint32_t, uint32_t op, uint32_t status) {

@@ -43,17 +43,26 @@ class Values final : private nfs::Visitor {
   std::span<const FoundValue> found() const { return found_; }
   std::span<const FoundItem> items() const { return items_; }
   const nfs::Walk& walk() const { return walk_; }
+  // Of a Call: the operation at an index; 0: none is known.
+  uint32_t op(uint32_t op_index) const { return op_index < ops_.size() ? ops_[op_index] : 0; }
+  // Of a Call: what SETCLIENTID says of where to call back; empty: it does not.
+  Bytes callback_netid() const { return callback_netid_; }
+  Bytes callback_address() const { return callback_address_; }
   bool sequence_done() const { return sequence_done_; }  // of a Reply: SEQUENCE, and with success
 
  private:
   bool IsReduced(const nfs::Item& item) override;
   void OnValue(const nfs::Value& value) override;
+  void OnOperation(uint32_t op_index, uint32_t op) override;
+  void OnCallbackAddress(uint32_t op_index, Bytes netid, Bytes address) override;
   void OnOperationResult(uint32_t op_index, uint32_t op, uint32_t status) override;
 
   Bytes message_;
   std::span<const Bytes> chunks_;
   std::vector<FoundValue> found_;
   std::vector<FoundItem> items_;
+  std::vector<uint32_t> ops_;
+  Bytes callback_netid_, callback_address_;
   nfs::Walk walk_;
   bool sequence_done_ = false;
 };

@@ -70,8 +70,12 @@ void CallKey::OnValue(const nfs::Value& value) {
       LeaveOut(value.offset, value.length);
       if (!HasOwner(op) || end + 4 > call_.size()) return;
       LeaveOut(end, 4 + RoundUp4(LoadBe32(call_.data() + end)));
-      if (op == nfs::kOpOpen && value.offset >= 12)
+      if (op == nfs::kOpOpen && value.offset >= 12) {
         LeaveOut(value.offset - 12, 4);  // its seqid, in front of the share modes
+        // What delegation it wants (OPEN4_SHARE_ACCESS_WANT_..., 0xff00): a wish, which clients with the same Call
+        // differ in.
+        LeaveOut(value.offset - 8 + 2, 1);
+      }
       if (op == nfs::kOpLock && value.offset >= 4) LeaveOut(value.offset - 4, 4);  // the lock_seqid
       return;
     }

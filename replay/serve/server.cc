@@ -15,7 +15,8 @@ constexpr milliseconds kLongestSleep{1000};  // sleep, when nothing is connected
 
 }  // namespace
 
-Server::Server(endpoint::Listener& listener, rpcrdma::Service& service, TcpRpc* tcp, const ServerOptions& options)
+Server::Server(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* tcp,
+               const ServerOptions& options)
     : listener_(listener), tcp_(tcp), options_(options) {
   for (uint32_t i = 0; i < std::max(options.threads, 1u); ++i)
     groups_.push_back(std::make_unique<ConnectionGroup>(service, options.responder));

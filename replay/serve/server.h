@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "replay/rpcrdma/responder.h"
+#include "replay/rpcrdma/tcp_rpc.h"
 #include "replay/serve/connection_group.h"
-#include "replay/serve/tcp_rpc.h"
 
 namespace stag::serve {
 
@@ -30,7 +30,7 @@ struct ServerOptions {
 class Server {
  public:
   // All must outlive the Server. `tcp`: served, too; nullptr: none.
-  Server(endpoint::Listener& listener, rpcrdma::Service& service, TcpRpc* tcp, const ServerOptions& options);
+  Server(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* tcp, const ServerOptions& options);
   ~Server();
   // Until options.stop or options.once ends it; then all connections are disconnected. The error is one of this
   // machine: nothing can be accepted any more.
@@ -46,7 +46,7 @@ class Server {
   void Sleep(std::chrono::microseconds at_most);
 
   endpoint::Listener& listener_;
-  TcpRpc* tcp_;
+  rpcrdma::TcpRpc* tcp_;
   ServerOptions options_;
   ServerReport report_;
   std::vector<std::unique_ptr<ConnectionGroup>> groups_;  // by thread; the first is that of Run

@@ -36,6 +36,7 @@ import results
 LAB = pathlib.Path(__file__).resolve().parent
 ROOT = LAB.parent.parent
 CACHE = ROOT / ".cache/lab"
+CAPTURES = ROOT / "../shared/captures"  # further ones, where they are: /captures in the machine
 IMAGE_INPUTS = ["build.sh", "init", "modules", "packages"]
 KERNELS = ["6.1", "6.12", "7.2", "7.3"]  # series of Debian's packages, the first for what is not asked for otherwise
 # What the matrix runs on each kernel; and with peers in user space, on the first kernel only.
@@ -142,6 +143,8 @@ class Machine:
         shares = {"share": self.folder, "src": ROOT, "build": build}
         if other:
             shares["peer"] = other.folder
+        if CAPTURES.is_dir():
+            shares["captures"] = CAPTURES.resolve()
         command = ["setpriv", "--pdeathsig", "KILL"] if own else []
         kernel = "console=ttyS0 rdinit=/init mitigations=off nokaslr tsc=reliable audit=0 panic=-1"
         if linger:

@@ -20,7 +20,7 @@ std::string Seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-ClientRunner::ClientRunner(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount,
+ClientRunner::ClientRunner(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* mount,
                            ClientWork& work, const Patience& patience, bool crc, fabric::Sink* also)
     : listener_(listener),
       service_(service),

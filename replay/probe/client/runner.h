@@ -17,7 +17,7 @@ namespace stag::probe::client {
 class ClientRunner {
  public:
   // All must outlive it. `patience.answer`: for a whole run of the work. `mount`, `also`: may be null.
-  ClientRunner(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount, ClientWork& work,
+  ClientRunner(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* mount, ClientWork& work,
                const Patience& patience, bool crc = true, fabric::Sink* also = nullptr);
 
   // The work without any trick. The error says why there is nothing to probe.
@@ -36,7 +36,7 @@ class ClientRunner {
 
   endpoint::Listener& listener_;
   rpcrdma::Service& service_;
-  serve::TcpRpc* mount_;
+  rpcrdma::TcpRpc* mount_;
   ClientWork& work_;
   const Patience patience_;
   const bool crc_;

@@ -46,7 +46,7 @@ bool Turn::WrongFirst(Buffer wrong) const {
   return false;
 }
 
-Stage::Stage(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount, const Trick* trick,
+Stage::Stage(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* mount, const Trick* trick,
              const StageOptions& options)
     : listener_(listener), service_(service), mount_(mount), trick_(trick), options_(options) {
   play_.quiet = options.quiet;

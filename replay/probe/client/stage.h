@@ -8,7 +8,7 @@
 
 #include "replay/probe/client/probe.h"
 #include "replay/rpcrdma/responder.h"
-#include "replay/serve/tcp_rpc.h"
+#include "replay/rpcrdma/tcp_rpc.h"
 
 namespace stag::probe::client {
 
@@ -21,7 +21,7 @@ struct StageOptions {
 class Stage {
  public:
   // All must outlive it. `trick`: null: none. `mount`: served, too; nullptr: none.
-  Stage(endpoint::Listener& listener, rpcrdma::Service& service, serve::TcpRpc* mount, const Trick* trick,
+  Stage(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* mount, const Trick* trick,
         const StageOptions& options);
   ~Stage();
 
@@ -55,7 +55,7 @@ class Stage {
 
   endpoint::Listener& listener_;
   rpcrdma::Service& service_;
-  serve::TcpRpc* mount_;
+  rpcrdma::TcpRpc* mount_;
   const Trick* trick_;
   const StageOptions options_;
   Hooks hooks_;

@@ -1,10 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # KIND [CAPTURE...]: stag replay of real captures against the kernel's server with files as recorded; rxe, siw
+# Without CAPTURE: those of the repository, and the whole ones of NFSv4 that /captures has.
 . /src/tests/lab/guest/common.sh
 kind=${1:-rxe}
 set -- "${@:2}"
-[ $# -gt 0 ] || set -- /src/pcaps/real/{rxe-nfs3,rxe-nfs4.1,siw-nfs4.1}.pcap.zst
+mkdir -p /captures
+mountpoint -q /captures || mount -t 9p -o trans=virtio,version=9p2000.L,ro captures /captures 2> /dev/null
+if [ $# -eq 0 ]; then
+  set -- /src/pcaps/real/{rxe-nfs3,rxe-nfs4.1,siw-nfs4.1}.pcap.zst
+  for capture in /captures/{rxe-*nfs4*,siw-crc-p2p-nfs4.1}.pcap; do
+    # Not those that begin in the midst, and need state which no reply gives; nor what another server and another
+    # workload made.
+    [[ ! -e $capture || $capture =~ midstream|linux7 ]] || set -- "$@" "$capture"
+  done
+fi
 wire
 devices $kind
 
@@ -23,20 +33,24 @@ populate() {
   ln -s "$(printf 'u%.0s' {1..4000})" ext/link4000
   mkdir w-{3-{1297,2298},4.0-{1387,2400},4.1-{940,1492,2502},4.2-{1593,2061,2603}} # of earlier runs
   for name in big deleg deleg.tmp x; do : > $name; done
+  # The capture makes one of them itself (CREATE of a directory).
+  for name in $(LC_ALL=C grep -aPo '\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00.\Kw-[0-9.]+-[0-9]+' "$1" | sort -u); do
+    [ ! -d "$name" ] || rmdir "$name"
+  done
   chmod -R a+rwX .
   cd /
   echo '/export *(rw,no_root_squash,no_subtree_check,insecure,fsid=0,async,crossmnt)' > /etc/exports
   echo '/export/ext *(rw,no_root_squash,no_subtree_check,insecure,fsid=1,async)' >> /etc/exports
   exportfs -ra
   # No grace period of nfsd, and none of lockd: while one lasts, nfsd gives no delegations.
-  echo Y > /proc/fs/nfsd/v4_end_grace
+  [ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || echo Y > /proc/fs/nfsd/v4_end_grace
   sleep 4
 }
 
 for capture in "$@"; do
   say "$capture"
   fresh_knfsd
-  populate
+  populate "$capture"
   root=()
   [[ $capture != *nfs3* ]] || root=(--export /export) # later versions begin with PUTROOTFH
   must $STAG replay "$capture" --to $SERVER:20049 --transport ${kind}0 "${root[@]}" --check --expect-match 100 \

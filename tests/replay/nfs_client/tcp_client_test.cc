@@ -8,10 +8,10 @@
 #include <atomic>
 #include <thread>
 
+#include "replay/rpcrdma/tcp_rpc.h"
 #include "replay/rpcrdma/xdr.h"
 #include "replay/serve/nfs3_xdr.h"
 #include "replay/serve/nfs_memory.h"
-#include "replay/serve/tcp_rpc.h"
 #include "tests/support/messages.h"
 
 namespace stag::nfs_client {
@@ -25,7 +25,7 @@ constexpr milliseconds kPatience{20'000};
 // A service on a TCP port, in a thread of its own.
 class OnTcp {
  public:
-  explicit OnTcp(rpcrdma::Service& service) : tcp_(std::move(*serve::TcpRpc::Listen({"127.0.0.1", 0}, service))) {
+  explicit OnTcp(rpcrdma::Service& service) : tcp_(std::move(*rpcrdma::TcpRpc::Listen({"127.0.0.1", 0}, service))) {
     thread_ = std::thread([this] {
       while (!stop_) {
         tcp_->Poll();
@@ -42,7 +42,7 @@ class OnTcp {
   uint16_t port() const { return tcp_->port(); }
 
  private:
-  std::unique_ptr<serve::TcpRpc> tcp_;
+  std::unique_ptr<rpcrdma::TcpRpc> tcp_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -127,6 +127,8 @@ TEST(LiveValues, DirectoryEntriesByName) {
 
 // --- NFSv4
 
+Buffer Stateid(uint32_t seqid, uint32_t seed) { return Join({Words({seqid}), Pattern(12, seed)}); }
+
 struct Sessions : testing::Test {
   PlanMaker maker;
   void Establish() {
@@ -186,7 +188,6 @@ TEST_F(Sessions, AnUnknownSessionStaysAsItIs) {
   EXPECT_EQ(replay.Call(0), Compound(3, {Sequence(Session(1), 503, 2, 2), PutRootFh()}));
 }
 
-Buffer Stateid(uint32_t seqid, uint32_t seed) { return Join({Words({seqid}), Pattern(12, seed)}); }
 Buffer OpenConfirm(const Buffer& stateid) { return Join({Words({20}), stateid, Words({1})}); }
 Buffer ReadWith(const Buffer& stateid) { return Join({Words({25}), stateid, Words({0, 0, 512})}); }
 
@@ -228,6 +229,60 @@ TEST(LiveValues, ClientIdsAndTheirConfirmation) {
   replay.Answer(0, result(5, 6));
   EXPECT_EQ(replay.Call(1), confirm(5, 6));
   EXPECT_EQ(replay.Call(2), Compound(3, {Join({Words({30}), Verifier(5)})}, 0));
+  EXPECT_EQ(replay.values.unknown(), 0u);
+}
+
+// Where the server is to call back (RFC 7530 section 16.33): the replaying client's own place.
+TEST(LiveValues, CallbackAddresses) {
+  const auto set = [](const Buffer& owner, uint64_t verifier, std::string_view netid, std::string_view address) {
+    return Compound(1,
+                    {Join({Words({35}), Verifier(verifier), Opaque(owner), Words({0x40000000}), Opaque(Name(netid)),
+                           Opaque(Name(address)), Words({1})})},
+                    0);
+  };
+  PlanMaker maker;
+  maker.Call(set(Name("me"), 3, "rdma", "10.0.0.1.8.1"));
+  Replay replay(maker);
+  EXPECT_TRUE(replay.call(0).calls_back);
+  replay.values.SetCallback("tcp", "192.168.100.200.203.17");
+  EXPECT_EQ(replay.Call(0), set(Name("me/live"), 0x1122334455667788, "tcp", "192.168.100.200.203.17"));
+}
+
+// An OPEN whose recorded answer gave no delegation wants none (RFC 8881 section 18.16.3): the recorded client would not
+// return it.
+TEST_F(Sessions, ADelegationThatWasNotGivenIsNotWanted) {
+  Establish();
+  const auto open = [](uint32_t xid, uint32_t access) {
+    return Compound(
+        xid, {Sequence(Session(1), xid, 0, 0), PutRootFh(),
+              Join({Words({18, 0, access, 0, 0, 7}), Opaque(Name("owner")), Words({0, 0}), Opaque(Name("file"))})});
+  };
+  const auto opened = [](uint32_t xid, const Buffer& delegation) {
+    return CompoundReply(xid, {SequenceResult(Session(1), xid, 0), PutRootFhResult(),
+                               Join({Words({18, 0}), Stateid(1, 3), Words({0, 0, 0, 0, 0, 0, 0}), delegation})});
+  };
+  const Buffer none = Words({0});
+  const Buffer read = Join({Words({1}), Stateid(1, 4), Words({0, 0, 0, 0}), Opaque(Buffer{})});
+  maker.Call(open(3, 1)).Reply(opened(3, none));
+  maker.Call(open(4, 1)).Reply(opened(4, read));
+  maker.Call(open(5, 0x201)).Reply(opened(5, none));
+  maker.Call(open(6, 1))
+      .Reply(CompoundReply(6, {SequenceResult(Session(1), 6, 0), PutRootFhResult(), Words({18, 2})}, 2));
+  Replay replay(maker);
+  Answer(replay, 64);
+  const auto access = [&](size_t i) {
+    const Buffer sent = replay.Call(i);
+    replay.values.Release(replay.rewritten.slot, true);
+    const Buffer recorded(replay.call(i).rpc.call.bytes.begin(), replay.call(i).rpc.call.bytes.end());
+    EXPECT_EQ(sent.size(), recorded.size());
+    // SEQUENCE (36 bytes and its number), PUTROOTFH, OPEN and its seqid.
+    const size_t at = rpc::DecodeCall(sent, sent.size()).length + 12 + 36 + 4 + 8;
+    return LoadBe32(sent.data() + at);
+  };
+  EXPECT_EQ(access(2), 0x401u);
+  EXPECT_EQ(access(3), 1u) << "one was given";
+  EXPECT_EQ(access(4), 0x201u) << "it said what it wants";
+  EXPECT_EQ(access(5), 1u) << "it failed";
 }
 
 // A live reply whose results came in a Write chunk is walked past them.

@@ -75,6 +75,12 @@ TEST(CallKey, ClientsMayDiffer) {
 
 TEST(CallKey, OwnersMayDiffer) {
   EXPECT_EQ(KeyOf(Compound(1, Open(0, 20, 5))), KeyOf(Compound(1, Open(3, 9, 5))));
+  // share_access: the delegation that is wanted does not matter, READ and WRITE do. The operation, its seqid, the word.
+  Buffer wants = Open(0, 20, 5), writes = wants;
+  wants[10] ^= std::byte{0x04};
+  writes[11] ^= std::byte{0x02};
+  EXPECT_EQ(KeyOf(Compound(1, wants)), KeyOf(Compound(1, Open(0, 20, 5))));
+  EXPECT_NE(KeyOf(Compound(1, writes)), KeyOf(Compound(1, Open(0, 20, 5))));
   EXPECT_NE(KeyOf(Compound(1, Open(0, 20, 5))), KeyOf(Compound(1, Open(0, 20, 6)))) << "the name";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // MOUNT over TCP: records in pieces, in fragments, several at once; what is no record.
-#include "replay/serve/tcp_rpc.h"
+#include "replay/rpcrdma/tcp_rpc.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ struct TcpMount : ::testing::Test {
   }
   MemoryFs fs{1 << 20};
   std::unique_ptr<RpcService> service = MakeMountService(fs);
-  std::unique_ptr<TcpRpc> server = std::move(*TcpRpc::Listen({"127.0.0.1", 0}, *service));
+  std::unique_ptr<rpcrdma::TcpRpc> server = std::move(*rpcrdma::TcpRpc::Listen({"127.0.0.1", 0}, *service));
 };
 
 TEST_F(TcpMount, Records) {
@@ -91,7 +91,7 @@ TEST_F(TcpMount, WhatIsNoRecordEndsTheConnection) {
 
 // Bytes that make no Call do not keep a connection.
 TEST_F(TcpMount, IdleConnectionsAreEnded) {
-  server = std::move(*TcpRpc::Listen({"127.0.0.1", 0}, *service, std::chrono::milliseconds(-1)));
+  server = std::move(*rpcrdma::TcpRpc::Listen({"127.0.0.1", 0}, *service, std::chrono::milliseconds(-1)));
   Peer silent(server->port()), slow(server->port());
   slow.Send(Words({0x80000028u}));
   std::byte piece;
@@ -107,7 +107,7 @@ TEST_F(TcpMount, IdleConnectionsAreEnded) {
 }
 
 TEST_F(TcpMount, ThePortIsTaken) {
-  const auto second = TcpRpc::Listen({"127.0.0.1", server->port()}, *service);
+  const auto second = rpcrdma::TcpRpc::Listen({"127.0.0.1", server->port()}, *service);
   ASSERT_FALSE(second);
   EXPECT_NE(second.error().message.find("in use"), std::string::npos);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "replay/serve/tcp_rpc.h"
+#include "replay/rpcrdma/tcp_rpc.h"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include "protocol/base/writer.h"
 #include "replay/endpoint/system.h"
 
-namespace stag::serve {
+namespace stag::rpcrdma {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -55,9 +55,9 @@ struct TcpRpc::Peer {
   std::vector<std::byte> in, record, out;  // received; fragments of the record so far; not sent yet
 };
 
-Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const endpoint::HostPort& at, rpcrdma::Service& service,
+Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const endpoint::HostPort& at, Service& service,
                                                std::chrono::milliseconds idle) {
-  const auto list = Resolve(at, true);
+  const auto list = endpoint::Resolve(at, true);
   if (!list) return tl::unexpected(list.error());
   int socket = -1;
   // Both families through one socket, where there is one: "::" comes before "0.0.0.0" then.
@@ -68,7 +68,7 @@ Result<std::unique_ptr<TcpRpc>> TcpRpc::Listen(const endpoint::HostPort& at, rpc
   return std::unique_ptr<TcpRpc>(new TcpRpc(socket, PortOf(socket), service, idle));
 }
 
-TcpRpc::TcpRpc(int socket, uint16_t port, rpcrdma::Service& service, std::chrono::milliseconds idle)
+TcpRpc::TcpRpc(int socket, uint16_t port, Service& service, std::chrono::milliseconds idle)
     : socket_(socket), port_(port), service_(service), idle_(idle) {}
 TcpRpc::~TcpRpc() { ::close(socket_); }
 
@@ -137,4 +137,4 @@ bool TcpRpc::Answer(Peer& peer) {
   return true;
 }
 
-}  // namespace stag::serve
+}  // namespace stag::rpcrdma

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // TcpRpc: a small ONC RPC server on TCP, with record marking (RFC 5531 section 11). For MOUNT, which clients of NFS
-// over RDMA ask for over TCP. Never blocks. Bounded: connections, bytes of a record, one answer at a time for each, and
-// how long one may take for its next Call.
+// over RDMA ask for over TCP, and for the callbacks of NFSv4.0. Never blocks. Bounded: connections, bytes of a record,
+// one answer at a time for each, and how long one may take for its next Call.
 #pragma once
 
 #include <poll.h>
@@ -15,13 +15,13 @@
 #include "replay/endpoint/endpoint.h"
 #include "replay/rpcrdma/responder.h"
 
-namespace stag::serve {
+namespace stag::rpcrdma {
 
 class TcpRpc {
  public:
   // Errors: the address cannot be had. `service` must outlive it. `idle`: a connection without a whole Call for longer
   // is ended.
-  static Result<std::unique_ptr<TcpRpc>> Listen(const endpoint::HostPort& at, rpcrdma::Service& service,
+  static Result<std::unique_ptr<TcpRpc>> Listen(const endpoint::HostPort& at, Service& service,
                                                 std::chrono::milliseconds idle = std::chrono::minutes(1));
   ~TcpRpc();
   uint16_t port() const { return port_; }
@@ -31,17 +31,17 @@ class TcpRpc {
 
  private:
   struct Peer;
-  TcpRpc(int socket, uint16_t port, rpcrdma::Service& service, std::chrono::milliseconds idle);
+  TcpRpc(int socket, uint16_t port, Service& service, std::chrono::milliseconds idle);
   void AcceptAll();
   bool Serve(Peer& peer);
   bool Answer(Peer& peer);
 
   const int socket_;
   const uint16_t port_;
-  rpcrdma::Service& service_;
+  Service& service_;
   const std::chrono::milliseconds idle_;
-  rpcrdma::ServiceReply reply_;
+  ServiceReply reply_;
   std::vector<std::unique_ptr<Peer>> peers_;
 };
 
-}  // namespace stag::serve
+}  // namespace stag::rpcrdma
