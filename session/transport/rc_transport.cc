@@ -83,7 +83,7 @@ void RcTransport::OnFirstPsn(Side requester, uint32_t psn) {
 void RcTransport::OnClosed() {
   for (Half& half : half_) {
     if (!half.flight.empty()) shared_.room += kMaxFlight * sizeof(Sent);
-    half.flight = {};
+    half.flight = std::vector<Sent>();  // also the capacity goes
     half.flight_size = 0;
     half.closed = true;
   }
