@@ -194,7 +194,7 @@ bool Content::OpenRecording(const ServeArguments& options, Output& output) {
   }
   recording_ = std::move(*loaded);
   recorded_ = std::make_unique<serve::RecordedService>(recording_.recording);
-  if (const recording::PayloadStore& store = *recording_.recording.store; !options.quiet)
+  if (const recording::PayloadStore& store = *recording_.recording.store; !options.quiet && store.in_file() > 0)
     Complain("{}: {} in {:.1f} MiB of memory and {:.1f} MiB of a temporary file", DisplayName(options.file),
              Count(recording_.recording.rpcs.size(), "call"), static_cast<double>(store.in_memory()) / (1 << 20),
              static_cast<double>(store.in_file()) / (1 << 20));
