@@ -262,7 +262,7 @@ Result<void> ScrubbedFile::Compress() {
     }
     return (*writer)->Close();
   };
-  const auto copied = copy();
+  auto copied = copy();
   ::unlink(copied ? temporary_.c_str() : packed.c_str());
   ::close(copied ? std::exchange(fd_, fd) : fd);
   if (copied) temporary_ = std::move(packed);

@@ -138,13 +138,13 @@ Result<void> WriteSlice(std::vector<SliceSource>& sources, const SliceTarget& ta
     }
     if (cursors.empty()) break;
     const auto cursor = Following(cursors, target.merge);
-    if (const auto written = writer.Write(*cursor); !written) {
+    if (auto written = writer.Write(*cursor); !written) {
       writer.Discard();
       return written;
     }
     if (!cursor->Next()) cursors.erase(cursor);
   }
-  const auto closed = writer.Close();
+  auto closed = writer.Close();
   if (!closed) writer.Discard();
   return closed;
 }
