@@ -20,6 +20,7 @@ class HiddenRdma final : public fabric::Sink {
   void OnComment(std::string_view comment);
   void OnEvent(const fabric::Event& event) override;
   void OnAside(const fabric::Aside& aside) override { sink_.OnAside(aside); }
+  void OnRecovery(const fabric::Recovery& recovery) override { sink_.OnRecovery(recovery); }
 
  private:
   fabric::Sink& sink_;

@@ -37,7 +37,8 @@ LiveValues::Session& LiveValues::AddSession(std::string_view key) {
         std::ranges::find_if(sessions_, [](const Session& s) { return std::ranges::none_of(s.slots, &Slot::taken); });
     sessions_.erase(idle == sessions_.end() ? sessions_.begin() : idle);
   }
-  return sessions_.emplace_back(std::string(key));
+  sessions_.push_back({std::string(key), {}});
+  return sessions_.back();
 }
 
 bool LiveValues::TakeSlot(Session& session, Bytes recorded, HeldSlot& held) {

@@ -37,6 +37,7 @@ class CommandWork final : public ClientWork {
     environment.push_back("PROBE=" + probe);
     for (char** entry = environ; *entry; ++entry) environment.emplace_back(*entry);
     std::vector<char*> pointers;
+    pointers.reserve(environment.size() + 1);
     for (std::string& entry : environment) pointers.push_back(entry.data());
     pointers.push_back(nullptr);
     std::string shell = "sh", option = "-c";
