@@ -26,6 +26,11 @@ namespace {
 
 constexpr uintptr_t kPage = 4096;
 
+// mprotect(2) of the pages from `begin` on.
+int Protect(uintptr_t begin, size_t size, int how) {
+  return ::mprotect(reinterpret_cast<void*>(begin), size, how);  // NOLINT(performance-no-int-to-ptr): pages are numbers
+}
+
 // Memory that payload lies in: all that both ends register in large pieces.
 struct Watch {
   struct Range {
@@ -53,12 +58,11 @@ struct Watch {
     if (size < (1u << 20) || ++rdma != protect_after) return;
     touched = 0;
     for (size_t i = 0; i < count; ++i)
-      EXPECT_EQ(::mprotect(reinterpret_cast<void*>(ranges[i].begin), ranges[i].end - ranges[i].begin, PROT_NONE), 0);
+      EXPECT_EQ(Protect(ranges[i].begin, ranges[i].end - ranges[i].begin, PROT_NONE), 0);
   }
   void Stop() {
     for (size_t i = 0; i < count; ++i)
-      (void)::mprotect(reinterpret_cast<void*>(ranges[i].begin), ranges[i].end - ranges[i].begin,
-                       PROT_READ | PROT_WRITE);
+      (void)Protect(ranges[i].begin, ranges[i].end - ranges[i].begin, PROT_READ | PROT_WRITE);
     count = 0;
   }
 };
@@ -68,7 +72,7 @@ void OnFault(int, siginfo_t* info, void*) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(info->si_addr) & ~(kPage - 1);
   if (!watch.Has(at)) ::abort();
   ++watch.touched;
-  ::mprotect(reinterpret_cast<void*>(at), kPage, PROT_READ | PROT_WRITE);
+  Protect(at, kPage, PROT_READ | PROT_WRITE);
 }
 
 uint64_t Watched(const msghdr& message, ssize_t n) {
