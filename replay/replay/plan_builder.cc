@@ -6,8 +6,6 @@
 
 namespace stag::replay {
 
-using What = PlannedCall::What;
-
 PlanBuilder::PlanBuilder(const PlanOptions& options, PlanSink& sink)
     : options_(options), sink_(sink), planner_(options) {}
 
@@ -76,7 +74,7 @@ void PlanBuilder::OnConnectionClosed(const session::Connection& connection, cons
   Place& place = places_.try_emplace({now_, UINT64_MAX - connection.info.id}).first->second;
   place.connection = connection.info.id;
   place.call = std::make_unique<PlannedCall>();
-  place.call->what = What::kClosed;
+  place.call->what = PlannedCall::What::kClosed;
   place.ended = true;
   Settle(place);
   Advance(connection);
@@ -86,7 +84,7 @@ void PlanBuilder::OnConnectionClosed(const session::Connection& connection, cons
 void PlanBuilder::Decide(Key key, Place& place) {
   PlannedCall& call = *place.call;
   planner_.Choose(call, place.connection);
-  if (call.what != What::kCall || call.rpc.reply_frame.number == 0) return;
+  if (call.what != PlannedCall::What::kCall || call.rpc.reply_frame.number == 0) return;
   // A capture can have a Reply just before its Call: then it came with it.
   place.answered = std::max(call.rpc.reply_frame.number, call.rpc.call_frame.number);
   answers_.emplace(std::pair(place.answered, key), &call);
@@ -128,7 +126,7 @@ void PlanBuilder::Force() {
       call.rpc.serial = it->first.serial;
     }
     Decide(it->first, place);
-    totals_.late += call.what != What::kNotSelected && call.what != What::kBackward;
+    totals_.late += call.what != PlannedCall::What::kNotSelected && call.what != PlannedCall::What::kBackward;
   }
   if (place.answered != 0) Rank(place.answered);
   Release();
@@ -143,17 +141,17 @@ void PlanBuilder::Release() {
     known.planned = std::make_shared<recording::RecordedConnection>(recording::Describe(*known.connection));
   call.connection = known.planned;
   switch (call.what) {
-    case What::kCall:
+    case PlannedCall::What::kCall:
       for (; !ranked_.empty() && ranked_.front() < call.rpc.call_frame.number; ranked_.pop_front()) ++before_;
       call.after = before_;
       planner_.FindValues(call);
       ++totals_.calls;
       totals_.unanswered += call.answer == kUnanswered;
       break;
-    case What::kRefused: ++totals_.refused; break;
-    case What::kNotSelected: ++totals_.not_selected; break;
-    case What::kBackward: break;
-    case What::kClosed: connections_.erase(it->second.connection); break;
+    case PlannedCall::What::kRefused: ++totals_.refused; break;
+    case PlannedCall::What::kNotSelected: ++totals_.not_selected; break;
+    case PlannedCall::What::kBackward: break;
+    case PlannedCall::What::kClosed: connections_.erase(it->second.connection); break;
   }
   std::unique_ptr<PlannedCall> released = std::move(it->second.call);
   Drop(it);

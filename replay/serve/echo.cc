@@ -5,7 +5,7 @@
 namespace stag::serve {
 namespace {
 
-constexpr uint32_t kWorthAView = 1024;
+constexpr uint32_t kWorthLending = 1024;
 
 class EchoProgram final : public RpcProgram {
  public:
@@ -18,7 +18,7 @@ class EchoProgram final : public RpcProgram {
     if (!arguments.ok()) return rpc::kGarbageArgs;
     // Large ones go out from where they came.
     Writer out(reply.message);
-    if (size < kWorthAView) {
+    if (size < kWorthLending) {
       out.Opaque(bytes);
     } else {
       out.U32(size);

@@ -28,7 +28,7 @@ constexpr uintptr_t kPage = 4096;
 
 // mprotect(2) of the pages from `begin` on.
 int Protect(uintptr_t begin, size_t size, int how) {
-  return ::mprotect(reinterpret_cast<void*>(begin), size, how);  // NOLINT(performance-no-int-to-ptr): pages are numbers
+  return ::mprotect(reinterpret_cast<void*>(begin), size, how);
 }
 
 // Memory that payload lies in: all that both ends register in large pieces.

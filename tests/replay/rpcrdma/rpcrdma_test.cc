@@ -283,8 +283,8 @@ TEST(Engine, RepliesWithViews) {
         EXPECT_EQ(got.message, WithXid(whole, got.message)) << pieces << ' ' << size;
       }
     }
-    // Only of a Reply inline with more pieces than a Send takes.
-    EXPECT_LE(link.responder->stats().copied_bytes, 101u + 900u + 4000u);
+    // Only of a Reply inline with more pieces than a Send takes: with some devices 7.
+    EXPECT_LE(link.responder->stats().copied_bytes, 2 * (101u + 900u + 4000u));
   }
   EXPECT_EQ(lends.lent, 2 * 4 * (1u + 2u + 7u + 100u));
   EXPECT_EQ(lends.returned, lends.lent);
