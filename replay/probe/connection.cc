@@ -26,6 +26,7 @@ void Idle(Bench& bench) {
 void Silent(Bench& bench) {
   constexpr int kSilent = 16;
   std::vector<Link*> silent;
+  silent.reserve(kSilent);
   for (int i = 0; i < kSilent; ++i) silent.push_back(&bench.Connect());
   bench.AskNull(bench.Connect());
   for (Link* link : silent) bench.AskNull(*link);

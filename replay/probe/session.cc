@@ -31,7 +31,7 @@ void Create(Bench& bench) {
 }
 
 Compounded AskOnce(Nfs4& client, const Call& call) {
-  const Compounded came = client.Ask(call);
+  Compounded came = client.Ask(call);
   Nfs4::Expect(came, nfs::kNfs4Ok, "the first time");
   return came;
 }

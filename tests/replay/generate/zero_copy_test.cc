@@ -27,9 +27,7 @@ namespace {
 constexpr uintptr_t kPage = 4096;
 
 // mprotect(2) of the pages from `begin` on.
-int Protect(uintptr_t begin, size_t size, int how) {
-  return ::mprotect(reinterpret_cast<void*>(begin), size, how);
-}
+int Protect(uintptr_t begin, size_t size, int how) { return ::mprotect(reinterpret_cast<void*>(begin), size, how); }
 
 // Memory that payload lies in: all that both ends register in large pieces.
 struct Watch {
