@@ -29,6 +29,50 @@ constexpr char kFirst[] =
     "  stag capture --list             the devices that can be captured from\n"
     "  stag --help                     all commands";
 
+struct Declaration {
+  std::string_view name;
+  void (*add)(CLI::App& app, Run& run);
+};
+// In the order of the help.
+constexpr Declaration kDeclarations[] = {
+    {"summary", AddSummary},
+    {"report", AddReport},
+    {"connections", AddConnections},
+    {"transactions", AddTransactions},
+    {"credits", AddCredits},
+    {"transport", AddTransport},
+    {"latency", AddLatency},
+    {"limits", AddLimits},
+    {"top", AddTop},
+    {"extract", AddExtract},
+    {"check", AddCheck},
+    {"scrub", AddScrub},
+    {"capture", AddCapture},
+    {"slice", AddSlice},
+    {"rules", AddRules},
+    {"explain", AddExplain},
+    {"devices", AddDevices},
+    {"serve", AddServe},
+    {"generate", AddGenerate},
+    {"replay", AddReplay},
+    {"relay", AddRelay},
+    {"probe", AddProbe},
+    {"completion", AddCompletion},
+};
+
+const Declaration* FindDeclaration(std::string_view name) {
+  const auto found = std::ranges::find(kDeclarations, name, &Declaration::name);
+  return found == std::end(kDeclarations) ? nullptr : found;
+}
+
+// Declares the command that is named; all of them where none is, and for what is about all of them. Declarations of all
+// take longer than to look at a small capture.
+void AddCommands(CLI::App& app, Run& run, const std::vector<std::string>& words) {
+  const Declaration* const named = words.empty() ? nullptr : FindDeclaration(words.front());
+  if (named && named->add != AddCompletion) return named->add(app, run);
+  for (const Declaration& command : kDeclarations) command.add(app, run);
+}
+
 // A word that looks like what was mistyped; empty: none does.
 std::string Suggestion(const CLI::App& app, const std::vector<std::string>& words) {
   const auto used = app.get_subcommands();
@@ -62,12 +106,8 @@ void ComplainOfUsage(const CLI::App& app, const CLI::ParseError& error, const st
 }
 
 // Whether the first word names a file, and no command.
-bool BeginsWithFile(const CLI::App& app, const std::vector<std::string>& words) {
-  if (words.empty() || words.front().starts_with("-")) return false;
-  const auto commands = app.get_subcommands({});
-  return std::none_of(commands.begin(), commands.end(),
-                      [&](const CLI::App* command) { return command->get_name() == words.front(); }) &&
-         IsFile(words.front());
+bool BeginsWithFile(const std::vector<std::string>& words) {
+  return !words.empty() && !words.front().starts_with("-") && !FindDeclaration(words.front()) && IsFile(words.front());
 }
 
 }  // namespace
@@ -95,34 +135,11 @@ int main(int argc, char** argv) {
       "  stag check mount.pcapng                 which side broke which sentence of the specification\n"
       "  stag explain RDLIST-003                 what a rule asks, and why\n"
       "\nstag COMMAND --help tells more. Exit status: 0 fine, 1 findings, 2 usage or environment.");
-  Run run;
-  AddSummary(app, run);
-  AddReport(app, run);
-  AddConnections(app, run);
-  AddTransactions(app, run);
-  AddCredits(app, run);
-  AddTransport(app, run);
-  AddLatency(app, run);
-  AddLimits(app, run);
-  AddTop(app, run);
-  AddExtract(app, run);
-  AddCheck(app, run);
-  AddScrub(app, run);
-  AddCapture(app, run);
-  AddSlice(app, run);
-  AddRules(app, run);
-  AddExplain(app, run);
-  AddDevices(app, run);
-  AddServe(app, run);
-  AddGenerate(app, run);
-  AddReplay(app, run);
-  AddRelay(app, run);
-  AddProbe(app, run);
-  AddCompletion(app, run);
-
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  const bool file_alone = BeginsWithFile(app, words);
+  const bool file_alone = BeginsWithFile(words);
   if (file_alone) words.insert(words.begin(), "summary");
+  Run run;
+  AddCommands(app, run, words);
   try {
     std::vector<std::string> from_the_last(words.rbegin(), words.rend());
     app.parse(from_the_last);

@@ -65,9 +65,17 @@ function(stag_alone)
 endfunction()
 
 # stag_cold(TARGET): most of what it does is done once in a run. Optimised builds take -O1, which saves a quarter of the compiler's
-# time.
+# time; builds with sanitizers take -O0, which saves half.
 function(stag_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo,Release>:-O1>)
+  stag_sparing(${target})
+endfunction()
+
+# stag_sparing(TARGET): builds with sanitizers do not optimise it: their compiler takes longer for it than all tests do.
+function(stag_sparing target)
+  if(STAG_SANITIZE AND NOT STAG_FUZZ)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
 endfunction()
 
 # stag_add_library(name [PURE] [HOT] [COLD] SOURCES ... [HEADERS ...] [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no

@@ -90,6 +90,7 @@ class PcapngReader final : public FormatReader {
     return verdict();
   }
 
+  bool has_comments() const override { return true; }
   std::string comment() const override {
     std::string text;
     for (Bytes left = options_; left.size() >= 4;) {

@@ -36,6 +36,8 @@ class Reader {
   // The comments that a pcapng file has on the frame that was read last, with a NUL between them. Only readers of files
   // know them.
   virtual std::string comment() const { return {}; }
+  // The file's format has comments on frames: comment() can be other than empty.
+  virtual bool has_comments() const { return false; }
 
   // For progress: bytes taken from the file as it is on disk (read ahead by up to 1 MiB), and its size (0 when unknown:
   // standard input).

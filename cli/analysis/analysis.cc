@@ -113,7 +113,8 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
   decoder_options.keep_copies = options.keep_copies;
   decoder_options.tunnel_ports = TunnelPortsOf(options);
   HiddenRdma hidden(sink);
-  fabric::Decoder decoder(decoder_options, hidden);
+  const bool comments = reader.has_comments();
+  fabric::Decoder decoder(decoder_options, comments ? static_cast<fabric::Sink&>(hidden) : sink);
 
   Progress progress(options.progress && !options.quiet, name);
   output.set_before_write([&progress] { progress.Clear(); });
@@ -123,7 +124,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
     if (outcome.frames++ == 0) outcome.first_time_ns = frame.ref.time_ns;
     outcome.last_time_ns = frame.ref.time_ns;
     before_frame(frame);
-    hidden.OnComment(reader.comment());
+    if (comments) hidden.OnComment(reader.comment());
     decoder.OnFrame(frame);
     if (progress.active() && outcome.frames % 1024 == 0) {
       progress.Update(reader.position(), reader.size(), outcome.frames);

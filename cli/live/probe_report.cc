@@ -180,7 +180,8 @@ void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
   cases_ += "</testcase>\n";
 }
 
-void ProbeReport::Finish(size_t not_run, std::string_view why) {
+void ProbeReport::Finish(size_t not_run, std::string_view why_not_run) {
+  const std::string_view why = not_run > 0 ? why_not_run : std::string_view{};
   std::string& out = output_.buffer();
   size_t run = 0;
   for (const size_t count : counts_) run += count;

@@ -28,6 +28,8 @@ class SomeFrames final : public capture::Reader {
   }
   const FrameMemory& memory() const override { return reader_.memory(); }
   const std::string& error() const override { return reader_.error(); }
+  std::string comment() const override { return reader_.comment(); }
+  bool has_comments() const override { return reader_.has_comments(); }
   uint64_t position() const override { return reader_.position(); }
   uint64_t size() const override { return reader_.size(); }
 

@@ -20,7 +20,8 @@ void PutCounters(JsonWriter& json, const transport::Health& health, Side side, b
   if (iwarp) {
     json.Member("segments", n.packets).Member("bytes", n.bytes).Member("retransmitted_segments", n.retransmitted);
     json.Member("out_of_order", n.out_of_order).Member("zero_windows", n.zero_windows).Member("resets", n.resets);
-    json.Member("crc_errors", n.crc_errors).Member("changed_retransmissions", n.changed);
+    json.Member("crc_errors", n.crc_errors).Member("damaged_segments", uint64_t{n.damaged});
+    json.Member("changed_retransmissions", n.changed);
     json.Member("lost_from_capture_bytes", n.lost_from_capture).Member("largest_segment", n.largest);
   } else {
     json.Member("packets", n.packets).Member("bytes", n.bytes).Member("retransmitted_packets", n.retransmitted);

@@ -46,6 +46,7 @@ constexpr TransportColumn kSegments[] = {
     {"zero windows", [](const Counters& n) { return n.zero_windows; }, false, true},
     {"resets", [](const Counters& n) { return n.resets; }, false, true},
     {"CRC errors", [](const Counters& n) { return n.crc_errors; }, false, true},
+    {"damaged", [](const Counters& n) { return uint64_t{n.damaged}; }, false, true},
     {"changed", [](const Counters& n) { return n.changed; }, false, true},
 };
 
@@ -240,6 +241,10 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
     if (n.crc_errors > 0)
       out.push_back({fmt::format("{} of the {} arrived with a wrong CRC.", Count(n.crc_errors, "FPDU"), who),
                      first(side, {Kind::kCrcError})});
+    if (n.damaged > 0)
+      out.push_back({fmt::format("{} of the {} had a wrong checksum and numbers that fit nothing: the wire damaged {}.",
+                                 Count(n.damaged, "segment"), who, n.damaged == 1 ? "it" : "them"),
+                     0});
     if (n.resets > 0)
       out.push_back({fmt::format("the {} reset the TCP connection.", who), first(side, {Kind::kReset})});
     if (n.nak_invalid_request + n.nak_remote_access + n.nak_remote_operation > 0)

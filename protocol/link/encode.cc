@@ -29,13 +29,6 @@ Address MakeAddress(Address::Kind kind, Bytes bytes) {
   return a;
 }
 
-// The pseudo headers of RFC 768, RFC 9293 and RFC 8200 section 8.1 have the same sum: addresses, protocol, length.
-uint32_t PseudoHeaderSum(size_t size, uint8_t protocol, const Address& source, const Address& destination) {
-  uint32_t sum = ChecksumSum(0, AddressBytes(source));
-  sum = ChecksumSum(sum, AddressBytes(destination));
-  return sum + protocol + static_cast<uint32_t>(size >> 16) + static_cast<uint32_t>(size & 0xffff);
-}
-
 uint16_t TransportChecksum(Bytes segment, uint8_t protocol, const Address& source, const Address& destination) {
   return ChecksumFinish(ChecksumSum(PseudoHeaderSum(segment.size(), protocol, source, destination), segment));
 }
@@ -51,6 +44,12 @@ void Seal(std::vector<std::byte>& out, size_t transport_offset, size_t field, ui
 }
 
 }  // namespace
+
+uint32_t PseudoHeaderSum(size_t size, uint8_t protocol, const Address& source, const Address& destination) {
+  uint32_t sum = ChecksumSum(0, AddressBytes(source));
+  sum = ChecksumSum(sum, AddressBytes(destination));
+  return sum + protocol + static_cast<uint32_t>(size >> 16) + static_cast<uint32_t>(size & 0xffff);
+}
 
 void AppendEthernet(std::vector<std::byte>& out, const Mac& destination, const Mac& source,
                     std::span<const uint16_t> vlans, uint16_t ethertype) {

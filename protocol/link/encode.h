@@ -74,6 +74,9 @@ void AppendUdpFrame(std::vector<std::byte>& out, const Host& from, const Host& t
                     uint16_t destination_port, Bytes payload);
 inline constexpr size_t kMaxTcpPayload = 65535 - 20 - 20;
 
+// The sum of the pseudo header of UDP and TCP: addresses, protocol, and `size`, the bytes of header and payload (RFC
+// 768, RFC 9293 section 3.1, RFC 8200 section 8.1); not yet folded.
+uint32_t PseudoHeaderSum(size_t size, uint8_t protocol, const Address& source, const Address& destination);
 // The Internet checksum (RFC 1071) of `bytes`, going on from `sum`; not yet complemented.
 uint32_t ChecksumSum(uint32_t sum, Bytes bytes);
 // Folds and complements.

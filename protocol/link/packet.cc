@@ -304,6 +304,7 @@ class Decoding {
     const uint64_t header = std::to_integer<uint64_t>(fixed[12] >> 4) * 4;
     p_.tcp_flags = std::to_integer<uint8_t>(fixed[13]);
     p_.window = LoadBe16(&fixed[14]);
+    p_.tcp_header_length = static_cast<uint8_t>(header);
     if (header < 20 || header > length) return c_.Fail(ParseStatus::kMalformed);
     Skip(header - 20);
     Note(HeaderKind::kTcp, begin);
@@ -550,6 +551,7 @@ bool DecodePlain(const Frame& frame, Packet& p) {
     p.acknowledgment = LoadBe32(at + kTransport + 8);
     p.tcp_flags = std::to_integer<uint8_t>(at[kTransport + 13]);
     p.window = LoadBe16(at + kTransport + 14);
+    p.tcp_header_length = static_cast<uint8_t>(header);
   } else {
     return false;
   }

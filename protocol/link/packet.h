@@ -49,8 +49,9 @@ struct Packet {
 
   // TCP
   uint32_t sequence = 0, acknowledgment = 0;
-  uint8_t tcp_flags = 0;  // FIN 1, SYN 2, RST 4, PSH 8, ACK 16
-  uint16_t window = 0;    // as it stands in the header, not scaled
+  uint8_t tcp_header_length = 0;  // bytes, with its options: in front of `payload`
+  uint8_t tcp_flags = 0;          // FIN 1, SYN 2, RST 4, PSH 8, ACK 16
+  uint16_t window = 0;            // as it stands in the header, not scaled
 };
 
 inline constexpr uint8_t kTcpFin = 0x01, kTcpSyn = 0x02, kTcpRst = 0x04, kTcpAck = 0x10;

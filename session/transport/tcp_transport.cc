@@ -4,12 +4,20 @@
 #include <algorithm>
 
 #include "protocol/base/sequence.h"
+#include "protocol/link/tcp_checksum.h"
 
 namespace stag::transport {
 namespace {
 
 // An acknowledgment further ahead than this is taken for one of another connection.
 constexpr uint64_t kMaxAhead = uint64_t{64} << 20;
+
+// Whether a segment whose numbers are ahead of all that was seen may have them from damage on the way.
+bool IsDamaged(const link::Packet& packet, Counters& counters) {
+  if (!link::HasWrongTcpChecksum(packet)) return false;
+  ++counters.damaged;
+  return true;
+}
 
 }  // namespace
 
@@ -40,7 +48,10 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
   if ((packet.tcp_flags & link::kTcpAck) && other.seen.started()) {
     const uint64_t end = Unwrap(other, packet.acknowledgment);
     // One more than the payload that was seen may be a FIN.
-    if (end > other.seen.next() + 1 && end - other.seen.next() <= kMaxAhead) other.seen.PassOver(end);
+    if (end > other.seen.next() + 1 && end - other.seen.next() <= kMaxAhead) {
+      if (IsDamaged(packet, counters)) return;
+      other.seen.PassOver(end);
+    }
     other.acknowledged = std::max(other.acknowledged, std::min(end, other.seen.next()));
     note.begin = note.end = end;
     tell(Note::Kind::kAcknowledgment);
@@ -48,6 +59,7 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
   if (packet.wire_length == 0) return;
   if (!half.seen.started()) half.seen.Start(base + packet.sequence);
   const uint64_t begin = Unwrap(half, packet.sequence), end = begin + packet.wire_length, top = half.seen.next();
+  if (begin > top && IsDamaged(packet, counters)) return;
   note.begin = begin;
   note.end = end;
   ++counters.packets;

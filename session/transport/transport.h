@@ -41,6 +41,8 @@ struct Counters {
   uint64_t crc_errors = 0;      // FPDUs whose CRC32C is wrong
   uint64_t max_in_flight = 0;   // bytes of Sends and RDMA Writes, or of TCP, sent and not acknowledged yet
   uint32_t largest = 0;         // payload of the largest packet
+  // TCP: segments with a wrong checksum whose numbers fit nothing that was seen. These numbers are not believed.
+  uint32_t damaged = 0;
 
   uint64_t naks() const {
     return nak_sequence + nak_rnr + nak_invalid_request + nak_remote_access + nak_remote_operation;

@@ -65,6 +65,18 @@ class Faults(unittest.TestCase):
             middle.end()
             self.assertGreaterEqual(middle.of("direction")[0]["reply_rest_ns"]["max"], 149_000_000)
 
+    def test_the_file_of_probes_is_removed_at_another_try(self):
+        """stag probe, when the answer to its first REMOVE does not come: the second finds no file, or removes it."""
+        for kind in ("drop", "drop-reply"):
+            with self.subTest(kind), serve("--mode", "nfs-memory", "--mount-port", "0") as server, \
+                    relay(server.to, "--fault", f"{kind}@REMOVE/50", "--seed", 4) as middle:
+                fine("probe", middle.to, "--export", "/", "--mount-port", server.mount_port, "--select", "rpc.null", "--timeout",
+                     "500ms")
+                middle.end()
+                line = middle.of("fault")[0]
+                self.assertGreater(line["injected"], 0)
+                self.assertEqual(line["calls"], line["injected"] + 1)
+
     def test_a_fault_that_disconnects(self):
         with self.fault("disconnect@NULL") as middle, Client(middle.port) as client:
             client.ask(7)

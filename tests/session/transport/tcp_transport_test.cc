@@ -3,6 +3,7 @@
 // What TransportStatistics counts of TCP segments, given to it as the tracker gives them.
 #include <gtest/gtest.h>
 
+#include "protocol/link/encode.h"
 #include "protocol/link/packet.h"
 #include "session/transport/transport_statistics.h"
 #include "tests/support/messages.h"
@@ -135,6 +136,33 @@ TEST_F(Tcp, EndsBecomeSides) {
   health = *statistics_.Find(1);
   EXPECT_EQ(health.sent[1].retransmitted, 2u);
   EXPECT_EQ(health.sent[1].crc_errors, 1u);
+}
+
+// A bit of the sequence number or of the acknowledgment was turned on the way: its receiver drops the segment.
+TEST_F(Tcp, NumbersOfDamagedSegmentsAreNotBelieved) {
+  const auto send = [this](uint32_t at, uint32_t acknowledgment, size_t damaged, size_t size) {
+    test::Buffer frame;
+    const std::vector<std::byte> payload(size, std::byte{7});
+    link::AppendTcpFrame(frame, {{}, link::Ipv4Address(192, 0, 2, 1)}, {{}, link::Ipv4Address(192, 0, 2, 2)},
+                         {1, 2, at, acknowledgment, link::kTcpAck}, payload);
+    constexpr size_t kTcp = 34;
+    if (damaged != 0) frame[kTcp + damaged] ^= std::byte{0x10};
+    Frame captured;
+    captured.link = LinkType::kEthernet;
+    captured.bytes = frame;
+    captured.wire_length = static_cast<uint32_t>(frame.size());
+    statistics_.OnSegment(kTrack, 0, link::Decode(captured), {++frame_, ++time_ns_});
+  };
+  Handshake();
+  Segment(1, 5000, 100, 1000);
+  send(1000, 5100, 5, 200);  // the second byte of the sequence number
+  send(1000, 5100, 0, 200);
+  send(1200, 5100, 9, 0);  // the second byte of the acknowledgment
+  Segment(1, 5100, 100, 1200);
+  const Health health = Count();
+  EXPECT_EQ(health.sent[0].damaged, 2u);
+  EXPECT_EQ(health.sent[0].packets, 1u);
+  for (const Counters& n : health.sent) EXPECT_EQ(n.retransmitted + n.out_of_order + n.lost_from_capture, 0u);
 }
 
 TEST_F(Tcp, SequenceNumbersBeginAnew) {
