@@ -35,6 +35,11 @@ bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
   // Older bytes were overwritten, or are by these.
   const uint64_t oldest = known_.started() && next > kBytes ? next - kBytes : 0;
   if (begin < oldest) return false;
+  if (begin == known_.next()) {  // as nearly all
+    Write(begin, bytes);
+    known_.Add(begin, end);
+    return false;
+  }
   bool differs = false;
   uint64_t at = begin;
   const auto part = [&](uint64_t from, uint64_t to) {

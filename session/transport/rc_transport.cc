@@ -38,12 +38,14 @@ uint32_t HashOf(const RcPacket& p) {
   return Crc32c(Crc32c(0, head), p.data);
 }
 
-uint32_t HashOf(const PacketMemory::Entry& entry) {
-  if (!entry.lasting) return entry.hash;
-  RcPacket p;
-  ib::ParseTransport({entry.lasting, entry.size}, entry.whole, p);
-  p.info = &ib::LookUpOpcode(p.bth.opcode);
-  return HashOf(p);
+// Whether a copy of a request differs, over what was captured of both.
+bool Differs(const PacketMemory::Entry& entry, const RcPacket& p) {
+  if (!entry.lasting)
+    return entry.had.length != p.data_length || (entry.had.captured == p.data.size() && entry.had.hash != HashOf(p));
+  RcPacket first;
+  ib::ParseTransport({entry.at.packet, entry.at.size}, entry.at.whole, first);
+  first.info = &ib::LookUpOpcode(first.bth.opcode);
+  return first.data_length != p.data_length || (first.data.size() == p.data.size() && HashOf(first) != HashOf(p));
 }
 
 bool IsRnr(uint8_t syndrome) { return ib::KindOf(syndrome) == AethKind::kRnrNak; }
@@ -82,8 +84,8 @@ void RcTransport::OnFirstPsn(Side requester, uint32_t psn) {
 
 void RcTransport::OnClosed() {
   for (Half& half : half_) {
-    if (!half.flight.empty()) shared_.room += kMaxFlight * sizeof(Sent);
-    half.flight = std::vector<Sent>();  // also the capacity goes
+    if (half.flight) shared_.room += kMaxFlight * sizeof(Sent);
+    half.flight.reset();
     half.flight_size = 0;
     half.closed = true;
   }
@@ -161,8 +163,7 @@ void RcTransport::OnPlain(const RcPacket& p, Health& health) {
   half.reference = half.highest = at;
   half.seen.Add(at, at + 1);
   Fly(half, at + 1, p.data_length, health.sent[p.from]);
-  Note none;
-  Remember(p, at, false, none);
+  Remember(p, at);
   half.last_request = p.frame;
   uint64_t& first = health.first_frames[p.from][static_cast<size_t>(Note::Kind::kNew)];
   if (first == 0) first = p.frame.number;
@@ -203,7 +204,7 @@ void RcTransport::OnRequest(const RcPacket& p, Health& health, Note& note) {
     Fly(half, at + 1, p.data_length, counters);
   }
   MakeRoom(half);
-  Remember(p, at, known, note);
+  if (!known || !IsRemembered(p, at, note)) Remember(p, at);
   if (note.changed) ++counters.changed;
   half.highest = half.any ? std::max(half.highest, at) : at;
   half.any = true;
@@ -304,7 +305,7 @@ void RcTransport::OnReadResponse(const RcPacket& p, Health& health, Note& note) 
   if (read != half.reads.end() && (late || at + 1 == read->end) && half.open_until == 0 &&
       half.answers.Missing(read->begin, read->end) == 0)
     half.reads.erase(read);
-  Remember(p, at, known, note);
+  if (!known || !IsRemembered(p, at, note)) Remember(p, at);
 }
 
 void RcTransport::OnAcknowledge(const RcPacket& p, Health& health, Note& note) {
@@ -350,6 +351,7 @@ void RcTransport::Acknowledge(Half& half, uint64_t end) {
     half.flight_head = (half.flight_head + 1) % kMaxFlight;
     --half.flight_size;
   }
+  if (half.flight_size == 0) half.flight_head = 0;  // little of the memory is ever used
 }
 
 void RcTransport::MakeRoom(Half& half) {
@@ -361,9 +363,9 @@ void RcTransport::MakeRoom(Half& half) {
 
 void RcTransport::Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counters) {
   if (bytes == 0 || half.closed) return;
-  if (half.flight.empty()) {
+  if (!half.flight) {
     if (!shared_.Take(kMaxFlight * sizeof(Sent))) return;
-    half.flight.resize(kMaxFlight);
+    half.flight = std::make_unique_for_overwrite<Sent[]>(kMaxFlight);
   }
   half.sent_bytes += bytes;
   if (half.flight_size == kMaxFlight) {  // the newest two become one
@@ -374,25 +376,32 @@ void RcTransport::Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counte
   counters.max_in_flight = std::max(counters.max_in_flight, half.sent_bytes - half.acknowledged_bytes);
 }
 
-void RcTransport::Remember(const RcPacket& p, uint64_t at, bool known, Note& note) {
-  const uint64_t stream = track_ * 4 + p.from * 2u + (p.info->response ? 1 : 0);
+uint64_t RcTransport::StreamOf(const RcPacket& p) const {
+  return track_ * 4 + p.from * 2u + (p.info->response ? 1 : 0);
+}
+
+bool RcTransport::IsRemembered(const RcPacket& p, uint64_t at, Note& note) const {
+  const uint64_t stream = StreamOf(p);
+  const PacketMemory::Entry& entry = shared_.packets.At(stream, at);
+  if (entry.stream != static_cast<uint32_t>(stream) || entry.position != static_cast<uint32_t>(at)) return false;
+  note.original = entry.frame;
+  note.changed = p.status == ParseStatus::kOk && !p.info->response && Differs(entry, p);
+  return true;
+}
+
+void RcTransport::Remember(const RcPacket& p, uint64_t at) {
+  const uint64_t stream = StreamOf(p);
   PacketMemory::Entry& entry = shared_.packets.At(stream, at);
-  const bool is_it = entry.stream == stream && entry.position == at;
-  const auto captured = static_cast<uint32_t>(p.data.size()), length = static_cast<uint32_t>(p.data_length);
-  if (known && is_it) {
-    note.original = entry.frame;
-    const bool comparable = p.status == ParseStatus::kOk && !p.info->response;
-    note.changed = comparable && (entry.length != length || (entry.captured == captured && HashOf(entry) != HashOf(p)));
-    return;
-  }
-  entry = {stream, at, p.frame.number, nullptr, 0, 0, 0, captured, length};
-  if (p.info->response) return;
-  if (p.lasting && p.wire) {
-    entry.lasting = p.wire->payload.data();
-    entry.size = static_cast<uint32_t>(p.wire->payload.size());
-    entry.whole = static_cast<uint32_t>(p.wire->wire_length);
+  entry.stream = static_cast<uint32_t>(stream);
+  entry.position = static_cast<uint32_t>(at);
+  entry.frame = p.frame.number & INT64_MAX;
+  if (p.info->response) return;  // nothing is compared with it
+  entry.lasting = p.lasting && p.wire;
+  if (entry.lasting) {
+    entry.at = {p.wire->payload.data(), static_cast<uint32_t>(p.wire->payload.size()),
+                static_cast<uint32_t>(p.wire->wire_length)};
   } else {
-    entry.hash = HashOf(p);
+    entry.had = {HashOf(p), static_cast<uint32_t>(p.data.size()), static_cast<uint32_t>(p.data_length)};
   }
 }
 

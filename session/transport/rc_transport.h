@@ -4,6 +4,7 @@
 // side numbers its requests with PSNs of its own; answers carry the PSN of what they answer (IBA section 9.7).
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "session/fabric/ib_packet.h"
@@ -37,7 +38,7 @@ class RcTransport {
   };
   // Bytes of requests in flight: the number behind a packet, and all bytes sent up to it.
   struct Sent {
-    uint64_t end = 0, bytes = 0;
+    uint64_t end, bytes;
   };
   struct Nak {
     uint64_t at = 0;
@@ -69,7 +70,7 @@ class RcTransport {
     FrameRef last_request;
 
     bool closed = false;
-    std::vector<Sent> flight;  // a ring
+    std::unique_ptr<Sent[]> flight;  // a ring; null: nothing was in flight yet
     size_t flight_head = 0, flight_size = 0;
     uint64_t sent_bytes = 0, acknowledged_bytes = 0;
   };
@@ -89,8 +90,10 @@ class RcTransport {
   void OnRepeat(Half& half, const fabric::RcPacket& p, uint64_t at, Health& health);
   void LearnMtu(uint64_t bytes);
   void EndStall(Half& half, const fabric::RcPacket& p, Health& health);
-  // Remembers the packet; says in `note` which the copy before was, and whether it differs.
-  void Remember(const fabric::RcPacket& p, uint64_t at, bool known, Note& note);
+  uint64_t StreamOf(const fabric::RcPacket& p) const;
+  // Whether the copy before is remembered: `note` gets which it was, and whether it differs.
+  bool IsRemembered(const fabric::RcPacket& p, uint64_t at, Note& note) const;
+  void Remember(const fabric::RcPacket& p, uint64_t at);
 
   const uint64_t track_;
   Shared& shared_;

@@ -14,17 +14,23 @@
 
 namespace stag::transport {
 
-// The last packets by stream and position: frame and hash of the first copy. Newer ones take the place of older ones,
-// so that its size is fixed.
+// The last packets by stream and position: frame and content of the first copy. Newer ones take the place of older
+// ones, so that its size is fixed.
 class PacketMemory {
  public:
   struct Entry {
-    uint64_t stream, position;  // of which packet it is; stream 0: of none
-    uint64_t frame;
-    const std::byte* lasting;   // the packet, where that stays as it is (RcPacket::lasting), else null ...
-    uint32_t size, whole;       // ... and its bytes that were captured, and on the wire
-    uint32_t hash;              // else its hash
-    uint32_t captured, length;  // bytes of its content
+    uint32_t stream, position;  // of which packet it is, the lower bits; stream 0: of none
+    uint64_t frame : 63, lasting : 1;
+    union {
+      struct {
+        const std::byte* packet;
+        uint32_t size, whole;  // bytes of it that were captured, and on the wire
+      } at;                    // lasting: where the packet is, and stays (RcPacket::lasting)
+      struct {
+        uint32_t hash;
+        uint32_t captured, length;  // bytes of its content
+      } had;                        // else what it had
+    };
   };
   // Memory that is zero, and is taken when it is used.
   explicit PacketMemory(size_t entries)

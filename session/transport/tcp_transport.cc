@@ -65,7 +65,7 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
   ++counters.packets;
   counters.bytes += packet.wire_length;
   counters.largest = std::max(counters.largest, static_cast<uint32_t>(packet.wire_length));
-  const uint64_t below = half.seen.Missing(begin, std::min(end, top));  // bytes that fill a hole
+  const uint64_t below = begin < top ? half.seen.Missing(begin, std::min(end, top)) : 0;  // bytes that fill a hole
   const uint64_t added = half.seen.Add(begin, end);
   while (half.seen.full()) {
     const SeenRanges::Range oldest = half.seen.TakeOldest();
