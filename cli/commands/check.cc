@@ -56,7 +56,7 @@ FileOutcome CheckFile(const std::string& file, const CheckArguments& options, Ou
   CheckedFile checked(options.engine, &reporter, sink, options.jobs);
   std::vector<std::unique_ptr<EngineShard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<EngineShard>(checked));
-  const FileOutcome outcome = Analyze(file, options, false, output, shards);
+  FileOutcome outcome = Analyze(file, options, false, output, shards);
   reporter.EndFile(Summarize(outcome, checked.Finish(shards)), outcome.trouble);
   return outcome;
 }
