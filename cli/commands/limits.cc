@@ -11,6 +11,7 @@
 #include "cli/base/options.h"
 #include "cli/summary/limit_words.h"
 #include "session/limits/connection_limits.h"
+#include "session/transport/transport_statistics.h"
 #include "text/json.h"
 #include "text/put.h"
 
@@ -90,7 +91,9 @@ FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Ou
   AllEnded ended;
   std::vector<std::unique_ptr<LimitsShard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<LimitsShard>(ended));
-  FileOutcome outcome = Analyze(file, options, false, output, shards);
+  transport::TransportStatistics statistics(options.memory / 8);
+  FileOutcome outcome =
+      Analyze(file, options, false, output, shards, options.format == Format::kText ? &statistics : nullptr);
   const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   std::vector<LimitedConnection> all;
   for (const auto& [id, one] : ended) all.push_back({&one.connection, &one.limits});
@@ -101,7 +104,7 @@ FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Ou
       PutJson(output.buffer(), one, name);
     } else {
       if (index > 0) output.buffer().push_back('\n');
-      PutText(output.buffer(), one, signatures.Of(index), output.style());
+      PutText(output.buffer(), one, signatures.Of(index, statistics.Find(id).get()), output.style());
     }
     ++index;
     output.Commit();

@@ -43,7 +43,7 @@ class Signatures {
   // `pair`: the connections of the same client and server, in order of their beginnings.
   explicit Signatures(const std::vector<const LimitedConnection*>& pair) : pair_(pair) {}
 
-  void Find(const Connection& c, const ConnectionLimits& limits) {
+  void Find(const Connection& c, const ConnectionLimits& limits, const transport::Health* health) {
     if (limits.quarter_pauses > 0) {
       Note(
           "{} of about 250 ms with all credits used: a Linux client before 7.1 sleeps so long when its slots are used "
@@ -61,6 +61,7 @@ class Signatures {
     }
     if (limits.sequence_naks > 0)
       Note("{}: packets were lost or overtook each other", Count(limits.sequence_naks, "sequence NAK"));
+    if (health) FindTimers(*health);
     if (limits.one_credit) Note("the server never grants more than one credit: one Call at a time");
     if (limits.put_off > 0) {
       Note("{} put off with NFS4ERR_DELAY, NFS4ERR_GRACE or NFS3ERR_JUKEBOX: the client asks again later",
@@ -79,6 +80,32 @@ class Signatures {
   std::vector<std::string> Take() { return std::move(found_); }
 
  private:
+  // What was sent again after a silence, and no NAK had asked for it.
+  void FindTimers(const transport::Health& health) {
+    // What comes sooner may be for a NAK, or for acknowledgments, that the capture does not have.
+    constexpr int64_t kTimer = 10'000'000, kTcpTimer = 190'000'000;  // ns; TCP's is 200 ms at least in Linux
+    uint64_t count = 0;
+    int64_t longest = 0, all = 0;
+    for (const transport::Episode& e : health.episodes) {
+      const bool tcp = e.kind == transport::Episode::Kind::kSegments;
+      const int64_t silence = Elapsed(e.cause, e.first).value_or(0);
+      if ((!tcp && e.kind != transport::Episode::Kind::kTimeout) || silence < (tcp ? kTcpTimer : kTimer)) continue;
+      ++count;
+      longest = std::max(longest, silence);
+      all += std::min(silence, INT64_MAX - all);
+    }
+    if (count == 0) return;
+    std::string text = Count(count, "retransmission") + " only when the transport's timer ran out: after ";
+    if (count > 1) text += "up to ";
+    PutDuration(text, longest);
+    if (count > 1) {
+      text += ", ";
+      PutDuration(text, all);
+      text += " together";
+    }
+    found_.push_back(text + "; packets were lost, or their acknowledgments, and that time is not in recovery");
+  }
+
   // One connection of several at a time carries most of the Calls.
   void FindUneven(const Connection& c, const ConnectionLimits& limits) {
     uint64_t calls = 0, together = 0;
@@ -134,9 +161,9 @@ LimitSignatures::LimitSignatures(std::vector<LimitedConnection> all) : all_(std:
                              [](const LimitedConnection* one) { return one->connection->first_frame.number; });
 }
 
-std::vector<std::string> LimitSignatures::Of(size_t index) const {
+std::vector<std::string> LimitSignatures::Of(size_t index, const transport::Health* health) const {
   Signatures signatures(pairs_[pair_of_[index]]);
-  signatures.Find(*all_[index].connection, *all_[index].limits);
+  signatures.Find(*all_[index].connection, *all_[index].limits, health);
   return signatures.Take();
 }
 

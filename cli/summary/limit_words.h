@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "session/limits/connection_limits.h"
+#include "session/transport/transport.h"
 
 namespace stag::cli {
 
@@ -28,8 +29,8 @@ class LimitSignatures {
   LimitSignatures(const LimitSignatures&) = delete;
   LimitSignatures& operator=(const LimitSignatures&) = delete;
 
-  // Of the connection with this index.
-  std::vector<std::string> Of(size_t index) const;
+  // Of the connection with this index. `health`: what the fabric did to it; null: not known.
+  std::vector<std::string> Of(size_t index, const transport::Health* health) const;
 
  private:
   // Connections between the same client and server, in order of their beginnings.

@@ -390,8 +390,12 @@ void PartMaker::AddLimits() {
   heads.push_back({"Time"});
   BeginTable(out, "What the time of each connection is spent on", heads);
   std::vector<LimitedConnection> all;
-  for (const SummarizedConnection& one : summary_.connections())
-    if (one.limits) all.push_back({&one.connection, &*one.limits});
+  std::vector<const transport::Health*> health;
+  for (const SummarizedConnection& one : summary_.connections()) {
+    if (!one.limits) continue;
+    all.push_back({&one.connection, &*one.limits});
+    health.push_back(one.health.get());
+  }
   const LimitSignatures signatures(all);
   std::array<std::vector<fabric::ConnectionId>, session::kLimits> limited;
   std::string told;
@@ -410,7 +414,7 @@ void PartMaker::AddLimits() {
       PutNumberCell(out, fmt::format("{:.1f} %", part.share * 100), part.share > 0 ? "" : "zero");
     PutNumberCell(out, Duration(limits.span_ns));
     Put(out, "</tr>\n");
-    for (const std::string& seen : signatures.Of(i)) {
+    for (const std::string& seen : signatures.Of(i, health[i])) {
       Put(told, "<li>Connection {}: ", id);
       PutMarkup(told, seen);
       Put(told, ".</li>\n");

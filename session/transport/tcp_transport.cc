@@ -41,6 +41,11 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
     ++counters.resets;
     return tell(Note::Kind::kReset);
   }
+  if (packet.wire_length > 0) {
+    ++counters.packets;
+    counters.bytes += packet.wire_length;
+    counters.largest = std::max(counters.largest, static_cast<uint32_t>(packet.wire_length));
+  }
   const uint64_t base = uint64_t{1} << 32;  // room below
   if ((packet.tcp_flags & link::kTcpSyn) && !half.seen.started()) half.seen.Start(base + packet.sequence + 1);
   if (!(packet.tcp_flags & (link::kTcpSyn | link::kTcpFin))) OnWindow(half, packet, health, note);
@@ -62,9 +67,6 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
   if (begin > top && IsDamaged(packet, counters)) return;
   note.begin = begin;
   note.end = end;
-  ++counters.packets;
-  counters.bytes += packet.wire_length;
-  counters.largest = std::max(counters.largest, static_cast<uint32_t>(packet.wire_length));
   const uint64_t below = begin < top ? half.seen.Missing(begin, std::min(end, top)) : 0;  // bytes that fill a hole
   const uint64_t added = half.seen.Add(begin, end);
   while (half.seen.full()) {

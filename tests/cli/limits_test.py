@@ -108,6 +108,26 @@ class Real(unittest.TestCase):
         self.assertEqual(found["recovery_us"] * 1000, waited)
         self.assertIn("1 RNR NAK", run("limits", path).stdout.decode())
 
+    def test_what_waits_for_the_timer(self):
+        """The client's requests with a PSN that it sent before: the server sends no NAK."""
+        path = REAL / "rxe-loss-nfs3.pcap.zst"
+        silences, last, sent = [], None, set()
+        for ns, packet in wire.records(wire.load(path)):
+            if packet[23] != 17 or packet[26:30] != bytes([10, 0, 0, 2]) or packet[42] >= 0x0d:
+                continue
+            psn = packet[51:54]
+            if psn in sent:
+                silences.append((ns - last) / 1e9)
+            sent.add(psn)
+            last = ns
+        self.assertEqual(len(silences), 2)
+        self.assertIn(f"2 retransmissions only when the transport's timer ran out: after up to {max(silences):.2f}s, "
+                      f"{sum(silences):.2f}s together", run("limits", path).stdout.decode())
+        # Over TCP all but the two that come after 200 ms are fast.
+        text = run("limits", REAL / "siw-loss-nfs3.pcap.zst").stdout.decode()
+        self.assertIn("2 retransmissions only when the transport's timer ran out: after up to 214ms, 426ms together", text)
+        self.assertNotIn("timer", run("limits", REAL / "rxe-nfs4.1.pcap.zst").stdout.decode())
+
     def test_connections_that_share_the_load(self):
         for path in [*REAL.glob("*.pcap*"), *CASES.glob("*.pcap")]:
             self.assertNotIn("nconnect does not", run("limits", path).stdout.decode(), path.name)

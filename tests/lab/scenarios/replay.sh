@@ -33,8 +33,9 @@ populate() {
   ln -s "$(printf 'u%.0s' {1..4000})" ext/link4000
   mkdir w-{3-{1297,2298},4.0-{1387,2400},4.1-{940,1492,2502},4.2-{1593,2061,2603}} # of earlier runs
   for name in big deleg deleg.tmp x; do : > $name; done
-  # The capture makes one of them itself (CREATE of a directory).
-  for name in $(LC_ALL=C grep -aPo '\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00.\Kw-[0-9.]+-[0-9]+' "$1" | sort -u); do
+  # The capture makes one of them itself (CREATE of a directory). The length of its name may be that of a newline, 10.
+  for name in $(tr '\n' '\1' < "$1" | LC_ALL=C grep -aPo '\x00\x00\x00\x06\x00\x00\x00\x02\x00\x00\x00.\Kw-[0-9.]+-[0-9]+' |
+    sort -u); do
     [ ! -d "$name" ] || rmdir "$name"
   done
   chmod -R a+rwX .

@@ -161,7 +161,7 @@ TEST_F(Tcp, NumbersOfDamagedSegmentsAreNotBelieved) {
   Segment(1, 5100, 100, 1200);
   const Health health = Count();
   EXPECT_EQ(health.sent[0].damaged, 2u);
-  EXPECT_EQ(health.sent[0].packets, 1u);
+  EXPECT_EQ(health.sent[0].packets, 2u);
   for (const Counters& n : health.sent) EXPECT_EQ(n.retransmitted + n.out_of_order + n.lost_from_capture, 0u);
 }
 
