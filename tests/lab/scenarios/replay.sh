@@ -9,7 +9,7 @@ mkdir -p /captures
 mountpoint -q /captures || mount -t 9p -o trans=virtio,version=9p2000.L,ro captures /captures 2> /dev/null
 if [ $# -eq 0 ]; then
   set -- /src/pcaps/real/{rxe-nfs3,rxe-nfs4.1,siw-nfs4.1}.pcap.zst
-  for capture in /captures/{rxe-*nfs4*,siw-crc-p2p-nfs4.1}.pcap; do
+  for capture in /captures/{rxe-*nfs4*,siw-nfs4*,siw-crc-p2p-nfs4.1}.pcap; do
     # Not those that begin in the midst, and need state which no reply gives; nor what another server and another
     # workload made.
     [[ ! -e $capture || $capture =~ midstream|linux7 ]] || set -- "$@" "$capture"
