@@ -71,7 +71,7 @@ function(stag_cold target)
   stag_sparing(${target})
 endfunction()
 
-# stag_sparing(TARGET): builds with sanitizers do not optimise it: their compiler takes longer for it than all tests do.
+# stag_sparing(TARGET): builds with sanitizers do not optimise it: their compiler takes longer for that than it saves the tests.
 function(stag_sparing target)
   if(STAG_SANITIZE AND NOT STAG_FUZZ)
     target_compile_options(${target} PRIVATE -O0)

@@ -13,8 +13,8 @@
 namespace stag::nfs_client::nfs3 {
 
 using enum nfs::nfs3::Procedure;
-constexpr uint32_t kNoEnt = 2;  // NFS3ERR_NOENT
 enum Stable : uint32_t { kUnstable = 0, kDataSync = 1, kFileSync = 2 };
+inline constexpr uint32_t kNoEnt = 2;  // NFS3ERR_NOENT
 inline constexpr uint32_t kHandleMax = 64, kTypeRegular = 1;
 
 // Arguments.

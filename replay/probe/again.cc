@@ -15,9 +15,10 @@
 namespace stag::probe {
 namespace {
 
+using nfs_client::nfs3::kNoEnt;
 using nfs_client::nfs3::PutName;
 
-enum : uint32_t { kOk = 0, kNoEnt = 2, kExist = 17 };
+enum : uint32_t { kOk = 0, kExist = 17 };
 
 // What the Calls of a probe are about. The names are in the export's directory, and nobody else's.
 struct Place {

@@ -77,6 +77,25 @@ recorded() {
   mv /tmp/wire.pcap "$1"
 }
 
+# record_ends PREFIX, recorded_ends: what passes each end of the wire, in PREFIX-v0.pcap and PREFIX-v1.pcap. Nothing else runs in
+# the background meanwhile.
+record_ends() {
+  for v in v0 v1; do
+    rm -f /tmp/tcpdump.$v
+    tcpdump -i $v -B 65536 --time-stamp-precision=nano -w "$1-$v.pcap" udp port 4791 or tcp port 20049 2> /tmp/tcpdump.$v &
+  done
+  for v in v0 v1; do
+    for _ in $(seq 300); do ! grep -qs 'listening on' /tmp/tcpdump.$v || break; sleep 0.1; done
+  done
+}
+recorded_ends() {
+  pkill -INT -x tcpdump
+  wait $(jobs -p)
+  for v in v0 v1; do
+    grep -q '^0 packets dropped' /tmp/tcpdump.$v || fail "tcpdump: $(cat /tmp/tcpdump.$v)"
+  done
+}
+
 # route: what a link loses when it goes down.
 route() {
   ip neigh replace $SERVER lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent

@@ -19,22 +19,13 @@ must dd if=/dev/urandom of=$mnt/data bs=8k count=24 oflag=direct status=none
 # What a port of the switch delays is behind v0 and v1, where packets are captured: s0 sends to the client, s1 to the server.
 for delayed in none s0 s1; do
   say "delayed: $delayed"
-  for v in v0 v1; do
-    tcpdump -i $v -B 65536 --time-stamp-precision=nano -w $keep/$delayed-$v.pcap udp port 4791 or tcp port 20049 2> /tmp/tcpdump.$v &
-  done
-  for v in v0 v1; do
-    for _ in $(seq 300); do ! grep -qs 'listening on' /tmp/tcpdump.$v || break; sleep 0.1; done
-  done
+  record_ends $keep/$delayed
   [ $delayed = none ] || must tc qdisc add dev $delayed root netem delay 60ms limit 10000
   must dd if=$mnt/data of=/dev/null bs=8k iflag=direct status=none
   must dd if=/dev/zero of=$mnt/data bs=8k count=24 oflag=direct conv=notrunc status=none
   [ $delayed = none ] || must tc qdisc delete dev $delayed root
   sleep 1
-  pkill -INT -x tcpdump
-  wait $(jobs -p)
-  for v in v0 v1; do
-    grep -q '^0 packets dropped' /tmp/tcpdump.$v || fail "tcpdump: $(cat /tmp/tcpdump.$v)"
-  done
+  recorded_ends
 done
 must umount $mnt
 rpc.nfsd 0

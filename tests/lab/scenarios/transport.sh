@@ -44,12 +44,7 @@ for fault in "${faults[@]}"; do
   devices $kind
   fresh_knfsd
   counters $keep/$fault.before
-  for v in v0 v1; do
-    tcpdump -i $v -B 65536 --time-stamp-precision=nano -w $keep/$fault-$v.pcap udp port 4791 or tcp port 20049 2> /tmp/tcpdump.$v &
-  done
-  for v in v0 v1; do
-    for _ in $(seq 300); do ! grep -qs 'listening on' /tmp/tcpdump.$v || break; sleep 0.1; done
-  done
+  record_ends $keep/$fault
   timeout 120 mount -t nfs -o vers=3,proto=rdma,port=20049,rsize=16384,wsize=16384,nolock,mountproto=tcp $SERVER:/export $mnt ||
     die "mount failed"
   # shellcheck disable=SC2086 # words
@@ -58,11 +53,7 @@ for fault in "${faults[@]}"; do
   netem
   sleep 3
   counters $keep/$fault.after
-  pkill -INT -x tcpdump
-  wait $(jobs -p)
-  for v in v0 v1; do
-    grep -q '^0 packets dropped' /tmp/tcpdump.$v || fail "tcpdump: $(cat /tmp/tcpdump.$v)"
-  done
+  recorded_ends
   must umount $mnt
   rpc.nfsd 0
 done
