@@ -22,6 +22,7 @@ void ReportPage::Add(const ReportPart& part) {
     section += markup;
     if (drawn) section += picture;
   };
+  any_ = any_ || part.any;
   connections_ += part.connections;
   add(latency_, part.latency, part.latency_picture);
   add(transport_, part.transport, part.transport_picture);
@@ -66,7 +67,10 @@ void ReportPage::Finish(const About& about, conformance::HtmlBesides& page) cons
 
   std::string& out = page.first;
   Put(out, "<h2 id=\"wrong\">What is wrong</h2>\n");
-  if (wrong_.empty()) {
+  if (wrong_.empty() && !any_) {
+    Put(out, "<p class=\"panel\">There is no RPC-over-RDMA in the capture{}: nothing was judged.</p>\n",
+        several_ ? "s" : "");
+  } else if (wrong_.empty()) {
     Put(out, "<p class=\"panel fine\">Nothing that the capture{} show{}.</p>\n", several_ ? "s" : "",
         several_ ? "" : "s");
   } else {

@@ -48,7 +48,9 @@ void Decoder::Impl::CountTunnels(const link::Packet& packet) {
   for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) stats.tunnels[kind] += packet.tunnels >> kind & 1;
 }
 
-Decoder::Decoder(const DecoderOptions& options, Sink& sink) : impl_(std::make_unique<Impl>(options, sink)) {}
+Decoder::Decoder(const DecoderOptions& options, Sink& sink) : impl_(std::make_unique<Impl>(options, sink)) {
+  if (options.packets) options.packets->OnLasting(options.lasting);
+}
 Decoder::~Decoder() = default;
 
 void Decoder::OnFrame(const Frame& frame) {

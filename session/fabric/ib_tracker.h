@@ -4,6 +4,7 @@
 // volume 1, chapters 9 and 12). Pairs queue pairs by CM messages or, without them, by evidence; follows PSNs both ways.
 #pragma once
 
+#include "protocol/base/lasting.h"
 #include "session/fabric/ib_cm.h"
 
 namespace stag::fabric {
@@ -13,8 +14,7 @@ class IbTracker {
   explicit IbTracker(TrackerContext& context)
       : context_(context),
         plain_(!context.options().verify_crc),
-        lasting_(reinterpret_cast<uintptr_t>(context.options().lasting.data())),
-        lasting_size_(context.options().lasting.size()),
+        lasting_(context.options().lasting),
         flows_(context),
         cm_(context, flows_) {}
 
@@ -34,8 +34,7 @@ class IbTracker {
 
   TrackerContext& context_;
   const bool plain_;  // ICRCs need not be looked after
-  const uintptr_t lasting_;
-  const size_t lasting_size_;
+  const Lasting lasting_;
   RcPacket current_;  // the packet being processed
   IbFlows flows_;
   IbCm cm_;

@@ -24,7 +24,7 @@ FpduRepeat IwarpOriginals::HoldAgainst(const IwarpOriginal& before, Bytes fpdu) 
       return Crc32c(0, fpdu) == before.crc ? FpduRepeat::kSame : FpduRepeat::kUnverified;
     case IwarpOriginal::What::kBytes: break;
   }
-  if (Lasts(fpdu) && fpdu.data() - before.bytes > kLookBack) return FpduRepeat::kSame;
+  if (lasting_.Holds(fpdu) && fpdu.data() - before.bytes > kLookBack) return FpduRepeat::kSame;
   return std::equal(fpdu.begin(), fpdu.end(), before.bytes) ? FpduRepeat::kSame : FpduRepeat::kUnverified;
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "protocol/base/bytes.h"
+#include "protocol/base/lasting.h"
 
 namespace stag::fabric {
 
@@ -31,8 +31,7 @@ enum class FpduRepeat : uint8_t {
 class IwarpOriginals {
  public:
   // `lasting`: DecoderOptions::lasting.
-  explicit IwarpOriginals(Bytes lasting)
-      : lasting_(reinterpret_cast<uintptr_t>(lasting.data())), lasting_size_(lasting.size()) {}
+  explicit IwarpOriginals(Bytes lasting) : lasting_(lasting) {}
 
   // Once before the others are called; costs something the first time only.
   void Prepare() { originals_.resize(kRemembered); }
@@ -43,7 +42,7 @@ class IwarpOriginals {
     original.begin = begin;
     original.frame = frame;
     original.size = static_cast<uint32_t>(fpdu.size());
-    if (crc || !Lasts(fpdu)) return RememberCrc(original, fpdu, crc);
+    if (crc || !lasting_.Holds(fpdu)) return RememberCrc(original, fpdu, crc);
     original.what = IwarpOriginal::What::kBytes;
     original.bytes = fpdu.data();
   }
@@ -62,12 +61,10 @@ class IwarpOriginals {
     return static_cast<size_t>((begin ^ stream << 40) * 0x9e3779b97f4a7c15u >> 52);
   }
   static_assert(kRemembered == size_t{1} << (64 - 52));
-  bool Lasts(Bytes fpdu) const { return reinterpret_cast<uintptr_t>(fpdu.data()) - lasting_ < lasting_size_; }
   static void RememberCrc(IwarpOriginal& original, Bytes fpdu, const std::optional<uint32_t>& crc);
 
   std::vector<IwarpOriginal> originals_;
-  const uintptr_t lasting_;
-  const size_t lasting_size_;
+  const Lasting lasting_;
 };
 
 }  // namespace stag::fabric

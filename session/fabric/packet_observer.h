@@ -35,6 +35,9 @@ class PacketObserver {
 
   virtual ~PacketObserver() = default;
 
+  // DecoderOptions::lasting, before all else.
+  virtual void OnLasting(Bytes /*memory*/) {}
+
   // The track is this connection, whose side 0 is end `first_end` of the packets. InfiniBand and RoCE: comes before its
   // packets, and the end is 0. iWARP: comes when the TCP connection proves to be iWARP.
   virtual void OnConnection(Track, const ConnectionInfo&, Side /*first_end*/) {}

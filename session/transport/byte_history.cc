@@ -21,16 +21,21 @@ void InRing(uint64_t begin, Bytes bytes, Fn fn) {
 
 }  // namespace
 
-bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
-  if (bytes.size() >= kBytes || bytes.empty() || closed_) return false;
-  if (!ring_ && !shared_.rings.empty()) {
+// False: there is too little memory.
+bool ByteHistory::Reserve() {
+  if (reserved_) return true;
+  if (!shared_.rings.empty()) {
     ring_ = std::move(shared_.rings.back());
     shared_.rings.pop_back();
+  } else if (!shared_.Take(kBytes)) {
+    return false;
   }
-  if (!ring_) {
-    if (!shared_.Take(kBytes)) return false;
-    ring_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(kBytes));
-  }
+  return reserved_ = true;
+}
+
+bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
+  if (bytes.size() >= kBytes || bytes.empty() || closed_ || !Reserve()) return false;
+  if (!ring_ && !shared_.lasting.Holds(bytes)) UseRing();
   const uint64_t end = begin + bytes.size(), next = std::max(known_.next(), end);
   // Older bytes were overwritten, or are by these.
   const uint64_t oldest = known_.started() && next > kBytes ? next - kBytes : 0;
@@ -52,25 +57,78 @@ bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
   });
   Write(at, part(at, end));
   known_.Add(begin, end);
-  if (known_.full()) known_.Start(end);  // what was captured of them is forgotten
+  if (known_.full()) {  // what was captured of them is forgotten
+    known_.Start(end);
+    pieces_.clear();
+  }
   return differs;
 }
 
 void ByteHistory::Close() {
-  if (ring_) shared_.rings.push_back(std::move(ring_));
+  if (reserved_) shared_.rings.push_back(std::move(ring_));
+  pieces_ = {};
+  reserved_ = false;
   closed_ = true;
 }
 
+// Bytes that are not remembered.
 void ByteHistory::Write(uint64_t begin, Bytes bytes) {
-  InRing(begin, bytes, [&](size_t place, Bytes part) { std::memcpy(&ring_[place], part.data(), part.size()); });
+  if (bytes.empty()) return;
+  if (!ring_ && pieces_.size() == pieces_.capacity()) MakeRoomForPiece();
+  if (ring_) return WriteInRing(begin, bytes);
+  WritePiece(begin, bytes);
 }
 
+// From bytes that are remembered.
 bool ByteHistory::Differs(uint64_t begin, Bytes bytes) const {
+  if (!ring_) return DiffersFromPieces(begin, bytes);
   bool differs = false;
   InRing(begin, bytes, [&](size_t place, Bytes part) {
     differs = differs || std::memcmp(&ring_[place], part.data(), part.size()) != 0;
   });
   return differs;
+}
+
+void ByteHistory::WriteInRing(uint64_t begin, Bytes bytes) {
+  InRing(begin, bytes, [&](size_t place, Bytes part) { std::memcpy(&ring_[place], part.data(), part.size()); });
+}
+
+void ByteHistory::WritePiece(uint64_t begin, Bytes bytes) {
+  if (pieces_.empty() || pieces_.back().begin < begin) return pieces_.push_back({begin, bytes});
+  const auto place = std::lower_bound(pieces_.begin(), pieces_.end(), begin,
+                                      [](const Piece& piece, uint64_t at) { return piece.begin < at; });
+  pieces_.insert(place, {begin, bytes});
+}
+
+bool ByteHistory::DiffersFromPieces(uint64_t begin, Bytes bytes) const {
+  const uint64_t end = begin + bytes.size();
+  auto piece = std::lower_bound(pieces_.begin(), pieces_.end(), begin,
+                                [](const Piece& p, uint64_t at) { return p.begin + p.bytes.size() <= at; });
+  for (; piece != pieces_.end() && piece->begin < end; ++piece) {
+    const uint64_t from = std::max(begin, piece->begin), to = std::min(end, piece->begin + piece->bytes.size());
+    if (std::memcmp(&bytes[static_cast<size_t>(from - begin)], &piece->bytes[static_cast<size_t>(from - piece->begin)],
+                    static_cast<size_t>(to - from)) != 0)
+      return true;
+  }
+  return false;
+}
+
+// Pieces of bytes that are too old go. Where so many are left that they take more memory than their bytes, the bytes
+// are remembered.
+void ByteHistory::MakeRoomForPiece() {
+  const uint64_t oldest = known_.next() > kBytes ? known_.next() - kBytes : 0;
+  const auto kept = std::find_if(pieces_.begin(), pieces_.end(),
+                                 [&](const Piece& piece) { return piece.begin + piece.bytes.size() > oldest; });
+  pieces_.erase(pieces_.begin(), kept);
+  if (pieces_.size() < pieces_.capacity() / 4 * 3 && !pieces_.empty()) return;
+  if (pieces_.capacity() >= kMostPieces) return UseRing();
+  pieces_.reserve(std::max<size_t>(64, pieces_.capacity() * 2));
+}
+
+void ByteHistory::UseRing() {
+  ring_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(kBytes));
+  for (const Piece& piece : pieces_) WriteInRing(piece.begin, piece.bytes);
+  pieces_ = {};
 }
 
 }  // namespace stag::transport

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // ByteHistory: the last bytes of a stream as they were captured first, to tell whether a retransmission changes them.
+// Where segments last (Shared::lasting) their places are remembered, else their bytes.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "protocol/base/bytes.h"
 #include "session/transport/shared.h"
@@ -24,13 +26,27 @@ class ByteHistory {
   void Close();
 
  private:
+  struct Piece {
+    uint64_t begin = 0;
+    Bytes bytes;
+  };
+  static constexpr size_t kMostPieces = size_t{1} << 14;
+
+  bool Reserve();
   void Write(uint64_t begin, Bytes bytes);
   bool Differs(uint64_t begin, Bytes bytes) const;
+  void WriteInRing(uint64_t begin, Bytes bytes);
+  void WritePiece(uint64_t begin, Bytes bytes);
+  bool DiffersFromPieces(uint64_t begin, Bytes bytes) const;
+  void MakeRoomForPiece();
+  void UseRing();
 
   Shared& shared_;
   SeenRanges known_;
-  bool closed_ = false;
-  std::unique_ptr<std::byte[]> ring_;  // byte `n` of the stream at n % kBytes
+  bool reserved_ = false, closed_ = false;
+  // All that is remembered is in one of them.
+  std::vector<Piece> pieces_;          // in order of `begin`, none overlaps another
+  std::unique_ptr<std::byte[]> ring_;  // null: it is in `pieces_`. Else byte `n` of the stream is at n % kBytes
 };
 
 }  // namespace stag::transport

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "protocol/base/check.h"
+#include "protocol/base/lasting.h"
 #include "session/transport/seen_ranges.h"
 
 namespace stag::transport {
@@ -61,7 +62,9 @@ struct Shared {
   }
 
   PacketMemory packets;
-  std::vector<std::unique_ptr<std::byte[]>> rings;  // of ByteHistory, that nobody uses
+  Lasting lasting;  // what segments may lie in
+  // Memory taken for a ByteHistory that is not in use any more; null: it is yet to be allocated.
+  std::vector<std::unique_ptr<std::byte[]>> rings;
   HoleBudget holes;
   uint64_t room;  // bytes that buffers may still take
 };

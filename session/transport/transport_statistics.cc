@@ -47,6 +47,8 @@ std::unique_ptr<Health> TransportStatistics::Find(fabric::ConnectionId connectio
   return health;
 }
 
+void TransportStatistics::OnLasting(Bytes memory) { shared_->lasting = Lasting(memory); }
+
 // Null when there is no room, or it is over.
 TransportStatistics::Followed* TransportStatistics::Get(Track track) {
   if (track == last_track_) return last_;

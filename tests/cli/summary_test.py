@@ -65,6 +65,9 @@ class Summary(Base):
         self.assertLess(len(text.splitlines()), 50)
         calm = stag("summary", str(ROOT / "pcaps" / "cases" / "152-ok-rkey-reuse-iwarp.pcap")).stdout.decode()
         self.assertIn("What is wrong\n  Nothing that the capture shows.\n", calm)
+        other = stag("summary", str(ROOT / "pcaps" / "real" / "rxe-perftest.pcap.zst")).stdout.decode()
+        self.assertIn("What is wrong\n  There is no RPC-over-RDMA in the capture: nothing was judged.\n", other)
+        self.assertNotIn("Nothing that", other)
 
 
 if __name__ == "__main__":
