@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/file/mapped_file.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/base/suggestion.h"
@@ -116,7 +115,6 @@ bool BeginsWithFile(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   using namespace stag::cli;
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as EPIPE, which ends the program quietly
-  stag::capture::MappedFile::HandleBusErrors();
 
   CLI::App app{"Stag: sees, checks and rebuilds RPC-over-RDMA (NFS/RDMA) in RoCE, InfiniBand and iWARP captures",
                "stag"};

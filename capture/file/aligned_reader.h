@@ -20,7 +20,7 @@ class AlignedReader final : public Reader {
 
   Next ReadFrame(Frame& frame) override;
   const FrameMemory& memory() const override { return copied_ ? none_ : reader_.memory(); }
-  Bytes lasting() const override { return reader_.lasting(); }
+  const Lasting* lasting() const override { return reader_.lasting(); }
   const std::string& error() const override { return reader_.error(); }
   std::string comment() const override { return copied_ ? held_[next_held_ - 1].comment : reader_.comment(); }
   bool has_comments() const override { return reader_.has_comments(); }

@@ -24,13 +24,6 @@ class DescriptorSource final : public ByteSource {
   DescriptorSource(const DescriptorSource&) = delete;
   DescriptorSource& operator=(const DescriptorSource&) = delete;
 
-  std::shared_ptr<MappedFile> Map() override {
-    if (size_ == 0 || position_ > 0) return nullptr;
-    std::shared_ptr<MappedFile> mapped = MappedFile::Make(fd_, size_);
-    if (mapped && ::lseek(fd_, static_cast<off_t>(size_), SEEK_SET) < 0) return nullptr;
-    if (mapped) position_ = size_;
-    return mapped;
-  }
   size_t Read(MutableBytes out) override {
     if (!error_.empty()) return 0;
     ssize_t n;
@@ -40,8 +33,20 @@ class DescriptorSource final : public ByteSource {
       error_ = fmt::format("reading failed at byte {}: {}", position_, std::strerror(errno));
       return 0;
     }
+    if (n == 0 && position_ < size_) error_ = "the file became shorter while it was read";
     position_ += static_cast<uint64_t>(n);
     return static_cast<size_t>(n);
+  }
+  bool lasts() const override { return size_ > 0; }
+  size_t ReadAgain(uint64_t at, MutableBytes out) const override {
+    size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t n = ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(at + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      done += static_cast<size_t>(n);
+    }
+    return done;
   }
   const std::string& error() const override { return error_; }
   uint64_t position() const override { return position_; }

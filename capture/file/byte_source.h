@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // ByteSource: where the bytes of a capture come from: a file, standard input, memory, or a decompressor on top of
-// another source. Sequential; read in large pieces into memory of the caller's, or mapped.
+// another source. Sequential; read in large pieces into memory of the caller's.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "capture/file/mapped_file.h"
 #include "protocol/base/bytes.h"
 #include "protocol/base/result.h"
 
@@ -20,9 +19,10 @@ class ByteSource {
 
   // Fills a part of `out` (not empty) and returns how many bytes; 0 at the end, or after a failure that error() tells.
   virtual size_t Read(MutableBytes out) = 0;
-  // The source as memory, when it is a regular file of which nothing was read: Read then goes on behind it, with what
-  // has been added since it was opened. Null when it must be read. Of no use without the source.
-  virtual std::shared_ptr<MappedFile> Map() { return nullptr; }
+  // Whether what was read can be read again; and does so, from byte `at` on. Returns how many bytes of `out` it filled.
+  // Other threads must not read meanwhile.
+  virtual bool lasts() const { return false; }
+  virtual size_t ReadAgain(uint64_t /*at*/, MutableBytes /*out*/) const { return 0; }
   // For people; empty unless reading failed.
   virtual const std::string& error() const = 0;
 

@@ -25,7 +25,7 @@ class ErspanReader final : public Reader {
 
   Next ReadFrame(Frame& frame) override;
   const FrameMemory& memory() const override { return reader_.memory(); }
-  Bytes lasting() const override { return reader_.lasting(); }
+  const Lasting* lasting() const override { return reader_.lasting(); }
   const std::string& error() const override { return reader_.error(); }
   std::string comment() const override { return reader_.comment(); }
   bool has_comments() const override { return reader_.has_comments(); }

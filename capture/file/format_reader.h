@@ -40,7 +40,7 @@ class FormatReader : public Reader {
  public:
   const std::string& error() const final { return error_; }
   const FrameMemory& memory() const final { return window_.memory(); }
-  Bytes lasting() const final { return window_.lasting(); }
+  const Lasting* lasting() const final { return window_.lasting(); }
   uint64_t position() const final { return window_.position(); }
   uint64_t size() const final { return window_.size(); }
 

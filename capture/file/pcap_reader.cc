@@ -90,8 +90,6 @@ class PcapReader final : public FormatReader {
     if (record.captured > kMaxFrame)
       return Damaged(
           fmt::format("{} claims {} captured bytes: the file is damaged there", Where(start), record.captured));
-    // What is gone from under the window reads as zeros.
-    if (record.captured == 0 && record.on_wire == 0 && !window_.error().empty()) return CutOff(start);
     const Bytes bytes = window_.Peek(record_header_ + record.captured);
     if (bytes.size() < record_header_ + record.captured) return CutOff(start);
     return Give(record, bytes, frame);

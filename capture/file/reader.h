@@ -11,6 +11,7 @@
 
 #include "capture/file/byte_source.h"
 #include "protocol/base/frame.h"
+#include "protocol/base/lasting.h"
 #include "protocol/base/result.h"
 
 namespace stag::capture {
@@ -29,9 +30,8 @@ class Reader {
   virtual Next ReadFrame(Frame& frame) = 0;
   // What the bytes of the frame that was read last are in.
   virtual const FrameMemory& memory() const = 0;
-  // Memory that stays as it is while there is the Reader, with frames in it: a mapped file. Other frames may be
-  // elsewhere.
-  virtual Bytes lasting() const { return {}; }
+  // The file that the bytes of frames can be read from again, while there is the Reader; null: there is none.
+  virtual const Lasting* lasting() const { return nullptr; }
   virtual const std::string& error() const = 0;
   // The comments that a pcapng file has on the frame that was read last, with a NUL between them. Only readers of files
   // know them.

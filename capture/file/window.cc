@@ -14,13 +14,28 @@ namespace {
 constexpr size_t kReadSize = 256u << 10;
 // Of most buffers. Longer records take longer ones.
 constexpr size_t kBufferSize = 2 * kReadSize;
-// Of most pieces of a mapped file.
-constexpr size_t kPieceSize = 1u << 20;
 
 }  // namespace
 
+class Window::SourceAgain final : public Lasting {
+ public:
+  explicit SourceAgain(const ByteSource& source) : source_(source) {}
+  using Lasting::Set;
+  Bytes Again(uint64_t place, size_t size) const override {
+    if (bytes_.size() < size) bytes_.resize(size);
+    return Bytes(bytes_).first(source_.ReadAgain(place, MutableBytes(bytes_).first(size)));
+  }
+
+ private:
+  const ByteSource& source_;
+  mutable std::vector<std::byte> bytes_;
+};
+
 Window::Window(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), mapped_(source_->Map()), in_map_(mapped_ != nullptr) {}
+    : source_(std::move(source)), lasting_(source_->lasts() ? std::make_unique<SourceAgain>(*source_) : nullptr) {}
+Window::~Window() = default;
+Window::Window(Window&&) noexcept = default;
+Window& Window::operator=(Window&&) noexcept = default;
 
 // One of at least `size` bytes that nobody else owns.
 const Window::Buffer& Window::TakeBuffer(size_t size) {
@@ -30,22 +45,9 @@ const Window::Buffer& Window::TakeBuffer(size_t size) {
   return buffers_.emplace_back(Buffer{size, std::make_shared_for_overwrite<std::byte[]>(size)});
 }
 
-// Makes what comes next, at least `n` bytes unless the file ends, the current piece.
-void Window::MapOn(size_t n) {
-  const uint64_t begin = offset_ / MappedFile::kPage * MappedFile::kPage, left = mapped_->size() - begin;
-  begin_ = static_cast<size_t>(offset_ - begin);
-  memory_ = mapped_->Piece(begin, static_cast<size_t>(std::min<uint64_t>(left, std::max(kPieceSize, begin_ + n))));
-  bytes_ = memory_.owner.get();
-}
-
 Bytes Window::PeekSlow(size_t n) {
   STAG_CHECK(n <= kMaxPeek);
   n = std::min(n, kMaxPeek);
-  if (in_map_) {
-    if (offset_ < mapped_->size()) MapOn(n);
-    if (n <= memory_.size - begin_) return {bytes_ + begin_, n};
-    in_map_ = false;  // what follows was not there when the file was opened
-  }
   const size_t rest = memory_.size - begin_;
   memory_.owner.reset();
   const Buffer& buffer = TakeBuffer(n <= kReadSize ? kBufferSize : kMaxPeek + kReadSize);
@@ -59,13 +61,13 @@ Bytes Window::PeekSlow(size_t n) {
     if (got == 0) break;
     memory_.size += got;
   }
+  if (lasting_) lasting_->Set({bytes_, memory_.size}, offset_);
   return {bytes_, std::min(n, memory_.size)};
 }
 
-const std::string& Window::error() const {
-  static const std::string kShrunk = "the file became shorter while it was read, or its disk failed";
-  return mapped_ && mapped_->shrunk() ? kShrunk : source_->error();
-}
+const Lasting* Window::lasting() const { return lasting_.get(); }
+
+const std::string& Window::error() const { return source_->error(); }
 
 Bytes Window::PeekSome() {
   if (begin_ == memory_.size && Peek(1).empty()) return {};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Window: a bounded, contiguous view that slides over a ByteSource. The file readers look at a record with Peek and
-// move on with Consume. Of a source that can be mapped nothing is copied, of others the rest of a record that spans two
-// reads.
+// move on with Consume. Nothing is copied but the rest of a record that spans two reads.
 #pragma once
 
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "capture/file/byte_source.h"
 #include "protocol/base/frame.h"
+#include "protocol/base/lasting.h"
 
 namespace stag::capture {
 
@@ -20,6 +20,9 @@ class Window {
   static constexpr size_t kMaxPeek = (1u << 20) + 4096;
 
   explicit Window(std::unique_ptr<ByteSource> source);
+  ~Window();
+  Window(Window&&) noexcept;
+  Window& operator=(Window&&) noexcept;
 
   // A view of the next `n` bytes (at most kMaxPeek), without consuming them; fewer at the end of the source or when it
   // failed. Valid until the next Peek or PeekSome.
@@ -30,8 +33,8 @@ class Window {
   Bytes PeekSome();
   // What Peek gave a view of last. While it has another owner the window goes on in other memory.
   const FrameMemory& memory() const { return memory_; }
-  // The file, where it is mapped.
-  Bytes lasting() const { return mapped_ ? mapped_->bytes() : Bytes{}; }
+  // The source, where it can be read again; else null.
+  const Lasting* lasting() const;
   // Moves on by `n` bytes, at most as many as the last Peek gave.
   void Consume(size_t n) {
     begin_ += n;
@@ -47,7 +50,7 @@ class Window {
   uint64_t known_end() const { return offset_ + (memory_.size - begin_); }
   // Of the source: see ByteSource. The position runs ahead of offset() by what is buffered.
   const std::string& error() const;
-  uint64_t position() const { return in_map_ ? known_end() : source_->position(); }
+  uint64_t position() const { return source_->position(); }
   uint64_t size() const { return source_->size(); }
 
  private:
@@ -56,14 +59,14 @@ class Window {
     size_t size = 0;
     std::shared_ptr<std::byte[]> bytes;
   };
-  void MapOn(size_t n);
   const Buffer& TakeBuffer(size_t size);
 
+  class SourceAgain;
+
   std::unique_ptr<ByteSource> source_;
-  std::shared_ptr<MappedFile> mapped_;
-  bool in_map_;                       // what comes next is in mapped_
+  std::unique_ptr<SourceAgain> lasting_;
   std::vector<Buffer> buffers_;       // few, unless others own some, too
-  FrameMemory memory_;                // one of them, or a piece of the file
+  FrameMemory memory_;                // one of them
   const std::byte* bytes_ = nullptr;  // of memory_
   size_t begin_ = 0;                  // from here on it is not consumed
   uint64_t offset_ = 0;

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "protocol/base/frame.h"
+#include "protocol/base/lasting.h"
 #include "protocol/link/tunnel.h"
 #include "session/fabric/fabric_event.h"
 
@@ -24,9 +25,9 @@ struct DecoderOptions {
   bool verify_crc = false;            // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
   link::TunnelPorts tunnel_ports{};   // of OnFrame
   bool keep_copies = false;           // take copies of a packet (copies.h) for packets of their own
-  // Memory that stays as it is while there is the Decoder, as that of a mapped file: where frames are in it, bytes are
-  // looked at again that are else hashed, up to 8 MiB back. Frames may be elsewhere, too.
-  Bytes lasting{};
+  // The file that frames are read from, or null. What of them may have to be compared is read from it again; what is
+  // not in the file is hashed. Must outlive the Decoder.
+  const Lasting* lasting = nullptr;
   PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
 };
 

@@ -19,7 +19,6 @@ struct RcPacket : ib::Transport {
   uint8_t ecn = 0;  // of the IP header (RFC 3168); only where a PacketObserver wants it
   const ib::OpcodeInfo* info = nullptr;
   const link::Packet* wire = nullptr;  // what it was parsed from; null once it had to wait
-  bool lasting = false;                // what it was parsed from stays as it is while there is the Decoder
   bool verified = false;               // its ICRC was computed, and is right
   bool doubtful = false;               // its ICRC is wrong: it counts when its receiver acknowledges it
 

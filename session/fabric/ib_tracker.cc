@@ -51,7 +51,6 @@ void IbTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   current_.frame = frame;
   current_.wire = &packet;
   current_.verified = current_.doubtful = false;
-  current_.lasting = lasting_.Holds(packet.payload);
   if (context_.packets()) current_.ecn = EcnOf(packet);
   if (plain_ && current_.status == ParseStatus::kOk && current_.info->service == ib::Service::kRc &&
       packet.carrier != link::Carrier::kInfiniBand && flows_.OnFamiliar(packet.source, packet.destination, current_))

@@ -4,7 +4,6 @@
 // volume 1, chapters 9 and 12). Pairs queue pairs by CM messages or, without them, by evidence; follows PSNs both ways.
 #pragma once
 
-#include "protocol/base/lasting.h"
 #include "session/fabric/ib_cm.h"
 
 namespace stag::fabric {
@@ -12,11 +11,7 @@ namespace stag::fabric {
 class IbTracker {
  public:
   explicit IbTracker(TrackerContext& context)
-      : context_(context),
-        plain_(!context.options().verify_crc),
-        lasting_(context.options().lasting),
-        flows_(context),
-        cm_(context, flows_) {}
+      : context_(context), plain_(!context.options().verify_crc), flows_(context), cm_(context, flows_) {}
 
   // `packet.carrier` is kRoceV2, kRoceV1 or kInfiniBand. `frame` is the one that carried it. No bytes are kept past the
   // call.
@@ -34,7 +29,6 @@ class IbTracker {
 
   TrackerContext& context_;
   const bool plain_;  // ICRCs need not be looked after
-  const Lasting lasting_;
   RcPacket current_;  // the packet being processed
   IbFlows flows_;
   IbCm cm_;

@@ -24,8 +24,8 @@ FpduRepeat IwarpOriginals::HoldAgainst(const IwarpOriginal& before, Bytes fpdu) 
       return Crc32c(0, fpdu) == before.crc ? FpduRepeat::kSame : FpduRepeat::kUnverified;
     case IwarpOriginal::What::kBytes: break;
   }
-  if (lasting_.Holds(fpdu) && fpdu.data() - before.bytes > kLookBack) return FpduRepeat::kSame;
-  return std::equal(fpdu.begin(), fpdu.end(), before.bytes) ? FpduRepeat::kSame : FpduRepeat::kUnverified;
+  const Bytes first = lasting_->Again(before.place, fpdu.size());
+  return std::equal(first.begin(), first.end(), fpdu.begin()) ? FpduRepeat::kSame : FpduRepeat::kUnverified;
 }
 
 }  // namespace stag::fabric

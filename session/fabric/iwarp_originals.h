@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // IwarpOriginals: the last FPDUs of all streams, as far as it takes to tell whether one of them is sent again with
-// other bytes. Its CRC stands for the bytes. Where the peers use none, it is looked at again where it lasts, else a CRC
-// of ours stands for it.
+// other bytes. Its CRC stands for the bytes. Where the peers use none, it is read again where it is in a file, else a
+// CRC of ours stands for it.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct IwarpOriginal {
   uint32_t size = 0;
   enum class What : uint8_t { kBytes, kCrc, kOurCrc } what = What::kBytes;  // what there is of it
   uint32_t crc = 0;                                                         // kCrc: the CRC field, which is right
-  const std::byte* bytes = nullptr;                                         // kBytes: where they last
+  uint64_t place = 0;                                                       // kBytes: where they are in the file
 };
 
 enum class FpduRepeat : uint8_t {
@@ -31,24 +31,25 @@ enum class FpduRepeat : uint8_t {
 class IwarpOriginals {
  public:
   // `lasting`: DecoderOptions::lasting.
-  explicit IwarpOriginals(Bytes lasting) : lasting_(lasting) {}
+  explicit IwarpOriginals(const Lasting* lasting) : lasting_(lasting) {}
 
   // Once before the others are called; costs something the first time only.
   void Prepare() { originals_.resize(kRemembered); }
   // An FPDU that was captured whole. `crc`: its CRC field, nullopt: it has none.
   void Remember(uint64_t stream, uint64_t begin, Bytes fpdu, const std::optional<uint32_t>& crc, uint64_t frame) {
-    IwarpOriginal& original = originals_[PlaceOf(stream, begin)];
+    IwarpOriginal& original = originals_[SlotOf(stream, begin)];
     original.stream = stream;
     original.begin = begin;
     original.frame = frame;
     original.size = static_cast<uint32_t>(fpdu.size());
-    if (crc || !lasting_.Holds(fpdu)) return RememberCrc(original, fpdu, crc);
+    const std::optional<uint64_t> place = crc ? std::nullopt : PlaceOf(lasting_, fpdu);
+    if (!place) return RememberCrc(original, fpdu, crc);
     original.what = IwarpOriginal::What::kBytes;
-    original.bytes = fpdu.data();
+    original.place = *place;
   }
   // Null: not remembered.
   const IwarpOriginal* Find(uint64_t stream, uint64_t begin) const {
-    const IwarpOriginal& original = originals_[PlaceOf(stream, begin)];
+    const IwarpOriginal& original = originals_[SlotOf(stream, begin)];
     return original.stream == stream && original.begin == begin ? &original : nullptr;
   }
   // How an FPDU of the same size repeats `before`.
@@ -56,15 +57,14 @@ class IwarpOriginals {
 
  private:
   static constexpr size_t kRemembered = 4096;
-  static constexpr ptrdiff_t kLookBack = ptrdiff_t{8} << 20;  // bytes
-  static size_t PlaceOf(uint64_t stream, uint64_t begin) {
+  static size_t SlotOf(uint64_t stream, uint64_t begin) {
     return static_cast<size_t>((begin ^ stream << 40) * 0x9e3779b97f4a7c15u >> 52);
   }
   static_assert(kRemembered == size_t{1} << (64 - 52));
   static void RememberCrc(IwarpOriginal& original, Bytes fpdu, const std::optional<uint32_t>& crc);
 
   std::vector<IwarpOriginal> originals_;
-  const Lasting lasting_;
+  const Lasting* const lasting_;
 };
 
 }  // namespace stag::fabric

@@ -7,6 +7,9 @@
 
 #include "session/fabric/fabric_event.h"
 
+namespace stag {
+class Lasting;
+}
 namespace stag::link {
 struct Packet;
 }
@@ -36,7 +39,7 @@ class PacketObserver {
   virtual ~PacketObserver() = default;
 
   // DecoderOptions::lasting, before all else.
-  virtual void OnLasting(Bytes /*memory*/) {}
+  virtual void OnLasting(const Lasting*) {}
 
   // The track is this connection, whose side 0 is end `first_end` of the packets. InfiniBand and RoCE: comes before its
   // packets, and the end is 0. iWARP: comes when the TCP connection proves to be iWARP.

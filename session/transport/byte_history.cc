@@ -35,7 +35,7 @@ bool ByteHistory::Reserve() {
 
 bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
   if (bytes.size() >= kBytes || bytes.empty() || closed_ || !Reserve()) return false;
-  if (!ring_ && !shared_.lasting.Holds(bytes)) UseRing();
+  if (!ring_ && !PlaceOf(shared_.lasting, bytes)) UseRing();
   const uint64_t end = begin + bytes.size(), next = std::max(known_.next(), end);
   // Older bytes were overwritten, or are by these.
   const uint64_t oldest = known_.started() && next > kBytes ? next - kBytes : 0;
@@ -76,11 +76,12 @@ void ByteHistory::Write(uint64_t begin, Bytes bytes) {
   if (bytes.empty()) return;
   if (!ring_ && pieces_.size() == pieces_.capacity()) MakeRoomForPiece();
   if (ring_) return WriteInRing(begin, bytes);
-  WritePiece(begin, bytes);
+  AddPiece({begin, *PlaceOf(shared_.lasting, bytes), bytes.size()});
 }
 
 // From bytes that are remembered.
 bool ByteHistory::Differs(uint64_t begin, Bytes bytes) const {
+  if (closed_) return false;
   if (!ring_) return DiffersFromPieces(begin, bytes);
   bool differs = false;
   InRing(begin, bytes, [&](size_t place, Bytes part) {
@@ -93,22 +94,18 @@ void ByteHistory::WriteInRing(uint64_t begin, Bytes bytes) {
   InRing(begin, bytes, [&](size_t place, Bytes part) { std::memcpy(&ring_[place], part.data(), part.size()); });
 }
 
-void ByteHistory::WritePiece(uint64_t begin, Bytes bytes) {
-  if (pieces_.empty() || pieces_.back().begin < begin) return pieces_.push_back({begin, bytes});
-  const auto place = std::lower_bound(pieces_.begin(), pieces_.end(), begin,
-                                      [](const Piece& piece, uint64_t at) { return piece.begin < at; });
-  pieces_.insert(place, {begin, bytes});
+void ByteHistory::AddPiece(const Piece& piece) {
+  if (pieces_.empty() || pieces_.back().begin < piece.begin) return pieces_.push_back(piece);
+  pieces_.insert(std::ranges::lower_bound(pieces_, piece.begin, {}, &Piece::begin), piece);
 }
 
 bool ByteHistory::DiffersFromPieces(uint64_t begin, Bytes bytes) const {
   const uint64_t end = begin + bytes.size();
-  auto piece = std::lower_bound(pieces_.begin(), pieces_.end(), begin,
-                                [](const Piece& p, uint64_t at) { return p.begin + p.bytes.size() <= at; });
+  auto piece = std::ranges::upper_bound(pieces_, begin, {}, &Piece::end);
   for (; piece != pieces_.end() && piece->begin < end; ++piece) {
-    const uint64_t from = std::max(begin, piece->begin), to = std::min(end, piece->begin + piece->bytes.size());
-    if (std::memcmp(&bytes[static_cast<size_t>(from - begin)], &piece->bytes[static_cast<size_t>(from - piece->begin)],
-                    static_cast<size_t>(to - from)) != 0)
-      return true;
+    const uint64_t from = std::max(begin, piece->begin), to = std::min(end, piece->end());
+    const Bytes first = shared_.lasting->Again(piece->place + from - piece->begin, static_cast<size_t>(to - from));
+    if (!std::equal(first.begin(), first.end(), &bytes[static_cast<size_t>(from - begin)])) return true;
   }
   return false;
 }
@@ -117,9 +114,7 @@ bool ByteHistory::DiffersFromPieces(uint64_t begin, Bytes bytes) const {
 // are remembered.
 void ByteHistory::MakeRoomForPiece() {
   const uint64_t oldest = known_.next() > kBytes ? known_.next() - kBytes : 0;
-  const auto kept = std::find_if(pieces_.begin(), pieces_.end(),
-                                 [&](const Piece& piece) { return piece.begin + piece.bytes.size() > oldest; });
-  pieces_.erase(pieces_.begin(), kept);
+  pieces_.erase(pieces_.begin(), std::ranges::upper_bound(pieces_, oldest, {}, &Piece::end));
   if (pieces_.size() < pieces_.capacity() / 4 * 3 && !pieces_.empty()) return;
   if (pieces_.capacity() >= kMostPieces) return UseRing();
   pieces_.reserve(std::max<size_t>(64, pieces_.capacity() * 2));
@@ -127,7 +122,11 @@ void ByteHistory::MakeRoomForPiece() {
 
 void ByteHistory::UseRing() {
   ring_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(kBytes));
-  for (const Piece& piece : pieces_) WriteInRing(piece.begin, piece.bytes);
+  for (const Piece& piece : pieces_) {
+    const Bytes bytes = shared_.lasting->Again(piece.place, piece.size);
+    closed_ = closed_ || bytes.size() < piece.size;  // the file has become shorter
+    WriteInRing(piece.begin, bytes);
+  }
   pieces_ = {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // ByteHistory: the last bytes of a stream as they were captured first, to tell whether a retransmission changes them.
-// Where segments last (Shared::lasting) their places are remembered, else their bytes.
+// Where segments can be read again (Shared::lasting) their places are remembered, else their bytes.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,10 @@ class ByteHistory {
 
  private:
   struct Piece {
+    uint64_t end() const { return begin + size; }
     uint64_t begin = 0;
-    Bytes bytes;
+    uint64_t place = 0;  // in the file
+    size_t size = 0;
   };
   static constexpr size_t kMostPieces = size_t{1} << 14;
 
@@ -36,7 +38,7 @@ class ByteHistory {
   void Write(uint64_t begin, Bytes bytes);
   bool Differs(uint64_t begin, Bytes bytes) const;
   void WriteInRing(uint64_t begin, Bytes bytes);
-  void WritePiece(uint64_t begin, Bytes bytes);
+  void AddPiece(const Piece& piece);
   bool DiffersFromPieces(uint64_t begin, Bytes bytes) const;
   void MakeRoomForPiece();
   void UseRing();

@@ -39,11 +39,13 @@ uint32_t HashOf(const RcPacket& p) {
 }
 
 // Whether a copy of a request differs, over what was captured of both.
-bool Differs(const PacketMemory::Entry& entry, const RcPacket& p) {
+bool Differs(const PacketMemory::Entry& entry, const RcPacket& p, const Lasting* lasting) {
   if (!entry.lasting)
     return entry.had.length != p.data_length || (entry.had.captured == p.data.size() && entry.had.hash != HashOf(p));
+  const Bytes packet = lasting->Again(entry.at.place, entry.at.size);
+  if (packet.size() < entry.at.size) return false;  // nobody knows
   RcPacket first;
-  ib::ParseTransport({entry.at.packet, entry.at.size}, entry.at.whole, first);
+  ib::ParseTransport(packet, entry.at.whole, first);
   first.info = &ib::LookUpOpcode(first.bth.opcode);
   return first.data_length != p.data_length || (first.data.size() == p.data.size() && HashOf(first) != HashOf(p));
 }
@@ -385,7 +387,7 @@ bool RcTransport::IsRemembered(const RcPacket& p, uint64_t at, Note& note) const
   const PacketMemory::Entry& entry = shared_.packets.At(stream, at);
   if (entry.stream != static_cast<uint32_t>(stream) || entry.position != static_cast<uint32_t>(at)) return false;
   note.original = entry.frame;
-  note.changed = p.status == ParseStatus::kOk && !p.info->response && Differs(entry, p);
+  note.changed = p.status == ParseStatus::kOk && !p.info->response && Differs(entry, p, shared_.lasting);
   return true;
 }
 
@@ -396,10 +398,10 @@ void RcTransport::Remember(const RcPacket& p, uint64_t at) {
   entry.position = static_cast<uint32_t>(at);
   entry.frame = p.frame.number & INT64_MAX;
   if (p.info->response) return;  // nothing is compared with it
-  entry.lasting = p.lasting && p.wire;
-  if (entry.lasting) {
-    entry.at = {p.wire->payload.data(), static_cast<uint32_t>(p.wire->payload.size()),
-                static_cast<uint32_t>(p.wire->wire_length)};
+  const std::optional<uint64_t> place = p.wire ? PlaceOf(shared_.lasting, p.wire->payload) : std::nullopt;
+  entry.lasting = place.has_value();
+  if (place) {
+    entry.at = {*place, static_cast<uint32_t>(p.wire->payload.size()), static_cast<uint32_t>(p.wire->wire_length)};
   } else {
     entry.had = {HashOf(p), static_cast<uint32_t>(p.data.size()), static_cast<uint32_t>(p.data_length)};
   }

@@ -24,9 +24,9 @@ class PacketMemory {
     uint64_t frame : 63, lasting : 1;
     union {
       struct {
-        const std::byte* packet;
+        uint64_t place;
         uint32_t size, whole;  // bytes of it that were captured, and on the wire
-      } at;                    // lasting: where the packet is, and stays (RcPacket::lasting)
+      } at;                    // lasting: where the packet is in the file
       struct {
         uint32_t hash;
         uint32_t captured, length;  // bytes of its content
@@ -62,7 +62,7 @@ struct Shared {
   }
 
   PacketMemory packets;
-  Lasting lasting;  // what segments may lie in
+  const Lasting* lasting = nullptr;  // what packets may be read from again
   // Memory taken for a ByteHistory that is not in use any more; null: it is yet to be allocated.
   std::vector<std::unique_ptr<std::byte[]>> rings;
   HoleBudget holes;

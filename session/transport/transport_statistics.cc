@@ -47,7 +47,7 @@ std::unique_ptr<Health> TransportStatistics::Find(fabric::ConnectionId connectio
   return health;
 }
 
-void TransportStatistics::OnLasting(Bytes memory) { shared_->lasting = Lasting(memory); }
+void TransportStatistics::OnLasting(const Lasting* lasting) { shared_->lasting = lasting; }
 
 // Null when there is no room, or it is over.
 TransportStatistics::Followed* TransportStatistics::Get(Track track) {

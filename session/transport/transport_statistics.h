@@ -26,7 +26,7 @@ class TransportStatistics final : public fabric::PacketObserver {
   // Connections that there was no room for.
   uint64_t left_out() const { return left_out_; }
 
-  void OnLasting(Bytes memory) override;
+  void OnLasting(const Lasting* lasting) override;
   void OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) override;
   void OnClosed(Track track) override;
   void OnForgotten(Track track) override;

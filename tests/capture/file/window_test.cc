@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Window: what it gave a view of stays as it was while somebody owns its memory, read or mapped, and memory that nobody
+// Window: what it gave a view of stays as it was while somebody owns its memory, and memory that nobody
 // owns any more is used again.
 #include "capture/file/window.h"
 
@@ -15,8 +15,6 @@
 #include <memory>
 #include <set>
 #include <vector>
-
-#include "capture/file/mapped_file.h"
 
 namespace stag::capture {
 namespace {
@@ -74,20 +72,33 @@ TEST(Window, MemoryThatIsOwnedStays) {
     EXPECT_LE(KeepRecords(MemorySource(bytes), kept), kept == 0 ? 1u : 3 + kept * kRecord / (256 << 10)) << kept;
 }
 
-// Without a handler of SIGBUS files are read into one memory.
-TEST(Window, PiecesThatAreOwnedStay) {
-  MappedFile::HandleBusErrors();
+// What a window gave a view of last has a place in the file, and what has a place can be read again, however far the
+// window has gone on.
+TEST(Window, AFileCanBeReadAgain) {
   const std::vector<std::byte> bytes = Records();
   char name[] = "/tmp/stag_window_XXXXXX";
   const int file = ::mkstemp(name);
   ASSERT_EQ(::write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-  for (const size_t kept : {0u, 1u, 3000u}) {
-    auto source = OpenByteSource(name);
-    ASSERT_TRUE(source);
-    EXPECT_GT(KeepRecords(std::move(*source), kept), 1u);
+  auto source = OpenByteSource(name);
+  ASSERT_TRUE(source);
+  Window window(std::move(*source));
+  const Lasting* const lasting = window.lasting();
+  ASSERT_TRUE(lasting);
+  EXPECT_FALSE(lasting->PlaceOf(bytes));
+  for (size_t record = 0; record < kSize / kRecord; ++record) {
+    const Bytes view = window.Peek(kRecord);
+    EXPECT_EQ(lasting->PlaceOf(view.subspan(7)), record * kRecord + 7);
+    window.Consume(kRecord);
+    if (record % 100 != 99) continue;
+    for (const size_t before : {record, record - 1, record / 2, size_t{0}})
+      EXPECT_TRUE(IsRecord(lasting->Again(before * kRecord, kRecord), before)) << record << " " << before;
   }
+  ASSERT_EQ(::ftruncate(file, 1500), 0);
+  EXPECT_EQ(lasting->Again(1000, 1000).size(), 500u);
+  EXPECT_EQ(lasting->Again(3000, 1000).size(), 0u);
   ::close(file);
   ::unlink(name);
+  EXPECT_EQ(Window(MemorySource(bytes)).lasting(), nullptr);
 }
 
 }  // namespace

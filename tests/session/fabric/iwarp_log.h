@@ -12,6 +12,7 @@
 #include "session/fabric/iwarp_tracker.h"
 #include "tests/support/event_fields.h"
 #include "tests/support/iwarp_wire.h"
+#include "tests/support/lasting_memory.h"
 
 namespace stag::fabric::test {
 
@@ -101,11 +102,12 @@ inline link::Packet ToPacket(const Segment& s, const Options& options) {
   return p;
 }
 
-// Frame numbers count from 1 in the order of `segments`. `lasting`: their bytes are in memory that lasts.
+// Frame numbers count from 1 in the order of `segments`. `lasting`: their bytes are those of a file.
 inline Log Track(const Segments& segments, const Options& options, DecoderOptions decoder = {}, bool lasting = false) {
   std::vector<std::byte> all;
   for (const Segment& s : segments) all.insert(all.end(), s.payload.begin(), s.payload.end());
-  if (lasting) decoder.lasting = all;
+  const stag::test::LastingMemory file(all);
+  if (lasting) decoder.lasting = &file;
   Log log;
   TrackerContext context(decoder, log);
   {

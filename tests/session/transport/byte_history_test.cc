@@ -8,17 +8,21 @@
 #include <optional>
 #include <random>
 
+#include "tests/support/lasting_memory.h"
+
 namespace stag::transport {
 namespace {
 
 enum class Where : uint8_t { kLasting, kGone, kMixed };
 
-// The segments are in memory as those of a capture file: one behind the other.
+// The segments are in memory as those of a capture file are in the file: one behind the other.
 class History : public testing::TestWithParam<Where> {
  protected:
   static constexpr size_t kFile = size_t{24} << 20;
 
-  History() { shared_.lasting = Lasting(Bytes(file_).first(GetParam() == Where::kGone ? 0 : kFile)); }
+  History() {
+    if (GetParam() != Where::kGone) shared_.lasting = &lasting_;
+  }
 
   static std::byte At(uint64_t position) { return static_cast<std::byte>(position * 0x9e3779b97f4a7c15u >> 56); }
   // The bytes of the stream, one of them changed.
@@ -34,6 +38,7 @@ class History : public testing::TestWithParam<Where> {
   }
 
   std::vector<std::byte> file_ = std::vector<std::byte>(kFile), gone_ = std::vector<std::byte>(size_t{1} << 16);
+  test::LastingMemory lasting_{file_};
   size_t used_ = 0, segments_ = 0;
   Shared shared_{ByteHistory::kBytes * 2};
   std::optional<ByteHistory> history_{std::in_place, shared_};
@@ -96,6 +101,22 @@ TEST_P(History, MemoryIsGivenBackAndBounded) {
   EXPECT_FALSE(Add(0, 100, 3));
   EXPECT_FALSE(third.Add(0, a));
   EXPECT_TRUE(third.Add(0, b));
+}
+
+// What cannot be read again differs from nothing, also where pieces have become bytes.
+TEST_P(History, AFileThatBecomesShorter) {
+  if (GetParam() != Where::kLasting) return;
+  for (const size_t size : {1000u, 20u}) {
+    history_.emplace(shared_);
+    used_ = 0;
+    lasting_ = test::LastingMemory(file_);
+    uint64_t at = 0;
+    for (int i = 0; i < 100; ++i, at += size) EXPECT_FALSE(Add(at, size));
+    lasting_.Shorten(50 * size);
+    for (int i = 0; i < 20000; ++i, at += size) EXPECT_FALSE(Add(at, size));
+    lasting_.Shorten(0);
+    EXPECT_FALSE(Add(at - size, size, at - size));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(ByteHistory, History, testing::Values(Where::kLasting, Where::kGone, Where::kMixed));
