@@ -14,9 +14,11 @@ namespace {
 using fabric::Event;
 using fabric::EventKind;
 
-// How many ended transactions a connection remembers, and all together, to tell late RDMA operations.
+// How many ended transactions a connection remembers, and all together, to tell late RDMA operations; and how many of
+// which the Call is older than `kLateNs`: so few stay in the processor's cache.
 constexpr size_t kRetired = 32;
-constexpr size_t kRetiredInAll = 2048;
+constexpr size_t kRetiredInAll = 2048, kOldRetiredInAll = 512;
+constexpr int64_t kLateNs = 1'000'000'000;
 constexpr size_t kMaxRetiredSegments = 256;
 
 }  // namespace
@@ -169,8 +171,10 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   state.retired.Push(&entry);
   if (entry.call.segments.size() > kMaxRetiredSegments) Forget(state, entry);
   if (state.retired.size() > kRetired) Forget(state, *state.retired.oldest());
-  if (pool.retired() > kRetiredInAll) {
-    TransactionEntry* oldest = pool.oldest_retired();
+  while (pool.retired() > kOldRetiredInAll) {
+    TransactionEntry* const oldest = pool.oldest_retired();
+    const bool old = Elapsed(oldest->call.frame, now).value_or(0) > kLateNs;
+    if (!old && pool.retired() <= kRetiredInAll) break;
     Forget(*connections[oldest->slot], *oldest);
   }
 }
