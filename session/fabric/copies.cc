@@ -66,7 +66,7 @@ bool Copies::IsCopy(const link::Packet& packet, const FrameRef& frame) {
     return IsOtherCopy(packet, frame);
   const uint64_t key =
       (LoadBe64(payload.data() + 4) << 8) * kOdd ^ LoadLe32(payload.data() + payload.size() - ib::kIcrcLength);
-  if (Holds(BucketOf(key))) return LookUp(key, packet, frame);
+  if (Holds(NumberOf(BucketOf(key)))) return LookUp(key, packet, frame);
   return Remember(key, packet, frame, false);
 }
 
@@ -77,7 +77,7 @@ bool Copies::IsOtherCopy(const link::Packet& packet, const FrameRef& frame) {
 
 // Looks at the newest packet with the same key.
 bool Copies::LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame) {
-  for (uint32_t number = BucketOf(key); Holds(number); number = At(number).before) {
+  for (uint32_t number = NumberOf(BucketOf(key)); Holds(number); number = At(number).before) {
     if (At(number).key != key) continue;
     if (IsCopyOf(number, packet, frame)) return true;
     break;
@@ -87,19 +87,19 @@ bool Copies::LookUp(uint64_t key, const link::Packet& packet, const FrameRef& fr
 
 // False.
 inline bool Copies::Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame, bool tcp) {
-  uint32_t& bucket = BucketOf(key);
+  uint16_t& bucket = BucketOf(key);
   Seen& seen = At(next_);
   seen.key = key;
   seen.time_ns = frame.time_ns;
   seen.way = packet.way;
-  seen.before = bucket;
+  seen.before = NumberOf(bucket);
   seen.other_ways_used = 0;
   seen.ip_id = packet.ip_id;
   if (packet.ip_id != 0) {
     seen.flow = Ipv4FlowOf(packet);
     seen.position = PositionOf(packet, tcp);
   }
-  bucket = next_++;
+  bucket = static_cast<uint16_t>(next_++);
   return false;
 }
 

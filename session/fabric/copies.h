@@ -43,7 +43,10 @@ class Copies {
 
   bool Holds(uint32_t number) const { return next_ - number <= kRemembered; }
   Seen& At(uint32_t number) { return seen_[number % kRemembered]; }
-  uint32_t& BucketOf(uint64_t key) { return buckets_[key >> (64 - kBucketBits)]; }
+  uint16_t& BucketOf(uint64_t key) { return buckets_[key >> (64 - kBucketBits)]; }
+  // What the bucket has: the number that ends so, of the last. One that is long gone may be taken for one of these,
+  // whose key then tells.
+  uint32_t NumberOf(uint16_t bucket) const { return next_ - static_cast<uint16_t>(next_ - bucket); }
   [[gnu::noinline]] bool IsOtherCopy(const link::Packet& packet, const FrameRef& frame);
   [[gnu::noinline]] bool LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame);
   bool Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame, bool tcp);
@@ -52,7 +55,7 @@ class Copies {
 
   // Packets are numbered; the numbers go round.
   std::vector<Seen> seen_;
-  std::vector<uint32_t> buckets_;  // the last number of each
+  std::vector<uint16_t> buckets_;  // the last number of each, the lower bits: half the cache
   uint32_t next_ = kRemembered + 1;
   // From one host to another, in the place that a hash of the addresses says.
   struct Flow {
