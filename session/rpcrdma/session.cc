@@ -17,7 +17,7 @@ using fabric::EventKind;
 // How many ended transactions a connection remembers, and all together, to tell late RDMA operations; and how many of
 // which the Call is older than `kLateNs`: so few stay in the processor's cache.
 constexpr size_t kRetired = 32;
-constexpr size_t kRetiredInAll = 2048, kOldRetiredInAll = 512;
+constexpr size_t kRetiredInAll = 2048, kOldRetiredInAll = 256;
 constexpr int64_t kLateNs = 1'000'000'000;
 constexpr size_t kMaxRetiredSegments = 256;
 
