@@ -15,8 +15,8 @@ using fabric::RcPacket;
 using ib::AethKind;
 using ib::Operation;
 
-constexpr size_t kMaxReads = 256;    // outstanding ones of a side: initiator depth has eight bits
-constexpr size_t kMaxFlight = 2048;  // packets in flight that are told apart
+constexpr size_t kMaxReads = 256;                     // outstanding ones of a side: initiator depth has eight bits
+constexpr size_t kFewFlight = 64, kMaxFlight = 2048;  // packets in flight that are told apart: at first, and at most
 constexpr uint64_t kFarAhead = uint64_t{1} << 16;
 constexpr uint64_t kLongestRead = uint64_t{1} << 13;  // packets, of a Read whose length was not captured
 constexpr uint32_t kSmallestMtu = 256, kLargestMtu = 4096;
@@ -40,7 +40,7 @@ uint32_t HashOf(const RcPacket& p) {
 
 // Whether a copy of a request differs, over what was captured of both.
 bool Differs(const PacketMemory::Entry& entry, const RcPacket& p, const Lasting* lasting) {
-  if (!entry.lasting)
+  if (!entry.lasting())
     return entry.had.length != p.data_length || (entry.had.captured == p.data.size() && entry.had.hash != HashOf(p));
   const Bytes packet = lasting->Again(entry.at.place, entry.at.size);
   if (packet.size() < entry.at.size) return false;  // nobody knows
@@ -88,7 +88,7 @@ void RcTransport::OnClosed() {
   for (Half& half : half_) {
     if (half.flight) shared_.room += kMaxFlight * sizeof(Sent);
     half.flight.reset();
-    half.flight_size = 0;
+    half.flight_room = half.flight_size = 0;
     half.closed = true;
   }
 }
@@ -348,12 +348,11 @@ void RcTransport::Acknowledge(Half& half, uint64_t end) {
   half.acknowledged = std::max(half.acknowledged, end);
   for (Read& read : half.reads)
     if (read.answered < end) read.answered = std::min(end, read.end);
-  while (half.flight_size > 0 && half.flight[half.flight_head].end <= end) {
-    half.acknowledged_bytes = half.flight[half.flight_head].bytes;
-    half.flight_head = (half.flight_head + 1) % kMaxFlight;
+  while (half.flight_size > 0 && half.InFlight(0).end <= end) {
+    half.acknowledged_bytes = half.InFlight(0).bytes;
+    ++half.flight_head;
     --half.flight_size;
   }
-  if (half.flight_size == 0) half.flight_head = 0;  // little of the memory is ever used
 }
 
 void RcTransport::MakeRoom(Half& half) {
@@ -363,18 +362,24 @@ void RcTransport::MakeRoom(Half& half) {
   }
 }
 
+// The memory is taken as a whole, and used as far as it is needed. False: there is none.
+bool RcTransport::GrowFlight(Half& half) {
+  if (!half.flight && !shared_.Take(kMaxFlight * sizeof(Sent))) return false;
+  const size_t room = std::max(half.flight_room * 2, kFewFlight);
+  auto larger = std::make_unique_for_overwrite<Sent[]>(room);
+  for (size_t i = 0; i < half.flight_size; ++i) larger[i] = half.InFlight(i);
+  half.flight = std::move(larger);
+  half.flight_room = room;
+  half.flight_head = 0;
+  return true;
+}
+
 void RcTransport::Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counters) {
   if (bytes == 0 || half.closed) return;
-  if (!half.flight) {
-    if (!shared_.Take(kMaxFlight * sizeof(Sent))) return;
-    half.flight = std::make_unique_for_overwrite<Sent[]>(kMaxFlight);
-  }
+  if (half.flight_size == half.flight_room && half.flight_room < kMaxFlight && !GrowFlight(half)) return;
   half.sent_bytes += bytes;
-  if (half.flight_size == kMaxFlight) {  // the newest two become one
-    half.flight[(half.flight_head + half.flight_size - 1) % kMaxFlight] = {end, half.sent_bytes};
-  } else {
-    half.flight[(half.flight_head + half.flight_size++) % kMaxFlight] = {end, half.sent_bytes};
-  }
+  if (half.flight_size == kMaxFlight) --half.flight_size;  // the newest two become one
+  half.InFlight(half.flight_size++) = {end, half.sent_bytes};
   counters.max_in_flight = std::max(counters.max_in_flight, half.sent_bytes - half.acknowledged_bytes);
 }
 
@@ -386,7 +391,7 @@ bool RcTransport::IsRemembered(const RcPacket& p, uint64_t at, Note& note) const
   const uint64_t stream = StreamOf(p);
   const PacketMemory::Entry& entry = shared_.packets.At(stream, at);
   if (entry.stream != static_cast<uint32_t>(stream) || entry.position != static_cast<uint32_t>(at)) return false;
-  note.original = entry.frame;
+  note.original = entry.frame();
   note.changed = p.status == ParseStatus::kOk && !p.info->response && Differs(entry, p, shared_.lasting);
   return true;
 }
@@ -396,10 +401,9 @@ void RcTransport::Remember(const RcPacket& p, uint64_t at) {
   PacketMemory::Entry& entry = shared_.packets.At(stream, at);
   entry.stream = static_cast<uint32_t>(stream);
   entry.position = static_cast<uint32_t>(at);
-  entry.frame = p.frame.number & INT64_MAX;
-  if (p.info->response) return;  // nothing is compared with it
   const std::optional<uint64_t> place = p.wire ? PlaceOf(shared_.lasting, p.wire->payload) : std::nullopt;
-  entry.lasting = place.has_value();
+  entry.SetFrame(p.frame.number, place.has_value());
+  if (p.info->response) return;  // nothing is compared with it
   if (place) {
     entry.at = {*place, static_cast<uint32_t>(p.wire->payload.size()), static_cast<uint32_t>(p.wire->wire_length)};
   } else {

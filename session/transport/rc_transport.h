@@ -70,8 +70,9 @@ class RcTransport {
     FrameRef last_request;
 
     bool closed = false;
-    std::unique_ptr<Sent[]> flight;  // a ring; null: nothing was in flight yet
-    size_t flight_head = 0, flight_size = 0;
+    std::unique_ptr<Sent[]> flight;  // a ring of `flight_room` places, a power of two; null: nothing was in flight yet
+    size_t flight_room = 0, flight_head = 0, flight_size = 0;
+    Sent& InFlight(size_t i) { return flight[(flight_head + i) & (flight_room - 1)]; }
     uint64_t sent_bytes = 0, acknowledged_bytes = 0;
   };
 
@@ -80,6 +81,7 @@ class RcTransport {
   static void CloseOpenRead(Half& half, uint64_t end);
   static void MakeRoom(Half& half);
   static void EndRun(Half& half, bool is_top, uint64_t at);
+  bool GrowFlight(Half& half);
   void Fly(Half& half, uint64_t end, uint64_t bytes, Counters& counters);
   bool IsPlain(const fabric::RcPacket& p) const;
   void OnPlain(const fabric::RcPacket& p, Health& health);

@@ -20,8 +20,8 @@ namespace stag::transport {
 class PacketMemory {
  public:
   struct Entry {
-    uint32_t stream, position;  // of which packet it is, the lower bits; stream 0: of none
-    uint64_t frame : 63, lasting : 1;
+    uint32_t stream, position;   // of which packet it is, the lower bits; stream 0: of none
+    uint64_t frame_and_lasting;  // the lowest bit: lasting. As one: to change a part of it waits for memory
     union {
       struct {
         uint64_t place;
@@ -32,6 +32,9 @@ class PacketMemory {
         uint32_t captured, length;  // bytes of its content
       } had;                        // else what it had
     };
+    uint64_t frame() const { return frame_and_lasting >> 1; }
+    bool lasting() const { return frame_and_lasting & 1; }
+    void SetFrame(uint64_t frame, bool lasting) { frame_and_lasting = frame << 1 | (lasting ? 1 : 0); }
   };
   // Memory that is zero, and is taken when it is used.
   explicit PacketMemory(size_t entries)
