@@ -60,15 +60,22 @@ LatencyProfile LatencyRow::Slowest() const {
   return slowest;
 }
 
-void LatencyTable::Add(const LatencySample& sample) {
+// The row of another RPC; null when there is no room for its key.
+LatencyRow* LatencyTable::CountIn(const std::string& key) {
   ++count_;
-  auto row = rows_.find(sample.key);
-  if (row == rows_.end() && rows_.size() < kMaxKeys) row = rows_.try_emplace(sample.key).first;
-  if (row == rows_.end()) {
-    ++left_out_;
-  } else {
-    row->second.Add(sample);
-  }
+  auto row = rows_.find(key);
+  if (row == rows_.end() && rows_.size() < kMaxKeys) row = rows_.try_emplace(key).first;
+  if (row != rows_.end()) return &row->second;
+  ++left_out_;
+  return nullptr;
+}
+
+void LatencyTable::AddRoundTrip(const std::string& key, uint64_t ns) {
+  if (LatencyRow* row = CountIn(key)) row->times[0].Record(ns);
+}
+
+void LatencyTable::Add(const LatencySample& sample) {
+  if (LatencyRow* row = CountIn(sample.key)) row->Add(sample);
   if (kept_ == 0) return;
   if (slowest_.size() == kept_) {
     if (!IsSlower(sample, slowest_.front())) return;

@@ -72,6 +72,8 @@ class LatencyTable {
   // `slowest`: how many RPCs to keep.
   explicit LatencyTable(size_t slowest) : kept_(slowest) {}
   void Add(const LatencySample& sample);
+  // The round-trip time of an RPC of which nothing else is wanted; it is in no profile.
+  void AddRoundTrip(const std::string& key, uint64_t ns);
   // Names for keys; rows that then have the same key become one.
   void Rename(const std::unordered_map<std::string, std::string>& names);
 
@@ -83,6 +85,8 @@ class LatencyTable {
   uint64_t left_out() const { return left_out_; }  // RPCs of keys over the limit
 
  private:
+  LatencyRow* CountIn(const std::string& key);
+
   const size_t kept_;
   std::unordered_map<std::string, LatencyRow> rows_;
   std::vector<LatencySample> slowest_;  // a heap: the fastest first

@@ -100,16 +100,17 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
       if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || IsCut(t)) return;
       const std::optional<int64_t> round_trip = session::RoundTrip(t);
       if (!round_trip) return;
-      sample_.rtt_ns = *round_trip;
-      sample_.key.clear();
-      PutSubject(sample_.key, t);
-      const auto take = [times = shard_.summary_.times_.get()](const LatencySample& one) { times->table.Add(one); };
-      shard_.Tell(take, sample_);
+      key_.clear();
+      PutSubject(key_, t);
+      const auto take = [times = shard_.summary_.times_.get()](const std::string& key, uint64_t ns) {
+        times->table.AddRoundTrip(key, ns);
+      };
+      shard_.Tell(take, key_, static_cast<uint64_t>(*round_trip));
     }
 
    private:
     Shard& shard_;
-    LatencySample sample_;
+    std::string key_;
   };
   // All that is known of the times.
   class AllTimes final : public LatencySampler {

@@ -52,7 +52,7 @@ class PacketMemory {
 };
 
 struct Shared {
-  static constexpr uint64_t kFewPackets = 1 << 10, kMostPackets = 1 << 16, kPerPacket = 512;
+  static constexpr uint64_t kFewPackets = 1 << 10, kMostPackets = 1 << 15, kPerPacket = 512;
 
   // `memory`: bytes that buffers may take; a small part more is for packets.
   explicit Shared(uint64_t memory)
