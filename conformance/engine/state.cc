@@ -165,6 +165,7 @@ void RuleState::NoteAwaited(const Message& message, const Transaction* transacti
   for (Awaited& a : awaited) {
     if (a.requester != transaction->requester || transaction->serial <= a.newest_call) continue;
     bool& taken = due[static_cast<size_t>(a.owed)];
+    a.newest_call = newest_call;
     a.due = ++a.later >= kPatience && !taken;
     taken = taken || a.due;
     overdue = overdue || a.due;

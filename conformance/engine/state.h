@@ -97,11 +97,13 @@ struct Awaited {
   session::Side requester = 0;
   uint32_t xid = 0;
   FrameRef frame;
-  uint64_t newest_call = 0;  // Transaction::serial of the last Call before it; those after it are later Calls
-  uint32_t later = 0;        // answers, since, to Calls sent later
-  bool due = false;          // became overdue with the message that is being judged
+  // Transaction::serial of the last Call before it, and then before the last answer that counted: the next that counts
+  // is to a Call sent later. A responder takes up several Calls at a time, and may answer all of them first.
+  uint64_t newest_call = 0;
+  uint32_t later = 0;  // answers that counted
+  bool due = false;    // became overdue with the message that is being judged
 };
-// Answers to later Calls after which silence is taken for silence.
+// Answers to later Calls, each sent after the answer before, after which silence is taken for silence.
 inline constexpr uint32_t kPatience = 4;
 
 // What a faulty Call was answered with is judged when the answer comes.

@@ -126,6 +126,26 @@ TEST(Err, UnusableHeadersAreNotIgnored) {
       }
 }
 
+// A responder with several threads answers the Calls of a window in any order. Only what was sent after an answer tells
+// that time went by.
+TEST(Err, AWindowIsAnsweredInAnyOrder) {
+  constexpr uint32_t kWindow = 8;
+  for (uint32_t answered = kWindow; answered < 5 * kWindow; ++answered) {
+    Checker c(Profile::kRfc8166, {"ERR-008"});
+    c.script.Open();
+    Greet(c);
+    c.script.Send(kClient, Nomsg(6));
+    uint32_t sent = 100;
+    for (uint32_t i = 0; i < kWindow; ++i, ++sent) c.script.Send(kClient, Msg(sent), GetattrCall(sent));
+    for (uint32_t i = 0; i < answered; ++i, ++sent) {
+      c.script.Send(kServer, Msg(100 + i), GetattrReply(100 + i));
+      c.script.Send(kClient, Msg(sent), GetattrCall(sent));
+    }
+    c.script.Send(kServer, Error(6, rpcrdma::kErrChunk));
+    EXPECT_EQ(c.Ids(), answered > 3 * kWindow ? Id{"ERR-008"} : Id{}) << answered;
+  }
+}
+
 TEST(Err, AnswersToFaultyCalls) {
   Checker c;
   c.script.Open();
