@@ -301,7 +301,10 @@ def run(machine, build, words, options):
         status |= subprocess.run([after, kept, build, *words[1:]]).returncode
     result = results.of_run(build / "cli/stag", status, kept)
     if options.keep and kept.exists():
-        shutil.copytree(kept, options.keep, dirs_exist_ok=True)
+        folder = pathlib.Path(options.keep)
+        if options.command == "matrix":  # of many runs
+            folder = folder / peer_of(machine)[1] / "-".join(words)
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
     say(f"{' '.join(words)}: {'fine' if status == 0 else f'failed ({status})'}, {time.monotonic() - begin:.0f} s")
     if machine.is_up() and machine.is_broken():
         say("the kernel of this machine is broken: it is not used again")
@@ -369,7 +372,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/ci", help="the build whose programs are used (%(default)s)")
     parser.add_argument("--patience", type=int, default=1800, help="seconds that a scenario may take (%(default)s)")
-    parser.add_argument("--keep", metavar="DIR", help="where what the scenario leaves in /share/keep goes")
+    parser.add_argument("--keep", metavar="DIR",
+                        help="where what a scenario leaves in /share/keep goes; of a matrix, by peers and runs")
     parser.add_argument("--machine", metavar="DIR", help="the folder of the machine that stays")
     parser.add_argument("--kernel", choices=KERNELS, metavar="SERIES", help=f"{', '.join(KERNELS)} (default: {KERNELS[0]})")
     parser.add_argument("--client-kernel", choices=KERNELS, metavar="SERIES",
