@@ -178,6 +178,13 @@ devices() {
   die "the $1 devices do not become active"
 }
 
+# siw_waits: siw answers a connection before it looks for what comes on it (siw_accept in siw_cm.c), and what comes between lies
+# there until more does. What the server side says takes 3 ms from here on, and the client side asks later.
+siw_waits() {
+  modprobe sch_netem
+  tc qdisc replace dev v1 root netem delay 3ms limit 100000 || die "no delay"
+}
+
 # fresh_export: an empty file system at /export.
 fresh_export() {
   modprobe -a loop xfs || die "no kernel modules for xfs"

@@ -7,6 +7,7 @@ select=()
 [ $# -lt 2 ] || select=(--select "$(IFS=, && echo "${*:2}")")
 wire
 devices "${kind%-soft}"
+[ "$kind" = rxe ] || siw_waits
 modprobe -a nfs nfsv3 rpcrdma
 transport=${kind}1
 [ "$kind" != siw-soft ] || transport=iwarp

@@ -10,6 +10,7 @@ select=(--dangerous $harmless,chunk.empty-segments)
 [ $# -lt 2 ] || select=(--dangerous $harmless --select "$(IFS=, && echo "${*:2}")")
 wire
 devices "${kind%-soft}"
+[ "$kind" = rxe ] || siw_waits
 fresh_knfsd
 transport=${kind}0
 [ "$kind" != siw-soft ] || transport=iwarp
