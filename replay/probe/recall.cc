@@ -65,15 +65,20 @@ Recall::Recall(Bench& bench) : bench_(bench), client_(bench, kWithBackChannel) {
 void Recall::Provoke() {
   Nfs4File& file = file_.emplace(bench_);
   Nfs4::Expect(file.client().Ask(file.Make([&](Compound& c) { c.Close(file.state()); })), nfs::kNfs4Ok, "CLOSE");
-  const Compounded opened = client_.Ask(client_.Make(
-      [&](Compound& c) { file.PutDirectory(c).OpenDelegated(client_.client(), client_.owner(), file.name()); }));
-  Nfs4::Expect(opened, nfs::kNfs4Ok, "OPEN to read");
-  CompoundResults results = opened.results();
-  StateId state;
-  bool good = results.Sequence() && results.Plain(nfs::kOpPutrootfh);
-  for (size_t i = 0; good && i < file.depth(); ++i) good = results.Plain(nfs::kOpLookup);
-  if (!good || !results.Open(state, &delegation_)) Failed("results of OPEN", "others");
-  if (delegation_ == StateId{}) Inconclusive("the server gives no delegation, and so recalls none");
+  // A server gives none as long as it has not let go of the file that was written: it is asked again.
+  constexpr int kAttempts = 8;
+  for (int attempt = 0; delegation_ == StateId{}; ++attempt) {
+    if (attempt == kAttempts) Inconclusive("the server gives no delegation, and so recalls none");
+    if (attempt > 0) client_.link().ExpectQuiet("there is nothing to recall");
+    const Compounded opened = client_.Ask(client_.Make(
+        [&](Compound& c) { file.PutDirectory(c).OpenDelegated(client_.client(), client_.owner(), file.name()); }));
+    Nfs4::Expect(opened, nfs::kNfs4Ok, "OPEN to read");
+    CompoundResults results = opened.results();
+    StateId state;
+    bool good = results.Sequence() && results.Plain(nfs::kOpPutrootfh);
+    for (size_t i = 0; good && i < file.depth(); ++i) good = results.Plain(nfs::kOpLookup);
+    if (!good || !results.Open(state, &delegation_)) Failed("results of OPEN", "others");
+  }
   file.link().Send(file.client().Make([&](Compound& c) {
     file.PutDirectory(c).Open(file.client().client(), file.client().owner(), file.name(), false);
   }));

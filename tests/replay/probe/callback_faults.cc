@@ -69,6 +69,7 @@ Fault RecallsThen(std::string_view probe, std::string_view words, uint32_t credi
   struct State {
     Scene* back = nullptr;
     bool given = false;
+    int opens = 0;
   };
   const auto state = std::make_shared<State>();
   Fault fault{.probe = probe, .words = words};
@@ -76,6 +77,7 @@ Fault RecallsThen(std::string_view probe, std::string_view words, uint32_t credi
     if (AsksForBackChannel(call)) *state = {&scene};
     if (!state->back || call.Word(kThirdOperationAt) != kOpenNumber) return true;
     if (state->back == &scene) {
+      if (++state->opens == 1) return true;  // not yet
       state->given = true;
       reply.rest.resize(reply.rest.size() - 4);  // no delegation
       Writer delegation(reply.rest);

@@ -107,7 +107,32 @@ TEST(ServersOfTests, Nfs4) {
   EXPECT_TRUE(service.links.empty());
 }
 
-// A server that calls back when a delegation is to be recalled only.
+// A server that ends idle connections for the sake of new ones is taken for one.
+TEST(ServersOfTests, EndsIdleConnections) {
+  constexpr size_t kFirst = 20, kLast = 40, kKept = 5;
+  std::map<size_t, Scene*> idle;
+  Fault fault;
+  fault.receive = [&idle](Seen&, Scene& scene) {
+    const size_t ordinal = scene.ordinal;
+    if (ordinal >= kFirst && ordinal < kLast) idle[ordinal] = &scene;
+    if (ordinal >= kFirst + kKept && ordinal < kLast + kKept && idle.contains(ordinal - kKept))
+      idle.extract(ordinal - kKept).mapped()->HangUp();
+    return true;
+  };
+  const auto service = serve::MakeNullService();
+  const auto listens = MakeBadTransport(fault), transport = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *service);
+  Runner runner(*transport, To(serving.port()));
+  ASSERT_TRUE(runner.Begin());
+  const auto probes = Catalogue();
+  const auto many = std::ranges::find(probes, "connection.many", &Probe::id);
+  const Outcome outcome = runner.Run(*many);
+  EXPECT_EQ(outcome.verdict, Verdict::kPassed) << Text(outcome);
+  ASSERT_EQ(outcome.advice.size(), 1u);
+  EXPECT_NE(outcome.advice[0].find("the server ended 20 of "), std::string::npos) << outcome.advice[0];
+}
+
+// A server that calls back when a delegation is to be recalled only, and gives none at first.
 TEST(ServersOfTests, Recall) {
   Nfs4Server service;
   const Fault recalls = Recalls();
