@@ -228,8 +228,9 @@ class Machine:
             time.sleep(0.1)
 
     def is_broken(self):
-        """Its kernel has lost a thread at least (a BUG, an oops)."""
-        return "---[ end trace" in (self.folder / "console").read_text(errors="replace")
+        """Its kernel has lost a thread at least (a BUG, an oops); a warning is none."""
+        said = (self.folder / "console").read_text(errors="replace")
+        return any(word in said for word in ("kernel BUG at", "BUG: ", "Oops: ", "general protection fault"))
 
     def leave(self):
         """What runs there is ended."""
@@ -305,6 +306,7 @@ def run(machine, build, words, options):
         if options.command == "matrix":  # of many runs
             folder = folder / peer_of(machine)[1] / "-".join(words)
         shutil.copytree(kept, folder, dirs_exist_ok=True)
+        shutil.copy(machine.folder / "console", folder)
     say(f"{' '.join(words)}: {'fine' if status == 0 else f'failed ({status})'}, {time.monotonic() - begin:.0f} s")
     if machine.is_up() and machine.is_broken():
         say("the kernel of this machine is broken: it is not used again")
