@@ -46,14 +46,18 @@ Nfs4File::Nfs4File(Bench& bench)
 
 Nfs4File::~Nfs4File() {
   const uint32_t slot = client_.slots() - 1;  // the first may have been left in disorder
-  const auto ask = [&](const Nfs4::Add& add) {
-    if (link().open()) (void)client_.Ask(client_.Make(add, slot));
-  };
-  try {
-    ask([this](nfs_client::nfs4::Compound& c) { c.PutHandle(handle_).Close(state_); });
-    for (const std::string& name : {name_, name_ + ".link"})
-      ask([&](nfs_client::nfs4::Compound& c) { PutDirectory(c).Remove(name); });
-  } catch (const Ended&) {  // it stays; the probe says what is wrong
+  const auto ask = [&](const Nfs4::Add& add) { (void)client_.Ask(client_.Make(add, slot)); };
+  // A server may end a connection some time after it refused a Call on it.
+  for (bool again = false;; again = true) {
+    try {
+      if (again || !link().open()) client_.Reconnect();
+      ask([this](nfs_client::nfs4::Compound& c) { c.PutHandle(handle_).Close(state_); });
+      for (const std::string& name : {name_, name_ + ".link"})
+        ask([&](nfs_client::nfs4::Compound& c) { PutDirectory(c).Remove(name); });
+      return;
+    } catch (const Ended&) {
+      if (again) return;  // it stays; the probe says what is wrong
+    }
   }
 }
 
