@@ -213,5 +213,10 @@ fresh_knfsd() {
   rpc.nfsd --rdma=20049 8 || die "knfsd does not start"
   grep -q 'rdma 20049' /proc/fs/nfsd/portlist || die "knfsd does not listen for RDMA"
 }
+# no_grace: the server waits no more for clients of an earlier life. While it does, or lockd, it gives no delegations.
+no_grace() {
+  for _ in $(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done 2> /dev/null
+  sleep 4
+}
 
 begin

@@ -235,8 +235,7 @@ variant() {
   local capture=$keep/$kind-$1.pcap
   say "$1, recorded"
   fresh_knfsd
-  for _ in $(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done 2> /dev/null
-  sleep 4 # in its grace period a server gives no delegations, and lockd's lasts as long
+  no_grace
   ! declare -F before_"$1" > /dev/null || before_"$1"
   record
   $1

@@ -31,7 +31,7 @@ end_of_wire() {
 at_server ". /src/tests/lab/guest/common.sh; . /src/tests/lab/guest/variants.sh; kind=$kind; $(declare -f end_of_wire)
   end_of_wire $SERVER; fresh_knfsd; for size in 100 5000 300007; do lines \$size > /export/old\$size; done
   ln -s $(printf 't%.0s' {1..900}) /export/link900; chmod -R a+rwX /export; hostname server
-  for _ in \$(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done; sleep 4; finish" ||
+  no_grace; finish" ||
   die "the server does not start"
 end_of_wire $CLIENT
 modprobe -a nfs nfsv3 nfsv4

@@ -19,8 +19,7 @@ mount_nfs() {
 }
 start_server() {
   fresh_knfsd
-  for _ in $(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done 2> /dev/null
-  sleep 4 # while it waits for clients of an earlier life, it gives no delegations
+  no_grace
   cp $files/* /export
   ln -s "$(printf 't%.0s' {1..900})" /export/link900
 }

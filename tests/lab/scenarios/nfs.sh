@@ -69,9 +69,7 @@ session() {
   populate
   # NFSv4.0 calls its clients back over TCP, where stag replay has nobody: without that there are no delegations.
   sysctl -qw fs.leases-enable=$([ $version = 4.0 ] && echo 0 || echo 1)
-  # While the server waits for clients of an earlier life, it gives no delegations.
-  for _ in $(seq 20); do ! echo Y > /proc/fs/nfsd/v4_end_grace || break; sleep 0.5; done 2> /dev/null
-  sleep 4
+  no_grace
   record
   mount_nfs $version || die "mount failed"
   workload

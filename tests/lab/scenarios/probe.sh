@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # KIND [PROBE...]: stag probe judges the kernel's NFS server; rxe, siw, siw-soft (software iWARP asks)
+# Of probes that are named, what the wire carries is kept, too.
 . /src/tests/lab/guest/common.sh
 kind=${1:-rxe}
 # What can harm other servers, and not this one; without a selection also what costs Linux 6.1 a thread (docs/divergences.md).
@@ -12,13 +13,16 @@ wire
 devices "${kind%-soft}"
 [ "$kind" = rxe ] || siw_waits
 fresh_knfsd
+no_grace
 transport=${kind}0
 [ "$kind" != siw-soft ] || transport=iwarp
-mkdir -p /share/keep
+mkdir -p /share/keep/wire
+[ $# -lt 2 ] || record udp port 4791 or tcp port 20049
 $STAG probe $SERVER:20049 --transport $transport --export /export --nfs4-export / --timeout 10s --format jsonl \
   --record /tmp/probe.pcapng "${select[@]}" > /share/keep/probe.jsonl 2> /tmp/err
 status=$?
 cat /tmp/err
+[ $# -lt 2 ] || recorded /share/keep/wire/$kind-probe.pcap
 [ $status -le 1 ] || fail "stag probe ends with $status"
 cp /tmp/probe.pcapng /share/keep
 grep -o '"type":"summary".*' /share/keep/probe.jsonl

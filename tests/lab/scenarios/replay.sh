@@ -43,9 +43,7 @@ populate() {
   echo '/export *(rw,no_root_squash,no_subtree_check,insecure,fsid=0,async,crossmnt)' > /etc/exports
   echo '/export/ext *(rw,no_root_squash,no_subtree_check,insecure,fsid=1,async)' >> /etc/exports
   exportfs -ra
-  # No grace period of nfsd, and none of lockd: while one lasts, nfsd gives no delegations.
-  [ "$(cat /proc/fs/nfsd/v4_end_grace)" = Y ] || echo Y > /proc/fs/nfsd/v4_end_grace
-  sleep 4
+  no_grace
 }
 
 for capture in "$@"; do
