@@ -45,9 +45,10 @@ Nfs4File::Nfs4File(Bench& bench)
 }
 
 Nfs4File::~Nfs4File() {
-  const uint32_t slot = client_.slots() - 1;  // the first may have been left in disorder
+  // A server may end a connection some time after it refused a Call on it: again, on another. The first slot may have
+  // been left in disorder, and so the one that the Call used which was not answered.
+  uint32_t slot = client_.slots() - 1;
   const auto ask = [&](const Nfs4::Add& add) { (void)client_.Ask(client_.Make(add, slot)); };
-  // A server may end a connection some time after it refused a Call on it.
   for (bool again = false;; again = true) {
     try {
       if (again || !link().open()) client_.Reconnect();
@@ -57,6 +58,7 @@ Nfs4File::~Nfs4File() {
       return;
     } catch (const Ended&) {
       if (again) return;  // it stays; the probe says what is wrong
+      if (slot > 0) --slot;
     }
   }
 }
