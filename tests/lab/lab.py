@@ -162,7 +162,7 @@ class Machine:
             read_only = ",readonly=on" if tag not in ("share", "peer") else ""
             command += ["-virtfs", f"local,path={path},mount_tag={tag},security_model=none,multidevs=remap{read_only}"]
         begin = time.monotonic()
-        # A kernel that patches itself as it boots may stumble, emulated on a busy host (an "int3" oops, seen once of 7.2): again.
+        # A kernel that patches itself as it boots may stumble, emulated on a busy host (an "int3" oops, of 7.2 and 7.3): again.
         for attempt in range(BOOTS):
             if self.boots(command, begin):
                 break
