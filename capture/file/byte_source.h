@@ -20,7 +20,6 @@ class ByteSource {
   // Fills a part of `out` (not empty) and returns how many bytes; 0 at the end, or after a failure that error() tells.
   virtual size_t Read(MutableBytes out) = 0;
   // Whether what was read can be read again; and does so, from byte `at` on. Returns how many bytes of `out` it filled.
-  // Other threads must not read meanwhile.
   virtual bool lasts() const { return false; }
   virtual size_t ReadAgain(uint64_t /*at*/, MutableBytes /*out*/) const { return 0; }
   // For people; empty unless reading failed.

@@ -64,8 +64,8 @@ ReadRequest ReadReadRequest(Cursor& cursor) {
 }  // namespace
 
 ParseStatus DecodeDdpSegment(Bytes captured, uint64_t ulpdu_length, DdpSegment& out) {
-  // Whoever loads what was just written in smaller pieces waits for these: nothing here does, which saves a tenth of
-  // `stag check`.
+  // To load what was just written in smaller pieces waits for these. Nothing here does, which saves 2 to 3 % of `stag
+  // check` over iWARP.
   std::construct_at(&out);
   Cursor cursor(captured, ulpdu_length);
   ReadHeader(cursor, out.header);
