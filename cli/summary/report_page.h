@@ -48,7 +48,7 @@ class ReportPage {
 
   const bool several_;
   std::vector<std::string> names_;  // of all files
-  bool any_ = false;  // RPC-over-RDMA
+  bool any_ = false;                // RPC-over-RDMA
   std::string file_rows_, dropped_;
   std::vector<Sentence> wrong_;
   uint64_t wrong_left_out_ = 0;

@@ -72,7 +72,7 @@ ParseStatus DecodeDdpSegment(Bytes captured, uint64_t ulpdu_length, DdpSegment& 
   if (!cursor.ok()) return cursor.status();
   out.payload = cursor.Rest();
   out.payload_length = static_cast<uint32_t>(cursor.wire_remaining());
-  const bool supported = (captured[0] & std::byte{3}) == std::byte{1} && captured[1] >> 6 == std::byte{1};
+  const bool supported = (captured[0] & std::byte{3}) == std::byte{1} && (captured[1] >> 6) == std::byte{1};
   return supported ? ParseStatus::kOk : ParseStatus::kUnsupported;
 }
 
