@@ -54,9 +54,11 @@ class Page {
 
   void PutWrong(std::string& out, const Style& style) const {
     Heading(out, "What is wrong", style);
-    if (listed_.empty()) Put(out, "  There is no RPC-over-RDMA in the capture: nothing was judged.\n");
-    if (summary_.wrong().empty() && !listed_.empty())
+    if (summary_.wrong().empty() && listed_.empty()) {
+      Put(out, "  There is no RPC-over-RDMA in the capture: nothing was judged.\n");
+    } else if (summary_.wrong().empty()) {
       Put(out, "  {}Nothing that the capture shows.{}\n", style.green, style.reset);
+    }
     for (size_t i = 0; i < std::min(summary_.wrong().size(), kLines); ++i) {
       const Wrong& wrong = summary_.wrong()[i];
       const std::string_view color = wrong.rank == Wrong::Rank::kError     ? style.red
