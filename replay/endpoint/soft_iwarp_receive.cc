@@ -7,7 +7,7 @@
 namespace stag::endpoint {
 namespace {
 
-constexpr size_t kOnce = 128u << 10;  // received at a time
+constexpr size_t kOnce = 160u << 10;  // received at a time: 32 messages of 4 KiB, with their headers
 constexpr size_t kStaging = kOnce + iwarp::kMaxFpduSize;
 // Of a payload of which so much is missing the kernel brings the rest where it belongs, and of what follows the next
 // header only, so that the next payload can go its way, too. After a long segment the next ones are expected to be
