@@ -24,7 +24,7 @@ SoftIwarpEvents::SoftIwarpEvents(EventLog& log, const fabric::ConnectionInfo& in
 
 template <typename Kind>
 void SoftIwarpEvents::Emit(fabric::Side from, const Kind& what) {
-  log_.InFrame([&](const FrameRef& frame) { log_.OnEvent({&info_, from, frame, frame, frame, what}); });
+  log_.InFrame([&](const FrameRef& frame) { log_.OnEvent({info_, from, frame, frame, what}); });
 }
 
 void SoftIwarpEvents::OnSetup(const iwarp::MpaFrame& frame) {

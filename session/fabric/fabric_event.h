@@ -180,6 +180,17 @@ struct Anomaly {
 
 // The head says who and when, `what` the rest.
 struct Event {
+  Event() = default;
+  // Of what the frames from `first` to `last`, the one being processed, carried.
+  template <typename Kind>
+  Event(const ConnectionInfo& of, Side sender, const FrameRef& first, const FrameRef& last, const Kind& rest)
+      : connection(&of), from(sender), frame(last), first_frame(first), now(last), what(rest) {}
+  // The rest is filled in where it is.
+  template <typename Kind>
+  Event(const ConnectionInfo& of, Side sender, const FrameRef& first, const FrameRef& last,
+        std::in_place_type_t<Kind> kind)
+      : connection(&of), from(sender), frame(last), first_frame(first), now(last), what(kind) {}
+
   const ConnectionInfo* connection = nullptr;  // never null in OnEvent
   Side from = 0;                               // who sent it
   FrameRef frame;                              // the frame that carried it; of several packets, the last

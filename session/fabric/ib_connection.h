@@ -196,7 +196,7 @@ class IbConnection {
   void EmitGap(Side from, uint64_t size, const FrameRef& frame);
   template <typename Kind>
   void Emit(Side from, const FrameRef& first, const FrameRef& frame, const Kind& what) {
-    Event event{&info, from, frame, first, {}, what};
+    Event event(info, from, first, frame, what);
     context_.Emit(event);
   }
 

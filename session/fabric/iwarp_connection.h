@@ -99,7 +99,7 @@ class IwarpConnection {
   Side side(Direction d) const { return static_cast<Side>(d ^ active_); }
   template <typename Kind>
   void Emit(Direction from, const FrameRef& first, const FrameRef& last, const Kind& what) {
-    Event event{&info_, side(from), last, first, {}, what};
+    Event event(info_, side(from), first, last, what);
     context_.Emit(event);
   }
 

@@ -73,7 +73,7 @@ class RdmapLayer {
 
   template <typename Kind>
   void Emit(Side from, const FrameRef& first, const FrameRef& last, const Kind& what) {
-    Event event{&info_, from, last, first, {}, what};
+    Event event(info_, from, first, last, what);
     context_.Emit(event);
   }
   bool IsReadyToReceive(const iwarp::DdpSegment& segment) const;

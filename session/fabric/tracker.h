@@ -14,9 +14,7 @@ namespace stag::fabric {
 template <typename Kind>
 struct EventOf : Event {
   EventOf(const ConnectionInfo& info, Side from_side, const FrameRef& first, const FrameRef& last)
-      // clang-analyzer takes the members of a base that is an aggregate for uninitialized.
-      // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject)
-      : Event{&info, from_side, last, first, {}, decltype(Event::what)(std::in_place_type<Kind>)} {}
+      : Event(info, from_side, first, last, std::in_place_type<Kind>) {}
   Kind& rest() { return *std::get_if<Kind>(&what); }
 };
 

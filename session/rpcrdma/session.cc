@@ -217,7 +217,7 @@ void Session::Finish() {
   for (size_t slot = 0; slot < impl_->connections.size(); ++slot) {
     if (!impl_->connections[slot]) continue;
     const Connection& connection = impl_->connections[slot]->connection;
-    impl_->OnEvent({&connection.info, 0, connection.now, {}, connection.now, fabric::Closed{}});
+    impl_->OnEvent({connection.info, 0, {}, connection.now, fabric::Closed{}});
   }
 }
 

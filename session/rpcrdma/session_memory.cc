@@ -138,8 +138,11 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
   bool gave_up = false;
   const SegmentRef ref =
       GoesOn(state, owner, kind, packet) ? state.last_hit : Lookup(state, owner, kind, packet, gave_up);
-  if (gave_up || (ref.entry && IsScattered(RecordsOf(ref)[ref.index])))  // not kept account of: as good as lost
-    return OnGap(state, {event.connection, event.from, event.frame, event.first_frame, event.now, fabric::Gap{}});
+  if (gave_up || (ref.entry && IsScattered(RecordsOf(ref)[ref.index]))) {  // not kept account of: as good as lost
+    fabric::Event gap(*event.connection, event.from, event.first_frame, event.frame, fabric::Gap{});
+    gap.now = event.now;
+    return OnGap(state, gap);
+  }
   RdmaOperation operation;
   operation.event = &event;
   if (ref.entry) {

@@ -56,7 +56,7 @@ void Record(const char* path, fabric::FabricKind kind, const std::vector<std::by
     write.length = data.size();
     write.handle = 7;
     write.last = true;
-    (*recorder)->OnEvent({&info, 1, now, now, now, write});
+    (*recorder)->OnEvent({info, 1, now, now, write});
   }
   (*recorder)->Finish();
 }

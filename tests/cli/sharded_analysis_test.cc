@@ -229,7 +229,7 @@ TEST(ShardedAnalysis, FramesAreNotCopied) {
       write.offset = i % 256;
       write.bytes = frame.bytes.subspan(1);
       write.length = write.bytes.size();
-      sink.OnEvent({&info, 0, {}, {}, {}, write});
+      sink.OnEvent({info, 0, {}, {}, write});
     }
     sink.Finish();
   }

@@ -306,7 +306,7 @@ TEST(Engine, ADisconnectProves) {
       fabric::Setup setup;
       setup.message = fabric::SetupMessage::kDisconnectRequest;
       const FrameRef now{c.script.frame() + 1, 0};
-      c.session.OnEvent({&c.script.info(), by, now, now, now, setup});
+      c.session.OnEvent({c.script.info(), by, now, now, setup});
       c.script.Close();
       ASSERT_EQ(c.Ids(), Id{"MEM-002"});
       EXPECT_EQ(c.findings.all[0].certainty,

@@ -163,7 +163,7 @@ TEST(Frame, Frame002ChangeOfFraming) {
     setup.after_records = k.after;
     setup.within_record = k.within;
     setup.unanswered_records = k.unanswered;
-    c.session.OnEvent({&c.script.info(), 0, {}, {}, {}, setup});
+    c.session.OnEvent({c.script.info(), 0, {}, {}, setup});
     EXPECT_EQ(c.Ids(), k.found);
   }
 }

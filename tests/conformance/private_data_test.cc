@@ -18,7 +18,7 @@ Id AfterRequest(const Buffer& bytes, bool fixed, bool notes = false) {
   fabric::Setup setup;
   setup.private_data = bytes;
   setup.private_data_fixed = fixed;
-  c.session.OnEvent({&info, 0, {1, 0}, {}, {1, 0}, setup});
+  c.session.OnEvent({info, 0, {}, {1, 0}, setup});
   return c.Ids(notes);
 }
 

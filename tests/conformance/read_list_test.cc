@@ -210,7 +210,7 @@ TEST(Rdlist, Rdlist008RefusedRead) {
     nak.kind = fabric::NakKind::kRemoteAccess;
     nak.refused.number = c.script.frame();
     const FrameRef now{c.script.frame() + 1, 0};
-    c.session.OnEvent({&c.script.info(), kClient, now, {}, now, nak});
+    c.session.OnEvent({c.script.info(), kClient, {}, now, nak});
     ASSERT_EQ(c.Ids(), inside ? Id{"RDLIST-008"} : Id{});
     if (inside) {
       EXPECT_TRUE(c.findings.all[0].client_to_server);

@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       continue;
     }
     const FrameRef now{++frame, 0};
-    session.OnEvent({&info, what, now, now, now, fabric::Send{{bytes, bytes.size()}, false, {}, {}}});
+    session.OnEvent({info, what, now, now, fabric::Send{{bytes, bytes.size()}, false, {}, {}}});
   }
   session.Finish();
   builder.Finish();

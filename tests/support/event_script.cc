@@ -16,7 +16,7 @@ template <typename Kind>
 Event EventScript::Next(Side from, const Kind& what) {
   ++frame_;
   const FrameRef now{frame_, static_cast<int64_t>(frame_) * 1000};
-  const Event event{&info_, from, now, now, now, what};
+  const Event event(info_, from, now, now, what);
   if (event.kind() != EventKind::kNak && event.kind() != EventKind::kGap) last_[from] = event.frame;
   return event;
 }
