@@ -28,6 +28,7 @@ using probe::client::ClientProbe;
 struct ProbeArguments : LiveOptions {
   probe::ProbeOptions probe;
   std::string server;
+  gss::InitiatorOptions gss;
   bool listens = false;
   ClientProbeOptions client;
   std::optional<std::chrono::milliseconds> timeout, quiet;
@@ -76,8 +77,8 @@ std::string Settle(const ProbeArguments& options, size_t selected) {
   if (options.listens) {
     if (!options.server.empty()) return "a server is probed, or with --listen a client: not both";
     if (!options.probe.path.empty() || !options.probe.directory.empty() || options.probe.program ||
-        !options.probe.nfs4_path.empty())
-      return "--export, --nfs4-export, --handle and --program are for probes of a server";
+        !options.probe.nfs4_path.empty() || !options.gss.keytab.empty())
+      return "--export, --nfs4-export, --handle, --program and --keytab are for probes of a server";
     return {};
   }
   if (options.server.empty())
@@ -87,6 +88,8 @@ std::string Settle(const ProbeArguments& options, size_t selected) {
     return "--export and --handle exclude each other";
   if (options.probe.mount_port && options.probe.path.empty()) return "--mount-port is for --export, and for --listen";
   if (options.probe.version && !options.probe.program) return "--program-version is for --program";
+  if (options.gss.keytab.empty() && !(options.gss.principal.empty() && options.gss.service.empty()))
+    return "--principal and --service are for --keytab";
   return {};
 }
 
@@ -128,6 +131,13 @@ int RunProbe(ProbeArguments options) {
   }
   options.probe.patience.answer = options.timeout.value_or(options.probe.patience.answer);
   options.probe.patience.quiet = options.quiet.value_or(options.probe.patience.quiet);
+
+  if (!options.gss.keytab.empty()) {
+    if (options.gss.service.empty()) options.gss.service = "nfs@" + options.probe.to.host;
+    auto credentials = gss::OpenInitiator(options.gss);
+    if (!credentials) return Trouble(credentials.error());
+    options.probe.gss = std::move(*credentials);
+  }
 
   const Signals signals;
   Output output(options);
@@ -204,6 +214,13 @@ void AddServerOptions(CLI::App& command, ProbeArguments& o) {
                   "NFSv3: TCP port of MOUNT (default: the portmapper knows); with --listen: serve MOUNT there (0: any)")
       ->check(CLI::Range(0, 65535))
       ->type_name("PORT");
+  command
+      .add_option("--keytab", o.gss.keytab,
+                  "Kerberos: get tickets with the keys of this table, for the probes gss.* (RPCSEC_GSS)")
+      ->type_name("FILE");
+  command.add_option("--principal", o.gss.principal, "Whose key (default: the first in the table)")->type_name("NAME");
+  command.add_option("--service", o.gss.service, "What the tickets are for (default: nfs@ and the server)")
+      ->type_name("SERVICE@HOST");
   command.add_option("--uid", probe.credential.uid, "AUTH_SYS user (default: 0)")->type_name("N");
   command.add_option("--gid", probe.credential.gid, "AUTH_SYS group (default: 0)")->type_name("N");
   AddTime(command, "--timeout", o.timeout,
@@ -304,6 +321,7 @@ void AddProbe(CLI::App& app, Run& run) {
       "  stag probe server:20049 --export /srv --record probe.pcapng\n"
       "  stag probe server --select header,chunk.position --format junit > probe.xml\n"
       "  stag probe server --select rfc8166-4.4,rfc8797\n"
+      "  stag probe server --export /srv --keytab /etc/krb5.keytab --select gss\n"
       "  stag probe --list; stag probe --explain header.version\n"
       "  stag probe --compare knfsd-6.1.jsonl knfsd-7.3.jsonl ganesha.jsonl --format html > servers.html\n"
       "  stag probe --listen 20049 --mount-port 20048 --client-command ./mount-and-compare.sh\n"

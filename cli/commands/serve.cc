@@ -13,6 +13,7 @@
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/transports.h"
 #include "replay/rpcrdma/echo_program.h"
+#include "replay/serve/gss_service.h"
 #include "replay/serve/nfs_memory.h"
 #include "replay/serve/recorded.h"
 #include "replay/serve/server.h"
@@ -38,7 +39,7 @@ struct ServeArguments : LiveOptions {
   serve::ServerOptions server;
   double delay_ms = 0;
   std::vector<PatternFile> files_to_make;
-  std::string exported;
+  std::string exported, keytab;
   std::optional<endpoint::HostPort> mount;
 };
 
@@ -159,7 +160,10 @@ class Content {
   explicit Content(uint64_t memory) : fs_(memory) {}
   // False: the trouble was complained about.
   bool Open(const ServeArguments& options, Output& output);
-  rpcrdma::Service& service() { return recorded_ ? static_cast<rpcrdma::Service&>(*recorded_) : *rpc_; }
+  rpcrdma::Service& service() {
+    if (gss_) return *gss_;
+    return recorded_ ? static_cast<rpcrdma::Service&>(*recorded_) : *rpc_;
+  }
   rpcrdma::Service& mount() { return *mount_; }
   const serve::RecordedService* recorded() const { return recorded_.get(); }
   const serve::ProcedureCounts& counts() const { return recorded_ ? recorded_->counts() : rpc_->counts(); }
@@ -172,6 +176,8 @@ class Content {
   LoadedRecording recording_;
   std::unique_ptr<serve::RecordedService> recorded_;
   std::unique_ptr<RpcService> rpc_, mount_;
+  std::optional<gss::Acceptor> acceptor_;
+  std::optional<serve::GssService> gss_;
 };
 
 bool Content::Open(const ServeArguments& options, Output& output) {
@@ -183,6 +189,10 @@ bool Content::Open(const ServeArguments& options, Output& output) {
          : options.mode == Mode::kEcho ? serve::MakeEchoService()
                                        : serve::MakeNullService();
   mount_ = serve::MakeMountService(fs_);
+  if (options.keytab.empty()) return true;
+  auto credentials = gss::OpenAcceptor(options.keytab);
+  if (!credentials) return Trouble(credentials.error()), false;
+  gss_.emplace(*rpc_, acceptor_.emplace(std::move(*credentials)));
   return true;
 }
 
@@ -222,6 +232,7 @@ std::string_view ServeContradiction(const ServeArguments& options) {
   if (!recorded && !options.file.empty()) return "a FILE is for --mode recorded";
   if (!nfs && (!options.exported.empty() || !options.files_to_make.empty()))
     return "--file and --export are for --mode nfs-memory";
+  if (!nfs && !options.keytab.empty()) return "--keytab is for --mode nfs-memory";
   if (!nfs && !recorded && options.mount) return "--mount-port is for --mode nfs-memory and recorded";
   return {};
 }
@@ -340,6 +351,10 @@ void AddServe(CLI::App& app, Run& run) {
       "NAME=SIZE", "nfs-memory: a file of so many bytes; the byte at offset i is i mod 251. Can be repeated");
   command->add_option("--export", o->exported, "nfs-memory: begin with a copy of this directory, read once")
       ->type_name("DIR");
+  command
+      ->add_option("--keytab", o->keytab,
+                   "nfs-memory: RPCSEC_GSS with Kerberos 5, too, for the services that have a key in this table")
+      ->type_name("FILE");
   AddParsed(
       *command, "--mount-port",
       [o](std::string& text) {

@@ -8,6 +8,7 @@
 
 #include "protocol/base/cursor.h"
 #include "protocol/base/writer.h"
+#include "protocol/rpc/rpcsec_gss.h"
 
 namespace stag::rpc {
 namespace {
@@ -53,15 +54,13 @@ void ReadAuth(Cursor& cursor, Auth& auth) {
   auth.body = ReadOpaque(cursor, kMaxAuthBytes);
 }
 
-// RFC 2203 section 5.3.1; versions 2 (RFC 5403) and 3 (RFC 7861) kept the layout.
+// Versions 2 (RFC 5403) and 3 (RFC 7861) kept the layout.
 void ReadGssCredential(CallHeader& header) {
-  Cursor cursor(header.credential.body);
-  const uint32_t version = cursor.U32();
-  header.gss_proc = cursor.U32();
-  header.gss_sequence = cursor.U32();
-  header.gss_service = cursor.U32();
-  ReadOpaque(cursor, kMaxAuthBytes);
-  header.gss = cursor.ok() && version >= 1 && version <= 3;
+  const GssCredential credential = DecodeGssCredential(header.credential.body);
+  header.gss_proc = credential.proc;
+  header.gss_sequence = credential.sequence;
+  header.gss_service = credential.service;
+  header.gss = credential.status == ParseStatus::kOk && credential.version >= 1 && credential.version <= 3;
 }
 
 void Move(Auth& auth, Bytes from, Bytes to) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "replay/gss/kerberos.h"
 #include "replay/nfs_client/rpc_calls.h"
 #include "replay/probe/link.h"
 
@@ -26,6 +27,8 @@ struct ProbeOptions {
   // NFSv4: the directory, from the server's root: "/", "/srv"; empty: there is none.
   std::string nfs4_path;
   nfs_client::Credential credential;
+  // RPCSEC_GSS; nullptr: there is no key table.
+  std::shared_ptr<gss::Credentials> gss;
   Patience patience;
   bool crc = true;
 };

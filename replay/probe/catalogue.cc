@@ -20,7 +20,7 @@ std::span<const Probe> Catalogue() {
     std::vector<Probe> probes;
     for (const auto topic : {SetupProbes(), RpcProbes(), HeaderProbes(), ChunkProbes(), CreditProbes(), MemoryProbes(),
                              XidProbes(), RegionProbes(), ConnectionProbes(), Nfs3Probes(), AgainProbes(),
-                             SessionProbes(), Nfs4Probes(), CallbackProbes()})
+                             SessionProbes(), Nfs4Probes(), CallbackProbes(), GssProbes()})
       probes.insert(probes.end(), topic.begin(), topic.end());
     return probes;
   }();

@@ -69,5 +69,6 @@ std::span<const Probe> AgainProbes();
 std::span<const Probe> SessionProbes();
 std::span<const Probe> Nfs4Probes();
 std::span<const Probe> CallbackProbes();
+std::span<const Probe> GssProbes();
 
 }  // namespace stag::probe
