@@ -6,6 +6,7 @@
 
 #include "protocol/rpc/message.h"
 #include "protocol/rpc/rpcbind.h"
+#include "protocol/rpc/rpcsec_gss.h"
 
 namespace {
 
@@ -17,6 +18,19 @@ void CheckRoundTrip(const Header& header, Decode decode) {
   if (once.size() != header.length) __builtin_trap();
   const Header again = decode(once, once.size());
   if (again.status != stag::ParseStatus::kOk || again.length != header.length) __builtin_trap();
+  stag::rpc::Encode(again, twice);
+  if (once != twice) __builtin_trap();
+}
+
+// The same for what RPCSEC_GSS puts into messages.
+template <typename Part>
+void CheckGssRoundTrip(const Part& part, stag::Bytes from, Part (*decode)(stag::Bytes)) {
+  if (part.status != stag::ParseStatus::kOk) return;
+  std::vector<std::byte> once, twice;
+  stag::rpc::Encode(part, once);
+  if (once.size() != from.size()) __builtin_trap();
+  const Part again = decode(once);
+  if (again.status != stag::ParseStatus::kOk) __builtin_trap();
   stag::rpc::Encode(again, twice);
   if (once != twice) __builtin_trap();
 }
@@ -39,10 +53,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (reply.status == ParseStatus::kOk) CheckRoundTrip(reply, rpc::DecodeReply);
   if (call.status == ParseStatus::kOk && reply.status == ParseStatus::kOk) __builtin_trap();
 
+  CheckGssRoundTrip(rpc::DecodeGssInitResults(bytes), bytes, rpc::DecodeGssInitResults);
+  CheckGssRoundTrip(rpc::DecodeGssIntegrity(bytes), bytes, rpc::DecodeGssIntegrity);
+
   const auto inside = [&](Bytes part) {
     if (!part.empty() && (part.data() < bytes.data() || part.data() + part.size() > bytes.data() + bytes.size()))
       __builtin_trap();
   };
+  inside(rpc::DecodeGssCredential(bytes).handle);
+  inside(rpc::DecodeGssToken(bytes).value_or(Bytes{}));
   const auto check = [&](Bytes netid, Bytes address) { inside(netid), inside(address); };
   rpc::VisitRpcbindCall(call, bytes, bytes.size() + beyond, check);
   for (const uint32_t procedure : {rpc::kRpcbGetaddr, rpc::kRpcbDump, rpc::kRpcbGetaddrlist})

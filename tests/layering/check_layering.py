@@ -74,7 +74,7 @@ EXTERNAL = [
     (r"(epan|wsutil|wiretap|wireshark|glib)(/.*|\.h)|ws_.*\.h", ["plugin/*", "tests/plugin/*"]),
     (r"(infiniband|rdma)/.*", ["replay/endpoint/verbs*", "capture/live/*sniffer*", "tests/null_verbs/*"]),
     (r"pcap(/.*|\.h)", ["capture/*"]),
-    (r"gssapi(/.*|\.h)|krb5.*", ["replay/gss/kerberos.cc"]),
+    (r"gssapi(/.*|\.h)|krb5.*", ["replay/gss/kerberos.cc", "tests/replay/gss/interop_test.cc"]),
     (r"mpi\.h", ["scale/mpi_team.cc"]),
     (r"rapidjson/.*", ["text/json.cc"]),
 ]

@@ -8,12 +8,11 @@
 
 #include "tests/replay/probe/bad_server.h"
 #include "tests/replay/probe/fault_tools.h"
+#include "tests/replay/probe/found.h"
 #include "tests/replay/probe/nfs4_server.h"
 #include "tests/replay/probe/probing.h"
 
 namespace stag::probe::test {
-
-std::ostream& operator<<(std::ostream& out, const Fault& fault) { return out << fault.probe; }
 
 namespace {
 
@@ -21,44 +20,17 @@ class BadServers : public testing::TestWithParam<Fault> {};
 
 TEST_P(BadServers, FailOneProbe) {
   const Fault& fault = GetParam();
-  const Probe* const probe = Find(fault.probe);
-  ASSERT_NE(probe, nullptr);
-  const std::string_view topic = fault.probe.substr(0, fault.probe.find('.'));
+  const std::string_view topic = TopicOf(fault);
   serve::MemoryFs fs{64 << 20};
   const bool needs_files = topic == "nfs3" || topic == "again";
   const std::unique_ptr<rpcrdma::Service> service =
       topic == "session" || topic == "nfs4" || topic == "callback" ? std::make_unique<Nfs4Server>()
       : needs_files ? std::unique_ptr<rpcrdma::Service>(serve::MakeNfsMemoryService(fs))
                     : serve::MakeEchoService();
-  const auto listens = MakeBadTransport(fault), connects = endpoint::MakeSoftIwarp();
-  const serve::test::ServerThread serving(*listens, *service);
-  ProbeOptions options = To(serving.port());
+  ProbeOptions options = To(0);
   options.nfs4_path = "/";
   if (needs_files) options.directory = RootHandle(fs);
-  Runner runner(*connects, options);
-  const auto begun = runner.Begin();
-  ASSERT_TRUE(begun) << begun.error().message;
-  for (const Probe& each : Catalogue()) {
-    if (&each != probe && (fault.alone || !Selects(topic, each))) continue;
-    const Outcome outcome = runner.Run(each);
-    if (&each == probe) {
-      EXPECT_EQ(outcome.verdict, Verdict::kFailed) << Text(outcome);
-      EXPECT_NE(Text(outcome).find(fault.words), std::string::npos) << Text(outcome);
-    } else {
-      EXPECT_NE(outcome.verdict, Verdict::kFailed) << each.id << ": " << Text(outcome);
-    }
-    if (runner.gone()) break;
-  }
-  if (!runner.gone()) {
-    EXPECT_TRUE(runner.Finish());
-  }
-}
-
-std::string NameOf(const testing::TestParamInfo<Fault>& fault) {
-  std::string name(fault.param.probe);
-  std::ranges::replace_if(
-      name, [](char c) { return c == '.' || c == '-'; }, '_');
-  return name;
+  ExpectFound(fault, *service, options);
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, BadServers, testing::ValuesIn(AllFaults()), NameOf);
@@ -154,8 +126,10 @@ TEST(Faults, NonsenseIsSurvived) {
 }
 
 TEST(Faults, ThereIsOneForEachProbe) {
+  std::vector<Fault> faults = AllFaults();
+  for (Fault& fault : GssFaults()) faults.push_back(std::move(fault));
   for (const Probe& probe : Catalogue())
-    EXPECT_TRUE(std::ranges::any_of(AllFaults(), [&](const Fault& f) { return f.probe == probe.id; })) << probe.id;
+    EXPECT_TRUE(std::ranges::any_of(faults, [&](const Fault& f) { return f.probe == probe.id; })) << probe.id;
 }
 
 }  // namespace

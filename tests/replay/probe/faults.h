@@ -14,6 +14,8 @@ std::vector<Fault> AgainFaults();       // again
 std::vector<Fault> SessionFaults();     // session
 std::vector<Fault> Nfs4Faults();        // nfs4
 std::vector<Fault> CallbackFaults();    // callback
+std::vector<Fault> GssFaults();         // gss; not among all the others, for it takes a Kerberos realm
+Fault GssHangsUp();                     // none: it ends connections with what it is to discard
 Fault CallsBack();
 Fault Recalls();  // none: it calls once on a new back channel
 
