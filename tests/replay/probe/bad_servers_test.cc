@@ -99,19 +99,7 @@ TEST(Faults, RefusingAnEmptyChunkIsAdvice) {
 // A server whose messages have wrong bits, are cut and are doubled: probes end, whatever comes.
 TEST(Faults, NonsenseIsSurvived) {
   std::mt19937 random(5);
-  Fault nonsense{.probe = "header.version", .words = ""};
-  nonsense.send = [&random](Seen& message, const Seen&, std::optional<uint32_t>&, Scene& scene) {
-    if (scene.ordinal == 1 || random() % 4 != 0) return true;
-    Buffer bytes = message.Encoded();
-    const size_t at = random() % bytes.size();
-    if (random() % 8 == 0)
-      bytes.resize(at);
-    else
-      bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
-    if (random() % 8 == 0) scene.Send(bytes);
-    if (!bytes.empty()) scene.Send(std::move(bytes));
-    return false;
-  };
+  const Fault nonsense = Nonsense(random);
   const auto service = serve::MakeEchoService();
   const auto listens = MakeBadTransport(nonsense), connects = endpoint::MakeSoftIwarp();
   const serve::test::ServerThread serving(*listens, *service);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <random>
 #include <vector>
 
 #include "protocol/base/writer.h"
@@ -86,6 +87,22 @@ Fault Changes(std::string_view probe, std::string_view words, Like like, Change 
   return {.probe = probe, .words = words, .send = [=](Seen& message, const Seen& call, Invalidate&, Scene&) {
             if (like(call)) change(message.header, call);
             return true;
+          }};
+}
+
+// Messages have wrong bits, are cut and are doubled. `random` must outlive it.
+inline Fault Nonsense(std::mt19937& random) {
+  return {.probe = "", .words = "", .send = [&random](Seen& message, const Seen&, Invalidate&, Scene& scene) {
+            if (scene.ordinal == 1 || random() % 4 != 0) return true;
+            Buffer bytes = message.Encoded();
+            const size_t at = random() % bytes.size();
+            if (random() % 8 == 0)
+              bytes.resize(at);
+            else
+              bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
+            if (random() % 8 == 0) scene.Send(bytes);
+            if (!bytes.empty()) scene.Send(std::move(bytes));
+            return false;
           }};
 }
 

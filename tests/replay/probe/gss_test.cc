@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "replay/serve/gss_service.h"
-#include "tests/replay/probe/faults.h"
+#include "tests/replay/probe/fault_tools.h"
 #include "tests/replay/probe/found.h"
 
 namespace stag::probe::test {
@@ -99,6 +99,24 @@ TEST(BadGssServers, EndOfTheConnectionIsAdvice) {
   EXPECT_NE(outcome.advice[0].find("the connection ends with a Call whose sequence number was used before"),
             std::string::npos);
   EXPECT_TRUE(runner.Finish());
+}
+
+// Probes end, whatever comes.
+TEST(BadGssServers, NonsenseIsSurvived) {
+  std::mt19937 random(7);
+  Realm realm;
+  const Fault nonsense = Nonsense(random);
+  const auto listens = MakeBadTransport(nonsense), connects = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*listens, *realm.service);
+  realm.options.to.port = serving.port();
+  realm.options.patience.answer = std::chrono::milliseconds{40};
+  realm.options.directory.clear();
+  Runner runner(*connects, realm.options);
+  ASSERT_TRUE(runner.Begin());
+  size_t failed = 0;
+  for (int round = 0; round < 10; ++round)
+    for (const Probe& probe : GssProbes()) failed += runner.Run(probe).verdict == Verdict::kFailed;
+  EXPECT_GT(failed, 10u);
 }
 
 }  // namespace
