@@ -29,16 +29,16 @@ void Fit(Link& link, Call& call) {
 }
 
 GssBench::GssBench(Bench& bench, Link& link) : bench_(bench), context_((NeedGss(bench), *bench.options().gss)) {
-  Create(link, {0, rpc::kGssNone}, true);
+  Create(link, {0, rpc::kGssNone}, 0, true);
 }
 
-GssBench::GssBench(Bench& bench, Link& link, const gss::Protection& undefined)
+GssBench::GssBench(Bench& bench, Link& link, const gss::Protection& undefined, uint32_t write_chunk)
     : bench_(bench), context_((NeedGss(bench), *bench.options().gss)) {
-  Create(link, undefined, false);
+  Create(link, undefined, write_chunk, false);
 }
 
 // `first`: a server that refuses has no RPCSEC_GSS.
-void GssBench::Create(Link& link, const gss::Protection& undefined, bool first) {
+void GssBench::Create(Link& link, const gss::Protection& undefined, uint32_t write_chunk, bool first) {
   constexpr int kSteps = 8;
   constexpr uint32_t kRoom = 16384;  // for a token
   const Target& target = bench_.target();
@@ -46,6 +46,7 @@ void GssBench::Create(Link& link, const gss::Protection& undefined, bool first) 
     Call call = bench_.Null();
     call = Take(std::move(call), context_.Create(TargetOf(call, target.program, target.version, 0), undefined));
     Fit(link, call);
+    if (write_chunk > 0) AddWrite(call, link.Offer({write_chunk}, endpoint::Access::kRemoteWrite));
     if (link.reply_threshold() < call.rpc.size())  // the answer has a token, too
       SetReply(call, link.Offer({kRoom}, endpoint::Access::kRemoteWrite));
     const Message answer = link.Ask(call);
@@ -54,6 +55,7 @@ void GssBench::Create(Link& link, const gss::Protection& undefined, bool first) 
     if (!failure.empty() && first)
       Skipped(fmt::format("the server takes no RPCSEC_GSS: {} for RPCSEC_GSS_INIT", failure));
     if (!failure.empty()) Failed("an RPC Reply (SUCCESS)", fmt::format("an RPC Reply ({})", failure));
+    ExpectUnused(link, call, answer, "what makes a context is not reduced");
     if (const auto created = context_.Created(reply); !created)
       Failed("results of RPCSEC_GSS_INIT that make a context", created.error().message);
   }
@@ -130,6 +132,12 @@ void GssBench::AskNull(Link& link, rpc::GssService service) {
   const gss::Protection protection = Next(service);
   const Call call = Null(protection);
   if (!Results(link, call, protection, link.Ask(call)).empty()) Failed("no results of a NULL", "some");
+}
+
+void ExpectUnused(Link& link, const Call& call, const Message& answer, std::string_view why) {
+  for (size_t i = 0; i < call.header.write_chunks.size(); ++i)
+    if (!link.Collect(call, answer, i).empty())
+      Failed(fmt::format("an unused Write chunk, for {}", why), "one with data");
 }
 
 void ExpectDenied(Link& link, const Call& call, const Message& answer, uint32_t auth_stat) {

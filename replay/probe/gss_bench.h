@@ -18,8 +18,9 @@ class GssBench {
  public:
   // Makes a context on this connection. Skips the probe when the server takes none.
   GssBench(Bench& bench, Link& link);
-  // One more, with these values where a server has to ignore them (RFC 2203 section 5.2.2).
-  GssBench(Bench& bench, Link& link, const gss::Protection& undefined);
+  // One more, with these values where a server has to ignore them (RFC 2203 section 5.2.2), and with a Write chunk of
+  // so many bytes that has to come back unused.
+  GssBench(Bench& bench, Link& link, const gss::Protection& undefined, uint32_t write_chunk = 0);
 
   gss::Initiator& context() { return context_; }
   // The next sequence number.
@@ -43,7 +44,7 @@ class GssBench {
   void AskNull(Link& link, rpc::GssService service = rpc::kGssNone);
 
  private:
-  void Create(Link& link, const gss::Protection& undefined, bool first);
+  void Create(Link& link, const gss::Protection& undefined, uint32_t write_chunk, bool first);
   Call MakeNull(const gss::Protection& protection, uint32_t proc);
   Call Take(Call call, Result<gss::Buffer> rpc) const;
 
@@ -51,6 +52,8 @@ class GssBench {
   gss::Initiator context_;
 };
 
+// Write chunks that a Reply to `call` brought nothing in. `why`: in words.
+void ExpectUnused(Link& link, const Call& call, const Message& answer, std::string_view why);
 // An RPC Reply (AUTH_ERROR) with this auth_stat.
 void ExpectDenied(Link& link, const Call& call, const Message& answer, uint32_t auth_stat);
 

@@ -24,12 +24,13 @@ TRIES = 5  # another program may take the port meanwhile
 
 
 def skip(reason):
+    line = f"{' '.join(map(os.path.basename, sys.argv[1:]))} did not run: {reason}"
+    print(line)
     if "STAG_NO_SKIP" in os.environ:
-        sys.exit(f"{reason}, and STAG_NO_SKIP is set")
+        sys.exit(1)
     if "STAG_SKIPPED" in os.environ:
         with open(os.environ["STAG_SKIPPED"], "a", encoding="ascii") as skipped:
-            print(f"with_realm ({os.path.basename(sys.argv[1])}) did not run: {reason}", file=skipped)
-    print(reason)
+            print(line, file=skipped)
     sys.exit(77)
 
 

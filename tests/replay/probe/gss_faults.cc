@@ -74,12 +74,11 @@ Fault Denies(std::string_view probe, std::string_view words, uint32_t auth_stat,
           }};
 }
 
-// Write chunks of Replies to Calls with this service come back as if they were used.
-Fault UsesWriteChunk(std::string_view probe, rpc::GssService service) {
-  return {.probe = probe,
-          .words = "expected an unused Write chunk, for what is wrapped is not reduced; came one with data",
-          .send = [service](Seen& message, const Seen& call, Invalidate&, Scene&) {
-            if (IsData(call, service) && !message.header.write_chunks.empty())
+// Write chunks of Replies to Calls that are `like` come back as if they were used.
+template <typename Like>
+Fault UsesWriteChunk(std::string_view probe, std::string_view words, Like like) {
+  return {.probe = probe, .words = words, .send = [like](Seen& message, const Seen& call, Invalidate&, Scene&) {
+            if (like(call) && !message.header.write_chunks.empty())
               message.header.segments[message.header.write_chunks[0].first].length = 8;
             return true;
           }};
@@ -93,6 +92,9 @@ std::vector<Fault> GssFaults() {
       "gss.establish", "expected an RPC Reply (SUCCESS); came an RPC Reply (AUTH_ERROR 1)",
       [](const Seen& m) { return IsGss(m, rpc::kGssInit) && CredentialOf(m).service > rpc::kGssPrivacy; },
       [](Seen& message, Scene& scene) { return Deny(message, scene, kBadCredential); }));
+  faults.push_back(UsesWriteChunk("gss.control-write-chunk",
+                                  "expected an unused Write chunk, for a verifier is not reduced; came one with data",
+                                  [](const Seen& call) { return IsGss(call, rpc::kGssDestroy); }));
   faults.push_back(On(
       "gss.another-connection", "expected an RPC Reply (SUCCESS); came an RPC Reply (AUTH_ERROR 13)",
       [](const Seen& m, const Scene& scene) { return IsGss(m, rpc::kGssData) && !Came(scene, rpc::kGssInit); },
@@ -127,8 +129,12 @@ std::vector<Fault> GssFaults() {
         return IsData(m, rpc::kGssIntegrity) && m.header.write_chunks.empty() && ReplyLike(m.header, {2048, 4976});
       },
       kRefuse));
-  faults.push_back(UsesWriteChunk("gss.integrity-write-chunk", rpc::kGssIntegrity));
-  faults.push_back(UsesWriteChunk("gss.privacy-write-chunk", rpc::kGssPrivacy));
+  constexpr std::string_view kWrapped =
+      "expected an unused Write chunk, for what is wrapped is not reduced; came one with data";
+  faults.push_back(UsesWriteChunk("gss.integrity-write-chunk", kWrapped,
+                                  [](const Seen& call) { return IsData(call, rpc::kGssIntegrity); }));
+  faults.push_back(UsesWriteChunk("gss.privacy-write-chunk", kWrapped,
+                                  [](const Seen& call) { return IsData(call, rpc::kGssPrivacy); }));
   faults.push_back(On(
       "gss.long-call", kRefused, [](const Seen& m) { return m.header.proc == rpcrdma::kNomsg && m.header.reply_chunk; },
       kRefuse));
