@@ -141,7 +141,7 @@ END
   krb5kdc -n >> $where/log 2>&1 &
   rpc.gssd -f -p /var/lib/nfs/rpc_pipefs >> $where/log 2>&1 &
   rpc.svcgssd -f -p nfs/server.lab@LAB >> $where/log 2>&1 &
-  sed -i 's/insecure/insecure,sec=sys:krb5i:krb5p/' /etc/exports
+  sed -i 's/insecure/insecure,sec=sys:krb5:krb5i:krb5p/' /etc/exports
   exportfs -ra
   lines 100001 > /tmp/lines
   sleep 2

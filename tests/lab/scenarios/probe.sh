@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # KIND [PROBE...]: stag probe judges the kernel's NFS server; rxe, siw, siw-soft (software iWARP asks)
-# Of probes that are named, what the wire carries is kept, too.
+# Of probes that are named, what the wire carries is kept, too. Those of RPCSEC_GSS run only where they are named: gss, gss.verifier.
 . /src/tests/lab/guest/common.sh
+. /src/tests/lab/guest/variants.sh
 kind=${1:-rxe}
 # What can harm other servers, and not this one; without a selection also what costs Linux 6.1 a thread (docs/divergences.md).
 harmless=region.large-reply-chunk,callback.unasked-reply,callback.unasked-reply-chunks,callback.unasked-reply-short
@@ -17,6 +18,11 @@ no_grace
 transport=${kind}0
 [ "$kind" != siw-soft ] || transport=iwarp
 mkdir -p /share/keep/wire
+if [[ " ${*:2}" == *" gss"* ]]; then
+  kerberos
+  trap end_kerberos EXIT
+  select+=(--keytab /etc/krb5.keytab --principal nfs/client.lab --service nfs@server.lab)
+fi
 [ $# -lt 2 ] || record udp port 4791 or tcp port 20049
 $STAG probe $SERVER:20049 --transport $transport --export /export --nfs4-export / --timeout 10s --format jsonl \
   --record /tmp/probe.pcapng "${select[@]}" > /share/keep/probe.jsonl 2> /tmp/err
