@@ -43,8 +43,8 @@ Result<void> Initiator::Created(Bytes reply) {
   if (!header.success()) return Fail("an RPC Reply that does not succeed");
   const rpc::GssInitResults results = rpc::DecodeGssInitResults(reply.subspan(header.length));
   if (results.status != ParseStatus::kOk) return Fail("results of RPCSEC_GSS_INIT that cannot be read");
-  if (results.major != rpc::kGssComplete && results.major != rpc::kGssContinueNeeded)
-    return Fail(fmt::format("GSS-API status 0x{:08x}, minor status {}", results.major, results.minor));
+  refused_ = results.major != rpc::kGssComplete && results.major != rpc::kGssContinueNeeded;
+  if (refused_) return Fail(fmt::format("GSS-API status 0x{:08x}, minor status {}", results.major, results.minor));
   handle_.assign(results.handle.begin(), results.handle.end());
   if (!context_->established()) {
     auto next = context_->Step(results.token);

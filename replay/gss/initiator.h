@@ -30,6 +30,8 @@ class Initiator {
   // The Reply to such a Call, a whole RPC message that succeeds. The error says what is wrong with it.
   Result<void> Created(Bytes reply);
   bool established() const { return established_; }
+  // The server's GSS-API makes none.
+  bool refused() const { return refused_; }
   uint32_t window() const { return window_; }
   Bytes handle() const { return handle_; }
   // Another handle, to be wrong.
@@ -56,7 +58,7 @@ class Initiator {
   std::unique_ptr<Context> context_;
   Buffer handle_, token_;
   uint32_t window_ = 0, sequence_ = 0;
-  bool begun_ = false, established_ = false;
+  bool begun_ = false, established_ = false, refused_ = false;
 };
 
 }  // namespace stag::gss

@@ -84,6 +84,24 @@ TEST(OwnServers, WithoutRpcsecGss) {
   }
 }
 
+// Nor is one that has no key for the service.
+TEST(OwnServers, WithoutTheKey) {
+  Realm realm;
+  auto accepts = gss::OpenAcceptor(std::getenv("STAG_STRANGER"));
+  ASSERT_TRUE(accepts) << accepts.error().message;
+  gss::Acceptor stranger(*accepts);
+  serve::GssService service(*realm.nfs, stranger);
+  const auto transport = endpoint::MakeSoftIwarp();
+  const serve::test::ServerThread serving(*transport, service);
+  realm.options.to.port = serving.port();
+  Runner runner(*transport, realm.options);
+  ASSERT_TRUE(runner.Begin());
+  const Outcome outcome = runner.Run(*Find("gss.establish"));
+  EXPECT_EQ(outcome.verdict, Verdict::kSkipped) << Text(outcome);
+  EXPECT_EQ(outcome.why, "the server makes no context: GSS-API status 0x000d0000, minor status 0");
+  EXPECT_TRUE(runner.Finish());
+}
+
 // That the server ends the connection, where it is to discard a Call silently, is advice.
 TEST(BadGssServers, EndOfTheConnectionIsAdvice) {
   Realm realm;
