@@ -3,6 +3,7 @@
 // Initiator and Acceptor against each other: what RFC 2203 asks of a server, whatever is cut or changed on the way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "protocol/base/writer.h"
@@ -85,7 +86,7 @@ TEST_F(Contexts, CallsAndReplies) {
     const Protection protection{client.NextSequence(), service};
     const auto call = client.Call(kCall, protection, arguments);
     ASSERT_TRUE(call) << call.error().message;
-    const bool in_clear = std::ranges::search(*call, arguments).begin() != call->end();
+    const bool in_clear = std::search(call->begin(), call->end(), arguments.begin(), arguments.end()) != call->end();
     EXPECT_EQ(in_clear, service != rpc::kGssPrivacy);
     const Acceptor::Taken taken = Take(*call);
     ASSERT_EQ(taken.verdict, Verdict::kExecute);
