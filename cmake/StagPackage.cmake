@@ -73,6 +73,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME stag)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "libgssapi-krb5-2")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "RPC-over-RDMA: captures decoded and checked, live peers
  Sees, checks and rebuilds RPC-over-RDMA (NFS/RDMA) in RoCE, InfiniBand and iWARP captures, captures live, and
  generates and replays traffic.")

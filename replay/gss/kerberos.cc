@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/gss/kerberos.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
@@ -9,14 +10,70 @@
 #include <atomic>
 #include <fstream>
 #include <string_view>
+#include <type_traits>
 
 namespace stag::gss {
 namespace {
 
+// libgssapi_krb5, loaded where there is use for it: a start of stag takes as long as the libraries do that it names.
+struct Library {
+  decltype(&::gss_accept_sec_context) accept_sec_context = nullptr;
+  decltype(&::gss_acquire_cred_from) acquire_cred_from = nullptr;
+  decltype(&::gss_delete_sec_context) delete_sec_context = nullptr;
+  decltype(&::gss_display_status) display_status = nullptr;
+  decltype(&::gss_get_mic) get_mic = nullptr;
+  decltype(&::gss_import_name) import_name = nullptr;
+  decltype(&::gss_init_sec_context) init_sec_context = nullptr;
+  decltype(&::gss_release_buffer) release_buffer = nullptr;
+  decltype(&::gss_release_cred) release_cred = nullptr;
+  decltype(&::gss_release_name) release_name = nullptr;
+  decltype(&::gss_unwrap) unwrap = nullptr;
+  decltype(&::gss_verify_mic) verify_mic = nullptr;
+  decltype(&::gss_wrap) wrap = nullptr;
+  const gss_OID* kerberos = nullptr;
+  const gss_OID* hostbased_service = nullptr;
+  const gss_OID* principal_name = nullptr;
+  std::string trouble;  // empty: all of it is there
+};
+
+Library Load() {
+  Library library;
+  void* const module = ::dlopen("libgssapi_krb5.so.2", RTLD_NOW | RTLD_LOCAL);
+  const auto find = [&](const char* name, auto& at) {
+    void* const symbol = module ? ::dlsym(module, name) : nullptr;
+    at = reinterpret_cast<std::remove_reference_t<decltype(at)>>(symbol);
+    if (symbol || !library.trouble.empty()) return;
+    const char* const why = ::dlerror();
+    library.trouble =
+        fmt::format("Kerberos needs libgssapi_krb5 (Debian: the package libgssapi-krb5-2): {}", why ? why : name);
+  };
+  find("gss_accept_sec_context", library.accept_sec_context);
+  find("gss_acquire_cred_from", library.acquire_cred_from);
+  find("gss_delete_sec_context", library.delete_sec_context);
+  find("gss_display_status", library.display_status);
+  find("gss_get_mic", library.get_mic);
+  find("gss_import_name", library.import_name);
+  find("gss_init_sec_context", library.init_sec_context);
+  find("gss_release_buffer", library.release_buffer);
+  find("gss_release_cred", library.release_cred);
+  find("gss_release_name", library.release_name);
+  find("gss_unwrap", library.unwrap);
+  find("gss_verify_mic", library.verify_mic);
+  find("gss_wrap", library.wrap);
+  find("gss_mech_krb5", library.kerberos);
+  find("GSS_C_NT_HOSTBASED_SERVICE", library.hostbased_service);
+  find("GSS_KRB5_NT_PRINCIPAL_NAME", library.principal_name);
+  return library;
+}
+
+const Library& Gss() {
+  static const Library library = Load();
+  return library;
+}
+
 gss_buffer_desc Of(Bytes bytes) {
   return {bytes.size(), const_cast<void*>(static_cast<const void*>(bytes.data()))};  // the library only reads it
 }
-gss_OID Kerberos() { return const_cast<gss_OID>(gss_mech_krb5); }
 
 // A buffer of the library's.
 class Owned {
@@ -26,7 +83,7 @@ class Owned {
   Owned& operator=(const Owned&) = delete;
   ~Owned() {
     OM_uint32 minor = 0;
-    gss_release_buffer(&minor, &buffer_);
+    Gss().release_buffer(&minor, &buffer_);
   }
   gss_buffer_t get() { return &buffer_; }
   Buffer copy() const {
@@ -44,8 +101,8 @@ std::string TroubleText(OM_uint32 major, OM_uint32 minor) {
   OM_uint32 ignored = 0, more = 0;
   Owned text;
   const bool mechanism = minor != 0;
-  gss_display_status(&ignored, mechanism ? minor : major, mechanism ? GSS_C_MECH_CODE : GSS_C_GSS_CODE, Kerberos(),
-                     &more, text.get());
+  Gss().display_status(&ignored, mechanism ? minor : major, mechanism ? GSS_C_MECH_CODE : GSS_C_GSS_CODE,
+                       *Gss().kerberos, &more, text.get());
   return std::string(text.text());
 }
 
@@ -56,12 +113,12 @@ class Name {
   Name& operator=(const Name&) = delete;
   ~Name() {
     OM_uint32 minor = 0;
-    if (name_) gss_release_name(&minor, &name_);
+    if (name_) Gss().release_name(&minor, &name_);
   }
   Result<void> Import(std::string_view text, gss_OID type) {
     gss_buffer_desc buffer = Of(std::as_bytes(std::span(text)));
     OM_uint32 minor = 0;
-    const OM_uint32 major = gss_import_name(&minor, &buffer, type, &name_);
+    const OM_uint32 major = Gss().import_name(&minor, &buffer, type, &name_);
     if (GSS_ERROR(major)) return Fail(fmt::format("{} is no name: {}", text, TroubleText(major, minor)));
     return {};
   }
@@ -77,7 +134,7 @@ class KerberosContext final : public Context {
   KerberosContext(gss_cred_id_t credentials, const Name* target) : credentials_(credentials), target_(target) {}
   ~KerberosContext() override {
     OM_uint32 minor = 0;
-    if (context_) gss_delete_sec_context(&minor, &context_, GSS_C_NO_BUFFER);
+    if (context_) Gss().delete_sec_context(&minor, &context_, GSS_C_NO_BUFFER);
   }
   bool established() const override { return established_; }
 
@@ -87,11 +144,11 @@ class KerberosContext final : public Context {
     Owned out;
     OM_uint32 minor = 0;
     const OM_uint32 major =
-        target_ ? gss_init_sec_context(&minor, credentials_, &context_, target_->get(), Kerberos(),
-                                       GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_CONF_FLAG, 0,
-                                       GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, out.get(), nullptr, nullptr)
-                : gss_accept_sec_context(&minor, &context_, credentials_, &in, GSS_C_NO_CHANNEL_BINDINGS, nullptr,
-                                         nullptr, out.get(), nullptr, nullptr, nullptr);
+        target_ ? Gss().init_sec_context(&minor, credentials_, &context_, target_->get(), *Gss().kerberos,
+                                         GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG | GSS_C_CONF_FLAG, 0,
+                                         GSS_C_NO_CHANNEL_BINDINGS, &in, nullptr, out.get(), nullptr, nullptr)
+                : Gss().accept_sec_context(&minor, &context_, credentials_, &in, GSS_C_NO_CHANNEL_BINDINGS, nullptr,
+                                           nullptr, out.get(), nullptr, nullptr, nullptr);
     if (GSS_ERROR(major)) return Fail(TroubleText(major, minor));
     established_ = major == GSS_S_COMPLETE;
     return out.copy();
@@ -101,7 +158,7 @@ class KerberosContext final : public Context {
     gss_buffer_desc in = Of(message);
     Owned out;
     OM_uint32 minor = 0;
-    const OM_uint32 major = gss_get_mic(&minor, context_, GSS_C_QOP_DEFAULT, &in, out.get());
+    const OM_uint32 major = Gss().get_mic(&minor, context_, GSS_C_QOP_DEFAULT, &in, out.get());
     if (major != GSS_S_COMPLETE) return Fail(TroubleText(major, minor));
     return out.copy();
   }
@@ -109,7 +166,7 @@ class KerberosContext final : public Context {
   bool Verify(Bytes message, Bytes mic) override {
     gss_buffer_desc in = Of(message), token = Of(mic);
     OM_uint32 minor = 0;
-    return gss_verify_mic(&minor, context_, &in, &token, nullptr) == GSS_S_COMPLETE;
+    return Gss().verify_mic(&minor, context_, &in, &token, nullptr) == GSS_S_COMPLETE;
   }
 
   Result<Buffer> Wrap(Bytes message) override {
@@ -117,7 +174,7 @@ class KerberosContext final : public Context {
     Owned out;
     OM_uint32 minor = 0;
     int encrypted = 0;
-    const OM_uint32 major = gss_wrap(&minor, context_, 1, GSS_C_QOP_DEFAULT, &in, &encrypted, out.get());
+    const OM_uint32 major = Gss().wrap(&minor, context_, 1, GSS_C_QOP_DEFAULT, &in, &encrypted, out.get());
     if (major != GSS_S_COMPLETE) return Fail(TroubleText(major, minor));
     if (!encrypted) return Fail("the mechanism does not encrypt");
     return out.copy();
@@ -128,7 +185,7 @@ class KerberosContext final : public Context {
     Owned out;
     OM_uint32 minor = 0;
     int encrypted = 0;
-    const OM_uint32 major = gss_unwrap(&minor, context_, &in, out.get(), &encrypted, nullptr);
+    const OM_uint32 major = Gss().unwrap(&minor, context_, &in, out.get(), &encrypted, nullptr);
     if (major != GSS_S_COMPLETE || !encrypted) return {};
     return out.copy();
   }
@@ -144,7 +201,7 @@ class KerberosCredentials final : public Credentials {
  public:
   ~KerberosCredentials() override {
     OM_uint32 minor = 0;
-    if (credentials_) gss_release_cred(&minor, &credentials_);
+    if (credentials_) Gss().release_cred(&minor, &credentials_);
   }
   std::unique_ptr<Context> NewContext() override {
     return std::make_unique<KerberosContext>(credentials_, initiator_ ? &target_ : nullptr);
@@ -155,10 +212,8 @@ class KerberosCredentials final : public Credentials {
     initiator_ = true;
     Name principal;
     if (!options.principal.empty())
-      if (auto imported = principal.Import(options.principal, const_cast<gss_OID>(GSS_KRB5_NT_PRINCIPAL_NAME));
-          !imported)
-        return imported;
-    if (auto imported = target_.Import(options.service, GSS_C_NT_HOSTBASED_SERVICE); !imported) return imported;
+      if (auto imported = principal.Import(options.principal, *Gss().principal_name); !imported) return imported;
+    if (auto imported = target_.Import(options.service, *Gss().hostbased_service); !imported) return imported;
     const std::string keytab = "FILE:" + options.keytab;
     const std::string cache = fmt::format("MEMORY:stag-{}-{}", ::getpid(), ++number);
     gss_key_value_element_desc elements[] = {{"client_keytab", keytab.c_str()}, {"ccache", cache.c_str()}};
@@ -172,10 +227,10 @@ class KerberosCredentials final : public Credentials {
 
  private:
   Result<void> Acquire(gss_name_t name, gss_cred_usage_t usage, const gss_key_value_set_desc& store) {
-    gss_OID_set_desc mechanisms = {1, Kerberos()};
+    gss_OID_set_desc mechanisms = {1, *Gss().kerberos};
     OM_uint32 minor = 0;
-    const OM_uint32 major = gss_acquire_cred_from(&minor, name, GSS_C_INDEFINITE, &mechanisms, usage, &store,
-                                                  &credentials_, nullptr, nullptr);
+    const OM_uint32 major = Gss().acquire_cred_from(&minor, name, GSS_C_INDEFINITE, &mechanisms, usage, &store,
+                                                    &credentials_, nullptr, nullptr);
     if (GSS_ERROR(major)) return Fail(TroubleText(major, minor));
     return {};
   }
@@ -185,10 +240,11 @@ class KerberosCredentials final : public Credentials {
   gss_cred_id_t credentials_ = GSS_C_NO_CREDENTIAL;
 };
 
-// The library says of a file that is not there only that there are no keys.
+// The library is there; and the file, of which the library says only that there are no keys.
 Result<void> CanRead(const std::string& keytab) {
-  if (std::ifstream(keytab)) return {};
-  return Fail("it cannot be read");
+  if (!Gss().trouble.empty()) return Fail(Gss().trouble);
+  if (!std::ifstream(keytab)) return Fail("it cannot be read");
+  return {};
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace stag::gss {
 namespace {
 
-constexpr const char* kAbsent = "there is no RPCSEC_GSS: this stag was built without libgssapi_krb5";
+constexpr const char* kAbsent = "there is no RPCSEC_GSS: this stag was built without the headers of libgssapi_krb5";
 
 }  // namespace
 
