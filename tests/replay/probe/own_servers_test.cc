@@ -59,16 +59,16 @@ TEST(OwnServers, Null) {
   const auto service = serve::MakeNullService();
   ExpectAllBut(*service, To(0), {},
                Without({"nfs3", "again", "session", "nfs4", "gss"}, {{"setup.foreign-before", kInconclusive},
-                                                              {"rpc.garbage-args", kInconclusive},
-                                                              {"chunk.long-reply", kSkipped},
-                                                              {"chunk.long-reply-segments", kSkipped},
-                                                              {"chunk.no-reply-chunk", kSkipped},
-                                                              {"chunk.small-reply-chunk", kSkipped},
-                                                              {"memory.stale-write", kSkipped},
-                                                              {"region.many-reply-segments", kSkipped},
-                                                              {"region.reversed", kSkipped},
-                                                              {"connection.vanish-long-reply", kSkipped},
-                                                              {"credit.window-of-long-replies", kSkipped}}));
+                                                                     {"rpc.garbage-args", kInconclusive},
+                                                                     {"chunk.long-reply", kSkipped},
+                                                                     {"chunk.long-reply-segments", kSkipped},
+                                                                     {"chunk.no-reply-chunk", kSkipped},
+                                                                     {"chunk.small-reply-chunk", kSkipped},
+                                                                     {"memory.stale-write", kSkipped},
+                                                                     {"region.many-reply-segments", kSkipped},
+                                                                     {"region.reversed", kSkipped},
+                                                                     {"connection.vanish-long-reply", kSkipped},
+                                                                     {"credit.window-of-long-replies", kSkipped}}));
 }
 
 TEST(OwnServers, Echo) {
