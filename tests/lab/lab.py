@@ -5,7 +5,8 @@
     lab.py build                      makes the image, unless it is there and up to date
     lab.py list                       the scenarios
     lab.py run SCENARIO [WORD...]     runs one, in the machine that is up or in one of its own
-    lab.py matrix [SCENARIO...]       runs what tests/lab/results has, on each kernel (or that of --kernel), and writes it anew
+    lab.py matrix [RUN...]            runs what tests/lab/results has, on each kernel (or that of --kernel), and writes it anew; RUN is
+                                      a scenario, or one over one fabric ("nfs siw")
     lab.py up | down                  a machine that stays
     lab.py shell                      commands for it, line by line
 

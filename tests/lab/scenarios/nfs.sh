@@ -116,10 +116,11 @@ session() {
   grep -E " x |calls|errors, " /tmp/serve
 }
 
-for part in "${parts[@]}"; do
-  case $part in
-    [34]*) session $part ;;
-    *) variant $part ;;
+part() {
+  case $1 in
+    [34]*) session $1 ;;
+    *) variant $1 ;;
   esac
-done
+}
+parts part "${parts[@]}"
 finish
