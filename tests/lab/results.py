@@ -79,12 +79,11 @@ def cell(result):
     if "probes" in result:
         probes = result["probes"]
         words = [f"{len(probes[verdict])} {verdict}" for verdict in VERDICTS if probes[verdict]]
-        words += [] if result["passed"] else ["the scenario failed"]
-    elif "failed" in result:
-        words = [f"failed: {' '.join(result['failed'])}"]
+    if "failed" in result:
+        words.append(f"failed: {' '.join(result['failed'])}")
     elif not result["passed"]:
-        words = ["failed"]
-    else:
+        words.append("the scenario failed")
+    elif not words:
         words = ["passed"]
     return ", ".join(words + [f"{rule} ({count})" for rule, count in result.get("rules", {}).items()])
 
