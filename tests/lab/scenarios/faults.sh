@@ -74,8 +74,8 @@ during() {
   wait $load
   status=$?
   netem
-  [ $status -le 1 ] || die "exit status $status: $(cat /tmp/err /proc/fs/nfsd/portlist)"
   grep -o '"type":"trouble".*' /tmp/out
+  [ $status -le 1 ] || die "exit status $status: $(cat /tmp/err /proc/fs/nfsd/portlist)"
   grep -E '"severity":"(error|warning)"' /tmp/out | head -n 3
 }
 generate_during() {
