@@ -207,7 +207,8 @@ class Machine:
         return pathlib.Path((self.folder / "build").read_text())
 
     def run(self, script, patience=None):
-        """Runs a shell script there; prints what it prints as it comes. Returns its exit status."""
+        """Runs a shell script there; prints what it prints as it comes. Returns its exit status, or None: it was not
+        done in time, or the machine ended."""
         self.count += 1
         base = self.folder / f"{time.time_ns()}-{self.count}"
         part = base.with_suffix(".part")
@@ -231,13 +232,13 @@ class Machine:
             if not self.is_up():
                 say("the machine ended; the last that it said:")
                 print("".join((self.folder / "console").read_text(errors="replace").splitlines(True)[-40:]))
-                return 2
+                return None
             if self.parent and os.getppid() != self.parent:
                 fail("whoever started this has gone")
             if end and time.monotonic() > end:
                 say(f"not done after {patience} s")
                 self.leave()
-                return 2
+                return None
             time.sleep(0.1)
 
     def is_broken(self):
@@ -302,7 +303,7 @@ def machine_for_run(standing, build, linger):
 
 
 def run(machine, build, words, options):
-    """Returns whether the scenario passed, and what it came to, where that can be told."""
+    """Returns whether the scenario passed, and what it came to; None: it did not come to its end."""
     name = words[0]
     begin = time.monotonic()
     kept, after = machine.folder / "keep", LAB / f"scenarios/{name}.after.py"
@@ -311,9 +312,10 @@ def run(machine, build, words, options):
         shutil.copy(extra(name), machine.folder / f"{name}.tar")
     arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words[1:])
     status = machine.run(f"exec bash /src/tests/lab/scenarios/{name}.sh {arguments}", options.patience)
+    ended, status = status is not None, 2 if status is None else status
     if after.exists() and kept.exists():
         status |= subprocess.run([after, kept, build, *words[1:]]).returncode
-    result = results.of_run(build / "cli/stag", status, kept)
+    result = results.of_run(build / "cli/stag", status, kept) if ended else None
     if options.keep and kept.exists():
         folder = pathlib.Path(options.keep)
         if options.command == "matrix":  # of many runs
@@ -357,7 +359,7 @@ def run_one(standing, build, options):
         machine = machine_for_run(standing, build, options.linger)
     passed, result = run(machine, build, options.words, options)
     of = " ".join(options.words[:2])  # what is asked for besides is a part
-    if of in MATRIX + USER_SPACE:
+    if result and of in MATRIX + USER_SPACE:
         for line in results.differences(peer_of(machine)[1], of, result):
             say(line)
             passed = False
@@ -376,8 +378,9 @@ def matrix(build, options):
                 machine.start(build, own=True)
             passed, result = run(machine, build, words.split(), options)
             failures += not passed
-            name, peer = peer_of(machine)
-            results.save(peer, name, words, result)
+            if result:
+                name, peer = peer_of(machine)
+                results.save(peer, name, words, result)
         machine.stop()
     return results.main(["--write"]) or min(failures, 1)
 

@@ -9,6 +9,7 @@ parts=("${@:2}")
 wire
 [[ " ${parts[*]} " != *" ipv6 "* ]] || wire6
 devices $kind
+[ $kind = rxe ] || siw_waits
 modprobe -a nfs nfsv3 nfsv4
 files=/tmp/files mnt=/mnt/nfs keep=/share/keep
 umount -f $mnt 2> /dev/null

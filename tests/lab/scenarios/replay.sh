@@ -17,6 +17,7 @@ if [ $# -eq 0 ]; then
 fi
 wire
 devices $kind
+[ $kind = rxe ] || siw_waits
 
 # The files that the recorded servers had, by name, kind and size.
 populate() {
