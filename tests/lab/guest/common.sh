@@ -48,19 +48,21 @@ finish() {
 }
 
 # parts FUNCTION PART...: FUNCTION with each of the parts, in a shell of its own: what one dies of, or leaves, the next does not meet.
-# Those that fail are named in /share/keep/failed.
+# Those that fail are named in /share/keep/failed; what was recorded until then is kept in /share/keep/wire.
 parts() {
   local part
   mkdir -p /share/keep
   for part in "${@:2}"; do
     (
-      trap 'umount -aflt nfs,nfs4; kill -KILL $(jobs -p) 2> /dev/null' EXIT
+      trap 'umount -aflt nfs,nfs4; ! pkill -x tcpdump || sleep 1; kill -KILL $(jobs -p) 2> /dev/null' EXIT
       failures=0
       "$1" "$part"
       [ $failures -eq 0 ]
     ) && continue
     fail "the part $part"
     echo "$part" >> /share/keep/failed
+    mkdir -p /share/keep/wire
+    [ ! -e /tmp/wire.pcap ] || mv /tmp/wire.pcap "/share/keep/wire/$part.pcap"
   done
 }
 
