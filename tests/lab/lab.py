@@ -303,7 +303,7 @@ def machine_for_run(standing, build, linger):
 
 
 def run(machine, build, words, options):
-    """Returns whether the scenario passed, and what it came to; None: it did not come to its end."""
+    """Returns whether the scenario passed, and what it came to; None: it was not done in time, and the kernel is not to blame."""
     name = words[0]
     begin = time.monotonic()
     kept, after = machine.folder / "keep", LAB / f"scenarios/{name}.after.py"
@@ -312,7 +312,7 @@ def run(machine, build, words, options):
         shutil.copy(extra(name), machine.folder / f"{name}.tar")
     arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words[1:])
     status = machine.run(f"exec bash /src/tests/lab/scenarios/{name}.sh {arguments}", options.patience)
-    ended, status = status is not None, 2 if status is None else status
+    ended, status = status is not None or machine.is_broken(), 2 if status is None else status
     if after.exists() and kept.exists():
         status |= subprocess.run([after, kept, build, *words[1:]]).returncode
     result = results.of_run(build / "cli/stag", status, kept) if ended else None

@@ -26,9 +26,9 @@ ORDER = ["nfs", "replay", "faults", "probe", "probe-client", "ganesha"]
 def of_run(stag, status, kept):
     """What one run of a scenario came to, from what it left."""
     result = {"passed": status == 0}
-    failed = kept / "failed"
-    if failed.exists():
-        result["failed"] = failed.read_text().splitlines()
+    failed = (kept / "failed").read_text().splitlines() if (kept / "failed").exists() else []
+    if failed:
+        result["failed"] = failed
     rules = collections.Counter()
     for capture in sorted(kept.glob("*.pcap")):
         lines = subprocess.run([stag, "check", "--format", "jsonl", "--fail-on", "never", capture], stdout=subprocess.PIPE,

@@ -48,20 +48,20 @@ finish() {
 }
 
 # parts FUNCTION PART...: FUNCTION with each of the parts, in a shell of its own: what one dies of, or leaves, the next does not meet.
-# Those that fail are named in /share/keep/failed; what was recorded until then is kept in /share/keep/wire.
+# Those that fail are named in /share/keep/failed, and so is one that does not end; what was recorded until then is kept in
+# /share/keep/wire.
 parts() {
   local part
-  mkdir -p /share/keep
+  mkdir -p /share/keep/wire
   for part in "${@:2}"; do
+    echo "$part" >> /share/keep/failed
     (
       trap 'umount -aflt nfs,nfs4; ! pkill -x tcpdump || sleep 1; kill -KILL $(jobs -p) 2> /dev/null' EXIT
       failures=0
       "$1" "$part"
       [ $failures -eq 0 ]
-    ) && continue
+    ) && sed -i '$d' /share/keep/failed && continue
     fail "the part $part"
-    echo "$part" >> /share/keep/failed
-    mkdir -p /share/keep/wire
     [ ! -e /tmp/wire.pcap ] || mv /tmp/wire.pcap "/share/keep/wire/$part.pcap"
   done
 }
