@@ -54,7 +54,7 @@ parts() {
   local part
   mkdir -p /share/keep/wire
   for part in "${@:2}"; do
-    echo "$part" >> /share/keep/failed
+    echo "${part##*/}" >> /share/keep/failed
     (
       trap 'umount -aflt nfs,nfs4; ! pkill -x tcpdump || sleep 1; kill -KILL $(jobs -p) 2> /dev/null' EXIT
       failures=0
