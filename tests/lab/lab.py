@@ -5,7 +5,8 @@
     lab.py build                      makes the image, unless it is there and up to date
     lab.py list                       the scenarios
     lab.py run SCENARIO [WORD...]     runs one, in the machine that is up or in one of its own
-    lab.py matrix [SCENARIO...]       runs what tests/lab/results has, on each kernel (or that of --kernel), and writes it anew
+    lab.py matrix [RUN...]            runs what tests/lab/results has, on each kernel (or that of --kernel), and writes it anew; RUN is
+                                      a scenario, or one over one fabric ("nfs siw")
     lab.py up | down                  a machine that stays
     lab.py shell                      commands for it, line by line
 
@@ -206,7 +207,8 @@ class Machine:
         return pathlib.Path((self.folder / "build").read_text())
 
     def run(self, script, patience=None):
-        """Runs a shell script there; prints what it prints as it comes. Returns its exit status."""
+        """Runs a shell script there; prints what it prints as it comes. Returns its exit status, or None: it was not
+        done in time, or the machine ended."""
         self.count += 1
         base = self.folder / f"{time.time_ns()}-{self.count}"
         part = base.with_suffix(".part")
@@ -230,13 +232,13 @@ class Machine:
             if not self.is_up():
                 say("the machine ended; the last that it said:")
                 print("".join((self.folder / "console").read_text(errors="replace").splitlines(True)[-40:]))
-                return 2
+                return None
             if self.parent and os.getppid() != self.parent:
                 fail("whoever started this has gone")
             if end and time.monotonic() > end:
                 say(f"not done after {patience} s")
                 self.leave()
-                return 2
+                return None
             time.sleep(0.1)
 
     def is_broken(self):
@@ -301,7 +303,7 @@ def machine_for_run(standing, build, linger):
 
 
 def run(machine, build, words, options):
-    """Returns whether the scenario passed, and what it came to, where that can be told."""
+    """Returns whether the scenario passed, and what it came to; None: it was not done in time, and the kernel is not to blame."""
     name = words[0]
     begin = time.monotonic()
     kept, after = machine.folder / "keep", LAB / f"scenarios/{name}.after.py"
@@ -310,9 +312,10 @@ def run(machine, build, words, options):
         shutil.copy(extra(name), machine.folder / f"{name}.tar")
     arguments = " ".join("'" + w.replace("'", "'\\''") + "'" for w in words[1:])
     status = machine.run(f"exec bash /src/tests/lab/scenarios/{name}.sh {arguments}", options.patience)
+    ended, status = status is not None or machine.is_broken(), 2 if status is None else status
     if after.exists() and kept.exists():
         status |= subprocess.run([after, kept, build, *words[1:]]).returncode
-    result = results.of_run(build / "cli/stag", status, kept)
+    result = results.of_run(build / "cli/stag", status, kept) if ended else None
     if options.keep and kept.exists():
         folder = pathlib.Path(options.keep)
         if options.command == "matrix":  # of many runs
@@ -356,7 +359,7 @@ def run_one(standing, build, options):
         machine = machine_for_run(standing, build, options.linger)
     passed, result = run(machine, build, options.words, options)
     of = " ".join(options.words[:2])  # what is asked for besides is a part
-    if of in MATRIX + USER_SPACE:
+    if result and of in MATRIX + USER_SPACE:
         for line in results.differences(peer_of(machine)[1], of, result):
             say(line)
             passed = False
@@ -375,8 +378,9 @@ def matrix(build, options):
                 machine.start(build, own=True)
             passed, result = run(machine, build, words.split(), options)
             failures += not passed
-            name, peer = peer_of(machine)
-            results.save(peer, name, words, result)
+            if result:
+                name, peer = peer_of(machine)
+                results.save(peer, name, words, result)
         machine.stop()
     return results.main(["--write"]) or min(failures, 1)
 

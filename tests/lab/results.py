@@ -6,8 +6,8 @@ tables of docs/divergences.md, which are made of them.
     results.py --write      writes the tables
     results.py --check      exit status 1 where the document has others, or does not argue a probe that fails
 
-A file has the peer's name and, for each run ("probe rxe"), whether the scenario passed, the rules that `stag check` found
-broken in what it captured, and of probes their verdicts."""
+A file has the peer's name and, for each run ("probe rxe"), whether the scenario passed, which of its parts failed, the rules
+that `stag check` found broken in what it captured, and of probes their verdicts."""
 import collections
 import json
 import pathlib
@@ -26,6 +26,9 @@ ORDER = ["nfs", "replay", "faults", "probe", "probe-client", "ganesha"]
 def of_run(stag, status, kept):
     """What one run of a scenario came to, from what it left."""
     result = {"passed": status == 0}
+    failed = (kept / "failed").read_text().splitlines() if (kept / "failed").exists() else []
+    if failed:
+        result["failed"] = failed
     rules = collections.Counter()
     for capture in sorted(kept.glob("*.pcap")):
         lines = subprocess.run([stag, "check", "--format", "jsonl", "--fail-on", "never", capture], stdout=subprocess.PIPE,
@@ -76,12 +79,18 @@ def cell(result):
     if "probes" in result:
         probes = result["probes"]
         words = [f"{len(probes[verdict])} {verdict}" for verdict in VERDICTS if probes[verdict]]
-        words += [] if result["passed"] else ["the scenario failed"]
+    if "failed" in result:
+        words.append(f"failed: {' '.join(result['failed'])}")
     elif not result["passed"]:
-        words = ["failed"]
-    else:
+        words.append("the scenario failed")
+    elif not words:
         words = ["passed"]
     return ", ".join(words + [f"{rule} ({count})" for rule, count in result.get("rules", {}).items()])
+
+
+def applies(peer, scenario):
+    """A peer in user space has a scenario of its own, and no other."""
+    return (scenario == "ganesha") != peer["peer"].startswith("Linux")
 
 
 def table(head, rows):
@@ -95,7 +104,8 @@ def tables():
     rows = []
     for peer in peers:
         for fabric in sorted({run.split()[1] for run in peer["runs"]}):
-            rows.append([peer["peer"], fabric] + [cell(peer["runs"].get(f"{scenario} {fabric}")) for scenario in scenarios])
+            rows.append([peer["peer"], fabric] + [cell(peer["runs"].get(f"{scenario} {fabric}")) if applies(peer, scenario)
+                                                  else "–" for scenario in scenarios])
     text = table(["peer", "fabric", *scenarios], rows)
     for asked, scenarios in PROBES.items():
         runs = [(peer["peer"], run.split()[1], peer["runs"][run]["probes"]) for peer in peers for run in sorted(peer["runs"])
@@ -139,9 +149,10 @@ def main(arguments):
     if new != text:
         print("docs/divergences.md has other tables than tests/lab/results: results.py --write")
         status = 1
-    runs = [run for file in RESULTS.glob("*.json") for run in json.loads(file.read_text())["runs"].values()]
-    named = {probe for run in runs for probe in run.get("probes", {}).get("failed", [])}
-    named |= {rule for run in runs for rule in run.get("rules", {})}
+    runs = [run for file in RESULTS.glob("*.json") for run in json.loads(file.read_text())["runs"].items()]
+    named = {probe for _, run in runs for probe in run.get("probes", {}).get("failed", [])}
+    named |= {rule for _, run in runs for rule in run.get("rules", {})}
+    named |= {f"{name.split()[0]} {part}" for name, run in runs for part in run.get("failed", [])}
     for name in sorted(named):
         if name not in before + after:
             print(f"docs/divergences.md does not argue {name}")

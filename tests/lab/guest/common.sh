@@ -22,6 +22,7 @@ begin() {
   rm -rf /tmp/* /share/keep
   dmesg -C
   sysctl -qw fs.leases-enable=1
+  hostname lab
 }
 
 say() { printf -- '-- %s\n' "$*"; }
@@ -44,6 +45,25 @@ finish() {
   [ -n "${oopses_are_known:-}" ] || ! oopses || fail "the kernel is broken"
   [ $failures -eq 0 ] || die "$failures failures"
   exit 0
+}
+
+# parts FUNCTION PART...: FUNCTION with each of the parts, in a shell of its own: what one dies of, or leaves, the next does not meet.
+# Those that fail are named in /share/keep/failed, and so is one that does not end; what was recorded until then is kept in
+# /share/keep/wire.
+parts() {
+  local part
+  mkdir -p /share/keep/wire
+  for part in "${@:2}"; do
+    echo "${part##*/}" >> /share/keep/failed
+    (
+      trap 'umount -aflt nfs,nfs4; ! pkill -x tcpdump || sleep 1; kill -KILL $(jobs -p) 2> /dev/null' EXIT
+      failures=0
+      "$1" "$part"
+      [ $failures -eq 0 ]
+    ) && sed -i '$d' /share/keep/failed && continue
+    fail "the part $part"
+    [ ! -e /tmp/wire.pcap ] || mv /tmp/wire.pcap "/share/keep/wire/$part.pcap"
+  done
 }
 
 # listening PID FILE: waits until the program says in its output that it listens, or ends.

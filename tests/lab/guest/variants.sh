@@ -152,10 +152,7 @@ of_kerberos() {
   read_back file
   must ls -l $mnt > /dev/null
 }
-end_kerberos() {
-  pkill -x 'krb5kdc|rpc.gssd|rpc.svcgssd'
-  hostname lab
-}
+end_kerberos() { pkill -x 'krb5kdc|rpc.gssd|rpc.svcgssd'; }
 before_krb5i() { kerberos; }
 krb5i() { of_kerberos krb5i; }
 after_krb5i() { end_kerberos; }
@@ -232,7 +229,8 @@ xattrs() {
 
 # variant NAME: recorded and checked.
 variant() {
-  local capture=$keep/$kind-$1.pcap
+  local capture=$keep/$kind-$1.pcap known=PVT-006 # docs/divergences.md
+  [[ $1 != @(nconnect|callbacks) ]] || known+=,CRED-005 # of callbacks
   say "$1, recorded"
   fresh_knfsd
   no_grace
@@ -241,7 +239,7 @@ variant() {
   $1
   must umount $mnt
   recorded "$capture"
-  must $STAG check --ignore PVT-006 "$capture" > /tmp/check
+  must $STAG check --ignore $known "$capture" > /tmp/check
   grep -E "errors, |^(error|warning)" /tmp/check
   ! declare -F after_"$1" > /dev/null || after_"$1" "$capture"
 }

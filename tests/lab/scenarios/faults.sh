@@ -5,9 +5,13 @@
 kind=${1:-rxe}
 faults=("${@:2}")
 [ ${#faults[@]} -gt 0 ] || faults=(nothing restart silence cables down loss poor handle)
-wire 1500 switch
-devices $kind
-fresh_knfsd
+# fresh: nothing is left of what went wrong before.
+fresh() {
+  [ ! -e /proc/fs/nfsd/threads ] || rpc.nfsd 0
+  wire 1500 switch
+  devices $kind
+  fresh_knfsd
+}
 mnt=/mnt/stag
 mkdir -p $mnt
 umount -f $mnt 2> /dev/null
@@ -70,8 +74,8 @@ during() {
   wait $load
   status=$?
   netem
-  [ $status -le 1 ] || fail "exit status $status: $(cat /tmp/err; cat /proc/fs/nfsd/portlist; dmesg | tail -n 15)"
   grep -o '"type":"trouble".*' /tmp/out
+  [ $status -le 1 ] || die "exit status $status: $(cat /tmp/err /proc/fs/nfsd/portlist)"
   grep -E '"severity":"(error|warning)"' /tmp/out | head -n 3
 }
 generate_during() {
@@ -126,7 +130,6 @@ poor_settings() {
 # server is refused, both connections break, and the client comes back and calls again.
 invalid_handles() {
   say "stag relay with invalid handles, the kernel's client and server"
-  fresh_knfsd
   head -c 1000003 /dev/urandom > /tmp/file
   : > /tmp/out
   $STAG relay --transport ${kind}0 --listen $CLIENT:20050 --to $SERVER:20049 --check --format jsonl \
@@ -151,15 +154,18 @@ invalid_handles() {
     "$(field in_flight) lost with their connection"
 }
 
-must $STAG generate "${load_options[@]}" --calls 500 --record /tmp/load.pcapng > /tmp/out
-for fault in "${faults[@]}"; do
-  case $fault in
+part() {
+  fresh
+  case $1 in
     poor) poor_settings ;;
     handle) invalid_handles ;;
     *)
-      generate_during $fault
-      replay_during $fault
+      generate_during $1
+      replay_during $1
       ;;
   esac
-done
+}
+fresh
+must $STAG generate "${load_options[@]}" --calls 500 --record /tmp/load.pcapng > /tmp/out
+parts part "${faults[@]}"
 finish

@@ -98,9 +98,9 @@ load() {
   must_live "under stag generate, $1"
 }
 pidof -q rpcbind || rpcbind -w || die "rpcbind does not start"
-start_ganesha
-for part in "${parts[@]}"; do
-  case $part in
+part() {
+  start_ganesha
+  case $1 in
     mount)
       for version in 3 4.0; do # it refuses 4.1 over RDMA
         say "the kernel's client, NFSv$version"
@@ -181,6 +181,8 @@ for part in "${parts[@]}"; do
       done
       ;;
   esac
-done
-kill $ganesha
+  kill $ganesha
+  wait $ganesha
+}
+parts part "${parts[@]}"
 finish

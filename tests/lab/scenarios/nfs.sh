@@ -9,6 +9,7 @@ parts=("${@:2}")
 wire
 [[ " ${parts[*]} " != *" ipv6 "* ]] || wire6
 devices $kind
+[ $kind = rxe ] || siw_waits
 modprobe -a nfs nfsv3 nfsv4
 files=/tmp/files mnt=/mnt/nfs keep=/share/keep
 umount -f $mnt 2> /dev/null
@@ -116,10 +117,11 @@ session() {
   grep -E " x |calls|errors, " /tmp/serve
 }
 
-for part in "${parts[@]}"; do
-  case $part in
-    [34]*) session $part ;;
-    *) variant $part ;;
+part() {
+  case $1 in
+    [34]*) session $1 ;;
+    *) variant $1 ;;
   esac
-done
+}
+parts part "${parts[@]}"
 finish

@@ -17,6 +17,7 @@ if [ $# -eq 0 ]; then
 fi
 wire
 devices $kind
+[ $kind = rxe ] || siw_waits
 
 # The files that the recorded servers had, by name, kind and size.
 populate() {
@@ -46,16 +47,18 @@ populate() {
   no_grace
 }
 
-for capture in "$@"; do
-  say "$capture"
+# part CAPTURE
+part() {
+  say "$1"
   fresh_knfsd
-  populate "$capture"
+  populate "$1"
   root=()
-  [[ $capture != *nfs3* ]] || root=(--export /export) # later versions begin with PUTROOTFH
-  must $STAG replay "$capture" --to $SERVER:20049 --transport ${kind}0 "${root[@]}" --check --expect-match 100 \
+  [[ $1 != *nfs3* ]] || root=(--export /export) # later versions begin with PUTROOTFH
+  must $STAG replay "$1" --to $SERVER:20049 --transport ${kind}0 "${root[@]}" --check --expect-match 100 \
     > /tmp/replay 2>&1
   grep -E '^(stag: |differs: |no )| calls sent| errors, ' /tmp/replay
   exportfs -ua
   umount /export/ext || die "/export/ext is in use"
-done
+}
+parts part "$@"
 finish
