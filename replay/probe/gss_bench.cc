@@ -49,7 +49,8 @@ void GssBench::Create(Link& link, const gss::Protection& undefined, uint32_t wri
   const Target& target = bench_.target();
   for (int step = 0; step < kSteps && !context_.established(); ++step) {
     Call call = bench_.Null();
-    call = Take(std::move(call), context_.Create(TargetOf(call, target.program, target.version, 0), undefined));
+    auto rpc = context_.Create(TargetOf(call, target.program, target.version, 0), undefined);
+    call = Take(std::move(call), std::move(rpc));
     Fit(link, call);
     if (write_chunk > 0) AddWrite(call, link.Offer({write_chunk}, endpoint::Access::kRemoteWrite));
     if (link.reply_threshold() < call.rpc.size())  // the answer has a token, too
