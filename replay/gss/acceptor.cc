@@ -33,6 +33,9 @@ Acceptor::Taken Deny(uint32_t xid, uint32_t auth_stat) {
   return Answer(reply);
 }
 
+// The number that a handle of ours is; 0: it is none.
+uint64_t NumberOf(Bytes handle) { return handle.size() == sizeof(uint64_t) ? LoadBe64(handle.data()) : 0; }
+
 Acceptor::Taken Garbage(uint32_t xid, Bytes verifier = {}) {
   rpc::ReplyHeader reply = ReplyTo(xid);
   reply.accept_stat = rpc::kGarbageArgs;
@@ -53,9 +56,7 @@ Acceptor::Taken Acceptor::Take(Bytes call, const rpc::CallHeader& header) {
 
   if (credential.service < rpc::kGssNone || credential.service > rpc::kGssPrivacy)
     return Deny(header.xid, kAuthBadCredential);
-  uint64_t number = 0;
-  if (credential.handle.size() == sizeof number) number = LoadBe64(credential.handle.data());
-  const auto found = peers_.find(number);
+  const auto found = peers_.find(NumberOf(credential.handle));
   if (found == peers_.end() || !found->second->context->established()) return Deny(header.xid, rpc::kGssCredProblem);
   const std::shared_ptr<Peer> peer = found->second;
   constexpr size_t kWords = 24 + 8;  // those of the header, and flavor and length of the credential
@@ -68,7 +69,7 @@ Acceptor::Taken Acceptor::Take(Bytes call, const rpc::CallHeader& header) {
     taken.verdict = Verdict::kDiscard;
     return taken;
   }
-  const auto verifier = peer->context->Mic(rpc::GssWord(credential.sequence));
+  auto verifier = peer->context->Mic(rpc::GssWord(credential.sequence));
   if (!verifier) return Deny(header.xid, rpc::kGssCtxProblem);
   if (credential.proc == rpc::kGssDestroy) {
     peers_.erase(found);
@@ -97,6 +98,7 @@ Acceptor::Taken Acceptor::Take(Bytes call, const rpc::CallHeader& header) {
     taken.arguments.assign(data.begin() + rpc::kGssDataHeader, data.end());
   }
   taken.verdict = Verdict::kExecute;
+  taken.verifier = std::move(*verifier);
   taken.peer = peer;
   taken.sequence = credential.sequence;
   taken.service = credential.service;
@@ -112,7 +114,7 @@ Acceptor::Taken Acceptor::Create(Bytes call, const rpc::CallHeader& header, cons
     peer = std::make_shared<Peer>();
     peer->context = credentials_->NewContext();
   } else {
-    if (credential.handle.size() == sizeof number) number = LoadBe64(credential.handle.data());
+    number = NumberOf(credential.handle);
     const auto found = peers_.find(number);
     if (found == peers_.end() || found->second->context->established()) return Deny(header.xid, rpc::kGssCredProblem);
     peer = found->second;
@@ -163,12 +165,7 @@ std::optional<size_t> Acceptor::Finish(const Taken& taken, Buffer& reply) {
   rpc::ReplyHeader header = rpc::DecodeReply(reply, reply.size());
   if (header.status != ParseStatus::kOk || header.reply_stat != rpc::kAccepted) return 0;
   const std::scoped_lock lock(mutex_);
-  const auto verifier = taken.peer->context->Mic(rpc::GssWord(taken.sequence));
-  if (!verifier) {
-    reply = Deny(header.xid, rpc::kGssCtxProblem).reply;
-    return {};
-  }
-  header.verifier = {rpc::kRpcsecGss, *verifier};
+  header.verifier = {rpc::kRpcsecGss, taken.verifier};
   const Bytes results = Bytes(reply).subspan(header.length);
   Buffer out;
   rpc::Encode(header, out);

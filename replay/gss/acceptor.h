@@ -32,6 +32,7 @@ class Acceptor {
   struct Taken {
     Verdict verdict = Verdict::kAnswer;
     Buffer reply, arguments;
+    Buffer verifier;  // of the Reply to a Call that is executed
     std::shared_ptr<Peer> peer;
     uint32_t sequence = 0, service = 0;
   };

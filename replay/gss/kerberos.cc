@@ -241,7 +241,7 @@ class KerberosCredentials final : public Credentials {
 };
 
 // The library is there; and the file, of which the library says only that there are no keys.
-Result<void> CanRead(const std::string& keytab) {
+Result<void> CanOpen(const std::string& keytab) {
   if (!Gss().trouble.empty()) return Fail(Gss().trouble);
   if (!std::ifstream(keytab)) return Fail("it cannot be read");
   return {};
@@ -249,12 +249,10 @@ Result<void> CanRead(const std::string& keytab) {
 
 }  // namespace
 
-bool Built() { return true; }
-
 Result<std::shared_ptr<Credentials>> OpenInitiator(const InitiatorOptions& options) {
   auto credentials = std::make_shared<KerberosCredentials>();
   Result<void> opened =
-      CanRead(options.keytab).and_then([&]() -> Result<void> { return credentials->OpenInitiator(options); });
+      CanOpen(options.keytab).and_then([&]() -> Result<void> { return credentials->OpenInitiator(options); });
   if (opened) {
     const auto token = credentials->NewContext()->Step({});
     if (!token) opened = tl::unexpected(token.error());
@@ -268,7 +266,7 @@ Result<std::shared_ptr<Credentials>> OpenInitiator(const InitiatorOptions& optio
 Result<std::shared_ptr<Credentials>> OpenAcceptor(const std::string& keytab) {
   auto credentials = std::make_shared<KerberosCredentials>();
   const Result<void> opened =
-      CanRead(keytab).and_then([&]() -> Result<void> { return credentials->OpenAcceptor(keytab); });
+      CanOpen(keytab).and_then([&]() -> Result<void> { return credentials->OpenAcceptor(keytab); });
   if (!opened) return Fail(fmt::format("the key table {}: {}", keytab, opened.error().message));
   return credentials;
 }

@@ -38,9 +38,6 @@ class Credentials {
   virtual std::unique_ptr<Context> NewContext() = 0;
 };
 
-// Whether this program was built with the library; if not, the functions below say so.
-bool Built();
-
 struct InitiatorOptions {
   std::string keytab;     // a file
   std::string principal;  // empty: the first in the key table

@@ -10,7 +10,6 @@ constexpr const char* kAbsent = "there is no RPCSEC_GSS: this stag was built wit
 
 }  // namespace
 
-bool Built() { return false; }
 Result<std::shared_ptr<Credentials>> OpenInitiator(const InitiatorOptions&) { return Fail(kAbsent); }
 Result<std::shared_ptr<Credentials>> OpenAcceptor(const std::string&) { return Fail(kAbsent); }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "protocol/base/writer.h"
@@ -38,8 +39,8 @@ inline bool Die(const Seen&, Scene& scene) {
   return false;
 }
 
-// An RPC Reply with these words as results.
-inline void ReplyWith(Scene& scene, const Seen& call, std::initializer_list<uint32_t> results) {
+// An RDMA_MSG with the xid of the Call, and these words as its RPC message.
+inline void SendWords(Scene& scene, const Seen& call, std::span<const uint32_t> rpc) {
   Header header;
   header.xid = call.header.xid;
   header.vers = rpcrdma::kVersion1;
@@ -48,9 +49,15 @@ inline void ReplyWith(Scene& scene, const Seen& call, std::initializer_list<uint
   Buffer out;
   rpcrdma::Encode(header, out);
   Writer words(out);
-  for (const uint32_t word : {header.xid, 1u, 0u, 0u, 0u, 0u}) words.U32(word);
-  for (const uint32_t word : results) words.U32(word);
+  for (const uint32_t word : rpc) words.U32(word);
   scene.Send(std::move(out));
+}
+
+// An RPC Reply with these words as results.
+inline void ReplyWith(Scene& scene, const Seen& call, std::initializer_list<uint32_t> results) {
+  std::vector<uint32_t> words = {call.header.xid, 1, 0, 0, 0, 0};
+  words.insert(words.end(), results);
+  SendWords(scene, call, words);
 }
 
 inline Lengths ReadLengths(const Header& header) {

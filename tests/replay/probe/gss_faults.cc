@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Faults with RPCSEC_GSS.
+#include <array>
+
 #include "protocol/rpc/message.h"
 #include "protocol/rpc/rpcsec_gss.h"
 #include "tests/replay/probe/fault_tools.h"
@@ -51,16 +53,7 @@ bool SequenceCame(const Seen& call, const Scene& scene) {
 
 // An RPC Reply: AUTH_ERROR.
 bool Deny(const Seen& call, Scene& scene, uint32_t auth_stat) {
-  Header header;
-  header.xid = call.header.xid;
-  header.vers = rpcrdma::kVersion1;
-  header.credit = 8;
-  header.proc = rpcrdma::kMsg;
-  Buffer out;
-  rpcrdma::Encode(header, out);
-  Writer words(out);
-  for (const uint32_t word : {header.xid, 1u, 1u, 1u, auth_stat}) words.U32(word);
-  scene.Send(std::move(out));
+  SendWords(scene, call, std::array{call.header.xid, 1u, 1u, 1u, auth_stat});
   return false;
 }
 
