@@ -18,6 +18,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+import skips  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REAL = ROOT / "pcaps/real"
 
@@ -383,23 +386,12 @@ def prepare():
         subprocess.run(command.split(), check=True)
 
 
-def skip(why):
-    line = f"cli.capture did not run: {why}"
-    print(line)
-    if "STAG_NO_SKIP" in os.environ:
-        sys.exit(1)
-    if "STAG_SKIPPED" in os.environ:
-        with open(os.environ["STAG_SKIPPED"], "a", encoding="ascii") as skipped:
-            print(line, file=skipped)
-    sys.exit(77)
-
-
 if __name__ == "__main__":
     STAG = os.path.abspath(sys.argv.pop(1))
     if "STAG_IN_NAMESPACE" not in os.environ:
         unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
         if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
-            skip("this system allows no network namespaces")
+            skips.skip("cli.capture", "this system allows no network namespaces")
         # No IPv6 there: the kernel's own packets would come between.
         script = 'for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done 2> /dev/null; exec "$@"'
         os.environ["STAG_IN_NAMESPACE"] = "1"
@@ -407,5 +399,5 @@ if __name__ == "__main__":
     try:
         prepare()
     except subprocess.CalledProcessError as trouble:
-        skip(f"this system has no virtual network devices ({trouble})")
+        skips.skip("cli.capture", f"this system has no virtual network devices ({trouble})")
     unittest.main()

@@ -18,20 +18,15 @@ import sys
 import tempfile
 import time
 
+import skips
+
 REALM = "STAG.TEST"
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 TRIES = 5  # another program may take the port meanwhile
 
 
 def skip(reason):
-    line = f"{' '.join(map(os.path.basename, sys.argv[1:]))} did not run: {reason}"
-    print(line)
-    if "STAG_NO_SKIP" in os.environ:
-        sys.exit(1)
-    if "STAG_SKIPPED" in os.environ:
-        with open(os.environ["STAG_SKIPPED"], "a", encoding="ascii") as skipped:
-            print(line, file=skipped)
-    sys.exit(77)
+    skips.skip(" ".join(map(os.path.basename, sys.argv[1:])), reason)
 
 
 def free_port():
