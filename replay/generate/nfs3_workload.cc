@@ -165,7 +165,8 @@ class Nfs3Workload final : public Workload {
   // CREATE, which cuts a file that is there; LOOKUP when it gives no handle; contents.
   Result<void> Make(nfs_client::Caller& caller, uint32_t part) {
     Start(nfs_client::nfs3::kCreate);
-    nfs_client::nfs3::PutCreate(arguments_, options_.directory, Name(part));
+    constexpr uint32_t kMode = 0644;
+    nfs_client::nfs3::PutCreate(arguments_, options_.directory, Name(part), kMode);
     const auto results = caller.Ask({.message = message_});
     if (!results) return Fail(fmt::format("CREATE of {}: {}", Name(part), results.error().message));
     const nfs_client::nfs3::HandleResult made = nfs_client::nfs3::DecodeCreate(*results);

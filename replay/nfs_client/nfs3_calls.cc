@@ -59,12 +59,12 @@ void PutWrite(Writer& out, Bytes handle, uint64_t offset, uint32_t count, Stable
   out.U32(count);
 }
 
-void PutCreate(Writer& out, Bytes directory, std::string_view name) {
-  constexpr uint32_t kUnchecked = 0, kMode = 0644, kDontChange = 0;
+void PutCreate(Writer& out, Bytes directory, std::string_view name, uint32_t mode) {
+  constexpr uint32_t kUnchecked = 0, kDontChange = 0;
   PutName(out, directory, name);
   out.U32(kUnchecked);
   rpcrdma::PutBool(out, true);
-  out.U32(kMode);
+  out.U32(mode);
   rpcrdma::PutBool(out, false);  // uid
   rpcrdma::PutBool(out, false);  // gid
   rpcrdma::PutBool(out, true);

@@ -23,8 +23,8 @@ void PutName(Writer& out, Bytes directory, std::string_view name);  // LOOKUP, R
 void PutRead(Writer& out, Bytes handle, uint64_t offset, uint32_t count);
 // Up to the count of the data, which follow.
 void PutWrite(Writer& out, Bytes handle, uint64_t offset, uint32_t count, Stable stable);
-// UNCHECKED, with size 0.
-void PutCreate(Writer& out, Bytes directory, std::string_view name);
+// UNCHECKED, with size 0; `mode`: permission bits, the mode3 of RFC 1813.
+void PutCreate(Writer& out, Bytes directory, std::string_view name, uint32_t mode);
 void PutReaddirplus(Writer& out, Bytes directory, uint32_t name_bytes, uint32_t all_bytes);  // from the first entry
 
 // The most that results can have, inline, without data that goes by a chunk.

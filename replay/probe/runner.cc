@@ -37,8 +37,9 @@ class Runner::Files {
   Result<void> Make(Target& target) {
     directory_ = target.directory;
     if (auto connected = caller_.Connect(); !connected) return connected;
-    auto created =
-        Ask(nfs_client::nfs3::kCreate, [this](Writer& out) { nfs_client::nfs3::PutCreate(out, directory_, name_); });
+    constexpr uint32_t kMode = 0666;  // the principal of a key table may be another user
+    auto created = Ask(nfs_client::nfs3::kCreate,
+                       [this](Writer& out) { nfs_client::nfs3::PutCreate(out, directory_, name_, kMode); });
     if (!created) return tl::unexpected(created.error());
     const nfs_client::nfs3::HandleResult file = nfs_client::nfs3::DecodeCreate(*created);
     if (auto ok = Succeeded(file, "CREATE"); !ok) return ok;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # KIND [PROBE...]: stag probe judges the kernel's NFS server; rxe, siw, siw-soft (software iWARP asks)
-# Of probes that are named, what the wire carries is kept, too. Those of RPCSEC_GSS run only where they are named: gss, gss.verifier.
+# Of probes that are named, what the wire carries is kept, too.
 . /src/tests/lab/guest/common.sh
 . /src/tests/lab/guest/variants.sh
 kind=${1:-rxe}
@@ -18,7 +18,7 @@ no_grace
 transport=${kind}0
 [ "$kind" != siw-soft ] || transport=iwarp
 mkdir -p /share/keep/wire
-if [[ " ${*:2}" == *" gss"* ]]; then
+if [ $# -lt 2 ] || [[ " ${*:2}" == *" gss"* ]]; then
   kerberos
   trap end_kerberos EXIT
   select+=(--keytab /etc/krb5.keytab --principal nfs/client.lab --service nfs@server.lab)

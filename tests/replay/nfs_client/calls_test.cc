@@ -83,7 +83,7 @@ TEST(Nfs3Calls, AsTheWalkersReadThem) {
   EXPECT_EQ(Walked(Nfs3Call(nfs3::kFsinfo, [](Writer& w) { nfs3::PutHandle(w, Handle(kFile)); })), Words3{});
   EXPECT_EQ(Walked(Nfs3Call(nfs3::kLookup, [](Writer& w) { nfs3::PutName(w, Handle(kDirectory), "abc"); })),
             Words3{"name abc in directory"});
-  EXPECT_EQ(Walked(Nfs3Call(nfs3::kCreate, [](Writer& w) { nfs3::PutCreate(w, Handle(kDirectory), "new"); })),
+  EXPECT_EQ(Walked(Nfs3Call(nfs3::kCreate, [](Writer& w) { nfs3::PutCreate(w, Handle(kDirectory), "new", 0644); })),
             Words3{"name new in directory"});
   Walked(Nfs3Call(nfs3::kRemove, [](Writer& w) { nfs3::PutName(w, Handle(kDirectory), "old"); }));
   EXPECT_EQ(Walked(Nfs3Call(nfs3::kRead, [](Writer& w) { nfs3::PutRead(w, Handle(kFile), 1ull << 33, 4096); })),
