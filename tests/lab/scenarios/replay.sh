@@ -54,7 +54,10 @@ part() {
   populate "$1"
   root=()
   [[ $1 != *nfs3* ]] || root=(--export /export) # later versions begin with PUTROOTFH
-  must $STAG replay "$1" --to $SERVER:20049 --transport ${kind}0 "${root[@]}" --check --expect-match 100 \
+  # Linux 6.1 gives no delegation for an OPEN right behind a CLOSE (docs/divergences.md).
+  pace=()
+  [[ $1 != *nfs4.0* ]] || pace=(--timing recorded --speed 0.25)
+  must $STAG replay "$1" --to $SERVER:20049 --transport ${kind}0 "${root[@]}" "${pace[@]}" --check --expect-match 100 \
     > /tmp/replay 2>&1
   grep -E '^(stag: |differs: |no )| calls sent| errors, ' /tmp/replay
   exportfs -ua
