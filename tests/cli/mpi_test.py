@@ -16,7 +16,7 @@ import unittest
 from live_runs import REAL, STAG, serve
 
 CAPTURES = [str(path) for path in sorted(REAL.glob("*.pcap*"))]
-NTH = 4 if os.environ.get("STAG_SANITIZED") else 2  # of the captures; sanitizers take five times as long
+NTH = 2 if os.environ.get("STAG_TEST_ALL") else 4  # of the captures
 CASES = [str(path) for path in sorted((REAL.parent / "cases").glob("*.pcap"))[:12]]
 FORMATS = ["text", "jsonl", "json", "sarif", "junit", "html"]
 # More ranks than processors, and nothing of the machine but itself.

@@ -22,7 +22,8 @@ import wrap
 
 STAG = sys.argv.pop(1)
 REAL = pathlib.Path(__file__).parents[2] / "pcaps" / "real"
-NTH = 3 if os.environ.get("STAG_SANITIZED") else 1  # of the captures and of the tunnels: sanitizers take five times as long
+# Of the captures and of the tunnels: sanitizers take five times as long; with ./dev test --all: all.
+NTH = 3 if os.environ.get("STAG_SANITIZED") else 1 if os.environ.get("STAG_TEST_ALL") else 2
 CAPTURES = sorted(path for path in REAL.iterdir() if ".pcap" in path.name)[::NTH]
 NFS3, NFS41, SIW41 = (REAL / f"{name}.pcap.zst" for name in ("rxe-nfs3", "rxe-nfs4.1", "siw-nfs4.1"))
 # Fixed keys: what a random one gives may by chance be what it replaces, the shorter the likelier.
