@@ -161,7 +161,7 @@ Facts FactsOfReturn(const Transaction& t) {
     return kNotEchoed;
   Facts facts = 0;
   // One chunk; returns how many bytes came back.
-  const auto compare = [&](const Chunk& offered, const Chunk& returned, bool written_too) {
+  const auto compare = [&](const Chunk& offered, const Chunk& returned) {
     if (offered.count != returned.count) facts |= kNotEchoed;
     uint64_t sum = 0;
     bool ended = false;
@@ -171,18 +171,17 @@ Facts FactsOfReturn(const Transaction& t) {
         facts |= kNotEchoed;
       ended = ended || b.length < a.length;
       sum += b.length;
-      if (written_too && b.length > 0 && !t.call.segments[t.SegmentIndex(offered, i)].moved.Covers(0, b.length))
-        facts |= kNotWritten;
+      if (b.length > 0 && !t.call.segments[t.SegmentIndex(offered, i)].moved.Covers(0, b.length)) facts |= kNotWritten;
     }
     return sum;
   };
   for (size_t i = 0; i < call.write_chunks.size(); ++i) {
     facts |= If(call.write_chunks[i].count == 0, kEmptyChunk);
-    const bool returns = compare(call.write_chunks[i], reply.write_chunks[i], true) > 0;
+    const bool returns = compare(call.write_chunks[i], reply.write_chunks[i]) > 0;
     facts |= If(returns && (facts & kReturnsData) != 0, kItemsOdd) | If(returns, kReturnsData);
   }
   if (call.reply_chunk) {
-    const uint64_t sum = compare(*call.reply_chunk, *reply.reply_chunk, false);
+    const uint64_t sum = compare(*call.reply_chunk, *reply.reply_chunk);
     const bool long_reply = reply.proc == rpcrdma::kNomsg;
     facts |=
         If(sum > 0, kReturnsChunk) | If(sum % 4 != 0 || (long_reply ? sum < kSmallestReply : sum > 0), kReplyChunkOdd);

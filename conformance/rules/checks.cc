@@ -150,6 +150,7 @@ constexpr CheckEntry kChecks[] = {
     {"REPLY-009", ReduceBeforeLong, kResults},
     {"REPLY-010", SpecialChunksArePadded, kReplyChunkOdd | kReadsOdd | kNotEchoed},
     {"REPLY-011", LongReplyFillsReplyChunk, kReplyChunkOdd | kNotEchoed},
+    {"REPLY-014", ReplyChunkWasWritten, kNotWritten | kNotEchoed},
 
     {"LONG-001", NomsgHasHolder, kReadsOdd | kReplyChunkOdd | kNotEchoed},
     {"LONG-002", LongCallHasPositionZero, kReadsOdd},

@@ -48,6 +48,14 @@ Outcome Undecoded(const Context& c) {
   return Outcome::kUpperLayer;
 }
 
+std::optional<ShortWrite> NotWritten(const ReplyContext& c, const session::SegmentRecord& record,
+                                     const Segment& offered, const Segment& returned) {
+  const uint64_t reported = std::min(returned.length, offered.length), written = record.moved.Prefix(0);
+  const uint64_t slack = c.legacy() ? 3 : 0;
+  if (record.moved.Covers(0, reported) || written + slack >= reported) return std::nullopt;
+  return ShortWrite{reported, written};
+}
+
 Outcome Unseen(const Context& c) {
   const bool hidden = c.connection.info.rdma_hidden[0] || c.connection.info.rdma_hidden[1];
   if (!Undisturbed(c)) return c.connection.lossy || hidden ? Outcome::kGap : Outcome::kNoSetup;

@@ -55,6 +55,14 @@ inline bool Undisturbed(const Context& c) {
 
 inline bool SawResponder(const ReplyContext& c) { return SawResponder(c.connection, c.state, c.transaction); }
 
+// A segment of the Reply that reports more bytes than RDMA Writes brought. What it reports beyond the offer does not
+// count; draft-08 reports padding that is not transferred.
+struct ShortWrite {
+  uint64_t reported, written;  // bytes, from the segment's start
+};
+std::optional<ShortWrite> NotWritten(const ReplyContext& c, const session::SegmentRecord& record,
+                                     const Segment& offered, const Segment& returned);
+
 // The capture has the connection from its set-up on and lost nothing of it: what was not seen was not sent.
 inline bool SawEverything(const Connection& connection) {
   return connection.setup_seen && !connection.lossy && connection.truncated_messages == 0 &&

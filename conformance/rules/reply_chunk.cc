@@ -190,4 +190,20 @@ Outcome LongReplyFillsReplyChunk(AnyReplyContext& c) {
                  .actual = m.header.reply_chunk ? Count(sum, "byte") : Text("not present")});
 }
 
+// REPLY-014: WRLIST-018, for a Long Reply. Bytes beyond the offer are REPLY-005. Silent after loss.
+Outcome ReplyChunkWasWritten(ReplyContext& c) {
+  if (!ReturnsReplyChunk(c) || c.message.header.proc != rpcrdma::kNomsg) return Outcome::kNotApplicable;
+  if (!SawResponder(c)) return Unseen(c);
+  const session::CallHalf& call = c.transaction.call;
+  const auto offered = Offered(c), returned = Returned(c);
+  for (uint32_t s = 0; s < std::min(offered.size(), returned.size()); ++s) {
+    const session::SegmentRecord& record = call.segments[c.transaction.SegmentIndex(*call.header.reply_chunk, s)];
+    if (const auto missing = NotWritten(c, record, offered[s], returned[s]))
+      return c.Fail({.message = Text("Segment ", s + 1, " of the Reply chunk reports bytes that were not written"),
+                     .expected = Text("RDMA Writes of ", missing->reported, " bytes"),
+                     .actual = Count(missing->written, "byte")});
+  }
+  return Outcome::kPass;
+}
+
 }  // namespace stag::conformance

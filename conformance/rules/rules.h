@@ -47,6 +47,7 @@ Check<ReplyContext> ReplyChunkIsReturned, ReplyChunkFillsInOrder, NoInventedRepl
     ShortReplyLeavesReplyChunk;
 Check<MessageContext> SpecialChunksArePadded;
 Check<AnyReplyContext> LongReplyFillsReplyChunk;
+Check<ReplyContext> ReplyChunkWasWritten;
 
 // long_message.cc
 Check<MessageContext> NomsgHasHolder, NoPositionZeroInMsg, PositionZeroIsFirst;

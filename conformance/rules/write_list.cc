@@ -264,28 +264,26 @@ Outcome SegmentsWereWritten(ReplyContext& c) {
        .actual = Text(length)});
 }
 
-// WRLIST-018: what is reported was written. WRLIST-009 is the case that nothing was.
+// WRLIST-018: what is reported was written. WRLIST-009 is the case that nothing was; a length over the offer is
+// WRLIST-004.
 Outcome BytesWereWritten(ReplyContext& c) {
   if (!HasWriteChunks(c)) return Outcome::kNotApplicable;
   if (!SawResponder(c)) return Unseen(c);
   const Transaction& t = c.transaction;
   size_t chunk = 0, segment = 0;
-  uint64_t length = 0, written = 0;
+  std::optional<ShortWrite> found;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
-    for (uint32_t s = 0; s < std::min(call.size(), reply.size()); ++s) {
+    for (uint32_t s = 0; s < std::min(call.size(), reply.size()) && !found; ++s) {
       const session::SegmentRecord& record = t.call.segments[t.SegmentIndex(t.call.header.write_chunks[i], s)];
-      // A length over the offer is WRLIST-004; draft-08 reports padding that is not transferred.
-      const uint64_t reported = std::min<uint64_t>(reply[s].length, call[s].length);
-      const uint64_t slack = c.legacy() ? 3 : 0;
-      if (record.moved.Covers(0, reported) || record.moved.Prefix(0) + slack >= reported) continue;
-      return chunk = i, segment = s, length = reported, written = record.moved.Prefix(0), true;
+      found = NotWritten(c, record, call[s], reply[s]);
+      chunk = i, segment = s;
     }
-    return false;
+    return found.has_value();
   });
   if (!wrong) return Outcome::kPass;
   return c.Fail({.message = Text("Segment ", segment + 1, " of ", Name(chunk), " reports bytes that were not written"),
-                 .expected = Text("RDMA Writes of ", length, " bytes"),
-                 .actual = Count(written, "byte")});
+                 .expected = Text("RDMA Writes of ", found->reported, " bytes"),
+                 .actual = Count(found->written, "byte")});
 }
 
 // WRLIST-010: an eligible result goes into the chunk that is there for it. Not flagged: empty chunks, more items than

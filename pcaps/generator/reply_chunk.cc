@@ -194,6 +194,27 @@ constexpr Case kReplyChunkCases[] = {
        s.Send(kClient, MakeHeader(rpcrdma::kDone, kXid));
      },
      Fabric::kRoce, Profile::kRfc5666},
+
+    {"REPLY-014", kBreaks, "", "A Long Reply of 132 bytes, of which only the first 80 were written.",
+     [](WireScript& s) {
+       Call(s, kOffer);
+       LongReply(s, {{0x88, 80, 0x20000}}, {{0x88, SizeOf(Link()), 0x20000}});
+       s.Expect("REPLY-014");
+     }},
+    {"REPLY-014", kBreaks, "twice", "Two segments, the second of which says that it has the rest, and was not written.",
+     [](WireScript& s) {
+       Call(s, kTwoSegments);
+       LongReply(s, {{0x88, 80, 0x20000}}, {{0x88, 80, 0x20000}, {0x89, SizeOf(Link()) - 80, 0x30000}});
+       s.Expect("REPLY-014");
+     }},
+    {"REPLY-014", kNearMiss, "", "The RDMA Write of the rest is missing in the capture.",
+     [](WireScript& s) {
+       Call(s, kTwoSegments);
+       const Buffer reply = Link();
+       s.Write(kServer, 0x88, 0x20000, {reply.begin(), reply.begin() + 80});
+       s.Lost([&] { s.Write(kServer, 0x89, 0x30000, {reply.begin() + 80, reply.end()}); });
+       s.Send(kServer, WithReplyChunk(Nomsg(kXid), {{0x88, 80, 0x20000}, {0x89, SizeOf(reply) - 80, 0x30000}}));
+     }},
 };
 
 }  // namespace

@@ -342,7 +342,7 @@ class Catalogue(Base):
     def test_rules(self):
         done = stag("rules", "--format", "jsonl")
         self.status(done, 0)
-        self.assertEqual(len(lines(done)), 239)
+        self.assertEqual(len(lines(done)), 240)
         text = stag("rules").stdout
         self.assertIn(b"RDLIST-003", text)
 

@@ -132,5 +132,25 @@ TEST(Reply, Gss005VerifierRoom) {
 
 TEST(Reply, Reply011Empty) { EXPECT_EQ(After(Segments{{7, 4096, 0}}, Segments{{7, 0, 0}}), Id{"REPLY-011"}); }
 
+// A Reply of kLinkSize bytes, of which RDMA Writes bring `written`; with `loss` the capture lacks a packet behind them.
+Id Partly(uint32_t written, bool loss) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.Send(kClient, WithReplyChunk(Msg(5), Segments{{7, 4096, 0}}), MakeCall(5, kNfs, 3, kReadlink, FileHandle()));
+  if (written > 0) c.script.Write(kServer, 7, 0, {kLink.begin(), kLink.begin() + written});
+  if (loss) c.script.Gap(kServer);
+  c.script.Send(kServer, WithReplyChunk(Nomsg(5), Segments{{7, kLinkSize, 0}}));
+  return c.Ids();
+}
+
+TEST(Reply, Reply014PartlyWritten) {
+  EXPECT_EQ(Partly(kLinkSize, false), Id{});
+  for (const uint32_t written : {0u, 4u, 100u, kLinkSize - 1}) {
+    EXPECT_EQ(Partly(written, false), Id{"REPLY-014"}) << written;
+    EXPECT_EQ(Partly(written, true), Id{}) << written;
+  }
+}
+
 }  // namespace
 }  // namespace stag::test
