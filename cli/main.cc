@@ -132,16 +132,25 @@ int main(int argc, char** argv) {
       "  stag transport mount.pcapng             what the fabric lost, repeated and held up\n"
       "  stag check mount.pcapng                 which side broke which sentence of the specification\n"
       "  stag explain RDLIST-003                 what a rule asks, and why\n"
-      "\nstag COMMAND --help tells more. Exit status: 0 fine, 1 findings, 2 usage or environment.");
+      "\nstag COMMAND --help, or stag help COMMAND, tells more. Exit status: 0 fine, 1 findings, 2 usage or environment.");
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const bool file_alone = BeginsWithFile(words);
-  if (file_alone) words.insert(words.begin(), "summary");
+  if (file_alone) {
+    words.insert(words.begin(), "summary");
+  } else if (!words.empty() && words.front() == "help") {  // stag help COMMAND is stag COMMAND --help
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   Run run;
   AddCommands(app, run, words);
   try {
     std::vector<std::string> from_the_last(words.rbegin(), words.rend());
     app.parse(from_the_last);
   } catch (const CLI::Success& e) {  // --help, --version
+    if (!words.front().starts_with("-") && app.get_subcommands().empty()) {
+      ComplainOfUsage(app, e, words);
+      return kExitTrouble;
+    }
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
     ComplainOfUsage(app, e, words);

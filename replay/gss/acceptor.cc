@@ -164,7 +164,6 @@ bool Acceptor::IsNew(Peer& peer, uint32_t sequence) {
 std::optional<size_t> Acceptor::Finish(const Taken& taken, Buffer& reply) {
   rpc::ReplyHeader header = rpc::DecodeReply(reply, reply.size());
   if (header.status != ParseStatus::kOk || header.reply_stat != rpc::kAccepted) return 0;
-  const std::scoped_lock lock(mutex_);
   header.verifier = {rpc::kRpcsecGss, taken.verifier};
   const Bytes results = Bytes(reply).subspan(header.length);
   Buffer out;
@@ -179,6 +178,7 @@ std::optional<size_t> Acceptor::Finish(const Taken& taken, Buffer& reply) {
   Writer(data).U32(taken.sequence);
   data.insert(data.end(), results.begin(), results.end());
   const bool integrity = taken.service == rpc::kGssIntegrity;
+  const std::scoped_lock lock(mutex_);
   const auto made = integrity ? taken.peer->context->Mic(data) : taken.peer->context->Wrap(data);
   if (!made)
     out = Deny(header.xid, rpc::kGssCtxProblem).reply;

@@ -48,6 +48,15 @@ class Base(unittest.TestCase):
 
 
 class Usage(Base):
+    def test_help_is_a_command_too(self):
+        for words in ([], ["check"]):
+            done, other = stag("help", *words), stag(*words, "--help")
+            self.assertEqual((done.returncode, done.stdout), (0, other.stdout))
+        for words in (["help", "chek"], ["chek", "--help"]):
+            done = stag(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, b""))
+            self.assertIn(b"there is no command or option chek\nstag: did you mean check?", done.stderr)
+
     def test_help_of_every_command_has_examples(self):
         done = stag("--help")
         self.status(done, 0)
