@@ -16,6 +16,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "replay/rpcrdma/eligible.h"
 #include "replay/rpcrdma/layout.h"
+#include "replay/rpcrdma/reply_layout.h"
 #include "replay/rpcrdma/settings.h"
 
 namespace stag::rpcrdma {
@@ -23,9 +24,6 @@ namespace stag::rpcrdma {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using rpcrdma::Chunk;
-using rpcrdma::Header;
-using rpcrdma::Segment;
 
 constexpr uint32_t kLargestHeader = 16384;
 constexpr uint32_t kCallbacks = 4;  // backward Calls that may be under way
@@ -35,53 +33,12 @@ constexpr uint64_t kMostLent = uint64_t{1} << 30;
 // Received messages that replies may hold beside the receives that credits need.
 constexpr uint32_t kMostHeld = 128;
 
-uint64_t Capacity(const Header& header, const Chunk& chunk) {
-  uint64_t sum = 0;
-  for (const Segment& s : header.Of(chunk)) sum += s.length;
-  return sum;
-}
-
 // Works that may be posted and not completed.
 uint32_t WorksFor(uint32_t credits) { return std::max(256u, credits * 20); }
-
-// The unreduced Reply from its first byte to its last.
-class ReplyStream {
- public:
-  explicit ReplyStream(const ServiceReply& reply) : reply_(reply) {}
-  // The next `n` bytes, in as many pieces as they lie in.
-  void Take(uint64_t n, std::vector<Bytes>& out) {
-    while (n > 0) {
-      const bool view = view_ < reply_.views.size() && reply_.views[view_].at == in_message_;
-      const uint64_t end = view_ < reply_.views.size() ? reply_.views[view_].at : reply_.message.size();
-      const Bytes left = view ? reply_.views[view_].bytes.subspan(in_view_)
-                              : Bytes(reply_.message).subspan(in_message_, static_cast<size_t>(end) - in_message_);
-      if (!view && left.empty()) return;
-      const size_t taken = static_cast<size_t>(std::min<uint64_t>(n, left.size()));
-      if (taken > 0) out.push_back(left.first(taken));
-      n -= taken;
-      if (!view) {
-        in_message_ += taken;
-      } else if (in_view_ += taken; taken == left.size()) {
-        ++view_;
-        in_view_ = 0;
-      }
-    }
-  }
-
- private:
-  const ServiceReply& reply_;
-  size_t view_ = 0, in_view_ = 0, in_message_ = 0;
-};
 
 }  // namespace
 
 struct Responder::Impl {
-  // An RDMA Write.
-  struct Put {
-    Bytes from;
-    uint32_t handle = 0;
-    uint64_t offset = 0;
-  };
   enum class Stage : uint8_t {
     kPulling,   // RDMA Reads of what the Call names
     kDelayed,   // the Call is whole
@@ -89,22 +46,20 @@ struct Responder::Impl {
   };
   // A Call that is being worked on. Kept with its memory for the next one.
   struct Job {
-    Header call, reply;
+    Header call;
     CallLayout layout;
     Bytes message;                                               // the unreduced Call: as it came, or where it landed
     endpoint::Region call_region, header_region, answer_region;  // answer_region: the storage of `answer`
     Landing landing;                                             // instead of call_region
     std::optional<endpoint::Completion> held;                    // the receive, which the answer has views of
     Stage stage = Stage::kPulling;
-    size_t next = 0;         // of the extents to be pulled, or of `writes`
+    size_t next = 0;         // of the extents to be pulled, or of the RDMA Writes
     uint32_t under_way = 0;  // works posted and not completed
     bool stalled = false, sent = false, failed = false;
     bool callback = false;  // a backward Call of this side's
     Clock::time_point due;
     ServiceReply answer;
-    std::vector<std::byte> header;
-    std::vector<Put> writes;
-    std::vector<Bytes> pieces;  // of the Send
+    ReplyLayout out;
   };
   struct Lent {
     MutableBytes memory;
@@ -132,7 +87,6 @@ struct Responder::Impl {
   void Reply(size_t index);
   bool Reachable(Job& job);
   bool Arrange(Job& job);
-  bool ToChunk(Job& job, std::span<const Bytes> pieces, const Chunk& offered, Chunk& returned);
   void CallBack();
   void Error(size_t index, uint32_t err);
   void Advance(size_t index);
@@ -163,7 +117,6 @@ struct Responder::Impl {
   std::vector<size_t> free;
   std::deque<size_t> due;      // Calls that are whole and wait for `delay`
   std::deque<size_t> stalled;  // jobs that wait until other works are completed
-  std::vector<Bytes> taken;    // scratch
   std::deque<endpoint::Completion>
       waiting;  // messages for which no job was free: the peer sends more than it was granted
   std::deque<std::vector<std::byte>> callbacks;            // that are still to be sent
@@ -328,8 +281,8 @@ bool Responder::Impl::PostReads(Job& job, size_t index) {
 }
 
 bool Responder::Impl::PostReply(Job& job, size_t index) {
-  for (; job.next < job.writes.size(); ++job.next) {
-    const Put& put = job.writes[job.next];
+  for (; job.next < job.out.writes.size(); ++job.next) {
+    const ReplyWrite& put = job.out.writes[job.next];
     if (works == most_works) return false;
     job.failed = !endpoint->Write(put.from, put.handle, put.offset, index);
     if (job.failed) return true;
@@ -371,10 +324,10 @@ void Responder::Impl::Reply(size_t index) {
   Job& job = jobs[index];
   const uint64_t size = job.answer.size();
   if (!Reachable(job)) Flatten(job.answer);
-  bool arranged = Room(job.header_region, kLargestHeader) && Cover(job) && Arrange(job);
-  if (arranged && job.pieces.size() >= endpoint->max_pieces()) {
+  bool arranged = Room(job.header_region, kLargestHeader) && Arrange(job);
+  if (arranged && job.out.pieces.size() >= endpoint->max_pieces()) {
     Flatten(job.answer);
-    arranged = Cover(job) && Arrange(job);
+    arranged = Arrange(job);
   }
   if (!arranged) return Error(index, rpcrdma::kErrChunk);
   ++stats.replies;
@@ -382,6 +335,11 @@ void Responder::Impl::Reply(size_t index) {
   job.stage = Stage::kReplying;
   job.next = 0;
   Advance(index);
+}
+
+bool Responder::Impl::Arrange(Job& job) {
+  const ReplyLimits limits{options.credits, settings.send_threshold, endpoint->max_pieces()};
+  return Cover(job) && LayOut(job.call, job.answer, limits, job.out) && job.out.encoded.size() <= kLargestHeader;
 }
 
 // As many backward Calls as the peer has credits for.
@@ -395,16 +353,16 @@ void Responder::Impl::CallBack() {
     job.call.Clear();
     job.answer.message = std::move(callbacks.front());
     callbacks.pop_front();
-    job.reply.Clear();
-    job.reply.xid = LoadBe32(job.answer.message.data());
-    job.reply.vers = rpcrdma::kVersion1;
-    job.reply.credit = kCallbacks;
-    job.reply.proc = rpcrdma::kMsg;
-    job.header.clear();
-    rpcrdma::Encode(job.reply, job.header);
-    job.writes.clear();
-    job.pieces.assign(1, Bytes(job.answer.message));
-    if (job.header.size() + job.answer.message.size() > settings.send_threshold ||
+    job.out.header.Clear();
+    job.out.header.xid = LoadBe32(job.answer.message.data());
+    job.out.header.vers = rpcrdma::kVersion1;
+    job.out.header.credit = kCallbacks;
+    job.out.header.proc = rpcrdma::kMsg;
+    job.out.encoded.clear();
+    rpcrdma::Encode(job.out.header, job.out.encoded);
+    job.out.writes.clear();
+    job.out.pieces.assign(1, Bytes(job.answer.message));
+    if (job.out.encoded.size() + job.answer.message.size() > settings.send_threshold ||
         !Room(job.header_region, kLargestHeader) || !Cover(job)) {
       ++stats.dropped;
       Done(index);
@@ -459,96 +417,9 @@ bool Responder::Impl::Borrow(MutableBytes memory) {
   return true;
 }
 
-// Puts the Reply together: items in their Write chunks, the rest behind the header or in the Reply chunk. False: it
-// does not fit what the Call offers.
-bool Responder::Impl::Arrange(Job& job) {
-  const Header& call = job.call;
-  Header& reply = job.reply;
-  reply.Clear();
-  reply.xid = call.xid;
-  reply.vers = rpcrdma::kVersion1;
-  reply.credit = options.credits;
-  reply.proc = rpcrdma::kMsg;
-  reply.segments = call.segments;
-  for (Segment& s : reply.segments) s.length = 0;
-  reply.write_chunks = call.write_chunks;
-  reply.reply_chunk = call.reply_chunk;
-
-  // Which pieces of the message stay. An item goes into the next chunk; an empty chunk keeps its item inline (4.3.2).
-  job.writes.clear();
-  job.pieces.clear();
-  const uint64_t size = job.answer.size();
-  ReplyStream stream(job.answer);
-  uint64_t at = 0, rest = size;
-  size_t chunk = 0;
-  for (const ResultItem& result : job.answer.items) {
-    if (chunk == call.write_chunks.size()) break;
-    const Chunk& offered = call.write_chunks[chunk];
-    Chunk& returned = reply.write_chunks[chunk];
-    ++chunk;
-    if (offered.count == 0 || result.length == 0) continue;
-    if (result.length > Capacity(call, offered)) return false;
-    stream.Take(result.offset - at, job.pieces);
-    taken.clear();
-    stream.Take(result.length, taken);
-    if (!ToChunk(job, taken, offered, returned)) return false;
-    taken.clear();
-    stream.Take(RoundUp4(result.length) - result.length, taken);  // padding, which goes nowhere
-    at = result.offset + RoundUp4(result.length);
-    rest -= RoundUp4(result.length);
-  }
-  if (rest == size && job.answer.views.empty()) {
-    job.pieces.assign(1, Bytes(job.answer.message));
-  } else {
-    stream.Take(size - at, job.pieces);
-  }
-
-  job.header.clear();
-  rpcrdma::Encode(reply, job.header);
-  const bool few = job.pieces.size() < endpoint->max_pieces() || !job.answer.views.empty();
-  if (job.header.size() + rest > settings.send_threshold || !few) {
-    if (!call.reply_chunk || Capacity(call, *call.reply_chunk) < rest) return false;
-    if (job.answer.views.empty() && job.pieces.size() > 1) {
-      // One run of bytes: an RDMA Write costs more than moving what is left without items.
-      std::byte* const begin = job.answer.message.data();
-      std::byte* to = begin;
-      for (const Bytes piece : job.pieces) {
-        std::memmove(to, piece.data(), piece.size());
-        to += piece.size();
-      }
-      job.pieces.assign(1, Bytes(begin, to));
-    }
-    if (!ToChunk(job, job.pieces, *call.reply_chunk, *reply.reply_chunk)) return false;
-    job.pieces.clear();
-    reply.proc = rpcrdma::kNomsg;
-    job.header.clear();
-    rpcrdma::Encode(reply, job.header);
-    if (job.header.size() > settings.send_threshold) return false;
-  }
-  return job.header.size() <= kLargestHeader;
-}
-
-// RDMA Writes of the pieces to the segments of a chunk, in order; says in the Reply's segments how much each gets.
-bool Responder::Impl::ToChunk(Job& job, std::span<const Bytes> pieces, const Chunk& offered, Chunk& returned) {
-  uint32_t i = 0;
-  for (Bytes piece : pieces) {
-    while (!piece.empty()) {
-      if (i == offered.count) return false;
-      const Segment& segment = job.call.segments[offered.first + i];
-      uint32_t& filled = job.reply.segments[returned.first + i].length;
-      const size_t n = std::min<size_t>(piece.size(), segment.length - filled);
-      if (n > 0) job.writes.push_back({piece.first(n), segment.handle, segment.offset + filled});
-      filled += static_cast<uint32_t>(n);
-      piece = piece.subspan(n);
-      if (filled == segment.length) ++i;
-    }
-  }
-  return true;
-}
-
 void Responder::Impl::Error(size_t index, uint32_t err) {
   Job& job = jobs[index];
-  Header& reply = job.reply;
+  Header& reply = job.out.header;
   reply.Clear();
   reply.xid = job.call.xid;
   reply.vers = job.call.vers;  // ERR_VERS echoes it; ERR_CHUNK is version 1
@@ -558,10 +429,10 @@ void Responder::Impl::Error(size_t index, uint32_t err) {
   reply.vers_low = reply.vers_high = rpcrdma::kVersion1;
   job.answer.callbacks.clear();  // they follow a Reply
   ++(err == rpcrdma::kErrVers ? stats.err_vers : stats.err_chunk);
-  job.pieces.clear();
-  job.writes.clear();
-  job.header.clear();
-  rpcrdma::Encode(reply, job.header);
+  job.out.pieces.clear();
+  job.out.writes.clear();
+  job.out.encoded.clear();
+  rpcrdma::Encode(reply, job.out.encoded);
   if (!Room(job.header_region, kLargestHeader)) return Done(index);
   job.stage = Stage::kReplying;
   job.next = 0;
@@ -569,14 +440,14 @@ void Responder::Impl::Error(size_t index, uint32_t err) {
 }
 
 bool Responder::Impl::Send(Job& job, size_t index) {
-  std::ranges::copy(job.header, job.header_region.bytes.begin());
-  job.pieces.insert(job.pieces.begin(), job.header_region.bytes.first(job.header.size()));
+  std::ranges::copy(job.out.encoded, job.header_region.bytes.begin());
+  job.out.pieces.insert(job.out.pieces.begin(), job.header_region.bytes.first(job.out.encoded.size()));
   std::optional<uint32_t> invalidate;
-  if (settings.remote_invalidation && endpoint->can_invalidate() && job.reply.proc != rpcrdma::kError) {
+  if (settings.remote_invalidation && endpoint->can_invalidate() && job.out.header.proc != rpcrdma::kError) {
     if (!job.call.segments.empty()) invalidate = job.call.segments.front().handle;
     if (!job.call.reads.empty()) invalidate = job.call.reads.front().target.handle;
   }
-  if (!endpoint->Send(job.pieces, index, invalidate)) return false;
+  if (!endpoint->Send(job.out.pieces, index, invalidate)) return false;
   ++job.under_way, ++works;
   if (job.callback) {
     ++stats.callbacks;
