@@ -17,7 +17,7 @@ while ((SECONDS - idle < ${lab_linger:-1 << 40})); do
     name=${order%.order}
     mv "$order" "$name.run"
     setsid bash "$name.run" > "$name.out" 2>&1 < /dev/null &
-    while kill -0 $! 2> /dev/null; do
+    while [ -e /proc/$!/exe ]; do # a process that ended has none, also when bash missed its SIGCHLD
       [ ! -e "$name.cancel" ] || pkill -KILL -s $!
       pause
     done
