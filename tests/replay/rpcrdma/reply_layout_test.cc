@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tests/support/messages.h"
@@ -40,7 +41,7 @@ struct Made {
     if (!LayOut(call, reply, limits, layout)) return "nothing fits";
     std::string out;
     const auto add = [&](const std::string& where, Bytes bytes) {
-      const auto found = std::ranges::search(whole, bytes).begin();
+      const auto found = std::search(whole.begin(), whole.end(), bytes.begin(), bytes.end());
       EXPECT_NE(found, whole.end());
       out += (out.empty() ? "" : ", ") + where + std::to_string(found - whole.begin()) + '+' +
              std::to_string(bytes.size());
