@@ -122,6 +122,24 @@ void RefusedCallback(Bench& bench) {
   ExpectForward(client, "a COMPOUND on another connection");
 }
 
+// A slot that the client has not is no slot to call with again (RFC 8881 section 20.9.3).
+void BadSlot(Bench& bench) {
+  constexpr uint32_t kSlots = 4, kErrBadSlot = 10053;
+  Recall recall(bench, kSlots);
+  if (!recall.ReachSlot()) Inconclusive("the server makes no CB_COMPOUND with CB_SEQUENCE");
+  const auto slot = recall.slot();
+  recall.Refuse(kErrBadSlot);
+  if (!recall.Again()) {
+    bench.Advise("a callback that gets NFS4ERR_BADSLOT is not made again");
+    return ExpectForward(recall.client(), "a COMPOUND behind it");
+  }
+  const auto next = recall.slot();
+  recall.Answer();
+  if (next == slot)
+    Failed(fmt::format("another slot than {}, which got NFS4ERR_BADSLOT", *slot), fmt::format("slot {} again", *slot));
+  ExpectForward(recall.client(), "a COMPOUND behind it");
+}
+
 void NoneWithout(Bench& bench) {
   Nfs4 client(bench);
   ExpectForward(client, "a COMPOUND");
@@ -169,6 +187,11 @@ std::span<const Probe> CallbackProbes() {
       {"callback.refused", "A callback that is refused stops nobody",
        "The first callback gets ERR_CHUNK; a COMPOUND behind it succeeds. The end of the connection is advice.",
        "RFC 8166 4.5, RFC 8167 4", "BC-001, ERR-001", RefusedCallback},
+      {"callback.bad-slot", "After NFS4ERR_BADSLOT a callback has another slot",
+       "A back channel of four slots; the first CB_SEQUENCE gets NFS4ERR_BADSLOT. The next callback has another slot. "
+       "That "
+       "none comes is advice.",
+       "RFC 8881 20.9.3, RFC 8167 4", "", BadSlot},
   };
   return probes;
 }

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <numeric>
 
+#include "replay/probe/exchange.h"
 #include "replay/probe/nfs3_bench.h"
 
 namespace stag::probe {
@@ -81,10 +83,49 @@ void WriteLongReduced(Bench& bench) {
   WriteReduced(bench, link, 4097, {4000, 97}, true);
 }
 
-// READ of the file's first `count` bytes into a Write chunk with segments of these lengths.
-void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool reply_chunk = false) {
-  bench.Case(SizeText(count, lengths));
-  Call call = ReadCall(bench, 0, count);
+// A responder that reckons with few segments for each Call runs out of what its RDMA Reads need.
+void WriteWindow(Bench& bench) {
+  constexpr uint32_t kLargestWindow = 32, kSegments = 120, kLength = 16, kReadSegment = 24;
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  Call first = bench.Null();
+  first.header.credit = kLargestWindow;
+  const Message granted = link.Ask(first);
+  bench.ExpectNull(link, first, granted);
+  const uint32_t window = std::clamp(granted.header.credit, 1u, kLargestWindow);
+  const auto around = static_cast<uint32_t>(WriteCall(bench, 0, 0).Encoded().size());
+  const uint32_t segments = std::min(kSegments, (link.call_threshold() - around) / kReadSegment);
+  const uint32_t count = segments * kLength;
+  const Lengths lengths(segments, kLength);
+  const Data data = Pattern(size_t{window} * count);
+  bench.Case(fmt::format("{} at a time, each in {} segments", window, segments));
+  uint32_t refused = 0;
+  Exchange(
+      bench, link, {.calls = window, .under_way = window},
+      [&](size_t i) {
+        Call call = WriteCall(bench, kPlayground + i * count, count);
+        call.header.credit = kLargestWindow;
+        const auto position = static_cast<uint32_t>(call.rpc.size());
+        AddRead(call, position,
+                link.Offer(lengths, endpoint::Access::kRemoteRead, Bytes(data).subspan(i * count, count)));
+        return call;
+      },
+      [&](const Call& call, const Message& answer) {
+        if (answer.header.proc != rpcrdma::kError) return ExpectWritten(link, call, answer, count);
+        Bench::ExpectError(call, answer, rpcrdma::kErrChunk);
+        ++refused;
+      });
+  if (refused > 0)
+    return bench.Advise(fmt::format("{} of {} WRITEs in {} segments get ERR_CHUNK: the server bounds what it takes",
+                                    refused, window, segments));
+  ExpectSame(ReadInline(bench, link, kPlayground, data.size()), data, "bytes that were written");
+}
+
+// READ of `count` bytes of the file into a Write chunk with segments of these lengths.
+void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& lengths, bool reply_chunk = false,
+                 uint64_t offset = 0) {
+  bench.Case(SizeText(count, lengths) + (offset > 0 ? fmt::format(", from offset {}", offset) : ""));
+  Call call = ReadCall(bench, offset, count);
   AddWrite(call, link.Offer(lengths, endpoint::Access::kRemoteWrite));
   if (reply_chunk) SetReply(call, link.Offer({8192}, endpoint::Access::kRemoteWrite));
   const Message answer = link.Ask(call);
@@ -97,7 +138,7 @@ void ReadReduced(Bench& bench, Link& link, uint32_t count, const Lengths& length
   const Bytes chunks[] = {chunk};
   const nfs_client::nfs3::ReadResult result = nfs_client::nfs3::DecodeRead(results, chunks);
   ExpectStatus(result, "a READ");
-  ExpectSame(result.data, Pattern(count), "bytes of the file");
+  ExpectSame(result.data, Bytes(Pattern(kFileSize)).subspan(offset, count), "bytes of the file");
 }
 
 void Read(Bench& bench) {
@@ -112,6 +153,18 @@ void ReadOdd(Bench& bench) {
   Link& link = bench.Connect();
   for (const Lengths& lengths : std::initializer_list<Lengths>{{1}, {3}, {2, 3}, {1, 999, 1}, {4096, 1}, {3333, 3334}})
     ReadReduced(bench, link, Sum(lengths), lengths);
+}
+
+// A server that reads whole blocks has what is in front of the asked range, too.
+void ReadOffsets(Bench& bench) {
+  constexpr uint32_t kCount = 9001;
+  NeedFile(bench);
+  Link& link = bench.Connect();
+  for (const uint64_t offset : {uint64_t{1}, uint64_t{511}, uint64_t{513}, uint64_t{4095}, uint64_t{20'002}}) {
+    ReadReduced(bench, link, kCount, {5000, kCount - 5000}, false, offset);
+    ExpectSame(ReadInline(bench, link, offset, kInline), Bytes(Pattern(kFileSize)).subspan(offset, kInline),
+               "bytes of the file, inline");
+  }
 }
 
 void ReadRoom(Bench& bench) {
@@ -199,6 +252,10 @@ std::span<const Probe> Nfs3Probes() {
        "RFC 8166 3.4.5", "PAD-003, PAD-007, PAD-009", WritePadded},
       {"nfs3.write-long", "WRITE as a Long Call", "WRITEs by a Position Zero Read chunk that has the data, too.",
        "RFC 8166 3.5.3, RFC 8166 4.3.1", "LONG-003, LONG-005, LONG-010", WriteLong},
+      {"nfs3.write-window", "A window of WRITEs in many segments is answered",
+       "As many WRITEs at once as are granted (at most 32), each with a Read chunk of as many segments as fit into the "
+       "Send (at most 120). Then the file is read. ERR_CHUNK is advice, for a server may bound what it takes.",
+       "RFC 8166 3.4.5, RFC 8166 3.3.1, RFC 8166 4.5.3", "CRED-007, MEM-002, MEM-013", WriteWindow},
       {"nfs3.write-long-reduced", "WRITE as a Long Call with a Read chunk",
        "WRITEs of 4096 and 4097 bytes by a Position Zero Read chunk, with the data in a Read chunk of their own.",
        "RFC 8166 3.5.3, RFC 8166 4.3.1, RFC 8166 3.4.4", "LONG-003, LONG-007, RDLIST-004, PAD-005", WriteLongReduced},
@@ -208,6 +265,9 @@ std::span<const Probe> Nfs3Probes() {
       {"nfs3.read-odd", "READ of odd lengths writes no padding",
        "READs of 1 to 6667 bytes: nothing is written behind the last byte.", "RFC 8166 3.4.6",
        "WRLIST-006, WRLIST-007, PAD-001", ReadOdd},
+      {"nfs3.read-offsets", "READ from any offset brings the bytes from there",
+       "READs of 9001 bytes from the offsets 1, 511, 513, 4095 and 20002 with a Write chunk, and of 512 bytes inline.",
+       "RFC 8166 3.4.6, RFC 8267 4", "WRLIST-006, WRLIST-018", ReadOffsets},
       {"nfs3.read-room", "READ uses no more of a Write chunk than it needs",
        "READs with Write chunks that are larger than the data: the lengths that come back are those of the data.",
        "RFC 8166 3.4.6, RFC 8166 4.3.2", "WRLIST-004, WRLIST-006, WRLIST-007, WRLIST-009", ReadRoom},

@@ -46,7 +46,7 @@ Nfs4::Nfs4(Bench& bench, const Nfs4Terms& terms)
   if (exchanged.status == kErrMinorVersion) Skipped("the server has no NFSv4.1");
   Expect(exchanged, nfs::kNfs4Ok, "EXCHANGE_ID");
   if (!exchanged.results().ExchangeId(client_, create_sequence_)) Failed("results of EXCHANGE_ID", "others");
-  const Compounded created = Ask(CreateSession(client_, create_sequence_, terms.fore, terms.back_channel));
+  const Compounded created = Ask(CreateSession(client_, create_sequence_, terms.fore, terms.back_slots));
   Expect(created, nfs::kNfs4Ok, "CREATE_SESSION");
   if (!created.results().CreateSession(id_, fore_) || fore_.requests == 0)
     Failed("results of CREATE_SESSION, and a slot", "others");
@@ -95,14 +95,15 @@ void Nfs4::SetMinorVersion(Call& call, uint32_t version) const {
   StoreBe32(call.rpc.data() + Calls(bench_).size() + 4, version);  // behind the empty tag
 }
 
-Call Nfs4::CreateSession(uint64_t client, uint32_t sequence, const nfs_client::nfs4::Channel& fore, bool back_channel) {
-  const nfs_client::nfs4::Channel back{4096, 4096, 0, 2, 1};
+Call Nfs4::CreateSession(uint64_t client, uint32_t sequence, const nfs_client::nfs4::Channel& fore,
+                         uint32_t back_slots) {
+  const nfs_client::nfs4::Channel back{4096, 4096, 0, 2, std::max(back_slots, 1u)};
   size_t flags = 0;
   Call call = Bare([&](nfs_client::nfs4::Compound& c) {
     flags = c.size() + 4 + 8 + 4;  // behind the operation, the client and the sequence
     c.CreateSession(client, sequence, fore, back);
   });
-  if (back_channel) StoreBe32(call.rpc.data() + flags, kConnBackChannel);
+  if (back_slots > 0) StoreBe32(call.rpc.data() + flags, kConnBackChannel);
   return call;
 }
 

@@ -49,8 +49,8 @@ struct Compounded {
 
 struct Nfs4Terms {
   nfs_client::nfs4::Channel fore{65536, 65536, 2048, 16, 16};
-  bool reclaimed = true;      // RECLAIM_COMPLETE is done
-  bool back_channel = false;  // the connection is the session's back channel, too
+  bool reclaimed = true;    // RECLAIM_COMPLETE is done
+  uint32_t back_slots = 0;  // the connection is the session's back channel, too, with so many slots; 0: it is none
 };
 
 class Nfs4 {
@@ -91,7 +91,7 @@ class Nfs4 {
   // Ends the probe when the COMPOUND has another status. `what`: in words.
   static void Expect(const Compounded& came, uint32_t status, std::string_view what);
   Call CreateSession(uint64_t client, uint32_t sequence, const nfs_client::nfs4::Channel& fore,
-                     bool back_channel = false);
+                     uint32_t back_slots = 0);
 
  private:
   Bench& bench_;

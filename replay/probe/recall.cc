@@ -10,30 +10,52 @@ using nfs_client::nfs4::Compound;
 using nfs_client::nfs4::CompoundResults;
 using nfs_client::nfs4::StateId;
 
-constexpr Nfs4Terms kWithBackChannel{.back_channel = true};
+enum : uint32_t { kCbRecall = 4, kCbSequence = 11 };
+
+// CB_SEQUENCE, where a CB_COMPOUND begins with it (RFC 8881 sections 20.2 and 20.9).
+struct CbSequence {
+  uint32_t operations = 0;  // of the CB_COMPOUND
+  Bytes session, sequence_and_slot;
+  uint32_t highest = 0;
+  bool plain = true;  // no referring calls
+};
+std::optional<CbSequence> TakeSequence(Cursor& arguments) {
+  CbSequence s;
+  arguments.Skip(RoundUp4(arguments.U32()));  // tag
+  arguments.Skip(4 + 4);                      // minor version, callback_ident
+  s.operations = arguments.U32();
+  if (s.operations == 0 || arguments.U32() != kCbSequence) return std::nullopt;
+  s.session = arguments.Take(16), s.sequence_and_slot = arguments.Take(8);
+  s.highest = arguments.U32();
+  arguments.Skip(4);  // csa_cachethis
+  s.plain = arguments.U32() == 0;
+  return arguments.ok() ? std::optional(s) : std::nullopt;
+}
 
 // Results of CB_COMPOUND (RFC 8881 section 20.2): CB_SEQUENCE and CB_RECALL succeed, what is neither ends it.
 void PutResults(Cursor arguments, Writer& out) {
-  enum : uint32_t { kCbRecall = 4, kCbSequence = 11 };
-  arguments.Skip(RoundUp4(arguments.U32()));  // tag
-  arguments.Skip(4 + 4);                      // minor version, callback_ident
-  const uint32_t count = arguments.U32();
-  if (count == 0 || count > 2 || arguments.U32() != kCbSequence) {
+  const auto sequence = TakeSequence(arguments);
+  if (!sequence || sequence->operations > 2) {
     for (const uint32_t word : {uint32_t{kErrOpIllegal}, 0u, 0u}) out.U32(word);
     return;
   }
-  const Bytes session = arguments.Take(16), sequence_and_slot = arguments.Take(8);
-  const uint32_t highest = arguments.U32();
-  arguments.Skip(4);                        // csa_cachethis
-  const bool plain = arguments.U32() == 0;  // no referring calls
-  const uint32_t op = count == 2 && plain ? arguments.U32() : 0;
+  const uint32_t count = sequence->operations;
+  const uint32_t op = count == 2 && sequence->plain ? arguments.U32() : 0;
   const uint32_t status = !arguments.ok() || (count == 2 && op != kCbRecall) ? uint32_t{kErrOpIllegal} : 0;
   for (const uint32_t word : {status, 0u, count, uint32_t{kCbSequence}, 0u}) out.U32(word);
-  out.Put(session);
-  out.Put(sequence_and_slot);
-  out.U32(highest);
-  out.U32(highest);  // the target
+  out.Put(sequence->session);
+  out.Put(sequence->sequence_and_slot);
+  out.U32(sequence->highest);
+  out.U32(sequence->highest);  // the target
   if (count == 2) out.U32(op), out.U32(status);
+}
+
+// The arguments of a callback; nullopt: it has none.
+std::optional<Cursor> ArgumentsOf(const Message& callback) {
+  const Bytes call = callback.payload();
+  const rpc::CallHeader header = rpc::DecodeCall(call, call.size());
+  if (header.status != ParseStatus::kOk || header.procedure == 0) return std::nullopt;
+  return Cursor(call.subspan(header.length));
 }
 
 }  // namespace
@@ -47,7 +69,7 @@ Call ReplyTo(uint32_t xid, Bench& bench) {
   return reply;
 }
 
-Recall::Recall(Bench& bench) : bench_(bench), client_(bench, kWithBackChannel) {
+Recall::Recall(Bench& bench, uint32_t slots) : bench_(bench), client_(bench, {.back_slots = slots}) {
   if (!client_.has_back_channel()) Inconclusive("the server takes no back channel on the connection of CREATE_SESSION");
   const Patience& patience = bench.options().patience;
   const bool can_provoke = !bench.options().nfs4_path.empty();
@@ -99,13 +121,39 @@ Recall::~Recall() {
 
 void Recall::Answer() {
   Call reply = ReplyTo(callback_->header.xid, bench_);
-  const Bytes call = callback_->payload();
-  const rpc::CallHeader header = rpc::DecodeCall(call, call.size());
-  if (header.status == ParseStatus::kOk && header.procedure != 0) {
-    Writer out(reply.rpc);
-    PutResults(Cursor(call.subspan(header.length)), out);
-  }
+  Writer out(reply.rpc);
+  if (const auto arguments = ArgumentsOf(*callback_)) PutResults(*arguments, out);
   client_.link().Send(reply);
+}
+
+void Recall::Refuse(uint32_t status) {
+  Call reply = ReplyTo(callback_->header.xid, bench_);
+  Writer out(reply.rpc);
+  for (const uint32_t word : {status, 0u, 1u, uint32_t{kCbSequence}, status}) out.U32(word);
+  client_.link().Send(reply);
+}
+
+std::optional<uint32_t> Recall::slot() const {
+  auto arguments = ArgumentsOf(*callback_);
+  const auto sequence = arguments ? TakeSequence(*arguments) : std::nullopt;
+  return sequence ? std::optional(LoadBe32(sequence->sequence_and_slot.data() + 4)) : std::nullopt;
+}
+
+bool Recall::ReachSlot() {
+  constexpr int kCallbacks = 3;  // CB_NULL comes first
+  for (int i = 0; i < kCallbacks && !slot(); ++i) {
+    Answer();
+    if (delegation_ == StateId{} && !bench_.options().nfs4_path.empty()) Provoke();
+    if (!Again()) return false;
+  }
+  return slot().has_value();
+}
+
+bool Recall::Again() {
+  auto next = client_.link().NextBackward(bench_.options().patience.answer);
+  if (!next) return false;
+  callback_ = std::move(next);
+  return true;
 }
 
 }  // namespace stag::probe

@@ -16,8 +16,8 @@ Call ReplyTo(uint32_t xid, Bench& bench);
 
 class Recall {
  public:
-  // Ends the probe as inconclusive when the server makes no Call.
-  explicit Recall(Bench& bench);
+  // `slots`: of the back channel. Ends the probe as inconclusive when the server makes no Call.
+  explicit Recall(Bench& bench, uint32_t slots = 1);
   // The delegation is returned.
   ~Recall();
   Recall(const Recall&) = delete;
@@ -25,8 +25,17 @@ class Recall {
 
   Nfs4& client() { return client_; }
   const Message& callback() const { return *callback_; }
+  // Of the callback; nullopt: it is no CB_COMPOUND that begins with CB_SEQUENCE.
+  std::optional<uint32_t> slot() const;
   // Answers the callback: CB_NULL, CB_SEQUENCE and CB_RECALL succeed, another operation is illegal.
   void Answer();
+  // CB_SEQUENCE fails with this status, and ends the CB_COMPOUND.
+  void Refuse(uint32_t status);
+  // Whether the server calls again: callback() is that Call then.
+  bool Again();
+  // Answers callbacks until one has a slot, and has a delegation recalled for that where there is a directory. False:
+  // none has.
+  bool ReachSlot();
 
  private:
   void Provoke();

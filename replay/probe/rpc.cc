@@ -4,6 +4,8 @@
 // RDMA_ERROR.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
 #include "replay/nfs_client/nfs3_calls.h"
@@ -97,6 +99,34 @@ void GarbageArgs(Bench& bench) {
   bench.AskNull(link);
 }
 
+// A NULL that ends inside its RPC header. An error, silence and the end of the connection are answers to it.
+void CutHeader(Bench& bench) {
+  constexpr int kUnanswered = 4;  // so many credits of a connection are not given back
+  const size_t whole = bench.Null().rpc.size();
+  Link* link = &bench.Connect();
+  int unanswered = 0;
+  bool advised = false;
+  for (size_t size = 8; size < whole; size += 4) {
+    bench.Case(fmt::format("the first {} of {} bytes", size, whole));
+    if (!link->open() || unanswered == kUnanswered) link = &bench.Connect(), unanswered = 0;
+    Call call = bench.Null();
+    call.rpc.resize(size);
+    link->Send(call);
+    const auto answer = link->Next(bench.options().patience.quiet);
+    unanswered += answer ? 0 : 1;
+    if (answer && answer->header.proc == rpcrdma::kError) {
+      Bench::ExpectError(call, *answer, rpcrdma::kErrChunk);
+    } else if (answer && Bench::Status(*link, call, *answer) == "SUCCESS") {
+      Failed("an RPC error, RDMA_ERROR ERR_CHUNK, or nothing", "an RPC Reply (SUCCESS)");
+    }
+    if (link->open()) {
+      bench.AskNull(*link);
+    } else if (!std::exchange(advised, true)) {
+      bench.Advise("the connection ends with an RPC header that is cut off; GARBAGE_ARGS would say why");
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const Probe> RpcProbes() {
@@ -119,6 +149,9 @@ std::span<const Probe> RpcProbes() {
       {"rpc.garbage-args", "Arguments that cannot be parsed get GARBAGE_ARGS",
        "A procedure whose argument says that it is longer than the Call.", "RFC 8166 4.5.2, RFC 5531 9", "ERR-013",
        GarbageArgs},
+      {"rpc.cut-header", "An RPC header that is cut off harms nobody",
+       "NULLs that end at each word of their RPC header: none succeeds, and a NULL after each does.",
+       "RFC 8166 4.5.2, RFC 5531 9", "ERR-013", CutHeader},
   };
   return probes;
 }

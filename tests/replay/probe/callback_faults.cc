@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kMessageType = 4, kFirstOperationAt = 76, kSessionFlagsAt = 92;  // in a Call of ours
 constexpr uint32_t kCreateSessionNumber = 43, kBackChannelFlag = 2;
 constexpr uint32_t kCallbackXid = 0xcb000001;
+constexpr size_t kStatus = 24;  // in a Reply to a CB_COMPOUND
+constexpr uint32_t kErrBadSlot = 10053;
 
 Buffer Callback(uint32_t xid, uint32_t credit, uint32_t program) {
   Header header;
@@ -62,6 +64,22 @@ Fault CallsBackThen(std::string_view probe, std::string_view words, Receive rece
   return fault;
 }
 
+// A CB_COMPOUND with CB_SEQUENCE in slot 0, once a session is there, and the same after it was refused.
+Fault SameSlotAgain() {
+  Fault fault = CallsBackThen("callback.bad-slot",
+                              "expected another slot than 0, which got NFS4ERR_BADSLOT; came slot 0 again", {}, 1, 0);
+  fault.send = [](Seen&, const Seen& call, Invalidate&, Scene& scene) {
+    if (AsksForBackChannel(call))
+      scene.After(std::chrono::milliseconds{0}, [](Scene& later) { later.Send(RecallCallback(1)); });
+    return true;
+  };
+  fault.receive = [](Seen& m, Scene& scene) {
+    if (m.header.xid == kCallbackXid && IsReply(m) && m.Word(kStatus) == kErrBadSlot) scene.Send(RecallCallback(1));
+    return true;
+  };
+  return fault;
+}
+
 // Gives the client that has a back channel a delegation, and recalls it when another client opens the file.
 Fault RecallsThen(std::string_view probe, std::string_view words, uint32_t credit = 1) {
   constexpr size_t kThirdOperationAt = kFirstOperationAt + 36 + 4;
@@ -89,10 +107,10 @@ Fault RecallsThen(std::string_view probe, std::string_view words, uint32_t credi
     }
     return true;
   };
-  // A callback that is answered at all is answered with two results that succeeded.
+  // A callback that is answered at all is answered with two results that succeeded, or has no slot.
   fault.receive = [](Seen& m, Scene& scene) {
-    constexpr size_t kStatus = 24, kCount = 32, kLastStatus = 80;
-    if (m.header.xid == kCallbackXid && IsReply(m) &&
+    constexpr size_t kCount = 32, kLastStatus = 80;
+    if (m.header.xid == kCallbackXid && IsReply(m) && m.Word(kStatus) != kErrBadSlot &&
         (m.Word(kStatus) != 0 || m.Word(kCount) != 2 || m.Word(kLastStatus) != 0))
       return HangUp(m, scene);
     return true;
@@ -139,6 +157,7 @@ std::vector<Fault> CallbackFaults() {
                       return std::ranges::none_of(
                           scene.calls, [](const auto& c) { return c.second.header.proc == rpcrdma::kError; });
                     }),
+      SameSlotAgain(),
       {.probe = "callback.none-without",
        .words = "expected no Call of the server on a connection that is no back channel; came one",
        .send =

@@ -186,6 +186,19 @@ void AddNfs3(std::vector<Fault>& faults) {
                       scene.Write({from[0], from[1], from[2], std::byte{0}}, {handle, 4, offset}, 0);
                       return false;
                     }});
+  faults.push_back({.probe = "nfs3.read-offsets",
+                    .words = "the bytes of the file as they are; came another byte at offset 0; during 9001 bytes",
+                    .write = [](Bytes from, uint32_t handle, uint64_t offset, Scene& scene) {
+                      if (from.size() != 5000) return true;
+                      Buffer moved(from.begin(), from.end());  // from the start of the block
+                      std::ranges::rotate(moved, moved.end() - 1);
+                      scene.Write(moved, {handle, 5000, offset}, 0);
+                      return false;
+                    }});
+  faults.push_back(On(
+      "nfs3.write-window", "expected an answer to each of 32 Calls, 32 at a time",
+      [](const Seen& m, const Scene& scene) { return m.header.reads.size() == 120 && scene.received > 20; },
+      [](const Seen&, Scene&) { return false; }));
   faults.push_back(Changes("nfs3.read-room",
                            "expected a Write chunk with 5 bytes, the length of the item; came 8 bytes", write_like({8}),
                            [](Header& reply, const Seen&) { reply.segments[0].length = 8; }));

@@ -94,6 +94,10 @@ void AddRpc(std::vector<Fault>& faults) {
                     .receive = [](Seen& message, Scene& scene) {
                       return message.Word(kFlavor) != 390'099 || Refuse(message, scene);
                     }});
+  faults.push_back(On(
+      "rpc.cut-header", "nothing; came an RPC Reply (SUCCESS); during the first 24 of",
+      [](const Seen& m) { return m.header.status == ParseStatus::kOk && m.rest.size() == 24 && m.Word(4) == 0; },
+      Succeed));
   faults.push_back(Accepts("rpc.garbage-args", kArguments, 0x7ffffff0, kSuccess));
 }
 
