@@ -132,7 +132,8 @@ int main(int argc, char** argv) {
       "  stag transport mount.pcapng             what the fabric lost, repeated and held up\n"
       "  stag check mount.pcapng                 which side broke which sentence of the specification\n"
       "  stag explain RDLIST-003                 what a rule asks, and why\n"
-      "\nstag COMMAND --help, or stag help COMMAND, tells more. Exit status: 0 fine, 1 findings, 2 usage or environment.");
+      "\nstag COMMAND --help, or stag help COMMAND, tells more. Exit status: 0 fine, 1 findings, 2 usage or "
+      "environment.");
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const bool file_alone = BeginsWithFile(words);
   if (file_alone) {

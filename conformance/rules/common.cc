@@ -48,6 +48,20 @@ Outcome Undecoded(const Context& c) {
   return Outcome::kUpperLayer;
 }
 
+bool SawResponder(const ReplyContext& c) {
+  const session::CallHalf& call = c.transaction.call;
+  if (!SawResponder(c.connection, c.state, c.transaction) || call.frame.number > c.message.frame.number) return false;
+  for (size_t i = 0; i < c.state.operations.size(); ++i) {
+    const RecentOperation& o = c.state.operations.FromEnd(i);
+    if (o.inside || o.from == c.transaction.requester || o.frame.number > call.frame.number) continue;
+    const auto is_its = [&o](const Segment& s) { return s.handle == o.handle; };
+    if (std::ranges::any_of(call.header.segments, is_its) ||
+        std::ranges::any_of(call.header.reads, is_its, &rpcrdma::ReadSegment::target))
+      return false;
+  }
+  return true;
+}
+
 std::optional<ShortWrite> NotWritten(const ReplyContext& c, const session::SegmentRecord& record,
                                      const Segment& offered, const Segment& returned) {
   const uint64_t reported = std::min(returned.length, offered.length), written = record.moved.Prefix(0);

@@ -144,6 +144,17 @@ Id Partly(uint32_t written, bool loss) {
   return c.Ids();
 }
 
+// The capture has the Call for the first time when it is sent again, behind the RDMA Write for it.
+TEST(Reply, Reply014WrittenBeforeTheCallCame) {
+  Checker c;
+  c.script.Open();
+  Greet(c);
+  c.script.Write(kServer, 7, 0, kLink);
+  c.script.Send(kClient, WithReplyChunk(Msg(5), Segments{{7, 4096, 0}}), MakeCall(5, kNfs, 3, kReadlink, FileHandle()));
+  c.script.Send(kServer, WithReplyChunk(Nomsg(5), Segments{{7, kLinkSize, 0}}));
+  EXPECT_EQ(c.Ids(), Id{});
+}
+
 TEST(Reply, Reply014PartlyWritten) {
   EXPECT_EQ(Partly(kLinkSize, false), Id{});
   for (const uint32_t written : {0u, 4u, 100u, kLinkSize - 1}) {
