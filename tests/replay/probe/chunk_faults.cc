@@ -191,7 +191,7 @@ void AddNfs3(std::vector<Fault>& faults) {
                     .write = [](Bytes from, uint32_t handle, uint64_t offset, Scene& scene) {
                       if (from.size() != 5000) return true;
                       Buffer moved(from.begin(), from.end());  // from the start of the block
-                      std::ranges::rotate(moved, moved.end() - 1);
+                      std::rotate(moved.begin(), moved.end() - 1, moved.end());
                       scene.Write(moved, {handle, 5000, offset}, 0);
                       return false;
                     }});
