@@ -48,9 +48,9 @@ Outcome Undecoded(const Context& c) {
   return Outcome::kUpperLayer;
 }
 
-bool SawResponder(const ReplyContext& c) {
+bool CallCameFirst(const ReplyContext& c) {
   const session::CallHalf& call = c.transaction.call;
-  if (!SawResponder(c.connection, c.state, c.transaction) || call.frame.number > c.message.frame.number) return false;
+  if (call.frame.number > c.message.frame.number) return false;
   for (size_t i = 0; i < c.state.operations.size(); ++i) {
     const RecentOperation& o = c.state.operations.FromEnd(i);
     if (o.inside || o.from == c.transaction.requester || o.frame.number > call.frame.number) continue;

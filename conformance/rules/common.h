@@ -53,9 +53,11 @@ inline bool Undisturbed(const Context& c) {
   return !c.connection.disturbed && !(c.about.transaction && c.about.transaction->disturbed);
 }
 
-// All that the responder did for the Call came when the Call was known. It was not where the capture has a
-// retransmission of the Call in place of the Call: then RDMA for it, or the Reply, came before.
-bool SawResponder(const ReplyContext& c);
+inline bool SawResponder(const ReplyContext& c) { return SawResponder(c.connection, c.state, c.transaction); }
+
+// Neither the Reply nor RDMA for the Call came before the Call. They do where the capture has a retransmission of the
+// Call in place of the Call; then what is missing was not seen in its place.
+bool CallCameFirst(const ReplyContext& c);
 
 // A segment of the Reply that reports more bytes than RDMA Writes brought. What it reports beyond the offer does not
 // count; draft-08 reports padding that is not transferred.

@@ -233,6 +233,7 @@ Outcome ChunksAreRead(ReplyContext& c) {
         needed = std::min<uint64_t>(needed, item.item.length);
     const uint64_t padding = chunk.position == 0 ? 0 : 3;
     if (read + padding >= needed) continue;
+    if (!CallCameFirst(c)) return Outcome::kGap;
     return c.Fail({.message = Text("The Call is answered with success, but its Read chunk at Position ", chunk.position,
                                    " was not read"),
                    .expected = Text(needed, " bytes read"),

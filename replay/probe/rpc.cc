@@ -4,7 +4,9 @@
 // RDMA_ERROR.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
@@ -99,32 +101,43 @@ void GarbageArgs(Bench& bench) {
   bench.AskNull(link);
 }
 
-// A NULL that ends inside its RPC header. An error, silence and the end of the connection are answers to it.
+// NULLs that end inside their RPC header. An error, silence and the end of the connection are answers to them.
 void CutHeader(Bench& bench) {
-  constexpr int kUnanswered = 4;  // so many credits of a connection are not given back
+  constexpr size_t kUnanswered = 4;  // so many credits of a connection are not given back
   const size_t whole = bench.Null().rpc.size();
   Link* link = &bench.Connect();
-  int unanswered = 0;
+  std::vector<Call> unanswered;
   bool advised = false;
+  const auto judge = [&](const Message& answer) {
+    const auto of = std::ranges::find(unanswered, answer.header.xid, [](const Call& c) { return c.header.xid; });
+    if (of == unanswered.end()) return;
+    if (answer.header.proc == rpcrdma::kError) {
+      Bench::ExpectError(*of, answer, rpcrdma::kErrChunk);
+    } else if (Bench::Status(*link, *of, answer) == "SUCCESS") {
+      Failed("an RPC error, RDMA_ERROR ERR_CHUNK, or nothing", "an RPC Reply (SUCCESS)");
+    }
+    unanswered.erase(of);
+  };
   for (size_t size = 8; size < whole; size += 4) {
     bench.Case(fmt::format("the first {} of {} bytes", size, whole));
-    if (!link->open() || unanswered == kUnanswered) link = &bench.Connect(), unanswered = 0;
+    if (!link->open() || unanswered.size() == kUnanswered) link = &bench.Connect(), unanswered.clear();
     Call call = bench.Null();
     call.rpc.resize(size);
     link->Send(call);
-    const auto answer = link->Next(bench.options().patience.quiet);
-    unanswered += answer ? 0 : 1;
-    if (answer && answer->header.proc == rpcrdma::kError) {
-      Bench::ExpectError(call, *answer, rpcrdma::kErrChunk);
-    } else if (answer && Bench::Status(*link, call, *answer) == "SUCCESS") {
-      Failed("an RPC error, RDMA_ERROR ERR_CHUNK, or nothing", "an RPC Reply (SUCCESS)");
-    }
-    if (link->open()) {
-      bench.AskNull(*link);
+    unanswered.push_back(std::move(call));
+    const Call behind = bench.Null();
+    auto answer = link->TrySend(behind.Encoded()) ? link->Next(bench.options().patience.answer) : std::nullopt;
+    for (; answer && answer->header.xid != behind.header.xid; answer = link->Next(bench.options().patience.answer))
+      judge(*answer);
+    if (answer) {
+      bench.ExpectNull(*link, behind, *answer);
+    } else if (link->open()) {
+      Failed("an answer to the NULL behind it", "nothing");
     } else if (!std::exchange(advised, true)) {
       bench.Advise("the connection ends with an RPC header that is cut off; GARBAGE_ARGS would say why");
     }
   }
+  while (const auto late = link->Next(bench.options().patience.quiet)) judge(*late);
 }
 
 }  // namespace

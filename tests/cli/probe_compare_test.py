@@ -103,7 +103,7 @@ class Compare(Base):
         *_, summary = rows = lines(self.compare(*paths, "--format", "jsonl"))
         differing = [row["id"] for row in rows if row.get("differs")]
         self.assertIn("chunk.long-reply", differing)
-        self.assertEqual((summary["probes"], summary["differing"]), (8, len(differing)))
+        self.assertEqual((summary["probes"], summary["differing"]), (9, len(differing)))
         done = stag("probe", "--listen", "127.0.0.1:0", "--transport", "iwarp", "--settle", "5ms", "--select", "reject.first",
                     "--format", "html")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -121,7 +121,7 @@ class Probe(unittest.TestCase):
             done = probe(server.to, "--select", "rpc,chunk.long-reply", "--format", "junit")
         self.status(done, 0)
         suite = xml.etree.ElementTree.fromstring(done.stdout).find("testsuite")
-        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("8", "0", "2"))
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("9", "0", "2"))
         cases = {case.get("name").split()[0]: case for case in suite.findall("testcase")}
         self.assertEqual(cases["rpc.null"].get("classname"), "rpc")
         self.assertTrue(cases["chunk.long-reply"].find("skipped").get("message").startswith("skipped: a Call with"))
@@ -300,7 +300,7 @@ class Probe(unittest.TestCase):
         [first] = probes.values()
         self.assertEqual((first["id"], first["verdict"]), ("rpc.null", "failed"))
         self.assertIn("the server is gone", first["came"])
-        self.assertEqual((summary["not_run"], summary["why_not_run"]), (6, "the server is gone"))
+        self.assertEqual((summary["not_run"], summary["why_not_run"]), (7, "the server is gone"))
 
     def test_interrupted(self):
         """SIGINT while a server keeps still: what there is comes, and the end at once."""
