@@ -199,11 +199,11 @@ Outcome ReplyChunkWasWritten(ReplyContext& c) {
   for (uint32_t s = 0; s < std::min(offered.size(), returned.size()); ++s) {
     const session::SegmentRecord& record = call.segments[c.transaction.SegmentIndex(*call.header.reply_chunk, s)];
     const auto missing = NotWritten(c, record, offered[s], returned[s]);
-    if (missing && !CallCameFirst(c)) return Outcome::kGap;
-    if (missing)
-      return c.Fail({.message = Text("Segment ", s + 1, " of the Reply chunk reports bytes that were not written"),
-                     .expected = Text("RDMA Writes of ", missing->reported, " bytes"),
-                     .actual = Count(missing->written, "byte")});
+    if (!missing) continue;
+    if (!CallCameFirst(c)) return Outcome::kGap;
+    return c.Fail({.message = Text("Segment ", s + 1, " of the Reply chunk reports bytes that were not written"),
+                   .expected = Text("RDMA Writes of ", missing->reported, " bytes"),
+                   .actual = Count(missing->written, "byte")});
   }
   return Outcome::kPass;
 }

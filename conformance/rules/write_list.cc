@@ -274,12 +274,12 @@ Outcome BytesWereWritten(ReplyContext& c) {
   size_t chunk = 0, segment = 0;
   std::optional<ShortWrite> found;
   const bool wrong = AnyPair(c, [&](size_t i, auto call, auto reply) {
-    for (uint32_t s = 0; s < std::min(call.size(), reply.size()) && !found; ++s) {
+    for (uint32_t s = 0; s < std::min(call.size(), reply.size()); ++s) {
       const session::SegmentRecord& record = t.call.segments[t.SegmentIndex(t.call.header.write_chunks[i], s)];
       found = NotWritten(c, record, call[s], reply[s]);
-      chunk = i, segment = s;
+      if (found) return chunk = i, segment = s, true;
     }
-    return found.has_value();
+    return false;
   });
   if (!wrong) return Outcome::kPass;
   if (!CallCameFirst(c)) return Outcome::kGap;

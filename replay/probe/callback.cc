@@ -124,7 +124,7 @@ void RefusedCallback(Bench& bench) {
 
 // A slot that the client has not is no slot to call with again (RFC 8881 section 20.9.3).
 void BadSlot(Bench& bench) {
-  constexpr uint32_t kSlots = 4, kErrBadSlot = 10053;
+  constexpr uint32_t kSlots = 4;
   Recall recall(bench, kSlots);
   if (!recall.ReachSlot()) Inconclusive("the server makes no CB_COMPOUND with CB_SEQUENCE");
   const auto slot = recall.slot();
@@ -189,8 +189,7 @@ std::span<const Probe> CallbackProbes() {
        "RFC 8166 4.5, RFC 8167 4", "BC-001, ERR-001", RefusedCallback},
       {"callback.bad-slot", "After NFS4ERR_BADSLOT a callback has another slot",
        "A back channel of four slots; the first CB_SEQUENCE gets NFS4ERR_BADSLOT. The next callback has another slot. "
-       "That "
-       "none comes is advice.",
+       "That none comes is advice.",
        "RFC 8881 20.9.3, RFC 8167 4", "", BadSlot},
   };
   return probes;

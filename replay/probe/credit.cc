@@ -19,15 +19,6 @@ Call Request(Bench& bench, uint32_t credits) {
   return call;
 }
 
-uint32_t Grant(Bench& bench, Link& link, uint32_t credits) {
-  const Call call = Request(bench, credits);
-  const Message answer = link.Ask(call);
-  bench.ExpectNull(link, call, answer);
-  if (answer.header.credit == 0)
-    Failed("a grant of one credit at least", fmt::format("a grant of 0 for a request of {}", credits));
-  return answer.header.credit;
-}
-
 // How many Calls may be under way.
 size_t WindowOf(Bench& bench, Link& link) { return std::min(Grant(bench, link, kMost), kMost); }
 

@@ -32,4 +32,14 @@ void Exchange(Bench& bench, Link& link, const Window& window, const std::functio
   if (!window.may_break) link.ExpectQuiet("one answer to each Call");
 }
 
+uint32_t Grant(Bench& bench, Link& link, uint32_t credits) {
+  Call call = bench.Null();
+  call.header.credit = credits;
+  const Message answer = link.Ask(call);
+  bench.ExpectNull(link, call, answer);
+  if (answer.header.credit == 0)
+    Failed("a grant of one credit at least", fmt::format("a grant of 0 for a request of {}", credits));
+  return answer.header.credit;
+}
+
 }  // namespace stag::probe

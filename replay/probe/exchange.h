@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Exchange: several Calls under way at once, and their answers, which come in any order, one to each.
+// Exchange: several Calls under way at once, and their answers, which come in any order, one to each; and Grant: how
+// many may be.
 #pragma once
 
 #include <functional>
@@ -19,5 +20,8 @@ struct Window {
 // a Call has no answer, or more than one.
 void Exchange(Bench& bench, Link& link, const Window& window, const std::function<Call(size_t)>& make,
               const std::function<void(const Call&, const Message&)>& expect);
+
+// What a NULL that requests `credits` is granted. Ends the probe when that is nothing.
+uint32_t Grant(Bench& bench, Link& link, uint32_t credits);
 
 }  // namespace stag::probe

@@ -88,11 +88,7 @@ void WriteWindow(Bench& bench) {
   constexpr uint32_t kLargestWindow = 32, kSegments = 120, kLength = 16, kReadSegment = 24;
   NeedFile(bench);
   Link& link = bench.Connect();
-  Call first = bench.Null();
-  first.header.credit = kLargestWindow;
-  const Message granted = link.Ask(first);
-  bench.ExpectNull(link, first, granted);
-  const uint32_t window = std::clamp(granted.header.credit, 1u, kLargestWindow);
+  const uint32_t window = std::min(Grant(bench, link, kLargestWindow), kLargestWindow);
   const auto around = static_cast<uint32_t>(WriteCall(bench, 0, 0).Encoded().size());
   const uint32_t segments = std::min(kSegments, (link.call_threshold() - around) / kReadSegment);
   const uint32_t count = segments * kLength;

@@ -10,8 +10,6 @@ using nfs_client::nfs4::Compound;
 using nfs_client::nfs4::CompoundResults;
 using nfs_client::nfs4::StateId;
 
-enum : uint32_t { kCbRecall = 4, kCbSequence = 11 };
-
 // CB_SEQUENCE, where a CB_COMPOUND begins with it (RFC 8881 sections 20.2 and 20.9).
 struct CbSequence {
   uint32_t operations = 0;  // of the CB_COMPOUND
@@ -24,7 +22,7 @@ std::optional<CbSequence> TakeSequence(Cursor& arguments) {
   arguments.Skip(RoundUp4(arguments.U32()));  // tag
   arguments.Skip(4 + 4);                      // minor version, callback_ident
   s.operations = arguments.U32();
-  if (s.operations == 0 || arguments.U32() != kCbSequence) return std::nullopt;
+  if (s.operations == 0 || arguments.U32() != nfs::kCbSequence) return std::nullopt;
   s.session = arguments.Take(16), s.sequence_and_slot = arguments.Take(8);
   s.highest = arguments.U32();
   arguments.Skip(4);  // csa_cachethis
@@ -41,8 +39,8 @@ void PutResults(Cursor arguments, Writer& out) {
   }
   const uint32_t count = sequence->operations;
   const uint32_t op = count == 2 && sequence->plain ? arguments.U32() : 0;
-  const uint32_t status = !arguments.ok() || (count == 2 && op != kCbRecall) ? uint32_t{kErrOpIllegal} : 0;
-  for (const uint32_t word : {status, 0u, count, uint32_t{kCbSequence}, 0u}) out.U32(word);
+  const uint32_t status = !arguments.ok() || (count == 2 && op != nfs::kCbRecall) ? uint32_t{kErrOpIllegal} : 0;
+  for (const uint32_t word : {status, 0u, count, uint32_t{nfs::kCbSequence}, 0u}) out.U32(word);
   out.Put(sequence->session);
   out.Put(sequence->sequence_and_slot);
   out.U32(sequence->highest);
@@ -129,7 +127,7 @@ void Recall::Answer() {
 void Recall::Refuse(uint32_t status) {
   Call reply = ReplyTo(callback_->header.xid, bench_);
   Writer out(reply.rpc);
-  for (const uint32_t word : {status, 0u, 1u, uint32_t{kCbSequence}, status}) out.U32(word);
+  for (const uint32_t word : {status, 0u, 1u, uint32_t{nfs::kCbSequence}, status}) out.U32(word);
   client_.link().Send(reply);
 }
 

@@ -9,12 +9,6 @@ namespace stag::rpcrdma {
 
 namespace {
 
-uint64_t Capacity(const Header& header, const Chunk& chunk) {
-  uint64_t sum = 0;
-  for (const Segment& s : header.Of(chunk)) sum += s.length;
-  return sum;
-}
-
 // The unreduced Reply from its first byte to its last.
 class ReplyStream {
  public:
@@ -57,11 +51,6 @@ void Begin(const Header& call, uint32_t credit, Header& header) {
   header.reply_chunk = call.reply_chunk;
 }
 
-void Encode(ReplyLayout& out) {
-  out.encoded.clear();
-  rpcrdma::Encode(out.header, out.encoded);
-}
-
 // RDMA Writes of the pieces to the segments of a chunk, in order; says in the Reply's segments how much each gets.
 bool Fill(const Header& call, std::span<const Bytes> pieces, const Chunk& offered, const Chunk& returned,
           ReplyLayout& out) {
@@ -93,6 +82,11 @@ void MoveTogether(std::vector<std::byte>& message, std::vector<Bytes>& pieces) {
 
 }  // namespace
 
+void ReplyLayout::EncodeHeader() {
+  encoded.clear();
+  Encode(header, encoded);
+}
+
 bool LayOut(const Header& call, ServiceReply& reply, const ReplyLimits& limits, ReplyLayout& out) {
   Begin(call, limits.credit, out.header);
   out.writes.clear();
@@ -108,7 +102,7 @@ bool LayOut(const Header& call, ServiceReply& reply, const ReplyLimits& limits, 
     const Chunk &offered = call.write_chunks[chunk], &returned = out.header.write_chunks[chunk];
     ++chunk;
     if (offered.count == 0 || result.length == 0) continue;
-    if (result.length > Capacity(call, offered)) return false;
+    if (result.length > call.SizeOf(offered)) return false;
     stream.Take(result.offset - at, out.pieces);
     out.item.clear();
     stream.Take(result.length, out.item);
@@ -124,15 +118,15 @@ bool LayOut(const Header& call, ServiceReply& reply, const ReplyLimits& limits, 
     stream.Take(size - at, out.pieces);
   }
 
-  Encode(out);
+  out.EncodeHeader();
   const bool few = out.pieces.size() < limits.pieces || !reply.views.empty();
   if (out.encoded.size() + rest <= limits.send_size && few) return true;
-  if (!call.reply_chunk || Capacity(call, *call.reply_chunk) < rest) return false;
+  if (!call.reply_chunk || call.SizeOf(*call.reply_chunk) < rest) return false;
   if (reply.views.empty() && out.pieces.size() > 1) MoveTogether(reply.message, out.pieces);
   if (!Fill(call, out.pieces, *call.reply_chunk, *out.header.reply_chunk, out)) return false;
   out.pieces.clear();
   out.header.proc = kNomsg;
-  Encode(out);
+  out.EncodeHeader();
   return out.encoded.size() <= limits.send_size;
 }
 

@@ -26,10 +26,12 @@ struct ReplyLimits {
 
 struct ReplyLayout {
   Header header;                   // RDMA_MSG or RDMA_NOMSG; its chunks report what `writes` bring
-  std::vector<std::byte> encoded;  // the header
+  std::vector<std::byte> encoded;  // the header, by EncodeHeader
   std::vector<ReplyWrite> writes;  // in order
   std::vector<Bytes> pieces;       // of the Send, behind the header
   std::vector<Bytes> item;         // scratch
+
+  void EncodeHeader();
 };
 
 // `call`: whole lists. Writes and pieces are bytes of `reply`, whose message is moved together where more pieces are

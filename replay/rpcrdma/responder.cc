@@ -358,8 +358,7 @@ void Responder::Impl::CallBack() {
     job.out.header.vers = rpcrdma::kVersion1;
     job.out.header.credit = kCallbacks;
     job.out.header.proc = rpcrdma::kMsg;
-    job.out.encoded.clear();
-    rpcrdma::Encode(job.out.header, job.out.encoded);
+    job.out.EncodeHeader();
     job.out.writes.clear();
     job.out.pieces.assign(1, Bytes(job.answer.message));
     if (job.out.encoded.size() + job.answer.message.size() > settings.send_threshold ||
@@ -431,8 +430,7 @@ void Responder::Impl::Error(size_t index, uint32_t err) {
   ++(err == rpcrdma::kErrVers ? stats.err_vers : stats.err_chunk);
   job.out.pieces.clear();
   job.out.writes.clear();
-  job.out.encoded.clear();
-  rpcrdma::Encode(reply, job.out.encoded);
+  job.out.EncodeHeader();
   if (!Room(job.header_region, kLargestHeader)) return Done(index);
   job.stage = Stage::kReplying;
   job.next = 0;

@@ -66,8 +66,8 @@ Fault CallsBackThen(std::string_view probe, std::string_view words, Receive rece
 
 // A CB_COMPOUND with CB_SEQUENCE in slot 0, once a session is there, and the same after it was refused.
 Fault SameSlotAgain() {
-  Fault fault = CallsBackThen("callback.bad-slot",
-                              "expected another slot than 0, which got NFS4ERR_BADSLOT; came slot 0 again", {}, 1, 0);
+  Fault fault{.probe = "callback.bad-slot",
+              .words = "expected another slot than 0, which got NFS4ERR_BADSLOT; came slot 0 again"};
   fault.send = [](Seen&, const Seen& call, Invalidate&, Scene& scene) {
     if (AsksForBackChannel(call))
       scene.After(std::chrono::milliseconds{0}, [](Scene& later) { later.Send(RecallCallback(1)); });
@@ -77,6 +77,7 @@ Fault SameSlotAgain() {
     if (m.header.xid == kCallbackXid && IsReply(m) && m.Word(kStatus) == kErrBadSlot) scene.Send(RecallCallback(1));
     return true;
   };
+  fault.alone = true;
   return fault;
 }
 
