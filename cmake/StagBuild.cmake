@@ -28,6 +28,8 @@ if(BUILD_TESTING AND STAG_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
+include(StagTraining)
+
 add_library(stag_warnings INTERFACE)
 target_compile_options(stag_warnings INTERFACE -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${STAG_WERROR}>:-Werror>)
 if(CMAKE_UNITY_BUILD)
@@ -81,8 +83,7 @@ endfunction()
 # stag_add_library(name [PURE] [HOT] [COLD] SOURCES ... [HEADERS ...] [PUBLIC libs] [PRIVATE libs]): a static library of one folder. PURE: no
 # exceptions, no RTTI (protocol, session, conformance engine and rules); these are installed, too, for other programs
 # (StagPackage.cmake), with HEADERS: those that the programs include, and what these include in turn. HOT: every packet passes
-# through it; optimised builds take -O3, which saves `stag check` 2 to 3 % of its instructions. COLD: no packet does;
-# it is a stag_cold.
+# through it; optimised builds take -O3 and what training shows (StagTraining.cmake). COLD: no packet does; it is a stag_cold.
 function(stag_add_library name)
   cmake_parse_arguments(ARG "PURE;HOT;COLD" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -92,6 +93,7 @@ function(stag_add_library name)
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:stag_warnings> $<BUILD_INTERFACE:stag_sanitizers>)
   if(ARG_HOT)
     target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo,Release>:-O3>)
+    stag_train(${name})
   endif()
   if(ARG_COLD)
     stag_cold(${name})

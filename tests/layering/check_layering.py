@@ -58,6 +58,7 @@ ALLOWED = {
     "cli/latency": ["protocol", "text", "session", "cli/base", "cli/analysis"],
     "cli/summary": ["protocol", "text", "session", "conformance", "cli/base", "cli/analysis", "cli/credits",
                     "cli/latency", "cli/transport"],
+    "cli/training": ["protocol", "session", "conformance", "capture"],
     "cli/top": ["protocol", "text", "session", "cli/base", "cli/analysis", "cli/latency"],
     "cli/scrub": ["protocol", "text", "session", "capture/file", "capture/live"],
     "cli/live": ["protocol", "text", "session", "conformance", "capture", "replay", "scale", "cli/base",
