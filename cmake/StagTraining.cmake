@@ -21,8 +21,8 @@ endif()
 
 if(STAG_TRAINED)
   set(same)
-  foreach(variable CMAKE_BUILD_TYPE CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE
-                   CMAKE_CXX_FLAGS_RELWITHDEBINFO CMAKE_PREFIX_PATH CMAKE_UNITY_BUILD)
+  foreach(variable CMAKE_BUILD_TYPE CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE CMAKE_CXX_FLAGS_RELWITHDEBINFO
+                   CMAKE_PREFIX_PATH CMAKE_UNITY_BUILD)
     if(DEFINED ${variable})
       list(APPEND same "-D${variable}:STRING=${${variable}}")
     endif()
@@ -39,7 +39,11 @@ if(STAG_TRAINED)
 endif()
 
 # stag_train(NAME): the objects of the library NAME count in an instrumented build, and come behind the training in a trained one.
+# Neither goes through ccache, which may give sources other names in one of the two builds: then the counts fit nothing.
 function(stag_train name)
+  if(STAG_INSTRUMENTED OR STAG_TRAINED)
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
+  endif()
   if(STAG_INSTRUMENTED)
     target_compile_options(${name} PRIVATE -fprofile-generate)
   elseif(STAG_TRAINED)
