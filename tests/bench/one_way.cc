@@ -3,7 +3,8 @@
 // one_way CLIENT SERVER ADDRESS send|write|read SIZE DEPTH CONNECTIONS COUNT: that many Sends, RDMA Writes or RDMA
 // Reads on each connection from the transport CLIENT to the transport SERVER (`stag devices`), which listens at
 // ADDRESS; prints how many a second. As perftest does it: both sides poll and never sleep, one buffer is used over and
-// over.
+// over, large works are handed over one by one, DEPTH of them when none is under way. Small ones are handed over in
+// lists, when half of DEPTH is under way.
 #include "tests/bench/one_way.h"
 
 #include <charconv>
@@ -15,6 +16,8 @@
 namespace {
 
 using stag::bench::Require;
+
+constexpr size_t kLarge = 65536;  // bytes
 
 uint64_t Number(std::string_view text) {
   uint64_t n = 0;
@@ -37,7 +40,9 @@ int main(int argc, char** argv) {
   const std::map<std::string, Work> works = {{"send", Work::kSend}, {"write", Work::kWrite}, {"read", Work::kRead}};
   const auto work = works.find(argv[4]);
   Require(work != works.end(), "send, write or read");
-  const stag::bench::Load load{work->second, Number(argv[5]), Number(argv[6]), Number(argv[8]), true};
+  stag::bench::Load load{work->second, Number(argv[5]), Number(argv[6]), Number(argv[8]), true};
+  load.alone = load.size >= kLarge;
+  load.refill_at = load.alone ? 0 : load.depth / 2;
   stag::endpoint::EndpointOptions options;
   options.sends = static_cast<uint32_t>(2 * load.depth);
   options.receive_size = static_cast<uint32_t>(load.work == Work::kSend ? load.size : 1);

@@ -75,11 +75,14 @@ struct Load {
   uint64_t depth = 32;                          // works under way on a connection
   uint64_t count = 1000;                        // works on each connection
   bool busy = false;                            // the client, and who is sent to, poll and never sleep
+  uint64_t refill_at = UINT64_MAX;              // so many works under way, or fewer, become `depth` again
+  bool alone = false;                           // each work is handed over alone; else in lists
 };
 
 // Receives that each side needs: a Send finds one posted, however late the server comes to release them, because it
-// tells the client (an empty Send) of each `depth` that it has released.
-inline uint32_t ReceivesFor(const Load& load) { return static_cast<uint32_t>(3 * load.depth); }
+// tells the client (an empty Send) of each `depth` that it has released, and posts these before that Send. One more is
+// for the empty Send that ends the load.
+inline uint32_t ReceivesFor(const Load& load) { return static_cast<uint32_t>(2 * load.depth + 1); }
 
 inline Cost OneWay(std::vector<EndpointPair>& pairs, const Load& load) {
   using endpoint::Access, endpoint::Completion, endpoint::Work;
@@ -121,6 +124,7 @@ inline Cost OneWay(std::vector<EndpointPair>& pairs, const Load& load) {
     const auto post = [&](size_t e) {
       State& s = states[e];
       endpoint::Endpoint& client = *clients[e];
+      if (s.posted - s.completed > load.refill_at) return;
       while (s.posted < s.allowed && s.posted - s.completed < load.depth) {
         const Bytes bytes(s.local.bytes);
         const bool ok = load.work == Work::kSend ? client.Send(std::span(&bytes, 1), 1).has_value()
@@ -128,6 +132,7 @@ inline Cost OneWay(std::vector<EndpointPair>& pairs, const Load& load) {
                             ? client.Read(s.local.bytes, s.offered.handle, s.offered.offset, 1).has_value()
                             : client.Write(bytes, s.offered.handle, s.offered.offset, 1).has_value();
         Require(ok, "post");
+        if (load.alone) client.Flush();
         ++s.posted;
       }
       if (s.completed < load.count || s.ended) return;
