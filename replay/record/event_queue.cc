@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/record/event_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace stag::record {
 namespace {
+
+constexpr size_t kEnoughBytes = 256 << 10, kEnoughEvents = 4096;
+constexpr std::chrono::milliseconds kGathers{1};
 
 size_t SizeOf(const fabric::Event& event) {
   if (const auto* setup = std::get_if<fabric::Setup>(&event.what)) return setup->private_data.size();
@@ -29,6 +33,12 @@ bool EventQueue::Full(size_t bytes) const {
   return waiting_.size() > 0 && (waiting_.size() >= most_events_ || waiting_.bytes() + bytes > most_bytes_);
 }
 
+// Not only when it is full, lest the traffic wait.
+bool EventQueue::Enough() const {
+  return waiting_.bytes() >= std::min(kEnoughBytes, most_bytes_ / 2) ||
+         waiting_.size() >= std::min(kEnoughEvents, most_events_ / 2);
+}
+
 void EventQueue::OnEvent(const fabric::Event& event) {
   const size_t bytes = SizeOf(event);
   bool wake = false;
@@ -36,6 +46,8 @@ void EventQueue::OnEvent(const fabric::Event& event) {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
     if (Full(bytes)) {
+      state_ = Thread::kBusy;
+      filled_.notify_one();
       waits_.fetch_add(1, std::memory_order_relaxed);
       const auto since = std::chrono::steady_clock::now();
       taken_.wait(lock, [&] { return !Full(bytes) || thrown_; });
@@ -43,7 +55,8 @@ void EventQueue::OnEvent(const fabric::Event& event) {
     }
     if (thrown_) return;  // Finish throws it
     waiting_.Add(event, 0, {}, {});
-    wake = std::exchange(idle_, false);
+    wake = state_ == Thread::kIdle || (state_ == Thread::kGathering && Enough());
+    if (wake) state_ = Thread::kBusy;
   }
   if (wake) filled_.notify_one();
 }
@@ -66,10 +79,12 @@ void EventQueue::Run() {
       {
         std::unique_lock lock(mutex_);
         while (waiting_.size() == 0 && !finishing_) {
-          idle_ = true;
+          state_ = Thread::kIdle;
           filled_.wait(lock);
         }
-        idle_ = false;
+        state_ = Thread::kGathering;
+        filled_.wait_for(lock, kGathers, [&] { return finishing_ || state_ == Thread::kBusy || Enough(); });
+        state_ = Thread::kBusy;
         if (waiting_.size() == 0) return;
         std::swap(batch, waiting_);
       }

@@ -80,6 +80,25 @@ TEST(EventQueue, ATrafficThatIsFasterWaits) {
   }
 }
 
+// A few events do not wait for more.
+TEST(EventQueue, LittleTrafficArrives) {
+  struct Count : fabric::Sink {
+    void OnEvent(const fabric::Event&) override { ++events; }
+    std::atomic<int> events = 0;
+  } sink;
+  EventQueue queue(sink);
+  EventScript script(queue, 1);
+  script.OpenMidstream();
+  int sent = 1;
+  for (int i = 0; i < 3; ++i) {
+    while (sink.events < sent) std::this_thread::yield();  // the test's time limit ends it
+    script.Send(0, MakeHeader(0, 1), {});
+    ++sent;
+  }
+  while (sink.events < sent) std::this_thread::yield();
+  EXPECT_EQ(sink.events, sent);
+}
+
 // Reports the events of one connection as an endpoint does.
 class Reporter : public fabric::Sink {
  public:
