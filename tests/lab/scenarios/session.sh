@@ -24,7 +24,7 @@ timeout 120 mount -t nfs -o $options $SERVER:$root $mnt || die "mount failed"
 work() {
   while [ ! -e /tmp/enough ]; do
     for d in $(seq 40); do
-      ls -l $mnt/d$d > /dev/null
+      ls -l $mnt/d$d > /dev/null 2>&1 # another worker removes names
       cat $mnt/d$d/f* > /dev/null
       echo "$1 $d" > $mnt/d$d/of-$1
       rm $mnt/d$d/of-$1
