@@ -22,7 +22,7 @@ endif()
 if(STAG_TRAINED)
   set(same)
   foreach(variable CMAKE_BUILD_TYPE CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE CMAKE_CXX_FLAGS_RELWITHDEBINFO
-                   CMAKE_PREFIX_PATH CMAKE_UNITY_BUILD)
+                   CMAKE_PREFIX_PATH CMAKE_TOOLCHAIN_FILE CMAKE_UNITY_BUILD)
     if(DEFINED ${variable})
       list(APPEND same "-D${variable}:STRING=${${variable}}")
     endif()
