@@ -51,20 +51,3 @@ function(stag_train name)
     add_dependencies(${name} stag_train)
   endif()
 endfunction()
-
-# stag_add_training(LIBRARIES libs CAPTURES files): in an instrumented build, the program stag_training and its run.
-function(stag_add_training)
-  cmake_parse_arguments(ARG "" "" "LIBRARIES;CAPTURES" ${ARGN})
-  add_executable(stag_training EXCLUDE_FROM_ALL training/training.cc)
-  target_link_libraries(stag_training PRIVATE ${ARG_LIBRARIES})
-  target_link_options(stag_training PRIVATE -fprofile-generate)
-  set(stamp "${PROJECT_BINARY_DIR}/training.stamp")
-  add_custom_command(
-    OUTPUT "${stamp}"
-    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:stag_training>" "-DCAPTURES=${ARG_CAPTURES}"
-            "-DINSTRUMENTED=${PROJECT_BINARY_DIR}" "-DTRAINED=${PROJECT_BINARY_DIR}/.." -P "${PROJECT_SOURCE_DIR}/cmake/train.cmake"
-    COMMAND ${CMAKE_COMMAND} -E touch "${stamp}"
-    DEPENDS stag_training ${ARG_CAPTURES} "${PROJECT_SOURCE_DIR}/cmake/train.cmake"
-    VERBATIM)
-  add_custom_target(stag_train DEPENDS "${stamp}")
-endfunction()
