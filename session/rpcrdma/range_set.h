@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,10 +20,9 @@ class RangeSet {
   // Adds [begin, end); returns how many of its bytes were already there.
   uint64_t Add(uint64_t begin, uint64_t end) {
     if (begin >= end) return 0;
-    if (several_.empty() && (total_ == 0 || begin == one_.end)) {
-      if (total_ == 0) one_.begin = begin;
+    if (!several_ && (one_.end == 0 || begin == one_.end)) {
+      if (one_.end == 0) one_.begin = begin;
       one_.end = end;
-      total_ += end - begin;
       return 0;
     }
     return Merge(begin, end);
@@ -30,32 +30,34 @@ class RangeSet {
   bool Covers(uint64_t begin, uint64_t end) const { return begin >= end || Prefix(begin) >= end - begin; }
   // Bytes from `begin` on that are there without a hole.
   uint64_t Prefix(uint64_t begin) const {
-    if (!several_.empty()) return PrefixOfSeveral(begin);
+    if (several_) return PrefixOfSeveral(begin);
     return one_.begin <= begin && begin < one_.end ? one_.end - begin : 0;
   }
-  uint64_t total() const { return total_; }
-  bool empty() const { return total_ == 0; }
-  size_t count() const { return several_.empty() ? size_t{total_ > 0} : several_.size(); }  // of ranges
+  uint64_t total() const { return several_ ? several_->total : one_.end - one_.begin; }
+  bool empty() const { return !several_ && one_.end == 0; }
+  size_t count() const { return ranges().size(); }
   // End of the last range (0 when empty).
-  uint64_t end() const { return several_.empty() ? one_.end : several_.back().end; }
+  uint64_t end() const { return several_ ? several_->ranges.back().end : one_.end; }
   std::span<const Range> ranges() const {
-    if (!several_.empty()) return several_;
-    return {&one_, size_t{total_ > 0}};
+    if (several_) return several_->ranges;
+    return {&one_, size_t{one_.end > 0}};
   }
   void Clear() {
-    if (total_ == 0) return;  // as it was made
     one_ = {};
-    if (several_.capacity() > 0) std::vector<Range>().swap(several_);
-    total_ = 0;
+    several_.reset();
   }
 
  private:
+  struct Several {
+    std::vector<Range> ranges;
+    uint64_t total = 0;  // bytes
+  };
+
   uint64_t Merge(uint64_t begin, uint64_t end);
   uint64_t PrefixOfSeveral(uint64_t begin) const;
 
-  Range one_;                   // the only range, while there are not several
-  std::vector<Range> several_;  // all of them
-  uint64_t total_ = 0;
+  Range one_;                         // the only range, where there are not several
+  std::unique_ptr<Several> several_;  // all of them, two at least
 };
 
 }  // namespace stag::session

@@ -34,15 +34,20 @@ void AddPadding(Payload& payload, uint64_t length) {
   AddPiece(payload, Piece::Source::kZero, 0, 0, RoundUp4(length) - length);
 }
 
-// Appends the captured start of segment `record`, `length` bytes of it. They stay where they are as long as they are
-// the whole stream.
-void AppendToStream(const SegmentRecord& record, uint64_t length, Payload& payload) {
+// Appends the captured start of the segment `index`, `length` bytes of it. They stay where they are as long as the
+// stream is one piece there.
+void AppendToStream(const Reused<SegmentRecord>& records, size_t index, uint64_t length, Payload& payload) {
   payload.stream_length += length;
   if (payload.stream.size() + length != payload.stream_length) return;  // a hole came before
-  const auto have = std::min({length, record.captured.Prefix(0), uint64_t{record.data.size()}});
-  const Bytes bytes = Bytes(record.data).first(static_cast<size_t>(have));
+  const Bytes data = DataOf(records, index);
+  const auto have = std::min({length, records[index].captured.Prefix(0), uint64_t{data.size()}});
+  const Bytes bytes = data.first(static_cast<size_t>(have));
   if (payload.stream.empty()) {
     payload.stream = bytes;
+    return;
+  }
+  if (payload.storage.empty() && payload.stream.data() + payload.stream.size() == bytes.data()) {
+    payload.stream = {payload.stream.data(), payload.stream.size() + bytes.size()};
     return;
   }
   if (payload.storage.empty()) payload.KeepStream();
@@ -349,7 +354,7 @@ void TakeReplyChunk(Transaction& transaction) {
       reply.stream_length += lengths[i].length;  // memory that was never offered
       continue;
     }
-    AppendToStream(transaction.call.segments[transaction.SegmentIndex(*offered, i)], lengths[i].length, reply);
+    AppendToStream(transaction.call.segments, transaction.SegmentIndex(*offered, i), lengths[i].length, reply);
   }
   if (reply.stream_length == 0) reply.present = false;
 }
@@ -362,7 +367,7 @@ void TakePositionZero(const Reused<ReadChunk>& chunks, const Reused<SegmentRecor
     payload.present = false;
     return;
   }
-  for (uint32_t index : chunks.front().segments) AppendToStream(records[index], records[index].segment.length, payload);
+  for (uint32_t index : chunks.front().segments) AppendToStream(records, index, records[index].segment.length, payload);
   if (payload.storage.empty()) payload.KeepStream();  // RDMA may go on
 }
 

@@ -14,9 +14,8 @@ namespace {
 using fabric::Event;
 using fabric::EventKind;
 
-// How many ended transactions a connection remembers, and all together, to tell late RDMA operations; and how many of
-// which the Call is older than `kLateNs`: so few stay in the processor's cache.
-constexpr size_t kRetired = 32;
+// How many ended transactions whose segments may see late RDMA operations are kept in all; and how many of which the
+// Call is older than `kLateNs`: so few stay in the processor's cache.
 constexpr size_t kRetiredInAll = 2048, kOldRetiredInAll = 256;
 constexpr int64_t kLateNs = 1'000'000'000;
 constexpr size_t kMaxRetiredSegments = 256;
@@ -141,7 +140,8 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
   connection.close_frame = event.frame;
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
-  while (TransactionEntry* entry = state.retired.oldest()) Forget(state, *entry);
+  for (const EndedTransaction& ended : state.ended)
+    if (ended.entry) Forget(state, *ended.entry);
   --open;
   connections[connection.info.slot].reset();
 }
@@ -168,9 +168,12 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
 
   state.live.Remove(&entry);
   pool.Retire(&entry);
-  state.retired.Push(&entry);
-  if (entry.call.segments.size() > kMaxRetiredSegments) Forget(state, entry);
-  if (state.retired.size() > kRetired) Forget(state, *state.retired.oldest());
+  entry.ended_at = state.endings++ % kEnded;
+  EndedTransaction& ended = state.ended[entry.ended_at];
+  if (ended.entry) Forget(state, *ended.entry);
+  ended = {entry.xid, entry.requester, entry.reply.frame.number != 0, &entry};
+  const bool no_segments = entry.call.segments.empty() && entry.reply.segments.empty();
+  if (no_segments || entry.call.segments.size() > kMaxRetiredSegments) Forget(state, entry);
   while (pool.retired() > kOldRetiredInAll) {
     TransactionEntry* const oldest = pool.oldest_retired();
     const bool old = Elapsed(oldest->call.frame, now).value_or(0) > kLateNs;
@@ -180,7 +183,7 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
 }
 
 void Session::Impl::Forget(ConnectionState& state, TransactionEntry& entry) {
-  state.retired.Remove(&entry);
+  state.ended[entry.ended_at].entry = nullptr;
   Unregister(state, entry, entry.requester, false);
   Unregister(state, entry, Side(1 - entry.requester), true);
   pool.Recycle(&entry);

@@ -24,6 +24,16 @@ struct SegmentRef {
   bool of_reply = false;  // in Transaction::reply (legacy)
 };
 
+inline constexpr uint32_t kEnded = 32;  // that a connection remembers
+
+// A transaction that has ended. `entry`: it may see late RDMA operations; null: it has no segments, or was given up.
+struct EndedTransaction {
+  uint32_t xid = 0;
+  Side requester = 0;
+  bool replied = false;
+  TransactionEntry* entry = nullptr;
+};
+
 // An orphan that waits for its Call, with its bytes.
 struct EarlyReply {
   bool waiting = false;
@@ -42,11 +52,12 @@ struct ConnectionState {
   std::array<MultiMap<SegmentRef>, 2> memory;  // by owning side: handle
   std::array<uint32_t, 2> sends{};             // by side: Sends so far
   EarlyReply early;
-  SegmentRef last_hit;      // the segment that the previous RDMA packet touched ...
-  Side last_hit_owner = 0;  // ... and whose memory it is
-  uint64_t gap_serial = 0;  // the newest transaction when something was last lost
-  OnConnection live;        // transactions that have not ended
-  OnConnection retired;     // and the last that have
+  SegmentRef last_hit;                         // the segment that the previous RDMA packet touched ...
+  Side last_hit_owner = 0;                     // ... and whose memory it is
+  uint64_t gap_serial = 0;                     // the newest transaction when something was last lost
+  OnConnection live;                           // transactions that have not ended
+  std::array<EndedTransaction, kEnded> ended;  // and the last that have, in turn
+  uint32_t endings = 0;
 };
 
 template <typename Value>
@@ -99,7 +110,7 @@ struct Session::Impl {
   void Unregister(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);
   SegmentRef Lookup(ConnectionState& state, Side owner, fabric::EventKind kind, const fabric::RdmaPacket& packet,
                     bool& gave_up);
-  void Store(TransactionEntry& entry, SegmentRecord& record, uint64_t at, Bytes bytes);
+  void Store(const SegmentRef& ref, uint64_t at, Bytes bytes);
   void MakeRoom(uint64_t bytes, const TransactionEntry* except);
 
   SessionOptions options;

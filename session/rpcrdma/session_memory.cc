@@ -35,6 +35,18 @@ bool CanBe(EventKind kind, ListKind list) {
   return kind == EventKind::kWrite ? list != ListKind::kReadList : list == ListKind::kReadList;
 }
 
+// Of the record `index`, of which nothing was stored: its bytes go behind those of the segment before it in its chunk,
+// where these reach the segment's end and are the last of their piece.
+void JoinBefore(Reused<SegmentRecord>& records, uint32_t index) {
+  SegmentRecord& record = records[index];
+  const SegmentRecord& before = records[index - 1];
+  if (before.list != record.list || before.chunk != record.chunk) return;
+  const uint32_t home = before.home == SegmentRecord::kOwn ? index - 1 : before.home;
+  if (records[home].data.size() != before.data_begin + before.segment.length) return;
+  record.home = home;
+  record.data_begin = records[home].data.size();
+}
+
 }  // namespace
 
 // Whether the packet goes on in the segment that the one before it touched. While that is the newest under its handle:
@@ -67,30 +79,35 @@ SegmentRef Session::Impl::Lookup(ConnectionState& state, Side owner, EventKind k
   return found;
 }
 
-void Session::Impl::Store(TransactionEntry& entry, SegmentRecord& record, uint64_t at, Bytes bytes) {
-  const uint64_t end = at + bytes.size();
-  if (record.data.capacity() == 0) record.data = pool.TakeData();
-  if (record.data.size() < end) {
-    const uint64_t more = end - record.data.size();
-    MakeRoom(more, &entry);
+void Session::Impl::Store(const SegmentRef& ref, uint64_t at, Bytes bytes) {
+  Reused<SegmentRecord>& records = RecordsOf(ref);
+  SegmentRecord& record = records[ref.index];
+  if (record.captured.empty() && ref.index > 0) JoinBefore(records, ref.index);
+  std::vector<std::byte>& data = (record.home == SegmentRecord::kOwn ? record : records[record.home]).data;
+  const uint64_t begin = record.data_begin + at, end = begin + bytes.size();
+  if (data.capacity() == 0) data = pool.TakeData();
+  if (data.size() < end) {
+    const uint64_t more = end - data.size();
+    MakeRoom(more, ref.entry);
     // To grow takes a second buffer for a moment.
     uint64_t room = more;
-    if (record.data.capacity() < end) {
-      room = std::min<uint64_t>(record.segment.length, std::max<uint64_t>(end, 2 * record.data.capacity()));
+    if (data.capacity() < end) {
+      room =
+          std::min<uint64_t>(record.data_begin + record.segment.length, std::max<uint64_t>(end, 2 * data.capacity()));
       if (pool.used() + room > options.memory_limit) room = end;
     }
     if (pool.used() + room > options.memory_limit) {
       stats.dropped_bytes += bytes.size();
       return;
     }
-    pool.Charge(&entry, more);
-    if (record.data.capacity() < end) record.data.reserve(static_cast<size_t>(room));
-    if (record.data.size() < at) record.data.resize(static_cast<size_t>(at));  // a hole
+    pool.Charge(ref.entry, more);
+    if (data.capacity() < end) data.reserve(static_cast<size_t>(room));
+    if (data.size() < begin) data.resize(static_cast<size_t>(begin));  // a hole
   }
-  const auto over = static_cast<ptrdiff_t>(std::min<uint64_t>(record.data.size() - at, bytes.size()));
-  std::copy_n(bytes.begin(), over, record.data.begin() + static_cast<ptrdiff_t>(at));
-  record.data.insert(record.data.end(), bytes.begin() + over, bytes.end());
-  record.captured.Add(at, end);
+  const auto over = static_cast<ptrdiff_t>(std::min<uint64_t>(data.size() - begin, bytes.size()));
+  std::copy_n(bytes.begin(), over, data.begin() + static_cast<ptrdiff_t>(begin));
+  data.insert(data.end(), bytes.begin() + over, bytes.end());
+  record.captured.Add(at, at + bytes.size());
 }
 
 // `at`: where in the segment, which is one of the Call's, the packet begins.
@@ -155,6 +172,7 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
     operation.overrun = packet.length > length;
     operation.retired = ref.entry->retired;
     if (!ref.entry->retired && CanBe(kind, record.list)) {
+      record.used = true;
       if (record.first_frame.number == 0)
         record.first_frame = event.first_frame.number ? event.first_frame : event.frame;
       record.last_frame = event.frame;
@@ -166,7 +184,7 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
         const Bytes bytes = packet.bytes.first(static_cast<size_t>(std::min<uint64_t>(packet.bytes.size(), length)));
         const uint64_t before = record.captured.total();
         if (record.bytes_kept) {
-          Store(*ref.entry, record, at, bytes);
+          Store(ref, at, bytes);
         } else {
           record.captured.Add(at, at + bytes.size());
         }

@@ -363,9 +363,8 @@ void Session::Impl::Done(ConnectionState& state) {
 
 void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
-  for (const TransactionEntry* entry = state.retired.oldest(); entry; entry = entry->next)
-    if (entry->xid == message.header.xid && entry->requester != message.from && entry->reply.frame.number != 0)
-      message.repeated = true;
+  for (const EndedTransaction& ended : state.ended)
+    if (ended.replied && ended.xid == message.header.xid && ended.requester != message.from) message.repeated = true;
   message.orphan = true;
   if (message.again) {
     Notify([&](Observer& o) { o.OnOrphan(connection, message); });

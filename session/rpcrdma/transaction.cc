@@ -79,9 +79,9 @@ bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t leng
         break;
       case Piece::Source::kZero: fn(Bytes(kZeros).first(static_cast<size_t>(n)), n); break;
       case Piece::Source::kSegment: {
-        const SegmentRecord& record = records[piece.segment];
-        const bool kept = record.bytes_kept && at + n <= record.data.size();
-        fn(kept ? Bytes(record.data).subspan(static_cast<size_t>(at), static_cast<size_t>(n)) : Bytes{}, n);
+        const Bytes data = DataOf(records, piece.segment);
+        const bool kept = records[piece.segment].bytes_kept && at + n <= data.size();
+        fn(kept ? data.subspan(static_cast<size_t>(at), static_cast<size_t>(n)) : Bytes{}, n);
         break;
       }
     }

@@ -5,6 +5,7 @@
 // recycled; valid during the Observer calls that hand it over.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -21,35 +22,55 @@ namespace stag::session {
 
 enum class ListKind : uint8_t { kReadList, kWriteList, kReplyChunk };
 
-// One advertised segment and what was moved.
-struct SegmentRecord {
+// One advertised segment and what was moved. Most segments of a Reply chunk are never used: the first cache line has
+// all that there is of those.
+struct alignas(64) SegmentRecord {
+  static constexpr uint32_t kOwn = UINT32_MAX;  // `home`: this record itself
+
   rpcrdma::Segment segment;
   ListKind list = ListKind::kReadList;
-  uint32_t chunk = 0;     // Read list: index into Half::read_chunks; Write list: index in the list; Reply chunk: 0
-  uint32_t position = 0;  // Read list only
+  bool bytes_kept = false;  // the captured bytes (special chunks always; bulk data on request)
+  bool used = false;        // RDMA went there: without, the members from `home` on are as they were made
+  uint32_t chunk = 0;       // Read list: index into Half::read_chunks; Write list: index in the list; Reply chunk: 0
+  uint32_t position = 0;    // Read list only
+  int32_t place = -1;       // the Session's: in its table of handles; -1: not in there
+  uint32_t home = kOwn;     // index of the record whose `data` has the captured bytes ...
+  uint64_t data_begin = 0;  // ... from here on
+  // By offset in the segment, as long as the last captured byte; then those of segments behind it in its chunk, each of
+  // which began when the one before had reached its end. See DataOf.
+  std::vector<std::byte> data;
   // Byte ranges relative to segment.offset.
   RangeSet requested;                // Read list: covered by RDMA Read Requests
   RangeSet moved;                    // moved on the wire: by Read Responses (Read list) or Writes
   RangeSet captured;                 // ... and the bytes were in the capture
-  bool bytes_kept = false;           // `data` holds the captured bytes (special chunks always; bulk data on request)
-  int32_t place = -1;                // the Session's: in its table of handles; -1: not in there
-  std::vector<std::byte> data;       // by offset in the segment; as long as the last captured byte
   FrameRef first_frame, last_frame;  // frames of the first and last operation (number 0: none)
 
   // Everything but the storage goes back to its first value; so do the other Clear below.
   void Clear() {
     segment = {};
     list = ListKind::kReadList;
+    bytes_kept = false;
     chunk = position = 0;
+    place = -1;
+    if (!used) return;
+    used = false;
+    home = kOwn;
+    data_begin = 0;
+    data.clear();
     requested.Clear();
     moved.Clear();
     captured.Clear();
-    bytes_kept = false;
-    place = -1;
-    data.clear();
     first_frame = last_frame = {};
   }
 };
+
+// The captured bytes of the record `index` of `records`; none without `bytes_kept`.
+inline Bytes DataOf(const Reused<SegmentRecord>& records, size_t index) {
+  const SegmentRecord& record = records[index];
+  const Bytes data = (record.home == SegmentRecord::kOwn ? record : records[record.home]).data;
+  const size_t begin = std::min<uint64_t>(record.data_begin, data.size());
+  return data.subspan(begin, std::min<uint64_t>(data.size() - begin, record.segment.length));
+}
 
 // All read segments of one Position, in list order (RFC 8166 section 3.4.5).
 struct ReadChunk {
@@ -98,7 +119,7 @@ struct Payload {
   uint64_t length = 0;    // bytes of the unreduced message; valid when `complete`
   RebuildDefect defect = RebuildDefect::kNone;
   // Captured prefix of the reduced stream (inline payload or special chunk): in `storage`; of a Reply that ends its
-  // transaction where it came, in the event's bytes or in the Reply chunk's only segment that has any.
+  // transaction where it came, in the event's bytes or in the Reply chunk's segments, where these are one piece.
   Bytes stream;
   uint64_t stream_length = 0;  // of it on the wire; far beyond stream.size() when the end of the Send was lost
   std::vector<std::byte> storage;

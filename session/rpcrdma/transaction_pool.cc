@@ -53,7 +53,7 @@ void TransactionPool::Retire(TransactionEntry* entry) {
   Uncharge(entry);
   for (Half* half : {static_cast<Half*>(&entry->call), static_cast<Half*>(&entry->reply)}) {
     for (SegmentRecord& record : half->segments)
-      if (record.data.capacity() > 0) Release(std::move(record.data), spare_data_);
+      if (record.used && record.data.capacity() > 0) Release(std::move(record.data), spare_data_);
     half->stream = {};
     half->storage.clear();
     if (half->storage.capacity() > kSmallStream) Release(std::move(half->storage), spare_streams_);

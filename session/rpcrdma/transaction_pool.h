@@ -23,6 +23,7 @@ struct TransactionEntry : Transaction {
   uint64_t bytes = 0;         // counted against the memory limit
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
   bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
+  uint32_t ended_at = 0;      // retired: its place among those of its connection that have ended
   // Where the connection's tables have it; -1: not in there.
   int32_t outstanding_at = -1, reading_at = -1;
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "session/rpcrdma/session.h"
 #include "tests/session/rpcrdma/recorder.h"
 #include "tests/support/event_script.h"
@@ -284,6 +286,49 @@ TEST_F(Rebuild, ReplyChunkTogetherWithAWriteChunk) {
 }
 
 // Legacy peers report the padded length of a Write chunk (draft-08 section 3.7): the inline count rules.
+// In whichever order a Reply chunk is written, in one part or several, with parts again and parts too early: what the
+// Reply says is in it. A segment that is used in part ends what can be one piece.
+TEST_F(Rebuild, ReplyChunkInEveryOrder) {
+  const Buffer message = MakeReply(1, Join({Read3Head(60), Pattern(60)}));
+  const uint32_t size = static_cast<uint32_t>(message.size());
+  struct Part {
+    uint32_t begin, end;
+  };
+  const Part parts[] = {{0, 24}, {24, 40}, {40, 64}, {64, size}};  // {24, 40} and {40, 64} are of one segment
+  std::vector<size_t> order = {0, 1, 2, 3};
+  uint32_t xid = 0;
+  const auto offer = [&](uint32_t second) {
+    rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, ++xid);
+    SetReplyChunk(call, {{1, 24, 1000}, {2, second, 2000}, {3, 500, 3000}});
+    script.Send(0, call, Read3Call(xid, 64));
+    return call;
+  };
+  const auto write = [&](const Part& part) {
+    const uint32_t segment = part.begin < 24 ? 1 : part.begin < 64 ? 2 : 3;
+    const uint32_t begin = segment == 1 ? 0 : segment == 2 ? 24 : 64;
+    script.Write(1, segment, 1000 * segment + part.begin - begin, Sliced(message, part.begin, part.end - part.begin));
+  };
+  const auto answer = [&](rpcrdma::Header call) {
+    call.proc = rpcrdma::kNomsg;
+    call.segments[0].length = 24;
+    call.segments[1].length = 40;
+    call.segments[2].length = size - 64;
+    script.Send(1, call);
+    EXPECT_TRUE(Last().reply_complete);
+    EXPECT_EQ(Last().reply, message);
+  };
+  for (const uint32_t second : {40u, 48u}) do {
+      for (const bool again : {false, true}) {
+        const rpcrdma::Header call = offer(second);
+        for (const size_t part : order) {
+          write(parts[part]);
+          if (again) write(parts[order.front()]);
+        }
+        answer(call);
+      }
+    } while (std::ranges::next_permutation(order).found);
+}
+
 TEST_F(Rebuild, LegacyRoundedUpLength) {
   const Buffer data = Pattern(5);
   rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, 1);

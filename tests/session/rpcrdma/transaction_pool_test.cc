@@ -19,6 +19,7 @@ TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   entry->reply.storage = pool.TakeStream();
   entry->reply.storage.resize(kSize);
   for (int i = 0; i < 2; ++i) entry->call.segments.Add();
+  entry->call.segments[1].used = true;
   entry->call.segments[1].data = pool.TakeData();
   entry->call.segments[1].data.resize(kSize);
   pool.Charge(entry, 2 * kSize);
