@@ -107,30 +107,31 @@ void ShardedAnalysis::OnRecovery(const fabric::Recovery& recovery) {
 void ShardedAnalysis::EndPeriod() {
   period_events_ = 0;
   if (when_ == HandOver::kAlways) return;
-  const bool hand_over = Measure();
-  period_length_ = kPeriodEvents;
-  if (hand_over && !handing_over_) {
-    cost_ns_[1] = 0;
-    BeginHandingOver();
-  } else if (!hand_over && handing_over_) {
-    Drain();
-    handing_over_ = false;
-    for (const Part& part : parts_) part.shard->alone_ = true;
+  if (!std::exchange(settling_, false) && Measure() != handing_over_) {
+    settling_ = true;
+    if (handing_over_) {
+      Drain();
+      handing_over_ = false;
+      for (const Part& part : parts_) part.shard->alone_ = true;
+    } else {
+      cost_ns_[1] = 0;
+      BeginHandingOver();
+    }
   }
+  period_length_ = settling_ ? kSettlingEvents : kPeriodEvents;
   timed_ns_ = 0;
   period_began_ns_ = now_ns_();
 }
 
 // At the end of a period: whether the next one is handed over.
 bool ShardedAnalysis::Measure() {
-  const bool first = cost_ns_[1] == 0;
-  // The first period that is handed over ends with the delivery of its results. Later ones deliver those of the period
-  // before.
-  if (handing_over_ && first) Drain();
   const int64_t took_ns = std::max<int64_t>(now_ns_() - period_began_ns_, 1);
-  cost_ns_[handing_over_ ? 1 : 0] = took_ns * static_cast<int64_t>(kPeriodEvents / period_length_);
-  const bool analysis_is_half = timed_ns_ * static_cast<int64_t>(2 * kTimedEvery) >= took_ns;
-  if (!handing_over_ && !analysis_is_half) return false;
+  cost_ns_[handing_over_ ? 1 : 0] = took_ns;
+  if (!handing_over_) {
+    // Twice in a row: an interruption in one timed event counts for kTimedEvery.
+    const bool analysis_is_half = timed_ns_ * static_cast<int64_t>(2 * kTimedEvery) >= took_ns;
+    if (!std::exchange(analysis_was_half_, analysis_is_half) || !analysis_is_half) return false;
+  }
   const bool try_other = cost_ns_[1] == 0 || ++periods_ % kPeriodsUntilTrial == 0;
   return try_other ? !handing_over_ : cost_ns_[1] < cost_ns_[0];
 }

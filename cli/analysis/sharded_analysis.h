@@ -14,9 +14,10 @@
 // rounds ahead, so that no thread waits while there is work. The memory cap is divided among the shards.
 //
 // Threads pay where an event takes longer to analyse than to hand over, and where a processor is free for them. Whether
-// they do is measured, period by period. The reading thread analyses the events of the first one, and finds how much of
+// they do is measured, period by period. The reading thread analyses the events of the first two, and finds how much of
 // the time that takes; while it is less than half, threads are not tried. Else the events of a period are handed over,
-// and further ones go the way that took less time. Now and then the other way is tried again.
+// and further ones go the way that took less time. Now and then the other way is tried again. The first events that go
+// another way than those before are not measured: caches and memory are new to the thread.
 //
 // An exception in any thread ends the analysis: the reading thread gets it from OnEvent, OnAside, OnRecovery or Finish.
 #pragma once
@@ -69,7 +70,7 @@ class ShardedAnalysis final : public fabric::Sink {
   // After Finish: of all shards together.
   session::SessionStats stats() const;
   static int64_t SteadyNow();
-  static constexpr size_t kPeriodEvents = 16'384, kFirstPeriodEvents = 4'096;
+  static constexpr size_t kPeriodEvents = 16'384, kSettlingEvents = 4'096;
   // Of the events that the reading thread analyses, every so many is timed. Not a power of two, as the number of
   // packets of an RDMA operation often is.
   static constexpr uint64_t kTimedEvery = 31;
@@ -114,8 +115,10 @@ class ShardedAnalysis final : public fabric::Sink {
   size_t last_shard_ = 0;
   bool handing_over_ = false;  // events go to batches; else to the Sessions, in the reading thread
   const std::function<int64_t()> now_ns_;
-  size_t period_length_ = kFirstPeriodEvents, period_events_ = 0;
+  bool settling_ = true;  // a period of kSettlingEvents, which is not measured
+  size_t period_length_ = kSettlingEvents, period_events_ = 0;
   unsigned periods_ = 0;
+  bool analysis_was_half_ = false;  // of the time, in the last period that was not handed over
   int64_t period_began_ns_;
   int64_t timed_ns_ = 0;  // that the events took that were timed in this period
   // Of kPeriodEvents events, by the last period that was not handed over, and that was; 0: not known.

@@ -300,6 +300,9 @@ class WhereItPays : public testing::Test {
   void Run(size_t periods, int64_t reading, int64_t analysis, int64_t threads) {
     RunEvents(periods * ShardedAnalysis::kPeriodEvents, reading, analysis, threads);
   }
+  void Settle(int64_t reading, int64_t analysis, int64_t threads) {
+    RunEvents(ShardedAnalysis::kSettlingEvents, reading, analysis, threads);
+  }
   void ExpectAllInOrder() {
     sink.Finish();
     ASSERT_EQ(all.size(), number);
@@ -315,14 +318,22 @@ class WhereItPays : public testing::Test {
 };
 
 TEST_F(WhereItPays, ThreadsWorkWhereTheyTakeLessTime) {
-  RunEvents(ShardedAnalysis::kFirstPeriodEvents, 1, 2, 4);
+  Settle(1, 9, 4);
+  Run(1, 1, 2, 4);
+  EXPECT_FALSE(sink.handing_over());
+  Run(1, 1, 2, 4);
   EXPECT_TRUE(sink.handing_over());  // to find out
+  Settle(1, 2, 1);
   Run(1, 1, 2, 4);
   EXPECT_FALSE(sink.handing_over());
   EXPECT_GT(one.other_threads + two.other_threads, 0u);
-  Run(1, 1, 2, 4);
+  Settle(1, 9, 4);
+  Run(30, 1, 2, 2);
   EXPECT_FALSE(sink.handing_over());
-  Run(33, 1, 2, 2);  // it is tried again
+  Run(1, 1, 2, 2);  // it is tried again
+  EXPECT_TRUE(sink.handing_over());
+  Settle(1, 2, 9);
+  Run(2, 1, 2, 2);
   EXPECT_TRUE(sink.handing_over());
   Run(1, 1, 2, 4);
   EXPECT_FALSE(sink.handing_over());
@@ -330,12 +341,18 @@ TEST_F(WhereItPays, ThreadsWorkWhereTheyTakeLessTime) {
 }
 
 TEST_F(WhereItPays, ThreadsAreNotTriedWhereAnalysisIsLessThanHalf) {
-  RunEvents(ShardedAnalysis::kFirstPeriodEvents, 3, 2, 1);
+  Settle(1, 9, 1);  // all is new, and takes long: that shows nothing
   Run(70, 3, 2, 1);
   EXPECT_FALSE(sink.handing_over());
   EXPECT_EQ(one.other_threads + two.other_threads, 0u);
   Run(1, 2, 3, 1);  // other traffic
+  EXPECT_FALSE(sink.handing_over());
+  Run(1, 3, 2, 1);
+  Run(1, 2, 3, 1);
+  EXPECT_FALSE(sink.handing_over());
+  Run(1, 2, 3, 1);
   EXPECT_TRUE(sink.handing_over());
+  Settle(2, 3, 1);
   Run(1, 2, 3, 1);
   EXPECT_TRUE(sink.handing_over());
   ExpectAllInOrder();
