@@ -71,7 +71,7 @@ void ShardedAnalysis::OnEvent(const fabric::Event& event) {
     part.session->OnEvent(event);
     if (timed) timed_ns_ += now_ns_();
   }
-  if (++period_events_ == period_length_) EndPeriod();
+  if (++period_events_ == kPeriodEvents) EndPeriod();
 }
 
 void ShardedAnalysis::OnAside(const fabric::Aside& aside) {
@@ -118,7 +118,6 @@ void ShardedAnalysis::EndPeriod() {
       BeginHandingOver();
     }
   }
-  period_length_ = settling_ ? kSettlingEvents : kPeriodEvents;
   timed_ns_ = 0;
   period_began_ns_ = now_ns_();
 }

@@ -17,7 +17,7 @@
 // they do is measured, period by period. The reading thread analyses the events of the first two, and finds how much of
 // the time that takes; while it is less than half, threads are not tried. Else the events of a period are handed over,
 // and further ones go the way that took less time. Now and then the other way is tried again. The first events that go
-// another way than those before are not measured: caches and memory are new to the thread.
+// another way than those before, a period of them, are not measured: caches and memory are new to the thread.
 //
 // An exception in any thread ends the analysis: the reading thread gets it from OnEvent, OnAside, OnRecovery or Finish.
 #pragma once
@@ -70,7 +70,7 @@ class ShardedAnalysis final : public fabric::Sink {
   // After Finish: of all shards together.
   session::SessionStats stats() const;
   static int64_t SteadyNow();
-  static constexpr size_t kPeriodEvents = 16'384, kSettlingEvents = 4'096;
+  static constexpr size_t kPeriodEvents = 16'384;
   // Of the events that the reading thread analyses, every so many is timed. Not a power of two, as the number of
   // packets of an RDMA operation often is.
   static constexpr uint64_t kTimedEvery = 31;
@@ -115,8 +115,8 @@ class ShardedAnalysis final : public fabric::Sink {
   size_t last_shard_ = 0;
   bool handing_over_ = false;  // events go to batches; else to the Sessions, in the reading thread
   const std::function<int64_t()> now_ns_;
-  bool settling_ = true;  // a period of kSettlingEvents, which is not measured
-  size_t period_length_ = kSettlingEvents, period_events_ = 0;
+  bool settling_ = true;  // this period is not measured
+  size_t period_events_ = 0;
   unsigned periods_ = 0;
   bool analysis_was_half_ = false;  // of the time, in the last period that was not handed over
   int64_t period_began_ns_;

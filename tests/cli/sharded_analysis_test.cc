@@ -281,11 +281,11 @@ class WhereItPays : public testing::Test {
     WhereItPays& test_;
   };
 
-  // So many events. Each takes the reading thread so long to read, and so long to analyse when it is alone; with
-  // threads it takes so long in all.
-  void RunEvents(size_t events, int64_t reading, int64_t analysis, int64_t threads) {
+  // So many periods of events. Each event takes the reading thread so long to read, and so long to analyse when it is
+  // alone; with threads it takes so long in all.
+  void Run(size_t periods, int64_t reading, int64_t analysis, int64_t threads) {
     analysis_ns = analysis;
-    for (size_t i = 0; i < events; ++i) {
+    for (size_t i = 0; i < periods * ShardedAnalysis::kPeriodEvents; ++i) {
       const ConnectionInfo info =
           InfoOf(static_cast<fabric::ConnectionId>(1 + number % 5), static_cast<int>(number % 5), 99);
       stag::test::EventFields fields;
@@ -296,12 +296,6 @@ class WhereItPays : public testing::Test {
       now_ns += sink.handing_over() ? threads : reading;
       sink.OnEvent(event);
     }
-  }
-  void Run(size_t periods, int64_t reading, int64_t analysis, int64_t threads) {
-    RunEvents(periods * ShardedAnalysis::kPeriodEvents, reading, analysis, threads);
-  }
-  void Settle(int64_t reading, int64_t analysis, int64_t threads) {
-    RunEvents(ShardedAnalysis::kSettlingEvents, reading, analysis, threads);
   }
   void ExpectAllInOrder() {
     sink.Finish();
@@ -318,21 +312,21 @@ class WhereItPays : public testing::Test {
 };
 
 TEST_F(WhereItPays, ThreadsWorkWhereTheyTakeLessTime) {
-  Settle(1, 9, 4);
+  Run(1, 1, 9, 4);
   Run(1, 1, 2, 4);
   EXPECT_FALSE(sink.handing_over());
   Run(1, 1, 2, 4);
   EXPECT_TRUE(sink.handing_over());  // to find out
-  Settle(1, 2, 1);
+  Run(1, 1, 2, 1);
   Run(1, 1, 2, 4);
   EXPECT_FALSE(sink.handing_over());
   EXPECT_GT(one.other_threads + two.other_threads, 0u);
-  Settle(1, 9, 4);
+  Run(1, 1, 9, 4);
   Run(30, 1, 2, 2);
   EXPECT_FALSE(sink.handing_over());
   Run(1, 1, 2, 2);  // it is tried again
   EXPECT_TRUE(sink.handing_over());
-  Settle(1, 2, 9);
+  Run(1, 1, 2, 9);
   Run(2, 1, 2, 2);
   EXPECT_TRUE(sink.handing_over());
   Run(1, 1, 2, 4);
@@ -341,7 +335,7 @@ TEST_F(WhereItPays, ThreadsWorkWhereTheyTakeLessTime) {
 }
 
 TEST_F(WhereItPays, ThreadsAreNotTriedWhereAnalysisIsLessThanHalf) {
-  Settle(1, 9, 1);  // all is new, and takes long: that shows nothing
+  Run(1, 1, 9, 1);  // all is new, and takes long: that shows nothing
   Run(70, 3, 2, 1);
   EXPECT_FALSE(sink.handing_over());
   EXPECT_EQ(one.other_threads + two.other_threads, 0u);
@@ -352,7 +346,7 @@ TEST_F(WhereItPays, ThreadsAreNotTriedWhereAnalysisIsLessThanHalf) {
   EXPECT_FALSE(sink.handing_over());
   Run(1, 2, 3, 1);
   EXPECT_TRUE(sink.handing_over());
-  Settle(2, 3, 1);
+  Run(1, 2, 3, 1);
   Run(1, 2, 3, 1);
   EXPECT_TRUE(sink.handing_over());
   ExpectAllInOrder();
