@@ -29,8 +29,8 @@ struct alignas(64) SegmentRecord {
 
   rpcrdma::Segment segment;
   ListKind list = ListKind::kReadList;
-  bool bytes_kept = false;  // the captured bytes (special chunks always; bulk data on request)
-  bool used = false;        // RDMA went there: without, the members from `home` on are as they were made
+  bool bytes_kept = false;  // DataOf has the captured bytes (special chunks always; bulk data on request)
+  bool used = false;        // an RDMA operation touched it; else the members from `home` on are as they were made
   uint32_t chunk = 0;       // Read list: index into Half::read_chunks; Write list: index in the list; Reply chunk: 0
   uint32_t position = 0;    // Read list only
   int32_t place = -1;       // the Session's: in its table of handles; -1: not in there
