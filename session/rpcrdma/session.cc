@@ -20,6 +20,11 @@ constexpr size_t kRetiredInAll = 2048, kOldRetiredInAll = 256;
 constexpr int64_t kLateNs = 1'000'000'000;
 constexpr size_t kMaxRetiredSegments = 256;
 
+// No RPC-over-RDMA message comes behind a disconnect. Behind others one may: captures swap a ready-to-use and a Send.
+bool EndsMessages(fabric::SetupMessage message) {
+  return message == fabric::SetupMessage::kDisconnectRequest || message == fabric::SetupMessage::kDisconnectReply;
+}
+
 }  // namespace
 
 void Session::Impl::OnEvent(const Event& event) {
@@ -34,7 +39,7 @@ void Session::Impl::OnEvent(const Event& event) {
   if (state.early.waiting) {
     const Event& early = state.early.event;
     const bool sure = connection.info.acknowledged_in[early.from] >= early.frame.number;
-    const bool ends = kind == EventKind::kSetup;  // a disconnect: no message comes behind it
+    const bool ends = kind == EventKind::kSetup && EndsMessages(event.setup().message);
     if (sure || ends || (kind != EventKind::kSend && --state.early.patience == 0)) FlushEarly(state);
   }
 

@@ -124,6 +124,26 @@ TEST_F(SessionTest, AnOrphanAtTheEndIsOne) {
   EXPECT_EQ(recorder.closed[0].counters[1].messages, 1u);
 }
 
+// Of set-up and shutdown, only a disconnect shows that no Call comes.
+TEST_F(SessionTest, ReadyToUseBehindAnEarlyReply) {
+  script.Open();
+  const auto say = [&](fabric::SetupMessage message) {
+    fabric::Setup setup;
+    setup.message = message;
+    const FrameRef frame{script.frame(), 0};
+    session.OnEvent({script.info(), 0, frame, frame, setup});
+  };
+  Reply(1);
+  say(fabric::SetupMessage::kReady);
+  EXPECT_EQ(recorder.orphans, 0);
+  Call(1);
+  ASSERT_EQ(recorder.ended.size(), 1u);
+  EXPECT_EQ(recorder.ended[0].outcome, Outcome::kReplied);
+  Reply(2);
+  say(fabric::SetupMessage::kDisconnectRequest);
+  EXPECT_EQ(recorder.orphans, 1);
+}
+
 // Its sender acknowledges, with it or after it, that it had received nothing that was not seen.
 TEST_F(SessionTest, NoCallComesForAnOrphanThatAcknowledges) {
   script.Open();
