@@ -41,9 +41,9 @@ void JoinBefore(Reused<SegmentRecord>& records, uint32_t index) {
   SegmentRecord& record = records[index];
   const SegmentRecord& before = records[index - 1];
   if (before.list != record.list || before.chunk != record.chunk) return;
-  const uint32_t home = before.home == SegmentRecord::kOwn ? index - 1 : before.home;
+  const size_t home = HomeOf(records, index - 1);
   if (records[home].data.size() != before.data_begin + before.segment.length) return;
-  record.home = home;
+  record.home = static_cast<uint32_t>(home);
   record.data_begin = records[home].data.size();
 }
 
@@ -83,7 +83,7 @@ void Session::Impl::Store(const SegmentRef& ref, uint64_t at, Bytes bytes) {
   Reused<SegmentRecord>& records = RecordsOf(ref);
   SegmentRecord& record = records[ref.index];
   if (record.captured.empty() && ref.index > 0) JoinBefore(records, ref.index);
-  std::vector<std::byte>& data = (record.home == SegmentRecord::kOwn ? record : records[record.home]).data;
+  std::vector<std::byte>& data = records[HomeOf(records, ref.index)].data;
   const uint64_t begin = record.data_begin + at, end = begin + bytes.size();
   if (data.capacity() == 0) data = pool.TakeData();
   if (data.size() < end) {

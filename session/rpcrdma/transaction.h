@@ -64,10 +64,15 @@ struct alignas(64) SegmentRecord {
   }
 };
 
+// The index of the record whose `data` has the captured bytes of the record `index` of `records`.
+inline size_t HomeOf(const Reused<SegmentRecord>& records, size_t index) {
+  return records[index].home == SegmentRecord::kOwn ? index : records[index].home;
+}
+
 // The captured bytes of the record `index` of `records`; none without `bytes_kept`.
 inline Bytes DataOf(const Reused<SegmentRecord>& records, size_t index) {
   const SegmentRecord& record = records[index];
-  const Bytes data = (record.home == SegmentRecord::kOwn ? record : records[record.home]).data;
+  const Bytes data = records[HomeOf(records, index)].data;
   const size_t begin = std::min<uint64_t>(record.data_begin, data.size());
   return data.subspan(begin, std::min<uint64_t>(data.size() - begin, record.segment.length));
 }

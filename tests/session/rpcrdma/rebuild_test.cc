@@ -285,7 +285,6 @@ TEST_F(Rebuild, ReplyChunkTogetherWithAWriteChunk) {
   EXPECT_EQ(Last().reply, Join({reduced, data, Buffer(2)}));
 }
 
-// Legacy peers report the padded length of a Write chunk (draft-08 section 3.7): the inline count rules.
 // In whichever order a Reply chunk is written, in one part or several, with parts again and parts too early: what the
 // Reply says is in it. A segment that is used in part ends what can be one piece.
 TEST_F(Rebuild, ReplyChunkInEveryOrder) {
@@ -317,7 +316,8 @@ TEST_F(Rebuild, ReplyChunkInEveryOrder) {
     EXPECT_TRUE(Last().reply_complete);
     EXPECT_EQ(Last().reply, message);
   };
-  for (const uint32_t second : {40u, 48u}) do {
+  for (const uint32_t second : {40u, 48u}) {
+    do {
       for (const bool again : {false, true}) {
         const rpcrdma::Header call = offer(second);
         for (const size_t part : order) {
@@ -327,8 +327,10 @@ TEST_F(Rebuild, ReplyChunkInEveryOrder) {
         answer(call);
       }
     } while (std::ranges::next_permutation(order).found);
+  }
 }
 
+// Legacy peers report the padded length of a Write chunk (draft-08 section 3.7): the inline count rules.
 TEST_F(Rebuild, LegacyRoundedUpLength) {
   const Buffer data = Pattern(5);
   rpcrdma::Header call = MakeHeader(rpcrdma::kMsg, 1);
