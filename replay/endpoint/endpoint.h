@@ -48,7 +48,7 @@ struct EndpointOptions {
   // Gets every fabric event of the connection, as a capture of it would give them: both sides' set-up, Sends, RDMA
   // operations and refusals (over verbs without the peer's RDMA operations: ConnectionInfo::rdma_hidden). Called on the
   // thread that uses the endpoint; endpoints on several threads may share it. Must outlive them. nullptr: nobody
-  // listens, and no event is made.
+  // listens, and no event is made. What a LateSink has not looked at is kept from changing: completions come later.
   EventLog* events = nullptr;
 };
 

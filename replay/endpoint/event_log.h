@@ -5,6 +5,9 @@
 // share a log (several connections, or both ends of one in a test) have one count, and may be on different threads: the
 // log is locked from the number of a frame to the last of its events, so that the sink gets events from one thread at a
 // time, in the order of their frames. When the sink waits (record::EventQueue), all of them wait.
+//
+// A LateSink looks at events on a thread of its own, later. Long bytes are not copied for it: an endpoint leaves them
+// as they are until the sink has looked (see ShownBytes).
 #pragma once
 
 #include <algorithm>
@@ -15,10 +18,28 @@
 
 namespace stag::endpoint {
 
+// OnEvent returns before the event is looked at. Events are looked at in their order.
+class LateSink : public fabric::Sink {
+ public:
+  // As OnEvent, but the event's bytes stay where they are, unchanged, until Passed(the mark that this returns). Marks
+  // grow, and are never 0.
+  virtual uint64_t OnStayingEvent(const fabric::Event& event) = 0;
+  // The next three: on any thread. Whether all events up to that mark have been looked at.
+  virtual bool Passed(uint64_t mark) const = 0;
+  // Somebody will wait soon: nothing is to be gathered any more.
+  virtual void Hurry() = 0;
+  // Waits for Passed(mark), at most so long.
+  virtual void WaitFor(uint64_t mark, std::chrono::microseconds most) = 0;
+};
+
 class EventLog final : public fabric::Sink {
  public:
+  // Shorter bytes cost less copied than kept.
+  static constexpr size_t kLong = size_t{16} << 10;
+
   // `sink` must outlive this.
   explicit EventLog(fabric::Sink& sink) : sink_(sink) {}
+  explicit EventLog(LateSink& sink) : sink_(sink), late_(&sink) {}
 
   void OpenConnection(fabric::ConnectionInfo& info) {
     const std::scoped_lock lock(mutex_);
@@ -26,23 +47,37 @@ class EventLog final : public fabric::Sink {
     info.slot = slots_.Take();
   }
   // Calls `report` with the next frame. `report` gives the events of that frame to OnEvent; when there are none, the
-  // number is used again.
+  // number is used again. `staying`: bytes that the caller can leave as they are until a late sink has looked at them.
+  // Returns the mark after which they may change; 0: at once.
   template <typename Report>
-  void InFrame(Report report) {
+  uint64_t InFrame(Report report, Bytes staying = {}) {
     const std::scoped_lock lock(mutex_);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
+    staying_ = late_ && staying.size() >= kLong ? staying : Bytes{};
+    mark_ = 0;
     report(FrameRef{last_frame_ + 1, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()});
+    return mark_;
   }
   // Within InFrame only.
   void OnEvent(const fabric::Event& event) override {
     last_frame_ = std::max(last_frame_, event.now.number);
-    sink_.OnEvent(event);
+    const fabric::Content* const content = staying_.empty() ? nullptr : event.content();
+    if (content && content->bytes.size() >= kLong && Contains(staying_, content->bytes)) {
+      mark_ = late_->OnStayingEvent(event);
+    } else {
+      sink_.OnEvent(event);
+    }
     if (event.kind() == fabric::EventKind::kClosed) slots_.Give(event.connection->slot);
   }
+  // Of a mark, without the lock of the log. nullptr: there are no marks but 0.
+  LateSink* late() const { return late_; }
 
  private:
   fabric::Sink& sink_;
-  std::mutex mutex_;  // of all below, and of calls of sink_
+  LateSink* const late_ = nullptr;  // sink_, when it is one
+  std::mutex mutex_;                // of all below, and of calls of sink_
+  Bytes staying_;                   // of the frame that is reported
+  uint64_t mark_ = 0;
   uint64_t last_frame_ = 0;
   fabric::ConnectionId last_connection_ = 0;
   fabric::Slots slots_;

@@ -25,6 +25,7 @@ class Ring {
     items_[At(size_++)] = std::move(item);
   }
   T& front() { return (*this)[0]; }
+  T& back() { return (*this)[size_ - 1]; }
   // Counted from the front.
   T& operator[](size_t i) {
     STAG_CHECK(i < size_);

@@ -51,6 +51,7 @@ SoftIwarpEndpoint::SoftIwarpEndpoint(std::unique_ptr<ByteStream> stream, const S
   if (options.events) {
     options.events->OpenConnection(info_);
     events_ = std::make_unique<SoftIwarpEvents>(*options.events, info_, terms.peer_to_peer);
+    completions_.Follow(events_->shown());
     events_->OnSetup(request);
     events_->OnSetup(reply);
     events_->OnOpened();
@@ -83,6 +84,7 @@ Result<Region> SoftIwarpEndpoint::Register(MutableBytes memory, Access access) {
 
 void SoftIwarpEndpoint::Deregister(Region& region) {
   StopArriving(region.handle);
+  if (events_) events_->shown().Vacate(region.bytes);
   sender_.Detach(region.bytes);
   regions_.Remove(region);
   region = {};
@@ -141,15 +143,6 @@ void SoftIwarpEndpoint::Complete(Item& item, CompletionStatus outcome) {
   free_.Push(static_cast<uint32_t>(&item - items_.data()));
 }
 
-size_t SoftIwarpEndpoint::Take(std::span<Completion> out) {
-  size_t n = 0;
-  for (; n < out.size() && !completions_.empty(); ++n) {
-    out[n] = completions_.Pop();
-    uncompleted_ -= out[n].work != Work::kReceive;
-  }
-  return n;
-}
-
 void SoftIwarpEndpoint::Flush() {
   (void)Progress(false);
   WatchDescriptor();
@@ -164,12 +157,14 @@ size_t SoftIwarpEndpoint::Poll(std::span<Completion> out, std::chrono::microseco
     looked_ = look && n < out.size();
     const bool moved = Progress(looked_);
     n += Take(out.subspan(n));
-    if (n > 0 || wait.count() <= 0 || phase_ == Phase::kOver) break;
+    if (n > 0 || phase_ == Phase::kOver) break;
+    const bool kept = !moved && completions_.GiveWay();
+    if (wait.count() <= 0) break;
     const Clock::time_point now = Clock::now();
     if (!until) until = now + wait;
     if (now >= *until) break;
     look = true;
-    if (moved || spin_.Stay()) continue;
+    if (moved || kept || spin_.Stay()) continue;
     const Clock::time_point end = deadline_ ? std::min(*until, *deadline_) : *until;
     const auto left = std::chrono::ceil<std::chrono::microseconds>(end - now);
     (void)stream_->Wait(receiving(), blocked_, left);
@@ -211,14 +206,17 @@ int SoftIwarpEndpoint::descriptor() {
     epoll_event event{};
     watched_ = event.events = EPOLLIN;
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stream_->descriptor(), &event);
+    completions_.WatchIn(epoll_.get());
     WatchDescriptor();
   }
   return epoll_.get();
 }
 
 void SoftIwarpEndpoint::WatchDescriptor() {
+  if (!epoll_) return;
+  completions_.ShowKept();
   const uint32_t events = (receiving() ? EPOLLIN : 0u) | (blocked_ ? EPOLLOUT : 0u);
-  if (!epoll_ || watched_ == events) return;
+  if (watched_ == events) return;
   epoll_event event{};
   watched_ = event.events = events;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, stream_->descriptor(), &event);
@@ -309,6 +307,7 @@ void SoftIwarpEndpoint::End(State state, fabric::CloseReason reason, fabric::Sid
   state_ = state;
   deadline_.reset();
   blocked_ = false;
+  if (events_) events_->shown().VacateAll();
   FlushWork();
   sender_.Clear();
   if (events_) events_->OnClosed(reason, from);

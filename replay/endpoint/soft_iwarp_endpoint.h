@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "replay/endpoint/completions.h"
 #include "replay/endpoint/ring.h"
 #include "replay/endpoint/soft_iwarp_errors.h"
 #include "replay/endpoint/soft_iwarp_events.h"
@@ -141,7 +142,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   void FlushWork();
   void End(State state, fabric::CloseReason reason, fabric::Side from);
   void Complete(Item& item, CompletionStatus outcome);
-  size_t Take(std::span<Completion> out);
+  size_t Take(std::span<Completion> out) { return completions_.Take(out, uncompleted_); }
   void WatchDescriptor();
   bool receiving() const { return (phase_ == Phase::kOpen || phase_ == Phase::kEnding) && !peer_finished_; }
   fabric::Side own_side() const { return initiator_ ? 0 : 1; }
@@ -196,7 +197,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   uint32_t expected_send_ = 1, expected_read_ = 1;  // MSN
   std::array<std::byte, 64> control_{};             // payload of a Read Request or Terminate
 
-  Ring<Completion> completions_;
+  Completions completions_;
 };
 
 }  // namespace stag::endpoint

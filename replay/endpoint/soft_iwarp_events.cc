@@ -17,7 +17,7 @@ fabric::DecoderOptions Limits() {
 }  // namespace
 
 SoftIwarpEvents::SoftIwarpEvents(EventLog& log, const fabric::ConnectionInfo& info, bool peer_to_peer)
-    : log_(log), info_(info), context_(Limits(), log), rdmap_(context_, info) {
+    : log_(log), shown_(log), info_(info), context_(Limits(), log), rdmap_(context_, info) {
   rdmap_.set_may_be_ready(0, peer_to_peer);
   rdmap_.set_may_be_ready(1, false);
 }
@@ -46,17 +46,22 @@ void SoftIwarpEvents::OnSegment(fabric::Side from, const iwarp::DdpHeader& heade
   iwarp::DdpSegment segment;
   segment.header = header;
   segment.payload_length = length;
+  Bytes staying;
   if (payload.size() == 1) {
     segment.payload = payload[0];
+    staying = shown_.Staying(segment.payload);
   } else {
     scratch_.clear();
     for (const Bytes piece : payload) scratch_.insert(scratch_.end(), piece.begin(), piece.end());
     segment.payload = scratch_;
   }
-  log_.InFrame([&](const FrameRef& frame) {
-    context_.set_now(frame);
-    rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
-  });
+  const uint64_t mark = log_.InFrame(
+      [&](const FrameRef& frame) {
+        context_.set_now(frame);
+        rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
+      },
+      staying);
+  shown_.Add(staying, mark);
 }
 
 void SoftIwarpEvents::OnClosed(fabric::CloseReason reason, fabric::Side from) { Emit(from, fabric::Closed{reason}); }

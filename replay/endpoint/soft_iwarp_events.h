@@ -5,7 +5,7 @@
 #pragma once
 
 #include "protocol/iwarp/mpa.h"
-#include "replay/endpoint/event_log.h"
+#include "replay/endpoint/shown_bytes.h"
 #include "session/fabric/iwarp_rdmap.h"
 
 namespace stag::endpoint {
@@ -17,15 +17,18 @@ class SoftIwarpEvents {
 
   void OnSetup(const iwarp::MpaFrame& frame);
   void OnOpened();
-  // `payload` in pieces; `length` is more than they have when the rest was not received because it is refused.
+  // `payload` in pieces, in memory of the endpoint's; `length` is more than they have when the rest was not received
+  // because it is refused.
   void OnSegment(fabric::Side from, const iwarp::DdpHeader& header, std::span<const Bytes> payload, uint32_t length);
   void OnClosed(fabric::CloseReason reason, fabric::Side from);
+  ShownBytes& shown() { return shown_; }
 
  private:
   template <typename Kind>
   void Emit(fabric::Side from, const Kind& what);
 
   EventLog& log_;
+  ShownBytes shown_;
   const fabric::ConnectionInfo& info_;
   fabric::TrackerContext context_;
   fabric::RdmapLayer rdmap_;

@@ -42,7 +42,10 @@ std::string AccessText(Verdict verdict, bool read, uint32_t handle, uint64_t off
 bool SoftIwarpEndpoint::OnSegment(const DdpHeader& header, uint32_t length, std::byte*& to) {
   to = control_.data();
   auto refusal = header.tagged ? ExamineTagged(header, length, to) : ExamineUntagged(header, length, to);
-  if (!refusal) return true;
+  if (!refusal) {
+    if (events_) events_->shown().Vacate(Bytes(to, length));
+    return true;
+  }
   if (events_ && header.ddp_version == 1 && header.rdmap_version == 1)
     events_->OnSegment(peer_side(), header, {}, length);
   Refuse(*refusal, header, length);

@@ -37,18 +37,9 @@ void VerbsEndpoint::Complete(const Item& item, CompletionStatus outcome) {
   completion.work = item.work;
   completion.outcome = outcome;
   completion.id = item.id;
+  if (events_ && item.work == Work::kRead && outcome == CompletionStatus::kOk)
+    events_->OnReadResponse(Bytes(item.into, item.length), item.wr.wr.rdma.rkey, item.wr.wr.rdma.remote_addr);
   completions_.Push(completion);
-  if (!events_ || item.work != Work::kRead || outcome != CompletionStatus::kOk) return;
-  events_->OnReadResponse(Bytes(item.into, item.length), item.wr.wr.rdma.rkey, item.wr.wr.rdma.remote_addr);
-}
-
-size_t VerbsEndpoint::Take(std::span<Completion> out) {
-  size_t n = 0;
-  for (; n < out.size() && !completions_.empty(); ++n) {
-    out[n] = completions_.Pop();
-    uncompleted_ -= out[n].work != Work::kReceive;
-  }
-  return n;
 }
 
 bool VerbsEndpoint::PollQueue() {
@@ -100,8 +91,8 @@ void VerbsEndpoint::OnReceive(const ibv_wc& wc) {
     completion.invalidated = wc.invalidated_rkey;
     memory_->Invalidated(wc.invalidated_rkey);
   }
-  completions_.Push(completion);
   if (events_) events_->OnReceived(completion.bytes, completion.invalidated);
+  completions_.Push(completion);
 }
 
 // ------------------------------------------------------------------------------------------------------------- waiting
@@ -115,7 +106,13 @@ size_t VerbsEndpoint::Poll(std::span<Completion> out, std::chrono::microseconds 
     n += Take(out.subspan(n));
     if (n > 0) break;
     if (came || (waits && spins < kSpins)) continue;
-    if (!waits && !watched_) break;
+    const bool kept = completions_.GiveWay();
+    if (!waits && (kept || !watched_)) break;
+    if (kept) {
+      if (!until) until = Clock::now() + wait;
+      if (Clock::now() >= *until) break;
+      continue;
+    }
     if (!armed_) {
       Arm();
       continue;
@@ -126,7 +123,9 @@ size_t VerbsEndpoint::Poll(std::span<Completion> out, std::chrono::microseconds 
     if (now >= *until) break;
     Sleep(deadline_ ? std::min(*until, *deadline_) : *until);
   }
-  return n + Take(out.subspan(n));
+  n += Take(out.subspan(n));
+  completions_.ShowKept();
+  return n;
 }
 
 // Hands over, and takes what the device has; without waiting. True when something came.
@@ -167,6 +166,7 @@ void VerbsEndpoint::LookAtChannels() {
 }
 
 int VerbsEndpoint::descriptor() {
+  if (!watched_) completions_.WatchIn(epoll_.get());
   watched_ = true;
   return epoll_.get();
 }
@@ -271,6 +271,7 @@ void VerbsEndpoint::End(State state, fabric::CloseReason reason, bool by_peer) {
   phase_ = Phase::kOver;
   state_ = state;
   deadline_.reset();
+  if (events_) events_->shown().VacateAll();
   work_.Abandon([&](const Item& item) { Complete(item, CompletionStatus::kFlushed); });
   if (events_) events_->OnClosed(reason, by_peer);
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "replay/endpoint/completions.h"
 #include "replay/endpoint/ring.h"
 #include "replay/endpoint/system.h"
 #include "replay/endpoint/verbs_events.h"
@@ -147,7 +148,7 @@ class VerbsEndpoint final : public Endpoint {
   void CheckEnd();
   void End(State state, fabric::CloseReason reason, bool by_peer);
   void Complete(const Item& item, CompletionStatus outcome);
-  size_t Take(std::span<Completion> out);
+  size_t Take(std::span<Completion> out) { return completions_.Take(out, uncompleted_); }
 
   const bool active_;
   const EndpointOptions options_;
@@ -172,7 +173,7 @@ class VerbsEndpoint final : public Endpoint {
   uint32_t receive_room_ = 0;  // receives that the queue pair takes
   Ring<uint32_t> to_post_;     // receives
   uint32_t posted_receives_ = 0;
-  Ring<Completion> completions_;
+  Completions completions_;
   std::vector<std::byte> own_private_data_;
 
   Phase phase_ = Phase::kOpen;

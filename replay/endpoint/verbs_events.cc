@@ -22,8 +22,14 @@ Kind Operation(uint64_t length, uint32_t handle, uint64_t offset, Bytes bytes = 
 }  // namespace
 
 template <typename Kind>
-void VerbsEvents::Emit(const Kind& what, fabric::Side from) {
-  log_.InFrame([&](const FrameRef& frame) { log_.OnEvent({info_, from, frame, frame, what}); });
+void VerbsEvents::Emit(const Kind& what, fabric::Side from, Bytes bytes) {
+  const Bytes staying = shown_.Staying(bytes);
+  const uint64_t mark = log_.InFrame(
+      [&](const FrameRef& frame) {
+        log_.OnEvent({info_, from, frame, frame, what});
+      },
+      staying);
+  shown_.Add(staying, mark);
 }
 
 void VerbsEvents::Setup(SetupMessage message, fabric::Side from, const VerbsSetup& setup, uint16_t reason) {
@@ -62,11 +68,11 @@ void VerbsEvents::OnSend(std::span<const Bytes> pieces, std::optional<uint32_t> 
   }
   send.length = send.bytes.size();
   send.invalidated = invalidate;
-  Emit(send, own_);
+  Emit(send, own_, pieces.size() == 1 ? pieces[0] : Bytes{});
 }
 
 void VerbsEvents::OnWrite(Bytes bytes, uint32_t handle, uint64_t offset) {
-  Emit(Operation<fabric::Write>(bytes.size(), handle, offset, bytes), own_);
+  Emit(Operation<fabric::Write>(bytes.size(), handle, offset, bytes), own_, bytes);
 }
 
 void VerbsEvents::OnReadRequest(uint64_t length, uint32_t handle, uint64_t offset) {
@@ -74,7 +80,7 @@ void VerbsEvents::OnReadRequest(uint64_t length, uint32_t handle, uint64_t offse
 }
 
 void VerbsEvents::OnReadResponse(Bytes bytes, uint32_t handle, uint64_t offset) {
-  Emit(Operation<fabric::ReadResponse>(bytes.size(), handle, offset, bytes), peer());
+  Emit(Operation<fabric::ReadResponse>(bytes.size(), handle, offset, bytes), peer(), bytes);
 }
 
 void VerbsEvents::OnReceived(Bytes message, std::optional<uint32_t> invalidated) {
@@ -82,7 +88,7 @@ void VerbsEvents::OnReceived(Bytes message, std::optional<uint32_t> invalidated)
   send.bytes = message;
   send.length = message.size();
   send.invalidated = invalidated;
-  Emit(send, peer());
+  Emit(send, peer(), message);
 }
 
 void VerbsEvents::OnNak(fabric::NakKind kind, uint32_t handle, uint64_t offset, uint64_t length) {

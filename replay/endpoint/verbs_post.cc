@@ -35,6 +35,7 @@ Result<Region> VerbsEndpoint::Offered(Result<Region> region) {
 
 void VerbsEndpoint::Deregister(Region& region) {
   if (memory_->HasWindow(region)) (void)AwaitOwn(0);
+  if (events_) events_->shown().Vacate(region.bytes);
   memory_->Remove(region);
   region = {};
 }

@@ -267,6 +267,7 @@ void VerbsEndpoint::Opened(const VerbsSetup& request, const VerbsSetup& reply) {
   if (!options_.events) return;
   options_.events->OpenConnection(info_);
   events_.emplace(*options_.events, info_, active_);
+  completions_.Follow(events_->shown());
   events_->OnSetup(request, reply);
 }
 

@@ -2,13 +2,14 @@
 #include "replay/record/event_queue.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace stag::record {
 namespace {
 
-constexpr size_t kEnoughBytes = 256 << 10, kEnoughEvents = 4096;
-constexpr std::chrono::milliseconds kGathers{1};
+constexpr std::chrono::microseconds kNap{250};  // from look to look
+constexpr int kNaps = 40;                       // without any event, until one is waited for
 
 size_t SizeOf(const fabric::Event& event) {
   if (const auto* setup = std::get_if<fabric::Setup>(&event.what)) return setup->private_data.size();
@@ -33,32 +34,57 @@ bool EventQueue::Full(size_t bytes) const {
   return waiting_.size() > 0 && (waiting_.size() >= most_events_ || waiting_.bytes() + bytes > most_bytes_);
 }
 
-// Not only when it is full, lest the traffic wait.
-bool EventQueue::Enough() const {
-  return waiting_.bytes() >= std::min(kEnoughBytes, most_bytes_ / 2) ||
-         waiting_.size() >= std::min(kEnoughEvents, most_events_ / 2);
+// The thread is to look now.
+void EventQueue::Wake() {
+  if (std::exchange(state_, Thread::kBusy) != Thread::kBusy) filled_.notify_one();
 }
 
-void EventQueue::OnEvent(const fabric::Event& event) {
-  const size_t bytes = SizeOf(event);
-  bool wake = false;
-  {
-    std::unique_lock lock(mutex_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
-    if (Full(bytes)) {
-      state_ = Thread::kBusy;
-      filled_.notify_one();
-      waits_.fetch_add(1, std::memory_order_relaxed);
-      const auto since = std::chrono::steady_clock::now();
-      taken_.wait(lock, [&] { return !Full(bytes) || thrown_; });
-      waited_ += std::chrono::steady_clock::now() - since;
-    }
-    if (thrown_) return;  // Finish throws it
-    waiting_.Add(event, 0, {}, {});
-    wake = state_ == Thread::kIdle || (state_ == Thread::kGathering && Enough());
-    if (wake) state_ = Thread::kBusy;
+uint64_t EventQueue::Take(const fabric::Event& event, bool stays) {
+  const size_t bytes = stays ? 0 : SizeOf(event);
+  std::unique_lock lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  if (Full(bytes)) {
+    Wake();
+    waits_.fetch_add(1, std::memory_order_relaxed);
+    const auto since = std::chrono::steady_clock::now();
+    taken_.wait(lock, [&] { return !Full(bytes) || thrown_; });
+    waited_ += std::chrono::steady_clock::now() - since;
   }
-  if (wake) filled_.notify_one();
+  if (thrown_) return 0;  // Finish throws it
+  if (stays) {
+    waiting_.AddStaying(event, ++mark_);
+  } else {
+    waiting_.Add(event, mark_, {}, {});
+  }
+  if (state_ == Thread::kIdle) Wake();
+  return stays ? mark_ : 0;
+}
+
+void EventQueue::Hurry() {
+  const std::scoped_lock lock(mutex_);
+  Wake();
+}
+
+void EventQueue::WaitFor(uint64_t mark, std::chrono::microseconds most) {
+  std::unique_lock lock(mutex_);
+  Wake();
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  const auto since = std::chrono::steady_clock::now();
+  given_.wait_for(lock, most, [&] {
+    awaited_ = true;  // before the look: Pass does both in the other order
+    return passed_ >= mark;
+  });
+  waited_ += std::chrono::steady_clock::now() - since;
+}
+
+// Everything up to that mark was given.
+void EventQueue::Pass(uint64_t mark) {
+  if (mark == passed_.load(std::memory_order_relaxed)) return;
+  passed_ = mark;
+  if (!awaited_) return;
+  const std::scoped_lock lock(mutex_);
+  awaited_ = false;
+  given_.notify_all();
 }
 
 void EventQueue::Finish() {
@@ -71,6 +97,23 @@ void EventQueue::Finish() {
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
+// Until there are events; false: there will be none any more.
+bool EventQueue::Await(std::unique_lock<std::mutex>& lock) {
+  const auto woken = [&] { return finishing_ || state_ == Thread::kBusy; };
+  for (int naps = 0; !finishing_ && (naps == 0 || waiting_.size() == 0); ++naps) {
+    if (naps < kNaps) {
+      state_ = Thread::kNapping;
+      filled_.wait_until(lock, looked_ + kNap, woken);
+    } else {
+      state_ = Thread::kIdle;
+      filled_.wait(lock, woken);
+    }
+    looked_ = std::chrono::steady_clock::now();
+  }
+  state_ = Thread::kBusy;
+  return waiting_.size() > 0;
+}
+
 void EventQueue::Run() {
   fabric::EventBatch batch;
   try {
@@ -78,20 +121,16 @@ void EventQueue::Run() {
       batch.Clear();
       {
         std::unique_lock lock(mutex_);
-        while (waiting_.size() == 0 && !finishing_) {
-          state_ = Thread::kIdle;
-          filled_.wait(lock);
-        }
-        state_ = Thread::kGathering;
-        filled_.wait_for(lock, kGathers, [&] { return finishing_ || state_ == Thread::kBusy || Enough(); });
-        state_ = Thread::kBusy;
-        if (waiting_.size() == 0) return;
+        if (!Await(lock)) return;
         std::swap(batch, waiting_);
       }
       taken_.notify_one();
-      batch.Give(sink_, [](uint64_t, const FrameRef&) {});
+      uint64_t given = passed_;
+      batch.Give(sink_, [&](uint64_t mark, const FrameRef&) { Pass(std::exchange(given, mark)); });
+      Pass(given);
     }
   } catch (...) {
+    Pass(std::numeric_limits<uint64_t>::max());
     {
       const std::scoped_lock lock(mutex_);
       thrown_ = std::current_exception();

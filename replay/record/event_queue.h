@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // EventQueue: takes fabric events on the threads that move messages, and gives them to a sink on a thread of its own,
-// in order and with copies of their bytes. It is bounded: when the sink is slower than the traffic, OnEvent waits. No
-// event is lost. The sink has each event within a millisecond, if it is not busy: its thread gathers so long, or until
-// there is enough to do, because to wake it costs the traffic more than to copy an event.
+// in order and with copies of their bytes, but for those that stay where they are. It is bounded: when the sink is
+// slower than the traffic, OnEvent waits. No event is lost. The sink has each event within a millisecond, if it is not
+// busy: to wake its thread costs the traffic more than to copy an event, so the thread looks by itself, often, until
+// there has been nothing for a while.
 #pragma once
 
 #include <atomic>
@@ -15,11 +16,12 @@
 #include <thread>
 #include <unordered_map>
 
+#include "replay/endpoint/event_log.h"
 #include "session/fabric/event_batch.h"
 
 namespace stag::record {
 
-class EventQueue final : public fabric::Sink {
+class EventQueue final : public endpoint::LateSink {
  public:
   static constexpr size_t kMostBytes = 32 << 20, kMostEvents = 65536;
 
@@ -28,13 +30,17 @@ class EventQueue final : public fabric::Sink {
   explicit EventQueue(fabric::Sink& sink, size_t most_bytes = kMostBytes, size_t most_events = kMostEvents);
   ~EventQueue() override;
 
-  // By one thread at a time (endpoint::EventLog sees to that). The first event starts the thread.
-  void OnEvent(const fabric::Event& event) override;
+  // Both by one thread at a time (endpoint::EventLog sees to that). The first event starts the thread.
+  void OnEvent(const fabric::Event& event) override { (void)Take(event, false); }
+  uint64_t OnStayingEvent(const fabric::Event& event) override { return Take(event, true); }
+  bool Passed(uint64_t mark) const override { return passed_.load(std::memory_order_acquire) >= mark; }
+  void Hurry() override;
+  void WaitFor(uint64_t mark, std::chrono::microseconds most) override;
   // Returns when the sink has had all events; throws what it threw. No event may come after.
   void Finish();
-  // How often OnEvent has waited for the sink, or waits now. For any thread.
+  // How often OnEvent and WaitFor have waited for the sink, or wait now. For any thread.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
-  // And how long altogether. Once no thread calls OnEvent any more.
+  // And how long altogether. Once no thread calls them any more.
   std::chrono::nanoseconds waited() const { return waited_; }
 
  private:
@@ -48,21 +54,28 @@ class EventQueue final : public fabric::Sink {
     fabric::Sink& sink_;
     std::unordered_map<fabric::ConnectionId, std::unique_ptr<fabric::ConnectionInfo>> connections_;
   };
+  uint64_t Take(const fabric::Event& event, bool stays);
   void Run();
+  void Pass(uint64_t mark);
+  bool Await(std::unique_lock<std::mutex>& lock);
   bool Full(size_t bytes) const;
-  bool Enough() const;
+  void Wake();
 
-  WithConnections sink_;  // of the thread
+  WithConnections sink_;                            // of the thread
+  std::chrono::steady_clock::time_point looked_{};  // likewise: when it last looked for events
   const size_t most_bytes_, most_events_;
   std::atomic<uint64_t> waits_ = 0;
-  std::chrono::nanoseconds waited_{0};
+  std::atomic<uint64_t> passed_ = 0;   // the mark of the last event that stayed and was given
+  std::atomic<bool> awaited_ = false;  // a thread is in WaitFor
   std::thread thread_;
 
   std::mutex mutex_;  // of all below
-  std::condition_variable filled_, taken_;
+  std::condition_variable filled_, taken_, given_;
+  std::chrono::nanoseconds waited_{0};
   fabric::EventBatch waiting_;
-  enum class Thread : uint8_t { kBusy, kIdle, kGathering };
-  Thread state_ = Thread::kBusy;  // kIdle: it waits for an event; kGathering: for Enough
+  uint64_t mark_ = 0;  // the last that was handed out
+  enum class Thread : uint8_t { kBusy, kNapping, kIdle };
+  Thread state_ = Thread::kBusy;  // kNapping: it will look by itself; kIdle: it waits for an event
   bool finishing_ = false;
   std::exception_ptr thrown_;
 };

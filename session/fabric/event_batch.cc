@@ -2,18 +2,8 @@
 #include "session/fabric/event_batch.h"
 
 #include <cstring>
-#include <functional>
 
 namespace stag::fabric {
-
-namespace {
-
-bool Contains(Bytes whole, Bytes part) {
-  const std::less_equal<> at_most;
-  return at_most(whole.data(), part.data()) && at_most(part.data() + part.size(), whole.data() + whole.size());
-}
-
-}  // namespace
 
 Bytes EventBatch::Keep(Bytes bytes, const FrameMemory& memory) {
   if (!bytes.empty() && (kept_.empty() || kept_.back() != memory.owner)) {
@@ -42,17 +32,24 @@ Bytes EventBatch::Copy(Bytes bytes) {
   return {to, bytes.size()};
 }
 
-size_t EventBatch::Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory) {
+Event& EventBatch::Next(const Event& event, uint64_t number) {
   if (events_used_ == events_.size()) events_.emplace_back();
   Copied& copied = events_[events_used_++];
   copied.number = number;
   copied.event = event;
   copied.connection = *event.connection;
-  if (auto* setup = std::get_if<Setup>(&copied.event.what)) {
+  return copied.event;
+}
+
+void EventBatch::AddStaying(const Event& event, uint64_t number) { (void)Next(event, number); }
+
+size_t EventBatch::Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory) {
+  Event& copied = Next(event, number);
+  if (auto* setup = std::get_if<Setup>(&copied.what)) {
     setup->private_data = Copy(setup->private_data);
     return setup->private_data.size();
   }
-  Content* content = copied.event.content();
+  Content* content = copied.content();
   if (!content || content->bytes.empty()) return 0;
   const bool keep = memory.owner && Contains(frame, content->bytes);
   content->bytes = keep ? Keep(content->bytes, memory) : Copy(content->bytes);

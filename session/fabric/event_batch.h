@@ -18,6 +18,8 @@ class EventBatch {
   // `number` orders: it goes to Give's `before`. What lies in `frame`, whose memory is `memory`, is not copied. Return
   // how many bytes were.
   size_t Add(const Event& event, uint64_t number, Bytes frame, const FrameMemory& memory);
+  // The event's bytes stay where they are until it has been given: none is copied.
+  void AddStaying(const Event& event, uint64_t number);
   size_t Add(const Aside& aside, uint64_t number);
   void Add(const Recovery& recovery, uint64_t number);
   void Clear();
@@ -59,6 +61,7 @@ class EventBatch {
     size_t place = 0;  // how many events come before it
     std::variant<Aside, Recovery> what;
   };
+  Event& Next(const Event& event, uint64_t number);
   Bytes Copy(Bytes bytes);
   Bytes Keep(Bytes bytes, const FrameMemory& memory);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The whole path, `stag generate` to `stag serve`, beside bare TCP, in the same run on the loopback interface: RPC
-// Calls inline in a closed loop, and 1 MiB of NFSv3 READ and WRITE by chunks. A thread for each end; and two
-// connections, each with a thread of the client, on one and on two threads of the server. load_bench [NAME]: only the
-// lines with that name (ECHO, READ ...), for a profile.
+// Calls inline in a closed loop, and 1 MiB of NFSv3 READ and WRITE by chunks, a file from its begin to its end and
+// again. A thread for each end; and two connections, each with a thread of the client, on one and on two threads of the
+// server. load_bench [NAME]: only the lines with that name (ECHO, READ ...), for a profile.
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -74,6 +74,7 @@ Cost Nfs(Operation operation, bool crc, uint32_t threads = 0) {
   load.mode = LoadMode::kNfs3;
   Weight(load.jobs.mix, operation) = 1;
   load.jobs.sizes = {{kBulk, kBulk, 1}};
+  load.jobs.sequential = true;  // as TCP's bytes come, and as files are written
   load.depth = kBulkDepth;
   load.calls = kBulks;
   if (threads > 0) load.connections = load.threads = 2;

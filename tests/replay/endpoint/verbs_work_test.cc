@@ -11,9 +11,9 @@ namespace {
 struct Item {
   int id = 0;
 };
-using Ring = WorkRing<Item>;
+using Works = WorkRing<Item>;
 
-std::vector<uint64_t> Signalled(Ring& ring, const Ring::Run& run) {
+std::vector<uint64_t> Signalled(Works& ring, const Works::Run& run) {
   std::vector<uint64_t> numbers;
   for (uint64_t n = run.first; n < run.end; ++n)
     if (ring.Sign(run, n, false)) numbers.push_back(n);
@@ -21,7 +21,7 @@ std::vector<uint64_t> Signalled(Ring& ring, const Ring::Run& run) {
 }
 
 TEST(WorkRing, TheLastOfARunIsSignalled) {
-  Ring ring(100, 100);
+  Works ring(100, 100);
   for (int i = 0; i < 3; ++i) ring.Post().id = i;
   const auto run = ring.Next();
   EXPECT_EQ(run.first, 0u);
@@ -34,7 +34,7 @@ TEST(WorkRing, TheLastOfARunIsSignalled) {
 }
 
 TEST(WorkRing, MostOfALongRunIsNotSignalled) {
-  Ring ring(1000, 256);
+  Works ring(1000, 256);
   for (int i = 0; i < 1000; ++i) ring.Post();
   EXPECT_TRUE(ring.full());
   const auto run = ring.Next();
@@ -46,7 +46,7 @@ TEST(WorkRing, MostOfALongRunIsNotSignalled) {
 }
 
 TEST(WorkRing, ACompletionSpeaksForThoseBeforeIt) {
-  Ring ring(10, 100);
+  Works ring(10, 100);
   for (int i = 0; i < 5; ++i) ring.Post().id = i;
   for (uint64_t n = 0; n < 5; ++n) ring.Sign({0, 100}, n, n == 2 || n == 4);
   ring.HandOver(ring.Next().end);
@@ -65,7 +65,7 @@ TEST(WorkRing, ACompletionSpeaksForThoseBeforeIt) {
 }
 
 TEST(WorkRing, TheDeviceHoldsNoMoreThanItsDepth) {
-  Ring ring(100, 8);
+  Works ring(100, 8);
   for (int i = 0; i < 20; ++i) ring.Post().id = i;
   for (uint64_t n = 0; n < 8; ++n) ring.Sign({0, 8}, n, n == 3);
   ring.HandOver(ring.Next().end);
@@ -78,7 +78,7 @@ TEST(WorkRing, TheDeviceHoldsNoMoreThanItsDepth) {
 }
 
 TEST(WorkRing, WhatIsAbandonedComesBackInOrder) {
-  Ring ring(100, 8);
+  Works ring(100, 8);
   for (int i = 0; i < 20; ++i) ring.Post().id = i;
   for (uint64_t n = 0; n < 8; ++n) ring.Sign({0, 100}, n, n == 0 || n == 1 || n == 4);
   ring.HandOver(5);  // the device took so many
@@ -93,7 +93,7 @@ TEST(WorkRing, WhatIsAbandonedComesBackInOrder) {
 }
 
 TEST(WorkRing, AReadMayEndLaterThanWhatWasPostedAfterIt) {
-  Ring ring(10, 100);
+  Works ring(10, 100);
   for (int i = 0; i < 4; ++i) ring.Post().id = i;
   for (uint64_t n = 0; n < 4; ++n) ring.Sign({0, 4}, n, n == 1);  // 1 is a Read; 0 is signed as the first of sixteen
   ring.HandOver(4);
@@ -114,7 +114,7 @@ TEST(WorkRing, AReadMayEndLaterThanWhatWasPostedAfterIt) {
 TEST(WorkRing, EveryWorkEndsOnce) {
   std::mt19937 random(7);
   for (const size_t depth : {1u, 3u, 8u, 64u, 100u}) {
-    Ring ring(100, depth);
+    Works ring(100, depth);
     std::vector<uint64_t> reported;  // by the device, not looked at
     int posted = 0, ended = 0;
     while (ended < 5000) {

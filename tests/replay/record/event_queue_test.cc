@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // EventQueue: every event arrives as it was, in order, also when the sink is slow, the queue small and the events those
-// of several threads with one EventLog; and what the sink throws.
+// of several threads with one EventLog; bytes that stay are not copied; and what the sink throws.
 #include "replay/record/event_queue.h"
 
 #include <atomic>
@@ -165,6 +165,62 @@ TEST(EventQueue, ThreadsThatShareALog) {
   }
 }
 
+// Not copied, given in their order, and passed only then.
+TEST(EventQueue, BytesThatStay) {
+  struct Where : Slow {
+    void OnEvent(const fabric::Event& event) override {
+      Slow::OnEvent(event);
+      at.push_back(event.content()->bytes.data());
+    }
+    std::vector<const std::byte*> at;
+  } sink;
+  EventQueue queue(sink, 1000);  // which bytes that stay do not fill
+  const std::vector<std::byte> bytes = stag::test::Pattern(5000);
+  fabric::ConnectionInfo info;
+  const auto write = [&](size_t from) {
+    fabric::Write what;
+    what.bytes = Bytes(bytes).subspan(from, 1000);
+    what.length = 1000;
+    return fabric::Event(info, 0, {1, 1}, {1, 1}, what);
+  };
+  const uint64_t first = queue.OnStayingEvent(write(0)), second = queue.OnStayingEvent(write(1000));
+  queue.OnEvent(write(2000));
+  const uint64_t third = queue.OnStayingEvent(write(3000));
+  EXPECT_TRUE(0 < first && first < second && second < third);
+  while (!sink.started) std::this_thread::yield();
+  const auto begin = std::chrono::steady_clock::now();
+  queue.WaitFor(first, std::chrono::milliseconds(5));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(5));
+  EXPECT_FALSE(queue.Passed(first));
+  EXPECT_EQ(queue.waits(), 1u);
+  sink.go = true;
+  while (!queue.Passed(third)) queue.WaitFor(third, std::chrono::seconds(100));
+  EXPECT_TRUE(queue.Passed(first) && queue.Passed(second));
+  EXPECT_FALSE(queue.Passed(third + 1));
+  EXPECT_GE(queue.waited(), std::chrono::milliseconds(5));
+  queue.Finish();
+  ASSERT_EQ(sink.at.size(), 4u);
+  for (const size_t i : {0u, 1u, 3u}) EXPECT_EQ(sink.at[i], bytes.data() + i * 1000);
+  EXPECT_FALSE(Contains(bytes, {sink.at[2], 1}));
+}
+
+// Somebody waits, and the thread sleeps.
+TEST(EventQueue, WhoWaitsIsServedAtOnce) {
+  test::EventList events;
+  EventQueue queue(events);
+  const std::vector<std::byte> bytes = stag::test::Pattern(100);
+  fabric::ConnectionInfo info;
+  fabric::Write write;
+  write.bytes = bytes;
+  write.length = 100;
+  for (int i = 0; i < 20; ++i) {
+    const uint64_t mark = queue.OnStayingEvent(fabric::Event(info, 0, {1, 1}, {1, 1}, write));
+    queue.WaitFor(mark, std::chrono::seconds(100));
+    EXPECT_TRUE(queue.Passed(mark));
+    if (i % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(15));
+  }
+}
+
 TEST(EventQueue, AnEventThatIsLargerThanTheQueue) {
   test::EventList events;
   EventQueue queue(events, 100);
@@ -178,7 +234,9 @@ TEST(EventQueue, WhatTheSinkThrows) {
     void OnEvent(const fabric::Event&) override { throw std::runtime_error("no memory"); }
   } sink;
   EventQueue queue(sink, 1000, 2);
+  const uint64_t mark = queue.OnStayingEvent(fabric::Event(fabric::ConnectionInfo{}, 0, {}, {}, fabric::Write{}));
   Play(queue, 100);  // does not wait for ever
+  while (!queue.Passed(mark)) queue.WaitFor(mark, std::chrono::seconds(100));
   EXPECT_THROW(queue.Finish(), std::runtime_error);
 }
 

@@ -127,6 +127,28 @@ TEST(EventBatch, KeepsFramesWithoutCopies) {
   EXPECT_EQ(batch.bytes(), 0u);
 }
 
+TEST(EventBatch, BytesThatStayAreNotCopied) {
+  const std::vector<std::byte> bytes = Filled(100'000, 1);
+  EventBatch batch;
+  {
+    const ConnectionInfo info;
+    Event event;
+    event.connection = &info;
+    event.what = Send{{bytes, bytes.size()}, false, {}, {}};
+    batch.AddStaying(event, 7);
+  }
+  EXPECT_EQ(batch.size(), 1u);
+  EXPECT_EQ(batch.bytes(), 0u);
+  class : public Sink {
+   public:
+    void OnEvent(const Event& event) override { given = event.send().bytes; }
+    Bytes given;
+  } later;
+  batch.Give(later, [](uint64_t number, const FrameRef&) { EXPECT_EQ(number, 7u); });
+  EXPECT_EQ(later.given.data(), bytes.data());
+  EXPECT_EQ(later.given.size(), bytes.size());
+}
+
 TEST(EventBatch, AnEmptyOneGivesNothing) {
   EventBatch batch;
   Teller later;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay/endpoint/shown_bytes.h"
+
+#include <algorithm>
+
+namespace stag::endpoint {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kNap{1}, kLongNap{1'000};
+
+}  // namespace
+
+// Drops what has been looked at.
+void ShownBytes::Forget() {
+  while (!ranges_.empty() && Passed(ranges_.front().mark)) (void)ranges_.Pop();
+}
+
+Bytes ShownBytes::Staying(Bytes bytes) {
+  if (!sink_ || bytes.size() < EventLog::kLong) return {};
+  Forget();
+  return ranges_.full() ? Bytes{} : bytes;
+}
+
+void ShownBytes::Add(Bytes staying, uint64_t mark) {
+  if (mark == 0) return;
+  newest_ = mark;
+  if (!ranges_.empty() && ranges_.back().end == staying.data()) {  // the segments of an RDMA operation
+    ranges_.back().end += staying.size();
+    ranges_.back().mark = mark;
+  } else {
+    ranges_.Push({staying.data(), staying.data() + staying.size(), mark});
+  }
+}
+
+void ShownBytes::Vacate(Bytes bytes) {
+  if (ranges_.empty() || bytes.empty()) return;
+  Forget();
+  uint64_t last = 0;
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    const Range& range = ranges_[i];
+    if (std::less<>()(range.begin, bytes.data() + bytes.size()) && std::less<>()(bytes.data(), range.end))
+      last = range.mark;
+  }
+  WaitFor(last);
+}
+
+void ShownBytes::WaitFor(uint64_t mark) {
+  while (!Passed(mark)) sink_->WaitFor(mark, kLongNap);
+}
+
+void ShownBytes::GiveWay(uint64_t mark, bool sleep) {
+  if (sleep) {
+    sink_->WaitFor(mark, kNap);
+  } else {
+    sink_->Hurry();
+  }
+}
+
+}  // namespace stag::endpoint

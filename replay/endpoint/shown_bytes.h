@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// ShownBytes: the memory of an endpoint that its events show, as long as a LateSink has not looked at them. It must not
+// change until then. Used by the thread that uses the endpoint.
+#pragma once
+
+#include <cstddef>
+
+#include "replay/endpoint/event_log.h"
+#include "replay/endpoint/ring.h"
+
+namespace stag::endpoint {
+
+class ShownBytes {
+ public:
+  // `log` must outlive this.
+  explicit ShownBytes(EventLog& log) : sink_(log.late()), ranges_(sink_ ? kMost : 0) {}
+
+  // `bytes`, which lie in memory of the endpoint, if they may be shown without a copy; else nothing.
+  Bytes Staying(Bytes bytes);
+  // `staying` is shown until Passed(mark); as EventLog::InFrame returned it.
+  void Add(Bytes staying, uint64_t mark);
+  // Of what was shown last; 0: nothing was.
+  uint64_t newest() const { return newest_; }
+  bool Passed(uint64_t mark) const { return mark == 0 || sink_->Passed(mark); }
+  // Returns once no event shows any of `bytes`; waits for the sink, if need be.
+  void Vacate(Bytes bytes);
+  void VacateAll() { WaitFor(newest_); }
+  // A mark that has not passed is waited for: has the sink look at what it has, and after a while waits, not long.
+  void GiveWay(uint64_t mark, bool sleep);
+
+ private:
+  static constexpr size_t kMost = 256;
+  struct Range {
+    const std::byte* begin = nullptr;
+    const std::byte* end = nullptr;
+    uint64_t mark = 0;
+  };
+  void Forget();
+  void WaitFor(uint64_t mark);
+
+  LateSink* const sink_;
+  Ring<Range> ranges_;  // in the order of their marks
+  uint64_t newest_ = 0;
+};
+
+}  // namespace stag::endpoint
