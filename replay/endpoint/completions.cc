@@ -22,7 +22,8 @@ size_t Completions::Take(std::span<Completion> out, uint32_t& uncompleted) {
 
 bool Completions::GiveWay() {
   if (ring_.empty() || !shown_) return false;
-  shown_->GiveWay(ring_.front().after, !spin_.Stay());
+  napped_ = !spin_.Stay();
+  if (napped_) shown_->WaitFor(ring_.front().after, 1000);
   return true;
 }
 

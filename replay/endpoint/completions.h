@@ -27,9 +27,14 @@ class Completions {
 
   // The next that may be given out; `uncompleted` goes down by the works among them. Returns how many.
   size_t Take(std::span<Completion> out, uint32_t& uncompleted);
-  // Take gave nothing: if that is because the first is kept back, has the sink look at what it has, and after a while
-  // waits for it, a millisecond at most. Whether it is so.
+  // Take gave nothing: if that is because the first is kept back, yields the processor, and after a while waits for the
+  // sink, a millisecond at most. Whether it is so.
   bool GiveWay();
+  // What came after that: from the peer or the device, and of kept completions.
+  void Resume(bool came, size_t taken) {
+    if (napped_ && !came && taken > 0) shown_->Idled();
+    napped_ = false;
+  }
 
   // An epoll descriptor that is to be readable while some are kept back; ShowKept after each change.
   void WatchIn(int epoll);
@@ -43,6 +48,7 @@ class Completions {
   Ring<Kept> ring_;
   ShownBytes* shown_ = nullptr;
   SpinThenSleep spin_;
+  bool napped_ = false;  // in GiveWay
   Descriptor readable_;  // always
   int epoll_ = -1;
   bool watched_ = false;

@@ -6,31 +6,17 @@
 // log is locked from the number of a frame to the last of its events, so that the sink gets events from one thread at a
 // time, in the order of their frames. When the sink waits (record::EventQueue), all of them wait.
 //
-// A LateSink looks at events on a thread of its own, later. Long bytes are not copied for it: an endpoint leaves them
-// as they are until the sink has looked (see ShownBytes).
+// For a LateSink long bytes are not copied: an endpoint leaves them as they are until the sink has looked (see
+// ShownBytes).
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
 
-#include "session/fabric/fabric_event.h"
+#include "session/fabric/late_sink.h"
 
 namespace stag::endpoint {
-
-// OnEvent returns before the event is looked at. Events are looked at in their order.
-class LateSink : public fabric::Sink {
- public:
-  // As OnEvent, but the event's bytes stay where they are, unchanged, until Passed(the mark that this returns). Marks
-  // grow, and are never 0.
-  virtual uint64_t OnStayingEvent(const fabric::Event& event) = 0;
-  // The next three: on any thread. Whether all events up to that mark have been looked at.
-  virtual bool Passed(uint64_t mark) const = 0;
-  // Somebody will wait soon: nothing is to be gathered any more.
-  virtual void Hurry() = 0;
-  // Waits for Passed(mark), at most so long.
-  virtual void WaitFor(uint64_t mark, std::chrono::microseconds most) = 0;
-};
 
 class EventLog final : public fabric::Sink {
  public:
@@ -39,7 +25,7 @@ class EventLog final : public fabric::Sink {
 
   // `sink` must outlive this.
   explicit EventLog(fabric::Sink& sink) : sink_(sink) {}
-  explicit EventLog(LateSink& sink) : sink_(sink), late_(&sink) {}
+  explicit EventLog(fabric::LateSink& sink) : sink_(sink), late_(&sink) {}
 
   void OpenConnection(fabric::ConnectionInfo& info) {
     const std::scoped_lock lock(mutex_);
@@ -70,13 +56,13 @@ class EventLog final : public fabric::Sink {
     if (event.kind() == fabric::EventKind::kClosed) slots_.Give(event.connection->slot);
   }
   // Of a mark, without the lock of the log. nullptr: there are no marks but 0.
-  LateSink* late() const { return late_; }
+  fabric::LateSink* late() const { return late_; }
 
  private:
   fabric::Sink& sink_;
-  LateSink* const late_ = nullptr;  // sink_, when it is one
-  std::mutex mutex_;                // of all below, and of calls of sink_
-  Bytes staying_;                   // of the frame that is reported
+  fabric::LateSink* const late_ = nullptr;  // sink_, when it is one
+  std::mutex mutex_;                        // of all below, and of calls of sink_
+  Bytes staying_;                           // of the frame that is reported
   uint64_t mark_ = 0;
   uint64_t last_frame_ = 0;
   fabric::ConnectionId last_connection_ = 0;

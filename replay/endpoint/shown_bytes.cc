@@ -4,14 +4,6 @@
 #include <algorithm>
 
 namespace stag::endpoint {
-namespace {
-
-using std::chrono::milliseconds;
-
-constexpr milliseconds kNap{1}, kLongNap{1'000};
-
-}  // namespace
-
 // Drops what has been looked at.
 void ShownBytes::Forget() {
   while (!ranges_.empty() && Passed(ranges_.front().mark)) (void)ranges_.Pop();
@@ -19,6 +11,10 @@ void ShownBytes::Forget() {
 
 Bytes ShownBytes::Staying(Bytes bytes) {
   if (!sink_ || bytes.size() < EventLog::kLong) return {};
+  if (copies_ > 0) {
+    --copies_;
+    return {};
+  }
   Forget();
   return ranges_.full() ? Bytes{} : bytes;
 }
@@ -26,6 +22,7 @@ Bytes ShownBytes::Staying(Bytes bytes) {
 void ShownBytes::Add(Bytes staying, uint64_t mark) {
   if (mark == 0) return;
   newest_ = mark;
+  if (next_copies_ > kFewCopies) --next_copies_;
   if (!ranges_.empty() && ranges_.back().end == staying.data()) {  // the segments of an RDMA operation
     ranges_.back().end += staying.size();
     ranges_.back().mark = mark;
@@ -43,19 +40,17 @@ void ShownBytes::Vacate(Bytes bytes) {
     if (std::less<>()(range.begin, bytes.data() + bytes.size()) && std::less<>()(bytes.data(), range.end))
       last = range.mark;
   }
-  WaitFor(last);
+  Await(last);
 }
 
-void ShownBytes::WaitFor(uint64_t mark) {
-  while (!Passed(mark)) sink_->WaitFor(mark, kLongNap);
+void ShownBytes::Idled() {
+  if (copies_ > 0) return;
+  copies_ = next_copies_;
+  next_copies_ = std::min(2 * next_copies_, kManyCopies);
 }
 
-void ShownBytes::GiveWay(uint64_t mark, bool sleep) {
-  if (sleep) {
-    sink_->WaitFor(mark, kNap);
-  } else {
-    sink_->Hurry();
-  }
+void ShownBytes::Await(uint64_t mark) {
+  while (!Passed(mark)) sink_->WaitFor(mark, 1'000'000);
 }
 
 }  // namespace stag::endpoint

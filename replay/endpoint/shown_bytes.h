@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // ShownBytes: the memory of an endpoint that its events show, as long as a LateSink has not looked at them. It must not
-// change until then. Used by the thread that uses the endpoint.
+// change until then. That costs the traffic nothing while it has other things to do; where all of it waits for the
+// sink, as with one Call at a time, copies cost less, and are made for a while. Used by the thread that uses the
+// endpoint.
 #pragma once
 
 #include <cstddef>
@@ -25,23 +27,28 @@ class ShownBytes {
   bool Passed(uint64_t mark) const { return mark == 0 || sink_->Passed(mark); }
   // Returns once no event shows any of `bytes`; waits for the sink, if need be.
   void Vacate(Bytes bytes);
-  void VacateAll() { WaitFor(newest_); }
-  // A mark that has not passed is waited for: has the sink look at what it has, and after a while waits, not long.
-  void GiveWay(uint64_t mark, bool sleep);
+  void VacateAll() { Await(newest_); }
+  // Waits for Passed(mark), at most so many microseconds.
+  void WaitFor(uint64_t mark, uint32_t most_us) { sink_->WaitFor(mark, most_us); }
+  // The endpoint has waited so, and nothing else came meanwhile.
+  void Idled();
 
  private:
   static constexpr size_t kMost = 256;
+  static constexpr uint32_t kFewCopies = 16, kManyCopies = 4096;
   struct Range {
     const std::byte* begin = nullptr;
     const std::byte* end = nullptr;
     uint64_t mark = 0;
   };
   void Forget();
-  void WaitFor(uint64_t mark);
+  void Await(uint64_t mark);
 
-  LateSink* const sink_;
+  fabric::LateSink* const sink_;
   Ring<Range> ranges_;  // in the order of their marks
   uint64_t newest_ = 0;
+  uint32_t copies_ = 0;                // that are to be made
+  uint32_t next_copies_ = kFewCopies;  // the next time: more each time, less with all that goes well
 };
 
 }  // namespace stag::endpoint

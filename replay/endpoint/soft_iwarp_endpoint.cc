@@ -157,6 +157,7 @@ size_t SoftIwarpEndpoint::Poll(std::span<Completion> out, std::chrono::microseco
     looked_ = look && n < out.size();
     const bool moved = Progress(looked_);
     n += Take(out.subspan(n));
+    completions_.Resume(moved, n);
     if (n > 0 || phase_ == Phase::kOver) break;
     const bool kept = !moved && completions_.GiveWay();
     if (wait.count() <= 0) break;

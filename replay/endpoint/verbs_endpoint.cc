@@ -104,6 +104,7 @@ size_t VerbsEndpoint::Poll(std::span<Completion> out, std::chrono::microseconds 
   for (uint32_t spins = 0; phase_ != Phase::kOver && n < out.size(); ++spins) {
     const bool came = Progress();
     n += Take(out.subspan(n));
+    completions_.Resume(came, n);
     if (n > 0) break;
     if (came || (waits && spins < kSpins)) continue;
     const bool kept = completions_.GiveWay();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/record/event_queue.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -10,6 +12,7 @@ namespace {
 
 constexpr std::chrono::microseconds kNap{250};  // from look to look
 constexpr int kNaps = 40;                       // without any event, until one is waited for
+constexpr std::chrono::microseconds kLookOut{50};
 
 size_t SizeOf(const fabric::Event& event) {
   if (const auto* setup = std::get_if<fabric::Setup>(&event.what)) return setup->private_data.size();
@@ -51,26 +54,23 @@ uint64_t EventQueue::Take(const fabric::Event& event, bool stays) {
     waited_ += std::chrono::steady_clock::now() - since;
   }
   if (thrown_) return 0;  // Finish throws it
+  const uint64_t mark = mark_ + (stays ? 1 : 0);
   if (stays) {
-    waiting_.AddStaying(event, ++mark_);
+    waiting_.AddStaying(event, mark);
+    mark_ = mark;
   } else {
-    waiting_.Add(event, mark_, {}, {});
+    waiting_.Add(event, mark, {}, {});
   }
-  if (state_ == Thread::kIdle) Wake();
-  return stays ? mark_ : 0;
+  if (stays || state_ == Thread::kIdle) Wake();
+  return stays ? mark : 0;
 }
 
-void EventQueue::Hurry() {
-  const std::scoped_lock lock(mutex_);
-  Wake();
-}
-
-void EventQueue::WaitFor(uint64_t mark, std::chrono::microseconds most) {
+void EventQueue::WaitFor(uint64_t mark, uint32_t most_us) {
   std::unique_lock lock(mutex_);
   Wake();
   waits_.fetch_add(1, std::memory_order_relaxed);
   const auto since = std::chrono::steady_clock::now();
-  given_.wait_for(lock, most, [&] {
+  given_.wait_for(lock, std::chrono::microseconds(most_us), [&] {
     awaited_ = true;  // before the look: Pass does both in the other order
     return passed_ >= mark;
   });
@@ -100,7 +100,8 @@ void EventQueue::Finish() {
 // Until there are events; false: there will be none any more.
 bool EventQueue::Await(std::unique_lock<std::mutex>& lock) {
   const auto woken = [&] { return finishing_ || state_ == Thread::kBusy; };
-  for (int naps = 0; !finishing_ && (naps == 0 || waiting_.size() == 0); ++naps) {
+  const bool at_once = mark_ > passed_;
+  for (int naps = 0; !finishing_ && ((naps == 0 && !at_once) || waiting_.size() == 0); ++naps) {
     if (naps < kNaps) {
       state_ = Thread::kNapping;
       filled_.wait_until(lock, looked_ + kNap, woken);
@@ -114,6 +115,12 @@ bool EventQueue::Await(std::unique_lock<std::mutex>& lock) {
   return waiting_.size() > 0;
 }
 
+// More whose bytes stay may follow soon, and somebody wait for it: whoever brings it need not wake the thread then.
+void EventQueue::LookOut() const {
+  const auto end = std::chrono::steady_clock::now() + kLookOut;
+  while (mark_ == passed_ && std::chrono::steady_clock::now() < end) ::sched_yield();
+}
+
 void EventQueue::Run() {
   fabric::EventBatch batch;
   try {
@@ -125,9 +132,11 @@ void EventQueue::Run() {
         std::swap(batch, waiting_);
       }
       taken_.notify_one();
-      uint64_t given = passed_;
+      const uint64_t before = passed_;
+      uint64_t given = before;
       batch.Give(sink_, [&](uint64_t mark, const FrameRef&) { Pass(std::exchange(given, mark)); });
       Pass(given);
+      if (given > before) LookOut();
     }
   } catch (...) {
     Pass(std::numeric_limits<uint64_t>::max());

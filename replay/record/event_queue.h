@@ -3,8 +3,8 @@
 // EventQueue: takes fabric events on the threads that move messages, and gives them to a sink on a thread of its own,
 // in order and with copies of their bytes, but for those that stay where they are. It is bounded: when the sink is
 // slower than the traffic, OnEvent waits. No event is lost. The sink has each event within a millisecond, if it is not
-// busy: to wake its thread costs the traffic more than to copy an event, so the thread looks by itself, often, until
-// there has been nothing for a while.
+// busy, and at once one whose bytes stay. To wake its thread costs the traffic more than to copy an event, so the
+// thread looks by itself, often, until there has been nothing for a while.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@
 #include <thread>
 #include <unordered_map>
 
-#include "replay/endpoint/event_log.h"
 #include "session/fabric/event_batch.h"
+#include "session/fabric/late_sink.h"
 
 namespace stag::record {
 
-class EventQueue final : public endpoint::LateSink {
+class EventQueue final : public fabric::LateSink {
  public:
   static constexpr size_t kMostBytes = 32 << 20, kMostEvents = 65536;
 
@@ -34,8 +34,7 @@ class EventQueue final : public endpoint::LateSink {
   void OnEvent(const fabric::Event& event) override { (void)Take(event, false); }
   uint64_t OnStayingEvent(const fabric::Event& event) override { return Take(event, true); }
   bool Passed(uint64_t mark) const override { return passed_.load(std::memory_order_acquire) >= mark; }
-  void Hurry() override;
-  void WaitFor(uint64_t mark, std::chrono::microseconds most) override;
+  void WaitFor(uint64_t mark, uint32_t most_us) override;
   // Returns when the sink has had all events; throws what it threw. No event may come after.
   void Finish();
   // How often OnEvent and WaitFor have waited for the sink, or wait now. For any thread.
@@ -56,6 +55,7 @@ class EventQueue final : public endpoint::LateSink {
   };
   uint64_t Take(const fabric::Event& event, bool stays);
   void Run();
+  void LookOut() const;
   void Pass(uint64_t mark);
   bool Await(std::unique_lock<std::mutex>& lock);
   bool Full(size_t bytes) const;
@@ -66,6 +66,7 @@ class EventQueue final : public endpoint::LateSink {
   const size_t most_bytes_, most_events_;
   std::atomic<uint64_t> waits_ = 0;
   std::atomic<uint64_t> passed_ = 0;   // the mark of the last event that stayed and was given
+  std::atomic<uint64_t> mark_ = 0;     // of the last that came, with mutex_
   std::atomic<bool> awaited_ = false;  // a thread is in WaitFor
   std::thread thread_;
 
@@ -73,7 +74,6 @@ class EventQueue final : public endpoint::LateSink {
   std::condition_variable filled_, taken_, given_;
   std::chrono::nanoseconds waited_{0};
   fabric::EventBatch waiting_;
-  uint64_t mark_ = 0;  // the last that was handed out
   enum class Thread : uint8_t { kBusy, kNapping, kIdle };
   Thread state_ = Thread::kBusy;  // kNapping: it will look by itself; kIdle: it waits for an event
   bool finishing_ = false;

@@ -189,12 +189,12 @@ TEST(EventQueue, BytesThatStay) {
   EXPECT_TRUE(0 < first && first < second && second < third);
   while (!sink.started) std::this_thread::yield();
   const auto begin = std::chrono::steady_clock::now();
-  queue.WaitFor(first, std::chrono::milliseconds(5));
+  queue.WaitFor(first, 5000);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(5));
   EXPECT_FALSE(queue.Passed(first));
   EXPECT_EQ(queue.waits(), 1u);
   sink.go = true;
-  while (!queue.Passed(third)) queue.WaitFor(third, std::chrono::seconds(100));
+  while (!queue.Passed(third)) queue.WaitFor(third, 100'000'000);
   EXPECT_TRUE(queue.Passed(first) && queue.Passed(second));
   EXPECT_FALSE(queue.Passed(third + 1));
   EXPECT_GE(queue.waited(), std::chrono::milliseconds(5));
@@ -215,7 +215,7 @@ TEST(EventQueue, WhoWaitsIsServedAtOnce) {
   write.length = 100;
   for (int i = 0; i < 20; ++i) {
     const uint64_t mark = queue.OnStayingEvent(fabric::Event(info, 0, {1, 1}, {1, 1}, write));
-    queue.WaitFor(mark, std::chrono::seconds(100));
+    queue.WaitFor(mark, 100'000'000);
     EXPECT_TRUE(queue.Passed(mark));
     if (i % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(15));
   }
@@ -236,7 +236,7 @@ TEST(EventQueue, WhatTheSinkThrows) {
   EventQueue queue(sink, 1000, 2);
   const uint64_t mark = queue.OnStayingEvent(fabric::Event(fabric::ConnectionInfo{}, 0, {}, {}, fabric::Write{}));
   Play(queue, 100);  // does not wait for ever
-  while (!queue.Passed(mark)) queue.WaitFor(mark, std::chrono::seconds(100));
+  while (!queue.Passed(mark)) queue.WaitFor(mark, 100'000'000);
   EXPECT_THROW(queue.Finish(), std::runtime_error);
 }
 
