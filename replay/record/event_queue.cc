@@ -66,15 +66,16 @@ uint64_t EventQueue::Take(const fabric::Event& event, bool stays) {
 }
 
 void EventQueue::WaitFor(uint64_t mark, uint32_t most_us) {
+  const std::chrono::microseconds most(most_us);
   std::unique_lock lock(mutex_);
   Wake();
-  waits_.fetch_add(1, std::memory_order_relaxed);
-  const auto since = std::chrono::steady_clock::now();
-  given_.wait_for(lock, std::chrono::microseconds(most_us), [&] {
+  const bool passed = given_.wait_for(lock, most, [&] {
     awaited_ = true;  // before the look: Pass does both in the other order
     return passed_ >= mark;
   });
-  waited_ += std::chrono::steady_clock::now() - since;
+  if (passed) return;
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  waited_ += most;
 }
 
 // Everything up to that mark was given.

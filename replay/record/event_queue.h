@@ -37,7 +37,7 @@ class EventQueue final : public fabric::LateSink {
   void WaitFor(uint64_t mark, uint32_t most_us) override;
   // Returns when the sink has had all events; throws what it threw. No event may come after.
   void Finish();
-  // How often OnEvent and WaitFor have waited for the sink, or wait now. For any thread.
+  // How often OnEvent has waited for the sink, or waits now, and WaitFor in vain. For any thread.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
   // And how long altogether. Once no thread calls them any more.
   std::chrono::nanoseconds waited() const { return waited_; }
