@@ -3,8 +3,11 @@
 // A recorded connection as RoCEv2: CM messages on QP 1, one packet sequence for each side, path MTU 4096.
 //
 // What events do not say is made up and then kept to: packet sequence numbers, communication ids, queue pair numbers
-// that are unknown. A Send is acknowledged when the next thing happens, unless that is a NAK. Parts of a Write that
-// come as several events become Writes of their own, as the length of the whole is known too late.
+// that are unknown. A Send is acknowledged when the next thing happens, unless that is a NAK, or the response to an
+// RDMA Read before it is to come: a responder does things in their order. Parts of a Write that come as several events
+// become Writes of their own, as the length of the whole is known too late.
+#include <optional>
+
 #include "protocol/ib/cm.h"
 #include "protocol/ib/packets.h"
 #include "replay/record/packet_synthesizer.h"
@@ -82,6 +85,7 @@ class RocePackets final : public PacketSynthesizer {
   struct Read {
     uint32_t psn = 0, handle = 0, length = 0;
     uint64_t offset = 0;
+    uint32_t messages = 0;                // of its end, before it
     uint64_t received = 0, answered = 0;  // bytes of the response in events, and of those in packets
   };
   struct Operation {  // that a NAK can name
@@ -96,11 +100,11 @@ class RocePackets final : public PacketSynthesizer {
   };
   struct End {
     uint32_t qp = 0, id = 0, first_psn = 0, psn = 0;
-    bool fixed = false;     // `qp` is known, or in frames already
-    uint32_t messages = 0;  // as requester
-    bool unacknowledged = false;
-    std::vector<Read> reads;      // of this end, in order
-    std::vector<std::byte> tail;  // of the responses to them: less than a packet, so far
+    bool fixed = false;                      // `qp` is known, or in frames already
+    uint32_t messages = 0;                   // as requester
+    std::optional<uint32_t> unacknowledged;  // the last PSN of the newest Send that is
+    std::vector<Read> reads;                 // of this end, in order
+    std::vector<std::byte> tail;             // of the responses to them: less than a packet, so far
     std::array<Operation, kRecentOperations> recent;
     bool disconnected = false;
   };
@@ -116,13 +120,20 @@ class RocePackets final : public PacketSynthesizer {
     }
   }
 
-  // Acknowledges what was sent, except by `refused`.
+  // Acknowledges what was sent, except by `refused`, as far as it can have been done.
   void Settle(Side refused) {
     for (const Side requester : {Side{0}, Side{1}}) {
       End& end = end_[requester];
       if (!end.unacknowledged) continue;
-      end.unacknowledged = false;
-      if (requester != refused) Acknowledge(requester, ib::PsnAdd(end.psn, ib::kPsnMask), kAckSyndrome, end.messages);
+      if (requester == refused) {
+        end.unacknowledged.reset();
+        continue;
+      }
+      const Read* const read = end.reads.empty() ? nullptr : &end.reads.front();
+      const uint32_t next = read ? read->psn : end.psn;
+      if (ib::PsnDistance(next, *end.unacknowledged) <= 0) continue;
+      end.unacknowledged.reset();
+      Acknowledge(requester, ib::PsnAdd(next, ib::kPsnMask), kAckSyndrome, read ? read->messages : end.messages);
     }
   }
 
@@ -266,7 +277,7 @@ class RocePackets final : public PacketSynthesizer {
             : send.immediate ? ib::MessageKind::kSendImmediate
                              : ib::MessageKind::kSend,
             send.solicited, headers);
-    end_[e.from].unacknowledged = true;
+    end_[e.from].unacknowledged = ib::PsnAdd(end_[e.from].psn, ib::kPsnMask);
   }
   void Write(const Event& e) {
     const fabric::RdmaPacket& packet = e.rdma();
@@ -280,13 +291,14 @@ class RocePackets final : public PacketSynthesizer {
   void ReadRequest(const Event& e) {
     End& end = end_[e.from];
     const fabric::RdmaPacket& packet = e.rdma();
+    const uint32_t messages = end.messages;
     Remember(e, packet.handle, packet.offset);
     const auto length = static_cast<uint32_t>(packet.length);
     ib::Transport t = Start(e.from, ib::kReadRequest, end.psn);
     t.bth.ack_request = true;
     t.reth = {packet.offset, packet.handle, length};
     Packet(e.from, t);
-    const Read read{end.psn, packet.handle, length, packet.offset};
+    const Read read{end.psn, packet.handle, length, packet.offset, messages};
     end.psn = ib::PsnAdd(end.psn, ib::PacketCount(length, kMtu));
     if (end.reads.size() == kInitiatorDepth) end.reads.erase(end.reads.begin());
     end.reads.push_back(read);

@@ -186,6 +186,36 @@ INSTANTIATE_TEST_SUITE_P(
         Made{FabricKind::kIwarp, {link::Ipv4Address(10, 0, 0, 1), 4000}, {link::Ipv4Address(10, 0, 0, 2), 20049}},
         Made{FabricKind::kIwarp, {}, {}}));
 
+// A responder does things in their order: what is sent behind an RDMA Read is not acknowledged before the response,
+// however late that comes, and what is sent before it is.
+TEST(FrameRecorder, SendsBehindAReadAreAcknowledgedAfterIt) {
+  Recording recording;
+  EventScript script(*recording.recorder, 1);
+  script.info().fabric = FabricKind::kRoceV2;
+  script.SayReads(0, 8, 16);
+  script.SayReads(1, 3, 5);
+  script.Open();
+  script.SendBytes(1, Pattern(40, 1));
+  script.ReadRequest(1, 5, 0, 10'000);
+  for (uint32_t i = 0; i < 4; ++i) {
+    script.Write(1, 9, 0, Pattern(2'000'000));
+    script.SendBytes(1, Pattern(50, i));
+    script.SendBytes(0, Pattern(60, i));
+  }
+  script.ReadResponse(0, 5, 0, Pattern(10'000));
+  script.SendBytes(0, Pattern(70));
+  script.Close();
+  const EventList again = recording.ReadBack();
+  EXPECT_EQ(again.Count(EventKind::kGap), 0u);
+  EXPECT_EQ(again.Count(EventKind::kSend), 10u);
+  const auto responses = again.Of(EventKind::kReadResponse);
+  std::vector<std::byte> bytes;
+  for (const auto* response : responses) bytes.insert(bytes.end(), response->bytes.begin(), response->bytes.end());
+  EXPECT_EQ(bytes, Pattern(10'000));
+  // In the end all are acknowledged, by the other side.
+  EXPECT_EQ(again.events.back().connection.sends_received, (std::array<uint32_t, 2>{5, 5}));
+}
+
 // A connection joined in the middle, one that is refused, and one that is still open at the end.
 TEST(FrameRecorder, OtherBeginningsAndEnds) {
   for (const FabricKind kind : {FabricKind::kRoceV2, FabricKind::kIwarp}) {
