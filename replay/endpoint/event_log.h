@@ -25,7 +25,9 @@ class EventLog final : public fabric::Sink {
 
   // `sink` must outlive this.
   explicit EventLog(fabric::Sink& sink) : sink_(sink) {}
-  explicit EventLog(fabric::LateSink& sink) : sink_(sink), late_(&sink) {}
+  // `long_bytes`: fewer bytes are copied. More than max_inline() of any endpoint, which lie in memory of its own.
+  explicit EventLog(fabric::LateSink& sink, size_t long_bytes = kLong)
+      : sink_(sink), late_(&sink), long_bytes_(long_bytes) {}
 
   void OpenConnection(fabric::ConnectionInfo& info) {
     const std::scoped_lock lock(mutex_);
@@ -39,7 +41,7 @@ class EventLog final : public fabric::Sink {
   uint64_t InFrame(Report report, Bytes staying = {}) {
     const std::scoped_lock lock(mutex_);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    staying_ = late_ && staying.size() >= kLong ? staying : Bytes{};
+    staying_ = late_ && staying.size() >= long_bytes_ ? staying : Bytes{};
     mark_ = 0;
     report(FrameRef{last_frame_ + 1, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()});
     return mark_;
@@ -48,7 +50,7 @@ class EventLog final : public fabric::Sink {
   void OnEvent(const fabric::Event& event) override {
     last_frame_ = std::max(last_frame_, event.now.number);
     const fabric::Content* const content = staying_.empty() ? nullptr : event.content();
-    if (content && content->bytes.size() >= kLong && Contains(staying_, content->bytes)) {
+    if (content && content->bytes.size() >= long_bytes_ && Contains(staying_, content->bytes)) {
       mark_ = late_->OnStayingEvent(event);
     } else {
       sink_.OnEvent(event);
@@ -57,12 +59,14 @@ class EventLog final : public fabric::Sink {
   }
   // Of a mark, without the lock of the log. nullptr: there are no marks but 0.
   fabric::LateSink* late() const { return late_; }
+  size_t long_bytes() const { return long_bytes_; }
 
  private:
   fabric::Sink& sink_;
   fabric::LateSink* const late_ = nullptr;  // sink_, when it is one
-  std::mutex mutex_;                        // of all below, and of calls of sink_
-  Bytes staying_;                           // of the frame that is reported
+  const size_t long_bytes_ = kLong;
+  std::mutex mutex_;  // of all below, and of calls of sink_
+  Bytes staying_;     // of the frame that is reported
   uint64_t mark_ = 0;
   uint64_t last_frame_ = 0;
   fabric::ConnectionId last_connection_ = 0;

@@ -2,15 +2,17 @@
 #include "replay/endpoint/shown_bytes.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace stag::endpoint {
+
 // Drops what has been looked at.
 void ShownBytes::Forget() {
   while (!ranges_.empty() && Passed(ranges_.front().mark)) (void)ranges_.Pop();
 }
 
 Bytes ShownBytes::Staying(Bytes bytes) {
-  if (!sink_ || bytes.size() < EventLog::kLong) return {};
+  if (!sink_ || bytes.size() < long_bytes_) return {};
   if (copies_ > 0) {
     --copies_;
     return {};
@@ -23,9 +25,10 @@ void ShownBytes::Add(Bytes staying, uint64_t mark) {
   if (mark == 0) return;
   newest_ = mark;
   if (next_copies_ > kFewCopies) --next_copies_;
-  if (!ranges_.empty() && ranges_.back().end == staying.data()) {  // the segments of an RDMA operation
-    ranges_.back().end += staying.size();
-    ranges_.back().mark = mark;
+  Range* const last = ranges_.empty() ? nullptr : &ranges_.back();
+  if (last && last->end == staying.data() && last->end - last->begin < kWhole) {  // segments of one RDMA operation
+    last->end += staying.size();
+    last->mark = mark;
   } else {
     ranges_.Push({staying.data(), staying.data() + staying.size(), mark});
   }

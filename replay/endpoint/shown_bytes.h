@@ -16,7 +16,7 @@ namespace stag::endpoint {
 class ShownBytes {
  public:
   // `log` must outlive this.
-  explicit ShownBytes(EventLog& log) : sink_(log.late()), ranges_(sink_ ? kMost : 0) {}
+  explicit ShownBytes(EventLog& log) : sink_(log.late()), long_bytes_(log.long_bytes()), ranges_(sink_ ? kMost : 0) {}
 
   // `bytes`, which lie in memory of the endpoint, if they may be shown without a copy; else nothing.
   Bytes Staying(Bytes bytes);
@@ -35,6 +35,7 @@ class ShownBytes {
 
  private:
   static constexpr size_t kMost = 256;
+  static constexpr ptrdiff_t kWhole = 1 << 20;
   static constexpr uint32_t kFewCopies = 16, kManyCopies = 4096;
   struct Range {
     const std::byte* begin = nullptr;
@@ -45,6 +46,7 @@ class ShownBytes {
   void Await(uint64_t mark);
 
   fabric::LateSink* const sink_;
+  const size_t long_bytes_;
   Ring<Range> ranges_;  // in the order of their marks
   uint64_t newest_ = 0;
   uint32_t copies_ = 0;                // that are to be made

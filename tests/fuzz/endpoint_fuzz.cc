@@ -89,11 +89,36 @@ struct Listener final : fabric::Sink {
   volatile uint64_t sum = 0;
 };
 
-constexpr size_t kRegion = 3000;
+// Looks late: until then the bytes that stay must be as they were.
+struct LateListener final : fabric::LateSink {
+  explicit LateListener(fabric::Sink& events) : next(events) {}
+  void OnEvent(const fabric::Event& e) override { next.OnEvent(e); }
+  uint64_t OnStayingEvent(const fabric::Event& e) override {
+    next.OnEvent(e);
+    const Bytes bytes = e.content()->bytes;
+    waiting.emplace_back(bytes, std::vector<std::byte>(bytes.begin(), bytes.end()));
+    return ++given;
+  }
+  bool Passed(uint64_t mark) const override { return mark <= passed; }
+  void WaitFor(uint64_t mark, uint32_t) override {
+    Require(mark <= given);
+    Look();
+  }
+  void Look() {
+    for (const auto& [bytes, were] : waiting) Require(std::ranges::equal(bytes, were));
+    waiting.clear();
+    passed = given;
+  }
+  fabric::Sink& next;
+  std::vector<std::pair<Bytes, std::vector<std::byte>>> waiting;
+  uint64_t given = 0, passed = 0;
+};
+
+constexpr size_t kRegion = 3000, kStays = 300;
 
 class Game {
  public:
-  explicit Game(Cursor& in) : in_(in), log_(listener_) {
+  explicit Game(Cursor& in) : in_(in), log_(listener_), late_log_(late_, kStays) {
     const uint8_t what = in.U8(), more = in.U8();
     Terms terms;
     terms.initiator = what & 1;
@@ -109,7 +134,7 @@ class Game {
     options.sends = 8;
     options.receives = 4;
     options.receive_size = 2000;
-    if (what & 32) options.events = &log_;
+    if (what & 32) options.events = what & 128 ? &late_log_ : &log_;
     SoftIwarpOptions own;
     own.fpdu_segments = what & 64 ? 1 : 64;
     endpoint_ = std::make_unique<SoftIwarpEndpoint>(std::make_unique<MemoryStream>(pipe_), SocketEnds{}, terms,
@@ -129,6 +154,7 @@ class Game {
     }
     Require(posted_.empty());
     Require(listener_.frames == 0 || listener_.closed);
+    Require(late_.waiting.empty());
     // The memory in front of, between and behind regions was nobody's; local memory is the target of Reads only.
     for (const auto& memory : memory_) {
       for (size_t i = 0; i < 64; ++i)
@@ -247,7 +273,10 @@ class Game {
       case 7: pipe_.chunk = 1 << 20; break;
       case 8: pipe_.window = in_.U16(); break;
       case 9: pipe_.window = 1 << 20; break;
-      case 10: Poll(); break;
+      case 10:
+        if (what & 16) late_.Look();
+        Poll();
+        break;
       case 11: Post(what >> 4); break;
       case 12:
         if (what & 16) {
@@ -286,7 +315,8 @@ class Game {
 
   Cursor& in_;
   Listener listener_;
-  EventLog log_;
+  LateListener late_{listener_};
+  EventLog log_, late_log_;
   Pipe pipe_;
   std::vector<std::unique_ptr<Memory>> memory_;
   std::unique_ptr<SoftIwarpEndpoint> endpoint_;
