@@ -47,7 +47,7 @@ class Completions {
   };
   Ring<Kept> ring_;
   ShownBytes* shown_ = nullptr;
-  SpinThenSleep spin_;
+  SpinThenSleep spin_{SpinThenSleep::kLeast};
   bool napped_ = false;  // in GiveWay
   Descriptor readable_;  // always
   int epoll_ = -1;
