@@ -159,7 +159,8 @@ class Endpoint {
   // Hands posted work over. Poll does it, too.
   virtual void Flush() = 0;
   // Completions, in order for each kind of work, at most out.size(). Waits up to `wait` for the first; 0: does not
-  // wait. Returns how many; none with state() kOpen: the time is over; none otherwise: there will be no more.
+  // wait, but where all that could be given out is kept back for a LateSink (EndpointOptions::events), a millisecond at
+  // most. Returns how many; none with state() kOpen: the time is over; none otherwise: there will be no more.
   virtual size_t Poll(std::span<Completion> out, std::chrono::microseconds wait) = 0;
   // For waiting on several endpoints (poll(2)): once Poll gave nothing, it becomes readable when there is something to
   // do for Poll. Time-outs do not show: Poll now and then all the same. -1: there is none.
