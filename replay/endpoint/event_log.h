@@ -25,7 +25,8 @@ class EventLog final : public fabric::Sink {
 
   // `sink` must outlive this.
   explicit EventLog(fabric::Sink& sink) : sink_(sink) {}
-  // `long_bytes`: fewer bytes are copied. More than max_inline() of any endpoint, which lie in memory of its own.
+  // `long_bytes`: endpoints have fewer bytes copied. More than max_inline() of any endpoint, which lie in memory of its
+  // own.
   explicit EventLog(fabric::LateSink& sink, size_t long_bytes = kLong)
       : sink_(sink), late_(&sink), long_bytes_(long_bytes) {}
 
@@ -41,7 +42,7 @@ class EventLog final : public fabric::Sink {
   uint64_t InFrame(Report report, Bytes staying = {}) {
     const std::scoped_lock lock(mutex_);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    staying_ = late_ && staying.size() >= long_bytes_ ? staying : Bytes{};
+    staying_ = late_ ? staying : Bytes{};
     mark_ = 0;
     report(FrameRef{last_frame_ + 1, std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()});
     return mark_;
@@ -50,7 +51,7 @@ class EventLog final : public fabric::Sink {
   void OnEvent(const fabric::Event& event) override {
     last_frame_ = std::max(last_frame_, event.now.number);
     const fabric::Content* const content = staying_.empty() ? nullptr : event.content();
-    if (content && content->bytes.size() >= long_bytes_ && Contains(staying_, content->bytes)) {
+    if (content && !content->bytes.empty() && Contains(staying_, content->bytes)) {
       mark_ = late_->OnStayingEvent(event);
     } else {
       sink_.OnEvent(event);

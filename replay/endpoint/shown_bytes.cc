@@ -11,8 +11,9 @@ void ShownBytes::Forget() {
   while (!ranges_.empty() && Passed(ranges_.front().mark)) (void)ranges_.Pop();
 }
 
+// `bytes`, if they may be shown without a copy; else nothing.
 Bytes ShownBytes::Staying(Bytes bytes) {
-  if (!sink_ || bytes.size() < long_bytes_) return {};
+  if (!sink_ || bytes.size() < log_.long_bytes()) return {};
   if (copies_ > 0) {
     --copies_;
     return {};
@@ -21,6 +22,7 @@ Bytes ShownBytes::Staying(Bytes bytes) {
   return ranges_.full() ? Bytes{} : bytes;
 }
 
+// `staying` is shown until Passed(mark); 0: it is not.
 void ShownBytes::Add(Bytes staying, uint64_t mark) {
   if (mark == 0) return;
   newest_ = mark;

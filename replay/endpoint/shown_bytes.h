@@ -16,12 +16,15 @@ namespace stag::endpoint {
 class ShownBytes {
  public:
   // `log` must outlive this.
-  explicit ShownBytes(EventLog& log) : sink_(log.late()), long_bytes_(log.long_bytes()), ranges_(sink_ ? kMost : 0) {}
+  explicit ShownBytes(EventLog& log) : log_(log), sink_(log.late()), ranges_(sink_ ? kMost : 0) {}
 
-  // `bytes`, which lie in memory of the endpoint, if they may be shown without a copy; else nothing.
-  Bytes Staying(Bytes bytes);
-  // `staying` is shown until Passed(mark); as EventLog::InFrame returned it.
-  void Add(Bytes staying, uint64_t mark);
+  // EventLog::InFrame, of events that may show `bytes`, which lie in memory of the endpoint: without a copy, if they
+  // may stay.
+  template <typename Report>
+  void InFrame(Bytes bytes, Report report) {
+    const Bytes staying = Staying(bytes);
+    Add(staying, log_.InFrame(report, staying));
+  }
   // Of what was shown last; 0: nothing was.
   uint64_t newest() const { return newest_; }
   bool Passed(uint64_t mark) const { return mark == 0 || sink_->Passed(mark); }
@@ -42,12 +45,14 @@ class ShownBytes {
     const std::byte* end = nullptr;
     uint64_t mark = 0;
   };
+  Bytes Staying(Bytes bytes);
+  void Add(Bytes staying, uint64_t mark);
   void Forget();
   void Await(uint64_t mark);
 
-  fabric::LateSink* const sink_;
-  const size_t long_bytes_;
-  Ring<Range> ranges_;  // in the order of their marks
+  EventLog& log_;
+  fabric::LateSink* const sink_;  // of log_
+  Ring<Range> ranges_;            // in the order of their marks
   uint64_t newest_ = 0;
   uint32_t copies_ = 0;                // that are to be made
   uint32_t next_copies_ = kFewCopies;  // the next time: more each time, less with all that goes well

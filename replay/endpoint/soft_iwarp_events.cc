@@ -46,22 +46,18 @@ void SoftIwarpEvents::OnSegment(fabric::Side from, const iwarp::DdpHeader& heade
   iwarp::DdpSegment segment;
   segment.header = header;
   segment.payload_length = length;
-  Bytes staying;
-  if (payload.size() == 1) {
+  const bool whole = payload.size() == 1;
+  if (whole) {
     segment.payload = payload[0];
-    staying = shown_.Staying(segment.payload);
   } else {
     scratch_.clear();
     for (const Bytes piece : payload) scratch_.insert(scratch_.end(), piece.begin(), piece.end());
     segment.payload = scratch_;
   }
-  const uint64_t mark = log_.InFrame(
-      [&](const FrameRef& frame) {
-        context_.set_now(frame);
-        rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
-      },
-      staying);
-  shown_.Add(staying, mark);
+  shown_.InFrame(whole ? segment.payload : Bytes{}, [&](const FrameRef& frame) {
+    context_.set_now(frame);
+    rdmap_.OnSegment(from, segment, fabric::Missing::kTruncatedByCapture, frame, frame);
+  });
 }
 
 void SoftIwarpEvents::OnClosed(fabric::CloseReason reason, fabric::Side from) { Emit(from, fabric::Closed{reason}); }

@@ -109,12 +109,7 @@ size_t VerbsEndpoint::Poll(std::span<Completion> out, std::chrono::microseconds 
     if (came || (waits && spins < kSpins)) continue;
     const bool kept = completions_.GiveWay();
     if (!waits && (kept || !watched_)) break;
-    if (kept) {
-      if (!until) until = Clock::now() + wait;
-      if (Clock::now() >= *until) break;
-      continue;
-    }
-    if (!armed_) {
+    if (!kept && !armed_) {
       Arm();
       continue;
     }
@@ -122,7 +117,7 @@ size_t VerbsEndpoint::Poll(std::span<Completion> out, std::chrono::microseconds 
     const auto now = Clock::now();
     if (!until) until = now + wait;
     if (now >= *until) break;
-    Sleep(deadline_ ? std::min(*until, *deadline_) : *until);
+    if (!kept) Sleep(deadline_ ? std::min(*until, *deadline_) : *until);
   }
   n += Take(out.subspan(n));
   completions_.ShowKept();

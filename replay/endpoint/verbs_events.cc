@@ -23,13 +23,7 @@ Kind Operation(uint64_t length, uint32_t handle, uint64_t offset, Bytes bytes = 
 
 template <typename Kind>
 void VerbsEvents::Emit(const Kind& what, fabric::Side from, Bytes bytes) {
-  const Bytes staying = shown_.Staying(bytes);
-  const uint64_t mark = log_.InFrame(
-      [&](const FrameRef& frame) {
-        log_.OnEvent({info_, from, frame, frame, what});
-      },
-      staying);
-  shown_.Add(staying, mark);
+  shown_.InFrame(bytes, [&](const FrameRef& frame) { log_.OnEvent({info_, from, frame, frame, what}); });
 }
 
 void VerbsEvents::Setup(SetupMessage message, fabric::Side from, const VerbsSetup& setup, uint16_t reason) {

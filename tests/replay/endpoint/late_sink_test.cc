@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kShown = 180'000;  // its last segment is long, too
 
-// Looks when it is told to, or, if it `gives_in`, when it is waited for.
+// The test calls Look. With `gives_in`, WaitFor calls it, too.
 struct Late : fabric::LateSink {
   void OnEvent(const fabric::Event& event) override {
     const fabric::Content* const content = event.content();
@@ -48,12 +48,14 @@ struct Late : fabric::LateSink {
 struct LatePair {
   Late sink;
   EventLog log{sink};
-  Pair pair{Fabric().client(), Fabric().server(), Fabric().address(), Options(&log), {}};
+  Pair pair;
   Peer& client = pair.client;
   Peer& server = pair.server;
 
-  static EndpointOptions Options(EventLog* events) {
-    EndpointOptions options;
+  LatePair() : LatePair(Fabric().client(), Fabric().server(), Fabric().address(), {}) {}
+  LatePair(Transport& from, Transport& to, const std::string& address, EndpointOptions options)
+      : pair(from, to, address, Reported(std::move(options), &log), {}) {}
+  static EndpointOptions Reported(EndpointOptions options, EventLog* events) {
     options.events = events;
     return options;
   }
@@ -66,6 +68,11 @@ struct LatePair {
   void Settle() {
     for (int i = 0; i < 200; ++i) client.Poll({}), server.Poll({});
   }
+};
+
+struct SoftLatePair : LatePair {
+  explicit SoftLatePair(const EndpointOptions& options = {})
+      : LatePair(*MakeSoftIwarp(), *MakeSoftIwarp(), "127.0.0.1", options) {}
 };
 
 bool Readable(int descriptor) {
@@ -168,11 +175,9 @@ TEST(LateSinkOnAnyFabric, TheEndWaitsForIt) {
 // The peer writes again to memory that the sink has not looked at. (Over verbs the device does that, and no event shows
 // it.)
 TEST(LateSink, TheSameMemoryIsWrittenAgain) {
-  Late sink;
-  EventLog log(sink);
-  Ends ends;
-  ends.client.events = &log;
-  Pair pair(ends);
+  SoftLatePair late;
+  Late& sink = late.sink;
+  Pair& pair = late.pair;
   ASSERT_TRUE(pair.connected());
   Region target = Registered(pair.client, Buffer(2 * kShown), Access::kRemoteWrite);
   Region from = Registered(pair.server, Pattern(kShown, 1), Access::kLocal);
@@ -195,12 +200,11 @@ TEST(LateSink, TheSameMemoryIsWrittenAgain) {
 
 // More places than an endpoint remembers: the rest is copied.
 TEST(LateSink, ManyPlaces) {
-  Late sink;
-  EventLog log(sink);
-  Ends ends;
-  ends.client.events = &log;
-  ends.client.sends = 1000;
-  Pair pair(ends);
+  EndpointOptions options;
+  options.sends = 1000;
+  SoftLatePair late(options);
+  Late& sink = late.sink;
+  Pair& pair = late.pair;
   ASSERT_TRUE(pair.connected());
   constexpr size_t kPiece = EventLog::kLong, kWrites = 400;
   Region from = Registered(pair.client, Pattern(3 * kPiece), Access::kLocal);
@@ -219,11 +223,9 @@ TEST(LateSink, ManyPlaces) {
 
 // With one work at a time all waits for the sink: soon nearly everything is copied.
 TEST(LateSink, OneAtATime) {
-  Late sink;
-  EventLog log(sink);
-  Ends ends;
-  ends.client.events = &log;
-  Pair pair(ends);
+  SoftLatePair late;
+  Late& sink = late.sink;
+  Pair& pair = late.pair;
   ASSERT_TRUE(pair.connected());
   constexpr size_t kWrites = 1000;
   Region from = Registered(pair.client, Pattern(EventLog::kLong), Access::kLocal);
@@ -241,11 +243,9 @@ TEST(LateSink, OneAtATime) {
 
 // Short bytes, and a sink that is not late: everything as ever.
 TEST(LateSink, NothingIsKeptBackWithoutNeed) {
-  Late sink;
-  EventLog log(sink);
-  Ends ends;
-  ends.client.events = &log;
-  Pair pair(ends);
+  SoftLatePair late;
+  Late& sink = late.sink;
+  Pair& pair = late.pair;
   ASSERT_TRUE(pair.connected());
   Region from = Registered(pair.client, Pattern(EventLog::kLong - 1), Access::kLocal);
   Region target = Registered(pair.server, Buffer(EventLog::kLong), Access::kRemoteWrite);
