@@ -68,12 +68,14 @@ void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
     case link::Carrier::kRoceV1:
     case link::Carrier::kInfiniBand:
       if (impl_->IsCopy(packet, frame)) return;
-      return impl_->ib.OnPacket(packet, frame);
+      impl_->ib.OnPacket(packet, frame);
+      return impl_->ib.Relieve();
     case link::Carrier::kTcp:
       if (packet.status != ParseStatus::kOk || impl_->IsCopy(packet, frame)) return;
       if (packet.source_port == link::kRpcbindPort || packet.destination_port == link::kRpcbindPort)
         impl_->OnRpcbind(packet, frame);
-      return impl_->iwarp.OnPacket(packet, frame);
+      impl_->iwarp.OnPacket(packet, frame);
+      return impl_->iwarp.Relieve();
     case link::Carrier::kRpcbind: return impl_->OnRpcbind(packet, frame);
     case link::Carrier::kOther: return;
   }

@@ -9,7 +9,6 @@ namespace {
 using ib::CmKind;
 using ib::CmMessage;
 
-constexpr size_t kMaxEntries = 16384, kMaxWaiting = 32;
 constexpr uint32_t kMaxTicks = 64;  // InfiniBand packets that a message waits for the one it answers
 constexpr int64_t kDisconnectGraceNs = 3'000'000'000;
 constexpr uint8_t kServiceRc = 0;
@@ -18,7 +17,7 @@ constexpr uint8_t kServiceRc = 0;
 
 void IbCm::OnMessage(const CmMessage& m, const Seen& seen) {
   if (Handle(m, seen, true)) return RetryWaiting();
-  if (waiting_.size() >= kMaxWaiting) Expire(0);
+  if (waiting_.size() >= context_.limits().cm_waiting) Expire(0);
   Waiting& w = waiting_.emplace_back();
   w.private_data.assign(m.private_data.begin(), m.private_data.end());
   w.message = m;
@@ -74,8 +73,9 @@ void IbCm::Wait(int64_t now_ns) {
   for (Waiting& w : waiting_) ++w.ticks;
   while (!waiting_.empty() && waiting_.front().ticks > kMaxTicks) Expire(0);
   while (!closing_.empty() && now_ns - closing_.front().since_ns > kDisconnectGraceNs) {
-    ConnectionId id = closing_.front().connection;
-    closing_.erase(closing_.begin());
+    const ConnectionId id = closing_.front().connection;
+    closing_.pop_front();
+    closing_charge_.Set(closing_.size() * sizeof(Closing));
     Close(id, CloseReason::kDisconnect, context_.now());
   }
 }
@@ -85,22 +85,26 @@ void IbCm::Finish() {
 }
 
 IbCm::Entry* IbCm::Find(const Address& owner, const Address& peer, uint32_t id) {
-  auto found = entries_.find({owner, peer, id});
-  if (found == entries_.end() || flows_.FindLink(found->second.connection) == nullptr) return nullptr;
-  return &found->second;
+  Entry* const found = entries_.Find({owner, peer, id});
+  return found != nullptr && flows_.FindLink(found->connection) != nullptr ? found : nullptr;
 }
 
 bool IbCm::IsLateCopy(const CmMessage& m, const Seen& seen) const {
-  auto found = entries_.find({seen.source, seen.destination, m.local_id});
-  return found != entries_.end() && found->second.qp == m.qp && found->second.psn == m.starting_psn;
+  const Entry* const found = entries_.Find({seen.source, seen.destination, m.local_id});
+  return found != nullptr && found->qp == m.qp && found->psn == m.starting_psn;
 }
 
-void IbCm::Add(const Key& key, const Entry& entry) {
-  if (entries_.size() >= kMaxEntries) {
-    std::erase_if(entries_, [this](const auto& e) { return flows_.FindLink(e.second.connection) == nullptr; });
-    std::erase_if(exchanges_, [this](const auto& e) { return flows_.FindLink(e.first) == nullptr; });
-  }
-  entries_[key] = entry;
+// Names the connection of `link`, unless that has very many names.
+void IbCm::Add(IbLink& link, const Key& key, const Entry& entry) {
+  if (link.exchange.ids >= kMostIds) return;
+  ++link.exchange.ids;
+  entries_.FindOrAdd(key) = entry;
+}
+
+void IbCm::ForgetEnded() {
+  entries_.EraseIf([this](const Key&, const Entry& e) { return flows_.FindLink(e.connection) == nullptr; });
+  std::erase_if(closing_, [this](const Closing& c) { return flows_.FindLink(c.connection) == nullptr; });
+  closing_charge_.Set(closing_.size() * sizeof(Closing));
 }
 
 void IbCm::EmitSetup(IbLink& link, SetupMessage what, Side from, const CmMessage& m, const Seen& seen) {
@@ -119,8 +123,6 @@ void IbCm::EmitSetup(IbLink& link, SetupMessage what, Side from, const CmMessage
 
 void IbCm::Close(ConnectionId id, CloseReason reason, const FrameRef& frame) {
   if (IbLink* link = flows_.FindLink(id)) flows_.Close(*link, reason, frame);
-  exchanges_.erase(id);
-  std::erase_if(closing_, [id](const Closing& c) { return c.connection == id; });
 }
 
 bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
@@ -128,10 +130,11 @@ bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
   IbLink* link = nullptr;
   if (Entry* known = Find(seen.source, seen.destination, m.local_id)) {
     if (known->qp == m.qp) return true;  // sent again
-    if (known->qp == 0 && !exchanges_[known->connection].request)
-      link = flows_.FindLink(known->connection);  // its REP came first
-    else
+    link = flows_.FindLink(known->connection);
+    if (known->qp != 0 || link->exchange.request) {
       Close(known->connection, CloseReason::kSuperseded, seen.frame);
+      link = nullptr;
+    }  // else its REP came first
   } else if (IsLateCopy(m, seen)) {
     return true;
   }
@@ -148,8 +151,8 @@ bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
   info.service_id = m.service_id;
   link->connection.SetPathMtu(m.path_mtu);
   link->connection.ExpectPsn(1, m.starting_psn, true);
-  Add({seen.source, seen.destination, m.local_id}, {info.id, 0, m.qp, m.starting_psn});
-  exchanges_[info.id].request = true;
+  Add(*link, {seen.source, seen.destination, m.local_id}, {info.id, 0, m.qp, m.starting_psn});
+  link->exchange.request = true;
   const FlowKey key{seen.destination, seen.source, m.qp};
   flows_.Vacate(key, *link, 1, seen.frame);
   EmitSetup(*link, SetupMessage::kRequest, 0, m, seen);
@@ -158,8 +161,10 @@ bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
 }
 
 bool IbCm::OnReply(const CmMessage& m, const Seen& seen, bool wait) {
-  Entry* active = Find(seen.destination, seen.source, m.remote_id);
-  if (active == nullptr) {
+  IbLink* link = nullptr;
+  if (const Entry* active = Find(seen.destination, seen.source, m.remote_id)) {
+    link = flows_.FindLink(active->connection);
+  } else {
     if (Find(seen.source, seen.destination, m.local_id) != nullptr) return true;  // sent again
     if (IsLateCopy(m, seen)) return true;
     if (wait) return false;
@@ -169,34 +174,29 @@ bool IbCm::OnReply(const CmMessage& m, const Seen& seen, bool wait) {
     info.fabric = seen.fabric;
     info.endpoint = {Endpoint{seen.shown_destination, 0}, Endpoint{seen.shown_source, m.qp}};
     info.roles_known = true;
-    ConnectionId id = flows_.NewLink(info).connection.info.id;
-    Add({seen.destination, seen.source, m.remote_id}, {id, 0, 0});
-    active = Find(seen.destination, seen.source, m.remote_id);
+    link = &flows_.NewLink(info);
+    Add(*link, {seen.destination, seen.source, m.remote_id}, {link->connection.info.id, 0, 0});
   }
-  ConnectionId id = active->connection;
-  Exchange& exchange = exchanges_[id];
-  if (exchange.reply) return true;
-  exchange.reply = true;
-  IbLink& link = *flows_.FindLink(id);
-  Add({seen.source, seen.destination, m.local_id}, {id, 1, m.qp, m.starting_psn});
-  link.connection.ExpectPsn(0, m.starting_psn, true);
-  if (link.connection.info.endpoint[1].number == 0) link.connection.info.endpoint[1].number = m.qp;
+  if (link->exchange.reply) return true;
+  link->exchange.reply = true;
+  Add(*link, {seen.source, seen.destination, m.local_id}, {link->connection.info.id, 1, m.qp, m.starting_psn});
+  link->connection.ExpectPsn(0, m.starting_psn, true);
+  if (link->connection.info.endpoint[1].number == 0) link->connection.info.endpoint[1].number = m.qp;
   const FlowKey key{seen.destination, seen.source, m.qp};
-  flows_.Vacate(key, link, 0, seen.frame);
-  EmitSetup(link, SetupMessage::kReply, 1, m, seen);
-  flows_.Bind(key, link, 0, seen.frame);
+  flows_.Vacate(key, *link, 0, seen.frame);
+  EmitSetup(*link, SetupMessage::kReply, 1, m, seen);
+  flows_.Bind(key, *link, 0, seen.frame);
   return true;
 }
 
 bool IbCm::OnReady(const CmMessage& m, const Seen& seen, bool wait) {
   Entry* active = Find(seen.source, seen.destination, m.local_id);
   if (active == nullptr) return !wait || Find(seen.destination, seen.source, m.remote_id) != nullptr;
-  Exchange& exchange = exchanges_[active->connection];
-  if (exchange.ready) return true;
-  if (!exchange.reply && wait) return false;  // the REP may follow
-  exchange.ready = true;
   IbLink& link = *flows_.FindLink(active->connection);
-  if (!exchange.reply) Add({seen.destination, seen.source, m.remote_id}, {active->connection, 1, 0});
+  if (link.exchange.ready) return true;
+  if (!link.exchange.reply && wait) return false;  // the REP may follow
+  link.exchange.ready = true;
+  if (!link.exchange.reply) Add(link, {seen.destination, seen.source, m.remote_id}, {active->connection, 1, 0});
   EmitSetup(link, SetupMessage::kReady, 0, m, seen);
   link.connection.Open(seen.frame);
   return true;
@@ -234,8 +234,8 @@ bool IbCm::OnDisconnect(const CmMessage& m, const Seen& seen, bool wait) {
     if (link == nullptr) return true;
     id = link->connection.info.id;
     from = link->flow[0] != nullptr && link->flow[0]->key == key ? Side{0} : Side{1};
-    Add({seen.source, seen.destination, m.local_id}, {id, from, 0});
-    Add({seen.destination, seen.source, m.remote_id}, {id, static_cast<Side>(1 - from), m.qp});
+    Add(*link, {seen.source, seen.destination, m.local_id}, {id, from, 0});
+    Add(*link, {seen.destination, seen.source, m.remote_id}, {id, static_cast<Side>(1 - from), m.qp});
   }
   if (id == 0) return true;
   IbLink& link = *flows_.FindLink(id);
@@ -245,11 +245,13 @@ bool IbCm::OnDisconnect(const CmMessage& m, const Seen& seen, bool wait) {
     Close(id, CloseReason::kDisconnect, seen.frame);
     return true;
   }
-  Exchange& exchange = exchanges_[id];
-  if (exchange.disconnect[from]) return true;
-  exchange.disconnect[from] = true;
+  if (link.exchange.disconnect[from]) return true;
+  link.exchange.disconnect[from] = true;
   EmitSetup(link, SetupMessage::kDisconnectRequest, from, m, seen);
-  if (!link.disconnecting) closing_.push_back({id, seen.frame.time_ns});
+  if (!link.disconnecting) {
+    closing_.push_back({id, seen.frame.time_ns});
+    closing_charge_.Set(closing_.size() * sizeof(Closing));
+  }
   link.disconnecting = true;
   return true;
 }

@@ -6,7 +6,7 @@
 // that tells.
 #pragma once
 
-#include <unordered_map>
+#include <deque>
 #include <vector>
 
 #include "protocol/ib/cm.h"
@@ -23,7 +23,8 @@ class IbCm {
     FrameRef frame;
   };
 
-  IbCm(TrackerContext& context, IbFlows& flows) : context_(context), flows_(flows) {}
+  IbCm(TrackerContext& context, IbFlows& flows)
+      : context_(context), flows_(flows), entries_(context.budget(), SIZE_MAX), closing_charge_(context.budget()) {}
 
   // Nothing of `message` is kept past the call; what must wait is copied.
   void OnMessage(const ib::CmMessage& message, const Seen& seen);
@@ -34,9 +35,17 @@ class IbCm {
   void Tick(int64_t now_ns) {
     if (!waiting_.empty() || !closing_.empty()) Wait(now_ns);
   }
+  // Between packets: forgets connections that have ended, where there are many of them or memory is short.
+  void Relieve() {
+    if (context_.budget().over() || entries_.size() > kMostIds * flows_.links() + context_.limits().cm_ended ||
+        closing_.size() > flows_.links() + context_.limits().cm_ended) [[unlikely]]
+      ForgetEnded();
+  }
   void Finish();
 
  private:
+  static constexpr size_t kMostIds = 8;  // communication ids that are remembered of one connection
+
   struct Key {
     Address owner, peer;
     uint32_t id = 0;
@@ -50,10 +59,6 @@ class IbCm {
     ConnectionId connection = 0;
     Side owner = 0;
     uint32_t qp = 0, psn = 0;  // named by its owner's REQ or REP; 0: not seen
-  };
-  struct Exchange {
-    bool request = false, reply = false, ready = false;
-    std::array<bool, 2> disconnect{};
   };
   struct Waiting {
     ib::CmMessage message;
@@ -72,7 +77,8 @@ class IbCm {
   Entry* Find(const Address& owner, const Address& peer, uint32_t id);
   // A REQ or REP of a connection that has ended meanwhile.
   bool IsLateCopy(const ib::CmMessage& m, const Seen& seen) const;
-  void Add(const Key& key, const Entry& entry);
+  void Add(IbLink& link, const Key& key, const Entry& entry);
+  [[gnu::noinline]] void ForgetEnded();
   void EmitSetup(IbLink& link, SetupMessage what, Side from, const ib::CmMessage& m, const Seen& seen);
   void Close(ConnectionId id, CloseReason reason, const FrameRef& frame);
   void Wait(int64_t now_ns);
@@ -81,14 +87,14 @@ class IbCm {
 
   TrackerContext& context_;
   IbFlows& flows_;
-  std::unordered_map<Key, Entry, KeyHash> entries_;
-  std::unordered_map<ConnectionId, Exchange> exchanges_;
+  ChargedMap<Key, Entry, KeyHash> entries_;
   std::vector<Waiting> waiting_;
   struct Closing {
     ConnectionId connection;
     int64_t since_ns;
   };
-  std::vector<Closing> closing_;  // a DREQ was seen, no DREP yet
+  std::deque<Closing> closing_;  // a DREQ was seen, no DREP yet; also connections that are gone
+  Charge closing_charge_;
 };
 
 }  // namespace stag::fabric

@@ -13,9 +13,6 @@ using ib::Operation;
 using ib::PsnAdd;
 using ib::PsnDistance;
 
-constexpr uint64_t kMaxSend = uint64_t{1} << 20;  // bytes of one Send that are kept
-constexpr size_t kMaxReads = 256;                 // outstanding ones of a side: initiator depth has eight bits
-
 NakKind KindOfNak(uint8_t syndrome) {
   if (ib::KindOf(syndrome) == ib::AethKind::kRnrNak) return NakKind::kRnr;
   switch (syndrome & 31) {
@@ -27,11 +24,6 @@ NakKind KindOfNak(uint8_t syndrome) {
 }
 
 }  // namespace
-
-IbConnection::~IbConnection() {
-  for (HeldPtr& held : queue_) pool_.Release(std::move(held));
-  for (SideState& s : side_) context_.Release(s.send.reserved + s.reads.size() * Read::kCost);
-}
 
 bool IbConnection::Read::Seen(uint32_t k) const {
   if (k < received) return true;
@@ -204,19 +196,30 @@ void IbConnection::ProcessSend(const RcPacket& p, SideState& s) {
   if (p.info->last) EmitSend(s, p);
 }
 
+// Room for `size` bytes in all; false when the budget does not allow it.
+bool IbConnection::MakeRoom(std::vector<std::byte>& bytes, size_t size, Charge& charge) {
+  if (size <= bytes.capacity()) return true;
+  size_t grown = std::max(size, 2 * bytes.capacity());
+  if (!charge.TrySet(grown)) {
+    grown = size;
+    if (!charge.TrySet(grown)) return false;
+  }
+  bytes.reserve(grown);
+  return true;
+}
+
 // Collects packets of a Send. Beyond a cut, by the snap length or by our own limit, only lengths are added up.
 void IbConnection::AppendSend(SideState& s, const RcPacket& p) {
   auto& send = s.send;
   send.length += p.data_length;
   if (send.cut) return;
-  size_t size = send.bytes.size() + p.data.size();
-  if (size > kMaxSend || (size > send.reserved && !context_.Reserve(size - send.reserved))) {
+  const size_t size = send.bytes.size() + p.data.size();
+  if (size > context_.limits().send_bytes || !MakeRoom(send.bytes, size, send.charge)) {
     context_.stats().dropped_for_memory += p.data.size();
     send.cut = true;
     send.missing = Missing::kLost;
     return;
   }
-  send.reserved = std::max<uint64_t>(send.reserved, size);
   send.bytes.insert(send.bytes.end(), p.data.begin(), p.data.end());
   if (p.data.size() < p.data_length) {
     send.cut = true;
@@ -304,8 +307,8 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
 
 void IbConnection::AddRead(const RcPacket& p, SideState& s, uint32_t count) {
   static_assert(sizeof(Read) + Read::kMaxRanges * sizeof(Read::Range) <= Read::kCost);
-  if (s.reads.size() >= kMaxReads) RemoveRead(s, 0);
-  if (!context_.Reserve(Read::kCost)) {  // its responses will have no address
+  if (s.reads.size() >= context_.limits().reads) RemoveRead(s, 0);
+  if (!s.reads_charge.TrySet((s.reads.size() + 1) * Read::kCost)) {  // its responses will have no address
     ++context_.stats().dropped_for_memory;
     return;
   }
@@ -327,7 +330,7 @@ void IbConnection::DoubtRead(const RcPacket& p, SideState& s) {
 
 void IbConnection::RemoveRead(SideState& s, size_t index) {
   s.reads.erase(s.reads.begin() + static_cast<ptrdiff_t>(index));
-  context_.Release(Read::kCost);
+  s.reads_charge.Set(s.reads.size() * Read::kCost);
 }
 
 void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {

@@ -25,8 +25,11 @@ namespace stag::fabric {
 class IbConnection {
  public:
   IbConnection(TrackerContext& context, HoldPool& pool, IbOriginals& originals)
-      : context_(context), pool_(pool), originals_(originals), track_(context.packets() ? context.NewTrack() : 0) {}
-  ~IbConnection();
+      : context_(context),
+        pool_(pool),
+        originals_(originals),
+        track_(context.packets() ? context.NewTrack() : 0),
+        side_{SideState(context.budget()), SideState(context.budget())} {}
   IbConnection(const IbConnection&) = delete;
   IbConnection& operator=(const IbConnection&) = delete;
 
@@ -77,7 +80,7 @@ class IbConnection {
     bool judged = false;                    // they were found not to add up
     bool verified = false;                  // neither the request nor they are damaged in what counts here
     FrameRef frame;                         // of the request
-    static constexpr uint64_t kCost = 240;  // of the memory budget
+    static constexpr uint64_t kCost = 360;  // of the memory budget, in a list that grows by doubling
     bool Seen(uint32_t k) const;
     void Mark(uint32_t k);
     uint32_t Missing(uint32_t until) const;  // how many of packets 0 to until - 1 were not seen
@@ -106,6 +109,8 @@ class IbConnection {
 
   // As long as a power of two: which side's it is, is found for each packet.
   struct alignas(128) SideState {
+    explicit SideState(Budget& budget) : send{budget}, reads_charge(budget) {}
+
     bool known = false;       // `expected` is
     bool started = false;     // a request was seen
     uint32_t expected = 0;    // PSN of the next request
@@ -114,14 +119,16 @@ class IbConnection {
     IbOriginals::Stream requests, responses;  // responses to them
     bool lost_read = false;  // a Read Request is missing whose responses are at hand: they have no address
 
-    struct {
+    struct PartialSend {
+      explicit PartialSend(Budget& budget) : charge(budget) {}
       bool active = false, cut = false;
       std::vector<std::byte> bytes;
-      uint64_t reserved = 0;
+      Charge charge;
       uint64_t length = 0;
       Missing missing = Missing::kNothing;
       FrameRef first_frame;
-    } send;
+    };
+    PartialSend send;
     struct {
       bool active = false, after_gap = false;
       bool whole = false;     // all packets so far were seen, and do not break the length
@@ -131,6 +138,7 @@ class IbConnection {
       FrameRef first_frame;
     } write;
     std::vector<Read> reads;
+    Charge reads_charge;
     bool answered_known = false;
     uint32_t answered = 0;       // the highest PSN that a response carried
     std::vector<Recent> recent;  // ring
@@ -188,6 +196,7 @@ class IbConnection {
   void DoubtRead(const RcPacket& p, SideState& s);
   void RemoveRead(SideState& s, size_t index);
   void Remember(const RcPacket& p, SideState& s, uint32_t count);
+  static bool MakeRoom(std::vector<std::byte>& bytes, size_t size, Charge& charge);
   void AppendSend(SideState& s, const RcPacket& p);
   void EmitSend(SideState& s, const RcPacket& p);
   void AbandonSend(Side side);

@@ -9,14 +9,12 @@ namespace {
 using ib::Operation;
 using ib::PsnDistance;
 
-constexpr size_t kMaxHeld = 256;
-constexpr uint64_t kMaxHeldBytes = 256 << 10;
 constexpr int64_t kMaxSearchNs = 10'000'000'000;
 constexpr size_t kMaxScan = 256 << 10;  // bytes of Sends searched for a handle, per packet
-constexpr size_t kMaxSearching = 1024, kMaxFlows = 65536;
 constexpr uint32_t kMaxIgnored = 256;
 constexpr int64_t kIgnoreNs = 10'000'000'000;
-constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * IbConnection::kRecentCost;
+// With its places in links_, silent_ and searching_, and the list of packets that wait.
+constexpr uint64_t kLinkCost = sizeof(IbLink) + 2 * IbConnection::kRecentCost + 1024;
 constexpr int32_t kNear = 1 << 16;
 constexpr size_t kMaxForgotten = 1024;  // connections that are gone and still have a Silence
 
@@ -63,6 +61,9 @@ bool Answers(const Flow& candidate, const RcPacket& p, size_t& scan) {
 
 }  // namespace
 
+IbLink::IbLink(TrackerContext& context, HoldPool& pool, IbOriginals& originals)
+    : charge(context.budget(), kLinkCost), connection(context, pool, originals), since(context.now().number) {}
+
 size_t FlowKeyHash::operator()(const FlowKey& key) const {
   return static_cast<size_t>(MixHash(MixHash(key.destination_qp, key.source), key.destination));
 }
@@ -79,12 +80,7 @@ void IbFlows::OnPacket(const FlowEnds& ends, RcPacket& p) {
   const uint32_t destination_qp = p.bth.destination_qp;
   Flow*& recent = recent_[PlaceOf(ends.source, destination_qp)];
   if (!recent || !recent->Is(ends.source, ends.destination, destination_qp)) {
-    Flow* found = FindOrAdd({ends.source, ends.destination, destination_qp});
-    if (!found) {
-      ++context_.stats().dropped_for_memory;
-      return;
-    }
-    recent = found;
+    recent = &FindOrAdd({ends.source, ends.destination, destination_qp});
   }
   Flow& flow = *recent;
   if (flow.state == Flow::State::kPaired) {
@@ -110,11 +106,13 @@ void IbFlows::OnPacket(const FlowEnds& ends, RcPacket& p) {
 }
 
 void IbFlows::OnNotification(const FlowKey& key, const FrameRef& frame) {
-  const auto found = flows_.find(key);
-  if (found == flows_.end()) return;
-  Flow& flow = found->second;
+  Flow* const found = flows_.Find(key);
+  if (!found) return;
+  Flow& flow = *found;
   if (flow.state == Flow::State::kSearching) {
-    if (flow.notifications.size() < kMaxHeld) flow.notifications.push_back(frame);
+    if (flow.notifications.size() < context_.limits().held_packets &&
+        flow.evidence_charge.TryAdd(2 * sizeof(FrameRef)))
+      flow.notifications.push_back(frame);
   } else if (const PacketObserver::Track track = flow.link ? flow.link->connection.track() : flow.closed_track) {
     context_.packets()->OnCongestionNotification(track, flow.from, frame);
   }
@@ -123,36 +121,44 @@ void IbFlows::OnNotification(const FlowKey& key, const FrameRef& frame) {
 void IbFlows::FeedNotifications(Flow& flow) {
   for (const FrameRef& frame : flow.notifications)
     context_.packets()->OnCongestionNotification(flow.link->connection.track(), flow.from, frame);
-  flow.notifications.clear();
+  std::vector<FrameRef>().swap(flow.notifications);
 }
 
 void IbFlows::OnCutPacket(const FlowKey& key, RcPacket& p) {
-  const auto found = flows_.find(key);
-  if (found == flows_.end() || found->second.state == Flow::State::kSearching) return;
-  const Flow& flow = found->second;
+  const Flow* const found = flows_.Find(key);
+  if (!found || found->state == Flow::State::kSearching) return;
+  const Flow& flow = *found;
   p.from = flow.from;
   if (const PacketObserver::Track track = flow.link ? flow.link->connection.track() : flow.closed_track)
     context_.packets()->OnPacket(track, p);
 }
 
-// Null for lack of memory.
-Flow* IbFlows::FindOrAdd(const FlowKey& key) {
-  if (const auto found = flows_.find(key); found != flows_.end()) return &found->second;
-  if (!MakeRoom()) return nullptr;
-  Flow& flow = flows_.try_emplace(key).first->second;
+Flow& IbFlows::FindOrAdd(const FlowKey& key) {
+  const size_t before = flows_.size();
+  Flow& flow = flows_.FindOrAdd(key, context_.budget());
+  if (flows_.size() == before) return flow;
   flow.key = key;
   flow.state = Flow::State::kClosed;  // becomes kSearching with the packet
   flow.ignored = kMaxIgnored;
-  return &flow;
+  return flow;
+}
+
+void IbFlows::ForgetEvidence(Flow& flow) {
+  flow.evidence.reset();
+  flow.evidence_charge.Set(flow.notifications.capacity() * sizeof(FrameRef));
 }
 
 void IbFlows::Search(Flow& flow, const RcPacket& p) {
-  if (!flow.evidence) flow.evidence = std::make_unique<Evidence>();
+  if (!flow.evidence) {
+    flow.evidence_charge.Add(sizeof(Evidence));
+    flow.evidence = std::make_unique<Evidence>();
+  }
   Add(*flow.evidence, p);
   if (flow.held.empty() && flow.state == Flow::State::kSearching) flow.since_ns = p.frame.time_ns;
   if (Flow* partner = FindPartner(flow, p)) Pair(flow, *partner);
   if (flow.state == Flow::State::kSearching) {
-    bool full = flow.held.size() >= kMaxHeld || flow.held_bytes + p.data.size() > kMaxHeldBytes;
+    bool full = flow.held.size() >= context_.limits().held_packets ||
+                flow.held_bytes + p.data.size() > context_.limits().held_bytes;
     HeldPtr held = full ? nullptr : pool_.Copy(p);
     if (held) {
       flow.held_bytes += p.data.size();
@@ -217,7 +223,7 @@ void IbFlows::Feed(IbLink& link) {
     if (link.complete()) {
       StopSearching(*flow);
       flow->state = Flow::State::kPaired;
-      flow->evidence.reset();
+      ForgetEvidence(*flow);
     }
     FeedNotifications(*flow);
     // Frames may be out of order: the lowest PSN is the first.
@@ -231,14 +237,14 @@ void IbFlows::Feed(IbLink& link) {
     }
     if (first != nullptr && !link.connection.KnowsPsn(flow->from)) link.connection.ExpectPsn(flow->from, first->psn());
     std::move(flow->held.begin(), flow->held.end(), std::back_inserter(all));
-    flow->held.clear();
+    std::vector<HeldPtr>().swap(flow->held);
     flow->held_bytes = 0;
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const HeldPtr& a, const HeldPtr& b) { return a->packet.frame.number < b->packet.frame.number; });
   for (HeldPtr& held : all) {
     link.connection.OnHeldPacket(held->packet);
-    pool_.Release(std::move(held));
+    pool_.Keep(std::move(held));
   }
 }
 
@@ -261,11 +267,11 @@ void IbFlows::StopSearching(Flow& flow) { std::erase(searching_, &flow); }
 void IbFlows::GiveUpOld(int64_t now_ns) {
   for (size_t i = 0; i < searching_.size();) {
     Flow& flow = *searching_[i];
-    bool many = searching_.size() > kMaxSearching;
+    bool many = searching_.size() > context_.limits().searching;
     bool old = !flow.held.empty() && now_ns - flow.since_ns > kMaxSearchNs;
     if (flow.state == Flow::State::kSearching && (old || many)) GoAlone(flow);
     if (many) {
-      flow.evidence.reset();
+      ForgetEvidence(flow);
       StopSearching(flow);
     } else {
       ++i;
@@ -273,42 +279,47 @@ void IbFlows::GiveUpOld(int64_t now_ns) {
   }
 }
 
-// Room for one more flow.
-bool IbFlows::MakeRoom() {
-  if (flows_.size() < kMaxFlows) return true;
-  if (packets_ - last_purge_ < kMaxFlows / 16) return false;
-  last_purge_ = packets_;
-  recent_.fill(nullptr);
-  std::erase_if(flows_, [](const auto& entry) { return entry.second.state == Flow::State::kClosed; });
-  while (flows_.size() >= kMaxFlows && !links_.empty()) {
-    EvictOne();
-    std::erase_if(flows_, [](const auto& entry) { return entry.second.state == Flow::State::kClosed; });
-  }
-  return flows_.size() < kMaxFlows;
+// One sixteenth more than it takes, so that it is not done for each packet.
+void IbFlows::GiveUp() {
+  pool_.Clear();
+  const Budget& budget = context_.budget();
+  const size_t flows = flows_.most() - flows_.most() / 16;
+  if (!budget.over() && !flows_.full()) return;
+  ForgetEnded();
+  const uint64_t bytes = budget.limit() - budget.limit() / 16;
+  if (!budget.over() && !flows_.full()) return;
+  while ((budget.used() > bytes || flows_.size() > flows) && links_.size() > 1) EvictOne();
 }
 
-// Closes the connection that has been silent for longest; there is one.
+void IbFlows::ForgetEnded() {
+  recent_.fill(nullptr);
+  flows_.EraseIf([](const FlowKey&, const Flow& flow) { return flow.state == Flow::State::kClosed; });
+}
+
+// Closes the connection that has been silent for longest, and forgets its flows; there is one.
 void IbFlows::EvictOne() {
   for (;;) {
     std::pop_heap(silent_.begin(), silent_.end());
     Silence& longest = silent_.back();
     IbLink* link = FindLink(longest.connection);
-    const uint64_t last = link == nullptr ? 0 : link->connection.last_frame().number;
+    const uint64_t last = link == nullptr ? 0 : link->last_frame();
     if (last > longest.since) {
       longest.since = last;
       std::push_heap(silent_.begin(), silent_.end());
       continue;
     }
     silent_.pop_back();
-    if (link != nullptr) return Close(*link, CloseReason::kEvicted, context_.now());
+    if (link == nullptr) continue;
+    const std::array<Flow*, 2> flows = link->flow;
+    Close(*link, CloseReason::kEvicted, context_.now());
+    for (const Flow* flow : flows)
+      if (flow) flows_.Erase(FlowKey(flow->key));
+    return;
   }
 }
 
 IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
-  bool reserved = context_.Reserve(kLinkCost);
-  for (; !reserved && !links_.empty(); reserved = context_.Reserve(kLinkCost)) EvictOne();
   auto link = std::make_unique<IbLink>(context_, pool_, originals_);
-  link->reserved = reserved ? kLinkCost : 0;
   link->connection.info = info;
   context_.OpenConnection(link->connection.info);
   if (context_.packets()) context_.packets()->OnConnection(link->connection.track(), link->connection.info, 0);
@@ -318,7 +329,7 @@ IbLink& IbFlows::NewLink(const ConnectionInfo& info) {
     std::erase_if(silent_, [this](const Silence& s) { return !links_.contains(s.connection); });
     std::make_heap(silent_.begin(), silent_.end());
   }
-  silent_.push_back({0, result.connection.info.id});
+  silent_.push_back({result.since, result.connection.info.id});
   std::push_heap(silent_.begin(), silent_.end());
   return result;
 }
@@ -329,16 +340,16 @@ IbLink* IbFlows::FindLink(ConnectionId id) {
 }
 
 IbLink* IbFlows::FindLink(const FlowKey& key) {
-  auto found = flows_.find(key);
-  if (found == flows_.end()) return nullptr;
-  if (found->second.state == Flow::State::kSearching && found->second.link == nullptr) GoAlone(found->second);
-  return found->second.link;
+  Flow* const found = flows_.Find(key);
+  if (found == nullptr) return nullptr;
+  if (found->state == Flow::State::kSearching && found->link == nullptr) GoAlone(*found);
+  return found->link;
 }
 
 void IbFlows::Vacate(const FlowKey& key, const IbLink& link, Side side, const FrameRef& frame) {
-  auto found = flows_.find(key);
-  if (found == flows_.end() || found->second.link == &link) return;
-  Flow& flow = found->second;
+  Flow* const found = flows_.Find(key);
+  if (found == nullptr || found->link == &link) return;
+  Flow& flow = *found;
   // Packets of this flow came already: of an older connection, or of this one when frames were captured out of order.
   bool of_this = std::all_of(flow.held.begin(), flow.held.end(), [&](const HeldPtr& held) {
     return held->packet.info->response || link.connection.MayBeginWith(side, held->packet.psn());
@@ -350,16 +361,15 @@ void IbFlows::Vacate(const FlowKey& key, const IbLink& link, Side side, const Fr
 void IbFlows::Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame) {
   if (link.flow[side] != nullptr) return;
   Vacate(key, link, side, frame);
-  Flow& flow = flows_.try_emplace(key).first->second;
+  Flow& flow = FindOrAdd(key);
   if (flow.link == &link) return;
-  flow.key = key;
   flow.link = &link;
   flow.from = side;
   flow.fabric = link.connection.info.fabric;
   flow.source = link.connection.info.endpoint[side];
   flow.destination = link.connection.info.endpoint[1 - side];
   flow.state = Flow::State::kSearching;
-  flow.evidence.reset();
+  ForgetEvidence(flow);
   StopSearching(flow);
   link.flow[side] = &flow;
   if (link.complete()) return Feed(link);
@@ -377,11 +387,10 @@ void IbFlows::Close(IbLink& link, CloseReason reason, const FrameRef& frame) {
     flow->state = Flow::State::kClosed;
     flow->link = nullptr;
     flow->closed_track = link.connection.track();
-    flow->evidence.reset();
+    ForgetEvidence(*flow);
     flow->since_ns = frame.time_ns;
     flow->ignored = 0;
   }
-  context_.Release(link.reserved);
   links_.erase(link.connection.info.id);
 }
 
@@ -393,10 +402,9 @@ void IbFlows::Finish() {
     IbLink& link = *links_.begin()->second;
     Close(link, link.disconnecting ? CloseReason::kDisconnect : CloseReason::kEndOfCapture, context_.now());
   }
-  for (auto& [key, flow] : flows_)
-    for (HeldPtr& held : flow.held) pool_.Release(std::move(held));
   recent_.fill(nullptr);
-  flows_.clear();
+  flows_.Clear();
+  pool_.Clear();
   searching_.clear();
 }
 

@@ -13,9 +13,9 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "protocol/base/charged_map.h"
 #include "session/fabric/ib_connection.h"
 
 namespace stag::fabric {
@@ -47,6 +47,7 @@ struct Evidence {
 };
 
 struct Flow {
+  explicit Flow(Budget& budget) : evidence_charge(budget) {}
   enum class State : uint8_t {
     kSearching,  // no partner yet: packets are held
     kAlone,      // no partner found: processed as one side of a connection
@@ -62,6 +63,7 @@ struct Flow {
   std::vector<HeldPtr> held;
   uint64_t held_bytes = 0;
   std::unique_ptr<Evidence> evidence;
+  Charge evidence_charge;  // with the notifications that wait
   int64_t since_ns = 0;  // kSearching: time of the first packet; kClosed: when
   uint32_t ignored = 0;
   // For a PacketObserver. kClosed: the connection that ended (0: none); kSearching: notifications that wait.
@@ -73,18 +75,29 @@ struct Flow {
   }
 };
 
+// Which messages of its CM exchange were seen.
+struct CmExchange {
+  bool request = false, reply = false, ready = false;
+  std::array<bool, 2> disconnect{};
+  uint8_t ids = 0;  // communication ids that are remembered
+};
+
 struct IbLink {
-  IbLink(TrackerContext& context, HoldPool& pool, IbOriginals& originals) : connection(context, pool, originals) {}
+  IbLink(TrackerContext& context, HoldPool& pool, IbOriginals& originals);
+  Charge charge;
   IbConnection connection;
   std::array<Flow*, 2> flow{};
+  CmExchange exchange;
   bool disconnecting = false;
-  uint64_t reserved = 0;  // of the memory budget
+  uint64_t since = 0;  // the number of the frame that it was made in
+  uint64_t last_frame() const { return std::max(since, connection.last_frame().number); }
   bool complete() const { return flow[0] != nullptr && flow[1] != nullptr; }
 };
 
 class IbFlows {
  public:
-  explicit IbFlows(TrackerContext& context) : context_(context), pool_(context) {}
+  explicit IbFlows(TrackerContext& context)
+      : context_(context), pool_(context), flows_(context.budget(), context.limits().flows) {}
 
   // A packet of a reliable connection; `packet.from` is not read.
   void OnPacket(const FlowEnds& ends, RcPacket& packet);
@@ -101,7 +114,8 @@ class IbFlows {
     flow->link->connection.OnPacket(packet);
     return true;
   }
-  bool Knows(const FlowKey& key) const { return flows_.contains(key); }
+  bool Knows(const FlowKey& key) const { return flows_.Find(key) != nullptr; }
+  size_t links() const { return links_.size(); }
   // Packets that only a PacketObserver sees, if they are of a known flow: a congestion notification, or a packet of
   // which the capture has a part of the headers.
   void OnNotification(const FlowKey& key, const FrameRef& frame);
@@ -119,13 +133,19 @@ class IbFlows {
   // is complete by it.
   void Bind(const FlowKey& key, IbLink& link, Side side, const FrameRef& frame);
   void Close(IbLink& link, CloseReason reason, const FrameRef& frame);
+  // Between packets: gives up what is over the memory budget or the number of flows: first what has ended, then the
+  // connections that have been silent for longest, but one. No other function gives a connection up for memory.
+  void Relieve() {
+    if (context_.budget().over() || flows_.full()) [[unlikely]]
+      GiveUp();
+  }
   // End of capture.
   void Finish();
 
  private:
   static constexpr uint64_t kCheckEvery = 64, kCheckAllEvery = 1024;  // packets; the second a multiple of the first
   void Check(int64_t now_ns);
-  Flow* FindOrAdd(const FlowKey& key);
+  Flow& FindOrAdd(const FlowKey& key);
   void Search(Flow& flow, const RcPacket& packet);
   Flow* FindPartner(Flow& flow, const RcPacket& packet);
   void Pair(Flow& a, Flow& b);
@@ -134,14 +154,16 @@ class IbFlows {
   void Feed(IbLink& link);
   void FeedNotifications(Flow& flow);
   void StopSearching(Flow& flow);
+  void ForgetEvidence(Flow& flow);
   void GiveUpOld(int64_t now_ns);
-  bool MakeRoom();
+  [[gnu::noinline]] void GiveUp();
+  void ForgetEnded();
   void EvictOne();
 
   TrackerContext& context_;
   HoldPool pool_;
   IbOriginals originals_;
-  std::unordered_map<FlowKey, Flow, FlowKeyHash> flows_;
+  ChargedMap<FlowKey, Flow, FlowKeyHash> flows_;
   std::map<ConnectionId, std::unique_ptr<IbLink>> links_;  // ordered: closed in this order at the end
   // Each connection, with a frame after which it may have been silent: a heap, the earliest on top. What is outdated is
   // put right when it comes to the top.
@@ -157,7 +179,7 @@ class IbFlows {
   static size_t PlaceOf(const Address& source, uint32_t destination_qp) {
     return (destination_qp + std::to_integer<size_t>(source.bytes[3] ^ source.bytes[15])) % 16;
   }
-  uint64_t packets_ = 0, last_purge_ = 0;
+  uint64_t packets_ = 0;
 };
 
 }  // namespace stag::fabric

@@ -12,13 +12,13 @@ using ib::Operation;
 using ib::PsnAdd;
 using ib::PsnDistance;
 
-constexpr size_t kMaxPacketsWaiting = 1024;
-constexpr uint64_t kMaxWaitingBytes = uint64_t{4} << 20;
 constexpr int32_t kFarAhead = 1 << 16;
 constexpr int64_t kMaxWaitNs = 3'000'000'000;
 // Packets to let pass after the receiver proved that it has what the capture has not: frames may be captured out of
 // order, but not by that much. A Read's requester proves nothing until it asks again, hence more patience.
 constexpr uint32_t kSendPatience = 16, kReadPatience = 256;
+// The longest list of waiting packets whose storage is kept.
+constexpr size_t kKeptQueue = 64;
 // A request with a wrong ICRC waits if its PSN is at most so far ahead. Else the damage may be in the PSN.
 constexpr int32_t kMostDoubted = 64;
 
@@ -219,7 +219,7 @@ void IbConnection::Enqueue(const RcPacket& p) {
       if (request && !q.info->response && q.psn() == p.psn()) {
         ++context_.stats().duplicates;
         if (!q.doubtful || p.doubtful) return;
-        pool_.Release(Take(i));
+        pool_.Keep(Take(i));
         place = i;
         break;
       }
@@ -256,9 +256,10 @@ void IbConnection::Drain() {
     HeldPtr held = std::move(queue_[done++]);
     queue_bytes_ -= HoldPool::Cost(held->packet);
     Process(held->packet);
-    pool_.Release(std::move(held));
+    pool_.Keep(std::move(held));
   }
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(done));
+  if (queue_.empty() && queue_.capacity() > kKeptQueue) std::vector<HeldPtr>().swap(queue_);
 }
 
 // Does a response show that its receiver's peer has all that `block` misses or doubts?
@@ -284,7 +285,7 @@ void IbConnection::WatchBlock(const RcPacket* arrived) {
       packets_since_proof_ = 0;
       receipt_proven_ = ReceiptIsProven(block_);
     }
-    bool full = queue_.size() > kMaxPacketsWaiting || queue_bytes_ > kMaxWaitingBytes;
+    bool full = queue_.size() > context_.limits().waiting_packets || queue_bytes_ > context_.limits().waiting_bytes;
     bool late = last_frame_.time_ns - blocked_since_ns_ > kMaxWaitNs;
     const uint32_t patience = block_.why == Block::Why::kRead      ? kReadPatience
                               : block_.why == Block::Why::kRequest ? kSendPatience
@@ -307,7 +308,7 @@ void IbConnection::SettleDoubt() {
   if (receipt_proven_) {
     queue_.front()->packet.doubtful = false;
   } else {
-    pool_.Release(Take(0));
+    pool_.Keep(Take(0));
   }
 }
 
@@ -368,7 +369,7 @@ void IbConnection::Flush() {
   while (!queue_.empty()) {
     HeldPtr held = Take(0);
     Force(held->packet);
-    pool_.Release(std::move(held));
+    pool_.Keep(std::move(held));
   }
   block_ = {};
 }

@@ -33,6 +33,8 @@ struct RcPacket : ib::Transport {
 };
 
 struct HeldPacket {
+  explicit HeldPacket(Charge&& charged) : charge(std::move(charged)) {}
+  Charge charge;    // of all of it
   RcPacket packet;  // its data points into `storage`
   std::vector<std::byte> storage;
 };
@@ -44,14 +46,12 @@ class HoldPool {
 
   // A copy; null when the memory budget is used up.
   HeldPtr Copy(const RcPacket& packet) {
-    if (!context_.Reserve(Cost(packet))) return nullptr;
-    HeldPtr held;
-    if (free_.empty()) {
-      held = std::make_unique<HeldPacket>();
-    } else {
-      held = std::move(free_.back());
-      free_.pop_back();
+    HeldPtr held = Take(packet.data.size());
+    if (!held && !free_.empty()) {  // storage for later gives way
+      free_.clear();
+      held = Take(packet.data.size());
     }
+    if (!held) return nullptr;
     held->packet = packet;
     held->packet.wire = nullptr;
     held->storage.assign(packet.data.begin(), packet.data.end());
@@ -59,15 +59,36 @@ class HoldPool {
     return held;
   }
 
-  void Release(HeldPtr held) {
-    context_.Release(Cost(held->packet));
-    if (free_.size() < kKeep && held->storage.capacity() <= kKeepBytes) free_.push_back(std::move(held));
+  // Keeps the storage of a packet that no longer waits, which stays charged.
+  void Keep(HeldPtr held) {
+    if (free_.size() < context_.limits().spare_packets && held->storage.capacity() <= kKeepBytes)
+      free_.push_back(std::move(held));
   }
+  void Clear() { free_.clear(); }
 
-  static uint64_t Cost(const RcPacket& packet) { return sizeof(HeldPacket) + packet.data.size(); }
+  static uint64_t Cost(const RcPacket& packet) { return CostOf(packet.data.size()); }
 
  private:
-  static constexpr size_t kKeep = 1024, kKeepBytes = 8192;
+  static constexpr size_t kKeepBytes = 8192;
+
+  // With its places in a list that grows by doubling.
+  static uint64_t CostOf(size_t bytes) { return sizeof(HeldPacket) + 4 * sizeof(HeldPtr) + bytes; }
+  // With room for so many bytes; null when the budget is used up.
+  HeldPtr Take(size_t bytes) {
+    if (free_.empty()) {
+      Charge charge(context_.budget());
+      return charge.TrySet(CostOf(bytes)) ? std::make_unique<HeldPacket>(std::move(charge)) : nullptr;
+    }
+    HeldPacket& last = *free_.back();
+    if (bytes > last.storage.capacity()) {
+      if (!last.charge.TrySet(CostOf(bytes))) return nullptr;
+      std::vector<std::byte>().swap(last.storage);  // its bytes are not worth a copy
+    }
+    HeldPtr held = std::move(free_.back());
+    free_.pop_back();
+    return held;
+  }
+
   TrackerContext& context_;
   std::vector<HeldPtr> free_;
 };

@@ -16,6 +16,11 @@ class IbTracker {
   // `packet.carrier` is kRoceV2, kRoceV1 or kInfiniBand. `frame` is the one that carried it. No bytes are kept past the
   // call.
   void OnPacket(const link::Packet& packet, const FrameRef& frame);
+  // Between packets: gives up what is over the memory budget.
+  void Relieve() {
+    cm_.Relieve();
+    flows_.Relieve();
+  }
   // End of capture: gives out what was held back, closes every connection.
   void Finish();
 

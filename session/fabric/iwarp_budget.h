@@ -18,8 +18,7 @@ class BudgetVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  explicit BudgetVector(TrackerContext& context) : context_(&context) {}
-  ~BudgetVector() { Shrink(); }
+  explicit BudgetVector(TrackerContext& context) : charge_(context.budget()) {}
   BudgetVector(const BudgetVector&) = delete;
   BudgetVector& operator=(const BudgetVector&) = delete;
 
@@ -28,9 +27,7 @@ class BudgetVector {
     const size_t wanted = items_.size() + more.size();
     if (wanted > items_.capacity()) {
       const size_t grown = std::max({wanted, items_.capacity() * 2, kSmallest});
-      const size_t extra = (grown - charged_) * sizeof(T);
-      if (!context_->Reserve(extra)) return false;
-      charged_ = grown;
+      if (!charge_.TrySet(grown * sizeof(T))) return false;
       items_.reserve(grown);
     }
     items_.insert(items_.end(), more.begin(), more.end());
@@ -40,9 +37,8 @@ class BudgetVector {
   void Clear() { items_.clear(); }
   // Gives the storage back.
   void Shrink() {
-    context_->Release(charged_ * sizeof(T));
-    charged_ = 0;
     std::vector<T>().swap(items_);
+    charge_.Set(0);
   }
 
   bool empty() const { return items_.empty(); }
@@ -54,9 +50,8 @@ class BudgetVector {
  private:
   static constexpr size_t kSmallest = 2048 / sizeof(T) + 1;
 
-  TrackerContext* context_;
+  Charge charge_;
   std::vector<T> items_;
-  size_t charged_ = 0;  // elements
 };
 
 }  // namespace stag::fabric

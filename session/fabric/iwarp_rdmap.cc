@@ -10,9 +10,7 @@ using iwarp::DdpHeader;
 using iwarp::DdpSegment;
 using iwarp::Opcode;
 
-constexpr size_t kMaxSendBytes = 1u << 20;    // more of a Send is counted, not kept
 constexpr size_t kKeptSendBytes = 64u << 10;  // storage kept for the next Send
-constexpr size_t kMaxPendingReads = 1024;     // per side
 
 Missing WhyShort(const DdpSegment& segment, Missing missing) {
   return segment.payload.size() < segment.payload_length ? missing : Missing::kNothing;
@@ -116,8 +114,8 @@ void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, c
         static_cast<size_t>(state.send_length - header.message_offset);  // an overlap: the first copy wins
     Bytes fresh = segment.payload.subspan(std::min(known, segment.payload.size()));
     state.send_missing = missing;
-    if (fresh.size() > kMaxSendBytes - state.send.size()) {
-      fresh = fresh.first(kMaxSendBytes - state.send.size());
+    if (fresh.size() > context_.limits().send_bytes - state.send.size()) {
+      fresh = fresh.first(context_.limits().send_bytes - state.send.size());
       state.send_missing = Missing::kLost;
     }
     if (!state.send.Append(fresh)) state.send_missing = Missing::kLost;
@@ -193,7 +191,7 @@ void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing mis
     state.reads_known = false;
     return;
   }
-  if (state.reads.size() >= kMaxPendingReads) {
+  if (state.reads.size() >= context_.limits().pending_reads) {
     state.reads.DropFront(1);
     state.reads_known = false;
   }

@@ -8,10 +8,7 @@
 namespace stag::fabric {
 namespace {
 
-constexpr uint64_t kMaxPieceBytes = 4u << 20;  // per direction
-constexpr size_t kMaxPieces = 4096;            // per direction
-constexpr uint64_t kPieceOverhead = 160;       // bookkeeping, counted against the budget
-constexpr size_t kMaxSpare = 64;
+constexpr uint64_t kPieceOverhead = 192;  // bookkeeping, counted against the budget
 constexpr size_t kMaxSpareCapacity = 64u << 10;
 // An acknowledgment further ahead than this is taken for a packet of another connection.
 constexpr uint64_t kMaxAhead = 64u << 20;
@@ -32,15 +29,28 @@ TcpPiece Cut(const TcpPiece& piece, uint64_t from, uint64_t to) {
 
 }  // namespace
 
-std::vector<std::byte> PiecePool::Take() {
-  if (spare_.empty()) return {};
-  std::vector<std::byte> storage = std::move(spare_.back());
-  spare_.pop_back();
+std::optional<PiecePool::Storage> PiecePool::Take(size_t bytes) {
+  std::optional<Storage> storage;
+  if (!spare_.empty()) {
+    storage = std::move(spare_.back());
+    spare_.pop_back();
+  } else {
+    storage.emplace(context_.budget());
+  }
+  // A larger one is allocated anew: the bytes that it had are not worth a copy.
+  if (bytes > storage->bytes.capacity()) std::vector<std::byte>().swap(storage->bytes);
+  const uint64_t cost = kPieceOverhead + std::max(bytes, storage->bytes.capacity());
+  if (!storage->charge.TrySet(cost)) {
+    Clear();
+    if (!storage->charge.TrySet(cost)) return std::nullopt;
+  }
   return storage;
 }
 
-void PiecePool::Give(std::vector<std::byte> storage) {
-  if (storage.capacity() == 0 || storage.capacity() > kMaxSpareCapacity || spare_.size() >= kMaxSpare) return;
+void PiecePool::Give(Storage storage) {
+  if (storage.bytes.capacity() == 0 || storage.bytes.capacity() > kMaxSpareCapacity ||
+      spare_.size() >= context_.limits().spare_pieces)
+    return;
   spare_.push_back(std::move(storage));
 }
 
@@ -65,12 +75,13 @@ size_t TcpStream::Find(uint64_t position) const {
 }
 
 bool TcpStream::Insert(size_t index, const TcpPiece& piece) {
-  const uint64_t charge = piece.bytes.size() + kPieceOverhead;
-  if (held_.size() >= kMaxPieces || held_bytes_ + piece.bytes.size() > kMaxPieceBytes || !context_.Reserve(charge))
-    return false;
-  Stored stored{piece, pool_.Take(), charge};
-  stored.storage.assign(piece.bytes.begin(), piece.bytes.end());
-  stored.piece.bytes = stored.storage;
+  const DecoderLimits& limits = context_.limits();
+  if (held_.size() >= limits.pieces || held_bytes_ + piece.bytes.size() > limits.piece_bytes) return false;
+  std::optional<PiecePool::Storage> storage = pool_.Take(piece.bytes.size());
+  if (!storage) return false;
+  Stored stored{piece, std::move(*storage)};
+  stored.storage.bytes.assign(piece.bytes.begin(), piece.bytes.end());
+  stored.piece.bytes = stored.storage.bytes;
   held_bytes_ += piece.bytes.size();
   held_.insert(held_.begin() + static_cast<ptrdiff_t>(index), std::move(stored));
   return true;
@@ -97,24 +108,18 @@ TcpStream::Held TcpStream::Hold(TcpPiece piece) {
 
 bool TcpStream::HoldFirst(const TcpPiece& piece) { return Insert(0, piece); }
 
-void TcpStream::Recycle(Stored& stored) {
-  context_.Release(stored.charge);
-  stored.charge = 0;
-  pool_.Give(std::move(stored.storage));
-}
-
 TcpPiece TcpStream::Pop() {
-  Recycle(popped_);
+  if (popped_) pool_.Give(std::move(popped_->storage));
   popped_ = std::move(held_.front());
   held_.pop_front();
-  held_bytes_ -= popped_.piece.bytes.size();
-  return popped_.piece;
+  held_bytes_ -= popped_->piece.bytes.size();
+  return popped_->piece;
 }
 
 void TcpStream::SkipTo(uint64_t position) {
   while (!held_.empty() && held_.front().piece.end <= position) {
     held_bytes_ -= held_.front().piece.bytes.size();
-    Recycle(held_.front());
+    pool_.Give(std::move(held_.front().storage));
     held_.pop_front();
   }
   if (!held_.empty() && held_.front().piece.begin < position) {
@@ -127,10 +132,10 @@ void TcpStream::SkipTo(uint64_t position) {
 }
 
 void TcpStream::Clear() {
-  for (Stored& stored : held_) Recycle(stored);
+  for (Stored& stored : held_) pool_.Give(std::move(stored.storage));
   held_.clear();
   held_bytes_ = 0;
-  Recycle(popped_);
+  popped_.reset();
 }
 
 uint64_t TcpStream::contiguous_end() const {

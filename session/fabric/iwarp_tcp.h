@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "session/fabric/tracker.h"
@@ -26,20 +27,29 @@ struct TcpPiece {
   uint64_t data_end() const { return end - (fin ? 1 : 0); }
 };
 
-// Storage for held pieces, recycled over all connections of a tracker.
+// Storage for held pieces, recycled over all connections of a tracker. It is charged while it is here, too.
 class PiecePool {
  public:
-  std::vector<std::byte> Take();
-  void Give(std::vector<std::byte> storage);
+  struct Storage {
+    explicit Storage(Budget& budget) : charge(budget) {}
+    Charge charge;
+    std::vector<std::byte> bytes;
+  };
+  explicit PiecePool(TrackerContext& context) : context_(context) {}
+  // With room for so many bytes, and as many more of bookkeeping as are charged; null when the budget is used up.
+  std::optional<Storage> Take(size_t bytes);
+  void Give(Storage storage);
+  void Clear() { spare_.clear(); }
 
  private:
-  std::vector<std::vector<std::byte>> spare_;
+  TrackerContext& context_;
+  std::vector<Storage> spare_;
 };
 
 class TcpStream {
  public:
   TcpStream(TrackerContext& context, PiecePool& pool) : context_(context), pool_(pool) {}
-  ~TcpStream() { Clear(); }
+  ~TcpStream() = default;
   TcpStream(const TcpStream&) = delete;
   TcpStream& operator=(const TcpStream&) = delete;
 
@@ -96,13 +106,11 @@ class TcpStream {
 
  private:
   struct Stored {
-    TcpPiece piece;
-    std::vector<std::byte> storage;
-    uint64_t charge = 0;
+    TcpPiece piece;  // its bytes are in `storage`
+    PiecePool::Storage storage;
   };
   size_t Find(uint64_t position) const;  // index of the first held piece that ends behind `position`
   bool Insert(size_t index, const TcpPiece& piece);
-  void Recycle(Stored& stored);
 
   TrackerContext& context_;
   PiecePool& pool_;
@@ -110,7 +118,7 @@ class TcpStream {
   uint64_t next_ = 0, acknowledged_ = 0;
   uint64_t held_bytes_ = 0;
   std::deque<Stored> held_;  // ascending, without overlaps
-  Stored popped_;
+  std::optional<Stored> popped_;
 };
 
 }  // namespace stag::fabric

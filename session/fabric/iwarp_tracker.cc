@@ -12,19 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/base/charged_map.h"
 #include "session/fabric/iwarp_connection.h"
 
 namespace stag::fabric {
 namespace {
 
-constexpr size_t kMaxFollowed = 4096;                // connections that gave events and are open
-constexpr size_t kMaxCandidates = 2048;              // connections that are watched or searched
 constexpr size_t kOtherSets = 1024, kOtherWays = 4;  // connections remembered as not iWARP, or as closed
-constexpr uint64_t kConnectionCharge = sizeof(IwarpConnection) + 1536;  // with its empty containers
 // A RST closes its connection after this many further packets: one that it overtook in the capture still counts.
 constexpr uint32_t kResetDelay = 2;
-// Closed connections whose further packets a PacketObserver still sees.
-constexpr size_t kMaxClosed = 4096;
 
 // A connection's two ends in a fixed order, so that both directions find the same one.
 struct Key {
@@ -45,8 +41,13 @@ struct KeyHash {
 };
 
 struct Entry {
-  Entry(IwarpShared& shared, const Key& k) : key(k), connection(shared, k.ends) {}
+  // With its places in the lists and in the table, and its empty containers.
+  static constexpr uint64_t kCost = sizeof(IwarpConnection) + 4096;
+
+  Entry(IwarpShared& shared, const Key& k)
+      : key(k), charge(shared.context.budget(), kCost), connection(shared, k.ends) {}
   Key key;
+  Charge charge;
   std::list<Entry>::iterator self;
   bool listed_followed = false;
   uint32_t reset_countdown = 0;
@@ -91,18 +92,18 @@ struct Refusal {
 }  // namespace
 
 struct IwarpTracker::Impl {
-  explicit Impl(TrackerContext& c) : context(c), shared(c) {}
-  ~Impl() { context.Release(kConnectionCharge * table.size()); }
+  explicit Impl(TrackerContext& c) : context(c), shared(c), closed(c.budget(), c.limits().closed) {}
 
   void OnPacket(const link::Packet& packet, const FrameRef& frame);
   Entry* Find(const link::Packet& packet, Direction& from);
-  Entry* Add(const Key& key);
+  Entry& Add(const Key& key);
   void Remove(Entry& entry);
   void Show(const Entry* entry, Direction from, const link::Packet& packet, const FrameRef& frame);
   void NoteGone(const Entry& entry);
   void Settle(Entry& entry);
   void CountResets();
   void EvictOldest(Entries& list);
+  void GiveUp();
   void Finish();
 
   Entries& ListOf(const Entry& entry) { return entry.listed_followed ? followed : candidates; }
@@ -118,7 +119,7 @@ struct IwarpTracker::Impl {
   KeyMemory others;
   Refusal refusal;
   // For a PacketObserver: connections that closed, until their ports are used again.
-  std::unordered_map<Key, PacketObserver::Track, KeyHash> closed;
+  ChargedMap<Key, PacketObserver::Track, KeyHash> closed;
 };
 
 // What a PacketObserver sees: the packets of entries, and those that come after one was closed.
@@ -127,16 +128,16 @@ void IwarpTracker::Impl::Show(const Entry* entry, Direction from, const link::Pa
   if (closed.empty()) return;
   Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
   if (key.ends[1] < key.ends[0]) std::swap(key.ends[0], key.ends[1]);
-  if (const auto found = closed.find(key); found != closed.end())
-    context.packets()->OnSegment(found->second, from, packet, frame);
+  if (const PacketObserver::Track* track = closed.Find(key))
+    context.packets()->OnSegment(*track, from, packet, frame);
 }
 
 // What of an entry that goes a PacketObserver needs to know.
 void IwarpTracker::Impl::NoteGone(const Entry& entry) {
   const PacketObserver::Track track = entry.connection.track();
   if (!entry.connection.followed()) return context.packets()->OnForgotten(track);
-  if (closed.size() >= kMaxClosed) closed.clear();
-  closed[entry.key] = track;
+  if (closed.full()) closed.Clear();
+  closed.FindOrAdd(entry.key) = track;
 }
 
 void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& frame) {
@@ -190,25 +191,20 @@ Entry* IwarpTracker::Impl::Find(const link::Packet& packet, Direction& from) {
       return nullptr;  // nothing to learn from it
     }
   }
-  Entry* entry = Add(key);
-  if (!syn || !entry) return entry;
-  entry->connection.OnSyn(from, packet);
+  Entry& entry = Add(key);
+  if (!syn) return &entry;
+  entry.connection.OnSyn(from, packet);
   if (refusal.key == key && refusal.from != from && refusal.acknowledgment == packet.sequence + 1)
-    entry->connection.OnReset(refusal.from, refusal.frame);
-  return entry;
+    entry.connection.OnReset(refusal.from, refusal.frame);
+  return &entry;
 }
 
-Entry* IwarpTracker::Impl::Add(const Key& key) {
-  if (candidates.size() >= kMaxCandidates) EvictOldest(candidates);
-  while (!context.Reserve(kConnectionCharge)) {
-    if (candidates.empty()) return nullptr;
-    EvictOldest(candidates);
-  }
+Entry& IwarpTracker::Impl::Add(const Key& key) {
   Entry& entry = candidates.emplace_back(shared, key);
   entry.self = std::prev(candidates.end());
   table.emplace(key, &entry);
-  closed.erase(key);
-  return &entry;
+  closed.Erase(key);
+  return entry;
 }
 
 void IwarpTracker::Impl::Remove(Entry& entry) {
@@ -218,7 +214,6 @@ void IwarpTracker::Impl::Remove(Entry& entry) {
   if (Entry*& last = recent[PlaceOf(entry.key.ends[0].number, entry.key.ends[1].number)]; last == &entry)
     last = nullptr;
   ListOf(entry).erase(entry.self);
-  context.Release(kConnectionCharge);
 }
 
 void IwarpTracker::Impl::EvictOldest(Entries& list) {
@@ -237,7 +232,6 @@ void IwarpTracker::Impl::Settle(Entry& entry) {
   if (entry.connection.followed() && !entry.listed_followed) {
     followed.splice(followed.end(), candidates, entry.self);
     entry.listed_followed = true;
-    if (followed.size() > kMaxFollowed) EvictOldest(followed);
   }
   if (entry.connection.reset_seen() && entry.reset_countdown == 0) {
     entry.reset_countdown = kResetDelay + 1;
@@ -258,6 +252,21 @@ void IwarpTracker::Impl::CountResets() {
   }
 }
 
+// Connections that may turn out to be iWARP go first, then those that have been silent for longest; the newest of each
+// stays. One sixteenth more than it takes, so that it is not done for each packet.
+void IwarpTracker::Impl::GiveUp() {
+  const DecoderLimits& limits = context.limits();
+  while (candidates.size() > std::max<size_t>(limits.candidates, 1)) EvictOldest(candidates);
+  while (followed.size() > std::max<size_t>(limits.followed, 1)) EvictOldest(followed);
+  const Budget& budget = context.budget();
+  if (!budget.over()) return;
+  shared.pool.Clear();
+  closed.Clear();
+  const uint64_t enough = budget.limit() - budget.limit() / 16;
+  while (budget.used() > enough && candidates.size() > 1) EvictOldest(candidates);
+  while (budget.used() > enough && followed.size() > 1) EvictOldest(followed);
+}
+
 void IwarpTracker::Impl::Finish() {
   for (Entries* list : {&followed, &candidates}) {
     while (!list->empty()) {
@@ -266,12 +275,19 @@ void IwarpTracker::Impl::Finish() {
       Remove(entry);
     }
   }
+  closed.Clear();
+  shared.pool.Clear();
 }
 
 IwarpTracker::IwarpTracker(TrackerContext& context) : impl_(std::make_unique<Impl>(context)) {}
 IwarpTracker::~IwarpTracker() = default;
 
 void IwarpTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) { impl_->OnPacket(packet, frame); }
+void IwarpTracker::Relieve() {
+  if (impl_->context.budget().over() || impl_->candidates.size() > impl_->context.limits().candidates ||
+      impl_->followed.size() > impl_->context.limits().followed) [[unlikely]]
+    impl_->GiveUp();
+}
 void IwarpTracker::Finish() { impl_->Finish(); }
 
 }  // namespace stag::fabric

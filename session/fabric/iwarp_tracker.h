@@ -19,6 +19,8 @@ class IwarpTracker {
   // `packet.carrier` is kTcp; `frame` is the one that carried it. No bytes are kept past the call.
   void OnPacket(const link::Packet& packet, const FrameRef& frame);
   // End of capture: gives out what was held back, closes every connection.
+  // Between packets: gives up what is over the memory budget.
+  void Relieve();
   void Finish();
 
  private:

@@ -4,6 +4,7 @@
 // A tracker takes one link::Packet at a time and emits Events in the order that fabric_event.h promises.
 #pragma once
 
+#include "protocol/base/budget.h"
 #include "protocol/link/packet.h"
 #include "session/fabric/decoder.h"
 #include "session/fabric/packet_observer.h"
@@ -20,9 +21,11 @@ struct EventOf : Event {
 
 class TrackerContext {
  public:
-  TrackerContext(const DecoderOptions& options, Sink& sink) : options_(options), sink_(sink) {}
+  TrackerContext(const DecoderOptions& options, Sink& sink)
+      : options_(options), sink_(sink), budget_(options.memory_limit) {}
 
   const DecoderOptions& options() const { return options_; }
+  const DecoderLimits& limits() const { return options_.limits; }
   DecoderStats& stats() { return stats_; }
   // Null: there is none.
   PacketObserver* packets() const { return options_.packets; }
@@ -47,14 +50,9 @@ class TrackerContext {
   void Emit(const Aside& aside) { sink_.OnAside(aside); }
   void Emit(const Recovery& recovery) { sink_.OnRecovery(recovery); }
 
-  // The budget over all connections. Reserve returns false (and counts nothing) when `bytes` more would pass the limit.
-  bool Reserve(uint64_t bytes) {
-    if (bytes > options_.memory_limit - used_) return false;
-    used_ += bytes;
-    return true;
-  }
-  void Release(uint64_t bytes) { used_ -= bytes; }
-  uint64_t used() const { return used_; }
+  // The budget over all connections. A tracker that is over it gives connections up between packets (Relieve).
+  Budget& budget() { return budget_; }
+  uint64_t used() const { return budget_.used(); }
 
  private:
   DecoderOptions options_;
@@ -64,7 +62,7 @@ class TrackerContext {
   PacketObserver::Track last_track_ = 0;
   Slots slots_;
   FrameRef now_;
-  uint64_t used_ = 0;
+  Budget budget_;
 };
 
 }  // namespace stag::fabric

@@ -75,6 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ++frame.ref.number;
     context.set_now(frame.ref);
     tracker.OnPacket(p, frame.ref);
+    tracker.Relieve();
     Require(context.used() <= options.memory_limit);
   }
   tracker.Finish();

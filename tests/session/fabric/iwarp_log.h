@@ -121,6 +121,7 @@ inline Log Track(const Segments& segments, const Options& options, DecoderOption
       if (lasting) packet.payload = Bytes(all).subspan(at, s.payload.size());
       at += s.payload.size();
       tracker.OnPacket(packet, frame.ref);
+      tracker.Relieve();
     }
     tracker.Finish();
   }
