@@ -49,6 +49,12 @@ class MultiMap {
   }
 
   size_t size() const { return size_; }
+  // Bytes of storage, which stays when entries are erased, until Trim.
+  uint64_t storage() const { return buckets_.capacity() * sizeof(int32_t) + entries_.capacity() * sizeof(Entry); }
+  // Gives the storage back where there is no entry.
+  void Trim() {
+    if (size_ == 0) *this = MultiMap();
+  }
 
  private:
   struct Entry {

@@ -35,6 +35,8 @@ class RangeSet {
   }
   uint64_t total() const { return several_ ? several_->total : one_.end - one_.begin; }
   bool empty() const { return !several_ && one_.end == 0; }
+  // Bytes of storage beside the set.
+  uint64_t storage() const { return several_ ? sizeof(Several) + several_->ranges.capacity() * sizeof(Range) : 0; }
   size_t count() const { return ranges().size(); }
   // End of the last range (0 when empty).
   uint64_t end() const { return several_ ? several_->ranges.back().end : one_.end; }

@@ -25,6 +25,8 @@ class Reused {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  // Elements that there is storage for.
+  size_t capacity() const { return elements_.capacity(); }
   T& operator[](size_t i) { return elements_[i]; }
   const T& operator[](size_t i) const { return elements_[i]; }
   T& back() { return elements_[size_ - 1]; }

@@ -72,7 +72,8 @@ ConnectionState& Session::Impl::Create(const Event& event) {
   const fabric::ConnectionInfo& info = *event.connection;
   if (info.slot >= connections.size()) connections.resize(info.slot + 1);
   std::unique_ptr<ConnectionState>& state = connections[info.slot];
-  state = std::make_unique<ConnectionState>();
+  state = std::make_unique<ConnectionState>(budget);
+  CountStorage(*state);
   state->connection.info.id = info.id;
   state->connection.info.slot = info.slot;
   state->connection.first_frame = event.first_frame.number ? event.first_frame : event.frame;
@@ -148,6 +149,7 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
   for (const EndedTransaction& ended : state.ended)
     if (ended.entry) Forget(state, *ended.entry);
   --open;
+  connection_bytes -= state.charge.bytes();
   connections[connection.info.slot].reset();
 }
 
@@ -194,14 +196,31 @@ void Session::Impl::Forget(ConnectionState& state, TransactionEntry& entry) {
   pool.Recycle(&entry);
 }
 
-void Session::Impl::MakeRoom(uint64_t bytes, const TransactionEntry* except) {
-  while (pool.used() + bytes + open * kConnectionCost > options.memory_limit) {
-    TransactionEntry* oldest = pool.oldest();
-    if (oldest == except && oldest) oldest = oldest->newer;
-    if (!oldest) return;
-    ConnectionState& owner = *connections[oldest->slot];
+// First storage that is not in use, then transactions that have ended, then the oldest that have not, but one.
+void Session::Impl::GiveUp() {
+  pool.DropSpare();
+  if (budget.over() && events_since_trim >= open) {  // so that it costs no more than the events
+    events_since_trim = 0;
+    for (const std::unique_ptr<ConnectionState>& state : connections) {
+      if (!state) continue;
+      for (size_t side = 0; side < 2; ++side) {
+        state->outstanding[side].Trim();
+        state->reading[side].Trim();
+        state->memory[side].Trim();
+      }
+      CountStorage(*state);
+    }
+  }
+  while (budget.over()) {
+    if (TransactionEntry* const ended = pool.oldest_retired()) {
+      Forget(*connections[ended->slot], *ended);
+      continue;
+    }
+    if (pool.live() < 2) return;
+    TransactionEntry& oldest = *pool.oldest();
+    ConnectionState& owner = *connections[oldest.slot];
     owner.connection.now = now;
-    End(owner, *oldest, Outcome::kEvicted);
+    End(owner, oldest, Outcome::kEvicted);
   }
 }
 
@@ -218,7 +237,10 @@ void Session::OnRecovery(const fabric::Recovery& recovery) {
 void Session::OnAside(const fabric::Aside& aside) {
   impl_->Notify([&](Observer& o) { o.OnAside(aside); });
 }
-void Session::OnEvent(const fabric::Event& event) { impl_->OnEvent(event); }
+void Session::OnEvent(const fabric::Event& event) {
+  impl_->OnEvent(event);
+  impl_->Relieve();
+}
 
 void Session::Finish() {
   // Decoder::Finish closes every connection; one that is still open was never closed by its producer.

@@ -13,11 +13,6 @@
 
 namespace stag::session {
 
-// What a connection and a transaction are counted for beside their payload bytes.
-inline constexpr uint64_t kConnectionCost = 4096;
-inline constexpr uint64_t kTransactionCost = 2048;
-inline constexpr uint64_t kSegmentCost = sizeof(SegmentRecord) + 96;  // with its places in the header and in the tables
-
 struct SegmentRef {
   TransactionEntry* entry = nullptr;
   uint32_t index = 0;
@@ -45,6 +40,11 @@ struct EarlyReply {
 };
 
 struct ConnectionState {
+  explicit ConnectionState(Budget& budget) : charge(budget) {}
+  // Charges its storage, after some of it may have grown.
+  void SetCharge();
+
+  Charge charge;
   Connection connection;
   std::array<MultiMap<TransactionEntry*>, 2> outstanding;  // by requesting side: xid
   std::array<MultiMap<TransactionEntry*>, 2>
@@ -60,6 +60,15 @@ struct ConnectionState {
   uint32_t endings = 0;
 };
 
+inline void ConnectionState::SetCharge() {
+  constexpr uint64_t kCost = sizeof(ConnectionState) + 512;
+  uint64_t bytes = kCost + early.bytes.capacity();
+  for (size_t side = 0; side < 2; ++side)
+    bytes += outstanding[side].storage() + reading[side].storage() + memory[side].storage() +
+             connection.setup[side].bytes.capacity();
+  charge.Set(bytes);
+}
+
 template <typename Value>
 void Unlist(MultiMap<Value>& table, int32_t& at) {
   if (at >= 0) table.EraseAt(at);
@@ -68,7 +77,7 @@ void Unlist(MultiMap<Value>& table, int32_t& at) {
 
 struct Session::Impl {
   Impl(const SessionOptions& session_options, std::vector<Observer*> session_observers)
-      : options(session_options), observers(std::move(session_observers)) {}
+      : options(session_options), observers(std::move(session_observers)), budget(options.memory_limit), pool(budget) {}
 
   template <typename Fn>
   void Notify(Fn fn) {
@@ -99,6 +108,12 @@ struct Session::Impl {
   bool ShowsNoCall(const ConnectionState& state) const;
   void FlushEarly(ConnectionState& state);
 
+  // Charges what the connection's storage has grown by.
+  void CountStorage(ConnectionState& state) {
+    connection_bytes -= state.charge.bytes();
+    state.SetCharge();
+    connection_bytes += state.charge.bytes();
+  }
   void CompleteCall(ConnectionState& state, TransactionEntry& entry);
   void TakeGrant(CreditState& credits, bool ends_call, uint32_t number) const;
   void TakeSend(Half& half) const;
@@ -111,14 +126,23 @@ struct Session::Impl {
   SegmentRef Lookup(ConnectionState& state, Side owner, fabric::EventKind kind, const fabric::RdmaPacket& packet,
                     bool& gave_up);
   void Store(const SegmentRef& ref, uint64_t at, Bytes bytes);
-  void MakeRoom(uint64_t bytes, const TransactionEntry* except);
+  // Between events: gives up what is over the memory limit. Nothing else evicts.
+  void Relieve() {
+    ++events_since_trim;
+    if (budget.over()) [[unlikely]]
+      GiveUp();
+  }
+  [[gnu::noinline]] void GiveUp();
 
   SessionOptions options;
   std::vector<Observer*> observers;
   SessionStats stats;
+  Budget budget;
   TransactionPool pool;
   std::vector<std::unique_ptr<ConnectionState>> connections;  // by slot; null: none has it
   size_t open = 0;                                            // of them
+  uint64_t connection_bytes = 0;                              // that they are charged
+  uint64_t events_since_trim = 0;
   FrameRef now;                                               // of the event being processed
   Message message;
   uint64_t serial = 0;

@@ -85,25 +85,26 @@ void Session::Impl::Store(const SegmentRef& ref, uint64_t at, Bytes bytes) {
   if (record.captured.empty() && ref.index > 0) JoinBefore(records, ref.index);
   std::vector<std::byte>& data = records[HomeOf(records, ref.index)].data;
   const uint64_t begin = record.data_begin + at, end = begin + bytes.size();
-  if (data.capacity() == 0) data = pool.TakeData();
-  if (data.size() < end) {
-    const uint64_t more = end - data.size();
-    MakeRoom(more, ref.entry);
-    // To grow takes a second buffer for a moment.
-    uint64_t room = more;
-    if (data.capacity() < end) {
-      room =
-          std::min<uint64_t>(record.data_begin + record.segment.length, std::max<uint64_t>(end, 2 * data.capacity()));
-      if (pool.used() + room > options.memory_limit) room = end;
-    }
-    if (pool.used() + room > options.memory_limit) {
+  TransactionEntry& entry = *ref.entry;
+  if (data.capacity() == 0) {
+    data = pool.TakeData();
+    entry.data_bytes += data.capacity();
+    entry.SetCharge();
+  }
+  if (data.capacity() < end) {
+    uint64_t room =
+        std::min<uint64_t>(record.data_begin + record.segment.length, std::max<uint64_t>(end, 2 * data.capacity()));
+    if (!budget.HasRoom(room)) room = end;
+    // To grow takes a second buffer for a moment. More than this transaction alone may have is not kept.
+    if (connection_bytes + entry.charge.bytes() + room > budget.limit()) {
       stats.dropped_bytes += bytes.size();
       return;
     }
-    pool.Charge(ref.entry, more);
-    if (data.capacity() < end) data.reserve(static_cast<size_t>(room));
-    if (data.size() < begin) data.resize(static_cast<size_t>(begin));  // a hole
+    entry.data_bytes += room - data.capacity();
+    entry.SetCharge();
+    data.reserve(static_cast<size_t>(room));
   }
+  if (data.size() < begin) data.resize(static_cast<size_t>(begin));  // a hole
   const auto over = static_cast<ptrdiff_t>(std::min<uint64_t>(data.size() - begin, bytes.size()));
   std::copy_n(bytes.begin(), over, data.begin() + static_cast<ptrdiff_t>(begin));
   data.insert(data.end(), bytes.begin() + over, bytes.end());
@@ -177,6 +178,7 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
         record.first_frame = event.first_frame.number ? event.first_frame : event.frame;
       record.last_frame = event.frame;
       if (!ref.of_reply) TakeFrames(ref.entry->rdma, event, ref.index, at);
+      const uint64_t ranges_before = record.RangeStorage();
       if (kind == EventKind::kReadRequest) {
         record.requested.Add(at, at + length);
       } else {
@@ -189,6 +191,10 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
           record.captured.Add(at, at + bytes.size());
         }
         if (response && !ref.of_reply) ref.entry->read_missing -= record.captured.total() - before;
+      }
+      if (const uint64_t ranges = record.RangeStorage(); ranges != ranges_before) [[unlikely]] {
+        ref.entry->range_bytes += ranges - ranges_before;
+        ref.entry->SetCharge();
       }
     }
   }

@@ -15,6 +15,7 @@ using rpcrdma::Header;
 
 // How many events of its connection an orphan waits for its Call (frames swapped by the capture).
 constexpr uint32_t kEarlyReplyPatience = 4;
+constexpr size_t kKeptEarlyBytes = 4096;  // storage kept for the next orphan
 
 // A Send whose end was lost is longer than what is known of it, by how much nobody knows: long enough that no parser
 // takes its end for the message's.
@@ -179,11 +180,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (state.outstanding[requester].size() >= options.max_outstanding)
     End(state, *state.live.oldest(), Outcome::kEvicted);
 
-  const uint64_t cost =
-      kTransactionCost + message.payload.size() + kSegmentCost * (header.reads.size() + header.segments.size());
-  MakeRoom(cost, nullptr);
   TransactionEntry& entry = *pool.Open();
-  pool.Charge(&entry, cost);
   state.live.Push(&entry);
   entry.connection = connection.info.id;
   entry.slot = connection.info.slot;
@@ -225,6 +222,8 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
     FollowCall(entry);
   entry.outstanding_at = state.outstanding[requester].Insert(header.xid, &entry);
   Register(state, entry, requester, false);
+  CountStorage(state);
+  entry.CountLists();
   ++connection.calls;
   if (entry.backward) ++connection.backward_calls;
 
@@ -272,9 +271,8 @@ void Session::Impl::TakeReadList(Half& half) const {
 void Session::Impl::CompleteCall(ConnectionState& state, TransactionEntry& entry) {
   if (entry.call.ready) return;
   entry.call.ready = true;
-  const uint64_t before = entry.call.stream.size();
   RebuildCall(entry);
-  pool.Charge(&entry, entry.call.stream.size() - std::min<uint64_t>(before, entry.call.stream.size()));
+  entry.CountLists();
   Notify([&](Observer& o) { o.OnCallComplete(state.connection, entry); });
 }
 
@@ -311,6 +309,8 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   --credits.outstanding;
   entry.reading_at = state.reading[requester].Insert(entry.xid, found);
   Register(state, entry, message.from, true);
+  CountStorage(state);
+  entry.CountLists();
 }
 
 // What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.
@@ -350,7 +350,6 @@ void Session::Impl::TakeReply(TransactionEntry& entry, const Event& event) {
                      : reduced                      ? ReplyForm::kChunked
                                                     : ReplyForm::kShort;
   RebuildReply(entry);
-  pool.Charge(&entry, entry.reply.storage.size());
 }
 
 void Session::Impl::Done(ConnectionState& state) {
@@ -396,6 +395,7 @@ void Session::Impl::Keep(ConnectionState& state, const Event& event) {
   early.number = send_number;
   early.event = event;
   early.bytes.assign(message.bytes.begin(), message.bytes.end());
+  CountStorage(state);
   std::get<fabric::Send>(early.event.what).bytes = early.bytes;
   early.event.connection = &state.connection.info;
 }
@@ -415,6 +415,9 @@ void Session::Impl::FlushEarly(ConnectionState& state) {
   state.early.waiting = false;
   state.early.event.now = state.connection.now;
   OnSend(state, state.early.event);
+  if (state.early.bytes.capacity() <= kKeptEarlyBytes) return;
+  std::vector<std::byte>().swap(state.early.bytes);
+  CountStorage(state);
 }
 
 }  // namespace stag::session

@@ -59,6 +59,26 @@ void Transaction::Clear() {
   operations.clear();
 }
 
+namespace {
+
+template <typename List>
+uint64_t BytesOf(const List& list) {
+  return list.capacity() * sizeof(*list.begin());
+}
+
+uint64_t StorageOf(const Half& half) {
+  // Of each Position: the list of its segments, whose indices together are no more than the segments.
+  constexpr uint64_t kListOfSegments = 48;
+  return half.storage.capacity() + BytesOf(half.pieces) + BytesOf(half.items) + BytesOf(half.header.reads) +
+         BytesOf(half.header.write_chunks) + BytesOf(half.header.segments) + BytesOf(half.segments) +
+         half.read_chunks.capacity() * (sizeof(ReadChunk) + kListOfSegments) +
+         half.segments.capacity() * 2 * sizeof(uint32_t);
+}
+
+}  // namespace
+
+uint64_t Transaction::Storage() const { return StorageOf(call) + StorageOf(reply) + BytesOf(operations); }
+
 bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t length,
                           const std::function<void(Bytes, uint64_t)>& fn) const {
   if (!payload.complete || offset > payload.length || length > payload.length - offset) return false;

@@ -45,6 +45,9 @@ struct alignas(64) SegmentRecord {
   RangeSet captured;                 // ... and the bytes were in the capture
   FrameRef first_frame, last_frame;  // frames of the first and last operation (number 0: none)
 
+  // Bytes of storage of the ranges.
+  uint64_t RangeStorage() const { return requested.storage() + moved.storage() + captured.storage(); }
+
   // Everything but the storage goes back to its first value; so do the other Clear below.
   void Clear() {
     segment = {};
@@ -243,6 +246,9 @@ struct Transaction {
   // not kept come as an empty view with their length. Returns false when the range is not inside a complete payload.
   bool ForEach(const Payload& payload, uint64_t offset, uint64_t length,
                const std::function<void(Bytes bytes, uint64_t length)>& fn) const;
+  // Bytes of storage of its lists and streams, which stays when it is cleared. Not in it: `data` and ranges of segments.
+  uint64_t Storage() const;
+
   // The whole rebuilt message into `out` (cleared first). False when incomplete or its bytes were not kept.
   bool CopyTo(const Payload& payload, std::vector<std::byte>& out) const;
 

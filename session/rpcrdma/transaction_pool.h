@@ -1,32 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // TransactionPool: the transactions that a Session holds, with their storage. It hands TransactionEntries out, recycles
-// them with their buffers, keeps them in order of age and counts the bytes that they hold.
+// them with their buffers, keeps them in order of age, and charges the storage of all of them, also of those that are
+// not in use, to the Session's budget.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "protocol/base/budget.h"
 #include "session/rpcrdma/transaction.h"
 
 namespace stag::session {
 
 // A Transaction and the Session's own bookkeeping of it.
 struct TransactionEntry : Transaction {
+  explicit TransactionEntry(Budget& budget) : charge(budget, kCost) {}
+  static constexpr uint64_t kCost = 1024;  // beside its storage: itself, and its places in tables
+
   uint32_t slot = 0;                  // of its connection
   TransactionEntry* older = nullptr;  // over all connections
   TransactionEntry* newer = nullptr;
   TransactionEntry* previous = nullptr;  // on its connection
   TransactionEntry* next = nullptr;
   uint32_t call_number = 0;   // of the Call among its sender's Sends, from 1
-  uint64_t bytes = 0;         // counted against the memory limit
+  Charge charge;              // kCost and the next three
+  uint64_t list_bytes = 0;    // Transaction::Storage
+  uint64_t data_bytes = 0;    // storage of SegmentRecord::data
+  uint64_t range_bytes = 0;   // storage of ranges of segments
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
   bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
   uint32_t ended_at = 0;      // retired: its place among those of its connection that have ended
   // Where the connection's tables have it; -1: not in there.
   int32_t outstanding_at = -1, reading_at = -1;
 
+  // After something of the storage changed.
+  void SetCharge() { charge.Set(kCost + list_bytes + data_bytes + range_bytes); }
+  void CountLists() {
+    list_bytes = Storage();
+    SetCharge();
+  }
   // Everything but the storage goes back to its first value. The entry is in no list and in no table.
   void Clear();
 };
@@ -62,6 +76,11 @@ using OnConnection = TransactionList<&TransactionEntry::previous, &TransactionEn
 
 class TransactionPool {
  public:
+  explicit TransactionPool(Budget& budget) : budget_(budget), spare_charge_(budget) {}
+  ~TransactionPool();
+  TransactionPool(const TransactionPool&) = delete;
+  TransactionPool& operator=(const TransactionPool&) = delete;
+
   // A transaction with empty lists, the newest by age. Never fails.
   TransactionEntry* Open();
   // Takes it out of the order of age and gives up its payload bytes; its segments stay known until Recycle.
@@ -71,9 +90,11 @@ class TransactionPool {
   // For the bytes of a segment record, and for a stream: empty, with the storage of one that was given up.
   std::vector<std::byte> TakeData() { return Take(spare_data_); }
   std::vector<std::byte> TakeStream() { return Take(spare_streams_); }
-  void Charge(TransactionEntry* entry, uint64_t bytes);
-  uint64_t used() const { return used_; }
+  // Gives the storage of all that is not in use back.
+  void DropSpare();
+  // The oldest that has not ended, and how many there are.
   TransactionEntry* oldest() const { return ages_.oldest(); }
+  size_t live() const { return ages_.size(); }
   // The transaction that was retired first, and how many are retired and not recycled.
   TransactionEntry* oldest_retired() const { return retired_.oldest(); }
   size_t retired() const { return retired_.size(); }
@@ -83,14 +104,12 @@ class TransactionPool {
   std::vector<std::byte> Take(Buffers& spare);
   // Leaves `given` without storage.
   void Release(std::vector<std::byte>&& given, Buffers& spare);
-  void Uncharge(TransactionEntry* entry);
 
-  std::vector<std::unique_ptr<TransactionEntry>> all_;
-  std::vector<TransactionEntry*> free_;
+  Budget& budget_;
+  std::vector<std::unique_ptr<TransactionEntry>> free_;
   Buffers spare_streams_, spare_data_;
-  uint64_t spare_bytes_ = 0;  // capacity of both
+  Charge spare_charge_;  // capacity of both
   ByAge ages_, retired_;
-  uint64_t used_ = 0;
 };
 
 }  // namespace stag::session

@@ -13,6 +13,7 @@ namespace stag::session {
 namespace {
 
 constexpr size_t kMany = 100, kSize = 1u << 20;  // more than is kept for reuse
+constexpr uint64_t kLimit = 256u << 20;
 
 TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   TransactionEntry* const entry = pool.Open();
@@ -22,17 +23,21 @@ TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   entry->call.segments[1].used = true;
   entry->call.segments[1].data = pool.TakeData();
   entry->call.segments[1].data.resize(kSize);
-  pool.Charge(entry, 2 * kSize);
+  entry->data_bytes = kSize;
+  entry->CountLists();
   return entry;
 }
 
 TEST(TransactionPool, WhatIsRetiredHoldsNoPayload) {
-  TransactionPool pool;
+  Budget budget(kLimit);
+  TransactionPool pool(budget);
   std::vector<TransactionEntry*> all;
   while (all.size() < kMany) all.push_back(OpenWithPayload(pool));
-  EXPECT_EQ(pool.used(), 2 * kMany * kSize);
+  EXPECT_GE(budget.used(), 2 * kMany * kSize);
   for (TransactionEntry* entry : all) pool.Retire(entry);
-  EXPECT_EQ(pool.used(), 0u);
+  EXPECT_LT(budget.used(), kLimit / 16 + kMany * 4096);
+  pool.DropSpare();
+  EXPECT_LT(budget.used(), kMany * 4096);
   EXPECT_EQ(pool.retired(), kMany);
   for (const TransactionEntry* entry : all) {
     EXPECT_EQ(entry->reply.storage.capacity(), 0u);
@@ -42,7 +47,8 @@ TEST(TransactionPool, WhatIsRetiredHoldsNoPayload) {
 }
 
 TEST(TransactionPool, StorageIsUsedAgain) {
-  TransactionPool pool;
+  Budget budget(kLimit);
+  TransactionPool pool(budget);
   std::set<const std::byte*> streams, data;
   for (size_t i = 0; i < kMany; ++i) {
     TransactionEntry* const entry = OpenWithPayload(pool);
@@ -53,6 +59,42 @@ TEST(TransactionPool, StorageIsUsedAgain) {
   }
   EXPECT_LE(streams.size(), 2u);  // the Call's takes one, too
   EXPECT_EQ(data.size(), 1u);
+}
+
+TransactionEntry* OpenWithSegments(TransactionPool& pool, size_t segments) {
+  TransactionEntry* const entry = pool.Open();
+  for (size_t i = 0; i < segments; ++i) entry->call.segments.Add();
+  entry->CountLists();
+  return entry;
+}
+
+// Small transactions in turn with large ones that end: each small one may get the storage of a large one.
+TEST(TransactionPool, StorageThatAnEndedTransactionLeavesIsChargedOrGivenBack) {
+  Budget budget(kLimit);
+  TransactionPool pool(budget);
+  TransactionEntry* const large = OpenWithSegments(pool, 500);
+  pool.Retire(large);
+  pool.Recycle(large);
+  EXPECT_GE(budget.used(), 500 * sizeof(SegmentRecord));
+  EXPECT_EQ(OpenWithSegments(pool, 1), large);  // the storage of 500
+  EXPECT_GE(budget.used(), 500 * sizeof(SegmentRecord));
+  TransactionEntry* const huge = OpenWithSegments(pool, 60'000);
+  const uint64_t before = budget.used();
+  pool.Retire(huge);
+  pool.Recycle(huge);
+  EXPECT_LE(budget.used(), before - 60'000 * sizeof(SegmentRecord));
+}
+
+TEST(TransactionPool, AllIsGivenBack) {
+  Budget budget(kLimit);
+  {
+    TransactionPool pool(budget);
+    pool.Retire(OpenWithPayload(pool));
+    (void)OpenWithPayload(pool);
+    pool.Recycle(pool.oldest_retired());
+    pool.Retire(OpenWithSegments(pool, 10));
+  }
+  EXPECT_EQ(budget.used(), 0u);
 }
 
 }  // namespace
