@@ -38,8 +38,24 @@ struct Staged {
 };
 
 struct ConnectionJudgement {
+  ConnectionJudgement(FindingSink& sink, CheckSchedule& schedule, Budget& budget, const EngineLimits& limits)
+      : held(sink, schedule, budget, limits.held), charge(budget) {
+    SetLimits(false, limits);
+    SetCharge();
+  }
+  // `full`: the memory limit is reached.
+  void SetLimits(bool full, const EngineLimits& limits) {
+    state.most_calls = full ? limits.few : limits.calls;
+    state.most_reads = full ? limits.few : limits.reads;
+  }
+  void SetCharge() {
+    charge.Set(sizeof(ConnectionJudgement) + state.calls.capacity() * sizeof(OutstandingCall) +
+               state.awaited.capacity() * sizeof(Awaited) + state.reads[0].storage() + state.reads[1].storage());
+  }
+
   RuleState state;
   HeldFindings held;
+  Charge charge;
 };
 
 // What outlives a connection: its peers' thresholds, and xids for which RDMA was refused.
@@ -85,7 +101,7 @@ FrameRef OffenderOf(const Context& context, const Violation& violation) {
 
 struct Engine::Impl {
   Impl(const EngineOptions& engine_options, FindingSink& finding_sink)
-      : options(engine_options), sink(finding_sink), schedule(engine_options) {
+      : options(engine_options), sink(finding_sink), schedule(engine_options), budget(engine_options.memory_limit) {
     if (options.verify == Verify::kIfDebug) options.verify = kDebug ? Verify::kStop : Verify::kNo;
   }
 
@@ -114,6 +130,7 @@ struct Engine::Impl {
   EngineOptions options;
   FindingSink& sink;
   CheckSchedule schedule;
+  Budget budget;
   std::unordered_map<session::ConnectionId, std::unique_ptr<ConnectionJudgement>> connections;
   session::ConnectionId newest_id = 0;
   ConnectionJudgement* newest = nullptr;  // what Find found last, if it is still there
@@ -124,7 +141,7 @@ struct Engine::Impl {
   size_t next_peers = 0, next_refused = 0;
   Surroundings surroundings;
   Connection outside;  // stands for the connection of what belongs to none: number 0
-  ConnectionJudgement outside_judged{{}, {sink, schedule}};
+  ConnectionJudgement outside_judged{sink, schedule, budget, options.limits};
 };
 
 // The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA.
@@ -133,7 +150,7 @@ ConnectionJudgement* Engine::Impl::Find(const Connection& connection) {
   if (connection.proof != session::Proof::kRpcRdma) return nullptr;
   std::unique_ptr<ConnectionJudgement>& slot = connections[connection.info.id];
   if (!slot) {
-    slot.reset(new ConnectionJudgement{{}, {sink, schedule}});
+    slot = std::make_unique<ConnectionJudgement>(sink, schedule, budget, options.limits);
     for (const Peers& earlier : peers)
       if (earlier.address == AddressesOf(connection)) slot->state.earlier_threshold = earlier.threshold;
     slot->state.TakeSetup(connection);
@@ -421,7 +438,9 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   if (!judged->held.empty()) judged->held.OnMessage(connection, message, judged->state);
   const Facts facts = FactsOf(connection, judged->state, message, transaction);
   impl_->RunMessage(facts, connection, *judged, message, transaction);
+  judged->SetLimits(impl_->budget.over(), impl_->options.limits);
   judged->state.After(connection, message, transaction, facts);
+  judged->SetCharge();
   impl_->surroundings.After(connection, message, transaction);
 }
 
@@ -444,7 +463,13 @@ void Engine::OnCallComplete(const session::Connection& connection, const session
 void Engine::OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) {
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
-  judged->state.Before(operation);
+  if (operation.event->kind() == fabric::EventKind::kReadRequest) {
+    judged->SetLimits(impl_->budget.over(), impl_->options.limits);
+    judged->state.Before(operation);
+    judged->SetCharge();
+  } else {
+    judged->state.Before(operation);
+  }
   if (!judged->held.empty()) judged->held.OnRdma(connection, operation);
   const Facts facts = FactsOf(connection, judged->state, operation);
   switch (operation.event->kind()) {

@@ -22,11 +22,22 @@ enum class Verify : uint8_t {
   kCount,  // Engine::disagreements
 };
 
+// How much of each connection is remembered, whatever the memory limit allows. Tests make it small.
+struct EngineLimits {
+  size_t held = 1024;   // findings that wait for their proof
+  size_t calls = 1024;  // Calls whose memory is remembered
+  size_t reads = 1024;  // RDMA Reads of one side that are not answered
+  size_t few = 16;      // Calls, and Reads, once the memory limit is reached
+};
+
 struct EngineOptions {
   Profile profile = Profile::kAuto;
   std::vector<std::string> select;  // ids, groups, levels, documents (selection.h); empty: all
   std::vector<std::string> ignore;  // likewise; wins over select
   Verify verify = Verify::kIfDebug;
+  // Bytes that may be remembered of connections. Beyond them fewer Calls of each are, and findings do not wait.
+  uint64_t memory_limit = 16u << 20;
+  EngineLimits limits = {};
 };
 
 // Whether `selector` names at least one rule: see selection.h.

@@ -9,8 +9,6 @@ namespace stag::conformance {
 
 namespace {
 
-constexpr size_t kMaxHeld = 1024;
-
 // Whether the offender's side, by what it acknowledged since, shows that it had received nothing from the other side
 // that the capture lost.
 bool ShowsReceipt(const Connection& connection, Side absent, const Finding& finding) {
@@ -20,6 +18,13 @@ bool ShowsReceipt(const Connection& connection, Side absent, const Finding& find
 bool Advertises(const rpcrdma::Header& header, uint32_t handle) {
   return std::ranges::any_of(header.reads, [&](const auto& read) { return read.target.handle == handle; }) ||
          std::ranges::any_of(header.segments, [&](const auto& segment) { return segment.handle == handle; });
+}
+
+// Of a finding in a list that grows by doubling.
+uint64_t CostOf(const Finding& finding) {
+  constexpr uint64_t kEntry = 800;
+  return kEntry + finding.message.size() + finding.expected.size() + finding.actual.size() + finding.unseen.size() +
+         finding.related_frames.size() * sizeof(uint64_t) + finding.see_also.size() * sizeof(std::string_view);
 }
 
 }  // namespace
@@ -39,7 +44,8 @@ HeldFindings::Until HeldFindings::UntilOf(const Context& context, const Violatio
 void HeldFindings::Take(const Context& context, const Violation& violation, Finding finding) {
   const Until until = UntilOf(context, violation, finding);
   if (until == Until::kNothing) return sink_.OnFinding(finding);
-  Held held{std::move(finding), until, {}, {}};
+  const uint64_t cost = CostOf(finding);
+  Held held{std::move(finding), until, {}, {}, cost};
   if (until == Until::kHeard) {
     held.side = *violation.absent_from;
   } else if (context.about.transaction) {
@@ -47,11 +53,22 @@ void HeldFindings::Take(const Context& context, const Violation& violation, Find
   }
   if (const fabric::Event* event = context.about.event; event && event->content()) held.handle = event->rdma().handle;
   // Of too many the oldest is given up.
-  if (held_.size() == kMaxHeld) {
+  while (!held_.empty() && (held_.size() >= most_ || !charge_.TryAdd(cost))) {
     Presume(context.connection, held_.front());
+    charge_.Set(charge_.bytes() - held_.front().cost);
     held_.erase(held_.begin());
   }
+  if (held_.empty() && !charge_.TrySet(cost)) return Presume(context.connection, held);
   held_.push_back(std::move(held));
+}
+
+template <typename Fn>
+void HeldFindings::EraseIf(Fn fn) {
+  std::erase_if(held_, [&](Held& held) {
+    if (!fn(held)) return false;
+    charge_.Set(charge_.bytes() - held.cost);
+    return true;
+  });
 }
 
 void HeldFindings::OnMessage(const Connection& connection, const Message& message, const RuleState& state) {
@@ -63,7 +80,7 @@ void HeldFindings::OnMessage(const Connection& connection, const Message& messag
   });
   OnHeard(connection, message.from);
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
-  std::erase_if(held_, [&](Held& held) {
+  EraseIf([&](Held& held) {
     if (held.until == Until::kHeard) return false;
     if (state.legacy_proven) {
       Drop(held, Outcome::kNotApplicable);
@@ -94,7 +111,7 @@ void HeldFindings::OnRdma(const Connection& connection, const RdmaOperation& ope
 // Gives out what is proven of the findings that wait for a side to be heard.
 template <typename Proves>
 void HeldFindings::Settle(const Connection& connection, Proves proves) {
-  std::erase_if(held_, [&](Held& held) {
+  EraseIf([&](Held& held) {
     const bool proven = held.until == Until::kHeard && proves(held);
     if (proven) Release(connection, held);
     return proven;
@@ -104,7 +121,7 @@ void HeldFindings::Settle(const Connection& connection, Proves proves) {
 // Drops those that wait for a side to be heard, and that a loss may explain.
 template <typename Explains>
 void HeldFindings::Excuse(Explains explains) {
-  std::erase_if(held_, [&](const Held& held) {
+  EraseIf([&](const Held& held) {
     const bool lost = held.until == Until::kHeard && explains(held);
     if (lost) Drop(held, Outcome::kGap);
     return lost;
@@ -132,7 +149,7 @@ void HeldFindings::OnGap(Side side) {
 void HeldFindings::OnClosed(const Connection& connection, const fabric::Event& event) {
   const bool in_order = connection.info.fabric == fabric::FabricKind::kIwarp;
   const fabric::CloseReason reason = event.closed().reason;
-  std::erase_if(held_, [&](Held& held) {
+  EraseIf([&](Held& held) {
     const bool heard = in_order && (reason == fabric::CloseReason::kDisconnect ||
                                     (reason == fabric::CloseReason::kReset && held.side == event.from));
     const bool decided = held.until != Until::kHeard || heard;
@@ -154,6 +171,7 @@ void HeldFindings::OnEnd(const Connection& connection) {
   }
   for (Held& held : held_) Presume(connection, held);
   held_.clear();
+  charge_.Set(0);
 }
 
 void HeldFindings::Release(const Connection& connection, Held& held) {

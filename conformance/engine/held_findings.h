@@ -10,13 +10,16 @@
 #include "conformance/engine/check.h"
 #include "conformance/engine/engine.h"
 #include "conformance/engine/schedule.h"
+#include "protocol/base/budget.h"
 
 namespace stag::conformance {
 
 class HeldFindings {
  public:
-  // Both must outlive this: `sink` gets the findings, `schedule` has the tallies that refuted ones are taken from.
-  HeldFindings(FindingSink& sink, CheckSchedule& schedule) : sink_(sink), schedule_(schedule) {}
+  // REQUIRES: all outlive this. `sink` gets the findings, `schedule` has the tallies that refuted ones are taken from;
+  // at most `most` wait, as far as `budget` has room for them.
+  HeldFindings(FindingSink& sink, CheckSchedule& schedule, Budget& budget, size_t most)
+      : sink_(sink), schedule_(schedule), most_(most), charge_(budget) {}
 
   bool empty() const { return held_.empty(); }
   // A new finding, from the violation of a rule in `context`: goes to the sink, or waits.
@@ -55,7 +58,11 @@ class HeldFindings {
     Until until = Until::kNothing;
     Side side = 0;                   // the requester; for kHeard who must be heard
     std::optional<uint32_t> handle;  // of an RDMA operation: of the memory that it touches
+    uint64_t cost = 0;               // bytes, when it began to wait
   };
+  // Takes those out for which it returns true.
+  template <typename Fn>
+  void EraseIf(Fn fn);
 
   static Until UntilOf(const Context& context, const Violation& violation, const Finding& finding);
   template <typename Proves>
@@ -68,7 +75,9 @@ class HeldFindings {
 
   FindingSink& sink_;
   CheckSchedule& schedule_;
+  const size_t most_;
   std::vector<Held> held_;
+  Charge charge_;
   std::array<bool, 2> disconnected_{};
 };
 

@@ -5,10 +5,10 @@
 
 namespace stag::conformance {
 
-void ReadQueue::OnRequest(const fabric::Event& request) {
+void ReadQueue::OnRequest(const fabric::Event& request, size_t most) {
   const fabric::RdmaPacket& wanted = request.rdma();
   if (wanted.length == 0) return;
-  if (reads_.size() == kMaxReads) reads_.pop_front();
+  while (!reads_.empty() && reads_.size() >= most) reads_.pop_front();
   reads_.push_back({wanted.handle, wanted.offset, wanted.length, request.frame});
   last_frame_ = request.frame;
 }

@@ -14,8 +14,9 @@ namespace stag::conformance {
 
 class ReadQueue {
  public:
-  // In the order of the events. RDMA Reads of nothing do not count: iWARP shows no answer to them.
-  void OnRequest(const fabric::Event& request);
+  // In the order of the events. RDMA Reads of nothing do not count: iWARP shows no answer to them. Of more than `most`
+  // the oldest is forgotten.
+  void OnRequest(const fabric::Event& request, size_t most);
   void OnResponse(const fabric::Event& response);
   void Clear() { *this = {}; }
 
@@ -25,6 +26,7 @@ class ReadQueue {
   uint32_t in_flight() const { return in_flight_; }
   // The frame of the newest request.
   const FrameRef& newest_frame() const { return reads_.empty() ? last_frame_ : reads_.back().frame; }
+  uint64_t storage() const { return reads_.size() * sizeof(Read); }  // bytes
 
  private:
   struct Read {
@@ -32,7 +34,6 @@ class ReadQueue {
     uint64_t offset = 0, length = 0;
     FrameRef frame;
   };
-  static constexpr size_t kMaxReads = 1024;
   std::deque<Read> reads_;
   uint32_t peak_ = 0, in_flight_ = 0;
   FrameRef last_frame_;

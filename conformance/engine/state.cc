@@ -15,8 +15,6 @@ using session::Role;
 using session::Side;
 using session::Transaction;
 
-// Calls whose memory is remembered, per connection.
-constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxComparisons = size_t{1} << 18;  // of a Call's segments with all others'; beyond it there are none
 constexpr size_t kMaxAwaited = 64;
 
@@ -275,7 +273,7 @@ const OutstandingCall* RuleState::Find(const Transaction& transaction) const {
 }
 
 void RuleState::AddCall(const Message& message, const Transaction& transaction, Facts facts) {
-  if (calls.size() >= kMaxCalls) return;
+  if (calls.size() >= most_calls) return;
   OutstandingCall& call = calls.emplace_back();
   call.transaction = &transaction;
   call.facts = facts;
@@ -316,7 +314,7 @@ void RuleState::NoteSharing(OutstandingCall& call, bool repeated) {
 
 void RuleState::Before(const session::RdmaOperation& operation) {
   const fabric::Event& event = *operation.event;
-  if (event.kind() == fabric::EventKind::kReadRequest) reads[event.from].OnRequest(event);
+  if (event.kind() == fabric::EventKind::kReadRequest) reads[event.from].OnRequest(event, most_reads);
   if (event.kind() == fabric::EventKind::kReadResponse) reads[1 - event.from].OnResponse(event);
 }
 

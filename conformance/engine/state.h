@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "conformance/engine/engine.h"
 #include "conformance/engine/facts.h"
 #include "conformance/engine/read_queue.h"
 #include "conformance/engine/recent.h"
@@ -140,6 +141,7 @@ struct RuleState {
   uint64_t reissued_call_frame = 0;
 
   std::vector<OutstandingCall> calls;  // oldest first
+  size_t most_calls = EngineLimits().calls, most_reads = EngineLimits().reads;
   std::vector<Awaited> awaited;
   bool overdue = false;      // some of them became due with the message that is being judged
   uint64_t newest_call = 0;  // Transaction::serial

@@ -29,15 +29,15 @@ struct DecoderLimits {
   uint64_t held_bytes = 256u << 10;  // likewise
   size_t waiting_packets = 1024;     // of one connection, for a packet that is missing
   uint64_t waiting_bytes = 4u << 20;
-  size_t reads = 256;          // RDMA Reads of one side that are not complete: initiator depth has eight bits
-  size_t cm_waiting = 32;      // CM messages that wait for the one that they answer
+  size_t reads = 256;           // RDMA Reads of one side that are not complete: initiator depth has eight bits
+  size_t cm_waiting = 32;       // CM messages that wait for the one that they answer
   size_t cm_ended = 16384;      // communication ids of connections that have ended
   size_t spare_packets = 1024;  // storage for packets that wait, kept for the next
   // iWARP.
-  size_t followed = 4096;     // TCP connections that carry iWARP
-  size_t candidates = 2048;   // TCP connections that may yet turn out to
-  size_t closed = 4096;       // TCP connections that have ended and whose late packets a PacketObserver sees
-  size_t pieces = 4096;       // TCP segments of one direction that wait
+  size_t followed = 4096;    // TCP connections that carry iWARP
+  size_t candidates = 2048;  // TCP connections that may yet turn out to
+  size_t closed = 4096;      // TCP connections that have ended and whose late packets a PacketObserver sees
+  size_t pieces = 4096;      // TCP segments of one direction that wait
   uint64_t piece_bytes = 4u << 20;
   size_t pending_reads = 1024;  // RDMA Reads of one side that are not complete
   size_t spare_pieces = 64;     // storage for segments that wait, kept for the next
@@ -47,10 +47,10 @@ struct DecoderLimits {
 
 struct DecoderOptions {
   uint64_t memory_limit = 64u << 20;  // bytes for reassembly and reordering over all connections
-  DecoderLimits limits;
-  bool verify_crc = false;            // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
-  link::TunnelPorts tunnel_ports{};   // of OnFrame
-  bool keep_copies = false;           // take copies of a packet (copies.h) for packets of their own
+  DecoderLimits limits = {};
+  bool verify_crc = false;           // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
+  link::TunnelPorts tunnel_ports{};  // of OnFrame
+  bool keep_copies = false;          // take copies of a packet (copies.h) for packets of their own
   // The file that frames are read from, or null. What of them may have to be compared is read from it again; what is
   // not in the file is hashed. Must outlive the Decoder.
   const Lasting* lasting = nullptr;
