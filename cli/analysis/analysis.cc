@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/analysis.h"
 
+#include <malloc.h>
+
 #include "capture/file/erspan_reader.h"
 #include "cli/analysis/hidden_rdma.h"
 #include "cli/analysis/sharded_analysis.h"
@@ -99,11 +101,20 @@ session::SessionOptions SessionOptionsOf(const CommonOptions& options, bool keep
   return session_options;
 }
 
+// Large blocks that are freed go back to the system: small ones that live longer would otherwise stand in them, and
+// what a command takes would be several times what it has.
+void KeepLargeBlocksApart() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 64 << 10);
+#endif
+}
+
 // Gives every frame to a Decoder, whose events go to `sink`: a Session or a ShardedAnalysis. Calls `before_frame`
 // before each frame, and `at_end` after the last.
 template <typename Sink, typename Fn, typename End>
 FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOptions& options, Output& output,
                 Sink& sink, fabric::PacketObserver* packets, Fn before_frame, End at_end) {
+  KeepLargeBlocksApart();
   FileOutcome outcome;
   outcome.opened = true;
   fabric::DecoderOptions decoder_options;

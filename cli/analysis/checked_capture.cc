@@ -37,13 +37,14 @@ void OncePerHost::Drop(const Finding& finding) {
   conformance::AddTallies(dropped_, {one});
 }
 
-CheckedFile::CheckedFile(const conformance::EngineOptions& engine, conformance::Reporter* reporter,
+CheckedFile::CheckedFile(const conformance::EngineOptions& engine, uint64_t memory, conformance::Reporter* reporter,
                          conformance::FindingSink& sink, size_t shards)
     : engine_(engine),
       reporter_(reporter),
       once_(sink),
       sink_(shards > 1 ? static_cast<conformance::FindingSink&>(once_) : sink),
       several_(shards > 1) {
+  engine_.memory_limit = memory / 16 / shards;
   if (several_ && reporter_ && reporter_->wants().ladders)
     reporter_->SetLadderSource([this](const Finding& finding) { return history_.LadderOf(finding); });
 }

@@ -46,9 +46,9 @@ class OncePerHost final : public conformance::FindingSink {
 class CheckedFile {
  public:
   // `reporter` has begun the file; null: there is none. `sink` gets the findings, in the reading thread. `shards`: how
-  // many EngineShards there will be.
-  CheckedFile(const conformance::EngineOptions& engine, conformance::Reporter* reporter, conformance::FindingSink& sink,
-              size_t shards);
+  // many EngineShards there will be. `memory`: bytes of --memory, of which the engines together take a small part.
+  CheckedFile(const conformance::EngineOptions& engine, uint64_t memory, conformance::Reporter* reporter,
+              conformance::FindingSink& sink, size_t shards);
   // After the analysis. What one engine counts.
   template <typename S>
   std::vector<conformance::RuleTally> Finish(const std::vector<std::unique_ptr<S>>& shards);
@@ -57,7 +57,7 @@ class CheckedFile {
   friend class EngineShard;
   std::vector<conformance::RuleTally> OfOne(std::vector<conformance::RuleTally> sum, uint64_t repeated) const;
 
-  const conformance::EngineOptions& engine_;
+  conformance::EngineOptions engine_;
   conformance::Reporter* const reporter_;
   OncePerHost once_;
   conformance::FindingSink& sink_;            // once_, where there are several shards

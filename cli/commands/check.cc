@@ -53,7 +53,7 @@ bool Failed(const CheckArguments& options, const conformance::Reporter& reporter
 FileOutcome CheckFile(const std::string& file, const CheckArguments& options, Output& output,
                       conformance::Reporter& reporter, conformance::FindingSink& sink) {
   reporter.BeginFile(DisplayName(file));
-  CheckedFile checked(options.engine, &reporter, sink, options.jobs);
+  CheckedFile checked(options.engine, options.memory, &reporter, sink, options.jobs);
   std::vector<std::unique_ptr<EngineShard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<EngineShard>(checked));
   FileOutcome outcome = Analyze(file, options, false, output, shards);

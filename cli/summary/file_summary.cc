@@ -194,7 +194,7 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
       credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_)) {
   transport::TransportStatistics statistics(options.memory / 4, wanted.pictures ? &transport_plotter_ : nullptr);
   if (wanted.reporter) wanted.reporter->BeginFile(name_);
-  CheckedFile checked(wanted.engine, wanted.reporter, *gatherer_, options.jobs);
+  CheckedFile checked(wanted.engine, options.memory, wanted.reporter, *gatherer_, options.jobs);
   std::vector<std::unique_ptr<Shard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<Shard>(checked, *this, wanted.pictures));
   outcome_ = Analyze(file, options, false, output, shards, &statistics);

@@ -22,6 +22,10 @@ class Reused {
     return added;
   }
   void clear() { size_ = 0; }
+  // Storage for so many, in one piece.
+  void Reserve(size_t size) {
+    if (size > elements_.capacity()) elements_.reserve(size);
+  }
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

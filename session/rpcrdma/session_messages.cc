@@ -191,6 +191,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   entry.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
   TakeSend(entry.call);
 
+  entry.call.segments.Reserve(header.reads.size() + header.segments.size());
   TakeReadList(entry.call);
   const bool reduced = !entry.call.read_chunks.empty() && entry.call.read_chunks.back().position > 0;
   entry.call.form = header.proc == rpcrdma::kMsgp    ? CallForm::kMsgp
@@ -257,6 +258,7 @@ void Session::Impl::TakeSend(Half& half) const {
 void Session::Impl::TakeReadList(Half& half) const {
   if (half.header.reads.empty()) return;
   GroupReadChunks(half.header.reads, half.read_chunks);
+  half.segments.Reserve(half.header.reads.size());
   for (const rpcrdma::ReadSegment& read : half.header.reads) {
     SegmentRecord& record = half.segments.Add();
     record.segment = read.target;
