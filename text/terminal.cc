@@ -43,11 +43,12 @@ std::string Replaced(std::string_view text, bool lines, bool styled) {
   out.reserve(text.size());
   while (!text.empty()) {
     const size_t style = styled ? StyleLength(text) : 0;
-    const size_t length = style > 0 ? style : Utf8Length(text);
+    const bool line_end = lines && text.starts_with("\r\n");
+    const size_t length = style > 0 ? style : line_end ? 2 : Utf8Length(text);
     const std::string_view character = text.substr(0, length > 0 ? length : 1);
     text.remove_prefix(character.size());
-    const bool stays =
-        style > 0 || (lines && (character == "\n" || character == "\t")) || (length > 0 && !IsControl(character));
+    const bool stays = style > 0 || line_end || (lines && (character == "\n" || character == "\t")) ||
+                       (length > 0 && !IsControl(character));
     stays ? out.append(character) : out.append("?");
   }
   return out;

@@ -17,7 +17,8 @@ std::string Styled(std::string_view text, TextStyle style, bool color);
 // Names and messages with '?' for each control character (IsControl) and each byte that is not UTF-8, so that nothing
 // that a capture or a path says can drive a terminal.
 std::string Printable(std::string_view text);
-// The same for text of several lines: line feeds and tabs stay; with `styled`, so do sequences that set colours.
+// The same for text of several lines: their ends (LF, or CR and LF) and tabs stay; with `styled`, so do sequences that
+// set colours.
 void MakePrintable(std::string& text, bool styled = false);
 
 // Prose in lines of at most `width` columns, each line after `indent` spaces; keeps the text's own line breaks.

@@ -28,6 +28,7 @@ TEST(Terminal, MakePrintable) {
     return text;
   };
   EXPECT_EQ(made("a\tb\nc", false), "a\tb\nc");
+  EXPECT_EQ(made("a\r\nb\r", false), "a\r\nb?");
   EXPECT_EQ(made("a\rb\x1b[1mc\u009b", false), "a?b?[1mc?");
   const std::string styled = Styled("a", TextStyle::kError, true);
   EXPECT_EQ(made(styled + "\x1b[H\x1b]0;t\x07", true), styled + "?[H?]0;t?");
