@@ -20,12 +20,14 @@ namespace {
 constexpr Style kColors = {"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"};
 
 // The file that was asked for; none: stdout.
-std::optional<capture::OutputFile> Create(const std::string& path) {
+std::optional<capture::OutputFile> Create(const CommonOptions& options) {
+  using Named = capture::OutputFile::Named;
+  const std::string& path = options.output;
   if (path.empty()) {
     if (const std::string why = capture::WhyNotWritten("-"); !why.empty()) throw std::runtime_error(why);
     return std::nullopt;
   }
-  auto file = capture::OutputFile::Create(path);
+  auto file = capture::OutputFile::Create(path, options.grows ? Named::kAtOnce : Named::kWhenWhole);
   if (!file) throw std::runtime_error(file.error().message);
   return std::move(*file);
 }
@@ -57,7 +59,7 @@ int64_t NowNs() {
 Output::Output(const CommonOptions& options, std::function<void(std::string_view)> write, Diagnostics& diagnostics)
     : diagnostics_(diagnostics),
       write_(std::move(write)),
-      file_(write_ ? std::nullopt : Create(options.output)),
+      file_(write_ ? std::nullopt : Create(options)),
       descriptor_(file_ ? file_->descriptor() : STDOUT_FILENO),
       terminal_(!write_ && isatty(descriptor_) != 0),
       for_people_(options.format == Format::kText || options.format == Format::kCsv) {
