@@ -219,12 +219,27 @@ Result<void> ScrubbedFile::Flush() {
   return {};
 }
 
+// Bytes of the mapped file. What was looked at leaves memory now and then: a mapped file counts as the program's.
+MutableBytes ScrubbedFile::Part(MutableBytes file, uint64_t at, uint64_t size) {
+  constexpr uint64_t kAround = 64u << 10;  // what comes into memory with a byte
+  constexpr uint64_t kMostAround = 8u << 20;
+  if (const uint64_t block = at / kAround; block != block_) {
+    block_ = block;
+    mapped_ += kAround + size;
+  }
+  if (mapped_ > kMostAround) {
+    (void)::madvise(file.data(), file.size(), MADV_DONTNEED);
+    mapped_ = 0;
+  }
+  return file.subspan(static_cast<size_t>(at), static_cast<size_t>(size));
+}
+
 // The captured part of `place` in the mapped file.
 MutableBytes ScrubbedFile::At(MutableBytes file, const Place& place) {
   const Record record = Find(place.frame);
   if (place.offset >= record.captured) return {};
   const uint64_t n = std::min(place.length, record.captured - place.offset);
-  return file.subspan(record.at + record.payload + place.offset, n);
+  return Part(file, record.at + record.payload + place.offset, n);
 }
 
 void ScrubbedFile::SealFpdus(MutableBytes file) {
@@ -268,7 +283,7 @@ void ScrubbedFile::SealFrames(MutableBytes file) {
   for (uint64_t frame = 1; frame <= frames_; ++frame) {
     const Record record = Find(frame);
     if (record.size == 0) continue;
-    checksums.Store(file.subspan(record.at, record.size), static_cast<LinkType>(record.link), record.wire_length,
+    checksums.Store(Part(file, record.at, record.size), static_cast<LinkType>(record.link), record.wire_length,
                     record.states);
   }
 }

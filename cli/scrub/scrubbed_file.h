@@ -69,6 +69,7 @@ class ScrubbedFile final : public ScrubbedFrames {
   void CopyAll(MutableBytes file);
   void ChangeAll(MutableBytes file);
   void SealFrames(MutableBytes file);
+  MutableBytes Part(MutableBytes file, uint64_t at, uint64_t size);
   MutableBytes At(MutableBytes file, const Place& place);
   Error CannotWrite() const;
   Result<void> Compress();
@@ -84,11 +85,12 @@ class ScrubbedFile final : public ScrubbedFrames {
   std::vector<std::byte> buffer_;
   uint64_t written_ = 0;  // bytes of the file before the buffer
   uint64_t frames_ = 0;
-  LinkType link_ = LinkType::kUnsupported;  // of a pcap file
-  std::vector<FrameRef> early_;             // before the first frame of a pcap file, whose link type is not known yet
-  std::string trouble_;                     // the first failure to write
-  std::vector<Record> recent_;              // records behind those in the file
-  uint64_t stored_ = 0;                     // records in the file
+  LinkType link_ = LinkType::kUnsupported;    // of a pcap file
+  std::vector<FrameRef> early_;               // before the first frame of a pcap file, whose link type is not known yet
+  uint64_t mapped_ = 0, block_ = UINT64_MAX;  // Part: about so many bytes are in memory; the last block
+  std::string trouble_;                       // the first failure to write
+  std::vector<Record> recent_;                // records behind those in the file
+  uint64_t stored_ = 0;                       // records in the file
   Temporary records_, copies_, changes_, seals_;
 };
 
