@@ -49,7 +49,7 @@ inline std::string Scrubbed(const std::vector<WireFrame>& frames, LinkType link 
 // The same frames by way of a live capture, which holds them as long as `window` says.
 inline std::vector<Buffer> ScrubbedLive(const std::vector<WireFrame>& frames, const cli::WindowSize& size,
                                         LinkType link = LinkType::kEthernet, uint64_t memory = 32u << 20) {
-  cli::Pseudonyms pseudonyms(kScrubKey);
+  static cli::Pseudonyms pseudonyms(kScrubKey);  // ciphers take long to make
   cli::Replaced replaced;
   cli::ScrubbedWindow window({}, size);
   cli::Scrubber scrubber(window, pseudonyms, replaced, {{}, memory, {}});

@@ -187,7 +187,7 @@ void ScrubStory(Bytes input, uint64_t memory) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;
   const auto* begin = reinterpret_cast<const std::byte*>(data);
-  const Buffer secret(begin, begin + std::min<size_t>(size, 4000));
+  const Buffer secret(begin, begin + std::min<size_t>(size, 1500));
   const std::vector<WireFrame> segment = {Unknown(secret, true).end()[-2]};
   const bool over_tcp = !Understood(segment, LinkType::kEthernet).anything();
   const uint64_t memory = uint64_t{1} << (10 + data[size - 2] % 16);
