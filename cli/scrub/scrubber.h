@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/scrub/checksums.h"
 #include "cli/scrub/packet_places.h"
 #include "cli/scrub/plain_rpc.h"
 #include "cli/scrub/rpc_scrubber.h"
