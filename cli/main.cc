@@ -115,6 +115,7 @@ bool BeginsWithFile(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   using namespace stag::cli;
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe shows as EPIPE, which ends the program quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // and a file that may not grow as EFBIG
 
   CLI::App app{"Stag: sees, checks and rebuilds RPC-over-RDMA (NFS/RDMA) in RoCE, InfiniBand and iWARP captures",
                "stag"};
@@ -158,7 +159,8 @@ int main(int argc, char** argv) {
     return kExitTrouble;
   }
   try {
-    const int status = run();
+    if (const std::string why = WhyNotWritten(); !why.empty()) return ComplainText(why), kExitTrouble;
+    const int status = FinishOutputs(run());
     if (file_alone && status != kExitTrouble)
       Complain(
           "what else there is: stag check {0} (what breaks the specification), stag connections {0}, stag transactions "

@@ -23,9 +23,18 @@ class StringStream {
   std::string& out_;
 };
 
+// "\u202e": a control of up to three bytes of UTF-8 (IsControl).
+std::string Escape(std::string_view control) {
+  uint32_t code = 0;
+  for (const char ch : control) {
+    const auto c = static_cast<unsigned char>(ch);
+    code = c < 0x80 ? c : c >= 0xe0 ? c & 0x0fu : c >= 0xc0 ? c & 0x1fu : code << 6 | (c & 0x3fu);
+  }
+  return fmt::format("\\u{:04x}", code);
+}
+
 // The contents of a JSON string. RapidJSON can only refuse bytes that are not UTF-8, so this is done here.
 void PutEscaped(std::string& out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
   size_t plain = 0;  // bytes at the start of `text` that stand as they are
   const auto put = [&](std::string_view replacement, size_t replaced) {
     out.append(text.substr(0, plain)).append(replacement);
@@ -36,7 +45,8 @@ void PutEscaped(std::string& out, std::string_view text) {
     const auto ch = static_cast<unsigned char>(text[plain]);
     if (ch >= 0x80) {
       if (const size_t length = Utf8Length(text.substr(plain))) {
-        plain += length;
+        const std::string_view character = text.substr(plain, length);
+        IsControl(character) ? put(Escape(character), length) : void(plain += length);
       } else {
         put(kReplacementCharacter, 1);
       }
@@ -49,8 +59,7 @@ void PutEscaped(std::string& out, std::string_view text) {
     } else if (ch == '\t') {
       put("\\t", 1);
     } else if (ch < 0x20 || ch == 0x7f) {
-      const char escape[] = {'\\', 'u', '0', '0', kHex[ch >> 4], kHex[ch & 15]};
-      put({escape, sizeof escape}, 1);
+      put(Escape(text.substr(plain, 1)), 1);
     } else {
       ++plain;
     }

@@ -30,7 +30,7 @@ class JsonWriter {
   JsonWriter& Key(std::string_view key);
   JsonWriter& AnyKey(std::string_view key);  // any text
 
-  // A string. Bytes that are not UTF-8 become U+FFFD.
+  // A string. Bytes that are not UTF-8 become U+FFFD; controls (IsControl) are escaped, for it may go to a terminal.
   JsonWriter& Value(std::string_view text);
   JsonWriter& Value(const std::string& text) { return Value(std::string_view(text)); }
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }

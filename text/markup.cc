@@ -23,9 +23,8 @@ void PutMarkup(std::string& out, std::string_view text) {
       case '\t': out.append("&#9;"); continue;
       default: break;
     }
-    const bool control = static_cast<unsigned char>(ch) < 0x20 || ch == 0x7f;
     const bool no_character = character == "\xef\xbf\xbe" || character == "\xef\xbf\xbf";  // U+FFFE, U+FFFF
-    out.append(length == 0 || control || no_character ? kReplacementCharacter : character);
+    out.append(length == 0 || IsControl(character) || no_character ? kReplacementCharacter : character);
   }
 }
 

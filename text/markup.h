@@ -8,8 +8,8 @@
 
 namespace stag {
 
-// Appends `text` as character data or attribute value. What is not UTF-8, or no character of XML, becomes U+FFFD; line
-// feeds and tabs become references, so that they stay what they are.
+// Appends `text` as character data or attribute value. What is not UTF-8, no character of XML, or a control (IsControl)
+// becomes U+FFFD; line feeds and tabs become references, so that they stay what they are.
 void PutMarkup(std::string& out, std::string_view text);
 std::string Markup(std::string_view text);
 

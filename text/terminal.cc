@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "text/terminal.h"
 
+#include "text/utf8.h"
+
 namespace stag {
 
 std::string Styled(std::string_view text, TextStyle style, bool color) {
@@ -16,11 +18,48 @@ std::string Styled(std::string_view text, TextStyle style, bool color) {
   return std::string("\033[").append(code).append("m").append(text).append("\033[0m");
 }
 
-std::string Printable(std::string_view text) {
-  std::string out(text);
-  for (char& ch : out)
-    if (static_cast<unsigned char>(ch) < 0x20 || ch == 0x7f) ch = '?';
+namespace {
+
+// Whether all of it is ASCII without controls but line feeds and tabs.
+bool IsPlain(std::string_view text) {
+  unsigned odd = 0;
+  for (const char ch : text) {
+    const auto c = static_cast<unsigned char>(ch);
+    odd |= static_cast<unsigned>(c >= 0x7f) |
+           (static_cast<unsigned>(c < 0x20) & static_cast<unsigned>(c != '\n') & static_cast<unsigned>(c != '\t'));
+  }
+  return odd == 0;
+}
+
+// The length of the sequence that sets colours at the start of `text`; 0: there is none.
+size_t StyleLength(std::string_view text) {
+  if (!text.starts_with("\033[")) return 0;
+  const size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+std::string Replaced(std::string_view text, bool lines, bool styled) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const size_t style = styled ? StyleLength(text) : 0;
+    const bool line_end = lines && text.starts_with("\r\n");
+    const size_t length = style > 0 ? style : line_end ? 2 : Utf8Length(text);
+    const std::string_view character = text.substr(0, length > 0 ? length : 1);
+    text.remove_prefix(character.size());
+    const bool stays = style > 0 || line_end || (lines && (character == "\n" || character == "\t")) ||
+                       (length > 0 && !IsControl(character));
+    stays ? out.append(character) : out.append("?");
+  }
   return out;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) { return Replaced(text, false, false); }
+
+void MakePrintable(std::string& text, bool styled) {
+  if (!IsPlain(text)) text = Replaced(text, true, styled);
 }
 
 std::string Wrapped(std::string_view text, size_t indent, size_t width) {

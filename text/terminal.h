@@ -14,8 +14,12 @@ enum class TextStyle : uint8_t { kBold, kDim, kError, kWarning, kNote };
 // `text`, in colour when `color`.
 std::string Styled(std::string_view text, TextStyle style, bool color);
 
-// Control characters of names and messages as '?', so that no file name can drive a terminal.
+// Names and messages with '?' for each control character (IsControl) and each byte that is not UTF-8, so that nothing
+// that a capture or a path says can drive a terminal.
 std::string Printable(std::string_view text);
+// The same for text of several lines: their ends (LF, or CR and LF) and tabs stay; with `styled`, so do sequences that
+// set colours.
+void MakePrintable(std::string& text, bool styled = false);
 
 // Prose in lines of at most `width` columns, each line after `indent` spaces; keeps the text's own line breaks.
 std::string Wrapped(std::string_view text, size_t indent, size_t width);

@@ -22,4 +22,16 @@ size_t Utf8Length(std::string_view text) {
   return code >= least && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? n : 0;
 }
 
+bool IsControl(std::string_view character) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return at(0) < 0x20 || at(0) == 0x7f;
+  if (character.size() == 2) {
+    const unsigned code = (at(0) & 0x1fu) << 6 | (at(1) & 0x3fu);
+    return code < 0xa0 || code == 0x61c;
+  }
+  if (character.size() != 3) return false;
+  const unsigned code = (at(0) & 0x0fu) << 12 | (at(1) & 0x3fu) << 6 | (at(2) & 0x3fu);
+  return code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
 }  // namespace stag

@@ -15,4 +15,8 @@ inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
 // and surrogates are not UTF-8.
 size_t Utf8Length(std::string_view text);
 
+// Whether a character (one UTF-8 sequence) drives a terminal, or moves the text around it: the controls C0, DEL and C1,
+// the separators of lines and paragraphs, and the controls of direction (Unicode's Bidi_Control).
+bool IsControl(std::string_view character);
+
 }  // namespace stag

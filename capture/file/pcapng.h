@@ -10,6 +10,8 @@ namespace stag::capture {
 // Types of blocks.
 inline constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterfaceDescription = 1, kInterfaceStatistics = 5,
                           kEnhancedPacket = 6;
+// No frames, but Wireshark numbers them as if they were (OtherBlock).
+inline constexpr uint32_t kSystemdJournal = 9, kCustom = 0x00000bad, kCustomNotCopied = 0x40000bad;
 inline constexpr uint32_t kByteOrderMagic = 0x1a2b3c4d;
 
 }  // namespace stag::capture

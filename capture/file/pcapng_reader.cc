@@ -19,8 +19,6 @@ namespace {
 
 constexpr uint32_t kPacket = 2;  // obsolete
 constexpr uint32_t kSimplePacket = 3;
-// No frames, but Wireshark numbers them as if they were.
-constexpr uint32_t kSystemdJournal = 9, kCustom = 0x00000bad, kCustomNotCopied = 0x40000bad;
 
 constexpr size_t kBlockHeader = 8;   // type and length
 constexpr size_t kBlockTrailer = 4;  // length again
@@ -60,6 +58,7 @@ class PcapngReader final : public FormatReader {
 
   Next ReadFrame(Frame& frame) override {
     options_ = {};
+    other_.reset();
     while (!finished()) {
       if (!FinishBlock()) break;
       block_start_ = window_.offset();
@@ -83,13 +82,17 @@ class PcapngReader final : public FormatReader {
           break;
         case kSystemdJournal:
         case kCustom:
-        case kCustomNotCopied: DeliverPlaceholder(frame); return Next::kFrame;
+        case kCustomNotCopied:
+          DeliverPlaceholder(frame);
+          ReadOther(type);
+          return Next::kFrame;
         default: break;
       }
     }
     return verdict();
   }
 
+  const OtherBlock* other_block() const override { return other_ ? &*other_ : nullptr; }
   bool has_comments() const override { return true; }
   std::string comment() const override {
     std::string text;
@@ -239,6 +242,21 @@ class PcapngReader final : public FormatReader {
     frame.wire_length = 0;
   }
 
+  // Looks at what follows, which FinishBlock skips.
+  void ReadOther(uint32_t type) {
+    constexpr size_t kEnterprise = 4;
+    OtherBlock& other = other_.emplace();
+    other.kind = type == kSystemdJournal ? OtherBlock::Kind::kJournal
+                 : type == kCustom       ? OtherBlock::Kind::kCustom
+                                         : OtherBlock::Kind::kCustomNotCopied;
+    const size_t fixed = type == kSystemdJournal ? 0 : kEnterprise;
+    if (body_left_ <= kMaxFrame) other.data = window_.Peek(static_cast<size_t>(body_left_));
+    other.whole = other.data.size() == body_left_ && other.data.size() >= fixed;
+    if (!other.whole) return void(other.data = {});
+    if (fixed > 0) other.enterprise = order_.Load32(other.data.data());
+    other.data = other.data.subspan(fixed);
+  }
+
   bool Deliver(uint32_t interface, uint32_t captured, uint32_t on_wire, Frame& frame) {
     if (captured > kMaxFrame)
       return Stop(Damaged(
@@ -255,7 +273,8 @@ class PcapngReader final : public FormatReader {
 
   FileOrder order_;
   std::vector<Interface> interfaces_;
-  Bytes options_;  // of the packet that was read last
+  Bytes options_;                    // of the packet that was read last
+  std::optional<OtherBlock> other_;  // was read last
   int64_t last_time_ns_ = 0;
   uint64_t block_start_ = 0;
   uint32_t block_length_ = 0;  // of the block that is being read; 0 between blocks

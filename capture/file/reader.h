@@ -16,6 +16,15 @@
 
 namespace stag::capture {
 
+// A block of a pcapng file that is no frame, though Wireshark numbers it as one.
+struct OtherBlock {
+  enum class Kind : uint8_t { kCustom, kCustomNotCopied, kJournal };  // not copied: by a program that does not know it
+  Kind kind = Kind::kCustom;
+  uint32_t enterprise = 0;  // a Private Enterprise Number: who knows a custom block
+  Bytes data;               // what follows, up to the end of the block
+  bool whole = true;        // false: there is more, or less, than a block may have
+};
+
 class Reader {
  public:
   // Fails with a message for people when the file cannot be opened or is no capture.
@@ -36,6 +45,9 @@ class Reader {
   // The comments that a pcapng file has on the frame that was read last, with a NUL between them. Only readers of files
   // know them.
   virtual std::string comment() const { return {}; }
+  // What stands in for the frame that was read last, which then has no bytes, no link type and the time of the frame
+  // before; null: it is a frame. Only readers of files know. Valid until the next ReadFrame.
+  virtual const OtherBlock* other_block() const { return nullptr; }
   // The file's format has comments on frames: comment() can be other than empty.
   virtual bool has_comments() const { return false; }
 

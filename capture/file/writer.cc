@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "capture/file/writer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "capture/file/format_reader.h"
 #include "capture/file/link_types.h"
@@ -97,6 +97,7 @@ class Block : public FieldWriter {
 };
 
 constexpr uint16_t kComment = 1;
+constexpr std::string_view kNoSuchLink = "frames of this link type cannot be stored in a capture file";
 
 void AppendPcapHeader(uint16_t linktype, std::vector<std::byte>& out) {
   FieldWriter fields(out);
@@ -171,13 +172,14 @@ void AppendEnhancedPacket(const Frame& frame, std::span<const Bytes> pieces, siz
 
 }  // namespace
 
-Result<FileEncoder> FileEncoder::Start(FileFormat format, LinkType link, std::vector<std::byte>& out,
+Result<FileEncoder> FileEncoder::Start(FileFormat format, std::optional<LinkType> link, std::vector<std::byte>& out,
                                        const FileNotes& notes) {
   FileEncoder encoder(format);
   encoder.interface_name_ = notes.interface_name;
   encoder.interface_description_ = notes.interface_description;
   if (format == FileFormat::kPcapng) AppendSectionHeader(notes, out);
-  auto interface = encoder.InterfaceFor(link, out);
+  if (!link && format == FileFormat::kPcapng) return encoder;
+  auto interface = encoder.InterfaceFor(link.value_or(LinkType::kUnsupported), out);
   if (!interface) return tl::unexpected(interface.error());
   return encoder;
 }
@@ -185,7 +187,7 @@ Result<FileEncoder> FileEncoder::Start(FileFormat format, LinkType link, std::ve
 // The interface of a link type, described now when it is new.
 Result<size_t> FileEncoder::InterfaceFor(LinkType link, std::vector<std::byte>& out) {
   const auto linktype = LinkTypeToFile(link);
-  if (!linktype) return Fail("frames of this link type cannot be stored in a capture file");
+  if (!linktype) return Fail(std::string(kNoSuchLink));
   const auto known = std::ranges::find(interfaces_, *linktype, &Interface::linktype);
   if (known != interfaces_.end()) return static_cast<size_t>(known - interfaces_.begin());
   if (format_ == FileFormat::kPcap && !interfaces_.empty())
@@ -198,6 +200,16 @@ Result<size_t> FileEncoder::InterfaceFor(LinkType link, std::vector<std::byte>& 
 
 Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out) {
   return Append(frame, std::span(&frame.bytes, 1), comment, out, nullptr);
+}
+
+Result<void> FileEncoder::Append(const OtherBlock& block, std::vector<std::byte>& out) {
+  if (format_ == FileFormat::kPcap) return Fail("a pcap file holds frames only: write pcapng");
+  if (!block.whole) return Fail(fmt::format("a block of more than {} bytes is too long", kMaxFrame));
+  const bool journal = block.kind == OtherBlock::Kind::kJournal;
+  Block copy(journal ? kSystemdJournal : block.kind == OtherBlock::Kind::kCustom ? kCustom : kCustomNotCopied, out);
+  if (!journal) copy.U32(block.enterprise);
+  copy.PutPadded(block.data);
+  return {};
 }
 
 Result<void> FileEncoder::Append(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment,
@@ -228,7 +240,7 @@ Result<void> FileEncoder::Append(const Frame& frame, std::span<const Bytes> piec
 
 void FileEncoder::AppendStatistics(uint64_t lost, const InterfaceCounts& counts, std::vector<std::byte>& out) const {
   if (format_ != FileFormat::kPcapng) return;
-  for (size_t i = 0; i < (lost == 0 ? interfaces_.size() : 1); ++i) {
+  for (size_t i = 0; i < std::min<size_t>(interfaces_.size(), lost == 0 ? SIZE_MAX : 1); ++i) {
     const Interface& interface = interfaces_[i];
     const InterfaceCounts& c = i == 0 ? counts : InterfaceCounts{};
     const uint64_t appended = interface.frames;
@@ -249,9 +261,8 @@ void FileEncoder::AppendStatistics(uint64_t lost, const InterfaceCounts& counts,
 
 void FileWriter::FreeZstd::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
 
-FileWriter::FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header,
-                       Compression compression)
-    : path_(std::move(path)), fd_(fd), encoder_(std::move(encoder)), buffer_(std::move(header)) {
+FileWriter::FileWriter(OutputFile file, FileEncoder encoder, std::vector<std::byte> header, Compression compression)
+    : file_(std::move(file)), encoder_(std::move(encoder)), buffer_(std::move(header)) {
   if (compression == Compression::kZstd) {
     zstd_.reset(ZSTD_createCCtx());
     ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_compressionLevel, 1);  // keeps up with the network
@@ -261,23 +272,35 @@ FileWriter::FileWriter(std::string path, int fd, FileEncoder encoder, std::vecto
   ends_.push_back(buffer_.size());
 }
 
-Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, FileFormat format, LinkType link,
+Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, FileFormat format,
+                                                       std::optional<LinkType> link, const FileNotes& notes,
+                                                       Compression compression, OutputFile::Named named) {
+  if (link && !LinkTypeToFile(*link)) return Fail(std::string(kNoSuchLink));
+  auto file = OutputFile::Create(path, named);
+  if (!file) return tl::unexpected(file.error());
+  return Create(std::move(*file), format, link, notes, compression);
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::Create(OutputFile file, FileFormat format, std::optional<LinkType> link,
                                                        const FileNotes& notes, Compression compression) {
   std::vector<std::byte> header;
   auto encoder = FileEncoder::Start(format, link, header, notes);
   if (!encoder) return tl::unexpected(encoder.error());
-  const bool standard_output = path == "-";
-  const int fd =
-      standard_output ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return Fail(fmt::format("cannot create {}: {}", path, std::strerror(errno)));
-  return std::unique_ptr<FileWriter>(new FileWriter(standard_output ? "standard output" : path, fd, std::move(*encoder),
-                                                    std::move(header), compression));
+  return std::unique_ptr<FileWriter>(
+      new FileWriter(std::move(file), std::move(*encoder), std::move(header), compression));
 }
 
-FileWriter::~FileWriter() { (void)Close(); }
+FileWriter::~FileWriter() {
+  if (!file_.unnamed()) (void)Close();
+}
 
 Result<void> FileWriter::Write(const Frame& frame, std::string_view comment) {
   auto appended = encoder_.Append(frame, comment, buffer_);
+  return appended ? Appended() : appended;
+}
+
+Result<void> FileWriter::Write(const OtherBlock& block) {
+  auto appended = encoder_.Append(block, buffer_);
   return appended ? Appended() : appended;
 }
 
@@ -325,8 +348,8 @@ Result<void> FileWriter::Flush() {
   views_.clear();
   size_t written = 0;
   for (size_t first = 0; first < pieces.size();) {
-    const ssize_t n =
-        ::writev(fd_, pieces.data() + first, static_cast<int>(std::min<size_t>(pieces.size() - first, 64)));
+    const ssize_t n = ::writev(file_.descriptor(), pieces.data() + first,
+                               static_cast<int>(std::min<size_t>(pieces.size() - first, 64)));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Failed(written);
     written += static_cast<size_t>(n);
@@ -347,12 +370,13 @@ Result<void> FileWriter::Flush() {
 // Only the first `written` bytes of the buffer, or of what it was compressed to, got into the file: it ends with the
 // last whole frame of them.
 Result<void> FileWriter::Failed(size_t written) {
-  if (trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
+  if (trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", file_.name(), std::strerror(errno));
   const auto in_file = zstd_ ? ends_.begin() : std::ranges::upper_bound(ends_, written);
   const size_t whole = in_file == ends_.begin() ? 0 : *(in_file - 1);
-  const off_t end = ::lseek(fd_, 0, SEEK_CUR);  // fails for a pipe
+  const off_t end = ::lseek(file_.descriptor(), 0, SEEK_CUR);  // fails for a pipe
   const off_t cut = end - static_cast<off_t>(written - whole);
-  whole_ = end >= 0 && cut > 0 && ::ftruncate(fd_, cut) == 0 && ::lseek(fd_, cut, SEEK_SET) == cut;
+  whole_ = end >= 0 && cut > 0 && ::ftruncate(file_.descriptor(), cut) == 0 &&
+           ::lseek(file_.descriptor(), cut, SEEK_SET) == cut;
   lost_ += static_cast<uint64_t>(ends_.end() - in_file);
   if (header_buffered_ && whole == 0) --lost_;  // that was the header
   buffer_.clear();
@@ -362,14 +386,13 @@ Result<void> FileWriter::Failed(size_t written) {
 }
 
 Result<void> FileWriter::Close(const InterfaceCounts& counts) {
-  if (fd_ < 0) return {};
+  if (std::exchange(closed_, true)) return {};
   (void)Flush();
   if (whole_) encoder_.AppendStatistics(lost_, counts, buffer_);
   (void)Flush();
-  if (::close(fd_) != 0 && trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", path_, std::strerror(errno));
-  fd_ = -1;
-  if (!trouble_.empty()) return Fail(trouble_);
-  return {};
+  if (trouble_.empty()) return file_.Finish();
+  file_.Abandon();
+  return Fail(trouble_);
 }
 
 }  // namespace stag::capture

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "capture/file/output_file.h"
+#include "capture/file/reader.h"
 #include "protocol/base/frame.h"
 #include "protocol/base/result.h"
 
@@ -44,15 +46,19 @@ struct InterfaceCounts {
 // Encodes into a byte vector; for files in memory, and the core of FileWriter. Keeps no bytes.
 class FileEncoder {
  public:
-  // `link`: of all frames of a pcap file; of the first interface of a pcapng file. Fails for the link types that exist
-  // only inside Wireshark.
-  static Result<FileEncoder> Start(FileFormat format, LinkType link, std::vector<std::byte>& out,
+  // `link`: of all frames of a pcap file; of the first interface of a pcapng file, which can do without one (nullopt)
+  // until there is a frame. Fails for the link types that exist only inside Wireshark.
+  static Result<FileEncoder> Start(FileFormat format, std::optional<LinkType> link, std::vector<std::byte>& out,
                                    const FileNotes& notes = {});
 
   // Appends a frame; its number is its place in the file. `comment` (UTF-8, at most 65535 bytes; a NUL parts them) is
   // kept in pcapng files only. Fails, appending nothing, for a link type or a time that the format cannot hold, and
   // for frames over 1 MiB, which Reader would not believe.
   Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out);
+
+  // Appends a block that is no frame. Fails, appending nothing, for a pcap file, which has no such, and when it is not
+  // whole.
+  Result<void> Append(const OtherBlock& block, std::vector<std::byte>& out);
 
   // Bytes that are not appended, but belong behind the first `at` bytes of the vector.
   struct View {
@@ -86,11 +92,15 @@ class FileEncoder {
 
 class FileWriter {
  public:
-  // Creates or overwrites `path`; "-" is standard output.
-  static Result<std::unique_ptr<FileWriter>> Create(const std::string& path, FileFormat format, LinkType link,
-                                                    const FileNotes& notes = {},
-                                                    Compression compression = Compression::kNone);
-  // Closes; what cannot be written then is lost without a word, so call Close first.
+  // Creates or replaces `path`; "-" is standard output. kWhenWhole: after a failure there is no file.
+  static Result<std::unique_ptr<FileWriter>> Create(const std::string& path, FileFormat format,
+                                                    std::optional<LinkType> link, const FileNotes& notes = {},
+                                                    Compression compression = Compression::kNone,
+                                                    OutputFile::Named named = OutputFile::Named::kAtOnce);
+  // Writes to a file that is made already.
+  static Result<std::unique_ptr<FileWriter>> Create(OutputFile file, FileFormat format, std::optional<LinkType> link,
+                                                    const FileNotes& notes, Compression compression);
+  // Without Close before it: a file that is to be named when it is whole goes, any other is closed.
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
@@ -98,8 +108,10 @@ class FileWriter {
   // See FileEncoder::Append. Output is buffered. After a failure to write (a full disk) the file ends with the last
   // frame that is whole in it, and stays readable; nothing more is written, and each Write fails.
   Result<void> Write(const Frame& frame, std::string_view comment = {});
-  // The same for a frame whose bytes are `pieces` one after the other: large ones are written from where they lie, not
-  // copied. `frame.bytes` is not looked at.
+  // See FileEncoder::Append.
+  Result<void> Write(const OtherBlock& block);
+  // The same as Write for a frame whose bytes are `pieces` one after the other: large ones are written from where they
+  // lie, not copied. `frame.bytes` is not looked at.
   Result<void> WritePieces(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment = {});
   // Writes out what is buffered. Of a compressed file that is a part that can be decompressed by itself.
   Result<void> Flush();
@@ -111,13 +123,12 @@ class FileWriter {
   uint64_t lost() const { return lost_; }
 
  private:
-  FileWriter(std::string path, int fd, FileEncoder encoder, std::vector<std::byte> header, Compression compression);
+  FileWriter(OutputFile file, FileEncoder encoder, std::vector<std::byte> header, Compression compression);
   Result<void> Failed(size_t written);
   Bytes Compressed();
   Result<void> Appended();
 
-  std::string path_;
-  int fd_;
+  OutputFile file_;
   FileEncoder encoder_;
   std::vector<std::byte> buffer_;
   struct FreeZstd {
@@ -130,7 +141,8 @@ class FileWriter {
   std::vector<size_t> ends_;              // of the header and of the frames in the buffer
   bool header_buffered_ = true;
   std::string trouble_;  // why nothing more is written
-  bool whole_ = true;    // after trouble: the file ends with a whole frame
+  bool closed_ = false;
+  bool whole_ = true;  // after trouble: the file ends with a whole frame
   uint64_t lost_ = 0;
 };
 

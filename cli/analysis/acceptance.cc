@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/acceptance.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
+#include "capture/file/output_file.h"
 #include "cli/base/output.h"
 #include "cli/base/whole_file.h"
 #include "text/terminal.h"
@@ -13,11 +10,6 @@ namespace stag::cli {
 namespace {
 
 constexpr size_t kMaxUnusedShown = 10;
-
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, Closer>;
 
 template <typename Add>
 Result<void> ReadAll(const std::vector<std::string>& paths, Add add) {
@@ -48,12 +40,7 @@ conformance::Suppressed Acceptance::Suppressed(bool whole, const conformance::En
 Result<void> Acceptance::WriteBaseline() const {
   const std::string& path = options_.write_baseline;
   if (baseline_.overflowed()) return Fail(fmt::format("{}: too many different findings for a baseline", path));
-  const std::string text = baseline_.Recorded();
-  File file(std::fopen(path.c_str(), "wb"));
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-  if (!written || std::fclose(file.release()) != 0)
-    return Fail(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  return {};
+  return capture::WriteWhole(path, baseline_.Recorded());
 }
 
 void ComplainOfUnused(const conformance::Suppressed& suppressed) {

@@ -11,6 +11,7 @@
 
 #include "scale/collectives.h"
 #include "scale/spread.h"
+#include "text/terminal.h"
 
 namespace stag::cli {
 namespace {
@@ -149,7 +150,8 @@ int ForEachFile(const CommonOptions& options, Output& output,
     if (output.stopped()) break;
     if (headings == Headings::kYes && options.files.size() > 1 && options.format == Format::kText) {
       const Style& style = output.style();
-      Put(output.buffer(), "{}{}== {} =={}\n", first ? "" : "\n", style.bold, DisplayName(file), style.reset);
+      Put(output.buffer(), "{}{}== {} =={}\n", first ? "" : "\n", style.bold, Printable(DisplayName(file)),
+          style.reset);
     }
     first = false;
     const FileOutcome outcome = analyze(file);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "cli/analysis/digest.h"
 #include "text/put.h"
@@ -46,9 +47,7 @@ std::string SafeFileName(std::string_view name, size_t limit) {
   std::string safe;
   while (!name.empty()) {
     const size_t n = Utf8Length(name);
-    const unsigned char c = static_cast<unsigned char>(name[0]);
-    const bool plain = n > 1 ? !(c == 0xc2 && static_cast<unsigned char>(name[1]) < 0xa0)  // C1 controls
-                             : n == 1 && c >= 0x20 && c != 0x7f && c != '/';
+    const bool plain = n > 0 && name[0] != '/' && !IsControl(name.substr(0, n));
     const size_t width = n == 0 ? 1 : n;
     if (safe.size() + (plain ? width : 1) > limit) break;
     if (plain) {
@@ -61,22 +60,54 @@ std::string SafeFileName(std::string_view name, size_t limit) {
   return safe == "." || safe == ".." ? std::string{} : safe;
 }
 
-Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& directory, bool force, const Limits& limits) {
+Result<std::unique_ptr<FileStore>> FileStore::Open(const std::string& directory, bool force, const Limits& limits,
+                                                   const std::string& below) {
+  std::unique_ptr<FileStore> store(new FileStore(limits));
+  auto made = store->Make(directory);
+  if (made && !below.empty()) made = store->MakeBelow(below);
+  if (!made) return tl::unexpected(made.error());
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return Fail(fmt::format("{}: cannot make or open this directory: {}", directory, std::strerror(errno)));
-  if (!force && !std::filesystem::is_empty(directory, error)) {
-    close(fd);
+  if (!force && !std::filesystem::is_empty(fmt::format("/proc/self/fd/{}", store->directory_), error))
     return Fail(
-        fmt::format("{}: the directory is not empty; name another, or add --force to write into it", directory));
+        fmt::format("{}: the directory is not empty; name another, or add --force to write into it", store->path_));
+  return store;
+}
+
+// The directory that was named: a link to it is followed.
+Result<void> FileStore::Make(const std::string& directory) {
+  path_ = directory;
+  for (size_t end = directory.find('/', 1);; end = directory.find('/', end + 1)) {
+    std::string name = directory.substr(0, end);
+    if (::mkdir(name.c_str(), 0777) == 0)
+      made_.push_back(std::make_unique<capture::TemporaryName>(AT_FDCWD, std::move(name), true));
+    if (end == std::string::npos) break;
   }
-  return std::unique_ptr<FileStore>(new FileStore(fd, directory, limits));
+  directory_ = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory_ >= 0) return {};
+  return Fail(fmt::format("{}: cannot make or open this directory: {}", directory, std::strerror(errno)));
+}
+
+// One in it: whoever could write there may have put a link in its place.
+Result<void> FileStore::MakeBelow(const std::string& name) {
+  path_ += "/" + name;
+  parent_ = std::exchange(directory_, -1);
+  if (::mkdirat(parent_, name.c_str(), 0777) == 0)
+    made_.push_back(std::make_unique<capture::TemporaryName>(parent_, name, true));
+  directory_ = ::openat(parent_, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (directory_ >= 0) return {};
+  const int why = errno;
+  struct stat status {};
+  if (::fstatat(parent_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode))
+    return Fail(fmt::format("{} is a link, which is not followed: remove it, or name another directory", path_));
+  return Fail(fmt::format("{}: cannot make or open this directory: {}", path_, std::strerror(why)));
 }
 
 FileStore::~FileStore() {
-  for (const auto& [file, slot] : slots_) close(slot.fd);
-  close(directory_);
+  for (const auto& [file, slot] : slots_) ::close(slot.fd);
+  for (ExtractedFile& file : files_) file.part.reset();
+  while (!made_.empty()) made_.pop_back();
+  if (directory_ >= 0) ::close(directory_);
+  if (parent_ >= 0) ::close(parent_);
 }
 
 Error FileStore::Trouble(const std::string& name, const char* what) const {
@@ -119,6 +150,18 @@ void FileStore::Name(const std::string& server, Bytes handle, Bytes name) {
   }
 }
 
+// The first bytes: under a name of no meaning until the end of the capture. Nothing that is there is touched. -1: errno
+// says why.
+int FileStore::MakePart(ExtractedFile& file) {
+  for (;;) {
+    file.path = fmt::format(".stag-{}-{}", ::getpid(), ++parts_);
+    const int fd = ::openat(directory_, file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST) continue;
+    if (fd >= 0) file.part = std::make_unique<capture::TemporaryName>(directory_, file.path);
+    return fd;
+  }
+}
+
 Result<int> FileStore::Descriptor(ExtractedFile& file) {
   if (const auto it = slots_.find(&file); it != slots_.end()) {
     it->second.used = ++clock_;
@@ -132,15 +175,8 @@ Result<int> FileStore::Descriptor(ExtractedFile& file) {
     slots_.erase(oldest);
     if (closed != 0) return tl::unexpected(Trouble(name, "cannot write"));
   }
-  int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
-  if (file.path.empty()) {  // the first bytes: under a name made of the handle until the end of the capture
-    file.path = HandleName(file) + ".part";
-    if (unlinkat(directory_, file.path.c_str(), 0) != 0 && errno != ENOENT) {
-      return tl::unexpected(Trouble(file.path, "cannot be replaced"));
-    }
-    flags |= O_CREAT | O_EXCL;
-  }
-  const int fd = openat(directory_, file.path.c_str(), flags, 0644);
+  const int fd =
+      file.path.empty() ? MakePart(file) : ::openat(directory_, file.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return tl::unexpected(Trouble(file.path, "cannot be opened"));
   slots_[&file] = Slot{fd, ++clock_};
   return fd;
@@ -188,27 +224,41 @@ Result<void> FileStore::Put(ExtractedFile& file, bool write, uint64_t offset, ui
   return {};
 }
 
+// Whether a file may get this name: from nothing, or from a file or link that is replaced.
+bool FileStore::IsFree(const std::string& name) const {
+  struct stat status {};
+  if (::fstatat(directory_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return true;
+  return !S_ISDIR(status.st_mode) && capture::InputThatIs(status).empty();
+}
+
 Result<void> FileStore::Finish() {
   std::set<std::string> taken;
+  for (const ExtractedFile& file : files_) taken.insert(file.path);  // the parts of those that come later
+  Result<void> finished;
   for (ExtractedFile& file : files_) {
     if (file.path.empty()) continue;
     if (const auto slot = slots_.find(&file); slot != slots_.end()) {
-      const int closed = close(slot->second.fd);
+      if (::close(slot->second.fd) != 0 && finished) finished = tl::unexpected(Trouble(file.path, "cannot write"));
       slots_.erase(slot);
-      if (closed != 0) return tl::unexpected(Trouble(file.path, "cannot write"));
     }
     const std::string base = SafeFileName(file.name).empty() ? HandleName(file) + ".bin" : file.name;
     std::string name = SafeFileName(base);
-    for (unsigned n = 2; !taken.insert(name).second; ++n) {
+    for (unsigned n = 2; !taken.insert(name).second || !IsFree(name); ++n) {
       const std::string suffix = fmt::format("~{}", n);
       name = SafeFileName(base, 255 - suffix.size()) + suffix;
     }
-    if (renameat(directory_, file.path.c_str(), directory_, name.c_str()) != 0) {
-      return tl::unexpected(Trouble(name, "cannot be given its name"));
+    if (finished && ::renameat(directory_, file.path.c_str(), directory_, name.c_str()) != 0)
+      finished = tl::unexpected(Trouble(name, "cannot be given its name"));
+    if (finished) {
+      file.part->Keep();
+      file.path = name;
+    } else {
+      file.path.clear();
     }
-    file.path = name;
+    file.part.reset();
   }
-  return {};
+  for (const auto& directory : made_) directory->Keep();
+  return finished;
 }
 
 }  // namespace stag::cli

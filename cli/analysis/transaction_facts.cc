@@ -80,7 +80,12 @@ bool IsCut(const Transaction& t) {
   return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
 }
 
-bool ProcedureKnown(const Transaction& t) { return t.call.rpc.words >= 6; }
+bool ProcedureKnown(const Transaction& t) {
+  constexpr uint32_t kRpcVersion = 2;
+  const rpc::CallHeader& call = t.call.rpc;
+  if (call.words < 6) return false;
+  return call.status == ParseStatus::kOk || (call.msg_type == rpc::kCall && call.rpc_version == kRpcVersion);
+}
 
 bool IsCompound(const Transaction& t) {
   const rpc::CallHeader& call = t.call.rpc;

@@ -18,7 +18,7 @@ std::string_view ReplyFormName(session::ReplyForm form);  // "short", ..., "erro
 
 // The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
 bool IsCut(const session::Transaction& t);
-// Program, version and procedure of the Call could be read.
+// Program, version and procedure of the Call could be read: it is a Call, and of a version of RPC that is known.
 bool ProcedureKnown(const session::Transaction& t);
 // The procedure is NFSv4 COMPOUND or CB_COMPOUND.
 bool IsCompound(const session::Transaction& t);

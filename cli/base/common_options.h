@@ -37,6 +37,7 @@ struct CommonOptions {
   uint32_t jobs = 1;             // threads that analyse one capture, the one that reads it among them
   std::vector<std::string> files;
   std::string output;  // a file for the results; empty: stdout
+  bool grows = false;  // that file has its name from the start, for who reads results while they come
 };
 
 // Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <thread>
 
+#include "capture/file/output_file.h"
 #include "cli/base/version.h"
 
 namespace stag::cli {
@@ -17,6 +19,31 @@ CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function
       ->allow_extra_args(false)
       ->check(CLI::Validator(std::move(take), ""))
       ->type_name(type);
+}
+
+static std::vector<std::string>& Outputs() {
+  static std::vector<std::string> outputs;
+  return outputs;
+}
+
+CLI::Option* Reads(CLI::Option* option) { return option->each(capture::DeclareInput); }
+CLI::Option* Writes(CLI::Option* option) {
+  return option->each([](const std::string& path) { Outputs().push_back(path); });
+}
+
+std::string WhyNotWritten() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> whole;  // of those that are, or will be, files of their own
+  for (const std::string& path : Outputs()) {
+    if (std::string why = capture::WhyNotWritten(path); !why.empty()) return why;
+    std::error_code error;
+    if (path == "-" || (fs::exists(path, error) && !fs::is_regular_file(path, error))) continue;
+    const fs::path name = fs::weakly_canonical(fs::absolute(path, error), error);
+    if (std::ranges::find(whole, name) != whole.end())
+      return fmt::format("{} cannot have two results: give each a file of its own", path);
+    whole.push_back(name);
+  }
+  return {};
 }
 
 // An option whose text `take` makes a value of; what it returns is the complaint, or empty.
@@ -78,7 +105,7 @@ static void AddPorts(CLI::App& command, const std::string& name, std::array<uint
 }
 
 void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats) {
-  command.add_option("FILE", options.files, "Captures: pcap or pcapng, plain, .gz or .zst; - is standard input")
+  Reads(command.add_option("FILE", options.files, "Captures: pcap or pcapng, plain, .gz or .zst; - is standard input"))
       ->required()
       ->type_name("");
   AddOutputOptions(command, options, formats);
@@ -109,7 +136,8 @@ void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats format
 }
 
 void AddOutputFile(CLI::App& command, CommonOptions& options) {
-  command.add_option("-o,--output", options.output, "Write the results to this file, not to stdout")->type_name("FILE");
+  Writes(command.add_option("-o,--output", options.output, "Write the results to this file, not to stdout"))
+      ->type_name("FILE");
 }
 
 void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what) {

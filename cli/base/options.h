@@ -62,6 +62,13 @@ void AddConnectionNumber(CLI::App& command, T& value) {
   AddNumber(command, "--connection", value, false, " is not the number of a connection",
             "Only this connection, by its number in stag connections");
 }
+// The values of the option are files that the command reads ("-": standard input), or that it writes ("-": standard
+// output): what it reads is never written. Every option that names a file goes through one of these.
+CLI::Option* Reads(CLI::Option* option);
+CLI::Option* Writes(CLI::Option* option);
+// Why the files on the command line cannot all be written: one is read, or two are one. Empty: they can.
+std::string WhyNotWritten();
+
 // What --format may be: there is none (and no --color), what every command has, the reports of `stag check`, or JUnit's
 // or CSV besides.
 enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kTables };

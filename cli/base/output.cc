@@ -1,24 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/base/output.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "text/terminal.h"
 
 namespace stag::cli {
 namespace {
 
 constexpr Style kColors = {"\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"};
 
-int Create(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw std::runtime_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  return descriptor;
+// The file that was asked for; none: stdout.
+std::optional<capture::OutputFile> Create(const CommonOptions& options) {
+  using Named = capture::OutputFile::Named;
+  const std::string& path = options.output;
+  if (path.empty()) {
+    if (const std::string why = capture::WhyNotWritten("-"); !why.empty()) throw std::runtime_error(why);
+    return std::nullopt;
+  }
+  auto file = capture::OutputFile::Create(path, options.grows ? Named::kAtOnce : Named::kWhenWhole);
+  if (!file) throw std::runtime_error(file.error().message);
+  return std::move(*file);
+}
+
+struct WrittenFile {
+  capture::OutputFile file;
+  bool empty;
+};
+// Of the commands that have ended.
+std::vector<WrittenFile>& WrittenFiles() {
+  static std::vector<WrittenFile> files;
+  return files;
 }
 
 bool WantColors(Color color, int descriptor) {
@@ -38,30 +59,38 @@ int64_t NowNs() {
 Output::Output(const CommonOptions& options, std::function<void(std::string_view)> write, Diagnostics& diagnostics)
     : diagnostics_(diagnostics),
       write_(std::move(write)),
-      descriptor_(write_ || options.output.empty() ? STDOUT_FILENO : Create(options.output)),
-      terminal_(!write_ && isatty(descriptor_) != 0) {
+      file_(write_ ? std::nullopt : Create(options)),
+      descriptor_(file_ ? file_->descriptor() : STDOUT_FILENO),
+      terminal_(!write_ && isatty(descriptor_) != 0),
+      for_people_(options.format == Format::kText || options.format == Format::kCsv) {
   if (options.format == Format::kText && WantColors(options.color, descriptor_)) style_ = kColors;
 }
 
 Output::~Output() {
   Flush();
-  if (descriptor_ != STDOUT_FILENO && ::close(descriptor_) != 0)
-    diagnostics_.Complain("cannot write the results: {}", std::strerror(errno));
+  if (file_ && !failed_ && std::uncaught_exceptions() == 0) WrittenFiles().push_back({std::move(*file_), empty_});
 }
 
 void Output::Flush() {
   if (before_write_ && terminal_ && buffer_.size() > 0) before_write_();
-  const char* data = buffer_.data();
-  size_t left = closed_ ? 0 : buffer_.size();
-  if (write_ && left > 0) {
-    write_({data, left});
-    left = 0;
-  }
-  while (left > 0) {
-    const ssize_t n = ::write(descriptor_, data, left);
+  if (for_people_) MakePrintable(buffer_, !style_.reset.empty());
+  Send(buffer_);
+  buffer_.clear();
+}
+
+void Output::ClearScreen() {
+  Flush();
+  Send("\x1b[H\x1b[2J");
+}
+
+void Output::Send(std::string_view bytes) {
+  if (closed_ || bytes.empty()) return;
+  empty_ = false;
+  if (write_) return write_(bytes);
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
     if (n >= 0) {
-      data += n;
-      left -= static_cast<size_t>(n);
+      bytes.remove_prefix(static_cast<size_t>(n));
     } else if (errno != EINTR) {
       closed_ = true;
       failed_ = errno != EPIPE;
@@ -69,15 +98,28 @@ void Output::Flush() {
       break;
     }
   }
-  buffer_.clear();
+}
+
+int FinishOutputs(int status) {
+  for (WrittenFile& written : WrittenFiles()) {
+    if (status == kExitTrouble && written.empty) continue;
+    const auto finished = written.file.Finish();
+    if (!finished) status = Trouble(finished.error());
+  }
+  WrittenFiles().clear();
+  return status;
 }
 
 Diagnostics& StderrDiagnostics() {
-  static Diagnostics diagnostics([](std::string_view text) { fmt::print(stderr, "stag: {}\n", text); });
+  static Diagnostics diagnostics([](std::string_view text) {
+    std::string shown(text);
+    MakePrintable(shown);
+    fmt::print(stderr, "stag: {}\n", shown);
+  });
   return diagnostics;
 }
 
-Progress::Progress(bool wanted, std::string_view what) : what_(what) {
+Progress::Progress(bool wanted, std::string_view what) : what_(Printable(what)) {
   active_ = wanted && isatty(STDERR_FILENO);
   if (active_) next_ns_ = NowNs() + 500'000'000;
 }

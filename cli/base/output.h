@@ -2,14 +2,17 @@
 //
 // Output: results to stdout or a file through one large buffer, and diagnostics to stderr. When the reader of a pipe
 // has gone (EPIPE) output is quietly dropped and closed() makes the command stop; another write error is reported
-// once.
+// once. A file of results gets its name when the command has ended. In text for people no control characters go out but
+// those of its own colours: what a capture or a path says cannot drive the terminal.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "capture/file/output_file.h"
 #include "cli/base/common_options.h"
 #include "cli/base/diagnostics.h"
 #include "text/put.h"
@@ -23,11 +26,12 @@ struct Style {
 
 class Output {
  public:
-  // Creates options.output; throws std::runtime_error when it cannot. `write`: where results go in place of that.
+  // Creates options.output; throws std::runtime_error when it cannot, and when the results would go into a file that
+  // the command reads. `write`: where results go in place of that.
   // `diagnostics` must outlive this.
   explicit Output(const CommonOptions& options, std::function<void(std::string_view)> write = nullptr,
                   Diagnostics& diagnostics = StderrDiagnostics());
-  ~Output();  // flushes
+  ~Output();  // flushes; the file waits for FinishOutputs
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
@@ -38,6 +42,8 @@ class Output {
     if (buffer_.size() >= kBlock) Flush();
   }
   void Flush();
+  // Takes away what the terminal shows.
+  void ClearScreen();
   // Nothing more is wanted: reading stops, what is in the buffer still goes out. By any thread.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_ || closed_; }
@@ -50,16 +56,24 @@ class Output {
 
  private:
   static constexpr size_t kBlock = 64 * 1024;
+  void Send(std::string_view bytes);
   Diagnostics& diagnostics_;
   std::string buffer_;
   Style style_;
   std::function<void()> before_write_;
   std::function<void(std::string_view)> write_;
+  std::optional<capture::OutputFile> file_;  // none: stdout
   int descriptor_;
-  bool terminal_ = false;
+  bool terminal_ = false, empty_ = true;
+  const bool for_people_;  // text and tables
   std::atomic<bool> stopped_ = false;
   bool closed_ = false, failed_ = false;
 };
+
+// Gives the files of results their names, at the end of a command that returned `status`. A command in trouble that
+// wrote nothing leaves no file. Returns the exit status: kExitTrouble, after a complaint, when a file cannot be
+// finished.
+int FinishOutputs(int status);
 
 // A bar on stderr: nothing is shown unless it was asked for, stderr is a terminal and the work takes longer than half a
 // second.

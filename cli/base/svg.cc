@@ -2,11 +2,9 @@
 #include "cli/base/svg.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 
+#include "capture/file/output_file.h"
 #include "cli/base/diagnostics.h"
 #include "text/markup.h"
 #include "text/put.h"
@@ -122,11 +120,9 @@ void PutSvgStyle(std::string& out, std::string_view kind, const SvgStyle& style)
 }
 
 bool WriteSvgFile(const std::string& file, const std::string& document) {
-  std::FILE* const stream = std::fopen(file.c_str(), "wb");
-  const bool written = stream && std::fwrite(document.data(), 1, document.size(), stream) == document.size();
-  const bool closed = stream && std::fclose(stream) == 0;
-  if (!written || !closed) Complain("cannot write {}: {}", file, std::strerror(errno));
-  return written && closed;
+  const auto written = capture::WriteWhole(file, document);
+  if (!written) ComplainText(written.error().message);
+  return written.has_value();
 }
 
 }  // namespace stag::cli

@@ -325,7 +325,7 @@ std::string Contradiction(const CaptureArguments& o) {
 }
 
 void AddFileOptions(CLI::App& command, CaptureArguments& o) {
-  command.add_option("-w,--write", o.file.path, "Write the packets to this pcapng file; - is standard output")
+  Writes(command.add_option("-w,--write", o.file.path, "Write the packets to this pcapng file; - is standard output"))
       ->type_name("FILE");
   AddParsed(
       command, "--rotate-size",
@@ -352,10 +352,10 @@ void AddFileOptions(CLI::App& command, CaptureArguments& o) {
   AddChoice<bool>(command, "--snap", o.cut_payload, {{"headers", true}},
                   "Cut away what RDMA Writes and Reads carry, but for RPC headers, as stag slice does; lengths on the "
                   "wire stay");
-  command
-      .add_option("--scrub", o.scrub_key,
-                  "Scrub with the key of this file, made when it is not there, as stag scrub does: no secret reaches "
-                  "the\ndisk, or what is printed")
+  Reads(command.add_option(
+            "--scrub", o.scrub_key,
+            "Scrub with the key of this file, made when it is not there, as stag scrub does: no secret reaches "
+            "the\ndisk, or what is printed"))
       ->type_name("KEY");
 }
 

@@ -122,19 +122,17 @@ void AddCheck(CLI::App& app, Run& run) {
                                       {"note", Severity::kNote},
                                       {"never", std::nullopt}},
                                      "Findings from this severity on make the exit status 1 (default: error)");
-  command
-      ->add_option("--suppress", options->accept.suppress,
-                   "Accept findings that a hand-written file lists, with reasons (see below)")
+  Reads(command->add_option("--suppress", options->accept.suppress,
+                            "Accept findings that a hand-written file lists, with reasons (see below)"))
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command
-      ->add_option("--baseline", options->accept.baseline,
-                   "Accept the findings of an earlier run: what --write-baseline, or json or jsonl output, recorded")
+  Reads(command->add_option(
+            "--baseline", options->accept.baseline,
+            "Accept the findings of an earlier run: what --write-baseline, or json or jsonl output, recorded"))
       ->allow_extra_args(false)
       ->type_name("FILE");
-  command
-      ->add_option("--write-baseline", options->accept.write_baseline,
-                   "Record all findings as accepted; the exit status is 0 then, if all files could be read")
+  Writes(command->add_option("--write-baseline", options->accept.write_baseline,
+                             "Record all findings as accepted; the exit status is 0 then, if all files could be read"))
       ->type_name("FILE");
   command->footer(
       "What the capture does not show is not judged: lost and cut packets never make an error. A finding stands in "

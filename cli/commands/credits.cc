@@ -329,7 +329,8 @@ void AddCredits(CLI::App& app, Run& run) {
   AddConnectionNumber(*command, options->connection);
   AddNumber(*command, "--rows", options->rows, true, " is not a number of rows, nor all",
             "Rows of the table for each direction (default: 40), or all");
-  command->add_option("--svg", options->svg, "Also draw it: an SVG file with a panel for each connection and direction")
+  Writes(command->add_option("--svg", options->svg,
+                             "Also draw it: an SVG file with a panel for each connection and direction"))
       ->type_name("FILE");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);

@@ -171,18 +171,18 @@ void PutManifest(const ExtractArguments& options, const std::string& directory, 
   }
 }
 
-// Where the files of one capture go: the directory itself, or with several captures one in it for each.
+// Where the files of one capture go: the directory itself (empty), or with several captures one in it for each.
 class Directories {
  public:
   explicit Directories(const ExtractArguments& options) : options_(options) {}
   std::string Next(const std::string& file) {
-    if (options_.files.size() == 1) return options_.out;
+    if (options_.files.size() == 1) return {};
     const std::string base = file == "-" ? "stdin" : std::filesystem::path(file).filename().string();
     std::string name = SafeFileName(base, 240);
     if (name.empty()) name = "capture";
     const std::string first = name;
     for (unsigned n = 2; !taken_.insert(name).second; ++n) name = fmt::format("{}~{}", first, n);
-    return options_.out + "/" + name;
+    return name;
   }
 
  private:
@@ -199,9 +199,10 @@ int RunExtract(const ExtractArguments& options) {
   }
   Directories directories(options);
   const int read = ForEachFile(options, output, [&](const std::string& file) {
-    const std::string directory = directories.Next(file);
+    const std::string below = directories.Next(file);
+    const std::string directory = below.empty() ? options.out : options.out + "/" + below;
     FileOutcome outcome;
-    auto store = FileStore::Open(directory, options.force, {});
+    auto store = FileStore::Open(options.out, options.force, {}, below);
     if (!store) {
       ComplainText(store.error().message);
       return outcome;
@@ -210,13 +211,13 @@ int RunExtract(const ExtractArguments& options) {
     Clock clock;
     outcome = Analyze(file, options, true, clock, output, {&extractor});
     if (!outcome.opened) return outcome;
-    const Result<void> finished = (*store)->Finish();
-    std::string error = extractor.error();
-    if (error.empty() && !finished) error = finished.error().message;
-    if (!error.empty()) {
-      ComplainText(error);
+    Result<void> finished = Fail(extractor.error());
+    if (extractor.error().empty()) finished = (*store)->Finish();
+    if (!finished) {
+      ComplainText(finished.error().message);
       status = kExitTrouble;
     }
+    if (!extractor.error().empty()) return outcome;  // the disk took no more: nothing of this capture stays
     PutManifest(options, directory, **store,
                 options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt, output);
     output.Flush();

@@ -216,7 +216,7 @@ void AddLatency(CLI::App& app, Run& run) {
       },
       "N", "Also the slowest N RPCs: frames, the phase that took the time, and what happened meanwhile");
   CLI::Option* against =
-      command->add_option("--against", options->against, "Compare with this capture, of the same load before")
+      Reads(command->add_option("--against", options->against, "Compare with this capture, of the same load before"))
           ->type_name("FILE");
   AddParsed(
       *command, "--fail-on-slower",
@@ -232,8 +232,8 @@ void AddLatency(CLI::App& app, Run& run) {
       },
       "P%", "With --against: exit status 1 when a median round-trip time is significantly larger, by over P %")
       ->needs(against);
-  command
-      ->add_option("--svg", options->svg, "Also draw it: an SVG file with percentile curves, and the times over time")
+  Writes(command->add_option("--svg", options->svg,
+                             "Also draw it: an SVG file with percentile curves, and the times over time"))
       ->type_name("FILE");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);

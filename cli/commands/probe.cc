@@ -214,9 +214,8 @@ void AddServerOptions(CLI::App& command, ProbeArguments& o) {
                   "NFSv3: TCP port of MOUNT (default: the portmapper knows); with --listen: serve MOUNT there (0: any)")
       ->check(CLI::Range(0, 65535))
       ->type_name("PORT");
-  command
-      .add_option("--keytab", o.gss.keytab,
-                  "Kerberos: get tickets with the keys of this table, for the probes gss.* (RPCSEC_GSS)")
+  Reads(command.add_option("--keytab", o.gss.keytab,
+                           "Kerberos: get tickets with the keys of this table, for the probes gss.* (RPCSEC_GSS)"))
       ->type_name("FILE");
   command.add_option("--principal", o.gss.principal, "Whose key (default: the first in the table)")->type_name("NAME");
   command.add_option("--service", o.gss.service, "What the tickets are for (default: nfs@ and the server)")
@@ -261,7 +260,7 @@ void AddComparison(CLI::App& command, ProbeArguments& o) {
       "--compare", o.compare,
       "Put the results of several runs side by side, which --format jsonl wrote to these files: as text,\n"
       "jsonl or html; what differs comes first");
-  compare->type_name("FILE");
+  Reads(compare)->type_name("FILE");
   for (CLI::Option* const other : command.get_options())
     if (other != compare && !other->check_name("--format") && !other->check_name("--color") &&
         !other->check_name("--quiet") && !other->check_name("--help") && !other->check_name("--version"))

@@ -179,7 +179,7 @@ int RunReplay(ReplayArguments options, scale::Team* team) {
 }
 
 void AddWhat(CLI::App& command, ReplayArguments& o) {
-  command.add_option("FILE", o.files, "The capture: pcap or pcapng, plain, .gz or .zst; - is standard input")
+  Reads(command.add_option("FILE", o.files, "The capture: pcap or pcapng, plain, .gz or .zst; - is standard input"))
       ->required()
       ->expected(1)
       ->type_name("");

@@ -110,7 +110,7 @@ void AddReport(CLI::App& app, Run& run) {
                                          "limits, credits, findings with ladders");
   AddCaptureOptions(*command, *options, Formats::kNone);
   AddJobs(*command, *options);
-  command->add_option("-o,--output,--out", options->output, "Write the page to this file, not to stdout")
+  Writes(command->add_option("-o,--output,--out", options->output, "Write the page to this file, not to stdout"))
       ->type_name("FILE");
   command->add_option("--title", options->title, "The heading of the page (default: RPC-over-RDMA report)")
       ->type_name("TEXT");

@@ -8,7 +8,6 @@
 #include "cli/analysis/analysis.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
-#include "cli/base/same_file.h"
 #include "cli/scrub/key_file.h"
 #include "cli/scrub/scrubbed_file.h"
 #include "cli/scrub/scrubber.h"
@@ -34,7 +33,8 @@ Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, S
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
   while ((next = (*reader)->ReadFrame(frame)) == capture::Reader::Next::kFrame) {
-    if (auto done = scrubber.OnFrame(frame); !done) return Fail(fmt::format("{}: {}", name, done.error().message));
+    const auto done = (*reader)->other_block() ? scrubber.OnOtherBlock(frame) : scrubber.OnFrame(frame);
+    if (!done) return Fail(fmt::format("{}: {}", name, done.error().message));
     if (progress.active() && frame.ref.number % 1024 == 0)
       progress.Update((*reader)->position(), (*reader)->size(), frame.ref.number);
   }
@@ -103,17 +103,17 @@ std::string TakeKept(std::string& text, KeptValues& kept) {
 void AddScrub(CLI::App& app, Run& run) {
   auto options = std::make_shared<ScrubArguments>();
   CLI::App* command = app.add_subcommand("scrub", "The same capture without its secrets: data, names, addresses");
-  command->add_option("FILE", options->files, "Captures (pcap or pcapng, also compressed); - is standard input")
+  Reads(command->add_option("FILE", options->files, "Captures (pcap or pcapng, also compressed); - is standard input"))
       ->required()
       ->type_name("");
-  command
-      ->add_option("-w,--write", options->out,
-                   "The capture to write: pcap when the name ends with .pcap, else pcapng, and .zst compresses; - is "
-                   "standard output")
+  Writes(command->add_option(
+             "-w,--write", options->out,
+             "The capture to write: pcap when the name ends with .pcap, else pcapng, and .zst compresses; - is "
+             "standard output"))
       ->required()
       ->type_name("OUT");
-  command
-      ->add_option("--key", options->key, "The key, made when the file is not there: with the same key, captures match")
+  Reads(command->add_option("--key", options->key,
+                            "The key, made when the file is not there: with the same key, captures match"))
       ->type_name("FILE");
   AddParsed(
       *command, "--keep", [options](std::string& text) { return TakeKept(text, options->kept); },
@@ -135,11 +135,6 @@ void AddScrub(CLI::App& app, Run& run) {
     if (options->out.ends_with(".gz"))
       throw CLI::ValidationError(
           "scrubbed captures are not compressed with gzip: name the file .pcapng or .pcapng.zst");
-    for (const std::string& file : options->files)
-      if (IsSameFile(file, options->out))
-        throw CLI::ValidationError(fmt::format("{} is what is to be scrubbed: -w would overwrite it", file));
-    if (IsSameFile(options->key, options->out))
-      throw CLI::ValidationError(fmt::format("{} is the key: -w would overwrite it", options->key));
     run = [options] { return RunScrub(*options); };
   });
 }

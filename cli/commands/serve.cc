@@ -327,7 +327,8 @@ void AddServe(CLI::App& app, Run& run) {
       *command, "--mode", o->mode,
       {{"null", Mode::kNull}, {"echo", Mode::kEcho}, {"nfs-memory", Mode::kNfsMemory}, {"recorded", Mode::kRecorded}},
       "What is served: see below (default with a FILE: recorded)");
-  command->add_option("FILE", o->file, "recorded: the capture to answer from; - is standard input")->type_name("");
+  Reads(command->add_option("FILE", o->file, "recorded: the capture to answer from; - is standard input"))
+      ->type_name("");
   AddParsed(
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where to listen (default: :20049, on every address); port 0: any that is free");
@@ -351,9 +352,9 @@ void AddServe(CLI::App& app, Run& run) {
       "NAME=SIZE", "nfs-memory: a file of so many bytes; the byte at offset i is i mod 251. Can be repeated");
   command->add_option("--export", o->exported, "nfs-memory: begin with a copy of this directory, read once")
       ->type_name("DIR");
-  command
-      ->add_option("--keytab", o->keytab,
-                   "nfs-memory: RPCSEC_GSS with Kerberos 5, too, for the services that have a key in this table")
+  Reads(command->add_option(
+            "--keytab", o->keytab,
+            "nfs-memory: RPCSEC_GSS with Kerberos 5, too, for the services that have a key in this table"))
       ->type_name("FILE");
   AddParsed(
       *command, "--mount-port",

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "cli/base/options.h"
-#include "cli/base/same_file.h"
 #include "cli/slice/slice_writer.h"
 #include "text/json.h"
+#include "text/terminal.h"
 
 namespace stag::cli {
 namespace {
@@ -32,9 +32,6 @@ std::string Contradiction(const SliceArguments& o) {
   if (o.target.path.ends_with(".gz"))
     return "slices are not compressed with gzip: name the file .pcapng or .pcapng.zst";
   if (o.target.path == "-" && o.format == Format::kJsonl) return "-w - leaves no place for --format jsonl";
-  if (o.target.path == "-") return {};
-  for (const std::string& file : o.files)
-    if (IsSameFile(file, o.target.path)) return fmt::format("{} is what is to be sliced: -w would overwrite it", file);
   return {};
 }
 
@@ -46,7 +43,7 @@ void PutConnections(std::string& out, const std::vector<uint32_t>& connections, 
 
 void PutText(std::string& out, const SliceSource& source) {
   const Sliced& sliced = source.sliced;
-  Put(out, "{}: {} of {}", source.input.name(), source.written, Count(sliced.read, "frame"));
+  Put(out, "{}: {} of {}", Printable(source.input.name()), source.written, Count(sliced.read, "frame"));
   if (sliced.rpcs > 0) Put(out, ", {}", Count(sliced.rpcs, "RPC"));
   if (sliced.findings > 0) Put(out, ", {}", Count(sliced.findings, "finding"));
   out.push_back('\n');
@@ -101,6 +98,9 @@ int RunSlice(const SliceArguments& options) {
   uint64_t frames = 0;
   for (const SliceSource& source : sources) {
     frames += source.written;
+    if (source.left_out > 0 && !options.quiet)
+      diagnostics.Complain("{}: {} left out: not to be copied, or too long", source.input.name(),
+                           Count(source.left_out, "custom block"));
     trouble |= !source.sliced.opened || source.sliced.damaged;
     if (!source.sliced.opened || !source.sliced.nothing.empty()) continue;
     options.format == Format::kJsonl ? PutJson(output.buffer(), source) : PutText(output.buffer(), source);
@@ -111,7 +111,7 @@ int RunSlice(const SliceArguments& options) {
   }
   if (options.target.path != "-") {
     if (options.format == Format::kText && sources.size() > 1)
-      Put(output.buffer(), "{}: {}\n", options.target.path, Count(frames, "frame"));
+      Put(output.buffer(), "{}: {}\n", Printable(options.target.path), Count(frames, "frame"));
     output.Flush();
   } else {
     output.buffer().clear();
@@ -178,7 +178,8 @@ void AddSlice(CLI::App& app, Run& run) {
   CLI::App* command =
       app.add_subcommand("slice", "A capture of the packets that matter: of connections, RPCs, findings, times");
   AddCaptureInput(*command, *options);  // --time selects frames
-  command->add_option("-w,--write", options->target.path, "The slice, as pcapng; .zst: compressed; -: standard output")
+  Writes(command->add_option("-w,--write", options->target.path,
+                             "The slice, as pcapng; .zst: compressed; -: standard output"))
       ->required()
       ->type_name("OUT");
   AddSelectors(*command, options->selection);

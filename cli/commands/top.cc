@@ -63,7 +63,9 @@ FileOutcome ShowFile(const std::string& file, const TopArguments& options, Outpu
 
 int ShowDevice(const TopArguments& options) {
   using std::chrono::steady_clock;
-  Output output(options);
+  CommonOptions growing = options;
+  growing.grows = true;
+  Output output(growing);
   const Signals signals;
   std::string warning;
   const auto source = OpenSource(options.device, {}, warning);

@@ -125,10 +125,9 @@ void AddTransport(CLI::App& app, Run& run) {
   AddConnectionNumber(*command, options->connection);
   AddNumber(*command, "--episodes", options->episodes, true, " is not a number of episodes, nor all",
             "How many episodes the text tells of a connection, those that cost the most time (default: 8), or all");
-  command
-      ->add_option("--svg", options->svg,
-                   "Also draw it: an SVG file with PSNs (TCP: sequence numbers) over time for each side, "
-                   "retransmissions, NAKs and marks of congestion")
+  Writes(command->add_option("--svg", options->svg,
+                             "Also draw it: an SVG file with PSNs (TCP: sequence numbers) over time for each side, "
+                             "retransmissions, NAKs and marks of congestion"))
       ->type_name("FILE");
   command->footer(
       "Every packet of a connection is counted in the row of the side that sent it, also NAKs; a wait for a receive "

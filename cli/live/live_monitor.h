@@ -15,7 +15,7 @@
 
 namespace stag::cli {
 
-// SIGINT and SIGTERM, from its construction on, as a descriptor that becomes readable.
+// SIGINT, SIGTERM and SIGHUP (unless that is ignored), from its construction on, as a descriptor that becomes readable.
 class Signals {
  public:
   Signals();

@@ -42,9 +42,8 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway)
   if (!judges_anyway)
     command.add_flag("--check", options.check,
                      "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
-  command
-      .add_option("-w,--record", options.record,
-                  "Write what is sent and received as RoCEv2 or iWARP frames to a new pcapng file")
+  Writes(command.add_option("-w,--record", options.record,
+                            "Write what is sent and received as RoCEv2 or iWARP frames to a new pcapng file"))
       ->check([](const std::string& path) { return CannotCreate(path); })
       ->type_name("FILE");
 }

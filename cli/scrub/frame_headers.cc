@@ -127,6 +127,17 @@ void FrameHeaders::Ipv6Extension(const link::Header& header) {
 void FrameHeaders::TcpOptions(const link::Header& header) {
   constexpr size_t kFixed = 20, kChecksum = 16;
   constexpr uint8_t kEnd = 0, kNop = 1, kSegmentSize = 2, kWindowScale = 3, kSackPermitted = 4, kSack = 5, kTimes = 8;
+  const auto holds_no_secret = [](uint8_t kind, size_t size) {
+    switch (kind) {
+      case kNop: return true;
+      case kSegmentSize: return size == 4;
+      case kWindowScale: return size == 3;
+      case kSackPermitted: return size == 2;
+      case kSack: return size > 2 && size % 8 == 2;
+      case kTimes: return size == 10;
+      default: return false;
+    }
+  };
   Keep(header.offset, kChecksum);
   Keep(header.offset + kChecksum + 2, 2);
   for (size_t at = header.offset + kFixed; at < header.end();) {
@@ -136,9 +147,7 @@ void FrameHeaders::TcpOptions(const link::Header& header) {
     if (kind != kNop && at + 1 < header.end()) size = std::to_integer<size_t>(in_[at + 1]);
     const bool fits = kind == kNop || (size >= 2 && size <= header.end() - at);
     if (!fits) return;
-    const bool known = kind == kNop || kind == kSegmentSize || kind == kWindowScale || kind == kSackPermitted ||
-                       kind == kSack || kind == kTimes;
-    if (known) {
+    if (holds_no_secret(kind, size)) {
       Keep(at, size);
     } else {
       std::fill_n(out_->begin() + static_cast<ptrdiff_t>(at), size, std::byte{kNop});
@@ -163,10 +172,11 @@ void FrameHeaders::Behind(size_t at) {
 }
 
 void FrameHeaders::Arp(size_t at) {
-  constexpr size_t kFixed = 8;
+  constexpr size_t kFixed = 8, kSizes = 6;
   if (!Has(at, kFixed)) return;
-  Keep(at, kFixed);
+  Keep(at, kSizes);
   if (std::to_integer<size_t>(in_[at + 4]) != kMacSize || std::to_integer<size_t>(in_[at + 5]) != kIpv4Size) return;
+  Keep(at + kSizes, kFixed - kSizes);
   for (size_t end : {at + kFixed, at + kFixed + kMacSize + kIpv4Size}) {
     Mac(end);
     Ipv4(end + kMacSize);
@@ -229,9 +239,10 @@ void FrameHeaders::Rdma() {
   const auto begin = static_cast<size_t>(packet_.payload.data() - in_.data());
   ib::ParseTransport(packet_.payload, packet_.wire_length, transport_);
   if (packet_.payload.size() < ib::kBthLength) return;
+  constexpr size_t kUpToVersion = 2;
+  if (transport_.bth.version != 0) return Keep(begin, kUpToVersion);
   Keep(begin, ib::kBthLength);
   const ib::OpcodeInfo& info = ib::LookUpOpcode(transport_.bth.opcode);
-  if (transport_.bth.version != 0) return;
   // Extended headers. Their last ones may hold data: what an atomic operation swaps, adds and finds, immediate data.
   size_t kept = info.extended;
   if (info.atomic) kept -= 16;

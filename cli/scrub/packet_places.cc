@@ -17,9 +17,7 @@ namespace {
 using fabric::EventKind;
 using fabric::Side;
 
-constexpr size_t kMaxTracks = 8192;
-// What is remembered of one side of a connection, and of all: packets, pieces of a stream, FPDUs.
-constexpr size_t kLargestWindow = 1u << 16, kSmallestWindow = 32, kMaxFpdus = 1u << 12, kMaxRemembered = 1u << 18;
+constexpr unsigned kPsnBits = 24;
 
 // Calls fn(offset, size) for each stretch without a marker of [begin, begin + length) of an FPDU's bytes, which count
 // without markers from its length field on; offsets count from where the FPDU begins, markers included.
@@ -38,15 +36,54 @@ void ForEachRun(uint64_t position, bool markers, uint64_t begin, uint64_t length
   }
 }
 
+// Whether it is an untagged message of this kind, where messages of this kind come.
+bool IsOn(const iwarp::DdpHeader& header, iwarp::Opcode opcode, uint32_t queue) {
+  return !header.tagged && header.opcode == opcode && header.queue == queue;
+}
+
+// How much of a Terminate is known for what it is (RFC 5040 section 4.8).
+uint32_t KnownTerminate(const iwarp::DdpSegment& segment) {
+  constexpr uint32_t kControl = 4, kSegmentLength = 2;
+  iwarp::Terminate terminate;
+  (void)iwarp::DecodeTerminate(segment.payload, segment.payload_length, terminate);
+  uint32_t known = kControl;
+  if (terminate.segment_length) known += kSegmentLength;
+  if (terminate.ddp) known += terminate.ddp->size();
+  if (terminate.read_request) known += iwarp::kReadRequestSize;
+  return known;
+}
+
 }  // namespace
 
 PacketPlaces::TrackState& PacketPlaces::Of(Track track) {
-  if (tracks_.size() >= kMaxTracks && !tracks_.contains(track)) tracks_.erase(tracks_.begin());
+  if (tracks_.size() >= limits_.tracks && !tracks_.contains(track)) tracks_.erase(tracks_.begin());
   return tracks_[track];
 }
 
-size_t PacketPlaces::Window() const {
-  return std::clamp(kMaxRemembered / std::max<size_t>(tracks_.size(), 1), kSmallestWindow, kLargestWindow);
+PlaceLimits PlaceLimits::For(uint64_t memory) {
+  constexpr uint64_t kTrack = 2048, kPacket = 128, kPlace = 64;  // bytes
+  PlaceLimits limits;
+  limits.tracks = static_cast<size_t>(std::min<uint64_t>(limits.tracks, std::max<uint64_t>(memory / 4 / kTrack, 1)));
+  limits.packets = static_cast<size_t>(std::min<uint64_t>(limits.packets, memory / 2 / kPacket));
+  limits.places = static_cast<size_t>(std::min<uint64_t>(limits.places, memory / 4 / kPlace));
+  return limits;
+}
+
+void PacketPlaces::Remember(const Remembered& what) {
+  remembered_.push_back(what);
+  while (remembered_.size() > limits_.packets) {
+    const Remembered oldest = remembered_.front();
+    remembered_.pop_front();
+    const auto track = tracks_.find(oldest.track);
+    if (track == tracks_.end()) continue;
+    TrackState& state = track->second;
+    switch (oldest.kind) {
+      case Remembered::Kind::kRequest: state.packets[oldest.side][0].seen.erase(oldest.key); break;
+      case Remembered::Kind::kResponse: state.packets[oldest.side][1].seen.erase(oldest.key); break;
+      case Remembered::Kind::kPiece: state.streams[oldest.side].pieces.erase(oldest.key); break;
+      case Remembered::Kind::kFpdu: state.streams[oldest.side].fpdus.erase(oldest.key); break;
+    }
+  }
 }
 
 void PacketPlaces::OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) {
@@ -55,12 +92,19 @@ void PacketPlaces::OnConnection(Track track, const fabric::ConnectionInfo& info,
 
 void PacketPlaces::OnPacket(Track track, const fabric::RcPacket& packet) {
   if (!packet.info->data || packet.data_length == 0) return;
-  Packets& packets = Of(track).packets[packet.from][packet.info->response ? 1 : 0];
+  const bool response = packet.info->response;
+  Packets& packets = Of(track).packets[packet.from][response ? 1 : 0];
+  if (!packets.started) {
+    packets.started = true;
+    packets.newest = FirstPosition(packet.psn());
+  }
+  const uint64_t position = packets.Unwrap(packet.psn());
+  packets.newest = std::max(packets.newest, position);
   const uint64_t frame = first_ + packet.frame.number;
   const size_t captured = packet.data.size();
   const uint32_t check = Crc32c(0, packet.data);
   const auto [at, fresh] =
-      packets.by_psn.try_emplace(packet.psn(), Packets::Seen{frame, packet.data_length, captured, check});
+      packets.seen.try_emplace(position, Packets::Seen{frame, packet.data_length, captured, check});
   if (!fresh) {
     const Packets::Seen& first = at->second;
     const uint64_t length = std::min(first.length, packet.data_length);
@@ -69,14 +113,10 @@ void PacketPlaces::OnPacket(Track track, const fabric::RcPacket& packet) {
     if (first.captured == captured && first.check != check) frames_.ChangeLater({frame, 0, captured}, false);
     return;
   }
-  if (packets.by_psn.size() == 1 || ib::PsnDistance(packet.psn(), packets.newest) > 0) packets.newest = packet.psn();
-  const size_t window = Window();
-  if (packets.by_psn.size() > 2 * window)
-    std::erase_if(packets.by_psn, [&](const auto& seen) {
-      const int32_t behind = ib::PsnDistance(packets.newest, seen.first);
-      return behind > static_cast<int32_t>(window) || behind < 0;
-    });
+  Remember({track, position, packet.from, response ? Remembered::Kind::kResponse : Remembered::Kind::kRequest});
 }
+
+uint64_t PacketPlaces::Packets::Unwrap(uint32_t psn) const { return NearestPosition<kPsnBits>(newest, psn); }
 
 uint64_t PacketPlaces::Stream::Unwrap(uint32_t sequence) const { return NearestPosition<32>(newest, sequence); }
 
@@ -90,6 +130,7 @@ void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet,
   const uint64_t begin = stream.Unwrap(packet.sequence), end = begin + packet.wire_length;
   stream.newest = std::max(stream.newest, end);
   const uint64_t number = first_ + frame.number;
+  made_.clear();
   stream.last_frame = number;
   stream.last_begin = begin;
   auto next = stream.pieces.upper_bound(begin);
@@ -98,6 +139,7 @@ void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet,
     if (next == stream.pieces.end() || next->first > at) {
       const uint64_t until = next == stream.pieces.end() ? end : std::min(end, next->first);
       stream.pieces.emplace_hint(next, at, Stream::Piece{until, number, at - begin});
+      made_.push_back(at);
       at = until;
       continue;
     }
@@ -107,7 +149,7 @@ void PacketPlaces::OnSegment(Track track, Side from, const link::Packet& packet,
     at += n;
     ++next;
   }
-  while (stream.pieces.size() > Window()) stream.pieces.erase(stream.pieces.begin());
+  for (const uint64_t piece : made_) Remember({track, piece, from, Remembered::Kind::kPiece});
 }
 
 // What was not captured is of frame 0, which does not exist.
@@ -158,8 +200,7 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
   TrackState& state = Of(track);
   Stream& stream = state.streams[from];
   const uint64_t begin = stream.Unwrap(part.sequence);
-  stream.fpdus.insert_or_assign(begin, part.size);
-  while (stream.fpdus.size() > std::min(Window(), kMaxFpdus)) stream.fpdus.erase(stream.fpdus.begin());
+  if (stream.fpdus.insert_or_assign(begin, part.size).second) Remember({track, begin, from, Remembered::Kind::kFpdu});
   framing_.assign(part.bytes.size(), std::byte{0});
   const auto keep = [&](uint64_t offset, uint64_t size) {
     if (offset >= part.bytes.size()) return;
@@ -179,20 +220,19 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
   if (iwarp::DecodeDdpSegment(fpdu.ulpdu, fpdu.ulpdu_length, segment) == ParseStatus::kOk) {
     const uint64_t data = iwarp::kUlpduLengthSize + segment.header.size();
     keep_run(iwarp::kUlpduLengthSize, segment.header.size());
-    constexpr uint32_t kLongestTerminate = 4 + 2 + iwarp::kUntaggedHeaderSize + iwarp::kReadRequestSize;
-    if (!segment.header.tagged && segment.header.queue == iwarp::kReadRequestQueue)
+    if (IsOn(segment.header, iwarp::Opcode::kReadRequest, iwarp::kReadRequestQueue))
       keep_run(data, std::min(segment.payload_length, iwarp::kReadRequestSize));
-    if (!segment.header.tagged && segment.header.queue == iwarp::kTerminateQueue)
-      keep_run(data, std::min(segment.payload_length, kLongestTerminate));
+    if (IsOn(segment.header, iwarp::Opcode::kTerminate, iwarp::kTerminateQueue))
+      keep_run(data, std::min(segment.payload_length, KnownTerminate(segment)));
     ForEachRun(part.position, part.markers, data, segment.payload_length,
                [&](uint64_t offset, uint64_t size) { FindStream(stream, begin + offset, size, state.payload[from]); });
     if (!segment.header.tagged && iwarp::IsSend(segment.header.opcode)) {
       Message& message = state.sending[from];
       if (message.segments.empty() || message.sequence != segment.header.sequence) {
         if (message.whole_start) state.previous[from] = std::move(message);
-        message = {segment.header.message_offset == 0, segment.header.sequence, {}};
+        message = {segment.header.message_offset == 0, segment.header.sequence, {}, {}};
       }
-      message.segments.push_back({segment.header.message_offset, state.payload[from]});
+      Hold(message, segment.header.message_offset, state.payload[from]);
     }
   }
   WriteStream(stream, begin, framing_);
@@ -200,6 +240,14 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
   scratch_.clear();
   FindStream(stream, begin, part.size, scratch_);
   frames_.SealLater(scratch_, fpdu.crc_field == iwarp::ComputeFpduCrc(part.bytes));
+}
+
+// A Send for which there is no room stays zero.
+void PacketPlaces::Hold(Message& message, uint32_t message_offset, const std::vector<Place>& places) {
+  if (message.share.Take(held_, 1 + places.size())) return message.segments.push_back({message_offset, places});
+  ++forgotten_;
+  message.segments = {{1, {}}};  // its beginning is missing
+  message.share.Release();
 }
 
 // Packets of InfiniBand are compared when they come (OnPacket). An anomaly of iWARP comes with the segment.
@@ -239,10 +287,10 @@ void PacketPlaces::FindSend(TrackState& state, Side from, const fabric::Event& e
   const Packets& packets = state.packets[from][0];
   const auto first_psn = frames_.Psn(first);
   if (!first_psn) return;
-  uint32_t psn = *first_psn;
-  for (uint64_t at = 0; at < event.send().length; psn = ib::PsnAdd(psn, 1)) {
-    const auto seen = packets.by_psn.find(psn);
-    if (seen == packets.by_psn.end()) return;
+  uint64_t position = packets.Unwrap(*first_psn);
+  for (uint64_t at = 0; at < event.send().length; ++position) {
+    const auto seen = packets.seen.find(position);
+    if (seen == packets.seen.end()) return;
     places.push_back({seen->second.frame, 0, seen->second.length});
     at += seen->second.length;
   }

@@ -6,21 +6,33 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "cli/scrub/scrubbed_frames.h"
+#include "cli/scrub/share.h"
 #include "protocol/iwarp/ddp.h"
 #include "session/fabric/fabric_event.h"
 #include "session/fabric/packet_observer.h"
 
 namespace stag::cli {
 
+// How much is remembered of all connections together.
+struct PlaceLimits {
+  size_t tracks = 8192;
+  size_t packets = size_t{1} << 18;  // the last ones; pieces of a stream and FPDUs count as such
+  size_t places = size_t{1} << 18;   // of Sends that are not finished
+  // Those that so many bytes of memory have room for, and no more.
+  static PlaceLimits For(uint64_t memory);
+};
+
 class PacketPlaces final : public fabric::PacketObserver {
  public:
   // `first`: the frames of the capture follow that many others in `frames`, which must outlive this.
-  PacketPlaces(ScrubbedFrames& frames, uint64_t first) : frames_(frames), first_(first) {}
+  PacketPlaces(ScrubbedFrames& frames, uint64_t first, const PlaceLimits& limits)
+      : frames_(frames), first_(first), limits_(limits), held_(limits.places) {}
 
   // The places of the content of a Send, Write or Read Response, one after the other; called while the event is given
   // out.
@@ -28,6 +40,9 @@ class PacketPlaces final : public fabric::PacketObserver {
 
   // An anomaly: a packet or segment that repeats other bytes with a change stays one.
   void Note(const fabric::Event& event);
+
+  // Segments of Sends that stay zero for lack of room.
+  uint64_t forgotten() const { return forgotten_; }
 
   // No more events of this connection come.
   void Close(fabric::ConnectionId connection) { connections_.erase(connection); }
@@ -47,8 +62,11 @@ class PacketPlaces final : public fabric::PacketObserver {
       size_t captured = 0;
       uint32_t check = 0;  // of what was captured
     };
-    std::unordered_map<uint32_t, Seen> by_psn;
-    uint32_t newest = 0;
+    std::unordered_map<uint64_t, Seen> seen;  // by position: PSNs that do not begin anew
+    bool started = false;
+    uint64_t newest = 0;
+
+    uint64_t Unwrap(uint32_t psn) const;
   };
   // One direction of a TCP connection.
   struct Stream {
@@ -73,6 +91,7 @@ class PacketPlaces final : public fabric::PacketObserver {
     bool whole_start = false;  // its first segment was seen
     uint32_t sequence = 0;
     std::vector<Segment> segments;
+    Share share;  // of what unfinished Sends may hold
   };
   struct TrackState {
     std::array<std::array<Packets, 2>, 2> packets;  // by sender; responses
@@ -86,9 +105,18 @@ class PacketPlaces final : public fabric::PacketObserver {
     bool iwarp = false;
   };
 
+  // Something that is remembered.
+  struct Remembered {
+    enum class Kind : uint8_t { kRequest, kResponse, kPiece, kFpdu };
+    Track track = 0;
+    uint64_t key = 0;  // its position
+    fabric::Side side = 0;
+    Kind kind{};
+  };
   TrackState& Of(Track track);
-  // How much is remembered of each side: the more connections there are, the less.
-  size_t Window() const;
+  // Forgets the oldest when there are too many.
+  void Remember(const Remembered& what);
+  void Hold(Message& message, uint32_t message_offset, const std::vector<Place>& places);
   void FindSend(TrackState& state, fabric::Side from, const fabric::Event& event, std::vector<Place>& places);
   void TakeMessage(TrackState& state, fabric::Side end, std::vector<Place>& places);
   void FindStream(const Stream& stream, uint64_t begin, uint64_t length, std::vector<Place>& places) const;
@@ -96,9 +124,14 @@ class PacketPlaces final : public fabric::PacketObserver {
 
   ScrubbedFrames& frames_;
   const uint64_t first_;
+  const PlaceLimits limits_;
+  SharedLimit held_;  // places of unfinished Sends
+  uint64_t forgotten_ = 0;
+  std::deque<Remembered> remembered_;
   std::map<Track, TrackState> tracks_;
   std::unordered_map<fabric::ConnectionId, Named> connections_;
   std::vector<Place> scratch_;
+  std::vector<uint64_t> made_;  // pieces of the segment
   std::vector<std::byte> framing_;
 };
 

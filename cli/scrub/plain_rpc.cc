@@ -11,8 +11,6 @@ namespace {
 constexpr size_t kMark = 4, kSmallestReply = 12;
 constexpr uint32_t kLastFragment = 0x80000000u;
 constexpr uint32_t kMaxRecord = 2u << 20;
-constexpr uint64_t kMaxWaiting = 32u << 20;
-constexpr size_t kMaxDirections = 4096, kMaxCalls = 16384;
 
 std::string Name(const Address& address, uint32_t port) {
   std::string name(reinterpret_cast<const char*>(address.bytes.data()), address.bytes.size());
@@ -38,9 +36,9 @@ bool BeginsRecord(Bytes bytes) {
 }  // namespace
 
 void PlainRpc::Drop(Direction& direction) {
-  waiting_ -= direction.bytes.size();
-  direction.bytes.clear();
-  direction.places.clear();
+  direction.bytes = {};
+  direction.places = {};
+  direction.share.Release();
   direction.in_record = false;
 }
 
@@ -48,10 +46,7 @@ void PlainRpc::OnSegment(const link::Packet& packet, uint64_t frame) {
   if (packet.wire_length == 0) return;
   const std::string from = Name(packet.source, packet.source_port);
   const std::string to = Name(packet.destination, packet.destination_port);
-  if (directions_.size() >= kMaxDirections && !directions_.contains(from + to)) {
-    directions_.clear();
-    waiting_ = 0;
-  }
+  if (directions_.size() >= limits_.directions && !directions_.contains(from + to)) directions_.clear();
   Direction& direction = directions_[from + to];
   const Bytes key = packet.payload.first(std::min(packet.payload.size(), iwarp::kMpaKeySize));
   if (iwarp::RecogniseMpaKey(key) != iwarp::MpaKey::kNone) return Drop(direction);  // no RPC in record marks any more
@@ -60,12 +55,11 @@ void PlainRpc::OnSegment(const link::Packet& packet, uint64_t frame) {
     Drop(direction);
     if (!BeginsRecord(packet.payload)) return;
   }
-  if (waiting_ + packet.payload.size() > kMaxWaiting) return Drop(direction);
+  if (!direction.share.Take(waiting_, packet.payload.size() + sizeof(Place))) return Drop(direction);
   direction.in_record = true;
   direction.next = packet.sequence + static_cast<uint32_t>(packet.wire_length);
   direction.bytes.insert(direction.bytes.end(), packet.payload.begin(), packet.payload.end());
   direction.places.push_back({frame, 0, packet.payload.size()});
-  waiting_ += packet.payload.size();
   Consume(from, to, direction);
   if (packet.payload.size() < packet.wire_length) Drop(direction);  // cut: what follows stands elsewhere
 }
@@ -82,16 +76,18 @@ void PlainRpc::Consume(const std::string& from, const std::string& to, Direction
     out.insert(out.begin(), record.begin(), record.begin() + kMark);
     WritePlaces(frames_, direction.places, out);
     direction.bytes.erase(direction.bytes.begin(), direction.bytes.begin() + static_cast<ptrdiff_t>(size));
-    waiting_ -= size;
     uint64_t left = size;
-    while (left > 0) {
-      Place& place = direction.places.front();
-      const uint64_t n = std::min(left, place.length);
-      place.offset += n;
-      place.length -= n;
+    auto place = direction.places.begin();
+    for (; left > 0; place += place->length == 0) {
+      const uint64_t n = std::min(left, place->length);
+      place->offset += n;
+      place->length -= n;
       left -= n;
-      if (place.length == 0) direction.places.erase(direction.places.begin());
     }
+    direction.places.erase(direction.places.begin(), place);
+    direction.share.Release();
+    if (!direction.share.Take(waiting_, direction.bytes.size() + direction.places.size() * sizeof(Place)))
+      return Drop(direction);
   }
 }
 
@@ -128,14 +124,24 @@ bool PlainRpc::Message(const std::string& from, const std::string& to, Bytes mes
     range.handle = call.handles.emplace_back(range.handle.begin(), range.handle.end());
     call.reads.push_back(range);
   }
-  std::string name = to + from + xid;
-  if (oldest_.size() >= kMaxCalls) {
-    calls_.erase(oldest_.front());
+  Keep(to + from + xid, std::move(call));
+  return true;
+}
+
+// The oldest go for it; of one that is too large the Reply stays zero.
+void PlainRpc::Keep(std::string name, KnownCall call) {
+  constexpr uint64_t kFixed = 512;  // bytes: of the tables, too
+  uint64_t bytes = kFixed + call.reads.size() * (sizeof(FileRange) + sizeof(std::vector<std::byte>));
+  for (const auto& handle : call.handles) bytes += handle.size();
+  if (bytes > limits_.bytes / 2) return;
+  while (oldest_.size() >= limits_.calls || !call.share.Take(asked_, bytes)) {
+    const auto oldest = calls_.find(oldest_.front().first);
+    if (oldest != calls_.end() && oldest->second.serial == oldest_.front().second) calls_.erase(oldest);
     oldest_.pop_front();
   }
-  oldest_.push_back(name);
+  call.serial = ++serial_;
+  oldest_.emplace_back(name, call.serial);
   calls_.insert_or_assign(std::move(name), std::move(call));
-  return true;
 }
 
 }  // namespace stag::cli

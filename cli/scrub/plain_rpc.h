@@ -8,17 +8,25 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cli/scrub/rpc_scrubber.h"
 #include "cli/scrub/scrubbed_frames.h"
+#include "cli/scrub/share.h"
 #include "protocol/link/packet.h"
 
 namespace stag::cli {
 
+struct PlainRpcLimits {
+  size_t directions = 4096, calls = 16384;
+  uint64_t bytes = 32u << 20;  // of unfinished records, and as many of what Calls asked for
+};
+
 class PlainRpc {
  public:
-  PlainRpc(ScrubbedFrames& frames, RpcScrubber& rpc) : frames_(frames), rpc_(rpc) {}
+  PlainRpc(ScrubbedFrames& frames, RpcScrubber& rpc, const PlainRpcLimits& limits)
+      : frames_(frames), rpc_(rpc), limits_(limits), waiting_(limits.bytes), asked_(limits.bytes) {}
 
   // A TCP segment, frame `frame` of them.
   void OnSegment(const link::Packet& packet, uint64_t frame);
@@ -32,25 +40,31 @@ class PlainRpc {
     uint32_t next = 0;
     std::vector<std::byte> bytes;  // not consumed yet
     std::vector<Place> places;     // theirs
+    Share share;                   // what they take
   };
   // A Call, for its Reply: without views of the message.
   struct KnownCall {
     rpc::CallHeader header;
     std::vector<std::vector<std::byte>> handles;
     std::vector<FileRange> reads;
+    uint64_t serial = 0;
+    Share share;  // what it takes
   };
 
   bool Message(const std::string& from, const std::string& to, Bytes message, uint64_t length,
                std::vector<std::byte>& out);
+  void Keep(std::string name, KnownCall call);
   void Consume(const std::string& from, const std::string& to, Direction& direction);
   void Drop(Direction& direction);
 
   ScrubbedFrames& frames_;
   RpcScrubber& rpc_;
+  const PlainRpcLimits limits_;
+  SharedLimit waiting_, asked_;                            // bytes of directions, of Calls
   std::unordered_map<std::string, Direction> directions_;  // by who sends, to whom
-  uint64_t waiting_ = 0;                                   // bytes in them
   std::unordered_map<std::string, KnownCall> calls_;       // by who is to answer, whom, and xid
-  std::deque<std::string> oldest_;                         // of them
+  std::deque<std::pair<std::string, uint64_t>> oldest_;    // of them: name and serial
+  uint64_t serial_ = 0;
 };
 
 }  // namespace stag::cli

@@ -11,7 +11,7 @@
 namespace stag::cli {
 namespace {
 
-constexpr size_t kMaxCached = 1u << 16;
+constexpr size_t kMaxCached = 1u << 14, kMostCachedBytes = 128;  // values, bytes of one
 // What a pseudonym is of: values of different kinds have nothing in common.
 constexpr char kNameDomain = 'n', kValueDomain = 'v', kTimeDomain = 't', kMacDomain = 'm', kFileDomain = 'f',
                kContentDomain = 'c', kNumberDomain = '#', kPrefixDomain = 'p', kDigitDomain = 'u', kBlockKey = 'k';
@@ -52,7 +52,8 @@ Pseudonyms::Digest Pseudonyms::Mac256(char domain, Bytes in) const {
   return digest;
 }
 
-const Pseudonyms::Digest& Pseudonyms::Cached(char domain, Bytes in) {
+Pseudonyms::Digest Pseudonyms::Cached(char domain, Bytes in) {
+  if (in.size() > kMostCachedBytes) return Mac256(domain, in);
   std::string name(1, domain);
   name.append(reinterpret_cast<const char*>(in.data()), in.size());
   if (values_.size() >= kMaxCached) values_.clear();

@@ -60,7 +60,7 @@ class Pseudonyms {
   using Cipher = std::unique_ptr<evp_cipher_ctx_st, FreeCipher>;
 
   Digest Mac256(char domain, Bytes in) const;
-  const Digest& Cached(char domain, Bytes in);
+  Digest Cached(char domain, Bytes in);
   std::array<std::byte, 16> Block(char domain, uint64_t high, uint64_t low);
   uint64_t Permute(uint64_t value, unsigned bits);
   void Prefix(std::byte* address, unsigned bits, unsigned kept);

@@ -8,11 +8,15 @@ namespace stag::cli {
 
 std::string ReplacedText(const Replaced& replaced) {
   const auto frames = [](uint64_t n) { return Grouped(n) + (n == 1 ? " frame" : " frames"); };
-  return fmt::format(
+  std::string text = fmt::format(
       "{}; replaced {} addresses, {} names, {} identifiers, {} numbers and times, {} bytes of data; {} of other "
       "protocols emptied",
       frames(replaced.frames), Grouped(replaced.addresses), Grouped(replaced.names), Grouped(replaced.identifiers),
       Grouped(replaced.numbers), Grouped(replaced.data_bytes), frames(replaced.other_frames));
+  if (replaced.blocks > 0) Put(text, "; {} emptied", Count(replaced.blocks, "custom or journal block"));
+  if (replaced.forgotten > 0)
+    Put(text, "; {} became zeros for lack of memory (--memory)", Count(replaced.forgotten, "packet"));
+  return text;
 }
 
 void PutReplaced(JsonWriter& json, const Replaced& replaced) {
@@ -20,6 +24,7 @@ void PutReplaced(JsonWriter& json, const Replaced& replaced) {
   json.Member("addresses", replaced.addresses).Member("names", replaced.names);
   json.Member("identifiers", replaced.identifiers).Member("numbers", replaced.numbers);
   json.Member("data_bytes", replaced.data_bytes).EndObject();
+  json.Member("blocks", replaced.blocks).Member("forgotten_packets", replaced.forgotten);
 }
 
 }  // namespace stag::cli

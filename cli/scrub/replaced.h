@@ -21,6 +21,8 @@ struct Replaced {
   uint64_t data_bytes = 0;    // of files
   uint64_t zeroed_bytes = 0;  // payload that nobody could tell apart
   uint64_t other_frames = 0;  // of other protocols: emptied behind their headers
+  uint64_t blocks = 0;        // of the file that are no frames: emptied
+  uint64_t forgotten = 0;     // packets that became zeros for lack of memory
 };
 
 // "10 frames; replaced 20 addresses, ..."

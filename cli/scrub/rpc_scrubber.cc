@@ -12,6 +12,8 @@ namespace {
 
 using nfs::FieldKind;
 
+constexpr uint32_t kRpcVersion = 2, kRpcMismatch = 0, kAuthError = 1;  // RFC 5531 section 9
+
 void Copy(Bytes in, MutableBytes out) { std::copy(in.begin(), in.end(), out.begin()); }
 
 // Reads words of `in` and keeps them in `out`.
@@ -110,6 +112,13 @@ Walkable Unwrapped(const rpc::CallHeader& header, Bytes stream, uint64_t length)
   inner.stream = stream.first(static_cast<size_t>(std::min<uint64_t>(end, stream.size())));
   inner.length = end;
   return inner;
+}
+
+// Arguments or results of CCP (draft-08 section 6.2), which begin at `begin`: three sizes.
+void Ccp(const rpc::CallHeader& call, size_t begin, Bytes stream, MutableBytes out) {
+  if (call.version != 1 || call.procedure != rpcrdma::kCcpConfRdma) return;
+  KeepingCursor c(stream.subspan(begin), out.subspan(begin));
+  for (int word = 0; word < 3; ++word) (void)c.U32();
 }
 
 FileRange RangeOf(const std::vector<FileRange>& ranges, uint32_t op_index) {
@@ -229,7 +238,10 @@ void RpcScrubber::Credential(uint32_t flavor, Bytes body, MutableBytes out) {
     const uint32_t groups = c.U32();
     for (uint32_t i = 0; i < groups && c.ok(); ++i) number();
   } else if (flavor == rpc::kRpcsecGss) {
-    for (int word = 0; word < 4; ++word) (void)c.U32();  // version, procedure, sequence number, service
+    constexpr uint32_t kNewestVersion = 3;
+    if (const uint32_t version = c.U32(); version == 0 || version > kNewestVersion) return;
+    if (c.U32() > rpc::kGssDestroy) return;
+    (void)c.U32(), (void)c.U32();  // sequence number, service
     opaque(FieldKind::kOpaque);
   } else {
     Field(FieldKind::kOpaque, body, out);
@@ -238,7 +250,7 @@ void RpcScrubber::Credential(uint32_t flavor, Bytes body, MutableBytes out) {
 
 // RFC 1833. What other procedures take or give stays zero.
 void RpcScrubber::Rpcbind(const rpc::CallHeader& call, bool reply, Bytes body, MutableBytes room) {
-  constexpr uint32_t kSet = 1, kUnset = 2, kGetaddr = 3, kDump = 4, kVersion2 = 2, kGetversaddr = 9;
+  constexpr uint32_t kSet = 1, kUnset = 2, kGetaddr = 3, kDump = 4, kGetversaddr = 9, kVersion2 = 2, kVersion4 = 4;
   KeepingCursor c(body, room);
   const auto words = [&](int count) {
     while (count-- > 0) (void)c.U32();
@@ -256,6 +268,7 @@ void RpcScrubber::Rpcbind(const rpc::CallHeader& call, bool reply, Bytes body, M
     string(FieldKind::kNetId), string(FieldKind::kNetAddress), string(FieldKind::kName);
   };
   const uint32_t procedure = call.procedure;
+  if (call.version < kVersion2 || call.version > kVersion4) return;
   const bool asks = procedure == kSet || procedure == kUnset || procedure == kGetaddr || procedure == kGetversaddr;
   if (!reply) {
     if (asks) mapping();
@@ -272,8 +285,9 @@ void RpcScrubber::Rpcbind(const rpc::CallHeader& call, bool reply, Bytes body, M
 bool RpcScrubber::CallHead(Bytes stream, MutableBytes out) {
   KeepingCursor c(stream, out);
   constexpr uint32_t kMaxAuthBytes = 400;  // RFC 5531 section 8.2
-  for (int word = 0; word < 6; ++word) (void)c.U32();
-  if (c.ok() && LoadBe32(stream.data() + 8) != 2) return false;  // another version of RPC
+  (void)c.U32();
+  if (c.U32() != rpc::kCall || c.U32() != kRpcVersion) return false;
+  for (int word = 0; word < 3; ++word) (void)c.U32();
   for (int auth = 0; auth < 2; ++auth) {
     const uint32_t flavor = c.U32(), size = c.U32();
     Bytes in;
@@ -293,7 +307,8 @@ bool RpcScrubber::CallHead(Bytes stream, MutableBytes out) {
 bool RpcScrubber::ReplyHead(Bytes stream, MutableBytes out) {
   KeepingCursor c(stream, out);
   constexpr uint32_t kMaxAuthBytes = 400;
-  (void)c.U32(), (void)c.U32();
+  (void)c.U32();
+  if (c.U32() != rpc::kReply) return false;
   const uint32_t stat = c.U32();
   if (!c.ok()) return false;
   if (stat == rpc::kAccepted) {
@@ -306,8 +321,9 @@ bool RpcScrubber::ReplyHead(Bytes stream, MutableBytes out) {
     c.Skip(RoundUp4(size) - size);
     if (c.U32() == rpc::kProgMismatch) (void)c.U32(), (void)c.U32();
   } else if (stat == rpc::kDenied) {
-    // Either a status, or a range of versions.
-    if (c.U32() == 0) (void)c.U32();
+    const uint32_t why = c.U32();
+    if (why > kAuthError) return false;
+    if (why == kRpcMismatch) (void)c.U32();
     (void)c.U32();
   }
   return c.ok();
@@ -351,11 +367,7 @@ void RpcScrubber::Call(Bytes stream, uint64_t length, const std::vector<session:
   if (!CallHead(stream, out)) return;
   const rpc::CallHeader header = rpc::DecodeCall(stream, length);
   if (header.status != ParseStatus::kOk) return;
-  if (rpcrdma::IsCcpProgram(header.program)) {
-    constexpr size_t kArguments = 12;  // three sizes
-    const size_t n = std::min<size_t>(kArguments, stream.size() - header.length);
-    return Copy(stream.subspan(header.length, n), MutableBytes(out).subspan(header.length, n));
-  }
+  if (rpcrdma::IsCcpProgram(header.program)) return Ccp(header, header.length, stream, out);
   if (header.program == rpc::kRpcbindProgram)
     return Rpcbind(header, false, stream.subspan(header.length), MutableBytes(out).subspan(header.length));
   if (header.opaque_arguments()) Gss(header, false, stream, length, header.length, out);
@@ -372,11 +384,7 @@ void RpcScrubber::Reply(const rpc::CallHeader& call, const std::vector<FileRange
   if (!ReplyHead(stream, out)) return;
   const rpc::ReplyHeader header = rpc::DecodeReply(stream, length);
   if (header.status != ParseStatus::kOk) return;
-  if (rpcrdma::IsCcpProgram(call.program)) {
-    constexpr size_t kResults = 12;
-    const size_t n = std::min<size_t>(kResults, stream.size() - header.length);
-    return Copy(stream.subspan(header.length, n), MutableBytes(out).subspan(header.length, n));
-  }
+  if (rpcrdma::IsCcpProgram(call.program)) return Ccp(call, header.length, stream, out);
   if (call.program == rpc::kRpcbindProgram && header.success())
     return Rpcbind(call, true, stream.subspan(header.length), MutableBytes(out).subspan(header.length));
   rpc::CallHeader asked = call;

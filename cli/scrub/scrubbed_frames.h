@@ -26,6 +26,8 @@ class ScrubbedFrames {
   // Appends a frame that was scrubbed but for its payload, which is zero; `states`: of its checksums (checksums.h).
   // Frames count from 1 over all captures.
   virtual Result<void> Append(const Frame& frame, const FramePayload& payload, uint32_t states) = 0;
+  // Appends what is numbered as a frame and is none: with nothing in it.
+  virtual Result<void> AppendEmpty(const FrameRef& ref) = 0;
   virtual uint64_t frames() const = 0;
 
   // Bytes of the payload of a frame; those that the capture does not have are left out.

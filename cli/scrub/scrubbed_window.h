@@ -30,6 +30,7 @@ class ScrubbedWindow final : public ScrubbedFrames {
   bool waits() const { return given_ < frames(); }
 
   Result<void> Append(const Frame& frame, const FramePayload& payload, uint32_t states) override;
+  Result<void> AppendEmpty(const FrameRef& ref) override { return Append({ref, LinkType::kUnsupported, {}, 0}, {}, 0); }
   uint64_t frames() const override { return before_ + entries_.size(); }
   void Write(const Place& place, Bytes bytes) override;
   void CopyLater(const Place& from, const Place& to) override;

@@ -15,10 +15,25 @@ using session::RdmaOperation;
 using session::Role;
 using session::Transaction;
 
+// What each may have of the memory: 1/4 the decoder, 1/16 each of these, the session the rest.
+uint64_t PlacesOf(uint64_t memory) { return memory / 8; }
+uint64_t MovedOf(uint64_t memory) { return memory / 16; }
+PlainRpcLimits PlainOf(uint64_t memory) {
+  PlainRpcLimits limits;
+  limits.bytes = std::min<uint64_t>(limits.bytes, memory / 32);
+  return limits;
+}
+
 session::SessionOptions SessionOptionsOf(uint64_t memory) {
   session::SessionOptions options;
-  options.memory_limit = memory - memory / 4;
+  options.memory_limit = memory / 2;
   return options;
+}
+
+// What is kept of an event for later, in bytes.
+uint64_t SizeOf(const std::vector<Place>& places) {
+  constexpr uint64_t kEntry = 256;  // with its part of the tables
+  return kEntry + 2 * places.size() * sizeof(Place);
 }
 
 fabric::DecoderOptions DecoderOptionsOf(const ScrubOptions& scrub, fabric::PacketObserver& packets) {
@@ -86,12 +101,13 @@ Scrubber::Scrubber(ScrubbedFrames& frames, Pseudonyms& pseudonyms, Replaced& rep
       headers_(pseudonyms, replaced, options.kept.addresses, options.tunnel_ports),
       checksums_(options.tunnel_ports),
       first_(frames.frames()),
-      places_(frames, frames.frames()),
+      places_(frames, frames.frames(), PlaceLimits::For(PlacesOf(options.memory))),
       rpc_(pseudonyms, replaced, options.kept),
-      plain_(frames, rpc_),
+      plain_(frames, rpc_, PlainOf(options.memory)),
       session_(SessionOptionsOf(options.memory), {this}),
       events_(*this),
-      decoder_(DecoderOptionsOf(options, places_), events_) {}
+      decoder_(DecoderOptionsOf(options, places_), events_),
+      kept_places_(MovedOf(options.memory)) {}
 
 Scrubber::~Scrubber() = default;
 
@@ -124,9 +140,15 @@ Result<void> Scrubber::OnFrame(const Frame& frame) {
   return {};
 }
 
+Result<void> Scrubber::OnOtherBlock(const Frame& frame) {
+  ++replaced_.blocks;
+  return frames_.AppendEmpty(frame.ref);
+}
+
 void Scrubber::Finish() {
   decoder_.Finish();
   session_.Finish();
+  replaced_.forgotten += places_.forgotten();
 }
 
 void Scrubber::Events::OnEvent(const fabric::Event& event) {
@@ -156,7 +178,14 @@ void Scrubber::ScrubUnreliable(const fabric::Aside& aside) {
 }
 
 void Scrubber::OnMessage(const Connection& connection, const Message& message, const Transaction* t) {
-  if (message.early) early_[connection.info.id] = current_;
+  if (message.early) {
+    early_.erase(connection.info.id);
+    Early kept{current_, {}};
+    if (kept.share.Take(kept_places_, SizeOf(current_)))
+      early_.emplace(connection.info.id, std::move(kept));
+    else
+      ++replaced_.forgotten;
+  }
   const uint64_t header = KnownHeader(message.header, message.bytes.size());
   send_.assign(message.bytes.size(), std::byte{0});
   std::copy_n(message.bytes.begin(), header, send_.begin());
@@ -174,13 +203,19 @@ void Scrubber::OnMessage(const Connection& connection, const Message& message, c
                   [](std::byte b) { return b != std::byte{0}; }))
     send_.back() = std::byte{1};
   if (t && message.role == Role::kCall && message.header.proc == rpcrdma::kMsg && HasMisplacedChunk(*t))
-    misplaced_[t->serial] = {current_, message.bytes.size() - message.payload.size(), message.payload.size()};
+    KeepMisplaced(*t, message);
   if (message.again && early != early_.end()) {
-    WritePlaces(frames_, early->second, send_);
+    WritePlaces(frames_, early->second.places, send_);
     early_.erase(early);
   } else if (!message.again) {
     WritePlaces(frames_, current_, send_);
   }
+}
+
+void Scrubber::KeepMisplaced(const Transaction& t, const Message& message) {
+  Inline kept{{}, current_, message.bytes.size() - message.payload.size(), message.payload.size()};
+  if (!kept.share.Take(kept_places_, SizeOf(current_))) return void(++replaced_.forgotten);
+  misplaced_.insert_or_assign(t.serial, std::move(kept));
 }
 
 // The inline part of a message, into stream_.
@@ -222,7 +257,11 @@ void Scrubber::OnRdma(const Connection&, const RdmaOperation& operation) {
   moved.offset = operation.segment_offset;
   moved.length = operation.event->rdma().length;
   moved.places = current_;
-  moved_[t.serial].push_back(std::move(moved));
+  Share room;
+  if (!room.Take(kept_places_, SizeOf(current_))) return void(++replaced_.forgotten);
+  MovedPackets& all = moved_[t.serial];
+  all.share.Add(std::move(room));
+  all.packets.push_back(std::move(moved));
 }
 
 // The message that a position-zero Read chunk or the Reply chunk holds.
@@ -369,7 +408,7 @@ void Scrubber::OnTransaction(const Connection&, const Transaction& t) {
   if (misplaced) ScrubWhole(t, misplaced.mapped(), whole, extents);
   AddStream(t, true, reply_stream, t.reply.read_chunks.empty() ? extents : legacy);
   AddItems(t, true, reads, storage, t.reply.read_chunks.empty() ? extents : legacy);
-  for (const Moved& moved : found->second) Put(moved.of_reply ? legacy : extents, moved);
+  for (const Moved& moved : found->second.packets) Put(moved.of_reply ? legacy : extents, moved);
   moved_.erase(found);
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/scrub/checksums.h"
 #include "cli/scrub/packet_places.h"
 #include "cli/scrub/plain_rpc.h"
 #include "cli/scrub/rpc_scrubber.h"
@@ -20,7 +21,7 @@ namespace stag::cli {
 
 struct ScrubOptions {
   KeptValues kept;
-  uint64_t memory = 256u << 20;  // bytes that decoder and session may use
+  uint64_t memory = 256u << 20;  // bytes that all of it may use
   link::TunnelPorts tunnel_ports;
 };
 
@@ -32,6 +33,8 @@ class Scrubber final : private session::Observer {
 
   // Fails when the frame cannot be scrubbed, or not be written.
   Result<void> OnFrame(const Frame& frame);
+  // What is numbered as a frame and is none (capture::OtherBlock): it is emptied.
+  Result<void> OnOtherBlock(const Frame& frame);
   // The end of the capture.
   void Finish();
 
@@ -43,8 +46,19 @@ class Scrubber final : private session::Observer {
     uint64_t offset = 0, length = 0;
     std::vector<Place> places;
   };
+  // Those of one transaction.
+  struct MovedPackets {
+    std::vector<Moved> packets;
+    Share share;
+  };
+  // Of a Reply whose Call may yet come.
+  struct Early {
+    std::vector<Place> places;
+    Share share;
+  };
   // The payload stream of a Send, and its places.
   struct Inline {
+    Share share;
     std::vector<Place> places;
     size_t header = 0;  // bytes of the Send before the stream
     size_t size = 0;    // of the stream
@@ -79,6 +93,7 @@ class Scrubber final : private session::Observer {
 
   // What an unreliable service carries, if it is RPC-over-RDMA.
   void ScrubUnreliable(const fabric::Aside& aside);
+  void KeepMisplaced(const session::Transaction&, const session::Message&);
   void ScrubStream(const session::Message&, const session::Transaction*);
   // Of a Call whose Read chunks are not where data items would be: what its message is with them put back in.
   void ScrubWhole(const session::Transaction& t, const Inline& send, std::vector<std::byte>& storage,
@@ -102,10 +117,11 @@ class Scrubber final : private session::Observer {
   Events events_;
   fabric::Decoder decoder_;
   std::vector<std::byte> frame_, stream_, send_;
-  std::vector<Place> current_;                                          // of the event being given out
-  std::unordered_map<fabric::ConnectionId, std::vector<Place>> early_;  // of a Reply whose Call may yet come
-  std::unordered_map<uint64_t, std::vector<Moved>> moved_;              // by serial of the transaction
-  std::unordered_map<uint64_t, Inline> misplaced_;                      // Calls for ScrubWhole, by the same
+  std::vector<Place> current_;  // of the event being given out
+  SharedLimit kept_places_;     // bytes of the tables below
+  std::unordered_map<fabric::ConnectionId, Early> early_;
+  std::unordered_map<uint64_t, MovedPackets> moved_;  // by serial of the transaction
+  std::unordered_map<uint64_t, Inline> misplaced_;    // Calls for ScrubWhole, by the same
 };
 
 }  // namespace stag::cli

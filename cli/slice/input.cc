@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "capture/file/aligned_reader.h"
+#include "capture/file/output_file.h"
 
 namespace stag::cli {
 namespace {
@@ -37,15 +37,6 @@ class SomeFrames final : public capture::Reader {
   capture::Reader& reader_;
   std::function<bool(const Frame&)> wants_;
 };
-
-Result<int> TemporaryFile() {
-  const char* directory = std::getenv("TMPDIR");
-  std::string path = fmt::format("{}/stag-slice-XXXXXX", directory && *directory ? directory : "/tmp");
-  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
-  if (descriptor < 0) return Fail(fmt::format("cannot create a temporary file {}: {}", path, std::strerror(errno)));
-  ::unlink(path.c_str());
-  return descriptor;
-}
 
 // All that can be read of `from`.
 Result<void> Copy(int from, int to, const std::string& name) {
@@ -77,7 +68,7 @@ Result<SliceInput> SliceInput::Open(const std::string& file) {
     return SliceInput(name, file, -1);  // what cannot be opened is reported by who reads it
   const int from = file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (from < 0) return Fail(fmt::format("cannot open {}: {}", file, std::strerror(errno)));
-  const auto to = TemporaryFile();
+  const auto to = capture::NamelessFile();
   const auto copied = to ? Copy(from, *to, name) : Result<void>(tl::unexpected(to.error()));
   if (from != STDIN_FILENO) ::close(from);
   if (!copied) {

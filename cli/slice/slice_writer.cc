@@ -2,8 +2,6 @@
 #include "cli/slice/slice_writer.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "capture/file/link_types.h"
 #include "capture/file/writer.h"
@@ -67,16 +65,26 @@ class SliceWriter {
   Result<void> Write(Cursor& cursor) {
     Frame frame = cursor.frame();
     SliceSource& source = cursor.source();
+    const capture::OtherBlock* const block = cursor.reader()->other_block();
+    if (block && (!block->whole || block->kind == capture::OtherBlock::Kind::kCustomNotCopied))
+      return ++source.left_out, Result<void>{};
     if (!writer_) {
+      const auto link = block ? std::nullopt : std::optional(frame.link);
       capture::FileNotes notes;
       notes.application = kVersionText;
       const auto compression =
           target_.path.ends_with(".zst") ? capture::Compression::kZstd : capture::Compression::kNone;
-      auto created =
-          capture::FileWriter::Create(target_.path, capture::FileFormat::kPcapng, frame.link, notes, compression);
-      if (!created && !capture::LinkTypeToFile(frame.link)) return Refused(source, frame, created.error());
+      auto created = capture::FileWriter::Create(target_.path, capture::FileFormat::kPcapng, link, notes, compression,
+                                                 capture::OutputFile::Named::kWhenWhole);
+      if (!created && link && !capture::LinkTypeToFile(*link)) return Refused(source, frame, created.error());
       if (!created) return tl::unexpected(created.error());
       writer_ = std::move(*created);
+    }
+    if (block) {
+      const auto written = writer_->Write(*block);
+      if (!written) return Refused(source, frame, written.error());
+      ++source.written;
+      return {};
     }
     if (source.sliced.cutter) frame.bytes = frame.bytes.first(source.sliced.cutter->Keep(frame));
     comment_ = cursor.reader()->comment();
@@ -92,14 +100,6 @@ class SliceWriter {
     return {};
   }
   Result<void> Close() { return writer_ ? writer_->Close() : Result<void>{}; }
-  // The file is not whole: it goes.
-  void Discard() {
-    if (!writer_) return;
-    (void)writer_->Close();
-    struct stat status {};
-    if (target_.path != "-" && ::stat(target_.path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
-      ::unlink(target_.path.c_str());
-  }
 
  private:
   static Result<void> Refused(const SliceSource& source, const Frame& frame, const Error& error) {
@@ -138,15 +138,10 @@ Result<void> WriteSlice(std::vector<SliceSource>& sources, const SliceTarget& ta
     }
     if (cursors.empty()) break;
     const auto cursor = Following(cursors, target.merge);
-    if (auto written = writer.Write(*cursor); !written) {
-      writer.Discard();
-      return written;
-    }
+    if (auto written = writer.Write(*cursor); !written) return written;
     if (!cursor->Next()) cursors.erase(cursor);
   }
-  auto closed = writer.Close();
-  if (!closed) writer.Discard();
-  return closed;
+  return writer.Close();
 }
 
 }  // namespace stag::cli

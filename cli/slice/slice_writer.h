@@ -11,7 +11,8 @@ namespace stag::cli {
 struct SliceSource {
   SliceInput input;
   Sliced sliced;
-  uint64_t written = 0;  // frames
+  uint64_t written = 0;   // frames
+  uint64_t left_out = 0;  // blocks that are no frames, and are not to be copied or cannot be
 };
 
 struct SliceTarget {

@@ -10,6 +10,7 @@
 #include "session/fabric/names.h"
 #include "text/json.h"
 #include "text/put.h"
+#include "text/terminal.h"
 
 namespace stag::cli {
 namespace {
@@ -26,8 +27,9 @@ class Page {
   explicit Page(const FileSummary& summary) : summary_(summary), listed_(summary.connections()) {}
 
   void PutPage(std::string& out, const Style& style) const {
-    Put(out, "{}{}{}: {}, {}, {}", style.bold, summary_.name(), style.reset, Count(summary_.outcome().frames, "frame"),
-        Count(listed_.size(), "connection"), Count(summary_.outcome().session.transactions, "RPC"));
+    Put(out, "{}{}{}: {}, {}, {}", style.bold, Printable(summary_.name()), style.reset,
+        Count(summary_.outcome().frames, "frame"), Count(listed_.size(), "connection"),
+        Count(summary_.outcome().session.transactions, "RPC"));
     if (const auto span = summary_.span_ns()) {
       Put(out, ", ");
       PutDuration(out, *span);

@@ -75,7 +75,7 @@ void TopWriter::PutText(const TopBlock& block) {
   std::string& out = output_.buffer();
   const Style& style = output_.style();
   if (view_.refresh && !block.whole) {
-    Put(out, "\x1b[H\x1b[2J");
+    output_.ClearScreen();
   } else if (any_) {
     Put(out, "\n");
   }

@@ -118,6 +118,47 @@ TEST_F(FileStoreTest, DoesNotFollowLinksThatArePlantedInTheDirectory) {
   EXPECT_EQ(Content("data"), "x");
 }
 
+TEST_F(FileStoreTest, ADirectoryBelowIsNoLink) {
+  fs::create_directories(root_ / "out");
+  fs::create_directory(root_ / "victim");
+  fs::create_symlink(root_ / "victim", root_ / "out" / "capture");
+  const auto store = FileStore::Open((root_ / "out").string(), true, {}, "capture");
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().message.find("is a link"), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(root_ / "victim"));
+}
+
+TEST_F(FileStoreTest, WithoutFinishNothingStays) {
+  {
+    const auto store = FileStore::Open((root_ / "out" / "deep").string(), false, {}, "capture");
+    ASSERT_TRUE(store);
+    Put(**store, "H1", 0, "a");
+    Put(**store, "H2", 0, "a");
+  }
+  EXPECT_TRUE(fs::is_empty(root_));
+}
+
+TEST_F(FileStoreTest, ADirectoryInTheWayKeepsItsName) {
+  fs::create_directories(root_ / "out" / "data");
+  const auto store = Open(true);
+  store->Name("10.0.0.1", AsBytes("H"), AsBytes("data"));
+  Put(*store, "H", 0, "x");
+  ASSERT_TRUE(store->Finish());
+  EXPECT_EQ(store->files().front().path, "data~2");
+  EXPECT_EQ(Content("data~2"), "x");
+}
+
+// Neither is a file lost when another one has the name under which it was written.
+TEST_F(FileStoreTest, NoNameIsThatOfAnotherPart) {
+  const auto store = Open();
+  Put(*store, "H1", 0, "one");
+  Put(*store, "H2", 0, "two");
+  store->Name("10.0.0.1", AsBytes("H1"), AsBytes(store->files().back().path));
+  ASSERT_TRUE(store->Finish());
+  EXPECT_EQ(Content(store->files().front().path), "one");
+  EXPECT_EQ(Content(store->files().back().path), "two");
+}
+
 TEST_F(FileStoreTest, RefusesADirectoryThatIsNotEmpty) {
   fs::create_directory(root_ / "out");
   std::ofstream(root_ / "out" / "mine") << "mine";
@@ -172,6 +213,7 @@ TEST(SafeFileName, Names) {
   EXPECT_EQ(SafeFileName("\x1b[31m"), "_[31m");
   EXPECT_EQ(SafeFileName("\xff\xc3\xbc"), "_\xc3\xbc");
   EXPECT_EQ(SafeFileName("\xc2\x9b"), "_");  // a C1 control
+  EXPECT_EQ(SafeFileName("a\u202eb"), "a_b");
   EXPECT_EQ(SafeFileName("."), "");
   EXPECT_EQ(SafeFileName(".."), "");
   EXPECT_EQ(SafeFileName("..."), "...");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "protocol/link/encode.h"
@@ -372,6 +373,185 @@ TEST(ScrubBytes, RpcbindOverUdp) {
   const size_t first = out.find(".78.81");
   ASSERT_NE(first, std::string::npos);
   EXPECT_NE(out.find(out.substr(first - 9, 15), first), std::string::npos);
+}
+
+// A message whose word at `wrong` nobody understands: that stays, and all behind it becomes zeros.
+void ExpectZerosBehind(IbWire& wire, size_t frame, const Buffer& message, size_t wrong, const char* what) {
+  const std::string in(reinterpret_cast<const char*>(message.data()), message.size());
+  const std::string original = [&] {
+    const Buffer& bytes = wire.frames()[frame].bytes;
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }();
+  const size_t at = original.find(in);
+  ASSERT_NE(at, std::string::npos) << what;
+  const std::string out = FrameOf(Scrubbed(wire.frames()), frame);
+  ASSERT_EQ(out.size(), original.size()) << what;
+  EXPECT_EQ(out.substr(at + wrong, 4), in.substr(wrong, 4)) << what;
+  EXPECT_EQ(out.substr(at + wrong + 4, in.size() - wrong - 4), std::string(in.size() - wrong - 4, '\0')) << what;
+}
+
+// RFC 5531 sections 8.2 and 9, RFC 2203 section 5.3, RFC 1833, draft-08 section 6.2 of RFC 5666's update.
+TEST(ScrubBytes, NothingBehindAWrongWordStays) {
+  const Buffer secret = Text("SECRETSECRETSECRETSECRET");
+  const struct {
+    const char* what;
+    Buffer call, reply;  // the reply may be empty
+    size_t wrong;        // in the last of them
+  } cases[] = {
+      {"RPC version 3", Join({Words({2, 0, 3}), secret}), {}, 8},
+      {"no such type", Join({Words({2, 7}), secret}), {}, 4},
+      {"no such type of a Reply", GetattrCall(2), Join({Words({2, 7}), secret}), 4},
+      {"no such reply_stat", GetattrCall(2), Join({Words({2, 1, 9}), secret}), 8},
+      {"no such reject_stat", GetattrCall(2), Join({Words({2, 1, 1, 9}), secret}), 12},
+      {"RPCSEC_GSS version 9", Join({Words({2, 0, 2, kNfs, 3, 1, 6, 28, 9}), secret}), {}, 32},
+      {"RPCSEC_GSS procedure 9", Join({Words({2, 0, 2, kNfs, 3, 1, 6, 32, 1, 9}), secret}), {}, 36},
+  };
+  for (const auto& one : cases) {
+    IbWire wire;
+    IbTalk talk(wire);
+    talk.Connect();
+    talk.Send(0, RpcRdma(Msg(1), GetattrCall(1)));
+    talk.Send(1, RpcRdma(Msg(1), GetattrReply(1)));
+    talk.Send(0, RpcRdma(Msg(2), one.call));
+    if (!one.reply.empty()) talk.Send(1, RpcRdma(Msg(2), one.reply));
+    ExpectZerosBehind(wire, wire.frames().size() - 1, one.reply.empty() ? one.call : one.reply, one.wrong, one.what);
+  }
+}
+
+TEST(ScrubBytes, OtherVersionsOfKnownProgramsAreNotKnown) {
+  const Buffer secret = Text("SECRETSECRETSECRETSECRET");
+  for (const auto& [program, version, procedure] :
+       {std::array{100000u, 9u, 3u}, {100400u, 2u, 1u}, {100400u, 1u, 2u}}) {
+    IbWire wire;
+    IbTalk talk(wire);
+    talk.Connect();
+    talk.Send(0, RpcRdma(Msg(1), MakeCall(1, program, version, procedure, secret)));
+    talk.Send(1, RpcRdma(Msg(1), MakeReply(1, secret)));
+    EXPECT_EQ(Scrubbed(wire.frames()).find("SECRET"), std::string::npos) << program << " " << version;
+  }
+}
+
+TEST(ScrubBytes, HeadersOfOtherVersionsAndLengthsAreNotKnown) {
+  const Buffer secret = Text("SECRETSECRETSECR");
+  const link::Host host{{std::byte{2}}, link::Ipv4Address(192, 0, 2, 1)};
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, RpcRdma(Msg(1), GetattrCall(1)));
+  Buffer& bth = wire.frames().back().bytes;
+  constexpr size_t kBth = 14 + 20 + 8;
+  bth[kBth + 1] |= std::byte{1};  // IBA 9.2.3: only transport version 0 is known
+  std::copy_n(secret.begin(), 10, bth.begin() + kBth + 2);
+  // A TCP segment whose maximum segment size (RFC 9293 section 3.2: 4 bytes) takes 18.
+  Buffer segment;
+  link::AppendTcpFrame(segment, host, host, {4444, 5555, 1, 1, link::kTcpAck}, Buffer(20));
+  constexpr size_t kTcp = 14 + 20;
+  segment[kTcp + 12] = std::byte{0xa0};
+  segment[kTcp + 20] = std::byte{2};
+  segment[kTcp + 21] = std::byte{18};
+  std::copy(secret.begin(), secret.end(), segment.begin() + kTcp + 22);
+  wire.Add(segment);
+  // ARP between addresses of other lengths (RFC 826): what they are is not known, nor where the operation's data ends.
+  wire.Add(Join({Buffer(12), Words({0x08060001, 0x08000805}), secret}));
+  EXPECT_EQ(Scrubbed(wire.frames()).find("SECR"), std::string::npos);
+}
+
+// What a scrubber without room for more than a few packets gives up becomes zeros, and is counted.
+TEST(ScrubBytes, TablesThatAreFull) {
+  constexpr uint32_t kPackets = 400, kSize = 8;
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  rpcrdma::Header read = Msg(1);
+  AddWriteChunk(read, {{0x77, kPackets * kSize, 0x10000}});
+  talk.Send(0, RpcRdma(read, ReadCall(1, kPackets * kSize)));
+  for (uint32_t i = 0; i < kPackets; ++i) talk.Write(1, 0x77, 0x10000 + i * kSize, Text("SECRETSE"));
+  rpcrdma::Header answer = Msg(1);
+  AddWriteChunk(answer, {{0x77, kPackets * kSize, 0x10000}});
+  talk.Send(1, RpcRdma(answer, ReadReply(1, kPackets * kSize, true)));
+  talk.Send(0, RpcRdma(Msg(2), GetattrCall(2)));
+  talk.Send(1, RpcRdma(Msg(2), GetattrReply(2)));
+  for (const uint64_t memory :
+       {uint64_t{0}, uint64_t{1} << 10, uint64_t{1} << 16, uint64_t{1} << 20, uint64_t{32} << 20}) {
+    cli::Pseudonyms pseudonyms(kScrubKey);
+    cli::Replaced replaced;
+    cli::ScrubbedWindow window({}, {INT64_MAX, 1u << 26});
+    cli::Scrubber scrubber(window, pseudonyms, replaced, {{}, memory, {}});
+    uint64_t number = 0;
+    for (const WireFrame& frame : wire.frames()) {
+      const auto size = static_cast<uint32_t>(frame.bytes.size());
+      ASSERT_TRUE(scrubber.OnFrame({{++number, frame.time_ns}, LinkType::kEthernet, frame.bytes, size}));
+    }
+    scrubber.Finish();
+    window.Release();
+    for (number = 0; const auto frame = window.Front(); window.Pop(), ++number) {
+      const std::string bytes(reinterpret_cast<const char*>(frame->bytes.data()), frame->bytes.size());
+      EXPECT_EQ(bytes.find("SECRET"), std::string::npos) << memory;
+    }
+    EXPECT_EQ(number, wire.frames().size());
+    if (memory == uint64_t{1} << 20) {
+      EXPECT_GT(replaced.forgotten, 0u);
+      EXPECT_LT(replaced.forgotten, kPackets);
+    }
+    if (memory == uint64_t{32} << 20) {
+      EXPECT_EQ(replaced.forgotten, 0u);
+    }
+  }
+}
+
+// A capture that cannot be read to its end.
+class BrokenReader final : public capture::Reader {
+ public:
+  explicit BrokenReader(Next end) : end_(end) {}
+  Next ReadFrame(Frame& frame) override {
+    frame = {{++number_, 0}, LinkType::kEthernet, bytes_, static_cast<uint32_t>(bytes_.size())};
+    return number_ < 3 ? Next::kFrame : end_;
+  }
+  const FrameMemory& memory() const override { return memory_; }
+  const std::string& error() const override { return error_; }
+  uint64_t position() const override { return 0; }
+  uint64_t size() const override { return 0; }
+
+ private:
+  const Next end_;
+  const Buffer bytes_ = Pattern(100);
+  const FrameMemory memory_{};
+  const std::string error_ = "reading failed";
+  uint64_t number_ = 0;
+};
+
+TEST(ScrubBytes, AReadErrorOfATemporaryFileIsAnError) {
+  using Next = capture::Reader::Next;
+  const std::string path = ::testing::TempDir() + "stag-broken-" + std::to_string(::getpid()) + ".zst";
+  for (const Next end : {Next::kDamaged, Next::kEnd}) {
+    BrokenReader reader(end);
+    auto out = capture::OutputFile::Create(path);
+    ASSERT_TRUE(out);
+    const auto written = cli::WriteCompressed(reader, std::move(*out), capture::FileFormat::kPcap);
+    EXPECT_EQ(written.has_value(), end == Next::kEnd);
+    EXPECT_EQ(::unlink(path.c_str()) == 0, end == Next::kEnd);
+  }
+}
+
+// A record in very many segments is followed like any other.
+TEST(ScrubBytes, ARecordOfOneByteSegments) {
+  IbWire wire;
+  PlainPeer client{{{std::byte{2}}, link::Ipv4Address(192, 0, 2, 1)}, 700, 1000};
+  PlainPeer server{{{std::byte{4}}, link::Ipv4Address(192, 0, 2, 2)}, 20048, 5000};
+  constexpr size_t kFirst = 32;
+  const Buffer call = Record(MakeCall(5, 100005, 3, 1, Opaque(Text("/export/payroll"))));
+  SendTcp(wire, client, server, Buffer(call.begin(), call.begin() + kFirst));
+  for (size_t i = kFirst; i < call.size(); i += 2) SendTcp(wire, client, server, {call[i], call[i + 1]});
+  const std::string out = Scrubbed(wire.frames());
+  ASSERT_FALSE(out.empty());
+  std::string record;
+  for (size_t i = 0; i < wire.frames().size(); ++i) record += FrameOf(out, i).substr(14 + 20 + 20);
+  ASSERT_EQ(record.size(), call.size());
+  const size_t path = call.size() - 16;
+  EXPECT_EQ(record.substr(0, path), std::string(reinterpret_cast<const char*>(call.data()), path));
+  EXPECT_EQ(record[path], '/');
+  EXPECT_NE(record.substr(path + 1, 6), "export");
+  EXPECT_NE(record[path + 1], '\0');
 }
 
 TEST(ScrubBytes, WrongChecksumsStayWrong) {

@@ -48,11 +48,11 @@ inline std::string Scrubbed(const std::vector<WireFrame>& frames, LinkType link 
 
 // The same frames by way of a live capture, which holds them as long as `window` says.
 inline std::vector<Buffer> ScrubbedLive(const std::vector<WireFrame>& frames, const cli::WindowSize& size,
-                                        LinkType link = LinkType::kEthernet) {
-  cli::Pseudonyms pseudonyms(kScrubKey);
+                                        LinkType link = LinkType::kEthernet, uint64_t memory = 32u << 20) {
+  static cli::Pseudonyms pseudonyms(kScrubKey);  // ciphers take long to make
   cli::Replaced replaced;
   cli::ScrubbedWindow window({}, size);
-  cli::Scrubber scrubber(window, pseudonyms, replaced, {{}, 32u << 20, {}});
+  cli::Scrubber scrubber(window, pseudonyms, replaced, {{}, memory, {}});
   std::vector<Buffer> out;
   const auto take = [&] {
     while (const auto frame = window.Front()) {

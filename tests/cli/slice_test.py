@@ -440,7 +440,7 @@ class Usage(Slices):
         self.slice(NFS, "--frames", "1", status=2, out=self.directory / "none" / "out.pcapng")
         same = self.file("same.pcap", ERROR.read_bytes())
         done = self.slice(same, "--frames", "1", status=2, out=same)
-        self.assertIn(b"overwrite", done.stderr)
+        self.assertIn(b"the command reads it", done.stderr)
         self.assertEqual(pathlib.Path(same).read_bytes(), ERROR.read_bytes())
 
     def test_bad_files(self):

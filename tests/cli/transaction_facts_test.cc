@@ -93,6 +93,19 @@ TEST(TransactionFacts, AWriteThatTheCaptureCutIsUnknown) {
   EXPECT_TRUE(SummarizeData(t).known);
 }
 
+// What stands behind another type, or another version of RPC, is no program (RFC 5531 section 9).
+TEST(TransactionFacts, ProceduresOfOtherMessagesAreNotKnown) {
+  Transaction t = Call(7);
+  t.call.rpc.status = ParseStatus::kMalformed;  // behind these words
+  t.call.rpc.rpc_version = 2;
+  EXPECT_TRUE(ProcedureKnown(t));
+  t.call.rpc.rpc_version = 3;
+  EXPECT_FALSE(ProcedureKnown(t));
+  t.call.rpc.rpc_version = 2;
+  t.call.rpc.msg_type = 1;
+  EXPECT_FALSE(ProcedureKnown(t));
+}
+
 TEST(TransactionFacts, OperationsOfACompoundThatWasCutAreNotListed) {
   Transaction t = Call(1);
   EXPECT_FALSE(IsCompound(t));

@@ -3,7 +3,9 @@
 // Scrubbed captures hold nothing that could not be decoded. First the input is put where no decoder can follow: into
 // arguments and results of an unknown program, memory that RDMA moves for it, memory that nobody offered, other
 // protocols: what comes out is the same as with zeros in its place, byte for byte. Then it is the frames themselves:
-// what no decoder takes becomes zeros. The last byte says of which link type they are.
+// what no decoder takes becomes zeros. The last byte says of which link type they are. And it is what two peers do
+// (story.h). The byte before the last says how much memory the scrubber has: from 1 KiB, where each of its tables is
+// full after a few packets, to 32 MiB.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -15,12 +17,14 @@
 #include "protocol/rpcrdma/header.h"
 #include "session/fabric/packet_observer.h"
 #include "tests/cli/scrubbed.h"
+#include "tests/fuzz/story.h"
 #include "tests/support/messages.h"
 
 namespace {
 
 using namespace stag;
 using namespace stag::test;
+using cli::WindowSize;
 
 void Require(bool condition) {
   if (!condition) std::abort();
@@ -150,8 +154,10 @@ std::vector<WireFrame> AsFrames(Bytes input) {
   return frames;
 }
 
-void ScrubFrames(const std::vector<WireFrame>& frames, LinkType link) {
-  const std::vector<Buffer> out = ScrubbedLive(frames, {INT64_MAX, 1u << 26}, link);
+constexpr WindowSize kNoWindow{INT64_MAX, 1u << 26};  // frames wait until the end
+
+void ScrubFrames(const std::vector<WireFrame>& frames, LinkType link, uint64_t memory) {
+  const std::vector<Buffer> out = ScrubbedLive(frames, kNoWindow, link, memory);
   Require(out.size() == frames.size());
   const bool understood = Understood(frames, link).anything();
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -165,19 +171,32 @@ void ScrubFrames(const std::vector<WireFrame>& frames, LinkType link) {
   }
 }
 
+void ScrubStory(Bytes input, uint64_t memory) {
+  Cursor in(input);
+  const bool iwarp = (in.U8() & 1) != 0;
+  Story story(iwarp ? evidence::Fabric::kIwarp : evidence::Fabric::kRoce, in);
+  std::vector<WireFrame> frames;
+  for (OwnedFrame& frame : Load(story.Tell())) frames.push_back({std::move(frame.bytes), frame.ref.time_ns});
+  const std::vector<Buffer> out = ScrubbedLive(frames, kNoWindow, LinkType::kEthernet, memory);
+  Require(out.size() == frames.size());
+  for (size_t i = 0; i < out.size(); ++i) Require(out[i].size() == frames[i].bytes.size());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;
   const auto* begin = reinterpret_cast<const std::byte*>(data);
-  const Buffer secret(begin, begin + std::min<size_t>(size, 4000));
+  const Buffer secret(begin, begin + std::min<size_t>(size, 1500));
   const std::vector<WireFrame> segment = {Unknown(secret, true).end()[-2]};
   const bool over_tcp = !Understood(segment, LinkType::kEthernet).anything();
-  const std::string out = Scrubbed(Unknown(secret, over_tcp));
+  const uint64_t memory = uint64_t{1} << (10 + data[size - 2] % 16);
+  const auto out = ScrubbedLive(Unknown(secret, over_tcp), kNoWindow, LinkType::kEthernet, memory);
   Require(!out.empty());
-  Require(out == Scrubbed(Unknown(Buffer(secret.size()), over_tcp)));
+  Require(out == ScrubbedLive(Unknown(Buffer(secret.size()), over_tcp), kNoWindow, LinkType::kEthernet, memory));
 
   constexpr std::array kLinks = {LinkType::kEthernet, LinkType::kLinuxSll2, LinkType::kInfiniBand, LinkType::kErf};
-  ScrubFrames(AsFrames(Bytes(begin, size)), kLinks[data[size - 1] % kLinks.size()]);
+  ScrubFrames(AsFrames(Bytes(begin, size)), kLinks[data[size - 1] % kLinks.size()], memory);
+  ScrubStory(Bytes(begin, size), memory);
   return 0;
 }

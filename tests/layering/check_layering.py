@@ -51,7 +51,7 @@ ALLOWED = {
     "replay/probe/client": ["protocol", "session", "replay/endpoint", "replay/rpcrdma", "replay/generate",
                             "replay/serve", "replay/probe"],
     "scale": ["protocol/base"],
-    "cli/base": ["protocol/base", "text"],
+    "cli/base": ["protocol/base", "text", "capture/file"],
     "cli/analysis": ["protocol", "text", "session", "conformance", "capture", "scale", "cli/base"],
     "cli/credits": ["protocol", "text", "session", "cli/base", "cli/analysis"],
     "cli/transport": ["protocol", "text", "session", "cli/base", "cli/analysis"],

@@ -22,6 +22,14 @@ TEST(Json, EscapesWhatRfc8259Demands) {
   EXPECT_EQ(Json("ab\ncd\"ef"), R"("ab\ncd\"ef")");
 }
 
+TEST(Json, EscapesWhatDrivesATerminal) {
+  EXPECT_EQ(Json("\xc2\x9b"
+                 "31m"),
+            R"("\u009b31m")");
+  EXPECT_EQ(Json("a\u202eb\u2066c\u2029d\u061ce"), R"("a\u202eb\u2066c\u2029d\u061ce")");
+  EXPECT_EQ(Json("\x9b"), "\"\ufffd\"");
+}
+
 TEST(Json, KeepsUtf8AndReplacesOtherBytes) {
   EXPECT_EQ(Json("gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80"), "\"gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\"");
   EXPECT_EQ(Json("\xff"), "\"\ufffd\"");

@@ -20,6 +20,7 @@ TEST(Markup, GivesOnlyCharacters) {
   EXPECT_EQ(Markup("\uffff\ufffe\ufffd"), "\ufffd\ufffd\ufffd");
   EXPECT_EQ(Markup("\u00e4\u20ac\U0001f600"), "\u00e4\u20ac\U0001f600");
   EXPECT_EQ(Markup("\xc3"), "\ufffd");
+  EXPECT_EQ(Markup("\u0085\u009b\u202e\u2069\u200f"), "\ufffd\ufffd\ufffd\ufffd\ufffd");
   EXPECT_EQ(Markup(""), "");
 }
 

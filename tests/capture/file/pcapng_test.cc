@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "capture/file/writer.h"
 #include "tests/capture/file/file_bytes.h"
 
 namespace stag::capture {
@@ -169,6 +170,47 @@ TEST(Pcapng, FrameNumbersAreWiresharks) {
   EXPECT_EQ(read.frames[5].link, LinkType::kEthernet);
   EXPECT_EQ(read.frames[3].link, LinkType::kUnsupported);
   EXPECT_EQ(read.frames[3].ref.time_ns, 2'000'000'000);
+}
+
+// What those are (draft-ietf-opsawg-pcapng sections 4.6 and 4.7), and that they can be written again.
+TEST_P(PcapngOrder, OtherBlocksAreKnownAndCanBeWritten) {
+  FileBytes file(GetParam());
+  file.Section().Block(kCustom, file.Body().U32(12345).Put(Pattern(8)));
+  file.Interface(1).Enhanced(0, 1'000'000, Pattern(60), 60);
+  file.Block(kJournal, file.Body().Put(Pattern(20))).Block(0x40000000 | kCustom, file.Body().U32(7));
+  file.Block(kCustom, file.Body());
+  std::vector<std::byte> bytes = file.bytes();
+  for (int round = 0; round < 2; ++round) {
+    auto opened = Reader::Open(MemorySource(bytes), "a test");
+    ASSERT_TRUE(opened);
+    std::vector<std::byte> again;
+    auto encoder = FileEncoder::Start(FileFormat::kPcapng, std::nullopt, again);
+    ASSERT_TRUE(encoder);
+    Frame frame;
+    std::vector<std::string> seen;
+    while ((*opened)->ReadFrame(frame) == Reader::Next::kFrame) {
+      const OtherBlock* const other = (*opened)->other_block();
+      if (!other) {
+        seen.push_back("frame");
+        EXPECT_TRUE(encoder->Append(frame, {}, again));
+        continue;
+      }
+      seen.push_back(std::to_string(static_cast<int>(other->kind)) + " " + std::to_string(other->enterprise) + " " +
+                     std::to_string(other->data.size()));
+      EXPECT_TRUE(std::ranges::equal(other->data, Pattern(other->data.size())));
+      EXPECT_EQ(encoder->Append(*other, again).has_value(), other->whole);
+      EXPECT_EQ(other->whole, seen.size() < 5) << "a custom block without its number";
+    }
+    std::vector<std::string> want = {"0 12345 8", "frame", "2 0 20", "1 7 0", "0 0 0"};
+    if (round > 0) want.pop_back();
+    EXPECT_EQ(seen, want);
+    bytes = again;
+  }
+  std::vector<std::byte> out;
+  auto pcap = FileEncoder::Start(FileFormat::kPcap, LinkType::kEthernet, out);
+  ASSERT_TRUE(pcap);
+  EXPECT_FALSE(pcap->Append(OtherBlock{}, out));
+  EXPECT_FALSE(FileEncoder::Start(FileFormat::kPcap, std::nullopt, out));
 }
 
 TEST(Pcapng, SimplePacketIsCutByTheSnapLength) {

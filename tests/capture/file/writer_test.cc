@@ -99,7 +99,7 @@ TEST(FileWriter, WritesFiles) {
   }
   auto nowhere = FileWriter::Create(directory + "/none/out", FileFormat::kPcap, LinkType::kEthernet);
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().message, "cannot create " + directory + "/none/out: No such file or directory");
+  EXPECT_EQ(nowhere.error().message, "cannot write " + directory + "/none/out: No such file or directory");
   std::filesystem::remove_all(directory);
 }
 

@@ -141,7 +141,7 @@ TEST(RecorderFile, OnAFullDiskEndsWithAWholeFrame) {
 TEST(RecorderFile, CannotBeCreated) {
   const auto recorder = FrameRecorder::Create("/nowhere/file", "stag test", "a test");
   ASSERT_FALSE(recorder);
-  EXPECT_EQ(recorder.error().message, "cannot create /nowhere/file: No such file or directory");
+  EXPECT_EQ(recorder.error().message, "cannot write /nowhere/file: No such file or directory");
 }
 
 TEST(FrameRecorder, AllocatesNothingPerEvent) {
