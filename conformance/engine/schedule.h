@@ -83,7 +83,7 @@ class CheckSchedule {
   std::vector<RuleTally> Tallies() const;
 
  private:
-  static constexpr size_t kProfiles = 3, kMaxClasses = 4096, kRecentBits = 6;
+  static constexpr size_t kProfiles = 3, kMaxClasses = 512, kRecentBits = 6;
   static size_t IndexOf(Profile profile) { return static_cast<size_t>(profile) - 1; }
 
   struct Recent {

@@ -16,6 +16,9 @@ using fabric::EventKind;
 // beyond either is reported as a gap.
 constexpr uint32_t kMaxSearched = 4096;
 constexpr size_t kMaxRanges = 4096;
+// The most bytes in front of those of a packet that are not there yet: to fill a larger hole would cost more than the
+// packet tells.
+constexpr uint64_t kMaxHole = 512 << 10;
 
 Reused<SegmentRecord>& RecordsOf(const SegmentRef& ref) {
   return ref.of_reply ? ref.entry->reply.segments : ref.entry->call.segments;
@@ -85,6 +88,10 @@ void Session::Impl::Store(const SegmentRef& ref, uint64_t at, Bytes bytes) {
   if (record.captured.empty() && ref.index > 0) JoinBefore(records, ref.index);
   std::vector<std::byte>& data = records[HomeOf(records, ref.index)].data;
   const uint64_t begin = record.data_begin + at, end = begin + bytes.size();
+  if (begin > data.size() && begin - data.size() > kMaxHole + record.captured.total()) {
+    stats.dropped_bytes += bytes.size();
+    return;
+  }
   TransactionEntry& entry = *ref.entry;
   if (data.capacity() == 0) {
     data = pool.TakeData();

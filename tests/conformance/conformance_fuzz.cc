@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile, then
-// records of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6: truncated), u8
-// length, then for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send, of private data,
-// or moved). Whatever comes, nothing crashes, each finding is whole and in frame order, and every report can be
-// written; those in JSON are JSON.
+// Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile and the
+// limits, then records of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6:
+// truncated), u8 length, then for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send,
+// of private data, or moved). Whatever comes, nothing crashes, each finding is whole and in frame order, and every
+// report can be written; those in JSON are JSON.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -13,6 +13,7 @@
 #include "conformance/engine/engine.h"
 #include "conformance/report/documents.h"
 #include "protocol/base/cursor.h"
+#include "tests/fuzz/tiny_limits.h"
 #include "tests/support/event_fields.h"
 
 namespace {
@@ -65,12 +66,13 @@ class Judge : public conformance::FindingSink {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   Judge judge;
-  conformance::EngineOptions options;
+  test::TinyLimits limits(data[0] >> 2);
+  conformance::EngineOptions options = limits.Engine();
   options.profile = static_cast<conformance::Profile>(data[0] & 3);
   options.verify = conformance::Verify::kStop;
   conformance::Engine engine(options, judge);
-  session::SessionOptions session_options;
-  session_options.memory_limit = 256 << 10;
+  session::SessionOptions session_options = limits.Session();
+  if (!limits.tiny()) session_options.memory_limit = 256 << 10;
   std::vector<session::Observer*> observers = judge.Observers();
   observers.push_back(&engine);
   session::Session session(session_options, std::move(observers));

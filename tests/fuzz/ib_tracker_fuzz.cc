@@ -11,6 +11,7 @@
 #include "protocol/ib/icrc.h"
 #include "protocol/link/encode.h"
 #include "session/fabric/decoder.h"
+#include "tests/fuzz/tiny_limits.h"
 #include "tests/fuzz/transport_check.h"
 #include "tests/support/event_fields.h"
 
@@ -44,9 +45,9 @@ class Checker : public fabric::Sink {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
-  fabric::DecoderOptions options;
+  fabric::DecoderOptions options = stag::test::TinyLimits(data[0] >> 2).Decoder();
   options.verify_crc = (data[0] & 1) != 0;
-  options.memory_limit = (data[0] & 2) != 0 ? 20'000 : 4u << 20;
+  if ((data[0] & 2) != 0) options.memory_limit = 20'000;
   transport::TransportStatistics statistics(uint64_t{1} << 20);
   options.packets = &statistics;
   Checker sink;

@@ -5,8 +5,6 @@
 #include <functional>
 #include <string_view>
 
-#include "conformance/engine/engine.h"
-
 namespace stag::test {
 namespace {
 
@@ -40,11 +38,11 @@ class Collector : public session::Observer, public conformance::FindingSink {
 
 }  // namespace
 
-Analysis Analyse(std::span<const OwnedFrame> frames) {
+Analysis Analyse(std::span<const OwnedFrame> frames, const AnalysisOptions& options) {
   Analysis out;
   Collector collector(out);
-  conformance::Engine engine({}, collector);
-  Run(frames, {}, {}, {&collector, &engine});
+  conformance::Engine engine(options.engine, collector);
+  Run(frames, options.decoder, options.session, {&collector, &engine});
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/engine/engine.h"
 #include "tests/support/run_capture.h"
 
 namespace stag::test {
@@ -23,7 +24,13 @@ struct Analysis {
   size_t presumed = 0;  // findings
 };
 
-Analysis Analyse(std::span<const OwnedFrame> frames);
+// With the limits of the product, or others.
+struct AnalysisOptions {
+  fabric::DecoderOptions decoder;
+  session::SessionOptions session;
+  conformance::EngineOptions engine;
+};
+Analysis Analyse(std::span<const OwnedFrame> frames, const AnalysisOptions& options = {});
 
 // What `damaged` has and `whole` does not: bytes of messages, findings. For people; empty: nothing.
 std::vector<std::string> NewIn(const Analysis& damaged, const Analysis& whole);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Arbitrary events of two connections into a Session. Input: records of
+// Arbitrary events of two connections into a Session. Input: a byte that picks the limits, then records of
 //   u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: missing), u8 length, then for RDMA operations
 //   u32 handle and u32 offset, then `length` bytes (of a Send, or moved).
 // Whatever comes, nothing crashes, the memory limit holds, and a complete message can be copied out at its length.
@@ -10,6 +10,7 @@
 #include "protocol/base/cursor.h"
 #include "session/rpcrdma/credit_history.h"
 #include "session/rpcrdma/session.h"
+#include "tests/fuzz/tiny_limits.h"
 #include "tests/support/event_fields.h"
 
 namespace {
@@ -38,9 +39,13 @@ struct Ignore : session::CreditSink {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Copier copier;
-  session::SessionOptions options;
-  options.memory_limit = 256 << 10;
-  options.max_outstanding = 64;
+  Cursor cursor(std::as_bytes(std::span(data, size)));
+  test::TinyLimits limits(cursor.U8());
+  session::SessionOptions options = limits.Session();
+  if (!limits.tiny()) {
+    options.memory_limit = 256 << 10;
+    options.max_outstanding = 64;
+  }
   Ignore ignore;
   session::CreditHistory history(ignore);
   session::Session session(options, {&copier, &history});
@@ -49,7 +54,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   info[0].service_port = 20049;
   info[1].id = 2;
   info[1].slot = 1;
-  Cursor cursor(std::as_bytes(std::span(data, size)));
   uint64_t frame = 0;
   while (cursor.remaining() > 0) {
     const uint8_t what = cursor.U8();
