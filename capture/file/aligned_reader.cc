@@ -51,6 +51,7 @@ void AlignedReader::Hold(const Frame& first, unsigned clock) {
 
 void AlignedReader::Stamp(Frame& frame, unsigned clock) {
   const clocks::TwoClocks& two = finder_.two_clocks();
+  frame.ref.timed = true;
   if (!two.found || clock == finder_.reference()) {
     last_known_ = frame.ref.time_ns;
     return;
