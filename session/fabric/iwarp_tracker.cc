@@ -85,7 +85,7 @@ class KeyMemory {
 struct Refusal {
   Key key{};
   Direction from = 0;
-  uint32_t acknowledgment = 0;
+  uint32_t sequence = 0, acknowledgment = 0;
   FrameRef frame;
 };
 
@@ -149,7 +149,7 @@ void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& fr
     if (&list.back() != entry) list.splice(list.end(), list, entry->self);
     IwarpConnection& connection = entry->connection;
     if (packet.tcp_flags & link::kTcpRst) {
-      connection.OnReset(from, frame);
+      connection.OnReset(from, packet.sequence, frame);
     } else if (!(packet.tcp_flags & link::kTcpSyn)) {
       connection.OnSegment(from, packet, frame);
     }
@@ -187,7 +187,8 @@ Entry* IwarpTracker::Impl::Find(const link::Packet& packet, Direction& from) {
       if (!syn) return nullptr;
       others.Forget(key);
     } else if (!syn && (packet.wire_length == 0 || (packet.tcp_flags & link::kTcpRst))) {
-      if (packet.tcp_flags & link::kTcpRst) refusal = {key, from, packet.acknowledgment, context.now()};
+      if (packet.tcp_flags & link::kTcpRst)
+        refusal = {key, from, packet.sequence, packet.acknowledgment, context.now()};
       return nullptr;  // nothing to learn from it
     }
   }
@@ -195,7 +196,7 @@ Entry* IwarpTracker::Impl::Find(const link::Packet& packet, Direction& from) {
   if (!syn) return &entry;
   entry.connection.OnSyn(from, packet);
   if (refusal.key == key && refusal.from != from && refusal.acknowledgment == packet.sequence + 1)
-    entry.connection.OnReset(refusal.from, refusal.frame);
+    entry.connection.OnReset(refusal.from, refusal.sequence, refusal.frame);
   return &entry;
 }
 
