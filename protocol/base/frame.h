@@ -12,8 +12,8 @@
 
 namespace stag {
 
-// Times are at most 146 years from 1970, so that the difference of two fits 64 bits, and the sum of a time and a duration
-// that an option gives (at most 100 years). Whoever makes a time of what a file or a peer says keeps it there.
+// Times are at most 146 years from 1970, so that the difference of two fits 64 bits, and the sum of a time and a
+// duration that an option gives (at most 100 years). Whoever makes a time of what a file or a peer says keeps it there.
 inline constexpr int64_t kFarthestTime = (int64_t{1} << 62) - 1;
 constexpr int64_t ClampTime(__int128 ns) {
   return static_cast<int64_t>(ns < -kFarthestTime ? -kFarthestTime : ns > kFarthestTime ? kFarthestTime : ns);

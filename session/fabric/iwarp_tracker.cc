@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <iterator>
 #include <list>
 #include <unordered_map>
@@ -19,6 +20,7 @@ namespace stag::fabric {
 namespace {
 
 constexpr size_t kOtherSets = 1024, kOtherWays = 4;  // connections remembered as not iWARP, or as closed
+static_assert(std::has_single_bit(kOtherWays));      // what counts them goes round
 // A RST closes its connection after this many further packets: one that it overtook in the capture still counts.
 constexpr uint32_t kResetDelay = 2;
 
@@ -128,8 +130,7 @@ void IwarpTracker::Impl::Show(const Entry* entry, Direction from, const link::Pa
   if (closed.empty()) return;
   Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
   if (key.ends[1] < key.ends[0]) std::swap(key.ends[0], key.ends[1]);
-  if (const PacketObserver::Track* track = closed.Find(key))
-    context.packets()->OnSegment(*track, from, packet, frame);
+  if (const PacketObserver::Track* track = closed.Find(key)) context.packets()->OnSegment(*track, from, packet, frame);
 }
 
 // What of an entry that goes a PacketObserver needs to know.

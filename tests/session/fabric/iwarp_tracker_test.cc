@@ -306,6 +306,28 @@ TEST(IwarpTracker, SequenceNumbersWrap) {
   }
 }
 
+// RFC 5041 section 4.3: message sequence numbers of 32 bits.
+TEST(IwarpTracker, MessageNumbersWrap) {
+  const auto track = [](uint32_t first) {
+    Conversation c({});
+    c.Mpa(0);
+    c.Mpa(1);
+    for (uint32_t i = 0; i < 12; ++i)
+      for (unsigned from : {0u, 1u}) {
+        iwarp::DdpHeader header;
+        header.opcode = Opcode::kSend;
+        header.sequence = first + i;
+        header.last = true;
+        const auto message = Pattern(300, static_cast<uint8_t>(i));
+        iwarp::ForEachSegment(header, message.size(), 128, [&](const iwarp::DdpHeader& h, uint64_t at, size_t n) {
+          c.Ddp(from, h, Bytes(message).subspan(static_cast<size_t>(at), n));
+        });
+      }
+    return Track(c.Cut(200), c.options()).Texts();
+  };
+  EXPECT_EQ(track(0xfffffff8), track(1));
+}
+
 // Many Sends each way, one at a time: a hole that an acknowledgment names has time enough to be given up.
 Conversation Talk() {
   Conversation c({.crc = true});
