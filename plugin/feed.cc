@@ -136,8 +136,7 @@ link::Packet PacketOf(const Frame& frame, const packet_info* pinfo) {
 void FeedFrame(tvbuff_t* tvb, const packet_info* pinfo) {
   const unsigned captured = tvb_captured_length(tvb);
   Frame frame;
-  frame.ref.number = pinfo->num;
-  frame.ref.time_ns = int64_t{pinfo->abs_ts.secs} * 1000000000 + pinfo->abs_ts.nsecs;
+  frame.ref = {pinfo->num, ClampTime(__int128{pinfo->abs_ts.secs} * 1'000'000'000 + pinfo->abs_ts.nsecs)};
   frame.link = LinkOf(pinfo);
   frame.wire_length = tvb_reported_length(tvb);
   if (captured != 0) {

@@ -66,8 +66,7 @@ FrameRef FrameTimes::Of(const FrameRef& frame) const {
 
 int64_t FrameTimes::ShiftOf(uint64_t number) const {
   const Entry* entry = Find(number);
-  return entry ? static_cast<int64_t>(static_cast<uint64_t>(entry->time_ns) - static_cast<uint64_t>(entry->captured_ns))
-               : 0;
+  return entry ? entry->time_ns - entry->captured_ns : 0;
 }
 
 }  // namespace stag::plugin

@@ -56,7 +56,7 @@ void Replace(packet_info* pinfo, const RpcRecord& rpc, Saved& saved) {
   int64_t time = rpc.sent.time_ns;
   if (!rpc.call && CallKnown(rpc)) {
     const FrameRef& call = rpc.transaction->call_frame;
-    time = call.time_ns + Elapsed(TimeOf(call), TimeOf(rpc.sent)).value_or(0);
+    time = ClampTime(__int128{call.time_ns} + Elapsed(TimeOf(call), TimeOf(rpc.sent)).value_or(0));
   }
   pinfo->abs_ts.secs = static_cast<time_t>(time / 1000000000);
   pinfo->abs_ts.nsecs = static_cast<int>(time % 1000000000);

@@ -9,8 +9,8 @@ Reader::Next AlignedReader::ReadFrame(Frame& frame) {
   if (next_held_ == held_.size()) {
     if (copied_) {
       copied_ = false;
-      held_ = {};
-      bytes_ = {};
+      std::vector<Held>().swap(held_);
+      std::vector<std::byte>().swap(bytes_);
       next_held_ = 0;
     }
     const Next next = reader_.ReadFrame(frame);
@@ -32,6 +32,7 @@ Reader::Next AlignedReader::ReadFrame(Frame& frame) {
 // From `first` on, until it is known whether there are two clocks.
 void AlignedReader::Hold(const Frame& first, unsigned clock) {
   Frame frame = first;
+  bytes_.reserve(session::ClockFinder::kMaxBytes + (64 << 10));  // in one piece: to grow would take it twice
   const auto hold = [&] {
     held_.push_back({frame, bytes_.size(), clock, reader_.comment()});
     bytes_.insert(bytes_.end(), frame.bytes.begin(), frame.bytes.end());
@@ -51,6 +52,7 @@ void AlignedReader::Hold(const Frame& first, unsigned clock) {
 
 void AlignedReader::Stamp(Frame& frame, unsigned clock) {
   const clocks::TwoClocks& two = finder_.two_clocks();
+  frame.ref.timed = true;
   if (!two.found || clock == finder_.reference()) {
     last_known_ = frame.ref.time_ns;
     return;

@@ -74,14 +74,13 @@ Reader::Next ErspanReader::ReadFrame(Frame& frame) {
   const int64_t captured = frame.ref.time_ns;
   const Clock* clock = ClockOf(SourceOf(*ip, frame.bytes), *stamp, captured);
   if (!clock) return next;
-  int64_t counts = 0, elapsed = 0, apart = 0, time = 0;
-  if (__builtin_sub_overflow(captured, clock->began_ns, &elapsed)) return next;
-  counts = stamp->goes_round ? Extend(static_cast<uint32_t>(clock->first.count), static_cast<uint32_t>(stamp->count),
-                                      elapsed / stamp->unit_ns)
-                             : static_cast<int64_t>(stamp->count - clock->first.count);
-  if (__builtin_mul_overflow(counts, stamp->unit_ns, &apart) || __builtin_add_overflow(clock->began_ns, apart, &time))
-    return next;
-  frame.ref.time_ns = time;
+  const int64_t elapsed = captured - clock->began_ns;
+  const int64_t counts = stamp->goes_round ? Extend(static_cast<uint32_t>(clock->first.count),
+                                                    static_cast<uint32_t>(stamp->count), elapsed / stamp->unit_ns)
+                                           : static_cast<int64_t>(stamp->count - clock->first.count);
+  const __int128 time = clock->began_ns + static_cast<__int128>(counts) * stamp->unit_ns;
+  if (time != ClampTime(time)) return next;
+  frame.ref.time_ns = static_cast<int64_t>(time);
   ++stamped_;
   return next;
 }

@@ -61,6 +61,7 @@ class PcapReader final : public FormatReader {
   };
 
   Record RecordAt(const std::byte* header) const {
+    static_assert(int64_t{UINT32_MAX} * 1'000'000'000 + int64_t{UINT32_MAX} * 1000 <= kFarthestTime);
     const auto seconds = int64_t{order_.Load32(header)}, fraction = int64_t{order_.Load32(header + 4)};
     Record record{seconds * 1'000'000'000 + fraction * fraction_ns_, order_.Load32(header + 8),
                   order_.Load32(header + 12)};
@@ -72,8 +73,7 @@ class PcapReader final : public FormatReader {
   // `bytes`: of the record, at the window's beginning.
   Next Give(const Record& record, Bytes bytes, Frame& frame) {
     window_.Consume(bytes.size());
-    frame.ref.number = ++frames_;
-    frame.ref.time_ns = record.time_ns;
+    frame.ref = {++frames_, record.time_ns};
     frame.link = link_;
     frame.bytes = bytes.subspan(record_header_);
     frame.wire_length = std::max(record.on_wire, record.captured);

@@ -39,17 +39,18 @@ struct Interface {
   int64_t time_offset_seconds = 0;  // if_tsoffset
 };
 
-// `units` since the epoch in an interface's resolution, as nanoseconds. Wraps beyond the years that 64 bits hold.
+// `units` since the epoch in an interface's resolution, as nanoseconds.
 int64_t Nanoseconds(const Interface& interface, uint64_t units) {
   const unsigned exponent = interface.time_resolution & 0x7f;
-  uint64_t ns = units;
+  __int128 ns = 0;
   if ((interface.time_resolution & 0x80) != 0) {
-    ns = static_cast<uint64_t>(static_cast<unsigned __int128>(units) * 1'000'000'000 >> exponent);
+    ns = static_cast<__int128>(units) * 1'000'000'000 >> exponent;
   } else {
+    for (unsigned e = 9; e < exponent && units != 0; ++e) units /= 10;
+    ns = units;
     for (unsigned e = exponent; e < 9; ++e) ns *= 10;
-    for (unsigned e = 9; e < exponent && ns != 0; ++e) ns /= 10;
   }
-  return static_cast<int64_t>(ns + static_cast<uint64_t>(interface.time_offset_seconds) * 1'000'000'000);
+  return ClampTime(ns + static_cast<__int128>(interface.time_offset_seconds) * 1'000'000'000);
 }
 
 class PcapngReader final : public FormatReader {
@@ -206,15 +207,15 @@ class PcapngReader final : public FormatReader {
     const uint32_t captured = order_.Load32(p + 12);
     const uint32_t on_wire = order_.Load32(p + 16);
     if (!CheckInterface(interface)) return false;
-    frame.ref.time_ns = Nanoseconds(interfaces_[interface], time);
+    const int64_t time_ns = Nanoseconds(interfaces_[interface], time);
     const uint64_t padded = RoundUp4(captured);
     if (captured > kMaxFrame || body_left_ <= padded || body_left_ > Window::kMaxPeek)
-      return Deliver(interface, captured, on_wire, frame);
+      return Deliver(interface, time_ns, captured, on_wire, frame);
     // Frame and options together, that both stay where they are.
     const size_t body_size = static_cast<size_t>(body_left_);
     if (const Bytes all = window_.Peek(body_size); all.size() == body_size)
       options_ = all.subspan(static_cast<size_t>(padded));
-    return Deliver(interface, captured, on_wire, frame);
+    return Deliver(interface, time_ns, captured, on_wire, frame);
   }
 
   // A simple packet: of interface 0, without time, and its captured length must be worked out.
@@ -224,8 +225,7 @@ class PcapngReader final : public FormatReader {
     const uint32_t on_wire = order_.Load32(body->data());
     const uint32_t snap_length = interfaces_[0].snap_length;
     const uint32_t captured = snap_length == 0 ? on_wire : std::min(on_wire, snap_length);
-    frame.ref.time_ns = 0;
-    return Deliver(0, captured, on_wire, frame);
+    return Deliver(0, 0, captured, on_wire, frame);
   }
 
   bool CheckInterface(uint32_t interface) {
@@ -257,14 +257,14 @@ class PcapngReader final : public FormatReader {
     other.data = other.data.subspan(fixed);
   }
 
-  bool Deliver(uint32_t interface, uint32_t captured, uint32_t on_wire, Frame& frame) {
+  bool Deliver(uint32_t interface, int64_t time_ns, uint32_t captured, uint32_t on_wire, Frame& frame) {
     if (captured > kMaxFrame)
       return Stop(Damaged(
           fmt::format("{} claims {} captured bytes: the file is damaged there", Where(block_start_), captured)));
     const auto bytes = TakeBody(captured);
     if (!bytes) return false;
-    frame.ref.number = ++frames_;
-    last_time_ns_ = frame.ref.time_ns;
+    frame.ref = {++frames_, time_ns};
+    last_time_ns_ = time_ns;
     frame.link = interfaces_[interface].link;
     frame.bytes = *bytes;
     frame.wire_length = std::max(on_wire, captured);

@@ -12,6 +12,13 @@
 
 namespace stag {
 
+// Times are at most 146 years from 1970, so that the difference of two fits 64 bits, and the sum of a time and a
+// duration that an option gives (at most 100 years). Whoever makes a time of what a file or a peer says keeps it there.
+inline constexpr int64_t kFarthestTime = (int64_t{1} << 62) - 1;
+constexpr int64_t ClampTime(__int128 ns) {
+  return static_cast<int64_t>(ns < -kFarthestTime ? -kFarthestTime : ns > kFarthestTime ? kFarthestTime : ns);
+}
+
 // The number counts from 1 within a file, as Wireshark's does. The time is nanoseconds since 1970 (UTC).
 struct FrameRef {
   uint64_t number = 0;
@@ -25,8 +32,7 @@ struct FrameRef {
 // went back between them.
 inline std::optional<int64_t> Elapsed(const FrameRef& from, const FrameRef& to) {
   if (from.number == 0 || to.number == 0 || !from.timed || !to.timed || to.time_ns < from.time_ns) return std::nullopt;
-  const uint64_t ns = static_cast<uint64_t>(to.time_ns) - static_cast<uint64_t>(from.time_ns);
-  return ns <= INT64_MAX ? std::optional(static_cast<int64_t>(ns)) : std::nullopt;
+  return to.time_ns - from.time_ns;
 }
 
 enum class LinkType : uint8_t {

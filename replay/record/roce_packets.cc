@@ -6,6 +6,7 @@
 // that are unknown. A Send is acknowledged when the next thing happens, unless that is a NAK, or the response to an
 // RDMA Read before it is to come: a responder does things in their order. Parts of a Write that come as several events
 // become Writes of their own, as the length of the whole is known too late.
+#include <bit>
 #include <optional>
 
 #include "protocol/ib/cm.h"
@@ -23,8 +24,9 @@ using ib::CmKind;
 using ib::CmMessage;
 
 constexpr uint32_t kMtu = 4096;
-constexpr size_t kInitiatorDepth = 256;   // Reads outstanding of a side: the field has eight bits
-constexpr size_t kRecentOperations = 16;  // operations of a side that a NAK can name
+constexpr size_t kInitiatorDepth = 256;                 // Reads outstanding of a side: the field has eight bits
+constexpr size_t kRecentOperations = 16;                // operations of a side that a NAK can name
+static_assert(std::has_single_bit(kRecentOperations));  // what counts them goes round
 
 std::array<std::byte, 16> GidOf(const Address& address) {
   std::array<std::byte, 16> gid = address.bytes;

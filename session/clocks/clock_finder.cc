@@ -12,19 +12,14 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr uint64_t kApart = uint64_t{3600} * kSecond;
 // Nobody captures in the seventies: such a time is counted from boot, or from the beginning of the capture.
 constexpr int64_t kNoTimeOfDay = int64_t{10} * 365 * 86400 * kSecond;
-constexpr size_t kMaxFrames = 4096, kMaxBytes = size_t{8} << 20;
+constexpr size_t kMaxFrames = 4096;
 constexpr size_t kCauses = 8192;
 constexpr uint64_t kNarrow = 1'000'000;
 
+// Also of two differences of times.
 uint64_t Distance(int64_t a, int64_t b) {
   const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   return a > b ? x - y : y - x;
-}
-
-// Times of hostile files may be anything: these wrap.
-int64_t Add(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
-int64_t Subtract(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
 uint64_t PsnKey(const Address& requester, const Address& responder, uint32_t psn) {
@@ -110,7 +105,7 @@ void ClockFinder::Decide() {
     reference_ = !last_ && last_of_[1] > last_of_[0] ? 1 : 0;
     Bound();
   }
-  if (!found_.aligned) causes_ = {};
+  if (!found_.aligned) std::vector<Cause>().swap(causes_);
 }
 
 void ClockFinder::Bound() {
@@ -119,15 +114,15 @@ void ClockFinder::Bound() {
   found_.bounded = true;
   found_.uncertainty_ns = static_cast<int64_t>(width - width / 2);
   found_.aligned = policy_ == Policy::kAlign || (policy_ == Policy::kAuto && width <= kNarrow);
-  SetOffset(Add(*at_least_, static_cast<int64_t>(width / 2)));
+  SetOffset(*at_least_ + static_cast<int64_t>(width / 2));
 }
 
 void ClockFinder::SetOffset(int64_t offset_ns) {
   offset_ = offset_ns;
-  found_.offset_ns = reference_ == 0 ? offset_ns : Subtract(0, offset_ns);
+  found_.offset_ns = reference_ == 0 ? offset_ns : -offset_ns;
 }
 
-int64_t ClockFinder::Align(int64_t time_ns) const { return Add(time_ns, found_.offset_ns); }
+int64_t ClockFinder::Align(int64_t time_ns) const { return ClampTime(__int128{time_ns} + found_.offset_ns); }
 
 unsigned ClockFinder::Nearest(int64_t time_ns) const {
   return Distance(time_ns, last_of_[1]) < Distance(time_ns, last_of_[0]) ? 1 : 0;
@@ -174,11 +169,11 @@ void ClockFinder::OnEffect(uint64_t key, int64_t time_ns, unsigned clock) {
   const Cause& cause = causes_[key % kCauses];
   if (cause.key != key || cause.doubtful || cause.clock == clock) return;
   if (clock == 1) {
-    const int64_t least = Subtract(cause.time_ns, time_ns);
+    const int64_t least = cause.time_ns - time_ns;
     at_least_ = std::max(at_least_.value_or(least), least);
     if (found_.aligned) SetOffset(std::max(offset_, least));
   } else {
-    const int64_t most = Subtract(time_ns, cause.time_ns);
+    const int64_t most = time_ns - cause.time_ns;
     at_most_ = std::min(at_most_.value_or(most), most);
     if (found_.aligned) SetOffset(std::min(offset_, most));
   }

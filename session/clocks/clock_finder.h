@@ -35,6 +35,9 @@ struct TwoClocks {
 
 class ClockFinder {
  public:
+  // It looks at the frames of a file's beginning: until they have so many bytes, or there are very many.
+  static constexpr size_t kMaxBytes = size_t{8} << 20;
+
   explicit ClockFinder(Policy policy, const link::TunnelPorts& ports = link::kTunnelPorts)
       : policy_(policy), ports_(ports) {}
 

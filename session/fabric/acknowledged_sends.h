@@ -22,12 +22,12 @@ class AcknowledgedSends {
     last_ = end;
     ++sent_;
   }
-  uint32_t sent() const { return sent_; }
+  uint64_t sent() const { return sent_; }
 
   // `covers(end)`: whether what is acknowledged now reaches to there. Returns how many Sends are acknowledged so far;
   // of very many at a time, none before all of them are.
   template <typename Covers>
-  uint32_t Acknowledge(Covers covers) {
+  uint64_t Acknowledge(Covers covers) {
     if (too_many_) {
       if (!covers(last_)) return acknowledged_;
       acknowledged_ = sent_;
@@ -41,7 +41,7 @@ class AcknowledgedSends {
   static constexpr size_t kMost = 8;
   std::array<Position, kMost> ends_{};
   Position last_{};
-  uint32_t sent_ = 0, acknowledged_ = 0;
+  uint64_t sent_ = 0, acknowledged_ = 0;
   bool too_many_ = false;
 };
 

@@ -50,7 +50,7 @@ struct ConnectionInfo {
   std::array<uint64_t, 2> acknowledged_in{};
   // By side: how many of the other side's Sends, in the order of their events, it has acknowledged: its adapter has
   // them.
-  std::array<uint32_t, 2> sends_received{};
+  std::array<uint64_t, 2> sends_received{};
 };
 
 // In the order of the alternatives of Event::what.

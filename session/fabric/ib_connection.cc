@@ -93,6 +93,7 @@ void IbConnection::Open(const FrameRef& frame) {
 }
 
 void IbConnection::Close(CloseReason reason, const FrameRef& frame) {
+  for (Side side : {Side{0}, Side{1}}) BelieveStray(side);
   Flush();
   ReportMissingResponses();
   if (context_.packets()) context_.packets()->OnClosed(track_);
@@ -142,7 +143,7 @@ void IbConnection::ProcessRequest(const RcPacket& p) {
   SideState& s = side_[p.from];
   s.request_since_nak = true;
   const bool expected = s.known && !s.open_count && p.psn() == s.expected;
-  if (!expected && Ahead(s, p.psn()) < 0) {
+  if (!expected && Ahead(s, p.psn()) < 0 && !DisprovesRead(p, s)) {
     ++context_.stats().duplicates;
     if (p.Is(Operation::kReadRequest)) DoubtRead(p, s);
     return;
@@ -150,7 +151,7 @@ void IbConnection::ProcessRequest(const RcPacket& p) {
   s.known = s.started = true;
   s.open_count = s.lost_read = false;
   s.expected = PsnAdd(p.psn(), 1);
-  if (!p.Is(Operation::kSend) && s.send.active) AbandonSend(p.from);
+  if (s.send.active && (!p.Is(Operation::kSend) || p.info->first)) AbandonSend(p.from, PsnAdd(p.psn(), ib::kPsnMask));
   if (s.write.active && (p.info->first || !p.Is(Operation::kWrite))) EndWrite(p, s);
   if (!p.info->last && (p.Is(Operation::kSend) || p.Is(Operation::kWrite))) LearnMtu(p.data_length);
   switch (p.info->operation) {
@@ -179,7 +180,6 @@ void IbConnection::ProcessRequest(const RcPacket& p) {
 void IbConnection::ProcessSend(const RcPacket& p, SideState& s) {
   Remember(p, s, 1);
   if (p.info->first) {
-    if (s.send.active) AbandonSend(p.from);
     s.send.first_frame = p.frame;
     s.send.missing = Missing::kNothing;
     if (p.info->last) {
@@ -242,8 +242,8 @@ void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
   context_.Emit(event);
 }
 
-// Packets of a Send are missing: what came before them is all that can be told of it.
-void IbConnection::AbandonSend(Side side) {
+// Packets of a Send are missing: what came before them is all that can be told of it. It ended at `end`, or before.
+void IbConnection::AbandonSend(Side side, uint32_t end) {
   SideState& s = side_[side];
   if (!s.send.active) return;
   s.send.active = false;
@@ -252,7 +252,7 @@ void IbConnection::AbandonSend(Side side) {
   send.length = s.send.length;
   send.missing = Missing::kLost;
   const FrameRef last = s.recent_next > 0 ? s.recent[(s.recent_next - 1) % kRecent].frame : s.send.first_frame;
-  s.sends.Add(s.expected);
+  s.sends.Add(end);
   Emit(side, s.send.first_frame, last, send);
 }
 
@@ -326,6 +326,16 @@ void IbConnection::AddRead(const RcPacket& p, SideState& s, uint32_t count) {
 void IbConnection::DoubtRead(const RcPacket& p, SideState& s) {
   for (Read& read : s.reads)
     if (read.psn == p.psn()) read.verified = false;
+}
+
+// Whether the requester goes on right behind its last Read Request, although that asks for several packets, of which
+// none came: nothing but a part of that Read could have this PSN. The Read is forgotten then.
+bool IbConnection::DisprovesRead(const RcPacket& p, SideState& s) {
+  if (s.reads.empty() || p.Is(Operation::kReadRequest)) return false;
+  const Read& last = s.reads.back();
+  if (p.psn() != PsnAdd(last.psn, 1) || last.count == 1 || last.received > 0 || !last.beyond.empty()) return false;
+  RemoveRead(s, s.reads.size() - 1);
+  return true;
 }
 
 void IbConnection::RemoveRead(SideState& s, size_t index) {

@@ -155,6 +155,13 @@ class IbConnection {
 
   static_assert(std::has_single_bit(sizeof(SideState)));
 
+  // A packet whose PSN is far ahead of its requester's, while no other is there: it counts when the next one that is as
+  // far ahead is near it, or none comes before the end. That the requester goes on where it was proves it wrong.
+  struct Stray {
+    HeldPtr packet;         // null: there is none
+    uint32_t expected = 0;  // by its requester, when it came
+  };
+
   struct Block {
     enum class Why : uint8_t { kNone, kRequest, kRead, kDoubt } why = Why::kNone;
     Side requester = 0;  // whose requests, or whose Reads' responses, are missing; whose request is doubtful
@@ -171,6 +178,9 @@ class IbConnection {
   bool RequestSeen(const SideState& s, uint32_t psn) const;
   bool ContinuesLostRead(const SideState& s, const RcPacket& p) const;
   Block BlockOf(const RcPacket& p) const;
+  bool IsStray(const RcPacket& p) const;
+  void SetAside(const RcPacket& p);
+  void BelieveStray(Side requester);
   void Wait(const RcPacket& p);
   void Enqueue(const RcPacket& p);
   HeldPtr Take(size_t place);
@@ -194,12 +204,13 @@ class IbConnection {
   void NoteReceipt(const RcPacket& p);
   void AddRead(const RcPacket& p, SideState& s, uint32_t count);
   void DoubtRead(const RcPacket& p, SideState& s);
+  bool DisprovesRead(const RcPacket& p, SideState& s);
   void RemoveRead(SideState& s, size_t index);
   void Remember(const RcPacket& p, SideState& s, uint32_t count);
   static bool MakeRoom(std::vector<std::byte>& bytes, size_t size, Charge& charge);
   void AppendSend(SideState& s, const RcPacket& p);
   void EmitSend(SideState& s, const RcPacket& p);
-  void AbandonSend(Side side);
+  void AbandonSend(Side side, uint32_t end);
   void LearnMtu(uint64_t size);
   void ReportMissingResponses();
   void EmitGap(Side from, uint64_t size, const FrameRef& frame);
@@ -240,6 +251,7 @@ class IbConnection {
   bool attentive_ = true;
   FrameRef last_frame_;
 
+  std::array<Stray, 2> stray_;  // by requester
   std::vector<HeldPtr> queue_;  // waiting, in the order in which they will be processed
   uint64_t queue_bytes_ = 0;
   Block block_;  // of queue_'s head

@@ -2,6 +2,7 @@
 //
 // IbConnection, first part: in which order packets are processed, and when a missing one is given up.
 #include <algorithm>
+#include <cstdlib>
 
 #include "session/fabric/ib_connection.h"
 
@@ -13,6 +14,8 @@ using ib::PsnAdd;
 using ib::PsnDistance;
 
 constexpr int32_t kFarAhead = 1 << 16;
+// A packet that is further ahead than this of what was seen does not move a connection alone.
+constexpr int32_t kStrayAhead = 256;
 constexpr int64_t kMaxWaitNs = 3'000'000'000;
 // Packets to let pass after the receiver proved that it has what the capture has not: frames may be captured out of
 // order, but not by that much. A Read's requester proves nothing until it asks again, hence more patience.
@@ -134,7 +137,8 @@ inline void IbConnection::NoteAnswered(const RcPacket& p, SideState& s) {
 }
 
 void IbConnection::OnOddPacket(RcPacket& p) {
-  if (recovery_.waits() || IbRecovery::Begins(p))
+  const bool stray = IsStray(p);
+  if (!stray && (recovery_.waits() || IbRecovery::Begins(p)))
     recovery_.OnPacket(p, info, [this](const Recovery& recovery) { context_.Emit(recovery); });
   SideState& s = side_[p.requester()];
   const bool known = s.known && !s.open_count;
@@ -144,11 +148,13 @@ void IbConnection::OnOddPacket(RcPacket& p) {
   if (!p.wire || Inspect(p, in_order)) {
     if (p.info->response) {
       if (s.from_setup && (s.early.active || !next) && p.Is(Operation::kAck)) NoteAck(p, s);
-      NoteAnswered(p, s);
+      if (!stray) NoteAnswered(p, s);
     } else if (s.early.active) {
       NoteSent(p, s);
     }
-    if ((next && !p.doubtful) || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) {
+    if (stray) {
+      SetAside(p);
+    } else if ((next && !p.doubtful) || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) {
       Process(p);
     } else {
       Wait(p);
@@ -156,6 +162,42 @@ void IbConnection::OnOddPacket(RcPacket& p) {
   }
   attentive_ = !queue_.empty() || icrc_[0].left > 0 || icrc_[1].left > 0 || side_[0].early.active ||
                side_[1].early.active || recovery_.waits();
+}
+
+// Whether a packet is far ahead of what was seen, and no packet that waits is near it.
+bool IbConnection::IsStray(const RcPacket& p) const {
+  const Side requester = p.requester();
+  const SideState& s = side_[requester];
+  if (!s.known) return false;
+  const uint32_t psn = p.info->response ? Needed(p) : p.psn();
+  const int32_t ahead = s.open_count ? Ahead(s, psn) : PsnDistance(psn, s.expected);
+  if (ahead <= kStrayAhead) return false;
+  return std::none_of(queue_.rbegin(), queue_.rend(), [&](const HeldPtr& held) {
+    const RcPacket& q = held->packet;
+    return q.requester() == requester && std::abs(PsnDistance(q.psn(), p.psn())) <= kStrayAhead;
+  });
+}
+
+void IbConnection::SetAside(const RcPacket& p) {
+  const Side requester = p.requester();
+  Stray& stray = stray_[requester];
+  if (stray.packet && std::abs(PsnDistance(stray.packet->packet.psn(), p.psn())) <= kStrayAhead) {
+    BelieveStray(requester);
+    return Wait(p);
+  }
+  if (stray.packet) pool_.Keep(std::move(stray.packet));
+  stray.packet = pool_.Copy(p);
+  stray.expected = side_[requester].expected;
+  if (!stray.packet) ++context_.stats().dropped_for_memory;
+}
+
+// Lets the packet that was set aside wait with others, unless its requester went on where it was.
+void IbConnection::BelieveStray(Side requester) {
+  Stray& stray = stray_[requester];
+  if (!stray.packet) return;
+  HeldPtr held = std::move(stray.packet);
+  if (stray.expected == side_[requester].expected) Wait(held->packet);
+  pool_.Keep(std::move(held));
 }
 
 // Looks at a packet as it was captured; false: it is not to be followed. The ICRCs of the first packets are checked; of
@@ -168,8 +210,10 @@ bool IbConnection::Inspect(RcPacket& p, bool in_order) {
   SideState& s = side_[p.requester()];
   if (s.requests.key == 0) {
     originals_.Prepare();
-    s.requests = IbOriginals::StreamOf(info.id, p.requester(), false);
-    s.responses = IbOriginals::StreamOf(info.id, static_cast<Side>(1 - p.requester()), true);
+    for (Side side : {Side{0}, Side{1}}) {  // the packets of either may be plain from the next one on
+      side_[side].requests = IbOriginals::StreamOf(info.id, side, false);
+      side_[side].responses = IbOriginals::StreamOf(info.id, static_cast<Side>(1 - side), true);
+    }
   }
   const bool check = !in_order || (p.info->reth && !p.info->last) || icrc_[p.from].left > 0;
   if (p.Is(Operation::kAck) || !IbOriginals::IsWhole(*p.wire)) return !check || PassesIcrc(p) || Doubt(p);
@@ -340,7 +384,7 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
   }
   int32_t missing = s.open_count ? std::max(Ahead(s, next), 1) : PsnDistance(next, s.expected);
   EmitGap(block.requester, static_cast<uint64_t>(std::max(missing, 1)), waiting.frame);
-  AbandonSend(block.requester);
+  AbandonSend(block.requester, s.expected);
   s.write.after_gap = true;
   s.write.whole = false;
   s.lost_read = waiting.Is(Operation::kReadResponse) && PsnDistance(next, waiting.psn()) == 1;

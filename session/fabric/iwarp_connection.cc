@@ -94,8 +94,10 @@ bool IwarpConnection::OnSyn(Direction from, const link::Packet& packet) {
   return true;
 }
 
-void IwarpConnection::OnReset(Direction from, FrameRef frame) {
+void IwarpConnection::OnReset(Direction from, uint32_t sequence, FrameRef frame) {
   if (followed_) {
+    const TcpStream& tcp = half_[from].tcp;
+    if (tcp.started() && !tcp.IsPlausible(tcp.Unwrap(sequence))) return;
     if (!reset_frame_) reset_frame_ = frame;
     reset_from_ = from;
     return;
@@ -290,7 +292,8 @@ void IwarpConnection::Deliver(Direction d) {
 }
 
 void IwarpConnection::NoteReceipt(Direction d, const TcpPiece& piece) {
-  if (!WaitsFor(d, piece)) info_.acknowledged_in[side(d)] = piece.frame.number;
+  if (WaitsFor(d, piece)) return;
+  info_.acknowledged_in[side(d)] = piece.frame.number;
   info_.sends_received[side(d)] = peer(d).sends.Acknowledge([&piece](uint64_t end) { return piece.ack >= end; });
 }
 

@@ -42,7 +42,8 @@ class IwarpConnection {
   bool OnSyn(Direction from, const link::Packet& packet);
   void OnSegment(Direction from, const link::Packet& packet, const FrameRef& frame);
   // A RST is reported by Close(kReset) a little later, so that a packet that overtook it in the capture still counts.
-  void OnReset(Direction from, FrameRef frame);
+  // One whose sequence number is nowhere near its stream's changes nothing (RFC 9293 section 3.10.7.4).
+  void OnReset(Direction from, uint32_t sequence, FrameRef frame);
 
   // Proven to be iWARP: events have been given out.
   bool followed() const { return followed_; }

@@ -33,7 +33,7 @@ class RdmapLayer {
   // was not seen, it may.
   void set_may_be_ready(Side from, bool may) { side_[from].may_be_ready = may; }
   // How many Sends of this side were given out.
-  uint32_t sends(Side from) const { return side_[from].sends; }
+  uint64_t sends(Side from) const { return side_[from].sends; }
 
  private:
   struct PendingRead {
@@ -48,7 +48,7 @@ class RdmapLayer {
   struct SideState {
     explicit SideState(TrackerContext& context) : send(context), reads(context) {}
     bool may_be_ready = true;
-    uint32_t sends = 0;
+    uint64_t sends = 0;
     bool reads_known = true;  // all Read Requests of this side are, or were, in `reads`
     // The Send being put together (RFC 5041 section 5.3: by MSN and MO).
     bool sending = false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kPieceOverhead = 192;  // bookkeeping, counted against the budget
 constexpr size_t kMaxSpareCapacity = 64u << 10;
-// An acknowledgment further ahead than this is taken for a packet of another connection.
+// An acknowledgment or a reset further ahead than this is taken for a packet of another connection.
 constexpr uint64_t kMaxAhead = 64u << 20;
 
 // `piece` cut to [from, to).
@@ -57,14 +57,25 @@ void PiecePool::Give(Storage storage) {
 void TcpStream::Start(uint32_t sequence) {
   started_ = true;
   next_ = FirstPosition(sequence);
-  acknowledged_ = 0;
+  acknowledged_ = claimed_ = 0;
 }
 
 uint64_t TcpStream::Unwrap(uint32_t sequence) const { return NearestPosition<32>(next_, sequence); }
 
+bool TcpStream::IsPlausible(uint64_t position) const {
+  return position <= next_ + kMaxAhead && next_ <= position + kMaxAhead;
+}
+
 bool TcpStream::NoteAcknowledged(uint64_t position) {
   if (position > next_ + kMaxAhead) return false;
-  acknowledged_ = std::max(acknowledged_, position);
+  const uint64_t seen = held_.empty() ? next_ : held_.back().piece.end;
+  if (position <= seen) {
+    acknowledged_ = std::max(acknowledged_, position);
+    claimed_ = 0;
+    return true;
+  }
+  if (claimed_ != 0 && position >= claimed_) acknowledged_ = std::max(acknowledged_, claimed_);
+  claimed_ = position;
   return true;
 }
 

@@ -63,10 +63,13 @@ class TcpStream {
   uint64_t next() const { return next_; }
   void Advance(uint64_t bytes) { next_ += bytes; }
 
-  // The highest position that the other side acknowledged (at least 0; may be beyond next()).
+  // The highest position that the other side acknowledged (at least 0; may be beyond next()). Beyond all bytes that
+  // were seen, an acknowledgment counts when the next one says no less: a single wrong one moves nothing.
   uint64_t acknowledged() const { return acknowledged_; }
   // False when it is too far from next() to belong to this stream.
   bool NoteAcknowledged(uint64_t position);
+  // Near enough to next() to belong to this stream.
+  bool IsPlausible(uint64_t position) const;
 
   enum class Held : uint8_t { kAdded, kDuplicate, kFull };
   // Copies what is new in `piece` (behind next() and not held yet: the first copy of a byte wins). kFull: a limit is
@@ -116,6 +119,7 @@ class TcpStream {
   PiecePool& pool_;
   bool started_ = false;
   uint64_t next_ = 0, acknowledged_ = 0;
+  uint64_t claimed_ = 0;  // by the last acknowledgment, beyond what was seen; 0: it was not
   uint64_t held_bytes_ = 0;
   std::deque<Stored> held_;  // ascending, without overlaps
   std::optional<Stored> popped_;

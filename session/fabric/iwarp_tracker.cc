@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <iterator>
 #include <list>
 #include <unordered_map>
@@ -19,6 +20,7 @@ namespace stag::fabric {
 namespace {
 
 constexpr size_t kOtherSets = 1024, kOtherWays = 4;  // connections remembered as not iWARP, or as closed
+static_assert(std::has_single_bit(kOtherWays));      // what counts them goes round
 // A RST closes its connection after this many further packets: one that it overtook in the capture still counts.
 constexpr uint32_t kResetDelay = 2;
 
@@ -85,7 +87,7 @@ class KeyMemory {
 struct Refusal {
   Key key{};
   Direction from = 0;
-  uint32_t acknowledgment = 0;
+  uint32_t sequence = 0, acknowledgment = 0;
   FrameRef frame;
 };
 
@@ -128,8 +130,7 @@ void IwarpTracker::Impl::Show(const Entry* entry, Direction from, const link::Pa
   if (closed.empty()) return;
   Key key{{Endpoint{packet.source, packet.source_port}, Endpoint{packet.destination, packet.destination_port}}};
   if (key.ends[1] < key.ends[0]) std::swap(key.ends[0], key.ends[1]);
-  if (const PacketObserver::Track* track = closed.Find(key))
-    context.packets()->OnSegment(*track, from, packet, frame);
+  if (const PacketObserver::Track* track = closed.Find(key)) context.packets()->OnSegment(*track, from, packet, frame);
 }
 
 // What of an entry that goes a PacketObserver needs to know.
@@ -149,7 +150,7 @@ void IwarpTracker::Impl::OnPacket(const link::Packet& packet, const FrameRef& fr
     if (&list.back() != entry) list.splice(list.end(), list, entry->self);
     IwarpConnection& connection = entry->connection;
     if (packet.tcp_flags & link::kTcpRst) {
-      connection.OnReset(from, frame);
+      connection.OnReset(from, packet.sequence, frame);
     } else if (!(packet.tcp_flags & link::kTcpSyn)) {
       connection.OnSegment(from, packet, frame);
     }
@@ -187,7 +188,8 @@ Entry* IwarpTracker::Impl::Find(const link::Packet& packet, Direction& from) {
       if (!syn) return nullptr;
       others.Forget(key);
     } else if (!syn && (packet.wire_length == 0 || (packet.tcp_flags & link::kTcpRst))) {
-      if (packet.tcp_flags & link::kTcpRst) refusal = {key, from, packet.acknowledgment, context.now()};
+      if (packet.tcp_flags & link::kTcpRst)
+        refusal = {key, from, packet.sequence, packet.acknowledgment, context.now()};
       return nullptr;  // nothing to learn from it
     }
   }
@@ -195,7 +197,7 @@ Entry* IwarpTracker::Impl::Find(const link::Packet& packet, Direction& from) {
   if (!syn) return &entry;
   entry.connection.OnSyn(from, packet);
   if (refusal.key == key && refusal.from != from && refusal.acknowledgment == packet.sequence + 1)
-    entry.connection.OnReset(refusal.from, refusal.frame);
+    entry.connection.OnReset(refusal.from, refusal.sequence, refusal.frame);
   return &entry;
 }
 

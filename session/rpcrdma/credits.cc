@@ -9,7 +9,7 @@ void GrantWindow::Reset(uint32_t grant) {
   size_ = 0;
 }
 
-void GrantWindow::Add(uint32_t grant, bool ends_call, uint32_t number) {
+void GrantWindow::Add(uint32_t grant, bool ends_call, uint64_t number) {
   grant = std::max(grant, 1u);
   const uint32_t answers = ends_call ? 1 : 0;
   answers_ += answers;
@@ -25,7 +25,7 @@ void GrantWindow::Add(uint32_t grant, bool ends_call, uint32_t number) {
   runs_[size_++] = {grant, answers, number};
 }
 
-void GrantWindow::Arrive(uint32_t number) {
+void GrantWindow::Arrive(uint64_t number) {
   size_t done = 0;
   for (; done < size_ && runs_[done].first <= number; ++done) {
     grant_ = runs_[done].grant;
@@ -81,7 +81,7 @@ void ReceivedGrants::Reset(uint32_t grant) {
   unsure_until_ = 0;
 }
 
-void ReceivedGrants::Add(uint32_t grant, bool ends_call, uint32_t number) {
+void ReceivedGrants::Add(uint32_t grant, bool ends_call, uint64_t number) {
   if (size_ == kMost) {
     size_ = 0;
     answers_ = 0;
@@ -96,7 +96,7 @@ void ReceivedGrants::Add(uint32_t grant, bool ends_call, uint32_t number) {
   answers_ += ends_call;
 }
 
-void ReceivedGrants::Acknowledge(uint32_t number) {
+void ReceivedGrants::Acknowledge(uint64_t number) {
   if (unsure_until_ <= number) unsure_until_ = 0;
   for (; size_ > 0 && messages_[first_].number <= number; first_ = (first_ + 1) % kMost, --size_) {
     grant_ = messages_[first_].grant;
@@ -130,12 +130,12 @@ void CreditState::OnCall(uint32_t request) {
   if (known) (void)window.Take(outstanding);
 }
 
-void CreditState::OnGrant(uint32_t grant, bool ends_call, uint32_t number) {
+void CreditState::OnGrant(uint32_t grant, bool ends_call, uint64_t number) {
   granted.Add(grant);
   if (known) Add(grant, ends_call, number);
 }
 
-void CreditState::Add(uint32_t grant, bool ends_call, uint32_t number) {
+void CreditState::Add(uint32_t grant, bool ends_call, uint64_t number) {
   window.Add(grant, ends_call, number);
   received.Add(grant, ends_call, number);
 }

@@ -32,9 +32,9 @@ class GrantWindow {
   void Reset(uint32_t grant);
   // A message to the requester that states `grant`; `ends_call`: it is the answer to an outstanding Call; `number`: of
   // the Send, ascending.
-  void Add(uint32_t grant, bool ends_call, uint32_t number = 0);
+  void Add(uint32_t grant, bool ends_call, uint64_t number = 0);
   // The requester shows that it has had all messages up to that Send.
-  void Arrive(uint32_t number);
+  void Arrive(uint64_t number);
   // Whether the requester may have `outstanding` Calls without an answer, as the capture shows it at this point.
   bool Allows(uint32_t outstanding) const;
   // A Call was sent that makes so many outstanding: the requester has had as few of the messages as make that right.
@@ -45,7 +45,7 @@ class GrantWindow {
   struct Run {  // successive messages with one grant
     uint32_t grant = 0;
     uint32_t answers = 0;  // outstanding Calls that they end
-    uint32_t first = 0;    // the number of its first message
+    uint64_t first = 0;    // the number of its first message
   };
   static constexpr size_t kRuns = 16;  // more are merged, so that they allow more rather than less
 
@@ -61,16 +61,17 @@ class ReceivedGrants {
  public:
   // As GrantWindow's.
   void Reset(uint32_t grant);
-  void Add(uint32_t grant, bool ends_call, uint32_t number);
+  void Add(uint32_t grant, bool ends_call, uint64_t number);
   bool Allows(uint32_t outstanding) const;
   // The adapter has acknowledged all Sends up to this one.
-  void Acknowledge(uint32_t number);
+  void Acknowledge(uint64_t number);
   // By the newest message that was acknowledged.
   uint32_t grant() const { return grant_; }
 
  private:
   struct Message {
-    uint32_t number = 0, grant = 0;
+    uint64_t number = 0;
+    uint32_t grant = 0;
     bool ends_call = false;
   };
   static constexpr size_t kMost = 8;  // of more nothing is said until all are acknowledged
@@ -79,7 +80,7 @@ class ReceivedGrants {
   uint32_t answers_ = 0;  // among those that wait
   std::array<Message, kMost> messages_;
   size_t first_ = 0, size_ = 0;
-  uint32_t unsure_until_ = 0;
+  uint64_t unsure_until_ = 0;
 };
 
 struct CreditState {
@@ -103,8 +104,8 @@ struct CreditState {
   // What the Session tells, in this order for a Call or an answer.
   void StartCounting(uint32_t grant);
   void OnCall(uint32_t request);
-  void OnGrant(uint32_t grant, bool ends_call, uint32_t number);
-  void Add(uint32_t grant, bool ends_call, uint32_t number);
+  void OnGrant(uint32_t grant, bool ends_call, uint64_t number);
+  void Add(uint32_t grant, bool ends_call, uint64_t number);
 };
 
 }  // namespace stag::session

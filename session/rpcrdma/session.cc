@@ -2,6 +2,7 @@
 #include "session/rpcrdma/session.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "protocol/base/check.h"
 #include "session/rpcrdma/rebuild.h"
@@ -175,6 +176,7 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
 
   state.live.Remove(&entry);
   pool.Retire(&entry);
+  static_assert(std::has_single_bit(kEnded));  // what counts them goes round
   entry.ended_at = state.endings++ % kEnded;
   EndedTransaction& ended = state.ended[entry.ended_at];
   if (ended.entry) Forget(state, *ended.entry);

@@ -34,7 +34,7 @@ struct EarlyReply {
   bool waiting = false;
   uint32_t xid = 0;
   uint32_t patience = 0;
-  uint32_t number = 0;  // among its sender's Sends, from 1
+  uint64_t number = 0;  // among its sender's Sends, from 1
   fabric::Event event;
   std::vector<std::byte> bytes;
 };
@@ -50,7 +50,7 @@ struct ConnectionState {
   std::array<MultiMap<TransactionEntry*>, 2>
       reading;                                 // legacy replies whose Read list waits for RDMA_DONE, by requesting side
   std::array<MultiMap<SegmentRef>, 2> memory;  // by owning side: handle
-  std::array<uint32_t, 2> sends{};             // by side: Sends so far
+  std::array<uint64_t, 2> sends{};             // by side: Sends so far
   EarlyReply early;
   SegmentRef last_hit;                         // the segment that the previous RDMA packet touched ...
   Side last_hit_owner = 0;                     // ... and whose memory it is
@@ -115,7 +115,7 @@ struct Session::Impl {
     connection_bytes += state.charge.bytes();
   }
   void CompleteCall(ConnectionState& state, TransactionEntry& entry);
-  void TakeGrant(CreditState& credits, bool ends_call, uint32_t number) const;
+  void TakeGrant(CreditState& credits, bool ends_call, uint64_t number) const;
   void TakeSend(Half& half) const;
   void TakeReply(TransactionEntry& entry, const fabric::Event& event);
   void TakeReadList(Half& half) const;
@@ -143,10 +143,10 @@ struct Session::Impl {
   size_t open = 0;                                            // of them
   uint64_t connection_bytes = 0;                              // that they are charged
   uint64_t events_since_trim = 0;
-  FrameRef now;                                               // of the event being processed
+  FrameRef now;  // of the event being processed
   Message message;
   uint64_t serial = 0;
-  uint32_t send_number = 0;  // of the message among its sender's Sends, from 1
+  uint64_t send_number = 0;  // of the message among its sender's Sends, from 1
 };
 
 }  // namespace stag::session

@@ -3,6 +3,7 @@
 // Sends: what kind of message each is, and what it begins or ends.
 #include <algorithm>
 
+#include "protocol/base/sequence.h"
 #include "session/rpcrdma/rebuild.h"
 #include "session/rpcrdma/session_impl.h"
 
@@ -125,7 +126,7 @@ void Session::Impl::FindClient(ConnectionState& state) {
 void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   const bool was_proven = connection.proof == Proof::kRpcRdma;
-  const uint32_t own_number = &event == &state.early.event ? state.early.number : ++state.sends[event.from];
+  const uint64_t own_number = &event == &state.early.event ? state.early.number : ++state.sends[event.from];
   if (!Decode(state, event)) {
     ++connection.other_messages;
     return;
@@ -228,7 +229,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   ++connection.calls;
   if (entry.backward) ++connection.backward_calls;
 
-  entry.call_number = send_number;
+  entry.call_number = static_cast<uint32_t>(send_number);
   CreditState& credits = connection.credits[requester];
   // An acknowledgement in a frame of its own right before the Call may have come behind it: captures swap frames.
   const fabric::ConnectionInfo& ends = *event.connection;
@@ -296,7 +297,7 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   CreditState& credits = connection.credits[requester];
   TakeGrant(credits, true, send_number);
   // Who answers has looked at the Call, and at all that came before it.
-  connection.credits[message.from].window.Arrive(entry.call_number);
+  connection.credits[message.from].window.Arrive(NearestPosition<32>(state.sends[requester], entry.call_number));
   // Drained: but when the capture lost something before, a Call that was not seen may be outstanding still.
   const bool drained = credits.outstanding == 1 && !connection.disturbed;
   if (drained && !credits.known) credits.StartCounting(credits.granted.max);
@@ -316,7 +317,7 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
 }
 
 // What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.
-void Session::Impl::TakeGrant(CreditState& credits, bool ends_call, uint32_t of) const {
+void Session::Impl::TakeGrant(CreditState& credits, bool ends_call, uint64_t of) const {
   const Header& header = message.header;
   if (message.role == Role::kReply) credits.replied = true;
   if (header.words < 3) return;

@@ -9,7 +9,7 @@ import unittest
 
 from live_runs import Running, fine, lines, stag
 
-DELAY = 80  # ms: more than anything else takes here
+DELAY = 200  # ms: more than the median of anything else here, on a busy machine, too
 OTHERS = ("to_first_read", "pull", "push", "finish")
 
 
@@ -20,7 +20,7 @@ class Delay(unittest.TestCase):
         path = pathlib.Path(directory.name) / "server.pcapng"
         with Running("serve", "--mode", "nfs-memory", "--delay", delay, "--record", path, "--mount-port", "0") as server:
             fine("generate", "--to", server.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--transport", "iwarp",
-                 "--depth", 1, "--calls", 60, "--size", "64K", "--mix", "read=50,write=50", "--file-size", "256K", "--seed", 1)
+                 "--depth", 1, "--calls", 30, "--size", "64K", "--mix", "read=50,write=50", "--file-size", "256K", "--seed", 1)
         return path
 
     def test_only_service_grows(self):
@@ -33,8 +33,8 @@ class Delay(unittest.TestCase):
         self.assertEqual(phases, {"rtt", "service", *OTHERS})
         for key in ("NFSv3 READ", "NFSv3 WRITE"):
             for phase in ("rtt", "service"):
-                grown = medians[after][key, phase] - medians[before][key, phase]
-                self.assertGreater(grown, DELAY * 1000 * 0.9, (key, phase))
+                self.assertGreater(medians[after][key, phase], DELAY * 1000 * 0.9, (key, phase))
+                self.assertLess(medians[before][key, phase], DELAY * 1000 / 2, (key, phase))
         for (key, phase), median in medians[after].items():
             if phase in OTHERS:
                 self.assertLess(median, DELAY * 1000 / 2, (key, phase))

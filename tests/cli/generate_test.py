@@ -16,7 +16,7 @@ import time
 import unittest
 
 import live_runs
-from live_runs import STAG, await_blocked, fine, lines, popen, stag
+from live_runs import STAG, await_blocked, await_connection, fine, lines, popen, stag
 
 
 def generate(*arguments):
@@ -236,6 +236,7 @@ class Generate(unittest.TestCase):
         with serve("--mode", "echo", expect=-signal.SIGKILL) as server, \
                 popen([STAG, "generate", "--to", server.to, "--mode", "echo", "--format", "jsonl"],
                                  stdout=subprocess.PIPE, text=True) as client:
+            await_connection(server.port)
             time.sleep(0.5)
             server.end(signal.SIGKILL)
             out, _ = client.communicate(timeout=60)
@@ -253,6 +254,7 @@ class Generate(unittest.TestCase):
                                        server.mount_port, "--duration", "1h", "--format", "jsonl"],
                                       stdout=subprocess.PIPE, text=True) as client:
                     await_blocked(client, number)
+                    await_connection(server.port)
                     time.sleep(0.5)
                     client.send_signal(number)
                     out, _ = client.communicate(timeout=60)

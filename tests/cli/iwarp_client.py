@@ -20,7 +20,7 @@ def crc32c(data):
 
 class Client:
     def __init__(self, port, private_data=b""):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=120)
         request = b"MPA ID Req Frame" + struct.pack(">BBH", 0x40, 1, len(private_data)) + private_data
         self.socket.sendall(request)
         key, _, revision, length = struct.unpack(">16sBBH", self.take(20))

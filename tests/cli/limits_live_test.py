@@ -10,7 +10,7 @@ import unittest
 
 from live_runs import Running, fine, lines, relay, stag
 
-DELAY = 60  # ms: more than anything else takes here
+DELAY = 150  # ms: more than the median of anything else here, on a busy machine, too
 OTHERS = ("to_first_read", "pull", "push", "finish")
 
 
@@ -31,8 +31,8 @@ class Live(unittest.TestCase):
         return found
 
     def test_one_credit(self):
-        with Running("serve", "--mode", "null", "--credits", 1, "--delay", 2, "--record", self.path) as server:
-            self.load(server.to, "--depth", 8, "--calls", 60)
+        with Running("serve", "--mode", "null", "--credits", 1, "--delay", 30, "--record", self.path) as server:
+            self.load(server.to, "--depth", 8, "--calls", 40)
         self.assertEqual(self.verdict()["verdict"], "credit_limited")
         self.assertIn("never grants more than one credit", stag("limits", self.path).stdout)
         (told,) = lines(stag("summary", "--format", "jsonl", self.path))
@@ -40,26 +40,26 @@ class Live(unittest.TestCase):
 
     def test_a_slow_server(self):
         with Running("serve", "--mode", "null", "--delay", DELAY, "--record", self.path) as server:
-            self.load(server.to, "--depth", 2, "--credits", 32, "--calls", 30)
+            self.load(server.to, "--depth", 2, "--credits", 32, "--calls", 20)
         found = self.verdict()
         self.assertEqual(found["verdict"], "server")
         self.assertGreater(found["server_us"], found["span_us"] * 0.9)
 
     def test_a_client_with_little_to_do(self):
         with Running("serve", "--mode", "null", "--record", self.path) as server:
-            self.load(server.to, "--rate", 40, "--calls", 60)
+            self.load(server.to, "--rate", 10, "--calls", 20)
         found = self.verdict()
         self.assertEqual(found["verdict"], "idle")
         rows = lines(stag("top", "--format", "jsonl", "--interval", "1s", self.path))
         total = [row for row in rows if row["type"] == "top_total"]
-        self.assertEqual(sum(row["calls"] for row in total), 60)
-        self.assertLess(sum(row["calls_per_s"] for row in total), 55)
+        self.assertEqual(sum(row["calls"] for row in total), 20)
+        self.assertLess(sum(row["calls_per_s"] for row in total), 15)
 
     def test_a_delay_of_the_relay_is_the_clients_service_time_and_not_the_servers(self):
         with Running("serve", "--mode", "nfs-memory", "--mount-port", "0") as server:
             with relay(server.to, "--record", self.path, "--fault", f"delay:{DELAY}ms@READ") as between:
                 fine("generate", "--to", between.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--transport", "iwarp",
-                     "--depth", 1, "--calls", 40, "--size", "64K", "--mix", "read=50,write=50", "--file-size", "256K", "--seed", 1)
+                     "--depth", 1, "--calls", 24, "--size", "64K", "--mix", "read=50,write=50", "--file-size", "256K", "--seed", 1)
         phases = {}
         for rpc in lines(stag("transactions", "--format", "jsonl", self.path)):
             if rpc["name"] in ("READ", "WRITE") and rpc["rtt_us"] is not None:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 STAG = os.path.abspath(sys.argv.pop(1))
 REAL = pathlib.Path(__file__).resolve().parents[2] / "pcaps" / "real"
@@ -54,6 +55,12 @@ def await_blocked(process, number):
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         if int(re.search(r"SigBlk:\s*(\w+)", status)[1], 16) >> (number - 1) & 1:
             return
+
+
+def await_connection(port):
+    """Until somebody has connected to the port on loopback; connections over verbs do not show."""
+    while TRANSPORT == "iwarp" and not re.search(rf"(?m)^ *\d+: [0-9A-F]{{8}}:{port:04X} [0-9A-F]{{8}}:[0-9A-F]{{4}} 01 ", pathlib.Path("/proc/net/tcp").read_text()):
+        time.sleep(0.01)
 
 
 class Running:

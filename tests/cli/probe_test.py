@@ -309,7 +309,7 @@ class Probe(unittest.TestCase):
                                        stdout=subprocess.PIPE, text=True)
             process.stdout.readline()  # the server was found
             process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=20)
+            out, _ = process.communicate(timeout=120)
             self.assertEqual(process.returncode, 0, out)
             summary = json.loads(out.splitlines()[-1])
             self.assertEqual(summary["why_not_run"], "interrupted")

@@ -142,7 +142,7 @@ class Relay(unittest.TestCase):
         with serve("--mode", "null") as server, relay(server.to, "--fault", "error:ERR_CHUNK@any") as middle, \
                 Client(middle.port) as first:
             server.process.send_signal(signal.SIGSTOP)
-            with socket.create_connection(("127.0.0.1", middle.port), timeout=20) as second:
+            with socket.create_connection(("127.0.0.1", middle.port), timeout=120) as second:
                 second.sendall(b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
                 wait_for(lambda: len(connections(server.port)) == 4)  # both ends of two
                 first.ask(1)
@@ -156,7 +156,7 @@ class Relay(unittest.TestCase):
     def test_ended_while_the_server_does_not_answer(self):
         with serve("--mode", "null") as server, relay(server.to) as middle:
             server.process.send_signal(signal.SIGSTOP)
-            with socket.create_connection(("127.0.0.1", middle.port), timeout=20) as client:
+            with socket.create_connection(("127.0.0.1", middle.port), timeout=120) as client:
                 client.sendall(b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
                 wait_for(lambda: len(connections(server.port)) == 2)
                 middle.process.send_signal(signal.SIGINT)

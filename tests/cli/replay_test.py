@@ -246,7 +246,7 @@ class Live(Base):
             while process.poll() is None and not self.connected(process.pid):
                 pass
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, err)
         total = json.loads(out.splitlines()[-1])
         self.assertTrue(total["stopped"])
@@ -269,7 +269,7 @@ class Live(Base):
             while process.poll() is None and not self.connected(process.pid):
                 pass
             server.end(signal.SIGKILL)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=120)
         if process.returncode == 2:  # it had not connected yet
             self.assertIn("127.0.0.1", err)
             return

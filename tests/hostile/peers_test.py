@@ -55,7 +55,7 @@ class Serving:
         return self
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGTERM)

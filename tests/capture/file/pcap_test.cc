@@ -32,7 +32,7 @@ class PcapVariant : public testing::TestWithParam<Variant> {
     record_ends_ = {file.bytes().size()};
     Add(file, 1700000000, 123456, Pattern(60), 60);
     Add(file, 1700000001, 0, {}, 0);
-    Add(file, 4294967295, 999999, Pattern(33, 9), 9000);
+    Add(file, 4294967295, 4294967295, Pattern(33, 9), 9000);
     return file;
   }
   void Add(FileBytes& file, uint32_t seconds, uint32_t fraction, const ByteVector& frame, uint32_t on_wire) {
@@ -57,7 +57,7 @@ TEST_P(PcapVariant, IsRead) {
   const int64_t unit = GetParam().unit_ns;
   const ReadBack::Item first{{1, 1700000000'000000000 + 123456 * unit}, LinkType::kEthernet, Pattern(60), 60};
   const ReadBack::Item second{{2, 1700000001'000000000}, LinkType::kEthernet, {}, 0};
-  const ReadBack::Item third{{3, 4294967295'000000000 + 999999 * unit}, LinkType::kEthernet, Pattern(33, 9), 9000};
+  const ReadBack::Item third{{3, 4294967295'000000000 + 4294967295 * unit}, LinkType::kEthernet, Pattern(33, 9), 9000};
   EXPECT_EQ(read.frames[0], first);
   EXPECT_EQ(read.frames[1], second);
   EXPECT_EQ(read.frames[2], third);

@@ -42,6 +42,53 @@ TEST_P(PcapngOrder, EveryPacketBlockAndSeveralInterfaces) {
   EXPECT_EQ(read.frames[3], (ReadBack::Item{{4, 1007'250'000'000}, LinkType::kLinuxSll, Pattern(41, 4), 99}));
 }
 
+// What a time of 64 bits in the unit of if_tsresol, and the seconds of if_tsoffset, come to: 146 years from 1970 at
+// most.
+TEST_P(PcapngOrder, TimesFarAway) {
+  constexpr int64_t kMost = (int64_t{1} << 62) - 1, kYear = int64_t{365} * 86400;
+  struct Case {
+    uint8_t resolution;
+    int64_t offset;
+    uint64_t time;
+    int64_t ns;
+  };
+  const Case cases[] = {
+      {9, 0, kMost, kMost},
+      {9, 0, uint64_t{kMost} + 1, kMost},
+      {9, 0, INT64_MAX, kMost},
+      {9, 0, uint64_t{1} << 63, kMost},
+      {9, 0, UINT64_MAX, kMost},
+      {6, 0, UINT64_MAX, kMost},
+      {0, 0, UINT64_MAX, kMost},
+      {0, 0, 4'000'000'000, 4'000'000'000'000'000'000},
+      {12, 0, UINT64_MAX, 18'446'744'073'709'551},
+      {19, 0, UINT64_MAX, 1'844'674'407},
+      {28, 0, UINT64_MAX, 1},
+      {29, 0, UINT64_MAX, 0},
+      {127, 0, UINT64_MAX, 0},
+      {0x80, 0, 4'000'000'000, 4'000'000'000'000'000'000},
+      {0x80, 0, UINT64_MAX, kMost},
+      {0x80 | 30, 0, UINT64_MAX, kMost},
+      {0x80 | 64, 0, UINT64_MAX, 999'999'999},
+      {0x80 | 94, 0, UINT64_MAX, 0},
+      {0xff, 0, UINT64_MAX, 0},
+      {9, INT64_MAX, 0, kMost},
+      {9, INT64_MAX, UINT64_MAX, kMost},
+      {9, INT64_MIN, 0, -kMost},
+      {9, INT64_MIN, UINT64_MAX, -kMost},
+      {0, INT64_MIN, UINT64_MAX, kMost},  // more seconds forward than back
+      {9, -18'446'744'073, UINT64_MAX, 709'551'615},
+      {6, -100 * kYear, 0, -100 * kYear * 1'000'000'000},
+  };
+  FileBytes file(GetParam());
+  file.Section();
+  for (const Case& one : cases) file.Interface(1, 0, TimeOptions(file, one.resolution, one.offset));
+  for (uint32_t i = 0; i < std::size(cases); ++i) file.Enhanced(i, cases[i].time, Pattern(9), 9);
+  const ReadBack read = ReadAll(file.bytes());
+  ASSERT_EQ(read.frames.size(), std::size(cases));
+  for (size_t i = 0; i < std::size(cases); ++i) EXPECT_EQ(read.frames[i].ref.time_ns, cases[i].ns) << i;
+}
+
 TEST_P(PcapngOrder, SectionsStandForThemselves) {
   FileBytes file(GetParam());
   FileBytes other(!GetParam());

@@ -24,7 +24,9 @@ start_relay() {
 end_relay() {
   kill -INT $relay
   wait $relay || fail "stag relay ended with $?: $(cat /tmp/relay.out /tmp/relay.err)"
-  [ ! -s /tmp/relay.err ] || fail "$(cat /tmp/relay.err)"
+  # Whether --check and --record keep up is the machine's affair.
+  said=$(grep -vE '^stag: .* slower than the traffic, which waited ' /tmp/relay.err)
+  [ -z "$said" ] || fail "$said"
 }
 
 # workload FOLDER: on the mount; its contents are compared with what the server has.

@@ -20,7 +20,7 @@ using stag::test::Pattern;
 using Buffer = std::vector<std::byte>;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{20'000};  // only failing tests wait so long
+constexpr milliseconds kPatience{120'000};  // only failing tests wait so long
 
 // What an endpoint gave, kept: messages are copied and their receives released (unless `hold`).
 struct Peer {

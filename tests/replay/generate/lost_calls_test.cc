@@ -14,7 +14,7 @@ class HangsUp {
     thread_ = std::thread([this] {
       const auto service = serve::MakeEchoService();
       for (const uint64_t most : answers_) {
-        auto incoming = listener_->Wait(milliseconds(20'000));
+        auto incoming = listener_->Wait(milliseconds(120'000));
         ASSERT_TRUE(incoming && *incoming);
         rpcrdma::ResponderOptions options;
         endpoint::EndpointOptions end;

@@ -20,7 +20,7 @@ namespace {
 using namespace stag::test;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{20'000};
+constexpr milliseconds kPatience{120'000};
 
 // A service on a TCP port, in a thread of its own.
 class OnTcp {

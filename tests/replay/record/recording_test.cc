@@ -213,7 +213,7 @@ TEST(FrameRecorder, SendsBehindAReadAreAcknowledgedAfterIt) {
   for (const auto* response : responses) bytes.insert(bytes.end(), response->bytes.begin(), response->bytes.end());
   EXPECT_EQ(bytes, Pattern(10'000));
   // In the end all are acknowledged, by the other side.
-  EXPECT_EQ(again.events.back().connection.sends_received, (std::array<uint32_t, 2>{5, 5}));
+  EXPECT_EQ(again.events.back().connection.sends_received, (std::array<uint64_t, 2>{5, 5}));
 }
 
 // A connection joined in the middle, one that is refused, and one that is still open at the end.

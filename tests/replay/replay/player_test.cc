@@ -140,7 +140,7 @@ TEST_F(PlayerTest, OtherStatusesAreDifferences) {
 
 TEST_F(PlayerTest, ACallWithoutAnAnswerTimesOutAndTheRestGoesOn) {
   RecordGetattrs();
-  options.timeout = milliseconds{100};
+  options.timeout = milliseconds{2000};  // the other answers take less on any machine
   uint32_t calls = 0;
   LiveServer server([&calls](Bytes call, const rpc::CallHeader& header, rpcrdma::ServiceReply& reply) {
     if (++calls != 2) AnswerGetattr(call, header, reply);
@@ -285,7 +285,9 @@ TEST_F(PlayerTest, WhatIsPutOffForTooLongIsADifference) {
     options.put_off = milliseconds{patience};
     const auto played = Play(server);
     EXPECT_EQ(played->total.answered, 1u);
-    EXPECT_EQ(played->total.put_off, patience == 0 ? 0u : 2u) << "after 0.1 and 0.3 s";
+    // After 0.1 and 0.3 s; on a busy machine the second answer may come when the patience is over.
+    EXPECT_GE(played->total.put_off, patience == 0 ? 0u : 1u);
+    EXPECT_LE(played->total.put_off, patience == 0 ? 0u : 2u);
     ASSERT_EQ(played->report.differences.size(), 1u);
     EXPECT_EQ(played->report.differences[0].live, (AnswerStatus{AnswerStatus::Kind::kStatus, kDelay}));
   }
@@ -293,7 +295,7 @@ TEST_F(PlayerTest, WhatIsPutOffForTooLongIsADifference) {
 
 TEST_F(PlayerTest, WhatIsPutOffEndsWithAStop) {
   maker.Call(GetattrCall(1)).Reply(GetattrReply(1));
-  options.duration = milliseconds{50};
+  options.duration = milliseconds{1000};  // the first Call is sent in that time on any machine
   LiveServer server([&](Bytes, const rpc::CallHeader& header, rpcrdma::ServiceReply& reply) {
     reply.message = MakeReply(header.xid, Words({kDelay}));
   });
@@ -304,7 +306,7 @@ TEST_F(PlayerTest, WhatIsPutOffEndsWithAStop) {
   const ProcedureReport total = player.report().Total();
   EXPECT_EQ(total.sent, 1u);
   EXPECT_EQ(total.answered, 1u);
-  EXPECT_EQ(total.put_off, 1u);
+  EXPECT_GE(total.put_off, 1u);
   EXPECT_EQ(total.compared - total.matched, 1u);
   EXPECT_TRUE(player.report().stopped);
 }

@@ -24,7 +24,7 @@ using namespace stag::test;
 using endpoint::test::Fabric;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{20'000};
+constexpr milliseconds kPatience{120'000};
 
 // READDIR3resok with one entry whose name has `size` bytes.
 Buffer ReaddirReply(uint32_t xid, uint32_t size) {

@@ -244,7 +244,7 @@ TEST_F(Made, CallbacksAreMadeBehindTheirReplies) {
     Buffers calls;
   } client(running);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(client.Ask({.message = MakeCall(0, kNfs3, 4, 1, create)}), created);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (client.calls.size() < 2 && std::chrono::steady_clock::now() < end)
     client.requester->Poll(std::chrono::milliseconds(10));
   EXPECT_EQ(client.Ask({.message = MakeCall(0, kNfs3, 3, kGetattr, Handle(2))}), Words({2}));

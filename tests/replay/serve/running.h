@@ -111,7 +111,7 @@ class Client : public rpcrdma::AnswerSink {
     kind.reset();
     const auto sent = requester->Send(call);
     if (!sent) ADD_FAILURE() << sent.error().message;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (!kind && std::chrono::steady_clock::now() < end) requester->Poll(std::chrono::milliseconds(10));
   }
   // The results.

@@ -197,5 +197,30 @@ TEST_F(CopiesTest, AmongTheLastPackets) {
   }
 }
 
+// The buckets have the low 16 bits of the number of their last packet. Every packet but two falls into other buckets
+// than one that none has fallen into; its first packet is the 65,536th, or a later one: it is not its own predecessor.
+TEST_F(CopiesTest, ABucketThatWasLastUsed65536PacketsAgo) {
+  const auto bucket_of = [](const Made& made) {  // as IsCopy has it: the queue pair and the PSN, and the ICRC
+    return ((LoadBe64(&made.bytes[4]) << 8) * 0x9e3779b97f4a7c15u ^ LoadLe32(&made.bytes[28])) >> 51;
+  };
+  for (const uint32_t before : {64'511u, 65'535u, 65'536u, 131'071u - 1025}) {
+    Copies copies;
+    uint32_t psn = 0;
+    const auto next = [&](bool in_bucket) {
+      for (;;) {
+        Made made = Roce(++psn, 7);
+        if ((bucket_of(made) == 17) == in_bucket) return made;
+      }
+    };
+    uint64_t frame = 0;
+    for (uint32_t i = 0; i < before; ++i) EXPECT_FALSE(copies.IsCopy(next(false).packet, {++frame, 0}));
+    const Made first = next(true), second = next(true);
+    EXPECT_FALSE(copies.IsCopy(first.packet, {++frame, 0}));
+    EXPECT_FALSE(copies.IsCopy(second.packet, {++frame, 0}));
+    EXPECT_TRUE(copies.IsCopy(first.With(1).packet, {++frame, 0}));
+    EXPECT_TRUE(copies.IsCopy(second.With(1).packet, {++frame, 0}));
+  }
+}
+
 }  // namespace
 }  // namespace stag::fabric

@@ -200,6 +200,26 @@ TEST(IbAnomaly, LongRetransmissions) {
   }
 }
 
+// The first request of a side that has only acknowledged so far is remembered, too.
+TEST(IbAnomaly, FirstRequestOfASideThatOnlyAcknowledged) {
+  for (const bool changed : {false, true}) {
+    IbWire wire;
+    IbTalk talk(wire);
+    talk.Connect();
+    for (uint32_t i = 0; i < 20; ++i) {
+      talk.Send(0, Message(i));
+      talk.Ack(0);
+    }
+    Buffer reply = Message(99);
+    const uint32_t psn = talk.psn(1);
+    talk.Send(1, reply);
+    talk.Rewind(1, psn);
+    if (changed) reply[40] ^= std::byte{1};
+    talk.Send(1, reply);
+    EXPECT_EQ(AnomaliesOf(wire), changed ? Kinds{AnomalyKind::kChangedRequest} : Kinds{});
+  }
+}
+
 TEST(IbAnomaly, ReadResponses) {
   for (const bool changed : {false, true}) {
     IbWire wire;

@@ -164,6 +164,116 @@ TEST(IbOrder, AnyFrameMissing) {
   }
 }
 
+// A packet of the requester or of its peer whose PSN is nowhere near.
+void PutStray(IbWire& wire, const IbTalk& talk, Side requester, unsigned kind, uint32_t psn) {
+  const auto responder = static_cast<Side>(1 - requester);
+  const Buffer data = Message(0x77, 512);
+  switch (kind) {
+    case 0: return wire.Rc(responder, talk.qp(requester), ib::kAcknowledge, psn, {}, {}, 0x1f);
+    case 1: return wire.Rc(responder, talk.qp(requester), ib::kAcknowledge, psn, {}, {}, kNakSequence);
+    case 2: return wire.Rc(responder, talk.qp(requester), ib::kAcknowledge, psn, {}, {}, kRnr);
+    case 3: return wire.Rc(responder, talk.qp(requester), ib::kReadResponseOnly, psn, data, {}, 0x1f);
+    case 4: return wire.Rc(requester, talk.qp(responder), ib::kSendOnly, psn, data);
+    case 5: return wire.Rc(requester, talk.qp(responder), ib::kWriteOnly, psn, data, {0x5000, 3, 512});
+    default: return wire.Rc(requester, talk.qp(responder), ib::kReadRequest, psn, {}, {0x5000, 3, 4096});
+  }
+}
+
+// No single packet makes a connection skip what both sides still send: it goes on as if that had not been captured.
+TEST(IbOrder, AStrayNumberMovesNothing) {
+  struct Recoveries : Recorder {
+    void OnRecovery(const Recovery&) override { ++recoveries; }
+    size_t recoveries = 0;
+  };
+  // With PSNs that wrap; `stray` is called before each round.
+  const auto play = [](auto stray, Recorder& recorder) {
+    IbWire wire;
+    IbTalk talk(wire, 1, 0xfffff0, 0xfffff0);
+    talk.Connect();
+    for (uint32_t i = 0; i < 40; ++i) {
+      stray(wire, talk, i);
+      talk.Send(0, Message(i, 1500));
+      talk.Ack(0);
+      talk.Write(1, 3, 0x5000, Pattern(2500, i));
+      talk.Send(1, Message(i));
+      talk.Ack(1);
+    }
+    return Play(wire, recorder);
+  };
+  Recorder whole;
+  play([](IbWire&, const IbTalk&, uint32_t) {}, whole);
+  const std::vector<std::string> expected = Sorted(whole);
+  for (const uint32_t distance : {400u, 65'537u, (1u << 23) - 500})
+    for (const Side requester : {Side{0}, Side{1}})
+      for (unsigned kind = 0; kind < 7; ++kind)
+        for (const uint32_t place : {0u, 1u, 15u}) {
+          Recoveries got;
+          const DecoderStats stats = play(
+              [&](IbWire& wire, const IbTalk& talk, uint32_t round) {
+                if (round == place) PutStray(wire, talk, requester, kind, ib::PsnAdd(talk.psn(requester), distance));
+              },
+              got);
+          EXPECT_EQ(stats.gaps, 0u);
+          std::erase_if(got.events, [](const Recorded& e) { return e.event.kind() == EventKind::kAnomaly; });
+          EXPECT_EQ(Sorted(got), expected) << distance << ' ' << kind << ' ' << place;
+          EXPECT_EQ(got.recoveries, 0u);
+        }
+}
+
+// What is far ahead because the capture lost a lot: each packet behind that counts, and the last one alone, too.
+TEST(IbOrder, MuchIsLostFromTheCapture) {
+  for (const uint32_t left : {1u, 2u, 40u}) {
+    IbWire wire;
+    IbTalk talk(wire);
+    talk.Connect();
+    talk.Send(0, Message(1));
+    talk.Ack(0);
+    talk.set_psn(0, talk.psn(0) + 5000);
+    for (uint32_t i = 0; i < left; ++i) talk.Send(0, Message(2 + i));
+    Recorder r;
+    EXPECT_EQ(Play(wire, r).gaps, 1u);
+    EXPECT_EQ(r.Of(EventKind::kGap)[0]->event.gap().size, 5000u);
+    EXPECT_EQ(r.Count(EventKind::kSend), 1 + left);
+  }
+}
+
+// A Read Request that claims more PSNs than its requester then leaves out: the next operation has the PSN behind it.
+TEST(IbOrder, AReadThatIsTooLong) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  talk.Send(0, Message(1, 3000));
+  talk.Ack(0);
+  const uint32_t psn = talk.ReadRequest(0, 7, 0x1000, 0xffffffff);
+  talk.set_psn(0, ib::PsnAdd(psn, 1));
+  for (uint32_t i = 0; i < 30; ++i) {
+    talk.Send(0, Message(2 + i));
+    talk.Ack(0);
+  }
+  Recorder r;
+  EXPECT_EQ(Play(wire, r).gaps, 0u);
+  EXPECT_EQ(r.Count(EventKind::kSend), 31u);
+}
+
+// Where a Send ends that lost its end is not known; its receipt is told before that of the Send behind it.
+TEST(IbOrder, SendThatIsGivenUpCountsAsReceived) {
+  IbWire wire;
+  IbTalk talk(wire);
+  talk.Connect();
+  const uint32_t first = talk.psn(0);
+  wire.Rc(0, talk.qp(1), ib::kSendFirst, first, Pattern(1024));
+  talk.set_psn(0, first + 1);
+  talk.Send(0, Message(2));  // another request begins
+  talk.Send(0, Message(3));
+  talk.Acknowledge(0, first + 1, 0x1f);
+  talk.Send(1, Message(4));
+  Recorder r;
+  Play(wire, r);
+  ASSERT_EQ(r.Count(EventKind::kSend), 4u);
+  // Of the first side's three Sends the other one has the first two.
+  EXPECT_EQ(r.Of(EventKind::kSend).back()->connection.sends_received[1], 2u);
+}
+
 TEST(IbOrder, RetransmissionAfterNakDeliversEverything) {
   IbWire wire;
   IbTalk talk(wire);

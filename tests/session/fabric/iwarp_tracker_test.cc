@@ -306,6 +306,113 @@ TEST(IwarpTracker, SequenceNumbersWrap) {
   }
 }
 
+// RFC 5041 section 4.3: message sequence numbers of 32 bits.
+TEST(IwarpTracker, MessageNumbersWrap) {
+  const auto track = [](uint32_t first) {
+    Conversation c({});
+    c.Mpa(0);
+    c.Mpa(1);
+    for (uint32_t i = 0; i < 12; ++i)
+      for (unsigned from : {0u, 1u}) {
+        iwarp::DdpHeader header;
+        header.opcode = Opcode::kSend;
+        header.sequence = first + i;
+        header.last = true;
+        const auto message = Pattern(300, static_cast<uint8_t>(i));
+        iwarp::ForEachSegment(header, message.size(), 128, [&](const iwarp::DdpHeader& h, uint64_t at, size_t n) {
+          c.Ddp(from, h, Bytes(message).subspan(static_cast<size_t>(at), n));
+        });
+      }
+    return Track(c.Cut(200), c.options()).Texts();
+  };
+  EXPECT_EQ(track(0xfffffff8), track(1));
+}
+
+// Many Sends each way, one at a time: a hole that an acknowledgment names has time enough to be given up.
+Conversation Talk() {
+  Conversation c({.crc = true});
+  c.Mpa(0);
+  c.Mpa(1);
+  for (uint8_t i = 0; i < 40; ++i)
+    for (unsigned from : {0u, 1u}) c.Send(from, Pattern(100, i));
+  return c;
+}
+
+// No single acknowledgment makes a connection skip what its other side still sends, whoever sends next, and how much.
+TEST(IwarpTracker, AStrayAcknowledgmentMovesNothing) {
+  const Conversation c = Talk();
+  const Segments segments = c.Cut(1448);
+  const Log expected = Track(segments, c.options());
+  for (const uint32_t distance : {1u, 128u, 2000u, 65'536u, 16u << 20, (64u << 20) - 1000, 1u << 30})
+    for (const unsigned from : {0u, 1u})
+      for (size_t i = 4; i < segments.size(); i += 3) {
+        Segments with = segments;
+        const auto at = with.begin() + static_cast<ptrdiff_t>(i);
+        const Segment& next = segments[i];
+        Segment stray{from,
+                      next.from == from ? next.sequence : next.acknowledgment,
+                      (next.from == from ? next.acknowledgment : next.sequence) + distance,
+                      link::kTcpAck,
+                      {},
+                      0};
+        with.insert(at, stray);
+        const Log log = Track(with, c.options());
+        EXPECT_EQ(log.stats.gaps, 0u) << distance << ' ' << i;
+        ASSERT_EQ(log.Texts(), expected.Texts()) << distance << ' ' << i;
+      }
+}
+
+// Nor when it comes with data, while one side alone sends.
+TEST(IwarpTracker, AStrayAcknowledgmentWithData) {
+  Conversation c({.crc = true});
+  c.Mpa(0);
+  c.Mpa(1);
+  c.Send(1, Pattern(100));
+  for (uint8_t i = 0; i < 40; ++i) c.Send(0, Pattern(100, i));
+  for (uint8_t i = 0; i < 40; ++i) c.Send(1, Pattern(100, i));
+  const Segments segments = c.Cut(1448);
+  const Log expected = Track(segments, c.options());
+  for (size_t i = 4; i + 3 < segments.size(); ++i) {
+    Segments with = segments;
+    with[i].acknowledgment += 1 << 20;
+    const Log log = Track(with, c.options());
+    for (const unsigned from : {0u, 1u}) ASSERT_EQ(log.Texts(from), expected.Texts(from)) << i;
+  }
+}
+
+// RFC 9293 section 3.10.7.4: a reset that is not in the window is dropped.
+TEST(IwarpTracker, AStrayReset) {
+  const Conversation c = Talk();
+  const Segments segments = c.Cut(1448);
+  const Log expected = Track(segments, c.options());
+  for (const uint32_t distance : {1u << 30, 1u << 31, 3u << 30})
+    for (size_t i = 6; i < segments.size(); i += 5) {
+      Segments with = segments;
+      with.insert(with.begin() + static_cast<ptrdiff_t>(i),
+                  Segment{segments[i].from, segments[i].sequence + distance, 0, link::kTcpRst, {}, 0});
+      ASSERT_EQ(Track(with, c.options()).Texts(), expected.Texts()) << distance << ' ' << i;
+    }
+}
+
+// What the capture lost is given up all the same, though it shows nothing behind it: two acknowledgments name it.
+TEST(IwarpTracker, TwoAcknowledgmentsNameWhatIsLost) {
+  Conversation c({.crc = true});
+  c.Mpa(0);
+  c.Mpa(1);
+  c.Send(1, Pattern(100));
+  c.Send(0, Pattern(100, 1));
+  Segments segments = c.Cut(1448);
+  const auto lost =
+      std::find_if(segments.rbegin(), segments.rend(), [](const Segment& s) { return s.wire_length > 0; });
+  const Segment acknowledgment = *(lost - 1);
+  const auto at = segments.erase(lost.base() - 1);
+  segments.insert(at, 20, acknowledgment);
+  segments.resize(segments.size() - 3);  // without FINs
+  const Log log = Track(segments, c.options());
+  ASSERT_EQ(log.Count(EventKind::kGap), 1u);
+  EXPECT_LT(log.Only(EventKind::kGap).now, segments.size());
+}
+
 TEST(IwarpTracker, JoinedAtEverySegment) {
   for (const bool crc : {false, true}) {
     Options options;

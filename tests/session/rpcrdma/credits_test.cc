@@ -116,7 +116,7 @@ TEST(ReceivedGrants, OnlyWhatIsAcknowledgedCounts) {
   EXPECT_TRUE(received.Allows(1));
   EXPECT_FALSE(received.Allows(2));
   // Of very many nothing is said until the last of them is acknowledged.
-  for (uint32_t number = 7; number < 50; ++number) received.Add(2, true, number);
+  for (uint64_t number = 7; number < 50; ++number) received.Add(2, true, number);
   EXPECT_TRUE(received.Allows(100));
   received.Acknowledge(48);
   EXPECT_TRUE(received.Allows(100));
