@@ -74,6 +74,7 @@ Result<bool> Relay::Ask() {
   auto incoming = acceptor_.Next();
   if (!incoming) return Fail(incoming.error().message);
   if (!*incoming) return false;
+  if ((*incoming)->gone()) return true;
   const size_t there = clients_.size() + waiting_.size();
   const bool enough = options_.once && there + report_.side[kClientSide].connections > 0;
   if (enough || (there >= options_.max_connections && !MakeRoom())) {
