@@ -34,10 +34,6 @@ def send_segment(number, payload):
     return fpdu(struct.pack(">BBIIII", 0x41, 0x43, 0, 0, number, 0) + payload)
 
 
-def tagged(opcode, payload, last=True):
-    return fpdu(struct.pack(">BBIQ", 0xc1 if last else 0x81, 0x40 | opcode, 7, 0) + payload)
-
-
 def call(xid, credits=32):
     """NULL of NFSv3, inline."""
     return struct.pack(">4I12x10I", xid, 1, credits, 0, xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
@@ -384,7 +380,10 @@ class Exhaustion(unittest.TestCase):
                 Live("serve", "--mode", "null", "--record", os.path.join(folder, "x.pcapng")) as server:
             peer = connected(server.port)
             self.assertTrue(peer.null())
-            peer.socket.sendall(tagged(2, bytes(100)))  # a Read Response that nobody asked for
+            peer.send(long_call(2, 1000))
+            sink, offset = struct.unpack(">IQ", peer.receive()[18:30])
+            # A Read Response of other bytes than the next: no frame of a recording can show it.
+            peer.socket.sendall(fpdu(struct.pack(">BBIQ", 0x81, 0x42, sink, offset + 4) + bytes(100)))
             drain(peer.socket)
             peer.close()
 
