@@ -272,6 +272,10 @@ FileWriter::FileWriter(OutputFile file, FileEncoder encoder, std::vector<std::by
   ends_.push_back(buffer_.size());
 }
 
+Compression CompressionOf(std::string_view path) {
+  return path.ends_with(".zst") ? Compression::kZstd : Compression::kNone;
+}
+
 Result<std::unique_ptr<FileWriter>> FileWriter::Create(const std::string& path, FileFormat format,
                                                        std::optional<LinkType> link, const FileNotes& notes,
                                                        Compression compression, OutputFile::Named named) {

@@ -26,6 +26,8 @@ namespace stag::capture {
 
 enum class FileFormat : uint8_t { kPcap, kPcapng };
 enum class Compression : uint8_t { kNone, kZstd };
+// What the name of a file to be written says: .zst.
+Compression CompressionOf(std::string_view path);
 
 // What a pcapng file says of itself, in UTF-8; empty: nothing. Only the first 65535 bytes of each are kept.
 struct FileNotes {

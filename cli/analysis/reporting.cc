@@ -10,9 +10,11 @@ conformance::Write WriteTo(Output& output) {
   };
 }
 
-std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output) {
-  if (options.format == Format::kJsonl) return conformance::MakeJsonlReporter(WriteTo(output));
-  return conformance::MakeTextReporter(WriteTo(output), !output.style().reset.empty(), options.quiet);
+std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output,
+                                                        conformance::Write write) {
+  if (!write) write = WriteTo(output);
+  if (options.format == Format::kJsonl) return conformance::MakeJsonlReporter(std::move(write));
+  return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
 }
 
 conformance::Summary Summarize(const FileOutcome& outcome, std::vector<conformance::RuleTally> tallies) {

@@ -13,8 +13,9 @@ namespace stag::cli {
 
 // Writes what a reporter gives. `output` must outlive it.
 conformance::Write WriteTo(Output& output);
-// As text, or as JSON lines when `options.format` is kJsonl. `output` must outlive it.
-std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output);
+// As text, or as JSON lines when `options.format` is kJsonl. `output` must outlive it; `write`: where it goes instead.
+std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output,
+                                                        conformance::Write write = nullptr);
 
 conformance::Summary Summarize(const FileOutcome& outcome, std::vector<conformance::RuleTally> tallies);
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/base/output.h"
 
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -71,6 +75,64 @@ Output::~Output() {
   if (file_ && !failed_ && std::uncaught_exceptions() == 0) WrittenFiles().push_back({std::move(*file_), empty_});
 }
 
+void Output::set_stop(int descriptor) {
+  struct stat what {};
+  stop_ = descriptor;
+  waits_ = !write_ && ::fstat(descriptor_, &what) == 0 && !S_ISREG(what.st_mode);
+}
+
+// As write(2), which a stop ends.
+int64_t Output::WriteSome(std::string_view text) {
+  if (!waits_) return ::write(descriptor_, text.data(), text.size());
+  constexpr int kPatienceMs = 500;
+  pollfd both[] = {{descriptor_, POLLOUT, 0}, {stop_, POLLIN, 0}};
+  if (::poll(both, 2, -1) < 0) return -1;
+  if (both[0].revents == 0 && ::poll(both, 1, kPatienceMs) == 0) {
+    errno = ETIMEDOUT;
+    return -1;
+  }
+  // So much is taken without waiting.
+  return ::write(descriptor_, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
+}
+
+void Output::FailedToWrite() {
+  closed_ = true;
+  failed_ = errno != EPIPE;
+  if (errno == ETIMEDOUT) {
+    diagnostics_.Complain("not all results could be written: nobody reads them");
+  } else if (failed_) {
+    diagnostics_.Complain("cannot write the results: {}", std::strerror(errno));
+  }
+}
+
+// As much as is taken at once.
+void Output::WriteReady() {
+  if (for_people_) MakePrintable(buffer_, !style_.reset.empty());
+  size_t done = 0;
+  pollfd one{descriptor_, POLLOUT, 0};
+  while (!closed_ && done < buffer_.size() && ::poll(&one, 1, 0) > 0) {
+    const int64_t n = WriteSome(std::string_view(buffer_).substr(done));
+    if (n >= 0) {
+      done += static_cast<size_t>(n);
+    } else if (errno != EINTR) {
+      FailedToWrite();
+    }
+  }
+  buffer_.erase(0, closed_ ? buffer_.size() : done);
+}
+
+bool Output::Offer(std::string_view text) {
+  if (!waits_) {
+    buffer_ += text;
+    Commit();
+    return true;
+  }
+  if (buffer_.size() >= kBlock) WriteReady();
+  if (buffer_.size() + text.size() > kMostOffered) return false;
+  buffer_ += text;
+  return true;
+}
+
 void Output::Flush() {
   if (before_write_ && terminal_ && buffer_.size() > 0) before_write_();
   if (for_people_) MakePrintable(buffer_, !style_.reset.empty());
@@ -88,13 +150,11 @@ void Output::Send(std::string_view bytes) {
   empty_ = false;
   if (write_) return write_(bytes);
   while (!bytes.empty()) {
-    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    const int64_t n = WriteSome(bytes);
     if (n >= 0) {
       bytes.remove_prefix(static_cast<size_t>(n));
     } else if (errno != EINTR) {
-      closed_ = true;
-      failed_ = errno != EPIPE;
-      if (failed_) diagnostics_.Complain("cannot write the results: {}", std::strerror(errno));
+      FailedToWrite();
       break;
     }
   }

@@ -44,6 +44,12 @@ class Output {
   void Flush();
   // Takes away what the terminal shows.
   void ClearScreen();
+  // As putting it in the buffer and Commit, and never waits: false, and nothing done, when nobody has read for so long
+  // that the buffer is full.
+  bool Offer(std::string_view text);
+  // A descriptor that becomes readable when all is to stop: from then on Flush waits for who reads half a second at
+  // most.
+  void set_stop(int descriptor);
   // Nothing more is wanted: reading stops, what is in the buffer still goes out. By any thread.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_ || closed_; }
@@ -55,8 +61,11 @@ class Output {
   void set_before_write(std::function<void()> fn) { before_write_ = std::move(fn); }
 
  private:
-  static constexpr size_t kBlock = 64 * 1024;
+  static constexpr size_t kBlock = 64 * 1024, kMostOffered = 1024 * 1024;
   void Send(std::string_view bytes);
+  int64_t WriteSome(std::string_view text);
+  void FailedToWrite();
+  void WriteReady();
   Diagnostics& diagnostics_;
   std::string buffer_;
   Style style_;
@@ -64,6 +73,8 @@ class Output {
   std::function<void(std::string_view)> write_;
   std::optional<capture::OutputFile> file_;  // none: stdout
   int descriptor_;
+  int stop_ = -1;       // set_stop
+  bool waits_ = false;  // writing may have to wait for who reads
   bool terminal_ = false, empty_ = true;
   const bool for_people_;  // text and tables
   std::atomic<bool> stopped_ = false;

@@ -200,6 +200,7 @@ int RunCapture(const CaptureArguments& options) {
     return output.failed() ? kExitTrouble : kExitFine;
   }
   const Signals signals;
+  output.set_stop(signals.descriptor());
   std::string warning;
   auto source = OpenSource(options.device, options.filter, warning);
   if (!source) return Trouble(source.error());
@@ -309,6 +310,7 @@ int RunCapture(const CaptureArguments& options) {
 std::string Contradiction(const CaptureArguments& o) {
   if (o.list) return {};
   if (o.device.network.device.empty()) return "which device? -i DEVICE, or --list for what there is";
+  if (o.file.path.ends_with(".gz")) return "captures are compressed as .zst, not as .gz";
   const bool row = o.file.is_row();
   if (o.file.path.empty() && !o.watches_output())
     return "-w FILE, --check or --transactions: what is to become of the packets?";
@@ -448,7 +450,8 @@ void AddCapture(CLI::App& app, Run& run) {
       "  stag capture -i eth0 -w - udp port 4791 | stag check -");
   command->callback([options, &run] {
     capture::FileSetOptions& file = options->file;
-    if (file.path.ends_with(".zst")) file.compression = capture::Compression::kZstd;
+    if (capture::CompressionOf(file.path) == capture::Compression::kZstd)
+      file.compression = capture::Compression::kZstd;
     if (file.compression == capture::Compression::kZstd && !file.path.empty() && file.path != "-" &&
         !file.path.ends_with(".zst"))
       file.path += ".zst";

@@ -176,7 +176,9 @@ int RunGenerate(GenerateArguments options, scale::Team* team) {
   if (!AllFine(team, Settle(options))) return kExitTrouble;
   if (team) Join(*team, options.load);
   const Signals signals;
+  options.load.cancel = signals.descriptor();
   Output output = OutputOf(options, team);
+  output.set_stop(signals.descriptor());
   LiveMonitor monitor(options, options.load.to.host, output);
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
   options.load.threads = options.threads.value_or(std::min(options.load.connections, processors));

@@ -141,11 +141,13 @@ int RunProbe(ProbeArguments options) {
 
   const Signals signals;
   Output output(options);
+  output.set_stop(signals.descriptor());
   LiveMonitor monitor(options, options.server, output);
   const auto transport = endpoint::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
   options.probe.crc = options.crc;
   options.probe.patience.stopped = [&signals] { return signals.caught(); };
+  options.probe.patience.cancel = signals.descriptor();
   probe::Runner runner(**transport, options.probe, monitor.log() ? &monitor : nullptr);
   const Result<void> begun = runner.Begin();
   if (!begun) ComplainText(begun.error().message);

@@ -16,8 +16,6 @@
 namespace stag::cli {
 namespace {
 
-constexpr int kNotices = 100;  // printed as they come
-
 struct RelayArguments : LiveOptions {
   endpoint::HostPort listen;
   relay::RelayOptions relay;
@@ -45,6 +43,7 @@ void ReportListening(const RelayArguments& options, std::string_view transport, 
 int RunRelay(RelayArguments options) {
   const Signals signals;
   Output output(options);
+  output.set_stop(signals.descriptor());
   auto transport = endpoint::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
   auto listener = (*transport)->Listen(options.listen);
@@ -56,11 +55,7 @@ int RunRelay(RelayArguments options) {
   options.relay.stop = signals.descriptor();
   options.relay.events = monitor.log();
   options.relay.crc = options.crc;
-  if (!options.quiet)
-    options.relay.notice = [said = 0](const std::string& text) mutable {
-      if (said++ < kNotices) ComplainText(text);
-      if (said == kNotices) ComplainText("what else happens to clients is only counted");
-    };
+  options.relay.notice = Notices(options.quiet);
   relay::Relay relay(**listener, **transport, options.relay);
   const Result<void> ran = relay.Run();
   monitor.Drain();
@@ -128,7 +123,10 @@ void AddRelay(CLI::App& app, Run& run) {
         return std::string{};
       },
       "SIZE", "What all chunks of one call may have (default: 16M); a call with more gets ERR_CHUNK");
-  command->add_option("--max-connections", o->relay.max_connections, "More clients are rejected (default: 256)")
+  command
+      ->add_option("--max-connections", o->relay.max_connections,
+                   "Clients at a time (default: 256); the one that is idle for longest gives way to one more, and one\n"
+                   "more is rejected when none is")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
   command->add_flag("--once", o->relay.once, "End when the first client has");
@@ -139,14 +137,14 @@ void AddRelay(CLI::App& app, Run& run) {
       ->type_name("N");
   AddLiveOptions(*command, *options);
   AddParsed(
-      *command, "--memory",
+      *command, "--chunk-memory,--memory",
       [o](std::string& text) {
         const auto bytes = ParseSize(text);
         if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
-        o->relay.link.memory = *bytes;
+        o->relay.memory = *bytes;
         return std::string{};
       },
-      "SIZE", "What the chunks of one client's calls may take (default: 256M); calls wait when there is no more");
+      "SIZE", "What the chunks of all clients' calls may take (default: 256M); calls wait when there is no more");
   AddOutputOptions(*command, *options);
   command->footer(
       "Each client gets a connection of its own to the server. Messages keep their xid, payload and chunks; the "

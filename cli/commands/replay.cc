@@ -100,6 +100,7 @@ int Play(ReplayArguments& options, PlanReader& plans, replay::PlanQueue& first, 
   if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
   if (team) Join(*team, options.play);
   const Signals signals;
+  output.set_stop(signals.descriptor());
   LiveMonitor monitor(options, options.play.to.host, output);
   LiveProgress progress(options.progress && !options.quiet);
   options.play.events = monitor.log();

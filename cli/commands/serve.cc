@@ -86,6 +86,7 @@ void PutText(std::string& out, const serve::ServerReport& report, const serve::P
   const rpcrdma::ResponderStats& s = report.stats;
   Put(out, "{}: {} ended in order, {} broken; {} rejected\n", Count(report.connections, "connection"), report.ended,
       report.broken, report.rejected);
+  if (report.dismissed > 0) Put(out, "{} gave way to a new one\n", Count(report.dismissed, "idle connection"));
   Put(out, "{} (", Count(s.calls, "call"));
   PutSize(out, s.received_bytes);
   Put(out, "), {} replied to (", s.replies);
@@ -110,7 +111,8 @@ void PutJsonl(std::string& out, const serve::ServerReport& report, const serve::
   PutTroublesJson(json, report.troubles);
   const rpcrdma::ResponderStats& s = report.stats;
   json.BeginObject().Member("type", "served").Member("connections", report.connections).Member("ended", report.ended);
-  json.Member("broken", report.broken).Member("rejected", report.rejected).Member("calls", s.calls);
+  json.Member("broken", report.broken).Member("rejected", report.rejected).Member("dismissed", report.dismissed);
+  json.Member("calls", s.calls);
   json.Member("replies", s.replies).Member("err_vers", s.err_vers).Member("err_chunk", s.err_chunk);
   json.Member("dropped", s.dropped).Member("received_bytes", s.received_bytes).Member("sent_bytes", s.sent_bytes);
   json.EndObject().EndLine();
@@ -245,6 +247,7 @@ int RunServe(ServeArguments options) {
   }
   const Signals signals;
   Output output(options);
+  output.set_stop(signals.descriptor());
   Content content(options.memory);
   if (!content.Open(options, output)) return kExitTrouble;
 
@@ -263,6 +266,7 @@ int RunServe(ServeArguments options) {
   ReportListening(options, (*transport)->name(), mount.get(), output);
   LiveMonitor monitor(options, fmt::format("port {}", options.listen.port), output);
   options.server.stop = signals.descriptor();
+  options.server.notice = Notices(options.quiet);
   options.server.events = monitor.log();
   options.server.crc = options.crc;
   options.server.responder.delay = std::chrono::microseconds(static_cast<int64_t>(options.delay_ms * 1000));
@@ -317,6 +321,20 @@ void AddResponderOptions(CLI::App& command, rpcrdma::ResponderOptions& responder
       "SIZE", "Largest Call, its chunks included (default: 4M); a larger one gets ERR_CHUNK");
 }
 
+void AddChunkMemory(CLI::App& command, uint64_t& memory) {
+  AddParsed(
+      command, "--chunk-memory",
+      [&memory](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
+        memory = *bytes;
+        return std::string{};
+      },
+      "SIZE",
+      "What the chunks and long replies of all clients' calls may take (default: 256M); calls wait when there is no\n"
+      "more");
+}
+
 }  // namespace
 
 void AddServe(CLI::App& app, Run& run) {
@@ -333,6 +351,7 @@ void AddServe(CLI::App& app, Run& run) {
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where to listen (default: :20049, on every address); port 0: any that is free");
   AddResponderOptions(*command, o->server.responder);
+  AddChunkMemory(*command, o->server.call_memory);
   command->add_option("--delay", o->delay_ms, "Wait so long before each Reply (default: 0)")
       ->check(CLI::Range(0.0, 60'000.0))
       ->type_name("MS");
@@ -342,7 +361,11 @@ void AddServe(CLI::App& app, Run& run) {
                    "of their own, and the others wait when that is slower (stderr says how long)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
-  command->add_option("--max-connections", o->server.max_connections, "More at a time are rejected (default: 256)")
+  command
+      ->add_option(
+          "--max-connections", o->server.max_connections,
+          "At a time (default: 256); the client that is idle for longest gives way to one more, and one more is\n"
+          "rejected when none is")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
   command->add_flag("--once", o->server.once, "End when the first connection has");

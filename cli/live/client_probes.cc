@@ -34,6 +34,7 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
                     const std::vector<const ClientProbe*>& selected) {
   const Signals signals;
   Output output(live);
+  output.set_stop(signals.descriptor());
   serve::MemoryFs fs(kMemory);
   if (auto made = probe::client::Furnish(fs); !made) return CannotProbe(made.error());
   const auto service = serve::MakeNfsMemoryService(fs);

@@ -5,12 +5,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <map>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "cli/analysis/reporting.h"
 #include "cli/base/version.h"
 #include "conformance/engine/engine.h"
+#include "replay/endpoint/system.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -22,14 +27,16 @@ constexpr std::chrono::milliseconds kWorthSaying{50};  // of waiting
 }  // namespace
 
 Signals::Signals() {
+  endpoint::RaiseDescriptorLimit();
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   struct sigaction hangup {};  // nohup ignores it
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler == SIG_DFL) sigaddset(&set, SIGHUP);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
   descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (descriptor_ < 0) throw std::runtime_error("no descriptor for signals: " + endpoint::ErrorText(errno));
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
 Signals::~Signals() { ::close(descriptor_); }
@@ -39,19 +46,66 @@ bool Signals::caught() const {
   return ::poll(&one, 1, 0) > 0;
 }
 
+std::function<void(const std::string&)> Notices(bool quiet) {
+  constexpr int kNotices = 100;
+  return [quiet, said = 0](const std::string& text) mutable {
+    if (quiet || said > kNotices) return;
+    ComplainText(++said > kNotices ? "what else happens is only counted" : text);
+  };
+}
+
+// Findings as they come, for a reporter that prints each: of a rule and connection not more than kMost.
+class CappedFindings final : public conformance::FindingSink {
+ public:
+  // `all`: the reporter prints them folded, at the end.
+  CappedFindings(conformance::Reporter& reporter, bool all) : reporter_(reporter), all_(all) {}
+  void OnFinding(const conformance::Finding& finding) override {
+    if (all_ || Take(finding)) return reporter_.OnFinding(finding);
+    ++left_out_;
+    reporter_.OnLeftOut(finding);
+  }
+  uint64_t left_out() const { return left_out_; }
+
+ private:
+  static constexpr uint32_t kMost = 100;
+  static constexpr size_t kConnections = 4096;  // that are remembered: the last ones
+
+  bool Take(const conformance::Finding& finding) {
+    uint32_t& taken = taken_[finding.connection][finding.rule];
+    if (taken == kMost) return false;
+    ++taken;
+    if (taken_.size() > kConnections) taken_.erase(taken_.begin());
+    return true;
+  }
+
+  conformance::Reporter& reporter_;
+  const bool all_;
+  std::map<fabric::ConnectionId, std::map<const conformance::RuleInfo*, uint32_t>> taken_;
+  uint64_t left_out_ = 0;
+};
+
 // The conformance engine on live connections.
 class LiveMonitor::Check {
  public:
   Check(const LiveOptions& options, const std::string& name, Output& output)
-      : reporter_(MakeLineReporter(options, output)), engine_({}, *reporter_), session_(Bounds(), Observers()) {
+      : reporter_(MakeLineReporter(options, output, [this, &output](std::string_view text) { Write(output, text); })),
+        findings_(*reporter_, options.format != Format::kJsonl),
+        engine_({}, findings_),
+        session_(Bounds(), Observers()) {
     reporter_->BeginFile(name);
   }
   void OnEvent(const fabric::Event& event) {
     ++events_;
     session_.OnEvent(event);
   }
+  // The session's findings are the last that may be too many; what is told of all of them is awaited.
   bool Finish() {
     session_.Finish();
+    waits_ = true;
+    if (findings_.left_out() > 0)
+      Complain("{} are counted and not printed: there were more than 100 of a rule on a connection",
+               Count(findings_.left_out(), "finding"));
+    if (unread_ > 0) Complain("{} could not be printed: nobody read them", Count(unread_, "finding"));
     conformance::Summary summary;
     summary.files = 1;
     summary.frames = events_;
@@ -75,8 +129,19 @@ class LiveMonitor::Check {
     return observers;
   }
 
-  uint64_t events_ = 0;
+  void Write(Output& output, std::string_view text) {
+    if (!waits_) {
+      unread_ += !output.Offer(text);
+      return;
+    }
+    Put(output.buffer(), text);
+    output.Commit();
+  }
+
+  uint64_t events_ = 0, unread_ = 0;
+  bool waits_ = false;
   std::unique_ptr<conformance::Reporter> reporter_;
+  CappedFindings findings_;
   conformance::Engine engine_;
   session::Session session_;
 };
@@ -110,9 +175,25 @@ void LiveMonitor::ReportTrouble() {
   Complain("{}: no more is recorded", recorder_->trouble());
 }
 
+// What it throws is not for the command: its traffic went on.
+void LiveMonitor::DrainQueue() {
+  std::string why;
+  try {
+    queue_.Finish();
+  } catch (const std::bad_alloc&) {
+    why = "no memory";
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  if (why.empty()) return;
+  failed_ = true;
+  Complain("{}: not all of the traffic was {}", why,
+           check_ ? recorder_ ? "checked and recorded" : "checked" : "recorded");
+}
+
 void LiveMonitor::Drain() {
   if (std::exchange(drained_, true)) return;
-  queue_.Finish();
+  DrainQueue();
   if (queue_.waited() < kWorthSaying) return;
   Complain("{} slower than the traffic, which waited {:.1f} s for it",
            check_ && recorder_ ? "checking and recording were"
@@ -132,7 +213,6 @@ bool LiveMonitor::Finish() {
     if (recorder_->left_out() > 0)
       Complain("{} could not be recorded: the request was not seen",
                Count(recorder_->left_out(), "RDMA Read Response"));
-    failed_ = failed_ || recorder_->left_out() > 0;
   }
   return !check_ || check_->Finish();
 }

@@ -4,6 +4,7 @@
 // (--check, --record).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,10 +16,11 @@
 
 namespace stag::cli {
 
-// SIGINT, SIGTERM and SIGHUP (unless that is ignored), from its construction on, as a descriptor that becomes readable.
+// What a command with a live peer begins with: SIGINT, SIGTERM and SIGHUP (unless that is ignored), from its
+// construction on, as a descriptor that becomes readable; and as many descriptors as the system allows.
 class Signals {
  public:
-  Signals();
+  Signals();  // throws std::runtime_error: there is no descriptor
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -29,9 +31,13 @@ class Signals {
   int descriptor_ = -1;
 };
 
+// What people should know now, on stderr: the first hundred of them, as nobody may read that. `quiet`: none.
+std::function<void(const std::string&)> Notices(bool quiet);
+
 // Gets every fabric event of the connections, as from a capture, and checks (--check) and records (--record) them.
 // Without either option, no event is made. What comes by log() is checked and recorded on a thread of its own; when
-// that is slower than the traffic, the traffic waits.
+// that is slower than the traffic, the traffic waits. It never waits for who reads the findings: of a rule and
+// connection the first hundred are printed as they come, and none when nobody reads; the others are counted.
 class LiveMonitor final : public fabric::Sink {
  public:
   // `name` stands where reports name a file. `output` must outlive this.
@@ -52,6 +58,7 @@ class LiveMonitor final : public fabric::Sink {
  private:
   class Check;
   void ReportTrouble();
+  void DrainQueue();
 
   std::unique_ptr<Check> check_;
   std::unique_ptr<record::FrameRecorder> recorder_;

@@ -16,6 +16,7 @@ namespace {
 // Why a file cannot be created, or empty. It is reported now, not after an hour of traffic; nothing is created yet.
 std::string CannotCreate(const std::string& path) {
   if (path == "-") return "standard output has the results: a file is needed";
+  if (path.ends_with(".gz")) return path + ": recordings are compressed as .zst, not as .gz";
   const bool there = ::access(path.c_str(), F_OK) == 0;
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
@@ -42,8 +43,10 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway)
   if (!judges_anyway)
     command.add_flag("--check", options.check,
                      "Judge both directions as stag check does; findings at the end, exit status 1 for errors");
-  Writes(command.add_option("-w,--record", options.record,
-                            "Write what is sent and received as RoCEv2 or iWARP frames to a new pcapng file"))
+  Writes(
+      command.add_option("-w,--record", options.record,
+                         "Write what is sent and received as RoCEv2 or iWARP frames to a new pcapng file, compressed\n"
+                         "when it is called .zst"))
       ->check([](const std::string& path) { return CannotCreate(path); })
       ->type_name("FILE");
 }

@@ -72,6 +72,7 @@ void PutRelayText(std::string& out, const RelayReport& report, std::span<const s
     Put(out, "{} side: {}: {} ended in order, {} broken\n", kSides[s], Count(report.side[s].connections, "connection"),
         report.side[s].ended, report.side[s].broken);
   if (report.rejected > 0) Put(out, "{} rejected\n", Count(report.rejected, "client"));
+  if (report.dismissed > 0) Put(out, "{} gave way to a new one\n", Count(report.dismissed, "idle client"));
   const RelayDirectionReport &f = report.forward, &b = report.backward;
   Put(out, "{}{:22}{:>10}{:>12}{:>10}{:>12}{:>12}{}\n", style.bold, "", "calls", "call bytes", "replies", "reply bytes",
       "RDMA_ERROR", style.reset);
@@ -126,6 +127,7 @@ void PutRelayJsonl(std::string& out, const RelayReport& report, std::span<const 
   const RelayDirectionReport &f = report.forward, &b = report.backward;
   json.BeginObject().Member("type", "relayed");
   json.Member("connections", report.side[relay::kClientSide].connections).Member("rejected", report.rejected);
+  json.Member("dismissed", report.dismissed);
   json.Member("calls", f.caller.calls).Member("replies", f.caller.replies).Member("errors", f.caller.errors);
   json.Member("callbacks", b.caller.calls).Member("in_flight", f.in_flight + b.in_flight);
   json.Member("dropped", report.dropped).Member("faults", injected).EndObject().EndLine();

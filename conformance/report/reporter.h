@@ -61,6 +61,8 @@ class Reporter : public FindingSink {
     ++counts_[static_cast<size_t>(finding.severity)];
     Show(finding);
   }
+  // One that is counted and not shown.
+  void OnLeftOut(const Finding& finding) { ++counts_[static_cast<size_t>(finding.severity)]; }
   // `trouble`: why the file could not be opened or read to its end; else empty.
   virtual void EndFile(const Summary& summary, std::string_view /*trouble*/) { total_.Add(summary); }
   virtual void Finish(const Suppressed& suppressed) = 0;

@@ -45,6 +45,7 @@ struct EndpointOptions {
   std::vector<std::byte> private_data;  // consumer private data, at most max_private_data() of the Transport
   bool crc = true;  // software iWARP: ask for CRC32C (RFC 5044 section 7.1); other fabrics always have one
   std::chrono::milliseconds connect_timeout{10'000};
+  int cancel = -1;  // a descriptor: once it is readable, Dial waits for nothing any more; -1: none
   // Gets every fabric event of the connection, as a capture of it would give them: both sides' set-up, Sends, RDMA
   // operations and refusals (over verbs without the peer's RDMA operations: ConnectionInfo::rdma_hidden). Called on the
   // thread that uses the endpoint; endpoints on several threads may share it. Must outlive them. nullptr: nobody
@@ -183,6 +184,8 @@ class Incoming {
   virtual ~Incoming() = default;
   virtual Bytes private_data() const = 0;
   virtual std::string peer() const = 0;  // "10.0.0.1:40000"
+  // It has hung up, as far as is known.
+  virtual bool gone() const { return false; }
   virtual Result<std::unique_ptr<Endpoint>> Accept(const EndpointOptions& options) = 0;
   virtual void Reject(Bytes private_data) = 0;
 };
@@ -195,6 +198,9 @@ class Listener {
   virtual Result<std::unique_ptr<Incoming>> Wait(std::chrono::milliseconds wait) = 0;
   // Becomes readable when Wait has something to do; call it until it gives nullptr.
   virtual int descriptor() const = 0;
+  // Why the last Wait accepted nobody although somebody may be there: this machine has no descriptors, or no memory.
+  // Empty: that is not so. See Acceptor.
+  virtual std::string TakeShortage() { return {}; }
 };
 
 // A connection that was asked for: the peer's answer, before anything was made of it.

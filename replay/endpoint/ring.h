@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/base/check.h"
+#include "replay/endpoint/guard.h"
 
 namespace stag::endpoint {
 
@@ -21,14 +21,14 @@ class Ring {
   size_t size() const { return size_; }
 
   void Push(T item) {
-    STAG_CHECK(!full());
+    STAG_GUARD(!full());
     items_[At(size_++)] = std::move(item);
   }
   T& front() { return (*this)[0]; }
   T& back() { return (*this)[size_ - 1]; }
   // Counted from the front.
   T& operator[](size_t i) {
-    STAG_CHECK(i < size_);
+    STAG_GUARD(i < size_);
     return items_[At(i)];
   }
   T Pop() {

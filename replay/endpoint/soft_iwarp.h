@@ -19,7 +19,8 @@ struct SoftIwarpOptions {
   // FPDUs are as large as so many TCP segments, at most 64 KiB. 1: an FPDU fits one segment (RFC 5044 section 4.1), as
   // hardware likes it. More make larger FPDUs, as siw sends them: less work for both sides.
   uint32_t fpdu_segments = 64;
-  // A peer that acknowledges nothing for so long has gone.
+  // A peer that acknowledges nothing for so long has gone; and one that leaves an RDMA Read unanswered for so long, and
+  // a second more for each 64 KiB that it sent of it.
   std::chrono::milliseconds peer_timeout{30'000};
   // How long the end of a connection, or what a peer must send before it begins, may take.
   std::chrono::milliseconds close_timeout{5'000};

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <new>
 
+#include "protocol/base/check.h"
+
 namespace stag::endpoint {
 namespace {
 
@@ -29,18 +31,17 @@ SoftIwarpEndpoint::SoftIwarpEndpoint(std::unique_ptr<ByteStream> stream, const S
       sender_(terms.crc, terms.send_markers, FpduLimit(*stream_, own)),
       may_send_(terms.initiator),
       expects_ready_(terms.peer_to_peer && !terms.initiator),
-      items_(sends_ + kOwnItems),
-      free_(items_.size()),
-      posted_(items_.size()),
-      encoded_(items_.size()),
-      reads_(items_.size()),
+      free_(sends_ + kOwnItems),
+      posted_(sends_ + kOwnItems),
+      encoded_(sends_ + kOwnItems),
+      reads_(sends_ + kOwnItems),
       responses_(std::max<size_t>(terms.inbound_reads, expects_ready_ ? 1 : 0)),
-      completions_(items_.size()) {
+      completions_(sends_ + kOwnItems) {
   inbound_reads_ = terms.inbound_reads;
   outbound_reads_ = terms.outbound_reads;
   const Bytes theirs = initiator_ ? reply.private_data : request.private_data;
   peer_private_data_.assign(theirs.begin(), theirs.end());
-  for (uint32_t i = 0; i < items_.size(); ++i) free_.Push(i);
+  items_.reserve(sends_ + kOwnItems);
   AddReceives(options.receives);
 
   info_.fabric = fabric::FabricKind::kIwarp;
@@ -66,20 +67,14 @@ SoftIwarpEndpoint::~SoftIwarpEndpoint() {
 // ------------------------------------------------------------------------------------------------------------ memory
 
 Result<Region> SoftIwarpEndpoint::Register(size_t size, Access access) {
-  constexpr size_t kPage = 4096;
-  if (size > SIZE_MAX - kPage) return Fail("no memory for a region of " + std::to_string(size) + " bytes");
-  RegionTable::Storage storage;
-  if (size > 0) {
-    storage.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage)));
-    if (!storage) return Fail("no memory for a region of " + std::to_string(size) + " bytes");
-    std::memset(storage.get(), 0, size);
-  }
-  const MutableBytes memory(storage.get(), size);
-  return regions_.Add(memory, access, std::move(storage));
+  Pages pages(size);
+  if (pages.bytes().empty()) return Fail("no memory for a region of " + std::to_string(size) + " bytes");
+  const MutableBytes memory = pages.bytes().first(size);
+  return regions_.Add(memory, access, std::move(pages));
 }
 
 Result<Region> SoftIwarpEndpoint::Register(MutableBytes memory, Access access) {
-  return regions_.Add(memory, access, nullptr);
+  return regions_.Add(memory, access, {});
 }
 
 void SoftIwarpEndpoint::Deregister(Region& region) {
@@ -105,12 +100,14 @@ Result<void> SoftIwarpEndpoint::Rename(Region& region, uint32_t handle, uint64_t
 void SoftIwarpEndpoint::AddReceives(uint32_t count) {
   if (count == 0) return;
   const size_t size = size_t{count} * receive_size_;
-  arenas_.push_back({std::make_unique<std::byte[]>(size + 1), size});
+  Pages arena(size);
+  if (arena.bytes().empty()) throw std::bad_alloc();
+  arenas_.push_back(std::move(arena));
   completions_.Extend(count);
   receives_.reserve(buffers_.size() + count);
   for (uint32_t i = 0; i < count; ++i) {
     receives_.push_back(static_cast<uint32_t>(buffers_.size()));
-    buffers_.push_back({arenas_.back().storage.get() + size_t{i} * receive_size_, false});
+    buffers_.push_back({arenas_.back().bytes().data() + size_t{i} * receive_size_, false});
   }
 }
 
@@ -134,6 +131,10 @@ void SoftIwarpEndpoint::Complete(Item& item, CompletionStatus outcome) {
   if (item.own) {
     --uncompleted_;
   } else {
+    if (item.work == Work::kRead) {
+      --reading_;
+      reading_since_ = Clock::now();
+    }
     Completion completion;
     completion.work = item.work;
     completion.outcome = outcome;
@@ -198,6 +199,7 @@ bool SoftIwarpEndpoint::Progress(bool receive) {
     OnStreamFailed(send_error_);
   }
   CheckEnd();
+  CheckReads();
   return came;
 }
 
@@ -280,6 +282,21 @@ void SoftIwarpEndpoint::CheckEnd() {
   if (!deadline_ || phase_ == Phase::kOver || Clock::now() < *deadline_) return;
   if (phase_ == Phase::kEnding)
     trouble_ = {Trouble::Kind::kPeerVanished, "the peer did not take its part in closing the connection in time"};
+  End(State::kBroken, fabric::CloseReason::kReset, own_side());
+}
+
+// What an RDMA Read is to fill stays with this end until it is answered.
+void SoftIwarpEndpoint::CheckReads() {
+  constexpr uint64_t kSlowest = 64u << 10;  // bytes a second
+  if (reading_ == 0 || phase_ == Phase::kOver) return;
+  const Clock::time_point now = Clock::now();
+  if (!sender_.empty()) {  // TCP sees to the time that sending takes
+    reading_since_ = now;
+    return;
+  }
+  const uint64_t came = reads_.empty() ? 0 : items_[reads_.front()].done;
+  if (now - reading_since_ < own_.peer_timeout + std::chrono::seconds(came / kSlowest)) return;
+  trouble_ = {Trouble::Kind::kPeerVanished, "the peer did not answer an RDMA Read in time"};
   End(State::kBroken, fabric::CloseReason::kReset, own_side());
 }
 

@@ -138,6 +138,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   void OnStreamFailed(int error);
   void FinishSending();
   void CheckEnd();
+  void CheckReads();
   void FlushReads();
   void FlushWork();
   void End(State state, fabric::CloseReason reason, fabric::Side from);
@@ -177,6 +178,8 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
   Ring<uint32_t> free_, posted_;
   Ring<uint32_t> encoded_, reads_;  // Sends and Writes; requested Reads
   uint32_t uncompleted_ = 0;
+  uint32_t reading_ = 0;             // Reads that are not completed
+  Clock::time_point reading_since_;  // the oldest of them is the oldest
   Ring<Response> responses_;
   Current current_ = Current::kNone, last_ = Current::kNone;
   uint32_t send_sequence_ = 1, read_sequence_ = 1;
@@ -185,11 +188,7 @@ class SoftIwarpEndpoint final : public Endpoint, private FpduReceiver::Handler {
     std::byte* at = nullptr;
     bool given = false;  // to the caller
   };
-  struct Arena {
-    std::unique_ptr<std::byte[]> storage;
-    size_t size = 0;
-  };
-  std::vector<Arena> arenas_;
+  std::vector<Pages> arenas_;
   std::vector<Buffer> buffers_;
   std::vector<uint32_t> receives_;   // posted; the one that was used last is the next: it is in the cache
   std::optional<uint32_t> filling_;  // the receive that a Send is arriving in

@@ -4,6 +4,7 @@
 // Responses take turns with them, message by message (DDP does not interleave messages).
 #include <algorithm>
 
+#include "replay/endpoint/guard.h"
 #include "replay/endpoint/soft_iwarp_endpoint.h"
 
 namespace stag::endpoint {
@@ -40,11 +41,16 @@ Result<void> SoftIwarpEndpoint::CheckPost(uint64_t length, std::span<const Bytes
 
 // Registered memory, or a received message.
 bool SoftIwarpEndpoint::MaySend(Bytes piece) const {
-  const auto holds = [piece](const Arena& arena) { return Contains({arena.storage.get(), arena.size}, piece); };
+  const auto holds = [piece](const Pages& arena) { return Contains(arena.bytes(), piece); };
   return std::ranges::any_of(arenas_, holds) || regions_.Holds(piece);
 }
 
 SoftIwarpEndpoint::Item& SoftIwarpEndpoint::NewItem(Work work, uint64_t id, uint64_t length) {
+  if (free_.empty()) {  // of the reserved ones; what is never needed is never touched
+    STAG_GUARD(items_.size() < items_.capacity());
+    free_.Push(static_cast<uint32_t>(items_.size()));
+    items_.emplace_back();
+  }
   Item& item = items_[free_.Pop()];
   item.work = work;
   item.own = false;
@@ -99,6 +105,7 @@ Result<void> SoftIwarpEndpoint::Read(MutableBytes into, uint32_t handle, uint64_
   Item& item = NewItem(Work::kRead, id, into.size());
   item.request = request;
   item.into = into.data();
+  if (reading_++ == 0) reading_since_ = Clock::now();
   Submit(item);
   return {};
 }

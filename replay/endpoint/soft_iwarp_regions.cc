@@ -13,7 +13,7 @@ uint32_t RegionTable::Random() {
   return random_[--random_left_];
 }
 
-Region RegionTable::Add(MutableBytes memory, Access access, Storage storage) {
+Region RegionTable::Add(MutableBytes memory, Access access, Pages pages) {
   uint32_t i = 0;
   if (unused_.empty()) {
     i = static_cast<uint32_t>(entries_.size());
@@ -27,7 +27,7 @@ Region RegionTable::Add(MutableBytes memory, Access access, Storage storage) {
   entry.bytes = memory;
   entry.access = access;
   entry.registered = true;
-  entry.storage = std::move(storage);
+  entry.pages = std::move(pages);
   // Not the address, which is nobody's business; 47 bits with a page's alignment, as addresses have.
   entry.offset = (uint64_t{Random()} << 15 | Random() >> 17) & ~uint64_t{0xfff};
   AssignHandle(i);
@@ -45,7 +45,7 @@ bool RegionTable::Remove(const Region& region) {
   if (!entry) return false;
   Forget(*entry);
   entry->registered = false;
-  entry->storage.reset();
+  entry->pages = {};
   entry->bytes = {};
   unused_.push_back(static_cast<uint32_t>(region.cookie));
   return true;

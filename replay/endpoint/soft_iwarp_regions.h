@@ -5,27 +5,21 @@
 #pragma once
 
 #include <array>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "replay/endpoint/endpoint.h"
+#include "replay/endpoint/pages.h"
 
 namespace stag::endpoint {
 
 class RegionTable {
  public:
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  using Storage = std::unique_ptr<std::byte, Free>;
-
   // What is wrong with an access of the peer's.
   enum class Verdict : uint8_t { kFine, kInvalidHandle, kOutOfBounds, kNoAccess, kWraps };
 
-  // `storage` goes with the registration; null: the memory is the caller's.
-  Region Add(MutableBytes memory, Access access, Storage storage);
+  // `pages` go with the registration; none: the memory is the caller's.
+  Region Add(MutableBytes memory, Access access, Pages pages);
   // False: `region` is none of this table's.
   bool Remove(const Region& region);
   bool Renew(Region& region);
@@ -52,7 +46,7 @@ class RegionTable {
     Access access = Access::kLocal;
     bool registered = false;
     bool valid = false;  // the handle
-    Storage storage;
+    Pages pages;
   };
   // Of an open hash table by handle, where 0 is an empty cell; `zero_` is the region whose handle is 0.
   struct Cell {

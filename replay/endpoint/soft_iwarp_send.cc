@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "protocol/base/check.h"
 #include "protocol/base/crc.h"
+#include "replay/endpoint/guard.h"
 
 namespace stag::endpoint {
 namespace {
@@ -35,7 +35,7 @@ bool FpduSender::HasRoom() const {
 // Bytes in the store; they go out behind what was put last.
 std::byte* FpduSender::Store(size_t n) {
   std::byte* at = store_.data() + stored_;
-  STAG_CHECK(stored_ + n <= store_.size());
+  STAG_GUARD(stored_ + n <= store_.size());
   stored_ += n;
   if (iov_end_ > iov_begin_ && Begin(iov_[iov_end_ - 1]) + iov_[iov_end_ - 1].iov_len == at) {
     iov_[iov_end_ - 1].iov_len += n;
@@ -55,10 +55,10 @@ void FpduSender::Finish(uint32_t size) {
 }
 
 void FpduSender::Add(const iwarp::DdpHeader& header, std::span<const Bytes> payload) {
-  STAG_CHECK(payload.size() <= kMaxPieces);
+  STAG_GUARD(payload.size() <= kMaxPieces);
   uint32_t length = header.size();
   for (const Bytes piece : payload) length += static_cast<uint32_t>(piece.size());
-  STAG_CHECK(length <= max_ulpdu_);
+  STAG_GUARD(length <= max_ulpdu_);
   if (markers_) {
     ulpdu_.resize(header.size());
     iwarp::StoreDdpHeader(header, ulpdu_.data());

@@ -19,6 +19,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr size_t kMaxPending = 256;  // peers that have connected and not asked for anything
+constexpr int kAccepts = 64;
 
 std::string Name(const stag::Endpoint& end) { return fabric::EndpointText(end, fabric::FabricKind::kIwarp); }
 
@@ -69,6 +70,11 @@ class SoftIwarpIncoming final : public Incoming {
 
   Bytes private_data() const override { return request_.private_data; }
   std::string peer() const override { return stream_ ? Name(stream_->ends().peer) : std::string(); }
+  bool gone() const override {
+    std::byte next;
+    const ssize_t n = stream_ ? ::recv(stream_->descriptor(), &next, 1, MSG_PEEK | MSG_DONTWAIT) : 0;
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+  }
 
   Result<std::unique_ptr<Endpoint>> Accept(const EndpointOptions& options) override {
     if (!stream_) return Fail("this peer was answered already");
@@ -106,10 +112,10 @@ class SoftIwarpListener final : public Listener {
   Result<std::unique_ptr<Incoming>> Wait(milliseconds wait) override {
     const Clock::time_point until = Clock::now() + wait;
     for (;;) {
-      if (const int error = AcceptAll(); error != 0) return Fail("cannot accept connections: " + ErrorText(error));
+      AcceptAll();
       if (auto incoming = Advance()) return incoming;
       const Clock::time_point now = Clock::now();
-      if (now >= until) return std::unique_ptr<Incoming>();
+      if (now >= until || !shortage_.empty()) return std::unique_ptr<Incoming>();
       Clock::time_point wake = until;
       if (!pending_.empty()) wake = std::min(wake, pending_.front().deadline);
       const auto ms = std::chrono::ceil<milliseconds>(wake - now).count();
@@ -118,6 +124,8 @@ class SoftIwarpListener final : public Listener {
     }
   }
 
+  std::string TakeShortage() override { return std::exchange(shortage_, {}); }
+
  private:
   struct Pending {
     std::unique_ptr<TcpStream> stream;
@@ -125,22 +133,26 @@ class SoftIwarpListener final : public Listener {
     Clock::time_point deadline;
   };
 
-  int AcceptAll() {
-    for (;;) {
+  void Short(int error) { shortage_ = "cannot accept connections: " + ErrorText(error); }
+
+  // Not more than kAccepts at a time: those that have connected have their turn, too.
+  void AcceptAll() {
+    for (int n = 0; n < kAccepts; ++n) {
       Descriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!socket) {
-        const bool none = errno == EAGAIN || errno == EWOULDBLOCK;
-        if (none || errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) return none ? 0 : errno;
+        if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+        if (IsShortage(errno)) return Short(errno);
         continue;  // a peer that has gone already
       }
       if (pending_.size() == kMaxPending) pending_.pop_front();  // the slowest
       epoll_event event{};
       event.events = EPOLLIN;
-      ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event);
-      Pending& peer = pending_.emplace_back();
+      if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) return Short(errno);
+      Pending peer;
       peer.stream = std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
       peer.setup = std::make_unique<SetupReader>(iwarp::MpaFrame::Kind::kRequest);
       peer.deadline = Clock::now() + own_.close_timeout;
+      pending_.push_back(std::move(peer));
     }
   }
 
@@ -169,6 +181,7 @@ class SoftIwarpListener final : public Listener {
   Descriptor socket_, epoll_;
   const uint16_t port_;
   std::deque<Pending> pending_;  // by deadline
+  std::string shortage_;
 };
 
 // --------------------------------------------------------------------------------------------------------- connecting
@@ -183,12 +196,10 @@ class SoftIwarpOutgoing final : public Outgoing {
       why_ = fmt::format("private data has at most {} bytes", room);
       return;
     }
-    auto stream = ConnectTcp(to, deadline);
-    if (!stream) {
-      why_ = stream.error().message;
+    if (auto connected = ConnectTcp(to, deadline); !connected) {
+      why_ = connected.error().message;
       return;
     }
-    stream_ = std::move(*stream);
     peer_ = Name(stream_->ends().peer);
     request_ = MakeRequest(own_, options_, revision);
     if (!SendFrame(*stream_, request_)) {
@@ -197,8 +208,8 @@ class SoftIwarpOutgoing final : public Outgoing {
     }
     SetupReader::Status status;
     while ((status = setup_.Receive(*stream_)) == SetupReader::Status::kMore) {
-      if (stream_->Wait(true, false, Until(deadline))) continue;
-      why_ = peer_ + " took the TCP connection and did not answer the MPA request in time";
+      if (Wait(POLLIN, deadline)) continue;
+      why_ = cancelled_ ? "interrupted" : peer_ + " took the TCP connection and did not answer the MPA request in time";
       return;
     }
     // RFC 6581 section 10: who knows only revision 1 may hang up on revision 2.
@@ -229,31 +240,38 @@ class SoftIwarpOutgoing final : public Outgoing {
 
  private:
   // The TCP connection. Each address gets what is left of the time.
-  Result<std::unique_ptr<TcpStream>> ConnectTcp(const HostPort& to, Clock::time_point deadline) {
+  Result<void> ConnectTcp(const HostPort& to, Clock::time_point deadline) {
     auto addresses = Resolve(to, false);
     if (!addresses) return tl::unexpected(addresses.error());
     std::string why;
-    for (const addrinfo* a = addresses->first; a; a = a->ai_next) {
+    for (const addrinfo* a = addresses->first; a && !cancelled_; a = a->ai_next) {
       Descriptor socket(::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
       int error = 0;
       if (!socket || ::connect(socket.get(), a->ai_addr, a->ai_addrlen) != 0) error = errno;
-      if (error == EINPROGRESS) {
-        auto stream = std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
-        if (stream->Wait(false, true, Until(deadline))) {
-          socklen_t length = sizeof error;
-          ::getsockopt(stream->descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
-        }
-        if (error == 0) return stream;
-      } else if (error == 0) {
-        return std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
+      if (error == 0 || error == EINPROGRESS)
+        stream_ = std::make_unique<TcpStream>(std::move(socket), own_.peer_timeout);
+      if (error == EINPROGRESS && Wait(POLLOUT, deadline)) {
+        socklen_t length = sizeof error;
+        ::getsockopt(stream_->descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
       }
+      if (error == 0) return {};
+      stream_.reset();
       why += (why.empty() ? "" : "; ") + Name(EndOf(*a)) + ": " + WhyNotReached(error);
     }
-    return Fail(why);
+    return Fail(cancelled_ ? "interrupted" : why);
+  }
+
+  // Until the stream is ready; false: the time is over, or nobody wants the connection any more.
+  bool Wait(short events, Clock::time_point deadline) {
+    pollfd both[] = {{stream_->descriptor(), events, 0}, {options_.cancel, POLLIN, 0}};
+    (void)WaitFor(both, Until(deadline));
+    cancelled_ |= both[1].revents != 0;
+    return !cancelled_ && both[0].revents != 0;
   }
 
   const SoftIwarpOptions own_;
   const EndpointOptions options_;
+  bool cancelled_ = false;
   std::unique_ptr<TcpStream> stream_;
   std::string peer_;
   iwarp::MpaFrame request_;

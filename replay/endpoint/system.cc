@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,15 @@ bool WaitFor(std::span<pollfd> all, std::chrono::nanoseconds longest) {
   const int64_t ns = std::max<int64_t>(longest.count(), 0);
   const timespec time{ns / kSecond, ns % kSecond};
   return ::ppoll(all.data(), all.size(), &time, nullptr) > 0;
+}
+
+bool IsShortage(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS; }
+
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Result<AddressList> Resolve(const HostPort& name, bool to_listen) {

@@ -35,6 +35,11 @@ class Descriptor {
 // Until one of `all` is ready (true), or `longest` is over, or a signal comes; at most 0: only looks.
 bool WaitFor(std::span<pollfd> all, std::chrono::nanoseconds longest);
 
+// Whether an errno says that this machine has too little of something now, and may have it later.
+bool IsShortage(int error);
+// As many descriptors as the system allows this process.
+void RaiseDescriptorLimit();
+
 // What a name stands for, best address first.
 struct AddressList {
   addrinfo* first = nullptr;

@@ -1,59 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay/endpoint/verbs_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
 
+#include "replay/endpoint/guard.h"
 #include "replay/endpoint/system.h"
 #include "replay/endpoint/verbs_trouble.h"
 
 namespace stag::endpoint {
 namespace {
 
-constexpr size_t kPage = 4096, kHugePage = 2u << 20;
-
 // A new handle of a window differs in its low 8 bits (IBA section 10.6.7.2).
 constexpr uint32_t WindowOf(uint32_t handle) { return handle >> 8; }
 
-constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to * to; }
-
 }  // namespace
-
-Pages::Pages(size_t size) {
-  if (size > SIZE_MAX - kHugePage) return;
-  const auto map = [](size_t bytes, int flags) {
-    return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-  };
-  void* at = MAP_FAILED;
-  if (size >= kHugePage) {
-    mapped_ = RoundUp(size, kHugePage);
-    at = map(mapped_, MAP_HUGETLB);
-  }
-  if (at == MAP_FAILED) {
-    mapped_ = RoundUp(std::max(size, kPage), kPage);
-    at = map(mapped_, 0);
-    if (at == MAP_FAILED) return;
-    if (size >= kHugePage) (void)::madvise(at, mapped_, MADV_HUGEPAGE);
-  }
-  at_ = static_cast<std::byte*>(at);
-  size_ = std::max<size_t>(size, 1);
-}
-
-Pages::Pages(Pages&& other) noexcept
-    : at_(std::exchange(other.at_, nullptr)), size_(std::exchange(other.size_, 0)), mapped_(other.mapped_) {}
-
-Pages& Pages::operator=(Pages&& other) noexcept {
-  std::swap(at_, other.at_);
-  std::swap(size_, other.size_);
-  std::swap(mapped_, other.mapped_);
-  return *this;
-}
-
-Pages::~Pages() {
-  if (at_) ::munmap(at_, mapped_);
-}
 
 Result<void> VerbsMemory::Register(Entry& entry) {
   // iWARP: the peer's Read Responses come as tagged messages, so memory that is read into is open to the peer's Writes.
@@ -127,7 +88,7 @@ ibv_send_wr VerbsMemory::Unbind(const Region& region) {
 
 ibv_send_wr VerbsMemory::NextBind(Region& region) {
   const auto it = Locate(region);
-  STAG_CHECK(it != entries_.end() && it->window);
+  STAG_GUARD(it != entries_.end() && it->window);
   it->handle = ::ibv_inc_rkey(it->handle);
   ibv_send_wr wr{};
   wr.opcode = IBV_WR_BIND_MW;

@@ -11,24 +11,10 @@
 #include <vector>
 
 #include "replay/endpoint/endpoint.h"
+#include "replay/endpoint/pages.h"
 #include "replay/endpoint/verbs_handles.h"
 
 namespace stag::endpoint {
-
-// Zeroed pages: huge ones for large sizes where the system has some to give, ordinary ones otherwise.
-class Pages {
- public:
-  Pages() = default;
-  explicit Pages(size_t size);  // bytes() is empty: no memory
-  Pages(Pages&& other) noexcept;
-  Pages& operator=(Pages&& other) noexcept;
-  ~Pages();
-  MutableBytes bytes() const { return {at_, size_}; }
-
- private:
-  std::byte* at_ = nullptr;
-  size_t size_ = 0, mapped_ = 0;
-};
 
 class VerbsMemory {
  public:

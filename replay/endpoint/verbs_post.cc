@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "protocol/base/check.h"
 #include "replay/endpoint/verbs_endpoint.h"
 #include "replay/endpoint/verbs_trouble.h"
 

@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kBacklog = 256;
+constexpr int kEvents = 64;  // of other kinds, before others than the listener are looked after
 
 std::string Name(const sockaddr_storage& address) {
   return fabric::EndpointText(FromSocketAddress(address), fabric::FabricKind::kIwarp);
@@ -102,20 +103,27 @@ class VerbsListener final : public Listener {
 
   Result<std::unique_ptr<Incoming>> Wait(milliseconds wait) override {
     const Clock::time_point until = Clock::now() + wait;
-    for (;;) {
+    for (int left = kEvents;;) {
       auto event = NextCmEvent(channel_.get());
+      if (!event && IsShortage(errno)) {
+        shortage_ = "cannot accept connections: " + ErrorText(errno);
+        return std::unique_ptr<Incoming>();
+      }
       if (!event && errno != EAGAIN && errno != EINTR) return Fail("cannot accept connections: " + ErrorText(errno));
       if (event && event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
         return std::make_unique<VerbsIncoming>(Owned<rdma_cm_id>(event->id), event->param.conn);
       if (event && event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) return Fail("the RDMA device was removed");
-      if (!event && (Clock::now() >= until || !WaitFor(channel_->fd, until))) return std::unique_ptr<Incoming>();
+      if (event && --left > 0) continue;
+      if (Clock::now() >= until || !WaitFor(channel_->fd, until)) return std::unique_ptr<Incoming>();
     }
   }
+  std::string TakeShortage() override { return std::exchange(shortage_, {}); }
 
  private:
   Owned<rdma_event_channel> channel_;
   std::vector<Owned<rdma_cm_id>> ids_;
   const uint16_t port_;
+  std::string shortage_;
 };
 
 // --------------------------------------------------------------------------------------------------------- connecting

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/base/check.h"
+#include "replay/endpoint/guard.h"
 
 namespace stag::endpoint {
 
@@ -39,7 +39,7 @@ class WorkRing {
 
   // The next work, as it was left when its place was last used.
   Item& Post() {
-    STAG_CHECK(!full());
+    STAG_GUARD(!full());
     return (*this)[posted_++];
   }
   // The place of a work: place(number) of places().

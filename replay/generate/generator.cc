@@ -2,6 +2,7 @@
 #include "replay/generate/generator.h"
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 
 #include "replay/endpoint/spin_then_sleep.h"
@@ -126,10 +127,25 @@ Result<void> Generator::Run() {
   if (start) {
     const auto end = options_.duration.count() > 0 ? *start + options_.duration : Clock::time_point::max();
     std::vector<std::thread> threads;
-    for (size_t i = 1; i < groups_.size(); ++i)
-      threads.emplace_back([this, i, start, end] { groups_[i]->Run(*start, end); });
-    groups_[0]->Run(*start, end);
+    std::vector<std::exception_ptr> thrown(groups_.size());  // no memory, no thread: it is thrown here
+    const auto run = [&](size_t i) {
+      try {
+        groups_[i]->Run(*start, end);
+      } catch (...) {
+        thrown[i] = std::current_exception();
+        stop_ = true;
+      }
+    };
+    try {
+      for (size_t i = 1; i < groups_.size(); ++i) threads.emplace_back(run, i);
+      run(0);
+    } catch (...) {
+      thrown[0] = std::current_exception();
+      stop_ = true;
+    }
     for (std::thread& thread : threads) thread.join();
+    for (const std::exception_ptr& exception : thrown)
+      if (exception) std::rethrow_exception(exception);
   }
   for (const auto& group : groups_) {
     group->End();

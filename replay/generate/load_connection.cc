@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{100};                             // between looks at the clock, when nothing else happens
-constexpr milliseconds kDrain{5000};                           // for answers, once all is to stop
+constexpr milliseconds kDrain{400};                            // for answers, once all is to stop
 constexpr milliseconds kFirstPause{100}, kLongestPause{5000};  // between attempts to reconnect
 constexpr uint32_t kMostSends = 4;                             // of one Job: perhaps it is what breaks the connection
 
@@ -23,7 +23,7 @@ std::unique_ptr<Workload> MakeWorkload(const LoadOptions& options, uint32_t inde
 
 nfs_client::CallerOptions OfCaller(const LoadOptions& options, endpoint::EventLog* events,
                                    const std::atomic<bool>& stop) {
-  return {options.to, options.requester, options.timeout, events, options.crc, &stop};
+  return {options.to, options.requester, options.timeout, events, options.crc, &stop, options.cancel};
 }
 
 }  // namespace
@@ -387,7 +387,8 @@ void LoadConnection::End() {
   if (options_.mode == LoadMode::kNfs3 || options_.mode == LoadMode::kNfs4) {
     Result<void> cleaned;
     if (!connected) {
-      cleaned = caller_.Connect();
+      if (stop_.load()) cleaned = Fail("interrupted");
+      if (cleaned) cleaned = caller_.Connect();
       if (cleaned) cleaned = workload_->Begin(caller_, true);
     }
     if (cleaned) cleaned = workload_->End(caller_);

@@ -20,8 +20,9 @@ struct NoAnswers final : rpcrdma::AnswerSink {
 std::optional<Result<std::vector<std::byte>>> MountOverRdma(endpoint::Transport& transport, const LoadOptions& options,
                                                             const std::atomic<bool>& stop) {
   NoAnswers answers;
-  nfs_client::Caller caller(transport, {options.to, options.requester, options.timeout, nullptr, options.crc, &stop},
-                            answers);
+  nfs_client::Caller caller(
+      transport, {options.to, options.requester, options.timeout, nullptr, options.crc, &stop, options.cancel},
+      answers);
   if (!caller.Connect()) return std::nullopt;
   std::vector<std::byte> message;
   nfs_client::RpcCalls(nfs::kMountProgram, nfs_client::kMountVersion, options.credential)
@@ -40,14 +41,16 @@ Result<std::vector<std::byte>> FindDirectory(endpoint::Transport& transport, con
                                              const std::atomic<bool>& stop, uint16_t portmap_port) {
   std::optional<uint16_t> port = options.mount_port;
   if (!port) {
-    const auto found = nfs_client::FindMountPort({options.to.host, portmap_port}, options.credential, options.timeout);
+    const auto found =
+        nfs_client::FindMountPort({options.to.host, portmap_port}, options.credential, options.timeout, options.cancel);
     if (!found) {
       if (auto answer = MountOverRdma(transport, options, stop)) return std::move(*answer);
       return tl::unexpected(found.error());
     }
     port = *found;
   }
-  return nfs_client::Mount(options.to.host, port, options.path, options.credential, options.timeout);
+  return nfs_client::Mount(options.to.host, port, options.path, options.credential, options.timeout, portmap_port,
+                           options.cancel);
 }
 
 }  // namespace stag::generate

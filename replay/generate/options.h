@@ -41,6 +41,7 @@ struct LoadOptions {
   bool verify = false;
   uint32_t reconnects = 0;                    // of each connection
   std::chrono::milliseconds timeout{30'000};  // for an answer
+  int cancel = -1;                            // a descriptor: once it is readable, connecting is given up; -1: none
 
   // Called once, when all is connected and made, or with why that failed; waits for the moment to begin, and returns
   // it; nullopt: do not begin. Empty: begin at once.

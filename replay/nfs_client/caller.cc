@@ -12,7 +12,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kSlice{100};     // between looks at `stop`
-constexpr milliseconds kGoodbye{2000};  // for an answer or an end, once all is to stop
+constexpr milliseconds kGoodbye{2000};  // for an end
+constexpr milliseconds kHurry{400};     // for an answer or an end, once all is to stop
 
 }  // namespace
 
@@ -36,6 +37,7 @@ Result<void> Caller::Connect() {
   endpoint.events = options_.events;
   endpoint.crc = options_.crc;
   endpoint.connect_timeout = std::min(endpoint.connect_timeout, options_.timeout);
+  endpoint.cancel = options_.cancel;
   auto connected = transport_.Connect(options_.to, endpoint);
   if (!connected) return tl::unexpected(connected.error());
   requester_ = std::make_unique<rpcrdma::Requester>(std::move(*connected), options_.requester, *this);
@@ -65,7 +67,7 @@ Result<Bytes> Caller::Ask(const rpcrdma::CallSpec& call, bool although_stopped) 
   for (bool stopping = false; !answered_ && Clock::now() < deadline; requester_->Poll(kSlice)) {
     if (stopping || !stopped()) continue;
     stopping = true;
-    deadline = std::min(deadline, Clock::now() + kGoodbye);
+    deadline = std::min(deadline, Clock::now() + kHurry);
   }
   asking_ = false;
   if (!answered_) {
@@ -90,7 +92,7 @@ void Caller::OnAnswer(const rpcrdma::Answer& answer) {
 void Caller::Disconnect() {
   if (!requester_) return;
   requester_->endpoint().Disconnect();
-  const auto deadline = Clock::now() + kGoodbye;
+  const auto deadline = Clock::now() + (Stopped(false) ? kHurry : kGoodbye);
   while (requester_->open() && Clock::now() < deadline) requester_->Poll(kSlice);
   requester_->Poll(milliseconds{0});
 }

@@ -21,6 +21,7 @@ struct CallerOptions {
   endpoint::EventLog* events = nullptr;
   bool crc = true;
   const std::atomic<bool>* stop = nullptr;  // ends waiting; nullptr: nothing does
+  int cancel = -1;                          // EndpointOptions::cancel
 };
 
 class Caller final : public rpcrdma::AnswerSink {
@@ -37,7 +38,7 @@ class Caller final : public rpcrdma::AnswerSink {
   void AwaitCredit(bool although_stopped = false);
   // Sends one Call, with nothing else outstanding, and waits for the results of its Reply, which are valid until the
   // next one. The error says why there are none. Once `stop` of the options is set nothing is sent, and what was is
-  // awaited for two seconds at most; `although_stopped`: for cleaning up.
+  // awaited for a moment; `although_stopped`: for cleaning up.
   Result<Bytes> Ask(const rpcrdma::CallSpec& call, bool although_stopped = false);
   // In order; waits for the other side a moment.
   void Disconnect();

@@ -26,7 +26,7 @@ constexpr size_t kMaxReply = 65536;
 // A TCP connection on which everything has to be done by the same deadline.
 class Connection {
  public:
-  explicit Connection(milliseconds patience) : deadline_(Clock::now() + patience) {}
+  Connection(milliseconds patience, int cancel) : deadline_(Clock::now() + patience), cancel_(cancel) {}
   ~Connection() {
     if (socket_ >= 0) ::close(socket_);
   }
@@ -72,8 +72,8 @@ class Connection {
  private:
   bool Wait(short what) const {
     const auto left = std::chrono::ceil<milliseconds>(deadline_ - Clock::now());
-    pollfd one{socket_, what, 0};
-    return left.count() > 0 && ::poll(&one, 1, static_cast<int>(left.count())) > 0;
+    pollfd both[] = {{socket_, what, 0}, {cancel_, POLLIN, 0}};
+    return left.count() > 0 && ::poll(both, 2, static_cast<int>(left.count())) > 0 && both[1].revents == 0;
   }
   // What only root may do; without it, the kernel takes another port.
   void TakeReservedPort(int family) const {
@@ -91,17 +91,18 @@ class Connection {
   }
 
   const Clock::time_point deadline_;
+  const int cancel_;
   int socket_ = -1;
 };
 
 // Results of a Call of `calls` whose arguments are `arguments`.
 Result<std::vector<std::byte>> Ask(const endpoint::HostPort& to, const RpcCalls& calls, uint32_t procedure,
-                                   Bytes arguments, milliseconds patience) {
+                                   Bytes arguments, milliseconds patience, int cancel) {
   std::vector<std::byte> message;
   calls.Begin(procedure, message);
   StoreBe32(message.data(), static_cast<uint32_t>(Clock::now().time_since_epoch().count()));  // xid
   message.insert(message.end(), arguments.begin(), arguments.end());
-  auto reply = AskOverTcp(to, message, patience);
+  auto reply = AskOverTcp(to, message, patience, cancel);
   if (!reply) return reply;
   const RpcResults results = TakeResults(*reply);
   if (!results.failure.empty()) return Fail(results.failure);
@@ -120,13 +121,14 @@ std::string WhyNotMounted(uint32_t status, const std::string& host, const std::s
 
 }  // namespace
 
-Result<std::vector<std::byte>> AskOverTcp(const endpoint::HostPort& to, Bytes message, milliseconds patience) {
+Result<std::vector<std::byte>> AskOverTcp(const endpoint::HostPort& to, Bytes message, milliseconds patience,
+                                          int cancel) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
   if (const int error = ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &first))
     return Fail(fmt::format("{}: {}", to.host, ::gai_strerror(error)));
-  Connection connection(patience);
+  Connection connection(patience, cancel);
   int error = ECONNREFUSED;
   for (const addrinfo* a = first; a && error != 0; a = a->ai_next) error = connection.Open(*a);
   ::freeaddrinfo(first);
@@ -155,12 +157,13 @@ Result<std::vector<std::byte>> AskOverTcp(const endpoint::HostPort& to, Bytes me
   return reply;
 }
 
-Result<uint16_t> FindMountPort(const endpoint::HostPort& portmap, const Credential& credential, milliseconds patience) {
+Result<uint16_t> FindMountPort(const endpoint::HostPort& portmap, const Credential& credential, milliseconds patience,
+                               int cancel) {
   constexpr uint32_t kPortmapProgram = 100000, kVersion = 2, kGetport = 3;
   std::vector<std::byte> arguments;
   Writer out(arguments);
   for (const uint32_t word : {nfs::kMountProgram, kMountVersion, uint32_t{IPPROTO_TCP}, 0u}) out.U32(word);
-  const auto results = Ask(portmap, {kPortmapProgram, kVersion, credential}, kGetport, arguments, patience);
+  const auto results = Ask(portmap, {kPortmapProgram, kVersion, credential}, kGetport, arguments, patience, cancel);
   if (!results)
     return Fail(fmt::format("the portmapper of {} does not tell where MOUNT is ({}); give --mount-port or --handle",
                             portmap.host, results.error().message));
@@ -187,16 +190,17 @@ Result<std::vector<std::byte>> TakeMntResults(Bytes results, const std::string& 
 }
 
 Result<std::vector<std::byte>> Mount(const std::string& host, std::optional<uint16_t> port, const std::string& path,
-                                     const Credential& credential, milliseconds patience, uint16_t portmap_port) {
+                                     const Credential& credential, milliseconds patience, uint16_t portmap_port,
+                                     int cancel) {
   if (!port) {
-    const auto found = FindMountPort({host, portmap_port}, credential, patience);
+    const auto found = FindMountPort({host, portmap_port}, credential, patience, cancel);
     if (!found) return tl::unexpected(found.error());
     port = *found;
   }
   std::vector<std::byte> arguments;
   PutMntArguments(path, arguments);
   const auto results =
-      Ask({host, *port}, {nfs::kMountProgram, kMountVersion, credential}, kMountMnt, arguments, patience);
+      Ask({host, *port}, {nfs::kMountProgram, kMountVersion, credential}, kMountMnt, arguments, patience, cancel);
   if (!results) return Fail("MOUNT: " + results.error().message);
   return TakeMntResults(*results, host, path);
 }

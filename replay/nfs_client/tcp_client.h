@@ -17,12 +17,13 @@ namespace stag::nfs_client {
 
 // The answer to one Call, which `message` is (its header included): the whole Reply. Errors: not reached, no answer
 // within `patience`, something that is no RPC. From a reserved port where that is allowed: many servers ask for one.
+// `cancel`, here and below: a descriptor; once it is readable, nothing is waited for; -1: none.
 Result<std::vector<std::byte>> AskOverTcp(const endpoint::HostPort& to, Bytes message,
-                                          std::chrono::milliseconds patience);
+                                          std::chrono::milliseconds patience, int cancel = -1);
 
 // Asks the portmapper (version 2) for the TCP port of MOUNT version 3.
 Result<uint16_t> FindMountPort(const endpoint::HostPort& portmap, const Credential& credential,
-                               std::chrono::milliseconds patience);
+                               std::chrono::milliseconds patience, int cancel = -1);
 
 // MNT of MOUNT version 3 (RFC 1813 section 5.2.1): its arguments are appended to `out`; its results hold the file
 // handle.
@@ -34,6 +35,6 @@ Result<std::vector<std::byte>> TakeMntResults(Bytes results, const std::string& 
 // can be done.
 Result<std::vector<std::byte>> Mount(const std::string& host, std::optional<uint16_t> port, const std::string& path,
                                      const Credential& credential, std::chrono::milliseconds patience,
-                                     uint16_t portmap_port = 111);
+                                     uint16_t portmap_port = 111, int cancel = -1);
 
 }  // namespace stag::nfs_client

@@ -48,6 +48,7 @@ Result<Link*> Bench::Dial(const Terms& terms) {
   end.crc = options_.crc;
   end.events = log_;
   end.connect_timeout = options_.patience.answer;
+  end.cancel = options_.patience.cancel;
   auto connected = transport_.Connect(options_.to, end);
   if (!connected) return tl::unexpected(connected.error());
   return links_.emplace_back(std::make_unique<Link>(std::move(*connected), options_.patience, end.private_data)).get();

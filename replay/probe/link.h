@@ -27,6 +27,7 @@ struct Patience {
   std::chrono::milliseconds answer{5000};  // for what must come
   std::chrono::milliseconds quiet{50};     // for what must not
   std::function<bool()> stopped;           // ends all waiting; empty: nothing does
+  int cancel = -1;                         // EndpointOptions::cancel, for the same
 };
 
 class Link {

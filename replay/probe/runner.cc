@@ -132,7 +132,7 @@ Result<void> Runner::Begin() {
   target_.directory = options_.directory;
   if (target_.directory.empty()) {
     auto handle = nfs_client::Mount(options_.to.host, options_.mount_port, options_.path, options_.credential,
-                                    options_.patience.answer);
+                                    options_.patience.answer, 111, options_.patience.cancel);
     if (!handle) return tl::unexpected(handle.error());
     target_.directory = std::move(*handle);
   }

@@ -43,8 +43,18 @@ void EventQueue::Wake() {
 }
 
 uint64_t EventQueue::Take(const fabric::Event& event, bool stays) {
-  const size_t bytes = stays ? 0 : SizeOf(event);
   std::unique_lock lock(mutex_);
+  try {
+    return Keep(event, stays, lock);
+  } catch (...) {  // no memory, or no thread: the traffic goes on, and Finish throws it
+    if (!thrown_) thrown_ = std::current_exception();
+    return 0;
+  }
+}
+
+uint64_t EventQueue::Keep(const fabric::Event& event, bool stays, std::unique_lock<std::mutex>& lock) {
+  if (thrown_) return 0;  // Finish throws it
+  const size_t bytes = stays ? 0 : SizeOf(event);
   if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
   if (Full(bytes)) {
     Wake();
@@ -53,7 +63,7 @@ uint64_t EventQueue::Take(const fabric::Event& event, bool stays) {
     taken_.wait(lock, [&] { return !Full(bytes) || thrown_; });
     waited_ += std::chrono::steady_clock::now() - since;
   }
-  if (thrown_) return 0;  // Finish throws it
+  if (thrown_) return 0;
   const uint64_t mark = mark_ + (stays ? 1 : 0);
   if (stays) {
     waiting_.AddStaying(event, mark);

@@ -35,7 +35,8 @@ class EventQueue final : public fabric::LateSink {
   uint64_t OnStayingEvent(const fabric::Event& event) override { return Take(event, true); }
   bool Passed(uint64_t mark) const override { return passed_.load(std::memory_order_acquire) >= mark; }
   void WaitFor(uint64_t mark, uint32_t most_us) override;
-  // Returns when the sink has had all events; throws what it threw. No event may come after.
+  // Returns when the sink has had all events; throws what it threw, or why events could not be kept (no memory). No
+  // event may come after. OnEvent never throws.
   void Finish();
   // How often OnEvent has waited for the sink, or waits now, and WaitFor in vain. For any thread.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
@@ -54,6 +55,7 @@ class EventQueue final : public fabric::LateSink {
     std::unordered_map<fabric::ConnectionId, std::unique_ptr<fabric::ConnectionInfo>> connections_;
   };
   uint64_t Take(const fabric::Event& event, bool stays);
+  uint64_t Keep(const fabric::Event& event, bool stays, std::unique_lock<std::mutex>& lock);
   void Run();
   void LookOut() const;
   void Pass(uint64_t mark);

@@ -16,7 +16,8 @@ Result<std::unique_ptr<FrameRecorder>> FrameRecorder::Create(const std::string& 
                  "acknowledgments and lower headers are made up.",
       .interface_name = "endpoint",
       .interface_description = "Operations of live endpoints"};
-  auto writer = capture::FileWriter::Create(path, capture::FileFormat::kPcapng, LinkType::kEthernet, notes);
+  auto writer = capture::FileWriter::Create(path, capture::FileFormat::kPcapng, LinkType::kEthernet, notes,
+                                            capture::CompressionOf(path));
   if (!writer) return tl::unexpected(writer.error());
   return std::unique_ptr<FrameRecorder>(new FrameRecorder(std::make_unique<FrameWriter>(std::move(*writer))));
 }

@@ -21,8 +21,8 @@ class PacketSynthesizer;
 
 class FrameRecorder final : public fabric::Sink {
  public:
-  // Creates or overwrites `path`. `made_by`: the program and its version; `what`: the command. Both are written into
-  // the file.
+  // Creates or overwrites `path`, compressed when its name says so. `made_by`: the program and its version; `what`: the
+  // command. Both are written into the file.
   static Result<std::unique_ptr<FrameRecorder>> Create(const std::string& path, const std::string& made_by,
                                                        const std::string& what);
   ~FrameRecorder() override;

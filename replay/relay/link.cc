@@ -18,7 +18,6 @@ RelayDirectionOptions Forward(const RelayLinkOptions& options) {
   out.credits = options.credits;
   out.jobs = options.credits;
   out.max_message = options.max_message;
-  out.memory = options.memory;
   return out;
 }
 
@@ -42,10 +41,14 @@ void RelayLink::Prepare(const RelayLinkOptions& options, uint32_t receive_size, 
   endpoint.sends = std::max({endpoint.sends, endpoint.receives * kWorksPerCall, kWorksOfOne});
 }
 
-RelayLink::RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report)
+RelayLink::RelayLink(End client, End server, const RelayLinkOptions& options, rpcrdma::ChunkMemory& memory,
+                     RelayReport& report)
     : report_(report),
-      direction_{RelayDirection(side_[0], side_[1], Forward(options), FaultsOf(options, 0, report), report.forward),
-                 RelayDirection(side_[1], side_[0], Backward(options), FaultsOf(options, 1, report), report.backward)} {
+      share_(memory),
+      direction_{
+          RelayDirection(side_[0], side_[1], Forward(options), FaultsOf(options, 0, report), share_, report.forward),
+          RelayDirection(side_[1], side_[0], Backward(options), FaultsOf(options, 1, report), share_,
+                         report.backward)} {
   endpoint::EndpointOptions prepared;
   Prepare(options, 0, prepared);
   const auto fill = [&](RelaySide& side, End& end) {
@@ -72,10 +75,12 @@ bool RelayLink::Poll() {
     n = PollSide(1 - next_);
   }
   for (size_t s = 0; s < 2; ++s) {
-    for (; !held_[s].empty() && Take(s, held_[s].front()); held_[s].pop_front())
+    for (; !held_[s].empty() && share_.worth_asking() && Take(s, held_[s].front()); held_[s].pop_front())
       side_[s].endpoint->Release(held_[s].front());
     direction_[s].Run();
   }
+  if (share_.wanted())
+    for (RelayDirection& direction : direction_) direction.GiveUpKept();
   for (const RelaySide& side : side_) side.endpoint->Flush();
   if (!ending_ && (direction_[0].wants_end() || direction_[1].wants_end())) Disconnect();
   SeeEnds();
@@ -126,6 +131,10 @@ bool RelayLink::Take(size_t s, const endpoint::Completion& c) {
 std::optional<RelayDirection::Clock::time_point> RelayLink::due() const {
   const auto a = direction_[0].due(), b = direction_[1].due();
   return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+bool RelayLink::idle() const {
+  return held_[0].empty() && held_[1].empty() && direction_[0].idle() && direction_[1].idle();
 }
 
 void RelayLink::Disconnect() {

@@ -14,7 +14,6 @@ namespace stag::relay {
 struct RelayLinkOptions {
   uint32_t credits = 128;           // the most that the client is granted, and the server is asked for
   uint32_t max_message = 16 << 20;  // bytes of the chunks of one Call
-  uint64_t memory = 256u << 20;     // bytes for the chunks of all Calls under way
   FaultOptions faults = {};
 };
 
@@ -30,15 +29,19 @@ class RelayLink {
     std::unique_ptr<endpoint::Endpoint> endpoint;
     std::vector<std::byte> private_data;  // what the relay sent
   };
-  // `options` and `report` must outlive the link. The report has a count for
-  // each fault; which Calls they hit depends on the number of clients in it.
-  RelayLink(End client, End server, const RelayLinkOptions& options, RelayReport& report);
+  // `options`, `memory`, for the chunks of Calls, and `report` must outlive the link. The report has a count for each
+  // fault; which Calls they hit depends on the number of clients in it.
+  RelayLink(End client, End server, const RelayLinkOptions& options, rpcrdma::ChunkMemory& memory, RelayReport& report);
   ~RelayLink();
 
   // Does what there is to do, without waiting. False: there was nothing.
   bool Poll();
   // When to Poll although no descriptor shows anything.
   std::optional<RelayDirection::Clock::time_point> due() const;
+  // No Call is under way, nor waits.
+  bool idle() const;
+  // When something came last.
+  RelayDirection::Clock::time_point last() const { return now_; }
   // Ends both connections in order.
   void Disconnect();
   // Does not wait for that any longer.
@@ -55,11 +58,12 @@ class RelayLink {
   void Retire();
 
   RelayReport& report_;
+  rpcrdma::ChunkShare share_;
   std::array<RelaySide, 2> side_;
   std::array<std::deque<endpoint::Completion>, 2> held_;  // Calls for which there was no room
   std::array<RelayDirection, 2> direction_;               // of the client's Calls, and of the server's
   rpcrdma::Header header_;
-  RelayDirection::Clock::time_point now_;
+  RelayDirection::Clock::time_point now_ = RelayDirection::Clock::now();
   size_t next_ = 0;  // the side that is asked first: not the one that brought something last
   bool ending_ = false, over_ = false;
 };

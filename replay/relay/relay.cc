@@ -2,6 +2,8 @@
 #include "replay/relay/relay.h"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 
 #include "replay/endpoint/system.h"
 
@@ -16,12 +18,17 @@ constexpr int kTurns = 32;                     // of the clients, before others 
 constexpr milliseconds kLongest{1000};         // sleep, when nobody is connected
 constexpr milliseconds kTimeouts{100};         // of endpoints, which do not show in their descriptors
 constexpr milliseconds kWithoutDescriptor{1};  // for an endpoint that has none
-constexpr milliseconds kGoodbye{2000};         // for the ends of all connections
+constexpr milliseconds kGoodbye{400};          // for the ends of all connections
+constexpr milliseconds kIdle{1000};            // before a client gives way to a new one
 
 }  // namespace
 
 Relay::Relay(endpoint::Listener& listener, endpoint::Transport& transport, const RelayOptions& options)
-    : listener_(listener), transport_(transport), options_(options), bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    : acceptor_(listener),
+      transport_(transport),
+      options_(options),
+      memory_(options.memory),
+      bell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   report_.faults.resize(options.link.faults.rules.size());
 }
 Relay::~Relay() = default;
@@ -40,9 +47,10 @@ Result<void> Relay::Run() {
       End();
       return Fail(somebody.error().message);
     }
+    ForgetGone();
     stay |= FinishOne();
     if (options_.once && clients_.empty() && report_.side[kClientSide].connections > 0) break;
-    Sleep(stay || *somebody ? milliseconds{0} : clients_.empty() ? kLongest : kTimeouts);
+    Sleep(stay || *somebody ? milliseconds{0} : clients_.empty() && waiting_.empty() ? kLongest : kTimeouts);
   }
   End();
   return {};
@@ -50,11 +58,26 @@ Result<void> Relay::Run() {
 
 // One at a time: many that come at once keep nobody waiting who is there already. Whether there was one.
 Result<bool> Relay::AcceptOne() {
-  auto incoming = listener_.Wait(milliseconds{0});
+  Result<bool> asked = false;
+  try {
+    asked = Ask();
+  } catch (const std::bad_alloc&) {
+    acceptor_.Pause("cannot accept connections: no memory");
+  } catch (const std::system_error&) {
+    acceptor_.Pause("cannot accept connections: no thread to connect to the server");
+  }
+  if (const std::string why = acceptor_.TakeTrouble(); !why.empty()) Say(why);
+  return asked;
+}
+
+Result<bool> Relay::Ask() {
+  auto incoming = acceptor_.Next();
   if (!incoming) return Fail(incoming.error().message);
   if (!*incoming) return false;
+  if ((*incoming)->gone()) return true;
   const size_t there = clients_.size() + waiting_.size();
-  if (there >= options_.max_connections || (options_.once && there + report_.side[kClientSide].connections > 0)) {
+  const bool enough = options_.once && there + report_.side[kClientSide].connections > 0;
+  if (enough || (there >= options_.max_connections && !MakeRoom())) {
     Reject(**incoming, (*incoming)->peer(), "there are enough");
     return true;
   }
@@ -66,14 +89,48 @@ Result<bool> Relay::AcceptOne() {
   return true;
 }
 
+// For one more client; false: none is idle.
+bool Relay::MakeRoom() {
+  const auto since = [](const Client& client) {
+    return client.link->idle() ? client.link->last() : Clock::time_point::max();
+  };
+  const auto idlest = std::ranges::min_element(clients_, {}, since);
+  if (idlest == clients_.end() || since(*idlest) > Clock::now() - kIdle) return false;
+  idlest->link->Abandon();
+  ++report_.dismissed;
+  clients_.erase(idlest);
+  return true;
+}
+
+// Clients that hung up before the server answered give back what they have.
+void Relay::ForgetGone() {
+  const auto now = Clock::now();
+  if (waiting_.empty() || now < look_again_) return;
+  look_again_ = now + kTimeouts / 2;
+  for (Waiting& waiting : waiting_) {
+    if (!waiting.incoming || !waiting.incoming->gone()) continue;
+    waiting.pending->Cancel();
+    waiting.incoming.reset();
+    ++report_.rejected;
+    report_.Trouble("a client hung up before the server answered");
+  }
+}
+
 // Likewise, of those whose server has answered.
 bool Relay::FinishOne() {
   const auto it = std::ranges::find_if(waiting_, [](const Waiting& waiting) { return waiting.pending->done(); });
   if (it == waiting_.end()) return false;
   const Waiting waiting = std::move(*it);
   waiting_.erase(it);
+  if (!waiting.incoming) return true;
   const std::string name = waiting.incoming->peer();
-  auto link = Link(waiting);
+  Result<std::unique_ptr<RelayLink>> link = Fail("no memory");
+  try {
+    link = Link(waiting);
+    clients_.reserve(clients_.size() + 1);
+  } catch (const std::bad_alloc&) {
+    link = Fail("no memory");
+  }
   if (link) {
     clients_.push_back({name, std::move(*link)});
   } else {
@@ -113,19 +170,30 @@ Result<std::unique_ptr<RelayLink>> Relay::Link(const Waiting& waiting) {
   ++report_.side[kClientSide].connections;
   return std::make_unique<RelayLink>(RelayLink::End{std::move(*client), to_client.private_data},
                                      RelayLink::End{std::move(*server), waiting.pending->private_data()}, options_.link,
-                                     report_);
+                                     memory_, report_);
 }
 
 // Whether anything came.
 bool Relay::PollAll() {
   bool worked = false;
   std::erase_if(clients_, [&](const Client& client) {
-    worked |= client.link->Poll();
+    try {
+      worked |= client.link->Poll();
+    } catch (const std::bad_alloc&) {
+      // Others may need less, and what it has they get.
+      client.link->Abandon();
+      report_.Trouble("no memory for the calls of a client");
+    }
     if (!client.link->over()) return false;
     TellEnd(client);
     return true;
   });
   return worked;
+}
+
+void Relay::Say(const std::string& text) {
+  report_.Trouble(text);
+  options_.notice(text);
 }
 
 void Relay::TellEnd(const Client& client) {
@@ -141,7 +209,7 @@ void Relay::Sleep(microseconds longest) {
   polled_.clear();
   const auto add = [this](int descriptor) { polled_.push_back({descriptor, POLLIN, 0}); };  // -1: is left out
   add(options_.stop);
-  add(listener_.descriptor());
+  add(acceptor_.descriptor());
   add(bell_.get());
   for (const Client& client : clients_) {
     if (const auto due = client.link->due()) {
@@ -161,7 +229,10 @@ void Relay::Sleep(microseconds longest) {
 }
 
 void Relay::End() {
-  for (const Waiting& waiting : waiting_) Reject(*waiting.incoming, waiting.incoming->peer(), "the relay is ending");
+  for (const Waiting& waiting : waiting_) {
+    waiting.pending->Cancel();
+    if (waiting.incoming) Reject(*waiting.incoming, waiting.incoming->peer(), "the relay is ending");
+  }
   waiting_.clear();
   for (const Client& client : clients_) client.link->Disconnect();
   const auto until = Clock::now() + kGoodbye;

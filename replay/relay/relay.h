@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "protocol/base/result.h"
+#include "replay/endpoint/acceptor.h"
 #include "replay/endpoint/spin_then_sleep.h"
 #include "replay/endpoint/system.h"
 #include "replay/relay/link.h"
@@ -28,8 +29,9 @@ struct RelayOptions {
   RelayTerms to_server, to_client;
   endpoint::EventLog* events = nullptr;  // of all connections; see EndpointOptions
   bool crc = true;                       // likewise
-  uint32_t max_connections = 256;        // clients at a time; more are rejected
-  bool once = false;                     // ends when the first client has
+  uint32_t max_connections = 256;        // clients at a time; the one that is idle for longest gives way to a new one
+  uint64_t memory = rpcrdma::ChunkMemory::kDefault;  // bytes for the chunks of all Calls under way; more wait
+  bool once = false;                                 // ends when the first client has
   std::chrono::milliseconds connect_timeout{5'000};
   int stop = -1;  // a descriptor: once it is readable, the relay ends; -1: none
   std::function<void(const std::string&)> notice = [](const std::string&) {};  // what people should know now
@@ -57,20 +59,26 @@ class Relay {
   };
   endpoint::EndpointOptions OptionsFor(const RelayTerms& terms, Bytes theirs, bool may_invalidate) const;
   Result<bool> AcceptOne();
+  Result<bool> Ask();
+  bool MakeRoom();
+  void ForgetGone();
   bool FinishOne();
   Result<std::unique_ptr<RelayLink>> Link(const Waiting& waiting);
   void Reject(endpoint::Incoming& incoming, const std::string& name, const std::string& why);
   bool PollAll();
+  void Say(const std::string& text);
   void TellEnd(const Client& client);
   void Sleep(std::chrono::microseconds longest);
   void End();
 
-  endpoint::Listener& listener_;
+  endpoint::Acceptor acceptor_;
   endpoint::Transport& transport_;
   RelayOptions options_;
   RelayReport report_;
+  rpcrdma::ChunkMemory memory_;
   std::vector<Waiting> waiting_;
-  endpoint::Descriptor bell_;  // one of them is done
+  std::chrono::steady_clock::time_point look_again_;  // for those of them that have gone
+  endpoint::Descriptor bell_;                         // one of them is done
   std::vector<Client> clients_;
   std::vector<pollfd> polled_;
   endpoint::SpinThenSleep spin_;

@@ -35,13 +35,10 @@ bool Usable(const Header& call) {
 }  // namespace
 
 RelayDirection::RelayDirection(RelaySide& caller, RelaySide& answerer, const RelayDirectionOptions& options,
-                               Faults faults, RelayDirectionReport& report)
-    : caller_(caller),
-      answerer_(answerer),
-      options_(options),
-      report_(report),
-      jobs_(options.jobs),
-      faults_(std::move(faults)) {
+                               Faults faults, rpcrdma::ChunkShare& memory, RelayDirectionReport& report)
+    : caller_(caller), answerer_(answerer), options_(options), report_(report), faults_(std::move(faults)) {
+  jobs_.reserve(options.jobs);
+  for (uint32_t i = 0; i < options.jobs; ++i) jobs_.emplace_back(memory);
   for (size_t i = jobs_.size(); i-- > 0;) free_.push_back(i);
 }
 
@@ -99,18 +96,23 @@ bool RelayDirection::TakeCall(const Header& header, Bytes payload, Clock::time_p
 }
 
 // Whether there is memory for the chunks; what no Call uses is given up for it.
-bool RelayDirection::Afford(const Job& job, uint64_t readable, uint64_t writable) {
-  const auto held = [](const Job& j) { return j.readable.size() + j.writable.size(); };
-  const uint64_t more =
-      std::max(Rounded(readable), job.readable.size()) + std::max(Rounded(writable), job.writable.size()) - held(job);
-  if (memory_ + more <= options_.memory) return true;
-  for (const size_t index : free_) {
-    Job& idle = jobs_[index];
-    memory_ -= held(idle);
-    idle.readable.Drop(*caller_.endpoint, *answerer_.endpoint);
-    idle.writable.Drop(*caller_.endpoint, *answerer_.endpoint);
-  }
-  return memory_ + Rounded(readable) + Rounded(writable) <= options_.memory || free_.size() == jobs_.size();
+bool RelayDirection::Afford(Job& job, uint64_t readable, uint64_t writable) {
+  const uint64_t read = Rounded(readable), written = Rounded(writable);
+  if (job.charge.Grow(std::max<uint64_t>(read, job.readable.size()) + std::max<uint64_t>(written, job.writable.size())))
+    return true;
+  GiveUpKept();  // its own, too
+  return job.charge.Grow(read + written);
+}
+
+void RelayDirection::GiveUp(Job& job) {
+  if (job.charge.bytes() == 0) return;
+  job.readable.Drop(*caller_.endpoint, *answerer_.endpoint);
+  job.writable.Drop(*caller_.endpoint, *answerer_.endpoint);
+  job.charge.Set(0);
+}
+
+void RelayDirection::GiveUpKept() {
+  for (const size_t index : free_) GiveUp(jobs_[index]);
 }
 
 bool RelayDirection::Room(endpoint::Region& region, size_t size, endpoint::Endpoint& endpoint) {
@@ -124,10 +126,9 @@ bool RelayDirection::Room(endpoint::Region& region, size_t size, endpoint::Endpo
 
 bool RelayDirection::Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message) {
   endpoint::Endpoint &near = *caller_.endpoint, &far = *answerer_.endpoint;
-  memory_ -= job.readable.size() + job.writable.size();
   Result<void> there = job.readable.Prepare(Rounded(readable), near, far, endpoint::Access::kRemoteRead);
   if (there) there = job.writable.Prepare(Rounded(writable), near, far, endpoint::Access::kRemoteWrite);
-  memory_ += job.readable.size() + job.writable.size();
+  job.charge.Set(job.readable.size() + job.writable.size());
   if (!there) report_.no_memory = there.error().message;
   return there && Room(job.message, message, far);
 }

@@ -22,6 +22,7 @@
 #include "replay/relay/faults.h"
 #include "replay/relay/report.h"
 #include "replay/relay/shared_memory.h"
+#include "replay/rpcrdma/chunk_memory.h"
 #include "replay/rpcrdma/settings.h"
 
 namespace stag::relay {
@@ -42,7 +43,6 @@ struct RelayDirectionOptions {
   uint32_t jobs = 128;              // Calls that can be under way; more wait in their receive buffers
   bool may_be_long = true;          // false (RFC 8167 section 5.2): what is too long gets ERR_CHUNK
   uint32_t max_message = 16 << 20;  // bytes of the chunks of one Call; more gets ERR_CHUNK
-  uint64_t memory = 256u << 20;     // bytes for the chunks of all Calls under way; more wait
 };
 
 class RelayDirection {
@@ -51,7 +51,7 @@ class RelayDirection {
 
   // All must outlive the RelayDirection, but its memory must outlive the endpoints: destroy them before it.
   RelayDirection(RelaySide& caller, RelaySide& answerer, const RelayDirectionOptions& options, Faults faults,
-                 RelayDirectionReport& report);
+                 rpcrdma::ChunkShare& memory, RelayDirectionReport& report);
 
   // A message of the caller that is no answer, as decoded, good or bad. False: there is no room for it now; keep it and
   // try again after the next Run.
@@ -69,6 +69,9 @@ class RelayDirection {
   bool wants_end() const { return wants_end_; }
   // Calls that were not answered.
   uint64_t unanswered() const;
+  bool idle() const { return free_.size() == jobs_.size(); }
+  // Gives back the memory that no Call uses.
+  void GiveUpKept();
 
  private:
   enum class State : uint8_t { kFree, kPulling, kQueued, kSent, kAnswering, kDone };
@@ -78,6 +81,8 @@ class RelayDirection {
     uint64_t offset = 0;
   };
   struct Job {
+    explicit Job(rpcrdma::ChunkShare& memory) : charge(memory) {}
+    rpcrdma::ChunkCharge charge;  // of readable and writable
     State state = State::kFree;
     bool failed = false;
     uint32_t works = 0;                // posted and not completed
@@ -97,7 +102,8 @@ class RelayDirection {
 
   uint64_t IdOf(const Job& job) const { return static_cast<uint64_t>(&job - jobs_.data()) << 1 | options_.number; }
   uint32_t OwnReply(const rpcrdma::Header& call) const;
-  bool Afford(const Job& job, uint64_t readable, uint64_t writable);
+  bool Afford(Job& job, uint64_t readable, uint64_t writable);
+  void GiveUp(Job& job);
   bool Room(endpoint::Region& region, size_t size, endpoint::Endpoint& endpoint);
   bool Prepare(Job& job, uint64_t readable, uint64_t writable, size_t message);
   void Translate(Job& job, uint32_t position_zero);
@@ -124,12 +130,11 @@ class RelayDirection {
   RelayDirectionReport& report_;
   std::vector<Job> jobs_;
   std::vector<size_t> free_;
-  std::deque<size_t> queue_;    // Calls that are whole and wait for a credit
-  std::vector<size_t> sent_;    // in the order in which they were sent
-  std::deque<size_t> answers_;  // wait for room to post them
-  uint32_t grant_ = 1;          // RFC 8166 section 3.3.1: until the first answer
-  uint32_t told_ = 1;           // what the caller was granted last
-  uint64_t memory_ = 0;
+  std::deque<size_t> queue_;                          // Calls that are whole and wait for a credit
+  std::vector<size_t> sent_;                          // in the order in which they were sent
+  std::deque<size_t> answers_;                        // wait for room to post them
+  uint32_t grant_ = 1;                                // RFC 8166 section 3.3.1: until the first answer
+  uint32_t told_ = 1;                                 // what the caller was granted last
   std::multimap<Clock::time_point, size_t> delayed_;  // answers that wait for their time
   Faults faults_;
   bool wants_end_ = false;

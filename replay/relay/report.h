@@ -49,8 +49,9 @@ struct FaultCount {
 
 struct RelayReport {
   std::array<RelaySideReport, 2> side;
-  uint64_t rejected = 0;  // clients: too many, or there was no server for them
-  uint64_t dropped = 0;   // messages that nobody waited for, or too short for a header
+  uint64_t rejected = 0;   // clients: too many, or there was no server for them
+  uint64_t dismissed = 0;  // clients: idle ones that gave way to a new one
+  uint64_t dropped = 0;    // messages that nobody waited for, or too short for a header
   RelayDirectionReport forward, backward;
   std::vector<FaultCount> faults;            // by rule
   std::map<std::string, uint64_t> troubles;  // why connections broke or were not made, and how often

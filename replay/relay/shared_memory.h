@@ -4,9 +4,10 @@
 // the other, and what the other wrote is pushed from where it stands.
 #pragma once
 
-#include <memory>
+#include <string>
 
 #include "replay/endpoint/endpoint.h"
+#include "replay/endpoint/pages.h"
 
 namespace stag::relay {
 
@@ -29,8 +30,9 @@ class SharedMemory {
       return far.Renew(far_);
     }
     Drop(near, far);
-    memory_ = std::make_unique<std::byte[]>(size);
-    const MutableBytes all(memory_.get(), size);
+    memory_ = endpoint::Pages(size);
+    const MutableBytes all = memory_.bytes();
+    if (all.empty()) return Fail("no memory for chunks of " + std::to_string(size) + " bytes");
     Result<endpoint::Region> near_region = near.Register(all, endpoint::Access::kLocal);
     if (!near_region) return tl::unexpected(near_region.error());
     near_ = *near_region;
@@ -44,12 +46,12 @@ class SharedMemory {
     if (!near_.bytes.empty()) near.Deregister(near_);
     if (!far_.bytes.empty()) far.Deregister(far_);
     near_ = far_ = {};
-    memory_.reset();
+    memory_ = {};
     spent_ = false;
   }
 
  private:
-  std::unique_ptr<std::byte[]> memory_;
+  endpoint::Pages memory_;
   endpoint::Region near_, far_;
   bool spent_ = false;
 };

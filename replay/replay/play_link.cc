@@ -52,6 +52,7 @@ endpoint::EndpointOptions LinkEndpoint(const recording::RecordedConnection& reco
   endpoint::EndpointOptions out;
   out.events = options.events;
   out.crc = options.crc;
+  out.cancel = options.stop;
   const bool invalidation = requester.remote_invalidation;
   rpcrdma::Requester::Prepare(transport, requester, out);
   // What is recorded beside RFC 8797's message goes along when nothing of it is overridden.

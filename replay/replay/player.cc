@@ -22,7 +22,8 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kTick{20};       // how often what has a time is looked at
 constexpr milliseconds kGrace{500};     // for answers that the recording does not have
-constexpr milliseconds kGoodbye{1000};  // for connections to end in order, and for answers after a stop
+constexpr milliseconds kGoodbye{1000};  // for connections to end in order
+constexpr milliseconds kHurry{400};     // for that, and for answers, after a stop
 constexpr microseconds kWithoutDescriptor{200};
 constexpr double kLongest = 1e9;  // seconds; a capture's times can be anything
 constexpr unsigned kBurst = 64;   // Calls of a link before the others have their turn
@@ -71,7 +72,7 @@ struct Player::Impl {
   void Sleep();
   void Stop() {
     stopping = true;
-    give_up_at = std::min(give_up_at, PlayClock::now() + kGoodbye);
+    give_up_at = std::min(give_up_at, PlayClock::now() + kHurry);
   }
 
   PlanSource& source;
@@ -236,7 +237,9 @@ void Player::Impl::Conclude(Play& play, uint32_t number) {
     play.closing = true;
     play.closing_since = now;
   }
-  if (now - play.closing_since < kGoodbye && !all([](const auto& link) { return !link->connected(); })) return;
+  if (now - play.closing_since < (stopping ? kHurry : kGoodbye) &&
+      !all([](const auto& link) { return !link->connected(); }))
+    return;
   const bool gone = !play.alive && all([](const auto& link) { return link->gone(); });
   Leave(play);
   Account(*play.client);

@@ -33,6 +33,11 @@ constexpr uint64_t kMostLent = uint64_t{1} << 30;
 // Received messages that replies may hold beside the receives that credits need.
 constexpr uint32_t kMostHeld = 128;
 
+// The storage of shorter Replies is not counted: it is as large as the receive that the Call came in.
+constexpr uint64_t kSmallReply = 4096;
+
+size_t RoomFor(uint64_t size) { return static_cast<size_t>(std::bit_ceil(std::max<uint64_t>(size, 4096))); }
+
 // Works that may be posted and not completed.
 uint32_t WorksFor(uint32_t credits) { return std::max(256u, credits * 20); }
 
@@ -44,8 +49,10 @@ struct Responder::Impl {
     kDelayed,   // the Call is whole
     kReplying,  // RDMA Writes, then the Send
   };
-  // A Call that is being worked on. Kept with its memory for the next one.
+  // A Call that is being worked on. Kept with its memory for the next one, as long as nobody else wants that.
   struct Job {
+    explicit Job(ChunkShare& share) : charge(share) {}
+    ChunkCharge charge;  // of call_region, landing and `answer`
     Header call;
     CallLayout layout;
     Bytes message;                                               // the unreduced Call: as it came, or where it landed
@@ -67,7 +74,12 @@ struct Responder::Impl {
   };
 
   Impl(std::unique_ptr<endpoint::Endpoint> e, const ResponderOptions& o, Service& s)
-      : endpoint(std::move(e)), options(o), service(s), most_works(WorksFor(o.credits)), jobs(std::max(o.credits, 1u)) {
+      : endpoint(std::move(e)),
+        options(o),
+        service(s),
+        most_works(WorksFor(o.credits)),
+        share(o.memory ? *o.memory : own_memory) {
+    for (uint32_t i = 0; i < std::max(o.credits, 1u); ++i) jobs.emplace_back(share);
     settings = Agree(o.send_private_data ? PrivateData(o) : std::vector<std::byte>{}, endpoint->peer_private_data());
     for (size_t i = jobs.size(); i-- > 0;) free.push_back(i);
   }
@@ -77,9 +89,13 @@ struct Responder::Impl {
 
   size_t Poll(std::chrono::microseconds wait);
   void OnCompletion(const endpoint::Completion& completion);
-  void TakeMessage(const endpoint::Completion& completion);
-  void OnMessage(Bytes bytes);
-  void Start(size_t index, Bytes payload);
+  bool TakeMessage(const endpoint::Completion& completion);
+  bool OnMessage(Bytes bytes);
+  bool Start(size_t index, Bytes payload);
+  bool Afford(Job& job);
+  void Count(Job& job);
+  void GiveUp(Job& job);
+  void GiveUpKept();
   Landing Land(const Job& job);
   void Pull(size_t index, Bytes payload);
   void Ready(size_t index);
@@ -113,12 +129,14 @@ struct Responder::Impl {
   const endpoint::Completion* current = nullptr;  // the received message that is worked on, unless a job holds it
   uint32_t held = 0, may_hold = 0;
   bool asked_for_more = false;  // receives, for those that are held
-  std::vector<Job> jobs;
+  ChunkMemory own_memory;       // where the options have none
+  ChunkShare share;
+  std::deque<Job> jobs;
   std::vector<size_t> free;
   std::deque<size_t> due;      // Calls that are whole and wait for `delay`
   std::deque<size_t> stalled;  // jobs that wait until other works are completed
-  std::deque<endpoint::Completion>
-      waiting;  // messages for which no job was free: the peer sends more than it was granted
+  // Messages for which there was no memory, or no job free: the peer sends more than it was granted.
+  std::deque<endpoint::Completion> waiting;
   std::deque<std::vector<std::byte>> callbacks;            // that are still to be sent
   uint32_t callbacks_under_way = 0, callback_credits = 1;  // as the peer granted (RFC 8167 section 4)
   size_t answered = 0;
@@ -145,11 +163,8 @@ size_t Responder::Impl::Poll(std::chrono::microseconds wait) {
     stalled.pop_front();
     Advance(index);
   }
-  while (!waiting.empty() && !free.empty()) {
-    const endpoint::Completion message = waiting.front();
-    waiting.pop_front();
-    TakeMessage(message);
-  }
+  while (!waiting.empty() && !free.empty() && share.worth_asking() && TakeMessage(waiting.front())) waiting.pop_front();
+  if (share.wanted()) GiveUpKept();
   CallBack();
   endpoint->Flush();
   return answered;
@@ -158,8 +173,8 @@ size_t Responder::Impl::Poll(std::chrono::microseconds wait) {
 void Responder::Impl::OnCompletion(const endpoint::Completion& c) {
   if (c.work == endpoint::Work::kReceive) {
     if (c.outcome != endpoint::CompletionStatus::kOk) return;
-    if (free.empty()) return waiting.push_back(c);
-    return TakeMessage(c);
+    if (!waiting.empty() || free.empty() || !TakeMessage(c)) waiting.push_back(c);
+    return;
   }
   const size_t index = static_cast<size_t>(c.id);
   Job& job = jobs[index];
@@ -169,34 +184,39 @@ void Responder::Impl::OnCompletion(const endpoint::Completion& c) {
   if (--job.under_way == 0 && !job.stalled) Advance(index);
 }
 
-void Responder::Impl::TakeMessage(const endpoint::Completion& c) {
+// False: there is no memory for it now.
+bool Responder::Impl::TakeMessage(const endpoint::Completion& c) {
   current = &c;
-  OnMessage(c.bytes);
-  if (current) endpoint->Release(c);
+  const bool taken = OnMessage(c.bytes);
+  if (taken && current) endpoint->Release(c);
   current = nullptr;
+  return taken;
 }
 
 // RFC 8166 section 4.5: what is shorter than a header, and what answers something, is dropped; another version and what
 // cannot be read gets an RDMA_ERROR.
-void Responder::Impl::OnMessage(Bytes bytes) {
+bool Responder::Impl::OnMessage(Bytes bytes) {
   const size_t index = free.back();
   Job& job = jobs[index];
   rpcrdma::Decode(bytes, bytes.size(), job.call);
   const bool too_short = job.call.words < 4 || (job.call.defect == rpcrdma::Defect::kTooShort);
   if (too_short || job.call.proc == rpcrdma::kError || (job.call.vers == 1 && job.call.proc == rpcrdma::kDone)) {
     ++stats.dropped;
-    return;
+    return true;
   }
   free.pop_back();
   job.failed = job.sent = job.callback = false;
-  if (job.call.vers != rpcrdma::kVersion1) return Error(index, rpcrdma::kErrVers);
+  if (job.call.vers != rpcrdma::kVersion1) return Error(index, rpcrdma::kErrVers), true;
   const bool usable =
       job.call.status == ParseStatus::kOk && (job.call.proc == rpcrdma::kMsg || job.call.proc == rpcrdma::kNomsg);
-  if (!usable || job.call.length > kLargestHeader) return Error(index, rpcrdma::kErrChunk);
-  Start(index, bytes.subspan(job.call.length));
+  if (!usable || job.call.length > kLargestHeader) return Error(index, rpcrdma::kErrChunk), true;
+  if (Start(index, bytes.subspan(job.call.length))) return true;
+  free.push_back(index);
+  return false;
 }
 
-void Responder::Impl::Start(size_t index, Bytes payload) {
+// False: there is no memory for the Call now.
+bool Responder::Impl::Start(size_t index, Bytes payload) {
   Job& job = jobs[index];
   if (job.call.proc == rpcrdma::kMsg && payload.size() >= 8 && LoadBe32(payload.data() + 4) == rpc::kReply) {
     if (callbacks_under_way == 0) {
@@ -205,21 +225,55 @@ void Responder::Impl::Start(size_t index, Bytes payload) {
       --callbacks_under_way;
       callback_credits = std::clamp<uint32_t>(job.call.credit, 1, kCallbacks);
     }
-    return Done(index);
+    return Done(index), true;
   }
   const bool at_hand =
       job.call.proc == rpcrdma::kMsg && job.call.reads.empty() && payload.size() <= options.max_message;
+  if (!share.open()) GiveUpKept();
+  if (!share.open()) return false;
   if (at_hand && options.delay.count() == 0) {
     job.message = payload;
-    return Answer(index);
+    return Answer(index), true;
   }
-  if (!LayOut(job.call, payload.size(), options.max_message, job.layout)) return Error(index, rpcrdma::kErrChunk);
+  if (!LayOut(job.call, payload.size(), options.max_message, job.layout)) return Error(index, rpcrdma::kErrChunk), true;
+  if (!Afford(job)) return false;
   job.landing = Land(job);
-  if (!job.landing && !Room(job.call_region, static_cast<size_t>(job.layout.length)))
-    return Error(index, rpcrdma::kErrChunk);
+  const bool room = job.landing || Room(job.call_region, static_cast<size_t>(job.layout.length));
+  Count(job);
+  if (!room) return Error(index, rpcrdma::kErrChunk), true;
   const MutableBytes memory = job.landing ? job.landing.call() : job.call_region.bytes;
   job.message = memory.first(static_cast<size_t>(job.layout.length));
   Pull(index, payload);
+  return true;
+}
+
+// Takes what the Call is to be put together in.
+bool Responder::Impl::Afford(Job& job) {
+  const uint64_t kept = job.charge.bytes() - job.call_region.bytes.size();
+  if (job.charge.Grow(kept + std::max<uint64_t>(RoomFor(job.layout.length), job.call_region.bytes.size()))) return true;
+  GiveUpKept();
+  GiveUp(job);
+  return job.charge.Grow(RoomFor(job.layout.length));
+}
+
+// What it takes in fact.
+void Responder::Impl::Count(Job& job) {
+  const uint64_t reply = job.answer.message.capacity();
+  job.charge.Set(job.call_region.bytes.size() + job.landing.call().size() + (reply > kSmallReply ? reply : 0));
+}
+
+// What a job that works on nothing keeps for the next Call.
+void Responder::Impl::GiveUp(Job& job) {
+  if (job.charge.bytes() == 0) return;
+  if (!job.call_region.bytes.empty()) endpoint->Deregister(job.call_region);
+  if (!job.answer_region.bytes.empty()) endpoint->Deregister(job.answer_region);
+  job.call_region = job.answer_region = {};
+  job.answer.message = {};
+  job.charge.Set(0);
+}
+
+void Responder::Impl::GiveUpKept() {
+  for (const size_t index : free) GiveUp(jobs[index]);
 }
 
 // Memory of the Service's for a Call with one Read chunk.
@@ -472,8 +526,7 @@ void Responder::Impl::Done(size_t index) {
 bool Responder::Impl::Room(endpoint::Region& region, size_t size) {
   if (region.bytes.size() >= size) return true;
   if (!region.bytes.empty()) endpoint->Deregister(region);
-  Result<endpoint::Region> larger =
-      endpoint->Register(std::bit_ceil(std::max<size_t>(size, 4096)), endpoint::Access::kLocal);
+  Result<endpoint::Region> larger = endpoint->Register(RoomFor(size), endpoint::Access::kLocal);
   region = larger ? *larger : endpoint::Region{};
   return larger.has_value();
 }
@@ -484,6 +537,7 @@ bool Responder::Impl::Cover(Job& job) {
   std::vector<std::byte>& storage = job.answer.message;
   endpoint::Region& region = job.answer_region;
   if (region.bytes.data() == storage.data() && region.bytes.size() == storage.capacity()) return true;
+  Count(job);
   if (!region.bytes.empty()) endpoint->Deregister(region);
   Result<endpoint::Region> covered =
       endpoint->Register(MutableBytes(storage.data(), storage.capacity()), endpoint::Access::kLocal);
@@ -510,12 +564,15 @@ Responder::~Responder() = default;
 size_t Responder::Poll(std::chrono::microseconds wait) { return impl_->Poll(wait); }
 std::chrono::microseconds Responder::rest() const {
   constexpr std::chrono::milliseconds kTimeouts{100};  // of the endpoint, which do not show in its descriptor
+  constexpr std::chrono::milliseconds kMemory{2};      // that other connections give back
   if (!impl_->idle) return {};
+  if (!impl_->waiting.empty()) return kMemory;
   if (impl_->due.empty()) return kTimeouts;
   const auto left = std::chrono::ceil<std::chrono::microseconds>(impl_->jobs[impl_->due.front()].due - Clock::now());
   return std::clamp<std::chrono::microseconds>(left, std::chrono::microseconds{0}, kTimeouts);
 }
 bool Responder::open() const { return impl_->endpoint->state() == endpoint::State::kOpen; }
+bool Responder::busy() const { return impl_->free.size() < impl_->jobs.size() || !impl_->waiting.empty(); }
 const ResponderStats& Responder::stats() const { return impl_->stats; }
 endpoint::Endpoint& Responder::endpoint() { return *impl_->endpoint; }
 

@@ -14,6 +14,7 @@
 
 #include "protocol/base/bytes.h"
 #include "replay/endpoint/endpoint.h"
+#include "replay/rpcrdma/chunk_memory.h"
 #include "replay/rpcrdma/service.h"
 
 namespace stag::rpcrdma {
@@ -26,6 +27,8 @@ struct ResponderOptions {
   bool send_private_data = true;
   uint32_t max_message = 4 << 20;      // bytes of a Call, its chunks included; larger ones get ERR_CHUNK
   std::chrono::microseconds delay{0};  // before each Reply
+  // For what Calls take; shared with other connections, and must outlive them. nullptr: of the Responder's own.
+  ChunkMemory* memory = nullptr;
 };
 
 struct ResponderStats {
@@ -48,6 +51,8 @@ class Responder {
   // 0: there may be more to do at once.
   std::chrono::microseconds rest() const;
   bool open() const;
+  // A Call is under way, or waits.
+  bool busy() const;
   const ResponderStats& stats() const;
   endpoint::Endpoint& endpoint();
 

@@ -5,8 +5,10 @@
 #include <netinet/in.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "protocol/base/writer.h"
@@ -18,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxPeers = 64, kMaxRecord = 8192;
+constexpr int kAccepts = 16, kAnswers = 16;  // before others are looked after
 constexpr uint32_t kLastFragment = 0x80000000u;
 
 // -1 with errno.
@@ -73,51 +76,68 @@ TcpRpc::TcpRpc(int socket, uint16_t port, Service& service, std::chrono::millise
 TcpRpc::~TcpRpc() { ::close(socket_); }
 
 void TcpRpc::AddTo(std::vector<pollfd>& all) const {
-  if (peers_.size() < kMaxPeers) all.push_back({socket_, POLLIN, 0});
+  if (Clock::now() >= accept_again_) all.push_back({socket_, POLLIN, 0});
   for (const auto& peer : peers_)
     all.push_back({peer->socket, static_cast<short>(peer->out.empty() ? POLLIN : POLLOUT), 0});
 }
 
-void TcpRpc::Poll() {
+bool TcpRpc::Poll() {
+  bool more = false;
   AcceptAll();
-  std::erase_if(peers_, [this](const std::unique_ptr<Peer>& peer) {
-    return !Serve(*peer) || Clock::now() - peer->since > idle_;
+  std::erase_if(peers_, [&](const std::unique_ptr<Peer>& peer) {
+    Left left = Left::kGone;
+    try {
+      left = Serve(*peer);
+    } catch (const std::bad_alloc&) {
+      // Without it there is more memory for the others.
+    }
+    more |= left == Left::kMore;
+    return left == Left::kGone || Clock::now() - peer->since > idle_;
   });
+  return more;
 }
 
 void TcpRpc::AcceptAll() {
-  while (peers_.size() < kMaxPeers) {
+  if (Clock::now() < accept_again_) return;
+  for (int n = 0; n < kAccepts; ++n) {
     const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket < 0) return;
+    if (socket < 0) {
+      if (endpoint::IsShortage(errno)) accept_again_ = Clock::now() + std::chrono::seconds{1};
+      return;
+    }
+    if (peers_.size() == kMaxPeers)
+      peers_.erase(std::ranges::min_element(peers_, {}, [](auto& peer) { return peer->since; }));
     peers_.push_back(std::make_unique<Peer>(socket));
   }
 }
 
-// False: it has gone, or sends what is no RPC.
-bool TcpRpc::Serve(Peer& peer) {
-  for (;;) {
+// kGone: it has gone, or sends what is no RPC. kMore: it had its turn.
+TcpRpc::Left TcpRpc::Serve(Peer& peer) {
+  for (int answers = 0; answers < kAnswers;) {
     while (!peer.out.empty()) {
       const ssize_t n = ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
-      if (n < 0) return errno == EAGAIN || errno == EINTR;
+      if (n < 0) return errno == EAGAIN || errno == EINTR ? Left::kNothing : Left::kGone;
       peer.out.erase(peer.out.begin(), peer.out.begin() + n);
     }
-    if (!Answer(peer)) return false;
+    if (!Answer(peer, answers)) return Left::kGone;
     if (!peer.out.empty()) continue;
     std::byte piece[4096];
     const ssize_t n = ::recv(peer.socket, piece, sizeof piece, 0);
-    if (n == 0) return false;
-    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    if (n == 0) return Left::kGone;
+    if (n < 0) return errno == EAGAIN || errno == EINTR ? Left::kNothing : Left::kGone;
     peer.in.insert(peer.in.end(), piece, piece + n);
   }
+  return Left::kMore;
 }
 
 // Takes fragments off `in` up to the end of one record, and answers that.
-bool TcpRpc::Answer(Peer& peer) {
+bool TcpRpc::Answer(Peer& peer, int& answers) {
   while (peer.out.empty() && peer.in.size() >= 4) {
     const uint32_t mark = LoadBe32(peer.in.data());
     const uint32_t size = mark & ~kLastFragment;
     if (peer.record.size() + size > kMaxRecord) return false;
     if (peer.in.size() < 4 + size) return true;
+    ++answers;
     peer.record.insert(peer.record.end(), peer.in.begin() + 4, peer.in.begin() + 4 + size);
     peer.in.erase(peer.in.begin(), peer.in.begin() + 4 + size);
     if ((mark & kLastFragment) == 0) {

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,9 @@ namespace stag::serve {
 
 struct ServerReport {
   uint64_t connections = 0, rejected = 0;
-  uint64_t ended = 0;   // in order, by either side
-  uint64_t broken = 0;  // otherwise
+  uint64_t ended = 0;      // in order, by either side
+  uint64_t broken = 0;     // otherwise
+  uint64_t dismissed = 0;  // of `ended`: idle ones that gave way to a new one
   rpcrdma::ResponderStats stats;
   std::map<std::string, uint64_t> troubles;  // why connections broke or could not be accepted, and how often
 
@@ -35,6 +38,8 @@ struct ServerReport {
 
 class ConnectionGroup {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // `service` must outlive the group.
   ConnectionGroup(rpcrdma::Service& service, const rpcrdma::ResponderOptions& options);
   ~ConnectionGroup();
@@ -43,6 +48,10 @@ class ConnectionGroup {
   void Give(std::unique_ptr<endpoint::Endpoint> endpoint);
   // Connections of the group, those included that were given and not taken yet. For any thread.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
+  // Since when the connection is idle that is so for longest. For any thread.
+  Clock::time_point idle_since() const { return Clock::time_point(Clock::duration(idle_since_.load())); }
+  // Ends that one, soon, and counts it no more; false: none has been idle for a second. By one other thread.
+  bool Dismiss();
 
   // Answers what came. False: nothing came for a while, so that the thread may sleep.
   bool Poll();
@@ -51,7 +60,7 @@ class ConnectionGroup {
   // Until `stop` is set and Wake was called; then End.
   void Run(const std::atomic<bool>& stop);
   void Wake();
-  // Disconnects all, and waits for their ends for at most two seconds.
+  // Disconnects all, and waits for their ends for a moment.
   void End();
 
   const ServerReport& report() const { return report_; }
@@ -60,10 +69,17 @@ class ConnectionGroup {
   struct Connection {
     std::unique_ptr<rpcrdma::Service> service;  // its own, if it has one
     std::unique_ptr<rpcrdma::Responder> responder;
+    Clock::time_point since;  // nothing came since then
   };
+  Connection Make(std::unique_ptr<endpoint::Endpoint> endpoint);
   void TakeGiven();
+  void DismissIdlest();
   bool PollAll();
+  bool PollOne(Connection& connection, std::optional<Clock::time_point>& now);
   void Retire(rpcrdma::Responder& responder);
+  void Lost(const std::string& why);
+
+  static constexpr Clock::rep kNever = std::numeric_limits<Clock::rep>::max();
 
   rpcrdma::Service& service_;
   const rpcrdma::ResponderOptions options_;
@@ -72,7 +88,8 @@ class ConnectionGroup {
   endpoint::SpinThenSleep spin_;
   const endpoint::Descriptor bell_;
 
-  std::atomic<size_t> size_{0};
+  std::atomic<size_t> size_{0}, to_dismiss_{0};
+  std::atomic<Clock::rep> idle_since_{kNever};
   std::atomic<bool> have_given_{false};
   std::mutex mutex_;
   std::vector<std::unique_ptr<endpoint::Endpoint>> given_;  // with mutex_

@@ -2,6 +2,8 @@
 #include "replay/serve/server.h"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "replay/endpoint/system.h"
@@ -12,33 +14,37 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestSleep{1000};  // sleep, when nothing is connected
+constexpr int kAccepts = 16;                 // before others are looked after
 
 }  // namespace
 
 Server::Server(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* tcp,
                const ServerOptions& options)
-    : listener_(listener), tcp_(tcp), options_(options) {
+    : acceptor_(listener), tcp_(tcp), memory_(options.call_memory), options_(options) {
+  options_.responder.memory = &memory_;
   for (uint32_t i = 0; i < std::max(options.threads, 1u); ++i)
-    groups_.push_back(std::make_unique<ConnectionGroup>(service, options.responder));
+    groups_.push_back(std::make_unique<ConnectionGroup>(service, options_.responder));
 }
 Server::~Server() = default;
 
 Result<void> Server::Run() {
-  // What another thread throws (no memory) ends the server, and is thrown here.
+  // What another thread throws ends the server, and is thrown here.
   std::vector<std::exception_ptr> thrown(groups_.size());
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < groups_.size(); ++i)
-    threads.emplace_back([this, i, &thrown] {
-      try {
-        groups_[i]->Run(ending_);
-      } catch (...) {
-        thrown[i] = std::current_exception();
-        ending_ = true;
-      }
-    });
   Result<void> served;
   try {
+    for (size_t i = 1; i < groups_.size(); ++i)
+      threads.emplace_back([this, i, &thrown] {
+        try {
+          groups_[i]->Run(ending_);
+        } catch (...) {
+          thrown[i] = std::current_exception();
+          ending_ = true;
+        }
+      });
     served = Serve();
+  } catch (const std::system_error& error) {
+    served = Fail(std::string("cannot start threads: ") + error.what());
   } catch (...) {
     thrown[0] = std::current_exception();
   }
@@ -55,37 +61,60 @@ Result<void> Server::Run() {
 Result<void> Server::Serve() {
   ConnectionGroup& own = *groups_[0];
   while (!stopped_ && !ending_) {
-    if (auto accepted = AcceptAll(); !accepted) return accepted;
-    if (tcp_) tcp_->Poll();
-    const bool stay = own.Poll();
+    const Result<bool> more = AcceptSome();
+    if (!more) return tl::unexpected(more.error());
+    bool stay = *more;
+    if (tcp_) stay |= tcp_->Poll();
+    stay |= own.Poll();
     if (options_.once && report_.connections > 0 && connections() == 0) break;
     Sleep(stay ? milliseconds{0} : kLongestSleep);
   }
   return {};
 }
 
-Result<void> Server::AcceptAll() {
-  for (;;) {
-    auto incoming = listener_.Wait(milliseconds{0});
-    if (!incoming) return Fail(incoming.error().message);
-    if (!*incoming) return {};
-    if (connections() >= options_.max_connections || (options_.once && report_.connections > 0)) {
-      (*incoming)->Reject({});
-      ++report_.rejected;
-      continue;
+// A few at a time: many that come at once keep nobody waiting who is there already. Whether there may be more.
+Result<bool> Server::AcceptSome() {
+  Result<bool> more = true;
+  for (int n = 0; n < kAccepts && more && *more; ++n) {
+    try {
+      more = AcceptOne();
+    } catch (const std::bad_alloc&) {
+      acceptor_.Pause("cannot accept connections: no memory");
+      more = false;
     }
-    endpoint::EndpointOptions endpoint;
-    endpoint.events = options_.events;
-    endpoint.crc = options_.crc;
-    rpcrdma::Responder::Prepare(options_.responder, endpoint);
-    auto accepted = (*incoming)->Accept(endpoint);
-    if (!accepted) {
-      report_.Trouble(accepted.error().message);
-      continue;
-    }
-    ++report_.connections;
-    Fewest().Give(std::move(*accepted));
   }
+  if (const std::string why = acceptor_.TakeTrouble(); !why.empty()) Say(why);
+  return more;
+}
+
+// Whether there was one.
+Result<bool> Server::AcceptOne() {
+  auto incoming = acceptor_.Next();
+  if (!incoming) return Fail(incoming.error().message);
+  if (!*incoming) return false;
+  if ((options_.once && report_.connections > 0) || (connections() >= options_.max_connections && !MakeRoom())) {
+    (*incoming)->Reject({});
+    ++report_.rejected;
+    return true;
+  }
+  endpoint::EndpointOptions endpoint;
+  endpoint.events = options_.events;
+  endpoint.crc = options_.crc;
+  rpcrdma::Responder::Prepare(options_.responder, endpoint);
+  auto accepted = (*incoming)->Accept(endpoint);
+  if (!accepted) {
+    report_.Trouble(accepted.error().message);
+    return true;
+  }
+  ++report_.connections;
+  Fewest().Give(std::move(*accepted));
+  return true;
+}
+
+// For one more connection; false: none is idle.
+bool Server::MakeRoom() {
+  const auto idlest = std::ranges::min_element(groups_, {}, [](const auto& group) { return group->idle_since(); });
+  return (*idlest)->Dismiss();
 }
 
 ConnectionGroup& Server::Fewest() {
@@ -98,17 +127,20 @@ size_t Server::connections() const {
   return sum;
 }
 
+void Server::Say(const std::string& text) {
+  report_.Trouble(text);
+  options_.notice(text);
+}
+
 void Server::Sleep(std::chrono::microseconds at_most) {
   polled_.clear();
-  const auto add = [this](int descriptor) {
-    if (descriptor >= 0) polled_.push_back({descriptor, POLLIN, 0});
-  };
+  const auto add = [this](int descriptor) { polled_.push_back({descriptor, POLLIN, 0}); };  // -1: is left out
   add(options_.stop);
-  add(listener_.descriptor());
+  add(acceptor_.descriptor());
   groups_[0]->AddTo(polled_, at_most);
   if (tcp_) tcp_->AddTo(polled_);
   (void)endpoint::WaitFor(polled_, at_most);
-  stopped_ |= options_.stop >= 0 && polled_.front().revents != 0;
+  stopped_ |= polled_.front().revents != 0;
 }
 
 }  // namespace stag::serve

@@ -4,18 +4,23 @@
 `stag replay` and `stag probe` come to an end and say why. What a single connection can do is in tests/replay/endpoint/hostile_test.cc.
 
     peers_test.py STAG CAPTURE"""
+import fcntl
 import json
 import os
 import random
+import re
+import resource
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
 STAG = CAPTURE = None
+SANITIZED = os.environ.get("STAG_SANITIZED") not in (None, "", "OFF")
 REQUEST = b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, 0)
 REPLY = b"MPA ID Rep Frame" + struct.pack(">BBH", 0, 1, 0)
 
@@ -27,6 +32,16 @@ def fpdu(ulpdu):
 
 def send_segment(number, payload):
     return fpdu(struct.pack(">BBIIII", 0x41, 0x43, 0, 0, number, 0) + payload)
+
+
+def call(xid, credits=32):
+    """NULL of NFSv3, inline."""
+    return struct.pack(">4I12x10I", xid, 1, credits, 0, xid, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
+
+
+def long_call(xid, length):
+    """RDMA_NOMSG: all of the Call is in a Read chunk."""
+    return struct.pack(">4IIIIIQ12x", xid, 1, 32, 1, 1, 0, 7, length, 0)
 
 
 def terminate():
@@ -140,6 +155,328 @@ class Servers(unittest.TestCase):
 
 class Relays(Servers):
     KIND = Relaying
+
+
+class Live:
+    """A live command on loopback, by itself, until the end of the block; then `status`, `lines` and `err`."""
+
+    def __init__(self, *arguments, prepare=None, expect=0):
+        self.arguments, self.prepare, self.expect = arguments, prepare, expect
+
+    def __enter__(self):
+        self.process = subprocess.Popen([STAG, *self.arguments, "--listen", "127.0.0.1:0", "--transport", "iwarp", "--no-crc",
+                                         "--format", "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        preexec_fn=self.prepare)
+        self.listening = json.loads(self.process.stdout.readline())
+        self.port = self.listening["port"]
+        return self
+
+    def of(self, kind):
+        return [line for line in self.lines if line["type"] == kind]
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def most_memory(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmHWM:\s*(\d+)", status.read())[1]) << 10
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        out, self.err = self.process.communicate(timeout=60)
+        self.lines = [json.loads(line) for line in out.splitlines()]
+        self.status = self.process.returncode
+
+    def __exit__(self, kind, *_):
+        if self.process.returncode is None:
+            self.end()
+        assert kind or self.status == self.expect, (self.status, self.lines[-3:], self.err)
+
+
+class Peer:
+    """A client without manners, on a connection of its own, when it is accepted."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket.sendall(REQUEST)
+        self.sequence = 0
+
+    def take(self, size):
+        """So many bytes; fewer: there are no more."""
+        taken = b""
+        while len(taken) < size:
+            part = self.socket.recv(size - len(taken))
+            if not part:
+                break
+            taken += part
+        return taken
+
+    def accepted(self):
+        try:
+            reply = self.take(len(REPLY))
+            if reply[:16] != REPLY[:16] or reply[16] & 0x20:  # or it is rejected
+                return False
+            self.take(struct.unpack(">H", reply[18:])[0])  # private data
+            return True
+        except OSError:
+            return False
+
+    def send(self, *messages):
+        out = b""
+        for message in messages:
+            self.sequence += 1
+            out += send_segment(self.sequence, message)
+        self.socket.sendall(out)
+
+    def receive(self):
+        """The next FPDU, without its head; empty: there will be none."""
+        try:
+            head = self.take(2)
+            if len(head) < 2:
+                return b""
+            length = struct.unpack(">H", head)[0]
+            return self.take(length + -(length + 2) % 4 + 4)[:length]
+        except ConnectionError:
+            return b""
+
+    def null(self, xid=1):
+        """Whether a NULL is answered."""
+        try:
+            self.send(call(xid))
+        except OSError:
+            return False
+        return self.receive()[18:22] == struct.pack(">I", xid)
+
+    def close(self):
+        self.socket.close()
+
+
+def connected(port):
+    """One that is accepted, after some time."""
+    for _ in range(200):
+        peer = Peer(port)
+        if peer.accepted():
+            return peer
+        peer.close()
+        threading.Event().wait(0.05)
+    raise AssertionError("nobody is accepted any more")
+
+
+class Exhaustion(unittest.TestCase):
+    """What many peers together can take."""
+
+    # Long Calls of which all is sent but the last byte: what comes of them has to be kept.
+    def hold(self, port, length, calls):
+        peer = connected(port)
+        peer.send(*(long_call(xid, length) for xid in range(1, calls + 1)))
+        return peer
+
+    def answer_all_but_the_end(self, peer, most, first=True):
+        """Answers the first Read that is asked for; of `most` bytes. The next has to wait for its end."""
+        ulpdu = peer.receive()
+        self.assertEqual(ulpdu[1] & 15, 1, "an RDMA Read Request")
+        sink, offset, length = struct.unpack(">IQI", ulpdu[18:34])
+        self.assertEqual(length, most)
+        if not first:
+            return
+        for at in range(0, length - 1, 32768):
+            part = bytes(min(32768, length - 1 - at))
+            peer.socket.sendall(fpdu(struct.pack(">BBIQ", 0x81, 0x42, sink, offset + at) + part))
+
+    def chunks_of_all(self, program, *more):
+        limit, length = 16 << 20, 4 << 20
+        with Live(program, *more, "--chunk-memory", str(limit)) as server:
+            before = server.most_memory()
+            peers = [self.hold(server.port, length, 60) for _ in range(12)]
+            for peer in peers[:3]:  # one has half of the memory, the others a quarter
+                self.answer_all_but_the_end(peer, length)
+            self.answer_all_but_the_end(peers[0], length, first=False)
+            other = connected(server.port)
+            self.assertTrue(other.null())
+            for peer in peers[3:]:
+                peer.socket.setblocking(False)
+                with self.assertRaises(BlockingIOError):  # it is asked for nothing: there is no memory for it
+                    peer.socket.recv(1)
+            self.assertTrue(other.null())
+            if not SANITIZED:
+                self.assertLess(server.most_memory() - before, limit + len(peers) * (2 << 20))
+            for peer in peers[:3]:
+                peer.close()
+            peers[3].socket.settimeout(60)
+            self.answer_all_but_the_end(peers[3], length)
+            for peer in peers:
+                peer.close()
+            self.assertTrue(other.null())
+            other.close()
+
+    def test_chunks_of_all_connections(self):
+        for mode in ("null", "echo", "nfs-memory"):
+            with self.subTest(mode):
+                self.chunks_of_all("serve", "--mode", mode)
+
+    def test_chunks_of_all_connections_of_a_relay(self):
+        with Live("serve", "--mode", "null") as server:
+            self.chunks_of_all("relay", "--to", f"127.0.0.1:{server.port}")
+
+    def test_a_flood_of_mounts(self):
+        with Live("serve", "--mode", "nfs-memory", "--mount-port", "0") as server:
+            records = struct.pack(">11I", 0x80000028, 7, 0, 2, 100005, 3, 0, 0, 0, 0, 0) * 2000
+            floods = [socket.create_connection(("127.0.0.1", server.listening["mount_port"])) for _ in range(2)]
+
+            def pour(flood):
+                try:
+                    while True:
+                        flood.sendall(records)
+                except OSError:
+                    pass
+            threads = [threading.Thread(target=pour, args=[flood], daemon=True) for flood in floods]
+            threads += [threading.Thread(target=drain, args=[flood], daemon=True) for flood in floods]
+            for thread in threads:
+                thread.start()
+            peer = connected(server.port)
+            self.assertTrue(all(peer.null(xid) for xid in range(20)))
+            server.end()  # by a signal, as they go on
+            peer.close()
+            for flood in floods:
+                flood.close()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(server.of("served")[0]["replies"], 20)
+
+    def test_findings_that_nobody_reads(self):
+        """Of a connection a hundred are printed; more than a pipe holds is dropped, and a signal ends the command."""
+        def small(server):
+            fcntl.fcntl(server.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        with Live("serve", "--mode", "null", "--check") as server:
+            peer = connected(server.port)
+            for xid in range(250):
+                peer.send(call(xid, credits=0))  # RFC 8166 section 3.3: more than that
+                peer.receive()
+            peer.close()
+        rules = [line["rule"] for line in server.of("finding")]
+        self.assertEqual(max(map(rules.count, rules)), 100)
+        self.assertGreaterEqual(server.of("summary")[0]["findings"]["note"], 250)
+        self.assertIn("150 findings are counted and not printed", server.err)
+        with Live("serve", "--mode", "null", "--check", expect=2) as server:
+            small(server)
+            for _ in range(80):
+                peer = connected(server.port)
+                peer.send(*(call(xid, credits=0) for xid in range(40)))
+                peer.null(99)
+                peer.close()
+            peer = connected(server.port)
+            self.assertTrue(peer.null())
+            server.process.send_signal(signal.SIGTERM)
+            server.process.wait(timeout=60)
+            peer.close()
+            server.err, server.status, server.lines = server.process.stderr.read(), server.process.returncode, []
+            server.process.stdout.close()
+            server.process.stderr.close()
+        self.assertIn("nobody reads them", server.err)
+        self.assertRegex(server.err, r"\d+ findings could not be printed")
+
+    def test_the_peer_does_not_choose_the_exit_status(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                Live("serve", "--mode", "null", "--record", os.path.join(folder, "x.pcapng")) as server:
+            peer = connected(server.port)
+            self.assertTrue(peer.null())
+            peer.send(long_call(2, 1000))
+            sink, offset = struct.unpack(">IQ", peer.receive()[18:30])
+            # A Read Response of other bytes than the next: no frame of a recording can show it.
+            peer.socket.sendall(fpdu(struct.pack(">BBIQ", 0x81, 0x42, sink, offset + 4) + bytes(100)))
+            drain(peer.socket)
+            peer.close()
+
+    def test_a_recording_is_compressed_by_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "x.pcapng.zst")
+            with Live("serve", "--mode", "null", "--record", name) as server:
+                peer = connected(server.port)
+                self.assertTrue(peer.null())
+                peer.close()
+            with open(name, "rb") as file:
+                self.assertEqual(file.read(4), b"\x28\xb5\x2f\xfd")
+            done = subprocess.run([STAG, "transactions", "--format", "jsonl", name], capture_output=True, text=True, timeout=60,
+                                  check=True)
+            self.assertEqual(len(done.stdout.splitlines()), 1)
+
+    def idle_ones_give_way(self, *command):
+        with Live(*command, "--max-connections", "8") as server:
+            idle = [connected(server.port) for _ in range(8)]
+            self.assertTrue(all(peer.null() for peer in idle))
+            peer = connected(server.port)
+            self.assertTrue(peer.null())
+            self.assertEqual(idle[0].receive(), b"", "the one that was idle for longest is ended")
+            for connection in [*idle, peer]:
+                connection.close()
+        return server
+
+    def test_idle_connections_give_way(self):
+        for threads in ("1", "3"):
+            served = self.idle_ones_give_way("serve", "--mode", "null", "--threads", threads).of("served")[0]
+            self.assertGreaterEqual(served["dismissed"], 1)
+        with Live("serve", "--mode", "null") as server:
+            relayed = self.idle_ones_give_way("relay", "--to", f"127.0.0.1:{server.port}").of("relayed")[0]
+            self.assertGreaterEqual(relayed["dismissed"], 1)
+
+    # The commands have no more than that many descriptors.
+    def without_descriptors(self, *command):
+        with Live(*command, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))) as server:
+            served = connected(server.port)
+            peers = [Peer(server.port) for _ in range(60)]
+            words = b""
+            while b"Too many open files" not in words:
+                self.assertTrue(served.null())
+                words += server.process.stderr.readline().encode()
+            self.assertTrue(served.null())
+            for peer in peers:
+                peer.close()
+            peer = connected(server.port)
+            self.assertTrue(peer.null())
+            served.close()
+            peer.close()
+
+    def test_without_descriptors(self):
+        self.without_descriptors("serve", "--mode", "null")
+        with Live("serve", "--mode", "null") as server:
+            self.without_descriptors("relay", "--to", f"127.0.0.1:{server.port}")
+
+    def test_the_limit_of_descriptors_is_raised(self):
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        with Live("serve", "--mode", "null", prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, most))) as server:
+            with open(f"/proc/{server.process.pid}/limits", encoding="ascii") as limits:
+                self.assertEqual(int(re.search(r"Max open files\s+(\d+)", limits.read())[1]), most)
+
+    # So much address space is left to them (a thread takes 8 MiB of it, as well).
+    def without_memory(self, *command):
+        with Live(*command) as server:
+            served = connected(server.port)
+            self.assertTrue(served.null())
+            with open(f"/proc/{server.process.pid}/statm", encoding="ascii") as statm:
+                size = int(statm.read().split()[0]) * resource.getpagesize() + (12 << 20)
+            resource.prlimit(server.process.pid, resource.RLIMIT_AS, (size, size))
+            peers = []
+            for _ in range(150):
+                peers.append(Peer(server.port))
+                self.assertTrue(served.null())
+            for peer in peers[:3]:  # the first of them may be there
+                peer.socket.settimeout(5)
+                if peer.accepted():
+                    peer.send(*(long_call(xid, 4 << 20) for xid in range(8)))
+            self.assertTrue(served.null())
+            for peer in peers:
+                peer.close()
+            peer = connected(server.port)
+            self.assertTrue(peer.null())
+            peer.close()
+            served.close()
+
+    def test_without_memory(self):
+        if SANITIZED:
+            return  # a sanitizer takes all of the address space
+        self.without_memory("serve", "--mode", "null")
+        with Live("serve", "--mode", "null") as server:
+            self.without_memory("relay", "--to", f"127.0.0.1:{server.port}")
 
 
 class Clients(unittest.TestCase):

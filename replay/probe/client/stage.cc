@@ -2,6 +2,7 @@
 #include "replay/probe/client/stage.h"
 
 #include <algorithm>
+#include <new>
 
 #include "replay/endpoint/system.h"
 #include "replay/probe/client/picks.h"
@@ -15,6 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kNap{1};  // the longest sleep: timers and the client are looked at that often
 constexpr milliseconds kGoodbye{500};
+constexpr int kAccepts = 16;  // before others are looked after
 // Receives: more than is ever granted, and larger, so that what a client sends too much of is seen.
 constexpr uint32_t kReceives = 256, kReceiveSize = 8192, kReceiveMemory = 8 << 20;
 
@@ -48,7 +50,7 @@ bool Turn::WrongFirst(Buffer wrong) const {
 
 Stage::Stage(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::TcpRpc* mount, const Trick* trick,
              const StageOptions& options)
-    : listener_(listener), service_(service), mount_(mount), trick_(trick), options_(options) {
+    : acceptor_(listener), service_(service), mount_(mount), trick_(trick), options_(options) {
   play_.quiet = options.quiet;
   play_.late = options.quiet * 4;
   if (!trick) return;
@@ -65,9 +67,13 @@ Stage::Stage(endpoint::Listener& listener, rpcrdma::Service& service, rpcrdma::T
 Stage::~Stage() = default;
 
 Result<void> Stage::Step() {
-  if (auto accepted = AcceptAll(); !accepted) return accepted;
-  if (mount_) mount_->Poll();
-  if (!PollAll()) Sleep();
+  try {
+    if (auto accepted = AcceptAll(); !accepted) return accepted;
+    if (mount_) mount_->Poll();
+    if (!PollAll()) Sleep();
+  } catch (const std::bad_alloc&) {
+    return Fail("no memory for the client's connections");
+  }
   return {};
 }
 
@@ -80,10 +86,10 @@ Result<void> Stage::AcceptAll() {
     Accept(*late->incoming, late->ordinal);
     late = late_.erase(late);
   }
-  for (;;) {
-    auto incoming = listener_.Wait(milliseconds{0});
+  for (int n = 0; n < kAccepts; ++n) {
+    auto incoming = acceptor_.Next();
     if (!incoming) return Fail(incoming.error().message);
-    if (!*incoming) return {};
+    if (!*incoming) break;
     const size_t ordinal = ++play_.connections;
     switch (trick_ && trick_->greet ? trick_->greet(ordinal, play_) : Greeting::kAccept) {
       case Greeting::kAcceptAndHangUp:
@@ -96,10 +102,13 @@ Result<void> Stage::AcceptAll() {
       case Greeting::kHangUp: break;
     }
   }
+  if (std::string why = acceptor_.TakeTrouble(); !why.empty()) return Fail(std::move(why));
+  return {};
 }
 
 void Stage::Accept(endpoint::Incoming& incoming, size_t ordinal) {
   rpcrdma::ResponderOptions responder = trick_ ? trick_->responder : Trick{}.responder;
+  responder.memory = &memory_;
   std::optional<Buffer> instead;
   if (trick_ && trick_->terms) instead = trick_->terms(ordinal, responder);
   endpoint::EndpointOptions end;
@@ -144,7 +153,7 @@ void Stage::Sleep() {
   const auto add = [&all](int descriptor) {
     if (descriptor >= 0) all.push_back({descriptor, POLLIN, 0});
   };
-  add(listener_.descriptor());
+  add(acceptor_.descriptor());
   for (const Connection& connection : connections_) add(connection.end->descriptor());
   if (mount_) mount_->AddTo(all);
   (void)endpoint::WaitFor(all, kNap);
@@ -176,8 +185,8 @@ bool Stage::OnReply(Seen& message, const Seen* call, std::optional<uint32_t>& in
 
 void Stage::Refuse() {
   late_.clear();
-  for (;;) {
-    auto incoming = listener_.Wait(milliseconds{0});
+  for (int n = 0; n < kAccepts; ++n) {
+    auto incoming = acceptor_.Next();
     if (!incoming || !*incoming) break;
     (*incoming)->Reject({});
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "replay/endpoint/acceptor.h"
 #include "replay/probe/client/probe.h"
 #include "replay/rpcrdma/responder.h"
 #include "replay/rpcrdma/tcp_rpc.h"
@@ -53,9 +54,10 @@ class Stage {
   bool OnMessage(Seen& message, Scene& scene);
   bool OnReply(Seen& message, const Seen* call, std::optional<uint32_t>& invalidate, Scene& scene);
 
-  endpoint::Listener& listener_;
+  endpoint::Acceptor acceptor_;
   rpcrdma::Service& service_;
   rpcrdma::TcpRpc* mount_;
+  rpcrdma::ChunkMemory memory_;  // of all connections
   const Trick* trick_;
   const StageOptions options_;
   Hooks hooks_;

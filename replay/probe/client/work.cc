@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <exception>
+#include <system_error>
 #include <thread>
 
 #include "replay/endpoint/system.h"
@@ -118,10 +120,18 @@ class GeneratorWork final : public ClientWork {
     Join();
     ended_.store(false);
     generator_ = std::make_unique<generate::Generator>(transport_, load_, nullptr);
-    thread_ = std::thread([this] {
-      ran_ = generator_->Run();
-      ended_.store(true);
-    });
+    try {
+      thread_ = std::thread([this] {
+        try {
+          ran_ = generator_->Run();
+        } catch (const std::exception& error) {
+          ran_ = Fail(error.what());
+        }
+        ended_.store(true);
+      });
+    } catch (const std::system_error& error) {
+      return Fail(std::string("no thread: ") + error.what());
+    }
     return {};
   }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // A peer that is slow, ends at the wrong moment, resets, never reads, or answers with what was not asked for.
+#include <sys/eventfd.h>
+
+#include <thread>
+
 #include "replay/endpoint/soft_iwarp_errors.h"
 #include "tests/replay/endpoint/offering.h"
 
@@ -198,6 +202,45 @@ TEST(Hostile, WrongReadResponses) {
   EXPECT_FALSE(answer(0, 1, 99));
   EXPECT_FALSE(answer(0, 0, 99));
   EXPECT_FALSE(answer(0, 0, 101));
+}
+
+// What it was asked for stays allocated meanwhile.
+TEST(Hostile, NeverAnswersAnRdmaRead) {
+  Offering r(false, {}, {.peer_timeout = milliseconds(50)});
+  r.says.Tagged(0, Opcode::kWrite, 0, 0, {});  // the first FPDU
+  r.raw.Write(r.says);
+  ASSERT_TRUE(r.peer->Read(r.offered.local.bytes, 7, 0, 1));
+  ASSERT_TRUE(r.RunToEnd());
+  EXPECT_EQ(r.peer->state(), State::kBroken);
+  EXPECT_EQ(r.peer->trouble().kind, Kind::kPeerVanished);
+  EXPECT_NE(r.peer->trouble().text.find("did not answer an RDMA Read"), std::string::npos);
+  ASSERT_EQ(r.peer.work.size(), 1u);
+  EXPECT_EQ(r.peer.work[0].outcome, CompletionStatus::kFlushed);
+}
+
+TEST(Hostile, HangsUpBeforeItIsAnswered) {
+  const auto listener = std::move(*MakeSoftIwarp()->Listen({"127.0.0.1", 0}));
+  RawPeer peer = RawPeer::ConnectTo(listener->port());
+  peer.Write(FrameBytes({}));
+  const auto incoming = std::move(*listener->Wait(kPatience));
+  ASSERT_TRUE(incoming);
+  EXPECT_FALSE(incoming->gone());
+  peer.Close();
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (!incoming->gone() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  EXPECT_TRUE(incoming->gone());
+}
+
+// An answer that will not come is not waited for once nobody wants it.
+TEST(Hostile, ADialIsGivenUp) {
+  RawListener silent;
+  const Descriptor cancel(::eventfd(1, EFD_CLOEXEC));
+  EndpointOptions options;
+  options.connect_timeout = std::chrono::hours(10);
+  options.cancel = cancel.get();
+  const auto connected = MakeSoftIwarp()->Connect({"127.0.0.1", silent.port()}, options);
+  ASSERT_FALSE(connected);
+  EXPECT_EQ(connected.error().message, "interrupted");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using Verdict = RegionTable::Verdict;
 TEST(RegionTable, ChecksHandleDirectionAndRange) {
   std::vector<std::byte> memory(100);
   RegionTable table;
-  const Region region = table.Add(memory, Access::kRemoteRead, nullptr);
+  const Region region = table.Add(memory, Access::kRemoteRead, {});
   std::byte* at = nullptr;
   const auto check = [&](uint32_t handle, uint64_t offset, uint64_t length, Access access = Access::kRemoteRead) {
     return table.Check(handle, offset, length, access, at);
@@ -36,7 +36,7 @@ TEST(RegionTable, ChecksHandleDirectionAndRange) {
 TEST(RegionTable, LocalHandlesAreNotThePeers) {
   std::vector<std::byte> memory(8);
   RegionTable table;
-  const Region region = table.Add(memory, Access::kLocal, nullptr);
+  const Region region = table.Add(memory, Access::kLocal, {});
   std::byte* at = nullptr;
   EXPECT_EQ(table.Check(region.handle, region.offset, 1, Access::kRemoteRead, at), Verdict::kNoAccess);
   EXPECT_EQ(table.Invalidate(region.handle), Verdict::kNoAccess);
@@ -46,7 +46,7 @@ TEST(RegionTable, LocalHandlesAreNotThePeers) {
 TEST(RegionTable, StaleRegionsAreNotThisTables) {
   std::vector<std::byte> memory(8);
   RegionTable table;
-  Region first = table.Add(memory, Access::kRemoteRead, nullptr);
+  Region first = table.Add(memory, Access::kRemoteRead, {});
   Region stale = first;
   EXPECT_TRUE(table.Renew(first));
   EXPECT_FALSE(table.Renew(stale));
@@ -58,8 +58,8 @@ TEST(RegionTable, StaleRegionsAreNotThisTables) {
 TEST(RegionTable, HandlesAndOffsetsThatAreChosen) {
   std::vector<std::byte> memory(100), other(10);
   RegionTable table;
-  Region region = table.Add(memory, Access::kRemoteRead, nullptr);
-  Region second = table.Add(other, Access::kRemoteRead, nullptr);
+  Region region = table.Add(memory, Access::kRemoteRead, {});
+  Region second = table.Add(other, Access::kRemoteRead, {});
   std::byte* at = nullptr;
   const uint32_t old = region.handle;
   for (const uint32_t handle : {0u, UINT32_MAX, 7u, 7u, 0u}) {
@@ -91,7 +91,7 @@ TEST(RegionTable, AgreesWithAMap) {
     switch (all.empty() ? 0 : random() % 5) {
       case 0:
       case 1:
-        all.push_back(table.Add(std::span(memory).subspan(random() % 4096), Access::kRemoteWrite, nullptr));
+        all.push_back(table.Add(std::span(memory).subspan(random() % 4096), Access::kRemoteWrite, {}));
         valid[all.back().handle] = all.back();
         break;
       case 2: {

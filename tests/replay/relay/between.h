@@ -23,8 +23,10 @@ struct Said {
 
 class Between {
  public:
-  explicit Between(const RelayLinkOptions& options = {}, const Said& said = {}, uint32_t receive_size = 4096)
+  explicit Between(const RelayLinkOptions& options = {}, const Said& said = {}, uint32_t receive_size = 4096,
+                   uint64_t memory = rpcrdma::ChunkMemory::kDefault)
       : options_(options),
+        memory_(memory),
         client_pair_(Client(options, said, receive_size)),
         server_pair_(Server(options, said, receive_size)),
         client(client_pair_.client),
@@ -32,7 +34,7 @@ class Between {
     report.faults.resize(options_.faults.rules.size());
     link = std::make_unique<RelayLink>(RelayLink::End{std::move(client_pair_.server.endpoint), said.to_client},
                                        RelayLink::End{std::move(server_pair_.client.endpoint), said.to_server},
-                                       options_, report);
+                                       options_, memory_, report);
   }
 
   // Until `done`; false when that took too long.
@@ -89,6 +91,7 @@ class Between {
   }
 
   const RelayLinkOptions options_;
+  rpcrdma::ChunkMemory memory_;
   endpoint::test::Pair client_pair_, server_pair_;
   std::map<const endpoint::test::Peer*, size_t> taken_;
 

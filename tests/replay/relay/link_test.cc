@@ -308,9 +308,9 @@ TEST(RelayLink, ManySegments) {
   }
 }
 
-// Memory for two Calls at a time: the third waits until one is answered.
+// Half of the memory is for two Calls at a time: the third waits until one is answered.
 TEST(RelayLink, CallsWaitForMemory) {
-  Between between({.memory = 20'000});
+  Between between({}, {}, 4096, 40'000);
   Header header;
   for (uint32_t xid = 1; xid <= 2; ++xid) {  // for credits
     ASSERT_TRUE(Post(between.client, Message(Call(xid), NullCall(xid))));

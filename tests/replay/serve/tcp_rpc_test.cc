@@ -106,6 +106,38 @@ TEST_F(TcpMount, IdleConnectionsAreEnded) {
   }
 }
 
+// A peer that always has more gets a few answers in a turn, and what is left is not forgotten.
+TEST_F(TcpMount, OthersHaveTheirTurn) {
+  constexpr size_t kCalls = 500;
+  const Buffer call = Record(MakeCall(3, kMount3, 3, 0)), reply = Record(MakeReply(3));
+  Buffer all, replies;
+  for (size_t i = 0; i < kCalls; ++i) {
+    all.insert(all.end(), call.begin(), call.end());
+    replies.insert(replies.end(), reply.begin(), reply.end());
+  }
+  Peer greedy(server->port());
+  greedy.Send(all);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!server->Poll() && std::chrono::steady_clock::now() < end) continue;  // it is there, and was not served whole
+  Peer other(server->port());
+  other.Send(call);
+  EXPECT_EQ(Receive(other, reply.size()), reply);
+  EXPECT_EQ(Receive(greedy, replies.size()), replies);
+}
+
+// The place of the one that is silent for longest.
+TEST_F(TcpMount, AlwaysOneMore) {
+  const Buffer call = Record(MakeCall(3, kMount3, 3, 0)), reply = Record(MakeReply(3));
+  std::vector<std::unique_ptr<Peer>> silent;
+  for (int i = 0; i < 70; ++i) {
+    silent.push_back(std::make_unique<Peer>(server->port()));
+    server->Poll();
+  }
+  Peer other(server->port());
+  other.Send(call);
+  EXPECT_EQ(Receive(other, reply.size()), reply);
+}
+
 TEST_F(TcpMount, ThePortIsTaken) {
   const auto second = rpcrdma::TcpRpc::Listen({"127.0.0.1", server->port()}, *service);
   ASSERT_FALSE(second);
