@@ -14,8 +14,8 @@
 namespace stag::cli {
 namespace {
 
-constexpr size_t kFlushAt = 4u << 20;
-constexpr size_t kRecentRecords = 1u << 16;
+constexpr size_t kFlushAt = 1u << 20;
+constexpr size_t kRecentRecords = 1u << 14;
 constexpr char kCannotRead[] = "cannot read a temporary file";
 constexpr char kCannotWrite[] = "cannot write a temporary file";
 
@@ -222,7 +222,7 @@ Result<void> ScrubbedFile::Flush() {
 // Bytes of the mapped file. What was looked at leaves memory now and then: a mapped file counts as the program's.
 MutableBytes ScrubbedFile::Part(MutableBytes file, uint64_t at, uint64_t size) {
   constexpr uint64_t kAround = 64u << 10;  // what comes into memory with a byte
-  constexpr uint64_t kMostAround = 8u << 20;
+  constexpr uint64_t kMostAround = 2u << 20;
   if (const uint64_t block = at / kAround; block != block_) {
     block_ = block;
     mapped_ += kAround + size;
