@@ -337,7 +337,7 @@ void FileSummary::ReportWhatIsMissing(Diagnostics& diagnostics) const {
   };
   complain(gatherer_->left_out(), "connection", "in the totals only");
   complain(gatherer_->uncounted(), "connection", "without counted packets");
-  complain(gatherer_->untold(), "unanswered RPC", "of no connection that is told of");
+  complain(gatherer_->untold(), "unanswered RPC", "left out");
   complain(wrong_left_out_, "sentence", "about connections left out");
 }
 
