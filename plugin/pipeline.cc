@@ -21,7 +21,7 @@ class Pipeline {
         builder_(store_, preferences.reassemble),
         engine_(EngineOptions(), builder_),
         session_(SessionOptions(), Observers()),
-        statistics_(kTransportMemory, &builder_),
+        statistics_({.memory = kTransportMemory}, &builder_),
         decoder_(DecoderOptions(), session_) {
     Take(preferences.service_ports, ports_);
     Take(preferences.queue_pairs, queue_pairs_);

@@ -5,30 +5,23 @@
 
 namespace stag::cli {
 
-size_t OrderedLines::Insert(uint64_t key, uint64_t id) {
-  if (head_ > 1024 && head_ * 2 > places_.size()) {  // what has left is swept out now and then
-    places_.erase(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(head_));
-    head_ = 0;
-  }
-  size_t at = places_.size();  // nearly always the newest
-  while (at > head_ && places_[at - 1].key > key) --at;
-  places_.insert(places_.begin() + static_cast<std::ptrdiff_t>(at), Place{key, id});
-  return at;
+OrderedLines::Place& OrderedLines::Insert(uint64_t key, uint64_t id) {
+  if (places_.empty() || places_.back().key <= key) return places_.emplace_back(Place{key, id});  // nearly always
+  const auto at = std::ranges::upper_bound(places_, key, {}, &Place::key);
+  return *places_.insert(at, Place{key, id});
 }
 
-size_t OrderedLines::Find(uint64_t key, uint64_t id) const {
-  auto it = std::lower_bound(places_.begin() + static_cast<std::ptrdiff_t>(head_), places_.end(), key,
-                             [](const Place& place, uint64_t k) { return place.key < k; });
+std::deque<OrderedLines::Place>::iterator OrderedLines::Find(uint64_t key, uint64_t id) {
+  auto it = std::ranges::lower_bound(places_, key, {}, &Place::key);
   while (it != places_.end() && it->key == key && !(it->id == id && it->state == State::kOpen)) ++it;
-  return it != places_.end() && it->key == key ? static_cast<size_t>(it - places_.begin()) : places_.size();
+  return it != places_.end() && it->key == key ? it : places_.end();
 }
 
 void OrderedLines::Open(uint64_t key, uint64_t id) { Insert(key, id); }
 
 void OrderedLines::Close(uint64_t key, uint64_t id, std::string_view line) {
-  size_t at = Find(key, id);
-  if (at == places_.size()) at = Insert(key, id);
-  Place& place = places_[at];
+  const auto at = Find(key, id);
+  Place& place = at == places_.end() ? Insert(key, id) : *at;
   if (free_texts_.empty()) {
     place.text = static_cast<uint32_t>(texts_.size());
     texts_.emplace_back();
@@ -37,36 +30,43 @@ void OrderedLines::Close(uint64_t key, uint64_t id, std::string_view line) {
     free_texts_.pop_back();
   }
   place.state = State::kClosed;
-  texts_[place.text].assign(line);
+  std::string& text = texts_[place.text];
+  held_ -= text.capacity();
+  text.assign(line);
+  held_ += text.capacity();
   bytes_ += line.size();
 }
 
 void OrderedLines::Drop(uint64_t key, uint64_t id) {
-  const size_t at = Find(key, id);
-  if (at < places_.size()) places_[at].state = State::kDropped;
+  const auto at = Find(key, id);
+  if (at != places_.end()) at->state = State::kDropped;
 }
 
 void OrderedLines::PopFront(std::string& out) {
-  const Place& place = places_[head_++];
+  const Place place = places_.front();
+  places_.pop_front();
   if (place.state != State::kClosed) return;
   std::string& text = texts_[place.text];
   Put(out, std::string_view(text));
   bytes_ -= text.size();
+  if (held_ > limits_.bytes) {
+    held_ -= text.capacity();
+    std::string().swap(text);
+    held_ += text.capacity();
+  }
   free_texts_.push_back(place.text);
 }
 
 void OrderedLines::Release(uint64_t limit, std::string& out) {
-  while (head_ < places_.size() && places_[head_].state != State::kOpen && places_[head_].key <= limit) PopFront(out);
-  while (places_.size() - head_ > max_places_ || bytes_ > max_bytes_) {
-    if (places_[head_].state == State::kOpen) ++given_up_;
+  while (!places_.empty() && places_.front().state != State::kOpen && places_.front().key <= limit) PopFront(out);
+  while (places_.size() > limits_.places || bytes_ > limits_.bytes) {
+    if (places_.front().state == State::kOpen) ++given_up_;
     PopFront(out);
   }
 }
 
 void OrderedLines::Finish(std::string& out) {
-  while (head_ < places_.size()) PopFront(out);
-  places_.clear();
-  head_ = 0;
+  while (!places_.empty()) PopFront(out);
 }
 
 }  // namespace stag::cli

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,13 @@ namespace stag::cli {
 
 class OrderedLines {
  public:
-  // At most so many places, and so many bytes of text, wait.
-  explicit OrderedLines(size_t max_places = size_t{1} << 17, size_t max_bytes = size_t{32} << 20)
-      : max_places_(max_places), max_bytes_(max_bytes) {}
+  // At most so many places, of some 32 bytes, and so many bytes of text wait.
+  struct Limits {
+    size_t places = size_t{1} << 17, bytes = size_t{32} << 20;
+    // An eighth of the memory for text, a 64th for places.
+    static Limits Of(uint64_t memory) { return {static_cast<size_t>(memory / 2048), static_cast<size_t>(memory / 8)}; }
+  };
+  explicit OrderedLines(const Limits& limits) : limits_(limits) {}
 
   // `key` orders; places with equal keys are in order of Open. `id` distinguishes places with equal keys.
   void Open(uint64_t key, uint64_t id);
@@ -39,16 +44,16 @@ class OrderedLines {
     State state = State::kOpen;
     uint32_t text = 0;  // kClosed: index into texts_
   };
-  size_t Insert(uint64_t key, uint64_t id);
-  size_t Find(uint64_t key, uint64_t id) const;  // places_.size() when there is none
+  Place& Insert(uint64_t key, uint64_t id);
+  std::deque<Place>::iterator Find(uint64_t key, uint64_t id);  // places_.end() when there is none
   void PopFront(std::string& out);
 
-  const size_t max_places_, max_bytes_;
-  std::vector<Place> places_;  // sorted by key from head_ on
-  size_t head_ = 0;
-  std::vector<std::string> texts_;  // storage of waiting lines, used again and again
+  const Limits limits_;
+  std::deque<Place> places_;        // sorted by key
+  std::vector<std::string> texts_;  // storage of waiting lines, used again while there is no more than the limit
   std::vector<uint32_t> free_texts_;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;  // of lines that wait
+  size_t held_ = 0;   // of all storage of lines
   uint64_t given_up_ = 0;
 };
 

@@ -72,8 +72,9 @@ class LinesAtOnce final : public LineSink {
 // Lines in order of the Calls, late where a Call stays without an answer. `clock`: of what is taken from here on.
 class LinesByCall final : public LineSink {
  public:
-  LinesByCall(Output& output, const Clock& clock, std::string heading)
-      : output_(output), clock_(clock), heading_(std::move(heading)) {}
+  // `memory`: of --memory.
+  LinesByCall(Output& output, const Clock& clock, std::string heading, uint64_t memory)
+      : output_(output), clock_(clock), heading_(std::move(heading)), lines_(OrderedLines::Limits::Of(memory)) {}
   void Open(uint64_t frame, uint64_t serial) override;
   void Close(uint64_t frame, uint64_t serial, std::string_view line) override;
   void Drop(uint64_t frame, uint64_t serial) override;

@@ -7,9 +7,9 @@
 
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
+#include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/link_report.h"
-#include "cli/analysis/ordered_lines.h"
 #include "cli/base/options.h"
 #include "cli/transport/transport_report.h"
 #include "conformance/report/connection_json.h"
@@ -34,49 +34,54 @@ Side Other(Side side) { return static_cast<Side>(1 - side); }
 class Lister {
  public:
   // `statistics`: what is known of the packets of connections.
-  Lister(Output& output, const ConnectionsArguments& options, const transport::TransportStatistics& statistics)
-      : output_(output), options_(options), statistics_(statistics) {}
+  Lister(Output& output, const ConnectionsArguments& options, transport::TransportStatistics& statistics)
+      : output_(output),
+        options_(options),
+        statistics_(statistics),
+        rows_(output, RowMemory(options.memory).text, options.format == Format::kJsonl ? "" : "\n") {}
   virtual ~Lister() = default;
 
   // Something of a connection was seen; it ended.
-  void Begin(fabric::ConnectionId id) {
-    if (id > last_id_) {
-      last_id_ = id;
-      lines_.Open(id, id);
-    }
-  }
+  void Begin(fabric::ConnectionId id) { rows_.Begin(id); }
   void End(const Connection& c) {
+    const auto health = statistics_.Take(c.info.id);
     if (c.proof != session::Proof::kRpcRdma) {
       ++others_;
-      if (!options_.all) {
-        lines_.Drop(c.info.id, c.info.id);
-        return;
-      }
+      if (!options_.all) return rows_.Drop(c.info.id);
     }
     ++count_;
-    line_.clear();
-    PutConnection(line_, c);
-    lines_.Close(c.info.id, c.info.id, line_);
-    lines_.Release(~uint64_t{0}, output_.buffer());
-    output_.Commit();
+    uncounted_ += health ? 0 : 1;
+    row_.clear();
+    PutConnection(row_, c, health.get());
+    rows_.Put(c.info.id, row_);
   }
 
-  void Finish() { lines_.Finish(output_.buffer()); }
+  void Finish() { rows_.Finish(); }
   uint64_t count() const { return count_; }
   uint64_t others() const { return others_; }
+  // Of what memory was too little for. `file`: its name.
+  void ReportWhatIsMissing(const std::string& file) const {
+    if (uncounted_ > 0) {
+      output_.diagnostics().Complain(
+          "{}: the memory cap was reached: packets of {} are not counted; --memory raises "
+          "the cap",
+          file, Count(uncounted_, "connection"));
+    }
+    rows_.Complain(file);
+  }
 
  protected:
-  virtual void PutConnection(std::string& out, const Connection& c) = 0;
+  // `health`: what is known of its packets; null: nothing.
+  virtual void PutConnection(std::string& out, const Connection& c, const transport::Health* health) = 0;
 
   Output& output_;
-  const ConnectionsArguments& options_;
-  const transport::TransportStatistics& statistics_;
 
  private:
-  OrderedLines lines_;
-  std::string line_;
-  fabric::ConnectionId last_id_ = 0;
-  uint64_t count_ = 0, others_ = 0;
+  const ConnectionsArguments& options_;
+  transport::TransportStatistics& statistics_;
+  ConnectionRows rows_;
+  std::string row_;
+  uint64_t count_ = 0, others_ = 0, uncounted_ = 0;
 };
 
 class ConnectionShard final : public CallingShard, private session::Observer {
@@ -99,16 +104,16 @@ class ConnectionShard final : public CallingShard, private session::Observer {
 
 class JsonLister final : public Lister {
  public:
-  JsonLister(Output& output, const ConnectionsArguments& options, const transport::TransportStatistics& statistics,
+  JsonLister(Output& output, const ConnectionsArguments& options, transport::TransportStatistics& statistics,
              std::optional<std::string> file)
       : Lister(output, options, statistics), file_(std::move(file)) {}
 
  private:
-  void PutConnection(std::string& out, const Connection& c) override {
+  void PutConnection(std::string& out, const Connection& c, const transport::Health* health) override {
     JsonWriter json(out);
     json.BeginObject();
     conformance::PutConnectionMembers(json, c, file_);
-    PutTransportMember(json, c, statistics_.Find(c.info.id).get());
+    PutTransportMember(json, c, health);
     json.EndObject().EndLine();
   }
 
@@ -122,10 +127,9 @@ class TextLister final : public Lister {
   using Lister::Lister;
 
  private:
-  void PutConnection(std::string& out, const Connection& c) override {
+  void PutConnection(std::string& out, const Connection& c, const transport::Health* health) override {
     const Style& style = output_.style();
     const Side client = c.client, server = Other(client);
-    if (count() > 1) out.push_back('\n');
     PutConnectionHead(out, c, style);
     PutFrames(out, c);
     PutSetup(out, c, client, style);
@@ -137,7 +141,7 @@ class TextLister final : public Lister {
       PutTerms(out, c, client);
       PutTraffic(out, c, client, server);
       PutLosses(out, c, style);
-      PutTransport(out, c, style);
+      PutTransport(out, c, health, style);
     }
   }
 
@@ -296,8 +300,7 @@ class TextLister final : public Lister {
     Put(out, "{}\n", style.reset);
   }
 
-  void PutTransport(std::string& out, const Connection& c, const Style& style) const {
-    const auto health = statistics_.Find(c.info.id);
+  void PutTransport(std::string& out, const Connection& c, const transport::Health* health, const Style& style) const {
     if (!health) return;
     const auto sum = [&](uint64_t transport::Counters::*which) {
       return health->sent[0].*which + health->sent[1].*which;
@@ -334,8 +337,7 @@ int RunConnections(const ConnectionsArguments& options, scale::Team* team) {
   Output output_of_all = OutputOf(options, team);
   return ForEachFile(team, options, output_of_all, [&](const std::string& file, Output& output, ResultStream*) {
     // What is late would depend on when a line is written.
-    transport::TransportStatistics statistics(options.memory / 8, nullptr,
-                                              transport::TransportStatistics::Late::kLeave);
+    transport::TransportStatistics statistics({.memory = RowMemory(options.memory).transport, .late = 0});
     std::unique_ptr<Lister> lister;
     if (options.format == Format::kJsonl) {
       lister = std::make_unique<JsonLister>(
@@ -358,6 +360,7 @@ int RunConnections(const ConnectionsArguments& options, scale::Team* team) {
                                     Count(lister->others(), "other RDMA connection"),
                                     lister->others() == 1 ? "it" : "them");
     }
+    lister->ReportWhatIsMissing(DisplayName(file));
     return outcome;
   });
 }

@@ -8,8 +8,8 @@
 
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
+#include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
-#include "cli/analysis/ordered_lines.h"
 #include "cli/analysis/picture.h"
 #include "cli/base/options.h"
 #include "cli/credits/credit_plotter.h"
@@ -42,6 +42,8 @@ class Writer : public session::CreditSink {
   virtual void Begin(fabric::ConnectionId, int64_t /*origin_ns*/) {}
   virtual void End(fabric::ConnectionId) {}
   virtual void Finish() {}
+  // Tells the user what memory was too little for.
+  virtual void Complain(const std::string& /*file*/) const {}
   uint64_t count() const { return count_; }
 
   void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
@@ -170,39 +172,58 @@ class JsonLines final : public Writer {
 
 class TextWriter final : public Writer {
  public:
-  using Writer::Writer;
+  TextWriter(Output& output, const CreditsArguments& options)
+      : Writer(output, options),
+        rows_(output, RowMemory(options.memory).text, "\n"),
+        budget_(RowMemory(options.memory).transport + RowMemory(options.memory).rows) {}
 
   void Begin(fabric::ConnectionId id, int64_t origin_ns) override {
     origin_ns_ = origin_ns;
-    if (id <= last_id_) return;
-    last_id_ = id;
-    lines_.Open(id, id);
+    rows_.Begin(id);
   }
 
   void OnChange(const CreditChange& change) override {
-    auto [table, is_new] = tables_.try_emplace({change.connection, change.requester}, options_.rows, budget_);
-    table->second.Add(change);
+    const Key key{change.connection, change.requester};
+    auto table = tables_.find(key);
+    if (table == tables_.end()) {
+      Charge charge(budget_);
+      if (!charge.TrySet(sizeof(Table) + kNode)) return;
+      table = tables_.try_emplace(key, std::move(charge), options_.rows, budget_).first;
+    }
+    table->second.table.Add(change);
   }
 
   void End(fabric::ConnectionId id) override {
     if (text_.size() > 0) {
-      lines_.Close(id, id, text_);
+      rows_.Put(id, text_);
     } else {
-      lines_.Drop(id, id);
+      rows_.Drop(id);
     }
     text_.clear();
-    lines_.Release(~uint64_t{0}, output_.buffer());
-    output_.Commit();
   }
 
-  void Finish() override { lines_.Finish(output_.buffer()); }
+  void Finish() override { rows_.Finish(); }
+  void Complain(const std::string& file) const override {
+    if (without_table_ > 0) {
+      output_.diagnostics().Complain("{}: the memory cap was reached: {} left out; --memory raises the cap", file,
+                                     Count(without_table_, "table"));
+    }
+    rows_.Complain(file);
+  }
 
  private:
+  using Key = std::pair<fabric::ConnectionId, Side>;
+  struct Table {
+    Table(Charge&& held, size_t rows, Budget& budget) : charge(std::move(held)), table(rows, budget) {}
+    Charge charge;
+    CreditTable table;
+  };
+  static constexpr uint64_t kNode = 64;  // of the map
+
   // Both directions come just before End.
   void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
     const Style& style = output_.style();
     if (requester == c.client) {
-      if (count() > 1) text_.push_back('\n');
       PutConnectionHead(text_, c, style);
     }
     Label(DirectionName(c.client, requester));
@@ -213,8 +234,11 @@ class TextWriter final : public Writer {
     if (s.calls + s.replies + s.errors > 0) PutFigures(s, style);
     PutTrouble(c, s, style);
     const auto table = tables_.find({c.info.id, requester});
-    if (table == tables_.end()) return;
-    table->second.Put(text_, origin_ns_, style, !style.reset.empty());
+    if (table == tables_.end()) {
+      without_table_ += s.calls + s.replies + s.errors > 0 ? 1 : 0;
+      return;
+    }
+    table->second.table.Put(text_, origin_ns_, style, !style.reset.empty());
     tables_.erase(table);
   }
 
@@ -277,11 +301,11 @@ class TextWriter final : public Writer {
   }
 
   int64_t origin_ns_ = 0;
-  OrderedLines lines_;
-  std::string text_;                 // of the connection that is closing
-  size_t budget_ = size_t{1} << 18;  // rows
-  std::map<std::pair<fabric::ConnectionId, Side>, CreditTable> tables_;
-  fabric::ConnectionId last_id_ = 0;
+  ConnectionRows rows_;
+  std::string text_;  // of the connection that is closing
+  Budget budget_;     // of tables
+  std::map<Key, Table> tables_;
+  uint64_t without_table_ = 0;
 };
 
 int RunCredits(const CreditsArguments& options, scale::Team* team) {
@@ -313,6 +337,7 @@ int RunCredits(const CreditsArguments& options, scale::Team* team) {
                                                      : fmt::format("RPC-over-RDMA connection {}", options.connection);
     if (writer->count() == 0)
       output.diagnostics().Complain("{}: no {} in {}", DisplayName(file), what, Count(outcome.frames, "frame"));
+    writer->Complain(DisplayName(file));
     return outcome;
   };
   const int status = ForEachFile(team, options, output_of_all, show);

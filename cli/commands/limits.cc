@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // stag limits: per connection, what its time is spent on, and what to do about it.
-#include <map>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
+#include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
 #include "cli/summary/limit_words.h"
@@ -22,33 +24,17 @@ using session::Connection;
 using session::ConnectionLimits;
 using session::Limit;
 
-// A connection that has closed. The signatures of one look at all connections of its file.
-struct Ended {
-  Connection connection;
-  ConnectionLimits limits;
-};
-
-using AllEnded = std::map<fabric::ConnectionId, Ended>;
-
-class LimitsShard final : public CallingShard, private session::LimitsSink {
- public:
-  explicit LimitsShard(AllEnded& ended) : ended_(ended) {}
-  std::vector<session::Observer*> Observers() override { return {&observer_}; }
-
- private:
-  void OnLimits(const Connection& connection, const ConnectionLimits& limits) override {
-    Tell([this](const Ended& one) { ended_.insert_or_assign(one.connection.info.id, one); }, Ended{connection, limits});
-  }
-
-  session::LimitsObserver observer_{*this};
-  AllEnded& ended_;
-};
-
 int64_t Of(const ConnectionLimits& limits, Limit limit) { return limits.ns[static_cast<size_t>(limit)]; }
 
-void PutText(std::string& out, const Ended& one, const std::vector<std::string>& signatures, const Style& style) {
-  const ConnectionLimits& limits = one.limits;
-  PutConnectionHead(out, one.connection, style);
+void PutSignatures(std::string& out, const std::vector<std::string>& signatures, const Style& style) {
+  for (const std::string& seen : signatures)
+    Put(out, "    {}{:<16}{}{}{}{}\n", style.dim, "seen", style.reset, style.yellow, seen, style.reset);
+}
+
+// Without what several connections show together.
+void PutText(std::string& out, const Connection& connection, const ConnectionLimits& limits,
+             const transport::Health* health, const Style& style) {
+  PutConnectionHead(out, connection, style);
   const auto label = [&](std::string_view text) { Put(out, "    {}{:<16}{}", style.dim, text, style.reset); };
   label("span");
   PutDuration(out, limits.span_ns);
@@ -65,18 +51,15 @@ void PutText(std::string& out, const Ended& one, const std::vector<std::string>&
     label("verdict");
     Put(out, "{}{}{}: {}\n", style.bold, LimitWord(*verdict), style.reset, LimitAdvice(*verdict));
   }
-  for (const std::string& seen : signatures) {
-    label("seen");
-    Put(out, "{}{}{}\n", style.yellow, seen, style.reset);
-  }
+  PutSignatures(out, LimitSignatures(connection, limits, health), style);
 }
 
-void PutJson(std::string& out, const Ended& one, const std::optional<std::string>& file) {
-  const ConnectionLimits& limits = one.limits;
+void PutJson(std::string& out, fabric::ConnectionId id, const ConnectionLimits& limits,
+             const std::optional<std::string>& file) {
   JsonWriter json(out);
   json.BeginObject().Member("type", "limits");
   if (file) json.Member("file", *file);
-  json.Member("connection", one.connection.info.id).Key("span_us").Thousandths(limits.span_ns);
+  json.Member("connection", id).Key("span_us").Thousandths(limits.span_ns);
   json.Key("idle_us").Thousandths(Of(limits, Limit::kIdle));
   json.Key("credit_limited_us").Thousandths(Of(limits, Limit::kCreditLimited));
   json.Key("recovery_us").Thousandths(Of(limits, Limit::kRecovery));
@@ -87,31 +70,172 @@ void PutJson(std::string& out, const Ended& one, const std::optional<std::string
   json.EndObject().EndLine();
 }
 
-FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Output& output) {
-  AllEnded ended;
-  std::vector<std::unique_ptr<LimitsShard>> shards;
-  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LimitsShard>(ended));
-  transport::TransportStatistics statistics(options.memory / 8);
-  FileOutcome outcome =
-      Analyze(file, options, false, output, shards, options.format == Format::kText ? &statistics : nullptr);
-  const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
-  std::vector<LimitedConnection> all;
-  for (const auto& [id, one] : ended) all.push_back({&one.connection, &one.limits});
-  const LimitSignatures signatures(std::move(all));
-  size_t index = 0;
-  for (const auto& [id, one] : ended) {
-    if (options.format == Format::kJsonl) {
-      PutJson(output.buffer(), one, name);
-    } else {
-      if (index > 0) output.buffer().push_back('\n');
-      PutText(output.buffer(), one, signatures.Of(index, statistics.Find(id).get()), output.style());
-    }
-    ++index;
-    output.Commit();
+// A connection that has closed, if it is RPC-over-RDMA.
+using Ended = std::optional<std::pair<Connection, ConnectionLimits>>;
+
+class LimitsLister {
+ public:
+  explicit LimitsLister(Output& output, const CommonOptions& options)
+      : output_(output), rows_(output, RowMemory(options.memory).text, options.format == Format::kJsonl ? "" : "\n") {}
+  virtual ~LimitsLister() = default;
+  void Begin(fabric::ConnectionId id) { rows_.Begin(id); }
+  virtual void End(fabric::ConnectionId id, const Ended& ended) = 0;
+  virtual void Finish() { rows_.Finish(); }
+  uint64_t count() const { return count_; }
+  // Tells the user what memory was too little for. `file`: its name.
+  virtual void Complain(const std::string& file) const { rows_.Complain(file); }
+
+ protected:
+  Output& output_;
+  ConnectionRows rows_;
+  uint64_t count_ = 0;
+};
+
+class LimitsJson final : public LimitsLister {
+ public:
+  LimitsJson(Output& output, const CommonOptions& options, std::optional<std::string> name)
+      : LimitsLister(output, options), name_(std::move(name)) {}
+  void End(fabric::ConnectionId id, const Ended& ended) override {
+    if (!ended) return rows_.Drop(id);
+    ++count_;
+    row_.clear();
+    PutJson(row_, id, ended->second, name_);
+    rows_.Put(id, row_);
   }
+
+ private:
+  const std::optional<std::string> name_;
+  std::string row_;
+};
+
+// What connections show together is known when all have ended: so many rows wait for that as there is room for. Else
+// half of them are told what those that wait show.
+class LimitsText final : public LimitsLister {
+ public:
+  LimitsText(Output& output, const CommonOptions& options, transport::TransportStatistics& statistics)
+      : LimitsLister(output, options),
+        statistics_(statistics),
+        late_(RowMemory(options.memory).late),
+        room_(RowMemory(options.memory).text.bytes) {}
+
+  void End(fabric::ConnectionId id, const Ended& ended) override {
+    late_.Add({id, ended ? std::make_unique<Ended>(ended) : nullptr}, [this](const LateRow& row) { Wait(row); });
+  }
+  void Finish() override {
+    late_.Finish([this](const LateRow& row) { Wait(row); });
+    FinishRows(waiting_.size());
+    LimitsLister::Finish();
+  }
+  void Complain(const std::string& file) const override {
+    if (uncounted_ > 0) {
+      output_.diagnostics().Complain(
+          "{}: the memory cap was reached: packets of {} are not counted; --memory raises "
+          "the cap",
+          file, Count(uncounted_, "connection"));
+    }
+    if (apart_ > 0) {
+      output_.diagnostics().Complain(
+          "{}: the memory cap was reached: {} compared with others in part; --memory raises "
+          "the cap",
+          file, Count(apart_, "connection"));
+    }
+    LimitsLister::Complain(file);
+  }
+
+ private:
+  struct LateRow {
+    fabric::ConnectionId id = 0;
+    std::unique_ptr<Ended> ended;
+  };
+  struct WaitingRow {
+    fabric::ConnectionId id = 0;
+    std::string text;
+    PairedConnection paired;
+  };
+
+  void Wait(const LateRow& late) {
+    const auto health = statistics_.Take(late.id);
+    if (!late.ended) return rows_.Drop(late.id);
+    const auto& [connection, limits] = **late.ended;
+    ++count_;
+    uncounted_ += health ? 0 : 1;
+    std::string text;
+    PutText(text, connection, limits, health.get(), output_.style());
+    waiting_.push_back({late.id, text, PairedConnection(connection, limits)});
+    used_ += CostOf(waiting_.back());
+    if (used_ <= room_) return;
+    apart_ = count_;
+    FinishRows((waiting_.size() + 1) / 2);
+  }
+  static uint64_t CostOf(const WaitingRow& row) { return sizeof(row) + row.text.capacity() + kCounting; }
+
+  // The first `count` of those that wait, in order of their numbers.
+  void FinishRows(size_t count) {
+    std::ranges::sort(waiting_, {}, &WaitingRow::id);
+    std::vector<PairedConnection> paired;
+    paired.reserve(waiting_.size());
+    for (const WaitingRow& row : waiting_) paired.push_back(row.paired);
+    const std::vector<PairCounts> counts = CountPairs(paired);
+    for (size_t i = 0; i < count; ++i) {
+      used_ -= CostOf(waiting_[i]);
+      PutSignatures(waiting_[i].text, PairSignatures(paired[i], counts[i]), output_.style());
+      rows_.Put(waiting_[i].id, waiting_[i].text);
+    }
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  static constexpr uint64_t kCounting = 256;  // bytes, that CountPairs needs for a connection, and the allocator
+  transport::TransportStatistics& statistics_;
+  LateRows<LateRow> late_;
+  std::deque<WaitingRow> waiting_;
+  const uint64_t room_;  // bytes
+  uint64_t used_ = 0;
+  uint64_t uncounted_ = 0, apart_ = 0;
+};
+
+class LimitsShard final : public CallingShard, private session::Observer, private session::LimitsSink {
+ public:
+  explicit LimitsShard(LimitsLister& lister) : lister_(lister) {}
+  std::vector<session::Observer*> Observers() override { return {&limits_, this}; }
+
+ private:
+  void OnLimits(const Connection& connection, const ConnectionLimits& limits) override {
+    ended_.emplace(connection, limits);
+  }
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
+  }
+  // Behind OnLimits.
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    Tell([this](fabric::ConnectionId id, const Ended& ended) { lister_.End(id, ended); }, c.info.id, ended_);
+    ended_.reset();
+  }
+
+  session::LimitsObserver limits_{*this};
+  LimitsLister& lister_;
+  Ended ended_;
+};
+
+FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Output& output) {
+  const bool text = options.format == Format::kText;
+  const RowMemory memory(options.memory);
+  transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late});
+  std::unique_ptr<LimitsLister> lister;
+  if (text) {
+    lister = std::make_unique<LimitsText>(output, options, statistics);
+  } else {
+    lister = std::make_unique<LimitsJson>(
+        output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
+  }
+  std::vector<std::unique_ptr<LimitsShard>> shards;
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LimitsShard>(*lister));
+  FileOutcome outcome = Analyze(file, options, false, output, shards, text ? &statistics : nullptr);
+  lister->Finish();
   output.Flush();
-  if (!options.quiet && outcome.opened && !output.closed() && ended.empty())
+  if (options.quiet || !outcome.opened || output.closed()) return outcome;
+  if (lister->count() == 0)
     output.diagnostics().Complain("{}: no RPC-over-RDMA in {}", DisplayName(file), Count(outcome.frames, "frame"));
+  lister->Complain(DisplayName(file));
   return outcome;
 }
 

@@ -71,7 +71,8 @@ FileOutcome ListFile(const std::string& file, const TransactionsArguments& optio
   const bool json = options.format == Format::kJsonl;
   const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   Clock clock;
-  LinesByCall lines(output, clock, TransactionLister::Heading(options.format, output.style(), options.phases));
+  LinesByCall lines(output, clock, TransactionLister::Heading(options.format, output.style(), options.phases),
+                    options.memory);
   std::vector<std::unique_ptr<ListShard>> shards;
   while (shards.size() < options.jobs)
     shards.push_back(std::make_unique<ListShard>(options, output.style(), name, lines, clock));

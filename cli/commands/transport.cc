@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // stag transport: per connection and direction, what the fabric did: retransmissions, NAKs, waits, loss, congestion.
-#include <map>
+#include <memory>
 #include <optional>
 
 #include "cli/analysis/analysis.h"
+#include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/link_report.h"
 #include "cli/analysis/picture.h"
@@ -26,74 +27,123 @@ struct TransportArguments : CommonOptions {
   std::string svg;
 };
 
-// Connections as they were when they closed, in order of their numbers.
-using Connections = std::map<fabric::ConnectionId, Connection>;
-
-class EndShard final : public ShardResults<Connection>, public session::Observer {
+class TransportLister {
  public:
-  explicit EndShard(Connections& ended) : ended_(ended) {}
-  std::vector<session::Observer*> Observers() override { return {this}; }
+  // `name`: of the file, where there are several.
+  TransportLister(Output& output, const TransportArguments& options, transport::TransportStatistics& statistics,
+                  TransportPlotter& plotter, std::optional<std::string> name)
+      : output_(output),
+        options_(options),
+        statistics_(statistics),
+        plotter_(plotter),
+        name_(std::move(name)),
+        late_(RowMemory(options.memory).late),
+        rows_(output, RowMemory(options.memory).text, options.format == Format::kJsonl ? "" : "\n") {}
 
-  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
-    Emit([&](Connection& result) { result = c; });
+  void Begin(fabric::ConnectionId id) { rows_.Begin(id); }
+  // `origin_ns`: of the first frame.
+  void End(const Connection& c, int64_t origin_ns) {
+    ++ended_;
+    others_ += c.proof == session::Proof::kRpcRdma ? 0 : 1;
+    const bool listed = (options_.connection == 0 || options_.connection == c.info.id) &&
+                        (options_.all || c.proof == session::Proof::kRpcRdma);
+    late_.Add({c.info.id, listed ? std::make_unique<Connection>(c) : nullptr, origin_ns},
+              [this](const Row& row) { Finish(row); });
+  }
+  void Finish() {
+    late_.Finish([this](const Row& row) { Finish(row); });
+    rows_.Finish();
+  }
+  uint64_t listed() const { return listed_; }
+
+  void ReportWhatIsMissing(const std::string& file, const FileOutcome& outcome) const {
+    const std::string name = DisplayName(file);
+    Diagnostics& diagnostics = output_.diagnostics();
+    if (listed_ == 0 && options_.connection != 0) {
+      diagnostics.Complain("{}: no connection {} in {}", name, options_.connection, Count(outcome.frames, "frame"));
+    } else if (ended_ == 0) {
+      diagnostics.Complain("{}: no RDMA connection in {}", name, Count(outcome.frames, "frame"));
+    } else if (others_ > 0 && !options_.all && options_.connection == 0) {
+      diagnostics.Complain("{}: {} without RPC-over-RDMA; --all lists {}", name,
+                           Count(others_, "other RDMA connection"), others_ == 1 ? "it" : "them");
+    }
+    if (left_out_ > 0) {
+      diagnostics.Complain("{}: the memory cap was reached: {} left out; --memory raises the cap", name,
+                           Count(left_out_, "connection"));
+    }
+    rows_.Complain(name);
   }
 
  private:
-  void Deliver(Connection& result) override { ended_.insert_or_assign(result.info.id, result); }
+  struct Row {
+    fabric::ConnectionId id = 0;
+    std::unique_ptr<Connection> connection;  // as it was when it closed; null: it is not listed
+    int64_t origin_ns = 0;
+  };
 
-  Connections& ended_;
+  void Finish(const Row& row) {
+    const auto health = statistics_.Take(row.id);
+    if (!row.connection || !health) {
+      left_out_ += row.connection ? 1 : 0;
+      return rows_.Drop(row.id);
+    }
+    text_.clear();
+    if (options_.format == Format::kJsonl) {
+      PutTransportJson(text_, *row.connection, *health, name_);
+    } else {
+      PutTransportText(text_, *row.connection, *health, row.origin_ns, options_.episodes, output_.style());
+    }
+    ++listed_;
+    rows_.Put(row.id, text_);
+    if (!options_.svg.empty()) plotter_.Draw(*row.connection, *health);
+  }
+
+  Output& output_;
+  const TransportArguments& options_;
+  transport::TransportStatistics& statistics_;
+  TransportPlotter& plotter_;
+  const std::optional<std::string> name_;
+  LateRows<Row> late_;
+  ConnectionRows rows_;
+  std::string text_;
+  uint64_t ended_ = 0, others_ = 0, listed_ = 0, left_out_ = 0;
 };
 
-bool IsListed(const Connection& c, const TransportArguments& options) {
-  return (options.connection == 0 || options.connection == c.info.id) &&
-         (options.all || c.proof == session::Proof::kRpcRdma);
-}
+class EndShard final : public CallingShard, private session::Observer {
+ public:
+  explicit EndShard(TransportLister& lister) : lister_(lister) {}
+  std::vector<session::Observer*> Observers() override { return {this}; }
 
-void ReportWhatIsMissing(const std::string& file, const TransportArguments& options, const FileOutcome& outcome,
-                         const Connections& ended, uint64_t listed, uint64_t left_out, Diagnostics& diagnostics) {
-  const std::string name = DisplayName(file);
-  if (listed == 0 && options.connection != 0) {
-    diagnostics.Complain("{}: no connection {} in {}", name, options.connection, Count(outcome.frames, "frame"));
-  } else if (ended.empty()) {
-    diagnostics.Complain("{}: no RDMA connection in {}", name, Count(outcome.frames, "frame"));
-  } else if (const uint64_t others = ended.size() - listed; others > 0 && !options.all && options.connection == 0) {
-    diagnostics.Complain("{}: {} without RPC-over-RDMA; --all lists {}", name, Count(others, "other RDMA connection"),
-                         others == 1 ? "it" : "them");
+ private:
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
   }
-  if (left_out > 0) diagnostics.Complain("{}: {} left out: there are too many", name, Count(left_out, "connection"));
-}
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    Tell([this](const Connection& closed, int64_t origin_ns) { lister_.End(closed, origin_ns); }, c,
+         clock().first_time_ns);
+  }
+
+  TransportLister& lister_;
+};
 
 FileOutcome ReportFile(const std::string& file, const TransportArguments& options, Output& output, bool& drawn) {
   TransportPlotter plotter(options.connection);
-  transport::TransportStatistics statistics(options.memory / 4, options.svg.empty() ? nullptr : &plotter);
-  Connections ended;
+  const RowMemory memory(options.memory);
+  transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late},
+                                            options.svg.empty() ? nullptr : &plotter);
+  TransportLister lister(output, options, statistics, plotter,
+                         options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
   std::vector<std::unique_ptr<EndShard>> shards;
-  while (shards.size() < options.jobs) shards.push_back(std::make_unique<EndShard>(ended));
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<EndShard>(lister));
   FileOutcome outcome = Analyze(file, options, false, output, shards, &statistics);
-  const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
-  uint64_t listed = 0;
-  for (const auto& [id, connection] : ended) {
-    const auto health = statistics.Find(id);
-    if (!health || !IsListed(connection, options)) continue;
-    std::string& out = output.buffer();
-    if (options.format == Format::kJsonl) {
-      PutTransportJson(out, connection, *health, name);
-    } else {
-      if (listed > 0) out.push_back('\n');
-      PutTransportText(out, connection, *health, outcome.first_time_ns, options.episodes, output.style());
-    }
-    ++listed;
-    output.Commit();
-    if (!options.svg.empty()) plotter.Draw(connection, *health);
-  }
+  lister.Finish();
   if (options.format == Format::kText && options.connection == 0 && HasLinkReport(outcome.decoder)) {
-    if (listed > 0) output.buffer().push_back('\n');
+    if (lister.listed() > 0) output.buffer().push_back('\n');
     PutLinkReport(output.buffer(), outcome.decoder);
     output.buffer().push_back('\n');
   }
   output.Flush();
-  if (!options.quiet && outcome.opened && !output.closed())
-    ReportWhatIsMissing(file, options, outcome, ended, listed, statistics.left_out(), output.diagnostics());
+  if (!options.quiet && outcome.opened && !output.closed()) lister.ReportWhatIsMissing(file, outcome);
   if (!options.svg.empty() && outcome.opened)
     drawn = WritePicture(options.svg, plotter, file, outcome, options.quiet, output);
   return outcome;

@@ -37,32 +37,36 @@ void CreditTable::Add(const CreditChange& change) {
     Keep(row);
 }
 
+// For one more row. False: there are `most`, or there is too little memory.
+bool CreditTable::MakeRoom(std::vector<Row>& rows, size_t most) {
+  if (rows.size() >= most) return false;
+  if (rows.size() < rows.capacity()) return true;
+  const size_t more = std::min(std::max<size_t>(1, rows.capacity()), most - rows.size());
+  if (!charge_.TryAdd(more * sizeof(Row))) return false;
+  rows.reserve(rows.capacity() + more);
+  return true;
+}
+
 void CreditTable::Keep(const Row& row) {
   // While the number only grows, its last row will do.
   const auto only_grows = [](const Row& r) {
     return r.most && !r.changed && !r.first && !r.known && !r.change.overrun;
   };
   if (only_grows(row)) {
-    Row* last = !tail_.empty() ? &tail_.back() : left_out_ == 0 && !head_.empty() ? &head_.back() : nullptr;
+    Row* last = !tail_.empty()                     ? &tail_[(oldest_ + tail_.size() - 1) % tail_.size()]
+                : left_out_ == 0 && !head_.empty() ? &head_.back()
+                                                   : nullptr;
     if (last && only_grows(*last)) {
       *last = row;
       return;
     }
   }
-  if (tail_.empty() && left_out_ == 0 && head_.size() < head_room_ && budget_ > 0) {
-    head_.push_back(row);
-    --budget_;
-    return;
-  }
-  if (tail_.size() < tail_room_ && budget_ > 0) {
-    tail_.push_back(row);
-    --budget_;
-    return;
-  }
+  if (tail_.empty() && left_out_ == 0 && MakeRoom(head_, head_room_)) return head_.push_back(row);
+  if (oldest_ == 0 && MakeRoom(tail_, tail_room_)) return tail_.push_back(row);
   ++left_out_;
   if (tail_.empty()) return;
-  tail_.pop_front();
-  tail_.push_back(row);
+  tail_[oldest_] = row;
+  oldest_ = (oldest_ + 1) % tail_.size();
 }
 
 std::string CreditTable::TextOf(const Row& row) {
@@ -134,7 +138,7 @@ void CreditTable::Put(std::string& out, int64_t origin_ns, const Style& style, b
   if (left_out_ > 0)
     stag::Put(out, "    {}{:>12} {:>8}  {} left out{}{}\n", style.dim, "...", "", Count(left_out_, "row"),
               all_ ? "" : "; --rows all shows them", style.reset);
-  for (const Row& row : tail_) put(row);
+  for (size_t i = 0; i < tail_.size(); ++i) put(tail_[(oldest_ + i) % tail_.size()]);
 }
 
 }  // namespace stag::cli

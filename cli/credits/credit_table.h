@@ -6,23 +6,22 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "cli/base/output.h"
+#include "protocol/base/budget.h"
 #include "session/rpcrdma/credit_history.h"
 
 namespace stag::cli {
 
 class CreditTable {
  public:
-  // `rows`: how many to keep (0: all). `budget`: how many more all tables together may keep; given back at the end.
-  CreditTable(size_t rows, size_t& budget)
+  // `rows`: how many to keep (0: all). `budget`: of all tables together. The owner charges the table itself.
+  CreditTable(size_t rows, Budget& budget)
       : all_(rows == 0),
         head_room_(all_ ? SIZE_MAX : rows - rows / 2),
         tail_room_(all_ ? 0 : rows / 2),
-        budget_(budget) {}
-  ~CreditTable() { budget_ += head_.size() + tail_.size(); }
+        charge_(budget) {}
   CreditTable(const CreditTable&) = delete;
   CreditTable& operator=(const CreditTable&) = delete;
 
@@ -41,13 +40,15 @@ class CreditTable {
     bool known = false;  // the numbers were not known before
   };
   static std::string TextOf(const Row& row);
+  bool MakeRoom(std::vector<Row>& rows, size_t most);
   void Keep(const Row& row);
 
   const bool all_;
   const size_t head_room_, tail_room_;
-  size_t& budget_;
+  Charge charge_;  // of the rows
   std::vector<Row> head_;
-  std::deque<Row> tail_;
+  std::vector<Row> tail_;  // a ring, where rows are left out
+  size_t oldest_ = 0;      // of tail_
   uint64_t left_out_ = 0;
   std::optional<uint32_t> requested_, granted_, outstanding_;
   uint32_t most_ = 0;

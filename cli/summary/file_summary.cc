@@ -2,9 +2,14 @@
 #include "cli/summary/file_summary.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "cli/analysis/checked_capture.h"
+#include "cli/analysis/connection_rows.h"
 #include "cli/analysis/reporting.h"
 #include "cli/analysis/transaction_facts.h"
 #include "cli/latency/latency_sampler.h"
@@ -22,11 +27,18 @@ using session::Connection;
 using session::CreditSummary;
 using session::Transaction;
 
-// What the shards find, by connection and by rule; in the reading thread.
+// What the shards find, by connection and by rule; in the reading thread. What is kept of connections is bounded: those
+// with trouble stay rather than others, and of both the first.
 class FileSummary::Gatherer final : public session::CreditSink, public conformance::FindingSink {
  public:
   // `next` gets the findings, too; null: nobody.
-  explicit Gatherer(conformance::FindingSink* next) : next_(next) {}
+  Gatherer(conformance::FindingSink* next, uint64_t memory)
+      : next_(next),
+        details_(memory / 16),
+        sentences_(memory / 64),
+        unanswered_(memory / 64),
+        late_(RowMemory(memory).late) {}
+  void SetStatistics(transport::TransportStatistics& statistics) { statistics_ = &statistics; }
 
   void OnFinding(const Finding& finding) override {
     ++findings[static_cast<size_t>(finding.severity)];
@@ -40,40 +52,134 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     }
     if (next_) next_->OnFinding(finding);
   }
+  // What comes of a connection when it closes, before TakeEnd.
   void OnChange(const session::CreditChange&) override {}
   void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
-    if (SummarizedConnection* const one = Find(c.info.id); one && requester == c.client) one->credits = summary;
+    if (requester == c.client) credits_ = summary;
   }
-  void TakeLimits(fabric::ConnectionId id, const session::ConnectionLimits& limits) {
-    if (SummarizedConnection* const one = Find(id)) one->limits = limits;
-  }
+  void TakeLimits(const session::ConnectionLimits& limits) { limits_ = limits; }
   void TakeUnanswered(fabric::ConnectionId id, uint64_t call_frame, const std::string& subject) {
-    SummarizedConnection* const one = Find(id);
-    if (!one || one->unanswered++ > 0) return;
-    one->first_unanswered = call_frame;
-    one->first_subject = subject;
-  }
-  void TakeConnection(const Connection& c) {
-    if (SummarizedConnection* const one = Find(c.info.id)) {
-      one->connection = c;
-    } else {
-      ++left_out;
+    const auto known = waiting_.find(id);
+    if (known != waiting_.end()) {
+      ++known->second.count;
+      return;
     }
+    Unanswered one(unanswered_);
+    if (!one.charge.TrySet(sizeof(Unanswered) + kNode + subject.size())) {
+      ++untold_;
+      return;
+    }
+    one.count = 1;
+    one.first = call_frame;
+    one.subject = subject;
+    waiting_.emplace(id, std::move(one));
+  }
+  // It is RPC-over-RDMA.
+  void TakeConnection(const Connection& c) {
+    auto one = std::make_unique<SummarizedConnection>();
+    one->connection = c;
+    one->credits = std::exchange(credits_, std::nullopt);
+    one->limits = std::exchange(limits_, std::nullopt);
+    if (const auto found = waiting_.find(c.info.id); found != waiting_.end()) {
+      one->unanswered = found->second.count;
+      one->first_unanswered = found->second.first;
+      one->first_subject = found->second.subject;
+    }
+    TakeEnd(c.info.id, std::move(one));
+  }
+  // Every connection ends; `one` is null where it is no RPC-over-RDMA.
+  void TakeEnd(fabric::ConnectionId id, std::unique_ptr<SummarizedConnection> one) {
+    waiting_.erase(id);
+    late_.Add({id, std::move(one)}, [this](Row& row) { Settle(row); });
+  }
+  // After the last frame.
+  void Finish() {
+    late_.Finish([this](Row& row) { Settle(row); });
   }
 
-  std::map<fabric::ConnectionId, SummarizedConnection> connections;
-  uint64_t left_out = 0;
+  // Gives up what is kept, in order of the numbers of connections.
+  void Give(std::deque<SummarizedConnection>& connections, std::vector<Wrong>& wrong) {
+    for (auto at = wrong_.begin(); at != wrong_.end(); at = wrong_.erase(at))
+      wrong.push_back(std::move(at->second.wrong));
+    for (auto at = kept_.begin(); at != kept_.end(); at = kept_.erase(at))
+      connections.push_back(std::move(*at->second.one));
+  }
+  uint64_t connections() const { return connections_; }
+  uint64_t left_out() const { return connections_ - kept_.size(); }
+  uint64_t uncounted() const { return uncounted_; }
+  uint64_t untold() const { return untold_; }
+  uint64_t wrong_left_out() const { return sentences_left_out_; }
+  std::optional<int64_t> span_ns() const {
+    if (connections_ == 0) return std::nullopt;
+    return Elapsed({1, start_ns_}, {1, end_ns_}).value_or(0);
+  }
+
   std::map<std::pair<std::string_view, bool>, BrokenRule> broken;
   std::array<uint64_t, 3> findings{};
 
  private:
-  SummarizedConnection* Find(fabric::ConnectionId id) {
-    const auto found = connections.find(id);
-    if (found != connections.end()) return &found->second;
-    return connections.size() < kMostConnections ? &connections[id] : nullptr;
+  struct Row {
+    fabric::ConnectionId id = 0;
+    std::unique_ptr<SummarizedConnection> one;
+  };
+  struct Unanswered {
+    explicit Unanswered(Budget& budget) : charge(budget) {}
+    Charge charge;
+    uint64_t count = 0, first = 0;
+    std::string subject;
+  };
+  struct Kept {
+    Charge charge;
+    std::unique_ptr<SummarizedConnection> one;
+  };
+  struct Sentence {
+    Charge charge;
+    Wrong wrong;
+  };
+  static constexpr uint64_t kNode = 128;  // of a table, and what the allocator takes
+
+  void Settle(Row& row) {
+    auto health = statistics_->Take(row.id);
+    if (!row.one) return;
+    SummarizedConnection& one = *row.one;
+    one.health = std::move(health);
+    ++connections_;
+    uncounted_ += one.health ? 0 : 1;
+    start_ns_ = std::min(start_ns_, one.connection.first_frame.time_ns);
+    end_ns_ = std::max(end_ns_, one.connection.last_frame.time_ns);
+    std::vector<Wrong> wrong = WhatIsWrongWith(one);
+    (wrong.empty() ? fine_ : troubled_).insert(row.id);
+    kept_.emplace(row.id, Kept{Charge(details_, CostOf(one)), std::move(row.one)});
+    while (details_.over()) {
+      std::set<fabric::ConnectionId>& last = fine_.empty() ? troubled_ : fine_;
+      kept_.erase(*last.rbegin());
+      last.erase(std::prev(last.end()));
+    }
+    for (size_t i = 0; i < wrong.size(); ++i) {
+      const uint64_t cost = sizeof(Sentence) + kNode + wrong[i].text.capacity();
+      wrong_.emplace(std::pair(row.id, i), Sentence{Charge(sentences_, cost), std::move(wrong[i])});
+    }
+    for (; sentences_.over(); ++sentences_left_out_) wrong_.erase(std::prev(wrong_.end()));
+  }
+  static uint64_t CostOf(const SummarizedConnection& one) {
+    uint64_t cost = sizeof(one) + sizeof(Kept) + 3 * kNode + one.first_subject.capacity();
+    for (const session::SetupData& setup : one.connection.setup) cost += setup.bytes.capacity();
+    if (one.health) cost += sizeof(*one.health) + one.health->episodes.capacity() * sizeof(transport::Episode);
+    return cost;
   }
 
   conformance::FindingSink* const next_;
+  transport::TransportStatistics* statistics_ = nullptr;
+  Budget details_, sentences_, unanswered_;
+  std::optional<CreditSummary> credits_;                          // of the connection that is closing
+  std::optional<session::ConnectionLimits> limits_;               // of the connection that is closing
+  std::unordered_map<fabric::ConnectionId, Unanswered> waiting_;  // of connections that are open
+  LateRows<Row> late_;
+  std::map<fabric::ConnectionId, Kept> kept_;
+  std::set<fabric::ConnectionId> fine_, troubled_;  // those that are kept
+  std::map<std::pair<fabric::ConnectionId, size_t>, Sentence> wrong_;
+  uint64_t connections_ = 0, uncounted_ = 0, untold_ = 0, sentences_left_out_ = 0;
+  int64_t start_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
 };
 
 struct FileSummary::Times {
@@ -140,10 +246,14 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
       };
       shard_.Tell(take, c.info.id, t.call.frame.number, subject_);
     }
+    // Behind those that tell of its credits and limits.
     void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
-      if (c.proof != session::Proof::kRpcRdma) return;
-      const auto take = [to = shard_.summary_.gatherer_.get()](const Connection& one) { to->TakeConnection(one); };
-      shard_.Tell(take, c);
+      Gatherer* const to = shard_.summary_.gatherer_.get();
+      if (c.proof == session::Proof::kRpcRdma) {
+        shard_.Tell([to](const Connection& one) { to->TakeConnection(one); }, c);
+      } else {
+        shard_.Tell([to](fabric::ConnectionId id) { to->TakeEnd(id, nullptr); }, c.info.id);
+      }
     }
 
    private:
@@ -170,11 +280,9 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     };
     Tell(only, c, requester, summary);
   }
-  void OnLimits(const Connection& c, const session::ConnectionLimits& limits) override {
-    const auto take = [to = summary_.gatherer_.get()](fabric::ConnectionId id, const session::ConnectionLimits& one) {
-      to->TakeLimits(id, one);
-    };
-    Tell(take, c.info.id, limits);
+  void OnLimits(const Connection&, const session::ConnectionLimits& limits) override {
+    const auto take = [to = summary_.gatherer_.get()](const session::ConnectionLimits& one) { to->TakeLimits(one); };
+    Tell(take, limits);
   }
 
   FileSummary& summary_;
@@ -189,10 +297,13 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
 FileSummary::FileSummary(const std::string& file, const CommonOptions& options, const SummaryOptions& wanted,
                          Output& output)
     : name_(DisplayName(file)),
-      gatherer_(std::make_unique<Gatherer>(wanted.reporter)),
+      gatherer_(std::make_unique<Gatherer>(wanted.reporter, options.memory)),
       times_(std::make_unique<Times>(wanted.slowest)),
       credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_)) {
-  transport::TransportStatistics statistics(options.memory / 4, wanted.pictures ? &transport_plotter_ : nullptr);
+  const RowMemory memory(options.memory);
+  transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late},
+                                            wanted.pictures ? &transport_plotter_ : nullptr);
+  gatherer_->SetStatistics(statistics);
   if (wanted.reporter) wanted.reporter->BeginFile(name_);
   CheckedFile checked(wanted.engine, options.memory, wanted.reporter, *gatherer_, options.jobs);
   std::vector<std::unique_ptr<Shard>> shards;
@@ -206,25 +317,30 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
   if (wanted.reporter) wanted.reporter->EndFile(Summarize(outcome_, tallies), outcome_.trouble);
 
   for (const BrokenRule* one : broken()) wrong_.push_back(WhatBroke(*one));
-  int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
-  // One by one, so that no connection takes memory twice.
-  for (auto at = gatherer_->connections.begin(); at != gatherer_->connections.end();
-       at = gatherer_->connections.erase(at)) {
-    SummarizedConnection& one = at->second;
-    if (one.connection.proof != session::Proof::kRpcRdma) continue;
-    one.health = statistics.Find(at->first);
-    start_ns = std::min(start_ns, one.connection.first_frame.time_ns);
-    end_ns = std::max(end_ns, one.connection.last_frame.time_ns);
-    std::ranges::move(WhatIsWrongWith(one), std::back_inserter(wrong_));
-    connections_.push_back(std::move(one));
-  }
-  if (!connections_.empty()) span_ns_ = Elapsed({1, start_ns}, {1, end_ns}).value_or(0);
+  gatherer_->Finish();
+  connection_count_ = gatherer_->connections();
+  wrong_left_out_ = gatherer_->wrong_left_out();
+  span_ns_ = gatherer_->span_ns();
+  if (!options.quiet && outcome_.opened && !output.closed()) ReportWhatIsMissing(output.diagnostics());
+  gatherer_->Give(connections_, wrong_);
   std::ranges::stable_sort(wrong_, {}, &Wrong::rank);
 }
 
 FileSummary::~FileSummary() = default;
 
-uint64_t FileSummary::connections_left_out() const { return gatherer_->left_out; }
+void FileSummary::ReportWhatIsMissing(Diagnostics& diagnostics) const {
+  const auto complain = [&](uint64_t n, std::string_view what, std::string_view rest) {
+    if (n > 0) {
+      diagnostics.Complain("{}: the memory cap was reached: {} {}; --memory raises the cap", name_, Count(n, what),
+                           rest);
+    }
+  };
+  complain(gatherer_->left_out(), "connection", "in the totals only");
+  complain(gatherer_->uncounted(), "connection", "without counted packets");
+  complain(gatherer_->untold(), "unanswered RPC", "left out");
+  complain(wrong_left_out_, "sentence", "about connections left out");
+}
+
 const LatencyTable& FileSummary::latency() const { return times_->table; }
 const LatencyCourse& FileSummary::course() const { return times_->course; }
 uint64_t FileSummary::untimed() const { return times_->untimed; }

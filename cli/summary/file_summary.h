@@ -32,8 +32,6 @@ struct SummaryOptions {
 
 class FileSummary {
  public:
-  static constexpr size_t kMostConnections = 65536;
-
   // Reads the file.
   FileSummary(const std::string& file, const CommonOptions& options, const SummaryOptions& wanted, Output& output);
   ~FileSummary();
@@ -42,9 +40,10 @@ class FileSummary {
 
   const std::string& name() const { return name_; }  // as the user gave it
   const FileOutcome& outcome() const { return outcome_; }
-  // RPC-over-RDMA connections, in order of their numbers.
+  // RPC-over-RDMA connections.
+  uint64_t connection_count() const { return connection_count_; }
+  // Those of which details are kept, in order of their numbers: as many as there is room for, with trouble first.
   const std::deque<SummarizedConnection>& connections() const { return connections_; }
-  uint64_t connections_left_out() const;
   const LatencyTable& latency() const;  // by procedure
   const LatencyCourse& course() const;  // with SummaryOptions::pictures
   // With SummaryOptions::pictures: RPCs whose round-trip time, or some phase, is not known.
@@ -52,6 +51,7 @@ class FileSummary {
   uint64_t phases_missing() const;
   // The worst first.
   const std::vector<Wrong>& wrong() const { return wrong_; }
+  uint64_t wrong_left_out() const { return wrong_left_out_; }
   uint64_t findings(conformance::Severity severity) const;
   // What was broken, the worst first, then the most frequent.
   std::vector<const BrokenRule*> broken() const;
@@ -67,6 +67,8 @@ class FileSummary {
   class Shard;
   struct Times;
 
+  void ReportWhatIsMissing(Diagnostics& diagnostics) const;
+
   std::string name_;
   std::unique_ptr<Gatherer> gatherer_;
   std::unique_ptr<Times> times_;
@@ -74,6 +76,7 @@ class FileSummary {
   std::unique_ptr<CreditPlotter> credit_plotter_;
   FileOutcome outcome_;
   std::deque<SummarizedConnection> connections_;
+  uint64_t connection_count_ = 0, wrong_left_out_ = 0;
   std::vector<Wrong> wrong_;
   std::optional<int64_t> span_ns_;
 };

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <utility>
+#include <functional>
+#include <numeric>
+#include <tuple>
 
 #include "text/put.h"
 
@@ -31,18 +32,8 @@ constexpr std::array<std::string_view, session::kLimits> kAdvice{
     "The server has Calls that it does not answer and moves no data for. stag latency --slowest shows which. The wire "
     "does not tell its processors from its disks, nor a wait in front of its adapter."};
 
-// For at least half of the frames of `a`.
-bool Overlap(const Connection& a, const Connection& b) {
-  const uint64_t begin = std::max(a.first_frame.number, b.first_frame.number);
-  const uint64_t end = std::min(a.last_frame.number, b.last_frame.number);
-  return end > begin && 2 * (end - begin) >= a.last_frame.number - a.first_frame.number;
-}
-
 class Signatures {
  public:
-  // `pair`: the connections of the same client and server, in order of their beginnings.
-  explicit Signatures(const std::vector<const LimitedConnection*>& pair) : pair_(pair) {}
-
   void Find(const Connection& c, const ConnectionLimits& limits, const transport::Health* health) {
     if (limits.quarter_pauses > 0) {
       Note(
@@ -73,8 +64,21 @@ class Signatures {
           "may be elsewhere",
           Count(limits.copies, "COPY"));
     }
-    FindUneven(c, limits);
-    FindReconnects(c);
+  }
+
+  // Of one connection of several at a time that carries most of the Calls; of the last of many.
+  void FindPairs(const PairedConnection& c, const PairCounts& counts) {
+    // Halfway from a fair share to all.
+    if (counts.together >= 2 && counts.calls >= 20 &&
+        2 * c.calls * counts.together >= counts.calls * (counts.together + 1)) {
+      Note(
+          "it carries {:.0f} % of the Calls of {} connections between the same addresses: nconnect does not spread "
+          "them",
+          static_cast<double>(c.calls) / static_cast<double>(counts.calls) * 100, counts.together);
+    }
+    if (counts.before.value_or(0) >= 3) {
+      Note("the client connects again and again: {} ended before this one; stag connections says how", *counts.before);
+    }
   }
 
   std::vector<std::string> Take() { return std::move(found_); }
@@ -106,39 +110,77 @@ class Signatures {
     found_.push_back(text + "; packets were lost, or their acknowledgments, and that time is not in recovery");
   }
 
-  // One connection of several at a time carries most of the Calls.
-  void FindUneven(const Connection& c, const ConnectionLimits& limits) {
-    uint64_t calls = 0, together = 0;
-    for (const LimitedConnection* other : pair_) {
-      if (!Overlap(c, *other->connection)) continue;
-      ++together;
-      calls += other->limits->calls;
-      if (calls >= 2 * limits.calls) return;  // whatever else there is
-    }
-    // Halfway from a fair share to all.
-    if (together < 2 || calls < 20 || 2 * limits.calls * together < calls * (together + 1)) return;
-    Note("it carries {:.0f} % of the Calls of {} connections between the same addresses: nconnect does not spread them",
-         static_cast<double>(limits.calls) / static_cast<double>(calls) * 100, together);
-  }
-
-  // Told of the last of them.
-  void FindReconnects(const Connection& c) {
-    if (pair_.back()->connection->first_frame.number > c.first_frame.number) return;
-    const auto before = std::ranges::count_if(pair_, [&](const LimitedConnection* other) {
-      return other->connection->last_frame.number < c.first_frame.number;
-    });
-    if (before >= 3)
-      Note("the client connects again and again: {} ended before this one; stag connections says how", before);
-  }
-
   template <typename... Args>
   void Note(fmt::format_string<Args...> format, Args&&... args) {
     found_.push_back(fmt::format(format, std::forward<Args>(args)...));
   }
 
-  const std::vector<const LimitedConnection*>& pair_;
   std::vector<std::string> found_;
 };
+
+// Numbers of connections and of their Calls by places, summed up to a place.
+class Sums {
+ public:
+  explicit Sums(size_t places) : sums_(places + 1) {}
+  void Add(size_t place, uint64_t calls) {
+    for (++place; place < sums_.size(); place += place & (0 - place)) {
+      ++sums_[place].together;
+      sums_[place].calls += calls;
+    }
+  }
+  // Of the places before `place`.
+  PairCounts Before(size_t place) const {
+    PairCounts sum;
+    for (; place > 0; place -= place & (0 - place)) {
+      sum.together += sums_[place].together;
+      sum.calls += sums_[place].calls;
+    }
+    return sum;
+  }
+
+ private:
+  struct Sum {
+    uint64_t together = 0, calls = 0;
+  };
+  std::vector<Sum> sums_;  // a binary indexed tree
+};
+
+// Of the connections `pair`, which are between the same addresses. One is there during at least half of the frames of
+// another, `half` at least, where it begins at most `half` before the other's end, ends at least `half` after its
+// beginning, and lasts for at least `half`. The middle of the other is in it then: those of the right length that begin
+// late enough, less those that end too early. So the connections are taken by length.
+void CountPair(std::span<const PairedConnection> all, std::span<size_t> pair, std::vector<PairCounts>& counts) {
+  std::vector<uint64_t> firsts, lasts;
+  for (const size_t i : pair) {
+    firsts.push_back(all[i].first);
+    lasts.push_back(all[i].last);
+  }
+  std::ranges::sort(firsts);
+  std::ranges::sort(lasts);
+  const auto before = [](const std::vector<uint64_t>& sorted, uint64_t frame) {
+    return static_cast<size_t>(std::ranges::lower_bound(sorted, frame) - sorted.begin());
+  };
+  const auto length = [&](size_t i) { return all[i].last - all[i].first; };
+  std::ranges::sort(pair, std::greater{}, length);
+  Sums by_first(pair.size()), by_last(pair.size());
+  size_t taken = 0;
+  for (const size_t i : pair) {
+    const PairedConnection& c = all[i];
+    PairCounts& of = counts[i];
+    if (c.first == firsts.back()) of.before = before(lasts, c.first);
+    if (length(i) == 0) continue;
+    const uint64_t half = (length(i) + 1) / 2;
+    for (; taken < pair.size() && length(pair[taken]) >= half; ++taken) {
+      const PairedConnection& other = all[pair[taken]];
+      by_first.Add(before(firsts, other.first), other.calls);
+      by_last.Add(before(lasts, other.last), other.calls);
+    }
+    const PairCounts begun = by_first.Before(before(firsts, c.last - half + 1));
+    const PairCounts over = by_last.Before(before(lasts, c.first + half));
+    of.together = begun.together - over.together;
+    of.calls = begun.calls - over.calls;
+  }
+}
 
 }  // namespace
 
@@ -146,25 +188,37 @@ std::string_view LimitWord(Limit limit) { return kWords[static_cast<size_t>(limi
 
 std::string_view LimitAdvice(Limit limit) { return kAdvice[static_cast<size_t>(limit)]; }
 
-LimitSignatures::LimitSignatures(std::vector<LimitedConnection> all) : all_(std::move(all)) {
-  std::map<std::pair<Address, Address>, size_t> known;  // client, server
-  for (const LimitedConnection& one : all_) {
-    const Connection& c = *one.connection;
-    const auto [at, fresh] =
-        known.try_emplace({c.info.endpoint[c.client].address, c.info.endpoint[1 - c.client].address}, pairs_.size());
-    if (fresh) pairs_.emplace_back();
-    pairs_[at->second].push_back(&one);
-    pair_of_.push_back(at->second);
-  }
-  for (Pair& pair : pairs_)
-    std::ranges::stable_sort(pair, {},
-                             [](const LimitedConnection* one) { return one->connection->first_frame.number; });
+std::vector<std::string> LimitSignatures(const Connection& connection, const ConnectionLimits& limits,
+                                         const transport::Health* health) {
+  Signatures signatures;
+  signatures.Find(connection, limits, health);
+  return signatures.Take();
 }
 
-std::vector<std::string> LimitSignatures::Of(size_t index, const transport::Health* health) const {
-  Signatures signatures(pairs_[pair_of_[index]]);
-  signatures.Find(*all_[index].connection, *all_[index].limits, health);
+std::vector<std::string> PairSignatures(const PairedConnection& connection, const PairCounts& counts) {
+  Signatures signatures;
+  signatures.FindPairs(connection, counts);
   return signatures.Take();
+}
+
+PairedConnection::PairedConnection(const Connection& connection, const ConnectionLimits& limits)
+    : client(connection.info.endpoint[connection.client].address),
+      server(connection.info.endpoint[1 - connection.client].address),
+      first(connection.first_frame.number),
+      last(std::max(first, connection.last_frame.number)),
+      calls(limits.calls) {}
+
+std::vector<PairCounts> CountPairs(std::span<const PairedConnection> all) {
+  std::vector<PairCounts> counts(all.size());
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto ends = [&](size_t i) { return std::tie(all[i].client, all[i].server); };
+  std::ranges::sort(order, {}, ends);
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && ends(order[end]) == ends(order[begin])) ++end;
+    CountPair(all, std::span(order).subspan(begin, end - begin), counts);
+  }
+  return counts;
 }
 
 }  // namespace stag::cli

@@ -3,6 +3,8 @@
 // What people are told of a connection's limits: words, what to do about each, and what is known to make mounts slow.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,28 +19,28 @@ std::string_view LimitWord(session::Limit limit);
 // What to do where most of the time is this.
 std::string_view LimitAdvice(session::Limit limit);
 
-struct LimitedConnection {
-  const session::Connection* connection = nullptr;
-  const session::ConnectionLimits* limits = nullptr;
+// What is known to make mounts slow, as far as the connection shows it. `health`: what the fabric did to it; null: not
+// known.
+std::vector<std::string> LimitSignatures(const session::Connection& connection, const session::ConnectionLimits& limits,
+                                         const transport::Health* health);
+
+// What several connections between the same addresses show together.
+struct PairedConnection {
+  PairedConnection() = default;
+  PairedConnection(const session::Connection& connection, const session::ConnectionLimits& limits);
+
+  Address client, server;
+  uint64_t first = 0, last = 0;  // frames
+  uint64_t calls = 0;
 };
-// The connections of a file, and what is known to make mounts slow, as far as they show it.
-class LimitSignatures {
- public:
-  // What they refer to must outlive this.
-  explicit LimitSignatures(std::vector<LimitedConnection> all);
-  LimitSignatures(const LimitSignatures&) = delete;
-  LimitSignatures& operator=(const LimitSignatures&) = delete;
-
-  // Of the connection with this index. `health`: what the fabric did to it; null: not known.
-  std::vector<std::string> Of(size_t index, const transport::Health* health) const;
-
- private:
-  // Connections between the same client and server, in order of their beginnings.
-  using Pair = std::vector<const LimitedConnection*>;
-
-  std::vector<LimitedConnection> all_;
-  std::vector<Pair> pairs_;
-  std::vector<size_t> pair_of_;
+struct PairCounts {
+  // Connections, this one among them, that exist during at least half of its frames, and their Calls.
+  uint64_t together = 0, calls = 0;
+  // Nullopt: a later one began between the same addresses. Else those that ended before this one began.
+  std::optional<uint64_t> before;
 };
+// In the order of `all`.
+std::vector<PairCounts> CountPairs(std::span<const PairedConnection> all);
+std::vector<std::string> PairSignatures(const PairedConnection& connection, const PairCounts& counts);
 
 }  // namespace stag::cli

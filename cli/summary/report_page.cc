@@ -17,6 +17,7 @@ void ReportPage::Add(const ReportPart& part) {
   file_rows_ += part.row;
   dropped_ += part.dropped;
   AddWrong(part.wrong);
+  wrong_left_out_ += part.wrong_left_out;
   const bool drawn = pictures();
   const auto add = [drawn](std::string& section, const std::string& markup, const std::string& picture) {
     section += markup;

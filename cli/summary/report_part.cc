@@ -104,10 +104,10 @@ std::set<fabric::ConnectionId> MostInteresting(const FileSummary& summary) {
 }
 
 std::string NotDrawn(const FileSummary& summary, size_t drawn, std::string_view command) {
-  if (summary.connections().size() <= drawn) return {};
+  if (summary.connection_count() <= drawn) return {};
   return fmt::format(
       "Drawn: {} of {} connections, those with the most trouble and Calls. <code>{}</code> draws others.", drawn,
-      summary.connections().size(), command);
+      summary.connection_count(), command);
 }
 
 class PartMaker {
@@ -134,7 +134,9 @@ class PartMaker {
 ReportPart PartMaker::Make(std::optional<uint64_t> size, const std::vector<std::string>& remarks) {
   part_.name = summary_.name();
   part_.opened = summary_.outcome().opened;
-  part_.wrong = summary_.wrong();
+  const size_t shown = std::min(summary_.wrong().size(), ReportPage::kWrong);
+  part_.wrong.assign(summary_.wrong().begin(), summary_.wrong().begin() + static_cast<std::ptrdiff_t>(shown));
+  part_.wrong_left_out = summary_.wrong().size() - shown + summary_.wrong_left_out();
   AddFile(size, remarks);
   if (!part_.opened || file_ >= ReportPage::kFiles) return std::move(part_);
   AddConnections();
@@ -178,7 +180,6 @@ void PartMaker::AddFile(std::optional<uint64_t> size, const std::vector<std::str
   add(outcome.decoder.bad_crc, "packet", " with a wrong checksum: left out, unless its receiver acknowledged it");
   add(summary_.untimed(), "RPC", " without a round-trip time: the clock went back, or there are two clocks");
   add(summary_.phases_missing(), "RPC", " with phases that are not all known: packets are missing, or times go back");
-  add(summary_.connections_left_out(), "connection", " more than this page has room for");
   for (size_t i = 0; i < std::min(remarks.size(), ReportPage::kMostRemarks); ++i) lines.push_back(remarks[i]);
   add(remarks.size() - std::min(remarks.size(), ReportPage::kMostRemarks), "further message", " on stderr");
   for (const std::string& line : lines) {
@@ -226,7 +227,8 @@ void PartMaker::AddConnections() {
       Put(out, "<td class=\"number\" data-file=\"{0}\" data-frame=\"{1}\">{1}</td>", file_, frame.number);
     Put(out, "<td>{}</td></tr>\n", c.rejected ? "rejected" : fabric::CloseName(c.close_reason));
   }
-  EndTable(out, all.size() - std::min(all.size(), ReportPage::kRows), "connection", "stag connections");
+  EndTable(out, summary_.connection_count() - std::min(all.size(), ReportPage::kRows), "connection",
+           "stag connections");
   Put(out, "</div>\n");
 }
 
@@ -360,9 +362,9 @@ void PartMaker::AddTransport() {
           Count(more, "sentence"));
     Put(out, "</div>\n");
   }
-  if (all.size() > listed)
+  if (summary_.connection_count() > listed)
     Put(out, "<p class=\"panel\">{} left out here: <code>stag transport</code> lists all.</p>\n",
-        Count(all.size() - listed, "connection"));
+        Count(summary_.connection_count() - listed, "connection"));
   if (!pictures_) return;
   const std::set<fabric::ConnectionId> chosen = MostInteresting(summary_);
   for (const SummarizedConnection& one : all)
@@ -389,19 +391,19 @@ void PartMaker::AddLimits() {
   }
   heads.push_back({"Time"});
   BeginTable(out, "What the time of each connection is spent on", heads);
-  std::vector<LimitedConnection> all;
-  std::vector<const transport::Health*> health;
+  std::vector<const SummarizedConnection*> all;
+  std::vector<PairedConnection> paired;
   for (const SummarizedConnection& one : summary_.connections()) {
     if (!one.limits) continue;
-    all.push_back({&one.connection, &*one.limits});
-    health.push_back(one.health.get());
+    all.push_back(&one);
+    paired.emplace_back(one.connection, *one.limits);
   }
-  const LimitSignatures signatures(all);
+  const std::vector<PairCounts> counts = CountPairs(paired);
   std::array<std::vector<fabric::ConnectionId>, session::kLimits> limited;
   std::string told;
   for (size_t i = 0; i < std::min(all.size(), ReportPage::kRows); ++i) {
-    const session::ConnectionLimits& limits = *all[i].limits;
-    const fabric::ConnectionId id = all[i].connection->info.id;
+    const session::ConnectionLimits& limits = *all[i]->limits;
+    const fabric::ConnectionId id = all[i]->connection.info.id;
     const auto verdict = limits.verdict();
     if (verdict) limited[static_cast<size_t>(*verdict)].push_back(id);
     Put(out, "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"bar\">", id,
@@ -414,13 +416,15 @@ void PartMaker::AddLimits() {
       PutNumberCell(out, fmt::format("{:.1f} %", part.share * 100), part.share > 0 ? "" : "zero");
     PutNumberCell(out, Duration(limits.span_ns));
     Put(out, "</tr>\n");
-    for (const std::string& seen : signatures.Of(i, health[i])) {
+    std::vector<std::string> signatures = LimitSignatures(all[i]->connection, limits, all[i]->health.get());
+    std::ranges::move(PairSignatures(paired[i], counts[i]), std::back_inserter(signatures));
+    for (const std::string& seen : signatures) {
       Put(told, "<li>Connection {}: ", id);
       PutMarkup(told, seen);
       Put(told, ".</li>\n");
     }
   }
-  EndTable(out, all.size() - std::min(all.size(), ReportPage::kRows), "connection", "stag limits");
+  EndTable(out, summary_.connection_count() - std::min(all.size(), ReportPage::kRows), "connection", "stag limits");
   PutLegend(out, 's', words);
   Put(out, "<ul class=\"told\">\n");
   for (const session::Limit limit : kOrder) {
@@ -472,7 +476,7 @@ void PartMaker::AddCredits() {
     PutCountCell(out, credits.rnr_naks, true);
     Put(out, "</tr>\n");
   }
-  EndTable(out, all.size() - std::min(all.size(), ReportPage::kRows), "connection", "stag credits");
+  EndTable(out, summary_.connection_count() - std::min(all.size(), ReportPage::kRows), "connection", "stag credits");
   Put(out, "</div>\n");
   if (!pictures_) return;
   std::set<fabric::ConnectionId> chosen;

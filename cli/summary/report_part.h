@@ -18,7 +18,8 @@ struct ReportPart {
   std::string name;  // of the file, as text
   bool opened = false, any = false;
   std::string row, dropped;  // of the table of files; of the list of what was dropped
-  std::vector<Wrong> wrong;  // the worst first
+  std::vector<Wrong> wrong;  // the worst first, so many as a page has
+  uint64_t wrong_left_out = 0;
   // Empty, where there is nothing, or no RPC-over-RDMA (`any`), or the file is beyond ReportPage::kFiles.
   std::string connections, latency, transport, limits, credits;
   std::string latency_picture, transport_picture, credits_picture;  // behind these
@@ -40,10 +41,10 @@ void Members(cli::Wrong& v, Fn fn) {
 }
 template <typename Fn>
 void Members(cli::ReportPart& v, Fn fn) {
-  auto& [name, opened, any, row, dropped, wrong, connections, latency, transport, limits, credits, latency_picture,
-         transport_picture, credits_picture] = v;
-  fn(name, opened, any, row, dropped, wrong, connections, latency, transport, limits, credits, latency_picture,
-     transport_picture, credits_picture);
+  auto& [name, opened, any, row, dropped, wrong, wrong_left_out, connections, latency, transport, limits, credits,
+         latency_picture, transport_picture, credits_picture] = v;
+  fn(name, opened, any, row, dropped, wrong, wrong_left_out, connections, latency, transport, limits, credits,
+     latency_picture, transport_picture, credits_picture);
 }
 
 }  // namespace stag

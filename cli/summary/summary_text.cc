@@ -28,7 +28,7 @@ class Page {
 
   void PutPage(std::string& out, const Style& style) const {
     Put(out, "{}{}{}: {}, {}, {}", style.bold, Printable(summary_.name()), style.reset,
-        Count(summary_.outcome().frames, "frame"), Count(listed_.size(), "connection"),
+        Count(summary_.outcome().frames, "frame"), Count(summary_.connection_count(), "connection"),
         Count(summary_.outcome().session.transactions, "RPC"));
     if (const auto span = summary_.span_ns()) {
       Put(out, ", ");
@@ -70,8 +70,8 @@ class Page {
       if (wrong.frame != 0) Put(out, " {}Frame {}.{}", style.dim, wrong.frame, style.reset);
       Put(out, "\n");
     }
-    if (summary_.wrong().size() > kLines)
-      Put(out, "  {}... and {} more{}\n", style.dim, summary_.wrong().size() - kLines, style.reset);
+    if (const uint64_t all = summary_.wrong().size() + summary_.wrong_left_out(); all > kLines)
+      Put(out, "  {}... and {} more{}\n", style.dim, all - kLines, style.reset);
   }
 
   // A line for each of the first connections; `put` returns false where there is nothing to say.
@@ -85,7 +85,9 @@ class Page {
       put(i);
       Put(out, "\n");
     }
-    if (listed_.size() > kLines) Put(out, "  {}... and {} more{}\n", style.dim, listed_.size() - kLines, style.reset);
+    const uint64_t shown = std::min(listed_.size(), kLines);
+    if (const uint64_t all = summary_.connection_count(); all > shown)
+      Put(out, "  {}... and {} more{}\n", style.dim, all - shown, style.reset);
   }
 
   void PutConnections(std::string& out, const Style& style) const {
@@ -207,7 +209,7 @@ void PutSummaryJson(std::string& out, const FileSummary& summary, const std::opt
   JsonWriter json(out);
   json.BeginObject().Member("type", "summary");
   if (file) json.Member("file", *file);
-  json.Member("frames", summary.outcome().frames).Member("connections", summary.connections().size());
+  json.Member("frames", summary.outcome().frames).Member("connections", summary.connection_count());
   json.Member("transactions", summary.outcome().session.transactions);
   if (HasLinkReport(summary.outcome().decoder)) PutLinkMembers(json, summary.outcome().decoder);
   json.Key("wrong").BeginArray();
@@ -215,7 +217,9 @@ void PutSummaryJson(std::string& out, const FileSummary& summary, const std::opt
     json.BeginObject().Member("severity", RankName(wrong.rank)).Member("text", wrong.text);
     json.Member("frame", wrong.frame != 0 ? std::optional(wrong.frame) : std::nullopt).EndObject();
   }
-  json.EndArray().Key("findings").BeginObject().Member("error", summary.findings(Severity::kError));
+  json.EndArray();
+  if (summary.wrong_left_out() > 0) json.Member("wrong_left_out", summary.wrong_left_out());
+  json.Key("findings").BeginObject().Member("error", summary.findings(Severity::kError));
   json.Member("warning", summary.findings(Severity::kWarning));
   json.Member("note", summary.findings(Severity::kNote)).EndObject();
   json.EndObject().EndLine();

@@ -13,6 +13,7 @@ constexpr size_t kMaxWatches = 16;               // per connection
 constexpr uint32_t kWatchPatience = 256;         // entries until a ladder is closed in any case
 constexpr uint32_t kPatienceAfterTheAnswer = 8;  // for a NAK or the end of the connection
 constexpr size_t kNeighbours = 4;                // entries before a finding that is about no RPC
+constexpr size_t kTimelineCost = 3;              // of a connection without entries, in entries
 constexpr size_t kLookBack = 8;                  // operations that may come between two packets of one
 
 // What may explain, or follow from, any RPC.
@@ -140,7 +141,8 @@ void ConnectionHistory::Record(fabric::ConnectionId connection, DiagramEvent&& e
     timeline.forgot = true;
   }
   Grow(timeline, timeline.entries.back(), extended);
-  while (entries_ > options_.entries && by_age_.front() != connection) Forget(by_age_.front());
+  while (entries_ + kTimelineCost * timelines_.size() > options_.entries && by_age_.front() != connection)
+    Forget(by_age_.front());
 }
 
 // Whether the entry is a further packet of an operation; that one is the newest then.

@@ -7,6 +7,8 @@
 namespace stag::transport {
 namespace {
 
+constexpr size_t kFirstPieces = 16;  // room for so many at first
+
 // Calls fn(place in the ring, part) for the one or two parts in which `bytes` lie in it.
 template <typename Fn>
 void InRing(uint64_t begin, Bytes bytes, Fn fn) {
@@ -21,21 +23,10 @@ void InRing(uint64_t begin, Bytes bytes, Fn fn) {
 
 }  // namespace
 
-// False: there is too little memory.
-bool ByteHistory::Reserve() {
-  if (reserved_) return true;
-  if (!shared_.rings.empty()) {
-    ring_ = std::move(shared_.rings.back());
-    shared_.rings.pop_back();
-  } else if (!shared_.Take(kBytes)) {
-    return false;
-  }
-  return reserved_ = true;
-}
-
 bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
-  if (bytes.size() >= kBytes || bytes.empty() || closed_ || !Reserve()) return false;
-  if (!ring_ && !PlaceOf(shared_.lasting, bytes)) UseRing();
+  if (bytes.size() >= kBytes || bytes.empty() || closed_) return false;
+  if (!ring_ && !PlaceOf(shared_.lasting, bytes) && !UseRing()) return false;
+  if (!ring_ && pieces_.capacity() == 0 && !MakeRoomForPiece()) return false;
   const uint64_t end = begin + bytes.size(), next = std::max(known_.next(), end);
   // Older bytes were overwritten, or are by these.
   const uint64_t oldest = known_.started() && next > kBytes ? next - kBytes : 0;
@@ -65,16 +56,16 @@ bool ByteHistory::Add(uint64_t begin, Bytes bytes) {
 }
 
 void ByteHistory::Close() {
-  if (reserved_) shared_.rings.push_back(std::move(ring_));
-  pieces_ = {};
-  reserved_ = false;
+  ring_.reset();
+  std::vector<Piece>().swap(pieces_);
+  charge_.Set(0);
   closed_ = true;
 }
 
 // Bytes that are not remembered.
 void ByteHistory::Write(uint64_t begin, Bytes bytes) {
   if (bytes.empty()) return;
-  if (!ring_ && pieces_.size() == pieces_.capacity()) MakeRoomForPiece();
+  if (closed_ || (!ring_ && pieces_.size() == pieces_.capacity() && !MakeRoomForPiece())) return;
   if (ring_) return WriteInRing(begin, bytes);
   AddPiece({begin, *PlaceOf(shared_.lasting, bytes), bytes.size()});
 }
@@ -110,24 +101,37 @@ bool ByteHistory::DiffersFromPieces(uint64_t begin, Bytes bytes) const {
   return false;
 }
 
-// Pieces of bytes that are too old go. Where so many are left that they take more memory than their bytes, the bytes
-// are remembered.
-void ByteHistory::MakeRoomForPiece() {
-  const uint64_t oldest = known_.next() > kBytes ? known_.next() - kBytes : 0;
-  pieces_.erase(pieces_.begin(), std::ranges::upper_bound(pieces_, oldest, {}, &Piece::end));
-  if (pieces_.size() < pieces_.capacity() / 4 * 3 && !pieces_.empty()) return;
-  if (pieces_.capacity() >= kMostPieces) return UseRing();
-  pieces_.reserve(std::max<size_t>(64, pieces_.capacity() * 2));
+// False: there is too little memory. What was remembered is forgotten, if it was anything.
+bool ByteHistory::Take(uint64_t bytes) {
+  if (shared_.TakeBuffer(charge_, bytes)) return true;
+  if (charge_.bytes() > 0) Close();
+  return false;
 }
 
-void ByteHistory::UseRing() {
+// Pieces of bytes that are too old go. Where so many are left that they take more memory than their bytes, the bytes
+// are remembered.
+bool ByteHistory::MakeRoomForPiece() {
+  const uint64_t oldest = known_.next() > kBytes ? known_.next() - kBytes : 0;
+  pieces_.erase(pieces_.begin(), std::ranges::upper_bound(pieces_, oldest, {}, &Piece::end));
+  if (pieces_.size() < pieces_.capacity() / 4 * 3 && !pieces_.empty()) return true;
+  if (pieces_.capacity() >= kMostPieces) return UseRing();
+  const size_t more = std::max<size_t>(kFirstPieces, pieces_.capacity());
+  if (!Take(more * sizeof(Piece))) return false;
+  pieces_.reserve(pieces_.capacity() + more);
+  return true;
+}
+
+bool ByteHistory::UseRing() {
+  if (!Take(kBytes)) return false;
   ring_ = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(kBytes));
   for (const Piece& piece : pieces_) {
     const Bytes bytes = shared_.lasting->Again(piece.place, piece.size);
     closed_ = closed_ || bytes.size() < piece.size;  // the file has become shorter
     WriteInRing(piece.begin, bytes);
   }
-  pieces_ = {};
+  std::vector<Piece>().swap(pieces_);
+  charge_.Set(kBytes);
+  return true;
 }
 
 }  // namespace stag::transport

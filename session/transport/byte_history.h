@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "protocol/base/bytes.h"
+#include "session/transport/seen_ranges.h"
 #include "session/transport/shared.h"
 
 namespace stag::transport {
@@ -16,13 +17,12 @@ class ByteHistory {
  public:
   static constexpr uint64_t kBytes = uint64_t{1} << 20;  // how many are remembered
 
-  explicit ByteHistory(Shared& shared) : shared_(shared), known_(shared.holes) {}
-  ~ByteHistory() { Close(); }
+  explicit ByteHistory(Shared& shared) : shared_(shared), charge_(shared.budget), known_(shared.budget) {}
 
   // `bytes` of the stream, from position `begin` on. True: some of them were captured before, and were others. With too
   // little memory left nothing is remembered.
   bool Add(uint64_t begin, Bytes bytes);
-  // Nothing is remembered from now on: the memory is another's.
+  // Nothing is remembered from now on: the memory is given back.
   void Close();
 
  private:
@@ -34,18 +34,19 @@ class ByteHistory {
   };
   static constexpr size_t kMostPieces = size_t{1} << 14;
 
-  bool Reserve();
   void Write(uint64_t begin, Bytes bytes);
   bool Differs(uint64_t begin, Bytes bytes) const;
   void WriteInRing(uint64_t begin, Bytes bytes);
   void AddPiece(const Piece& piece);
   bool DiffersFromPieces(uint64_t begin, Bytes bytes) const;
-  void MakeRoomForPiece();
-  void UseRing();
+  bool Take(uint64_t bytes);
+  bool MakeRoomForPiece();
+  bool UseRing();
 
   Shared& shared_;
+  Charge charge_;  // of pieces_ and ring_
   SeenRanges known_;
-  bool reserved_ = false, closed_ = false;
+  bool closed_ = false;
   // All that is remembered is in one of them.
   std::vector<Piece> pieces_;          // in order of `begin`, none overlaps another
   std::unique_ptr<std::byte[]> ring_;  // null: it is in `pieces_`. Else byte `n` of the stream is at n % kBytes

@@ -86,7 +86,7 @@ void RcTransport::OnFirstPsn(Side requester, uint32_t psn) {
 
 void RcTransport::OnClosed() {
   for (Half& half : half_) {
-    if (half.flight) shared_.room += kMaxFlight * sizeof(Sent);
+    charge_.Set(charge_.bytes() - half.flight_room * sizeof(Sent));
     half.flight.reset();
     half.flight_room = half.flight_size = 0;
     half.closed = true;
@@ -237,10 +237,17 @@ void RcTransport::OnRead(Half& half, const RcPacket& p, uint64_t at, bool known)
     return;
   }
   if (known) return;  // all of it was answered
-  if (half.reads.size() == kMaxReads) {
+  const size_t more = std::max<size_t>(1, half.reads.capacity());
+  if (half.reads.size() == kMaxReads ||
+      (half.reads.size() == half.reads.capacity() && !charge_.TryAdd(more * sizeof(Read)))) {
+    if (half.reads.empty()) {
+      half.open_until = 0;
+      return;
+    }
     half.lost_answers += half.answers.Missing(half.reads.front().begin, half.reads.front().answered);
     half.reads.erase(half.reads.begin());
   }
+  if (half.reads.size() == half.reads.capacity()) half.reads.reserve(half.reads.capacity() + more);
   half.reads.push_back({at, end, at});
 }
 
@@ -261,7 +268,7 @@ void RcTransport::OnRepeat(Half& half, const RcPacket& p, uint64_t at, Health& h
     episode.cause = half.nak ? half.nak->frame : half.last_request;
     episode.first = p.frame;
     episode.number = p.psn();
-    if (!after_rnr) half.run = health.AddEpisode(episode);
+    if (!after_rnr) half.run = health.AddEpisode(episode, charge_);
   }
   if (Episode* episode = health.FindEpisode(half.run)) {
     episode->last = p.frame;
@@ -333,7 +340,7 @@ void RcTransport::OnAcknowledge(const RcPacket& p, Health& health, Note& note) {
   episode.cause = p.frame;
   episode.number = p.psn();
   episode.syndrome = p.aeth.syndrome;
-  half.stall = health.AddEpisode(episode);
+  half.stall = health.AddEpisode(episode, charge_);
 }
 
 // The other side has all requests before `end`, and has answered them.
@@ -362,10 +369,10 @@ void RcTransport::MakeRoom(Half& half) {
   }
 }
 
-// The memory is taken as a whole, and used as far as it is needed. False: there is none.
+// False: there is too little memory.
 bool RcTransport::GrowFlight(Half& half) {
-  if (!half.flight && !shared_.Take(kMaxFlight * sizeof(Sent))) return false;
   const size_t room = std::max(half.flight_room * 2, kFewFlight);
+  if (!shared_.TakeBuffer(charge_, (room - half.flight_room) * sizeof(Sent))) return false;
   auto larger = std::make_unique_for_overwrite<Sent[]>(room);
   for (size_t i = 0; i < half.flight_size; ++i) larger[i] = half.InFlight(i);
   half.flight = std::move(larger);

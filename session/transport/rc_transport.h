@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "session/fabric/ib_packet.h"
+#include "session/transport/seen_ranges.h"
 #include "session/transport/shared.h"
 #include "session/transport/transport.h"
 
@@ -15,9 +16,10 @@ namespace stag::transport {
 
 class RcTransport {
  public:
-  // `track` is the connection's own number.
-  RcTransport(uint64_t track, Shared& shared)
-      : track_(track), shared_(shared), half_{Half(shared.holes), Half(shared.holes)} {}
+  // `track` is the connection's own number. `charge` holds its memory, and outlives it.
+  RcTransport(uint64_t track, Shared& shared, Charge& charge)
+      : track_(track), shared_(shared), charge_(charge), half_{Half(shared.budget), Half(shared.budget)} {}
+  static constexpr size_t kFewBytes = 4 * SeenRanges::kFewBytes;  // of all its sets
 
   void OnFirstPsn(Side requester, uint32_t psn);
   void OnPathMtu(uint32_t bytes);
@@ -48,7 +50,7 @@ class RcTransport {
   };
   // The requests of one side, and the answers to them.
   struct Half {
-    explicit Half(HoleBudget& budget) : seen(budget), answers(budget) {}
+    explicit Half(Budget& budget) : seen(budget), answers(budget) {}
 
     bool referenced = false;
     uint64_t reference = 0;  // near which PSNs are
@@ -99,6 +101,7 @@ class RcTransport {
 
   const uint64_t track_;
   Shared& shared_;
+  Charge& charge_;
   uint32_t mtu_ = 0;
   std::array<Half, 2> half_;  // by requester
 };

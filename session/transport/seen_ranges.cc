@@ -6,7 +6,6 @@
 namespace stag::transport {
 
 void SeenRanges::Start(uint64_t at) {
-  budget_.used -= holes_.size();
   holes_.clear();
   started_ = true;
   first_ = next_ = at;
@@ -20,9 +19,14 @@ size_t SeenRanges::FirstHole(uint64_t at) const {
 }
 
 void SeenRanges::Insert(size_t index, Range hole) {
+  if (holes_.size() == holes_.capacity()) {
+    holes_.reserve(std::max(kFew, holes_.capacity() * 2));
+    CountIn();
+  }
   holes_.insert(holes_.begin() + static_cast<ptrdiff_t>(index), hole);
-  ++budget_.used;
 }
+
+void SeenRanges::CountIn() { charge_.Set((holes_.capacity() - std::min(holes_.capacity(), kFew)) * sizeof(Range)); }
 
 bool SeenRanges::IsNoHole(uint64_t at) const {
   const size_t i = FirstHole(at);
@@ -61,7 +65,6 @@ uint64_t SeenRanges::AddAnywhere(uint64_t begin, uint64_t end) {
     added += to - from;
     if (from == hole.begin && to == hole.end) {
       holes_.erase(holes_.begin() + static_cast<ptrdiff_t>(i));
-      --budget_.used;
     } else if (from == hole.begin) {
       hole.begin = to;
       break;
@@ -89,7 +92,10 @@ uint64_t SeenRanges::Missing(uint64_t begin, uint64_t end) const {
 SeenRanges::Range SeenRanges::TakeOldest() {
   const Range oldest = holes_.front();
   holes_.erase(holes_.begin());
-  --budget_.used;
+  if (holes_.size() <= kFew && holes_.capacity() > kFew) {
+    holes_ = std::vector<Range>(holes_.begin(), holes_.end());  // shrink_to_fit does nothing without exceptions
+    CountIn();
+  }
   return oldest;
 }
 

@@ -8,13 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace stag::transport {
+#include "protocol/base/budget.h"
 
-// How many holes all sets together have, which bounds what each may have.
-struct HoleBudget {
-  static constexpr size_t kMost = size_t{1} << 20;
-  size_t used = 0;
-};
+namespace stag::transport {
 
 class SeenRanges {
  public:
@@ -23,8 +19,9 @@ class SeenRanges {
     uint64_t size() const { return end - begin; }
   };
 
-  explicit SeenRanges(HoleBudget& budget) : budget_(budget) {}
-  ~SeenRanges() { budget_.used -= holes_.size(); }
+  // Holes beyond the first few are charged to `budget`. The owner charges kFewBytes for these.
+  static constexpr size_t kFew = 4, kFewBytes = kFew * sizeof(Range);
+  explicit SeenRanges(Budget& budget) : budget_(budget), charge_(budget) {}
   SeenRanges(const SeenRanges&) = delete;
   SeenRanges& operator=(const SeenRanges&) = delete;
 
@@ -60,18 +57,22 @@ class SeenRanges {
     }
   }
 
-  // There are too many holes: the caller takes the oldest away, which then counts as seen.
-  bool full() const { return holes_.size() > (budget_.used > HoleBudget::kMost ? kFew : kMost); }
+  size_t holes() const { return holes_.size(); }
+  // There are too many holes, for the set or for the budget: the caller takes the oldest away, which then counts as
+  // seen.
+  bool full() const { return holes_.size() > (budget_.over() ? kFew : kMost); }
   Range TakeOldest();
 
  private:
-  static constexpr size_t kMost = 1024, kFew = 16;
+  static constexpr size_t kMost = 1024;
   bool IsNoHole(uint64_t at) const;
   uint64_t AddAnywhere(uint64_t begin, uint64_t end);
   size_t FirstHole(uint64_t at) const;  // index of the first hole that ends behind `at`
   void Insert(size_t index, Range hole);
+  void CountIn();
 
-  HoleBudget& budget_;
+  const Budget& budget_;
+  Charge charge_;
   bool started_ = false;
   uint64_t first_ = 0, next_ = 0;
   std::vector<Range> holes_;  // ascending, within [first_, next_)

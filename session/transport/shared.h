@@ -7,11 +7,10 @@
 #include <bit>
 #include <cstdlib>
 #include <memory>
-#include <vector>
 
+#include "protocol/base/budget.h"
 #include "protocol/base/check.h"
 #include "protocol/base/lasting.h"
-#include "session/transport/seen_ranges.h"
 
 namespace stag::transport {
 
@@ -54,22 +53,18 @@ class PacketMemory {
 struct Shared {
   static constexpr uint64_t kFewPackets = 1 << 10, kMostPackets = 1 << 15, kPerPacket = 512;
 
-  // `memory`: bytes that buffers may take; a small part more is for packets.
+  // `memory`: bytes that all tracks may take; a small part more is for packets.
   explicit Shared(uint64_t memory)
-      : packets(static_cast<size_t>(std::clamp(memory / kPerPacket, kFewPackets, kMostPackets))), room(memory) {}
-  // False: there is not so much left.
-  bool Take(uint64_t bytes) {
-    if (bytes > room) return false;
-    room -= bytes;
-    return true;
+      : packets(static_cast<size_t>(std::clamp(memory / kPerPacket, kFewPackets, kMostPackets))), budget(memory) {}
+  // For a buffer that a track can do without: `charge` holds `bytes` more. False: there is too little memory left. A
+  // quarter is for further tracks.
+  bool TakeBuffer(Charge& charge, uint64_t bytes) {
+    return budget.HasRoom(bytes + budget.limit() / 4) && charge.TryAdd(bytes);
   }
 
   PacketMemory packets;
   const Lasting* lasting = nullptr;  // what packets may be read from again
-  // Memory taken for a ByteHistory that is not in use any more; null: it is yet to be allocated.
-  std::vector<std::unique_ptr<std::byte[]>> rings;
-  HoleBudget holes;
-  uint64_t room;  // bytes that buffers may still take
+  Budget budget;
 };
 
 }  // namespace stag::transport

@@ -90,7 +90,7 @@ void TcpTransport::OnSegment(Side end_of, Side side, const link::Packet& packet,
       episode.cause = half.last;
       episode.first = frame;
       episode.number = packet.sequence;
-      half.run = health.AddEpisode(episode);
+      half.run = health.AddEpisode(episode, charge_);
     }
     if (Episode* episode = health.FindEpisode(half.run)) {
       episode->last = frame;
@@ -114,7 +114,7 @@ void TcpTransport::OnWindow(Half& half, const link::Packet& packet, Health& heal
     episode.kind = Episode::Kind::kZeroWindow;
     episode.side = Other(note.from);
     episode.cause = note.frame;
-    half.stall = health.AddEpisode(episode);
+    half.stall = health.AddEpisode(episode, charge_);
   } else if (half.closed) {
     half.closed = false;
     if (Episode* episode = health.FindEpisode(half.stall)) episode->first = episode->last = note.frame;

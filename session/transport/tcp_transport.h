@@ -13,7 +13,9 @@ namespace stag::transport {
 
 class TcpTransport {
  public:
-  explicit TcpTransport(Shared& shared) : half_{Half(shared), Half(shared)} {}
+  // `charge` holds its memory, and outlives it.
+  TcpTransport(Shared& shared, Charge& charge) : charge_(charge), half_{Half(shared), Half(shared)} {}
+  static constexpr size_t kFewBytes = 4 * SeenRanges::kFewBytes;  // of all its sets
 
   // End `end_of` sent it, which is `side` of `health`. `notes` may be null.
   void OnSegment(Side end_of, Side side, const link::Packet& packet, const FrameRef& frame, Health& health,
@@ -27,7 +29,7 @@ class TcpTransport {
 
  private:
   struct Half {
-    explicit Half(Shared& shared) : seen(shared.holes), history(shared) {}
+    explicit Half(Shared& shared) : seen(shared.budget), history(shared) {}
     SeenRanges seen;  // bytes of payload
     ByteHistory history;
     uint64_t acknowledged = 0;
@@ -40,8 +42,9 @@ class TcpTransport {
   };
 
   static uint64_t Unwrap(const Half& half, uint32_t sequence);
-  static void OnWindow(Half& half, const link::Packet& packet, Health& health, Note& note);
+  void OnWindow(Half& half, const link::Packet& packet, Health& health, Note& note);
 
+  Charge& charge_;
   std::array<Half, 2> half_;  // by the end that sends
 };
 

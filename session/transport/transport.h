@@ -4,10 +4,12 @@
 // notes about single packets. RcTransport and TcpTransport fill these.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "protocol/base/budget.h"
 #include "session/fabric/fabric_event.h"
 
 namespace stag::transport {
@@ -126,12 +128,15 @@ struct Health {
     if (frame == 0) frame = note.frame.number;
     if (notes) notes->OnNote(info, note);
   }
-  // Its number, counted from 1; 0: there are too many.
-  size_t AddEpisode(const Episode& episode) {
-    if (episodes.size() == kMostEpisodes) {
+  // Its number, counted from 1; 0: there are too many. `charge` holds the memory of the episodes.
+  size_t AddEpisode(const Episode& episode, Charge& charge) {
+    const bool full = episodes.size() == episodes.capacity();
+    const size_t more = std::max<size_t>(1, episodes.capacity());
+    if (episodes.size() == kMostEpisodes || (full && !charge.TryAdd(more * sizeof(Episode)))) {
       ++episodes_left_out;
       return 0;
     }
+    if (full) episodes.reserve(episodes.capacity() + more);
     episodes.push_back(episode);
     return episodes.size();
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // TransportStatistics: what the fabric did to every connection of a capture, from each of its packets. Given to a
-// Decoder; asked by the number of a connection, while it runs or afterwards. Memory is bounded: there are so many
-// connections, so many episodes of each, and buffers of so many bytes.
+// Decoder; asked by the number of a connection, while it runs or afterwards. Memory is bounded by a Budget: what a
+// track takes is charged to it, a track that there is no room for is left out, and tracks that have ended give way.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <unordered_map>
 
@@ -13,18 +14,29 @@
 
 namespace stag::transport {
 
+struct StatisticsOptions {
+  static constexpr size_t kAll = SIZE_MAX;
+  // Bytes that tracks may take.
+  uint64_t memory = uint64_t{64} << 20;
+  // Packets that come when their connection was closed still count for so many connections, those that were closed
+  // last. kAll: for all that there is room for. Else the owner takes every connection that has ended (Take): the memory
+  // of those that were closed before the last `late` is the owner's.
+  size_t late = kAll;
+};
+
 class TransportStatistics final : public fabric::PacketObserver {
  public:
-  // `memory`: bytes that buffers may take. `notes`: gets a note for each packet, or is null. `late`: whether packets
-  // count that come when their connection was closed.
-  enum class Late : uint8_t { kCount, kLeave };
-  explicit TransportStatistics(uint64_t memory, NoteSink* notes = nullptr, Late late = Late::kCount);
+  // `notes`: gets a note for each packet, or is null.
+  explicit TransportStatistics(const StatisticsOptions& options, NoteSink* notes = nullptr);
   ~TransportStatistics() override;
 
   // What is known of the connection now; null when nothing is.
   std::unique_ptr<Health> Find(fabric::ConnectionId connection) const;
+  // The same; nothing of it is kept, and its packets do not count any more.
+  std::unique_ptr<Health> Take(fabric::ConnectionId connection);
   // Connections that there was no room for.
   uint64_t left_out() const { return left_out_; }
+  const Budget& budget() const;
 
   void OnLasting(const Lasting* lasting) override;
   void OnConnection(Track track, const fabric::ConnectionInfo& info, Side first_end) override;
@@ -38,15 +50,27 @@ class TransportStatistics final : public fabric::PacketObserver {
   void OnCrcError(Track track, Side from, const FrameRef& frame) override;
 
  private:
+  // Ended connections that the owner may not have taken yet, besides StatisticsOptions::late: it may be some rounds of
+  // events behind (cli/analysis/sharded_analysis.h).
+  static constexpr size_t kMostUntaken = size_t{1} << 14;
+
   struct Followed;
+  using Tracks = std::unordered_map<Track, std::unique_ptr<Followed>>;
   Followed* Get(Track track);
+  Followed* GetRc(Track track);
+  bool MakeRoom(Charge& charge);
+  void Erase(Tracks::iterator at);
   void Tell(Followed& followed, Note::Kind kind, Side from, const FrameRef& frame);
 
+  const size_t late_;
   std::unique_ptr<struct Shared> shared_;
   NoteSink* notes_;
-  const Late late_;
-  std::unordered_map<Track, std::unique_ptr<Followed>> tracks_;
+  Tracks tracks_;
   std::unordered_map<fabric::ConnectionId, Track> connections_;
+  // Tracks that were closed, in this order; some are gone. The first `settled_` of them do not count packets any more.
+  std::deque<Track> closed_;
+  size_t settled_ = 0;
+  Track newest_ = 0;      // that was heard of
   Track last_track_ = 0;  // of Get, and what it returned
   Followed* last_ = nullptr;
   uint64_t left_out_ = 0;

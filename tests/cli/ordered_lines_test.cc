@@ -15,7 +15,7 @@ std::string Take(std::string& out) {
 }
 
 TEST(OrderedLines, WaitsForWhatComesBefore) {
-  OrderedLines lines;
+  OrderedLines lines({});
   std::string out;
   lines.Open(1, 1);
   lines.Open(2, 2);
@@ -32,7 +32,7 @@ TEST(OrderedLines, WaitsForWhatComesBefore) {
 }
 
 TEST(OrderedLines, HoldsBackKeysAboveTheLimit) {
-  OrderedLines lines;
+  OrderedLines lines({});
   std::string out;
   lines.Open(10, 1);
   lines.Close(10, 1, "x");
@@ -45,7 +45,7 @@ TEST(OrderedLines, HoldsBackKeysAboveTheLimit) {
 }
 
 TEST(OrderedLines, TellsEqualKeysApart) {
-  OrderedLines lines;
+  OrderedLines lines({});
   std::string out;
   lines.Open(7, 1);
   lines.Open(7, 2);
@@ -56,7 +56,7 @@ TEST(OrderedLines, TellsEqualKeysApart) {
 }
 
 TEST(OrderedLines, GivesUpTheOldestWhenTooMuchWaits) {
-  OrderedLines lines(3);
+  OrderedLines lines({.places = 3});
   std::string out;
   for (uint64_t i = 1; i <= 4; ++i) lines.Open(i, i);
   lines.Close(2, 2, "b");
@@ -70,7 +70,7 @@ TEST(OrderedLines, GivesUpTheOldestWhenTooMuchWaits) {
 }
 
 TEST(OrderedLines, BoundsTheTextThatWaits) {
-  OrderedLines lines(100, 10);
+  OrderedLines lines({.places = 100, .bytes = 10});
   std::string out;
   lines.Open(1, 1);
   for (uint64_t i = 2; i < 6; ++i) {
@@ -83,8 +83,22 @@ TEST(OrderedLines, BoundsTheTextThatWaits) {
   EXPECT_EQ(Take(out), "1234123412341234");
 }
 
+// Lines of places that were given up leave at once. Each takes as long, however many wait.
+TEST(OrderedLines, ManyLinesOfPlacesThatWereGivenUp) {
+  OrderedLines lines({.places = 100'000});
+  std::string out;
+  for (uint64_t i = 1; i <= 300'000; ++i) lines.Open(i, i);
+  lines.Release(kAll, out);
+  EXPECT_EQ(lines.given_up(), 200'000u);
+  for (uint64_t i = 1; i <= 200'000; ++i) {
+    lines.Close(i, i, "x");
+    lines.Release(kAll, out);
+    EXPECT_EQ(Take(out), "x");
+  }
+}
+
 TEST(OrderedLines, FinishForgetsWhatNeverCame) {
-  OrderedLines lines;
+  OrderedLines lines({});
   std::string out;
   lines.Open(1, 1);
   lines.Open(2, 2);
@@ -94,7 +108,7 @@ TEST(OrderedLines, FinishForgetsWhatNeverCame) {
 }
 
 TEST(OrderedLines, ManyLinesKeepTheirOrder) {
-  OrderedLines lines;
+  OrderedLines lines({});
   std::string out;
   std::string want, got;
   for (uint64_t block = 0; block < 500; ++block) {

@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fabric::DecoderOptions options = stag::test::TinyLimits(data[0] >> 2).Decoder();
   options.verify_crc = (data[0] & 1) != 0;
   if ((data[0] & 2) != 0) options.memory_limit = 20'000;
-  transport::TransportStatistics statistics(uint64_t{1} << 20);
+  transport::TransportStatistics statistics({.memory = uint64_t{1} << 20});
   options.packets = &statistics;
   Checker sink;
   fabric::Decoder decoder(options, sink);

@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check sink;
   Cursor in(std::as_bytes(std::span(data, size)));
   DecoderOptions options = stag::test::TinyLimits(in.U8()).Decoder();
-  transport::TransportStatistics statistics(uint64_t{4} << 20);
+  transport::TransportStatistics statistics({.memory = uint64_t{4} << 20});
   options.packets = &statistics;
   TrackerContext context(options, sink);
   IwarpTracker tracker(context);

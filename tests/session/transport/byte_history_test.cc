@@ -40,7 +40,8 @@ class History : public testing::TestWithParam<Where> {
   std::vector<std::byte> file_ = std::vector<std::byte>(kFile), gone_ = std::vector<std::byte>(size_t{1} << 16);
   test::LastingMemory lasting_{file_};
   size_t used_ = 0, segments_ = 0;
-  Shared shared_{ByteHistory::kBytes * 2};
+  // Where segments last, their places take little, until there are many.
+  Shared shared_{(ByteHistory::kBytes * 2 + 4096) * 4 / 3};
   std::optional<ByteHistory> history_{std::in_place, shared_};
 };
 
@@ -90,6 +91,8 @@ TEST_P(History, SegmentsOfAnySizeInAnyOrder) {
 }
 
 TEST_P(History, MemoryIsGivenBackAndBounded) {
+  Charge other(shared_.budget);  // with it, two histories take all memory
+  if (GetParam() != Where::kGone) other.Set(ByteHistory::kBytes);
   EXPECT_FALSE(Add(0, 100));
   ByteHistory second(shared_), third(shared_);
   const std::vector<std::byte> a(50, std::byte{1}), b(50, std::byte{2});
@@ -98,6 +101,7 @@ TEST_P(History, MemoryIsGivenBackAndBounded) {
   EXPECT_FALSE(third.Add(0, a));
   EXPECT_FALSE(third.Add(0, b));  // nothing is remembered: two take all memory
   history_->Close();
+  other.Set(0);
   EXPECT_FALSE(Add(0, 100, 3));
   EXPECT_FALSE(third.Add(0, a));
   EXPECT_TRUE(third.Add(0, b));

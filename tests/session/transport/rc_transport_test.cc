@@ -33,7 +33,7 @@ struct Notes final : NoteSink {
 class Rc : public testing::Test {
  protected:
   Health Count(size_t snap = SIZE_MAX) {
-    TransportStatistics statistics(64u << 20, &notes);
+    TransportStatistics statistics({}, &notes);
     test::Recorder recorder;
     fabric::DecoderOptions options;
     options.packets = &statistics;
@@ -429,7 +429,7 @@ TEST_P(EveryFabric, CountsTheSame) {
   talk.set_psn(0, 101);
   for (int i = 1; i < 3; ++i) talk.Send(0, Message(static_cast<uint32_t>(i)));
   talk.Ack(0);
-  TransportStatistics statistics(64u << 20);
+  TransportStatistics statistics({});
   test::Recorder with, without;
   fabric::DecoderOptions options;
   test::Play(wire, without, options);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "session/transport/byte_history.h"
+#include "session/transport/shared.h"
 #include "tests/support/messages.h"
 
 namespace stag::transport {
@@ -15,7 +16,7 @@ namespace {
 TEST(SeenRanges, IsASetOfNumbers) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    HoleBudget budget;
+    Budget budget(1u << 20);
     {
       SeenRanges seen(budget);
       std::set<uint64_t> model;
@@ -34,12 +35,12 @@ TEST(SeenRanges, IsASetOfNumbers) {
         }
       }
     }
-    EXPECT_EQ(budget.used, 0u);
+    EXPECT_EQ(budget.used(), 0u);
   }
 }
 
 TEST(SeenRanges, WhatIsPassedOverIsNotSeen) {
-  HoleBudget budget;
+  Budget budget(1u << 20);
   SeenRanges seen(budget);
   seen.Start(10);
   seen.PassOver(12);
@@ -51,19 +52,32 @@ TEST(SeenRanges, WhatIsPassedOverIsNotSeen) {
 }
 
 TEST(SeenRanges, IsBounded) {
-  HoleBudget budget;
+  Budget budget(1u << 20);
   SeenRanges seen(budget);
   uint64_t taken = 0;
   for (uint64_t n = 0; n < 10000; n += 2) {
     seen.Add(n, n + 1);
     while (seen.full()) taken += seen.TakeOldest().size();
   }
-  EXPECT_LE(budget.used, 1024u);
-  EXPECT_EQ(taken + budget.used, 4999u);
+  EXPECT_EQ(seen.holes(), 1024u);
+  EXPECT_EQ(taken + seen.holes(), 4999u);
+  EXPECT_LE(budget.used(), 2048 * sizeof(SeenRanges::Range));
+}
+
+TEST(SeenRanges, HasFewHolesWhereTheBudgetIsUsedUp) {
+  Budget budget(1000);
+  SeenRanges seen(budget);
+  uint64_t taken = 0;
+  for (uint64_t n = 0; n < 10000; n += 2) {
+    seen.Add(n, n + 1);
+    while (seen.full()) taken += seen.TakeOldest().size();
+    EXPECT_LE(budget.used(), 1000u);
+  }
+  EXPECT_EQ(taken + seen.holes(), 4999u);
 }
 
 TEST(ByteHistory, TellsWhetherACopyDiffers) {
-  Shared shared(ByteHistory::kBytes);
+  Shared shared(ByteHistory::kBytes * 2);
   ByteHistory history(shared);
   const auto bytes = test::Pattern(3000, 1);
   auto other = bytes;
@@ -77,7 +91,7 @@ TEST(ByteHistory, TellsWhetherACopyDiffers) {
 }
 
 TEST(ByteHistory, ForgetsWhatIsTooOld) {
-  Shared shared(ByteHistory::kBytes);
+  Shared shared(ByteHistory::kBytes * 2);
   ByteHistory history(shared);
   const auto bytes = test::Pattern(1000, 1), other = test::Pattern(1000, 2);
   EXPECT_FALSE(history.Add(0, bytes));
@@ -87,7 +101,7 @@ TEST(ByteHistory, ForgetsWhatIsTooOld) {
 }
 
 TEST(ByteHistory, WithoutMemoryNothingIsRemembered) {
-  Shared shared(ByteHistory::kBytes - 1);
+  Shared shared(ByteHistory::kBytes);  // less is for buffers
   ByteHistory history(shared);
   EXPECT_FALSE(history.Add(0, test::Pattern(100, 1)));
   EXPECT_FALSE(history.Add(0, test::Pattern(100, 2)));

@@ -48,7 +48,7 @@ class Tcp : public testing::Test {
     return *statistics_.Find(1);
   }
 
-  TransportStatistics statistics_{64u << 20};
+  TransportStatistics statistics_{StatisticsOptions{}};
   uint64_t frame_ = 0;
   int64_t time_ns_ = 0;
 };
@@ -177,8 +177,71 @@ TEST_F(Tcp, SequenceNumbersBeginAnew) {
 TEST_F(Tcp, WhatIsNoIwarpIsForgotten) {
   Segment(0, 1000, 100);
   statistics_.OnForgotten(kTrack);
-  EXPECT_EQ(statistics_.Find(1), nullptr);
-  EXPECT_EQ(Count().sent[0].packets, 0u);
+  EXPECT_EQ(statistics_.budget().used(), 0u);
+  Segment(0, 1100, 100);  // nothing more comes of it, and nothing is kept of what does
+  EXPECT_EQ(statistics_.budget().used(), 0u);
+}
+
+TEST(TransportStatistics, WhatEndedGivesWay) {
+  fabric::ConnectionInfo info;
+  TransportStatistics statistics({.memory = 20'000});
+  uint64_t tracks = 0;
+  for (; statistics.left_out() == 0; statistics.OnConnection(++tracks, info, 0)) ++info.id;
+  EXPECT_GE(tracks, 4u);
+  EXPECT_EQ(statistics.Find(info.id), nullptr);
+  EXPECT_NE(statistics.Find(1), nullptr);
+  statistics.OnClosed(1);
+  EXPECT_NE(statistics.Find(1), nullptr);  // there is room until there is need
+  ++info.id;
+  statistics.OnConnection(++tracks, info, 0);
+  EXPECT_EQ(statistics.Find(1), nullptr);
+  EXPECT_NE(statistics.Find(info.id), nullptr);
+  EXPECT_EQ(statistics.left_out(), 1u);
+  EXPECT_LE(statistics.budget().used(), statistics.budget().limit());
+}
+
+// Two connections after which late packets count. The owner takes what has ended, or does not.
+TEST(TransportStatistics, CountsLatePacketsOfTheLastThatEnded) {
+  for (const bool takes : {true, false}) {
+    TransportStatistics statistics({.memory = 20'000, .late = 2});
+    const auto late_frames = [&](fabric::ConnectionId id) { return statistics.Find(id)->sent[0].cnp; };
+    fabric::ConnectionInfo info;
+    for (info.id = 1; info.id < 1000; ++info.id) {
+      statistics.OnConnection(info.id, info, 0);
+      statistics.OnClosed(info.id);
+      for (fabric::ConnectionId id = info.id < 4 ? 1 : info.id - 3; id <= info.id; ++id)
+        statistics.OnCongestionNotification(id, 0, {info.id, 0});
+      if (info.id < 3) continue;
+      EXPECT_EQ(late_frames(info.id - 2), 2u);
+      EXPECT_EQ(late_frames(info.id - 1), 2u);
+      EXPECT_EQ(late_frames(info.id), 1u);
+      if (takes) EXPECT_EQ(statistics.Take(info.id - 2)->info.id, info.id - 2);
+      if (takes) EXPECT_EQ(statistics.Find(info.id - 2), nullptr);
+    }
+    EXPECT_EQ(statistics.left_out(), 0u);
+    EXPECT_LE(statistics.budget().used(), statistics.budget().limit());
+  }
+}
+
+TEST(TransportStatistics, ASteadyChargeForEpisodesAndNotes) {
+  class Nobody final : public NoteSink {
+   public:
+    void OnNote(const fabric::ConnectionInfo&, const Note&) override {}
+  } nobody;
+  TransportStatistics statistics({.memory = 100'000}, &nobody);
+  link::Packet packet;
+  packet.carrier = link::Carrier::kTcp;
+  packet.tcp_flags = link::kTcpAck;
+  packet.wire_length = 10;
+  // Segments again and again, windows that close, and holes; nothing proves the connections.
+  for (fabric::PacketObserver::Track track = 1; track < 100; ++track) {
+    for (uint32_t i = 0; i < 600; ++i) {
+      packet.sequence = i % 3 == 0 ? 1000 * i : 0;
+      packet.window = static_cast<uint16_t>(i % 2);
+      statistics.OnSegment(track, 0, packet, {i + 1, i});
+      EXPECT_LE(statistics.budget().used(), statistics.budget().limit() + 4096);
+    }
+  }
 }
 
 }  // namespace
