@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ChargedMap: a hash table whose entries are charged to a Budget. Values stay where they are. It never refuses an entry:
-// its owner looks at full() and at the Budget between packets, and erases what it can spare.
+// ChargedMap: a hash table whose entries are charged to a Budget. Values stay where they are. It never refuses an
+// entry: its owner looks at full() and at the Budget between packets, and erases what it can spare.
 #pragma once
 
 #include <cstddef>

@@ -44,8 +44,8 @@ class Copies {
   bool Holds(uint32_t number) const { return next_ - number <= kRemembered; }
   Seen& At(uint32_t number) { return seen_[number % kRemembered]; }
   uint16_t& BucketOf(uint64_t key) { return buckets_[key >> (64 - kBucketBits)]; }
-  // The number below `next_` that ends as the bucket does: the last 65,536 are told apart, and the key of a packet tells
-  // a number that is older. `next_` ends as a bucket does that is so many old: it is not that packet.
+  // The number below `next_` that ends as the bucket does: the last 65,536 are told apart, and the key of a packet
+  // tells a number that is older. `next_` ends as a bucket does that is so many old: it is not that packet.
   uint32_t NumberOf(uint16_t bucket) const { return next_ - 1 - static_cast<uint16_t>(next_ - 1 - bucket); }
   [[gnu::noinline]] bool IsOtherCopy(const link::Packet& packet, const FrameRef& frame);
   [[gnu::noinline]] bool LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame);

@@ -206,7 +206,8 @@ void CreditHistory::Tell(const Connection& connection, History& history, const C
   if (change.overrun) history.unproven[1 - change.requester] = true;
   if (!history.unproven[0] && !history.unproven[1]) return Give(connection, history, change);
   history.held.push_back(change);
-  if (history.held.size() >= kMaxHeld) Flush(connection, history);
+  ++held_in_all_;
+  if (history.held.size() >= kMaxHeld || held_in_all_ >= kMaxHeldInAll) Flush(connection, history);
 }
 
 void CreditHistory::Heard(const Connection& connection, History& history, Side side) {
@@ -218,7 +219,8 @@ void CreditHistory::Heard(const Connection& connection, History& history, Side s
 void CreditHistory::Flush(const Connection& connection, History& history) {
   history.unproven = {};
   for (const CreditChange& change : history.held) Give(connection, history, change);
-  history.held.clear();
+  held_in_all_ -= history.held.size();
+  std::vector<CreditChange>().swap(history.held);
 }
 
 void CreditHistory::Give(const Connection& connection, History& history, CreditChange change) {

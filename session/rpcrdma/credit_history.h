@@ -97,7 +97,8 @@ class CreditHistory final : public Observer {
   void OnGap(const Connection&, const fabric::Event&) override;
   void OnConnectionClosed(const Connection&, const fabric::Event&) override;
 
-  static constexpr size_t kMaxHeld = 4096;
+  // Changes that wait, of a connection and of all.
+  static constexpr size_t kMaxHeld = 4096, kMaxHeldInAll = 16384;
 
  private:
   struct Sent {
@@ -133,6 +134,7 @@ class CreditHistory final : public Observer {
 
   CreditSink& sink_;
   ConnectionId only_;
+  size_t held_in_all_ = 0;
   std::unordered_map<ConnectionId, History> histories_;
   History* last_ = nullptr;  // of Find: events of a connection mostly come in runs
   ConnectionId last_id_ = 0;
