@@ -43,7 +43,8 @@ CheckedFile::CheckedFile(const conformance::EngineOptions& engine, uint64_t memo
       reporter_(reporter),
       once_(sink),
       sink_(shards > 1 ? static_cast<conformance::FindingSink&>(once_) : sink),
-      several_(shards > 1) {
+      several_(shards > 1),
+      history_(conformance::ConnectionHistoryOptions::Of(memory / 16)) {
   engine_.memory_limit = memory / 16 / shards;
   if (several_ && reporter_ && reporter_->wants().ladders)
     reporter_->SetLadderSource([this](const Finding& finding) { return history_.LadderOf(finding); });

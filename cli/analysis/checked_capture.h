@@ -60,9 +60,9 @@ class CheckedFile {
   conformance::EngineOptions engine_;
   conformance::Reporter* const reporter_;
   OncePerHost once_;
-  conformance::FindingSink& sink_;            // once_, where there are several shards
-  const bool several_;                        // shards
-  conformance::ConnectionHistory history_{};  // where several shards have what the reporter wants
+  conformance::FindingSink& sink_;          // once_, where there are several shards
+  const bool several_;                      // shards
+  conformance::ConnectionHistory history_;  // where several shards have what the reporter wants
 };
 
 class EngineShard : public CallingShard, private conformance::FindingSink {

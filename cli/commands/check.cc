@@ -36,7 +36,9 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& option
     case Format::kJson: return conformance::MakeJsonReporter(WriteTo(output), STAG_VERSION);
     case Format::kSarif: return conformance::MakeSarifReporter(WriteTo(output), STAG_VERSION);
     case Format::kJunit: return conformance::MakeJunitReporter(WriteTo(output), options.fail_on);
-    case Format::kHtml: return conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION);
+    case Format::kHtml:
+      return conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION, nullptr,
+                                           conformance::ConnectionHistoryOptions::Of(options.memory / 16));
   }
   return MakeLineReporter(options, output);
 }

@@ -68,7 +68,8 @@ ReportPart MakePart(const std::string& file, const ReportArguments& options, siz
 int RunReport(const ReportArguments& options, scale::Team* team) {
   Output output = OutputOf(options, team);
   conformance::HtmlBesides besides;
-  const auto reporter = conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION, &besides);
+  const auto reporter = conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION, &besides,
+                                                      conformance::ConnectionHistoryOptions::Of(options.memory / 16));
   conformance::Playback playback(*reporter, *reporter);
   ReportPage page(options.files.size() > 1);
   const auto analyze = [&](const std::string& file, Output& of_file, ResultStream* stream) {

@@ -5,6 +5,7 @@
 // entries per connection and for all connections; a ladder whose beginning was dropped is marked as such.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <list>
 #include <memory>
@@ -18,6 +19,14 @@ namespace stag::conformance {
 struct ConnectionHistoryOptions {
   size_t entries_per_connection = 512;
   size_t entries = 1u << 16;  // over all connections
+
+  // As many entries as so many bytes have room for, up to those of above.
+  static ConnectionHistoryOptions Of(uint64_t memory) {
+    constexpr uint64_t kEntryBytes = 320;
+    ConnectionHistoryOptions options;
+    options.entries = static_cast<size_t>(std::min<uint64_t>(options.entries, memory / kEntryBytes));
+    return options;
+  }
 };
 
 // What an event of a connection changes in its history.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/report/connection_history.h"
 #include "conformance/report/reporter.h"
 
 namespace stag::conformance {
@@ -36,7 +37,8 @@ struct HtmlBesides {
 
 // One page that needs nothing else: summary, findings with ladder diagrams, connections, rules. `besides` (nullptr:
 // nothing) is looked at in Finish.
-std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides = nullptr);
+std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides = nullptr,
+                                           const ConnectionHistoryOptions& history = {});
 
 // What stands around the body of any page that needs nothing else. `title` and `style` (CSS besides that of all pages;
 // may be empty) are text, `style_hash` is "sha256-..." of it; `footer` is markup.

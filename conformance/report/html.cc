@@ -26,7 +26,9 @@ constexpr size_t kMaxConnections = 1000, kMaxShownConnections = 100;
 
 class HtmlReporter final : public Reporter {
  public:
-  HtmlReporter(Write write, std::string_view version, const HtmlBesides* besides) : Reporter(std::move(write)) {
+  HtmlReporter(Write write, std::string_view version, const HtmlBesides* besides,
+               const ConnectionHistoryOptions& history)
+      : Reporter(std::move(write)), history_options_(history) {
     page_.version = version;
     page_.besides = besides;
   }
@@ -34,7 +36,7 @@ class HtmlReporter final : public Reporter {
   void BeginFile(std::string_view name) override {
     Reporter::BeginFile(name);
     page_.files.push_back({std::string(name), {}, {}, {}});
-    history_ = std::make_unique<ConnectionHistory>();
+    history_ = std::make_unique<ConnectionHistory>(history_options_);
     source_ = [this](const Finding& finding) { return history_->LadderOf(finding); };
     choice_ = {};
   }
@@ -154,6 +156,7 @@ class HtmlReporter final : public Reporter {
 
   HtmlPage page_;
   ConnectionList list_{kMaxConnections};
+  const ConnectionHistoryOptions history_options_;
   std::unique_ptr<ConnectionHistory> history_;  // of the file, as are source_ and choice_
   LadderSource source_;
   LadderChoice choice_;
@@ -180,8 +183,9 @@ std::string PageEnd(std::string_view footer) {
   return Text("</main>\n<footer>", footer, "</footer>\n<script>", kPageScript, "</script>\n</body>\n</html>\n");
 }
 
-std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides) {
-  return std::make_unique<HtmlReporter>(std::move(write), version, besides);
+std::unique_ptr<Reporter> MakeHtmlReporter(Write write, std::string_view version, const HtmlBesides* besides,
+                                           const ConnectionHistoryOptions& history) {
+  return std::make_unique<HtmlReporter>(std::move(write), version, besides, history);
 }
 
 }  // namespace stag::conformance
