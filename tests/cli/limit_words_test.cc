@@ -47,13 +47,13 @@ PairCounts CountEach(const std::vector<PairedConnection>& all, const PairedConne
 
 TEST(CountPairs, AsEachWithEach) {
   std::mt19937 random(3);
+  const auto below = [&](unsigned most) { return static_cast<unsigned>(random() % most); };
   for (int round = 0; round < 2000; ++round) {
     std::vector<PairedConnection> all;
-    const unsigned hosts = 1 + random() % 3, frames = 2 + random() % 40;
-    for (unsigned n = random() % 30; n > 0; --n) {
-      const unsigned first = random() % frames;
-      all.push_back(Between(random() % hosts, 10 + random() % hosts, first, first + random() % (random() % 2 ? 4 : 40),
-                            random() % 50));
+    const unsigned hosts = 1 + below(3), frames = 2 + below(40);
+    for (unsigned n = below(30); n > 0; --n) {
+      const unsigned first = below(frames), length = below(2) ? below(4) : below(40);
+      all.push_back(Between(below(hosts), 10 + below(hosts), first, first + length, below(50)));
     }
     const std::vector<PairCounts> counts = CountPairs(all);
     ASSERT_EQ(counts.size(), all.size());
@@ -87,8 +87,12 @@ TEST(PairSignatures, OneCarriesMostAndTheLastOfMany) {
   for (size_t i = 0; i < all.size(); ++i) {
     const std::vector<std::string> told = PairSignatures(all[i], counts[i]);
     ASSERT_EQ(told.size(), i == 2 || i == 7 ? 1u : 0u) << i;
-    if (i == 2) EXPECT_TRUE(told[0].starts_with("it carries 97 % of the Calls of 4 connections"));
-    if (i == 7) EXPECT_TRUE(told[0].starts_with("the client connects again and again: 3 ended before"));
+    if (i == 2) {
+      EXPECT_TRUE(told[0].starts_with("it carries 97 % of the Calls of 4 connections"));
+    }
+    if (i == 7) {
+      EXPECT_TRUE(told[0].starts_with("the client connects again and again: 3 ended before"));
+    }
   }
 }
 

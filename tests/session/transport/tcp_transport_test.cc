@@ -215,8 +215,12 @@ TEST(TransportStatistics, CountsLatePacketsOfTheLastThatEnded) {
       EXPECT_EQ(late_frames(info.id - 2), 2u);
       EXPECT_EQ(late_frames(info.id - 1), 2u);
       EXPECT_EQ(late_frames(info.id), 1u);
-      if (takes) EXPECT_EQ(statistics.Take(info.id - 2)->info.id, info.id - 2);
-      if (takes) EXPECT_EQ(statistics.Find(info.id - 2), nullptr);
+      if (takes) {
+        EXPECT_EQ(statistics.Take(info.id - 2)->info.id, info.id - 2);
+      }
+      if (takes) {
+        EXPECT_EQ(statistics.Find(info.id - 2), nullptr);
+      }
     }
     EXPECT_EQ(statistics.left_out(), 0u);
     EXPECT_LE(statistics.budget().used(), statistics.budget().limit());
