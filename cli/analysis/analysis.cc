@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/analysis.h"
 
-#include <malloc.h>
-
 #include "capture/file/erspan_reader.h"
 #include "cli/analysis/hidden_rdma.h"
 #include "cli/analysis/sharded_analysis.h"
+#include "cli/base/large_blocks.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -99,14 +98,6 @@ session::SessionOptions SessionOptionsOf(const CommonOptions& options, bool keep
   session_options.keep_bulk = keep_bulk;
   session_options.memory_limit = options.memory - options.memory / 4;
   return session_options;
-}
-
-// Large blocks that are freed go back to the system: small ones that live longer would otherwise stand in them, and
-// what a command takes would be several times what it has.
-void KeepLargeBlocksApart() {
-#ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 64 << 10);
-#endif
 }
 
 // Gives every frame to a Decoder, whose events go to `sink`: a Session or a ShardedAnalysis. Calls `before_frame`

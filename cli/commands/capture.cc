@@ -16,6 +16,7 @@
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/reporting.h"
 #include "cli/analysis/transaction_lister.h"
+#include "cli/base/large_blocks.h"
 #include "cli/base/options.h"
 #include "cli/base/version.h"
 #include "cli/live/capture_devices.h"
@@ -193,6 +194,7 @@ void PutSummary(std::string& out, const CaptureArguments& options, const capture
 }
 
 int RunCapture(const CaptureArguments& options) {
+  KeepLargeBlocksApart();
   Output output(options);
   if (options.list) {
     PutDevices(output, options.format);

@@ -6,6 +6,7 @@
 
 #include "capture/file/reader.h"
 #include "cli/analysis/analysis.h"
+#include "cli/base/large_blocks.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/scrub/key_file.h"
@@ -59,6 +60,7 @@ void PutScrubSummary(const ScrubArguments& options, const Replaced& replaced, bo
 }
 
 int RunScrub(const ScrubArguments& options) {
+  KeepLargeBlocksApart();
   bool made = false;
   const auto key = options.key.empty() ? RandomKey() : KeyFromFile(options.key, made);
   if (!key) return ComplainText(key.error().message), kExitTrouble;

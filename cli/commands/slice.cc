@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "cli/base/large_blocks.h"
 #include "cli/base/options.h"
 #include "cli/slice/slice_writer.h"
 #include "text/json.h"
@@ -68,6 +69,7 @@ void PutJson(std::string& out, const SliceSource& source) {
 }
 
 int RunSlice(const SliceArguments& options) {
+  KeepLargeBlocksApart();
   if (options.target.path == "-" && isatty(STDOUT_FILENO)) {
     Complain("a capture does not go to a terminal: -w FILE, or a pipe behind -w -");
     return kExitTrouble;

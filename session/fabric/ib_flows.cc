@@ -110,8 +110,7 @@ void IbFlows::OnNotification(const FlowKey& key, const FrameRef& frame) {
   if (!found) return;
   Flow& flow = *found;
   if (flow.state == Flow::State::kSearching) {
-    if (flow.notifications.size() < context_.limits().held_packets &&
-        flow.evidence_charge.TryAdd(2 * sizeof(FrameRef)))
+    if (flow.notifications.size() < context_.limits().held_packets && flow.evidence_charge.TryAdd(2 * sizeof(FrameRef)))
       flow.notifications.push_back(frame);
   } else if (const PacketObserver::Track track = flow.link ? flow.link->connection.track() : flow.closed_track) {
     context_.packets()->OnCongestionNotification(track, flow.from, frame);

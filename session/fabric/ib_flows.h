@@ -64,7 +64,7 @@ struct Flow {
   uint64_t held_bytes = 0;
   std::unique_ptr<Evidence> evidence;
   Charge evidence_charge;  // with the notifications that wait
-  int64_t since_ns = 0;  // kSearching: time of the first packet; kClosed: when
+  int64_t since_ns = 0;    // kSearching: time of the first packet; kClosed: when
   uint32_t ignored = 0;
   // For a PacketObserver. kClosed: the connection that ended (0: none); kSearching: notifications that wait.
   PacketObserver::Track closed_track = 0;

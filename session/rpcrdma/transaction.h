@@ -246,7 +246,8 @@ struct Transaction {
   // not kept come as an empty view with their length. Returns false when the range is not inside a complete payload.
   bool ForEach(const Payload& payload, uint64_t offset, uint64_t length,
                const std::function<void(Bytes bytes, uint64_t length)>& fn) const;
-  // Bytes of storage of its lists and streams, which stays when it is cleared. Not in it: `data` and ranges of segments.
+  // Bytes of storage of its lists and streams, which stays when it is cleared. Not in it: `data` and ranges of
+  // segments.
   uint64_t Storage() const;
 
   // The whole rebuilt message into `out` (cleared first). False when incomplete or its bytes were not kept.

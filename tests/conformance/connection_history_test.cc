@@ -186,7 +186,7 @@ TEST(ConnectionHistory, MemoryIsBoundedOverAllConnections) {
     finding.frame.number = script.frame();
     ASSERT_NE(history.LadderOf(finding), nullptr);
     finding.connection = 1;
-    if (id <= 40) {
+    if (id <= 30) {
       EXPECT_NE(history.LadderOf(finding), nullptr);
     }
     if (id > 100) {
