@@ -110,8 +110,12 @@ void IbFlows::OnNotification(const FlowKey& key, const FrameRef& frame) {
   if (!found) return;
   Flow& flow = *found;
   if (flow.state == Flow::State::kSearching) {
-    if (flow.notifications.size() < context_.limits().held_packets && flow.evidence_charge.TryAdd(2 * sizeof(FrameRef)))
+    if (flow.notifications.size() < context_.limits().held_packets &&
+        flow.evidence_charge.TryAdd(2 * sizeof(FrameRef))) {
       flow.notifications.push_back(frame);
+    } else {
+      ++context_.stats().dropped_for_memory;
+    }
   } else if (const PacketObserver::Track track = flow.link ? flow.link->connection.track() : flow.closed_track) {
     context_.packets()->OnCongestionNotification(track, flow.from, frame);
   }
@@ -121,6 +125,7 @@ void IbFlows::FeedNotifications(Flow& flow) {
   for (const FrameRef& frame : flow.notifications)
     context_.packets()->OnCongestionNotification(flow.link->connection.track(), flow.from, frame);
   std::vector<FrameRef>().swap(flow.notifications);
+  flow.evidence_charge.Set(flow.evidence ? sizeof(Evidence) : 0);
 }
 
 void IbFlows::OnCutPacket(const FlowKey& key, RcPacket& p) {
