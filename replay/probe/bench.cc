@@ -50,6 +50,7 @@ Result<Link*> Bench::Dial(const Terms& terms) {
   end.connect_timeout = options_.patience.answer;
   end.cancel = options_.patience.cancel;
   auto connected = transport_.Connect(options_.to, end);
+  if (!connected && options_.patience.stopped && options_.patience.stopped()) Inconclusive("interrupted");
   if (!connected) return tl::unexpected(connected.error());
   return links_.emplace_back(std::make_unique<Link>(std::move(*connected), options_.patience, end.private_data)).get();
 }
