@@ -46,12 +46,16 @@ class HoldPool {
 
   // A copy; null when the memory budget is used up.
   HeldPtr Copy(const RcPacket& packet) {
-    HeldPtr held = Take(packet.data.size());
-    if (!held && !free_.empty()) {  // storage for later gives way
-      free_.clear();
-      held = Take(packet.data.size());
+    const size_t bytes = packet.data.size();
+    HeldPtr held = TakeSpare(bytes);
+    if (!held) {
+      Charge charge(context_.budget());
+      if (!charge.TrySet(CostOf(bytes))) {
+        free_.clear();  // storage for later gives way
+        if (!charge.TrySet(CostOf(bytes))) return nullptr;
+      }
+      held = std::make_unique<HeldPacket>(std::move(charge));
     }
-    if (!held) return nullptr;
     held->packet = packet;
     held->packet.wire = nullptr;
     held->storage.assign(packet.data.begin(), packet.data.end());
@@ -73,19 +77,14 @@ class HoldPool {
 
   // With its places in a list that grows by doubling.
   static uint64_t CostOf(size_t bytes) { return sizeof(HeldPacket) + 4 * sizeof(HeldPtr) + bytes; }
-  // With room for so many bytes; null when the budget is used up.
-  HeldPtr Take(size_t bytes) {
-    if (free_.empty()) {
-      Charge charge(context_.budget());
-      return charge.TrySet(CostOf(bytes)) ? std::make_unique<HeldPacket>(std::move(charge)) : nullptr;
-    }
-    HeldPacket& last = *free_.back();
-    if (bytes > last.storage.capacity()) {
-      if (!last.charge.TrySet(CostOf(bytes))) return nullptr;
-      std::vector<std::byte>().swap(last.storage);  // its bytes are not worth a copy
-    }
+  // Storage that was kept, with room for so many bytes; null: there is none, or the budget has no room.
+  HeldPtr TakeSpare(size_t bytes) {
+    if (free_.empty()) return nullptr;
     HeldPtr held = std::move(free_.back());
     free_.pop_back();
+    if (bytes <= held->storage.capacity()) return held;
+    if (!held->charge.TrySet(CostOf(bytes))) return nullptr;
+    std::vector<std::byte>().swap(held->storage);  // its bytes are not worth a copy
     return held;
   }
 
