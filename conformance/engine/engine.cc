@@ -38,24 +38,38 @@ struct Staged {
 };
 
 struct ConnectionJudgement {
-  ConnectionJudgement(FindingSink& sink, CheckSchedule& schedule, Budget& budget, const EngineLimits& limits)
-      : held(sink, schedule, budget, limits.held), charge(budget) {
+  ConnectionJudgement(FindingSink& sink, CheckSchedule& schedule, Budget& engine_budget, const EngineLimits& limits)
+      : held(sink, schedule, engine_budget, limits.held),
+        budget(engine_budget),
+        charge(engine_budget, sizeof(ConnectionJudgement)),
+        reads_charge(engine_budget) {
     SetLimits(false, limits);
-    SetCharge();
   }
-  // `full`: the memory limit is reached.
-  void SetLimits(bool full, const EngineLimits& limits) {
+  void SetLimits(bool reached, const EngineLimits& limits) {
+    full = reached;
     state.most_calls = full ? limits.few : limits.calls;
     state.most_reads = full ? limits.few : limits.reads;
   }
-  void SetCharge() {
-    charge.Set(sizeof(ConnectionJudgement) + state.calls.capacity() * sizeof(OutstandingCall) +
-               state.awaited.capacity() * sizeof(Awaited) + state.reads[0].storage() + state.reads[1].storage());
+  // Before something is remembered: how much may be.
+  void Limit(const EngineLimits& limits) {
+    if (budget.over() != full) [[unlikely]]
+      SetLimits(!full, limits);
   }
+  // After messages.
+  void SetCharge() {
+    const uint64_t bytes = sizeof(ConnectionJudgement) + state.calls.capacity() * sizeof(OutstandingCall) +
+                           state.awaited.capacity() * sizeof(Awaited);
+    if (bytes != charge.bytes()) [[unlikely]]
+      charge.Set(bytes);
+  }
+  // After RDMA Read Requests.
+  void ChargeReads() { reads_charge.Set(state.reads[0].storage() + state.reads[1].storage()); }
 
   RuleState state;
   HeldFindings held;
-  Charge charge;
+  const Budget& budget;
+  Charge charge, reads_charge;
+  bool full = false;  // the memory limit is reached
 };
 
 // What outlives a connection: its peers' thresholds, and xids for which RDMA was refused.
@@ -260,7 +274,9 @@ template <typename ContextType, typename... About>
 void Engine::Impl::RunMessage(Facts facts, const Connection& connection, ConnectionJudgement& judged,
                               const Message& message, const Transaction* transaction) {
   switch (message.role) {
-    case Role::kCall: return Run<CallContext>(facts, connection, judged, message, *transaction);
+    case Role::kCall:
+      return transaction ? Run<CallContext>(facts, connection, judged, message, *transaction)  // else: a guess
+                         : Run<MessageContext>(facts, connection, judged, message, transaction);
     case Role::kError: return Run<ErrorContext>(facts, connection, judged, message, transaction);
     case Role::kReply:
       return transaction ? Run<ReplyContext>(facts, connection, judged, message, *transaction)
@@ -434,11 +450,12 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   if (message.early) return;  // until its Call comes, or none can come
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
+  if (transaction && transaction->uncertain) transaction = nullptr;  // nobody is held to a guess
   judged->state.Before(connection, message, transaction);
   if (!judged->held.empty()) judged->held.OnMessage(connection, message, judged->state);
   const Facts facts = FactsOf(connection, judged->state, message, transaction);
   impl_->RunMessage(facts, connection, *judged, message, transaction);
-  judged->SetLimits(impl_->budget.over(), impl_->options.limits);
+  judged->Limit(impl_->options.limits);
   judged->state.After(connection, message, transaction, facts);
   judged->SetCharge();
   impl_->surroundings.After(connection, message, transaction);
@@ -454,6 +471,7 @@ void Engine::OnAside(const fabric::Aside& aside) {
 void Engine::OnCallComplete(const session::Connection& connection, const session::Transaction& transaction) {
   // Completed by the end of its connection or of the memory only: what was missing is still missing.
   if (transaction.outcome == session::Outcome::kUnanswered || transaction.outcome == session::Outcome::kEvicted) return;
+  if (transaction.uncertain) return;
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   const Facts facts = FactsOf(connection, judged->state, transaction);
@@ -464,9 +482,9 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
   ConnectionJudgement* judged = impl_->Find(connection);
   if (!judged) return;
   if (operation.event->kind() == fabric::EventKind::kReadRequest) {
-    judged->SetLimits(impl_->budget.over(), impl_->options.limits);
+    judged->Limit(impl_->options.limits);
     judged->state.Before(operation);
-    judged->SetCharge();
+    judged->ChargeReads();
   } else {
     judged->state.Before(operation);
   }
@@ -509,7 +527,10 @@ void Engine::OnAnomaly(const session::Connection& connection, const Event& event
 }
 
 void Engine::OnTransaction(const session::Connection& connection, const session::Transaction& transaction) {
-  if (ConnectionJudgement* judged = impl_->Find(connection)) judged->state.Ended(transaction);
+  ConnectionJudgement* judged = impl_->Find(connection);
+  if (!judged) return;
+  judged->state.Ended(transaction);
+  if (transaction.outcome == session::Outcome::kEvicted) judged->state.Lost();
 }
 
 std::vector<RuleTally> Engine::Tallies() const { return impl_->schedule.Tallies(); }

@@ -37,8 +37,7 @@ Facts FactsOfLists(const Header& h) {
 // Of what was seen of the connection, for something that side `from` sent.
 Facts FactsOfConnection(const Connection& c, const RuleState& s, Side from) {
   using namespace fact;
-  return kAlways | s.setup_facts[from] | If(c.lossy, kLossy) | If(c.evicted_transactions > 0, kEvicted) |
-         If(c.truncated_messages > 0, kMessagesCut);
+  return kAlways | s.setup_facts[from] | If(c.lossy, kLossy) | If(c.truncated_messages > 0, kMessagesCut);
 }
 
 Facts FactsOfProgram(const rpc::CallHeader& call) {

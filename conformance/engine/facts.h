@@ -27,8 +27,7 @@ namespace fact {
 inline constexpr Facts kSetupSeen = Facts{1} << 0;
 inline constexpr Facts kRolesKnown = Facts{1} << 1;
 inline constexpr Facts kLossy = Facts{1} << 2;
-inline constexpr Facts kDisturbed = Facts{1} << 3;  // the connection, or the transaction
-inline constexpr Facts kEvicted = Facts{1} << 4;
+inline constexpr Facts kDisturbed = Facts{1} << 3;    // the connection, or the transaction
 inline constexpr Facts kMessagesCut = Facts{1} << 5;  // some message of the connection was cut by the capture
 inline constexpr Facts kRdmaHidden = Facts{1} << 6;
 inline constexpr Facts kOwnKnown = Facts{1} << 7, kOwnData = Facts{1} << 8;

@@ -90,7 +90,9 @@ void HeldFindings::OnMessage(const Connection& connection, const Message& messag
     const bool overdue = std::ranges::any_of(state.awaited, [&](const Awaited& a) {
       return a.due && a.owed == Owed::kDone && a.xid == held.finding.xid && a.requester == held.side;
     });
-    const bool decided = held.until == Until::kDone ? overdue : same && answer && message.from != held.side;
+    // An answer whose Call was given up proves neither.
+    const bool decides = same && answer && !message.orphan && message.from != held.side;
+    const bool decided = held.until == Until::kDone ? overdue : decides;
     if (decided && held.until == Until::kAnswer && message.missing != fabric::Missing::kNothing) {
       Drop(held, Outcome::kTruncated);  // what would tell whether the answer is success was not captured
       return true;

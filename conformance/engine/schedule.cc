@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "conformance/engine/schedule.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "conformance/engine/selection.h"
 #include "protocol/base/check.h"
 
@@ -39,28 +42,38 @@ Kinds KindsOf(const AnyCheck& check) {
 
 }  // namespace
 
+// All checks, each with its rule and the kinds of events: the same for every schedule.
+std::span<const CheckSchedule::Selected> CheckSchedule::AllChecks() {
+  static const std::vector<Selected> all = [] {
+    std::vector<Selected> checks;
+    for (const CheckEntry& entry : Checks()) {
+      const RuleInfo* rule = FindRule(entry.id);
+      STAG_CHECK(rule != nullptr);
+      const auto [asked, family] = KindsOf(entry.check);
+      checks.push_back({&entry, static_cast<size_t>(rule - Catalogue().data()), asked, family});
+    }
+    return checks;
+  }();
+  return all;
+}
+
 CheckSchedule::CheckSchedule(const EngineOptions& options) : rules_(Catalogue().size()) {
   const std::span<const RuleInfo> catalogue = Catalogue();
   for (size_t i = 0; i < catalogue.size(); ++i) {
     rules_[i].tally.rule = &catalogue[i];
     rules_[i].selected = IsSelected(catalogue[i], options.select, options.ignore);
   }
-  for (const CheckEntry& entry : Checks()) {
-    const RuleInfo* rule = FindRule(entry.id);
-    STAG_CHECK(rule != nullptr);
-    const auto index = static_cast<size_t>(rule - catalogue.data());
-    if (rules_[index].selected) selected_.push_back({&entry, index});
-  }
+  std::ranges::copy_if(AllChecks(), std::back_inserter(selected_),
+                       [this](const Selected& check) { return rules_[check.rule].selected; });
 }
 
 void CheckSchedule::Fill(ClassesOfKind& of, Profile profile, size_t kind) {
   of.filled = true;
-  for (const auto& [entry, rule] : selected_) {
-    RuleTally& tally = rules_[rule].tally;
-    const Kinds kinds = KindsOf(entry->check);
-    if (!IsInForce(*tally.rule, profile) || (kinds.family >> kind & 1) == 0) continue;
-    const bool asked = (kinds.asked >> kind & 1) != 0;
-    (asked ? of.all : of.others).push_back({entry->check, rule, &tally, entry->suspicions});
+  for (const Selected& check : selected_) {
+    RuleTally& tally = rules_[check.rule].tally;
+    if ((check.family >> kind & 1) == 0 || !IsInForce(*tally.rule, profile)) continue;
+    const bool asked = (check.asked >> kind & 1) != 0;
+    (asked ? of.all : of.others).push_back({check.entry->check, check.rule, &tally, check.entry->suspicions});
   }
 }
 

@@ -102,8 +102,10 @@ class CheckSchedule {
   };
   struct Selected {
     const CheckEntry* entry = nullptr;
-    size_t rule = 0;
+    size_t rule = 0;                 // index in the catalogue
+    uint32_t asked = 0, family = 0;  // kinds of events, as bits: the check is asked about them, or is of their family
   };
+  static std::span<const Selected> AllChecks();
 
   EventClass& Find(ClassesOfKind& of, Profile profile, size_t kind, Facts facts);
   void Fill(ClassesOfKind& of, Profile profile, size_t kind);

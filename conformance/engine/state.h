@@ -196,7 +196,7 @@ struct RuleState {
   void Heard(session::Side side, uint64_t frame) {
     if (heard[side] == 0) heard[side] = frame;
   }
-  void Lost();  // packets are missing: what is owed cannot be told
+  void Lost();  // packets are missing, or a transaction was given up: what is owed cannot be told
   // The packet continues an RDMA Write whose packets so far filled a segment to its end, which no packet before said.
   bool LeavesSegment(const session::RdmaOperation& operation) const;
   // Null when it is not outstanding, or one of too many.

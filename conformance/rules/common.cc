@@ -74,7 +74,7 @@ Outcome Unseen(const Context& c) {
   const bool hidden = c.connection.info.rdma_hidden[0] || c.connection.info.rdma_hidden[1];
   if (!Undisturbed(c)) return c.connection.lossy || hidden ? Outcome::kGap : Outcome::kNoSetup;
   if (const Outcome bytes = Undecoded(c); bytes != Outcome::kUpperLayer) return bytes;
-  if (c.connection.lossy || c.connection.evicted_transactions > 0) return Outcome::kGap;
+  if (c.connection.lossy) return Outcome::kGap;
   if (!c.connection.setup_seen) return Outcome::kNoSetup;
   if (c.connection.truncated_messages > 0) return Outcome::kTruncated;
   return Outcome::kUpperLayer;

@@ -41,6 +41,7 @@ Outcome OnlyRespondersSendErrors(ErrorContext& c) {
     if (!IsOrphan(c)) return Unseen(c);
     if (c.connection.backward_calls > 0 && CallerOf(c) != m.from) return Outcome::kNotApplicable;
   }
+  if (c.connection.lossy) return Unseen(c);  // a Call with that xid may be what was lost
   return c.Fail({.message = "A requester sends RDMA_ERROR",
                  .expected = "no RDMA_ERROR from a side that was not called",
                  .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(m.header.err)),
@@ -83,6 +84,7 @@ Outcome MalformedReplyIsDropped(ErrorContext& c) {
   if (!IsError(c.message) || c.transaction) return Outcome::kNotApplicable;
   const RecentSend* last = LastFromPeer(c);
   if (!last || last->role != Role::kReply || !(last->malformed || last->msgp)) return Outcome::kNotApplicable;
+  if (c.connection.lossy) return Unseen(c);
   return c.Fail({.message = "A requester answers a faulty Reply with RDMA_ERROR",
                  .expected = "no answer",
                  .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message.header.err)),
@@ -94,6 +96,7 @@ Outcome RequesterDropsMsgp(ErrorContext& c) {
   if (!IsError(c.message) || c.transaction) return Outcome::kNotApplicable;
   const RecentSend* last = LastFromPeer(c);
   if (!last || !last->msgp || last->role != Role::kReply) return Outcome::kNotApplicable;
+  if (c.connection.lossy) return Unseen(c);
   return c.Fail({.message = "A requester answers RDMA_MSGP with RDMA_ERROR",
                  .expected = "no answer",
                  .actual = Text("RDMA_ERROR with ", rpcrdma::ErrorName(c.message.header.err)),

@@ -148,7 +148,6 @@ RecordedConnection Describe(const session::Connection& connection) {
   if (credits.granted.any) out.max_granted = credits.granted.max;
   out.first_time_ns = connection.first_frame.time_ns;
   out.last_time_ns = connection.last_frame.time_ns;
-  out.lossy = connection.lossy;
   return out;
 }
 

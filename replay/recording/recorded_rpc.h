@@ -85,7 +85,6 @@ struct RecordedConnection {
   std::optional<std::vector<std::byte>> client_private_data, server_private_data;
   uint32_t max_requested = 0, max_granted = 0;  // credits; 0: none seen
   int64_t first_time_ns = 0, last_time_ns = 0;
-  bool lossy = false;          // packets are missing from the capture
   bool closed = false;         // before the capture ended
   std::vector<uint32_t> rpcs;  // indices in Recording::rpcs, in order of the Calls
 };

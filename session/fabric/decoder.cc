@@ -22,6 +22,15 @@ struct Decoder::Impl {
     return true;
   }
 
+  // Between packets: the tracker that took the last one gives up what is over the limits. Nothing else does.
+  template <typename Tracker>
+  void Relieve(Tracker& tracker) {
+    if (!context.crowded()) [[likely]]
+      return;
+    context.Relieved();
+    tracker.Relieve();
+  }
+
   TrackerContext context;
   std::optional<Copies> copies;  // none: they are kept
   link::Packet current;          // of the frame being processed
@@ -69,13 +78,13 @@ void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
     case link::Carrier::kInfiniBand:
       if (impl_->IsCopy(packet, frame)) return;
       impl_->ib.OnPacket(packet, frame);
-      return impl_->ib.Relieve();
+      return impl_->Relieve(impl_->ib);
     case link::Carrier::kTcp:
       if (packet.status != ParseStatus::kOk || impl_->IsCopy(packet, frame)) return;
       if (packet.source_port == link::kRpcbindPort || packet.destination_port == link::kRpcbindPort)
         impl_->OnRpcbind(packet, frame);
       impl_->iwarp.OnPacket(packet, frame);
-      return impl_->iwarp.Relieve();
+      return impl_->Relieve(impl_->iwarp);
     case link::Carrier::kRpcbind: return impl_->OnRpcbind(packet, frame);
     case link::Carrier::kOther: return;
   }

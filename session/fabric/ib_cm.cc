@@ -99,9 +99,11 @@ void IbCm::Add(IbLink& link, const Key& key, const Entry& entry) {
   if (link.exchange.ids >= kMostIds) return;
   ++link.exchange.ids;
   entries_.FindOrAdd(key) = entry;
+  if (TooMany()) context_.Crowd();
 }
 
-void IbCm::ForgetEnded() {
+void IbCm::Relieve() {
+  if (!context_.budget().over() && !TooMany()) return;
   entries_.EraseIf([this](const Key&, const Entry& e) { return flows_.FindLink(e.connection) == nullptr; });
   std::erase_if(closing_, [this](const Closing& c) { return flows_.FindLink(c.connection) == nullptr; });
   closing_charge_.Set(closing_.size() * sizeof(Closing));
@@ -251,6 +253,7 @@ bool IbCm::OnDisconnect(const CmMessage& m, const Seen& seen, bool wait) {
   if (!link.disconnecting) {
     closing_.push_back({id, seen.frame.time_ns});
     closing_charge_.Set(closing_.size() * sizeof(Closing));
+    if (TooMany()) context_.Crowd();
   }
   link.disconnecting = true;
   return true;

@@ -36,11 +36,7 @@ class IbCm {
     if (!waiting_.empty() || !closing_.empty()) Wait(now_ns);
   }
   // Between packets: forgets connections that have ended, where there are many of them or memory is short.
-  void Relieve() {
-    if (context_.budget().over() || entries_.size() > kMostIds * flows_.links() + context_.limits().cm_ended ||
-        closing_.size() > flows_.links() + context_.limits().cm_ended) [[unlikely]]
-      ForgetEnded();
-  }
+  void Relieve();
   void Finish();
 
  private:
@@ -78,7 +74,10 @@ class IbCm {
   // A REQ or REP of a connection that has ended meanwhile.
   bool IsLateCopy(const ib::CmMessage& m, const Seen& seen) const;
   void Add(IbLink& link, const Key& key, const Entry& entry);
-  [[gnu::noinline]] void ForgetEnded();
+  bool TooMany() const {
+    return entries_.size() > kMostIds * flows_.links() + context_.limits().cm_ended ||
+           closing_.size() > flows_.links() + context_.limits().cm_ended;
+  }
   void EmitSetup(IbLink& link, SetupMessage what, Side from, const ib::CmMessage& m, const Seen& seen);
   void Close(ConnectionId id, CloseReason reason, const FrameRef& frame);
   void Wait(int64_t now_ns);

@@ -141,6 +141,7 @@ Flow& IbFlows::FindOrAdd(const FlowKey& key) {
   const size_t before = flows_.size();
   Flow& flow = flows_.FindOrAdd(key, context_.budget());
   if (flows_.size() == before) return flow;
+  if (flows_.full()) context_.Crowd();
   flow.key = key;
   flow.state = Flow::State::kClosed;  // becomes kSearching with the packet
   flow.ignored = kMaxIgnored;
@@ -284,7 +285,8 @@ void IbFlows::GiveUpOld(int64_t now_ns) {
 }
 
 // One sixteenth more than it takes, so that it is not done for each packet.
-void IbFlows::GiveUp() {
+void IbFlows::Relieve() {
+  if (!context_.budget().over() && !flows_.full()) return;
   pool_.Clear();
   const Budget& budget = context_.budget();
   const size_t flows = flows_.most() - flows_.most() / 16;

@@ -135,10 +135,7 @@ class IbFlows {
   void Close(IbLink& link, CloseReason reason, const FrameRef& frame);
   // Between packets: gives up what is over the memory budget or the number of flows: first what has ended, then the
   // connections that have been silent for longest, but one. No other function gives a connection up for memory.
-  void Relieve() {
-    if (context_.budget().over() || flows_.full()) [[unlikely]]
-      GiveUp();
-  }
+  void Relieve();
   // End of capture.
   void Finish();
 
@@ -156,7 +153,6 @@ class IbFlows {
   void StopSearching(Flow& flow);
   void ForgetEvidence(Flow& flow);
   void GiveUpOld(int64_t now_ns);
-  [[gnu::noinline]] void GiveUp();
   void ForgetEnded();
   void EvictOne();
 

@@ -105,7 +105,7 @@ struct IwarpTracker::Impl {
   void Settle(Entry& entry);
   void CountResets();
   void EvictOldest(Entries& list);
-  void GiveUp();
+  void Relieve();
   void Finish();
 
   Entries& ListOf(const Entry& entry) { return entry.listed_followed ? followed : candidates; }
@@ -206,6 +206,7 @@ Entry& IwarpTracker::Impl::Add(const Key& key) {
   entry.self = std::prev(candidates.end());
   table.emplace(key, &entry);
   closed.Erase(key);
+  if (candidates.size() > context.limits().candidates) context.Crowd();
   return entry;
 }
 
@@ -234,6 +235,7 @@ void IwarpTracker::Impl::Settle(Entry& entry) {
   if (entry.connection.followed() && !entry.listed_followed) {
     followed.splice(followed.end(), candidates, entry.self);
     entry.listed_followed = true;
+    if (followed.size() > context.limits().followed) context.Crowd();
   }
   if (entry.connection.reset_seen() && entry.reset_countdown == 0) {
     entry.reset_countdown = kResetDelay + 1;
@@ -256,7 +258,7 @@ void IwarpTracker::Impl::CountResets() {
 
 // Connections that may turn out to be iWARP go first, then those that have been silent for longest; the newest of each
 // stays. One sixteenth more than it takes, so that it is not done for each packet.
-void IwarpTracker::Impl::GiveUp() {
+void IwarpTracker::Impl::Relieve() {
   const DecoderLimits& limits = context.limits();
   while (candidates.size() > std::max<size_t>(limits.candidates, 1)) EvictOldest(candidates);
   while (followed.size() > std::max<size_t>(limits.followed, 1)) EvictOldest(followed);
@@ -285,11 +287,7 @@ IwarpTracker::IwarpTracker(TrackerContext& context) : impl_(std::make_unique<Imp
 IwarpTracker::~IwarpTracker() = default;
 
 void IwarpTracker::OnPacket(const link::Packet& packet, const FrameRef& frame) { impl_->OnPacket(packet, frame); }
-void IwarpTracker::Relieve() {
-  if (impl_->context.budget().over() || impl_->candidates.size() > impl_->context.limits().candidates ||
-      impl_->followed.size() > impl_->context.limits().followed) [[unlikely]]
-    impl_->GiveUp();
-}
+void IwarpTracker::Relieve() { impl_->Relieve(); }
 void IwarpTracker::Finish() { impl_->Finish(); }
 
 }  // namespace stag::fabric

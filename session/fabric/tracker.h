@@ -52,6 +52,11 @@ class TrackerContext {
 
   // The budget over all connections. A tracker that is over it gives connections up between packets (Relieve).
   Budget& budget() { return budget_; }
+  // A table of a tracker has grown beyond its cap.
+  void Crowd() { crowded_ = true; }
+  // Whether a tracker has to be relieved between packets.
+  bool crowded() const { return crowded_ || budget_.over(); }
+  void Relieved() { crowded_ = false; }
   uint64_t used() const { return budget_.used(); }
 
  private:
@@ -63,6 +68,7 @@ class TrackerContext {
   Slots slots_;
   FrameRef now_;
   Budget budget_;
+  bool crowded_ = false;
 };
 
 }  // namespace stag::fabric

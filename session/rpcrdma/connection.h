@@ -67,9 +67,9 @@ struct Connection {
   fabric::CloseReason close_reason = fabric::CloseReason::kEndOfCapture;
   FrameRef close_frame;
   uint16_t reject_reason = 0;
-  // The capture lost packets of this connection at some time; and in the current stretch (until no Call is outstanding
-  // that was sent before or soon after the loss, or before the capture joined): history rules are silent while
-  // `disturbed`.
+  // Something of this connection was lost at some time, packets by the capture or a transaction for want of memory;
+  // and in the current stretch (until no Call is outstanding that was sent before or soon after the loss, or before the
+  // capture joined): history rules are silent while `disturbed`.
   bool lossy = false;
   bool disturbed = false;
 

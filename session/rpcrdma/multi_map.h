@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace stag::session {
@@ -49,6 +50,8 @@ class MultiMap {
   }
 
   size_t size() const { return size_; }
+  // Whether the storage has grown since the last call.
+  bool TakeGrowth() { return std::exchange(grown_, false); }
   // Bytes of storage, which stays when entries are erased, until Trim.
   uint64_t storage() const { return buckets_.capacity() * sizeof(int32_t) + entries_.capacity() * sizeof(Entry); }
   // Gives the storage back where there is no entry.
@@ -75,8 +78,10 @@ class MultiMap {
   [[gnu::noinline]] void MakeFree() {
     free_ = static_cast<int32_t>(entries_.size());
     entries_.emplace_back();
+    grown_ = true;
   }
   [[gnu::noinline]] void Grow() {
+    grown_ = true;
     std::vector<int32_t> old(buckets_.empty() ? 16 : buckets_.size() * 2, -1);
     old.swap(buckets_);
     for (int32_t head : old) {
@@ -100,6 +105,7 @@ class MultiMap {
   std::vector<Entry> entries_;
   int32_t free_ = -1;
   size_t size_ = 0;
+  bool grown_ = false;
 };
 
 }  // namespace stag::session

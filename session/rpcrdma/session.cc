@@ -106,6 +106,7 @@ void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
       setup.truncated = stated->private_data_truncated;
       setup.frame = event.frame;
       setup.bytes.assign(stated->private_data.begin(), stated->private_data.end());
+      CountStorage(state);
       setup.fixed_size = stated->private_data_fixed;
       setup.search = rpcrdma::FindPrivateData(setup.bytes);
       setup.reads_served = stated->reads_served;
@@ -126,6 +127,12 @@ void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
 void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   ++connection.counters[event.from].gaps;
+  Lose(state);
+  Notify([&](Observer& o) { o.OnGap(connection, event); });
+}
+
+void Session::Impl::Lose(ConnectionState& state) {
+  Connection& connection = state.connection;
   connection.lossy = connection.disturbed = true;
   connection.credits[0].known = connection.credits[1].known = false;
   // Those that are older were there at the last one, too.
@@ -133,7 +140,6 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
        entry = entry->previous)
     entry->disturbed = true;
   state.gap_serial = serial;
-  Notify([&](Observer& o) { o.OnGap(connection, event); });
 }
 
 void Session::Impl::Close(ConnectionState& state, const Event& event) {
@@ -169,10 +175,10 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   if (outcome == Outcome::kEvicted) {
     ++stats.evicted_transactions;
     ++connection.evicted_transactions;
-    connection.credits[entry.requester].known = false;
   }
   Notify([&](Observer& o) { o.OnTransaction(connection, entry); });
   if (connection.credits[0].outstanding == 0 && connection.credits[1].outstanding == 0) connection.disturbed = false;
+  if (outcome == Outcome::kEvicted) Lose(state);
 
   state.live.Remove(&entry);
   pool.Retire(&entry);
@@ -201,8 +207,8 @@ void Session::Impl::Forget(ConnectionState& state, TransactionEntry& entry) {
 // First storage that is not in use, then transactions that have ended, then the oldest that have not, but one.
 void Session::Impl::GiveUp() {
   pool.DropSpare();
-  if (budget.over() && events_since_trim >= open) {  // so that it costs no more than the events
-    events_since_trim = 0;
+  if (budget.over() && now.number >= trimmed_in + open) {  // so that it costs no more than the frames
+    trimmed_in = now.number;
     for (const std::unique_ptr<ConnectionState>& state : connections) {
       if (!state) continue;
       for (size_t side = 0; side < 2; ++side) {

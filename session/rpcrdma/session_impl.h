@@ -91,12 +91,15 @@ struct Session::Impl {
   void OnSend(ConnectionState& state, const fabric::Event& event);
   void OnRdma(ConnectionState& state, const fabric::Event& event);
   void OnGap(ConnectionState& state, const fabric::Event& event);
+  // Something of the connection is not known from now on: packets are missing, or memory for a transaction.
+  void Lose(ConnectionState& state);
   void Close(ConnectionState& state, const fabric::Event& event);
 
   // Parts of OnSend.
   bool IsNamed(const fabric::ConnectionInfo& info) const;
   bool Decode(ConnectionState& state, const fabric::Event& event);
   Role RoleOf(const ConnectionState& state) const;
+  bool MayBeAnswer(const Connection& connection) const;
   void FindClient(ConnectionState& state);
   void Call(ConnectionState& state, const fabric::Event& event);
   void Answer(ConnectionState& state, const fabric::Event& event);
@@ -128,7 +131,6 @@ struct Session::Impl {
   void Store(const SegmentRef& ref, uint64_t at, Bytes bytes);
   // Between events: gives up what is over the memory limit. Nothing else evicts.
   void Relieve() {
-    ++events_since_trim;
     if (budget.over()) [[unlikely]]
       GiveUp();
   }
@@ -142,7 +144,7 @@ struct Session::Impl {
   std::vector<std::unique_ptr<ConnectionState>> connections;  // by slot; null: none has it
   size_t open = 0;                                            // of them
   uint64_t connection_bytes = 0;                              // that they are charged
-  uint64_t events_since_trim = 0;
+  uint64_t trimmed_in = 0;                                    // the frame after which tables were trimmed last
   FrameRef now;  // of the event being processed
   Message message;
   uint64_t serial = 0;

@@ -100,13 +100,25 @@ Role Session::Impl::RoleOf(const ConnectionState& state) const {
     if (type == rpc::kCall) return Role::kCall;
     if (type == rpc::kReply) return Role::kReply;
   }
-  // No message type to read: what is outstanding tells, then who speaks.
+  // No message type to read: what is outstanding tells, then the shape, then who speaks.
   if (state.outstanding[1 - message.from].Find(header.xid, [](TransactionEntry*) { return true; })) return Role::kReply;
   if (header.proc == rpcrdma::kNomsg && header.status == ParseStatus::kOk) {
     if (!header.reads.empty()) return Role::kCall;
     if (header.reply_chunk && !(connection.client_known && connection.client == message.from)) return Role::kReply;
   }
   return connection.client_known && connection.client == message.from ? Role::kCall : Role::kUnknown;
+}
+
+// A message that nothing but its shape and its sender shows to be a Call may answer a Call of the other side that was
+// lost. One that the capture cut is taken for what its sender has sent so far; a client's Long Call has its shape.
+bool Session::Impl::MayBeAnswer(const Connection& connection) const {
+  const Header& header = message.header;
+  if (!connection.lossy || message.call.words > 0) return false;
+  if (message.missing != fabric::Missing::kNothing) return connection.backward_calls > 0;
+  const bool of_client = connection.client_known && connection.client == message.from;
+  const bool long_call = of_client && header.proc == rpcrdma::kNomsg && !header.reads.empty() && !message.invalidated &&
+                         std::ranges::all_of(header.reads, [](const auto& read) { return read.position == 0; });
+  return !long_call;
 }
 
 // Joined mid-stream: who is the client is told by the first message whose role is certain.
@@ -189,7 +201,8 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   entry.xid = header.xid;
   entry.requester = requester;
   entry.backward = connection.client_known && requester != connection.client;
-  entry.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester];
+  entry.uncertain = MayBeAnswer(connection);
+  entry.disturbed = connection.disturbed || connection.info.rdma_hidden[1 - requester] || entry.uncertain;
   TakeSend(entry.call);
 
   entry.call.segments.Reserve(header.reads.size() + header.segments.size());
@@ -224,8 +237,9 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
     FollowCall(entry);
   entry.outstanding_at = state.outstanding[requester].Insert(header.xid, &entry);
   Register(state, entry, requester, false);
-  CountStorage(state);
-  entry.CountLists();
+  if (state.outstanding[requester].TakeGrowth() | state.memory[requester].TakeGrowth()) [[unlikely]]
+    CountStorage(state);
+  if (entry.read_missing > 0) entry.CountCall();  // else when the Call is complete, right now
   ++connection.calls;
   if (entry.backward) ++connection.backward_calls;
 
@@ -275,7 +289,7 @@ void Session::Impl::CompleteCall(ConnectionState& state, TransactionEntry& entry
   if (entry.call.ready) return;
   entry.call.ready = true;
   RebuildCall(entry);
-  entry.CountLists();
+  entry.CountCall();
   Notify([&](Observer& o) { o.OnCallComplete(state.connection, entry); });
 }
 
@@ -312,8 +326,9 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   --credits.outstanding;
   entry.reading_at = state.reading[requester].Insert(entry.xid, found);
   Register(state, entry, message.from, true);
-  CountStorage(state);
-  entry.CountLists();
+  if (state.reading[requester].TakeGrowth() | state.memory[message.from].TakeGrowth()) [[unlikely]]
+    CountStorage(state);
+  entry.CountReply();
 }
 
 // What the message to a requester says of its credits. An RDMA_ERROR that states none leaves the grant as it is.

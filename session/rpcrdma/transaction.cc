@@ -51,7 +51,7 @@ void Transaction::Clear() {
   serial = 0;
   xid = 0;
   requester = 0;
-  backward = disturbed = done_seen = false;
+  backward = disturbed = uncertain = done_seen = false;
   outcome = Outcome::kOutstanding;
   call.Clear();
   reply.Clear();
@@ -66,18 +66,15 @@ uint64_t BytesOf(const List& list) {
   return list.capacity() * sizeof(*list.begin());
 }
 
-uint64_t StorageOf(const Half& half) {
-  // Of each Position: the list of its segments, whose indices together are no more than the segments.
-  constexpr uint64_t kListOfSegments = 48;
-  return half.storage.capacity() + BytesOf(half.pieces) + BytesOf(half.items) + BytesOf(half.header.reads) +
-         BytesOf(half.header.write_chunks) + BytesOf(half.header.segments) + BytesOf(half.segments) +
-         half.read_chunks.capacity() * (sizeof(ReadChunk) + kListOfSegments) +
-         half.segments.capacity() * 2 * sizeof(uint32_t);
-}
-
 }  // namespace
 
-uint64_t Transaction::Storage() const { return StorageOf(call) + StorageOf(reply) + BytesOf(operations); }
+uint64_t Half::Storage() const {
+  // Of each Position: the list of its segments, whose indices together are no more than the segments.
+  constexpr uint64_t kListOfSegments = 48;
+  return storage.capacity() + BytesOf(pieces) + BytesOf(items) + BytesOf(header.reads) + BytesOf(header.write_chunks) +
+         BytesOf(header.segments) + BytesOf(segments) + read_chunks.capacity() * (sizeof(ReadChunk) + kListOfSegments) +
+         segments.capacity() * 2 * sizeof(uint32_t);
+}
 
 bool Transaction::ForEach(const Payload& payload, uint64_t offset, uint64_t length,
                           const std::function<void(Bytes, uint64_t)>& fn) const {

@@ -178,6 +178,9 @@ struct Half : Payload {
   Reused<SegmentRecord> segments;
   Reused<ReadChunk> read_chunks;  // by ascending Position; Position zero first
 
+  // Bytes of storage of its lists and its stream, which stays when it is cleared. Not in it: `data` and ranges of
+  // segments.
+  uint64_t Storage() const;
   void Clear();
 };
 
@@ -229,6 +232,8 @@ struct Transaction {
   // Absence proves nothing: packets of this connection were lost while it was outstanding, or what its responder does
   // by RDMA is hidden.
   bool disturbed = false;
+  // Something was lost before, and that the Call is one is a guess by its shape and its sender.
+  bool uncertain = false;
 
   CallHalf call;
   ReplyHalf reply;  // or RDMA_ERROR
@@ -246,9 +251,6 @@ struct Transaction {
   // not kept come as an empty view with their length. Returns false when the range is not inside a complete payload.
   bool ForEach(const Payload& payload, uint64_t offset, uint64_t length,
                const std::function<void(Bytes bytes, uint64_t length)>& fn) const;
-  // Bytes of storage of its lists and streams, which stays when it is cleared. Not in it: `data` and ranges of
-  // segments.
-  uint64_t Storage() const;
 
   // The whole rebuilt message into `out` (cleared first). False when incomplete or its bytes were not kept.
   bool CopyTo(const Payload& payload, std::vector<std::byte>& out) const;

@@ -74,13 +74,14 @@ void TransactionPool::Retire(TransactionEntry* entry) {
     half->present = half->complete = false;
   }
   entry->data_bytes = 0;
-  entry->CountLists();
+  if (entry->call.storage.capacity() == 0) entry->CountCall();
+  entry->CountReply();
 }
 
 void TransactionPool::Recycle(TransactionEntry* entry) {
   retired_.Remove(entry);
   std::unique_ptr<TransactionEntry> given(entry);
-  if (entry->list_bytes > kMaxKept || budget_.over()) return;
+  if (entry->call_bytes + entry->reply_bytes > kMaxKept || budget_.over()) return;
   if (entry->range_bytes > 0) {
     for (Half* half : {static_cast<Half*>(&entry->call), static_cast<Half*>(&entry->reply)})
       for (SegmentRecord& record : half->segments) record.Clear();

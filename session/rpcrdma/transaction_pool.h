@@ -25,8 +25,9 @@ struct TransactionEntry : Transaction {
   TransactionEntry* previous = nullptr;  // on its connection
   TransactionEntry* next = nullptr;
   uint32_t call_number = 0;   // of the Call among its sender's Sends, from 1
-  Charge charge;              // kCost and the next three
-  uint64_t list_bytes = 0;    // Transaction::Storage
+  Charge charge;              // kCost and the next four
+  uint64_t call_bytes = 0;    // storage of the Call and of `operations`
+  uint64_t reply_bytes = 0;   // storage of the Reply
   uint64_t data_bytes = 0;    // storage of SegmentRecord::data
   uint64_t range_bytes = 0;   // storage of ranges of segments
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
@@ -36,9 +37,13 @@ struct TransactionEntry : Transaction {
   int32_t outstanding_at = -1, reading_at = -1;
 
   // After something of the storage changed.
-  void SetCharge() { charge.Set(kCost + list_bytes + data_bytes + range_bytes); }
-  void CountLists() {
-    list_bytes = Storage();
+  void SetCharge() { charge.Set(kCost + call_bytes + reply_bytes + data_bytes + range_bytes); }
+  void CountCall() {
+    call_bytes = call.Storage() + operations.capacity() * sizeof(Operation);
+    SetCharge();
+  }
+  void CountReply() {
+    reply_bytes = reply.Storage();
     SetCharge();
   }
   // Everything but the storage goes back to its first value. The entry is in no list and in no table.

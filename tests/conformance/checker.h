@@ -26,9 +26,9 @@ class Checker {
  public:
   // `select` and `ignore` as those of EngineOptions.
   explicit Checker(Profile profile = Profile::kRfc8166, std::vector<std::string> select = {},
-                   std::vector<std::string> ignore = {})
+                   std::vector<std::string> ignore = {}, const session::SessionOptions& options = {})
       : engine({.profile = profile, .select = std::move(select), .ignore = std::move(ignore)}, findings),
-        session({}, {&engine}),
+        session(options, {&engine}),
         script(session) {}
 
   // Only(id): ids of findings at warning or above; notes come with them when asked for.

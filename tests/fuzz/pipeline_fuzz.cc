@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // From the bytes of a capture file to findings, over RoCEv2, native InfiniBand and iWARP. Input: a byte that picks the
-// fabric and the limits (tiny_limits.h: what there is no room for counts as lost, so nothing is found that the whole
-// does not have), then actions of the two peers, which become packets with right checksums and sequence numbers (the
-// scripts of pcaps/generator); so that what is mutated is what the peers say, not how it is framed. Then the same
-// packets are analysed once more with some of them doubled and some neighbours swapped: no message may have other
-// bytes, nothing may be found that was not found before (but when packets of both peers change places, or an
-// acknowledgement and a request: then it was another story), and doubled packets change nothing at all. At the end the
-// peers exchange some calls, so that nothing depends on who was heard last.
+// fabric and the comparison, a place, then actions of the two peers, which become packets with right checksums and
+// sequence numbers (the scripts of pcaps/generator); so that what is mutated is what the peers say, not how it is
+// framed. Then the same packets are analysed once more:
+//
+// - With limits that a few packets exhaust (tiny_limits.h). What there is no room for counts as lost, so nothing is
+// found
+//   that the whole does not have, but where the story itself has losses or uses an xid twice.
+// - With some of them doubled: that changes nothing at all.
+// - With two neighbours swapped: no message has other bytes, and nothing is found that was not found before (but when
+//   packets of both peers change places, or an acknowledgement and a request: then it was another story).
+//
+// At the end the peers exchange some calls, so that nothing depends on who was heard last.
 #include <cstdio>
 #include <cstdlib>
 
@@ -73,18 +78,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (first % 3 == 1)
     for (OwnedFrame& frame : frames) ToInfiniBand(frame);
   const Analysis whole = Analyse(frames);
-  if (TinyLimits limits(first / 3); limits.tiny()) {  // what there is no room for is as if it were lost
+  const int choice = first / 3;  // 0: doubled and swapped
+  if (choice & 1) {
+    TinyLimits limits(static_cast<uint32_t>(first << 8 | places));
     AnalysisOptions options;
     options.decoder = limits.Decoder();
     options.session = limits.Session();
     options.engine = limits.Engine();
-    return Compare(Analyse(frames, options), whole, false), 0;
+    Analysis limited = Analyse(frames, options);
+    if (whole.lossy || whole.repeated || limited.cut) limited.findings.clear();
+    if (whole.lossy || whole.repeated)
+      std::erase_if(limited.contents, [&](const auto& of) { return !whole.contents.contains(of.first); });
+    return Compare(limited, whole, false), 0;
   }
-  Compare(Analyse(Duplicated(frames, place)), whole, true);
-  if (next >= story.size()) return 0;
+  if (choice == 0 || (choice & 2)) Compare(Analyse(Duplicated(frames, place)), whole, true);
+  if ((choice & 2) || next >= story.size()) return 0;
   Analysis swapped = Analyse(SwappedWithNext(frames, place));
   // Which of two peers was first is what some findings are about, and what a peer had received when it sent something.
-  if (!same_story) swapped.findings = whole.findings;
+  if (!same_story || whole.lossy) swapped.findings = whole.findings;
   Compare(swapped, whole, false);
   return 0;
 }

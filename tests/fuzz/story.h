@@ -41,7 +41,7 @@ class Story {
 
  private:
   static constexpr int kMostActions = 24;
-  static constexpr uint32_t kFarewells = 10;  // more than any check waits for
+  static constexpr uint32_t kFarewells = 6;  // more than any check waits for
 
   struct Operation {
     fabric::Side from;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Limits that ten packets exhaust, drawn from a byte of a fuzz target's input: so that what a tracker, the Session and
+// Limits that ten packets exhaust, drawn from bytes of a fuzz target's input: so that what a tracker, the Session and
 // the engine do without room is reached by every mutation. 0: the limits of the product.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace stag::test {
 
 class TinyLimits {
  public:
-  explicit TinyLimits(uint8_t seed) : state_(seed * 0x9e3779b97f4a7c15u), tiny_(seed != 0) {}
+  explicit TinyLimits(uint32_t seed) : state_(seed * 0x9e3779b97f4a7c15u), tiny_(seed != 0) {}
   bool tiny() const { return tiny_; }
 
   fabric::DecoderOptions Decoder() {

@@ -13,13 +13,22 @@ class Collector : public session::Observer, public conformance::FindingSink {
   explicit Collector(Analysis& out) : out_(out) {}
 
   void OnTransaction(const session::Connection&, const session::Transaction& t) override {
+    const bool garbage = t.call.rpc.words >= 2 && t.call.rpc.msg_type != rpc::kCall;
+    if (t.uncertain || garbage) return;  // that it is a Call is a guess
     Add(t, t.call, t.backward ? 'C' : 'c');
     Add(t, t.reply, t.backward ? 'R' : 'r');
+  }
+  void OnGap(const session::Connection&, const fabric::Event&) override { out_.lossy = true; }
+  void OnMessage(const session::Connection&, const session::Message& m, const session::Transaction*) override {
+    out_.repeated = out_.repeated || m.repeated || m.again;
+    out_.cut = out_.cut || m.missing != fabric::Missing::kNothing;
   }
   void OnFinding(const conformance::Finding& finding) override {
     if (finding.severity == conformance::Severity::kNote) return;
     if (finding.certainty == conformance::Certainty::kPresumed) return void(++out_.presumed);
-    ++out_.findings[{std::string(finding.rule->id), finding.xid ? std::to_string(*finding.xid) : "-"}];
+    const std::string xid = finding.xid ? std::to_string(*finding.xid) : "-";
+    ++out_.findings[{std::string(finding.rule->id), xid}];
+    for (const std::string_view id : finding.see_also) ++out_.findings[{std::string(id), xid}];
   }
 
  private:

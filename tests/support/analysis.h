@@ -15,13 +15,16 @@
 
 namespace stag::test {
 
-// The content of every complete message by xid and kind, and how often each rule was broken by which xid (notes and
-// what is presumed left out).
+// The content of every complete message by xid and kind, and how often each rule was broken by which xid, also where
+// the finding is another rule's (notes and what is presumed left out).
 struct Analysis {
   std::map<std::pair<uint32_t, char>, std::set<size_t>> contents;
   std::map<std::pair<std::string, std::string>, int> findings;
   size_t complete = 0;
   size_t presumed = 0;  // findings
+  // What is found depends on when it is known that packets are missing, on which message was first, and on all bytes of
+  // a message.
+  bool lossy = false, repeated = false, cut = false;
 };
 
 // With the limits of the product, or others.

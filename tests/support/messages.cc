@@ -40,9 +40,12 @@ Buffer MakeReply(uint32_t xid, const Buffer& body, uint32_t accept_stat) {
 }
 
 Buffer Words(std::initializer_list<uint32_t> words) {
-  Buffer out;
-  Writer writer(out);
-  for (uint32_t word : words) writer.U32(word);
+  Buffer out(words.size() * sizeof(uint32_t));
+  std::byte* at = out.data();
+  for (const uint32_t word : words) {
+    StoreBe32(at, word);
+    at += sizeof(word);
+  }
   return out;
 }
 

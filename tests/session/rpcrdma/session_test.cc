@@ -379,6 +379,26 @@ TEST_F(SessionTest, OutstandingCallsEndWithTheConnection) {
   EXPECT_EQ(recorder.closed[0].close_reason, fabric::CloseReason::kReset);
 }
 
+// Its Reply may come, and is nobody's: until all have ended that were there, absence proves nothing.
+TEST_F(SessionTest, AnEvictedTransactionIsAsGoodAsLost) {
+  Recorder lean;
+  SessionOptions options;
+  options.max_outstanding = 1;
+  Session other(options, {&lean});
+  EventScript play(other);
+  play.Open();
+  play.Send(0, MakeHeader(rpcrdma::kMsg, 1), GetattrCall(1));
+  play.Send(0, MakeHeader(rpcrdma::kMsg, 2), GetattrCall(2));
+  play.Send(1, MakeHeader(rpcrdma::kMsg, 2), GetattrReply(2));
+  play.Send(0, MakeHeader(rpcrdma::kMsg, 3), GetattrCall(3));
+  play.Send(1, MakeHeader(rpcrdma::kMsg, 3), GetattrReply(3));
+  ASSERT_EQ(lean.ended.size(), 3u);
+  EXPECT_EQ(lean.ended[0].outcome, Outcome::kEvicted);
+  EXPECT_TRUE(lean.ended[1].disturbed);
+  EXPECT_FALSE(lean.ended[2].disturbed);
+  EXPECT_EQ(lean.gaps, 0);  // nothing is missing from the capture
+}
+
 TEST_F(SessionTest, MemoryLimitEvictsTheOldest) {
   Recorder lean;
   SessionOptions options;

@@ -24,7 +24,7 @@ TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   entry->call.segments[1].data = pool.TakeData();
   entry->call.segments[1].data.resize(kSize);
   entry->data_bytes = kSize;
-  entry->CountLists();
+  entry->CountCall();
   return entry;
 }
 
@@ -64,7 +64,7 @@ TEST(TransactionPool, StorageIsUsedAgain) {
 TransactionEntry* OpenWithSegments(TransactionPool& pool, size_t segments) {
   TransactionEntry* const entry = pool.Open();
   for (size_t i = 0; i < segments; ++i) entry->call.segments.Add();
-  entry->CountLists();
+  entry->CountCall();
   return entry;
 }
 
