@@ -96,7 +96,8 @@ void ClientRunner::Judge(const ClientProbe& probe, const Trick& trick, const Wor
   const std::string came = Because("the connection ends", play.trouble);
   if (ended && probe.ending == Taken::kFault) Failed("the connection goes on", came);
   if (ended && probe.ending == Taken::kAdvice) play.advice.push_back(came);
-  if (!ended && probe.ending == Taken::kRequired) Failed("the client refuses, and the connection ends", "it goes on");
+  if (probe.ending == Taken::kRequired && (play.leaked || !ended))
+    Failed("the client refuses, and the connection ends", play.leaked ? "its bytes, by RDMA Read" : "it goes on");
 }
 
 void ClientRunner::CheckAlive() {

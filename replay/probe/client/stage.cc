@@ -137,6 +137,7 @@ bool Stage::PollAll() {
   std::erase_if(connections_, [&](const Connection& connection) {
     connection.responder->Poll(microseconds{0});
     worked |= connection.responder->rest() == microseconds{0};
+    play_.leaked |= connection.end->scene().own_reads > 0;
     if (connection.responder->open()) return play_.killed.contains(connection.ordinal);
     if (play_.fired > 0 && connection.ordinal == play_.fired_on) {
       const endpoint::Trouble& trouble = connection.end->trouble();
