@@ -271,5 +271,47 @@ TEST(FileWriter, AFullDiskLeavesWholeFrames) {
   std::filesystem::remove_all(directory);
 }
 
+// ... and goes on when there is room again, whatever got lost: frames, the description of an interface, the header.
+TEST(FileWriter, RoomAgain) {
+  char name[] = "/tmp/stag_writer_XXXXXX";
+  const std::string directory = ::mkdtemp(name);
+  const std::string path = directory + "/out";
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const ByteVector bytes = Pattern(100);
+  for (const FileFormat format : kFormats) {
+    for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+      for (rlim_t size = 0; size < 400; size += 7) {
+        auto writer = FileWriter::Create(path, format, LinkType::kEthernet, {}, compression);
+        ASSERT_TRUE(writer);
+        int64_t time = 0;
+        const auto write = [&](LinkType link) {
+          return (*writer)->Write({{0, ++time}, format == FileFormat::kPcap ? LinkType::kEthernet : link, bytes, 100});
+        };
+        const rlimit limit{size, before.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < 10; ++i) ASSERT_TRUE(write(i % 2 == 0 ? LinkType::kEthernet : LinkType::kInfiniBand));
+        const bool full = !(*writer)->Flush();
+        EXPECT_TRUE(full || compression == Compression::kZstd);
+        ::setrlimit(RLIMIT_FSIZE, &before);
+        EXPECT_FALSE((*writer)->over());
+        (void)(*writer)->Flush();  // it is tried again behind this
+        for (int i = 0; i < 10; ++i) ASSERT_TRUE(write(i % 2 == 0 ? LinkType::kInfiniBand : LinkType::kEthernet));
+        EXPECT_EQ((*writer)->Close().has_value(), !full);
+        const ReadBack read = ReadAll(Reader::Open(path));
+        EXPECT_EQ(read.end, Reader::Next::kEnd) << read.error << ' ' << size;
+        EXPECT_EQ(read.frames.size() + (*writer)->lost(), 20u);
+        ASSERT_GE(read.frames.size(), 10u);
+        for (const ReadBack::Item& item : read.frames) EXPECT_EQ(item.bytes, bytes);
+        EXPECT_EQ(read.frames.back().ref.time_ns, 20);
+        EXPECT_EQ(read.frames.end()[-2].link,
+                  format == FileFormat::kPcapng ? LinkType::kInfiniBand : LinkType::kEthernet);
+      }
+    }
+  }
+  std::filesystem::remove_all(directory);
+}
+
 }  // namespace
 }  // namespace stag::capture
