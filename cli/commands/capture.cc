@@ -99,6 +99,7 @@ class Keeper {
   // While nothing comes: `now_ns` since 1970.
   bool Idle(int64_t now_ns) {
     if (files_) Note(files_->Flush());
+    TryToUnwind();
     return !end_ns_ || now_ns <= *end_ns_;
   }
   void Close(const capture::InterfaceCounts& counts) {
@@ -144,8 +145,11 @@ class Keeper {
     }
     rewind_->Put(frame, comment);
     if (fired && !end_ns_) end_ns_ = frame.ref.time_ns + options_.after_ns;
-    if (end_ns_ && std::chrono::steady_clock::now() >= open_again_) Unwind();
+    TryToUnwind();
     return true;
+  }
+  void TryToUnwind() {
+    if (end_ns_ && !files_ && std::chrono::steady_clock::now() >= open_again_) Unwind();
   }
   void Unwind() {
     const auto opened = OpenFiles(rewind_->first_ns());
@@ -516,6 +520,7 @@ void AddCapture(CLI::App& app, Run& run) {
   command->footer(
       "Files are pcapng with times in nanoseconds; connections, findings and triggers are comments on packets, losses\n"
       "stand in the statistics. Receiving never waits for the disk: what the queue cannot hold is lost, and counted.\n"
+      "So is what cannot be written. A file is tried again every second; the last of a row grows until there is a next.\n"
       "Traffic that an RDMA adapter offloads does not pass the network device: capture on the RDMA device (mlx5_0).\n"
       "With --snap a packet waits up to 1 s, with --scrub up to 5 s, for what becomes known of its payload; what is\n"
       "known later stays whole with --snap, and zero with --scrub (an RPC that takes longer loses its data).\n"
