@@ -380,6 +380,7 @@ class Capture(unittest.TestCase):
         words = live.process.stderr.readline()
         resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
         while not target.read_bytes()[target.stat().st_size - 1000:].count(b"the last one"):
+            self.assertIsNone(live.process.poll())
             live.send([b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + b"the last one".ljust(60)])  # until there is room
             time.sleep(0.01)
         status, out, err = live.end(interrupt=True)
@@ -404,6 +405,7 @@ class Capture(unittest.TestCase):
         give_back(give)
         files, sent = len(list((self.at / "rows").iterdir())), 400
         while len(list((self.at / "rows").iterdir())) == files:  # until the next one is tried
+            self.assertIsNone(live.process.poll())
             live.send(frames[:20])
             sent += 20
             time.sleep(0.05)
@@ -469,6 +471,7 @@ class Capture(unittest.TestCase):
             live.send(frames)
             words = live.process.stderr.readline()
             resource.prlimit(live.process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            self.assertIn("the analysis begins anew", words)
             self.await_packets(target, 10 + len(frames))
             status, out, err = live.end(interrupt=True)
             self.assertEqual(status, 2, err)

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 namespace stag::probe::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds kStarting{2};   // for work that this machine has no room for
 constexpr std::chrono::seconds kStopping{10};  // for work that has to end early
 
 std::string Because(std::string what, const std::string& why) {
@@ -39,7 +42,11 @@ Worked ClientRunner::Play(const std::string& name, const Trick* trick, client::P
     while (!work_.Ended() && Clock::now() < until) stage.Refuse();
   };
   try {
-    if (const auto started = work_.Start(name); !started) Inconclusive(started.error().message);
+    // What clients before left here may have to be closed first.
+    auto started = work_.Start(name);
+    for (const auto until = Clock::now() + kStarting; !started && Clock::now() < until; started = work_.Start(name))
+      stage.Refuse();
+    if (!started) Inconclusive(started.error().message);
     const auto until = Clock::now() + patience_.answer;
     for (;;) {
       if (const auto stepped = stage.Step(); !stepped) Inconclusive(stepped.error().message);
@@ -54,6 +61,9 @@ Worked ClientRunner::Play(const std::string& name, const Trick* trick, client::P
         Failed("the client's work ends within " + Seconds(patience_.answer),
                stage.play().fired > 0 ? "it did not end" : "it did not end, and nothing was played to it");
     }
+  } catch (const std::bad_alloc&) {
+    give_up();
+    Inconclusive("no memory");
   } catch (...) {
     give_up();
     throw;

@@ -186,13 +186,17 @@ bool Stage::OnReply(Seen& message, const Seen* call, std::optional<uint32_t>& in
 
 void Stage::Refuse() {
   late_.clear();
-  for (int n = 0; n < kAccepts; ++n) {
-    auto incoming = acceptor_.Next();
-    if (!incoming || !*incoming) break;
-    (*incoming)->Reject({});
+  try {
+    for (int n = 0; n < kAccepts; ++n) {
+      auto incoming = acceptor_.Next();
+      if (!incoming || !*incoming) break;
+      (*incoming)->Reject({});
+    }
+    for (const Connection& connection : connections_) connection.end->Disconnect();
+    if (!PollAll()) Sleep();
+  } catch (const std::bad_alloc&) {
+    // It is called again.
   }
-  for (const Connection& connection : connections_) connection.end->Disconnect();
-  if (!PollAll()) Sleep();
 }
 
 void Stage::End() {
