@@ -273,10 +273,9 @@ FileWriter::FileWriter(OutputFile file, FileEncoder encoder, std::vector<std::by
     zstd_.reset(ZSTD_createCCtx());
     if (!zstd_) throw std::bad_alloc();
     ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_compressionLevel, 1);  // keeps up with the network
-    packed_.resize(ZSTD_compressBound(buffer_.capacity()));
   }
   ends_.reserve(kFlushAt / 16);
-  ends_.push_back({buffer_.size(), encoder_.interfaces()});
+  ends_.push_back(EndAt(buffer_.size()));
 }
 
 Compression CompressionOf(std::string_view path) {
@@ -324,7 +323,7 @@ Result<void> FileWriter::WritePieces(const Frame& frame, std::span<const Bytes> 
 Result<void> FileWriter::Appended() {
   if (over() || (failing_ && Clock::now() < again_)) {  // counted, no more
     ++lost_;
-    const End before = ends_.empty() ? End{0, described_} : ends_.back();
+    const End before = ends_.empty() ? End{0, static_cast<uint32_t>(described_)} : ends_.back();
     buffer_.resize(before.at);
     encoder_.Forget(before.interfaces);
     views_.clear();
@@ -332,12 +331,17 @@ Result<void> FileWriter::Appended() {
   }
   size_t end = buffer_.size();
   for (const FileEncoder::View& view : views_) end += view.bytes.size();
-  ends_.push_back({end, encoder_.interfaces()});
+  ends_.push_back(EndAt(end));
   return end < kFlushAt && views_.empty() && !failing_ ? Result<void>{} : WriteOut();
 }
 
 // The buffer as a zstd frame of its own; empty: there is no memory for that.
 Bytes FileWriter::Compressed() {
+  try {
+    packed_.resize(ZSTD_compressBound(buffer_.size()));
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
   const size_t size = ZSTD_compress2(zstd_.get(), packed_.data(), packed_.size(), buffer_.data(), buffer_.size());
   return Bytes(packed_).first(ZSTD_isError(size) ? 0 : size);
 }
@@ -413,7 +417,7 @@ Result<void> FileWriter::Failed(size_t written) {
   ends_.clear();
   if (header_buffered_ && !over()) {
     buffer_ = header_;
-    ends_.push_back({header_.size(), left});
+    ends_.push_back(EndAt(header_.size()));
   }
   return Fail(trouble_);
 }

@@ -137,10 +137,11 @@ class FileWriter {
   using Clock = std::chrono::steady_clock;
   // A place in the buffer where the file is whole, and how many interfaces are described before it.
   struct End {
-    size_t at = 0, interfaces = 0;
+    uint32_t at = 0, interfaces = 0;
   };
   FileWriter(OutputFile file, FileEncoder encoder, std::vector<std::byte> header, Compression compression);
   Result<void> Failed(size_t written);
+  End EndAt(size_t at) const { return {static_cast<uint32_t>(at), static_cast<uint32_t>(encoder_.interfaces())}; }
   Bytes Compressed();
   Result<void> Appended();
   Result<void> WriteOut();

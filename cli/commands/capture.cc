@@ -520,7 +520,8 @@ void AddCapture(CLI::App& app, Run& run) {
   command->footer(
       "Files are pcapng with times in nanoseconds; connections, findings and triggers are comments on packets, losses\n"
       "stand in the statistics. Receiving never waits for the disk: what the queue cannot hold is lost, and counted.\n"
-      "So is what cannot be written. A file is tried again every second; the last of a row grows until there is a next.\n"
+      "So is what cannot be written. A file is tried again every second; the last of a row grows until there is a "
+      "next.\n"
       "Traffic that an RDMA adapter offloads does not pass the network device: capture on the RDMA device (mlx5_0).\n"
       "With --snap a packet waits up to 1 s, with --scrub up to 5 s, for what becomes known of its payload; what is\n"
       "known later stays whole with --snap, and zero with --scrub (an RPC that takes longer loses its data).\n"
