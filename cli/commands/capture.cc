@@ -284,7 +284,7 @@ int RunCapture(const CaptureArguments& options) {
   uint64_t given = 0;  // packets to `after`
   const auto after = [&](const Frame& frame) {
     ++given;
-    if (!watching) return keep(frame, {}, true);
+    if (!watching) return keep(frame, {}, fired.has_value());
     if (!fired) fired = watching->watch.fired();
     if (options.cut_payload) {
       watching->held.Put(frame, watching->watch.TakeComment(), fired.has_value());
@@ -310,14 +310,16 @@ int RunCapture(const CaptureArguments& options) {
   reader_now = &reader;
 
   bool failed = false;
-  const auto write_only = [&] {
+  // Takes so many packets without a look at them. Whether there may be more.
+  const auto take = [&](uint64_t most) {
     Frame frame;
-    capture::Reader::Next next;
-    while ((next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
+    auto next = capture::Reader::Next::kFrame;
+    for (uint64_t n = 0; n < most && next == capture::Reader::Next::kFrame; ++n) next = reader.ReadFrame(frame);
+    if (next == capture::Reader::Next::kDamaged) {
+      failed = true;
+      ComplainText(reader.error());
     }
-    if (next != capture::Reader::Next::kDamaged) return;
-    failed = true;
-    ComplainText(reader.error());
+    return next == capture::Reader::Next::kFrame;
   };
   const auto analyse = [&] {
     watching.emplace(options, judge, findings);
@@ -347,10 +349,11 @@ int RunCapture(const CaptureArguments& options) {
     failed |= outcome.damaged;
     if (checker) checker->reporter->EndFile(Summarize(outcome, watching->engine.Tallies()), outcome.trouble);
   };
-  // Where there is no memory to look at packets, they are written all the same, and the looking begins anew.
+  // Where there is no memory to look at packets, the next are written all the same (those that can't be scrubbed are
+  // lost), and then the looking begins anew.
+  constexpr uint64_t kWithoutALook = 256;
   bool anew = !options.raw;
   while (std::exchange(anew, false)) {
-    const uint64_t before = reader.counts().frames;
     try {
       analyse();
     } catch (const std::bad_alloc&) {
@@ -359,17 +362,14 @@ int RunCapture(const CaptureArguments& options) {
       if (watching) watching->held.ReleaseAll(keep);
       watching.reset();
       if (checker) checker->reporter->EndFile({}, "no memory");
+      keeper.Say(
+          fmt::format("no memory to analyse packets, at packet {}: the analysis begins anew", reader.counts().frames));
+      anew = take(kWithoutALook);
       const uint64_t frames = reader.counts().frames;
       if (scrubbing) keeper.Lose(frames - std::min(frames, std::exchange(given, frames)));
-      anew = frames > before;
-      keeper.Say(fmt::format("no memory to analyse packets, at packet {}: {}", frames,
-                             anew        ? "the analysis begins anew"
-                             : scrubbing ? "the capture ends, as they cannot be scrubbed"
-                                         : "they are only written from here on"));
-      if (!anew && !scrubbing) write_only();
     }
   }
-  if (options.raw) write_only();
+  if (options.raw) (void)take(UINT64_MAX);
   if (checker) checker->reporter->Finish({});
   const capture::LiveCounts counts = reader.counts();
   keeper.Close({.received = counts.source.received + counts.source.dropped.value_or(0),
