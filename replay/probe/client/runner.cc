@@ -54,9 +54,11 @@ Worked ClientRunner::Play(const std::string& name, const Trick* trick, client::P
         // What the client sent last, and its disconnect.
         stage.End();
         play = stage.play();
+        if (worked->how != Worked::How::kFine && !stage.shortage().empty()) Inconclusive(stage.shortage());
         return std::move(*worked);
       }
       if (patience_.stopped && patience_.stopped()) Inconclusive("interrupted");
+      if (Clock::now() >= until && !stage.shortage().empty()) Inconclusive(stage.shortage());
       if (Clock::now() >= until)
         Failed("the client's work ends within " + Seconds(patience_.answer),
                stage.play().fired > 0 ? "it did not end" : "it did not end, and nothing was played to it");

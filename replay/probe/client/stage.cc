@@ -16,7 +16,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kNap{1};  // the longest sleep: timers and the client are looked at that often
 constexpr milliseconds kGoodbye{500};
-constexpr int kAccepts = 16;  // before others are looked after
+constexpr int kAccepts = 16;   // before others are looked after
+constexpr int kShortages = 2;  // of descriptors or memory for connections, a second apart
 // Receives: more than is ever granted, and larger, so that what a client sends too much of is seen.
 constexpr uint32_t kReceives = 256, kReceiveSize = 8192, kReceiveMemory = 8 << 20;
 
@@ -102,7 +103,11 @@ Result<void> Stage::AcceptAll() {
       case Greeting::kHangUp: break;
     }
   }
-  if (std::string why = acceptor_.TakeTrouble(); !why.empty()) return Fail(std::move(why));
+  // It is tried again after a second: there may be room then.
+  if (std::string why = acceptor_.TakeTrouble(); !why.empty()) {
+    shortage_ = std::move(why);
+    if (++shortages_ > kShortages) return Fail(shortage_);
+  }
   return {};
 }
 
