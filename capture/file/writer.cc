@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "capture/file/format_reader.h"
@@ -262,14 +263,19 @@ void FileEncoder::AppendStatistics(uint64_t lost, const InterfaceCounts& counts,
 void FileWriter::FreeZstd::operator()(ZSTD_CCtx_s* context) const { ZSTD_freeCCtx(context); }
 
 FileWriter::FileWriter(OutputFile file, FileEncoder encoder, std::vector<std::byte> header, Compression compression)
-    : file_(std::move(file)), encoder_(std::move(encoder)), buffer_(std::move(header)) {
+    : file_(std::move(file)),
+      encoder_(std::move(encoder)),
+      buffer_(std::move(header)),
+      header_(buffer_),
+      tries_again_(!file_.unnamed()) {
+  buffer_.reserve(kFlushAt + kMaxFrame + 0x20000);  // a comment, too
   if (compression == Compression::kZstd) {
     zstd_.reset(ZSTD_createCCtx());
+    if (!zstd_) throw std::bad_alloc();
     ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_compressionLevel, 1);  // keeps up with the network
   }
-  buffer_.reserve(kFlushAt + kMaxFrame + 0x20000);  // a comment, too
   ends_.reserve(kFlushAt / 16);
-  ends_.push_back(buffer_.size());
+  ends_.push_back(EndAt(buffer_.size()));
 }
 
 Compression CompressionOf(std::string_view path) {
@@ -315,28 +321,43 @@ Result<void> FileWriter::WritePieces(const Frame& frame, std::span<const Bytes> 
 
 // A frame was appended to the buffer. What it views lasts no longer than the call.
 Result<void> FileWriter::Appended() {
-  if (!trouble_.empty()) {  // counted, no more
+  if (over() || (failing_ && Clock::now() < again_)) {  // counted, no more
     ++lost_;
-    buffer_.clear();
+    const End before = ends_.empty() ? End{0, static_cast<uint32_t>(described_)} : ends_.back();
+    buffer_.resize(before.at);
+    encoder_.Forget(before.interfaces);
     views_.clear();
     return Fail(trouble_);
   }
   size_t end = buffer_.size();
   for (const FileEncoder::View& view : views_) end += view.bytes.size();
-  ends_.push_back(end);
-  return end < kFlushAt && views_.empty() ? Result<void>{} : Flush();
+  ends_.push_back(EndAt(end));
+  return end < kFlushAt && views_.empty() && !failing_ ? Result<void>{} : WriteOut();
 }
 
-// The buffer as a zstd frame of its own.
+// The buffer as a zstd frame of its own; empty: there is no memory for that.
 Bytes FileWriter::Compressed() {
-  packed_.resize(ZSTD_compressBound(buffer_.size()));
+  try {
+    packed_.resize(ZSTD_compressBound(buffer_.size()));
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
   const size_t size = ZSTD_compress2(zstd_.get(), packed_.data(), packed_.size(), buffer_.data(), buffer_.size());
   return Bytes(packed_).first(ZSTD_isError(size) ? 0 : size);
 }
 
 Result<void> FileWriter::Flush() {
+  again_ = {};
+  return WriteOut();
+}
+
+Result<void> FileWriter::WriteOut() {
   if (buffer_.empty()) return {};
   const Bytes bytes = zstd_ ? Compressed() : Bytes(buffer_);
+  if (bytes.empty()) {
+    errno = ENOMEM;
+    return Failed(0);
+  }
   std::vector<iovec>& pieces = pieces_;
   pieces.clear();
   const auto add = [&pieces](Bytes piece) {
@@ -367,25 +388,37 @@ Result<void> FileWriter::Flush() {
   }
   buffer_.clear();
   ends_.clear();
-  header_buffered_ = false;
+  header_buffered_ = failing_ = false;
+  described_ = encoder_.interfaces();
   return {};
 }
 
 // Only the first `written` bytes of the buffer, or of what it was compressed to, got into the file: it ends with the
-// last whole frame of them.
+// last whole frame of them, and what was described behind that has to be described again.
 Result<void> FileWriter::Failed(size_t written) {
+  constexpr std::chrono::seconds kPause{1};
+  failing_ = true;
+  again_ = Clock::now() + kPause;
   if (trouble_.empty()) trouble_ = fmt::format("cannot write {}: {}", file_.name(), std::strerror(errno));
-  const auto in_file = zstd_ ? ends_.begin() : std::ranges::upper_bound(ends_, written);
-  const size_t whole = in_file == ends_.begin() ? 0 : *(in_file - 1);
+  const auto in_file = zstd_ ? ends_.begin() : std::ranges::upper_bound(ends_, written, {}, &End::at);
+  const bool none = in_file == ends_.begin();
+  const size_t whole = none ? 0 : (in_file - 1)->at;
   const off_t end = ::lseek(file_.descriptor(), 0, SEEK_CUR);  // fails for a pipe
   const off_t cut = end - static_cast<off_t>(written - whole);
-  whole_ = end >= 0 && cut > 0 && ::ftruncate(file_.descriptor(), cut) == 0 &&
+  whole_ = end >= 0 && (cut > 0 || tries_again_) && ::ftruncate(file_.descriptor(), cut) == 0 &&
            ::lseek(file_.descriptor(), cut, SEEK_SET) == cut;
   lost_ += static_cast<uint64_t>(ends_.end() - in_file);
-  if (header_buffered_ && whole == 0) --lost_;  // that was the header
+  header_buffered_ &= none;
+  if (header_buffered_) --lost_;  // that was the header
+  if (!none) described_ = (in_file - 1)->interfaces;
+  const size_t left = header_buffered_ ? ends_.front().interfaces : described_;
+  encoder_.Forget(left);
   buffer_.clear();
   ends_.clear();
-  header_buffered_ = false;
+  if (header_buffered_ && !over()) {
+    buffer_ = header_;
+    ends_.push_back(EndAt(header_.size()));
+  }
   return Fail(trouble_);
 }
 

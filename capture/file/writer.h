@@ -7,6 +7,7 @@
 
 #include <sys/uio.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -78,6 +79,10 @@ class FileEncoder {
   // are the first interface's.
   void AppendStatistics(uint64_t lost, const InterfaceCounts& counts, std::vector<std::byte>& out) const;
 
+  // How many interfaces were described; the last of them are described again when a description got lost.
+  size_t interfaces() const { return interfaces_.size(); }
+  void Forget(size_t left) { interfaces_.resize(left); }
+
  private:
   struct Interface {
     uint16_t linktype = 0;  // as a number of the file format
@@ -108,14 +113,16 @@ class FileWriter {
   FileWriter& operator=(const FileWriter&) = delete;
 
   // See FileEncoder::Append. Output is buffered. After a failure to write (a full disk) the file ends with the last
-  // frame that is whole in it, and stays readable; nothing more is written, and each Write fails.
+  // frame that is whole in it, and stays readable. Each Write fails then, and its frame is lost. A file that has its
+  // name already is tried again after a second, and behind a Flush; over(): it can't be made whole.
   Result<void> Write(const Frame& frame, std::string_view comment = {});
   // See FileEncoder::Append.
   Result<void> Write(const OtherBlock& block);
   // The same as Write for a frame whose bytes are `pieces` one after the other: large ones are written from where they
   // lie, not copied. `frame.bytes` is not looked at.
   Result<void> WritePieces(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment = {});
-  // Writes out what is buffered. Of a compressed file that is a part that can be decompressed by itself.
+  // Writes out what is buffered. Of a compressed file that is a part that can be decompressed by itself. No memory for
+  // that is a failure to write.
   Result<void> Flush();
   // The same, then statistics (pcapng), and closes the file. No Write after it. Fails when anything could not be
   // written.
@@ -123,12 +130,21 @@ class FileWriter {
 
   // Frames that were handed over and could not be written; those still buffered do not count.
   uint64_t lost() const { return lost_; }
+  // Whether nothing more can be written.
+  bool over() const { return failing_ && !(whole_ && tries_again_); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  // A place in the buffer where the file is whole, and how many interfaces are described before it.
+  struct End {
+    uint32_t at = 0, interfaces = 0;
+  };
   FileWriter(OutputFile file, FileEncoder encoder, std::vector<std::byte> header, Compression compression);
   Result<void> Failed(size_t written);
+  End EndAt(size_t at) const { return {static_cast<uint32_t>(at), static_cast<uint32_t>(encoder_.interfaces())}; }
   Bytes Compressed();
   Result<void> Appended();
+  Result<void> WriteOut();
 
   OutputFile file_;
   FileEncoder encoder_;
@@ -140,9 +156,14 @@ class FileWriter {
   std::vector<std::byte> packed_;
   std::vector<FileEncoder::View> views_;  // of the last frame in the buffer
   std::vector<iovec> pieces_;             // of what is written: scratch
-  std::vector<size_t> ends_;              // of the header and of the frames in the buffer
+  std::vector<End> ends_;                 // of the header and of the frames in the buffer
+  const std::vector<std::byte> header_;
+  const bool tries_again_;
+  size_t described_ = 0;  // interfaces in the file
   bool header_buffered_ = true;
-  std::string trouble_;  // why nothing more is written
+  std::string trouble_;  // the first
+  bool failing_ = false;
+  Clock::time_point again_;  // while it is: until then, frames are lost
   bool closed_ = false;
   bool whole_ = true;  // after trouble: the file ends with a whole frame
   uint64_t lost_ = 0;

@@ -30,17 +30,22 @@ struct FileSetOptions {
 
 class FileSet {
  public:
-  // Makes the first file, unless it is one of a row: that waits for its first packet. Errors: it cannot be created.
-  static Result<std::unique_ptr<FileSet>> Open(const FileSetOptions& options);
+  // Makes the first file, unless it is one of a row: that waits for its first packet, of which `first_ns` is the time
+  // if it is there already. Errors: it can't be created.
+  static Result<std::unique_ptr<FileSet>> Open(const FileSetOptions& options, std::optional<int64_t> first_ns = {});
 
-  // After a failure (a full disk) the file ends with a whole frame; nothing more is written, frames are counted as lost
-  // and the error is the first one. Old files of a row go when a new one begins.
+  // An error is for people; lost() says what it cost. While a file can't be written (a full disk), it ends with a whole
+  // frame, and frames are lost; it is tried again after a second (FileWriter). While the next file of a row can't be
+  // begun, the last one grows; that is tried again after a second of the frames' time. Old files of a row go once a new
+  // one has begun.
   Result<void> Write(const Frame& frame, std::string_view comment);
   // What is buffered goes to the file.
   Result<void> Flush();
   // Ends the last file; `counts` go to its statistics.
   Result<void> Close(const InterfaceCounts& counts);
 
+  // Whether nothing will be written any more: there is no first file, or what it is can't be cut to whole frames.
+  bool over() const;
   uint64_t lost() const;                     // frames that were handed over and could not be written
   uint64_t files() const { return files_; }  // made
   // The names of the files that are there, oldest first.
@@ -58,8 +63,8 @@ class FileSet {
   uint64_t files_ = 0, lost_ = 0;
   uint64_t bytes_ = 0;  // in the current file
   uint64_t frames_ = 0;
-  int64_t begin_ns_ = 0;  // of it
-  std::string trouble_;
+  int64_t begin_ns_ = 0;              // of it
+  std::optional<int64_t> failed_ns_;  // when the next one could not be begun
 };
 
 }  // namespace stag::capture

@@ -3,6 +3,9 @@
 
 #include <poll.h>
 
+#include <stdexcept>
+#include <system_error>
+
 namespace stag::capture {
 namespace {
 
@@ -20,7 +23,11 @@ LiveReader::LiveReader(PacketSource& source, const LiveOptions& options, std::fu
       idle_(std::move(idle)),
       queue_(options.queue),
       begin_(std::chrono::steady_clock::now()) {
-  thread_ = std::thread([this] { Receive(); });
+  try {
+    thread_ = std::thread([this] { Receive(); });
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(std::string("there is no thread to receive packets: ") + error.what());
+  }
 }
 
 LiveReader::~LiveReader() { Finish(); }

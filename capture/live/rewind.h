@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ class Rewind {
   void Clear();
 
   size_t frames() const { return entries_.size(); }
+  // The time of the oldest, if there is one.
+  std::optional<int64_t> first_ns() const {
+    return entries_.empty() ? std::nullopt : std::optional(entries_.front().ref.time_ns);
+  }
   // Whether frames younger than the span had to go for lack of room since the beginning or the last Clear.
   bool short_of_room() const { return short_of_room_; }
 

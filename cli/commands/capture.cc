@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 
@@ -71,7 +72,8 @@ class FindingsNow final : public conformance::FindingSink {
   std::set<std::pair<fabric::ConnectionId, const conformance::RuleInfo*>> seen_;
 };
 
-// The files, or the memory that stands in for them until a trigger fires.
+// The files, or the memory that stands in for them until a trigger fires. What can't be written is lost, said and
+// counted, and the capture goes on: there may be room again.
 class Keeper {
  public:
   Keeper(const CaptureArguments& options, LinkType link) : options_(options), file_options_(options.file) {
@@ -80,72 +82,123 @@ class Keeper {
   }
   Result<void> Open() {
     if (options_.file.path.empty() || rewind_) return {};
-    return OpenFiles();
+    return OpenFiles({});
   }
 
   // False: nothing more is wanted.
   bool Keep(const Frame& frame, std::string_view comment, bool fired) {
-    if (rewind_ && !end_ns_) {
-      rewind_->Put(frame, comment);
-      if (fired) Fire(frame);
-      return true;
+    try {
+      if (rewind_) return Rewound(frame, comment, fired);
+      Write(frame, comment);
+    } catch (const std::bad_alloc&) {
+      ++lost_;
+      Note(Fail("no memory for a packet"));
     }
-    if (end_ns_ && frame.ref.time_ns > *end_ns_) return false;
-    Write(frame, comment);
     return true;
   }
   // While nothing comes: `now_ns` since 1970.
   bool Idle(int64_t now_ns) {
-    if (files_) (void)files_->Flush();
+    if (files_) Note(files_->Flush());
+    TryToUnwind();
     return !end_ns_ || now_ns <= *end_ns_;
   }
   void Close(const capture::InterfaceCounts& counts) {
-    if (files_) Note(files_->Close(counts));
+    if (end_ns_ && !files_) Unwind();
+    const auto closed = files_ ? files_->Close(counts) : Result<void>{};
+    if (closed) return;
+    failed_ = true;
+    if (!said_) ComplainText(closed.error().message);
   }
 
-  bool failed() const { return failed_; }
+  // Packets that are gone before they came here.
+  void Lose(uint64_t packets) { lost_ += packets; }
+  // What went wrong, said once a second at most.
+  void Say(const std::string& why) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < say_again_) return;
+    say_again_ = now + kPause;
+    said_ = true;
+    notices_(lost() == 0 ? why : fmt::format("{}; {} not written so far", why, Count(lost(), "packet")));
+  }
+
+  // Whether no packet will be written any more, though it should.
+  bool over() const { return files_ && files_->over(); }
+  bool failed() const { return failed_ || lost() > 0; }
   bool short_of_room() const { return short_of_room_; }
-  uint64_t lost() const { return files_ ? files_->lost() : 0; }
+  uint64_t lost() const { return lost_ + (files_ ? files_->lost() : 0); }
   const capture::FileSet* files() const { return files_.get(); }
 
  private:
-  Result<void> OpenFiles() {
-    auto opened = capture::FileSet::Open(file_options_);
+  // `first_ns`: of the first packet, if there is one already.
+  Result<void> OpenFiles(std::optional<int64_t> first_ns) {
+    auto opened = capture::FileSet::Open(file_options_, first_ns);
     if (!opened) return tl::unexpected(opened.error());
     files_ = std::move(*opened);
     return {};
   }
-  void Fire(const Frame& frame) {
-    end_ns_ = frame.ref.time_ns + options_.after_ns;
+  // With a trigger: packets stay in memory until it fires and there is a file for them.
+  bool Rewound(const Frame& frame, std::string_view comment, bool fired) {
+    if (end_ns_ && frame.ref.time_ns > *end_ns_) return false;
+    if (files_) {
+      Write(frame, comment);
+      return true;
+    }
+    rewind_->Put(frame, comment);
+    if (fired && !end_ns_) end_ns_ = frame.ref.time_ns + options_.after_ns;
+    TryToUnwind();
+    return true;
+  }
+  void TryToUnwind() {
+    if (end_ns_ && !files_ && std::chrono::steady_clock::now() >= open_again_) Unwind();
+  }
+  void Unwind() {
+    const auto opened = OpenFiles(rewind_->first_ns());
+    failed_ = !opened;
+    if (!opened) {
+      open_again_ = std::chrono::steady_clock::now() + kPause;
+      return Note(opened);
+    }
     short_of_room_ = rewind_->short_of_room();
-    if (const auto opened = OpenFiles(); !opened) return Note(opened);
-    rewind_->Drain([this](const Frame& kept, std::string_view comment) { Write(kept, comment); });
+    rewind_->Drain([this](const Frame& kept, std::string_view said) { Write(kept, said); });
   }
   void Write(const Frame& frame, std::string_view comment) {
     if (files_) Note(files_->Write(frame, comment));
   }
   void Note(const Result<void>& result) {
-    if (!result && !std::exchange(failed_, true)) ComplainText(result.error().message);
+    if (!result) Say(result.error().message);
   }
 
+  static constexpr std::chrono::seconds kPause{1};
   const CaptureArguments& options_;
   capture::FileSetOptions file_options_;
   std::optional<capture::Rewind> rewind_;
   std::unique_ptr<capture::FileSet> files_;
   std::optional<int64_t> end_ns_;  // after a trigger: until then
-  bool failed_ = false, short_of_room_ = false;
+  std::chrono::steady_clock::time_point open_again_, say_again_;
+  const std::function<void(const std::string&)> notices_ = Notices(false);
+  uint64_t lost_ = 0;  // that were never given to the files
+  bool failed_ = false, said_ = false, short_of_room_ = false;
 };
 
-// --check: the engine, and what its findings go through.
+// --check: what findings go through.
 struct Checker {
-  Checker(const CaptureArguments& options, Output& output, const std::string& device, conformance::FindingSink*& sink) {
+  Checker(const CaptureArguments& options, Output& output, conformance::FindingSink*& sink) {
     reporter = MakeLineReporter(options, output);
     sink = reporter.get();
     if (options.format == Format::kText) sink = &now.emplace(output, *reporter);
-    reporter->BeginFile(device);
   }
   std::unique_ptr<conformance::Reporter> reporter;
   std::optional<FindingsNow> now;
+};
+
+// What looks at the packets, from the start of the capture or from where there was no memory to go on looking.
+struct Watching {
+  Watching(const CaptureArguments& options, bool judge, conformance::FindingSink* findings)
+      : watch(options.triggers, judge, findings), cutter(TunnelPortsOf(options)) {}
+  CaptureWatch watch;
+  conformance::Engine engine{{}, watch};
+  PayloadCutter cutter;
+  HeldFrames held{cutter};
 };
 
 // --scrub: what turns packets into those that may be seen.
@@ -214,36 +267,37 @@ int RunCapture(const CaptureArguments& options) {
   if (const auto opened = keeper.Open(); !opened) return Trouble(opened.error());
   conformance::FindingSink* findings = nullptr;
   std::optional<Checker> checker;
-  if (options.check) checker.emplace(options, output, (*source)->name(), findings);
+  if (options.check) checker.emplace(options, output, findings);
   const bool judge = options.check || std::ranges::any_of(options.triggers, [](const Trigger& trigger) {
                        return trigger.on == Trigger::On::kFinding;
                      });
-  CaptureWatch watch(options.triggers, judge, findings);
-  conformance::Engine engine({}, watch);
+  std::optional<Watching> watching;
+  std::optional<std::string> fired;  // why a trigger did
 
   capture::LiveOptions live = options.device.live;
   live.stop = signals.descriptor();
   capture::LiveReader* reader_now = nullptr;
-  PayloadCutter cutter(TunnelPortsOf(options));
-  HeldFrames held(cutter);
-  const auto keep = [&](const Frame& frame, std::string_view comment, bool fired) {
-    const bool go_on = keeper.Keep(frame, comment, fired);
-    if (!go_on || (keeper.failed() && !options.watches_output())) reader_now->End();
+  const auto keep = [&](const Frame& frame, std::string_view comment, bool now) {
+    const bool go_on = keeper.Keep(frame, comment, now);
+    if (!go_on || (keeper.over() && !options.watches_output())) reader_now->End();
   };
+  uint64_t given = 0;  // packets to `after`
   const auto after = [&](const Frame& frame) {
-    const bool fired = watch.fired().has_value();
+    ++given;
+    if (!watching) return keep(frame, {}, fired.has_value());
+    if (!fired) fired = watching->watch.fired();
     if (options.cut_payload) {
-      held.Put(frame, watch.TakeComment(), fired);
-      held.Release(frame.ref.time_ns, keep);
+      watching->held.Put(frame, watching->watch.TakeComment(), fired.has_value());
+      watching->held.Release(frame.ref.time_ns, keep);
     } else {
-      keep(frame, watch.TakeComment(), fired);
+      keep(frame, watching->watch.TakeComment(), fired.has_value());
     }
     if (frame.ref.number % 1024 == 0) output.Flush();
   };
   const auto idle = [&] {
     const auto since = std::chrono::system_clock::now().time_since_epoch();
     const int64_t now = std::chrono::duration_cast<nanoseconds>(since).count();
-    held.Release(now, keep);
+    if (watching) watching->held.Release(now, keep);
     if (!keeper.Idle(now)) reader_now->End();
     output.Flush();
     if (output.stopped()) reader_now->End();
@@ -256,52 +310,80 @@ int RunCapture(const CaptureArguments& options) {
   reader_now = &reader;
 
   bool failed = false;
-  if (options.raw) {
+  // Takes so many packets without a look at them. Whether there may be more.
+  const auto take = [&](uint64_t most) {
     Frame frame;
-    capture::Reader::Next next;
-    while ((next = reader.ReadFrame(frame)) == capture::Reader::Next::kFrame) {
+    auto next = capture::Reader::Next::kFrame;
+    for (uint64_t n = 0; n < most && next == capture::Reader::Next::kFrame; ++n) next = reader.ReadFrame(frame);
+    if (next == capture::Reader::Next::kDamaged) {
+      failed = true;
+      ComplainText(reader.error());
     }
-    failed = next == capture::Reader::Next::kDamaged;
-    if (failed) ComplainText(reader.error());
-  } else {
+    return next == capture::Reader::Next::kFrame;
+  };
+  const auto analyse = [&] {
+    watching.emplace(options, judge, findings);
     Clock clock;
     std::vector<session::Observer*> observers;
-    if (checker) observers = checker->reporter->Observers();
+    if (checker) {
+      checker->reporter->BeginFile((*source)->name());
+      observers = checker->reporter->Observers();
+    }
     LinesAtOnce lines(output, TransactionLister::Heading(options.format, output.style(), false));
     const auto lister = TransactionLister::Make(options.format, output.style(), clock, lines, std::nullopt, false);
-    observers.push_back(&watch);
+    observers.push_back(&watching->watch);
     if (options.transactions) observers.push_back(lister.get());
-    if (judge) observers.push_back(&engine);
+    if (judge) observers.push_back(&watching->engine);
     const bool hash = options.transactions && options.format == Format::kJsonl;
-    if (options.cut_payload) observers.push_back(&cutter);
+    PayloadCutter* const cutter = options.cut_payload ? &watching->cutter : nullptr;
+    if (cutter) observers.push_back(cutter);
     std::optional<ScrubbedReader> scrubbed;
     if (scrubbing) {
       const ScrubOptions scrub{{}, options.memory, TunnelPortsOf(options)};
       scrubbed.emplace(reader, scrubbing->pseudonyms, scrubbing->replaced, scrub, after);
     }
-    const FileOutcome outcome =
-        Analyze(scrubbed ? static_cast<capture::Reader&>(*scrubbed) : reader, (*source)->name(), options, hash, clock,
-                output, std::move(observers), options.cut_payload ? &cutter : nullptr);
-    held.ReleaseAll(keep);
-    failed = outcome.damaged;
-    if (checker) {
-      checker->reporter->EndFile(Summarize(outcome, engine.Tallies()), outcome.trouble);
-      checker->reporter->Finish({});
+    const FileOutcome outcome = Analyze(scrubbed ? static_cast<capture::Reader&>(*scrubbed) : reader, (*source)->name(),
+                                        options, hash, clock, output, std::move(observers), cutter);
+    watching->held.ReleaseAll(keep);
+    if (!fired) fired = watching->watch.fired();
+    failed |= outcome.damaged;
+    if (checker) checker->reporter->EndFile(Summarize(outcome, watching->engine.Tallies()), outcome.trouble);
+  };
+  // Where there is no memory to look at packets, the next are written all the same (those that can't be scrubbed are
+  // lost), and then the looking begins anew.
+  constexpr uint64_t kWithoutALook = 256;
+  bool anew = !options.raw;
+  while (std::exchange(anew, false)) {
+    try {
+      analyse();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+      output.set_before_write(nullptr);
+      if (watching) watching->held.ReleaseAll(keep);
+      watching.reset();
+      if (checker) checker->reporter->EndFile({}, "no memory");
+      keeper.Say(
+          fmt::format("no memory to analyse packets, at packet {}: the analysis begins anew", reader.counts().frames));
+      anew = take(kWithoutALook);
+      const uint64_t frames = reader.counts().frames;
+      if (scrubbing) keeper.Lose(frames - std::min(frames, std::exchange(given, frames)));
     }
   }
+  if (options.raw) (void)take(UINT64_MAX);
+  if (checker) checker->reporter->Finish({});
   const capture::LiveCounts counts = reader.counts();
   keeper.Close({.received = counts.source.received + counts.source.dropped.value_or(0),
                 .dropped_by_interface = counts.source.dropped_on_wire,
                 .dropped_by_system = counts.source.dropped,
                 .dropped_by_us = counts.queue_dropped,
-                .comment = std::string(watch.TakeComment())});
+                .comment = watching ? std::string(watching->watch.TakeComment()) : std::string{}});
   const Replaced* const replaced = scrubbing ? &scrubbing->replaced : nullptr;
   if (options.file.path == "-") {
     std::string text;
-    PutSummary(text, options, counts, keeper, watch.fired(), replaced);
+    PutSummary(text, options, counts, keeper, fired, replaced);
     if (!options.quiet) ComplainText(std::string_view(text.data(), text.size() - 1));
   } else if (!options.quiet || options.format == Format::kJsonl) {
-    PutSummary(output.buffer(), options, counts, keeper, watch.fired(), replaced);
+    PutSummary(output.buffer(), options, counts, keeper, fired, replaced);
   }
   output.Flush();
   if (failed || keeper.failed() || output.failed()) return kExitTrouble;
@@ -438,6 +520,8 @@ void AddCapture(CLI::App& app, Run& run) {
   command->footer(
       "Files are pcapng with times in nanoseconds; connections, findings and triggers are comments on packets, losses\n"
       "stand in the statistics. Receiving never waits for the disk: what the queue cannot hold is lost, and counted.\n"
+      "So is what cannot be written. A file is tried again every second; the last of a row grows until there is a "
+      "next.\n"
       "Traffic that an RDMA adapter offloads does not pass the network device: capture on the RDMA device (mlx5_0).\n"
       "With --snap a packet waits up to 1 s, with --scrub up to 5 s, for what becomes known of its payload; what is\n"
       "known later stays whole with --snap, and zero with --scrub (an RPC that takes longer loses its data).\n"

@@ -172,7 +172,7 @@ void LiveMonitor::OnEvent(const fabric::Event& event) {
 void LiveMonitor::ReportTrouble() {
   if (failed_ || recorder_->trouble().empty()) return;
   failed_ = true;
-  Complain("{}: no more is recorded", recorder_->trouble());
+  Complain("{}: until it can be written again, what happens is not recorded", recorder_->trouble());
 }
 
 // What it throws is not for the command: its traffic went on.

@@ -9,7 +9,6 @@ namespace stag::probe {
 namespace {
 
 constexpr uint64_t kOwn = uint64_t{1} << 63;  // in the ids of work that the engine did not post
-constexpr uint32_t kSceneCredits = 8;         // of messages that a Scene makes
 
 }  // namespace
 
@@ -38,11 +37,11 @@ void Scene::Send(Buffer message, std::optional<uint32_t> invalidate) {
   if (open()) (void)end.Post(std::move(message), kOwn, invalidate);
 }
 
-void Scene::SendError(uint32_t xid, uint32_t err) {
+void Scene::SendError(uint32_t xid, uint32_t err, uint32_t credit) {
   rpcrdma::Header header;
   header.xid = xid;
   header.vers = rpcrdma::kVersion1;
-  header.credit = kSceneCredits;
+  header.credit = credit;
   header.proc = rpcrdma::kError;
   header.err = err;
   header.vers_low = header.vers_high = 1;
@@ -55,7 +54,7 @@ void Scene::SendSuccess(const Seen& call) {
   rpcrdma::Header header;
   header.xid = call.header.xid;
   header.vers = rpcrdma::kVersion1;
-  header.credit = kSceneCredits;
+  header.credit = kCredits;
   header.proc = rpcrdma::kMsg;
   Buffer out;
   rpcrdma::Encode(header, out);

@@ -47,6 +47,8 @@ class Tamper;
 
 // What a hook knows of a connection, and can do besides. What it does when the connection is over has no effect.
 struct Scene {
+  static constexpr uint32_t kCredits = 8;  // of messages that it makes
+
   Tamper& end;
   size_t ordinal;                       // of the connection, from 1
   Bytes private_data;                   // of the peer
@@ -59,7 +61,7 @@ struct Scene {
   size_t own_failures = 0;  // of Read and Write below
 
   void Send(Buffer message, std::optional<uint32_t> invalidate = {});
-  void SendError(uint32_t xid, uint32_t err);
+  void SendError(uint32_t xid, uint32_t err, uint32_t credit = kCredits);
   void SendSuccess(const Seen& call);  // of a Call without results, and without chunks
   // By RDMA, `offset` behind the start of the segment.
   void Write(Buffer bytes, const rpcrdma::Segment& segment, uint64_t offset = 0);

@@ -25,8 +25,8 @@ class FrameWriter {
   // Of the next frame. A view of what lasts.
   void set_comment(std::string_view comment) { comment_ = comment; }
 
-  // An Ethernet frame, of which the last `cut` bytes are not known. Nothing but a count comes of it once writing
-  // failed.
+  // An Ethernet frame, of which the last `cut` bytes are not known. Nothing but a count comes of it while the file
+  // can't be written.
   void Put(Bytes frame, size_t cut = 0) { Put(std::span(&frame, 1), cut); }
   // The same of its pieces, one after the other. Large ones are not copied.
   void Put(std::span<const Bytes> pieces, size_t cut = 0) {

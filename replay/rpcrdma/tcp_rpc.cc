@@ -48,12 +48,11 @@ uint16_t PortOf(int socket) {
 }  // namespace
 
 struct TcpRpc::Peer {
-  explicit Peer(int s) : socket(s) {}
-  ~Peer() { ::close(socket); }
+  explicit Peer(endpoint::Descriptor s) : socket(std::move(s)) {}
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  const int socket;
+  const endpoint::Descriptor socket;
   Clock::time_point since = Clock::now();  // its last Call, or when it came
   std::vector<std::byte> in, record, out;  // received; fragments of the record so far; not sent yet
 };
@@ -78,7 +77,7 @@ TcpRpc::~TcpRpc() { ::close(socket_); }
 void TcpRpc::AddTo(std::vector<pollfd>& all) const {
   if (Clock::now() >= accept_again_) all.push_back({socket_, POLLIN, 0});
   for (const auto& peer : peers_)
-    all.push_back({peer->socket, static_cast<short>(peer->out.empty() ? POLLIN : POLLOUT), 0});
+    all.push_back({peer->socket.get(), static_cast<short>(peer->out.empty() ? POLLIN : POLLOUT), 0});
 }
 
 bool TcpRpc::Poll() {
@@ -100,14 +99,18 @@ bool TcpRpc::Poll() {
 void TcpRpc::AcceptAll() {
   if (Clock::now() < accept_again_) return;
   for (int n = 0; n < kAccepts; ++n) {
-    const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket < 0) {
-      if (endpoint::IsShortage(errno)) accept_again_ = Clock::now() + std::chrono::seconds{1};
-      return;
+    endpoint::Descriptor socket(::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const bool came{socket};
+    bool shortage = !came && endpoint::IsShortage(errno);
+    try {
+      if (came && peers_.size() == kMaxPeers)
+        peers_.erase(std::ranges::min_element(peers_, {}, [](auto& peer) { return peer->since; }));
+      if (came) peers_.push_back(std::make_unique<Peer>(std::move(socket)));
+    } catch (const std::bad_alloc&) {
+      shortage = true;
     }
-    if (peers_.size() == kMaxPeers)
-      peers_.erase(std::ranges::min_element(peers_, {}, [](auto& peer) { return peer->since; }));
-    peers_.push_back(std::make_unique<Peer>(socket));
+    if (shortage) accept_again_ = Clock::now() + std::chrono::seconds{1};
+    if (shortage || !came) return;
   }
 }
 
@@ -115,14 +118,14 @@ void TcpRpc::AcceptAll() {
 TcpRpc::Left TcpRpc::Serve(Peer& peer) {
   for (int answers = 0; answers < kAnswers;) {
     while (!peer.out.empty()) {
-      const ssize_t n = ::send(peer.socket, peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
+      const ssize_t n = ::send(peer.socket.get(), peer.out.data(), peer.out.size(), MSG_NOSIGNAL);
       if (n < 0) return errno == EAGAIN || errno == EINTR ? Left::kNothing : Left::kGone;
       peer.out.erase(peer.out.begin(), peer.out.begin() + n);
     }
     if (!Answer(peer, answers)) return Left::kGone;
     if (!peer.out.empty()) continue;
     std::byte piece[4096];
-    const ssize_t n = ::recv(peer.socket, piece, sizeof piece, 0);
+    const ssize_t n = ::recv(peer.socket.get(), piece, sizeof piece, 0);
     if (n == 0) return Left::kGone;
     if (n < 0) return errno == EAGAIN || errno == EINTR ? Left::kNothing : Left::kGone;
     peer.in.insert(peer.in.end(), piece, piece + n);

@@ -9,6 +9,7 @@ and the file $STAG_SKIPPED gets the reason; with STAG_NO_SKIP, which .ci/run set
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import struct
@@ -84,14 +85,17 @@ class Capture(unittest.TestCase):
     @staticmethod
     def await_packets(pcapng, count):
         """Until that many are in the file: it is written when nothing more comes."""
-        found = 0
-        while found < count:
+        while Capture.packets_in(pcapng) < count:
             time.sleep(0.01)
-            data, at, found = pcapng.read_bytes(), 0, 0
-            while at + 8 <= len(data):
-                kind, length = struct.unpack_from("<II", data, at)
-                found += kind == 6 and at + length <= len(data)
-                at += length
+
+    @staticmethod
+    def packets_in(pcapng):
+        data, at, found = pcapng.read_bytes(), 0, 0
+        while at + 8 <= len(data):
+            kind, length = struct.unpack_from("<II", data, at)
+            found += kind == 6 and at + length <= len(data)
+            at += length
+        return found
 
     def refused(self, *options):
         done = subprocess.run([STAG, "capture", *options], capture_output=True, text=True, timeout=60)
@@ -362,6 +366,119 @@ class Capture(unittest.TestCase):
         self.assertEqual(err.count("No space left on device"), 1)
         captured = jsonl(out)[-1]
         self.assertGreater(captured["not_written"], 0)
+
+    def test_a_disk_that_is_full_for_a_while(self):
+        """Frames of that time are lost, said and counted; those before and behind are there."""
+        target = self.at / "out.pcapng"
+        frames = frames_of(REAL / "rxe-nfs3.pcap.zst")[:200]
+        live = Live("-i", "right", "-w", str(target), "--format", "jsonl")
+        live.send(frames)
+        self.await_packets(target, 200)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (target.stat().st_size + 10, hard))
+        live.send(frames)
+        words = live.process.stderr.readline()
+        resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+        while not target.read_bytes()[target.stat().st_size - 1000:].count(b"the last one"):
+            self.assertIsNone(live.process.poll())
+            live.send([b"\xff" * 6 + b"\x02" * 6 + b"\x88\xb5" + b"the last one".ljust(60)])  # until there is room
+            time.sleep(0.01)
+        status, out, err = live.end(interrupt=True)
+        self.assertEqual(status, 2, err)
+        self.assertRegex(words, r"^stag: cannot write .*out\.pcapng: File too large; \d+ packets? not written so far$")
+        captured = jsonl(out)[-1]
+        self.assertGreaterEqual(captured["not_written"], 200)
+        found = subprocess.run(["tshark", "-r", str(target), "-T", "fields", "-e", "frame.cap_len"], check=True, capture_output=True,
+                               text=True).stdout.split()
+        self.assertEqual(len(found), captured["frames"] - captured["not_written"])
+        self.assertGreater(len(found), 200)
+
+    def rows_without_the_next_file(self, take, give_back):
+        """Nothing is lost, as the last file goes on."""
+        frames = frames_of(REAL / "rxe-nfs3.pcap.zst")[:200]
+        live = Live("-i", "right", "-w", str(self.at / "rows/a.pcapng"), "--rotate-size", "64K", "--format", "jsonl")
+        live.send(frames)
+        self.await_packets_of_row(200)
+        give = take(live.process.pid)
+        live.send(frames)
+        words = live.process.stderr.readline()
+        give_back(give)
+        files, sent = len(list((self.at / "rows").iterdir())), 400
+        while len(list((self.at / "rows").iterdir())) == files:  # until the next one is tried
+            self.assertIsNone(live.process.poll())
+            live.send(frames[:20])
+            sent += 20
+            time.sleep(0.05)
+        status, out, err = live.end(interrupt=True)
+        self.assertEqual(status, 0, err)
+        captured = jsonl(out)[-1]
+        self.assertEqual((captured["not_written"], captured["frames"]), (0, sent))
+        rows = [subprocess.run(["tshark", "-r", file, "-T", "fields", "-e", "frame.len"], check=True, capture_output=True, text=True)
+                for file in captured["files"]]
+        self.assertEqual(sum(len(row.stdout.split()) for row in rows), sent)
+        return words
+
+    def await_packets_of_row(self, count):
+        while sum(self.packets_in(file) for file in (self.at / "rows").iterdir()) < count:
+            time.sleep(0.01)
+
+    def test_rows_whose_folder_goes_away(self):
+        (self.at / "rows").mkdir()
+
+        def take(_):
+            (self.at / "rows").rename(self.at / "away")
+
+        def give_back(_):
+            (self.at / "away").rename(self.at / "rows")
+        self.assertRegex(self.rows_without_the_next_file(take, give_back), r"^stag: cannot write .*: No such file or directory$")
+
+    def test_rows_without_a_descriptor(self):
+        (self.at / "rows").mkdir()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+        def take(process):
+            resource.prlimit(process, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{process}/fd")), hard))
+            return process
+        self.assertRegex(self.rows_without_the_next_file(
+            take, lambda process: resource.prlimit(process, resource.RLIMIT_NOFILE, (hard, hard))),
+            r"^stag: cannot write .*: Too many open files$")
+
+    def test_a_trigger_without_a_folder(self):
+        """What it is about stays in memory until there is one."""
+        target, frames = self.at / "later/out.pcapng", frames_of(REAL / "rxe-rdma_error.pcap")
+        live = Live("-i", "right", "--trigger", "error", "--after", "3s", "-w", str(target), "--format", "jsonl")
+        live.send(frames)
+        self.assertRegex(live.process.stderr.readline(), r"^stag: cannot write .*: No such file or directory$")
+        target.parent.mkdir()
+        status, out, err = live.end()  # by itself
+        self.assertEqual(status, 0, err)
+        self.assertEqual((jsonl(out)[-1]["files"], jsonl(out)[-1]["not_written"]), ([str(target)], 0))
+        self.assertEqual(len(self.transactions(target)), len(self.transactions(REAL / "rxe-rdma_error.pcap")))
+
+    def test_without_memory_to_analyse(self):
+        """The analysis begins anew, and every packet is in the file, unless it can't be scrubbed."""
+        if os.environ.get("STAG_SANITIZED") not in (None, "", "OFF"):
+            return  # a sanitizer takes all of the address space
+        frames = [frame for name in ("rxe-nfs3.pcap.zst", "rxe-nfs4.1.pcap.zst") for frame in frames_of(REAL / name)]
+        key = self.at / "site.key"
+        key.write_text("ab" * 32 + "\n")
+        for more in ([], ["--snap", "headers"], ["--scrub", str(key)]):
+            target = self.at / "out.pcapng"
+            live = Live("-i", "right", "-w", str(target), "--format", "jsonl", "--count", str(10 + len(frames)), *more)
+            live.send(frames[:10])
+            with open(f"/proc/{live.process.pid}/statm", encoding="ascii") as statm:
+                size = int(statm.read().split()[0]) * resource.getpagesize()
+            resource.prlimit(live.process.pid, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+            live.send(frames)
+            words = live.process.stderr.readline()
+            resource.prlimit(live.process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            status, out, err = live.end()
+            self.assertEqual(status, 2, err)
+            self.assertRegex(words, r"^stag: no memory to analyse packets, at packet \d+: the analysis begins anew")
+            captured = jsonl(out)[-1]
+            self.assertEqual(captured["frames"], 10 + len(frames))
+            self.assertEqual(captured["not_written"] > 0, "--scrub" in more)
+            self.assertEqual(self.packets_in(target), captured["frames"] - captured["not_written"])
 
     def test_refused(self):
         file = str(self.at / "x.pcapng")

@@ -8,6 +8,7 @@ import resource
 import signal
 import struct
 import tempfile
+import threading
 import unittest
 
 from iwarp_client import Client
@@ -82,11 +83,35 @@ class Live(unittest.TestCase):
             for xid in range(1, calls + 1):
                 client.call(xid)  # all are answered
         self.assertEqual(server.lines[-1]["replies"], calls)
-        self.assertIn(f"cannot write {self.file}: File too large: no more is recorded", server.err)
+        self.assertIn(f"cannot write {self.file}: File too large: until it can be written again, what happens is not recorded", server.err)
         self.assertRegex(server.err, r"\d+ frames of the recording could not be written; \d+ are in the file")
         done = fine("transactions", "--format", "jsonl", self.file)
         self.assertEqual(done.stderr, "")
         self.assertGreater(done.stdout.count('"reply_complete":true'), 50)
+
+    def test_recording_on_a_disk_that_is_full_for_a_while(self):
+        limit, hard = 300_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        with serve("--mode", "null", "--record", self.file, expect=2) as server, Client(server.port) as client:
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (limit, hard))
+            xid = 0
+
+            def call_while(condition):
+                nonlocal xid
+                while condition():
+                    xid += 1
+                    client.call(xid)
+            words = []
+            reader = threading.Thread(target=lambda: words.append(server.process.stderr.readline()))
+            reader.start()
+            call_while(reader.is_alive)
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+            call_while(lambda: os.path.getsize(self.file) <= limit)
+            client.call(xid + 1)
+        self.assertRegex(words[0], "File too large: until it can be written again, what happens is not recorded")
+        self.assertRegex(server.err, r"\d+ frames? of the recording could not be written; \d+ are in the file")
+        listed = [t["xid"] for t in lines(stag("transactions", "--format", "jsonl", self.file)) if t["reply_complete"]]
+        self.assertEqual((listed[0], listed[-1]), ("0x00000001", f"0x{xid + 1:08x}"))
+        self.assertLess(len(listed), xid)
 
     def test_recorded(self):
         with serve(REAL / "rxe-nfs3.pcap.zst", "--check") as server, Client(server.port) as client:

@@ -22,6 +22,16 @@ import unittest
 
 STAG = CAPTURE = None
 SANITIZED = os.environ.get("STAG_SANITIZED") not in (None, "", "OFF")
+FREE_ID = 64321  # of no user, it is hoped
+# A client that connects as often as it can and says nothing.
+FLOOD = """import os, socket
+held = []
+try:
+    while True:
+        held.append(socket.create_connection((os.environ["ADDR"], int(os.environ["PORT"]))))
+except OSError:
+    held[0].recv(1)
+"""
 REQUEST = b"MPA ID Req Frame" + struct.pack(">BBH", 0, 1, 0)
 REPLY = b"MPA ID Rep Frame" + struct.pack(">BBH", 0, 1, 0)
 
@@ -165,9 +175,11 @@ class Live:
         self.arguments, self.prepare, self.expect = arguments, prepare, expect
 
     def __enter__(self):
+        program = os.open(STAG, os.O_RDONLY)  # another user may not find it by its name
         self.process = subprocess.Popen([STAG, *self.arguments, "--listen", "127.0.0.1:0", "--transport", "iwarp", "--no-crc",
                                          "--format", "jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        preexec_fn=self.prepare)
+                                        preexec_fn=self.prepare, executable=f"/proc/self/fd/{program}", pass_fds=[program])
+        os.close(program)
         self.listening = json.loads(self.process.stdout.readline())
         self.port = self.listening["port"]
         return self
@@ -423,27 +435,40 @@ class Exhaustion(unittest.TestCase):
             relayed = self.idle_ones_give_way("relay", "--to", f"127.0.0.1:{server.port}").of("relayed")[0]
             self.assertGreaterEqual(relayed["dismissed"], 1)
 
+    def await_words(self, server, served, words):
+        """Until the command says so; who was there before is served."""
+        said = ""
+        while words not in said:
+            self.assertTrue(served.null())
+            said += server.process.stderr.readline()
+        self.assertTrue(served.null())
+
+    def recovers(self, server, served, peers):
+        """Once they have gone, others are served again."""
+        self.assertTrue(served.null())
+        for peer in peers:
+            peer.close()
+        peer = connected(server.port)
+        self.assertTrue(peer.null())
+        peer.close()
+        served.close()
+
+    def in_front_of_a_server(self, check):
+        """The same of `stag serve`, and of `stag relay` before one."""
+        check("serve", "--mode", "null")
+        with Live("serve", "--mode", "null") as server:
+            check("relay", "--to", f"127.0.0.1:{server.port}")
+
     # The commands have no more than that many descriptors.
     def without_descriptors(self, *command):
         with Live(*command, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))) as server:
             served = connected(server.port)
             peers = [Peer(server.port) for _ in range(60)]
-            words = b""
-            while b"Too many open files" not in words:
-                self.assertTrue(served.null())
-                words += server.process.stderr.readline().encode()
-            self.assertTrue(served.null())
-            for peer in peers:
-                peer.close()
-            peer = connected(server.port)
-            self.assertTrue(peer.null())
-            served.close()
-            peer.close()
+            self.await_words(server, served, "Too many open files")
+            self.recovers(server, served, peers)
 
     def test_without_descriptors(self):
-        self.without_descriptors("serve", "--mode", "null")
-        with Live("serve", "--mode", "null") as server:
-            self.without_descriptors("relay", "--to", f"127.0.0.1:{server.port}")
+        self.in_front_of_a_server(self.without_descriptors)
 
     def test_the_limit_of_descriptors_is_raised(self):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -467,20 +492,61 @@ class Exhaustion(unittest.TestCase):
                 peer.socket.settimeout(5)
                 if peer.accepted():
                     peer.send(*(long_call(xid, 4 << 20) for xid in range(8)))
-            self.assertTrue(served.null())
-            for peer in peers:
-                peer.close()
-            peer = connected(server.port)
-            self.assertTrue(peer.null())
-            peer.close()
-            served.close()
+            self.recovers(server, served, peers)
 
     def test_without_memory(self):
         if SANITIZED:
             return  # a sanitizer takes all of the address space
-        self.without_memory("serve", "--mode", "null")
-        with Live("serve", "--mode", "null") as server:
-            self.without_memory("relay", "--to", f"127.0.0.1:{server.port}")
+        self.in_front_of_a_server(self.without_memory)
+
+    def test_without_threads(self):
+        """A relay connects to its server, and --check looks at the traffic, on a thread each. Root may have any number."""
+        def another_user():
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setresgid(FREE_ID, FREE_ID, FREE_ID)
+                os.setresuid(FREE_ID, FREE_ID, FREE_ID)
+
+        def no_more_threads(server, most=1):
+            child = os.fork()
+            if child == 0:  # nobody else may do that, perhaps
+                try:
+                    another_user()
+                    resource.prlimit(server.process.pid, resource.RLIMIT_NPROC, (most, resource.getrlimit(resource.RLIMIT_NPROC)[1]))
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+        with Live("serve", "--mode", "null") as server, \
+                Live("relay", "--to", f"127.0.0.1:{server.port}", prepare=another_user) as relay:
+            served = connected(relay.port)
+            no_more_threads(relay)
+            waiting = Peer(relay.port)
+            self.await_words(relay, served, "cannot accept connections: no thread to connect to the server")
+            no_more_threads(relay, resource.getrlimit(resource.RLIMIT_NPROC)[0])
+            self.recovers(relay, served, [waiting])
+        with Live("serve", "--mode", "null", "--check", prepare=another_user, expect=2) as server:
+            no_more_threads(server)
+            self.recovers(server, connected(server.port), [])
+            no_more_threads(server, resource.getrlimit(resource.RLIMIT_NPROC)[0])  # a sanitizer needs one at the end
+        self.assertIn("not all of the traffic was checked", server.err)
+
+    def test_a_probe_of_a_client_without_descriptors(self):
+        """What it cannot tell is inconclusive, and the next probe is as if nothing had been."""
+        with tempfile.TemporaryDirectory() as folder:
+            flood = os.path.join(folder, "flood")
+            with open(flood, "w", encoding="ascii") as file:
+                file.write(FLOOD)
+            command = (f'if [ $PROBE = error.chunk ]; then exec {sys.executable} {flood}; fi; exec {STAG} generate --to $ADDR:$PORT --transport '
+                       "iwarp --no-crc --mode null --calls 20 --depth 2 --quiet")
+            done = subprocess.run([STAG, "probe", "--listen", "127.0.0.1:0", "--client-command", command, "--transport", "iwarp",
+                                   "--no-crc", "--settle", "5ms", "--select", "error.chunk,answer.twice", "--format", "jsonl"],
+                                  capture_output=True, text=True, timeout=120, check=False,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)))
+        probes = {line["id"]: line for line in map(json.loads, done.stdout.splitlines()) if line["type"] == "probe"}
+        self.assertEqual(probes["error.chunk"]["verdict"], "inconclusive", done.stdout + done.stderr)
+        self.assertIn("Too many open files", probes["error.chunk"]["why"])
+        self.assertEqual(probes["answer.twice"]["verdict"], "passed", done.stdout + done.stderr)
 
 
 class Clients(unittest.TestCase):

@@ -43,6 +43,7 @@ struct Play {
   bool broke = false;                   // a connection of the trick ended by the client, or by a refusal of its
   bool ended_here = false;              // the trick itself ended a connection
   std::set<size_t> killed;              // connections that end without a word, by ordinal
+  bool leaked = false;                  // an RDMA Read that had to be refused brought bytes
   std::string trouble;                  // why one of the trick's connections ended
   std::vector<std::string> advice;
 
@@ -97,7 +98,7 @@ enum class Taken : uint8_t {
   kFault,    // it fails the probe
   kAdvice,   // it is allowed, and not as it should be
   kAllowed,  //
-  kRequired  // its absence fails the probe
+  kRequired  // its absence fails the probe: what is behind the trick, in order, was taken
 };
 
 struct ClientProbe {

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <new>
+
 namespace stag::probe::client {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds kStarting{2};   // for work that this machine has no room for
 constexpr std::chrono::seconds kStopping{10};  // for work that has to end early
 
 std::string Because(std::string what, const std::string& why) {
@@ -39,7 +42,11 @@ Worked ClientRunner::Play(const std::string& name, const Trick* trick, client::P
     while (!work_.Ended() && Clock::now() < until) stage.Refuse();
   };
   try {
-    if (const auto started = work_.Start(name); !started) Inconclusive(started.error().message);
+    // What clients before left here may have to be closed first.
+    auto started = work_.Start(name);
+    for (const auto until = Clock::now() + kStarting; !started && Clock::now() < until; started = work_.Start(name))
+      stage.Refuse();
+    if (!started) Inconclusive(started.error().message);
     const auto until = Clock::now() + patience_.answer;
     for (;;) {
       if (const auto stepped = stage.Step(); !stepped) Inconclusive(stepped.error().message);
@@ -47,13 +54,18 @@ Worked ClientRunner::Play(const std::string& name, const Trick* trick, client::P
         // What the client sent last, and its disconnect.
         stage.End();
         play = stage.play();
+        if (worked->how != Worked::How::kFine && !stage.shortage().empty()) Inconclusive(stage.shortage());
         return std::move(*worked);
       }
       if (patience_.stopped && patience_.stopped()) Inconclusive("interrupted");
+      if (Clock::now() >= until && !stage.shortage().empty()) Inconclusive(stage.shortage());
       if (Clock::now() >= until)
         Failed("the client's work ends within " + Seconds(patience_.answer),
                stage.play().fired > 0 ? "it did not end" : "it did not end, and nothing was played to it");
     }
+  } catch (const std::bad_alloc&) {
+    give_up();
+    Inconclusive("no memory");
   } catch (...) {
     give_up();
     throw;
@@ -96,7 +108,8 @@ void ClientRunner::Judge(const ClientProbe& probe, const Trick& trick, const Wor
   const std::string came = Because("the connection ends", play.trouble);
   if (ended && probe.ending == Taken::kFault) Failed("the connection goes on", came);
   if (ended && probe.ending == Taken::kAdvice) play.advice.push_back(came);
-  if (!ended && probe.ending == Taken::kRequired) Failed("the client refuses, and the connection ends", "it goes on");
+  if (probe.ending == Taken::kRequired && (play.leaked || !ended))
+    Failed("the client refuses, and the connection ends", play.leaked ? "its bytes, by RDMA Read" : "it goes on");
 }
 
 void ClientRunner::CheckAlive() {

@@ -16,7 +16,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kNap{1};  // the longest sleep: timers and the client are looked at that often
 constexpr milliseconds kGoodbye{500};
-constexpr int kAccepts = 16;  // before others are looked after
+constexpr int kAccepts = 16;   // before others are looked after
+constexpr int kShortages = 2;  // of descriptors or memory for connections, a second apart
 // Receives: more than is ever granted, and larger, so that what a client sends too much of is seen.
 constexpr uint32_t kReceives = 256, kReceiveSize = 8192, kReceiveMemory = 8 << 20;
 
@@ -102,7 +103,11 @@ Result<void> Stage::AcceptAll() {
       case Greeting::kHangUp: break;
     }
   }
-  if (std::string why = acceptor_.TakeTrouble(); !why.empty()) return Fail(std::move(why));
+  // It is tried again after a second: there may be room then.
+  if (std::string why = acceptor_.TakeTrouble(); !why.empty()) {
+    shortage_ = std::move(why);
+    if (++shortages_ > kShortages) return Fail(shortage_);
+  }
   return {};
 }
 
@@ -137,6 +142,7 @@ bool Stage::PollAll() {
   std::erase_if(connections_, [&](const Connection& connection) {
     connection.responder->Poll(microseconds{0});
     worked |= connection.responder->rest() == microseconds{0};
+    play_.leaked |= connection.end->scene().own_reads > 0;
     if (connection.responder->open()) return play_.killed.contains(connection.ordinal);
     if (play_.fired > 0 && connection.ordinal == play_.fired_on) {
       const endpoint::Trouble& trouble = connection.end->trouble();
@@ -185,13 +191,17 @@ bool Stage::OnReply(Seen& message, const Seen* call, std::optional<uint32_t>& in
 
 void Stage::Refuse() {
   late_.clear();
-  for (int n = 0; n < kAccepts; ++n) {
-    auto incoming = acceptor_.Next();
-    if (!incoming || !*incoming) break;
-    (*incoming)->Reject({});
+  try {
+    for (int n = 0; n < kAccepts; ++n) {
+      auto incoming = acceptor_.Next();
+      if (!incoming || !*incoming) break;
+      (*incoming)->Reject({});
+    }
+    for (const Connection& connection : connections_) connection.end->Disconnect();
+    if (!PollAll()) Sleep();
+  } catch (const std::bad_alloc&) {
+    // It is called again.
   }
-  for (const Connection& connection : connections_) connection.end->Disconnect();
-  if (!PollAll()) Sleep();
 }
 
 void Stage::End() {

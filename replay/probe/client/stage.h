@@ -34,6 +34,8 @@ class Stage {
   // Disconnects all that is left.
   void End();
   const Play& play() const { return play_; }
+  // Why connections had to wait; empty: none had to.
+  const std::string& shortage() const { return shortage_; }
 
  private:
   struct Connection {
@@ -66,6 +68,8 @@ class Stage {
   std::multimap<size_t, uint32_t> picked_;  // xids by connection
   std::vector<Late> late_;
   std::vector<Connection> connections_;
+  std::string shortage_;
+  int shortages_ = 0;
 };
 
 }  // namespace stag::probe::client

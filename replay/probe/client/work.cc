@@ -202,7 +202,7 @@ generate::LoadOptions GeneratorLoad(const endpoint::HostPort& to, std::vector<st
   load.verify = true;
   load.file_size = 256 << 10;
   load.reconnects = 3;
-  load.timeout = std::chrono::milliseconds{2000};
+  load.timeout = std::chrono::seconds{10};  // no probe leaves a Call without an answer on a connection that stays
   return load;
 }
 

@@ -141,33 +141,50 @@ TEST(FileWriter, FramesInPieces) {
   std::filesystem::remove_all(directory);
 }
 
+// A file, and a limit to its size, for a disk that is full.
+class FullDisk {
+ public:
+  FullDisk() {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+  }
+  ~FullDisk() {
+    Clear();
+    std::filesystem::remove_all(directory_);
+  }
+  std::string path() const { return directory_ + "/out"; }
+  void FillAt(rlim_t size) {
+    const rlimit limit{size, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  void Clear() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  char name_[24] = "/tmp/stag_writer_XXXXXX";
+  const std::string directory_ = ::mkdtemp(name_);
+  rlimit before_{};
+};
+
 // ... and when the disk is full in the midst of a large piece, it ends with the frame before.
 TEST(FileWriter, AFullDiskInALargePiece) {
-  char name[] = "/tmp/stag_writer_XXXXXX";
-  const std::string directory = ::mkdtemp(name);
-  const std::string path = directory + "/out";
-  ::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
+  FullDisk disk;
   const ByteVector small = Pattern(100), large = Pattern(2 * FileEncoder::kViewed);
   const std::array<Bytes, 2> pieces = {small, large};
   const auto size = static_cast<uint32_t>(small.size() + large.size());
   for (const FileFormat format : kFormats) {
-    auto writer = FileWriter::Create(path, format, LinkType::kEthernet);
+    auto writer = FileWriter::Create(disk.path(), format, LinkType::kEthernet);
     ASSERT_TRUE(writer);
-    const rlimit limit{2 * FileEncoder::kViewed, before.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
+    disk.FillAt(2 * FileEncoder::kViewed);
     ASSERT_TRUE((*writer)->Write({{0, 1}, LinkType::kEthernet, small, 100}));
     EXPECT_FALSE((*writer)->WritePieces({{0, 2}, LinkType::kEthernet, {}, size}, pieces));
     EXPECT_FALSE((*writer)->WritePieces({{0, 3}, LinkType::kEthernet, {}, size}, pieces));
-    ::setrlimit(RLIMIT_FSIZE, &before);
+    disk.Clear();
     EXPECT_FALSE((*writer)->Close());
-    const ReadBack read = ReadAll(Reader::Open(path));
+    const ReadBack read = ReadAll(Reader::Open(disk.path()));
     EXPECT_EQ(read.end, Reader::Next::kEnd) << read.error;
     EXPECT_EQ(read.frames.size(), 1u);
     EXPECT_EQ((*writer)->lost(), 2u);
   }
-  std::filesystem::remove_all(directory);
 }
 
 TEST(FileWriter, FullDiskIsSaid) {
@@ -240,27 +257,21 @@ TEST(FileEncoder, NotesAndStatistics) {
 
 // As on a full disk, at every place in a frame: the file ends with the last that is whole, and is readable.
 TEST(FileWriter, AFullDiskLeavesWholeFrames) {
-  char name[] = "/tmp/stag_writer_XXXXXX";
-  const std::string directory = ::mkdtemp(name);
-  const std::string path = directory + "/out";
-  ::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
+  FullDisk disk;
   const ByteVector bytes = Pattern(100);
   for (const FileFormat format : kFormats) {
     for (rlim_t size = 500; size < 650; ++size) {
-      auto writer = FileWriter::Create(path, format, LinkType::kEthernet);
+      auto writer = FileWriter::Create(disk.path(), format, LinkType::kEthernet);
       ASSERT_TRUE(writer);
-      const rlimit limit{size, before.rlim_max};
-      ::setrlimit(RLIMIT_FSIZE, &limit);
+      disk.FillAt(size);
       for (int i = 0; i < 10; ++i) ASSERT_TRUE((*writer)->Write({{0, i}, LinkType::kEthernet, bytes, 100}));
       EXPECT_FALSE((*writer)->Flush());
       EXPECT_FALSE((*writer)->Write({{0, 10}, LinkType::kEthernet, bytes, 100}));
-      ::setrlimit(RLIMIT_FSIZE, &before);
+      disk.Clear();
       const auto closed = (*writer)->Close();
       ASSERT_FALSE(closed);
-      EXPECT_EQ(closed.error().message, "cannot write " + path + ": File too large");
-      const ReadBack read = ReadAll(Reader::Open(path));
+      EXPECT_EQ(closed.error().message, "cannot write " + disk.path() + ": File too large");
+      const ReadBack read = ReadAll(Reader::Open(disk.path()));
       EXPECT_EQ(read.end, Reader::Next::kEnd) << read.error << ' ' << size;
       const uint64_t header = format == FileFormat::kPcap ? 24 : 28 + 32,
                      each = format == FileFormat::kPcap ? 116 : 132;
@@ -268,7 +279,41 @@ TEST(FileWriter, AFullDiskLeavesWholeFrames) {
       EXPECT_EQ((*writer)->lost(), 11 - read.frames.size());
     }
   }
-  std::filesystem::remove_all(directory);
+}
+
+// ... and goes on when there is room again, whatever got lost: frames, the description of an interface, the header.
+TEST(FileWriter, RoomAgain) {
+  FullDisk disk;
+  const ByteVector bytes = Pattern(100);
+  for (const FileFormat format : kFormats) {
+    for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+      for (rlim_t size = 0; size < 400; size += 7) {
+        auto writer = FileWriter::Create(disk.path(), format, LinkType::kEthernet, {}, compression);
+        ASSERT_TRUE(writer);
+        int64_t time = 0;
+        const auto write = [&](LinkType link) {
+          return (*writer)->Write({{0, ++time}, format == FileFormat::kPcap ? LinkType::kEthernet : link, bytes, 100});
+        };
+        disk.FillAt(size);
+        for (int i = 0; i < 10; ++i) ASSERT_TRUE(write(i % 2 == 0 ? LinkType::kEthernet : LinkType::kInfiniBand));
+        const bool full = !(*writer)->Flush();
+        EXPECT_TRUE(full || compression == Compression::kZstd);
+        disk.Clear();
+        EXPECT_FALSE((*writer)->over());
+        (void)(*writer)->Flush();  // it is tried again behind this
+        for (int i = 0; i < 10; ++i) ASSERT_TRUE(write(i % 2 == 0 ? LinkType::kInfiniBand : LinkType::kEthernet));
+        EXPECT_EQ((*writer)->Close().has_value(), !full);
+        const ReadBack read = ReadAll(Reader::Open(disk.path()));
+        EXPECT_EQ(read.end, Reader::Next::kEnd) << read.error << ' ' << size;
+        EXPECT_EQ(read.frames.size() + (*writer)->lost(), 20u);
+        ASSERT_GE(read.frames.size(), 10u);
+        for (const ReadBack::Item& item : read.frames) EXPECT_EQ(item.bytes, bytes);
+        EXPECT_EQ(read.frames.back().ref.time_ns, 20);
+        EXPECT_EQ(read.frames.end()[-2].link,
+                  format == FileFormat::kPcapng ? LinkType::kInfiniBand : LinkType::kEthernet);
+      }
+    }
+  }
 }
 
 }  // namespace

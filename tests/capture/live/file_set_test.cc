@@ -2,9 +2,11 @@
 #include "capture/live/file_set.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <vector>
 
@@ -138,6 +140,71 @@ TEST_F(FileSetTest, FullDisk) {
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().message, "cannot write /dev/full: No space left on device");
   EXPECT_EQ((*set)->lost(), 10u);
+}
+
+// A row whose next file can't be made: the last one grows, and no packet is lost.
+TEST_F(FileSetTest, NoNextFile) {
+  const fs::path away = directory_.string() + "_away";
+  options_.every = std::chrono::seconds(3);
+  auto set = FileSet::Open(options_);
+  ASSERT_TRUE(set);
+  for (int i = 0; i < 20; ++i) {
+    if (i == 5) fs::rename(directory_, away);
+    if (i == 13) fs::rename(away, directory_);
+    const auto byte = static_cast<std::byte>(i);
+    const auto written =
+        (*set)->Write({{1, kNoon + i * int64_t{1'000'000'000}}, LinkType::kEthernet, Bytes(&byte, 1), 1}, "");
+    EXPECT_EQ(written.has_value(), i < 6 || i >= 13) << i;
+    EXPECT_TRUE(written || written.error().message.ends_with("No such file or directory"));
+    EXPECT_FALSE((*set)->over());
+  }
+  EXPECT_TRUE((*set)->Close({}));
+  EXPECT_EQ((*set)->lost(), 0u);
+  names_.assign((*set)->names().begin(), (*set)->names().end());
+  EXPECT_EQ(Contents(), (std::vector<std::vector<int>>{
+                            {0, 1, 2}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {13, 14, 15}, {16, 17, 18}, {19}}));
+}
+
+// While a disk is full no file of a row is given up for one that stays empty.
+TEST_F(FileSetTest, FullDiskOfARow) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  options_.every = std::chrono::seconds(2);
+  options_.keep = 2;
+  auto set = FileSet::Open(options_);
+  ASSERT_TRUE(set);
+  const std::vector<std::byte> bytes(1000);
+  int64_t seconds = 0;
+  const auto write = [&] {
+    const auto written = (*set)->Write({{1, kNoon + seconds++ * 1'000'000'000}, LinkType::kEthernet, bytes, 1000}, "");
+    return (*set)->Flush() && written;
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(write());
+  const auto kept = Listed();
+  const rlimit limit{0, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(write());
+  EXPECT_EQ(Listed(), kept);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ((*set)->lost(), 10u);
+  EXPECT_TRUE(write());
+  EXPECT_TRUE(write());
+  (void)(*set)->Close({});
+  EXPECT_EQ((*set)->lost(), 10u);
+  names_.assign((*set)->names().begin(), (*set)->names().end());
+  EXPECT_EQ(Contents(), (std::vector<std::vector<int>>{{0, 0}, {0, 0}}));
+}
+
+TEST_F(FileSetTest, NoFirstFileOfARow) {
+  options_.path = directory_ / "no" / "a.pcapng";
+  options_.every = std::chrono::seconds(2);
+  EXPECT_FALSE(FileSet::Open(options_, kNoon));
+  auto set = FileSet::Open(options_);
+  ASSERT_TRUE(set);
+  EXPECT_FALSE((*set)->Write({{1, kNoon}, LinkType::kEthernet, {}, 0}, ""));
+  EXPECT_TRUE((*set)->over());
+  EXPECT_EQ((*set)->lost(), 1u);
 }
 
 }  // namespace

@@ -371,7 +371,7 @@ void AddMessage(std::vector<ClientFault>& faults) {
 void AddRemote(std::vector<ClientFault>& faults) {
   for (const std::string_view probe :
        {"remote.write-after-reply", "remote.write-after-error", "remote.read-after-reply", "remote.read-after-error"})
-    faults.push_back(WithLoad(probe, "a refusal", [](generate::LoadOptions& load) {
+    faults.push_back(WithLoad(probe, "the client refuses", [](generate::LoadOptions& load) {
       load.requester.fresh_handles = false;
       load.depth = 1;
       generate::Weight(load.jobs.mix, generate::Operation::kReaddirplus) = 0;

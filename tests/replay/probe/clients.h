@@ -25,12 +25,13 @@ inline Patience QuickPatience() {
 class OwnClient {
  public:
   // `connects`: its transport, which must outlive this. `change`: of the load.
-  explicit OwnClient(endpoint::Transport& connects, const std::function<void(generate::LoadOptions&)>& change = {}) {
+  explicit OwnClient(endpoint::Transport& connects, const std::function<void(generate::LoadOptions&)>& change = {},
+                     const Patience& patience = QuickPatience()) {
     EXPECT_TRUE(client::Furnish(fs_));
     generate::LoadOptions load = client::GeneratorLoad({"127.0.0.1", listener_->port()}, RootHandle(fs_));
     if (change) change(load);
     work_ = client::MakeGeneratorWork(connects, load);
-    runner.emplace(*listener_, *service_, nullptr, *work_, QuickPatience());
+    runner.emplace(*listener_, *service_, nullptr, *work_, patience);
   }
   std::optional<client::ClientRunner> runner;
 

@@ -20,5 +20,18 @@ TEST(OwnClientTest, PassesAll) {
   }
 }
 
+// Where nothing is waited for, less can be told, and nothing fails for that.
+TEST(OwnClientTest, TimeFailsNothing) {
+  const auto transport = endpoint::MakeSoftIwarp();
+  Patience patience = QuickPatience();
+  patience.quiet = std::chrono::milliseconds{0};
+  OwnClient client(*transport, {}, patience);
+  for (const client::ClientProbe& probe : client::ClientCatalogue()) {
+    const Outcome outcome = client.runner->Run(probe);
+    EXPECT_NE(outcome.verdict, Verdict::kFailed) << probe.probe.id << ": " << Text(outcome);
+    EXPECT_FALSE(outcome.why.starts_with("it failed first")) << probe.probe.id << ": " << Text(outcome);
+  }
+}
+
 }  // namespace
 }  // namespace stag::probe::test
