@@ -299,7 +299,8 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
     : name_(DisplayName(file)),
       gatherer_(std::make_unique<Gatherer>(wanted.reporter, options.memory)),
       times_(std::make_unique<Times>(wanted.slowest)),
-      credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_)) {
+      transport_plotter_(0, RowMemory(options.memory).pictures / 2),
+      credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_, RowMemory(options.memory).pictures / 2)) {
   const RowMemory memory(options.memory);
   transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late},
                                             wanted.pictures ? &transport_plotter_ : nullptr);
