@@ -128,6 +128,14 @@ def never_answered(pcap, n):
     calls(pcap, n, lambda i: header(i + 1) + call(i + 1, arguments=bytes(400)))
 
 
+def procedures(pcap, n):
+    """Calls that are answered, each of a procedure of its own."""
+    begin_roce(pcap)
+    for i in range(1, n + 1):
+        pcap.roce(CLIENT, SERVER, SEND_ONLY, 17, i, header(i + 1) + call(i + 1, procedure=1000 + i))
+        pcap.roce(SERVER, CLIENT, SEND_ONLY, 18, i, header(i + 1) + struct.pack(">IIIIII", i + 1, 1, 0, 0, 0, 0))
+
+
 def one_xid(pcap, n):
     calls(pcap, n, lambda i: header(5) + call(5))
 
@@ -208,7 +216,7 @@ def any_sequence(pcap, n):
 
 
 KINDS = {function.__name__: function for function in (
-    iwarp_connections, syns, queue_pairs, queue_pairs_one_way, never_answered, one_xid, large_chunks, one_handle,
+    iwarp_connections, syns, queue_pairs, queue_pairs_one_way, never_answered, procedures, one_xid, large_chunks, one_handle,
     reads_without_end, many_segments, scattered_writes, every_second_lost, any_psn, fragments, tcp_holes, any_sequence)}
 
 
