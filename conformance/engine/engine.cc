@@ -48,10 +48,7 @@ struct ConnectionJudgement {
     state.most_calls = full ? limits.few : limits.calls;
     state.most_reads = full ? limits.few : limits.reads;
   }
-  void SetCharge() {
-    charge.Set(sizeof(ConnectionJudgement) + state.calls.capacity() * sizeof(OutstandingCall) +
-               state.awaited.capacity() * sizeof(Awaited) + state.reads[0].storage() + state.reads[1].storage());
-  }
+  void SetCharge() { charge.Set(sizeof(ConnectionJudgement) + state.storage()); }
 
   RuleState state;
   HeldFindings held;
