@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "plugin/pipeline.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "plugin/prefs.h"
@@ -12,7 +13,9 @@ namespace stag::plugin {
 namespace {
 
 constexpr uint32_t kLastQueuePair = 0xffffff;
-constexpr uint64_t kTransportMemory = uint64_t{32} << 20;
+
+// Bytes that state may take. `part`: of what the Session has, which has most.
+uint64_t StateMemory(uint64_t part) { return (uint64_t{std::max(preferences.state_mib, 1u)} << 20) / part; }
 
 class Pipeline {
  public:
@@ -21,7 +24,7 @@ class Pipeline {
         builder_(store_, preferences.reassemble),
         engine_(EngineOptions(), builder_),
         session_(SessionOptions(), Observers()),
-        statistics_({.memory = kTransportMemory}, &builder_),
+        statistics_({.memory = StateMemory(8)}, &builder_),
         decoder_(DecoderOptions(), session_) {
     Take(preferences.service_ports, ports_);
     Take(preferences.queue_pairs, queue_pairs_);
@@ -59,16 +62,19 @@ class Pipeline {
   void TellClocks() { store_.RareAt(last_message_).two_clocks = told_ = true; }
   static conformance::EngineOptions EngineOptions() {
     conformance::EngineOptions options;
+    options.memory_limit = StateMemory(16);
     options.profile = static_cast<conformance::Profile>(preferences.profile);
     return options;
   }
   fabric::DecoderOptions DecoderOptions() {
     fabric::DecoderOptions options;
+    options.memory_limit = StateMemory(4);
     options.packets = &statistics_;
     return options;
   }
   session::SessionOptions SessionOptions() const {
     session::SessionOptions options;
+    options.memory_limit = StateMemory(1);
     options.service_ports = &ports_;
     options.queue_pairs = &queue_pairs_;
     return options;

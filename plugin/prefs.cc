@@ -44,6 +44,10 @@ void RegisterPreferences() {
   prefs_register_uint_preference(module, "memory", "Memory for rebuilt messages (MiB)",
                                  "How much of the rebuilt messages of a file is kept for display", 10,
                                  &preferences.memory_mib);
+  prefs_register_uint_preference(module, "state_memory", "Memory for connections and RPCs under way (MiB)",
+                                 "How much is remembered of RPCs that have no answer yet; of connections and packets a "
+                                 "quarter as much. Beyond it the oldest are given up",
+                                 10, &preferences.state_mib);
   prefs_register_range_preference(module, "service_ports", "Additional service ports",
                                   "TCP ports (iWARP) and ports of the RDMA connection manager's service (InfiniBand, "
                                   "RoCE) whose connections are RPC-over-RDMA. Port 20049, and connections that show "

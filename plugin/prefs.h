@@ -14,6 +14,7 @@ struct Preferences {
   WsBool check = true;            // rpcrdma.check_conformance
   int profile = 0;                // rpcrdma.profile: a conformance::Profile
   unsigned memory_mib = 2048;     // rpcrdma.memory: for rebuilt messages of one file, MiB
+  unsigned state_mib = 256;       // rpcrdma.state_memory: for RPCs under way; for other state, a part of it; MiB
   // Connections that are RPC-over-RDMA whatever they look like; null: none.
   range_t* service_ports = nullptr;  // rpcrdma.service_ports: TCP ports, ports of the RDMA IP CM service
   range_t* queue_pairs = nullptr;    // rpcrdma.queue_pairs

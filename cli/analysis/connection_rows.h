@@ -22,12 +22,14 @@ struct RowMemory {
   explicit RowMemory(uint64_t memory)
       : transport(memory / 8),
         rows(memory / 32),
+        pictures(memory / 32),
         late(static_cast<size_t>(std::max<uint64_t>(rows / 2 / kLateRow, 16))),
         text{static_cast<size_t>(memory / 2048), static_cast<size_t>(memory / 16)} {}
   static constexpr uint64_t kLateRow = 2048;  // bytes, of a connection and its transport::Health
 
   uint64_t transport;         // bytes, of TransportStatistics
   uint64_t rows;              // bytes, of connections that have ended
+  uint64_t pictures;          // bytes, of what a picture is drawn of
   size_t late;                // connections whose late packets count
   OrderedLines::Limits text;  // of rows that wait for their turn
 };

@@ -26,8 +26,9 @@ bool WritePicture(const std::string& svg, const Plotter& plotter, const std::str
   }
   if (!plotter.Write(svg, outcome.first_time_ns, DisplayName(file.substr(file.rfind('/') + 1)))) return false;
   if (plotter.left_out() > 0 && !quiet) {
-    diagnostics.Complain("{} shows the first {} of {} connections; --connection N draws another", svg, Plotter::kMost,
-                         Plotter::kMost + plotter.left_out());
+    const uint64_t drawn = plotter.connections();
+    diagnostics.Complain("{} shows {} of {} connections; --connection N draws another", svg, drawn,
+                         drawn + plotter.left_out());
   }
   return true;
 }

@@ -322,7 +322,7 @@ int RunCredits(const CreditsArguments& options, scale::Team* team) {
     } else {
       writer = std::make_unique<TextWriter>(output, options);
     }
-    CreditPlotter plotter(*writer);
+    CreditPlotter plotter(*writer, RowMemory(options.memory).pictures);
     session::CreditSink& sink = options.svg.empty() ? static_cast<session::CreditSink&>(*writer) : plotter;
     std::vector<std::unique_ptr<CreditShard>> shards;
     while (shards.size() < options.jobs)

@@ -28,6 +28,9 @@ struct LatencyArguments : CommonOptions {
   std::optional<double> most_slower;  // percent
 };
 
+// Parts of --memory: for the rows of tables (with --against of both), for --svg, and for names of files.
+constexpr uint64_t kPartOfTable = 16, kPartOfCourse = 64, kPartOfNames = 32;
+
 constexpr std::array<std::pair<std::string_view, LatencyKey>, 6> kKeys = {{{"procedure", LatencyKey::kProcedure},
                                                                            {"connection", LatencyKey::kConnection},
                                                                            {"client", LatencyKey::kClient},
@@ -96,10 +99,10 @@ class ToRecords final : public LatencySink {
 
 class LatencyShard final : public ShardResults<LatencySample>, private LatencySampler {
  public:
-  LatencyShard(LatencyKey by, std::optional<std::string> file, LatencySink& sink)
-      : LatencySampler(by, std::move(file)), sink_(sink) {}
+  LatencyShard(LatencyKey by, std::optional<std::string> file, uint64_t memory, LatencySink& sink)
+      : LatencySampler(by, std::move(file), memory), sink_(sink) {}
   std::vector<session::Observer*> Observers() override { return {this}; }
-  const LatencySampler& sampler() const { return *this; }
+  LatencySampler& sampler() { return *this; }
   uint64_t count() const { return count_; }  // samples
 
  private:
@@ -120,20 +123,23 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
                     LatencySink& sink) {
   const auto name = several ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   std::vector<std::unique_ptr<LatencyShard>> shards;
-  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LatencyShard>(options.by, name, sink));
+  const uint64_t memory = options.memory / kPartOfNames / options.jobs;
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LatencyShard>(options.by, name, memory, sink));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
-  std::unordered_map<std::string, FileNames::Name> newest;
-  uint64_t count = 0, untimed = 0, phases_missing = 0, cut = 0;
+  FileNames::Names newest;
+  uint64_t count = 0, untimed = 0, phases_missing = 0, cut = 0, unnamed = 0;
   for (const auto& shard : shards) {
     count += shard->count();
     untimed += shard->sampler().untimed();
     phases_missing += shard->sampler().phases_missing();
     cut += shard->sampler().cut();
-    for (const auto& [key, name_of] : shard->sampler().names())
-      if (FileNames::Name& known = newest[key]; name_of.frame >= known.frame) known = name_of;
+    unnamed += shard->sampler().names().left_out();
+    for (auto& [key, name_of] : shard->sampler().names().Release())
+      if (FileNames::Name& known = newest[key]; name_of.frame >= known.frame) known = std::move(name_of);
   }
   LatencyNames names;
-  for (const auto& [key, name_of] : newest) names.emplace(key, name_of.name);
+  for (; !newest.empty(); newest.erase(newest.begin()))
+    names.emplace(newest.begin()->first, std::move(newest.begin()->second.name));
   sink.OnEnd(names);
   if (options.quiet || !outcome.opened || output.closed()) return outcome;
   Diagnostics& diagnostics = output.diagnostics();
@@ -141,6 +147,10 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   if (cut > 0) {
     diagnostics.Complain("{}: {} left out: the capture has too little of the Calls (snap length)", DisplayName(file),
                          Count(cut, "RPC"));
+  }
+  if (unnamed > 0) {
+    diagnostics.Complain("{}: the memory cap was reached: {} of files left out; --memory raises the cap",
+                         DisplayName(file), Count(unnamed, "name"));
   }
   if (untimed > 0) {
     diagnostics.Complain("{}: {} left out: the clock went back, or there are two clocks", DisplayName(file),
@@ -153,14 +163,26 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   return outcome;
 }
 
+void ReportWhatIsMissing(const LatencyTable& table, Diagnostics& diagnostics) {
+  if (table.left_out() > 0) {
+    diagnostics.Complain("{} of more than {} keys left out{}", Count(table.left_out(), "RPC"), table.size(),
+                         table.size() < LatencyTable::kMaxKeys ? "; --memory raises the cap" : "");
+  }
+  if (table.coarseness() > 1) {
+    diagnostics.Complain("the memory cap was reached: percentiles are to within {:.1f} %; --memory raises the cap",
+                         TimeHistogram::ErrorPercent(table.coarseness()));
+  }
+}
+
 // In a team each rank sends the samples of its files; rank 0 has the tables.
 int RunLatency(const LatencyArguments& options, scale::Team* team) {
   LatencyArguments all = options;
   if (!options.against.empty()) all.files.push_back(options.against);
   if (team && !AllFine(team, StandardInputTrouble(all))) return kExitTrouble;
   Output output = OutputOf(options, team);
-  LatencyTable table(options.slowest), others(0);
-  LatencyCourse course;
+  const uint64_t memory = options.memory / (options.against.empty() ? kPartOfTable : 2 * kPartOfTable);
+  LatencyTable table(options.slowest, memory), others(0, memory);
+  LatencyCourse course(options.memory / kPartOfCourse);
   ToTables tables(options.files.size(), table, others, options.svg.empty() ? nullptr : &course);
   const auto analyze = [&](const std::string& file, Output& of_file, ResultStream* stream) {
     const bool other = !options.against.empty() && &file == &all.files.back();
@@ -181,9 +203,9 @@ int RunLatency(const LatencyArguments& options, scale::Team* team) {
     if (key == options.by) by = word;
   const LatencyReport report(by, table, options.against.empty() ? nullptr : &others);
   report.Put(output, options.format);
-  if (table.left_out() > 0 && !options.quiet)
-    output.diagnostics().Complain("{} of more than {} keys left out", Count(table.left_out(), "RPC"),
-                                  LatencyTable::kMaxKeys);
+  if (!options.quiet) {
+    for (const LatencyTable* one : {&table, &others}) ReportWhatIsMissing(*one, output.diagnostics());
+  }
   if (output.failed()) return kExitTrouble;
   if (!options.svg.empty()) {
     std::string svg;

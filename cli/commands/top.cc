@@ -50,7 +50,7 @@ FileOutcome ShowFile(const std::string& file, const TopArguments& options, Outpu
   view.only_whole = options.once;
   const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   TopWriter writer(output, options.format, view, name);
-  TopIntervals intervals(options.once ? 0 : options.interval_ns, writer);
+  TopIntervals intervals(options.once ? 0 : options.interval_ns, options.memory / 32, writer);
   std::vector<std::unique_ptr<TopShard>> shards;
   while (shards.size() < options.jobs)
     shards.push_back(std::make_unique<TopShard>(options.by, shards.size(), intervals));
@@ -77,7 +77,7 @@ int ShowDevice(const TopArguments& options) {
   TopView view = ViewOf(options, true);
   if (options.once) view.blocks = 1;
   TopWriter writer(output, options.format, view, std::nullopt);
-  TopIntervals intervals(options.interval_ns, writer);
+  TopIntervals intervals(options.interval_ns, options.memory / 32, writer);
   TopShard shard(options.by, 0, intervals);
 
   // The device's clock may not be the system's: between packets its time goes on from the last of them.

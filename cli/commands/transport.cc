@@ -127,8 +127,8 @@ class EndShard final : public CallingShard, private session::Observer {
 };
 
 FileOutcome ReportFile(const std::string& file, const TransportArguments& options, Output& output, bool& drawn) {
-  TransportPlotter plotter(options.connection);
   const RowMemory memory(options.memory);
+  TransportPlotter plotter(options.connection, memory.pictures);
   transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late},
                                             options.svg.empty() ? nullptr : &plotter);
   TransportLister lister(output, options, statistics, plotter,

@@ -2,7 +2,8 @@
 //
 // CreditPlot: the course of the credits of one connection and direction, as far as a picture of it can show: per
 // stretch of time (bin) the least, greatest and last of each number, and what happened. There are always few bins: when
-// time goes past the last one, neighbours are merged. WriteSvg draws several plots into one file.
+// time goes past the last one, or there is no room for more, neighbours are merged. WriteSvg draws several plots into
+// one file.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "cli/base/output.h"
 #include "cli/base/svg.h"
 #include "cli/base/time_bins.h"
+#include "protocol/base/budget.h"
 #include "session/rpcrdma/credit_history.h"
 
 namespace stag::cli {
@@ -43,6 +45,7 @@ class CreditPlot {
     void Append(const Bin& later);
   };
 
+  explicit CreditPlot(Budget& budget) : bins_(budget) {}
   void Add(const session::CreditChange& change);
 
   // Which direction of which connection, its ends, and figures; filled in by the owner of the plot. Plots of one

@@ -46,13 +46,15 @@ void CreditPlotter::OnSummary(const Connection& c, Side requester, const CreditS
     plot->title = fmt::format("Connection {}, {}", c.info.id, DirectionName(c.client, requester));
     plot->ends = Ends(c);
     plot->figures = Figures(summary);
+  } else if (requester == c.client) {
+    ++left_out_;
   }
   next_.OnSummary(c, requester, summary);
 }
 
 bool CreditPlotter::Write(const std::string& file, int64_t origin_ns, const std::string& capture) const {
   std::vector<const CreditPlot*> plots;
-  for (const auto& [key, plot] : plots_) plots.push_back(&plot);
+  for (const auto& [key, kept] : plots_) plots.push_back(&kept.plot);
   std::string out;
   WriteSvg(out, plots, origin_ns, capture);
   return WriteSvgFile(file, out);
@@ -61,19 +63,18 @@ bool CreditPlotter::Write(const std::string& file, int64_t origin_ns, const std:
 void CreditPlotter::Put(std::string& out, const std::set<fabric::ConnectionId>& connections, int64_t origin_ns,
                         const std::string& capture, const SvgPlace& place) const {
   std::vector<const CreditPlot*> plots;
-  for (const auto& [key, plot] : plots_)
-    if (connections.contains(key.first)) plots.push_back(&plot);
+  for (const auto& [key, kept] : plots_)
+    if (connections.contains(key.first)) plots.push_back(&kept.plot);
   WriteSvg(out, plots, origin_ns, capture, place);
 }
 
 CreditPlot* CreditPlotter::Find(const Key& key) {
-  if (const auto known = plots_.find(key); known != plots_.end()) return &known->second;
-  if (!connections_.contains(key.first) && connections_.size() >= kMost) {
-    if (left_out_.size() < kMostCounted) left_out_.insert(key.first);
-    return nullptr;
-  }
+  if (const auto known = plots_.find(key); known != plots_.end()) return &known->second.plot;
+  Charge charge(budget_);
+  if (!connections_.contains(key.first) && connections_.size() >= kMost) return nullptr;
+  if (!charge.TrySet(sizeof(Kept) + kBeside)) return nullptr;
   connections_.insert(key.first);
-  return &plots_[key];
+  return &plots_.try_emplace(key, std::move(charge), budget_).first->second.plot;
 }
 
 }  // namespace stag::cli

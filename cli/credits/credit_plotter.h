@@ -7,8 +7,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/credits/credit_plot.h"
+#include "protocol/base/budget.h"
 
 namespace stag::cli {
 
@@ -19,14 +21,16 @@ class CreditPlotter final : public session::CreditSink {
  public:
   static constexpr size_t kMost = 20;  // connections
 
-  explicit CreditPlotter(session::CreditSink& next) : next_(next) {}
+  // `memory`: bytes that plots may take.
+  CreditPlotter(session::CreditSink& next, uint64_t memory) : next_(next), budget_(memory) {}
 
   void OnChange(const session::CreditChange& change) override;
   void OnSummary(const session::Connection& c, fabric::Side requester, const session::CreditSummary& summary) override;
 
   bool empty() const { return plots_.empty(); }
+  uint64_t connections() const { return connections_.size(); }  // that are drawn
   // Connections that there was no room for.
-  uint64_t left_out() const { return left_out_.size(); }
+  uint64_t left_out() const { return left_out_; }
   // Writes the picture; false, with a complaint, when the file cannot be written. `origin_ns`: time 0. `capture`: its
   // name.
   bool Write(const std::string& file, int64_t origin_ns, const std::string& capture) const;
@@ -39,13 +43,20 @@ class CreditPlotter final : public session::CreditSink {
  private:
   // Forward before backward.
   using Key = std::pair<fabric::ConnectionId, bool>;
-  static constexpr size_t kMostCounted = 100000;
+  struct Kept {
+    Kept(Charge&& held, Budget& budget) : charge(std::move(held)), plot(budget) {}
+    Charge charge;
+    CreditPlot plot;
+  };
+  static constexpr uint64_t kBeside = 512;  // bytes: of the tables, and the texts of a plot
 
   CreditPlot* Find(const Key& key);
 
   session::CreditSink& next_;
-  std::map<Key, CreditPlot> plots_;
-  std::set<fabric::ConnectionId> connections_, left_out_;
+  Budget budget_;
+  std::map<Key, Kept> plots_;
+  std::set<fabric::ConnectionId> connections_;
+  uint64_t left_out_ = 0;
 };
 
 }  // namespace stag::cli

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// LatencyCourse: round-trip times over time, in a bounded number of bins that get wider as time goes on; and the
-// picture of it and of a LatencyTable.
+// LatencyCourse: round-trip times over time, in a bounded number of bins that get wider as time goes on, and as memory
+// gets short; and the picture of it and of a LatencyTable.
 #pragma once
 
 #include <vector>
 
 #include "cli/base/svg.h"
 #include "cli/latency/latency_table.h"
+#include "protocol/base/budget.h"
 
 namespace stag::cli {
 
 class LatencyCourse {
  public:
   static constexpr size_t kMaxBins = 240;
+
+  // `memory`: bytes, of the bins.
+  explicit LatencyCourse(uint64_t memory) : budget_(memory), charge_(budget_) {}
 
   // Times that go back count in the first bin.
   void Add(int64_t time_ns, uint64_t rtt_ns);
@@ -23,7 +27,11 @@ class LatencyCourse {
 
  private:
   void Widen();
+  void Coarsen();
 
+  Budget budget_;
+  Charge charge_;  // of the bins
+  unsigned coarseness_ = 0;
   int64_t start_ns_ = 0, bin_ns_ = 1'000'000;
   std::vector<TimeHistogram> bins_;
 };

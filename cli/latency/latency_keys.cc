@@ -21,6 +21,22 @@ void PutHandle(std::string& out, Bytes handle) {
 
 }  // namespace
 
+// The newest one. A longer one for which there is no room does not replace the one that is known.
+void FileNames::Take(const std::string& key, Name&& name) {
+  constexpr uint64_t kNode = 128;  // of the table, and what the allocator takes
+  const auto known = names_.find(key);
+  const bool is_new = known == names_.end();
+  const uint64_t more = name.name.size() + (is_new ? kNode + key.size() : 0);
+  const uint64_t less = is_new ? 0 : known->second.name.size();
+  if ((is_new && names_.size() >= kMost) || !charge_.TrySet(charge_.bytes() + more - less)) {
+    ++left_out_;
+  } else if (is_new) {
+    names_.emplace(key, std::move(name));
+  } else {
+    known->second = std::move(name);
+  }
+}
+
 void LatencyKeys::Take(const Connection& connection, const Transaction& t, std::string_view subject, std::string& key,
                        const OnName& on_name) {
   key.clear();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "protocol/base/budget.h"
 #include "session/files/file_accesses.h"
 #include "session/rpcrdma/session.h"
 
@@ -19,18 +20,27 @@ enum class LatencyKey : uint8_t { kProcedure, kConnection, kClient, kServer, kFi
 // The names that were seen for file handles, by the keys that stand for the files. Bounded.
 class FileNames {
  public:
+  // `memory`: bytes.
+  explicit FileNames(uint64_t memory) : budget_(memory), charge_(budget_) {}
+
   struct Name {
     uint64_t frame = 0;  // where it was seen
     std::string name;
   };
-  void Take(const std::string& key, Name&& name) {
-    if (names_.size() < kMost || names_.contains(key)) names_[key] = std::move(name);
-  }
-  const std::unordered_map<std::string, Name>& all() const { return names_; }
+  using Names = std::unordered_map<std::string, Name>;
+  void Take(const std::string& key, Name&& name);
+  const Names& all() const { return names_; }
+  // Gives all up.
+  Names Release() { return std::move(names_); }
+  // Names that there was no room for.
+  uint64_t left_out() const { return left_out_; }
 
  private:
   static constexpr size_t kMost = 65536;
-  std::unordered_map<std::string, Name> names_;
+  Budget budget_;
+  Charge charge_;
+  Names names_;
+  uint64_t left_out_ = 0;
 };
 
 class LatencyKeys {

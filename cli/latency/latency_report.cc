@@ -83,14 +83,12 @@ LatencyReport::LatencyReport(std::string_view by, const LatencyTable& table, con
     : by_(by), table_(table), against_(against), keys_(table.Keys()) {
   if (!against) return;
   for (std::string& key : against->Keys())
-    if (!table.rows().contains(key)) keys_.push_back(std::move(key));
+    if (!table.Find(key)) keys_.push_back(std::move(key));
   Compare();
 }
 
 const LatencyRow* LatencyReport::Of(const LatencyTable* table, const std::string& key) const {
-  if (!table) return nullptr;
-  const auto row = table->rows().find(key);
-  return row == table->rows().end() ? nullptr : &row->second;
+  return table ? table->Find(key) : nullptr;
 }
 
 void LatencyReport::Compare() {

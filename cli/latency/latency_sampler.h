@@ -4,10 +4,10 @@
 // its connection meanwhile.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "cli/latency/latency_keys.h"
 #include "cli/latency/latency_table.h"
@@ -17,8 +17,9 @@ namespace stag::cli {
 
 class LatencySampler : public session::Observer {
  public:
-  // `file`: stands before the number of a connection when it is the key.
-  LatencySampler(LatencyKey by, std::optional<std::string> file) : keys_(by, std::move(file)) {}
+  // `file`: stands before the number of a connection when it is the key. `memory`: bytes, of names of files.
+  LatencySampler(LatencyKey by, std::optional<std::string> file, uint64_t memory)
+      : keys_(by, std::move(file)), names_(memory) {}
 
   void OnMessage(const session::Connection& connection, const session::Message& message,
                  const session::Transaction* t) override;
@@ -28,8 +29,7 @@ class LatencySampler : public session::Observer {
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override;
   void OnConnectionClosed(const session::Connection& connection, const fabric::Event& event) override;
 
-  // By the key that stands for the file.
-  const std::unordered_map<std::string, FileNames::Name>& names() const { return names_.all(); }
+  FileNames& names() { return names_; }
   uint64_t untimed() const { return untimed_; }  // RPCs that have an answer, but no round-trip time
   uint64_t phases_missing() const { return phases_missing_; }
   uint64_t cut() const { return cut_; }  // left out, for the capture has too little of the Call
@@ -57,8 +57,8 @@ class LatencySampler : public session::Observer {
 
   LatencyKeys keys_;
   FileNames names_;
-  LatencySample sample_;        // used again and again
-  std::vector<Watch> watches_;  // by ConnectionInfo::slot
+  LatencySample sample_;       // used again and again
+  std::deque<Watch> watches_;  // by ConnectionInfo::slot
   uint64_t untimed_ = 0, phases_missing_ = 0, cut_ = 0;
 };
 

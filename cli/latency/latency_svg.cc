@@ -79,7 +79,7 @@ void PutCurves(std::string& out, const LatencyTable& table, const LatencyTable* 
   if (keys.size() > kCurves) keys.resize(kCurves);
   uint64_t least = UINT64_MAX, most = 1;
   for (const std::string& key : keys) {
-    const TimeHistogram& times = table.rows().at(key).times[0];
+    const TimeHistogram& times = table.Row(key).times[0];
     least = std::min(least, times.Percentile(0));
     most = std::max(most, times.max());
   }
@@ -97,12 +97,12 @@ void PutCurves(std::string& out, const LatencyTable& table, const LatencyTable* 
   PutSvgText(out, kLeft + kPlot, top + kHeight + 35, "muted", "percentile of the round-trip times", "end");
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto put = [&](const LatencyTable& from, std::string_view classes) {
-      const auto row = from.rows().find(keys[i]);
-      if (row == from.rows().end() || row->second.times[0].count() == 0) return;
+      const LatencyRow* const row = from.Find(keys[i]);
+      if (!row || row->times[0].count() == 0) return;
       std::string path;
-      for (const uint64_t thousandths : Points(row->second.times[0])) {
+      for (const uint64_t thousandths : Points(row->times[0])) {
         Put(path, "{}{:.1f} {:.1f}", path.empty() ? "M" : "L", PercentileX(thousandths),
-            scale.Y(row->second.times[0].Percentile(thousandths)));
+            scale.Y(row->times[0].Percentile(thousandths)));
       }
       Put(out, "<path class=\"line c{} {}\" d=\"{}\"><title>", i, classes, path);
       PutMarkup(out, keys[i]);

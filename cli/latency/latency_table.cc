@@ -17,6 +17,8 @@ bool IsSlower(const LatencySample& a, const LatencySample& b) {
   return a.rtt_ns != b.rtt_ns ? a.rtt_ns > b.rtt_ns : a.call_frame < b.call_frame;
 }
 
+constexpr uint64_t kNode = 64;  // of a table, and what the allocator takes
+
 }  // namespace
 
 std::optional<session::Phase> LatencySample::LongestPhase() const {
@@ -53,6 +55,16 @@ void LatencyRow::Merge(const LatencyRow& other) {
   for (const auto& [eighth, profile] : other.profiles) profiles[eighth].Add(profile);
 }
 
+void LatencyRow::Coarsen(unsigned coarseness) {
+  for (TimeHistogram& histogram : times) histogram.Coarsen(coarseness);
+}
+
+uint64_t LatencyRow::bytes() const {
+  uint64_t bytes = profiles.size() * (sizeof(decltype(profiles)::value_type) + kNode);
+  for (const TimeHistogram& histogram : times) bytes += histogram.bytes();
+  return bytes;
+}
+
 LatencyProfile LatencyRow::Slowest() const {
   LatencyProfile slowest;
   const uint64_t wanted = (times[0].count() + 99) / 100;
@@ -60,22 +72,66 @@ LatencyProfile LatencyRow::Slowest() const {
   return slowest;
 }
 
+uint64_t LatencyTable::BytesOf(const Rows::value_type& row) {
+  return sizeof(row) + kNode + row.first.capacity() + row.second.row.bytes();
+}
+
+const LatencyRow* LatencyTable::Find(const std::string& key) const {
+  const auto row = rows_.find(key);
+  return row == rows_.end() ? nullptr : &row->second.row;
+}
+
 // The row of another RPC; null when there is no room for its key.
-LatencyRow* LatencyTable::CountIn(const std::string& key) {
+LatencyTable::Rows::value_type* LatencyTable::CountIn(const std::string& key) {
   ++count_;
   auto row = rows_.find(key);
-  if (row == rows_.end() && rows_.size() < kMaxKeys) row = rows_.try_emplace(key).first;
-  if (row != rows_.end()) return &row->second;
-  ++left_out_;
-  return nullptr;
+  if (row != rows_.end()) return &*row;
+  Charge charge(budget_);
+  if (full_ || rows_.size() >= kMaxKeys || !charge.TrySet(sizeof(Rows::value_type) + kNode + key.size())) {
+    ++left_out_;
+    return nullptr;
+  }
+  row = rows_.try_emplace(key, std::move(charge)).first;
+  row->second.row.Coarsen(coarseness_);
+  return &*row;
+}
+
+void LatencyTable::Settle(Rows::value_type& row) {
+  row.second.charge.Set(BytesOf(row));
+  if (budget_.over()) Relieve();
+}
+
+// All histograms are as coarse as each other, so that rows can be compared. The last row stays.
+void LatencyTable::Relieve() {
+  while (budget_.over() && coarseness_ < TimeHistogram::kCoarsest) {
+    ++coarseness_;
+    for (auto& row : rows_) {
+      row.second.row.Coarsen(coarseness_);
+      row.second.charge.Set(BytesOf(row));
+    }
+  }
+  while (budget_.over() && rows_.size() > 1) {
+    full_ = true;
+    const auto fewest = std::ranges::min_element(rows_, {}, [](const auto& row) {
+      return std::pair(row.second.row.times[0].count(), std::string_view(row.first));
+    });
+    left_out_ += fewest->second.row.times[0].count();
+    rows_.erase(fewest);
+  }
 }
 
 void LatencyTable::AddRoundTrip(const std::string& key, uint64_t ns) {
-  if (LatencyRow* row = CountIn(key)) row->times[0].Record(ns);
+  Rows::value_type* const row = CountIn(key);
+  if (!row) return;
+  row->second.row.times[0].Record(ns);
+  Settle(*row);
 }
 
 void LatencyTable::Add(const LatencySample& sample) {
-  if (LatencyRow* row = CountIn(sample.key)) row->Add(sample);
+  if (Rows::value_type* const row = CountIn(sample.key)) {
+    row->second.row.Add(sample);
+    Settle(*row);
+  }
   if (kept_ == 0) return;
   if (slowest_.size() == kept_) {
     if (!IsSlower(sample, slowest_.front())) return;
@@ -90,13 +146,16 @@ void LatencyTable::Rename(const std::unordered_map<std::string, std::string>& na
   for (const auto& [key, name] : names) {
     auto row = rows_.extract(key);
     if (row.empty()) continue;
-    const auto [known, is_new] = rows_.try_emplace(name);
-    if (is_new) {
-      known->second = std::move(row.mapped());
+    if (const auto known = rows_.find(name); known != rows_.end()) {
+      known->second.row.Merge(row.mapped().row);
+      known->second.charge.Set(BytesOf(*known));
     } else {
-      known->second.Merge(row.mapped());
+      row.key() = name;
+      auto& renamed = *rows_.insert(std::move(row)).position;
+      renamed.second.charge.Set(BytesOf(renamed));
     }
   }
+  Relieve();
   for (LatencySample& sample : slowest_)
     if (const auto name = names.find(sample.key); name != names.end()) sample.key = name->second;
 }
@@ -105,7 +164,7 @@ std::vector<std::string> LatencyTable::Keys() const {
   std::vector<std::string> keys;
   for (const auto& [key, row] : rows_) keys.push_back(key);
   std::sort(keys.begin(), keys.end(), [this](const std::string& a, const std::string& b) {
-    const uint64_t of_a = rows_.at(a).times[0].sum(), of_b = rows_.at(b).times[0].sum();
+    const uint64_t of_a = Row(a).times[0].sum(), of_b = Row(b).times[0].sum();
     return of_a != of_b ? of_a > of_b : a < b;
   });
   return keys;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // LatencyTable: the round-trip times of RPCs and their phases by a key: procedure, connection, client, ... Bounded: a
-// histogram for each time of a key, a profile of its slow RPCs, and so many keys at most.
+// histogram for each time of a key, a profile of its slow RPCs, and so many keys at most. When memory is short, no key
+// comes in, then histograms become coarser, then the keys with the fewest RPCs go.
 #pragma once
 
 #include <array>
@@ -9,9 +10,11 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cli/latency/time_histogram.h"
+#include "protocol/base/budget.h"
 #include "session/rpcrdma/phases.h"
 
 namespace stag::cli {
@@ -61,6 +64,8 @@ struct LatencyRow {
   std::map<uint32_t, LatencyProfile> profiles;  // by eighths of a power of two of the round-trip time
   void Add(const LatencySample& sample);
   void Merge(const LatencyRow& other);
+  void Coarsen(unsigned coarseness);
+  uint64_t bytes() const;
   // Of the slowest RPCs: one in a hundred, and those that are about as slow as the fastest of these.
   LatencyProfile Slowest() const;
 };
@@ -69,26 +74,44 @@ class LatencyTable {
  public:
   static constexpr size_t kMaxKeys = 4096;
 
-  // `slowest`: how many RPCs to keep.
-  explicit LatencyTable(size_t slowest) : kept_(slowest) {}
+  // `slowest`: how many RPCs to keep. `memory`: bytes, of the rows.
+  LatencyTable(size_t slowest, uint64_t memory) : kept_(slowest), budget_(memory) {}
   void Add(const LatencySample& sample);
   // The round-trip time of an RPC of which nothing else is wanted; it is in no profile.
   void AddRoundTrip(const std::string& key, uint64_t ns);
   // Names for keys; rows that then have the same key become one.
   void Rename(const std::unordered_map<std::string, std::string>& names);
 
-  const std::unordered_map<std::string, LatencyRow>& rows() const { return rows_; }
+  // The row of a key of Keys().
+  const LatencyRow& Row(const std::string& key) const { return rows_.at(key).row; }
+  const LatencyRow* Find(const std::string& key) const;
+  size_t size() const { return rows_.size(); }  // keys
   // Those that took the most time first.
   std::vector<std::string> Keys() const;
   std::vector<LatencySample> Slowest() const;
   uint64_t count() const { return count_; }        // RPCs
   uint64_t left_out() const { return left_out_; }  // RPCs of keys over the limit
+  // All histograms are as coarse as that (TimeHistogram::ErrorPercent).
+  unsigned coarseness() const { return coarseness_; }
 
  private:
-  LatencyRow* CountIn(const std::string& key);
+  struct Charged {
+    explicit Charged(Charge&& held) : charge(std::move(held)) {}
+    Charge charge;
+    LatencyRow row;
+  };
+  using Rows = std::unordered_map<std::string, Charged>;
+  static uint64_t BytesOf(const Rows::value_type& row);
+
+  Rows::value_type* CountIn(const std::string& key);
+  void Settle(Rows::value_type& row);
+  void Relieve();
 
   const size_t kept_;
-  std::unordered_map<std::string, LatencyRow> rows_;
+  Budget budget_;
+  Rows rows_;
+  unsigned coarseness_ = 0;
+  bool full_ = false;                   // a key had to go: none comes in, so that no row lacks its first RPCs
   std::vector<LatencySample> slowest_;  // a heap: the fastest first
   uint64_t count_ = 0, left_out_ = 0;
 };

@@ -7,7 +7,8 @@
 namespace stag::cli {
 
 RankTest CompareRanks(const TimeHistogram& a, const TimeHistogram& b) {
-  const std::vector<TimeHistogram::Bucket> of_a = a.Buckets(), of_b = b.Buckets();
+  const unsigned coarseness = std::max(a.coarseness(), b.coarseness());
+  const std::vector<TimeHistogram::Bucket> of_a = a.Buckets(coarseness), of_b = b.Buckets(coarseness);
   double below = 0;  // values of a that are smaller than those of b that come now
   double u = 0;      // pairs in which b is larger; half of those that are equal
   double ties = 0;   // sum of t^3 - t

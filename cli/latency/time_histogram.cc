@@ -29,14 +29,24 @@ void AddTo(std::vector<TimeHistogram::Bucket>& sum, const std::vector<TimeHistog
   sum = std::move(merged);
 }
 
-std::vector<TimeHistogram::Bucket> InBuckets(std::vector<uint32_t> indices) {
-  std::sort(indices.begin(), indices.end());
-  std::vector<TimeHistogram::Bucket> buckets;
-  for (const uint32_t index : indices) {
-    if (buckets.empty() || buckets.back().first != index) buckets.emplace_back(index, 0);
-    ++buckets.back().second;
+// One bucket for each index; they are in order.
+void Unite(std::vector<TimeHistogram::Bucket>& buckets) {
+  size_t kept = 0;
+  for (const auto& [index, n] : buckets) {
+    if (kept > 0 && buckets[kept - 1].first == index) {
+      buckets[kept - 1].second += n;
+    } else {
+      buckets[kept++] = {index, n};
+    }
   }
-  return buckets;
+  buckets.resize(kept);
+}
+
+uint32_t FirstOf(uint32_t index, unsigned coarseness) { return index >> coarseness << coarseness; }
+
+void Coarsen(std::vector<TimeHistogram::Bucket>& buckets, unsigned coarseness) {
+  for (auto& [index, n] : buckets) index = FirstOf(index, coarseness);
+  Unite(buckets);
 }
 
 }  // namespace
@@ -47,11 +57,13 @@ uint32_t TimeHistogram::IndexOf(uint64_t ns) {
   return (shift << kBits) + static_cast<uint32_t>(ns >> shift);
 }
 
-uint64_t TimeHistogram::MiddleOf(uint32_t index) {
+uint64_t TimeHistogram::MiddleOf(uint32_t index) const {
   const uint32_t shift = index < (2u << kBits) ? 0 : (index >> kBits) - 1;
   const uint64_t first = uint64_t{index - (shift << kBits)} << shift;
-  return first + ((uint64_t{1} << shift) - 1) / 2;
+  return first + ((uint64_t{1} << (shift + coarseness_)) - 1) / 2;
 }
+
+double TimeHistogram::ErrorPercent(unsigned coarseness) { return 50.0 * (1u << coarseness) / (1u << kBits); }
 
 void TimeHistogram::Record(uint64_t ns) {
   ++count_;
@@ -61,15 +73,32 @@ void TimeHistogram::Record(uint64_t ns) {
   if (few_.size() == kFew) Sort();
 }
 
+std::vector<TimeHistogram::Bucket> TimeHistogram::FewInBuckets() const {
+  std::vector<Bucket> buckets;
+  buckets.reserve(few_.size());
+  for (const uint64_t ns : few_) buckets.emplace_back(FirstOf(IndexOf(ns), coarseness_), 1);
+  std::sort(buckets.begin(), buckets.end());
+  Unite(buckets);
+  return buckets;
+}
+
 void TimeHistogram::Sort() {
-  std::vector<uint32_t> indices(few_.size());
-  std::transform(few_.begin(), few_.end(), indices.begin(), IndexOf);
-  AddTo(buckets_, InBuckets(std::move(indices)));
+  AddTo(buckets_, FewInBuckets());
   few_.clear();
 }
 
+void TimeHistogram::Coarsen(unsigned coarseness) {
+  if (coarseness <= coarseness_) return;
+  coarseness_ = coarseness;
+  cli::Coarsen(buckets_, coarseness_);
+  buckets_.shrink_to_fit();
+}
+
 void TimeHistogram::Merge(const TimeHistogram& other) {
-  AddTo(buckets_, other.buckets_);
+  Coarsen(other.coarseness_);
+  std::vector<Bucket> more = other.buckets_;
+  cli::Coarsen(more, coarseness_);
+  AddTo(buckets_, more);
   count_ += other.count_ - other.few_.size();
   sum_ += other.sum_;
   max_ = std::max(max_, other.max_);
@@ -79,11 +108,10 @@ void TimeHistogram::Merge(const TimeHistogram& other) {
   }
 }
 
-std::vector<TimeHistogram::Bucket> TimeHistogram::Buckets() const {
+std::vector<TimeHistogram::Bucket> TimeHistogram::Buckets(unsigned coarseness) const {
   std::vector<Bucket> buckets = buckets_;
-  std::vector<uint32_t> indices(few_.size());
-  std::transform(few_.begin(), few_.end(), indices.begin(), IndexOf);
-  AddTo(buckets, InBuckets(std::move(indices)));
+  AddTo(buckets, FewInBuckets());
+  cli::Coarsen(buckets, coarseness);
   return buckets;
 }
 
@@ -100,7 +128,7 @@ uint64_t TimeHistogram::Percentile(uint64_t thousandths) const {
     return *at;
   }
   uint64_t seen = 0;
-  for (const auto& [index, n] : Buckets()) {
+  for (const auto& [index, n] : Buckets(coarseness_)) {
     seen += n;
     if (seen >= rank) return std::min(MiddleOf(index), max_);
   }

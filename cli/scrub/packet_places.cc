@@ -57,7 +57,7 @@ uint32_t KnownTerminate(const iwarp::DdpSegment& segment) {
 
 PacketPlaces::TrackState& PacketPlaces::Of(Track track) {
   if (tracks_.size() >= limits_.tracks && !tracks_.contains(track)) tracks_.erase(tracks_.begin());
-  return tracks_[track];
+  return tracks_.try_emplace(track, held_).first->second;
 }
 
 PlaceLimits PlaceLimits::For(uint64_t memory) {
@@ -230,7 +230,9 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
       Message& message = state.sending[from];
       if (message.segments.empty() || message.sequence != segment.header.sequence) {
         if (message.whole_start) state.previous[from] = std::move(message);
-        message = {segment.header.message_offset == 0, segment.header.sequence, {}, {}};
+        message = Message(held_);
+        message.whole_start = segment.header.message_offset == 0;
+        message.sequence = segment.header.sequence;
       }
       Hold(message, segment.header.message_offset, state.payload[from]);
     }
@@ -244,10 +246,11 @@ void PacketPlaces::OnFpdu(Track track, Side from, const fabric::StreamPart& part
 
 // A Send for which there is no room stays zero.
 void PacketPlaces::Hold(Message& message, uint32_t message_offset, const std::vector<Place>& places) {
-  if (message.share.Take(held_, 1 + places.size())) return message.segments.push_back({message_offset, places});
+  if (message.charge.TryAdd((1 + places.size()) * sizeof(Place)))
+    return message.segments.push_back({message_offset, places});
   ++forgotten_;
   message.segments = {{1, {}}};  // its beginning is missing
-  message.share.Release();
+  message.charge.Set(0);
 }
 
 // Packets of InfiniBand are compared when they come (OnPacket). An anomaly of iWARP comes with the segment.
@@ -312,7 +315,7 @@ void PacketPlaces::TakeMessage(TrackState& state, Side end, std::vector<Place>& 
       if (place.length > 0) places.push_back(place);
     }
   }
-  message = {};
+  message = Message(held_);
 }
 
 }  // namespace stag::cli

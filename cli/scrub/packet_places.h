@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/scrub/scrubbed_frames.h"
-#include "cli/scrub/share.h"
+#include "protocol/base/budget.h"
 #include "protocol/iwarp/ddp.h"
 #include "session/fabric/fabric_event.h"
 #include "session/fabric/packet_observer.h"
@@ -32,7 +32,7 @@ class PacketPlaces final : public fabric::PacketObserver {
  public:
   // `first`: the frames of the capture follow that many others in `frames`, which must outlive this.
   PacketPlaces(ScrubbedFrames& frames, uint64_t first, const PlaceLimits& limits)
-      : frames_(frames), first_(first), limits_(limits), held_(limits.places) {}
+      : frames_(frames), first_(first), limits_(limits), held_(limits.places * sizeof(Place)) {}
 
   // The places of the content of a Send, Write or Read Response, one after the other; called while the event is given
   // out.
@@ -88,12 +88,14 @@ class PacketPlaces final : public fabric::PacketObserver {
     std::vector<Place> places;
   };
   struct Message {
+    explicit Message(Budget& budget) : charge(budget) {}
     bool whole_start = false;  // its first segment was seen
     uint32_t sequence = 0;
     std::vector<Segment> segments;
-    Share share;  // of what unfinished Sends may hold
+    Charge charge;  // of the places
   };
   struct TrackState {
+    explicit TrackState(Budget& held) : previous{Message(held), Message(held)}, sending{Message(held), Message(held)} {}
     std::array<std::array<Packets, 2>, 2> packets;  // by sender; responses
     std::array<Stream, 2> streams;                  // by end
     std::array<std::vector<Place>, 2> payload;      // by end: of the FPDU that was shown last
@@ -125,7 +127,7 @@ class PacketPlaces final : public fabric::PacketObserver {
   ScrubbedFrames& frames_;
   const uint64_t first_;
   const PlaceLimits limits_;
-  SharedLimit held_;  // places of unfinished Sends
+  Budget held_;  // places of unfinished Sends
   uint64_t forgotten_ = 0;
   std::deque<Remembered> remembered_;
   std::map<Track, TrackState> tracks_;

@@ -38,7 +38,7 @@ bool BeginsRecord(Bytes bytes) {
 void PlainRpc::Drop(Direction& direction) {
   direction.bytes = {};
   direction.places = {};
-  direction.share.Release();
+  direction.charge.Set(0);
   direction.in_record = false;
 }
 
@@ -47,7 +47,7 @@ void PlainRpc::OnSegment(const link::Packet& packet, uint64_t frame) {
   const std::string from = Name(packet.source, packet.source_port);
   const std::string to = Name(packet.destination, packet.destination_port);
   if (directions_.size() >= limits_.directions && !directions_.contains(from + to)) directions_.clear();
-  Direction& direction = directions_[from + to];
+  Direction& direction = directions_.try_emplace(from + to, waiting_).first->second;
   const Bytes key = packet.payload.first(std::min(packet.payload.size(), iwarp::kMpaKeySize));
   if (iwarp::RecogniseMpaKey(key) != iwarp::MpaKey::kNone) return Drop(direction);  // no RPC in record marks any more
   const bool continues = direction.in_record && packet.sequence == direction.next;
@@ -55,7 +55,7 @@ void PlainRpc::OnSegment(const link::Packet& packet, uint64_t frame) {
     Drop(direction);
     if (!BeginsRecord(packet.payload)) return;
   }
-  if (!direction.share.Take(waiting_, packet.payload.size() + sizeof(Place))) return Drop(direction);
+  if (!direction.charge.TryAdd(packet.payload.size() + sizeof(Place))) return Drop(direction);
   direction.in_record = true;
   direction.next = packet.sequence + static_cast<uint32_t>(packet.wire_length);
   direction.bytes.insert(direction.bytes.end(), packet.payload.begin(), packet.payload.end());
@@ -85,8 +85,7 @@ void PlainRpc::Consume(const std::string& from, const std::string& to, Direction
       left -= n;
     }
     direction.places.erase(direction.places.begin(), place);
-    direction.share.Release();
-    if (!direction.share.Take(waiting_, direction.bytes.size() + direction.places.size() * sizeof(Place)))
+    if (!direction.charge.TrySet(direction.bytes.size() + direction.places.size() * sizeof(Place)))
       return Drop(direction);
   }
 }
@@ -114,7 +113,7 @@ bool PlainRpc::Message(const std::string& from, const std::string& to, Bytes mes
   const rpc::CallHeader header = rpc::DecodeCall(message, length);
   if (header.words < 6) return false;
   rpc_.Call(message, length, kInline, out);
-  KnownCall call;
+  KnownCall call(asked_);
   call.header = header;
   call.header.credential.body = call.header.verifier.body = {};
   std::vector<FileRange> reads, writes;
@@ -134,7 +133,7 @@ void PlainRpc::Keep(std::string name, KnownCall call) {
   uint64_t bytes = kFixed + call.reads.size() * (sizeof(FileRange) + sizeof(std::vector<std::byte>));
   for (const auto& handle : call.handles) bytes += handle.size();
   if (bytes > limits_.bytes / 2) return;
-  while (oldest_.size() >= limits_.calls || !call.share.Take(asked_, bytes)) {
+  while (oldest_.size() >= limits_.calls || !call.charge.TrySet(bytes)) {
     const auto oldest = calls_.find(oldest_.front().first);
     if (oldest != calls_.end() && oldest->second.serial == oldest_.front().second) calls_.erase(oldest);
     oldest_.pop_front();

@@ -13,7 +13,7 @@
 
 #include "cli/scrub/rpc_scrubber.h"
 #include "cli/scrub/scrubbed_frames.h"
-#include "cli/scrub/share.h"
+#include "protocol/base/budget.h"
 #include "protocol/link/packet.h"
 
 namespace stag::cli {
@@ -36,19 +36,21 @@ class PlainRpc {
  private:
   // One direction of a TCP connection.
   struct Direction {
+    explicit Direction(Budget& budget) : charge(budget) {}
     bool in_record = false;  // the next byte, `next`, is one of a record that has begun, or begins one
     uint32_t next = 0;
     std::vector<std::byte> bytes;  // not consumed yet
     std::vector<Place> places;     // theirs
-    Share share;                   // what they take
+    Charge charge;                 // what they take
   };
   // A Call, for its Reply: without views of the message.
   struct KnownCall {
+    explicit KnownCall(Budget& budget) : charge(budget) {}
     rpc::CallHeader header;
     std::vector<std::vector<std::byte>> handles;
     std::vector<FileRange> reads;
     uint64_t serial = 0;
-    Share share;  // what it takes
+    Charge charge;  // what it takes
   };
 
   bool Message(const std::string& from, const std::string& to, Bytes message, uint64_t length,
@@ -60,7 +62,7 @@ class PlainRpc {
   ScrubbedFrames& frames_;
   RpcScrubber& rpc_;
   const PlainRpcLimits limits_;
-  SharedLimit waiting_, asked_;                            // bytes of directions, of Calls
+  Budget waiting_, asked_;                                 // of directions, of Calls
   std::unordered_map<std::string, Direction> directions_;  // by who sends, to whom
   std::unordered_map<std::string, KnownCall> calls_;       // by who is to answer, whom, and xid
   std::deque<std::pair<std::string, uint64_t>> oldest_;    // of them: name and serial

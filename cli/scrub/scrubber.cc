@@ -180,8 +180,8 @@ void Scrubber::ScrubUnreliable(const fabric::Aside& aside) {
 void Scrubber::OnMessage(const Connection& connection, const Message& message, const Transaction* t) {
   if (message.early) {
     early_.erase(connection.info.id);
-    Early kept{current_, {}};
-    if (kept.share.Take(kept_places_, SizeOf(current_)))
+    Early kept{current_, Charge(kept_places_)};
+    if (kept.charge.TrySet(SizeOf(current_)))
       early_.emplace(connection.info.id, std::move(kept));
     else
       ++replaced_.forgotten;
@@ -213,8 +213,8 @@ void Scrubber::OnMessage(const Connection& connection, const Message& message, c
 }
 
 void Scrubber::KeepMisplaced(const Transaction& t, const Message& message) {
-  Inline kept{{}, current_, message.bytes.size() - message.payload.size(), message.payload.size()};
-  if (!kept.share.Take(kept_places_, SizeOf(current_))) return void(++replaced_.forgotten);
+  Inline kept{Charge(kept_places_), current_, message.bytes.size() - message.payload.size(), message.payload.size()};
+  if (!kept.charge.TrySet(SizeOf(current_))) return void(++replaced_.forgotten);
   misplaced_.insert_or_assign(t.serial, std::move(kept));
 }
 
@@ -257,10 +257,9 @@ void Scrubber::OnRdma(const Connection&, const RdmaOperation& operation) {
   moved.offset = operation.segment_offset;
   moved.length = operation.event->rdma().length;
   moved.places = current_;
-  Share room;
-  if (!room.Take(kept_places_, SizeOf(current_))) return void(++replaced_.forgotten);
-  MovedPackets& all = moved_[t.serial];
-  all.share.Add(std::move(room));
+  if (!kept_places_.HasRoom(SizeOf(current_))) return void(++replaced_.forgotten);
+  MovedPackets& all = moved_.try_emplace(t.serial, kept_places_).first->second;
+  all.charge.Add(SizeOf(current_));
   all.packets.push_back(std::move(moved));
 }
 

@@ -48,17 +48,18 @@ class Scrubber final : private session::Observer {
   };
   // Those of one transaction.
   struct MovedPackets {
+    explicit MovedPackets(Budget& budget) : charge(budget) {}
     std::vector<Moved> packets;
-    Share share;
+    Charge charge;
   };
   // Of a Reply whose Call may yet come.
   struct Early {
     std::vector<Place> places;
-    Share share;
+    Charge charge;
   };
   // The payload stream of a Send, and its places.
   struct Inline {
-    Share share;
+    Charge charge;
     std::vector<Place> places;
     size_t header = 0;  // bytes of the Send before the stream
     size_t size = 0;    // of the stream
@@ -118,7 +119,7 @@ class Scrubber final : private session::Observer {
   fabric::Decoder decoder_;
   std::vector<std::byte> frame_, stream_, send_;
   std::vector<Place> current_;  // of the event being given out
-  SharedLimit kept_places_;     // bytes of the tables below
+  Budget kept_places_;          // of the tables below
   std::unordered_map<fabric::ConnectionId, Early> early_;
   std::unordered_map<uint64_t, MovedPackets> moved_;  // by serial of the transaction
   std::unordered_map<uint64_t, Inline> misplaced_;    // Calls for ScrubWhole, by the same

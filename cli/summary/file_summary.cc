@@ -183,7 +183,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
 };
 
 struct FileSummary::Times {
-  explicit Times(size_t slowest) : table(slowest) {}
+  Times(size_t slowest, uint64_t memory) : table(slowest, memory / 32), course(memory / 64) {}
 
   LatencyTable table;
   LatencyCourse course;
@@ -221,7 +221,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
   // All that is known of the times.
   class AllTimes final : public LatencySampler {
    public:
-    explicit AllTimes(Shard& shard) : LatencySampler(LatencyKey::kProcedure, std::nullopt), shard_(shard) {}
+    explicit AllTimes(Shard& shard) : LatencySampler(LatencyKey::kProcedure, std::nullopt, 0), shard_(shard) {}
 
    private:
     void OnSample(const LatencySample& sample) override {
@@ -298,8 +298,9 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
                          Output& output)
     : name_(DisplayName(file)),
       gatherer_(std::make_unique<Gatherer>(wanted.reporter, options.memory)),
-      times_(std::make_unique<Times>(wanted.slowest)),
-      credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_)) {
+      times_(std::make_unique<Times>(wanted.slowest, options.memory)),
+      transport_plotter_(0, RowMemory(options.memory).pictures / 2),
+      credit_plotter_(std::make_unique<CreditPlotter>(*gatherer_, RowMemory(options.memory).pictures / 2)) {
   const RowMemory memory(options.memory);
   transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late},
                                             wanted.pictures ? &transport_plotter_ : nullptr);
@@ -339,6 +340,7 @@ void FileSummary::ReportWhatIsMissing(Diagnostics& diagnostics) const {
   complain(gatherer_->uncounted(), "connection", "without counted packets");
   complain(gatherer_->untold(), "unanswered RPC", "left out");
   complain(wrong_left_out_, "sentence", "about connections left out");
+  complain(latency().left_out(), "RPC", "left out of latencies");
 }
 
 const LatencyTable& FileSummary::latency() const { return times_->table; }

@@ -72,7 +72,7 @@ class FileSummary {
   std::string name_;
   std::unique_ptr<Gatherer> gatherer_;
   std::unique_ptr<Times> times_;
-  TransportPlotter transport_plotter_{0};
+  TransportPlotter transport_plotter_;
   std::unique_ptr<CreditPlotter> credit_plotter_;
   FileOutcome outcome_;
   std::deque<SummarizedConnection> connections_;

@@ -103,10 +103,10 @@ std::set<fabric::ConnectionId> MostInteresting(const FileSummary& summary) {
   return chosen;
 }
 
-std::string NotDrawn(const FileSummary& summary, size_t drawn, std::string_view command) {
+std::string NotDrawn(const FileSummary& summary, uint64_t drawn, std::string_view command) {
   if (summary.connection_count() <= drawn) return {};
   return fmt::format(
-      "Drawn: {} of {} connections, those with the most trouble and Calls. <code>{}</code> draws others.", drawn,
+      "Drawn: {} of {} connections, of those with the most trouble and Calls. <code>{}</code> draws others.", drawn,
       summary.connection_count(), command);
 }
 
@@ -252,7 +252,7 @@ void PartMaker::AddLatency() {
               {"Together"},
               {"Where the time goes", "bar"}});
   for (size_t i = 0; i < std::min(keys.size(), ReportPage::kRows); ++i) {
-    const LatencyRow& row = table.rows().at(keys[i]);
+    const LatencyRow& row = table.Row(keys[i]);
     const TimeHistogram& times = row.times[0];
     Put(out, "<tr><th scope=\"row\">");
     PutMarkup(out, keys[i]);
@@ -374,7 +374,8 @@ void PartMaker::AddTransport() {
   BeginPicture(part_.transport_picture, "What was sent and acknowledged over time");
   summary_.transport_plotter().Put(part_.transport_picture, summary_.outcome().first_time_ns, BaseName(summary_.name()),
                                    {"transport", file_});
-  EndPicture(part_.transport_picture, NotDrawn(summary_, chosen.size(), "stag transport --connection N --svg FILE"));
+  EndPicture(part_.transport_picture, NotDrawn(summary_, summary_.transport_plotter().connections(),
+                                               "stag transport --connection N --svg FILE"));
 }
 
 void PartMaker::AddLimits() {

@@ -104,12 +104,12 @@ class Page {
 
   // Of the procedures that took the most time.
   void PutLatency(std::string& out, const Style& style) const {
-    if (summary_.latency().rows().empty()) return;
+    if (summary_.latency().size() == 0) return;
     Put(out, "\n");
     Heading(out, "Latency", style);
     const std::vector<std::string> keys = summary_.latency().Keys();
     for (size_t i = 0; i < std::min(keys.size(), kProcedures); ++i) {
-      const TimeHistogram& times = summary_.latency().rows().at(keys[i]).times[0];
+      const TimeHistogram& times = summary_.latency().Row(keys[i]).times[0];
       Put(out, "  {:<24} {:>7}", keys[i], times.count());
       const auto put = [&](std::string_view name, uint64_t ns, size_t width) {
         std::string text;

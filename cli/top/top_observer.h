@@ -34,8 +34,9 @@ class TopSink {
 // The intervals, and what counts in them; in order of the events.
 class TopIntervals {
  public:
-  // `interval_ns` 0: everything is one interval. `sink` must outlive this.
-  TopIntervals(int64_t interval_ns, TopSink& sink) : interval_ns_(interval_ns), sink_(sink) {}
+  // `interval_ns` 0: everything is one interval. `sink` must outlive this. `memory`: bytes, of names of files.
+  TopIntervals(int64_t interval_ns, uint64_t memory, TopSink& sink)
+      : interval_ns_(interval_ns), sink_(sink), names_(memory) {}
 
   // It is so late now: intervals that are over are given. `first_ns`: of the first frame, where one was seen.
   void Tick(int64_t now_ns, std::optional<int64_t> first_ns = std::nullopt);

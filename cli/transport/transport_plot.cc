@@ -32,10 +32,10 @@ void TransportPlot::Bin::Append(const Bin& later) {
 void TransportPlot::Add(const Note& note) {
   const auto mark = [&] {
     const uint64_t position = note.end != 0 ? note.begin : std::max(last_, uint64_t{1}) - 1;
-    if (marks_.size() == kMostMarks) {
-      ++marks_left_out_;
-    } else {
+    if (HasRoomForMark()) {
       marks_.push_back({note, position});
+    } else {
+      ++marks_left_out_;
     }
   };
   Bin& bin = bins_.At(note.frame.time_ns);
@@ -53,15 +53,24 @@ void TransportPlot::Add(const Note& note) {
   }
 }
 
+bool TransportPlot::HasRoomForMark() {
+  if (marks_.size() < marks_.capacity()) return true;
+  const size_t room = std::min(kMostMarks, std::max<size_t>(2 * marks_.capacity(), 4));
+  if (marks_.size() == room || !charge_.TrySet(room * sizeof(Mark))) return false;
+  marks_.reserve(room);
+  return true;
+}
+
 void TransportPlotter::OnNote(const fabric::ConnectionInfo& info, const Note& note) {
   if (only_ != 0 && info.id != only_) return;
   const Side requester = IsAnswer(note.kind) ? transport::Other(note.from) : note.from;
   auto plot = plots_.find({info.id, requester});
   if (plot == plots_.end()) {
-    if (plots_.size() >= 2 * kMostKept) return;
-    plot = plots_.try_emplace({info.id, requester}).first;
+    Charge charge(budget_);
+    if (plots_.size() >= 2 * kMostKept || !charge.TrySet(sizeof(Kept) + kBeside)) return;
+    plot = plots_.try_emplace({info.id, requester}, std::move(charge), budget_).first;
   }
-  plot->second.Add(note);
+  plot->second.plot.Add(note);
 }
 
 void TransportPlotter::Draw(const session::Connection& c, const transport::Health& health) {
@@ -73,8 +82,8 @@ void TransportPlotter::Draw(const session::Connection& c, const transport::Healt
   ++connections_;
   for (const Side side : {c.client, transport::Other(c.client)}) {
     const auto found = plots_.find({c.info.id, side});
-    if (found == plots_.end() || found->second.first() > found->second.last()) continue;
-    TransportPlot& plot = found->second;
+    if (found == plots_.end() || found->second.plot.first() > found->second.plot.last()) continue;
+    TransportPlot& plot = found->second.plot;
     const transport::Counters& n = health.sent[side];
     const bool iwarp = c.info.fabric == fabric::FabricKind::kIwarp;
     plot.connection = c.info.id;

@@ -2,15 +2,18 @@
 //
 // TransportPlot: the PSNs (TCP: bytes) of one side of a connection over time, as far as a picture can show them: per
 // stretch of time (bin) what was sent and acknowledged first, and marks for what went wrong. There are always few bins
-// and marks. TransportPlotter keeps the plots of the first connections; WriteTransportSvg draws them.
+// and marks, and as few as the Budget has room for. TransportPlotter keeps the plots of the first connections;
+// WriteTransportSvg draws them.
 #pragma once
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/base/svg.h"
 #include "cli/base/time_bins.h"
+#include "protocol/base/budget.h"
 #include "session/rpcrdma/connection.h"
 #include "session/transport/transport.h"
 
@@ -29,6 +32,8 @@ class TransportPlot {
     transport::Note note;
     uint64_t position = 0;
   };
+
+  explicit TransportPlot(Budget& budget) : bins_(budget), charge_(budget) {}
 
   // A note about this side's requests, or about their answers.
   void Add(const transport::Note& note);
@@ -49,7 +54,10 @@ class TransportPlot {
   bool bytes = false;  // positions are bytes, not PSNs
 
  private:
+  bool HasRoomForMark();
+
   TimeBins<Bin, kBins> bins_;
+  Charge charge_;  // of the marks
   std::vector<Mark> marks_;
   uint64_t marks_left_out_ = 0;
   uint64_t first_ = UINT64_MAX, last_ = 0;
@@ -64,13 +72,14 @@ class TransportPlotter final : public transport::NoteSink {
  public:
   static constexpr size_t kMost = 20;  // connections
 
-  // `only`: the number of a connection; 0: the first ones.
-  explicit TransportPlotter(fabric::ConnectionId only) : only_(only) {}
+  // `only`: the number of a connection; 0: the first ones. `memory`: bytes that plots may take.
+  TransportPlotter(fabric::ConnectionId only, uint64_t memory) : budget_(memory), only_(only) {}
 
   void OnNote(const fabric::ConnectionInfo& info, const transport::Note& note) override;
   // The connection is to be drawn.
   void Draw(const session::Connection& connection, const transport::Health& health);
   bool empty() const { return drawn_.empty(); }
+  uint64_t connections() const { return connections_; }  // that are drawn
   // Connections that were to be drawn, and that there was no room for.
   uint64_t left_out() const { return left_out_; }
   // Writes the picture; false, with a complaint, when the file cannot be written. `origin_ns`: time 0. `capture`: its
@@ -83,9 +92,16 @@ class TransportPlotter final : public transport::NoteSink {
 
  private:
   using Key = std::pair<fabric::ConnectionId, fabric::Side>;
-  static constexpr size_t kMostKept = 64;  // some may turn out not to be RPC-over-RDMA
+  struct Kept {
+    explicit Kept(Charge&& held, Budget& budget) : charge(std::move(held)), plot(budget) {}
+    Charge charge;
+    TransportPlot plot;
+  };
+  static constexpr size_t kMostKept = 64;   // some may turn out not to be RPC-over-RDMA
+  static constexpr uint64_t kBeside = 512;  // bytes: of the map, and the texts of a plot
 
-  std::map<Key, TransportPlot> plots_;
+  Budget budget_;
+  std::map<Key, Kept> plots_;
   fabric::ConnectionId only_;
   std::vector<const TransportPlot*> drawn_;
   uint64_t connections_ = 0, left_out_ = 0;

@@ -55,10 +55,9 @@ struct ConnectionJudgement {
     if (budget.over() != full) [[unlikely]]
       SetLimits(!full, limits);
   }
-  // After messages.
+  // After something was remembered.
   void SetCharge() {
-    const uint64_t bytes = sizeof(ConnectionJudgement) + state.calls.capacity() * sizeof(OutstandingCall) +
-                           state.awaited.capacity() * sizeof(Awaited);
+    const uint64_t bytes = sizeof(ConnectionJudgement) + state.storage();
     if (bytes != charge.bytes()) [[unlikely]]
       charge.Set(bytes);
   }
@@ -496,6 +495,8 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
     default: impl_->Run<ReadResponseContext>(facts, connection, *judged, operation); break;
   }
   judged->state.After(operation, facts);
+  if (!judged->state.operations.full()) [[unlikely]]
+    judged->SetCharge();
 }
 
 void Engine::OnNak(const session::Connection& connection, const Event& event) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "session/fabric/fabric_event.h"
 
@@ -25,8 +26,8 @@ class ReadQueue {
   // that follows it a moment too early.
   uint32_t in_flight() const { return in_flight_; }
   // The frame of the newest request.
-  const FrameRef& newest_frame() const { return reads_.empty() ? last_frame_ : reads_.back().frame; }
-  uint64_t storage() const { return reads_.size() * sizeof(Read); }  // bytes
+  const FrameRef& newest_frame() const { return last_frame_; }
+  uint64_t storage() const { return reads_ ? reads_->size() * sizeof(Read) : 0; }  // bytes
 
  private:
   struct Read {
@@ -34,7 +35,7 @@ class ReadQueue {
     uint64_t offset = 0, length = 0;
     FrameRef frame;
   };
-  std::deque<Read> reads_;
+  std::optional<std::deque<Read>> reads_;  // nullopt before the first: an empty one has memory, too
   uint32_t peak_ = 0, in_flight_ = 0;
   FrameRef last_frame_;
 };

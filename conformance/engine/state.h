@@ -202,14 +202,24 @@ struct RuleState {
   // Null when it is not outstanding, or one of too many.
   const OutstandingCall* Find(const session::Transaction& transaction) const;
 
+  // Bytes, beside its own size and `reads`.
+  uint64_t storage() const {
+    return sends.storage() + operations.storage() + calls.capacity() * sizeof(OutstandingCall) +
+           awaited.capacity() * sizeof(Awaited) + handle_counts_.size() * sizeof(uint16_t);
+  }
+
  private:
   void NoteWrite(const session::RdmaOperation& operation, Facts facts);
   void Answered(session::Side requester, uint32_t xid);
   void NoteAwaited(const session::Message& message, const session::Transaction* transaction);
   void AddCall(const session::Message& message, const session::Transaction& transaction, Facts facts);
   void NoteSharing(OutstandingCall& call, bool repeated);
-  uint16_t& HandleCount(uint32_t handle) { return handle_counts_[(handle * 0x9e3779b1u) >> 22]; }
-  std::array<uint16_t, 1024> handle_counts_{};  // of the segments of `calls`, by hash
+  uint16_t& HandleCount(uint32_t handle) {
+    constexpr size_t kCounts = 1024;
+    if (handle_counts_.empty()) handle_counts_.resize(kCounts);
+    return handle_counts_[(handle * 0x9e3779b1u) >> 22];
+  }
+  std::vector<uint16_t> handle_counts_;  // of the segments of `calls`, by hash; empty before the first
   void Await(Owed owed, session::Side requester, uint32_t xid, const FrameRef& frame);
 };
 

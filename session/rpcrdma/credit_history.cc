@@ -62,8 +62,10 @@ void CreditHistory::OnMessage(const Connection& connection, const Message& messa
   History* history = Find(connection);
   if (!history || message.early) return;
   Heard(connection, *history, message.from);
-  history->sent[history->sent_count++ % history->sent.size()] = {
-      message.first_frame.number, message.frame.number, message.header.xid, message.role == Role::kCall, message.from};
+  const size_t place = history->sent_count++ % kSent;
+  if (place == history->sent.size()) history->sent.emplace_back();
+  history->sent[place] = {message.first_frame.number, message.frame.number, message.header.xid,
+                          message.role == Role::kCall, message.from};
 
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   if (message.role == Role::kUnknown) {

@@ -113,9 +113,10 @@ class CreditHistory final : public Observer {
     uint64_t overrun_frame = 0;                               // the last overrun since nothing was outstanding
     CreditSummary summary;
   };
+  static constexpr size_t kSent = 64;
   struct History {
     std::array<Direction, 2> direction;  // by requesting side
-    std::array<Sent, 64> sent;           // ring
+    std::vector<Sent> sent;              // a ring when it has kSent; before that it grows
     size_t sent_count = 0;
     bool terminated = false;
     std::vector<CreditChange> held;

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/credits/credit_plotter.h"
+
 namespace stag::cli {
 namespace {
 
 using session::CreditChange;
 using Cause = CreditChange::Event;
+
+constexpr uint64_t kAmple = UINT64_MAX;
 
 CreditChange At(int64_t time_ns, std::optional<uint32_t> granted, std::optional<uint32_t> outstanding) {
   CreditChange change;
@@ -31,7 +35,8 @@ size_t Count(const std::string& text, std::string_view what) {
 }
 
 TEST(CreditPlot, MergedBinsKeepWhatTheyShow) {
-  CreditPlot plot;
+  Budget budget(kAmple);
+  CreditPlot plot(budget);
   constexpr int64_t kStep = 7919, kChanges = 200'000;
   for (int64_t i = 0; i < kChanges; ++i) {
     CreditChange change = At(1'000'000 + i * kStep, i < 500 ? 8u : 64u, static_cast<uint32_t>(i % 5));
@@ -65,8 +70,53 @@ TEST(CreditPlot, MergedBinsKeepWhatTheyShow) {
   EXPECT_EQ(plot.bins().back().granted.last, 64u);
 }
 
+TEST(CreditPlot, WithLittleMemoryBinsAreFewer) {
+  Budget budget(10 * sizeof(CreditPlot::Bin));
+  CreditPlot plot(budget);
+  for (int64_t i = 0; i < 1000; ++i) plot.Add(At(i * 1'000'000, 8, static_cast<uint32_t>(i)));
+  EXPECT_FALSE(budget.over());
+  ASSERT_LE(plot.bins().size(), 10u);
+  EXPECT_GE(plot.bins().size(), 4u);
+  EXPECT_EQ(plot.bins().front().outstanding.first, 0u);
+  EXPECT_EQ(plot.bins().back().outstanding.last, 999u);
+  EXPECT_EQ(plot.end_ns(), 999'000'000);
+
+  // Nothing is left for another: it has one bin.
+  Charge rest(budget, budget.limit() - budget.used());
+  CreditPlot another(budget);
+  another.Add(At(0, 8, 1));
+  another.Add(At(INT64_MAX, 8, 7));
+  ASSERT_EQ(another.bins().size(), 1u);
+  EXPECT_EQ(another.bins()[0].outstanding.max, 7u);
+}
+
+struct NoCredits final : session::CreditSink {
+  void OnChange(const CreditChange&) override {}
+  void OnSummary(const session::Connection&, fabric::Side, const session::CreditSummary&) override {}
+};
+
+TEST(CreditPlotter, ConnectionsThatThereIsNoRoomForAreCounted) {
+  NoCredits next;
+  for (const auto& [memory, drawn] :
+       std::vector<std::pair<uint64_t, size_t>>{{kAmple, CreditPlotter::kMost}, {5000, 9}}) {
+    CreditPlotter plotter(next, memory);
+    for (uint32_t id = 1; id <= 1000; ++id) {
+      session::Connection connection;
+      connection.info.id = id;
+      CreditChange change = At(id, 8, 1);
+      change.connection = id;
+      plotter.OnChange(change);
+      plotter.OnSummary(connection, connection.client, {});
+    }
+    EXPECT_LE(plotter.connections(), drawn);
+    EXPECT_GE(plotter.connections(), 1u);
+    EXPECT_EQ(plotter.connections() + plotter.left_out(), 1000u);
+  }
+}
+
 TEST(CreditPlot, TimeThatGoesBackStaysInTheLastBin) {
-  CreditPlot plot;
+  Budget budget(kAmple);
+  CreditPlot plot(budget);
   plot.Add(At(5'000'000, 8, 1));
   plot.Add(At(4'000'000, 8, 2));
   EXPECT_EQ(plot.bins().size(), 1u);
@@ -76,7 +126,8 @@ TEST(CreditPlot, TimeThatGoesBackStaysInTheLastBin) {
 }
 
 TEST(CreditSvg, AMillionCallsMakeASmallFile) {
-  CreditPlot plot;
+  Budget budget(kAmple);
+  CreditPlot plot(budget);
   for (int64_t i = 0; i < 1'000'000; ++i) {
     CreditChange change = At(i * 10'000, 16 + static_cast<uint32_t>(i % 3), static_cast<uint32_t>(i * 31 % 40));
     change.overrun = change.outstanding > 18u;
@@ -89,7 +140,8 @@ TEST(CreditSvg, AMillionCallsMakeASmallFile) {
 }
 
 TEST(CreditSvg, EveryKindOfMarkHasItsLaneAndShape) {
-  CreditPlot plot, calm;
+  Budget budget(kAmple);
+  CreditPlot plot(budget), calm(budget);
   plot.Add(At(0, 4, 1));
   calm.Add(At(0, 4, 1));
   CreditChange change = At(1'000'000, 4, 5);
@@ -121,7 +173,8 @@ TEST(CreditSvg, EveryKindOfMarkHasItsLaneAndShape) {
 
 // Where nothing is known nothing is drawn.
 TEST(CreditSvg, LinesStopWhereNothingIsKnown) {
-  CreditPlot plot;
+  Budget budget(kAmple);
+  CreditPlot plot(budget);
   plot.Add(At(0, 8, 2));
   plot.Add(At(1'000'000, std::nullopt, std::nullopt));
   plot.Add(At(9'000'000, 8, 1));
@@ -134,7 +187,8 @@ TEST(CreditSvg, LinesStopWhereNothingIsKnown) {
 }
 
 TEST(CreditSvg, NamesAreEscaped) {
-  CreditPlot plot;
+  Budget budget(kAmple);
+  CreditPlot plot(budget);
   plot.title = "a<b";
   plot.Add(At(0, 8, 1));
   const std::string svg = Svg({&plot}, "<x> & \"y\" \xff");
@@ -144,7 +198,8 @@ TEST(CreditSvg, NamesAreEscaped) {
 }
 
 TEST(CreditSvg, FewOfManyAreDrawnByPowersOfTwo) {
-  CreditPlot few, many;
+  Budget budget(kAmple);
+  CreditPlot few(budget), many(budget);
   few.Add(At(0, 64, 2));
   many.Add(At(0, 64, 60));
   EXPECT_NE(Svg({&few}).find("powers of two"), std::string::npos);

@@ -7,10 +7,14 @@
 #include <cmath>
 #include <random>
 
+#include "cli/latency/latency_course.h"
+#include "cli/latency/latency_keys.h"
 #include "cli/latency/rank_test.h"
 
 namespace stag::cli {
 namespace {
+
+constexpr uint64_t kPlenty = UINT64_MAX;
 
 TimeHistogram Of(const std::vector<uint64_t>& values) {
   TimeHistogram histogram;
@@ -51,6 +55,45 @@ TEST(TimeHistogramTest, WithManyValuesTheyAreWithinAThousandth) {
       EXPECT_NEAR(static_cast<double>(histogram->Percentile(thousandths)), exact, exact / 1000) << thousandths;
     }
   }
+}
+
+TEST(TimeHistogramTest, CoarseOnesTakeLittleAndSayHowExactTheyAre) {
+  std::mt19937_64 chance(1);
+  std::lognormal_distribution<double> skewed(16, 3);
+  std::vector<uint64_t> values(100'000);
+  TimeHistogram fine, coarse, part;
+  coarse.Coarsen(3);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<uint64_t>(skewed(chance)) + 2048;
+    fine.Record(values[i]);
+    (i % 2 == 0 ? coarse : part).Record(values[i]);
+  }
+  coarse.Merge(part);
+  std::sort(values.begin(), values.end());
+  for (unsigned coarseness = 3; coarseness <= TimeHistogram::kCoarsest; ++coarseness) {
+    coarse.Coarsen(coarseness);
+    EXPECT_EQ(coarse.count(), values.size());
+    EXPECT_EQ(coarse.max(), values.back());
+    EXPECT_EQ(coarse.Buckets(coarseness), fine.Buckets(coarseness));
+    for (uint64_t thousandths = 1; thousandths <= 1000; ++thousandths) {
+      const auto exact = static_cast<double>(values[thousandths * values.size() / 1000 - 1]);
+      EXPECT_NEAR(static_cast<double>(coarse.Percentile(thousandths)), exact,
+                  exact * TimeHistogram::ErrorPercent(coarseness) / 100)
+          << thousandths;
+    }
+  }
+  EXPECT_LE(coarse.bytes(), 64 * 8 * sizeof(TimeHistogram::Bucket) + 256 * sizeof(uint64_t));
+}
+
+// A histogram that had to become coarse is compared with one that had not: as if both had.
+TEST(RankTestTest, OfUnequalCoarseness) {
+  TimeHistogram a, b;
+  b.Coarsen(4);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    a.Record(1'000'000 + i * 1000);
+    b.Record(1'000'000 + i * 1000);
+  }
+  EXPECT_EQ(CompareRanks(a, b).effect, 0);
 }
 
 TEST(TimeHistogramTest, EveryPowerOfTwo) {
@@ -106,7 +149,7 @@ LatencySample Sample(std::string key, int64_t rtt_ns, uint64_t frame) {
 }
 
 TEST(LatencyTableTest, KeepsTheSlowest) {
-  LatencyTable table(3);
+  LatencyTable table(3, kPlenty);
   for (uint64_t i = 1; i <= 100; ++i) table.Add(Sample("a", static_cast<int64_t>(i * 37 % 101), i));
   std::vector<int64_t> times;
   for (const LatencySample& sample : table.Slowest()) times.push_back(sample.rtt_ns);
@@ -114,28 +157,92 @@ TEST(LatencyTableTest, KeepsTheSlowest) {
 }
 
 TEST(LatencyTableTest, OfEqualTimesTheFirst) {
-  LatencyTable table(2);
+  LatencyTable table(2, kPlenty);
   for (const uint64_t frame : {5u, 3u, 9u, 1u}) table.Add(Sample("a", 10, frame));
   EXPECT_EQ(table.Slowest()[0].call_frame, 1u);
   EXPECT_EQ(table.Slowest()[1].call_frame, 3u);
 }
 
 TEST(LatencyTableTest, KeysHaveALimitAndWhatIsLeftOutIsCounted) {
-  LatencyTable table(0);
+  LatencyTable table(0, kPlenty);
   for (size_t i = 0; i < LatencyTable::kMaxKeys + 5; ++i) table.Add(Sample(std::to_string(i), 1, i));
   table.Add(Sample("0", 1, 1));
-  EXPECT_EQ(table.rows().size(), LatencyTable::kMaxKeys);
+  EXPECT_EQ(table.size(), LatencyTable::kMaxKeys);
   EXPECT_EQ(table.left_out(), 5u);
   EXPECT_EQ(table.count(), LatencyTable::kMaxKeys + 6);
 }
 
+TEST(LatencyTableTest, WithLittleMemoryNoKeyComesIn) {
+  LatencyTable table(0, 10'000);
+  for (uint64_t i = 0; i < 1000; ++i) table.Add(Sample(std::to_string(i), 1000, i));
+  EXPECT_GT(table.size(), 1u);
+  EXPECT_LT(table.size(), 20u);
+  EXPECT_EQ(table.left_out() + table.size(), 1000u);
+}
+
+// Times of all kinds: first percentiles are less exact, then keys with few RPCs go, and do not come again.
+TEST(LatencyTableTest, WithLittleMemoryHistogramsAreCoarse) {
+  LatencyTable table(0, 60'000);
+  std::mt19937_64 chance(1);
+  std::lognormal_distribution<double> skewed(18, 6);
+  uint64_t frame = 0, sum = 0;
+  const auto add = [&](const std::string& key) {
+    const auto ns = static_cast<int64_t>(std::min(skewed(chance), 1e15));
+    if (key == "much") sum += static_cast<uint64_t>(ns);
+    table.Add(Sample(key, ns, ++frame));
+  };
+  for (int i = 0; i < 20; ++i) add(std::to_string(i));
+  EXPECT_EQ(table.size(), 20u);
+  EXPECT_EQ(table.coarseness(), 0u);
+  for (int i = 0; i < 50'000; ++i) add("much");
+  EXPECT_EQ(table.coarseness(), TimeHistogram::kCoarsest);
+  EXPECT_LT(table.size(), 21u);
+  for (int i = 0; i < 20; ++i) add(std::to_string(i));
+  uint64_t told = 0;
+  for (const std::string& key : table.Keys()) told += table.Row(key).times[0].count();
+  EXPECT_EQ(told + table.left_out(), frame);
+  EXPECT_EQ(table.count(), frame);
+  EXPECT_EQ(table.Row("much").times[0].count(), 50'000u);
+  EXPECT_EQ(table.Row("much").times[0].sum(), sum);
+}
+
+TEST(LatencyCourseTest, WithLittleMemoryBinsAreFewer) {
+  LatencyCourse ample(kPlenty), scarce(40'000);
+  std::mt19937_64 chance(1);
+  for (int64_t i = 0; i < 100'000; ++i) {
+    const uint64_t rtt_ns = chance() >> (chance() % 64);
+    ample.Add(i * 10'000, rtt_ns);
+    scarce.Add(i * 10'000, rtt_ns);
+  }
+  EXPECT_GT(ample.bins().size(), LatencyCourse::kMaxBins / 2);
+  EXPECT_LT(scarce.bins().size(), 20u);
+  uint64_t bytes = 0, count = 0;
+  for (const TimeHistogram& bin : scarce.bins()) {
+    bytes += sizeof(bin) + bin.bytes();
+    count += bin.count();
+  }
+  EXPECT_LE(bytes, 40'000u);
+  EXPECT_EQ(count, 100'000u);
+}
+
+TEST(FileNamesTest, AreTheNewestThatThereIsRoomFor) {
+  FileNames names(1000);
+  for (uint64_t i = 1; i <= 100; ++i) names.Take("handle " + std::to_string(i % 50), {i, "name"});
+  EXPECT_GT(names.left_out(), 80u);
+  names.Take("handle 1", {101, std::string(2000, 'x')});
+  const FileNames::Names all = names.Release();
+  EXPECT_LT(all.size(), 10u);
+  EXPECT_EQ(all.at("handle 1").name, "name");
+  EXPECT_EQ(all.at("handle 1").frame, 51u);
+}
+
 TEST(LatencyTableTest, RowsThatGetTheSameNameBecomeOne) {
-  LatencyTable table(1);
+  LatencyTable table(1, kPlenty);
   table.Add(Sample("handle 1", 10, 1));
   table.Add(Sample("handle 2", 30, 2));
   table.Rename({{"handle 1", "file"}, {"handle 2", "file"}, {"handle 3", "other"}});
   EXPECT_EQ(table.Keys(), std::vector<std::string>{"file"});
-  EXPECT_EQ(table.rows().at("file").times[0].sum(), 40u);
+  EXPECT_EQ(table.Row("file").times[0].sum(), 40u);
   EXPECT_EQ(table.Slowest()[0].key, "file");
 }
 

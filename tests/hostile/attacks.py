@@ -7,10 +7,9 @@
 Each has as many frames as it takes to pass the promised memory where the table has no cap."""
 import random
 import struct
-import sys
 
 import captures
-from captures import (ACKNOWLEDGE, CLIENT, READ_REQUEST, SEND_FIRST, SEND_LAST, SEND_MIDDLE, SEND_ONLY, SERVER, WRITE_ONLY, begin_iwarp,
+from captures import (CLIENT, READ_REQUEST, SEND_FIRST, SEND_LAST, SEND_MIDDLE, SEND_ONLY, SERVER, WRITE_ONLY, begin_iwarp, begin_pair,
                       begin_roce, call, header, peer, write_list)
 
 RDMA_NOMSG, RDMA_ERROR = 1, 4
@@ -19,6 +18,13 @@ REQ, REP, DREQ = 0x10, 0x13, 0x15
 
 def address(number):
     return struct.pack(">I", 0x0a000000 + number % (1 << 24))
+
+
+def begin_another(pcap, number):
+    """The pair of queue pairs of that number: the client's address, the queue pairs that requests and answers go to."""
+    source, there, here = address(number + 10), 1 << 20 | number, 1 << 21 | number
+    begin_pair(pcap, source, there, here, number)
+    return source, there, here
 
 
 def cm(pcap, source, destination, attribute, local, remote=0, qp=0, psn=0):
@@ -88,9 +94,7 @@ def packets_without_partner(pcap, n):
 def packets_that_wait(pcap, n):
     """Packets behind a missing one, on very many connections."""
     for i in range(n // 12):
-        source, qp = address(i + 10), 1 << 20 | i
-        pcap.roce(source, SERVER, SEND_ONLY, qp, 0, header(i) + call(i), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, 1 << 21 | i, 0, struct.pack(">I", 0x1f000001))
+        source, qp, _ = begin_another(pcap, i)
         for k in range(10):
             pcap.roce(source, SERVER, SEND_ONLY, qp, 2 + k, header(k) + call(k, arguments=bytes(1000)))
 
@@ -98,9 +102,7 @@ def packets_that_wait(pcap, n):
 def sends_without_end(pcap, n):
     """Sends of many packets, none of which has a last one."""
     for i in range(n // 20):
-        source, qp = address(i + 10), 1 << 20 | i
-        pcap.roce(source, SERVER, SEND_ONLY, qp, 0, header(i) + call(i), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, 1 << 21 | i, 0, struct.pack(">I", 0x1f000001))
+        source, qp, _ = begin_another(pcap, i)
         for k in range(18):
             pcap.roce(source, SERVER, SEND_MIDDLE if k else SEND_FIRST, qp, 1 + k, bytes(1024))
 
@@ -108,11 +110,9 @@ def sends_without_end(pcap, n):
 def reads_unanswered(pcap, n):
     """RDMA Reads that no response completes, 200 on each connection."""
     for i in range(n // 202):
-        source, qp = address(i + 10), 1 << 20 | i
-        pcap.roce(source, SERVER, SEND_ONLY, qp, 0, header(i) + call(i), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, 1 << 21 | i, 0, struct.pack(">I", 0x1f000001))
+        source, _, back = begin_another(pcap, i)
         for k in range(200):
-            pcap.roce(SERVER, source, READ_REQUEST, 1 << 21 | i, k, struct.pack(">QII", k << 12, k, 64))
+            pcap.roce(SERVER, source, READ_REQUEST, back, k, struct.pack(">QII", k << 12, k, 64))
 
 
 def notifications(pcap, n):
@@ -190,9 +190,7 @@ def storage_of_large_calls(pcap, n):
 def storage_of_idle_connections(pcap, n):
     """A Call of many segments on each connection, which is answered."""
     for i in range(n // 10):
-        source, qp, back = address(i + 10), 1 << 20 | i, 1 << 21 | i
-        pcap.roce(source, SERVER, SEND_ONLY, qp, 0, header(i) + call(i), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, back, 0, struct.pack(">I", 0x1f000001))
+        source, qp, back = begin_another(pcap, i)
         pcap.roce(SERVER, source, SEND_ONLY, back, 0, answer(i))
         segments = write_list([(k, 4096, k << 12) for k in range(1200)])
         send(pcap, qp, 1, header(1 << 31 | i, writes=segments) + call(1 << 31 | i), source)
@@ -249,9 +247,7 @@ def operations_of_compounds(pcap, n):
 def calls_of_each_connection(pcap, n):
     """Calls that are never answered, 500 on each connection, with a chunk each: what rules remember of them."""
     for i in range(n // 502):
-        source, qp = address(i + 10), 1 << 20 | i
-        pcap.roce(source, SERVER, SEND_ONLY, qp, 0, header(i) + call(i), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, 1 << 21 | i, 0, struct.pack(">I", 0x1f000001))
+        source, qp, _ = begin_another(pcap, i)
         for k in range(500):
             pcap.roce(source, SERVER, SEND_ONLY, qp, 1 + k, header(k + 10, writes=write_list([(k, 4096, 0)])) + call(k + 10))
 
@@ -259,21 +255,17 @@ def calls_of_each_connection(pcap, n):
 def findings_that_wait(pcap, n):
     """RDMA Writes to memory that nobody offered: each a finding that waits until the side is heard again."""
     for i in range(n // 302):
-        source, qp = address(i + 10), 1 << 20 | i
-        pcap.roce(source, SERVER, SEND_ONLY, qp, 0, header(i) + call(i), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, 1 << 21 | i, 0, struct.pack(">I", 0x1f000001))
+        source, _, back = begin_another(pcap, i)
         for k in range(300):
-            pcap.roce(SERVER, source, WRITE_ONLY, 1 << 21 | i, k, struct.pack(">QII", 1 << 40, 5000 + k, 8) + bytes(8))
+            pcap.roce(SERVER, source, WRITE_ONLY, back, k, struct.pack(">QII", 1 << 40, 5000 + k, 8) + bytes(8))
 
 
 def credits_overrun(pcap, n):
     """Calls far over the grant, 500 on each connection."""
     for i in range(n // 503):
-        source, qp = address(i + 10), 1 << 20 | i
-        pcap.roce(source, SERVER, SEND_ONLY, qp, 0, header(1) + call(1), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, 1 << 21 | i, 0, struct.pack(">I", 0x1f000001))
-        one = struct.pack(">IIII", 1, 1, 1, 0) + bytes(12) + struct.pack(">IIIIII", 1, 1, 0, 0, 0, 0)
-        pcap.roce(SERVER, source, SEND_ONLY, 1 << 21 | i, 0, one)
+        source, qp, back = begin_another(pcap, i)
+        one = struct.pack(">IIII", i, 1, 1, 0) + bytes(12) + struct.pack(">IIIIII", i, 1, 0, 0, 0, 0)
+        pcap.roce(SERVER, source, SEND_ONLY, back, 0, one)
         for k in range(500):
             pcap.roce(source, SERVER, SEND_ONLY, qp, 1 + k, header(k + 10) + call(k + 10))
 
@@ -314,12 +306,8 @@ KINDS = {function.__name__: function for function in (
 
 def write(kind, number, out):
     """How many frames they were."""
-    pcap = captures.Pcap(out)
-    KINDS[kind](pcap, number)
-    return pcap.frames
+    return captures.write(kind, number, out, KINDS)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in KINDS:
-        sys.exit(__doc__ + "\n\nKINDS: " + " ".join(KINDS))
-    write(sys.argv[1], int(sys.argv[2]), sys.stdout.buffer)
+    captures.main(__doc__, KINDS)

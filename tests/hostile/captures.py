@@ -58,10 +58,15 @@ def call(xid, procedure=0, arguments=b""):
     return struct.pack(">IIIIII", xid, 0, 2, 100003, 3, procedure) + bytes(16) + arguments
 
 
+def begin_pair(pcap, source, there, here, xid):
+    """A queue pair at the server and one at the client, known by a Call that was acknowledged."""
+    pcap.roce(source, SERVER, SEND_ONLY, there, 0, header(xid) + call(xid), acknowledge=True)
+    pcap.roce(SERVER, source, ACKNOWLEDGE, here, 0, struct.pack(">I", 0x1f000001))
+
+
 def begin_roce(pcap):
     """A queue pair each way, known by a Call that was answered: 17 at the server, 18 at the client."""
-    pcap.roce(CLIENT, SERVER, SEND_ONLY, 17, 0, header(1) + call(1), acknowledge=True)
-    pcap.roce(SERVER, CLIENT, ACKNOWLEDGE, 18, 0, struct.pack(">I", 0x1f000001))
+    begin_pair(pcap, CLIENT, 17, 18, 1)
     pcap.roce(SERVER, CLIENT, SEND_ONLY, 18, 0, header(1) + struct.pack(">IIIIII", 1, 1, 0, 0, 0, 0))
 
 
@@ -109,8 +114,7 @@ def queue_pairs_one_way(pcap, n):
 def queue_pairs(pcap, n):
     for i in range(n):
         source, _ = peer(i << 4)
-        pcap.roce(source, SERVER, SEND_ONLY, 1 << 20 | i, 0, header(i) + call(i), acknowledge=True)
-        pcap.roce(SERVER, source, ACKNOWLEDGE, 1 << 21 | i, 0, struct.pack(">I", 0x1f000001))
+        begin_pair(pcap, source, 1 << 20 | i, 1 << 21 | i, i)
         pcap.roce(SERVER, source, SEND_ONLY, 1 << 21 | i, 0, header(i) + struct.pack(">IIIIII", i, 1, 0, 0, 0, 0))
 
 
@@ -122,6 +126,14 @@ def calls(pcap, n, make):
 
 def never_answered(pcap, n):
     calls(pcap, n, lambda i: header(i + 1) + call(i + 1, arguments=bytes(400)))
+
+
+def procedures(pcap, n):
+    """Calls that are answered, each of a procedure of its own."""
+    begin_roce(pcap)
+    for i in range(1, n + 1):
+        pcap.roce(CLIENT, SERVER, SEND_ONLY, 17, i, header(i + 1) + call(i + 1, procedure=1000 + i))
+        pcap.roce(SERVER, CLIENT, SEND_ONLY, 18, i, header(i + 1) + struct.pack(">IIIIII", i + 1, 1, 0, 0, 0, 0))
 
 
 def one_xid(pcap, n):
@@ -204,18 +216,23 @@ def any_sequence(pcap, n):
 
 
 KINDS = {function.__name__: function for function in (
-    iwarp_connections, syns, queue_pairs, queue_pairs_one_way, never_answered, one_xid, large_chunks, one_handle,
+    iwarp_connections, syns, queue_pairs, queue_pairs_one_way, never_answered, procedures, one_xid, large_chunks, one_handle,
     reads_without_end, many_segments, scattered_writes, every_second_lost, any_psn, fragments, tcp_holes, any_sequence)}
 
 
-def write(kind, number, out):
+def write(kind, number, out, kinds=None):
     """How many frames they were."""
     pcap = Pcap(out)
-    KINDS[kind](pcap, number)
+    (kinds or KINDS)[kind](pcap, number)
     return pcap.frames
 
 
+def main(usage, kinds):
+    """A program that writes captures of these kinds."""
+    if len(sys.argv) != 3 or sys.argv[1] not in kinds:
+        sys.exit(usage + "\n\nKINDS: " + " ".join(kinds))
+    write(sys.argv[1], int(sys.argv[2]), sys.stdout.buffer, kinds)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in KINDS:
-        sys.exit(__doc__ + "\n\nKINDS: " + " ".join(KINDS))
-    write(sys.argv[1], int(sys.argv[2]), sys.stdout.buffer)
+    main(__doc__, KINDS)

@@ -70,8 +70,23 @@ class Rows(unittest.TestCase):
                         self.assertEqual(len(summary["wrong"]) + summary.get("wrong_left_out", 0) -
                                          sum(one["severity"] != "trouble" for one in summary["wrong"]), number)
                 with self.subTest("report", kind=kind):
-                    out, said = self.run_on(capture, 64 << 20, "report")
+                    out, said = self.run_on(capture, memory, "report")
                     self.assertIn("</html>", out)
+
+    def test_rows_of_latency(self):
+        """More procedures than a table has room for."""
+        memory, number = 2 << 20, MANY // 4
+        with tempfile.TemporaryDirectory() as directory:
+            capture = make(directory, "procedures", number)
+            out, said = self.run_on(capture, memory, "latency", "--format", "jsonl")
+            rows = [json.loads(line) for line in out.splitlines()]
+            counts = [row["count"] for row in rows if row.get("phase", "rtt") == "rtt"]
+            self.assertEqual(sum(counts) + left_out(said, r"RPCs of more than \d+ key"), number + 1)
+            self.assertIn("--memory raises the cap", said)
+            self.assertLess(len(counts), number // 2)
+            for command in ("summary", "report"):
+                _, said = self.run_on(capture, memory, command)
+                self.assertIn("RPCs left out of latencies", said)
 
     def test_threads_change_nothing(self):
         """With so little memory that rows are given up, left out and compared in part."""

@@ -24,14 +24,15 @@ def check(command, status, errors):
 
 
 class Wireshark:
-    """tshark and sharkd with the plugin; captures are copied to where they can be read."""
+    """tshark and sharkd with the plugin (None: without); captures are copied to where they can be read."""
 
     def __init__(self, plugin, version, preload=None):
         self._stack = contextlib.ExitStack()
         self.directory = pathlib.Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="stag-plugin-")))
         epan = self.directory / "plugins" / version / "epan"
         epan.mkdir(parents=True)
-        shutil.copy(plugin, epan / "stag.so")
+        if plugin:
+            shutil.copy(plugin, epan / "stag.so")
         (self.directory / "home").mkdir()
         (self.directory / "captures").mkdir()
         for path in [self.directory, *self.directory.rglob("*")]:
@@ -87,6 +88,18 @@ class Wireshark:
         done = subprocess.run(self.as_user(command), capture_output=True, **self._how(command[0]))
         check(command, done.returncode, done.stderr)
         return done.stdout
+
+    def peak(self, capture, *options):
+        """Bytes that tshark had resident at most while it read the capture; fails as `run` does."""
+        command = ("tshark", "-n", "-r", str(self.take(capture)), *options)
+        with tempfile.TemporaryFile("w+", errors="replace") as output, tempfile.TemporaryFile("w+", errors="replace") as errors:
+            with subprocess.Popen(self.as_user(command), stdout=output, stderr=errors, **self._how("tshark")) as process:
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            output.seek(0)
+            errors.seek(0)
+            check(command, process.returncode, errors.read() + "".join(line for line in output if "Dissector bug" in line))
+        return usage.ru_maxrss << 10
 
     @contextlib.contextmanager
     def sharkd(self):
