@@ -114,7 +114,7 @@ void Members(session::SideCounters& v, Fn fn) {
 template <typename Fn>
 void Members(fabric::ConnectionInfo& v, Fn fn) {
   auto& [id, slot, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden, acknowledged_in,
-         sends_received] = v;
+         acknowledged_right_before, sends_received] = v;
   fn(id, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden);
 }
 template <typename Fn>

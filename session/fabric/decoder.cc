@@ -19,6 +19,7 @@ struct Decoder::Impl {
   bool IsCopy(const link::Packet& packet, const FrameRef& frame) {
     if (!copies || !copies->IsCopy(packet, frame)) return false;
     ++context.stats().copies;
+    context.NoteCopy();
     return true;
   }
 

@@ -43,6 +43,8 @@ struct DecoderLimits {
   size_t spare_pieces = 64;     // storage for segments that wait, kept for the next
   // Both.
   uint64_t send_bytes = 1u << 20;  // of one Send; more are counted, not kept
+  size_t originals =
+      4096;  // packets, and FPDUs, of all connections that are remembered for repetitions; a power of two
 };
 
 struct DecoderOptions {

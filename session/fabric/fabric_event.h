@@ -48,6 +48,9 @@ struct ConnectionInfo {
   // acknowledged was given out, or is a gap that was. So when it sent that frame, it had received nothing else. 0:
   // none.
   std::array<uint64_t, 2> acknowledged_in{};
+  // By side: that frame comes right before the first of its Send that is given out now, but for copies of frames. Where
+  // the capture swapped two frames, the acknowledgement came behind the Send.
+  std::array<bool, 2> acknowledged_right_before{};
   // By side: how many of the other side's Sends, in the order of their events, it has acknowledged: its adapter has
   // them.
   std::array<uint64_t, 2> sends_received{};

@@ -132,7 +132,12 @@ void IbConnection::Process(const RcPacket& p) {
 // may be a late copy.
 void IbConnection::NoteReceipt(const RcPacket& p) {
   SideState& s = side_[p.requester()];
-  if (s.acknowledged_known && PsnDistance(p.psn(), s.acknowledged) <= 0) return;
+  if (s.acknowledged_known && PsnDistance(p.psn(), s.acknowledged) <= 0) {
+    // Unless nothing came between them.
+    if (p.psn() == s.acknowledged && context_.Follows(info.acknowledged_in[p.from], p.frame.number))
+      info.acknowledged_in[p.from] = p.frame.number;
+    return;
+  }
   s.acknowledged_known = true;
   s.acknowledged = p.psn();
   info.acknowledged_in[p.from] = p.frame.number;
@@ -228,6 +233,7 @@ void IbConnection::AppendSend(SideState& s, const RcPacket& p) {
 }
 
 void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
+  info.acknowledged_right_before[p.from] = context_.Follows(info.acknowledged_in[p.from], s.send.first_frame.number);
   EventOf<Send> event(info, p.from, s.send.first_frame, p.frame);
   Send& send = event.rest();
   send.bytes = s.send.active ? Bytes(s.send.bytes) : p.data;

@@ -97,7 +97,10 @@ struct IbLink {
 class IbFlows {
  public:
   explicit IbFlows(TrackerContext& context)
-      : context_(context), pool_(context), flows_(context.budget(), context.limits().flows) {}
+      : context_(context),
+        pool_(context),
+        originals_(context.limits().originals),
+        flows_(context.budget(), context.limits().flows) {}
 
   // A packet of a reliable connection; `packet.from` is not read.
   void OnPacket(const FlowEnds& ends, RcPacket& packet);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
 
@@ -30,8 +31,10 @@ struct alignas(64) IbOriginal {
 
 class IbOriginals {
  public:
+  // So many are remembered, a power of two.
+  explicit IbOriginals(size_t remembered) : mask_(remembered - 1) { STAG_CHECK(std::has_single_bit(remembered)); }
   // Once before the others are called; costs something the first time only.
-  void Prepare() { originals_.resize(kRemembered); }
+  void Prepare() { originals_.resize(mask_ + 1); }
   // Whether a packet whose headers are right (ParseTransport) can be remembered: it was captured whole.
   static bool IsWhole(const link::Packet& wire) {
     return wire.payload.size() == wire.wire_length && wire.icrc_headers.size() >= IbOriginal::kBefore;
@@ -47,7 +50,7 @@ class IbOriginals {
     return {number << 24, number * 0x9e3779b97f4a7c15u};
   }
   // Where a packet is remembered; another one may be there.
-  IbOriginal& At(const Stream& stream, uint32_t psn) { return originals_[(stream.place + psn) % kRemembered]; }
+  IbOriginal& At(const Stream& stream, uint32_t psn) { return originals_[(stream.place + psn) & mask_]; }
   // The packet is whole.
   static void Remember(uint64_t key, const RcPacket& p, IbOriginal& original) {
     const uint32_t icrc = IcrcOf(*p.wire);
@@ -64,7 +67,6 @@ class IbOriginals {
   }
 
  private:
-  static constexpr size_t kRemembered = 4096;
   static uint32_t CheckOf(const link::Packet& wire);
   // As it stands.
   static uint32_t IcrcOf(const link::Packet& wire) {
@@ -83,6 +85,7 @@ class IbOriginals {
     original.has_icrc = has_icrc;
   }
 
+  const size_t mask_;
   std::vector<IbOriginal> originals_;
 };
 

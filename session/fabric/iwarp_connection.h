@@ -19,7 +19,7 @@ namespace stag::fabric {
 
 // What the connections of one tracker share.
 struct IwarpShared {
-  explicit IwarpShared(TrackerContext& c) : context(c), pool(c), originals(c.options().lasting) {}
+  explicit IwarpShared(TrackerContext& c) : context(c), pool(c), originals(c.options().lasting, c.limits().originals) {}
   TrackerContext& context;
   PiecePool pool;
   BoundarySearch::Scratch search;

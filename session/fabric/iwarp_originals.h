@@ -5,9 +5,11 @@
 // CRC of ours stands for it.
 #pragma once
 
+#include <bit>
 #include <optional>
 #include <vector>
 
+#include "protocol/base/check.h"
 #include "protocol/base/lasting.h"
 
 namespace stag::fabric {
@@ -30,11 +32,14 @@ enum class FpduRepeat : uint8_t {
 
 class IwarpOriginals {
  public:
-  // `lasting`: DecoderOptions::lasting.
-  explicit IwarpOriginals(const Lasting* lasting) : lasting_(lasting) {}
+  // `lasting`: DecoderOptions::lasting. So many are `remembered`, a power of two.
+  IwarpOriginals(const Lasting* lasting, size_t remembered)
+      : shift_(64 - std::countr_zero(remembered)), lasting_(lasting) {
+    STAG_CHECK(std::has_single_bit(remembered) && remembered > 1);
+  }
 
   // Once before the others are called; costs something the first time only.
-  void Prepare() { originals_.resize(kRemembered); }
+  void Prepare() { originals_.resize(size_t{1} << (64 - shift_)); }
   // An FPDU that was captured whole. `crc`: its CRC field, nullopt: it has none.
   void Remember(uint64_t stream, uint64_t begin, Bytes fpdu, const std::optional<uint32_t>& crc, uint64_t frame) {
     IwarpOriginal& original = originals_[SlotOf(stream, begin)];
@@ -56,13 +61,12 @@ class IwarpOriginals {
   FpduRepeat HoldAgainst(const IwarpOriginal& before, Bytes fpdu) const;
 
  private:
-  static constexpr size_t kRemembered = 4096;
-  static size_t SlotOf(uint64_t stream, uint64_t begin) {
-    return static_cast<size_t>((begin ^ stream << 40) * 0x9e3779b97f4a7c15u >> 52);
+  size_t SlotOf(uint64_t stream, uint64_t begin) const {
+    return static_cast<size_t>((begin ^ stream << 40) * 0x9e3779b97f4a7c15u >> shift_);
   }
-  static_assert(kRemembered == size_t{1} << (64 - 52));
   static void RememberCrc(IwarpOriginal& original, Bytes fpdu, const std::optional<uint32_t>& crc);
 
+  const int shift_;
   std::vector<IwarpOriginal> originals_;
   const Lasting* const lasting_;
 };

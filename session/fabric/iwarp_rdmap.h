@@ -15,7 +15,7 @@ namespace stag::fabric {
 class RdmapLayer {
  public:
   // `info` must outlive this.
-  RdmapLayer(TrackerContext& context, const ConnectionInfo& info);
+  RdmapLayer(TrackerContext& context, ConnectionInfo& info);
 
   // A ULPDU of `length` bytes from side `from`, of which `captured` is the prefix; `missing` says why it is shorter.
   // `first` and `last`: the frames that carried the first and the last byte of its FPDU. False when it is no DDP
@@ -91,7 +91,7 @@ class RdmapLayer {
   void OnTerminate(Side from, const iwarp::DdpSegment& segment, const FrameRef& first, const FrameRef& last);
 
   TrackerContext& context_;
-  const ConnectionInfo& info_;
+  ConnectionInfo& info_;
   std::array<SideState, 2> side_;
 };
 

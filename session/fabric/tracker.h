@@ -4,6 +4,8 @@
 // A tracker takes one link::Packet at a time and emits Events in the order that fabric_event.h promises.
 #pragma once
 
+#include <utility>
+
 #include "protocol/base/budget.h"
 #include "protocol/link/packet.h"
 #include "session/fabric/decoder.h"
@@ -41,6 +43,16 @@ class TrackerContext {
   void set_now(const FrameRef& now) { now_ = now; }
   const FrameRef& now() const { return now_; }
 
+  // The frame being processed is a copy of an earlier one, and is dropped.
+  void NoteCopy() {
+    if (copies_.second + 1 != now_.number) copies_.first = now_.number;
+    copies_.second = now_.number;
+  }
+  // Whether `later` comes right behind `earlier`, but for copies.
+  bool Follows(uint64_t earlier, uint64_t later) const {
+    return later == earlier + 1 || (copies_.first == earlier + 1 && copies_.second + 1 == later);
+  }
+
   void Emit(Event& event) {
     event.now = now_;
     if (event.kind() == EventKind::kGap) ++stats_.gaps;
@@ -67,6 +79,8 @@ class TrackerContext {
   PacketObserver::Track last_track_ = 0;
   Slots slots_;
   FrameRef now_;
+  std::pair<uint64_t, uint64_t>
+      copies_{};  // the first and the last frame of the last that are copies, one after another
   Budget budget_;
   bool crowded_ = false;
 };

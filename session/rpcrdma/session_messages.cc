@@ -247,8 +247,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   CreditState& credits = connection.credits[requester];
   // An acknowledgement in a frame of its own right before the Call may have come behind it: captures swap frames.
   const fabric::ConnectionInfo& ends = *event.connection;
-  if (ends.acknowledged_in[requester] + 1 != message.first_frame.number)
-    credits.received.Acknowledge(ends.sends_received[requester]);
+  if (!ends.acknowledged_right_before[requester]) credits.received.Acknowledge(ends.sends_received[requester]);
   const bool first = !credits.requested.any && !credits.granted.any;
   if (first && connection.setup_seen && !connection.lossy && !connection.unclear_messages)
     credits.StartCounting(1);  // RFC 8166 section 3.3.3

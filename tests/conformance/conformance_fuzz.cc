@@ -3,7 +3,7 @@
 // Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile and the
 // limits, then records of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6:
 // truncated), u8 length, then for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send,
-// of private data, or moved). Whatever comes, nothing crashes, each finding is whole and in frame order, and the
+// of private data, or moved). Whatever comes, nothing crashes, each finding is whole and comes when it is proven, and the
 // report, of a kind that depends on the input, can be written; one in JSON is JSON.
 #include <algorithm>
 #include <array>
@@ -31,9 +31,10 @@ class Judge : public conformance::FindingSink {
   }
   std::vector<session::Observer*> Observers() { return reporter_->Observers(); }
   void OnFinding(const conformance::Finding& finding) override {
-    if (!finding.rule || finding.message.empty() || finding.frame.number < last_) std::abort();
+    if (!finding.rule || finding.message.empty() || finding.frame.number > finding.proven.number) std::abort();
+    if (finding.proven.number < last_) std::abort();
     if (!std::is_sorted(finding.related_frames.begin(), finding.related_frames.end())) std::abort();
-    last_ = finding.frame.number;
+    last_ = finding.proven.number;
     reporter_->OnFinding(finding);
   }
   void Finish(const conformance::Engine& engine) {

@@ -77,11 +77,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                           acknowledges(frames[place]) == acknowledges(frames[next]);
   if (first % 3 == 1)
     for (OwnedFrame& frame : frames) ToInfiniBand(frame);
-  const Analysis whole = Analyse(frames);
+  AnalysisOptions options;
+  options.decoder.limits.originals = 256;  // more than there are packets
+  const Analysis whole = Analyse(frames, options);
   const int choice = first / 3;  // 0: doubled and swapped
   if (choice & 1) {
     TinyLimits limits(static_cast<uint32_t>(first << 8 | places));
-    AnalysisOptions options;
     options.decoder = limits.Decoder();
     options.session = limits.Session();
     options.engine = limits.Engine();
@@ -91,9 +92,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       std::erase_if(limited.contents, [&](const auto& of) { return !whole.contents.contains(of.first); });
     return Compare(limited, whole, false), 0;
   }
-  if (choice == 0 || (choice & 2)) Compare(Analyse(Duplicated(frames, place)), whole, true);
+  if (choice == 0 || (choice & 2)) Compare(Analyse(Duplicated(frames, place), options), whole, true);
   if ((choice & 2) || next >= story.size()) return 0;
-  Analysis swapped = Analyse(SwappedWithNext(frames, place));
+  Analysis swapped = Analyse(SwappedWithNext(frames, place), options);
   // Which of two peers was first is what some findings are about, and what a peer had received when it sent something.
   if (!same_story || whole.lossy) swapped.findings = whole.findings;
   Compare(swapped, whole, false);

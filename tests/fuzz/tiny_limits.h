@@ -22,6 +22,7 @@ class TinyLimits {
     if (!tiny_) return options;
     options.memory_limit = Draw(0, 1 << 16);
     fabric::DecoderLimits& l = options.limits;
+    l.originals = size_t{1} << Draw(1, 6);
     for (size_t* count :
          {&l.flows, &l.searching, &l.held_packets, &l.waiting_packets, &l.reads, &l.cm_waiting, &l.cm_ended,
           &l.spare_packets, &l.followed, &l.candidates, &l.closed, &l.pieces, &l.pending_reads, &l.spare_pieces})
