@@ -18,7 +18,7 @@ Missing WhyShort(const DdpSegment& segment, Missing missing) {
 
 }  // namespace
 
-RdmapLayer::RdmapLayer(TrackerContext& context, ConnectionInfo& info)
+RdmapLayer::RdmapLayer(TrackerContext& context, const ConnectionInfo& info)
     : context_(context), info_(info), side_{SideState(context), SideState(context)} {}
 
 bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing missing, const FrameRef& first,
@@ -148,7 +148,6 @@ void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint6
   SideState& state = side_[from];
   state.recent_sends[header.sequence % state.recent_sends.size()] = {header.sequence, last};
   ++state.sends;
-  info_.acknowledged_right_before[from] = context_.Follows(info_.acknowledged_in[from], first.number);
   EventOf<Send> event(info_, from, first, last);
   Send& message = event.rest();
   message.bytes = bytes;

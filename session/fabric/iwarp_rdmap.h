@@ -15,7 +15,7 @@ namespace stag::fabric {
 class RdmapLayer {
  public:
   // `info` must outlive this.
-  RdmapLayer(TrackerContext& context, ConnectionInfo& info);
+  RdmapLayer(TrackerContext& context, const ConnectionInfo& info);
 
   // A ULPDU of `length` bytes from side `from`, of which `captured` is the prefix; `missing` says why it is shorter.
   // `first` and `last`: the frames that carried the first and the last byte of its FPDU. False when it is no DDP
@@ -34,6 +34,8 @@ class RdmapLayer {
   void set_may_be_ready(Side from, bool may) { side_[from].may_be_ready = may; }
   // How many Sends of this side were given out.
   uint64_t sends(Side from) const { return side_[from].sends; }
+  // Segments of a Send of this side came, and its last is to come.
+  bool sending(Side from) const { return side_[from].sending; }
 
  private:
   struct PendingRead {
@@ -91,7 +93,7 @@ class RdmapLayer {
   void OnTerminate(Side from, const iwarp::DdpSegment& segment, const FrameRef& first, const FrameRef& last);
 
   TrackerContext& context_;
-  ConnectionInfo& info_;
+  const ConnectionInfo& info_;
   std::array<SideState, 2> side_;
 };
 
