@@ -24,7 +24,7 @@ TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   entry->call.segments[1].data = pool.TakeData();
   entry->call.segments[1].data.resize(kSize);
   entry->data_bytes = kSize;
-  entry->CountCall();
+  entry->CountReply();
   return entry;
 }
 
