@@ -42,8 +42,8 @@ TEST(Loss, ACallThatWasGivenUpIsNotUnanswered) {
   EXPECT_EQ(without_answer.Ids(), (Id{"LONG-001", "ERR-008"}));
 }
 
-// That a message without an RPC header is a Call is a guess: it may answer a Call of the server that is missing. What is
-// wrong with any message is found all the same.
+// That a message without an RPC header is a Call is a guess: it may answer a Call of the server that is missing. What
+// is wrong with any message is found all the same.
 TEST(Loss, AGuessIsNotJudged) {
   for (const bool lossy : {false, true}) {
     Checker c(Profile::kRfc8166, {"LONG", "ERR", "PVT"});
