@@ -145,7 +145,7 @@ struct Session::Impl {
   size_t open = 0;                                            // of them
   uint64_t connection_bytes = 0;                              // that they are charged
   uint64_t trimmed_in = 0;                                    // the frame after which tables were trimmed last
-  FrameRef now;  // of the event being processed
+  FrameRef now;                                               // of the event being processed
   Message message;
   uint64_t serial = 0;
   uint64_t send_number = 0;  // of the message among its sender's Sends, from 1

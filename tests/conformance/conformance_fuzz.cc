@@ -3,8 +3,8 @@
 // Arbitrary events of two connections into an Engine, under each profile. Input: a byte that picks the profile and the
 // limits, then records of u8 what (low 3 bits: event, bit 3: side, bit 4: connection, bit 5: with Invalidate, bit 6:
 // truncated), u8 length, then for RDMA operations and NAKs u32 handle and u32 offset, then `length` bytes (of a Send,
-// of private data, or moved). Whatever comes, nothing crashes, each finding is whole and comes when it is proven, and the
-// report, of a kind that depends on the input, can be written; one in JSON is JSON.
+// of private data, or moved). Whatever comes, nothing crashes, each finding is whole and comes when it is proven, and
+// the report, of a kind that depends on the input, can be written; one in JSON is JSON.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
