@@ -3,21 +3,39 @@
 
 #include <openssl/evp.h>
 
+#include <new>
 #include <span>
 #include <stdexcept>
 
 namespace stag::cli {
 
-Sha256::Sha256() : algorithm_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
-  if (!algorithm_ || !context_) throw std::runtime_error("OpenSSL offers no SHA-256 here; check its configuration");
+namespace {
+
+struct FreeAlgorithm {
+  void operator()(EVP_MD* algorithm) const { EVP_MD_free(algorithm); }
+};
+
+// Found once: later there may be no memory to look for it.
+const EVP_MD* Algorithm() {
+  static const std::unique_ptr<EVP_MD, FreeAlgorithm> algorithm = [] {
+    std::unique_ptr<EVP_MD, FreeAlgorithm> found(EVP_MD_fetch(nullptr, "SHA256", nullptr));
+    if (!found) throw std::runtime_error("OpenSSL offers no SHA-256 here; check its configuration");
+    return found;
+  }();
+  return algorithm.get();
 }
 
-Sha256::~Sha256() {
-  EVP_MD_CTX_free(context_);
-  EVP_MD_free(algorithm_);
+}  // namespace
+
+Sha256::Sha256() : algorithm_(Algorithm()), context_(EVP_MD_CTX_new()) {
+  if (!context_) throw std::bad_alloc();
 }
 
-void Sha256::Start() { EVP_DigestInit_ex(context_, algorithm_, nullptr); }
+Sha256::~Sha256() { EVP_MD_CTX_free(context_); }
+
+void Sha256::Start() {
+  if (EVP_DigestInit_ex(context_, algorithm_, nullptr) != 1) throw std::bad_alloc();
+}
 
 void Sha256::Update(Bytes bytes) { EVP_DigestUpdate(context_, bytes.data(), bytes.size()); }
 

@@ -28,7 +28,7 @@ class Sha256 {
   Value Finish();  // Start() begins the next one
 
  private:
-  evp_md_st* algorithm_;
+  const evp_md_st* algorithm_;
   evp_md_ctx_st* context_;
 };
 

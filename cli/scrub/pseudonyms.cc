@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 
 namespace stag::cli {
@@ -33,7 +34,9 @@ unsigned char* Raw(MutableBytes bytes) { return reinterpret_cast<unsigned char*>
 void Pseudonyms::FreeCipher::operator()(evp_cipher_ctx_st* context) const { EVP_CIPHER_CTX_free(context); }
 
 Pseudonyms::Pseudonyms(const Key& key) : key_(key), aes_(EVP_CIPHER_CTX_new()) {
-  const Digest block_key = Mac256(kBlockKey, {});
+  Digest block_key;
+  if (!Mac(kBlockKey, {}, block_key))
+    throw std::runtime_error("OpenSSL offers no HMAC-SHA256 here; check its configuration");
   if (!aes_ || EVP_EncryptInit_ex(aes_.get(), EVP_aes_256_ecb(), nullptr, Raw(Bytes(block_key)), nullptr) != 1)
     throw std::runtime_error("OpenSSL offers no AES-256 here; check its configuration");
   EVP_CIPHER_CTX_set_padding(aes_.get(), 0);
@@ -41,14 +44,19 @@ Pseudonyms::Pseudonyms(const Key& key) : key_(key), aes_(EVP_CIPHER_CTX_new()) {
 
 Pseudonyms::~Pseudonyms() = default;
 
-Pseudonyms::Digest Pseudonyms::Mac256(char domain, Bytes in) const {
+bool Pseudonyms::Mac(char domain, Bytes in, Digest& out) const {
   std::string message(1, domain);
   message.append(reinterpret_cast<const char*>(in.data()), in.size());
+  unsigned size = out.size();
+  return HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
+              reinterpret_cast<const unsigned char*>(message.data()), message.size(), Raw(MutableBytes(out)),
+              &size) != nullptr;
+}
+
+// It was there for the constructor: what lacks later is memory.
+Pseudonyms::Digest Pseudonyms::Mac256(char domain, Bytes in) const {
   Digest digest;
-  unsigned size = digest.size();
-  if (!HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
-            reinterpret_cast<const unsigned char*>(message.data()), message.size(), Raw(MutableBytes(digest)), &size))
-    throw std::runtime_error("OpenSSL offers no HMAC-SHA256 here; check its configuration");
+  if (!Mac(domain, in, digest)) throw std::bad_alloc();
   return digest;
 }
 
@@ -81,7 +89,7 @@ void Pseudonyms::Expand(const Digest& seed, uint64_t offset, MutableBytes out) {
   const Cipher cipher(EVP_CIPHER_CTX_new());
   if (!cipher ||
       EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_ctr(), nullptr, Raw(Bytes(seed)), Raw(Bytes(counter))) != 1)
-    throw std::runtime_error("OpenSSL offers no AES-256 here; check its configuration");
+    throw std::bad_alloc();
   int size = 0;
   std::array<std::byte, kBlock> skipped{};
   EVP_EncryptUpdate(cipher.get(), Raw(MutableBytes(skipped)), &size, Raw(Bytes(skipped)),

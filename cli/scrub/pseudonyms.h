@@ -59,6 +59,8 @@ class Pseudonyms {
   };
   using Cipher = std::unique_ptr<evp_cipher_ctx_st, FreeCipher>;
 
+  // False: OpenSSL offers none, or there is no memory.
+  bool Mac(char domain, Bytes in, Digest& out) const;
   Digest Mac256(char domain, Bytes in) const;
   Digest Cached(char domain, Bytes in);
   std::array<std::byte, 16> Block(char domain, uint64_t high, uint64_t low);

@@ -57,20 +57,22 @@ struct Entry {
 };
 using Entries = std::list<Entry>;  // least recently used first
 
-// A fixed-size memory of keys that forgets: four per hash value, the oldest first.
+// A memory of keys that forgets: four per hash value, the oldest first. Of a fixed size, from the first key on.
 class KeyMemory {
  public:
-  KeyMemory() : sets_(kOtherSets) {}
   bool Contains(const Key& key) const {
+    if (sets_.empty()) return false;
     const Set& set = sets_[KeyHash{}(key) % kOtherSets];
     return std::find(set.keys.begin(), set.keys.end(), key) != set.keys.end();
   }
   void Add(const Key& key) {
     if (Contains(key)) return;
+    if (sets_.empty()) sets_.resize(kOtherSets);
     Set& set = sets_[KeyHash{}(key) % kOtherSets];
     set.keys[set.oldest++ % kOtherWays] = key;
   }
   void Forget(const Key& key) {
+    if (sets_.empty()) return;
     Set& set = sets_[KeyHash{}(key) % kOtherSets];
     std::replace(set.keys.begin(), set.keys.end(), key, Key{});
   }

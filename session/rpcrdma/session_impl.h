@@ -117,6 +117,12 @@ struct Session::Impl {
     state.SetCharge();
     connection_bytes += state.charge.bytes();
   }
+  // The same where one of these tables may have.
+  void CountGrowth(ConnectionState& state, MultiMap<TransactionEntry*>& xids, MultiMap<SegmentRef>& handles) {
+    const bool grown = xids.TakeGrowth();
+    if (handles.TakeGrowth() || grown) [[unlikely]]
+      CountStorage(state);
+  }
   void CompleteCall(ConnectionState& state, TransactionEntry& entry);
   void TakeGrant(CreditState& credits, bool ends_call, uint64_t number) const;
   void TakeSend(Half& half) const;

@@ -237,8 +237,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
     FollowCall(entry);
   entry.outstanding_at = state.outstanding[requester].Insert(header.xid, &entry);
   Register(state, entry, requester, false);
-  if (state.outstanding[requester].TakeGrowth() | state.memory[requester].TakeGrowth()) [[unlikely]]
-    CountStorage(state);
+  CountGrowth(state, state.outstanding[requester], state.memory[requester]);
   if (entry.read_missing > 0) entry.CountCall();  // else when the Call is complete, right now
   ++connection.calls;
   if (entry.backward) ++connection.backward_calls;
@@ -325,8 +324,7 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   --credits.outstanding;
   entry.reading_at = state.reading[requester].Insert(entry.xid, found);
   Register(state, entry, message.from, true);
-  if (state.reading[requester].TakeGrowth() | state.memory[message.from].TakeGrowth()) [[unlikely]]
-    CountStorage(state);
+  CountGrowth(state, state.reading[requester], state.memory[message.from]);
   entry.CountReply();
 }
 

@@ -21,11 +21,15 @@ class Collector : public session::Observer, public conformance::FindingSink {
   void OnGap(const session::Connection&, const fabric::Event&) override { out_.lossy = true; }
   void OnMessage(const session::Connection&, const session::Message& m, const session::Transaction*) override {
     out_.repeated = out_.repeated || m.repeated || m.again;
+    out_.early += m.again;
     out_.cut = out_.cut || m.missing != fabric::Missing::kNothing;
   }
   void OnFinding(const conformance::Finding& finding) override {
+    const std::pair of{finding.frame.number, finding.client_to_server};
+    out_.suspected.insert(of);
     if (finding.severity == conformance::Severity::kNote) return;
     if (finding.certainty == conformance::Certainty::kPresumed) return void(++out_.presumed);
+    out_.accused.insert(of);
     const std::string xid = finding.xid ? std::to_string(*finding.xid) : "-";
     ++out_.findings[{std::string(finding.rule->id), xid}];
     for (const std::string_view id : finding.see_also) ++out_.findings[{std::string(id), xid}];

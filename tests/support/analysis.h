@@ -22,9 +22,12 @@ struct Analysis {
   std::map<std::pair<std::string, std::string>, int> findings;
   size_t complete = 0;
   size_t presumed = 0;  // findings
+  // Frames that findings are about, and whether of what the client did; the second with notes and what is presumed.
+  std::set<std::pair<uint64_t, bool>> accused, suspected;
   // What is found depends on when it is known that packets are missing, on which message was first, and on all bytes of
   // a message.
   bool lossy = false, repeated = false, cut = false;
+  size_t early = 0;  // Replies that came before their Calls
 };
 
 // With the limits of the product, or others.
