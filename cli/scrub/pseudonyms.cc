@@ -47,7 +47,7 @@ Pseudonyms::~Pseudonyms() = default;
 bool Pseudonyms::Mac(char domain, Bytes in, Digest& out) const {
   std::string message(1, domain);
   message.append(reinterpret_cast<const char*>(in.data()), in.size());
-  unsigned size = out.size();
+  auto size = static_cast<unsigned>(out.size());
   return HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
               reinterpret_cast<const unsigned char*>(message.data()), message.size(), Raw(MutableBytes(out)),
               &size) != nullptr;
