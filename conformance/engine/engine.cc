@@ -504,7 +504,7 @@ void Engine::OnNak(const session::Connection& connection, const Event& event) {
   if (!judged) return;
   judged->held.OnAcknowledged(connection);
   // A Terminate comes in its stream's order: nothing before it is missing.
-  if (event.nak().kind == fabric::NakKind::kTerminate) judged->held.OnHeard(connection, event.from);
+  if (event.nak().kind == fabric::NakKind::kTerminate) judged->held.OnHeard(connection, event.from, event.frame);
   judged->state.Before(event);
   if (RefusesAccess(event.nak())) {
     if (const RecentOperation* operation = judged->state.refused_operation)

@@ -78,7 +78,7 @@ void HeldFindings::OnMessage(const Connection& connection, const Message& messag
   Excuse([&](const Held& held) {
     return held.side == message.from && held.handle && Advertises(message.header, *held.handle);
   });
-  OnHeard(connection, message.from);
+  OnHeard(connection, message.from, message.frame);
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
   EraseIf([&](Held& held) {
     if (held.until == Until::kHeard) return false;
@@ -107,7 +107,7 @@ void HeldFindings::OnRdma(const Connection& connection, const RdmaOperation& ope
   // An InfiniBand Read Response has a packet sequence number of its reader's: it shows no gap on its sender's side.
   const bool in_sequence = operation.event->kind() != fabric::EventKind::kReadResponse ||
                            connection.info.fabric == fabric::FabricKind::kIwarp;
-  if (in_sequence) OnHeard(connection, operation.event->from);
+  if (in_sequence) OnHeard(connection, operation.event->from, operation.event->frame);
 }
 
 // Gives out what is proven of the findings that wait for a side to be heard.
@@ -130,8 +130,9 @@ void HeldFindings::Excuse(Explains explains) {
   });
 }
 
-void HeldFindings::OnHeard(const Connection& connection, Side side) {
-  Settle(connection, [&](const Held& held) { return held.side == side; });
+// A Reply that waited for its Call comes late, and was sent before what happened meanwhile.
+void HeldFindings::OnHeard(const Connection& connection, Side side, const FrameRef& frame) {
+  Settle(connection, [&](const Held& held) { return held.side == side && held.finding.frame.number <= frame.number; });
 }
 
 void HeldFindings::OnAcknowledged(const Connection& connection) {

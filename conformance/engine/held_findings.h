@@ -28,8 +28,8 @@ class HeldFindings {
   // What decides about those that wait. Before the checks of the event; of a message after RuleState::Before.
   void OnMessage(const Connection& connection, const Message& message, const RuleState& state);
   void OnRdma(const Connection& connection, const RdmaOperation& operation);
-  // What `side` sent is there, and nothing that it sent before is missing.
-  void OnHeard(const Connection& connection, Side side);
+  // What `side` sent in `frame` is there, and nothing that it sent before is missing.
+  void OnHeard(const Connection& connection, Side side, const FrameRef& frame);
   // What the ends acknowledged before the event that comes now.
   void OnAcknowledged(const Connection& connection);
   // The side whose memory an RDMA operation touches refuses it: whatever was lost, it did not allow it.
