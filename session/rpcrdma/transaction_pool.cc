@@ -23,10 +23,11 @@ void TransactionEntry::Clear() {
 }
 
 TransactionPool::~TransactionPool() {
-  for (ByAge* list : {&ages_, &retired_}) {
-    while (TransactionEntry* entry = list->oldest()) {
-      list->Remove(entry);
-      delete entry;
+  for (const ByAge* list : {&ages_, &retired_}) {
+    TransactionEntry* next = list->oldest();
+    while (next) {
+      const std::unique_ptr<TransactionEntry> gone(next);
+      next = gone->newer;
     }
   }
 }
