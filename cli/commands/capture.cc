@@ -112,7 +112,7 @@ class Keeper {
 
   // Packets that are gone before they came here.
   void Lose(uint64_t packets) { lost_ += packets; }
-  // What went wrong, said once a second at most.
+  // Says why packets were not written, once a second at most.
   void Say(const std::string& why) {
     const auto now = std::chrono::steady_clock::now();
     if (now < say_again_) return;
@@ -191,7 +191,7 @@ struct Checker {
   std::optional<FindingsNow> now;
 };
 
-// What looks at the packets, from the start of the capture or from where there was no memory to go on looking.
+// The analysis of the packets. It begins with the capture, and anew after memory was short.
 struct Watching {
   Watching(const CaptureArguments& options, bool judge, conformance::FindingSink* findings)
       : watch(options.triggers, judge, findings), cutter(TunnelPortsOf(options)) {}

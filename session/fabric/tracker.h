@@ -4,8 +4,6 @@
 // A tracker takes one link::Packet at a time and emits Events in the order that fabric_event.h promises.
 #pragma once
 
-#include <utility>
-
 #include "protocol/base/budget.h"
 #include "protocol/link/packet.h"
 #include "session/fabric/decoder.h"
@@ -45,12 +43,12 @@ class TrackerContext {
 
   // The frame being processed is a copy of an earlier one, and is dropped.
   void NoteCopy() {
-    if (copies_.second + 1 != now_.number) copies_.first = now_.number;
-    copies_.second = now_.number;
+    if (last_copy_ + 1 != now_.number) first_copy_ = now_.number;
+    last_copy_ = now_.number;
   }
   // Whether `later` comes right behind `earlier`, but for copies.
   bool Follows(uint64_t earlier, uint64_t later) const {
-    return later == earlier + 1 || (copies_.first == earlier + 1 && copies_.second + 1 == later);
+    return later == earlier + 1 || (first_copy_ == earlier + 1 && last_copy_ + 1 == later);
   }
 
   void Emit(Event& event) {
@@ -79,8 +77,7 @@ class TrackerContext {
   PacketObserver::Track last_track_ = 0;
   Slots slots_;
   FrameRef now_;
-  std::pair<uint64_t, uint64_t>
-      copies_{};  // the first and the last frame of the last that are copies, one after another
+  uint64_t first_copy_ = 0, last_copy_ = 0;  // numbers: the newest frames that are copies, one right behind the other
   Budget budget_;
   bool crowded_ = false;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Where something is missing nobody is accused of what it may explain: packets that the capture lost, and transactions
-// that were given up for want of memory.
+// Packets that the capture lost, and transactions that were given up for want of memory, accuse no peer of what they
+// may explain.
 #include "tests/conformance/checker.h"
 #include "tests/conformance/chunks.h"
 

@@ -24,8 +24,8 @@ struct Analysis {
   size_t presumed = 0;  // findings
   // Frames that findings are about, and whether of what the client did; the second with notes and what is presumed.
   std::set<std::pair<uint64_t, bool>> accused, suspected;
-  // What is found depends on when it is known that packets are missing, on which message was first, and on all bytes of
-  // a message.
+  // Packets are missing; a message came again, or before its Call; bytes of a message are missing. Findings depend on
+  // when that is known.
   bool lossy = false, repeated = false, cut = false;
   size_t early = 0;  // Replies that came before their Calls
 };
