@@ -119,7 +119,9 @@ class LimitsText final : public LimitsLister {
         room_(RowMemory(options.memory).text.bytes) {}
 
   void End(fabric::ConnectionId id, const Ended& ended) override {
-    late_.Add({id, ended ? std::make_unique<Ended>(ended) : nullptr}, [this](const LateRow& row) { Wait(row); });
+    LateRow row{id, nullptr};
+    if (ended) row.ended = std::make_unique<Ended>(ended);
+    late_.Add(std::move(row), [this](const LateRow& finished) { Wait(finished); });
   }
   void Finish() override {
     late_.Finish([this](const LateRow& row) { Wait(row); });

@@ -47,8 +47,9 @@ class TransportLister {
     others_ += c.proof == session::Proof::kRpcRdma ? 0 : 1;
     const bool listed = (options_.connection == 0 || options_.connection == c.info.id) &&
                         (options_.all || c.proof == session::Proof::kRpcRdma);
-    late_.Add({c.info.id, listed ? std::make_unique<Connection>(c) : nullptr, origin_ns},
-              [this](const Row& row) { Finish(row); });
+    Row row{c.info.id, nullptr, origin_ns};
+    if (listed) row.connection = std::make_unique<Connection>(c);
+    late_.Add(std::move(row), [this](const Row& finished) { Finish(finished); });
   }
   void Finish() {
     late_.Finish([this](const Row& row) { Finish(row); });
