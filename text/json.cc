@@ -157,13 +157,16 @@ JsonWriter& JsonWriter::Fixed(double value, int decimals) {
   return *this;
 }
 
-JsonWriter& JsonWriter::Thousandths(int64_t value) {
+JsonWriter& JsonWriter::Thousandths(int64_t value) { return Fraction(value, 1000, 3); }
+JsonWriter& JsonWriter::Billionths(int64_t value) { return Fraction(value, 1'000'000'000, 9); }
+
+JsonWriter& JsonWriter::Fraction(int64_t value, uint64_t unit, size_t digits) {
   const uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   structure_->Before(rapidjson::kNumberType);
   if (value < 0) out_.push_back('-');
-  PutNumber(out_, magnitude / 1000);
+  PutNumber(out_, magnitude / unit);
   out_.push_back('.');
-  PutNumber(out_, magnitude % 1000, 3, '0');
+  PutNumber(out_, magnitude % unit, digits, '0');
   return *this;
 }
 

@@ -62,6 +62,8 @@ class JsonWriter {
   JsonWriter& Fixed(double value, int decimals);
   // A thousandth of `value`, with three decimals: -1234567 -> -1234.567.
   JsonWriter& Thousandths(int64_t value);
+  // A billionth of `value`, with nine decimals.
+  JsonWriter& Billionths(int64_t value);
   // Strings: hexadecimal digits without separators; "0x" and eight digits, or null; a time (PutTime).
   JsonWriter& Hex(Bytes bytes);
   JsonWriter& Xid(std::optional<uint32_t> xid);
@@ -77,6 +79,7 @@ class JsonWriter {
  private:
   JsonWriter& Unsigned(uint64_t value);
   JsonWriter& Signed(int64_t value);
+  JsonWriter& Fraction(int64_t value, uint64_t unit, size_t digits);
 
   class Structure;
   std::string& out_;

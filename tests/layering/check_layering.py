@@ -22,6 +22,7 @@ ALLOWED = {
     "protocol/nfs": ["protocol/base", "protocol/rpc"],
     "protocol/rpcrdma": ["protocol/base", "protocol/rpc"],
     "text": ["protocol/base"],
+    "results": ["protocol/base", "text"],
     "session/clocks": ["protocol"],
     "session/fabric": ["protocol"],
     "session/rpcrdma": ["protocol", "session/fabric"],

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// A record is a plain struct, a row, that is described once, beside it:
+//
+//   template <>
+//   struct Record<LimitsRow> {
+//     static constexpr std::string_view kType = "limits", kDoc = "How the time of a connection is spent.";
+//     static constexpr std::array kMembers = {
+//         Member<&LimitsRow::connection>("connection", "Number of the connection in its file.").Column("conn"),
+//         Member<&LimitsRow::span>("span_us", "From the first Call to the last Reply.").Column("span"),
+//     };
+//   };
+//
+// All that is written of rows is written by this description: JSON, tables, CSV, the schema, its documentation.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "results/value.h"
+
+namespace stag::results {
+
+struct MemberInfo {
+  std::string_view name;  // the JSON member; it never changes its meaning. Empty: the members of a record, in its place
+  std::string_view doc;   // a sentence, or more
+  Type type;
+  Value (*get)(const void* row) = nullptr;
+  std::string_view unit = {};         // of a number; empty: it has none, or the type tells
+  std::string_view heading = {};      // in tables; empty: not in them, but of all columns
+  std::string_view replacement = {};  // the member to use instead: this one goes with version 1.0
+
+  constexpr MemberInfo In(std::string_view of_numbers) const {
+    MemberInfo m = *this;
+    m.unit = of_numbers;
+    return m;
+  }
+  constexpr MemberInfo Column(std::string_view text) const {
+    MemberInfo m = *this;
+    m.heading = text;
+    return m;
+  }
+  constexpr MemberInfo Use(std::string_view instead) const {
+    MemberInfo m = *this;
+    m.replacement = instead;
+    return m;
+  }
+};
+
+struct RecordInfo {
+  std::string_view type;  // the member "type" of a row; empty: a part of other records
+  std::string_view doc;
+  std::span<const MemberInfo> members;
+};
+
+// Specialised beside each row.
+template <typename R>
+struct Record;
+
+template <typename R>
+const RecordInfo& InfoOf() {
+  static constexpr RecordInfo kInfo{Record<R>::kType, Record<R>::kDoc, Record<R>::kMembers};
+  return kInfo;
+}
+
+template <typename P>
+struct PointerToMember;
+template <typename R, typename T>
+struct PointerToMember<T R::*> {
+  using Row = R;
+  using Of = T;
+};
+
+// A member of the row.
+template <auto kPointer>
+constexpr MemberInfo Member(std::string_view name, std::string_view doc) {
+  using Pointer = PointerToMember<decltype(kPointer)>;
+  return {name, doc, As<typename Pointer::Of>::kType, [](const void* row) {
+            return As<typename Pointer::Of>::Of(static_cast<const typename Pointer::Row*>(row)->*kPointer);
+          }};
+}
+// The members of a record that is a member of the row, in its place.
+template <auto kPointer>
+constexpr MemberInfo Inline() {
+  return Member<kPointer>("", "");
+}
+
+// Calls fn(member, value) for the members of a row, in their order; for those of records in their place, too.
+template <typename Fn>
+void ForEachMember(const void* row, const RecordInfo& info, const Fn& fn) {
+  for (const MemberInfo& member : info.members) {
+    const Value value = member.get(row);
+    if (!member.name.empty()) {
+      fn(member, value);
+    } else if (value.known()) {
+      ForEachMember(value.row(), value.info(), fn);
+    }
+  }
+}
+
+}  // namespace stag::results

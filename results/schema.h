@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What rows look like: as JSON Schema (2020-12), and in Markdown.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "results/record.h"
+
+namespace stag::results {
+
+// The records that a command writes as JSON lines.
+struct CommandRecords {
+  struct Written {
+    const RecordInfo& (*record)();
+    bool of_file = true;  // it has "file", the name of its capture
+  };
+  std::string_view command;
+  std::span<const Written> records;
+};
+
+// Appends a document that a line is valid by if it is one of the records.
+void PutSchema(std::string& out, const CommandRecords& command);
+// Appends a chapter: for each record a table of its members.
+void PutMarkdown(std::string& out, const CommandRecords& command);
+
+}  // namespace stag::results
