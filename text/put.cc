@@ -92,4 +92,16 @@ std::string Grouped(uint64_t value) {
 
 std::string ByteCount(uint64_t value) { return Grouped(value) + (value == 1 ? " byte" : " bytes"); }
 
+std::string DurationText(int64_t ns) {
+  std::string text;
+  PutDuration(text, ns);
+  return text;
+}
+
+std::string SizeText(uint64_t bytes) {
+  std::string text;
+  PutSize(text, bytes);
+  return text;
+}
+
 }  // namespace stag

@@ -30,8 +30,10 @@ void PutHex(std::string& out, Bytes bytes);
 void PutTime(std::string& out, int64_t time_ns);
 // 950ns, 31.2us, 4.51ms, 2.04s: at most seven characters below a thousand seconds.
 void PutDuration(std::string& out, int64_t ns);
+std::string DurationText(int64_t ns);
 // 512 B, 4.0 KiB, 1.9 MiB.
 void PutSize(std::string& out, uint64_t bytes);
+std::string SizeText(uint64_t bytes);
 
 // "1 call", "2 calls". `noun` takes an s in the plural.
 void PutCount(std::string& out, uint64_t n, std::string_view noun);

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/analysis/digest.h"
+#include "analysis/digest.h"
 #include "text/put.h"
 #include "text/utf8.h"
 
@@ -28,11 +28,11 @@ std::string KeyOf(const std::string& server, Bytes handle) {
 
 // "fh-0123456789abcdef": the start of the digest of server and handle.
 std::string HandleName(const ExtractedFile& file) {
-  Sha256 sha;
+  analysis::Sha256 sha;
   sha.Start();
   sha.Update(std::as_bytes(std::span(file.server)));
   sha.Update(std::as_bytes(std::span(file.handle)));
-  const Sha256::Value digest = sha.Finish();
+  const analysis::Sha256::Value digest = sha.Finish();
   std::string out;
   Put(out, "fh-");
   PutHex(out, Bytes(digest).first(8));

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "cli/analysis/transaction_facts.h"
+#include "analysis/transaction_facts.h"
 #include "session/rpcrdma/phases.h"
 #include "text/json.h"
 
@@ -36,10 +36,11 @@ class JsonLister final : public TransactionLister {
     PutMicroseconds(session::RoundTrip(t));
     PutProcedure(t);
     if (t.call.header.status == ParseStatus::kOk) {
-      json_.Member("call_form", CallFormName(t.call.form)).Member("reply_form", ReplyFormName(t.reply.form));
+      json_.Member("call_form", analysis::CallFormName(t.call.form))
+          .Member("reply_form", analysis::ReplyFormName(t.reply.form));
       PutChunks(t);
     } else {  // another version, or malformed: nobody can read its lists
-      json_.Member("call_form", nullptr).Member("reply_form", ReplyFormName(t.reply.form));
+      json_.Member("call_form", nullptr).Member("reply_form", analysis::ReplyFormName(t.reply.form));
       json_.Member("read_chunks", nullptr).Member("write_chunks", nullptr).Member("reply_chunk", nullptr);
     }
     PutMessages(t);
@@ -68,7 +69,7 @@ class JsonLister final : public TransactionLister {
   }
 
   void PutProcedure(const Transaction& t) {
-    if (!ProcedureKnown(t)) {
+    if (!analysis::ProcedureKnown(t)) {
       for (const char* key : {"program", "version", "procedure", "name", "ops"}) json_.Member(key, nullptr);
       return;
     }
@@ -76,14 +77,14 @@ class JsonLister final : public TransactionLister {
     json_.Member("program", call.program).Member("version", call.version).Member("procedure", call.procedure);
     const char* const name = rpc::ProcedureName(call.program, call.version, call.procedure);
     json_.TextOrNull("name", name ? name : "").Key("ops");
-    if (!OperationsKnown(t)) {
+    if (!analysis::OperationsKnown(t)) {
       json_.Value(nullptr);
       return;
     }
     json_.BeginArray();
     for (const session::Operation& operation : t.operations) {
       operation_.clear();
-      PutOperation(operation_, t, operation.op);
+      analysis::PutOperation(operation_, t, operation.op);
       json_.Value(operation_);
     }
     json_.EndArray();
@@ -98,17 +99,17 @@ class JsonLister final : public TransactionLister {
     json_.EndArray().Key("write_chunks").BeginArray();
     const rpcrdma::Header& call = t.call.header;
     for (size_t i = 0; i < call.write_chunks.size(); ++i)
-      PutOffered(call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
+      PutOffered(call, call.write_chunks[i], analysis::ReturnedInWriteChunk(t, i));
     json_.EndArray().Key("reply_chunk");
     if (call.reply_chunk) {
-      PutOffered(call, *call.reply_chunk, ReturnedInReplyChunk(t));
+      PutOffered(call, *call.reply_chunk, analysis::ReturnedInReplyChunk(t));
     } else {
       json_.Value(nullptr);
     }
   }
 
   void PutOffered(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk, std::optional<uint64_t> returned) {
-    json_.BeginObject().Member("segments", chunk.count).Member("offered", ChunkBytes(call, chunk));
+    json_.BeginObject().Member("segments", chunk.count).Member("offered", analysis::ChunkBytes(call, chunk));
     json_.Member("returned", returned).EndObject();
   }
 
@@ -118,21 +119,21 @@ class JsonLister final : public TransactionLister {
     };
     json_.Member("call_complete", t.call.complete).Member("reply_complete", t.reply.complete);
     json_.Member("call_bytes", bytes(t.call)).Member("reply_bytes", bytes(t.reply));
-    PutDigest("call_sha256", HashPayload(sha_, t, t.call));
-    PutDigest("reply_sha256", HashPayload(sha_, t, t.reply));
-    const DataSummary data = SummarizeData(t);
-    PutDigest("data_sha256", data.known && data.any ? HashData(sha_, t) : std::nullopt);
+    PutDigest("call_sha256", analysis::HashPayload(sha_, t, t.call));
+    PutDigest("reply_sha256", analysis::HashPayload(sha_, t, t.reply));
+    const analysis::DataSummary data = analysis::SummarizeData(t);
+    PutDigest("data_sha256", data.known && data.any ? analysis::HashData(sha_, t) : std::nullopt);
     json_.Member("data_bytes", data.known ? std::optional<uint64_t>(data.bytes) : std::nullopt);
   }
 
-  void PutDigest(std::string_view key, const std::optional<Sha256::Value>& digest) {
+  void PutDigest(std::string_view key, const std::optional<analysis::Sha256::Value>& digest) {
     json_.Key(key);
     digest ? json_.Hex(*digest) : json_.Value(nullptr);
   }
 
   const std::optional<std::string> file_;
   std::string operation_;  // reused
-  Sha256 sha_;
+  analysis::Sha256 sha_;
   JsonWriter json_{line_};
 };
 
@@ -173,9 +174,9 @@ class TextLister final : public TransactionLister {
     PutHex(out, xid);
     Put(out, "  ");
     PutPadded(out, 23, [&] {
-      Put(out, t.call.header.status == ParseStatus::kOk ? CallFormName(t.call.form) : "?");
+      Put(out, t.call.header.status == ParseStatus::kOk ? analysis::CallFormName(t.call.form) : "?");
       Put(out, " > ");
-      Put(out, ReplyFormName(t.reply.form));
+      Put(out, analysis::ReplyFormName(t.reply.form));
     });
     out.push_back(' ');
     PutCell(out, t.call.complete, t.call.length, 9);
@@ -240,19 +241,19 @@ class TextLister final : public TransactionLister {
   }
 
   static void PutOperations(std::string& out, const Transaction& t, const Style& style) {
-    if (!ProcedureKnown(t)) {
+    if (!analysis::ProcedureKnown(t)) {
       Put(out, "{}?{}", style.dim, style.reset);
       return;
     }
     const rpc::CallHeader& call = t.call.rpc;
     Put(out, style.cyan);
-    PutProgram(out, call);
-    if (IsCompound(t) && !t.operations.empty()) {
+    analysis::PutProgram(out, call);
+    if (analysis::IsCompound(t) && !t.operations.empty()) {
       for (size_t i = 0; i < t.operations.size(); ++i) {
         if (i > 0) out.push_back(' ');
-        PutOperation(out, t, t.operations[i].op);
+        analysis::PutOperation(out, t, t.operations[i].op);
       }
-      if (!OperationsKnown(t)) Put(out, " ...");
+      if (!analysis::OperationsKnown(t)) Put(out, " ...");
     } else if (const char* name = rpc::ProcedureName(call.program, call.version, call.procedure)) {
       Put(out, std::string_view(name));
     } else {
@@ -273,19 +274,12 @@ class TextLister final : public TransactionLister {
       Put(out, "  {}no reply{}", style.yellow, style.reset);
       return;
     }
-    const rpc::ReplyHeader& reply = t.reply.rpc;
-    if (reply.status == ParseStatus::kOk && !reply.success()) {
-      constexpr std::string_view kAccept[] = {"SUCCESS",      "PROG_UNAVAIL", "PROG_MISMATCH",
-                                              "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};
-      const bool named = reply.reply_stat == rpc::kAccepted && reply.accept_stat < std::size(kAccept);
-      Put(out, "  {}{}{}", style.red, named ? kAccept[reply.accept_stat] : "DENIED", style.reset);
-    } else if (t.reply.walk.has_status && t.reply.walk.nfs_status != 0) {
-      const char* name = nfs::StatusName(t.call.rpc.version, t.reply.walk.nfs_status);
-      if (name && t.call.rpc.program != nfs::kMountProgram) {
-        Put(out, "  {}{}{}", style.red, name, style.reset);
-      } else {
-        Put(out, "  {}status {}{}", style.red, t.reply.walk.nfs_status, style.reset);
-      }
+    const analysis::Ending ending = analysis::EndingOf(t);
+    if (!ending.error) return;
+    if (ending.name.empty()) {
+      Put(out, "  {}status {}{}", style.red, t.reply.walk.nfs_status, style.reset);
+    } else {
+      Put(out, "  {}{}{}", style.red, ending.name, style.reset);
     }
   }
 
@@ -299,11 +293,11 @@ class TextLister final : public TransactionLister {
     }
     for (size_t i = 0; i < call.write_chunks.size(); ++i) {
       Put(out, "  [write ");
-      PutOffered(out, call, call.write_chunks[i], ReturnedInWriteChunk(t, i));
+      PutOffered(out, call, call.write_chunks[i], analysis::ReturnedInWriteChunk(t, i));
     }
     if (call.reply_chunk) {
       Put(out, "  [reply ");
-      PutOffered(out, call, *call.reply_chunk, ReturnedInReplyChunk(t));
+      PutOffered(out, call, *call.reply_chunk, analysis::ReturnedInReplyChunk(t));
     }
     Put(out, style.reset);
   }
@@ -311,9 +305,9 @@ class TextLister final : public TransactionLister {
   static void PutOffered(std::string& out, const rpcrdma::Header& call, const rpcrdma::Chunk& chunk,
                          std::optional<uint64_t> returned) {
     if (returned) {
-      Put(out, "{} of {}", *returned, ChunkBytes(call, chunk));
+      Put(out, "{} of {}", *returned, analysis::ChunkBytes(call, chunk));
     } else {
-      Put(out, "? of {}", ChunkBytes(call, chunk));
+      Put(out, "? of {}", analysis::ChunkBytes(call, chunk));
     }
     PutSegments(out, chunk.count);
   }
@@ -357,7 +351,7 @@ void TransactionLister::OnMessage(const Connection&, const session::Message& mes
 
 void TransactionLister::OnTransaction(const Connection& connection, const Transaction& t) {
   const bool proven = connection.proof == session::Proof::kRpcRdma;
-  if (!proven || IsCut(t)) {
+  if (!proven || analysis::IsCut(t)) {
     if (proven) ++cut_;
     return lines_.Drop(t.call.frame.number, t.serial);
   }

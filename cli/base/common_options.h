@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What every command has in common: exit statuses, the options that all or most of them have, sizes and times as text.
+// What every command has in common: exit statuses, the options that all or most of them have.
 // For the parser of the command line see options.h, which takes long to compile.
 #pragma once
 
@@ -39,12 +39,5 @@ struct CommonOptions {
   std::string output;  // a file for the results; empty: stdout
   bool grows = false;  // that file has its name from the start, for who reads results while they come
 };
-
-// Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.
-std::optional<uint64_t> ParseSize(std::string_view text);
-
-// Nanoseconds: a number, which may have a fraction, and ns, us, ms, s (also when left out), m, h or d; nullopt when
-// `text` is none, or over 100 years.
-std::optional<int64_t> ParseDuration(std::string_view text);
 
 }  // namespace stag::cli

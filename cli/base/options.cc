@@ -8,6 +8,7 @@
 
 #include "capture/file/output_file.h"
 #include "cli/base/version.h"
+#include "text/parse.h"
 
 namespace stag::cli {
 

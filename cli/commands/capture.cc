@@ -28,6 +28,7 @@
 #include "cli/scrub/scrubbed_reader.h"
 #include "cli/slice/held_frames.h"
 #include "text/json.h"
+#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {

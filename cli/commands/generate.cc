@@ -20,6 +20,7 @@
 #include "replay/endpoint/transports.h"
 #include "replay/generate/generator.h"
 #include "replay/generate/report_carry.h"
+#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {

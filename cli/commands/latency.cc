@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "analysis/latency_sampler.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
@@ -15,14 +16,13 @@
 #include "cli/latency/latency_course.h"
 #include "cli/latency/latency_record.h"
 #include "cli/latency/latency_report.h"
-#include "cli/latency/latency_sampler.h"
 #include "text/put.h"
 
 namespace stag::cli {
 namespace {
 
 struct LatencyArguments : CommonOptions {
-  LatencyKey by = LatencyKey::kProcedure;
+  analysis::LatencyKey by = analysis::LatencyKey::kProcedure;
   size_t slowest = 0;
   std::string against, svg;
   std::optional<double> most_slower;  // percent
@@ -31,18 +31,19 @@ struct LatencyArguments : CommonOptions {
 // Parts of --memory: for the rows of tables (with --against of both), for --svg, and for names of files.
 constexpr uint64_t kPartOfTable = 16, kPartOfCourse = 64, kPartOfNames = 32;
 
-constexpr std::array<std::pair<std::string_view, LatencyKey>, 6> kKeys = {{{"procedure", LatencyKey::kProcedure},
-                                                                           {"connection", LatencyKey::kConnection},
-                                                                           {"client", LatencyKey::kClient},
-                                                                           {"server", LatencyKey::kServer},
-                                                                           {"file", LatencyKey::kFile},
-                                                                           {"size", LatencyKey::kSize}}};
+constexpr std::array<std::pair<std::string_view, analysis::LatencyKey>, 6> kKeys = {
+    {{"procedure", analysis::LatencyKey::kProcedure},
+     {"connection", analysis::LatencyKey::kConnection},
+     {"client", analysis::LatencyKey::kClient},
+     {"server", analysis::LatencyKey::kServer},
+     {"file", analysis::LatencyKey::kFile},
+     {"size", analysis::LatencyKey::kSize}}};
 
 // Takes the samples of files, in order, and at the end of each the names that its file handles have.
 class LatencySink {
  public:
   virtual ~LatencySink() = default;
-  virtual void OnSample(const LatencySample& sample) = 0;
+  virtual void OnSample(const analysis::LatencySample& sample) = 0;
   virtual void OnEnd(const LatencyNames& names) = 0;
 };
 
@@ -50,9 +51,9 @@ class LatencySink {
 class ToTables final : public LatencySink {
  public:
   // `course`: null where it is not wanted.
-  ToTables(size_t files, LatencyTable& table, LatencyTable& others, LatencyCourse* course)
+  ToTables(size_t files, analysis::LatencyTable& table, analysis::LatencyTable& others, LatencyCourse* course)
       : left_(files), table_(table), others_(others), course_(course) {}
-  void OnSample(const LatencySample& sample) override {
+  void OnSample(const analysis::LatencySample& sample) override {
     Table().Add(sample);
     if (course_ && left_ > 0) course_->Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
   }
@@ -66,7 +67,7 @@ class ToTables final : public LatencySink {
     const auto kind = static_cast<LatencyRecord>(record.front());
     record.remove_prefix(1);
     if (kind == LatencyRecord::kSample) {
-      LatencySample sample;
+      analysis::LatencySample sample;
       if (!Unpack(record, sample)) return false;
       OnSample(sample);
       return true;
@@ -78,11 +79,11 @@ class ToTables final : public LatencySink {
   }
 
  private:
-  LatencyTable& Table() { return left_ > 0 ? table_ : others_; }
+  analysis::LatencyTable& Table() { return left_ > 0 ? table_ : others_; }
 
   size_t left_;  // files, the current one among them
-  LatencyTable& table_;
-  LatencyTable& others_;
+  analysis::LatencyTable& table_;
+  analysis::LatencyTable& others_;
   LatencyCourse* const course_;
 };
 
@@ -90,26 +91,28 @@ class ToTables final : public LatencySink {
 class ToRecords final : public LatencySink {
  public:
   explicit ToRecords(ResultStream& stream) : stream_(stream) {}
-  void OnSample(const LatencySample& sample) override { stream_.Record(Pack(LatencyRecord::kSample, sample)); }
+  void OnSample(const analysis::LatencySample& sample) override {
+    stream_.Record(Pack(LatencyRecord::kSample, sample));
+  }
   void OnEnd(const LatencyNames& names) override { stream_.Record(Pack(LatencyRecord::kEnd, names)); }
 
  private:
   ResultStream& stream_;
 };
 
-class LatencyShard final : public ShardResults<LatencySample>, private LatencySampler {
+class LatencyShard final : public ShardResults<analysis::LatencySample>, private analysis::LatencySampler {
  public:
-  LatencyShard(LatencyKey by, std::optional<std::string> file, uint64_t memory, LatencySink& sink)
-      : LatencySampler(by, std::move(file), memory), sink_(sink) {}
+  LatencyShard(analysis::LatencyKey by, std::optional<std::string> file, uint64_t memory, LatencySink& sink)
+      : analysis::LatencySampler(by, std::move(file), memory), sink_(sink) {}
   std::vector<session::Observer*> Observers() override { return {this}; }
-  LatencySampler& sampler() { return *this; }
+  analysis::LatencySampler& sampler() { return *this; }
   uint64_t count() const { return count_; }  // samples
 
  private:
-  void OnSample(const LatencySample& sample) override {
-    Emit([&](LatencySample& result) { result = sample; });
+  void OnSample(const analysis::LatencySample& sample) override {
+    Emit([&](analysis::LatencySample& result) { result = sample; });
   }
-  void Deliver(LatencySample& sample) override {
+  void Deliver(analysis::LatencySample& sample) override {
     ++count_;
     sink_.OnSample(sample);
   }
@@ -126,7 +129,7 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   const uint64_t memory = options.memory / kPartOfNames / options.jobs;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<LatencyShard>(options.by, name, memory, sink));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
-  FileNames::Names newest;
+  analysis::FileNames::Names newest;
   uint64_t count = 0, untimed = 0, phases_missing = 0, cut = 0, unnamed = 0;
   for (const auto& shard : shards) {
     count += shard->count();
@@ -135,7 +138,7 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
     cut += shard->sampler().cut();
     unnamed += shard->sampler().names().left_out();
     for (auto& [key, name_of] : shard->sampler().names().Release())
-      if (FileNames::Name& known = newest[key]; name_of.frame >= known.frame) known = std::move(name_of);
+      if (analysis::FileNames::Name& known = newest[key]; name_of.frame >= known.frame) known = std::move(name_of);
   }
   LatencyNames names;
   for (; !newest.empty(); newest.erase(newest.begin()))
@@ -163,14 +166,14 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   return outcome;
 }
 
-void ReportWhatIsMissing(const LatencyTable& table, Diagnostics& diagnostics) {
+void ReportWhatIsMissing(const analysis::LatencyTable& table, Diagnostics& diagnostics) {
   if (table.left_out() > 0) {
     diagnostics.Complain("{} of more than {} keys left out{}", Count(table.left_out(), "RPC"), table.size(),
-                         table.size() < LatencyTable::kMaxKeys ? "; --memory raises the cap" : "");
+                         table.size() < analysis::LatencyTable::kMaxKeys ? "; --memory raises the cap" : "");
   }
   if (table.coarseness() > 1) {
     diagnostics.Complain("the memory cap was reached: percentiles are to within {:.1f} %; --memory raises the cap",
-                         TimeHistogram::ErrorPercent(table.coarseness()));
+                         analysis::TimeHistogram::ErrorPercent(table.coarseness()));
   }
 }
 
@@ -181,7 +184,7 @@ int RunLatency(const LatencyArguments& options, scale::Team* team) {
   if (team && !AllFine(team, StandardInputTrouble(all))) return kExitTrouble;
   Output output = OutputOf(options, team);
   const uint64_t memory = options.memory / (options.against.empty() ? kPartOfTable : 2 * kPartOfTable);
-  LatencyTable table(options.slowest, memory), others(0, memory);
+  analysis::LatencyTable table(options.slowest, memory), others(0, memory);
   LatencyCourse course(options.memory / kPartOfCourse);
   ToTables tables(options.files.size(), table, others, options.svg.empty() ? nullptr : &course);
   const auto analyze = [&](const std::string& file, Output& of_file, ResultStream* stream) {
@@ -204,7 +207,7 @@ int RunLatency(const LatencyArguments& options, scale::Team* team) {
   const LatencyReport report(by, table, options.against.empty() ? nullptr : &others);
   report.Put(output, options.format);
   if (!options.quiet) {
-    for (const LatencyTable* one : {&table, &others}) ReportWhatIsMissing(*one, output.diagnostics());
+    for (const analysis::LatencyTable* one : {&table, &others}) ReportWhatIsMissing(*one, output.diagnostics());
   }
   if (output.failed()) return kExitTrouble;
   if (!options.svg.empty()) {
@@ -227,8 +230,9 @@ void AddLatency(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "latency", "Percentiles of round-trip times and their phases; the slowest RPCs; before and after");
   AddCaptureOptions(*command, *options, Formats::kTables);
-  std::vector<std::pair<std::string, LatencyKey>> keys(kKeys.begin(), kKeys.end());
-  AddChoice<LatencyKey>(*command, "--by", options->by, std::move(keys), "What has a row (default: procedure)");
+  std::vector<std::pair<std::string, analysis::LatencyKey>> keys(kKeys.begin(), kKeys.end());
+  AddChoice<analysis::LatencyKey>(*command, "--by", options->by, std::move(keys),
+                                  "What has a row (default: procedure)");
   AddParsed(
       *command, "--slowest",
       [options](std::string& text) {

@@ -6,12 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/limit_words.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
 #include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
-#include "cli/summary/limit_words.h"
 #include "session/limits/connection_limits.h"
 #include "session/transport/transport_statistics.h"
 #include "text/json.h"
@@ -42,16 +42,16 @@ void PutText(std::string& out, const Connection& connection, const ConnectionLim
       limits.unanswered ? "; to the last frame, for a Call stays unanswered" : "");
   for (size_t i = 0; i < session::kLimits; ++i) {
     if (limits.ns[i] == 0) continue;
-    label(LimitWord(static_cast<Limit>(i)));
+    label(analysis::LimitWord(static_cast<Limit>(i)));
     Put(out, "{:5.1f} %  ", limits.percent(static_cast<Limit>(i)));
     PutDuration(out, limits.ns[i]);
     Put(out, "\n");
   }
   if (const auto verdict = limits.verdict()) {
     label("verdict");
-    Put(out, "{}{}{}: {}\n", style.bold, LimitWord(*verdict), style.reset, LimitAdvice(*verdict));
+    Put(out, "{}{}{}: {}\n", style.bold, analysis::LimitWord(*verdict), style.reset, analysis::LimitAdvice(*verdict));
   }
-  PutSignatures(out, LimitSignatures(connection, limits, health), style);
+  PutSignatures(out, analysis::LimitSignatures(connection, limits, health), style);
 }
 
 void PutJson(std::string& out, fabric::ConnectionId id, const ConnectionLimits& limits,
@@ -152,7 +152,7 @@ class LimitsText final : public LimitsLister {
   struct WaitingRow {
     fabric::ConnectionId id = 0;
     std::string text;
-    PairedConnection paired;
+    analysis::PairedConnection paired;
   };
 
   void Wait(const LateRow& late) {
@@ -163,7 +163,7 @@ class LimitsText final : public LimitsLister {
     uncounted_ += health ? 0 : 1;
     std::string text;
     PutText(text, connection, limits, health.get(), output_.style());
-    waiting_.push_back({late.id, text, PairedConnection(connection, limits)});
+    waiting_.push_back({late.id, text, analysis::PairedConnection(connection, limits)});
     used_ += CostOf(waiting_.back());
     if (used_ <= room_) return;
     apart_ = count_;
@@ -174,13 +174,13 @@ class LimitsText final : public LimitsLister {
   // The first `count` of those that wait, in order of their numbers.
   void FinishRows(size_t count) {
     std::ranges::sort(waiting_, {}, &WaitingRow::id);
-    std::vector<PairedConnection> paired;
+    std::vector<analysis::PairedConnection> paired;
     paired.reserve(waiting_.size());
     for (const WaitingRow& row : waiting_) paired.push_back(row.paired);
-    const std::vector<PairCounts> counts = CountPairs(paired);
+    const std::vector<analysis::PairCounts> counts = analysis::CountPairs(paired);
     for (size_t i = 0; i < count; ++i) {
       used_ -= CostOf(waiting_[i]);
-      PutSignatures(waiting_[i].text, PairSignatures(paired[i], counts[i]), output_.style());
+      PutSignatures(waiting_[i].text, analysis::PairSignatures(paired[i], counts[i]), output_.style());
       rows_.Put(waiting_[i].id, waiting_[i].text);
     }
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));

@@ -11,6 +11,7 @@
 #include "cli/live/relay_report.h"
 #include "replay/endpoint/transports.h"
 #include "text/json.h"
+#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {

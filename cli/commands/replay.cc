@@ -16,6 +16,7 @@
 #include "replay/nfs_client/tcp_client.h"
 #include "replay/replay/player.h"
 #include "replay/replay/report_carry.h"
+#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {

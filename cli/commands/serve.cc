@@ -18,6 +18,7 @@
 #include "replay/serve/recorded.h"
 #include "replay/serve/server.h"
 #include "text/json.h"
+#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {

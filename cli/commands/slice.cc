@@ -141,11 +141,6 @@ void AddList(CLI::App& command, const std::string& name, std::vector<T>& to, Par
       ->type_name(type);
 }
 
-std::optional<uint32_t> ParseConnection(std::string_view text) {
-  const auto number = text.starts_with("0x") ? std::nullopt : ParseXid(text);
-  return number && *number > 0 ? number : std::nullopt;
-}
-
 std::optional<std::string> ParseProcedure(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
@@ -153,9 +148,10 @@ std::optional<std::string> ParseProcedure(std::string text) {
 }
 
 void AddSelectors(CLI::App& command, Selection& selection) {
-  AddList(command, "--connection", selection.connections, ParseConnection, " is not the number of a connection",
-          "N[,N]", "Of these connections, by their numbers in stag connections; alone: all of their packets");
-  AddList(command, "--xid", selection.xids, ParseXid, " is not an xid, such as 0x1a2b3c4d", "XID[,XID]",
+  AddList(command, "--connection", selection.connections, analysis::ParseNumberRange,
+          " is not the number of a connection", "N[,N]",
+          "Of these connections, by their numbers in stag connections; alone: all of their packets");
+  AddList(command, "--xid", selection.xids, analysis::ParseXid, " is not an xid, such as 0x1a2b3c4d", "XID[,XID]",
           "RPCs with these xids");
   AddList(command, "--procedure", selection.procedures, ParseProcedure, "", "NAME[,NAME]",
           "RPCs of these procedures: READ, 'NFSv3 READ', a number; a COMPOUND by any of its operations");
@@ -164,9 +160,9 @@ void AddSelectors(CLI::App& command, Selection& selection) {
   AddList(command, "--finding", selection.findings, ParseWantedRule,
           " is not a rule, such as RDLIST-003, or its Nth finding, RDLIST-003#2 (stag rules lists the rules)",
           "RULE[#N]", "What shows the findings of a rule in stag check, or the Nth of them");
-  AddList(command, "--frames", selection.frames, ParseFrameRange,
+  AddList(command, "--frames", selection.frames, analysis::ParseNumberRange,
           " is not a range of frames, such as 100-200, 100- or 100", "A-B[,A-B]", "These frames, both ends included");
-  AddList(command, "--time", selection.times, ParseTimeRange,
+  AddList(command, "--time", selection.times, analysis::ParseTimeRange,
           " is not a range of times, such as 1.5..2, 200ms.. or 2024-01-31T12:00:00..2024-01-31T12:00:05", "A..B",
           "The frames from A to B: seconds since the first frame, or UTC; A or B may be left out");
   AddNumber(command, "--around", selection.around, false, " is not the number of a frame",

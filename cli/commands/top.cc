@@ -14,13 +14,14 @@
 #include "cli/live/device_options.h"
 #include "cli/live/live_monitor.h"
 #include "cli/top/top_writer.h"
+#include "text/parse.h"
 
 namespace stag::cli {
 namespace {
 
 struct TopArguments : CommonOptions {
   DeviceOptions device;
-  LatencyKey by = LatencyKey::kProcedure;
+  analysis::LatencyKey by = analysis::LatencyKey::kProcedure;
   int64_t interval_ns = 1'000'000'000;
   size_t rows = 0;  // 0: not given
   bool once = false;
@@ -29,11 +30,12 @@ struct TopArguments : CommonOptions {
   bool live() const { return !device.network.device.empty(); }
 };
 
-constexpr std::array<std::pair<std::string_view, LatencyKey>, 5> kTopKeys = {{{"procedure", LatencyKey::kProcedure},
-                                                                              {"connection", LatencyKey::kConnection},
-                                                                              {"client", LatencyKey::kClient},
-                                                                              {"server", LatencyKey::kServer},
-                                                                              {"file", LatencyKey::kFile}}};
+constexpr std::array<std::pair<std::string_view, analysis::LatencyKey>, 5> kTopKeys = {
+    {{"procedure", analysis::LatencyKey::kProcedure},
+     {"connection", analysis::LatencyKey::kConnection},
+     {"client", analysis::LatencyKey::kClient},
+     {"server", analysis::LatencyKey::kServer},
+     {"file", analysis::LatencyKey::kFile}}};
 
 TopView ViewOf(const TopArguments& options, bool refresh) {
   TopView view = options.view;
@@ -134,8 +136,9 @@ void AddTop(CLI::App& app, Run& run) {
   AddCaptureOptions(*command, *options);
   command->get_option("FILE")->required(false);
   AddDeviceOptions(*command, options->device);
-  std::vector<std::pair<std::string, LatencyKey>> keys(kTopKeys.begin(), kTopKeys.end());
-  AddChoice<LatencyKey>(*command, "--by", options->by, std::move(keys), "What has a row (default: procedure)");
+  std::vector<std::pair<std::string, analysis::LatencyKey>> keys(kTopKeys.begin(), kTopKeys.end());
+  AddChoice<analysis::LatencyKey>(*command, "--by", options->by, std::move(keys),
+                                  "What has a row (default: procedure)");
   AddParsed(
       *command, "--interval",
       [options](std::string& text) {

@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "analysis/latency_table.h"
 #include "cli/base/svg.h"
-#include "cli/latency/latency_table.h"
 #include "protocol/base/budget.h"
 
 namespace stag::cli {
@@ -22,7 +22,7 @@ class LatencyCourse {
   // Times that go back count in the first bin.
   void Add(int64_t time_ns, uint64_t rtt_ns);
 
-  const std::vector<TimeHistogram>& bins() const { return bins_; }
+  const std::vector<analysis::TimeHistogram>& bins() const { return bins_; }
   int64_t bin_ns() const { return bin_ns_; }
 
  private:
@@ -33,12 +33,12 @@ class LatencyCourse {
   Charge charge_;  // of the bins
   unsigned coarseness_ = 0;
   int64_t start_ns_ = 0, bin_ns_ = 1'000'000;
-  std::vector<TimeHistogram> bins_;
+  std::vector<analysis::TimeHistogram> bins_;
 };
 
 // Percentile curves of the round-trip times of the keys that took the most time, dashed those of `against` (null: there
 // is none); below, median, p99 and the longest over time. `name`: of the capture.
-void PutLatencySvg(std::string& out, const LatencyTable& table, const LatencyTable* against,
+void PutLatencySvg(std::string& out, const analysis::LatencyTable& table, const analysis::LatencyTable* against,
                    const LatencyCourse& course, const std::string& name, const SvgPlace& place = {});
 extern const SvgStyle kLatencyStyle;
 

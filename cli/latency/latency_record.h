@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "cli/latency/latency_table.h"
+#include "analysis/latency_table.h"
 #include "protocol/base/serialize.h"
 
 namespace stag {
@@ -18,7 +18,7 @@ void Members(session::Phases& v, Fn fn) {
   fn(ns, complete);
 }
 template <typename Fn>
-void Members(cli::LatencySample& v, Fn fn) {
+void Members(analysis::LatencySample& v, Fn fn) {
   auto& [key, name, connection, xid, call_frame, reply_frame, reply_ns, rtt_ns, phases, meanwhile, silence_ns] = v;
   fn(key, name, connection, xid, call_frame, reply_frame, reply_ns, rtt_ns, phases, meanwhile, silence_ns);
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/latency/rank_test.h"
+#include "analysis/rank_test.h"
 #include "text/json.h"
 #include "text/put.h"
 #include "text/terminal.h"
@@ -14,26 +14,27 @@ namespace {
 
 struct Statistic {
   std::string_view name;
-  uint64_t (*of)(const TimeHistogram& times);
+  uint64_t (*of)(const analysis::TimeHistogram& times);
 };
 constexpr std::array<Statistic, 6> kStatistics = {{
-    {"p50_us", [](const TimeHistogram& h) { return h.Percentile(500); }},
-    {"p90_us", [](const TimeHistogram& h) { return h.Percentile(900); }},
-    {"p99_us", [](const TimeHistogram& h) { return h.Percentile(990); }},
-    {"p999_us", [](const TimeHistogram& h) { return h.Percentile(999); }},
-    {"max_us", [](const TimeHistogram& h) { return h.max(); }},
-    {"sum_us", [](const TimeHistogram& h) { return h.sum(); }},
+    {"p50_us", [](const analysis::TimeHistogram& h) { return h.Percentile(500); }},
+    {"p90_us", [](const analysis::TimeHistogram& h) { return h.Percentile(900); }},
+    {"p99_us", [](const analysis::TimeHistogram& h) { return h.Percentile(990); }},
+    {"p999_us", [](const analysis::TimeHistogram& h) { return h.Percentile(999); }},
+    {"max_us", [](const analysis::TimeHistogram& h) { return h.max(); }},
+    {"sum_us", [](const analysis::TimeHistogram& h) { return h.sum(); }},
 }};
 
 constexpr std::array<std::string_view, session::kPhases> kPhaseWords{"before the first RDMA Read", "in RDMA Reads",
                                                                      "in the server", "in RDMA Writes",
                                                                      "between the last RDMA Write and the Reply"};
-constexpr std::array<std::string_view, kMeanwhiles> kMeanwhileNames{"rnr_nak", "sequence_nak", "gap", "credits"};
-constexpr std::array<std::string_view, kMeanwhiles> kMeanwhileWords{
+constexpr std::array<std::string_view, analysis::kMeanwhiles> kMeanwhileNames{"rnr_nak", "sequence_nak", "gap",
+                                                                              "credits"};
+constexpr std::array<std::string_view, analysis::kMeanwhiles> kMeanwhileWords{
     "an RNR NAK", "a sequence NAK (packets lost, and sent again)", "packets that the capture misses",
     "all credits in use"};
 
-void PutStatistics(JsonWriter& json, const TimeHistogram& times) {
+void PutStatistics(JsonWriter& json, const analysis::TimeHistogram& times) {
   json.Member("count", times.count());
   for (const Statistic& statistic : kStatistics)
     json.Key(statistic.name).Thousandths(static_cast<int64_t>(statistic.of(times)));
@@ -58,9 +59,10 @@ void PutTimeCell(std::string& out, uint64_t ns) {
 
 }  // namespace
 
-const std::array<std::string_view, kTimes> kTimeTexts{"round trip", "to read", "pull", "service", "push", "finish"};
+const std::array<std::string_view, analysis::kTimes> kTimeTexts{"round trip", "to read", "pull",
+                                                                "service",    "push",    "finish"};
 
-std::string SlowSentence(const LatencySample& sample) {
+std::string SlowSentence(const analysis::LatencySample& sample) {
   std::string out;
   if (const auto longest = sample.LongestPhase()) {
     const int64_t ns = *sample.phases[*longest];
@@ -69,7 +71,7 @@ std::string SlowSentence(const LatencySample& sample) {
   } else {
     stag::Put(out, "not all of its phases are known");
   }
-  for (size_t i = 0; i < kMeanwhiles; ++i)
+  for (size_t i = 0; i < analysis::kMeanwhiles; ++i)
     if (sample.meanwhile[i]) stag::Put(out, "; {}", kMeanwhileWords[i]);
   if (sample.silence_ns > 0) {
     stag::Put(out, "; for ");
@@ -79,7 +81,8 @@ std::string SlowSentence(const LatencySample& sample) {
   return out;
 }
 
-LatencyReport::LatencyReport(std::string_view by, const LatencyTable& table, const LatencyTable* against)
+LatencyReport::LatencyReport(std::string_view by, const analysis::LatencyTable& table,
+                             const analysis::LatencyTable* against)
     : by_(by), table_(table), against_(against), keys_(table.Keys()) {
   if (!against) return;
   for (std::string& key : against->Keys())
@@ -87,7 +90,7 @@ LatencyReport::LatencyReport(std::string_view by, const LatencyTable& table, con
   Compare();
 }
 
-const LatencyRow* LatencyReport::Of(const LatencyTable* table, const std::string& key) const {
+const analysis::LatencyRow* LatencyReport::Of(const analysis::LatencyTable* table, const std::string& key) const {
   return table ? table->Find(key) : nullptr;
 }
 
@@ -95,11 +98,11 @@ void LatencyReport::Compare() {
   std::vector<LatencyDifference*> tests;
   for (const std::string& key : keys_) {
     Differences& differences = differences_[key];
-    const LatencyRow *now = Of(&table_, key), *before = Of(against_, key);
+    const analysis::LatencyRow *now = Of(&table_, key), *before = Of(against_, key);
     if (!now || !before) continue;
-    for (size_t i = 0; i < kTimes; ++i) {
+    for (size_t i = 0; i < analysis::kTimes; ++i) {
       if (now->times[i].count() == 0 || before->times[i].count() == 0) continue;
-      const RankTest test = CompareRanks(before->times[i], now->times[i]);
+      const analysis::RankTest test = CompareRanks(before->times[i], now->times[i]);
       differences[i] = {true, test.p, test.effect, false};
       tests.push_back(&differences[i]);
     }
@@ -156,14 +159,14 @@ void LatencyReport::PutText(Output& output) const {
 }
 
 void LatencyReport::PutTextRows(std::string& out, const Style& style, const std::string& key, size_t width) const {
-  const LatencyRow* row = Of(&table_, key);
+  const analysis::LatencyRow* row = Of(&table_, key);
   const std::string shown = Printable(key);
   if (!row) {
     stag::Put(out, "{}{:<{}}{}  only in the other capture\n", style.cyan, shown, width, style.reset);
     return;
   }
-  for (size_t i = 0; i < kTimes; ++i) {
-    const TimeHistogram& times = row->times[i];
+  for (size_t i = 0; i < analysis::kTimes; ++i) {
+    const analysis::TimeHistogram& times = row->times[i];
     if (times.count() == 0) continue;
     stag::Put(out, "{}{:<{}}{}  {:<10} {:>8}", i == 0 ? style.cyan : std::string_view{}, i == 0 ? shown : std::string(),
               width, i == 0 ? style.reset : std::string_view{}, kTimeTexts[i], times.count());
@@ -174,9 +177,9 @@ void LatencyReport::PutTextRows(std::string& out, const Style& style, const std:
 
 // In words: where the time of the slowest went, and what happened while they waited.
 void LatencyReport::PutTail(std::string& out, const Style& style, const std::string& key) const {
-  const LatencyRow* row = Of(&table_, key);
+  const analysis::LatencyRow* row = Of(&table_, key);
   if (!row || row->times[0].count() < 20) return;
-  const LatencyProfile slowest = row->Slowest();
+  const analysis::LatencyProfile slowest = row->Slowest();
   uint64_t sum = 0;
   for (const uint64_t part : slowest.phase_sums) sum += part;
   if (slowest.complete == 0 || sum == 0) return;
@@ -186,7 +189,7 @@ void LatencyReport::PutTail(std::string& out, const Style& style, const std::str
             slowest.count == 1 ? std::string("one") : fmt::format("{}", slowest.count),
             Percent(static_cast<double>(slowest.count), static_cast<double>(row->times[0].count())),
             Percent(static_cast<double>(*longest), static_cast<double>(sum)), kPhaseWords[phase]);
-  for (size_t i = 0; i < kMeanwhiles; ++i) {
+  for (size_t i = 0; i < analysis::kMeanwhiles; ++i) {
     if (slowest.meanwhile[i] == 0) continue;
     stag::Put(out, "; {:.0f} % had {}",
               Percent(static_cast<double>(slowest.meanwhile[i]), static_cast<double>(slowest.count)),
@@ -198,7 +201,7 @@ void LatencyReport::PutTail(std::string& out, const Style& style, const std::str
 void LatencyReport::PutVerdict(std::string& out, const Style& style, const std::string& key) const {
   const auto found = differences_.find(key);
   if (found == differences_.end() || !found->second[0].in_both) return;
-  const LatencyRow &now = *Of(&table_, key), &before = *Of(against_, key);
+  const analysis::LatencyRow &now = *Of(&table_, key), &before = *Of(against_, key);
   const auto put = [&](size_t i) {
     const uint64_t from = before.times[i].Percentile(500), to = now.times[i].Percentile(500);
     stag::Put(out, "median ");
@@ -212,7 +215,7 @@ void LatencyReport::PutVerdict(std::string& out, const Style& style, const std::
             style.reset);
   put(0);
   stag::Put(out, ", {} RPCs before, p = {:.2g}", before.times[0].count(), all.p);
-  for (size_t i = 1; i < kTimes; ++i) {
+  for (size_t i = 1; i < analysis::kTimes; ++i) {
     const LatencyDifference& phase = found->second[i];
     if (!phase.significant) continue;
     stag::Put(out, "; {} is {}, ", kTimeTexts[i], VerdictOf(phase));
@@ -222,10 +225,10 @@ void LatencyReport::PutVerdict(std::string& out, const Style& style, const std::
 }
 
 void LatencyReport::PutSlowest(std::string& out, const Style& style) const {
-  const std::vector<LatencySample> slowest = table_.Slowest();
+  const std::vector<analysis::LatencySample> slowest = table_.Slowest();
   if (slowest.empty()) return;
   stag::Put(out, "\n{}the slowest:{}\n", style.bold, style.reset);
-  for (const LatencySample& sample : slowest) {
+  for (const analysis::LatencySample& sample : slowest) {
     std::string rtt;
     PutDuration(rtt, sample.rtt_ns);
     stag::Put(out, "{:>8}  {}{}{}, connection {}, frames {} to {}: {}\n", rtt, style.cyan, sample.name, style.reset,
@@ -239,13 +242,17 @@ void LatencyReport::PutSlowest(std::string& out, const Style& style) const {
 void LatencyReport::PutLines(Output& output) const {
   JsonWriter json(output.buffer());
   for (const std::string& key : keys_) {
-    const LatencyRow *now = Of(&table_, key), *before = Of(against_, key);
-    for (size_t i = 0; i < kTimes; ++i) {
-      const TimeHistogram* times = now && now->times[i].count() > 0 ? &now->times[i] : nullptr;
-      const TimeHistogram* others = before && before->times[i].count() > 0 ? &before->times[i] : nullptr;
+    const analysis::LatencyRow *now = Of(&table_, key), *before = Of(against_, key);
+    for (size_t i = 0; i < analysis::kTimes; ++i) {
+      const analysis::TimeHistogram* times = now && now->times[i].count() > 0 ? &now->times[i] : nullptr;
+      const analysis::TimeHistogram* others = before && before->times[i].count() > 0 ? &before->times[i] : nullptr;
       if (!times && !others) continue;
-      json.BeginObject().Member("type", "latency").Member("by", by_).Member("key", key).Member("phase", kTimeNames[i]);
-      static const TimeHistogram kNone;
+      json.BeginObject()
+          .Member("type", "latency")
+          .Member("by", by_)
+          .Member("key", key)
+          .Member("phase", analysis::kTimeNames[i]);
+      static const analysis::TimeHistogram kNone;
       PutStatistics(json, times ? *times : kNone);
       if (against_) {
         json.Key("against").BeginObject();
@@ -270,7 +277,7 @@ void LatencyReport::PutLines(Output& output) const {
       output.Commit();
     }
   }
-  for (const LatencySample& sample : table_.Slowest()) {
+  for (const analysis::LatencySample& sample : table_.Slowest()) {
     json.BeginObject().Member("type", "slowest").Member("by", by_).Member("key", sample.key);
     json.Member("name", sample.name).Member("connection", sample.connection).Key("xid").Xid(sample.xid);
     json.Member("call_frame", sample.call_frame).Member("reply_frame", sample.reply_frame);
@@ -283,7 +290,7 @@ void LatencyReport::PutLines(Output& output) const {
     json.EndObject().Member("phases_complete", sample.phases.complete);
     json.TextOrNull("phase", longest ? session::kPhaseNames[static_cast<size_t>(*longest)] : std::string_view{});
     json.Key("meanwhile").BeginArray();
-    for (size_t i = 0; i < kMeanwhiles; ++i)
+    for (size_t i = 0; i < analysis::kMeanwhiles; ++i)
       if (sample.meanwhile[i]) json.Value(kMeanwhileNames[i]);
     json.EndArray().Key("silence_us").Thousandths(sample.silence_ns).EndObject().EndLine();
     output.Commit();
@@ -308,16 +315,16 @@ void LatencyReport::PutCsv(std::string& out) const {
     stag::Put(out, ",p,effect,verdict");
   }
   stag::Put(out, "\r\n");
-  static const TimeHistogram kNone;
+  static const analysis::TimeHistogram kNone;
   for (const std::string& key : keys_) {
-    const LatencyRow *now = Of(&table_, key), *before = Of(against_, key);
-    for (size_t i = 0; i < kTimes; ++i) {
-      const TimeHistogram& times = now ? now->times[i] : kNone;
-      const TimeHistogram& others = before ? before->times[i] : kNone;
+    const analysis::LatencyRow *now = Of(&table_, key), *before = Of(against_, key);
+    for (size_t i = 0; i < analysis::kTimes; ++i) {
+      const analysis::TimeHistogram& times = now ? now->times[i] : kNone;
+      const analysis::TimeHistogram& others = before ? before->times[i] : kNone;
       if (times.count() + others.count() == 0) continue;
       stag::Put(out, "{},", by_);
       put_key(key);
-      stag::Put(out, ",{},{}", kTimeNames[i], times.count());
+      stag::Put(out, ",{},{}", analysis::kTimeNames[i], times.count());
       for (const Statistic& statistic : kStatistics) put_us(statistic.of(times));
       if (against_) {
         stag::Put(out, ",{}", others.count());

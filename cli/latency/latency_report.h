@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/latency_table.h"
 #include "cli/base/output.h"
-#include "cli/latency/latency_table.h"
 
 namespace stag::cli {
 
@@ -18,9 +18,9 @@ namespace stag::cli {
 inline constexpr double kSignificance = 0.01, kNegligible = 0.147;
 
 // What a table calls the round trip and each phase.
-extern const std::array<std::string_view, kTimes> kTimeTexts;
+extern const std::array<std::string_view, analysis::kTimes> kTimeTexts;
 // Which phase took the time of a slow RPC, and what happened meanwhile: "99 % in the server; for 111ms no packet ...".
-std::string SlowSentence(const LatencySample& sample);
+std::string SlowSentence(const analysis::LatencySample& sample);
 
 struct LatencyDifference {
   bool in_both = false;
@@ -32,7 +32,7 @@ struct LatencyDifference {
 class LatencyReport {
  public:
   // `by`: as --by names it. `against`: nullptr: there is none. The tables must outlive this.
-  LatencyReport(std::string_view by, const LatencyTable& table, const LatencyTable* against);
+  LatencyReport(std::string_view by, const analysis::LatencyTable& table, const analysis::LatencyTable* against);
 
   // kText, kJsonl or kCsv.
   void Put(Output& output, Format format) const;
@@ -40,9 +40,9 @@ class LatencyReport {
   std::vector<std::string> Slower(double percent) const;
 
  private:
-  using Differences = std::array<LatencyDifference, kTimes>;
+  using Differences = std::array<LatencyDifference, analysis::kTimes>;
   void Compare();
-  const LatencyRow* Of(const LatencyTable* table, const std::string& key) const;
+  const analysis::LatencyRow* Of(const analysis::LatencyTable* table, const std::string& key) const;
 
   void PutText(Output& output) const;
   void PutTextRows(std::string& out, const Style& style, const std::string& key, size_t width) const;
@@ -53,8 +53,8 @@ class LatencyReport {
   void PutCsv(std::string& out) const;
 
   const std::string_view by_;
-  const LatencyTable& table_;
-  const LatencyTable* const against_;
+  const analysis::LatencyTable& table_;
+  const analysis::LatencyTable* const against_;
   std::vector<std::string> keys_;  // of both tables
   std::unordered_map<std::string, Differences> differences_;
 };

@@ -59,7 +59,7 @@ class Scale {
 };
 
 // The percentiles that curves go through: half of what is left each time, as far as there are values.
-std::vector<uint64_t> Points(const TimeHistogram& times) {
+std::vector<uint64_t> Points(const analysis::TimeHistogram& times) {
   std::vector<uint64_t> points;
   for (const uint64_t thousandths : {0u, 100u, 250u, 500u, 750u, 900u, 950u, 975u, 990u, 995u, 999u, 1000u})
     if (thousandths <= 500 || times.count() * (1000 - thousandths) >= 1000 || thousandths == 1000)
@@ -74,12 +74,13 @@ double PercentileX(uint64_t thousandths) {
   return kLeft + kPlot * std::min(-std::log10(rest), kMost) / kMost;
 }
 
-void PutCurves(std::string& out, const LatencyTable& table, const LatencyTable* against, double top) {
+void PutCurves(std::string& out, const analysis::LatencyTable& table, const analysis::LatencyTable* against,
+               double top) {
   std::vector<std::string> keys = table.Keys();
   if (keys.size() > kCurves) keys.resize(kCurves);
   uint64_t least = UINT64_MAX, most = 1;
   for (const std::string& key : keys) {
-    const TimeHistogram& times = table.Row(key).times[0];
+    const analysis::TimeHistogram& times = table.Row(key).times[0];
     least = std::min(least, times.Percentile(0));
     most = std::max(most, times.max());
   }
@@ -96,8 +97,8 @@ void PutCurves(std::string& out, const LatencyTable& table, const LatencyTable* 
   }
   PutSvgText(out, kLeft + kPlot, top + kHeight + 35, "muted", "percentile of the round-trip times", "end");
   for (size_t i = 0; i < keys.size(); ++i) {
-    const auto put = [&](const LatencyTable& from, std::string_view classes) {
-      const LatencyRow* const row = from.Find(keys[i]);
+    const auto put = [&](const analysis::LatencyTable& from, std::string_view classes) {
+      const analysis::LatencyRow* const row = from.Find(keys[i]);
       if (!row || row->times[0].count() == 0) return;
       std::string path;
       for (const uint64_t thousandths : Points(row->times[0])) {
@@ -123,7 +124,7 @@ void PutCurves(std::string& out, const LatencyTable& table, const LatencyTable* 
 
 void PutCourse(std::string& out, const LatencyCourse& course, double top) {
   uint64_t least = UINT64_MAX, most = 1;
-  for (const TimeHistogram& bin : course.bins()) {
+  for (const analysis::TimeHistogram& bin : course.bins()) {
     if (bin.count() == 0) continue;
     least = std::min(least, bin.Percentile(500));
     most = std::max(most, bin.max());
@@ -143,7 +144,7 @@ void PutCourse(std::string& out, const LatencyCourse& course, double top) {
   PutSvgText(out, kLeft + kPlot, top + kHeight + 35, "muted", "seconds since the first Reply", "end");
   std::string median, p99;
   for (size_t i = 0; i < course.bins().size(); ++i) {
-    const TimeHistogram& bin = course.bins()[i];
+    const analysis::TimeHistogram& bin = course.bins()[i];
     if (bin.count() == 0) continue;
     const double x = x_of(static_cast<double>(i) + 0.5);
     Put(median, "{}{:.1f} {:.1f}", median.empty() ? "M" : "L", x, scale.Y(bin.Percentile(500)));
@@ -166,7 +167,7 @@ void PutCourse(std::string& out, const LatencyCourse& course, double top) {
 
 const SvgStyle kLatencyStyle{kLight, kDark};
 
-void PutLatencySvg(std::string& out, const LatencyTable& table, const LatencyTable* against,
+void PutLatencySvg(std::string& out, const analysis::LatencyTable& table, const analysis::LatencyTable* against,
                    const LatencyCourse& course, const std::string& name, const SvgPlace& place) {
   BeginSvg(out, kSvgHead + 2 * kHeight + kAxis + 72, "Latency: " + name,
            {"Percentiles of the round-trip times of " + Count(table.count(), "RPC") + ", and these over time."},

@@ -4,6 +4,7 @@
 #include "cli/analysis/connection_head.h"
 #include "cli/base/common_options.h"
 #include "session/fabric/names.h"
+#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {

@@ -5,6 +5,7 @@
 #include "capture/live/rdma_sniffer.h"
 #include "cli/base/options.h"
 #include "cli/live/capture_devices.h"
+#include "text/parse.h"
 
 namespace stag::cli {
 

@@ -8,6 +8,7 @@
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
+#include "text/parse.h"
 
 namespace stag::cli {
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/base/common_options.h"
+#include "text/parse.h"
 
 namespace stag::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/analysis/digest.h"
+#include "analysis/digest.h"
 #include "cli/base/version.h"
 #include "cli/live/latency_text.h"
 #include "cli/live/probe_comparison.h"
@@ -77,7 +77,7 @@ class ProbePage {
   void Put() {
     const std::string title = Title();
     const std::string_view peer = runs_[0].of_client ? "client" : "server";
-    out_ += conformance::PageBegin(title, kProbeStyle, SourceHash(kProbeStyle));
+    out_ += conformance::PageBegin(title, kProbeStyle, analysis::SourceHash(kProbeStyle));
     stag::Put(
         out_,
         "<a class=\"skip\" href=\"#probes\">Skip to the probes</a>\n<header class=\"top\">\n<h1><bdi>{}</bdi></h1>\n"

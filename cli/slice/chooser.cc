@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "cli/analysis/transaction_facts.h"
+#include "analysis/transaction_facts.h"
 #include "session/rpcrdma/phases.h"
 
 namespace stag::cli {
@@ -81,14 +81,14 @@ void RpcChooser::OnRdma(const session::Connection& connection, const session::Rd
 bool RpcChooser::Fits(const session::Transaction& t) const {
   if (AsksForFrames() && !touched_.Contains(t.serial)) return false;
   if (!selection_.findings.empty()) return true;
-  return selection_.HasConnection(t.connection) && selection_.HasXid(t.xid) && selection_.HasProcedure(t);
+  return selection_.HasConnection(t.connection) && selection_.HasKind(t);
 }
 
 void RpcChooser::OnTransaction(const session::Connection&, const session::Transaction& t) {
   ++seen_;
-  if (!selection_.procedures.empty() && ProcedureKnown(t)) {
+  if (!selection_.procedures.empty() && analysis::ProcedureKnown(t)) {
     std::string subject;
-    PutSubject(subject, t);
+    analysis::PutSubject(subject, t);
     if (procedures_.size() < kMostProcedures || procedures_.contains(subject)) ++procedures_[subject];
   }
   if (!Fits(t)) return;

@@ -113,14 +113,13 @@ class Slicer {
     RpcChooser chooser(selection_, clock_, choice_);
     if (!Pass({&chooser}, &chooser)) return false;
     chooser.Finish();
-    const bool alone =
-        selection_.xids.empty() && selection_.procedures.empty() && selection_.slowest == 0 && !selection_.ranged();
+    const bool alone = !selection_.of_rpcs() && selection_.slowest == 0 && !selection_.ranged();
     if (selection_.around != 0 && selection_.around <= sliced_.read && (alone || choice_.rpc_count > 0))
       choice_.story.Add(selection_.around);
     if (choice_.rpc_count > 0 || !choice_.story.empty() || selection_.frames_alone()) return true;
     const auto& connections = selection_.connections;
     if (selection_.connections_alone() &&
-        std::ranges::any_of(connections, [&](uint32_t id) { return id <= chooser.connections(); }))
+        std::ranges::any_of(connections, [&](const auto& range) { return range.first <= chooser.connections(); }))
       return true;
     sliced_.nothing = fmt::format("nothing in {} fits: it has {} with {}", input_.name(),
                                   Count(chooser.connections(), "connection"), Count(chooser.seen(), "RPC"));

@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/latency_sampler.h"
+#include "analysis/transaction_facts.h"
 #include "cli/analysis/checked_capture.h"
 #include "cli/analysis/connection_rows.h"
 #include "cli/analysis/reporting.h"
-#include "cli/analysis/transaction_facts.h"
-#include "cli/latency/latency_sampler.h"
 #include "conformance/engine/engine.h"
 #include "session/limits/connection_limits.h"
 #include "session/rpcrdma/credit_history.h"
@@ -185,7 +185,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
 struct FileSummary::Times {
   Times(size_t slowest, uint64_t memory) : table(slowest, memory / 32), course(memory / 64) {}
 
-  LatencyTable table;
+  analysis::LatencyTable table;
   LatencyCourse course;
   uint64_t untimed = 0, phases_missing = 0;
 };
@@ -195,7 +195,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
  public:
   Shard(CheckedFile& file, FileSummary& summary, bool pictures)
       : EngineShard(file), summary_(summary), pictures_(pictures) {}
-  const LatencySampler& sampler() const { return all_times_; }
+  const analysis::LatencySampler& sampler() const { return all_times_; }
 
  private:
   // The round-trip times and nothing else, for a screen of text: that is much cheaper.
@@ -203,11 +203,11 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
    public:
     explicit RoundTrips(Shard& shard) : shard_(shard) {}
     void OnTransaction(const Connection& c, const Transaction& t) override {
-      if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || IsCut(t)) return;
+      if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || analysis::IsCut(t)) return;
       const std::optional<int64_t> round_trip = session::RoundTrip(t);
       if (!round_trip) return;
       key_.clear();
-      PutSubject(key_, t);
+      analysis::PutSubject(key_, t);
       const auto take = [times = shard_.summary_.times_.get()](const std::string& key, uint64_t ns) {
         times->table.AddRoundTrip(key, ns);
       };
@@ -219,13 +219,14 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     std::string key_;
   };
   // All that is known of the times.
-  class AllTimes final : public LatencySampler {
+  class AllTimes final : public analysis::LatencySampler {
    public:
-    explicit AllTimes(Shard& shard) : LatencySampler(LatencyKey::kProcedure, std::nullopt, 0), shard_(shard) {}
+    explicit AllTimes(Shard& shard)
+        : analysis::LatencySampler(analysis::LatencyKey::kProcedure, std::nullopt, 0), shard_(shard) {}
 
    private:
-    void OnSample(const LatencySample& sample) override {
-      const auto take = [times = shard_.summary_.times_.get()](const LatencySample& one) {
+    void OnSample(const analysis::LatencySample& sample) override {
+      const auto take = [times = shard_.summary_.times_.get()](const analysis::LatencySample& one) {
         times->table.Add(one);
         times->course.Add(one.reply_ns, static_cast<uint64_t>(one.rtt_ns));
       };
@@ -239,7 +240,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     void OnTransaction(const Connection& c, const Transaction& t) override {
       if (t.outcome != session::Outcome::kUnanswered && t.outcome != session::Outcome::kReissued) return;
       subject_.clear();
-      PutSubject(subject_, t);
+      analysis::PutSubject(subject_, t);
       const auto take = [to = shard_.summary_.gatherer_.get()](fabric::ConnectionId id, uint64_t frame,
                                                                const std::string& subject) {
         to->TakeUnanswered(id, frame, subject);
@@ -343,7 +344,7 @@ void FileSummary::ReportWhatIsMissing(Diagnostics& diagnostics) const {
   complain(latency().left_out(), "RPC", "left out of latencies");
 }
 
-const LatencyTable& FileSummary::latency() const { return times_->table; }
+const analysis::LatencyTable& FileSummary::latency() const { return times_->table; }
 const LatencyCourse& FileSummary::course() const { return times_->course; }
 uint64_t FileSummary::untimed() const { return times_->untimed; }
 uint64_t FileSummary::phases_missing() const { return times_->phases_missing; }

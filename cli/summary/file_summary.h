@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/latency_table.h"
 #include "cli/analysis/analysis.h"
 #include "cli/credits/credit_plotter.h"
 #include "cli/latency/latency_course.h"
-#include "cli/latency/latency_table.h"
 #include "cli/summary/wrong.h"
 #include "cli/transport/transport_plot.h"
 #include "conformance/report/reporter.h"
@@ -44,8 +44,8 @@ class FileSummary {
   uint64_t connection_count() const { return connection_count_; }
   // Those of which details are kept, in order of their numbers: as many as there is room for, with trouble first.
   const std::deque<SummarizedConnection>& connections() const { return connections_; }
-  const LatencyTable& latency() const;  // by procedure
-  const LatencyCourse& course() const;  // with SummaryOptions::pictures
+  const analysis::LatencyTable& latency() const;  // by procedure
+  const LatencyCourse& course() const;            // with SummaryOptions::pictures
   // With SummaryOptions::pictures: RPCs whose round-trip time, or some phase, is not known.
   uint64_t untimed() const;
   uint64_t phases_missing() const;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/analysis/digest.h"
+#include "analysis/digest.h"
 #include "cli/base/version.h"
 #include "cli/summary/report_style.h"
 #include "cli/summary/report_tables.h"
@@ -64,7 +64,7 @@ void ReportPage::PutSentence(std::string& out, const Sentence& sentence) const {
 void ReportPage::Finish(const About& about, conformance::HtmlBesides& page) const {
   page.title = about.title;
   page.style = ReportStyle();
-  page.style_hash = SourceHash(page.style);
+  page.style_hash = analysis::SourceHash(page.style);
 
   std::string& out = page.first;
   Put(out, "<h2 id=\"wrong\">What is wrong</h2>\n");

@@ -5,8 +5,8 @@
 #include <array>
 #include <set>
 
+#include "analysis/limit_words.h"
 #include "cli/latency/latency_report.h"
-#include "cli/summary/limit_words.h"
 #include "cli/summary/report_page.h"
 #include "cli/summary/report_tables.h"
 #include "cli/transport/transport_report.h"
@@ -20,18 +20,6 @@ namespace {
 using fabric::FabricKind;
 using fabric::Side;
 using session::Connection;
-
-std::string Duration(int64_t ns) {
-  std::string text;
-  PutDuration(text, ns);
-  return text;
-}
-
-std::string Size(uint64_t bytes) {
-  std::string text;
-  PutSize(text, bytes);
-  return text;
-}
 
 std::string Time(int64_t ns) {
   std::string text;
@@ -168,7 +156,7 @@ void PartMaker::AddFile(std::optional<uint64_t> size, const std::vector<std::str
   Put(out, "<td>{}</td><td>{}</td>", any ? Time(outcome.first_time_ns) : "\u2013",
       any ? Time(outcome.last_time_ns) : "\u2013");
   const auto lasts = Elapsed({1, outcome.first_time_ns}, {1, outcome.last_time_ns});
-  PutNumberCell(out, any && lasts && *lasts >= 0 ? Duration(*lasts) : "\u2013");
+  PutNumberCell(out, any && lasts && *lasts >= 0 ? DurationText(*lasts) : "\u2013");
   Put(out, "</tr>\n");
 
   std::vector<std::string> lines;
@@ -222,7 +210,7 @@ void PartMaker::AddConnections() {
     PutCountCell(out, all[i].unanswered, true);
     uint64_t bytes = 0;
     for (const session::SideCounters& n : c.counters) bytes += n.send_bytes + n.write_bytes + n.read_bytes;
-    PutNumberCell(out, Size(bytes));
+    PutNumberCell(out, SizeText(bytes));
     for (const FrameRef& frame : {c.first_frame, c.last_frame})
       Put(out, "<td class=\"number\" data-file=\"{0}\" data-frame=\"{1}\">{1}</td>", file_, frame.number);
     Put(out, "<td>{}</td></tr>\n", c.rejected ? "rejected" : fabric::CloseName(c.close_reason));
@@ -235,7 +223,7 @@ void PartMaker::AddConnections() {
 void PartMaker::AddLatency() {
   std::string& out = part_.latency;
   Begin(out);
-  const LatencyTable& table = summary_.latency();
+  const analysis::LatencyTable& table = summary_.latency();
   const std::vector<std::string> keys = table.Keys();
   if (keys.empty()) {
     Put(out, "<p class=\"panel\">No answered RPC with a round-trip time.</p>\n");
@@ -252,19 +240,19 @@ void PartMaker::AddLatency() {
               {"Together"},
               {"Where the time goes", "bar"}});
   for (size_t i = 0; i < std::min(keys.size(), ReportPage::kRows); ++i) {
-    const LatencyRow& row = table.Row(keys[i]);
-    const TimeHistogram& times = row.times[0];
+    const analysis::LatencyRow& row = table.Row(keys[i]);
+    const analysis::TimeHistogram& times = row.times[0];
     Put(out, "<tr><th scope=\"row\">");
     PutMarkup(out, keys[i]);
     Put(out, "</th>");
     PutCountCell(out, times.count());
     for (const uint64_t thousandths : {500u, 900u, 990u, 999u, 1000u})
-      PutNumberCell(out, Duration(static_cast<int64_t>(times.Percentile(thousandths))));
-    PutNumberCell(out, Duration(static_cast<int64_t>(times.sum())));
+      PutNumberCell(out, DurationText(static_cast<int64_t>(times.Percentile(thousandths))));
+    PutNumberCell(out, DurationText(static_cast<int64_t>(times.sum())));
     std::vector<Part> parts;
     uint64_t sum = 0;
-    for (size_t phase = 1; phase < kTimes; ++phase) sum += row.times[phase].sum();
-    for (size_t phase = 1; phase < kTimes; ++phase)
+    for (size_t phase = 1; phase < analysis::kTimes; ++phase) sum += row.times[phase].sum();
+    for (size_t phase = 1; phase < analysis::kTimes; ++phase)
       parts.push_back(
           {sum > 0 ? static_cast<double>(row.times[phase].sum()) / static_cast<double>(sum) : 0, kTimeTexts[phase]});
     Put(out, "<td class=\"bar\">");
@@ -278,16 +266,16 @@ void PartMaker::AddLatency() {
   PutLegend(out, 'p', kPhaseTexts);
   Put(out, "</div>\n");
 
-  const std::vector<LatencySample> slowest = table.Slowest();
+  const std::vector<analysis::LatencySample> slowest = table.Slowest();
   Put(out,
       "<details class=\"panel\" open><summary>The slowest RPCs</summary>\n<div class=\"scroll\" tabindex=\"0\" "
       "role=\"group\" aria-label=\"The slowest RPCs\"><table class=\"rows\"><thead><tr>"
       "<th scope=\"col\" class=\"number\">Time</th><th scope=\"col\">Procedure</th><th scope=\"col\" "
       "class=\"number\">Connection</th><th scope=\"col\" class=\"number\">Call</th><th scope=\"col\" "
       "class=\"number\">Reply</th><th scope=\"col\">What took the time</th></tr></thead><tbody>\n");
-  for (const LatencySample& sample : slowest) {
+  for (const analysis::LatencySample& sample : slowest) {
     Put(out, "<tr>");
-    PutNumberCell(out, Duration(sample.rtt_ns));
+    PutNumberCell(out, DurationText(sample.rtt_ns));
     Put(out, "<td>");
     PutMarkup(out, sample.name);
     Put(out, "</td>");
@@ -333,9 +321,9 @@ void PartMaker::AddTransport() {
         const transport::Counters& n = one->health->sent[side];
         Put(out, "<tr><th scope=\"row\">{}</th><td>{}</td>", c.info.id, side == c.client ? "client" : "server");
         PutCountCell(out, n.packets);
-        PutNumberCell(out, Size(n.bytes));
+        PutNumberCell(out, SizeText(n.bytes));
         for (const TransportColumn* column : columns) PutCountCell(out, column->value(n), column->bad);
-        PutNumberCell(out, Size(n.max_in_flight));
+        PutNumberCell(out, SizeText(n.max_in_flight));
         if (!iwarp)
           PutNumberCell(out, one->health->path_mtu > 0 ? Grouped(one->health->path_mtu) : std::string("not known"));
         Put(out, "</tr>\n");
@@ -387,19 +375,19 @@ void PartMaker::AddLimits() {
   std::array<std::string_view, session::kLimits> words{};
   std::vector<Head> heads = {{"Connection", ""}, {"Limited by", ""}, {"Its time", "bar"}};
   for (size_t i = 0; i < kOrder.size(); ++i) {
-    words[i] = LimitWord(kOrder[i]);
+    words[i] = analysis::LimitWord(kOrder[i]);
     heads.push_back({words[i]});
   }
   heads.push_back({"Time"});
   BeginTable(out, "What the time of each connection is spent on", heads);
   std::vector<const SummarizedConnection*> all;
-  std::vector<PairedConnection> paired;
+  std::vector<analysis::PairedConnection> paired;
   for (const SummarizedConnection& one : summary_.connections()) {
     if (!one.limits) continue;
     all.push_back(&one);
     paired.emplace_back(one.connection, *one.limits);
   }
-  const std::vector<PairCounts> counts = CountPairs(paired);
+  const std::vector<analysis::PairCounts> counts = analysis::CountPairs(paired);
   std::array<std::vector<fabric::ConnectionId>, session::kLimits> limited;
   std::string told;
   for (size_t i = 0; i < std::min(all.size(), ReportPage::kRows); ++i) {
@@ -408,17 +396,17 @@ void PartMaker::AddLimits() {
     const auto verdict = limits.verdict();
     if (verdict) limited[static_cast<size_t>(*verdict)].push_back(id);
     Put(out, "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"bar\">", id,
-        verdict ? LimitWord(*verdict) : "no Call was seen");
+        verdict ? analysis::LimitWord(*verdict) : "no Call was seen");
     std::vector<Part> parts;
     for (size_t k = 0; k < kOrder.size(); ++k) parts.push_back({limits.percent(kOrder[k]) / 100, words[k]});
     PutBar(out, 's', parts);
     Put(out, "</td>");
     for (const Part& part : parts)
       PutNumberCell(out, fmt::format("{:.1f} %", part.share * 100), part.share > 0 ? "" : "zero");
-    PutNumberCell(out, Duration(limits.span_ns));
+    PutNumberCell(out, DurationText(limits.span_ns));
     Put(out, "</tr>\n");
-    std::vector<std::string> signatures = LimitSignatures(all[i]->connection, limits, all[i]->health.get());
-    std::ranges::move(PairSignatures(paired[i], counts[i]), std::back_inserter(signatures));
+    std::vector<std::string> signatures = analysis::LimitSignatures(all[i]->connection, limits, all[i]->health.get());
+    std::ranges::move(analysis::PairSignatures(paired[i], counts[i]), std::back_inserter(signatures));
     for (const std::string& seen : signatures) {
       Put(told, "<li>Connection {}: ", id);
       PutMarkup(told, seen);
@@ -431,9 +419,10 @@ void PartMaker::AddLimits() {
   for (const session::Limit limit : kOrder) {
     const auto& ids = limited[static_cast<size_t>(limit)];
     if (ids.empty()) continue;
-    Put(out, "<li><strong>{}</strong> (connection{} {}{}): {}</li>\n", LimitWord(limit), ids.size() == 1 ? "" : "s",
+    Put(out, "<li><strong>{}</strong> (connection{} {}{}): {}</li>\n", analysis::LimitWord(limit),
+        ids.size() == 1 ? "" : "s",
         fmt::join(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(ids.size(), 12)), ", "),
-        ids.size() > 12 ? ", \u2026" : "", LimitAdvice(limit));
+        ids.size() > 12 ? ", \u2026" : "", analysis::LimitAdvice(limit));
   }
   Put(out, told);
   Put(out, "</ul></div>\n");

@@ -109,7 +109,7 @@ class Page {
     Heading(out, "Latency", style);
     const std::vector<std::string> keys = summary_.latency().Keys();
     for (size_t i = 0; i < std::min(keys.size(), kProcedures); ++i) {
-      const TimeHistogram& times = summary_.latency().Row(keys[i]).times[0];
+      const analysis::TimeHistogram& times = summary_.latency().Row(keys[i]).times[0];
       Put(out, "  {:<24} {:>7}", keys[i], times.count());
       const auto put = [&](std::string_view name, uint64_t ns, size_t width) {
         std::string text;

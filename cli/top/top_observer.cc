@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/analysis/transaction_facts.h"
+#include "analysis/transaction_facts.h"
 #include "session/rpcrdma/phases.h"
 
 namespace stag::cli {
@@ -42,8 +42,8 @@ void TopShard::OnTransaction(const Connection& c, const Transaction& t) {
   const bool answered = t.reply.frame.number != 0;
   // What the capture's end leaves open stays outstanding.
   if (answered || !clock().over) Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
-  if (!answered || IsCut(t) || c.proof != session::Proof::kRpcRdma) return;
-  const DataSummary data = SummarizeData(t);
+  if (!answered || analysis::IsCut(t) || c.proof != session::Proof::kRpcRdma) return;
+  const analysis::DataSummary data = analysis::SummarizeData(t);
   Tell([this](const std::string& key, std::optional<int64_t> rtt_ns, uint64_t bytes,
               bool failed) { intervals_.Add(key, rtt_ns, bytes, failed); },
        KeyOf(c, t), session::RoundTrip(t), data.known ? data.bytes : 0, Failed(t));
@@ -51,9 +51,10 @@ void TopShard::OnTransaction(const Connection& c, const Transaction& t) {
 
 const std::string& TopShard::KeyOf(const Connection& c, const Transaction& t) {
   subject_.clear();
-  PutSubject(subject_, t);
-  keys_.Take(c, t, subject_, key_, [this](const std::string& key, FileNames::Name&& name) {
-    Tell([this](const std::string& of, FileNames::Name told) { intervals_.Name(of, std::move(told)); }, key, name);
+  analysis::PutSubject(subject_, t);
+  keys_.Take(c, t, subject_, key_, [this](const std::string& key, analysis::FileNames::Name&& name) {
+    Tell([this](const std::string& of, analysis::FileNames::Name told) { intervals_.Name(of, std::move(told)); }, key,
+         name);
   });
   return key_;
 }
@@ -61,7 +62,7 @@ const std::string& TopShard::KeyOf(const Connection& c, const Transaction& t) {
 void TopIntervals::Open(uint64_t call, const std::string& key) {
   const auto known = open_.find(call);
   if (known == open_.end() && open_.size() == kMostOpen) return;
-  const TopTable::Key row = table_.Find(key);
+  const analysis::TopTable::Key row = table_.Find(key);
   if (known == open_.end()) {
     open_.emplace(call, row);
     table_.Begin(row);
@@ -129,11 +130,11 @@ void TopIntervals::Finish(int64_t last_ns) {
 }
 
 // Files have names in place of handles, where they are known; those with the same name become one row.
-std::vector<TopRow> TopIntervals::Named(std::vector<TopRow> rows) const {
+std::vector<analysis::TopRow> TopIntervals::Named(std::vector<analysis::TopRow> rows) const {
   if (names_.all().empty()) return rows;
-  std::vector<TopRow> named;
+  std::vector<analysis::TopRow> named;
   std::unordered_map<std::string, size_t> at;
-  for (TopRow& row : rows) {
+  for (analysis::TopRow& row : rows) {
     if (const auto name = names_.all().find(row.key); name != names_.all().end()) row.key = name->second.name;
     const auto [known, is_new] = at.try_emplace(row.key, named.size());
     if (is_new) {

@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/latency_keys.h"
+#include "analysis/top_table.h"
 #include "cli/analysis/shard.h"
-#include "cli/latency/latency_keys.h"
-#include "cli/top/top_table.h"
 
 namespace stag::cli {
 
@@ -22,7 +22,7 @@ struct TopBlock {
   int64_t start_ns = 0;      // since 1970
   int64_t length_ns = 0;     // 0: everything has the same time
   uint64_t outstanding = 0;  // Calls, at the end
-  std::vector<TopRow> rows;
+  std::vector<analysis::TopRow> rows;
 };
 
 class TopSink {
@@ -45,7 +45,7 @@ class TopIntervals {
   void Close(uint64_t call);
   // An RPC was answered.
   void Add(const std::string& key, std::optional<int64_t> rtt_ns, uint64_t data, bool failed);
-  void Name(const std::string& key, FileNames::Name&& name) { names_.Take(key, std::move(name)); }
+  void Name(const std::string& key, analysis::FileNames::Name&& name) { names_.Take(key, std::move(name)); }
   // After the last frame. The current interval, which may be shorter, and all of them as a whole.
   void Finish(int64_t last_ns);
 
@@ -56,13 +56,13 @@ class TopIntervals {
   static constexpr size_t kMostOpen = 1u << 20;
 
   void Give(int64_t length_ns);
-  std::vector<TopRow> Named(std::vector<TopRow> rows) const;
+  std::vector<analysis::TopRow> Named(std::vector<analysis::TopRow> rows) const;
 
   const int64_t interval_ns_;
   TopSink& sink_;
-  TopTable table_;
-  FileNames names_;
-  std::unordered_map<uint64_t, TopTable::Key> open_;  // outstanding Calls
+  analysis::TopTable table_;
+  analysis::FileNames names_;
+  std::unordered_map<uint64_t, analysis::TopTable::Key> open_;  // outstanding Calls
   bool begun_ = false;
   int64_t first_ns_ = 0, start_ns_ = 0, latest_ns_ = 0;  // of all, of the interval; the latest time that was seen
 };
@@ -71,7 +71,7 @@ class TopIntervals {
 class TopShard final : public CallingShard, private session::Observer {
  public:
   // `number`: of this one among the shards. `intervals` must outlive this.
-  TopShard(LatencyKey by, size_t number, TopIntervals& intervals)
+  TopShard(analysis::LatencyKey by, size_t number, TopIntervals& intervals)
       : keys_(by, std::nullopt), first_call_(uint64_t{number} << 58), intervals_(intervals) {}
   std::vector<session::Observer*> Observers() override { return {this}; }
 
@@ -83,7 +83,7 @@ class TopShard final : public CallingShard, private session::Observer {
   const std::string& KeyOf(const session::Connection& c, const session::Transaction& t);
   uint64_t CallOf(const session::Transaction& t) const { return first_call_ + t.serial; }
 
-  LatencyKeys keys_;
+  analysis::LatencyKeys keys_;
   const uint64_t first_call_;  // serials of transactions are those of a shard
   TopIntervals& intervals_;
   std::string subject_, key_;

@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kRows = 20;
 constexpr size_t kLeastKey = 24, kMostKey = 48;  // columns
 
-bool ComesFirst(const TopRow& a, const TopRow& b, TopSort sort) {
-  const auto value = [sort](const TopRow& row) -> uint64_t {
+bool ComesFirst(const analysis::TopRow& a, const analysis::TopRow& b, TopSort sort) {
+  const auto value = [sort](const analysis::TopRow& row) -> uint64_t {
     switch (sort) {
       case TopSort::kCalls: return row.counts.calls;
       case TopSort::kBytes: return row.counts.bytes;
@@ -41,7 +41,7 @@ std::string Rate(uint64_t n, int64_t length_ns, double unit, int decimals) {
   return length_ns > 0 ? fmt::format("{:.{}f}", PerSecond(n, length_ns) / unit, decimals) : std::string("?");
 }
 
-std::string Percentile(const TimeHistogram& times, uint64_t thousandths) {
+std::string Percentile(const analysis::TimeHistogram& times, uint64_t thousandths) {
   std::string text;
   times.count() > 0 ? PutDuration(text, static_cast<int64_t>(times.Percentile(thousandths))) : Put(text, "-");
   return text;
@@ -53,7 +53,7 @@ void TopWriter::OnBlock(TopBlock&& block) {
   if (output_.stopped()) return;
   if (view_.only_whole && !block.whole) return;
   std::sort(block.rows.begin(), block.rows.end(),
-            [this](const TopRow& a, const TopRow& b) { return ComesFirst(a, b, view_.sort); });
+            [this](const analysis::TopRow& a, const analysis::TopRow& b) { return ComesFirst(a, b, view_.sort); });
   if (format_ == Format::kJsonl) {
     PutLines(block);
   } else {
@@ -80,8 +80,8 @@ void TopWriter::PutText(const TopBlock& block) {
     Put(out, "\n");
   }
   any_ = true;
-  TopCounts all;
-  for (const TopRow& row : block.rows) all.Merge(row.counts);
+  analysis::TopCounts all;
+  for (const analysis::TopRow& row : block.rows) all.Merge(row.counts);
   std::string time, length;
   PutTime(time, block.start_ns);
   PutDuration(length, block.length_ns);
@@ -96,7 +96,7 @@ void TopWriter::PutText(const TopBlock& block) {
   Put(out, "{}{:<{}} {:>10} {:>9} {:>8} {:>8} {:>11} {:>7}{}\n", style.dim, view_.by, width, "calls/s", "MiB/s", "p50",
       "p99", "outstanding", "errors", style.reset);
   for (size_t i = 0; i < shown; ++i) {
-    const TopRow& row = block.rows[i];
+    const analysis::TopRow& row = block.rows[i];
     Put(out, "{:<{}} {:>10} {:>9} {:>8} {:>8} {:>11} {}{:>7}{}\n", Printable(row.key), width,
         Rate(row.counts.calls, block.length_ns, 1, 1), Rate(row.counts.bytes, block.length_ns, 1 << 20, 2),
         Percentile(row.counts.times, 500), Percentile(row.counts.times, 990), row.outstanding,
@@ -110,7 +110,7 @@ void TopWriter::PutLines(const TopBlock& block) {
   JsonWriter json(output_.buffer());
   const size_t shown = RowsOf(block);
   for (size_t i = 0; i < shown; ++i) {
-    const TopRow& row = block.rows[i];
+    const analysis::TopRow& row = block.rows[i];
     json.BeginObject().Member("type", block.whole && !view_.only_whole ? "top_total" : "top");
     if (file_) json.Member("file", *file_);
     json.Key("time").Time(block.start_ns).Key("interval_us").Thousandths(block.length_ns);
@@ -122,7 +122,7 @@ void TopWriter::PutLines(const TopBlock& block) {
     rate("calls_per_s", row.counts.calls);
     rate("bytes_per_s", row.counts.bytes);
     const auto percentile = [&](std::string_view name, uint64_t thousandths) {
-      const TimeHistogram& times = row.counts.times;
+      const analysis::TimeHistogram& times = row.counts.times;
       json.Key(name);
       times.count() > 0 ? json.Thousandths(static_cast<int64_t>(times.Percentile(thousandths))) : json.Value(nullptr);
     };

@@ -52,17 +52,7 @@ constexpr TransportColumn kSegments[] = {
 
 std::string_view Who(const Connection& c, Side side) { return side == c.client ? "client" : "server"; }
 
-std::string Duration(int64_t ns) {
-  std::string text;
-  PutDuration(text, std::max<int64_t>(ns, 0));
-  return text;
-}
-
-std::string Size(uint64_t bytes) {
-  std::string text;
-  PutSize(text, bytes);
-  return text;
-}
+std::string Duration(int64_t ns) { return DurationText(std::max<int64_t>(ns, 0)); }
 
 std::string Frames(const FrameRef& first, const FrameRef& last) {
   return first.number == last.number || last.number == 0 ? fmt::format("frame {}", first.number)
@@ -77,7 +67,7 @@ void PutTable(std::string& out, const Connection& c, const Health& health, const
   Put(out, "{}\n", style.reset);
   for (const Side side : {c.client, transport::Other(c.client)}) {
     const Counters& n = health.sent[side];
-    Put(out, "    {:<13}{:>9}  {:>9}", Who(c, side), n.packets, Size(n.bytes));
+    Put(out, "    {:<13}{:>9}  {:>9}", Who(c, side), n.packets, SizeText(n.bytes));
     for (const TransportColumn* column : shown) {
       const uint64_t value = column->value(n);
       const std::string_view color = value == 0 ? std::string_view{} : column->bad ? style.red : style.yellow;
@@ -95,13 +85,13 @@ void PutFigures(std::string& out, const Connection& c, const Health& health, con
   const Counters &client = health.sent[c.client], &server = health.sent[transport::Other(c.client)];
   if (c.info.fabric == FabricKind::kIwarp) {
     Label(out, "largest", style);
-    Put(out, "segments of {} by the client, {} by the server\n", Size(client.largest), Size(server.largest));
+    Put(out, "segments of {} by the client, {} by the server\n", SizeText(client.largest), SizeText(server.largest));
   } else {
     Label(out, "path MTU", style);
     Put(out, "{}\n", health.path_mtu == 0 ? "not known" : std::to_string(health.path_mtu));
   }
   Label(out, "in flight", style);
-  Put(out, "at most {} of the client, {} of the server\n", Size(client.max_in_flight), Size(server.max_in_flight));
+  Put(out, "at most {} of the client, {} of the server\n", SizeText(client.max_in_flight), SizeText(server.max_in_flight));
   for (const Side side : {c.client, transport::Other(c.client)}) {
     const Counters& n = health.sent[side];
     if (n.naks() == 0) continue;

@@ -61,7 +61,7 @@ std::vector<NumberedFrame> Numbered(const std::string& file) {
 
 cli::Selection Select(uint8_t what, uint8_t number) {
   cli::Selection selection;
-  if (what & 1) selection.connections.push_back(1);
+  if (what & 1) selection.connections.push_back({1, 1});
   if (what & 2) selection.xids.push_back(number & 15u);
   if (what & 4) selection.frames.push_back({number % 40u + 1, number % 40u + 1u + (number >> 4)});
   if (what & 8) selection.slowest = (number & 3u) + 1;
@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(std::equal(one.frame.bytes.begin(), one.frame.bytes.end(), original.bytes.begin()));
   }
   if (!selection.frames_alone() || !selection.connections.empty()) return 0;
-  const cli::FrameRange& range = selection.frames[0];
+  const analysis::NumberRange& range = selection.frames[0];
   for (uint64_t wanted = range.first; wanted <= std::min<uint64_t>(range.last, whole.size()); ++wanted)
     Require(std::ranges::any_of(slice, [&](const NumberedFrame& one) { return one.number == wanted; }));
   return 0;

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/latency/time_histogram.h"
+#include "analysis/time_histogram.h"
 #include "protocol/base/budget.h"
 #include "session/rpcrdma/phases.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 // What happened on the connection while an RPC was under way.
 enum class Meanwhile : uint8_t {
@@ -116,4 +116,4 @@ class LatencyTable {
   uint64_t count_ = 0, left_out_ = 0;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

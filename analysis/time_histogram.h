@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace stag::cli {
+namespace stag::analysis {
 
 class TimeHistogram {
  public:
@@ -51,4 +51,4 @@ class TimeHistogram {
   std::vector<uint64_t> few_;    // values that are not in buckets_ yet
 };
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

@@ -5,9 +5,9 @@
 // distributed: latencies are skewed.
 #pragma once
 
-#include "cli/latency/time_histogram.h"
+#include "analysis/time_histogram.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 struct RankTest {
   double p = 1;       // how likely a difference like this one is by chance
@@ -17,4 +17,4 @@ struct RankTest {
 // No sample may be empty.
 RankTest CompareRanks(const TimeHistogram& a, const TimeHistogram& b);
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

@@ -13,7 +13,7 @@
 struct evp_md_st;
 struct evp_md_ctx_st;
 
-namespace stag::cli {
+namespace stag::analysis {
 
 class Sha256 {
  public:
@@ -37,4 +37,4 @@ std::string Base64(Bytes bytes);
 // "sha256-..." of the text, as a Content-Security-Policy names a style or a script.
 std::string SourceHash(std::string_view text);
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/latency/latency_sampler.h"
+#include "analysis/latency_sampler.h"
 
 #include <algorithm>
 
-#include "cli/analysis/transaction_facts.h"
+#include "analysis/transaction_facts.h"
 #include "text/put.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 using session::Connection;
@@ -98,4 +98,4 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
   OnSample(sample_);
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

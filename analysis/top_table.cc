@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/top/top_table.h"
+#include "analysis/top_table.h"
 
 #include <utility>
 
-namespace stag::cli {
+namespace stag::analysis {
 
 void TopCounts::Add(std::optional<int64_t> rtt_ns, uint64_t data, bool error) {
   ++calls;
@@ -61,4 +61,4 @@ uint64_t TopTable::outstanding() const {
   return sum;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/analysis/transaction_facts.h"
+#include "analysis/transaction_facts.h"
 
 #include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/procedures.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 using session::DataItem;
 using session::Payload;
@@ -168,6 +168,25 @@ uint64_t ChunkBytes(const rpcrdma::Header& header, const rpcrdma::Chunk& chunk) 
   return sum;
 }
 
+Ending EndingOf(const Transaction& t) {
+  if (t.reply.form == session::ReplyForm::kError)
+    return {.answered = true, .error = true, .name = rpcrdma::ErrorName(t.reply.header.err)};
+  if (t.reply.form == session::ReplyForm::kNone) return {};
+  const rpc::ReplyHeader& reply = t.reply.rpc;
+  if (reply.status == ParseStatus::kOk && !reply.success()) {
+    constexpr std::string_view kAccept[] = {"SUCCESS",      "PROG_UNAVAIL", "PROG_MISMATCH",
+                                            "PROC_UNAVAIL", "GARBAGE_ARGS", "SYSTEM_ERR"};
+    const bool named = reply.reply_stat == rpc::kAccepted && reply.accept_stat < std::size(kAccept);
+    return {.answered = true, .error = true, .name = named ? kAccept[reply.accept_stat] : "DENIED"};
+  }
+  Ending ending{.answered = true, .error = false, .name = {}};
+  if (!t.reply.walk.has_status) return ending;
+  ending.error = t.reply.walk.nfs_status != 0;
+  if (t.call.rpc.program == nfs::kMountProgram) return ending;
+  if (const char* name = nfs::StatusName(t.call.rpc.version, t.reply.walk.nfs_status)) ending.name = name;
+  return ending;
+}
+
 std::optional<uint64_t> ReturnedInWriteChunk(const Transaction& t, size_t i) {
   const rpcrdma::Header& reply = t.reply.header;
   if (t.reply.frame.number == 0 || !reply.has_lists()) return std::nullopt;
@@ -214,4 +233,4 @@ std::optional<Sha256::Value> HashData(Sha256& sha, const Transaction& t) {
   return sha.Finish();
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

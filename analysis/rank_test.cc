@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/latency/rank_test.h"
+#include "analysis/rank_test.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace stag::cli {
+namespace stag::analysis {
 
 RankTest CompareRanks(const TimeHistogram& a, const TimeHistogram& b) {
   const unsigned coarseness = std::max(a.coarseness(), b.coarseness());
@@ -36,4 +36,4 @@ RankTest CompareRanks(const TimeHistogram& a, const TimeHistogram& b) {
   return test;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

@@ -13,7 +13,7 @@
 #include "session/files/file_accesses.h"
 #include "session/rpcrdma/session.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 enum class LatencyKey : uint8_t { kProcedure, kConnection, kClient, kServer, kFile, kSize };
 
@@ -62,4 +62,4 @@ class LatencyKeys {
   session::FileAccesses accesses_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

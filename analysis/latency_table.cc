@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/latency/latency_table.h"
+#include "analysis/latency_table.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 uint32_t EighthOf(uint64_t ns) {
@@ -176,4 +176,4 @@ std::vector<LatencySample> LatencyTable::Slowest() const {
   return sorted;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/analysis/transaction_facts.h"
+#include "analysis/transaction_facts.h"
 
 #include <gtest/gtest.h>
 
 #include "text/put.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 using session::Transaction;
@@ -132,4 +132,4 @@ TEST(Sha256, KnownDigests) {
 }
 
 }  // namespace
-}  // namespace stag::cli
+}  // namespace stag::analysis

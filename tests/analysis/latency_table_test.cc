@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/latency/latency_table.h"
+#include "analysis/latency_table.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,10 @@
 #include <cmath>
 #include <random>
 
-#include "cli/latency/latency_course.h"
-#include "cli/latency/latency_keys.h"
-#include "cli/latency/rank_test.h"
+#include "analysis/latency_keys.h"
+#include "analysis/rank_test.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 constexpr uint64_t kPlenty = UINT64_MAX;
@@ -206,25 +205,6 @@ TEST(LatencyTableTest, WithLittleMemoryHistogramsAreCoarse) {
   EXPECT_EQ(table.Row("much").times[0].sum(), sum);
 }
 
-TEST(LatencyCourseTest, WithLittleMemoryBinsAreFewer) {
-  LatencyCourse ample(kPlenty), scarce(40'000);
-  std::mt19937_64 chance(1);
-  for (int64_t i = 0; i < 100'000; ++i) {
-    const uint64_t rtt_ns = chance() >> (chance() % 64);
-    ample.Add(i * 10'000, rtt_ns);
-    scarce.Add(i * 10'000, rtt_ns);
-  }
-  EXPECT_GT(ample.bins().size(), LatencyCourse::kMaxBins / 2);
-  EXPECT_LT(scarce.bins().size(), 20u);
-  uint64_t bytes = 0, count = 0;
-  for (const TimeHistogram& bin : scarce.bins()) {
-    bytes += sizeof(bin) + bin.bytes();
-    count += bin.count();
-  }
-  EXPECT_LE(bytes, 40'000u);
-  EXPECT_EQ(count, 100'000u);
-}
-
 TEST(FileNamesTest, AreTheNewestThatThereIsRoomFor) {
   FileNames names(1000);
   for (uint64_t i = 1; i <= 100; ++i) names.Take("handle " + std::to_string(i % 50), {i, "name"});
@@ -260,4 +240,4 @@ TEST(LatencyRowTest, TheSlowestAreOneInAHundred) {
 }
 
 }  // namespace
-}  // namespace stag::cli
+}  // namespace stag::analysis

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // What connections between the same addresses show together, against a count of each with each.
-#include "cli/summary/limit_words.h"
+#include "analysis/limit_words.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 Address Host(unsigned n) {
@@ -97,4 +97,4 @@ TEST(PairSignatures, OneCarriesMostAndTheLastOfMany) {
 }
 
 }  // namespace
-}  // namespace stag::cli
+}  // namespace stag::analysis

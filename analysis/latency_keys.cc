@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/latency/latency_keys.h"
+#include "analysis/latency_keys.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "cli/analysis/transaction_facts.h"
+#include "analysis/transaction_facts.h"
 #include "session/fabric/names.h"
 #include "text/put.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 using session::Connection;
@@ -89,4 +89,4 @@ void LatencyKeys::TakeSize(const Transaction& t, std::string_view subject, std::
   }
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

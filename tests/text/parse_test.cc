@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/base/common_options.h"
+#include "text/parse.h"
 
 #include <gtest/gtest.h>
 
-namespace stag::cli {
+namespace stag {
 namespace {
 
 TEST(ParseDuration, Units) {
@@ -35,4 +35,4 @@ TEST(ParseSize, Units) {
 }
 
 }  // namespace
-}  // namespace stag::cli
+}  // namespace stag

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/summary/limit_words.h"
+#include "analysis/limit_words.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "text/put.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 using session::Connection;
@@ -221,4 +221,4 @@ std::vector<PairCounts> CountPairs(std::span<const PairedConnection> all) {
   return counts;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

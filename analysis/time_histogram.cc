@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/latency/time_histogram.h"
+#include "analysis/time_histogram.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace stag::cli {
+namespace stag::analysis {
 namespace {
 
 constexpr size_t kFew = 256;
@@ -90,14 +90,14 @@ void TimeHistogram::Sort() {
 void TimeHistogram::Coarsen(unsigned coarseness) {
   if (coarseness <= coarseness_) return;
   coarseness_ = coarseness;
-  cli::Coarsen(buckets_, coarseness_);
+  analysis::Coarsen(buckets_, coarseness_);
   buckets_.shrink_to_fit();
 }
 
 void TimeHistogram::Merge(const TimeHistogram& other) {
   Coarsen(other.coarseness_);
   std::vector<Bucket> more = other.buckets_;
-  cli::Coarsen(more, coarseness_);
+  analysis::Coarsen(more, coarseness_);
   AddTo(buckets_, more);
   count_ += other.count_ - other.few_.size();
   sum_ += other.sum_;
@@ -111,7 +111,7 @@ void TimeHistogram::Merge(const TimeHistogram& other) {
 std::vector<TimeHistogram::Bucket> TimeHistogram::Buckets(unsigned coarseness) const {
   std::vector<Bucket> buckets = buckets_;
   AddTo(buckets, FewInBuckets());
-  cli::Coarsen(buckets, coarseness);
+  analysis::Coarsen(buckets, coarseness);
   return buckets;
 }
 
@@ -135,4 +135,4 @@ uint64_t TimeHistogram::Percentile(uint64_t thousandths) const {
   return max_;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

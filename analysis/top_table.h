@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/latency/time_histogram.h"
+#include "analysis/time_histogram.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 // Answered RPCs.
 struct TopCounts {
@@ -59,4 +59,4 @@ class TopTable {
   std::string wanted_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

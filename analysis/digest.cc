@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/analysis/digest.h"
+#include "analysis/digest.h"
 
 #include <openssl/evp.h>
 
@@ -7,7 +7,7 @@
 #include <span>
 #include <stdexcept>
 
-namespace stag::cli {
+namespace stag::analysis {
 
 namespace {
 
@@ -61,4 +61,4 @@ std::string SourceHash(std::string_view text) {
   return "sha256-" + Base64(sha.Finish());
 }
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

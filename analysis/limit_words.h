@@ -12,7 +12,7 @@
 #include "session/limits/connection_limits.h"
 #include "session/transport/transport.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 // "credits used up".
 std::string_view LimitWord(session::Limit limit);
@@ -43,4 +43,4 @@ struct PairCounts {
 std::vector<PairCounts> CountPairs(std::span<const PairedConnection> all);
 std::vector<std::string> PairSignatures(const PairedConnection& connection, const PairCounts& counts);
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

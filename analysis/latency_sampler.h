@@ -9,11 +9,11 @@
 #include <string>
 #include <unordered_map>
 
-#include "cli/latency/latency_keys.h"
-#include "cli/latency/latency_table.h"
+#include "analysis/latency_keys.h"
+#include "analysis/latency_table.h"
 #include "session/rpcrdma/session.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 class LatencySampler : public session::Observer {
  public:
@@ -62,4 +62,4 @@ class LatencySampler : public session::Observer {
   uint64_t untimed_ = 0, phases_missing_ = 0, cut_ = 0;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::analysis

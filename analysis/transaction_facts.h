@@ -5,13 +5,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
-#include "cli/analysis/digest.h"
-#include "cli/base/output.h"
+#include "analysis/digest.h"
 #include "session/rpcrdma/transaction.h"
 
-namespace stag::cli {
+namespace stag::analysis {
 
 std::string_view CallFormName(session::CallForm form);    // "short", "chunked", ...
 std::string_view ReplyFormName(session::ReplyForm form);  // "short", ..., "error", "none"
@@ -34,6 +34,14 @@ void PutSubject(std::string& out, const session::Transaction& t);
 // Appends the program and its version, and a space.
 void PutProgram(std::string& out, const rpc::CallHeader& call);
 
+// How an RPC ended, as far as the capture shows it.
+struct Ending {
+  bool answered = false;
+  bool error = false;     // answered with an error, of RPC-over-RDMA, of RPC, or an NFS status that is none of success
+  std::string_view name;  // "NFS3_OK", "NFS4ERR_DELAY"; "PROG_UNAVAIL", "DENIED"; "ERR_CHUNK"; empty: it has none
+};
+Ending EndingOf(const session::Transaction& t);
+
 // Bytes that were written, by the Reply's lists, to Write chunk `i`, or to the Reply chunk; nullopt: no reply was seen,
 // or its lists could not be read.
 std::optional<uint64_t> ReturnedInWriteChunk(const session::Transaction& t, size_t i);
@@ -53,4 +61,4 @@ DataSummary SummarizeData(const session::Transaction& t);
 std::optional<Sha256::Value> HashPayload(Sha256& sha, const session::Transaction& t, const session::Payload& payload);
 std::optional<Sha256::Value> HashData(Sha256& sha, const session::Transaction& t);
 
-}  // namespace stag::cli
+}  // namespace stag::analysis
