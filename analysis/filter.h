@@ -4,6 +4,7 @@
 // kind asks for all. A filter chooses what is shown: whatever is shown is followed over the whole capture.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -62,6 +63,11 @@ struct Filter {
   bool empty() const { return !ranged() && !of_rpcs() && !of_connections(); }
 
   bool HasConnection(uint64_t connection) const;
+  // The number of the connection, where one alone is asked for; else 0.
+  uint32_t OneConnection() const {
+    const bool one = connections.size() == 1 && connections[0].first == connections[0].last;
+    return one ? static_cast<uint32_t>(std::min<uint64_t>(connections[0].first, UINT32_MAX)) : 0;
+  }
   // By its number and its ends.
   bool HasConnection(const session::Connection& connection) const;
   bool HasXid(uint32_t xid) const;

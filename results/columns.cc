@@ -3,6 +3,7 @@
 
 #include "results/json.h"
 #include "text/put.h"
+#include "text/terminal.h"
 
 namespace stag::results {
 namespace {
@@ -21,7 +22,8 @@ void AddColumns(const RecordInfo& info, const std::string& prefix, std::vector<c
   }
 }
 
-void PutCsvCell(std::string& out, std::string_view text) {
+void PutCsvCell(std::string& out, std::string_view cell) {
+  const std::string text = Printable(cell);
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
     out.append(text);
     return;
@@ -62,6 +64,13 @@ void PutText(std::string& out, const Value& value) {
     case Kind::kList:
       for (size_t i = 0; i < value.size(); ++i) {
         if (i > 0) out.push_back(';');
+        PutText(out, value.at(i));
+      }
+      return;
+    case Kind::kMap:
+      for (size_t i = 0; i < value.size(); ++i) {
+        if (i > 0) out.push_back(';');
+        stag::Put(out, "{}=", value.name_at(i));
         PutText(out, value.at(i));
       }
       return;

@@ -26,8 +26,8 @@ std::vector<Column> ColumnsOf(const RecordInfo& info);
 // Appends a value as text: as JSON writes it, without quotes; nothing for what is not known; a list's values with ";".
 void PutText(std::string& out, const Value& value);
 
-// A line of comma-separated values (RFC 4180); its heading has the names of the columns. `file`: of the first column,
-// where there is one.
+// A line of comma-separated values (RFC 4180), without controls; its heading has the names of the columns. `file`: of
+// the first column, where there is one.
 void PutCsvHeading(std::string& out, const std::vector<Column>& columns, bool with_file);
 void PutCsvLine(std::string& out, const std::vector<Column>& columns, const void* row,
                 std::optional<std::string_view> file);

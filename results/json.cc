@@ -27,6 +27,11 @@ void PutValue(JsonWriter& json, const Value& value) {
       for (size_t i = 0; i < value.size(); ++i) PutValue(json, value.at(i));
       json.EndArray();
       break;
+    case Kind::kMap:
+      json.BeginObject();
+      for (size_t i = 0; i < value.size(); ++i) PutValue(json.AnyKey(value.name_at(i)), value.at(i));
+      json.EndObject();
+      break;
   }
 }
 

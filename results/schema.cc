@@ -28,7 +28,8 @@ std::string_view TypeName(Kind kind) {
     case Kind::kDecimal:
     case Kind::kDuration:
     case Kind::kElapsed: return "number";
-    case Kind::kRecord: return "object";
+    case Kind::kRecord:
+    case Kind::kMap: return "object";
     case Kind::kList: return "array";
     case Kind::kAbsent:
     case Kind::kNull: return "null";
@@ -56,6 +57,11 @@ void PutType(JsonWriter& json, const Type& type) {
     case Kind::kRecord: PutObject(json, type.record(), "", false); break;
     case Kind::kList:
       json.Key("items").BeginObject();
+      PutType(json, *type.element);
+      json.EndObject();
+      break;
+    case Kind::kMap:
+      json.Key("additionalProperties").BeginObject();
       PutType(json, *type.element);
       json.EndObject();
       break;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "protocol/base/bytes.h"
@@ -36,9 +37,15 @@ struct Decimal {  // written with so many decimals
 };
 // A member that some rows do not have: it is left out, where an empty optional is null.
 template <typename T>
-struct Omittable : std::optional<T> {
-  using std::optional<T>::optional;
-  using std::optional<T>::operator=;
+class Omittable {
+ public:
+  Omittable() = default;
+  Omittable(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): as an optional
+  explicit operator bool() const { return value_.has_value(); }
+  const T& operator*() const { return *value_; }
+
+ private:
+  std::optional<T> value_;
 };
 
 struct RecordInfo;
@@ -60,12 +67,14 @@ enum class Kind : uint8_t {
   kHex,  // bytes, written as hexadecimal digits
   kRecord,
   kList,
+  kMap,  // an object whose names are not known beforehand
 };
 
 // Refers to the row that it was taken from: it lives as long as the row stays as it is.
 class Value {
  public:
   using At = Value (*)(const void* list, size_t index);
+  using NameAt = std::string_view (*)(const void* map, size_t index);
 
   static Value Absent() { return Value(Kind::kAbsent); }
   static Value Null() { return Value(Kind::kNull); }
@@ -93,6 +102,13 @@ class Value {
     return value;
   }
 
+  static Value Map(const void* map, size_t size, At at, NameAt name_at) {
+    Value value(Kind::kMap, map, size);
+    value.at_ = at;
+    value.name_at_ = name_at;
+    return value;
+  }
+
   Kind kind() const { return kind_; }
   bool known() const { return kind_ != Kind::kAbsent && kind_ != Kind::kNull; }
   // REQUIRES: of the kind that has it.
@@ -107,6 +123,7 @@ class Value {
   const RecordInfo& info() const { return *info_; }
   size_t size() const { return size_; }
   Value at(size_t index) const { return at_(data_, index); }
+  std::string_view name_at(size_t index) const { return name_at_(data_, index); }
 
  private:
   explicit Value(Kind kind, uint64_t number = 0) : kind_(kind), number_(number) {}
@@ -123,6 +140,7 @@ class Value {
     const RecordInfo* info_ = nullptr;
     At at_;
   };
+  NameAt name_at_ = nullptr;
 };
 
 // The type of a member, for the schema and for tables.
@@ -232,6 +250,18 @@ struct As<std::vector<T>> {
     return Value::List(&v, v.size(), [](const void* list, size_t index) {
       return As<T>::Of((*static_cast<const std::vector<T>*>(list))[index]);
     });
+  }
+};
+template <typename Name, typename T>
+struct As<std::vector<std::pair<Name, T>>> {
+  using Map = std::vector<std::pair<Name, T>>;
+  static constexpr Type kElement = As<T>::kType;
+  static constexpr Type kType{.kind = Kind::kMap, .element = &kElement};
+  static Value Of(const Map& v) {
+    return Value::Map(
+        &v, v.size(),
+        [](const void* map, size_t index) { return As<T>::Of((*static_cast<const Map*>(map))[index].second); },
+        [](const void* map, size_t index) { return std::string_view((*static_cast<const Map*>(map))[index].first); });
   }
 };
 template <typename R>  // a record

@@ -12,9 +12,13 @@ void ConnectionRows::Begin(fabric::ConnectionId id) {
   Release();
 }
 
-void ConnectionRows::Put(fabric::ConnectionId id, std::string_view row) {
+void ConnectionRows::Put(fabric::ConnectionId id, std::string_view text, const results::SortKey& key) {
+  if (rows_.sorts()) {
+    rows_.Write(text, key, id);
+    return Drop(id);
+  }
   row_ = between_;
-  row_ += row;
+  row_ += text;
   lines_.Close(id, id, row_);
   Release();
 }
@@ -27,24 +31,25 @@ void ConnectionRows::Drop(fabric::ConnectionId id) {
 void ConnectionRows::Release() {
   lines_.Release(~uint64_t{0}, released_);
   PassOn();
-  output_.Commit();
 }
 
 void ConnectionRows::Finish() {
   lines_.Finish(released_);
   PassOn();
+  rows_.Finish();
 }
 
 void ConnectionRows::PassOn() {
   if (released_.empty()) return;
-  output_.buffer().append(released_, any_ ? 0 : between_.size());
+  rows_.Write(std::string_view(released_).substr(any_ ? 0 : between_.size()));
   any_ = true;
   released_.clear();
 }
 
-void ConnectionRows::Complain(std::string_view file) const {
+void ConnectionRows::Complain(std::string_view file, Diagnostics& diagnostics) const {
+  rows_.Complain(file);
   if (lines_.given_up() == 0) return;
-  output_.diagnostics().Complain(
+  diagnostics.Complain(
       "{}: up to {} out of order: more connections were open at a time than may wait; --memory raises the cap", file,
       Count(lines_.given_up(), "row"));
 }

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "cli/analysis/ordered_lines.h"
-#include "cli/base/output.h"
+#include "cli/base/row_output.h"
 #include "session/fabric/fabric_event.h"
 
 namespace stag::cli {
@@ -63,23 +63,25 @@ class LateRows {
 class ConnectionRows {
  public:
   // `between`: what stands between rows.
-  ConnectionRows(Output& output, const OrderedLines::Limits& limits, std::string_view between = "")
-      : output_(output), lines_(limits), between_(between) {}
+  ConnectionRows(RowOutput& rows, const OrderedLines::Limits& limits, std::string_view between = "")
+      : rows_(rows), lines_(limits), between_(between) {
+    rows.set_between(between);
+  }
 
-  // Something of a connection was seen; its row is known; it has none.
+  // Something of a connection was seen; its row is known, as text or of RowOutput::Format; it has none.
   void Begin(fabric::ConnectionId id);
-  void Put(fabric::ConnectionId id, std::string_view row);
+  void Put(fabric::ConnectionId id, std::string_view text, const results::SortKey& key);
   void Drop(fabric::ConnectionId id);
   // Writes what still waits.
   void Finish();
   // Tells the user where rows are out of order. `file`: its name.
-  void Complain(std::string_view file) const;
+  void Complain(std::string_view file, Diagnostics& diagnostics) const;
 
  private:
   void Release();
   void PassOn();
 
-  Output& output_;
+  RowOutput& rows_;
   OrderedLines lines_;
   const std::string between_;
   std::string released_, row_;

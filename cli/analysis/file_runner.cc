@@ -148,7 +148,8 @@ int ForEachFile(const CommonOptions& options, Output& output,
   bool first = true;
   for (const std::string& file : options.files) {
     if (output.stopped()) break;
-    if (headings == Headings::kYes && options.files.size() > 1 && options.format == Format::kText) {
+    if (headings == Headings::kYes && options.files.size() > 1 &&
+        (options.format == Format::kText || options.format == Format::kTable)) {
       const Style& style = output.style();
       Put(output.buffer(), "{}{}== {} =={}\n", first ? "" : "\n", style.bold, Printable(DisplayName(file)),
           style.reset);
@@ -158,6 +159,7 @@ int ForEachFile(const CommonOptions& options, Output& output,
     if (!outcome.opened || outcome.damaged) status = kExitTrouble;
   }
   output.Flush();
+  if (status == kExitFine || !output.empty()) output.EndDocument();
   return output.failed() ? kExitTrouble : status;
 }
 

@@ -26,12 +26,4 @@ void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
   }
 }
 
-void PutLinkMembers(JsonWriter& json, const fabric::DecoderStats& stats) {
-  json.Key("tunnels").BeginObject();
-  for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
-    if (stats.tunnels[kind] > 0) json.Member(link::kTunnelNames[kind].key, stats.tunnels[kind]);
-  }
-  json.EndObject().Member("copies", stats.copies).Member("bad_checksums", stats.bad_crc);
-}
-
 }  // namespace stag::cli

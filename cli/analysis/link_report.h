@@ -7,7 +7,6 @@
 #include <string>
 
 #include "session/fabric/decoder.h"
-#include "text/json.h"
 
 namespace stag::cli {
 
@@ -15,8 +14,4 @@ namespace stag::cli {
 bool HasLinkReport(const fabric::DecoderStats& stats);
 // A sentence without its end.
 void PutLinkReport(std::string& out, const fabric::DecoderStats& stats);
-// Members of an object: "tunnels" with a member for each kind that was met, "copies", and "bad_checksums": packets
-// with a wrong ICRC, FPDUs with a wrong CRC.
-void PutLinkMembers(JsonWriter& json, const fabric::DecoderStats& stats);
-
 }  // namespace stag::cli

@@ -25,6 +25,7 @@ conformance::Summary Summarize(const FileOutcome& outcome, std::vector<conforman
   summary.transactions = outcome.session.transactions;
   summary.gaps = outcome.decoder.gaps;
   summary.truncated_frames = outcome.decoder.truncated_frames;
+  summary.first_time_ns = outcome.first_time_ns;
   summary.rules = std::move(tallies);
   return summary;
 }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/filter.h"
+
 namespace stag::cli {
 
 // Exit statuses of the program.
@@ -18,7 +20,7 @@ inline constexpr int kExitFine = 0;
 inline constexpr int kExitFindings = 1;
 inline constexpr int kExitTrouble = 2;  // usage, environment, damaged file
 
-enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml, kCsv };
+enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml, kCsv, kTable };
 enum class Color : uint8_t { kAuto, kAlways, kNever };
 enum class Clocks : uint8_t { kAuto, kAlign, kNull };  // of a capture that has two (session/clocks/clock_finder.h)
 
@@ -38,6 +40,13 @@ struct CommonOptions {
   std::vector<std::string> files;
   std::string output;  // a file for the results; empty: stdout
   bool grows = false;  // that file has its name from the start, for who reads results while they come
+  analysis::Filter filter;
+  // Of lists: the member that orders them (empty: their own order), and whether the other way round; how many rows of a
+  // capture (0: all); whether tables have all columns, whatever the terminal has room for.
+  std::string sort;
+  bool sort_reversed = false;
+  uint64_t limit = 0;
+  bool wide = false;
 };
 
 }  // namespace stag::cli

@@ -74,6 +74,10 @@ static void AddFormats(CLI::App& command, CommonOptions& options, Formats format
     choices.emplace_back("html", Format::kHtml);
     description += "; junit, for continuous integration; html, one page";
   }
+  if (formats == Formats::kRows) {
+    choices.insert(choices.end(), {{"json", Format::kJson}, {"csv", Format::kCsv}, {"table", Format::kTable}});
+    description += "; json, one array; csv, with a line of names; table, a line each, in columns";
+  }
   if (formats == Formats::kTables) {
     choices.emplace_back("csv", Format::kCsv);
     description += "; csv, with a line of names";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/base/common_options.h"
+#include "results/record.h"
 
 namespace stag::cli {
 
@@ -39,6 +40,25 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
 // An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
 CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
                        const std::string& type, const std::string& description);
+// An option that can be repeated, whose values, separated by commas, `parse` makes.
+template <typename T, typename Parse>
+void AddList(CLI::App& command, const std::string& name, std::vector<T>& to, Parse parse, const std::string& complaint,
+             const std::string& type, const std::string& description) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          name, [](const std::vector<std::string>&) {}, description)
+      ->delimiter(',')
+      ->allow_extra_args(false)  // what follows is a FILE
+      ->check(CLI::Validator(
+          [&to, parse, complaint](std::string& text) {
+            const auto value = parse(text);
+            if (!value) return text + complaint;
+            to.push_back(*value);
+            return std::string{};
+          },
+          ""))
+      ->type_name(type);
+}
 // An option whose value is a number above 0; others get the complaint: their text and `complaint`. With `all`, the word
 // all is 0.
 template <typename T>
@@ -70,8 +90,8 @@ CLI::Option* Writes(CLI::Option* option);
 std::string WhyNotWritten();
 
 // What --format may be: there is none (and no --color), what every command has, the reports of `stag check`, or JUnit's
-// or CSV besides.
-enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kTables };
+// or CSV besides; or, of a list of rows, all that rows are written as.
+enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kTables, kRows };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
@@ -85,6 +105,17 @@ void AddOutputFile(CLI::App& command, CommonOptions& options);
 void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what);
 // Adds --jobs.
 void AddJobs(CLI::App& command, CommonOptions& options);
+// Parts of AddFilters: --xid, --procedure, --status, --slower-than of `what`; the others with what they are for.
+void AddRpcFilters(CLI::App& command, analysis::Filter& filter, const std::string& what);
+void AddConnectionFilter(CLI::App& command, analysis::Filter& filter, const std::string& description);
+void AddFrameFilter(CLI::App& command, analysis::Filter& filter, const std::string& description);
+void AddTimeFilter(CLI::App& command, analysis::Filter& filter, const std::string& description);
+// Adds --connection, --client, --server, --xid, --procedure, --status, --slower-than, --frames and ranges of --time,
+// which options.filter gets. `rpcs`: what is chosen by RPCs ("RPCs", "connections with RPCs"); `things`: by frames and
+// times. For a command with AddCaptureOptions.
+void AddFilters(CLI::App& command, CommonOptions& options, const std::string& rpcs, const std::string& things);
+// Adds --sort, --limit and --wide, for a list of records `info`.
+void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info);
 // Adds FILE..., --progress, --memory, --clocks, --copies, the ports of tunnels and the output options.
 void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 // The same, and --time.

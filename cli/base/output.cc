@@ -66,8 +66,10 @@ Output::Output(const CommonOptions& options, std::function<void(std::string_view
       file_(write_ ? std::nullopt : Create(options)),
       descriptor_(file_ ? file_->descriptor() : STDOUT_FILENO),
       terminal_(!write_ && isatty(descriptor_) != 0),
-      for_people_(options.format == Format::kText || options.format == Format::kCsv) {
-  if (options.format == Format::kText && WantColors(options.color, descriptor_)) style_ = kColors;
+      for_people_(options.format == Format::kText || options.format == Format::kCsv ||
+                  options.format == Format::kTable) {
+  if ((options.format == Format::kText || options.format == Format::kTable) && WantColors(options.color, descriptor_))
+    style_ = kColors;
 }
 
 Output::~Output() {
@@ -133,7 +135,40 @@ bool Output::Offer(std::string_view text) {
   return true;
 }
 
+void Output::set_document(std::string_view begin, std::string_view between, std::string_view end) {
+  begin_ = begin;
+  between_ = between;
+  end_ = end;
+}
+
+void Output::EndDocument() {
+  Flush();
+  Send(begin_);
+  begin_.clear();
+  Send(end_);
+  end_.clear();
+}
+
+// The lines of the buffer, which are whole ones.
+void Output::MakeElements() {
+  std::string elements;
+  for (std::string_view left = buffer_; !left.empty();) {
+    const size_t end = left.find('\n');
+    elements += begin_.empty() ? between_ : begin_;
+    begin_.clear();
+    elements += left.substr(0, end);
+    left.remove_prefix(end + 1);
+  }
+  buffer_ = std::move(elements);
+}
+
 void Output::Flush() {
+  if (!buffer_.empty() && !between_.empty()) {
+    MakeElements();
+  } else if (!buffer_.empty() && !begin_.empty()) {
+    buffer_.insert(0, begin_);
+    begin_.clear();
+  }
   if (before_write_ && terminal_ && buffer_.size() > 0) before_write_();
   if (for_people_) MakePrintable(buffer_, !style_.reset.empty());
   Send(buffer_);

@@ -42,6 +42,12 @@ class Output {
     if (buffer_.size() >= kBlock) Flush();
   }
   void Flush();
+  // What is written is one document: `begin` stands first and `end` last, and between lines, which lose their ends,
+  // stands `between`, unless it is empty.
+  void set_document(std::string_view begin, std::string_view between, std::string_view end);
+  // Writes what is left of it, `begin` and `end` also where nothing stands between.
+  void EndDocument();
+  bool empty() const { return empty_; }  // nothing was written yet
   // Takes away what the terminal shows.
   void ClearScreen();
   // As putting it in the buffer and Commit, and never waits: false, and nothing done, when nobody has read for so long
@@ -63,6 +69,7 @@ class Output {
  private:
   static constexpr size_t kBlock = 64 * 1024, kMostOffered = 1024 * 1024;
   void Send(std::string_view bytes);
+  void MakeElements();
   int64_t WriteSome(std::string_view text);
   void FailedToWrite();
   void WriteReady();
@@ -79,6 +86,7 @@ class Output {
   const bool for_people_;  // text and tables
   std::atomic<bool> stopped_ = false;
   bool closed_ = false, failed_ = false;
+  std::string begin_, between_, end_;  // set_document
 };
 
 // Gives the files of results their names, at the end of a command that returned `status`. A command in trouble that

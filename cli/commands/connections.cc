@@ -5,14 +5,16 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/connection_filter.h"
+#include "analysis/connection_row.h"
+#include "analysis/link_row.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
 #include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/link_report.h"
 #include "cli/base/options.h"
-#include "cli/transport/transport_report.h"
-#include "conformance/report/connection_json.h"
+#include "cli/base/row_output.h"
 #include "session/fabric/names.h"
 #include "session/transport/transport_statistics.h"
 #include "text/put.h"
@@ -31,29 +33,43 @@ struct ConnectionsArguments : CommonOptions {
 
 Side Other(Side side) { return static_cast<Side>(1 - side); }
 
+// A connection that has closed.
+struct ClosedConnection {
+  Connection connection;
+  bool listed = false;
+  int64_t origin_ns = 0;  // time of the first frame of the capture
+};
+
+void PutConnection(std::string& out, const Connection& c, const transport::Health* health, const Style& style);
+
 class Lister {
  public:
   // `statistics`: what is known of the packets of connections.
-  Lister(Output& output, const ConnectionsArguments& options, transport::TransportStatistics& statistics)
+  Lister(Output& output, RowOutput& rows, const ConnectionsArguments& options,
+         transport::TransportStatistics& statistics)
       : output_(output),
+        format_(rows),
         options_(options),
         statistics_(statistics),
-        rows_(output, RowMemory(options.memory).text, options.format == Format::kJsonl ? "" : "\n") {}
-  virtual ~Lister() = default;
+        rows_(rows, RowMemory(options.memory).text, rows.as_text() ? "\n" : "") {}
 
   // Something of a connection was seen; it ended.
   void Begin(fabric::ConnectionId id) { rows_.Begin(id); }
-  void End(const Connection& c) {
+  void End(const ClosedConnection& closed) {
+    const Connection& c = closed.connection;
     const auto health = statistics_.Take(c.info.id);
-    if (c.proof != session::Proof::kRpcRdma) {
-      ++others_;
-      if (!options_.all) return rows_.Drop(c.info.id);
-    }
+    if (closed.listed && c.proof != session::Proof::kRpcRdma) ++others_;
+    if (!closed.listed || (c.proof != session::Proof::kRpcRdma && !options_.all)) return rows_.Drop(c.info.id);
     ++count_;
     uncounted_ += health ? 0 : 1;
     row_.clear();
-    PutConnection(row_, c, health.get());
-    rows_.Put(c.info.id, row_);
+    const analysis::ListedConnection row = analysis::ListConnection(c, health.get(), closed.origin_ns);
+    if (format_.as_text()) {
+      PutConnection(row_, c, health.get(), output_.style());
+    } else {
+      format_.Format(row_, row);
+    }
+    rows_.Put(c.info.id, row_, format_.KeyOf(&row));
   }
 
   void Finish() { rows_.Finish(); }
@@ -67,16 +83,12 @@ class Lister {
           "the cap",
           file, Count(uncounted_, "connection"));
     }
-    rows_.Complain(file);
+    rows_.Complain(file, output_.diagnostics());
   }
 
- protected:
-  // `health`: what is known of its packets; null: nothing.
-  virtual void PutConnection(std::string& out, const Connection& c, const transport::Health* health) = 0;
-
-  Output& output_;
-
  private:
+  Output& output_;
+  RowOutput& format_;
   const ConnectionsArguments& options_;
   transport::TransportStatistics& statistics_;
   ConnectionRows rows_;
@@ -86,49 +98,31 @@ class Lister {
 
 class ConnectionShard final : public CallingShard, private session::Observer {
  public:
-  explicit ConnectionShard(Lister& lister) : lister_(lister) {}
-  std::vector<session::Observer*> Observers() override { return {this}; }
+  ConnectionShard(Lister& lister, const analysis::Filter& filter)
+      : filter_(filter, clock().first_time_ns), lister_(lister) {}
+  std::vector<session::Observer*> Observers() override { return {this, &filter_}; }
 
  private:
   void OnConnection(const Connection& c, const fabric::Event&) override {
     Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
   }
   void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
-    Tell([this](const Connection& closed) { lister_.End(closed); }, c);
+    Tell([this](const ClosedConnection& closed) { lister_.End(closed); },
+         ClosedConnection{c, filter_.Takes(c), clock().first_time_ns});
   }
 
+  analysis::ConnectionFilter filter_;
   Lister& lister_;
-};
-
-// ---------------------------------------------------------------------------------------------------------------- JSON
-
-class JsonLister final : public Lister {
- public:
-  JsonLister(Output& output, const ConnectionsArguments& options, transport::TransportStatistics& statistics,
-             std::optional<std::string> file)
-      : Lister(output, options, statistics), file_(std::move(file)) {}
-
- private:
-  void PutConnection(std::string& out, const Connection& c, const transport::Health* health) override {
-    JsonWriter json(out);
-    json.BeginObject();
-    conformance::PutConnectionMembers(json, c, file_);
-    PutTransportMember(json, c, health);
-    json.EndObject().EndLine();
-  }
-
-  std::optional<std::string> file_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------- text
 
-class TextLister final : public Lister {
+class TextOfConnection {
  public:
-  using Lister::Lister;
+  explicit TextOfConnection(const Style& style) : style_(style) {}
 
- private:
-  void PutConnection(std::string& out, const Connection& c, const transport::Health* health) override {
-    const Style& style = output_.style();
+  void PutConnection(std::string& out, const Connection& c, const transport::Health* health) const {
+    const Style& style = style_;
     const Side client = c.client, server = Other(client);
     PutConnectionHead(out, c, style);
     PutFrames(out, c);
@@ -145,9 +139,9 @@ class TextLister final : public Lister {
     }
   }
 
+ private:
   void Label(std::string& out, std::string_view label) const {
-    const Style& style = output_.style();
-    Put(out, "    {}{:<13}{}", style.dim, label, style.reset);
+    Put(out, "    {}{:<13}{}", style_.dim, label, style_.reset);
   }
 
   void PutFrames(std::string& out, const Connection& c) const {
@@ -313,54 +307,49 @@ class TextLister final : public Lister {
     Put(out, "{}{} sent again, {} not captured{}; stag transport says more\n", style.yellow,
         Count(again, iwarp ? "segment" : "packet"), Count(lost, iwarp ? "byte" : "packet"), style.reset);
   }
+
+  const Style& style_;
 };
 
+void PutConnection(std::string& out, const Connection& c, const transport::Health* health, const Style& style) {
+  TextOfConnection(style).PutConnection(out, c, health);
+}
+
 // Of the file as a whole, where there is something to say.
-void PutFile(Output& output, const FileOutcome& outcome, const ConnectionsArguments& options, const std::string& file) {
+void PutFile(Output& output, RowOutput& rows, const FileOutcome& outcome) {
   if (!HasLinkReport(outcome.decoder)) return;
-  std::string& out = output.buffer();
-  if (options.format == Format::kJsonl) {
-    JsonWriter json(out);
-    json.BeginObject().Member("type", "summary");
-    if (options.files.size() > 1) json.Member("file", DisplayName(file));
-    json.Member("frames", outcome.frames);
-    PutLinkMembers(json, outcome.decoder);
-    json.EndObject().EndLine();
-  } else {
-    out.push_back('\n');
-    PutLinkReport(out, outcome.decoder);
-    out.push_back('\n');
-  }
+  rows.PutOther(analysis::LinkRow(outcome.frames, outcome.decoder));
+  if (!rows.as_text()) return;
+  output.buffer().push_back('\n');
+  PutLinkReport(output.buffer(), outcome.decoder);
+  output.buffer().push_back('\n');
 }
 
 int RunConnections(const ConnectionsArguments& options, scale::Team* team) {
   Output output_of_all = OutputOf(options, team);
+  SetDocument(output_of_all, options, results::InfoOf<analysis::ListedConnection>());
   return ForEachFile(team, options, output_of_all, [&](const std::string& file, Output& output, ResultStream*) {
     // What is late would depend on when a line is written.
     transport::TransportStatistics statistics({.memory = RowMemory(options.memory).transport, .late = 0});
-    std::unique_ptr<Lister> lister;
-    if (options.format == Format::kJsonl) {
-      lister = std::make_unique<JsonLister>(
-          output, options, statistics,
-          options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
-    } else {
-      lister = std::make_unique<TextLister>(output, options, statistics);
-    }
+    RowOutput rows(output, options, results::InfoOf<analysis::ListedConnection>(), DisplayName(file));
+    Lister lister(output, rows, options, statistics);
     std::vector<std::unique_ptr<ConnectionShard>> shards;
-    while (shards.size() < options.jobs) shards.push_back(std::make_unique<ConnectionShard>(*lister));
+    while (shards.size() < options.jobs) shards.push_back(std::make_unique<ConnectionShard>(lister, options.filter));
     FileOutcome outcome = Analyze(file, options, false, output, shards, &statistics);
-    lister->Finish();
-    PutFile(output, outcome, options, file);
+    lister.Finish();
+    PutFile(output, rows, outcome);
     output.Flush();
     if (options.quiet || !outcome.opened || output.closed()) return outcome;
-    if (lister->count() == 0 && lister->others() == 0) {
-      output.diagnostics().Complain("{}: no RDMA connection in {}", DisplayName(file), Count(outcome.frames, "frame"));
-    } else if (lister->others() > 0 && !options.all) {
+    if (lister.count() == 0 && lister.others() == 0) {
+      output.diagnostics().Complain("{}: no {} in {}", DisplayName(file),
+                                    options.filter.empty() ? "RDMA connection" : "such connection",
+                                    Count(outcome.frames, "frame"));
+    } else if (lister.others() > 0 && !options.all) {
       output.diagnostics().Complain("{}: {} without RPC-over-RDMA; --all lists {}", DisplayName(file),
-                                    Count(lister->others(), "other RDMA connection"),
-                                    lister->others() == 1 ? "it" : "them");
+                                    Count(lister.others(), "other RDMA connection"),
+                                    lister.others() == 1 ? "it" : "them");
     }
-    lister->ReportWhatIsMissing(DisplayName(file));
+    lister.ReportWhatIsMissing(DisplayName(file));
     return outcome;
   });
 }
@@ -371,7 +360,9 @@ void AddConnections(CLI::App& app, Run& run) {
   auto options = std::make_shared<ConnectionsArguments>();
   CLI::App* command =
       app.add_subcommand("connections", "Each connection: endpoints, set-up, thresholds, credits, traffic, losses");
-  AddCaptureOptions(*command, *options);
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "connections with RPCs", "connections");
+  AddListOptions(*command, *options, results::InfoOf<analysis::ListedConnection>());
   command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
@@ -385,6 +376,7 @@ void AddConnections(CLI::App& app, Run& run) {
       "IP, MPLS, QinQ, PPPoE); how many frames were in which is said at the end.\n"
       "\nExamples:\n"
       "  stag connections mount.pcapng\n"
+      "  stag connections --format table --sort calls --limit 20 mount.pcapng\n"
       "  stag connections --format jsonl mount.pcapng | jq .credits\n"
       "  zcat huge.pcap.gz | stag connections --all -");
   command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunConnections); }; });

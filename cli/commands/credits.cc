@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/connection_row.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
 #include "cli/analysis/connection_rows.h"
@@ -174,7 +175,8 @@ class TextWriter final : public Writer {
  public:
   TextWriter(Output& output, const CreditsArguments& options)
       : Writer(output, options),
-        rows_(output, RowMemory(options.memory).text, "\n"),
+        format_(output, options, results::InfoOf<analysis::ListedConnection>(), std::nullopt),
+        rows_(format_, RowMemory(options.memory).text, "\n"),
         budget_(RowMemory(options.memory).transport + RowMemory(options.memory).rows) {}
 
   void Begin(fabric::ConnectionId id, int64_t origin_ns) override {
@@ -195,7 +197,7 @@ class TextWriter final : public Writer {
 
   void End(fabric::ConnectionId id) override {
     if (text_.size() > 0) {
-      rows_.Put(id, text_);
+      rows_.Put(id, text_, results::SortKey(results::Value::Null()));
     } else {
       rows_.Drop(id);
     }
@@ -208,7 +210,7 @@ class TextWriter final : public Writer {
       output_.diagnostics().Complain("{}: the memory cap was reached: {} left out; --memory raises the cap", file,
                                      Count(without_table_, "table"));
     }
-    rows_.Complain(file);
+    rows_.Complain(file, output_.diagnostics());
   }
 
  private:
@@ -301,6 +303,7 @@ class TextWriter final : public Writer {
   }
 
   int64_t origin_ns_ = 0;
+  RowOutput format_;
   ConnectionRows rows_;
   std::string text_;  // of the connection that is closing
   Budget budget_;     // of tables

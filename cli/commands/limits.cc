@@ -6,15 +6,17 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/connection_filter.h"
 #include "analysis/limit_words.h"
+#include "analysis/limits_row.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
 #include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
+#include "cli/base/row_output.h"
 #include "session/limits/connection_limits.h"
 #include "session/transport/transport_statistics.h"
-#include "text/json.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -24,16 +26,14 @@ using session::Connection;
 using session::ConnectionLimits;
 using session::Limit;
 
-int64_t Of(const ConnectionLimits& limits, Limit limit) { return limits.ns[static_cast<size_t>(limit)]; }
-
 void PutSignatures(std::string& out, const std::vector<std::string>& signatures, const Style& style) {
   for (const std::string& seen : signatures)
     Put(out, "    {}{:<16}{}{}{}{}\n", style.dim, "seen", style.reset, style.yellow, seen, style.reset);
 }
 
 // Without what several connections show together.
-void PutText(std::string& out, const Connection& connection, const ConnectionLimits& limits,
-             const transport::Health* health, const Style& style) {
+void PutLimits(std::string& out, const Connection& connection, const ConnectionLimits& limits,
+               const transport::Health* health, const Style& style) {
   PutConnectionHead(out, connection, style);
   const auto label = [&](std::string_view text) { Put(out, "    {}{:<16}{}", style.dim, text, style.reset); };
   label("span");
@@ -54,81 +54,49 @@ void PutText(std::string& out, const Connection& connection, const ConnectionLim
   PutSignatures(out, analysis::LimitSignatures(connection, limits, health), style);
 }
 
-void PutJson(std::string& out, fabric::ConnectionId id, const ConnectionLimits& limits,
-             const std::optional<std::string>& file) {
-  JsonWriter json(out);
-  json.BeginObject().Member("type", "limits");
-  if (file) json.Member("file", *file);
-  json.Member("connection", id).Key("span_us").Thousandths(limits.span_ns);
-  json.Key("idle_us").Thousandths(Of(limits, Limit::kIdle));
-  json.Key("credit_limited_us").Thousandths(Of(limits, Limit::kCreditLimited));
-  json.Key("recovery_us").Thousandths(Of(limits, Limit::kRecovery));
-  json.Key("moving_data_us").Thousandths(Of(limits, Limit::kMovingData));
-  json.Key("server_us").Thousandths(Of(limits, Limit::kServer));
-  const auto verdict = limits.verdict();
-  json.Member("verdict", verdict ? session::kLimitNames[static_cast<size_t>(*verdict)] : std::string_view("no_calls"));
-  json.EndObject().EndLine();
-}
+// A connection that has closed, if it is listed.
+struct ClosedLimits {
+  Connection connection;
+  ConnectionLimits limits;
+  int64_t origin_ns = 0;  // time of the first frame of the capture
+};
+using Ended = std::optional<ClosedLimits>;
 
-// A connection that has closed, if it is RPC-over-RDMA.
-using Ended = std::optional<std::pair<Connection, ConnectionLimits>>;
-
+// Rows of connections that have ended. As text, what connections show together is known when all have ended: so many
+// rows wait for that as there is room for. Else half of them are told what those that wait show.
 class LimitsLister {
  public:
-  explicit LimitsLister(Output& output, const CommonOptions& options)
-      : output_(output), rows_(output, RowMemory(options.memory).text, options.format == Format::kJsonl ? "" : "\n") {}
-  virtual ~LimitsLister() = default;
-  void Begin(fabric::ConnectionId id) { rows_.Begin(id); }
-  virtual void End(fabric::ConnectionId id, const Ended& ended) = 0;
-  virtual void Finish() { rows_.Finish(); }
-  uint64_t count() const { return count_; }
-  // Tells the user what memory was too little for. `file`: its name.
-  virtual void Complain(const std::string& file) const { rows_.Complain(file); }
-
- protected:
-  Output& output_;
-  ConnectionRows rows_;
-  uint64_t count_ = 0;
-};
-
-class LimitsJson final : public LimitsLister {
- public:
-  LimitsJson(Output& output, const CommonOptions& options, std::optional<std::string> name)
-      : LimitsLister(output, options), name_(std::move(name)) {}
-  void End(fabric::ConnectionId id, const Ended& ended) override {
-    if (!ended) return rows_.Drop(id);
-    ++count_;
-    row_.clear();
-    PutJson(row_, id, ended->second, name_);
-    rows_.Put(id, row_);
-  }
-
- private:
-  const std::optional<std::string> name_;
-  std::string row_;
-};
-
-// What connections show together is known when all have ended: so many rows wait for that as there is room for. Else
-// half of them are told what those that wait show.
-class LimitsText final : public LimitsLister {
- public:
-  LimitsText(Output& output, const CommonOptions& options, transport::TransportStatistics& statistics)
-      : LimitsLister(output, options),
+  LimitsLister(Output& output, RowOutput& rows, const CommonOptions& options,
+               transport::TransportStatistics& statistics)
+      : output_(output),
+        format_(rows),
+        rows_(rows, RowMemory(options.memory).text, rows.as_text() ? "\n" : ""),
         statistics_(statistics),
         late_(RowMemory(options.memory).late),
         room_(RowMemory(options.memory).text.bytes) {}
 
-  void End(fabric::ConnectionId id, const Ended& ended) override {
-    LateRow row{id, nullptr};
-    if (ended) row.ended = std::make_unique<Ended>(ended);
-    late_.Add(std::move(row), [this](const LateRow& finished) { Wait(finished); });
+  void Begin(fabric::ConnectionId id) { rows_.Begin(id); }
+  void End(fabric::ConnectionId id, const Ended& ended) {
+    if (format_.as_text()) {
+      LateRow row{id, nullptr};
+      if (ended) row.ended = std::make_unique<Ended>(ended);
+      return late_.Add(std::move(row), [this](const LateRow& finished) { Wait(finished); });
+    }
+    if (!ended) return rows_.Drop(id);
+    ++count_;
+    const analysis::LimitsRow row(ended->connection, ended->limits, ended->origin_ns);
+    row_.clear();
+    format_.Format(row_, row);
+    rows_.Put(id, row_, format_.KeyOf(&row));
   }
-  void Finish() override {
+  void Finish() {
     late_.Finish([this](const LateRow& row) { Wait(row); });
     FinishRows(waiting_.size());
-    LimitsLister::Finish();
+    rows_.Finish();
   }
-  void Complain(const std::string& file) const override {
+  uint64_t count() const { return count_; }
+  // Tells the user what memory was too little for. `file`: its name.
+  void Complain(const std::string& file) const {
     if (uncounted_ > 0) {
       output_.diagnostics().Complain(
           "{}: the memory cap was reached: packets of {} are not counted; --memory raises "
@@ -141,7 +109,7 @@ class LimitsText final : public LimitsLister {
           "the cap",
           file, Count(apart_, "connection"));
     }
-    LimitsLister::Complain(file);
+    rows_.Complain(file, output_.diagnostics());
   }
 
  private:
@@ -153,17 +121,20 @@ class LimitsText final : public LimitsLister {
     fabric::ConnectionId id = 0;
     std::string text;
     analysis::PairedConnection paired;
+    results::SortKey key;
   };
 
   void Wait(const LateRow& late) {
     const auto health = statistics_.Take(late.id);
     if (!late.ended) return rows_.Drop(late.id);
-    const auto& [connection, limits] = **late.ended;
+    const ClosedLimits& closed = **late.ended;
     ++count_;
     uncounted_ += health ? 0 : 1;
     std::string text;
-    PutText(text, connection, limits, health.get(), output_.style());
-    waiting_.push_back({late.id, text, analysis::PairedConnection(connection, limits)});
+    PutLimits(text, closed.connection, closed.limits, health.get(), output_.style());
+    const analysis::LimitsRow row(closed.connection, closed.limits, closed.origin_ns);
+    waiting_.push_back(
+        {late.id, text, analysis::PairedConnection(closed.connection, closed.limits), format_.KeyOf(&row)});
     used_ += CostOf(waiting_.back());
     if (used_ <= room_) return;
     apart_ = count_;
@@ -181,28 +152,33 @@ class LimitsText final : public LimitsLister {
     for (size_t i = 0; i < count; ++i) {
       used_ -= CostOf(waiting_[i]);
       PutSignatures(waiting_[i].text, analysis::PairSignatures(paired[i], counts[i]), output_.style());
-      rows_.Put(waiting_[i].id, waiting_[i].text);
+      rows_.Put(waiting_[i].id, waiting_[i].text, waiting_[i].key);
     }
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   static constexpr uint64_t kCounting = 256;  // bytes, that CountPairs needs for a connection, and the allocator
+  Output& output_;
+  RowOutput& format_;
+  ConnectionRows rows_;
   transport::TransportStatistics& statistics_;
   LateRows<LateRow> late_;
   std::deque<WaitingRow> waiting_;
   const uint64_t room_;  // bytes
-  uint64_t used_ = 0;
+  std::string row_;
+  uint64_t used_ = 0, count_ = 0;
   uint64_t uncounted_ = 0, apart_ = 0;
 };
 
 class LimitsShard final : public CallingShard, private session::Observer, private session::LimitsSink {
  public:
-  explicit LimitsShard(LimitsLister& lister) : lister_(lister) {}
-  std::vector<session::Observer*> Observers() override { return {&limits_, this}; }
+  LimitsShard(LimitsLister& lister, const analysis::Filter& filter)
+      : filter_(filter, clock().first_time_ns), lister_(lister) {}
+  std::vector<session::Observer*> Observers() override { return {&limits_, this, &filter_}; }
 
  private:
   void OnLimits(const Connection& connection, const ConnectionLimits& limits) override {
-    ended_.emplace(connection, limits);
+    if (filter_.Takes(connection)) ended_ = {connection, limits, clock().first_time_ns};
   }
   void OnConnection(const Connection& c, const fabric::Event&) override {
     Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
@@ -214,35 +190,34 @@ class LimitsShard final : public CallingShard, private session::Observer, privat
   }
 
   session::LimitsObserver limits_{*this};
+  analysis::ConnectionFilter filter_;
   LimitsLister& lister_;
   Ended ended_;
 };
 
 FileOutcome ReportFile(const std::string& file, const CommonOptions& options, Output& output) {
-  const bool text = options.format == Format::kText;
   const RowMemory memory(options.memory);
   transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late});
-  std::unique_ptr<LimitsLister> lister;
-  if (text) {
-    lister = std::make_unique<LimitsText>(output, options, statistics);
-  } else {
-    lister = std::make_unique<LimitsJson>(
-        output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
-  }
+  RowOutput rows(output, options, results::InfoOf<analysis::LimitsRow>(), DisplayName(file));
+  LimitsLister lister(output, rows, options, statistics);
   std::vector<std::unique_ptr<LimitsShard>> shards;
-  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LimitsShard>(*lister));
-  FileOutcome outcome = Analyze(file, options, false, output, shards, text ? &statistics : nullptr);
-  lister->Finish();
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LimitsShard>(lister, options.filter));
+  FileOutcome outcome = Analyze(file, options, false, output, shards, rows.as_text() ? &statistics : nullptr);
+  lister.Finish();
   output.Flush();
   if (options.quiet || !outcome.opened || output.closed()) return outcome;
-  if (lister->count() == 0)
-    output.diagnostics().Complain("{}: no RPC-over-RDMA in {}", DisplayName(file), Count(outcome.frames, "frame"));
-  lister->Complain(DisplayName(file));
+  if (lister.count() == 0) {
+    output.diagnostics().Complain("{}: no {} in {}", DisplayName(file),
+                                  options.filter.empty() ? "RPC-over-RDMA" : "such connection",
+                                  Count(outcome.frames, "frame"));
+  }
+  lister.Complain(DisplayName(file));
   return outcome;
 }
 
 int RunLimits(const CommonOptions& options, scale::Team* team) {
   Output output = OutputOf(options, team);
+  SetDocument(output, options, results::InfoOf<analysis::LimitsRow>());
   return ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
     return ReportFile(file, options, of_file);
   });
@@ -255,7 +230,9 @@ void AddLimits(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "limits",
       "What each connection's time is spent on: idle, credits, recovery, data, the server; what to do about it");
-  AddCaptureOptions(*command, *options);
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "connections with RPCs", "connections");
+  AddListOptions(*command, *options, results::InfoOf<analysis::LimitsRow>());
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
@@ -271,6 +248,7 @@ void AddLimits(CLI::App& app, Run& run) {
       "the time that is not idle, or more. Calls of the server are left out.\n"
       "\nExamples:\n"
       "  stag limits mount.pcapng\n"
+      "  stag limits --format table --sort credit_limited_us --limit 10 mount.pcapng\n"
       "  stag limits --format jsonl mount.pcapng | jq '{connection, verdict}'");
   command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunLimits); }; });
 }

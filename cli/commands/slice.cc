@@ -25,11 +25,12 @@ struct SliceArguments : CommonOptions {
 std::string Contradiction(const SliceArguments& o) {
   const Selection& s = o.selection;
   if (s.empty() && !o.target.merge && !o.cut_payload)
-    return "nothing is selected: --connection, --xid, --procedure, --slowest, --finding, --frames, --time or --around "
-           "say what the slice is to have; --merge and --snap take all there is";
-  if (!s.findings.empty() && (s.slowest != 0 || s.around != 0 || !s.procedures.empty()))
+    return "nothing is selected: --connection, --xid, --procedure, --status, --slower-than, --slowest, --finding, "
+           "--frames, --time or --around say what the slice is to have; --merge and --snap take all there is";
+  if (!s.findings.empty() &&
+      (s.slowest != 0 || s.around != 0 || !s.procedures.empty() || !s.statuses.empty() || s.slower_than_ns))
     return "--finding goes with --connection, --xid, --frames and --time, which say where the finding is, not with "
-           "--procedure, --slowest or --around";
+           "--procedure, --status, --slower-than, --slowest or --around";
   if (o.target.path.ends_with(".gz"))
     return "slices are not compressed with gzip: name the file .pcapng or .pcapng.zst";
   if (o.target.path == "-" && o.format == Format::kJsonl) return "-w - leaves no place for --format jsonl";
@@ -121,50 +122,18 @@ int RunSlice(const SliceArguments& options) {
   return trouble || output.failed() ? kExitTrouble : kExitFine;
 }
 
-// An option that can be repeated, whose values, separated by commas, `parse` makes.
-template <typename T, typename Parse>
-void AddList(CLI::App& command, const std::string& name, std::vector<T>& to, Parse parse, const std::string& complaint,
-             const std::string& type, const std::string& description) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          name, [](const std::vector<std::string>&) {}, description)
-      ->delimiter(',')
-      ->allow_extra_args(false)  // what follows is a FILE
-      ->check(CLI::Validator(
-          [&to, parse, complaint](std::string& text) {
-            const auto value = parse(text);
-            if (!value) return text + complaint;
-            to.push_back(*value);
-            return std::string{};
-          },
-          ""))
-      ->type_name(type);
-}
-
-std::optional<std::string> ParseProcedure(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return text.empty() ? std::nullopt : std::optional(std::move(text));
-}
-
 void AddSelectors(CLI::App& command, Selection& selection) {
-  AddList(command, "--connection", selection.connections, analysis::ParseNumberRange,
-          " is not the number of a connection", "N[,N]",
-          "Of these connections, by their numbers in stag connections; alone: all of their packets");
-  AddList(command, "--xid", selection.xids, analysis::ParseXid, " is not an xid, such as 0x1a2b3c4d", "XID[,XID]",
-          "RPCs with these xids");
-  AddList(command, "--procedure", selection.procedures, ParseProcedure, "", "NAME[,NAME]",
-          "RPCs of these procedures: READ, 'NFSv3 READ', a number; a COMPOUND by any of its operations");
+  AddConnectionFilter(command, selection,
+                      "Of these connections, by their numbers in stag connections; alone: all of their packets");
+  AddRpcFilters(command, selection, "RPCs");
   AddNumber(command, "--slowest", selection.slowest, false, " is not a number of RPCs",
             "So many RPCs with the longest round-trip times, of those that fit the rest");
   AddList(command, "--finding", selection.findings, ParseWantedRule,
           " is not a rule, such as RDLIST-003, or its Nth finding, RDLIST-003#2 (stag rules lists the rules)",
           "RULE[#N]", "What shows the findings of a rule in stag check, or the Nth of them");
-  AddList(command, "--frames", selection.frames, analysis::ParseNumberRange,
-          " is not a range of frames, such as 100-200, 100- or 100", "A-B[,A-B]", "These frames, both ends included");
-  AddList(command, "--time", selection.times, analysis::ParseTimeRange,
-          " is not a range of times, such as 1.5..2, 200ms.. or 2024-01-31T12:00:00..2024-01-31T12:00:05", "A..B",
-          "The frames from A to B: seconds since the first frame, or UTC; A or B may be left out");
+  AddFrameFilter(command, selection, "These frames, both ends included");
+  AddTimeFilter(command, selection,
+                "The frames from A to B: seconds since the first frame, or UTC; A or B may be left out");
   AddNumber(command, "--around", selection.around, false, " is not the number of a frame",
             "Frame N, and the RPCs that were under way on its connection then");
 }

@@ -4,12 +4,15 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/connection_filter.h"
+#include "analysis/transport_row.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/link_report.h"
 #include "cli/analysis/picture.h"
 #include "cli/base/options.h"
+#include "cli/base/row_output.h"
 #include "cli/transport/transport_plot.h"
 #include "cli/transport/transport_report.h"
 #include "session/transport/transport_statistics.h"
@@ -22,31 +25,28 @@ using session::Connection;
 
 struct TransportArguments : CommonOptions {
   bool all = false;
-  fabric::ConnectionId connection = 0;  // 0: all
-  size_t episodes = 8;                  // 0: all
+  size_t episodes = 8;  // 0: all
   std::string svg;
 };
 
 class TransportLister {
  public:
-  // `name`: of the file, where there are several.
-  TransportLister(Output& output, const TransportArguments& options, transport::TransportStatistics& statistics,
-                  TransportPlotter& plotter, std::optional<std::string> name)
+  TransportLister(Output& output, RowOutput& rows, const TransportArguments& options,
+                  transport::TransportStatistics& statistics, TransportPlotter& plotter)
       : output_(output),
         options_(options),
         statistics_(statistics),
         plotter_(plotter),
-        name_(std::move(name)),
+        format_(rows),
         late_(RowMemory(options.memory).late),
-        rows_(output, RowMemory(options.memory).text, options.format == Format::kJsonl ? "" : "\n") {}
+        rows_(rows, RowMemory(options.memory).text, rows.as_text() ? "\n" : "") {}
 
   void Begin(fabric::ConnectionId id) { rows_.Begin(id); }
-  // `origin_ns`: of the first frame.
-  void End(const Connection& c, int64_t origin_ns) {
+  // `wanted`: it is asked for. `origin_ns`: of the first frame.
+  void End(const Connection& c, bool wanted, int64_t origin_ns) {
     ++ended_;
     others_ += c.proof == session::Proof::kRpcRdma ? 0 : 1;
-    const bool listed = (options_.connection == 0 || options_.connection == c.info.id) &&
-                        (options_.all || c.proof == session::Proof::kRpcRdma);
+    const bool listed = wanted && (options_.all || c.proof == session::Proof::kRpcRdma);
     Row row{c.info.id, nullptr, origin_ns};
     if (listed) row.connection = std::make_unique<Connection>(c);
     late_.Add(std::move(row), [this](const Row& finished) { Finish(finished); });
@@ -60,11 +60,11 @@ class TransportLister {
   void ReportWhatIsMissing(const std::string& file, const FileOutcome& outcome) const {
     const std::string name = DisplayName(file);
     Diagnostics& diagnostics = output_.diagnostics();
-    if (listed_ == 0 && options_.connection != 0) {
-      diagnostics.Complain("{}: no connection {} in {}", name, options_.connection, Count(outcome.frames, "frame"));
+    if (listed_ == 0 && !options_.filter.empty()) {
+      diagnostics.Complain("{}: no such connection in {}", name, Count(outcome.frames, "frame"));
     } else if (ended_ == 0) {
       diagnostics.Complain("{}: no RDMA connection in {}", name, Count(outcome.frames, "frame"));
-    } else if (others_ > 0 && !options_.all && options_.connection == 0) {
+    } else if (others_ > 0 && !options_.all && options_.filter.empty()) {
       diagnostics.Complain("{}: {} without RPC-over-RDMA; --all lists {}", name,
                            Count(others_, "other RDMA connection"), others_ == 1 ? "it" : "them");
     }
@@ -72,7 +72,7 @@ class TransportLister {
       diagnostics.Complain("{}: the memory cap was reached: {} left out; --memory raises the cap", name,
                            Count(left_out_, "connection"));
     }
-    rows_.Complain(name);
+    rows_.Complain(name, diagnostics);
   }
 
  private:
@@ -88,22 +88,36 @@ class TransportLister {
       left_out_ += row.connection ? 1 : 0;
       return rows_.Drop(row.id);
     }
-    text_.clear();
-    if (options_.format == Format::kJsonl) {
-      PutTransportJson(text_, *row.connection, *health, name_);
-    } else {
-      PutTransportText(text_, *row.connection, *health, row.origin_ns, options_.episodes, output_.style());
-    }
     ++listed_;
-    rows_.Put(row.id, text_);
+    PutRows(row, *health);
     if (!options_.svg.empty()) plotter_.Draw(*row.connection, *health);
+  }
+
+  void PutRows(const Row& row, const transport::Health& health) {
+    const Connection& c = *row.connection;
+    const analysis::TransportRow both[] = {{c, health, c.client, row.origin_ns},
+                                           {c, health, transport::Other(c.client), row.origin_ns}};
+    text_.clear();
+    if (format_.as_text()) {
+      PutTransportText(text_, c, health, row.origin_ns, options_.episodes, output_.style());
+      return rows_.Put(row.id, text_, format_.KeyOf(&both[0]));
+    }
+    if (!format_.sorts()) {
+      for (const analysis::TransportRow& one : both) format_.Format(text_, one);
+      return rows_.Put(row.id, text_, format_.KeyOf(&both[0]));
+    }
+    for (const analysis::TransportRow& one : both) {  // each finds its own place
+      text_.clear();
+      format_.Format(text_, one);
+      rows_.Put(row.id, text_, format_.KeyOf(&one));
+    }
   }
 
   Output& output_;
   const TransportArguments& options_;
   transport::TransportStatistics& statistics_;
   TransportPlotter& plotter_;
-  const std::optional<std::string> name_;
+  RowOutput& format_;
   LateRows<Row> late_;
   ConnectionRows rows_;
   std::string text_;
@@ -112,33 +126,35 @@ class TransportLister {
 
 class EndShard final : public CallingShard, private session::Observer {
  public:
-  explicit EndShard(TransportLister& lister) : lister_(lister) {}
-  std::vector<session::Observer*> Observers() override { return {this}; }
+  EndShard(TransportLister& lister, const analysis::Filter& filter)
+      : filter_(filter, clock().first_time_ns), lister_(lister) {}
+  std::vector<session::Observer*> Observers() override { return {this, &filter_}; }
 
  private:
   void OnConnection(const Connection& c, const fabric::Event&) override {
     Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
   }
   void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
-    Tell([this](const Connection& closed, int64_t origin_ns) { lister_.End(closed, origin_ns); }, c,
-         clock().first_time_ns);
+    Tell([this](const Connection& closed, bool wanted, int64_t origin_ns) { lister_.End(closed, wanted, origin_ns); },
+         c, filter_.Takes(c), clock().first_time_ns);
   }
 
+  analysis::ConnectionFilter filter_;
   TransportLister& lister_;
 };
 
 FileOutcome ReportFile(const std::string& file, const TransportArguments& options, Output& output, bool& drawn) {
   const RowMemory memory(options.memory);
-  TransportPlotter plotter(options.connection, memory.pictures);
+  TransportPlotter plotter(options.filter.OneConnection(), memory.pictures);
   transport::TransportStatistics statistics({.memory = memory.transport, .late = memory.late},
                                             options.svg.empty() ? nullptr : &plotter);
-  TransportLister lister(output, options, statistics, plotter,
-                         options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
+  RowOutput rows(output, options, results::InfoOf<analysis::TransportRow>(), DisplayName(file));
+  TransportLister lister(output, rows, options, statistics, plotter);
   std::vector<std::unique_ptr<EndShard>> shards;
-  while (shards.size() < options.jobs) shards.push_back(std::make_unique<EndShard>(lister));
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<EndShard>(lister, options.filter));
   FileOutcome outcome = Analyze(file, options, false, output, shards, &statistics);
   lister.Finish();
-  if (options.format == Format::kText && options.connection == 0 && HasLinkReport(outcome.decoder)) {
+  if (options.format == Format::kText && options.filter.empty() && HasLinkReport(outcome.decoder)) {
     if (lister.listed() > 0) output.buffer().push_back('\n');
     PutLinkReport(output.buffer(), outcome.decoder);
     output.buffer().push_back('\n');
@@ -155,6 +171,7 @@ int RunTransport(const TransportArguments& options, scale::Team* team) {
   const std::string trouble = options.svg.empty() || !several ? "" : "--svg draws one capture, without --mpi";
   if (!AllFine(team, trouble)) return kExitTrouble;
   Output output = OutputOf(options, team);
+  SetDocument(output, options, results::InfoOf<analysis::TransportRow>());
   bool drawn = true;
   const int status = ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
     return ReportFile(file, options, of_file, drawn);
@@ -168,12 +185,13 @@ void AddTransport(CLI::App& app, Run& run) {
   auto options = std::make_shared<TransportArguments>();
   CLI::App* command = app.add_subcommand(
       "transport", "What the fabric did: retransmissions, NAKs, RNR waits, loss, reordering, congestion");
-  AddCaptureOptions(*command, *options);
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "connections with RPCs", "connections");
+  AddListOptions(*command, *options, results::InfoOf<analysis::TransportRow>());
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the results, the same as without");
   command->add_flag("--all", options->all, "List RDMA connections that carry no RPC-over-RDMA, too");
-  AddConnectionNumber(*command, options->connection);
   AddNumber(*command, "--episodes", options->episodes, true, " is not a number of episodes, nor all",
             "How many episodes the text tells of a connection, those that cost the most time (default: 8), or all");
   Writes(command->add_option("--svg", options->svg,

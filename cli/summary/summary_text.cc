@@ -5,10 +5,11 @@
 
 #include <algorithm>
 
+#include "analysis/link_row.h"
 #include "cli/analysis/link_report.h"
 #include "cli/transport/transport_report.h"
+#include "results/json.h"
 #include "session/fabric/names.h"
-#include "text/json.h"
 #include "text/put.h"
 #include "text/terminal.h"
 
@@ -211,7 +212,10 @@ void PutSummaryJson(std::string& out, const FileSummary& summary, const std::opt
   if (file) json.Member("file", *file);
   json.Member("frames", summary.outcome().frames).Member("connections", summary.connection_count());
   json.Member("transactions", summary.outcome().session.transactions);
-  if (HasLinkReport(summary.outcome().decoder)) PutLinkMembers(json, summary.outcome().decoder);
+  if (HasLinkReport(summary.outcome().decoder)) {
+    const analysis::LinkCounts counts(summary.outcome().decoder);
+    results::PutMembers(json, &counts, results::InfoOf<analysis::LinkCounts>());
+  }
   json.Key("wrong").BeginArray();
   for (const Wrong& wrong : summary.wrong()) {
     json.BeginObject().Member("severity", RankName(wrong.rank)).Member("text", wrong.text);

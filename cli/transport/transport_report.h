@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the fabric did to one connection, as JSON lines (one for each direction) and as text.
+// What the fabric did to one connection, as text.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,8 @@
 #include "cli/base/output.h"
 #include "session/rpcrdma/connection.h"
 #include "session/transport/transport.h"
-#include "text/json.h"
 
 namespace stag::cli {
-
-// Two lines: what the client sent, what the server sent. Members and their order are a contract with programs. `file`:
-// its name, where there are several.
-void PutTransportJson(std::string& out, const session::Connection& connection, const transport::Health& health,
-                      const std::optional<std::string>& file);
-
-// The same counters as a member "transport" of an object that has other things of the connection, too; null when they
-// are not known.
-void PutTransportMember(JsonWriter& json, const session::Connection& connection, const transport::Health* health);
 
 // A block for people: head line, table, and sentences. `origin_ns`: time 0. `episodes`: how many of them, those that
 // cost the most (0: all).

@@ -2,7 +2,9 @@
 //
 // The JSON document of `stag check`, as docs/check.schema.json describes it. Findings are written as they come, a line
 // each; connections, files and the summary follow them.
-#include "conformance/report/connection_json.h"
+#include "results/json.h"
+
+#include "analysis/connection_row.h"
 #include "conformance/report/connection_list.h"
 #include "conformance/report/documents.h"
 #include "conformance/report/fingerprint.h"
@@ -32,9 +34,7 @@ class JsonReporter final : public Reporter {
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);
     for (const session::Connection& connection : list_.Take()) {
-      connections_json_.NewLine().BeginObject();
-      PutConnectionMembers(connections_json_, connection, file());
-      connections_json_.EndObject();
+      results::PutRow(connections_json_.NewLine(), analysis::ConnectionRow(connection, summary.first_time_ns), file());
     }
     files_json_.NewLine().BeginObject().Member("file", file()).TextOrNull("error", trouble);
     files_json_.Member("opened", summary.files > 0).Member("frames", summary.frames);

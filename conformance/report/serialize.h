@@ -58,8 +58,8 @@ void Members(conformance::RuleTally& v, Fn fn) {
 }
 template <typename Fn>
 void Members(conformance::Summary& v, Fn fn) {
-  auto& [files, frames, connections, transactions, gaps, truncated_frames, rules] = v;
-  fn(files, frames, connections, transactions, gaps, truncated_frames, rules);
+  auto& [files, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules] = v;
+  fn(files, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules);
 }
 template <typename Fn>
 void Members(conformance::DiagramEvent& v, Fn fn) {

@@ -33,7 +33,7 @@ ALLOWED = {
     "conformance/engine": ["protocol", "session", "conformance/catalogue"],
     "conformance/catalogue": ["conformance/engine"],
     "conformance/rules": ["protocol", "session", "conformance/engine"],
-    "conformance/report": ["protocol", "session", "conformance", "text"],
+    "conformance/report": ["protocol", "session", "conformance", "text", "results", "analysis"],
     "conformance": ["protocol", "session"],
     "plugin": ["protocol", "session", "conformance"],
     "capture/file": ["protocol", "session/clocks"],

@@ -45,6 +45,7 @@ struct Row {
   Omittable<int64_t> offset;
   std::array<std::byte, 2> digest{std::byte{0xab}, std::byte{0x01}};
   std::vector<std::string> words{"x", "y"};
+  std::vector<std::pair<std::string, uint64_t>> counts{{"a b", 1}, {"c", 2}};
   std::vector<Ends> parts{{1, 2}, {3, std::nullopt}};
   std::optional<Ends> ends;
   Ends inlined{8, 9};
@@ -65,6 +66,7 @@ struct Record<Row> {
       Member<&Row::offset>("offset", ""),
       Member<&Row::digest>("digest", ""),
       Member<&Row::words>("words", ""),
+      Member<&Row::counts>("counts", ""),
       Member<&Row::parts>("parts", ""),
       Member<&Row::ends>("ends", ""),
       Inline<&Row::inlined>(),
@@ -85,7 +87,7 @@ TEST(Json, HasEveryMemberInTheOrderOfTheDescription) {
   EXPECT_EQ(Json(Row(), "a.pcap"),
             R"({"type":"row","file":"a.pcap","number":7,"name":"a \"b\", c","took_us":-1234.567,)"
             R"("since_s":1.000000001,"time":"2024-01-31T12:00:00.123456789Z","xid":"0x1a2b3c4d","part":12.35,)"
-            R"("good":true,"colour":"green","digest":"ab01","words":["x","y"],)"
+            R"("good":true,"colour":"green","digest":"ab01","words":["x","y"],"counts":{"a b":1,"c":2},)"
             R"("parts":[{"first":1,"last":2},{"first":3,"last":null}],"ends":null,"first":8,"last":9})");
 }
 
@@ -106,7 +108,8 @@ TEST(Csv, NamesMembersOfMembersWithDots) {
   const std::vector<Column> columns = ColumnsOf(InfoOf<Row>());
   PutCsvHeading(out, columns, true);
   EXPECT_EQ(out,
-            "file,number,name,took_us,since_s,time,xid,part,good,colour,offset,digest,words,parts,ends.first,ends.last,"
+            "file,number,name,took_us,since_s,time,xid,part,good,colour,offset,digest,words,counts,parts,ends.first,"
+            "ends.last,"
             "first,last\r\n");
 }
 
@@ -117,13 +120,13 @@ TEST(Csv, QuotesWhatHasToBe) {
   PutCsvLine(out, ColumnsOf(InfoOf<Row>()), &row, "a,b");
   EXPECT_EQ(out,
             "\"a,b\",7,\"a \"\"b\"\", c\",-1234.567,1.000000001,2024-01-31T12:00:00.123456789Z,0x1a2b3c4d,12.35,true,"
-            "green,,ab01,x;y,,,,8,9\r\n");
+            "green,,ab01,x;y,a b=1;c=2,,,,8,9\r\n");
 }
 
 TEST(Csv, WritesListsOfRecordsAsJson) {
   std::string out;
   const Row row;
-  PutText(out, InfoOf<Row>().members[12].get(&row));
+  PutText(out, InfoOf<Row>().members[13].get(&row));
   EXPECT_EQ(out, R"({"first":1,"last":2};{"first":3,"last":null})");
 }
 
@@ -208,9 +211,10 @@ TEST(Schema, SaysTypesUnitsAndWhatMayBeMissing) {
        R"("number":{"type":"integer","minimum":0,"description":"Its number.","x-unit":"bytes"})",
        R"("colour":{"type":"string","enum":["red","green"],"description":"Its colour.","deprecated":true,"x-use":"paint"})",
        R"("words":{"type":"array","items":{"type":"string"}})",
+       R"("counts":{"type":"object","additionalProperties":{"type":"integer","minimum":0}})",
        R"("ends":{"type":["object","null"],"properties":{"first":)",
        R"("required":["type","file","number","name","took_us","since_s","time","xid","part","good","colour","digest",)"
-       R"("words","parts","ends","first","last"],"additionalProperties":false)"}) {
+       R"("words","counts","parts","ends","first","last"],"additionalProperties":false)"}) {
     EXPECT_NE(out.find(part), std::string::npos) << part << "\n" << out;
   }
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// LinkRow: how frames had to be unwrapped, and what was left out of them, of a whole capture.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/record.h"
+#include "session/fabric/decoder.h"
+
+namespace stag::analysis {
+
+struct LinkCounts {
+  LinkCounts() = default;
+  explicit LinkCounts(const fabric::DecoderStats& stats) : copies(stats.copies), bad_checksums(stats.bad_crc) {
+    for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
+      if (stats.tunnels[kind] > 0) tunnels.emplace_back(link::kTunnelNames[kind].key, stats.tunnels[kind]);
+    }
+  }
+  std::vector<std::pair<std::string_view, uint64_t>> tunnels;
+  uint64_t copies = 0, bad_checksums = 0;
+};
+
+struct LinkRow {
+  LinkRow() = default;
+  LinkRow(uint64_t frames_read, const fabric::DecoderStats& stats) : frames(frames_read), counts(stats) {}
+  uint64_t frames = 0;
+  LinkCounts counts;
+};
+
+}  // namespace stag::analysis
+
+namespace stag::results {
+
+template <>
+struct Record<analysis::LinkCounts> {
+  using Row = analysis::LinkCounts;
+  static constexpr std::string_view kType = "", kDoc = "";
+  static constexpr std::array kMembers = {
+      Member<&Row::tunnels>("tunnels", "Frames by what they were wrapped in: vxlan, gre, erspan, ..."),
+      Member<&Row::copies>("copies", "Packets left out that were captured before."),
+      Member<&Row::bad_checksums>("bad_checksums",
+                                  "Packets with a wrong checksum, left out unless the receiver acknowledged them."),
+  };
+};
+template <>
+struct Record<analysis::LinkRow> {
+  using Row = analysis::LinkRow;
+  static constexpr std::string_view kType = "summary";
+  static constexpr std::string_view kDoc =
+      "Of the whole capture; only where frames were wrapped, or something was left out.";
+  static constexpr std::array kMembers = {
+      Member<&Row::frames>("frames", "Frames of the capture."),
+      Inline<&Row::counts>(),
+  };
+};
+
+}  // namespace stag::results

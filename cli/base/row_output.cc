@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/base/row_output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "results/json.h"
+#include "text/parse.h"
+
+namespace stag::cli {
+namespace {
+
+// Columns of the terminal that the results go to; 0: to none, or nobody knows.
+size_t TerminalWidth(const CommonOptions& options) {
+  if (const char* columns = std::getenv("COLUMNS")) {
+    if (const auto width = ParseNumber<size_t>(columns)) return *width;
+  }
+  winsize size{};
+  const bool known = options.output.empty() && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known ? size.ws_col : 0;
+}
+
+}  // namespace
+
+void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info) {
+  if (options.format == Format::kJson) return output.set_document("[\n", ",\n", "\n]\n");
+  if (options.format != Format::kCsv) return;
+  std::string heading;
+  results::PutCsvHeading(heading, results::ColumnsOf(info), true);
+  output.set_document(heading, "", "");
+}
+
+RowOutput::RowOutput(Output& output, const CommonOptions& options, const results::RecordInfo& info,
+                     std::optional<std::string> file)
+    : output_(output), options_(options), file_(std::move(file)) {
+  if (options.format == Format::kCsv) columns_ = results::ColumnsOf(info);
+  if (options.format == Format::kTable) {
+    columns_ = results::TableColumns(info, options.wide);
+    const Style& style = output.style();
+    table_.emplace(columns_, options.wide ? 0 : TerminalWidth(options), style.bold, style.reset);
+  }
+  if (!options.sort.empty()) {
+    std::vector<results::Column> all = results::ColumnsOf(info);
+    const auto found = std::ranges::find(all, options.sort, &results::Column::name);
+    if (found != all.end()) sort_column_ = std::move(*found);
+  }
+}
+
+void RowOutput::Format(std::string& out, const void* row, const results::RecordInfo& info) {
+  switch (options_.format) {
+    case Format::kCsv: results::PutCsvLine(out, columns_, row, file_ ? *file_ : std::string_view()); break;
+    case Format::kTable: results::PutCells(out, columns_, row); break;
+    default:
+      JsonWriter json(out);
+      results::PutRow(json, row, info, file_);
+      json.EndLine();
+  }
+}
+
+results::SortKey RowOutput::KeyOf(const void* row) const {
+  return results::SortKey(sort_column_ ? sort_column_->Of(row) : results::Value::Null());
+}
+
+bool RowOutput::ComesBefore(const Waiting& a, const Waiting& b) const {
+  if (a.key.ComesBefore(b.key, options_.sort_reversed)) return true;
+  return !b.key.ComesBefore(a.key, options_.sort_reversed) && a.number < b.number;
+}
+
+void RowOutput::Write(std::string_view row, results::SortKey key, uint64_t number) {
+  const auto last_on_top = [this](const Waiting& a, const Waiting& b) { return ComesBefore(a, b); };
+  waiting_.push_back({std::move(key), number, std::string(row)});
+  waiting_bytes_ += waiting_.back().key.bytes() + waiting_.back().text.capacity() + sizeof(Waiting);
+  std::ranges::push_heap(waiting_, last_on_top);
+  const auto drop = [&] {
+    std::ranges::pop_heap(waiting_, last_on_top);
+    waiting_bytes_ -= waiting_.back().key.bytes() + waiting_.back().text.capacity() + sizeof(Waiting);
+    waiting_.pop_back();
+  };
+  if (options_.limit != 0 && waiting_.size() > options_.limit) drop();
+  for (; waiting_bytes_ > options_.memory / 8; ++left_out_) drop();
+}
+
+void RowOutput::Write(std::string_view rows) {
+  if (options_.limit == 0) return Pass(rows);
+  // A line each.
+  while (!rows.empty() && written_ < options_.limit) {
+    const size_t end = rows.find('\n');
+    Pass(rows.substr(0, end + 1));
+    rows.remove_prefix(end + 1);
+    ++written_;
+  }
+}
+
+void RowOutput::Pass(std::string_view rows) {
+  if (table_) {
+    table_->Add(output_.buffer(), rows);
+  } else {
+    output_.buffer() += rows;
+  }
+  output_.Commit();
+}
+
+void RowOutput::Finish() {
+  std::ranges::sort(waiting_, [this](const Waiting& a, const Waiting& b) { return ComesBefore(a, b); });
+  for (const Waiting& row : waiting_) {
+    if (&row != &waiting_.front()) output_.buffer() += between_;
+    Pass(row.text);
+  }
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  if (table_) table_->Finish(output_.buffer());
+}
+
+void RowOutput::Complain(std::string_view file) const {
+  if (left_out_ > 0)
+    output_.diagnostics().Complain(
+        "{}: the memory cap was reached: {} that sort last left out; --memory raises the cap", file,
+        Count(left_out_, "row"));
+  if (table_ && table_->left_out() > 0 && !options_.quiet)
+    output_.diagnostics().Complain("{} left out: the terminal has no room for them; --wide shows all",
+                                   Count(table_->left_out(), "column"));
+}
+
+}  // namespace stag::cli

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// RowOutput: the rows that a command makes of one capture, in the format that is asked for, in their order or sorted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/base/common_options.h"
+#include "cli/base/output.h"
+#include "results/columns.h"
+#include "results/table.h"
+#include "text/json.h"
+
+namespace stag::cli {
+
+// What is written around the rows of all captures: the names of the columns, or the brackets of an array.
+void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info);
+
+class RowOutput {
+ public:
+  // `info`: of the rows of the list; other records go to JSON alone. `file`: the name of the capture; nullopt: the rows
+  // are of none. The others must outlive this.
+  RowOutput(Output& output, const CommonOptions& options, const results::RecordInfo& info,
+            std::optional<std::string> file);
+
+  // As text for people, rows are what the command makes of them.
+  bool as_text() const { return options_.format == Format::kText; }
+  bool as_json() const { return options_.format == Format::kJsonl || options_.format == Format::kJson; }
+  // Appends a row, not as text.
+  template <typename R>
+  void Format(std::string& out, const R& row) {
+    Format(out, &row, results::InfoOf<R>());
+  }
+  void Format(std::string& out, const void* row, const results::RecordInfo& info);
+
+  // What stands between rows of Write with a key; nothing to begin with.
+  void set_between(std::string_view text) { between_ = text; }
+  // Whether rows wait for the last one, because they are sorted or text of which only some is wanted.
+  bool sorts() const { return !options_.sort.empty() || (options_.limit != 0 && as_text()); }
+  // The place of a row among others.
+  results::SortKey KeyOf(const void* row) const;
+  // Rows as text or of Format, in their order. REQUIRES: !sorts().
+  void Write(std::string_view rows);
+  // A row in any order; rows that sort as equal are in that of `number`. REQUIRES: sorts().
+  void Write(std::string_view row, results::SortKey key, uint64_t number);
+  // All of that, for a row that is not text and comes in its order.
+  template <typename R>
+  void Put(const R& row) {
+    formatted_.clear();
+    Format(formatted_, row);
+    sorts() ? Write(formatted_, KeyOf(&row), ++number_) : Write(formatted_);
+  }
+  // A record that is no row of the list: written where the format has a place for it.
+  template <typename R>
+  void PutOther(const R& row) {
+    if (!as_json()) return;
+    Format(output_.buffer(), row);
+    output_.Commit();
+  }
+  // The rest, and for a table its heading, also where there was no row.
+  void Finish();
+  // Tells the user of rows that memory had no room for. `file`: the name of the capture.
+  void Complain(std::string_view file) const;
+
+ private:
+  struct Waiting {
+    results::SortKey key;
+    uint64_t number;
+    std::string text;
+  };
+  bool ComesBefore(const Waiting& a, const Waiting& b) const;
+  void Pass(std::string_view rows);
+
+  Output& output_;
+  const CommonOptions& options_;
+  const std::optional<std::string> file_;
+  std::string between_;
+  std::vector<results::Column> columns_;  // CSV, tables
+  std::optional<results::Column> sort_column_;
+  std::optional<results::Table> table_;
+  std::string formatted_;
+  uint64_t written_ = 0;          // rows, where there is a limit
+  std::vector<Waiting> waiting_;  // a heap: the last to come is on top
+  size_t waiting_bytes_ = 0;
+  uint64_t number_ = 0;  // of Put
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace stag::cli
