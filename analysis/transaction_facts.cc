@@ -64,16 +64,6 @@ bool Feed(Sha256& sha, const Transaction& t, const Payload& payload, uint64_t of
 
 }  // namespace
 
-std::string_view CallFormName(session::CallForm form) {
-  constexpr std::string_view kNames[] = {"short", "chunked", "long", "long-chunked", "msgp"};
-  return kNames[static_cast<size_t>(form)];
-}
-
-std::string_view ReplyFormName(session::ReplyForm form) {
-  constexpr std::string_view kNames[] = {"none", "short", "chunked", "long", "long-chunked", "error"};
-  return kNames[static_cast<size_t>(form)];
-}
-
 bool IsCut(const Transaction& t) {
   const rpcrdma::Header& header = t.call.header;
   if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;

@@ -13,9 +13,6 @@
 
 namespace stag::analysis {
 
-std::string_view CallFormName(session::CallForm form);    // "short", "chunked", ...
-std::string_view ReplyFormName(session::ReplyForm form);  // "short", ..., "error", "none"
-
 // The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
 bool IsCut(const session::Transaction& t);
 // Program, version and procedure of the Call could be read: it is a Call, and of a version of RPC that is known.

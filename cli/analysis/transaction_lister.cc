@@ -6,7 +6,6 @@
 
 #include "analysis/transaction_facts.h"
 #include "session/rpcrdma/phases.h"
-#include "text/json.h"
 
 namespace stag::cli {
 namespace {
@@ -17,132 +16,10 @@ using session::Transaction;
 // A later Call can come out of the trackers a little after an earlier one of another connection; lines wait this long.
 constexpr uint64_t kSlackFrames = 4096;
 
-// ---------------------------------------------------------------------------------------------------------------- JSON
-
-class JsonLister final : public TransactionLister {
+// A line of text for people.
+class TextLine {
  public:
-  JsonLister(const Style& style, const Clock& clock, LineSink& lines, std::optional<std::string> file)
-      : TransactionLister(style, clock, lines), file_(std::move(file)) {}
-
- private:
-  void PutLine(const Transaction& t) override {
-    json_.BeginObject().Member("type", "transaction");
-    if (file_) json_.Member("file", *file_);
-    json_.Member("connection", t.connection).Key("xid").Xid(t.xid).Member("backward", t.backward);
-    json_.Member("call_frame", t.call.frame.number);
-    json_.Key("reply_frame");
-    t.reply.frame.number != 0 ? json_.Value(t.reply.frame.number) : json_.Value(nullptr);
-    json_.Key("rtt_us");
-    PutMicroseconds(session::RoundTrip(t));
-    PutProcedure(t);
-    if (t.call.header.status == ParseStatus::kOk) {
-      json_.Member("call_form", analysis::CallFormName(t.call.form))
-          .Member("reply_form", analysis::ReplyFormName(t.reply.form));
-      PutChunks(t);
-    } else {  // another version, or malformed: nobody can read its lists
-      json_.Member("call_form", nullptr).Member("reply_form", analysis::ReplyFormName(t.reply.form));
-      json_.Member("read_chunks", nullptr).Member("write_chunks", nullptr).Member("reply_chunk", nullptr);
-    }
-    PutMessages(t);
-    const bool has_status = t.reply.walk.has_status;
-    json_.Member("status", has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt);
-    PutPhases(t);
-    json_.EndObject().EndLine();
-  }
-
-  void PutMicroseconds(const std::optional<int64_t>& ns) { ns ? json_.Thousandths(*ns) : json_.Value(nullptr); }
-
-  void PutPhases(const Transaction& t) {
-    const session::Phases phases = session::PhasesOf(t);
-    json_.Key("phases_us");
-    if (session::RoundTrip(t)) {
-      json_.BeginObject();
-      for (size_t i = 0; i < session::kPhases; ++i) {
-        json_.Key(session::kPhaseNames[i]);
-        PutMicroseconds(phases.ns[i]);
-      }
-      json_.EndObject();
-    } else {
-      json_.Value(nullptr);
-    }
-    json_.Member("phases_complete", phases.complete);
-  }
-
-  void PutProcedure(const Transaction& t) {
-    if (!analysis::ProcedureKnown(t)) {
-      for (const char* key : {"program", "version", "procedure", "name", "ops"}) json_.Member(key, nullptr);
-      return;
-    }
-    const rpc::CallHeader& call = t.call.rpc;
-    json_.Member("program", call.program).Member("version", call.version).Member("procedure", call.procedure);
-    const char* const name = rpc::ProcedureName(call.program, call.version, call.procedure);
-    json_.TextOrNull("name", name ? name : "").Key("ops");
-    if (!analysis::OperationsKnown(t)) {
-      json_.Value(nullptr);
-      return;
-    }
-    json_.BeginArray();
-    for (const session::Operation& operation : t.operations) {
-      operation_.clear();
-      analysis::PutOperation(operation_, t, operation.op);
-      json_.Value(operation_);
-    }
-    json_.EndArray();
-  }
-
-  void PutChunks(const Transaction& t) {
-    json_.Key("read_chunks").BeginArray();
-    for (const session::ReadChunk& chunk : t.call.read_chunks) {
-      json_.BeginObject().Member("position", chunk.position).Member("segments", chunk.segments.size());
-      json_.Member("bytes", chunk.length).EndObject();
-    }
-    json_.EndArray().Key("write_chunks").BeginArray();
-    const rpcrdma::Header& call = t.call.header;
-    for (size_t i = 0; i < call.write_chunks.size(); ++i)
-      PutOffered(call, call.write_chunks[i], analysis::ReturnedInWriteChunk(t, i));
-    json_.EndArray().Key("reply_chunk");
-    if (call.reply_chunk) {
-      PutOffered(call, *call.reply_chunk, analysis::ReturnedInReplyChunk(t));
-    } else {
-      json_.Value(nullptr);
-    }
-  }
-
-  void PutOffered(const rpcrdma::Header& call, const rpcrdma::Chunk& chunk, std::optional<uint64_t> returned) {
-    json_.BeginObject().Member("segments", chunk.count).Member("offered", analysis::ChunkBytes(call, chunk));
-    json_.Member("returned", returned).EndObject();
-  }
-
-  void PutMessages(const Transaction& t) {
-    const auto bytes = [](const session::Payload& payload) {
-      return payload.complete ? std::optional<uint64_t>(payload.length) : std::nullopt;
-    };
-    json_.Member("call_complete", t.call.complete).Member("reply_complete", t.reply.complete);
-    json_.Member("call_bytes", bytes(t.call)).Member("reply_bytes", bytes(t.reply));
-    PutDigest("call_sha256", analysis::HashPayload(sha_, t, t.call));
-    PutDigest("reply_sha256", analysis::HashPayload(sha_, t, t.reply));
-    const analysis::DataSummary data = analysis::SummarizeData(t);
-    PutDigest("data_sha256", data.known && data.any ? analysis::HashData(sha_, t) : std::nullopt);
-    json_.Member("data_bytes", data.known ? std::optional<uint64_t>(data.bytes) : std::nullopt);
-  }
-
-  void PutDigest(std::string_view key, const std::optional<analysis::Sha256::Value>& digest) {
-    json_.Key(key);
-    digest ? json_.Hex(*digest) : json_.Value(nullptr);
-  }
-
-  const std::optional<std::string> file_;
-  std::string operation_;  // reused
-  analysis::Sha256 sha_;
-  JsonWriter json_{line_};
-};
-
-// ---------------------------------------------------------------------------------------------------------------- text
-
-class TextLister final : public TransactionLister {
- public:
-  TextLister(const Style& style, const Clock& clock, LineSink& lines, bool phases)
-      : TransactionLister(style, clock, lines), phases_(phases) {}
+  TextLine(const Style& style, bool phases) : style_(style), phases_(phases) {}
 
   static std::string Heading(const Style& style, bool phases) {
     const std::string_view more = phases ? "  to read     pull  service     push   finish" : "";
@@ -151,13 +28,11 @@ class TextLister final : public TransactionLister {
                        "operation", style.reset);
   }
 
- private:
-  void PutLine(const Transaction& t) override {
-    std::string& out = line_;
+  void Append(std::string& out, const Transaction& t, int64_t origin_ns) const {
     PutNumber(out, t.call.frame.number, 8);
     out.push_back(' ');
     PutCell(out, t.reply.frame.number != 0, t.reply.frame.number, 8);
-    const int64_t since = t.call.frame.time_ns - clock_.first_time_ns;
+    const int64_t since = t.call.frame.time_ns - origin_ns;
     if (since < 0) {  // times that go back
       Put(out, " {:>5}.000000  ", since / 1'000'000'000);
     } else {
@@ -174,9 +49,9 @@ class TextLister final : public TransactionLister {
     PutHex(out, xid);
     Put(out, "  ");
     PutPadded(out, 23, [&] {
-      Put(out, t.call.header.status == ParseStatus::kOk ? analysis::CallFormName(t.call.form) : "?");
+      Put(out, t.call.header.status == ParseStatus::kOk ? NameOf(t.call.form) : "?");
       Put(out, " > ");
-      Put(out, analysis::ReplyFormName(t.reply.form));
+      Put(out, NameOf(t.reply.form));
     });
     out.push_back(' ');
     PutCell(out, t.call.complete, t.call.length, 9);
@@ -193,6 +68,7 @@ class TextLister final : public TransactionLister {
     out.push_back('\n');
   }
 
+ private:
   static void PutTime(std::string& out, const std::optional<int64_t>& ns) {
     if (ns) {
       PutDuration(out, *ns);
@@ -201,7 +77,7 @@ class TextLister final : public TransactionLister {
     }
   }
 
-  void PutPhases(std::string& out, const Transaction& t) {
+  static void PutPhases(std::string& out, const Transaction& t) {
     const session::Phases phases = session::PhasesOf(t);
     for (const std::optional<int64_t>& ns : phases.ns) {
       out.push_back(' ');
@@ -229,7 +105,7 @@ class TextLister final : public TransactionLister {
   }
 
   template <typename Fn>
-  void PutRight(std::string& out, size_t width, Fn&& fn) {
+  static void PutRight(std::string& out, size_t width, Fn&& fn) {
     const size_t start = out.size();
     fn();
     const size_t n = out.size() - start;
@@ -329,20 +205,23 @@ class TextLister final : public TransactionLister {
       Put(out, "  {}dropped for lack of memory{}", style.yellow, style.reset);
   }
 
+  const Style& style_;
   const bool phases_;
 };
 
 }  // namespace
 
-std::unique_ptr<TransactionLister> TransactionLister::Make(Format format, const Style& style, const Clock& clock,
-                                                           LineSink& lines, std::optional<std::string> file,
-                                                           bool phases) {
-  if (format == Format::kJsonl) return std::make_unique<JsonLister>(style, clock, lines, std::move(file));
-  return std::make_unique<TextLister>(style, clock, lines, phases);
-}
+TransactionLister::TransactionLister(const CommonOptions& options, const Style& style, const Clock& clock,
+                                     LineSink& lines, std::optional<std::string> file, bool phases)
+    : options_(options),
+      style_(style),
+      clock_(clock),
+      lines_(lines),
+      phases_(phases),
+      formatter_(options, results::InfoOf<analysis::TransactionRow>(), std::move(file)) {}
 
 std::string TransactionLister::Heading(Format format, const Style& style, bool phases) {
-  return format == Format::kJsonl ? std::string() : TextLister::Heading(style, phases);
+  return format == Format::kText ? TextLine::Heading(style, phases) : std::string();
 }
 
 void TransactionLister::OnMessage(const Connection&, const session::Message& message, const Transaction* t) {
@@ -351,15 +230,28 @@ void TransactionLister::OnMessage(const Connection&, const session::Message& mes
 
 void TransactionLister::OnTransaction(const Connection& connection, const Transaction& t) {
   const bool proven = connection.proof == session::Proof::kRpcRdma;
-  if (!proven || analysis::IsCut(t)) {
-    if (proven) ++cut_;
+  const analysis::Filter& filter = options_.filter;
+  const bool wanted = proven && filter.HasConnection(connection) && filter.HasRpc(t, clock_.first_time_ns);
+  if (!wanted || analysis::IsCut(t)) {
+    if (wanted) ++cut_;
     return lines_.Drop(t.call.frame.number, t.serial);
   }
   ++count_;
   if (t.reply.frame.number != 0 && !session::PhasesOf(t).complete) ++phases_missing_;
-  line_.clear();
-  PutLine(t);
-  lines_.Close(t.call.frame.number, t.serial, line_);
+  const bool text = options_.format == Format::kText;
+  if (text && options_.sort.empty()) {
+    text_.clear();
+    TextLine(style_, phases_).Append(text_, t, clock_.first_time_ns);
+    return lines_.Close(t.call.frame.number, t.serial, text_, results::SortKey(results::Value::Null()));
+  }
+  const bool digests = options_.format != Format::kText && options_.format != Format::kTable;
+  const analysis::TransactionRow& row = rows_.Fill(t, clock_.first_time_ns, digests);
+  if (text) {
+    text_.clear();
+    TextLine(style_, phases_).Append(text_, t, clock_.first_time_ns);
+  }
+  lines_.Close(t.call.frame.number, t.serial, text ? std::string_view(text_) : formatter_.Format(row),
+               formatter_.KeyOf(&row));
 }
 
 // Only before the first line.
@@ -368,26 +260,38 @@ static void PutHeading(Output& output, std::string& heading) {
   heading.clear();
 }
 
-void LinesAtOnce::Close(uint64_t, uint64_t, std::string_view line) {
+void LinesAtOnce::Close(uint64_t, uint64_t, std::string_view line, const results::SortKey&) {
   PutHeading(output_, heading_);
   Put(output_.buffer(), line);
   output_.Commit();
 }
 
-void LinesByCall::Open(uint64_t frame, uint64_t serial) { lines_.Open(frame, serial); }
-
-void LinesByCall::Close(uint64_t frame, uint64_t serial, std::string_view line) {
-  PutHeading(output_, heading_);
-  lines_.Close(frame, serial, line);
-  lines_.Release(clock_.frame > kSlackFrames ? clock_.frame - kSlackFrames : 0, output_.buffer());
-  output_.Commit();
+void LinesByCall::Open(uint64_t frame, uint64_t serial) {
+  if (!rows_.sorts()) lines_.Open(frame, serial);
 }
 
-void LinesByCall::Drop(uint64_t frame, uint64_t serial) { lines_.Drop(frame, serial); }
+void LinesByCall::Close(uint64_t frame, uint64_t serial, std::string_view line, const results::SortKey& key) {
+  PutHeading(output_, heading_);
+  if (rows_.sorts()) return rows_.Write(line, key, frame);
+  lines_.Close(frame, serial, line);
+  lines_.Release(clock_.frame > kSlackFrames ? clock_.frame - kSlackFrames : 0, released_);
+  PassOn();
+}
+
+void LinesByCall::Drop(uint64_t frame, uint64_t serial) {
+  if (!rows_.sorts()) lines_.Drop(frame, serial);
+}
 
 void LinesByCall::Finish() {
-  lines_.Finish(output_.buffer());
-  output_.Commit();
+  lines_.Finish(released_);
+  PassOn();
+  rows_.Finish();
+}
+
+void LinesByCall::PassOn() {
+  if (released_.empty()) return;
+  rows_.Write(released_);
+  released_.clear();
 }
 
 }  // namespace stag::cli

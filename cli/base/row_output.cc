@@ -33,35 +33,37 @@ void SetDocument(Output& output, const CommonOptions& options, const results::Re
   output.set_document(heading, "", "");
 }
 
+RowFormatter::RowFormatter(const CommonOptions& options, const results::RecordInfo& info,
+                           std::optional<std::string> file)
+    : format_(options.format), file_(std::move(file)) {
+  if (format_ == Format::kCsv) columns_ = results::ColumnsOf(info);
+  if (format_ == Format::kTable) columns_ = results::TableColumns(info, options.wide);
+  if (options.sort.empty()) return;
+  std::vector<results::Column> all = results::ColumnsOf(info);
+  const auto found = std::ranges::find(all, options.sort, &results::Column::name);
+  if (found != all.end()) sort_column_ = std::move(*found);
+}
+
+std::string_view RowFormatter::Format(const void* row, const results::RecordInfo& info) {
+  line_.clear();
+  switch (format_) {
+    case Format::kCsv: results::PutCsvLine(line_, columns_, row, file_ ? *file_ : std::string_view()); break;
+    case Format::kTable: results::PutCells(line_, columns_, row); break;
+    default: results::PutRow(json_, row, info, file_); json_.EndLine();
+  }
+  return line_;
+}
+
+results::SortKey RowFormatter::KeyOf(const void* row) const {
+  return results::SortKey(sort_column_ ? sort_column_->Of(row) : results::Value::Null());
+}
+
 RowOutput::RowOutput(Output& output, const CommonOptions& options, const results::RecordInfo& info,
                      std::optional<std::string> file)
-    : output_(output), options_(options), file_(std::move(file)) {
-  if (options.format == Format::kCsv) columns_ = results::ColumnsOf(info);
-  if (options.format == Format::kTable) {
-    columns_ = results::TableColumns(info, options.wide);
-    const Style& style = output.style();
-    table_.emplace(columns_, options.wide ? 0 : TerminalWidth(options), style.bold, style.reset);
-  }
-  if (!options.sort.empty()) {
-    std::vector<results::Column> all = results::ColumnsOf(info);
-    const auto found = std::ranges::find(all, options.sort, &results::Column::name);
-    if (found != all.end()) sort_column_ = std::move(*found);
-  }
-}
-
-void RowOutput::Format(std::string& out, const void* row, const results::RecordInfo& info) {
-  switch (options_.format) {
-    case Format::kCsv: results::PutCsvLine(out, columns_, row, file_ ? *file_ : std::string_view()); break;
-    case Format::kTable: results::PutCells(out, columns_, row); break;
-    default:
-      JsonWriter json(out);
-      results::PutRow(json, row, info, file_);
-      json.EndLine();
-  }
-}
-
-results::SortKey RowOutput::KeyOf(const void* row) const {
-  return results::SortKey(sort_column_ ? sort_column_->Of(row) : results::Value::Null());
+    : output_(output), options_(options), formatter_(options, info, std::move(file)) {
+  if (options.format != Format::kTable) return;
+  const Style& style = output.style();
+  table_.emplace(formatter_.columns(), options.wide ? 0 : TerminalWidth(options), style.bold, style.reset);
 }
 
 bool RowOutput::ComesBefore(const Waiting& a, const Waiting& b) const {

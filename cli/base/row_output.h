@@ -20,6 +20,29 @@ namespace stag::cli {
 // What is written around the rows of all captures: the names of the columns, or the brackets of an array.
 void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info);
 
+// Rows in the format that is asked for, which is not text. Not for two threads.
+class RowFormatter {
+ public:
+  RowFormatter(const CommonOptions& options, const results::RecordInfo& info, std::optional<std::string> file);
+  // Valid until the next call.
+  template <typename R>
+  std::string_view Format(const R& row) {
+    return Format(&row, results::InfoOf<R>());
+  }
+  std::string_view Format(const void* row, const results::RecordInfo& info);
+  // The place of a row among others, where they are sorted.
+  results::SortKey KeyOf(const void* row) const;
+  const std::vector<results::Column>& columns() const { return columns_; }
+
+ private:
+  const stag::cli::Format format_;
+  const std::optional<std::string> file_;
+  std::vector<results::Column> columns_;  // CSV, tables
+  std::optional<results::Column> sort_column_;
+  std::string line_;
+  JsonWriter json_{line_};
+};
+
 class RowOutput {
  public:
   // `info`: of the rows of the list; other records go to JSON alone. `file`: the name of the capture; nullopt: the rows
@@ -33,16 +56,15 @@ class RowOutput {
   // Appends a row, not as text.
   template <typename R>
   void Format(std::string& out, const R& row) {
-    Format(out, &row, results::InfoOf<R>());
+    out += formatter_.Format(row);
   }
-  void Format(std::string& out, const void* row, const results::RecordInfo& info);
 
   // What stands between rows of Write with a key; nothing to begin with.
   void set_between(std::string_view text) { between_ = text; }
   // Whether rows wait for the last one, because they are sorted or text of which only some is wanted.
   bool sorts() const { return !options_.sort.empty() || (options_.limit != 0 && as_text()); }
   // The place of a row among others.
-  results::SortKey KeyOf(const void* row) const;
+  results::SortKey KeyOf(const void* row) const { return formatter_.KeyOf(row); }
   // Rows as text or of Format, in their order. REQUIRES: !sorts().
   void Write(std::string_view rows);
   // A row in any order; rows that sort as equal are in that of `number`. REQUIRES: sorts().
@@ -50,9 +72,8 @@ class RowOutput {
   // All of that, for a row that is not text and comes in its order.
   template <typename R>
   void Put(const R& row) {
-    formatted_.clear();
-    Format(formatted_, row);
-    sorts() ? Write(formatted_, KeyOf(&row), ++number_) : Write(formatted_);
+    const std::string_view formatted = formatter_.Format(row);
+    sorts() ? Write(formatted, KeyOf(&row), ++number_) : Write(formatted);
   }
   // A record that is no row of the list: written where the format has a place for it.
   template <typename R>
@@ -77,12 +98,9 @@ class RowOutput {
 
   Output& output_;
   const CommonOptions& options_;
-  const std::optional<std::string> file_;
+  RowFormatter formatter_;
   std::string between_;
-  std::vector<results::Column> columns_;  // CSV, tables
-  std::optional<results::Column> sort_column_;
   std::optional<results::Table> table_;
-  std::string formatted_;
   uint64_t written_ = 0;          // rows, where there is a limit
   std::vector<Waiting> waiting_;  // a heap: the last to come is on top
   size_t waiting_bytes_ = 0;

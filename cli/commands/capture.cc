@@ -331,9 +331,9 @@ int RunCapture(const CaptureArguments& options) {
       observers = checker->reporter->Observers();
     }
     LinesAtOnce lines(output, TransactionLister::Heading(options.format, output.style(), false));
-    const auto lister = TransactionLister::Make(options.format, output.style(), clock, lines, std::nullopt, false);
+    TransactionLister lister(options, output.style(), clock, lines, std::nullopt, false);
     observers.push_back(&watching->watch);
-    if (options.transactions) observers.push_back(lister.get());
+    if (options.transactions) observers.push_back(&lister);
     if (judge) observers.push_back(&watching->engine);
     const bool hash = options.transactions && options.format == Format::kJsonl;
     PayloadCutter* const cutter = options.cut_payload ? &watching->cutter : nullptr;

@@ -8,6 +8,7 @@
 #include "cli/analysis/sharded_analysis.h"
 #include "cli/analysis/transaction_lister.h"
 #include "cli/base/options.h"
+#include "cli/base/row_output.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -24,6 +25,7 @@ struct LineResult {
   uint64_t now = 0;  // the frame being processed
   uint64_t frame = 0, serial = 0;
   std::string line;
+  results::SortKey key{results::Value::Null()};
 };
 
 class ListShard final : public ShardResults<LineResult>, public LineSink {
@@ -31,52 +33,53 @@ class ListShard final : public ShardResults<LineResult>, public LineSink {
   // `lines` takes the lines in the reading thread, where `clock` is that of the line that it takes.
   ListShard(const TransactionsArguments& options, const Style& style, std::optional<std::string> file, LineSink& lines,
             Clock& clock)
-      : lister_(TransactionLister::Make(options.format, style, this->clock(), *this, std::move(file), options.phases)),
+      : lister_(options, style, this->clock(), *this, std::move(file), options.phases),
         lines_(lines),
         delivery_clock_(clock) {}
-  std::vector<session::Observer*> Observers() override { return {lister_.get()}; }
-  const TransactionLister& lister() const { return *lister_; }
+  std::vector<session::Observer*> Observers() override { return {&lister_}; }
+  const TransactionLister& lister() const { return lister_; }
 
-  void Open(uint64_t frame, uint64_t serial) override { Add(LineResult::Kind::kOpen, frame, serial, {}); }
-  void Close(uint64_t frame, uint64_t serial, std::string_view line) override {
-    Add(LineResult::Kind::kClose, frame, serial, line);
+  void Open(uint64_t frame, uint64_t serial) override { Add(LineResult::Kind::kOpen, frame, serial, {}, nullptr); }
+  void Close(uint64_t frame, uint64_t serial, std::string_view line, const results::SortKey& key) override {
+    Add(LineResult::Kind::kClose, frame, serial, line, &key);
   }
-  void Drop(uint64_t frame, uint64_t serial) override { Add(LineResult::Kind::kDrop, frame, serial, {}); }
+  void Drop(uint64_t frame, uint64_t serial) override { Add(LineResult::Kind::kDrop, frame, serial, {}, nullptr); }
 
  private:
-  void Add(LineResult::Kind kind, uint64_t frame, uint64_t serial, std::string_view line) {
+  void Add(LineResult::Kind kind, uint64_t frame, uint64_t serial, std::string_view line, const results::SortKey* key) {
     Emit([&](LineResult& result) {
       result.kind = kind;
       result.now = clock().frame;
       result.frame = frame;
       result.serial = serial;
       result.line.assign(line);
+      if (key) result.key = *key;
     });
   }
   void Deliver(LineResult& result) override {
     delivery_clock_.frame = result.now;
     switch (result.kind) {
       case LineResult::Kind::kOpen: return lines_.Open(result.frame, result.serial);
-      case LineResult::Kind::kClose: return lines_.Close(result.frame, result.serial, result.line);
+      case LineResult::Kind::kClose: return lines_.Close(result.frame, result.serial, result.line, result.key);
       case LineResult::Kind::kDrop: return lines_.Drop(result.frame, result.serial);
     }
   }
 
-  std::unique_ptr<TransactionLister> lister_;
+  TransactionLister lister_;
   LineSink& lines_;
   Clock& delivery_clock_;
 };
 
 FileOutcome ListFile(const std::string& file, const TransactionsArguments& options, Output& output) {
-  const bool json = options.format == Format::kJsonl;
-  const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
+  const bool digests = options.format != Format::kText && options.format != Format::kTable;
   Clock clock;
-  LinesByCall lines(output, clock, TransactionLister::Heading(options.format, output.style(), options.phases),
+  RowOutput rows(output, options, results::InfoOf<analysis::TransactionRow>(), DisplayName(file));
+  LinesByCall lines(output, rows, clock, TransactionLister::Heading(options.format, output.style(), options.phases),
                     options.memory);
   std::vector<std::unique_ptr<ListShard>> shards;
   while (shards.size() < options.jobs)
-    shards.push_back(std::make_unique<ListShard>(options, output.style(), name, lines, clock));
-  FileOutcome outcome = Analyze(file, options, json, output, shards);
+    shards.push_back(std::make_unique<ListShard>(options, output.style(), DisplayName(file), lines, clock));
+  FileOutcome outcome = Analyze(file, options, digests, output, shards);
   uint64_t count = 0, cut = 0, phases_missing = 0;
   for (const auto& shard : shards) {
     count += shard->lister().count();
@@ -87,12 +90,14 @@ FileOutcome ListFile(const std::string& file, const TransactionsArguments& optio
   output.Flush();
   if (!options.quiet && outcome.opened && !output.closed()) {
     if (count + cut == 0)
-      output.diagnostics().Complain("{}: no RPC-over-RDMA in {}", DisplayName(file), Count(outcome.frames, "frame"));
+      output.diagnostics().Complain("{}: no {} in {}", DisplayName(file),
+                                    options.filter.empty() ? "RPC-over-RDMA" : "such RPC",
+                                    Count(outcome.frames, "frame"));
     if (cut > 0) {
       output.diagnostics().Complain("{}: {} left out: the capture has too little of the Calls (snap length)",
                                     DisplayName(file), Count(cut, "RPC"));
     }
-    if (phases_missing > 0 && (json || options.phases)) {
+    if (phases_missing > 0 && (digests || options.phases)) {
       output.diagnostics().Complain("{}: phases of {} are not all known: packets are missing, or times go back",
                                     DisplayName(file), Count(phases_missing, "RPC"));
     }
@@ -100,12 +105,14 @@ FileOutcome ListFile(const std::string& file, const TransactionsArguments& optio
       output.diagnostics().Complain("{}: up to {} out of order: the RPCs were unanswered for very long",
                                     DisplayName(file), Count(lines.given_up(), "line"));
     }
+    rows.Complain(DisplayName(file));
   }
   return outcome;
 }
 
 int RunTransactions(const TransactionsArguments& options, scale::Team* team) {
   Output output = OutputOf(options, team);
+  SetDocument(output, options, results::InfoOf<analysis::TransactionRow>());
   return ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
     return ListFile(file, options, of_file);
   });
@@ -117,7 +124,9 @@ void AddTransactions(CLI::App& app, Run& run) {
   auto options = std::make_shared<TransactionsArguments>();
   CLI::App* command =
       app.add_subcommand("transactions", "A line per RPC: frames, procedure, chunks, sizes, time, status");
-  AddCaptureOptions(*command, *options);
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "RPCs", "RPCs");
+  AddListOptions(*command, *options, results::InfoOf<analysis::TransactionRow>());
   command->add_flag("--phases", options->phases, "As text: where the time between Call and Reply went, in columns");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
@@ -133,6 +142,8 @@ void AddTransactions(CLI::App& app, Run& run) {
       "\nExamples:\n"
       "  stag transactions mount.pcapng\n"
       "  stag transactions --phases mount.pcapng\n"
+      "  stag transactions --procedure WRITE --slower-than 20ms --sort rtt_us --limit 10 mount.pcapng\n"
+      "  stag transactions --connection 2 --time 5..6 --format csv mount.pcapng > rpcs.csv\n"
       "  stag transactions --color always mount.pcapng | less -RS\n"
       "  stag transactions --format jsonl a.pcap b.pcap.gz > rpcs.jsonl\n"
       "  stag transactions --format jsonl --jobs 4 cluster.pcapng.zst > rpcs.jsonl\n"

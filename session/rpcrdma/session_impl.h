@@ -54,6 +54,7 @@ struct ConnectionState {
   EarlyReply early;
   SegmentRef last_hit;                         // the segment that the previous RDMA packet touched ...
   Side last_hit_owner = 0;                     // ... and whose memory it is
+  uint64_t calls = 0;                          // transactions that were opened
   uint64_t gap_serial = 0;                     // the newest transaction when something was last lost
   OnConnection live;                           // transactions that have not ended
   std::array<EndedTransaction, kEnded> ended;  // and the last that have, in turn

@@ -198,6 +198,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   entry.connection = connection.info.id;
   entry.slot = connection.info.slot;
   entry.serial = ++serial;
+  entry.number = ++state.calls;
   entry.xid = header.xid;
   entry.requester = requester;
   entry.backward = connection.client_known && requester != connection.client;

@@ -49,6 +49,7 @@ void ReplyHalf::Clear() {
 void Transaction::Clear() {
   connection = 0;
   serial = 0;
+  number = 0;
   xid = 0;
   requester = 0;
   backward = disturbed = uncertain = done_seen = false;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "protocol/base/enum_names.h"
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
@@ -224,7 +225,8 @@ struct RdmaFrames {
 
 struct Transaction {
   fabric::ConnectionId connection = 0;
-  uint64_t serial = 0;  // counts from 1 over the capture, in order of the Calls
+  uint64_t serial = 0;  // counts from 1 over the Session, in order of the Calls
+  uint64_t number = 0;  // counts from 1 over the connection, in order of the Calls
   uint32_t xid = 0;
   fabric::Side requester = 0;
   bool backward = false;  // the server called (RFC 8167)
@@ -259,3 +261,16 @@ struct Transaction {
 };
 
 }  // namespace stag::session
+
+namespace stag {
+
+template <>
+struct EnumNames<session::CallForm> {
+  static constexpr std::array<std::string_view, 5> kNames{"short", "chunked", "long", "long-chunked", "msgp"};
+};
+template <>
+struct EnumNames<session::ReplyForm> {
+  static constexpr std::array<std::string_view, 6> kNames{"none", "short", "chunked", "long", "long-chunked", "error"};
+};
+
+}  // namespace stag
