@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "text/terminal.h"
 
+#include <algorithm>
+
 #include "text/utf8.h"
 
 namespace stag {
@@ -20,15 +22,13 @@ std::string Styled(std::string_view text, TextStyle style, bool color) {
 
 namespace {
 
-// Whether all of it is ASCII without controls but line feeds and tabs.
-bool IsPlain(std::string_view text) {
-  unsigned odd = 0;
-  for (const char ch : text) {
-    const auto c = static_cast<unsigned char>(ch);
-    odd |= static_cast<unsigned>(c >= 0x7f) |
-           (static_cast<unsigned>(c < 0x20) & static_cast<unsigned>(c != '\n') & static_cast<unsigned>(c != '\t'));
-  }
-  return odd == 0;
+// Whether all of it is ASCII without controls; with `lines`, but for line feeds and tabs.
+bool IsPlain(std::string_view text, bool lines) {
+  return std::ranges::all_of(text, [lines](char c) {
+    if (c >= ' ' && c <= '~') [[likely]]
+      return true;
+    return lines && (c == '\n' || c == '\t');
+  });
 }
 
 // The length of the sequence that sets colours at the start of `text`; 0: there is none.
@@ -56,10 +56,12 @@ std::string Replaced(std::string_view text, bool lines, bool styled) {
 
 }  // namespace
 
-std::string Printable(std::string_view text) { return Replaced(text, false, false); }
+std::string Printable(std::string_view text) {
+  return IsPlain(text, false) ? std::string(text) : Replaced(text, false, false);
+}
 
 void MakePrintable(std::string& text, bool styled) {
-  if (!IsPlain(text)) text = Replaced(text, true, styled);
+  if (!IsPlain(text, true)) text = Replaced(text, true, styled);
 }
 
 std::string Wrapped(std::string_view text, size_t indent, size_t width) {

@@ -7,12 +7,7 @@ namespace stag::capture {
 
 Reader::Next AlignedReader::ReadFrame(Frame& frame) {
   if (next_held_ == held_.size()) {
-    if (copied_) {
-      copied_ = false;
-      std::vector<Held>().swap(held_);
-      std::vector<std::byte>().swap(bytes_);
-      next_held_ = 0;
-    }
+    if (copied_) ForgetHeld();
     const Next next = reader_.ReadFrame(frame);
     if (next != Next::kFrame) return next;
     const unsigned clock = finder_.Take(frame);
@@ -48,6 +43,13 @@ void AlignedReader::Hold(const Frame& first, unsigned clock) {
   const auto known =
       std::find_if(held_.begin(), held_.end(), [this](const Held& held) { return held.clock == finder_.reference(); });
   if (known != held_.end()) last_known_ = known->frame.ref.time_ns;
+}
+
+void AlignedReader::ForgetHeld() {
+  copied_ = false;
+  std::vector<Held>().swap(held_);
+  std::vector<std::byte>().swap(bytes_);
+  next_held_ = 0;
 }
 
 void AlignedReader::Stamp(Frame& frame, unsigned clock) {

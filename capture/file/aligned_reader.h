@@ -39,6 +39,7 @@ class AlignedReader final : public Reader {
   };
 
   void Hold(const Frame& first, unsigned clock);
+  void ForgetHeld();
   void Stamp(Frame& frame, unsigned clock);
 
   Reader& reader_;

@@ -57,9 +57,8 @@ struct ConnectionJudgement {
   }
   // After something was remembered.
   void SetCharge() {
-    const uint64_t bytes = sizeof(ConnectionJudgement) + state.storage();
-    if (bytes != charge.bytes()) [[unlikely]]
-      charge.Set(bytes);
+    if (state.TakeGrowth()) [[unlikely]]
+      charge.Set(sizeof(ConnectionJudgement) + state.storage());
   }
   // After RDMA Read Requests.
   void ChargeReads() { reads_charge.Set(state.reads[0].storage() + state.reads[1].storage()); }
@@ -454,7 +453,7 @@ void Engine::OnMessage(const session::Connection& connection, const session::Mes
   if (!judged->held.empty()) judged->held.OnMessage(connection, message, judged->state);
   const Facts facts = FactsOf(connection, judged->state, message, transaction);
   impl_->RunMessage(facts, connection, *judged, message, transaction);
-  judged->Limit(impl_->options.limits);
+  if (message.role == Role::kCall) judged->Limit(impl_->options.limits);
   judged->state.After(connection, message, transaction, facts);
   judged->SetCharge();
   impl_->surroundings.After(connection, message, transaction);
@@ -495,8 +494,7 @@ void Engine::OnRdma(const session::Connection& connection, const session::RdmaOp
     default: impl_->Run<ReadResponseContext>(facts, connection, *judged, operation); break;
   }
   judged->state.After(operation, facts);
-  if (!judged->state.operations.full()) [[unlikely]]
-    judged->SetCharge();
+  judged->SetCharge();
 }
 
 void Engine::OnNak(const session::Connection& connection, const Event& event) {

@@ -26,10 +26,11 @@ class Recent {
  private:
   static constexpr bool kGrows = sizeof(T) * N > 1024;
 
+  [[gnu::noinline]] void Make() { items_.emplace_back(); }
   T& Next() {
     if constexpr (kGrows) {
       if (!full()) [[unlikely]]
-        items_.emplace_back();
+        Make();
     }
     return items_[count_++ % N];
   }

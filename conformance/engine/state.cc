@@ -124,7 +124,9 @@ void RuleState::TakeSetup(const Connection& connection) {
 }
 
 void RuleState::Await(Owed owed, Side requester, uint32_t xid, const FrameRef& frame) {
-  if (awaited.size() < kMaxAwaited) awaited.push_back({owed, requester, xid, frame, newest_call});
+  if (awaited.size() >= kMaxAwaited) return;
+  awaited.push_back({owed, requester, xid, frame, newest_call});
+  grown_ = true;
 }
 
 void RuleState::Before(const fabric::Event& event) {
@@ -205,6 +207,8 @@ void RuleState::After(const Connection& connection, const Message& message, cons
                       Facts facts) {
   const rpcrdma::Header& header = message.header;
   const Fault fault = FaultOf(message);
+  if (!sends.full()) [[unlikely]]
+    grown_ = true;
   RecentSend& send = sends.Add();
   send.frame = message.frame.number;
   send.first_frame = message.first_frame.number;
@@ -274,6 +278,9 @@ const OutstandingCall* RuleState::Find(const Transaction& transaction) const {
 
 void RuleState::AddCall(const Message& message, const Transaction& transaction, Facts facts) {
   if (calls.size() >= most_calls) return;
+  grown_ = grown_ || calls.size() == calls.capacity();
+  if (handle_counts_.empty()) [[unlikely]]
+    handle_counts_.resize(kHandleCounts);
   OutstandingCall& call = calls.emplace_back();
   call.transaction = &transaction;
   call.facts = facts;
@@ -348,6 +355,8 @@ void RuleState::After(const session::RdmaOperation& operation, Facts facts) {
   if (event.kind() == fabric::EventKind::kWrite) NoteWrite(operation, facts);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
   if (event.kind() == fabric::EventKind::kReadResponse) return;
+  if (!operations.full()) [[unlikely]]
+    grown_ = true;
   const fabric::RdmaPacket& packet = event.rdma();
   operations.Add({
       .frame = event.frame,

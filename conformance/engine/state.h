@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "conformance/engine/engine.h"
@@ -207,6 +208,8 @@ struct RuleState {
     return sends.storage() + operations.storage() + calls.capacity() * sizeof(OutstandingCall) +
            awaited.capacity() * sizeof(Awaited) + handle_counts_.size() * sizeof(uint16_t);
   }
+  // Whether that may have grown since the last call.
+  bool TakeGrowth() { return std::exchange(grown_, false); }
 
  private:
   void NoteWrite(const session::RdmaOperation& operation, Facts facts);
@@ -214,12 +217,10 @@ struct RuleState {
   void NoteAwaited(const session::Message& message, const session::Transaction* transaction);
   void AddCall(const session::Message& message, const session::Transaction& transaction, Facts facts);
   void NoteSharing(OutstandingCall& call, bool repeated);
-  uint16_t& HandleCount(uint32_t handle) {
-    constexpr size_t kCounts = 1024;
-    if (handle_counts_.empty()) handle_counts_.resize(kCounts);
-    return handle_counts_[(handle * 0x9e3779b1u) >> 22];
-  }
+  static constexpr size_t kHandleCounts = 1024;
+  uint16_t& HandleCount(uint32_t handle) { return handle_counts_[(handle * 0x9e3779b1u) >> 22]; }
   std::vector<uint16_t> handle_counts_;  // of the segments of `calls`, by hash; empty before the first
+  bool grown_ = true;                    // storage() may have
   void Await(Owed owed, session::Side requester, uint32_t xid, const FrameRef& frame);
 };
 

@@ -70,6 +70,7 @@ class ClockFinder {
     int64_t time_ns = 0;
   };
 
+  [[gnu::noinline]] unsigned TakeOdd(const Frame& frame);
   bool IsSuspicious(int64_t time_ns) const;
   void Begin(int64_t time_ns);
   unsigned Tell(const Frame& frame);

@@ -66,13 +66,18 @@ bool Copies::IsCopy(const link::Packet& packet, const FrameRef& frame) {
     return IsOtherCopy(packet, frame);
   const uint64_t key =
       (LoadBe64(payload.data() + 4) << 8) * kOdd ^ LoadLe32(payload.data() + payload.size() - ib::kIcrcLength);
-  if (Holds(NumberOf(BucketOf(key)))) return LookUp(key, packet, frame);
-  return Remember(key, packet, frame, false);
+  return IsCopy(key, packet, frame, false);
 }
 
 bool Copies::IsOtherCopy(const link::Packet& packet, const FrameRef& frame) {
   const uint64_t key = OtherKeyOf(packet);
-  return key != 0 && LookUp(key, packet, frame);
+  return key != 0 && IsCopy(key, packet, frame, packet.carrier == link::Carrier::kTcp);
+}
+
+// With no packet in its bucket it is no copy.
+inline bool Copies::IsCopy(uint64_t key, const link::Packet& packet, const FrameRef& frame, bool tcp) {
+  if (Holds(NumberOf(BucketOf(key)))) return LookUp(key, packet, frame);
+  return Remember(key, packet, frame, tcp);
 }
 
 // Looks at the newest packet with the same key.

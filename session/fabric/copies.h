@@ -47,6 +47,7 @@ class Copies {
   // The number below `next_` that ends as the bucket does: the last 65,536 are told apart, and the key of a packet
   // tells a number that is older. `next_` ends as a bucket does that is so many old: it is not that packet.
   uint32_t NumberOf(uint16_t bucket) const { return next_ - 1 - static_cast<uint16_t>(next_ - 1 - bucket); }
+  bool IsCopy(uint64_t key, const link::Packet& packet, const FrameRef& frame, bool tcp);
   [[gnu::noinline]] bool IsOtherCopy(const link::Packet& packet, const FrameRef& frame);
   [[gnu::noinline]] bool LookUp(uint64_t key, const link::Packet& packet, const FrameRef& frame);
   bool Remember(uint64_t key, const link::Packet& packet, const FrameRef& frame, bool tcp);

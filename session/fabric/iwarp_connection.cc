@@ -122,9 +122,7 @@ void IwarpConnection::OnReset(Direction from, uint32_t sequence, FrameRef frame)
   NotIwarp();
 }
 
-bool IwarpConnection::IsQuiet() const {
-  return half_[0].tcp.empty() && half_[1].tcp.empty() && !HasHole(0) && !HasHole(1);
-}
+bool IwarpConnection::IsQuiet() const { return half_[0].tcp.quiet() && half_[1].tcp.quiet(); }
 
 bool IwarpConnection::WaitsFor(Direction d, const TcpPiece& piece) const {
   const TcpStream& other = half_[d ^ 1].tcp;

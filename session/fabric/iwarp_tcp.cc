@@ -67,15 +67,15 @@ bool TcpStream::IsPlausible(uint64_t position) const {
 }
 
 bool TcpStream::NoteAcknowledged(uint64_t position) {
-  if (position > next_ + kMaxAhead) return false;
-  const uint64_t seen = held_.empty() ? next_ : held_.back().piece.end;
-  if (position <= seen) {
-    acknowledged_ = std::max(acknowledged_, position);
-    claimed_ = 0;
+  const bool ahead = position > next_;
+  if (ahead && position > next_ + kMaxAhead) return false;
+  if (ahead && (held_.empty() || position > held_.back().piece.end)) {
+    if (claimed_ != 0 && position >= claimed_) acknowledged_ = std::max(acknowledged_, claimed_);
+    claimed_ = position;
     return true;
   }
-  if (claimed_ != 0 && position >= claimed_) acknowledged_ = std::max(acknowledged_, claimed_);
-  claimed_ = position;
+  acknowledged_ = std::max(acknowledged_, position);
+  claimed_ = 0;
   return true;
 }
 

@@ -80,6 +80,8 @@ class TcpStream {
   bool HoldFirst(const TcpPiece& piece);
 
   bool empty() const { return held_.empty(); }
+  // Nothing is held, and nothing is missing that was acknowledged.
+  bool quiet() const { return held_.empty() && acknowledged_ <= next_; }
   // The earliest piece held. begin <= next() never leaves bytes before next() in it.
   const TcpPiece& front() const { return held_.front().piece; }
   bool front_is_next() const { return !held_.empty() && held_.front().piece.begin == next_; }

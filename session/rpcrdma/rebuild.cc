@@ -34,6 +34,12 @@ void AddPadding(Payload& payload, uint64_t length) {
   AddPiece(payload, Piece::Source::kZero, 0, 0, RoundUp4(length) - length);
 }
 
+// The stream as it is: the whole message.
+void AddStream(Payload& payload) {
+  AddPiece(payload, Piece::Source::kStream, 0, 0, payload.stream_length);
+  payload.complete = StreamComplete(payload);
+}
+
 // Appends the captured start of the segment `index`, `length` bytes of it. They stay where they are as long as the
 // stream is one piece there.
 void AppendToStream(const Reused<SegmentRecord>& records, size_t index, uint64_t length, Payload& payload) {
@@ -423,7 +429,12 @@ void RebuildCall(Transaction& transaction) {
   if (!followed) WalkArguments(transaction);
   for (DataItem& item : call.items)
     if (item.reduced) item.complete = IsCaptured(item, call.read_chunks[item.chunk], call.segments);
-  if (call.defect == RebuildDefect::kNone) InsertReadChunks(call.read_chunks, call.segments, call);
+  if (call.defect != RebuildDefect::kNone) return;
+  if (call.read_chunks.empty()) {
+    AddStream(call);
+  } else {
+    InsertReadChunks(call.read_chunks, call.segments, call);
+  }
 }
 
 void RebuildReply(Transaction& transaction) {

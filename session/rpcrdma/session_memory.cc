@@ -95,8 +95,7 @@ void Session::Impl::Store(const SegmentRef& ref, uint64_t at, Bytes bytes) {
   TransactionEntry& entry = *ref.entry;
   if (data.capacity() == 0) {
     data = pool.TakeData();
-    entry.data_bytes += data.capacity();
-    entry.SetCharge();
+    entry.Count(entry.data_bytes, entry.data_bytes + data.capacity());
   }
   if (data.capacity() < end) {
     uint64_t room =
@@ -107,8 +106,7 @@ void Session::Impl::Store(const SegmentRef& ref, uint64_t at, Bytes bytes) {
       stats.dropped_bytes += bytes.size();
       return;
     }
-    entry.data_bytes += room - data.capacity();
-    entry.SetCharge();
+    entry.Count(entry.data_bytes, entry.data_bytes + room - data.capacity());
     data.reserve(static_cast<size_t>(room));
   }
   if (data.size() < begin) data.resize(static_cast<size_t>(begin));  // a hole
@@ -185,7 +183,6 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
         record.first_frame = event.first_frame.number ? event.first_frame : event.frame;
       record.last_frame = event.frame;
       if (!ref.of_reply) TakeFrames(ref.entry->rdma, event, ref.index, at);
-      const uint64_t ranges_before = record.RangeStorage();
       if (kind == EventKind::kReadRequest) {
         record.requested.Add(at, at + length);
       } else {
@@ -199,9 +196,9 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
         }
         if (response && !ref.of_reply) ref.entry->read_missing -= record.captured.total() - before;
       }
-      if (const uint64_t ranges = record.RangeStorage(); ranges != ranges_before) [[unlikely]] {
-        ref.entry->range_bytes += ranges - ranges_before;
-        ref.entry->SetCharge();
+      if (const auto ranges = static_cast<uint32_t>(record.RangeStorage()); ranges != record.charged) [[unlikely]] {
+        ref.entry->Count(ref.entry->range_bytes, ref.entry->range_bytes + ranges - record.charged);
+        record.charged = ranges;
       }
     }
   }

@@ -31,10 +31,11 @@ struct alignas(64) SegmentRecord {
   rpcrdma::Segment segment;
   ListKind list = ListKind::kReadList;
   bool bytes_kept = false;  // DataOf has the captured bytes (special chunks always; bulk data on request)
-  bool used = false;        // an RDMA operation touched it; else the members from `home` on are as they were made
+  bool used = false;        // an RDMA operation touched it; else the members from `charged` on are as they were made
   uint32_t chunk = 0;       // Read list: index into Half::read_chunks; Write list: index in the list; Reply chunk: 0
   uint32_t position = 0;    // Read list only
   int32_t place = -1;       // the Session's: in its table of handles; -1: not in there
+  uint32_t charged = 0;     // the Session's: bytes of RangeStorage that it has charged
   uint32_t home = kOwn;     // index of the record whose `data` has the captured bytes ...
   uint64_t data_begin = 0;  // ... from here on
   // By offset in the segment, as long as the last captured byte; then those of segments behind it in its chunk, each of
@@ -58,6 +59,7 @@ struct alignas(64) SegmentRecord {
     place = -1;
     if (!used) return;
     used = false;
+    charged = 0;
     home = kOwn;
     data_begin = 0;
     data.clear();

@@ -74,7 +74,7 @@ void TransactionPool::Retire(TransactionEntry* entry) {
     if (half->storage.capacity() > kSmallStream) Release(std::move(half->storage), spare_streams_);
     half->present = half->complete = false;
   }
-  entry->data_bytes = 0;
+  entry->Count(entry->data_bytes, 0);
   if (entry->call.storage.capacity() == 0) entry->CountCall();
   entry->CountReply();
 }
@@ -86,8 +86,7 @@ void TransactionPool::Recycle(TransactionEntry* entry) {
   if (entry->range_bytes > 0) {
     for (Half* half : {static_cast<Half*>(&entry->call), static_cast<Half*>(&entry->reply)})
       for (SegmentRecord& record : half->segments) record.Clear();
-    entry->range_bytes = 0;
-    entry->SetCharge();
+    entry->Count(entry->range_bytes, 0);
   }
   entry->Clear();
   free_.push_back(std::move(given));

@@ -36,16 +36,15 @@ struct TransactionEntry : Transaction {
   // Where the connection's tables have it; -1: not in there.
   int32_t outstanding_at = -1, reading_at = -1;
 
-  // After something of the storage changed.
-  void SetCharge() { charge.Set(kCost + call_bytes + reply_bytes + data_bytes + range_bytes); }
-  void CountCall() {
-    call_bytes = call.Storage() + operations.capacity() * sizeof(Operation);
-    SetCharge();
+  // After something of the storage may have changed. `part`: one of the four, which is `bytes` now.
+  void Count(uint64_t& part, uint64_t bytes) {
+    if (bytes == part) [[likely]]
+      return;
+    charge.Set(charge.bytes() - part + bytes);
+    part = bytes;
   }
-  void CountReply() {
-    reply_bytes = reply.Storage();
-    SetCharge();
-  }
+  void CountCall() { Count(call_bytes, call.Storage() + operations.capacity() * sizeof(Operation)); }
+  void CountReply() { Count(reply_bytes, reply.Storage()); }
   // Everything but the storage goes back to its first value. The entry is in no list and in no table.
   void Clear();
 };

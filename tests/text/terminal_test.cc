@@ -20,6 +20,9 @@ TEST(Terminal, Printable) {
   EXPECT_EQ(Printable("\x9b\xff\xc3(\xe2\x82"), std::string("???") + "(??");  // no UTF-8
   EXPECT_EQ(Printable("gr\u00fc\u00df \u20ac \U0001f600"), "gr\u00fc\u00df \u20ac \U0001f600");
   EXPECT_EQ(Printable(""), "");
+  EXPECT_EQ(Printable(" !a~"), " !a~");  // ASCII alone
+  EXPECT_EQ(Printable("a\tb\n"), "a?b?");
+  EXPECT_EQ(Printable("a\x7f"), "a?");
 }
 
 TEST(Terminal, MakePrintable) {

@@ -23,7 +23,7 @@ TransactionEntry* OpenWithPayload(TransactionPool& pool) {
   entry->call.segments[1].used = true;
   entry->call.segments[1].data = pool.TakeData();
   entry->call.segments[1].data.resize(kSize);
-  entry->data_bytes = kSize;
+  entry->Count(entry->data_bytes, kSize);
   entry->CountReply();
   return entry;
 }
