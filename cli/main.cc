@@ -50,6 +50,7 @@ constexpr Declaration kDeclarations[] = {
     {"slice", AddSlice},
     {"rules", AddRules},
     {"explain", AddExplain},
+    {"schema", AddSchema},
     {"devices", AddDevices},
     {"serve", AddServe},
     {"generate", AddGenerate},

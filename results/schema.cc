@@ -129,34 +129,47 @@ void PutMarkdownRows(std::string& out, const RecordInfo& info, const std::string
 
 }  // namespace
 
-void PutSchema(std::string& out, const CommandRecords& command) {
+void PutSchema(std::string& out, std::span<const CommandRecords> commands) {
+  const auto name_of = [&](const CommandRecords& command, const RecordInfo& info) {
+    return commands.size() == 1 ? std::string(info.type) : fmt::format("{}.{}", command.command, info.type);
+  };
   JsonWriter json(out);
   json.BeginObject().Member("$schema", "https://json-schema.org/draft/2020-12/schema");
-  json.Member("title", fmt::format("stag {} --format jsonl", command.command));
-  json.Member("description", "One line of the output.").Key("oneOf").BeginArray();
-  for (const auto& written : command.records)
-    json.NewLine().BeginObject().Member("$ref", fmt::format("#/$defs/{}", written.record().type)).EndObject();
+  json.Member("title", commands.size() == 1 ? fmt::format("stag {} --format jsonl", commands[0].command)
+                                            : std::string("stag COMMAND --format jsonl"));
+  json.Member("description", "One line of the output.").Key(commands.size() == 1 ? "oneOf" : "anyOf").BeginArray();
+  for (const CommandRecords& command : commands) {
+    for (const auto& written : command.records) {
+      const std::string name = name_of(command, written.record());
+      json.NewLine().BeginObject().Member("$ref", "#/$defs/" + name).EndObject();
+    }
+  }
   json.EndArray().Key("$defs").BeginObject();
-  for (const auto& written : command.records) {
-    const RecordInfo& info = written.record();
-    json.NewLine().Key(info.type).BeginObject().Member("description", info.doc).Member("type", "object");
-    PutObject(json, info, info.type, written.of_file);
-    json.EndObject();
+  for (const CommandRecords& command : commands) {
+    for (const auto& written : command.records) {
+      const RecordInfo& info = written.record();
+      json.NewLine().AnyKey(name_of(command, info)).BeginObject().Member("description", info.doc);
+      json.Member("type", "object");
+      PutObject(json, info, info.type, written.of_file);
+      json.EndObject();
+    }
   }
   json.NewLine().EndObject().NewLine().EndObject().EndLine();
 }
 
-void PutMarkdown(std::string& out, const CommandRecords& command) {
-  stag::Put(out, "## stag {}\n", command.command);
-  for (const auto& written : command.records) {
-    const RecordInfo& info = written.record();
-    stag::Put(out, "\n### `{}`\n\n", info.type);
-    stag::Put(out, info.doc);
-    stag::Put(out, "\n\n| member | type | unit | |\n|---|---|---|---|\n| `type` | string | | `{}` |\n", info.type);
-    if (written.of_file) stag::Put(out, "| `file` | string | | {} |\n", kFileDoc);
-    PutMarkdownRows(out, info, "");
+void PutMarkdown(std::string& out, std::span<const CommandRecords> commands) {
+  for (const CommandRecords& command : commands) {
+    stag::Put(out, "## stag {}\n", command.command);
+    for (const auto& written : command.records) {
+      const RecordInfo& info = written.record();
+      stag::Put(out, "\n### `{}`\n\n", info.type);
+      stag::Put(out, info.doc);
+      stag::Put(out, "\n\n| member | type | unit | |\n|---|---|---|---|\n| `type` | string | | `{}` |\n", info.type);
+      if (written.of_file) stag::Put(out, "| `file` | string | | {} |\n", kFileDoc);
+      PutMarkdownRows(out, info, "");
+    }
+    out.push_back('\n');
   }
-  out.push_back('\n');
 }
 
 }  // namespace stag::results

@@ -22,8 +22,8 @@ struct CommandRecords {
 };
 
 // Appends a document that a line is valid by if it is one of the records.
-void PutSchema(std::string& out, const CommandRecords& command);
-// Appends a chapter: for each record a table of its members.
-void PutMarkdown(std::string& out, const CommandRecords& command);
+void PutSchema(std::string& out, std::span<const CommandRecords> commands);
+// Appends a chapter for each command: for each record a table of its members.
+void PutMarkdown(std::string& out, std::span<const CommandRecords> commands);
 
 }  // namespace stag::results

@@ -37,15 +37,16 @@ void OncePerHost::Drop(const Finding& finding) {
   conformance::AddTallies(dropped_, {one});
 }
 
-CheckedFile::CheckedFile(const conformance::EngineOptions& engine, uint64_t memory, conformance::Reporter* reporter,
-                         conformance::FindingSink& sink, size_t shards)
-    : engine_(engine),
+CheckedFile::CheckedFile(const conformance::EngineOptions& engine, const CommonOptions& options,
+                         conformance::Reporter* reporter, conformance::FindingSink& sink)
+    : options_(options),
+      engine_(engine),
       reporter_(reporter),
       once_(sink),
-      sink_(shards > 1 ? static_cast<conformance::FindingSink&>(once_) : sink),
-      several_(shards > 1),
-      history_(conformance::ConnectionHistoryOptions::Of(memory / 16)) {
-  engine_.memory_limit = memory / 16 / shards;
+      sink_(options.jobs > 1 ? static_cast<conformance::FindingSink&>(once_) : sink),
+      several_(options.jobs > 1),
+      history_(conformance::ConnectionHistoryOptions::Of(options.memory / 16)) {
+  engine_.memory_limit = options.memory / 16 / options.jobs;
   if (several_ && reporter_ && reporter_->wants().ladders)
     reporter_->SetLadderSource([this](const Finding& finding) { return history_.LadderOf(finding); });
 }
@@ -67,7 +68,15 @@ std::vector<RuleTally> CheckedFile::OfOne(std::vector<RuleTally> sum, uint64_t r
   return sum;
 }
 
-EngineShard::EngineShard(CheckedFile& file) : file_(file), engine_(file.engine_, *this) {}
+static conformance::EngineOptions StartingAt(const int64_t& start_ns, conformance::EngineOptions options) {
+  options.start_ns = &start_ns;
+  return options;
+}
+
+EngineShard::EngineShard(CheckedFile& file)
+    : file_(file),
+      filter_(file.options_.filter, clock().first_time_ns, *this),
+      engine_(StartingAt(clock().first_time_ns, file.engine_), filter_) {}
 
 std::vector<session::Observer*> EngineShard::Observers() {
   std::vector<session::Observer*> observers;
@@ -77,7 +86,7 @@ std::vector<session::Observer*> EngineShard::Observers() {
     if (reporter->wants().ladders) observers.push_back(&steps_);
     if (reporter->wants().connections) observers.push_back(&closings_);
   }
-  observers.insert(observers.end(), {&engine_, &asides_});
+  observers.insert(observers.end(), {&engine_, &filter_, &asides_});
   const std::vector<session::Observer*> further = Further();
   observers.insert(observers.end(), further.begin(), further.end());
   return observers;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/analysis/analysis.h"
+#include "cli/analysis/finding_filter.h"
 #include "conformance/engine/engine.h"
 #include "conformance/report/connection_history.h"
 #include "conformance/report/reporter.h"
@@ -45,10 +46,10 @@ class OncePerHost final : public conformance::FindingSink {
 // What the engines of a file have in common.
 class CheckedFile {
  public:
-  // `reporter` has begun the file; null: there is none. `sink` gets the findings, in the reading thread. `shards`: how
-  // many EngineShards there will be. `memory`: bytes of --memory, of which the engines together take a small part.
-  CheckedFile(const conformance::EngineOptions& engine, uint64_t memory, conformance::Reporter* reporter,
-              conformance::FindingSink& sink, size_t shards);
+  // `reporter` has begun the file; null: there is none. `sink` gets the findings, in the reading thread. Of `options`:
+  // how many shards there are, the memory, of which the engines together take a small part, and the filter.
+  CheckedFile(const conformance::EngineOptions& engine, const CommonOptions& options, conformance::Reporter* reporter,
+              conformance::FindingSink& sink);
   // After the analysis. What one engine counts.
   template <typename S>
   std::vector<conformance::RuleTally> Finish(const std::vector<std::unique_ptr<S>>& shards);
@@ -57,6 +58,7 @@ class CheckedFile {
   friend class EngineShard;
   std::vector<conformance::RuleTally> OfOne(std::vector<conformance::RuleTally> sum, uint64_t repeated) const;
 
+  const CommonOptions& options_;
   conformance::EngineOptions engine_;
   conformance::Reporter* const reporter_;
   OncePerHost once_;
@@ -100,6 +102,7 @@ class EngineShard : public CallingShard, private conformance::FindingSink {
   void OnFinding(const conformance::Finding& finding) override;
 
   CheckedFile& file_;
+  FindingFilter filter_;
   conformance::Engine engine_;
   Steps steps_{*this};
   Closings closings_{*this};

@@ -137,6 +137,7 @@ void AddExtract(CLI::App& app, Run& run);
 void AddCapture(CLI::App& app, Run& run);
 void AddSlice(CLI::App& app, Run& run);
 void AddCheck(CLI::App& app, Run& run);
+void AddSchema(CLI::App& app, Run& run);
 void AddRules(CLI::App& app, Run& run);
 void AddExplain(CLI::App& app, Run& run);
 void AddDevices(CLI::App& app, Run& run);

@@ -56,7 +56,7 @@ bool Failed(const CheckArguments& options, const conformance::Reporter& reporter
 FileOutcome CheckFile(const std::string& file, const CheckArguments& options, Output& output,
                       conformance::Reporter& reporter, conformance::FindingSink& sink) {
   reporter.BeginFile(DisplayName(file));
-  CheckedFile checked(options.engine, options.memory, &reporter, sink, options.jobs);
+  CheckedFile checked(options.engine, options, &reporter, sink);
   std::vector<std::unique_ptr<EngineShard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<EngineShard>(checked));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
@@ -115,6 +115,7 @@ void AddCheck(CLI::App& app, Run& run) {
   auto options = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "Conformance: which side broke which sentence of the specification");
   AddCaptureOptions(*command, *options, Formats::kReports);
+  AddFilters(*command, *options, "findings about RPCs", "findings");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes one report, the same as without");
@@ -153,6 +154,7 @@ void AddCheck(CLI::App& app, Run& run) {
       "Accepted findings are counted, and entries that no finding matched are listed on stderr.\n"
       "\nExamples:\n"
       "  stag check mount.pcapng\n"
+      "  stag check --connection 2 --time 10s..20s mount.pcapng\n"
       "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"
       "  stag check --jobs 0 --format jsonl cluster.pcapng.zst > findings.jsonl\n"
       "  stag check --write-baseline known.jsonl good.pcap; stag check --baseline known.jsonl new.pcap\n"

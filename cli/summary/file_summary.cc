@@ -307,7 +307,7 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
                                             wanted.pictures ? &transport_plotter_ : nullptr);
   gatherer_->SetStatistics(statistics);
   if (wanted.reporter) wanted.reporter->BeginFile(name_);
-  CheckedFile checked(wanted.engine, options.memory, wanted.reporter, *gatherer_, options.jobs);
+  CheckedFile checked(wanted.engine, options, wanted.reporter, *gatherer_);
   std::vector<std::unique_ptr<Shard>> shards;
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<Shard>(checked, *this, wanted.pictures));
   outcome_ = Analyze(file, options, false, output, shards, &statistics);

@@ -321,6 +321,7 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   Finding finding;
   finding.rule = &Catalogue()[one.rule];
   finding.profile = context.profile;
+  if (options.start_ns) finding.start_ns = *options.start_ns;
   finding.severity =
       violation.severity ? std::min(*violation.severity, finding.rule->severity) : finding.rule->severity;
   finding.frame = OffenderOf(context, violation);
@@ -352,11 +353,13 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   }
   if (transaction) {
     if (!finding.xid) finding.xid = transaction->xid;
+    if (finding.xid == transaction->xid) finding.call_number = transaction->number;
     violation.frames.push_back(transaction->call.frame.number);
   }
   finding.procedure = ProcedureOf(context);
   if (violation.xid) {  // of another transaction
     finding.xid = violation.xid;
+    finding.call_number = 0;
     finding.procedure.reset();
   }
   finding.client_to_server = context.connection.IsClientToServer(violation.from.value_or(from));

@@ -38,6 +38,8 @@ struct EngineOptions {
   // Bytes that may be remembered of connections. Beyond them fewer Calls of each are, and findings do not wait.
   uint64_t memory_limit = 16u << 20;
   EngineLimits limits = {};
+  // Time of the first frame of the capture, once it is known; null: nobody asks. It must outlive the engine.
+  const int64_t* start_ns = nullptr;
 };
 
 // Whether `selector` names at least one rule: see selection.h.

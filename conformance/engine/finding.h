@@ -98,6 +98,8 @@ struct Finding {
   fabric::ConnectionId connection = 0;  // 0: of none, a packet beside the connections
   bool client_to_server = true;         // direction of the offending message
   std::optional<uint32_t> xid;
+  uint64_t call_number = 0;                // of the RPC: Transaction::number; 0: none, or not known
+  int64_t start_ns = 0;                    // time of the first frame of the capture
   std::optional<Procedure> procedure;      // of the RPC, when its Call's header was seen
   std::string message;                     // one sentence
   std::string expected, actual;            // may be empty

@@ -7,9 +7,7 @@
 #include "analysis/connection_row.h"
 #include "conformance/report/connection_list.h"
 #include "conformance/report/documents.h"
-#include "conformance/report/fingerprint.h"
-#include "conformance/report/json_parts.h"
-#include "conformance/report/procedure.h"
+#include "conformance/report/finding_row.h"
 
 namespace stag::conformance {
 
@@ -47,25 +45,16 @@ class JsonReporter final : public Reporter {
     connections_json_.NewLine().EndArray();
     files_json_.NewLine().EndArray();
     json_.NewLine().EndArray().Key("connections").Raw(connections_);
-    json_.Member("connections_left_out", list_.left_out()).Key("files").Raw(files_).Key("summary").BeginObject();
-    PutSummaryMembers(json_, total(), counts(), suppressed);
-    json_.EndObject().EndObject().EndLine();
+    json_.Member("connections_left_out", list_.left_out()).Key("files").Raw(files_).Key("summary");
+    const SummaryRow summary(total(), counts(), suppressed);
+    results::PutValue(json_, results::As<SummaryRow>::Of(summary));
+    json_.EndObject().EndLine();
     WriteOut();
   }
 
  protected:
   void Show(const Finding& finding) override {
-    json_.NewLine().BeginObject();
-    PutFindingMembers(json_, finding, file());
-    json_.Member("fingerprint", Fingerprint(finding)).Member("profile", ProfileName(finding.profile));
-    json_.TextOrNull("expected", finding.expected).TextOrNull("actual", finding.actual).Key("rpc");
-    if (const auto& p = finding.procedure) {
-      json_.BeginObject().Member("program", p->program).Member("version", p->version);
-      json_.Member("procedure", p->procedure).Member("name", ProcedureText(*p)).EndObject();
-    } else {
-      json_.Value(nullptr);
-    }
-    json_.EndObject();
+    results::PutRow(json_.NewLine(), FindingRow(finding, file()));
     WriteOut();
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The JSON lines of `stag check`: fields and their order are a contract with programs.
-#include "conformance/report/fingerprint.h"
-#include "conformance/report/json_parts.h"
+// The JSON lines of `stag check`.
+#include "conformance/report/finding_row.h"
+#include "results/json.h"
 
 namespace stag::conformance {
 
@@ -13,23 +13,17 @@ class JsonlReporter final : public Reporter {
   using Reporter::Reporter;
 
   void Finish(const Suppressed& suppressed) override {
-    if (total().files == 0) return;
-    json_.BeginObject().Member("type", "summary");
-    PutSummaryMembers(json_, total(), counts(), suppressed);
-    PutLine();
+    if (total().files > 0) PutLine(SummaryRow(total(), counts(), suppressed));
   }
 
  protected:
-  void Show(const Finding& finding) override {
-    json_.BeginObject();
-    PutFindingMembers(json_, finding, file());
-    json_.Member("fingerprint", Fingerprint(finding));
-    PutLine();
-  }
+  void Show(const Finding& finding) override { PutLine(FindingRow(finding, file())); }
 
  private:
-  void PutLine() {
-    json_.EndObject().EndLine();
+  template <typename Row>
+  void PutLine(const Row& row) {
+    results::PutRow(json_, row);
+    json_.EndLine();
     Put(line_);
     line_.clear();
   }

@@ -7,9 +7,11 @@
 
 #include "conformance/engine/text.h"
 #include "conformance/report/documents.h"
+#include "conformance/report/finding_row.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/json_parts.h"
 #include "conformance/report/uri.h"
+#include "results/json.h"
 
 namespace stag::conformance {
 
@@ -93,7 +95,8 @@ class SarifReporter final : public Reporter {
     json_.NewLine().EndArray().EndObject().EndObject().Key("artifacts").Raw(artifacts_);
     json_.Key("invocations").BeginArray().BeginObject().Member("executionSuccessful", fine_);
     json_.Key("toolExecutionNotifications").Raw(troubles_).EndObject().EndArray().Key("properties").BeginObject();
-    PutSummaryMembers(json_, total(), counts(), suppressed);
+    const SummaryRow summary(total(), counts(), suppressed);
+    results::PutMembers(json_, &summary, results::InfoOf<SummaryRow>());
     json_.EndObject().EndObject().EndArray().EndObject().EndLine();
     WriteOut();
   }

@@ -46,10 +46,10 @@ void Members(conformance::Procedure& v, Fn fn) {
 }
 template <typename Fn>
 void Members(conformance::Finding& v, Fn fn) {
-  auto& [rule, profile, severity, certainty, frame, proven, connection, client_to_server, xid, procedure, message,
-         expected, actual, unseen, related_frames, see_also, once_for] = v;
-  fn(rule, profile, severity, certainty, frame, proven, connection, client_to_server, xid, procedure, message, expected,
-     actual, unseen, related_frames, see_also, once_for);
+  auto& [rule, profile, severity, certainty, frame, proven, connection, client_to_server, xid, call_number, start_ns,
+         procedure, message, expected, actual, unseen, related_frames, see_also, once_for] = v;
+  fn(rule, profile, severity, certainty, frame, proven, connection, client_to_server, xid, call_number, start_ns,
+     procedure, message, expected, actual, unseen, related_frames, see_also, once_for);
 }
 template <typename Fn>
 void Members(conformance::RuleTally& v, Fn fn) {

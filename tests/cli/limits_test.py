@@ -79,7 +79,7 @@ class Real(unittest.TestCase):
         for name in ("rxe-nfs3.pcap.zst", "rxe-nfs4.1.pcap.zst", "siw-nfs4.1.pcap.zst"):
             with self.subTest(capture=name):
                 found, = lines("limits", REAL / name)
-                self.assertEqual(list(found), ["type", "connection", "span_us", *PARTS, "verdict"])
+                self.assertEqual(list(found), ["type", "file", "connection", "time", "time_s", "span_us", *PARTS, "verdict"])
                 self.assertEqual({part: int(found[part] * 1000) for part in PARTS},
                                  swept(REAL / name, lines("transactions", REAL / name)))
 

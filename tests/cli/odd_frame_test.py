@@ -59,7 +59,9 @@ UNKNOWN = block(0x77, bytes(40)) + block(5, struct.pack("<IQ", USER, 2**64 - 1))
 class OddFrame(Rewritten):
     @classmethod
     def results(cls):
-        return [(done.returncode, done.stdout) for done in (cls.run_stag(c, "--format", "jsonl") for c in COMMANDS)]
+        """But for times since the first frame, which may be the odd one."""
+        return [(done.returncode, re.sub(rb'"(reply_)?time_s":[^,}]+', b"", done.stdout))
+                for done in (cls.run_stag(c, "--format", "jsonl") for c in COMMANDS)]
 
     @staticmethod
     def without_ends(results):

@@ -46,13 +46,9 @@ class Json(Base):
             with self.subTest(capture.name):
                 document = json.loads(check("--format", "json", str(capture)).stdout)
                 *findings, summary = lines(check("--format", "jsonl", str(capture)))
-                more = ("profile", "expected", "actual", "rpc")
-                common = [{k: v for k, v in f.items() if k not in more} for f in document["findings"]]
-                self.assertEqual(common, findings)
+                self.assertEqual(document["findings"], findings)
                 self.assertEqual({"type": "summary", **document["summary"]}, summary)
                 connections = lines(stag("connections", "--format", "jsonl", str(capture)))
-                for connection in document["connections"]:
-                    self.assertEqual(connection.pop("file"), str(capture))
                 for connection in connections:
                     del connection["transport"]
                 self.assertEqual(document["connections"], connections)

@@ -29,9 +29,9 @@ TSHARK = shutil.which("tshark")
 EDITCAP = shutil.which("editcap")
 MERGECAP = shutil.which("mergecap")
 # Of a transaction, what says where in the capture it is, and nothing of the RPC.
-PLACE = ("connection", "call_frame", "reply_frame", "file")
+PLACE = ("id", "connection", "call_frame", "reply_frame", "file", "time_s", "reply_time_s")
 # What a capture with two clocks tells as well as its frames bound how far these are apart: fewer frames, wider bounds.
-TIMES = ("time", "rtt_us", "phases_us", "phases_complete")
+TIMES = ("time", "reply_time", "time", "rtt_us", "phases_us", "phases_complete")
 SAMPLES = 4 if SANITIZED else 6  # RPCs of a capture; STAG_SLICE_ALL=1 in the environment: all
 OF_A_RULE = 1 if SANITIZED else 2  # findings of a capture, the first ones; with ./dev test --all: all
 if os.environ.get("STAG_TEST_ALL") and not SANITIZED:

@@ -74,7 +74,7 @@ class Counts(Base):
             found = lines(stag("transport", "--format", "jsonl", str(path)))
             self.assertEqual([line["direction"] for line in found], ["c2s", "s2c"])
             for line in found:
-                self.assertEqual(list(line)[:len(members)], members)
+                self.assertLessEqual(set(members), set(line))
                 self.assertEqual(line["type"], "transport")
         self.assertEqual(list(rows(str(RNR))[1, "c2s"]["naks"]),
                          ["sequence", "rnr", "invalid_request", "remote_access", "remote_operation"])
@@ -194,7 +194,7 @@ class Text(unittest.TestCase):
         self.assertIn(b"without RPC-over-RDMA; --all lists them", done.stderr)
         self.assertGreater(len(rows("--all", perftest)), 2)
         self.assertEqual(rows("--connection", "1", str(RNR)), rows(str(RNR)))
-        self.assertIn(b"no connection 2 in", stag("transport", "--connection", "2", str(RNR)).stderr)
+        self.assertIn(b"no such connection in", stag("transport", "--connection", "2", str(RNR)).stderr)
 
     def test_wrong_use(self):
         for arguments in (["--connection", "0"], ["--episodes", "0"], ["--episodes", "few"], ["--format", "sarif"]):

@@ -199,10 +199,11 @@ TEST(SortKeyTest, LargestFirstAndUnknownLast) {
 }
 
 constexpr CommandRecords::Written kWritten[] = {{InfoOf<Row>}};
+constexpr CommandRecords kRows[] = {{"rows", kWritten}};
 
 TEST(Schema, SaysTypesUnitsAndWhatMayBeMissing) {
   std::string out;
-  PutSchema(out, {"rows", kWritten});
+  PutSchema(out, kRows);
   for (
       const std::string_view part :
       {R"("$schema":"https://json-schema.org/draft/2020-12/schema")", R"({"$ref":"#/$defs/row"})",
@@ -221,7 +222,7 @@ TEST(Schema, SaysTypesUnitsAndWhatMayBeMissing) {
 
 TEST(Schema, MarkdownHasALineForEachMember) {
   std::string out;
-  PutMarkdown(out, {"rows", kWritten});
+  PutMarkdown(out, kRows);
   for (const std::string_view line :
        {"| `took_us` | number | microseconds | How long it took. |\n",
         "| `colour` | string |  | Its colour. One of `red`, `green`. Stays until 1.0; use `paint`. |\n",

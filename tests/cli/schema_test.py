@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""stag schema: the schemas are JSON Schema, every line of every command on every capture of the repository is valid by its own,
+and docs/records.md is what it prints.
+
+    schema_test.py STAG"""
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import jsonschema
+
+STAG = sys.argv.pop(1)
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CAPTURES = sorted(path for path in (ROOT / "pcaps").rglob("*") if ".pcap" in path.name and "expected" not in path.parts)
+# Commands with a schema that are not asked of a capture.
+WITHOUT_CAPTURE = {"rules": [["rules"]], "devices": [["devices"]]}
+# Further words, by command: lines that only these show.
+FURTHER = {"latency": [["--slowest", "5"]], "top": [["--interval", "1s"]], "connections": [["--all"]], "transport": [["--all"]]}
+
+
+def stag(*words):
+    return subprocess.run([STAG, *map(str, words)], capture_output=True, text=True)
+
+
+class Schema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        whole = json.loads(stag("schema").stdout)
+        cls.commands = sorted({name.split(".")[0] for name in whole["$defs"]})
+        cls.whole = whole
+
+    def schema(self, command):
+        done = stag("schema", command)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_is_json_schema(self):
+        jsonschema.Draft202012Validator.check_schema(self.whole)
+        for command in self.commands:
+            jsonschema.Draft202012Validator.check_schema(self.schema(command))
+
+    def test_every_member_is_documented(self):
+        def members(definition, path):
+            for name, member in definition.get("properties", {}).items():
+                if name != "type":
+                    yield f"{path}.{name}", member
+                    yield from members(member, f"{path}.{name}")
+                    yield from members(member.get("items", {}), f"{path}.{name}[]")
+
+        for name, definition in self.whole["$defs"].items():
+            self.assertTrue(definition["description"], name)
+            for path, member in members(definition, name):
+                self.assertTrue(member.get("description"), path)
+                if path.endswith("_us"):
+                    self.assertIn(member.get("x-unit"), ("microseconds", None), path)
+
+    def test_equal_members_are_equal_everywhere(self):
+        equal = {"connection": "integer", "time": "string", "time_s": "number", "direction": "string", "file": "string"}
+        for name, definition in self.whole["$defs"].items():
+            for member, kind in equal.items():
+                if member in definition["properties"]:
+                    self.assertIn(kind, definition["properties"][member]["type"], f"{name}.{member}")
+
+    def test_lines_of_all_captures_are_valid(self):
+        for command in self.commands:
+            validators = {}
+            schema = self.schema(command)
+            for name, definition in schema["$defs"].items():
+                validators[name] = jsonschema.Draft202012Validator(definition)
+            asked = WITHOUT_CAPTURE.get(command)
+            if not asked:
+                asked = [[command, *further, *CAPTURES] for further in [[], *FURTHER.get(command, [])]]
+            lines = 0
+            for words in asked:
+                if command == "extract":
+                    continue  # writes files: extract's own test does this
+                for line in stag(*words, "--format", "jsonl").stdout.splitlines():
+                    row = json.loads(line)
+                    lines += 1
+                    error = next(validators[row["type"]].iter_errors(row), None)
+                    self.assertIsNone(error, f"{command}: {line}")
+            self.assertTrue(lines > 0 or command in ("extract", "devices"), command)
+
+    def test_a_line_that_is_not_right_is_not_valid(self):
+        schema = self.schema("limits")
+        line = stag("limits", "--format", "jsonl", CAPTURES[0]).stdout or stag(
+            "limits", "--format", "jsonl", ROOT / "pcaps/real/rxe-nfs3.pcap.zst").stdout
+        row = json.loads(line.splitlines()[0])
+        validator = jsonschema.Draft202012Validator(schema)
+        self.assertTrue(validator.is_valid(row))
+        for wrong in ({"span_us": "1"}, {"connection": -1}, {"time": "yesterday"}, {"more": 1}, {"type": "x"}):
+            self.assertFalse(validator.is_valid(row | wrong), wrong)
+        self.assertFalse(validator.is_valid({key: value for key, value in row.items() if key != "file"}))
+
+    def test_docs_are_fresh(self):
+        self.assertEqual((ROOT / "docs/records.md").read_text(), stag("schema", "--format", "markdown").stdout,
+                         "run: stag schema --format markdown > docs/records.md")
+
+    def test_unknown_command(self):
+        done = stag("schema", "limit")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean limits?", done.stderr)
+
+
+class Formats(unittest.TestCase):
+    """csv, json and table have what jsonl has."""
+    CAPTURE = ROOT / "pcaps/real/rxe-nfs4.1.pcap.zst"
+    COMMANDS = ("connections", "transactions", "transport", "limits")
+
+    def rows(self, command, *words):
+        return [json.loads(line) for line in stag(command, *words, "--format", "jsonl", self.CAPTURE).stdout.splitlines()]
+
+    def test_json_is_the_lines_as_one_array(self):
+        for command in self.COMMANDS:
+            self.assertEqual(json.loads(stag(command, "--format", "json", self.CAPTURE).stdout), self.rows(command))
+        self.assertEqual(json.loads(stag("limits", "--format", "json", "--connection", "99", self.CAPTURE).stdout), [])
+
+    def test_csv_has_a_column_for_each_member(self):
+        def text(value):
+            if value is None:
+                return ""
+            if isinstance(value, list):
+                return ";".join(json.dumps(v, separators=(",", ":")) if isinstance(v, dict) else text(v) for v in value)
+            return str(value).lower() if isinstance(value, bool) else str(value)
+
+        for command in self.COMMANDS:
+            table = list(csv.DictReader(io.StringIO(stag(command, "--format", "csv", self.CAPTURE).stdout)))
+            rows = self.rows(command)
+            self.assertEqual(len(table), len(rows), command)
+            for cells, row in zip(table, rows):
+                for name, cell in cells.items():
+                    value = row
+                    for part in name.split("."):
+                        value = value.get(part) if value is not None else None
+                    if isinstance(value, float):
+                        self.assertEqual(float(cell), value, (command, name))
+                    else:
+                        self.assertEqual(cell, text(value), (command, name))
+
+    def test_table_has_the_rows(self):
+        for command in self.COMMANDS:
+            lines = stag(command, "--format", "table", self.CAPTURE).stdout.splitlines()
+            self.assertEqual(len(lines), 1 + len(self.rows(command)), command)
+
+    def test_table_fits_the_terminal(self):
+        for command in self.COMMANDS:
+            for width in (40, 80, 120):
+                done = subprocess.run([STAG, command, "--format", "table", self.CAPTURE], capture_output=True, text=True,
+                                      env={"COLUMNS": str(width)})
+                self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), width, command)
+            wide = stag(command, "--format", "table", "--wide", self.CAPTURE).stdout.splitlines()
+            self.assertGreater(len(wide[0]), 120, command)
+
+    def test_sort_and_limit(self):
+        rows = self.rows("transactions")
+        slowest = self.rows("transactions", "--sort", "rtt_us", "--limit", "5")
+        by_rtt = sorted((row for row in rows if row["rtt_us"] is not None), key=lambda row: -row["rtt_us"])
+        self.assertEqual([row["id"] for row in slowest], [row["id"] for row in by_rtt[:5]])
+        first = self.rows("transactions", "--limit", "5")
+        self.assertEqual(first, rows[:5])
+        names = [row["operation"] for row in self.rows("transactions", "--sort", "operation:desc")]
+        self.assertEqual(names, sorted(names, reverse=True))
+        text = stag("transactions", "--limit", "3", self.CAPTURE).stdout.splitlines()
+        self.assertEqual(text, stag("transactions", self.CAPTURE).stdout.splitlines()[:4])
+
+    def test_wrong_member(self):
+        done = stag("limits", "--sort", "idle", self.CAPTURE)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean idle_us?", done.stderr)
+
+    def test_several_captures(self):
+        other = ROOT / "pcaps/real/siw-nfs4.1.pcap.zst"
+        for command in self.COMMANDS:
+            lines = stag(command, "--format", "jsonl", self.CAPTURE, other).stdout.splitlines()
+            self.assertEqual({json.loads(line)["file"] for line in lines}, {str(self.CAPTURE), str(other)})
+            table = list(csv.reader(io.StringIO(stag(command, "--format", "csv", self.CAPTURE, other).stdout)))
+            self.assertEqual(len(table), 1 + len(lines))
+            self.assertEqual(json.loads(stag(command, "--format", "json", self.CAPTURE, other).stdout),
+                             [json.loads(line) for line in lines])
+
+
+class Filters(unittest.TestCase):
+    """What is shown is what fits of all that there is."""
+    CAPTURE = ROOT / "pcaps/real/rxe-nfs4.1.pcap.zst"
+
+    @staticmethod
+    def rows(*words):
+        return [json.loads(line) for line in stag("transactions", "--format", "jsonl", *words).stdout.splitlines()]
+
+    def check(self, words, fits, capture=CAPTURE):
+        all_rows = self.rows(capture)
+        expected = [row for row in all_rows if fits(row)]
+        self.assertTrue(expected, words)
+        self.assertLess(len(expected), len(all_rows), words)
+        self.assertEqual(self.rows(*words, capture), expected, words)
+
+    def test_transactions(self):
+        with_errors = ROOT / "pcaps/real/lab/rxe-copy-nfs4.2.pcap.zst"
+        rows = self.rows(self.CAPTURE)
+        some = rows[len(rows) // 2]
+        self.check(["--xid", some["xid"]], lambda row: row["xid"] == some["xid"])
+        self.check(["--procedure", "READ,WRITE"], lambda row: {"READ", "WRITE"} & set(row["ops"] or []))
+        self.check(["--status", "error"], lambda row: row["status"] not in (0, None), with_errors)
+        self.check(["--status", "nfs4err_noent"], lambda row: row["status"] == 2, with_errors)
+        self.check(["--slower-than", "5ms"], lambda row: row["rtt_us"] is not None and row["rtt_us"] > 5000)
+        self.check(["--frames", f"1-{some['call_frame']}"],
+                   lambda row: row["call_frame"] <= some["call_frame"])
+        self.check(["--time", "1..2"], lambda row: row["time_s"] <= 2 and row["reply_time_s"] >= 1)
+        self.check(["--procedure", "READ", "--time", "1..", "--slower-than", "1ms"],
+                   lambda row: "READ" in (row["ops"] or []) and row["reply_time_s"] >= 1 and row["rtt_us"] > 1000)
+
+    def test_connections(self):
+        whole = stag("limits", "--format", "jsonl", self.CAPTURE).stdout
+        self.assertEqual(stag("limits", "--format", "jsonl", "--procedure", "READ", self.CAPTURE).stdout, whole)
+        self.assertEqual(stag("limits", "--format", "jsonl", "--client", "10.0.0.0/8", self.CAPTURE).stdout, whole)
+        for words in (["--client", "192.0.2.1"], ["--connection", "2-9"], ["--procedure", "SYMLINK3"], ["--time", "900.."]):
+            for command in ("limits", "transport", "connections"):
+                done = stag(command, *words, self.CAPTURE)
+                self.assertEqual((done.returncode, done.stdout), (0, ""), words)
+                self.assertIn("no such connection", done.stderr)
+
+    def test_findings(self):
+        capture = ROOT / "pcaps/real/siw-nfs4.1.pcap.zst"
+        findings = [json.loads(line) for line in stag("check", "--format", "jsonl", capture).stdout.splitlines()][:-1]
+        rpcs = {row["id"]: row for row in
+                map(json.loads, stag("transactions", "--format", "jsonl", capture).stdout.splitlines())}
+        self.assertTrue(all(finding["transaction"] in rpcs for finding in findings if finding["transaction"]))
+        for words, fits in (
+                (["--xid", findings[2]["xid"]], lambda f: f["xid"] == findings[2]["xid"]),
+                (["--frames", "1-100"], lambda f: f["frame"] <= 100),
+                (["--time", "1.."], lambda f: f["time_s"] >= 1),
+                (["--slower-than", "2ms"], lambda f: f["transaction"] and (rpcs[f["transaction"]]["rtt_us"] or 0) > 2000),
+                (["--procedure", "READ"], lambda f: f["transaction"] and "READ" in (rpcs[f["transaction"]]["ops"] or [])),
+                (["--connection", "7"], lambda f: False)):
+            lines = stag("check", "--format", "jsonl", *words, capture).stdout.splitlines()
+            shown = [json.loads(line) for line in lines][:-1]
+            expected = [finding for finding in findings if fits(finding)]
+            key = lambda finding: (finding["frame"], finding["rule"])  # those about an RPC come when it has ended
+            self.assertEqual(sorted(shown, key=key), sorted(expected, key=key), words)
+
+    def test_wrong_words(self):
+        for words, complaint in (
+                (["--connection", "0"], "--connection"), (["--client", "host"], "is not an address"),
+                (["--xid", "x"], "is not an xid"), (["--slower-than", "fast"], "is not a duration"),
+                (["--frames", "5-1"], "is not a range of frames"), (["--time", "noon"], "is not a range of times"),
+                (["--limit", "0"], "is not a number of rows")):
+            done = stag("transactions", *words, self.CAPTURE)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn(complaint, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
