@@ -80,7 +80,7 @@ constexpr MemberInfo Member(std::string_view name, std::string_view doc) {
             return As<typename Pointer::Of>::Of(static_cast<const typename Pointer::Row*>(row)->*kPointer);
           }};
 }
-// The members of a record that is a member of the row, in its place.
+// The members of a record that is a member of the row, in its place; none where it is an optional that is empty.
 template <auto kPointer>
 constexpr MemberInfo Inline() {
   return Member<kPointer>("", "");

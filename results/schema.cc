@@ -74,13 +74,14 @@ void PutType(JsonWriter& json, const Type& type) {
   json.EndArray();
 }
 
+// Calls fn(member, required) for all members, also for those of records in the place of a member.
 template <typename Fn>
-void ForEachDescribed(const RecordInfo& info, const Fn& fn) {
+void ForEachDescribed(const RecordInfo& info, const Fn& fn, bool required = true) {
   for (const MemberInfo& member : info.members) {
     if (member.name.empty()) {
-      ForEachDescribed(member.type.record(), fn);
+      ForEachDescribed(member.type.record(), fn, required && !member.type.nullable);
     } else {
-      fn(member);
+      fn(member, required && !member.type.omittable);
     }
   }
 }
@@ -90,7 +91,7 @@ void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, 
   json.Key("properties").BeginObject();
   if (!type.empty()) json.Key("type").BeginObject().Member("const", type).EndObject();
   if (of_file) json.Key("file").BeginObject().Member("type", "string").Member("description", kFileDoc).EndObject();
-  ForEachDescribed(info, [&json](const MemberInfo& member) {
+  ForEachDescribed(info, [&json](const MemberInfo& member, bool) {
     json.Key(member.name).BeginObject();
     PutType(json, member.type);
     if (!member.doc.empty()) json.Member("description", member.doc);
@@ -101,21 +102,20 @@ void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, 
   json.EndObject().Key("required").BeginArray();
   if (!type.empty()) json.Value("type");
   if (of_file) json.Value("file");
-  ForEachDescribed(info, [&json](const MemberInfo& member) {
-    if (!member.type.omittable) json.Value(member.name);
+  ForEachDescribed(info, [&json](const MemberInfo& member, bool required) {
+    if (required) json.Value(member.name);
   });
   json.EndArray().Member("additionalProperties", false);
 }
 
 // A member as a row of a table; members of it follow as rows of their own.
 void PutMarkdownRows(std::string& out, const RecordInfo& info, const std::string& prefix) {
-  ForEachDescribed(info, [&](const MemberInfo& member) {
+  ForEachDescribed(info, [&](const MemberInfo& member, bool required) {
     const Type& type = member.type;
     const Type& element = type.kind == Kind::kList ? *type.element : type;
     std::string name = prefix + std::string(member.name);
     stag::Put(out, "| `{}` | {}{}{}{} | {} | ", name, type.kind == Kind::kList ? "array of " : "",
-              TypeName(element.kind), type.nullable ? " or null" : "", type.omittable ? ", or left out" : "",
-              UnitOf(member));
+              TypeName(element.kind), type.nullable ? " or null" : "", required ? "" : ", or left out", UnitOf(member));
     stag::Put(out, member.doc);
     for (size_t i = 0; i < type.words.size(); ++i)
       stag::Put(out, "{}`{}`", i == 0 ? (member.doc.empty() ? "" : " One of ") : ", ", type.words[i]);

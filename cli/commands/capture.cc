@@ -20,6 +20,7 @@
 #include "cli/base/large_blocks.h"
 #include "cli/base/options.h"
 #include "cli/base/version.h"
+#include "cli/commands/captured_row.h"
 #include "cli/live/capture_devices.h"
 #include "cli/live/capture_watch.h"
 #include "cli/live/device_options.h"
@@ -27,7 +28,7 @@
 #include "cli/scrub/key_file.h"
 #include "cli/scrub/scrubbed_reader.h"
 #include "cli/slice/held_frames.h"
-#include "text/json.h"
+#include "results/json.h"
 #include "text/parse.h"
 #include "text/put.h"
 
@@ -222,16 +223,19 @@ void PutSummary(std::string& out, const CaptureArguments& options, const capture
                 const Keeper& keeper, const std::optional<std::string>& fired, const Replaced* replaced) {
   const capture::FileSet* const files = keeper.files();
   if (options.format == Format::kJsonl) {
-    JsonWriter json(out);
-    json.BeginObject().Member("type", "captured").Member("frames", counts.frames).Member("bytes", counts.bytes);
-    json.Member("dropped_by_device", counts.source.dropped_on_wire).Member("dropped_by_system", counts.source.dropped);
-    json.Member("dropped_by_stag", counts.queue_dropped).Member("not_written", keeper.lost());
-    json.Member("queue_high_water", counts.queue_high_water).Member("trigger", fired).Key("files").BeginArray();
-    for (size_t i = 0; files && i < files->names().size(); ++i) json.Value(files->names()[i]);
-    json.EndArray();
-    if (replaced) PutReplaced(json, *replaced);
-    json.EndObject().EndLine();
-    return;
+    CapturedRow row{.frames = counts.frames,
+                    .bytes = counts.bytes,
+                    .dropped_by_device = counts.source.dropped_on_wire,
+                    .dropped_by_system = counts.source.dropped,
+                    .dropped_by_stag = counts.queue_dropped,
+                    .not_written = keeper.lost(),
+                    .queue_high_water = counts.queue_high_water,
+                    .trigger = fired,
+                    .files = {},
+                    .replaced = std::nullopt};
+    for (size_t i = 0; files && i < files->names().size(); ++i) row.files.emplace_back(files->names()[i]);
+    if (replaced) row.replaced.emplace(*replaced);
+    return results::PutLine(out, row);
   }
   const auto number = [](const std::optional<uint64_t>& n) { return n ? std::to_string(*n) : std::string("unknown"); };
   Put(out, "{} (", Count(counts.frames, "packet"));

@@ -16,6 +16,10 @@
 #include "cli/base/output.h"
 #include "cli/base/suggestion.h"
 #include "cli/base/version.h"
+#include "cli/commands/captured_row.h"
+#include "cli/scrub/scrub_row.h"
+#include "cli/slice/slice_row.h"
+#include "cli/summary/summary_row.h"
 #include "conformance/report/finding_row.h"
 
 namespace stag::cli {
@@ -31,12 +35,19 @@ constexpr CommandRecords::Written kLimits[] = {{InfoOf<analysis::LimitsRow>}};
 constexpr CommandRecords::Written kCheck[] = {{InfoOf<conformance::FindingRow>, false},
                                               {InfoOf<conformance::SummaryRow>, false}};
 
+constexpr CommandRecords::Written kSummary[] = {{InfoOf<FileSummaryRow>}};
+constexpr CommandRecords::Written kScrub[] = {{InfoOf<ScrubRow>, false}};
+constexpr CommandRecords::Written kSlice[] = {{InfoOf<SliceRow>}};
+
+constexpr CommandRecords::Written kCapture[] = {{InfoOf<analysis::TransactionRow>, false},
+                                                {InfoOf<conformance::FindingRow>, false},
+                                                {InfoOf<conformance::SummaryRow>, false},
+                                                {InfoOf<CapturedRow>, false}};
+
 constexpr CommandRecords kCommands[] = {
-    {"connections", kConnections},
-    {"transactions", kTransactions},
-    {"transport", kTransport},
-    {"limits", kLimits},
-    {"check", kCheck},
+    {"summary", kSummary},     {"connections", kConnections}, {"transactions", kTransactions},
+    {"transport", kTransport}, {"limits", kLimits},           {"check", kCheck},
+    {"scrub", kScrub},         {"capture", kCapture},         {"slice", kSlice},
 };
 
 // The head of the document of all commands, which is docs/records.md.
@@ -44,7 +55,8 @@ constexpr char kHead[] =
     "# Records\n\n"
     "The members of what commands write with `--format jsonl`, one object a line, as `stag schema --format markdown` "
     "prints\n"
-    "them. With `json` the same objects are one array; `csv` has a column for each member, members of members with dots "
+    "them. With `json` the same objects are one array; `csv` has a column for each member, members of members with "
+    "dots "
     "in\n"
     "their names; `table` has those that fit the terminal, or all with `--wide`.\n\n"
     "A value that the capture does not show is null, never a guess. Durations have the suffix of their unit; counts "

@@ -10,9 +10,10 @@
 #include "cli/base/options.h"
 #include "cli/base/output.h"
 #include "cli/scrub/key_file.h"
+#include "cli/scrub/scrub_row.h"
 #include "cli/scrub/scrubbed_file.h"
 #include "cli/scrub/scrubber.h"
-#include "text/json.h"
+#include "results/json.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -49,11 +50,7 @@ Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, S
 void PutScrubSummary(const ScrubArguments& options, const Replaced& replaced, bool complete) {
   if (options.format == Format::kJsonl && options.out != "-") {
     Output output(options);
-    JsonWriter json(output.buffer());
-    json.BeginObject().Member("type", "scrub").Member("out", options.out).Member("complete", complete);
-    json.Member("frames", replaced.frames).Member("other_frames", replaced.other_frames);
-    PutReplaced(json, replaced);
-    json.EndObject().EndLine();
+    results::PutLine(output.buffer(), ScrubRow(options.out, complete, replaced));
   } else if (!options.quiet) {
     Complain("{}: {}", options.out == "-" ? "standard output" : options.out, ReplacedText(replaced));
   }

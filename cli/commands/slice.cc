@@ -8,8 +8,8 @@
 
 #include "cli/base/large_blocks.h"
 #include "cli/base/options.h"
-#include "cli/slice/slice_writer.h"
-#include "text/json.h"
+#include "cli/slice/slice_row.h"
+#include "results/json.h"
 #include "text/terminal.h"
 
 namespace stag::cli {
@@ -53,22 +53,6 @@ void PutText(std::string& out, const SliceSource& source) {
   PutConnections(out, sliced.whole, "whole:");
 }
 
-void PutJson(std::string& out, const SliceSource& source) {
-  const Sliced& sliced = source.sliced;
-  {
-    JsonWriter json(out);
-    json.BeginObject().Member("type", "slice").Member("file", source.input.name()).Member("frames", sliced.read);
-    json.Member("written", source.written).Member("transactions", sliced.rpcs).Member("findings", sliced.findings);
-    for (const auto& [key, connections] : {std::pair("without_gaps", &sliced.stretched), {"whole", &sliced.whole}}) {
-      json.Key(key).BeginArray();
-      for (const uint32_t connection : *connections) json.Value(connection);
-      json.EndArray();
-    }
-    json.EndObject();
-  }
-  out.push_back('\n');
-}
-
 int RunSlice(const SliceArguments& options) {
   KeepLargeBlocksApart();
   if (options.target.path == "-" && isatty(STDOUT_FILENO)) {
@@ -106,7 +90,8 @@ int RunSlice(const SliceArguments& options) {
                            Count(source.left_out, "custom block"));
     trouble |= !source.sliced.opened || source.sliced.damaged;
     if (!source.sliced.opened || !source.sliced.nothing.empty()) continue;
-    options.format == Format::kJsonl ? PutJson(output.buffer(), source) : PutText(output.buffer(), source);
+    options.format == Format::kJsonl ? results::PutLine(output.buffer(), SliceRow(source), source.input.name())
+                                     : PutText(output.buffer(), source);
   }
   if (frames == 0) {
     if (!trouble) diagnostics.ComplainText("there are no frames to write");

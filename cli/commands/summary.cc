@@ -6,7 +6,9 @@
 
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
+#include "cli/summary/summary_row.h"
 #include "cli/summary/summary_text.h"
+#include "results/json.h"
 
 namespace stag::cli {
 namespace {
@@ -15,7 +17,7 @@ FileOutcome SummarizeFile(const std::string& file, const CommonOptions& options,
   const FileSummary summary(file, options, {}, output);
   if (!summary.outcome().opened) return summary.outcome();
   if (options.format == Format::kJsonl) {
-    PutSummaryJson(output.buffer(), summary, options.files.size() > 1 ? std::optional(summary.name()) : std::nullopt);
+    results::PutLine(output.buffer(), FileSummaryRow(summary), summary.name());
   } else {
     PutSummaryText(output.buffer(), summary, output.style());
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/scrub/replaced.h"
 
-#include "text/json.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -17,14 +16,6 @@ std::string ReplacedText(const Replaced& replaced) {
   if (replaced.forgotten > 0)
     Put(text, "; {} became zeros for lack of memory (--memory)", Count(replaced.forgotten, "packet"));
   return text;
-}
-
-void PutReplaced(JsonWriter& json, const Replaced& replaced) {
-  json.Key("replaced").BeginObject();
-  json.Member("addresses", replaced.addresses).Member("names", replaced.names);
-  json.Member("identifiers", replaced.identifiers).Member("numbers", replaced.numbers);
-  json.Member("data_bytes", replaced.data_bytes).EndObject();
-  json.Member("blocks", replaced.blocks).Member("forgotten_packets", replaced.forgotten);
 }
 
 }  // namespace stag::cli

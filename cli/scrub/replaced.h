@@ -6,10 +6,6 @@
 #include <cstdint>
 #include <string>
 
-namespace stag {
-class JsonWriter;
-}
-
 namespace stag::cli {
 
 struct Replaced {
@@ -27,7 +23,5 @@ struct Replaced {
 
 // "10 frames; replaced 20 addresses, ..."
 std::string ReplacedText(const Replaced& replaced);
-// The member "replaced".
-void PutReplaced(JsonWriter& json, const Replaced& replaced);
 
 }  // namespace stag::cli

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 
-#include "analysis/link_row.h"
 #include "cli/analysis/link_report.h"
+#include "cli/summary/summary_row.h"
 #include "cli/transport/transport_report.h"
-#include "results/json.h"
 #include "session/fabric/names.h"
 #include "text/put.h"
 #include "text/terminal.h"
@@ -206,27 +205,16 @@ void PutSummaryText(std::string& out, const FileSummary& summary, const Style& s
   Page(summary).PutPage(out, style);
 }
 
-void PutSummaryJson(std::string& out, const FileSummary& summary, const std::optional<std::string>& file) {
-  JsonWriter json(out);
-  json.BeginObject().Member("type", "summary");
-  if (file) json.Member("file", *file);
-  json.Member("frames", summary.outcome().frames).Member("connections", summary.connection_count());
-  json.Member("transactions", summary.outcome().session.transactions);
-  if (HasLinkReport(summary.outcome().decoder)) {
-    const analysis::LinkCounts counts(summary.outcome().decoder);
-    results::PutMembers(json, &counts, results::InfoOf<analysis::LinkCounts>());
-  }
-  json.Key("wrong").BeginArray();
-  for (const Wrong& wrong : summary.wrong()) {
-    json.BeginObject().Member("severity", RankName(wrong.rank)).Member("text", wrong.text);
-    json.Member("frame", wrong.frame != 0 ? std::optional(wrong.frame) : std::nullopt).EndObject();
-  }
-  json.EndArray();
-  if (summary.wrong_left_out() > 0) json.Member("wrong_left_out", summary.wrong_left_out());
-  json.Key("findings").BeginObject().Member("error", summary.findings(Severity::kError));
-  json.Member("warning", summary.findings(Severity::kWarning));
-  json.Member("note", summary.findings(Severity::kNote)).EndObject();
-  json.EndObject().EndLine();
+FileSummaryRow::FileSummaryRow(const FileSummary& summary)
+    : frames(summary.outcome().frames),
+      connections(summary.connection_count()),
+      transactions(summary.outcome().session.transactions),
+      findings{summary.findings(Severity::kError), summary.findings(Severity::kWarning),
+               summary.findings(Severity::kNote)} {
+  if (HasLinkReport(summary.outcome().decoder)) link = analysis::LinkCounts(summary.outcome().decoder);
+  for (const Wrong& one : summary.wrong())
+    wrong.push_back({RankName(one.rank), one.text, one.frame != 0 ? std::optional(one.frame) : std::nullopt});
+  if (summary.wrong_left_out() > 0) wrong_left_out = summary.wrong_left_out();
 }
 
 }  // namespace stag::cli

@@ -12,7 +12,5 @@
 namespace stag::cli {
 
 void PutSummaryText(std::string& out, const FileSummary& summary, const Style& style);
-// `file`: its name, where there are several.
-void PutSummaryJson(std::string& out, const FileSummary& summary, const std::optional<std::string>& file);
 
 }  // namespace stag::cli

@@ -10,6 +10,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import jsonschema
@@ -18,7 +19,10 @@ STAG = sys.argv.pop(1)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path for path in (ROOT / "pcaps").rglob("*") if ".pcap" in path.name and "expected" not in path.parts)
 # Commands with a schema that are not asked of a capture.
-WITHOUT_CAPTURE = {"rules": [["rules"]], "devices": [["devices"]]}
+WITHOUT_CAPTURE = {"rules": [["rules"]]}
+NEEDS_A_DEVICE = ("devices", "capture")
+# Those that make files.
+WRITES = {"scrub": ["-w"], "slice": ["--frames", "1-", "-w"], "extract": ["--out"]}
 # Further words, by command: lines that only these show.
 FURTHER = {"latency": [["--slowest", "5"]], "top": [["--interval", "1s"]], "connections": [["--all"]], "transport": [["--all"]]}
 
@@ -72,19 +76,24 @@ class Schema(unittest.TestCase):
             schema = self.schema(command)
             for name, definition in schema["$defs"].items():
                 validators[name] = jsonschema.Draft202012Validator(definition)
-            asked = WITHOUT_CAPTURE.get(command)
-            if not asked:
-                asked = [[command, *further, *CAPTURES] for further in [[], *FURTHER.get(command, [])]]
-            lines = 0
-            for words in asked:
-                if command == "extract":
-                    continue  # writes files: extract's own test does this
-                for line in stag(*words, "--format", "jsonl").stdout.splitlines():
-                    row = json.loads(line)
-                    lines += 1
-                    error = next(validators[row["type"]].iter_errors(row), None)
-                    self.assertIsNone(error, f"{command}: {line}")
-            self.assertTrue(lines > 0 or command in ("extract", "devices"), command)
+            with tempfile.TemporaryDirectory() as home:
+                asked = WITHOUT_CAPTURE.get(command) or [[command, *further, *CAPTURES] for further in
+                                                         [[], *FURTHER.get(command, [])]]
+                if command in NEEDS_A_DEVICE:
+                    continue  # tests of their own
+                if command in WRITES:
+                    asked = [[command, *WRITES[command], f"{home}/{i}", path] for i, path in enumerate(CAPTURES[::10])]
+                self.check_lines(command, asked, validators)
+
+    def check_lines(self, command, asked, validators):
+        lines = 0
+        for words in asked:
+            for line in stag(*words, "--format", "jsonl").stdout.splitlines():
+                row = json.loads(line)
+                lines += 1
+                error = next(validators[row["type"]].iter_errors(row), None)
+                self.assertIsNone(error, f"{command}: {line}")
+        self.assertGreater(lines, 0, command)
 
     def test_a_line_that_is_not_right_is_not_valid(self):
         schema = self.schema("limits")

@@ -62,7 +62,7 @@ ALLOWED = {
                     "cli/latency", "cli/transport"],
     "cli/training": ["protocol", "session", "conformance", "capture"],
     "cli/top": ["protocol", "text", "results", "analysis", "session", "cli/base", "cli/analysis", "cli/latency"],
-    "cli/scrub": ["protocol", "text", "session", "capture/file", "capture/live"],
+    "cli/scrub": ["protocol", "text", "results", "session", "capture/file", "capture/live"],
     "cli/live": ["protocol", "text", "results", "analysis", "session", "conformance", "capture", "replay", "scale", "cli/base",
                  "cli/analysis"],
     "cli": ["protocol", "text", "results", "analysis", "session", "conformance", "capture", "replay", "scale"],

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// FileSummaryRow: a capture as `stag summary` tells of it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "analysis/link_row.h"
+#include "cli/summary/file_summary.h"
+#include "conformance/report/finding_row.h"
+
+namespace stag::cli {
+
+struct WrongRow {
+  std::string_view severity, text;
+  std::optional<uint64_t> frame;
+};
+
+struct FileSummaryRow {
+  // The summary must outlive the row.
+  explicit FileSummaryRow(const FileSummary& summary);
+
+  uint64_t frames = 0, connections = 0, transactions = 0;
+  std::optional<analysis::LinkCounts> link;
+  std::vector<WrongRow> wrong;
+  results::Omittable<uint64_t> wrong_left_out;
+  conformance::SeverityCounts findings;
+};
+
+}  // namespace stag::cli
+
+namespace stag::results {
+
+template <>
+struct Record<cli::WrongRow> {
+  using Row = cli::WrongRow;
+  static constexpr std::string_view kType = "", kDoc = "";
+  static constexpr std::array kMembers = {
+      Member<&Row::severity>("severity", "error, trouble, warning or note."),
+      Member<&Row::text>("text", "A sentence."),
+      Member<&Row::frame>("frame", "A frame to look at; null: there is none."),
+  };
+};
+template <>
+struct Record<cli::FileSummaryRow> {
+  using Row = cli::FileSummaryRow;
+  static constexpr std::string_view kType = "summary", kDoc = "A capture.";
+  static constexpr std::array kMembers = {
+      Member<&Row::frames>("frames", "Frames of the capture."),
+      Member<&Row::connections>("connections", "RPC-over-RDMA connections."),
+      Member<&Row::transactions>("transactions", "RPCs whose Calls were captured."),
+      Inline<&Row::link>(),
+      Member<&Row::wrong>("wrong", "Things that are wrong, the worst first."),
+      Member<&Row::wrong_left_out>("wrong_left_out", "Further ones, which memory had no room for."),
+      Member<&Row::findings>("findings", "Findings by severity."),
+  };
+};
+
+}  // namespace stag::results
