@@ -62,11 +62,13 @@ static void AddFormats(CLI::App& command, CommonOptions& options, Formats format
   std::vector<std::pair<std::string, Format>> choices = {{"text", Format::kText}, {"jsonl", Format::kJsonl}};
   std::string description = "How results are written: text (default) or jsonl, one JSON object a line";
   if (formats == Formats::kReports) {
-    choices.insert(
-        choices.end(),
-        {{"json", Format::kJson}, {"sarif", Format::kSarif}, {"junit", Format::kJunit}, {"html", Format::kHtml}});
+    choices.insert(choices.end(), {{"json", Format::kJson},
+                                   {"csv", Format::kCsv},
+                                   {"sarif", Format::kSarif},
+                                   {"junit", Format::kJunit},
+                                   {"html", Format::kHtml}});
     description +=
-        "; json, one document; sarif, for code scanning; junit, for continuous "
+        "; json, one document; csv, with a line of names; sarif, for code scanning; junit, for continuous "
         "integration";
   }
   if (formats == Formats::kTests) {

@@ -32,8 +32,8 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& option
   switch (options.format) {
     case Format::kText:
     case Format::kJsonl:
-    case Format::kCsv:
     case Format::kTable: break;
+    case Format::kCsv: return conformance::MakeCsvReporter(WriteTo(output));
     case Format::kJson: return conformance::MakeJsonReporter(WriteTo(output), STAG_VERSION);
     case Format::kSarif: return conformance::MakeSarifReporter(WriteTo(output), STAG_VERSION);
     case Format::kJunit: return conformance::MakeJunitReporter(WriteTo(output), options.fail_on);

@@ -151,6 +151,14 @@ class Formats(unittest.TestCase):
                     else:
                         self.assertEqual(cell, text(value), (command, name))
 
+    def test_findings_as_csv(self):
+        capture = ROOT / "pcaps/real/siw-nfs4.1.pcap.zst"
+        table = list(csv.DictReader(io.StringIO(stag("check", "--format", "csv", capture).stdout)))
+        rows = [json.loads(line) for line in stag("check", "--format", "jsonl", capture).stdout.splitlines()][:-1]
+        self.assertEqual([(cells["rule"], int(cells["frame"]), cells["transaction"], cells["message"]) for cells in table],
+                         [(row["rule"], row["frame"], row["transaction"] or "", row["message"]) for row in rows])
+        self.assertEqual(stag("check", "--format", "csv", "--connection", "99", capture).stdout.count("\n"), 1)
+
     def test_table_has_the_rows(self):
         for command in self.COMMANDS:
             lines = stag(command, "--format", "table", self.CAPTURE).stdout.splitlines()
