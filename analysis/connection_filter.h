@@ -24,6 +24,11 @@ class ConnectionFilter final : public session::Observer {
     return !filter_.ranged() || filter_.InRanges(connection.first_frame, connection.last_frame, origin_ns_);
   }
 
+  // An RPC that has ended.
+  bool Takes(const session::Connection& connection, const session::Transaction& t) const {
+    return filter_.HasConnection(connection) && filter_.HasRpc(t, origin_ns_);
+  }
+
  private:
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override {
     if (filter_.of_rpcs() && filter_.HasRpc(t, origin_ns_)) found_.insert(connection.info.id);

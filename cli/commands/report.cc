@@ -110,6 +110,7 @@ void AddReport(CLI::App& app, Run& run) {
                                          "One page of HTML: what is wrong first, then connections, latency, transport, "
                                          "limits, credits, findings with ladders");
   AddCaptureOptions(*command, *options, Formats::kNone);
+  AddFilters(*command, *options, "connections, latencies and findings of RPCs", "those");
   AddJobs(*command, *options);
   Writes(command->add_option("-o,--output,--out", options->output, "Write the page to this file, not to stdout"))
       ->type_name("FILE");
@@ -127,6 +128,7 @@ void AddReport(CLI::App& app, Run& run) {
       "\nExamples:\n"
       "  stag report mount.pcapng > report.html\n"
       "  stag report --title 'Bug 4711: mount hangs' client.pcapng server.pcapng -o report.html\n"
+      "  stag report --connection 3-5 --time 10s..20s mount.pcapng > report.html\n"
       "  zstdcat mount.pcapng.zst | stag report - > report.html\n"
       "  mpirun -n 8 stag report --mpi /captures/*.pcap.zst > report.html");
   command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunReport); }; });

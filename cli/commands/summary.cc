@@ -41,6 +41,7 @@ void AddSummary(CLI::App& app, Run& run) {
                          "One screen: what is wrong first, then connections, latency, transport, limits, "
                          "credits, findings");
   AddCaptureOptions(*command, *options);
+  AddFilters(*command, *options, "connections, latencies and findings of RPCs", "those");
   AddJobs(*command, *options);
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes the summaries, the same as without");

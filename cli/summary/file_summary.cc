@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/connection_filter.h"
 #include "analysis/latency_sampler.h"
 #include "analysis/transaction_facts.h"
 #include "cli/analysis/checked_capture.h"
@@ -87,8 +88,10 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     }
     TakeEnd(c.info.id, std::move(one));
   }
-  // Every connection ends; `one` is null where it is no RPC-over-RDMA.
+  // Every connection ends; `one` is null where it is no RPC-over-RDMA, or not asked for.
   void TakeEnd(fabric::ConnectionId id, std::unique_ptr<SummarizedConnection> one) {
+    credits_.reset();
+    limits_.reset();
     waiting_.erase(id);
     late_.Add({id, std::move(one)}, [this](Row& row) { Settle(row); });
   }
@@ -193,8 +196,8 @@ struct FileSummary::Times {
 // Observes some of the connections, or all.
 class FileSummary::Shard final : public EngineShard, private session::CreditSink, private session::LimitsSink {
  public:
-  Shard(CheckedFile& file, FileSummary& summary, bool pictures)
-      : EngineShard(file), summary_(summary), pictures_(pictures) {}
+  Shard(CheckedFile& file, FileSummary& summary, const analysis::Filter& filter, bool pictures)
+      : EngineShard(file), filter_(filter, clock().first_time_ns), summary_(summary), pictures_(pictures) {}
   const analysis::LatencySampler& sampler() const { return all_times_; }
 
  private:
@@ -204,6 +207,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     explicit RoundTrips(Shard& shard) : shard_(shard) {}
     void OnTransaction(const Connection& c, const Transaction& t) override {
       if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || analysis::IsCut(t)) return;
+      if (!shard_.filter_.Takes(c, t)) return;
       const std::optional<int64_t> round_trip = session::RoundTrip(t);
       if (!round_trip) return;
       key_.clear();
@@ -250,7 +254,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     // Behind those that tell of its credits and limits.
     void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
       Gatherer* const to = shard_.summary_.gatherer_.get();
-      if (c.proof == session::Proof::kRpcRdma) {
+      if (c.proof == session::Proof::kRpcRdma && shard_.filter_.Takes(c)) {
         shard_.Tell([to](const Connection& one) { to->TakeConnection(one); }, c);
       } else {
         shard_.Tell([to](fabric::ConnectionId id) { to->TakeEnd(id, nullptr); }, c.info.id);
@@ -264,7 +268,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
 
   std::vector<session::Observer*> Further() override {
     session::Observer& times = pictures_ ? static_cast<session::Observer&>(all_times_) : round_trips_;
-    return {&credits_, &limits_, &times, &ends_};
+    return {&credits_, &limits_, &times, &ends_, &filter_};
   }
   void OnChange(const session::CreditChange& change) override {
     if (!pictures_) return;
@@ -286,6 +290,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     Tell(take, limits);
   }
 
+  analysis::ConnectionFilter filter_;
   FileSummary& summary_;
   const bool pictures_;
   session::CreditHistory credits_{*this};
@@ -309,7 +314,8 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
   if (wanted.reporter) wanted.reporter->BeginFile(name_);
   CheckedFile checked(wanted.engine, options, wanted.reporter, *gatherer_);
   std::vector<std::unique_ptr<Shard>> shards;
-  while (shards.size() < options.jobs) shards.push_back(std::make_unique<Shard>(checked, *this, wanted.pictures));
+  while (shards.size() < options.jobs)
+    shards.push_back(std::make_unique<Shard>(checked, *this, options.filter, wanted.pictures));
   outcome_ = Analyze(file, options, false, output, shards, &statistics);
   for (const auto& shard : shards) {
     times_->untimed += shard->sampler().untimed();
