@@ -86,8 +86,11 @@ void AddFilters(CLI::App& command, CommonOptions& options, const std::string& rp
           "one");
 }
 
-void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info) {
-  const auto take = [&options, &info](std::string& text) {
+void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& of_data,
+                    const results::RecordInfo* for_people) {
+  const auto take = [&options, &of_data, for_people](std::string& text) {
+    const bool is_data = !for_people || (options.format != Format::kText && options.format != Format::kTable);
+    const results::RecordInfo& info = is_data ? of_data : *for_people;
     const size_t colon = text.rfind(':');
     const std::string member = text.substr(0, colon), way = colon == std::string::npos ? "" : text.substr(colon + 1);
     std::vector<std::string> names;
@@ -115,7 +118,7 @@ void AddListOptions(CLI::App& command, CommonOptions& options, const results::Re
       ->check(CLI::Validator(take, ""))
       ->type_name("MEMBER[:asc|:desc]");
   AddNumber(command, "--limit", options.limit, false, " is not a number of rows",
-            "So many rows of each capture at most");
+            "So many rows at most, of each capture");
   command.add_flag("--wide", options.wide, "Tables with all columns, whatever the terminal has room for");
 }
 
