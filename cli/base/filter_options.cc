@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Options that choose what is shown of a capture, and how lists are ordered and cut.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/filter.h"
