@@ -42,10 +42,7 @@ std::optional<PrivateDataRow> PrivateDataOf(const session::SetupData& setup) {
 
 std::optional<CreditsRow> CreditsOf(const session::CreditState& credits) {
   if (!credits.requested.any && !credits.granted.any) return std::nullopt;
-  const auto range = [](const session::MinMaxLast& r) {
-    return r.any ? std::optional(RangeRow{r.min, r.max, r.last}) : std::nullopt;
-  };
-  return CreditsRow{range(credits.requested), range(credits.granted), credits.max_outstanding};
+  return CreditsRow{RangeOf(credits.requested), RangeOf(credits.granted), credits.max_outstanding};
 }
 
 SentRow SentBy(const session::SideCounters& n) {

@@ -39,6 +39,9 @@ struct ThresholdRow {
 struct RangeRow {
   uint32_t min = 0, max = 0, last = 0;
 };
+inline std::optional<RangeRow> RangeOf(const session::MinMaxLast& range) {
+  return range.any ? std::optional(RangeRow{range.min, range.max, range.last}) : std::nullopt;
+}
 struct CreditsRow {
   std::optional<RangeRow> requested, granted;
   uint32_t max_outstanding = 0;

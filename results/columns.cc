@@ -54,7 +54,7 @@ std::vector<Column> ColumnsOf(const RecordInfo& info) {
   return columns;
 }
 
-void PutText(std::string& out, const Value& value) {
+void PutText(std::string& out, const Value& value, char between) {
   switch (value.kind()) {
     case Kind::kAbsent:
     case Kind::kNull: return;
@@ -63,8 +63,8 @@ void PutText(std::string& out, const Value& value) {
     case Kind::kTime: return stag::PutTime(out, value.signed_number());
     case Kind::kList:
       for (size_t i = 0; i < value.size(); ++i) {
-        if (i > 0) out.push_back(';');
-        PutText(out, value.at(i));
+        if (i > 0) out.push_back(between);
+        PutText(out, value.at(i), '-');
       }
       return;
     case Kind::kMap:

@@ -23,8 +23,9 @@ struct Column {
 // All values of a record but other records, in order.
 std::vector<Column> ColumnsOf(const RecordInfo& info);
 
-// Appends a value as text: as JSON writes it, without quotes; nothing for what is not known; a list's values with ";".
-void PutText(std::string& out, const Value& value);
+// Appends a value as text: as JSON writes it, without quotes; nothing for what is not known; a list's values with
+// `between`, and those of lists in it with "-".
+void PutText(std::string& out, const Value& value, char between = ';');
 
 // A line of comma-separated values (RFC 4180), without controls; its heading has the names of the columns. `file`: of
 // the first column, where there is one.

@@ -48,6 +48,11 @@ class Omittable {
   std::optional<T> value_;
 };
 
+// Null, where a text is empty.
+inline std::optional<std::string_view> NotEmpty(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 struct RecordInfo;
 template <typename R>
 const RecordInfo& InfoOf();  // record.h

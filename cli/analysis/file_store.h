@@ -16,6 +16,7 @@
 
 #include "capture/file/output_file.h"
 #include "protocol/base/bytes.h"
+#include "protocol/base/frame.h"
 #include "protocol/base/result.h"
 #include "session/fabric/fabric_event.h"
 #include "session/rpcrdma/range_set.h"
@@ -33,6 +34,7 @@ struct ExtractedFile {
   bool lost = false;                         // some READ or WRITE of it was not wholly captured
   bool end_seen = false;                     // a READ reported the end of the file...
   uint64_t end = 0;                          // ... here, in bytes
+  FrameRef first;                            // of the Call of the first READ or WRITE
   std::set<fabric::ConnectionId> connections;
   std::unique_ptr<capture::TemporaryName> part;  // until it has its own name
 

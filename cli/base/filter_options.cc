@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Options that choose what is shown of a capture, and how lists are ordered and cut.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analysis/filter.h"
@@ -86,8 +88,11 @@ void AddFilters(CLI::App& command, CommonOptions& options, const std::string& rp
           "one");
 }
 
-void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info) {
-  const auto take = [&options, &info](std::string& text) {
+void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& of_data,
+                    const results::RecordInfo* for_people) {
+  const auto take = [&options, &of_data, for_people](std::string& text) {
+    const bool is_data = !for_people || (options.format != Format::kText && options.format != Format::kTable);
+    const results::RecordInfo& info = is_data ? of_data : *for_people;
     const size_t colon = text.rfind(':');
     const std::string member = text.substr(0, colon), way = colon == std::string::npos ? "" : text.substr(colon + 1);
     std::vector<std::string> names;
@@ -115,7 +120,7 @@ void AddListOptions(CLI::App& command, CommonOptions& options, const results::Re
       ->check(CLI::Validator(take, ""))
       ->type_name("MEMBER[:asc|:desc]");
   AddNumber(command, "--limit", options.limit, false, " is not a number of rows",
-            "So many rows of each capture at most");
+            "So many rows at most, of each capture");
   command.add_flag("--wide", options.wide, "Tables with all columns, whatever the terminal has room for");
 }
 

@@ -76,12 +76,6 @@ void AddNumber(CLI::App& command, const std::string& name, T& value, bool all, c
       ->check(CLI::Validator(take, ""))
       ->type_name(all ? "N|all" : "N");
 }
-// Adds --connection.
-template <typename T>
-void AddConnectionNumber(CLI::App& command, T& value) {
-  AddNumber(command, "--connection", value, false, " is not the number of a connection",
-            "Only this connection, by its number in stag connections");
-}
 // The values of the option are files that the command reads ("-": standard input), or that it writes ("-": standard
 // output): what it reads is never written. Every option that names a file goes through one of these.
 CLI::Option* Reads(CLI::Option* option);
@@ -114,8 +108,10 @@ void AddTimeFilter(CLI::App& command, analysis::Filter& filter, const std::strin
 // which options.filter gets. `rpcs`: what is chosen by RPCs ("RPCs", "connections with RPCs"); `things`: by frames and
 // times. For a command with AddCaptureOptions.
 void AddFilters(CLI::App& command, CommonOptions& options, const std::string& rpcs, const std::string& things);
-// Adds --sort, --limit and --wide, for a list of records `info`.
-void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info);
+// Adds --sort, --limit and --wide, for a list of records `info`; as text and table, of `for_people`, if that is given.
+// For a command that has its --format.
+void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info,
+                    const results::RecordInfo* for_people = nullptr);
 // Adds FILE..., --progress, --memory, --clocks, --copies, the ports of tunnels and the output options.
 void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 // The same, and --time.

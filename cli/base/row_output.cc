@@ -25,11 +25,11 @@ size_t TerminalWidth(const CommonOptions& options) {
 
 }  // namespace
 
-void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info) {
+void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info, bool of_captures) {
   if (options.format == Format::kJson) return output.set_document("[\n", ",\n", "\n]\n");
   if (options.format != Format::kCsv) return;
   std::string heading;
-  results::PutCsvHeading(heading, results::ColumnsOf(info), true);
+  results::PutCsvHeading(heading, results::ColumnsOf(info), of_captures);
   output.set_document(heading, "", "");
 }
 
@@ -47,7 +47,7 @@ RowFormatter::RowFormatter(const CommonOptions& options, const results::RecordIn
 std::string_view RowFormatter::Format(const void* row, const results::RecordInfo& info) {
   line_.clear();
   switch (format_) {
-    case Format::kCsv: results::PutCsvLine(line_, columns_, row, file_ ? *file_ : std::string_view()); break;
+    case Format::kCsv: results::PutCsvLine(line_, columns_, row, file_); break;
     case Format::kTable: results::PutCells(line_, columns_, row); break;
     default: results::PutRow(json_, row, info, file_); json_.EndLine();
   }

@@ -3,6 +3,7 @@
 // RowOutput: the rows that a command makes of one capture, in the format that is asked for, in their order or sorted.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +19,9 @@
 namespace stag::cli {
 
 // What is written around the rows of all captures: the names of the columns, or the brackets of an array.
-void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info);
+// `of_captures`: rows have the name of theirs.
+void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info,
+                 bool of_captures = true);
 
 // Rows in the format that is asked for, which is not text. Not for two threads.
 class RowFormatter {
@@ -82,6 +85,13 @@ class RowOutput {
     Format(output_.buffer(), row);
     output_.Commit();
   }
+  // Those rows of a whole list that are asked for, in their order.
+  template <typename R>
+  void Choose(std::vector<R>& list) const {
+    std::ranges::stable_sort(
+        list, [this](const R& a, const R& b) { return KeyOf(&a).ComesBefore(KeyOf(&b), options_.sort_reversed); });
+    if (options_.limit != 0 && list.size() > options_.limit) list.resize(options_.limit);
+  }
   // The rest, and for a table its heading, also where there was no row.
   void Finish();
   // Tells the user of rows that memory had no room for. `file`: the name of the capture.
@@ -107,5 +117,24 @@ class RowOutput {
   uint64_t number_ = 0;  // of Put
   uint64_t left_out_ = 0;
 };
+
+// Writes a list that is of no capture; as text, text(out, list, style) does. The exit status.
+template <typename R, typename Fn>
+int WriteList(const CommonOptions& options, std::vector<R> list, const Fn& text) {
+  Output output(options);
+  const results::RecordInfo& info = results::InfoOf<R>();
+  SetDocument(output, options, info, false);
+  RowOutput rows(output, options, info, std::nullopt);
+  rows.Choose(list);
+  if (rows.as_text()) {
+    text(output.buffer(), list, output.style());
+  } else {
+    for (const R& row : list) rows.Put(row);
+  }
+  rows.Finish();
+  output.EndDocument();
+  rows.Complain("");
+  return output.failed() ? kExitTrouble : kExitFine;
+}
 
 }  // namespace stag::cli

@@ -24,6 +24,7 @@
 #include "cli/live/capture_devices.h"
 #include "cli/live/capture_watch.h"
 #include "cli/live/device_options.h"
+#include "cli/live/device_rows.h"
 #include "cli/live/live_monitor.h"
 #include "cli/scrub/key_file.h"
 #include "cli/scrub/scrubbed_reader.h"
@@ -252,13 +253,9 @@ void PutSummary(std::string& out, const CaptureArguments& options, const capture
 }
 
 int RunCapture(const CaptureArguments& options) {
+  if (options.list) return ListCaptureDevices(options);
   KeepLargeBlocksApart();
   Output output(options);
-  if (options.list) {
-    PutDevices(output, options.format);
-    output.Flush();
-    return output.failed() ? kExitTrouble : kExitFine;
-  }
   const Signals signals;
   output.set_stop(signals.descriptor());
   std::string warning;
@@ -398,6 +395,8 @@ int RunCapture(const CaptureArguments& options) {
 // What contradicts itself on the command line; empty: nothing.
 std::string Contradiction(const CaptureArguments& o) {
   if (o.list) return {};
+  if ((o.format != Format::kText && o.format != Format::kJsonl) || !o.sort.empty() || o.limit != 0 || o.wide)
+    return "--format json, csv and table, --sort, --limit and --wide are for --list";
   if (o.device.network.device.empty()) return "which device? -i DEVICE, or --list for what there is";
   if (o.file.path.ends_with(".gz")) return "captures are compressed as .zst, not as .gz";
   const bool row = o.file.is_row();
@@ -521,7 +520,8 @@ void AddCapture(CLI::App& app, Run& run) {
   AddFileOptions(*command, *options);
   AddWatchOptions(*command, *options);
   AddTunnelPorts(*command, *options);
-  AddOutputOptions(*command, *options);
+  AddOutputOptions(*command, *options, Formats::kRows);
+  AddListOptions(*command, *options, results::InfoOf<CaptureDeviceRow>());
   command->footer(
       "Files are pcapng with times in nanoseconds; connections, findings and triggers are comments on packets, losses\n"
       "stand in the statistics. Receiving never waits for the disk: what the queue cannot hold is lost, and counted.\n"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "cli/base/options.h"
-#include "cli/base/output.h"
+#include "cli/base/row_output.h"
 #include "conformance/report/reporter.h"
 
 namespace stag::cli {
@@ -16,19 +16,13 @@ struct CatalogueArguments : CommonOptions {
   std::string id;
 };
 
-int Write(Output& output, const std::string& text) {
-  Put(output.buffer(), std::string_view(text));
-  output.Flush();
-  return output.failed() ? kExitTrouble : kExitFine;
-}
+bool Colored(const Style& style) { return !style.reset.empty(); }
 
-bool Colored(const Output& output) { return !output.style().reset.empty(); }
-
-int RunRules(const CatalogueArguments& options) {
-  Output output(options);
-  const bool json = options.format == Format::kJsonl;
-  const std::span rules = conformance::Catalogue();
-  return Write(output, json ? conformance::RulesJsonl(rules) : conformance::RulesTable(rules, Colored(output)));
+int WriteRules(const CatalogueArguments& options, std::span<const conformance::RuleInfo> rules) {
+  return WriteList(options, conformance::RowsOf(rules),
+                   [](std::string& out, std::span<const conformance::RuleRow> rows, const Style& style) {
+                     Put(out, std::string_view(conformance::RulesTable(rows, Colored(style))));
+                   });
 }
 
 std::string Upper(std::string text) {
@@ -79,10 +73,16 @@ int RunExplain(const CatalogueArguments& options) {
   const conformance::RuleInfo* rule = conformance::FindRule(id);
   const std::span rules = rule ? std::span(rule, 1) : conformance::FindGroup(id);
   if (rules.empty()) return ComplainUnknown(id);
-  Output output(options);
-  if (options.format == Format::kJsonl) return Write(output, conformance::RulesJsonl(rules));
-  return Write(output, rule ? conformance::Explanation(*rule, Colored(output))
-                            : conformance::RulesTable(rules, Colored(output)));
+  if (!rule) return WriteRules(options, rules);
+  return WriteList(options, conformance::RowsOf(rules),
+                   [rule](std::string& out, std::span<const conformance::RuleRow>, const Style& style) {
+                     Put(out, std::string_view(conformance::Explanation(*rule, Colored(style))));
+                   });
+}
+
+void AddRuleOutput(CLI::App& command, CatalogueArguments& options) {
+  AddOutputOptions(command, options, Formats::kRows);
+  AddListOptions(command, options, results::InfoOf<conformance::RuleRow>());
 }
 
 }  // namespace
@@ -90,13 +90,14 @@ int RunExplain(const CatalogueArguments& options) {
 void AddRules(CLI::App& app, Run& run) {
   auto options = std::make_shared<CatalogueArguments>();
   CLI::App* command = app.add_subcommand("rules", "The catalogue of conformance rules");
-  AddOutputOptions(*command, *options);
+  AddRuleOutput(*command, *options);
   command->footer(
       "The last column shows whether a rule is checked, and if not, why.\n"
       "\nExamples:\n"
       "  stag rules | grep WRLIST\n"
+      "  stag rules --format table --sort severity\n"
       "  stag rules --format jsonl | jq -r 'select(.checked|not).id'");
-  command->callback([options, &run] { run = [options] { return RunRules(*options); }; });
+  command->callback([options, &run] { run = [options] { return WriteRules(*options, conformance::Catalogue()); }; });
 }
 
 void AddExplain(CLI::App& app, Run& run) {
@@ -106,7 +107,7 @@ void AddExplain(CLI::App& app, Run& run) {
   command->add_option("ID", options->id, "The rule, e.g. RDLIST-003, or a group, e.g. RDLIST (in any case)")
       ->required()
       ->type_name("");
-  AddOutputOptions(*command, *options);
+  AddRuleOutput(*command, *options);
   command->footer(
       "Examples:\n"
       "  stag explain RDLIST-003\n"

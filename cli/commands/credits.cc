@@ -2,22 +2,25 @@
 //
 // stag credits: per connection and direction what was requested, granted and outstanding over time. As text figures and
 // a table of what changed; as JSON lines every change; and as a picture. All of it from session::CreditHistory.
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
-#include <optional>
+#include <unordered_map>
 
-#include "analysis/connection_row.h"
+#include "analysis/connection_filter.h"
+#include "analysis/credit_row.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/connection_head.h"
 #include "cli/analysis/connection_rows.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/picture.h"
 #include "cli/base/options.h"
+#include "cli/base/row_output.h"
 #include "cli/credits/credit_plotter.h"
 #include "cli/credits/credit_table.h"
 #include "session/fabric/names.h"
 #include "session/rpcrdma/credit_history.h"
-#include "text/json.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -30,161 +33,55 @@ using session::CreditSummary;
 using session::MinMaxLast;
 
 struct CreditsArguments : CommonOptions {
-  fabric::ConnectionId connection = 0;  // 0: all
-  size_t rows = 40;                     // 0: all
+  size_t rows = 40;  // 0: all
   std::string svg;
 };
 
-// Writes the changes of connections, and counts connections.
-class Writer : public session::CreditSink {
+// The list is of connections and directions, as text and table, or of changes.
+bool OfConnections(const CommonOptions& options) {
+  return options.format == Format::kText || options.format == Format::kTable;
+}
+const results::RecordInfo& kOfConnections = results::InfoOf<analysis::CreditSummaryRow>();
+const results::RecordInfo& kOfChanges = results::InfoOf<analysis::CreditRow>();
+
+// Writes the credits of connections: as jsonl, json and csv each change as it comes; as text and table a connection
+// when it has closed.
+class CreditLister final : public session::CreditSink {
  public:
-  Writer(Output& output, const CreditsArguments& options) : output_(output), options_(options) {}
+  CreditLister(Output& output, RowOutput& rows, const CreditsArguments& options)
+      : output_(output),
+        options_(options),
+        format_(rows),
+        rows_(rows, RowMemory(options.memory).text, rows.as_text() ? "\n" : ""),
+        budget_(RowMemory(options.memory).rows + (Waits(options.filter) ? 0 : RowMemory(options.memory).transport)) {}
+
+  // Whether changes wait to be chosen (CreditShard), in the memory of tables.
+  static bool Waits(const analysis::Filter& filter) {
+    return OfKinds(filter) || !filter.clients.empty() || !filter.servers.empty();
+  }
+  static bool OfKinds(const analysis::Filter& filter) {
+    return !filter.procedures.empty() || !filter.statuses.empty() || filter.slower_than_ns;
+  }
+
   // Something of a connection was seen; it ended, behind its summaries. `origin_ns`: of the first frame.
-  virtual void Begin(fabric::ConnectionId, int64_t /*origin_ns*/) {}
-  virtual void End(fabric::ConnectionId) {}
-  virtual void Finish() {}
-  // Tells the user what memory was too little for.
-  virtual void Complain(const std::string& /*file*/) const {}
-  uint64_t count() const { return count_; }
-
-  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
-    count_ += requester == c.client;
-    PutSummary(c, requester, summary);
-  }
-
- protected:
-  virtual void PutSummary(const Connection& c, Side requester, const CreditSummary& summary) = 0;
-
-  Output& output_;
-  const CreditsArguments& options_;
-
- private:
-  uint64_t count_ = 0;
-};
-
-class CreditShard final : public CallingShard, private session::Observer, private session::CreditSink {
- public:
-  // `sink` passes on to `writer`.
-  CreditShard(fabric::ConnectionId only, session::CreditSink& sink, Writer& writer)
-      : history_(*this, only), sink_(sink), writer_(writer) {}
-  std::vector<session::Observer*> Observers() override { return {&history_, this}; }
-
- private:
-  void OnChange(const CreditChange& change) override {
-    Tell([this](const CreditChange& told) { sink_.OnChange(told); }, change);
-  }
-  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
-    Tell([this](const Connection& of, Side by, const CreditSummary& told) { sink_.OnSummary(of, by, told); }, c,
-         requester, summary);
-  }
-  void OnConnection(const Connection& c, const fabric::Event&) override {
-    Tell([this](fabric::ConnectionId id, int64_t origin_ns) { writer_.Begin(id, origin_ns); }, c.info.id,
-         clock().first_time_ns);
-  }
-  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
-    Tell([this](fabric::ConnectionId id) { writer_.End(id); }, c.info.id);
-  }
-
-  session::CreditHistory history_;
-  session::CreditSink& sink_;
-  Writer& writer_;
-};
-
-// ---------------------------------------------------------------------------------------------------------------- JSON
-
-class JsonLines final : public Writer {
- public:
-  JsonLines(Output& output, const CreditsArguments& options, std::optional<std::string> file)
-      : Writer(output, options), file_(std::move(file)), json_(output.buffer()) {}
-
-  void OnChange(const CreditChange& change) override {
-    const bool by_nobody = change.event == CreditChange::Event::kClosed || change.event == CreditChange::Event::kJoined;
-    PutHead("credits", change.connection, change.client, change.requester);
-    json_.Member("frame", change.frame.number).Key("time").Time(change.frame.time_ns);
-    json_.Member("event", EventName(change.event));
-    json_.TextOrNull("by", by_nobody ? "" : change.from == change.client ? "client" : "server");
-    json_.Key("xid").Xid(change.xid).Member("requested", change.requested).Member("granted", change.granted);
-    json_.Member("outstanding", change.outstanding).Member("known", change.outstanding.has_value());
-    json_.Member("overrun", change.overrun);
-    PutFrame("explained_by", change.explained_by);
-    if (change.event == CreditChange::Event::kClosed)
-      json_.Member("closed", fabric::CloseName(change.close_reason)).Member("lost", change.lost);
-    EndLine();
-  }
-
- private:
-  void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
-    PutHead("credit_summary", c.info.id, c.client, requester);
-    json_.Member("calls", s.calls).Member("replies", s.replies).Member("errors", s.errors);
-    PutRange("requested", s.requested);
-    PutRange("granted", s.granted);
-    json_.Member("known", s.any_known && !s.any_unknown);
-    json_.Member("max_outstanding", s.any_known ? std::optional(s.max_outstanding) : std::nullopt);
-    PutFrame("max_frame", s.max_frame.number);
-    PutTimeOf("max_time", s.max_frame);
-    json_.Member("overruns", s.overruns);
-    PutFrame("first_overrun", s.first_overrun.number);
-    json_.Member("zero_grants", s.zero_grants);
-    PutFrame("first_zero_grant", s.first_zero_grant.number);
-    json_.Member("rnr_naks", s.rnr_naks).Member("rnr_naks_explained", s.rnr_naks_explained).Member("gaps", s.gaps);
-    json_.Key("loss");
-    if (s.loss.lost) {
-      json_.BeginObject().Member("frame", s.loss.frame.number);
-      PutTimeOf("time", s.loss.frame);
-      json_.Member("closed", fabric::CloseName(c.close_reason)).Member("terminated", s.loss.terminated);
-      PutFrame("explained_by", s.loss.explained_by);
-      json_.EndObject();
-    } else {
-      json_.Value(nullptr);
-    }
-    EndLine();
-  }
-
-  void PutHead(std::string_view type, fabric::ConnectionId connection, Side client, Side requester) {
-    json_.BeginObject().Member("type", type);
-    if (file_) json_.Member("file", *file_);
-    json_.Member("connection", connection).Member("direction", DirectionName(client, requester));
-  }
-  void EndLine() {
-    json_.EndObject().EndLine();
-    output_.Commit();
-  }
-  void PutFrame(std::string_view key, uint64_t frame) {
-    json_.Member(key, frame != 0 ? std::optional(frame) : std::nullopt);
-  }
-  void PutTimeOf(std::string_view key, const FrameRef& frame) {
-    json_.Key(key);
-    frame.number == 0 ? json_.Value(nullptr) : json_.Time(frame.time_ns);
-  }
-  void PutRange(std::string_view key, const MinMaxLast& range) {
-    json_.Key(key);
-    if (!range.any) {
-      json_.Value(nullptr);
-      return;
-    }
-    json_.BeginObject().Member("min", range.min).Member("max", range.max).Member("last", range.last).EndObject();
-  }
-
-  std::optional<std::string> file_;
-  JsonWriter json_;
-};
-
-// ---------------------------------------------------------------------------------------------------------------- text
-
-class TextWriter final : public Writer {
- public:
-  TextWriter(Output& output, const CreditsArguments& options)
-      : Writer(output, options),
-        format_(output, options, results::InfoOf<analysis::ListedConnection>(), std::nullopt),
-        rows_(format_, RowMemory(options.memory).text, "\n"),
-        budget_(RowMemory(options.memory).transport + RowMemory(options.memory).rows) {}
-
-  void Begin(fabric::ConnectionId id, int64_t origin_ns) override {
+  void Begin(fabric::ConnectionId id, int64_t origin_ns) {
     origin_ns_ = origin_ns;
-    rows_.Begin(id);
+    if (!of_changes_) rows_.Begin(id);
   }
+  void End(fabric::ConnectionId id) {
+    if (of_changes_) return;
+    if (text_.empty()) {
+      rows_.Drop(id);
+    } else {
+      rows_.Put(id, text_, key_);
+    }
+    text_.clear();
+  }
+  void LeaveOut(uint64_t changes) { left_out_ += changes; }
 
   void OnChange(const CreditChange& change) override {
+    if (of_changes_) return format_.Put(analysis::CreditRow(change, origin_ns_));
+    if (!format_.as_text()) return;
     const Key key{change.connection, change.requester};
     auto table = tables_.find(key);
     if (table == tables_.end()) {
@@ -195,20 +92,31 @@ class TextWriter final : public Writer {
     table->second.table.Add(change);
   }
 
-  void End(fabric::ConnectionId id) override {
-    if (text_.size() > 0) {
-      rows_.Put(id, text_, results::SortKey(results::Value::Null()));
-    } else {
-      rows_.Drop(id);
+  // Both directions come just before End.
+  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
+    const analysis::CreditSummaryRow row(c, requester, summary, origin_ns_);
+    count_ += c.info.id != last_;
+    last_ = c.info.id;
+    if (of_changes_) return format_.PutOther(row);
+    if (text_.empty()) {
+      key_ = format_.KeyOf(&row);
+      if (format_.as_text()) PutConnectionHead(text_, c, output_.style());
     }
+    if (format_.as_text()) return PutSummary(c, requester, summary);
+    format_.Format(text_, row);
+    if (!format_.sorts()) return;
+    rows_.Put(c.info.id, text_, format_.KeyOf(&row));  // each finds its own place
     text_.clear();
   }
 
-  void Finish() override { rows_.Finish(); }
-  void Complain(const std::string& file) const override {
-    if (without_table_ > 0) {
+  void Finish() { rows_.Finish(); }
+  uint64_t count() const { return count_; }
+  // Tells the user what memory was too little for.
+  void Complain(const std::string& file) const {
+    for (const auto& [count, what] : {std::pair(without_table_, "table"), {left_out_, "change"}}) {
+      if (count == 0) continue;
       output_.diagnostics().Complain("{}: the memory cap was reached: {} left out; --memory raises the cap", file,
-                                     Count(without_table_, "table"));
+                                     Count(count, what));
     }
     rows_.Complain(file, output_.diagnostics());
   }
@@ -222,12 +130,8 @@ class TextWriter final : public Writer {
   };
   static constexpr uint64_t kNode = 64;  // of the map
 
-  // Both directions come just before End.
-  void PutSummary(const Connection& c, Side requester, const CreditSummary& s) override {
+  void PutSummary(const Connection& c, Side requester, const CreditSummary& s) {
     const Style& style = output_.style();
-    if (requester == c.client) {
-      PutConnectionHead(text_, c, style);
-    }
     Label(DirectionName(c.client, requester));
     PutCount(text_, s.calls, "call");
     Put(text_, ", {} repl{}", s.replies, s.replies == 1 ? "y" : "ies");
@@ -302,45 +206,144 @@ class TextWriter final : public Writer {
     Put(text_, "    {}{:<13}{}", style.dim, label, style.reset);
   }
 
-  int64_t origin_ns_ = 0;
-  RowOutput format_;
+  Output& output_;
+  const CreditsArguments& options_;
+  RowOutput& format_;
   ConnectionRows rows_;
+  const bool of_changes_ = !OfConnections(options_);
+  int64_t origin_ns_ = 0;
   std::string text_;  // of the connection that is closing
-  Budget budget_;     // of tables
+  results::SortKey key_{results::Value::Null()};
+  Budget budget_;  // of tables
   std::map<Key, Table> tables_;
-  uint64_t without_table_ = 0;
+  fabric::ConnectionId last_ = 0;  // of OnSummary
+  uint64_t count_ = 0, without_table_ = 0, left_out_ = 0;
+};
+
+// Chooses the changes that are asked for. Those that are not decided when they come, by the RPCs of their connection or
+// by a client that is not known yet, wait until they are, at the end of the connection at the latest.
+class CreditShard final : public CallingShard, private session::Observer, private session::CreditSink {
+ public:
+  // `sink` passes on to `lister`.
+  CreditShard(const CreditsArguments& options, session::CreditSink& sink, CreditLister& lister)
+      : filter_(options.filter),
+        history_(*this, filter_.OneConnection()),
+        rpcs_(filter_, clock().first_time_ns),
+        budget_(RowMemory(options.memory).transport / options.jobs),
+        sink_(sink),
+        lister_(lister) {}
+  std::vector<session::Observer*> Observers() override { return {&history_, this, &rpcs_}; }
+
+ private:
+  // A connection whose changes are chosen.
+  struct Choice {
+    Choice(const Connection& of, Budget& budget) : connection(of), charge(budget) {}
+    const Connection& connection;
+    std::array<bool, 2> any{};  // changes are shown, by requester
+    Charge charge;              // of those that wait
+    std::vector<CreditChange> waiting = {};
+    uint64_t left_out = 0;
+  };
+
+  void OnConnection(const Connection& c, const fabric::Event&) override {
+    if (!filter_.empty()) choices_.try_emplace(c.info.id, c, budget_);
+    Tell([this](fabric::ConnectionId id, int64_t origin_ns) { lister_.Begin(id, origin_ns); }, c.info.id,
+         clock().first_time_ns);
+  }
+  void OnChange(const CreditChange& change) override {
+    if (filter_.empty()) return Pass(change);
+    const auto found = choices_.find(change.connection);
+    if (found == choices_.end() || !filter_.InRanges(change.frame, change.frame, clock().first_time_ns)) return;
+    if (!filter_.xids.empty() && (!change.xid || !filter_.HasXid(*change.xid))) return;
+    Choice& choice = found->second;
+    const Connection& c = choice.connection;
+    if (CreditLister::OfKinds(filter_) || (CreditLister::Waits(filter_) && !c.client_known))
+      return Wait(choice, change);
+    Decide(choice, filter_.HasConnection(c));
+    if (!filter_.HasConnection(c)) return;
+    choice.any[change.requester] = true;
+    Pass(change);
+  }
+  void OnSummary(const Connection& c, Side requester, const CreditSummary& summary) override {
+    if (!filter_.empty()) {
+      const auto found = choices_.find(c.info.id);
+      if (found == choices_.end()) return;
+      Decide(found->second, CreditLister::OfKinds(filter_) ? rpcs_.Takes(c) : filter_.HasConnection(c));
+      if (!found->second.any[requester]) return;
+    }
+    Tell([this](const Connection& of, Side by, const CreditSummary& told) { sink_.OnSummary(of, by, told); }, c,
+         requester, summary);
+  }
+  void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
+    choices_.erase(c.info.id);
+    Tell([this](fabric::ConnectionId id) { lister_.End(id); }, c.info.id);
+  }
+
+  void Pass(const CreditChange& change) {
+    Tell([this](const CreditChange& told) { sink_.OnChange(told); }, change);
+  }
+  void Wait(Choice& choice, const CreditChange& change) {
+    std::vector<CreditChange>& waiting = choice.waiting;
+    if (waiting.size() == waiting.capacity()) {
+      const size_t more = std::max<size_t>(4, waiting.size());
+      if (choice.left_out > 0 || !choice.charge.TryAdd(more * sizeof change)) {
+        ++choice.left_out;
+        return;
+      }
+      waiting.reserve(waiting.size() + more);
+    }
+    waiting.push_back(change);
+    choice.any[change.requester] = true;
+  }
+  // Those that wait.
+  void Decide(Choice& choice, bool wanted) {
+    if (wanted) {
+      for (const CreditChange& change : choice.waiting) Pass(change);
+      if (choice.left_out > 0) Tell([this](uint64_t changes) { lister_.LeaveOut(changes); }, choice.left_out);
+    } else {
+      choice.any = {};
+    }
+    std::vector<CreditChange>().swap(choice.waiting);
+    choice.charge.Set(0);
+    choice.left_out = 0;
+  }
+
+  const analysis::Filter& filter_;
+  session::CreditHistory history_;
+  analysis::ConnectionFilter rpcs_;
+  Budget budget_;
+  std::unordered_map<fabric::ConnectionId, Choice> choices_;
+  session::CreditSink& sink_;
+  CreditLister& lister_;
 };
 
 int RunCredits(const CreditsArguments& options, scale::Team* team) {
   const bool several = options.files.size() > 1 || team != nullptr;
   if (!AllFine(team, options.svg.empty() || !several ? "" : "--svg draws one capture, without --mpi"))
     return kExitTrouble;
+  const results::RecordInfo& info = OfConnections(options) ? kOfConnections : kOfChanges;
   Output output_of_all = OutputOf(options, team);
+  SetDocument(output_of_all, options, info);
   bool drawn = true;
   const auto show = [&](const std::string& file, Output& output, ResultStream*) {
-    std::unique_ptr<Writer> writer;
-    if (options.format == Format::kJsonl) {
-      writer = std::make_unique<JsonLines>(
-          output, options, options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt);
-    } else {
-      writer = std::make_unique<TextWriter>(output, options);
-    }
-    CreditPlotter plotter(*writer, RowMemory(options.memory).pictures);
-    session::CreditSink& sink = options.svg.empty() ? static_cast<session::CreditSink&>(*writer) : plotter;
+    RowOutput rows(output, options, info, DisplayName(file));
+    CreditLister lister(output, rows, options);
+    CreditPlotter plotter(lister, RowMemory(options.memory).pictures);
+    session::CreditSink& sink = options.svg.empty() ? static_cast<session::CreditSink&>(lister) : plotter;
     std::vector<std::unique_ptr<CreditShard>> shards;
-    while (shards.size() < options.jobs)
-      shards.push_back(std::make_unique<CreditShard>(options.connection, sink, *writer));
+    while (shards.size() < options.jobs) shards.push_back(std::make_unique<CreditShard>(options, sink, lister));
     FileOutcome outcome = Analyze(file, options, false, output, shards);
-    writer->Finish();
+    lister.Finish();
     output.Flush();
     if (!outcome.opened) return outcome;
     if (!options.svg.empty()) drawn = WritePicture(options.svg, plotter, file, outcome, options.quiet, output);
     if (options.quiet || output.closed()) return outcome;
-    const std::string what = options.connection == 0 ? "RPC-over-RDMA connection"
-                                                     : fmt::format("RPC-over-RDMA connection {}", options.connection);
-    if (writer->count() == 0)
-      output.diagnostics().Complain("{}: no {} in {}", DisplayName(file), what, Count(outcome.frames, "frame"));
-    writer->Complain(DisplayName(file));
+    if (lister.count() == 0) {
+      output.diagnostics().Complain("{}: no {} in {}", DisplayName(file),
+                                    options.filter.empty() ? "RPC-over-RDMA connection" : "such connection",
+                                    Count(outcome.frames, "frame"));
+    }
+    lister.Complain(DisplayName(file));
     return outcome;
   };
   const int status = ForEachFile(team, options, output_of_all, show);
@@ -353,8 +356,10 @@ void AddCredits(CLI::App& app, Run& run) {
   auto options = std::make_shared<CreditsArguments>();
   CLI::App* command = app.add_subcommand(
       "credits", "Credits over time: requested, granted, outstanding; overruns and what they explain");
-  AddCaptureOptions(*command, *options);
-  AddConnectionNumber(*command, options->connection);
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "credits of connections with RPCs", "changes");
+  command->get_option("--xid")->description("Only changes by messages with these xids");
+  AddListOptions(*command, *options, kOfChanges, &kOfConnections);
   AddNumber(*command, "--rows", options->rows, true, " is not a number of rows, nor all",
             "Rows of the table for each direction (default: 40), or all");
   Writes(command->add_option("--svg", options->svg,
@@ -367,9 +372,11 @@ void AddCredits(CLI::App& app, Run& run) {
       "The table has a row where a request or grant changes, more Calls than before are outstanding, a Call is over "
       "the\n"
       "grant, and for RNR NAKs, gaps and the end. ? is not known: the capture joined later or lost packets.\n"
+      "--frames, --time and --xid choose changes; the figures are of the whole connection.\n"
       "\nExamples:\n"
       "  stag credits mount.pcapng\n"
       "  stag credits --connection 2 --svg credits.svg mount.pcapng\n"
+      "  stag credits --format table --sort overruns --limit 10 mount.pcapng\n"
       "  stag credits --format jsonl mount.pcapng | jq 'select(.type==\"credit_summary\" and .overruns>0)'");
   command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunCredits); }; });
 }

@@ -6,13 +6,15 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/file_row.h"
+#include "analysis/filter.h"
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/file_store.h"
 #include "cli/base/options.h"
+#include "cli/base/row_output.h"
 #include "session/fabric/names.h"
 #include "session/files/file_accesses.h"
-#include "text/json.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -31,7 +33,9 @@ struct ExtractArguments : CommonOptions {
 
 class Extractor final : public session::Observer {
  public:
-  Extractor(FileStore& store, Output& output) : store_(store), output_(output) {}
+  // `clock`: of the analysis.
+  Extractor(const analysis::Filter& filter, const Clock& clock, FileStore& store, Output& output)
+      : filter_(filter), clock_(clock), store_(store), output_(output) {}
 
   void OnTransaction(const Connection& connection, const Transaction& t) override {
     if (!error_.empty() || connection.proof != session::Proof::kRpcRdma) return;
@@ -39,6 +43,8 @@ class Extractor final : public session::Observer {
     if (found_.names().empty() && found_.accesses().empty()) return;
     const std::string server = fabric::AddressText(connection.info.endpoint[1 - t.requester].address);
     for (const NamedHandle& named : found_.names()) store_.Name(server, named.handle, named.name);
+    if (found_.accesses().empty() || !filter_.HasConnection(connection) || !filter_.HasRpc(t, clock_.first_time_ns))
+      return;
     for (const FileAccess& access : found_.accesses()) Take(server, t, access);
   }
 
@@ -53,6 +59,7 @@ class Extractor final : public session::Observer {
     }
     ExtractedFile* file = store_.Find(server, access.handle);
     if (!file) return;
+    if (file->first.number == 0 || t.call.frame.number < file->first.number) file->first = t.call.frame;
     constexpr size_t kMaxConnections = 1024;
     if (file->connections.size() < kMaxConnections) file->connections.insert(t.connection);
     if (!access.item || !access.item->complete || !access.payload->complete) {
@@ -83,6 +90,8 @@ class Extractor final : public session::Observer {
     }
   }
 
+  const analysis::Filter& filter_;
+  const Clock& clock_;
   FileStore& store_;
   Output& output_;
   FileAccesses found_;
@@ -102,39 +111,29 @@ void ForEachHole(const ExtractedFile& file, Fn&& fn) {
 
 uint64_t HoleBytes(const ExtractedFile& file) { return file.size() - file.covered.total(); }
 
-void PutJsonLine(std::string& out, const std::string& directory, const ExtractedFile& file,
-                 const std::optional<std::string>& capture) {
-  JsonWriter json(out);
-  json.BeginObject().Member("type", "file");
-  if (capture) json.Member("file", *capture);
-  json.TextOrNull("path", file.path.empty() ? "" : directory + "/" + file.path).TextOrNull("name", file.name);
-  json.Key("handle").Hex(std::as_bytes(std::span(file.handle))).Member("server", file.server);
-  json.Member("size", file.size()).Member("complete", file.complete());
-  json.Member("end_seen", file.end_seen && file.end == file.size());
-  const auto put_range = [&](uint64_t begin, uint64_t end) { json.BeginArray().Value(begin).Value(end).EndArray(); };
-  const auto put = [&](std::string_view key, const session::RangeSet& ranges) {
-    json.Member(fmt::format("{}_bytes", key), ranges.total()).Key(key);
-    if (!file.ranges_kept) {
-      json.Value(nullptr);
-      return;
-    }
-    json.BeginArray();
-    for (const session::RangeSet::Range& range : ranges.ranges()) put_range(range.begin, range.end);
-    json.EndArray();
-  };
-  put("read", file.read);
-  put("written", file.written);
-  json.Key("holes");
-  if (file.ranges_kept) {
-    json.BeginArray();
-    ForEachHole(file, put_range);
-    json.EndArray();
-  } else {
-    json.Value(nullptr);
+analysis::FileRow RowOf(const std::string& directory, const ExtractedFile& file, int64_t origin_ns) {
+  analysis::FileRow row;
+  row.time = analysis::TimeOf(file.first);
+  row.time_s = analysis::SinceStart(file.first, origin_ns);
+  if (!file.path.empty()) row.path = directory + "/" + file.path;
+  if (!file.name.empty()) row.name = file.name;
+  const Bytes handle = std::as_bytes(std::span(file.handle));
+  row.handle.assign(handle.begin(), handle.end());
+  row.server = file.server;
+  row.size = file.size();
+  row.complete = file.complete();
+  row.end_seen = file.end_seen && file.end == file.size();
+  row.read_bytes = file.read.total();
+  row.written_bytes = file.written.total();
+  row.connections.assign(file.connections.begin(), file.connections.end());
+  if (!file.ranges_kept) return row;
+  for (const auto& [from, to] : {std::pair(&file.read, &row.read), {&file.written, &row.written}}) {
+    to->emplace();
+    for (const session::RangeSet::Range& range : from->ranges()) (*to)->push_back({range.begin, range.end});
   }
-  json.Key("connections").BeginArray();
-  for (const auto connection : file.connections) json.Value(connection);
-  json.EndArray().EndObject().EndLine();
+  row.holes.emplace();
+  ForEachHole(file, [&row](uint64_t begin, uint64_t end) { row.holes->push_back({begin, end}); });
+  return row;
 }
 
 void PutTextLine(std::string& out, const ExtractedFile& file, const Style& style) {
@@ -153,22 +152,26 @@ void PutTextLine(std::string& out, const ExtractedFile& file, const Style& style
   Put(out, "\n");
 }
 
-void PutManifest(const ExtractArguments& options, const std::string& directory, const FileStore& store,
-                 const std::optional<std::string>& capture, Output& output) {
-  std::string& out = output.buffer();
+void PutManifest(const std::string& directory, const FileStore& store, int64_t origin_ns, RowOutput& rows,
+                 Output& output) {
   const Style& style = output.style();
-  if (options.format == Format::kText && !store.files().empty()) {
-    Put(out, "{}{:>14} {:>14} {:>14} {:>12}  {:<12}{}{}\n", style.bold, "size", "read", "written", "holes", "", "file",
-        style.reset);
+  if (rows.as_text() && !store.files().empty()) {
+    Put(output.buffer(), "{}{:>14} {:>14} {:>14} {:>12}  {:<12}{}{}\n", style.bold, "size", "read", "written", "holes",
+        "", "file", style.reset);
   }
+  std::string text;
+  uint64_t number = 0;
   for (const ExtractedFile& file : store.files()) {
-    if (options.format == Format::kJsonl) {
-      PutJsonLine(out, directory, file, capture);
-    } else {
-      PutTextLine(out, file, style);
+    const analysis::FileRow row = RowOf(directory, file, origin_ns);
+    if (!rows.as_text()) {
+      rows.Put(row);
+      continue;
     }
-    output.Commit();
+    text.clear();
+    PutTextLine(text, file, style);
+    rows.sorts() ? rows.Write(text, rows.KeyOf(&row), ++number) : rows.Write(text);
   }
+  rows.Finish();
 }
 
 // Where the files of one capture go: the directory itself (empty), or with several captures one in it for each.
@@ -192,6 +195,7 @@ class Directories {
 
 int RunExtract(const ExtractArguments& options) {
   Output output(options);
+  SetDocument(output, options, results::InfoOf<analysis::FileRow>());
   int status = kExitFine;
   // With several captures, the directory that holds theirs must be empty, too.
   if (options.files.size() > 1) {
@@ -207,8 +211,8 @@ int RunExtract(const ExtractArguments& options) {
       ComplainText(store.error().message);
       return outcome;
     }
-    Extractor extractor(**store, output);
     Clock clock;
+    Extractor extractor(options.filter, clock, **store, output);
     outcome = Analyze(file, options, true, clock, output, {&extractor});
     if (!outcome.opened) return outcome;
     Result<void> finished = Fail(extractor.error());
@@ -218,12 +222,13 @@ int RunExtract(const ExtractArguments& options) {
       status = kExitTrouble;
     }
     if (!extractor.error().empty()) return outcome;  // the disk took no more: nothing of this capture stays
-    PutManifest(options, directory, **store,
-                options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt, output);
+    RowOutput rows(output, options, results::InfoOf<analysis::FileRow>(), DisplayName(file));
+    PutManifest(directory, **store, outcome.first_time_ns, rows, output);
     output.Flush();
     if (options.quiet || output.closed()) return outcome;
     if ((*store)->files().empty()) {
-      Complain("{}: no NFS READ or WRITE that can be read in {}", DisplayName(file), Count(outcome.frames, "frame"));
+      Complain("{}: no {}NFS READ or WRITE that can be read in {}", DisplayName(file),
+               options.filter.empty() ? "" : "such ", Count(outcome.frames, "frame"));
     }
     if (extractor.without_handle() > 0) {
       Complain("{}: {} READs or WRITEs left out: the capture does not tell of which file", DisplayName(file),
@@ -232,6 +237,7 @@ int RunExtract(const ExtractArguments& options) {
     if ((*store)->files_refused() > 0) {
       Complain("{}: {} READs or WRITEs left out: too many files", DisplayName(file), (*store)->files_refused());
     }
+    rows.Complain(DisplayName(file));
     return outcome;
   });
   return status != kExitFine ? status : read;
@@ -242,7 +248,9 @@ int RunExtract(const ExtractArguments& options) {
 void AddExtract(CLI::App& app, Run& run) {
   auto options = std::make_shared<ExtractArguments>();
   CLI::App* command = app.add_subcommand("extract", "File contents as seen in NFS READ and WRITE, with a manifest");
-  AddCaptureOptions(*command, *options);
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "READs and WRITEs", "READs and WRITEs");
+  AddListOptions(*command, *options, results::InfoOf<analysis::FileRow>());
   command->add_option("-o,--out", options->out, "Directory for the files; made when it is not there")
       ->required()
       ->type_name("DIR");
@@ -257,6 +265,7 @@ void AddExtract(CLI::App& app, Run& run) {
       "gets a directory of its own in DIR.\n"
       "\nExamples:\n"
       "  stag extract mount.pcapng --out files\n"
+      "  stag extract mount.pcapng --out read --procedure READ --client 10.0.0.2 --format table --sort read_bytes\n"
       "  stag extract mount.pcapng --out files --format jsonl | jq 'select(.complete).path'");
   command->callback([options, &run] { run = [options] { return RunExtract(*options); }; });
 }

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "analysis/connection_row.h"
+#include "analysis/credit_row.h"
+#include "analysis/file_row.h"
 #include "analysis/limits_row.h"
 #include "analysis/link_row.h"
 #include "analysis/transaction_row.h"
@@ -17,10 +19,12 @@
 #include "cli/base/suggestion.h"
 #include "cli/base/version.h"
 #include "cli/commands/captured_row.h"
+#include "cli/live/device_rows.h"
 #include "cli/scrub/scrub_row.h"
 #include "cli/slice/slice_row.h"
 #include "cli/summary/summary_row.h"
 #include "conformance/report/finding_row.h"
+#include "conformance/report/rule_row.h"
 
 namespace stag::cli {
 namespace {
@@ -32,6 +36,10 @@ constexpr CommandRecords::Written kConnections[] = {{InfoOf<analysis::ListedConn
 constexpr CommandRecords::Written kTransactions[] = {{InfoOf<analysis::TransactionRow>}};
 constexpr CommandRecords::Written kTransport[] = {{InfoOf<analysis::TransportRow>}};
 constexpr CommandRecords::Written kLimits[] = {{InfoOf<analysis::LimitsRow>}};
+constexpr CommandRecords::Written kCredits[] = {{InfoOf<analysis::CreditRow>}, {InfoOf<analysis::CreditSummaryRow>}};
+constexpr CommandRecords::Written kExtract[] = {{InfoOf<analysis::FileRow>}};
+constexpr CommandRecords::Written kRules[] = {{InfoOf<conformance::RuleRow>, false}};
+constexpr CommandRecords::Written kDevices[] = {{InfoOf<PeerDeviceRow>, false}};
 constexpr CommandRecords::Written kCheck[] = {{InfoOf<conformance::FindingRow>, false},
                                               {InfoOf<conformance::SummaryRow>, false}};
 
@@ -42,12 +50,24 @@ constexpr CommandRecords::Written kSlice[] = {{InfoOf<SliceRow>}};
 constexpr CommandRecords::Written kCapture[] = {{InfoOf<analysis::TransactionRow>, false},
                                                 {InfoOf<conformance::FindingRow>, false},
                                                 {InfoOf<conformance::SummaryRow>, false},
-                                                {InfoOf<CapturedRow>, false}};
+                                                {InfoOf<CapturedRow>, false},
+                                                {InfoOf<CaptureDeviceRow>, false}};
 
 constexpr CommandRecords kCommands[] = {
-    {"summary", kSummary},     {"connections", kConnections}, {"transactions", kTransactions},
-    {"transport", kTransport}, {"limits", kLimits},           {"check", kCheck},
-    {"scrub", kScrub},         {"capture", kCapture},         {"slice", kSlice},
+    {"summary", kSummary},
+    {"connections", kConnections},
+    {"transactions", kTransactions},
+    {"transport", kTransport},
+    {"limits", kLimits},
+    {"credits", kCredits},
+    {"extract", kExtract},
+    {"check", kCheck},
+    {"scrub", kScrub},
+    {"capture", kCapture},
+    {"slice", kSlice},
+    {"rules", kRules},
+    {"explain", kRules},
+    {"devices", kDevices},
 };
 
 // The head of the document of all commands, which is docs/records.md.

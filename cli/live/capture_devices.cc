@@ -9,18 +9,15 @@
 
 #include "capture/live/network.h"
 #include "capture/live/sniffer_device.h"
+#include "cli/base/row_output.h"
+#include "cli/live/device_rows.h"
 #include "replay/endpoint/transports.h"
-#include "text/json.h"
 #include "text/put.h"
 
 namespace stag::cli {
 namespace {
 
-struct Row {
-  std::string name, kind, state;
-  bool usable = false;
-  std::string remark;
-};
+using Row = CaptureDeviceRow;
 
 bool IsSoftware(const std::string& rdma_device) {
   // Drivers without hardware have no device behind them.
@@ -69,26 +66,19 @@ bool IsRdmaDevice(const std::string& name) {
          std::filesystem::exists("/sys/class/infiniband/" + name);
 }
 
-void PutDevices(Output& output, Format format) {
-  std::string& out = output.buffer();
-  const std::vector<Row> rows = Rows();
-  size_t name = 0, kind = 0, state = 0;
-  for (const Row& row : rows) {
-    name = std::max(name, row.name.size());
-    kind = std::max(kind, row.kind.size());
-    state = std::max(state, row.state.size());
-  }
-  for (const Row& row : rows) {
-    if (format == Format::kJsonl) {
-      JsonWriter json(out);
-      json.BeginObject().Member("type", "device").Member("name", row.name).Member("kind", row.kind);
-      json.Member("state", row.state).Member("usable", row.usable).Member("remark", row.remark).EndObject().EndLine();
-      continue;
+int ListCaptureDevices(const CommonOptions& options) {
+  return WriteList(options, Rows(), [](std::string& out, const std::vector<Row>& rows, const Style& style) {
+    size_t name = 0, kind = 0, state = 0;
+    for (const Row& row : rows) {
+      name = std::max(name, row.name.size());
+      kind = std::max(kind, row.kind.size());
+      state = std::max(state, row.state.size());
     }
-    const Style& style = output.style();
-    Put(out, "{}{:{}}{}  {:{}}  {:{}}  {}{}\n", style.bold, row.name, name, style.reset, row.kind, kind, row.state,
-        state, row.usable ? "" : "cannot be captured: ", row.remark);
-  }
+    for (const Row& row : rows) {
+      Put(out, "{}{:{}}{}  {:{}}  {:{}}  {}{}\n", style.bold, row.name, name, style.reset, row.kind, kind, row.state,
+          state, row.usable ? "" : "cannot be captured: ", row.remark);
+    }
+  });
 }
 
 }  // namespace stag::cli

@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "cli/base/output.h"
+#include "cli/base/common_options.h"
 
 namespace stag::cli {
 
 // Whether the kernel lists an RDMA device of that name.
 bool IsRdmaDevice(const std::string& name);
-// A line, or JSON object, for each device.
-void PutDevices(Output& output, Format format);
+// Lists the devices. The exit status.
+int ListCaptureDevices(const CommonOptions& options);
 
 }  // namespace stag::cli

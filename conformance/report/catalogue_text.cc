@@ -5,7 +5,7 @@
 
 #include "conformance/catalogue/catalogue_data.h"
 #include "conformance/engine/text.h"
-#include "conformance/report/json_parts.h"
+#include "conformance/report/reporter.h"
 #include "conformance/report/severity_style.h"
 #include "text/terminal.h"
 
@@ -78,17 +78,42 @@ std::string Sources(const RuleInfo& rule) {
 
 }  // namespace
 
-std::string RulesTable(std::span<const RuleInfo> rules, bool color) {
+RuleRow::RuleRow(const RuleInfo& info)
+    : rule(&info),
+      id(info.id),
+      group(info.group),
+      title(info.title),
+      level(info.level),
+      severity(SeverityName(info.severity)),
+      observable(info.degree),
+      checked(info.implemented),
+      requirement(info.requirement),
+      why_it_matters(info.matters),
+      what_to_do(results::NotEmpty(info.remedy)),
+      example(results::NotEmpty(info.example)),
+      example_bytes(results::NotEmpty(info.bytes)) {
+  if (!info.implemented) not_checked = results::NotEmpty(info.not_checked);
+  for (const Source& source : info.sources) spec.push_back(SourceText(source));
+}
+
+std::vector<RuleRow> RowsOf(std::span<const RuleInfo> rules) {
+  std::vector<RuleRow> rows;
+  for (const RuleInfo& rule : rules) rows.emplace_back(rule);
+  return rows;
+}
+
+std::string RulesTable(std::span<const RuleRow> rows, bool color) {
   std::string out;
   size_t checked = 0, title_width = 0;
-  for (const RuleInfo& rule : rules) title_width = std::max(title_width, rule.title.size() + 2);
+  for (const RuleRow& row : rows) title_width = std::max(title_width, row.title.size() + 2);
   std::string head;
   AppendColumn(head, "RULE", 12);
   AppendColumn(head, "SEVERITY", 10);
   AppendColumn(head, "LEVEL", 13);
   AppendColumn(head, "TITLE", title_width);
   out.append(Styled(head + "STATUS", TextStyle::kBold, color)).append("\n");
-  for (const RuleInfo& rule : rules) {
+  for (const RuleRow& row : rows) {
+    const RuleInfo& rule = *row.rule;
     checked += rule.implemented;
     AppendColumn(out, rule.id, 12);
     std::string severity;
@@ -98,23 +123,7 @@ std::string RulesTable(std::span<const RuleInfo> rules, bool color) {
     AppendColumn(out, rule.title, title_width);
     out.append(rule.implemented ? Status(rule) : Styled(Status(rule), TextStyle::kDim, color)).append("\n");
   }
-  out.append(Text(Count(rules.size(), "rule"), ", ", checked, " checked; `stag explain RULE` tells more\n"));
-  return out;
-}
-
-std::string RulesJsonl(std::span<const RuleInfo> rules) {
-  std::string out;
-  JsonWriter json(out);
-  for (const RuleInfo& rule : rules) {
-    json.BeginObject().Member("type", "rule").Member("id", rule.id).Member("group", rule.group);
-    json.Member("title", rule.title).Member("level", rule.level).Member("severity", SeverityName(rule.severity));
-    json.Member("observable", rule.degree).Member("checked", rule.implemented);
-    json.TextOrNull("not_checked", rule.implemented ? std::string_view() : rule.not_checked);
-    PutList(json, "spec", rule.sources, SourceText);
-    json.Member("requirement", rule.requirement).Member("why_it_matters", rule.matters);
-    json.TextOrNull("what_to_do", rule.remedy).TextOrNull("example", rule.example);
-    json.TextOrNull("example_bytes", rule.bytes).EndObject().EndLine();
-  }
+  out.append(Text(Count(rows.size(), "rule"), ", ", checked, " checked; `stag explain RULE` tells more\n"));
   return out;
 }
 

@@ -8,9 +8,7 @@
 
 namespace stag::conformance {
 
-static std::optional<std::string_view> NotEmpty(std::string_view text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
+using results::NotEmpty;
 
 FindingRow::FindingRow(const Finding& finding, std::string_view of_file)
     : rule(finding.rule->id),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "conformance/engine/engine.h"
+#include "conformance/report/rule_row.h"
 
 namespace stag::conformance {
 
@@ -93,9 +94,8 @@ std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet);
 // One object a line for each finding, as it comes, and a summary object unless no file could be opened.
 std::unique_ptr<Reporter> MakeJsonlReporter(Write write);
 
-// The catalogue or a part of it. `stag rules`: a table, or an object a line. `stag explain`: everything about one rule.
-std::string RulesTable(std::span<const RuleInfo> rules, bool color);
-std::string RulesJsonl(std::span<const RuleInfo> rules);
+// The catalogue or a part of it. `stag rules`: a table. `stag explain`: everything about one rule.
+std::string RulesTable(std::span<const RuleRow> rows, bool color);
 std::string Explanation(const RuleInfo& rule, bool color);
 
 }  // namespace stag::conformance

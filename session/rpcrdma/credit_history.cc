@@ -7,22 +7,6 @@ namespace stag::session {
 
 using Cause = CreditChange::Event;
 
-std::string_view EventName(CreditChange::Event event) {
-  switch (event) {
-    case Cause::kJoined: return "joined";
-    case Cause::kCall: return "call";
-    case Cause::kReply: return "reply";
-    case Cause::kError: return "error";
-    case Cause::kDone: return "done";
-    case Cause::kUnclear: return "unclear";
-    case Cause::kRnrNak: return "rnr_nak";
-    case Cause::kTerminate: return "terminate";
-    case Cause::kGap: return "gap";
-    case Cause::kClosed: return "closed";
-  }
-  return "?";
-}
-
 CreditHistory::History* CreditHistory::Find(const Connection& connection) {
   if (connection.proof != Proof::kRpcRdma || (only_ != 0 && connection.info.id != only_)) return nullptr;
   if (!last_ || last_id_ != connection.info.id) {

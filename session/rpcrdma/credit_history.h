@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "protocol/base/enum_names.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::session {
@@ -48,7 +49,6 @@ struct CreditChange {
   bool lost = false;          // kClosed: see CreditSummary::Loss
   fabric::CloseReason close_reason = fabric::CloseReason::kEndOfCapture;
 };
-std::string_view EventName(CreditChange::Event event);  // "joined", "call", ..., "rnr_nak", "closed"
 
 struct CreditSummary {
   uint64_t calls = 0, replies = 0, errors = 0;
@@ -142,3 +142,13 @@ class CreditHistory final : public Observer {
 };
 
 }  // namespace stag::session
+
+namespace stag {
+
+template <>
+struct EnumNames<session::CreditChange::Event> {
+  static constexpr std::array<std::string_view, 10> kNames{"joined",  "call",    "reply",     "error", "done",
+                                                           "unclear", "rnr_nak", "terminate", "gap",   "closed"};
+};
+
+}  // namespace stag

@@ -512,6 +512,10 @@ class Capture(unittest.TestCase):
         devices = {line["name"]: line for line in jsonl(done.stdout)}
         self.assertEqual((devices["right"]["state"], devices["right"]["usable"]), ("up", True))
         self.assertEqual((devices["idle0"]["state"], devices["idle0"]["usable"]), ("down", False))
+        rows = subprocess.run([STAG, "capture", "--list", "--format", "csv", "--sort", "name"], check=True, capture_output=True,
+                              text=True).stdout.splitlines()
+        self.assertEqual(rows[0], "name,kind,state,usable,remark")
+        self.assertEqual([row.split(",")[0] for row in rows[1:]], sorted(devices))
         text = subprocess.run([STAG, "capture", "--list"], check=True, capture_output=True, text=True).stdout
         self.assertRegex(text, r"(?m)^idle0 +network +down +cannot be captured: ip link set idle0 up$")
 

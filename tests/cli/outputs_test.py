@@ -4,6 +4,7 @@ by a command that fails or is interrupted; and nothing that a capture or a path 
 
 outputs_test.py STAG    (runs as a unittest program)
 """
+import csv
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ STAG = sys.argv.pop(1)
 REAL = pathlib.Path(__file__).parents[2] / "pcaps" / "real"
 CAPTURE = (REAL / "rxe-rdma_error.pcap").read_bytes()
 LARGE = REAL / "siw-nfs4.1.pcap.zst"
+NFS3 = REAL / "rxe-nfs3.pcap.zst"
 
 # Options that name a file: what a command reads (FILE: its captures), and what it writes. IN and OUT stand for the files.
 READS = {("latency", "--against"), ("check", "--suppress"), ("check", "--baseline"), ("scrub", "--key"),
@@ -260,6 +262,46 @@ class Extract(Base):
         self.run_stag("extract", path, "--out", "files", "--force")
         self.assertEqual((self.directory / path).read_bytes(), LARGE.read_bytes())
         self.assertTrue((self.directory / (path + "~2")).is_file())
+
+
+    def test_what_is_chosen_is_extracted(self):
+        whole = lines(self.run_stag("extract", NFS3, "--out", "whole", "--format", "jsonl"))
+        reads = [t for t in lines(self.run_stag("transactions", NFS3, "--format", "jsonl"))
+                 if t["name"] == "READ" and t["data_bytes"]]
+        self.assertEqual(sum(t["data_bytes"] for t in reads), sum(file["read_bytes"] for file in whole))
+        self.assertGreater(len(reads), len(whole))
+        for n, options in enumerate((["--xid", reads[-1]["xid"]], ["--frames", f"{reads[-1]['reply_frame']}-"])):
+            (file,) = lines(self.run_stag("extract", NFS3, "--out", f"part{n}", "--format", "jsonl", *options))
+            ((begin, end),) = file["read"]
+            self.assertEqual(end - begin, reads[-1]["data_bytes"])
+            of = next(other for other in whole if other["name"] == file["name"])
+            self.assertGreater(of["read_bytes"], file["read_bytes"])
+            self.assertEqual(file["holes"], [[0, begin]])
+            want = (self.directory / of["path"]).read_bytes()
+            self.assertEqual((self.directory / file["path"]).read_bytes(), bytes(begin) + want[begin:end])
+        everything = lines(self.run_stag("extract", NFS3, "--out", "reads", "--format", "jsonl", "--procedure", "read"))
+        self.assertEqual([{**file, "path": 0} for file in everything], [{**file, "path": 0} for file in whole])
+        for n, options in enumerate((["--procedure", "WRITE"], ["--connection", "9"], ["--client", "10.0.0.1"])):
+            done = self.run_stag("extract", NFS3, "--out", f"none{n}", "--format", "jsonl", *options)
+            self.assertEqual((done.stdout, self.names_below(f"none{n}")), (b"", []))
+            self.assertIn(b"no such NFS READ or WRITE", done.stderr)
+
+    def test_formats_and_order(self):
+        def extract(*options):
+            return self.run_stag("extract", NFS3, "--out", "files", "--force", *options).stdout.decode()
+        files = [json.loads(line) for line in extract("--format", "jsonl").splitlines()]
+        self.assertEqual(json.loads(extract("--format", "json")), files)
+        rows = list(csv.DictReader(extract("--format", "csv").splitlines()))
+        self.assertEqual([(row["file"], row["path"], row["handle"], int(row["size"]), row["complete"]) for row in rows],
+                         [(str(NFS3), file["path"], file["handle"], file["size"], str(file["complete"]).lower())
+                          for file in files])
+        self.assertEqual([row["read"] for row in rows],
+                         [";".join(f"{begin}-{end}" for begin, end in file["read"]) for file in files])
+        largest = sorted(files, key=lambda file: -file["size"])[:2]
+        table = extract("--format", "table", "--sort", "size", "--limit", "2").splitlines()
+        self.assertEqual([row.split()[0] for row in table], ["path"] + [file["path"] for file in largest])
+        text = extract("--sort", "size", "--limit", "2").splitlines()
+        self.assertEqual([row.split()[-1] for row in text], ["file"] + [file["name"] for file in largest])
 
 
 class Terminal(Base):

@@ -3,6 +3,7 @@
 
 program_test.py STAG    (runs as a unittest program)
 """
+import csv
 import gzip
 import json
 import os
@@ -304,6 +305,42 @@ class Devices(Base):
         self.assertIn(f"auto takes {taken}: ".encode(), text.stdout)
         for transport in found:
             self.assertIn(transport["name"].encode(), text.stdout)
+
+
+class Lists(Base):
+    """Lists that are of no capture."""
+
+    def test_formats(self):
+        for command in (["rules"], ["explain", "WRLIST"], ["explain", "wrlist-001"], ["devices"]):
+            with self.subTest(command):
+                found = lines(stag(*command, "--format", "jsonl"))
+                self.assertEqual(json.loads(stag(*command, "--format", "json").stdout), found)
+                rows = list(csv.DictReader(stag(*command, "--format", "csv").stdout.decode().splitlines()))
+                self.assertEqual([list(row) for row in rows], [list(one)[1:] for one in found])  # but for the type
+                for row, one in zip(rows, found):
+                    for name, value in one.items():
+                        if isinstance(value, str) and name != "type" and value.isprintable():
+                            self.assertEqual(row[name], value)
+                table = stag(*command, "--format", "table").stdout.decode().splitlines()
+                self.assertEqual([row.split()[0] for row in table[1:]], [one.get("id", one.get("name")) for one in found])
+
+    def test_order_and_limit(self):
+        rules = lines(stag("rules", "--format", "jsonl"))
+        want = [rule["id"] for rule in sorted(rules, key=lambda rule: rule["title"])[:3]]
+        self.assertEqual([rule["id"] for rule in lines(stag("rules", "--format", "jsonl", "--sort", "title", "--limit", "3"))],
+                         want)
+        for style in ("text", "table"):
+            table = stag("rules", "--format", style, "--sort", "title", "--limit", "3").stdout.decode().splitlines()
+            self.assertEqual([row.split()[0] for row in table[1:4]], want)
+        names = [device["name"] for device in lines(stag("devices", "--format", "jsonl", "--sort", "name:desc"))]
+        self.assertEqual(names, sorted(names, reverse=True))
+        self.assertEqual(len(stag("devices", "--limit", "1").stdout.splitlines()), 2)  # and the line of auto
+
+    def test_what_capture_has_for_its_list_only(self):
+        for options in (["--format", "csv"], ["--sort", "name"], ["--limit", "1"], ["--wide"]):
+            done = stag("capture", "-i", "lo", "-w", str(self.directory / "x.pcapng"), *options)
+            self.status(done, 2)
+            self.assertIn(b"are for --list", done.stderr)
 
 
 class Check(Base):

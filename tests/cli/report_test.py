@@ -102,7 +102,7 @@ class Text(Base):
                      t.get("packets", t.get("segments"))) for t in lines(stag("transport", "--format", "jsonl", path))]
             self.assertEqual(sent, want)
             credits = [line for line in lines(stag("credits", "--format", "jsonl", path))
-                       if line["type"] == "credit_summary" and line["direction"] == "forward"]
+                       if line["type"] == "credit_summary" and line["direction"] == "c2s"]
             for row, line in zip(cells(text, "Credits of the client's Calls"), credits, strict=True):
                 self.assertEqual(int(row[1].replace(",", "")), line["calls"])
             findings = re.findall(r'<article class="finding', text)

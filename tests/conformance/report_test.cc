@@ -8,6 +8,7 @@
 #include "conformance/report/documents.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/reporter.h"
+#include "results/json.h"
 #include "tests/conformance/findings.h"
 
 namespace stag::conformance {
@@ -235,15 +236,16 @@ TEST(RuleTally, Verdict) {
   EXPECT_EQ(Tally("HDR-001", {{Outcome::kGap, 5}, {Outcome::kUpperLayer, 1}}).not_checked(), 6u);
 }
 
-TEST(Rules, TableAndLines) {
-  const std::string table = RulesTable(Catalogue(), false);
+TEST(Rules, TableAndRows) {
+  const std::string table = RulesTable(RowsOf(Catalogue()), false);
   EXPECT_NE(table.find("RDLIST-003  warning   structural"), std::string::npos);
   EXPECT_NE(table.find("exempts, never flags"), std::string::npos);
   EXPECT_NE(table.find("not observable"), std::string::npos);
-  std::istringstream lines(RulesJsonl(Catalogue()));
-  std::string line;
   size_t count = 0;
-  while (std::getline(lines, line)) {
+  for (const RuleRow& row : RowsOf(Catalogue())) {
+    std::string line;
+    JsonWriter writer(line);
+    results::PutRow(writer, row);
     const auto json = nlohmann::json::parse(line);
     EXPECT_EQ(json["type"], "rule");
     EXPECT_NE(json["checked"].get<bool>(), json["not_checked"].is_string());
@@ -263,7 +265,7 @@ TEST(Rules, TableAndLines) {
 }
 
 TEST(Rules, TableOfAGroup) {
-  const std::string table = RulesTable(FindGroup("FRAME"), false);
+  const std::string table = RulesTable(RowsOf(FindGroup("FRAME")), false);
   EXPECT_EQ(std::ranges::count(table, '\n'), 4) << table;
   EXPECT_NE(table.find("\nFRAME-001  "), std::string::npos) << table;
   EXPECT_NE(table.find("\n2 rules, "), std::string::npos) << table;

@@ -130,6 +130,13 @@ TEST(Csv, WritesListsOfRecordsAsJson) {
   EXPECT_EQ(out, R"({"first":1,"last":2};{"first":3,"last":null})");
 }
 
+TEST(Csv, WritesListsOfListsAsRanges) {
+  std::string out;
+  const std::vector<std::vector<uint64_t>> ranges{{0, 100}, {4096, 8192}};
+  PutText(out, As<std::vector<std::vector<uint64_t>>>::Of(ranges));
+  EXPECT_EQ(out, "0-100;4096-8192");
+}
+
 std::string TableOf(const std::vector<Row>& rows, bool all, size_t width) {
   std::string cells, out;
   const std::vector<Column> columns = TableColumns(InfoOf<Row>(), all);

@@ -24,7 +24,7 @@ struct Log : CreditSink {
 
   void OnChange(const CreditChange& c) override {
     std::string line = c.requester == c.client ? "f " : "b ";
-    line += std::to_string(c.frame.number) + " " + std::string(EventName(c.event));
+    line += std::to_string(c.frame.number) + " " + std::string(NameOf(c.event));
     if (c.xid) line += " " + std::to_string(*c.xid);
     line += ": " + Number(c.requested) + " " + Number(c.granted) + " " + Number(c.outstanding);
     if (c.overrun) line += " overrun";
