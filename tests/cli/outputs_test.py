@@ -33,7 +33,7 @@ WRITES = {("summary", "--output"), ("report", "--output"), ("connections", "--ou
           ("latency", "--svg"), ("latency", "--output"), ("limits", "--output"), ("top", "--output"), ("extract", "--out"),
           ("check", "--output"), ("check", "--write-baseline"), ("scrub", "--write"), ("capture", "--write"),
           ("slice", "--write"), ("serve", "--record"), ("generate", "--record"), ("replay", "--record"),
-          ("relay", "--record"), ("probe", "--record")}
+          ("relay", "--record"), ("probe", "--record"), ("schema", "--output")}
 SLICE = ["slice", "IN", "--frames", "1-", "-w", "OUT"]
 # One command for each of WRITES that also reads; extract writes into a directory, and has tests of its own.
 COMMANDS = [["summary", "IN", "-o", "OUT"], ["report", "IN", "-o", "OUT"], ["connections", "IN", "-o", "OUT"],
