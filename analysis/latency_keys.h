@@ -3,6 +3,7 @@
 // LatencyKeys: which row of a table an RPC belongs to.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 
 #include "protocol/base/budget.h"
+#include "protocol/base/enum_names.h"
 #include "session/files/file_accesses.h"
 #include "session/rpcrdma/session.h"
 
@@ -63,3 +65,9 @@ class LatencyKeys {
 };
 
 }  // namespace stag::analysis
+
+template <>
+struct stag::EnumNames<stag::analysis::LatencyKey> {
+  static constexpr std::array<std::string_view, 6> kNames = {"procedure", "connection", "client",
+                                                             "server",    "file",       "size"};
+};

@@ -66,25 +66,31 @@ void LatencySampler::OnConnectionClosed(const Connection& connection, const fabr
 
 void LatencySampler::OnTransaction(const Connection& connection, const Transaction& t) {
   if (connection.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0) return;
+  const bool wanted = filter_.HasConnection(connection) && filter_.HasRpc(t, origin_ns_);
   if (IsCut(t)) {
-    ++cut_;
+    cut_ += wanted ? 1 : 0;
     return;
   }
   sample_.name.clear();
   PutSubject(sample_.name, t);
-  // Also of those without a time: they may name files.
+  // Also of those that are not wanted, and of those without a time: they may name files.
   keys_.Take(connection, t, sample_.name, sample_.key,
              [this](const std::string& key, FileNames::Name&& name) { names_.Take(key, std::move(name)); });
+  if (!wanted) return;
   const std::optional<int64_t> round_trip = session::RoundTrip(t);
   if (!round_trip) {
     ++untimed_;
     return;
   }
   sample_.connection = t.connection;
+  sample_.number = t.number;
   sample_.xid = t.xid;
   sample_.call_frame = t.call.frame.number;
   sample_.reply_frame = t.reply.frame.number;
+  sample_.backward = t.backward;
+  sample_.call_ns = t.call.frame.time_ns;
   sample_.reply_ns = t.reply.frame.time_ns;
+  sample_.since_start_ns = sample_.call_ns - origin_ns_;
   sample_.rtt_ns = *round_trip;
   sample_.phases = session::PhasesOf(t);
   if (!sample_.phases.complete) ++phases_missing_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// LatencySampler: an Observer that makes a LatencySample of each answered RPC: its times, its key, and what happened on
-// its connection meanwhile.
+// LatencySampler: an Observer that makes a LatencySample of each answered RPC that a Filter asks for: its times, its
+// key, and what happened on its connection meanwhile.
 #pragma once
 
 #include <deque>
@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "analysis/filter.h"
 #include "analysis/latency_keys.h"
 #include "analysis/latency_table.h"
 #include "session/rpcrdma/session.h"
@@ -17,9 +18,11 @@ namespace stag::analysis {
 
 class LatencySampler : public session::Observer {
  public:
-  // `file`: stands before the number of a connection when it is the key. `memory`: bytes, of names of files.
-  LatencySampler(LatencyKey by, std::optional<std::string> file, uint64_t memory)
-      : keys_(by, std::move(file)), names_(memory) {}
+  // `file`: stands before the number of a connection when it is the key. `memory`: bytes, of names of files. `filter`:
+  // which RPCs are sampled; `origin_ns`: the time of the first frame, once it is known. Both must outlive this.
+  LatencySampler(LatencyKey by, std::optional<std::string> file, uint64_t memory, const Filter& filter,
+                 const int64_t& origin_ns)
+      : filter_(filter), origin_ns_(origin_ns), keys_(by, std::move(file)), names_(memory) {}
 
   void OnMessage(const session::Connection& connection, const session::Message& message,
                  const session::Transaction* t) override;
@@ -55,6 +58,8 @@ class LatencySampler : public session::Observer {
   Watch& Seen(const session::Connection& connection, const FrameRef& frame);
   void Note(const session::Connection& connection, const fabric::Event& event, Meanwhile what);
 
+  const Filter& filter_;
+  const int64_t& origin_ns_;
   LatencyKeys keys_;
   FileNames names_;
   LatencySample sample_;       // used again and again

@@ -36,7 +36,7 @@ void LatencyProfile::Add(const LatencyProfile& other) {
   for (size_t i = 0; i < meanwhile.size(); ++i) meanwhile[i] += other.meanwhile[i];
 }
 
-void LatencyRow::Add(const LatencySample& sample) {
+void LatencyHistograms::Add(const LatencySample& sample) {
   times[0].Record(static_cast<uint64_t>(sample.rtt_ns));
   LatencyProfile& profile = profiles[EighthOf(static_cast<uint64_t>(sample.rtt_ns))];
   ++profile.count;
@@ -50,22 +50,22 @@ void LatencyRow::Add(const LatencySample& sample) {
   for (size_t i = 0; i < kMeanwhiles; ++i) profile.meanwhile[i] += sample.meanwhile[i] ? 1 : 0;
 }
 
-void LatencyRow::Merge(const LatencyRow& other) {
+void LatencyHistograms::Merge(const LatencyHistograms& other) {
   for (size_t i = 0; i < times.size(); ++i) times[i].Merge(other.times[i]);
   for (const auto& [eighth, profile] : other.profiles) profiles[eighth].Add(profile);
 }
 
-void LatencyRow::Coarsen(unsigned coarseness) {
+void LatencyHistograms::Coarsen(unsigned coarseness) {
   for (TimeHistogram& histogram : times) histogram.Coarsen(coarseness);
 }
 
-uint64_t LatencyRow::bytes() const {
+uint64_t LatencyHistograms::bytes() const {
   uint64_t bytes = profiles.size() * (sizeof(decltype(profiles)::value_type) + kNode);
   for (const TimeHistogram& histogram : times) bytes += histogram.bytes();
   return bytes;
 }
 
-LatencyProfile LatencyRow::Slowest() const {
+LatencyProfile LatencyHistograms::Slowest() const {
   LatencyProfile slowest;
   const uint64_t wanted = (times[0].count() + 99) / 100;
   for (auto at = profiles.rbegin(); at != profiles.rend() && slowest.count < wanted; ++at) slowest.Add(at->second);
@@ -76,7 +76,7 @@ uint64_t LatencyTable::BytesOf(const Rows::value_type& row) {
   return sizeof(row) + kNode + row.first.capacity() + row.second.row.bytes();
 }
 
-const LatencyRow* LatencyTable::Find(const std::string& key) const {
+const LatencyHistograms* LatencyTable::Find(const std::string& key) const {
   const auto row = rows_.find(key);
   return row == rows_.end() ? nullptr : &row->second.row;
 }

@@ -15,6 +15,7 @@
 
 #include "analysis/time_histogram.h"
 #include "protocol/base/budget.h"
+#include "protocol/base/enum_names.h"
 #include "session/rpcrdma/phases.h"
 
 namespace stag::analysis {
@@ -30,12 +31,16 @@ inline constexpr size_t kMeanwhiles = 4;
 
 // One answered RPC.
 struct LatencySample {
+  uint32_t file = 0;  // the number of its capture, for a command that reads several
   std::string key;
   std::string name;  // its procedure
   uint32_t connection = 0;
+  uint64_t number = 0;  // of its Call, on the connection
   uint32_t xid = 0;
   uint64_t call_frame = 0, reply_frame = 0;
-  int64_t reply_ns = 0;  // when the Reply was sent
+  bool backward = false;              // the server calls
+  int64_t call_ns = 0, reply_ns = 0;  // when they were sent
+  int64_t since_start_ns = 0;         // from the first frame of the capture to the Call
   int64_t rtt_ns = 0;
   session::Phases phases;
   std::array<bool, kMeanwhiles> meanwhile{};
@@ -59,11 +64,11 @@ struct LatencyProfile {
   void Add(const LatencyProfile& other);
 };
 
-struct LatencyRow {
+struct LatencyHistograms {
   std::array<TimeHistogram, kTimes> times;
   std::map<uint32_t, LatencyProfile> profiles;  // by eighths of a power of two of the round-trip time
   void Add(const LatencySample& sample);
-  void Merge(const LatencyRow& other);
+  void Merge(const LatencyHistograms& other);
   void Coarsen(unsigned coarseness);
   uint64_t bytes() const;
   // Of the slowest RPCs: one in a hundred, and those that are about as slow as the fastest of these.
@@ -83,8 +88,8 @@ class LatencyTable {
   void Rename(const std::unordered_map<std::string, std::string>& names);
 
   // The row of a key of Keys().
-  const LatencyRow& Row(const std::string& key) const { return rows_.at(key).row; }
-  const LatencyRow* Find(const std::string& key) const;
+  const LatencyHistograms& Row(const std::string& key) const { return rows_.at(key).row; }
+  const LatencyHistograms* Find(const std::string& key) const;
   size_t size() const { return rows_.size(); }  // keys
   // Those that took the most time first.
   std::vector<std::string> Keys() const;
@@ -98,7 +103,7 @@ class LatencyTable {
   struct Charged {
     explicit Charged(Charge&& held) : charge(std::move(held)) {}
     Charge charge;
-    LatencyRow row;
+    LatencyHistograms row;
   };
   using Rows = std::unordered_map<std::string, Charged>;
   static uint64_t BytesOf(const Rows::value_type& row);
@@ -117,3 +122,27 @@ class LatencyTable {
 };
 
 }  // namespace stag::analysis
+
+namespace stag {
+
+template <>
+struct EnumNames<analysis::Meanwhile> {
+  static constexpr std::array<std::string_view, analysis::kMeanwhiles> kNames = {"rnr_nak", "sequence_nak", "gap",
+                                                                                 "credits"};
+};
+
+// For Serialize.
+template <typename Fn>
+void Members(session::Phases& v, Fn fn) {
+  auto& [ns, complete] = v;
+  fn(ns, complete);
+}
+template <typename Fn>
+void Members(analysis::LatencySample& v, Fn fn) {
+  auto& [file, key, name, connection, number, xid, call_frame, reply_frame, backward, call_ns, reply_ns, since_start_ns,
+         rtt_ns, phases, meanwhile, silence_ns] = v;
+  fn(file, key, name, connection, number, xid, call_frame, reply_frame, backward, call_ns, reply_ns, since_start_ns,
+     rtt_ns, phases, meanwhile, silence_ns);
+}
+
+}  // namespace stag

@@ -35,8 +35,8 @@ void TopTable::Add(Key key, std::optional<int64_t> rtt_ns, uint64_t data, bool e
   rows_[key].now.Add(rtt_ns, data, error);
 }
 
-std::vector<TopRow> TopTable::TakeInterval() {
-  std::vector<TopRow> taken;
+std::vector<TopEntry> TopTable::TakeInterval() {
+  std::vector<TopEntry> taken;
   for (Row& row : rows_) {
     if (row.now.calls == 0 && row.outstanding == 0) continue;
     if (row.now.calls > 0) row.before.Merge(row.now);
@@ -45,8 +45,8 @@ std::vector<TopRow> TopTable::TakeInterval() {
   return taken;
 }
 
-std::vector<TopRow> TopTable::Total() const {
-  std::vector<TopRow> all;
+std::vector<TopEntry> TopTable::Total() const {
+  std::vector<TopEntry> all;
   for (const Row& row : rows_) {
     TopCounts counts = row.before;
     counts.Merge(row.now);

@@ -24,7 +24,13 @@ struct TopCounts {
   void Merge(const TopCounts& other);
 };
 
-struct TopRow {
+// `n` in `length_ns`, which is not 0.
+inline double PerSecond(uint64_t n, int64_t length_ns) {
+  return static_cast<double>(n) * 1e9 / static_cast<double>(length_ns);
+}
+
+// The counts of one key.
+struct TopEntry {
   std::string key;
   TopCounts counts;
   uint64_t outstanding = 0;
@@ -43,9 +49,9 @@ class TopTable {
 
   // Rows with RPCs in the interval or outstanding Calls, in the order in which their keys came first. The next interval
   // begins.
-  std::vector<TopRow> TakeInterval();
+  std::vector<TopEntry> TakeInterval();
   // Rows over all intervals.
-  std::vector<TopRow> Total() const;
+  std::vector<TopEntry> Total() const;
   uint64_t outstanding() const;
 
  private:

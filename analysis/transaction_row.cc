@@ -15,6 +15,17 @@ void PutTransactionId(std::string& out, uint32_t connection, uint64_t number) {
   PutNumber(out, number);
 }
 
+PhasesRow::PhasesRow(const session::Phases& phases) {
+  const auto of = [&phases](session::Phase phase) -> std::optional<results::Duration> {
+    return phases[phase] ? std::optional(results::Duration{*phases[phase]}) : std::nullopt;
+  };
+  to_first_read = of(session::Phase::kToFirstRead);
+  pull = of(session::Phase::kPull);
+  service = of(session::Phase::kService);
+  push = of(session::Phase::kPush);
+  finish = of(session::Phase::kFinish);
+}
+
 const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin_ns, bool digests) {
   const auto duration = [](const std::optional<int64_t>& ns) {
     return ns ? std::optional(results::Duration{*ns}) : std::nullopt;
@@ -40,12 +51,7 @@ const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin
   const std::string_view status = EndingOf(t).name;
   row_.status_name = status.empty() ? std::nullopt : std::optional(status);
   const session::Phases phases = session::PhasesOf(t);
-  row_.phases.reset();
-  if (rtt) {
-    const auto of = [&](session::Phase phase) { return duration(phases[phase]); };
-    row_.phases = {of(session::Phase::kToFirstRead), of(session::Phase::kPull), of(session::Phase::kService),
-                   of(session::Phase::kPush), of(session::Phase::kFinish)};
-  }
+  row_.phases = rtt ? std::optional(PhasesRow(phases)) : std::nullopt;
   row_.phases_complete = phases.complete;
   return row_;
 }

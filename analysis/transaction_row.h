@@ -25,6 +25,8 @@ struct OfferedChunkRow {  // a Write chunk, or the Reply chunk
   std::optional<uint64_t> returned;
 };
 struct PhasesRow {
+  PhasesRow() = default;
+  explicit PhasesRow(const session::Phases& phases);
   std::optional<results::Duration> to_first_read, pull, service, push, finish;
 };
 

@@ -9,6 +9,8 @@
 namespace stag::results {
 namespace {
 
+using File = CommandRecords::File;
+
 constexpr std::string_view kFileDoc =
     "Name of the capture, as on the command line; standard input is \"standard input\".";
 
@@ -37,7 +39,7 @@ std::string_view TypeName(Kind kind) {
   }
 }
 
-void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, bool of_file);
+void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, File file);
 
 // The members of the schema of a value, without the braces.
 void PutType(JsonWriter& json, const Type& type) {
@@ -54,7 +56,7 @@ void PutType(JsonWriter& json, const Type& type) {
       break;
     case Kind::kXid: json.Member("pattern", "^0x[0-9a-f]{8}$"); break;
     case Kind::kHex: json.Member("pattern", "^([0-9a-f]{2})*$"); break;
-    case Kind::kRecord: PutObject(json, type.record(), "", false); break;
+    case Kind::kRecord: PutObject(json, type.record(), "", File::kNever); break;
     case Kind::kList:
       json.Key("items").BeginObject();
       PutType(json, *type.element);
@@ -79,7 +81,7 @@ template <typename Fn>
 void ForEachDescribed(const RecordInfo& info, const Fn& fn, bool required = true) {
   for (const MemberInfo& member : info.members) {
     if (member.name.empty()) {
-      ForEachDescribed(member.type.record(), fn, required && !member.type.nullable);
+      ForEachDescribed(member.type.record(), fn, required && !member.type.nullable && !member.type.omittable);
     } else {
       fn(member, required && !member.type.omittable);
     }
@@ -87,10 +89,11 @@ void ForEachDescribed(const RecordInfo& info, const Fn& fn, bool required = true
 }
 
 // "type" stands already.
-void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, bool of_file) {
+void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, File file) {
   json.Key("properties").BeginObject();
   if (!type.empty()) json.Key("type").BeginObject().Member("const", type).EndObject();
-  if (of_file) json.Key("file").BeginObject().Member("type", "string").Member("description", kFileDoc).EndObject();
+  if (file != File::kNever)
+    json.Key("file").BeginObject().Member("type", "string").Member("description", kFileDoc).EndObject();
   ForEachDescribed(info, [&json](const MemberInfo& member, bool) {
     json.Key(member.name).BeginObject();
     PutType(json, member.type);
@@ -101,7 +104,7 @@ void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, 
   });
   json.EndObject().Key("required").BeginArray();
   if (!type.empty()) json.Value("type");
-  if (of_file) json.Value("file");
+  if (file == File::kAlways) json.Value("file");
   ForEachDescribed(info, [&json](const MemberInfo& member, bool required) {
     if (required) json.Value(member.name);
   });
@@ -150,7 +153,7 @@ void PutSchema(std::string& out, std::span<const CommandRecords> commands) {
       const RecordInfo& info = written.record();
       json.NewLine().AnyKey(name_of(command, info)).BeginObject().Member("description", info.doc);
       json.Member("type", "object");
-      PutObject(json, info, info.type, written.of_file);
+      PutObject(json, info, info.type, written.file);
       json.EndObject();
     }
   }
@@ -165,7 +168,10 @@ void PutMarkdown(std::string& out, std::span<const CommandRecords> commands) {
       stag::Put(out, "\n### `{}`\n\n", info.type);
       stag::Put(out, info.doc);
       stag::Put(out, "\n\n| member | type | unit | |\n|---|---|---|---|\n| `type` | string | | `{}` |\n", info.type);
-      if (written.of_file) stag::Put(out, "| `file` | string | | {} |\n", kFileDoc);
+      if (written.file != File::kNever) {
+        stag::Put(out, "| `file` | string{} | | {} |\n", written.file == File::kAlways ? "" : ", or left out",
+                  kFileDoc);
+      }
       PutMarkdownRows(out, info, "");
     }
     out.push_back('\n');

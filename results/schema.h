@@ -3,6 +3,7 @@
 // What rows look like: as JSON Schema (2020-12), and in Markdown.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +14,10 @@ namespace stag::results {
 
 // The records that a command writes as JSON lines.
 struct CommandRecords {
+  enum class File : uint8_t { kAlways, kSometimes, kNever };
   struct Written {
     const RecordInfo& (*record)();
-    bool of_file = true;  // it has "file", the name of its capture
+    File file = File::kAlways;  // whether it has "file", the name of its capture
   };
   std::string_view command;
   std::span<const Written> records;

@@ -10,6 +10,7 @@
 #include "cli/base/suggestion.h"
 #include "results/columns.h"
 #include "text/parse.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -88,6 +89,17 @@ void AddFilters(CLI::App& command, CommonOptions& options, const std::string& rp
           "one");
 }
 
+void AddLatencyKey(CLI::App& command, analysis::LatencyKey& by, size_t keys) {
+  std::vector<std::pair<std::string, analysis::LatencyKey>> choices;
+  for (size_t i = 0; i < keys; ++i)
+    choices.emplace_back(EnumNames<analysis::LatencyKey>::kNames[i], static_cast<analysis::LatencyKey>(i));
+  AddChoice(command, "--by", by, std::move(choices), "What has a row (default: procedure)");
+}
+
+void AddWide(CLI::App& command, CommonOptions& options) {
+  command.add_flag("--wide", options.wide, "Tables with all columns, whatever the terminal has room for");
+}
+
 void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& of_data,
                     const results::RecordInfo* for_people) {
   const auto take = [&options, &of_data, for_people](std::string& text) {
@@ -121,7 +133,7 @@ void AddListOptions(CLI::App& command, CommonOptions& options, const results::Re
       ->type_name("MEMBER[:asc|:desc]");
   AddNumber(command, "--limit", options.limit, false, " is not a number of rows",
             "So many rows at most, of each capture");
-  command.add_flag("--wide", options.wide, "Tables with all columns, whatever the terminal has room for");
+  AddWide(command, options);
 }
 
 }  // namespace stag::cli

@@ -9,6 +9,7 @@
 #include "capture/file/output_file.h"
 #include "cli/base/version.h"
 #include "text/parse.h"
+#include "text/put.h"
 
 namespace stag::cli {
 
@@ -79,10 +80,6 @@ static void AddFormats(CLI::App& command, CommonOptions& options, Formats format
   if (formats == Formats::kRows) {
     choices.insert(choices.end(), {{"json", Format::kJson}, {"csv", Format::kCsv}, {"table", Format::kTable}});
     description += "; json, one array; csv, with a line of names; table, a line each, in columns";
-  }
-  if (formats == Formats::kTables) {
-    choices.emplace_back("csv", Format::kCsv);
-    description += "; csv, with a line of names";
   }
   AddChoice<Format>(command, "--format", options.format, std::move(choices), description);
   AddChoice<Color>(command, "--color", options.color,

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/latency_keys.h"
 #include "cli/base/common_options.h"
 #include "results/record.h"
 
@@ -84,8 +85,8 @@ CLI::Option* Writes(CLI::Option* option);
 std::string WhyNotWritten();
 
 // What --format may be: there is none (and no --color), what every command has, the reports of `stag check`, or JUnit's
-// or CSV besides; or, of a list of rows, all that rows are written as.
-enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kTables, kRows };
+// besides; or, of a list of rows, all that rows are written as.
+enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kRows };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
@@ -108,6 +109,10 @@ void AddTimeFilter(CLI::App& command, analysis::Filter& filter, const std::strin
 // which options.filter gets. `rpcs`: what is chosen by RPCs ("RPCs", "connections with RPCs"); `things`: by frames and
 // times. For a command with AddCaptureOptions.
 void AddFilters(CLI::App& command, CommonOptions& options, const std::string& rpcs, const std::string& things);
+// Adds --by, the first so many of these keys.
+void AddLatencyKey(CLI::App& command, analysis::LatencyKey& by, size_t keys);
+// Adds --wide.
+void AddWide(CLI::App& command, CommonOptions& options);
 // Adds --sort, --limit and --wide, for a list of records `info`; as text and table, of `for_people`, if that is given.
 // For a command that has its --format.
 void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info,

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "results/json.h"
 #include "text/parse.h"
 
 namespace stag::cli {

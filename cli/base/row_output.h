@@ -13,8 +13,8 @@
 #include "cli/base/common_options.h"
 #include "cli/base/output.h"
 #include "results/columns.h"
+#include "results/json.h"
 #include "results/table.h"
-#include "text/json.h"
 
 namespace stag::cli {
 
@@ -83,6 +83,15 @@ class RowOutput {
   void PutOther(const R& row) {
     if (!as_json()) return;
     Format(output_.buffer(), row);
+    output_.Commit();
+  }
+  // The same, of the capture `file`.
+  template <typename R>
+  void PutOther(const R& row, std::optional<std::string_view> file) {
+    if (!as_json()) return;
+    JsonWriter json(output_.buffer());
+    results::PutRow(json, row, file);
+    json.EndLine();
     output_.Commit();
   }
   // Those rows of a whole list that are asked for, in their order.

@@ -4,6 +4,7 @@
 // size; the slowest RPCs; and the difference to another capture.
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -12,10 +13,11 @@
 #include "cli/analysis/analysis.h"
 #include "cli/analysis/file_runner.h"
 #include "cli/base/options.h"
+#include "cli/base/row_output.h"
 #include "cli/base/svg.h"
 #include "cli/latency/latency_course.h"
-#include "cli/latency/latency_record.h"
 #include "cli/latency/latency_report.h"
+#include "protocol/base/serialize.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -31,19 +33,13 @@ struct LatencyArguments : CommonOptions {
 // Parts of --memory: for the rows of tables (with --against of both), for --svg, and for names of files.
 constexpr uint64_t kPartOfTable = 16, kPartOfCourse = 64, kPartOfNames = 32;
 
-constexpr std::array<std::pair<std::string_view, analysis::LatencyKey>, 6> kKeys = {
-    {{"procedure", analysis::LatencyKey::kProcedure},
-     {"connection", analysis::LatencyKey::kConnection},
-     {"client", analysis::LatencyKey::kClient},
-     {"server", analysis::LatencyKey::kServer},
-     {"file", analysis::LatencyKey::kFile},
-     {"size", analysis::LatencyKey::kSize}}};
+using LatencyNames = std::map<std::string, std::string>;  // by the key that stands for a file
 
 // Takes the samples of files, in order, and at the end of each the names that its file handles have.
 class LatencySink {
  public:
   virtual ~LatencySink() = default;
-  virtual void OnSample(const analysis::LatencySample& sample) = 0;
+  virtual void OnSample(analysis::LatencySample& sample) = 0;
   virtual void OnEnd(const LatencyNames& names) = 0;
 };
 
@@ -52,49 +48,45 @@ class ToTables final : public LatencySink {
  public:
   // `course`: null where it is not wanted.
   ToTables(size_t files, analysis::LatencyTable& table, analysis::LatencyTable& others, LatencyCourse* course)
-      : left_(files), table_(table), others_(others), course_(course) {}
-  void OnSample(const analysis::LatencySample& sample) override {
+      : files_(files), table_(table), others_(others), course_(course) {}
+  void OnSample(analysis::LatencySample& sample) override {
+    sample.file = file_;
     Table().Add(sample);
-    if (course_ && left_ > 0) course_->Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
+    if (course_ && file_ < files_) course_->Add(sample.reply_ns, static_cast<uint64_t>(sample.rtt_ns));
   }
   void OnEnd(const LatencyNames& names) override {
     Table().Rename({names.begin(), names.end()});
-    if (left_ > 0) --left_;
+    ++file_;
   }
   // What ToRecords wrote. False: it is none.
   bool Take(std::string_view record) {
-    if (record.empty()) return false;
-    const auto kind = static_cast<LatencyRecord>(record.front());
-    record.remove_prefix(1);
-    if (kind == LatencyRecord::kSample) {
-      analysis::LatencySample sample;
-      if (!Unpack(record, sample)) return false;
-      OnSample(sample);
-      return true;
-    }
+    std::optional<analysis::LatencySample> sample;
     LatencyNames names;
-    if (kind != LatencyRecord::kEnd || !Unpack(record, names)) return false;
-    OnEnd(names);
+    if (!Unpack(record, sample, names)) return false;
+    sample ? OnSample(*sample) : OnEnd(names);
     return true;
   }
 
  private:
-  analysis::LatencyTable& Table() { return left_ > 0 ? table_ : others_; }
+  analysis::LatencyTable& Table() { return file_ < files_ ? table_ : others_; }
 
-  size_t left_;  // files, the current one among them
+  const size_t files_;
+  uint32_t file_ = 0;  // the number of the current one
   analysis::LatencyTable& table_;
   analysis::LatencyTable& others_;
   LatencyCourse* const course_;
 };
 
-// Writes them for the rank that has the tables.
+// Writes them for the rank that has the tables: a record for each sample, and one at the end of the file.
 class ToRecords final : public LatencySink {
  public:
   explicit ToRecords(ResultStream& stream) : stream_(stream) {}
-  void OnSample(const analysis::LatencySample& sample) override {
-    stream_.Record(Pack(LatencyRecord::kSample, sample));
+  void OnSample(analysis::LatencySample& sample) override {
+    stream_.Record(Pack(std::optional(sample), LatencyNames()));
   }
-  void OnEnd(const LatencyNames& names) override { stream_.Record(Pack(LatencyRecord::kEnd, names)); }
+  void OnEnd(const LatencyNames& names) override {
+    stream_.Record(Pack(std::optional<analysis::LatencySample>(), names));
+  }
 
  private:
   ResultStream& stream_;
@@ -102,8 +94,10 @@ class ToRecords final : public LatencySink {
 
 class LatencyShard final : public ShardResults<analysis::LatencySample>, private analysis::LatencySampler {
  public:
-  LatencyShard(analysis::LatencyKey by, std::optional<std::string> file, uint64_t memory, LatencySink& sink)
-      : analysis::LatencySampler(by, std::move(file), memory), sink_(sink) {}
+  LatencyShard(const LatencyArguments& options, std::optional<std::string> file, LatencySink& sink)
+      : analysis::LatencySampler(options.by, std::move(file), options.memory / kPartOfNames / options.jobs,
+                                 options.filter, clock().first_time_ns),
+        sink_(sink) {}
   std::vector<session::Observer*> Observers() override { return {this}; }
   analysis::LatencySampler& sampler() { return *this; }
   uint64_t count() const { return count_; }  // samples
@@ -126,8 +120,7 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
                     LatencySink& sink) {
   const auto name = several ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
   std::vector<std::unique_ptr<LatencyShard>> shards;
-  const uint64_t memory = options.memory / kPartOfNames / options.jobs;
-  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LatencyShard>(options.by, name, memory, sink));
+  while (shards.size() < options.jobs) shards.push_back(std::make_unique<LatencyShard>(options, name, sink));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
   analysis::FileNames::Names newest;
   uint64_t count = 0, untimed = 0, phases_missing = 0, cut = 0, unnamed = 0;
@@ -146,7 +139,10 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
   sink.OnEnd(names);
   if (options.quiet || !outcome.opened || output.closed()) return outcome;
   Diagnostics& diagnostics = output.diagnostics();
-  if (count == 0) diagnostics.Complain("{}: no answered RPC in {}", DisplayName(file), Count(outcome.frames, "frame"));
+  if (count == 0) {
+    diagnostics.Complain("{}: no {}answered RPC in {}", DisplayName(file), options.filter.empty() ? "" : "such ",
+                         Count(outcome.frames, "frame"));
+  }
   if (cut > 0) {
     diagnostics.Complain("{}: {} left out: the capture has too little of the Calls (snap length)", DisplayName(file),
                          Count(cut, "RPC"));
@@ -201,11 +197,14 @@ int RunLatency(const LatencyArguments& options, scale::Team* team) {
   if (team && !team->leads()) return kExitFine;
   if (table.count() + others.count() == 0 && status == kExitTrouble) return status;
 
-  std::string_view by;
-  for (const auto& [word, key] : kKeys)
-    if (key == options.by) by = word;
-  const LatencyReport report(by, table, options.against.empty() ? nullptr : &others);
-  report.Put(output, options.format);
+  const LatencyReport report(options.by, table, options.against.empty() ? nullptr : &others);
+  const auto& info = analysis::LatencyInfo(!options.against.empty());
+  const std::string name = options.files.size() == 1 ? DisplayName(options.files.front()) : "";
+  SetDocument(output, options, info);
+  RowOutput rows(output, options, info, name.empty() ? std::nullopt : std::optional(name));
+  report.Put(output, rows, options.files);
+  output.EndDocument();
+  rows.Complain(name.empty() ? "all captures" : name);
   if (!options.quiet) {
     for (const analysis::LatencyTable* one : {&table, &others}) ReportWhatIsMissing(*one, output.diagnostics());
   }
@@ -229,10 +228,10 @@ void AddLatency(CLI::App& app, Run& run) {
   auto options = std::make_shared<LatencyArguments>();
   CLI::App* command = app.add_subcommand(
       "latency", "Percentiles of round-trip times and their phases; the slowest RPCs; before and after");
-  AddCaptureOptions(*command, *options, Formats::kTables);
-  std::vector<std::pair<std::string, analysis::LatencyKey>> keys(kKeys.begin(), kKeys.end());
-  AddChoice<analysis::LatencyKey>(*command, "--by", options->by, std::move(keys),
-                                  "What has a row (default: procedure)");
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "RPCs", "RPCs");
+  AddListOptions(*command, *options, results::InfoOf<analysis::LatencyRow>());
+  AddLatencyKey(*command, options->by, 6);
   AddParsed(
       *command, "--slowest",
       [options](std::string& text) {
@@ -269,17 +268,24 @@ void AddLatency(CLI::App& app, Run& run) {
       "to\n"
       "the first RDMA Read, that of the Reads, the server's own, that of the RDMA Writes, and from these to the "
       "Reply.\n"
-      "Several files count as one.\n"
+      "Several files count as one. As text, --sort goes by the rows of the round trip, and --limit counts keys.\n"
+      "Filters choose RPCs of --against, too.\n"
       "With --against a difference is significant when the Mann-Whitney U test says so (p < 0.01, corrected for the\n"
       "number of tests by Holm's method) and it is not negligible (Cliff's delta of at least 0.147).\n"
       "\nExamples:\n"
       "  stag latency mount.pcapng\n"
       "  stag latency --slowest 10 --by connection mount.pcapng\n"
+      "  stag latency --by client --procedure READ --format table --sort p99_us mount.pcapng\n"
       "  stag latency --format jsonl mount.pcapng | jq 'select(.phase==\"service\")'\n"
       "  stag latency --svg latency.svg mount.pcapng\n"
       "  stag latency after.pcapng --against before.pcapng --fail-on-slower 10%\n"
       "  mpirun -n 8 stag latency --mpi --by client /captures/*.pcap.zst");
-  command->callback([options, &run] { run = [options] { return RunOverFiles(*options, RunLatency); }; });
+  command->callback([options, &run] {
+    const auto columns = results::ColumnsOf(analysis::LatencyInfo(!options->against.empty()));
+    if (!options->sort.empty() && std::ranges::find(columns, options->sort, &results::Column::name) == columns.end())
+      throw CLI::ValidationError("--sort " + options->sort + " needs --against: without it, rows have no such member");
+    run = [options] { return RunOverFiles(*options, RunLatency); };
+  });
 }
 
 }  // namespace stag::cli

@@ -10,8 +10,10 @@
 #include "analysis/connection_row.h"
 #include "analysis/credit_row.h"
 #include "analysis/file_row.h"
+#include "analysis/latency_row.h"
 #include "analysis/limits_row.h"
 #include "analysis/link_row.h"
+#include "analysis/top_row.h"
 #include "analysis/transaction_row.h"
 #include "analysis/transport_row.h"
 #include "cli/base/options.h"
@@ -31,27 +33,32 @@ namespace {
 
 using results::CommandRecords;
 using results::InfoOf;
+using enum CommandRecords::File;
 
 constexpr CommandRecords::Written kConnections[] = {{InfoOf<analysis::ListedConnection>}, {InfoOf<analysis::LinkRow>}};
 constexpr CommandRecords::Written kTransactions[] = {{InfoOf<analysis::TransactionRow>}};
 constexpr CommandRecords::Written kTransport[] = {{InfoOf<analysis::TransportRow>}};
 constexpr CommandRecords::Written kLimits[] = {{InfoOf<analysis::LimitsRow>}};
+constexpr CommandRecords::Written kLatency[] = {{InfoOf<analysis::LatencyRow>, kSometimes},
+                                                {InfoOf<analysis::SlowRow>}};
+constexpr CommandRecords::Written kTop[] = {{InfoOf<analysis::TopRow>, kSometimes},
+                                            {InfoOf<analysis::TopTotalRow>, kSometimes}};
 constexpr CommandRecords::Written kCredits[] = {{InfoOf<analysis::CreditRow>}, {InfoOf<analysis::CreditSummaryRow>}};
 constexpr CommandRecords::Written kExtract[] = {{InfoOf<analysis::FileRow>}};
-constexpr CommandRecords::Written kRules[] = {{InfoOf<conformance::RuleRow>, false}};
-constexpr CommandRecords::Written kDevices[] = {{InfoOf<PeerDeviceRow>, false}};
-constexpr CommandRecords::Written kCheck[] = {{InfoOf<conformance::FindingRow>, false},
-                                              {InfoOf<conformance::SummaryRow>, false}};
+constexpr CommandRecords::Written kRules[] = {{InfoOf<conformance::RuleRow>, kNever}};
+constexpr CommandRecords::Written kDevices[] = {{InfoOf<PeerDeviceRow>, kNever}};
+constexpr CommandRecords::Written kCheck[] = {{InfoOf<conformance::FindingRow>, kNever},
+                                              {InfoOf<conformance::SummaryRow>, kNever}};
 
 constexpr CommandRecords::Written kSummary[] = {{InfoOf<FileSummaryRow>}};
-constexpr CommandRecords::Written kScrub[] = {{InfoOf<ScrubRow>, false}};
+constexpr CommandRecords::Written kScrub[] = {{InfoOf<ScrubRow>, kNever}};
 constexpr CommandRecords::Written kSlice[] = {{InfoOf<SliceRow>}};
 
-constexpr CommandRecords::Written kCapture[] = {{InfoOf<analysis::TransactionRow>, false},
-                                                {InfoOf<conformance::FindingRow>, false},
-                                                {InfoOf<conformance::SummaryRow>, false},
-                                                {InfoOf<CapturedRow>, false},
-                                                {InfoOf<CaptureDeviceRow>, false}};
+constexpr CommandRecords::Written kCapture[] = {{InfoOf<analysis::TransactionRow>, kNever},
+                                                {InfoOf<conformance::FindingRow>, kNever},
+                                                {InfoOf<conformance::SummaryRow>, kNever},
+                                                {InfoOf<CapturedRow>, kNever},
+                                                {InfoOf<CaptureDeviceRow>, kNever}};
 
 constexpr CommandRecords kCommands[] = {
     {"summary", kSummary},
@@ -61,6 +68,8 @@ constexpr CommandRecords kCommands[] = {
     {"limits", kLimits},
     {"credits", kCredits},
     {"extract", kExtract},
+    {"latency", kLatency},
+    {"top", kTop},
     {"check", kCheck},
     {"scrub", kScrub},
     {"capture", kCapture},

@@ -21,7 +21,6 @@ namespace {
 
 struct TopArguments : CommonOptions {
   DeviceOptions device;
-  analysis::LatencyKey by = analysis::LatencyKey::kProcedure;
   int64_t interval_ns = 1'000'000'000;
   size_t rows = 0;  // 0: not given
   bool once = false;
@@ -30,17 +29,8 @@ struct TopArguments : CommonOptions {
   bool live() const { return !device.network.device.empty(); }
 };
 
-constexpr std::array<std::pair<std::string_view, analysis::LatencyKey>, 5> kTopKeys = {
-    {{"procedure", analysis::LatencyKey::kProcedure},
-     {"connection", analysis::LatencyKey::kConnection},
-     {"client", analysis::LatencyKey::kClient},
-     {"server", analysis::LatencyKey::kServer},
-     {"file", analysis::LatencyKey::kFile}}};
-
 TopView ViewOf(const TopArguments& options, bool refresh) {
   TopView view = options.view;
-  for (const auto& [word, key] : kTopKeys)
-    if (key == options.by) view.by = word;
   if (options.rows > 0) view.rows = options.rows;
   const bool terminal = options.output.empty() && ::isatty(STDOUT_FILENO) == 1;
   view.refresh = refresh && terminal && options.format == Format::kText;
@@ -50,16 +40,19 @@ TopView ViewOf(const TopArguments& options, bool refresh) {
 FileOutcome ShowFile(const std::string& file, const TopArguments& options, Output& output) {
   TopView view = ViewOf(options, file == "-");
   view.only_whole = options.once;
-  const auto name = options.files.size() > 1 ? std::optional<std::string>(DisplayName(file)) : std::nullopt;
-  TopWriter writer(output, options.format, view, name);
+  RowOutput rows(output, options, results::InfoOf<analysis::TopRow>(), DisplayName(file));
+  TopWriter writer(output, rows, view);
   TopIntervals intervals(options.once ? 0 : options.interval_ns, options.memory / 32, writer);
   std::vector<std::unique_ptr<TopShard>> shards;
   while (shards.size() < options.jobs)
-    shards.push_back(std::make_unique<TopShard>(options.by, shards.size(), intervals));
+    shards.push_back(std::make_unique<TopShard>(view.by, shards.size(), options.filter, intervals));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
   intervals.Finish(outcome.last_time_ns);
-  if (!options.quiet && outcome.opened && !output.closed() && !intervals.any())
+  rows.Finish();
+  if (options.quiet || !outcome.opened || output.closed()) return outcome;
+  if (!intervals.any())
     output.diagnostics().Complain("{}: no RPC in {}", DisplayName(file), Count(outcome.frames, "frame"));
+  rows.Complain(DisplayName(file));
   return outcome;
 }
 
@@ -68,6 +61,7 @@ int ShowDevice(const TopArguments& options) {
   CommonOptions growing = options;
   growing.grows = true;
   Output output(growing);
+  SetDocument(output, growing, results::InfoOf<analysis::TopRow>());
   const Signals signals;
   std::string warning;
   const auto source = OpenSource(options.device, {}, warning);
@@ -78,9 +72,10 @@ int ShowDevice(const TopArguments& options) {
   if (!warning.empty() && !options.quiet) ComplainText(warning);
   TopView view = ViewOf(options, true);
   if (options.once) view.blocks = 1;
-  TopWriter writer(output, options.format, view, std::nullopt);
+  RowOutput rows(output, growing, results::InfoOf<analysis::TopRow>(), std::nullopt);
+  TopWriter writer(output, rows, view);
   TopIntervals intervals(options.interval_ns, options.memory / 32, writer);
-  TopShard shard(options.by, 0, intervals);
+  TopShard shard(view.by, 0, options.filter, intervals);
 
   // The device's clock may not be the system's: between packets its time goes on from the last of them.
   steady_clock::time_point then = steady_clock::now();
@@ -110,7 +105,7 @@ int ShowDevice(const TopArguments& options) {
   const FileOutcome outcome =
       Analyze(reader, (*source)->name(), options, false, shard.mutable_clock(), output, shard.Observers());
   intervals.Finish(then_ns + std::chrono::nanoseconds(steady_clock::now() - then).count());
-  output.Flush();
+  output.EndDocument();
   const capture::LiveCounts counts = reader.counts();
   const uint64_t lost = counts.source.dropped.value_or(0) + counts.source.dropped_on_wire.value_or(0);
   if (lost + counts.queue_dropped > 0 && !options.quiet)
@@ -122,6 +117,7 @@ int ShowDevice(const TopArguments& options) {
 int RunTop(const TopArguments& options, scale::Team* team) {
   if (options.live()) return ShowDevice(options);
   Output output = OutputOf(options, team);
+  SetDocument(output, options, results::InfoOf<analysis::TopRow>());
   return ForEachFile(team, options, output, [&](const std::string& file, Output& of_file, ResultStream*) {
     return ShowFile(file, options, of_file);
   });
@@ -133,12 +129,11 @@ void AddTop(CLI::App& app, Run& run) {
   auto options = std::make_shared<TopArguments>();
   CLI::App* command =
       app.add_subcommand("top", "Rates, latencies and outstanding Calls, interval by interval: live, or of captures");
-  AddCaptureOptions(*command, *options);
+  AddCaptureOptions(*command, *options, Formats::kRows);
+  AddFilters(*command, *options, "RPCs", "RPCs");
   command->get_option("FILE")->required(false);
   AddDeviceOptions(*command, options->device);
-  std::vector<std::pair<std::string, analysis::LatencyKey>> keys(kTopKeys.begin(), kTopKeys.end());
-  AddChoice<analysis::LatencyKey>(*command, "--by", options->by, std::move(keys),
-                                  "What has a row (default: procedure)");
+  AddLatencyKey(*command, options->view.by, 5);
   AddParsed(
       *command, "--interval",
       [options](std::string& text) {
@@ -158,7 +153,8 @@ void AddTop(CLI::App& app, Run& run) {
                       {"key", TopSort::kKey}},
                      "Which rows come first: those with the most of it (default: calls)");
   AddNumber(*command, "--rows", options->rows, false, " is not a number of rows",
-            "Rows of a block at most (default: 20 as text, or what the terminal has room for; all as jsonl)");
+            "Rows of a block at most (default: 20 as text, or what the terminal has room for; all in other formats)");
+  AddWide(*command, *options);
   AddNumber(*command, "--count", options->view.blocks, false, " is not a number of intervals",
             "End after so many intervals");
   command->add_flag("--once", options->once, "One block: of a device the first interval, of a capture all of it");
@@ -171,7 +167,12 @@ void AddTop(CLI::App& app, Run& run) {
       "executed, and NFS statuses other than OK. Outstanding are Calls at the end of the interval. Of a capture time "
       "is "
       "its\n"
-      "own; intervals in which nothing happens are one block. The last block is all of it (jsonl: top_total).\n"
+      "own; intervals in which nothing happens are one block. The last block is all of it: top_total in jsonl and "
+      "json; "
+      "csv\n"
+      "and table leave it out, and with --once show it alone. For --status an outstanding Call has the status none; "
+      "for\n"
+      "--slower-than it has no round-trip time. With a device, table is the same as text.\n"
       "On a terminal each block takes the place of the one before, of a device and of standard input.\n"
       "\nExamples:\n"
       "  stag top -i eth0 --rdma\n"
@@ -183,6 +184,8 @@ void AddTop(CLI::App& app, Run& run) {
     if (options->files.empty() && !options->live())
       throw CLI::ValidationError("which captures, or which device? FILE..., or -i DEVICE");
     if (!options->files.empty() && options->live()) throw CLI::ValidationError("-i DEVICE, or FILE...: not both");
+    // Rows of a table would wait until it is known how wide they are.
+    if (options->live() && options->format == Format::kTable) options->format = Format::kText;
     if (options->mpi && options->live()) throw CLI::ValidationError("--mpi reads captures: -i DEVICE is not one");
     run = [options] { return RunOverFiles(*options, RunTop); };
   });

@@ -98,7 +98,7 @@ void PutCurves(std::string& out, const analysis::LatencyTable& table, const anal
   PutSvgText(out, kLeft + kPlot, top + kHeight + 35, "muted", "percentile of the round-trip times", "end");
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto put = [&](const analysis::LatencyTable& from, std::string_view classes) {
-      const analysis::LatencyRow* const row = from.Find(keys[i]);
+      const analysis::LatencyHistograms* const row = from.Find(keys[i]);
       if (!row || row->times[0].count() == 0) return;
       std::string path;
       for (const uint64_t thousandths : Points(row->times[0])) {

@@ -226,7 +226,9 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
   class AllTimes final : public analysis::LatencySampler {
    public:
     explicit AllTimes(Shard& shard)
-        : analysis::LatencySampler(analysis::LatencyKey::kProcedure, std::nullopt, 0), shard_(shard) {}
+        : analysis::LatencySampler(analysis::LatencyKey::kProcedure, std::nullopt, 0, kAll,
+                                   shard.clock().first_time_ns),
+          shard_(shard) {}
 
    private:
     void OnSample(const analysis::LatencySample& sample) override {
@@ -236,6 +238,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
       };
       shard_.Tell(take, sample);
     }
+    static inline const analysis::Filter kAll;
     Shard& shard_;
   };
   class Ends final : public session::Observer {

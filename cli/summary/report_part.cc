@@ -240,7 +240,7 @@ void PartMaker::AddLatency() {
               {"Together"},
               {"Where the time goes", "bar"}});
   for (size_t i = 0; i < std::min(keys.size(), ReportPage::kRows); ++i) {
-    const analysis::LatencyRow& row = table.Row(keys[i]);
+    const analysis::LatencyHistograms& row = table.Row(keys[i]);
     const analysis::TimeHistogram& times = row.times[0];
     Put(out, "<tr><th scope=\"row\">");
     PutMarkup(out, keys[i]);

@@ -34,7 +34,7 @@ void TopShard::OnCallComplete(const Connection& c, const Transaction& t) { Assig
 
 // Which row an outstanding Call belongs to may show late.
 void TopShard::Assign(const Connection& c, const Transaction& t) {
-  if (c.proof != session::Proof::kRpcRdma) return;
+  if (c.proof != session::Proof::kRpcRdma || !Wants(c, t)) return;
   Tell([this](uint64_t call, const std::string& key) { intervals_.Open(call, key); }, CallOf(t), KeyOf(c, t));
 }
 
@@ -43,10 +43,12 @@ void TopShard::OnTransaction(const Connection& c, const Transaction& t) {
   // What the capture's end leaves open stays outstanding.
   if (answered || !clock().over) Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
   if (!answered || analysis::IsCut(t) || c.proof != session::Proof::kRpcRdma) return;
+  const std::string& key = KeyOf(c, t);  // which may name a file, also where the RPC is not wanted
+  if (!Wants(c, t)) return;
   const analysis::DataSummary data = analysis::SummarizeData(t);
-  Tell([this](const std::string& key, std::optional<int64_t> rtt_ns, uint64_t bytes,
-              bool failed) { intervals_.Add(key, rtt_ns, bytes, failed); },
-       KeyOf(c, t), session::RoundTrip(t), data.known ? data.bytes : 0, Failed(t));
+  Tell([this](const std::string& of, std::optional<int64_t> rtt_ns, uint64_t bytes,
+              bool failed) { intervals_.Add(of, rtt_ns, bytes, failed); },
+       key, session::RoundTrip(t), data.known ? data.bytes : 0, Failed(t));
 }
 
 const std::string& TopShard::KeyOf(const Connection& c, const Transaction& t) {
@@ -101,8 +103,7 @@ void TopIntervals::Tick(int64_t now_ns, std::optional<int64_t> first_ns) {
 
 void TopIntervals::Give(int64_t length_ns) {
   TopBlock block;
-  block.start_ns = start_ns_;
-  block.length_ns = length_ns;
+  block.interval = {start_ns_, first_ns_, length_ns};
   block.outstanding = table_.outstanding();
   block.rows = Named(table_.TakeInterval());
   start_ns_ = static_cast<int64_t>(static_cast<uint64_t>(start_ns_) + static_cast<uint64_t>(length_ns));
@@ -122,19 +123,18 @@ void TopIntervals::Finish(int64_t last_ns) {
   }
   TopBlock whole;
   whole.whole = true;
-  whole.start_ns = first_ns_;
-  whole.length_ns = until(first_ns_);
+  whole.interval = {first_ns_, first_ns_, until(first_ns_)};
   whole.outstanding = table_.outstanding();
   whole.rows = Named(table_.Total());
   sink_.OnBlock(std::move(whole));
 }
 
 // Files have names in place of handles, where they are known; those with the same name become one row.
-std::vector<analysis::TopRow> TopIntervals::Named(std::vector<analysis::TopRow> rows) const {
+std::vector<analysis::TopEntry> TopIntervals::Named(std::vector<analysis::TopEntry> rows) const {
   if (names_.all().empty()) return rows;
-  std::vector<analysis::TopRow> named;
+  std::vector<analysis::TopEntry> named;
   std::unordered_map<std::string, size_t> at;
-  for (analysis::TopRow& row : rows) {
+  for (analysis::TopEntry& row : rows) {
     if (const auto name = names_.all().find(row.key); name != names_.all().end()) row.key = name->second.name;
     const auto [known, is_new] = at.try_emplace(row.key, named.size());
     if (is_new) {

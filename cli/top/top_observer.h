@@ -11,18 +11,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/filter.h"
 #include "analysis/latency_keys.h"
+#include "analysis/top_row.h"
 #include "analysis/top_table.h"
 #include "cli/analysis/shard.h"
 
 namespace stag::cli {
 
 struct TopBlock {
-  bool whole = false;        // all intervals
-  int64_t start_ns = 0;      // since 1970
-  int64_t length_ns = 0;     // 0: everything has the same time
+  bool whole = false;  // all intervals
+  analysis::TopInterval interval;
   uint64_t outstanding = 0;  // Calls, at the end
-  std::vector<analysis::TopRow> rows;
+  std::vector<analysis::TopEntry> rows;
 };
 
 class TopSink {
@@ -56,7 +57,7 @@ class TopIntervals {
   static constexpr size_t kMostOpen = 1u << 20;
 
   void Give(int64_t length_ns);
-  std::vector<analysis::TopRow> Named(std::vector<analysis::TopRow> rows) const;
+  std::vector<analysis::TopEntry> Named(std::vector<analysis::TopEntry> rows) const;
 
   const int64_t interval_ns_;
   TopSink& sink_;
@@ -67,12 +68,13 @@ class TopIntervals {
   int64_t first_ns_ = 0, start_ns_ = 0, latest_ns_ = 0;  // of all, of the interval; the latest time that was seen
 };
 
-// Observes some of the connections, or all.
+// Observes some of the connections, or all: RPCs that `filter` asks for, as they are when they count. A Call that is
+// outstanding has no answer and no round-trip time.
 class TopShard final : public CallingShard, private session::Observer {
  public:
-  // `number`: of this one among the shards. `intervals` must outlive this.
-  TopShard(analysis::LatencyKey by, size_t number, TopIntervals& intervals)
-      : keys_(by, std::nullopt), first_call_(uint64_t{number} << 58), intervals_(intervals) {}
+  // `number`: of this one among the shards. `filter` and `intervals` must outlive this.
+  TopShard(analysis::LatencyKey by, size_t number, const analysis::Filter& filter, TopIntervals& intervals)
+      : filter_(filter), keys_(by, std::nullopt), first_call_(uint64_t{number} << 58), intervals_(intervals) {}
   std::vector<session::Observer*> Observers() override { return {this}; }
 
  private:
@@ -80,9 +82,13 @@ class TopShard final : public CallingShard, private session::Observer {
   void OnCallComplete(const session::Connection& c, const session::Transaction& t) override;
   void OnTransaction(const session::Connection& c, const session::Transaction& t) override;
   void Assign(const session::Connection& c, const session::Transaction& t);
+  bool Wants(const session::Connection& c, const session::Transaction& t) const {
+    return filter_.HasConnection(c) && filter_.HasRpc(t, clock().first_time_ns);
+  }
   const std::string& KeyOf(const session::Connection& c, const session::Transaction& t);
   uint64_t CallOf(const session::Transaction& t) const { return first_call_ + t.serial; }
 
+  const analysis::Filter& filter_;
   analysis::LatencyKeys keys_;
   const uint64_t first_call_;  // serials of transactions are those of a shard
   TopIntervals& intervals_;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "text/json.h"
 #include "text/put.h"
 #include "text/terminal.h"
 
@@ -16,8 +15,8 @@ namespace {
 constexpr size_t kRows = 20;
 constexpr size_t kLeastKey = 24, kMostKey = 48;  // columns
 
-bool ComesFirst(const analysis::TopRow& a, const analysis::TopRow& b, TopSort sort) {
-  const auto value = [sort](const analysis::TopRow& row) -> uint64_t {
+bool ComesFirst(const analysis::TopEntry& a, const analysis::TopEntry& b, TopSort sort) {
+  const auto value = [sort](const analysis::TopEntry& row) -> uint64_t {
     switch (sort) {
       case TopSort::kCalls: return row.counts.calls;
       case TopSort::kBytes: return row.counts.bytes;
@@ -33,12 +32,8 @@ bool ComesFirst(const analysis::TopRow& a, const analysis::TopRow& b, TopSort so
   return of_a != of_b ? of_a > of_b : a.key < b.key;
 }
 
-double PerSecond(uint64_t n, int64_t length_ns) {
-  return static_cast<double>(n) * 1e9 / static_cast<double>(length_ns);
-}
-
 std::string Rate(uint64_t n, int64_t length_ns, double unit, int decimals) {
-  return length_ns > 0 ? fmt::format("{:.{}f}", PerSecond(n, length_ns) / unit, decimals) : std::string("?");
+  return length_ns > 0 ? fmt::format("{:.{}f}", analysis::PerSecond(n, length_ns) / unit, decimals) : std::string("?");
 }
 
 std::string Percentile(const analysis::TimeHistogram& times, uint64_t thousandths) {
@@ -53,18 +48,14 @@ void TopWriter::OnBlock(TopBlock&& block) {
   if (output_.stopped()) return;
   if (view_.only_whole && !block.whole) return;
   std::sort(block.rows.begin(), block.rows.end(),
-            [this](const analysis::TopRow& a, const analysis::TopRow& b) { return ComesFirst(a, b, view_.sort); });
-  if (format_ == Format::kJsonl) {
-    PutLines(block);
-  } else {
-    PutText(block);
-  }
+            [this](const analysis::TopEntry& a, const analysis::TopEntry& b) { return ComesFirst(a, b, view_.sort); });
+  rows_.as_text() ? PutText(block) : PutRows(block);
   output_.Flush();
   if (++blocks_ == view_.blocks) output_.Stop();
 }
 
 size_t TopWriter::RowsOf(const TopBlock& block) const {
-  size_t most = view_.rows.value_or(format_ == Format::kJsonl ? SIZE_MAX : kRows);
+  size_t most = view_.rows.value_or(rows_.as_text() ? kRows : SIZE_MAX);
   winsize size{};
   if (!view_.rows && view_.refresh && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 6)
     most = size.ws_row - 4u;
@@ -81,24 +72,25 @@ void TopWriter::PutText(const TopBlock& block) {
   }
   any_ = true;
   analysis::TopCounts all;
-  for (const analysis::TopRow& row : block.rows) all.Merge(row.counts);
+  for (const analysis::TopEntry& row : block.rows) all.Merge(row.counts);
   std::string time, length;
-  PutTime(time, block.start_ns);
-  PutDuration(length, block.length_ns);
+  const int64_t length_ns = block.interval.length_ns;
+  PutTime(time, block.interval.start_ns);
+  PutDuration(length, length_ns);
   Put(out, "{}{}{}{}, {}: {}, {}/s, {} MiB/s, {} outstanding, p50 {}, p99 {}, {}\n", style.bold,
       block.whole ? "all, from " : "", time, style.reset, length, Count(all.calls, "RPC"),
-      Rate(all.calls, block.length_ns, 1, 1), Rate(all.bytes, block.length_ns, 1 << 20, 2), block.outstanding,
+      Rate(all.calls, length_ns, 1, 1), Rate(all.bytes, length_ns, 1 << 20, 2), block.outstanding,
       Percentile(all.times, 500), Percentile(all.times, 990), Count(all.errors, "error"));
   const size_t shown = RowsOf(block);
   if (shown == 0) return;
   size_t width = kLeastKey;
   for (size_t i = 0; i < shown; ++i) width = std::max(width, std::min(block.rows[i].key.size(), kMostKey));
-  Put(out, "{}{:<{}} {:>10} {:>9} {:>8} {:>8} {:>11} {:>7}{}\n", style.dim, view_.by, width, "calls/s", "MiB/s", "p50",
-      "p99", "outstanding", "errors", style.reset);
+  Put(out, "{}{:<{}} {:>10} {:>9} {:>8} {:>8} {:>11} {:>7}{}\n", style.dim, NameOf(view_.by), width, "calls/s", "MiB/s",
+      "p50", "p99", "outstanding", "errors", style.reset);
   for (size_t i = 0; i < shown; ++i) {
-    const analysis::TopRow& row = block.rows[i];
+    const analysis::TopEntry& row = block.rows[i];
     Put(out, "{:<{}} {:>10} {:>9} {:>8} {:>8} {:>11} {}{:>7}{}\n", Printable(row.key), width,
-        Rate(row.counts.calls, block.length_ns, 1, 1), Rate(row.counts.bytes, block.length_ns, 1 << 20, 2),
+        Rate(row.counts.calls, length_ns, 1, 1), Rate(row.counts.bytes, length_ns, 1 << 20, 2),
         Percentile(row.counts.times, 500), Percentile(row.counts.times, 990), row.outstanding,
         row.counts.errors > 0 ? style.red : std::string_view{}, row.counts.errors,
         row.counts.errors > 0 ? style.reset : std::string_view{});
@@ -106,29 +98,11 @@ void TopWriter::PutText(const TopBlock& block) {
   if (shown < block.rows.size()) Put(out, "{}... and {} more{}\n", style.dim, block.rows.size() - shown, style.reset);
 }
 
-void TopWriter::PutLines(const TopBlock& block) {
-  JsonWriter json(output_.buffer());
+void TopWriter::PutRows(const TopBlock& block) {
   const size_t shown = RowsOf(block);
   for (size_t i = 0; i < shown; ++i) {
-    const analysis::TopRow& row = block.rows[i];
-    json.BeginObject().Member("type", block.whole && !view_.only_whole ? "top_total" : "top");
-    if (file_) json.Member("file", *file_);
-    json.Key("time").Time(block.start_ns).Key("interval_us").Thousandths(block.length_ns);
-    json.Member("by", view_.by).Member("key", row.key).Member("calls", row.counts.calls);
-    const auto rate = [&](std::string_view name, uint64_t n) {
-      json.Key(name);
-      block.length_ns > 0 ? json.Fixed(PerSecond(n, block.length_ns), 3) : json.Value(nullptr);
-    };
-    rate("calls_per_s", row.counts.calls);
-    rate("bytes_per_s", row.counts.bytes);
-    const auto percentile = [&](std::string_view name, uint64_t thousandths) {
-      const analysis::TimeHistogram& times = row.counts.times;
-      json.Key(name);
-      times.count() > 0 ? json.Thousandths(static_cast<int64_t>(times.Percentile(thousandths))) : json.Value(nullptr);
-    };
-    percentile("p50_us", 500);
-    percentile("p99_us", 990);
-    json.Member("outstanding", row.outstanding).Member("errors", row.counts.errors).EndObject().EndLine();
+    const analysis::TopRow row(block.rows[i], view_.by, block.interval);
+    block.whole && !view_.only_whole ? rows_.PutOther(analysis::TopTotalRow{row}) : rows_.Put(row);
   }
 }
 

@@ -226,8 +226,8 @@ TEST(LatencyTableTest, RowsThatGetTheSameNameBecomeOne) {
   EXPECT_EQ(table.Slowest()[0].key, "file");
 }
 
-TEST(LatencyRowTest, TheSlowestAreOneInAHundred) {
-  LatencyRow row;
+TEST(LatencyHistogramsTest, TheSlowestAreOneInAHundred) {
+  LatencyHistograms row;
   for (int i = 0; i < 198; ++i) row.Add(Sample("a", 1000, 1));
   LatencySample slow = Sample("a", 1'000'000, 1);
   slow.meanwhile[static_cast<size_t>(Meanwhile::kRnrNak)] = true;

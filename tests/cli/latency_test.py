@@ -5,6 +5,7 @@ latency_test.py STAG    (runs as a unittest program)
 """
 import collections
 import csv
+import datetime
 import decimal
 import io
 import json
@@ -51,11 +52,22 @@ def key_of(rpc):
     return f"{program}v{rpc['version']} {name}"
 
 
-def times_of(capture, key=key_of):
-    """(key, phase) -> sorted times."""
+def flat(row, prefix=""):
+    """The members of a row, those of members with dots, as CSV has them."""
+    cells = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            cells |= flat(value, f"{prefix}{name}.")
+        elif name != "type":
+            cells[prefix + name] = "" if value is None else json.dumps(value) if isinstance(value, bool) else str(value)
+    return cells
+
+
+def times_of(capture, key=key_of, wanted=lambda rpc: True):
+    """(key, phase) -> sorted times of the RPCs that are wanted."""
     times = collections.defaultdict(list)
     for rpc in lines("transactions", capture):
-        if rpc["rtt_us"] is None:
+        if rpc["rtt_us"] is None or not wanted(rpc):
             continue
         for phase, value in [("rtt", rpc["rtt_us"]), *rpc["phases_us"].items()]:
             if value is not None:
@@ -68,7 +80,7 @@ class Percentiles(unittest.TestCase):
         self.assertEqual({(line["key"], line["phase"]) for line in found}, set(times))
         for line in found:
             values = times[line["key"], line["phase"]]
-            self.assertEqual(list(line), ["type", "by", "key", "phase", "count", *STATISTICS, "max_us", "sum_us"])
+            self.assertEqual(list(line), ["type", "file", "by", "key", "phase", "count", *STATISTICS, "max_us", "sum_us"])
             self.assertEqual((line["count"], line["max_us"], line["sum_us"]), (len(values), values[-1], sum(values)))
             for name, thousandths in STATISTICS.items():
                 exact = values[max(-(-len(values) * thousandths // 1000), 1) - 1]
@@ -114,15 +126,61 @@ class Percentiles(unittest.TestCase):
             self.assertEqual(run("latency", "--slowest", "5", "--jobs", "3", capture).stdout, alone)
             self.assertEqual(run("latency", "--slowest", "5", "-", input=wire.load(capture)).stdout, alone)
 
-    def test_csv_says_the_same(self):
-        rows = list(csv.DictReader(io.StringIO(run("latency", "--format", "csv", CAPTURES[1]).stdout.decode(), newline="")))
+    def test_filters_choose_rpcs(self):
+        capture = CAPTURES[1]
+        rpcs = lines("transactions", capture)
+        middle = rpcs[len(rpcs) // 2]
+        frame = middle["call_frame"]
+        for options, wanted in (
+                (["--procedure", "READ,open"], lambda rpc: {"READ", "OPEN"} & set(rpc["ops"] or [])),
+                (["--slower-than", "5ms"], lambda rpc: rpc["rtt_us"] > 5000),
+                (["--connection", "1,3-"], lambda rpc: rpc["connection"] != 2),
+                (["--client", "10.0.0.1"], lambda rpc: False),
+                (["--client", "10.0.0.0/30", "--server", "10.0.0.1"], lambda rpc: True),
+                (["--xid", middle["xid"]], lambda rpc: rpc["xid"] == middle["xid"]),
+                (["--frames", f"{frame}-"], lambda rpc: rpc["reply_frame"] >= frame),
+                (["--frames", f"1-{frame}"], lambda rpc: rpc["call_frame"] <= frame)):
+            with self.subTest(options=options):
+                self.held_against(lines("latency", *options, capture), times_of(capture, wanted=wanted))
+        self.held_against(lines("latency", "--status", "error", CAPTURES[3]),
+                          times_of(CAPTURES[3], wanted=lambda rpc: rpc["status"] not in (None, 0)))
+        # Names of files come from RPCs that are not asked for, too.
+        named = {line["key"] for line in lines("latency", "--by", "file", capture)}
+        self.assertLessEqual({line["key"] for line in lines("latency", "--by", "file", "--procedure", "READ", capture)}, named)
+        done = run("latency", "--client", "10.0.0.1", capture)
+        self.assertIn("no such answered RPC", done.stderr.decode())
+
+    def test_csv_and_json_say_the_same(self):
+        for options in ([], ["--against", CAPTURES[2]], ["--sort", "p99_us", "--limit", "7"]):
+            with self.subTest(options=options):
+                found = lines("latency", *options, CAPTURES[1])
+                text = run("latency", "--format", "csv", *options, CAPTURES[1]).stdout.decode()
+                rows = list(csv.DictReader(io.StringIO(text, newline="")))
+                for row, line in zip(rows, found, strict=True):
+                    cells = {name: cell for name, cell in flat(line).items() if name in row or cell}
+                    self.assertEqual({name: cell for name, cell in row.items() if name in cells}, cells)
+                    self.assertFalse([name for name in set(row) - set(cells) if row[name]])
+                whole = run("latency", "--format", "json", "--slowest", "3", *options, CAPTURES[1]).stdout
+                self.assertEqual(json.loads(whole, parse_float=decimal.Decimal), lines("latency", "--slowest", "3", *options, CAPTURES[1]))
+        names = run("latency", "--format", "csv", CAPTURES[1]).stdout.splitlines()[0].decode()
+        self.assertEqual(names, "file,by,key,phase,count,p50_us,p90_us,p99_us,p999_us,max_us,sum_us")
+
+    def test_order(self):
         found = lines("latency", CAPTURES[1])
-        self.assertEqual(len(rows), len(found))
-        for row, line in zip(rows, found):
-            for name in ("by", "key", "phase"):
-                self.assertEqual(row[name], line[name])
-            for name in ("count", *STATISTICS, "max_us", "sum_us"):
-                self.assertEqual(decimal.Decimal(row[name]), line[name])
+        trips = [line for line in found if line["phase"] == "rtt"]
+        for member in ("count", "p99_us", "key"):
+            sign = 1 if member == "key" else -1
+            sort = lambda rows: sorted(rows, key=lambda line: line[member] if sign > 0 else -line[member])
+            self.assertEqual(lines("latency", "--sort", member, "--limit", "9", CAPTURES[1]), sort(found)[:9])
+            # As text, keys keep together, and the row of the round trip has their place.
+            text = run("latency", "--sort", member, "--limit", "4", CAPTURES[1]).stdout.decode()
+            keys = [line.split("  ")[0] for line in text.splitlines()[1:] if line[0] != " "]
+            self.assertEqual(keys, [line["key"] for line in sort(trips)[:4]])
+        table = run("latency", "--format", "table", CAPTURES[1]).stdout.decode().splitlines()
+        self.assertEqual(len(table), 1 + len(found))
+        self.assertRegex(table[0], r"^key +time +count +p50 us +p90 us +p99 us +p99\.9 us +max us +sum us$")
+        self.assertIn("needs --against", run("latency", "--sort", "p", CAPTURES[1], status=2).stderr.decode())
+        run("latency", "--sort", "p", "--against", CAPTURES[2], CAPTURES[1])
 
     def test_several_files(self):
         both = lines("latency", CAPTURES[1], CAPTURES[2])
@@ -131,6 +189,7 @@ class Percentiles(unittest.TestCase):
             for line in lines("latency", capture):
                 counts[line["key"], line["phase"]] += line["count"]
         self.assertEqual({(line["key"], line["phase"]): line["count"] for line in both}, counts)
+        self.assertFalse([line for line in both if "file" in line])
 
 
 class Slowest(unittest.TestCase):
@@ -139,9 +198,23 @@ class Slowest(unittest.TestCase):
         rpcs = sorted((rpc for rpc in lines("transactions", CAPTURES[1]) if rpc["rtt_us"] is not None),
                       key=lambda rpc: (-rpc["rtt_us"], rpc["call_frame"]))[:7]
         for line, rpc in zip(found, rpcs, strict=True):
-            for name in ("connection", "xid", "call_frame", "reply_frame", "rtt_us", "phases_us", "phases_complete"):
+            for name in ("id", "connection", "direction", "time", "time_s", "operation", "xid", "call_frame", "reply_frame", "rtt_us", "phases_us", "phases_complete"):
                 self.assertEqual(line[name], rpc[name])
             self.assertEqual(line["phases_us"][line["phase"]], max(filter(None, rpc["phases_us"].values())))
+            self.assertEqual(line["name"], rpc["operation"])
+
+    def test_of_several_files_each_names_its_own(self):
+        times = {}
+        for capture in CAPTURES[1:3]:
+            packets = [ns for ns, _ in wire.records(wire.load(capture))]
+            times |= {(str(capture), number): (ns, ns - packets[0]) for number, ns in enumerate(packets, 1)}
+        found = [line for line in lines("latency", "--slowest", "40", *CAPTURES[1:3]) if line["type"] == "slowest"]
+        self.assertEqual({line["file"] for line in found}, set(map(str, CAPTURES[1:3])))
+        for line in found:
+            ns, since = times[line["file"], line["call_frame"]]
+            whole = datetime.datetime.fromtimestamp(ns // 10**9, datetime.timezone.utc)
+            self.assertEqual(line["time"], f"{whole:%Y-%m-%dT%H:%M:%S}.{ns % 10**9:09}Z")
+            self.assertEqual(line["time_s"], decimal.Decimal(since) / 10**9)
 
     def test_what_happened_meanwhile(self):
         # The client has no receive for a Reply: an RNR NAK while the RPC waits.

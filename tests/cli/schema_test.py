@@ -24,7 +24,8 @@ WITHOUT_CAPTURE = {"rules": [["rules"]], "explain": [["explain", "WRLIST"]], "de
 # Those that make files.
 WRITES = {"scrub": ["-w"], "slice": ["--frames", "1-", "-w"], "extract": ["--out"]}
 # Further words, by command: lines that only these show.
-FURTHER = {"latency": [["--slowest", "5"]], "top": [["--interval", "1s"]], "connections": [["--all"]], "transport": [["--all"]]}
+FURTHER = {"latency": [["--slowest", "5"], ["--against", ROOT / "pcaps/real/rxe-nfs4.1.pcap.zst"]],
+           "top": [["--interval", "1s"]], "connections": [["--all"]], "transport": [["--all"]]}
 
 
 def stag(*words):

@@ -4,8 +4,11 @@
 top_test.py STAG    (runs as a unittest program)
 """
 import collections
+import csv
 import datetime
 import gzip
+import io
+import json
 import math
 import os
 import pathlib
@@ -17,9 +20,10 @@ import unittest
 from report_runs import Base, CASES, REAL, ROOT, STAG, lines, stag
 
 IWARP = str(ROOT / "pcaps" / "real" / "siw-nfs4.1.pcap.zst")
+ERRORS = str(ROOT / "pcaps" / "real" / "rxe-snap128-nfs3.pcap.zst")
 LOSS = str(ROOT / "pcaps" / "real" / "rxe-loss-nfs3.pcap.zst")
 ROCE = str(ROOT / "pcaps" / "real" / "rxe-nfs4.1.pcap.zst")
-MEMBERS = ["type", "time", "interval_us", "by", "key", "calls", "calls_per_s", "bytes_per_s", "p50_us", "p99_us", "outstanding",
+MEMBERS = ["type", "file", "time", "time_s", "interval_us", "by", "key", "calls", "calls_per_s", "bytes_per_s", "p50_us", "p99_us", "outstanding",
            "errors"]
 # RFC 8881: what prepares an operation, or goes with it.
 HOUSEKEEPING = {"SEQUENCE", "PUTFH", "PUTROOTFH", "PUTPUBFH", "SAVEFH", "RESTOREFH", "GETFH", "GETATTR", "CB_SEQUENCE"}
@@ -142,6 +146,8 @@ class Top(Base):
                         self.assertEqual(ns_of(row["time"]), want.times[0])
                         self.assertEqual(round(row["interval_us"] * 1000), want.times[-1] - want.times[0])
                         self.compare(row, expected[row["key"]], (path, by, "total", row))
+                    for row in rows:
+                        self.assertEqual(round(row["time_s"] * 1e9), ns_of(row["time"]) - want.times[0])
 
     def test_by_file(self):
         # READs and WRITEs of each file, as extract counts them.
@@ -171,20 +177,60 @@ class Top(Base):
         self.assertEqual([row["type"] for row in opens[:-1]], ["top"] * (len(opens) - 1))
         self.assertGreater(len(opens), 2)
         self.assertTrue(any(row["interval_us"] > 8e6 and row["interval_us"] % 1e6 == 0 for row in opens[:-1]))
+        # Filters take them as they are: without an answer.
+        waiting = [(row["key"], row["outstanding"]) for row in top("--once", path) if row["outstanding"]]
+        self.assertEqual([(row["key"], row["outstanding"]) for row in top("--once", "--status", "none", path)], waiting)
+        self.assertEqual([row["outstanding"] for row in top("--once", "--status", "ok", path) if row["outstanding"]], [])
 
     def test_ways_to_give_a_capture(self):
         rows = top(IWARP)
-        self.assertEqual(top("-", data=raw(IWARP)), rows)
-        self.assertEqual(top(os.fsdecode(self.file("one.pcap.gz", gzip.compress(raw(IWARP))))), rows)
+        packed = os.fsdecode(self.file("one.pcap.gz", gzip.compress(raw(IWARP))))
+        self.assertEqual(top("-", data=raw(IWARP)), [row | {"file": "standard input"} for row in rows])
+        self.assertEqual(top(packed), [row | {"file": packed} for row in rows])
         two = top(IWARP, LOSS)
         self.assertEqual({row["file"] for row in two}, {IWARP, LOSS})
-        self.assertEqual([{k: v for k, v in row.items() if k != "file"} for row in two if row["file"] == IWARP], rows)
+        self.assertEqual([row for row in two if row["file"] == IWARP], rows)
         for path in map(str, CASES + REAL):
             done = stag("top", "--format", "jsonl", path)
             self.assertEqual(done.returncode, 0, (path, done.stderr))
             answered = sum(t["reply_frame"] is not None for t in lines(stag("transactions", "--format", "jsonl", path)))
             for kind in ("top", "top_total"):
                 self.assertLessEqual(sum(row["calls"] for row in lines(done) if row["type"] == kind), answered, path)
+
+    def test_filters_choose_rpcs(self):
+        for by, options, wanted in (
+                ("procedure", ["--procedure", "NFSv3 READ"], lambda row: row["key"] == "NFSv3 READ"),
+                ("connection", ["--connection", "1"], lambda row: row["key"] == "1"),
+                ("server", ["--server", "10.0.0.1"], lambda row: row["key"] == "10.0.0.1"),
+                ("procedure", ["--client", "192.0.2.1"], lambda row: False)):
+            with self.subTest(options=options):
+                rows = top("--by", by, "--interval", "100ms", LOSS)
+                self.assertEqual(top("--by", by, "--interval", "100ms", *options, LOSS), [row for row in rows if wanted(row)])
+        errors = top("--once", "--status", "error", ERRORS)
+        self.assertEqual([(row["calls"], row["outstanding"]) for row in errors], [(row["errors"], 0) for row in errors])
+        self.assertEqual({row["key"]: row["calls"] for row in errors},
+                         {row["key"]: row["errors"] for row in top("--once", ERRORS) if row["errors"] > 0})
+        self.assertTrue(errors)
+        slow = [t for t in lines(stag("transactions", "--format", "jsonl", ROCE)) if (t["rtt_us"] or 0) > 5000]
+        self.assertEqual(sum(row["calls"] for row in top("--once", "--slower-than", "5ms", ROCE)), len(slow))
+
+    def test_formats_say_the_same(self):
+        for options in ([], ["--once", "--sort", "p99"], ["--interval", "100ms", "--rows", "3"]):
+            with self.subTest(options=options):
+                rows = top(*options, IWARP, LOSS)
+                whole = stag("top", "--format", "json", *options, IWARP, LOSS).stdout
+                self.assertEqual(json.loads(whole), rows)
+                # In CSV and tables are the rows of intervals.
+                listed = [row for row in rows if row["type"] == "top"]
+                text = stag("top", "--format", "csv", *options, IWARP, LOSS).stdout.decode()
+                for cells, row in zip(csv.DictReader(io.StringIO(text, newline="")), listed, strict=True):
+                    self.assertEqual(list(cells), MEMBERS[1:])
+                    for name, cell in cells.items():
+                        value = row[name]
+                        self.assertEqual(cell if isinstance(value, str) else None if cell == "" else float(cell), value)
+                table = stag("top", "--format", "table", *options, IWARP, LOSS).stdout.decode().splitlines()
+                self.assertEqual(sum(line.startswith("20") for line in table), len(listed))
+                self.assertRegex(table[1], r"^time +interval us +key +calls +rate 1/s +data bytes/s +p50 us +p99 us +outstanding +errors$")
 
     def test_which_rows(self):
         for member, sort in (("calls", "calls"), ("bytes_per_s", "bytes"), ("p50_us", "p50"), ("p99_us", "p99"),
