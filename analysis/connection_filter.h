@@ -17,6 +17,7 @@ class ConnectionFilter final : public session::Observer {
   // `origin_ns`: the time of the first frame, once it is known. Both must outlive this.
   ConnectionFilter(const Filter& filter, const int64_t& origin_ns) : filter_(filter), origin_ns_(origin_ns) {}
 
+  const Filter& filter() const { return filter_; }
   // REQUIRES: asked when the connection has closed, in OnConnectionClosed or before.
   bool Takes(const session::Connection& connection) const {
     if (!filter_.HasConnection(connection)) return false;

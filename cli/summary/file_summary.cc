@@ -226,7 +226,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
   class AllTimes final : public analysis::LatencySampler {
    public:
     explicit AllTimes(Shard& shard)
-        : analysis::LatencySampler(analysis::LatencyKey::kProcedure, std::nullopt, 0, kAll,
+        : analysis::LatencySampler(analysis::LatencyKey::kProcedure, std::nullopt, 0, shard.filter_.filter(),
                                    shard.clock().first_time_ns),
           shard_(shard) {}
 
@@ -238,7 +238,6 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
       };
       shard_.Tell(take, sample);
     }
-    static inline const analysis::Filter kAll;
     Shard& shard_;
   };
   class Ends final : public session::Observer {
