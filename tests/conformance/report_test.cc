@@ -41,7 +41,10 @@ TEST(Jsonl, FieldsInOrder) {
   std::string out;
   const auto reporter = MakeJsonlReporter([&](std::string_view text) { out.append(text); });
   reporter->BeginFile("a \"b\".pcap");
-  reporter->OnFinding(MakeFinding("WRLIST-006", 12));
+  Finding finding = MakeFinding("WRLIST-006", 12);
+  finding.start_ns = finding.frame.time_ns - 2'000'000'001;
+  finding.call_number = 7;
+  reporter->OnFinding(finding);
   reporter->EndFile(MakeSummary(), "");
   reporter->Finish({});
   std::istringstream lines(out);
@@ -51,10 +54,11 @@ TEST(Jsonl, FieldsInOrder) {
       line,
       R"({"type":"finding","rule":"WRLIST-006","severity":"error","certainty":"proven","file":"a \"b\".pcap","frame":12,)"
       R"("proven_frame":12,)"
-      R"("time":"2024-02-29T12:34:56.123456789Z","connection":3,"direction":"s2c","xid":"0x1a2b3c4d",)"
-      R"("message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"],)"
+      R"("time":"2024-02-29T12:34:56.123456789Z","time_s":2.000000001,"connection":3,"direction":"s2c",)"
+      R"("xid":"0x1a2b3c4d","transaction":"3.7","message":"A \"message\"","spec":["RFC 8166 3.4.6"],"related_frames":[4,9],"see_also":["WRLIST-012"],)"
       R"("fingerprint":")" +
-          Fingerprint(MakeFinding("WRLIST-006", 12)) + R"("})");
+          Fingerprint(MakeFinding("WRLIST-006", 12)) +
+          R"(","profile":"rfc8166","expected":"this","actual":"that","rpc":null})");
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_EQ(
       line,
