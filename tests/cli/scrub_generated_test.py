@@ -21,7 +21,7 @@ CAPTURES = sorted(path for folder in ("cases", "rules", "mirror", "real/lab") fo
                   if path.name.endswith((".pcap", ".pcapng", ".zst")))[::NTH]
 # What differs by design: digests and addresses; private data other than RFC 8797's, of which zeros are left.
 # And how often a rule passed, or had nothing to judge: memory that holds what nobody can follow is zeros.
-REPLACED = {"call_sha256", "reply_sha256", "data_sha256", "address", "hex", "outcomes", "rules_checked", "rules_not_exercised"}
+REPLACED = {"expected", "actual", "call_sha256", "reply_sha256", "data_sha256", "address", "hex", "outcomes", "rules_checked", "rules_not_exercised"}
 ANALYSES = ("check", "connections", "transactions", "credits", "latency", "limits", "transport")
 # What must differ, by capture and analysis, and why.
 DIFFERENT = {
