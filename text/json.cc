@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "text/json.h"
 
+#include <array>
+#include <cstring>
+
 #include "protocol/base/check.h"
 #define RAPIDJSON_ASSERT(condition) STAG_CHECK(condition)
 #include <rapidjson/writer.h>
@@ -33,6 +36,13 @@ std::string Escape(std::string_view control) {
   return fmt::format("\\u{:04x}", code);
 }
 
+// Characters of a JSON string that stand as they are.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (size_t c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+
 // The contents of a JSON string. RapidJSON can only refuse bytes that are not UTF-8, so this is done here.
 void PutEscaped(std::string& out, std::string_view text) {
   size_t plain = 0;  // bytes at the start of `text` that stand as they are
@@ -41,7 +51,9 @@ void PutEscaped(std::string& out, std::string_view text) {
     text.remove_prefix(plain + replaced);
     plain = 0;
   };
-  while (plain < text.size()) {
+  for (;;) {
+    while (plain < text.size() && kPlain[static_cast<unsigned char>(text[plain])]) ++plain;
+    if (plain == text.size()) break;
     const auto ch = static_cast<unsigned char>(text[plain]);
     if (ch >= 0x80) {
       if (const size_t length = Utf8Length(text.substr(plain))) {
@@ -58,10 +70,8 @@ void PutEscaped(std::string& out, std::string_view text) {
       put("\\n", 1);
     } else if (ch == '\t') {
       put("\\t", 1);
-    } else if (ch < 0x20 || ch == 0x7f) {
-      put(Escape(text.substr(plain, 1)), 1);
     } else {
-      ++plain;
+      put(Escape(text.substr(plain, 1)), 1);
     }
   }
   out.append(text);
@@ -112,7 +122,12 @@ JsonWriter& JsonWriter::EndArray() { return structure_->BeforeEnd(), structure_-
 
 JsonWriter& JsonWriter::Key(std::string_view key) {
   structure_->Before(rapidjson::kStringType);
-  out_.append("\"").append(key).append("\"");
+  const size_t start = out_.size();
+  out_.resize(start + key.size() + 2);
+  char* const to = out_.data() + start;
+  to[0] = '"';
+  std::memcpy(to + 1, key.data(), key.size());
+  to[key.size() + 1] = '"';
   return *this;
 }
 
@@ -128,13 +143,13 @@ JsonWriter& JsonWriter::Value(std::string_view text) {
 
 JsonWriter& JsonWriter::Value(bool value) {
   structure_->Before(value ? rapidjson::kTrueType : rapidjson::kFalseType);
-  out_.append(value ? "true" : "false");
+  out_.append(value ? std::string_view("true") : std::string_view("false"));
   return *this;
 }
 
 JsonWriter& JsonWriter::Value(std::nullptr_t) {
   structure_->Before(rapidjson::kNullType);
-  out_.append("null");
+  out_.append("null", 4);
   return *this;
 }
 
@@ -163,10 +178,15 @@ JsonWriter& JsonWriter::Billionths(int64_t value) { return Fraction(value, 1'000
 JsonWriter& JsonWriter::Fraction(int64_t value, uint64_t unit, size_t digits) {
   const uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   structure_->Before(rapidjson::kNumberType);
-  if (value < 0) out_.push_back('-');
-  PutNumber(out_, magnitude / unit);
-  out_.push_back('.');
-  PutNumber(out_, magnitude % unit, digits, '0');
+  const fmt::format_int whole(magnitude / unit);
+  char text[40];
+  char* to = text;
+  if (value < 0) *to++ = '-';
+  std::memcpy(to, whole.data(), whole.size());
+  to += whole.size();
+  *to++ = '.';
+  to = PutDigits(to, magnitude % unit, digits);
+  out_.append(text, static_cast<size_t>(to - text));
   return *this;
 }
 
@@ -183,7 +203,7 @@ JsonWriter& JsonWriter::Xid(std::optional<uint32_t> xid) {
   std::byte bytes[4];
   StoreBe32(bytes, *xid);
   structure_->Before(rapidjson::kStringType);
-  out_.append("\"0x");
+  out_.append("\"0x", 3);
   PutHex(out_, bytes);
   out_.push_back('"');
   return *this;

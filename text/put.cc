@@ -23,6 +23,11 @@ void PutHex(std::string& out, Bytes bytes) {
   }
 }
 
+char* PutDigits(char* to, uint64_t value, size_t digits) {
+  for (size_t i = digits; i-- > 0; value /= 10) to[i] = static_cast<char>('0' + value % 10);
+  return to + digits;
+}
+
 void PutTime(std::string& out, int64_t time_ns) {
   using namespace std::chrono;
   const sys_time<nanoseconds> time{nanoseconds{time_ns}};
@@ -30,20 +35,15 @@ void PutTime(std::string& out, int64_t time_ns) {
   const year_month_day date{day};
   const auto rest = static_cast<uint64_t>((time - day).count());
   const uint64_t seconds = rest / 1'000'000'000;
-  PutNumber(out, static_cast<unsigned>(static_cast<int>(date.year())), 4, '0');
-  out.push_back('-');
-  PutNumber(out, static_cast<unsigned>(date.month()), 2, '0');
-  out.push_back('-');
-  PutNumber(out, static_cast<unsigned>(date.day()), 2, '0');
-  out.push_back('T');
-  PutNumber(out, seconds / 3600, 2, '0');
-  out.push_back(':');
-  PutNumber(out, seconds / 60 % 60, 2, '0');
-  out.push_back(':');
-  PutNumber(out, seconds % 60, 2, '0');
-  out.push_back('.');
-  PutNumber(out, rest % 1'000'000'000, 9, '0');
-  out.push_back('Z');
+  char text[] = "0000-00-00T00:00:00.000000000Z";
+  PutDigits(text, static_cast<unsigned>(static_cast<int>(date.year())), 4);
+  PutDigits(text + 5, static_cast<unsigned>(date.month()), 2);
+  PutDigits(text + 8, static_cast<unsigned>(date.day()), 2);
+  PutDigits(text + 11, seconds / 3600, 2);
+  PutDigits(text + 14, seconds / 60 % 60, 2);
+  PutDigits(text + 17, seconds % 60, 2);
+  PutDigits(text + 20, rest % 1'000'000'000, 9);
+  out.append(text, sizeof text - 1);
 }
 
 void PutDuration(std::string& out, int64_t ns) {

@@ -23,6 +23,8 @@ inline void Put(std::string& out, std::string_view text) { out.append(text); }
 
 // A decimal number, filled on the left up to `width` characters.
 void PutNumber(std::string& out, uint64_t value, size_t width = 0, char fill = ' ');
+// The last `digits` of a decimal number, filled with zeros on the left. Returns where they end.
+char* PutDigits(char* to, uint64_t value, size_t digits);
 // Lowercase hexadecimal digits without separators.
 void PutHex(std::string& out, Bytes bytes);
 
