@@ -3,6 +3,7 @@
 
 #include "protocol/nfs/nfs4_operations.h"
 #include "protocol/nfs/procedures.h"
+#include "text/put.h"
 
 namespace stag::analysis {
 

@@ -91,7 +91,8 @@ void PutFigures(std::string& out, const Connection& c, const Health& health, con
     Put(out, "{}\n", health.path_mtu == 0 ? "not known" : std::to_string(health.path_mtu));
   }
   Label(out, "in flight", style);
-  Put(out, "at most {} of the client, {} of the server\n", SizeText(client.max_in_flight), SizeText(server.max_in_flight));
+  Put(out, "at most {} of the client, {} of the server\n", SizeText(client.max_in_flight),
+      SizeText(server.max_in_flight));
   for (const Side side : {c.client, transport::Other(c.client)}) {
     const Counters& n = health.sent[side];
     if (n.naks() == 0) continue;
