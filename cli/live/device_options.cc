@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/live/device_options.h"
 
+#include <fmt/format.h>
+
 #include "capture/live/rdma_filter.h"
 #include "capture/live/rdma_sniffer.h"
 #include "cli/base/options.h"
