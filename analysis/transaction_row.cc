@@ -26,7 +26,7 @@ PhasesRow::PhasesRow(const session::Phases& phases) {
   finish = of(session::Phase::kFinish);
 }
 
-const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin_ns, bool digests) {
+const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin_ns) {
   const auto duration = [](const std::optional<int64_t>& ns) {
     return ns ? std::optional(results::Duration{*ns}) : std::nullopt;
   };
@@ -46,7 +46,7 @@ const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin
   row_.rtt = duration(rtt);
   FillProcedure(t);
   FillChunks(t);
-  FillMessages(t, digests);
+  FillMessages(t);
   row_.status = t.reply.walk.has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt;
   const std::string_view status = EndingOf(t).name;
   row_.status_name = status.empty() ? std::nullopt : std::optional(status);
@@ -114,7 +114,7 @@ void TransactionRows::FillChunks(const Transaction& t) {
     row_.reply_chunk = {chunk->count, ChunkBytes(call, *chunk), ReturnedInReplyChunk(t)};
 }
 
-void TransactionRows::FillMessages(const Transaction& t, bool digests) {
+void TransactionRows::FillMessages(const Transaction& t) {
   const auto bytes = [](const session::Payload& payload) {
     return payload.complete ? std::optional<uint64_t>(payload.length) : std::nullopt;
   };
@@ -124,10 +124,10 @@ void TransactionRows::FillMessages(const Transaction& t, bool digests) {
   row_.reply_bytes = bytes(t.reply);
   const DataSummary data = SummarizeData(t);
   row_.data_bytes = data.known ? std::optional<uint64_t>(data.bytes) : std::nullopt;
-  if (!digests) return;
-  row_.call_sha256 = HashPayload(sha_, t, t.call);
-  row_.reply_sha256 = HashPayload(sha_, t, t.reply);
-  row_.data_sha256 = data.known && data.any ? HashData(sha_, t) : std::nullopt;
+  if (!sha_) return;
+  row_.call_sha256 = HashPayload(*sha_, t, t.call);
+  row_.reply_sha256 = HashPayload(*sha_, t, t.reply);
+  row_.data_sha256 = data.known && data.any ? HashData(*sha_, t) : std::nullopt;
 }
 
 }  // namespace stag::analysis

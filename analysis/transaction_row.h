@@ -66,20 +66,24 @@ void PutTransactionId(std::string& out, uint32_t connection, uint64_t number);
 // Its storage is used again.
 class TransactionRows {
  public:
-  // `digests`: the bytes of messages and of their data are hashed; else they are null. The row stays as it is until the
-  // next call.
-  const TransactionRow& Fill(const session::Transaction& t, int64_t origin_ns, bool digests);
+  // `digests`: the bytes of messages and of their data are hashed; else their digests are null. OpenSSL is asked for
+  // its hash now: later there may be no memory for that.
+  explicit TransactionRows(bool digests) {
+    if (digests) sha_.emplace();
+  }
+  // The row stays as it is until the next call.
+  const TransactionRow& Fill(const session::Transaction& t, int64_t origin_ns);
 
  private:
   void FillProcedure(const session::Transaction& t);
   void FillChunks(const session::Transaction& t);
-  void FillMessages(const session::Transaction& t, bool digests);
+  void FillMessages(const session::Transaction& t);
 
   TransactionRow row_;
   std::string operations_;  // that row_.ops refers to
   std::vector<size_t> ends_;
   std::vector<std::string_view> ops_;  // storage of row_.ops, while that is null
-  Sha256 sha_;
+  std::optional<Sha256> sha_;
 };
 
 }  // namespace stag::analysis

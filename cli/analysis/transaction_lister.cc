@@ -218,6 +218,7 @@ TransactionLister::TransactionLister(const CommonOptions& options, const Style& 
       clock_(clock),
       lines_(lines),
       phases_(phases),
+      rows_(options.format != Format::kText && options.format != Format::kTable),
       formatter_(options, results::InfoOf<analysis::TransactionRow>(), std::move(file)) {}
 
 std::string TransactionLister::Heading(Format format, const Style& style, bool phases) {
@@ -244,8 +245,7 @@ void TransactionLister::OnTransaction(const Connection& connection, const Transa
     TextLine(style_, phases_).Append(text_, t, clock_.first_time_ns);
     return lines_.Close(t.call.frame.number, t.serial, text_, results::SortKey(results::Value::Null()));
   }
-  const bool digests = options_.format != Format::kText && options_.format != Format::kTable;
-  const analysis::TransactionRow& row = rows_.Fill(t, clock_.first_time_ns, digests);
+  const analysis::TransactionRow& row = rows_.Fill(t, clock_.first_time_ns);
   if (text) {
     text_.clear();
     TextLine(style_, phases_).Append(text_, t, clock_.first_time_ns);
