@@ -86,7 +86,8 @@ std::vector<session::Observer*> EngineShard::Observers() {
     if (reporter->wants().ladders) observers.push_back(&steps_);
     if (reporter->wants().connections) observers.push_back(&closings_);
   }
-  observers.insert(observers.end(), {&engine_, &filter_, &asides_});
+  observers.insert(observers.end(), {&engine_, &asides_});
+  if (!file_.options_.filter.empty()) observers.push_back(&filter_);
   const std::vector<session::Observer*> further = Further();
   observers.insert(observers.end(), further.begin(), further.end());
   return observers;
