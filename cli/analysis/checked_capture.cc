@@ -76,7 +76,8 @@ static conformance::EngineOptions StartingAt(const int64_t& start_ns, conformanc
 EngineShard::EngineShard(CheckedFile& file)
     : file_(file),
       filter_(file.options_.filter, clock().first_time_ns, *this),
-      engine_(StartingAt(clock().first_time_ns, file.engine_), filter_) {}
+      engine_(StartingAt(clock().first_time_ns, file.engine_),
+              filtered() ? filter_ : static_cast<conformance::FindingSink&>(*this)) {}
 
 std::vector<session::Observer*> EngineShard::Observers() {
   std::vector<session::Observer*> observers;
@@ -86,8 +87,9 @@ std::vector<session::Observer*> EngineShard::Observers() {
     if (reporter->wants().ladders) observers.push_back(&steps_);
     if (reporter->wants().connections) observers.push_back(&closings_);
   }
+  if (filtered()) observers.push_back(&filter_.openings());
   observers.insert(observers.end(), {&engine_, &asides_});
-  if (!file_.options_.filter.empty()) observers.push_back(&filter_);
+  if (filtered()) observers.push_back(&filter_);
   const std::vector<session::Observer*> further = Further();
   observers.insert(observers.end(), further.begin(), further.end());
   return observers;

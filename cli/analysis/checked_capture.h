@@ -46,8 +46,8 @@ class OncePerHost final : public conformance::FindingSink {
 // What the engines of a file have in common.
 class CheckedFile {
  public:
-  // `reporter` has begun the file; null: there is none. `sink` gets the findings, in the reading thread. Of `options`:
-  // how many shards there are, the memory, of which the engines together take a small part, and the filter.
+  // `reporter` has begun the file; null: there is none. `sink` gets the findings, in the reading thread. `options`
+  // has the number of shards, the memory, of which the engines together take a small part, and the filter.
   CheckedFile(const conformance::EngineOptions& engine, const CommonOptions& options, conformance::Reporter* reporter,
               conformance::FindingSink& sink);
   // After the analysis. What one engine counts.
@@ -100,6 +100,7 @@ class EngineShard : public CallingShard, private conformance::FindingSink {
     uint64_t for_all = 0;  // that every shard sees
   };
   void OnFinding(const conformance::Finding& finding) override;
+  bool filtered() const { return !file_.options_.filter.empty(); }
 
   CheckedFile& file_;
   FindingFilter filter_;

@@ -8,7 +8,6 @@ namespace stag::cli {
 using conformance::Finding;
 
 void FindingFilter::OnFinding(const Finding& finding) {
-  if (filter_.empty()) return next_.OnFinding(finding);
   const auto open = open_.find(finding.connection);
   if (open == open_.end()) {  // of a packet beside the connections
     if (filter_.of_connections() || filter_.of_rpcs()) return;
@@ -28,8 +27,8 @@ void FindingFilter::OnFinding(const Finding& finding) {
   }
 }
 
-void FindingFilter::OnConnection(const session::Connection& connection, const fabric::Event&) {
-  if (!filter_.empty()) open_[connection.info.id].connection = &connection;
+void FindingFilter::Openings::OnConnection(const session::Connection& connection, const fabric::Event&) {
+  filter_.open_[connection.info.id].connection = &connection;
 }
 
 void FindingFilter::OnTransaction(const session::Connection& connection, const session::Transaction& t) {

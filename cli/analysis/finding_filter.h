@@ -15,15 +15,16 @@
 
 namespace stag::cli {
 
-// An observer of the Session that the engine observes, behind it.
+// An observer of the Session that the engine observes, behind it; `openings` comes before it, for the engine finds some
+// things in the set-up of a connection. REQUIRES: the filter is not empty.
 class FindingFilter final : public conformance::FindingSink, public session::Observer {
  public:
   // The others must outlive this. `start_ns`: time of the first frame, once it is known.
   FindingFilter(const analysis::Filter& filter, const int64_t& start_ns, conformance::FindingSink& next)
       : filter_(filter), start_ns_(start_ns), next_(next) {}
 
+  session::Observer& openings() { return openings_; }
   void OnFinding(const conformance::Finding& finding) override;
-  void OnConnection(const session::Connection& connection, const fabric::Event&) override;
   void OnTransaction(const session::Connection&, const session::Transaction& t) override;
   void OnConnectionClosed(const session::Connection& connection, const fabric::Event&) override;
 
@@ -36,10 +37,20 @@ class FindingFilter final : public conformance::FindingSink, public session::Obs
     std::unordered_map<uint64_t, std::vector<conformance::Finding>> waiting;
   };
 
+  class Openings final : public session::Observer {
+   public:
+    explicit Openings(FindingFilter& filter) : filter_(filter) {}
+    void OnConnection(const session::Connection& connection, const fabric::Event&) override;
+
+   private:
+    FindingFilter& filter_;
+  };
+
   const analysis::Filter& filter_;
   const int64_t& start_ns_;
   conformance::FindingSink& next_;
   std::unordered_map<fabric::ConnectionId, Open> open_;
+  Openings openings_{*this};
 };
 
 }  // namespace stag::cli

@@ -201,7 +201,7 @@ class Formats(unittest.TestCase):
 
 
 class Filters(unittest.TestCase):
-    """What is shown is what fits of all that there is."""
+    """A filter shows the rows that fit, of all that there are."""
     CAPTURE = ROOT / "pcaps/real/rxe-nfs4.1.pcap.zst"
 
     @staticmethod
@@ -258,6 +258,19 @@ class Filters(unittest.TestCase):
             expected = [finding for finding in findings if fits(finding)]
             key = lambda finding: (finding["frame"], finding["rule"])  # those about an RPC come when it has ended
             self.assertEqual(sorted(shown, key=key), sorted(expected, key=key), words)
+
+    def test_all_connections_are_all_findings_of_connections(self):
+        """Also those that the set-up shows, which come with the connection itself."""
+        captures = sorted((ROOT / "pcaps/rules").glob("PVT-*/*.pcap"))
+
+        def findings(*words):
+            lines = stag("check", "--format", "jsonl", *words, *captures).stdout.splitlines()
+            return [json.loads(line) for line in lines][:-1]
+
+        expected = [finding for finding in findings() if finding["connection"] != 0]
+        self.assertTrue(any(finding["rule"] == "PVT-001" for finding in expected))
+        for words in (["--connection", "1-"], ["--client", "0.0.0.0/0"], ["--frames", "1-"]):
+            self.assertEqual(findings(*words), expected, words)
 
     def test_wrong_words(self):
         for words, complaint in (
