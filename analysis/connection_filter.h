@@ -5,19 +5,24 @@
 #pragma once
 
 #include <unordered_set>
+#include <vector>
 
 #include "analysis/filter.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::analysis {
 
-// An observer that comes behind the one that asks.
 class ConnectionFilter final : public session::Observer {
  public:
   // `origin_ns`: the time of the first frame, once it is known. Both must outlive this.
   ConnectionFilter(const Filter& filter, const int64_t& origin_ns) : filter_(filter), origin_ns_(origin_ns) {}
 
   const Filter& filter() const { return filter_; }
+  // The observers that ask, and this behind them, if it has to see RPCs.
+  std::vector<session::Observer*> Behind(std::vector<session::Observer*> observers) {
+    if (filter_.of_rpcs()) observers.push_back(this);
+    return observers;
+  }
   // REQUIRES: asked when the connection has closed, in OnConnectionClosed or before.
   bool Takes(const session::Connection& connection) const {
     if (!filter_.HasConnection(connection)) return false;
@@ -32,7 +37,7 @@ class ConnectionFilter final : public session::Observer {
 
  private:
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override {
-    if (filter_.of_rpcs() && filter_.HasRpc(t, origin_ns_)) found_.insert(connection.info.id);
+    if (filter_.HasRpc(t, origin_ns_)) found_.insert(connection.info.id);
   }
   void OnConnectionClosed(const session::Connection& connection, const fabric::Event&) override {
     found_.erase(connection.info.id);

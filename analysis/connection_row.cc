@@ -9,17 +9,11 @@ namespace {
 using session::Connection;
 using session::Side;
 
-// 0 is none.
-template <typename To, typename T>
-std::optional<To> NotZero(T value) {
-  return value != 0 ? std::optional<To>(value) : std::nullopt;
-}
-
 EndpointRow EndpointOf(const Connection& c, Side side) {
   const Endpoint& endpoint = c.info.endpoint[side];
   EndpointRow row;
   row.address = fabric::AddressText(endpoint.address);
-  (c.info.fabric == fabric::FabricKind::kIwarp ? row.port : row.qp) = NotZero<uint32_t>(endpoint.number);
+  (c.info.fabric == fabric::FabricKind::kIwarp ? row.port : row.qp) = results::NotZero(endpoint.number);
   return row;
 }
 
@@ -57,12 +51,12 @@ ConnectionRow::ConnectionRow(const Connection& c, int64_t origin_ns)
       rpcrdma(c.proof == session::Proof::kRpcRdma),
       fabric(fabric::FabricName(c.info.fabric)),
       roles_known(c.client_known),
-      service_port(NotZero<uint32_t>(c.info.service_port)),
+      service_port(results::NotZero(uint32_t{c.info.service_port})),
       setup_seen(c.setup_seen),
       opened(c.opened),
       rejected(c.rejected),
       closed(fabric::CloseName(c.close_reason)),
-      close_frame(NotZero<uint64_t>(c.close_frame.number)),
+      close_frame(results::NotZero(c.close_frame.number)),
       remote_invalidation(c.remote_invalidation()),
       messages(c.counters[0].messages + c.counters[1].messages),
       calls(c.calls),
@@ -77,7 +71,7 @@ ConnectionRow::ConnectionRow(const Connection& c, int64_t origin_ns)
       last_frame(c.last_frame.number),
       first_time{c.first_frame.time_ns},
       last_time{c.last_frame.time_ns} {
-  const Side client_side = c.client, server_side = static_cast<Side>(1 - client_side);
+  const Side client_side = c.client, server_side = transport::Other(client_side);
   client = EndpointOf(c, client_side);
   server = EndpointOf(c, server_side);
   if (c.rejected) reject_reason = c.reject_reason;
@@ -91,7 +85,7 @@ ListedConnection ListConnection(const Connection& connection, const transport::H
   ListedConnection row{ConnectionRow(connection, origin_ns), std::nullopt};
   if (!health) return row;
   const fabric::FabricKind fabric = connection.info.fabric;
-  const Side client = connection.client, server = static_cast<Side>(1 - client);
+  const Side client = connection.client, server = transport::Other(client);
   row.transport = {TransportCounts(*health, client, fabric), TransportCounts(*health, server, fabric)};
   return row;
 }

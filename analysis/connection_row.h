@@ -130,8 +130,8 @@ struct Record<analysis::BothEnds<T>> {
   using Row = analysis::BothEnds<T>;
   static constexpr std::string_view kType = "", kDoc = "";
   static constexpr std::array kMembers = {
-      Member<&Row::client>("client", "Of the client."),
-      Member<&Row::server>("server", "Of the server."),
+      Member<&Row::client>("client", "The client's."),
+      Member<&Row::server>("server", "The server's."),
   };
 };
 template <>
@@ -170,8 +170,8 @@ struct Record<analysis::CreditsOfBoth> {
   using Row = analysis::CreditsOfBoth;
   static constexpr std::string_view kType = "", kDoc = "";
   static constexpr std::array kMembers = {
-      Member<&Row::forward>("forward", "Of Calls of the client."),
-      Member<&Row::backward>("backward", "Of Calls of the server (RFC 8167)."),
+      Member<&Row::forward>("forward", "Credits of the client's Calls."),
+      Member<&Row::backward>("backward", "Credits of the server's Calls (RFC 8167)."),
   };
 };
 
@@ -233,7 +233,7 @@ struct Record<analysis::ConnectionRow> {
       Member<&Row::replies_without_call>("replies_without_call", "Replies whose Calls were not captured."),
       Member<&Row::other_messages>("other_messages", "Sends that are no RPC-over-RDMA message."),
       Member<&Row::sent>("sent", "Traffic by its sender."),
-      Member<&Row::losses>("losses", "What the capture or the wire lost.").Column("lost"),
+      Member<&Row::losses>("losses", "Packets and messages that the capture or the wire lost.").Column("lost"),
       Member<&Row::first_frame>("first_frame", "Its first frame."),
       Member<&Row::last_frame>("last_frame", "Its last frame."),
       Member<&Row::first_time>("first_time", "Time of its first frame.").Use("time"),
@@ -247,8 +247,7 @@ struct Record<analysis::ListedConnection> {
   static constexpr std::string_view kType = "connection", kDoc = Record<analysis::ConnectionRow>::kDoc;
   static constexpr std::array kMembers = {
       Inline<&Row::connection>(),
-      Member<&Row::transport>("transport",
-                              "What the fabric did to what each side sent; null: memory had no room to count."),
+      Member<&Row::transport>("transport", "Counters of the fabric, by sender; null: memory had no room to count."),
   };
 };
 

@@ -4,15 +4,8 @@
 #include "session/fabric/names.h"
 
 namespace stag::analysis {
-namespace {
 
 using Event = session::CreditChange::Event;
-
-std::optional<uint64_t> FrameOf(uint64_t number) {
-  return number != 0 ? std::optional<uint64_t>(number) : std::nullopt;
-}
-
-}  // namespace
 
 CreditRow::CreditRow(const session::CreditChange& change, int64_t origin_ns)
     : connection(change.connection),
@@ -26,7 +19,7 @@ CreditRow::CreditRow(const session::CreditChange& change, int64_t origin_ns)
       outstanding(change.outstanding),
       known(change.outstanding.has_value()),
       overrun(change.overrun),
-      explained_by(FrameOf(change.explained_by)) {
+      explained_by(results::NotZero(change.explained_by)) {
   if (change.event != Event::kClosed && change.event != Event::kJoined)
     by = change.from == change.client ? "client" : "server";
   if (change.xid) xid = results::Xid{*change.xid};
@@ -45,19 +38,19 @@ CreditSummaryRow::CreditSummaryRow(const session::Connection& connection, fabric
       requested(RangeOf(s.requested)),
       granted(RangeOf(s.granted)),
       known(s.any_known && !s.any_unknown),
-      max_frame(FrameOf(s.max_frame.number)),
+      max_frame(results::NotZero(s.max_frame.number)),
       max_time(TimeOf(s.max_frame)),
       overruns(s.overruns),
-      first_overrun(FrameOf(s.first_overrun.number)),
+      first_overrun(results::NotZero(s.first_overrun.number)),
       zero_grants(s.zero_grants),
-      first_zero_grant(FrameOf(s.first_zero_grant.number)),
+      first_zero_grant(results::NotZero(s.first_zero_grant.number)),
       rnr_naks(s.rnr_naks),
       rnr_naks_explained(s.rnr_naks_explained),
       gaps(s.gaps) {
   if (s.any_known) max_outstanding = s.max_outstanding;
   if (s.loss.lost) {
     loss = CreditLossRow{s.loss.frame.number, TimeOf(s.loss.frame), fabric::CloseName(connection.close_reason),
-                         s.loss.terminated, FrameOf(s.loss.explained_by)};
+                         s.loss.terminated, results::NotZero(s.loss.explained_by)};
   }
 }
 

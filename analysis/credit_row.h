@@ -73,14 +73,14 @@ struct Record<analysis::CreditRow> {
       Member<&Row::connection>("connection", "Number of the connection in its capture, from 1."),
       Member<&Row::direction>("direction", "c2s: the client requests these RPCs; s2c: the server does (RFC 8167)."),
       Member<&Row::frame>("frame", "The frame of the change."),
-      Member<&Row::time>("time", "Of the change, UTC."),
+      Member<&Row::time>("time", "Time of the change, UTC."),
       Member<&Row::time_s>("time_s", "The same, since the first frame of the capture."),
       Member<&Row::event>("event",
                           "joined: the first message of a connection whose set-up was not captured; error: "
                           "RDMA_ERROR; done: RDMA_DONE; unclear: a Send, Call or Reply; gap: packets are missing; "
                           "the others are as their names say."),
       Member<&Row::by>("by", "client or server: the sender; null: the change has none."),
-      Member<&Row::xid>("xid", "Of the message; null: the change has none."),
+      Member<&Row::xid>("xid", "The message's xid; null: the change has none."),
       Member<&Row::requested>("requested", "The last request; null: none was seen since the start or the last gap."),
       Member<&Row::granted>("granted", "The last grant; null: none was seen since the start or the last gap."),
       Member<&Row::outstanding>("outstanding", "Calls that are not answered; null: not known."),

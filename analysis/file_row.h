@@ -39,7 +39,7 @@ struct Record<analysis::FileRow> {
       "A file of a server, by its handle, and the bytes of it that NFS READ and WRITE moved. Ranges are pairs: the "
       "first byte, and the byte behind the last; null: there are too many.";
   static constexpr std::array kMembers = {
-      Member<&Row::time>("time", "Of the Call of the first READ or WRITE of the file, UTC."),
+      Member<&Row::time>("time", "Time of the Call of the first READ or WRITE of the file, UTC."),
       Member<&Row::time_s>("time_s", "The same, since the first frame of the capture."),
       Member<&Row::path>("path", "The file with the bytes; null: no READ or WRITE was wholly captured.").Column("path"),
       Member<&Row::name>("name", "The name that the capture has for the handle last; null: none.").Column("name"),

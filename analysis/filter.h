@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Filter: what of a capture is asked for. What is given of one kind is united, different kinds intersect; nothing of a
-// kind asks for all. A filter chooses what is shown: whatever is shown is followed over the whole capture.
+// Filter: the part of a capture that is asked for. Values of one kind are united, different kinds intersect; no value
+// of a kind asks for all. A filter chooses what is shown: whatever is shown is followed over the whole capture.
 #pragma once
 
 #include <algorithm>

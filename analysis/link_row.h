@@ -50,7 +50,7 @@ struct Record<analysis::LinkRow> {
   using Row = analysis::LinkRow;
   static constexpr std::string_view kType = "summary";
   static constexpr std::string_view kDoc =
-      "Of the whole capture; only where frames were wrapped, or something was left out.";
+      "The whole capture; only where frames were wrapped, or something was left out.";
   static constexpr std::array kMembers = {
       Member<&Row::frames>("frames", "Frames of the capture."),
       Inline<&Row::counts>(),

@@ -41,7 +41,7 @@ struct Record<analysis::RowHead> {
   static constexpr std::string_view kType = "", kDoc = "";
   static constexpr std::array kMembers = {
       Member<&Row::connection>("connection", "Number of the connection in its capture, from 1.").Column("conn"),
-      Member<&Row::time>("time", "Of the first frame of the connection, UTC."),
+      Member<&Row::time>("time", "Time of the first frame of the connection, UTC."),
       Member<&Row::time_s>("time_s", "The same, since the first frame of the capture."),
   };
 };

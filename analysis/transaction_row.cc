@@ -41,15 +41,14 @@ const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin
   row_.xid.value = t.xid;
   row_.backward = t.backward;
   row_.call_frame = t.call.frame.number;
-  row_.reply_frame = t.reply.frame.number != 0 ? std::optional(t.reply.frame.number) : std::nullopt;
+  row_.reply_frame = results::NotZero(t.reply.frame.number);
   const std::optional<int64_t> rtt = session::RoundTrip(t);
   row_.rtt = duration(rtt);
   FillProcedure(t);
   FillChunks(t);
   FillMessages(t);
   row_.status = t.reply.walk.has_status ? std::optional<uint32_t>(t.reply.walk.nfs_status) : std::nullopt;
-  const std::string_view status = EndingOf(t).name;
-  row_.status_name = status.empty() ? std::nullopt : std::optional(status);
+  row_.status_name = results::NotEmpty(EndingOf(t).name);
   const session::Phases phases = session::PhasesOf(t);
   row_.phases = rtt ? std::optional(PhasesRow(phases)) : std::nullopt;
   row_.phases_complete = phases.complete;

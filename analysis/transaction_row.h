@@ -95,7 +95,7 @@ struct Record<analysis::ReadChunkRow> {
   using Row = analysis::ReadChunkRow;
   static constexpr std::string_view kType = "", kDoc = "";
   static constexpr std::array kMembers = {
-      Member<&Row::position>("position", "Where the chunk goes in the message.").In("bytes"),
+      Member<&Row::position>("position", "Position of the chunk in the message.").In("bytes"),
       Member<&Row::segments>("segments", "Segments of the chunk."),
       Member<&Row::bytes>("bytes", "Length of the chunk.").In("bytes"),
   };
@@ -133,15 +133,15 @@ struct Record<analysis::TransactionRow> {
   static constexpr std::array kMembers = {
       Member<&Row::id>("id", "Name of the RPC in its capture: \"2.17\" is the 17th Call of connection 2."),
       Member<&Row::connection>("connection", "Number of the connection in its capture, from 1.").Column("conn"),
-      Member<&Row::time>("time", "Of the Call: the last packet of its Send, UTC."),
+      Member<&Row::time>("time", "Time of the Call: the last packet of its Send, UTC."),
       Member<&Row::time_s>("time_s", "The same, since the first frame of the capture.").Column("time"),
-      Member<&Row::direction>("direction", "Of the Call: c2s, or s2c for a Call of the server (RFC 8167).")
+      Member<&Row::direction>("direction", "Direction of the Call: c2s, or s2c for a Call of the server (RFC 8167).")
           .Column("dir"),
       Member<&Row::xid>("xid", "The RPC's xid.").Column("xid"),
       Member<&Row::backward>("backward", "The server called.").Use("direction"),
       Member<&Row::call_frame>("call_frame", "The frame of the last packet of the Call's Send.").Column("call"),
       Member<&Row::reply_frame>("reply_frame", "The frame of the last packet of the Reply's Send.").Column("reply"),
-      Member<&Row::reply_time>("reply_time", "Of the Reply, UTC."),
+      Member<&Row::reply_time>("reply_time", "Time of the Reply, UTC."),
       Member<&Row::reply_time_s>("reply_time_s", "The same, since the first frame of the capture."),
       Member<&Row::rtt>("rtt_us", "Round-trip time, from the Call to the Reply.").Column("rtt"),
       Member<&Row::program>("program", "RPC program."),

@@ -34,7 +34,7 @@ TransportCounts::TransportCounts(const transport::Health& health, fabric::Side s
   cnp = n.cnp;
   fecn_packets = n.fecn;
   becn_packets = n.becn;
-  path_mtu = health.path_mtu != 0 ? std::optional<uint32_t>(health.path_mtu) : std::nullopt;
+  path_mtu = results::NotZero(uint32_t{health.path_mtu});
 }
 
 TransportRow::TransportRow(const session::Connection& connection, const transport::Health& health, fabric::Side side,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// TransportRow: what one side of a connection sent, and what the fabric did to it (session/transport/transport.h).
+// TransportRow: the packets of one side of a connection, and what the fabric did to them
+// (session/transport/transport.h).
 #pragma once
 
 #include <string_view>
@@ -116,7 +117,8 @@ struct Record<analysis::TransportRow> {
   using Row = analysis::TransportRow;
   static constexpr std::string_view kType = "transport";
   static constexpr std::string_view kDoc =
-      "What one side of a connection sent, and what the fabric did to it; two rows of a connection, the client's "
+      "The packets of one side of a connection, and what the fabric did to them; two rows of a connection, the "
+      "client's "
       "first. "
       "Packets are counted in the row of their sender, also NAKs.";
   static constexpr std::array kMembers = {

@@ -37,7 +37,7 @@ void PutCsvLine(std::string& out, const std::vector<Column>& columns, const void
 class SortKey {
  public:
   explicit SortKey(const Value& value);
-  // Numbers and times: the largest first; text: A first. What is not known comes last. `reversed`: but for that, the
+  // Numbers and times: the largest first; text: A first. Unknown values come last. `reversed`: but for that, the
   // other way round.
   bool ComesBefore(const SortKey& other, bool reversed) const;
   size_t bytes() const { return sizeof *this + text_.capacity(); }

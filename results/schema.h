@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What rows look like: as JSON Schema (2020-12), and in Markdown.
+// Descriptions of rows: as JSON Schema (2020-12), and in Markdown.
 #pragma once
 
 #include <cstdint>

@@ -105,8 +105,9 @@ void Table::Finish(std::string& out) {
 void Table::Begin(std::string& out) {
   std::string heading;
   for (const Column& column : columns_) {
-    heading += (widths_.empty() ? "" : "\t") + HeadingOf(column);
-    widths_.push_back(Characters(HeadingOf(column)));
+    const std::string text = HeadingOf(column);
+    heading += (widths_.empty() ? "" : "\t") + text;
+    widths_.push_back(Characters(text));
   }
   for (const std::string& line : waiting_) {
     ForEachCell(line, [this](size_t i, std::string_view cell) { widths_[i] = std::max(widths_[i], Characters(cell)); });

@@ -48,9 +48,13 @@ class Omittable {
   std::optional<T> value_;
 };
 
-// Null, where a text is empty.
+// Null, where a text is empty, or a number is 0.
 inline std::optional<std::string_view> NotEmpty(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(text);
+}
+template <std::unsigned_integral T>
+std::optional<T> NotZero(T number) {
+  return number != 0 ? std::optional(number) : std::nullopt;
 }
 
 struct RecordInfo;
@@ -156,6 +160,16 @@ struct Type {
   const RecordInfo& (*record)() = nullptr;       // kRecord
   std::span<const std::string_view> words = {};  // kText: all that it can be; empty: any text
 
+  constexpr Type OrNull() const {
+    Type type = *this;
+    type.nullable = true;
+    return type;
+  }
+  constexpr Type OrLeftOut() const {
+    Type type = *this;
+    type.omittable = true;
+    return type;
+  }
   bool number() const { return kind >= Kind::kUnsigned && kind <= Kind::kElapsed; }
 };
 
@@ -231,20 +245,12 @@ struct As<E> {
 };
 template <typename T>
 struct As<std::optional<T>> {
-  static constexpr Type kType = [] {
-    Type type = As<T>::kType;
-    type.nullable = true;
-    return type;
-  }();
+  static constexpr Type kType = As<T>::kType.OrNull();
   static Value Of(const std::optional<T>& v) { return v ? As<T>::Of(*v) : Value::Null(); }
 };
 template <typename T>
 struct As<Omittable<T>> {
-  static constexpr Type kType = [] {
-    Type type = As<T>::kType;
-    type.omittable = true;
-    return type;
-  }();
+  static constexpr Type kType = As<T>::kType.OrLeftOut();
   static Value Of(const Omittable<T>& v) { return v ? As<T>::Of(*v) : Value::Absent(); }
 };
 template <typename T>

@@ -148,8 +148,7 @@ int ForEachFile(const CommonOptions& options, Output& output,
   bool first = true;
   for (const std::string& file : options.files) {
     if (output.stopped()) break;
-    if (headings == Headings::kYes && options.files.size() > 1 &&
-        (options.format == Format::kText || options.format == Format::kTable)) {
+    if (headings == Headings::kYes && options.files.size() > 1 && ForPeople(options.format)) {
       const Style& style = output.style();
       Put(output.buffer(), "{}{}== {} =={}\n", first ? "" : "\n", style.bold, Printable(DisplayName(file)),
           style.reset);

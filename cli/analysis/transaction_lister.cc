@@ -16,6 +16,8 @@ using session::Transaction;
 // A later Call can come out of the trackers a little after an earlier one of another connection; lines wait this long.
 constexpr uint64_t kSlackFrames = 4096;
 
+const results::SortKey kNoKey(results::Value::Null());
+
 // A line of text for people.
 class TextLine {
  public:
@@ -218,7 +220,7 @@ TransactionLister::TransactionLister(const CommonOptions& options, const Style& 
       clock_(clock),
       lines_(lines),
       phases_(phases),
-      rows_(options.format != Format::kText && options.format != Format::kTable),
+      rows_(!ForPeople(options.format)),
       formatter_(options, results::InfoOf<analysis::TransactionRow>(), std::move(file)) {}
 
 std::string TransactionLister::Heading(Format format, const Style& style, bool phases) {
@@ -240,16 +242,12 @@ void TransactionLister::OnTransaction(const Connection& connection, const Transa
   ++count_;
   if (t.reply.frame.number != 0 && !session::PhasesOf(t).complete) ++phases_missing_;
   const bool text = options_.format == Format::kText;
-  if (text && options_.sort.empty()) {
-    text_.clear();
-    TextLine(style_, phases_).Append(text_, t, clock_.first_time_ns);
-    return lines_.Close(t.call.frame.number, t.serial, text_, results::SortKey(results::Value::Null()));
-  }
-  const analysis::TransactionRow& row = rows_.Fill(t, clock_.first_time_ns);
   if (text) {
     text_.clear();
     TextLine(style_, phases_).Append(text_, t, clock_.first_time_ns);
+    if (options_.sort.empty()) return lines_.Close(t.call.frame.number, t.serial, text_, kNoKey);
   }
+  const analysis::TransactionRow& row = rows_.Fill(t, clock_.first_time_ns);
   lines_.Close(t.call.frame.number, t.serial, text ? std::string_view(text_) : formatter_.Format(row),
                formatter_.KeyOf(&row));
 }

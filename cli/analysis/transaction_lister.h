@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// TransactionLister: a line per RPC: as text a table for people, else a row (analysis/transaction_row.h). Where the
-// lines go is a LineSink's: in order of the Calls, or at once.
+// TransactionLister: a line per RPC: as text a table for people, else a row (analysis/transaction_row.h). A
+// LineSink takes the lines: in order of the Calls, or at once.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ class TransactionLister : public session::Observer {
   // must outlive the lister.
   TransactionLister(const CommonOptions& options, const Style& style, const Clock& clock, LineSink& lines,
                     std::optional<std::string> file, bool phases);
-  // What stands above the lines; empty but for text.
+  // The line above the others; empty but for text.
   static std::string Heading(Format format, const Style& style, bool phases);
 
   void OnMessage(const session::Connection&, const session::Message& message, const session::Transaction* t) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What every command has in common: exit statuses, the options that all or most of them have.
+// Parts that every command has: exit statuses, the options that all or most of them have.
 // For the parser of the command line see options.h, which takes long to compile.
 #pragma once
 
@@ -21,6 +21,8 @@ inline constexpr int kExitFindings = 1;
 inline constexpr int kExitTrouble = 2;  // usage, environment, damaged file
 
 enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml, kCsv, kTable };
+// Text and tables: a terminal may show them.
+constexpr bool ForPeople(Format format) { return format == Format::kText || format == Format::kTable; }
 enum class Color : uint8_t { kAuto, kAlways, kNever };
 enum class Clocks : uint8_t { kAuto, kAlign, kNull };  // of a capture that has two (session/clocks/clock_finder.h)
 
@@ -41,7 +43,7 @@ struct CommonOptions {
   std::string output;  // a file for the results; empty: stdout
   bool grows = false;  // that file has its name from the start, for who reads results while they come
   analysis::Filter filter;
-  // Of lists: the member that orders them (empty: their own order), and whether the other way round; how many rows of a
+  // Lists: the member that orders them (empty: their own order), and whether the other way round; how many rows of a
   // capture (0: all); whether tables have all columns, whatever the terminal has room for.
   std::string sort;
   bool sort_reversed = false;

@@ -93,7 +93,7 @@ void AddLatencyKey(CLI::App& command, analysis::LatencyKey& by, size_t keys) {
   std::vector<std::pair<std::string, analysis::LatencyKey>> choices;
   for (size_t i = 0; i < keys; ++i)
     choices.emplace_back(EnumNames<analysis::LatencyKey>::kNames[i], static_cast<analysis::LatencyKey>(i));
-  AddChoice(command, "--by", by, std::move(choices), "What has a row (default: procedure)");
+  AddChoice(command, "--by", by, std::move(choices), "The key of a row (default: procedure)");
 }
 
 void AddWide(CLI::App& command, CommonOptions& options) {
@@ -103,7 +103,7 @@ void AddWide(CLI::App& command, CommonOptions& options) {
 void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& of_data,
                     const results::RecordInfo* for_people) {
   const auto take = [&options, &of_data, for_people](std::string& text) {
-    const bool is_data = !for_people || (options.format != Format::kText && options.format != Format::kTable);
+    const bool is_data = !for_people || !ForPeople(options.format);
     const results::RecordInfo& info = is_data ? of_data : *for_people;
     const size_t colon = text.rfind(':');
     const std::string member = text.substr(0, colon), way = colon == std::string::npos ? "" : text.substr(colon + 1);

@@ -66,10 +66,8 @@ Output::Output(const CommonOptions& options, std::function<void(std::string_view
       file_(write_ ? std::nullopt : Create(options)),
       descriptor_(file_ ? file_->descriptor() : STDOUT_FILENO),
       terminal_(!write_ && isatty(descriptor_) != 0),
-      for_people_(options.format == Format::kText || options.format == Format::kCsv ||
-                  options.format == Format::kTable) {
-  if ((options.format == Format::kText || options.format == Format::kTable) && WantColors(options.color, descriptor_))
-    style_ = kColors;
+      for_people_(ForPeople(options.format) || options.format == Format::kCsv) {
+  if (ForPeople(options.format) && WantColors(options.color, descriptor_)) style_ = kColors;
 }
 
 Output::~Output() {

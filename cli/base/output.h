@@ -42,7 +42,7 @@ class Output {
     if (buffer_.size() >= kBlock) Flush();
   }
   void Flush();
-  // What is written is one document: `begin` stands first and `end` last, and between lines, which lose their ends,
+  // The output is one document: `begin` stands first and `end` last, and between lines, which lose their ends,
   // stands `between`, unless it is empty.
   void set_document(std::string_view begin, std::string_view between, std::string_view end);
   // Writes what is left of it, `begin` and `end` also where nothing stands between.

@@ -18,7 +18,7 @@
 
 namespace stag::cli {
 
-// What is written around the rows of all captures: the names of the columns, or the brackets of an array.
+// Writes around the rows of all captures: the names of the columns, or the brackets of an array.
 // `of_captures`: rows have the name of theirs.
 void SetDocument(Output& output, const CommonOptions& options, const results::RecordInfo& info,
                  bool of_captures = true);
@@ -62,7 +62,7 @@ class RowOutput {
     out += formatter_.Format(row);
   }
 
-  // What stands between rows of Write with a key; nothing to begin with.
+  // The text between rows of Write with a key; empty to begin with.
   void set_between(std::string_view text) { between_ = text; }
   // Whether rows wait for the last one, because they are sorted or text of which only some is wanted.
   bool sorts() const { return !options_.sort.empty() || (options_.limit != 0 && as_text()); }
@@ -72,11 +72,14 @@ class RowOutput {
   void Write(std::string_view rows);
   // A row in any order; rows that sort as equal are in that of `number`. REQUIRES: sorts().
   void Write(std::string_view row, results::SortKey key, uint64_t number);
-  // All of that, for a row that is not text and comes in its order.
+  // All of that, for a row that comes in its order: as it is written, or not as text.
+  template <typename R>
+  void Put(const R& row, std::string_view text) {
+    sorts() ? Write(text, KeyOf(&row), ++number_) : Write(text);
+  }
   template <typename R>
   void Put(const R& row) {
-    const std::string_view formatted = formatter_.Format(row);
-    sorts() ? Write(formatted, KeyOf(&row), ++number_) : Write(formatted);
+    Put(row, formatter_.Format(row));
   }
   // A record that is no row of the list: written where the format has a place for it.
   template <typename R>
@@ -89,9 +92,7 @@ class RowOutput {
   template <typename R>
   void PutOther(const R& row, std::optional<std::string_view> file) {
     if (!as_json()) return;
-    JsonWriter json(output_.buffer());
-    results::PutRow(json, row, file);
-    json.EndLine();
+    results::PutLine(output_.buffer(), row, file);
     output_.Commit();
   }
   // Those rows of a whole list that are asked for, in their order.

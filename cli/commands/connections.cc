@@ -26,12 +26,11 @@ using fabric::Side;
 using session::Connection;
 using session::MinMaxLast;
 using session::SetupData;
+using transport::Other;
 
 struct ConnectionsArguments : CommonOptions {
   bool all = false;
 };
-
-Side Other(Side side) { return static_cast<Side>(1 - side); }
 
 // A connection that has closed.
 struct ClosedConnection {
@@ -100,7 +99,7 @@ class ConnectionShard final : public CallingShard, private session::Observer {
  public:
   ConnectionShard(Lister& lister, const analysis::Filter& filter)
       : filter_(filter, clock().first_time_ns), lister_(lister) {}
-  std::vector<session::Observer*> Observers() override { return {this, &filter_}; }
+  std::vector<session::Observer*> Observers() override { return filter_.Behind({this}); }
 
  private:
   void OnConnection(const Connection& c, const fabric::Event&) override {

@@ -38,9 +38,7 @@ struct CreditsArguments : CommonOptions {
 };
 
 // The list is of connections and directions, as text and table, or of changes.
-bool OfConnections(const CommonOptions& options) {
-  return options.format == Format::kText || options.format == Format::kTable;
-}
+bool OfConnections(const CommonOptions& options) { return ForPeople(options.format); }
 const results::RecordInfo& kOfConnections = results::InfoOf<analysis::CreditSummaryRow>();
 const results::RecordInfo& kOfChanges = results::InfoOf<analysis::CreditRow>();
 
@@ -232,7 +230,7 @@ class CreditShard final : public CallingShard, private session::Observer, privat
         budget_(RowMemory(options.memory).transport / options.jobs),
         sink_(sink),
         lister_(lister) {}
-  std::vector<session::Observer*> Observers() override { return {&history_, this, &rpcs_}; }
+  std::vector<session::Observer*> Observers() override { return rpcs_.Behind({&history_, this}); }
 
  private:
   // A connection whose changes are chosen.

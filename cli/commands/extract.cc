@@ -160,7 +160,6 @@ void PutManifest(const std::string& directory, const FileStore& store, int64_t o
         "", "file", style.reset);
   }
   std::string text;
-  uint64_t number = 0;
   for (const ExtractedFile& file : store.files()) {
     const analysis::FileRow row = RowOf(directory, file, origin_ns);
     if (!rows.as_text()) {
@@ -169,7 +168,7 @@ void PutManifest(const std::string& directory, const FileStore& store, int64_t o
     }
     text.clear();
     PutTextLine(text, file, style);
-    rows.sorts() ? rows.Write(text, rows.KeyOf(&row), ++number) : rows.Write(text);
+    rows.Put(row, text);
   }
   rows.Finish();
 }

@@ -174,7 +174,7 @@ class LimitsShard final : public CallingShard, private session::Observer, privat
  public:
   LimitsShard(LimitsLister& lister, const analysis::Filter& filter)
       : filter_(filter, clock().first_time_ns), lister_(lister) {}
-  std::vector<session::Observer*> Observers() override { return {&limits_, this, &filter_}; }
+  std::vector<session::Observer*> Observers() override { return filter_.Behind({&limits_, this}); }
 
  private:
   void OnLimits(const Connection& connection, const ConnectionLimits& limits) override {

@@ -108,8 +108,9 @@ int RunSlice(const SliceArguments& options) {
 }
 
 void AddSelectors(CLI::App& command, Selection& selection) {
-  AddConnectionFilter(command, selection,
-                      "Of these connections, by their numbers in stag connections; alone: all of their packets");
+  AddConnectionFilter(
+      command, selection,
+      "RPCs and findings of these connections, by their numbers in stag connections; alone: all of their packets");
   AddRpcFilters(command, selection, "RPCs");
   AddNumber(command, "--slowest", selection.slowest, false, " is not a number of RPCs",
             "So many RPCs with the longest round-trip times, of those that fit the rest");

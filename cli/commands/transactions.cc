@@ -71,7 +71,7 @@ class ListShard final : public ShardResults<LineResult>, public LineSink {
 };
 
 FileOutcome ListFile(const std::string& file, const TransactionsArguments& options, Output& output) {
-  const bool digests = options.format != Format::kText && options.format != Format::kTable;
+  const bool digests = !ForPeople(options.format);
   Clock clock;
   RowOutput rows(output, options, results::InfoOf<analysis::TransactionRow>(), DisplayName(file));
   LinesByCall lines(output, rows, clock, TransactionLister::Heading(options.format, output.style(), options.phases),

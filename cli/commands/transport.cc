@@ -128,7 +128,7 @@ class EndShard final : public CallingShard, private session::Observer {
  public:
   EndShard(TransportLister& lister, const analysis::Filter& filter)
       : filter_(filter, clock().first_time_ns), lister_(lister) {}
-  std::vector<session::Observer*> Observers() override { return {this, &filter_}; }
+  std::vector<session::Observer*> Observers() override { return filter_.Behind({this}); }
 
  private:
   void OnConnection(const Connection& c, const fabric::Event&) override {

@@ -50,7 +50,7 @@ struct Record<cli::PeerDeviceRow> {
   static constexpr std::array kMembers = {
       Member<&Row::name>("name", "Its name for --transport: iwarp, which is software, or the device's.").Column("name"),
       Member<&Row::kind>("kind", "software iWARP, InfiniBand, RoCE or iWARP.").Column("kind"),
-      Member<&Row::state>("state", "Of its best port: active, down, and so on; of software iWARP: ready.")
+      Member<&Row::state>("state", "State of its best port: active, down, and so on; of software iWARP: ready.")
           .Column("state"),
       Member<&Row::netdev>("netdev", "Network device of the port; null: none, or any.").Column("netdev"),
       Member<&Row::usable>("usable", "It can be used.").Column("usable"),

@@ -270,7 +270,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
 
   std::vector<session::Observer*> Further() override {
     session::Observer& times = pictures_ ? static_cast<session::Observer&>(all_times_) : round_trips_;
-    return {&credits_, &limits_, &times, &ends_, &filter_};
+    return filter_.Behind({&credits_, &limits_, &times, &ends_});
   }
   void OnChange(const session::CreditChange& change) override {
     if (!pictures_) return;

@@ -212,8 +212,7 @@ FileSummaryRow::FileSummaryRow(const FileSummary& summary)
       findings{summary.findings(Severity::kError), summary.findings(Severity::kWarning),
                summary.findings(Severity::kNote)} {
   if (HasLinkReport(summary.outcome().decoder)) link = analysis::LinkCounts(summary.outcome().decoder);
-  for (const Wrong& one : summary.wrong())
-    wrong.push_back({RankName(one.rank), one.text, one.frame != 0 ? std::optional(one.frame) : std::nullopt});
+  for (const Wrong& one : summary.wrong()) wrong.push_back({RankName(one.rank), one.text, results::NotZero(one.frame)});
   if (summary.wrong_left_out() > 0) wrong_left_out = summary.wrong_left_out();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the fabric did to one connection, as text.
+// The fabric's part in one connection, as text.
 #pragma once
 
 #include <optional>

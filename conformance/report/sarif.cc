@@ -3,19 +3,27 @@
 // SARIF 2.1.0 (OASIS standard): one run. Results are written as they come; the rules that they refer to, the artifacts
 // and the invocation follow them. SARIF knows no frames: the place in a capture is a logical location "frame 12" of
 // kind "frame", beside the connection's.
+#include <functional>
 #include <map>
 
 #include "conformance/engine/text.h"
 #include "conformance/report/documents.h"
 #include "conformance/report/finding_row.h"
 #include "conformance/report/fingerprint.h"
-#include "conformance/report/json_parts.h"
 #include "conformance/report/uri.h"
 #include "results/json.h"
 
 namespace stag::conformance {
 
 namespace {
+
+// An array: text_of of each element.
+template <typename List, typename Fn = std::identity>
+void PutList(JsonWriter& json, std::string_view key, const List& list, Fn text_of = {}) {
+  json.Key(key).BeginArray();
+  for (const auto& element : list) json.Value(text_of(element));
+  json.EndArray();
+}
 
 // A message object, in whose text SARIF's section 3.11.5 doubles braces.
 void PutMessage(JsonWriter& json, std::string_view key, std::string_view text) {
