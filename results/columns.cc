@@ -74,11 +74,8 @@ void PutText(std::string& out, const Value& value, char between) {
         PutText(out, value.at(i));
       }
       return;
-    case Kind::kXid: return stag::Put(out, "0x{:08x}", value.number());
-    default: {
-      JsonWriter json(out);
-      PutValue(json, value);
-    }
+    case Kind::kXid: return PutXid(out, static_cast<uint32_t>(value.number()));
+    default: PutValue(out, value);
   }
 }
 

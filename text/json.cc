@@ -79,6 +79,12 @@ void PutEscaped(std::string& out, std::string_view text) {
 
 }  // namespace
 
+void PutJsonString(std::string& out, std::string_view text) {
+  out.push_back('"');
+  PutEscaped(out, text);
+  out.push_back('"');
+}
+
 // RapidJSON's writer sets commas and colons, and checks that keys and values take turns and that all is closed. It
 // writes values one character after the other; ours are appended as a whole.
 class JsonWriter::Structure : public rapidjson::Writer<StringStream> {
@@ -135,9 +141,7 @@ JsonWriter& JsonWriter::AnyKey(std::string_view key) { return Value(key); }
 
 JsonWriter& JsonWriter::Value(std::string_view text) {
   structure_->Before(rapidjson::kStringType);
-  out_.push_back('"');
-  PutEscaped(out_, text);
-  out_.push_back('"');
+  PutJsonString(out_, text);
   return *this;
 }
 
@@ -161,8 +165,7 @@ JsonWriter& JsonWriter::Unsigned(uint64_t value) {
 
 JsonWriter& JsonWriter::Signed(int64_t value) {
   structure_->Before(rapidjson::kNumberType);
-  const fmt::format_int digits(value);
-  out_.append(digits.data(), digits.size());
+  PutSigned(out_, value);
   return *this;
 }
 
@@ -172,21 +175,15 @@ JsonWriter& JsonWriter::Fixed(double value, int decimals) {
   return *this;
 }
 
-JsonWriter& JsonWriter::Thousandths(int64_t value) { return Fraction(value, 1000, 3); }
-JsonWriter& JsonWriter::Billionths(int64_t value) { return Fraction(value, 1'000'000'000, 9); }
-
-JsonWriter& JsonWriter::Fraction(int64_t value, uint64_t unit, size_t digits) {
-  const uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+JsonWriter& JsonWriter::Thousandths(int64_t value) {
   structure_->Before(rapidjson::kNumberType);
-  const fmt::format_int whole(magnitude / unit);
-  char text[40];
-  char* to = text;
-  if (value < 0) *to++ = '-';
-  std::memcpy(to, whole.data(), whole.size());
-  to += whole.size();
-  *to++ = '.';
-  to = PutDigits(to, magnitude % unit, digits);
-  out_.append(text, static_cast<size_t>(to - text));
+  PutThousandths(out_, value);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Billionths(int64_t value) {
+  structure_->Before(rapidjson::kNumberType);
+  PutBillionths(out_, value);
   return *this;
 }
 
@@ -200,11 +197,9 @@ JsonWriter& JsonWriter::Hex(Bytes bytes) {
 
 JsonWriter& JsonWriter::Xid(std::optional<uint32_t> xid) {
   if (!xid) return Value(nullptr);
-  std::byte bytes[4];
-  StoreBe32(bytes, *xid);
   structure_->Before(rapidjson::kStringType);
-  out_.append("\"0x", 3);
-  PutHex(out_, bytes);
+  out_.push_back('"');
+  PutXid(out_, *xid);
   out_.push_back('"');
   return *this;
 }
@@ -218,9 +213,13 @@ JsonWriter& JsonWriter::Time(int64_t time_ns) {
 }
 
 JsonWriter& JsonWriter::Raw(std::string_view json) {
-  structure_->Before(rapidjson::kNumberType);
-  out_.append(json);
+  RawValue().append(json);
   return *this;
+}
+
+std::string& JsonWriter::RawValue() {
+  structure_->Before(rapidjson::kObjectType);
+  return out_;
 }
 
 void JsonWriter::EndLine() {

@@ -14,6 +14,9 @@
 
 namespace stag {
 
+// A JSON string. Bytes that are not UTF-8 become U+FFFD; controls (IsControl) are escaped, for it may go to a terminal.
+void PutJsonString(std::string& out, std::string_view text);
+
 class JsonWriter {
  public:
   // `out` must outlive the writer. Its owner may take what is there at any time, also within a document.
@@ -30,7 +33,6 @@ class JsonWriter {
   JsonWriter& Key(std::string_view key);
   JsonWriter& AnyKey(std::string_view key);  // any text
 
-  // A string. Bytes that are not UTF-8 become U+FFFD; controls (IsControl) are escaped, for it may go to a terminal.
   JsonWriter& Value(std::string_view text);
   JsonWriter& Value(const std::string& text) { return Value(std::string_view(text)); }
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
@@ -70,6 +72,8 @@ class JsonWriter {
   JsonWriter& Time(int64_t time_ns);
   // A value that is JSON already.
   JsonWriter& Raw(std::string_view json);
+  // Where the caller appends such a value, before the next call.
+  std::string& RawValue();
 
   // A document ends: what follows begins on a new line, as a document of its own.
   void EndLine();
@@ -79,7 +83,6 @@ class JsonWriter {
  private:
   JsonWriter& Unsigned(uint64_t value);
   JsonWriter& Signed(int64_t value);
-  JsonWriter& Fraction(int64_t value, uint64_t unit, size_t digits);
 
   class Structure;
   std::string& out_;

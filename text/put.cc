@@ -3,14 +3,40 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 
 namespace stag {
+namespace {
+
+// `value` as a number of `unit`, which is ten to the power of `digits`.
+void PutFraction(std::string& out, int64_t value, uint64_t unit, size_t digits) {
+  const uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  const fmt::format_int whole(magnitude / unit);
+  char text[40];
+  char* to = text;
+  if (value < 0) *to++ = '-';
+  std::memcpy(to, whole.data(), whole.size());
+  to += whole.size();
+  *to++ = '.';
+  to = PutDigits(to, magnitude % unit, digits);
+  out.append(text, static_cast<size_t>(to - text));
+}
+
+}  // namespace
 
 void PutNumber(std::string& out, uint64_t value, size_t width, char fill) {
   const fmt::format_int digits(value);
   if (digits.size() < width) out.append(width - digits.size(), fill);
   out.append(digits.data(), digits.size());
 }
+
+void PutSigned(std::string& out, int64_t value) {
+  const fmt::format_int digits(value);
+  out.append(digits.data(), digits.size());
+}
+
+void PutThousandths(std::string& out, int64_t value) { PutFraction(out, value, 1000, 3); }
+void PutBillionths(std::string& out, int64_t value) { PutFraction(out, value, 1'000'000'000, 9); }
 
 void PutHex(std::string& out, Bytes bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -21,6 +47,13 @@ void PutHex(std::string& out, Bytes bytes) {
     *to++ = kDigits[std::to_integer<unsigned>(b) >> 4];
     *to++ = kDigits[std::to_integer<unsigned>(b) & 15];
   }
+}
+
+void PutXid(std::string& out, uint32_t xid) {
+  std::byte bytes[4];
+  StoreBe32(bytes, xid);
+  out.append("0x", 2);
+  PutHex(out, bytes);
 }
 
 char* PutDigits(char* to, uint64_t value, size_t digits) {

@@ -23,10 +23,17 @@ inline void Put(std::string& out, std::string_view text) { out.append(text); }
 
 // A decimal number, filled on the left up to `width` characters.
 void PutNumber(std::string& out, uint64_t value, size_t width = 0, char fill = ' ');
+void PutSigned(std::string& out, int64_t value);
+// A thousandth of `value`, with three decimals: -1234567 -> -1234.567.
+void PutThousandths(std::string& out, int64_t value);
+// A billionth of `value`, with nine decimals.
+void PutBillionths(std::string& out, int64_t value);
 // The last `digits` of a decimal number, filled with zeros on the left. Returns where they end.
 char* PutDigits(char* to, uint64_t value, size_t digits);
 // Lowercase hexadecimal digits without separators.
 void PutHex(std::string& out, Bytes bytes);
+// "0x" and eight digits.
+void PutXid(std::string& out, uint32_t xid);
 
 // ISO 8601, UTC, nanoseconds: 2024-01-31T12:00:00.123456789Z.
 void PutTime(std::string& out, int64_t time_ns);

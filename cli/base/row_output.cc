@@ -48,7 +48,7 @@ std::string_view RowFormatter::Format(const void* row, const results::RecordInfo
   switch (format_) {
     case Format::kCsv: results::PutCsvLine(line_, columns_, row, file_); break;
     case Format::kTable: results::PutCells(line_, columns_, row); break;
-    default: results::PutRow(json_, row, info, file_); json_.EndLine();
+    default: results::PutRow(line_, row, info, file_); line_.push_back('\n');
   }
   return line_;
 }

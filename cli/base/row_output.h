@@ -43,7 +43,6 @@ class RowFormatter {
   std::vector<results::Column> columns_;  // CSV, tables
   std::optional<results::Column> sort_column_;
   std::string line_;
-  JsonWriter json_{line_};
 };
 
 class RowOutput {
