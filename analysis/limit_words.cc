@@ -16,8 +16,8 @@ using session::Connection;
 using session::ConnectionLimits;
 using session::Limit;
 
-constexpr std::array<std::string_view, session::kLimits> kWords{"idle", "credits used up", "recovery", "moving data",
-                                                                "server"};
+constexpr std::array<std::string_view, session::kLimits> kWords{"idle",        "credits used up", "recovery",
+                                                                "moving data", "server",          "unknown"};
 // What to do where most of the time is this.
 constexpr std::array<std::string_view, session::kLimits> kAdvice{
     "The client has no Call outstanding. The wire does not tell why: it has nothing to do, or its Calls wait for a "
@@ -30,11 +30,18 @@ constexpr std::array<std::string_view, session::kLimits> kAdvice{
     "RDMA Reads and Writes take the time: the link, or the memory at its ends. stag latency shows how long each takes; "
     "a larger path MTU and larger rsize and wsize make fewer packets and RPCs of the same data.",
     "The server has Calls that it does not answer and moves no data for. stag latency --slowest shows which. The wire "
-    "does not tell its processors from its disks, nor a wait in front of its adapter."};
+    "does not tell its processors from its disks, nor a wait in front of its adapter.",
+    "The capture does not show what was outstanding: the packets that would tell are not in it. Capture both "
+    "directions "
+    "whole, from before the mount, without sampling."};
 
 class Signatures {
  public:
   void Find(const Connection& c, const ConnectionLimits& limits, const transport::Health* health) {
+    if (c.one_sided())
+      return Note("the capture has only the {}'s packets", c.coverage[c.client].heard ? "client" : "server");
+    if (c.sampled()) return Note("the capture is a sample: of more than a tenth of the packets there is no trace");
+    if (limits.not_captured > 0) Note("the answers to {} were not captured", Count(limits.not_captured, "Call"));
     if (limits.quarter_pauses > 0) {
       Note(
           "{} of about 250 ms with all credits used: a Linux client before 7.1 sleeps so long when its slots are used "

@@ -12,8 +12,8 @@ LimitsRow::LimitsRow(const session::Connection& connection, const session::Conne
   recovery = of(Limit::kRecovery);
   moving_data = of(Limit::kMovingData);
   server = of(Limit::kServer);
-  const auto found = limits.verdict();
-  verdict = found ? session::kLimitNames[static_cast<size_t>(*found)] : std::string_view("no_calls");
+  unknown = of(Limit::kUnknown);
+  verdict = session::kLimitNames[static_cast<size_t>(limits.verdict())];
 }
 
 }  // namespace stag::analysis

@@ -15,7 +15,7 @@ struct LimitsRow {
   LimitsRow(const session::Connection& connection, const session::ConnectionLimits& limits, int64_t origin_ns);
 
   RowHead head;
-  results::Duration span, idle, credit_limited, recovery, moving_data, server;
+  results::Duration span, idle, credit_limited, recovery, moving_data, server, unknown;
   std::string_view verdict;
 };
 
@@ -30,8 +30,7 @@ struct Record<analysis::LimitsRow> {
   static constexpr std::string_view kDoc =
       "How the time of a connection is spent from its first Call to its last Reply, or to its last frame where a Call "
       "stays unanswered; Calls of the server are left out. At each moment the first of these parts that holds; "
-      "together "
-      "they are the span.";
+      "together they are the span. A Call whose answer was not captured is outstanding for nobody.";
   static constexpr std::array kMembers = {
       Inline<&Row::head>(),
       Member<&Row::span>("span_us", "All of it.").Column("span"),
@@ -47,9 +46,13 @@ struct Record<analysis::LimitsRow> {
                                 "Write.")
           .Column("data"),
       Member<&Row::server>("server_us", "The rest: the server has a Call.").Column("server"),
+      Member<&Row::unknown>("unknown_us",
+                            "No Call is known to be outstanding, and one may be: its answer, or the Call, was not "
+                            "captured. All of the span, where the capture has one direction alone, or a sample.")
+          .Column("unknown"),
       Member<&Row::verdict>("verdict",
                             "The largest part; recovery, where that is a tenth of the time that is not idle, or more; "
-                            "no_calls where the connection has none.")
+                            "unknown where no Call was captured, or no time passed.")
           .Column("verdict"),
   };
 };

@@ -90,6 +90,9 @@ void TransactionRows::FillProcedure(const Transaction& t) {
 
 void TransactionRows::FillChunks(const Transaction& t) {
   row_.reply_form = t.reply.form;
+  row_.answer = t.answer;
+  row_.waited =
+      t.waited_ns ? results::Omittable<results::Duration>({*t.waited_ns}) : results::Omittable<results::Duration>();
   row_.call_form.reset();
   row_.reply_chunk.reset();
   if (t.call.header.status != ParseStatus::kOk) {  // another version, or malformed: nobody can read its lists

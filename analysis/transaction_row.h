@@ -47,6 +47,8 @@ struct TransactionRow {
   std::optional<std::vector<std::string_view>> ops;
   std::optional<session::CallForm> call_form;
   session::ReplyForm reply_form = session::ReplyForm::kNone;
+  session::Answer answer = session::Answer::kPending;
+  results::Omittable<results::Duration> waited;
   std::optional<std::vector<ReadChunkRow>> read_chunks;
   std::optional<std::vector<OfferedChunkRow>> write_chunks;
   std::optional<OfferedChunkRow> reply_chunk;
@@ -157,6 +159,13 @@ struct Record<analysis::TransactionRow> {
           "Operations of a COMPOUND or CB_COMPOUND; null: the procedure is none, or not all of them were captured."),
       Member<&Row::call_form>("call_form", "How the Call was sent."),
       Member<&Row::reply_form>("reply_form", "How the answer was sent; none: no answer was captured."),
+      Member<&Row::answer>("answer",
+                           "captured: the answer is in the capture, whole or in part. not_captured: it is not, and may "
+                           "have been on the wire. pending: it is not, nothing of its direction is missing since the "
+                           "Call, and the capture ends before the connection. none: likewise, and the connection "
+                           "ended.")
+          .Column("answer"),
+      Member<&Row::waited>("waited_us", "Of a pending one: from the Call to the end of the capture."),
       Member<&Row::read_chunks>("read_chunks", "The Read chunks."),
       Member<&Row::write_chunks>("write_chunks", "The Write chunks."),
       Member<&Row::reply_chunk>("reply_chunk", "The Reply chunk."),

@@ -47,10 +47,10 @@ void PutLimits(std::string& out, const Connection& connection, const ConnectionL
     PutDuration(out, limits.ns[i]);
     Put(out, "\n");
   }
-  if (const auto verdict = limits.verdict()) {
-    label("verdict");
-    Put(out, "{}{}{}: {}\n", style.bold, analysis::LimitWord(*verdict), style.reset, analysis::LimitAdvice(*verdict));
-  }
+  label("verdict");
+  const Limit verdict = limits.verdict();
+  Put(out, "{}{}{}: {}\n", style.bold, analysis::LimitWord(verdict), style.reset,
+      limits.calls == 0 ? "No Call was captured." : analysis::LimitAdvice(verdict));
   PutSignatures(out, analysis::LimitSignatures(connection, limits, health), style);
 }
 
@@ -239,13 +239,16 @@ void AddLimits(CLI::App& app, Run& run) {
   command->footer(
       "From the first Call of a connection to its last Reply (to its last frame, where a Call stays unanswered), at "
       "each\n"
-      "moment the first of these that holds: recovery, from an RNR NAK or sequence NAK to the packet that mends it; "
-      "idle,\n"
-      "without a Call outstanding; credits used up, with as many as min(granted, requested); moving data, during an "
-      "RPC's\n"
-      "RDMA Reads or its RDMA Writes; the server. The verdict is the largest part; but recovery, where that is a tenth "
-      "of\n"
-      "the time that is not idle, or more. Calls of the server are left out.\n"
+      "moment the first of these that holds: recovery, from an RNR NAK or sequence NAK to the packet that mends it;\n"
+      "unknown, where no Call is known to be outstanding and one may be whose answer was not captured; idle, without a "
+      "Call\n"
+      "outstanding; credits used up, with as many as min(granted, requested); moving data, during an RPC's RDMA Reads "
+      "or\n"
+      "its RDMA Writes; the server. The verdict is the largest part; but recovery, where that is a tenth of the time "
+      "that\n"
+      "is not idle, or more. Of a capture that has one direction alone, or a sample, all is unknown. Calls of the "
+      "server\n"
+      "are left out.\n"
       "\nExamples:\n"
       "  stag limits mount.pcapng\n"
       "  stag limits --format table --sort credit_limited_us --limit 10 mount.pcapng\n"

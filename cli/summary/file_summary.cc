@@ -49,6 +49,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     one.severity = std::max(one.severity, finding.severity);
     if (one.count++ == 0) {
       one.first_frame = finding.frame.number;
+      one.connection = finding.connection;
       one.message = MessageText(finding);
     }
     if (next_) next_->OnFinding(finding);
@@ -59,21 +60,23 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     if (requester == c.client) credits_ = summary;
   }
   void TakeLimits(const session::ConnectionLimits& limits) { limits_ = limits; }
-  void TakeUnanswered(fabric::ConnectionId id, uint64_t call_frame, const std::string& subject) {
-    const auto known = waiting_.find(id);
-    if (known != waiting_.end()) {
-      ++known->second.count;
-      return;
+  void TakeUnanswered(fabric::ConnectionId id, session::Answer answer, uint64_t call_frame, int64_t waited_ns,
+                      const std::string& subject) {
+    auto known = waiting_.find(id);
+    if (known == waiting_.end()) {
+      Unanswered one(unanswered_);
+      if (!one.charge.TrySet(sizeof(Unanswered) + kNode)) {
+        ++untold_;
+        return;
+      }
+      known = waiting_.emplace(id, std::move(one)).first;
     }
-    Unanswered one(unanswered_);
-    if (!one.charge.TrySet(sizeof(Unanswered) + kNode + subject.size())) {
-      ++untold_;
-      return;
-    }
-    one.count = 1;
-    one.first = call_frame;
-    one.subject = subject;
-    waiting_.emplace(id, std::move(one));
+    SummarizedConnection::Unanswered& one = known->second.calls[static_cast<size_t>(answer)];
+    one.longest_ns = std::max(one.longest_ns, waited_ns);
+    if (++one.count > 1) return;
+    one.first_frame = call_frame;
+    one.first_subject = subject;
+    known->second.charge.Set(known->second.charge.bytes() + one.first_subject.capacity());
   }
   // It is RPC-over-RDMA.
   void TakeConnection(const Connection& c) {
@@ -81,11 +84,8 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     one->connection = c;
     one->credits = std::exchange(credits_, std::nullopt);
     one->limits = std::exchange(limits_, std::nullopt);
-    if (const auto found = waiting_.find(c.info.id); found != waiting_.end()) {
-      one->unanswered = found->second.count;
-      one->first_unanswered = found->second.first;
-      one->first_subject = found->second.subject;
-    }
+    if (const auto found = waiting_.find(c.info.id); found != waiting_.end())
+      one->unanswered = std::move(found->second.calls);
     TakeEnd(c.info.id, std::move(one));
   }
   // Every connection ends; `one` is null where it is no RPC-over-RDMA, or not asked for.
@@ -128,8 +128,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
   struct Unanswered {
     explicit Unanswered(Budget& budget) : charge(budget) {}
     Charge charge;
-    uint64_t count = 0, first = 0;
-    std::string subject;
+    std::array<SummarizedConnection::Unanswered, 4> calls;
   };
   struct Kept {
     Charge charge;
@@ -165,7 +164,8 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     for (; sentences_.over(); ++sentences_left_out_) wrong_.erase(std::prev(wrong_.end()));
   }
   static uint64_t CostOf(const SummarizedConnection& one) {
-    uint64_t cost = sizeof(one) + sizeof(Kept) + 3 * kNode + one.first_subject.capacity();
+    uint64_t cost = sizeof(one) + sizeof(Kept) + 3 * kNode;
+    for (const SummarizedConnection::Unanswered& calls : one.unanswered) cost += calls.first_subject.capacity();
     for (const session::SetupData& setup : one.connection.setup) cost += setup.bytes.capacity();
     if (one.health) cost += sizeof(*one.health) + one.health->episodes.capacity() * sizeof(transport::Episode);
     return cost;
@@ -244,14 +244,13 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
    public:
     explicit Ends(Shard& shard) : shard_(shard) {}
     void OnTransaction(const Connection& c, const Transaction& t) override {
-      if (t.outcome != session::Outcome::kUnanswered && t.outcome != session::Outcome::kReissued) return;
+      if (t.answer == session::Answer::kCaptured || t.outcome == session::Outcome::kEvicted) return;
       subject_.clear();
       analysis::PutSubject(subject_, t);
-      const auto take = [to = shard_.summary_.gatherer_.get()](fabric::ConnectionId id, uint64_t frame,
-                                                               const std::string& subject) {
-        to->TakeUnanswered(id, frame, subject);
-      };
-      shard_.Tell(take, c.info.id, t.call.frame.number, subject_);
+      const auto take = [to = shard_.summary_.gatherer_.get()](
+                            fabric::ConnectionId id, session::Answer answer, uint64_t frame, int64_t waited_ns,
+                            const std::string& subject) { to->TakeUnanswered(id, answer, frame, waited_ns, subject); };
+      shard_.Tell(take, c.info.id, t.answer, t.call.frame.number, t.waited_ns.value_or(0), subject_);
     }
     // Behind those that tell of its credits and limits.
     void OnConnectionClosed(const Connection& c, const fabric::Event&) override {

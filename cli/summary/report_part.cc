@@ -207,7 +207,9 @@ void PartMaker::AddConnections() {
         Ends(c));
     PutCountCell(out, c.calls);
     PutCountCell(out, c.replies);
-    PutCountCell(out, all[i].unanswered, true);
+    PutCountCell(
+        out, all[i].UnansweredOf(session::Answer::kPending).count + all[i].UnansweredOf(session::Answer::kNone).count,
+        true);
     uint64_t bytes = 0;
     for (const session::SideCounters& n : c.counters) bytes += n.send_bytes + n.write_bytes + n.read_bytes;
     PutNumberCell(out, SizeText(bytes));
@@ -369,9 +371,9 @@ void PartMaker::AddTransport() {
 void PartMaker::AddLimits() {
   std::string& out = part_.limits;
   Begin(out);
-  constexpr std::array<session::Limit, session::kLimits> kOrder{session::Limit::kIdle, session::Limit::kCreditLimited,
-                                                                session::Limit::kRecovery, session::Limit::kMovingData,
-                                                                session::Limit::kServer};
+  constexpr std::array<session::Limit, session::kLimits> kOrder{
+      session::Limit::kIdle,       session::Limit::kCreditLimited, session::Limit::kRecovery,
+      session::Limit::kMovingData, session::Limit::kServer,        session::Limit::kUnknown};
   std::array<std::string_view, session::kLimits> words{};
   std::vector<Head> heads = {{"Connection", ""}, {"Limited by", ""}, {"Its time", "bar"}};
   for (size_t i = 0; i < kOrder.size(); ++i) {
@@ -393,10 +395,10 @@ void PartMaker::AddLimits() {
   for (size_t i = 0; i < std::min(all.size(), ReportPage::kRows); ++i) {
     const session::ConnectionLimits& limits = *all[i]->limits;
     const fabric::ConnectionId id = all[i]->connection.info.id;
-    const auto verdict = limits.verdict();
-    if (verdict) limited[static_cast<size_t>(*verdict)].push_back(id);
+    const session::Limit verdict = limits.verdict();
+    limited[static_cast<size_t>(verdict)].push_back(id);
     Put(out, "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"bar\">", id,
-        verdict ? analysis::LimitWord(*verdict) : "no Call was seen");
+        limits.calls > 0 ? analysis::LimitWord(verdict) : "no Call was seen");
     std::vector<Part> parts;
     for (size_t k = 0; k < kOrder.size(); ++k) parts.push_back({limits.percent(kOrder[k]) / 100, words[k]});
     PutBar(out, 's', parts);

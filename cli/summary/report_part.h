@@ -36,8 +36,8 @@ namespace stag {
 
 template <typename Fn>
 void Members(cli::Wrong& v, Fn fn) {
-  auto& [rank, text, frame, rule] = v;
-  fn(rank, text, frame, rule);
+  auto& [rank, kind, blames, connection, text, frame, rule] = v;
+  fn(rank, kind, blames, connection, text, frame, rule);
 }
 template <typename Fn>
 void Members(cli::ReportPart& v, Fn fn) {

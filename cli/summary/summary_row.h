@@ -13,7 +13,11 @@
 namespace stag::cli {
 
 struct WrongRow {
-  std::string_view severity, text;
+  std::string_view severity;
+  std::string kind;
+  std::optional<analysis::Blame> blames;
+  std::optional<uint32_t> connection;
+  std::string_view text;
   std::optional<uint64_t> frame;
 };
 
@@ -38,6 +42,18 @@ struct Record<cli::WrongRow> {
   static constexpr std::string_view kType = "", kDoc = "";
   static constexpr std::array kMembers = {
       Member<&Row::severity>("severity", "error, trouble, warning or note."),
+      Member<&Row::kind>(
+          "kind",
+          "unanswered, waiting: RPCs without an answer when the connection, the capture ended. retransmission, "
+          "timeout: "
+          "packets that were sent again. rnr: a receiver was not ready. refused: the connection, or a request. reset: "
+          "the "
+          "connection. credits, put_off, slow: what keeps RPCs back. zero_window, congestion, damage, changed: what "
+          "the "
+          "fabric shows. capture_loss, capture_sample, one_direction, nothing_captured, cut: what the capture lacks. "
+          "rule:ID: findings of the rule."),
+      Member<&Row::blames>("blames", "Whose doing it is; null: the capture does not prove that."),
+      Member<&Row::connection>("connection", "The connection, or the first; null: it is about the capture."),
       Member<&Row::text>("text", "A sentence."),
       Member<&Row::frame>("frame", "A frame to look at; null: there is none."),
   };

@@ -150,17 +150,17 @@ class Page {
   void PutLimits(std::string& out, const Style& style) const {
     ForEachConnection(out, "Limits", style, [&](size_t i) {
       const auto& limits = listed_[i].limits;
-      const auto verdict = limits ? limits->verdict() : std::nullopt;
-      if (!verdict) return Put(out, "no Call was seen");
+      if (!limits || limits->calls == 0) return Put(out, "no Call was seen");
       const auto name = [](session::Limit limit) {
         std::string text(session::kLimitNames[static_cast<size_t>(limit)]);
         std::ranges::replace(text, '_', ' ');
         return text;
       };
-      Put(out, "{}{}{}:", style.bold, name(*verdict), style.reset);
+      Put(out, "{}{}{}:", style.bold, name(limits->verdict()), style.reset);
       std::string_view separator = " ";
-      for (const session::Limit limit : {session::Limit::kServer, session::Limit::kMovingData, session::Limit::kIdle,
-                                         session::Limit::kCreditLimited, session::Limit::kRecovery}) {
+      for (const session::Limit limit :
+           {session::Limit::kServer, session::Limit::kMovingData, session::Limit::kIdle, session::Limit::kCreditLimited,
+            session::Limit::kRecovery, session::Limit::kUnknown}) {
         const double share = limits->percent(limit);
         if (share <= 0) continue;
         Put(out, "{}{} {} %", separator, name(limit), share < 1 ? "under 1" : fmt::format("{:.0f}", share));
@@ -212,7 +212,9 @@ FileSummaryRow::FileSummaryRow(const FileSummary& summary)
       findings{summary.findings(Severity::kError), summary.findings(Severity::kWarning),
                summary.findings(Severity::kNote)} {
   if (HasLinkReport(summary.outcome().decoder)) link = analysis::LinkCounts(summary.outcome().decoder);
-  for (const Wrong& one : summary.wrong()) wrong.push_back({RankName(one.rank), one.text, results::NotZero(one.frame)});
+  for (const Wrong& one : summary.wrong())
+    wrong.push_back({RankName(one.rank), one.rule ? fmt::format("rule:{}", one.rule->id) : one.kind,
+                     one.blames, results::NotZero(one.connection), one.text, results::NotZero(one.frame)});
   if (summary.wrong_left_out() > 0) wrong_left_out = summary.wrong_left_out();
 }
 

@@ -6,6 +6,7 @@
 
 namespace stag::cli {
 
+using analysis::Blame;
 using conformance::Severity;
 using session::Connection;
 
@@ -24,6 +25,8 @@ Wrong WhatBroke(const BrokenRule& b) {
   wrong.rank = b.severity == Severity::kError     ? Wrong::Rank::kError
                : b.severity == Severity::kWarning ? Wrong::Rank::kWarning
                                                   : Wrong::Rank::kNote;
+  wrong.blames = b.by_client ? Blame::kClient : Blame::kServer;
+  wrong.connection = b.connection;
   wrong.frame = b.first_frame;
   wrong.rule = b.rule;
   wrong.text = fmt::format("{} by the {}: {}", b.rule->id, b.by_client ? "client" : "server", b.message);
@@ -32,42 +35,149 @@ Wrong WhatBroke(const BrokenRule& b) {
   return wrong;
 }
 
-std::vector<Wrong> WhatIsWrongWith(const SummarizedConnection& one) {
-  const Connection& c = one.connection;
-  std::vector<Wrong> all;
-  const auto add = [&](std::string text, uint64_t frame) {
-    all.push_back({Wrong::Rank::kTrouble, fmt::format("Connection {}: {}", c.info.id, text), frame, nullptr});
-  };
-  if (c.rejected) add("the server rejected it.", c.close_frame.number);
-  if (c.close_reason == fabric::CloseReason::kReset && !c.rejected) add("it was reset.", c.close_frame.number);
-  if (one.unanswered > 0)
-    add(fmt::format("{} without an answer, the first {}.", Count(one.unanswered, "RPC"), one.first_subject),
-        one.first_unanswered);
-  if (const auto& credits = one.credits) {
-    if (credits->overruns > 0)
-      add(fmt::format("the client sent {} over the server's grant.", Count(credits->overruns, "Call")),
-          credits->first_overrun.number);
-    if (credits->zero_grants > 0)
-      add(fmt::format("the server granted no credits, {}.", Count(credits->zero_grants, "time")),
-          credits->first_zero_grant.number);
-    if (credits->granted.any && credits->granted.max == 1 && credits->calls > 1)
-      add("the server grants one credit: one Call at a time.", 0);
+namespace {
+
+class Troubles {
+ public:
+  explicit Troubles(const SummarizedConnection& one) : one_(one), c_(one.connection) {}
+
+  std::vector<Wrong> Find() {
+    FindWhatIsMissing();
+    // Of a sample, or of one direction, nothing else can be told.
+    if (c_.one_sided() || c_.sampled()) return std::move(all_);
+    if (c_.rejected) Add("refused", Blame::kServer, "the server rejected it.", c_.close_frame.number);
+    if (c_.close_reason == fabric::CloseReason::kReset && !c_.rejected)
+      Add("reset", std::nullopt, "it was reset.", c_.close_frame.number);
+    FindUnanswered();
+    if (one_.credits) FindCredits(*one_.credits);
+    if (one_.limits) FindLimits(*one_.limits);
+    if (one_.health)
+      for (TransportTrouble& trouble : TransportTroubles(c_, *one_.health))
+        Add(trouble.kind, trouble.blames, std::move(trouble.text), trouble.frame);
+    FindMissedAnswers();
+    return std::move(all_);
   }
-  if (const auto& limits = one.limits) {
-    if (limits->verdict() == session::Limit::kCreditLimited)
-      add(fmt::format("all credits are used {:.0f} % of its time; stag limits says what to do.",
-                      limits->percent(session::Limit::kCreditLimited)),
+
+ private:
+  void Add(std::string_view kind, std::optional<Blame> blames, std::string text, uint64_t frame,
+           Wrong::Rank rank = Wrong::Rank::kTrouble) {
+    all_.push_back({.rank = rank,
+                    .kind = std::string(kind),
+                    .blames = blames,
+                    .connection = c_.info.id,
+                    .text = fmt::format("Connection {}: {}", c_.info.id, text),
+                    .frame = frame});
+  }
+
+  bool lost_nothing() const {
+    return c_.coverage[0].gaps + c_.coverage[0].unclear + c_.coverage[1].gaps + c_.coverage[1].unclear == 0;
+  }
+
+  void FindWhatIsMissing() {
+    if (c_.one_sided()) {
+      const bool client = c_.coverage[c_.client].heard;
+      if (c_.packets == 0) return;
+      Add("one_direction", Blame::kCapture,
+          fmt::format("the capture has only the packets of the {}: nothing tells what was answered, or when.",
+                      client ? "client" : "server"),
           0);
-    if (limits->quarter_pauses > 0)
-      add(fmt::format("{} of about 250 ms with all credits used.", Count(limits->quarter_pauses, "pause")), 0);
-    if (limits->put_off > 0)
-      add(fmt::format("the server put off {} (NFS4ERR_DELAY, NFS4ERR_GRACE, NFS3ERR_JUKEBOX).",
-                      Count(limits->put_off, "Call")),
+      return;
+    }
+    if (c_.sampled())
+      Add("capture_sample", Blame::kCapture,
+          "the capture is a sample: of more than a tenth of the packets there is no trace.", 0);
+    if (c_.setup_seen && !c_.rejected && c_.packets == 0 && c_.info.fabric != fabric::FabricKind::kIwarp)
+      Add("nothing_captured", Blame::kCapture,
+          "it was set up, and none of its packets is in the capture: none was sent, or the adapter kept them from the "
+          "capture, or a filter did.",
+          c_.first_frame.number);
+    const uint64_t messages = c_.counters[0].messages + c_.counters[1].messages;
+    if (c_.truncated_messages > 0)
+      Add("cut", Blame::kCapture,
+          fmt::format(
+              "{} of {} cut short: what they say is not known. A longer snap length shows it.", c_.truncated_messages,
+              c_.truncated_messages == 1 && messages == 1 ? "1 message is" : Count(messages, "message") + " are"),
           0);
   }
-  if (!one.health) return all;
-  for (TransportTrouble& trouble : TransportTroubles(c, *one.health)) add(std::move(trouble.text), trouble.frame);
-  return all;
-}
+
+  // Calls without an answer: the server is blamed where nothing of the connection is missing, and none that it answered
+  // took as long.
+  void FindUnanswered() {
+    const auto& none = one_.UnansweredOf(session::Answer::kNone);
+    if (none.count > 0)
+      Add("unanswered", lost_nothing() ? std::optional(Blame::kServer) : std::nullopt,
+          fmt::format("{} without an answer when it ended, the first {}.", Count(none.count, "RPC"),
+                      none.first_subject),
+          none.first_frame);
+    const auto& pending = one_.UnansweredOf(session::Answer::kPending);
+    if (pending.count == 0) return;
+    const int64_t answered = one_.limits ? one_.limits->longest_answer_ns : 0;
+    const bool late = lost_nothing() && answered > 0 && pending.longest_ns > answered;
+    std::string text =
+        fmt::format("{} under way when the capture ended, the first {}, for up to {}", Count(pending.count, "RPC"),
+                    pending.first_subject, DurationText(pending.longest_ns));
+    if (late) text += fmt::format(": longer than any that was answered, {}", DurationText(answered));
+    Add("waiting", late ? std::optional(Blame::kServer) : std::nullopt, text + '.', pending.first_frame,
+        late ? Wrong::Rank::kTrouble : Wrong::Rank::kNote);
+  }
+
+  void FindCredits(const session::CreditSummary& credits) {
+    if (credits.overruns > 0)
+      Add("credits", Blame::kClient,
+          fmt::format("the client sent {} over the server's grant.", Count(credits.overruns, "Call")),
+          credits.first_overrun.number);
+    if (credits.zero_grants > 0)
+      Add("credits", Blame::kServer,
+          fmt::format("the server granted no credits, {}.", Count(credits.zero_grants, "time")),
+          credits.first_zero_grant.number);
+    if (credits.granted.any && credits.granted.max == 1 && credits.calls > 1)
+      Add("credits", Blame::kServer, "the server grants one credit: one Call at a time.", 0);
+  }
+
+  void FindLimits(const session::ConnectionLimits& limits) {
+    if (limits.verdict() == session::Limit::kCreditLimited)
+      Add("credits", std::nullopt,
+          fmt::format("all credits are used {:.0f} % of its time; stag limits says what to do.",
+                      limits.percent(session::Limit::kCreditLimited)),
+          0);
+    if (limits.quarter_pauses > 0)
+      Add("slow", Blame::kClient,
+          fmt::format("{} of about 250 ms with all credits used.", Count(limits.quarter_pauses, "pause")), 0);
+    if (limits.put_off > 0)
+      Add("put_off", Blame::kServer,
+          fmt::format("the server put off {} (NFS4ERR_DELAY, NFS4ERR_GRACE, NFS3ERR_JUKEBOX).",
+                      Count(limits.put_off, "Call")),
+          0);
+  }
+
+  // Something of the connection is missing, and answers with it: one sentence.
+  void FindMissedAnswers() {
+    const auto& missed = one_.UnansweredOf(session::Answer::kNotCaptured);
+    const auto loss = std::ranges::find(all_, "capture_loss", &Wrong::kind);
+    if (loss == all_.end()) {
+      if (missed.count > 0 || c_.coverage[0].gaps + c_.coverage[1].gaps > 0)
+        Add("capture_loss", Blame::kCapture,
+            missed.count > 0
+                ? fmt::format("the {} of {} not in the capture, nor what would tell whether there was one.",
+                              missed.count == 1 ? "answer" : "answers",
+                              missed.count == 1 ? "1 RPC is" : Count(missed.count, "RPC") + " are")
+                : std::string("packets of it are not in the capture."),
+            missed.first_frame);
+      return;
+    }
+    if (missed.count == 0) return;
+    loss->frame = missed.first_frame;
+    loss->text += fmt::format(" The {} of {} may be among them.", missed.count == 1 ? "answer" : "answers",
+                              Count(missed.count, "RPC"));
+  }
+
+  const SummarizedConnection& one_;
+  const Connection& c_;
+  std::vector<Wrong> all_;
+};
+
+}  // namespace
+
+std::vector<Wrong> WhatIsWrongWith(const SummarizedConnection& one) { return Troubles(one).Find(); }
 
 }  // namespace stag::cli

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/blame.h"
 #include "conformance/engine/finding.h"
 #include "session/limits/connection_limits.h"
 #include "session/rpcrdma/credit_history.h"
@@ -22,6 +23,7 @@ struct BrokenRule {
   const conformance::RuleInfo* rule = nullptr;
   conformance::Severity severity = conformance::Severity::kNote;
   bool by_client = false;
+  fabric::ConnectionId connection = 0;  // of the first
   uint64_t count = 0;
   uint64_t first_frame = 0;
   std::string message;  // of the first
@@ -33,14 +35,24 @@ struct SummarizedConnection {
   std::optional<session::CreditSummary> credits;  // of the client's Calls
   std::optional<session::ConnectionLimits> limits;
   std::unique_ptr<transport::Health> health;  // null: there are too many connections
-  uint64_t unanswered = 0;                    // Calls
-  uint64_t first_unanswered = 0;              // frame
-  std::string first_subject;                  // of that Call
+  // Calls that the capture has no answer to, by what is known of it.
+  struct Unanswered {
+    uint64_t count = 0;
+    uint64_t first_frame = 0;   // of the first Call ...
+    std::string first_subject;  // ... and what it is about
+    int64_t longest_ns = 0;     // that one has waited
+  };
+  std::array<Unanswered, 4> unanswered;  // by session::Answer
+  const Unanswered& UnansweredOf(session::Answer answer) const { return unanswered[static_cast<size_t>(answer)]; }
 };
 
-// A sentence, how bad it is (findings: their severity; trouble of connections in between), and a frame to look at.
+// A sentence, how bad it is (findings: their severity; trouble of connections in between), whose doing it is, and a
+// frame to look at. Kinds are words of docs/records.md.
 struct Wrong {
   enum class Rank : uint8_t { kError, kTrouble, kWarning, kNote } rank = Rank::kTrouble;
+  std::string kind;  // empty: of a finding
+  std::optional<analysis::Blame> blames;
+  fabric::ConnectionId connection = 0;
   std::string text;
   uint64_t frame = 0;                           // 0: none
   const conformance::RuleInfo* rule = nullptr;  // of findings: the text begins with its id

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/blame.h"
 #include "cli/base/output.h"
 #include "session/rpcrdma/connection.h"
 #include "session/transport/transport.h"
@@ -32,6 +33,8 @@ std::vector<const TransportColumn*> TransportColumns(const session::Connection& 
 
 // What is wrong, as far as the counters tell: a sentence, and a frame to look at (0: there is none). The worst first.
 struct TransportTrouble {
+  std::string_view kind;  // docs/records.md, the summary
+  std::optional<analysis::Blame> blames;
   std::string text;
   uint64_t frame = 0;
 };

@@ -188,6 +188,7 @@ std::vector<const TransportColumn*> TransportColumns(const Connection& c, const 
 }
 
 std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Health& health) {
+  using analysis::Blame;
   std::vector<TransportTrouble> out;
   const bool iwarp = c.info.fabric == FabricKind::kIwarp;
   const std::string_view packet = iwarp ? "segment" : "packet";
@@ -203,11 +204,15 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
       if (const uint64_t at = health.FirstOf(side, kind); at != 0 && (frame == 0 || at < frame)) frame = at;
     return frame;
   };
+  const auto add = [&out](std::string_view kind, std::optional<Blame> blames, std::string text, uint64_t frame) {
+    out.push_back({kind, blames, std::move(text), frame});
+  };
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.rnr_stall_ns > 0)
-      out.push_back({fmt::format("the {} waited {} because the {} had no receive ready: it posts too few, or too late.",
-                                 who, Duration(n.rnr_stall_ns), peer),
-                     first(side, {Kind::kRnrEnd})});
+      add("rnr", analysis::BlameOf(c, transport::Other(side)),
+          fmt::format("the {} waited {} because the {} had no receive ready: it posts too few, or too late.", who,
+                      Duration(n.rnr_stall_ns), peer),
+          first(side, {Kind::kRnrEnd}));
   });
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     const uint64_t requests = n.retransmitted - n.after_rnr;
@@ -222,46 +227,56 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
       if (e.side == side && (e.kind == Episode::Kind::kTimeout || e.kind == Episode::Kind::kSegments))
         longest = std::max(longest, e.cost_ns());
     if (longest >= kLongSilence) text += fmt::format(" It waited up to {} before it did.", Duration(longest));
-    out.push_back({text, first(side, {Kind::kRetransmission, Kind::kRepeatedResponse})});
+    // A receiver that says so missed a packet; else nothing tells a lost one from a lost acknowledgement.
+    const bool missed = health.sent[transport::Other(side)].nak_sequence > 0;
+    add(n.timeouts > 0 ? "timeout" : "retransmission", missed ? std::optional(Blame::kNetwork) : std::nullopt,
+        std::move(text), first(side, {Kind::kRetransmission, Kind::kRepeatedResponse}));
   });
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.zero_windows > 0)
-      out.push_back({fmt::format("the {} closed its TCP window {}: it did not take what the {} sent.", who,
-                                 Count(n.zero_windows, "time"), peer),
-                     first(side, {Kind::kZeroWindow})});
+      add("zero_window", analysis::BlameOf(c, side),
+          fmt::format("the {} closed its TCP window {}: it did not take what the {} sent.", who,
+                      Count(n.zero_windows, "time"), peer),
+          first(side, {Kind::kZeroWindow}));
     if (n.crc_errors > 0)
-      out.push_back({fmt::format("{} of the {} arrived with a wrong CRC.", Count(n.crc_errors, "FPDU"), who),
-                     first(side, {Kind::kCrcError})});
+      add("damage", std::nullopt,
+          fmt::format("{} of the {} arrived with a wrong CRC.", Count(n.crc_errors, "FPDU"), who),
+          first(side, {Kind::kCrcError}));
     if (n.damaged > 0)
-      out.push_back({fmt::format("{} of the {} had a wrong checksum and numbers that fit nothing: the wire damaged {}.",
-                                 Count(n.damaged, "segment"), who, n.damaged == 1 ? "it" : "them"),
-                     0});
-    if (n.resets > 0)
-      out.push_back({fmt::format("the {} reset the TCP connection.", who), first(side, {Kind::kReset})});
+      add("damage", std::nullopt,
+          fmt::format("{} of the {} had a wrong checksum and numbers that fit nothing: the wire damaged {}.",
+                      Count(n.damaged, "segment"), who, n.damaged == 1 ? "it" : "them"),
+          0);
+    if (n.resets > 0 && !c.rejected)
+      add("reset", analysis::BlameOf(c, side), fmt::format("the {} reset the TCP connection.", who),
+          first(side, {Kind::kReset}));
     if (n.nak_invalid_request + n.nak_remote_access + n.nak_remote_operation > 0)
-      out.push_back({fmt::format("the {} refused requests of the {}, which ends the connection.", who, peer),
-                     first(side, {Kind::kNak})});
+      add("refused", std::nullopt,
+          fmt::format("the {} refused requests of the {}, which ends the connection.", who, peer),
+          first(side, {Kind::kNak}));
     if (n.changed > 0)
-      out.push_back({fmt::format("{} of the {} came with other bytes than the first copy.",
-                                 Count(n.changed, "retransmission"), who),
-                     first(side, {Kind::kRetransmission})});
+      add("changed", analysis::BlameOf(c, side),
+          fmt::format("{} of the {} came with other bytes than the first copy.", Count(n.changed, "retransmission"),
+                      who),
+          first(side, {Kind::kRetransmission}));
   });
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view) {
     if (n.ce + n.fecn > 0)
-      out.push_back({fmt::format("{} of the {} passed through congestion.", Count(n.ce + n.fecn, "packet"), who),
-                     first(side, {Kind::kCongestion})});
+      add("congestion", Blame::kNetwork,
+          fmt::format("{} of the {} passed through congestion.", Count(n.ce + n.fecn, "packet"), who),
+          first(side, {Kind::kCongestion}));
     if (n.cnp > 0)
-      out.push_back({fmt::format("the {} asked for a lower rate {} (congestion notification packets).", who,
-                                 Count(n.cnp, "time")),
-                     first(side, {Kind::kNotification})});
+      add("congestion", Blame::kNetwork,
+          fmt::format("the {} asked for a lower rate {} (congestion notification packets).", who, Count(n.cnp, "time")),
+          first(side, {Kind::kNotification}));
   });
   for_each([&](Side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.lost_from_capture > 0)
-      out.push_back({fmt::format("{} of the {} reached the {} and {} not in the capture: the capture lost {}, not the "
-                                 "wire.",
-                                 Count(n.lost_from_capture, iwarp ? "byte" : "packet"), who, peer,
-                                 n.lost_from_capture == 1 ? "is" : "are", n.lost_from_capture == 1 ? "it" : "them"),
-                     0});
+      add("capture_loss", Blame::kCapture,
+          fmt::format("{} of the {} reached the {} and {} not in the capture: the capture lost {}, not the wire.",
+                      Count(n.lost_from_capture, iwarp ? "byte" : "packet"), who, peer,
+                      n.lost_from_capture == 1 ? "is" : "are", n.lost_from_capture == 1 ? "it" : "them"),
+          0);
   });
   return out;
 }

@@ -118,13 +118,18 @@ void Members(fabric::ConnectionInfo& v, Fn fn) {
   fn(id, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden);
 }
 template <typename Fn>
+void Members(session::Coverage& v, Fn fn) {
+  auto& [gaps, unclear, last, before_gap, heard, sampled] = v;
+  fn(gaps, unclear, last, before_gap, heard, sampled);
+}
+template <typename Fn>
 void Members(session::Connection& v, Fn fn) {
-  auto& [info, proof, first_frame, last_frame, now, setup_seen, rejected, opened, closed, close_reason, close_frame,
-         reject_reason, lossy, disturbed, setup, client_known, client, credits, counters, calls, replies, errors,
-         backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions,
+  auto& [info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason,
+         close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls, replies,
+         errors, backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions,
          other_messages] = v;
-  fn(info, proof, first_frame, last_frame, now, setup_seen, rejected, opened, closed, close_reason, close_frame,
-     reject_reason, lossy, disturbed, setup, client_known, client, credits, counters, calls, replies, errors,
+  fn(info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason, close_frame,
+     reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls, replies, errors,
      backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions, other_messages);
 }
 

@@ -112,9 +112,18 @@ struct Setup {
 // Data may flow: established by set-up messages, or first traffic of a connection joined mid-stream.
 struct Opened {};
 
+// What a capture has of that which one side sent.
+struct Extent {
+  bool heard = false;    // a packet of it
+  uint64_t numbers = 0;  // PSNs of its requests, or bytes of its stream, from the first that is known to the last
+  uint64_t missing = 0;  // of these
+};
+
 // No more events for this connection.
 struct Closed {
   CloseReason reason = CloseReason::kEndOfCapture;
+  uint64_t packets = 0;               // that were captured; 0: nothing is known of them
+  std::array<Extent, 2> extent = {};  // by sender
 };
 
 // What was captured of a Send or of a packet of an RDMA operation.
@@ -155,9 +164,17 @@ struct Nak {
   uint64_t offset = 0, length = 0;
 };
 
-// Packets of the side that the event is from are missing from the capture.
+// Packets of the side that the event is from are missing from the capture, or what they carry.
 struct Gap {
+  enum class Of : uint8_t {
+    kNumbers,    // PSNs of its requests, or bytes of its stream
+    kResponses,  // packets of RDMA Read Responses (InfiniBand), whose PSNs are the other side's
+    kContent,    // packets that were captured: they are cut too short, or damaged
+  };
   uint64_t size = 0;  // packets (InfiniBand) or bytes (TCP) missing; 0 when the number cannot be told
+  Of of = Of::kNumbers;
+  // kNumbers: the first frame known by now in which the other side acknowledges the first of them; number 0: none.
+  FrameRef acknowledged = {};
 };
 
 enum class AnomalyKind : uint8_t {

@@ -97,7 +97,12 @@ void IbConnection::Close(CloseReason reason, const FrameRef& frame) {
   Flush();
   ReportMissingResponses();
   if (context_.packets()) context_.packets()->OnClosed(track_);
-  Emit(0, frame, frame, Closed{reason});
+  Closed closed{reason, packets_};
+  for (size_t side = 0; side < 2; ++side) {
+    const SideState& s = side_[side];
+    closed.extent[side] = {s.heard, s.requests_seen + s.requests_missing, s.requests_missing};
+  }
+  Emit(0, frame, frame, closed);
 }
 
 // Reads that nothing waited for: were there responses to later PSNs, then those that are missing were missed.
@@ -111,13 +116,14 @@ void IbConnection::ReportMissingResponses() {
       auto packets = static_cast<uint32_t>(until);
       missing += read.Missing(read.count == 0 ? packets : std::min(read.count, packets));
     }
-    if (missing > 0) EmitGap(static_cast<Side>(1 - side), missing, last_frame_);
+    if (missing > 0) EmitGap(static_cast<Side>(1 - side), {missing, Gap::Of::kResponses}, last_frame_);
   }
 }
 
-void IbConnection::EmitGap(Side from, uint64_t size, const FrameRef& frame) {
+void IbConnection::EmitGap(Side from, const Gap& gap, const FrameRef& frame) {
   Open(frame);
-  Emit(from, frame, frame, Gap{size});
+  if (gap.of == Gap::Of::kNumbers) side_[from].requests_missing += gap.size;
+  Emit(from, frame, frame, gap);
 }
 
 void IbConnection::Process(const RcPacket& p) {
@@ -154,6 +160,7 @@ void IbConnection::ProcessRequest(const RcPacket& p) {
     return;
   }
   s.known = s.started = true;
+  ++s.requests_seen;
   s.open_count = s.lost_read = false;
   s.expected = PsnAdd(p.psn(), 1);
   if (s.send.active && (!p.Is(Operation::kSend) || p.info->first)) AbandonSend(p.from, PsnAdd(p.psn(), ib::kPsnMask));

@@ -146,7 +146,9 @@ class IbConnection {
     AcknowledgedSends<uint32_t> sends;  // by the PSN of the last packet
     bool acknowledged_known = false;
     uint32_t acknowledged = 0;  // the highest PSN that a response acknowledged, of those processed
-    bool from_setup = false;    // the first PSN that it sends is known
+    bool heard = false;         // a packet of it was seen
+    uint64_t requests_seen = 0, requests_missing = 0;
+    bool from_setup = false;  // the first PSN that it sends is known
     EarlyAck early;
     bool request_since_nak = true;
     uint32_t nak_psn = 0;
@@ -213,7 +215,8 @@ class IbConnection {
   void AbandonSend(Side side, uint32_t end);
   void LearnMtu(uint64_t size);
   void ReportMissingResponses();
-  void EmitGap(Side from, uint64_t size, const FrameRef& frame);
+  void EmitGap(Side from, const Gap& gap, const FrameRef& frame);
+  FrameRef ReceiptOf(const Block& block, const RcPacket& waiting) const;
   template <typename Kind>
   void Emit(Side from, const FrameRef& first, const FrameRef& frame, const Kind& what) {
     Event event(info, from, first, frame, what);
@@ -238,6 +241,7 @@ class IbConnection {
   IbOriginals& originals_;
   const PacketObserver::Track track_;
   bool opened_ = false;
+  uint64_t packets_ = 0;
   uint32_t mtu_ = 0;  // bytes; 0: not known
   std::array<SideState, 2> side_;
   struct IcrcRecord {

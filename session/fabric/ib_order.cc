@@ -96,6 +96,8 @@ static bool IsNextResponse(uint32_t expected, const RcPacket& p) { return PsnDis
 
 void IbConnection::OnPacket(RcPacket& p) {
   last_frame_ = p.frame;
+  side_[p.from].heard = true;
+  ++packets_;
   if (context_.packets()) context_.packets()->OnPacket(track_, p);
   if (!attentive_ && (p.info->response ? IsPlainResponse(p) : IsPlainRequest(p))) return Process(p);
   OnOddPacket(p);
@@ -103,6 +105,8 @@ void IbConnection::OnPacket(RcPacket& p) {
 
 void IbConnection::OnHeldPacket(RcPacket& p) {
   last_frame_ = p.frame;
+  side_[p.from].heard = true;
+  ++packets_;
   if (context_.packets()) context_.packets()->OnPacket(track_, p);
   OnOddPacket(p);
 }
@@ -315,6 +319,16 @@ bool IbConnection::ReceiptIsProven(const Block& block) const {
   return std::any_of(queue_.begin(), queue_.end(), [&](const HeldPtr& h) { return ProvesReceipt(block, h->packet); });
 }
 
+// The first frame, of the packets that wait, that proves it; number 0: none does.
+FrameRef IbConnection::ReceiptOf(const Block& block, const RcPacket& waiting) const {
+  FrameRef first = ProvesReceipt(block, waiting) ? waiting.frame : FrameRef{};
+  for (const HeldPtr& held : queue_) {
+    const RcPacket& p = held->packet;
+    if ((first.number == 0 || p.frame.number < first.number) && ProvesReceipt(block, p)) first = p.frame;
+  }
+  return first;
+}
+
 // Called with packets waiting, after one arrived: gives up what is missing when it is time to.
 void IbConnection::WatchBlock(const RcPacket* arrived) {
   while (!queue_.empty()) {
@@ -373,7 +387,8 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
         ++i;
       }
     }
-    if (missing > 0) EmitGap(static_cast<Side>(1 - block.requester), missing, waiting.frame);
+    const Gap gap{missing, Gap::Of::kResponses};
+    if (missing > 0) EmitGap(static_cast<Side>(1 - block.requester), gap, waiting.frame);
     return;
   }
   uint32_t next = waiting.info->response ? PsnAdd(Needed(waiting), 1) : waiting.psn();
@@ -383,7 +398,8 @@ void IbConnection::GiveUp(const Block& block, const RcPacket& waiting) {
     if (request && PsnDistance(q.psn(), next) < 0) next = q.psn();
   }
   int32_t missing = s.open_count ? std::max(Ahead(s, next), 1) : PsnDistance(next, s.expected);
-  EmitGap(block.requester, static_cast<uint64_t>(std::max(missing, 1)), waiting.frame);
+  const Gap gap{static_cast<uint64_t>(std::max(missing, 1)), Gap::Of::kNumbers, ReceiptOf(block, waiting)};
+  EmitGap(block.requester, gap, waiting.frame);
   AbandonSend(block.requester, s.expected);
   s.write.after_gap = true;
   s.write.whole = false;

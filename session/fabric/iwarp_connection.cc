@@ -41,14 +41,19 @@ void IwarpConnection::EmitOpened(Direction from, FrameRef frame) {
   Emit(from, frame, frame, Opened{});
 }
 
-void IwarpConnection::EmitGap(Direction from, uint64_t size, FrameRef frame) { Emit(from, frame, frame, Gap{size}); }
+void IwarpConnection::EmitGap(Direction from, const Gap& gap, FrameRef frame) { Emit(from, frame, frame, gap); }
 
 void IwarpConnection::End(CloseReason why, Direction from, FrameRef frame) {
   if (done_) return;
   done_ = true;
   if (!followed_) return;
   if (context_.packets()) context_.packets()->OnClosed(track_);
-  Emit(from, frame, frame, Closed{why});
+  Closed closed{why, packets_};
+  for (Direction d : {Direction{0}, Direction{1}}) {
+    const Half& half = half_[d];
+    closed.extent[side(d)] = {half.heard, half.tcp.next() - half.tcp.first(), half.missing};
+  }
+  Emit(from, frame, frame, closed);
   context_.CloseConnection(info_);
 }
 
@@ -169,6 +174,7 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
     }
   }
   ++packets_;
+  half.heard = true;
   if (!IsQuiet()) NoteBlocked();
   if (!half.tcp.started() && carries) half.tcp.Start(packet.sequence);
 
@@ -178,7 +184,7 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
     if (!other.tcp.started() && other.phase == Phase::kMpa) other.tcp.Start(packet.acknowledgment);
     if (other.tcp.started()) {
       piece.ack = other.tcp.Unwrap(packet.acknowledgment);
-      piece.has_ack = other.tcp.NoteAcknowledged(piece.ack);
+      piece.has_ack = other.tcp.NoteAcknowledged(piece.ack, frame);
     }
   }
   if (!carries && piece.has_ack && half.tcp.empty()) {

@@ -88,6 +88,8 @@ class IwarpConnection {
     bool search_due = false;   // something has changed since the last search
     uint32_t blocked = 0;      // packets of the connection since processing came to a halt
     bool fin = false;
+    bool heard = false;    // a segment of it was seen
+    uint64_t missing = 0;  // bytes that were given up
     uint64_t searched_segments = 0, searched_bytes = 0;
     Partial partial;
     AcknowledgedSends<uint64_t> sends;  // by the place in the TCP stream, or a little behind it
@@ -144,7 +146,7 @@ class IwarpConnection {
   // Identity
   void Follow(Direction active, bool roles_known);
   void EmitOpened(Direction from, FrameRef frame);
-  void EmitGap(Direction from, uint64_t size, FrameRef frame);
+  void EmitGap(Direction from, const Gap& gap, FrameRef frame);
   void End(CloseReason why, Direction from, FrameRef frame);
   void NotIwarp() { done_ = true; }
   bool HasPort(uint32_t port) const;

@@ -28,7 +28,7 @@ bool RdmapLayer::OnUlpdu(Side from, Bytes captured, uint32_t length, Missing mis
   if (status == ParseStatus::kTruncatedByCapture) {
     // Something was sent, nobody can say what. Bytes lost from the capture have been reported already.
     if (missing == Missing::kTruncatedByCapture) {
-      Emit(from, first, last, Gap{length});
+      Emit(from, first, last, Gap{length, Gap::Of::kContent});
     }
     OnLost(from);
     return true;
@@ -185,7 +185,7 @@ void RdmapLayer::OnReadRequest(Side from, const DdpSegment& segment, Missing mis
   iwarp::ReadRequest request;
   const ParseStatus status = iwarp::DecodeReadRequest(segment.payload, segment.payload_length, request);
   if (status == ParseStatus::kTruncatedByCapture && missing == Missing::kTruncatedByCapture) {
-    Emit(from, first, last, Gap{segment.payload_length});
+    Emit(from, first, last, Gap{segment.payload_length, Gap::Of::kContent});
   }
   if (status != ParseStatus::kOk) {
     state.reads_known = false;

@@ -180,7 +180,7 @@ uint64_t IwarpConnection::ConsumeFpdu(Direction d, Bytes bytes, uint64_t wire, c
     if (!partial.bytes.Append(piece)) {
       partial.missing = Missing::kLost;
       context_.stats().dropped_for_memory += piece.size();
-      EmitGap(d, piece.size(), frame);
+      EmitGap(d, {piece.size(), Gap::Of::kContent}, frame);
     } else if (piece.size() < n) {
       partial.missing = Missing::kTruncatedByCapture;
     }
@@ -254,7 +254,7 @@ void IwarpConnection::OnFpdu(Direction d, uint64_t begin, Bytes stream, const iw
 }
 
 void IwarpConnection::LoseBoundary(Direction d, uint64_t gap_size, FrameRef frame) {
-  EmitGap(d, gap_size, frame);
+  EmitGap(d, {gap_size, Gap::Of::kContent}, frame);
   rdmap_.OnLost(side(d));
   half_[d].partial.Clear();
   // The length of the FPDU given up says where the next one begins; the search makes it prove that.
@@ -272,7 +272,9 @@ void IwarpConnection::SkipLost(Direction d, uint64_t to, FrameRef frame) {
   Half& half = half_[d];
   Partial& partial = half.partial;
   const uint64_t size = to - half.tcp.next();
-  if (followed_) EmitGap(d, size, frame);
+  const bool acknowledged = half.tcp.acknowledged() > half.tcp.next();
+  half.missing += size;
+  if (followed_) EmitGap(d, {size, Gap::Of::kNumbers, acknowledged ? half.tcp.acknowledged_in() : FrameRef{}}, frame);
   half.tcp.SkipTo(to);
   switch (half.phase) {
     case Phase::kMpa:

@@ -56,8 +56,8 @@ void PiecePool::Give(Storage storage) {
 
 void TcpStream::Start(uint32_t sequence) {
   started_ = true;
-  next_ = FirstPosition(sequence);
-  acknowledged_ = claimed_ = 0;
+  first_ = next_ = FirstPosition(sequence);
+  acknowledged_ = claimed_ = beyond_ = 0;
 }
 
 uint64_t TcpStream::Unwrap(uint32_t sequence) const { return NearestPosition<32>(next_, sequence); }
@@ -66,9 +66,13 @@ bool TcpStream::IsPlausible(uint64_t position) const {
   return position <= next_ + kMaxAhead && next_ <= position + kMaxAhead;
 }
 
-bool TcpStream::NoteAcknowledged(uint64_t position) {
+bool TcpStream::NoteAcknowledged(uint64_t position, const FrameRef& frame) {
   const bool ahead = position > next_;
   if (ahead && position > next_ + kMaxAhead) return false;
+  if (ahead && beyond_ <= next_) {
+    beyond_ = position;
+    beyond_frame_ = frame;
+  }
   if (ahead && (held_.empty() || position > held_.back().piece.end)) {
     if (claimed_ != 0 && position >= claimed_) acknowledged_ = std::max(acknowledged_, claimed_);
     claimed_ = position;

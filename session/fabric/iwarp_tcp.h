@@ -57,7 +57,9 @@ class TcpStream {
   void Start(uint32_t sequence);
   bool started() const { return started_; }
   // Moves next() back to `position`; nothing has been processed yet.
-  void StartEarlier(uint64_t position) { next_ = position; }
+  void StartEarlier(uint64_t position) { first_ = next_ = position; }
+  // The position of the first byte that is known of.
+  uint64_t first() const { return first_; }
   // The position of a sequence number: the one nearest to next() (RFC 9293 section 3.4).
   uint64_t Unwrap(uint32_t sequence) const;
   uint64_t next() const { return next_; }
@@ -67,7 +69,9 @@ class TcpStream {
   // were seen, an acknowledgment counts when the next one says no less: a single wrong one moves nothing.
   uint64_t acknowledged() const { return acknowledged_; }
   // False when it is too far from next() to belong to this stream.
-  bool NoteAcknowledged(uint64_t position);
+  bool NoteAcknowledged(uint64_t position, const FrameRef& frame);
+  // The first frame that acknowledged the byte at next(). REQUIRES: acknowledged() > next().
+  const FrameRef& acknowledged_in() const { return beyond_frame_; }
   // Near enough to next() to belong to this stream.
   bool IsPlausible(uint64_t position) const;
 
@@ -120,8 +124,10 @@ class TcpStream {
   TrackerContext& context_;
   PiecePool& pool_;
   bool started_ = false;
-  uint64_t next_ = 0, acknowledged_ = 0;
+  uint64_t first_ = 0, next_ = 0, acknowledged_ = 0;
   uint64_t claimed_ = 0;  // by the last acknowledgment, beyond what was seen; 0: it was not
+  uint64_t beyond_ = 0;   // acknowledged, or claimed to be, in `beyond_frame_`; up to next(): it tells nothing
+  FrameRef beyond_frame_;
   uint64_t held_bytes_ = 0;
   std::deque<Stored> held_;  // ascending, without overlaps
   std::optional<Stored> popped_;

@@ -2,13 +2,13 @@
 #include "session/limits/connection_limits.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "protocol/nfs/nfs4_operations.h"
 
 namespace stag::session {
 namespace {
 
-constexpr size_t kMaxUndecided = 1 << 16;
 constexpr int64_t kMillisecond = 1'000'000;
 
 // NFSv4 and NFSv3 status codes of a server that wants to be asked again later.
@@ -19,83 +19,57 @@ bool IsPutOff(uint32_t version, uint32_t status) {
 
 }  // namespace
 
-std::optional<Limit> ConnectionLimits::verdict() const {
-  if (calls == 0) return std::nullopt;
+Limit ConnectionLimits::verdict() const {
+  if (calls == 0 || span_ns == 0) return Limit::kUnknown;
   const int64_t recovery = ns[static_cast<size_t>(Limit::kRecovery)];
   if (recovery > 0 && recovery >= (span_ns - ns[static_cast<size_t>(Limit::kIdle)]) / 10) return Limit::kRecovery;
   return static_cast<Limit>(std::max_element(ns.begin(), ns.end()) - ns.begin());
 }
 
-Limit LimitsObserver::Now(const State& s) const {
-  if (s.mending[0].waits || s.mending[1].waits) return Limit::kRecovery;
-  if (s.open.empty()) return Limit::kIdle;
-  if (s.replied && s.open.size() >= std::min(s.granted, s.requested)) return Limit::kCreditLimited;
-  return Limit::kServer;
+// As many Calls are outstanding as the credits allow.
+bool LimitsObserver::IsFull(const State& s) {
+  return s.replied && !s.open.empty() && s.open.size() >= std::min(s.granted, s.requested);
 }
 
 // What held until `frame` did so since the last time.
 void LimitsObserver::Advance(State& s, const FrameRef& frame) {
   if (!s.begun || !frame.timed || frame.time_ns <= s.now) return;
-  const Limit what = Now(s);
-  if (what == Limit::kCreditLimited) s.last_full = frame.time_ns;
-  if (!s.tail.empty() && s.tail.back().what == what) {
-    s.tail.back().end = frame.time_ns;
-  } else {
-    s.tail.push_back({what, s.now, frame.time_ns});
-  }
+  if (IsFull(s)) s.last_full = frame.time_ns;
+  s.timeline.Add(s.now, frame.time_ns,
+                 {.recovery = s.mending[0].waits || s.mending[1].waits,
+                  .open = static_cast<uint32_t>(s.open.size()),
+                  .limit = s.replied ? std::min(s.granted, s.requested) : Timeline::kNoLimit});
   s.now = frame.time_ns;
-  // Nobody answers for very long: what comes now counts, whatever becomes of it.
-  if (s.tail.size() >= kMaxUndecided) {
-    Commit(s);
-    Decide(s);
-  }
 }
 
-// What has come until now counts.
-void LimitsObserver::Commit(State& s) {
-  for (const Piece& piece : s.tail) {
-    s.limits.span_ns += piece.end - piece.begin;
-    if (piece.what == Limit::kServer) {
-      s.undecided.push_back(piece);
-    } else {
-      s.limits.ns[static_cast<size_t>(piece.what)] += piece.end - piece.begin;
-    }
-  }
-  s.tail.clear();
-}
-
-// Data moved between two frames.
-void LimitsObserver::Move(State& s, const FrameRef& first, const FrameRef& last) {
-  const std::optional<int64_t> length = Elapsed(first, last);
-  if (!length || *length == 0) return;
-  const int64_t begin = first.time_ns, end = last.time_ns;
-  left_.clear();  // the last first
-  int64_t moved = 0;
-  while (!s.undecided.empty() && s.undecided.back().end > begin) {
-    const Piece piece = s.undecided.back();
-    s.undecided.pop_back();
-    if (piece.end > end) left_.push_back({piece.what, std::max(piece.begin, end), piece.end});
-    moved += std::max<int64_t>(std::min(piece.end, end) - std::max(piece.begin, begin), 0);
-    if (piece.begin < begin) {
-      left_.push_back({piece.what, piece.begin, begin});
-      break;
-    }
-  }
-  s.undecided.insert(s.undecided.end(), left_.rbegin(), left_.rend());
-  s.limits.ns[static_cast<size_t>(Limit::kMovingData)] += moved;
-}
-
-// Before the oldest Call that is outstanding, nothing more moves.
+// Before the oldest Call that is outstanding, nothing more is learnt. Serials are in order of the Calls, and so, but
+// for frames out of order, are times.
 void LimitsObserver::Decide(State& s) {
-  int64_t until = INT64_MAX;
-  if (!s.open.empty()) {
-    // Serials are in order of the Calls, and so, but for frames out of order, are times.
-    until = s.open.front().sent;
-  }
-  while (!s.undecided.empty() && (s.undecided.front().end <= until || s.undecided.size() > kMaxUndecided)) {
-    s.limits.ns[static_cast<size_t>(Limit::kServer)] += s.undecided.front().end - s.undecided.front().begin;
-    s.undecided.pop_front();
-  }
+  const int64_t until = s.open.empty() ? s.told : std::min(s.told, s.open.front().sent);
+  s.timeline.Decide(until, s.limits.ns, s.limits.most_outstanding);
+}
+
+// The answer to a Call was not captured: the Call was outstanding for nobody. It may have been until it is proven.
+void LimitsObserver::Miss(State& s, const Transaction& t, int64_t sent) {
+  ++s.limits.not_captured;
+  const FrameRef& proof = t.answer_proof;
+  const int64_t proven = proof.number != 0 && proof.timed ? std::min(proof.time_ns, s.now) : s.now;
+  s.timeline.Learn(sent, s.now, -1, 0, 0);
+  s.timeline.Learn(sent, proven, 0, 1, 0);
+}
+
+// The Call of a Reply was not captured: it may have been outstanding since its sender's last message before the gap.
+void LimitsObserver::MissCall(const Connection& connection, State& s, const FrameRef& reply) {
+  Advance(s, reply);
+  const FrameRef& since = connection.coverage[connection.client].before_gap;
+  s.timeline.Learn(since.number != 0 ? since.time_ns : INT64_MIN, s.now, 0, 1, 0);
+  s.told = s.now;
+  Decide(s);
+}
+
+void LimitsObserver::OnOrphan(const Connection& connection, const Message& message) {
+  if (!message.repeated && message.from != connection.client)
+    MissCall(connection, StateOf(connection.info.id), message.frame);
 }
 
 std::vector<LimitsObserver::Outstanding>::iterator LimitsObserver::Find(State& s, const Transaction& t) {
@@ -106,10 +80,13 @@ std::vector<LimitsObserver::Outstanding>::iterator LimitsObserver::Find(State& s
 // A Call is no longer outstanding.
 void LimitsObserver::Leave(State& s, const Transaction& t) {
   const auto open = Find(s, t);
-  if (open != s.open.end()) s.open.erase(open);
-  Commit(s);
-  Move(s, t.rdma.first_read, t.rdma.last_read);
-  Move(s, t.rdma.first_write, t.rdma.last_write);
+  if (open != s.open.end()) {
+    if (t.outcome != Outcome::kOutstanding && t.answer == Answer::kNotCaptured) Miss(s, t, open->sent);
+    s.open.erase(open);
+  }
+  for (const auto& [first, last] :
+       {std::pair(t.rdma.first_read, t.rdma.last_read), std::pair(t.rdma.first_write, t.rdma.last_write)})
+    if (Elapsed(first, last).value_or(0) > 0) s.timeline.Learn(first.time_ns, last.time_ns, 0, 0, 1);
   Decide(s);
 }
 
@@ -120,7 +97,7 @@ void LimitsObserver::Pause(State& s, const FrameRef& frame) {
   if (!frame.timed) return;
   const int64_t silent = frame.time_ns - s.last_packet;
   if (s.begun && silent >= 240 * kMillisecond && silent <= 275 * kMillisecond &&
-      (Now(s) == Limit::kCreditLimited || s.last_full >= s.last_packet - 50 * kMillisecond))
+      (IsFull(s) || s.last_full >= s.last_packet - 50 * kMillisecond))
     ++s.limits.quarter_pauses;
   s.last_packet = std::max(s.last_packet, frame.time_ns);
 }
@@ -128,11 +105,13 @@ void LimitsObserver::Pause(State& s, const FrameRef& frame) {
 void LimitsObserver::OnMessage(const Connection& connection, const Message& message, const Transaction* t) {
   State& s = StateOf(connection.info.id);
   Pause(s, message.frame);
+  if (message.orphan && !message.early && !message.repeated && message.from != connection.client)
+    MissCall(connection, s, message.frame);
   if (!t || t->backward) return;
   if (message.role == Role::kCall) {
     if (!s.begun && message.frame.timed) {
       s.begun = true;
-      s.now = message.frame.time_ns;
+      s.now = s.told = message.frame.time_ns;
     }
     Advance(s, message.frame);
     if (s.open.empty() || s.open.back().serial < t->serial) s.open.push_back({t->serial, s.now});
@@ -140,6 +119,7 @@ void LimitsObserver::OnMessage(const Connection& connection, const Message& mess
     ++s.limits.calls;
   } else if (message.role == Role::kReply || message.role == Role::kError) {
     Advance(s, message.frame);
+    s.told = s.now;
     Leave(s, *t);
     if (message.role == Role::kReply || message.header.credit > 0) {
       s.granted = message.header.credit;
@@ -147,6 +127,8 @@ void LimitsObserver::OnMessage(const Connection& connection, const Message& mess
     }
     s.replied = true;
     ++s.limits.replies;
+    s.limits.longest_answer_ns =
+        std::max(s.limits.longest_answer_ns, Elapsed(t->call.frame, message.frame).value_or(0));
     TakeResults(s, *t);
   }
 }
@@ -172,18 +154,28 @@ void LimitsObserver::OnTransaction(const Connection& connection, const Transacti
     return;
   }
   if (Find(s, t) == s.open.end()) return;
-  if (t.outcome == Outcome::kUnanswered) {
+  if (t.outcome == Outcome::kUnanswered && t.answer != Answer::kNotCaptured) {
     s.limits.unanswered = true;
     Advance(s, connection.last_frame);
+    s.told = s.now;
   }
   Leave(s, t);
 }
 
 void LimitsObserver::OnConnectionClosed(const Connection& connection, const fabric::Event&) {
   State& s = StateOf(connection.info.id);
-  s.mending = {};
+  const bool unknown = connection.one_sided() || connection.sampled();
+  if (unknown && s.limits.replies == 0) {
+    Advance(s, connection.last_frame);
+    s.told = s.now;
+  }
   s.open.clear();
   Decide(s);
+  s.limits.span_ns = std::accumulate(s.limits.ns.begin(), s.limits.ns.end(), int64_t{0});
+  if (unknown) {
+    s.limits.ns = {};
+    s.limits.ns[static_cast<size_t>(Limit::kUnknown)] = s.limits.span_ns;
+  }
   if (connection.proof == Proof::kRpcRdma) sink_.OnLimits(connection, s.limits);
   states_.erase(connection.info.id);
   last_ = nullptr;

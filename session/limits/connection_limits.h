@@ -4,34 +4,33 @@
 // where a Call stays unanswered. At each moment the first of these that holds:
 //
 //     recovery        between an RNR NAK or sequence NAK and the packet that mends it
+//     unknown         no Call is known to be outstanding, and one may be: its Reply, or the Call, was not captured
 //     idle            no Call is outstanding
 //     credit_limited  as many are as min(granted, requested), from the first Reply on
 //     moving_data     between an RPC's first and last RDMA Read, or its first and last RDMA Write
 //     server          the rest
 //
-// Calls of the server (RFC 8167) are left out. One pass: moments whose Reads and Writes are not over yet wait, so many
-// at most.
+// A Call whose answer was not captured is outstanding for nobody; one may be until a frame proves the answer. Where the
+// capture has one direction alone, or a sample, all is unknown. Calls of the server (RFC 8167) are left out.
 #pragma once
 
 #include <array>
-#include <deque>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "session/limits/timeline.h"
 #include "session/rpcrdma/session.h"
 
 namespace stag::session {
-
-enum class Limit : uint8_t { kIdle, kCreditLimited, kRecovery, kMovingData, kServer };
-inline constexpr size_t kLimits = 5;
-inline constexpr std::array<std::string_view, kLimits> kLimitNames{"idle", "credit_limited", "recovery", "moving_data",
-                                                                   "server"};
 
 struct ConnectionLimits {
   std::array<int64_t, kLimits> ns{};  // by Limit; together they are the span
   int64_t span_ns = 0;
   uint64_t calls = 0, replies = 0;  // forward ones
+  uint64_t not_captured = 0;        // Calls whose answer the capture has not
+  int64_t longest_answer_ns = 0;    // of those that it has
+  uint32_t most_outstanding = 0;    // Calls at a time, whose answer it has or which have none
   // What is known to make mounts slow.
   uint64_t quarter_pauses = 0;  // of about 250 ms without a packet, when all credits had just been used
   uint64_t rnr_naks = 0;
@@ -49,8 +48,8 @@ struct ConnectionLimits {
     return span_ns > 0 ? part / static_cast<double>(span_ns) * 100 : 0;
   }
   // The part that the connection is limited by: recovery from a tenth of the time on that it is not idle, else the
-  // largest; nullopt: no Call was seen.
-  std::optional<Limit> verdict() const;
+  // largest; kUnknown: no Call was seen, or no time.
+  Limit verdict() const;
 };
 
 // Takes the limits of a connection when it closes.
@@ -72,12 +71,9 @@ class LimitsObserver final : public Observer {
   void OnTransaction(const Connection& connection, const Transaction& t) override;
   void OnConnectionClosed(const Connection& connection, const fabric::Event& event) override;
   void OnRecovery(const Connection& connection, const fabric::Recovery& recovery) override;
+  void OnOrphan(const Connection& connection, const Message& message) override;
 
  private:
-  struct Piece {
-    Limit what = Limit::kServer;  // kServer: or kMovingData
-    int64_t begin = 0, end = 0;
-  };
   struct Mending {
     bool waits = false, rnr = false;
     int64_t since = 0;
@@ -93,8 +89,8 @@ class LimitsObserver final : public Observer {
     uint32_t granted = 0, requested = 0;
     std::vector<Outstanding> open;   // Calls, in order of their serials
     std::array<Mending, 2> mending;  // by requester
-    std::vector<Piece> tail;         // since the last Reply
-    std::deque<Piece> undecided;     // before it: those that may be kMovingData
+    Timeline timeline;
+    int64_t told = 0;  // up to here, what counts has come: the last Reply
     int64_t last_packet = 0, last_full = INT64_MIN;
   };
 
@@ -106,11 +102,11 @@ class LimitsObserver final : public Observer {
     }
     return *last_;
   }
-  Limit Now(const State& s) const;
-  void Advance(State& s, const FrameRef& frame);
-  void Commit(State& s);
-  void Move(State& s, const FrameRef& first, const FrameRef& last);
-  void Decide(State& s);
+  static bool IsFull(const State& s);
+  static void Advance(State& s, const FrameRef& frame);
+  static void Decide(State& s);
+  static void Miss(State& s, const Transaction& t, int64_t sent);
+  static void MissCall(const Connection& connection, State& s, const FrameRef& reply);
   static std::vector<Outstanding>::iterator Find(State& s, const Transaction& t);
   void Leave(State& s, const Transaction& t);
   void TakeResults(State& s, const Transaction& t) const;
@@ -118,8 +114,7 @@ class LimitsObserver final : public Observer {
 
   LimitsSink& sink_;
   std::unordered_map<fabric::ConnectionId, State> states_;
-  std::vector<Piece> left_;  // of Move
-  State* last_ = nullptr;    // of StateOf
+  State* last_ = nullptr;  // of StateOf
   fabric::ConnectionId last_id_ = 0;
 };
 

@@ -49,6 +49,17 @@ struct SideCounters {
   uint64_t send_with_invalidate = 0;
 };
 
+// What the capture has of that which one side sent. Whoever counts what is missing, waits or blames asks this.
+struct Coverage {
+  uint64_t gaps = 0;     // times that numbers of its packets are missing: PSNs of its requests, bytes of its stream
+  uint64_t unclear = 0;  // times that packets are there of which nothing tells which message they are
+  FrameRef last;         // its newest frame, of those with events
+  FrameRef before_gap;   // the same, before the newest of both
+  // Of a connection that has closed.
+  bool heard = true;     // a packet of it was captured
+  bool sampled = false;  // of its numbers more than a tenth are missing
+};
+
 enum class Proof : uint8_t {
   kUnknown,  // nothing seen that tells
   kRpcRdma,  // private data, service port, or a message that can be nothing else
@@ -61,6 +72,7 @@ struct Connection {
   FrameRef now;  // the frame being processed (Event::now): where what follows from the current call became provable
 
   bool setup_seen = false;  // joined from the start: request (and, for opened ones, reply) were captured
+  uint64_t packets = 0;     // of a connection that has closed: captured, besides those that set it up
   bool rejected = false;
   bool opened = false;
   bool closed = false;
@@ -87,6 +99,12 @@ struct Connection {
   }
   // RFC 8797 section 4.1: both sides support remote invalidation; nullopt: unknown.
   std::optional<bool> remote_invalidation() const;
+
+  std::array<Coverage, 2> coverage;  // by sending side
+  // Of a connection that has closed: the capture has one direction alone, or a sample. Then nothing that is missing was
+  // missing on the wire.
+  bool one_sided() const { return !coverage[0].heard || !coverage[1].heard; }
+  bool sampled() const { return coverage[0].sampled || coverage[1].sampled; }
 
   std::array<CreditState, 2> credits;    // by requesting side
   std::array<SideCounters, 2> counters;  // by sending side

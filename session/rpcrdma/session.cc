@@ -20,6 +20,7 @@ using fabric::EventKind;
 constexpr size_t kRetiredInAll = 2048, kOldRetiredInAll = 256;
 constexpr int64_t kLateNs = 1'000'000'000;
 constexpr size_t kMaxRetiredSegments = 256;
+constexpr uint64_t kFewestOfSample = 100;  // packets of a connection that may be a sample
 
 // No RPC-over-RDMA message comes behind a disconnect. Behind others one may: captures swap a ready-to-use and a Send.
 bool EndsMessages(fabric::SetupMessage message) {
@@ -44,6 +45,7 @@ void Session::Impl::OnEvent(const Event& event) {
     if (sure || ends || (kind != EventKind::kSend && --state.early.patience == 0)) FlushEarly(state);
   }
 
+  if (kind >= EventKind::kSend && kind <= EventKind::kReadResponse) connection.coverage[event.from].last = event.frame;
   switch (kind) {
     case EventKind::kSetup:
     case EventKind::kOpened: return OnSetup(state, event);
@@ -127,6 +129,12 @@ void Session::Impl::OnSetup(ConnectionState& state, const Event& event) {
 void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   ++connection.counters[event.from].gaps;
+  const fabric::Gap& gap = event.gap();
+  if (gap.of != fabric::Gap::Of::kResponses) {
+    ++(gap.of == fabric::Gap::Of::kNumbers ? connection.coverage[event.from].gaps
+                                           : connection.coverage[event.from].unclear);
+    MissAnswers(state, event.from, gap.acknowledged);
+  }
   Lose(state);
   Notify([&](Observer& o) { o.OnGap(connection, event); });
 }
@@ -144,13 +152,20 @@ void Session::Impl::Lose(ConnectionState& state) {
 
 void Session::Impl::Close(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
-  const fabric::CloseReason reason = event.closed().reason;
+  const fabric::Closed& closed = event.closed();
+  const fabric::CloseReason reason = closed.reason;
   FlushEarly(state);
-  while (TransactionEntry* entry = state.live.oldest())
-    End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
+  connection.packets = closed.packets;
+  for (size_t side = 0; side < 2 && closed.packets > 0; ++side) {
+    const fabric::Extent& extent = closed.extent[side];
+    connection.coverage[side].heard = extent.heard;
+    connection.coverage[side].sampled = closed.packets >= kFewestOfSample && extent.missing > extent.numbers / 10;
+  }
   connection.closed = true;
   connection.close_reason = reason;
   connection.close_frame = event.frame;
+  while (TransactionEntry* entry = state.live.oldest())
+    End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
   for (const EndedTransaction& ended : state.ended)
@@ -169,6 +184,9 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   Unlist(state.outstanding[entry.requester], entry.outstanding_at);
   Unlist(state.reading[entry.requester], entry.reading_at);
   entry.outcome = outcome;
+  entry.answer = AnswerOf(connection, entry);
+  if (entry.answer == Answer::kPending) entry.waited_ns = Elapsed(entry.call.frame, connection.close_frame);
+  if (entry.answer_may_be_missing) --(entry.answer_proof.number == 0 ? state.in_doubt : state.proven)[entry.requester];
   CompleteCall(state, entry);
   if (!entry.reply.read_chunks.empty()) RebuildReply(entry);  // with what the requester has read meanwhile
   ++stats.transactions;

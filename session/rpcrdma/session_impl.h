@@ -52,10 +52,13 @@ struct ConnectionState {
   std::array<MultiMap<SegmentRef>, 2> memory;  // by owning side: handle
   std::array<uint64_t, 2> sends{};             // by side: Sends so far
   EarlyReply early;
-  SegmentRef last_hit;                         // the segment that the previous RDMA packet touched ...
-  Side last_hit_owner = 0;                     // ... and whose memory it is
-  uint64_t calls = 0;                          // transactions that were opened
-  uint64_t gap_serial = 0;                     // the newest transaction when something was last lost
+  SegmentRef last_hit;                       // the segment that the previous RDMA packet touched ...
+  Side last_hit_owner = 0;                   // ... and whose memory it is
+  uint64_t calls = 0;                        // transactions that were opened
+  uint64_t gap_serial = 0;                   // the newest transaction when something was last lost
+  std::array<uint64_t, 2> missing_serial{};  // by sender: the same, of what that side sent
+  // By requesting side: outstanding Calls whose answer may be missing, without and with a proof; and the most besides.
+  std::array<uint32_t, 2> in_doubt{}, proven{}, most_sure{};
   OnConnection live;                           // transactions that have not ended
   std::array<EndedTransaction, kEnded> ended;  // and the last that have, in turn
   uint32_t endings = 0;
@@ -94,6 +97,12 @@ struct Session::Impl {
   void OnGap(ConnectionState& state, const fabric::Event& event);
   // Something of the connection is not known from now on: packets are missing, or memory for a transaction.
   void Lose(ConnectionState& state);
+  // Answers that may be missing (session_answers.cc).
+  void MissAnswers(ConnectionState& state, Side from, const FrameRef& acknowledged);
+  static void ProveAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& frame);
+  void ProveByCall(ConnectionState& state, const TransactionEntry& call);
+  static void ProveByAnswer(ConnectionState& state, const TransactionEntry& answered);
+  static Answer AnswerOf(const Connection& connection, const TransactionEntry& entry);
   void Close(ConnectionState& state, const fabric::Event& event);
 
   // Parts of OnSend.
@@ -103,7 +112,7 @@ struct Session::Impl {
   bool MayBeAnswer(const Connection& connection) const;
   void FindClient(ConnectionState& state);
   void Call(ConnectionState& state, const fabric::Event& event);
-  void Answer(ConnectionState& state, const fabric::Event& event);
+  void OnAnswer(ConnectionState& state, const fabric::Event& event);
   void Done(ConnectionState& state);
   void Orphan(ConnectionState& state, const fabric::Event& event);
   bool MayPrecedeItsCall(const ConnectionState& state) const;

@@ -157,11 +157,13 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   switch (message.role) {
     case Role::kCall: Call(state, event); break;
     case Role::kReply:
-    case Role::kError: Answer(state, event); break;
+    case Role::kError: OnAnswer(state, event); break;
     case Role::kDone: Done(state); break;
     case Role::kUnknown:
       connection.credits[0].known = connection.credits[1].known = false;  // it may be anything
       connection.unclear_messages = true;
+      ++connection.coverage[message.from].unclear;
+      MissAnswers(state, message.from, {});
       Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
       break;
   }
@@ -239,6 +241,11 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   entry.outstanding_at = state.outstanding[requester].Insert(header.xid, &entry);
   Register(state, entry, requester, false);
   CountGrowth(state, state.outstanding[requester], state.memory[requester]);
+  if (state.in_doubt[requester] > 0) [[unlikely]]
+    ProveByCall(state, entry);
+  const size_t doubtful = state.in_doubt[requester] + state.proven[requester];
+  const auto sure = static_cast<uint32_t>(state.outstanding[requester].size() - doubtful);
+  state.most_sure[requester] = std::max(state.most_sure[requester], sure);
   if (entry.read_missing > 0) entry.CountCall();  // else when the Call is complete, right now
   ++connection.calls;
   if (entry.backward) ++connection.backward_calls;
@@ -292,7 +299,7 @@ void Session::Impl::CompleteCall(ConnectionState& state, TransactionEntry& entry
   Notify([&](Observer& o) { o.OnCallComplete(state.connection, entry); });
 }
 
-void Session::Impl::Answer(ConnectionState& state, const Event& event) {
+void Session::Impl::OnAnswer(ConnectionState& state, const Event& event) {
   Connection& connection = state.connection;
   const Side requester = Side(1 - message.from);
   TransactionEntry* found = nullptr;
@@ -302,6 +309,8 @@ void Session::Impl::Answer(ConnectionState& state, const Event& event) {
   if (message.again) --connection.replies_without_call;
   TransactionEntry& entry = *found;
   TakeSend(entry.reply);
+  if (state.in_doubt[requester] > 0) [[unlikely]]
+    ProveByAnswer(state, entry);
   entry.reply.invalidated = message.invalidated;
   CompleteCall(state, entry);
   TakeReply(entry, event);

@@ -54,6 +54,10 @@ void Transaction::Clear() {
   requester = 0;
   backward = disturbed = uncertain = done_seen = false;
   outcome = Outcome::kOutstanding;
+  answer = Answer::kPending;
+  answer_may_be_missing = false;
+  answer_proof = {};
+  waited_ns.reset();
   call.Clear();
   reply.Clear();
   rdma = {};

@@ -161,6 +161,14 @@ enum class Outcome : uint8_t {
   kEvicted,     // given up to stay within the memory cap
 };
 
+// What is known of the answer to a Call.
+enum class Answer : uint8_t {
+  kCaptured,     // the Reply or RDMA_ERROR is in the capture, whole or in part
+  kNotCaptured,  // it is not, and may have been on the wire
+  kPending,      // it is not, its direction has no gap since the Call, and the capture ends before the connection
+  kNone,         // it is not, its direction has no gap since the Call, and the connection ended
+};
+
 struct Operation {  // of a COMPOUND
   uint32_t op = 0;
   bool has_status = false;
@@ -233,6 +241,12 @@ struct Transaction {
   fabric::Side requester = 0;
   bool backward = false;  // the server called (RFC 8167)
   Outcome outcome = Outcome::kOutstanding;
+  Answer answer = Answer::kPending;  // of an ended one
+  // Something that its answerer sent since the Call is not in the capture: it may be the answer. `answer_proof`: the
+  // first frame that shows that it was; number 0: none does.
+  bool answer_may_be_missing = false;
+  FrameRef answer_proof;
+  std::optional<int64_t> waited_ns;  // kPending: from the Call to the end of the capture; nullopt: no times
   // Absence proves nothing: packets of this connection were lost while it was outstanding, or what its responder does
   // by RDMA is hidden.
   bool disturbed = false;
@@ -269,6 +283,10 @@ namespace stag {
 template <>
 struct EnumNames<session::CallForm> {
   static constexpr std::array<std::string_view, 5> kNames{"short", "chunked", "long", "long-chunked", "msgp"};
+};
+template <>
+struct EnumNames<session::Answer> {
+  static constexpr std::array<std::string_view, 4> kNames{"captured", "not_captured", "pending", "none"};
 };
 template <>
 struct EnumNames<session::ReplyForm> {

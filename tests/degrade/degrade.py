@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Takes from a capture what real captures lack, and holds what stag says of the rest to what it says of the whole.
+
+degrade.py STAG CAPTURE... [--way NAME[,NAME]] [--all]
+
+Prints a line for each capture and way, and exits with status 1 where one is not kept:
+
+    answer      an RPC whose frames are all there is exact; one whose answer is not there is not_captured, or pending where
+                the capture merely ends
+    limits      the parts add up to the span, and none but the unknown is larger than of the whole
+    accusation  nothing but the capture is blamed that the whole capture does not show
+    said        what the capture lacks is said
+    outstanding no more Calls are outstanding at a time than in the whole
+
+Every way is deterministic. --all: with every single frame of some that is left out; else with a few.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import wrap  # noqa: E402
+
+PARTS = ("idle_us", "credit_limited_us", "recovery_us", "moving_data_us", "server_us", "unknown_us")
+
+
+class Said:
+    """What stag says of a capture. `frames`: numbers of its frames in the whole."""
+
+    def __init__(self, stag, path, frames):
+        def run(command):
+            done = subprocess.run([stag, command, "--format", "jsonl", path], capture_output=True, text=True, timeout=600)
+            if done.returncode > 1:
+                sys.exit(f"stag {command} {path}: exit status {done.returncode}\n{done.stderr}")
+            return [json.loads(line) for line in done.stdout.splitlines()]
+        self.frames = frames
+        self.rpcs = run("transactions")
+        self.limits = {line["connection"]: line for line in run("limits")}
+        self.outstanding = {line["connection"]: line for line in run("connections") if line["type"] == "connection"}
+        self.wrong = [wrong for line in run("summary") for wrong in line["wrong"]]
+
+    def whole(self, frame):
+        return self.frames[frame - 1] if frame else frame
+
+    def blamed(self):
+        return {(wrong["kind"], wrong["blames"]) for wrong in self.wrong if wrong["blames"] not in ("capture", None)}
+
+
+def answers(whole, part, kept):
+    """What is wrong with the answers in a part of a capture. `kept`: the frames of the whole that it has."""
+    by_call = {rpc["call_frame"]: rpc for rpc in whole.rpcs}
+    last = part.frames[-1] if part.frames else 0
+    for rpc in part.rpcs:
+        call = part.whole(rpc["call_frame"])
+        known = by_call.get(call)
+        if known is None or known["xid"] != rpc["xid"]:
+            yield f"frame {call} is no Call of the whole"
+        elif known["answer"] != "captured":
+            if rpc["answer"] == "captured":
+                yield f"the Call in {call} is answered"
+        elif known["reply_frame"] in kept:
+            if rpc["answer"] == "captured" and part.whole(rpc["reply_frame"]) == known["reply_frame"]:
+                if rpc["rtt_us"] != known["rtt_us"]:
+                    yield f"the Call in {call}: rtt_us is {rpc['rtt_us']}, in the whole {known['rtt_us']}"
+            elif rpc["answer"] != "not_captured":
+                yield f"the Call in {call}: the answer in {known['reply_frame']} is {rpc['answer']}"
+        elif known["reply_frame"] > last:
+            if rpc["answer"] not in ("pending", "not_captured"):
+                yield f"the Call in {call}, answered behind the end: {rpc['answer']}"
+        elif rpc["answer"] != "not_captured":
+            yield f"the Call in {call}: the answer in {known['reply_frame']}, left out, is {rpc['answer']}"
+
+
+def limits(whole, part, same_connections):
+    for number, row in part.limits.items():
+        if abs(sum(row[name] for name in PARTS) - row["span_us"]) > 0.01:
+            yield f"connection {number}: the parts are not the span"
+        if not same_connections or number not in whole.limits:
+            continue
+        for name in PARTS[:-1]:
+            # Where the one packet that ends a wait is missing, the next one does.
+            if row[name] > whole.limits[number][name] * 1.001 + 200:
+                yield f"connection {number}: {name} is {row[name]}, in the whole {whole.limits[number][name]}"
+
+
+def drop(records, gone):
+    gone = set(gone)
+    return [(i + 1, record) for i, record in enumerate(records) if i + 1 not in gone]
+
+
+def macs(record):
+    return record[1][6:12]
+
+
+def ways(records, whole, every):
+    """name -> (numbers in the whole, records), and what has to be said of it."""
+    rng = random.Random(len(records))
+    count = len(records)
+    replies = [rpc["reply_frame"] for rpc in whole.rpcs if rpc["reply_frame"]]
+    calls = [rpc["call_frame"] for rpc in whole.rpcs]
+    some = (lambda frames, n: frames if every else rng.sample(frames, min(n, len(frames))))
+    for frame in some(replies, 4):
+        yield f"without Reply {frame}", drop(records, [frame]), {"capture_loss"}
+    for frame in some(calls, 2):
+        yield f"without Call {frame}", drop(records, [frame]), {"capture_loss"}
+    for share in (0.1, 1, 5):
+        gone = rng.sample(range(1, count + 1), max(1, int(count * share / 100)))
+        yield f"without {share} %", drop(records, gone), set()
+    for n in (2, 4, 16, 64):
+        yield f"1 of {n}", drop(records, [i + 1 for i in range(count) if rng.randrange(n)]), set()
+    senders = collections.Counter(macs(record) for record in records).most_common(2)
+    for sender, _ in senders:
+        gone = [i + 1 for i, record in enumerate(records) if macs(record) != sender]
+        yield f"from {sender.hex()}", drop(records, gone), set()
+    for end in (count // 3, count // 2):
+        yield f"the first {end}", drop(records, range(end + 1, count + 1)), set()
+    yield "the last half", drop(records, range(1, count // 2)), set()
+    yield "the middle", drop(records, list(range(1, count // 4)) + list(range(3 * count // 4, count + 1))), set()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("stag")
+    parser.add_argument("captures", nargs="+")
+    parser.add_argument("--way", default="")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as directory:
+        path = str(pathlib.Path(directory) / "part.pcap")
+        for capture in options.captures:
+            records = list(wrap.read(capture))
+            wrap.write(path, records)
+            whole = Said(options.stag, path, list(range(1, len(records) + 1)))
+            for name, kept, said in ways(records, whole, options.all):
+                if options.way and not any(word in name for word in options.way.split(",")):
+                    continue
+                wrap.write(path, [record for _, record in kept])
+                part = Said(options.stag, path, [number for number, _ in kept])
+                wrong = list(answers(whole, part, set(part.frames)))
+                same = len(part.limits) == len(whole.limits)
+                wrong += limits(whole, part, same)
+                wrong += [f"blames {blames} for {kind}" for kind, blames in sorted(part.blamed() - whole.blamed())]
+                kinds = {one["kind"] for one in part.wrong}
+                wrong += [f"{kind} is not said" for kind in said - kinds]
+                for number, row in part.outstanding.items():
+                    if same and number in whole.outstanding:
+                        a, b = (one.outstanding[number]["credits"]["forward"] for one in (part, whole))
+                        if a and b and a["max_outstanding"] > b["max_outstanding"]:
+                            wrong.append(f"connection {number}: {a['max_outstanding']} outstanding, in the whole "
+                                         f"{b['max_outstanding']}")
+                failed += bool(wrong)
+                print(f"{pathlib.Path(capture).name:36} {name:28} {'kept' if not wrong else '%d wrong: ' % len(wrong) + '; '.join(wrong[:3])}",
+                      flush=True)
+    sys.exit(failed > 0)
+
+
+main()
