@@ -70,7 +70,7 @@ class Troubles {
   }
 
   bool lost_nothing() const {
-    return c_.coverage[0].gaps + c_.coverage[0].unclear + c_.coverage[1].gaps + c_.coverage[1].unclear == 0;
+    return c_.setup_seen && c_.coverage[0].gaps + c_.coverage[0].unclear + c_.coverage[1].gaps + c_.coverage[1].unclear == 0;
   }
 
   void FindWhatIsMissing() {

@@ -34,14 +34,20 @@ void TopShard::OnCallComplete(const Connection& c, const Transaction& t) { Assig
 
 // Which row an outstanding Call belongs to may show late.
 void TopShard::Assign(const Connection& c, const Transaction& t) {
-  if (c.proof != session::Proof::kRpcRdma || !Wants(c, t)) return;
+  if (c.proof != session::Proof::kRpcRdma || t.answer_may_be_missing || !Wants(c, t)) return;
   Tell([this](uint64_t call, const std::string& key) { intervals_.Open(call, key); }, CallOf(t), KeyOf(c, t));
+}
+
+// What nobody knows to be outstanding does not count.
+void TopShard::OnAnswerInDoubt(const Connection&, const Transaction& t) {
+  Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
 }
 
 void TopShard::OnTransaction(const Connection& c, const Transaction& t) {
   const bool answered = t.reply.frame.number != 0;
   // What the capture's end leaves open stays outstanding.
-  if (answered || !clock().over) Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
+  if (t.answer != session::Answer::kPending || !clock().over)
+    Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
   if (!answered || analysis::IsCut(t) || c.proof != session::Proof::kRpcRdma) return;
   const std::string& key = KeyOf(c, t);  // which may name a file, also where the RPC is not wanted
   if (!Wants(c, t)) return;

@@ -80,6 +80,7 @@ class TopShard final : public CallingShard, private session::Observer {
  private:
   void OnMessage(const session::Connection& c, const session::Message& message, const session::Transaction* t) override;
   void OnCallComplete(const session::Connection& c, const session::Transaction& t) override;
+  void OnAnswerInDoubt(const session::Connection& c, const session::Transaction& t) override;
   void OnTransaction(const session::Connection& c, const session::Transaction& t) override;
   void Assign(const session::Connection& c, const session::Transaction& t);
   bool Wants(const session::Connection& c, const session::Transaction& t) const {

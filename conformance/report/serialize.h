@@ -119,18 +119,19 @@ void Members(fabric::ConnectionInfo& v, Fn fn) {
 }
 template <typename Fn>
 void Members(session::Coverage& v, Fn fn) {
-  auto& [gaps, unclear, last, before_gap, heard, sampled] = v;
-  fn(gaps, unclear, last, before_gap, heard, sampled);
+  auto& [gaps, unclear, gap_in, last, before_gap, heard, sampled] = v;
+  fn(gaps, unclear, gap_in, last, before_gap, heard, sampled);
 }
 template <typename Fn>
 void Members(session::Connection& v, Fn fn) {
   auto& [info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason,
-         close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls, replies,
-         errors, backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions,
-         other_messages] = v;
-  fn(info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason, close_frame,
-     reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls, replies, errors,
-     backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions, other_messages);
+         close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls,
+         replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages,
+         evicted_transactions, other_messages] = v;
+  fn(info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason,
+     close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls,
+     replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions,
+     other_messages);
 }
 
 }  // namespace stag

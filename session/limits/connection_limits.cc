@@ -46,7 +46,7 @@ void LimitsObserver::Advance(State& s, const FrameRef& frame) {
 // for frames out of order, are times.
 void LimitsObserver::Decide(State& s) {
   const int64_t until = s.open.empty() ? s.told : std::min(s.told, s.open.front().sent);
-  s.timeline.Decide(until, s.limits.ns, s.limits.most_outstanding);
+  s.timeline.Decide(until, s.limits.ns);
 }
 
 // The answer to a Call was not captured: the Call was outstanding for nobody. It may have been until it is proven.
@@ -63,6 +63,9 @@ void LimitsObserver::MissCall(const Connection& connection, State& s, const Fram
   Advance(s, reply);
   const FrameRef& since = connection.coverage[connection.client].before_gap;
   s.timeline.Learn(since.number != 0 ? since.time_ns : INT64_MIN, s.now, 0, 1, 0);
+  if (Elapsed(s.stray[0], s.stray[1]).value_or(0) > 0)
+    s.timeline.Learn(s.stray[0].time_ns, s.stray[1].time_ns, 0, 0, 1);
+  s.stray = {};
   s.told = s.now;
   Decide(s);
 }
@@ -143,7 +146,11 @@ void LimitsObserver::TakeResults(State& s, const Transaction& t) const {
 }
 
 void LimitsObserver::OnRdma(const Connection& connection, const RdmaOperation& operation) {
-  Pause(StateOf(connection.info.id), operation.event->frame);
+  State& s = StateOf(connection.info.id);
+  Pause(s, operation.event->frame);
+  if (operation.transaction) return;
+  if (s.stray[0].number == 0) s.stray[0] = operation.event->frame;
+  s.stray[1] = operation.event->frame;
 }
 
 void LimitsObserver::OnTransaction(const Connection& connection, const Transaction& t) {

@@ -30,7 +30,6 @@ struct ConnectionLimits {
   uint64_t calls = 0, replies = 0;  // forward ones
   uint64_t not_captured = 0;        // Calls whose answer the capture has not
   int64_t longest_answer_ns = 0;    // of those that it has
-  uint32_t most_outstanding = 0;    // Calls at a time, whose answer it has or which have none
   // What is known to make mounts slow.
   uint64_t quarter_pauses = 0;  // of about 250 ms without a packet, when all credits had just been used
   uint64_t rnr_naks = 0;
@@ -90,7 +89,8 @@ class LimitsObserver final : public Observer {
     std::vector<Outstanding> open;   // Calls, in order of their serials
     std::array<Mending, 2> mending;  // by requester
     Timeline timeline;
-    int64_t told = 0;  // up to here, what counts has come: the last Reply
+    std::array<FrameRef, 2> stray;  // the first and the last RDMA operation of no Call since the last Reply of none
+    int64_t told = 0;               // up to here, what counts has come: the last Reply
     int64_t last_packet = 0, last_full = INT64_MIN;
   };
 

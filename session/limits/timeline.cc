@@ -37,7 +37,7 @@ Limit Timeline::WhatOf(const Moment& moment, int64_t open) const {
   return sum_.moving > 0 ? Limit::kMovingData : Limit::kServer;
 }
 
-void Timeline::Decide(int64_t until, std::array<int64_t, kLimits>& ns, uint32_t& most_open) {
+void Timeline::Decide(int64_t until, std::array<int64_t, kLimits>& ns) {
   if (pieces_.size() > kMostPieces) until = std::max(until, pieces_[pieces_.size() - kMostPieces].begin);
   while (!pieces_.empty() && pieces_.front().begin < until) {
     Piece& piece = pieces_.front();
@@ -52,7 +52,6 @@ void Timeline::Decide(int64_t until, std::array<int64_t, kLimits>& ns, uint32_t&
     if (!changes_.empty()) end = std::min(end, changes_.front().time);
     const int64_t open = int64_t{piece.what.open} + sum_.open;
     ns[static_cast<size_t>(WhatOf(piece.what, open))] += end - piece.begin;
-    if (open > int64_t{most_open}) most_open = static_cast<uint32_t>(open);
     piece.begin = decided_ = end;
     if (piece.begin == piece.end) pieces_.pop_front();
   }

@@ -35,8 +35,8 @@ class Timeline {
   // so many RDMA operations moved data.
   void Learn(int64_t begin, int64_t end, int open, int maybe, int moving);
   // Nothing more is learnt of what is before `until`, nor of the oldest where there is too much to keep: adds the time
-  // of each part to `ns`, and the most Calls that were outstanding to `most_open`.
-  void Decide(int64_t until, std::array<int64_t, kLimits>& ns, uint32_t& most_open);
+  // of each part to `ns`.
+  void Decide(int64_t until, std::array<int64_t, kLimits>& ns);
   int64_t decided() const { return decided_; }
 
  private:

@@ -125,7 +125,7 @@ void CreditState::StartCounting(uint32_t grant) {
 
 void CreditState::OnCall(uint32_t request) {
   requested.Add(request);
-  max_outstanding = std::max(max_outstanding, ++outstanding);
+  ++outstanding;
   if (request >= request_limit || outstanding <= request) request_limit = request;
   if (known) (void)window.Take(outstanding);
 }

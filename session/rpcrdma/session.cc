@@ -133,7 +133,7 @@ void Session::Impl::OnGap(ConnectionState& state, const Event& event) {
   if (gap.of != fabric::Gap::Of::kResponses) {
     ++(gap.of == fabric::Gap::Of::kNumbers ? connection.coverage[event.from].gaps
                                            : connection.coverage[event.from].unclear);
-    MissAnswers(state, event.from, gap.acknowledged);
+    MissAnswers(state, event.from, event.frame, gap.acknowledged);
   }
   Lose(state);
   Notify([&](Observer& o) { o.OnGap(connection, event); });
@@ -166,6 +166,8 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
   connection.close_frame = event.frame;
   while (TransactionEntry* entry = state.live.oldest())
     End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
+  for (size_t side = 0; side < 2; ++side) connection.credits[side].max_outstanding = state.peak[side].peak();
+  for (size_t side = 0; side < 2; ++side) connection.credits[side].max_outstanding = state.peak[side].peak();
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
   for (const EndedTransaction& ended : state.ended)
@@ -186,7 +188,7 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   entry.outcome = outcome;
   entry.answer = AnswerOf(connection, entry);
   if (entry.answer == Answer::kPending) entry.waited_ns = Elapsed(entry.call.frame, connection.close_frame);
-  if (entry.answer_may_be_missing) --(entry.answer_proof.number == 0 ? state.in_doubt : state.proven)[entry.requester];
+  SettleAnswer(state, entry);
   CompleteCall(state, entry);
   if (!entry.reply.read_chunks.empty()) RebuildReply(entry);  // with what the requester has read meanwhile
   ++stats.transactions;

@@ -75,6 +75,8 @@ class Observer {
   virtual void OnAnomaly(const Connection&, const fabric::Event&) {}
   // The unreduced Call is as complete as it will be: at its Send, at the last Read Response, or at the Reply.
   virtual void OnCallComplete(const Connection&, const Transaction&) {}
+  // The answer to the outstanding Call may be missing from the capture from now on.
+  virtual void OnAnswerInDoubt(const Connection&, const Transaction&) {}
   // Packets are to be sent again, or were; also of a connection that is not proven yet.
   virtual void OnRecovery(const Connection&, const fabric::Recovery&) {}
   // What a packet outside of the followed connections tells.

@@ -29,8 +29,11 @@ static void ForEachInDoubt(const ConnectionState& state, Side side, Fn fn) {
 
 // Something that `from` sent is missing: each outstanding Call of the other side may have been answered by it, and has
 // been, where the newest of what is missing was acknowledged in a frame.
-void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRef& acknowledged) {
-  state.connection.coverage[from].before_gap = state.connection.coverage[from].last;
+void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRef& frame,
+                                const FrameRef& acknowledged) {
+  Coverage& coverage = state.connection.coverage[from];
+  coverage.before_gap = coverage.last;
+  coverage.gap_in = std::max(coverage.gap_in, frame.number);
   const Side requester = Side(1 - from);
   // Those that are older have missed something before.
   for (TransactionEntry* entry = state.live.newest(); entry && entry->serial > state.missing_serial[from];
@@ -39,6 +42,8 @@ void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRe
     entry->answer_may_be_missing = true;
     entry->answer_proof = acknowledged;
     ++(acknowledged.number == 0 ? state.in_doubt : state.proven)[requester];
+    state.peak[requester].Without(entry->peak_place);
+    Notify([&](Observer& o) { o.OnAnswerInDoubt(state.connection, *entry); });
   }
   state.missing_serial[from] = serial;
   if (acknowledged.number == 0) return;
@@ -70,7 +75,7 @@ void Session::Impl::ProveByCall(ConnectionState& state, const TransactionEntry& 
 
 // A Call was answered on a connection that has one at a time: so were those before it.
 void Session::Impl::ProveByAnswer(ConnectionState& state, const TransactionEntry& answered) {
-  if (state.most_sure[answered.requester] > 1) return;
+  if (state.peak[answered.requester].peak() > 1) return;
   ForEachInDoubt(state, answered.requester, [&](TransactionEntry& entry) {
     if (entry.serial >= answered.serial) return false;
     ProveAnswer(state, entry, answered.reply.frame);
@@ -78,10 +83,21 @@ void Session::Impl::ProveByAnswer(ConnectionState& state, const TransactionEntry
   });
 }
 
+// A transaction ends, with `entry.answer`.
+void Session::Impl::SettleAnswer(ConnectionState& state, TransactionEntry& entry) {
+  OutstandingPeak& peak = state.peak[entry.requester];
+  if (entry.answer == Answer::kNotCaptured && !entry.answer_may_be_missing) peak.Without(entry.peak_place);
+  if (!entry.answer_may_be_missing) return;
+  if (entry.answer == Answer::kCaptured) peak.With(entry.peak_place);
+  --(entry.answer_proof.number == 0 ? state.in_doubt : state.proven)[entry.requester];
+}
+
 Answer Session::Impl::AnswerOf(const Connection& connection, const TransactionEntry& entry) {
   if (entry.outcome == Outcome::kReplied || entry.outcome == Outcome::kErrored) return Answer::kCaptured;
-  // One that was given up for lack of memory may yet be answered.
-  if (entry.answer_may_be_missing || entry.outcome == Outcome::kEvicted || connection.one_sided() ||
+  // Events of the two sides may come in another order than their frames, where the order of one is lost. One that was
+  // given up for lack of memory may yet be answered.
+  const bool gap = connection.coverage[1 - entry.requester].gap_in > entry.call.frame.number;
+  if (entry.answer_may_be_missing || gap || entry.outcome == Outcome::kEvicted || connection.one_sided() ||
       connection.sampled())
     return Answer::kNotCaptured;
   if (connection.closed && connection.close_reason == fabric::CloseReason::kEvicted) return Answer::kNotCaptured;

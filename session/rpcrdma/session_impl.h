@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "session/rpcrdma/multi_map.h"
+#include "session/rpcrdma/outstanding_peak.h"
 #include "session/rpcrdma/session.h"
 #include "session/rpcrdma/transaction_pool.h"
 
@@ -57,8 +58,9 @@ struct ConnectionState {
   uint64_t calls = 0;                        // transactions that were opened
   uint64_t gap_serial = 0;                   // the newest transaction when something was last lost
   std::array<uint64_t, 2> missing_serial{};  // by sender: the same, of what that side sent
-  // By requesting side: outstanding Calls whose answer may be missing, without and with a proof; and the most besides.
-  std::array<uint32_t, 2> in_doubt{}, proven{}, most_sure{};
+  // By requesting side: outstanding Calls whose answer may be missing, without and with a proof; and all the others.
+  std::array<uint32_t, 2> in_doubt{}, proven{};
+  std::array<OutstandingPeak, 2> peak;
   OnConnection live;                           // transactions that have not ended
   std::array<EndedTransaction, kEnded> ended;  // and the last that have, in turn
   uint32_t endings = 0;
@@ -69,7 +71,7 @@ inline void ConnectionState::SetCharge() {
   uint64_t bytes = kCost + early.bytes.capacity();
   for (size_t side = 0; side < 2; ++side)
     bytes += outstanding[side].storage() + reading[side].storage() + memory[side].storage() +
-             connection.setup[side].bytes.capacity();
+             connection.setup[side].bytes.capacity() + peak[side].storage();
   charge.Set(bytes);
 }
 
@@ -98,10 +100,11 @@ struct Session::Impl {
   // Something of the connection is not known from now on: packets are missing, or memory for a transaction.
   void Lose(ConnectionState& state);
   // Answers that may be missing (session_answers.cc).
-  void MissAnswers(ConnectionState& state, Side from, const FrameRef& acknowledged);
+  void MissAnswers(ConnectionState& state, Side from, const FrameRef& frame, const FrameRef& acknowledged);
   static void ProveAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& frame);
   void ProveByCall(ConnectionState& state, const TransactionEntry& call);
   static void ProveByAnswer(ConnectionState& state, const TransactionEntry& answered);
+  static void SettleAnswer(ConnectionState& state, TransactionEntry& entry);
   static Answer AnswerOf(const Connection& connection, const TransactionEntry& entry);
   void Close(ConnectionState& state, const fabric::Event& event);
 

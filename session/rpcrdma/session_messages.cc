@@ -163,7 +163,7 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
       connection.credits[0].known = connection.credits[1].known = false;  // it may be anything
       connection.unclear_messages = true;
       ++connection.coverage[message.from].unclear;
-      MissAnswers(state, message.from, {});
+      MissAnswers(state, message.from, message.frame, {});
       Notify([&](Observer& o) { o.OnMessage(connection, message, nullptr); });
       break;
   }
@@ -244,8 +244,10 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (state.in_doubt[requester] > 0) [[unlikely]]
     ProveByCall(state, entry);
   const size_t doubtful = state.in_doubt[requester] + state.proven[requester];
-  const auto sure = static_cast<uint32_t>(state.outstanding[requester].size() - doubtful);
-  state.most_sure[requester] = std::max(state.most_sure[requester], sure);
+  const uint64_t peak_storage = state.peak[requester].storage();
+  entry.peak_place = state.peak[requester].Add(static_cast<uint32_t>(state.outstanding[requester].size() - doubtful));
+  if (state.peak[requester].storage() != peak_storage) [[unlikely]]
+    CountStorage(state);
   if (entry.read_missing > 0) entry.CountCall();  // else when the Call is complete, right now
   ++connection.calls;
   if (entry.backward) ++connection.backward_calls;

@@ -25,6 +25,7 @@ struct TransactionEntry : Transaction {
   TransactionEntry* previous = nullptr;  // on its connection
   TransactionEntry* next = nullptr;
   uint32_t call_number = 0;   // of the Call among its sender's Sends, from 1
+  uint64_t peak_place = 0;    // of the Call in its connection's OutstandingPeak
   Charge charge;              // kCost and the next four
   uint64_t call_bytes = 0;    // storage of the Call and of `operations`
   uint64_t reply_bytes = 0;   // storage of the Reply
