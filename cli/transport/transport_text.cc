@@ -229,8 +229,8 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
     if (longest >= kLongSilence) text += fmt::format(" It waited up to {} before it did.", Duration(longest));
     // A receiver that says so missed a packet; else nothing tells a lost one from a lost acknowledgement.
     const bool missed = health.sent[transport::Other(side)].nak_sequence > 0;
-    add(n.timeouts > 0 ? "timeout" : "retransmission", missed ? std::optional(Blame::kNetwork) : std::nullopt,
-        std::move(text), first(side, {Kind::kRetransmission, Kind::kRepeatedResponse}));
+    add("retransmission", missed ? std::optional(Blame::kNetwork) : std::nullopt, std::move(text),
+        first(side, {Kind::kRetransmission, Kind::kRepeatedResponse}));
   });
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.zero_windows > 0)

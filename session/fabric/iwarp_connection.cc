@@ -151,12 +151,19 @@ bool IwarpConnection::HasAcknowledgedHole(Direction d) const {
   return HasHole(d) && half_[d].tcp.acknowledged() > half_[d].tcp.next();
 }
 
+// Boundaries are searched in front of a hole that was acknowledged: nothing more comes to find them with.
+bool IwarpConnection::IsSearchCutShort(Direction d) const {
+  const Half& half = half_[d];
+  return half.phase == Phase::kSearch && half.tcp.has_hole() && half.tcp.front_is_next() &&
+         half.tcp.acknowledged() > half.tcp.contiguous_end();
+}
+
 void IwarpConnection::NoteBlocked() {
   for (Direction d : {Direction{0}, Direction{1}}) {
     Half& half = half_[d];
     const bool next = half.tcp.front_is_next();
     const bool waits = next && (half.phase == Phase::kAwaitReply || WaitsFor(d, half.tcp.front()));
-    half.blocked = waits || HasAcknowledgedHole(d) ? half.blocked + 1 : 0;
+    half.blocked = waits || HasAcknowledgedHole(d) || IsSearchCutShort(d) ? half.blocked + 1 : 0;
   }
 }
 
@@ -290,6 +297,17 @@ void IwarpConnection::GiveUpHole(Direction d, bool final) {
   SkipLost(d, to, tcp.empty() ? context_.now() : tcp.front().frame);
 }
 
+// What is in front of the hole is searched as it is, and given up where it shows nothing.
+void IwarpConnection::EndSearchAtHole(Direction d) {
+  Half& half = half_[d];
+  half.blocked = 0;
+  if (Search(d, false)) return;
+  const uint64_t end = half.tcp.contiguous_end();
+  if (followed_) EmitGap(d, {end - half.tcp.next(), Gap::Of::kContent}, half.tcp.front().frame);
+  half.tcp.SkipTo(end);
+  StartSearch(d, true);
+}
+
 void IwarpConnection::Deliver(Direction d) {
   half_[d].blocked = 0;
   Process(d, half_[d].tcp.Pop());
@@ -419,6 +437,10 @@ bool IwarpConnection::ReleaseOne(bool final) {
     const bool lost = HasAcknowledgedHole(d) && half_[d].blocked >= kPatience;
     if (lost || (final && HasHole(d))) {
       GiveUpHole(d, final);
+      return true;
+    }
+    if (IsSearchCutShort(d) && (final || half_[d].blocked >= kPatience)) {
+      EndSearchAtHole(d);
       return true;
     }
   }

@@ -112,6 +112,7 @@ class IwarpConnection {
   bool WaitsFor(Direction d, const TcpPiece& piece) const;
   bool IsReady(Direction d) const;
   bool HasHole(Direction d) const;
+  bool IsSearchCutShort(Direction d) const;
   bool HasAcknowledgedHole(Direction d) const;
   void Drain();
   bool DeliverOne();
@@ -124,6 +125,7 @@ class IwarpConnection {
   void NoteRepeat(Direction d, const TcpPiece& piece);
   bool MakeRoom(Direction d);
   void GiveUpHole(Direction d, bool final);
+  void EndSearchAtHole(Direction d);
   bool Search(Direction d, bool final);
   void EndStream(Direction d, const FrameRef& frame);
   void OnFin(Direction d, FrameRef frame);

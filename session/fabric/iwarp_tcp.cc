@@ -99,7 +99,19 @@ bool TcpStream::Insert(size_t index, const TcpPiece& piece) {
   stored.piece.bytes = stored.storage.bytes;
   held_bytes_ += piece.bytes.size();
   held_.insert(held_.begin() + static_cast<ptrdiff_t>(index), std::move(stored));
+  if (index == 0) {
+    const bool alone = held_.size() == 1 || piece.end != held_[1].piece.begin;
+    if (alone) stretch_end_ = piece.end;
+  } else if (piece.begin == stretch_end_) {
+    ExtendStretch(index);
+  }
   return true;
+}
+
+// The piece `index` goes on where the stretch ends.
+void TcpStream::ExtendStretch(size_t index) {
+  for (; index < held_.size() && held_[index].piece.begin == stretch_end_; ++index)
+    stretch_end_ = held_[index].piece.end;
 }
 
 TcpStream::Held TcpStream::Hold(TcpPiece piece) {
@@ -128,6 +140,10 @@ TcpPiece TcpStream::Pop() {
   popped_ = std::move(held_.front());
   held_.pop_front();
   held_bytes_ -= popped_->piece.bytes.size();
+  if (popped_->piece.end == stretch_end_ && !held_.empty()) {  // the next stretch
+    stretch_end_ = held_.front().piece.begin;
+    ExtendStretch(0);
+  }
   return popped_->piece;
 }
 
@@ -143,6 +159,10 @@ void TcpStream::SkipTo(uint64_t position) {
     piece = Cut(piece, position, piece.end);  // the storage keeps the bytes in front until it is recycled
     held_bytes_ -= before - piece.bytes.size();
   }
+  if (!held_.empty() && stretch_end_ <= position) {
+    stretch_end_ = held_.front().piece.begin;
+    ExtendStretch(0);
+  }
   next_ = position;
 }
 
@@ -151,16 +171,6 @@ void TcpStream::Clear() {
   held_.clear();
   held_bytes_ = 0;
   popped_.reset();
-}
-
-uint64_t TcpStream::contiguous_end() const {
-  if (held_.empty()) return next_;
-  uint64_t end = held_.front().piece.begin;
-  for (const Stored& s : held_) {
-    if (s.piece.begin != end) break;
-    end = s.piece.end;
-  }
-  return end;
 }
 
 size_t TcpStream::Peek(uint64_t position, MutableBytes out, bool& cut) const {

@@ -96,8 +96,9 @@ class TcpStream {
   void Clear();
 
   size_t held_pieces() const { return held_.size(); }
-  // The end of what is held without a hole from front() on.
-  uint64_t contiguous_end() const;
+  // The end of what is held without a hole from front() on; and whether more is held behind it.
+  uint64_t contiguous_end() const { return held_.empty() ? next_ : stretch_end_; }
+  bool has_hole() const { return !held_.empty() && held_.back().piece.end > stretch_end_; }
 
   // Copies up to out.size() bytes at `position`. Returns how many; `cut` tells that the next one was cut by the capture
   // (otherwise it has not come yet).
@@ -120,6 +121,7 @@ class TcpStream {
   };
   size_t Find(uint64_t position) const;  // index of the first held piece that ends behind `position`
   bool Insert(size_t index, const TcpPiece& piece);
+  void ExtendStretch(size_t index);
 
   TrackerContext& context_;
   PiecePool& pool_;
@@ -129,7 +131,8 @@ class TcpStream {
   uint64_t beyond_ = 0;   // acknowledged, or claimed to be, in `beyond_frame_`; up to next(): it tells nothing
   FrameRef beyond_frame_;
   uint64_t held_bytes_ = 0;
-  std::deque<Stored> held_;  // ascending, without overlaps
+  uint64_t stretch_end_ = 0;  // contiguous_end(), where something is held
+  std::deque<Stored> held_;   // ascending, without overlaps
   std::optional<Stored> popped_;
 };
 

@@ -61,8 +61,9 @@ void LimitsObserver::Miss(State& s, const Transaction& t, int64_t sent) {
 // The Call of a Reply was not captured: it may have been outstanding since its sender's last message before the gap.
 void LimitsObserver::MissCall(const Connection& connection, State& s, const FrameRef& reply) {
   Advance(s, reply);
-  const FrameRef& since = connection.coverage[connection.client].before_gap;
-  s.timeline.Learn(since.number != 0 ? since.time_ns : INT64_MIN, s.now, 0, 1, 0);
+  const Coverage& client = connection.coverage[connection.client];
+  if (client.gaps + client.unclear > 0 || !connection.setup_seen)
+    s.timeline.Learn(client.before_gap.number != 0 ? client.before_gap.time_ns : INT64_MIN, s.now, 0, 1, 0);
   if (Elapsed(s.stray[0], s.stray[1]).value_or(0) > 0)
     s.timeline.Learn(s.stray[0].time_ns, s.stray[1].time_ns, 0, 0, 1);
   s.stray = {};
@@ -124,6 +125,7 @@ void LimitsObserver::OnMessage(const Connection& connection, const Message& mess
     Advance(s, message.frame);
     s.told = s.now;
     Leave(s, *t);
+    if (s.open.empty()) s.stray = {};
     if (message.role == Role::kReply || message.header.credit > 0) {
       s.granted = message.header.credit;
       s.limits.one_credit = s.granted <= 1 && (s.limits.one_credit || !s.replied);

@@ -27,6 +27,15 @@ static void ForEachInDoubt(const ConnectionState& state, Side side, Fn fn) {
     if (entry->requester == side && IsInDoubt(*entry) && !fn(*entry)) return;
 }
 
+// An outstanding Call may have been answered, as the frame `proof` shows, if there is one.
+void Session::Impl::DoubtAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& proof) {
+  entry.answer_may_be_missing = true;
+  entry.answer_proof = proof;
+  ++(proof.number == 0 ? state.in_doubt : state.proven)[entry.requester];
+  state.peak[entry.requester].Without(entry.peak_place);
+  Notify([&](Observer& o) { o.OnAnswerInDoubt(state.connection, entry); });
+}
+
 // Something that `from` sent is missing: each outstanding Call of the other side may have been answered by it, and has
 // been, where the newest of what is missing was acknowledged in a frame.
 void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRef& frame,
@@ -39,11 +48,7 @@ void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRe
   for (TransactionEntry* entry = state.live.newest(); entry && entry->serial > state.missing_serial[from];
        entry = entry->previous) {
     if (entry->requester != requester || entry->outcome != Outcome::kOutstanding) continue;
-    entry->answer_may_be_missing = true;
-    entry->answer_proof = acknowledged;
-    ++(acknowledged.number == 0 ? state.in_doubt : state.proven)[requester];
-    state.peak[requester].Without(entry->peak_place);
-    Notify([&](Observer& o) { o.OnAnswerInDoubt(state.connection, *entry); });
+    DoubtAnswer(state, *entry, acknowledged);
   }
   state.missing_serial[from] = serial;
   if (acknowledged.number == 0) return;
@@ -75,7 +80,7 @@ void Session::Impl::ProveByCall(ConnectionState& state, const TransactionEntry& 
 
 // A Call was answered on a connection that has one at a time: so were those before it.
 void Session::Impl::ProveByAnswer(ConnectionState& state, const TransactionEntry& answered) {
-  if (state.peak[answered.requester].peak() > 1) return;
+  if (state.most_at_once[answered.requester] > 1) return;
   ForEachInDoubt(state, answered.requester, [&](TransactionEntry& entry) {
     if (entry.serial >= answered.serial) return false;
     ProveAnswer(state, entry, answered.reply.frame);

@@ -58,8 +58,9 @@ struct ConnectionState {
   uint64_t calls = 0;                        // transactions that were opened
   uint64_t gap_serial = 0;                   // the newest transaction when something was last lost
   std::array<uint64_t, 2> missing_serial{};  // by sender: the same, of what that side sent
-  // By requesting side: outstanding Calls whose answer may be missing, without and with a proof; and all the others.
-  std::array<uint32_t, 2> in_doubt{}, proven{};
+  // By requesting side: outstanding Calls whose answer may be missing, without and with a proof; and the most that were
+  // outstanding while there were none of these.
+  std::array<uint32_t, 2> in_doubt{}, proven{}, most_at_once{};
   std::array<OutstandingPeak, 2> peak;
   OnConnection live;                           // transactions that have not ended
   std::array<EndedTransaction, kEnded> ended;  // and the last that have, in turn
@@ -101,6 +102,7 @@ struct Session::Impl {
   void Lose(ConnectionState& state);
   // Answers that may be missing (session_answers.cc).
   void MissAnswers(ConnectionState& state, Side from, const FrameRef& frame, const FrameRef& acknowledged);
+  void DoubtAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& proof);
   static void ProveAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& frame);
   void ProveByCall(ConnectionState& state, const TransactionEntry& call);
   static void ProveByAnswer(ConnectionState& state, const TransactionEntry& answered);

@@ -244,6 +244,9 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (state.in_doubt[requester] > 0) [[unlikely]]
     ProveByCall(state, entry);
   const size_t doubtful = state.in_doubt[requester] + state.proven[requester];
+  if (doubtful == 0)
+    state.most_at_once[requester] =
+        std::max(state.most_at_once[requester], static_cast<uint32_t>(state.outstanding[requester].size()));
   const uint64_t peak_storage = state.peak[requester].storage();
   entry.peak_place = state.peak[requester].Add(static_cast<uint32_t>(state.outstanding[requester].size() - doubtful));
   if (state.peak[requester].storage() != peak_storage) [[unlikely]]
@@ -265,6 +268,8 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (entry.read_missing == 0) CompleteCall(state, entry);
 
   if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
+  // The events of the other side came first, where the order of the two is lost.
+  if (connection.coverage[1 - requester].gap_in > entry.call.frame.number) DoubtAnswer(state, entry, {});
 }
 
 // What a transaction keeps of the Send of its Call or Reply.

@@ -35,7 +35,7 @@ class Summary(Base):
     def test_members(self):
         self.assertEqual(list(summary(LOSS)), ["type", "file", "frames", "connections", "transactions", "wrong", "findings"])
         for wrong in summary(LOSS)["wrong"]:
-            self.assertEqual(list(wrong), ["severity", "text", "frame"])
+            self.assertEqual(list(wrong), ["severity", "kind", "blames", "connection", "text", "frame"])
         two = lines(stag("summary", "--format", "jsonl", RNR, LOSS))
         self.assertEqual([line["file"] for line in two], [RNR, LOSS])
 

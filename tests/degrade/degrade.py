@@ -54,10 +54,13 @@ class Said:
 def answers(whole, part, kept):
     """What is wrong with the answers in a part of a capture. `kept`: the frames of the whole that it has."""
     by_call = {rpc["call_frame"]: rpc for rpc in whole.rpcs}
+    again = {rpc["xid"] for rpc in whole.rpcs if rpc["call_frame"] not in kept}  # seen at a later copy
     last = part.frames[-1] if part.frames else 0
     for rpc in part.rpcs:
         call = part.whole(rpc["call_frame"])
         known = by_call.get(call)
+        if known is None and rpc["xid"] in again:
+            continue
         if known is None or known["xid"] != rpc["xid"]:
             yield f"frame {call} is no Call of the whole"
         elif known["answer"] != "captured":
@@ -72,6 +75,9 @@ def answers(whole, part, kept):
         elif known["reply_frame"] > last:
             if rpc["answer"] not in ("pending", "not_captured"):
                 yield f"the Call in {call}, answered behind the end: {rpc['answer']}"
+        elif rpc["answer"] == "captured":
+            if part.whole(rpc["reply_frame"]) < known["reply_frame"]:  # else a later copy
+                yield f"the Call in {call}: the answer in {known['reply_frame']}, left out, is captured"
         elif rpc["answer"] != "not_captured":
             yield f"the Call in {call}: the answer in {known['reply_frame']}, left out, is {rpc['answer']}"
 

@@ -94,7 +94,8 @@ void EventScript::ReadResponseBegins(Side from, uint32_t handle, uint64_t offset
   Rdma<fabric::ReadResponse>(from, handle, offset, bytes, bytes.size(), false);
 }
 
-void EventScript::Gap(Side from) { sink_.OnEvent(Next(from, fabric::Gap{1})); }
+void EventScript::Gap(Side from, const fabric::Gap& gap) { sink_.OnEvent(Next(from, gap)); }
+void EventScript::CloseWith(const fabric::Closed& closed) { sink_.OnEvent(Next(0, closed)); }
 
 void EventScript::Nak(Side from, fabric::NakKind kind) {
   fabric::Nak nak;

@@ -24,7 +24,8 @@ class EventScript : public Script {
   void ReadResponse(fabric::Side from, uint32_t handle, uint64_t offset, const Buffer& bytes) override;
   // The first packet of a response that goes on.
   void ReadResponseBegins(fabric::Side from, uint32_t handle, uint64_t offset, const Buffer& bytes);
-  void Gap(fabric::Side from);
+  void Gap(fabric::Side from, const fabric::Gap& gap = {1});
+  void CloseWith(const fabric::Closed& closed);
   void Nak(fabric::Side from, fabric::NakKind kind) override;
   // RDMAP Terminate; says, as Nak, what the other side sent last.
   void Terminate(fabric::Side from, uint8_t layer, uint8_t type, uint8_t code);

@@ -58,11 +58,11 @@ struct LimitsTest : testing::Test {
     packet.frame = {script.frame(), static_cast<int64_t>(script.frame()) * 1000 + after_ns};
     naks.OnPacket(packet, script.info(), [&](const fabric::Recovery& told) { session.OnRecovery(told); });
   }
-  void Expect(int64_t idle, int64_t credits, int64_t recovery, int64_t moving, int64_t server) {
-    script.Close();
+  void Expect(int64_t idle, int64_t credits, int64_t recovery, int64_t moving, int64_t server, int64_t unknown = 0) {
+    if (found.count == 0) script.Close();
     ASSERT_EQ(found.count, 1u);
-    EXPECT_EQ(found.limits.ns, (std::array<int64_t, kLimits>{idle, credits, recovery, moving, server}));
-    EXPECT_EQ(found.limits.span_ns, idle + credits + recovery + moving + server);
+    EXPECT_EQ(found.limits.ns, (std::array<int64_t, kLimits>{idle, credits, recovery, moving, server, unknown}));
+    EXPECT_EQ(found.limits.span_ns, idle + credits + recovery + moving + server + unknown);
   }
 };
 
@@ -86,6 +86,72 @@ TEST_F(LimitsTest, ToTheLastFrameWhereACallIsUnanswered) {
   script.Send(1, MakeHeader(rpcrdma::kMsg, 99), MakeReply(99, Words({0})));  // of a Call that was not captured
   Expect(1000, 0, 0, 0, 1000 + 5000);
   EXPECT_TRUE(found.limits.unanswered);
+}
+
+TEST_F(LimitsTest, ACallWhoseAnswerIsMissingIsOutstandingForNobody) {
+  Call(1);
+  Reply(1);
+  Call(2);  // its Reply is lost
+  Wait(1);
+  const uint64_t frame = script.frame();
+  script.Gap(1, {.size = 1, .acknowledged = {frame, static_cast<int64_t>(frame) * 1000}});
+  Wait(2);
+  Call(3);
+  Reply(3);
+  Expect(1000 + 4000, 0, 0, 0, 2000, 1000);  // unknown until the acknowledgement
+  EXPECT_EQ(found.limits.not_captured, 1u);
+  EXPECT_FALSE(found.limits.unanswered);
+  EXPECT_EQ(found.limits.verdict(), Limit::kIdle);
+}
+
+TEST_F(LimitsTest, WithoutAProofItStaysUnknown) {
+  Call(1);
+  script.Gap(1);
+  Wait(3);
+  Call(2);
+  Wait(1);
+  Reply(2);
+  Expect(0, 0, 0, 0, 2000, 5000);
+}
+
+TEST_F(LimitsTest, OthersAreOutstandingMeanwhile) {
+  Call(1);
+  Call(2, 2);
+  script.Gap(1);
+  Wait(2);
+  Reply(1, 2);
+  Wait(2);  // two of two, if the second counted
+  Reply(3);
+  Expect(0, 0, 0, 0, 5000, 3000);
+}
+
+TEST_F(LimitsTest, AReplyWhoseCallIsMissing) {
+  Call(1);
+  Reply(1);
+  Wait(2);
+  script.Gap(0);  // since the first Call
+  Wait(1);
+  Reply(2);
+  Expect(0, 0, 0, 0, 1000, 5000);
+}
+
+TEST_F(LimitsTest, OneDirectionIsUnknown) {
+  Call(1);
+  Wait(2);
+  Call(2);
+  Wait(2);
+  script.CloseWith({.packets = 4, .extent = {fabric::Extent{true, 2, 0}, fabric::Extent{}}});
+  Expect(0, 0, 0, 0, 0, 6000);
+  EXPECT_EQ(found.limits.verdict(), Limit::kUnknown);
+}
+
+TEST_F(LimitsTest, ASampleIsUnknown) {
+  Call(1);
+  Reply(1);
+  Call(2);
+  Reply(2);
+  script.CloseWith({.packets = 100, .extent = {fabric::Extent{true, 100, 11}, fabric::Extent{true, 100, 0}}});
+  Expect(0, 0, 0, 0, 0, 3000);
 }
 
 TEST_F(LimitsTest, CreditsCountFromTheFirstReplyOn) {
@@ -204,7 +270,7 @@ TEST_F(LimitsTest, CallsThatArePutOff) {
 TEST_F(LimitsTest, WithoutACallThereIsNoVerdict) {
   Wait(2);
   Expect(0, 0, 0, 0, 0);
-  EXPECT_EQ(found.limits.verdict(), std::nullopt);
+  EXPECT_EQ(found.limits.verdict(), Limit::kUnknown);
 }
 
 }  // namespace
