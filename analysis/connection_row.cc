@@ -2,6 +2,7 @@
 #include "analysis/connection_row.h"
 
 #include "session/fabric/names.h"
+#include "text/put.h"
 
 namespace stag::analysis {
 namespace {
@@ -46,6 +47,19 @@ SentRow SentBy(const session::SideCounters& n) {
 
 }  // namespace
 
+std::string RejectText(const session::Connection& c) {
+  constexpr uint16_t kInvalidServiceId = 8;
+  std::string text = fmt::format("{}", c.reject_reason);
+  const std::string_view name = fabric::RejectName(c.reject_reason);
+  if (name.empty()) return text;
+  text += fmt::format(" ({}", name);
+  if (c.reject_reason == kInvalidServiceId) {
+    text += ": nobody listens";
+    if (c.info.service_port != 0) text += fmt::format(" on port {}", c.info.service_port);
+  }
+  return text + ')';
+}
+
 ConnectionRow::ConnectionRow(const Connection& c, int64_t origin_ns)
     : head(c, origin_ns),
       rpcrdma(c.proof == session::Proof::kRpcRdma),
@@ -74,7 +88,10 @@ ConnectionRow::ConnectionRow(const Connection& c, int64_t origin_ns)
   const Side client_side = c.client, server_side = transport::Other(client_side);
   client = EndpointOf(c, client_side);
   server = EndpointOf(c, server_side);
-  if (c.rejected) reject_reason = c.reject_reason;
+  if (c.rejected) {
+    reject_reason = c.reject_reason;
+    reject_name = results::NotEmpty(fabric::RejectName(c.reject_reason));
+  }
   private_data = {PrivateDataOf(c.setup[client_side]), PrivateDataOf(c.setup[server_side])};
   threshold = {c.threshold(client_side), c.threshold(server_side)};
   credits = {CreditsOf(c.credits[client_side]), CreditsOf(c.credits[server_side])};

@@ -44,7 +44,7 @@ inline std::optional<RangeRow> RangeOf(const session::MinMaxLast& range) {
 }
 struct CreditsRow {
   std::optional<RangeRow> requested, granted;
-  uint32_t max_outstanding = 0;
+  std::optional<uint32_t> max_outstanding;
 };
 struct CreditsOfBoth {
   std::optional<CreditsRow> forward, backward;
@@ -59,6 +59,9 @@ struct LossesRow {
   uint64_t gaps = 0, truncated_messages = 0, naks = 0, evicted_transactions = 0;
 };
 
+// "8 (Invalid service ID: nobody listens on port 20050)".
+std::string RejectText(const session::Connection& connection);
+
 struct ConnectionRow {
   ConnectionRow() = default;
   ConnectionRow(const session::Connection& connection, int64_t origin_ns);
@@ -71,6 +74,7 @@ struct ConnectionRow {
   std::optional<uint32_t> service_port;
   bool setup_seen = false, opened = false, rejected = false;
   std::optional<uint32_t> reject_reason;
+  std::optional<std::string_view> reject_name;
   std::string_view closed;
   std::optional<uint64_t> close_frame;
   BothEnds<std::optional<PrivateDataRow>> private_data;
@@ -161,7 +165,9 @@ struct Record<analysis::CreditsRow> {
   static constexpr std::array kMembers = {
       Member<&Row::requested>("requested", "Credits that Calls ask for; null: none were seen."),
       Member<&Row::granted>("granted", "Credits that Replies grant; null: none were seen."),
-      Member<&Row::max_outstanding>("max_outstanding", "Most Calls that were outstanding at a time.")
+      Member<&Row::max_outstanding>("max_outstanding",
+                                    "Most Calls that were outstanding at a time, without those whose answer was not "
+                                    "captured; null: the capture has one direction alone, or a sample.")
           .Column("most outstanding"),
   };
 };
@@ -219,6 +225,7 @@ struct Record<analysis::ConnectionRow> {
       Member<&Row::opened>("opened", "The connection was established."),
       Member<&Row::rejected>("rejected", "The server refused it."),
       Member<&Row::reject_reason>("reject_reason", "Reason of the refusal, as on the wire."),
+      Member<&Row::reject_name>("reject_name", "Its name; null: it has none."),
       Member<&Row::closed>("closed", "How it ended.").Column("closed"),
       Member<&Row::close_frame>("close_frame", "The frame that ended it."),
       Member<&Row::private_data>("private_data", "CM or MPA private data; null: the message was not captured."),

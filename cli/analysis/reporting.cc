@@ -20,6 +20,7 @@ std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& opt
 conformance::Summary Summarize(const FileOutcome& outcome, std::vector<conformance::RuleTally> tallies) {
   conformance::Summary summary;
   summary.files = outcome.opened ? 1 : 0;
+  summary.not_judged = outcome.opened && outcome.session.messages == 0 ? 1 : 0;
   summary.frames = outcome.frames;
   summary.connections = outcome.session.connections;
   summary.transactions = outcome.session.transactions;

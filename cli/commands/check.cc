@@ -25,6 +25,7 @@ using conformance::Severity;
 struct CheckArguments : CommonOptions {
   conformance::EngineOptions engine;
   std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
+  bool fail_on_nothing = false;                        // where nothing was judged
   AcceptanceOptions accept;
 };
 
@@ -44,8 +45,16 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& option
   return MakeLineReporter(options, output);
 }
 
-// Findings that are not accepted, at or above --fail-on.
+std::optional<Severity> SeverityNamed(std::string_view word) {
+  if (word == "error") return Severity::kError;
+  if (word == "warning") return Severity::kWarning;
+  if (word == "note") return Severity::kNote;
+  return std::nullopt;
+}
+
+// Findings that are not accepted, at or above --fail-on; or nothing to judge.
 bool Failed(const CheckArguments& options, const conformance::Reporter& reporter) {
+  if (options.fail_on_nothing && reporter.files_not_judged() > 0) return true;
   if (!options.fail_on || !options.accept.write_baseline.empty()) return false;
   for (const Severity severity : {Severity::kNote, Severity::kWarning, Severity::kError})
     if (severity >= *options.fail_on && reporter.count(severity) > 0) return true;
@@ -61,6 +70,12 @@ FileOutcome CheckFile(const std::string& file, const CheckArguments& options, Ou
   while (shards.size() < options.jobs) shards.push_back(std::make_unique<EngineShard>(checked));
   FileOutcome outcome = Analyze(file, options, false, output, shards);
   reporter.EndFile(Summarize(outcome, checked.Finish(shards)), outcome.trouble);
+  if (!options.quiet && outcome.opened && outcome.session.messages == 0 && !output.closed()) {
+    output.diagnostics().Complain(
+        "{}: {} in {}: nothing was judged", DisplayName(file),
+        outcome.session.connections > 0 ? "no message of the connections is" : "no RPC-over-RDMA",
+        Count(outcome.frames, "frame"));
+  }
   return outcome;
 }
 
@@ -120,12 +135,29 @@ void AddCheck(CLI::App& app, Run& run) {
   AddOutputFile(*command, *options);
   AddMpi(*command, *options, "the files are spread over the ranks; rank 0 writes one report, the same as without");
   AddRuleOptions(*command, options->engine);
-  AddChoice<std::optional<Severity>>(*command, "--fail-on", options->fail_on,
-                                     {{"error", Severity::kError},
-                                      {"warning", Severity::kWarning},
-                                      {"note", Severity::kNote},
-                                      {"never", std::nullopt}},
-                                     "Findings from this severity on make the exit status 1 (default: error)");
+  AddParsed(
+      *command, "--fail-on",
+      [options](std::string& text) -> std::string {
+        std::string_view rest = text;
+        do {
+          const size_t end = std::min(rest.find(','), rest.size());
+          const std::string_view word = rest.substr(0, end);
+          rest.remove_prefix(std::min(end + 1, rest.size()));
+          if (word == "nothing-judged") {
+            options->fail_on_nothing = true;
+          } else if (word == "never") {
+            options->fail_on.reset();
+          } else if (const auto severity = SeverityNamed(word)) {
+            options->fail_on = severity;
+          } else {
+            return text + " is not of error, warning, note, never, nothing-judged";
+          }
+        } while (!rest.empty());
+        return {};
+      },
+      "error|warning|note|never|nothing-judged",
+      "Findings from this severity on make the exit status 1 (default: error); with nothing-judged, so does a capture "
+      "without RPC-over-RDMA");
   Reads(command->add_option("--suppress", options->accept.suppress,
                             "Accept findings that a hand-written file lists, with reasons (see below)"))
       ->allow_extra_args(false)
@@ -156,6 +188,7 @@ void AddCheck(CLI::App& app, Run& run) {
       "  stag check mount.pcapng\n"
       "  stag check --connection 2 --time 10s..20s mount.pcapng\n"
       "  stag check --select RDLIST,WRLIST --fail-on warning mount.pcapng\n"
+      "  stag check --fail-on error,nothing-judged ci.pcapng\n"
       "  stag check --jobs 0 --format jsonl cluster.pcapng.zst > findings.jsonl\n"
       "  stag check --write-baseline known.jsonl good.pcap; stag check --baseline known.jsonl new.pcap\n"
       "  mpirun -n 8 stag check --mpi /captures/*.pcap.zst\n"

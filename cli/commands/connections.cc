@@ -156,7 +156,7 @@ class TextOfConnection {
     Label(out, "set-up");
     if (c.rejected) {
       Put(out, "{}rejected{}", style.red, style.reset);
-      if (c.reject_reason != 0) Put(out, ", reason {}", c.reject_reason);
+      if (c.reject_reason != 0) Put(out, ", reason {}", analysis::RejectText(c));
       if (c.close_frame.number != 0) Put(out, " (frame {})", c.close_frame.number);
     } else if (c.setup_seen) {
       Put(out, "{}, closed: {}", c.opened ? "captured" : "captured, not answered", fabric::CloseName(c.close_reason));
@@ -236,7 +236,8 @@ class TextOfConnection {
     Label(out, label);
     put("requested", credits.requested);
     put("granted", credits.granted);
-    Put(out, "outstanding at most {}\n", credits.max_outstanding);
+    credits.max_outstanding ? Put(out, "outstanding at most {}\n", *credits.max_outstanding)
+                            : Put(out, "outstanding not known\n");
   }
 
   void PutTraffic(std::string& out, const Connection& c, Side client, Side server) const {

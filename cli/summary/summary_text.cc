@@ -213,8 +213,8 @@ FileSummaryRow::FileSummaryRow(const FileSummary& summary)
                summary.findings(Severity::kNote)} {
   if (HasLinkReport(summary.outcome().decoder)) link = analysis::LinkCounts(summary.outcome().decoder);
   for (const Wrong& one : summary.wrong())
-    wrong.push_back({RankName(one.rank), one.rule ? fmt::format("rule:{}", one.rule->id) : one.kind,
-                     one.blames, results::NotZero(one.connection), one.text, results::NotZero(one.frame)});
+    wrong.push_back({RankName(one.rank), one.rule ? fmt::format("rule:{}", one.rule->id) : one.kind, one.blames,
+                     results::NotZero(one.connection), one.text, results::NotZero(one.frame)});
   if (summary.wrong_left_out() > 0) wrong_left_out = summary.wrong_left_out();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/summary/wrong.h"
 
+#include "analysis/connection_row.h"
 #include "cli/transport/transport_report.h"
 #include "text/put.h"
 
@@ -42,10 +43,18 @@ class Troubles {
   explicit Troubles(const SummarizedConnection& one) : one_(one), c_(one.connection) {}
 
   std::vector<Wrong> Find() {
+    if (c_.foreign)
+      Add("foreign", std::nullopt,
+          "it carries GlusterFS, which borrows the header of RPC-over-RDMA and does not keep its rules: not judged.",
+          c_.first_frame.number, Wrong::Rank::kNote);
     FindWhatIsMissing();
     // Of a sample, or of one direction, nothing else can be told.
     if (c_.one_sided() || c_.sampled()) return std::move(all_);
-    if (c_.rejected) Add("refused", Blame::kServer, "the server rejected it.", c_.close_frame.number);
+    if (c_.rejected)
+      Add("refused", Blame::kServer,
+          c_.reject_reason != 0 ? fmt::format("the server rejected it, reason {}.", analysis::RejectText(c_))
+                                : std::string("the server rejected it."),
+          c_.close_frame.number);
     if (c_.close_reason == fabric::CloseReason::kReset && !c_.rejected)
       Add("reset", std::nullopt, "it was reset.", c_.close_frame.number);
     FindUnanswered();
@@ -70,7 +79,8 @@ class Troubles {
   }
 
   bool lost_nothing() const {
-    return c_.setup_seen && c_.coverage[0].gaps + c_.coverage[0].unclear + c_.coverage[1].gaps + c_.coverage[1].unclear == 0;
+    return c_.setup_seen &&
+           c_.coverage[0].gaps + c_.coverage[0].unclear + c_.coverage[1].gaps + c_.coverage[1].unclear == 0;
   }
 
   void FindWhatIsMissing() {

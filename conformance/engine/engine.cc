@@ -156,8 +156,11 @@ struct Engine::Impl {
   ConnectionJudgement outside_judged{sink, schedule, budget, options.limits};
 };
 
-// The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA.
+// The state of a connection that is judged; null while nothing proves that it is RPC-over-RDMA, and where others borrow
+// its header.
 ConnectionJudgement* Engine::Impl::Find(const Connection& connection) {
+  if (connection.foreign) [[unlikely]]
+    return nullptr;
   if (newest && connection.info.id == newest_id) return newest;
   if (connection.proof != session::Proof::kRpcRdma) return nullptr;
   std::unique_ptr<ConnectionJudgement>& slot = connections[connection.info.id];

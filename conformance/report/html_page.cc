@@ -3,6 +3,7 @@
 // The summary, the connections and the rules of the HTML report.
 #include <algorithm>
 
+#include "analysis/connection_row.h"
 #include "conformance/engine/text.h"
 #include "conformance/report/html_parts.h"
 #include "session/fabric/names.h"
@@ -112,8 +113,8 @@ std::string Range(const session::MinMaxLast& range) {
 // Credits of the Calls of `side`: what it asks for, what it is granted.
 std::string CreditsMarkup(const session::CreditState& credits) {
   if (!credits.requested.any && !credits.granted.any) return "<span class=\"muted\">no Calls</span>";
-  return Text("requested ", Range(credits.requested), "; granted ", Range(credits.granted), "; outstanding at most ",
-              Grouped(credits.max_outstanding));
+  return Text("requested ", Range(credits.requested), "; granted ", Range(credits.granted), "; outstanding ",
+              credits.max_outstanding ? Text("at most ", Grouped(*credits.max_outstanding)) : "not known");
 }
 
 std::string Operations(uint64_t operations, uint64_t bytes) {
@@ -133,7 +134,7 @@ std::string LossesText(const Connection& c) {
 }
 
 std::string SetupText(const Connection& c) {
-  if (c.rejected) return c.reject_reason ? Text("rejected, reason ", c.reject_reason) : "rejected";
+  if (c.rejected) return c.reject_reason ? Text("rejected, reason ", analysis::RejectText(c)) : "rejected";
   if (c.setup_seen) return c.opened ? "captured" : "captured, not answered";
   return c.setup[0].seen || c.setup[1].seen ? "captured in part" : "not captured (joined mid-stream)";
 }

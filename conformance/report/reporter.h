@@ -23,7 +23,8 @@ using Write = std::function<void(std::string_view text)>;
 
 // What the files held.
 struct Summary {
-  uint64_t files = 0;  // that could be opened
+  uint64_t files = 0;       // that could be opened
+  uint64_t not_judged = 0;  // of these, without an RPC-over-RDMA message
   uint64_t frames = 0;
   uint64_t connections = 0;  // RPC-over-RDMA connections
   uint64_t transactions = 0;
@@ -69,6 +70,8 @@ class Reporter : public FindingSink {
   virtual void EndFile(const Summary& summary, std::string_view /*trouble*/) { total_.Add(summary); }
   virtual void Finish(const Suppressed& suppressed) = 0;
 
+  // Files without anything that could be judged.
+  uint64_t files_not_judged() const { return total_.not_judged; }
   // Findings so far, over all files.
   uint64_t count(Severity severity) const { return counts_[static_cast<size_t>(severity)]; }
 

@@ -58,8 +58,8 @@ void Members(conformance::RuleTally& v, Fn fn) {
 }
 template <typename Fn>
 void Members(conformance::Summary& v, Fn fn) {
-  auto& [files, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules] = v;
-  fn(files, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules);
+  auto& [files, not_judged, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules] = v;
+  fn(files, not_judged, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules);
 }
 template <typename Fn>
 void Members(conformance::DiagramEvent& v, Fn fn) {
@@ -125,13 +125,13 @@ void Members(session::Coverage& v, Fn fn) {
 template <typename Fn>
 void Members(session::Connection& v, Fn fn) {
   auto& [info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason,
-         close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls,
-         replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages,
+         close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters,
+         foreign, calls, replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages,
          evicted_transactions, other_messages] = v;
   fn(info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason,
-     close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, calls,
-     replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages, evicted_transactions,
-     other_messages);
+     close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, foreign,
+     calls, replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages,
+     evicted_transactions, other_messages);
 }
 
 }  // namespace stag

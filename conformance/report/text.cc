@@ -170,6 +170,7 @@ void Summary::Add(const Summary& other) {
   transactions += other.transactions;
   gaps += other.gaps;
   truncated_frames += other.truncated_frames;
+  not_judged += other.not_judged;
   AddTallies(rules, other.rules);
 }
 

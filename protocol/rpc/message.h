@@ -95,6 +95,8 @@ struct AuthSys {
 AuthSys DecodeAuthSys(Bytes credential_body);
 
 // "NFS", "MOUNT", "NLM", "NSM", "NFSACL", "NFS_CB", "CCP", "PORTMAP", ...; nullptr when unknown.
+// Of GlusterFS, which borrows the header of RPC-over-RDMA version 1 and does not keep its rules.
+bool IsGluster(uint32_t program);
 const char* ProgramName(uint32_t program, uint32_t version);
 // The protocol documents' procedure name ("READ", "COMPOUND", "CB_COMPOUND"); "NULL" for procedure 0 of any program;
 // nullptr when unknown. NFSv4 callback programs (0x40000000 to 0x5fffffff) are recognised by range.

@@ -44,17 +44,31 @@ struct Program {
 };
 
 constexpr Program kPrograms[] = {
-    {100000, 2, 2, "PORTMAP", kPortmap2}, {100000, 3, 3, "RPCBIND", kRpcbind3}, {100000, 4, 4, "RPCBIND", kRpcbind4},
-    {100003, 2, 2, "NFS", kNfs2},         {100003, 3, 3, "NFS", kNfs3},         {100003, 4, 4, "NFS", kNfs4},
-    {100005, 1, 2, "MOUNT", kMount12},    {100005, 3, 3, "MOUNT", kMount3},     {100021, 1, 4, "NLM", kNlm},
-    {100024, 1, 1, "NSM", kNsm},          {100227, 2, 2, "NFSACL", kNfsAcl2},   {100227, 3, 3, "NFSACL", kNfsAcl3},
-    {100400, 1, 1, "CCP", kCcp},          {100417, 1, 1, "CCP", kCcp},
+    {1298437, 1, ~0u, "GlusterFS", {}},
+    {14398633, 1, ~0u, "GlusterFS handshake", {}},
+    {123451501, 1, ~0u, "GlusterFS dump", {}},
+    {100000, 2, 2, "PORTMAP", kPortmap2},
+    {100000, 3, 3, "RPCBIND", kRpcbind3},
+    {100000, 4, 4, "RPCBIND", kRpcbind4},
+    {100003, 2, 2, "NFS", kNfs2},
+    {100003, 3, 3, "NFS", kNfs3},
+    {100003, 4, 4, "NFS", kNfs4},
+    {100005, 1, 2, "MOUNT", kMount12},
+    {100005, 3, 3, "MOUNT", kMount3},
+    {100021, 1, 4, "NLM", kNlm},
+    {100024, 1, 1, "NSM", kNsm},
+    {100227, 2, 2, "NFSACL", kNfsAcl2},
+    {100227, 3, 3, "NFSACL", kNfsAcl3},
+    {100400, 1, 1, "CCP", kCcp},
+    {100417, 1, 1, "CCP", kCcp},
 };
 
 // RFC 5531 section 8.3: "transient" numbers, where NFSv4 clients put their callback program.
 constexpr bool IsTransient(uint32_t program) { return program >= 0x40000000u && program < 0x60000000u; }
 
 }  // namespace
+
+bool IsGluster(uint32_t program) { return program == 1298437 || program == 14398633 || program == 123451501; }
 
 const char* ProgramName(uint32_t program, uint32_t version) {
   if (IsTransient(program)) return "NFS_CB";

@@ -62,6 +62,46 @@ std::string_view AnomalyName(AnomalyKind kind) {
   return "?";
 }
 
+std::string_view RejectName(uint16_t reason) {
+  constexpr std::array<std::string_view, 34> kReasons = {
+      "",
+      "No QP available",
+      "No EEC available",
+      "No resources available",
+      "Timeout",
+      "Unsupported request",
+      "Invalid communication ID",
+      "Invalid communication instance",
+      "Invalid service ID",
+      "Invalid transport service type",
+      "Stale connection",
+      "RDC does not exist",
+      "Primary remote port GID rejected",
+      "Primary remote port LID rejected",
+      "Invalid primary SL",
+      "Invalid primary traffic class",
+      "Invalid primary hop limit",
+      "Invalid primary packet rate",
+      "Alternate remote port GID rejected",
+      "Alternate remote port LID rejected",
+      "Invalid alternate SL",
+      "Invalid alternate traffic class",
+      "Invalid alternate hop limit",
+      "Invalid alternate packet rate",
+      "Port and CM redirection",
+      "Port redirection",
+      "Invalid path MTU",
+      "Insufficient responder resources",
+      "Consumer reject",
+      "RNR retry count reject",
+      "Duplicate local communication ID",
+      "Invalid class version",
+      "Invalid primary flow label",
+      "Invalid alternate flow label",
+  };
+  return reason < kReasons.size() ? kReasons[reason] : std::string_view{};
+}
+
 std::string_view CloseName(CloseReason reason) {
   switch (reason) {
     case CloseReason::kDisconnect: return "disconnect";

@@ -64,7 +64,8 @@ void LimitsObserver::MissCall(const Connection& connection, State& s, const Fram
   const Coverage& client = connection.coverage[connection.client];
   if (client.gaps + client.unclear > 0 || !connection.setup_seen)
     s.timeline.Learn(client.before_gap.number != 0 ? client.before_gap.time_ns : INT64_MIN, s.now, 0, 1, 0);
-  if (Elapsed(s.stray[0], s.stray[1]).value_or(0) > 0)
+  // Else they may be of a Call that is there, and cut.
+  if (connection.truncated_messages == 0 && Elapsed(s.stray[0], s.stray[1]).value_or(0) > 0)
     s.timeline.Learn(s.stray[0].time_ns, s.stray[1].time_ns, 0, 0, 1);
   s.stray = {};
   s.told = s.now;

@@ -110,6 +110,8 @@ struct Connection {
   std::array<CreditState, 2> credits;    // by requesting side
   std::array<SideCounters, 2> counters;  // by sending side
 
+  // It carries GlusterFS, which borrows the header of RPC-over-RDMA and does not keep its rules: it is not judged.
+  bool foreign = false;
   uint64_t calls = 0, replies = 0, errors = 0;
   uint64_t backward_calls = 0;
   uint64_t replies_without_call = 0;  // of Calls that were not captured (or never were)

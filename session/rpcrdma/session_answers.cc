@@ -48,6 +48,7 @@ void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRe
   for (TransactionEntry* entry = state.live.newest(); entry && entry->serial > state.missing_serial[from];
        entry = entry->previous) {
     if (entry->requester != requester || entry->outcome != Outcome::kOutstanding) continue;
+    if (entry->answer_may_be_missing) continue;
     DoubtAnswer(state, *entry, acknowledged);
   }
   state.missing_serial[from] = serial;

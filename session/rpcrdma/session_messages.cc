@@ -88,6 +88,18 @@ bool Session::Impl::Decode(ConnectionState& state, const Event& event) {
   return true;
 }
 
+// Whether a message is a Call of GlusterFS; where it has chunks, a word more stands in front of it.
+static bool IsForeign(const Message& message) {
+  constexpr size_t kProgram = 12;  // bytes in front of it
+  for (const size_t at : {size_t{0}, size_t{4}}) {
+    if (message.payload.size() < at + kProgram + 4) return false;
+    const std::byte* const words = message.payload.data() + at;
+    if (LoadBe32(words + 4) == rpc::kCall && LoadBe32(words + 8) == 2 && rpc::IsGluster(LoadBe32(words + kProgram)))
+      return true;
+  }
+  return false;
+}
+
 Role Session::Impl::RoleOf(const ConnectionState& state) const {
   const Header& header = message.header;
   const Connection& connection = state.connection;
@@ -152,6 +164,7 @@ void Session::Impl::OnSend(ConnectionState& state, const Event& event) {
   }
   send_number = own_number;
   FindClient(state);
+  if (message.role == Role::kCall && !connection.foreign) connection.foreign = IsForeign(message);
   if (!message.again) Count(connection);
 
   switch (message.role) {
@@ -267,9 +280,9 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   credits.OnCall(header.credit);
   if (entry.read_missing == 0) CompleteCall(state, entry);
 
-  if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
   // The events of the other side came first, where the order of the two is lost.
   if (connection.coverage[1 - requester].gap_in > entry.call.frame.number) DoubtAnswer(state, entry, {});
+  if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
 }
 
 // What a transaction keeps of the Send of its Call or Reply.
