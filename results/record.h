@@ -15,8 +15,10 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "results/value.h"
 
@@ -58,6 +60,13 @@ struct RecordInfo {
 template <typename R>
 struct Record;
 
+// What the specialisation begins with for a part of other records.
+template <typename R>
+struct Part {
+  using Row = R;
+  static constexpr std::string_view kType = "", kDoc = "";
+};
+
 template <typename R>
 const RecordInfo& InfoOf() {
   static constexpr RecordInfo kInfo{Record<R>::kType, Record<R>::kDoc, Record<R>::kMembers};
@@ -71,13 +80,27 @@ struct PointerToMember<T R::*> {
   using Row = R;
   using Of = T;
 };
+template <typename R, typename T>
+struct PointerToMember<T (R::*)() const> : PointerToMember<std::remove_cvref_t<T> R::*> {};
+template <typename R, typename T>
+struct PointerToMember<T (*)(const R&)> : PointerToMember<std::remove_cvref_t<T> R::*> {};
 
-// A member of the row.
-template <auto kPointer>
+// A member of the row; or what a member function or a function of the row gives. `T`: the type of members that its
+// value becomes.
+template <auto kPointer, typename T = typename PointerToMember<decltype(kPointer)>::Of>
 constexpr MemberInfo Member(std::string_view name, std::string_view doc) {
-  using Pointer = PointerToMember<decltype(kPointer)>;
-  return {name, doc, As<typename Pointer::Of>::kType, [](const void* row) {
-            return As<typename Pointer::Of>::Of(static_cast<const typename Pointer::Row*>(row)->*kPointer);
+  using Row = typename PointerToMember<decltype(kPointer)>::Row;
+  return {name, doc, As<T>::kType, [](const void* row) {
+            decltype(auto) value = std::invoke(kPointer, *static_cast<const Row*>(row));
+            constexpr bool kAsItIs = std::is_same_v<std::remove_cvref_t<decltype(value)>, T>;
+            // A value that refers to what it shows shows what stays.
+            static_assert((kAsItIs && std::is_reference_v<decltype(value)>) ||
+                          (std::is_trivially_destructible_v<T> && As<T>::kType.kind != Kind::kRecord));
+            if constexpr (kAsItIs) {
+              return As<T>::Of(value);
+            } else {
+              return As<T>::Of(T{value});
+            }
           }};
 }
 // The members of a record that is a member of the row, in its place; none where it is an optional that is empty.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Value: one value of a result, as every format is given it. The types of the members of rows: integers, bool,
-// std::string, std::string_view, enumerations with names, and the ones below; optionals and vectors of these; records.
+// std::string, std::string_view, enumerations with names, and the ones below; optionals and vectors of these; records,
+// pointers to records.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -263,17 +266,26 @@ struct As<std::vector<T>> {
     });
   }
 };
-template <typename Name, typename T>
-struct As<std::vector<std::pair<Name, T>>> {
-  using Map = std::vector<std::pair<Name, T>>;
+template <typename Map, typename T>
+struct AsMap {
   static constexpr Type kElement = As<T>::kType;
   static constexpr Type kType{.kind = Kind::kMap, .element = &kElement};
+  static const auto& Entry(const void* map, size_t index) {
+    return *std::next(static_cast<const Map*>(map)->begin(), static_cast<std::ptrdiff_t>(index));
+  }
   static Value Of(const Map& v) {
     return Value::Map(
-        &v, v.size(),
-        [](const void* map, size_t index) { return As<T>::Of((*static_cast<const Map*>(map))[index].second); },
-        [](const void* map, size_t index) { return std::string_view((*static_cast<const Map*>(map))[index].first); });
+        &v, v.size(), [](const void* map, size_t index) { return As<T>::Of(Entry(map, index).second); },
+        [](const void* map, size_t index) { return std::string_view(Entry(map, index).first); });
   }
+};
+template <typename Name, typename T>
+struct As<std::vector<std::pair<Name, T>>> : AsMap<std::vector<std::pair<Name, T>>, T> {};
+template <typename Name, typename T>
+struct As<std::map<Name, T>> : AsMap<std::map<Name, T>, T> {};  // a small one
+template <typename R>
+struct As<const R*> : As<R> {  // a record elsewhere, which outlives the row
+  static Value Of(const R* row) { return As<R>::Of(*row); }
 };
 template <typename R>  // a record
 struct As {

@@ -13,7 +13,7 @@ conformance::Write WriteTo(Output& output) {
 std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output,
                                                         conformance::Write write) {
   if (!write) write = WriteTo(output);
-  if (options.format == Format::kJsonl) return conformance::MakeJsonlReporter(std::move(write));
+  if (!ForPeople(options.format)) return conformance::MakeJsonlReporter(std::move(write));
   return conformance::MakeTextReporter(std::move(write), !output.style().reset.empty(), options.quiet);
 }
 

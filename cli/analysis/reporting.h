@@ -13,7 +13,8 @@ namespace stag::cli {
 
 // Writes what a reporter gives. `output` must outlive it.
 conformance::Write WriteTo(Output& output);
-// As text, or as JSON lines when `options.format` is kJsonl. `output` must outlive it; `write`: where it goes instead.
+// As text, or as JSON lines where `options.format` is not for people. `output` must outlive it; `write`: where it goes
+// instead.
 std::unique_ptr<conformance::Reporter> MakeLineReporter(const CommonOptions& options, Output& output,
                                                         conformance::Write write = nullptr);
 

@@ -148,15 +148,20 @@ void AddMpi(CLI::App& command, CommonOptions& options, const std::string& what) 
   command.add_flag("--mpi", options.mpi, "Under mpirun: " + what);
 }
 
-void AddMemory(CLI::App& command, CommonOptions& options) {
-  const auto check_size = [&options](std::string& text) {
-    const std::optional<uint64_t> bytes = ParseSize(text);
-    if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
-    options.memory = *bytes;
-    return std::string{};
+std::string SizeComplaint(const std::string& text, uint64_t least, uint64_t most) {
+  const auto word = [](uint64_t bytes) {
+    constexpr const char* kUnits[] = {"", "K", "M", "G", "T"};
+    size_t unit = 0;
+    for (; unit < 4 && bytes % 1024 == 0; ++unit) bytes /= 1024;
+    return std::to_string(bytes) + kUnits[unit];
   };
-  AddValue(command, "--memory", check_size, "SIZE",
-           "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported");
+  if (most == UINT64_MAX) return fmt::format("{} is not a size of at least {}, like 512M or 2G", text, word(least));
+  return fmt::format("{} is not a size from {} to {}", text, word(least), word(most));
+}
+
+void AddMemory(CLI::App& command, CommonOptions& options) {
+  AddSize(command, "--memory", options.memory, 1u << 20, UINT64_MAX,
+          "Cap on memory for state, e.g. 256M (default) or 1G; what is dropped is reported");
 }
 
 void AddJobs(CLI::App& command, CommonOptions& options) {

@@ -13,6 +13,7 @@
 #include "analysis/latency_keys.h"
 #include "cli/base/common_options.h"
 #include "results/record.h"
+#include "text/parse.h"
 
 namespace stag::cli {
 
@@ -76,6 +77,21 @@ void AddNumber(CLI::App& command, const std::string& name, T& value, bool all, c
           name, [](const std::string&) {}, description)
       ->check(CLI::Validator(take, ""))
       ->type_name(all ? "N|all" : "N");
+}
+// An option for a size of `least` to `most` bytes, each of which is a whole number of its unit.
+std::string SizeComplaint(const std::string& text, uint64_t least, uint64_t most);
+template <typename T>
+void AddSize(CLI::App& command, const std::string& name, T& value, uint64_t least, uint64_t most,
+             const std::string& description) {
+  AddParsed(
+      command, name,
+      [&value, least, most](std::string& text) {
+        const auto bytes = ParseSize(text);
+        if (!bytes || *bytes < least || *bytes > most) return SizeComplaint(text, least, most);
+        value = static_cast<T>(*bytes);
+        return std::string{};
+      },
+      "SIZE", description);
 }
 // The values of the option are files that the command reads ("-": standard input), or that it writes ("-": standard
 // output): what it reads is never written. Every option that names a file goes through one of these.

@@ -107,6 +107,7 @@ void Output::FailedToWrite() {
 
 // As much as is taken at once.
 void Output::WriteReady() {
+  MakeElements();
   if (for_people_) MakePrintable(buffer_, !style_.reset.empty());
   size_t done = 0;
   pollfd one{descriptor_, POLLOUT, 0};
@@ -119,6 +120,7 @@ void Output::WriteReady() {
     }
   }
   buffer_.erase(0, closed_ ? buffer_.size() : done);
+  elements_ = buffer_.size();
 }
 
 bool Output::Offer(std::string_view text) {
@@ -147,30 +149,29 @@ void Output::EndDocument() {
   end_.clear();
 }
 
-// The lines of the buffer, which are whole ones.
+// Of what is new in the buffer, which are whole lines.
 void Output::MakeElements() {
-  std::string elements;
-  for (std::string_view left = buffer_; !left.empty();) {
+  if (between_.empty()) {
+    if (!buffer_.empty()) buffer_.insert(0, std::exchange(begin_, {}));
+    return;
+  }
+  std::string lines = buffer_.substr(elements_);
+  buffer_.resize(elements_);
+  for (std::string_view left = lines; !left.empty();) {
     const size_t end = left.find('\n');
-    elements += begin_.empty() ? between_ : begin_;
-    begin_.clear();
-    elements += left.substr(0, end);
+    buffer_ += begin_.empty() ? between_ : std::exchange(begin_, {});
+    buffer_ += left.substr(0, end);
     left.remove_prefix(end + 1);
   }
-  buffer_ = std::move(elements);
 }
 
 void Output::Flush() {
-  if (!buffer_.empty() && !between_.empty()) {
-    MakeElements();
-  } else if (!buffer_.empty() && !begin_.empty()) {
-    buffer_.insert(0, begin_);
-    begin_.clear();
-  }
+  MakeElements();
   if (before_write_ && terminal_ && buffer_.size() > 0) before_write_();
   if (for_people_) MakePrintable(buffer_, !style_.reset.empty());
   Send(buffer_);
   buffer_.clear();
+  elements_ = 0;
 }
 
 void Output::ClearScreen() {

@@ -87,6 +87,7 @@ class Output {
   std::atomic<bool> stopped_ = false;
   bool closed_ = false, failed_ = false;
   std::string begin_, between_, end_;  // set_document
+  size_t elements_ = 0;                // bytes of the buffer that are elements of it
 };
 
 // Gives the files of results their names, at the end of a command that returned `status`. A command in trouble that

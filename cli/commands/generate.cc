@@ -13,14 +13,12 @@
 
 #include "cli/base/options.h"
 #include "cli/live/generate_report.h"
-#include "cli/live/live_monitor.h"
+#include "cli/live/live_output.h"
 #include "cli/live/live_progress.h"
 #include "cli/live/load_options.h"
 #include "cli/live/team_load.h"
 #include "replay/endpoint/transports.h"
 #include "replay/generate/generator.h"
-#include "replay/generate/report_carry.h"
-#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -178,9 +176,9 @@ int RunGenerate(GenerateArguments options, scale::Team* team) {
   if (team) Join(*team, options.load);
   const Signals signals;
   options.load.cancel = signals.descriptor();
-  Output output = OutputOf(options, team);
-  output.set_stop(signals.descriptor());
-  LiveMonitor monitor(options, options.load.to.host, output);
+  LiveOutput to(options, results::InfoOf<OperationRow>(), team);
+  to.output.set_stop(signals.descriptor());
+  LiveMonitor monitor(options, options.load.to.host, to.output);
   const uint32_t processors = std::max(std::thread::hardware_concurrency(), 1u);
   options.load.threads = options.threads.value_or(std::min(options.load.connections, processors));
   const auto transport = endpoint::OpenTransport(options.transport);
@@ -191,41 +189,29 @@ int RunGenerate(GenerateArguments options, scale::Team* team) {
   if (!ran) {
     if (!team) ComplainText(ran.error().message);  // in a team `ready` has
     monitor.Finish();
+    to.End();
     return kExitTrouble;
   }
   bool fine = !team || monitor.Finish();  // in a team before the reports are merged
   generate::LoadReport report = generator.report();
   int status = MergeReports(team, monitor.failed() ? kExitTrouble : kExitFine, report);
   const std::string name = (*transport)->name();
-  const LoadContext context{options.load, name, team ? team->size() : 1};
-  if (options.format == Format::kJsonl) {
-    PutLoadJsonl(output.buffer(), context, report);
+  GeneratedRow row(report);
+  row.transport = name;
+  row.ranks = team ? team->size() : 1;
+  row.seed = options.load.jobs.seed;
+  if (to.rows.as_text()) {
+    PutLoadText(to.output.buffer(), row, options.load.verify, to.output.style());
   } else {
-    PutLoadText(output.buffer(), context, report, output.style());
+    PutLoadRows(to.rows, row);
   }
   if (!team) fine = monitor.Finish();
-  output.Flush();
-  if (output.failed() || monitor.failed()) status = kExitTrouble;
+  to.End();
+  if (to.output.failed() || monitor.failed()) status = kExitTrouble;
   return fine && report.fine() ? status : std::max(status, kExitFindings);
 }
 
 // ------------------------------------------------------------------------------------------------------------- options
-
-// A number of bytes in [low, high].
-template <typename T>
-void AddSize(CLI::App& command, const std::string& name, T& value, uint64_t low, uint64_t high,
-             const std::string& description) {
-  AddParsed(
-      command, name,
-      [&value, low, high](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes < low || *bytes > high)
-          return fmt::format("{} is not a size from {} to {} bytes, like 64K", text, low, high);
-        value = static_cast<T>(*bytes);
-        return std::string{};
-      },
-      "SIZE", description);
-}
 
 void AddWhat(CLI::App& command, GenerateArguments& o) {
   generate::LoadOptions& load = o.load;
@@ -255,9 +241,6 @@ void AddWhat(CLI::App& command, GenerateArguments& o) {
 
 void AddWhen(CLI::App& command, GenerateArguments& o) {
   generate::LoadOptions& load = o.load;
-  const auto time = [&command](const std::string& name, auto take, const std::string& description) {
-    AddParsed(command, name, take, "TIME", description);
-  };
   command.add_option("--connections", load.connections, "Each with its own client (default: 1)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
@@ -277,29 +260,15 @@ void AddWhen(CLI::App& command, GenerateArguments& o) {
   command.add_option("--rate", load.rate, "Calls per second in all, sent at their times whatever the server does")
       ->check(rate)
       ->type_name("N");
+  AddSize(command, "--bandwidth", load.bandwidth, 1, UINT64_MAX, "Likewise, bytes of data per second in all");
   AddParsed(
-      command, "--bandwidth",
-      [&load](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes == 0) return text + " is not a number of bytes like 100M";
-        load.bandwidth = static_cast<double>(*bytes);
-        return std::string{};
-      },
-      "SIZE", "Likewise, bytes of data per second in all");
-  time(
-      "--duration", [&load](std::string& text) { return TakeDuration(text, load.duration); },
+      command, "--duration", [&load](std::string& text) { return TakeDuration(text, load.duration); }, "TIME",
       "Send calls for so long: 10s, 2m (default: 10s, unless --calls is given)");
   command.add_option("--calls", load.calls, "Send so many calls in all")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60))
       ->type_name("N");
-  time(
-      "--timeout",
-      [&load](std::string& text) {
-        std::chrono::nanoseconds taken{0};
-        std::string complaint = TakeDuration(text, taken);
-        if (complaint.empty()) load.timeout = std::chrono::ceil<std::chrono::milliseconds>(taken);
-        return complaint;
-      },
+  AddParsed(
+      command, "--timeout", [&load](std::string& text) { return TakeDuration(text, load.timeout); }, "TIME",
       "How long to wait for an answer before the connection is given up (default: 30s)");
   command
       .add_option("--reconnect", load.reconnects,
@@ -383,7 +352,7 @@ void AddGenerate(CLI::App& app, Run& run) {
   AddHow(*command, *options);
   AddNfs(*command, *options);
   AddLiveOptions(*command, *options);
-  AddOutputOptions(*command, *options);
+  AddLiveOutput(*command, *options);
   AddMpi(*command, *options, "every rank sends this load, all from one moment on; rank 0 reports them together");
   command->footer(
       "null works with any RPC program. echo is for stag serve --mode echo; its data count twice, there and back. "

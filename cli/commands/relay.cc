@@ -7,11 +7,9 @@
 
 #include "cli/base/options.h"
 #include "cli/live/fault_rule.h"
-#include "cli/live/live_monitor.h"
+#include "cli/live/live_output.h"
 #include "cli/live/relay_report.h"
 #include "replay/endpoint/transports.h"
-#include "text/json.h"
-#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -23,36 +21,20 @@ struct RelayArguments : LiveOptions {
   std::vector<std::string> faults;  // as given
 };
 
-std::string AddressText(const endpoint::HostPort& at) {
-  const bool v6 = at.host.find(':') != std::string::npos;
-  return fmt::format("{}{}{}:{}", v6 ? "[" : "", at.host, v6 ? "]" : "", at.port);
-}
-
-void ReportListening(const RelayArguments& options, std::string_view transport, Output& output) {
-  std::string& out = output.buffer();
-  if (options.format == Format::kJsonl) {
-    JsonWriter json(out);
-    json.BeginObject().Member("type", "listening").Member("transport", transport);
-    json.Member("address", options.listen.host).Member("port", options.listen.port);
-    json.Member("server", AddressText(options.relay.to)).EndObject().EndLine();
-  } else {
-    Put(out, "listening on {} by {} for {}\n", AddressText(options.listen), transport, AddressText(options.relay.to));
-  }
-  output.Flush();
-}
-
 int RunRelay(RelayArguments options) {
   const Signals signals;
-  Output output(options);
-  output.set_stop(signals.descriptor());
+  LiveOutput to(options, results::InfoOf<DirectionRow>());
+  to.output.set_stop(signals.descriptor());
   auto transport = endpoint::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
   auto listener = (*transport)->Listen(options.listen);
   if (!listener) return Trouble(listener.error());
   options.listen.port = (*listener)->port();
-  ReportListening(options, (*transport)->name(), output);
+  const std::string name = (*transport)->name(), server = AddressText(options.relay.to);
+  to.Begin(RelayListeningRow{name, options.listen.host, options.listen.port, server},
+           fmt::format("listening on {} by {} for {}", AddressText(options.listen), name, server));
 
-  LiveMonitor monitor(options, fmt::format("port {}", options.listen.port), output);
+  LiveMonitor monitor(options, fmt::format("port {}", options.listen.port), to.output);
   options.relay.stop = signals.descriptor();
   options.relay.events = monitor.log();
   options.relay.crc = options.crc;
@@ -60,16 +42,12 @@ int RunRelay(RelayArguments options) {
   relay::Relay relay(**listener, **transport, options.relay);
   const Result<void> ran = relay.Run();
   monitor.Drain();
-  if (options.format == Format::kJsonl) {
-    PutRelayJsonl(output.buffer(), relay.report(), options.faults);
+  if (to.rows.as_text()) {
+    PutRelayText(to.output.buffer(), relay.report(), options.faults, to.output.style());
   } else {
-    PutRelayText(output.buffer(), relay.report(), options.faults, output.style());
+    PutRelayRows(to.rows, relay.report(), options.faults);
   }
-  const bool fine = monitor.Finish();
-  output.Flush();
-  if (!ran) return Trouble(ran.error());
-  if (output.failed() || monitor.failed()) return kExitTrouble;
-  return fine ? kExitFine : kExitFindings;
+  return to.End(monitor, ran);
 }
 
 std::string TakeFault(const std::string& text, RelayArguments& options) {
@@ -115,15 +93,8 @@ void AddRelay(CLI::App& app, Run& run) {
                    "The most that clients are granted, and the server is asked for (default: 128)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  AddParsed(
-      *command, "--max-message",
-      [o](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes < 65536 || *bytes > 1u << 30) return text + " is not a size from 64K to 1G";
-        o->relay.link.max_message = static_cast<uint32_t>(*bytes);
-        return std::string{};
-      },
-      "SIZE", "What all chunks of one call may have (default: 16M); a call with more gets ERR_CHUNK");
+  AddSize(*command, "--max-message", o->relay.link.max_message, 65536, 1u << 30,
+          "What all chunks of one call may have (default: 16M); a call with more gets ERR_CHUNK");
   command
       ->add_option("--max-connections", o->relay.max_connections,
                    "Clients at a time (default: 256); the one that is idle for longest gives way to one more, and one\n"
@@ -137,16 +108,9 @@ void AddRelay(CLI::App& app, Run& run) {
   command->add_option("--seed", o->relay.link.faults.seed, "Which calls faults hit, for the same traffic (default: 1)")
       ->type_name("N");
   AddLiveOptions(*command, *options);
-  AddParsed(
-      *command, "--chunk-memory,--memory",
-      [o](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
-        o->relay.memory = *bytes;
-        return std::string{};
-      },
-      "SIZE", "What the chunks of all clients' calls may take (default: 256M); calls wait when there is no more");
-  AddOutputOptions(*command, *options);
+  AddSize(*command, "--chunk-memory,--memory", o->relay.memory, 1u << 20, UINT64_MAX,
+          "What the chunks of all clients' calls may take (default: 256M); calls wait when there is no more");
+  AddLiveOutput(*command, *options);
   command->footer(
       "Each client gets a connection of its own to the server. Messages keep their xid, payload and chunks; the "
       "memory\n"

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/base/options.h"
-#include "cli/live/live_monitor.h"
+#include "cli/live/live_output.h"
 #include "cli/live/live_progress.h"
 #include "cli/live/load_options.h"
 #include "cli/live/plan_reader.h"
@@ -15,8 +15,6 @@
 #include "replay/endpoint/transports.h"
 #include "replay/nfs_client/tcp_client.h"
 #include "replay/replay/player.h"
-#include "replay/replay/report_carry.h"
-#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -95,14 +93,14 @@ int Complaints(const ReplayArguments& options, PlanReader& plans, const replay::
   return outcome.file.damaged ? kExitTrouble : kExitFine;
 }
 
-int Play(ReplayArguments& options, PlanReader& plans, replay::PlanQueue& first, Output& output, scale::Team* team) {
+int Play(ReplayArguments& options, PlanReader& plans, replay::PlanQueue& first, LiveOutput& to, scale::Team* team) {
   if (!AllFine(team, FindRoot(options, first))) return kExitTrouble;
   auto transport = endpoint::OpenTransport(options.transport);
   if (!AllFine(team, transport ? "" : transport.error().message)) return kExitTrouble;
   if (team) Join(*team, options.play);
   const Signals signals;
-  output.set_stop(signals.descriptor());
-  LiveMonitor monitor(options, options.play.to.host, output);
+  to.output.set_stop(signals.descriptor());
+  LiveMonitor monitor(options, options.play.to.host, to.output);
   LiveProgress progress(options.progress && !options.quiet);
   options.play.events = monitor.log();
   options.play.crc = options.crc;
@@ -120,19 +118,18 @@ int Play(ReplayArguments& options, PlanReader& plans, replay::PlanQueue& first, 
   replay::PlayReport report = player.report();
   const bool rootless = RootIsWanted(options) && !report.stopped && !report.rooted;
   int status = MergeReports(team, monitor.failed() || rootless ? kExitTrouble : kExitFine, report);
-  const size_t ranks = team ? team->size() : 1;
-  if (options.format == Format::kJsonl) {
-    PutPlayJsonl(output.buffer(), report, ranks);
+  const ReplayedRow row(report, team ? team->size() : 1);
+  if (to.rows.as_text()) {
+    PutPlayText(to.output.buffer(), row, to.output.style());
   } else {
-    PutPlayText(output.buffer(), report, ranks, output.style());
+    PutPlayRows(to.rows, row);
   }
   if (!team) fine = monitor.Finish();
-  output.Flush();
+  to.End();
   if (monitor.failed()) status = kExitTrouble;
   if (rootless && (!team || team->leads())) ComplainText(NoRoot(options));
   status = std::max(status, Complaints(options, plans, report, team));
-  const replay::ProcedureReport total = report.Total();
-  fine = fine && total.lost == 0 && total.not_sent == 0;
+  fine = fine && row.total.lost == 0 && row.total.not_sent == 0;
   if (options.expected && (!team || team->leads()) && report.MatchPercent() < *options.expected) {
     Complain("{:.4f}% of the answers have the recorded status; expected: {}%", report.MatchPercent(),
              *options.expected);
@@ -142,17 +139,17 @@ int Play(ReplayArguments& options, PlanReader& plans, replay::PlanQueue& first, 
 }
 
 int DryRun(const ReplayArguments& options) {
-  Output output(options);
-  PlanReport report(output, options.format, ReplayMemory(options.memory).values);
-  const PlanOutcome outcome = ReadPlan(options.files.front(), options, options.plan, output, report);
+  LiveOutput to(options, results::InfoOf<PlannedCallRow>(), nullptr, DisplayName(options.files.front()));
+  PlanReport report(to.output, to.rows, ReplayMemory(options.memory).values);
+  const PlanOutcome outcome = ReadPlan(options.files.front(), options, options.plan, to.output, report);
   if (!outcome.file.opened) return kExitTrouble;
   if (const std::string nothing = outcome.Nothing(DisplayName(options.files.front())); !nothing.empty()) {
     ComplainText(nothing);
     return kExitTrouble;
   }
   report.Finish(outcome.totals);
-  output.Flush();
-  return output.failed() || outcome.file.damaged ? kExitTrouble : kExitFine;
+  to.End();
+  return to.output.failed() || outcome.file.damaged ? kExitTrouble : kExitFine;
 }
 
 // Why there is nothing to play: the complaints that were not made yet.
@@ -171,13 +168,12 @@ int RunReplay(ReplayArguments options, scale::Team* team) {
   options.plan.window = ReplayMemory(options.memory).window;
   options.plan.largest = options.memory / 4;
   if (options.dry_run) return DryRun(options);
-  Output output = OutputOf(options, team);
+  LiveOutput to(options, results::InfoOf<PlayedProcedureRow>(), team, DisplayName(options.files.front()));
   PlanReader plans(options.files.front(), options, options.plan, options.play.loops != 1);
   replay::PlanQueue& first = plans.Start(options.play.clients);
   if (!AllFine(team, first.WaitForCall() ? "" : NothingToPlay(options, plans, team))) return kExitTrouble;
-  const int status = Play(options, plans, first, output, team);
-  output.Flush();
-  return output.failed() ? kExitTrouble : status;
+  const int status = Play(options, plans, first, to, team);
+  return to.output.failed() ? kExitTrouble : status;
 }
 
 void AddWhat(CLI::App& command, ReplayArguments& o) {
@@ -244,14 +240,8 @@ void AddWhen(CLI::App& command, ReplayArguments& o) {
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   AddParsed(
-      command, "--timeout",
-      [&o](std::string& text) {
-        std::chrono::nanoseconds time{0};
-        std::string complaint = TakeDuration(text, time);
-        if (complaint.empty()) o.play.timeout = std::chrono::ceil<std::chrono::milliseconds>(time);
-        return complaint;
-      },
-      "TIME", "How long an answer is waited for (default: 10s)");
+      command, "--timeout", [&o](std::string& text) { return TakeDuration(text, o.play.timeout); }, "TIME",
+      "How long an answer is waited for (default: 10s)");
   command
       .add_option("--reconnect", o.play.reconnects,
                   "Connect again when a connection breaks, so many times for each; calls without an answer are sent "
@@ -264,10 +254,8 @@ void AddPutOff(CLI::App& command, ReplayArguments& o) {
   AddParsed(
       command, "--put-off",
       [&o](std::string& text) {
-        std::chrono::nanoseconds time{0};
-        std::string complaint = text == "0" ? std::string{} : TakeDuration(text, time);
-        if (complaint.empty()) o.play.put_off = std::chrono::ceil<std::chrono::milliseconds>(time);
-        return complaint;
+        o.play.put_off = {};
+        return text == "0" ? std::string{} : TakeDuration(text, o.play.put_off);
       },
       "TIME",
       "How long a call is sent again, with pauses, that went well when it was recorded and now gets NFS3ERR_JUKEBOX, "
@@ -290,15 +278,7 @@ void AddHow(CLI::App& command, ReplayArguments& o) {
   command.add_flag("--no-private-data", o.play.no_private_data,
                    "Send no RFC 8797 private data: both thresholds are 1024 bytes then");
   command.add_flag("--no-remote-invalidation", o.play.no_remote_invalidation, "Do not allow Send with Invalidate");
-  AddParsed(
-      command, "--segment-size",
-      [&o](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes == 0 || *bytes > 1u << 30) return text + " is not a size of at most 1G";
-        o.play.segment_size = static_cast<uint32_t>(*bytes);
-        return std::string{};
-      },
-      "SIZE", "Largest segment of a chunk (default: 1M)");
+  AddSize(command, "--segment-size", o.play.segment_size, 1, 1u << 30, "Largest segment of a chunk (default: 1M)");
   command
       .add_option("--expect-match", o.expected,
                   "Exit status 1 when fewer of the answers than this have the recorded status")
@@ -316,7 +296,7 @@ void AddReplay(CLI::App& app, Run& run) {
   AddPutOff(*command, *options);
   AddHow(*command, *options);
   AddLiveOptions(*command, *options);
-  AddOutputOptions(*command, *options);
+  AddLiveOutput(*command, *options);
   AddMemory(*command, *options);
   AddMpi(
       *command, *options,

@@ -22,6 +22,10 @@
 #include "cli/base/version.h"
 #include "cli/commands/captured_row.h"
 #include "cli/live/device_rows.h"
+#include "cli/live/generate_report.h"
+#include "cli/live/relay_report.h"
+#include "cli/live/replay_report.h"
+#include "cli/live/serve_rows.h"
 #include "cli/scrub/scrub_row.h"
 #include "cli/slice/slice_row.h"
 #include "cli/summary/summary_row.h"
@@ -60,6 +64,37 @@ constexpr CommandRecords::Written kCapture[] = {{InfoOf<analysis::TransactionRow
                                                 {InfoOf<CapturedRow>, kNever},
                                                 {InfoOf<CaptureDeviceRow>, kNever}};
 
+constexpr CommandRecords::Written kGenerate[] = {{InfoOf<OperationRow>, kNever},
+                                                 {InfoOf<TroubleRow>, kNever},
+                                                 {InfoOf<GeneratedRow>, kNever},
+                                                 {InfoOf<conformance::FindingRow>, kNever},
+                                                 {InfoOf<conformance::SummaryRow>, kNever}};
+constexpr CommandRecords::Written kServe[] = {{InfoOf<ListeningRow>, kNever},
+                                              {InfoOf<serve::RecordedService::Sample>, kNever},
+                                              {InfoOf<RecordedRow>, kNever},
+                                              {InfoOf<ServedProcedureRow>, kNever},
+                                              {InfoOf<TroubleRow>, kNever},
+                                              {InfoOf<serve::ServerReport>, kNever},
+                                              {InfoOf<conformance::FindingRow>, kNever},
+                                              {InfoOf<conformance::SummaryRow>, kNever}};
+constexpr CommandRecords::Written kRelay[] = {{InfoOf<RelayListeningRow>, kNever},
+                                              {InfoOf<DirectionRow>, kNever},
+                                              {InfoOf<FaultRow>, kNever},
+                                              {InfoOf<TroubleRow>, kNever},
+                                              {InfoOf<SideRow>, kNever},
+                                              {InfoOf<RelayedRow>, kNever},
+                                              {InfoOf<conformance::FindingRow>, kNever},
+                                              {InfoOf<conformance::SummaryRow>, kNever}};
+constexpr CommandRecords::Written kReplay[] = {{InfoOf<PlayedProcedureRow>},
+                                               {InfoOf<DifferenceRow>},
+                                               {InfoOf<TroubleRow>},
+                                               {InfoOf<ReplayedRow>},
+                                               {InfoOf<PlannedCallRow>},
+                                               {InfoOf<replay::PlanAccount::Unknown>},
+                                               {InfoOf<PlanRow>},
+                                               {InfoOf<conformance::FindingRow>, kNever},
+                                               {InfoOf<conformance::SummaryRow>, kNever}};
+
 constexpr CommandRecords kCommands[] = {
     {"summary", kSummary},
     {"connections", kConnections},
@@ -74,6 +109,10 @@ constexpr CommandRecords kCommands[] = {
     {"scrub", kScrub},
     {"capture", kCapture},
     {"slice", kSlice},
+    {"generate", kGenerate},
+    {"serve", kServe},
+    {"relay", kRelay},
+    {"replay", kReplay},
     {"rules", kRules},
     {"explain", kRules},
     {"devices", kDevices},

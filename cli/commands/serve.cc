@@ -7,9 +7,9 @@
 
 #include "cli/analysis/analysis.h"
 #include "cli/base/options.h"
-#include "cli/live/latency_text.h"
-#include "cli/live/live_monitor.h"
+#include "cli/live/live_output.h"
 #include "cli/live/recording.h"
+#include "cli/live/serve_rows.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/transports.h"
 #include "replay/rpcrdma/echo_program.h"
@@ -17,8 +17,6 @@
 #include "replay/serve/nfs_memory.h"
 #include "replay/serve/recorded.h"
 #include "replay/serve/server.h"
-#include "text/json.h"
-#include "text/parse.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -45,32 +43,8 @@ struct ServeArguments : LiveOptions {
 };
 
 std::string_view ModeName(Mode mode) {
-  switch (mode) {
-    case Mode::kUnsaid: break;
-    case Mode::kNull: return "null";
-    case Mode::kEcho: return "echo";
-    case Mode::kNfsMemory: return "nfs-memory";
-    case Mode::kRecorded: return "recorded";
-  }
-  return "";
-}
-
-void ReportListening(const ServeArguments& options, std::string_view transport, const rpcrdma::TcpRpc* mount,
-                     Output& output) {
-  std::string& out = output.buffer();
-  if (options.format == Format::kJsonl) {
-    JsonWriter json(out);
-    json.BeginObject().Member("type", "listening").Member("mode", ModeName(options.mode));
-    json.Member("transport", transport).Member("address", options.listen.host).Member("port", options.listen.port);
-    json.Member("mount_port", mount ? std::optional(mount->port()) : std::nullopt).EndObject().EndLine();
-  } else {
-    const bool v6 = options.listen.host.find(':') != std::string::npos;
-    Put(out, "listening on {}{}{}:{} by {}, mode {}", v6 ? "[" : "", options.listen.host, v6 ? "]" : "",
-        options.listen.port, transport, ModeName(options.mode));
-    if (mount) Put(out, ", MOUNT on TCP port {}", mount->port());
-    Put(out, "\n");
-  }
-  output.Flush();
+  constexpr std::string_view kNames[] = {"", "null", "echo", "nfs-memory", "recorded"};
+  return kNames[static_cast<size_t>(mode)];
 }
 
 std::string ProcedureText(const RpcService::Procedure& p) {
@@ -101,24 +75,6 @@ void PutText(std::string& out, const serve::ServerReport& report, const serve::P
   for (const auto& [text, times] : report.troubles) Put(out, "{:>12}  {}\n", fmt::format("{} x", times), text);
 }
 
-void PutJsonl(std::string& out, const serve::ServerReport& report, const serve::ProcedureCounts& procedures) {
-  JsonWriter json(out);
-  for (const auto& [procedure, counts] : procedures) {
-    json.BeginObject().Member("type", "procedure").Member("program", procedure.program);
-    json.Member("version", procedure.version).Member("procedure", procedure.procedure);
-    json.Member("name", ProcedureText(procedure)).Member("calls", counts.calls).Member("refused", counts.refused);
-    json.EndObject().EndLine();
-  }
-  PutTroublesJson(json, report.troubles);
-  const rpcrdma::ResponderStats& s = report.stats;
-  json.BeginObject().Member("type", "served").Member("connections", report.connections).Member("ended", report.ended);
-  json.Member("broken", report.broken).Member("rejected", report.rejected).Member("dismissed", report.dismissed);
-  json.Member("calls", s.calls);
-  json.Member("replies", s.replies).Member("err_vers", s.err_vers).Member("err_chunk", s.err_chunk);
-  json.Member("dropped", s.dropped).Member("received_bytes", s.received_bytes).Member("sent_bytes", s.sent_bytes);
-  json.EndObject().EndLine();
-}
-
 void PutText(std::string& out, const serve::RecordedService& service) {
   const serve::RecordedService::Stats& s = service.stats();
   Put(out, "{} answered from the recording", Count(s.matched, "call"));
@@ -133,20 +89,17 @@ void PutText(std::string& out, const serve::RecordedService& service) {
   }
 }
 
-void PutJsonl(std::string& out, const serve::RecordedService& service) {
-  JsonWriter json(out);
-  for (const auto& [kind, sample] : service.samples())
-    json.BeginObject()
-        .Member("type", "unmatched")
-        .Member("text", sample.text)
-        .Member("times", sample.times)
-        .EndObject()
-        .EndLine();
-  const serve::RecordedService::Stats& s = service.stats();
-  json.BeginObject().Member("type", "recorded").Member("matched", s.matched).Member("repeated", s.repeated);
-  json.Member("other_stateid", s.other_stateid).Member("callbacks", s.callbacks);
-  json.Member("unmatched", s.unmatched).Member("answers", service.answers()).Member("unusable", service.unusable());
-  json.EndObject().EndLine();
+void PutRows(RowOutput& rows, const serve::ServerReport& report, const serve::ProcedureCounts& procedures,
+             const serve::RecordedService* recorded) {
+  if (recorded) {
+    for (const auto& [kind, sample] : recorded->samples()) rows.PutOther(sample);
+    rows.PutOther(RecordedRow{&recorded->stats(), recorded->answers(), recorded->unusable()});
+  }
+  for (const auto& [procedure, counts] : procedures)
+    rows.Put(ServedProcedureRow{{procedure.program, procedure.version, procedure.procedure, ProcedureText(procedure)},
+                                &counts});
+  PutTroubles(rows, report.troubles);
+  rows.PutOther(report);
 }
 
 Result<void> Fill(serve::MemoryFs& fs, const ServeArguments& options) {
@@ -247,10 +200,10 @@ int RunServe(ServeArguments options) {
     return kExitTrouble;
   }
   const Signals signals;
-  Output output(options);
-  output.set_stop(signals.descriptor());
+  LiveOutput to(options, results::InfoOf<ServedProcedureRow>());
+  to.output.set_stop(signals.descriptor());
   Content content(options.memory);
-  if (!content.Open(options, output)) return kExitTrouble;
+  if (!content.Open(options, to.output)) return kExitTrouble;
 
   auto transport = endpoint::OpenTransport(options.transport);
   if (!transport) return Trouble(transport.error());
@@ -264,8 +217,12 @@ int RunServe(ServeArguments options) {
     mount = std::move(*opened);
   }
 
-  ReportListening(options, (*transport)->name(), mount.get(), output);
-  LiveMonitor monitor(options, fmt::format("port {}", options.listen.port), output);
+  const std::string name = (*transport)->name();
+  const auto mount_port = mount ? std::optional(mount->port()) : std::nullopt;
+  to.Begin(ListeningRow{ModeName(options.mode), name, options.listen.host, options.listen.port, mount_port},
+           fmt::format("listening on {} by {}, mode {}{}", AddressText(options.listen), name, ModeName(options.mode),
+                       mount ? fmt::format(", MOUNT on TCP port {}", *mount_port) : ""));
+  LiveMonitor monitor(options, fmt::format("port {}", options.listen.port), to.output);
   options.server.stop = signals.descriptor();
   options.server.notice = Notices(options.quiet);
   options.server.events = monitor.log();
@@ -274,18 +231,14 @@ int RunServe(ServeArguments options) {
   serve::Server server(**listener, content.service(), mount.get(), options.server);
   const Result<void> ran = server.Run();
   monitor.Drain();
-  if (options.format == Format::kJsonl) {
-    if (content.recorded()) PutJsonl(output.buffer(), *content.recorded());
-    PutJsonl(output.buffer(), server.report(), content.counts());
+  if (to.rows.as_text()) {
+    PutText(to.output.buffer(), server.report(), content.counts());
+    if (content.recorded()) PutText(to.output.buffer(), *content.recorded());
   } else {
-    PutText(output.buffer(), server.report(), content.counts());
-    if (content.recorded()) PutText(output.buffer(), *content.recorded());
+    PutRows(to.rows, server.report(), content.counts(), content.recorded());
   }
-  const bool fine = monitor.Finish();
-  output.Flush();
-  if (!ran) return Trouble(ran.error());
-  if (output.failed() || monitor.failed() || content.damaged()) return kExitTrouble;
-  return fine ? kExitFine : kExitFindings;
+  const int status = to.End(monitor, ran);
+  return content.damaged() ? kExitTrouble : status;
 }
 
 std::string TakeFile(const std::string& text, PatternFile& to) {
@@ -311,29 +264,8 @@ void AddResponderOptions(CLI::App& command, rpcrdma::ResponderOptions& responder
   command.add_flag_callback(
       "--no-remote-invalidation", [&responder] { responder.remote_invalidation = false; },
       "Never use Send with Invalidate");
-  AddParsed(
-      command, "--max-message",
-      [&responder](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes < 65536 || *bytes > 1u << 30) return text + " is not a size from 64K to 1G";
-        responder.max_message = static_cast<uint32_t>(*bytes);
-        return std::string{};
-      },
-      "SIZE", "Largest Call, its chunks included (default: 4M); a larger one gets ERR_CHUNK");
-}
-
-void AddChunkMemory(CLI::App& command, uint64_t& memory) {
-  AddParsed(
-      command, "--chunk-memory",
-      [&memory](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
-        memory = *bytes;
-        return std::string{};
-      },
-      "SIZE",
-      "What the chunks and long replies of all clients' calls may take (default: 256M); calls wait when there is no\n"
-      "more");
+  AddSize(command, "--max-message", responder.max_message, 65536, 1u << 30,
+          "Largest Call, its chunks included (default: 4M); a larger one gets ERR_CHUNK");
 }
 
 }  // namespace
@@ -352,7 +284,10 @@ void AddServe(CLI::App& app, Run& run) {
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where to listen (default: :20049, on every address); port 0: any that is free");
   AddResponderOptions(*command, o->server.responder);
-  AddChunkMemory(*command, o->server.call_memory);
+  AddSize(
+      *command, "--chunk-memory", o->server.call_memory, 1u << 20, UINT64_MAX,
+      "What the chunks and long replies of all clients' calls may take (default: 256M); calls wait when there is no\n"
+      "more");
   command->add_option("--delay", o->delay_ms, "Wait so long before each Reply (default: 0)")
       ->check(CLI::Range(0.0, 60'000.0))
       ->type_name("MS");
@@ -391,19 +326,11 @@ void AddServe(CLI::App& app, Run& run) {
       "PORT",
       "nfs-memory, recorded: MOUNT on this TCP port (0: any), at the address of --listen; recorded: gives the file\n"
       "handle that the first recorded NFSv3 call names");
-  AddParsed(
-      *command, "--memory",
-      [o](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
-        o->memory = *bytes;
-        return std::string{};
-      },
-      "SIZE",
-      "nfs-memory: what files may take (default: 256M); then NFS3ERR_NOSPC. recorded: what is kept in memory (default: "
-      "256M);\n"
-      "more goes to a temporary file");
-  AddOutputOptions(*command, *options);
+  AddSize(*command, "--memory", o->memory, 1u << 20, UINT64_MAX,
+          "nfs-memory: what files may take (default: 256M); then NFS3ERR_NOSPC. recorded: what is kept in memory "
+          "(default: 256M);\n"
+          "more goes to a temporary file");
+  AddLiveOutput(*command, *options);
   command->footer(fmt::format(
       "null answers NULL of NFS, MOUNT, NLM, NSM and NFSACL, and nothing else. echo is program {:#x}, version 1:\n"
       "procedure 1 returns its opaque argument. nfs-memory is NFSv3 with MOUNT on the same port; nothing is kept at\n"

@@ -11,19 +11,8 @@ using generate::LoadReport;
 using generate::Operation;
 using generate::OperationReport;
 
-double PerSecond(uint64_t n, double seconds) { return seconds > 0 ? static_cast<double>(n) / seconds : 0; }
-
-// To the right of a column of `width`.
-template <typename PutValue>
-void PutRight(std::string& out, size_t width, PutValue put) {
-  std::string value;
-  put(value);
-  Put(out, "{:>{}}", value, width);
-}
-
 void PutRow(std::string& out, std::string_view name, const OperationReport& row) {
-  Put(out, "{:12}{:>10}{:>10}", name, row.calls, row.ok);
-  PutRight(out, 11, [&](std::string& b) { PutSize(b, row.bytes); });
+  Put(out, "{:12}{:>10}{:>10}{:>11}", name, row.calls, row.ok, SizeText(row.bytes));
   PutLatencyCells(out, row.latency);
   Put(out, "\n");
 }
@@ -53,16 +42,15 @@ void PutFailures(std::string& out, const LoadReport& report, const Style& style)
 
 }  // namespace
 
-void PutLoadText(std::string& out, const LoadContext& context, const LoadReport& report, const Style& style) {
-  const OperationReport total = report.Total();
+void PutLoadText(std::string& out, const GeneratedRow& row, bool verified, const Style& style) {
+  const LoadReport& report = *row.report;
   Put(out, "{}{:.2f} s of load by {}, seed {}", report.interrupted ? "interrupted: " : "", report.seconds,
-      context.transport, context.options.jobs.seed);
-  if (context.ranks > 1) Put(out, ", {} ranks", context.ranks);
-  Put(out, ": {:.0f} calls/s, {:.1f} MB/s of data\n", PerSecond(total.calls, report.seconds),
-      PerSecond(total.bytes, report.seconds) / 1e6);
-  PutTable(out, report, total, style);
+      row.transport, row.seed);
+  if (row.ranks > 1) Put(out, ", {} ranks", row.ranks);
+  Put(out, ": {:.0f} calls/s, {:.1f} MB/s of data\n", row.CallsPerSecond(), row.BytesPerSecond() / 1e6);
+  PutTable(out, report, row.total, style);
   PutFailures(out, report, style);
-  if (context.options.verify) {
+  if (verified) {
     Put(out, "verified ");
     PutSize(out, report.verified_bytes);
     Put(out, ", {} wrong", Count(report.wrong, "answer"));
@@ -92,37 +80,17 @@ void PutLoadText(std::string& out, const LoadContext& context, const LoadReport&
   if (report.backward_calls > 0) Put(out, "{} by the server, not answered\n", Count(report.backward_calls, "call"));
 }
 
-void PutLoadJsonl(std::string& out, const LoadContext& context, const LoadReport& report) {
-  JsonWriter json(out);
+void PutLoadRows(RowOutput& rows, const GeneratedRow& row) {
   for (size_t i = 0; i < generate::kOperations; ++i) {
-    const OperationReport& row = report.operations[i];
-    if (row.calls == 0) continue;
-    json.BeginObject().Member("type", "operation").Member("name", generate::OperationName(static_cast<Operation>(i)));
-    json.Member("calls", row.calls).Member("ok", row.ok).Member("bytes", row.bytes).Key("latency_ns");
-    PutLatencyJson(json, row.latency);
-    json.Key("failures").BeginArray();
-    for (const auto& [what, failure] : row.failures) {
-      json.BeginObject().Member("status", what).Member("calls", failure.calls).Member("first", failure.sample);
-      json.EndObject();
-    }
-    json.EndArray().EndObject().EndLine();
+    const OperationReport& report = row.report->operations[i];
+    if (report.calls == 0) continue;
+    OperationRow operation{generate::OperationName(static_cast<Operation>(i)), &report, {}};
+    for (const auto& [status, failure] : report.failures)
+      operation.failures.push_back({status, failure.calls, failure.sample});
+    rows.Put(operation);
   }
-  PutTroublesJson(json, report.troubles);
-  const OperationReport total = report.Total();
-  json.BeginObject().Member("type", "generated").Member("transport", context.transport);
-  json.Member("ranks", context.ranks).Member("seed", context.options.jobs.seed).Key("seconds").Fixed(report.seconds, 6);
-  json.Member("interrupted", report.interrupted).Member("calls", total.calls).Member("ok", total.ok);
-  json.Member("bytes", total.bytes).Key("calls_per_second").Fixed(PerSecond(total.calls, report.seconds), 1);
-  json.Key("bytes_per_second").Fixed(PerSecond(total.bytes, report.seconds), 0).Key("latency_ns");
-  PutLatencyJson(json, total.latency);
-  json.Member("lost", report.lost).Member("resent", report.resent).Member("unsent", report.unsent);
-  json.Member("wrong", report.wrong).Member("short_transfers", report.short_transfers);
-  json.Member("verified_bytes", report.verified_bytes).Member("unknown_bytes", report.unknown_bytes);
-  json.Member("range_waits", report.range_waits).Member("credits", report.grant);
-  json.Member("max_outstanding", report.max_outstanding).Member("credit_stalls", report.credit_stalls);
-  json.Member("credit_stalled_ns", report.credit_stalled.count()).Member("connections", report.connections);
-  json.Member("connections_lost", report.connections_lost).Member("abandoned", report.abandoned);
-  json.Member("reconnects", report.reconnects).Member("backward_calls", report.backward_calls).EndObject().EndLine();
+  PutTroubles(rows, row.report->troubles);
+  rows.PutOther(row);
 }
 
 }  // namespace stag::cli

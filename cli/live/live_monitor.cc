@@ -89,7 +89,7 @@ class LiveMonitor::Check {
  public:
   Check(const LiveOptions& options, const std::string& name, Output& output)
       : reporter_(MakeLineReporter(options, output, [this, &output](std::string_view text) { Write(output, text); })),
-        findings_(*reporter_, options.format != Format::kJsonl),
+        findings_(*reporter_, ForPeople(options.format)),
         engine_({}, findings_),
         session_(Bounds(), Observers()) {
     reporter_->BeginFile(name);

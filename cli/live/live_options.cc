@@ -51,6 +51,21 @@ void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway)
       ->type_name("FILE");
 }
 
+void AddLiveOutput(CLI::App& command, LiveOptions& options) {
+  AddOutputOptions(command, options, Formats::kRows);
+  AddWide(command, options);
+  command.parse_complete_callback([&options] {
+    if (options.check && (options.format == Format::kCsv || options.format == Format::kTable))
+      throw CLI::ValidationError(
+          "--format csv and table have no place for what --check finds: give text, jsonl or json");
+  });
+}
+
+std::string AddressText(const endpoint::HostPort& at) {
+  const bool v6 = at.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", v6 ? "[" : "", at.host, v6 ? "]" : "", at.port);
+}
+
 std::string TakeAddress(const std::string& text, uint16_t default_port, endpoint::HostPort& to) {
   auto parsed = endpoint::ParseHostPort(text, default_port);
   if (!parsed) return parsed.error().message;

@@ -26,6 +26,11 @@ struct LiveOptions : CommonOptions {
 // command's own.
 void AddLiveOptions(CLI::App& command, LiveOptions& options, bool judges_anyway = false);
 
+// The output options of a command whose results are rows.
+void AddLiveOutput(CLI::App& command, LiveOptions& options);
+
+// "10.0.0.1:20049", "[2001:db8::1]:20049".
+std::string AddressText(const endpoint::HostPort& at);
 // For AddParsed: HOST[:PORT] or [ADDR]:PORT.
 std::string TakeAddress(const std::string& text, uint16_t default_port, endpoint::HostPort& to);
 // The same for a server to connect to: the host must be there, the port is that of NFS/RDMA by default.

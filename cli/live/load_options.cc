@@ -79,18 +79,17 @@ std::string TakeSizes(const std::string& text, std::vector<generate::SizeRange>&
 }
 
 std::string TakeDuration(const std::string& text, std::chrono::nanoseconds& duration) {
-  constexpr std::pair<std::string_view, double> kUnits[] = {{"", 1},      {"s", 1},  {"ms", 1e-3},
-                                                            {"us", 1e-6}, {"m", 60}, {"h", 3600}};
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  const auto* found = std::ranges::find(kUnits, unit, &std::pair<std::string_view, double>::first);
-  constexpr double kMost = 365.0 * 24 * 3600;
-  if (error != std::errc{} || found == std::end(kUnits) || !(number * found->second <= kMost) ||
-      !(number * found->second >= 1e-9))
-    return text + " is not a time like 10s, 250ms, 2m or 1h";
-  duration = std::chrono::nanoseconds(static_cast<int64_t>(number * found->second * 1e9));
-  return {};
+  constexpr std::chrono::hours kMost{365 * 24};
+  duration = std::chrono::nanoseconds(ParseDuration(text).value_or(0));
+  const bool fine = duration.count() > 0 && duration <= kMost;
+  return fine ? std::string{} : text + " is not a time like 10s, 250ms, 2m or 1h";
+}
+
+std::string TakeDuration(const std::string& text, std::chrono::milliseconds& duration) {
+  std::chrono::nanoseconds exact{0};
+  std::string complaint = TakeDuration(text, exact);
+  duration = std::chrono::ceil<std::chrono::milliseconds>(exact);
+  return complaint;
 }
 
 std::string TakeHex(const std::string& text, size_t most_bytes, std::vector<std::byte>& bytes) {

@@ -16,6 +16,7 @@ std::string TakeMix(const std::string& text, generate::Mix& mix);
 std::string TakeSizes(const std::string& text, std::vector<generate::SizeRange>& sizes);
 // "10", "10s", "1.5m", "250ms", "1h": more than 0, at most 365 days; a number alone is seconds.
 std::string TakeDuration(const std::string& text, std::chrono::nanoseconds& duration);
+std::string TakeDuration(const std::string& text, std::chrono::milliseconds& duration);  // rounded up
 // An even number of hexadecimal digits.
 std::string TakeHex(const std::string& text, size_t most_bytes, std::vector<std::byte>& bytes);
 

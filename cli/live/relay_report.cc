@@ -13,19 +13,9 @@ using relay::RelayTraffic;
 
 constexpr std::string_view kSides[] = {"client", "server"};
 
-// To the right of a column of 12.
-void PutSizeCell(std::string& out, uint64_t bytes) {
-  std::string value;
-  PutSize(value, bytes);
-  Put(out, "{:>12}", value);
-}
-
 void PutTraffic(std::string& out, std::string_view name, const RelayTraffic& t) {
-  Put(out, "{:22}{:>10}", name, t.calls);
-  PutSizeCell(out, t.call_bytes);
-  Put(out, "{:>10}", t.replies);
-  PutSizeCell(out, t.reply_bytes);
-  Put(out, "{:>12}\n", t.errors);
+  Put(out, "{:22}{:>10}{:>12}{:>10}{:>12}{:>12}\n", name, t.calls, SizeText(t.call_bytes), t.replies,
+      SizeText(t.reply_bytes), t.errors);
 }
 
 bool Used(const RelayDirectionReport& d) { return d.caller.calls + d.answerer.calls > 0; }
@@ -43,25 +33,6 @@ void PutExceptions(std::string& out, const RelayDirectionReport& d, std::string_
     Put(out, "{}{:>12}  answers could not be passed on: {}{}\n", style.red, times, why, style.reset);
   if (d.in_flight > 0)
     Put(out, "{}{:>12}  {} were unanswered when a connection ended{}\n", style.yellow, d.in_flight, calls, style.reset);
-}
-
-void PutTrafficJson(JsonWriter& json, std::string_view key, const RelayTraffic& t) {
-  json.Key(key).BeginObject().Member("calls", t.calls).Member("call_bytes", t.call_bytes);
-  json.Member("replies", t.replies).Member("reply_bytes", t.reply_bytes).Member("errors", t.errors).EndObject();
-}
-
-void PutDirectionJson(JsonWriter& json, const RelayDirectionReport& d, std::string_view name) {
-  json.BeginObject().Member("type", "direction").Member("direction", name);
-  PutTrafficJson(json, "caller", d.caller);
-  PutTrafficJson(json, "answerer", d.answerer);
-  json.Member("credit_stalls", d.credit_stalls).Member("made_long", d.made_long).Member("refused", d.refused);
-  json.Member("in_flight", d.in_flight).Key("bad_replies").BeginObject();
-  for (const auto& [why, times] : d.bad_replies) json.AnyKey(why).Value(times);
-  json.EndObject().Member("no_memory", d.no_memory).Key("call_rest_ns");
-  PutLatencyJson(json, d.call_rest);
-  json.Key("reply_rest_ns");
-  PutLatencyJson(json, d.reply_rest);
-  json.EndObject().EndLine();
 }
 
 }  // namespace
@@ -108,29 +79,20 @@ void PutRelayText(std::string& out, const RelayReport& report, std::span<const s
     Put(out, "{}{:>12}  {}{}\n", style.yellow, fmt::format("{} x", times), text, style.reset);
 }
 
-void PutRelayJsonl(std::string& out, const RelayReport& report, std::span<const std::string> faults) {
-  JsonWriter json(out);
-  PutDirectionJson(json, report.forward, "forward");
-  if (Used(report.backward)) PutDirectionJson(json, report.backward, "backward");
+void PutRelayRows(RowOutput& rows, const RelayReport& report, std::span<const std::string> faults) {
+  const RelayDirectionReport &f = report.forward, &b = report.backward;
+  rows.Put(DirectionRow{"forward", &f});
+  if (Used(b)) rows.Put(DirectionRow{"backward", &b});
   uint64_t injected = 0;
   for (size_t i = 0; i < faults.size(); ++i) {
     injected += report.faults[i].injected;
-    json.BeginObject().Member("type", "fault").Member("rule", faults[i]).Member("calls", report.faults[i].meant);
-    json.Member("injected", report.faults[i].injected).EndObject().EndLine();
+    rows.PutOther(FaultRow{faults[i], &report.faults[i]});
   }
-  PutTroublesJson(json, report.troubles);
-  for (size_t s = 0; s < 2; ++s) {
-    json.BeginObject().Member("type", "side").Member("side", kSides[s]);
-    json.Member("connections", report.side[s].connections).Member("ended", report.side[s].ended);
-    json.Member("broken", report.side[s].broken).EndObject().EndLine();
-  }
-  const RelayDirectionReport &f = report.forward, &b = report.backward;
-  json.BeginObject().Member("type", "relayed");
-  json.Member("connections", report.side[relay::kClientSide].connections).Member("rejected", report.rejected);
-  json.Member("dismissed", report.dismissed);
-  json.Member("calls", f.caller.calls).Member("replies", f.caller.replies).Member("errors", f.caller.errors);
-  json.Member("callbacks", b.caller.calls).Member("in_flight", f.in_flight + b.in_flight);
-  json.Member("dropped", report.dropped).Member("faults", injected).EndObject().EndLine();
+  PutTroubles(rows, report.troubles);
+  for (size_t s = 0; s < 2; ++s) rows.PutOther(SideRow{kSides[s], &report.side[s]});
+  rows.PutOther(RelayedRow{report.side[relay::kClientSide].connections, report.rejected, report.dismissed,
+                           f.caller.calls, f.caller.replies, f.caller.errors, b.caller.calls, f.in_flight + b.in_flight,
+                           report.dropped, injected});
 }
 
 }  // namespace stag::cli

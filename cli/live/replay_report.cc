@@ -24,23 +24,10 @@ std::string CallName(const RecordedRpc& rpc) {
   return replay::PlannedProcedure{rpc.program, rpc.version, rpc.procedure, 0}.Name();
 }
 
-double PerSecond(uint64_t n, const PlayReport& report) {
-  const double seconds = Seconds(report.elapsed);
-  return seconds > 0 ? static_cast<double>(n) / seconds : 0;
-}
-
 void PutRow(std::string& out, std::string_view name, const ProcedureReport& row) {
   Put(out, "{:24}{:>9}{:>9}{:>9}{:>9}", name, row.sent, row.answered, row.matched, row.compared - row.matched);
   PutLatencyCells(out, row.latency);
   Put(out, "\n");
-}
-
-void PutCountsJson(JsonWriter& json, const ProcedureReport& row) {
-  json.Member("sent", row.sent).Member("answered", row.answered).Member("lost", row.lost);
-  json.Member("timed_out", row.timed_out).Member("not_sent", row.not_sent).Member("resent", row.resent);
-  json.Member("put_off", row.put_off).Member("compared", row.compared).Member("matched", row.matched);
-  json.Member("identical", row.identical).Key("latency_ns");
-  PutLatencyJson(json, row.latency);
 }
 
 }  // namespace
@@ -51,21 +38,24 @@ void PlanReport::OnPlanned(replay::PlannedCallPtr planned) {
   const bool send = call.what == PlannedCall::What::kCall;
   if (!send && call.what != PlannedCall::What::kRefused) return;
   account_.Add(call);
-  const std::string name = send ? call.procedure.Name() : CallName(rpc);
-  if (!send && refused_.size() < kShown) refused_.push_back({rpc.call_frame.number, name, call.reason});
-  if (format_ != Format::kJsonl) return;
-  JsonWriter json(output_.buffer());
-  json.BeginObject().Member("type", "call").Member("frame", rpc.call_frame.number);
-  json.Member("connection", call.connection->id).Key("xid").Xid(rpc.xid);
-  json.Member("name", name).Member("send", send).Member("bytes", rpc.call.bytes.size());
-  json.Member("after", call.after).Member("values", call.uses.size()).Key("reason");
-  send ? json.Value(nullptr) : json.Value(call.reason);
-  json.EndObject().EndLine();
-  output_.Commit();
+  const PlannedCallRow row{rpc.call_frame.number,
+                           call.connection->id,
+                           {rpc.xid},
+                           send ? call.procedure.Name() : CallName(rpc),
+                           send,
+                           rpc.call.bytes.size(),
+                           call.after,
+                           call.uses.size(),
+                           send ? std::nullopt : std::optional(call.reason)};
+  if (!rows_.as_text()) return rows_.Put(row);
+  if (!send && refused_.size() < kShown) refused_.push_back(row);
 }
 
 void PlanReport::Finish(const replay::PlanTotals& totals) {
-  format_ == Format::kJsonl ? PutJsonl(totals) : PutText(totals);
+  if (rows_.as_text()) return PutText(totals);
+  for (const replay::PlanAccount::Unknown& unknown : account_.unknown()) rows_.PutOther(unknown);
+  const std::vector<std::byte>& root = account_.root();
+  rows_.PutOther(PlanRow{account_.connections().size(), &totals, root.empty() ? std::nullopt : std::optional(root)});
 }
 
 void PlanReport::PutText(const replay::PlanTotals& totals) {
@@ -80,9 +70,9 @@ void PlanReport::PutText(const replay::PlanTotals& totals) {
   for (const auto& [procedure, calls] : account_.procedures()) procedures[procedure.Name()] += calls;
   for (const auto& [name, calls] : procedures) Put(out, "{:>9}  {}\n", calls, name);
 
-  for (const Refused& refused : refused_)
-    Put(out, "{}cannot be sent{}: frame {}, {}: {}\n", style.yellow, style.reset, refused.frame, refused.name,
-        refused.reason);
+  for (const PlannedCallRow& refused : refused_)
+    Put(out, "{}cannot be sent{}: frame {}, {}: {}\n", style.yellow, style.reset, refused.frame, refused.operation,
+        *refused.reason);
   if (totals.refused > refused_.size())
     Put(out, "cannot be sent: {} more; --format jsonl lists all\n", totals.refused - refused_.size());
   if (totals.cut > 0)
@@ -102,36 +92,23 @@ void PlanReport::PutText(const replay::PlanTotals& totals) {
       totals.not_selected, totals.unanswered);
 }
 
-void PlanReport::PutJsonl(const replay::PlanTotals& totals) {
-  JsonWriter json(output_.buffer());
-  for (const replay::PlanAccount::Unknown& unknown : account_.unknown()) {
-    json.BeginObject().Member("type", "unknown_values").Member("kind", replay::ValueName(unknown.kind));
-    json.Member("values", unknown.values).Member("calls", unknown.calls);
-    json.Member("first_frame", unknown.first_frame).EndObject().EndLine();
-  }
-  json.BeginObject().Member("type", "plan").Member("connections", account_.connections().size());
-  json.Member("calls", totals.calls).Member("refused", totals.refused).Member("cut", totals.cut);
-  json.Member("not_selected", totals.not_selected).Key("root");
-  account_.root().empty() ? json.Value(nullptr) : json.Hex(account_.root());
-  json.EndObject().EndLine();
-}
-
-void PutPlayText(std::string& out, const PlayReport& report, size_t ranks, const Style& style) {
-  const ProcedureReport total = report.Total();
+void PutPlayText(std::string& out, const ReplayedRow& row, const Style& style) {
+  const PlayReport& report = *row.report;
+  const ProcedureReport& total = row.total;
   Put(out, "{}{}{:24}{:>9}{:>9}{:>9}{:>9}", report.stopped ? "stopped before the end\n" : "", style.bold, "procedure",
       "sent", "answered", "as rec.", "differ");
   PutLatencyHeads(out);
   Put(out, "{}\n", style.reset);
-  for (const auto& [procedure, row] : report.procedures)
-    if (row.sent + row.not_sent > 0) PutRow(out, procedure.Name(), row);
+  for (const auto& [procedure, of_it] : report.procedures)
+    if (of_it.sent + of_it.not_sent > 0) PutRow(out, procedure.Name(), of_it);
   if (report.procedures.size() != 1) PutRow(out, "all", total);
 
   size_t shown = 0;
   for (const Difference& difference : report.differences) {
     if (shown++ == kShown) break;
-    const replay::PlannedProcedure& procedure = difference.procedure;
-    Put(out, "{}differs{}: frame {}, {}: {} recorded, {} now", style.red, style.reset, difference.frame,
-        procedure.Name(), Describe(difference.recorded, procedure), Describe(difference.live, procedure));
+    const DifferenceRow shows(difference);
+    Put(out, "{}differs{}: frame {}, {}: {} recorded, {} now", style.red, style.reset, shows.frame, shows.operation,
+        shows.recorded, shows.live);
     if (difference.client > 1) Put(out, " (client {})", difference.client);
     Put(out, "\n");
   }
@@ -148,45 +125,32 @@ void PutPlayText(std::string& out, const PlayReport& report, size_t ranks, const
   if (total.resent > 0) Put(out, ", {} sent again", total.resent);
   if (total.put_off > 0) Put(out, ", put off {} by the server", Count(total.put_off, "time"));
   if (report.unknown > 0) Put(out, "; {} with values that no live reply gave", report.unknown);
-  Put(out, "\n{}{} in ", ranks > 1 ? fmt::format("{} ranks, ", ranks) : "", Count(report.connections, "connection"));
+  Put(out, "\n{}{} in ", row.ranks > 1 ? fmt::format("{} ranks, ", row.ranks) : "",
+      Count(report.connections, "connection"));
   PutDuration(out, report.elapsed.count());
-  Put(out, ": {:.0f} calls/s, {:.1f} MB/s out, {:.1f} MB/s in; ", PerSecond(total.answered, report),
-      PerSecond(report.sent_bytes, report) / 1e6, PerSecond(report.received_bytes, report) / 1e6);
+  Put(out, ": {:.0f} calls/s, {:.1f} MB/s out, {:.1f} MB/s in; ", row.CallsPerSecond(),
+      row.PerSecond(report.sent_bytes) / 1e6, row.PerSecond(report.received_bytes) / 1e6);
   Put(out, "{} waited for a credit, {} for a slot; {} outstanding at most", Count(report.credit_stalls, "call"),
       report.slot_stalls, report.max_outstanding);
   if (report.backward_calls > 0) Put(out, "; {} of the server", Count(report.backward_calls, "call"));
   Put(out, "\n");
 }
 
-void PutPlayJsonl(std::string& out, const PlayReport& report, size_t ranks) {
-  JsonWriter json(out);
-  for (const auto& [procedure, row] : report.procedures) {
-    json.BeginObject().Member("type", "procedure").Member("program", procedure.program);
-    json.Member("version", procedure.version).Member("procedure", procedure.procedure);
-    json.Member("name", procedure.Name());
-    PutCountsJson(json, row);
-    json.EndObject().EndLine();
-  }
-  for (const Difference& difference : report.differences) {
-    const replay::PlannedProcedure& procedure = difference.procedure;
-    json.BeginObject().Member("type", "difference").Member("frame", difference.frame).Key("xid").Xid(difference.xid);
-    json.Member("client", difference.client).Member("name", procedure.Name());
-    json.Member("recorded", Describe(difference.recorded, procedure));
-    json.Member("live", Describe(difference.live, procedure));
-    json.EndObject().EndLine();
-  }
-  PutTroublesJson(json, report.troubles);
-  const ProcedureReport total = report.Total();
-  json.BeginObject().Member("type", "replayed").Member("ranks", ranks);
-  PutCountsJson(json, total);
-  json.Key("match_percent").Fixed(report.MatchPercent(), 6).Member("differences", total.compared - total.matched);
-  json.Member("connections", report.connections).Member("reconnects", report.reconnects).Member("loops", report.loops);
-  json.Member("unknown_values", report.unknown).Member("credit_stalls", report.credit_stalls);
-  json.Member("slot_stalls", report.slot_stalls).Member("backward_calls", report.backward_calls);
-  json.Member("max_outstanding", report.max_outstanding).Member("sent_bytes", report.sent_bytes);
-  json.Member("received_bytes", report.received_bytes).Key("seconds");
-  json.Fixed(Seconds(report.elapsed), 6).Key("calls_per_second");
-  json.Fixed(PerSecond(total.answered, report), 1).Member("stopped", report.stopped).EndObject().EndLine();
+DifferenceRow::DifferenceRow(const Difference& difference)
+    : frame(difference.frame),
+      xid{difference.xid},
+      client(difference.client),
+      operation(difference.procedure.Name()),
+      recorded(Describe(difference.recorded, difference.procedure)),
+      live(Describe(difference.live, difference.procedure)) {}
+
+void PutPlayRows(RowOutput& rows, const ReplayedRow& row) {
+  for (const auto& [procedure, report] : row.report->procedures)
+    rows.Put(
+        PlayedProcedureRow{{procedure.program, procedure.version, procedure.procedure, procedure.Name()}, &report});
+  for (const Difference& difference : row.report->differences) rows.PutOther(DifferenceRow(difference));
+  PutTroubles(rows, row.report->troubles);
+  rows.PutOther(row);
 }
 
 }  // namespace stag::cli

@@ -27,6 +27,11 @@ struct AnswerStatus {
   uint32_t code = 0;
   friend bool operator==(const AnswerStatus&, const AnswerStatus&) = default;
 };
+template <typename Fn>
+void Members(AnswerStatus& v, Fn fn) {
+  auto& [kind, code] = v;
+  fn(kind, code);
+}
 
 AnswerStatus StatusOf(const recording::RecordedRpc& rpc);
 // Of a live Reply and the walk over it.

@@ -51,6 +51,11 @@ struct PlannedProcedure {
   friend auto operator<=>(const PlannedProcedure&, const PlannedProcedure&) = default;
   std::string Name() const;  // "NFSv3 READ"
 };
+template <typename Fn>
+void Members(PlannedProcedure& v, Fn fn) {
+  auto& [program, version, procedure, op] = v;
+  fn(program, version, procedure, op);
+}
 
 struct PlannedCall {
   enum class What : uint8_t {

@@ -13,18 +13,6 @@ void Histogram::Merge(const Histogram& other) {
   max_ = std::max(max_, other.max_);
 }
 
-Histogram::State Histogram::state() const {
-  State state{count_, min_, max_, sum_, {}};
-  for (size_t i = 0; i < buckets_.size(); ++i)
-    if (buckets_[i] > 0) state.buckets.emplace_back(static_cast<uint32_t>(i), buckets_[i]);
-  return state;
-}
-
-Histogram::Histogram(const State& state) : count_(state.count), min_(state.min), max_(state.max), sum_(state.sum) {
-  for (const auto& [index, n] : state.buckets)
-    if (index < buckets_.size()) buckets_[index] = n;
-}
-
 uint64_t Histogram::Percentile(double percent) const {
   if (count_ == 0) return 0;
   // The rank of the value, from 1; what the product of two decimals is too large by does not make it the next one.

@@ -14,6 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/base/serialize.h"
+
+namespace stag {
+
+template <typename Archive>
+void Serialize(Archive& archive, std::chrono::nanoseconds& v) {
+  int64_t count = v.count();
+  Serialize(archive, count);
+  v = std::chrono::nanoseconds(count);
+}
+
+}  // namespace stag
+
 namespace stag::rpcrdma {
 
 class Histogram {
@@ -31,15 +44,18 @@ class Histogram {
   }
   void Merge(const Histogram& other);
 
-  // All that it holds, for another process: `buckets` are those that are not empty, by their index.
-  struct State {
-    uint64_t count = 0, min = 0, max = 0;
-    double sum = 0;
-    std::vector<std::pair<uint32_t, uint64_t>> buckets;
-  };
-  State state() const;
-  Histogram() = default;
-  explicit Histogram(const State& state);
+  template <typename Archive>
+  friend void Serialize(Archive& archive, Histogram& v) {
+    std::vector<std::pair<uint32_t, uint64_t>> used;  // buckets, by their index
+    for (uint32_t i = 0; i < kBuckets; ++i)
+      if (v.buckets_[i] > 0) used.emplace_back(i, v.buckets_[i]);
+    for (uint64_t* number : {&v.count_, &v.min_, &v.max_}) Serialize(archive, *number);
+    Serialize(archive, v.sum_);
+    Serialize(archive, used);
+    v.buckets_.fill(0);
+    for (const auto& [index, n] : used)
+      if (index < kBuckets) v.buckets_[index] = n;
+  }
 
   uint64_t count() const { return count_; }
   // Exact; 0 when there is no value.

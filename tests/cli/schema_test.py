@@ -7,20 +7,25 @@ and docs/records.md is what it prints.
 import csv
 import io
 import json
+import os
 import pathlib
+import re
 import subprocess
-import sys
 import tempfile
 import unittest
 
 import jsonschema
 
-STAG = sys.argv.pop(1)
+import live_runs
+from iwarp_client import Client
+from live_runs import STAG
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path for path in (ROOT / "pcaps").rglob("*") if ".pcap" in path.name and "expected" not in path.parts)
 # Commands with a schema that are not asked of a capture.
 WITHOUT_CAPTURE = {"rules": [["rules"]], "explain": [["explain", "WRLIST"]], "devices": [["devices"]],
                    "capture": [["capture", "--list"]]}
+LIVE = ("generate", "relay", "replay", "serve")  # those of class Live
 # Those that make files.
 WRITES = {"scrub": ["-w"], "slice": ["--frames", "1-", "-w"], "extract": ["--out"]}
 # Further words, by command: lines that only these show.
@@ -72,7 +77,7 @@ class Schema(unittest.TestCase):
                     self.assertIn(kind, definition["properties"][member]["type"], f"{name}.{member}")
 
     def test_lines_of_all_captures_are_valid(self):
-        for command in self.commands:
+        for command in set(self.commands) - set(LIVE):
             validators = {}
             schema = self.schema(command)
             for name, definition in schema["$defs"].items():
@@ -113,6 +118,121 @@ class Schema(unittest.TestCase):
         done = stag("schema", "limit")
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean limits?", done.stderr)
+
+
+def flat(row, prefix=""):
+    """The members of a row as CSV has them: by their names with dots, as text."""
+    def text(value):
+        if isinstance(value, list):
+            return ";".join(map(text, value))
+        return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+    cells = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and value:
+            cells |= flat(value, f"{prefix}{name}.")
+        else:
+            cells[prefix + name] = text(None if value == {} else value)
+    return cells
+
+
+class Live(unittest.TestCase):
+    """The commands with a live peer, on loopback."""
+    NFS3 = live_runs.REAL / "rxe-nfs3.pcap.zst"
+
+    def check(self, command, lines):
+        """Every line is valid. The kinds of records that there are."""
+        schema = json.loads(stag("schema", command).stdout)
+        validators = {name: jsonschema.Draft202012Validator(definition) for name, definition in schema["$defs"].items()}
+        for row in lines:
+            self.assertIsNone(next(validators[row["type"]].iter_errors(row), None), f"{command}: {row}")
+        return {row["type"] for row in lines}
+
+    def kinds(self, command):
+        return set(json.loads(stag("schema", command).stdout)["$defs"])
+
+    def test_every_record_is_written_and_valid(self):
+        seen = {command: set() for command in LIVE}
+
+        def run(command, *words):
+            seen[command] |= self.check(command, live_runs.lines(live_runs.stag(command, *words, "--format", "jsonl")))
+
+        with live_runs.serve("--mode", "nfs-memory", "--mount-port", "0", "--check") as server:
+            with live_runs.relay(server.to, "--fault", "drop-reply@READ/100", "--check") as middle:
+                run("generate", "--to", middle.to, "--mode", "nfs3", "--mount-port", server.mount_port, "--calls", 9,
+                    "--timeout", "1s", "--check")
+                for port in (middle.port, server.port):
+                    with Client(port) as client:
+                        client.socket.sendall(b"\0\4abcd\0\0none")  # an FPDU whose CRC is wrong
+                        client.socket.recv(100)  # Terminate
+            run("generate", "--to", server.to, "--mode", "nfs3", "--handle", "00" * 24, "--calls", 9)
+            with live_runs.relay(server.to, "--fault", "disconnect@GETATTR") as breaking:
+                run("replay", self.NFS3, "--to", breaking.to)
+        seen["relay"] |= self.check("relay", [breaking.listening, *breaking.lines])
+        seen["serve"] |= self.check("serve", [server.listening, *server.lines])
+        seen["relay"] |= self.check("relay", [middle.listening, *middle.lines])
+        with live_runs.serve(self.NFS3, "--check") as server:
+            run("generate", "--to", server.to, "--mode", "nfs3", "--handle", "00" * 24, "--calls", 9)
+            run("replay", self.NFS3, "--to", server.to, "--check")
+        seen["serve"] |= self.check("serve", [server.listening, *server.lines])
+        for capture in CAPTURES[::10]:
+            run("replay", capture, "--dry-run")
+        for command in LIVE:
+            self.assertEqual(self.kinds(command) - seen[command] - {"finding"}, set(), command)
+
+    def alike(self, one, kind, outputs):
+        """The CSV has the rows of that kind of the lines, and the JSON their records; `one`: of times, which differ."""
+        lines = [json.loads(line) for line in outputs["jsonl"].splitlines()]
+        fixed = lambda cells: {name: cell for name, cell in cells.items() if not re.search(one, name)}
+        rows = [flat({name: value for name, value in row.items() if name != "type"}) for row in lines if row["type"] == kind]
+        table = list(csv.DictReader(io.StringIO(outputs["csv"])))
+        self.assertGreater(len(rows), 0)
+        self.assertEqual([list(cells) for cells in table], [list(row) for row in rows])
+        self.assertEqual(list(map(fixed, table)), list(map(fixed, rows)))
+        whole = json.loads(outputs["json"])
+        self.assertEqual([(row["type"], list(row)) for row in whole], [(row["type"], list(row)) for row in lines])
+        self.assertEqual(len(outputs["table"].splitlines()), 1 + len(rows))
+
+    FORMATS = ("jsonl", "json", "csv", "table")
+
+    def test_formats(self):
+        dry = {to: stag("replay", "--dry-run", self.NFS3, "--format", to).stdout for to in self.FORMATS}
+        self.alike("^$", "call", dry)
+        with live_runs.serve(self.NFS3) as server:
+            played = {to: stag("replay", self.NFS3, "--to", server.to, "--format", to).stdout
+                      for to in self.FORMATS}
+        self.alike("^latency", "procedure", played)
+        with live_runs.serve("--mode", "echo") as server:
+            load = {to: stag("generate", "--to", server.to, "--mode", "echo", "--calls", 20, "--seed", 1, "--format", to).stdout
+                    for to in self.FORMATS}
+            self.alike("^latency", "operation", load)
+            self.alike("_rest_", "direction", {to: self.listen(to, "relay", "--to", server.to) for to in self.FORMATS})
+        self.alike("^$", "procedure", {to: self.listen(to, "serve", "--mode", "null") for to in self.FORMATS})
+
+    def listen(self, to, *words):
+        """The output of a command that takes three calls."""
+        with subprocess.Popen([STAG, *words, "--listen", "127.0.0.1:0", "--once", "--format", to], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            said = process.stdout if to.startswith("json") else process.stderr  # lists have no place for it
+            begin = b""
+            while not (port := re.search(rb'(?:"port":|127.0.0.1:)(\d+)[^\d]', begin)):
+                begin += os.read(said.fileno(), 4096)
+            with Client(int(port.group(1))) as client:
+                for xid in range(3):
+                    client.call(xid)
+            out, _ = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0)
+            return ((begin if said == process.stdout else b"") + out).decode()
+
+    def test_findings_have_no_place_in_a_list(self):
+        whole = json.loads(self.listen("json", "serve", "--mode", "null", "--check"))
+        self.assertEqual([row["type"] for row in whole], ["listening", "procedure", "served", "summary"])
+        for command in LIVE:
+            words = ["--to", "127.0.0.1:1"] if command != "serve" else ["--mode", "null"]
+            for to in ("csv", "table"):
+                done = stag(command, *words, *([self.NFS3] if command == "replay" else []), "--check", "--format", to)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("--check", done.stderr)
 
 
 class Formats(unittest.TestCase):

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "replay/replay/report_carry.h"
-
 namespace stag::replay {
 namespace {
 

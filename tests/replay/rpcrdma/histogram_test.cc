@@ -9,8 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "replay/rpcrdma/carry.h"
-
 namespace stag::rpcrdma {
 namespace {
 

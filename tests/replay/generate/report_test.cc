@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // A LoadReport as bytes, from one process to another.
-#include "replay/generate/report_carry.h"
+#include "replay/generate/report.h"
 
 #include <gtest/gtest.h>
 
