@@ -49,8 +49,8 @@ std::string WhyNotWritten() {
 }
 
 // An option whose text `take` makes a value of; what it returns is the complaint, or empty.
-static void AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
-                     const std::string& type, const std::string& description) {
+void AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+              const std::string& type, const std::string& description) {
   command
       .add_option_function<std::string>(
           name, [](const std::string&) {}, description)

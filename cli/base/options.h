@@ -42,6 +42,9 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
 // An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
 CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
                        const std::string& type, const std::string& description);
+// The same, once.
+void AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+              const std::string& type, const std::string& description);
 // An option that can be repeated, whose values, separated by commas, `parse` makes.
 template <typename T, typename Parse>
 void AddList(CLI::App& command, const std::string& name, std::vector<T>& to, Parse parse, const std::string& complaint,
@@ -60,6 +63,12 @@ void AddList(CLI::App& command, const std::string& name, std::vector<T>& to, Par
           },
           ""))
       ->type_name(type);
+}
+// An option whose value is a number from `least` to `most`.
+template <typename T, typename Bound>
+void AddRange(CLI::App& command, const std::string& name, T& value, Bound least, Bound most,
+              const std::string& description, const std::string& type = "N") {
+  command.add_option(name, value, description)->check(CLI::Range(least, most))->type_name(type);
 }
 // An option whose value is a number above 0; others get the complaint: their text and `complaint`. With `all`, the word
 // all is 0.
@@ -83,7 +92,7 @@ std::string SizeComplaint(const std::string& text, uint64_t least, uint64_t most
 template <typename T>
 void AddSize(CLI::App& command, const std::string& name, T& value, uint64_t least, uint64_t most,
              const std::string& description) {
-  AddParsed(
+  AddValue(
       command, name,
       [&value, least, most](std::string& text) {
         const auto bytes = ParseSize(text);

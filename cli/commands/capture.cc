@@ -417,13 +417,8 @@ std::string Contradiction(const CaptureArguments& o) {
 void AddFileOptions(CLI::App& command, CaptureArguments& o) {
   Writes(command.add_option("-w,--write", o.file.path, "Write the packets to this pcapng file; - is standard output"))
       ->type_name("FILE");
-  AddParsed(
-      command, "--rotate-size",
-      [&o](std::string& text) {
-        o.file.max_bytes = ParseSize(text);
-        return o.file.max_bytes && *o.file.max_bytes >= 65536 ? std::string{} : text + " is not a size of at least 64K";
-      },
-      "SIZE", "Begin a new file after so many bytes: NAME_00001_20260131120000.pcapng and so on");
+  AddSize(command, "--rotate-size", o.file.max_bytes, 65536, UINT64_MAX,
+          "Begin a new file after so many bytes: NAME_00001_20260131120000.pcapng and so on");
   AddParsed(
       command, "--rotate-time",
       [&o](std::string& text) {
@@ -433,9 +428,7 @@ void AddFileOptions(CLI::App& command, CaptureArguments& o) {
         return std::string{};
       },
       "TIME", "Begin a new file after this time");
-  command.add_option("--keep", o.file.keep, "Of the files, keep the last so many")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+  AddRange(command, "--keep", o.file.keep, 1, 1'000'000, "Of the files, keep the last so many");
   command.add_flag_callback(
       "--compress", [&o] { o.file.compression = capture::Compression::kZstd; },
       "Compress with zstd, as files called .zst are anyway");
@@ -499,15 +492,8 @@ void AddWatchOptions(CLI::App& command, CaptureArguments& o) {
   };
   time("--before", o.before_ns, "With --trigger: keep this much from before it (default: 10s)");
   time("--after", o.after_ns, "With --trigger: and write this much after it, then end (default: 5s)");
-  AddParsed(
-      command, "--rewind",
-      [&o](std::string& text) {
-        const auto bytes = ParseSize(text);
-        if (!bytes || *bytes < (1u << 20)) return text + " is not a size of at least 1M, like 512M or 2G";
-        o.rewind = *bytes;
-        return std::string{};
-      },
-      "SIZE", "With --trigger: memory for what is kept (default: 256M)");
+  AddSize(command, "--rewind", o.rewind, 1u << 20, UINT64_MAX,
+          "With --trigger: memory for what is kept (default: 256M)");
   command.add_flag("--raw", o.raw, "Only write: nothing is analysed, and no comments are made");
 }
 

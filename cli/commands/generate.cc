@@ -232,78 +232,54 @@ void AddWhat(CLI::App& command, GenerateArguments& o) {
   command.add_flag("--sequential", load.jobs.sequential,
                    "READ and WRITE from begin to end; otherwise at random multiples of 4096 bytes");
   command.add_flag("--verify", load.verify, "Check every byte that comes back");
-  command.add_option("--seed", o.seed, "The same seed and options make the same calls (default: a random one)")
-      ->check(CLI::Range(uint64_t{0}, uint64_t{UINT64_MAX}))
-      ->type_name("N");
+  AddRange(command, "--seed", o.seed, uint64_t{0}, uint64_t{UINT64_MAX},
+           "The same seed and options make the same calls (default: a random one)");
   command.add_option("--program", load.program, "null: RPC program (default: 100003, NFS)")->type_name("N");
   command.add_option("--program-version", load.version, "null: its version (default: 3)")->type_name("N");
 }
 
 void AddWhen(CLI::App& command, GenerateArguments& o) {
   generate::LoadOptions& load = o.load;
-  command.add_option("--connections", load.connections, "Each with its own client (default: 1)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  command
-      .add_option("--threads", o.threads,
-                  "That share the connections (default: as many as there are processors); --check and\n"
-                  "--record have one of their own, and the others wait when that is slower (stderr says\n"
-                  "how long)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  command
-      .add_option("--depth", o.depth,
-                  "Calls outstanding on each connection (default: 32); with --rate or --bandwidth, at most so many")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  const CLI::Range rate(1e-3, 1e12);
-  command.add_option("--rate", load.rate, "Calls per second in all, sent at their times whatever the server does")
-      ->check(rate)
-      ->type_name("N");
+  AddRange(command, "--connections", load.connections, 1, 4096, "Each with its own client (default: 1)");
+  AddRange(command, "--threads", o.threads, 1, 1024,
+           "That share the connections (default: as many as there are processors); --check and\n"
+           "--record have one of their own, and the others wait when that is slower (stderr says\n"
+           "how long)");
+  AddRange(command, "--depth", o.depth, 1, 4096,
+           "Calls outstanding on each connection (default: 32); with --rate or --bandwidth, at most so many");
+  AddRange(command, "--rate", load.rate, 1e-3, 1e12,
+           "Calls per second in all, sent at their times whatever the server does");
   AddSize(command, "--bandwidth", load.bandwidth, 1, UINT64_MAX, "Likewise, bytes of data per second in all");
   AddParsed(
       command, "--duration", [&load](std::string& text) { return TakeDuration(text, load.duration); }, "TIME",
       "Send calls for so long: 10s, 2m (default: 10s, unless --calls is given)");
-  command.add_option("--calls", load.calls, "Send so many calls in all")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60))
-      ->type_name("N");
+  AddRange(command, "--calls", load.calls, uint64_t{1}, uint64_t{1} << 60, "Send so many calls in all");
   AddParsed(
       command, "--timeout", [&load](std::string& text) { return TakeDuration(text, load.timeout); }, "TIME",
       "How long to wait for an answer before the connection is given up (default: 30s)");
-  command
-      .add_option("--reconnect", load.reconnects,
-                  "Connect again when a connection breaks, at most so many times without any answer; calls that "
-                  "had none are sent again (default: 0)")
-      ->check(CLI::Range(0, 1'000'000))
-      ->type_name("N");
+  AddRange(command, "--reconnect", load.reconnects, 0, 1'000'000,
+           "Connect again when a connection breaks, at most so many times without any answer; calls that "
+           "had none are sent again (default: 0)");
 }
 
 void AddHow(CLI::App& command, GenerateArguments& o) {
   generate::LoadOptions& load = o.load;
   rpcrdma::RequesterOptions& requester = load.requester;
-  const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
-  command.add_option("--credits", o.credits, "To ask for in each call (default: --depth)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+  AddRange(command, "--credits", o.credits, 1, 4096, "To ask for in each call (default: --depth)");
   command.add_flag("--ignore-credits", requester.ignore_credits, "Send more than the server granted, on purpose");
-  command.add_option("--send-size", requester.send_size, "Inline threshold for Calls, bytes (default: 4096)")
-      ->check(thresholds)
-      ->type_name("BYTES");
-  command.add_option("--receive-size", requester.receive_size, "Inline threshold for Replies, bytes (default: 4096)")
-      ->check(thresholds)
-      ->type_name("BYTES");
+  AddRange(command, "--send-size", requester.send_size, 1024, 262144,
+           "Inline threshold for Calls, bytes (default: 4096)", "BYTES");
+  AddRange(command, "--receive-size", requester.receive_size, 1024, 262144,
+           "Inline threshold for Replies, bytes (default: 4096)", "BYTES");
   AddSize(command, "--segment-size", requester.segment_size, 1, 1u << 30, "Largest segment of a chunk (default: 1M)");
-  command.add_option("--segments", requester.segments, "Split each chunk into so many segments at least (default: 1)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  AddRange(command, "--segments", requester.segments, 1, 1024,
+           "Split each chunk into so many segments at least (default: 1)");
   command.add_flag("--pad-read-chunks", requester.pad_read_chunks, "XDR padding is a part of Read chunks");
   command.add_flag("--always-chunks", load.always_chunks, "Data of READ and WRITE never go inline, even if they fit");
   command.add_flag("--reply-chunk", load.reply_chunk, "Offer a Reply chunk in each call, even if none is needed");
-  command
-      .add_option("--position-zero", load.jobs.position_zero_percent,
-                  "So many of 100 calls go as Long Calls (a Position Zero Read chunk) though they would fit inline")
-      ->check(CLI::Range(0, 100))
-      ->type_name("PERCENT");
+  AddRange(command, "--position-zero", load.jobs.position_zero_percent, 0, 100,
+           "So many of 100 calls go as Long Calls (a Position Zero Read chunk) though they would fit inline",
+           "PERCENT");
   AddChoice<bool>(
       command, "--register", requester.fresh_handles, {{"once", false}, {"per-call", true}},
       "Memory for chunks: registered once and used again (default), or anew for every segment of every call");
@@ -322,15 +298,11 @@ void AddNfs(CLI::App& command, GenerateArguments& o) {
       command, "--handle",
       [&load](std::string& text) { return TakeHex(text, nfs_client::nfs3::kHandleMax, load.directory); }, "HEX",
       "nfs3: its file handle; MOUNT is not asked");
-  command
-      .add_option("--mount-port", load.mount_port,
-                  "nfs3: TCP port of MOUNT (default: the portmapper of HOST names it; without a\nportmapper, MOUNT at "
-                  "HOST:PORT)")
-      ->check(CLI::Range(1, 65535))
-      ->type_name("PORT");
-  command.add_option("--files", o.files, "How many files to make (default: --connections)")
-      ->check(CLI::Range(1, 1'000'000))
-      ->type_name("N");
+  AddRange(command, "--mount-port", load.mount_port, 1, 65535,
+           "nfs3: TCP port of MOUNT (default: the portmapper of HOST names it; without a\nportmapper, MOUNT at "
+           "HOST:PORT)",
+           "PORT");
+  AddRange(command, "--files", o.files, 1, 1'000'000, "How many files to make (default: --connections)");
   AddSize(command, "--file-size", load.file_size, 1, uint64_t{1} << 50, "Bytes of each (default: 16M)");
   command.add_flag("--keep", load.keep, "Leave the files there");
   AddChoice<nfs_client::nfs3::Stable>(command, "--stable", load.stable,

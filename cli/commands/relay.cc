@@ -88,19 +88,13 @@ void AddRelay(CLI::App& app, Run& run) {
            "Private data (RFC 8797) for the server: pass (default) that of the client; none; or SEND/RECEIVE[/R],\n"
            "the inline thresholds in bytes and the R flag: 1024/4096/R");
   AddTerms(*command, "--to-client", o->relay.to_client, "The same for clients; pass: that of the server");
-  command
-      ->add_option("--credits", o->relay.link.credits,
-                   "The most that clients are granted, and the server is asked for (default: 128)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+  AddRange(*command, "--credits", o->relay.link.credits, 1, 4096,
+           "The most that clients are granted, and the server is asked for (default: 128)");
   AddSize(*command, "--max-message", o->relay.link.max_message, 65536, 1u << 30,
           "What all chunks of one call may have (default: 16M); a call with more gets ERR_CHUNK");
-  command
-      ->add_option("--max-connections", o->relay.max_connections,
-                   "Clients at a time (default: 256); the one that is idle for longest gives way to one more, and one\n"
-                   "more is rejected when none is")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N");
+  AddRange(*command, "--max-connections", o->relay.max_connections, 1, 65536,
+           "Clients at a time (default: 256); the one that is idle for longest gives way to one more, and one\n"
+           "more is rejected when none is");
   command->add_flag("--once", o->relay.once, "End when the first client has");
   AddParsed(
       *command, "--fault", [o](std::string& text) { return TakeFault(text, *o); }, "KIND@PROCEDURE[/PERCENT]",

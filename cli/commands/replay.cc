@@ -202,9 +202,8 @@ void AddWhat(CLI::App& command, ReplayArguments& o) {
       .add_option("--export", o.exported,
                   "NFSv3: the directory whose file handle (MOUNT over TCP) stands for the recorded root")
       ->type_name("PATH");
-  command.add_option("--mount-port", o.mount_port, "With --export: TCP port of MOUNT (default: the portmapper knows)")
-      ->check(CLI::Range(1, 65535))
-      ->type_name("PORT");
+  AddRange(command, "--mount-port", o.mount_port, 1, 65535,
+           "With --export: TCP port of MOUNT (default: the portmapper knows)", "PORT");
   AddParsed(
       command, "--root-handle", [&o](std::string& text) { return TakeHex(text, 64, o.play.root); }, "HEX",
       "NFSv3: or this live file handle does");
@@ -217,37 +216,24 @@ void AddWhen(CLI::App& command, ReplayArguments& o) {
   AddChoice<bool>(command, "--timing", o.timed, {{"asap", false}, {"recorded", true}},
                   "asap (default): once the answers came that the recorded client had; recorded: not before its time, "
                   "either");
-  command.add_option("--speed", o.speed, "With --timing recorded: so many times as fast (default: 1)")
-      ->check(CLI::Range(1e-6, 1e6))
-      ->type_name("X");
-  command.add_option("--rate", o.play.rate, "At most so many calls per second, over all clients")
-      ->check(CLI::Range(1e-3, 1e9))
-      ->type_name("N");
+  AddRange(command, "--speed", o.speed, 1e-6, 1e6, "With --timing recorded: so many times as fast (default: 1)", "X");
+  AddRange(command, "--rate", o.play.rate, 1e-3, 1e9, "At most so many calls per second, over all clients");
   o.play.loops = 0;
-  command
-      .add_option("--loop", o.play.loops,
-                  "Play it so many times, each on new connections (default: 1; with "
-                  "--duration: until it is over)")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60))
-      ->type_name("N");
+  AddRange(command, "--loop", o.play.loops, uint64_t{1}, uint64_t{1} << 60,
+           "Play it so many times, each on new connections (default: 1; with "
+           "--duration: until it is over)");
   AddParsed(
       command, "--duration", [&o](std::string& text) { return TakeDuration(text, o.play.duration); }, "TIME",
       "Send nothing more after this time: 30s, 5m");
-  command
-      .add_option("--connections", o.play.clients,
-                  "So many clients, each with all connections of the recording, and NFSv4 names of its own "
-                  "(default: 1)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
+  AddRange(command, "--connections", o.play.clients, 1, 4096,
+           "So many clients, each with all connections of the recording, and NFSv4 names of its own "
+           "(default: 1)");
   AddParsed(
       command, "--timeout", [&o](std::string& text) { return TakeDuration(text, o.play.timeout); }, "TIME",
       "How long an answer is waited for (default: 10s)");
-  command
-      .add_option("--reconnect", o.play.reconnects,
-                  "Connect again when a connection breaks, so many times for each; calls without an answer are sent "
-                  "again (default: 0)")
-      ->check(CLI::Range(0, 1'000'000))
-      ->type_name("N");
+  AddRange(command, "--reconnect", o.play.reconnects, 0, 1'000'000,
+           "Connect again when a connection breaks, so many times for each; calls without an answer are sent "
+           "again (default: 0)");
 }
 
 void AddPutOff(CLI::App& command, ReplayArguments& o) {
@@ -263,27 +249,18 @@ void AddPutOff(CLI::App& command, ReplayArguments& o) {
 }
 
 void AddHow(CLI::App& command, ReplayArguments& o) {
-  const CLI::Range thresholds(1024, 262144);  // RFC 8797 section 4
-  command.add_option("--credits", o.play.credits, "To ask for in each call (default: as recorded)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  AddRange(command, "--credits", o.play.credits, 1, 1024, "To ask for in each call (default: as recorded)");
   command.add_flag("--ignore-credits", o.play.ignore_credits, "Send more than the server granted, on purpose");
-  command.add_option("--send-size", o.play.send_size, "Inline threshold for Calls, bytes (default: as recorded)")
-      ->check(thresholds)
-      ->type_name("BYTES");
-  command
-      .add_option("--receive-size", o.play.receive_size, "Inline threshold for Replies, bytes (default: as recorded)")
-      ->check(thresholds)
-      ->type_name("BYTES");
+  AddRange(command, "--send-size", o.play.send_size, 1024, 262144,
+           "Inline threshold for Calls, bytes (default: as recorded)", "BYTES");
+  AddRange(command, "--receive-size", o.play.receive_size, 1024, 262144,
+           "Inline threshold for Replies, bytes (default: as recorded)", "BYTES");
   command.add_flag("--no-private-data", o.play.no_private_data,
                    "Send no RFC 8797 private data: both thresholds are 1024 bytes then");
   command.add_flag("--no-remote-invalidation", o.play.no_remote_invalidation, "Do not allow Send with Invalidate");
   AddSize(command, "--segment-size", o.play.segment_size, 1, 1u << 30, "Largest segment of a chunk (default: 1M)");
-  command
-      .add_option("--expect-match", o.expected,
-                  "Exit status 1 when fewer of the answers than this have the recorded status")
-      ->check(CLI::Range(0.0, 100.0))
-      ->type_name("PERCENT");
+  AddRange(command, "--expect-match", o.expected, 0.0, 100.0,
+           "Exit status 1 when fewer of the answers than this have the recorded status", "PERCENT");
 }
 
 }  // namespace

@@ -39,52 +39,11 @@ using results::CommandRecords;
 using results::InfoOf;
 using enum CommandRecords::File;
 
-constexpr CommandRecords::Written kConnections[] = {{InfoOf<analysis::ListedConnection>}, {InfoOf<analysis::LinkRow>}};
-constexpr CommandRecords::Written kTransactions[] = {{InfoOf<analysis::TransactionRow>}};
-constexpr CommandRecords::Written kTransport[] = {{InfoOf<analysis::TransportRow>}};
-constexpr CommandRecords::Written kLimits[] = {{InfoOf<analysis::LimitsRow>}};
+template <CommandRecords::File kFile, typename... Rows>
+constexpr CommandRecords::Written kLines[] = {{InfoOf<Rows>, kFile}...};
+
 constexpr CommandRecords::Written kLatency[] = {{InfoOf<analysis::LatencyRow>, kSometimes},
                                                 {InfoOf<analysis::SlowRow>}};
-constexpr CommandRecords::Written kTop[] = {{InfoOf<analysis::TopRow>, kSometimes},
-                                            {InfoOf<analysis::TopTotalRow>, kSometimes}};
-constexpr CommandRecords::Written kCredits[] = {{InfoOf<analysis::CreditRow>}, {InfoOf<analysis::CreditSummaryRow>}};
-constexpr CommandRecords::Written kExtract[] = {{InfoOf<analysis::FileRow>}};
-constexpr CommandRecords::Written kRules[] = {{InfoOf<conformance::RuleRow>, kNever}};
-constexpr CommandRecords::Written kDevices[] = {{InfoOf<PeerDeviceRow>, kNever}};
-constexpr CommandRecords::Written kCheck[] = {{InfoOf<conformance::FindingRow>, kNever},
-                                              {InfoOf<conformance::SummaryRow>, kNever}};
-
-constexpr CommandRecords::Written kSummary[] = {{InfoOf<FileSummaryRow>}};
-constexpr CommandRecords::Written kScrub[] = {{InfoOf<ScrubRow>, kNever}};
-constexpr CommandRecords::Written kSlice[] = {{InfoOf<SliceRow>}};
-
-constexpr CommandRecords::Written kCapture[] = {{InfoOf<analysis::TransactionRow>, kNever},
-                                                {InfoOf<conformance::FindingRow>, kNever},
-                                                {InfoOf<conformance::SummaryRow>, kNever},
-                                                {InfoOf<CapturedRow>, kNever},
-                                                {InfoOf<CaptureDeviceRow>, kNever}};
-
-constexpr CommandRecords::Written kGenerate[] = {{InfoOf<OperationRow>, kNever},
-                                                 {InfoOf<TroubleRow>, kNever},
-                                                 {InfoOf<GeneratedRow>, kNever},
-                                                 {InfoOf<conformance::FindingRow>, kNever},
-                                                 {InfoOf<conformance::SummaryRow>, kNever}};
-constexpr CommandRecords::Written kServe[] = {{InfoOf<ListeningRow>, kNever},
-                                              {InfoOf<serve::RecordedService::Sample>, kNever},
-                                              {InfoOf<RecordedRow>, kNever},
-                                              {InfoOf<ServedProcedureRow>, kNever},
-                                              {InfoOf<TroubleRow>, kNever},
-                                              {InfoOf<serve::ServerReport>, kNever},
-                                              {InfoOf<conformance::FindingRow>, kNever},
-                                              {InfoOf<conformance::SummaryRow>, kNever}};
-constexpr CommandRecords::Written kRelay[] = {{InfoOf<RelayListeningRow>, kNever},
-                                              {InfoOf<DirectionRow>, kNever},
-                                              {InfoOf<FaultRow>, kNever},
-                                              {InfoOf<TroubleRow>, kNever},
-                                              {InfoOf<SideRow>, kNever},
-                                              {InfoOf<RelayedRow>, kNever},
-                                              {InfoOf<conformance::FindingRow>, kNever},
-                                              {InfoOf<conformance::SummaryRow>, kNever}};
 constexpr CommandRecords::Written kReplay[] = {{InfoOf<PlayedProcedureRow>},
                                                {InfoOf<DifferenceRow>},
                                                {InfoOf<TroubleRow>},
@@ -95,27 +54,32 @@ constexpr CommandRecords::Written kReplay[] = {{InfoOf<PlayedProcedureRow>},
                                                {InfoOf<conformance::FindingRow>, kNever},
                                                {InfoOf<conformance::SummaryRow>, kNever}};
 
+// The lines of a command, and those of what it checks.
+template <typename... Rows>
+constexpr auto& kChecked = kLines<kNever, Rows..., conformance::FindingRow, conformance::SummaryRow>;
+
 constexpr CommandRecords kCommands[] = {
-    {"summary", kSummary},
-    {"connections", kConnections},
-    {"transactions", kTransactions},
-    {"transport", kTransport},
-    {"limits", kLimits},
-    {"credits", kCredits},
-    {"extract", kExtract},
+    {"summary", kLines<kAlways, FileSummaryRow>},
+    {"connections", kLines<kAlways, analysis::ListedConnection, analysis::LinkRow>},
+    {"transactions", kLines<kAlways, analysis::TransactionRow>},
+    {"transport", kLines<kAlways, analysis::TransportRow>},
+    {"limits", kLines<kAlways, analysis::LimitsRow>},
+    {"credits", kLines<kAlways, analysis::CreditRow, analysis::CreditSummaryRow>},
+    {"extract", kLines<kAlways, analysis::FileRow>},
     {"latency", kLatency},
-    {"top", kTop},
-    {"check", kCheck},
-    {"scrub", kScrub},
-    {"capture", kCapture},
-    {"slice", kSlice},
-    {"generate", kGenerate},
-    {"serve", kServe},
-    {"relay", kRelay},
+    {"top", kLines<kSometimes, analysis::TopRow, analysis::TopTotalRow>},
+    {"check", kChecked<>},
+    {"scrub", kLines<kNever, ScrubRow>},
+    {"capture", kChecked<analysis::TransactionRow, CapturedRow, CaptureDeviceRow>},
+    {"slice", kLines<kAlways, SliceRow>},
+    {"generate", kChecked<OperationRow, TroubleRow, GeneratedRow>},
+    {"serve", kChecked<ListeningRow, serve::RecordedService::Sample, RecordedRow, ServedProcedureRow, TroubleRow,
+                       serve::ServerReport>},
+    {"relay", kChecked<RelayListeningRow, DirectionRow, FaultRow, TroubleRow, SideRow, RelayedRow>},
     {"replay", kReplay},
-    {"rules", kRules},
-    {"explain", kRules},
-    {"devices", kDevices},
+    {"rules", kLines<kNever, conformance::RuleRow>},
+    {"explain", kLines<kNever, conformance::RuleRow>},
+    {"devices", kLines<kNever, PeerDeviceRow>},
 };
 
 // The head of the document of all commands, which is docs/records.md.

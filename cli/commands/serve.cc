@@ -97,7 +97,8 @@ void PutRows(RowOutput& rows, const serve::ServerReport& report, const serve::Pr
   }
   for (const auto& [procedure, counts] : procedures)
     rows.Put(ServedProcedureRow{{procedure.program, procedure.version, procedure.procedure, ProcedureText(procedure)},
-                                &counts});
+                                counts.calls,
+                                counts.refused});
   PutTroubles(rows, report.troubles);
   rows.PutOther(report);
 }
@@ -250,14 +251,11 @@ std::string TakeFile(const std::string& text, PatternFile& to) {
 }
 
 void AddResponderOptions(CLI::App& command, rpcrdma::ResponderOptions& responder) {
-  const CLI::Range credits(1, 4096), thresholds(1024, 262144);  // RFC 8797 section 4
-  command.add_option("--credits", responder.credits, "Credits to grant (default: 64)")->check(credits)->type_name("N");
-  command.add_option("--send-size", responder.send_size, "Inline threshold for Replies, bytes (default: 4096)")
-      ->check(thresholds)
-      ->type_name("BYTES");
-  command.add_option("--receive-size", responder.receive_size, "Inline threshold for Calls, bytes (default: 4096)")
-      ->check(thresholds)
-      ->type_name("BYTES");
+  AddRange(command, "--credits", responder.credits, 1, 4096, "Credits to grant (default: 64)");
+  AddRange(command, "--send-size", responder.send_size, 1024, 262144,
+           "Inline threshold for Replies, bytes (default: 4096)", "BYTES");
+  AddRange(command, "--receive-size", responder.receive_size, 1024, 262144,
+           "Inline threshold for Calls, bytes (default: 4096)", "BYTES");
   command.add_flag_callback(
       "--no-private-data", [&responder] { responder.send_private_data = false; },
       "Send no RFC 8797 private data: both thresholds are 1024 bytes then");
@@ -288,22 +286,13 @@ void AddServe(CLI::App& app, Run& run) {
       *command, "--chunk-memory", o->server.call_memory, 1u << 20, UINT64_MAX,
       "What the chunks and long replies of all clients' calls may take (default: 256M); calls wait when there is no\n"
       "more");
-  command->add_option("--delay", o->delay_ms, "Wait so long before each Reply (default: 0)")
-      ->check(CLI::Range(0.0, 60'000.0))
-      ->type_name("MS");
-  command
-      ->add_option("--threads", o->server.threads,
-                   "Deal connections out over so many threads (default: 1); --check and --record have one\n"
-                   "of their own, and the others wait when that is slower (stderr says how long)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  command
-      ->add_option(
-          "--max-connections", o->server.max_connections,
-          "At a time (default: 256); the client that is idle for longest gives way to one more, and one more is\n"
-          "rejected when none is")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N");
+  AddRange(*command, "--delay", o->delay_ms, 0.0, 60'000.0, "Wait so long before each Reply (default: 0)", "MS");
+  AddRange(*command, "--threads", o->server.threads, 1, 1024,
+           "Deal connections out over so many threads (default: 1); --check and --record have one\n"
+           "of their own, and the others wait when that is slower (stderr says how long)");
+  AddRange(*command, "--max-connections", o->server.max_connections, 1, 65536,
+           "At a time (default: 256); the client that is idle for longest gives way to one more, and one more is\n"
+           "rejected when none is");
   command->add_flag("--once", o->server.once, "End when the first connection has");
   AddLiveOptions(*command, *options);
   AddParsed(

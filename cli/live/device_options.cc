@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/live/device_options.h"
 
-#include <fmt/format.h>
-
 #include "capture/live/rdma_filter.h"
 #include "capture/live/rdma_sniffer.h"
 #include "cli/base/options.h"
 #include "cli/live/capture_devices.h"
-#include "text/parse.h"
 
 namespace stag::cli {
 
@@ -53,27 +50,12 @@ void AddDeviceOptions(CLI::App& command, DeviceOptions& o) {
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 65535))
       ->type_name("N[,N]");
-  const auto size = [&command](const std::string& name, auto set, uint64_t least, uint64_t most, std::string what) {
-    AddParsed(
-        command, name,
-        [set, least, most](std::string& text) {
-          const auto bytes = ParseSize(text);
-          if (!bytes || *bytes < least || *bytes > most)
-            return fmt::format("{} is not a size from {} to {}", text, least, most);
-          set(*bytes);
-          return std::string{};
-        },
-        "SIZE", what);
-  };
-  size(
-      "--snaplen", [&o](uint64_t n) { o.network.snaplen = static_cast<uint32_t>(n); }, 64, 262144,
-      "Bytes to keep of a packet (default: 256K); 256 or more keep the headers of RPC-over-RDMA");
-  size(
-      "--buffer", [&o](uint64_t n) { o.network.buffer = static_cast<uint32_t>(n); }, 1u << 20, 1u << 30,
-      "Buffer between the device and stag, in the kernel or pinned (default: 64M)");
-  size(
-      "--queue", [&o](uint64_t n) { o.live.queue = n; }, 1u << 20, uint64_t{64} << 30,
-      "Queue between receiving and writing, in memory (default: 64M)");
+  AddSize(command, "--snaplen", o.network.snaplen, 64, 262144,
+          "Bytes to keep of a packet (default: 256K); 256 or more keep the headers of RPC-over-RDMA");
+  AddSize(command, "--buffer", o.network.buffer, 1u << 20, 1u << 30,
+          "Buffer between the device and stag, in the kernel or pinned (default: 64M)");
+  AddSize(command, "--queue", o.live.queue, 1u << 20, uint64_t{64} << 30,
+          "Queue between receiving and writing, in memory (default: 64M)");
   command.add_flag_callback(
       "--no-promiscuous", [&o] { o.network.promiscuous = false; }, "Not what is for other hosts");
   command.add_flag("--hardware-time", o.network.hardware_time,

@@ -86,10 +86,11 @@ void PutRelayRows(RowOutput& rows, const RelayReport& report, std::span<const st
   uint64_t injected = 0;
   for (size_t i = 0; i < faults.size(); ++i) {
     injected += report.faults[i].injected;
-    rows.PutOther(FaultRow{faults[i], &report.faults[i]});
+    rows.PutOther(FaultRow{faults[i], report.faults[i].meant, report.faults[i].injected});
   }
   PutTroubles(rows, report.troubles);
-  for (size_t s = 0; s < 2; ++s) rows.PutOther(SideRow{kSides[s], &report.side[s]});
+  for (size_t s = 0; s < 2; ++s)
+    rows.PutOther(SideRow{kSides[s], report.side[s].connections, report.side[s].ended, report.side[s].broken});
   rows.PutOther(RelayedRow{report.side[relay::kClientSide].connections, report.rejected, report.dismissed,
                            f.caller.calls, f.caller.replies, f.caller.errors, b.caller.calls, f.in_flight + b.in_flight,
                            report.dropped, injected});

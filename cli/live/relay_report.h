@@ -23,11 +23,11 @@ struct DirectionRow {
 };
 struct FaultRow {
   std::string_view rule;
-  const relay::FaultCount* count = nullptr;
+  uint64_t calls = 0, injected = 0;
 };
 struct SideRow {
   std::string_view side;
-  const relay::RelaySideReport* report = nullptr;
+  uint64_t connections = 0, ended = 0, broken = 0;
 };
 struct RelayedRow {
   uint64_t connections = 0, rejected = 0, dismissed = 0, calls = 0, replies = 0, errors = 0, callbacks = 0;
@@ -91,32 +91,25 @@ struct Record<cli::DirectionRow> {
   };
 };
 template <>
-struct Record<relay::FaultCount> : Part<relay::FaultCount> {
-  static constexpr std::array kMembers = {
-      Member<&Row::meant>("calls", "Calls that the rule means."),
-      Member<&Row::injected>("injected", "Calls that it disturbed."),
-  };
-};
-template <>
 struct Record<cli::FaultRow> {
   using Row = cli::FaultRow;
   static constexpr std::string_view kType = "fault", kDoc = "A rule of --fault.";
-  static constexpr std::array kMembers = {Member<&Row::rule>("rule", "The rule as it was given."),
-                                          Inline<&Row::count>()};
-};
-template <>
-struct Record<relay::RelaySideReport> : Part<relay::RelaySideReport> {
   static constexpr std::array kMembers = {
-      Member<&Row::connections>("connections", "Connections."),
-      Member<&Row::ended>("ended", "Connections that ended in order."),
-      Member<&Row::broken>("broken", "Connections that ended otherwise."),
+      Member<&Row::rule>("rule", "The rule as it was given."),
+      Member<&Row::calls>("calls", "Calls that the rule means."),
+      Member<&Row::injected>("injected", "Calls that it disturbed."),
   };
 };
 template <>
 struct Record<cli::SideRow> {
   using Row = cli::SideRow;
   static constexpr std::string_view kType = "side", kDoc = "The connections on one side of the relay.";
-  static constexpr std::array kMembers = {Member<&Row::side>("side", "client or server."), Inline<&Row::report>()};
+  static constexpr std::array kMembers = {
+      Member<&Row::side>("side", "client or server."),
+      Member<&Row::connections>("connections", "Connections."),
+      Member<&Row::ended>("ended", "Connections that ended in order."),
+      Member<&Row::broken>("broken", "Connections that ended otherwise."),
+  };
 };
 template <>
 struct Record<cli::RelayedRow> {

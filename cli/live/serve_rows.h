@@ -19,7 +19,7 @@ struct ListeningRow {
 };
 struct ServedProcedureRow {
   LiveProcedure procedure;
-  const serve::RpcService::Counts* counts = nullptr;
+  uint64_t calls = 0, refused = 0;
 };
 struct RecordedRow {
   const serve::RecordedService::Stats* stats = nullptr;
@@ -43,18 +43,15 @@ struct Record<cli::ListeningRow> {
   };
 };
 template <>
-struct Record<serve::RpcService::Counts> : Part<serve::RpcService::Counts> {
+struct Record<cli::ServedProcedureRow> {
+  using Row = cli::ServedProcedureRow;
+  static constexpr std::string_view kType = "procedure", kDoc = "The calls of a procedure.";
   static constexpr std::array kMembers = {
+      Inline<&Row::procedure>(),
       Member<&Row::calls>("calls", "Calls.").Column("calls"),
       Member<&Row::refused>("refused", "Calls that got an RPC error; with a recording: that are not in it.")
           .Column("refused"),
   };
-};
-template <>
-struct Record<cli::ServedProcedureRow> {
-  using Row = cli::ServedProcedureRow;
-  static constexpr std::string_view kType = "procedure", kDoc = "The calls of a procedure.";
-  static constexpr std::array kMembers = {Inline<&Row::procedure>(), Inline<&Row::counts>()};
 };
 template <>
 struct Record<serve::RecordedService::Sample> {

@@ -501,7 +501,7 @@ class Capture(unittest.TestCase):
                               (["-i", "right", "-w", file, "--rotate-time", "1ms"], "is not a time of at least 1s"),
                               (["-i", "right", "-w", file, "--rotate-size", "1"], "is not a size of at least 64K"),
                               (["-i", "right", "-w", file, "--duration", "soon"], "is not a time"),
-                              (["-i", "right", "-w", file, "--snaplen", "1"], "is not a size from 64 to 262144"),
+                              (["-i", "right", "-w", file, "--snaplen", "1"], "is not a size from 64 to 256K"),
                               (["-i", "right", "-w", file, "--count", "0"], "is not a number of packets")]:
             with self.subTest(options):
                 self.assertIn(part, self.refused(*options))
