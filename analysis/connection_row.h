@@ -102,9 +102,7 @@ ListedConnection ListConnection(const session::Connection& connection, const tra
 namespace stag::results {
 
 template <>
-struct Record<analysis::EndpointRow> {
-  using Row = analysis::EndpointRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::EndpointRow> : Part<analysis::EndpointRow> {
   static constexpr std::array kMembers = {
       Member<&Row::address>("address", "IPv4 or IPv6 address, GID, or LID.").Column("address"),
       Member<&Row::port>("port", "iWARP: TCP port; null: not known."),
@@ -113,9 +111,7 @@ struct Record<analysis::EndpointRow> {
 };
 
 template <>
-struct Record<analysis::PrivateDataRow> {
-  using Row = analysis::PrivateDataRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::PrivateDataRow> : Part<analysis::PrivateDataRow> {
   static constexpr std::array kMembers = {
       Member<&Row::frame>("frame", "The frame that holds it."),
       Member<&Row::kind>("kind",
@@ -139,9 +135,7 @@ struct Record<analysis::BothEnds<T>> {
   };
 };
 template <>
-struct Record<analysis::ThresholdRow> {
-  using Row = analysis::ThresholdRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::ThresholdRow> : Part<analysis::ThresholdRow> {
   static constexpr std::array kMembers = {
       Member<&Row::c2s>("c2s", "From the client to the server.").In("bytes"),
       Member<&Row::s2c>("s2c", "From the server to the client.").In("bytes"),
@@ -149,9 +143,7 @@ struct Record<analysis::ThresholdRow> {
 };
 
 template <>
-struct Record<analysis::RangeRow> {
-  using Row = analysis::RangeRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::RangeRow> : Part<analysis::RangeRow> {
   static constexpr std::array kMembers = {
       Member<&Row::min>("min", "The smallest."),
       Member<&Row::max>("max", "The largest."),
@@ -159,9 +151,7 @@ struct Record<analysis::RangeRow> {
   };
 };
 template <>
-struct Record<analysis::CreditsRow> {
-  using Row = analysis::CreditsRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::CreditsRow> : Part<analysis::CreditsRow> {
   static constexpr std::array kMembers = {
       Member<&Row::requested>("requested", "Credits that Calls ask for; null: none were seen."),
       Member<&Row::granted>("granted", "Credits that Replies grant; null: none were seen."),
@@ -172,9 +162,7 @@ struct Record<analysis::CreditsRow> {
   };
 };
 template <>
-struct Record<analysis::CreditsOfBoth> {
-  using Row = analysis::CreditsOfBoth;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::CreditsOfBoth> : Part<analysis::CreditsOfBoth> {
   static constexpr std::array kMembers = {
       Member<&Row::forward>("forward", "Credits of the client's Calls."),
       Member<&Row::backward>("backward", "Credits of the server's Calls (RFC 8167)."),
@@ -182,9 +170,7 @@ struct Record<analysis::CreditsOfBoth> {
 };
 
 template <>
-struct Record<analysis::SentRow> {
-  using Row = analysis::SentRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::SentRow> : Part<analysis::SentRow> {
   static constexpr std::array kMembers = {
       Member<&Row::messages>("messages", "Sends."),
       Member<&Row::send_bytes>("send_bytes", "Bytes in them.").In("bytes"),
@@ -197,9 +183,7 @@ struct Record<analysis::SentRow> {
 };
 
 template <>
-struct Record<analysis::LossesRow> {
-  using Row = analysis::LossesRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::LossesRow> : Part<analysis::LossesRow> {
   static constexpr std::array kMembers = {
       Member<&Row::gaps>("gaps", "Places where packets are missing.").Column("gaps"),
       Member<&Row::truncated_messages>("truncated_messages", "Messages that the capture cut.").Column("cut"),

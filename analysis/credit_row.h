@@ -93,9 +93,7 @@ struct Record<analysis::CreditRow> {
 };
 
 template <>
-struct Record<analysis::CreditLossRow> {
-  using Row = analysis::CreditLossRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::CreditLossRow> : Part<analysis::CreditLossRow> {
   static constexpr std::array kMembers = {
       Member<&Row::frame>("frame", "The last frame of the connection."),
       Member<&Row::time>("time", "Its time, UTC."),

@@ -104,9 +104,7 @@ struct EnumNames<analysis::LatencyVerdict> {
 namespace stag::results {
 
 template <>
-struct Record<analysis::TimeStatistics> {
-  using Row = analysis::TimeStatistics;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::TimeStatistics> : Part<analysis::TimeStatistics> {
   static constexpr std::array kMembers = {
       Member<&Row::p50>("p50_us", "The median. Percentiles are by nearest rank, to within 0.1 %.").Column("p50"),
       Member<&Row::p90>("p90_us", "90 % are not longer.").Column("p90"),
@@ -118,9 +116,7 @@ struct Record<analysis::TimeStatistics> {
 };
 
 template <>
-struct Record<analysis::CountedTimes> {
-  using Row = analysis::CountedTimes;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::CountedTimes> : Part<analysis::CountedTimes> {
   static constexpr std::array kMembers = {
       Member<&Row::count>("count", "RPCs that have this time.").Column("count"),
       Inline<&Row::times>(),
@@ -128,9 +124,7 @@ struct Record<analysis::CountedTimes> {
 };
 
 template <>
-struct Record<analysis::TimesDifference> {
-  using Row = analysis::TimesDifference;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::TimesDifference> : Part<analysis::TimesDifference> {
   static constexpr std::array kMembers = {
       Inline<&Row::times>(),
       Member<&Row::p50_percent>("p50_percent", "That of the median, of the median of the other capture.").In("percent"),
@@ -138,9 +132,7 @@ struct Record<analysis::TimesDifference> {
 };
 
 template <>
-struct Record<analysis::LatencyComparison> {
-  using Row = analysis::LatencyComparison;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::LatencyComparison> : Part<analysis::LatencyComparison> {
   static constexpr std::array kMembers = {
       Member<&Row::against>("against", "The same of the capture of --against."),
       Member<&Row::difference>("difference",

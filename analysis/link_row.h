@@ -35,9 +35,7 @@ struct LinkRow {
 namespace stag::results {
 
 template <>
-struct Record<analysis::LinkCounts> {
-  using Row = analysis::LinkCounts;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::LinkCounts> : Part<analysis::LinkCounts> {
   static constexpr std::array kMembers = {
       Member<&Row::tunnels>("tunnels", "Frames by what they were wrapped in: vxlan, gre, erspan, ..."),
       Member<&Row::copies>("copies", "Packets left out that were captured before."),

@@ -36,9 +36,7 @@ struct RowHead {
 namespace stag::results {
 
 template <>
-struct Record<analysis::RowHead> {
-  using Row = analysis::RowHead;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::RowHead> : Part<analysis::RowHead> {
   static constexpr std::array kMembers = {
       Member<&Row::connection>("connection", "Number of the connection in its capture, from 1.").Column("conn"),
       Member<&Row::time>("time", "Time of the first frame of the connection, UTC."),

@@ -93,9 +93,7 @@ class TransactionRows {
 namespace stag::results {
 
 template <>
-struct Record<analysis::ReadChunkRow> {
-  using Row = analysis::ReadChunkRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::ReadChunkRow> : Part<analysis::ReadChunkRow> {
   static constexpr std::array kMembers = {
       Member<&Row::position>("position", "Position of the chunk in the message.").In("bytes"),
       Member<&Row::segments>("segments", "Segments of the chunk."),
@@ -103,9 +101,7 @@ struct Record<analysis::ReadChunkRow> {
   };
 };
 template <>
-struct Record<analysis::OfferedChunkRow> {
-  using Row = analysis::OfferedChunkRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::OfferedChunkRow> : Part<analysis::OfferedChunkRow> {
   static constexpr std::array kMembers = {
       Member<&Row::segments>("segments", "Segments that the Call offers."),
       Member<&Row::offered>("offered", "Their length.").In("bytes"),
@@ -114,9 +110,7 @@ struct Record<analysis::OfferedChunkRow> {
   };
 };
 template <>
-struct Record<analysis::PhasesRow> {
-  using Row = analysis::PhasesRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::PhasesRow> : Part<analysis::PhasesRow> {
   static constexpr std::array kMembers = {
       Member<&Row::to_first_read>("to_first_read", "From the Call to the first RDMA Read.").Column("to read"),
       Member<&Row::pull>("pull", "From the first RDMA Read to the last Response.").Column("pull"),

@@ -47,9 +47,7 @@ struct TransportRow {
 namespace stag::results {
 
 template <>
-struct Record<analysis::NakCounts> {
-  using Row = analysis::NakCounts;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::NakCounts> : Part<analysis::NakCounts> {
   static constexpr std::array kMembers = {
       Member<&Row::sequence>("sequence", "PSN sequence errors.").Column("sequence"),
       Member<&Row::rnr>("rnr", "Receiver not ready.").Column("RNR"),
@@ -60,9 +58,7 @@ struct Record<analysis::NakCounts> {
 };
 
 template <>
-struct Record<analysis::TransportCounts> {
-  using Row = analysis::TransportCounts;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<analysis::TransportCounts> : Part<analysis::TransportCounts> {
   static constexpr std::array kMembers = {
       Member<&Row::packets>("packets", "InfiniBand, RoCE: packets, with acknowledgments, without CM and CNP.")
           .Column("packets"),

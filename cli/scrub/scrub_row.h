@@ -36,9 +36,7 @@ struct ScrubRow {
 namespace stag::results {
 
 template <>
-struct Record<cli::Replaced> {
-  using Row = cli::Replaced;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<cli::Replaced> : Part<cli::Replaced> {
   static constexpr std::array kMembers = {
       Member<&Row::addresses>("addresses", "IP, GID, LID, MAC, GUID and universal addresses."),
       Member<&Row::names>("names", "Names of files, hosts, owners, links, attributes."),
@@ -48,9 +46,7 @@ struct Record<cli::Replaced> {
   };
 };
 template <>
-struct Record<cli::ReplacedRow> {
-  using Row = cli::ReplacedRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<cli::ReplacedRow> : Part<cli::ReplacedRow> {
   static constexpr std::array kMembers = {
       Member<&Row::replaced>("replaced", "Values that were replaced, by kind."),
       Member<&Row::blocks>("blocks", "Custom and journal blocks that were emptied."),

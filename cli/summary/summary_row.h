@@ -37,9 +37,7 @@ struct FileSummaryRow {
 namespace stag::results {
 
 template <>
-struct Record<cli::WrongRow> {
-  using Row = cli::WrongRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<cli::WrongRow> : Part<cli::WrongRow> {
   static constexpr std::array kMembers = {
       Member<&Row::severity>("severity", "error, trouble, warning or note."),
       Member<&Row::kind>(

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -209,8 +210,8 @@ class Live(unittest.TestCase):
             self.alike("_rest_", "direction", {to: self.listen(to, "relay", "--to", server.to) for to in self.FORMATS})
         self.alike("^$", "procedure", {to: self.listen(to, "serve", "--mode", "null") for to in self.FORMATS})
 
-    def listen(self, to, *words):
-        """The output of a command that takes three calls."""
+    def listen(self, to, *words, deal=lambda client: [client.call(xid) for xid in range(3)], status=0):
+        """The output of a command that has a client."""
         with subprocess.Popen([STAG, *words, "--listen", "127.0.0.1:0", "--once", "--format", to], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
             said = process.stdout if to.startswith("json") else process.stderr  # lists have no place for it
@@ -218,11 +219,20 @@ class Live(unittest.TestCase):
             while not (port := re.search(rb'(?:"port":|127.0.0.1:)(\d+)[^\d]', begin)):
                 begin += os.read(said.fileno(), 4096)
             with Client(int(port.group(1))) as client:
-                for xid in range(3):
-                    client.call(xid)
+                deal(client)
             out, _ = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, 0)
+            self.assertEqual(process.returncode, status)
             return ((begin if said == process.stdout else b"") + out).decode()
+
+    def test_findings_that_come_while_it_runs_are_in_the_array(self):
+        def break_rules(client):
+            for xid in range(150):
+                client.send(struct.pack(">7I", xid, 1, 32, 9, 0, 0, 0))  # there is no rdma_proc 9 (RFC 8166 section 4.1)
+                client.receive()
+
+        whole = self.listen("json", "serve", "--mode", "null", "--check", deal=break_rules, status=1)
+        self.assertGreater(len(whole), 65536)  # more than is written at once
+        self.assertEqual(sum(row["type"] == "finding" and row["rule"] == "HDR-004" for row in json.loads(whole)), 100)
 
     def test_findings_have_no_place_in_a_list(self):
         whole = json.loads(self.listen("json", "serve", "--mode", "null", "--check"))

@@ -241,5 +241,38 @@ TEST(Schema, MarkdownHasALineForEachMember) {
 }
 
 }  // namespace
+// Members that are elsewhere, or that functions give.
+struct Report {
+  double seconds() const { return 1.5; }
+  uint32_t xid = 0x1a2b3c4d;
+  std::map<std::string, uint64_t> troubles{{"a", 1}, {"b c", 2}};
+};
+uint64_t Double(const Report& report) { return 2ull * report.xid; }
+template <>
+struct Record<Report> : Part<Report> {
+  static constexpr std::array kMembers = {
+      Member<&Row::seconds, Decimal<3>>("seconds", "From a member function."),
+      Member<Double>("double", "From a function."),
+      Member<&Row::xid, Xid>("xid", "As another type."),
+      Member<&Row::troubles>("troubles", "A map."),
+  };
+};
+struct Reported {
+  const Report* report = nullptr;
+};
+template <>
+struct Record<Reported> : Part<Reported> {
+  static constexpr std::array kMembers = {Member<&Row::report>("report", "Elsewhere."), Inline<&Row::report>()};
+};
+
+TEST(Results, MembersElsewhereAndOfFunctions) {
+  const Report report;
+  std::string line;
+  JsonWriter json(line);
+  PutRow(json, Reported{&report});
+  const std::string members = R"("seconds":1.500,"double":878082202,"xid":"0x1a2b3c4d","troubles":{"a":1,"b c":2})";
+  EXPECT_EQ(line, R"({"type":"","report":{)" + members + "}," + members + "}");
+}
+
 }  // namespace results
 }  // namespace stag
