@@ -62,11 +62,8 @@ void PutText(std::string& out, const serve::ServerReport& report, const serve::P
   Put(out, "{}: {} ended in order, {} broken; {} rejected\n", Count(report.connections, "connection"), report.ended,
       report.broken, report.rejected);
   if (report.dismissed > 0) Put(out, "{} gave way to a new one\n", Count(report.dismissed, "idle connection"));
-  Put(out, "{} (", Count(s.calls, "call"));
-  PutSize(out, s.received_bytes);
-  Put(out, "), {} replied to (", s.replies);
-  PutSize(out, s.sent_bytes);
-  Put(out, "), {} ERR_VERS, {} ERR_CHUNK, {} dropped\n", s.err_vers, s.err_chunk, s.dropped);
+  Put(out, "{} ({}), {} replied to ({}), {} ERR_VERS, {} ERR_CHUNK, {} dropped\n", Count(s.calls, "call"),
+      SizeText(s.received_bytes), s.replies, SizeText(s.sent_bytes), s.err_vers, s.err_chunk, s.dropped);
   for (const auto& [procedure, counts] : procedures) {
     Put(out, "{:>12}  {}", counts.calls, ProcedureText(procedure));
     if (counts.refused > 0) Put(out, ", {} refused", counts.refused);
@@ -82,11 +79,8 @@ void PutText(std::string& out, const serve::RecordedService& service) {
   if (s.other_stateid > 0) Put(out, " ({} with another stateid)", s.other_stateid);
   Put(out, ", {} not in it\n", s.unmatched);
   if (s.callbacks > 0) Put(out, "{} made again\n", Count(s.callbacks, "recorded callback"));
-  for (const auto& [kind, sample] : service.samples()) {
-    Put(out, "{:>12}  ", fmt::format("{} x", sample.times));
-    Put(out, std::string_view(sample.text));
-    Put(out, "\n");
-  }
+  for (const auto& [kind, sample] : service.samples())
+    Put(out, "{:>12}  {}\n", fmt::format("{} x", sample.times), sample.text);
 }
 
 void PutRows(RowOutput& rows, const serve::ServerReport& report, const serve::ProcedureCounts& procedures,

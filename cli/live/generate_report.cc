@@ -51,24 +51,15 @@ void PutLoadText(std::string& out, const GeneratedRow& row, bool verified, const
   PutTable(out, report, row.total, style);
   PutFailures(out, report, style);
   if (verified) {
-    Put(out, "verified ");
-    PutSize(out, report.verified_bytes);
-    Put(out, ", {} wrong", Count(report.wrong, "answer"));
-    if (report.unknown_bytes > 0) {
-      Put(out, "; ");
-      PutSize(out, report.unknown_bytes);
-      Put(out, " could not be, after WRITEs that failed");
-    }
+    Put(out, "verified {}, {} wrong", SizeText(report.verified_bytes), Count(report.wrong, "answer"));
+    if (report.unknown_bytes > 0)
+      Put(out, "; {} could not be, after WRITEs that failed", SizeText(report.unknown_bytes));
     Put(out, "; {} waited for one that overlapped\n", Count(report.range_waits, "call"));
   }
   Put(out, "{}, {} lost, {}; at most {} outstanding, {} granted, {}", Count(report.connections, "connection"),
       report.connections_lost, Count(report.reconnects, "reconnect"), report.max_outstanding,
       Count(report.grant, "credit"), Count(report.credit_stalls, "credit stall"));
-  if (report.credit_stalls > 0) {
-    Put(out, " (");
-    PutDuration(out, report.credit_stalled.count());
-    Put(out, ")");
-  }
+  if (report.credit_stalls > 0) Put(out, " ({})", DurationText(CreditStalled(report)));
   Put(out, "\n");
   if (report.resent > 0) Put(out, "{} sent again on a new connection\n", Count(report.resent, "call"));
   if (report.lost > 0) Put(out, "{}{} lost{}\n", style.red, Count(report.lost, "call"), style.reset);
