@@ -3,10 +3,13 @@
 // LinkRow: how frames had to be unwrapped, and what was left out of them, of a whole capture.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analysis/stop_text.h"
 #include "results/record.h"
 #include "session/fabric/decoder.h"
 
@@ -18,8 +21,12 @@ struct LinkCounts {
     for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
       if (stats.tunnels[kind] > 0) tunnels.emplace_back(link::kTunnelNames[kind].key, stats.tunnels[kind]);
     }
+    std::vector<std::pair<std::string, uint64_t>> causes;
+    for (const auto& [stop, frames] : stats.stopped.entries()) causes.emplace_back(TextOfStop(stop), frames);
+    if (!causes.empty()) stopped = std::move(causes);
   }
   std::vector<std::pair<std::string_view, uint64_t>> tunnels;
+  results::Omittable<std::vector<std::pair<std::string, uint64_t>>> stopped;
   uint64_t copies = 0, bad_checksums = 0;
 };
 
@@ -38,6 +45,9 @@ template <>
 struct Record<analysis::LinkCounts> : Part<analysis::LinkCounts> {
   static constexpr std::array kMembers = {
       Member<&Row::tunnels>("tunnels", "Frames by what they were wrapped in: vxlan, gre, erspan, ..."),
+      Member<&Row::stopped>(
+          "not_looked_into",
+          "Frames that could not be looked into by what stopped that: \"GRE with protocol 0x1234\", ..."),
       Member<&Row::copies>("copies", "Packets left out that were captured before."),
       Member<&Row::bad_checksums>("bad_checksums",
                                   "Packets with a wrong checksum, left out unless the receiver acknowledged them."),

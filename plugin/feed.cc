@@ -40,6 +40,10 @@ LinkType LinkOf(const packet_info* pinfo) {
     case WTAP_ENCAP_RAW_IP:
     case WTAP_ENCAP_RAW_IP4:
     case WTAP_ENCAP_RAW_IP6: return LinkType::kRawIp;
+    case WTAP_ENCAP_NULL:
+    case WTAP_ENCAP_LOOP: return LinkType::kNull;
+    case WTAP_ENCAP_PPP: return LinkType::kPpp;
+    case WTAP_ENCAP_CHDLC: return LinkType::kCiscoHdlc;
     case WTAP_ENCAP_INFINIBAND: return LinkType::kInfiniBand;
     case WTAP_ENCAP_ERF:
       return pinfo->pseudo_header ? LinkOfErf(pinfo->pseudo_header->erf.phdr.type) : LinkType::kUnsupported;

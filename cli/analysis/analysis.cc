@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/analysis/analysis.h"
 
+#include <algorithm>
+
 #include "capture/file/erspan_reader.h"
 #include "cli/analysis/hidden_rdma.h"
+#include "cli/analysis/link_report.h"
 #include "cli/analysis/sharded_analysis.h"
 #include "cli/base/large_blocks.h"
 #include "text/put.h"
@@ -18,13 +21,15 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
         Count(outcome.session.evicted_transactions, "transaction"), Count(outcome.session.dropped_bytes, "byte"),
         Count(outcome.decoder.dropped_for_memory, "item"));
   }
-  if (outcome.decoder.ip_fragments > 0) {
-    diagnostics.Complain("{}: {} with a fragment of an IP packet could not be followed", name,
-                         Count(outcome.decoder.ip_fragments, "frame"));
-  }
-  if (outcome.decoder.nested_too_deeply > 0) {
-    diagnostics.Complain("{}: {} with more than {} tunnels in each other could not be followed", name,
-                         Count(outcome.decoder.nested_too_deeply, "frame"), link::kTunnelDepth);
+  // Beside RPCs, what is of another protocol is of no interest; fragments and tunnels may hold more of them.
+  const auto of_interest = [](const fabric::StopCounts::Entry& entry) {
+    return entry.stop.reason == link::StopReason::kFragment || entry.stop.reason == link::StopReason::kTooDeep;
+  };
+  const fabric::StopCounts& stopped = outcome.decoder.stopped;
+  if (stopped.all() > 0 && (outcome.session.transactions == 0 || std::ranges::any_of(stopped.entries(), of_interest))) {
+    std::string text;
+    PutStopped(text, stopped);
+    diagnostics.Complain("{}: {}", name, text);
   }
 }
 

@@ -36,7 +36,7 @@ struct CommonOptions {
   bool erspan_time = false;  // times of ERSPAN, where frames have one
   bool keep_copies = false;  // of packets that were captured more than once
   // UDP ports of tunnels; 0 is none.
-  std::array<uint16_t, 4> vxlan_ports = {4789}, geneve_ports = {6081};
+  std::array<uint16_t, 4> vxlan_ports = {4789, 8472}, geneve_ports = {6081};
   uint64_t memory = 256u << 20;  // bytes
   uint32_t jobs = 1;             // threads that analyse one capture, the one that reads it among them
   std::vector<std::string> files;

@@ -127,7 +127,8 @@ void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats)
 }
 
 void AddTunnelPorts(CLI::App& command, CommonOptions& options) {
-  AddPorts(command, "--vxlan-port", options.vxlan_ports, "UDP port of VXLAN, in place of 4789; can be repeated");
+  AddPorts(command, "--vxlan-port", options.vxlan_ports,
+           "UDP port of VXLAN, in place of 4789 and 8472; can be repeated");
   AddPorts(command, "--geneve-port", options.geneve_ports, "UDP port of GENEVE, in place of 6081; can be repeated");
 }
 

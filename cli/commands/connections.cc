@@ -370,10 +370,9 @@ void AddConnections(CLI::App& app, Run& run) {
   command->footer(
       "Connections are listed in the order in which they appear; \"client\" is the active (connecting) side, or where "
       "the set-up\n"
-      "was not captured, the side whose traffic shows it. Packets are taken out of tunnels (VXLAN, GENEVE, GRE, "
-      "ERSPAN, "
-      "IP in\n"
-      "IP, MPLS, QinQ, PPPoE); how many frames were in which is said at the end.\n"
+      "was not captured, the side whose traffic shows it. Packets are taken out of tunnels and tags (VXLAN, GRE, "
+      "ERSPAN,\n"
+      "VN-Tag, ...); how many frames were in which, and what could not be looked into, is said at the end.\n"
       "\nExamples:\n"
       "  stag connections mount.pcapng\n"
       "  stag connections --format table --sort calls --limit 20 mount.pcapng\n"

@@ -63,7 +63,8 @@ void FrameHeaders::Header(const link::Header& header) {
     case HeaderKind::kLinuxSll: Keep(at, 6), CookedAddress(at + 6, LoadBe16(&in_[at + 4])), Keep(at + 14, 2); break;
     case HeaderKind::kLinuxSll2: Keep(at, 12), CookedAddress(at + 12, std::to_integer<size_t>(in_[at + 11])); break;
     case HeaderKind::kEthernet: Mac(at), Mac(at + kMacSize), Keep(at + 2 * kMacSize, 2); break;
-    case HeaderKind::kVlan: Keep(at, 4); break;
+    case HeaderKind::kVlan:
+    case HeaderKind::kTag: Keep(at, header.length); break;
     case HeaderKind::kIpv4:
       Keep(at, 10);
       Ipv4(at + 12), Ipv4(at + 16);
@@ -93,8 +94,19 @@ void FrameHeaders::Header(const link::Header& header) {
     case HeaderKind::kErspan:
     case HeaderKind::kMpls:
     case HeaderKind::kMplsControlWord:
-    case HeaderKind::kPppoe: return Keep(at, header.length);
-    case HeaderKind::kErfPadding: return;
+    case HeaderKind::kPppoe:
+    case HeaderKind::kShim: return Keep(at, header.length);
+    case HeaderKind::kMacSec:
+      Keep(at, 6);
+      if (header.length > 6) Mac(at + 6), Keep(at + 12, 2);
+      return;
+    case HeaderKind::kNsh: return Keep(at, 8);
+    case HeaderKind::kTzsp: return Tzsp(header);
+    case HeaderKind::kBatmanAdvanced: return Keep(at, 4), Mac(at + 4);
+    case HeaderKind::kSFlow: return SFlow(header);
+    case HeaderKind::kSFlowRecord: return Keep(at, 8);
+    case HeaderKind::kErfPadding:
+    case HeaderKind::kOpaque: return;
   }
   ethertype_ = header.kind == HeaderKind::kLinuxSll2 ? LoadBe16(&in_[at]) : LoadBe16(&in_[header.end() - 2]);
 }
@@ -114,6 +126,28 @@ void FrameHeaders::Geneve(const link::Header& header) {
   for (size_t at = header.offset + kFixed; at + kOption <= header.end();
        at += kOption + (std::to_integer<size_t>(in_[at + 3]) & 31) * 4)
     Keep(at, kOption);
+}
+
+// Tags keep their types and lengths.
+void FrameHeaders::Tzsp(const link::Header& header) {
+  constexpr size_t kFixed = 4;
+  constexpr uint8_t kPadding = 0, kEnd = 1;
+  Keep(header.offset, kFixed);
+  for (size_t at = header.offset + kFixed; at + 1 < header.end();) {
+    const auto tag = std::to_integer<uint8_t>(in_[at]);
+    const bool alone = tag == kPadding || tag == kEnd;
+    Keep(at, alone ? 1 : 2);
+    at += alone ? 1 : 2 + std::to_integer<size_t>(in_[at + 1]);
+  }
+  Keep(header.end() - 1, 1);  // what ends them
+}
+
+void FrameHeaders::SFlow(const link::Header& header) {
+  constexpr size_t kAgent = 8;
+  Keep(header.offset, header.length);
+  const bool v4 = LoadBe32(&in_[header.offset + 4]) == 1;
+  std::fill_n(out_->begin() + static_cast<ptrdiff_t>(header.offset + kAgent), v4 ? kIpv4Size : kIpv6Size, std::byte{0});
+  v4 ? Ipv4(header.offset + kAgent) : Ipv6(header.offset + kAgent);
 }
 
 // Kept: what is behind it, and how long it is; zeros are padding where there are options.

@@ -45,6 +45,8 @@ class FrameHeaders {
   void Header(const link::Header& header);
   void Gre(const link::Header& header);
   void Geneve(const link::Header& header);
+  void Tzsp(const link::Header& header);
+  void SFlow(const link::Header& header);
   void Ipv6Extension(const link::Header& header);
   void TcpOptions(const link::Header& header);
   void Behind(size_t at);

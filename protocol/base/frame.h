@@ -45,6 +45,9 @@ enum class LinkType : uint8_t {
   kErfInfiniBand,  // the payload of an ERF InfiniBand record: starts with the LRH (Wireshark strips the record header)
   kErfEthernet,    // the payload of an ERF Ethernet record: two pad bytes, then Ethernet
   kInfiniBand,     // DLT_INFINIBAND: starts with the LRH
+  kNull,           // DLT_NULL, DLT_LOOP: an address family, then IP
+  kPpp,            // DLT_PPP, DLT_PPP_SERIAL
+  kCiscoHdlc,      // DLT_C_HDLC
 };
 
 struct Frame {

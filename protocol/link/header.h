@@ -30,7 +30,16 @@ enum class HeaderKind : uint8_t {
   kErspan,           // of type II or III, with the platform specific subheader; type I has none
   kMpls,             // the whole stack of labels
   kMplsControlWord,  // 4 bytes between the labels and Ethernet
-  kPppoe,            // 8 bytes, with PPP's protocol
+  kPppoe,            // 6 bytes; PPP's own are a kShim
+  kMacSec,           // with the identifier of the secure channel, where present
+  kNsh,              // with its metadata
+  kTzsp,             // with its tags
+  kBatmanAdvanced,   // 10 bytes: 4, then a MAC address
+  kSFlow,            // of the datagram, with the address of the agent
+  kSFlowRecord,      // type, length and contents of a sample or record that has no frame
+  kTag,              // nothing but numbers, the last two bytes an ethertype
+  kShim,             // nothing but numbers
+  kOpaque,           // nobody knows what is in it
 };
 
 struct Header {

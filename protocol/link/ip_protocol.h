@@ -10,6 +10,6 @@ namespace stag::link {
 inline constexpr uint8_t kProtocolHopByHop = 0, kProtocolIcmp = 1, kProtocolIgmp = 2, kProtocolIpv4 = 4,
                          kProtocolTcp = 6, kProtocolUdp = 17, kProtocolIpv6 = 41, kProtocolRouting = 43,
                          kProtocolFragment = 44, kProtocolGre = 47, kProtocolAh = 51, kProtocolIcmpv6 = 58,
-                         kProtocolDestination = 60;
+                         kProtocolDestination = 60, kProtocolEtherIp = 97, kProtocolMpls = 137, kProtocolEthernet = 143;
 
 }  // namespace stag::link

@@ -9,6 +9,7 @@
 #include "protocol/base/address.h"
 #include "protocol/base/frame.h"
 #include "protocol/link/header.h"
+#include "protocol/link/stop.h"
 #include "protocol/link/tunnel.h"
 
 namespace stag::link {
@@ -35,8 +36,8 @@ struct Packet {
   // The way that the packet took to where it was captured: a hash of link-layer addresses, VLANs, times to live, and
   // tunnels with their ends. Copies of a packet that were captured at other places differ in it.
   uint64_t way = 0;
-  uint16_t tunnels = 0;            // that the packet was in: bit 1 << kind for each Tunnel
-  bool nested_too_deeply = false;  // where it was in tunnels: they go on (carrier kOther)
+  uint32_t tunnels = 0;  // that the packet was in: bit 1 << kind for each Tunnel
+  Stop stop;             // where the carrier is kOther: what kept the rest from being looked into
 
   // RoCE/InfiniBand: from the BTH to the end of the ICRC (VCRC, Ethernet padding and trailers removed).
   // TCP, rpcbind: the payload. `wire_length`: its bytes on the wire (from the length fields of IP, UDP or LRH).

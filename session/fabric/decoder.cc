@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "session/fabric/decoder.h"
 
+#include <bit>
 #include <optional>
 
 #include "session/fabric/copies.h"
@@ -54,8 +55,8 @@ void Decoder::Impl::OnRpcbind(const link::Packet& packet, const FrameRef& frame)
 void Decoder::Impl::CountTunnels(const link::Packet& packet) {
   DecoderStats& stats = context.stats();
   ++stats.tunneled;
-  if (packet.nested_too_deeply) ++stats.nested_too_deeply;
-  for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) stats.tunnels[kind] += packet.tunnels >> kind & 1;
+  for (uint32_t left = packet.tunnels; left != 0; left &= left - 1)
+    ++stats.tunnels[static_cast<size_t>(std::countr_zero(left))];
 }
 
 Decoder::Decoder(const DecoderOptions& options, Sink& sink) : impl_(std::make_unique<Impl>(options, sink)) {
@@ -87,7 +88,9 @@ void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
       impl_->iwarp.OnPacket(packet, frame);
       return impl_->Relieve(impl_->iwarp);
     case link::Carrier::kRpcbind: return impl_->OnRpcbind(packet, frame);
-    case link::Carrier::kOther: return;
+    case link::Carrier::kOther:
+      if (packet.stop.reason != link::StopReason::kNone) impl_->context.stats().stopped.Add(packet.stop);
+      return;
   }
 }
 

@@ -6,9 +6,11 @@
 
 #include <array>
 #include <memory>
+#include <span>
 
 #include "protocol/base/frame.h"
 #include "protocol/base/lasting.h"
+#include "protocol/link/stop.h"
 #include "protocol/link/tunnel.h"
 #include "session/fabric/fabric_event.h"
 
@@ -59,6 +61,34 @@ struct DecoderOptions {
   PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
 };
 
+// Frames by what kept them from being looked into.
+class StopCounts {
+ public:
+  struct Entry {
+    link::Stop stop;
+    uint64_t frames = 0;
+  };
+
+  void Add(link::Stop stop) {
+    ++all_;
+    for (Entry& entry : entries_) {
+      if (entry.frames == 0) entry.stop = stop;
+      if (entry.stop == stop) return void(++entry.frames);
+    }
+  }
+  uint64_t all() const { return all_; }
+  // The first kinds that came; all() has the others, too.
+  std::span<const Entry> entries() const {
+    size_t n = 0;
+    while (n < entries_.size() && entries_[n].frames > 0) ++n;
+    return std::span(entries_).first(n);
+  }
+
+ private:
+  std::array<Entry, 16> entries_{};
+  uint64_t all_ = 0;
+};
+
 struct DecoderStats {
   uint64_t frames = 0;            // frames given
   uint64_t truncated_frames = 0;  // RDMA frames cut by the snap length
@@ -69,7 +99,7 @@ struct DecoderStats {
   std::array<uint64_t, link::kTunnelKinds> tunnels{};  // frames out of a link::Tunnel of each kind
   uint64_t copies = 0;                                 // of packets that were captured before: dropped
   uint64_t tunneled = 0;                               // frames out of any
-  uint64_t nested_too_deeply = 0;                      // of these: further tunnels in them were not followed
+  StopCounts stopped;                                  // frames that could not be looked into
   uint64_t dropped_for_memory = 0;                     // bytes or packets given up to stay within memory_limit
   uint64_t unreliable = 0;                             // UD (not CM) and UC packets: not followed
 };

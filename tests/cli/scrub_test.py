@@ -196,7 +196,7 @@ class Tunnels(Base):
 
     def test_other_ports(self):
         """Tunnels on ports that only the options name."""
-        ports = {"vxlan": ("--vxlan-port", 8472, 4789), "geneve": ("--geneve-port", 7777, 6081)}
+        ports = {"vxlan": ("--vxlan-port", 8473, 4789), "geneve": ("--geneve-port", 7777, 6081)}
         records = list(wrap.read(REAL / "rxe-rdma_error.pcap"))
         for name, (option, port, usual) in ports.items():
             with self.subTest(name):

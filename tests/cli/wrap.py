@@ -124,6 +124,66 @@ def ethernet(ethertype):
     return lambda data, n: eth(ethertype, data)
 
 
+def shim(ethertype, tag):
+    """A tag between the addresses and the ethertype of the frame; `tag`: bytes, or a function of the frame."""
+    def wrap(frame):
+        head = struct.pack(">H", ethertype) + (tag(frame) if callable(tag) else tag)
+        return Frame(frame.data[:12] + head + frame.data[12:], frame.wire + len(head), frame.number)
+    return wrap
+
+
+def macsec(control, channel=b""):
+    """IEEE 802.1AE without encryption: an integrity check value of 16 bytes ends the frame."""
+    def wrap(frame):
+        short = frame.wire - 12 if frame.wire - 12 < 48 else 0
+        tag = bytes([control, short]) + SEQUENCE.pack(frame.number) + channel
+        return shim(0x88e5, tag)(frame).padded(16)
+    return wrap
+
+
+def llc(frame):
+    """IEEE 802.3 with SNAP (RFC 1042)."""
+    head = struct.pack(">H", min(frame.wire - 6, 1500)) + bytes.fromhex("aaaa03 000000")
+    return Frame(frame.data[:12] + head + frame.data[12:], frame.wire + len(head), frame.number)
+
+
+def llc_bridged(frame):
+    """RFC 2684."""
+    return frame.behind(bytes.fromhex("aaaa03 0080c2 0007 0000"), lambda data, n: MAC + struct.pack(">H", min(n, 1500)) + data)
+
+
+def sflow(frame):
+    """Version 5, one flow sample with one raw header; what was captured of the frame is what the sample has of it."""
+    padding = bytes(-len(frame.data) % 4)
+    record = struct.pack(">IIIIII", 1, 16 + len(frame.data) + len(padding), 1, frame.wire + 4, 4, len(frame.data)) + frame.data + padding
+    other = struct.pack(">IIIIII", 1001, 16, 100, 0, 200, 0)  # extended switch data
+    sample = struct.pack(">IIIIIIII", frame.number, 3, 1, 1, 0, 3, 4, 2) + other + record
+    datagram = struct.pack(">II4sIIII", 5, 1, bytes([192, 0, 2, 1]), 0, frame.number, 1000, 1) + struct.pack(">II", 1, len(sample)) + sample
+    out = over_udp4(6343)(datagram, len(datagram))
+    return Frame(out, len(out), frame.number)
+
+
+def gtp(flags, optional=""):
+    more = bytes.fromhex(optional)
+    return lambda f: bytes([flags, 255]) + struct.pack(">HI", length(f.wire + len(more)), 1) + more
+
+
+NSH = bytes.fromhex("0fc60103 000012ff") + bytes(16)
+
+
+def routing(next_header):
+    """A segment routing header (RFC 8754) with one segment."""
+    return bytes([next_header, 2, 4, 0, 0, 0, 0, 0]) + IP6[:16]
+
+
+def number_of(ethertype):
+    return struct.pack(">H", ethertype)
+
+
+def ppp(ethertype):
+    return bytes.fromhex("0021" if ethertype == 0x0800 else "0057")
+
+
 WRAPPERS = {
     "vxlan": of_frame(lambda f: VXLAN, over_udp4(4789)),
     "vxlan-padded": lambda f: of_frame(lambda f: VXLAN, over_udp4(4789))(f).padded(9),
@@ -155,11 +215,57 @@ WRAPPERS = {
     "qinq": vlan([(0x88a8, 100), (0x8100, 200)]),
     "qinq-old": vlan([(0x9100, 100), (0x9100, 200), (0x8100, 0xe005)]),
     "pppoe": of_ip(lambda t, f: bytes.fromhex("11000042") + struct.pack(">H", length(f.wire + 2)) +
-                   bytes.fromhex("0021" if t == 0x0800 else "0057"), lambda t: ethernet(0x8864)),
+                   ppp(t), lambda t: ethernet(0x8864)),
+    "vxlan-linux": of_frame(lambda f: VXLAN, over_udp4(8472)),
+    "vntag": shim(0x8926, bytes.fromhex("80000001")),
+    "etag": shim(0x893f, bytes.fromhex("0001 1001 0000")),
+    "pbb": of_frame(lambda f: bytes.fromhex("0064 88e7 00001234"), ethernet(0x88a8)),
+    "fabricpath": of_frame(lambda f: bytes.fromhex("0440"), ethernet(0x8903)),
+    "cisco_metadata": shim(0x8909, bytes.fromhex("0101 0001 0064")),
+    "trill": of_frame(lambda f: bytes.fromhex("003f 0001 0002"), ethernet(0x22f3)),
+    "trill-options": of_frame(lambda f: bytes.fromhex("007f 0001 0002 00000000"), ethernet(0x22f3)),
+    "nsh": of_frame(lambda f: NSH, ethernet(0x894f)),
+    "nsh-options": of_frame(lambda f: bytes.fromhex("0fc40203 000012ff 0001 00 04 deadbeef"), ethernet(0x894f)),
+    "nsh-in-vxlan-gpe": of_frame(lambda f: bytes.fromhex("0c000004 00123400") + NSH, over_udp4(4790)),
+    "nsh-in-gre": of_frame(lambda f: bytes.fromhex("0000894f") + NSH, over_ip4(47)),
+    "hsr": shim(0x892f, lambda f: struct.pack(">HH", 0x1000 | f.wire - 8 & 0xfff, f.number & 0xffff)),
+    "rtag": shim(0xf1c1, lambda f: struct.pack(">HH", 0, f.number & 0xffff)),
+    "macsec": macsec(0x00),
+    "macsec-channel": macsec(0x20, bytes.fromhex("0211223344550001")),
+    "mpls-in-udp": of_ip(lambda t, f: bytes.fromhex("0000717f"), lambda t: over_udp4(6635)),
+    "mpls-in-ip": of_ip(lambda t, f: bytes.fromhex("0000717f"), lambda t: over_ip4(137)),
+    "gre-in-udp": of_ip(lambda t, f: bytes.fromhex("0000") + number_of(t), lambda t: over_udp4(4754)),
+    "gre-pptp": of_ip(lambda t, f: bytes.fromhex("3001 880b") + struct.pack(">HHI", length(f.wire + 4), 1, f.number) +
+                      bytes.fromhex("ff03") + ppp(t), lambda t: over_ip4(47)),
+    "gre-wccp": of_ip(lambda t, f: bytes.fromhex("0000 883e 00000000"), lambda t: over_ip4(47)),
+    "lisp": of_ip(lambda t, f: bytes.fromhex("80000001 00000001"), lambda t: over_udp4(4341)),
+    "tzsp": of_frame(lambda f: bytes.fromhex("01000001 01"), over_udp4(37008)),
+    "tzsp-tags": of_frame(lambda f: bytes.fromhex("01000001 00 0a01c0 01"), over_udp4(37008)),
+    "gtp": of_ip(lambda t, f: gtp(0x30)(f), lambda t: over_udp4(2152)),
+    "gtp-extensions": of_ip(lambda t, f: gtp(0x34, "00000085 01100900")(f), lambda t: over_udp4(2152)),
+    "gtp-ethernet": of_frame(gtp(0x32, "00010000"), over_udp4(2152)),
+    "etherip": of_frame(lambda f: bytes.fromhex("3000"), over_ip4(97)),
+    "ethernet-in-srv6": of_frame(lambda f: routing(143), over_ip6(43)),
+    "ethernet-in-ipv4": of_frame(lambda f: b"", over_ip4(143)),
+    "ethernet-in-ethernet": of_frame(lambda f: b"", ethernet(0x6558)),
+    "ip-in-srv6": of_ip(lambda t, f: routing(4 if t == 0x0800 else 41), lambda t: over_ip6(43)),
+    "ip-in-ah": of_ip(lambda t, f: bytes([4 if t == 0x0800 else 41, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]) + bytes(12), lambda t: over_ip4(51)),
+    "sflow": sflow,
+    "l2tp": of_ip(lambda t, f: bytes.fromhex("0002 0001 0002 ff03") + ppp(t), lambda t: over_udp4(1701)),
+    "l2tp-length": of_ip(lambda t, f: struct.pack(">HHHH", 0x4002, length(f.wire + 10), 1, 2) + ppp(t), lambda t: over_udp4(1701)),
+    "jmirror": of_ip(lambda t, f: bytes.fromhex("00000001 00000002"), lambda t: over_udp4(30030)),
+    "mellanox_mirror": of_frame(lambda f: bytes.fromhex("0000 8949") + bytes(22), over_ip4(47)),
+    "llc": llc,
+    "llc-bridged": llc_bridged,
+    "llc-jumbo": of_ip(lambda t, f: bytes.fromhex("aaaa03000000") + number_of(t), lambda t: ethernet(0x8870)),
+    "batman_adv": of_frame(lambda f: bytes.fromhex("400f3201 021122334455"), ethernet(0x4305)),
+    "arista_time": shim(0xd28b, bytes.fromhex("0001 0010 0000000012345678")),
+    "arista_time-48": shim(0xd28b, bytes.fromhex("0001 0020 000012345678")),
 }
 # What `stag connections` counts them as.
-KINDS = {name: "ip_in_ip" if name.startswith("ip-") else "gre" if name == "nvgre" else name.split("-")[0] for name in WRAPPERS}
-KINDS["mpls-in-gre"] = "mpls"
+KINDS = {name: {"ip_in_ip" if name.startswith("ip-") else "gre" if name == "nvgre" else name.split("-")[0]} for name in WRAPPERS}
+KINDS |= {"mpls-in-gre": {"mpls", "gre"}, "nsh-in-vxlan-gpe": {"nsh", "vxlan"}, "nsh-in-gre": {"nsh", "gre"},
+          "mellanox_mirror": {"mellanox_mirror", "gre"}}
 
 
 def nested(*names):

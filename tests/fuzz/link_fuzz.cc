@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   stag::Bytes bytes = std::as_bytes(std::span(data + 2, size - 2));
   stag::Frame frame{
-      {1, 0}, static_cast<stag::LinkType>(data[0] % 9), bytes, static_cast<uint32_t>(bytes.size() + data[1])};
+      {1, 0}, static_cast<stag::LinkType>(data[0] % 12), bytes, static_cast<uint32_t>(bytes.size() + data[1])};
   stag::link::Packet p = stag::link::Decode(frame);
   Require(Within(p.payload, bytes) && Within(p.icrc_headers, bytes));
   Require(p.payload.size() <= p.wire_length);

@@ -59,16 +59,24 @@ Buffer InUdp(uint16_t port, const Buffer& payload) {
 struct Wrapped {
   const char* name;
   Buffer bytes;
-  uint16_t tunnels;
+  uint32_t tunnels;
   std::vector<Kind> outer;
   const std::vector<Kind>* inner;
 };
-constexpr uint16_t Bit(Tunnel kind) { return static_cast<uint16_t>(1u << static_cast<unsigned>(kind)); }
+constexpr uint32_t Bit(Tunnel kind) { return 1u << static_cast<unsigned>(kind); }
 
 std::vector<Wrapped> All() {
   const auto in_ethernet = [](const char* hex) { return Join(Hex(hex), kFrame); };
   const auto in_ip = [](const char* hex) { return Join(Hex(hex), kIp); };
   using enum Tunnel;
+  constexpr Tunnel kServiceHeader = Tunnel::kNsh;
+  const char* const nsh = "0fc60103 000012ff 00000000 00000000 00000000 00000000";
+  const std::vector<Kind> tag = {Kind::kEthernet, Kind::kTag}, shim = {Kind::kEthernet, Kind::kShim},
+                          ip_shim = {Kind::kEthernet, Kind::kIpv4, Kind::kShim},
+                          macsec = {Kind::kEthernet, Kind::kMacSec, Kind::kTag},
+                          pppoe = {Kind::kEthernet, Kind::kPppoe, Kind::kShim},
+                          in_ppp = {Kind::kEthernet, Kind::kIpv4, Kind::kUdp, Kind::kShim, Kind::kShim};
+  const auto in_udp = [](Kind kind) { return std::vector<Kind>{Kind::kEthernet, Kind::kIpv4, Kind::kUdp, kind}; };
   const std::vector<Kind> udp = {Kind::kEthernet, Kind::kIpv4, Kind::kUdp, Kind::kVxlan};
   const std::vector<Kind> geneve = {Kind::kEthernet, Kind::kIpv4, Kind::kUdp, Kind::kGeneve};
   const std::vector<Kind> gre = {Kind::kEthernet, Kind::kIpv4, Kind::kGre};
@@ -110,7 +118,94 @@ std::vector<Wrapped> All() {
        Bit(kQinq),
        {Kind::kEthernet, Kind::kVlan, Kind::kVlan},
        &kInIp},
-      {"PPPoE", InEthernet(0x8864, in_ip("1100 0001 0032 0021")), Bit(kPppoe), {Kind::kEthernet, Kind::kPppoe}, &kInIp},
+      {"PPPoE", InEthernet(0x8864, in_ip("1100 0001 0032 0021")), Bit(kPppoe), pppoe, &kInIp},
+      {"PPPoE, short protocol", InEthernet(0x8864, in_ip("1100 0001 0031 21")), Bit(kPppoe), pppoe, &kInIp},
+      {"VXLAN at Linux's port", InUdp(8472, in_ethernet("08000000 00123400")), Bit(kVxlan), udp, &kInEthernet},
+      {"VN-Tag", InEthernet(0x8926, in_ip("80000001 0800")), Bit(kVnTag), tag, &kInIp},
+      {"E-Tag", InEthernet(0x893f, in_ip("000110010000 0800")), Bit(kETag), tag, &kInIp},
+      {"HSR", InEthernet(0x892f, in_ip("10360007 0800")), Bit(kHsr), tag, &kInIp},
+      {"R-Tag", InEthernet(0xf1c1, in_ip("00000007 0800")), Bit(kRTag), tag, &kInIp},
+      {"Cisco metadata", InEthernet(0x8909, in_ip("0101 0001 0064 0800")), Bit(kCiscoMetaData), tag, &kInIp},
+      {"Arista, 64 bits", InEthernet(0xd28b, in_ip("0001 0010 0000000012345678 0800")), Bit(kAristaTime), tag, &kInIp},
+      {"Arista, 48 bits", InEthernet(0xd28b, in_ip("0001 0020 000012345678 0800")), Bit(kAristaTime), tag, &kInIp},
+      {"802.1ah", InEthernet(0x88e7, in_ethernet("00001234")), Bit(kPbb), shim, &kInEthernet},
+      {"FabricPath", InEthernet(0x8903, in_ethernet("0440")), Bit(kFabricPath), shim, &kInEthernet},
+      {"TRILL", InEthernet(0x22f3, in_ethernet("003f 0001 0002")), Bit(kTrill), shim, &kInEthernet},
+      {"TRILL, options", InEthernet(0x22f3, in_ethernet("007f 0001 0002 00000000")), Bit(kTrill), shim, &kInEthernet},
+      {"BATMAN",
+       InEthernet(0x4305, in_ethernet("400f3201 021122334455")),
+       Bit(kBatmanAdvanced),
+       {Kind::kEthernet, Kind::kBatmanAdvanced},
+       &kInEthernet},
+      {"Ethernet in Ethernet", InEthernet(0x6558, kFrame), Bit(kEthernet), {Kind::kEthernet}, &kInEthernet},
+      {"NSH, Ethernet",
+       InEthernet(0x894f, in_ethernet(nsh)),
+       Bit(kServiceHeader),
+       {Kind::kEthernet, Kind::kNsh},
+       &kInEthernet},
+      {"NSH, IPv4",
+       InEthernet(0x894f, in_ip("0fc20101 000012ff")),
+       Bit(kServiceHeader),
+       {Kind::kEthernet, Kind::kNsh},
+       &kInIp},
+      {"MACsec", InEthernet(0x88e5, in_ip("00 00 00000007 0800")), Bit(kMacSec), macsec, &kInIp},
+      {"MACsec, channel", InEthernet(0x88e5, in_ip("20 00 00000007 0211223344550001 0800")), Bit(kMacSec), macsec,
+       &kInIp},
+      {"SNAP", InEthernet(60, in_ip("aaaa03 000000 0800")), Bit(kLlc), tag, &kInIp},
+      {"SNAP, bridged", InEthernet(86, in_ethernet("aaaa03 0080c2 0007 0000")), Bit(kLlc), shim, &kInEthernet},
+      {"LLC, IP", InEthernet(51, in_ip("060603")), Bit(kLlc), shim, &kInIp},
+      {"LLC, long", InEthernet(0x8870, in_ip("aaaa03 000000 0800")), Bit(kLlc), tag, &kInIp},
+      {"EtherIP", InIp(97, in_ethernet("3000")), Bit(kEtherIp), ip_shim, &kInEthernet},
+      {"Ethernet in IPv4", InIp(143, kFrame), Bit(kEthernet), {Kind::kEthernet, Kind::kIpv4}, &kInEthernet},
+      {"Ethernet behind a routing header",
+       InIpv6(43, in_ethernet("8f020400 00000000 fd990000000000000000000000000001")),
+       Bit(kEthernet),
+       {Kind::kEthernet, Kind::kIpv6, Kind::kIpv6Extension},
+       &kInEthernet},
+      {"MPLS in IP", InIp(137, in_ip("0000717f")), Bit(kMpls), {Kind::kEthernet, Kind::kIpv4, Kind::kMpls}, &kInIp},
+      {"AH in IPv4",
+       InIp(51, in_ip("04040000 00000001 00000001 000000000000000000000000")),
+       Bit(kIpInIp),
+       {Kind::kEthernet, Kind::kIpv4, Kind::kIpv6Extension},
+       &kInIp},
+      {"GRE, Mellanox",
+       InIp(47, Join(Hex("0000 8949"), Join(Buffer(22), kFrame))),
+       Bit(kGre) | Bit(kMellanoxMirror),
+       {Kind::kEthernet, Kind::kIpv4, Kind::kGre, Kind::kOpaque},
+       &kInEthernet},
+      {"GRE, PPTP",
+       InIp(47, in_ip("3081 880b 00360001 00000001 00000002 ff03 0021")),
+       Bit(kGre),
+       {Kind::kEthernet, Kind::kIpv4, Kind::kGre, Kind::kShim},
+       &kInIp},
+      {"GRE, WCCP",
+       InIp(47, in_ip("0000 883e 00000000")),
+       Bit(kGre),
+       {Kind::kEthernet, Kind::kIpv4, Kind::kGre, Kind::kShim},
+       &kInIp},
+      {"GRE in UDP", InUdp(4754, in_ip("0000 0800")), Bit(kGre), in_udp(Kind::kGre), &kInIp},
+      {"MPLS in UDP", InUdp(6635, in_ip("0000717f")), Bit(kMpls), in_udp(Kind::kMpls), &kInIp},
+      {"LISP", InUdp(4341, in_ip("8000000100000001")), Bit(kLisp), in_udp(Kind::kShim), &kInIp},
+      {"TZSP", InUdp(37008, in_ethernet("01000001 00 0a01c0 01")), Bit(kTzsp), in_udp(Kind::kTzsp), &kInEthernet},
+      {"GTP-U", InUdp(2152, in_ip("30ff 0030 00000001")), Bit(kGtp), in_udp(Kind::kShim), &kInIp},
+      {"GTP-U, extensions", InUdp(2152, in_ip("34ff 0038 00000001 00000085 01100900")), Bit(kGtp), in_udp(Kind::kShim),
+       &kInIp},
+      {"GTP-U, Ethernet", InUdp(2152, in_ethernet("30ff 003e 00000001")), Bit(kGtp), in_udp(Kind::kShim), &kInEthernet},
+      {"L2TP", InUdp(1701, in_ip("0002 0001 0002 ff03 0021")), Bit(kL2tp), in_ppp, &kInIp},
+      {"L2TP, all fields", InUdp(1701, in_ip("4a02 0042 0001 0002 0000 0000 0002 0000 21")), Bit(kL2tp), in_ppp,
+       &kInIp},
+      {"JMirror", InUdp(30030, in_ip("0000000100000002")), Bit(kJMirror), in_udp(Kind::kShim), &kInIp},
+      {"sFlow",
+       InUdp(6343,
+             in_ethernet("00000005 00000001 c0000201 00000000 00000007 00000008 00000002"
+                         "00000002 00000004 00000000"  // counters
+                         "00000001 00000088 00000001 00000003 00000001 00000001 00000000 00000003 00000004 00000002"
+                         "000003e9 00000010 00000064 00000000 000000c8 00000000"  // extended switch data
+                         "00000001 0000004e 00000001 00000042 00000004 0000003e")),
+       Bit(kSFlow),
+       {Kind::kEthernet, Kind::kIpv4, Kind::kUdp, Kind::kSFlow, Kind::kSFlowRecord, Kind::kShim, Kind::kSFlowRecord,
+        Kind::kShim},
+       &kInEthernet},
   };
 }
 
@@ -151,7 +246,7 @@ TEST(Tunnels, EachIsUnwrapped) {
     const Packet p = DecodeBytes(w.bytes, 0);
     ExpectAck(p, w.name);
     EXPECT_EQ(p.tunnels, w.tunnels) << w.name;
-    EXPECT_FALSE(p.nested_too_deeply) << w.name;
+    EXPECT_EQ(p.stop, Stop{}) << w.name;
     std::vector<Kind> expected = w.outer;
     expected.insert(expected.end(), w.inner->begin(), w.inner->end());
     EXPECT_EQ(List(w.bytes, w.bytes.size()), expected) << w.name;
@@ -218,19 +313,42 @@ TEST(Tunnels, LengthsThatContradict) {
 }
 
 TEST(Tunnels, WhatIsNotFollowed) {
-  const std::pair<const char*, Buffer> cases[] = {
-      {"GRE source routes", InIp(47, Join(Hex("4000 0800 00000000"), kIp))},
-      {"PPTP", InIp(47, Join(Hex("3001 880b 00000000 00000000"), kIp))},
-      {"another version of GENEVE", InUdp(6081, Join(Hex("4000 6558 00123400"), kFrame))},
-      {"another version of ERSPAN", InIp(47, Join(Hex("1000 88be 00000001 3064100500000007"), kFrame))},
-      {"PPPoE discovery", InEthernet(0x8863, Join(Hex("1109 0000 0032 0021"), kIp))},
-      {"MPLS associated channel", InEthernet(0x8847, Join(Hex("0000717f 10000007"), kFrame))},
-      {"ICMP, which quotes", InIp(1, Join(Hex("0303000000000000"), kIp))},
+  struct Case {
+    const char* name;
+    Buffer frame;
+    Stop stop;
   };
-  for (const auto& [name, frame] : cases) {
+  const auto form = [](Tunnel kind) { return Stop{StopReason::kForm, static_cast<uint16_t>(kind)}; };
+  const Case cases[] = {
+      {"GRE source routes", InIp(47, Join(Hex("4000 0800 00000000"), kIp)), form(Tunnel::kGre)},
+      {"GRE version 1, not PPP", InIp(47, Join(Hex("3001 0800 00000000 00000000"), kIp)), form(Tunnel::kGre)},
+      {"GRE, unknown", InIp(47, Join(Hex("0000 1234"), kIp)), {StopReason::kGre, 0x1234}},
+      {"another version of GENEVE", InUdp(6081, Join(Hex("4000 6558 00123400"), kFrame)), form(Tunnel::kGeneve)},
+      {"another version of ERSPAN", InIp(47, Join(Hex("1000 88be 00000001 3064100500000007"), kFrame)),
+       form(Tunnel::kErspan)},
+      {"another version of L2TP", InUdp(1701, Join(Hex("0003 0000 00000001"), kFrame)), form(Tunnel::kL2tp)},
+      {"another version of sFlow", InUdp(6343, Hex("00000004 00000001")), form(Tunnel::kSFlow)},
+      {"PPPoE discovery", InEthernet(0x8863, Join(Hex("1109 0000 0032 0021"), kIp)), {}},
+      {"PPP, control", InEthernet(0x8864, Join(Hex("1100 0001 0032 c021"), kIp)), {}},
+      {"PPP, unknown", InEthernet(0x8864, Join(Hex("1100 0001 0032 002b"), kIp)), {StopReason::kPpp, 0x2b}},
+      {"MPLS associated channel", InEthernet(0x8847, Join(Hex("0000717f 10000007"), kFrame)), {StopReason::kMpls, 0}},
+      {"MACsec, encrypted",
+       InEthernet(0x88e5, Join(Hex("0c 00 00000007 0800"), kIp)),
+       {StopReason::kEncryptedMacSec, 0}},
+      {"NSH, unknown", InEthernet(0x894f, Join(Hex("0fc20109 000012ff"), kIp)), {StopReason::kNsh, 9}},
+      {"VXLAN-GPE, unknown", InUdp(4790, Join(Hex("0c000009 00123400"), kFrame)), {StopReason::kVxlanGpe, 9}},
+      {"ICMP, which quotes", InIp(1, Join(Hex("0303000000000000"), kIp)), {}},
+      {"ESP", InIp(50, kIp), {StopReason::kIpProtocol, 50}},
+      {"LISP without IP", InUdp(4341, Join(Hex("8000000100000001"), kFrame)), {StopReason::kNotIp, 0}},
+      {"ARP", InEthernet(0x0806, kIp), {}},
+      {"spanning tree", InEthernet(38, Join(Hex("424203"), Buffer(35))), {}},
+      {"an ethertype", InEthernet(0x9300, kIp), {StopReason::kEthertype, 0x9300}},
+  };
+  for (const auto& [name, frame, stop] : cases) {
     const Packet p = DecodeBytes(frame, 0);
     EXPECT_EQ(p.carrier, Carrier::kOther) << name;
     EXPECT_EQ(p.status, ParseStatus::kUnsupported) << name;
+    EXPECT_EQ(p.stop, stop) << name << " " << static_cast<unsigned>(p.stop.reason) << " " << p.stop.detail;
   }
   Buffer fragment = InIp(47, Join(Hex("0000 0800"), kIp));
   fragment[20] = std::byte{0x20};
@@ -244,7 +362,7 @@ TEST(Tunnels, NestedToABoundedDepth) {
     frame = InUdp(4789, Join(Hex("0800000000123400"), frame));
     const Packet p = DecodeBytes(frame, 0);
     EXPECT_EQ(p.tunnels, Bit(Tunnel::kVxlan));
-    EXPECT_EQ(p.nested_too_deeply, depth > kTunnelDepth);
+    EXPECT_EQ(p.stop.reason, depth > kTunnelDepth ? StopReason::kTooDeep : StopReason::kNone);
     if (depth <= kTunnelDepth) {
       ExpectAck(p, std::to_string(depth));
     } else {
@@ -256,7 +374,7 @@ TEST(Tunnels, NestedToABoundedDepth) {
 
 TEST(Tunnels, PortsAreDestinations) {
   TunnelPorts ports;
-  ports.vxlan = {8472, 14789};
+  ports.vxlan = {7777, 14789};
   for (const uint16_t port : ports.vxlan) {
     const Buffer frame = InUdp(port == 0 ? 4789 : port, Join(Hex("0800000000123400"), kFrame));
     EXPECT_EQ(DecodeBytes(frame, 0, ports).tunnels != 0, port != 0) << port;
@@ -266,6 +384,28 @@ TEST(Tunnels, PortsAreDestinations) {
   Buffer from_roce = InUdp(4789, Join(Hex("0800000000123400"), kFrame));
   std::ranges::copy(Hex("12b7"), from_roce.begin() + 34);
   ExpectAck(DecodeBytes(from_roce, 0), "from 4791");
+}
+
+// PPP, and what other links put in front of IP.
+TEST(Tunnels, OtherLinks) {
+  const std::pair<LinkType, const char*> links[] = {
+      {LinkType::kNull, "02000000"},
+      {LinkType::kNull, "00000002"},
+      {LinkType::kPpp, "ff030021"},
+      {LinkType::kPpp, "0021"},
+      {LinkType::kPpp, "21"},
+      {LinkType::kPpp, "0f000800"},
+      {LinkType::kPpp, "ff0302810000717f"},
+      {LinkType::kCiscoHdlc, "0f000800"},
+  };
+  for (const auto& [link, head] : links) {
+    const Buffer frame = Join(Hex(head), kIp);
+    ExpectAck(Decode({{1, 0}, link, frame, static_cast<uint32_t>(frame.size())}), head);
+    for (size_t n = 0; n < Hex(head).size(); ++n) {
+      const Packet p = Decode({{1, 0}, link, Bytes(frame).first(n), static_cast<uint32_t>(frame.size())});
+      EXPECT_EQ(p.status, ParseStatus::kTruncatedByCapture) << head << " " << n;
+    }
+  }
 }
 
 // An address may begin like IP does, or like a control word.
