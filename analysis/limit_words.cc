@@ -41,6 +41,7 @@ class Signatures {
     if (c.one_sided())
       return Note("the capture has only the {}'s packets", c.coverage[c.client].heard ? "client" : "server");
     if (c.sampled()) return Note("the capture is a sample: of more than a tenth of the packets there is no trace");
+    if (limits.untimed > 0) Note("the frames of {} of {} have no times", limits.untimed, Count(limits.calls, "Call"));
     if (limits.not_captured > 0) Note("the answers to {} were not captured", Count(limits.not_captured, "Call"));
     if (limits.quarter_pauses > 0) {
       Note(
@@ -192,6 +193,14 @@ void CountPair(std::span<const PairedConnection> all, std::span<size_t> pair, st
 }  // namespace
 
 std::string_view LimitWord(Limit limit) { return kWords[static_cast<size_t>(limit)]; }
+
+std::string_view LimitAdvice(const ConnectionLimits& limits) {
+  if (limits.calls == 0) return "No Call was captured.";
+  if (limits.untimed == limits.calls)
+    return "The frames have no times, and no duration can be told from them. Capture with a tool that writes times: "
+           "enhanced packet blocks, not simple ones.";
+  return LimitAdvice(limits.verdict());
+}
 
 std::string_view LimitAdvice(Limit limit) { return kAdvice[static_cast<size_t>(limit)]; }
 

@@ -17,6 +17,7 @@ namespace stag::analysis {
 // "credits used up".
 std::string_view LimitWord(session::Limit limit);
 // What to do where most of the time is this.
+std::string_view LimitAdvice(const session::ConnectionLimits& limits);
 std::string_view LimitAdvice(session::Limit limit);
 
 // What is known to make mounts slow, as far as the connection shows it. `health`: what the fabric did to it; null: not

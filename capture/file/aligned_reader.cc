@@ -54,7 +54,10 @@ void AlignedReader::ForgetHeld() {
 
 void AlignedReader::Stamp(Frame& frame, unsigned clock) {
   const clocks::TwoClocks& two = finder_.two_clocks();
-  frame.ref.timed = true;
+  if (!frame.ref.timed) {  // by no clock
+    frame.ref.time_ns = last_known_.value_or(frame.ref.time_ns);
+    return;
+  }
   if (!two.found || clock == finder_.reference()) {
     last_known_ = frame.ref.time_ns;
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// FormatReader: what the pcap and the pcapng reader have in common: the window over the file, the frame counter, how a
-// file that is cut off or corrupt is reported, and fields in the byte order of the file.
+// FormatReader: what the readers of pcap, pcapng and ERF have in common: the window over the file, the frame counter,
+// how a file that is cut off or corrupt is reported, and fields in the byte order of the file.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,7 @@ inline constexpr uint32_t kMaxFrame = 1u << 20;
 class FileOrder {
  public:
   explicit FileOrder(bool big_endian = false) : big_endian_(big_endian) {}
+  bool big_endian() const { return big_endian_; }
   uint16_t Load16(const std::byte* p) const {
     const uint16_t v = LoadBe16(p);
     return big_endian_ ? v : __builtin_bswap16(v);
@@ -74,5 +75,9 @@ Result<std::unique_ptr<Reader>> OpenPcap(Window window, const std::string& name)
 Result<std::unique_ptr<Reader>> OpenPcapng(Window window, const std::string& name);
 bool IsPcap(Bytes start);
 bool IsPcapng(Bytes start);
+// ERF has no magic number: the first records tell, of which this much is looked at.
+inline constexpr size_t kErfProbe = 64 << 10;
+bool IsErf(Bytes start);
+std::unique_ptr<Reader> OpenErf(Window window);
 
 }  // namespace stag::capture

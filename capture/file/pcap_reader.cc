@@ -42,8 +42,21 @@ class PcapReader final : public FormatReader {
         record_header_(variant.record_header),
         link_(LinkTypeFromFile(order.Load32(file_header.data() + 20))),
         minor_(order.Load16(file_header.data() + 6)) {
+    const uint32_t raw = order.Load32(file_header.data() + 20);
+    interface_.link_type = static_cast<uint16_t>(raw);
+    interface_.snap_length = order.Load32(file_header.data() + 16);
+    constexpr std::byte kNanoseconds[] = {std::byte{9}, std::byte{0}, std::byte{1}, std::byte{0}, std::byte{9}};
+    interface_.options.assign(std::begin(kNanoseconds), std::end(kNanoseconds));
+    interface_.options.resize(8);
+    origin_.interface = &interface_;
+    origin_.key = 1;
+    described_ = LinkTypeToFile(link_) != interface_.link_type;
     window_.Consume(kFileHeader);
   }
+
+  void Listen(BlockListener&) override { listened_ = true; }
+  // Where the link type alone does not tell it.
+  const FrameOrigin* origin() const override { return listened_ && described_ ? &origin_ : nullptr; }
 
   Next ReadFrame(Frame& frame) override {
     const Bytes ahead = window_.AtHand();
@@ -74,6 +87,7 @@ class PcapReader final : public FormatReader {
   Next Give(const Record& record, Bytes bytes, Frame& frame) {
     window_.Consume(bytes.size());
     frame.ref = {++frames_, record.time_ns};
+    origin_.units = static_cast<uint64_t>(record.time_ns);
     frame.link = link_;
     frame.bytes = bytes.subspan(record_header_);
     frame.wire_length = std::max(record.on_wire, record.captured);
@@ -100,6 +114,9 @@ class PcapReader final : public FormatReader {
   const size_t record_header_;
   LinkType link_;
   uint16_t minor_;
+  bool described_ = false, listened_ = false;
+  CaptureInterface interface_;
+  FrameOrigin origin_;
 };
 
 }  // namespace

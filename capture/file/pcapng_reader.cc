@@ -2,8 +2,8 @@
 //
 // pcapng (draft-ietf-opsawg-pcapng): blocks of type, length, body, length. A section header sets the byte order and
 // forgets the interfaces of the section before; interface descriptions give link type, snap length and the unit of
-// times; enhanced, simple and obsolete packet blocks hold frames. Every other block is skipped, however long, but those
-// that Wireshark shows as frames count as (empty) frames.
+// times; enhanced, simple and obsolete packet blocks hold frames. Every other block is skipped, however long, unless
+// somebody listens, but those that Wireshark shows as frames count as (empty) frames.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,6 @@ namespace stag::capture {
 namespace {
 
 constexpr uint32_t kPacket = 2;  // obsolete
-constexpr uint32_t kSimplePacket = 3;
 
 constexpr size_t kBlockHeader = 8;   // type and length
 constexpr size_t kBlockTrailer = 4;  // length again
@@ -34,9 +33,10 @@ constexpr size_t kMaxInterfaces = 65536;
 
 struct Interface {
   LinkType link = LinkType::kUnsupported;
-  uint32_t snap_length = 0;         // 0 = no limit
-  uint8_t time_resolution = 6;      // if_tsresol: power of ten, or of two with the top bit
-  int64_t time_offset_seconds = 0;  // if_tsoffset
+  uint32_t snap_length = 0;                     // 0 = no limit
+  uint8_t time_resolution = 6;                  // if_tsresol: power of ten, or of two with the top bit
+  int64_t time_offset_seconds = 0;              // if_tsoffset
+  std::unique_ptr<CaptureInterface> described;  // where somebody listens
 };
 
 // `units` since the epoch in an interface's resolution, as nanoseconds.
@@ -60,6 +60,7 @@ class PcapngReader final : public FormatReader {
   Next ReadFrame(Frame& frame) override {
     options_ = {};
     other_.reset();
+    origin_ = {};
     while (!finished()) {
       if (!FinishBlock()) break;
       block_start_ = window_.offset();
@@ -84,15 +85,22 @@ class PcapngReader final : public FormatReader {
         case kSystemdJournal:
         case kCustom:
         case kCustomNotCopied:
+        case kSysdigEvent:
+        case kSysdigEvent2:
+        case kSysdigLargeEvent:
           DeliverPlaceholder(frame);
           ReadOther(type);
           return Next::kFrame;
-        default: break;
+        default:
+          if (listener_) ReportOther(type);
+          break;
       }
     }
     return verdict();
   }
 
+  void Listen(BlockListener& listener) override { listener_ = &listener; }
+  const FrameOrigin* origin() const override { return listener_ && origin_.interface ? &origin_ : nullptr; }
   const OtherBlock* other_block() const override { return other_ ? &*other_ : nullptr; }
   bool has_comments() const override { return true; }
   std::string comment() const override {
@@ -129,15 +137,15 @@ class PcapngReader final : public FormatReader {
  private:
   static bool Stop(Next) { return false; }
 
-  // Consumes the block's header; `length` is its whole length.
+  // Consumes the block's header; `length` is its whole length. Some writers leave out the padding, which is there.
   bool BeginBlock(uint32_t length) {
-    if (length < kBlockHeader + kBlockTrailer || length % 4 != 0)
+    if (length < kBlockHeader + kBlockTrailer)
       return Stop(
           Damaged(fmt::format("the block before {} has an impossible length of {} bytes: the file is damaged there",
                               Where(block_start_), length)));
     window_.Consume(kBlockHeader);
     block_length_ = length;
-    body_left_ = length - kBlockHeader - kBlockTrailer;
+    body_left_ = RoundUp4(length) - kBlockHeader - kBlockTrailer;
     return true;
   }
 
@@ -180,6 +188,7 @@ class PcapngReader final : public FormatReader {
     Interface interface;
     interface.link = LinkTypeFromFile(order_.Load16(body->data()));
     interface.snap_length = order_.Load32(body->data() + 4);
+    if (listener_) Describe(interface, order_.Load16(body->data()));
     while (body_left_ >= 4) {
       const auto option = TakeBody(4);
       if (!option) return false;
@@ -193,8 +202,87 @@ class PcapngReader final : public FormatReader {
       if (code == kOptionTimeOffset && length == 8)
         interface.time_offset_seconds = static_cast<int64_t>(order_.Load64(value->data()));
     }
-    interfaces_.push_back(interface);
+    interfaces_.push_back(std::move(interface));
     return true;
+  }
+
+  // For those who listen: the interface with its options, which stand ahead.
+  void Describe(Interface& interface, uint16_t link_type) {
+    CaptureInterface& described = *(interface.described = std::make_unique<CaptureInterface>());
+    described.id = next_id_++;
+    described.link_type = link_type;
+    described.snap_length = interface.snap_length;
+    const size_t most = std::min(kMaxOptions, static_cast<size_t>(std::min<uint64_t>(body_left_, kMaxOptions)));
+    CopyOptions(window_.Peek(most), kInterfaceNumbers, described.options);
+    if (described.options.size() > options_left_) described.options.clear();
+    options_left_ -= described.options.size();
+    listener_->OnInterface(described);
+  }
+
+  // Numbers among options, and how many bytes they have: what the order of bytes concerns.
+  struct NumberOption {
+    uint16_t code;
+    uint16_t size;
+  };
+  static constexpr NumberOption kInterfaceNumbers[] = {{8, 8}, {10, 4}, {14, 8}, {16, 8}, {17, 8}};
+  static constexpr NumberOption kPacketNumbers[] = {{2, 4}, {4, 8}, {5, 8}, {6, 4}};
+  static constexpr NumberOption kStatisticsNumbers[] = {{2, 0}, {3, 0}, {4, 8}, {5, 8}, {6, 8}, {7, 8}, {8, 8}};
+
+  // Options but comments (of packets: they are asked for), in little-endian order. Times are two words.
+  template <size_t kSize>
+  void CopyOptions(Bytes left, const NumberOption (&numbers)[kSize], std::vector<std::byte>& out,
+                   bool comments = true) const {
+    constexpr size_t kHead = 4;
+    while (left.size() >= kHead) {
+      const uint16_t code = order_.Load16(left.data()), length = order_.Load16(left.data() + 2);
+      const auto padded = static_cast<size_t>(RoundUp4(length));
+      if (code == kOptionEnd || padded > left.size() - kHead) return;
+      const Bytes value = left.subspan(kHead, padded);
+      left = left.subspan(kHead + padded);
+      if (code == kOptionComment && !comments) continue;
+      const size_t at = out.size();
+      out.resize(at + kHead);
+      StoreLe32(out.data() + at, uint32_t{length} << 16 | code);
+      out.insert(out.end(), value.begin(), value.end());
+      std::fill(out.begin() + static_cast<ptrdiff_t>(at + kHead + length), out.end(), std::byte{0});
+      const auto* const number = std::ranges::find(numbers, code, &NumberOption::code);
+      if (!order_.big_endian() || number == std::end(numbers)) continue;
+      const auto begin = out.begin() + static_cast<ptrdiff_t>(at + kHead);
+      if (number->size == length) std::reverse(begin, begin + length);
+      if (number->size == 0 && length == 8) std::reverse(begin, begin + 4), std::reverse(begin + 4, begin + 8);
+    }
+  }
+
+  // A block that is no frame and has no number, for those who listen.
+  void ReportOther(uint32_t type) {
+    if (body_left_ > kMaxFrame) return;
+    const Bytes body = window_.Peek(static_cast<size_t>(body_left_));
+    if (body.size() != body_left_) return;
+    OtherBlock block{.kind = OtherBlock::Kind::kOther, .type = type, .data = body};
+    if (type == kInterfaceStatistics) {
+      constexpr size_t kFixed = 12;
+      if (body.size() < kFixed || order_.Load32(body.data()) >= interfaces_.size()) return;
+      copy_.assign(kFixed, std::byte{0});
+      StoreLe32(copy_.data() + 4, order_.Load32(body.data() + 4));
+      StoreLe32(copy_.data() + 8, order_.Load32(body.data() + 8));
+      CopyOptions(body.subspan(kFixed), kStatisticsNumbers, copy_);
+      copy_.resize(copy_.size() + 4);  // the end of options
+      block.data = copy_;
+      return listener_->OnBlock(block, interfaces_[order_.Load32(body.data())].described.get());
+    }
+    if (order_.big_endian() && (type == kNameResolution || type == kDecryptionSecrets)) {
+      copy_.assign(body.begin(), body.end());
+      if (type == kDecryptionSecrets && body.size() >= 8) {
+        std::reverse(copy_.begin(), copy_.begin() + 4), std::reverse(copy_.begin() + 4, copy_.begin() + 8);
+      }
+      for (size_t at = 0; type == kNameResolution && at + 4 <= body.size();) {
+        const uint16_t length = order_.Load16(&body[at + 2]);
+        StoreLe32(&copy_[at], uint32_t{length} << 16 | order_.Load16(&body[at]));
+        at += 4 + static_cast<size_t>(RoundUp4(length));
+      }
+      block.data = copy_;
+    }
+    listener_->OnBlock(block, nullptr);
   }
 
   // An enhanced packet, or an obsolete one: they differ in the width of the interface's number.
@@ -208,6 +296,7 @@ class PcapngReader final : public FormatReader {
     const uint32_t on_wire = order_.Load32(p + 16);
     if (!CheckInterface(interface)) return false;
     const int64_t time_ns = Nanoseconds(interfaces_[interface], time);
+    SetOrigin(interface, time);
     const uint64_t padded = RoundUp4(captured);
     if (captured > kMaxFrame || body_left_ <= padded || body_left_ > Window::kMaxPeek)
       return Deliver(interface, time_ns, captured, on_wire, frame);
@@ -215,6 +304,11 @@ class PcapngReader final : public FormatReader {
     const size_t body_size = static_cast<size_t>(body_left_);
     if (const Bytes all = window_.Peek(body_size); all.size() == body_size)
       options_ = all.subspan(static_cast<size_t>(padded));
+    if (listener_ && !options_.empty()) {
+      copy_.clear();
+      CopyOptions(options_, kPacketNumbers, copy_, false);
+      origin_.options = copy_;
+    }
     return Deliver(interface, time_ns, captured, on_wire, frame);
   }
 
@@ -225,7 +319,18 @@ class PcapngReader final : public FormatReader {
     const uint32_t on_wire = order_.Load32(body->data());
     const uint32_t snap_length = interfaces_[0].snap_length;
     const uint32_t captured = snap_length == 0 ? on_wire : std::min(on_wire, snap_length);
-    return Deliver(0, 0, captured, on_wire, frame);
+    SetOrigin(0, 0);
+    origin_.simple = true;
+    if (!Deliver(0, last_time_ns_, captured, on_wire, frame)) return false;
+    frame.ref.timed = false;
+    return true;
+  }
+
+  void SetOrigin(uint32_t interface, uint64_t units) {
+    if (!listener_) return;
+    origin_.interface = interfaces_[interface].described.get();
+    origin_.key = origin_.interface->id + 1;
+    origin_.units = units;
   }
 
   bool CheckInterface(uint32_t interface) {
@@ -246,10 +351,12 @@ class PcapngReader final : public FormatReader {
   void ReadOther(uint32_t type) {
     constexpr size_t kEnterprise = 4;
     OtherBlock& other = other_.emplace();
-    other.kind = type == kSystemdJournal ? OtherBlock::Kind::kJournal
-                 : type == kCustom       ? OtherBlock::Kind::kCustom
-                                         : OtherBlock::Kind::kCustomNotCopied;
-    const size_t fixed = type == kSystemdJournal ? 0 : kEnterprise;
+    other.kind = type == kSystemdJournal    ? OtherBlock::Kind::kJournal
+                 : type == kCustom          ? OtherBlock::Kind::kCustom
+                 : type == kCustomNotCopied ? OtherBlock::Kind::kCustomNotCopied
+                                            : OtherBlock::Kind::kOther;
+    other.type = type;
+    const size_t fixed = type == kCustom || type == kCustomNotCopied ? kEnterprise : 0;
     if (body_left_ <= kMaxFrame) other.data = window_.Peek(static_cast<size_t>(body_left_));
     other.whole = other.data.size() == body_left_ && other.data.size() >= fixed;
     if (!other.whole) return void(other.data = {});
@@ -271,8 +378,15 @@ class PcapngReader final : public FormatReader {
     return true;
   }
 
+  static constexpr size_t kMaxOptions = 64 << 10;  // bytes of an interface that are kept
+
   FileOrder order_;
   std::vector<Interface> interfaces_;
+  BlockListener* listener_ = nullptr;
+  FrameOrigin origin_;              // of the frame that was read last, where somebody listens
+  std::vector<std::byte> copy_;     // for those who listen: scratch
+  size_t options_left_ = 4u << 20;  // bytes of options of interfaces that may yet be kept
+  uint64_t next_id_ = 0;
   Bytes options_;                    // of the packet that was read last
   std::optional<OtherBlock> other_;  // was read last
   int64_t last_time_ns_ = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "capture/file/byte_source.h"
 #include "protocol/base/frame.h"
@@ -18,11 +19,43 @@ namespace stag::capture {
 
 // A block of a pcapng file that is no frame, though Wireshark numbers it as one.
 struct OtherBlock {
-  enum class Kind : uint8_t { kCustom, kCustomNotCopied, kJournal };  // not copied: by a program that does not know it
+  enum class Kind : uint8_t {
+    kCustom,
+    kCustomNotCopied,  // by a program that does not know it
+    kJournal,
+    kOther,  // of `type`; Wireshark numbers events of sysdig only
+  };
   Kind kind = Kind::kCustom;
+  uint32_t type = 0;        // of kOther
   uint32_t enterprise = 0;  // a Private Enterprise Number: who knows a custom block
   Bytes data;               // what follows, up to the end of the block
   bool whole = true;        // false: there is more, or less, than a block may have
+};
+
+// An interface of a file, as the file describes it.
+struct CaptureInterface {
+  uint64_t id = 0;  // no other one of the Reader has it
+  uint16_t link_type = 0;
+  uint32_t snap_length = 0;        // 0: no limit
+  std::vector<std::byte> options;  // of a pcapng file of little-endian order, without their end
+};
+
+// What a file says of a frame beside what a Frame has.
+struct FrameOrigin {
+  const CaptureInterface* interface = nullptr;
+  uint64_t key = 0;     // of the interface: its id, and whatever else tells it from those of other Readers; not 0
+  uint64_t units = 0;   // the time, in the interface's units
+  bool simple = false;  // a simple packet: without time and options
+  Bytes options;        // of a pcapng file of little-endian order, without comments
+};
+
+// Who copies files: what a pcapng file has beside frames, in the order of the file. Not the blocks that are numbered.
+class BlockListener {
+ public:
+  virtual ~BlockListener() = default;
+  virtual void OnInterface(const CaptureInterface& interface) = 0;
+  // `interface`: that of a kind of block that names one (interface statistics), at its beginning.
+  virtual void OnBlock(const OtherBlock& block, const CaptureInterface* interface) = 0;
 };
 
 class Reader {
@@ -48,6 +81,12 @@ class Reader {
   // What stands in for the frame that was read last, which then has no bytes, no link type and the time of the frame
   // before; null: it is a frame. Only readers of files know. Valid until the next ReadFrame.
   virtual const OtherBlock* other_block() const { return nullptr; }
+  // Before the first ReadFrame; the listener is called from it, and must outlive the Reader. Only readers of files know
+  // such.
+  virtual void Listen(BlockListener& /*listener*/) {}
+  // What the file says of the frame that was read last; null: nothing, or nobody listens. Valid until the next
+  // ReadFrame.
+  virtual const FrameOrigin* origin() const { return nullptr; }
   // The file's format has comments on frames: comment() can be other than empty.
   virtual bool has_comments() const { return false; }
 

@@ -75,6 +75,11 @@ class Block : public FieldWriter {
     U16(value.size());
     PutPadded(value);
   }
+  // Whole ones.
+  void Options(Bytes options) {
+    options_ |= !options.empty();
+    Put(options);
+  }
   void TextOption(uint16_t code, std::string_view text) {
     if (!text.empty()) Option(code, std::as_bytes(std::span(text)));
   }
@@ -122,6 +127,14 @@ void AppendSectionHeader(const FileNotes& notes, std::vector<std::byte>& out) {
   block.TextOption(4, notes.application);  // shb_userappl
 }
 
+void AppendInterface(const CaptureInterface& interface, std::vector<std::byte>& out) {
+  Block block(kInterfaceDescription, out);
+  block.U16(interface.link_type);
+  block.U16(0);
+  block.U32(interface.snap_length);
+  block.Options(interface.options);
+}
+
 void AppendInterface(uint16_t linktype, std::string_view name, std::string_view description,
                      std::vector<std::byte>& out) {
   Block block(kInterfaceDescription, out);
@@ -154,12 +167,21 @@ size_t PutPieces(std::span<const Bytes> pieces, std::vector<std::byte>& out, std
   return viewed;
 }
 
-void AppendEnhancedPacket(const Frame& frame, std::span<const Bytes> pieces, size_t interface, std::string_view comment,
-                          std::vector<std::byte>& out, std::vector<FileEncoder::View>* views) {
+// `units`: the time.
+void AppendPacket(const Frame& frame, std::span<const Bytes> pieces, size_t interface, uint64_t units,
+                  std::string_view comment, const FrameOrigin* origin, std::vector<std::byte>& out,
+                  std::vector<FileEncoder::View>* views) {
   const size_t size = SizeOf(pieces);
+  const auto snapped = [&](uint32_t snap) { return snap == 0 ? frame.wire_length : std::min(snap, frame.wire_length); };
+  if (origin && origin->simple && interface == 0 && size == snapped(origin->interface->snap_length)) {
+    Block block(kSimplePacket, out);
+    block.U32(frame.wire_length);
+    block.Elsewhere(PutPieces(pieces, out, views));
+    return out.resize(out.size() + static_cast<size_t>(RoundUp4(size)) - size);
+  }
   Block block(kEnhancedPacket, out);
   block.U32(interface);
-  block.HighLow(static_cast<uint64_t>(frame.ref.time_ns));
+  block.HighLow(units);
   block.U32(size);
   block.U32(frame.wire_length);
   block.Elsewhere(PutPieces(pieces, out, views));
@@ -169,6 +191,7 @@ void AppendEnhancedPacket(const Frame& frame, std::span<const Bytes> pieces, siz
     block.TextOption(kComment, comment.substr(begin, end - begin));
     begin = end + 1;
   }
+  if (origin) block.Options(origin->options);
 }
 
 }  // namespace
@@ -179,17 +202,22 @@ Result<FileEncoder> FileEncoder::Start(FileFormat format, std::optional<LinkType
   encoder.interface_name_ = notes.interface_name;
   encoder.interface_description_ = notes.interface_description;
   if (format == FileFormat::kPcapng) AppendSectionHeader(notes, out);
-  if (!link && format == FileFormat::kPcapng) return encoder;
-  auto interface = encoder.InterfaceFor(link.value_or(LinkType::kUnsupported), out);
+  if (!link) return encoder;
+  auto interface = encoder.InterfaceFor(*link, nullptr, out);
   if (!interface) return tl::unexpected(interface.error());
   return encoder;
 }
 
-// The interface of a link type, described now when it is new.
-Result<size_t> FileEncoder::InterfaceFor(LinkType link, std::vector<std::byte>& out) {
-  const auto linktype = LinkTypeToFile(link);
+// The interface of a frame, described now when it is new.
+Result<size_t> FileEncoder::InterfaceFor(LinkType link, const FrameOrigin* origin, std::vector<std::byte>& out) {
+  if (origin && format_ == FileFormat::kPcapng) {
+    Describe(*origin->interface, origin->key, out);
+    return static_cast<size_t>(std::ranges::find(interfaces_, origin->key, &Interface::key) - interfaces_.begin());
+  }
+  const auto linktype = origin ? std::optional(origin->interface->link_type) : LinkTypeToFile(link);
   if (!linktype) return Fail(std::string(kNoSuchLink));
-  const auto known = std::ranges::find(interfaces_, *linktype, &Interface::linktype);
+  const auto known = std::ranges::find_if(
+      interfaces_, [&](const Interface& interface) { return interface.key == 0 && interface.linktype == *linktype; });
   if (known != interfaces_.end()) return static_cast<size_t>(known - interfaces_.begin());
   if (format_ == FileFormat::kPcap && !interfaces_.empty())
     return Fail("a pcap file holds frames of one link type only: write pcapng");
@@ -199,35 +227,60 @@ Result<size_t> FileEncoder::InterfaceFor(LinkType link, std::vector<std::byte>& 
   return interfaces_.size() - 1;
 }
 
-Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out) {
-  return Append(frame, std::span(&frame.bytes, 1), comment, out, nullptr);
+void FileEncoder::Describe(const CaptureInterface& interface, uint64_t key, std::vector<std::byte>& out) {
+  if (format_ == FileFormat::kPcap || std::ranges::find(interfaces_, key, &Interface::key) != interfaces_.end()) return;
+  AppendInterface(interface, out);
+  interfaces_.push_back({.linktype = interface.link_type, .key = key});
 }
 
-Result<void> FileEncoder::Append(const OtherBlock& block, std::vector<std::byte>& out) {
+Result<void> FileEncoder::Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out,
+                                 const FrameOrigin* origin) {
+  return Append(frame, std::span(&frame.bytes, 1), comment, out, nullptr, origin);
+}
+
+Result<void> FileEncoder::Append(const OtherBlock& block, std::vector<std::byte>& out,
+                                 const CaptureInterface* interface, uint64_t key) {
   if (format_ == FileFormat::kPcap) return Fail("a pcap file holds frames only: write pcapng");
   if (!block.whole) return Fail(fmt::format("a block of more than {} bytes is too long", kMaxFrame));
-  const bool journal = block.kind == OtherBlock::Kind::kJournal;
-  Block copy(journal ? kSystemdJournal : block.kind == OtherBlock::Kind::kCustom ? kCustom : kCustomNotCopied, out);
-  if (!journal) copy.U32(block.enterprise);
+  using Kind = OtherBlock::Kind;
+  constexpr size_t kInterfaceNumber = 4;
+  if (interface) {
+    Describe(*interface, key, out);
+    const auto named = std::ranges::find(interfaces_, key, &Interface::key);
+    named->has_statistics |= block.type == kInterfaceStatistics;
+    Block copy(block.type, out);
+    copy.U32(static_cast<size_t>(named - interfaces_.begin()));
+    copy.PutPadded(block.data.subspan(kInterfaceNumber));
+    return {};
+  }
+  Block copy(block.kind == Kind::kJournal  ? kSystemdJournal
+             : block.kind == Kind::kCustom ? kCustom
+             : block.kind == Kind::kOther  ? block.type
+                                           : kCustomNotCopied,
+             out);
+  if (block.kind == Kind::kCustom || block.kind == Kind::kCustomNotCopied) copy.U32(block.enterprise);
   copy.PutPadded(block.data);
   return {};
 }
 
 Result<void> FileEncoder::Append(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment,
-                                 std::vector<std::byte>& out, std::vector<View>* views) {
+                                 std::vector<std::byte>& out, std::vector<View>* views, const FrameOrigin* origin) {
   const size_t size = SizeOf(pieces);
+  const bool in_units = origin && format_ == FileFormat::kPcapng;
   const int64_t seconds = frame.ref.time_ns / kNsPerSecond;
   if (size > kMaxFrame) return Fail(fmt::format("a frame of {} bytes is too long", size));
   if (comment.size() > 0xffff) return Fail("a comment of more than 65535 bytes is too long");
-  if (frame.ref.time_ns < 0 || (format_ == FileFormat::kPcap && seconds > std::numeric_limits<uint32_t>::max()))
+  if ((frame.ref.time_ns < 0 && !in_units) ||
+      (format_ == FileFormat::kPcap && seconds > std::numeric_limits<uint32_t>::max()))
     return Fail("the time of a frame is out of the range that the file can hold");
-  const auto index = InterfaceFor(frame.link, out);
+  const auto index = InterfaceFor(frame.link, origin, out);
   if (!index) return tl::unexpected(index.error());
   Interface& interface = interfaces_[*index];
-  if (interface.frames++ == 0) interface.first_ns = frame.ref.time_ns;
-  interface.last_ns = frame.ref.time_ns;
+  const int64_t time = in_units ? static_cast<int64_t>(origin->units) : frame.ref.time_ns;
+  if (interface.frames++ == 0) interface.first_ns = time;
+  interface.last_ns = time;
   if (format_ == FileFormat::kPcapng) {
-    AppendEnhancedPacket(frame, pieces, *index, comment, out, views);
+    AppendPacket(frame, pieces, *index, static_cast<uint64_t>(time), comment, origin, out, views);
     return {};
   }
   FieldWriter fields(out);
@@ -243,6 +296,7 @@ void FileEncoder::AppendStatistics(uint64_t lost, const InterfaceCounts& counts,
   if (format_ != FileFormat::kPcapng) return;
   for (size_t i = 0; i < std::min<size_t>(interfaces_.size(), lost == 0 ? SIZE_MAX : 1); ++i) {
     const Interface& interface = interfaces_[i];
+    if (interface.has_statistics && lost == 0) continue;
     const InterfaceCounts& c = i == 0 ? counts : InterfaceCounts{};
     const uint64_t appended = interface.frames;
     Block block(kInterfaceStatistics, out);
@@ -304,13 +358,13 @@ FileWriter::~FileWriter() {
   if (!file_.unnamed()) (void)Close();
 }
 
-Result<void> FileWriter::Write(const Frame& frame, std::string_view comment) {
-  auto appended = encoder_.Append(frame, comment, buffer_);
+Result<void> FileWriter::Write(const Frame& frame, std::string_view comment, const FrameOrigin* origin) {
+  auto appended = encoder_.Append(frame, comment, buffer_, origin);
   return appended ? Appended() : appended;
 }
 
-Result<void> FileWriter::Write(const OtherBlock& block) {
-  auto appended = encoder_.Append(block, buffer_);
+Result<void> FileWriter::Write(const OtherBlock& block, const CaptureInterface* interface, uint64_t key) {
+  auto appended = encoder_.Append(block, buffer_, interface, key);
   return appended ? Appended() : appended;
 }
 

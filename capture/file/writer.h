@@ -57,11 +57,17 @@ class FileEncoder {
   // Appends a frame; its number is its place in the file. `comment` (UTF-8, at most 65535 bytes; a NUL parts them) is
   // kept in pcapng files only. Fails, appending nothing, for a link type or a time that the format cannot hold, and
   // for frames over 1 MiB, which Reader would not believe.
-  Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out);
+  // `origin`: what the file that it is copied from says of it: its interface is described as it was, and its time is in
+  // that interface's units. Of pcap files it tells the link type.
+  Result<void> Append(const Frame& frame, std::string_view comment, std::vector<std::byte>& out,
+                      const FrameOrigin* origin = nullptr);
 
   // Appends a block that is no frame. Fails, appending nothing, for a pcap file, which has no such, and when it is not
-  // whole.
-  Result<void> Append(const OtherBlock& block, std::vector<std::byte>& out);
+  // whole. `interface`, `key`: where the block begins with the number of an interface.
+  Result<void> Append(const OtherBlock& block, std::vector<std::byte>& out, const CaptureInterface* interface = nullptr,
+                      uint64_t key = 0);
+  // Describes an interface, where that was not done, in a pcapng file.
+  void Describe(const CaptureInterface& interface, uint64_t key, std::vector<std::byte>& out);
 
   // Bytes that are not appended, but belong behind the first `at` bytes of the vector.
   struct View {
@@ -72,7 +78,7 @@ class FileEncoder {
   // pieces of at least kViewed bytes go there.
   static constexpr size_t kViewed = 16384;
   Result<void> Append(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment,
-                      std::vector<std::byte>& out, std::vector<View>* views);
+                      std::vector<std::byte>& out, std::vector<View>* views, const FrameOrigin* origin = nullptr);
 
   // Appends, for each interface of a pcapng file, how many frames were appended and of what time, and that `lost` of
   // them did not get into the file; with such, for the first interface only, as others may be missing, too. `counts`
@@ -86,11 +92,13 @@ class FileEncoder {
  private:
   struct Interface {
     uint16_t linktype = 0;  // as a number of the file format
+    uint64_t key = 0;       // of that which it is a copy of; 0: of none
     uint64_t frames = 0;
-    int64_t first_ns = 0, last_ns = 0;  // of the frames
+    int64_t first_ns = 0, last_ns = 0;  // of the frames; of a copy in its units
+    bool has_statistics = false;        // copied
   };
   explicit FileEncoder(FileFormat format) : format_(format) {}
-  Result<size_t> InterfaceFor(LinkType link, std::vector<std::byte>& out);
+  Result<size_t> InterfaceFor(LinkType link, const FrameOrigin* origin, std::vector<std::byte>& out);
 
   FileFormat format_;
   std::string interface_name_, interface_description_;
@@ -115,9 +123,10 @@ class FileWriter {
   // See FileEncoder::Append. Output is buffered. After a failure to write (a full disk) the file ends with the last
   // frame that is whole in it, and stays readable. Each Write fails then, and its frame is lost. A file that has its
   // name already is tried again after a second, and behind a Flush; over(): it can't be made whole.
-  Result<void> Write(const Frame& frame, std::string_view comment = {});
-  // See FileEncoder::Append.
-  Result<void> Write(const OtherBlock& block);
+  Result<void> Write(const Frame& frame, std::string_view comment = {}, const FrameOrigin* origin = nullptr);
+  // See FileEncoder::Append and Describe.
+  Result<void> Write(const OtherBlock& block, const CaptureInterface* interface = nullptr, uint64_t key = 0);
+  void Describe(const CaptureInterface& interface, uint64_t key) { encoder_.Describe(interface, key, buffer_); }
   // The same as Write for a frame whose bytes are `pieces` one after the other: large ones are written from where they
   // lie, not copied. `frame.bytes` is not looked at.
   Result<void> WritePieces(const Frame& frame, std::span<const Bytes> pieces, std::string_view comment = {});

@@ -145,10 +145,15 @@ class TextOfConnection {
 
   void PutFrames(std::string& out, const Connection& c) const {
     Label(out, "frames");
-    Put(out, "{} to {}, ", c.first_frame.number, c.last_frame.number);
-    PutTime(out, c.first_frame.time_ns);
-    Put(out, ", ");
-    PutDuration(out, c.last_frame.time_ns - c.first_frame.time_ns);
+    Put(out, "{} to {}", c.first_frame.number, c.last_frame.number);
+    if (c.first_frame.timed) {
+      Put(out, ", ");
+      PutTime(out, c.first_frame.time_ns);
+    }
+    if (const auto span = Elapsed(c.first_frame, c.last_frame)) {
+      Put(out, ", ");
+      PutDuration(out, *span);
+    }
     Put(out, "\n");
   }
 

@@ -152,8 +152,8 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
                          DisplayName(file), Count(unnamed, "name"));
   }
   if (untimed > 0) {
-    diagnostics.Complain("{}: {} left out: the clock went back, or there are two clocks", DisplayName(file),
-                         Count(untimed, "RPC"));
+    diagnostics.Complain("{}: {} left out: the clock went back, there are two clocks, or frames have no times",
+                         DisplayName(file), Count(untimed, "RPC"));
   }
   if (phases_missing > 0) {
     diagnostics.Complain("{}: phases of {} are not all known: packets are missing, or times go back", DisplayName(file),

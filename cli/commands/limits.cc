@@ -49,8 +49,7 @@ void PutLimits(std::string& out, const Connection& connection, const ConnectionL
   }
   label("verdict");
   const Limit verdict = limits.verdict();
-  Put(out, "{}{}{}: {}\n", style.bold, analysis::LimitWord(verdict), style.reset,
-      limits.calls == 0 ? "No Call was captured." : analysis::LimitAdvice(verdict));
+  Put(out, "{}{}{}: {}\n", style.bold, analysis::LimitWord(verdict), style.reset, analysis::LimitAdvice(limits));
   PutSignatures(out, analysis::LimitSignatures(connection, limits, health), style);
 }
 

@@ -24,17 +24,31 @@ struct ScrubArguments : CommonOptions {
   KeptValues kept;
 };
 
-// False: it could not be read to its end.
-Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, ScrubbedFile& out,
+// What a scrubbed file does not get.
+class LeftOut final : public capture::BlockListener {
+ public:
+  explicit LeftOut(Replaced& replaced) : replaced_(replaced) {}
+  void OnInterface(const capture::CaptureInterface&) override {}
+  void OnBlock(const capture::OtherBlock&, const capture::CaptureInterface*) override { ++replaced_.left_out; }
+
+ private:
+  Replaced& replaced_;
+};
+
+// False: it could not be read to its end. `number`: of the file.
+Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, uint64_t number, ScrubbedFile& out,
                        Pseudonyms& pseudonyms, Replaced& replaced) {
   auto reader = capture::Reader::Open(file);
   if (!reader) return tl::unexpected(reader.error());
   const std::string name = DisplayName(file);
   Scrubber scrubber(out, pseudonyms, replaced, {options.kept, options.memory, TunnelPortsOf(options)});
   Progress progress(options.progress && !options.quiet, name);
+  LeftOut left_out(replaced);
+  (*reader)->Listen(left_out);
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
   while ((next = (*reader)->ReadFrame(frame)) == capture::Reader::Next::kFrame) {
+    out.SetOrigin((*reader)->origin(), number);
     const auto done = (*reader)->other_block() ? scrubber.OnOtherBlock(frame) : scrubber.OnFrame(frame);
     if (!done) return Fail(fmt::format("{}: {}", name, done.error().message));
     if (progress.active() && frame.ref.number % 1024 == 0)
@@ -69,8 +83,8 @@ int RunScrub(const ScrubArguments& options) {
   Pseudonyms pseudonyms(*key);
   Replaced replaced;
   bool complete = true;
-  for (const std::string& file : options.files) {
-    const auto done = ScrubFile(options, file, **out, pseudonyms, replaced);
+  for (size_t i = 0; i < options.files.size(); ++i) {
+    const auto done = ScrubFile(options, options.files[i], i, **out, pseudonyms, replaced);
     if (!done) return ComplainText(done.error().message), kExitTrouble;
     complete = complete && *done;
   }

@@ -13,9 +13,13 @@ namespace stag::cli {
 
 struct ReplacedRow {
   explicit ReplacedRow(Replaced counts)
-      : replaced(counts), blocks(counts.blocks), forgotten_packets(counts.forgotten) {}
+      : replaced(counts),
+        blocks(counts.blocks),
+        blocks_left_out(counts.left_out),
+        unknown_links(counts.unknown_links),
+        forgotten_packets(counts.forgotten) {}
   Replaced replaced;
-  uint64_t blocks = 0, forgotten_packets = 0;
+  uint64_t blocks = 0, blocks_left_out = 0, unknown_links = 0, forgotten_packets = 0;
 };
 
 struct ScrubRow {
@@ -50,6 +54,9 @@ struct Record<cli::ReplacedRow> : Part<cli::ReplacedRow> {
   static constexpr std::array kMembers = {
       Member<&Row::replaced>("replaced", "Values that were replaced, by kind."),
       Member<&Row::blocks>("blocks", "Custom and journal blocks that were emptied."),
+      Member<&Row::blocks_left_out>("blocks_left_out",
+                                    "Other blocks, left out: names, secrets, statistics, unknown ones."),
+      Member<&Row::unknown_links>("unknown_links", "Frames of link types that are not known, emptied."),
       Member<&Row::forgotten_packets>("forgotten_packets", "Packets that became zeros for lack of memory."),
   };
 };

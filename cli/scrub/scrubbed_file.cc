@@ -44,16 +44,22 @@ std::string FolderFor(const capture::OutputFile& out, const std::string& path) {
 
 Result<void> WriteCompressed(capture::Reader& from, capture::OutputFile to, capture::FileFormat format) {
   using Next = capture::Reader::Next;
+  struct Listener final : capture::BlockListener {
+    void OnInterface(const capture::CaptureInterface&) override {}
+    void OnBlock(const capture::OtherBlock&, const capture::CaptureInterface*) override {}
+  } listener;
+  from.Listen(listener);
   Frame frame;
   Next next = from.ReadFrame(frame);
   std::optional<LinkType> link = LinkType::kEthernet;
   if (next == Next::kFrame) link = frame.link;
-  if (from.other_block()) link.reset();
+  if (from.other_block() || from.origin()) link.reset();
   auto writer = capture::FileWriter::Create(std::move(to), format, link, {}, capture::Compression::kZstd);
   if (!writer) return tl::unexpected(writer.error());
   for (; next == Next::kFrame; next = from.ReadFrame(frame)) {
     const auto* const block = from.other_block();
-    if (auto written = block ? (*writer)->Write(*block) : (*writer)->Write(frame); !written) return written;
+    if (auto written = block ? (*writer)->Write(*block) : (*writer)->Write(frame, {}, from.origin()); !written)
+      return written;
   }
   if (next == Next::kDamaged) return stag::Fail(fmt::format("cannot read a temporary file: {}", from.error()));
   return (*writer)->Close();
@@ -105,7 +111,10 @@ Result<void> ScrubbedFile::Start(std::optional<LinkType> link) {
   if (!encoder) return tl::unexpected(encoder.error());
   encoder_ = std::move(*encoder);
   for (const FrameRef& ref : early_) {
-    if (auto appended = encoder_->Append({ref, *link, {}, 0}, {}, buffer_); !appended) return appended;
+    const capture::FrameOrigin* const known = origin_.interface ? &origin_ : nullptr;
+    if (auto appended = encoder_->Append({ref, link.value_or(LinkType::kUnsupported), {}, 0}, {}, buffer_, known);
+        !appended)
+      return appended;
   }
   early_.clear();
   link_ = link.value_or(LinkType::kUnsupported);
@@ -123,18 +132,36 @@ Result<void> ScrubbedFile::AppendEmpty(const FrameRef& ref) {
     early_.push_back(ref);
   } else if (auto started = Start(LinkType::kEthernet); !started) {
     return started;
-  } else if (auto appended = encoder_->Append({ref, link_, {}, 0}, {}, buffer_); !appended) {
+  } else if (auto appended = encoder_->Append({ref, link_, {}, 0}, {}, buffer_, origin_.interface ? &origin_ : nullptr);
+             !appended) {
     return appended;
   }
   return Keep({});
 }
 
+void ScrubbedFile::SetOrigin(const capture::FrameOrigin* origin, uint64_t file) {
+  origin_ = {};
+  if (!origin) return;
+  origin_.interface = &interface_;
+  origin_.key = (file + 1) << 32 | origin->interface->id;
+  origin_.simple = origin->simple;
+  interface_.link_type = origin->interface->link_type;
+  interface_.snap_length = origin->interface->snap_length;
+  if (!interface_.options.empty()) return;
+  constexpr unsigned char kNanoseconds[] = {9, 0, 1, 0, 9, 0, 0, 0};  // if_tsresol
+  const Bytes option = std::as_bytes(std::span(kNanoseconds));
+  interface_.options.assign(option.begin(), option.end());
+}
+
 Result<void> ScrubbedFile::Append(const Frame& frame, const FramePayload& payload, uint32_t states) {
-  if (auto started = Start(frame.link); !started) return started;
+  const bool known = origin_.interface != nullptr;
+  if (auto started = Start(known ? std::nullopt : std::optional(frame.link)); !started) return started;
+  link_ = frame.link;
+  origin_.units = static_cast<uint64_t>(frame.ref.time_ns);
   if (buffer_.size() >= kFlushAt) {
     if (auto flushed = Flush(); !flushed) return flushed;
   }
-  if (auto appended = encoder_->Append(frame, {}, buffer_); !appended) return appended;
+  if (auto appended = encoder_->Append(frame, {}, buffer_, known ? &origin_ : nullptr); !appended) return appended;
   // Behind the bytes: in pcap nothing, in pcapng the padding and the block's length.
   const size_t behind =
       format_ == capture::FileFormat::kPcap ? 0 : RoundUp4(frame.bytes.size()) - frame.bytes.size() + 4;

@@ -33,6 +33,9 @@ class ScrubbedFile final : public ScrubbedFrames {
   ScrubbedFile(const ScrubbedFile&) = delete;
   ScrubbedFile& operator=(const ScrubbedFile&) = delete;
 
+  // Of the frames that are appended next: interfaces stay apart, without their names. `file`: its number; null: nothing
+  // is known.
+  void SetOrigin(const capture::FrameOrigin* origin, uint64_t file);
   Result<void> Append(const Frame& frame, const FramePayload& payload, uint32_t states) override;
   // A custom block without contents; in a pcap file, which has no blocks, an empty frame.
   Result<void> AppendEmpty(const FrameRef& ref) override;
@@ -82,6 +85,8 @@ class ScrubbedFile final : public ScrubbedFrames {
   const int draft_;  // without a name, until it is delivered; -1: out_ is written at once
   const int fd_;     // what the frames are in: the draft, or out_
   std::optional<capture::FileEncoder> encoder_;
+  capture::CaptureInterface interface_;  // of the next frame
+  capture::FrameOrigin origin_;          // likewise; without an interface: unknown
   std::vector<std::byte> buffer_;
   uint64_t written_ = 0;  // bytes of the file before the buffer
   uint64_t frames_ = 0;

@@ -112,11 +112,7 @@ Scrubber::Scrubber(ScrubbedFrames& frames, Pseudonyms& pseudonyms, Replaced& rep
 Scrubber::~Scrubber() = default;
 
 Result<void> Scrubber::OnFrame(const Frame& frame) {
-  if (frame.link == LinkType::kUnsupported)
-    return Fail(
-        fmt::format("frame {} has a link type that stag does not know: nothing is known of its headers, and "
-                    "nothing is written",
-                    frame.ref.number));
+  if (frame.link == LinkType::kUnsupported) ++replaced_.unknown_links;
   ++replaced_.frames;
   headers_.Scrub(frame, frame_);
   Frame scrubbed = frame;

@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "capture/file/link_types.h"
+#include "capture/file/pcapng.h"
 #include "capture/file/writer.h"
 #include "cli/base/version.h"
 
@@ -13,10 +18,60 @@ namespace {
 // Bytes of the comments that a frame has already: pcapng knows 65535, and one more follows.
 constexpr size_t kMaxComment = 0xf000;
 
+// What a source has beside frames, in the order of the file, since the last frame that was written.
+class Beside final : public capture::BlockListener {
+ public:
+  // `source`: its number.
+  Beside(uint64_t source, uint64_t& left_out) : keys_((source + 1) << 32), left_out_(left_out) {}
+
+  uint64_t KeyOf(uint64_t interface) const { return keys_ + interface; }
+  void OnInterface(const capture::CaptureInterface& interface) override { Put({}, &interface); }
+  void OnBlock(const capture::OtherBlock& block, const capture::CaptureInterface* interface) override {
+    if (block.type == capture::kNotCopied) return void(++left_out_);
+    Put(block, interface);
+  }
+  void Write(capture::FileWriter& writer) {
+    for (Waiting& waiting : waiting_) {
+      const capture::CaptureInterface* const interface = waiting.interface ? &*waiting.interface : nullptr;
+      const uint64_t key = interface ? KeyOf(interface->id) : 0;
+      waiting.block.data = waiting.data;
+      if (waiting.block.type == 0) {
+        writer.Describe(*interface, key);
+      } else {
+        (void)writer.Write(waiting.block, interface, key);
+      }
+    }
+    waiting_.clear();
+    size_ = 0;
+  }
+
+ private:
+  struct Waiting {
+    capture::OtherBlock block;
+    std::vector<std::byte> data;
+    std::optional<capture::CaptureInterface> interface;
+  };
+  // Up to 64 MiB wait for a frame; what is over that is left out.
+  static constexpr size_t kMost = 64u << 20;
+  void Put(const capture::OtherBlock& block, const capture::CaptureInterface* interface) {
+    size_ += sizeof(Waiting) + block.data.size() + (interface ? interface->options.size() : 0);
+    if (size_ > kMost) return void(++left_out_);
+    Waiting& waiting = waiting_.emplace_back(Waiting{block, {block.data.begin(), block.data.end()}, std::nullopt});
+    if (interface) waiting.interface = *interface;
+  }
+
+  const uint64_t keys_;
+  uint64_t& left_out_;
+  std::vector<Waiting> waiting_;
+  size_t size_ = 0;
+};
+
 // The frames of one source that are to be written, one at a time.
 class Cursor {
  public:
-  Cursor(SliceSource& source, Diagnostics& diagnostics) : source_(&source), diagnostics_(&diagnostics) {}
+  Cursor(SliceSource& source, uint64_t number, Diagnostics& diagnostics)
+      : source_(&source), diagnostics_(&diagnostics), beside_(std::make_unique<Beside>(number, source.left_out)) {}
+  Beside& beside() const { return *beside_; }
   const Frame& frame() const { return frame_; }
   SliceSource& source() const { return *source_; }
   const capture::Reader* reader() const { return reader_.get(); }
@@ -32,6 +87,7 @@ class Cursor {
         return false;
       }
       reader_ = std::move(*reader);
+      reader_->Listen(*beside_);
     }
     while (reader_) {
       const capture::Reader::Next next = reader_->ReadFrame(frame_);
@@ -53,6 +109,7 @@ class Cursor {
   SliceSource* source_;
   Diagnostics* diagnostics_;
   bool opened_ = false;
+  std::unique_ptr<Beside> beside_;
   std::unique_ptr<capture::Reader> reader_;
   Frame frame_;
 };
@@ -68,8 +125,9 @@ class SliceWriter {
     const capture::OtherBlock* const block = cursor.reader()->other_block();
     if (block && (!block->whole || block->kind == capture::OtherBlock::Kind::kCustomNotCopied))
       return ++source.left_out, Result<void>{};
+    const capture::FrameOrigin* const known = cursor.reader()->origin();
     if (!writer_) {
-      const auto link = block ? std::nullopt : std::optional(frame.link);
+      const auto link = block || known ? std::nullopt : std::optional(frame.link);
       capture::FileNotes notes;
       notes.application = kVersionText;
       const auto compression =
@@ -80,6 +138,7 @@ class SliceWriter {
       if (!created) return tl::unexpected(created.error());
       writer_ = std::move(*created);
     }
+    cursor.beside().Write(*writer_);
     if (block) {
       const auto written = writer_->Write(*block);
       if (!written) return Refused(source, frame, written.error());
@@ -92,12 +151,21 @@ class SliceWriter {
     if (!comment_.empty()) comment_ += '\0';
     Put(comment_, "frame {}", frame.ref.number);
     if (several_) Put(comment_, " of {}", source.input.name());
-    const auto written = writer_->Write(frame, comment_);
+    capture::FrameOrigin origin;
+    if (known) {
+      origin = *known;
+      origin.key = cursor.beside().KeyOf(origin.interface->id);
+    }
+    const auto written = writer_->Write(frame, comment_, known ? &origin : nullptr);
     if (!written) return Refused(source, frame, written.error());
     ++source.written;
     if (progress_.active() && ++written_ % 1024 == 0)
       progress_.Update(cursor.reader()->position(), cursor.reader()->size(), written_);
     return {};
+  }
+  // What comes behind the last frame of a source.
+  void End(Cursor& cursor) {
+    if (writer_) cursor.beside().Write(*writer_);
   }
   Result<void> Close() { return writer_ ? writer_->Close() : Result<void>{}; }
 
@@ -125,9 +193,8 @@ std::vector<Cursor>::iterator Following(std::vector<Cursor>& cursors, bool merge
 Result<void> WriteSlice(std::vector<SliceSource>& sources, const SliceTarget& target, Diagnostics& diagnostics) {
   SliceWriter writer(target, sources.size() > 1);
   std::vector<Cursor> waiting;
-  for (SliceSource& source : sources) {
-    if (!source.sliced.opened || !source.sliced.nothing.empty()) continue;
-    waiting.emplace_back(source, diagnostics);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i].sliced.opened && sources[i].sliced.nothing.empty()) waiting.emplace_back(sources[i], i, diagnostics);
   }
   // Without --merge a source is opened when its turn comes.
   std::vector<Cursor> cursors;
@@ -139,7 +206,9 @@ Result<void> WriteSlice(std::vector<SliceSource>& sources, const SliceTarget& ta
     if (cursors.empty()) break;
     const auto cursor = Following(cursors, target.merge);
     if (auto written = writer.Write(*cursor); !written) return written;
-    if (!cursor->Next()) cursors.erase(cursor);
+    if (cursor->Next()) continue;
+    writer.End(*cursor);
+    cursors.erase(cursor);
   }
   return writer.Close();
 }

@@ -113,7 +113,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
   uint64_t untold() const { return untold_; }
   uint64_t wrong_left_out() const { return sentences_left_out_; }
   std::optional<int64_t> span_ns() const {
-    if (connections_ == 0) return std::nullopt;
+    if (connections_ == 0 || !timed_) return std::nullopt;
     return Elapsed({1, start_ns_}, {1, end_ns_}).value_or(0);
   }
 
@@ -149,6 +149,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     uncounted_ += one.health ? 0 : 1;
     start_ns_ = std::min(start_ns_, one.connection.first_frame.time_ns);
     end_ns_ = std::max(end_ns_, one.connection.last_frame.time_ns);
+    timed_ |= one.connection.first_frame.timed || one.connection.last_frame.timed;
     std::vector<Wrong> wrong = WhatIsWrongWith(one);
     (wrong.empty() ? fine_ : troubled_).insert(row.id);
     kept_.emplace(row.id, Kept{Charge(details_, CostOf(one)), std::move(row.one)});
@@ -183,6 +184,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
   std::map<std::pair<fabric::ConnectionId, size_t>, Sentence> wrong_;
   uint64_t connections_ = 0, uncounted_ = 0, untold_ = 0, sentences_left_out_ = 0;
   int64_t start_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
+  bool timed_ = false;
 };
 
 struct FileSummary::Times {

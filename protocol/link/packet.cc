@@ -70,7 +70,9 @@ class Decoding {
       case LinkType::kNull: Null(); break;
       case LinkType::kPpp: Ppp(); break;
       case LinkType::kCiscoHdlc: CiscoHdlc(); break;
-      case LinkType::kUnsupported: StopAt(StopReason::kLinkType, 0); break;
+      case LinkType::kUnsupported:
+        if (c_.wire_remaining() > 0) StopAt(StopReason::kLinkType, 0);
+        break;
     }
     if (!c_.ok()) {
       p_.status = c_.status();

@@ -114,6 +114,7 @@ void LimitsObserver::OnMessage(const Connection& connection, const Message& mess
     MissCall(connection, s, message.frame);
   if (!t || t->backward) return;
   if (message.role == Role::kCall) {
+    s.limits.untimed += !message.frame.timed;
     if (!s.begun && message.frame.timed) {
       s.begun = true;
       s.now = s.told = message.frame.time_ns;

@@ -28,6 +28,7 @@ struct ConnectionLimits {
   std::array<int64_t, kLimits> ns{};  // by Limit; together they are the span
   int64_t span_ns = 0;
   uint64_t calls = 0, replies = 0;  // forward ones
+  uint64_t untimed = 0;             // of the Calls, those without a time
   uint64_t not_captured = 0;        // Calls whose answer the capture has not
   int64_t longest_answer_ns = 0;    // of those that it has
   // What is known to make mounts slow.

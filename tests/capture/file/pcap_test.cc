@@ -172,7 +172,8 @@ TEST(Pcap, LargestFrameAndManyFrames) {
 TEST(Pcap, NotACapture) {
   EXPECT_EQ(ReadAll(Bytes{}).open_error, "file is empty: there is no capture in it");
   EXPECT_EQ(ReadAll(Pattern(100)).open_error,
-            "file is not a pcap or pcapng capture (nor one compressed with gzip or zstd)");
+            "file is not a pcap, pcapng or ERF capture (nor one compressed with gzip or zstd); editcap -F pcapng file "
+            "OUT.pcapng converts what Wireshark can read");
   FileBytes version(false);
   version.U32(0xa1b2c3d4).U16(3).U16(0).U32(0).U32(0).U32(0).U32(1);
   EXPECT_EQ(ReadAll(version.bytes()).open_error, "file is pcap version 3: only version 2 is known");
