@@ -157,8 +157,7 @@ struct Record<analysis::TransactionRow> {
                            "captured: the answer is in the capture, whole or in part. not_captured: it is not, and may "
                            "have been on the wire. pending: it is not, nothing of its direction is missing since the "
                            "Call, and the capture ends before the connection. none: likewise, and the connection "
-                           "ended.")
-          .Column("answer"),
+                           "ended."),
       Member<&Row::waited>("waited_us", "Of a pending one: from the Call to the end of the capture."),
       Member<&Row::read_chunks>("read_chunks", "The Read chunks."),
       Member<&Row::write_chunks>("write_chunks", "The Write chunks."),

@@ -48,7 +48,7 @@ class Summary(Base):
         self.assertIn(("Connection 1: the client sent 2 packets again: the wire or the adapter of the server lost some, or "
                        "their acknowledgments. It waited up to 2.34s before it did.", 1018), self.wrong(LOSS))
         rejected = self.wrong(REJECT)
-        self.assertEqual(rejected[0][0], "Connection 1: the server rejected it.")
+        self.assertEqual(rejected[0][0], "Connection 1: the server rejected it, reason 8 (Invalid service ID: nobody listens on port 20050).")
         self.assertEqual(len(rejected), len(lines(stag("connections", "--format", "jsonl", REJECT))))
 
     def test_text(self):
