@@ -11,23 +11,13 @@
 
 #include "cli/base/whole_file.h"
 #include "cli/live/latency_text.h"
-#include "conformance/report/json_lines.h"
+#include "text/json_reader.h"
 
 namespace stag::cli {
 namespace {
 
-using conformance::StringMember;
 using probe::Outcome;
 using probe::Verdict;
-
-std::vector<std::string> Texts(const nlohmann::json& object, const char* name) {
-  std::vector<std::string> texts;
-  const auto it = object.find(name);
-  if (it == object.end() || !it->is_array()) return texts;
-  for (const auto& text : *it)
-    if (text.is_string()) texts.push_back(text.get<std::string>());
-  return texts;
-}
 
 std::optional<Verdict> ParseVerdict(std::string_view name) {
   for (const Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kInconclusive, Verdict::kSkipped})
@@ -35,50 +25,48 @@ std::optional<Verdict> ParseVerdict(std::string_view name) {
   return std::nullopt;
 }
 
-std::string TakeProbe(const nlohmann::json& line, ProbeRun& run) {
+std::string TakeProbe(const JsonValue& line, ProbeRun& run) {
   ProbeResult result;
-  result.id = StringMember(line, "id");
-  result.title = StringMember(line, "title");
-  result.spec = Texts(line, "spec");
-  result.rules = Texts(line, "rules");
-  const auto verdict = ParseVerdict(StringMember(line, "verdict"));
+  result.id = line.Text("id");
+  result.title = line.Text("title");
+  result.spec = line.Texts("spec");
+  result.rules = line.Texts("rules");
+  const auto verdict = ParseVerdict(line.Text("verdict"));
   if (result.id.empty() || !verdict) return "a probe without \"id\" or \"verdict\", as stag probe --list gives";
   if (run.Find(result.id)) return fmt::format("{} is there for the second time", result.id);
   Outcome& outcome = result.outcome;
   outcome.verdict = *verdict;
-  outcome.expected = StringMember(line, "expected");
-  outcome.came = StringMember(line, "came");
-  outcome.during = StringMember(line, "case");
-  outcome.why = StringMember(line, "why");
-  outcome.findings = Texts(line, "findings");
-  outcome.advice = Texts(line, "advice");
-  const auto seconds = line.find("seconds");
+  outcome.expected = line.Text("expected");
+  outcome.came = line.Text("came");
+  outcome.during = line.Text("case");
+  outcome.why = line.Text("why");
+  outcome.findings = line.Texts("findings");
+  outcome.advice = line.Texts("advice");
   constexpr double kMostSeconds = 1e9;
-  if (seconds != line.end() && seconds->is_number())
-    outcome.time = std::chrono::nanoseconds(std::llround(std::clamp(seconds->get<double>(), 0.0, kMostSeconds) * 1e9));
+  const double seconds = std::clamp(line.Number("seconds").value_or(0), 0.0, kMostSeconds);
+  outcome.time = std::chrono::nanoseconds(std::llround(seconds * 1e9));
   run.results.push_back(std::move(result));
   return {};
 }
 
 // What is wrong with the line; empty: nothing.
-std::string TakeLine(const nlohmann::json& line, ProbeRun& run, bool& begun) {
-  const std::string type = StringMember(line, "type");
+std::string TakeLine(const JsonValue& line, ProbeRun& run, bool& begun) {
+  const std::string_view type = line.Text("type");
   const bool first = !begun;
   begun = true;
   if (first != (type == "server" || type == "client")) return "not what stag probe --format jsonl writes there";
   if (run.ended) return "a line behind the summary";
   if (first) {
     run.of_client = type == "client";
-    run.transport = StringMember(line, "transport");
-    run.peer = StringMember(line, run.of_client ? "command" : "to");
+    run.transport = line.Text("transport");
+    run.peer = line.Text(run.of_client ? "command" : "to");
     if (run.of_client && run.peer.empty()) run.peer = "stag generate";
     return {};
   }
   if (type == "probe") return TakeProbe(line, run);
   if (type != "summary") return "not what stag probe --format jsonl writes there";
-  const auto not_run = line.find("not_run");
-  if (not_run != line.end() && not_run->is_number_unsigned()) run.not_run = not_run->get<size_t>();
-  run.why_not_run = StringMember(line, "why_not_run");
+  run.not_run = line.Unsigned("not_run").value_or(0);
+  run.why_not_run = line.Text("why_not_run");
   run.ended = true;
   return {};
 }
@@ -102,8 +90,7 @@ Result<ProbeRun> ReadProbeRun(const std::string& path) {
   run.file = path;
   run.name = std::filesystem::path(path).stem().string();
   bool begun = false;
-  const Result<void> read =
-      conformance::ForEachJsonLine(*text, [&](const nlohmann::json& line) { return TakeLine(line, run, begun); });
+  const Result<void> read = ForEachJsonLine(*text, [&](const JsonValue& line) { return TakeLine(line, run, begun); });
   if (!read) return Fail(fmt::format("{}:{}", path, read.error().message));
   if (!begun) return Fail(fmt::format("{} has no results of stag probe --format jsonl", path));
   return run;

@@ -4,9 +4,9 @@
 #include "conformance/engine/selection.h"
 #include "conformance/engine/text.h"
 #include "conformance/report/fingerprint.h"
-#include "conformance/report/json_lines.h"
 #include "conformance/report/procedure.h"
 #include "text/json.h"
+#include "text/json_reader.h"
 
 namespace stag::conformance {
 
@@ -30,33 +30,28 @@ Result<void> Baseline::Add(std::string_view text) {
   const size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos) return {};
   const std::string_view first = text.substr(start, text.find('\n', start) - start);
-  const auto value = nlohmann::json::parse(first, nullptr, false);
-  if (first.front() != '#' && (value.is_discarded() || value.contains("findings"))) return AddDocument(text);
-  return ForEachJsonLine(text, [&](const nlohmann::json& line) -> std::string {
-    if (StringMember(line, "type") == "summary") return {};
-    const std::string fingerprint = StringMember(line, "fingerprint");
-    if (!IsFingerprint(fingerprint)) return "no \"fingerprint\" of 16 hexadecimal digits";
-    known_[fingerprint] = {StringMember(line, "rule"), StringMember(line, "message"), false};
-    return {};
+  const auto value = first.front() == '#' ? JsonValue{} : ReadJson(first);
+  if (!value || value->Find("findings")) return AddDocument(text);
+  return ForEachJsonLine(text, [&](const JsonValue& line) -> std::string {
+    return line.Text("type") == "summary" || AddKnown(line) ? "" : "no \"fingerprint\" of 16 hexadecimal digits";
   });
+}
+
+bool Baseline::AddKnown(const JsonValue& finding) {
+  const std::string fingerprint(finding.Text("fingerprint"));
+  known_[fingerprint] = {std::string(finding.Text("rule")), std::string(finding.Text("message")), false};
+  return IsFingerprint(fingerprint);
 }
 
 // Findings are taken as they are parsed, so that the document is never in memory as a whole.
 Result<void> Baseline::AddDocument(std::string_view text) {
-  using nlohmann::json;
-  std::string schema, wrong;
-  const auto take = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth != 2 || event != json::parse_event_t::object_end) return true;
-    if (StringMember(value, "type") != "finding") return false;
-    const std::string fingerprint = StringMember(value, "fingerprint");
-    if (!IsFingerprint(fingerprint)) wrong = "a finding has no \"fingerprint\" of 16 hexadecimal digits";
-    known_[fingerprint] = {StringMember(value, "rule"), StringMember(value, "message"), false};
-    return false;
-  };
-  const json document = json::parse(text, take, false);
-  if (document.is_discarded()) return Fail("neither JSON lines nor a JSON document");
-  if (!document.is_object() || !document.contains("findings")) return Fail("the JSON document has no findings");
-  if (!wrong.empty()) return Fail(wrong);
+  bool fine = true;
+  const auto document = ReadJson(text, [&](const JsonValue& element) {
+    if (element.Text("type") == "finding") fine = AddKnown(element) && fine;
+  });
+  if (!document) return Fail("neither JSON lines nor a JSON document");
+  if (!document->Find("findings")) return Fail("the JSON document has no findings");
+  if (!fine) return Fail("a finding has no \"fingerprint\" of 16 hexadecimal digits");
   return {};
 }
 

@@ -10,6 +10,7 @@
 
 #include "conformance/engine/engine.h"
 #include "protocol/base/result.h"
+#include "text/json_reader.h"
 
 namespace stag::conformance {
 
@@ -45,6 +46,7 @@ class Baseline final : public FindingSink {
     bool used = false;
   };
 
+  bool AddKnown(const JsonValue& finding);  // false: it has no fingerprint
   Result<void> AddDocument(std::string_view text);
 
   FindingSink* next_ = nullptr;

@@ -49,4 +49,8 @@ std::string Fingerprint(const Finding& finding) {
   return fmt::format("{:016x}", hash);
 }
 
+bool IsFingerprint(std::string_view text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 }  // namespace stag::conformance

@@ -14,6 +14,7 @@ namespace stag::conformance {
 // the message without its numbers. Of no influence: severity, addresses, ports, frames, times, xids, handles, sizes.
 // Never changes its meaning: baselines rely on it.
 std::string Fingerprint(const Finding& finding);
+bool IsFingerprint(std::string_view text);  // 16 lowercase hexadecimal digits
 
 // The message with every number, decimal or hexadecimal, as '#', and the word after it without a final s, so that "1
 // segment" and "2 segments" are the same.

@@ -6,32 +6,28 @@
 #include "conformance/engine/selection.h"
 #include "conformance/engine/text.h"
 #include "conformance/report/fingerprint.h"
-#include "conformance/report/json_lines.h"
 #include "conformance/report/procedure.h"
+#include "text/json_reader.h"
 
 namespace stag::conformance {
 
 Result<void> SuppressionList::Add(std::string_view text) {
-  return ForEachJsonLine(text, [&](const nlohmann::json& line) -> std::string {
-    for (const auto& [name, value] : line.items()) {
+  return ForEachJsonLine(text, [&](const JsonValue& line) -> std::string {
+    for (const auto& [name, value] : std::get<JsonValue::Object>(line.value)) {
       if (name != "rule" && name != "fingerprint" && name != "direction" && name != "procedure" && name != "reason")
         return Text("there is no member \"", name, "\"");
-      if (!value.is_string() || value.get_ref<const std::string&>().empty())
-        return Text("\"", name, "\" is not a string with something in it");
+      const auto* const string = std::get_if<std::string>(&value.value);
+      if (!string || string->empty()) return Text("\"", name, "\" is not a string with something in it");
     }
-    Entry entry{StringMember(line, "rule"),
-                StringMember(line, "fingerprint"),
-                StringMember(line, "procedure"),
-                StringMember(line, "reason"),
-                {},
-                false};
+    const auto text_of = [&line](std::string_view name) { return std::string(line.Text(name)); };
+    Entry entry{text_of("rule"), text_of("fingerprint"), text_of("procedure"), text_of("reason"), {}, false};
     for (char& c : entry.rule) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
     if (entry.reason.empty()) return "an entry without a \"reason\"";
     if (entry.rule.empty() && entry.fingerprint.empty()) return "an entry without a \"rule\" or \"fingerprint\"";
     if (!entry.rule.empty() && !IsSelector(entry.rule)) return Text("\"", entry.rule, "\" names no rule");
     if (!entry.fingerprint.empty() && !IsFingerprint(entry.fingerprint))
       return "the \"fingerprint\" is not 16 hexadecimal digits";
-    if (const std::string direction = StringMember(line, "direction"); !direction.empty()) {
+    if (const std::string_view direction = line.Text("direction"); !direction.empty()) {
       if (direction != "c2s" && direction != "s2c") return "the \"direction\" is neither c2s nor s2c";
       entry.client_to_server = direction == "c2s";
     }
