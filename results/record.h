@@ -103,6 +103,15 @@ constexpr MemberInfo Member(std::string_view name, std::string_view doc) {
             }
           }};
 }
+// A text, which is null where it is empty.
+template <auto kPointer>
+constexpr MemberInfo TextOrNull(std::string_view name, std::string_view doc) {
+  using Row = typename PointerToMember<decltype(kPointer)>::Row;
+  return {name, doc, As<std::optional<std::string_view>>::kType, [](const void* row) {
+            const std::string_view text = static_cast<const Row*>(row)->*kPointer;
+            return text.empty() ? Value::Null() : Value::Text(text);
+          }};
+}
 // The members of a record that is a member of the row, in its place; none where it is an optional that is empty.
 template <auto kPointer>
 constexpr MemberInfo Inline() {

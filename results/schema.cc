@@ -115,26 +115,27 @@ void PutObject(JsonWriter& json, const RecordInfo& info, std::string_view type, 
 void PutMarkdownRows(std::string& out, const RecordInfo& info, const std::string& prefix) {
   ForEachDescribed(info, [&](const MemberInfo& member, bool required) {
     const Type& type = member.type;
-    const Type& element = type.kind == Kind::kList ? *type.element : type;
+    const Type& element = type.element ? *type.element : type;
     std::string name = prefix + std::string(member.name);
     stag::Put(out, "| `{}` | {}{}{}{} | {} | ", name, type.kind == Kind::kList ? "array of " : "",
-              TypeName(element.kind), type.nullable ? " or null" : "", required ? "" : ", or left out", UnitOf(member));
+              TypeName(type.kind == Kind::kMap ? type.kind : element.kind), type.nullable ? " or null" : "",
+              required ? "" : ", or left out", UnitOf(member));
     stag::Put(out, member.doc);
     for (size_t i = 0; i < type.words.size(); ++i)
       stag::Put(out, "{}`{}`", i == 0 ? (member.doc.empty() ? "" : " One of ") : ", ", type.words[i]);
     if (!type.words.empty()) out.push_back('.');
     if (!member.replacement.empty()) stag::Put(out, " Stays until 1.0; use `{}`.", member.replacement);
     stag::Put(out, " |\n");
-    if (element.kind == Kind::kRecord)
-      PutMarkdownRows(out, element.record(), name + (type.kind == Kind::kList ? "[]." : "."));
+    if (element.kind == Kind::kRecord) PutMarkdownRows(out, element.record(), name + (type.kind == Kind::kList ? "[]." : type.element ? ".NAME." : "."));
   });
 }
 
 }  // namespace
 
 void PutSchema(std::string& out, std::span<const CommandRecords> commands) {
-  const auto name_of = [&](const CommandRecords& command, const RecordInfo& info) {
-    return commands.size() == 1 ? std::string(info.type) : fmt::format("{}.{}", command.command, info.type);
+  const auto name_of = [&](const CommandRecords& command, const CommandRecords::Written& written) {
+    const std::string name = fmt::format("{}{}", written.record().type, written.option);
+    return commands.size() == 1 ? name : fmt::format("{}.{}", command.command, name);
   };
   JsonWriter json(out);
   json.BeginObject().Member("$schema", "https://json-schema.org/draft/2020-12/schema");
@@ -143,15 +144,14 @@ void PutSchema(std::string& out, std::span<const CommandRecords> commands) {
   json.Member("description", "One line of the output.").Key(commands.size() == 1 ? "oneOf" : "anyOf").BeginArray();
   for (const CommandRecords& command : commands) {
     for (const auto& written : command.records) {
-      const std::string name = name_of(command, written.record());
-      json.NewLine().BeginObject().Member("$ref", "#/$defs/" + name).EndObject();
+      json.NewLine().BeginObject().Member("$ref", "#/$defs/" + name_of(command, written)).EndObject();
     }
   }
   json.EndArray().Key("$defs").BeginObject();
   for (const CommandRecords& command : commands) {
     for (const auto& written : command.records) {
       const RecordInfo& info = written.record();
-      json.NewLine().AnyKey(name_of(command, info)).BeginObject().Member("description", info.doc);
+      json.NewLine().AnyKey(name_of(command, written)).BeginObject().Member("description", info.doc);
       json.Member("type", "object");
       PutObject(json, info, info.type, written.file);
       json.EndObject();
@@ -165,7 +165,8 @@ void PutMarkdown(std::string& out, std::span<const CommandRecords> commands) {
     stag::Put(out, "## stag {}\n", command.command);
     for (const auto& written : command.records) {
       const RecordInfo& info = written.record();
-      stag::Put(out, "\n### `{}`\n\n", info.type);
+      stag::Put(out, "\n### `{}`{}\n\n", info.type,
+                written.option.empty() ? "" : fmt::format(", with `{}`", written.option));
       stag::Put(out, info.doc);
       stag::Put(out, "\n\n| member | type | unit | |\n|---|---|---|---|\n| `type` | string | | `{}` |\n", info.type);
       if (written.file != File::kNever) {

@@ -18,6 +18,8 @@ struct CommandRecords {
   struct Written {
     const RecordInfo& (*record)();
     File file = File::kAlways;  // whether it has "file", the name of its capture
+    // With which it comes, where the command has several records of this type.
+    std::string_view option = {};
   };
   std::string_view command;
   std::span<const Written> records;

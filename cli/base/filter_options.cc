@@ -100,16 +100,13 @@ void AddWide(CLI::App& command, CommonOptions& options) {
   command.add_flag("--wide", options.wide, "Tables with all columns, whatever the terminal has room for");
 }
 
-void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& of_data,
-                    const results::RecordInfo* for_people) {
-  const auto take = [&options, &of_data, for_people](std::string& text) {
-    const bool is_data = !for_people || !ForPeople(options.format);
-    const results::RecordInfo& info = is_data ? of_data : *for_people;
+void AddListOptions(CLI::App& command, CommonOptions& options, std::function<const results::RecordInfo&()> info) {
+  const auto take = [&options, info = std::move(info)](std::string& text) {
     const size_t colon = text.rfind(':');
     const std::string member = text.substr(0, colon), way = colon == std::string::npos ? "" : text.substr(colon + 1);
     std::vector<std::string> names;
     bool is_text = false;
-    for (const results::Column& column : results::ColumnsOf(info)) {
+    for (const results::Column& column : results::ColumnsOf(info())) {
       names.push_back(column.name);
       if (column.name == member) is_text = !column.member().type.number();
     }

@@ -72,14 +72,13 @@ static void AddFormats(CLI::App& command, CommonOptions& options, Formats format
         "; json, one document; csv, with a line of names; sarif, for code scanning; junit, for continuous "
         "integration";
   }
-  if (formats == Formats::kTests) {
-    choices.emplace_back("junit", Format::kJunit);
-    choices.emplace_back("html", Format::kHtml);
-    description += "; junit, for continuous integration; html, one page";
-  }
-  if (formats == Formats::kRows) {
+  if (formats >= Formats::kRows) {
     choices.insert(choices.end(), {{"json", Format::kJson}, {"csv", Format::kCsv}, {"table", Format::kTable}});
     description += "; json, one array; csv, with a line of names; table, a line each, in columns";
+  }
+  if (formats == Formats::kTests) {
+    choices.insert(choices.end(), {{"junit", Format::kJunit}, {"html", Format::kHtml}});
+    description += "; junit, for continuous integration; html, one page";
   }
   AddChoice<Format>(command, "--format", options.format, std::move(choices), description);
   AddChoice<Color>(command, "--color", options.color,

@@ -109,9 +109,9 @@ CLI::Option* Writes(CLI::Option* option);
 // Why the files on the command line cannot all be written: one is read, or two are one. Empty: they can.
 std::string WhyNotWritten();
 
-// What --format may be: there is none (and no --color), what every command has, the reports of `stag check`, or JUnit's
-// besides; or, of a list of rows, all that rows are written as.
-enum class Formats : uint8_t { kNone, kLines, kReports, kTests, kRows };
+// What --format may be: there is none (and no --color), what every command has, the reports of `stag check`; or, of a
+// list of rows, all that rows are written as, and of tests a page and JUnit's besides.
+enum class Formats : uint8_t { kNone, kLines, kReports, kRows, kTests };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
@@ -138,10 +138,11 @@ void AddFilters(CLI::App& command, CommonOptions& options, const std::string& rp
 void AddLatencyKey(CLI::App& command, analysis::LatencyKey& by, size_t keys);
 // Adds --wide.
 void AddWide(CLI::App& command, CommonOptions& options);
-// Adds --sort, --limit and --wide, for a list of records `info`; as text and table, of `for_people`, if that is given.
-// For a command that has its --format.
-void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info,
-                    const results::RecordInfo* for_people = nullptr);
+// Adds --sort, --limit and --wide, for a list of records that `info` tells when the options before are known.
+void AddListOptions(CLI::App& command, CommonOptions& options, std::function<const results::RecordInfo&()> info);
+inline void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info) {
+  AddListOptions(command, options, [&info]() -> const results::RecordInfo& { return info; });
+}
 // Adds FILE..., --progress, --memory, --clocks, --copies, the ports of tunnels and the output options.
 void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 // The same, and --time.

@@ -357,7 +357,9 @@ void AddCredits(CLI::App& app, Run& run) {
   AddCaptureOptions(*command, *options, Formats::kRows);
   AddFilters(*command, *options, "credits of connections with RPCs", "changes");
   command->get_option("--xid")->description("Only changes by messages with these xids");
-  AddListOptions(*command, *options, kOfChanges, &kOfConnections);
+  AddListOptions(*command, *options, [o = options.get()]() -> const results::RecordInfo& {
+    return ForPeople(o->format) ? kOfConnections : kOfChanges;
+  });
   AddNumber(*command, "--rows", options->rows, true, " is not a number of rows, nor all",
             "Rows of the table for each direction (default: 40), or all");
   Writes(command->add_option("--svg", options->svg,

@@ -63,6 +63,9 @@ std::vector<const ClientProbe*> SelectedOfClients(const ProbeArguments& options)
 
 // The complaint, or empty.
 std::string Settle(const ProbeArguments& options, size_t selected) {
+  const bool is_report = options.format == Format::kJunit || options.format == Format::kHtml;
+  if (is_report && (!options.sort.empty() || options.limit != 0 || options.wide))
+    return "--sort, --limit and --wide are for lists, not for --format junit and html";
   if (!options.compare.empty())
     return options.format == Format::kJunit ? "--format junit is of probes that are run" : "";
   if (!options.names.empty()) return "--name is for --compare";
@@ -95,20 +98,17 @@ std::string Settle(const ProbeArguments& options, size_t selected) {
 
 int PutCatalogue(const ProbeArguments& options) {
   std::vector<ListedProbe> listed;
-  const auto add = [&](const Probe& probe, std::string_view peer) {
-    if (options.explain.empty() || options.explain == probe.id) listed.push_back({&probe, peer});
+  const auto add = [&](const Probe& probe, ProbedPeer peer) {
+    if (options.explain.empty() || options.explain == probe.id)
+      listed.push_back({ProbeName(probe), probe.asks, peer, probe.danger});
   };
   if (!options.listens)
-    for (const Probe* probe : SelectedOfServers(options)) add(*probe, "server");
+    for (const Probe* probe : SelectedOfServers(options)) add(*probe, ProbedPeer::kServer);
   if (options.listens || listed.empty())
-    for (const ClientProbe* probe : SelectedOfClients(options)) add(probe->probe, "client");
-  Output output(options);
-  if (options.explain.empty())
-    PutProbeTable(output.buffer(), listed, options.format, output.style());
-  else
-    PutProbeExplanation(output.buffer(), listed.at(0), options.format, output.style());
-  output.Flush();
-  return output.failed() ? kExitTrouble : kExitFine;
+    for (const ClientProbe* probe : SelectedOfClients(options)) add(probe->probe, ProbedPeer::kClient);
+  return WriteList(options, std::move(listed), [&](std::string& out, const auto& chosen, const Style& style) {
+    options.explain.empty() ? PutProbeTable(out, chosen, style) : PutProbeExplanation(out, chosen.at(0), style);
+  });
 }
 
 int RunProbe(ProbeArguments options) {
@@ -154,15 +154,17 @@ int RunProbe(ProbeArguments options) {
   bool failed = false;
   if (begun) {
     ProbeReport report(output, options);
-    report.Begin(options.server, (*transport)->name(), runner.target());
+    const probe::Target& target = runner.target();
+    report.Begin(ProbedServer{options.server, (*transport)->name(), target.program, target.version, target.known,
+                              !target.file.empty()});
     size_t run = 0;
     while (run < selected.size() && !runner.gone() && !signals.caught() && !output.stopped()) {
       const Probe& probe = *selected[run++];
-      const auto kept = KeptBack(probe, "server", options.client.dangerous);
+      const auto kept = KeptBack(probe, ProbedPeer::kServer, options.client.dangerous);
       report.Add(probe, kept ? *kept : runner.Run(probe));
     }
     report.Finish(selected.size() - run, runner.gone() ? "the server is gone" : "interrupted");
-    failed = report.count(probe::Verdict::kFailed) > 0;
+    failed = report.failed();
   }
   const Result<void> finished = runner.Finish();
   if (!finished) ComplainText(finished.error().message);
@@ -301,6 +303,11 @@ void AddProbe(CLI::App& app, Run& run) {
   AddLiveOptions(*command, *options, true);
   AddOutputOptions(*command, *options, Formats::kTests);
   AddComparison(*command, *options);
+  AddListOptions(*command, *options, [o = options.get()]() -> const results::RecordInfo& {
+    return !o->compare.empty()              ? results::InfoOf<ComparedProbe>()
+           : o->list || !o->explain.empty() ? results::InfoOf<ListedProbe>()
+                                            : results::InfoOf<ProbeResult>();
+  });
   command->footer(
       "Each probe uses connections of its own, and lists what it tests: sections of the specification, and rules of "
       "stag\n"

@@ -23,6 +23,7 @@
 #include "cli/commands/captured_row.h"
 #include "cli/live/device_rows.h"
 #include "cli/live/generate_report.h"
+#include "cli/live/probe_row.h"
 #include "cli/live/relay_report.h"
 #include "cli/live/replay_report.h"
 #include "cli/live/serve_rows.h"
@@ -58,6 +59,13 @@ constexpr CommandRecords::Written kReplay[] = {{InfoOf<PlayedProcedureRow>},
 template <typename... Rows>
 constexpr auto& kChecked = kLines<kNever, Rows..., conformance::FindingRow, conformance::SummaryRow>;
 
+constexpr CommandRecords::Written kProbe[] = {
+    {InfoOf<ProbedServer>, kNever},          {InfoOf<ProbedClient>, kNever},
+    {InfoOf<ProbeResult>, kNever},           {InfoOf<ProbeSummary>, kNever},
+    {InfoOf<ListedProbe>, kNever, "--list"}, {InfoOf<ProbeRun>, kNever},
+    {InfoOf<ComparedProbe>, kNever},         {InfoOf<ComparisonSummary>, kNever, "--compare"},
+};
+
 constexpr CommandRecords kCommands[] = {
     {"summary", kLines<kAlways, FileSummaryRow>},
     {"connections", kLines<kAlways, analysis::ListedConnection, analysis::LinkRow>},
@@ -77,6 +85,7 @@ constexpr CommandRecords kCommands[] = {
                        serve::ServerReport>},
     {"relay", kChecked<RelayListeningRow, DirectionRow, FaultRow, TroubleRow, SideRow, RelayedRow>},
     {"replay", kReplay},
+    {"probe", kProbe},
     {"rules", kLines<kNever, conformance::RuleRow>},
     {"explain", kLines<kNever, conformance::RuleRow>},
     {"devices", kLines<kNever, PeerDeviceRow>},

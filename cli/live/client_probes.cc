@@ -75,15 +75,15 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
   bool failed = false;
   if (begun) {
     ProbeReport report(output, live);
-    report.BeginClient(options.command, (*transport)->name(), port);
+    report.Begin(ProbedClient{options.command, (*transport)->name(), port});
     size_t run = 0;
     while (run < selected.size() && !runner.gone() && !signals.caught() && !output.stopped()) {
       const ClientProbe& probe = *selected[run++];
-      const auto kept = KeptBack(probe.probe, "client", options.dangerous);
+      const auto kept = KeptBack(probe.probe, ProbedPeer::kClient, options.dangerous);
       report.Add(probe.probe, kept ? *kept : runner.Run(probe));
     }
     report.Finish(selected.size() - run, runner.gone() ? "the client is gone" : "interrupted");
-    failed = report.count(Verdict::kFailed) > 0;
+    failed = report.failed();
   }
   monitor.Finish();
   output.Flush();

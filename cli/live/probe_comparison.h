@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// stag probe --compare: results of several runs side by side, as text, JSON lines or a page of HTML.
+// stag probe --compare: results of several runs side by side, as text, rows or a page of HTML.
 #pragma once
 
 #include <string>

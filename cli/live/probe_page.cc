@@ -20,7 +20,6 @@ namespace {
 
 using probe::Outcome;
 using probe::Verdict;
-using probe::VerdictName;
 
 constexpr std::string_view kProbeStyle = R"(
 main, header.top, footer { max-width: 92rem; }
@@ -49,7 +48,7 @@ table.probes tr:target > th { outline: 2px solid var(--link); outline-offset: 2p
 
 std::string Badge(Verdict verdict) {
   constexpr std::array<std::string_view, 4> kSigns = {"\u2714", "\u2718", "?", "\u2013"};  // by Verdict
-  const std::string_view name = VerdictName(verdict);
+  const std::string_view name = NameOf(verdict);
   return fmt::format("<span class=\"badge {}\">{} {}</span>", name, kSigns.at(static_cast<size_t>(verdict)), name);
 }
 
@@ -76,7 +75,7 @@ class ProbePage {
 
   void Put() {
     const std::string title = Title();
-    const std::string_view peer = runs_[0].of_client ? "client" : "server";
+    const std::string_view peer = NameOf(runs_[0].peer);
     out_ += conformance::PageBegin(title, kProbeStyle, analysis::SourceHash(kProbeStyle));
     stag::Put(
         out_,
@@ -106,7 +105,7 @@ class ProbePage {
     const auto count = [&](Verdict verdict) {
       return static_cast<size_t>(std::ranges::count_if(probes_, [&](const ComparedProbe& probe) {
         return std::ranges::any_of(probe.results,
-                                   [&](const ProbeResult* r) { return r && r->outcome.verdict == verdict; });
+                                   [&](const auto& r) { return r.second && r.second->verdict == verdict; });
       }));
     };
     stag::Put(out_, "<dl class=\"tiles\">\n");
@@ -123,24 +122,24 @@ class ProbePage {
     stag::Put(out_,
               "<div class=\"panel\"><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"The runs\"><table>"
               "<thead><tr><th scope=\"col\">Run</th><th scope=\"col\">{}</th><th scope=\"col\">Transport</th>",
-              runs_[0].of_client ? "Client" : "Server");
+              runs_[0].peer == ProbedPeer::kClient ? "Client" : "Server");
     for (const char* column : {"Passed", "Failed", "Inconclusive", "Skipped", "Not run"})
       stag::Put(out_, "<th scope=\"col\" class=\"number\">{}</th>", column);
     stag::Put(out_, "</tr></thead><tbody>\n");
     for (const ProbeRun& run : runs_) {
       stag::Put(out_, "<tr><th scope=\"row\"><bdi>{}</bdi></th><td><bdi>{}</bdi></td><td>{}</td>", Markup(run.name),
-                Markup(run.peer), Markup(run.transport));
+                Markup(run.to), Markup(run.transport));
       for (const Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kInconclusive, Verdict::kSkipped})
-        stag::Put(out_, "<td class=\"number\">{}</td>", run.Count(verdict));
-      stag::Put(out_, "<td class=\"number\">{}</td></tr>\n", run.not_run);
+        stag::Put(out_, "<td class=\"number\">{}</td>", run.counts.Of(verdict));
+      stag::Put(out_, "<td class=\"number\">{}</td></tr>\n", run.counts.not_run);
     }
     stag::Put(out_, "</tbody></table></div>\n");
     for (const ProbeRun& run : runs_) {
       if (!run.ended)
         stag::Put(out_, "<p><bdi>{}</bdi>: the file ends within the run.</p>\n", Markup(run.name));
-      else if (run.not_run > 0)
-        stag::Put(out_, "<p><bdi>{}</bdi>: {} not run: {}.</p>\n", Markup(run.name), stag::Count(run.not_run, "probe"),
-                  Markup(run.why_not_run));
+      else if (run.counts.not_run > 0)
+        stag::Put(out_, "<p><bdi>{}</bdi>: {} not run: {}.</p>\n", Markup(run.name),
+                  stag::Count(run.counts.not_run, "probe"), Markup(run.counts.why_not_run));
     }
     stag::Put(out_, "</div>\n");
   }
@@ -151,7 +150,7 @@ class ProbePage {
               "type=\"search\" name=\"text\"></label>\n<label class=\"field\"><span>Verdict</span><select "
               "name=\"verdict\"><option value=\"\">any</option>");
     for (const Verdict verdict : {Verdict::kFailed, Verdict::kInconclusive, Verdict::kPassed, Verdict::kSkipped})
-      stag::Put(out_, "<option>{}</option>", VerdictName(verdict));
+      stag::Put(out_, "<option>{}</option>", NameOf(verdict));
     stag::Put(out_,
               "</select></label>\n<button type=\"reset\">Show all</button>\n<p id=\"shown\" "
               "role=\"status\"></p></form>\n");
@@ -180,24 +179,23 @@ class ProbePage {
 
   void PutProbe(const ComparedProbe& probe) {
     std::string verdicts, cells;
-    for (const ProbeResult* result : probe.results) {
-      if (result) stag::Put(verdicts, "{}{}", verdicts.empty() ? "" : " ", VerdictName(result->outcome.verdict));
-      stag::Put(cells, "<td>{}</td>",
-                result ? Badge(result->outcome.verdict) : "<span class=\"muted\">not there</span>");
+    for (const auto& [run, outcome] : probe.results) {
+      if (outcome) stag::Put(verdicts, "{}{}", verdicts.empty() ? "" : " ", NameOf(outcome->verdict));
+      stag::Put(cells, "<td>{}</td>", outcome ? Badge(outcome->verdict) : "<span class=\"muted\">not there</span>");
     }
-    const std::string id = Markup(probe.probe->id);
+    const std::string id = Markup(probe.probe.id);
     stag::Put(out_,
               "<tr class=\"probe\" id=\"probe-{}\" data-verdicts=\"{}\"><th scope=\"row\"><button type=\"button\" "
               "aria-expanded=\"true\">{}</button><span class=\"title\">{}</span></th>{}</tr>\n"
               "<tr class=\"details\"><td colspan=\"{}\">",
-              id, verdicts, id, Markup(probe.probe->title), cells, runs_.size() + 1);
-    if (const std::string_view asks = AsksOf(probe.probe->id); !asks.empty())
+              id, verdicts, id, Markup(probe.probe.title), cells, runs_.size() + 1);
+    if (const std::string_view asks = AsksOf(probe.probe.id); !asks.empty())
       stag::Put(out_, "<p>{}</p>\n", Markup(std::string(asks)));
-    PutList("Specification", probe.probe->spec, SectionMarkup);
-    PutList("Rules", probe.probe->rules, [](const std::string& rule) { return Markup(rule); });
+    PutList("Specification", probe.probe.spec, SectionMarkup);
+    PutList("Rules", probe.probe.rules, [](const std::string& rule) { return Markup(rule); });
     stag::Put(out_, "<div class=\"told\">\n");
     for (size_t i = 0; i < runs_.size(); ++i)
-      if (probe.results[i]) PutResult(runs_[i], *probe.results[i]);
+      if (const auto& outcome = probe.results[i].second) PutResult(runs_[i].name, *outcome);
     stag::Put(out_, "</div></td></tr>\n");
   }
 
@@ -209,9 +207,8 @@ class ProbePage {
     stag::Put(out_, "</p>\n");
   }
 
-  void PutResult(const ProbeRun& run, const ProbeResult& result) {
-    const Outcome& outcome = result.outcome;
-    stag::Put(out_, "<section><h3><bdi>{}</bdi> {}</h3><dl class=\"facts\">", Markup(run.name), Badge(outcome.verdict));
+  void PutResult(const std::string& run, const Outcome& outcome) {
+    stag::Put(out_, "<section><h3><bdi>{}</bdi> {}</h3><dl class=\"facts\">", Markup(run), Badge(outcome.verdict));
     const auto fact = [&](std::string_view name, const std::string& text) {
       if (!text.empty()) stag::Put(out_, "<dt>{}</dt><dd>{}</dd>", name, Markup(text));
     };

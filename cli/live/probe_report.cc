@@ -6,7 +6,7 @@
 #include "cli/live/latency_text.h"
 #include "cli/live/probe_comparison.h"
 #include "protocol/rpc/message.h"
-#include "text/json.h"
+#include "replay/rpcrdma/echo_program.h"
 #include "text/markup.h"
 #include "text/terminal.h"
 
@@ -16,14 +16,6 @@ namespace {
 using probe::Outcome;
 using probe::Probe;
 using probe::Verdict;
-using probe::VerdictName;
-
-// Begins an object with what a probe is.
-void BeginProbe(JsonWriter& json, const Probe& probe) {
-  json.BeginObject().Member("type", "probe").Member("id", probe.id).TextOrNull("title", probe.title);
-  PutTexts(json, "spec", probe::Parts(probe.sections));
-  PutTexts(json, "rules", probe::Parts(probe.rules));
-}
 
 // The details of an outcome, in lines that begin with their names.
 void PutDetails(std::string& out, const Outcome& outcome, std::string_view indent) {
@@ -38,129 +30,100 @@ void PutDetails(std::string& out, const Outcome& outcome, std::string_view inden
   for (const std::string& advice : outcome.advice) line("advice", advice);
 }
 
-std::string ProgramText(const probe::Target& target) {
-  if (!target.known) return "no program known";
-  if (target.echo) return "ECHO";
-  const char* name = rpc::ProgramName(target.program, target.version);
-  return fmt::format("{} version {}", name ? name : std::to_string(target.program), target.version);
+std::string ProgramText(const ProbedServer& server) {
+  if (!server.program_known) return "no program known";
+  if (server.program == rpcrdma::kEchoProgram) return "ECHO";
+  const char* name = rpc::ProgramName(server.program, server.version);
+  return fmt::format("{} version {}", name ? name : std::to_string(server.program), server.version);
 }
 
 }  // namespace
 
-std::optional<Outcome> KeptBack(const Probe& probe, std::string_view peer, const std::vector<std::string>& dangerous) {
+std::optional<Outcome> KeptBack(const Probe& probe, ProbedPeer peer, const std::vector<std::string>& dangerous) {
   if (probe.danger.empty() || std::ranges::find(dangerous, probe.id) != dangerous.end()) return {};
   Outcome outcome;
   outcome.verdict = Verdict::kSkipped;
-  outcome.why = fmt::format("it can harm a {}: {}; --dangerous {} runs it", peer, probe.danger, probe.id);
+  outcome.why = fmt::format("it can harm a {}: {}; --dangerous {} runs it", NameOf(peer), probe.danger, probe.id);
   return outcome;
 }
 
-void PutProbeTable(std::string& out, std::span<const ListedProbe> probes, Format format, const Style& style) {
-  if (format != Format::kJsonl)
-    Put(out, "{}{:<30}WHAT THE {} IS TO DO{}\n", style.bold, "PROBE",
-        !probes.empty() && probes[0].peer == "client" ? "CLIENT" : "SERVER", style.reset);
-  for (const ListedProbe& listed : probes) {
-    if (format == Format::kJsonl) {
-      JsonWriter json(out);
-      BeginProbe(json, *listed.probe);
-      json.TextOrNull("asks", listed.probe->asks)
-          .Member("peer", listed.peer)
-          .TextOrNull("danger", listed.probe->danger);
-      json.EndObject().EndLine();
-    } else {
-      Put(out, "{:<30}{}{}\n", listed.probe->id, listed.probe->title,
-          listed.probe->danger.empty() ? "" : " (--dangerous)");
-    }
-  }
-  if (format != Format::kJsonl) Put(out, "{}; stag probe --explain PROBE tells more\n", Count(probes.size(), "probe"));
+void PutProbeTable(std::string& out, const std::vector<ListedProbe>& probes, const Style& style) {
+  Put(out, "{}{:<30}WHAT THE {} IS TO DO{}\n", style.bold, "PROBE",
+      !probes.empty() && probes[0].peer == ProbedPeer::kClient ? "CLIENT" : "SERVER", style.reset);
+  for (const ListedProbe& listed : probes)
+    Put(out, "{:<30}{}{}\n", listed.probe.id, listed.probe.title, listed.danger.empty() ? "" : " (--dangerous)");
+  Put(out, "{}; stag probe --explain PROBE tells more\n", Count(probes.size(), "probe"));
 }
 
-void PutProbeExplanation(std::string& out, const ListedProbe& listed, Format format, const Style& style) {
-  if (format == Format::kJsonl) return PutProbeTable(out, {&listed, 1}, format, style);
+void PutProbeExplanation(std::string& out, const ListedProbe& listed, const Style& style) {
   constexpr size_t kWidth = 100;
-  const Probe& probe = *listed.probe;
-  Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title, Wrapped(probe.asks, 2, kWidth));
-  if (!probe.danger.empty())
+  const ProbeName& probe = listed.probe;
+  const std::string_view peer = NameOf(listed.peer);
+  Put(out, "{}{}{}: {}\n\n{}\n", style.bold, probe.id, style.reset, probe.title, Wrapped(listed.asks, 2, kWidth));
+  if (!listed.danger.empty())
     Put(out, "{}\n",
-        Wrapped(fmt::format("It can harm a {}: {}. --dangerous {} runs it.", listed.peer, probe.danger, probe.id), 2,
+        Wrapped(fmt::format("It can harm a {}: {}. --dangerous {} runs it.", peer, listed.danger, probe.id), 2,
                 kWidth));
-  Put(out, "  {}of a{}          {}\n", style.bold, style.reset, listed.peer);
-  Put(out, "  {}specification{} {}\n", style.bold, style.reset, probe.sections);
+  Put(out, "  {}of a{}          {}\n", style.bold, style.reset, peer);
+  Put(out, "  {}specification{} {}\n", style.bold, style.reset, fmt::join(probe.spec, ", "));
   if (!probe.rules.empty())
-    Put(out, "  {}rules{}         {}; stag explain RULE tells more\n", style.bold, style.reset, probe.rules);
+    Put(out, "  {}rules{}         {}; stag explain RULE tells more\n", style.bold, style.reset,
+        fmt::join(probe.rules, ", "));
 }
 
-void ProbeReport::BeginClient(const std::string& command, std::string_view transport, uint16_t port) {
-  run_.of_client = true;
-  run_.peer = command.empty() ? "stag generate" : command;
-  run_.transport = transport;
-  std::string& out = output_.buffer();
-  if (options_.format == Format::kText && !options_.quiet)
-    Put(out, "{} by {}, port {}\n", Printable(run_.peer), transport, port);
-  if (options_.format == Format::kJsonl) {
-    JsonWriter json(out);
-    json.BeginObject().Member("type", "client").TextOrNull("command", command).TextOrNull("transport", transport);
-    json.Member("port", port).EndObject().EndLine();
-  }
+ProbeReport::ProbeReport(Output& output, const CommonOptions& options)
+    : output_(output), options_(options), rows_(output, options, results::InfoOf<ProbeResult>(), std::nullopt) {
+  SetDocument(output, options, results::InfoOf<ProbeResult>(), false);
+}
+
+void ProbeReport::Begin(const ProbedClient& client) {
+  run_.peer = ProbedPeer::kClient;
+  run_.to = client.command.empty() ? "stag generate" : client.command;
+  run_.transport = client.transport;
+  if (rows_.as_text() && !options_.quiet)
+    Put(output_.buffer(), "{} by {}, port {}\n", Printable(run_.to), client.transport, client.port);
+  rows_.PutOther(client);
   output_.Flush();
 }
 
-void ProbeReport::Begin(const std::string& server, std::string_view transport, const probe::Target& target) {
-  run_.peer = server;
-  run_.transport = transport;
-  std::string& out = output_.buffer();
-  if (options_.format == Format::kText && !options_.quiet)
-    Put(out, "{} by {}: {}{}\n", Printable(server), transport, ProgramText(target),
-        target.file.empty() ? "" : ", with a file in the export");
-  if (options_.format == Format::kJsonl) {
-    JsonWriter json(out);
-    json.BeginObject().Member("type", "server").TextOrNull("to", server).TextOrNull("transport", transport);
-    json.Member("program", target.program).Member("version", target.version).Member("program_known", target.known);
-    json.Member("export", !target.file.empty()).EndObject().EndLine();
-  }
+void ProbeReport::Begin(const ProbedServer& server) {
+  run_.to = server.to;
+  run_.transport = server.transport;
+  if (rows_.as_text() && !options_.quiet)
+    Put(output_.buffer(), "{} by {}: {}{}\n", Printable(server.to), server.transport, ProgramText(server),
+        server.has_file ? ", with a file in the export" : "");
+  rows_.PutOther(server);
   output_.Flush();
 }
 
 void ProbeReport::Add(const Probe& probe, const Outcome& outcome) {
-  ++counts_[static_cast<size_t>(outcome.verdict)];
+  run_.counts.Add(outcome.verdict);
   time_ += outcome.time;
+  ProbeResult result{ProbeName(probe), outcome};
   switch (options_.format) {
-    case Format::kJsonl: PutJsonl(probe, outcome); break;
-    case Format::kJunit: PutJunit(probe, outcome); break;
-    case Format::kHtml: Keep(probe, outcome); break;
-    default: PutText(probe, outcome);
+    case Format::kJunit: PutJunit(result); break;
+    case Format::kHtml: run_.results.push_back(std::move(result)); break;
+    case Format::kText: PutText(result); break;
+    default: rows_.Put(result);
   }
   output_.Flush();
 }
 
-void ProbeReport::Keep(const Probe& probe, const Outcome& outcome) {
-  const auto texts = [](std::string_view parts) {
-    const auto views = probe::Parts(parts);
-    return std::vector<std::string>(views.begin(), views.end());
-  };
-  run_.results.push_back(
-      {std::string(probe.id), std::string(probe.title), texts(probe.sections), texts(probe.rules), outcome});
-}
-
-void ProbeReport::PutText(const Probe& probe, const Outcome& outcome) {
+void ProbeReport::PutText(const ProbeResult& result) {
+  const Outcome& outcome = result.outcome;
   if (options_.quiet && outcome.verdict != Verdict::kFailed) return;
   const Style& style = output_.style();
-  std::string& out = output_.buffer();
-  Put(out, "{}{:<13}{}{:<30}{}\n", ColorOf(outcome.verdict, style), VerdictName(outcome.verdict), style.reset, probe.id,
-      probe.title);
-  PutDetails(out, outcome, "             ");
-  if (outcome.verdict == Verdict::kFailed) Put(out, "             {:<10}{}\n", "asked by", probe.sections);
+  std::string text;
+  Put(text, "{}{:<13}{}{:<30}{}\n", ColorOf(outcome.verdict, style), NameOf(outcome.verdict), style.reset,
+      result.probe.id, result.probe.title);
+  PutDetails(text, outcome, "             ");
+  if (outcome.verdict == Verdict::kFailed)
+    Put(text, "             {:<10}{}\n", "asked by", fmt::join(result.probe.spec, ", "));
+  rows_.Put(result, text);
 }
 
-void ProbeReport::PutJsonl(const Probe& probe, const Outcome& outcome) {
-  JsonWriter json(output_.buffer());
-  BeginProbe(json, probe);
-  json.Member("verdict", VerdictName(outcome.verdict));
-  PutOutcome(json, outcome);
-  json.EndObject().EndLine();
-}
-
-void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
+void ProbeReport::PutJunit(const ProbeResult& result) {
+  const auto& [probe, outcome] = result;
   std::string details;
   PutDetails(details, outcome, "");
   const std::string text = Markup(details);
@@ -173,7 +136,7 @@ void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
                                   : fmt::format("expected {}; came {}", outcome.expected, outcome.came);
     cases_ += fmt::format("<failure message=\"{}\" type=\"probe\">{}</failure>", Markup(first), text);
   } else if (outcome.verdict != Verdict::kPassed) {
-    cases_ += fmt::format("<skipped message=\"{}: {}\"/>", VerdictName(outcome.verdict), Markup(outcome.why));
+    cases_ += fmt::format("<skipped message=\"{}: {}\"/>", NameOf(outcome.verdict), Markup(outcome.why));
   } else if (!text.empty()) {
     cases_ += fmt::format("<system-out>{}</system-out>", text);
   }
@@ -181,40 +144,33 @@ void ProbeReport::PutJunit(const Probe& probe, const Outcome& outcome) {
 }
 
 void ProbeReport::Finish(size_t not_run, std::string_view why_not_run) {
-  const std::string_view why = not_run > 0 ? why_not_run : std::string_view{};
+  ProbeCounts& counts = run_.counts;
+  counts.not_run = not_run;
+  if (not_run > 0) counts.why_not_run = why_not_run;
   std::string& out = output_.buffer();
-  size_t run = 0;
-  for (const size_t count : counts_) run += count;
-  const size_t passed = count(Verdict::kPassed), failed = count(Verdict::kFailed);
-  const size_t inconclusive = count(Verdict::kInconclusive), skipped = count(Verdict::kSkipped);
+  rows_.Finish();
   switch (options_.format) {
-    case Format::kJsonl: {
-      JsonWriter json(out);
-      json.BeginObject().Member("type", "summary").Member("probes", run).Member("passed", passed);
-      json.Member("failed", failed).Member("inconclusive", inconclusive).Member("skipped", skipped);
-      json.Member("not_run", not_run).TextOrNull("why_not_run", why).Key("seconds").Fixed(Seconds(time_), 6);
-      json.EndObject().EndLine();
-      break;
-    }
     case Format::kJunit:
       Put(out,
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"stag probe\">\n<testsuite name=\"{}\" "
           "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.6f}\">\n{}</testsuite>\n</testsuites>\n",
-          Markup(run_.peer), run, failed, inconclusive + skipped, Seconds(time_), cases_);
+          Markup(run_.to), counts.probes, counts.failed, counts.inconclusive + counts.skipped, Seconds(time_), cases_);
       break;
     case Format::kHtml:
-      run_.name = run_.peer;
-      run_.not_run = not_run;
-      run_.why_not_run = why;
+      run_.name = run_.to;
       run_.ended = true;
       PutProbePage(out, {run_});
       break;
-    default:
-      if (not_run > 0) Put(out, "{} not run: {}\n", Count(not_run, "probe"), why);
+    case Format::kText:
+      if (not_run > 0) Put(out, "{} not run: {}\n", Count(not_run, "probe"), counts.why_not_run);
       if (options_.quiet) break;
-      Put(out, "{}: {} passed, {} failed, {} inconclusive, {} skipped; {:.1f} s\n", Count(run, "probe"), passed, failed,
-          inconclusive, skipped, Seconds(time_));
+      Put(out, "{}: {} passed, {} failed, {} inconclusive, {} skipped; {:.1f} s\n", Count(counts.probes, "probe"),
+          counts.passed, counts.failed, counts.inconclusive, counts.skipped, Seconds(time_));
+      break;
+    default: rows_.PutOther(ProbeSummary{counts, time_});
   }
+  output_.EndDocument();
+  rows_.Complain("");
   output_.Flush();
 }
 

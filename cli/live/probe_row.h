@@ -79,12 +79,12 @@ struct ProbeRun {
   std::vector<ProbeResult> results;
 };
 
-// A probe, and its result in each run (nullptr: none), in their order.
+// A probe, and its result in each run, in their order.
 struct ComparedProbe {
   ProbeName probe;
   bool differs = false;  // two of the results have different verdicts
   std::vector<std::pair<std::string_view, std::optional<probe::Verdict>>> verdicts;
-  std::vector<std::pair<std::string_view, const probe::Outcome*>> results;
+  std::vector<std::pair<std::string_view, std::optional<probe::Outcome>>> results;
 };
 
 struct ComparisonSummary {
@@ -124,7 +124,7 @@ struct Record<cli::ListedProbe> {
   static constexpr std::string_view kType = "probe", kDoc = "A probe of the catalogue.";
   static constexpr std::array kMembers = {
       Inline<&Row::probe>(),
-      TextOrNull<&Row::asks>("asks", "Its doings, and the outcome that it demands."),
+      TextOrNull<&Row::asks>("asks", "How the probe acts, and the outcome that it demands."),
       Member<&Row::peer>("peer", "The peer that it is for.").Column("peer"),
       TextOrNull<&Row::danger>("danger", "The harm that it can do to its peer; null: it does none.").Column("danger"),
   };
@@ -160,15 +160,17 @@ struct Record<probe::Outcome> {
   static constexpr std::string_view kType = "", kDoc = "";
   static constexpr std::array kMembers = {
       Member<&Row::verdict>("verdict", "How the probe came out.").Column("verdict"),
-      TextOrNull<&Row::expected>("expected", "The answer that the specification asks for; null: the probe did not fail, "
-                                             "or findings alone made it fail.")
+      TextOrNull<&Row::expected>("expected",
+                                 "The answer that the specification asks for; null: the probe did not fail, "
+                                 "or findings alone made it fail.")
           .Column("expected"),
       TextOrNull<&Row::came>("came", "The answer that came; null as `expected`.").Column("came"),
       TextOrNull<&Row::during>("case", "The case of the probe that failed; null: none, or the probe has one case."),
       TextOrNull<&Row::why>("why", "The reason that the probe is inconclusive or skipped."),
-      Member<&Row::findings>("findings", "Errors of the peer that the conformance engine found; they make a probe fail."),
+      Member<&Row::findings>("findings",
+                             "Errors of the peer that the conformance engine found; they make a probe fail."),
       Member<&Row::advice>("advice", "Things that are allowed, and yet not as they should be."),
-      Member<&Row::time>("seconds", "Time that the probe took.").In("seconds").Column("seconds"),
+      Member<&Row::time>("seconds", "Time that the probe took.").In("seconds").Column("time"),
   };
 };
 template <>

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "cli/base/whole_file.h"
-#include "cli/live/latency_text.h"
 #include "text/json_reader.h"
 
 namespace stag::cli {
@@ -19,23 +18,19 @@ namespace {
 using probe::Outcome;
 using probe::Verdict;
 
-std::optional<Verdict> ParseVerdict(std::string_view name) {
-  for (const Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kInconclusive, Verdict::kSkipped})
-    if (name == probe::VerdictName(verdict)) return verdict;
-  return std::nullopt;
-}
-
 std::string TakeProbe(const JsonValue& line, ProbeRun& run) {
   ProbeResult result;
-  result.id = line.Text("id");
-  result.title = line.Text("title");
-  result.spec = line.Texts("spec");
-  result.rules = line.Texts("rules");
-  const auto verdict = ParseVerdict(line.Text("verdict"));
-  if (result.id.empty() || !verdict) return "a probe without \"id\" or \"verdict\", as stag probe --list gives";
-  if (run.Find(result.id)) return fmt::format("{} is there for the second time", result.id);
+  result.probe.id = line.Text("id");
+  result.probe.title = line.Text("title");
+  result.probe.spec = line.Texts("spec");
+  result.probe.rules = line.Texts("rules");
+  constexpr auto kVerdicts = EnumNames<Verdict>::kNames;
+  const auto verdict = std::ranges::find(kVerdicts, line.Text("verdict"));
+  if (result.probe.id.empty() || verdict == kVerdicts.end())
+    return "a probe without \"id\" or \"verdict\", as stag probe --list gives";
+  if (run.Find(result.probe.id)) return fmt::format("{} is there for the second time", result.probe.id);
   Outcome& outcome = result.outcome;
-  outcome.verdict = *verdict;
+  outcome.verdict = static_cast<Verdict>(verdict - kVerdicts.begin());
   outcome.expected = line.Text("expected");
   outcome.came = line.Text("came");
   outcome.during = line.Text("case");
@@ -45,6 +40,7 @@ std::string TakeProbe(const JsonValue& line, ProbeRun& run) {
   constexpr double kMostSeconds = 1e9;
   const double seconds = std::clamp(line.Number("seconds").value_or(0), 0.0, kMostSeconds);
   outcome.time = std::chrono::nanoseconds(std::llround(seconds * 1e9));
+  run.counts.Add(outcome.verdict);
   run.results.push_back(std::move(result));
   return {};
 }
@@ -57,30 +53,39 @@ std::string TakeLine(const JsonValue& line, ProbeRun& run, bool& begun) {
   if (first != (type == "server" || type == "client")) return "not what stag probe --format jsonl writes there";
   if (run.ended) return "a line behind the summary";
   if (first) {
-    run.of_client = type == "client";
+    run.peer = type == "client" ? ProbedPeer::kClient : ProbedPeer::kServer;
     run.transport = line.Text("transport");
-    run.peer = line.Text(run.of_client ? "command" : "to");
-    if (run.of_client && run.peer.empty()) run.peer = "stag generate";
+    run.to = line.Text(type == "client" ? "command" : "to");
+    if (type == "client" && run.to.empty()) run.to = "stag generate";
     return {};
   }
   if (type == "probe") return TakeProbe(line, run);
   if (type != "summary") return "not what stag probe --format jsonl writes there";
-  run.not_run = line.Unsigned("not_run").value_or(0);
-  run.why_not_run = line.Text("why_not_run");
+  run.counts.not_run = line.Unsigned("not_run").value_or(0);
+  run.counts.why_not_run = line.Text("why_not_run");
   run.ended = true;
   return {};
 }
 
 }  // namespace
 
-const ProbeResult* ProbeRun::Find(std::string_view id) const {
-  const auto it = std::ranges::find(results, id, &ProbeResult::id);
-  return it == results.end() ? nullptr : &*it;
+ProbeName::ProbeName(const probe::Probe& probe) : id(probe.id), title(probe.title) {
+  const auto sections = probe::Parts(probe.sections), names = probe::Parts(probe.rules);
+  spec.assign(sections.begin(), sections.end());
+  rules.assign(names.begin(), names.end());
 }
 
-size_t ProbeRun::Count(Verdict verdict) const {
-  return static_cast<size_t>(
-      std::ranges::count_if(results, [&](const ProbeResult& result) { return result.outcome.verdict == verdict; }));
+constexpr uint64_t ProbeCounts::*kCounts[] = {&ProbeCounts::passed, &ProbeCounts::failed, &ProbeCounts::inconclusive,
+                                              &ProbeCounts::skipped};  // by Verdict
+void ProbeCounts::Add(Verdict verdict) {
+  ++probes;
+  ++(this->*kCounts[static_cast<size_t>(verdict)]);
+}
+uint64_t ProbeCounts::Of(Verdict verdict) const { return this->*kCounts[static_cast<size_t>(verdict)]; }
+
+const ProbeResult* ProbeRun::Find(std::string_view id) const {
+  const auto it = std::ranges::find_if(results, [id](const ProbeResult& result) { return result.probe.id == id; });
+  return it == results.end() ? nullptr : &*it;
 }
 
 Result<ProbeRun> ReadProbeRun(const std::string& path) {
@@ -101,29 +106,21 @@ std::vector<ComparedProbe> Compare(const std::vector<ProbeRun>& runs) {
   std::set<std::string_view> known;
   for (const ProbeRun& from : runs)
     for (const ProbeResult& result : from.results) {
-      if (!known.insert(result.id).second) continue;
+      if (!known.insert(result.probe.id).second) continue;
       ComparedProbe& probe = probes.emplace_back();
-      probe.probe = &result;
+      probe.probe = result.probe;
       for (const ProbeRun& run : runs) {
-        const ProbeResult* const found = run.Find(result.id);
-        probe.results.push_back(found);
+        const ProbeResult* const found = run.Find(result.probe.id);
+        probe.results.emplace_back(run.name, found ? std::optional(found->outcome) : std::nullopt);
+        probe.verdicts.emplace_back(run.name, found ? std::optional(found->outcome.verdict) : std::nullopt);
         probe.differs |= found && found->outcome.verdict != result.outcome.verdict;
       }
     }
   std::ranges::stable_sort(probes, {}, [](const ComparedProbe& probe) {
-    const bool failed = std::ranges::any_of(
-        probe.results, [](const ProbeResult* r) { return r && r->outcome.verdict == Verdict::kFailed; });
+    const bool failed = std::ranges::any_of(probe.verdicts, [](const auto& v) { return v.second == Verdict::kFailed; });
     return (probe.differs ? 0 : 2) + (failed ? 0 : 1);
   });
   return probes;
-}
-
-void PutOutcome(JsonWriter& json, const Outcome& outcome) {
-  json.TextOrNull("expected", outcome.expected).TextOrNull("came", outcome.came);
-  json.TextOrNull("case", outcome.during).TextOrNull("why", outcome.why);
-  PutTexts(json, "findings", outcome.findings);
-  PutTexts(json, "advice", outcome.advice);
-  json.Key("seconds").Fixed(Seconds(outcome.time), 6);
 }
 
 std::string_view ColorOf(Verdict verdict, const Style& style) {

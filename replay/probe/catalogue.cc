@@ -5,16 +5,6 @@
 
 namespace stag::probe {
 
-std::string_view VerdictName(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kPassed: return "passed";
-    case Verdict::kFailed: return "failed";
-    case Verdict::kInconclusive: return "inconclusive";
-    case Verdict::kSkipped: break;
-  }
-  return "skipped";
-}
-
 std::span<const Probe> Catalogue() {
   static const std::vector<Probe> all = [] {
     std::vector<Probe> probes;

@@ -3,6 +3,7 @@
 // Probe: one active test of a live RPC-over-RDMA server, what it came to, and the catalogue of all probes.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -11,12 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/base/enum_names.h"
+
 namespace stag::probe {
 
 class Bench;
 
 enum class Verdict : uint8_t { kPassed, kFailed, kInconclusive, kSkipped };
-std::string_view VerdictName(Verdict verdict);  // "passed"
 
 struct Outcome {
   Verdict verdict = Verdict::kPassed;
@@ -72,3 +74,8 @@ std::span<const Probe> CallbackProbes();
 std::span<const Probe> GssProbes();
 
 }  // namespace stag::probe
+
+template <>
+struct stag::EnumNames<stag::probe::Verdict> {
+  static constexpr std::array<std::string_view, 4> kNames = {"passed", "failed", "inconclusive", "skipped"};
+};

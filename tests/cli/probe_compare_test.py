@@ -4,6 +4,7 @@
 
     probe_compare_test.py STAG    (runs as a unittest program)
 """
+import csv
 import json
 import os
 import sys
@@ -76,6 +77,25 @@ class Compare(Base):
         self.assertEqual(one["results"]["other"]["seconds"], 0.25)
         self.assertEqual((one["title"], one["spec"], one["rules"]), ("What is to be done", ["RFC 8166 4.5.1"], ["ERR-007"]))
         self.assertEqual(summary, {"type": "summary", "runs": 2, "probes": 5, "differing": 2})
+
+    def test_rows(self):
+        """json, csv and table have what jsonl has."""
+        files = (self.one, self.other)
+        rows = lines(self.compare(*files, "--format", "jsonl"))
+        self.assertEqual(json.loads(self.compare(*files, "--format", "json").stdout), rows)
+        probes = [row for row in rows if row["type"] == "comparison"]
+        self.assertEqual([row["verdicts"] for row in probes],
+                         [{name: r and r["verdict"] for name, r in row["results"].items()} for row in probes])
+        cells = list(csv.DictReader(self.compare(*files, "--format", "csv").stdout.splitlines()))
+        self.assertEqual([(row["id"], row["verdicts"]) for row in cells],
+                         [(row["id"], ";".join(f"{name}={verdict or ''}" for name, verdict in row["verdicts"].items())) for row in probes])
+        table = self.compare(*files, "--format", "table").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in table], ["probe", *(row["id"] for row in probes)])
+        *_, last, summary = lines(self.compare(*files, "--format", "jsonl", "--sort", "id", "--limit", "2"))
+        self.assertEqual((last["id"], summary["probes"]), ("header.version", 5))
+        text = self.compare(*files, "--sort", "id", "--limit", "2").stdout
+        self.assertLess(text.index("DIFFERENT (1)"), text.index("header.version"))
+        self.assertLess(text.index("THE SAME (1)"), text.index("header.msgp"))
 
     def test_text(self):
         text = self.compare(self.one, self.other, "--name", "first,second").stdout.splitlines()

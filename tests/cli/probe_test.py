@@ -5,6 +5,7 @@ none, and one that dies.
 
     probe_test.py STAG
 """
+import csv
 import json
 import os
 import re
@@ -125,6 +126,34 @@ class Probe(unittest.TestCase):
         cases = {case.get("name").split()[0]: case for case in suite.findall("testcase")}
         self.assertEqual(cases["rpc.null"].get("classname"), "rpc")
         self.assertTrue(cases["chunk.long-reply"].find("skipped").get("message").startswith("skipped: a Call with"))
+
+    def test_rows(self):
+        """json, csv and table have what jsonl has: of a run, and of the catalogue."""
+        select = ("--select", "header,nfs3.read")
+        with serve("--mode", "null") as server:
+            document = json.loads(probe(server.to, *select, "--format", "json").stdout)
+            table = probe(server.to, *select, "--format", "table").stdout.splitlines()
+            cells = list(csv.DictReader(probe(server.to, *select, "--format", "csv").stdout.splitlines()))
+            chosen = probe(server.to, *select, "--sort", "id:desc", "--limit", "2", "--format", "jsonl")
+            text = probe(server.to, *select, "--sort", "id:desc", "--limit", "2").stdout.splitlines()
+        begin, *probes, summary = document
+        self.assertEqual((begin["type"], summary["type"], summary["probes"]), ("server", "summary", len(probes)))
+        ids = [row["id"] for row in probes]
+        self.assertIn("nfs3.read", ids)
+        self.assertEqual([(row["id"], row["title"], row["verdict"]) for row in probes],
+                         [(row["id"], row["title"], row["verdict"]) for row in cells])
+        self.assertEqual([line.split()[0] for line in table], ["probe", *ids])
+        _, *two, summary = lines(chosen)
+        self.assertEqual([row["id"] for row in two], sorted(ids, reverse=True)[:2])
+        self.assertEqual(summary["probes"], len(ids))
+        self.assertEqual([line.split()[1] for line in text if line.startswith(("passed", "skipped"))], sorted(ids, reverse=True)[:2])
+        listed = lines(stag("probe", "--list", *select, "--format", "jsonl"))
+        self.assertEqual(json.loads(stag("probe", "--list", *select, "--format", "json").stdout), listed)
+        cells = csv.DictReader(stag("probe", "--list", *select, "--format", "csv").stdout.splitlines())
+        self.assertEqual([{**row, "rules": ";".join(row["rules"]), "spec": ";".join(row["spec"]), "danger": row["danger"] or ""}
+                          for row in listed], [{"type": "probe", **row} for row in cells])
+        self.complains(probe("host", "--format", "html", "--sort", "id"), "are for lists, not for --format junit and html")
+        self.complains(stag("probe", "--list", "--sort", "verdict"), "verdict is no member of the rows")
 
     def test_a_program_that_is_not_there(self):
         with serve("--mode", "null") as server:

@@ -78,27 +78,39 @@ class Schema(unittest.TestCase):
                     self.assertIn(kind, definition["properties"][member]["type"], f"{name}.{member}")
 
     def test_lines_of_all_captures_are_valid(self):
-        for command in set(self.commands) - set(LIVE):
-            validators = {}
-            schema = self.schema(command)
-            for name, definition in schema["$defs"].items():
-                validators[name] = jsonschema.Draft202012Validator(definition)
+        for command in set(self.commands) - {*LIVE, "probe"}:
             with tempfile.TemporaryDirectory() as home:
                 asked = WITHOUT_CAPTURE.get(command) or [[command, *further, *CAPTURES] for further in
                                                          [[], *FURTHER.get(command, [])]]
                 if command in WRITES:
                     asked = [[command, *WRITES[command], f"{home}/{i}", path] for i, path in enumerate(CAPTURES[::10])]
-                self.check_lines(command, asked, validators)
+                self.check_lines(command, asked)
 
-    def check_lines(self, command, asked, validators):
-        lines = 0
-        for words in asked:
-            for line in stag(*words, "--format", "jsonl").stdout.splitlines():
-                row = json.loads(line)
-                lines += 1
-                error = next(validators[row["type"]].iter_errors(row), None)
-                self.assertIsNone(error, f"{command}: {line}")
-        self.assertGreater(lines, 0, command)
+    def check_lines(self, command, asked):
+        """Each line is valid by one of the definitions that have its type."""
+        validators = {}
+        for definition in self.schema(command)["$defs"].values():
+            kind = definition["properties"]["type"]["const"]
+            validators.setdefault(kind, []).append(jsonschema.Draft202012Validator(definition))
+        written = [line for words in asked for line in stag(*words, "--format", "jsonl").stdout.splitlines()]
+        for line in written:
+            row = json.loads(line)
+            errors = [next(validator.iter_errors(row), None) for validator in validators[row["type"]]]
+            self.assertEqual(errors.count(None), 1, f"{command}: {line} {errors}")
+        self.assertGreater(len(written), 0, command)
+        return written
+
+    def test_lines_of_probe_are_valid(self):
+        quick = ("--transport", live_runs.TRANSPORT, "--settle", "5ms", "--select", "rpc,reject")
+        with live_runs.serve("--mode", "null") as server, tempfile.TemporaryDirectory() as home:
+            runs = [["probe", server.to, *quick], ["probe", "--listen", "127.0.0.1:0", *quick]]
+            paths = [pathlib.Path(home, name) for name in ("one.jsonl", "other.jsonl")]
+            for path, more in zip(paths, ([], ["--ignore", "rpc.null"])):
+                path.write_text(stag("probe", server.to, *quick, *more, "--format", "jsonl").stdout)
+            written = self.check_lines("probe", [*runs, ["probe", "--list"], ["probe", "--explain", "reject.first"],
+                                                 ["probe", "--compare", *paths]])
+        self.assertEqual({json.loads(line)["type"] for line in written},
+                         {definition["properties"]["type"]["const"] for definition in self.schema("probe")["$defs"].values()})
 
     def test_a_line_that_is_not_right_is_not_valid(self):
         schema = self.schema("limits")

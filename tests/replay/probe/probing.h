@@ -32,7 +32,7 @@ inline ProbeOptions To(uint16_t port) {
 
 // How an outcome reads, for failing tests and for comparing.
 inline std::string Text(const Outcome& outcome) {
-  std::string text(VerdictName(outcome.verdict));
+  std::string text(NameOf(outcome.verdict));
   if (!outcome.expected.empty()) text += "; expected " + outcome.expected + "; came " + outcome.came;
   if (!outcome.during.empty()) text += "; during " + outcome.during;
   if (!outcome.why.empty()) text += "; " + outcome.why;
