@@ -39,24 +39,24 @@ class Builder {
   static constexpr size_t kDeepest = 64;
 
   bool Begin(JsonValue container) {
-    open_.emplace_back(std::move(name_), std::move(container));
+    open_.push_back({std::move(name_), std::move(container)});
     return open_.size() <= kDeepest;
   }
   bool End() {
-    JsonValue ended = std::move(open_.back().second);
-    name_ = std::move(open_.back().first);
+    JsonValue ended = std::move(open_.back().value);
+    name_ = std::move(open_.back().name);
     open_.pop_back();
     return Add(std::move(ended));
   }
   bool Add(JsonValue v) {
     if (open_.empty()) {
       root_ = std::move(v);
-    } else if (auto* const object = std::get_if<JsonValue::Object>(&open_.back().second.value)) {
-      object->emplace_back(std::move(name_), std::move(v));
+    } else if (auto* const object = std::get_if<JsonValue::Object>(&open_.back().value.value)) {
+      object->push_back({std::move(name_), std::move(v)});
     } else if (take_ && open_.size() == 2) {
       take_(v);
     } else {
-      std::get<JsonValue::List>(open_.back().second.value).push_back(std::move(v));
+      std::get<JsonValue::List>(open_.back().value.value).push_back(std::move(v));
     }
     return true;
   }
@@ -78,8 +78,8 @@ const T* Get(const JsonValue& object, std::string_view name) {
 const JsonValue* JsonValue::Find(std::string_view name) const {
   const Object* const object = std::get_if<Object>(&value);
   if (!object) return nullptr;
-  const auto found = std::find_if(object->rbegin(), object->rend(), [&](const auto& m) { return m.first == name; });
-  return found == object->rend() ? nullptr : &found->second;
+  const auto found = std::find_if(object->rbegin(), object->rend(), [&](const auto& m) { return m.name == name; });
+  return found == object->rend() ? nullptr : &found->value;
 }
 
 std::string_view JsonValue::Text(std::string_view name) const {

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,9 +15,10 @@
 
 namespace stag {
 
+struct JsonMember;
 struct JsonValue {
   using List = std::vector<JsonValue>;
-  using Object = std::vector<std::pair<std::string, JsonValue>>;
+  using Object = std::vector<JsonMember>;
 
   // Of an object: the member (of several with one name, the last); nullptr: there is none.
   const JsonValue* Find(std::string_view name) const;
@@ -30,6 +30,10 @@ struct JsonValue {
 
   // Null, or a value; numbers are double where they are no uint64_t.
   std::variant<std::monostate, bool, uint64_t, double, std::string, List, Object> value;
+};
+struct JsonMember {
+  std::string name;
+  JsonValue value;
 };
 
 // A document; nullopt: it is none, or nested more than 64 deep. `take`: gets the elements of lists that are members of

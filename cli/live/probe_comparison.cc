@@ -104,7 +104,8 @@ void PutComparisonText(Output& output, const std::vector<ProbeRun>& runs, std::v
                        bool quiet) {
   TextTable table(output.buffer(), output.style(), runs);
   table.PutRuns();
-  std::ranges::stable_partition(probes, &ComparedProbe::differs);  // in another order than their own, too
+  // In another order than their own, too.
+  std::stable_partition(probes.begin(), probes.end(), [](const ComparedProbe& probe) { return probe.differs; });
   const size_t differing = Differing(probes);
   for (size_t i = 0; i < probes.size() && !(quiet && i >= differing); ++i) {
     if (i == 0 && differing > 0) table.PutHeading("DIFFERENT", differing);

@@ -58,7 +58,7 @@ TEST(JsonReader, RefusesTextThatIsNoJson) {
 
 TEST(JsonReader, BoundsNesting) {
   EXPECT_TRUE(ReadJson(Nested(64)));
-  for (const size_t depth : {65, 1000000}) {
+  for (const size_t depth : {65u, 1000000u}) {
     EXPECT_FALSE(ReadJson(Nested(depth)));
     EXPECT_FALSE(ReadJson(std::string(depth, '[')));
   }
