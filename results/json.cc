@@ -86,13 +86,15 @@ void PutMembers(JsonWriter& json, const void* row, const RecordInfo& info) {
 void PutRow(std::string& out, const void* row, const RecordInfo& info, std::optional<std::string_view> file) {
   out.push_back('{');
   bool first = true;
-  PutName(out, "type", first);
-  PutJsonString(out, info.type);
+  if (!info.type.empty()) {
+    PutName(out, "type", first);
+    PutJsonString(out, info.type);
+  }
   if (file) {
     PutName(out, "file", first);
     PutJsonString(out, *file);
   }
-  PutMembers(out, row, info, false);
+  PutMembers(out, row, info, first);
   out.push_back('}');
 }
 

@@ -7,7 +7,6 @@
 
 #include "protocol/base/check.h"
 #define RAPIDJSON_ASSERT(condition) STAG_CHECK(condition)
-#include <rapidjson/encodedstream.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
@@ -108,8 +107,8 @@ std::optional<uint64_t> JsonValue::Unsigned(std::string_view name) const {
 
 std::optional<JsonValue> ReadJson(std::string_view text, const std::function<void(const JsonValue&)>& take) {
   using namespace rapidjson;
-  MemoryStream bytes(text.data(), text.size());
-  EncodedInputStream<UTF8<>, MemoryStream> stream(bytes);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
+  MemoryStream stream(text.data(), text.size());
   Builder builder(take);
   Reader reader;
   if (!reader.Parse<kParseIterativeFlag | kParseValidateEncodingFlag>(stream, builder)) return std::nullopt;

@@ -5,26 +5,35 @@
 #include "conformance/engine/text.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/procedure.h"
-#include "text/json.h"
+#include "results/json.h"
 #include "text/json_reader.h"
 
 namespace stag::conformance {
-
 namespace {
 
 constexpr size_t kMaxRecorded = 100000;
 
-std::string RecordLine(const Finding& finding, std::string_view fingerprint) {
-  std::string line;
-  JsonWriter json(line);
-  json.BeginObject().Member("fingerprint", fingerprint).Member("rule", finding.rule->id);
-  json.Member("direction", finding.client_to_server ? "c2s" : "s2c");
-  json.TextOrNull("procedure", finding.procedure ? ProcedureText(*finding.procedure) : "");
-  json.Member("message", WithoutNumbers(finding.message)).EndObject().EndLine();
-  return line;
-}
+// A line of a baseline.
+struct KnownFinding {
+  std::string_view fingerprint, rule, direction;
+  std::string procedure, message;
+};
 
 }  // namespace
+}  // namespace stag::conformance
+
+template <>
+struct stag::results::Record<stag::conformance::KnownFinding> {
+  using Row = conformance::KnownFinding;
+  static constexpr std::string_view kType = "", kDoc = "";
+  static constexpr std::array kMembers = {
+      Member<&Row::fingerprint>("fingerprint", ""), Member<&Row::rule>("rule", ""),
+      Member<&Row::direction>("direction", ""),     TextOrNull<&Row::procedure>("procedure", ""),
+      Member<&Row::message>("message", ""),
+  };
+};
+
+namespace stag::conformance {
 
 Result<void> Baseline::Add(std::string_view text) {
   const size_t start = text.find_first_not_of(" \t\r\n");
@@ -62,7 +71,10 @@ void Baseline::OnFinding(const Finding& finding) {
     overflowed_ = overflowed_ || recorded_.size() == kMaxRecorded;
     if (!overflowed_) {
       std::string& line = recorded_[{finding.rule, fingerprint}];
-      if (line.empty()) line = RecordLine(finding, fingerprint);
+      if (line.empty())
+        results::PutLine(line, KnownFinding{fingerprint, finding.rule->id, finding.client_to_server ? "c2s" : "s2c",
+                                            finding.procedure ? ProcedureText(*finding.procedure) : "",
+                                            WithoutNumbers(finding.message)});
     }
   }
   const auto it = known_.find(fingerprint);

@@ -55,6 +55,23 @@ struct SuppressedRow {
   std::vector<std::string> unused;
 };
 
+// A file, in the JSON document.
+struct CheckedFile {
+  CheckedFile(std::string_view name, std::string_view trouble, const Summary& summary)
+      : file(name),
+        error(trouble),
+        opened(summary.files > 0),
+        frames(summary.frames),
+        connections(summary.connections),
+        transactions(summary.transactions),
+        incomplete{summary.gaps, summary.truncated_frames} {}
+
+  std::string_view file, error;
+  bool opened;
+  uint64_t frames, connections, transactions;
+  IncompleteRow incomplete;
+};
+
 struct SummaryRow {
   SummaryRow() = default;
   // `counts`: findings, by Severity.
@@ -137,6 +154,20 @@ struct Record<conformance::IncompleteRow> {
   static constexpr std::array kMembers = {
       Member<&Row::gaps>("gaps", "Places where the capture lost packets."),
       Member<&Row::truncated_frames>("truncated_frames", "RDMA frames cut by the snap length."),
+  };
+};
+template <>
+struct Record<conformance::CheckedFile> {
+  using Row = conformance::CheckedFile;
+  static constexpr std::string_view kType = "", kDoc = "";
+  static constexpr std::array kMembers = {
+      Member<&Row::file>("file", "Name of the capture."),
+      TextOrNull<&Row::error>("error", "The reason that it could not be opened, or not be read to its end."),
+      Member<&Row::opened>("opened", "It could be opened."),
+      Member<&Row::frames>("frames", "Frames."),
+      Member<&Row::connections>("connections", "RPC-over-RDMA connections."),
+      Member<&Row::transactions>("transactions", "RPCs whose Calls were captured."),
+      Member<&Row::incomplete>("incomplete", "Things that the capture lacks."),
   };
 };
 template <>

@@ -34,11 +34,7 @@ class JsonReporter final : public Reporter {
     for (const session::Connection& connection : list_.Take()) {
       results::PutRow(connections_json_.NewLine(), analysis::ConnectionRow(connection, summary.first_time_ns), file());
     }
-    files_json_.NewLine().BeginObject().Member("file", file()).TextOrNull("error", trouble);
-    files_json_.Member("opened", summary.files > 0).Member("frames", summary.frames);
-    files_json_.Member("connections", summary.connections).Member("transactions", summary.transactions);
-    files_json_.Key("incomplete").BeginObject().Member("gaps", summary.gaps);
-    files_json_.Member("truncated_frames", summary.truncated_frames).EndObject().EndObject();
+    results::PutRow(files_json_.NewLine(), CheckedFile{file(), trouble, summary});
   }
 
   void Finish(const Suppressed& suppressed) override {

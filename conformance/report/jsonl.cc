@@ -22,14 +22,12 @@ class JsonlReporter final : public Reporter {
  private:
   template <typename Row>
   void PutLine(const Row& row) {
-    results::PutRow(json_, row);
-    json_.EndLine();
-    Put(line_);
     line_.clear();
+    results::PutLine(line_, row);
+    Put(line_);
   }
 
   std::string line_;
-  JsonWriter json_{line_};
 };
 
 }  // namespace

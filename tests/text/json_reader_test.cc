@@ -50,7 +50,8 @@ TEST(JsonReader, RefusesTextThatIsNoJson) {
                                       "\"\\x\""sv,
                                       "\"a"sv,
                                       "// c\n1"sv,
-                                      "truely"sv})
+                                      "truely"sv,
+                                      "\xef{}"sv})
     EXPECT_FALSE(ReadJson(text)) << text;
   for (const std::string_view text : {"null"sv, "1"sv, "\"\\u0000\""sv, "\"\""sv, "[]"sv, "\xef\xbb\xbf{}"sv})
     EXPECT_TRUE(ReadJson(text)) << text;
