@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "capture/file/erspan_reader.h"
+#include "capture/times/erspan_reader.h"
 #include "cli/analysis/hidden_rdma.h"
 #include "cli/analysis/link_report.h"
 #include "cli/analysis/sharded_analysis.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/file/aligned_reader.h"
+#include "capture/times/aligned_reader.h"
 #include "capture/file/reader.h"
 #include "cli/analysis/shard.h"
 #include "cli/base/common_options.h"

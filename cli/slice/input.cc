@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "capture/file/aligned_reader.h"
+#include "capture/times/aligned_reader.h"
 #include "capture/file/output_file.h"
 
 namespace stag::cli {

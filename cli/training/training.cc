@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-#include "capture/file/aligned_reader.h"
+#include "capture/times/aligned_reader.h"
 #include "capture/file/reader.h"
 #include "conformance/engine/engine.h"
 #include "session/fabric/decoder.h"

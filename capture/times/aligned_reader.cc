@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "capture/file/aligned_reader.h"
+#include "capture/times/aligned_reader.h"
 
 #include <algorithm>
 
