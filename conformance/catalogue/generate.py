@@ -78,8 +78,7 @@ def entry_of(rule, advice):
              rule.get("differs_between_docs")]
     fields += [literal(text) for text in texts]
     exceptions = name("kExceptions", rule) if "in_force" in rule else "{}"
-    fields += [name("kSources", rule), name("kTraps", rule), exceptions, "HeldUntil::" + HOLDS[rule.get("held_until")],
-               "false", '""']
+    fields += [name("kSources", rule), name("kTraps", rule), exceptions, "HeldUntil::" + HOLDS[rule.get("held_until")]]
     return "    {" + ",\n     ".join(fields) + "},"
 
 
@@ -95,8 +94,8 @@ def main():
     check_advice(advice, ids)
 
     w = ["// Made by conformance/catalogue/generate.py from rules.yaml and advice.yaml: change those instead.",
-         '#include "conformance/catalogue/catalogue_data.h"', "",
-         "namespace stag::conformance::catalogue {", "namespace {", ""]
+         '#include "conformance/catalogue/rule.h"', "",
+         "namespace stag::conformance {", "namespace {", ""]
     traps = catalogue["common_traps_in_short"]
     for trap, sentence in traps.items():
         w.append("constexpr std::string_view k%s = %s;" % (trap.replace("-", "_"), literal(sentence)))
@@ -123,9 +122,9 @@ def main():
     w.append("constexpr std::span<const std::string_view> kGroups[] = {%s};"
              % ", ".join("kGroup%d" % n for n in range(len(groups))))
     w += ["", "}  // namespace", "",
-          "std::span<const RuleInfo> Rules() { return kRules; }",
+          "std::span<const RuleInfo> Catalogue() { return kRules; }",
           "std::span<const std::span<const std::string_view>> EventGroups() { return kGroups; }", "",
-          "}  // namespace stag::conformance::catalogue", ""]
+          "}  // namespace stag::conformance", ""]
     with open(sys.argv[3], "w", encoding="utf-8") as f:
         f.write("\n".join(w))
 

@@ -198,5 +198,7 @@ struct NoCheckEntry {
   std::string_view id, reason;
 };
 std::span<const NoCheckEntry> ReasonsForNoCheck();
+// "no check yet", "exempts, never flags", "not observable", or another reason; empty: there is a check.
+std::string_view WhyNotChecked(const RuleInfo& rule);
 
 }  // namespace stag::conformance

@@ -9,7 +9,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "conformance/catalogue/catalogue_data.h"
+#include "conformance/catalogue/rule.h"
 #include "conformance/engine/check.h"
 #include "conformance/engine/held_findings.h"
 #include "conformance/engine/schedule.h"
@@ -301,7 +301,7 @@ void Engine::Impl::Report(Context& context, ConnectionJudgement& judged) {
 // One event, one finding: within each group of the catalogue the first that was broken stays.
 void Engine::Impl::Merge() {
   const std::span<const RuleInfo> catalogue = Catalogue();
-  for (const std::span<const std::string_view> group : catalogue::EventGroups()) {
+  for (const std::span<const std::string_view> group : EventGroups()) {
     Staged* first = nullptr;
     for (const std::string_view id : group)
       for (Staged& one : staged) {

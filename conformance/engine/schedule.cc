@@ -59,12 +59,12 @@ std::span<const CheckSchedule::Selected> CheckSchedule::AllChecks() {
 
 CheckSchedule::CheckSchedule(const EngineOptions& options) : rules_(Catalogue().size()) {
   const std::span<const RuleInfo> catalogue = Catalogue();
-  for (size_t i = 0; i < catalogue.size(); ++i) {
-    rules_[i].tally.rule = &catalogue[i];
-    rules_[i].selected = IsSelected(catalogue[i], options.select, options.ignore);
+  for (size_t i = 0; i < catalogue.size(); ++i) rules_[i].tally.rule = &catalogue[i];
+  for (const Selected& check : AllChecks()) {
+    if (!IsSelected(catalogue[check.rule], options.select, options.ignore)) continue;
+    selected_.push_back(check);
+    rules_[check.rule].checked = true;
   }
-  std::ranges::copy_if(AllChecks(), std::back_inserter(selected_),
-                       [this](const Selected& check) { return rules_[check.rule].selected; });
 }
 
 void CheckSchedule::Fill(ClassesOfKind& of, Profile profile, size_t kind) {
@@ -104,7 +104,7 @@ std::vector<RuleTally> CheckSchedule::Tallies() const {
       }
   std::vector<RuleTally> out;
   for (const RuleEntry& rule : rules)
-    if (rule.selected && rule.tally.rule->implemented) out.push_back(rule.tally);
+    if (rule.checked) out.push_back(rule.tally);
   return out;
 }
 

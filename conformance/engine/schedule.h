@@ -97,7 +97,7 @@ class CheckSchedule {
     std::array<Recent, size_t{1} << kRecentBits> recent{};
   };
   struct RuleEntry {
-    bool selected = false;
+    bool checked = false;  // one of `selected_` is of it
     RuleTally tally;
   };
   struct Selected {

@@ -3,7 +3,7 @@
 // `stag rules` and `stag explain`: the catalogue for people and programs.
 #include <algorithm>
 
-#include "conformance/catalogue/catalogue_data.h"
+#include "conformance/engine/check.h"
 #include "conformance/engine/text.h"
 #include "conformance/report/reporter.h"
 #include "conformance/report/severity_style.h"
@@ -14,8 +14,6 @@ namespace stag::conformance {
 namespace {
 
 constexpr size_t kColumns = 110;
-
-std::string Status(const RuleInfo& rule) { return rule.implemented ? "checked" : std::string(rule.not_checked); }
 
 void AppendColumn(std::string& out, std::string_view text, size_t width) {
   out.append(text);
@@ -42,7 +40,8 @@ void Example(std::string& out, const RuleInfo& rule, bool color) {
 }
 
 std::string HowItIsChecked(const RuleInfo& rule) {
-  return rule.implemented ? std::string(rule.check) : Text("Not checked: ", rule.not_checked, ".\n", rule.check);
+  const std::string_view why_not = WhyNotChecked(rule);
+  return why_not.empty() ? std::string(rule.check) : Text("Not checked: ", why_not, ".\n", rule.check);
 }
 
 std::string WhatIsSeen(const RuleInfo& rule) {
@@ -61,7 +60,7 @@ std::string Lines(std::span<const std::string_view> lines) {
 // The rules that one event can break together with this one, a line for each.
 std::string SeeAlso(const RuleInfo& rule) {
   std::vector<std::string_view> ids;
-  for (const auto group : catalogue::EventGroups())
+  for (const auto group : EventGroups())
     if (std::ranges::find(group, rule.id) != group.end()) ids.insert(ids.end(), group.begin(), group.end());
   std::string out;
   for (const RuleInfo& other : Catalogue())
@@ -86,13 +85,13 @@ RuleRow::RuleRow(const RuleInfo& info)
       level(info.level),
       severity(SeverityName(info.severity)),
       observable(info.degree),
-      checked(info.implemented),
+      not_checked(results::NotEmpty(WhyNotChecked(info))),
       requirement(info.requirement),
       why_it_matters(info.matters),
       what_to_do(results::NotEmpty(info.remedy)),
       example(results::NotEmpty(info.example)),
       example_bytes(results::NotEmpty(info.bytes)) {
-  if (!info.implemented) not_checked = results::NotEmpty(info.not_checked);
+  checked = !not_checked;
   for (const Source& source : info.sources) spec.push_back(SourceText(source));
 }
 
@@ -114,23 +113,24 @@ std::string RulesTable(std::span<const RuleRow> rows, bool color) {
   out.append(Styled(head + "STATUS", TextStyle::kBold, color)).append("\n");
   for (const RuleRow& row : rows) {
     const RuleInfo& rule = *row.rule;
-    checked += rule.implemented;
+    checked += row.checked;
     AppendColumn(out, rule.id, 12);
     std::string severity;
     AppendColumn(severity, SeverityName(rule.severity), 10);
     out.append(Styled(severity, SeverityStyle(rule.severity), color));
     AppendColumn(out, rule.level, 13);
     AppendColumn(out, rule.title, title_width);
-    out.append(rule.implemented ? Status(rule) : Styled(Status(rule), TextStyle::kDim, color)).append("\n");
+    out.append(row.checked ? "checked" : Styled(std::string(*row.not_checked), TextStyle::kDim, color)).append("\n");
   }
   out.append(Text(Count(rows.size(), "rule"), ", ", checked, " checked; `stag explain RULE` tells more\n"));
   return out;
 }
 
 std::string Explanation(const RuleInfo& rule, bool color) {
+  const std::string_view why_not = WhyNotChecked(rule);
   std::string out = Styled(Text(rule.id, "  ", rule.title), TextStyle::kBold, color);
   out.append(Text("\n  ", rule.level, ", ", Styled(SeverityName(rule.severity), SeverityStyle(rule.severity), color),
-                  ", ", Status(rule), "\n"));
+                  ", ", why_not.empty() ? "checked" : why_not, "\n"));
   Section(out, "What it asks", rule.requirement, color);
   Section(out, "Why it matters", rule.matters, color);
   Section(out, "Specification", Sources(rule), color);

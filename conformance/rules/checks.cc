@@ -3,6 +3,8 @@
 // The table of all checks: which function decides which rule, asked about which events, and with which suspicions; for
 // events without them the result is that of their class (facts.h). A rule that is not here is listed by the catalogue
 // with the reason why not.
+#include <algorithm>
+
 #include "conformance/rules/rules.h"
 
 namespace stag::conformance {
@@ -286,5 +288,13 @@ constexpr NoCheckEntry kReasons[] = {
 
 std::span<const CheckEntry> Checks() { return kChecks; }
 std::span<const NoCheckEntry> ReasonsForNoCheck() { return kReasons; }
+std::string_view WhyNotChecked(const RuleInfo& rule) {
+  const auto is_of_it = [&](const auto& entry) { return entry.id == rule.id; };
+  if (std::ranges::any_of(kChecks, is_of_it)) return "";
+  const auto reason = std::ranges::find_if(kReasons, is_of_it);
+  if (reason != std::end(kReasons)) return reason->reason;
+  if (rule.degree == "none") return "not observable";
+  return rule.level == "MAY-context" ? "exempts, never flags" : "no check yet";
+}
 
 }  // namespace stag::conformance

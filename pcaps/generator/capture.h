@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "conformance/engine/finding.h"
+#include "conformance/catalogue/rule.h"
 #include "tests/support/messages.h"
 
 namespace stag::evidence {

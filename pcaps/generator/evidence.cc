@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "conformance/catalogue/catalogue_data.h"
+#include "conformance/catalogue/rule.h"
 #include "pcaps/generator/require.h"
 
 namespace stag::evidence {
@@ -23,7 +23,7 @@ struct Played {
 };
 
 const RuleInfo& InfoOf(std::string_view id) {
-  const auto rules = conformance::catalogue::Rules();
+  const auto rules = conformance::Catalogue();
   const auto rule = std::ranges::find(rules, id, &RuleInfo::id);
   Require(rule != rules.end(), "a case names a rule that is not in the catalogue");
   return *rule;

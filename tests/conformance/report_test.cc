@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "conformance/catalogue/catalogue_data.h"
+#include "conformance/catalogue/rule.h"
 #include "conformance/report/documents.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/reporter.h"
@@ -290,7 +290,7 @@ TEST(Rules, ExplainHasItsSectionsInOrder) {
     const std::string text = Explanation(rule, false);
     EXPECT_TRUE(text.starts_with(rule.id));
     const bool together = std::ranges::any_of(
-        catalogue::EventGroups(), [&](const auto group) { return std::ranges::find(group, rule.id) != group.end(); });
+        EventGroups(), [&](const auto group) { return std::ranges::find(group, rule.id) != group.end(); });
     std::vector<std::string> expected = {"What it asks", "Why it matters", "Specification"};
     const auto add_if = [&](bool present, const char* title) {
       if (present) expected.emplace_back(title);
