@@ -126,7 +126,8 @@ void PutMarkdownRows(std::string& out, const RecordInfo& info, const std::string
     if (!type.words.empty()) out.push_back('.');
     if (!member.replacement.empty()) stag::Put(out, " Stays until 1.0; use `{}`.", member.replacement);
     stag::Put(out, " |\n");
-    if (element.kind == Kind::kRecord) PutMarkdownRows(out, element.record(), name + (type.kind == Kind::kList ? "[]." : type.element ? ".NAME." : "."));
+    if (element.kind == Kind::kRecord)
+      PutMarkdownRows(out, element.record(), name + (type.kind == Kind::kList ? "[]." : type.element ? ".NAME." : "."));
   });
 }
 

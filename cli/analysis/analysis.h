@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/times/aligned_reader.h"
 #include "capture/file/reader.h"
+#include "capture/times/aligned_reader.h"
 #include "cli/analysis/shard.h"
 #include "cli/base/common_options.h"
 #include "cli/base/output.h"

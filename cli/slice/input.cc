@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "capture/times/aligned_reader.h"
 #include "capture/file/output_file.h"
+#include "capture/times/aligned_reader.h"
 
 namespace stag::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <string>
 
-#include "capture/times/aligned_reader.h"
 #include "capture/file/reader.h"
+#include "capture/times/aligned_reader.h"
 #include "conformance/engine/engine.h"
 #include "session/fabric/decoder.h"
 #include "session/rpcrdma/session.h"
