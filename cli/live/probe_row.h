@@ -107,9 +107,7 @@ struct As<std::chrono::nanoseconds> {
 };
 
 template <>
-struct Record<cli::ProbeName> {
-  using Row = cli::ProbeName;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<cli::ProbeName> : Part<cli::ProbeName> {
   static constexpr std::array kMembers = {
       Member<&Row::id>("id", "Its name: the topic, a dot and a word; it never changes its meaning.").Column("probe"),
       TextOrNull<&Row::title>("title", "The probe's demand on its peer, in some words.").Column("title"),
@@ -155,9 +153,7 @@ struct Record<cli::ProbedClient> {
 };
 
 template <>
-struct Record<probe::Outcome> {
-  using Row = probe::Outcome;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<probe::Outcome> : Part<probe::Outcome> {
   static constexpr std::array kMembers = {
       Member<&Row::verdict>("verdict", "How the probe came out.").Column("verdict"),
       TextOrNull<&Row::expected>("expected",
@@ -181,9 +177,7 @@ struct Record<cli::ProbeResult> {
 };
 
 template <>
-struct Record<cli::ProbeCounts> {
-  using Row = cli::ProbeCounts;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<cli::ProbeCounts> : Part<cli::ProbeCounts> {
   static constexpr std::array kMembers = {
       Member<&Row::probes>("probes", "Probes that were run, or skipped."),
       Member<&Row::passed>("passed", "Probes that passed."),
