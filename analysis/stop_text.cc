@@ -11,7 +11,10 @@ std::string TextOfStop(link::Stop stop) {
   if (stop.reason == link::StopReason::kIpProtocol && stop.detail == kEsp) return "encrypted ESP";
   const link::StopNames& names = link::kStopNames[static_cast<size_t>(stop.reason)];
   std::string out(names.words);
+  constexpr std::string_view kFragments[] = {" without the others", " without the first", " that overlap",
+                                             " without room to put them together"};
   switch (names.number) {
+    case link::StopNumber::kFragment: out += kFragments[stop.detail % std::size(kFragments)]; break;
     case link::StopNumber::kNone: break;
     case link::StopNumber::kHex: Put(out, " 0x{:04x}", stop.detail); break;
     case link::StopNumber::kDecimal: Put(out, " {}", stop.detail); break;

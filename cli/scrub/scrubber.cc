@@ -41,6 +41,7 @@ fabric::DecoderOptions DecoderOptionsOf(const ScrubOptions& scrub, fabric::Packe
   options.memory_limit = scrub.memory / 4;
   options.tunnel_ports = scrub.tunnel_ports;
   options.keep_copies = true;  // a copy becomes what the first one does
+  options.assemble = false;    // what is found in a fragment has no place in its frame
   options.packets = &packets;
   return options;
 }

@@ -46,12 +46,7 @@ class Decoding {
  public:
   // `headers`: null where nobody asks for them.
   Decoding(const Frame& frame, Packet& packet, const TunnelPorts& ports, std::vector<Header>* headers)
-      : all_(frame.bytes),
-        c_(frame.bytes, frame.wire_length),
-        p_(packet),
-        ports_(ports),
-        headers_(headers),
-        interface_(frame.interface) {}
+      : all_(frame.bytes), c_(frame.bytes, frame.wire_length), p_(packet), ports_(ports), headers_(headers) {}
 
   void Run(LinkType link) {
     p_.carrier = Carrier::kOther;
@@ -60,7 +55,7 @@ class Decoding {
     p_.stop = {};
     p_.tunnels = 0;
     p_.ip_id = 0;
-    p_.way = interface_;
+    p_.way = 0;
     p_.payload = p_.icrc_headers = {};
     p_.wire_length = 0;
     switch (link) {
@@ -392,7 +387,9 @@ class Decoding {
     if (total < header) return c_.Fail(ParseStatus::kMalformed);
     Skip(header - 20);
     Note(HeaderKind::kIpv4, headers_begin_);
-    if ((fragment & 0x3fff) != 0) return Fragment();
+    if ((fragment & 0x3fff) != 0)
+      return Fragment({p_.ip_id, (fragment & 0x1fffu) * 8, protocol, (fragment & 0x2000) != 0, false}, header,
+                      total - header);
     Transport(protocol, total - header);
   }
 
@@ -424,12 +421,14 @@ class Decoding {
       } else if (next == kProtocolFragment) {
         next = c_.U8();
         Skip(1);
-        uint16_t fragment = c_.U16();
-        Skip(4);
+        const uint16_t fragment = c_.U16();
+        const uint32_t id = c_.U32();
         Note(HeaderKind::kIpv6Extension, begin);
-        if (c_.ok() && (fragment & 0xfff9) != 0) return Fragment();
+        if (!c_.ok()) return;
         if (length < 8) return c_.Fail(ParseStatus::kMalformed);
         length -= 8;
+        if ((fragment & 0xfff9) != 0)
+          return Fragment({id, fragment & 0xfff8u, next, (fragment & 1) != 0, true}, 40, length);
         continue;  // an "atomic" fragment is a whole packet
       } else {
         break;
@@ -443,10 +442,16 @@ class Decoding {
     if (c_.ok()) Transport(next, length);
   }
 
-  void Fragment() {
+  // `header`: bytes of the IP header; `length`: of the fragment.
+  void Fragment(const IpFragment& fragment, uint64_t header, uint64_t length) {
+    if (!c_.ok()) return;
     p_.ip_fragment = true;
+    p_.fragment = fragment;
+    p_.icrc_headers = all_.subspan(headers_begin_, static_cast<size_t>(header));
+    p_.payload = c_.Rest().first(static_cast<size_t>(std::min<uint64_t>(c_.remaining(), length)));
+    p_.wire_length = length;
     p_.status = ParseStatus::kUnsupported;
-    StopAt(StopReason::kFragment, 0);
+    StopAt(StopReason::kFragment, kFragmentAlone);
   }
 
   void Transport(uint8_t protocol, uint64_t length) {
@@ -886,7 +891,6 @@ class Decoding {
   Packet& p_;
   const TunnelPorts& ports_;
   std::vector<Header>* headers_;
-  const uint32_t interface_;
   size_t origin_ = 0;  // of `all_` within the frame
   size_t headers_begin_ = 0;
   unsigned depth_ = 0;  // tunnels around what is being read
@@ -1005,8 +1009,7 @@ bool DecodePlain(const Frame& frame, Packet& p) {
   p.stop = {};
   p.ip_id = LoadBe16(at + kIp + 4);
   std::memcpy(&p.way, at + 4, sizeof p.way);
-  // Who sent it on, its time to live, and which interface of the capture had it.
-  p.way ^= std::to_integer<uint64_t>(at[kIp + 8]) ^ uint64_t { frame.interface } << 8;
+  p.way ^= std::to_integer<uint64_t>(at[kIp + 8]);  // who sent it on, and its time to live
   p.tunnels = 0;
   SetIpv4(p.source, at + kIp + 12);
   SetIpv4(p.destination, at + kIp + 16);

@@ -23,6 +23,15 @@ enum class Carrier : uint8_t {
   kRpcbind,  // UDP from or to port 111
 };
 
+// Of a fragment of an IP packet.
+struct IpFragment {
+  uint32_t id = 0;      // identification
+  uint32_t offset = 0;  // of the fragment within what is fragmented, in bytes
+  uint32_t next = 0;    // the protocol of the whole
+  bool more = false;    // there are fragments behind it
+  bool v6 = false;
+};
+
 struct Packet {
   Carrier carrier = Carrier::kOther;
   // kOk; kTruncatedByCapture: cut before the payload began; kMalformed: headers contradict each other; kUnsupported:
@@ -31,10 +40,13 @@ struct Packet {
   // Addresses, ports and what follows are those of the innermost headers.
   Address source, destination;  // IP addresses; GIDs (RoCEv1, InfiniBand with GRH); LIDs (InfiniBand without)
   uint16_t source_port = 0, destination_port = 0;  // UDP or TCP
-  bool ip_fragment = false;                        // an IP fragment: the payload is not interpreted (carrier kOther)
-  uint16_t ip_id = 0;                              // IPv4: identification; IPv6: 0
-  // The way that the packet took to where it was captured: a hash of the interface, link-layer addresses, VLANs, times
-  // to live, and tunnels with their ends. Copies of a packet that were captured at other places differ in it.
+  // An IP fragment (carrier kOther): `payload` is its part of the packet, not interpreted, `icrc_headers` the IP header
+  // (of IPv6 the first 40 bytes), and `fragment` says where the part belongs.
+  bool ip_fragment = false;
+  IpFragment fragment;
+  uint16_t ip_id = 0;  // IPv4: identification; IPv6: 0
+  // The way that the packet took to where it was captured: a hash of link-layer addresses, VLANs, times to live, and
+  // tunnels with their ends. Copies of a packet that were captured at other places differ in it.
   uint64_t way = 0;
   uint32_t tunnels = 0;  // that the packet was in: bit 1 << kind for each Tunnel
   Stop stop;             // where the carrier is kOther: what kept the rest from being looked into

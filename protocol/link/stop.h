@@ -30,16 +30,19 @@ enum class StopReason : uint8_t {
 };
 inline constexpr size_t kStopReasons = 16;
 
+// The number of kFragment.
+enum FragmentStop : uint16_t { kFragmentAlone, kFragmentWithoutFirst, kFragmentOverlaps, kFragmentNoRoom };
+
 struct Stop {
   StopReason reason = StopReason::kNone;
-  // The number that is unknown (ethertype, protocol); kForm: the Tunnel.
+  // The number that is unknown (ethertype, protocol); kForm: the Tunnel; kFragment: a FragmentStop.
   uint16_t detail = 0;
 
   friend bool operator==(const Stop&, const Stop&) = default;
 };
 
 // How the number is written behind the words.
-enum class StopNumber : uint8_t { kNone, kHex, kDecimal, kTunnel };
+enum class StopNumber : uint8_t { kNone, kHex, kDecimal, kTunnel, kFragment };
 struct StopNames {
   std::string_view key, words;
   StopNumber number;
@@ -58,7 +61,7 @@ inline constexpr std::array<StopNames, kStopReasons> kStopNames = {{
     {"form", "another version or form of", StopNumber::kTunnel},
     {"macsec", "encrypted MACsec", StopNumber::kNone},
     {"depth", "more tunnels in each other than", StopNumber::kDecimal},
-    {"fragment", "IP fragments without the others", StopNumber::kNone},
+    {"fragment", "IP fragments", StopNumber::kFragment},
     {"contradiction", "headers that contradict each other", StopNumber::kNone},
     {"cut", "headers that the capture cut", StopNumber::kNone},
 }};

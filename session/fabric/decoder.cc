@@ -6,16 +6,20 @@
 
 #include "session/fabric/copies.h"
 #include "session/fabric/ib_tracker.h"
+#include "session/fabric/ip_fragments.h"
 #include "session/fabric/iwarp_tracker.h"
 
 namespace stag::fabric {
 
 struct Decoder::Impl {
-  Impl(const DecoderOptions& options, Sink& sink) : context(options, sink), ib(context), iwarp(context) {
+  Impl(const DecoderOptions& options, Sink& sink)
+      : context(options, sink), fragments(context.budget(), context.stats().stopped), ib(context), iwarp(context) {
     if (!options.keep_copies) copies.emplace();
   }
 
   void OnRpcbind(const link::Packet& packet, const FrameRef& frame);
+  void OnFragment(const link::Packet& packet, const FrameRef& frame);
+  void OnWhole(const link::Packet& packet, const FrameRef& frame);
   void CountTunnels(const link::Packet& packet);
   bool IsCopy(const link::Packet& packet, const FrameRef& frame) {
     if (!copies || !copies->IsCopy(packet, frame)) return false;
@@ -36,6 +40,8 @@ struct Decoder::Impl {
   TrackerContext context;
   std::optional<Copies> copies;  // none: they are kept
   link::Packet current;          // of the frame being processed
+  link::Packet assembled;        // of the fragments that it ends
+  IpFragments fragments;
   IbTracker ib;
   IwarpTracker iwarp;
 };
@@ -72,29 +78,48 @@ void Decoder::OnFrame(const Frame& frame) {
 void Decoder::OnPacket(const link::Packet& packet, const FrameRef& frame) {
   impl_->context.set_now(frame);
   ++impl_->context.stats().frames;
-  if (packet.ip_fragment) ++impl_->context.stats().ip_fragments;
   if (packet.tunnels != 0) impl_->CountTunnels(packet);
+  packet.ip_fragment ? impl_->OnFragment(packet, frame) : impl_->OnWhole(packet, frame);
+}
+
+// What was put together may be a fragment, too, of what was in a tunnel.
+void Decoder::Impl::OnFragment(const link::Packet& packet, const FrameRef& frame) {
+  ++context.stats().ip_fragments;
+  if (!context.options().assemble) return context.stats().stopped.Add(packet.stop);
+  const IpFragments::Whole* whole = fragments.Take(packet, frame);
+  for (unsigned depth = 0; whole && depth < link::kTunnelDepth; ++depth) {
+    link::Decode(whole->frame, assembled, context.options().tunnel_ports);
+    assembled.way ^= whole->way;
+    if (assembled.tunnels != 0 && whole->tunnels == 0) CountTunnels(assembled);
+    if (!assembled.ip_fragment) return OnWhole(assembled, frame);
+    assembled.tunnels |= whole->tunnels;
+    whole = fragments.Take(assembled, frame);
+  }
+}
+
+void Decoder::Impl::OnWhole(const link::Packet& packet, const FrameRef& frame) {
   switch (packet.carrier) {
     case link::Carrier::kRoceV2:
     case link::Carrier::kRoceV1:
     case link::Carrier::kInfiniBand:
-      if (impl_->IsCopy(packet, frame)) return;
-      impl_->ib.OnPacket(packet, frame);
-      return impl_->Relieve(impl_->ib);
+      if (IsCopy(packet, frame)) return;
+      ib.OnPacket(packet, frame);
+      return Relieve(ib);
     case link::Carrier::kTcp:
-      if (packet.status != ParseStatus::kOk || impl_->IsCopy(packet, frame)) return;
+      if (packet.status != ParseStatus::kOk || IsCopy(packet, frame)) return;
       if (packet.source_port == link::kRpcbindPort || packet.destination_port == link::kRpcbindPort)
-        impl_->OnRpcbind(packet, frame);
-      impl_->iwarp.OnPacket(packet, frame);
-      return impl_->Relieve(impl_->iwarp);
-    case link::Carrier::kRpcbind: return impl_->OnRpcbind(packet, frame);
+        OnRpcbind(packet, frame);
+      iwarp.OnPacket(packet, frame);
+      return Relieve(iwarp);
+    case link::Carrier::kRpcbind: return OnRpcbind(packet, frame);
     case link::Carrier::kOther:
-      if (packet.stop.reason != link::StopReason::kNone) impl_->context.stats().stopped.Add(packet.stop);
+      if (packet.stop.reason != link::StopReason::kNone) context.stats().stopped.Add(packet.stop);
       return;
   }
 }
 
 void Decoder::Finish() {
+  impl_->fragments.Finish();
   impl_->ib.Finish();
   impl_->iwarp.Finish();
 }

@@ -6,13 +6,12 @@
 
 #include <array>
 #include <memory>
-#include <span>
 
 #include "protocol/base/frame.h"
 #include "protocol/base/lasting.h"
-#include "protocol/link/stop.h"
 #include "protocol/link/tunnel.h"
 #include "session/fabric/fabric_event.h"
+#include "session/fabric/stop_counts.h"
 
 namespace stag::link {
 struct Packet;
@@ -54,39 +53,12 @@ struct DecoderOptions {
   DecoderLimits limits = {};
   bool verify_crc = false;           // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
   link::TunnelPorts tunnel_ports{};  // of OnFrame
+  bool assemble = true;              // put IP packets together from their fragments
   bool keep_copies = false;          // take copies of a packet (copies.h) for packets of their own
   // The file that frames are read from, or null. What of them may have to be compared is read from it again; what is
   // not in the file is hashed. Must outlive the Decoder.
   const Lasting* lasting = nullptr;
   PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
-};
-
-// Frames by what kept them from being looked into.
-class StopCounts {
- public:
-  struct Entry {
-    link::Stop stop;
-    uint64_t frames = 0;
-  };
-
-  void Add(link::Stop stop) {
-    ++all_;
-    for (Entry& entry : entries_) {
-      if (entry.frames == 0) entry.stop = stop;
-      if (entry.stop == stop) return void(++entry.frames);
-    }
-  }
-  uint64_t all() const { return all_; }
-  // The first kinds that came; all() has the others, too.
-  std::span<const Entry> entries() const {
-    size_t n = 0;
-    while (n < entries_.size() && entries_[n].frames > 0) ++n;
-    return std::span(entries_).first(n);
-  }
-
- private:
-  std::array<Entry, 16> entries_{};
-  uint64_t all_ = 0;
 };
 
 struct DecoderStats {
@@ -95,7 +67,7 @@ struct DecoderStats {
   uint64_t duplicates = 0;        // link-level duplicates and retransmissions dropped
   uint64_t gaps = 0;              // kGap events
   uint64_t bad_crc = 0, checked_crc = 0;
-  uint64_t ip_fragments = 0;
+  uint64_t ip_fragments = 0;                           // frames with one; put together where all are there
   std::array<uint64_t, link::kTunnelKinds> tunnels{};  // frames out of a link::Tunnel of each kind
   uint64_t copies = 0;                                 // of packets that were captured before: dropped
   uint64_t tunneled = 0;                               // frames out of any
