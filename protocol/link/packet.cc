@@ -383,7 +383,7 @@ class Decoding {
     SetIpv4(p_.destination, &fixed[16]);
     uint64_t header = uint64_t{version_ihl & 0x0fu} * 4;
     if (version_ihl >> 4 != 4 || header < 20) return c_.Fail(ParseStatus::kMalformed);
-    if (total == 0) total = wire_left;  // segmentation offload: the length did not fit or is filled in later
+    total = LengthOf(total, wire_left);
     if (total < header) return c_.Fail(ParseStatus::kMalformed);
     Skip(header - 20);
     Note(HeaderKind::kIpv4, headers_begin_);
@@ -408,7 +408,7 @@ class Decoding {
     p_.destination = MakeAddress(Address::Kind::kIpv6, addresses.subspan<16, 16>());
     if (version != 6) return c_.Fail(ParseStatus::kMalformed);
     Note(HeaderKind::kIpv6, headers_begin_);
-    if (length == 0) length = wire_left - 40;  // segmentation offload, as for IPv4
+    length = LengthOf(length, wire_left - 40);
     while (true) {
       const size_t begin = c_.offset();
       uint64_t extension;
@@ -497,7 +497,7 @@ class Decoding {
     if (udp_length == 0) udp_length = length;
     if (udp_length < 8 || udp_length > length) return c_.Fail(ParseStatus::kMalformed);
     if (!tunnel) return Payload(udp_length - 8);
-    Narrow(udp_length - 8);
+    Narrow(LengthOf(udp_length, length) - 8);
     if (vxlan) return Vxlan(false);
     if (geneve) return Geneve();
     (this->*by_port->decode)();
@@ -647,6 +647,14 @@ class Decoding {
     Skip(header - 20);
     Note(HeaderKind::kTcp, begin);
     Payload(length - header);
+  }
+
+  // What follows a header that states `stated` bytes, where there are `left`. A host captures segments before its adapter
+  // cuts them (segmentation offload): the length is 0 then, where it does not fit, or, in a tunnel, that of one of the
+  // segments. No trailer is as long as what comes behind that.
+  static uint64_t LengthOf(uint64_t stated, uint64_t left) {
+    constexpr uint64_t kLeastSegment = 576, kMostTrailer = 512;
+    return stated == 0 || (stated >= kLeastSegment && left > stated + kMostTrailer) ? left : stated;
   }
 
   // What follows has `length` bytes at most: a header around it says so.

@@ -290,6 +290,29 @@ TEST(Tunnels, AnyByteOfAnyValue) {
   EXPECT_GT(still, 100000u);
 }
 
+// A host's capture of segments that its adapter cuts: in a tunnel both lengths are those of one of them.
+TEST(Tunnels, SegmentsThatAreNotCutYet) {
+  Buffer segment = Hex("c350 4e55 00000001 00000001 5010 ffff 0000 0000");  // TCP, 20 bytes
+  segment.resize(20 + 5000);
+  Buffer inner;
+  AppendIpv4(inner, Ipv4Address(10, 0, 0, 1), Ipv4Address(10, 0, 0, 2), 6, 1000);
+  const Buffer frame = InUdp(4789, Join(Hex("0800000000123400"), InEthernet(0x0800, Join(inner, segment))));
+  Buffer stated = frame;
+  const size_t inner_ethernet = 8 + kEthernetLength, outer_udp = 8 + inner_ethernet + 20 + 1000;
+  StoreBe16(&stated[kEthernetLength + 2], static_cast<uint16_t>(20 + outer_udp));
+  StoreBe16(&stated[kEthernetLength + 20 + 4], static_cast<uint16_t>(outer_udp));
+  const Packet p = DecodeBytes(stated, 0);
+  EXPECT_EQ(p.status, ParseStatus::kOk);
+  EXPECT_EQ(p.carrier, Carrier::kTcp);
+  EXPECT_EQ(p.payload.size(), 5000u);
+  EXPECT_EQ(p.wire_length, 5000u);
+
+  Buffer trailer = InEthernet(0x0800, Join(inner, Buffer(1000)));  // short of what makes a segment
+  trailer[kEthernetLength + 20 + 12] = std::byte{0x50};
+  trailer.resize(trailer.size() + 300);
+  EXPECT_EQ(DecodeBytes(trailer, 0).payload.size(), 980u);
+}
+
 TEST(Tunnels, LengthsThatContradict) {
   const auto patched = [](const Buffer& frame, size_t at, const char* hex) {
     Buffer b = frame;
