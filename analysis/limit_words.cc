@@ -38,9 +38,12 @@ constexpr std::array<std::string_view, session::kLimits> kAdvice{
 class Signatures {
  public:
   void Find(const Connection& c, const ConnectionLimits& limits, const transport::Health* health) {
-    if (c.one_sided())
+    if (c.info.of_slice)
+      Note("the capture is a slice of another: nothing is known of what was left out");
+    else if (c.one_sided())
       return Note("the capture has only the {}'s packets", c.coverage[c.client].heard ? "client" : "server");
-    if (c.sampled()) return Note("the capture is a sample: of more than a tenth of the packets there is no trace");
+    if (c.sampled() && !c.info.of_slice)
+      return Note("the capture is a sample: of more than a tenth of the packets there is no trace");
     if (limits.untimed > 0) Note("the frames of {} of {} have no times", limits.untimed, Count(limits.calls, "Call"));
     if (limits.not_captured > 0) Note("the answers to {} were not captured", Count(limits.not_captured, "Call"));
     if (limits.quarter_pauses > 0) {

@@ -103,9 +103,11 @@ class PcapngReader final : public FormatReader {
   const FrameOrigin* origin() const override { return listener_ && origin_.interface ? &origin_ : nullptr; }
   const OtherBlock* other_block() const override { return other_ ? &*other_ : nullptr; }
   bool has_comments() const override { return true; }
-  std::string comment() const override {
+  bool is_slice() const override { return slice_; }
+  std::string comment() const override { return CommentOf(options_); }
+  std::string CommentOf(Bytes options) const {
     std::string text;
-    for (Bytes left = options_; left.size() >= 4;) {
+    for (Bytes left = options; left.size() >= 4;) {
       const uint16_t code = order_.Load16(left.data()), length = order_.Load16(left.data() + 2);
       left = left.subspan(4);
       if (code == kOptionEnd || length > left.size()) break;
@@ -131,7 +133,10 @@ class PcapngReader final : public FormatReader {
       return Stop(Damaged(
           fmt::format("the section at byte {} is pcapng version {}: only version 1 is known", block_start_, major)));
     interfaces_.clear();
-    return BeginBlock(order_.Load32(block.data() + 4)) && TakeBody(kSectionHeaderBody).has_value();
+    if (!BeginBlock(order_.Load32(block.data() + 4)) || !TakeBody(kSectionHeaderBody)) return false;
+    const Bytes options = window_.Peek(static_cast<size_t>(std::min<uint64_t>(body_left_, kMaxOptions)));
+    slice_ |= CommentOf(options).starts_with(kSliceMark);
+    return true;
   }
 
  private:
@@ -387,6 +392,7 @@ class PcapngReader final : public FormatReader {
   std::vector<std::byte> copy_;     // for those who listen: scratch
   size_t options_left_ = 4u << 20;  // bytes of options of interfaces that may yet be kept
   uint64_t next_id_ = 0;
+  bool slice_ = false;
   Bytes options_;                    // of the packet that was read last
   std::optional<OtherBlock> other_;  // was read last
   int64_t last_time_ns_ = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capture/file/byte_source.h"
@@ -31,6 +32,10 @@ struct OtherBlock {
   Bytes data;               // what follows, up to the end of the block
   bool whole = true;        // false: there is more, or less, than a block may have
 };
+
+// The comment on a section of a pcapng file that is a part of a capture, and how it begins.
+inline constexpr std::string_view kSliceMark = "stag slice: ",
+                                  kSliceNote = "stag slice: a part of a capture; what is missing in it was left out";
 
 // An interface of a file, as the file describes it.
 struct CaptureInterface {
@@ -87,6 +92,8 @@ class Reader {
   // What the file says of the frame that was read last; null: nothing, or nobody listens. Valid until the next
   // ReadFrame.
   virtual const FrameOrigin* origin() const { return nullptr; }
+  // The file says of itself that it is a slice (kSliceMark): what is missing in it was left out, not lost.
+  virtual bool is_slice() const { return false; }
   // The file's format has comments on frames: comment() can be other than empty.
   virtual bool has_comments() const { return false; }
 

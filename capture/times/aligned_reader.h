@@ -24,6 +24,7 @@ class AlignedReader final : public Reader {
   const std::string& error() const override { return reader_.error(); }
   std::string comment() const override { return copied_ ? held_[next_held_ - 1].comment : reader_.comment(); }
   bool has_comments() const override { return reader_.has_comments(); }
+  bool is_slice() const override { return reader_.is_slice(); }
   uint64_t position() const override { return reader_.position(); }
   uint64_t size() const override { return reader_.size(); }
 

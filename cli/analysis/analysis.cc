@@ -116,6 +116,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
   fabric::DecoderOptions decoder_options;
   decoder_options.memory_limit = options.memory / 4;
   decoder_options.lasting = reader.lasting();
+  decoder_options.slice = outcome.slice = reader.is_slice();
   decoder_options.packets = packets;
   decoder_options.keep_copies = options.keep_copies;
   decoder_options.tunnel_ports = TunnelPortsOf(options);

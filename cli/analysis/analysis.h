@@ -22,6 +22,7 @@ struct FileOutcome {
   bool opened = false;  // else the file could not be read at all
   bool damaged = false;
   std::string trouble;  // why it could not be opened or is damaged; empty: nothing
+  bool slice = false;   // the file says that it is one
   uint64_t frames = 0;
   int64_t first_time_ns = 0, last_time_ns = 0;  // of the first and the last frame
   fabric::DecoderStats decoder;

@@ -43,6 +43,7 @@ Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, u
   const std::string name = DisplayName(file);
   Scrubber scrubber(out, pseudonyms, replaced, {options.kept, options.memory, TunnelPortsOf(options)});
   Progress progress(options.progress && !options.quiet, name);
+  if ((*reader)->is_slice()) out.SetSlice();
   LeftOut left_out(replaced);
   (*reader)->Listen(left_out);
   Frame frame;

@@ -40,6 +40,12 @@ std::string FolderFor(const capture::OutputFile& out, const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
+capture::FileNotes NotesOf(bool slice) {
+  capture::FileNotes notes;
+  if (slice) notes.comment = capture::kSliceNote;
+  return notes;
+}
+
 }  // namespace
 
 Result<void> WriteCompressed(capture::Reader& from, capture::OutputFile to, capture::FileFormat format) {
@@ -54,7 +60,8 @@ Result<void> WriteCompressed(capture::Reader& from, capture::OutputFile to, capt
   std::optional<LinkType> link = LinkType::kEthernet;
   if (next == Next::kFrame) link = frame.link;
   if (from.other_block() || from.origin()) link.reset();
-  auto writer = capture::FileWriter::Create(std::move(to), format, link, {}, capture::Compression::kZstd);
+  auto writer =
+      capture::FileWriter::Create(std::move(to), format, link, NotesOf(from.is_slice()), capture::Compression::kZstd);
   if (!writer) return tl::unexpected(writer.error());
   for (; next == Next::kFrame; next = from.ReadFrame(frame)) {
     const auto* const block = from.other_block();
@@ -107,7 +114,7 @@ void ScrubbedFile::Note(const std::string& trouble) {
 
 Result<void> ScrubbedFile::Start(std::optional<LinkType> link) {
   if (encoder_) return {};
-  auto encoder = capture::FileEncoder::Start(format_, link, buffer_);
+  auto encoder = capture::FileEncoder::Start(format_, link, buffer_, NotesOf(slice_));
   if (!encoder) return tl::unexpected(encoder.error());
   encoder_ = std::move(*encoder);
   for (const FrameRef& ref : early_) {

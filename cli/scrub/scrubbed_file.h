@@ -36,6 +36,8 @@ class ScrubbedFile final : public ScrubbedFrames {
   // Of the frames that are appended next: interfaces stay apart, without their names. `file`: its number; null: nothing
   // is known.
   void SetOrigin(const capture::FrameOrigin* origin, uint64_t file);
+  // Before the first frame: the file says that it is a slice.
+  void SetSlice() { slice_ = true; }
   Result<void> Append(const Frame& frame, const FramePayload& payload, uint32_t states) override;
   // A custom block without contents; in a pcap file, which has no blocks, an empty frame.
   Result<void> AppendEmpty(const FrameRef& ref) override;
@@ -84,6 +86,7 @@ class ScrubbedFile final : public ScrubbedFrames {
   const link::TunnelPorts ports_;
   const int draft_;  // without a name, until it is delivered; -1: out_ is written at once
   const int fd_;     // what the frames are in: the draft, or out_
+  bool slice_ = false;
   std::optional<capture::FileEncoder> encoder_;
   capture::CaptureInterface interface_;  // of the next frame
   capture::FrameOrigin origin_;          // likewise; without an interface: unknown

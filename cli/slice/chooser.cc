@@ -97,6 +97,8 @@ void RpcChooser::OnTransaction(const session::Connection&, const session::Transa
     const uint64_t end = t.reply.frame.number != 0 ? t.reply.frame.number : UINT64_MAX;
     if (t.call.first_frame.number <= selection_.around && selection_.around <= end)
       under_way_.push_back({session::RoundTrip(t).value_or(-1), rpc});
+    if (Ended& last = ended_[t.connection]; end < selection_.around && end >= last.end)
+      last = {end, {session::RoundTrip(t).value_or(-1), rpc}};
     return;
   }
   if (selection_.slowest == 0) return Take(rpc);
@@ -122,6 +124,9 @@ void RpcChooser::Finish() {
     // A frame of no connection: whatever was under way then.
     if (around_connection_ != 0)
       std::erase_if(under_way_, [&](const Ranked& ranked) { return ranked.rpc.connection != around_connection_; });
+    // No RPC is under way: it acknowledges the one before it, or repeats a part of it.
+    const auto last = ended_.find(around_connection_);
+    if (under_way_.empty() && last != ended_.end() && last->second.end != 0) under_way_.push_back(last->second.rpc);
     if (selection_.slowest != 0) {
       std::erase_if(under_way_, [](const Ranked& ranked) { return ranked.round_trip_ns < 0; });
       std::sort(under_way_.begin(), under_way_.end());

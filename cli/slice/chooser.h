@@ -115,6 +115,11 @@ class RpcChooser final : public session::Observer, public fabric::PacketObserver
   Track around_track_ = 0;
   fabric::ConnectionId around_connection_ = 0;
   std::vector<Ranked> under_way_;
+  struct Ended {
+    uint64_t end = 0;  // its last frame, before that of --around
+    Ranked rpc;
+  };
+  std::unordered_map<fabric::ConnectionId, Ended> ended_;   // the last of each connection
   std::unordered_map<Track, fabric::ConnectionId> tracks_;  // where --around is asked for
   uint64_t seen_ = 0;
   fabric::ConnectionId connections_ = 0;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -116,8 +117,9 @@ class Cursor {
 
 class SliceWriter {
  public:
-  SliceWriter(const SliceTarget& target, bool several)
-      : target_(target), several_(several), progress_(target.progress, target.path) {}
+  // `part`: not every frame of the sources is written.
+  SliceWriter(const SliceTarget& target, bool several, bool part)
+      : target_(target), several_(several), part_(part), progress_(target.progress, target.path) {}
 
   Result<void> Write(Cursor& cursor) {
     Frame frame = cursor.frame();
@@ -130,6 +132,7 @@ class SliceWriter {
       const auto link = block || known ? std::nullopt : std::optional(frame.link);
       capture::FileNotes notes;
       notes.application = kVersionText;
+      if (part_ || cursor.reader()->is_slice()) notes.comment = capture::kSliceNote;
       const auto compression =
           target_.path.ends_with(".zst") ? capture::Compression::kZstd : capture::Compression::kNone;
       auto created = capture::FileWriter::Create(target_.path, capture::FileFormat::kPcapng, link, notes, compression,
@@ -175,7 +178,7 @@ class SliceWriter {
   }
 
   const SliceTarget& target_;
-  const bool several_;
+  const bool several_, part_;
   Progress progress_;
   std::unique_ptr<capture::FileWriter> writer_;
   std::string comment_;
@@ -191,7 +194,8 @@ std::vector<Cursor>::iterator Following(std::vector<Cursor>& cursors, bool merge
 }  // namespace
 
 Result<void> WriteSlice(std::vector<SliceSource>& sources, const SliceTarget& target, Diagnostics& diagnostics) {
-  SliceWriter writer(target, sources.size() > 1);
+  const bool part = std::ranges::any_of(sources, [](const SliceSource& source) { return !source.sliced.all; });
+  SliceWriter writer(target, sources.size() > 1, part);
   std::vector<Cursor> waiting;
   for (size_t i = 0; i < sources.size(); ++i) {
     if (sources[i].sliced.opened && sources[i].sliced.nothing.empty()) waiting.emplace_back(sources[i], i, diagnostics);

@@ -35,6 +35,7 @@ class Page {
       PutDuration(out, *span);
     }
     Put(out, "\n");
+    if (summary_.outcome().slice) Put(out, "A slice of a capture: what is missing in it was left out.\n");
     if (HasLinkReport(summary_.outcome().decoder)) {
       PutLinkReport(out, summary_.outcome().decoder);
       Put(out, "\n");

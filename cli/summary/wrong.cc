@@ -84,6 +84,7 @@ class Troubles {
   }
 
   void FindWhatIsMissing() {
+    if (c_.info.of_slice) return;
     if (c_.one_sided()) {
       const bool client = c_.coverage[c_.client].heard;
       if (c_.packets == 0) return;
@@ -162,6 +163,7 @@ class Troubles {
 
   // Something of the connection is missing, and answers with it: one sentence.
   void FindMissedAnswers() {
+    if (c_.info.of_slice) return;
     const auto& missed = one_.UnansweredOf(session::Answer::kNotCaptured);
     const auto loss = std::ranges::find(all_, "capture_loss", &Wrong::kind);
     if (loss == all_.end()) {

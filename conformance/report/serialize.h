@@ -113,9 +113,9 @@ void Members(session::SideCounters& v, Fn fn) {
 // Without the slot and the acknowledgements, which mean something only where its Session runs.
 template <typename Fn>
 void Members(fabric::ConnectionInfo& v, Fn fn) {
-  auto& [id, slot, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden, acknowledged_in,
+  auto& [id, slot, fabric, endpoint, roles_known, of_slice, service_port, service_id, rdma_hidden, acknowledged_in,
          acknowledged_right_before, sends_received] = v;
-  fn(id, fabric, endpoint, roles_known, service_port, service_id, rdma_hidden);
+  fn(id, fabric, endpoint, roles_known, of_slice, service_port, service_id, rdma_hidden);
 }
 template <typename Fn>
 void Members(session::Coverage& v, Fn fn) {

@@ -54,6 +54,7 @@ struct DecoderOptions {
   bool verify_crc = false;           // check the ICRC of RoCE packets (iWARP CRC32C is always checked)
   link::TunnelPorts tunnel_ports{};  // of OnFrame
   bool assemble = true;              // put IP packets together from their fragments
+  bool slice = false;                // what is missing was left out, not lost: ConnectionInfo::of_slice
   bool keep_copies = false;          // take copies of a packet (copies.h) for packets of their own
   // The file that frames are read from, or null. What of them may have to be compared is read from it again; what is
   // not in the file is hashed. Must outlive the Decoder.

@@ -39,6 +39,7 @@ struct ConnectionInfo {
   FabricKind fabric = FabricKind::kRoceV2;
   std::array<Endpoint, 2> endpoint;
   bool roles_known = false;
+  bool of_slice = false;  // the capture is a part of another: what is missing was left out, and says nothing
   // InfiniBand: the RDMA IP CM service port when the REQ was seen. iWARP: the passive side's TCP port. 0 = unknown.
   uint16_t service_port = 0;
   uint64_t service_id = 0;  // InfiniBand: of the CM REQ; 0 = not seen

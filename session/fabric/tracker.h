@@ -34,6 +34,7 @@ class TrackerContext {
   void OpenConnection(ConnectionInfo& info) {
     info.id = ++last_connection_;
     info.slot = slots_.Take();
+    info.of_slice = options_.slice;
   }
   void CloseConnection(const ConnectionInfo& info) { slots_.Give(info.slot); }
 

@@ -41,8 +41,8 @@ struct TransportStatistics::Followed final : NoteSink {
   void PutCurrent(Health& to) const {
     if (rc) to.path_mtu = rc->path_mtu();
     for (const Side side : {Side{0}, Side{1}}) {
-      if (rc) to.sent[side].lost_from_capture = rc->LostFromCapture(side);
-      if (tcp) to.sent[side].lost_from_capture = tcp->LostFromCapture(Swapped(side));
+      if (rc && !to.info.of_slice) to.sent[side].lost_from_capture = rc->LostFromCapture(side);
+      if (tcp && !to.info.of_slice) to.sent[side].lost_from_capture = tcp->LostFromCapture(Swapped(side));
     }
   }
   // No packet counts from now on.

@@ -469,9 +469,31 @@ class Usage(Slices):
         whole = bytearray(ERROR.read_bytes())
         whole[20:24] = struct.pack("<I", 147)  # LINKTYPE_USER0
         self.slice(self.file("user.pcap", whole), "--frames", "1-2")
-        interface = self.out.read_bytes()[48:]  # behind the section header
-        self.assertEqual(struct.unpack("<I4xHH", interface[:12]), (1, 147, 0))
+        self.assertIn(struct.pack("<IIHH", 1, 32, 147, 0), self.out.read_bytes()[:256])
         self.assertEqual(origins(self.out), [1, 2])
+
+    def test_a_slice_says_that_it_is_one(self):
+        loss = NFS.parent / "rxe-loss-nfs3.pcap.zst"
+        again = self.directory / "again.pcapng"
+        self.slice(loss, "--slowest", 2)
+        stag("slice", self.out, "--frames", "1-", "-w", again)
+        stag("scrub", self.out, "-w", self.directory / "scrubbed.pcapng.zst")
+        for path in self.out, again, self.directory / "scrubbed.pcapng.zst":
+            self.assertIn(b"A slice of a capture", stag("summary", path).stdout)
+            (summary,) = map(json.loads, stag("summary", "--format", "jsonl", path).stdout.splitlines())
+            self.assertFalse({"capture_loss", "capture_sample", "one_direction", "unanswered"} & {wrong["kind"] for wrong in summary["wrong"]})
+            rows = list(map(json.loads, stag("transport", "--format", "jsonl", path).stdout.splitlines()))
+            self.assertEqual([row["lost_from_capture"] for row in rows], [0] * len(rows))
+            self.assertGreater(sum(row["retransmitted_packets"] for row in rows), 0)
+        self.slice(loss, "--merge")
+        self.assertNotIn(b"stag slice", self.out.read_bytes()[:256])
+
+    def test_around_takes_the_rpc_that_the_frame_is_of(self):
+        # The Call is in frame 1013, the Reply in 1016; 1018 is behind them.
+        self.slice(NFS.parent / "rxe-loss-nfs3.pcap.zst", "--around", 1018)
+        self.assertLessEqual({1013, 1016, 1018}, set(origins(self.out)))
+        (rpc,) = map(json.loads, stag("transactions", "--format", "jsonl", self.out).stdout.splitlines())
+        self.assertEqual(rpc["reply_complete"], True)
 
     def test_pipes(self):
         self.slice("-", "--slowest", 2, data=NFS.read_bytes())
