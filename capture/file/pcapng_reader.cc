@@ -378,6 +378,7 @@ class PcapngReader final : public FormatReader {
     frame.ref = {++frames_, time_ns};
     last_time_ns_ = time_ns;
     frame.link = interfaces_[interface].link;
+    frame.interface = interface;
     frame.bytes = *bytes;
     frame.wire_length = std::max(on_wire, captured);
     return true;

@@ -55,6 +55,7 @@ struct Frame {
   LinkType link = LinkType::kUnsupported;
   Bytes bytes;               // as captured
   uint32_t wire_length = 0;  // bytes on the wire, at least bytes.size()
+  uint32_t interface = 0;    // of the capture file, in its section
 };
 
 // Memory of a producer that has frames. It does not change while there are other owners than the producer; they let go

@@ -46,7 +46,12 @@ class Decoding {
  public:
   // `headers`: null where nobody asks for them.
   Decoding(const Frame& frame, Packet& packet, const TunnelPorts& ports, std::vector<Header>* headers)
-      : all_(frame.bytes), c_(frame.bytes, frame.wire_length), p_(packet), ports_(ports), headers_(headers) {}
+      : all_(frame.bytes),
+        c_(frame.bytes, frame.wire_length),
+        p_(packet),
+        ports_(ports),
+        headers_(headers),
+        interface_(frame.interface) {}
 
   void Run(LinkType link) {
     p_.carrier = Carrier::kOther;
@@ -55,7 +60,7 @@ class Decoding {
     p_.stop = {};
     p_.tunnels = 0;
     p_.ip_id = 0;
-    p_.way = 0;
+    p_.way = interface_;
     p_.payload = p_.icrc_headers = {};
     p_.wire_length = 0;
     switch (link) {
@@ -899,6 +904,7 @@ class Decoding {
   Packet& p_;
   const TunnelPorts& ports_;
   std::vector<Header>* headers_;
+  const uint32_t interface_;
   size_t origin_ = 0;  // of `all_` within the frame
   size_t headers_begin_ = 0;
   unsigned depth_ = 0;  // tunnels around what is being read
@@ -1017,7 +1023,8 @@ bool DecodePlain(const Frame& frame, Packet& p) {
   p.stop = {};
   p.ip_id = LoadBe16(at + kIp + 4);
   std::memcpy(&p.way, at + 4, sizeof p.way);
-  p.way ^= std::to_integer<uint64_t>(at[kIp + 8]);  // who sent it on, and its time to live
+  // Who sent it on, its time to live, and which interface of the capture had it.
+  p.way ^= std::to_integer<uint64_t>(at[kIp + 8]) ^ uint64_t { frame.interface } << 8;
   p.tunnels = 0;
   SetIpv4(p.source, at + kIp + 12);
   SetIpv4(p.destination, at + kIp + 16);

@@ -45,8 +45,8 @@ struct Packet {
   bool ip_fragment = false;
   IpFragment fragment;
   uint16_t ip_id = 0;  // IPv4: identification; IPv6: 0
-  // The way that the packet took to where it was captured: a hash of link-layer addresses, VLANs, times to live, and
-  // tunnels with their ends. Copies of a packet that were captured at other places differ in it.
+  // The way that the packet took to where it was captured: a hash of the interface, link-layer addresses, VLANs, times
+  // to live, and tunnels with their ends. Copies of a packet that were captured at other places differ in it.
   uint64_t way = 0;
   uint32_t tunnels = 0;  // that the packet was in: bit 1 << kind for each Tunnel
   Stop stop;             // where the carrier is kOther: what kept the rest from being looked into

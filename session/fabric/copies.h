@@ -2,10 +2,10 @@
 //
 // Copies: finds packets that a capture holds more than once, as from a mirror of both sides of a switch. A copy has the
 // same innermost packet, but for what routers change, and comes at most kWindow before or after the first one. Most
-// took another way: link-layer addresses, VLANs, time to live, tunnels or their ends differ. Who sends again sends the
-// same way, but as an IPv4 packet of its own: a packet that came the same way is a copy when it has the same
-// identification, its sender is one that counts packets with it, not PSNs or bytes, and some packets of that sender
-// came twice, one after the other, before. Otherwise it was sent again.
+// took another way: interfaces of the capture, link-layer addresses, VLANs, time to live, tunnels or their ends differ.
+// Who sends again sends the same way, but as an IPv4 packet of its own: a packet that came the same way is a copy when
+// it has the same identification, its sender is one that counts packets with it, not PSNs or bytes, and some packets of
+// that sender came twice, one after the other, before. Otherwise it was sent again.
 #pragma once
 
 #include <array>
