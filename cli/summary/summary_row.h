@@ -42,14 +42,11 @@ struct Record<cli::WrongRow> : Part<cli::WrongRow> {
       Member<&Row::severity>("severity", "error, trouble, warning or note."),
       Member<&Row::kind>(
           "kind",
-          "unanswered, waiting: RPCs without an answer when the connection, the capture ended. retransmission, "
-          "timeout: "
-          "packets that were sent again. rnr: a receiver was not ready. refused: the connection, or a request. reset: "
-          "the "
+          "unanswered, waiting: RPCs without an answer when the connection, the capture ended. retransmission: packets "
+          "that were sent again. rnr: a receiver was not ready. refused: the connection, or a request. reset: the "
           "connection. credits, put_off, slow: what keeps RPCs back. zero_window, congestion, damage, changed: what "
-          "the "
-          "fabric shows. capture_loss, capture_sample, one_direction, nothing_captured, cut: what the capture lacks. "
-          "rule:ID: findings of the rule."),
+          "the fabric shows. capture_loss, capture_sample, one_direction, nothing_captured, cut: what the capture "
+          "lacks. foreign: others that borrow the header. rule:ID: findings of the rule."),
       Member<&Row::blames>("blames", "Whose doing it is; null: the capture does not prove that."),
       Member<&Row::connection>("connection", "The connection, or the first; null: it is about the capture."),
       Member<&Row::text>("text", "A sentence."),
