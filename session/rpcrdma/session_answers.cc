@@ -17,13 +17,14 @@ void Session::Impl::ProveAnswer(ConnectionState& state, TransactionEntry& entry,
   ++state.proven[entry.requester];
 }
 
-// Calls fn(entry), which returns false to end, for outstanding Calls of `side` in doubt, the oldest first. Of the live
-// transactions so many are looked at.
+// Of the live transactions, or of those with a handle, at a time.
+static constexpr int kMostLookedAt = 256;
+
+// Calls fn(entry), which returns false to end, for outstanding Calls of `side` in doubt, the oldest first.
 template <typename Fn>
 static void ForEachInDoubt(const ConnectionState& state, Side side, Fn fn) {
-  constexpr int kMost = 256;
   TransactionEntry* entry = state.live.oldest();
-  for (int i = 0; i < kMost && entry && state.in_doubt[side] > 0; ++i, entry = entry->next)
+  for (int i = 0; i < kMostLookedAt && entry && state.in_doubt[side] > 0; ++i, entry = entry->next)
     if (entry->requester == side && IsInDoubt(*entry) && !fn(*entry)) return;
 }
 
@@ -62,12 +63,14 @@ void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRe
 // A Call uses what an older one used that may have been answered: a handle, or the last credit.
 void Session::Impl::ProveByCall(ConnectionState& state, const TransactionEntry& call) {
   const Side side = call.requester;
+  int left = kMostLookedAt;
   for (const SegmentRecord& record : call.call.segments) {
     state.memory[side].Find(record.segment.handle, [&](const SegmentRef& ref) {
       const bool other = !ref.of_reply && ref.entry != &call && !ref.entry->retired;
       if (other && IsInDoubt(*ref.entry)) ProveAnswer(state, *ref.entry, call.call.frame);
-      return false;
+      return --left <= 0;
     });
+    if (left <= 0) break;
   }
   const CreditState& credits = state.connection.credits[side];
   if (!credits.granted.any || !credits.requested.any) return;

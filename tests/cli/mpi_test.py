@@ -88,7 +88,7 @@ class Mpi(unittest.TestCase):
         suppress.write_text('{"rule":"PVT-006","reason":"Linux"}\n{"rule":"CCP","reason":"unused"}\n')
         for name in ("text", "html"):
             done = self.same(3, "check", "--format", name, "--baseline", known, "--suppress", suppress, *CASES, *CAPTURES)
-            self.assertEqual(len(complaints(done)), 2)
+            self.assertEqual(len([line for line in complaints(done) if b"nothing was judged" not in line]), 2)
         # Nothing is written when a capture cannot be read; a list that cannot be read is said once.
         self.same(2, "check", "--write-baseline", self.directory / "none.jsonl", *CASES, self.damaged())
         self.assertFalse((self.directory / "none.jsonl").exists())
