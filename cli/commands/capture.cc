@@ -332,9 +332,10 @@ int RunCapture(const CaptureArguments& options) {
       observers = checker->reporter->Observers();
     }
     LinesAtOnce lines(output, TransactionLister::Heading(options.format, output.style(), false));
-    TransactionLister lister(options, output.style(), clock, lines, std::nullopt, false);
+    std::optional<TransactionLister> lister;
     observers.push_back(&watching->watch);
-    if (options.transactions) observers.push_back(&lister);
+    if (options.transactions)
+      observers.push_back(&lister.emplace(options, output.style(), clock, lines, std::nullopt, false));
     if (judge) observers.push_back(&watching->engine);
     const bool hash = options.transactions && options.format == Format::kJsonl;
     PayloadCutter* const cutter = options.cut_payload ? &watching->cutter : nullptr;

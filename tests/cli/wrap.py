@@ -143,13 +143,18 @@ def macsec(control, channel=b""):
 
 def llc(frame):
     """IEEE 802.3 with SNAP (RFC 1042)."""
-    head = struct.pack(">H", min(frame.wire - 6, 1500)) + bytes.fromhex("aaaa03 000000")
+    if frame.wire - 6 > 1500:
+        return None
+    head = struct.pack(">H", frame.wire - 6) + bytes.fromhex("aaaa03 000000")
     return Frame(frame.data[:12] + head + frame.data[12:], frame.wire + len(head), frame.number)
 
 
 def llc_bridged(frame):
     """RFC 2684."""
-    return frame.behind(bytes.fromhex("aaaa03 0080c2 0007 0000"), lambda data, n: MAC + struct.pack(">H", min(n, 1500)) + data)
+    head = bytes.fromhex("aaaa03 0080c2 0007 0000")
+    if frame.wire + len(head) > 1500:
+        return None
+    return frame.behind(head, lambda data, n: MAC + struct.pack(">H", n) + data)
 
 
 def sflow(frame):

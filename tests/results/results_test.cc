@@ -271,7 +271,7 @@ TEST(Results, MembersElsewhereAndOfFunctions) {
   JsonWriter json(line);
   PutRow(json, Reported{&report});
   const std::string members = R"("seconds":1.500,"double":878082202,"xid":"0x1a2b3c4d","troubles":{"a":1,"b c":2})";
-  EXPECT_EQ(line, R"({"type":"","report":{)" + members + "}," + members + "}");
+  EXPECT_EQ(line, R"({"report":{)" + members + "}," + members + "}");
 }
 
 }  // namespace results
