@@ -108,7 +108,8 @@ static void AddPorts(CLI::App& command, const std::string& name, std::array<uint
 }
 
 void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats) {
-  Reads(command.add_option("FILE", options.files, "Captures: pcap, pcapng or ERF, plain, .gz or .zst; - is standard input"))
+  Reads(command.add_option("FILE", options.files,
+                           "Captures: pcap, pcapng or ERF, plain, .gz or .zst; - is standard input"))
       ->required()
       ->type_name("");
   AddOutputOptions(command, options, formats);
