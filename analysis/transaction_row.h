@@ -158,7 +158,7 @@ struct Record<analysis::TransactionRow> {
                            "have been on the wire. pending: it is not, nothing of its direction is missing since the "
                            "Call, and the capture ends before the connection. none: likewise, and the connection "
                            "ended."),
-      Member<&Row::waited>("waited_us", "Of a pending one: from the Call to the end of the capture."),
+      Member<&Row::waited>("waited_us", "Time from the Call to the end of the capture, where the answer is pending."),
       Member<&Row::read_chunks>("read_chunks", "The Read chunks."),
       Member<&Row::write_chunks>("write_chunks", "The Write chunks."),
       Member<&Row::reply_chunk>("reply_chunk", "The Reply chunk."),

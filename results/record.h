@@ -60,7 +60,7 @@ struct RecordInfo {
 template <typename R>
 struct Record;
 
-// What the specialisation begins with for a part of other records.
+// The base of the specialisation for a part of other records.
 template <typename R>
 struct Part {
   using Row = R;

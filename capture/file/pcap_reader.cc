@@ -55,7 +55,7 @@ class PcapReader final : public FormatReader {
   }
 
   void Listen(BlockListener&) override { listened_ = true; }
-  // Where the link type alone does not tell it.
+  // Null where the link type alone tells it.
   const FrameOrigin* origin() const override { return listened_ && described_ ? &origin_ : nullptr; }
 
   Next ReadFrame(Frame& frame) override {

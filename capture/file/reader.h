@@ -45,16 +45,17 @@ struct CaptureInterface {
   std::vector<std::byte> options;  // of a pcapng file of little-endian order, without their end
 };
 
-// What a file says of a frame beside what a Frame has.
+// Facts of a frame that a file states beside those of a Frame.
 struct FrameOrigin {
   const CaptureInterface* interface = nullptr;
-  uint64_t key = 0;     // of the interface: its id, and whatever else tells it from those of other Readers; not 0
+  uint64_t key = 0;     // not 0; names the interface among those of all Readers of a run
   uint64_t units = 0;   // the time, in the interface's units
   bool simple = false;  // a simple packet: without time and options
   Bytes options;        // of a pcapng file of little-endian order, without comments
 };
 
-// Who copies files: what a pcapng file has beside frames, in the order of the file. Not the blocks that are numbered.
+// For a program that copies files: gets the parts of a pcapng file beside frames, in the order of the file, but for the
+// blocks that are numbered.
 class BlockListener {
  public:
   virtual ~BlockListener() = default;
@@ -89,8 +90,8 @@ class Reader {
   // Before the first ReadFrame; the listener is called from it, and must outlive the Reader. Only readers of files know
   // such.
   virtual void Listen(BlockListener& /*listener*/) {}
-  // What the file says of the frame that was read last; null: nothing, or nobody listens. Valid until the next
-  // ReadFrame.
+  // The origin that the file states of the frame that was read last; null: it states none, or nobody listens. Valid
+  // until the next ReadFrame.
   virtual const FrameOrigin* origin() const { return nullptr; }
   // The file says of itself that it is a slice (kSliceMark): what is missing in it was left out, not lost.
   virtual bool is_slice() const { return false; }

@@ -7,26 +7,21 @@
 #include <optional>
 #include <vector>
 
-#include "capture/file/reader.h"
+#include "capture/file/reader_around.h"
 #include "session/clocks/clock_finder.h"
 
 namespace stag::capture {
 
-class AlignedReader final : public Reader {
+class AlignedReader final : public ReaderAround {
  public:
   // `reader` must outlive this.
   AlignedReader(Reader& reader, clocks::Policy policy, const link::TunnelPorts& ports = link::kTunnelPorts)
-      : reader_(reader), finder_(policy, ports) {}
+      : ReaderAround(reader), finder_(policy, ports) {}
 
   Next ReadFrame(Frame& frame) override;
   const FrameMemory& memory() const override { return copied_ ? none_ : reader_.memory(); }
   const Lasting* lasting() const override { return reader_.lasting(); }
-  const std::string& error() const override { return reader_.error(); }
   std::string comment() const override { return copied_ ? held_[next_held_ - 1].comment : reader_.comment(); }
-  bool has_comments() const override { return reader_.has_comments(); }
-  bool is_slice() const override { return reader_.is_slice(); }
-  uint64_t position() const override { return reader_.position(); }
-  uint64_t size() const override { return reader_.size(); }
 
   const clocks::TwoClocks& two_clocks() const { return finder_.two_clocks(); }
   uint64_t of_second_clock() const { return of_second_clock_; }  // frames, delivered
@@ -43,7 +38,6 @@ class AlignedReader final : public Reader {
   void ForgetHeld();
   void Stamp(Frame& frame, unsigned clock);
 
-  Reader& reader_;
   clocks::ClockFinder finder_;
   const FrameMemory none_{};
   bool copied_ = false;  // the frame that was read last is a copy

@@ -12,26 +12,19 @@
 #include <string>
 #include <vector>
 
-#include "capture/file/reader.h"
+#include "capture/file/reader_around.h"
 #include "protocol/link/packet.h"
 
 namespace stag::capture {
 
-class ErspanReader final : public Reader {
+class ErspanReader final : public ReaderAround {
  public:
   // `reader` must outlive this.
   explicit ErspanReader(Reader& reader, const link::TunnelPorts& ports = link::kTunnelPorts)
-      : reader_(reader), ports_(ports) {}
+      : ReaderAround(reader), ports_(ports) {}
 
   Next ReadFrame(Frame& frame) override;
-  const FrameMemory& memory() const override { return reader_.memory(); }
   const Lasting* lasting() const override { return reader_.lasting(); }
-  const std::string& error() const override { return reader_.error(); }
-  std::string comment() const override { return reader_.comment(); }
-  bool has_comments() const override { return reader_.has_comments(); }
-  bool is_slice() const override { return reader_.is_slice(); }
-  uint64_t position() const override { return reader_.position(); }
-  uint64_t size() const override { return reader_.size(); }
 
   // Frames whose time is ERSPAN's.
   uint64_t stamped() const { return stamped_; }
@@ -54,7 +47,6 @@ class ErspanReader final : public Reader {
   static std::optional<Stamp> StampOf(Bytes header);
   Clock* ClockOf(const Address& source, const Stamp& stamp, int64_t time_ns);
 
-  Reader& reader_;
   const link::TunnelPorts ports_;
   link::Packet packet_;
   std::vector<link::Header> headers_;

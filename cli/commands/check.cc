@@ -45,13 +45,6 @@ std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& option
   return MakeLineReporter(options, output);
 }
 
-std::optional<Severity> SeverityNamed(std::string_view word) {
-  if (word == "error") return Severity::kError;
-  if (word == "warning") return Severity::kWarning;
-  if (word == "note") return Severity::kNote;
-  return std::nullopt;
-}
-
 // Findings that are not accepted, at or above --fail-on; or nothing to judge.
 bool Failed(const CheckArguments& options, const conformance::Reporter& reporter) {
   if (options.fail_on_nothing && reporter.files_not_judged() > 0) return true;
@@ -137,27 +130,17 @@ void AddCheck(CLI::App& app, Run& run) {
   AddRuleOptions(*command, options->engine);
   AddParsed(
       *command, "--fail-on",
-      [options](std::string& text) -> std::string {
-        std::string_view rest = text;
-        do {
-          const size_t end = std::min(rest.find(','), rest.size());
-          const std::string_view word = rest.substr(0, end);
-          rest.remove_prefix(std::min(end + 1, rest.size()));
-          if (word == "nothing-judged") {
-            options->fail_on_nothing = true;
-          } else if (word == "never") {
-            options->fail_on.reset();
-          } else if (const auto severity = SeverityNamed(word)) {
-            options->fail_on = severity;
-          } else {
-            return text + " is not of error, warning, note, never, nothing-judged";
-          }
-        } while (!rest.empty());
-        return {};
+      [options](std::string& word) -> std::string {
+        if (word == "nothing-judged") return options->fail_on_nothing = true, std::string{};
+        if (word == "never") return options->fail_on.reset(), std::string{};
+        for (const Severity severity : {Severity::kNote, Severity::kWarning, Severity::kError})
+          if (word == conformance::SeverityName(severity)) return options->fail_on = severity, std::string{};
+        return word + " is not one of error, warning, note, never, nothing-judged";
       },
       "error|warning|note|never|nothing-judged",
       "Findings from this severity on make the exit status 1 (default: error); with nothing-judged, so does a capture "
-      "without RPC-over-RDMA");
+      "without RPC-over-RDMA")
+      ->delimiter(',');
   Reads(command->add_option("--suppress", options->accept.suppress,
                             "Accept findings that a hand-written file lists, with reasons (see below)"))
       ->allow_extra_args(false)

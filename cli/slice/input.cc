@@ -10,32 +10,25 @@
 #include <cstring>
 
 #include "capture/file/output_file.h"
+#include "capture/file/reader_around.h"
 #include "capture/times/aligned_reader.h"
 
 namespace stag::cli {
 namespace {
 
 // Frames of a reader for which `wants` is true, with the numbers that they have.
-class SomeFrames final : public capture::Reader {
+class SomeFrames final : public capture::ReaderAround {
  public:
   SomeFrames(capture::Reader& reader, std::function<bool(const Frame&)> wants)
-      : reader_(reader), wants_(std::move(wants)) {}
+      : ReaderAround(reader), wants_(std::move(wants)) {}
   Next ReadFrame(Frame& frame) override {
     for (;;) {
       const Next next = reader_.ReadFrame(frame);
       if (next != Next::kFrame || !wants_ || wants_(frame)) return next;
     }
   }
-  const FrameMemory& memory() const override { return reader_.memory(); }
-  const std::string& error() const override { return reader_.error(); }
-  std::string comment() const override { return reader_.comment(); }
-  bool has_comments() const override { return reader_.has_comments(); }
-  bool is_slice() const override { return reader_.is_slice(); }
-  uint64_t position() const override { return reader_.position(); }
-  uint64_t size() const override { return reader_.size(); }
 
  private:
-  capture::Reader& reader_;
   std::function<bool(const Frame&)> wants_;
 };
 

@@ -19,7 +19,7 @@ namespace {
 // Bytes of the comments that a frame has already: pcapng knows 65535, and one more follows.
 constexpr size_t kMaxComment = 0xf000;
 
-// What a source has beside frames, in the order of the file, since the last frame that was written.
+// The parts of a source beside frames, in the order of the file, since the last frame that was written.
 class Beside final : public capture::BlockListener {
  public:
   // `source`: its number.
@@ -166,7 +166,7 @@ class SliceWriter {
       progress_.Update(cursor.reader()->position(), cursor.reader()->size(), written_);
     return {};
   }
-  // What comes behind the last frame of a source.
+  // Writes the parts behind the last frame of a source.
   void End(Cursor& cursor) {
     if (writer_) cursor.beside().Write(*writer_);
   }

@@ -48,7 +48,7 @@ class Troubles {
           "it carries GlusterFS, which borrows the header of RPC-over-RDMA and does not keep its rules: not judged.",
           c_.first_frame.number, Wrong::Rank::kNote);
     FindWhatIsMissing();
-    // Of a sample, or of one direction, nothing else can be told.
+    // A sample, or one direction, tells nothing else.
     if (c_.one_sided() || c_.sampled()) return std::move(all_);
     if (c_.rejected)
       Add("refused", Blame::kServer,
@@ -87,7 +87,6 @@ class Troubles {
     if (c_.info.of_slice) return;
     if (c_.one_sided()) {
       const bool client = c_.coverage[c_.client].heard;
-      if (c_.packets == 0) return;
       Add("one_direction", Blame::kCapture,
           fmt::format("the capture has only the packets of the {}: nothing tells what was answered, or when.",
                       client ? "client" : "server"),

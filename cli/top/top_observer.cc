@@ -38,7 +38,7 @@ void TopShard::Assign(const Connection& c, const Transaction& t) {
   Tell([this](uint64_t call, const std::string& key) { intervals_.Open(call, key); }, CallOf(t), KeyOf(c, t));
 }
 
-// What nobody knows to be outstanding does not count.
+// A Call that nobody knows to be outstanding does not count.
 void TopShard::OnAnswerInDoubt(const Connection&, const Transaction& t) {
   Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
 }

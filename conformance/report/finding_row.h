@@ -90,9 +90,7 @@ struct SummaryRow {
 namespace stag::results {
 
 template <>
-struct Record<conformance::ProcedureRow> {
-  using Row = conformance::ProcedureRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<conformance::ProcedureRow> : Part<conformance::ProcedureRow> {
   static constexpr std::array kMembers = {
       Member<&Row::program>("program", "RPC program."),
       Member<&Row::version>("version", "Version of the program."),
@@ -138,9 +136,7 @@ struct Record<conformance::FindingRow> {
 };
 
 template <>
-struct Record<conformance::SeverityCounts> {
-  using Row = conformance::SeverityCounts;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<conformance::SeverityCounts> : Part<conformance::SeverityCounts> {
   static constexpr std::array kMembers = {
       Member<&Row::error>("error", "Errors."),
       Member<&Row::warning>("warning", "Warnings."),
@@ -148,18 +144,14 @@ struct Record<conformance::SeverityCounts> {
   };
 };
 template <>
-struct Record<conformance::IncompleteRow> {
-  using Row = conformance::IncompleteRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<conformance::IncompleteRow> : Part<conformance::IncompleteRow> {
   static constexpr std::array kMembers = {
       Member<&Row::gaps>("gaps", "Places where the capture lost packets."),
       Member<&Row::truncated_frames>("truncated_frames", "RDMA frames cut by the snap length."),
   };
 };
 template <>
-struct Record<conformance::CheckedFile> {
-  using Row = conformance::CheckedFile;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<conformance::CheckedFile> : Part<conformance::CheckedFile> {
   static constexpr std::array kMembers = {
       Member<&Row::file>("file", "Name of the capture."),
       TextOrNull<&Row::error>("error", "The reason that it could not be opened, or not be read to its end."),
@@ -171,9 +163,7 @@ struct Record<conformance::CheckedFile> {
   };
 };
 template <>
-struct Record<conformance::SuppressedRow> {
-  using Row = conformance::SuppressedRow;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct Record<conformance::SuppressedRow> : Part<conformance::SuppressedRow> {
   static constexpr std::array kMembers = {
       Member<&Row::by_baseline>("by_baseline", "Findings that --baseline accepts."),
       Member<&Row::by_list>("by_list", "Findings that --suppress accepts."),

@@ -654,7 +654,7 @@ class Decoding {
     Payload(length - header);
   }
 
-  // What follows a header that states `stated` bytes, where there are `left`. A host captures segments before its
+  // The length behind a header that states `stated` bytes, where there are `left`. A host captures segments before its
   // adapter cuts them (segmentation offload): the length is 0 then, where it does not fit, or, in a tunnel, that of one
   // of the segments. No trailer is as long as what comes behind that.
   static uint64_t LengthOf(uint64_t stated, uint64_t left) {

@@ -95,7 +95,7 @@ struct AuthSys {
 AuthSys DecodeAuthSys(Bytes credential_body);
 
 // "NFS", "MOUNT", "NLM", "NSM", "NFSACL", "NFS_CB", "CCP", "PORTMAP", ...; nullptr when unknown.
-// Of GlusterFS, which borrows the header of RPC-over-RDMA version 1 and does not keep its rules.
+// True for the programs of GlusterFS, which borrows the header of RPC-over-RDMA version 1 and does not keep its rules.
 bool IsGluster(uint32_t program);
 const char* ProgramName(uint32_t program, uint32_t version);
 // The protocol documents' procedure name ("READ", "COMPOUND", "CB_COMPOUND"); "NULL" for procedure 0 of any program;

@@ -43,10 +43,12 @@ struct Program {
   Names procedures;
 };
 
+constexpr uint32_t kGluster = 1298437, kGlusterHandshake = 14398633, kGlusterDump = 123451501;
+
 constexpr Program kPrograms[] = {
-    {1298437, 1, ~0u, "GlusterFS", {}},
-    {14398633, 1, ~0u, "GlusterFS handshake", {}},
-    {123451501, 1, ~0u, "GlusterFS dump", {}},
+    {kGluster, 1, ~0u, "GlusterFS", {}},
+    {kGlusterHandshake, 1, ~0u, "GlusterFS handshake", {}},
+    {kGlusterDump, 1, ~0u, "GlusterFS dump", {}},
     {100000, 2, 2, "PORTMAP", kPortmap2},
     {100000, 3, 3, "RPCBIND", kRpcbind3},
     {100000, 4, 4, "RPCBIND", kRpcbind4},
@@ -68,7 +70,9 @@ constexpr bool IsTransient(uint32_t program) { return program >= 0x40000000u && 
 
 }  // namespace
 
-bool IsGluster(uint32_t program) { return program == 1298437 || program == 14398633 || program == 123451501; }
+bool IsGluster(uint32_t program) {
+  return program == kGluster || program == kGlusterHandshake || program == kGlusterDump;
+}
 
 const char* ProgramName(uint32_t program, uint32_t version) {
   if (IsTransient(program)) return "NFS_CB";

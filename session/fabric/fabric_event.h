@@ -113,7 +113,7 @@ struct Setup {
 // Data may flow: established by set-up messages, or first traffic of a connection joined mid-stream.
 struct Opened {};
 
-// What a capture has of that which one side sent.
+// How much a capture has of the packets that one side sent.
 struct Extent {
   bool heard = false;    // a packet of it
   uint64_t numbers = 0;  // PSNs of its requests, or bytes of its stream, from the first that is known to the last

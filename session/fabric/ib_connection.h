@@ -172,6 +172,7 @@ class IbConnection {
   };
 
   // Order
+  void Arrive(const RcPacket& p);
   bool IsPlainRequest(const RcPacket& p);
   bool IsPlainResponse(const RcPacket& p);
   [[gnu::noinline]] void OnOddPacket(RcPacket& p);

@@ -94,20 +94,22 @@ static bool IsNextRequest(uint32_t expected, bool awaits_read, const RcPacket& p
 }
 static bool IsNextResponse(uint32_t expected, const RcPacket& p) { return PsnDistance(Needed(p), expected) < 0; }
 
-void IbConnection::OnPacket(RcPacket& p) {
+// In the order of the capture, before anything is made of it.
+inline void IbConnection::Arrive(const RcPacket& p) {
   last_frame_ = p.frame;
   side_[p.from].heard = true;
   ++packets_;
   if (context_.packets()) context_.packets()->OnPacket(track_, p);
+}
+
+void IbConnection::OnPacket(RcPacket& p) {
+  Arrive(p);
   if (!attentive_ && (p.info->response ? IsPlainResponse(p) : IsPlainRequest(p))) return Process(p);
   OnOddPacket(p);
 }
 
 void IbConnection::OnHeldPacket(RcPacket& p) {
-  last_frame_ = p.frame;
-  side_[p.from].heard = true;
-  ++packets_;
-  if (context_.packets()) context_.packets()->OnPacket(track_, p);
+  Arrive(p);
   OnOddPacket(p);
 }
 

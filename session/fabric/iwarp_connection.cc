@@ -297,7 +297,7 @@ void IwarpConnection::GiveUpHole(Direction d, bool final) {
   SkipLost(d, to, tcp.empty() ? context_.now() : tcp.front().frame);
 }
 
-// What is in front of the hole is searched as it is, and given up where it shows nothing.
+// The bytes in front of the hole are searched as they are, and given up where they show nothing.
 void IwarpConnection::EndSearchAtHole(Direction d) {
   Half& half = half_[d];
   half.blocked = 0;

@@ -21,7 +21,7 @@ class Timeline {
  public:
   static constexpr uint32_t kNoLimit = UINT32_MAX;
 
-  // What is known of a moment when it comes.
+  // The state of a connection at a moment, as it is known then.
   struct Moment {
     bool recovery = false;
     uint32_t open = 0;          // Calls outstanding

@@ -49,7 +49,8 @@ struct SideCounters {
   uint64_t send_with_invalidate = 0;
 };
 
-// What the capture has of that which one side sent. Whoever counts what is missing, waits or blames asks this.
+// How much the capture has of the packets that one side sent. Code that counts missing packets, waits, or blames asks
+// this.
 struct Coverage {
   uint64_t gaps = 0;     // times that numbers of its packets are missing: PSNs of its requests, bytes of its stream
   uint64_t unclear = 0;  // times that packets are there of which nothing tells which message they are

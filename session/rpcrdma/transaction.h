@@ -161,7 +161,7 @@ enum class Outcome : uint8_t {
   kEvicted,     // given up to stay within the memory cap
 };
 
-// What is known of the answer to a Call.
+// Knowledge of the answer to a Call.
 enum class Answer : uint8_t {
   kCaptured,     // the Reply or RDMA_ERROR is in the capture, whole or in part
   kNotCaptured,  // it is not, and may have been on the wire

@@ -55,6 +55,15 @@ class Acceptance(unittest.TestCase):
         self.assertEqual(summary["suppressed"], {"by_baseline": len(plain) - 1, "by_list": 0, "unused": []})
         self.assertEqual(done.stderr, b"")
 
+    def test_nothing_to_judge_fails_where_that_is_asked_for(self):
+        nothing = str(ROOT / "pcaps" / "real" / "rxe-perftest.pcap.zst")  # RDMA without RPC
+        self.assertIn(b"nothing was judged", stag(nothing).stderr)
+        for words, status in (("nothing-judged", 1), ("never,nothing-judged", 1), ("never", 0), ("note", 0)):
+            self.status(stag("--fail-on", words, nothing), status)
+        self.status(stag("--fail-on", "never,nothing-judged", ERRORS), 0)
+        self.status(stag("--fail-on", "nothing-judged", ERRORS), 1)
+        self.status(stag("--fail-on", "sometimes", ERRORS), 2)
+
     def test_what_is_new_still_fails(self):
         baseline = str(self.directory / "known.jsonl")
         self.status(stag("--write-baseline", baseline, MANY), 0)
